@@ -1,0 +1,1 @@
+//! Bloom filters (`BF.*`) as a native data type of Redis and Valkey.
