@@ -1,0 +1,169 @@
+//! A filter as bytes: a header of constant size, then the bits of its layers in chunks.
+//!
+//! ```text
+//! offset  0        8       10      12      13        16         20      24
+//!         magic    version sizing  growth  reserved  expansion  layers
+//!        24        32          40     48          56        64
+//!         capacity  error_rate  seed   newest_len  reserved
+//! ```
+//!
+//! All little-endian. The geometry is derived, never read, so that a header can't contradict itself. `docs/format.md` says more.
+
+use super::error::{ChunkError, Error, HeaderError};
+use super::filter::Filter;
+use super::sizing::REVISION;
+use super::spec::{Growth, Permit, Spec};
+
+/// Bytes of a header. RedisBloom's have 20 + 53 a layer, so that the length alone tells them apart.
+pub const HEADER_BYTES: usize = 64;
+
+/// First bytes of a header. In RedisBloom's they would be a count of 3.1e18 items.
+pub const MAGIC: [u8; 8] = *b"bloomlin";
+
+/// Version of the format.
+pub const VERSION: u16 = 1;
+
+/// Bytes of a chunk at most: 16 MiB, as in RedisBloom.
+pub const MAX_CHUNK_BYTES: usize = 16 << 20;
+
+/// The byte that stands for [`Growth::Fixed`]; its expansion is 0.
+const FIXED: u8 = 0;
+/// The byte that stands for [`Growth::Scaling`].
+const SCALING: u8 = 1;
+
+impl Filter {
+    /// The header: everything about the filter but its bits.
+    pub fn encode_header(&self) -> [u8; HEADER_BYTES] {
+        let spec = self.spec();
+        let (growth, expansion) = match spec.growth {
+            Growth::Fixed => (FIXED, 0),
+            Growth::Scaling { expansion } => (SCALING, expansion),
+        };
+        let mut fields = Writer { bytes: [0; HEADER_BYTES], at: 0 };
+        fields.put(MAGIC);
+        fields.put(VERSION.to_le_bytes());
+        fields.put(REVISION.to_le_bytes());
+        fields.put([growth, 0, 0, 0]);
+        fields.put(expansion.to_le_bytes());
+        fields.put(self.layer_count().to_le_bytes());
+        fields.put(spec.capacity.to_le_bytes());
+        fields.put(spec.error_rate.to_le_bytes());
+        fields.put(self.seed().to_le_bytes());
+        fields.put(self.newest_len().to_le_bytes());
+        fields.bytes
+    }
+
+    /// The filter of a header, its bits all zero; they come by [`Filter::write_chunk`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Header`], or a number out of range, or memory refused by `permit` or not to be had. Total: any bytes
+    /// may be given, and nothing is allocated before all numbers agree.
+    pub fn decode_header(bytes: &[u8], permit: Permit) -> Result<Self, Error> {
+        if bytes.len() != HEADER_BYTES {
+            return Err(HeaderError::Length(bytes.len()).into());
+        }
+        let mut fields = Reader { bytes };
+        if fields.take() != MAGIC {
+            return Err(HeaderError::Magic.into());
+        }
+        let version = u16::from_le_bytes(fields.take());
+        if version != VERSION {
+            return Err(HeaderError::Version(version).into());
+        }
+        let sizing = u16::from_le_bytes(fields.take());
+        if sizing != REVISION {
+            return Err(HeaderError::Sizing(sizing).into());
+        }
+        let [growth, reserved @ ..] = fields.take::<4>();
+        let expansion = u32::from_le_bytes(fields.take());
+        let layers = u32::from_le_bytes(fields.take());
+        let capacity = u64::from_le_bytes(fields.take());
+        let error_rate = f64::from_le_bytes(fields.take());
+        let seed = u64::from_le_bytes(fields.take());
+        let newest_len = u64::from_le_bytes(fields.take());
+        if reserved != [0; 3] || fields.take() != [0; 8] {
+            return Err(HeaderError::Reserved.into());
+        }
+        let growth = match (growth, expansion) {
+            (FIXED, 0) => Growth::Fixed,
+            (FIXED, _) => return Err(Error::Expansion(expansion)),
+            (SCALING, _) => Growth::Scaling { expansion },
+            (other, _) => return Err(HeaderError::Growth(other).into()),
+        };
+        Self::with_layers(Spec { capacity, error_rate, growth }, seed, layers, newest_len, permit)
+    }
+
+    /// The bits from byte `offset` of all layers' bytes together, oldest first: to the end of the layer, and at most [`MAX_CHUNK_BYTES`].
+    ///
+    /// None past the end.
+    pub fn chunk(&self, mut offset: u64) -> Option<&[u8]> {
+        for layer in self.layers() {
+            let bytes = layer.as_bytes();
+            match usize::try_from(offset).ok().and_then(|at| bytes.get(at..)) {
+                Some(rest) if !rest.is_empty() => return Some(rest.get(..MAX_CHUNK_BYTES).unwrap_or(rest)),
+                _ => offset -= bytes.len() as u64,
+            }
+        }
+        None
+    }
+
+    /// Overwrites the bits from byte `offset` on.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Chunk`]: no layer has this byte, or the chunk is longer than the rest of its layer. Nothing is written then.
+    pub fn write_chunk(&mut self, offset: u64, chunk: &[u8]) -> Result<(), Error> {
+        let mut at = offset;
+        for layer in self.layers_mut() {
+            let bytes = layer.as_mut_bytes();
+            let len = bytes.len() as u64;
+            if at < len {
+                let end = at.saturating_add(chunk.len() as u64);
+                let target = bytes.get_mut(at as usize..end as usize);
+                target.ok_or(ChunkError::TooLong(chunk.len() as u64))?.copy_from_slice(chunk);
+                return Ok(());
+            }
+            at -= len;
+        }
+        Err(ChunkError::Offset(offset).into())
+    }
+}
+
+/// Puts fields one behind the other.
+struct Writer {
+    bytes: [u8; HEADER_BYTES],
+    at: usize,
+}
+
+impl Writer {
+    fn put<const N: usize>(&mut self, field: [u8; N]) {
+        let target = self.bytes.get_mut(self.at..self.at + N);
+        debug_assert!(target.is_some(), "the fields are longer than the header");
+        if let Some(target) = target {
+            target.copy_from_slice(&field);
+        }
+        self.at += N;
+    }
+}
+
+/// Takes fields one after the other.
+struct Reader<'a> {
+    bytes: &'a [u8],
+}
+
+impl Reader<'_> {
+    /// The next field; zeros past the end, where no caller reads: the length was checked.
+    fn take<const N: usize>(&mut self) -> [u8; N] {
+        match self.bytes.split_first_chunk() {
+            Some((field, rest)) => {
+                self.bytes = rest;
+                *field
+            }
+            None => {
+                debug_assert!(false, "the fields are longer than the header");
+                [0; N]
+            }
+        }
+    }
+}

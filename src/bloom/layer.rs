@@ -1,0 +1,145 @@
+//! One Bloom filter of fixed capacity, a member of the series that a [`Filter`](super::Filter) is.
+
+use bitvec::order::Lsb0;
+use bitvec::slice::BitSlice;
+
+use super::error::Error;
+use super::hash::ItemHash;
+use super::layout::bloomline::{Line, first_line, further_lines, line_has, line_set};
+use super::layout::prefetch;
+use super::rate;
+use super::sizing::{Geometry, LINE_WORDS};
+use super::spec::Shape;
+use super::words::Words;
+
+/// Bits of a fixed number, and how items map to them.
+pub struct Layer {
+    words: Words,
+    capacity: u64,
+    geometry: Geometry,
+}
+
+/// Which lines of a layer are worth fetching before the items of a group are looked at one by one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Prefetch {
+    /// The layer lives in a near cache: fetching would cost more than it gains.
+    Nothing,
+    /// A further line is needed only if the first one passes.
+    FirstLine,
+    /// The layer is so far away that waiting twice would be worse.
+    AllLines,
+}
+
+impl Layer {
+    /// An empty layer of this shape.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`].
+    pub(super) fn new(shape: &Shape) -> Result<Self, Error> {
+        let &Shape { geometry, capacity, .. } = shape;
+        let words = Words::zeroed(geometry.lines() * LINE_WORDS as u64)?;
+        Ok(Self { words, capacity, geometry })
+    }
+
+    /// Items the layer is sized for (n).
+    #[inline]
+    pub fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    /// The layer's shape.
+    #[inline]
+    pub fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    /// Whether all bits of the item are set.
+    #[inline(always)]
+    pub fn contains(&self, hash: &ItemHash) -> bool {
+        let first = first_line(hash, self.geometry.lines());
+        line_has(self.line(first), hash.pattern, self.geometry.bits_per_line())
+            && (self.geometry.lines_per_item() == 1 || self.contains_further(hash))
+    }
+
+    #[inline(always)]
+    fn contains_further(&self, hash: &ItemHash) -> bool {
+        let bits = self.geometry.bits_per_line();
+        further_lines(*hash, self.geometry).all(|(line, pattern)| line_has(self.line(line), pattern, bits))
+    }
+
+    /// Sets all bits of the item.
+    #[inline(always)]
+    pub fn insert(&mut self, hash: &ItemHash) {
+        let bits = self.geometry.bits_per_line();
+        let first = first_line(hash, self.geometry.lines());
+        line_set(self.line_mut(first), hash.pattern, bits);
+        for (line, pattern) in further_lines(*hash, self.geometry) {
+            line_set(self.line_mut(line), pattern, bits);
+        }
+    }
+
+    /// What a group of lookups should fetch of this layer, one of `layers`.
+    ///
+    /// Measured: below 128 KiB a prefetch costs more than it gains; from 8 MiB on, waiting for the further lines when
+    /// they are needed costs 15 ns an item.
+    pub fn prefetch_rule(&self, layers: u32) -> Prefetch {
+        match self.geometry.bytes() {
+            _ if layers == 1 => Prefetch::AllLines,
+            0x80_0000.. => Prefetch::AllLines,
+            0x2_0000.. => Prefetch::FirstLine,
+            _ => Prefetch::Nothing,
+        }
+    }
+
+    /// Asks for the lines of an item.
+    #[inline(always)]
+    pub fn prefetch(&self, hash: &ItemHash, which: Prefetch) {
+        if which == Prefetch::Nothing {
+            return;
+        }
+        prefetch(self.line(first_line(hash, self.geometry.lines())));
+        if which == Prefetch::AllLines {
+            for (line, _) in further_lines(*hash, self.geometry) {
+                prefetch(self.line(line));
+            }
+        }
+    }
+
+    /// Share of the bits that are set, in [0, 1]. Reads the whole layer.
+    pub fn fill(&self) -> f64 {
+        let ones = BitSlice::<u64, Lsb0>::from_slice(self.words.as_slice()).count_ones();
+        ones as f64 / self.geometry.bits() as f64
+    }
+
+    /// Computed rate of false positives with `len` items in it.
+    pub fn fp_rate(&self, len: u64) -> f64 {
+        rate::fp_rate(&self.geometry, len)
+    }
+
+    /// The bits, as bytes: word by word, little-endian.
+    pub fn as_bytes(&self) -> &[u8] {
+        self.words.as_bytes()
+    }
+
+    /// The bits, as bytes to be written.
+    pub fn as_mut_bytes(&mut self) -> &mut [u8] {
+        self.words.as_mut_bytes()
+    }
+
+    #[inline(always)]
+    fn line(&self, index: u64) -> &Line {
+        let (lines, _) = self.words.as_slice().as_chunks();
+        debug_assert!(index < lines.len() as u64);
+        // SAFETY: `new` allocated `geometry.lines()` lines, and `first_line` and `further_lines` stay below.
+        unsafe { lines.get_unchecked(index as usize) }
+    }
+
+    #[inline(always)]
+    fn line_mut(&mut self, index: u64) -> &mut Line {
+        let (lines, _) = self.words.as_mut_slice().as_chunks_mut();
+        debug_assert!(index < lines.len() as u64);
+        // SAFETY: as in `line`.
+        unsafe { lines.get_unchecked_mut(index as usize) }
+    }
+}

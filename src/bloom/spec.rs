@@ -1,0 +1,115 @@
+//! What a filter is asked to be, and what follows from that for its layers.
+
+use super::error::Error;
+use super::rate::fp_rate;
+use super::sizing::{Geometry, MAX_ERROR_RATE};
+
+/// The largest growth factor of capacity, as in RedisBloom.
+pub const MAX_EXPANSION: u32 = 32_768;
+
+/// The most layers a filter may have.
+pub const MAX_LAYERS: u32 = 4_096;
+
+/// What happens when the newest layer is full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Growth {
+    /// A layer of `expansion` times the capacity is added, 1 to [`MAX_EXPANSION`].
+    Scaling {
+        /// Growth factor of capacity.
+        expansion: u32,
+    },
+    /// New items are refused.
+    Fixed,
+}
+
+/// What a filter is asked to be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spec {
+    /// Items the first layer is sized for, 1 to 2^40.
+    pub capacity: u64,
+    /// False-positive probability of the whole filter, however far it grows; above 0, at most 0.25.
+    pub error_rate: f64,
+    /// What happens when the newest layer is full.
+    pub growth: Growth,
+}
+
+/// Memory that a new layer needs, put before the caller's limit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Demand {
+    /// Bytes of the new layer's bits.
+    pub layer_bytes: u64,
+    /// [`Filter::size_bytes`] with that layer.
+    pub filter_bytes: u64,
+}
+
+/// Decides whether a layer may be had. Asked before memory is.
+pub type Permit<'a> = &'a mut dyn FnMut(Demand) -> bool;
+
+/// One layer of a series, before it is built.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shape {
+    /// Layers before it.
+    pub index: u32,
+    /// Items it is sized for.
+    pub capacity: u64,
+    /// Sum of the computed rates of the layers before it: the part of the error rate that is spent.
+    pub spent: f64,
+    /// Its lines, and what an item sets in them.
+    pub geometry: Geometry,
+}
+
+impl Spec {
+    /// The first layer.
+    ///
+    /// # Errors
+    ///
+    /// A number out of range: [`Error::Capacity`], [`Error::ErrorRate`], [`Error::Expansion`],
+    /// [`Error::ErrorRateTooSmall`].
+    pub(super) fn first(&self) -> Result<Shape, Error> {
+        // Half of a bad error rate may be a good one. Written so that NaN fails.
+        if !(self.error_rate > 0.0 && self.error_rate <= MAX_ERROR_RATE) {
+            return Err(Error::ErrorRate(self.error_rate));
+        }
+        match self.growth {
+            Growth::Scaling { expansion } if !(1..=MAX_EXPANSION).contains(&expansion) => {
+                Err(Error::Expansion(expansion))
+            }
+            _ => self.shape(0, self.capacity, 0.0),
+        }
+    }
+
+    /// The layer that comes when `last` is full: the one place that knows what happens then.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Full`] where none comes, [`Error::TooManyLayers`], or a layer that is out of range
+    /// ([`Error::Capacity`], [`Error::ErrorRateTooSmall`]).
+    pub(super) fn next(&self, last: &Shape) -> Result<Shape, Error> {
+        match self.growth {
+            Growth::Fixed => Err(Error::Full(last.capacity)),
+            Growth::Scaling { .. } if last.index + 1 >= MAX_LAYERS => Err(Error::TooManyLayers(MAX_LAYERS)),
+            Growth::Scaling { expansion } => {
+                let capacity = last.capacity.saturating_mul(u64::from(expansion));
+                let spent = last.spent + fp_rate(&last.geometry, last.capacity);
+                self.shape(last.index + 1, capacity, spent)
+            }
+        }
+    }
+
+    fn shape(&self, index: u32, capacity: u64, spent: f64) -> Result<Shape, Error> {
+        let geometry = Geometry::new(capacity, self.layer_error(index, spent))?;
+        Ok(Shape { index, capacity, spent, geometry })
+    }
+
+    /// Error rate of layer `index`, counted from 0, when the layers before it have spent `spent` of the whole.
+    ///
+    /// A scaling filter gives each layer `1 / (index + 2)` of what is left. If every layer used all it is given, layer
+    /// `i` would have the share `1 / ((i + 1) (i + 2))`, and these add up to 1; as layers come in whole lines they use less,
+    /// and the later ones get the rest.
+    pub(super) fn layer_error(&self, index: u32, spent: f64) -> f64 {
+        match self.growth {
+            Growth::Scaling { .. } => (self.error_rate - spent) / f64::from(index + 2),
+            Growth::Fixed => self.error_rate,
+        }
+    }
+}
