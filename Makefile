@@ -46,7 +46,6 @@ bench: build servers ## Measure on real servers: ARGS=--quick, PEER=/path/to/oth
 	cargo bench --locked --bench server -- $(ARGS)
 
 servers: ## Fetch the servers of the tests into .servers, once
-	@scripts/deps.sh test
 	@scripts/servers.sh
 
 clean: ## Remove what was built; .servers and .venv, which were fetched, stay

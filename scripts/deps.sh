@@ -65,6 +65,7 @@ debian_libclang() {
 probe() {
     case $1 in
     build)
+        need "make" "make: its targets are the short names of everything" make --version
         need "gcc libc6-dev" "a C compiler: the redis-module crate compiles one C file" has_compiler
         need "$(debian_libclang)" "libclang with its headers: bindgen reads redismodule.h with it" has_libclang
         need "ca-certificates" "certificates: cargo fetches crates over TLS" has_certificates

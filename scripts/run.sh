@@ -45,4 +45,4 @@ fi
 
 mkdir -p .run
 echo "try: $cli -p $port BF.ADD codehole user1"
-exec -a "${called:-$server}" "$server" --port "$port" --bind 127.0.0.1 --dir "$PWD/.run" --loadmodule "$BLOOMLINE_SO"
+exec -a "${called:-$server}" "$server" --port "$port" --bind 127.0.0.1 --dir "$PWD/.run" --loadmodule "${BLOOMLINE_SO:-$PWD/bloomline.so}"

@@ -85,7 +85,7 @@ settle() {
     case $1 in
     valkey-9 | redis-newest)
         # Two servers of one series differ in the last number, and both are kept.
-        [ -e ".servers/$series" ] && series=$product-$version
+        case " $known " in *" $series "*) series=$product-$version ;; esac
         echo "$series"
         ;;
     *)

@@ -10,6 +10,7 @@ installed=.venv/requirements.txt
 if cmp -s "$requirements" "$installed" && .venv/bin/python -c '' 2>/dev/null; then
     exit 0
 fi
+scripts/deps.sh test
 echo "venv: installing $(grep -v '^#' "$requirements" | paste -sd ' ')"
 python3 -m venv --clear .venv
 .venv/bin/python -m pip install --quiet --disable-pip-version-check --requirement "$requirements"
