@@ -105,7 +105,7 @@ apt_install() {
 }
 
 name_packages() {
-    echo "deps: missing here, and not installable without root on a system with apt-get:" >&2
+    echo "deps: these are missing; install them, or run this as root on Debian, and try again:" >&2
     local entry
     for entry in "${missing[@]}"; do
         printf '  %s\n      (Debian: %s)\n' "${entry#*|}" "${entry%%|*}" >&2
