@@ -9,5 +9,6 @@
     reason = "a test stops at the first surprise"
 )]
 
+mod commands;
 mod harness;
 mod harness_itself;
