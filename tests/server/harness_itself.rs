@@ -30,16 +30,8 @@ fn a_restart_keeps_what_was_saved() {
 #[test]
 fn a_server_that_refuses_its_configuration_shows_its_log() {
     for_each_server(|kind| {
-        let refused = Setup::new()
-            .bare()
-            .line("no-such-setting yes")
-            .try_start(kind);
-        assert!(
-            refused
-                .err()
-                .expect("it can't start")
-                .contains("no-such-setting")
-        );
+        let refused = Setup::new().bare().line("no-such-setting yes").try_start(kind);
+        assert!(refused.err().expect("it can't start").contains("no-such-setting"));
     });
 }
 

@@ -9,6 +9,14 @@
     reason = "a test stops at the first surprise"
 )]
 
+mod bad_input;
 mod commands;
+mod experiments;
+mod flows;
 mod harness;
 mod harness_itself;
+mod hostile;
+mod memory;
+mod readme;
+mod replication;
+mod settings;

@@ -2,9 +2,7 @@
 
 use redis::Value;
 
-use crate::harness::{
-    Client, Row, Setup, bulk, check_rows, for_each_server, int, numbered, rows, show,
-};
+use crate::harness::{Client, Row, Setup, bulk, check_rows, for_each_server, int, numbered, rows, show};
 
 const WRONG_TYPE: &str = "-WRONGTYPE Operation against a key holding the wrong kind of value";
 
@@ -17,12 +15,7 @@ fn scan(client: &mut Client, key: &str, iterator: i64) -> (i64, Vec<u8>) {
 }
 
 fn load(client: &mut Client, key: &str, iterator: i64, data: &[u8]) -> String {
-    show(&client.run(&[
-        b"BF.LOADCHUNK",
-        key.as_bytes(),
-        iterator.to_string().as_bytes(),
-        data,
-    ]))
+    show(&client.run(&[b"BF.LOADCHUNK", key.as_bytes(), iterator.to_string().as_bytes(), data]))
 }
 
 #[test]
@@ -73,11 +66,8 @@ fn the_iterator_is_the_offset_behind_the_data_plus_one() {
         assert!(!header.is_empty());
         // Layers as BF.DEBUG tells them: a chunk never crosses from one into the next.
         let debug = client.ask("BF.DEBUG k");
-        let layers: Vec<usize> = debug
-            .split("bytes:")
-            .skip(1)
-            .filter_map(|layer| layer.split(' ').next()?.parse().ok())
-            .collect();
+        let layers: Vec<usize> =
+            debug.split("bytes:").skip(1).filter_map(|layer| layer.split(' ').next()?.parse().ok()).collect();
         assert!(layers.len() > 2, "{debug}");
         let mut at = 1;
         for bytes in layers {
@@ -146,17 +136,10 @@ fn chunks_must_lie_inside_a_layer() {
         assert_eq!(load(&mut client, "k", 1, &header), "-ERR received bad data");
         assert_eq!(load(&mut client, "text", 1, &header), WRONG_TYPE);
         for iterator in [0, -1, i64::MIN] {
-            assert_eq!(
-                load(&mut client, "k", iterator, &bits),
-                "-ERR received bad data",
-                "{iterator}"
-            );
+            assert_eq!(load(&mut client, "k", iterator, &bits), "-ERR received bad data", "{iterator}");
         }
         assert_eq!(load(&mut client, "k", 3, b"four"), "-ERR received bad data");
-        assert_eq!(
-            load(&mut client, "k", 4, b"four"),
-            "-ERR invalid offset - no link found"
-        );
+        assert_eq!(load(&mut client, "k", 4, b"four"), "-ERR invalid offset - no link found");
         for iterator in [end + 4, end + 1_000_000, i64::MAX] {
             assert_eq!(
                 load(&mut client, "k", iterator, b"four"),
@@ -177,10 +160,7 @@ fn chunks_must_lie_inside_a_layer() {
 
         assert_eq!(load(&mut client, "k", end, &bits), "+OK");
         assert_eq!(load(&mut client, "k", 1, b""), "+OK");
-        assert_eq!(
-            load(&mut client, "k", end - 4, &bits[..bits.len() - 4]),
-            "+OK"
-        );
+        assert_eq!(load(&mut client, "k", end - 4, &bits[..bits.len() - 4]), "+OK");
         assert_eq!(client.ask("DUMP k"), before, "the same bytes again");
         client.assert_answers_ping("chunks");
     });

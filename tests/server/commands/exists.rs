@@ -37,17 +37,13 @@ fn batches_larger_than_a_group_answer_in_order() {
         for count in [1, 2, 63, 64, 65, 127, 128, 129, 1000] {
             client.ok("FLUSHALL");
             client.ok("BF.RESERVE k 0.000001 1000");
-            let items: Vec<Vec<u8>> = (0..count)
-                .map(|i: u32| i.to_string().into_bytes())
-                .collect();
+            let items: Vec<Vec<u8>> = (0..count).map(|i: u32| i.to_string().into_bytes()).collect();
             let odd: Vec<&[u8]> = items.iter().skip(1).step_by(2).map(Vec::as_slice).collect();
             if !odd.is_empty() {
                 client.items("BF.MADD", "k", &odd);
             }
-            let expected = (0..count)
-                .map(|i| if i % 2 == 1 { ":1" } else { ":0" })
-                .collect::<Vec<_>>()
-                .join(" ");
+            let expected =
+                (0..count).map(|i| if i % 2 == 1 { ":1" } else { ":0" }).collect::<Vec<_>>().join(" ");
             let got = crate::harness::show(&client.items("BF.MEXISTS", "k", &items));
             assert_eq!(got, format!("*[{expected}]"), "{count} items");
         }

@@ -66,10 +66,7 @@ fn size_is_arithmetic_and_equal_for_equal_filters() {
         let size = client.ask("BF.INFO one SIZE");
         assert_eq!(size, client.ask("BF.INFO another SIZE"));
         // 100,000 items at half a percent cost 11 to 12 bits each.
-        let bytes: u64 = size
-            .trim_matches(['*', '[', ']', ':'])
-            .parse()
-            .expect("a number");
+        let bytes: u64 = size.trim_matches(['*', '[', ']', ':']).parse().expect("a number");
         assert!((137_000..152_000).contains(&bytes), "{bytes}");
     });
 }

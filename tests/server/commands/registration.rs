@@ -29,10 +29,7 @@ fn elements(value: &Value) -> &[Value] {
 }
 
 fn set_of(value: &Value) -> BTreeSet<String> {
-    elements(value)
-        .iter()
-        .map(|flag| show(flag).trim_start_matches('+').to_owned())
-        .collect()
+    elements(value).iter().map(|flag| show(flag).trim_start_matches('+').to_owned()).collect()
 }
 
 #[test]
@@ -45,19 +42,11 @@ fn arity_flags_with_the_keys_place_are_told() {
             let told = elements(&elements(&reply)[0]);
             // Without GetCommand and SetCommandInfo, 6.2 knows no arity of a module's command.
             let expected_arity = if kind.is_before_7() { -1 } else { arity };
-            assert_eq!(
-                show(&told[1]),
-                format!(":{expected_arity}"),
-                "arity of {name}"
-            );
+            assert_eq!(show(&told[1]), format!(":{expected_arity}"), "arity of {name}");
             let mut told_flags = set_of(&told[2]);
             // Which reads are fast enough for `fast` is tuning; what decides over access is not.
             told_flags.remove("fast");
-            let expected: BTreeSet<String> = flags
-                .split(' ')
-                .chain(["module"])
-                .map(str::to_owned)
-                .collect();
+            let expected: BTreeSet<String> = flags.split(' ').chain(["module"]).map(str::to_owned).collect();
             assert_eq!(told_flags, expected, "flags of {name}");
             assert_eq!(
                 (show(&told[3]), show(&told[4]), show(&told[5])),
@@ -66,10 +55,7 @@ fn arity_flags_with_the_keys_place_are_told() {
             );
             if !kind.is_before_7() {
                 let spec = show(&told[8]);
-                assert!(
-                    spec.contains(&format!("+{key_flag}")),
-                    "key of {name}: {spec}"
-                );
+                assert!(spec.contains(&format!("+{key_flag}")), "key of {name}: {spec}");
             }
             if kind.has_acl_categories() {
                 let categories = set_of(&told[6]);

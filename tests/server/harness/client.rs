@@ -25,10 +25,7 @@ impl Client {
         let stream = UnixStream::connect(socket)?;
         stream.set_read_timeout(Some(DEADLINE))?;
         stream.set_write_timeout(Some(DEADLINE))?;
-        Ok(Client {
-            stream,
-            parser: Parser::new(),
-        })
+        Ok(Client { stream, parser: Parser::new() })
     }
 
     /// Runs one command, its words given as bytes.
@@ -66,10 +63,7 @@ impl Client {
             command.arg(arg.as_ref());
         }
         if let Err(why) = self.stream.write_all(&command.get_packed_command()) {
-            panic!(
-                "the connection broke at {}: {why}",
-                args[0].as_ref().escape_ascii()
-            );
+            panic!("the connection broke at {}: {why}", args[0].as_ref().escape_ascii());
         }
     }
 
@@ -88,12 +82,8 @@ impl Client {
             Value::VerbatimString { text, .. } => text,
             other => panic!("INFO answered {}", show(&other)),
         };
-        let found = text
-            .lines()
-            .find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));
-        found
-            .unwrap_or_else(|| panic!("INFO has no {field}"))
-            .to_owned()
+        let found = text.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));
+        found.unwrap_or_else(|| panic!("INFO has no {field}")).to_owned()
     }
 
     /// Asserts that the server is alive and the replies are still in step with the commands.

@@ -33,8 +33,7 @@ impl Kind {
 
     /// True where commands can be put into ACL categories: Redis since 7.4, Valkey since 8.0.
     pub fn has_acl_categories(&self) -> bool {
-        !self.is_before_7()
-            && !["redis-7.0", "redis-7.2", "valkey-7.2"].contains(&self.name.as_str())
+        !self.is_before_7() && !["redis-7.0", "redis-7.2", "valkey-7.2"].contains(&self.name.as_str())
     }
 }
 
@@ -58,12 +57,7 @@ pub fn for_each_server(test: impl Fn(&Kind) + Sync) {
             .collect();
         running
             .into_iter()
-            .filter_map(|(kind, run)| {
-                run.join()
-                    .expect("caught above")
-                    .err()
-                    .map(|_| kind.name.clone())
-            })
+            .filter_map(|(kind, run)| run.join().expect("caught above").err().map(|_| kind.name.clone()))
             .collect()
     });
     assert!(failed.is_empty(), "failed on {}", failed.join(", "));
@@ -79,27 +73,20 @@ fn kinds() -> &'static [Kind] {
 }
 
 fn find() -> Result<Vec<Kind>, String> {
-    let home = env::var_os("BLOOMLINE_SERVERS").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join(".servers"),
-        PathBuf::from,
-    );
+    let home = env::var_os("BLOOMLINE_SERVERS")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join(".servers"), PathBuf::from);
     let mut kinds: Vec<Kind> = fs::read_dir(&home)
         .into_iter()
         .flatten()
         .flatten()
-        .map(|entry| Kind {
-            name: entry.file_name().to_string_lossy().into_owned(),
-            folder: entry.path(),
-        })
+        .map(|entry| Kind { name: entry.file_name().to_string_lossy().into_owned(), folder: entry.path() })
         .filter(|kind| kind.server().is_file() && kind.cli().is_file())
         .collect();
     kinds.sort_by(|a, b| a.name.cmp(&b.name));
 
     let required = env::var("BLOOMLINE_REQUIRED_SERVERS").unwrap_or_default();
-    let missing: Vec<&str> = required
-        .split_whitespace()
-        .filter(|name| !kinds.iter().any(|kind| kind.name == **name))
-        .collect();
+    let missing: Vec<&str> =
+        required.split_whitespace().filter(|name| !kinds.iter().any(|kind| kind.name == **name)).collect();
     if !missing.is_empty() {
         return Err(format!(
             "required servers missing in {}: {}; run `make servers`",
@@ -108,10 +95,7 @@ fn find() -> Result<Vec<Kind>, String> {
         ));
     }
     if kinds.is_empty() {
-        return Err(format!(
-            "no server in {}; run `make servers`",
-            home.display()
-        ));
+        return Err(format!("no server in {}; run `make servers`", home.display()));
     }
     Ok(kinds)
 }
@@ -128,9 +112,7 @@ fn all_turns() -> usize {
 
 impl Turn {
     fn take() -> Self {
-        let mut free = FREE_TURNS
-            .lock()
-            .expect("never poisoned: nothing panics while holding it");
+        let mut free = FREE_TURNS.lock().expect("never poisoned: nothing panics while holding it");
         while *free == Some(0) {
             free = TURN_GIVEN_BACK.wait(free).expect("never poisoned");
         }

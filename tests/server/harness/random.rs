@@ -15,9 +15,7 @@ impl Random {
 
     /// `count` lower-case letters.
     pub fn letters(&mut self, count: usize) -> Vec<u8> {
-        (0..count)
-            .map(|_| b'a' + (self.next() % 26) as u8)
-            .collect()
+        (0..count).map(|_| b'a' + (self.next() % 26) as u8).collect()
     }
 
     /// `count` bytes of any value.
@@ -28,7 +26,5 @@ impl Random {
 
 /// The items `name:0`, `name:1`, … `name:count-1`.
 pub fn numbered(name: &str, count: usize) -> Vec<Vec<u8>> {
-    (0..count)
-        .map(|i| format!("{name}:{i}").into_bytes())
-        .collect()
+    (0..count).map(|i| format!("{name}:{i}").into_bytes()).collect()
 }

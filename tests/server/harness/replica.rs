@@ -26,16 +26,9 @@ impl Replica {
         assert!(answer.starts_with("+FULLRESYNC"), "{answer}");
         // Having announced no capability, a replica gets the RDB file with its length before it.
         let length = read_line(&mut stream);
-        let length: u64 = length
-            .strip_prefix('$')
-            .and_then(|n| n.parse().ok())
-            .expect("a length");
+        let length: u64 = length.strip_prefix('$').and_then(|n| n.parse().ok()).expect("a length");
         std::io::copy(&mut (&mut stream).take(length), &mut std::io::sink()).expect("the RDB file");
-        Replica {
-            stream,
-            parser: Parser::new(),
-            fences: 0,
-        }
+        Replica { stream, parser: Parser::new(), fences: 0 }
     }
 
     /// Every command that reached the link since the last call, each as words.
@@ -46,10 +39,7 @@ impl Replica {
         let mut commands = Vec::new();
         loop {
             let command = match self.parser.parse_value(&mut self.stream) {
-                Ok(Value::Array(words)) => words
-                    .iter()
-                    .map(|word| bulk(word).to_vec())
-                    .collect::<Vec<_>>(),
+                Ok(Value::Array(words)) => words.iter().map(|word| bulk(word).to_vec()).collect::<Vec<_>>(),
                 Ok(other) => panic!("the link sent {}", show(&other)),
                 Err(why) => panic!("the link broke: {why}"),
             };
@@ -73,11 +63,7 @@ impl Replica {
             if command[0] == b"BF.LOADCHUNK" {
                 command[3] = b"<data>".to_vec();
             }
-            command
-                .iter()
-                .map(|word| word.escape_ascii().to_string())
-                .collect::<Vec<_>>()
-                .join(" ")
+            command.iter().map(|word| word.escape_ascii().to_string()).collect::<Vec<_>>().join(" ")
         };
         self.received(primary).into_iter().map(line).collect()
     }

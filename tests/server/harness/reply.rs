@@ -21,10 +21,8 @@ pub fn show(value: &Value) -> String {
         Value::Array(items) => format!("*[{}]", list(items)),
         Value::Set(items) => format!("~[{}]", list(items)),
         Value::Map(pairs) => {
-            let flat: Vec<String> = pairs
-                .iter()
-                .map(|(name, value)| format!("{} {}", show(name), show(value)))
-                .collect();
+            let flat: Vec<String> =
+                pairs.iter().map(|(name, value)| format!("{} {}", show(name), show(value))).collect();
             format!("%{{{}}}", flat.join(" "))
         }
         Value::ServerError(error) => {

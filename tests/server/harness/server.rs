@@ -61,8 +61,7 @@ impl Setup {
 
     /// Starts it and waits until it answers; panics with its log if it does not.
     pub fn start(self, kind: &Kind) -> Server {
-        self.try_start(kind)
-            .unwrap_or_else(|log| panic!("{} did not start:\n{log}", kind.name))
+        self.try_start(kind).unwrap_or_else(|log| panic!("{} did not start:\n{log}", kind.name))
     }
 
     /// Starts it and waits until it answers.
@@ -70,13 +69,9 @@ impl Setup {
     /// # Errors
     /// The server's log, if it stopped instead, as a module that refuses its arguments makes it do.
     pub fn try_start(self, kind: &Kind) -> Result<Server, String> {
-        let folder = tempfile::Builder::new()
-            .prefix("bloomline-")
-            .tempdir()
-            .expect("a temporary folder");
+        let folder = tempfile::Builder::new().prefix("bloomline-").tempdir().expect("a temporary folder");
         if let Some(commands) = &self.append_file {
-            fs::write(folder.path().join("appendonly.aof"), commands)
-                .expect("the append-only file");
+            fs::write(folder.path().join("appendonly.aof"), commands).expect("the append-only file");
         }
         // Between finding a free port and listening on it another process can take it.
         let mut tries = 0;
@@ -85,12 +80,7 @@ impl Setup {
             self.write_config(folder.path(), port);
             match spawn(kind, folder.path()) {
                 Ok(child) => {
-                    return Ok(Server {
-                        kind: kind.clone(),
-                        folder,
-                        child,
-                        port,
-                    });
+                    return Ok(Server { kind: kind.clone(), folder, child, port });
                 }
                 Err(log) if log.contains("Address already in use") && tries < 5 => tries += 1,
                 Err(log) => return Err(log),
@@ -135,10 +125,7 @@ pub struct Server {
 impl Server {
     /// A server with the module and these lines of configuration.
     pub fn start(kind: &Kind, lines: &[&str]) -> Self {
-        lines
-            .iter()
-            .fold(Setup::new(), |setup, line| setup.line(*line))
-            .start(kind)
+        lines.iter().fold(Setup::new(), |setup, line| setup.line(*line)).start(kind)
     }
 
     /// The path of its Unix socket.
@@ -164,6 +151,19 @@ impl Server {
         read_log(self.folder.path())
     }
 
+    /// The bytes of memory the process really holds, asked of the system: INFO samples only now and then.
+    pub fn resident(&self) -> u64 {
+        let status =
+            fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("a running process");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("a VmRSS line");
+        line.trim().trim_end_matches(" kB").parse::<u64>().expect("kilobytes") * 1024
+    }
+
+    /// True while the process has not ended.
+    pub fn is_running(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
+    }
+
     /// Stops the server and starts it again in the same folder with the same configuration.
     pub fn restart(&mut self, stop: Stop) {
         let how = match stop {
@@ -172,9 +172,7 @@ impl Server {
         };
         // The reply of a shutdown that works is a closed connection; a refused one shows at the deadline.
         self.resp2().send(&["SHUTDOWN", how]);
-        let status = until("the server to stop", || {
-            self.child.try_wait().expect("our own child")
-        });
+        let status = until("the server to stop", || self.child.try_wait().expect("our own child"));
         assert!(status.success(), "SHUTDOWN {how} ended with {status}");
         match spawn(&self.kind, self.folder.path()) {
             Ok(child) => self.child = child,
@@ -196,23 +194,14 @@ impl Drop for Server {
 
 /// The module under test.
 fn module() -> PathBuf {
-    let path = env::var_os("BLOOMLINE_SO").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("bloomline.so"),
-        PathBuf::from,
-    );
-    assert!(
-        path.is_file(),
-        "no module at {}; run `make build`",
-        path.display()
-    );
+    let path = env::var_os("BLOOMLINE_SO")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("bloomline.so"), PathBuf::from);
+    assert!(path.is_file(), "no module at {}; run `make build`", path.display());
     fs::canonicalize(path).expect("the module's whole path")
 }
 
 fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0")
-        .and_then(|listener| listener.local_addr())
-        .expect("a free port")
-        .port()
+    TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a free port").port()
 }
 
 fn read_log(folder: &Path) -> String {
@@ -221,11 +210,8 @@ fn read_log(folder: &Path) -> String {
 
 /// Starts the process and waits for its PONG.
 fn spawn(kind: &Kind, folder: &Path) -> Result<Child, String> {
-    let log = File::options()
-        .create(true)
-        .append(true)
-        .open(folder.join("server.log"))
-        .expect("the log file");
+    let log =
+        File::options().create(true).append(true).open(folder.join("server.log")).expect("the log file");
     let mut child = Command::new(kind.server())
         .arg(folder.join("server.conf"))
         .stdin(Stdio::null())
@@ -240,9 +226,5 @@ fn spawn(kind: &Kind, folder: &Path) -> Result<Child, String> {
         let mut client = Client::connect(&folder.join("socket")).ok()?;
         (client.ask("PING") == "+PONG").then_some(true)
     });
-    if ready {
-        Ok(child)
-    } else {
-        Err(read_log(folder))
-    }
+    if ready { Ok(child) } else { Err(read_log(folder)) }
 }

@@ -24,21 +24,12 @@ pub fn check_rows(kind: &Kind, setup: Setup, rows: &[Row]) {
     let server = setup.start(kind);
     let mut wrong = String::new();
     for protocol in [2, 3] {
-        let mut client = if protocol == 3 {
-            server.resp3()
-        } else {
-            server.resp2()
-        };
+        let mut client = if protocol == 3 { server.resp3() } else { server.resp2() };
         for (line, resp2, resp3) in rows {
-            let expected = if protocol == 2 || kind.is_before_7() {
-                resp2
-            } else {
-                resp3
-            };
+            let expected = if protocol == 2 || kind.is_before_7() { resp2 } else { resp3 };
             let got = client.ask(line);
             if !matches(expected, &got) {
-                wrong +=
-                    &format!("\nRESP{protocol} {line}\n  expected {expected}\n  got      {got}");
+                wrong += &format!("\nRESP{protocol} {line}\n  expected {expected}\n  got      {got}");
             }
         }
         client.assert_answers_ping("the last row");
@@ -49,12 +40,7 @@ pub fn check_rows(kind: &Kind, setup: Setup, rows: &[Row]) {
 
 /// True if the text is the pattern, in which `<n>` stands for a number and `<any>` for anything.
 pub fn matches(pattern: &str, text: &str) -> bool {
-    let Some(start) = pattern
-        .find("<n>")
-        .into_iter()
-        .chain(pattern.find("<any>"))
-        .min()
-    else {
+    let Some(start) = pattern.find("<n>").into_iter().chain(pattern.find("<any>")).min() else {
         return pattern == text;
     };
     let (before, hole) = pattern.split_at(start);
@@ -66,9 +52,7 @@ pub fn matches(pattern: &str, text: &str) -> bool {
         return rest.len() < text.len() && matches(after, rest);
     }
     let after = &hole["<any>".len()..];
-    text.char_indices()
-        .any(|(at, _)| matches(after, &text[at..]))
-        || matches(after, "")
+    text.char_indices().any(|(at, _)| matches(after, &text[at..])) || matches(after, "")
 }
 
 /// Splits a line into words as redis-cli does: blanks separate, `"…"` keeps together, `\xHH \r \n \" \\` inside quotes.
@@ -82,21 +66,16 @@ pub fn words(line: &str) -> Vec<Vec<u8>> {
             b'"' => loop {
                 match rest.next().expect("a closing quote") {
                     b'"' => break,
-                    b'\\' => {
-                        word.push(match rest.next().expect("something behind the backslash") {
-                            b'x' => {
-                                let digits = [
-                                    rest.next().expect("two digits"),
-                                    rest.next().expect("two digits"),
-                                ];
-                                let digits = str::from_utf8(&digits).expect("hexadecimal digits");
-                                u8::from_str_radix(digits, 16).expect("hexadecimal digits")
-                            }
-                            b'r' => b'\r',
-                            b'n' => b'\n',
-                            other => other,
-                        })
-                    }
+                    b'\\' => word.push(match rest.next().expect("something behind the backslash") {
+                        b'x' => {
+                            let digits = [rest.next().expect("two digits"), rest.next().expect("two digits")];
+                            let digits = str::from_utf8(&digits).expect("hexadecimal digits");
+                            u8::from_str_radix(digits, 16).expect("hexadecimal digits")
+                        }
+                        b'r' => b'\r',
+                        b'n' => b'\n',
+                        other => other,
+                    }),
                     byte => word.push(byte),
                 }
             },
@@ -139,9 +118,6 @@ fn replies_are_rendered_with_nothing_lost() {
         "*[:1 -ERR non scaling filter is full +OK $2 OK]"
     );
     assert_eq!(rendered(b"%1\r\n+Capacity\r\n#t\r\n"), "%{+Capacity #t}");
-    assert_eq!(
-        rendered(b"*4\r\n_\r\n$-1\r\n#f\r\n$0\r\n\r\n"),
-        "*[_ _ #f $0 ]"
-    );
+    assert_eq!(rendered(b"*4\r\n_\r\n$-1\r\n#f\r\n$0\r\n\r\n"), "*[_ _ #f $0 ]");
     assert_eq!(rendered(b"-Bad capacity\r\n"), "-Bad capacity");
 }
