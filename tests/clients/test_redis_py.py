@@ -9,6 +9,9 @@ from redis.exceptions import ResponseError
 def info_of(bf, key):
     """The five attributes client code reads; a pinned RESP3 gives redis-py's plain dictionary instead."""
     info = bf.info(key)
+    if isinstance(info, list):
+        # Redis 6.2 gives modules no maps: a pinned RESP3 sees the pairs one after the other.
+        info = dict(zip(info[::2], info[1::2]))
     if isinstance(info, dict):
         info = {(name.decode() if isinstance(name, bytes) else name): value for name, value in info.items()}
         names = ["Capacity", "Size", "Number of filters", "Number of items inserted", "Expansion rate"]

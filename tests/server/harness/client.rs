@@ -28,6 +28,12 @@ impl Client {
         Ok(Client { stream, parser: Parser::new() })
     }
 
+    /// True if the server answers PING with PONG; false if it refuses, is still loading, or closes the connection.
+    pub fn answers_ping(&mut self) -> bool {
+        self.stream.write_all(b"PING\r\n").is_ok()
+            && self.parser.parse_value(&mut self.stream).is_ok_and(|reply| show(&reply) == "+PONG")
+    }
+
     /// Runs one command, its words given as bytes.
     pub fn run<A: AsRef<[u8]>>(&mut self, args: &[A]) -> Value {
         self.send(args);

@@ -224,7 +224,7 @@ fn spawn(kind: &Kind, folder: &Path) -> Result<Child, String> {
             return Some(false);
         }
         let mut client = Client::connect(&folder.join("socket")).ok()?;
-        (client.ask("PING") == "+PONG").then_some(true)
+        client.answers_ping().then_some(true)
     });
     if ready { Ok(child) } else { Err(read_log(folder)) }
 }
