@@ -104,11 +104,11 @@ fn a_word_that_means_nothing_is_named() {
 #[test]
 fn an_unfinished_call_is_one_of_wrong_arity() {
     const ROWS: &[Row] = rows![
-        "BF.INSERT k ITEMS" => "-ERR wrong number of arguments for 'bf.insert' command";
-        "BF.INSERT k CAPACITY 10" => "-ERR wrong number of arguments for 'bf.insert' command";
-        "BF.INSERT k CAPACITY 10 ITEMS" => "-ERR wrong number of arguments for 'bf.insert' command";
-        "BF.INSERT k NOCREATE CAPACITY" => "-ERR wrong number of arguments for 'bf.insert' command";
-        "BF.INSERT k NOCREATE NONSCALING" => "-ERR wrong number of arguments for 'bf.insert' command";
+        "bf.insert k ITEMS" => "-ERR wrong number of arguments for 'bf.insert' command";
+        "bf.insert k CAPACITY 10" => "-ERR wrong number of arguments for 'bf.insert' command";
+        "bf.insert k CAPACITY 10 ITEMS" => "-ERR wrong number of arguments for 'bf.insert' command";
+        "bf.insert k NOCREATE CAPACITY" => "-ERR wrong number of arguments for 'bf.insert' command";
+        "bf.insert k NOCREATE NONSCALING" => "-ERR wrong number of arguments for 'bf.insert' command";
         "EXISTS k" => ":0";
     ];
     for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
