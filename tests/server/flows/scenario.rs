@@ -28,7 +28,8 @@ pub fn build(client: &mut Client) -> Vec<Made> {
     client.ok("BF.RESERVE partly:full 0.001 1000 NONSCALING");
     keep("partly:full", add(client, "partly:full", numbered("partly", 400)));
 
-    client.ok("BF.RESERVE entirely:full 0.001 50 NONSCALING");
+    // Of an error rate at which no item that must be refused is ever mistaken for one that is there.
+    client.ok("BF.RESERVE entirely:full 0.0000001 50 NONSCALING");
     let mut inside = numbered("entirely", 60);
     for item in &inside {
         client.run(&[b"BF.ADD", b"entirely:full".as_slice(), item]);

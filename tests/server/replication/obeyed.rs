@@ -28,7 +28,7 @@ fn commands_that_create_are_run_as_another_server_logged_them() {
             "BF.MADD many a b a",
             "BF.RESERVE reserved 0.001 500 EXPANSION 3",
             "BF.MADD reserved x y",
-            "BF.INSERT inserted CAPACITY 10 ERROR 0.1 NONSCALING ITEMS a b",
+            "BF.INSERT inserted CAPACITY 10 ERROR 0.0001 NONSCALING ITEMS a b",
         ]);
         let mut server = Setup::new().append_file(commands).start(kind);
         for _ in 0..2 {
