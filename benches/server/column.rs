@@ -43,7 +43,8 @@ pub fn start_all(options: &Options, cores: &Cores) -> Result<Vec<Column>> {
     };
 
     if !options.floor.exists() {
-        return Err("the floor is not built: cargo build --release --example floor".into());
+        let path = options.floor.display();
+        return Err(format!("no floor at {path}: cargo build --release --example floor").into());
     }
     let mut columns = vec![start(
         "floor",

@@ -33,10 +33,13 @@ impl Dialect {
     /// Bit strings know no calls of several items, so their one way is shown beside the largest calls and the
     /// single ones; their tiny filters would be strings a client sizes by itself.
     pub fn has(self, group: &Group, case: &Case) -> bool {
-        match self {
-            Dialect::Floor | Dialect::Bloom => true,
-            Dialect::Set => group.filled <= LARGEST_SET,
-            Dialect::Bits => case.batch != 10 && !matches!(group.shape, Shape::Tiny { .. }),
+        match (self, group.shape) {
+            (Dialect::Floor | Dialect::Bloom, _) => true,
+            // Neither takes memory without writing to it.
+            (_, Shape::Untouched { .. }) => false,
+            (Dialect::Set, _) => group.filled <= LARGEST_SET,
+            (Dialect::Bits, Shape::Tiny { .. }) => false,
+            (Dialect::Bits, _) => case.batch != 10,
         }
     }
 
@@ -50,7 +53,9 @@ impl Dialect {
         match (self, group.shape) {
             (_, Shape::Tiny { .. }) | (Dialect::Set, _) | (Dialect::Bloom, Shape::Grown) => vec![],
             (Dialect::Floor, _) => vec![cmd("FLOOR.NEW").arg(key).clone()],
-            (Dialect::Bloom, Shape::Reserved { capacity }) => vec![reserve(capacity)],
+            (Dialect::Bloom, Shape::Reserved { capacity } | Shape::Untouched { capacity }) => {
+                vec![reserve(capacity)]
+            }
             (Dialect::Bloom, Shape::Steps { capacity }) => {
                 vec![reserve(capacity).arg("EXPANSION").arg(1).clone()]
             }
@@ -67,6 +72,10 @@ impl Dialect {
             // Not UNLINK: freeing in the background would take time from the sample.
             Op::Fresh => {
                 let mut commands = vec![cmd("DEL").arg(FRESH).clone()];
+                if matches!(group.shape, Shape::Untouched { .. }) {
+                    // Else the allocator hands out the pages of the round before, which cost no faults.
+                    commands.push(cmd("MEMORY").arg("PURGE").clone());
+                }
                 commands.extend(self.create(group, FRESH));
                 commands
             }
@@ -205,7 +214,7 @@ impl Dialect {
 /// The client-made filter of a group, large enough for everything it will hold.
 fn bit_string(group: &Group) -> BitString {
     BitString::for_items(match group.shape {
-        Shape::Reserved { capacity } => capacity,
+        Shape::Reserved { capacity } | Shape::Untouched { capacity } => capacity,
         Shape::Grown | Shape::Steps { .. } | Shape::Tiny { .. } => group.filled,
     })
 }

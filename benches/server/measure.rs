@@ -16,6 +16,8 @@ pub struct Sample {
     pub nanoseconds: f64,
     /// Share of the items answered with 1: for `Op::Miss` the measured fp_rate.
     pub ones: f64,
+    /// Page faults of the server, an item: first touches of memory.
+    pub faults: f64,
 }
 
 /// Sends a payload and gives the sum of all integer and boolean answers.
@@ -64,7 +66,9 @@ pub fn sample(column: &mut Column, op: Op, payload: &Payload) -> Result<Sample> 
     cmd("CONFIG")
         .arg("RESETSTAT")
         .exec(&mut column.server.connection)?;
+    let faults_before = column.server.page_faults()?;
     let sum = send(&mut column.server.connection, payload)?;
+    let faults = column.server.page_faults()? - faults_before;
     let (calls, microseconds) = column.server.command_statistics(payload.command)?;
     if calls != payload.calls {
         return Err(format!("{calls} calls counted of {}", payload.calls).into());
@@ -75,6 +79,7 @@ pub fn sample(column: &mut Column, op: Op, payload: &Payload) -> Result<Sample> 
     Ok(Sample {
         nanoseconds: microseconds as f64 * 1000.0 / items,
         ones,
+        faults: faults as f64 / items,
     })
 }
 

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use crate::Result;
 use crate::machine::Machine;
 use crate::options::{Options, Scale};
-use crate::run::{Cell, Outcome, Row};
-use crate::workloads::Op;
+use crate::run::{Cell, Outcome, Row, Table};
+use crate::workloads::{Op, Shape};
 
 /// A run and all that belongs beside it.
 pub struct Report<'a> {
@@ -21,7 +21,7 @@ const LEGEND: &str = "\
 Nanoseconds an item by the server's own account (INFO commandstats), median of the rounds; in brackets the multiple
 of the floor. The floor reads the same arguments, opens the key where single commands do, and gives the same replies.
 set: SADD, SISMEMBER and SMISMEMBER, exact and keeping every item. bit string: SETBIT and GETBIT, 7 commands an item,
-as client libraries do it, sized for all items at once.";
+as client libraries do it, sized for all items at once. -: the column has no such call.";
 
 impl Report<'_> {
     /// The table for a terminal.
@@ -51,8 +51,26 @@ impl Report<'_> {
                     .collect();
                 text += &format!("{:34}{cells}\n", row.case.name());
             }
+            text += &self.faults(table);
         }
         text + &self.failures()
+    }
+
+    /// A table's last line where page faults are what it is about.
+    fn faults(&self, table: &Table) -> String {
+        if !matches!(table.shape, Shape::Untouched { .. }) {
+            return String::new();
+        }
+        let mut text = String::new();
+        for row in &table.rows {
+            let columns = self.outcome.columns.iter().zip(&row.cells);
+            let faults: Vec<String> = columns
+                .filter_map(|(name, cell)| Some((name, cell.as_ref()?.median_faults()?)))
+                .map(|(name, faults)| format!("{name} {faults:.2}"))
+                .collect();
+            text += &format!("\nPage faults an item: {}.\n", faults.join(", "));
+        }
+        text
     }
 
     /// The same as a document of its own.
@@ -70,6 +88,7 @@ impl Report<'_> {
             for row in &table.rows {
                 text += &format!("| {} | {} |\n", row.case.name(), texts(row).join(" | "));
             }
+            text += &self.faults(table);
         }
         text + &self.failures()
     }
@@ -188,6 +207,7 @@ fn cell_json(cell: &Cell, row: &Row, floor: Option<f64>) -> Value {
     let median = cell.median();
     let mut value = json!({
         "median": median,
+        "page_faults_an_item": cell.median_faults(),
         "min": times.iter().copied().min_by(f64::total_cmp),
         "times_floor": median.zip(floor).map(|(median, floor)| median / floor),
         "rounds": times,

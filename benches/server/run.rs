@@ -24,16 +24,21 @@ pub struct Cell {
 impl Cell {
     /// The middle of the times, nanoseconds an item; none without samples.
     pub fn median(&self) -> Option<f64> {
-        let mut times: Vec<f64> = self
-            .samples
-            .iter()
-            .map(|sample| sample.nanoseconds)
-            .collect();
-        times.sort_by(f64::total_cmp);
-        let upper = *times.get(times.len() / 2)?;
-        let lower = *times.get(times.len().saturating_sub(1) / 2)?;
-        Some((lower + upper) / 2.0)
+        median(self.samples.iter().map(|sample| sample.nanoseconds))
     }
+
+    /// The middle of the page faults an item; none without samples.
+    pub fn median_faults(&self) -> Option<f64> {
+        median(self.samples.iter().map(|sample| sample.faults))
+    }
+}
+
+fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    let upper = *values.get(values.len() / 2)?;
+    let lower = *values.get(values.len().saturating_sub(1) / 2)?;
+    Some((lower + upper) / 2.0)
 }
 
 /// One line of the table.
@@ -46,6 +51,7 @@ pub struct Row {
 /// One part of the table.
 pub struct Table {
     pub title: String,
+    pub shape: Shape,
     pub rows: Vec<Row>,
 }
 
@@ -162,6 +168,7 @@ fn run_group(
     }
     Ok(Table {
         title: group.title.clone(),
+        shape: group.shape,
         rows,
     })
 }

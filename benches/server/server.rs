@@ -165,6 +165,18 @@ impl Server {
         };
         Ok((field("calls")?, field("usec")?))
     }
+
+    /// Page faults of the process so far that needed no disk (`minflt` of proc(5)).
+    pub fn page_faults(&self) -> Result<u64> {
+        let text = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
+        // The name in brackets may hold anything; the eighth field after it is ours.
+        let after_name = text.rsplit(')').next().unwrap_or_default();
+        let field = after_name
+            .split_whitespace()
+            .nth(7)
+            .ok_or("no minflt in /proc")?;
+        Ok(field.parse()?)
+    }
 }
 
 impl Drop for Server {

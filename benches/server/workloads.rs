@@ -8,6 +8,8 @@ use crate::options::Scale;
 pub enum Shape {
     /// `BF.RESERVE key 0.01 capacity`: one layer.
     Reserved { capacity: u64 },
+    /// The same, on memory that the server has only just got from the system.
+    Untouched { capacity: u64 },
     /// No RESERVE: 100 items, then layers of twice the size each.
     Grown,
     /// `BF.RESERVE key 0.01 capacity EXPANSION 1`: many layers of one size.
@@ -75,7 +77,7 @@ impl Case {
             Op::Hit => "hit",
             Op::Miss => "miss",
             Op::Duplicate => "duplicate",
-            Op::Fresh => "new, from empty to full",
+            Op::Fresh => "new, from empty",
             Op::More => "new",
             Op::Create => "first, creates the filter",
         };
@@ -129,7 +131,7 @@ const TINY_ITEMS: u64 = 20;
 
 /// Number `i` of a fixed shuffle of `0..len`, so that layers and lines are met in no order.
 ///
-/// The factor is coprime to any `len` made of twos and fives, as all ours are.
+/// The factor is coprime to every `len` used here (their primes are 2, 5 and 31), so each number comes once.
 fn scatter(i: u64, len: u64) -> u64 {
     (i * 618_033_989) % len.max(1)
 }
@@ -190,7 +192,7 @@ pub fn groups(scale: Scale) -> Vec<Group> {
     if scale == Scale::Quick {
         return groups;
     }
-    // Room for what the rounds add; the smoke run has the same rows in small.
+    // Room for what twenty rounds add; the smoke run has the same rows in small.
     let big = size(128_000_000, 20_000);
     let more = size(200_000, 1_000);
     groups.push(Group {
@@ -204,6 +206,13 @@ pub fn groups(scale: Scale) -> Vec<Group> {
             case(Op::Hit, 1, singles),
             case(Op::Miss, 1, singles),
         ],
+    });
+
+    groups.push(Group {
+        title: format!("First touch: {} reserved at 1 %, empty", thousands(big)),
+        shape: Shape::Untouched { capacity: big },
+        filled: 0,
+        cases: vec![case(Op::Fresh, 1000, size(10_000, 1_000))],
     });
 
     let keys = size(200_000, 1_000);
