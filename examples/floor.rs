@@ -34,11 +34,8 @@ const OK: c_int = raw::REDISMODULE_OK as c_int;
 const ERR: c_int = raw::REDISMODULE_ERR as c_int;
 
 /// The handlers' signature, fixed by the module API.
-type Handler = unsafe extern "C" fn(
-    *mut raw::RedisModuleCtx,
-    *mut *mut raw::RedisModuleString,
-    c_int,
-) -> c_int;
+type Handler =
+    unsafe extern "C" fn(*mut raw::RedisModuleCtx, *mut *mut raw::RedisModuleString, c_int) -> c_int;
 
 /// A type of its own, so that the floors look up a module value as our commands do.
 static FLOOR_TYPE: RedisType = RedisType::new(
@@ -151,10 +148,9 @@ unsafe fn look(
             return api!(RedisModule_WrongArity)(ctx);
         };
         let key = api!(RedisModule_OpenKey)(ctx, name, mode as c_int);
-        let is_module_value =
-            api!(RedisModule_KeyType)(key) as isize == raw::REDISMODULE_KEYTYPE_MODULE;
-        let is_ours = is_module_value
-            && api!(RedisModule_ModuleTypeGetType)(key) == *FLOOR_TYPE.raw_type.as_ptr();
+        let is_module_value = api!(RedisModule_KeyType)(key) as isize == raw::REDISMODULE_KEYTYPE_MODULE;
+        let is_ours =
+            is_module_value && api!(RedisModule_ModuleTypeGetType)(key) == *FLOOR_TYPE.raw_type.as_ptr();
         if is_ours {
             black_box(api!(RedisModule_ModuleTypeGetValue)(key));
             let mut len = 0;
@@ -188,15 +184,7 @@ unsafe extern "C" fn key_seen(
     argc: c_int,
 ) -> c_int {
     // SAFETY: the server's call is passed on as it came.
-    unsafe {
-        look(
-            ctx,
-            argv,
-            argc,
-            raw::REDISMODULE_READ | raw::REDISMODULE_WRITE,
-            false,
-        )
-    }
+    unsafe { look(ctx, argv, argc, raw::REDISMODULE_READ | raw::REDISMODULE_WRITE, false) }
 }
 
 /// `FLOOR.KEYADD key item`: the floor of `BF.ADD` of a new item, which must be replicated.
@@ -206,15 +194,7 @@ unsafe extern "C" fn key_add(
     argc: c_int,
 ) -> c_int {
     // SAFETY: the server's call is passed on as it came.
-    unsafe {
-        look(
-            ctx,
-            argv,
-            argc,
-            raw::REDISMODULE_READ | raw::REDISMODULE_WRITE,
-            true,
-        )
-    }
+    unsafe { look(ctx, argv, argc, raw::REDISMODULE_READ | raw::REDISMODULE_WRITE, true) }
 }
 
 /// `FLOOR.NEW key [item]`: stores a value of our type, replacing what was there; the floor of creating a filter.
@@ -259,17 +239,7 @@ fn init(ctx: &Context, _args: &[RedisString]) -> Status {
     };
     for (name, handler, flags) in commands {
         // SAFETY: names and flags end with a zero byte and are copied by the server; we are inside its load call.
-        let created = unsafe {
-            create(
-                ctx.ctx,
-                name.as_ptr(),
-                Some(handler),
-                flags.as_ptr(),
-                1,
-                1,
-                1,
-            )
-        };
+        let created = unsafe { create(ctx.ctx, name.as_ptr(), Some(handler), flags.as_ptr(), 1, 1, 1) };
         if created != OK {
             return Status::Err;
         }

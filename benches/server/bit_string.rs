@@ -16,9 +16,7 @@ pub struct BitString {
 impl BitString {
     /// 9.585 bits an item. Such a filter can't grow: it is given room for all at once, whatever the row says.
     pub fn for_items(items: u64) -> BitString {
-        BitString {
-            bits: (items * 9585).div_ceil(1000).max(64),
-        }
+        BitString { bits: (items * 9585).div_ceil(1000).max(64) }
     }
 
     pub fn bits(self) -> u64 {

@@ -26,59 +26,33 @@ pub fn start_all(options: &Options, cores: &Cores) -> Result<Vec<Column>> {
     let start = |name: &str, dialect, is_ours, module: Option<&Path>, arguments: &[&str]| {
         let mut words = Vec::new();
         if let Some(path) = module {
-            let path = path
-                .canonicalize()
-                .map_err(|error| format!("column {name}: {}: {error}", path.display()))?;
+            let path =
+                path.canonicalize().map_err(|error| format!("column {name}: {}: {error}", path.display()))?;
             words.push(path.to_string_lossy().into_owned());
             words.extend(arguments.iter().map(|&word| word.to_owned()));
         }
-        let server = Server::start(&program, cores, &words)
-            .map_err(|error| format!("column {name}: {error}"))?;
-        Ok::<_, Box<dyn std::error::Error>>(Column {
-            name: name.to_owned(),
-            dialect,
-            is_ours,
-            server,
-        })
+        let server =
+            Server::start(&program, cores, &words).map_err(|error| format!("column {name}: {error}"))?;
+        Ok::<_, Box<dyn std::error::Error>>(Column { name: name.to_owned(), dialect, is_ours, server })
     };
 
     if !options.floor.exists() {
         let path = options.floor.display();
         return Err(format!("no floor at {path}: cargo build --release --example floor").into());
     }
-    let mut columns = vec![start(
-        "floor",
-        Dialect::Floor,
-        true,
-        Some(&options.floor),
-        &[],
-    )?];
+    let mut columns = vec![start("floor", Dialect::Floor, true, Some(&options.floor), &[])?];
     let (module, is_named) = &options.bloomline;
     if module.exists() || *is_named {
         columns.push(start("bloomline", Dialect::Bloom, true, Some(module), &[])?);
         if options.both_layouts {
             let arguments = ["bf-layout", "redisbloom"];
-            columns.push(start(
-                "redisbloom layout",
-                Dialect::Bloom,
-                true,
-                Some(module),
-                &arguments,
-            )?);
+            columns.push(start("redisbloom layout", Dialect::Bloom, true, Some(module), &arguments)?);
         }
     } else {
-        eprintln!(
-            "server bench: NO bloomline.so HERE (make build, or BLOOMLINE_SO=): ITS COLUMN IS MISSING"
-        );
+        eprintln!("server bench: NO bloomline.so HERE (make build, or BLOOMLINE_SO=): ITS COLUMN IS MISSING");
     }
     for peer in &options.peers {
-        columns.push(start(
-            &peer_name(peer),
-            Dialect::Bloom,
-            false,
-            Some(peer),
-            &[],
-        )?);
+        columns.push(start(&peer_name(peer), Dialect::Bloom, false, Some(peer), &[])?);
     }
     columns.push(start("set", Dialect::Set, false, None, &[])?);
     columns.push(start("bit string", Dialect::Bits, false, None, &[])?);
@@ -87,9 +61,7 @@ pub fn start_all(options: &Options, cores: &Cores) -> Result<Vec<Column>> {
 
 /// A peer is called as its file is, without `lib` and `.so`.
 fn peer_name(path: &Path) -> String {
-    let stem = PathBuf::from(path)
-        .file_stem()
-        .map(|stem| stem.to_string_lossy().into_owned());
+    let stem = PathBuf::from(path).file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let stem = stem.unwrap_or_else(|| "peer".to_owned());
     stem.strip_prefix("lib").unwrap_or(&stem).to_owned()
 }

@@ -101,26 +101,15 @@ impl Dialect {
             payload
         });
         let is_filled_by_commands = matches!(self, Dialect::Bloom | Dialect::Set);
-        let filled = if is_filled_by_commands {
-            group.filled
-        } else {
-            0
-        };
+        let filled = if is_filled_by_commands { group.filled } else { 0 };
         let slices = (0..filled.div_ceil(FILL_SLICE)).map(move |slice| {
             let start = slice * FILL_SLICE;
             let items = FILL_SLICE.min(filled - start);
-            let case = Case {
-                op: Op::More,
-                batch: items.min(1000),
-                items,
-            };
+            let case = Case { op: Op::More, batch: items.min(1000), items };
             let calls = (0..items.div_ceil(case.batch)).map(move |call| {
                 let first = start + call * case.batch;
                 let end = (first + case.batch).min(start + items);
-                Call {
-                    key: STANDING.to_owned(),
-                    items: (first..end).map(Item::Stored).collect(),
-                }
+                Call { key: STANDING.to_owned(), items: (first..end).map(Item::Stored).collect() }
             });
             self.encode(group, &case, kind, calls, u64::MAX)
         });
@@ -128,14 +117,7 @@ impl Dialect {
     }
 
     /// The commands of a row.
-    pub fn payload(
-        self,
-        group: &Group,
-        case: &Case,
-        kind: Kind,
-        round: u32,
-        scale: Scale,
-    ) -> Payload {
+    pub fn payload(self, group: &Group, case: &Case, kind: Kind, round: u32, scale: Scale) -> Payload {
         // Seven commands an item: fewer items give the same answer in a bearable time.
         let limit = match (self, scale) {
             (Dialect::Bits, Scale::Full) => 50_000,

@@ -58,11 +58,7 @@ impl Item {
 }
 
 fn hex(digit: u8) -> u8 {
-    if digit < 10 {
-        b'0' + digit
-    } else {
-        b'a' + digit - 10
-    }
+    if digit < 10 { b'0' + digit } else { b'a' + digit - 10 }
 }
 
 /// SplitMix64 (Steele, Lea, Flood 2014): one to one, so different numbers give different items.

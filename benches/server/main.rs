@@ -66,11 +66,7 @@ fn bench() -> Result<bool> {
     let mut columns = column::start_all(&options, &cores)?;
     let machine = machine::Machine::describe(&mut columns, &cores)?;
     let outcome = run::run(&options, &mut columns)?;
-    let report = report::Report {
-        options: &options,
-        machine: &machine,
-        outcome: &outcome,
-    };
+    let report = report::Report { options: &options, machine: &machine, outcome: &outcome };
     println!("{}", report.table());
     report.write_json()?;
     if let Some(path) = &options.markdown {

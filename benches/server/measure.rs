@@ -63,9 +63,7 @@ fn sum_of(value: &Value) -> Result<u64> {
 
 /// Runs a payload once and times it.
 pub fn sample(column: &mut Column, op: Op, payload: &Payload) -> Result<Sample> {
-    cmd("CONFIG")
-        .arg("RESETSTAT")
-        .exec(&mut column.server.connection)?;
+    cmd("CONFIG").arg("RESETSTAT").exec(&mut column.server.connection)?;
     let faults_before = column.server.page_faults()?;
     let sum = send(&mut column.server.connection, payload)?;
     let faults = column.server.page_faults()? - faults_before;
@@ -76,11 +74,7 @@ pub fn sample(column: &mut Column, op: Op, payload: &Payload) -> Result<Sample> 
     let items = payload.items as f64;
     let ones = sum as f64 / items;
     check(column.dialect, op, ones)?;
-    Ok(Sample {
-        nanoseconds: microseconds as f64 * 1000.0 / items,
-        ones,
-        faults: faults as f64 / items,
-    })
+    Ok(Sample { nanoseconds: microseconds as f64 * 1000.0 / items, ones, faults: faults as f64 / items })
 }
 
 /// Refuses a time whose answers are wrong.

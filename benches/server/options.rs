@@ -61,8 +61,7 @@ impl Options {
     /// `cargo test --all-targets`, which wants to know that the bench works and not how fast anything is.
     pub fn from_args() -> Result<Options> {
         let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-        let target =
-            env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+        let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
         let named_so = env::var_os("BLOOMLINE_SO").map(PathBuf::from);
         let mut options = Options {
             scale: Scale::Smoke,
@@ -107,11 +106,7 @@ impl Options {
                 other => return Err(format!("{}\n\n{HELP}", other.unexpected()).into()),
             }
         }
-        options.scale = scale.unwrap_or(if is_cargo_bench {
-            Scale::Full
-        } else {
-            Scale::Smoke
-        });
+        options.scale = scale.unwrap_or(if is_cargo_bench { Scale::Full } else { Scale::Smoke });
         if options.rounds == 0 {
             options.rounds = match options.scale {
                 Scale::Smoke => 1,
@@ -127,11 +122,7 @@ impl Options {
         let file_name = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
         let mut line = String::new();
         if !self.peers.is_empty() {
-            let names: Vec<String> = self
-                .peers
-                .iter()
-                .map(|p| file_name(&p.to_string_lossy()))
-                .collect();
+            let names: Vec<String> = self.peers.iter().map(|p| file_name(&p.to_string_lossy())).collect();
             line += &format!("PEER={} ", names.join(":"));
         }
         line += "cargo bench --bench server --";

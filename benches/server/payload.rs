@@ -24,10 +24,7 @@ pub struct Payload {
 
 impl Payload {
     pub fn new(command: &'static str) -> Payload {
-        Payload {
-            command,
-            ..Payload::default()
-        }
+        Payload { command, ..Payload::default() }
     }
 
     /// Adds one command that stands for `items` items (several commands may share one item: give 0 for the rest).

@@ -30,25 +30,13 @@ impl Report<'_> {
         for (name, value) in self.machine.fields() {
             text += &format!("{name:8} {value}\n");
         }
-        text += &format!(
-            "command  {}\n\n{}{LEGEND}\n",
-            self.options.command_line(),
-            self.warning()
-        );
+        text += &format!("command  {}\n\n{}{LEGEND}\n", self.options.command_line(), self.warning());
         for table in &self.outcome.tables {
             text += &format!("\n{}\n", table.title);
-            let heads: String = self
-                .outcome
-                .columns
-                .iter()
-                .map(|name| format!("{name:>20}"))
-                .collect();
+            let heads: String = self.outcome.columns.iter().map(|name| format!("{name:>20}")).collect();
             text += &format!("{:34}{heads}\n", "");
             for row in &table.rows {
-                let cells: String = texts(row)
-                    .into_iter()
-                    .map(|cell| format!("{cell:>20}"))
-                    .collect();
+                let cells: String = texts(row).into_iter().map(|cell| format!("{cell:>20}")).collect();
                 text += &format!("{:34}{cells}\n", row.case.name());
             }
             text += &self.faults(table);
@@ -96,9 +84,8 @@ impl Report<'_> {
     /// Every sample, with what it takes to judge it.
     pub fn write_json(&self) -> Result<()> {
         let fields = self.machine.fields().into_iter();
-        let machine: serde_json::Map<String, Value> = fields
-            .map(|(name, value)| (name.to_owned(), json!(value)))
-            .collect();
+        let machine: serde_json::Map<String, Value> =
+            fields.map(|(name, value)| (name.to_owned(), json!(value))).collect();
         let tables: Vec<Value> = self
             .outcome
             .tables
@@ -117,10 +104,7 @@ impl Report<'_> {
         if let Some(folder) = self.options.json.parent() {
             fs::create_dir_all(folder)?;
         }
-        fs::write(
-            &self.options.json,
-            serde_json::to_string_pretty(&whole)? + "\n",
-        )?;
+        fs::write(&self.options.json, serde_json::to_string_pretty(&whole)? + "\n")?;
         eprintln!("wrote {}", self.options.json.display());
         Ok(())
     }
@@ -154,20 +138,12 @@ impl Report<'_> {
             for row in &table.rows {
                 for (name, cell) in self.outcome.columns.iter().zip(&row.cells) {
                     if let Some(failure) = cell.as_ref().and_then(|cell| cell.failure.as_ref()) {
-                        text += &format!(
-                            "* {name}, {}, {}: {failure}\n",
-                            table.title,
-                            row.case.name()
-                        );
+                        text += &format!("* {name}, {}, {}: {failure}\n", table.title, row.case.name());
                     }
                 }
             }
         }
-        if text.is_empty() {
-            text
-        } else {
-            format!("\nFailed:\n\n{text}")
-        }
+        if text.is_empty() { text } else { format!("\nFailed:\n\n{text}") }
     }
 }
 
@@ -194,16 +170,8 @@ fn texts(row: &Row) -> Vec<String> {
 }
 
 fn cell_json(cell: &Cell, row: &Row, floor: Option<f64>) -> Value {
-    let times: Vec<f64> = cell
-        .samples
-        .iter()
-        .map(|sample| sample.nanoseconds)
-        .collect();
-    let ones = cell
-        .samples
-        .iter()
-        .map(|sample| sample.ones)
-        .fold(0.0, f64::max);
+    let times: Vec<f64> = cell.samples.iter().map(|sample| sample.nanoseconds).collect();
+    let ones = cell.samples.iter().map(|sample| sample.ones).fold(0.0, f64::max);
     let median = cell.median();
     let mut value = json!({
         "median": median,

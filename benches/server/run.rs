@@ -68,9 +68,7 @@ impl Outcome {
     pub fn is_complete(&self) -> bool {
         let rows = self.tables.iter().flat_map(|table| &table.rows);
         rows.flat_map(|row| row.cells.iter().zip(&self.ours))
-            .all(|(cell, is_ours)| {
-                !is_ours || cell.as_ref().is_none_or(|cell| cell.failure.is_none())
-            })
+            .all(|(cell, is_ours)| !is_ours || cell.as_ref().is_none_or(|cell| cell.failure.is_none()))
     }
 }
 
@@ -82,16 +80,12 @@ pub fn run(options: &Options, columns: &mut [Column]) -> Result<Outcome> {
             let title = group.title.clone();
             // Tiny filters are made by their own first row, so that group runs whole or not.
             let is_whole = title.contains(text) || matches!(group.shape, Shape::Tiny { .. });
-            group
-                .cases
-                .retain(|case| title.contains(text) || (!is_whole && case.name().contains(text)));
+            group.cases.retain(|case| title.contains(text) || (!is_whole && case.name().contains(text)));
         }
         chosen.retain(|group| !group.cases.is_empty());
     }
-    let steps = chosen
-        .iter()
-        .map(|group| columns.len() * (1 + group.cases.len() * options.rounds as usize))
-        .sum();
+    let steps =
+        chosen.iter().map(|group| columns.len() * (1 + group.cases.len() * options.rounds as usize)).sum();
     let mut progress = Progress::new(steps);
     let mut tables = Vec::new();
     for group in &chosen {
@@ -114,32 +108,18 @@ fn run_group(
     let mut failures: Vec<Option<String>> = Vec::new();
     for column in columns.iter_mut() {
         progress.say(&group.title, &format!("{} fills", column.name));
-        failures.push(
-            fill(options, column, group)
-                .err()
-                .map(|error| format!("filling: {error}")),
-        );
+        failures.push(fill(options, column, group).err().map(|error| format!("filling: {error}")));
         progress.step();
     }
     let mut rows: Vec<Row> = Vec::new();
     for case in &group.cases {
         let cell = |(column, failure): (&Column, &Option<String>)| {
-            let cell = Cell {
-                samples: Vec::new(),
-                failure: failure.clone(),
-            };
+            let cell = Cell { samples: Vec::new(), failure: failure.clone() };
             column.dialect.has(group, case).then_some(cell)
         };
-        rows.push(Row {
-            case: *case,
-            cells: columns.iter().zip(&failures).map(cell).collect(),
-        });
+        rows.push(Row { case: *case, cells: columns.iter().zip(&failures).map(cell).collect() });
     }
-    let mut payloads = Payloads {
-        options,
-        group,
-        kept: HashMap::new(),
-    };
+    let mut payloads = Payloads { options, group, kept: HashMap::new() };
     for round in 0..options.rounds {
         for (number, row) in rows.iter_mut().enumerate() {
             for (column, cell) in columns.iter_mut().zip(&mut row.cells) {
@@ -149,12 +129,7 @@ fn run_group(
                 };
                 let what = format!("{}, {}, round {}", row.case.name(), column.name, round + 1);
                 progress.say(&group.title, &what);
-                match sample(
-                    column,
-                    group,
-                    &row.case,
-                    payloads.get(number, column.dialect, round),
-                ) {
+                match sample(column, group, &row.case, payloads.get(number, column.dialect, round)) {
                     Ok(sample) => cell.samples.push(sample),
                     Err(error) => cell.failure = Some(error.to_string()),
                 }
@@ -166,19 +141,11 @@ fn run_group(
             .exec(&mut column.server.connection)
             .map_err(|error| format!("column {} after {}: {error}", column.name, group.title))?;
     }
-    Ok(Table {
-        title: group.title.clone(),
-        shape: group.shape,
-        rows,
-    })
+    Ok(Table { title: group.title.clone(), shape: group.shape, rows })
 }
 
 fn fill(options: &Options, column: &mut Column, group: &Group) -> Result<()> {
-    if !group
-        .cases
-        .iter()
-        .any(|case| column.dialect.has(group, case))
-    {
+    if !group.cases.iter().any(|case| column.dialect.has(group, case)) {
         return Ok(());
     }
     for payload in column.dialect.fill(group, options.items) {
@@ -206,24 +173,12 @@ impl Payloads<'_> {
     fn get(&mut self, row: usize, dialect: Dialect, round: u32) -> &Payload {
         let group = self.group;
         let make = || {
-            let case = group.cases.get(row).copied().unwrap_or(Case {
-                op: Op::Hit,
-                batch: 1,
-                items: 0,
-            });
-            (
-                round,
-                dialect.payload(group, &case, self.options.items, round, self.options.scale),
-            )
+            let case = group.cases.get(row).copied().unwrap_or(Case { op: Op::Hit, batch: 1, items: 0 });
+            (round, dialect.payload(group, &case, self.options.items, round, self.options.scale))
         };
         // New items for a standing filter differ from round to round, all else stays.
         let changes = group.cases.get(row).is_some_and(|case| case.op == Op::More);
-        if changes
-            && self
-                .kept
-                .get(&(row, dialect))
-                .is_some_and(|(made, _)| *made != round)
-        {
+        if changes && self.kept.get(&(row, dialect)).is_some_and(|(made, _)| *made != round) {
             self.kept.remove(&(row, dialect));
         }
         let (_, payload) = self.kept.entry((row, dialect)).or_insert_with(make);

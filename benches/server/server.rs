@@ -44,9 +44,7 @@ impl Cores {
             return Ok(Cores { server: None });
         };
         pin(client)?;
-        Ok(Cores {
-            server: Some(server),
-        })
+        Ok(Cores { server: Some(server) })
     }
 }
 
@@ -58,11 +56,14 @@ fn pin(core: usize) -> io::Result<()> {
         libc::CPU_SET(core, &mut set);
         libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set)
     };
-    if status == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Has the calling process killed when its parent ends: an interrupted bench never gets to its Drops.
+fn die_with_parent() -> io::Result<()> {
+    // SAFETY: a system call on numbers alone.
+    let status = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+    if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// A running server and the connection to it.
@@ -78,23 +79,12 @@ impl Server {
     /// # Errors
     /// Tells what the server last wrote if it ends or answers nothing.
     pub fn start(program: &Path, cores: &Cores, module: &[String]) -> Result<Server> {
-        let folder = tempfile::Builder::new()
-            .prefix("bloomline-bench-")
-            .tempdir()?;
+        let folder = tempfile::Builder::new().prefix("bloomline-bench-").tempdir()?;
         let (socket, log) = (folder.path().join("socket"), folder.path().join("log"));
         let output = std::fs::File::create(&log)?;
         let mut command = Command::new(program);
         command
-            .args([
-                "--port",
-                "0",
-                "--save",
-                "",
-                "--appendonly",
-                "no",
-                "--daemonize",
-                "no",
-            ])
+            .args(["--port", "0", "--save", "", "--appendonly", "no", "--daemonize", "no"])
             .arg("--unixsocket")
             .arg(&socket)
             .arg("--dir")
@@ -105,26 +95,23 @@ impl Server {
         if !module.is_empty() {
             command.arg("--loadmodule").args(module);
         }
-        if let Some(core) = cores.server {
-            // SAFETY: between fork and exec only async-signal-safe calls are allowed; this is one system call.
-            unsafe { command.pre_exec(move || pin(core)) };
+        let core = cores.server;
+        // SAFETY: between fork and exec only async-signal-safe calls are allowed; these are one system call each.
+        unsafe {
+            command.pre_exec(move || {
+                die_with_parent()?;
+                core.map_or(Ok(()), pin)
+            });
         }
-        let mut child = command
-            .spawn()
-            .map_err(|error| format!("could not start {}: {error}", program.display()))?;
+        let mut child =
+            command.spawn().map_err(|error| format!("could not start {}: {error}", program.display()))?;
         match connect(&mut child, &socket) {
-            Ok(connection) => Ok(Server {
-                child,
-                connection,
-                _folder: folder,
-            }),
+            Ok(connection) => Ok(Server { child, connection, _folder: folder }),
             Err(error) => {
                 end(&mut child);
                 let text = std::fs::read_to_string(&log).unwrap_or_default();
                 let lines: Vec<&str> = text.lines().collect();
-                let tail = lines
-                    .get(lines.len().saturating_sub(8)..)
-                    .unwrap_or_default();
+                let tail = lines.get(lines.len().saturating_sub(8)..).unwrap_or_default();
                 Err(format!("{error}; its last words:\n{}", tail.join("\n")).into())
             }
         }
@@ -143,9 +130,7 @@ impl Server {
 
     /// Calls and microseconds of a command since the last reset.
     pub fn command_statistics(&mut self, command: &str) -> Result<(u64, u64)> {
-        let info: InfoDict = cmd("INFO")
-            .arg("commandstats")
-            .query(&mut self.connection)?;
+        let info: InfoDict = cmd("INFO").arg("commandstats").query(&mut self.connection)?;
         // The server keeps a module's own spelling of a name.
         let wanted = format!("cmdstat_{command}");
         let (_, value) = info
@@ -155,12 +140,7 @@ impl Server {
         let line: String = redis::from_redis_value(value.clone())?;
         let field = |name: &str| {
             line.split(',')
-                .find_map(|part| {
-                    part.strip_prefix(name)?
-                        .strip_prefix('=')?
-                        .parse::<u64>()
-                        .ok()
-                })
+                .find_map(|part| part.strip_prefix(name)?.strip_prefix('=')?.parse::<u64>().ok())
                 .ok_or_else(|| format!("no {name} in the statistics of {command}: {line}"))
         };
         Ok((field("calls")?, field("usec")?))
@@ -171,10 +151,7 @@ impl Server {
         let text = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
         // The name in brackets may hold anything; the eighth field after it is ours.
         let after_name = text.rsplit(')').next().unwrap_or_default();
-        let field = after_name
-            .split_whitespace()
-            .nth(7)
-            .ok_or("no minflt in /proc")?;
+        let field = after_name.split_whitespace().nth(7).ok_or("no minflt in /proc")?;
         Ok(field.parse()?)
     }
 }
@@ -221,10 +198,7 @@ pub fn program(name: Option<&str>) -> Result<PathBuf> {
     let Some(name) = name else {
         return Ok("redis-server".into());
     };
-    let in_project = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-        .join(".servers")
-        .join(name)
-        .join("server");
+    let in_project = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(".servers").join(name).join("server");
     if in_project.exists() {
         return Ok(in_project);
     }

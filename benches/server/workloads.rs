@@ -101,15 +101,8 @@ impl Case {
                     Op::More => Item::Stored(filled + added_before + i),
                     Op::Fresh | Op::Create => Item::Stored(i),
                 };
-                let key = if case.op == Op::Fresh {
-                    FRESH
-                } else {
-                    STANDING
-                };
-                return Call {
-                    key: key.to_owned(),
-                    items: numbers.map(item).collect(),
-                };
+                let key = if case.op == Op::Fresh { FRESH } else { STANDING };
+                return Call { key: key.to_owned(), items: numbers.map(item).collect() };
             };
             // Each call meets another key, in an order that leaves caches cold.
             let user = scatter(call, keys);
@@ -118,10 +111,7 @@ impl Case {
                 Op::More => Item::Stored(user * TINY_ITEMS + 1 + i % case.batch),
                 _ => Item::Stored(user * TINY_ITEMS + i % case.batch),
             };
-            Call {
-                key: format!("user:{user}"),
-                items: numbers.map(item).collect(),
-            }
+            Call { key: format!("user:{user}"), items: numbers.map(item).collect() }
         })
     }
 }
@@ -217,10 +207,7 @@ pub fn groups(scale: Scale) -> Vec<Group> {
 
     let keys = size(200_000, 1_000);
     groups.push(Group {
-        title: format!(
-            "Tiny filters: {} keys of {TINY_ITEMS} items, each call another key",
-            thousands(keys)
-        ),
+        title: format!("Tiny filters: {} keys of {TINY_ITEMS} items, each call another key", thousands(keys)),
         shape: Shape::Tiny { keys },
         filled: 0,
         cases: vec![
