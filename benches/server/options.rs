@@ -23,7 +23,7 @@ pub enum Scale {
 #[derive(Debug)]
 pub struct Options {
     pub scale: Scale,
-    /// A folder's name in `.servers`, or a path; none: `redis-server` on PATH.
+    /// A folder's name in `.servers`, a path, or a command on PATH; none: `redis-server`.
     pub server: Option<String>,
     /// Rounds a row; the medians are over these.
     pub rounds: u32,
@@ -44,7 +44,7 @@ pub struct Options {
 const HELP: &str = "\
 cargo bench --bench server -- [OPTIONS]
   --quick | --full | --smoke   how much to run (default: full)
-  --server NAME    .servers/NAME/server, or a path (default: redis-server on PATH)
+  --server NAME    .servers/NAME/server, a path or a command (default: $SERVER, else redis-server)
   --items KIND     hex40 (40 hex characters, default) or bytes20 (20 raw bytes)
   --rounds N       rounds a row (default: 5 quick, 7 full)
   --only TEXT      only rows whose group or name contains TEXT
@@ -65,7 +65,7 @@ impl Options {
         let named_so = env::var_os("BLOOMLINE_SO").map(PathBuf::from);
         let mut options = Options {
             scale: Scale::Smoke,
-            server: None,
+            server: env::var("SERVER").ok().filter(|name| !name.is_empty()),
             rounds: 0,
             items: Kind::Hex40,
             only: None,

@@ -1,5 +1,6 @@
 //! A server process of our own: started on a Unix socket in its own folder, pinned to a core, killed when dropped.
 
+use std::env;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -193,17 +194,20 @@ fn connect(child: &mut Child, socket: &Path) -> Result<Connection> {
     }
 }
 
-/// The server's program: `.servers/NAME/server` of the project, a path, or `redis-server` on PATH.
-pub fn program(name: Option<&str>) -> Result<PathBuf> {
-    let Some(name) = name else {
-        return Ok("redis-server".into());
+/// The server's program: a name in `.servers` (or the folder BLOOMLINE_SERVERS), a path, or a command on PATH.
+///
+/// Unnamed it is `redis-server`, or where PATH has none the fetched `redis-7.0`.
+pub fn program(name: Option<&str>) -> PathBuf {
+    let is_on_path = |command: &str| {
+        env::var_os("PATH").is_some_and(|path| env::split_paths(&path).any(|dir| dir.join(command).is_file()))
     };
-    let in_project = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(".servers").join(name).join("server");
-    if in_project.exists() {
-        return Ok(in_project);
-    }
-    if name.contains('/') {
-        return Ok(name.into());
-    }
-    Err(format!("no server {name}: .servers/{name}/server is missing").into())
+    let name = match name {
+        Some(name) => name,
+        None if is_on_path("redis-server") => "redis-server",
+        None => "redis-7.0",
+    };
+    let folder = env::var_os("BLOOMLINE_SERVERS")
+        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(".servers"), PathBuf::from);
+    let fetched = folder.join(name).join("server");
+    if fetched.is_file() { fetched } else { name.into() }
 }
