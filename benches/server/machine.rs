@@ -14,6 +14,8 @@ pub struct Machine {
     pub vectors: String,
     pub cores: String,
     pub memory: String,
+    /// Other work on the machine when the bench began: much of it spoils the times.
+    pub load: String,
     pub system: String,
     pub server: String,
     pub date: String,
@@ -30,6 +32,7 @@ impl Machine {
         let kilobytes: u64 = field(&meminfo, "MemTotal")
             .and_then(|text| text.split(' ').next()?.parse().ok())
             .unwrap_or_default();
+        let loadavg = fs::read_to_string("/proc/loadavg").unwrap_or_default();
         let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
         let count = std::thread::available_parallelism().map_or(0, usize::from);
         let online = cpuinfo.lines().filter(|line| line.starts_with("processor")).count().max(count);
@@ -41,6 +44,7 @@ impl Machine {
                 None => format!("{online}, nothing pinned"),
             },
             memory: format!("{} GiB", (kilobytes + (1 << 19)) >> 20),
+            load: loadavg.split(' ').next().unwrap_or_default().to_owned(),
             system: format!("{} {}", std::env::consts::OS, kernel.trim()),
             server: match columns.first_mut() {
                 Some(column) => column.server.version()?,
@@ -55,12 +59,13 @@ impl Machine {
     }
 
     /// Names and values, in the order they are shown.
-    pub fn fields(&self) -> [(&'static str, &str); 7] {
+    pub fn fields(&self) -> [(&'static str, &str); 8] {
         [
             ("cpu", &self.cpu),
             ("vectors", &self.vectors),
             ("cores", &self.cores),
             ("memory", &self.memory),
+            ("load", &self.load),
             ("system", &self.system),
             ("server", &self.server),
             ("date", &self.date),
