@@ -145,10 +145,11 @@ impl Options {
     }
 }
 
-/// Where cargo puts the example: beside the folder this program was built into.
+/// Where cargo puts the example: beside the folder this program was built into, or in the release one.
 fn built_floor() -> Result<PathBuf> {
-    let mut path = env::current_exe()?;
-    path.pop();
-    path.pop();
-    Ok(path.join("examples/libfloor.so"))
+    let program = env::current_exe()?;
+    let built = |up| program.ancestors().nth(up).unwrap_or(&program).to_owned();
+    let beside = built(2).join("examples/libfloor.so");
+    let released = built(3).join("release/examples/libfloor.so");
+    Ok(if beside.exists() { beside } else { released })
 }
