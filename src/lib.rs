@@ -10,6 +10,11 @@
 //! | [`command`] | from the words of a client to a reply | `bloom`, `server`, the handle of `data_type` |
 //! | `module` | loading: what is registered, in which order | all |
 
+#[cfg(not(all(target_endian = "little", target_pointer_width = "64")))]
+compile_error!(
+    "the formats are little-endian, and filters may be larger than 4 GiB: 64-bit little-endian machines only"
+);
+
 pub mod bloom;
 pub mod command;
 pub mod data_type;

@@ -9,15 +9,19 @@ use crate::data_type::handle;
 use crate::server::alloc::{ServerAlloc, unbound_blocks};
 use crate::server::api::{self, api};
 use crate::server::args::Args;
-use crate::server::{config, log, register};
+use crate::server::{config, counters, log, register};
 
 /// Close of a key that was open for writing does not tell watchers that it changed: the commands do, if it did.
 const NO_IMPLICIT_SIGNAL_MODIFIED: u32 = 1 << 1;
 
-/// What the module promises: to survive a short read, to load beside a running data set, and the line above.
+/// Slots may be migrated at once, key by key as the commands of an AOF rewrite. Known to Valkey from 9.0 on.
+const HANDLE_ATOMIC_SLOT_MIGRATION: u32 = 1 << 5;
+
+/// What the module promises: to survive a short read, to load beside a running data set, and the lines above.
 const OPTIONS: u32 = raw::REDISMODULE_OPTIONS_HANDLE_IO_ERRORS
     | raw::REDISMODULE_OPTIONS_HANDLE_REPL_ASYNC_LOAD
-    | NO_IMPLICIT_SIGNAL_MODIFIED;
+    | NO_IMPLICIT_SIGNAL_MODIFIED
+    | HANDLE_ATOMIC_SLOT_MIGRATION;
 
 /// The crate's version as the server shows it: 1.2.3 is 10203.
 const VERSION: c_int = number(env!("CARGO_PKG_VERSION_MAJOR")) * 10_000
@@ -49,6 +53,7 @@ fn init(context: &Context, args: &[RedisString]) -> Status {
         // SAFETY: see above.
         && unsafe {
             api!(RedisModule_SetModuleOptions)(context.ctx, OPTIONS as c_int);
+            counters::register(context.ctx);
             handle::register(context.ctx) && register::register(context.ctx, &COMMANDS) && config::register(context.ctx)
         };
     if loaded { Status::Ok } else { Status::Err }

@@ -12,7 +12,7 @@ pub enum Error {
     Capacity(u64),
     /// An error rate that is not above 0 and at most [`MAX_ERROR_RATE`](super::sizing::MAX_ERROR_RATE).
     ErrorRate(f64),
-    /// An expansion outside 1 to [`MAX_EXPANSION`](super::filter::MAX_EXPANSION).
+    /// An expansion outside 1 to [`MAX_EXPANSION`](super::spec::MAX_EXPANSION).
     Expansion(u32),
     /// A layer would need this error rate, below [`MIN_LAYER_ERROR`](super::sizing::MIN_LAYER_ERROR).
     ErrorRateTooSmall(f64),

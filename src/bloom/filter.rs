@@ -1,12 +1,14 @@
 //! The layered filter: what a key holds.
 
 use std::iter;
+use std::ptr::NonNull;
 
 use super::error::{Error, HeaderError};
 use super::hash::ItemHash;
 use super::layer::Layer;
 use super::layout::probe::Probe;
 use super::spec::{Demand, Permit, Shape, Spec};
+use super::words::{Mover, relocate_slice};
 
 /// A series of layers, of which only the newest one takes items.
 ///
@@ -71,6 +73,45 @@ impl Filter {
         }
         let newest = Layer::new(&last)?;
         Ok(Self { spec, seed, spent: last.spent, newest_len, newest, older: older.into_boxed_slice() })
+    }
+
+    /// A filter equal to this one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`].
+    pub fn try_clone(&self) -> Result<Self, Error> {
+        let mut older = Vec::new();
+        older.try_reserve_exact(self.older.len()).map_err(|_| Error::OutOfMemory(self.size_bytes()))?;
+        for layer in &self.older {
+            older.push(layer.try_clone()?);
+        }
+        Ok(Self { newest: self.newest.try_clone()?, older: older.into_boxed_slice(), ..*self })
+    }
+
+    /// The blocks of memory the filter owns: the bits of each layer, and the table of the older layers.
+    pub fn blocks(&self) -> impl Iterator<Item = NonNull<u8>> {
+        let table = (!self.older.is_empty()).then_some(NonNull::from(&*self.older).cast());
+        self.layers().map(|layer| layer.words().block()).chain(table)
+    }
+
+    /// Lets blocks be moved to better places, the bits of layers from index `from` on, oldest first, then the table.
+    ///
+    /// `should_stop` is asked before each layer; returns the layer to go on with, or none when all is done.
+    pub fn relocate(
+        &mut self,
+        from: usize,
+        mover: &mut Mover,
+        mut should_stop: impl FnMut() -> bool,
+    ) -> Option<usize> {
+        for (index, layer) in self.layers_mut().enumerate().skip(from) {
+            if should_stop() {
+                return Some(index);
+            }
+            layer.words_mut().relocate(mover);
+        }
+        relocate_slice(&mut self.older, mover);
+        None
     }
 
     /// What the filter was asked to be.
@@ -225,8 +266,8 @@ impl Filter {
     }
 }
 
-/// Bytes of a filter of so many layers.
-fn size_bytes(bits_bytes: u64, layers: u32) -> u64 {
+/// Bytes of a filter of so many layers, at least one, with bits of so many bytes.
+pub fn size_bytes(bits_bytes: u64, layers: u32) -> u64 {
     let table = u64::from(layers - 1) * size_of::<Layer>() as u64;
     bits_bytes.saturating_add(size_of::<Filter>() as u64 + table)
 }

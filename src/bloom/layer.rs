@@ -13,6 +13,12 @@ use super::sizing::{Geometry, LINE_WORDS};
 use super::spec::Shape;
 use super::words::Words;
 
+/// Words of a page.
+const PAGE_WORDS: usize = 512;
+
+/// Pages in which [`Layer::fill`] counts.
+const SAMPLED_PAGES: usize = 4096;
+
 /// Bits of a fixed number, and how items map to them.
 pub struct Layer {
     words: Words,
@@ -112,10 +118,46 @@ impl Layer {
         }
     }
 
-    /// Share of the bits that are set, in [0, 1]. Reads the whole layer.
+    /// A layer equal to this one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`].
+    pub fn try_clone(&self) -> Result<Self, Error> {
+        Ok(Self { words: self.words.try_clone()?, ..*self })
+    }
+
+    /// Share of the bits that are set, in [0, 1].
+    ///
+    /// Counted in at most 4,096 pages spread evenly over the layer: a millisecond at most, and exact up to 16 MiB; above, the
+    /// standard error is below 0.0001.
     pub fn fill(&self) -> f64 {
-        let ones = BitSlice::<u64, Lsb0>::from_slice(self.words.as_slice()).count_ones();
-        ones as f64 / self.geometry.bits() as f64
+        let pages = self.words.as_slice().chunks(PAGE_WORDS);
+        let step = pages.len().div_ceil(SAMPLED_PAGES).max(1);
+        let (mut ones, mut bits) = (0, 0);
+        for page in pages.step_by(step) {
+            let page = BitSlice::<u64, Lsb0>::from_slice(page);
+            ones += page.count_ones();
+            bits += page.len();
+        }
+        ones as f64 / bits as f64
+    }
+
+    /// Rate of false positives computed from the share of bits that are set.
+    ///
+    /// It is that of a layer with as many items as would set so many bits on average.
+    pub fn fp_rate_of_fill(&self, fill: f64) -> f64 {
+        self.fp_rate(rate::len_of_fill(&self.geometry, fill))
+    }
+
+    /// The memory of the bits, to be looked at or moved.
+    pub fn words(&self) -> &Words {
+        &self.words
+    }
+
+    /// The same, to be written.
+    pub fn words_mut(&mut self) -> &mut Words {
+        &mut self.words
     }
 
     /// Computed rate of false positives with `len` items in it.

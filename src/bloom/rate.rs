@@ -19,7 +19,7 @@
 //! F0 = sum over S of (-1)^|S| (1 - p h(S))^n
 //! ```
 //!
-//! Subsets with equal `h` are merged at compile time ([`TERMS`]): 2 to 13 terms instead of 2 to 256.
+//! Subsets with equal `h` are merged at compile time (`TERMS`): 2 to 13 terms instead of 2 to 256.
 //! The `L` lines of a lookup are nearly independent: `F0^L`. Their loads are correlated, since an item that covers one
 //! line of a page is likelier to cover another one; with `c` the covariance of the loads of two lines of a
 //! lookup and `Ft = sum over S of (-1)^|S| (1 - p h)^n h^t`, the mean of the product is expanded to
@@ -208,6 +208,12 @@ pub fn fp_rate(geometry: &Geometry, len: u64) -> f64 {
         }
     };
     (moments.product(geometry.lines_per_item(), covariance) + n * COLLISION).min(1.0)
+}
+
+/// Items that set this share of a layer's bits on average; as many as there can be if all are set.
+pub fn len_of_fill(geometry: &Geometry, fill: f64) -> u64 {
+    let share_of_item = f64::from(geometry.hashes()) / geometry.bits() as f64;
+    (libm::log1p(-fill) / libm::log1p(-share_of_item)) as u64
 }
 
 /// Rate of a layer of endlessly many whole pages with `load` items covering a line on average.

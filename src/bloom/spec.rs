@@ -38,7 +38,7 @@ pub struct Spec {
 pub struct Demand {
     /// Bytes of the new layer's bits.
     pub layer_bytes: u64,
-    /// [`Filter::size_bytes`] with that layer.
+    /// [`Filter::size_bytes`](super::Filter::size_bytes) with that layer.
     pub filter_bytes: u64,
 }
 

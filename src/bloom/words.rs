@@ -1,7 +1,7 @@
 //! A boxed slice of words that is zeroed lazily, may fail to be had, and starts on a page when it is big.
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
-use std::ptr::NonNull;
+use std::ptr::{self, NonNull};
 use std::slice;
 
 use super::error::Error;
@@ -9,6 +9,23 @@ use super::error::Error;
 /// Bytes of a page.
 const PAGE: usize = 4096;
 const WORD: usize = size_of::<u64>();
+
+/// Moves blocks of memory to better places.
+pub struct Mover<'a> {
+    move_block: &'a mut dyn FnMut(NonNull<u8>) -> Option<NonNull<u8>>,
+}
+
+impl<'a> Mover<'a> {
+    /// A mover that does what `move_block` does.
+    ///
+    /// # Safety
+    ///
+    /// Given a block of the global allocator, it must return none, or a block of that allocator with the same size and content, and
+    /// have freed the one that it was given.
+    pub unsafe fn new(move_block: &'a mut dyn FnMut(NonNull<u8>) -> Option<NonNull<u8>>) -> Self {
+        Self { move_block }
+    }
+}
 
 /// Bytes from which the words start on a page, at the price of up to a page.
 ///
@@ -49,6 +66,36 @@ impl Words {
         // SAFETY: `allocation` added a page where `skip` may not be zero, and `skip` is less than one.
         let first = unsafe { base.byte_add(skip) }.cast();
         Ok(Self { first, shape: len << SKIP_BITS | (skip / WORD) as u64 })
+    }
+
+    /// Words equal to these; pages of zeros are not touched.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`].
+    pub fn try_clone(&self) -> Result<Self, Error> {
+        let mut copy = Self::zeroed(self.len())?;
+        let pages = copy.as_mut_slice().chunks_mut(PAGE / WORD).zip(self.as_slice().chunks(PAGE / WORD));
+        for (to, from) in pages.filter(|(_, from)| from.iter().any(|&word| word != 0)) {
+            to.copy_from_slice(from);
+        }
+        Ok(copy)
+    }
+
+    /// The block of the allocator that holds the words.
+    pub fn block(&self) -> NonNull<u8> {
+        let skip = (self.shape & SKIP_MASK) as usize;
+        // SAFETY: the block begins `skip` words before the first one.
+        unsafe { self.first.sub(skip).cast() }
+    }
+
+    /// Lets the block be moved to a better place.
+    pub fn relocate(&mut self, mover: &mut Mover) {
+        let skip = (self.shape & SKIP_MASK) as usize;
+        let Some(block) = (mover.move_block)(self.block()) else { return };
+        // SAFETY: the new block has the size of the old one. The words stay where they are within it, whether they start
+        // on a page there or not: only their speed depends on that.
+        self.first = unsafe { block.cast().add(skip) };
     }
 
     /// The number of words.
@@ -93,12 +140,24 @@ impl Words {
 
 impl Drop for Words {
     fn drop(&mut self) {
-        let skip = (self.shape & SKIP_MASK) as usize;
         if let Some(layout) = allocation(self.len()) {
-            // SAFETY: `zeroed` got this block with the same layout, and `first` lies `skip` words into it.
-            unsafe { dealloc(self.first.as_ptr().sub(skip).cast(), layout) }
+            // SAFETY: `zeroed` got this block with the same layout.
+            unsafe { dealloc(self.block().as_ptr(), layout) }
         }
     }
+}
+
+/// Lets the block of a boxed slice be moved to a better place.
+pub fn relocate_slice<T>(slice: &mut Box<[T]>, mover: &mut Mover) {
+    if size_of_val(&**slice) == 0 {
+        return;
+    }
+    let len = slice.len();
+    let old = Box::into_raw(std::mem::take(slice));
+    let moved = NonNull::new(old.cast()).and_then(|block| (mover.move_block)(block));
+    let start = moved.map_or(old.cast(), |block| block.as_ptr().cast::<T>());
+    // SAFETY: either the old block or, byte by byte, its copy, of which there is no other owner.
+    *slice = unsafe { Box::from_raw(ptr::slice_from_raw_parts_mut(start, len)) };
 }
 
 /// The allocation behind `len` words; none if there is no such amount of memory.

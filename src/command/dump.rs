@@ -2,14 +2,17 @@
 //!
 //! The iterator of a piece is 1 for the header; for bits it is the offset behind their last byte, plus 1.
 
+use std::ffi::CStr;
+
 use super::handler::{Call, Handler};
 use super::text::{
-    self, BAD_DATA, CHUNK_TOO_BIG, DUMP_ITERATOR, Failure, LOAD_ITERATOR, NO_LINK, NOT_FOUND, WRONG_TYPE,
+    BAD_DATA, CHUNK_TOO_BIG, DUMP_ITERATOR, Failure, LOAD_ITERATOR, NO_LINK, NOT_FOUND, WRONG_TYPE,
 };
-use super::write::permit;
+use super::write::{permit, refused_creation};
 use crate::bloom::error::ChunkError;
 use crate::bloom::{Error, Filter};
 use crate::data_type::handle::{Lookup, filter, filter_mut, store};
+use crate::server::counters::LOADS_REFUSED;
 use crate::server::key::Key;
 use crate::server::log;
 
@@ -17,6 +20,9 @@ use crate::server::log;
 pub struct Scandump;
 /// BF.LOADCHUNK key iterator data
 pub struct Loadchunk;
+
+/// The event of a piece that was loaded.
+const LOADED: &CStr = c"bloom.load";
 
 /// The iterator that asks for the header.
 const START: i64 = 0;
@@ -60,21 +66,20 @@ impl Handler for Loadchunk {
         let iterator = iterator.integer().ok_or(LOAD_ITERATOR)?;
         let data = data.bytes();
         let mut key = Key::write(call.context, call.key);
-        let lookup = filter_mut(&mut key);
         // What a primary or a file creates replaces whatever the key holds: the key was free where it comes from.
-        let is_creation =
-            iterator == HEADER && (matches!(lookup, Lookup::Missing) || call.context.is_obeyed());
-        match lookup {
-            _ if is_creation => {
-                let created = Filter::decode_header(data, &mut permit(call.context));
-                store(&mut key, created.map_err(|error| bad_header(&call, error))?);
+        let is_free = matches!(filter_mut(&mut key), Lookup::Missing) || call.context.is_obeyed();
+        if iterator == HEADER && is_free {
+            let created = Filter::decode_header(data, &mut permit(call.context));
+            store(&mut key, created.map_err(|error| bad_header(&call, error))?);
+        } else {
+            match filter_mut(&mut key) {
+                Lookup::Missing => return Err(NOT_FOUND.into()),
+                Lookup::WrongType => return Err(WRONG_TYPE.into()),
+                Lookup::Found(mut filter) => write_chunk(&mut filter, iterator, data)?,
             }
-            Lookup::Missing => return Err(NOT_FOUND.into()),
-            Lookup::WrongType => return Err(WRONG_TYPE.into()),
-            Lookup::Found(filter) => write_chunk(filter, iterator, data)?,
         }
         call.context.replicate_call();
-        call.context.signal_change(call.key);
+        call.context.signal_change(call.key, LOADED);
         call.context.simple(c"OK");
         Ok(())
     }
@@ -98,9 +103,10 @@ fn bad_header(call: &Call, error: Error) -> Failure {
             log::warning(&format!("{error} of a filter that a primary or a file has created"));
             std::process::abort();
         }
-        Error::Refused(_) | Error::OutOfMemory(_) => text::creation(error),
+        Error::Refused(_) | Error::OutOfMemory(_) => refused_creation(error),
         _ => {
-            log::notice(&format!("BF.LOADCHUNK refused: {error}"));
+            LOADS_REFUSED.add(1);
+            log::refusal(&format!("BF.LOADCHUNK refused: {error}"));
             BAD_DATA.into()
         }
     }

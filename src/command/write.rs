@@ -1,15 +1,23 @@
 //! BF.RESERVE, BF.ADD, BF.MADD and BF.INSERT.
 
+use std::ffi::CStr;
+
 use super::args::{self, default_spec};
 use super::handler::{Call, Handler};
 use super::text::{self, Failure, ITEM_EXISTS, NOT_FOUND, WRONG_TYPE};
 use crate::bloom::{Demand, Error, Filter, Growth, Spec};
 use crate::data_type::handle::{Lookup, filter_mut, store};
 use crate::server::args::Args;
+use crate::server::counters::{CREATIONS_REFUSED, GROWTHS_REFUSED};
 use crate::server::key::Key;
 use crate::server::replicate::NewItems;
 use crate::server::reply::Context;
 use crate::server::{log, seed};
+
+/// The event of a filter that was created.
+const RESERVED: &CStr = c"bloom.reserve";
+/// The event of items that were new.
+const ADDED: &CStr = c"bloom.add";
 
 /// BF.RESERVE key error_rate capacity [EXPANSION n] [NONSCALING]
 pub struct Reserve;
@@ -35,7 +43,7 @@ impl Handler for Reserve {
         let filter = create(call.context, spec)?;
         call.context.replicate_creation(call.key, &filter.encode_header());
         store(&mut key, filter);
-        call.context.signal_change(call.key);
+        call.context.signal_change(call.key, RESERVED);
         call.context.simple(c"OK");
         Ok(())
     }
@@ -80,29 +88,31 @@ enum Reply {
 fn add(call: Call, items: Args, spec: Option<impl FnOnce() -> Spec>, reply: Reply) -> Result<(), Failure> {
     let mut key = Key::write(call.context, call.key);
     match filter_mut(&mut key) {
-        Lookup::WrongType => Err(WRONG_TYPE.into()),
-        Lookup::Found(filter) => {
-            let new = insert_items(call.context, filter, items, reply);
+        Lookup::WrongType => return Err(WRONG_TYPE.into()),
+        Lookup::Missing => {}
+        Lookup::Found(mut filter) => {
+            let new = insert_items(call.context, &mut filter, items, reply);
             if new.is_all() {
                 call.context.replicate_call();
-            } else if !new.is_none() {
+            } else {
                 call.context.replicate_items(call.key, &new);
             }
             if !new.is_none() {
-                call.context.signal_change(call.key);
+                call.context.signal_change(call.key, ADDED);
             }
-            Ok(())
-        }
-        Lookup::Missing => {
-            let mut filter = create(call.context, spec.ok_or(NOT_FOUND)?())?;
-            call.context.replicate_creation(call.key, &filter.encode_header());
-            let new = insert_items(call.context, &mut filter, items, reply);
-            call.context.replicate_items(call.key, &new);
-            store(&mut key, filter);
-            call.context.signal_change(call.key);
-            Ok(())
+            return Ok(());
         }
     }
+    let mut filter = create(call.context, spec.ok_or(NOT_FOUND)?())?;
+    call.context.replicate_creation(call.key, &filter.encode_header());
+    let new = insert_items(call.context, &mut filter, items, reply);
+    call.context.replicate_items(call.key, &new);
+    store(&mut key, filter);
+    call.context.signal_change(call.key, RESERVED);
+    if !new.is_none() {
+        call.context.signal_change(call.key, ADDED);
+    }
+    Ok(())
 }
 
 /// Adds items and answers for each.
@@ -139,6 +149,10 @@ fn insert_items<'a>(context: Context, filter: &mut Filter, items: Args<'a>, repl
 #[cold]
 fn refuse(context: Context, error: Error) {
     if !context.is_obeyed() {
+        if is_for_memory(error) {
+            GROWTHS_REFUSED.add(1);
+            log::refusal(&format!("growth of a filter refused: {error}"));
+        }
         return context.error(text::insertion(error));
     }
     if let Error::OutOfMemory(bytes) = error {
@@ -152,7 +166,20 @@ fn refuse(context: Context, error: Error) {
 
 /// A new filter with a fresh seed, or why there is none.
 fn create(context: Context, spec: Spec) -> Result<Filter, Failure> {
-    Filter::new(spec, seed::fresh(), &mut permit(context)).map_err(text::creation)
+    Filter::new(spec, seed::fresh(), &mut permit(context)).map_err(refused_creation)
+}
+
+/// Counts and logs a creation that was refused for want of memory, and says what the client is told.
+pub fn refused_creation(error: Error) -> Failure {
+    if is_for_memory(error) {
+        CREATIONS_REFUSED.add(1);
+        log::refusal(&format!("creation of a filter refused: {error}"));
+    }
+    text::creation(error)
+}
+
+fn is_for_memory(error: Error) -> bool {
+    matches!(error, Error::Refused(_) | Error::OutOfMemory(_))
 }
 
 /// The limits that bind the call: a client's; not a primary's, nor those of a file.

@@ -1,11 +1,16 @@
 //! The table of callbacks, and the short ones.
 
 use std::ffi::c_void;
+use std::ptr::{self, NonNull};
 
-use redis_module::raw::{REDISMODULE_TYPE_METHOD_VERSION, RedisModuleTypeMethods};
+use redis_module::raw::{
+    REDISMODULE_TYPE_METHOD_VERSION, RedisModuleDigest, RedisModuleString, RedisModuleTypeMethods,
+};
 
-use super::{aof, rdb};
+use super::{aof, defrag, rdb, value};
 use crate::bloom::Filter;
+use crate::server::api::api;
+use crate::server::log;
 
 /// Bytes of memory that count as one unit of work when it is freed: a page.
 const FREE_UNIT: u64 = 4096;
@@ -18,8 +23,11 @@ pub fn methods() -> RedisModuleTypeMethods {
         rdb_save: Some(rdb::save),
         aof_rewrite: Some(aof::rewrite),
         mem_usage: Some(mem_usage),
+        digest: Some(digest),
         free: Some(free),
         free_effort: Some(free_effort),
+        copy: Some(copy),
+        defrag: Some(defrag::defrag),
         // Nothing outside the keyspace is saved.
         aux_load: None,
         aux_save: None,
@@ -28,40 +36,71 @@ pub fn methods() -> RedisModuleTypeMethods {
         // A filter leaves no trace elsewhere that unlinking would have to remove.
         unlink: None,
         unlink2: None,
-        digest: None,
-        copy: None,
-        copy2: None,
-        defrag: None,
         // The variants of a later interface add the key's name and database, which no callback here needs.
         mem_usage2: None,
         free_effort2: None,
+        copy2: None,
     }
 }
 
 /// # Safety
 ///
-/// What every callback is promised by the server: `value` is a filter of this type, which `store` or `rdb::load` boxed.
+/// `value` must be what the server passes to a callback of this type: given by `value::give`, alive and not being changed.
 unsafe fn borrowed<'a>(value: *const c_void) -> &'a Filter {
     // SAFETY: promised by the caller.
     unsafe { &*value.cast() }
 }
 
 unsafe extern "C" fn free(value: *mut c_void) {
-    // SAFETY: the server gives up the box that it was given. May run on another thread: a filter is `Send`.
-    drop(unsafe { Box::from_raw(value.cast::<Filter>()) });
+    if let Some(value) = NonNull::new(value) {
+        // SAFETY: the server gives up the value. May run on another thread: a filter is `Send`.
+        drop(unsafe { value::take_back(value) });
+    }
 }
 
+/// The bytes that the allocator gave for the filter and all its blocks.
 unsafe extern "C" fn mem_usage(value: *const c_void) -> usize {
-    // SAFETY: see `borrowed`.
-    unsafe { borrowed(value) }.size_bytes() as usize
+    // SAFETY: see `borrowed`; the blocks are the allocator's.
+    unsafe {
+        let size = api!(RedisModule_MallocSize);
+        let blocks = borrowed(value).blocks().map(|block| size(block.as_ptr().cast()));
+        size(value.cast_mut()) + blocks.sum::<usize>()
+    }
 }
 
-unsafe extern "C" fn free_effort(
-    _key: *mut redis_module::raw::RedisModuleString,
-    value: *const c_void,
-) -> usize {
+unsafe extern "C" fn free_effort(_key: *mut RedisModuleString, value: *const c_void) -> usize {
     // SAFETY: see `borrowed`.
     let bytes = unsafe { borrowed(value) }.size_bytes();
     // Above 64 the server frees in the background, from 256 KiB on. Zero would mean "always".
     bytes.div_ceil(FREE_UNIT) as usize
+}
+
+/// The header and all bits.
+unsafe extern "C" fn digest(digest: *mut RedisModuleDigest, value: *mut c_void) {
+    // SAFETY: see `borrowed`; the bytes are read before the function returns.
+    unsafe {
+        let filter = borrowed(value);
+        let add = |bytes: &[u8]| {
+            api!(RedisModule_DigestAddStringBuffer)(digest, bytes.as_ptr().cast(), bytes.len())
+        };
+        add(&filter.encode_header());
+        filter.layers().for_each(|layer| add(layer.as_bytes()));
+        api!(RedisModule_DigestEndSequence)(digest);
+    }
+}
+
+/// A copy for another key; null, which the server answers as an error, if there is no memory for it.
+unsafe extern "C" fn copy(
+    _from: *mut RedisModuleString,
+    _to: *mut RedisModuleString,
+    value: *const c_void,
+) -> *mut c_void {
+    // SAFETY: see `borrowed`.
+    match unsafe { borrowed(value) }.try_clone() {
+        Ok(filter) => value::give(filter).as_ptr(),
+        Err(error) => {
+            log::warning(&format!("COPY refused: {error}"));
+            ptr::null_mut()
+        }
+    }
 }

@@ -1,11 +1,12 @@
 //! The type's handle: from an open key to the filter it holds, and back.
 
-use std::ptr::{self, NonNull};
+use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use redis_module::raw::{RedisModuleCtx, RedisModuleType};
 
 use super::callbacks;
+use super::value::{self, Held};
 use crate::bloom::Filter;
 use crate::server::api::api;
 use crate::server::key::{Content, Key};
@@ -53,7 +54,7 @@ pub fn filter(key: &Key) -> Lookup<&Filter> {
     match key.content(handle()) {
         Content::Missing => Lookup::Missing,
         Content::Other => Lookup::WrongType,
-        // SAFETY: values of this type are boxed filters (`store`, `rdb_load`), which live while the key holds them;
+        // SAFETY: values of this type are boxed filters (`value::give`), which live while the key holds them;
         // commands run one at a time, and the key is borrowed.
         Content::Value(value) => Lookup::Found(unsafe { value.cast().as_ref() }),
     }
@@ -61,22 +62,22 @@ pub fn filter(key: &Key) -> Lookup<&Filter> {
 
 /// The filter of a key, to be changed. The key must be open for writing.
 #[inline]
-pub fn filter_mut(key: &mut Key) -> Lookup<&mut Filter> {
+pub fn filter_mut(key: &mut Key) -> Lookup<Held<'_>> {
     match key.content(handle()) {
         Content::Missing => Lookup::Missing,
         Content::Other => Lookup::WrongType,
         // SAFETY: as in `filter`, and the key is borrowed exclusively.
-        Content::Value(value) => Lookup::Found(unsafe { value.cast().as_mut() }),
+        Content::Value(value) => Lookup::Found(Held::new(unsafe { value.cast().as_mut() })),
     }
 }
 
 /// Makes the key hold a filter; what it held is freed.
 pub fn store(key: &mut Key, filter: Filter) {
-    let value = NonNull::from(Box::leak(Box::new(filter)));
-    // SAFETY: the callbacks of the type take boxed filters.
-    let taken = unsafe { key.set(handle(), value.cast()) };
+    let value = value::give(filter);
+    // SAFETY: the callbacks of the type take what `give` gives.
+    let taken = unsafe { key.set(handle(), value) };
     if !taken {
-        // SAFETY: the server did not take it, so it is the box of the line above.
-        drop(unsafe { Box::from_raw(value.as_ptr()) });
+        // SAFETY: the server did not take it.
+        drop(unsafe { value::take_back(value) });
     }
 }

@@ -2,5 +2,7 @@
 
 mod aof;
 mod callbacks;
+mod defrag;
 pub mod handle;
 mod rdb;
+mod value;

@@ -14,9 +14,11 @@ use std::slice;
 use redis_module::raw::RedisModuleIO;
 
 use super::handle::ENCODING_VERSION;
+use super::value;
 use crate::bloom::Filter;
 use crate::bloom::codec::MAX_CHUNK_BYTES;
 use crate::server::api::api;
+use crate::server::counters::LOADS_REFUSED;
 use crate::server::limits;
 
 /// Stands where RedisBloom has the number of items, of which there can't be so many.
@@ -47,8 +49,9 @@ pub unsafe extern "C" fn save(io: *mut RedisModuleIO, value: *mut c_void) {
 pub unsafe extern "C" fn load(io: *mut RedisModuleIO, encver: c_int) -> *mut c_void {
     let mut stream = Stream { io };
     match stream.filter(encver) {
-        Ok(filter) => Box::into_raw(Box::new(filter)).cast(),
+        Ok(filter) => value::give(filter).as_ptr(),
         Err(reason) => {
+            LOADS_REFUSED.add(1);
             stream.log(&reason);
             ptr::null_mut()
         }

@@ -23,7 +23,7 @@ static UNBOUND: AtomicUsize = AtomicUsize::new(0);
 /// In a process without a server, as a test is, it is the system's for ever. In a server nothing may be allocated before
 /// the binding, since it would be freed by the other allocator: [`unbound_blocks`] tells.
 ///
-/// An alignment above 16 is refused: no server promises one. No type of this module needs it.
+/// In a server an alignment above 16 is refused: none promises one, and no type of this module needs it.
 pub struct ServerAlloc;
 
 /// How many blocks were handed out before the module interface was bound.
@@ -39,13 +39,13 @@ unsafe impl GlobalAlloc for ServerAlloc {
         // SAFETY: the function pointers are written once, before other threads exist; the caller promises a size above zero.
         unsafe {
             match (raw::RedisModule_TryAlloc, raw::RedisModule_Alloc) {
-                _ if layout.align() > PROMISED_ALIGN => ptr::null_mut(),
-                (Some(try_alloc), _) => try_alloc(layout.size()).cast(),
-                (None, Some(alloc)) => alloc(layout.size()).cast(),
                 (None, None) => {
                     UNBOUND.fetch_add(1, Ordering::Relaxed);
                     System.alloc(layout)
                 }
+                _ if layout.align() > PROMISED_ALIGN => ptr::null_mut(),
+                (Some(try_alloc), _) => try_alloc(layout.size()).cast(),
+                (None, Some(alloc)) => alloc(layout.size()).cast(),
             }
         }
     }
@@ -55,6 +55,10 @@ unsafe impl GlobalAlloc for ServerAlloc {
         // SAFETY: as in `alloc`; a block that is zeroed by hand is not null.
         unsafe {
             match (raw::RedisModule_TryCalloc, raw::RedisModule_Calloc) {
+                (None, None) => {
+                    UNBOUND.fetch_add(1, Ordering::Relaxed);
+                    System.alloc_zeroed(layout)
+                }
                 _ if layout.align() > PROMISED_ALIGN => ptr::null_mut(),
                 (Some(try_calloc), _) => try_calloc(1, size).cast(),
                 (None, Some(calloc)) if size >= LAZY_FROM => {
@@ -70,10 +74,6 @@ unsafe impl GlobalAlloc for ServerAlloc {
                         block.write_bytes(0, size);
                     }
                     block
-                }
-                (None, None) => {
-                    UNBOUND.fetch_add(1, Ordering::Relaxed);
-                    System.alloc_zeroed(layout)
                 }
             }
         }

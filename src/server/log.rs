@@ -3,6 +3,8 @@
 use std::ffi::CString;
 use std::panic;
 use std::ptr;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 use redis_module::raw;
 
@@ -14,6 +16,16 @@ pub fn warning(message: &str) {
 /// Writes a line about a normal event.
 pub fn notice(message: &str) {
     write(c"notice", message);
+}
+
+/// Writes a line about something that clients may provoke: one a second at most, the counters of INFO have the rest.
+pub fn refusal(message: &str) {
+    static LAST: Mutex<Option<Instant>> = Mutex::new(None);
+    let mut last = LAST.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    if last.is_none_or(|last| last.elapsed() >= Duration::from_secs(1)) {
+        *last = Some(Instant::now());
+        warning(message);
+    }
 }
 
 fn write(level: &std::ffi::CStr, message: &str) {

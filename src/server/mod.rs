@@ -6,6 +6,7 @@ pub mod alloc;
 pub mod api;
 pub mod args;
 pub mod config;
+pub mod counters;
 pub mod key;
 pub mod limits;
 pub mod log;

@@ -1,8 +1,8 @@
-//! What replicas and the append-only file are told.
+//! What replicas, the append-only file, watchers and subscribers are told.
 
 use std::ffi::{CStr, c_longlong};
 
-use redis_module::raw::RedisModuleString;
+use redis_module::raw::{self, RedisModuleString};
 
 use super::api::api;
 use super::args::{Arg, Args};
@@ -97,9 +97,13 @@ impl Context {
         };
     }
 
-    /// Tells watchers and caching clients that the key has changed.
-    pub fn signal_change(self, key: Arg) {
-        // SAFETY: context and key are valid.
-        unsafe { api!(RedisModule_SignalModifiedKey)(self.as_ptr(), key.string()) };
+    /// Tells watchers and caching clients that the key has changed, and subscribers how.
+    pub fn signal_change(self, key: Arg, event: &CStr) {
+        // SAFETY: context and key are valid, and the event ends with a zero byte.
+        unsafe {
+            api!(RedisModule_SignalModifiedKey)(self.as_ptr(), key.string());
+            let class = raw::REDISMODULE_NOTIFY_GENERIC;
+            api!(RedisModule_NotifyKeyspaceEvent)(self.as_ptr(), class, event.as_ptr(), key.string());
+        }
     }
 }

@@ -1,0 +1,90 @@
+//! What INFO shows: totals over all filters, and what was refused.
+
+use std::ffi::{CStr, c_int};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use redis_module::raw::{RedisModuleCtx, RedisModuleInfoCtx};
+
+use super::api::{api, optional_api};
+use super::log;
+
+/// A number that any thread may change: the server frees filters in the background.
+pub struct Counter(AtomicU64);
+
+impl Counter {
+    const fn new() -> Self {
+        Self(AtomicU64::new(0))
+    }
+
+    /// Adds to it.
+    pub fn add(&self, amount: u64) {
+        self.0.fetch_add(amount, Ordering::Relaxed);
+    }
+
+    /// Takes away from it what was added before.
+    pub fn subtract(&self, amount: u64) {
+        self.0.fetch_sub(amount, Ordering::Relaxed);
+    }
+}
+
+/// Filters in all databases.
+pub static FILTERS: Counter = Counter::new();
+/// Their layers.
+pub static LAYERS: Counter = Counter::new();
+/// Items counted as added to them.
+pub static ITEMS: Counter = Counter::new();
+/// Items their layers are sized for.
+pub static CAPACITY: Counter = Counter::new();
+/// Bytes of their headers, tables and bits.
+pub static BYTES: Counter = Counter::new();
+/// Layers that were added to filters since the start.
+pub static LAYERS_ADDED: Counter = Counter::new();
+/// Filters that a limit or lack of memory kept from being created.
+pub static CREATIONS_REFUSED: Counter = Counter::new();
+/// Items that were not added since a limit or lack of memory forbade another layer.
+pub static GROWTHS_REFUSED: Counter = Counter::new();
+/// Filters that were refused because their bytes were bad.
+pub static LOADS_REFUSED: Counter = Counter::new();
+
+/// The section of INFO behind the module's name, and its fields.
+const SECTION: &CStr = c"bloom";
+static FIELDS: [(&CStr, &Counter); 9] = [
+    (c"filters", &FILTERS),
+    (c"layers", &LAYERS),
+    (c"items", &ITEMS),
+    (c"capacity", &CAPACITY),
+    (c"bytes", &BYTES),
+    (c"layers_added", &LAYERS_ADDED),
+    (c"creations_refused", &CREATIONS_REFUSED),
+    (c"growths_refused", &GROWTHS_REFUSED),
+    (c"loads_refused", &LOADS_REFUSED),
+];
+
+/// Adds the section to INFO, in place of the crate's own, which makes a backtrace in a crash report.
+///
+/// # Safety
+///
+/// `ctx` must be the context of the module's loading.
+pub unsafe fn register(ctx: *mut RedisModuleCtx) {
+    // SAFETY: promised by the caller.
+    unsafe {
+        match optional_api!(RedisModule_RegisterInfoFunc) {
+            Some(register) => drop(register(ctx, Some(info))),
+            None => log::notice("this server takes no sections of INFO from modules: it is left out"),
+        }
+    }
+}
+
+/// Writes the section. Nothing but loads of atomics here: it also runs in a crash report.
+unsafe extern "C" fn info(ctx: *mut RedisModuleInfoCtx, _for_crash_report: c_int) {
+    // SAFETY: the server passes a valid context, and copies names and numbers.
+    unsafe {
+        if api!(RedisModule_InfoAddSection)(ctx, SECTION.as_ptr()) != 0 {
+            // The client has not asked for this section.
+            return;
+        }
+        for (name, counter) in &FIELDS {
+            api!(RedisModule_InfoAddFieldULongLong)(ctx, name.as_ptr(), counter.0.load(Ordering::Relaxed));
+        }
+    }
+}
