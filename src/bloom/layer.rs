@@ -5,8 +5,9 @@ use bitvec::slice::BitSlice;
 
 use super::error::Error;
 use super::hash::ItemHash;
-use super::layout::bloomline::{Line, first_line, further_lines, line_has, line_set};
+use super::layout::bloomline::{first_line, further_lines};
 use super::layout::prefetch;
+use super::layout::probe::{Line, Probe};
 use super::rate;
 use super::sizing::{Geometry, LINE_WORDS};
 use super::spec::Shape;
@@ -54,28 +55,45 @@ impl Layer {
         &self.geometry
     }
 
-    /// Whether all bits of the item are set.
+    /// Whether all bits of the item are set; `pattern` is that of its hash, prepared.
+    ///
+    /// # Safety
+    ///
+    /// The processor must have the instructions of `P`.
     #[inline(always)]
-    pub fn contains(&self, hash: &ItemHash) -> bool {
-        let first = first_line(hash, self.geometry.lines());
-        line_has(self.line(first), hash.pattern, self.geometry.bits_per_line())
-            && (self.geometry.lines_per_item() == 1 || self.contains_further(hash))
-    }
-
-    #[inline(always)]
-    fn contains_further(&self, hash: &ItemHash) -> bool {
+    pub unsafe fn contains<P: Probe>(&self, hash: &ItemHash, pattern: P::Pattern) -> bool {
         let bits = self.geometry.bits_per_line();
-        further_lines(*hash, self.geometry).all(|(line, pattern)| line_has(self.line(line), pattern, bits))
+        let first = self.line(first_line(hash, self.geometry.lines()));
+        // Loops and no closures here and in the callers: a closure is a function without the instructions of `P`,
+        // into which they can't be inlined.
+        // SAFETY: promised by the caller; so below.
+        if !unsafe { P::test(first, pattern, bits) } {
+            return false;
+        }
+        for (line, pattern) in further_lines(*hash, self.geometry) {
+            // SAFETY: see above.
+            if !unsafe { P::test(self.line(line), P::prepare(pattern), bits) } {
+                return false;
+            }
+        }
+        true
     }
 
     /// Sets all bits of the item.
+    ///
+    /// # Safety
+    ///
+    /// As for [`Layer::contains`].
     #[inline(always)]
-    pub fn insert(&mut self, hash: &ItemHash) {
+    pub unsafe fn insert<P: Probe>(&mut self, hash: &ItemHash, pattern: P::Pattern) {
         let bits = self.geometry.bits_per_line();
         let first = first_line(hash, self.geometry.lines());
-        line_set(self.line_mut(first), hash.pattern, bits);
-        for (line, pattern) in further_lines(*hash, self.geometry) {
-            line_set(self.line_mut(line), pattern, bits);
+        // SAFETY: promised by the caller.
+        unsafe {
+            P::set(self.line_mut(first), pattern, bits);
+            for (line, pattern) in further_lines(*hash, self.geometry) {
+                P::set(self.line_mut(line), P::prepare(pattern), bits);
+            }
         }
     }
 

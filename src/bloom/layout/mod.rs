@@ -1,6 +1,9 @@
-//! How a layout maps the hash of an item to bits: one file a layout.
+//! How a layout maps the hash of an item to bits: one file a layout, and one for each way to look at a line.
 
+#[cfg(target_arch = "x86_64")]
+pub mod avx2;
 pub mod bloomline;
+pub mod probe;
 
 /// Asks the processor to fetch the cache line at an address, which need not be valid.
 #[inline(always)]
