@@ -55,7 +55,8 @@ impl Geometry {
     /// # Errors
     ///
     /// [`Error::Capacity`] outside 1 to [`MAX_CAPACITY`], [`Error::ErrorRate`] for an error that is not a number above 0
-    /// and at most [`MAX_ERROR_RATE`], [`Error::ErrorRateTooSmall`] below [`MIN_LAYER_ERROR`].
+    /// and at most [`MAX_ERROR_RATE`], [`Error::ErrorRateTooSmall`] below [`MIN_LAYER_ERROR`] or where equal hashes alone
+    /// reach the error rate.
     ///
     /// Cost: 20 ns from 4,096 lines on; below, that and one to three times [`fp_rate`].
     pub fn new(capacity: u64, error: f64) -> Result<Self, Error> {
@@ -68,8 +69,7 @@ impl Geometry {
         }
         // What equal hashes cost can't be bought back with bits.
         let error_of_bits = error - capacity as f64 * COLLISION;
-        // Written without NaN in mind: there is none any more.
-        if error_of_bits < MIN_LAYER_ERROR {
+        if error < MIN_LAYER_ERROR || error_of_bits < table::SMALLEST {
             return Err(Error::ErrorRateTooSmall(error));
         }
         let row = Row::of(error_of_bits);

@@ -27,74 +27,74 @@ const ADDS_AND_TELLS: Access = Access {
 };
 const ADDS_MANY_AND_TELLS: Access = Access { key: ADDS_AND_TELLS.key, ..ADDS };
 
-/// All commands. Their `since` is RedisBloom's, which clients' documentation goes by.
+/// All commands, named as the server's own are. Their `since` is RedisBloom's, which clients' documentation goes by.
 pub static COMMANDS: [Command; 11] = [
     Command {
-        name: c"BF.RESERVE",
+        name: c"bf.reserve",
         summary: c"Creates an empty Bloom filter",
         complexity: c"O(1)",
         ..of::<write::Reserve>(&ADDS)
     },
     Command {
-        name: c"BF.ADD",
+        name: c"bf.add",
         summary: c"Adds an item to a Bloom filter, which is created if it does not exist",
         complexity: c"O(N) where N is the number of layers",
         ..of::<write::Add>(&ADDS_AND_TELLS)
     },
     Command {
-        name: c"BF.MADD",
+        name: c"bf.madd",
         summary: c"Adds one or more items to a Bloom filter, which is created if it does not exist",
         complexity: c"O(M * N) where M is the number of items and N the number of layers",
         ..of::<write::Madd>(&ADDS_MANY_AND_TELLS)
     },
     Command {
-        name: c"BF.INSERT",
+        name: c"bf.insert",
         summary: c"Adds one or more items to a Bloom filter, which is created as asked if it does not exist",
         complexity: c"O(M * N) where M is the number of items and N the number of layers",
         ..of::<write::Insert>(&ADDS_MANY_AND_TELLS)
     },
     Command {
-        name: c"BF.EXISTS",
+        name: c"bf.exists",
         summary: c"Determines whether an item may have been added to a Bloom filter",
         complexity: c"O(N) where N is the number of layers",
         ..of::<read::Exists>(&LOOKS)
     },
     Command {
-        name: c"BF.MEXISTS",
+        name: c"bf.mexists",
         summary: c"Determines whether one or more items may have been added to a Bloom filter",
         complexity: c"O(M * N) where M is the number of items and N the number of layers",
         ..of::<read::Mexists>(&LOOKS)
     },
     Command {
-        name: c"BF.INFO",
+        name: c"bf.info",
         summary: c"Returns what is known of a Bloom filter",
         complexity: c"O(N) where N is the number of layers",
         tips: c"dont_cache",
         ..of::<info::Info>(&LOOKS)
     },
     Command {
-        name: c"BF.CARD",
+        name: c"bf.card",
         summary: c"Returns the number of items that were added to a Bloom filter",
         complexity: c"O(N) where N is the number of layers",
         since: c"2.4.4",
         ..of::<read::Card>(&LOOKS)
     },
     Command {
-        name: c"BF.DEBUG",
+        name: c"bf.debug",
         summary: c"Returns what is known of each layer of a Bloom filter",
         complexity: c"O(N) where N is the number of layers",
         tips: c"dont_cache",
         ..of::<info::Debug>(&READS)
     },
     Command {
-        name: c"BF.SCANDUMP",
+        name: c"bf.scandump",
         summary: c"Begins or continues to save a Bloom filter piece by piece",
         complexity: c"O(N) where N is the number of bytes returned, at most 16 MiB",
         tips: c"dont_cache",
         ..of::<dump::Scandump>(&READS)
     },
     Command {
-        name: c"BF.LOADCHUNK",
+        name: c"bf.loadchunk",
         summary: c"Restores a Bloom filter saved by BF.SCANDUMP, piece by piece",
         complexity: c"O(N) where N is the number of bytes given",
         ..of::<dump::Loadchunk>(&ADDS)

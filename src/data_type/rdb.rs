@@ -22,6 +22,9 @@ use crate::server::limits;
 /// Stands where RedisBloom has the number of items, of which there can't be so many.
 const OWN_LAYOUT: u64 = u64::MAX;
 
+/// A string of no bytes. Redis 6.2 reads the byte behind a short string, so there must be one.
+const EMPTY: &[u8] = [0; 8].split_at(0).0;
+
 /// Saves a filter.
 pub unsafe extern "C" fn save(io: *mut RedisModuleIO, value: *mut c_void) {
     // SAFETY: the server passes a filter of this type, and a stream that may be written to.
@@ -35,7 +38,7 @@ pub unsafe extern "C" fn save(io: *mut RedisModuleIO, value: *mut c_void) {
     put(&filter.encode_header());
     for layer in filter.layers() {
         for chunk in layer.as_bytes().chunks(MAX_CHUNK_BYTES) {
-            put(if is_zero(chunk) { &[] } else { chunk });
+            put(if is_zero(chunk) { EMPTY } else { chunk });
         }
     }
 }

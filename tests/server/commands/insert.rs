@@ -90,12 +90,12 @@ fn numbers_that_cannot_be_used_are_refused_even_if_they_would_not_matter() {
 #[test]
 fn a_word_that_means_nothing_is_named() {
     const ROWS: &[Row] = rows![
-        "BF.INSERT k foo ITEMS a" => "-ERR unknown argument 'foo'";
-        "BF.INSERT k CAP 7 ITEMS a" => "-ERR unknown argument 'CAP'";
-        "BF.INSERT k ERR 0.1 ITEMS a" => "-ERR unknown argument 'ERR'";
-        "BF.INSERT k NOSCALE ITEMS a" => "-ERR unknown argument 'NOSCALE'";
-        "BF.INSERT k item a" => "-ERR unknown argument 'item'";
-        r#"BF.INSERT k "" ITEMS a"# => "-ERR unknown argument ''";
+        "BF.INSERT k foo ITEMS a" => "-Unknown argument received: 'foo'";
+        "BF.INSERT k CAP 7 ITEMS a" => "-Unknown argument received: 'CAP'";
+        "BF.INSERT k ERR 0.1 ITEMS a" => "-Unknown argument received: 'ERR'";
+        "BF.INSERT k NOSCALE ITEMS a" => "-Unknown argument received: 'NOSCALE'";
+        "BF.INSERT k item a" => "-Unknown argument received: 'item'";
+        r#"BF.INSERT k "" ITEMS a"# => "-Unknown argument received: ''";
         "EXISTS k" => ":0";
     ];
     for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
