@@ -8,9 +8,8 @@ use super::error::Error;
 use super::filter::Filter;
 use super::hash::{ItemHash, item_hash};
 use super::layer::Prefetch;
-#[cfg(target_arch = "x86_64")]
-use super::layout::avx2::Avx2;
-use super::layout::probe::{Probe, Scalar};
+use super::layout::probe::Probe;
+use super::layout::{Task, dispatch};
 use super::spec::Permit;
 
 /// Items of a group: the fetches that can be under way at once, and 1 KiB of hashes.
@@ -54,13 +53,7 @@ impl Group {
 impl Filter {
     /// Answers for each item in turn whether it may have been added.
     pub fn contains_batch<'a>(&self, items: impl Iterator<Item = &'a [u8]>, answer: impl FnMut(bool)) {
-        #[cfg(target_arch = "x86_64")]
-        if is_x86_feature_detected!("avx2") {
-            // SAFETY: the processor has AVX2.
-            return unsafe { self.contains_batch_avx2(items, answer) };
-        }
-        // SAFETY: needs no special instructions.
-        unsafe { self.contains_batch_by::<Scalar>(items, answer) }
+        dispatch(Contains { filter: self, items, answer });
     }
 
     /// Adds each item in turn and answers as [`Filter::insert`] does; the first [`Error::Full`] is the last answer.
@@ -72,64 +65,50 @@ impl Filter {
         permit: Permit,
         answer: impl FnMut(Result<bool, Error>),
     ) {
-        #[cfg(target_arch = "x86_64")]
-        if is_x86_feature_detected!("avx2") {
-            // SAFETY: the processor has AVX2.
-            return unsafe { self.insert_batch_avx2(items, permit, answer) };
-        }
-        // SAFETY: needs no special instructions.
-        unsafe { self.insert_batch_by::<Scalar>(items, permit, answer) }
+        dispatch(Insert { filter: self, items, permit, answer });
     }
+}
 
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2")]
-    fn contains_batch_avx2<'a>(&self, items: impl Iterator<Item = &'a [u8]>, answer: impl FnMut(bool)) {
-        // SAFETY: this function has AVX2.
-        unsafe { self.contains_batch_by::<Avx2>(items, answer) }
-    }
+/// The work of [`Filter::contains_batch`].
+struct Contains<'f, I, A> {
+    filter: &'f Filter,
+    items: I,
+    answer: A,
+}
 
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2")]
-    fn insert_batch_avx2<'a>(
-        &mut self,
-        items: impl Iterator<Item = &'a [u8]>,
-        permit: Permit,
-        answer: impl FnMut(Result<bool, Error>),
-    ) {
-        // SAFETY: this function has AVX2.
-        unsafe { self.insert_batch_by::<Avx2>(items, permit, answer) }
-    }
+impl<'a, I: Iterator<Item = &'a [u8]>, A: FnMut(bool)> Task for Contains<'_, I, A> {
+    type Output = ();
 
-    /// [`Filter::contains_batch`] in one way to look at lines, inlined where its instructions are allowed.
     #[inline(always)]
-    unsafe fn contains_batch_by<'a, P: Probe>(
-        &self,
-        mut items: impl Iterator<Item = &'a [u8]>,
-        mut answer: impl FnMut(bool),
-    ) {
+    fn run<P: Probe>(mut self, probe: P) {
         let mut group = Group::new();
-        while group.fill(&mut items, self) {
+        while group.fill(&mut self.items, self.filter) {
             for hash in group.hashes() {
-                // SAFETY: promised by the caller.
-                answer(unsafe { self.contains_hash::<P>(hash, P::prepare(hash.pattern)) });
+                let pattern = probe.prepare(hash.pattern);
+                (self.answer)(self.filter.contains_hash(probe, hash, pattern));
             }
         }
     }
+}
 
-    /// [`Filter::insert_batch`], likewise.
+/// The work of [`Filter::insert_batch`].
+struct Insert<'f, 'p, I, A> {
+    filter: &'f mut Filter,
+    items: I,
+    permit: Permit<'p>,
+    answer: A,
+}
+
+impl<'a, I: Iterator<Item = &'a [u8]>, A: FnMut(Result<bool, Error>)> Task for Insert<'_, '_, I, A> {
+    type Output = ();
+
     #[inline(always)]
-    unsafe fn insert_batch_by<'a, P: Probe>(
-        &mut self,
-        mut items: impl Iterator<Item = &'a [u8]>,
-        permit: Permit,
-        mut answer: impl FnMut(Result<bool, Error>),
-    ) {
+    fn run<P: Probe>(mut self, probe: P) {
         let mut group = Group::new();
-        while group.fill(&mut items, self) {
+        while group.fill(&mut self.items, self.filter) {
             for hash in group.hashes() {
-                // SAFETY: promised by the caller.
-                let result = unsafe { self.insert_hash::<P>(hash, P::prepare(hash.pattern), permit) };
-                answer(result);
+                let result = self.filter.insert_hash(probe, hash, self.permit);
+                (self.answer)(result);
                 if matches!(result, Err(Error::Full(_))) {
                     return;
                 }

@@ -170,19 +170,13 @@ impl Filter {
     }
 
     /// Looks in the newest layer first: it is the largest, and the items of today are in it.
-    ///
-    /// # Safety
-    ///
-    /// The processor must have the instructions of `P`.
     #[inline(always)]
-    pub(super) unsafe fn contains_hash<P: Probe>(&self, hash: &ItemHash, pattern: P::Pattern) -> bool {
-        // SAFETY: promised by the caller; so below.
-        if unsafe { self.newest.contains::<P>(hash, pattern) } {
+    pub(super) fn contains_hash<P: Probe>(&self, probe: P, hash: &ItemHash, pattern: P::Pattern) -> bool {
+        if self.newest.contains(probe, hash, pattern) {
             return true;
         }
         for layer in self.older.iter().rev() {
-            // SAFETY: see above.
-            if unsafe { layer.contains::<P>(hash, pattern) } {
+            if layer.contains(probe, hash, pattern) {
                 return true;
             }
         }
@@ -190,26 +184,21 @@ impl Filter {
     }
 
     /// Adds a hashed item.
-    ///
-    /// # Safety
-    ///
-    /// As for [`Filter::contains_hash`].
     #[inline(always)]
-    pub(super) unsafe fn insert_hash<P: Probe>(
+    pub(super) fn insert_hash<P: Probe>(
         &mut self,
+        probe: P,
         hash: &ItemHash,
-        pattern: P::Pattern,
         permit: Permit,
     ) -> Result<bool, Error> {
-        // SAFETY: promised by the caller; so below.
-        if unsafe { self.contains_hash::<P>(hash, pattern) } {
+        let pattern = probe.prepare(hash.pattern);
+        if self.contains_hash(probe, hash, pattern) {
             return Ok(false);
         }
         if self.room() == 0 {
             self.grow(permit)?;
         }
-        // SAFETY: see above.
-        unsafe { self.newest.insert::<P>(hash, pattern) };
+        self.newest.insert(probe, hash, pattern);
         self.newest_len += 1;
         Ok(true)
     }

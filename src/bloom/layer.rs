@@ -5,7 +5,7 @@ use bitvec::slice::BitSlice;
 
 use super::error::Error;
 use super::hash::ItemHash;
-use super::layout::bloomline::{first_line, further_lines};
+use super::layout::bloomline::{first_line, first_line_mut, further_lines};
 use super::layout::prefetch;
 use super::layout::probe::{Line, Probe};
 use super::rate;
@@ -56,23 +56,15 @@ impl Layer {
     }
 
     /// Whether all bits of the item are set; `pattern` is that of its hash, prepared.
-    ///
-    /// # Safety
-    ///
-    /// The processor must have the instructions of `P`.
     #[inline(always)]
-    pub unsafe fn contains<P: Probe>(&self, hash: &ItemHash, pattern: P::Pattern) -> bool {
-        let bits = self.geometry.bits_per_line();
-        let first = self.line(first_line(hash, self.geometry.lines()));
-        // Loops and no closures here and in the callers: a closure is a function without the instructions of `P`,
-        // into which they can't be inlined.
-        // SAFETY: promised by the caller; so below.
-        if !unsafe { P::test(first, pattern, bits) } {
+    pub fn contains<P: Probe>(&self, probe: P, hash: &ItemHash, pattern: P::Pattern) -> bool {
+        let (lines, bits) = (self.lines(), self.geometry.bits_per_line());
+        if !probe.test(first_line(hash, lines), pattern, bits) {
             return false;
         }
-        for (line, pattern) in further_lines(*hash, self.geometry) {
-            // SAFETY: see above.
-            if !unsafe { P::test(self.line(line), P::prepare(pattern), bits) } {
+        for (index, pattern) in further_lines(*hash, self.geometry) {
+            let Some(line) = lines.get(index) else { return false };
+            if !probe.test(line, probe.prepare(pattern), bits) {
                 return false;
             }
         }
@@ -80,19 +72,14 @@ impl Layer {
     }
 
     /// Sets all bits of the item.
-    ///
-    /// # Safety
-    ///
-    /// As for [`Layer::contains`].
     #[inline(always)]
-    pub unsafe fn insert<P: Probe>(&mut self, hash: &ItemHash, pattern: P::Pattern) {
+    pub fn insert<P: Probe>(&mut self, probe: P, hash: &ItemHash, pattern: P::Pattern) {
         let bits = self.geometry.bits_per_line();
-        let first = first_line(hash, self.geometry.lines());
-        // SAFETY: promised by the caller.
-        unsafe {
-            P::set(self.line_mut(first), pattern, bits);
-            for (line, pattern) in further_lines(*hash, self.geometry) {
-                P::set(self.line_mut(line), P::prepare(pattern), bits);
+        let (lines, _) = self.words.as_mut_slice().as_chunks_mut();
+        probe.set(first_line_mut(hash, lines), pattern, bits);
+        for (index, pattern) in further_lines(*hash, self.geometry) {
+            if let Some(line) = lines.get_mut(index) {
+                probe.set(line, probe.prepare(pattern), bits);
             }
         }
     }
@@ -116,10 +103,11 @@ impl Layer {
         if which == Prefetch::Nothing {
             return;
         }
-        prefetch(self.line(first_line(hash, self.geometry.lines())));
+        let lines = self.lines();
+        prefetch(first_line(hash, lines));
         if which == Prefetch::AllLines {
-            for (line, _) in further_lines(*hash, self.geometry) {
-                prefetch(self.line(line));
+            for (index, _) in further_lines(*hash, self.geometry) {
+                prefetch(lines.as_ptr().wrapping_add(index));
             }
         }
     }
@@ -146,18 +134,7 @@ impl Layer {
     }
 
     #[inline(always)]
-    fn line(&self, index: u64) -> &Line {
-        let (lines, _) = self.words.as_slice().as_chunks();
-        debug_assert!(index < lines.len() as u64);
-        // SAFETY: `new` allocated `geometry.lines()` lines, and `first_line` and `further_lines` stay below.
-        unsafe { lines.get_unchecked(index as usize) }
-    }
-
-    #[inline(always)]
-    fn line_mut(&mut self, index: u64) -> &mut Line {
-        let (lines, _) = self.words.as_mut_slice().as_chunks_mut();
-        debug_assert!(index < lines.len() as u64);
-        // SAFETY: as in `line`.
-        unsafe { lines.get_unchecked_mut(index as usize) }
+    fn lines(&self) -> &[Line] {
+        self.words.as_slice().as_chunks().0
     }
 }

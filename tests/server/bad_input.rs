@@ -148,7 +148,11 @@ fn an_unknown_word_cannot_break_the_protocol() {
                 [b"BF.INSERT", b"new", word, b"ITEMS", b"a"],
             ] {
                 let reply = show(&client.run(&call));
-                assert!(reply.starts_with("-Unknown argument received: '"), "{}", &reply[..reply.len().min(200)]);
+                assert!(
+                    reply.starts_with("-Unknown argument received: '"),
+                    "{}",
+                    &reply[..reply.len().min(200)]
+                );
                 client.assert_answers_ping("an unknown word");
             }
         }

@@ -6,10 +6,31 @@ use std::arch::x86_64::{
     _mm256_storeu_si256, _mm256_testc_si256,
 };
 
+use super::Task;
 use super::probe::{Line, PLACE_BITS, Probe, START_SHIFT};
 
-/// Needs AVX2.
-pub struct Avx2;
+/// The proof that this processor has AVX2: [`Avx2::detect`] is the only way to get one.
+#[derive(Clone, Copy)]
+pub struct Avx2(());
+
+impl Avx2 {
+    /// Asks the processor; the answer is remembered.
+    #[inline(always)]
+    pub fn detect() -> Option<Self> {
+        is_x86_feature_detected!("avx2").then_some(Self(()))
+    }
+
+    /// Does work on lines where AVX2 may be inlined.
+    #[inline(always)]
+    pub fn perform<T: Task>(self, task: T) -> T::Output {
+        #[target_feature(enable = "avx2")]
+        fn perform<T: Task>(task: T, probe: Avx2) -> T::Output {
+            task.run(probe)
+        }
+        // SAFETY: `self` proves that the processor has AVX2.
+        unsafe { perform(task, self) }
+    }
+}
 
 /// For each word of a line: the bit that the pattern has there, and which of the pattern's bits that is.
 #[derive(Clone, Copy)]
@@ -22,8 +43,8 @@ impl Probe for Avx2 {
     type Pattern = Pattern;
 
     #[inline(always)]
-    unsafe fn prepare(pattern: u64) -> Pattern {
-        // SAFETY: the caller promises AVX2; so below.
+    fn prepare(self, pattern: u64) -> Pattern {
+        // SAFETY: `self` proves that the processor has AVX2.
         unsafe {
             let all = _mm256_set1_epi64x(pattern as i64);
             let (one, last) = (_mm256_set1_epi64x(1), _mm256_set1_epi64x(7));
@@ -42,8 +63,8 @@ impl Probe for Avx2 {
     }
 
     #[inline(always)]
-    unsafe fn test(line: &Line, pattern: Pattern, bits: u8) -> bool {
-        // SAFETY: the caller promises AVX2, and a line is two vectors.
+    fn test(self, line: &Line, pattern: Pattern, bits: u8) -> bool {
+        // SAFETY: as in `prepare`; a line is two vectors.
         unsafe {
             let [low, high] = wanted(pattern, bits);
             let words: *const __m256i = line.as_ptr().cast();
@@ -54,7 +75,7 @@ impl Probe for Avx2 {
     }
 
     #[inline(always)]
-    unsafe fn set(line: &mut Line, pattern: Pattern, bits: u8) {
+    fn set(self, line: &mut Line, pattern: Pattern, bits: u8) {
         // SAFETY: as in `test`.
         unsafe {
             let [low, high] = wanted(pattern, bits);

@@ -13,7 +13,7 @@
 
 use super::super::hash::{ItemHash, fold, scale};
 use super::super::sizing::Geometry;
-use super::probe::{START_SHIFT, WORD_BITS};
+use super::probe::{Line, START_SHIFT, WORD_BITS};
 
 /// Where in the first pattern the stride stands: what is left above places and start.
 const STRIDE_SHIFT: u32 = START_SHIFT + WORD_BITS;
@@ -23,18 +23,28 @@ const STRIDE_BITS: u32 = u64::BITS - STRIDE_SHIFT;
 /// (the fractions of the square roots of 2, 3 and 5).
 const FURTHER: [u64; 3] = [0x6a09_e667_f3bc_c909, 0xbb67_ae85_84ca_a73b, 0x3c6e_f372_fe94_f82b];
 
-/// Index of the item's first line among all lines of the layer.
+/// The item's first line, one of all lines of the layer.
 #[inline(always)]
-pub fn first_line(hash: &ItemHash, lines: u64) -> u64 {
-    scale(hash.place, lines)
+pub fn first_line<'a>(hash: &ItemHash, lines: &'a [Line]) -> &'a Line {
+    let index = scale(hash.place, lines.len() as u64);
+    // SAFETY: a word scaled to a length is below it, and a layer has at least one line.
+    unsafe { lines.get_unchecked(index as usize) }
+}
+
+/// The same, to be written.
+#[inline(always)]
+pub fn first_line_mut<'a>(hash: &ItemHash, lines: &'a mut [Line]) -> &'a mut Line {
+    let index = scale(hash.place, lines.len() as u64);
+    // SAFETY: as in `first_line`.
+    unsafe { lines.get_unchecked_mut(index as usize) }
 }
 
 /// The item's further lines: index among all lines of the layer, and pattern. All are different, and in the page of the first.
 #[inline(always)]
-pub fn further_lines(hash: ItemHash, geometry: Geometry) -> impl Iterator<Item = (u64, u64)> {
+pub fn further_lines(hash: ItemHash, geometry: Geometry) -> impl Iterator<Item = (usize, u64)> {
     let page_lines = geometry.lines_per_page();
     let page = scale(hash.place, geometry.pages()) * page_lines;
-    let first = first_line(&hash, geometry.lines()) - page;
+    let first = scale(hash.place, geometry.lines()) - page;
     let stride = 1 + (((hash.pattern >> STRIDE_SHIFT) * geometry.strides()) >> STRIDE_BITS);
     let mut line = first;
     FURTHER.iter().take(usize::from(geometry.lines_per_item()) - 1).map(move |&multiplier| {
@@ -43,6 +53,6 @@ pub fn further_lines(hash: ItemHash, geometry: Geometry) -> impl Iterator<Item =
         if line >= page_lines {
             line -= page_lines;
         }
-        (page + line, fold(hash.pattern, multiplier))
+        ((page + line) as usize, fold(hash.pattern, multiplier))
     })
 }

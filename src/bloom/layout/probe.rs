@@ -13,45 +13,36 @@ pub(super) const WORD_BITS: u32 = 3;
 pub(super) const START_SHIFT: u32 = PLACE_BITS * LINE_WORDS as u32;
 
 /// A way to test and set the bits of a pattern in a line. All ways give the same answers.
-pub trait Probe {
+///
+/// A value of the type is the proof that this processor can do it that way.
+pub trait Probe: Copy {
     /// A pattern, prepared for many lines.
     type Pattern: Copy;
 
     /// Prepares a pattern.
-    ///
-    /// # Safety
-    ///
-    /// The processor must have the instructions that the implementation names; so for all functions of the trait.
-    unsafe fn prepare(pattern: u64) -> Self::Pattern;
+    fn prepare(self, pattern: u64) -> Self::Pattern;
 
     /// Whether the first `bits` bits of the pattern are set, 1 to 8.
-    ///
-    /// # Safety
-    ///
-    /// See [`Probe::prepare`].
-    unsafe fn test(line: &Line, pattern: Self::Pattern, bits: u8) -> bool;
+    fn test(self, line: &Line, pattern: Self::Pattern, bits: u8) -> bool;
 
     /// Sets the first `bits` bits of the pattern.
-    ///
-    /// # Safety
-    ///
-    /// See [`Probe::prepare`].
-    unsafe fn set(line: &mut Line, pattern: Self::Pattern, bits: u8);
+    fn set(self, line: &mut Line, pattern: Self::Pattern, bits: u8);
 }
 
 /// Word by word; needs no special instructions.
+#[derive(Clone, Copy)]
 pub struct Scalar;
 
 impl Probe for Scalar {
     type Pattern = u64;
 
     #[inline(always)]
-    unsafe fn prepare(pattern: u64) -> u64 {
+    fn prepare(self, pattern: u64) -> u64 {
         pattern
     }
 
     #[inline(always)]
-    unsafe fn test(line: &Line, pattern: u64, bits: u8) -> bool {
+    fn test(self, line: &Line, pattern: u64, bits: u8) -> bool {
         let mut all = 1;
         for (word, place) in places(pattern, bits) {
             #[expect(clippy::indexing_slicing, reason = "the remainder is below the length")]
@@ -62,7 +53,7 @@ impl Probe for Scalar {
     }
 
     #[inline(always)]
-    unsafe fn set(line: &mut Line, pattern: u64, bits: u8) {
+    fn set(self, line: &mut Line, pattern: u64, bits: u8) {
         for (word, place) in places(pattern, bits) {
             #[expect(clippy::indexing_slicing, reason = "the remainder is below the length")]
             let word = &mut line[word % LINE_WORDS];
