@@ -5,6 +5,7 @@ use std::ffi::CStr;
 use super::general::general;
 use super::handler::{Call, Handler};
 use super::text::{BAD_FIELD, Failure, NOT_FOUND, WRONG_TYPE};
+use crate::bloom::layer::Layer;
 use crate::bloom::{Filter, Growth};
 use crate::data_type::handle::{Lookup, filter};
 use crate::server::key::Key;
@@ -42,6 +43,36 @@ static FIELDS: [Field; 5] = [
     },
 ];
 
+/// Fields that are answered only when asked for by name.
+static MORE_FIELDS: [Field; 4] = [
+    Field {
+        word: "ERROR",
+        name: c"Error rate",
+        reply: |to, filter| to.bulk(format!("{:?}", filter.spec().error_rate).as_bytes()),
+    },
+    Field { word: "LAYOUT", name: c"Layout", reply: |to, _| to.bulk(b"bloomline") },
+    Field {
+        word: "FILL",
+        name: c"Fill",
+        reply: |to, filter| {
+            each_layer(to, filter, |layer| layer.fill());
+        },
+    },
+    Field {
+        word: "FPRATE",
+        name: c"False positive rate",
+        reply: |to, filter| {
+            each_layer(to, filter, |layer| layer.fp_rate_of_fill(layer.fill()));
+        },
+    },
+];
+
+/// An array with a number for each layer, oldest first.
+fn each_layer(to: Context, filter: &Filter, number: impl Fn(&Layer) -> f64) {
+    to.array(filter.layer_count() as usize);
+    filter.layers().for_each(|layer| to.bulk(general(number(layer)).as_bytes()));
+}
+
 impl Handler for Info {
     const LEAST: usize = 2;
     const MOST: usize = 3;
@@ -58,7 +89,7 @@ impl Handler for Info {
             FIELDS.iter().for_each(pair);
             return Ok(());
         };
-        let field = FIELDS.iter().find(|field| word.is(field.word)).ok_or(BAD_FIELD)?;
+        let field = FIELDS.iter().chain(&MORE_FIELDS).find(|field| word.is(field.word)).ok_or(BAD_FIELD)?;
         if call.context.has_maps() {
             call.context.map(1);
             pair(field);

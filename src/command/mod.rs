@@ -7,5 +7,6 @@ mod handler;
 mod info;
 mod read;
 pub mod table;
+mod takes;
 mod text;
 mod write;

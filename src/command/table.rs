@@ -5,7 +5,7 @@ use redis_module::raw::{
 };
 
 use super::handler::{Handler, shim};
-use super::{dump, info, read, write};
+use super::{dump, info, read, takes, write};
 use crate::server::register::{Access, Command};
 
 /// What a key is opened for by commands that only look.
@@ -33,36 +33,42 @@ pub static COMMANDS: [Command; 11] = [
         name: c"bf.reserve",
         summary: c"Creates an empty Bloom filter",
         complexity: c"O(1)",
+        takes: takes::RESERVE,
         ..of::<write::Reserve>(&ADDS)
     },
     Command {
         name: c"bf.add",
         summary: c"Adds an item to a Bloom filter, which is created if it does not exist",
         complexity: c"O(N) where N is the number of layers",
+        takes: takes::ADD,
         ..of::<write::Add>(&ADDS_AND_TELLS)
     },
     Command {
         name: c"bf.madd",
         summary: c"Adds one or more items to a Bloom filter, which is created if it does not exist",
         complexity: c"O(M * N) where M is the number of items and N the number of layers",
+        takes: takes::MADD,
         ..of::<write::Madd>(&ADDS_MANY_AND_TELLS)
     },
     Command {
         name: c"bf.insert",
         summary: c"Adds one or more items to a Bloom filter, which is created as asked if it does not exist",
         complexity: c"O(M * N) where M is the number of items and N the number of layers",
+        takes: takes::INSERT,
         ..of::<write::Insert>(&ADDS_MANY_AND_TELLS)
     },
     Command {
         name: c"bf.exists",
         summary: c"Determines whether an item may have been added to a Bloom filter",
         complexity: c"O(N) where N is the number of layers",
+        takes: takes::ADD,
         ..of::<read::Exists>(&LOOKS)
     },
     Command {
         name: c"bf.mexists",
         summary: c"Determines whether one or more items may have been added to a Bloom filter",
         complexity: c"O(M * N) where M is the number of items and N the number of layers",
+        takes: takes::MADD,
         ..of::<read::Mexists>(&LOOKS)
     },
     Command {
@@ -70,6 +76,7 @@ pub static COMMANDS: [Command; 11] = [
         summary: c"Returns what is known of a Bloom filter",
         complexity: c"O(N) where N is the number of layers",
         tips: c"dont_cache",
+        takes: takes::INFO,
         ..of::<info::Info>(&LOOKS)
     },
     Command {
@@ -77,6 +84,7 @@ pub static COMMANDS: [Command; 11] = [
         summary: c"Returns the number of items that were added to a Bloom filter",
         complexity: c"O(N) where N is the number of layers",
         since: c"2.4.4",
+        takes: takes::KEY_ONLY,
         ..of::<read::Card>(&LOOKS)
     },
     Command {
@@ -84,6 +92,7 @@ pub static COMMANDS: [Command; 11] = [
         summary: c"Returns what is known of each layer of a Bloom filter",
         complexity: c"O(N) where N is the number of layers",
         tips: c"dont_cache",
+        takes: takes::KEY_ONLY,
         ..of::<info::Debug>(&READS)
     },
     Command {
@@ -91,12 +100,14 @@ pub static COMMANDS: [Command; 11] = [
         summary: c"Begins or continues to save a Bloom filter piece by piece",
         complexity: c"O(N) where N is the number of bytes returned, at most 16 MiB",
         tips: c"dont_cache",
+        takes: takes::SCANDUMP,
         ..of::<dump::Scandump>(&READS)
     },
     Command {
         name: c"bf.loadchunk",
         summary: c"Restores a Bloom filter saved by BF.SCANDUMP, piece by piece",
         complexity: c"O(N) where N is the number of bytes given",
+        takes: takes::LOADCHUNK,
         ..of::<dump::Loadchunk>(&ADDS)
     },
 ];
@@ -111,6 +122,7 @@ const fn of<H: Handler>(access: &'static Access) -> Command {
         since: c"1.0.0",
         tips: c"",
         access,
+        takes: &[],
         run: shim::<H>,
     }
 }

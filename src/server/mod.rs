@@ -7,6 +7,7 @@ pub mod api;
 pub mod args;
 pub mod config;
 pub mod counters;
+pub mod docs;
 pub mod key;
 pub mod limits;
 pub mod log;

@@ -13,6 +13,7 @@ use redis_module::raw::{
 };
 
 use super::api::{api, optional_api};
+use super::docs::{Described, Takes};
 use super::log;
 
 /// The category of all commands; made by this module where the server allows it.
@@ -37,6 +38,8 @@ pub struct Command {
     pub tips: &'static CStr,
     /// What it may do to its key.
     pub access: &'static Access,
+    /// What it takes, for COMMAND DOCS.
+    pub takes: &'static [Takes],
     /// The handler.
     pub run: Run,
 }
@@ -122,6 +125,7 @@ unsafe fn describe(ctx: *mut RedisModuleCtx, command: &Command, has_category: bo
         }
         let mut described = true;
         if let Some(set_info) = raw::RedisModule_SetCommandInfo {
+            let mut described_args = Described::new(command.takes);
             let mut keys = [key_spec(command.access.key), zeroed_key_spec()];
             let version = RedisModuleCommandInfoVersion {
                 version: 1,
@@ -138,7 +142,7 @@ unsafe fn describe(ctx: *mut RedisModuleCtx, command: &Command, has_category: bo
                 tips: if command.tips.is_empty() { ptr::null() } else { command.tips.as_ptr() },
                 arity: command.arity,
                 key_specs: keys.as_mut_ptr(),
-                args: ptr::null_mut(),
+                args: described_args.as_mut_ptr(),
             };
             described = set_info(handle, &info) == Status::Ok as c_int;
         }
