@@ -25,6 +25,9 @@ pub const MAX_ERROR_RATE: f64 = 0.25;
 /// Four lines of eight bits cost 21 % over the classic optimum there, and the cost rises steeply below.
 pub const MIN_LAYER_ERROR: f64 = 1e-15;
 
+/// Where [`ROWS`] end: 2^-50. Below [`MIN_LAYER_ERROR`], so that equal hashes do not make that one unattainable.
+const SMALLEST_OF_TABLE: f64 = 1.0 / (1u64 << 50) as f64;
+
 /// Words of a line: 64 bytes, what a processor fetches at once.
 pub const LINE_WORDS: usize = 8;
 /// Bytes of a line.
@@ -50,7 +53,8 @@ pub struct Geometry {
 }
 
 impl Geometry {
-    /// The smallest geometry of this project's layout whose computed rate at `capacity` items is at most `error`.
+    /// A geometry of this project's layout whose computed rate at `capacity` items is at most `error`: the smallest one,
+    /// or from 1e-6 up at most a line a page more, where a small layer needs less than the table says.
     ///
     /// # Errors
     ///
@@ -68,8 +72,7 @@ impl Geometry {
         }
         // What equal hashes cost can't be bought back with bits.
         let error_of_bits = error - capacity as f64 * COLLISION;
-        // Written without NaN in mind: there is none any more.
-        if error_of_bits < MIN_LAYER_ERROR {
+        if error < MIN_LAYER_ERROR || error_of_bits < SMALLEST_OF_TABLE {
             return Err(Error::ErrorRateTooSmall(error));
         }
         let row = Row::of(error_of_bits);
