@@ -1,11 +1,11 @@
 //! The sizing rule: its frozen table, its promise, its range, and ten thousand pinned results.
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
-use bloomline::bloom::Error;
 use bloomline::bloom::rate::{fp_rate, fp_rate_at_load};
 use bloomline::bloom::sizing::{
     Geometry, MAX_CAPACITY, MAX_ERROR_RATE, MIN_LAYER_ERROR, PAGE_LINES, REVISION, ROWS, Row,
 };
+use bloomline::bloom::{Error, Filter, Growth, Spec};
 use xxhash_rust::xxh3::Xxh3;
 
 /// Bits an item of the classic filter, over `log2(1 / error)`: 1 / ln 2.
@@ -120,6 +120,36 @@ fn ten_thousand_sizings_are_what_they_were() {
 
 /// What [`ten_thousand_sizings_are_what_they_were`] hashes to in revision 1.
 const PINNED: u64 = 7_115_727_899_489_860_098;
+
+#[test]
+fn the_layers_that_filters_grow_are_what_they_were() {
+    // A layer's share of the error rate follows from the computed rates of all layers before it, to the last bit.
+    let mut hash = Xxh3::new();
+    let mut layers = 0;
+    for error_rate in [0.25, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 1e-10] {
+        for (capacity, expansion, count) in
+            [(1, 2, 20), (100, 2, 14), (1_000, 1, 60), (7, 3, 11), (50_000, 4, 4)]
+        {
+            let spec = Spec { capacity, error_rate, growth: Growth::Scaling { expansion } };
+            let filter = Filter::with_layers(spec, 0, count, 0, &mut |_| true).unwrap();
+            for (layer, error) in filter.layers().zip(filter.layer_errors()) {
+                layers += 1;
+                hash.update(&error.to_bits().to_le_bytes());
+                hash.update(&layer.geometry().bytes().to_le_bytes());
+                hash.update(&layer.geometry().hashes().to_le_bytes());
+                hash.update(&layer.fp_rate(layer.capacity()).to_bits().to_le_bytes());
+            }
+        }
+    }
+    assert_eq!(
+        (REVISION, layers, hash.digest()),
+        (1, 1_090, PINNED_GROWTH),
+        "see the message of the ten thousand"
+    );
+}
+
+/// What [`the_layers_that_filters_grow_are_what_they_were`] hashes to in revision 1.
+const PINNED_GROWTH: u64 = 1_558_207_868_776_005_999;
 
 #[test]
 fn the_computed_rate_at_capacity_is_at_most_the_one_asked_for() {
