@@ -1,3 +1,17 @@
 //! Bloom filters (`BF.*`) as a native data type of Redis and Valkey.
-#![allow(missing_docs)]
+//!
+//! The layers, each of which knows only those before it:
+//!
+//! | module | what it is | may touch |
+//! |---|---|---|
+//! | [`bloom`] | the filter: sizes, hashing, layouts, growth, bytes | memory |
+//! | [`server`] | the server seen from a module | the module interface |
+//! | [`data_type`] | the value in the keyspace: its callbacks | `bloom`, `server` |
+//! | [`command`] | from the words of a client to a reply | `bloom`, `server`, the handle of `data_type` |
+//! | `module` | loading: what is registered, in which order | all |
+
 pub mod bloom;
+pub mod command;
+pub mod data_type;
+mod module;
+pub mod server;

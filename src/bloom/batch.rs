@@ -8,6 +8,8 @@ use super::error::Error;
 use super::filter::Filter;
 use super::hash::{ItemHash, item_hash};
 use super::layer::Prefetch;
+use super::layout::probe::Probe;
+use super::layout::{Task, dispatch};
 use super::spec::Permit;
 
 /// Items of a group: the fetches that can be under way at once, and 1 KiB of hashes.
@@ -50,17 +52,8 @@ impl Group {
 
 impl Filter {
     /// Answers for each item in turn whether it may have been added.
-    pub fn contains_batch<'a>(
-        &self,
-        mut items: impl Iterator<Item = &'a [u8]>,
-        mut answer: impl FnMut(bool),
-    ) {
-        let mut group = Group::new();
-        while group.fill(&mut items, self) {
-            for hash in group.hashes() {
-                answer(self.contains_hash(hash));
-            }
-        }
+    pub fn contains_batch<'a>(&self, items: impl Iterator<Item = &'a [u8]>, answer: impl FnMut(bool)) {
+        dispatch(Contains { filter: self, items, answer });
     }
 
     /// Adds each item in turn and answers as [`Filter::insert`] does; the first [`Error::Full`] is the last answer.
@@ -68,15 +61,54 @@ impl Filter {
     /// An item twice in one call is new once. After any other error the rest is tried all the same.
     pub fn insert_batch<'a>(
         &mut self,
-        mut items: impl Iterator<Item = &'a [u8]>,
+        items: impl Iterator<Item = &'a [u8]>,
         permit: Permit,
-        mut answer: impl FnMut(Result<bool, Error>),
+        answer: impl FnMut(Result<bool, Error>),
     ) {
+        dispatch(Insert { filter: self, items, permit, answer });
+    }
+}
+
+/// The work of [`Filter::contains_batch`].
+struct Contains<'f, I, A> {
+    filter: &'f Filter,
+    items: I,
+    answer: A,
+}
+
+impl<'a, I: Iterator<Item = &'a [u8]>, A: FnMut(bool)> Task for Contains<'_, I, A> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<P: Probe>(mut self, probe: P) {
         let mut group = Group::new();
-        while group.fill(&mut items, self) {
+        while group.fill(&mut self.items, self.filter) {
             for hash in group.hashes() {
-                let result = self.insert_hash(hash, permit);
-                answer(result);
+                let pattern = probe.prepare(hash.pattern);
+                (self.answer)(self.filter.contains_hash(probe, hash, pattern));
+            }
+        }
+    }
+}
+
+/// The work of [`Filter::insert_batch`].
+struct Insert<'f, 'p, I, A> {
+    filter: &'f mut Filter,
+    items: I,
+    permit: Permit<'p>,
+    answer: A,
+}
+
+impl<'a, I: Iterator<Item = &'a [u8]>, A: FnMut(Result<bool, Error>)> Task for Insert<'_, '_, I, A> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<P: Probe>(mut self, probe: P) {
+        let mut group = Group::new();
+        while group.fill(&mut self.items, self.filter) {
+            for hash in group.hashes() {
+                let result = self.filter.insert_hash(probe, hash, self.permit);
+                (self.answer)(result);
                 if matches!(result, Err(Error::Full(_))) {
                     return;
                 }

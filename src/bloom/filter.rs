@@ -1,8 +1,11 @@
 //! The layered filter: what a key holds.
 
+use std::iter;
+
 use super::error::{Error, HeaderError};
-use super::hash::{ItemHash, item_hash};
+use super::hash::ItemHash;
 use super::layer::Layer;
+use super::layout::probe::Probe;
 use super::spec::{Demand, Permit, Shape, Spec};
 
 /// A series of layers, of which only the newest one takes items.
@@ -115,12 +118,12 @@ impl Filter {
 
     /// The layers, oldest first.
     pub fn layers(&self) -> impl DoubleEndedIterator<Item = &Layer> {
-        self.older.iter().chain(std::iter::once(&self.newest))
+        self.older.iter().chain(iter::once(&self.newest))
     }
 
     /// The layers, oldest first, to be written.
     pub fn layers_mut(&mut self) -> impl Iterator<Item = &mut Layer> {
-        self.older.iter_mut().chain(std::iter::once(&mut self.newest))
+        self.older.iter_mut().chain(iter::once(&mut self.newest))
     }
 
     /// Bytes of header, table of layers and bits: arithmetic on the geometry, equal on every server.
@@ -148,7 +151,9 @@ impl Filter {
 
     /// Whether the item may have been added: never false for one that was.
     pub fn contains(&self, item: &[u8]) -> bool {
-        self.contains_hash(&item_hash(item, self.seed))
+        let mut found = false;
+        self.contains_batch(iter::once(item), |answer| found = answer);
+        found
     }
 
     /// Adds an item; true if it was new.
@@ -159,24 +164,41 @@ impl Filter {
     ///
     /// [`Error::Full`], or why the next layer can't be had. The item is not added then.
     pub fn insert(&mut self, item: &[u8], permit: Permit) -> Result<bool, Error> {
-        self.insert_hash(&item_hash(item, self.seed), permit)
+        let mut result = Ok(false);
+        self.insert_batch(iter::once(item), permit, |answer| result = answer);
+        result
     }
 
     /// Looks in the newest layer first: it is the largest, and the items of today are in it.
     #[inline(always)]
-    pub(super) fn contains_hash(&self, hash: &ItemHash) -> bool {
-        self.newest.contains(hash) || self.older.iter().rev().any(|layer| layer.contains(hash))
+    pub(super) fn contains_hash<P: Probe>(&self, probe: P, hash: &ItemHash, pattern: P::Pattern) -> bool {
+        if self.newest.contains(probe, hash, pattern) {
+            return true;
+        }
+        for layer in self.older.iter().rev() {
+            if layer.contains(probe, hash, pattern) {
+                return true;
+            }
+        }
+        false
     }
 
+    /// Adds a hashed item.
     #[inline(always)]
-    pub(super) fn insert_hash(&mut self, hash: &ItemHash, permit: Permit) -> Result<bool, Error> {
-        if self.contains_hash(hash) {
+    pub(super) fn insert_hash<P: Probe>(
+        &mut self,
+        probe: P,
+        hash: &ItemHash,
+        permit: Permit,
+    ) -> Result<bool, Error> {
+        let pattern = probe.prepare(hash.pattern);
+        if self.contains_hash(probe, hash, pattern) {
             return Ok(false);
         }
         if self.room() == 0 {
             self.grow(permit)?;
         }
-        self.newest.insert(hash);
+        self.newest.insert(probe, hash, pattern);
         self.newest_len += 1;
         Ok(true)
     }

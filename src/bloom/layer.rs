@@ -5,8 +5,9 @@ use bitvec::slice::BitSlice;
 
 use super::error::Error;
 use super::hash::ItemHash;
-use super::layout::bloomline::{Line, first_line, further_lines, line_has, line_set};
+use super::layout::bloomline::{first_line, first_line_mut, further_lines};
 use super::layout::prefetch;
+use super::layout::probe::{Line, Probe};
 use super::rate;
 use super::sizing::{Geometry, LINE_WORDS};
 use super::spec::Shape;
@@ -54,28 +55,32 @@ impl Layer {
         &self.geometry
     }
 
-    /// Whether all bits of the item are set.
+    /// Whether all bits of the item are set; `pattern` is that of its hash, prepared.
     #[inline(always)]
-    pub fn contains(&self, hash: &ItemHash) -> bool {
-        let first = first_line(hash, self.geometry.lines());
-        line_has(self.line(first), hash.pattern, self.geometry.bits_per_line())
-            && (self.geometry.lines_per_item() == 1 || self.contains_further(hash))
-    }
-
-    #[inline(always)]
-    fn contains_further(&self, hash: &ItemHash) -> bool {
-        let bits = self.geometry.bits_per_line();
-        further_lines(*hash, self.geometry).all(|(line, pattern)| line_has(self.line(line), pattern, bits))
+    pub fn contains<P: Probe>(&self, probe: P, hash: &ItemHash, pattern: P::Pattern) -> bool {
+        let (lines, bits) = (self.lines(), self.geometry.bits_per_line());
+        if !probe.test(first_line(hash, lines), pattern, bits) {
+            return false;
+        }
+        for (index, pattern) in further_lines(*hash, self.geometry) {
+            let Some(line) = lines.get(index) else { return false };
+            if !probe.test(line, probe.prepare(pattern), bits) {
+                return false;
+            }
+        }
+        true
     }
 
     /// Sets all bits of the item.
     #[inline(always)]
-    pub fn insert(&mut self, hash: &ItemHash) {
+    pub fn insert<P: Probe>(&mut self, probe: P, hash: &ItemHash, pattern: P::Pattern) {
         let bits = self.geometry.bits_per_line();
-        let first = first_line(hash, self.geometry.lines());
-        line_set(self.line_mut(first), hash.pattern, bits);
-        for (line, pattern) in further_lines(*hash, self.geometry) {
-            line_set(self.line_mut(line), pattern, bits);
+        let (lines, _) = self.words.as_mut_slice().as_chunks_mut();
+        probe.set(first_line_mut(hash, lines), pattern, bits);
+        for (index, pattern) in further_lines(*hash, self.geometry) {
+            if let Some(line) = lines.get_mut(index) {
+                probe.set(line, probe.prepare(pattern), bits);
+            }
         }
     }
 
@@ -98,10 +103,11 @@ impl Layer {
         if which == Prefetch::Nothing {
             return;
         }
-        prefetch(self.line(first_line(hash, self.geometry.lines())));
+        let lines = self.lines();
+        prefetch(first_line(hash, lines));
         if which == Prefetch::AllLines {
-            for (line, _) in further_lines(*hash, self.geometry) {
-                prefetch(self.line(line));
+            for (index, _) in further_lines(*hash, self.geometry) {
+                prefetch(lines.as_ptr().wrapping_add(index));
             }
         }
     }
@@ -128,18 +134,7 @@ impl Layer {
     }
 
     #[inline(always)]
-    fn line(&self, index: u64) -> &Line {
-        let (lines, _) = self.words.as_slice().as_chunks();
-        debug_assert!(index < lines.len() as u64);
-        // SAFETY: `new` allocated `geometry.lines()` lines, and `first_line` and `further_lines` stay below.
-        unsafe { lines.get_unchecked(index as usize) }
-    }
-
-    #[inline(always)]
-    fn line_mut(&mut self, index: u64) -> &mut Line {
-        let (lines, _) = self.words.as_mut_slice().as_chunks_mut();
-        debug_assert!(index < lines.len() as u64);
-        // SAFETY: as in `line`.
-        unsafe { lines.get_unchecked_mut(index as usize) }
+    fn lines(&self) -> &[Line] {
+        self.words.as_slice().as_chunks().0
     }
 }

@@ -25,9 +25,6 @@ pub const MAX_ERROR_RATE: f64 = 0.25;
 /// Four lines of eight bits cost 21 % over the classic optimum there, and the cost rises steeply below.
 pub const MIN_LAYER_ERROR: f64 = 1e-15;
 
-/// Where [`ROWS`] end: 2^-50. Below [`MIN_LAYER_ERROR`], so that equal hashes do not make that one unattainable.
-const SMALLEST_OF_TABLE: f64 = 1.0 / (1u64 << 50) as f64;
-
 /// Words of a line: 64 bytes, what a processor fetches at once.
 pub const LINE_WORDS: usize = 8;
 /// Bytes of a line.
@@ -59,7 +56,8 @@ impl Geometry {
     /// # Errors
     ///
     /// [`Error::Capacity`] outside 1 to [`MAX_CAPACITY`], [`Error::ErrorRate`] for an error that is not a number above 0
-    /// and at most [`MAX_ERROR_RATE`], [`Error::ErrorRateTooSmall`] below [`MIN_LAYER_ERROR`].
+    /// and at most [`MAX_ERROR_RATE`], [`Error::ErrorRateTooSmall`] below [`MIN_LAYER_ERROR`] or where equal hashes alone
+    /// reach the error rate.
     ///
     /// Cost: 20 ns from 4,096 lines on; below, that and one to three times [`fp_rate`].
     pub fn new(capacity: u64, error: f64) -> Result<Self, Error> {
@@ -72,7 +70,7 @@ impl Geometry {
         }
         // What equal hashes cost can't be bought back with bits.
         let error_of_bits = error - capacity as f64 * COLLISION;
-        if error < MIN_LAYER_ERROR || error_of_bits < SMALLEST_OF_TABLE {
+        if error < MIN_LAYER_ERROR || error_of_bits < table::SMALLEST {
             return Err(Error::ErrorRateTooSmall(error));
         }
         let row = Row::of(error_of_bits);

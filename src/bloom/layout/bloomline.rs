@@ -8,39 +8,43 @@
 //! pattern | stride 13 | start 3 | place 7 | ... | place 0 |      (high to low)
 //! ```
 //!
-//! A line's bits lie in words of their own, so one vector operation tests or sets all of them. It costs
-//! 0.3 to 1.5 % more bits than free places in the line (see `rate`).
+//! A line's bits lie in words of their own, so vector operations test or set all of them at once ([`super::probe`]).
+//! It costs 0.3 to 1.5 % more bits than free places in the line (see `rate`).
 
 use super::super::hash::{ItemHash, fold, scale};
-use super::super::sizing::{Geometry, LINE_WORDS};
+use super::super::sizing::Geometry;
+use super::probe::{Line, START_SHIFT, WORD_BITS};
 
-/// A line of 512 bits.
-pub type Line = [u64; LINE_WORDS];
-
-/// Bits of a pattern that choose the bit in a word.
-const PLACE_BITS: u32 = 6;
-/// Where in a pattern the first word of the window stands.
-const START_SHIFT: u32 = PLACE_BITS * LINE_WORDS as u32;
 /// Where in the first pattern the stride stands: what is left above places and start.
-const STRIDE_SHIFT: u32 = START_SHIFT + 3;
+const STRIDE_SHIFT: u32 = START_SHIFT + WORD_BITS;
 const STRIDE_BITS: u32 = u64::BITS - STRIDE_SHIFT;
 
 /// What the first pattern is multiplied by to give that of line 1, 2 and 3: odd numbers without structure
 /// (the fractions of the square roots of 2, 3 and 5).
 const FURTHER: [u64; 3] = [0x6a09_e667_f3bc_c909, 0xbb67_ae85_84ca_a73b, 0x3c6e_f372_fe94_f82b];
 
-/// Index of the item's first line among all lines of the layer.
+/// The item's first line, one of all lines of the layer.
 #[inline(always)]
-pub fn first_line(hash: &ItemHash, lines: u64) -> u64 {
-    scale(hash.place, lines)
+pub fn first_line<'a>(hash: &ItemHash, lines: &'a [Line]) -> &'a Line {
+    let index = scale(hash.place, lines.len() as u64);
+    // SAFETY: a word scaled to a length is below it, and a layer has at least one line.
+    unsafe { lines.get_unchecked(index as usize) }
+}
+
+/// The same, to be written.
+#[inline(always)]
+pub fn first_line_mut<'a>(hash: &ItemHash, lines: &'a mut [Line]) -> &'a mut Line {
+    let index = scale(hash.place, lines.len() as u64);
+    // SAFETY: as in `first_line`.
+    unsafe { lines.get_unchecked_mut(index as usize) }
 }
 
 /// The item's further lines: index among all lines of the layer, and pattern. All are different, and in the page of the first.
 #[inline(always)]
-pub fn further_lines(hash: ItemHash, geometry: Geometry) -> impl Iterator<Item = (u64, u64)> {
+pub fn further_lines(hash: ItemHash, geometry: Geometry) -> impl Iterator<Item = (usize, u64)> {
     let page_lines = geometry.lines_per_page();
     let page = scale(hash.place, geometry.pages()) * page_lines;
-    let first = first_line(&hash, geometry.lines()) - page;
+    let first = scale(hash.place, geometry.lines()) - page;
     let stride = 1 + (((hash.pattern >> STRIDE_SHIFT) * geometry.strides()) >> STRIDE_BITS);
     let mut line = first;
     FURTHER.iter().take(usize::from(geometry.lines_per_item()) - 1).map(move |&multiplier| {
@@ -49,38 +53,6 @@ pub fn further_lines(hash: ItemHash, geometry: Geometry) -> impl Iterator<Item =
         if line >= page_lines {
             line -= page_lines;
         }
-        (page + line, fold(hash.pattern, multiplier))
-    })
-}
-
-/// Whether all `bits` bits of the pattern are set.
-#[inline(always)]
-pub fn line_has(line: &Line, pattern: u64, bits: u8) -> bool {
-    let mut all = 1;
-    for (word, place) in places(pattern, bits) {
-        #[expect(clippy::indexing_slicing, reason = "masked to the length")]
-        let word = line[word % LINE_WORDS];
-        all &= word >> place;
-    }
-    all & 1 == 1
-}
-
-/// Sets the `bits` bits of the pattern.
-#[inline(always)]
-pub fn line_set(line: &mut Line, pattern: u64, bits: u8) {
-    for (word, place) in places(pattern, bits) {
-        #[expect(clippy::indexing_slicing, reason = "masked to the length")]
-        let word = &mut line[word % LINE_WORDS];
-        *word |= 1 << place;
-    }
-}
-
-/// Word and bit of each bit of a pattern.
-#[inline(always)]
-fn places(pattern: u64, bits: u8) -> impl Iterator<Item = (usize, u32)> {
-    let start = (pattern >> START_SHIFT) as usize;
-    (0..u32::from(bits)).map(move |i| {
-        let place = (pattern >> (i * PLACE_BITS)) as u32 % u64::BITS;
-        ((start + i as usize) % LINE_WORDS, place)
+        ((page + line) as usize, fold(hash.pattern, multiplier))
     })
 }

@@ -1,6 +1,31 @@
-//! How a layout maps the hash of an item to bits: one file a layout.
+//! How a layout maps the hash of an item to bits: one file a layout, and one for each way to look at a line.
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
 pub mod bloomline;
+pub mod probe;
+
+use probe::{Probe, Scalar};
+
+/// Work on lines that can be done in any way to look at them.
+pub trait Task {
+    /// What comes of it.
+    type Output;
+
+    /// Does the work. Must be `#[inline(always)]`, and so must all it calls with `probe`; closures can't be: the
+    /// instructions of a probe are inlined only into functions that are allowed to have them.
+    fn run<P: Probe>(self, probe: P) -> Self::Output;
+}
+
+/// Does the work in the fastest way this processor has.
+#[inline(always)]
+pub fn dispatch<T: Task>(task: T) -> T::Output {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(probe) = avx2::Avx2::detect() {
+        return probe.perform(task);
+    }
+    task.run(Scalar)
+}
 
 /// Asks the processor to fetch the cache line at an address, which need not be valid.
 #[inline(always)]

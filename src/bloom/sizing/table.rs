@@ -21,6 +21,9 @@ const KNOTS: usize = 5;
 /// Exponent of the first octave: error rates from 1/8 to 1/4.
 const FIRST_OCTAVE: i64 = -3;
 
+/// The smallest error rate of the table.
+pub const SMALLEST: f64 = 1.0 / (1u64 << 50) as f64;
+
 impl Row {
     /// The row of an error rate between 2^-50 and 1/4.
     pub fn of(error: f64) -> &'static Self {

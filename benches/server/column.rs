@@ -1,0 +1,67 @@
+//! The columns of the table: one server each, with one module or none.
+
+use std::path::{Path, PathBuf};
+
+use crate::Result;
+use crate::dialect::Dialect;
+use crate::options::Options;
+use crate::server::{Cores, Server, program};
+
+/// One column.
+pub struct Column {
+    pub name: String,
+    pub dialect: Dialect,
+    /// A row that fails here makes the bench fail; what a peer can't do is only reported.
+    pub is_ours: bool,
+    pub server: Server,
+}
+
+/// Starts all servers, the floor first.
+///
+/// # Errors
+/// A missing floor, a module the user named that is missing or does not load, or no server. Our module missing
+/// at its default place is only said loudly: the floors alone are of use while there is none.
+pub fn start_all(options: &Options, cores: &Cores) -> Result<Vec<Column>> {
+    let program = program(options.server.as_deref());
+    let start = |name: &str, dialect, is_ours, module: Option<&Path>, arguments: &[&str]| {
+        let mut words = Vec::new();
+        if let Some(path) = module {
+            let path =
+                path.canonicalize().map_err(|error| format!("column {name}: {}: {error}", path.display()))?;
+            words.push(path.to_string_lossy().into_owned());
+            words.extend(arguments.iter().map(|&word| word.to_owned()));
+        }
+        let server =
+            Server::start(&program, cores, &words).map_err(|error| format!("column {name}: {error}"))?;
+        Ok::<_, Box<dyn std::error::Error>>(Column { name: name.to_owned(), dialect, is_ours, server })
+    };
+
+    if !options.floor.exists() {
+        let path = options.floor.display();
+        return Err(format!("no floor at {path}: cargo build --release --example floor").into());
+    }
+    let mut columns = vec![start("floor", Dialect::Floor, true, Some(&options.floor), &[])?];
+    let (module, is_named) = &options.bloomline;
+    if module.exists() || *is_named {
+        columns.push(start("bloomline", Dialect::Bloom, true, Some(module), &[])?);
+        if options.both_layouts {
+            let arguments = ["bf-layout", "redisbloom"];
+            columns.push(start("redisbloom layout", Dialect::Bloom, true, Some(module), &arguments)?);
+        }
+    } else {
+        eprintln!("server bench: NO bloomline.so HERE (make build, or BLOOMLINE_SO=): ITS COLUMN IS MISSING");
+    }
+    for peer in &options.peers {
+        columns.push(start(&peer_name(peer), Dialect::Bloom, false, Some(peer), &[])?);
+    }
+    columns.push(start("set", Dialect::Set, false, None, &[])?);
+    columns.push(start("bit string", Dialect::Bits, false, None, &[])?);
+    Ok(columns)
+}
+
+/// A peer is called as its file is, without `lib` and `.so`.
+fn peer_name(path: &Path) -> String {
+    let stem = PathBuf::from(path).file_stem().map(|stem| stem.to_string_lossy().into_owned());
+    let stem = stem.unwrap_or_else(|| "peer".to_owned());
+    stem.strip_prefix("lib").unwrap_or(&stem).to_owned()
+}

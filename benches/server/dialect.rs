@@ -1,0 +1,202 @@
+//! How each column says a row: the same items, in the commands the column has.
+
+use redis::{Cmd, cmd};
+
+use crate::bit_string::BitString;
+use crate::items::{Item, Kind};
+use crate::options::Scale;
+use crate::payload::Payload;
+use crate::workloads::{Call, Case, FRESH, Group, Op, STANDING, Shape};
+
+/// What a column understands.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Dialect {
+    /// `examples/floor.rs`.
+    Floor,
+    /// BF.* commands.
+    Bloom,
+    /// The server's own sets, which are exact and keep every item.
+    Set,
+    /// The server's own strings as bit arrays, k commands an item.
+    Bits,
+}
+
+/// Items encoded at once while a standing filter is filled.
+const FILL_SLICE: u64 = 200_000;
+
+/// Sets larger than this are not built: 128 million members are some 12 GB.
+const LARGEST_SET: u64 = 2_000_000;
+
+impl Dialect {
+    /// Whether the column has this row.
+    ///
+    /// Bit strings know no calls of several items, so their one way is shown beside the largest calls and the
+    /// single ones; their tiny filters would be strings a client sizes by itself.
+    pub fn has(self, group: &Group, case: &Case) -> bool {
+        match (self, group.shape) {
+            (Dialect::Floor | Dialect::Bloom, _) => true,
+            // Neither takes memory without writing to it.
+            (_, Shape::Untouched { .. }) => false,
+            (Dialect::Set, _) => group.filled <= LARGEST_SET,
+            (Dialect::Bits, Shape::Tiny { .. }) => false,
+            (Dialect::Bits, _) => case.batch != 10,
+        }
+    }
+
+    /// The commands that make the filter `key` empty.
+    fn create(self, group: &Group, key: &str) -> Vec<Cmd> {
+        let reserve = |capacity: u64| {
+            let mut command = cmd("BF.RESERVE");
+            command.arg(key).arg("0.01").arg(capacity);
+            command
+        };
+        match (self, group.shape) {
+            (_, Shape::Tiny { .. }) | (Dialect::Set, _) | (Dialect::Bloom, Shape::Grown) => vec![],
+            (Dialect::Floor, _) => vec![cmd("FLOOR.NEW").arg(key).clone()],
+            (Dialect::Bloom, Shape::Reserved { capacity } | Shape::Untouched { capacity }) => {
+                vec![reserve(capacity)]
+            }
+            (Dialect::Bloom, Shape::Steps { capacity }) => {
+                vec![reserve(capacity).arg("EXPANSION").arg(1).clone()]
+            }
+            (Dialect::Bits, _) => {
+                let last = bit_string(group).bits() - 1;
+                vec![cmd("SETBIT").arg(key).arg(last).arg(0).clone()]
+            }
+        }
+    }
+
+    /// What must be sent before each sample of a row.
+    pub fn prepare(self, group: &Group, case: &Case) -> Vec<Cmd> {
+        match case.op {
+            // Not UNLINK: freeing in the background would take time from the sample.
+            Op::Fresh => {
+                let mut commands = vec![cmd("DEL").arg(FRESH).clone()];
+                if matches!(group.shape, Shape::Untouched { .. }) {
+                    // Else the allocator hands out the pages of the round before, which cost no faults.
+                    commands.push(cmd("MEMORY").arg("PURGE").clone());
+                }
+                commands.extend(self.create(group, FRESH));
+                commands
+            }
+            Op::Create => vec![cmd("FLUSHALL")],
+            _ => vec![],
+        }
+    }
+
+    /// The payloads that make a group's standing filter, one after another so that none is held whole.
+    pub fn fill(self, group: &Group, kind: Kind) -> Box<dyn Iterator<Item = Payload> + '_> {
+        let mut create = self.create(group, STANDING);
+        match self {
+            Dialect::Floor => create.truncate(1),
+            Dialect::Bits if group.filled > 0 => {
+                let string = bit_string(group).filled(group.filled, kind);
+                create = vec![cmd("SET").arg(STANDING).arg(string).clone()];
+            }
+            _ => {}
+        }
+        let made = create.into_iter().map(|command| {
+            let mut payload = Payload::new("");
+            payload.push(&command, 0);
+            payload
+        });
+        let is_filled_by_commands = matches!(self, Dialect::Bloom | Dialect::Set);
+        let filled = if is_filled_by_commands { group.filled } else { 0 };
+        let slices = (0..filled.div_ceil(FILL_SLICE)).map(move |slice| {
+            let start = slice * FILL_SLICE;
+            let items = FILL_SLICE.min(filled - start);
+            let case = Case { op: Op::More, batch: items.min(1000), items };
+            let calls = (0..items.div_ceil(case.batch)).map(move |call| {
+                let first = start + call * case.batch;
+                let end = (first + case.batch).min(start + items);
+                Call { key: STANDING.to_owned(), items: (first..end).map(Item::Stored).collect() }
+            });
+            self.encode(group, &case, kind, calls, u64::MAX)
+        });
+        Box::new(made.chain(slices))
+    }
+
+    /// The commands of a row.
+    pub fn payload(self, group: &Group, case: &Case, kind: Kind, round: u32, scale: Scale) -> Payload {
+        // Seven commands an item: fewer items give the same answer in a bearable time.
+        let limit = match (self, scale) {
+            (Dialect::Bits, Scale::Full) => 50_000,
+            (Dialect::Bits, _) => 10_000,
+            _ => u64::MAX,
+        };
+        self.encode(group, case, kind, case.calls(group, round), limit)
+    }
+
+    fn encode(
+        self,
+        group: &Group,
+        case: &Case,
+        kind: Kind,
+        calls: impl Iterator<Item = Call>,
+        limit: u64,
+    ) -> Payload {
+        let name = self.command(case);
+        let mut payload = Payload::new(name);
+        let mut item = Vec::new();
+        let mut command = Cmd::new();
+        for call in calls {
+            if payload.items >= limit {
+                break;
+            }
+            if self == Dialect::Bits {
+                let bits = bit_string(group);
+                for number in call.items {
+                    number.write(kind, &mut item);
+                    for (i, position) in bits.positions(&item).enumerate() {
+                        command.clear();
+                        command.arg(name).arg(&call.key).arg(position);
+                        if name == "SETBIT" {
+                            command.arg(1);
+                        }
+                        payload.push(&command, u64::from(i == 0));
+                    }
+                }
+            } else {
+                command.clear();
+                command.arg(name).arg(&call.key);
+                for number in &call.items {
+                    number.write(kind, &mut item);
+                    command.arg(item.as_slice());
+                }
+                payload.push(&command, call.items.len() as u64);
+            }
+        }
+        payload
+    }
+
+    /// The column's command for a row.
+    fn command(self, case: &Case) -> &'static str {
+        let asks = matches!(case.op, Op::Hit | Op::Miss);
+        match (self, asks, case.batch) {
+            (Dialect::Floor, _, 1) => match case.op {
+                Op::Hit | Op::Miss => "FLOOR.KEY",
+                Op::Duplicate => "FLOOR.KEYSEEN",
+                Op::Fresh | Op::More => "FLOOR.KEYADD",
+                Op::Create => "FLOOR.NEW",
+            },
+            (Dialect::Floor, _, _) => "FLOOR.ARR",
+            (Dialect::Bloom, true, 1) => "BF.EXISTS",
+            (Dialect::Bloom, true, _) => "BF.MEXISTS",
+            (Dialect::Bloom, false, 1) => "BF.ADD",
+            (Dialect::Bloom, false, _) => "BF.MADD",
+            (Dialect::Set, true, 1) => "SISMEMBER",
+            (Dialect::Set, true, _) => "SMISMEMBER",
+            (Dialect::Set, false, _) => "SADD",
+            (Dialect::Bits, true, _) => "GETBIT",
+            (Dialect::Bits, false, _) => "SETBIT",
+        }
+    }
+}
+
+/// The client-made filter of a group, large enough for everything it will hold.
+fn bit_string(group: &Group) -> BitString {
+    BitString::for_items(match group.shape {
+        Shape::Reserved { capacity } | Shape::Untouched { capacity } => capacity,
+        Shape::Grown | Shape::Steps { .. } | Shape::Tiny { .. } => group.filled,
+    })
+}

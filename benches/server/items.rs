@@ -1,0 +1,70 @@
+//! The items: distinct, repeatable, without pattern, of the two forms crawlers keep their fingerprints in.
+
+use std::str::FromStr;
+
+/// What an item looks like on the wire.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// 40 lowercase hex characters, as Scrapy-Redis writes a SHA-1.
+    Hex40,
+    /// The same 20 bytes, raw.
+    Bytes20,
+}
+
+impl Kind {
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Hex40 => "hex40",
+            Kind::Bytes20 => "bytes20",
+        }
+    }
+}
+
+impl FromStr for Kind {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Kind, String> {
+        match text {
+            "hex40" => Ok(Kind::Hex40),
+            "bytes20" => Ok(Kind::Bytes20),
+            _ => Err(format!("unknown kind of items {text:?}: hex40 or bytes20")),
+        }
+    }
+}
+
+/// An item by its number: those of `Stored` are added at some time, those of `Absent` never.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Item {
+    Stored(u64),
+    Absent(u64),
+}
+
+impl Item {
+    /// The item's bytes, in a buffer of the caller's so that millions cost no allocation each.
+    pub fn write(self, kind: Kind, out: &mut Vec<u8>) {
+        let (space, index) = match self {
+            Item::Stored(index) => (0, index),
+            Item::Absent(index) => (1, index),
+        };
+        let start = (space << 62) | (index * 3);
+        let words = [mix(start), mix(start + 1), mix(start + 2)];
+        let bytes = words.iter().flat_map(|word| word.to_le_bytes()).take(20);
+        out.clear();
+        match kind {
+            Kind::Bytes20 => out.extend(bytes),
+            Kind::Hex40 => out.extend(bytes.flat_map(|byte| [hex(byte >> 4), hex(byte & 15)])),
+        }
+    }
+}
+
+fn hex(digit: u8) -> u8 {
+    if digit < 10 { b'0' + digit } else { b'a' + digit - 10 }
+}
+
+/// SplitMix64 (Steele, Lea, Flood 2014): one to one, so different numbers give different items.
+fn mix(number: u64) -> u64 {
+    let mut z = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}

@@ -1,0 +1,97 @@
+//! One sample: reset the statistics, send the commands, read the time, check the answers.
+
+use redis::{Connection, Value, cmd};
+
+use crate::Result;
+use crate::bit_string::HASHES;
+use crate::column::Column;
+use crate::dialect::Dialect;
+use crate::payload::Payload;
+use crate::workloads::Op;
+
+/// What one round of a row gave on one column.
+#[derive(Clone, Copy, Debug)]
+pub struct Sample {
+    /// Time in the command by the server's account, nanoseconds an item.
+    pub nanoseconds: f64,
+    /// Share of the items answered with 1: for `Op::Miss` the measured fp_rate.
+    pub ones: f64,
+    /// Page faults of the server, an item: first touches of memory.
+    pub faults: f64,
+}
+
+/// Sends a payload and gives the sum of all integer and boolean answers.
+///
+/// # Errors
+/// The first error among the replies, also inside arrays, or a connection that broke or timed out.
+pub fn send(connection: &mut Connection, payload: &Payload) -> Result<u64> {
+    let mut sum = 0;
+    let mut due = 0;
+    for (range, replies) in &payload.chunks {
+        let bytes = payload.bytes.get(range.clone()).unwrap_or_default();
+        connection.send_packed_command(bytes)?;
+        // The replies of the chunk before: this one is on its way while they are read.
+        sum += receive(connection, due)?;
+        due = *replies;
+    }
+    Ok(sum + receive(connection, due)?)
+}
+
+fn receive(connection: &mut Connection, replies: u64) -> Result<u64> {
+    let mut sum = 0;
+    for _ in 0..replies {
+        sum += sum_of(&connection.recv_response()?)?;
+    }
+    Ok(sum)
+}
+
+fn sum_of(value: &Value) -> Result<u64> {
+    Ok(match value {
+        Value::Int(number) => u64::try_from(*number)?,
+        Value::Boolean(is_true) => u64::from(*is_true),
+        Value::Array(values) => {
+            let mut sum = 0;
+            for value in values {
+                sum += sum_of(value)?;
+            }
+            sum
+        }
+        Value::ServerError(error) => return Err(error.to_string().into()),
+        _ => 0,
+    })
+}
+
+/// Runs a payload once and times it.
+pub fn sample(column: &mut Column, op: Op, payload: &Payload) -> Result<Sample> {
+    cmd("CONFIG").arg("RESETSTAT").exec(&mut column.server.connection)?;
+    let faults_before = column.server.page_faults()?;
+    let sum = send(&mut column.server.connection, payload)?;
+    let faults = column.server.page_faults()? - faults_before;
+    let (calls, microseconds) = column.server.command_statistics(payload.command)?;
+    if calls != payload.calls {
+        return Err(format!("{calls} calls counted of {}", payload.calls).into());
+    }
+    let items = payload.items as f64;
+    let ones = sum as f64 / items;
+    check(column.dialect, op, ones)?;
+    Ok(Sample { nanoseconds: microseconds as f64 * 1000.0 / items, ones, faults: faults as f64 / items })
+}
+
+/// Refuses a time whose answers are wrong.
+fn check(dialect: Dialect, op: Op, ones: f64) -> Result<()> {
+    let (least, most) = match (dialect, op) {
+        (Dialect::Floor, _) => (1.0, 1.0),
+        (Dialect::Bits, Op::Hit) => (HASHES as f64, HASHES as f64),
+        // SETBIT answers the old bit, GETBIT of an absent item any mix.
+        (Dialect::Bits, _) => (0.0, HASHES as f64),
+        (_, Op::Hit) => (1.0, 1.0),
+        (_, Op::Duplicate) => (0.0, 0.0),
+        // 1 % was asked for: twice that, so that chance never stops a run.
+        (_, Op::Miss) => (0.0, 0.02),
+        (_, Op::Fresh | Op::More | Op::Create) => (0.98, 1.0),
+    };
+    if (least..=most).contains(&ones) {
+        return Ok(());
+    }
+    Err(format!("wrong answers: {ones:.4} of the items got 1, not {least} to {most}").into())
+}

@@ -1,0 +1,155 @@
+//! The command line of the bench.
+
+use std::env;
+use std::path::PathBuf;
+
+use lexopt::prelude::*;
+
+use crate::Result;
+use crate::items::Kind;
+
+/// How much is run: the same rows in all, larger filters and more rounds further down.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Scale {
+    /// Seconds: every row once with tiny filters, to see that the bench still works. Its times mean nothing.
+    Smoke,
+    /// Under two minutes.
+    Quick,
+    /// Under twenty minutes: adds the filter of 128 million and the tiny ones.
+    Full,
+}
+
+/// What the user asked for.
+#[derive(Debug)]
+pub struct Options {
+    pub scale: Scale,
+    /// A folder's name in `.servers`, a path, or a command on PATH; none: `redis-server`.
+    pub server: Option<String>,
+    /// Rounds a row; the medians are over these.
+    pub rounds: u32,
+    pub items: Kind,
+    /// Only rows whose group or name contains this.
+    pub only: Option<String>,
+    pub json: PathBuf,
+    pub markdown: Option<PathBuf>,
+    /// Our module file, and whether the user named it (then it must be there).
+    pub bloomline: (PathBuf, bool),
+    pub floor: PathBuf,
+    /// Adds a column for this module with `bf-layout redisbloom`.
+    pub both_layouts: bool,
+    /// Other modules that know BF.*, from PEER=/a.so:/b.so.
+    pub peers: Vec<PathBuf>,
+}
+
+const HELP: &str = "\
+cargo bench --bench server -- [OPTIONS]
+  --quick | --full | --smoke   how much to run (default: full)
+  --server NAME    .servers/NAME/server, a path or a command (default: $SERVER, else redis-server)
+  --items KIND     hex40 (40 hex characters, default) or bytes20 (20 raw bytes)
+  --rounds N       rounds a row (default: 5 quick, 7 full)
+  --only TEXT      only rows whose group or name contains TEXT
+  --both-layouts   one more column: this module with `bf-layout redisbloom`
+  --json FILE      default: bench/server.json in the target folder
+  --markdown FILE  also write the table as markdown
+Environment: BLOOMLINE_SO (default ./bloomline.so), FLOOR_SO (default: the built example),
+  PEER=/a.so:/b.so (other modules with BF.* commands, each in a server of its own)";
+
+impl Options {
+    /// Reads the arguments and environment.
+    ///
+    /// `cargo bench` passes `--bench`; without it and without a mode we are a test target of
+    /// `cargo test --all-targets`, which wants to know that the bench works and not how fast anything is.
+    pub fn from_args() -> Result<Options> {
+        let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
+        let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+        let named_so = env::var_os("BLOOMLINE_SO").map(PathBuf::from);
+        let mut options = Options {
+            scale: Scale::Smoke,
+            server: env::var("SERVER").ok().filter(|name| !name.is_empty()),
+            rounds: 0,
+            items: Kind::Hex40,
+            only: None,
+            json: target.join("bench/server.json"),
+            markdown: None,
+            bloomline: match named_so {
+                Some(path) => (path, true),
+                None => (root.join("bloomline.so"), false),
+            },
+            floor: match env::var_os("FLOOR_SO") {
+                Some(path) => path.into(),
+                None => built_floor()?,
+            },
+            both_layouts: false,
+            peers: env::var_os("PEER")
+                .map(|paths| env::split_paths(&paths).filter(|p| p != "").collect())
+                .unwrap_or_default(),
+        };
+        let (mut scale, mut is_cargo_bench) = (None, false);
+        let mut parser = lexopt::Parser::from_env();
+        while let Some(argument) = parser.next()? {
+            match argument {
+                Long("bench") => is_cargo_bench = true,
+                Long("quick") => scale = Some(Scale::Quick),
+                Long("full") => scale = Some(Scale::Full),
+                Long("smoke") => scale = Some(Scale::Smoke),
+                Long("server") => options.server = Some(parser.value()?.string()?),
+                Long("items") => options.items = parser.value()?.parse()?,
+                Long("rounds") => options.rounds = parser.value()?.parse()?,
+                Long("only") => options.only = Some(parser.value()?.string()?),
+                Long("json") => options.json = parser.value()?.into(),
+                Long("markdown") => options.markdown = Some(parser.value()?.into()),
+                Long("both-layouts") => options.both_layouts = true,
+                Short('h') | Long("help") => {
+                    println!("{HELP}");
+                    std::process::exit(0);
+                }
+                other => return Err(format!("{}\n\n{HELP}", other.unexpected()).into()),
+            }
+        }
+        options.scale = scale.unwrap_or(if is_cargo_bench { Scale::Full } else { Scale::Smoke });
+        if options.rounds == 0 {
+            options.rounds = match options.scale {
+                Scale::Smoke => 1,
+                Scale::Quick => 5,
+                Scale::Full => 7,
+            };
+        }
+        Ok(options)
+    }
+
+    /// The command line that repeats this run, without paths of this machine.
+    pub fn command_line(&self) -> String {
+        let file_name = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
+        let mut line = String::new();
+        if !self.peers.is_empty() {
+            let names: Vec<String> = self.peers.iter().map(|p| file_name(&p.to_string_lossy())).collect();
+            line += &format!("PEER={} ", names.join(":"));
+        }
+        line += "cargo bench --bench server --";
+        line += match self.scale {
+            Scale::Smoke => " --smoke",
+            Scale::Quick => " --quick",
+            Scale::Full => " --full",
+        };
+        if let Some(server) = &self.server {
+            line += &format!(" --server {}", file_name(server));
+        }
+        line += &format!(" --items {} --rounds {}", self.items.name(), self.rounds);
+        if self.both_layouts {
+            line += " --both-layouts";
+        }
+        if let Some(only) = &self.only {
+            line += &format!(" --only {only:?}");
+        }
+        line
+    }
+}
+
+/// Where cargo puts the example: beside the folder this program was built into, or in the release one.
+fn built_floor() -> Result<PathBuf> {
+    let program = env::current_exe()?;
+    let built = |up| program.ancestors().nth(up).unwrap_or(&program).to_owned();
+    let beside = built(2).join("examples/libfloor.so");
+    let released = built(3).join("release/examples/libfloor.so");
+    Ok(if beside.exists() { beside } else { released })
+}

@@ -1,0 +1,187 @@
+//! The order of everything: group by group, round by round, row by row, column by column.
+
+use std::collections::HashMap;
+
+use redis::cmd;
+
+use crate::Result;
+use crate::column::Column;
+use crate::dialect::Dialect;
+use crate::measure::{self, Sample};
+use crate::options::Options;
+use crate::payload::Payload;
+use crate::progress::Progress;
+use crate::workloads::{Case, Group, Op, Shape, groups};
+
+/// What a row gave on a column.
+#[derive(Clone, Debug, Default)]
+pub struct Cell {
+    pub samples: Vec<Sample>,
+    /// Why there are no more samples, if the column failed at this row.
+    pub failure: Option<String>,
+}
+
+impl Cell {
+    /// The middle of the times, nanoseconds an item; none without samples.
+    pub fn median(&self) -> Option<f64> {
+        median(self.samples.iter().map(|sample| sample.nanoseconds))
+    }
+
+    /// The middle of the page faults an item; none without samples.
+    pub fn median_faults(&self) -> Option<f64> {
+        median(self.samples.iter().map(|sample| sample.faults))
+    }
+}
+
+fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    let upper = *values.get(values.len() / 2)?;
+    let lower = *values.get(values.len().saturating_sub(1) / 2)?;
+    Some((lower + upper) / 2.0)
+}
+
+/// One line of the table.
+pub struct Row {
+    pub case: Case,
+    /// In the order of the columns; none where a column has no such row.
+    pub cells: Vec<Option<Cell>>,
+}
+
+/// One part of the table.
+pub struct Table {
+    pub title: String,
+    pub shape: Shape,
+    pub rows: Vec<Row>,
+}
+
+/// All that was measured.
+pub struct Outcome {
+    pub columns: Vec<String>,
+    /// Columns which must answer every row.
+    pub ours: Vec<bool>,
+    pub tables: Vec<Table>,
+}
+
+impl Outcome {
+    /// Whether the floor and this module answered every row.
+    pub fn is_complete(&self) -> bool {
+        let rows = self.tables.iter().flat_map(|table| &table.rows);
+        rows.flat_map(|row| row.cells.iter().zip(&self.ours))
+            .all(|(cell, is_ours)| !is_ours || cell.as_ref().is_none_or(|cell| cell.failure.is_none()))
+    }
+}
+
+/// Runs all groups the options choose.
+pub fn run(options: &Options, columns: &mut [Column]) -> Result<Outcome> {
+    let mut chosen = groups(options.scale);
+    if let Some(text) = &options.only {
+        for group in &mut chosen {
+            let title = group.title.clone();
+            // Tiny filters are made by their own first row, so that group runs whole or not.
+            let is_whole = title.contains(text) || matches!(group.shape, Shape::Tiny { .. });
+            group.cases.retain(|case| title.contains(text) || (!is_whole && case.name().contains(text)));
+        }
+        chosen.retain(|group| !group.cases.is_empty());
+    }
+    let steps =
+        chosen.iter().map(|group| columns.len() * (1 + group.cases.len() * options.rounds as usize)).sum();
+    let mut progress = Progress::new(steps);
+    let mut tables = Vec::new();
+    for group in &chosen {
+        tables.push(run_group(options, columns, group, &mut progress)?);
+    }
+    Ok(Outcome {
+        columns: columns.iter().map(|column| column.name.clone()).collect(),
+        ours: columns.iter().map(|column| column.is_ours).collect(),
+        tables,
+    })
+}
+
+/// Fills the group's filters, then runs its rows in rounds, then empties the servers.
+fn run_group(
+    options: &Options,
+    columns: &mut [Column],
+    group: &Group,
+    progress: &mut Progress,
+) -> Result<Table> {
+    let mut failures: Vec<Option<String>> = Vec::new();
+    for column in columns.iter_mut() {
+        progress.say(&group.title, &format!("{} fills", column.name));
+        failures.push(fill(options, column, group).err().map(|error| format!("filling: {error}")));
+        progress.step();
+    }
+    let mut rows: Vec<Row> = Vec::new();
+    for case in &group.cases {
+        let cell = |(column, failure): (&Column, &Option<String>)| {
+            let cell = Cell { samples: Vec::new(), failure: failure.clone() };
+            column.dialect.has(group, case).then_some(cell)
+        };
+        rows.push(Row { case: *case, cells: columns.iter().zip(&failures).map(cell).collect() });
+    }
+    let mut payloads = Payloads { options, group, kept: HashMap::new() };
+    for round in 0..options.rounds {
+        for (number, row) in rows.iter_mut().enumerate() {
+            for (column, cell) in columns.iter_mut().zip(&mut row.cells) {
+                progress.step();
+                let Some(cell) = cell.as_mut().filter(|cell| cell.failure.is_none()) else {
+                    continue;
+                };
+                let what = format!("{}, {}, round {}", row.case.name(), column.name, round + 1);
+                progress.say(&group.title, &what);
+                match sample(column, group, &row.case, payloads.get(number, column.dialect, round)) {
+                    Ok(sample) => cell.samples.push(sample),
+                    Err(error) => cell.failure = Some(error.to_string()),
+                }
+            }
+        }
+    }
+    for column in columns.iter_mut() {
+        cmd("FLUSHALL")
+            .exec(&mut column.server.connection)
+            .map_err(|error| format!("column {} after {}: {error}", column.name, group.title))?;
+    }
+    Ok(Table { title: group.title.clone(), shape: group.shape, rows })
+}
+
+fn fill(options: &Options, column: &mut Column, group: &Group) -> Result<()> {
+    if !group.cases.iter().any(|case| column.dialect.has(group, case)) {
+        return Ok(());
+    }
+    for payload in column.dialect.fill(group, options.items) {
+        measure::send(&mut column.server.connection, &payload)?;
+    }
+    Ok(())
+}
+
+fn sample(column: &mut Column, group: &Group, case: &Case, payload: &Payload) -> Result<Sample> {
+    for command in column.dialect.prepare(group, case) {
+        command.exec(&mut column.server.connection)?;
+    }
+    measure::sample(column, case.op, payload)
+}
+
+/// The encoded commands of a group's rows, made when first needed.
+struct Payloads<'a> {
+    options: &'a Options,
+    group: &'a Group,
+    /// By row and dialect, with the round they were made for.
+    kept: HashMap<(usize, Dialect), (u32, Payload)>,
+}
+
+impl Payloads<'_> {
+    fn get(&mut self, row: usize, dialect: Dialect, round: u32) -> &Payload {
+        let group = self.group;
+        let make = || {
+            let case = group.cases.get(row).copied().unwrap_or(Case { op: Op::Hit, batch: 1, items: 0 });
+            (round, dialect.payload(group, &case, self.options.items, round, self.options.scale))
+        };
+        // New items for a standing filter differ from round to round, all else stays.
+        let changes = group.cases.get(row).is_some_and(|case| case.op == Op::More);
+        if changes && self.kept.get(&(row, dialect)).is_some_and(|(made, _)| *made != round) {
+            self.kept.remove(&(row, dialect));
+        }
+        let (_, payload) = self.kept.entry((row, dialect)).or_insert_with(make);
+        payload
+    }
+}

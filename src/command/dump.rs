@@ -1,0 +1,107 @@
+//! BF.SCANDUMP and BF.LOADCHUNK: a filter out and in, piece by piece.
+//!
+//! The iterator of a piece is 1 for the header; for bits it is the offset behind their last byte, plus 1.
+
+use super::handler::{Call, Handler};
+use super::text::{
+    self, BAD_DATA, CHUNK_TOO_BIG, DUMP_ITERATOR, Failure, LOAD_ITERATOR, NO_LINK, NOT_FOUND, WRONG_TYPE,
+};
+use super::write::permit;
+use crate::bloom::error::ChunkError;
+use crate::bloom::{Error, Filter};
+use crate::data_type::handle::{Lookup, filter, filter_mut, store};
+use crate::server::key::Key;
+use crate::server::log;
+
+/// BF.SCANDUMP key iterator
+pub struct Scandump;
+/// BF.LOADCHUNK key iterator data
+pub struct Loadchunk;
+
+/// The iterator that asks for the header.
+const START: i64 = 0;
+/// The iterator that comes with the header.
+const HEADER: i64 = 1;
+
+impl Handler for Scandump {
+    const LEAST: usize = 3;
+    const MOST: usize = 3;
+
+    fn run(call: Call) -> Result<(), Failure> {
+        let key = Key::read(call.context, call.key);
+        let filter = match filter(&key) {
+            Lookup::Found(filter) => filter,
+            Lookup::Missing => return Err(NOT_FOUND.into()),
+            Lookup::WrongType => return Err(WRONG_TYPE.into()),
+        };
+        let iterator = call.rest.get(0).and_then(|word| word.integer()).ok_or(DUMP_ITERATOR)?;
+        call.context.array(2);
+        if iterator == START {
+            call.context.integer(HEADER);
+            call.context.bulk(&filter.encode_header());
+            return Ok(());
+        }
+        let chunk = u64::try_from(iterator).ok().and_then(|next| filter.chunk(next - 1)).unwrap_or_default();
+        let next = if chunk.is_empty() { START } else { iterator + chunk.len() as i64 };
+        call.context.integer(next);
+        call.context.bulk(chunk);
+        Ok(())
+    }
+}
+
+impl Handler for Loadchunk {
+    const LEAST: usize = 4;
+    const MOST: usize = 4;
+
+    fn run(call: Call) -> Result<(), Failure> {
+        let (Some(iterator), Some(data)) = (call.rest.get(0), call.rest.get(1)) else {
+            return Err(Failure::Arity);
+        };
+        let iterator = iterator.integer().ok_or(LOAD_ITERATOR)?;
+        let data = data.bytes();
+        let mut key = Key::write(call.context, call.key);
+        let lookup = filter_mut(&mut key);
+        // What a primary or a file creates replaces whatever the key holds: the key was free where it comes from.
+        let is_creation =
+            iterator == HEADER && (matches!(lookup, Lookup::Missing) || call.context.is_obeyed());
+        match lookup {
+            _ if is_creation => {
+                let created = Filter::decode_header(data, &mut permit(call.context));
+                store(&mut key, created.map_err(|error| bad_header(&call, error))?);
+            }
+            Lookup::Missing => return Err(NOT_FOUND.into()),
+            Lookup::WrongType => return Err(WRONG_TYPE.into()),
+            Lookup::Found(filter) => write_chunk(filter, iterator, data)?,
+        }
+        call.context.replicate_call();
+        call.context.signal_change(call.key);
+        call.context.simple(c"OK");
+        Ok(())
+    }
+}
+
+fn write_chunk(filter: &mut Filter, iterator: i64, data: &[u8]) -> Result<(), Failure> {
+    let end = u64::try_from(iterator).map_err(|_| BAD_DATA)?;
+    let behind = end.checked_sub(data.len() as u64).filter(|_| end > 0).ok_or(BAD_DATA)?;
+    let offset = behind.checked_sub(1).ok_or(NO_LINK)?;
+    filter.write_chunk(offset, data).map_err(|error| match error {
+        Error::Chunk(ChunkError::TooLong(_)) => CHUNK_TOO_BIG.into(),
+        _ => NO_LINK.into(),
+    })
+}
+
+/// What a client is told of a header; the log says more.
+fn bad_header(call: &Call, error: Error) -> Failure {
+    match error {
+        Error::OutOfMemory(_) if call.context.is_obeyed() => {
+            // The rest of the stream builds on this key.
+            log::warning(&format!("{error} of a filter that a primary or a file has created"));
+            std::process::abort();
+        }
+        Error::Refused(_) | Error::OutOfMemory(_) => text::creation(error),
+        _ => {
+            log::notice(&format!("BF.LOADCHUNK refused: {error}"));
+            BAD_DATA.into()
+        }
+    }
+}

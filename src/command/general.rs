@@ -1,0 +1,51 @@
+//! Numbers as C's `%g` writes them, which BF.DEBUG has always shown.
+
+/// Significant digits.
+const DIGITS: i32 = 6;
+
+/// A number with at most six significant digits, in the shorter of the two notations, without trailing zeros.
+pub fn general(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return value.to_string();
+    }
+    let scientific = format!("{value:.*e}", DIGITS as usize - 1);
+    let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or_default();
+    if (-4..DIGITS).contains(&exponent) {
+        return without_trailing_zeros(&format!("{value:.*}", (DIGITS - 1 - exponent) as usize)).to_owned();
+    }
+    let sign = if exponent < 0 { '-' } else { '+' };
+    format!("{}e{sign}{:02}", without_trailing_zeros(mantissa), exponent.abs())
+}
+
+fn without_trailing_zeros(decimal: &str) -> &str {
+    match decimal.contains('.') {
+        true => decimal.trim_end_matches('0').trim_end_matches('.'),
+        false => decimal,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::general;
+
+    #[test]
+    fn numbers_are_written_as_c_does() {
+        let cases = [
+            (0.01, "0.01"),
+            (0.005, "0.005"),
+            (6.25e-5, "6.25e-05"),
+            (1e-4, "0.0001"),
+            (4.94066e-324, "4.94066e-324"),
+            (0.25, "0.25"),
+            (1.0 / 3.0, "0.333333"),
+            (0.9999996, "1"),
+            (123456.7, "123457"),
+            (1234567.0, "1.23457e+06"),
+            (0.0, "0"),
+        ];
+        for (value, expected) in cases {
+            assert_eq!(general(value), expected);
+        }
+    }
+}

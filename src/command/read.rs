@@ -1,0 +1,62 @@
+//! BF.EXISTS, BF.MEXISTS and BF.CARD.
+
+use super::handler::{Call, Handler};
+use super::text::{Failure, WRONG_TYPE};
+use crate::data_type::handle::{Lookup, filter};
+use crate::server::key::Key;
+
+/// BF.EXISTS key item
+pub struct Exists;
+/// BF.MEXISTS key item [item ...]
+pub struct Mexists;
+/// BF.CARD key
+pub struct Card;
+
+impl Handler for Exists {
+    const LEAST: usize = 3;
+    const MOST: usize = 3;
+
+    fn run(call: Call) -> Result<(), Failure> {
+        let key = Key::read(call.context, call.key);
+        let found = match filter(&key) {
+            Lookup::Found(filter) => call.rest.bytes().all(|item| filter.contains(item)),
+            // A key of another type has no such item either.
+            Lookup::Missing | Lookup::WrongType => false,
+        };
+        call.context.boolean(found);
+        Ok(())
+    }
+}
+
+impl Handler for Mexists {
+    const LEAST: usize = 3;
+
+    fn run(call: Call) -> Result<(), Failure> {
+        let key = Key::read(call.context, call.key);
+        call.context.array(call.rest.len());
+        match filter(&key) {
+            Lookup::Found(filter) => {
+                filter.contains_batch(call.rest.bytes(), |found| call.context.boolean(found));
+            }
+            Lookup::Missing | Lookup::WrongType => {
+                call.rest.iter().for_each(|_| call.context.boolean(false));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Handler for Card {
+    const LEAST: usize = 2;
+    const MOST: usize = 2;
+
+    fn run(call: Call) -> Result<(), Failure> {
+        let key = Key::read(call.context, call.key);
+        match filter(&key) {
+            Lookup::Found(filter) => call.context.count(filter.len()),
+            Lookup::Missing => call.context.integer(0),
+            Lookup::WrongType => return Err(WRONG_TYPE.into()),
+        }
+        Ok(())
+    }
+}

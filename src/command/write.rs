@@ -1,0 +1,161 @@
+//! BF.RESERVE, BF.ADD, BF.MADD and BF.INSERT.
+
+use super::args::{self, default_spec};
+use super::handler::{Call, Handler};
+use super::text::{self, Failure, ITEM_EXISTS, NOT_FOUND, WRONG_TYPE};
+use crate::bloom::{Demand, Error, Filter, Growth, Spec};
+use crate::data_type::handle::{Lookup, filter_mut, store};
+use crate::server::args::Args;
+use crate::server::key::Key;
+use crate::server::replicate::NewItems;
+use crate::server::reply::Context;
+use crate::server::{log, seed};
+
+/// BF.RESERVE key error_rate capacity [EXPANSION n] [NONSCALING]
+pub struct Reserve;
+/// BF.ADD key item
+pub struct Add;
+/// BF.MADD key item [item ...]
+pub struct Madd;
+/// BF.INSERT key [option ...] ITEMS item [item ...]
+pub struct Insert;
+
+impl Handler for Reserve {
+    const LEAST: usize = 4;
+    const MOST: usize = 7;
+
+    fn run(call: Call) -> Result<(), Failure> {
+        let spec = args::reserve(call.rest)?;
+        let mut key = Key::write(call.context, call.key);
+        match filter_mut(&mut key) {
+            Lookup::Found(_) => return Err(ITEM_EXISTS.into()),
+            Lookup::WrongType => return Err(WRONG_TYPE.into()),
+            Lookup::Missing => {}
+        }
+        let filter = create(call.context, spec)?;
+        call.context.replicate_creation(call.key, &filter.encode_header());
+        store(&mut key, filter);
+        call.context.signal_change(call.key);
+        call.context.simple(c"OK");
+        Ok(())
+    }
+}
+
+impl Handler for Add {
+    const LEAST: usize = 3;
+    const MOST: usize = 3;
+
+    fn run(call: Call) -> Result<(), Failure> {
+        add(call, call.rest, Some(default_spec), Reply::Single)
+    }
+}
+
+impl Handler for Madd {
+    const LEAST: usize = 3;
+
+    fn run(call: Call) -> Result<(), Failure> {
+        add(call, call.rest, Some(default_spec), Reply::Array)
+    }
+}
+
+impl Handler for Insert {
+    const LEAST: usize = 4;
+
+    fn run(call: Call) -> Result<(), Failure> {
+        let asked = args::insert(call.rest)?;
+        add(call, asked.items, asked.may_create.then_some(|| asked.spec), Reply::Array)
+    }
+}
+
+/// How the answers are sent.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reply {
+    /// The answer for the one item.
+    Single,
+    /// An array with an answer an item.
+    Array,
+}
+
+/// Adds items to the key's filter, which is made if it is missing and there is a spec for it.
+fn add(call: Call, items: Args, spec: Option<impl FnOnce() -> Spec>, reply: Reply) -> Result<(), Failure> {
+    let mut key = Key::write(call.context, call.key);
+    match filter_mut(&mut key) {
+        Lookup::WrongType => Err(WRONG_TYPE.into()),
+        Lookup::Found(filter) => {
+            let new = insert_items(call.context, filter, items, reply);
+            if new.is_all() {
+                call.context.replicate_call();
+            } else if !new.is_none() {
+                call.context.replicate_items(call.key, &new);
+            }
+            if !new.is_none() {
+                call.context.signal_change(call.key);
+            }
+            Ok(())
+        }
+        Lookup::Missing => {
+            let mut filter = create(call.context, spec.ok_or(NOT_FOUND)?())?;
+            call.context.replicate_creation(call.key, &filter.encode_header());
+            let new = insert_items(call.context, &mut filter, items, reply);
+            call.context.replicate_items(call.key, &new);
+            store(&mut key, filter);
+            call.context.signal_change(call.key);
+            Ok(())
+        }
+    }
+}
+
+/// Adds items and answers for each.
+fn insert_items<'a>(context: Context, filter: &mut Filter, items: Args<'a>, reply: Reply) -> NewItems<'a> {
+    let mut new = NewItems::of(items);
+    let mut answers = 0;
+    // Only a filter that refuses items may answer for fewer than it was given.
+    let may_end_early = filter.spec().growth == Growth::Fixed && (filter.room() as usize) < items.len();
+    match reply {
+        Reply::Single => {}
+        Reply::Array if may_end_early => context.array_of_unknown_len(),
+        Reply::Array => context.array(items.len()),
+    }
+    let mut permit = permit(context);
+    let mut answer = |result: Result<bool, Error>| {
+        answers += 1;
+        new.record(result == Ok(true));
+        match result {
+            Ok(is_new) => context.boolean(is_new),
+            Err(error) => refuse(context, error),
+        }
+    };
+    match reply {
+        Reply::Single => items.bytes().for_each(|item| answer(filter.insert(item, &mut permit))),
+        Reply::Array => filter.insert_batch(items.bytes(), &mut permit, answer),
+    }
+    if may_end_early && reply == Reply::Array {
+        context.array_len(answers);
+    }
+    new
+}
+
+/// Answers for an item that was not added.
+#[cold]
+fn refuse(context: Context, error: Error) {
+    if !context.is_obeyed() {
+        return context.error(text::insertion(error));
+    }
+    if let Error::OutOfMemory(bytes) = error {
+        // A replica that left out an item would answer wrongly for ever after; the server's own types end the same way.
+        log::warning(&format!("out of memory: {bytes} bytes for items that a primary or a file has added"));
+        std::process::abort();
+    }
+    // An error here would be one in the stream, which some servers do not survive.
+    context.boolean(false);
+}
+
+/// A new filter with a fresh seed, or why there is none.
+fn create(context: Context, spec: Spec) -> Result<Filter, Failure> {
+    Filter::new(spec, seed::fresh(), &mut permit(context)).map_err(text::creation)
+}
+
+/// The limits that bind the call: a client's; not a primary's, nor those of a file.
+pub fn permit(context: Context) -> impl FnMut(Demand) -> bool {
+    move |demand| context.is_obeyed() || context.may_grow(demand.layer_bytes, demand.filter_bytes)
+}

@@ -1,0 +1,59 @@
+//! The server's functions: which must be there, and how one is called.
+
+use super::log;
+
+/// A function of the server that [`missing`] has found present when the module was loaded.
+///
+/// Evaluates to the function pointer; used inside an `unsafe` block, whose comment speaks for the call.
+macro_rules! api {
+    ($name:ident) => {
+        match redis_module::raw::$name {
+            Some(function) => function,
+            None => $crate::server::api::absent(stringify!($name)),
+        }
+    };
+}
+pub(crate) use api;
+
+/// A function of the server that it may not have; used like [`api!`], evaluates to an option.
+macro_rules! optional_api {
+    ($name:ident) => {{
+        let function = redis_module::raw::$name;
+        function
+    }};
+}
+pub(crate) use optional_api;
+
+/// Names the first function that this module can't do without and the server has not got.
+pub fn missing() -> Option<&'static str> {
+    macro_rules! first_absent {
+        ($($name:ident)*) => {
+            // SAFETY: the pointers are written once, while the module is loaded, before this is called.
+            unsafe { None$(.or(optional_api!($name).is_none().then_some(stringify!($name))))* }
+        };
+    }
+    first_absent!(
+        RedisModule_Alloc RedisModule_Calloc RedisModule_Realloc RedisModule_Free
+        RedisModule_CreateCommand RedisModule_CreateDataType RedisModule_SetModuleOptions
+        RedisModule_OpenKey RedisModule_CloseKey RedisModule_KeyType RedisModule_ModuleTypeGetType
+        RedisModule_ModuleTypeGetValue RedisModule_ModuleTypeSetValue RedisModule_DeleteKey
+        RedisModule_StringPtrLen RedisModule_StringToLongLong RedisModule_StringToDouble
+        RedisModule_CreateString RedisModule_FreeString
+        RedisModule_ReplyWithArray RedisModule_ReplySetArrayLength RedisModule_ReplyWithLongLong
+        RedisModule_ReplyWithError RedisModule_ReplyWithSimpleString RedisModule_ReplyWithStringBuffer
+        RedisModule_ReplyWithNull RedisModule_WrongArity
+        RedisModule_Replicate RedisModule_ReplicateVerbatim RedisModule_SignalModifiedKey
+        RedisModule_GetContextFlags RedisModule_Log
+        RedisModule_SaveUnsigned RedisModule_SaveStringBuffer RedisModule_LoadUnsigned
+        RedisModule_LoadStringBuffer RedisModule_IsIOError RedisModule_LogIOError RedisModule_EmitAOF
+        RedisModule_GetServerInfo RedisModule_ServerInfoGetFieldUnsigned RedisModule_ServerInfoGetFieldC
+        RedisModule_FreeServerInfo
+    )
+}
+
+/// What a call of a function that is not there ends in: [`missing`] keeps it from happening.
+#[cold]
+pub fn absent(name: &str) -> ! {
+    log::warning(&format!("{name} is missing on this server"));
+    std::process::abort()
+}

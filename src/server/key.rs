@@ -1,0 +1,82 @@
+//! A key that is open for the length of a call.
+
+use std::ffi::{c_int, c_void};
+use std::ptr::NonNull;
+
+use redis_module::raw::{
+    REDISMODULE_KEYTYPE_EMPTY, REDISMODULE_READ, REDISMODULE_WRITE, RedisModuleKey, RedisModuleType, Status,
+};
+
+use super::api::api;
+use super::args::Arg;
+use super::reply::Context;
+
+/// An open key; closed when it is dropped.
+pub struct Key {
+    key: *mut RedisModuleKey,
+}
+
+/// What a key holds.
+pub enum Content {
+    /// Nothing.
+    Missing,
+    /// A value of another type.
+    Other,
+    /// A value of the type asked for: the pointer that [`Key::set`] was given.
+    Value(NonNull<c_void>),
+}
+
+impl Key {
+    /// Opens a key to look at it.
+    pub fn read(context: Context, name: Arg) -> Self {
+        Self::open(context, name, REDISMODULE_READ)
+    }
+
+    /// Opens a key to change it.
+    pub fn write(context: Context, name: Arg) -> Self {
+        Self::open(context, name, REDISMODULE_READ | REDISMODULE_WRITE)
+    }
+
+    fn open(context: Context, name: Arg, mode: u32) -> Self {
+        // SAFETY: context and name are valid; null is a key that does not exist.
+        Self { key: unsafe { api!(RedisModule_OpenKey)(context.as_ptr(), name.string(), mode as c_int) } }
+    }
+
+    /// What the key holds, a value of `value_type` or not.
+    #[inline]
+    pub fn content(&self, value_type: *mut RedisModuleType) -> Content {
+        // SAFETY: the key is open or null, which all three functions allow. Types of modules are compared by address
+        // and not by name, and no enum of the server's types is decoded: newer servers have more of them.
+        unsafe {
+            if api!(RedisModule_ModuleTypeGetType)(self.key) == value_type && !value_type.is_null() {
+                return NonNull::new(api!(RedisModule_ModuleTypeGetValue)(self.key))
+                    .map_or(Content::Other, Content::Value);
+            }
+            match api!(RedisModule_KeyType)(self.key) as isize {
+                REDISMODULE_KEYTYPE_EMPTY => Content::Missing,
+                _ => Content::Other,
+            }
+        }
+    }
+
+    /// Makes the key hold a value; what it held is freed. The server owns the value from now on.
+    ///
+    /// False if the key is not open for writing; the value is still the caller's then.
+    ///
+    /// # Safety
+    ///
+    /// The value must be one that the callbacks of the type take.
+    #[must_use]
+    pub unsafe fn set(&mut self, value_type: *mut RedisModuleType, value: NonNull<c_void>) -> bool {
+        // SAFETY: the key is open; the rest is promised by the caller.
+        let status = unsafe { api!(RedisModule_ModuleTypeSetValue)(self.key, value_type, value.as_ptr()) };
+        status == Status::Ok as c_int
+    }
+}
+
+impl Drop for Key {
+    fn drop(&mut self) {
+        // SAFETY: the key is open or null, and not used any more.
+        unsafe { api!(RedisModule_CloseKey)(self.key) };
+    }
+}

@@ -1,0 +1,16 @@
+//! The server seen from the module: safe words for its C interface.
+//!
+//! The only place, beside the callbacks of `data_type` and one shim of `command`, that calls it.
+
+pub mod alloc;
+pub mod api;
+pub mod args;
+pub mod config;
+pub mod key;
+pub mod limits;
+pub mod log;
+pub mod register;
+pub mod replicate;
+pub mod reply;
+pub mod seed;
+pub mod setting;

@@ -1,0 +1,174 @@
+//! The settings: their names, defaults, ranges and present values.
+
+use std::ffi::CStr;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::args::Arg;
+
+/// One setting. Its value may be read at any time, from any thread.
+pub struct Setting {
+    /// Its name in the server's configuration and among the load arguments.
+    pub name: &'static CStr,
+    /// A name among the load arguments that RedisBloom had before Redis 8.
+    pub legacy: Option<&'static str>,
+    /// Its value at first, as text.
+    pub default: &'static CStr,
+    /// The value: an integer, or the bits of a number.
+    value: AtomicU64,
+    /// The value as it was given; the default until then.
+    text: Mutex<Option<String>>,
+    parse: fn(Arg) -> Result<Parsed, Problem>,
+}
+
+/// A value, and how it is written if not as it was given.
+struct Parsed {
+    value: u64,
+    text: Option<&'static str>,
+}
+
+/// Why a text is no value of a setting.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Problem {
+    /// It is nothing of the kind.
+    Unreadable,
+    /// It is out of this range.
+    OutOfRange(&'static str),
+}
+
+/// False-positive probability of filters that are created without one.
+pub static ERROR_RATE: Setting = Setting {
+    name: c"bf-error-rate",
+    legacy: Some("ERROR_RATE"),
+    default: c"0.01",
+    value: AtomicU64::new(0.01f64.to_bits()),
+    text: Mutex::new(None),
+    parse: |arg| {
+        let rate = arg.number().ok_or(Problem::Unreadable)?;
+        if !(rate > 0.0 && rate < 1.0) {
+            return Err(Problem::OutOfRange("(0.000000, 1.000000)"));
+        }
+        let text = (rate > 0.25).then_some("0.25");
+        Ok(Parsed { value: rate.min(0.25).to_bits(), text })
+    },
+};
+
+/// Capacity of filters that are created without one.
+pub static INITIAL_SIZE: Setting = Setting {
+    name: c"bf-initial-size",
+    legacy: Some("INITIAL_SIZE"),
+    default: c"100",
+    value: AtomicU64::new(100),
+    text: Mutex::new(None),
+    parse: |arg| integer(arg, 1, 1 << 30, "[1, 1073741824]"),
+};
+
+/// Expansion of filters that are created without one; 0 makes them non-scaling.
+pub static EXPANSION_FACTOR: Setting = Setting {
+    name: c"bf-expansion-factor",
+    legacy: None,
+    default: c"2",
+    value: AtomicU64::new(2),
+    text: Mutex::new(None),
+    parse: |arg| integer(arg, 0, 32_768, "[0, 32768]"),
+};
+
+/// Bytes a client may make one filter take; 0 stands for the machine's memory.
+pub static MAX_FILTER_BYTES: Setting = Setting {
+    name: c"bf-max-filter-bytes",
+    legacy: None,
+    default: c"0",
+    value: AtomicU64::new(0),
+    text: Mutex::new(None),
+    parse: |arg| {
+        let value = bytes(arg.bytes()).ok_or(Problem::Unreadable)?;
+        Ok(Parsed { value, text: None })
+    },
+};
+
+/// All settings.
+pub static ALL: [&Setting; 4] = [&ERROR_RATE, &INITIAL_SIZE, &EXPANSION_FACTOR, &MAX_FILTER_BYTES];
+
+impl Setting {
+    /// The value of a setting that is an integer.
+    pub fn integer(&self) -> u64 {
+        self.value.load(Ordering::Relaxed)
+    }
+
+    /// The value of a setting that is a number.
+    pub fn number(&self) -> f64 {
+        f64::from_bits(self.integer())
+    }
+
+    /// The value as text.
+    pub fn text(&self) -> String {
+        let text = self.text.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        text.clone().unwrap_or_else(|| self.default.to_string_lossy().into_owned())
+    }
+
+    /// Takes a new value.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it; the old value stays.
+    pub fn set(&self, arg: Arg) -> Result<(), Problem> {
+        let Parsed { value, text } = (self.parse)(arg)?;
+        let given = || String::from_utf8_lossy(arg.bytes()).into_owned();
+        let mut current = self.text.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        *current = Some(text.map_or_else(given, str::to_owned));
+        self.value.store(value, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+fn integer(arg: Arg, least: u64, most: u64, range: &'static str) -> Result<Parsed, Problem> {
+    let given = arg.integer().ok_or(Problem::Unreadable)?;
+    let value = u64::try_from(given).ok().filter(|value| (least..=most).contains(value));
+    value.map(|value| Parsed { value, text: None }).ok_or(Problem::OutOfRange(range))
+}
+
+/// A number of bytes with an optional unit as in the server's own settings: `1k` is 1,000, `1kb` 1,024 bytes.
+fn bytes(text: &[u8]) -> Option<u64> {
+    let text = str::from_utf8(text).ok()?;
+    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let (number, unit) = text.split_at_checked(digits)?;
+    let factor: u64 = match unit.to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "k" => 1_000,
+        "kb" => 1 << 10,
+        "m" => 1_000_000,
+        "mb" => 1 << 20,
+        "g" => 1_000_000_000,
+        "gb" => 1 << 30,
+        "t" => 1_000_000_000_000,
+        "tb" => 1 << 40,
+        _ => return None,
+    };
+    number.parse::<u64>().ok()?.checked_mul(factor)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bytes;
+
+    #[test]
+    fn bytes_have_the_units_of_the_server() {
+        let cases: [(&str, Option<u64>); 12] = [
+            ("0", Some(0)),
+            ("17", Some(17)),
+            ("1b", Some(1)),
+            ("1k", Some(1000)),
+            ("1KB", Some(1024)),
+            ("3Mb", Some(3 << 20)),
+            ("25gb", Some(25 << 30)),
+            ("18446744073709551615", Some(u64::MAX)),
+            ("18446744073709551616", None),
+            ("gb", None),
+            ("-1", None),
+            ("1 gb", None),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(bytes(text.as_bytes()), expected, "{text:?}");
+        }
+    }
+}

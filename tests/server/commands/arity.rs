@@ -1,0 +1,49 @@
+//! Wrong numbers of arguments, refused with the server's own text.
+//!
+//! The calls are in lower case: Redis 6.2 repeats the name as the client wrote it, later ones as it is registered.
+
+use crate::harness::{Row, Setup, check_rows, for_each_server, rows};
+
+#[test]
+fn a_wrong_number_of_arguments_is_refused() {
+    const ROWS: &[Row] = rows![
+        "bf.reserve" => "-ERR wrong number of arguments for 'bf.reserve' command";
+        "bf.reserve k 0.01" => "-ERR wrong number of arguments for 'bf.reserve' command";
+        "bf.reserve k 0.01 100 EXPANSION 2 NONSCALING x" => "-ERR wrong number of arguments for 'bf.reserve' command";
+        "bf.add k" => "-ERR wrong number of arguments for 'bf.add' command";
+        "bf.add k a b" => "-ERR wrong number of arguments for 'bf.add' command";
+        "bf.madd k" => "-ERR wrong number of arguments for 'bf.madd' command";
+        "bf.insert k ITEMS" => "-ERR wrong number of arguments for 'bf.insert' command";
+        "bf.insert k" => "-ERR wrong number of arguments for 'bf.insert' command";
+        "bf.exists k" => "-ERR wrong number of arguments for 'bf.exists' command";
+        "bf.exists k a b" => "-ERR wrong number of arguments for 'bf.exists' command";
+        "bf.mexists k" => "-ERR wrong number of arguments for 'bf.mexists' command";
+        "bf.info" => "-ERR wrong number of arguments for 'bf.info' command";
+        "bf.info k CAPACITY SIZE" => "-ERR wrong number of arguments for 'bf.info' command";
+        "bf.card" => "-ERR wrong number of arguments for 'bf.card' command";
+        "bf.card k k" => "-ERR wrong number of arguments for 'bf.card' command";
+        "bf.debug" => "-ERR wrong number of arguments for 'bf.debug' command";
+        "bf.debug k k" => "-ERR wrong number of arguments for 'bf.debug' command";
+        "bf.scandump k" => "-ERR wrong number of arguments for 'bf.scandump' command";
+        "bf.scandump k 0 0" => "-ERR wrong number of arguments for 'bf.scandump' command";
+        "bf.loadchunk k 1" => "-ERR wrong number of arguments for 'bf.loadchunk' command";
+        "bf.loadchunk k 1 x y" => "-ERR wrong number of arguments for 'bf.loadchunk' command";
+        "DBSIZE" => ":0";
+    ];
+    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+}
+
+#[test]
+fn a_transaction_with_a_wrong_number_of_arguments_is_refused_whole() {
+    // Only where the arity is registered can the server refuse it before EXEC, which 6.2 has no means for.
+    const ROWS: &[Row] = rows![
+        "MULTI" => "+OK";
+        "bf.add k" => "-ERR wrong number of arguments for 'bf.add' command";
+        "EXEC" => "-EXECABORT Transaction discarded because of previous errors.";
+    ];
+    for_each_server(|kind| {
+        if !kind.is_before_7() {
+            check_rows(kind, Setup::new(), ROWS);
+        }
+    });
+}

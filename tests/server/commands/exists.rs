@@ -1,0 +1,51 @@
+//! BF.EXISTS, BF.MEXISTS: answers, never errors about keys.
+
+use crate::harness::{Row, Setup, check_rows, for_each_server, rows};
+
+#[test]
+fn items_are_there_or_not() {
+    const ROWS: &[Row] = rows![
+        "BF.MADD k a b" => "*[:1 :1]" | "*[#t #t]";
+        "BF.EXISTS k a" => ":1" | "#t";
+        "BF.EXISTS k z" => ":0" | "#f";
+        "BF.MEXISTS k a z b z" => "*[:1 :0 :1 :0]" | "*[#t #f #t #f]";
+        "BF.MEXISTS k z" => "*[:0]" | "*[#f]";
+    ];
+    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+}
+
+#[test]
+fn missing_keys_hold_nothing_as_do_keys_of_other_types() {
+    const ROWS: &[Row] = rows![
+        "SET text a" => "+OK";
+        "BF.EXISTS absent a" => ":0" | "#f";
+        "BF.MEXISTS absent a b" => "*[:0 :0]" | "*[#f #f]";
+        "BF.EXISTS text a" => ":0" | "#f";
+        "BF.MEXISTS text a b c" => "*[:0 :0 :0]" | "*[#f #f #f]";
+        "EXISTS absent" => ":0";
+    ];
+    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+}
+
+#[test]
+fn batches_larger_than_a_group_answer_in_order() {
+    for_each_server(|kind| {
+        let server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        client.ok("BF.RESERVE k 0.000001 1000");
+        // Around the sizes at which a group of 64 ends.
+        for count in [1, 2, 63, 64, 65, 127, 128, 129, 1000] {
+            client.ok("FLUSHALL");
+            client.ok("BF.RESERVE k 0.000001 1000");
+            let items: Vec<Vec<u8>> = (0..count).map(|i: u32| i.to_string().into_bytes()).collect();
+            let odd: Vec<&[u8]> = items.iter().skip(1).step_by(2).map(Vec::as_slice).collect();
+            if !odd.is_empty() {
+                client.items("BF.MADD", "k", &odd);
+            }
+            let expected =
+                (0..count).map(|i| if i % 2 == 1 { ":1" } else { ":0" }).collect::<Vec<_>>().join(" ");
+            let got = crate::harness::show(&client.items("BF.MEXISTS", "k", &items));
+            assert_eq!(got, format!("*[{expected}]"), "{count} items");
+        }
+    });
+}

@@ -1,0 +1,115 @@
+//! BF.INSERT: options for a filter that may not be there yet.
+
+use crate::harness::{Row, Setup, check_rows, for_each_server, rows};
+
+#[test]
+fn a_missing_filter_is_made_as_the_options_say() {
+    const ROWS: &[Row] = rows![
+        "BF.INSERT plain ITEMS a b a" => "*[:1 :1 :0]" | "*[#t #t #f]";
+        "BF.INFO plain CAPACITY" => "*[:100]" | "%{+Capacity :100}";
+        "BF.INSERT k CAPACITY 7 ERROR 0.1 EXPANSION 3 ITEMS a" => "*[:1]" | "*[#t]";
+        "BF.DEBUG k" => "*[$6 size:1 $<n> bytes:<n> bits:<n> hashes:<n> hashwidth:128 capacity:7 size:1 ratio:0.05]";
+        "BF.INFO k EXPANSION" => "*[:3]" | "%{+Expansion rate :3}";
+        // Any order, any case, the last of a repeated word.
+        "bf.insert lower error 0.2 expansion 5 capacity 9 capacity 11 items a" => "*[:1]" | "*[#t]";
+        "BF.INFO lower CAPACITY" => "*[:11]" | "%{+Capacity :11}";
+        "BF.INSERT ns CAPACITY 2 NONSCALING ITEMS a b c d" => "*[:1 :1 -ERR non scaling filter is full]" | "*[#t #t -ERR non scaling filter is full]";
+        "BF.INSERT zero EXPANSION 0 ITEMS a" => "*[:1]" | "*[#t]";
+        "BF.INFO zero EXPANSION" => "*[_]" | "%{+Expansion rate _}";
+        // Here, unlike in BF.RESERVE, NONSCALING overrules an expansion.
+        "BF.INSERT both NONSCALING EXPANSION 4 ITEMS a" => "*[:1]" | "*[#t]";
+        "BF.INFO both EXPANSION" => "*[_]" | "%{+Expansion rate _}";
+    ];
+    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+}
+
+#[test]
+fn everything_behind_items_is_an_item() {
+    const ROWS: &[Row] = rows![
+        "BF.INSERT k ITEMS ITEMS NOCREATE CAPACITY" => "*[:1 :1 :1]" | "*[#t #t #t]";
+        "BF.MEXISTS k ITEMS NOCREATE CAPACITY" => "*[:1 :1 :1]" | "*[#t #t #t]";
+        r#"BF.INSERT k ITEMS "" "\xff""# => "*[:1 :1]" | "*[#t #t]";
+        "BF.INSERT ITEMS ITEMS a" => "*[:1]" | "*[#t]";
+        "BF.INSERT NOCREATE ITEMS a" => "*[:1]" | "*[#t]";
+        "BF.EXISTS NOCREATE a" => ":1" | "#t";
+    ];
+    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+}
+
+#[test]
+fn an_existing_filter_keeps_its_parameters() {
+    const ROWS: &[Row] = rows![
+        "BF.RESERVE k 0.01 50 EXPANSION 4" => "+OK";
+        "BF.INSERT k CAPACITY 7 ERROR 0.1 EXPANSION 3 ITEMS a" => "*[:1]" | "*[#t]";
+        "BF.INSERT k NOCREATE CAPACITY 7 NONSCALING ITEMS a b" => "*[:0 :1]" | "*[#f #t]";
+        "BF.INFO k CAPACITY" => "*[:50]" | "%{+Capacity :50}";
+        "BF.INFO k EXPANSION" => "*[:4]" | "%{+Expansion rate :4}";
+    ];
+    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+}
+
+#[test]
+fn nocreate_finds_or_fails() {
+    const ROWS: &[Row] = rows![
+        "BF.INSERT k NOCREATE ITEMS a" => "-ERR not found";
+        "BF.INSERT k nocreate CAPACITY 10 ERROR 0.01 ITEMS a" => "-ERR not found";
+        "EXISTS k" => ":0";
+        "SET text value" => "+OK";
+        "BF.INSERT text ITEMS a" => "-WRONGTYPE Operation against a key holding the wrong kind of value";
+        "BF.INSERT text NOCREATE ITEMS a" => "-WRONGTYPE Operation against a key holding the wrong kind of value";
+    ];
+    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+}
+
+#[test]
+fn numbers_that_cannot_be_used_are_refused_even_if_they_would_not_matter() {
+    const ROWS: &[Row] = rows![
+        "BF.RESERVE k 0.01 50" => "+OK";
+        "SET text value" => "+OK";
+        "BF.INSERT k CAPACITY x ITEMS a" => "-Bad capacity";
+        "BF.INSERT text CAPACITY 0 ITEMS a" => "-Bad capacity";
+        "BF.INSERT new CAPACITY -5 ITEMS a" => "-Bad capacity";
+        "BF.INSERT new CAPACITY 1099511627777 ITEMS a" => "-Bad capacity";
+        "BF.INSERT new CAPACITY 18446744073709551616 ITEMS a" => "-Bad capacity";
+        "BF.INSERT new CAPACITY 1.5 ITEMS a" => "-Bad capacity";
+        "BF.INSERT k ERROR x ITEMS a" => "-Bad error rate";
+        "BF.INSERT k ERROR 0 ITEMS a" => "-Bad error rate";
+        "BF.INSERT new ERROR 1 ITEMS a" => "-Bad error rate";
+        "BF.INSERT new ERROR nan ITEMS a" => "-Bad error rate";
+        "BF.INSERT new ERROR -0.1 ITEMS a" => "-Bad error rate";
+        "BF.INSERT k EXPANSION x ITEMS a" => "-Bad expansion";
+        "BF.INSERT new EXPANSION -1 ITEMS a" => "-Bad expansion";
+        "BF.INSERT new EXPANSION 32769 ITEMS a" => "-Bad expansion";
+        "BF.INSERT new NOCREATE CAPACITY x ITEMS a" => "-Bad capacity";
+        "EXISTS new" => ":0";
+        "BF.CARD k" => ":0";
+    ];
+    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+}
+
+#[test]
+fn a_word_that_means_nothing_is_named() {
+    const ROWS: &[Row] = rows![
+        "BF.INSERT k foo ITEMS a" => "-Unknown argument received: 'foo'";
+        "BF.INSERT k CAP 7 ITEMS a" => "-Unknown argument received: 'CAP'";
+        "BF.INSERT k ERR 0.1 ITEMS a" => "-Unknown argument received: 'ERR'";
+        "BF.INSERT k NOSCALE ITEMS a" => "-Unknown argument received: 'NOSCALE'";
+        "BF.INSERT k item a" => "-Unknown argument received: 'item'";
+        r#"BF.INSERT k "" ITEMS a"# => "-Unknown argument received: ''";
+        "EXISTS k" => ":0";
+    ];
+    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+}
+
+#[test]
+fn an_unfinished_call_is_one_of_wrong_arity() {
+    const ROWS: &[Row] = rows![
+        "bf.insert k ITEMS" => "-ERR wrong number of arguments for 'bf.insert' command";
+        "bf.insert k CAPACITY 10" => "-ERR wrong number of arguments for 'bf.insert' command";
+        "bf.insert k CAPACITY 10 ITEMS" => "-ERR wrong number of arguments for 'bf.insert' command";
+        "bf.insert k NOCREATE CAPACITY" => "-ERR wrong number of arguments for 'bf.insert' command";
+        "bf.insert k NOCREATE NONSCALING" => "-ERR wrong number of arguments for 'bf.insert' command";
+        "EXISTS k" => ":0";
+    ];
+    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+}

@@ -1,0 +1,10 @@
+//! Each command's replies, errors and the order of its checks, in both protocols.
+
+mod add;
+mod arity;
+mod chunks;
+mod exists;
+mod info;
+mod insert;
+mod registration;
+mod reserve;

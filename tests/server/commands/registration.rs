@@ -1,0 +1,99 @@
+//! What the server tells clients about the commands: arity, flags, where the key stands.
+
+use std::collections::BTreeSet;
+
+use redis::Value;
+
+use crate::harness::{Setup, for_each_server, show};
+
+/// Name, arity, flags, flag of the key, category besides `@bloom`.
+const COMMANDS: [(&str, i64, &str, &str, &str); 11] = [
+    ("bf.reserve", -4, "write denyoom", "RW", "@write"),
+    ("bf.add", 3, "write denyoom", "RW", "@write"),
+    ("bf.madd", -3, "write denyoom", "RW", "@write"),
+    ("bf.insert", -4, "write denyoom", "RW", "@write"),
+    ("bf.exists", 3, "readonly", "RO", "@read"),
+    ("bf.mexists", -3, "readonly", "RO", "@read"),
+    ("bf.info", -2, "readonly", "RO", "@read"),
+    ("bf.card", 2, "readonly", "RO", "@read"),
+    ("bf.debug", 2, "readonly", "RO", "@read"),
+    ("bf.scandump", 3, "readonly", "RO", "@read"),
+    ("bf.loadchunk", 4, "write denyoom", "RW", "@write"),
+];
+
+fn elements(value: &Value) -> &[Value] {
+    match value {
+        Value::Array(elements) | Value::Set(elements) => elements,
+        other => panic!("expected an array, got {}", show(other)),
+    }
+}
+
+fn set_of(value: &Value) -> BTreeSet<String> {
+    elements(value).iter().map(|flag| show(flag).trim_start_matches('+').to_owned()).collect()
+}
+
+#[test]
+fn arity_flags_with_the_keys_place_are_told() {
+    for_each_server(|kind| {
+        let server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        for (name, arity, flags, key_flag, category) in COMMANDS {
+            let reply = client.call(&format!("COMMAND INFO {name}"));
+            let told = elements(&elements(&reply)[0]);
+            assert_eq!(show(&told[0]), format!("${} {name}", name.len()), "errors of the server name it so");
+            // Without GetCommand and SetCommandInfo, 6.2 knows no arity of a module's command.
+            let expected_arity = if kind.is_before_7() { -1 } else { arity };
+            assert_eq!(show(&told[1]), format!(":{expected_arity}"), "arity of {name}");
+            let mut told_flags = set_of(&told[2]);
+            // Which reads are fast enough for `fast` is tuning; what decides over access is not.
+            told_flags.remove("fast");
+            // 6.2 does not tell which commands are a module's.
+            told_flags.remove("module");
+            let expected: BTreeSet<String> = flags.split(' ').map(str::to_owned).collect();
+            assert_eq!(told_flags, expected, "flags of {name}");
+            assert_eq!(
+                (show(&told[3]), show(&told[4]), show(&told[5])),
+                (":1".into(), ":1".into(), ":1".into()),
+                "{name}"
+            );
+            if !kind.is_before_7() {
+                let spec = show(&told[8]);
+                assert!(spec.contains(&format!("+{key_flag}")), "key of {name}: {spec}");
+            }
+            if kind.has_acl_categories() {
+                let categories = set_of(&told[6]);
+                assert!(
+                    categories.contains("@bloom") && categories.contains(category),
+                    "{name}: {categories:?}"
+                );
+            }
+        }
+    });
+}
+
+#[test]
+fn the_module_is_called_bf() {
+    for_each_server(|kind| {
+        let server = Setup::new().start(kind);
+        let modules = show(&server.resp2().call("MODULE LIST"));
+        assert!(modules.contains("$4 name $2 bf "), "{modules}");
+    });
+}
+
+#[test]
+fn a_reader_may_use_the_reading_commands_only() {
+    for_each_server(|kind| {
+        if !kind.has_acl_categories() {
+            return;
+        }
+        let server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        client.call("BF.ADD k a");
+        client.ok("ACL SETUSER reader on nopass %R~* +@bloom");
+        client.ok("AUTH reader any");
+        assert_eq!(client.ask("BF.EXISTS k a"), ":1");
+        assert_eq!(client.ask("BF.CARD k"), ":1");
+        assert!(client.ask("BF.SCANDUMP k 0").starts_with("*[:1 $"));
+        assert!(client.ask("BF.ADD k b").starts_with("-NOPERM"));
+    });
+}

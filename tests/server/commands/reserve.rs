@@ -1,0 +1,151 @@
+//! BF.RESERVE: parameters, their limits, and which complaint comes first.
+
+use crate::harness::{Row, Setup, check_rows, for_each_server, rows};
+
+#[test]
+fn a_filter_is_reserved_with_the_parameters_asked_for() {
+    const ROWS: &[Row] = rows![
+        "BF.RESERVE k 0.01 100" => "+OK";
+        "TYPE k" => "+MBbloom--";
+        "BF.INFO k EXPANSION" => "*[:2]" | "%{+Expansion rate :2}";
+        "BF.RESERVE expanding 0.01 100 EXPANSION 4" => "+OK";
+        "BF.INFO expanding EXPANSION" => "*[:4]" | "%{+Expansion rate :4}";
+        // Non-scaling, said in one way or the other or both.
+        "BF.RESERVE ns 0.01 100 NONSCALING" => "+OK";
+        "BF.INFO ns EXPANSION" => "*[_]" | "%{+Expansion rate _}";
+        "BF.RESERVE zero 0.01 100 EXPANSION 0" => "+OK";
+        "BF.INFO zero EXPANSION" => "*[_]" | "%{+Expansion rate _}";
+        "BF.RESERVE both 0.01 100 EXPANSION 0 NONSCALING" => "+OK";
+        "BF.RESERVE turned 0.01 100 NONSCALING EXPANSION 0" => "+OK";
+        // Words are whole and of any case.
+        "bf.reserve lower 0.01 100 expansion 8" => "+OK";
+        "BF.INFO lower EXPANSION" => "*[:8]" | "%{+Expansion rate :8}";
+        "BF.RESERVE mixed 0.01 100 nonScaling" => "+OK";
+        "BF.INFO mixed EXPANSION" => "*[_]" | "%{+Expansion rate _}";
+        // Numbers as the server reads them.
+        "BF.RESERVE sign +0.01 100" => "+OK";
+        "BF.RESERVE dot .01 100" => "+OK";
+        "BF.RESERVE power 1e-2 100" => "+OK";
+        // The limits themselves.
+        "BF.RESERVE least 0.01 1" => "+OK";
+        "BF.RESERVE fastest 0.01 1 EXPANSION 32768" => "+OK";
+        "BF.RESERVE finest 1e-15 1 NONSCALING" => "+OK";
+    ];
+    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+}
+
+#[test]
+fn an_error_rate_above_a_quarter_becomes_a_quarter() {
+    const ROWS: &[Row] = rows![
+        "BF.RESERVE k 0.9 100 NONSCALING" => "+OK";
+        "BF.DEBUG k" => "*[$6 size:0 $<n> bytes:<n> bits:<n> hashes:<n> hashwidth:128 capacity:100 size:0 ratio:0.25]";
+        "BF.RESERVE almost 0.999999 100" => "+OK";
+    ];
+    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+}
+
+#[test]
+fn numbers_that_cannot_be_used_are_refused() {
+    const ROWS: &[Row] = rows![
+        "BF.RESERVE k abc 100" => "-ERR bad error rate";
+        r#"BF.RESERVE k "" 100"# => "-ERR bad error rate";
+        "BF.RESERVE k nan 100" => "-ERR bad error rate";
+        r#"BF.RESERVE k " 0.01" 100"# => "-ERR bad error rate";
+        "BF.RESERVE k 0.01x 100" => "-ERR bad error rate";
+        "BF.RESERVE k 0 100" => "-ERR error rate must be in the range (0.000000, 1.000000)";
+        "BF.RESERVE k 1 100" => "-ERR error rate must be in the range (0.000000, 1.000000)";
+        "BF.RESERVE k -0.01 100" => "-ERR error rate must be in the range (0.000000, 1.000000)";
+        "BF.RESERVE k 1.5 100" => "-ERR error rate must be in the range (0.000000, 1.000000)";
+        "BF.RESERVE k inf 100" => "-ERR error rate must be in the range (0.000000, 1.000000)";
+        "BF.RESERVE k 0.01 abc" => "-ERR bad capacity";
+        r#"BF.RESERVE k 0.01 """# => "-ERR bad capacity";
+        "BF.RESERVE k 0.01 1.5" => "-ERR bad capacity";
+        "BF.RESERVE k 0.01 0100" => "-ERR bad capacity";
+        "BF.RESERVE k 0.01 +100" => "-ERR bad capacity";
+        "BF.RESERVE k 0.01 9223372036854775808" => "-ERR bad capacity";
+        "BF.RESERVE k 0.01 18446744073709551616" => "-ERR bad capacity";
+        "BF.RESERVE k 0.01 0" => "-ERR capacity must be in the range [1, 1099511627776]";
+        "BF.RESERVE k 0.01 -1" => "-ERR capacity must be in the range [1, 1099511627776]";
+        "BF.RESERVE k 0.01 1099511627777" => "-ERR capacity must be in the range [1, 1099511627776]";
+        "BF.RESERVE k 0.01 9223372036854775807" => "-ERR capacity must be in the range [1, 1099511627776]";
+        "BF.RESERVE k 0.01 100 EXPANSION abc" => "-ERR bad expansion";
+        "BF.RESERVE k 0.01 100 EXPANSION 1.5" => "-ERR bad expansion";
+        "BF.RESERVE k 0.01 100 EXPANSION -1" => "-ERR expansion must be in the range [0, 32768]";
+        "BF.RESERVE k 0.01 100 EXPANSION 32769" => "-ERR expansion must be in the range [0, 32768]";
+        "BF.RESERVE k 0.01 100 EXPANSION" => "-ERR no expansion";
+        "BF.RESERVE k 0.01 100 NONSCALING EXPANSION" => "-ERR no expansion";
+        "EXISTS k" => ":0";
+    ];
+    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+}
+
+#[test]
+fn an_error_rate_below_the_layouts_reach_is_refused() {
+    const ROWS: &[Row] = rows![
+        "BF.RESERVE k 9e-16 100 NONSCALING" => "-ERR error rate is too small for this layout";
+        "BF.RESERVE k 1e-16 100" => "-ERR error rate is too small for this layout";
+        "BF.RESERVE k 1e-300 1073741824" => "-ERR error rate is too small for this layout";
+        // The first layer of a scaling filter gets half of the rate.
+        "BF.RESERVE k 1e-15 100" => "-ERR error rate is too small for this layout";
+        "BF.INSERT k ERROR 1e-16 ITEMS a" => "-ERR error rate is too small for this layout";
+        "EXISTS k" => ":0";
+        "BF.RESERVE k 2e-15 100" => "+OK";
+    ];
+    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+}
+
+#[test]
+fn a_nonscaling_filter_takes_no_expansion() {
+    const ROWS: &[Row] = rows![
+        "BF.RESERVE k 0.01 100 EXPANSION 2 NONSCALING" => "-Nonscaling filters cannot expand";
+        "BF.RESERVE k 0.01 100 NONSCALING EXPANSION 2" => "-Nonscaling filters cannot expand";
+        // Comes before the range.
+        "BF.RESERVE k 0.01 100 EXPANSION 32769 NONSCALING" => "-Nonscaling filters cannot expand";
+        "EXISTS k" => ":0";
+    ];
+    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+}
+
+#[test]
+fn a_word_that_means_nothing_is_named() {
+    const ROWS: &[Row] = rows![
+        "BF.RESERVE k 0.01 100 bogus" => "-Unknown argument received: 'bogus'";
+        "BF.RESERVE k 0.01 100 EXP 2" => "-Unknown argument received: 'EXP'";
+        "BF.RESERVE k 0.01 100 NOSCALE" => "-Unknown argument received: 'NOSCALE'";
+        "BF.RESERVE k 0.01 100 EXPANSION 2 NONSCALINGS" => "-Unknown argument received: 'NONSCALINGS'";
+        r#"BF.RESERVE k 0.01 100 """# => "-Unknown argument received: ''";
+        "EXISTS k" => ":0";
+    ];
+    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+}
+
+#[test]
+fn keywords_are_not_looked_for_where_the_key_stands() {
+    const ROWS: &[Row] = rows![
+        "BF.RESERVE NONSCALING 0.01 100" => "+OK";
+        "BF.INFO NONSCALING EXPANSION" => "*[:2]" | "%{+Expansion rate :2}";
+        "BF.RESERVE EXPANSION 0.01 100" => "+OK";
+        "BF.RESERVE k NONSCALING 100" => "-ERR bad error rate";
+        "BF.RESERVE k 0.01 EXPANSION" => "-ERR bad capacity";
+        "BF.RESERVE k 0.01 100 EXPANSION NONSCALING" => "-ERR bad expansion";
+    ];
+    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+}
+
+#[test]
+fn arguments_are_checked_before_the_key() {
+    const ROWS: &[Row] = rows![
+        "SET text value" => "+OK";
+        "BF.RESERVE k 0.01 100" => "+OK";
+        "BF.RESERVE k 0.01 100" => "-ERR item exists";
+        "BF.RESERVE text 0.01 100" => "-WRONGTYPE Operation against a key holding the wrong kind of value";
+        "BF.RESERVE k x y EXPANSION z" => "-ERR bad error rate";
+        "BF.RESERVE k 2 y EXPANSION z" => "-ERR error rate must be in the range (0.000000, 1.000000)";
+        "BF.RESERVE k 0.01 y EXPANSION z" => "-ERR bad capacity";
+        "BF.RESERVE k 0.01 0 EXPANSION z" => "-ERR capacity must be in the range [1, 1099511627776]";
+        "BF.RESERVE k 0.01 100 EXPANSION z" => "-ERR bad expansion";
+        "BF.RESERVE text 0.01 100 EXPANSION 5 NONSCALING" => "-Nonscaling filters cannot expand";
+        "GET text" => "$5 value";
+    ];
+    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+}

@@ -1,0 +1,101 @@
+//! A blocking connection that keeps replies as the server sent them, error elements included.
+
+use std::io::Write;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+
+use redis::{Cmd, Parser, Value};
+
+use super::reply::show;
+use super::table::words;
+use super::wait::DEADLINE;
+
+/// One connection over the server's Unix socket; every read and write has a deadline.
+pub struct Client {
+    stream: UnixStream,
+    parser: Parser,
+}
+
+impl Client {
+    /// Connects, speaking RESP2 as every connection does at first.
+    ///
+    /// # Errors
+    /// That of the operating system, as while the server is still starting.
+    pub fn connect(socket: &Path) -> std::io::Result<Self> {
+        let stream = UnixStream::connect(socket)?;
+        stream.set_read_timeout(Some(DEADLINE))?;
+        stream.set_write_timeout(Some(DEADLINE))?;
+        Ok(Client { stream, parser: Parser::new() })
+    }
+
+    /// True if the server answers PING with PONG; false if it refuses, is still loading, or closes the connection.
+    pub fn answers_ping(&mut self) -> bool {
+        self.stream.write_all(b"PING\r\n").is_ok()
+            && self.parser.parse_value(&mut self.stream).is_ok_and(|reply| show(&reply) == "+PONG")
+    }
+
+    /// Runs one command, its words given as bytes.
+    pub fn run<A: AsRef<[u8]>>(&mut self, args: &[A]) -> Value {
+        self.send(args);
+        self.receive(&args[0])
+    }
+
+    /// Runs one command as redis-cli would read it from a line (quotes, `\xHH`).
+    pub fn call(&mut self, line: &str) -> Value {
+        self.run(&words(line))
+    }
+
+    /// Runs one command given as a line and renders the reply; see `show` for the notation.
+    pub fn ask(&mut self, line: &str) -> String {
+        show(&self.call(line))
+    }
+
+    /// Runs a command given as a line which must answer `+OK`.
+    pub fn ok(&mut self, line: &str) {
+        assert_eq!(self.ask(line), "+OK", "{line}");
+    }
+
+    /// Runs `command key item...`, as for BF.MADD with many items.
+    pub fn items<A: AsRef<[u8]>>(&mut self, command: &str, key: &str, items: &[A]) -> Value {
+        let mut args = vec![command.as_bytes(), key.as_bytes()];
+        args.extend(items.iter().map(AsRef::as_ref));
+        self.run(&args)
+    }
+
+    /// Writes a command without waiting for its reply.
+    pub fn send<A: AsRef<[u8]>>(&mut self, args: &[A]) {
+        let mut command = Cmd::new();
+        for arg in args {
+            command.arg(arg.as_ref());
+        }
+        if let Err(why) = self.stream.write_all(&command.get_packed_command()) {
+            panic!("the connection broke at {}: {why}", args[0].as_ref().escape_ascii());
+        }
+    }
+
+    /// Reads one reply; `after` names the command in the panic of a connection that broke.
+    pub fn receive(&mut self, after: impl AsRef<[u8]>) -> Value {
+        match self.parser.parse_value(&mut self.stream) {
+            Ok(value) => value,
+            Err(why) => panic!("no reply to {}: {why}", after.as_ref().escape_ascii()),
+        }
+    }
+
+    /// One field of INFO, as `used_memory`.
+    pub fn info(&mut self, field: &str) -> String {
+        let text = match self.call("INFO all") {
+            Value::BulkString(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+            Value::VerbatimString { text, .. } => text,
+            other => panic!("INFO answered {}", show(&other)),
+        };
+        let found = text.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));
+        found.unwrap_or_else(|| panic!("INFO has no {field}")).to_owned()
+    }
+
+    /// Asserts that the server is alive and the replies are still in step with the commands.
+    pub fn assert_answers_ping(&mut self, after: &str) {
+        let word = "still in step";
+        let reply = show(&self.run(&["ECHO", word]));
+        assert_eq!(reply, format!("${} {word}", word.len()), "after {after}");
+    }
+}

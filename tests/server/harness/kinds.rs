@@ -1,0 +1,131 @@
+//! Which servers there are: one folder each, with the executables `server` and `cli` in it.
+
+use std::env;
+use std::fs;
+use std::panic::{self, AssertUnwindSafe};
+use std::path::{Path, PathBuf};
+use std::sync::{Condvar, Mutex, OnceLock};
+use std::thread;
+
+/// One server program of one version, as `redis-7.0` or `valkey-8.1`.
+#[derive(Debug, Clone)]
+pub struct Kind {
+    /// The name of its folder.
+    pub name: String,
+    folder: PathBuf,
+}
+
+impl Kind {
+    /// The server's executable.
+    pub fn server(&self) -> PathBuf {
+        self.folder.join("server")
+    }
+
+    /// The executable of its command line client.
+    pub fn cli(&self) -> PathBuf {
+        self.folder.join("cli")
+    }
+
+    /// True for Redis before 7.0, where a module has no booleans, no maps and no settings.
+    pub fn is_before_7(&self) -> bool {
+        self.name.starts_with("redis-6")
+    }
+
+    /// True where commands can be put into ACL categories: Redis since 7.4, Valkey since 8.0.
+    pub fn has_acl_categories(&self) -> bool {
+        !self.is_before_7() && !["redis-7.0", "redis-7.2", "valkey-7.2"].contains(&self.name.as_str())
+    }
+}
+
+/// Runs `test` on every server there is, at most one at a time for each processor.
+///
+/// Panics with the names of the servers it failed on.
+pub fn for_each_server(test: impl Fn(&Kind) + Sync) {
+    let test = &test;
+    let failed: Vec<String> = thread::scope(|scope| {
+        let running: Vec<_> = kinds()
+            .iter()
+            .map(|kind| {
+                let run = move || {
+                    let _turn = Turn::take();
+                    panic::catch_unwind(AssertUnwindSafe(|| test(kind)))
+                };
+                // The thread has the server's name, so that panic messages carry it.
+                let thread = thread::Builder::new().name(kind.name.clone());
+                (kind, thread.spawn_scoped(scope, run).expect("a thread"))
+            })
+            .collect();
+        running
+            .into_iter()
+            .filter_map(|(kind, run)| run.join().expect("caught above").err().map(|_| kind.name.clone()))
+            .collect()
+    });
+    assert!(failed.is_empty(), "failed on {}", failed.join(", "));
+}
+
+/// All servers, looked for once; panics if there are none or a required one is missing.
+fn kinds() -> &'static [Kind] {
+    static KINDS: OnceLock<Result<Vec<Kind>, String>> = OnceLock::new();
+    match KINDS.get_or_init(find) {
+        Ok(kinds) => kinds,
+        Err(why) => panic!("{why}"),
+    }
+}
+
+fn find() -> Result<Vec<Kind>, String> {
+    let home = env::var_os("BLOOMLINE_SERVERS")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join(".servers"), PathBuf::from);
+    let mut kinds: Vec<Kind> = fs::read_dir(&home)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| Kind { name: entry.file_name().to_string_lossy().into_owned(), folder: entry.path() })
+        .filter(|kind| kind.server().is_file() && kind.cli().is_file())
+        .collect();
+    kinds.sort_by(|a, b| a.name.cmp(&b.name));
+
+    let required = env::var("BLOOMLINE_REQUIRED_SERVERS").unwrap_or_default();
+    let missing: Vec<&str> =
+        required.split_whitespace().filter(|name| !kinds.iter().any(|kind| kind.name == **name)).collect();
+    if !missing.is_empty() {
+        return Err(format!(
+            "required servers missing in {}: {}; run `make servers`",
+            home.display(),
+            missing.join(" ")
+        ));
+    }
+    if kinds.is_empty() {
+        return Err(format!("no server in {}; run `make servers`", home.display()));
+    }
+    Ok(kinds)
+}
+
+/// One of as many turns as there are processors: more servers at once only make each slower.
+struct Turn;
+
+static FREE_TURNS: Mutex<Option<usize>> = Mutex::new(None);
+static TURN_GIVEN_BACK: Condvar = Condvar::new();
+
+fn all_turns() -> usize {
+    thread::available_parallelism().map_or(2, usize::from)
+}
+
+impl Turn {
+    fn take() -> Self {
+        let mut free = FREE_TURNS.lock().expect("never poisoned: nothing panics while holding it");
+        while *free == Some(0) {
+            free = TURN_GIVEN_BACK.wait(free).expect("never poisoned");
+        }
+        *free = Some(free.unwrap_or_else(all_turns) - 1);
+        Turn
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        if let Ok(mut free) = FREE_TURNS.lock() {
+            *free = free.map(|turns| turns + 1);
+        }
+        TURN_GIVEN_BACK.notify_one();
+    }
+}

@@ -1,0 +1,22 @@
+//! Real servers for the tests: found, started, spoken to, and stopped again.
+
+mod client;
+mod kinds;
+mod payload;
+mod random;
+mod replica;
+mod reply;
+mod server;
+mod table;
+mod wait;
+
+pub use client::Client;
+pub use kinds::{Kind, for_each_server};
+pub use payload::{body_of_dump, seal_dump, truncate_dump};
+pub use random::{Random, numbered};
+pub use replica::Replica;
+pub use reply::{bulk, int, show};
+pub use server::{Server, Setup, Stop};
+pub(crate) use table::rows;
+pub use table::{Row, check_rows, matches, words};
+pub use wait::until;

@@ -1,0 +1,230 @@
+//! A server process of a test's own: in its own folder, on its own socket, killed when dropped.
+
+use std::fs::{self, File};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::{env, thread};
+
+use tempfile::TempDir;
+
+use super::client::Client;
+use super::kinds::Kind;
+use super::reply::show;
+use super::wait::until;
+
+/// What a server is started with.
+#[derive(Debug, Clone, Default)]
+pub struct Setup {
+    lines: Vec<String>,
+    module_args: String,
+    is_on_tcp: bool,
+    is_bare: bool,
+    append_file: Option<Vec<u8>>,
+}
+
+impl Setup {
+    /// A server with the module, without persistence, on a Unix socket only.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a line of the configuration file, as `appendonly yes`.
+    pub fn line(mut self, line: impl Into<String>) -> Self {
+        self.lines.push(line.into());
+        self
+    }
+
+    /// Gives the module load arguments.
+    pub fn module_args(mut self, args: &str) -> Self {
+        args.clone_into(&mut self.module_args);
+        self
+    }
+
+    /// Listens on a free loopback port too: replicas can't reach a Unix socket.
+    pub fn on_tcp(mut self) -> Self {
+        self.is_on_tcp = true;
+        self
+    }
+
+    /// Leaves the module out, to test the harness itself.
+    pub fn bare(mut self) -> Self {
+        self.is_bare = true;
+        self
+    }
+
+    /// Puts an append-only file into the folder, for the server to load at its start.
+    pub fn append_file(mut self, commands: Vec<u8>) -> Self {
+        self.append_file = Some(commands);
+        self.line("appendonly yes")
+    }
+
+    /// Starts it and waits until it answers; panics with its log if it does not.
+    pub fn start(self, kind: &Kind) -> Server {
+        self.try_start(kind).unwrap_or_else(|log| panic!("{} did not start:\n{log}", kind.name))
+    }
+
+    /// Starts it and waits until it answers.
+    ///
+    /// # Errors
+    /// The server's log, if it stopped instead, as a module that refuses its arguments makes it do.
+    pub fn try_start(self, kind: &Kind) -> Result<Server, String> {
+        let folder = tempfile::Builder::new().prefix("bloomline-").tempdir().expect("a temporary folder");
+        if let Some(commands) = &self.append_file {
+            fs::write(folder.path().join("appendonly.aof"), commands).expect("the append-only file");
+        }
+        // Between finding a free port and listening on it another process can take it.
+        let mut tries = 0;
+        loop {
+            let port = if self.is_on_tcp { free_port() } else { 0 };
+            self.write_config(folder.path(), port);
+            match spawn(kind, folder.path()) {
+                Ok(child) => {
+                    return Ok(Server { kind: kind.clone(), folder, child, port });
+                }
+                Err(log) if log.contains("Address already in use") && tries < 5 => tries += 1,
+                Err(log) => return Err(log),
+            }
+        }
+    }
+
+    fn write_config(&self, folder: &Path, port: u16) {
+        let mut text = format!(
+            "dir {0}\nunixsocket {0}/socket\nport {port}\nbind 127.0.0.1\nsave \"\"\nrepl-diskless-sync-delay 0\n",
+            folder.display(),
+        );
+        for line in &self.lines {
+            text += &format!("{line}\n");
+        }
+        if !self.is_bare {
+            text += &format!("loadmodule {} {}\n", module().display(), self.module_args);
+        }
+        fs::write(folder.join("server.conf"), text).expect("the configuration file");
+    }
+}
+
+/// How a server ends before it starts again.
+#[derive(Debug, Clone, Copy)]
+pub enum Stop {
+    /// SHUTDOWN SAVE: writes the RDB file first.
+    Save,
+    /// SHUTDOWN NOSAVE: leaves what the append-only file holds.
+    NoSave,
+}
+
+/// A running server.
+pub struct Server {
+    /// Which server it is.
+    pub kind: Kind,
+    /// Its loopback port, 0 without one.
+    pub port: u16,
+    folder: TempDir,
+    child: Child,
+}
+
+impl Server {
+    /// A server with the module and these lines of configuration.
+    pub fn start(kind: &Kind, lines: &[&str]) -> Self {
+        lines.iter().fold(Setup::new(), |setup, line| setup.line(*line)).start(kind)
+    }
+
+    /// The path of its Unix socket.
+    pub fn socket(&self) -> PathBuf {
+        self.folder.path().join("socket")
+    }
+
+    /// A connection speaking RESP2.
+    pub fn resp2(&self) -> Client {
+        Client::connect(&self.socket()).unwrap_or_else(|why| panic!("{}: {why}", self.kind.name))
+    }
+
+    /// A connection speaking RESP3.
+    pub fn resp3(&self) -> Client {
+        let mut client = self.resp2();
+        let hello = show(&client.call("HELLO 3"));
+        assert!(hello.starts_with("%{"), "HELLO 3 answered {hello}");
+        client
+    }
+
+    /// Everything the server has logged.
+    pub fn log(&self) -> String {
+        read_log(self.folder.path())
+    }
+
+    /// The bytes of memory the process really holds, asked of the system: INFO samples only now and then.
+    pub fn resident(&self) -> u64 {
+        let status =
+            fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("a running process");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("a VmRSS line");
+        line.trim().trim_end_matches(" kB").parse::<u64>().expect("kilobytes") * 1024
+    }
+
+    /// True while the process has not ended.
+    pub fn is_running(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
+    }
+
+    /// Stops the server and starts it again in the same folder with the same configuration.
+    pub fn restart(&mut self, stop: Stop) {
+        let how = match stop {
+            Stop::Save => "SAVE",
+            Stop::NoSave => "NOSAVE",
+        };
+        // The reply of a shutdown that works is a closed connection; a refused one shows at the deadline.
+        self.resp2().send(&["SHUTDOWN", how]);
+        let status = until("the server to stop", || self.child.try_wait().expect("our own child"));
+        assert!(status.success(), "SHUTDOWN {how} ended with {status}");
+        match spawn(&self.kind, self.folder.path()) {
+            Ok(child) => self.child = child,
+            Err(log) => panic!("{} did not start again:\n{log}", self.kind.name),
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Both fail only if it has ended already, which is what is wanted.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        if thread::panicking() {
+            eprintln!("--- log of {}\n{}", self.kind.name, self.log());
+        }
+    }
+}
+
+/// The module under test.
+fn module() -> PathBuf {
+    let path = env::var_os("BLOOMLINE_SO")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("bloomline.so"), PathBuf::from);
+    assert!(path.is_file(), "no module at {}; run `make build`", path.display());
+    fs::canonicalize(path).expect("the module's whole path")
+}
+
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a free port").port()
+}
+
+fn read_log(folder: &Path) -> String {
+    String::from_utf8_lossy(&fs::read(folder.join("server.log")).unwrap_or_default()).into_owned()
+}
+
+/// Starts the process and waits for its PONG.
+fn spawn(kind: &Kind, folder: &Path) -> Result<Child, String> {
+    let log =
+        File::options().create(true).append(true).open(folder.join("server.log")).expect("the log file");
+    let mut child = Command::new(kind.server())
+        .arg(folder.join("server.conf"))
+        .stdin(Stdio::null())
+        .stdout(log.try_clone().expect("a second handle"))
+        .stderr(log)
+        .spawn()
+        .unwrap_or_else(|why| panic!("{}: {why}", kind.server().display()));
+    let ready = until("the server to answer PING", || {
+        if child.try_wait().expect("our own child").is_some() {
+            return Some(false);
+        }
+        let mut client = Client::connect(&folder.join("socket")).ok()?;
+        client.answers_ping().then_some(true)
+    });
+    if ready { Ok(child) } else { Err(read_log(folder)) }
+}

@@ -1,0 +1,69 @@
+//! What the harness promises, shown on servers without the module.
+
+use crate::harness::{
+    Replica, Row, Setup, Stop, body_of_dump, bulk, check_rows, for_each_server, rows, seal_dump,
+};
+
+#[test]
+fn rows_run_in_both_protocols() {
+    const ROWS: &[Row] = rows![
+        r#"SET k "a\x00b""# => "+OK";
+        "GET k" => r"$3 a\x00b";
+        "GET absent" => "_";
+        "BF.NOSUCH k" => "-ERR unknown command <any>";
+    ];
+    for_each_server(|kind| check_rows(kind, Setup::new().bare(), ROWS));
+}
+
+#[test]
+fn a_restart_keeps_what_was_saved() {
+    for_each_server(|kind| {
+        let mut server = Setup::new().bare().start(kind);
+        server.resp2().ok("SET kept 1");
+        server.restart(Stop::Save);
+        server.resp2().ok("SET lost 1");
+        server.restart(Stop::NoSave);
+        assert_eq!(server.resp3().ask("MGET kept lost"), "*[$1 1 _]");
+    });
+}
+
+#[test]
+fn a_server_that_refuses_its_configuration_shows_its_log() {
+    for_each_server(|kind| {
+        let refused = Setup::new().bare().line("no-such-setting yes").try_start(kind);
+        assert!(refused.err().expect("it can't start").contains("no-such-setting"));
+    });
+}
+
+#[test]
+fn the_replication_link_shows_writes_only() {
+    for_each_server(|kind| {
+        let server = Setup::new().bare().start(kind);
+        let mut replica = Replica::attach(&server);
+        let mut client = server.resp2();
+        client.ok("SET k 1");
+        client.call("GET k");
+        assert_eq!(replica.lines(&server), ["SET k 1"]);
+        assert!(replica.lines(&server).is_empty());
+    });
+}
+
+#[test]
+fn the_checksum_of_a_dump_is_the_servers() {
+    for_each_server(|kind| {
+        let server = Setup::new().bare().start(kind);
+        let mut client = server.resp2();
+        client.ok("SET k value");
+        let dump = client.call("DUMP k");
+        assert_eq!(seal_dump(body_of_dump(bulk(&dump))), bulk(&dump));
+    });
+}
+
+#[test]
+fn an_append_only_file_put_in_the_folder_is_loaded() {
+    for_each_server(|kind| {
+        let commands = b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$1\r\n7\r\n".to_vec();
+        let server = Setup::new().bare().append_file(commands).start(kind);
+        assert_eq!(server.resp2().ask("GET k"), "$1 7");
+    });
+}

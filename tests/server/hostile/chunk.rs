@@ -1,0 +1,205 @@
+//! BF.LOADCHUNK headers cut, damaged, foreign, or made to cost time.
+
+use crate::harness::{Client, Random, Setup, bulk, for_each_server, show};
+
+use super::{assert_works, damaged};
+
+fn load(client: &mut Client, iterator: &str, data: &[u8]) -> String {
+    show(&client.run(&[b"BF.LOADCHUNK", b"k".as_slice(), iterator.as_bytes(), data]))
+}
+
+/// Headers of a filter of one layer, one of several, one that does not grow.
+fn headers(client: &mut Client) -> Vec<Vec<u8>> {
+    client.call("BF.MADD one a b c");
+    client.ok("BF.RESERVE several 0.01 3 EXPANSION 1");
+    client.call("BF.MADD several a b c d e f g");
+    client.ok("BF.RESERVE ns 0.1 2 NONSCALING");
+    let headers = ["one", "several", "ns"].map(|key| match client.call(&format!("BF.SCANDUMP {key} 0")) {
+        redis::Value::Array(pair) => bulk(&pair[1]).to_vec(),
+        other => panic!("{}", show(&other)),
+    });
+    client.ok("FLUSHALL");
+    headers.into()
+}
+
+/// Loads a header that may be anything; a filter made of it must work.
+fn assert_refused_or_works(client: &mut Client, header: &[u8], what: &str) {
+    let reply = load(client, "1", header);
+    client.assert_answers_ping(what);
+    if reply == "+OK" {
+        assert_works(client, "k", what);
+    } else {
+        assert!(reply.starts_with("-ERR"), "{what}: {reply}");
+        assert_eq!(client.ask("EXISTS k"), ":0", "{what}");
+    }
+}
+
+/// A server on which damage can't ask for gigabytes, which DUMP would then copy.
+fn limited() -> Setup {
+    Setup::new().module_args("bf-max-filter-bytes 16mb")
+}
+
+#[test]
+fn a_header_cut_or_lengthened_is_bad_data() {
+    for_each_server(|kind| {
+        let server = limited().start(kind);
+        let mut client = server.resp2();
+        for header in headers(&mut client) {
+            for length in 0..header.len() {
+                assert_eq!(
+                    load(&mut client, "1", &header[..length]),
+                    "-ERR received bad data",
+                    "cut to {length}"
+                );
+            }
+            let longer = [header.as_slice(), &[0]].concat();
+            assert_eq!(load(&mut client, "1", &longer), "-ERR received bad data");
+            assert_eq!(client.ask("EXISTS k"), ":0");
+            for iterator in ["0", "-1", "2", "-9223372036854775808", "9223372036854775807"] {
+                assert_eq!(load(&mut client, iterator, &header), "-ERR not found", "{iterator}");
+            }
+            client.assert_answers_ping("headers");
+            assert_eq!(load(&mut client, "1", &header), "+OK");
+            assert_works(&mut client, "k", "the whole header");
+        }
+    });
+}
+
+#[test]
+fn a_header_damaged_at_any_byte_is_bad_data_or_a_filter_that_works() {
+    for_each_server(|kind| {
+        let server = limited().start(kind);
+        let mut client = server.resp2();
+        for header in headers(&mut client) {
+            for at in 0..header.len() {
+                for damage in damaged(header[at]) {
+                    let mut header = header.clone();
+                    header[at] = damage;
+                    assert_refused_or_works(
+                        &mut client,
+                        &header,
+                        &format!("byte {at} turned to {damage:#04x}"),
+                    );
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn random_bytes_are_bad_data() {
+    for_each_server(|kind| {
+        let server = limited().start(kind);
+        let mut client = server.resp2();
+        let mut random = Random(11);
+        for length in 0..200 {
+            assert_refused_or_works(&mut client, &random.bytes(length), &format!("{length} random bytes"));
+        }
+        assert_eq!(client.ask("DBSIZE"), ":0");
+    });
+}
+
+/// A RedisBloom header of one layer: 20 bytes of filter, 53 of layer, little-endian.
+struct Foreign {
+    total: u64,
+    layers: u32,
+    options: u32,
+    bytes: u64,
+    bits: u64,
+    size: u64,
+    error: f64,
+    bits_per_item: f64,
+    hashes: u32,
+    entries: u64,
+    n2: u8,
+}
+
+impl Foreign {
+    /// The header of `BF.RESERVE k .01 100` after one BF.ADD.
+    fn sound() -> Self {
+        Foreign {
+            total: 1,
+            layers: 1,
+            options: 5,
+            bytes: 144,
+            bits: 1152,
+            size: 1,
+            error: 0.005,
+            bits_per_item: 11.027_754_391_170_62,
+            hashes: 8,
+            entries: 100,
+            n2: 0,
+        }
+    }
+
+    fn encode(&self) -> Vec<u8> {
+        [
+            &self.total.to_le_bytes()[..],
+            &self.layers.to_le_bytes(),
+            &self.options.to_le_bytes(),
+            &2_u32.to_le_bytes(),
+            &self.bytes.to_le_bytes(),
+            &self.bits.to_le_bytes(),
+            &self.size.to_le_bytes(),
+            &self.error.to_le_bytes(),
+            &self.bits_per_item.to_le_bytes(),
+            &self.hashes.to_le_bytes(),
+            &self.entries.to_le_bytes(),
+            &[self.n2],
+        ]
+        .concat()
+    }
+}
+
+#[test]
+fn a_foreign_header_with_numbers_that_cannot_be_is_bad_data() {
+    let sound = Foreign::sound;
+    let impossible = [
+        ("no layer", Foreign { layers: 0, ..sound() }),
+        ("more layers than there are bytes", Foreign { layers: u32::MAX, ..sound() }),
+        ("unknown options", Foreign { options: 0x15, ..sound() }),
+        ("no bits", Foreign { bits: 0, bytes: 0, ..sound() }),
+        ("more bits than bytes hold", Foreign { bits: 1160, ..sound() }),
+        ("fewer bits than bytes hold", Foreign { bits: 8, ..sound() }),
+        ("bits that overflow", Foreign { bits: 0, bytes: 1 << 61, ..sound() }),
+        ("all the memory there is", Foreign { bits: u64::MAX - 7, bytes: u64::MAX / 8, ..sound() }),
+        ("a power of two beyond 2^63", Foreign { n2: 64, ..sound() }),
+        ("a power of two beyond its bits", Foreign { n2: 40, ..sound() }),
+        ("an error of one", Foreign { error: 1.0, ..sound() }),
+        ("an error of nothing", Foreign { error: 0.0, ..sound() }),
+        ("no hashes", Foreign { hashes: 0, ..sound() }),
+        ("hashes that do not fit the bits", Foreign { hashes: 9, ..sound() }),
+        ("a total that does not add up", Foreign { total: 2, ..sound() }),
+    ];
+    for_each_server(|kind| {
+        let server = limited().start(kind);
+        let mut client = server.resp2();
+        for (what, header) in &impossible {
+            assert_eq!(load(&mut client, "1", &header.encode()), "-ERR received bad data", "{what}");
+            client.assert_answers_ping(what);
+        }
+        assert_eq!(client.ask("DBSIZE"), ":0");
+    });
+}
+
+#[test]
+fn a_foreign_header_cannot_make_one_call_take_seconds() {
+    let sound = Foreign::sound;
+    for_each_server(|kind| {
+        let server = limited().start(kind);
+        let mut client = server.resp2();
+        for (what, header) in [
+            (
+                "two thousand million hashes",
+                Foreign { bits_per_item: 2.9e9, hashes: 2_010_126_824, ..sound() },
+            ),
+            ("twenty million hashes", Foreign { bits_per_item: 3e7, hashes: 20_794_416, ..sound() }),
+            ("an error that is no number", Foreign { error: f64::NAN, ..sound() }),
+            ("items without end", Foreign { entries: u64::MAX, ..sound() }),
+            ("a filter as RedisBloom makes it", sound()),
+        ] {
+            // Two hundred lookups of seconds each would meet the deadline of the connection.
+            assert_refused_or_works(&mut client, &header.encode(), what);
+        }
+    });
+}

@@ -1,0 +1,44 @@
+//! Bytes made to break a decoder: each gives an error or a filter that works.
+
+mod chunk;
+mod restore;
+
+use crate::harness::{Client, bulk, numbered, show};
+
+/// Runs every command on a filter that was accepted from elsewhere, saves and loads it again, deletes it.
+fn assert_works(client: &mut Client, key: &str, what: &str) {
+    for line in [
+        "BF.EXISTS KEY a",
+        "BF.CARD KEY",
+        "BF.INFO KEY",
+        "BF.INFO KEY SIZE",
+        "BF.DEBUG KEY",
+        "BF.SCANDUMP KEY 0",
+        "BF.SCANDUMP KEY 1",
+        "TYPE KEY",
+    ] {
+        let reply = client.ask(&line.replace("KEY", key));
+        assert!(!reply.starts_with('-'), "{what}: {line} answered {reply}");
+    }
+    let found = show(&client.items("BF.MEXISTS", key, &numbered("absent", 100)));
+    assert!(found.starts_with("*["), "{what}: {found}");
+    assert_saves(client, key, what);
+    // It may be full, or have no room to grow; it may not break.
+    client.items("BF.MADD", key, &numbered("more", 100));
+    assert_saves(client, key, what);
+    assert_eq!(client.ask(&format!("DEL {key}")), ":1", "{what}");
+}
+
+fn assert_saves(client: &mut Client, key: &str, what: &str) {
+    let dump = client.call(&format!("DUMP {key}"));
+    let reply = show(&client.run(&[b"RESTORE", b"saved".as_slice(), b"0", bulk(&dump)]));
+    assert_eq!(reply, "+OK", "{what}: it does not load what it saved");
+    let (debug, saved) = (client.ask(&format!("BF.DEBUG {key}")), client.ask("BF.DEBUG saved"));
+    assert_eq!(debug, saved, "{what}");
+    client.call("DEL saved");
+}
+
+/// A byte damaged in several ways: lowest bit, highest bit, all bits, two numbers that mean much to formats.
+fn damaged(byte: u8) -> impl Iterator<Item = u8> {
+    [byte ^ 1, byte ^ 0x80, !byte, 0, 0xff].into_iter().filter(move |damage| *damage != byte)
+}

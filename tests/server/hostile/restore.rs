@@ -1,0 +1,114 @@
+//! DUMP payloads cut or damaged, with the checksum made right again so that the decoder is reached.
+
+use crate::harness::{Client, Server, bulk, for_each_server, seal_dump, show, truncate_dump};
+
+use super::{assert_works, damaged};
+
+/// What the server puts behind the value: version, checksum.
+const FOOTER: usize = 10;
+
+/// Payloads of a filter of one layer, one of several, one that is full.
+fn dumps(client: &mut Client) -> Vec<Vec<u8>> {
+    client.call("BF.MADD one a b c");
+    client.ok("BF.RESERVE several 0.01 3 EXPANSION 1");
+    client.call("BF.MADD several a b c d e f g");
+    client.ok("BF.RESERVE full 0.1 2 NONSCALING");
+    client.call("BF.MADD full a b c");
+    let dumps = ["one", "several", "full"].map(|key| bulk(&client.call(&format!("DUMP {key}"))).to_vec());
+    client.ok("FLUSHALL");
+    dumps.into()
+}
+
+fn restore(client: &mut Client, payload: &[u8]) -> String {
+    show(&client.run(&[b"RESTORE", b"k".as_slice(), b"0", payload]))
+}
+
+/// Both ways the server stores strings: as they are, so that damage meets the bits, and compressed, so that it meets lengths.
+const COMPRESSION: [&str; 2] = ["rdbcompression no", "rdbcompression yes"];
+
+#[test]
+fn a_payload_cut_at_any_length_is_an_error() {
+    for_each_server(|kind| {
+        for compression in COMPRESSION {
+            let server = Server::start(kind, &[compression]);
+            let mut client = server.resp2();
+            for dump in dumps(&mut client) {
+                for length in 0..dump.len() {
+                    let reply = restore(&mut client, &dump[..length]);
+                    assert!(reply.starts_with("-ERR"), "cut to {length}: {reply}");
+                }
+                for length in 1..dump.len() - FOOTER {
+                    let reply = restore(&mut client, &truncate_dump(&dump, length));
+                    client.assert_answers_ping("a cut payload");
+                    // The footer's bytes can stand in for the last of the value's, where they happen to fit.
+                    if reply == "+OK" && length + FOOTER > dump.len() - FOOTER {
+                        assert_works(&mut client, "k", &format!("a value cut to {length}"));
+                    } else {
+                        assert_eq!(reply, "-ERR Bad data format", "value cut to {length}");
+                    }
+                }
+                assert_eq!(restore(&mut client, &dump), "+OK");
+                assert_works(&mut client, "k", "the whole payload");
+            }
+            assert_eq!(client.ask("DBSIZE"), ":0");
+        }
+    });
+}
+
+#[test]
+fn a_payload_damaged_at_any_byte_is_an_error_or_a_filter_that_works() {
+    for_each_server(|kind| {
+        for compression in COMPRESSION {
+            let server = Server::start(kind, &[compression]);
+            let mut client = server.resp2();
+            for dump in dumps(&mut client) {
+                let mut accepted = 0;
+                // The first byte is the server's: it would look for a value of its own types there.
+                for at in 1..dump.len() - FOOTER {
+                    for damage in damaged(dump[at]) {
+                        let mut body = dump[..dump.len() - 8].to_vec();
+                        body[at] = damage;
+                        let what = format!(
+                            "byte {at} of {} turned from {:#04x} to {damage:#04x}",
+                            dump.len(),
+                            dump[at]
+                        );
+                        let reply = restore(&mut client, &seal_dump(&body));
+                        // Neither version nor checksum are complained about: the decoder was reached.
+                        assert!(reply == "+OK" || reply == "-ERR Bad data format", "{what}: {reply}");
+                        client.assert_answers_ping(&what);
+                        if reply == "+OK" {
+                            accepted += 1;
+                            assert_works(&mut client, "k", &what);
+                        }
+                    }
+                }
+                // Damaged bits are bits: had none been accepted, the checksum would have hidden the decoder.
+                assert!(accepted > 0);
+            }
+        }
+    });
+}
+
+#[test]
+fn refused_payloads_leave_no_memory_behind() {
+    for_each_server(|kind| {
+        let server = Server::start(kind, &["rdbcompression no"]);
+        let mut client = server.resp2();
+        client.ok("BF.RESERVE k 0.01 100000");
+        // An empty filter's payload has no bits to be cut.
+        client.call("BF.ADD k a");
+        let dump = bulk(&client.call("DUMP k")).to_vec();
+        client.ok("FLUSHALL");
+        let used = |client: &mut Client| client.info("used_memory").parse::<u64>().expect("bytes");
+        let cut = truncate_dump(&dump, dump.len() - FOOTER - 100);
+        restore(&mut client, &cut);
+        let before = used(&mut client);
+        for _ in 0..100 {
+            assert_eq!(restore(&mut client, &cut), "-ERR Bad data format");
+        }
+        // A hundred filters of 140 kB would be 14 MB.
+        let grown = used(&mut client).saturating_sub(before);
+        assert!(grown < 2 << 20, "{grown} bytes");
+    });
+}

@@ -1,0 +1,22 @@
+//! The module inside real servers, as clients, replicas and operators meet it.
+//!
+//! Every test runs on every server found; see `harness::kinds` for where they are looked for.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test stops at the first surprise"
+)]
+
+mod bad_input;
+mod commands;
+mod experiments;
+mod flows;
+mod harness;
+mod harness_itself;
+mod hostile;
+mod memory;
+mod readme;
+mod replication;
+mod settings;

@@ -1,0 +1,216 @@
+//! Effects: what changed goes to replicas, once, and nothing else.
+
+use crate::harness::{Client, Replica, Server, Setup, for_each_server, until};
+
+/// A server with a listening replica.
+struct Link {
+    server: Server,
+    client: Client,
+    replica: Replica,
+}
+
+impl Link {
+    fn start(kind: &crate::harness::Kind) -> Self {
+        let server = Setup::new().start(kind);
+        Link { client: server.resp2(), replica: Replica::attach(&server), server }
+    }
+
+    /// Runs a command and tells what it wrote, without the frame of a transaction.
+    fn writes(&mut self, line: &str) -> Vec<String> {
+        self.client.call(line);
+        self.pending()
+    }
+
+    fn pending(&mut self) -> Vec<String> {
+        let lines = self.replica.lines(&self.server);
+        lines.into_iter().filter(|line| line != "MULTI" && line != "EXEC").collect()
+    }
+
+    /// As `writes`, each addition written as BF.MADD: the forms mean the same to a replica.
+    fn adds(&mut self, line: &str) -> Vec<String> {
+        let as_madd = |line: String| {
+            let words: Vec<&str> = line.split(' ').collect();
+            match words.as_slice() {
+                ["BF.ADD", key, item] => format!("BF.MADD {key} {item}"),
+                ["BF.INSERT", key, options @ ..] => {
+                    let items =
+                        options.iter().position(|word| word.eq_ignore_ascii_case("ITEMS")).expect("items");
+                    format!("BF.MADD {key} {}", options[items + 1..].join(" "))
+                }
+                _ => line,
+            }
+        };
+        self.writes(line).into_iter().map(as_madd).collect()
+    }
+}
+
+const HEADER: &str = "BF.LOADCHUNK k 1 <data>";
+
+#[test]
+fn a_new_filter_is_written_as_its_header() {
+    for_each_server(|kind| {
+        let mut link = Link::start(kind);
+        for line in
+            ["BF.RESERVE k 0.01 100", "BF.RESERVE k 0.01 100 EXPANSION 4", "BF.RESERVE k 0.01 100 NONSCALING"]
+        {
+            assert_eq!(link.writes(line), [HEADER], "{line}");
+            link.client.ok("FLUSHALL");
+            link.pending();
+        }
+        for (line, items) in [
+            ("BF.ADD k a", "BF.MADD k a"),
+            ("BF.MADD k a b c", "BF.MADD k a b c"),
+            ("BF.MADD k a b a", "BF.MADD k a b"),
+            ("BF.INSERT k CAPACITY 10 ERROR 0.1 ITEMS a b", "BF.MADD k a b"),
+            ("BF.INSERT k NONSCALING CAPACITY 2 ITEMS a b c", "BF.MADD k a b"),
+        ] {
+            assert_eq!(link.adds(line), [HEADER, items], "{line}");
+            link.client.ok("FLUSHALL");
+            link.pending();
+        }
+    });
+}
+
+#[test]
+fn a_new_filter_with_its_first_items_is_one_transaction() {
+    for_each_server(|kind| {
+        let mut link = Link::start(kind);
+        link.client.call("BF.MADD k a b");
+        let lines = link.replica.lines(&link.server);
+        assert_eq!(lines, ["MULTI", HEADER, "BF.MADD k a b", "EXEC"]);
+    });
+}
+
+#[test]
+fn only_new_items_are_written() {
+    for_each_server(|kind| {
+        let mut link = Link::start(kind);
+        link.client.ok("BF.RESERVE k 0.0001 1000");
+        link.pending();
+        // All new: as the client said it.
+        assert_eq!(link.writes("BF.ADD k a"), ["BF.ADD k a"]);
+        assert_eq!(link.writes("BF.MADD k b c d"), ["BF.MADD k b c d"]);
+        assert_eq!(link.adds("BF.INSERT k NOCREATE ITEMS e f"), ["BF.MADD k e f"]);
+        assert_eq!(link.adds("BF.INSERT k ITEMS g"), ["BF.MADD k g"]);
+        // Some new.
+        assert_eq!(link.adds("BF.MADD k a h b i c"), ["BF.MADD k h i"]);
+        assert_eq!(link.adds("BF.MADD k j j a j"), ["BF.MADD k j"]);
+        assert_eq!(link.adds("BF.INSERT k CAPACITY 7 ITEMS a l b"), ["BF.MADD k l"]);
+        // None new.
+        for line in ["BF.ADD k a", "BF.MADD k a b c", "BF.INSERT k ITEMS a b", "BF.INSERT k NOCREATE ITEMS a"]
+        {
+            assert_eq!(link.writes(line), [""; 0], "{line}");
+        }
+    });
+}
+
+#[test]
+fn items_that_found_no_room_are_not_written() {
+    for_each_server(|kind| {
+        let mut link = Link::start(kind);
+        link.client.ok("BF.RESERVE k 0.0001 3 NONSCALING");
+        link.pending();
+        assert_eq!(link.adds("BF.MADD k a b c d e"), ["BF.MADD k a b c"]);
+        for line in ["BF.MADD k d", "BF.MADD k a d e", "BF.ADD k d", "BF.INSERT k ITEMS d", "BF.ADD k a"] {
+            assert_eq!(link.writes(line), [""; 0], "{line}");
+        }
+    });
+}
+
+#[test]
+fn calls_that_fail_or_read_write_nothing() {
+    for_each_server(|kind| {
+        let mut link = Link::start(kind);
+        link.client.ok("SET text value");
+        link.client.ok("BF.RESERVE k 0.01 100");
+        link.pending();
+        for line in [
+            "BF.RESERVE k 0.01 100",
+            "BF.RESERVE new 0.01 0",
+            "BF.RESERVE text 0.01 100",
+            "BF.ADD text a",
+            "BF.MADD text a b",
+            "BF.INSERT new NOCREATE ITEMS a",
+            "BF.INSERT new CAPACITY x ITEMS a",
+            "BF.LOADCHUNK new 1 garbage",
+            "BF.LOADCHUNK k 1 garbage",
+            "BF.LOADCHUNK k 0 x",
+            "BF.EXISTS k a",
+            "BF.MEXISTS k a b",
+            "BF.INFO k",
+            "BF.CARD k",
+            "BF.DEBUG k",
+            "BF.SCANDUMP k 0",
+        ] {
+            assert_eq!(link.writes(line), [""; 0], "{line}");
+        }
+    });
+}
+
+#[test]
+fn growth_is_written_as_the_items_that_caused_it() {
+    for_each_server(|kind| {
+        let mut link = Link::start(kind);
+        link.client.ok("BF.RESERVE k 0.0001 2");
+        link.pending();
+        assert_eq!(link.writes("BF.MADD k a b c d e f g"), ["BF.MADD k a b c d e f g"]);
+        assert_eq!(link.client.ask("BF.INFO k FILTERS"), "*[:3]");
+    });
+}
+
+#[test]
+fn chunks_are_written_as_they_came() {
+    for_each_server(|kind| {
+        let mut link = Link::start(kind);
+        link.client.call("BF.ADD k a");
+        link.pending();
+        for iterator in [0, 1] {
+            let pair = link.client.call(&format!("BF.SCANDUMP k {iterator}"));
+            let redis::Value::Array(pair) = pair else { panic!("a pair") };
+            let next = crate::harness::int(&pair[0]).to_string();
+            let data = crate::harness::bulk(&pair[1]);
+            link.client.run(&[b"BF.LOADCHUNK", b"copy".as_slice(), next.as_bytes(), data]);
+            assert_eq!(
+                link.replica.received(&link.server),
+                [[b"BF.LOADCHUNK".to_vec(), b"copy".to_vec(), next.into_bytes(), data.to_vec()]]
+            );
+        }
+    });
+}
+
+#[test]
+fn transactions_write_their_effects_in_order() {
+    for_each_server(|kind| {
+        let mut link = Link::start(kind);
+        for line in ["MULTI", "BF.RESERVE k 0.0001 100", "BF.MADD k a b", "BF.ADD k a", "BF.ADD k c"] {
+            link.client.call(line);
+        }
+        assert_eq!(link.client.ask("EXEC"), "*[+OK *[:1 :1] :0 :1]");
+        assert_eq!(
+            link.replica.lines(&link.server),
+            ["MULTI", HEADER, "BF.MADD k a b", "BF.ADD k c", "EXEC"]
+        );
+    });
+}
+
+#[test]
+fn a_script_leaves_the_same_filter_on_a_replica() {
+    for_each_server(|kind| {
+        let primary = Setup::new().on_tcp().start(kind);
+        let replica = Setup::new()
+            .module_args("bf-initial-size 7 bf-error-rate 0.2")
+            .line(format!("replicaof 127.0.0.1 {}", primary.port))
+            .start(kind);
+        let mut client = primary.resp2();
+        let mut other = replica.resp2();
+        until("the replica's link", || (other.info("master_link_status") == "up").then_some(()));
+        let script = "redis.call('BF.ADD', KEYS[1], 'a'); redis.call('BF.MADD', KEYS[1], 'a', 'b', 'c'); return redis.call('BF.CARD', KEYS[1])";
+        assert_eq!(client.ask(&format!("EVAL \"{script}\" 1 k")), ":3");
+        assert_eq!(client.ask(&format!("EVAL \"{script}\" 1 k")), ":3");
+        assert_eq!(client.ask("WAIT 1 30000"), ":1");
+        assert_eq!(other.ask("BF.DEBUG k"), client.ask("BF.DEBUG k"));
+        assert_eq!(other.ask("BF.MEXISTS k a b c d"), "*[:1 :1 :1 :0]");
+        // The seed went over as well.
+        assert_eq!(other.ask("DUMP k"), client.ask("DUMP k"));
+    });
+}
