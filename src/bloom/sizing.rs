@@ -50,7 +50,8 @@ pub struct Geometry {
 }
 
 impl Geometry {
-    /// The smallest geometry of this project's layout whose computed rate at `capacity` items is at most `error`.
+    /// A geometry of this project's layout whose computed rate at `capacity` items is at most `error`: the smallest one,
+    /// or from 1e-6 up at most a line a page more, where a small layer needs less than the table says.
     ///
     /// # Errors
     ///

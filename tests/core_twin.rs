@@ -1,0 +1,270 @@
+//! The filter beside its naive twin: equal bit by bit and answer by answer, one by one and in batches.
+#![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
+
+#[path = "core/twin.rs"]
+mod twin;
+
+use bloomline::bloom::spec::Demand;
+use bloomline::bloom::{Error, Filter, Growth, Spec};
+use proptest::prelude::*;
+use proptest::test_runner::RngSeed;
+use twin::{Answer, Twin};
+
+fn scaling(capacity: u64, error_rate: f64, expansion: u32) -> Spec {
+    Spec { capacity, error_rate, growth: Growth::Scaling { expansion } }
+}
+
+fn fixed(capacity: u64, error_rate: f64) -> Spec {
+    Spec { capacity, error_rate, growth: Growth::Fixed }
+}
+
+fn new(spec: Spec, seed: u64) -> Filter {
+    Filter::new(spec, seed, &mut |_| true).unwrap()
+}
+
+fn answer(result: Result<bool, Error>) -> Answer {
+    match result {
+        Ok(true) => Answer::New,
+        Ok(false) => Answer::Seen,
+        Err(Error::Full(_)) => Answer::Full,
+        Err(_) => Answer::CannotGrow,
+    }
+}
+
+fn insert(filter: &mut Filter, item: &[u8]) -> Answer {
+    answer(filter.insert(item, &mut |_| true))
+}
+
+fn insert_batch<T: AsRef<[u8]>>(filter: &mut Filter, items: &[T]) -> Vec<Answer> {
+    let mut answers = Vec::new();
+    filter
+        .insert_batch(items.iter().map(AsRef::as_ref), &mut |_| true, |result| answers.push(answer(result)));
+    answers
+}
+
+fn contains_batch<T: AsRef<[u8]>>(filter: &Filter, items: &[T]) -> Vec<bool> {
+    let mut answers = Vec::new();
+    filter.contains_batch(items.iter().map(AsRef::as_ref), |present| answers.push(present));
+    answers
+}
+
+fn assert_same_bytes(filter: &Filter, twin: &Twin) {
+    assert_eq!(filter.layer_count() as usize, twin.layers.len());
+    assert_eq!((filter.len(), filter.newest_len()), (twin.len(), twin.newest_len));
+    for (index, (layer, twin)) in filter.layers().zip(&twin.layers).enumerate() {
+        assert_eq!((layer.capacity(), layer.geometry()), (twin.capacity, &twin.geometry), "layer {index}");
+        // Not `assert_eq`: megabytes in a message help nobody.
+        assert!(
+            layer.as_bytes() == twin.bits.as_raw_slice(),
+            "other bits in layer {index}: {:?}",
+            twin.geometry
+        );
+    }
+}
+
+/// Everything that may be seen of a filter.
+fn picture(filter: &Filter) -> (Vec<u8>, Vec<Vec<u8>>) {
+    let bits = filter.layers().map(|layer| layer.as_bytes().to_vec()).collect();
+    (filter.encode_header().to_vec(), bits)
+}
+
+fn specs() -> impl Strategy<Value = Spec> {
+    let error_rates = vec![0.25, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-6, 1e-9, 1e-12];
+    let growth =
+        prop_oneof![Just(Growth::Fixed), (1u32..5).prop_map(|expansion| Growth::Scaling { expansion })];
+    (1u64..120, prop::sample::select(error_rates), growth).prop_map(|(capacity, error_rate, growth)| Spec {
+        capacity,
+        error_rate,
+        growth,
+    })
+}
+
+/// Items of which many are twice in a call, with lengths on all sides of the hash function's thresholds.
+fn items() -> impl Strategy<Value = Vec<Vec<u8>>> {
+    let item = (0u16..400, prop::sample::select(vec![0usize, 1, 3, 14, 38, 127, 239, 260]));
+    let item = item.prop_map(|(number, padding)| {
+        let mut item = number.to_le_bytes().to_vec();
+        item.resize(2 + padding, b'x');
+        // The empty item is one too.
+        if number == 0 { Vec::new() } else { item }
+    });
+    prop::collection::vec(item, 0..500)
+}
+
+/// Equal cases in every run.
+fn pinned(cases: u32) -> ProptestConfig {
+    ProptestConfig { cases, rng_seed: RngSeed::Fixed(4096), failure_persistence: None, ..Default::default() }
+}
+
+proptest! {
+    #![proptest_config(pinned(400))]
+
+    #[test]
+    fn items_one_by_one_are_answered_and_stored_as_by_the_twin(spec in specs(), seed: u64, items in items()) {
+        let (mut filter, mut twin) = (new(spec, seed), Twin::new(spec, seed));
+        for item in &items {
+            prop_assert_eq!(filter.contains(item), twin.contains(item));
+            prop_assert_eq!(insert(&mut filter, item), twin.insert(item));
+        }
+        assert_same_bytes(&filter, &twin);
+        for number in 0..500u16 {
+            let item = number.to_be_bytes();
+            prop_assert_eq!(filter.contains(&item), twin.contains(&item));
+        }
+    }
+
+    #[test]
+    fn a_batch_however_split_is_the_same_as_one_by_one(
+        spec in specs(), seed: u64, items in items(), splits in prop::collection::vec(1usize..200, 1..20),
+    ) {
+        let (mut whole, mut single) = (new(spec, seed), new(spec, seed));
+        let (mut rest, mut splits) = (&items[..], splits.into_iter().cycle());
+        while !rest.is_empty() {
+            let (call, later) = rest.split_at(splits.next().unwrap().min(rest.len()));
+            rest = later;
+            let present = contains_batch(&whole, call);
+            prop_assert!(call.iter().zip(present).all(|(item, present)| single.contains(item) == present));
+            let answers = insert_batch(&mut whole, call);
+            let expected: Vec<Answer> = call.iter().map(|item| insert(&mut single, item)).collect();
+            // A full filter ends the call at its first refusal.
+            let end = expected.iter().position(|answer| *answer == Answer::Full).map_or(call.len(), |at| at + 1);
+            prop_assert_eq!(&answers[..], &expected[..end]);
+            if end < call.len() {
+                prop_assert!(whole.room() == 0 && picture(&whole) == picture(&single));
+            }
+        }
+        prop_assert!(picture(&whole) == picture(&single));
+    }
+}
+
+#[test]
+fn large_filters_of_every_number_of_lines_an_item_are_stored_as_by_the_twin() {
+    // One, two, three and four lines; pages of less than 64 lines, whole ones, and a growth from one kind to the other.
+    let specs = [
+        fixed(40_000, 0.1),
+        fixed(300_000, 0.1),
+        fixed(40_000, 1e-3),
+        fixed(200_000, 1e-3),
+        fixed(40_000, 1e-5),
+        fixed(120_000, 1e-5),
+        fixed(40_000, 1e-9),
+        fixed(60_000, 1e-9),
+        scaling(1_000, 0.01, 2),
+        scaling(30, 1e-6, 3),
+        scaling(500, 0.2, 1),
+    ];
+    for (spec, seed) in specs.into_iter().zip([0, 1, u64::MAX].into_iter().cycle()) {
+        let (mut filter, mut twin) = (new(spec, seed), Twin::new(spec, seed));
+        let count = if spec.growth == Growth::Fixed { spec.capacity } else { 40_000 };
+        let items: Vec<[u8; 8]> = (0..count).map(u64::to_le_bytes).collect();
+        for call in items.chunks(1_000) {
+            let expected: Vec<Answer> = call.iter().map(|item| twin.insert(item)).collect();
+            assert_eq!(insert_batch(&mut filter, call), expected);
+        }
+        assert_same_bytes(&filter, &twin);
+        let strangers: Vec<[u8; 8]> = (count..count + 20_000).map(u64::to_le_bytes).collect();
+        let expected: Vec<bool> = strangers.iter().map(|item| twin.contains(item)).collect();
+        assert_eq!(contains_batch(&filter, &strangers), expected);
+        assert!(contains_batch(&filter, &items).into_iter().all(|present| present));
+    }
+}
+
+#[test]
+fn an_item_twice_in_one_call_is_new_once() {
+    let mut filter = new(scaling(100, 0.01, 2), 7);
+    let answers = insert_batch(&mut filter, &["b", "b", "", "c", "", "b"]);
+    use Answer::{New, Seen};
+    assert_eq!(answers, [New, Seen, New, New, Seen, Seen]);
+    assert_eq!(filter.len(), 3);
+}
+
+#[test]
+fn a_full_fixed_filter_answers_for_what_it_has_and_ends_a_call_at_the_first_item_it_has_not() {
+    let mut filter = new(fixed(3, 0.001), 7);
+    let answers = insert_batch(&mut filter, &["a", "b", "c", "a", "d", "e"]);
+    use Answer::{Full, New, Seen};
+    assert_eq!(answers, [New, New, New, Seen, Full]);
+    let before = picture(&filter);
+    assert_eq!(filter.insert(b"f", &mut |_| unreachable!("no memory is needed")), Err(Error::Full(3)));
+    assert_eq!(
+        (insert_batch(&mut filter, &["a", "c"]), filter.len(), filter.room()),
+        (vec![Seen, Seen], 3, 0)
+    );
+    assert!(picture(&filter) == before);
+}
+
+#[test]
+fn a_growth_that_is_refused_changes_nothing_and_may_be_granted_later() {
+    let mut filter = new(scaling(50, 0.01, 2), 7);
+    let mut item = 0u64;
+    while filter.room() > 0 {
+        filter.insert(&item.to_le_bytes(), &mut |_| true).unwrap();
+        item += 1;
+    }
+    let (before, size) = (picture(&filter), filter.size_bytes());
+    let mut asked = Vec::new();
+    let mut refuse = |demand: Demand| {
+        asked.push(demand);
+        false
+    };
+    for _ in 0..3 {
+        let result = filter.insert(b"new", &mut refuse);
+        assert!(matches!(result, Err(Error::Refused(_))), "{result:?}");
+        assert_eq!(filter.insert(&0u64.to_le_bytes(), &mut refuse), Ok(false));
+    }
+    assert!(picture(&filter) == before);
+    assert_eq!((filter.size_bytes(), filter.contains(b"new")), (size, false));
+    assert_eq!(asked.len(), 3, "asked when memory is needed, and only then");
+    assert!(asked.iter().all(|demand| *demand == asked[0]));
+
+    assert_eq!(filter.insert(b"new", &mut |demand| demand == asked[0]), Ok(true));
+    let newest = filter.layers().next_back().unwrap().geometry().bytes();
+    assert_eq!(asked[0], Demand { layer_bytes: newest, filter_bytes: filter.size_bytes() });
+    assert_eq!((filter.layer_count(), filter.newest_len()), (2, 1));
+}
+
+#[test]
+fn a_refused_growth_in_a_call_does_not_stop_the_answers_for_items_it_has() {
+    let mut filter = new(scaling(2, 0.001, 2), 7);
+    insert_batch(&mut filter, &["a", "b"]);
+    let (mut answers, items) = (Vec::new(), ["c", "a", "d", "b"].map(str::as_bytes));
+    filter.insert_batch(items.into_iter(), &mut |_| false, |result| answers.push(answer(result)));
+    use Answer::{CannotGrow, Seen};
+    assert_eq!(answers, [CannotGrow, Seen, CannotGrow, Seen]);
+}
+
+#[test]
+fn memory_is_asked_for_only_after_the_permit() {
+    // Four terabytes: this would fail, or hurt, if it were asked for.
+    let mut asked = None;
+    let result = Filter::new(fixed(1 << 40, 1e-6), 7, &mut |demand| {
+        asked = Some(demand);
+        false
+    });
+    let demand = asked.unwrap();
+    assert_eq!(result.err(), Some(Error::Refused(demand.filter_bytes)));
+    assert!(demand.layer_bytes > 3 << 40 && demand.filter_bytes - demand.layer_bytes == 96, "{demand:?}");
+    // A number out of range is said before the limit is asked.
+    let unasked = &mut |_| unreachable!("nothing to ask for");
+    assert_eq!(Filter::new(fixed(0, 0.01), 7, unasked).err(), Some(Error::Capacity(0)));
+    assert_eq!(Filter::new(scaling(9, 0.01, 0), 7, unasked).err(), Some(Error::Expansion(0)));
+    assert_eq!(Filter::new(scaling(9, 0.01, 32_769), 7, unasked).err(), Some(Error::Expansion(32_769)));
+    assert_eq!(Filter::new(scaling(9, 0.3, 2), 7, unasked).err(), Some(Error::ErrorRate(0.3)));
+}
+
+#[test]
+fn every_layer_gets_its_part_of_what_the_older_ones_left() {
+    let mut filter = new(scaling(100, 0.01, 2), 7);
+    let items: Vec<[u8; 8]> = (0..100_000u64).map(u64::to_le_bytes).collect();
+    insert_batch(&mut filter, &items);
+    let errors: Vec<f64> = filter.layer_errors().collect();
+    assert_eq!((errors.len(), errors[0]), (filter.layer_count() as usize, 0.005));
+    let mut spent = 0.0;
+    for ((index, layer), error) in filter.layers().enumerate().zip(errors) {
+        assert_eq!(error, (0.01 - spent) / (index as f64 + 2.0), "layer {index}");
+        // The shares add up to 1 if every layer uses all of its own.
+        assert!(error >= 0.01 / ((index as f64 + 1.0) * (index as f64 + 2.0)), "layer {index}");
+        spent += layer.fp_rate(layer.capacity());
+    }
+    assert!(spent < 0.01);
+}
