@@ -1,7 +1,7 @@
 //! The sizing rule: its frozen table, its promise, its range, and ten thousand pinned results.
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
-use bloomline::bloom::rate::{fp_rate, fp_rate_at_load};
+use bloomline::bloom::rate::{fp_rate, fp_rate_at_counted_load, fp_rate_at_load};
 use bloomline::bloom::sizing::{
     Geometry, MAX_CAPACITY, MAX_ERROR_RATE, MIN_LAYER_ERROR, PAGE_LINES, REVISION, ROWS, Row,
 };
@@ -11,10 +11,10 @@ use xxhash_rust::xxh3::Xxh3;
 /// Bits an item of the classic filter, over `log2(1 / error)`: 1 / ln 2.
 const CLASSIC: f64 = std::f64::consts::LOG2_E;
 /// How far over the classic optimum a row may be and still take fewer than four lines.
-const TOLERANCE: f64 = 1.03;
+const TOLERANCE: f64 = 1.029;
 const LINE_BITS: f64 = 512.0;
 /// Lines from which a layer has whole pages only.
-const WHOLE_PAGES_FROM: u64 = 4_096;
+const WHOLE_PAGES_FROM: u64 = 16_384;
 
 /// The five error rates of a row, the smallest first.
 fn knots(row: usize) -> [f64; 5] {
@@ -23,13 +23,16 @@ fn knots(row: usize) -> [f64; 5] {
     [0.0, 0.125, 0.25, 0.375, 0.5].map(|step| octave * (low + step))
 }
 
-/// Fewest bits an item at which the model of endlessly many pages has at most this rate.
-fn bits_needed(lines: u8, bits_per_line: u8, error: f64) -> f64 {
+/// A model of endlessly many pages: the rate at a load, by page, lines an item and bits a line.
+type Model = fn(u64, u8, u8, f64) -> f64;
+
+/// Fewest bits an item at which the model has at most this rate.
+fn bits_needed(model: Model, lines: u8, bits_per_line: u8, error: f64) -> f64 {
     // A load of 1e-9 items is below every error rate of the table; 512 items set nearly every bit.
     let (mut fits, mut exceeds) = (1e-9, 512.0);
     for _ in 0..100 {
         let load = (fits + exceeds) / 2.0;
-        let rate = fp_rate_at_load(PAGE_LINES, lines, bits_per_line, load);
+        let rate = model(PAGE_LINES, lines, bits_per_line, load);
         *(if rate <= error { &mut fits } else { &mut exceeds }) = load;
     }
     LINE_BITS * f64::from(lines) / fits
@@ -37,7 +40,9 @@ fn bits_needed(lines: u8, bits_per_line: u8, error: f64) -> f64 {
 
 /// Bits over the classic optimum at the worst knot of a row.
 fn worst_overhead(row: usize, lines: u8, bits_per_line: u8) -> f64 {
-    let overhead = |error: f64| bits_needed(lines, bits_per_line, error) / (CLASSIC * (1.0 / error).log2());
+    let overhead = |error: f64| {
+        bits_needed(fp_rate_at_load, lines, bits_per_line, error) / (CLASSIC * (1.0 / error).log2())
+    };
     knots(row).map(overhead).into_iter().fold(0.0, f64::max)
 }
 
@@ -51,8 +56,8 @@ fn the_frozen_table_is_what_the_model_gives() {
         let lines = (1..4).find(|&lines| best_of(lines).0 <= TOLERANCE).unwrap_or(4);
         let bits_per_line = best_of(lines).1;
         assert_eq!((frozen.lines, frozen.bits_per_line), (lines, bits_per_line), "shape of row {index}");
-        let milli_bits =
-            knots(index).map(|error| (bits_needed(lines, bits_per_line, error) * 1e3).ceil() as u32);
+        let bits = |error| bits_needed(fp_rate_at_counted_load, lines, bits_per_line, error);
+        let milli_bits = knots(index).map(|error| (bits(error) * 1e3).ceil() as u32);
         assert_eq!(frozen.milli_bits, milli_bits, "bits of row {index}");
     }
 }

@@ -191,10 +191,29 @@ fn shared_placements(page: u64, lines: u64, strides: u64) -> f64 {
 /// Exact for one line an item up to the cancellation margin of 1e-13; for more, within 1 % of a simulation down to 1e-6
 /// (`tests/core_rate.rs`). Below, up to 13 % too low for four lines an item in a layer of 6 to 25 lines. Cost: about 0.2 to 2 us.
 pub fn fp_rate(geometry: &Geometry, len: u64) -> f64 {
-    if len == 0 {
-        return 0.0;
+    match len {
+        0 => 0.0,
+        len => counted(geometry.hashes(), len as f64, |n| rate_after(geometry, n)),
     }
-    let n = len as f64;
+}
+
+/// The rate after so many items that were counted, from the rate after so many that were offered.
+///
+/// An item that seems to be there already is not added: those that are set at least one bit that was not, and so
+/// fill the filter faster than random ones. While a filter of `k` bits an item is filled up to the rate `r`, about
+/// `r / (0.7 k + 1.1)` of the items offered seem to be there.
+fn counted(hashes: u32, items: f64, rate_after: impl Fn(f64) -> f64) -> f64 {
+    /// Rate below which the difference is less than a thousandth of the rate.
+    const NEGLIGIBLE: f64 = 1e-4;
+    let rate = rate_after(items);
+    if rate < NEGLIGIBLE {
+        return rate;
+    }
+    rate_after(items / (1.0 - rate / (0.7 * f64::from(hashes) + 1.1)))
+}
+
+/// The rate after `n` items were offered and added.
+fn rate_after(geometry: &Geometry, n: f64) -> f64 {
     let lines = f64::from(geometry.lines_per_item());
     let covers = lines / geometry.lines() as f64;
     let moments = Moments::new(geometry.bits_per_line(), |h| n * libm::log1p(-covers * h));
@@ -218,16 +237,20 @@ pub fn len_of_fill(geometry: &Geometry, fill: f64) -> u64 {
 
 /// Rate of a layer of endlessly many whole pages with `load` items covering a line on average.
 ///
-/// What the table of [`super::sizing`] is made from. `page` lines a page, `lines` an item, `window` bits a line.
+/// What the shapes in the table of [`super::sizing`] are chosen by. `page` lines a page, `lines` an item, `window` bits a line.
 pub fn fp_rate_at_load(page: u64, lines: u8, window: u8, load: f64) -> f64 {
-    let moments = Moments::new(window, |h| -load * h);
     let covariance = match lines {
         1 => 0.0,
         l => {
             let strides = (page - 1) / (u64::from(l) - 1);
-            let placements = shared_placements(page, u64::from(l), strides);
-            load / f64::from(l) * placements / strides as f64
+            load * shared_placements(page, u64::from(l), strides) / (f64::from(l) * strides as f64)
         }
     };
-    moments.product(lines, covariance)
+    Moments::new(window, |h| -load * h).product(lines, covariance)
+}
+
+/// The same with `load` counted items covering a line on average: what the bits in the table are made from.
+pub fn fp_rate_at_counted_load(page: u64, lines: u8, window: u8, load: f64) -> f64 {
+    let hashes = u32::from(lines) * u32::from(window);
+    counted(hashes, load, |load| fp_rate_at_load(page, lines, window, load))
 }

@@ -62,7 +62,8 @@ impl Words {
         let layout = allocation(len).ok_or(failed)?;
         // SAFETY: the layout has at least one word.
         let base = NonNull::new(unsafe { alloc_zeroed(layout) }).ok_or(failed)?;
-        let skip = if layout.size() >= ALIGNED_FROM + PAGE { base.align_offset(PAGE) } else { 0 };
+        let over = base.addr().get() % PAGE;
+        let skip = if layout.size() >= ALIGNED_FROM + PAGE && over != 0 { PAGE - over } else { 0 };
         // SAFETY: `allocation` added a page where `skip` may not be zero, and `skip` is less than one.
         let first = unsafe { base.byte_add(skip) }.cast();
         Ok(Self { first, shape: len << SKIP_BITS | (skip / WORD) as u64 })
