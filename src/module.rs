@@ -2,26 +2,13 @@
 
 use std::ffi::c_int;
 
-use redis_module::{Context, RedisString, Status, raw, redis_module};
+use redis_module::{Context, RedisString, Status, redis_module};
 
 use crate::command::table::COMMANDS;
 use crate::data_type::handle;
 use crate::server::alloc::{ServerAlloc, unbound_blocks};
-use crate::server::api::{self, api};
-use crate::server::args::Args;
-use crate::server::{config, counters, log, register};
-
-/// Close of a key that was open for writing does not tell watchers that it changed: the commands do, if it did.
-const NO_IMPLICIT_SIGNAL_MODIFIED: u32 = 1 << 1;
-
-/// Slots may be migrated at once, key by key as the commands of an AOF rewrite. Known to Valkey from 9.0 on.
-const HANDLE_ATOMIC_SLOT_MIGRATION: u32 = 1 << 5;
-
-/// What the module promises: to survive a short read, to load beside a running data set, and the lines above.
-const OPTIONS: u32 = raw::REDISMODULE_OPTIONS_HANDLE_IO_ERRORS
-    | raw::REDISMODULE_OPTIONS_HANDLE_REPL_ASYNC_LOAD
-    | NO_IMPLICIT_SIGNAL_MODIFIED
-    | HANDLE_ATOMIC_SLOT_MIGRATION;
+use crate::server::loading::Loading;
+use crate::server::{api, config, counters, log, register};
 
 /// The crate's version as the server shows it: 1.2.3 is 10203.
 const VERSION: c_int = number(env!("CARGO_PKG_VERSION_MAJOR")) * 10_000
@@ -46,16 +33,13 @@ fn init(context: &Context, args: &[RedisString]) -> Status {
         log::warning("memory was allocated before the server's allocator was known");
         return Status::Err;
     }
-    let mut strings: Vec<_> = args.iter().map(|arg| arg.inner).collect();
-    // SAFETY: the strings live as long as `args`, and the context is that of the loading; so below.
-    let arguments = unsafe { Args::new(strings.as_mut_ptr(), strings.len() as c_int) };
-    let loaded = config::take_arguments(arguments)
-        // SAFETY: see above.
-        && unsafe {
-            api!(RedisModule_SetModuleOptions)(context.ctx, OPTIONS as c_int);
-            counters::register(context.ctx);
-            handle::register(context.ctx) && register::register(context.ctx, &COMMANDS) && config::register(context.ctx)
-        };
+    let loading = Loading::new(context);
+    loading.set_options();
+    let loaded = loading.with_arguments(args, config::take_arguments)
+        && handle::register(loading)
+        && register::register(loading, &COMMANDS)
+        && config::register(loading);
+    counters::register(loading);
     if loaded { Status::Ok } else { Status::Err }
 }
 

@@ -3,13 +3,14 @@
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-use redis_module::raw::{RedisModuleCtx, RedisModuleType};
+use redis_module::raw::RedisModuleType;
 
 use super::callbacks;
 use super::value::{self, Held};
 use crate::bloom::Filter;
 use crate::server::api::api;
 use crate::server::key::{Content, Key};
+use crate::server::loading::Loading;
 
 /// The type's name: RedisBloom's, since files and programs know it.
 const NAME: &std::ffi::CStr = c"MBbloom--";
@@ -31,15 +32,12 @@ pub enum Lookup<T> {
 }
 
 /// Registers the type. False if the server refuses it.
-///
-/// # Safety
-///
-/// `ctx` must be the context of the module's loading.
-pub unsafe fn register(ctx: *mut RedisModuleCtx) -> bool {
+pub fn register(loading: Loading) -> bool {
     let mut methods = callbacks::methods();
     // SAFETY: the server copies name and methods, and checks the rest.
-    let handle =
-        unsafe { api!(RedisModule_CreateDataType)(ctx, NAME.as_ptr(), ENCODING_VERSION, &mut methods) };
+    let handle = unsafe {
+        api!(RedisModule_CreateDataType)(loading.as_ptr(), NAME.as_ptr(), ENCODING_VERSION, &mut methods)
+    };
     TYPE.store(handle, Ordering::Release);
     !handle.is_null()
 }

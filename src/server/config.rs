@@ -5,12 +5,12 @@ use std::ptr;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use redis_module::raw::{
-    self, REDISMODULE_CONFIG_DEFAULT, REDISMODULE_CONFIG_UNPREFIXED, RedisModuleCtx, RedisModuleString,
-    Status,
+    self, REDISMODULE_CONFIG_DEFAULT, REDISMODULE_CONFIG_UNPREFIXED, RedisModuleString, Status,
 };
 
 use super::api::api;
 use super::args::{Arg, Args};
+use super::loading::Loading;
 use super::log;
 use super::setting::{ALL, Problem, Setting};
 
@@ -57,11 +57,7 @@ fn take_argument(name: Arg, value: Arg) -> bool {
 
 /// Registers the settings with the server, unprefixed where it allows that, else as `bf.NAME`, and takes what its
 /// configuration file says of them. False if the server refuses one.
-///
-/// # Safety
-///
-/// `ctx` must be the context of the module's loading.
-pub unsafe fn register(ctx: *mut RedisModuleCtx) -> bool {
+pub fn register(loading: Loading) -> bool {
     // SAFETY: the pointers are written once, while the module is loaded.
     let (Some(register), Some(load)) =
         (unsafe { (raw::RedisModule_RegisterStringConfig, raw::RedisModule_LoadConfigs) })
@@ -76,7 +72,7 @@ pub unsafe fn register(ctx: *mut RedisModuleCtx) -> bool {
             // SAFETY: the server copies name and text; the callbacks get back a pointer to a static.
             let status = unsafe {
                 register(
-                    ctx,
+                    loading.as_ptr(),
                     setting.name.as_ptr(),
                     text.as_ptr(),
                     flags,
@@ -94,7 +90,7 @@ pub unsafe fn register(ctx: *mut RedisModuleCtx) -> bool {
         }
     }
     // SAFETY: all settings are registered, and the context is that of the loading.
-    unsafe { load(ctx) == Status::Ok as c_int }
+    unsafe { load(loading.as_ptr()) == Status::Ok as c_int }
 }
 
 /// Answers CONFIG GET. The string stays ours until the next call.

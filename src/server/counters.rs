@@ -3,9 +3,10 @@
 use std::ffi::{CStr, c_int};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use redis_module::raw::{RedisModuleCtx, RedisModuleInfoCtx};
+use redis_module::raw::RedisModuleInfoCtx;
 
 use super::api::{api, optional_api};
+use super::loading::Loading;
 use super::log;
 
 /// A number that any thread may change: the server frees filters in the background.
@@ -61,15 +62,11 @@ static FIELDS: [(&CStr, &Counter); 9] = [
 ];
 
 /// Adds the section to INFO, in place of the crate's own, which makes a backtrace in a crash report.
-///
-/// # Safety
-///
-/// `ctx` must be the context of the module's loading.
-pub unsafe fn register(ctx: *mut RedisModuleCtx) {
-    // SAFETY: promised by the caller.
+pub fn register(loading: Loading) {
+    // SAFETY: the module is being loaded.
     unsafe {
         match optional_api!(RedisModule_RegisterInfoFunc) {
-            Some(register) => drop(register(ctx, Some(info))),
+            Some(register) => drop(register(loading.as_ptr(), Some(info))),
             None => log::notice("this server takes no sections of INFO from modules: it is left out"),
         }
     }

@@ -10,6 +10,7 @@ pub mod counters;
 pub mod docs;
 pub mod key;
 pub mod limits;
+pub mod loading;
 pub mod log;
 pub mod register;
 pub mod replicate;

@@ -14,6 +14,7 @@ use redis_module::raw::{
 
 use super::api::{api, optional_api};
 use super::docs::{Described, Takes};
+use super::loading::Loading;
 use super::log;
 
 /// The category of all commands; made by this module where the server allows it.
@@ -55,16 +56,12 @@ pub struct Access {
 }
 
 /// Makes the category that the commands share, where the server has such a thing. True if it exists now.
-///
-/// # Safety
-///
-/// `ctx` must be the context of the module's loading.
-unsafe fn add_category(ctx: *mut RedisModuleCtx) -> bool {
-    // SAFETY: promised by the caller. An error says that the category exists: another module has brought it.
+fn add_category(loading: Loading) -> bool {
+    // SAFETY: the module is being loaded. An error says that the category exists: another module has brought it.
     unsafe {
         match raw::RedisModule_AddACLCategory {
             Some(add) => {
-                add(ctx, CATEGORY.as_ptr());
+                add(loading.as_ptr(), CATEGORY.as_ptr());
                 true
             }
             None => false,
@@ -73,13 +70,8 @@ unsafe fn add_category(ctx: *mut RedisModuleCtx) -> bool {
 }
 
 /// Registers commands. False, with a log line, if one can't be.
-///
-/// # Safety
-///
-/// `ctx` must be the context of the module's loading.
-pub unsafe fn register(ctx: *mut RedisModuleCtx, commands: &'static [Command]) -> bool {
-    // SAFETY: promised by the caller; so below.
-    let has_category = unsafe { add_category(ctx) };
+pub fn register(loading: Loading, commands: &'static [Command]) -> bool {
+    let has_category = add_category(loading);
     // SAFETY: the pointers are written once, while the module is loaded.
     let (describes, categorises) = unsafe {
         let describes = optional_api!(RedisModule_GetCommand).is_some()
@@ -93,8 +85,7 @@ pub unsafe fn register(ctx: *mut RedisModuleCtx, commands: &'static [Command]) -
         log::notice("this server takes no ACL categories from modules: @bloom is left out");
     }
     commands.iter().all(|command| {
-        // SAFETY: see above.
-        let done = unsafe { create(ctx, command) && describe(ctx, command, has_category) };
+        let done = create(loading, command) && describe(loading, command, has_category);
         if !done {
             log::warning(&format!(
                 "command {} can't be registered: if another module has it (MODULE LIST), load only one of the two",
@@ -105,21 +96,22 @@ pub unsafe fn register(ctx: *mut RedisModuleCtx, commands: &'static [Command]) -
     })
 }
 
-unsafe fn create(ctx: *mut RedisModuleCtx, command: &Command) -> bool {
+fn create(loading: Loading, command: &Command) -> bool {
     let flags = CString::new(command.access.flags).unwrap_or_default();
     let run: RedisModuleCmdFunc = Some(command.run);
     // SAFETY: the server copies the texts; the key is the first argument.
-    let status =
-        unsafe { api!(RedisModule_CreateCommand)(ctx, command.name.as_ptr(), run, flags.as_ptr(), 1, 1, 1) };
+    let status = unsafe {
+        api!(RedisModule_CreateCommand)(loading.as_ptr(), command.name.as_ptr(), run, flags.as_ptr(), 1, 1, 1)
+    };
     status == Status::Ok as c_int
 }
 
 /// Tells the server what it can know of a command; what it can't is left out.
-unsafe fn describe(ctx: *mut RedisModuleCtx, command: &Command, has_category: bool) -> bool {
+fn describe(loading: Loading, command: &Command, has_category: bool) -> bool {
     // SAFETY: the context is that of the loading, and the server copies all it is given.
     unsafe {
         let Some(get) = raw::RedisModule_GetCommand else { return true };
-        let handle = get(ctx, command.name.as_ptr());
+        let handle = get(loading.as_ptr(), command.name.as_ptr());
         if handle.is_null() {
             return false;
         }
