@@ -95,10 +95,13 @@ impl Layer {
     /// Measured: below 128 KiB a prefetch costs more than it gains; from 8 MiB on, waiting for the further lines when
     /// they are needed costs 15 ns an item.
     pub fn prefetch_rule(&self, layers: u32) -> Prefetch {
+        const FAR: u64 = 8 << 20;
+        const FAR_IF_ALONE: u64 = 1 << 20;
+        const NEAR: u64 = 128 << 10;
         match self.geometry.bytes() {
-            _ if layers == 1 => Prefetch::AllLines,
-            0x80_0000.. => Prefetch::AllLines,
-            0x2_0000.. => Prefetch::FirstLine,
+            FAR.. => Prefetch::AllLines,
+            FAR_IF_ALONE.. if layers == 1 => Prefetch::AllLines,
+            NEAR.. => Prefetch::FirstLine,
             _ => Prefetch::Nothing,
         }
     }

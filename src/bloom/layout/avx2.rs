@@ -1,11 +1,11 @@
 //! Testing and setting the bits of an item in one line by two vectors of four words.
 
 use std::arch::x86_64::{
-    __m256i, _mm256_add_epi64, _mm256_and_si256, _mm256_cmpgt_epi64, _mm256_loadu_si256, _mm256_mul_epu32,
-    _mm256_or_si256, _mm256_set1_epi64x, _mm256_setr_epi64x, _mm256_sllv_epi64, _mm256_srlv_epi64,
-    _mm256_storeu_si256, _mm256_testc_si256,
+    __m256i, _mm256_and_si256, _mm256_cmpgt_epi64, _mm256_loadu_si256, _mm256_or_si256, _mm256_set1_epi64x,
+    _mm256_sllv_epi64, _mm256_srlv_epi64, _mm256_storeu_si256, _mm256_testc_si256,
 };
 
+use super::super::sizing::LINE_WORDS;
 use super::Task;
 use super::probe::{Line, PLACE_BITS, Probe, START_SHIFT};
 
@@ -32,11 +32,31 @@ impl Avx2 {
     }
 }
 
-/// For each word of a line: the bit that the pattern has there, and which of the pattern's bits that is.
+/// For each word of a line: the bit that the pattern has there, and how far up in the pattern its place stands, which
+/// tells how many bits come before it.
 #[derive(Clone, Copy)]
 pub struct Pattern {
     bits: [__m256i; 2],
-    index: [__m256i; 2],
+    shifts: [__m256i; 2],
+}
+
+/// For each start of a window, the shifts of the eight words: word w has bit (w - start) mod 8 of the pattern.
+static SHIFTS: [Line; LINE_WORDS] = shifts();
+
+#[expect(clippy::indexing_slicing, reason = "evaluated at compile time")]
+const fn shifts() -> [Line; LINE_WORDS] {
+    let mut shifts = [[0; LINE_WORDS]; LINE_WORDS];
+    let mut start = 0;
+    while start < LINE_WORDS {
+        let mut word = 0;
+        while word < LINE_WORDS {
+            let index = (word + LINE_WORDS - start) % LINE_WORDS;
+            shifts[start][word] = index as u64 * PLACE_BITS as u64;
+            word += 1;
+        }
+        start += 1;
+    }
+    shifts
 }
 
 impl Probe for Avx2 {
@@ -44,21 +64,24 @@ impl Probe for Avx2 {
 
     #[inline(always)]
     fn prepare(self, pattern: u64) -> Pattern {
-        // SAFETY: `self` proves that the processor has AVX2.
+        #[expect(clippy::indexing_slicing, reason = "the remainder is below the length")]
+        let shifts = &SHIFTS[(pattern >> START_SHIFT) as usize % LINE_WORDS];
+        // SAFETY: `self` proves that the processor has AVX2; a line is two vectors.
         unsafe {
+            let shifts: *const __m256i = shifts.as_ptr().cast();
             let all = _mm256_set1_epi64x(pattern as i64);
-            let (one, last) = (_mm256_set1_epi64x(1), _mm256_set1_epi64x(7));
-            let place_bits = _mm256_set1_epi64x(PLACE_BITS.into());
-            let place_mask = _mm256_set1_epi64x((1 << PLACE_BITS) - 1);
-            // Word w has bit (w - start) mod 8 of the pattern. The bits above the start's do not reach the last three.
-            let back = _mm256_set1_epi64x((pattern >> START_SHIFT).wrapping_neg() as i64);
-            let low = _mm256_and_si256(_mm256_add_epi64(_mm256_setr_epi64x(0, 1, 2, 3), back), last);
-            let high = _mm256_and_si256(_mm256_add_epi64(_mm256_setr_epi64x(4, 5, 6, 7), back), last);
-            let low_place = _mm256_srlv_epi64(all, _mm256_mul_epu32(low, place_bits));
-            let high_place = _mm256_srlv_epi64(all, _mm256_mul_epu32(high, place_bits));
-            let low_bit = _mm256_sllv_epi64(one, _mm256_and_si256(low_place, place_mask));
-            let high_bit = _mm256_sllv_epi64(one, _mm256_and_si256(high_place, place_mask));
-            Pattern { bits: [low_bit, high_bit], index: [low, high] }
+            let mask = _mm256_set1_epi64x((1 << PLACE_BITS) - 1);
+            let one = _mm256_set1_epi64x(1);
+            // All shifts are below 64. Masked, they are so for the compiler too, which else adds six instructions for those that
+            // are not.
+            let low_shifts = _mm256_and_si256(_mm256_loadu_si256(shifts), mask);
+            let high_shifts = _mm256_and_si256(_mm256_loadu_si256(shifts.add(1)), mask);
+            let low = _mm256_and_si256(_mm256_srlv_epi64(all, low_shifts), mask);
+            let high = _mm256_and_si256(_mm256_srlv_epi64(all, high_shifts), mask);
+            Pattern {
+                bits: [_mm256_sllv_epi64(one, low), _mm256_sllv_epi64(one, high)],
+                shifts: [low_shifts, high_shifts],
+            }
         }
     }
 
@@ -92,11 +115,11 @@ impl Probe for Avx2 {
 unsafe fn wanted(pattern: Pattern, bits: u8) -> [__m256i; 2] {
     // SAFETY: the caller promises AVX2.
     unsafe {
-        let count = _mm256_set1_epi64x(bits.into());
-        let Pattern { bits: [low, high], index: [low_index, high_index] } = pattern;
+        let end = _mm256_set1_epi64x((u32::from(bits) * PLACE_BITS).into());
+        let Pattern { bits: [low, high], shifts: [low_shifts, high_shifts] } = pattern;
         [
-            _mm256_and_si256(low, _mm256_cmpgt_epi64(count, low_index)),
-            _mm256_and_si256(high, _mm256_cmpgt_epi64(count, high_index)),
+            _mm256_and_si256(low, _mm256_cmpgt_epi64(end, low_shifts)),
+            _mm256_and_si256(high, _mm256_cmpgt_epi64(end, high_shifts)),
         ]
     }
 }
