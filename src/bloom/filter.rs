@@ -190,26 +190,6 @@ impl Filter {
         self.spent + self.newest.fp_rate(self.newest_len)
     }
 
-    /// Whether the item may have been added: never false for one that was.
-    pub fn contains(&self, item: &[u8]) -> bool {
-        let mut found = false;
-        self.contains_batch(iter::once(item), |answer| found = answer);
-        found
-    }
-
-    /// Adds an item; true if it was new.
-    ///
-    /// An item that the filter seems to have is not added again and not counted.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Full`], or why the next layer can't be had. The item is not added then.
-    pub fn insert(&mut self, item: &[u8], permit: Permit) -> Result<bool, Error> {
-        let mut result = Ok(false);
-        self.insert_batch(iter::once(item), permit, |answer| result = answer);
-        result
-    }
-
     /// Looks in the newest layer first: it is the largest, and the items of today are in it.
     #[inline(always)]
     pub(super) fn contains_hash<P: Probe>(&self, probe: P, hash: &ItemHash, pattern: P::Pattern) -> bool {
@@ -232,6 +212,9 @@ impl Filter {
         hash: &ItemHash,
         permit: Permit,
     ) -> Result<bool, Error> {
+        if self.newest.is_fresh(self.newest_len) {
+            self.newest.claim(hash);
+        }
         let pattern = probe.prepare(hash.pattern);
         if self.contains_hash(probe, hash, pattern) {
             return Ok(false);

@@ -118,13 +118,13 @@
 //!
 //! What was measured, and what was rejected, stands in `docs/design.md`; the bytes in `docs/format.md`.
 
-pub mod batch;
 pub mod codec;
 pub mod error;
 pub mod filter;
 pub mod hash;
 pub mod layer;
 pub mod layout;
+pub mod lookup;
 pub mod rate;
 pub mod sizing;
 pub mod spec;
