@@ -11,6 +11,7 @@
 
 use super::error::{ChunkError, Error, HeaderError};
 use super::filter::Filter;
+use super::member::Member;
 use super::sizing::REVISION;
 use super::spec::{Growth, Permit, Spec};
 
@@ -93,13 +94,15 @@ impl Filter {
         };
         Self::with_layers(Spec { capacity, error_rate, growth }, seed, layers, newest_len, permit)
     }
+}
 
+impl<L: Member> Filter<L> {
     /// The bits from byte `offset` of all layers' bytes together, oldest first: to the end of the layer, and at most [`MAX_CHUNK_BYTES`].
     ///
     /// None past the end.
     pub fn chunk(&self, mut offset: u64) -> Option<&[u8]> {
         for layer in self.layers() {
-            let bytes = layer.as_bytes();
+            let bytes = layer.words().as_bytes();
             match usize::try_from(offset).ok().and_then(|at| bytes.get(at..)) {
                 Some(rest) if !rest.is_empty() => return Some(rest.get(..MAX_CHUNK_BYTES).unwrap_or(rest)),
                 _ => offset -= bytes.len() as u64,
@@ -116,7 +119,7 @@ impl Filter {
     pub fn write_chunk(&mut self, offset: u64, chunk: &[u8]) -> Result<(), Error> {
         let mut at = offset;
         for layer in self.layers_mut() {
-            let bytes = layer.as_mut_bytes();
+            let bytes = layer.words_mut().as_mut_bytes();
             let len = bytes.len() as u64;
             if at < len {
                 let end = at.saturating_add(chunk.len() as u64);
@@ -148,13 +151,13 @@ impl Writer {
 }
 
 /// Takes fields one after the other.
-struct Reader<'a> {
-    bytes: &'a [u8],
+pub(super) struct Reader<'a> {
+    pub(super) bytes: &'a [u8],
 }
 
 impl Reader<'_> {
     /// The next field; zeros past the end, where no caller reads: the length was checked.
-    fn take<const N: usize>(&mut self) -> [u8; N] {
+    pub(super) fn take<const N: usize>(&mut self) -> [u8; N] {
         match self.bytes.split_first_chunk() {
             Some((field, rest)) => {
                 self.bytes = rest;

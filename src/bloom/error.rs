@@ -46,6 +46,8 @@ pub enum HeaderError {
     Growth(u8),
     /// A reserved byte is not zero.
     Reserved,
+    /// A link of RedisBloom's layout whose numbers contradict each other, by its index.
+    Link(u32),
     /// A number of layers that such a filter can't have.
     Layers(u32),
     /// More items in the newest layer than it has capacity for.
@@ -100,6 +102,7 @@ impl fmt::Display for HeaderError {
             Self::Sizing(n) => write!(f, "sizing revision {n} is unknown"),
             Self::Growth(n) => write!(f, "growth kind {n} is unknown"),
             Self::Reserved => write!(f, "a reserved byte is not zero"),
+            Self::Link(n) => write!(f, "the numbers of link {n} contradict each other"),
             Self::Layers(n) => write!(f, "{n} layers"),
             Self::Len(n) => write!(f, "{n} items in the newest layer, more than its capacity"),
         }

@@ -1,27 +1,37 @@
-//! The layered filter: what a key holds.
+//! The layered filter, in any layout.
 
 use std::iter;
 use std::ptr::NonNull;
 
 use super::error::{Error, HeaderError};
-use super::hash::ItemHash;
 use super::layer::Layer;
 use super::layout::probe::Probe;
-use super::spec::{Demand, Permit, Shape, Spec};
+use super::member::Member;
+use super::spec::{Common, Demand, Permit, Spec};
 use super::words::{Mover, relocate_slice};
 
 /// A series of layers, of which only the newest one takes items.
 ///
 /// Older layers are full. All share one hash an item, since they hold different items.
-pub struct Filter {
-    spec: Spec,
-    seed: u64,
-    /// Sum of the computed rates of the older layers: the part of the error rate that is spent.
-    spent: f64,
+pub struct Filter<L: Member = Layer> {
+    common: L::Common,
     newest_len: u64,
-    newest: Layer,
+    newest: L,
     /// Oldest first.
-    older: Box<[Layer]>,
+    older: Box<[L]>,
+}
+
+/// What has come to a filter; see [`Filter::added_since`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Added {
+    /// Items.
+    pub items: u64,
+    /// Layers.
+    pub layers: u32,
+    /// Items these are sized for.
+    pub capacity: u64,
+    /// Bytes, as in [`Filter::size_bytes`].
+    pub bytes: u64,
 }
 
 // A default filter must cost no more than RedisBloom's; 96 bytes are a size class of the servers' allocator.
@@ -35,9 +45,8 @@ impl Filter {
     /// A number of `spec` out of range ([`Error::Capacity`], [`Error::ErrorRate`], [`Error::Expansion`],
     /// [`Error::ErrorRateTooSmall`]), [`Error::Refused`] by `permit`, [`Error::OutOfMemory`].
     pub fn new(spec: Spec, seed: u64, permit: Permit) -> Result<Self, Error> {
-        let shape = spec.first()?;
-        ask(permit, shape.geometry.bytes(), 0, 1)?;
-        Ok(Self { spec, seed, spent: 0.0, newest_len: 0, newest: Layer::new(&shape)?, older: Box::default() })
+        let (common, shape) = Common::first(spec, seed)?;
+        Self::with_shape(common, &shape, permit)
     }
 
     /// An empty filter of `layers` layers, all but the newest counted as full, and that one with `newest_len` items.
@@ -53,26 +62,81 @@ impl Filter {
         newest_len: u64,
         permit: Permit,
     ) -> Result<Self, Error> {
-        let bad_count = |_| Error::from(HeaderError::Layers(layers));
-        let mut last = spec.first()?;
-        let mut bits = last.geometry.bytes();
-        let mut older_shapes = Vec::new();
-        for _ in 0..layers.checked_sub(1).ok_or(HeaderError::Layers(layers))? {
-            let next = spec.next(&last).map_err(bad_count)?;
-            bits = bits.saturating_add(next.geometry.bytes());
-            try_push(&mut older_shapes, std::mem::replace(&mut last, next))?;
+        let (mut common, mut shape) = Common::first(spec, seed)?;
+        let mut shapes = Vec::new();
+        for index in 1..layers.max(1) {
+            try_push(&mut shapes, shape)?;
+            let next = common.successor(&shape, index - 1).map_err(|_| HeaderError::Layers(layers))?;
+            (common, shape) = next;
         }
-        if newest_len > last.capacity {
+        if layers == 0 {
+            return Err(HeaderError::Layers(layers).into());
+        }
+        if newest_len > shape.capacity {
             return Err(HeaderError::Len(newest_len).into());
         }
-        ask(permit, bits, 0, layers)?;
+        try_push(&mut shapes, shape)?;
+        Self::with_shapes(common, &shapes, newest_len, permit)
+    }
+
+    /// What the filter was asked to be.
+    pub fn spec(&self) -> &Spec {
+        &self.common.spec
+    }
+
+    /// Seed of the hash.
+    #[inline]
+    pub fn seed(&self) -> u64 {
+        self.common.seed
+    }
+
+    /// Error rate each layer was sized for, oldest first. Cost: up to a microsecond a layer.
+    pub fn layer_errors(&self) -> impl Iterator<Item = f64> {
+        self.layers().zip(0..).scan(0.0, |spent, (layer, index)| {
+            let error = self.common.spec.layer_error(index, *spent);
+            *spent += layer.fp_rate(layer.capacity());
+            Some(error)
+        })
+    }
+
+    /// Computed probability that an absent item is reported as present: at most the rate asked for.
+    pub fn fp_rate(&self) -> f64 {
+        self.common.spent + self.newest.fp_rate(self.newest_len)
+    }
+}
+
+impl<L: Member> Filter<L> {
+    /// An empty filter of one layer.
+    pub(super) fn with_shape(common: L::Common, shape: &L::Shape, permit: Permit) -> Result<Self, Error> {
+        ask::<L>(permit, L::shape_bytes(shape), 0, 1)?;
+        Ok(Self { common, newest_len: 0, newest: L::build(shape)?, older: Box::default() })
+    }
+
+    /// An empty filter of these layers, oldest first and at least one.
+    ///
+    /// No bits are allocated before all layers together have been put before `permit`.
+    pub(super) fn with_shapes(
+        common: L::Common,
+        shapes: &[L::Shape],
+        newest_len: u64,
+        permit: Permit,
+    ) -> Result<Self, Error> {
+        let layers = shapes.len() as u32;
+        let (newest, full) = shapes.split_last().ok_or(HeaderError::Layers(layers))?;
+        let bits = shapes.iter().map(L::shape_bytes).fold(0, u64::saturating_add);
+        ask::<L>(permit, bits, 0, layers)?;
         let mut older = Vec::new();
-        older.try_reserve_exact(older_shapes.len()).map_err(|_| Error::OutOfMemory(bits))?;
-        for shape in &older_shapes {
-            older.push(Layer::new(shape)?);
+        older.try_reserve_exact(full.len()).map_err(|_| Error::OutOfMemory(bits))?;
+        for shape in full {
+            older.push(L::build(shape)?);
         }
-        let newest = Layer::new(&last)?;
-        Ok(Self { spec, seed, spent: last.spent, newest_len, newest, older: older.into_boxed_slice() })
+        Ok(Self { common, newest_len, newest: L::build(newest)?, older: older.into_boxed_slice() })
+    }
+
+    /// A filter of these layers, oldest first; none if there is none.
+    pub(super) fn from_members(common: L::Common, mut layers: Vec<L>) -> Option<Self> {
+        let newest = layers.pop()?;
+        Some(Self { common, newest_len: newest.len_when_older(), newest, older: layers.into_boxed_slice() })
     }
 
     /// A filter equal to this one.
@@ -114,20 +178,15 @@ impl Filter {
         None
     }
 
-    /// What the filter was asked to be.
-    pub fn spec(&self) -> &Spec {
-        &self.spec
-    }
-
-    /// Seed of the hash.
-    #[inline]
-    pub fn seed(&self) -> u64 {
-        self.seed
+    /// What the layers have in common.
+    #[inline(always)]
+    pub(super) fn common(&self) -> &L::Common {
+        &self.common
     }
 
     /// Items counted as added. Cost: one step a layer.
     pub fn len(&self) -> u64 {
-        self.older.iter().map(Layer::capacity).fold(self.newest_len, u64::saturating_add)
+        self.older.iter().map(L::len_when_older).fold(self.newest_len, u64::saturating_add)
     }
 
     /// Whether nothing was added.
@@ -143,13 +202,13 @@ impl Filter {
 
     /// Items that all layers are sized for. Cost: one step a layer.
     pub fn capacity(&self) -> u64 {
-        self.layers().map(Layer::capacity).fold(0, u64::saturating_add)
+        self.layers().map(L::capacity).fold(0, u64::saturating_add)
     }
 
     /// Items that can be added before the newest layer is full.
     #[inline]
     pub fn room(&self) -> u64 {
-        self.newest.capacity() - self.newest_len
+        self.newest.capacity().saturating_sub(self.newest_len)
     }
 
     /// Number of layers, 1 to [`MAX_LAYERS`](super::spec::MAX_LAYERS).
@@ -158,46 +217,54 @@ impl Filter {
     }
 
     /// The layers, oldest first.
-    pub fn layers(&self) -> impl DoubleEndedIterator<Item = &Layer> {
+    pub fn layers(&self) -> impl DoubleEndedIterator<Item = &L> {
         self.older.iter().chain(iter::once(&self.newest))
     }
 
     /// The layers, oldest first, to be written.
-    pub fn layers_mut(&mut self) -> impl Iterator<Item = &mut Layer> {
+    pub fn layers_mut(&mut self) -> impl Iterator<Item = &mut L> {
         self.older.iter_mut().chain(iter::once(&mut self.newest))
+    }
+
+    /// The layers and how many items each holds, oldest first.
+    pub fn layers_with_len(&self) -> impl Iterator<Item = (&L, u64)> {
+        let older = self.older.iter().map(|layer| (layer, layer.len_when_older()));
+        older.chain(iter::once((&self.newest, self.newest_len)))
     }
 
     /// Bytes of header, table of layers and bits: arithmetic on the geometry, equal on every server.
     pub fn size_bytes(&self) -> u64 {
-        size_bytes(self.bits_bytes(), self.layer_count())
+        L::size_bytes(self.bits_bytes(), self.layer_count())
+    }
+
+    /// What has come since the filter had `layers` layers, at least one, the newest of them with `newest_len` items.
+    ///
+    /// Cost: one step a layer that was added.
+    pub fn added_since(&self, layers: u32, newest_len: u64) -> Added {
+        let before = layers as usize;
+        let items = self.layers_with_len().skip(before - 1).map(|(_, len)| len).fold(0, u64::saturating_add);
+        let capacity = self.layers().skip(before).map(L::capacity).fold(0, u64::saturating_add);
+        let bits = self.layers().skip(before).map(|layer| layer.words().bytes()).sum();
+        Added {
+            items: items.saturating_sub(newest_len),
+            layers: self.layer_count() - layers,
+            capacity,
+            bytes: L::size_bytes(bits, self.layer_count()) - L::size_bytes(0, layers),
+        }
     }
 
     fn bits_bytes(&self) -> u64 {
-        self.layers().map(|layer| layer.geometry().bytes()).sum()
-    }
-
-    /// Error rate each layer was sized for, oldest first. Cost: up to a microsecond a layer.
-    pub fn layer_errors(&self) -> impl Iterator<Item = f64> {
-        self.layers().zip(0..).scan(0.0, |spent, (layer, index)| {
-            let error = self.spec.layer_error(index, *spent);
-            *spent += layer.fp_rate(layer.capacity());
-            Some(error)
-        })
-    }
-
-    /// Computed probability that an absent item is reported as present: at most the rate asked for.
-    pub fn fp_rate(&self) -> f64 {
-        self.spent + self.newest.fp_rate(self.newest_len)
+        self.layers().map(|layer| layer.words().bytes()).sum()
     }
 
     /// Looks in the newest layer first: it is the largest, and the items of today are in it.
     #[inline(always)]
-    pub(super) fn contains_hash<P: Probe>(&self, probe: P, hash: &ItemHash, pattern: P::Pattern) -> bool {
-        if self.newest.contains(probe, hash, pattern) {
+    pub(super) fn contains_hash<P: Probe>(&self, probe: P, hash: &L::Hash, prepared: L::Prepared<P>) -> bool {
+        if self.newest.contains(probe, hash, prepared) {
             return true;
         }
         for layer in self.older.iter().rev() {
-            if layer.contains(probe, hash, pattern) {
+            if layer.contains(probe, hash, prepared) {
                 return true;
             }
         }
@@ -209,20 +276,18 @@ impl Filter {
     pub(super) fn insert_hash<P: Probe>(
         &mut self,
         probe: P,
-        hash: &ItemHash,
+        hash: &L::Hash,
         permit: Permit,
     ) -> Result<bool, Error> {
-        if self.newest.is_fresh(self.newest_len) {
-            self.newest.claim(hash);
-        }
-        let pattern = probe.prepare(hash.pattern);
-        if self.contains_hash(probe, hash, pattern) {
+        self.newest.expect(self.newest_len, hash);
+        let prepared = L::prepare(probe, hash);
+        if self.contains_hash(probe, hash, prepared) {
             return Ok(false);
         }
         if self.room() == 0 {
             self.grow(permit)?;
         }
-        self.newest.insert(probe, hash, pattern);
+        self.newest.insert(probe, hash, prepared);
         self.newest_len += 1;
         Ok(true)
     }
@@ -230,39 +295,34 @@ impl Filter {
     /// Adds a layer, if the filter's kind of growth has one.
     #[cold]
     fn grow(&mut self, permit: Permit) -> Result<(), Error> {
-        let index = self.layer_count() - 1;
-        let (capacity, spent) = (self.newest.capacity(), self.spent);
-        let last = Shape { index, capacity, spent, geometry: *self.newest.geometry() };
-        let shape = self.spec.next(&last)?;
-        ask(permit, shape.geometry.bytes(), self.bits_bytes(), shape.index + 1)?;
-        let layer = Layer::new(&shape)?;
+        let layers = self.layer_count();
+        let (common, shape) = self.newest.successor(&self.common, layers - 1)?;
+        ask::<L>(permit, L::shape_bytes(&shape), self.bits_bytes(), layers + 1)?;
+        let layer = L::build(&shape)?;
 
         let mut older = std::mem::take(&mut self.older).into_vec();
         let room = older.try_reserve_exact(1);
         if room.is_ok() {
-            older.push(std::mem::replace(&mut self.newest, layer));
+            let mut full = std::mem::replace(&mut self.newest, layer);
+            full.retire(self.newest_len);
+            older.push(full);
             self.newest_len = 0;
-            self.spent = shape.spent;
+            self.common = common;
         }
         self.older = older.into_boxed_slice();
         room.map_err(|_| Error::OutOfMemory(size_of_val(&*self.older) as u64))
     }
 }
 
-/// Bytes of a filter of so many layers, at least one, with bits of so many bytes.
-pub fn size_bytes(bits_bytes: u64, layers: u32) -> u64 {
-    let table = u64::from(layers - 1) * size_of::<Layer>() as u64;
-    bits_bytes.saturating_add(size_of::<Filter>() as u64 + table)
-}
-
 /// Puts new bits of `added` bytes, beside those of `present` bytes, before the caller's limit.
-fn ask(permit: Permit, added: u64, present: u64, layers: u32) -> Result<(), Error> {
-    let filter_bytes = size_bytes(present.saturating_add(added), layers);
+fn ask<L: Member>(permit: Permit, added: u64, present: u64, layers: u32) -> Result<(), Error> {
+    let filter_bytes = L::size_bytes(present.saturating_add(added), layers);
     let granted = permit(Demand { layer_bytes: added, filter_bytes });
     if granted { Ok(()) } else { Err(Error::Refused(filter_bytes)) }
 }
 
-fn try_push<T>(list: &mut Vec<T>, value: T) -> Result<(), Error> {
+/// Adds to a list, if there is memory for it.
+pub(super) fn try_push<T>(list: &mut Vec<T>, value: T) -> Result<(), Error> {
     list.try_reserve(1).map_err(|_| Error::OutOfMemory(size_of_val(&**list) as u64))?;
     list.push(value);
     Ok(())

@@ -1,4 +1,4 @@
-//! One Bloom filter of fixed capacity, a member of the series that a [`Filter`](super::Filter) is.
+//! One Bloom filter of fixed capacity in the Bloomline layout.
 
 use std::hint::black_box;
 
@@ -6,13 +6,15 @@ use bitvec::order::Lsb0;
 use bitvec::slice::BitSlice;
 
 use super::error::Error;
-use super::hash::ItemHash;
+use super::filter::Filter;
+use super::hash::{ItemHash, item_hash};
 use super::layout::bloomline::{first_line, first_line_mut, further_lines};
 use super::layout::prefetch;
 use super::layout::probe::{Line, Probe};
+use super::member::Member;
 use super::rate;
 use super::sizing::{Geometry, LINE_WORDS};
-use super::spec::Shape;
+use super::spec::{Common, Shape};
 use super::words::Words;
 
 /// Words of a page.
@@ -28,35 +30,7 @@ pub struct Layer {
     geometry: Geometry,
 }
 
-/// Which lines of a layer are worth fetching before the items of a group are looked at one by one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Prefetch {
-    /// The layer lives in a near cache: fetching would cost more than it gains.
-    Nothing,
-    /// A further line is needed only if the first one passes.
-    FirstLine,
-    /// The layer is so far away that waiting twice would be worse.
-    AllLines,
-}
-
 impl Layer {
-    /// An empty layer of this shape.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfMemory`].
-    pub(super) fn new(shape: &Shape) -> Result<Self, Error> {
-        let &Shape { geometry, capacity, .. } = shape;
-        let words = Words::zeroed(geometry.lines() * LINE_WORDS as u64)?;
-        Ok(Self { words, capacity, geometry })
-    }
-
-    /// Items the layer is sized for (n).
-    #[inline]
-    pub fn capacity(&self) -> u64 {
-        self.capacity
-    }
-
     /// The layer's shape.
     #[inline]
     pub fn geometry(&self) -> &Geometry {
@@ -92,69 +66,6 @@ impl Layer {
         }
     }
 
-    /// Whether the item's page may never have been touched, in a layer with `len` items.
-    ///
-    /// With four items a page on average, 98 % of the pages have been. Small layers do not matter.
-    #[inline(always)]
-    pub fn is_fresh(&self, len: u64) -> bool {
-        const ITEMS_A_PAGE: u64 = 4;
-        const FROM_PAGES: u64 = 256;
-        let pages = self.geometry.pages();
-        len < pages * ITEMS_A_PAGE && pages >= FROM_PAGES
-    }
-
-    /// Touches the item's page for writing.
-    ///
-    /// The system gives an untouched page at the first access, but one that is only read it gives again when it is written:
-    /// reading first would take two page faults an item, 2 us each.
-    #[inline(always)]
-    pub fn claim(&mut self, hash: &ItemHash) {
-        let (lines, _) = self.words.as_mut_slice().as_chunks_mut::<LINE_WORDS>();
-        let [word, ..] = first_line_mut(hash, lines);
-        // One instruction that reads and writes; the compiler does not know that it changes nothing.
-        *word |= black_box(0);
-    }
-
-    /// What a group of lookups should fetch of this layer, one of `layers`.
-    ///
-    /// Measured: below 128 KiB a prefetch costs more than it gains; from 8 MiB on, waiting for the further lines when
-    /// they are needed costs 15 ns an item.
-    pub fn prefetch_rule(&self, layers: u32) -> Prefetch {
-        const FAR: u64 = 8 << 20;
-        const FAR_IF_ALONE: u64 = 1 << 20;
-        const NEAR: u64 = 128 << 10;
-        match self.geometry.bytes() {
-            FAR.. => Prefetch::AllLines,
-            FAR_IF_ALONE.. if layers == 1 => Prefetch::AllLines,
-            NEAR.. => Prefetch::FirstLine,
-            _ => Prefetch::Nothing,
-        }
-    }
-
-    /// Asks for the lines of an item.
-    #[inline(always)]
-    pub fn prefetch(&self, hash: &ItemHash, which: Prefetch) {
-        if which == Prefetch::Nothing {
-            return;
-        }
-        let lines = self.lines();
-        prefetch(first_line(hash, lines));
-        if which == Prefetch::AllLines {
-            for (index, _) in further_lines(*hash, self.geometry) {
-                prefetch(lines.as_ptr().wrapping_add(index));
-            }
-        }
-    }
-
-    /// A layer equal to this one.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfMemory`].
-    pub fn try_clone(&self) -> Result<Self, Error> {
-        Ok(Self { words: self.words.try_clone()?, ..*self })
-    }
-
     /// Share of the bits that are set, in [0, 1].
     ///
     /// Counted in at most 4,096 pages spread evenly over the layer: a millisecond at most, and exact up to 16 MiB; above, the
@@ -178,16 +89,6 @@ impl Layer {
         self.fp_rate(rate::len_of_fill(&self.geometry, fill))
     }
 
-    /// The memory of the bits, to be looked at or moved.
-    pub fn words(&self) -> &Words {
-        &self.words
-    }
-
-    /// The same, to be written.
-    pub fn words_mut(&mut self) -> &mut Words {
-        &mut self.words
-    }
-
     /// Computed rate of false positives with `len` items in it.
     pub fn fp_rate(&self, len: u64) -> f64 {
         rate::fp_rate(&self.geometry, len)
@@ -206,5 +107,118 @@ impl Layer {
     #[inline(always)]
     fn lines(&self) -> &[Line] {
         self.words.as_slice().as_chunks().0
+    }
+}
+
+impl Member for Layer {
+    type Common = Common;
+    type Shape = Shape;
+    type Hash = ItemHash;
+    type Prepared<P: Probe> = P::Pattern;
+
+    #[inline(always)]
+    fn hash(common: &Common, item: &[u8]) -> ItemHash {
+        item_hash(item, common.seed)
+    }
+
+    #[inline(always)]
+    fn prepare<P: Probe>(probe: P, hash: &ItemHash) -> P::Pattern {
+        probe.prepare(hash.pattern)
+    }
+
+    #[inline(always)]
+    fn contains<P: Probe>(&self, probe: P, hash: &ItemHash, pattern: P::Pattern) -> bool {
+        self.contains(probe, hash, pattern)
+    }
+
+    #[inline(always)]
+    fn insert<P: Probe>(&mut self, probe: P, hash: &ItemHash, pattern: P::Pattern) {
+        self.insert(probe, hash, pattern);
+    }
+
+    /// Touches the item's page for writing if it may never have been touched.
+    ///
+    /// The system gives an untouched page at the first access, but one that is only read it gives again when it is
+    /// written: reading first would take two page faults an item, 2 us each. With four items a page on average, 98 % of the
+    /// pages have been touched; small layers do not matter.
+    #[inline(always)]
+    fn expect(&mut self, len: u64, hash: &ItemHash) {
+        const ITEMS_A_PAGE: u64 = 4;
+        const FROM_PAGES: u64 = 256;
+        let pages = self.geometry.pages();
+        if len < pages * ITEMS_A_PAGE && pages >= FROM_PAGES {
+            let (lines, _) = self.words.as_mut_slice().as_chunks_mut::<LINE_WORDS>();
+            let [word, ..] = first_line_mut(hash, lines);
+            // One instruction that reads and writes; the compiler does not know that it changes nothing.
+            *word |= black_box(0);
+        }
+    }
+
+    /// Asks for the lines that are far enough away for it.
+    ///
+    /// Measured: below 128 KiB a prefetch costs more than it gains; from 8 MiB on, waiting for the further lines when
+    /// they are needed costs 15 ns an item.
+    #[inline(always)]
+    fn prefetch(&self, layers: u32, hashes: &[ItemHash]) {
+        const FAR: u64 = 8 << 20;
+        const FAR_IF_ALONE: u64 = 1 << 20;
+        const NEAR: u64 = 128 << 10;
+        let bytes = self.geometry.bytes();
+        if bytes < NEAR {
+            return;
+        }
+        let all_lines = bytes >= if layers == 1 { FAR_IF_ALONE } else { FAR };
+        let lines = self.lines();
+        for hash in hashes {
+            prefetch(first_line(hash, lines));
+            if all_lines {
+                for (index, _) in further_lines(*hash, self.geometry) {
+                    prefetch(lines.as_ptr().wrapping_add(index));
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    #[inline]
+    fn len_when_older(&self) -> u64 {
+        self.capacity
+    }
+
+    fn retire(&mut self, _len: u64) {}
+
+    fn words(&self) -> &Words {
+        &self.words
+    }
+
+    fn words_mut(&mut self) -> &mut Words {
+        &mut self.words
+    }
+
+    fn successor(&self, common: &Common, index: u32) -> Result<(Common, Shape), Error> {
+        common.successor(&Shape { capacity: self.capacity, geometry: self.geometry }, index)
+    }
+
+    fn shape_bytes(shape: &Shape) -> u64 {
+        shape.geometry.bytes()
+    }
+
+    fn build(shape: &Shape) -> Result<Self, Error> {
+        let &Shape { geometry, capacity } = shape;
+        let words = Words::zeroed(geometry.lines() * LINE_WORDS as u64)?;
+        Ok(Self { words, capacity, geometry })
+    }
+
+    fn try_clone(&self) -> Result<Self, Error> {
+        Ok(Self { words: self.words.try_clone()?, ..*self })
+    }
+
+    fn size_bytes(bits_bytes: u64, layers: u32) -> u64 {
+        let table = u64::from(layers - 1) * size_of::<Self>() as u64;
+        bits_bytes.saturating_add(size_of::<Filter>() as u64 + table)
     }
 }

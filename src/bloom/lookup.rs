@@ -8,10 +8,9 @@
 
 use super::error::Error;
 use super::filter::Filter;
-use super::hash::{ItemHash, item_hash};
-use super::layer::Prefetch;
 use super::layout::probe::Probe;
 use super::layout::{Task, dispatch};
+use super::member::Member;
 use super::spec::Permit;
 
 /// Items of a group: the fetches that can be under way at once, and 1 KiB of hashes.
@@ -20,42 +19,39 @@ const GROUP: usize = 64;
 const SMALL_GROUP: usize = 16;
 
 /// The hashes of the items at hand, at most `N`.
-struct Group<const N: usize> {
-    hashes: [ItemHash; N],
+struct Group<L: Member, const N: usize> {
+    hashes: [L::Hash; N],
     len: usize,
 }
 
-impl<const N: usize> Group<N> {
+impl<L: Member, const N: usize> Group<L, N> {
     #[inline(always)]
     fn new() -> Self {
-        Self { hashes: [ItemHash::default(); N], len: 0 }
+        Self { hashes: [L::Hash::default(); N], len: 0 }
     }
 
     /// Takes the next items, up to a group of them, and asks for their lines. False at the end.
     #[inline(always)]
-    fn fill<'a>(&mut self, items: &mut impl Iterator<Item = &'a [u8]>, filter: &Filter) -> bool {
+    fn fill<'a>(&mut self, items: &mut impl Iterator<Item = &'a [u8]>, filter: &Filter<L>) -> bool {
         self.len = 0;
         for (hash, item) in self.hashes.iter_mut().zip(items) {
-            *hash = item_hash(item, filter.seed());
+            *hash = L::hash(filter.common(), item);
             self.len += 1;
         }
         let layer_count = filter.layer_count();
         for layer in filter.layers().rev() {
-            match layer.prefetch_rule(layer_count) {
-                Prefetch::Nothing => {}
-                which => self.hashes().iter().for_each(|hash| layer.prefetch(hash, which)),
-            }
+            layer.prefetch(layer_count, self.hashes());
         }
         self.len > 0
     }
 
     #[inline(always)]
-    fn hashes(&self) -> &[ItemHash] {
+    fn hashes(&self) -> &[L::Hash] {
         self.hashes.get(..self.len).unwrap_or_default()
     }
 }
 
-impl Filter {
+impl<L: Member> Filter<L> {
     /// Whether the item may have been added: never false for one that was.
     pub fn contains(&self, item: &[u8]) -> bool {
         dispatch(ContainsOne { filter: self, item })
@@ -75,9 +71,9 @@ impl Filter {
     /// Answers for each item in turn whether it may have been added.
     pub fn contains_batch<'a>(&self, items: impl Iterator<Item = &'a [u8]>, answer: impl FnMut(bool)) {
         if is_few(&items) {
-            dispatch(Contains::<_, _, SMALL_GROUP> { filter: self, items, answer });
+            dispatch(Contains::<_, _, _, SMALL_GROUP> { filter: self, items, answer });
         } else {
-            dispatch(Contains::<_, _, GROUP> { filter: self, items, answer });
+            dispatch(Contains::<_, _, _, GROUP> { filter: self, items, answer });
         }
     }
 
@@ -91,9 +87,9 @@ impl Filter {
         answer: impl FnMut(Result<bool, Error>),
     ) {
         if is_few(&items) {
-            dispatch(Insert::<_, _, SMALL_GROUP> { filter: self, items, permit, answer });
+            dispatch(Insert::<_, _, _, SMALL_GROUP> { filter: self, items, permit, answer });
         } else {
-            dispatch(Insert::<_, _, GROUP> { filter: self, items, permit, answer });
+            dispatch(Insert::<_, _, _, GROUP> { filter: self, items, permit, answer });
         }
     }
 }
@@ -104,47 +100,48 @@ fn is_few(items: &impl Iterator) -> bool {
 }
 
 /// The work of [`Filter::contains`].
-struct ContainsOne<'f, 'a> {
-    filter: &'f Filter,
+struct ContainsOne<'f, 'a, L: Member> {
+    filter: &'f Filter<L>,
     item: &'a [u8],
 }
 
-impl Task for ContainsOne<'_, '_> {
+impl<L: Member> Task for ContainsOne<'_, '_, L> {
     type Output = bool;
 
     #[inline(always)]
     fn run<P: Probe>(self, probe: P) -> bool {
-        let hash = item_hash(self.item, self.filter.seed());
-        self.filter.contains_hash(probe, &hash, probe.prepare(hash.pattern))
+        let hash = L::hash(self.filter.common(), self.item);
+        self.filter.contains_hash(probe, &hash, L::prepare(probe, &hash))
     }
 }
 
 /// The work of [`Filter::insert`].
-struct InsertOne<'f, 'a, 'p> {
-    filter: &'f mut Filter,
+struct InsertOne<'f, 'a, 'p, L: Member> {
+    filter: &'f mut Filter<L>,
     item: &'a [u8],
     permit: Permit<'p>,
 }
 
-impl Task for InsertOne<'_, '_, '_> {
+impl<L: Member> Task for InsertOne<'_, '_, '_, L> {
     type Output = Result<bool, Error>;
 
     #[inline(always)]
     fn run<P: Probe>(self, probe: P) -> Result<bool, Error> {
-        let hash = item_hash(self.item, self.filter.seed());
+        let hash = L::hash(self.filter.common(), self.item);
         self.filter.insert_hash(probe, &hash, self.permit)
     }
 }
 
 /// The work of [`Filter::contains_batch`] in groups of `N`.
-struct Contains<'f, I, A, const N: usize> {
-    filter: &'f Filter,
+struct Contains<'f, L: Member, I, A, const N: usize> {
+    filter: &'f Filter<L>,
     items: I,
     answer: A,
 }
 
-impl<'a, I, A, const N: usize> Task for Contains<'_, I, A, N>
+impl<'a, L, I, A, const N: usize> Task for Contains<'_, L, I, A, N>
 where
+    L: Member,
     I: Iterator<Item = &'a [u8]>,
     A: FnMut(bool),
 {
@@ -152,26 +149,27 @@ where
 
     #[inline(always)]
     fn run<P: Probe>(mut self, probe: P) {
-        let mut group = Group::<N>::new();
+        let mut group = Group::<L, N>::new();
         while group.fill(&mut self.items, self.filter) {
             for hash in group.hashes() {
-                let pattern = probe.prepare(hash.pattern);
-                (self.answer)(self.filter.contains_hash(probe, hash, pattern));
+                let prepared = L::prepare(probe, hash);
+                (self.answer)(self.filter.contains_hash(probe, hash, prepared));
             }
         }
     }
 }
 
 /// The work of [`Filter::insert_batch`] in groups of `N`.
-struct Insert<'f, 'p, I, A, const N: usize> {
-    filter: &'f mut Filter,
+struct Insert<'f, 'p, L: Member, I, A, const N: usize> {
+    filter: &'f mut Filter<L>,
     items: I,
     permit: Permit<'p>,
     answer: A,
 }
 
-impl<'a, I, A, const N: usize> Task for Insert<'_, '_, I, A, N>
+impl<'a, L, I, A, const N: usize> Task for Insert<'_, '_, L, I, A, N>
 where
+    L: Member,
     I: Iterator<Item = &'a [u8]>,
     A: FnMut(Result<bool, Error>),
 {
@@ -179,7 +177,7 @@ where
 
     #[inline(always)]
     fn run<P: Probe>(mut self, probe: P) {
-        let mut group = Group::<N>::new();
+        let mut group = Group::<L, N>::new();
         while group.fill(&mut self.items, self.filter) {
             for hash in group.hashes() {
                 let result = self.filter.insert_hash(probe, hash, self.permit);

@@ -118,6 +118,7 @@
 //!
 //! What was measured, and what was rejected, stands in `docs/design.md`; the bytes in `docs/format.md`.
 
+pub mod any;
 pub mod codec;
 pub mod error;
 pub mod filter;
@@ -125,11 +126,14 @@ pub mod hash;
 pub mod layer;
 pub mod layout;
 pub mod lookup;
+pub mod member;
 pub mod rate;
+pub mod redisbloom;
 pub mod sizing;
 pub mod spec;
 pub mod words;
 
+pub use any::{AnyFilter, Layout};
 pub use error::Error;
 pub use filter::Filter;
 pub use spec::*;

@@ -45,62 +45,71 @@ pub struct Demand {
 /// Decides whether a layer may be had. Asked before memory is.
 pub type Permit<'a> = &'a mut dyn FnMut(Demand) -> bool;
 
-/// One layer of a series, before it is built.
+/// What the layers of a filter in the Bloomline layout have in common.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Shape {
-    /// Layers before it.
-    pub index: u32,
-    /// Items it is sized for.
-    pub capacity: u64,
-    /// Sum of the computed rates of the layers before it: the part of the error rate that is spent.
-    pub spent: f64,
-    /// Its lines, and what an item sets in them.
-    pub geometry: Geometry,
+pub struct Common {
+    /// What the filter was asked to be.
+    pub(super) spec: Spec,
+    /// Seed of the hash.
+    pub(super) seed: u64,
+    /// Sum of the computed rates of the older layers: the part of the error rate that is spent.
+    pub(super) spent: f64,
 }
 
-impl Spec {
-    /// The first layer.
+/// A layer in the Bloomline layout, before it is built.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// Items it is sized for.
+    pub(super) capacity: u64,
+    /// Its lines, and what an item sets in them.
+    pub(super) geometry: Geometry,
+}
+
+impl Common {
+    /// A filter's first layer.
     ///
     /// # Errors
     ///
     /// A number out of range: [`Error::Capacity`], [`Error::ErrorRate`], [`Error::Expansion`],
     /// [`Error::ErrorRateTooSmall`].
-    pub(super) fn first(&self) -> Result<Shape, Error> {
+    pub(super) fn first(spec: Spec, seed: u64) -> Result<(Self, Shape), Error> {
         // Half of a bad error rate may be a good one. Written so that NaN fails.
-        if !(self.error_rate > 0.0 && self.error_rate <= MAX_ERROR_RATE) {
-            return Err(Error::ErrorRate(self.error_rate));
+        if !(spec.error_rate > 0.0 && spec.error_rate <= MAX_ERROR_RATE) {
+            return Err(Error::ErrorRate(spec.error_rate));
         }
-        match self.growth {
+        match spec.growth {
             Growth::Scaling { expansion } if !(1..=MAX_EXPANSION).contains(&expansion) => {
                 Err(Error::Expansion(expansion))
             }
-            _ => self.shape(0, self.capacity, 0.0),
+            _ => Self { spec, seed, spent: 0.0 }.with_shape(spec.capacity, 0),
         }
     }
 
-    /// The layer that comes when `last` is full: the one place that knows what happens then.
+    /// The layer that comes when `last`, layer `index`, is full: the one place that knows what happens then.
     ///
     /// # Errors
     ///
     /// [`Error::Full`] where none comes, [`Error::TooManyLayers`], or a layer that is out of range
     /// ([`Error::Capacity`], [`Error::ErrorRateTooSmall`]).
-    pub(super) fn next(&self, last: &Shape) -> Result<Shape, Error> {
-        match self.growth {
+    pub(super) fn successor(&self, last: &Shape, index: u32) -> Result<(Self, Shape), Error> {
+        match self.spec.growth {
             Growth::Fixed => Err(Error::Full(last.capacity)),
-            Growth::Scaling { .. } if last.index + 1 >= MAX_LAYERS => Err(Error::TooManyLayers(MAX_LAYERS)),
+            Growth::Scaling { .. } if index + 1 >= MAX_LAYERS => Err(Error::TooManyLayers(MAX_LAYERS)),
             Growth::Scaling { expansion } => {
                 let capacity = last.capacity.saturating_mul(u64::from(expansion));
-                let spent = last.spent + fp_rate(&last.geometry, last.capacity);
-                self.shape(last.index + 1, capacity, spent)
+                let spent = self.spent + fp_rate(&last.geometry, last.capacity);
+                Self { spent, ..*self }.with_shape(capacity, index + 1)
             }
         }
     }
 
-    fn shape(&self, index: u32, capacity: u64, spent: f64) -> Result<Shape, Error> {
-        let geometry = Geometry::new(capacity, self.layer_error(index, spent))?;
-        Ok(Shape { index, capacity, spent, geometry })
+    fn with_shape(self, capacity: u64, index: u32) -> Result<(Self, Shape), Error> {
+        let geometry = Geometry::new(capacity, self.spec.layer_error(index, self.spent))?;
+        Ok((self, Shape { capacity, geometry }))
     }
+}
 
+impl Spec {
     /// Error rate of layer `index`, counted from 0, when the layers before it have spent `spent` of the whole.
     ///
     /// A scaling filter gives each layer `1 / (index + 2)` of what is left. If every layer used all it is given, layer

@@ -69,6 +69,17 @@ impl Words {
         Ok(Self { first, shape: len << SKIP_BITS | (skip / WORD) as u64 })
     }
 
+    /// Takes over a block of bytes that another part of the program has allocated; none if they are no whole words.
+    ///
+    /// # Safety
+    ///
+    /// `block` must be `bytes` long, aligned to a word, initialised, from the global allocator or from one whose blocks that can free
+    /// without knowing their layout, and nobody else's.
+    pub unsafe fn adopt(block: NonNull<u8>, bytes: u64) -> Option<Self> {
+        let whole = bytes != 0 && bytes.is_multiple_of(WORD as u64) && block.cast::<u64>().is_aligned();
+        whole.then_some(Self { first: block.cast(), shape: (bytes / WORD as u64) << SKIP_BITS })
+    }
+
     /// Words equal to these; pages of zeros are not touched.
     ///
     /// # Errors
@@ -103,6 +114,12 @@ impl Words {
     #[inline]
     pub fn len(&self) -> u64 {
         self.shape >> SKIP_BITS
+    }
+
+    /// The number of bytes.
+    #[inline]
+    pub fn bytes(&self) -> u64 {
+        self.len() * WORD as u64
     }
 
     /// Whether there is no word: never.

@@ -5,13 +5,13 @@ use std::ffi::{c_longlong, c_void};
 use redis_module::raw::{RedisModuleIO, RedisModuleString};
 
 use super::rdb::is_zero;
-use crate::bloom::Filter;
+use crate::bloom::AnyFilter;
 use crate::server::api::api;
 
 /// Writes BF.LOADCHUNK with the header, then one for each chunk of bits that is not all zero.
 pub unsafe extern "C" fn rewrite(io: *mut RedisModuleIO, key: *mut RedisModuleString, value: *mut c_void) {
     // SAFETY: the server passes a filter of this type.
-    let filter = unsafe { &*value.cast::<Filter>() };
+    let filter = unsafe { &*value.cast::<AnyFilter>() };
     let emit = |iterator: u64, data: &[u8]| {
         // SAFETY: stream and key are valid; the format takes a string, an integer, and a buffer with its length.
         unsafe {

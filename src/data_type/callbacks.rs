@@ -8,7 +8,7 @@ use redis_module::raw::{
 };
 
 use super::{aof, defrag, rdb, value};
-use crate::bloom::Filter;
+use crate::bloom::AnyFilter;
 use crate::server::api::api;
 use crate::server::log;
 
@@ -46,7 +46,7 @@ pub fn methods() -> RedisModuleTypeMethods {
 /// # Safety
 ///
 /// `value` must be what the server passes to a callback of this type: given by `value::give`, alive and not being changed.
-unsafe fn borrowed<'a>(value: *const c_void) -> &'a Filter {
+unsafe fn borrowed<'a>(value: *const c_void) -> &'a AnyFilter {
     // SAFETY: promised by the caller.
     unsafe { &*value.cast() }
 }
@@ -63,8 +63,9 @@ unsafe extern "C" fn mem_usage(value: *const c_void) -> usize {
     // SAFETY: see `borrowed`; the blocks are the allocator's.
     unsafe {
         let size = api!(RedisModule_MallocSize);
-        let blocks = borrowed(value).blocks().map(|block| size(block.as_ptr().cast()));
-        size(value.cast_mut()) + blocks.sum::<usize>()
+        let mut bytes = size(value.cast_mut());
+        borrowed(value).each_block(|block| bytes += size(block.as_ptr().cast()));
+        bytes
     }
 }
 
@@ -84,7 +85,7 @@ unsafe extern "C" fn digest(digest: *mut RedisModuleDigest, value: *mut c_void) 
             api!(RedisModule_DigestAddStringBuffer)(digest, bytes.as_ptr().cast(), bytes.len())
         };
         add(&filter.encode_header());
-        filter.layers().for_each(|layer| add(layer.as_bytes()));
+        filter.each_layer(|layer| add(layer.as_bytes()));
         api!(RedisModule_DigestEndSequence)(digest);
     }
 }

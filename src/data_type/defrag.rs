@@ -8,7 +8,7 @@ use std::ptr::NonNull;
 
 use redis_module::raw::{RedisModuleDefragCtx, RedisModuleString};
 
-use crate::bloom::Filter;
+use crate::bloom::AnyFilter;
 use crate::bloom::words::Mover;
 use crate::server::api::api;
 
@@ -33,7 +33,7 @@ pub unsafe extern "C" fn defrag(
         if let Some(moved) = NonNull::new(*value).and_then(|value| move_block(value.cast())) {
             *value = moved.as_ptr().cast();
         }
-        &mut *(*value).cast::<Filter>()
+        &mut *(*value).cast::<AnyFilter>()
     };
     // Without a cursor, which only large values get, the layers are begun from the first.
     let mut from: c_ulong = 0;

@@ -7,7 +7,7 @@ use redis_module::raw::RedisModuleType;
 
 use super::callbacks;
 use super::value::{self, Held};
-use crate::bloom::Filter;
+use crate::bloom::AnyFilter;
 use crate::server::api::api;
 use crate::server::key::{Content, Key};
 use crate::server::loading::Loading;
@@ -48,7 +48,7 @@ fn handle() -> *mut RedisModuleType {
 
 /// The filter of a key, to be read.
 #[inline]
-pub fn filter(key: &Key) -> Lookup<&Filter> {
+pub fn filter(key: &Key) -> Lookup<&AnyFilter> {
     match key.content(handle()) {
         Content::Missing => Lookup::Missing,
         Content::Other => Lookup::WrongType,
@@ -70,7 +70,7 @@ pub fn filter_mut(key: &mut Key) -> Lookup<Held<'_>> {
 }
 
 /// Makes the key hold a filter; what it held is freed.
-pub fn store(key: &mut Key, filter: Filter) {
+pub fn store(key: &mut Key, filter: AnyFilter) {
     let value = value::give(filter);
     // SAFETY: the callbacks of the type take what `give` gives.
     let taken = unsafe { key.set(handle(), value) };

@@ -1,0 +1,77 @@
+//! What a layer of any layout can do, so that a series of them is one thing.
+
+use super::error::Error;
+use super::layout::probe::Probe;
+use super::words::Words;
+
+/// One filter of fixed capacity, a member of the series that a [`Filter`](super::Filter) is.
+pub trait Member: Sized {
+    /// What all layers of a filter have in common.
+    type Common: Copy;
+    /// What is known of a layer before it is built.
+    type Shape: Copy;
+    /// What is known of an item after hashing, for all layers.
+    type Hash: Copy + Default;
+    /// What of an item can be prepared for all layers, in registers.
+    type Prepared<P: Probe>: Copy;
+
+    /// Hashes an item.
+    fn hash(common: &Self::Common, item: &[u8]) -> Self::Hash;
+
+    /// Prepares a hashed item.
+    fn prepare<P: Probe>(probe: P, hash: &Self::Hash) -> Self::Prepared<P>;
+
+    /// Whether all bits of the item are set.
+    fn contains<P: Probe>(&self, probe: P, hash: &Self::Hash, prepared: Self::Prepared<P>) -> bool;
+
+    /// Sets all bits of the item.
+    fn insert<P: Probe>(&mut self, probe: P, hash: &Self::Hash, prepared: Self::Prepared<P>);
+
+    /// Does what is worth doing before the first look at an item that may be added to this layer of `len` items.
+    fn expect(&mut self, _len: u64, _hash: &Self::Hash) {}
+
+    /// Asks for the cache lines of a group of items, where that is worth it, in one of `layers` layers.
+    fn prefetch(&self, layers: u32, hashes: &[Self::Hash]);
+
+    /// Items the layer is sized for.
+    fn capacity(&self) -> u64;
+
+    /// Items in the layer, if it is not the newest one.
+    fn len_when_older(&self) -> u64;
+
+    /// Becomes an older layer, with so many items.
+    fn retire(&mut self, len: u64);
+
+    /// The bits.
+    fn words(&self) -> &Words;
+
+    /// The bits, to be written.
+    fn words_mut(&mut self) -> &mut Words;
+
+    /// The layer that comes when this one, layer `index`, is full: the one place that knows what happens then.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Full`] where none comes, [`Error::TooManyLayers`], or a layer that is out of range.
+    fn successor(&self, common: &Self::Common, index: u32) -> Result<(Self::Common, Self::Shape), Error>;
+
+    /// Bytes of the bits of such a layer.
+    fn shape_bytes(shape: &Self::Shape) -> u64;
+
+    /// An empty layer.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`].
+    fn build(shape: &Self::Shape) -> Result<Self, Error>;
+
+    /// A layer equal to this one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`].
+    fn try_clone(&self) -> Result<Self, Error>;
+
+    /// Bytes of a filter of so many layers, at least one, with bits of so many bytes: arithmetic, equal on every server.
+    fn size_bytes(bits_bytes: u64, layers: u32) -> u64;
+}

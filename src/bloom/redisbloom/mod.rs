@@ -1,0 +1,21 @@
+//! The layout of RedisBloom, bit for bit: what filters have that came from it, and grow by its rules.
+//!
+//! ```text
+//! filter  links of growing capacity, each with half the error rate of the one before
+//! link    one array of bits; an item sets `hashes` bits anywhere in it
+//! bit i   (a + i b mod 2^64) mod bits, where a and b are two hashes of the item with fixed seeds
+//! ```
+//!
+//! Older filters have bit counts that are powers of two, or hashes of 32 bits; they keep them, and so do the links they add.
+//! Its hash has no secret seed: whoever knows the layout can choose items that collide.
+
+pub mod hash;
+pub mod header;
+pub mod link;
+pub mod ln;
+pub mod sizing;
+
+pub use link::Link;
+
+/// A filter in RedisBloom's layout.
+pub type Chain = super::Filter<Link>;
