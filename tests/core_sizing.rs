@@ -157,6 +157,30 @@ fn the_layers_that_filters_grow_are_what_they_were() {
 const PINNED_GROWTH: u64 = 7_055_185_227_509_375_780;
 
 #[test]
+fn the_examples_in_the_description_of_the_format_are_right() {
+    let page = include_str!("../docs/format.md");
+    let (_, table) =
+        page.split_once("| c | e | lines by 3 | pages × lines | L, g |\n|---|---|---|---|---|\n").unwrap();
+    let rows = table.lines().take_while(|line| line.starts_with('|'));
+    let rows: Vec<Vec<f64>> = rows
+        .map(|row| {
+            let numbers = row.replace(['×'], "|").replace(", ", "|").replace(',', "");
+            numbers.split('|').filter_map(|number| number.trim().parse().ok()).collect()
+        })
+        .collect();
+    assert_eq!(rows.len(), 8);
+    for row in rows {
+        let [capacity, error, estimate, rest @ ..] = &row[..] else { panic!("{row:?}") };
+        let bits = capacity * Row::of(*error).bits_per_item(*error);
+        let geometry = Geometry::new(*capacity as u64, *error).unwrap();
+        assert_eq!((bits / LINE_BITS).ceil(), *estimate, "{row:?}");
+        let (pages, lines) = (geometry.pages() as f64, geometry.lines_per_page() as f64);
+        let (lines_per_item, bits_per_line) = (geometry.lines_per_item(), geometry.bits_per_line());
+        assert_eq!([pages, lines, lines_per_item.into(), bits_per_line.into()], rest, "{row:?}");
+    }
+}
+
+#[test]
 fn the_computed_rate_at_capacity_is_at_most_the_one_asked_for() {
     for (capacity, error) in sweep() {
         let Ok(geometry) = Geometry::new(capacity, error) else { continue };
