@@ -172,10 +172,8 @@ impl Layer {
     }
 
     /// Rate of false positives computed from the share of bits that are set.
-    ///
-    /// It is that of a layer with as many items as would set so many bits on average.
     pub fn fp_rate_of_fill(&self, fill: f64) -> f64 {
-        self.fp_rate(rate::len_of_fill(&self.geometry, fill))
+        rate::fp_rate_of_fill(&self.geometry, fill)
     }
 
     /// The memory of the bits, to be looked at or moved.
