@@ -4,6 +4,10 @@
 #[path = "core/twin.rs"]
 mod twin;
 
+use bloomline::bloom::hash::item_hash;
+use bloomline::bloom::layer::Layer;
+use bloomline::bloom::layout::probe::{Probe, Scalar};
+use bloomline::bloom::sizing::ROWS;
 use bloomline::bloom::spec::Demand;
 use bloomline::bloom::{Error, Filter, Growth, Spec};
 use proptest::prelude::*;
@@ -166,6 +170,70 @@ fn large_filters_of_every_number_of_lines_an_item_are_stored_as_by_the_twin() {
         let expected: Vec<bool> = strangers.iter().map(|item| twin.contains(item)).collect();
         assert_eq!(contains_batch(&filter, &strangers), expected);
         assert!(contains_batch(&filter, &items).into_iter().all(|present| present));
+    }
+}
+
+fn scalar_contains(layer: &Layer, item: &[u8], seed: u64) -> bool {
+    let hash = item_hash(item, seed);
+    layer.contains(Scalar, &hash, Scalar.prepare(hash.pattern))
+}
+
+fn scalar_insert(layer: &mut Layer, item: &[u8], seed: u64) {
+    let hash = item_hash(item, seed);
+    layer.insert(Scalar, &hash, Scalar.prepare(hash.pattern));
+}
+
+/// Fills one filter in the way that this processor takes, another word by word, and lets each way read what the other wrote.
+fn both_ways_agree(spec: Spec, seed: u64) -> (u8, u8) {
+    let (mut dispatched, mut scalar) = (new(spec, seed), new(spec, seed));
+    let items: Vec<[u8; 8]> = (0..spec.capacity).map(u64::to_le_bytes).collect();
+    // What seems to be there has all its bits set, so setting them again changes nothing.
+    insert_batch(&mut dispatched, &items);
+    let layer = scalar.layers_mut().next().unwrap();
+    items.iter().for_each(|item| scalar_insert(layer, item, seed));
+
+    let written = dispatched.layers().next().unwrap();
+    let geometry = *written.geometry();
+    assert!(written.as_bytes() == scalar.layers().next().unwrap().as_bytes(), "other bits: {geometry:?}");
+    // A thousand strangers too, of which one in four down to none is found.
+    let asked: Vec<[u8; 8]> = (0..spec.capacity + 1_000).map(u64::to_le_bytes).collect();
+    let expected: Vec<bool> = asked.iter().map(|item| scalar_contains(written, item, seed)).collect();
+    assert_eq!(contains_batch(&scalar, &asked), expected, "{geometry:?}");
+    assert!(expected[..items.len()].iter().all(|found| *found), "{geometry:?}");
+    (geometry.lines_per_item(), geometry.bits_per_line())
+}
+
+#[test]
+fn every_shape_of_the_table_is_written_and_read_alike_word_by_word_and_in_the_way_of_this_processor() {
+    #[cfg(target_arch = "x86_64")]
+    if !is_x86_feature_detected!("avx2") {
+        eprintln!("NO AVX2 HERE: this test compares the scalar way with itself");
+    }
+    let mut shapes = std::collections::BTreeSet::new();
+    for index in 0..ROWS.len() {
+        // The middle of the row, exactly.
+        let low = if index.is_multiple_of(2) { 1.75 } else { 1.25 };
+        let error_rate = low * (-3.0 - (index / 2) as f64).exp2();
+        // A line, a page of a few, one page, several ones.
+        for capacity in [1, 30, 700, 4_000] {
+            shapes.insert(both_ways_agree(fixed(capacity, error_rate), !(index as u64)));
+        }
+    }
+    for row in &ROWS {
+        assert!(shapes.contains(&(row.lines, row.bits_per_line)), "{row:?} was not tried");
+    }
+}
+
+#[test]
+fn a_grown_filter_is_read_layer_by_layer_word_by_word_as_in_the_way_of_this_processor() {
+    for spec in [scaling(100, 0.01, 2), scaling(30, 1e-6, 3), scaling(500, 0.25, 1)] {
+        let mut filter = new(spec, 7);
+        let items: Vec<[u8; 8]> = (0..20_000u64).map(u64::to_le_bytes).collect();
+        insert_batch(&mut filter, &items);
+        assert!(filter.layer_count() > 4);
+        let asked: Vec<[u8; 8]> = (0..40_000u64).map(u64::to_le_bytes).collect();
+        let in_any = |item: &[u8; 8]| filter.layers().any(|layer| scalar_contains(layer, item, 7));
+        assert_eq!(contains_batch(&filter, &asked), asked.iter().map(in_any).collect::<Vec<bool>>());
     }
 }
 

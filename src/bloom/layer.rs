@@ -83,10 +83,8 @@ impl Layer {
     }
 
     /// Rate of false positives computed from the share of bits that are set.
-    ///
-    /// It is that of a layer with as many items as would set so many bits on average.
     pub fn fp_rate_of_fill(&self, fill: f64) -> f64 {
-        self.fp_rate(rate::len_of_fill(&self.geometry, fill))
+        rate::fp_rate_of_fill(&self.geometry, fill)
     }
 
     /// Computed rate of false positives with `len` items in it.

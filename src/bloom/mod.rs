@@ -39,7 +39,7 @@
 //!
 //! **An item stays on one page.** Bits that are scattered over the memory cost a cache line each, and on fresh memory a page fault each.
 //! Here all bits of an item lie in one page, in one to four lines of it; so the formula above is only near the truth, and [`rate`] has
-//! the true one. It takes 1 to 6 % more bits than the classic filter down to an error rate of 1e-9.
+//! the true one. It takes 2 to 6 % more bits than the classic filter from an error rate of 5 % down to 1e-9.
 //!
 //! ```text
 //! Filter   | layer 0 | layer 1       | layer 2                   |      oldest first; only the newest takes items

@@ -200,8 +200,9 @@ pub fn fp_rate(geometry: &Geometry, len: u64) -> f64 {
 /// The rate after so many items that were counted, from the rate after so many that were offered.
 ///
 /// An item that seems to be there already is not added: those that are set at least one bit that was not, and so
-/// fill the filter faster than random ones. While a filter of `k` bits an item is filled up to the rate `r`, about
-/// `r / (0.7 k + 1.1)` of the items offered seem to be there.
+/// fill the filter faster than random ones. If `n` items offered give a filter of `k` bits an item, two or more, the rate `r`,
+/// then `n` counted ones are about `n / (1 - r (1 + 1.1 r) / (0.65 k + 1.3))` offered. Fitted to the integral of the rate over all
+/// rows of the table: the rate comes out 0.7 % too high to 0.03 % too low.
 fn counted(hashes: u32, items: f64, rate_after: impl Fn(f64) -> f64) -> f64 {
     /// Rate below which the difference is less than a thousandth of the rate.
     const NEGLIGIBLE: f64 = 1e-4;
@@ -209,7 +210,7 @@ fn counted(hashes: u32, items: f64, rate_after: impl Fn(f64) -> f64) -> f64 {
     if rate < NEGLIGIBLE {
         return rate;
     }
-    rate_after(items / (1.0 - rate / (0.7 * f64::from(hashes) + 1.1)))
+    rate_after(items / (1.0 - rate * (1.0 + 1.1 * rate) / (0.65 * f64::from(hashes) + 1.3)))
 }
 
 /// The rate after `n` items were offered and added.
@@ -229,10 +230,17 @@ fn rate_after(geometry: &Geometry, n: f64) -> f64 {
     (moments.product(geometry.lines_per_item(), covariance) + n * COLLISION).min(1.0)
 }
 
-/// Items that set this share of a layer's bits on average; as many as there can be if all are set.
-pub fn len_of_fill(geometry: &Geometry, fill: f64) -> u64 {
+/// Rate of a layer in which this share of the bits is set, in [0, 1].
+///
+/// It is that after as many items as would set so many bits on average, be they counted or not.
+pub fn fp_rate_of_fill(geometry: &Geometry, fill: f64) -> f64 {
+    if fill <= 0.0 {
+        return 0.0;
+    }
     let share_of_item = f64::from(geometry.hashes()) / geometry.bits() as f64;
-    (libm::log1p(-fill) / libm::log1p(-share_of_item)) as u64
+    let items = libm::log1p(-fill) / libm::log1p(-share_of_item);
+    // All bits set: as many items as there can be, since infinitely many would be no number.
+    rate_after(geometry, items.min(u64::MAX as f64))
 }
 
 /// Rate of a layer of endlessly many whole pages with `load` items covering a line on average.

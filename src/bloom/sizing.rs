@@ -63,7 +63,7 @@ impl Geometry {
     /// and at most [`MAX_ERROR_RATE`], [`Error::ErrorRateTooSmall`] below [`MIN_LAYER_ERROR`] or where equal hashes alone
     /// reach the error rate.
     ///
-    /// Cost: 20 ns from 4,096 lines on; below, that and one to three times [`fp_rate`].
+    /// Cost: 20 ns from 16,384 lines on; below, that and one to three times [`fp_rate`].
     pub fn new(capacity: u64, error: f64) -> Result<Self, Error> {
         if !(1..=MAX_CAPACITY).contains(&capacity) {
             return Err(Error::Capacity(capacity));
