@@ -2,9 +2,6 @@
 
 use std::hint::black_box;
 
-use bitvec::order::Lsb0;
-use bitvec::slice::BitSlice;
-
 use super::error::Error;
 use super::filter::Filter;
 use super::hash::{ItemHash, item_hash};
@@ -16,12 +13,6 @@ use super::rate;
 use super::sizing::{Geometry, LINE_WORDS};
 use super::spec::{Common, Shape};
 use super::words::Words;
-
-/// Words of a page.
-const PAGE_WORDS: usize = 512;
-
-/// Pages in which [`Layer::fill`] counts.
-const SAMPLED_PAGES: usize = 4096;
 
 /// Bits of a fixed number, and how items map to them.
 pub struct Layer {
@@ -64,22 +55,6 @@ impl Layer {
                 probe.set(line, probe.prepare(pattern), bits);
             }
         }
-    }
-
-    /// Share of the bits that are set, in [0, 1].
-    ///
-    /// Counted in at most 4,096 pages spread evenly over the layer: a millisecond at most, and exact up to 16 MiB; above, the
-    /// standard error is below 0.0001.
-    pub fn fill(&self) -> f64 {
-        let pages = self.words.as_slice().chunks(PAGE_WORDS);
-        let step = pages.len().div_ceil(SAMPLED_PAGES).max(1);
-        let (mut ones, mut bits) = (0, 0);
-        for page in pages.step_by(step) {
-            let page = BitSlice::<u64, Lsb0>::from_slice(page);
-            ones += page.count_ones();
-            bits += page.len();
-        }
-        ones as f64 / bits as f64
     }
 
     /// Rate of false positives computed from the share of bits that are set.

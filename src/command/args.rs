@@ -4,14 +4,75 @@ use std::ffi::CStr;
 
 use super::text::{CANNOT_EXPAND, Failure, unknown_word};
 use crate::bloom::sizing::{MAX_CAPACITY, MAX_ERROR_RATE};
-use crate::bloom::{Growth, MAX_EXPANSION, Spec};
+use crate::bloom::{Growth, Layout, MAX_EXPANSION, Spec};
 use crate::server::args::{Arg, Args};
-use crate::server::setting::{ERROR_RATE, EXPANSION_FACTOR, INITIAL_SIZE};
+use crate::server::setting::{ERROR_RATE, EXPANSION_FACTOR, INITIAL_SIZE, LAYOUT, LAYOUTS};
 
-/// The filter that is created where a call says nothing of it.
-pub fn default_spec() -> Spec {
-    let growth = growth(EXPANSION_FACTOR.integer() as u32);
-    Spec { capacity: INITIAL_SIZE.integer(), error_rate: ERROR_RATE.number(), growth }
+/// The largest capacity in RedisBloom's layout, as there.
+const MAX_CAPACITY_OF_CHAIN: u64 = 1 << 30;
+
+/// The filter that a call asks for.
+#[derive(Clone, Copy)]
+pub struct Asked {
+    /// Capacity, error rate, growth.
+    pub spec: Spec,
+    /// The expansion that RedisBloom's layout stores even where the filter does not grow.
+    pub stored_expansion: u32,
+    /// The layout.
+    pub layout: Layout,
+}
+
+/// Who sends the call, and so how its words are read.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Sender {
+    /// A client: words are whole, and unknown ones an error.
+    Client,
+    /// A primary or a file. Ours send no call that creates a filter, so it is RedisBloom's, whose words are read as it
+    /// reads them, and the filter is in its layout.
+    RedisBloom,
+}
+
+impl Asked {
+    /// What is created where a call says nothing of it.
+    pub fn by_default(sender: Sender) -> Self {
+        let expansion = EXPANSION_FACTOR.integer() as u32;
+        let spec = Spec {
+            capacity: INITIAL_SIZE.integer(),
+            error_rate: ERROR_RATE.number(),
+            growth: growth(expansion),
+        };
+        let layout = match (sender, LAYOUT.integer()) {
+            (Sender::Client, 0) => Layout::Bloomline,
+            _ => Layout::RedisBloom,
+        };
+        Self { spec, stored_expansion: expansion, layout }
+    }
+
+    fn is_fixed(&self) -> bool {
+        self.spec.growth == Growth::Fixed
+    }
+
+    /// Takes the layout from the words behind the key, if one is named there.
+    fn take_layout(&mut self, words: Args) -> Result<(), Failure> {
+        let mut words =
+            words.iter().take_while(|word| !word.is("ITEMS")).skip_while(|word| !word.is("LAYOUT"));
+        let Some(_) = words.next() else { return Ok(()) };
+        let name = words.next().ok_or(Failure::Arity)?;
+        self.layout = match LAYOUTS.iter().position(|layout| name.is(layout)) {
+            Some(0) => Layout::Bloomline,
+            Some(_) => Layout::RedisBloom,
+            None => return Err(unknown_word(name.bytes())),
+        };
+        Ok(())
+    }
+
+    fn capacity(&self, given: i64) -> Option<u64> {
+        let most = match self.layout {
+            Layout::Bloomline => MAX_CAPACITY,
+            Layout::RedisBloom => MAX_CAPACITY_OF_CHAIN,
+        };
+        u64::try_from(given).ok().filter(|n| (1..=most).contains(n))
+    }
 }
 
 /// An expansion as clients write it: 0 stands for a filter that does not grow.
@@ -28,87 +89,159 @@ fn error_rate(arg: Arg, unreadable: &'static CStr, out_of_range: &'static CStr) 
     if rate > 0.0 && rate < 1.0 { Ok(rate.min(MAX_ERROR_RATE)) } else { Err(out_of_range.into()) }
 }
 
-fn capacity(arg: Arg, unreadable: &'static CStr, out_of_range: &'static CStr) -> Result<u64, Failure> {
-    let capacity = u64::try_from(arg.integer().ok_or(unreadable)?);
-    capacity.ok().filter(|n| (1..=MAX_CAPACITY).contains(n)).ok_or(out_of_range.into())
-}
-
 fn expansion(given: i64) -> Option<u32> {
     u32::try_from(given).ok().filter(|&n| n <= MAX_EXPANSION)
 }
 
-/// `error_rate capacity [EXPANSION n] [NONSCALING]`, the checks in RedisBloom's order.
-pub fn reserve(words: Args) -> Result<Spec, Failure> {
-    let mut words = words.iter();
-    let (Some(rate), Some(size)) = (words.next(), words.next()) else { return Err(Failure::Arity) };
-    let error_rate =
+/// `error_rate capacity [EXPANSION n] [NONSCALING] [LAYOUT name]`, the checks in RedisBloom's order.
+pub fn reserve(key: Arg, words: Args, sender: Sender) -> Result<Asked, Failure> {
+    let (Some(rate), Some(size)) = (words.get(0), words.get(1)) else { return Err(Failure::Arity) };
+    let options = words.from(2);
+    let mut asked = Asked::by_default(sender);
+    if sender == Sender::Client {
+        asked.take_layout(options)?;
+    }
+    asked.spec.error_rate =
         error_rate(rate, c"ERR bad error rate", c"ERR error rate must be in the range (0.000000, 1.000000)")?;
-    let capacity =
-        capacity(size, c"ERR bad capacity", c"ERR capacity must be in the range [1, 1099511627776]")?;
+    let capacity = size.integer().ok_or(c"ERR bad capacity")?;
+    asked.spec.capacity = asked.capacity(capacity).ok_or(match asked.layout {
+        Layout::Bloomline => c"ERR capacity must be in the range [1, 1099511627776]",
+        Layout::RedisBloom => c"ERR capacity must be in the range [1, 1073741824]",
+    })?;
+    let (mut is_fixed, given) = match sender {
+        Sender::Client => reserve_options(options)?,
+        Sender::RedisBloom => redisbloom_options(key, words)?,
+    };
+    is_fixed |= asked.is_fixed();
+    match given {
+        Some(0) => (is_fixed, asked.stored_expansion) = (true, 0),
+        Some(_) if is_fixed => return Err(CANNOT_EXPAND.into()),
+        Some(n) => {
+            asked.stored_expansion = expansion(n).ok_or(c"ERR expansion must be in the range [0, 32768]")?;
+        }
+        None => {}
+    }
+    asked.spec.growth = if is_fixed { Growth::Fixed } else { growth(asked.stored_expansion) };
+    Ok(asked)
+}
 
-    let mut grows = default_spec().growth;
-    let mut is_fixed = grows == Growth::Fixed;
-    let mut given = None;
+/// Whether NONSCALING is there, and the value of EXPANSION.
+fn reserve_options(options: Args) -> Result<(bool, Option<i64>), Failure> {
+    let (mut is_fixed, mut given) = (false, None);
+    let mut words = options.iter();
     while let Some(word) = words.next() {
         if word.is("NONSCALING") {
             is_fixed = true;
         } else if word.is("EXPANSION") {
             let value = words.next().ok_or(c"ERR no expansion")?;
             given = Some(value.integer().ok_or(c"ERR bad expansion")?);
+        } else if word.is("LAYOUT") {
+            // Taken before.
+            words.next();
         } else {
             return Err(unknown_word(word.bytes()));
         }
     }
-    match given {
-        Some(0) => is_fixed = true,
-        Some(_) if is_fixed => return Err(CANNOT_EXPAND.into()),
-        Some(n) => grows = growth(expansion(n).ok_or(c"ERR expansion must be in the range [0, 32768]")?),
-        None => {}
-    }
-    let growth = if is_fixed { Growth::Fixed } else { grows };
-    Ok(Spec { capacity, error_rate, growth })
+    Ok((is_fixed, given))
+}
+
+/// The same as RedisBloom finds them: anywhere, the key and the numbers included; other words are nothing to it.
+fn redisbloom_options(key: Arg, words: Args) -> Result<(bool, Option<i64>), Failure> {
+    let all = || std::iter::once(key).chain(words.iter());
+    let is_fixed = all().any(|word| word.is("NONSCALING"));
+    let mut from_expansion = all().skip_while(|word| !word.is("EXPANSION"));
+    let given = match from_expansion.next() {
+        None => None,
+        Some(_) => {
+            let value = from_expansion.next().ok_or(c"ERR no expansion")?;
+            Some(value.integer().ok_or(c"ERR bad expansion")?)
+        }
+    };
+    Ok((is_fixed, given))
 }
 
 /// What BF.INSERT was asked.
 pub struct Insert<'a> {
     /// The filter to be made if there is none.
-    pub spec: Spec,
+    pub asked: Asked,
     /// Whether one may be made.
     pub may_create: bool,
     /// The items, at least one.
     pub items: Args<'a>,
 }
 
-/// `[CAPACITY n] [ERROR f] [EXPANSION n] [NOCREATE] [NONSCALING] ITEMS item [item ...]`; of repeated words the last counts.
-pub fn insert(words: Args<'_>) -> Result<Insert<'_>, Failure> {
-    let mut spec = default_spec();
-    let mut is_fixed = spec.growth == Growth::Fixed;
+/// The words of BF.INSERT.
+#[derive(Clone, Copy)]
+enum Word {
+    Items,
+    Capacity,
+    Error,
+    Expansion,
+    Layout,
+    NoCreate,
+    NonScaling,
+}
+
+/// A word of BF.INSERT: whole from a client, by its letters where RedisBloom has taken it for one.
+fn word_of(arg: Arg, sender: Sender) -> Option<Word> {
+    const WORDS: [(&str, Word); 7] = [
+        ("ITEMS", Word::Items),
+        ("CAPACITY", Word::Capacity),
+        ("ERROR", Word::Error),
+        ("EXPANSION", Word::Expansion),
+        ("LAYOUT", Word::Layout),
+        ("NOCREATE", Word::NoCreate),
+        ("NONSCALING", Word::NonScaling),
+    ];
+    if sender == Sender::Client {
+        return WORDS.iter().find(|(name, _)| arg.is(name)).map(|&(_, word)| word);
+    }
+    let letter = |index| arg.bytes().get(index).map(u8::to_ascii_lowercase);
+    match letter(0)? {
+        b'i' => Some(Word::Items),
+        b'c' => Some(Word::Capacity),
+        b'e' if letter(1) == Some(b'r') => Some(Word::Error),
+        b'e' => Some(Word::Expansion),
+        b'n' if letter(2) == Some(b'c') => Some(Word::NoCreate),
+        b'n' => Some(Word::NonScaling),
+        _ => None,
+    }
+}
+
+/// `[CAPACITY n] [ERROR f] [EXPANSION n] [NOCREATE] [NONSCALING] [LAYOUT name] ITEMS item [item ...]`; of repeated words
+/// the last counts.
+pub fn insert(words: Args<'_>, sender: Sender) -> Result<Insert<'_>, Failure> {
+    let mut asked = Asked::by_default(sender);
+    if sender == Sender::Client {
+        asked.take_layout(words)?;
+    }
+    let mut is_fixed = asked.is_fixed();
     let mut may_create = true;
     let mut index = 0;
-    while let Some(word) = words.get(index) {
+    while let Some(arg) = words.get(index) {
         let value = words.get(index + 1).ok_or(Failure::Arity);
         index += 2;
-        if word.is("ITEMS") {
-            value?;
-            spec.growth = if is_fixed { Growth::Fixed } else { spec.growth };
-            return Ok(Insert { spec, may_create, items: words.from(index - 1) });
-        } else if word.is("CAPACITY") {
-            spec.capacity = capacity(value?, c"Bad capacity", c"Bad capacity")?;
-        } else if word.is("ERROR") {
-            spec.error_rate = error_rate(value?, c"Bad error rate", c"Bad error rate")?;
-        } else if word.is("EXPANSION") {
-            let given = value?.integer().and_then(expansion).ok_or(c"Bad expansion")?;
-            is_fixed |= given == 0;
-            spec.growth = growth(given);
-        } else {
-            index -= 1;
-            if word.is("NOCREATE") {
-                may_create = false;
-            } else if word.is("NONSCALING") {
-                is_fixed = true;
-            } else {
-                return Err(unknown_word(word.bytes()));
+        match word_of(arg, sender).ok_or_else(|| unknown_word(arg.bytes()))? {
+            Word::Items => {
+                value?;
+                asked.spec.growth = if is_fixed { Growth::Fixed } else { growth(asked.stored_expansion) };
+                return Ok(Insert { asked, may_create, items: words.from(index - 1) });
             }
+            Word::Capacity => {
+                let capacity = value?.integer().and_then(|given| asked.capacity(given));
+                asked.spec.capacity = capacity.ok_or(c"Bad capacity")?;
+            }
+            Word::Error => {
+                asked.spec.error_rate = error_rate(value?, c"Bad error rate", c"Bad error rate")?;
+            }
+            Word::Expansion => {
+                asked.stored_expansion = value?.integer().and_then(expansion).ok_or(c"Bad expansion")?;
+                is_fixed |= asked.stored_expansion == 0;
+            }
+            // Taken before.
+            Word::Layout => drop(value?),
+            Word::NoCreate => (may_create, index) = (false, index - 1),
+            Word::NonScaling => (is_fixed, index) = (true, index - 1),
         }
     }
     Err(Failure::Arity)

@@ -10,7 +10,7 @@ use super::text::{
 };
 use super::write::{permit, refused_creation};
 use crate::bloom::error::ChunkError;
-use crate::bloom::{Error, Filter};
+use crate::bloom::{AnyFilter, Error};
 use crate::data_type::handle::{Lookup, filter, filter_mut, store};
 use crate::server::counters::LOADS_REFUSED;
 use crate::server::key::Key;
@@ -67,9 +67,10 @@ impl Handler for Loadchunk {
         let data = data.bytes();
         let mut key = Key::write(call.context, call.key);
         // What a primary or a file creates replaces whatever the key holds: the key was free where it comes from.
-        let is_free = matches!(filter_mut(&mut key), Lookup::Missing) || call.context.is_obeyed();
-        if iterator == HEADER && is_free {
-            let created = Filter::decode_header(data, &mut permit(call.context));
+        let is_missing = matches!(filter_mut(&mut key), Lookup::Missing);
+        let is_free = is_missing || call.context.is_obeyed();
+        if iterator == HEADER && is_free && (!data.is_empty() || is_missing) {
+            let created = AnyFilter::decode_header(data, &mut permit(call.context));
             store(&mut key, created.map_err(|error| bad_header(&call, error))?);
         } else {
             match filter_mut(&mut key) {
@@ -85,7 +86,7 @@ impl Handler for Loadchunk {
     }
 }
 
-fn write_chunk(filter: &mut Filter, iterator: i64, data: &[u8]) -> Result<(), Failure> {
+fn write_chunk(filter: &mut AnyFilter, iterator: i64, data: &[u8]) -> Result<(), Failure> {
     let end = u64::try_from(iterator).map_err(|_| BAD_DATA)?;
     let behind = end.checked_sub(data.len() as u64).filter(|_| end > 0).ok_or(BAD_DATA)?;
     let offset = behind.checked_sub(1).ok_or(NO_LINK)?;

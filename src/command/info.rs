@@ -6,10 +6,13 @@ use super::general::general;
 use super::handler::{Call, Handler};
 use super::text::{BAD_FIELD, Failure, NOT_FOUND, WRONG_TYPE};
 use crate::bloom::layer::Layer;
-use crate::bloom::{Filter, Growth};
+use crate::bloom::member::Member;
+use crate::bloom::redisbloom::{Chain, Link};
+use crate::bloom::{AnyFilter, Filter, Growth, Layout};
 use crate::data_type::handle::{Lookup, filter};
 use crate::server::key::Key;
 use crate::server::reply::Context;
+use crate::server::setting::LAYOUTS;
 
 /// BF.INFO key [field]
 pub struct Info;
@@ -20,7 +23,7 @@ pub struct Debug;
 struct Field {
     word: &'static str,
     name: &'static CStr,
-    reply: fn(Context, &Filter),
+    reply: fn(Context, &AnyFilter),
 }
 
 /// The five fields in RedisBloom's order. A sixth would break clients.
@@ -36,7 +39,7 @@ static FIELDS: [Field; 5] = [
     Field {
         word: "EXPANSION",
         name: c"Expansion rate",
-        reply: |to, filter| match filter.spec().growth {
+        reply: |to, filter| match filter.growth() {
             Growth::Scaling { expansion } => to.integer(expansion.into()),
             Growth::Fixed => to.null(),
         },
@@ -48,29 +51,49 @@ static MORE_FIELDS: [Field; 4] = [
     Field {
         word: "ERROR",
         name: c"Error rate",
-        reply: |to, filter| to.bulk(format!("{:?}", filter.spec().error_rate).as_bytes()),
+        reply: |to, filter| to.bulk(format!("{:?}", filter.error_rate()).as_bytes()),
     },
-    Field { word: "LAYOUT", name: c"Layout", reply: |to, _| to.bulk(b"bloomline") },
-    Field {
-        word: "FILL",
-        name: c"Fill",
-        reply: |to, filter| {
-            each_layer(to, filter, |layer| layer.fill());
-        },
-    },
+    Field { word: "LAYOUT", name: c"Layout", reply: |to, filter| to.bulk(layout_name(filter).as_bytes()) },
+    Field { word: "FILL", name: c"Fill", reply: |to, filter| layer_numbers(to, &fills(filter)) },
     Field {
         word: "FPRATE",
         name: c"False positive rate",
-        reply: |to, filter| {
-            each_layer(to, filter, |layer| layer.fp_rate_of_fill(layer.fill()));
-        },
+        reply: |to, filter| layer_numbers(to, &fp_rates(filter)),
     },
 ];
 
+fn layout_name(filter: &AnyFilter) -> &'static str {
+    let index = match filter.layout() {
+        Layout::Bloomline => 0,
+        Layout::RedisBloom => 1,
+    };
+    LAYOUTS.get(index).copied().unwrap_or_default()
+}
+
+/// The share of bits that are set in each layer.
+fn fills(filter: &AnyFilter) -> Vec<f64> {
+    let mut fills = Vec::new();
+    filter.each_layer(|words| fills.push(words.fill()));
+    fills
+}
+
+/// The rate of false positives of each layer, computed from its fill.
+fn fp_rates(filter: &AnyFilter) -> Vec<f64> {
+    match filter {
+        AnyFilter::Bloomline(filter) => {
+            filter.layers().map(|layer| layer.fp_rate_of_fill(layer.words().fill())).collect()
+        }
+        AnyFilter::RedisBloom(chain) => {
+            let rate = |link: &Link| link.words().fill().powi(link.shape().hashes as i32);
+            chain.layers().map(rate).collect()
+        }
+    }
+}
+
 /// An array with a number for each layer, oldest first.
-fn each_layer(to: Context, filter: &Filter, number: impl Fn(&Layer) -> f64) {
-    to.array(filter.layer_count() as usize);
-    filter.layers().for_each(|layer| to.bulk(general(number(layer)).as_bytes()));
+fn layer_numbers(to: Context, numbers: &[f64]) {
+    to.array(numbers.len());
+    numbers.iter().for_each(|&number| to.bulk(general(number).as_bytes()));
 }
 
 impl Handler for Info {
@@ -109,25 +132,42 @@ impl Handler for Debug {
     fn run(call: Call) -> Result<(), Failure> {
         let key = Key::read(call.context, call.key);
         let filter = existing(filter(&key))?;
-        let layers = filter.layer_count();
-        call.context.array(1 + layers as usize);
+        let lines = match filter {
+            AnyFilter::Bloomline(filter) => debug_lines(filter),
+            AnyFilter::RedisBloom(chain) => debug_lines_of_chain(chain),
+        };
+        call.context.array(1 + lines.len());
         call.context.bulk(format!("size:{}", filter.len()).as_bytes());
-        for (index, (layer, error)) in filter.layers().zip(filter.layer_errors()).enumerate() {
-            let geometry = layer.geometry();
-            let is_newest = index + 1 == layers as usize;
-            let len = if is_newest { filter.newest_len() } else { layer.capacity() };
-            let line = format!(
-                "bytes:{} bits:{} hashes:{} hashwidth:128 capacity:{} size:{len} ratio:{}",
-                geometry.bytes(),
-                geometry.bits(),
-                geometry.hashes(),
-                layer.capacity(),
-                general(error),
-            );
-            call.context.bulk(line.as_bytes());
-        }
+        lines.iter().for_each(|line| call.context.bulk(line.as_bytes()));
         Ok(())
     }
+}
+
+fn debug_lines(filter: &Filter) -> Vec<String> {
+    let layers = filter.layers_with_len().zip(filter.layer_errors());
+    let line = |((layer, len), error)| {
+        let layer: &Layer = layer;
+        let (geometry, capacity) = (layer.geometry(), layer.capacity());
+        let (bytes, bits, hashes) = (geometry.bytes(), geometry.bits(), geometry.hashes());
+        debug_line(bytes, bits, hashes, 128, capacity, len, error)
+    };
+    layers.map(line).collect()
+}
+
+fn debug_lines_of_chain(chain: &Chain) -> Vec<String> {
+    let width = if chain.chain_common().options.is_64_bit() { 64 } else { 32 };
+    let line = |(link, len): (&Link, u64)| {
+        let shape = link.shape();
+        debug_line(shape.bits / 8, shape.bits, shape.hashes, width, shape.capacity, len, shape.error)
+    };
+    chain.layers_with_len().map(line).collect()
+}
+
+fn debug_line(bytes: u64, bits: u64, hashes: u32, width: u32, capacity: u64, len: u64, error: f64) -> String {
+    let ratio = general(error);
+    format!(
+        "bytes:{bytes} bits:{bits} hashes:{hashes} hashwidth:{width} capacity:{capacity} size:{len} ratio:{ratio}"
+    )
 }
 
 /// The filter that a call can't do without.

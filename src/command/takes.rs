@@ -17,6 +17,7 @@ pub const RESERVE: &[Takes] = &[
     one(c"capacity", Kind::Integer),
     EXPANSION,
     word(c"nonscaling", c"NONSCALING"),
+    LAYOUT,
 ];
 /// BF.INSERT.
 pub const INSERT: &[Takes] = &[
@@ -26,6 +27,7 @@ pub const INSERT: &[Takes] = &[
     EXPANSION,
     word(c"nocreate", c"NOCREATE"),
     word(c"nonscaling", c"NONSCALING"),
+    LAYOUT,
     Takes { token: Some(c"ITEMS"), ..ITEMS },
 ];
 /// BF.INFO.
@@ -58,6 +60,11 @@ const KEY: Takes = one(c"key", Kind::Key);
 const ITEM: Takes = one(c"item", Kind::Text);
 const ITEMS: Takes = Takes { multiple: true, ..ITEM };
 const EXPANSION: Takes = option(c"expansion", c"EXPANSION", Kind::Integer);
+const LAYOUT: Takes = option(
+    c"layout",
+    c"LAYOUT",
+    Kind::OneOf(&[choice(c"bloomline", c"BLOOMLINE"), choice(c"redisbloom", c"REDISBLOOM")]),
+);
 
 /// An argument that must be there.
 const fn one(name: &'static CStr, kind: Kind) -> Takes {

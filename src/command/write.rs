@@ -2,10 +2,10 @@
 
 use std::ffi::CStr;
 
-use super::args::{self, default_spec};
+use super::args::{self, Asked, Sender};
 use super::handler::{Call, Handler};
 use super::text::{self, Failure, ITEM_EXISTS, NOT_FOUND, WRONG_TYPE};
-use crate::bloom::{Demand, Error, Filter, Growth, Spec};
+use crate::bloom::{AnyFilter, Demand, Error, Filter, Growth, Layout};
 use crate::data_type::handle::{Lookup, filter_mut, store};
 use crate::server::args::Args;
 use crate::server::counters::{CREATIONS_REFUSED, GROWTHS_REFUSED};
@@ -30,17 +30,17 @@ pub struct Insert;
 
 impl Handler for Reserve {
     const LEAST: usize = 4;
-    const MOST: usize = 7;
+    const MOST: usize = 9;
 
     fn run(call: Call) -> Result<(), Failure> {
-        let spec = args::reserve(call.rest)?;
+        let asked = args::reserve(call.key, call.rest, sender(call.context))?;
         let mut key = Key::write(call.context, call.key);
         match filter_mut(&mut key) {
             Lookup::Found(_) => return Err(ITEM_EXISTS.into()),
             Lookup::WrongType => return Err(WRONG_TYPE.into()),
             Lookup::Missing => {}
         }
-        let filter = create(call.context, spec)?;
+        let filter = create(call.context, asked)?;
         call.context.replicate_creation(call.key, &filter.encode_header());
         store(&mut key, filter);
         call.context.signal_change(call.key, RESERVED);
@@ -54,7 +54,8 @@ impl Handler for Add {
     const MOST: usize = 3;
 
     fn run(call: Call) -> Result<(), Failure> {
-        add(call, call.rest, Some(default_spec), Reply::Single)
+        let asked = || Asked::by_default(sender(call.context));
+        add(call, call.rest, Some(asked), Replicate::Call, Reply::Single)
     }
 }
 
@@ -62,7 +63,8 @@ impl Handler for Madd {
     const LEAST: usize = 3;
 
     fn run(call: Call) -> Result<(), Failure> {
-        add(call, call.rest, Some(default_spec), Reply::Array)
+        let asked = || Asked::by_default(sender(call.context));
+        add(call, call.rest, Some(asked), Replicate::Call, Reply::Array)
     }
 }
 
@@ -70,8 +72,9 @@ impl Handler for Insert {
     const LEAST: usize = 4;
 
     fn run(call: Call) -> Result<(), Failure> {
-        let asked = args::insert(call.rest)?;
-        add(call, asked.items, asked.may_create.then_some(|| asked.spec), Reply::Array)
+        let insert = args::insert(call.rest, sender(call.context))?;
+        let asked = insert.may_create.then_some(|| insert.asked);
+        add(call, insert.items, asked, Replicate::Items, Reply::Array)
     }
 }
 
@@ -84,15 +87,35 @@ enum Reply {
     Array,
 }
 
-/// Adds items to the key's filter, which is made if it is missing and there is a spec for it.
-fn add(call: Call, items: Args, spec: Option<impl FnOnce() -> Spec>, reply: Reply) -> Result<(), Failure> {
+/// How new items are replicated.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Replicate {
+    /// By the call, if all its items are new: it is cheaper to repeat than to make another one.
+    Call,
+    /// By a call of BF.ADD or BF.MADD always: the words of this one are not those of every replica.
+    Items,
+}
+
+/// Who sends the call, and so how it is read.
+fn sender(context: Context) -> Sender {
+    if context.is_obeyed() { Sender::RedisBloom } else { Sender::Client }
+}
+
+/// Adds items to the key's filter, which is made if it is missing and may be.
+fn add(
+    call: Call,
+    items: Args,
+    asked: Option<impl FnOnce() -> Asked>,
+    replicate: Replicate,
+    reply: Reply,
+) -> Result<(), Failure> {
     let mut key = Key::write(call.context, call.key);
     match filter_mut(&mut key) {
         Lookup::WrongType => return Err(WRONG_TYPE.into()),
         Lookup::Missing => {}
         Lookup::Found(mut filter) => {
             let new = insert_items(call.context, &mut filter, items, reply);
-            if new.is_all() {
+            if new.is_all() && replicate == Replicate::Call {
                 call.context.replicate_call();
             } else {
                 call.context.replicate_items(call.key, &new);
@@ -103,7 +126,7 @@ fn add(call: Call, items: Args, spec: Option<impl FnOnce() -> Spec>, reply: Repl
             return Ok(());
         }
     }
-    let mut filter = create(call.context, spec.ok_or(NOT_FOUND)?())?;
+    let mut filter = create(call.context, asked.ok_or(NOT_FOUND)?())?;
     call.context.replicate_creation(call.key, &filter.encode_header());
     let new = insert_items(call.context, &mut filter, items, reply);
     call.context.replicate_items(call.key, &new);
@@ -116,11 +139,11 @@ fn add(call: Call, items: Args, spec: Option<impl FnOnce() -> Spec>, reply: Repl
 }
 
 /// Adds items and answers for each.
-fn insert_items<'a>(context: Context, filter: &mut Filter, items: Args<'a>, reply: Reply) -> NewItems<'a> {
+fn insert_items<'a>(context: Context, filter: &mut AnyFilter, items: Args<'a>, reply: Reply) -> NewItems<'a> {
     let mut new = NewItems::of(items);
     let mut answers = 0;
     // Only a filter that refuses items may answer for fewer than it was given.
-    let may_end_early = filter.spec().growth == Growth::Fixed && (filter.room() as usize) < items.len();
+    let may_end_early = filter.growth() == Growth::Fixed && (filter.room() as usize) < items.len();
     match reply {
         Reply::Single => {}
         Reply::Array if may_end_early => context.array_of_unknown_len(),
@@ -164,9 +187,14 @@ fn refuse(context: Context, error: Error) {
     context.boolean(false);
 }
 
-/// A new filter with a fresh seed, or why there is none.
-fn create(context: Context, spec: Spec) -> Result<Filter, Failure> {
-    Filter::new(spec, seed::fresh(), &mut permit(context)).map_err(refused_creation)
+/// A new filter, or why there is none.
+fn create(context: Context, asked: Asked) -> Result<AnyFilter, Failure> {
+    let mut permit = permit(context);
+    let filter = match asked.layout {
+        Layout::Bloomline => Filter::new(asked.spec, seed::fresh(), &mut permit).map(AnyFilter::from),
+        Layout::RedisBloom => AnyFilter::redisbloom(asked.spec, asked.stored_expansion, &mut permit),
+    };
+    filter.map_err(refused_creation)
 }
 
 /// Counts and logs a creation that was refused for want of memory, and says what the client is told.

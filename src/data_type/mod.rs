@@ -5,4 +5,5 @@ mod callbacks;
 mod defrag;
 pub mod handle;
 mod rdb;
+mod rdb_chain;
 mod value;

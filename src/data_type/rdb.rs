@@ -15,8 +15,9 @@ use redis_module::raw::RedisModuleIO;
 
 use super::handle::ENCODING_VERSION;
 use super::value;
-use crate::bloom::Filter;
 use crate::bloom::codec::MAX_CHUNK_BYTES;
+use crate::bloom::words::Words;
+use crate::bloom::{AnyFilter, Filter};
 use crate::server::api::api;
 use crate::server::counters::LOADS_REFUSED;
 use crate::server::limits;
@@ -29,30 +30,22 @@ const EMPTY: &[u8] = [0; 8].split_at(0).0;
 
 /// Saves a filter.
 pub unsafe extern "C" fn save(io: *mut RedisModuleIO, value: *mut c_void) {
-    // SAFETY: the server passes a filter of this type, and a stream that may be written to.
-    let filter = unsafe { &*value.cast::<Filter>() };
-    let put = |bytes: &[u8]| {
-        // SAFETY: as above; the bytes are copied.
-        unsafe { api!(RedisModule_SaveStringBuffer)(io, bytes.as_ptr().cast(), bytes.len()) }
-    };
-    // SAFETY: as above.
-    unsafe { api!(RedisModule_SaveUnsigned)(io, OWN_LAYOUT) };
-    put(&filter.encode_header());
-    for layer in filter.layers() {
-        for chunk in layer.as_bytes().chunks(MAX_CHUNK_BYTES) {
-            put(if is_zero(chunk) { EMPTY } else { chunk });
-        }
+    let sink = Sink { io };
+    // SAFETY: the server passes a filter of this type.
+    match unsafe { &*value.cast::<AnyFilter>() } {
+        AnyFilter::Bloomline(filter) => sink.filter(filter),
+        AnyFilter::RedisBloom(chain) => sink.chain(chain),
     }
 }
 
 /// Loads a filter; null, with a log line, if the bytes are not one.
 pub unsafe extern "C" fn load(io: *mut RedisModuleIO, encver: c_int) -> *mut c_void {
     let mut stream = Stream { io };
-    match stream.filter(encver) {
+    match stream.any_filter(encver) {
         Ok(filter) => value::give(filter).as_ptr(),
         Err(reason) => {
             LOADS_REFUSED.add(1);
-            stream.log(&reason);
+            stream.log(&format!("not loaded: {reason}"));
             ptr::null_mut()
         }
     }
@@ -63,25 +56,61 @@ pub fn is_zero(chunk: &[u8]) -> bool {
     chunk.iter().all(|&byte| byte == 0)
 }
 
+/// The stream a value is written to.
+pub(super) struct Sink {
+    io: *mut RedisModuleIO,
+}
+
+impl Sink {
+    fn filter(&self, filter: &Filter) {
+        self.unsigned(OWN_LAYOUT);
+        self.string(&filter.encode_header());
+        for layer in filter.layers() {
+            for chunk in layer.as_bytes().chunks(MAX_CHUNK_BYTES) {
+                self.string(if is_zero(chunk) { EMPTY } else { chunk });
+            }
+        }
+    }
+
+    pub(super) fn unsigned(&self, value: u64) {
+        // SAFETY: the server passes a stream that may be written to; so in every function of this type.
+        unsafe { api!(RedisModule_SaveUnsigned)(self.io, value) };
+    }
+
+    pub(super) fn number(&self, value: f64) {
+        // SAFETY: see `unsigned`.
+        unsafe { api!(RedisModule_SaveDouble)(self.io, value) };
+    }
+
+    pub(super) fn string(&self, bytes: &[u8]) {
+        // SAFETY: see `unsigned`; the bytes are copied.
+        unsafe { api!(RedisModule_SaveStringBuffer)(self.io, bytes.as_ptr().cast(), bytes.len()) };
+    }
+}
+
 /// The stream a value is read from. What it holds is hostile until it is checked.
-struct Stream {
+pub(super) struct Stream {
     io: *mut RedisModuleIO,
 }
 
 /// A string of the stream; freed when dropped.
-struct Loaded {
+pub(super) struct Loaded {
     start: NonNull<u8>,
     len: usize,
 }
 
 impl Stream {
-    fn filter(&mut self, encver: c_int) -> Result<Filter, String> {
-        if encver != ENCODING_VERSION {
+    fn any_filter(&mut self, encver: c_int) -> Result<AnyFilter, String> {
+        if !(0..=ENCODING_VERSION).contains(&encver) {
             return Err(format!("a filter of encoding version {encver}, which this release does not read"));
         }
-        if self.unsigned()? != OWN_LAYOUT {
-            return Err("a filter in RedisBloom's layout, which this release does not read".into());
+        match self.unsigned()? {
+            OWN_LAYOUT if encver == ENCODING_VERSION => self.filter().map(AnyFilter::from),
+            items => self.chain(encver, items).map(AnyFilter::from),
         }
+    }
+
+    fn filter(&mut self) -> Result<Filter, String> {
         let header = self.string()?;
         let mut permit = |demand: crate::bloom::Demand| limits::may_load(demand.filter_bytes);
         let mut filter =
@@ -100,13 +129,19 @@ impl Stream {
         Ok(filter)
     }
 
-    fn unsigned(&mut self) -> Result<u64, String> {
+    pub(super) fn unsigned(&mut self) -> Result<u64, String> {
         // SAFETY: the server passes a stream that may be read from; so in every function of this type.
         let value = unsafe { api!(RedisModule_LoadUnsigned)(self.io) };
         self.check().map(|()| value)
     }
 
-    fn string(&mut self) -> Result<Loaded, String> {
+    pub(super) fn number(&mut self) -> Result<f64, String> {
+        // SAFETY: see `unsigned`.
+        let value = unsafe { api!(RedisModule_LoadDouble)(self.io) };
+        self.check().map(|()| value)
+    }
+
+    pub(super) fn string(&mut self) -> Result<Loaded, String> {
         let mut len = 0;
         // SAFETY: see `unsigned`.
         let start = unsafe { api!(RedisModule_LoadStringBuffer)(self.io, &mut len) };
@@ -115,7 +150,7 @@ impl Stream {
         loaded.ok_or_else(|| "no memory for a string".into())
     }
 
-    fn check(&self) -> Result<(), String> {
+    pub(super) fn check(&self) -> Result<(), String> {
         // SAFETY: see `unsigned`.
         match unsafe { api!(RedisModule_IsIOError)(self.io) } {
             0 => Ok(()),
@@ -123,14 +158,14 @@ impl Stream {
         }
     }
 
-    fn log(&self, reason: &str) {
+    pub(super) fn log(&self, reason: &str) {
         let text = CString::new(reason).unwrap_or_default();
         // SAFETY: see `unsigned`; the format takes one C string.
         unsafe {
             api!(RedisModule_LogIOError)(
                 self.io,
                 c"warning".as_ptr(),
-                c"bloom filter not loaded: %s".as_ptr(),
+                c"bloom filter: %s".as_ptr(),
                 text.as_ptr(),
             );
         }
@@ -138,6 +173,16 @@ impl Stream {
 }
 
 impl Loaded {
+    /// The string's memory as words; none if it is no whole number of them.
+    pub(super) fn into_words(self) -> Option<Words> {
+        // SAFETY: the server allocated it, its function frees any block, and it is ours alone.
+        let words = unsafe { Words::adopt(self.start, self.len as u64) };
+        if words.is_some() {
+            std::mem::forget(self);
+        }
+        words
+    }
+
     fn bytes(&self) -> &[u8] {
         // SAFETY: the server allocated `len` bytes at `start`, and they are ours.
         unsafe { slice::from_raw_parts(self.start.as_ptr(), self.len) }

@@ -44,7 +44,8 @@ pub fn missing() -> Option<&'static str> {
         RedisModule_ReplyWithNull RedisModule_WrongArity
         RedisModule_Replicate RedisModule_ReplicateVerbatim RedisModule_SignalModifiedKey
         RedisModule_GetContextFlags RedisModule_Log
-        RedisModule_SaveUnsigned RedisModule_SaveStringBuffer RedisModule_LoadUnsigned
+        RedisModule_SaveUnsigned RedisModule_SaveDouble RedisModule_SaveStringBuffer
+        RedisModule_LoadUnsigned RedisModule_LoadDouble
         RedisModule_LoadStringBuffer RedisModule_IsIOError RedisModule_LogIOError RedisModule_EmitAOF
         RedisModule_GetServerInfo RedisModule_ServerInfoGetFieldUnsigned RedisModule_ServerInfoGetFieldC
         RedisModule_FreeServerInfo RedisModule_NotifyKeyspaceEvent RedisModule_MallocSize

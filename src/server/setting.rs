@@ -86,8 +86,27 @@ pub static MAX_FILTER_BYTES: Setting = Setting {
     },
 };
 
+/// The layout of filters that are created without one: its index in [`LAYOUTS`].
+pub static LAYOUT: Setting = Setting {
+    name: c"bf-layout",
+    legacy: None,
+    default: c"bloomline",
+    value: AtomicU64::new(0),
+    text: Mutex::new(None),
+    parse: |arg| {
+        let index = LAYOUTS
+            .iter()
+            .position(|name| arg.is(name))
+            .ok_or(Problem::OutOfRange("bloomline, redisbloom"))?;
+        Ok(Parsed { value: index as u64, text: LAYOUTS.get(index).copied() })
+    },
+};
+
+/// Names of the layouts.
+pub const LAYOUTS: [&str; 2] = ["bloomline", "redisbloom"];
+
 /// All settings.
-pub static ALL: [&Setting; 4] = [&ERROR_RATE, &INITIAL_SIZE, &EXPANSION_FACTOR, &MAX_FILTER_BYTES];
+pub static ALL: [&Setting; 5] = [&ERROR_RATE, &INITIAL_SIZE, &EXPANSION_FACTOR, &MAX_FILTER_BYTES, &LAYOUT];
 
 impl Setting {
     /// The value of a setting that is an integer.

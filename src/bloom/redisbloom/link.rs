@@ -33,9 +33,14 @@ pub struct Common {
 
 impl Link {
     /// A link of this shape with these bits; none if they are of another number.
-    pub(in crate::bloom) fn with_words(shape: Shape, words: Words) -> Option<Self> {
+    pub fn with_words(shape: Shape, words: Words) -> Option<Self> {
         let wrap = (u64::MAX % shape.modulus() + 1) % shape.modulus();
         (words.len().checked_mul(64) == Some(shape.bits)).then_some(Self { words, shape, wrap })
+    }
+
+    /// The bits, as bytes.
+    pub fn as_bytes(&self) -> &[u8] {
+        self.words.as_bytes()
     }
 
     /// The link's numbers; `len` is right only where it is not the newest of a filter.

@@ -33,9 +33,21 @@ impl Options {
         self.0
     }
 
+    const KNOWN: u32 = Self::NO_ROUNDING | Self::ENTRIES_IS_BITS | Self::FORCE_64 | Self::NO_SCALING;
+
     /// Whether every bit has a meaning.
     pub fn are_known(self) -> bool {
-        self.0 & !(Self::NO_ROUNDING | Self::ENTRIES_IS_BITS | Self::FORCE_64 | Self::NO_SCALING) == 0
+        self.unknown_bits() == 0
+    }
+
+    /// The bits without a meaning.
+    pub fn unknown_bits(self) -> u32 {
+        self.0 & !Self::KNOWN
+    }
+
+    /// The options without them.
+    pub fn without_unknown_bits(self) -> Self {
+        Self(self.0 & Self::KNOWN)
     }
 
     /// Whether new items are refused when the filter is full.
