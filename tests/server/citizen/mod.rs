@@ -1,7 +1,12 @@
 //! What an operator expects of a native type: that the whole server works with it, and shows what it does.
 
+mod digest;
+mod events;
 mod freeing;
+mod info_fields;
+mod info_section;
 mod key_life;
+mod memory_usage;
 mod questions;
 mod scripting;
 mod tracking;
