@@ -1,5 +1,8 @@
 //! What an operator expects of a native type: that the whole server works with it, and shows what it does.
 
+mod acl;
+mod command_docs;
+mod command_table;
 mod digest;
 mod events;
 mod freeing;
