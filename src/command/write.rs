@@ -87,28 +87,20 @@ enum Reply {
 /// Adds items to the key's filter, which is made if it is missing and there is a spec for it.
 fn add(call: Call, items: Args, spec: Option<impl FnOnce() -> Spec>, reply: Reply) -> Result<(), Failure> {
     let mut key = Key::write(call.context, call.key);
-    match filter_mut(&mut key) {
-        Lookup::WrongType => return Err(WRONG_TYPE.into()),
-        Lookup::Missing => {}
-        Lookup::Found(mut filter) => {
-            let new = insert_items(call.context, &mut filter, items, reply);
-            if new.is_all() {
-                call.context.replicate_call();
-            } else {
-                call.context.replicate_items(call.key, &new);
-            }
-            if !new.is_none() {
-                call.context.signal_change(call.key, ADDED);
-            }
-            return Ok(());
-        }
+    let is_new_filter = matches!(filter_mut(&mut key), Lookup::Missing);
+    if is_new_filter {
+        let filter = create(call.context, spec.ok_or(NOT_FOUND)?())?;
+        call.context.replicate_creation(call.key, &filter.encode_header());
+        store(&mut key, filter);
+        call.context.signal_change(call.key, RESERVED);
     }
-    let mut filter = create(call.context, spec.ok_or(NOT_FOUND)?())?;
-    call.context.replicate_creation(call.key, &filter.encode_header());
+    let Lookup::Found(mut filter) = filter_mut(&mut key) else { return Err(WRONG_TYPE.into()) };
     let new = insert_items(call.context, &mut filter, items, reply);
-    call.context.replicate_items(call.key, &new);
-    store(&mut key, filter);
-    call.context.signal_change(call.key, RESERVED);
+    if new.is_all() && !is_new_filter {
+        call.context.replicate_call();
+    } else {
+        call.context.replicate_items(call.key, &new);
+    }
     if !new.is_none() {
         call.context.signal_change(call.key, ADDED);
     }
