@@ -105,37 +105,35 @@ fn sender(context: Context) -> Sender {
 fn add(
     call: Call,
     items: Args,
-    asked: Option<impl FnOnce() -> Asked>,
+    mut asked: Option<impl FnOnce() -> Asked>,
     replicate: Replicate,
     reply: Reply,
 ) -> Result<(), Failure> {
     let mut key = Key::write(call.context, call.key);
-    match filter_mut(&mut key) {
-        Lookup::WrongType => return Err(WRONG_TYPE.into()),
-        Lookup::Missing => {}
-        Lookup::Found(mut filter) => {
-            let new = insert_items(call.context, &mut filter, items, reply);
-            if new.is_all() && replicate == Replicate::Call {
-                call.context.replicate_call();
-            } else {
-                call.context.replicate_items(call.key, &new);
+    let mut is_made = false;
+    loop {
+        match filter_mut(&mut key) {
+            Lookup::WrongType => return Err(WRONG_TYPE.into()),
+            Lookup::Missing => {}
+            Lookup::Found(mut filter) => {
+                let new = insert_items(call.context, &mut filter, items, reply);
+                if new.is_all() && !is_made && replicate == Replicate::Call {
+                    call.context.replicate_call();
+                } else {
+                    call.context.replicate_items(call.key, &new);
+                }
+                if !new.is_none() {
+                    call.context.signal_change(call.key, ADDED);
+                }
+                return Ok(());
             }
-            if !new.is_none() {
-                call.context.signal_change(call.key, ADDED);
-            }
-            return Ok(());
         }
+        let filter = create(call.context, asked.take().ok_or(NOT_FOUND)?())?;
+        call.context.replicate_creation(call.key, &filter.encode_header());
+        store(&mut key, filter);
+        call.context.signal_change(call.key, RESERVED);
+        is_made = true;
     }
-    let mut filter = create(call.context, asked.ok_or(NOT_FOUND)?())?;
-    call.context.replicate_creation(call.key, &filter.encode_header());
-    let new = insert_items(call.context, &mut filter, items, reply);
-    call.context.replicate_items(call.key, &new);
-    store(&mut key, filter);
-    call.context.signal_change(call.key, RESERVED);
-    if !new.is_none() {
-        call.context.signal_change(call.key, ADDED);
-    }
-    Ok(())
 }
 
 /// Adds items and answers for each.

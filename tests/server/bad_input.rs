@@ -166,6 +166,8 @@ fn a_call_of_a_hundred_thousand_items_is_answered_whole() {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
         let items = crate::harness::numbered("item", 100_000);
+        // So small a rate that the last item is surely new.
+        assert_eq!(show(&client.call("BF.RESERVE k 0.0000001 100")), "+OK");
         let Value::Array(added) = client.items("BF.MADD", "k", &items) else { panic!("an array") };
         assert_eq!(added.len(), items.len());
         let Value::Array(found) = client.items("BF.MEXISTS", "k", &items) else { panic!("an array") };

@@ -10,6 +10,7 @@
 )]
 
 mod bad_input;
+mod citizen;
 mod commands;
 mod experiments;
 mod flows;

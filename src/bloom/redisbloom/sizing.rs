@@ -137,6 +137,7 @@ impl Shape {
 }
 
 /// Bits an item sets where it takes so many.
+#[expect(clippy::approx_constant, reason = "RedisBloom's own, three digits shorter than ln 2")]
 fn hashes(bits_per_item: f64) -> u32 {
     (0.693147180559945 * bits_per_item).ceil() as u32
 }

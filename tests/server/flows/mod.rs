@@ -3,4 +3,4 @@
 mod carried;
 mod persistence;
 mod replicas;
-mod scenario;
+pub mod scenario;

@@ -16,7 +16,7 @@ pub use payload::{body_of_dump, seal_dump, truncate_dump};
 pub use random::{Random, numbered};
 pub use replica::Replica;
 pub use reply::{bulk, int, show};
-pub use server::{Server, Setup, Stop};
+pub use server::{Server, Setup, Stop, module};
 pub(crate) use table::rows;
 pub use table::{Row, check_rows, matches, words};
 pub use wait::until;

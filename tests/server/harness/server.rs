@@ -146,6 +146,14 @@ impl Server {
         client
     }
 
+    /// Changes a text of the configuration file, for the next start.
+    pub fn edit_config(&self, from: &str, to: &str) {
+        let path = self.folder.path().join("server.conf");
+        let text = fs::read_to_string(&path).expect("the configuration file");
+        assert!(text.contains(from), "no {from} in\n{text}");
+        fs::write(path, text.replacen(from, to, 1)).expect("the configuration file");
+    }
+
     /// Everything the server has logged.
     pub fn log(&self) -> String {
         read_log(self.folder.path())
@@ -193,7 +201,7 @@ impl Drop for Server {
 }
 
 /// The module under test.
-fn module() -> PathBuf {
+pub fn module() -> PathBuf {
     let path = env::var_os("BLOOMLINE_SO")
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("bloomline.so"), PathBuf::from);
     assert!(path.is_file(), "no module at {}; run `make build`", path.display());

@@ -1,0 +1,20 @@
+//! What an operator expects of a native type: that the whole server works with it, and shows what it does.
+
+mod acl;
+mod clash;
+mod command_docs;
+mod command_table;
+mod config;
+mod digest;
+mod events;
+mod freeing;
+mod info_fields;
+mod info_section;
+mod key_life;
+mod limits;
+mod limits_obeyed;
+mod memory_usage;
+mod questions;
+mod scripting;
+mod tracking;
+mod watching;
