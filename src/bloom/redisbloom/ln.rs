@@ -88,6 +88,7 @@ mod tests {
     use super::ln;
 
     #[test]
+    #[expect(clippy::approx_constant, reason = "the logarithm of a half")]
     fn logarithms_are_those_of_an_exact_computation() {
         // Rounded from 60 digits.
         let cases = [
