@@ -3,6 +3,7 @@
 
 use bloomline::bloom::codec::{HEADER_BYTES, MAX_CHUNK_BYTES};
 use bloomline::bloom::error::{ChunkError, HeaderError};
+use bloomline::bloom::member::Member;
 use bloomline::bloom::spec::Demand;
 use bloomline::bloom::{Error, Filter, Growth, MAX_LAYERS, Spec};
 

@@ -8,6 +8,7 @@
 #[path = "core/rate_of_bits.rs"]
 mod rate_of_bits;
 
+use bloomline::bloom::member::Member;
 use bloomline::bloom::rate::fp_rate;
 use bloomline::bloom::sizing::Geometry;
 use bloomline::bloom::{Error, Filter, Growth, Spec};

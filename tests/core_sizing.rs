@@ -1,6 +1,7 @@
 //! The sizing rule: its frozen table, its promise, its range, and ten thousand pinned results.
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
+use bloomline::bloom::member::Member;
 use bloomline::bloom::rate::{fp_rate, fp_rate_at_counted_load, fp_rate_at_load};
 use bloomline::bloom::sizing::{
     Geometry, MAX_CAPACITY, MAX_ERROR_RATE, MIN_LAYER_ERROR, PAGE_LINES, REVISION, ROWS, Row,

@@ -7,6 +7,7 @@ mod twin;
 use bloomline::bloom::hash::item_hash;
 use bloomline::bloom::layer::Layer;
 use bloomline::bloom::layout::probe::{Probe, Scalar};
+use bloomline::bloom::member::Member;
 use bloomline::bloom::sizing::ROWS;
 use bloomline::bloom::spec::Demand;
 use bloomline::bloom::{Error, Filter, Growth, Spec};
