@@ -11,6 +11,7 @@
 
 mod bad_input;
 mod citizen;
+mod cluster;
 mod commands;
 mod experiments;
 mod flows;
