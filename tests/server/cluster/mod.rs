@@ -10,3 +10,4 @@ mod replication;
 mod router;
 mod slots;
 mod traffic;
+mod upgrade;
