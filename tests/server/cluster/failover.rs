@@ -1,0 +1,117 @@
+//! A replica that takes over has every item that it had acknowledged.
+
+use redis::Value;
+
+use crate::harness::{Kind, for_each_server, int, until};
+
+use super::equal::{assert_equal, catch_up, setup};
+use super::nodes::{Cluster, PRIMARIES};
+use super::traffic::{assert_has_rounds, while_adding};
+
+#[test]
+fn a_promoted_replica_has_every_acknowledged_item() {
+    for_each_server(|kind| {
+        let mut primary = setup(kind).start(kind);
+        let mut client = primary.resp2();
+        let replica = setup(kind)
+            .module_args("bf-error-rate 0.1 bf-initial-size 17")
+            .line(format!("replicaof 127.0.0.1 {}", primary.port))
+            .start(kind);
+        let mut follower = replica.resp2();
+        client.ok("BF.RESERVE growing 0.001 10");
+        catch_up(&mut client, &mut follower);
+
+        let mut adding = primary.resp2();
+        let run = |args: &[&[u8]]| {
+            let reply = adding.run(args);
+            if args[0] == b"BF.MADD" {
+                assert_eq!(int(&adding.call("WAIT 1 30000")), 1, "the replica acknowledged nothing");
+            }
+            reply
+        };
+        let rounds = while_adding(&["growing"], run, |rounds| rounds.pass(20));
+        // Not acknowledged by the replica: it may have them or not.
+        client.call("BF.MADD growing unacknowledged:1 unacknowledged:2");
+        primary.kill();
+
+        follower.ok("REPLICAOF NO ONE");
+        assert_has_rounds(&mut follower, &["growing"], rounds);
+        // It goes on: with the same filter, and for new ones with its own settings.
+        assert_eq!(follower.ask("BF.ADD growing later"), ":1");
+        assert_eq!(follower.ask("BF.ADD small new"), ":1");
+        assert_eq!(follower.ask("BF.INFO small CAPACITY"), "*[:17]");
+
+        // The former primary comes back, without its data, and follows.
+        primary.revive();
+        let mut former = primary.resp2();
+        former.ok(&format!("REPLICAOF 127.0.0.1 {}", replica.port));
+        catch_up(&mut follower, &mut former);
+        assert_eq!(follower.ask("BF.ADD growing last"), ":1");
+        catch_up(&mut follower, &mut former);
+        assert_equal(&mut follower, &mut former);
+    });
+}
+
+/// A cluster whose nodes soon notice that one is dead, with the index of the primary of a key.
+fn cluster(kind: &Kind) -> (Cluster, usize) {
+    let cluster = Cluster::start(kind, |_, setup| setup.line("cluster-node-timeout 3000"));
+    let (owner, _) = cluster.owner("{k}");
+    (cluster, owner)
+}
+
+#[test]
+fn a_replica_asked_to_take_over_in_a_cluster_has_everything() {
+    for_each_server(|kind| {
+        let (cluster, owner) = cluster(kind);
+        let mut router = cluster.router();
+        let rounds = while_adding(
+            &["{k}"],
+            |args| router.run(args),
+            |rounds| {
+                rounds.pass(10);
+                cluster.nodes[owner + PRIMARIES].resp2().ok("CLUSTER FAILOVER");
+                cluster.wait_for_promotion(owner + PRIMARIES);
+                rounds.pass(10);
+            },
+        );
+        let mut leader = cluster.nodes[owner + PRIMARIES].resp2();
+        let mut follower = cluster.nodes[owner].resp2();
+        catch_up(&mut leader, &mut follower);
+        assert_has_rounds(&mut leader, &["{k}"], rounds);
+        assert_equal(&mut leader, &mut follower);
+        assert!(router.followed("MOVED") > 0);
+    });
+}
+
+#[test]
+fn a_replica_takes_over_from_a_dead_primary_with_every_acknowledged_item() {
+    for_each_server(|kind| {
+        let (mut cluster, owner) = cluster(kind);
+        let mut router = cluster.router();
+        let promoted = cluster.nodes[owner + PRIMARIES].port;
+        let run = |args: &[&[u8]]| loop {
+            let reply = router.run(args);
+            // Behind the promoted replica there is nobody left to acknowledge anything.
+            let is_acknowledged = args[0] != b"BF.MADD"
+                || router.is_at() == promoted
+                || router.run_there(&[b"WAIT", b"1", b"5000"]).is_some_and(|reply| reply == Value::Int(1));
+            if is_acknowledged {
+                return reply;
+            }
+        };
+        let rounds = while_adding(&["{k}"], run, |rounds| {
+            rounds.pass(10);
+            cluster.nodes[owner].kill();
+            cluster.wait_for_promotion(owner + PRIMARIES);
+            rounds.pass(10);
+        });
+        assert_has_rounds(&mut cluster.nodes[owner + PRIMARIES].resp2(), &["{k}"], rounds);
+
+        cluster.nodes[owner].revive();
+        let (mut leader, mut follower) =
+            (cluster.nodes[owner + PRIMARIES].resp2(), cluster.nodes[owner].resp2());
+        until("the former primary to follow", || (follower.info("role") == "slave").then_some(()));
+        catch_up(&mut leader, &mut follower);
+        assert_equal(&mut leader, &mut follower);
+    });
+}

@@ -1,0 +1,61 @@
+//! A filter of more bytes than one bulk string may have, and the ways on which it travels all the same.
+
+use redis::Value;
+
+use crate::harness::{Client, bulk, for_newest_servers, int, show};
+
+use super::equal::{assert_same_digest, setup};
+use super::filled::fill;
+
+/// What a client may send as one string unless the server is told otherwise.
+const BULK_LIMIT: usize = 512 << 20;
+
+#[test]
+fn a_filter_beyond_the_bulk_limit_travels_where_the_limit_is_raised_or_in_chunks() {
+    for_newest_servers(|kind| {
+        let [source, target] = [(), ()].map(|()| setup(kind).line("rdbcompression no").start(kind));
+        let (mut from, mut to) = (source.resp2(), target.resp2());
+        let bytes = fill(&mut |args| from.run(args), "k", 390_000_000);
+        from.call("BF.MADD k a b c");
+        assert!(bytes > BULK_LIMIT, "{bytes} bytes of bits");
+        // DUMP works; the script keeps its answer from being sent.
+        let dump_len = int(&from.call(r#"EVAL "return #redis.call('DUMP', KEYS[1])" 1 k"#));
+        assert!(dump_len as usize > bytes, "{dump_len} bytes");
+        // The script's copy of it.
+        from.ok("SCRIPT FLUSH");
+
+        // As it stands: refused before the bytes are read, and nothing has happened to either side.
+        let mut refused = target.resp2();
+        refused.send_raw(format!("*4\r\n$7\r\nRESTORE\r\n$1\r\nk\r\n$1\r\n0\r\n${dump_len}\r\n").as_bytes());
+        let reply = show(&refused.receive("RESTORE"));
+        assert_eq!(reply, "-ERR Protocol error: invalid bulk length");
+        let migrate = format!("MIGRATE 127.0.0.1 {} k 0 30000", target.port);
+        let reply = from.ask(&migrate);
+        assert!(reply.starts_with("-ERR") || reply.starts_with("-IOERR"), "{reply}");
+        assert_eq!((from.ask("EXISTS k"), to.ask("EXISTS k")), (":1".into(), ":0".into()));
+
+        in_chunks(&mut from, &mut to);
+        assert_same_digest(&mut from, &mut to, "k");
+        assert_eq!(to.ask("UNLINK k"), ":1");
+
+        to.ok("CONFIG SET proto-max-bulk-len 2gb");
+        to.ok("CONFIG SET client-query-buffer-limit 2gb");
+        from.ok(&format!("{migrate} COPY"));
+        assert_same_digest(&mut from, &mut to, "k");
+        assert_eq!(to.ask("BF.MEXISTS k a b c"), "*[:1 :1 :1]");
+    });
+}
+
+/// Carries the filter by BF.SCANDUMP with BF.LOADCHUNK.
+fn in_chunks(from: &mut Client, to: &mut Client) {
+    let mut at = 0;
+    loop {
+        let Value::Array(pair) = from.call(&format!("BF.SCANDUMP k {at}")) else { panic!("a pair") };
+        at = int(&pair[0]);
+        if at == 0 {
+            return;
+        }
+        let loaded = to.run(&[b"BF.LOADCHUNK", b"k".as_slice(), at.to_string().as_bytes(), bulk(&pair[1])]);
+        assert_eq!(show(&loaded), "+OK", "at {at}");
+    }
+}

@@ -1,0 +1,109 @@
+//! A real cluster: three primaries with a third of the slots each, a replica for each of them.
+
+use redis::Value;
+
+use crate::harness::{Client, Kind, Server, Setup, show, until};
+
+use super::equal;
+use super::router::Router;
+
+/// Slots of a cluster.
+const SLOTS: usize = 16_384;
+/// Nodes that own slots; as many follow them.
+pub const PRIMARIES: usize = 3;
+
+/// The nodes: first the primaries, then the replica of each in the same order.
+pub struct Cluster {
+    /// All nodes.
+    pub nodes: Vec<Server>,
+}
+
+impl Cluster {
+    /// Starts the nodes and waits until every one of them finds the cluster complete.
+    ///
+    /// `adapt` changes the setup of a node, told its index.
+    pub fn start(kind: &Kind, adapt: impl Fn(usize, Setup) -> Setup) -> Self {
+        let start = |i: usize| {
+            let setup =
+                equal::setup(kind).line("cluster-enabled yes").line("cluster-allow-replica-migration no");
+            adapt(i, setup).start(kind)
+        };
+        let cluster = Cluster { nodes: (0..2 * PRIMARIES).map(start).collect() };
+        let mut clients: Vec<Client> = cluster.nodes.iter().map(Server::resp2).collect();
+        for (i, client) in clients.iter_mut().enumerate() {
+            client.ok(&format!("CLUSTER SET-CONFIG-EPOCH {}", i + 1));
+        }
+        for (i, client) in clients[..PRIMARIES].iter_mut().enumerate() {
+            // ADDSLOTSRANGE is younger than some servers.
+            let slots = (i * SLOTS / PRIMARIES..(i + 1) * SLOTS / PRIMARIES).map(|slot| slot.to_string());
+            let command: Vec<String> =
+                ["CLUSTER", "ADDSLOTS"].map(str::to_owned).into_iter().chain(slots).collect();
+            assert_eq!(show(&client.run(&command)), "+OK");
+        }
+        for node in &cluster.nodes[1..] {
+            clients[0].ok(&format!("CLUSTER MEET 127.0.0.1 {}", node.port));
+        }
+        // Roles are given out only when all have met: who is met while it changes is remembered wrongly for long.
+        for client in &mut clients {
+            wait_for_nodes(client, |nodes| nodes.matches(" connected").count() == 2 * PRIMARIES);
+        }
+        for i in 0..PRIMARIES {
+            let follow = format!("CLUSTER REPLICATE {}", cluster.id(i));
+            let client = &mut clients[i + PRIMARIES];
+            until("the replica to know its primary", || (client.ask(&follow) == "+OK").then_some(()));
+        }
+        for client in &mut clients {
+            wait_for_nodes(client, |nodes| nodes.matches("slave ").count() == PRIMARIES);
+            until("the cluster to be complete", || {
+                text(&client.call("CLUSTER INFO")).contains("cluster_state:ok").then_some(())
+            });
+        }
+        let (primaries, replicas) = clients.split_at_mut(PRIMARIES);
+        for (primary, replica) in primaries.iter_mut().zip(replicas) {
+            equal::catch_up(primary, replica);
+        }
+        cluster
+    }
+
+    /// A node's name within the cluster.
+    pub fn id(&self, node: usize) -> String {
+        text(&self.nodes[node].resp2().call("CLUSTER MYID"))
+    }
+
+    /// The primary that owns a key's slot, with the slot, as the nodes were started.
+    pub fn owner(&self, key: &str) -> (usize, i64) {
+        let slot = crate::harness::int(&self.nodes[0].resp2().call(&format!("CLUSTER KEYSLOT {key}")));
+        let owner = (0..PRIMARIES).find(|i| (slot as usize) < (i + 1) * SLOTS / PRIMARIES).expect("a slot");
+        (owner, slot)
+    }
+
+    /// A client that goes where the nodes send it.
+    pub fn router(&self) -> Router {
+        Router::new(self.nodes.iter().map(|node| (node.port, node.socket())).collect())
+    }
+
+    /// Waits until a node has become a primary.
+    pub fn wait_for_promotion(&self, node: usize) {
+        until("the replica to take over", || {
+            (self.nodes[node].resp2().info("role") == "master").then_some(())
+        });
+    }
+}
+
+/// Waits until a node knows all the others, and of them what it should.
+fn wait_for_nodes(client: &mut Client, is_known: impl Fn(&str) -> bool) {
+    until("the nodes to know each other", || {
+        let nodes = text(&client.call("CLUSTER NODES"));
+        let are_met = nodes.lines().count() == 2 * PRIMARIES && !nodes.contains("handshake");
+        (are_met && is_known(&nodes)).then_some(())
+    });
+}
+
+/// A reply of text.
+pub fn text(reply: &Value) -> String {
+    match reply {
+        Value::BulkString(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        Value::VerbatimString { text, .. } => text.clone(),
+        other => panic!("expected a text, got {}", show(other)),
+    }
+}

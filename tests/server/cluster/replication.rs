@@ -1,0 +1,195 @@
+//! Replicas that join, lose their link and come back, while a client adds.
+
+use crate::harness::{Client, Server, for_each_server, say_missing, until};
+
+use super::equal::{OTHER_SETTINGS, assert_equal, catch_up, many_small, setup};
+use super::traffic::{assert_has_rounds, while_adding};
+
+/// What the client adds to: a filter that grows, one that stands.
+const KEYS: [&str; 2] = ["growing", "reserved"];
+
+fn make_keys(client: &mut Client) {
+    client.ok("BF.RESERVE growing 0.001 10");
+    client.ok("BF.RESERVE reserved 0.0001 1000000 NONSCALING");
+}
+
+/// How to run commands on a connection of one's own.
+fn runner(server: &Server) -> impl FnMut(&[&[u8]]) -> redis::Value + Send + use<> {
+    let mut client = server.resp2();
+    move |args| client.run(args)
+}
+
+#[test]
+fn a_full_resync_while_a_client_adds_loses_nothing() {
+    for_each_server(|kind| {
+        // 300 filters, each saved a millisecond late: the client adds while the file is written.
+        let primary = setup(kind).line("rdb-key-save-delay 1000").start(kind);
+        let mut client = primary.resp2();
+        make_keys(&mut client);
+        many_small(&mut client, 300);
+        let replica = setup(kind).module_args(OTHER_SETTINGS).start(kind);
+        let mut follower = replica.resp2();
+        let rounds = while_adding(&KEYS, runner(&primary), |rounds| {
+            rounds.pass(3);
+            follower.ok(&format!("REPLICAOF 127.0.0.1 {}", primary.port));
+            until("the data set to be saved", || {
+                (client.info("rdb_bgsave_in_progress") == "1").then_some(())
+            });
+            rounds.pass(3);
+            assert_eq!(client.info("rdb_bgsave_in_progress"), "1", "too fast to have added meanwhile");
+            until("the link", || (follower.info("master_link_status") == "up").then_some(()));
+            rounds.pass(3);
+        });
+        catch_up(&mut client, &mut follower);
+        assert_eq!(client.info("sync_full"), "1");
+        assert_has_rounds(&mut follower, &KEYS, rounds);
+        assert_equal(&mut client, &mut follower);
+    });
+}
+
+#[test]
+fn a_partial_resync_while_a_client_adds_loses_nothing() {
+    for_each_server(|kind| {
+        let primary = setup(kind).line("repl-backlog-size 64mb").start(kind);
+        let mut client = primary.resp2();
+        make_keys(&mut client);
+        let replica = setup(kind)
+            .module_args(OTHER_SETTINGS)
+            .line(format!("replicaof 127.0.0.1 {}", primary.port))
+            .start(kind);
+        let mut follower = replica.resp2();
+        catch_up(&mut client, &mut follower);
+        let rounds = while_adding(&KEYS, runner(&primary), |rounds| {
+            for cuts in 1..=3 {
+                rounds.pass(2);
+                assert_eq!(client.ask("CLIENT KILL TYPE replica"), ":1");
+                let cuts = cuts.to_string();
+                until("the replica to go on", || (client.info("sync_partial_ok") == cuts).then_some(()));
+            }
+            rounds.pass(2);
+        });
+        catch_up(&mut client, &mut follower);
+        assert_eq!(client.info("sync_full"), "1");
+        assert_has_rounds(&mut follower, &KEYS, rounds);
+        assert_equal(&mut client, &mut follower);
+    });
+}
+
+#[test]
+fn a_replica_of_a_replica_with_other_settings_holds_the_same_filters() {
+    for_each_server(|kind| {
+        let primary = setup(kind).start(kind);
+        let mut client = primary.resp2();
+        make_keys(&mut client);
+        let chained = |above: &Server| {
+            setup(kind)
+                .module_args(OTHER_SETTINGS)
+                .line(format!("replicaof 127.0.0.1 {}", above.port))
+                .start(kind)
+        };
+        let middle = chained(&primary);
+        let mut between = middle.resp2();
+        catch_up(&mut client, &mut between);
+        let last = chained(&middle);
+        let mut follower = last.resp2();
+        let rounds = while_adding(&KEYS, runner(&primary), |rounds| {
+            until("the chain", || (follower.info("master_link_status") == "up").then_some(()));
+            rounds.pass(3);
+            assert_eq!(client.ask("CLIENT KILL TYPE replica"), ":1");
+            rounds.pass(3);
+            until("the chain", || (between.info("master_link_status") == "up").then_some(()));
+            rounds.pass(3);
+        });
+        client.call("BF.INSERT inserted CAPACITY 30 ERROR 0.2 EXPANSION 3 ITEMS a b c");
+        catch_up(&mut client, &mut follower);
+        assert_has_rounds(&mut follower, &KEYS, rounds);
+        assert_equal(&mut client, &mut between);
+        assert_equal(&mut client, &mut follower);
+    });
+}
+
+#[test]
+fn a_diskless_load_beside_the_old_data_set_answers_from_that_until_it_is_done() {
+    for_each_server(|kind| {
+        let primary = setup(kind).line("repl-diskless-sync yes").line("repl-backlog-size 16kb").start(kind);
+        let mut client = primary.resp2();
+        make_keys(&mut client);
+        many_small(&mut client, 300);
+        client.ok("SET old 1");
+        client.call("BF.ADD reserved before");
+        let replica = setup(kind)
+            .module_args(OTHER_SETTINGS)
+            .line("repl-diskless-load swapdb")
+            .line(format!("replicaof 127.0.0.1 {}", primary.port))
+            .start(kind);
+        let mut follower = replica.resp2();
+        catch_up(&mut client, &mut follower);
+        assert_equal(&mut client, &mut follower);
+
+        // 300 filters, each loaded two milliseconds late, with a look at the clients every other filter.
+        follower.ok("CONFIG SET key-load-delay 2000");
+        let looks_up = follower.ask("CONFIG SET loading-process-events-interval-bytes 1024") == "+OK";
+        // More than the backlog holds, written before the replica can ask for what it missed.
+        client.ok("MULTI");
+        client.call("CLIENT KILL TYPE replica");
+        for i in 0..400 {
+            client.items("BF.MADD", "growing", &crate::harness::numbered(&format!("missed:{i}"), 100));
+        }
+        client.call("DEL old");
+        client.call("EXEC");
+        if looks_up {
+            until("the second full sync", || (follower.info("async_loading") == "1").then_some(()));
+            assert_eq!(follower.ask("BF.MEXISTS reserved before"), "*[:1]");
+            assert_eq!(follower.ask("EXISTS old"), ":1", "the load was over too early to show anything");
+            follower.ok("CONFIG SET key-load-delay 0");
+        } else {
+            say_missing(kind, "answers while it loads a full sync");
+        }
+        until("the data sets to be swapped", || (follower.ask("EXISTS old") == ":0").then_some(()));
+        catch_up(&mut client, &mut follower);
+        assert_eq!(client.info("sync_full"), "2");
+        assert_equal(&mut client, &mut follower);
+    });
+}
+
+#[test]
+fn a_replica_that_dies_of_any_error_lives_through_full_filters_with_refused_growth() {
+    for_each_server(|kind| {
+        let primary = setup(kind).module_args("bf-max-filter-bytes 64kb").start(kind);
+        let mut client = primary.resp2();
+        let mut replica = setup(kind)
+            .module_args(OTHER_SETTINGS)
+            .line(format!("replicaof 127.0.0.1 {}", primary.port))
+            .start(kind);
+        let mut follower = replica.resp2();
+        if follower.ask("CONFIG SET propagation-error-behavior panic") != "+OK" {
+            say_missing(kind, "propagation-error-behavior");
+        }
+        catch_up(&mut client, &mut follower);
+        client.ok("BF.RESERVE full 0.0001 3 NONSCALING");
+        client.ok("BF.RESERVE stuck 0.0001 100 EXPANSION 32768");
+        let many = crate::harness::numbered("item", 110);
+        for key in ["full", "stuck"] {
+            client.items("BF.MADD", key, &many);
+            client.call(&format!("BF.ADD {key} one"));
+            client.call(&format!("BF.INSERT {key} ITEMS two item:1 three"));
+            client.call(&format!("BF.MADD {key} item:1 item:2"));
+        }
+        let refused = client.ask("BF.ADD stuck four");
+        assert!(refused.starts_with("-ERR"), "{refused}");
+        for refused in [
+            "BF.RESERVE huge 0.01 1000000",
+            "BF.INSERT huge CAPACITY 1000000 ITEMS a",
+            "BF.INSERT absent NOCREATE ITEMS a",
+            "BF.LOADCHUNK full 999999 abc",
+            "BF.LOADCHUNK absent 1 abc",
+        ] {
+            let reply = client.ask(refused);
+            assert!(reply.starts_with('-'), "{refused}: {reply}");
+        }
+        client.ok("SET last 1");
+        catch_up(&mut client, &mut follower);
+        assert!(replica.is_running());
+        assert_equal(&mut client, &mut follower);
+    });
+}

@@ -1,0 +1,103 @@
+//! A client that adds and looks up on a thread of its own, while something happens to the servers.
+
+use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+
+use redis::Value;
+
+use crate::harness::{Client, show, until};
+
+/// Items that a round adds to each key.
+const ITEMS_A_ROUND: usize = 10;
+
+/// Adds to each key, round after round, until `during` has returned; answers the number of rounds.
+///
+/// `run` sends a command and gives its reply. Every round also looks up what it and an earlier one added.
+/// `during` is told how far it is: see [`Rounds::pass`].
+pub fn while_adding(
+    keys: &[&str],
+    run: impl FnMut(&[&[u8]]) -> Value + Send,
+    during: impl FnOnce(&Rounds),
+) -> usize {
+    let (rounds, is_over) = (Rounds(AtomicUsize::new(0)), AtomicBool::new(false));
+    thread::scope(|scope| {
+        // The server's name, which panic messages carry.
+        let name = thread::current().name().unwrap_or_default().to_owned();
+        let adding = thread::Builder::new()
+            .name(name)
+            .spawn_scoped(scope, || add_until(keys, run, &rounds, &is_over))
+            .expect("a thread");
+        let end = SetOnDrop(&is_over);
+        during(&rounds);
+        drop(end);
+        if let Err(panic) = adding.join() {
+            resume_unwind(panic);
+        }
+    });
+    rounds.done()
+}
+
+/// How many rounds the adding client has behind it.
+pub struct Rounds(AtomicUsize);
+
+impl Rounds {
+    /// The rounds whose every item was acknowledged.
+    pub fn done(&self) -> usize {
+        self.0.load(Ordering::SeqCst)
+    }
+
+    /// Waits for some more rounds.
+    pub fn pass(&self, more: usize) {
+        let goal = self.done() + more;
+        until("more items to be added", || (self.done() >= goal).then_some(()));
+    }
+}
+
+/// Asserts that the filter under each key has every item of every round.
+pub fn assert_has_rounds(client: &mut Client, keys: &[&str], rounds: usize) {
+    assert!(rounds > 0, "nothing was added");
+    let items: Vec<Vec<u8>> = (0..rounds).flat_map(items_of).collect();
+    for key in keys {
+        for batch in items.chunks(1000) {
+            let found = show(&client.items("BF.MEXISTS", key, batch));
+            assert_eq!(found.matches(":1").count(), batch.len(), "{key} lost items: {found}");
+        }
+    }
+}
+
+fn items_of(round: usize) -> Vec<Vec<u8>> {
+    (0..ITEMS_A_ROUND).map(|i| format!("round:{round}:{i}").into_bytes()).collect()
+}
+
+fn add_until(keys: &[&str], mut run: impl FnMut(&[&[u8]]) -> Value, rounds: &Rounds, is_over: &AtomicBool) {
+    let mut answers = |command: &str, key: &str, items: &[Vec<u8>]| {
+        let mut args = vec![command.as_bytes(), key.as_bytes()];
+        args.extend(items.iter().map(Vec::as_slice));
+        show(&run(&args))
+    };
+    for round in 0.. {
+        if is_over.load(Ordering::SeqCst) {
+            return;
+        }
+        for key in keys {
+            let new = items_of(round);
+            let added = answers("BF.MADD", key, &new);
+            assert!(added.starts_with("*[:") && !added.contains('-'), "BF.MADD {key}: {added}");
+            for items in [new, items_of(round / 2)] {
+                let found = answers("BF.MEXISTS", key, &items);
+                assert_eq!(found.matches(":1").count(), items.len(), "{key} lost items: {found}");
+            }
+        }
+        rounds.0.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+/// Ends the adding even if the test panics.
+struct SetOnDrop<'a>(&'a AtomicBool);
+
+impl Drop for SetOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+}

@@ -1,0 +1,121 @@
+//! Rolling upgrades: what an earlier release wrote is taken over unchanged, by primary and replica alike.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use redis::Value;
+
+use crate::harness::{Client, Stop, bulk, for_each_server, int, show};
+
+use super::equal::{OTHER_SETTINGS, assert_equal, catch_up, setup};
+
+/// A filter as an earlier release dumped it; its items are the decimal numbers from 0 on.
+struct Golden {
+    key: String,
+    header: Vec<u8>,
+    /// The bits of all layers, oldest first.
+    bits: Vec<u8>,
+}
+
+/// The golden files of every release whose format was our own.
+fn golden() -> Vec<Golden> {
+    let entries = |folder: &Path| -> Vec<PathBuf> {
+        let read = fs::read_dir(folder).unwrap_or_else(|why| panic!("{}: {why}", folder.display()));
+        read.map(|entry| entry.expect("an entry").path()).collect()
+    };
+    let name = |path: &Path| path.file_name().expect("a name").to_string_lossy().into_owned();
+    let mut found = Vec::new();
+    for release in entries(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")) {
+        if !name(&release).starts_with("bloomline-") {
+            continue;
+        }
+        for path in entries(&release) {
+            if let Some(filter) = name(&path).strip_suffix(".header.bin") {
+                found.push(Golden {
+                    key: format!("{}:{filter}", name(&release)),
+                    header: fs::read(&path).expect("a header"),
+                    bits: fs::read(release.join(format!("{filter}.bits.bin"))).expect("the bits"),
+                });
+            }
+        }
+    }
+    assert!(!found.is_empty(), "no golden files");
+    found
+}
+
+impl Golden {
+    /// Loads it as a client would that has dumped it from the earlier release.
+    fn load(&self, client: &mut Client) {
+        let put = |client: &mut Client, iterator: usize, data: &[u8]| {
+            let at = iterator.to_string();
+            let loaded = client.run(&[b"BF.LOADCHUNK", self.key.as_bytes(), at.as_bytes(), data]);
+            assert_eq!(show(&loaded), "+OK", "{} at {at}", self.key);
+        };
+        put(client, 1, &self.header);
+        let debug = client.ask(&format!("BF.DEBUG {}", self.key));
+        let mut end = 0;
+        for layer in debug.split("bytes:").skip(1) {
+            let len: usize = layer.split(' ').next().expect("a word").parse().expect("a number of bytes");
+            let start = end;
+            end += len;
+            put(client, end + 1, &self.bits[start..end]);
+        }
+        assert_eq!(end, self.bits.len(), "{}: other layers", self.key);
+    }
+
+    /// Asserts that it is dumped as the earlier release did, and has its items.
+    fn assert_unchanged(&self, client: &mut Client) {
+        let mut at = 0;
+        let mut pieces = Vec::new();
+        loop {
+            let Value::Array(pair) = client.call(&format!("BF.SCANDUMP {} {at}", self.key)) else {
+                panic!("a pair")
+            };
+            at = int(&pair[0]);
+            if at == 0 {
+                break;
+            }
+            pieces.push(bulk(&pair[1]).to_vec());
+        }
+        assert!(pieces[0] == self.header, "{} has another header", self.key);
+        assert!(pieces[1..].concat() == self.bits, "{} has other bits", self.key);
+        let len = int(&client.call(&format!("BF.CARD {}", self.key)));
+        if len > 0 {
+            let items: Vec<String> = (0..len).map(|number| number.to_string()).collect();
+            let found = show(&client.items("BF.MEXISTS", &self.key, &items));
+            assert!(!found.contains(":0"), "{} lost an item: {found}", self.key);
+        }
+    }
+}
+
+#[test]
+fn filters_of_every_earlier_release_are_taken_over_by_primary_with_replica() {
+    let golden = golden();
+    for_each_server(|kind| {
+        let mut primary = setup(kind).start(kind);
+        let replica = setup(kind)
+            .module_args(OTHER_SETTINGS)
+            .line(format!("replicaof 127.0.0.1 {}", primary.port))
+            .start(kind);
+        let (mut client, mut follower) = (primary.resp2(), replica.resp2());
+        catch_up(&mut client, &mut follower);
+        for filter in &golden {
+            filter.load(&mut client);
+        }
+        catch_up(&mut client, &mut follower);
+        for filter in &golden {
+            filter.assert_unchanged(&mut client);
+            filter.assert_unchanged(&mut follower);
+        }
+
+        primary.restart(Stop::Save);
+        let mut client = primary.resp2();
+        for filter in &golden {
+            filter.assert_unchanged(&mut client);
+            // They go on alike on both sides, and grow where they may.
+            client.items("BF.MADD", &filter.key, &crate::harness::numbered("later", 300));
+        }
+        catch_up(&mut client, &mut follower);
+        assert_equal(&mut client, &mut follower);
+    });
+}
