@@ -46,6 +46,10 @@ pub enum HeaderError {
     Growth(u8),
     /// A reserved byte is not zero.
     Reserved,
+    /// Option bits of RedisBloom's layout that mean nothing.
+    Options(u32),
+    /// A sum of items that is not that of the links.
+    Total(u64),
     /// A link of RedisBloom's layout whose numbers contradict each other, by its index.
     Link(u32),
     /// A number of layers that such a filter can't have.
@@ -102,6 +106,8 @@ impl fmt::Display for HeaderError {
             Self::Sizing(n) => write!(f, "sizing revision {n} is unknown"),
             Self::Growth(n) => write!(f, "growth kind {n} is unknown"),
             Self::Reserved => write!(f, "a reserved byte is not zero"),
+            Self::Options(bits) => write!(f, "options {bits:#x} without a meaning"),
+            Self::Total(n) => write!(f, "{n} items, which is not the sum of those in the links"),
             Self::Link(n) => write!(f, "the numbers of link {n} contradict each other"),
             Self::Layers(n) => write!(f, "{n} layers"),
             Self::Len(n) => write!(f, "{n} items in the newest layer, more than its capacity"),

@@ -52,24 +52,26 @@ impl Asked {
         self.spec.growth == Growth::Fixed
     }
 
-    /// Takes the layout from the words behind the key, if one is named there.
-    fn take_layout(&mut self, words: Args) -> Result<(), Failure> {
+    /// Takes the layout from the words behind the key; whether one is named there.
+    fn take_layout(&mut self, words: Args) -> Result<bool, Failure> {
         let mut words =
             words.iter().take_while(|word| !word.is("ITEMS")).skip_while(|word| !word.is("LAYOUT"));
-        let Some(_) = words.next() else { return Ok(()) };
+        let Some(_) = words.next() else { return Ok(false) };
         let name = words.next().ok_or(Failure::Arity)?;
         self.layout = match LAYOUTS.iter().position(|layout| name.is(layout)) {
             Some(0) => Layout::Bloomline,
             Some(_) => Layout::RedisBloom,
             None => return Err(unknown_word(name.bytes())),
         };
-        Ok(())
+        Ok(true)
     }
 
-    fn capacity(&self, given: i64) -> Option<u64> {
-        let most = match self.layout {
-            Layout::Bloomline => MAX_CAPACITY,
-            Layout::RedisBloom => MAX_CAPACITY_OF_CHAIN,
+    fn capacity(&self, given: i64, sender: Sender) -> Option<u64> {
+        let most = match (sender, self.layout) {
+            (Sender::Client, Layout::Bloomline) => MAX_CAPACITY,
+            (Sender::Client, Layout::RedisBloom) => MAX_CAPACITY_OF_CHAIN,
+            // Releases before 8 had no such limit; the memory decides.
+            (Sender::RedisBloom, _) => u64::MAX,
         };
         u64::try_from(given).ok().filter(|n| (1..=most).contains(n))
     }
@@ -89,8 +91,9 @@ fn error_rate(arg: Arg, unreadable: &'static CStr, out_of_range: &'static CStr) 
     if rate > 0.0 && rate < 1.0 { Ok(rate.min(MAX_ERROR_RATE)) } else { Err(out_of_range.into()) }
 }
 
-fn expansion(given: i64) -> Option<u32> {
-    u32::try_from(given).ok().filter(|&n| n <= MAX_EXPANSION)
+fn expansion(given: i64, sender: Sender) -> Option<u32> {
+    // Releases before 8 had no limit.
+    u32::try_from(given).ok().filter(|&n| n <= MAX_EXPANSION || sender == Sender::RedisBloom)
 }
 
 /// `error_rate capacity [EXPANSION n] [NONSCALING] [LAYOUT name]`, the checks in RedisBloom's order.
@@ -98,13 +101,15 @@ pub fn reserve(key: Arg, words: Args, sender: Sender) -> Result<Asked, Failure> 
     let (Some(rate), Some(size)) = (words.get(0), words.get(1)) else { return Err(Failure::Arity) };
     let options = words.from(2);
     let mut asked = Asked::by_default(sender);
-    if sender == Sender::Client {
-        asked.take_layout(options)?;
+    let names_layout = sender == Sender::Client && asked.take_layout(options)?;
+    // All of RedisBloom's options are three words.
+    if options.len() > if names_layout { 5 } else { 3 } {
+        return Err(Failure::Arity);
     }
     asked.spec.error_rate =
         error_rate(rate, c"ERR bad error rate", c"ERR error rate must be in the range (0.000000, 1.000000)")?;
     let capacity = size.integer().ok_or(c"ERR bad capacity")?;
-    asked.spec.capacity = asked.capacity(capacity).ok_or(match asked.layout {
+    asked.spec.capacity = asked.capacity(capacity, sender).ok_or(match asked.layout {
         Layout::Bloomline => c"ERR capacity must be in the range [1, 1099511627776]",
         Layout::RedisBloom => c"ERR capacity must be in the range [1, 1073741824]",
     })?;
@@ -117,7 +122,8 @@ pub fn reserve(key: Arg, words: Args, sender: Sender) -> Result<Asked, Failure> 
         Some(0) => (is_fixed, asked.stored_expansion) = (true, 0),
         Some(_) if is_fixed => return Err(CANNOT_EXPAND.into()),
         Some(n) => {
-            asked.stored_expansion = expansion(n).ok_or(c"ERR expansion must be in the range [0, 32768]")?;
+            asked.stored_expansion =
+                expansion(n, sender).ok_or(c"ERR expansion must be in the range [0, 32768]")?;
         }
         None => {}
     }
@@ -228,14 +234,15 @@ pub fn insert(words: Args<'_>, sender: Sender) -> Result<Insert<'_>, Failure> {
                 return Ok(Insert { asked, may_create, items: words.from(index - 1) });
             }
             Word::Capacity => {
-                let capacity = value?.integer().and_then(|given| asked.capacity(given));
+                let capacity = value?.integer().and_then(|given| asked.capacity(given, sender));
                 asked.spec.capacity = capacity.ok_or(c"Bad capacity")?;
             }
             Word::Error => {
                 asked.spec.error_rate = error_rate(value?, c"Bad error rate", c"Bad error rate")?;
             }
             Word::Expansion => {
-                asked.stored_expansion = value?.integer().and_then(expansion).ok_or(c"Bad expansion")?;
+                asked.stored_expansion =
+                    value?.integer().and_then(|given| expansion(given, sender)).ok_or(c"Bad expansion")?;
                 is_fixed |= asked.stored_expansion == 0;
             }
             // Taken before.

@@ -30,8 +30,6 @@ pub struct Insert;
 
 impl Handler for Reserve {
     const LEAST: usize = 4;
-    const MOST: usize = 9;
-
     fn run(call: Call) -> Result<(), Failure> {
         let asked = args::reserve(call.key, call.rest, sender(call.context))?;
         let mut key = Key::write(call.context, call.key);

@@ -97,7 +97,7 @@ pub static LAYOUT: Setting = Setting {
         let index = LAYOUTS
             .iter()
             .position(|name| arg.is(name))
-            .ok_or(Problem::OutOfRange("bloomline, redisbloom"))?;
+            .ok_or(Problem::OutOfRange("{bloomline, redisbloom}"))?;
         Ok(Parsed { value: index as u64, text: LAYOUTS.get(index).copied() })
     },
 };

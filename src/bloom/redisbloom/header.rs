@@ -80,7 +80,7 @@ impl Filter<Link> {
             return Err(HeaderError::Layers(count).into());
         }
         if !options.are_known() {
-            return Err(HeaderError::Reserved.into());
+            return Err(HeaderError::Options(options.unknown_bits()).into());
         }
         let mut shapes = Vec::new();
         let mut items = Some(0u64);
@@ -90,7 +90,7 @@ impl Filter<Link> {
             try_push(&mut shapes, shape)?;
         }
         if items != Some(total) {
-            return Err(HeaderError::Len(total).into());
+            return Err(HeaderError::Total(total).into());
         }
         let newest_len = shapes.last().map_or(0, |shape| shape.len);
         Self::with_shapes(Common { options, expansion }, &shapes, newest_len, permit)

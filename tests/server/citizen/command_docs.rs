@@ -9,7 +9,8 @@ const COMMANDS: [(&str, &str, &str); 11] = [
     (
         "bf.reserve",
         "1.0.0",
-        "key:key error_rate:double capacity:integer [EXPANSION expansion:integer] [NONSCALING nonscaling:pure-token]",
+        "key:key error_rate:double capacity:integer [EXPANSION expansion:integer] [NONSCALING nonscaling:pure-token] \
+         [LAYOUT layout:oneof(BLOOMLINE bloomline:pure-token|REDISBLOOM redisbloom:pure-token)]",
     ),
     ("bf.add", "1.0.0", "key:key item:string"),
     ("bf.madd", "1.0.0", "key:key item:string..."),
@@ -17,7 +18,8 @@ const COMMANDS: [(&str, &str, &str); 11] = [
         "bf.insert",
         "1.0.0",
         "key:key [CAPACITY capacity:integer] [ERROR error:double] [EXPANSION expansion:integer] \
-         [NOCREATE nocreate:pure-token] [NONSCALING nonscaling:pure-token] ITEMS item:string...",
+         [NOCREATE nocreate:pure-token] [NONSCALING nonscaling:pure-token] \
+         [LAYOUT layout:oneof(BLOOMLINE bloomline:pure-token|REDISBLOOM redisbloom:pure-token)] ITEMS item:string...",
     ),
     ("bf.exists", "1.0.0", "key:key item:string"),
     ("bf.mexists", "1.0.0", "key:key item:string..."),
