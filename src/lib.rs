@@ -4,7 +4,7 @@
 //!
 //! | module | what it is | may touch |
 //! |---|---|---|
-//! | [`bloom`] | the filter: sizes, hashing, layouts, growth, bytes | memory |
+//! | [`bloom`] | the filter: sizes, hashing, its own layout and RedisBloom's, growth, bytes | memory |
 //! | [`server`] | the server seen from a module | the module interface |
 //! | [`data_type`] | the value in the keyspace: its callbacks | `bloom`, `server` |
 //! | [`command`] | from the words of a client to a reply | `bloom`, `server`, the handle of `data_type` |

@@ -54,6 +54,12 @@
 //!
 //! **It has a seed.** The hash is another one for each filter, so that nobody who does not know the seed can prepare items that collide.
 //!
+//! # The other layout
+//!
+//! Bits without their items can't be moved to other places. So filters that come from RedisBloom keep its [layout](redisbloom): bits anywhere
+//! in a layer, as in the classic filter, half of the error rate for each further layer, and no seed. The series is the same
+//! [`Filter`], over layers of another kind ([`Member`](member::Member)); [`AnyFilter`] holds either.
+//!
 //! # Names
 //!
 //! | name | is |
@@ -65,6 +71,8 @@
 //! | `bits`, `hashes` | bits of a layer (m), bits an item sets in it (k) |
 //! | [`Layer`](layer::Layer) | one filter of fixed capacity, a member of the series |
 //! | [`Filter`] | the series |
+//! | [`Link`](redisbloom::Link), [`Chain`](redisbloom::Chain) | layer and series in RedisBloom's layout |
+//! | [`AnyFilter`], [`Layout`] | a filter of either layout, and which it is |
 //! | `expansion` | how many times as large each further layer is |
 //! | [`Growth`] | what happens when the newest layer is full |
 //! | `page`, `line`, `word` | 4 KiB, 64 bytes, 64 bits |
