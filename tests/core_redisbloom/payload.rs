@@ -1,0 +1,75 @@
+//! The arrays of bits in a DUMP payload, unpacked by hand.
+
+/// A reader of the bytes of an RDB value.
+struct Bytes<'a>(&'a [u8]);
+
+impl<'a> Bytes<'a> {
+    fn take(&mut self, count: usize) -> &'a [u8] {
+        let (first, rest) = self.0.split_at(count);
+        self.0 = rest;
+        first
+    }
+
+    /// A length; an error with its kind if it is that of an encoded string.
+    fn length(&mut self) -> Result<u64, u8> {
+        let first = self.take(1)[0];
+        Ok(match first >> 6 {
+            0 => u64::from(first & 63),
+            1 => u64::from(first & 63) << 8 | u64::from(self.take(1)[0]),
+            2 => self.take(if first == 0x81 { 8 } else { 4 }).iter().fold(0, |n, &b| n << 8 | u64::from(b)),
+            _ => return Err(first & 63),
+        })
+    }
+
+    fn string(&mut self) -> Vec<u8> {
+        match self.length() {
+            Ok(length) => self.take(length as usize).to_vec(),
+            Err(3) => {
+                let (packed, length) = (self.length().unwrap(), self.length().unwrap());
+                let unpacked = unpack(self.take(packed as usize));
+                assert_eq!(unpacked.len() as u64, length);
+                unpacked
+            }
+            Err(kind) => panic!("a string of kind {kind}"),
+        }
+    }
+}
+
+/// LZF: runs of literal bytes, and references to what was written before.
+fn unpack(packed: &[u8]) -> Vec<u8> {
+    let mut from = Bytes(packed);
+    let mut to: Vec<u8> = Vec::new();
+    while !from.0.is_empty() {
+        let control = usize::from(from.take(1)[0]);
+        if control < 32 {
+            to.extend(from.take(control + 1));
+            continue;
+        }
+        let mut length = control >> 5;
+        if length == 7 {
+            length += usize::from(from.take(1)[0]);
+        }
+        let back = ((control & 31) << 8 | usize::from(from.take(1)[0])) + 1;
+        for _ in 0..length + 2 {
+            to.push(to[to.len() - back]);
+        }
+    }
+    to
+}
+
+/// The strings of the payload: the bits of each layer, oldest first.
+pub fn bits_of_dump(dump: &[u8]) -> Vec<Vec<u8>> {
+    let mut bytes = Bytes(dump);
+    assert_eq!(bytes.take(1), [7], "a module's value");
+    bytes.length().unwrap();
+    let mut strings = Vec::new();
+    loop {
+        match bytes.length().unwrap() {
+            0 => return strings,
+            2 => drop(bytes.length().unwrap()),
+            4 => drop(bytes.take(8)),
+            5 => strings.push(bytes.string()),
+            other => panic!("opcode {other}"),
+        }
+    }
+}
