@@ -19,5 +19,6 @@ mod harness_itself;
 mod hostile;
 mod memory;
 mod readme;
+mod redisbloom;
 mod replication;
 mod settings;
