@@ -25,8 +25,9 @@ const HONEST: Forged = Forged {
 };
 
 fn header(total: u64, count: u32, options: u32, links: &[Forged]) -> Vec<u8> {
-    let mut to = [&total.to_le_bytes()[..], &count.to_le_bytes(), &options.to_le_bytes(), &2u32.to_le_bytes()]
-        .concat();
+    let mut to =
+        [&total.to_le_bytes()[..], &count.to_le_bytes(), &options.to_le_bytes(), &2u32.to_le_bytes()]
+            .concat();
     for link in links {
         for number in [link.bytes, link.bits, link.len] {
             to.extend(number.to_le_bytes());

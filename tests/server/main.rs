@@ -21,5 +21,6 @@ mod harness_itself;
 mod hostile;
 mod memory;
 mod readme;
+mod redisbloom;
 mod replication;
 mod settings;

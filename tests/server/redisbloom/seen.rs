@@ -1,0 +1,83 @@
+//! What a client sees of a filter, beside what was recorded.
+
+use redis::Value;
+
+use crate::harness::{Client, body_of_dump, bulk, int, seal_dump, show};
+
+use super::fixture::{Fixture, absent_items};
+
+/// The value's bytes, without version and checksum.
+pub fn value_of(dump: &[u8]) -> &[u8] {
+    let body = body_of_dump(dump);
+    &body[..body.len() - 2]
+}
+
+/// The payload as the oldest of the servers would have sealed it: none refuses an older version.
+pub fn sealed_as_old(dump: &[u8]) -> Vec<u8> {
+    seal_dump(&[value_of(dump), &[9, 0]].concat())
+}
+
+/// Restores a payload; the reply as text.
+pub fn restore(client: &mut Client, key: &str, dump: &[u8]) -> String {
+    show(&client.run(&[b"RESTORE", key.as_bytes(), b"0", &sealed_as_old(dump)]))
+}
+
+/// The lines of BF.DEBUG.
+pub fn debug(client: &mut Client, key: &str) -> Vec<String> {
+    match client.call(&format!("BF.DEBUG {key}")) {
+        Value::Array(lines) => {
+            lines.iter().map(|line| String::from_utf8(bulk(line).to_vec()).unwrap()).collect()
+        }
+        other => panic!("BF.DEBUG {key}: {}", show(&other)),
+    }
+}
+
+fn info(client: &mut Client, key: &str) -> [Option<i64>; 5] {
+    let Value::Array(fields) = client.call(&format!("BF.INFO {key}")) else { panic!("no array") };
+    let value = |at: usize| if fields[at] == Value::Nil { None } else { Some(int(&fields[at])) };
+    [1, 3, 5, 7, 9].map(value)
+}
+
+/// An array of answers as digits.
+pub fn digits(value: &Value) -> String {
+    match value {
+        Value::Array(items) => items.iter().map(|item| int(item).to_string()).collect(),
+        other => panic!("no array: {}", show(other)),
+    }
+}
+
+/// The value's bytes as the server writes them now.
+pub fn dumped(client: &mut Client, key: &str) -> Vec<u8> {
+    value_of(bulk(&client.call(&format!("DUMP {key}")))).to_vec()
+}
+
+/// Asserts that the key is the filter that was recorded: its numbers, its answers, its bytes.
+pub fn assert_recorded(client: &mut Client, key: &str, fixture: &Fixture) {
+    let name = &fixture.name;
+    assert_eq!(client.ask(&format!("TYPE {key}")), "+MBbloom--", "{name}");
+    assert_eq!(client.ask(&format!("BF.INFO {key} LAYOUT")), "*[$10 redisbloom]", "{name}");
+    assert_eq!(debug(client, key), fixture.debug(), "{name}");
+    assert_eq!(info(client, key), fixture.info(), "{name}");
+    assert_eq!(digits(&client.items("BF.MEXISTS", key, &absent_items())), fixture.absent_answers(), "{name}");
+    let added = fixture.items();
+    if !added.is_empty() {
+        assert!(!digits(&client.items("BF.MEXISTS", key, &added)).contains('0'), "{name} lost an item");
+    }
+    let Value::Array(pair) = client.call(&format!("BF.SCANDUMP {key} 0")) else { panic!("no pair") };
+    assert_eq!(bulk(&pair[1]), fixture.header(), "{name}");
+    assert!(dumped(client, key) == value_of(&fixture.dump()), "{name}: DUMP gives other bytes");
+}
+
+/// Restores every fixture under its name.
+pub fn restore_all(client: &mut Client, fixtures: &[Fixture]) {
+    for fixture in fixtures {
+        assert_eq!(restore(client, &fixture.name, &fixture.dump()), "+OK", "{}", fixture.name);
+    }
+}
+
+/// Asserts that every fixture's key is what was recorded.
+pub fn assert_all_recorded(client: &mut Client, fixtures: &[Fixture]) {
+    for fixture in fixtures {
+        assert_recorded(client, &fixture.name, fixture);
+    }
+}

@@ -1,0 +1,98 @@
+//! RedisBloom's own stream of commands is obeyed as RedisBloom would; ours is one that it understands.
+
+use redis::Cmd;
+
+use crate::harness::{Replica, Setup, Stop, for_each_server, words};
+
+use super::fixture::fixtures;
+use super::seen::{assert_recorded, debug};
+
+fn packed<A: AsRef<[u8]>>(words: &[A]) -> Vec<u8> {
+    let mut command = Cmd::new();
+    for word in words {
+        command.arg(word.as_ref());
+    }
+    command.get_packed_command()
+}
+
+#[test]
+fn redisblooms_append_only_file_gives_the_filters_it_had() {
+    for_each_server(|kind| {
+        let fixtures = fixtures();
+        let mut file = packed(&["SELECT", "0"]);
+        for fixture in &fixtures {
+            let name = fixture.name.as_bytes();
+            if let Some(create) = fixture.create() {
+                file.extend(packed(&create));
+            }
+            if let Some(header) = fixture.created_from_header() {
+                file.extend(packed(&[b"BF.LOADCHUNK", name, b"1", &header]));
+            }
+            for group in fixture.items().chunks(100) {
+                let mut call = vec![b"BF.MADD".to_vec(), name.to_vec()];
+                call.extend_from_slice(group);
+                file.extend(packed(&call));
+            }
+        }
+        for line in [
+            "BF.RESERVE bogus 0.01 100 whatever",
+            "BF.ADD added x",
+            "BF.MADD many x y",
+            "BF.INSERT letters cxyz 7 erzzz 0.1 ezzz 3 noXX ixx a b",
+        ] {
+            file.extend(packed(&words(line)));
+        }
+        for layout in ["bloomline", "redisbloom"] {
+            let mut server = Setup::new()
+                .module_args(&format!("bf-layout {layout}"))
+                .append_file(file.clone())
+                .start(kind);
+            for _ in 0..2 {
+                let mut client = server.resp2();
+                for fixture in &fixtures {
+                    assert_recorded(&mut client, &fixture.name, fixture);
+                }
+                for (key, items) in [("bogus", 0), ("added", 1), ("many", 2)] {
+                    let layer = format!(
+                        "bytes:144 bits:1152 hashes:8 hashwidth:64 capacity:100 size:{items} ratio:0.005"
+                    );
+                    assert_eq!(debug(&mut client, key), [format!("size:{items}"), layer], "{key}");
+                }
+                assert_eq!(
+                    debug(&mut client, "letters"),
+                    ["size:2", "bytes:8 bits:64 hashes:4 hashwidth:64 capacity:7 size:2 ratio:0.1"]
+                );
+                assert_eq!(client.ask("BF.INFO letters EXPANSION"), "*[_]");
+                server.restart(Stop::NoSave);
+            }
+        }
+    });
+}
+
+#[test]
+fn a_primary_sends_only_what_redisbloom_understands() {
+    for_each_server(|kind| {
+        let server = Setup::new().module_args("bf-layout redisbloom").start(kind);
+        let mut client = server.resp2();
+        let mut replica = Replica::attach(&server);
+        for line in [
+            "BF.RESERVE k 0.01 2 EXPANSION 3",
+            "BF.ADD k a",
+            "BF.MADD k a b c d",
+            "BF.INSERT made CAPACITY 10 LAYOUT redisbloom ITEMS a b",
+            "BF.INSERT made ITEMS b c",
+            "BF.RESERVE ns 0.01 1 NONSCALING",
+            "BF.MADD ns a b",
+        ] {
+            client.call(line);
+        }
+        let lines = replica.lines(&server);
+        let creations = lines.iter().filter(|line| line.starts_with("BF.LOADCHUNK")).count();
+        assert_eq!(creations, 3, "{lines:?}");
+        for line in &lines {
+            let word = line.split(' ').next().unwrap();
+            let known = ["BF.LOADCHUNK", "BF.ADD", "BF.MADD", "MULTI", "EXEC"];
+            assert!(known.contains(&word), "{lines:?}");
+        }
+    });
+}
