@@ -1,5 +1,11 @@
 //! Filters recorded from RedisBloom, in the core: headers, bits and answers equal to the last bit.
-#![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
+#![allow(
+    clippy::approx_constant,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used
+)]
 
 #[path = "core_redisbloom/fixture.rs"]
 #[allow(dead_code, reason = "the tests of the servers use the rest")]

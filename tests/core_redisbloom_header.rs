@@ -1,5 +1,11 @@
 //! Hostile headers of RedisBloom's layout: refused before memory is asked for.
-#![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
+#![allow(
+    clippy::approx_constant,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used
+)]
 
 use bloomline::bloom::{AnyFilter, Error};
 

@@ -1,11 +1,18 @@
 //! Sizes in RedisBloom's layout, against the formulas written down a second time.
-#![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
+#![allow(
+    clippy::approx_constant,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used
+)]
 
 #[path = "core_redisbloom/twin.rs"]
 #[allow(dead_code, reason = "the comparison of answers uses the rest")]
 mod twin;
 
 use bloomline::bloom::member::Member;
+use bloomline::bloom::redisbloom::Chain;
 use bloomline::bloom::redisbloom::link::{Common, Link};
 use bloomline::bloom::redisbloom::ln::ln;
 use bloomline::bloom::redisbloom::sizing::{Options, Shape};
@@ -57,4 +64,13 @@ fn ten_thousand_series_of_layers_are_of_the_sizes_that_the_formulas_give() {
     assert_eq!(series, 10_000);
     assert!(layers > 20_000, "{layers}");
     assert!(other_logarithm <= 3, "{other_logarithm} series differ by the last bit of a logarithm");
+}
+
+#[test]
+fn the_smallest_error_rate_there_is_gives_a_link_that_is_let_in_again() {
+    let options = Options::of_new_filter(true);
+    let shape = Shape::new(options, 100, 5e-324).unwrap();
+    assert_eq!((shape.hashes, shape.is_sound()), (1_075, true));
+    let filter = Chain::chain(100, 5e-324, Common { options, expansion: 2 }, &mut |_| true).unwrap();
+    assert!(Chain::decode_chain_header(&filter.encode_chain_header(), &mut |_| true).is_ok());
 }

@@ -1,5 +1,11 @@
 //! Both kinds of RedisBloom's filters against a twin that reckons with 128 bits.
-#![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
+#![allow(
+    clippy::approx_constant,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used
+)]
 
 #[path = "core_redisbloom/twin.rs"]
 mod twin;

@@ -109,6 +109,7 @@ impl Fixture {
     }
 
     /// The payload as older releases wrote it, RedisBloom's reply to RESTORE and its BF.DEBUG afterwards.
+    #[allow(clippy::type_complexity)]
     pub fn reencoded(&self) -> Vec<(u64, Vec<u8>, String, Option<Vec<String>>)> {
         let Some(cases) = self.json.get("reencoded").and_then(Value::as_object) else { return Vec::new() };
         let case = |(version, case): (&String, &Value)| {

@@ -3,10 +3,11 @@
 use super::super::error::Error;
 use super::ln::ln;
 
-/// The largest number of bits an item that an honest link has: that of the smallest number above 0 as the error rate.
+/// The largest number of bits an item sets in an honest link: that of 5e-324, the smallest number above 0, as the error
+/// rate. (The exact figure is 1,074; RedisBloom's shortened constants make it a little more, and it is rounded up.)
 ///
 /// A forged link could else make one lookup run for seconds.
-pub const MAX_HASHES: u32 = 1_074;
+pub const MAX_HASHES: u32 = 1_075;
 
 /// How a filter is hashed, sized and grown: the option bits RedisBloom stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
