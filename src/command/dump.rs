@@ -5,9 +5,8 @@
 use std::ffi::CStr;
 
 use super::handler::{Call, Handler};
-use super::text::{
-    BAD_DATA, CHUNK_TOO_BIG, DUMP_ITERATOR, Failure, LOAD_ITERATOR, NO_LINK, NOT_FOUND, WRONG_TYPE,
-};
+use super::info::existing;
+use super::text::{BAD_DATA, CHUNK_TOO_BIG, DUMP_ITERATOR, Failure, LOAD_ITERATOR, NO_LINK};
 use super::write::{permit, refused_creation};
 use crate::bloom::error::ChunkError;
 use crate::bloom::{AnyFilter, Error};
@@ -35,11 +34,7 @@ impl Handler for Scandump {
 
     fn run(call: Call) -> Result<(), Failure> {
         let key = Key::read(call.context, call.key);
-        let filter = match filter(&key) {
-            Lookup::Found(filter) => filter,
-            Lookup::Missing => return Err(NOT_FOUND.into()),
-            Lookup::WrongType => return Err(WRONG_TYPE.into()),
-        };
+        let filter = existing(filter(&key))?;
         let iterator = call.rest.get(0).and_then(|word| word.integer()).ok_or(DUMP_ITERATOR)?;
         call.context.array(2);
         if iterator == START {
@@ -73,11 +68,8 @@ impl Handler for Loadchunk {
             let created = AnyFilter::decode_header(data, &mut permit(call.context));
             store(&mut key, created.map_err(|error| bad_header(&call, error))?);
         } else {
-            match filter_mut(&mut key) {
-                Lookup::Missing => return Err(NOT_FOUND.into()),
-                Lookup::WrongType => return Err(WRONG_TYPE.into()),
-                Lookup::Found(mut filter) => write_chunk(&mut filter, iterator, data)?,
-            }
+            let mut filter = existing(filter_mut(&mut key))?;
+            write_chunk(&mut filter, iterator, data)?;
         }
         call.context.replicate_call();
         call.context.signal_change(call.key, LOADED);

@@ -171,7 +171,7 @@ fn debug_line(bytes: u64, bits: u64, hashes: u32, width: u32, capacity: u64, len
 }
 
 /// The filter that a call can't do without.
-fn existing<T>(lookup: Lookup<T>) -> Result<T, Failure> {
+pub fn existing<T>(lookup: Lookup<T>) -> Result<T, Failure> {
     match lookup {
         Lookup::Found(filter) => Ok(filter),
         Lookup::Missing => Err(NOT_FOUND.into()),

@@ -109,12 +109,11 @@ unsafe extern "C" fn get(_name: *const c_char, data: *mut c_void) -> *mut RedisM
 
 /// Carries out CONFIG SET.
 unsafe extern "C" fn set(
-    name: *const c_char,
+    _name: *const c_char,
     value: *mut RedisModuleString,
     data: *mut c_void,
     error: *mut *mut RedisModuleString,
 ) -> c_int {
-    let _ = name;
     // SAFETY: as in `get`; the server passes a valid string, and frees the error it gets.
     let (setting, value) = unsafe { (&*data.cast::<Setting>(), Arg::borrowed(&value)) };
     let name = setting.name.to_string_lossy();
