@@ -21,10 +21,8 @@ const FIRST: u32 = 5;
 /// The same of a far link, where lines cost more than branches: a full link of 7 bits an item fetches 3.25 of them for an
 /// absent one.
 const FIRST_FAR: u32 = 2;
-/// Bytes from which lines are fetched ahead.
-const NEAR: u64 = 1 << 20;
-/// Bytes from which a link is far.
-const FAR: u64 = 8 << 20;
+/// Bytes from which lines are fetched ahead: more than a near cache holds.
+const FAR: u64 = 1 << 20;
 
 /// An array of bits, and how items map to them.
 pub struct Link {
@@ -120,11 +118,13 @@ impl Member for Link {
     /// Asks for all lines of the items where the link is larger than a near cache.
     #[inline(always)]
     fn prefetch(&self, _layers: u32, hashes: &[Pair], lines: Lines) {
-        if self.words.bytes() < NEAR {
+        if !self.is_far() {
             return;
         }
-        let all = lines == Lines::All || !self.is_far();
-        let count = if all { self.shape.hashes } else { self.first() };
+        let count = match lines {
+            Lines::All => self.shape.hashes,
+            Lines::First => self.first(),
+        };
         for hash in hashes {
             self.prefetch_next(&mut self.indexes(hash), count);
         }
