@@ -83,15 +83,17 @@ def wait_for_key(server, key):
             time.sleep(0.01)
 
 
-@pytest.mark.parametrize("project", ["published", "default"])
-def test_a_hundred_pages_are_fetched_ten_repeats_filtered_and_nothing_is_fetched_again(server, site, crawl, project):
-    assert crawl(project).filtered() == 10
+# The two keep the same items under the same key, so the crawl may go on with the other.
+@pytest.mark.parametrize("first, later", [("published", ["published", "default"]), ("default", ["default"])])
+def test_a_hundred_pages_are_fetched_ten_repeats_filtered_and_later_crawls_fetch_nothing(server, site, crawl, first, later):
+    assert crawl(first).filtered() == 10
     assert site.fetched == PAGES
     with server.client(decode_responses=True) as client:
         assert client.type("pages:bloomfilter") == "MBbloom--"
         assert client.bf().card("pages:bloomfilter") == 100
-    assert crawl(project).filtered() == 110
-    assert site.fetched == PAGES
+    for project in later:
+        assert crawl(project).filtered() == 110
+        assert site.fetched == PAGES
 
 
 def test_two_published_crawlers_that_share_a_filter_fetch_no_page_twice(server, site, crawl):
