@@ -45,7 +45,9 @@ def test_the_page_names_the_versions_that_are_tried():
     """So that a library that is moved on in the lists is moved on in the page."""
     lists = "".join(path.read_text() for path in (ROOT / "tests/clients").glob("requirements*.txt"))
     lists += (FOLDER / "package.json").read_text()
-    for library, versions in re.findall(r"^\| (redis-py|node-redis|ioredis|redisbloom)\b[^|]*\| ([\d., ]+) \|", PAGE, re.M):
+    named = re.findall(r"^\| (redis-py|node-redis|ioredis|redisbloom)\b[^|]*\| ([\d., ]+) \|", PAGE, re.M)
+    assert len(named) == 4
+    for library, versions in named:
         package = {"redis-py": "redis", "node-redis": "redis"}.get(library, library)
         for version in versions.split(", "):
             assert f"{package}=={version}\n" in lists or f'"{package}": "{version}"' in lists, (library, version)
