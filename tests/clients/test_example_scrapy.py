@@ -4,13 +4,19 @@ import os
 import re
 import subprocess
 import sys
+import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 from conftest import ROOT
+from scrapy import Request
+from scrapy.settings import Settings
+from scrapy.utils.request import RequestFingerprinter
 
 EXAMPLE = ROOT / "examples/scrapy"
 sys.path.insert(0, str(EXAMPLE))
+from crawl.dupefilter import BloomDupeFilter  # noqa: E402
 from local_site import LocalSite  # noqa: E402
 
 # A crawl takes a second or two; a machine busy with other tests several.
@@ -112,6 +118,34 @@ def test_crawlers_of_our_own_that_start_together_fetch_no_page_twice(server, sit
     with server.client() as client:
         # As in the settings, whoever created it.
         assert client.bf().info("pages:bloomfilter").get("capacity") == 100_000
+
+
+def test_exactly_one_of_many_filters_is_told_that_a_page_is_new(server):
+    with server.client() as client:
+        client.flushall()
+    settings = Settings({"REDIS_URL": server.url, "BLOOMFILTER_ERRORRATE": 1e-9, "BLOOMFILTER_CAPACITY": 1000})
+    together = threading.Barrier(8)
+    told = [0] * 200
+
+    def ask():
+        crawler = SimpleNamespace(
+            settings=settings, stats=None, request_fingerprinter=RequestFingerprinter(), spider=SimpleNamespace(name="pages")
+        )
+        dupefilter = BloomDupeFilter.from_crawler(crawler)
+        together.wait(DEADLINE)
+        for number in range(len(told)):
+            if not dupefilter.request_seen(Request(f"http://site/{number}")):
+                with counting:
+                    told[number] += 1
+        dupefilter.close("asked")
+
+    counting = threading.Lock()
+    threads = [threading.Thread(target=ask) for _ in range(together.parties)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert told == [1] * len(told)
 
 
 def test_start_requests_are_asked_for_in_one_call(server, site, crawl):
