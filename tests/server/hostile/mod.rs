@@ -2,6 +2,7 @@
 
 mod chunk;
 mod restore;
+mod value;
 
 use crate::harness::{Client, bulk, numbered, show};
 
