@@ -1,6 +1,6 @@
 //! How a layout maps the hash of an item to bits: one file a layout, and one for each way to look at a line.
 
-#[cfg(target_arch = "x86_64")]
+#[cfg(all(target_arch = "x86_64", not(feature = "scalar")))]
 mod avx2;
 pub mod bloomline;
 pub mod probe;
@@ -17,10 +17,10 @@ pub trait Task {
     fn run<P: Probe>(self, probe: P) -> Self::Output;
 }
 
-/// Does the work in the fastest way this processor has.
+/// Does the work in the fastest way this processor has; with the feature `scalar`, word by word on every processor.
 #[inline(always)]
 pub fn dispatch<T: Task>(task: T) -> T::Output {
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(feature = "scalar")))]
     if let Some(probe) = avx2::Avx2::detect() {
         return probe.perform(task);
     }
