@@ -5,7 +5,7 @@ use std::process::Command;
 
 use crate::Result;
 use crate::column::Column;
-use crate::server::Cores;
+use crate::cores::Cores;
 
 /// One line of text each.
 #[derive(Debug)]
