@@ -24,7 +24,7 @@ const COLOURS: [RGBColor; 7] = [
 
 /// Pixels.
 const WIDTH: i32 = 900;
-const LEFT: i32 = 300;
+const LEFT: i32 = 320;
 const RIGHT: i32 = 60;
 const TOP: i32 = 60;
 const BAR: i32 = 11;
@@ -54,25 +54,25 @@ pub fn draw(report: &Report, path: &Path) -> Result<()> {
         if multiple <= most {
             let place = x(multiple);
             area.draw(&PathElement::new([(place, TOP - 8), (place, height - 10)], TEXT.mix(0.35)))?;
-            area.draw(&Text::new(format!("{multiple}"), (place, TOP - 16), text(12, HPos::Center)))?;
+            area.draw(&Text::new(format!("{multiple}"), (place, TOP - 16), text(15, HPos::Center)))?;
         }
     }
-    area.draw(&Text::new("times the floor", (LEFT - 8, TOP - 16), text(12, HPos::Right)))?;
+    area.draw(&Text::new("times the floor", (LEFT - 8, TOP - 16), text(15, HPos::Right)))?;
     let mut place = 10;
     for (column, name) in report.outcome.columns.iter().enumerate().skip(1) {
         area.draw(&Rectangle::new([(place, 12), (place + 12, 24)], colour(column).filled()))?;
-        area.draw(&Text::new(name.clone(), (place + 18, 18), text(13, HPos::Left)))?;
+        area.draw(&Text::new(name.clone(), (place + 18, 18), text(16, HPos::Left)))?;
         place += 40 + 8 * name.len() as i32;
     }
     let mut y = TOP;
     for (name, bars) in &rows {
         let middle = y + bars.len() as i32 * BAR / 2;
-        area.draw(&Text::new(name.clone(), (LEFT - 8, middle), text(13, HPos::Right)))?;
+        area.draw(&Text::new(name.clone(), (LEFT - 8, middle), text(16, HPos::Right)))?;
         for &(column, multiple) in bars {
             let end = x(multiple);
             area.draw(&Rectangle::new([(LEFT, y), (end, y + BAR - 2)], colour(column).filled()))?;
             let label = format!("{multiple:.1}");
-            area.draw(&Text::new(label, (end + 4, y + BAR / 2), text(10, HPos::Left)))?;
+            area.draw(&Text::new(label, (end + 4, y + BAR / 2), text(13, HPos::Left)))?;
             y += BAR;
         }
         y += GAP;

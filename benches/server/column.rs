@@ -35,7 +35,7 @@ pub fn start_all(options: &Options, cores: &Cores) -> Result<Vec<Column>> {
             words.push(path.to_string_lossy().into_owned());
             words.extend(arguments.iter().map(|&word| word.to_owned()));
         }
-        let launch = Launch { program: program.clone(), core: cores.server, module: words };
+        let launch = Launch { program: program.clone(), cores: cores.of_timed(), module: words };
         let server = launch.start(&[]).map_err(|error| in_column(&error))?;
         Ok::<_, Box<dyn std::error::Error>>(Column {
             name: name.to_owned(),

@@ -40,7 +40,7 @@ impl Machine {
             cpu: field(&cpuinfo, "model name").unwrap_or_else(|| std::env::consts::ARCH.to_owned()),
             vectors: vectors.join(" "),
             cores: match cores.server {
-                Some(core) => format!("{online}, servers pinned to core {core}, client to another"),
+                Some(core) => format!("{online}, timed servers pinned to core {core}, client to another"),
                 None => format!("{online}, nothing pinned"),
             },
             memory: format!("{} GiB", (kilobytes + (1 << 19)) >> 20),

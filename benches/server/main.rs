@@ -75,7 +75,7 @@ fn bench() -> Result<bool> {
     let cores = cores::Cores::pin_client()?;
     let mut columns = column::start_all(&options, &cores)?;
     let machine = machine::Machine::describe(&mut columns, &cores)?;
-    let outcome = run::run(&options, &mut columns)?;
+    let outcome = run::run(&options, &mut columns, &cores)?;
     let report = report::Report { options: &options, machine: &machine, outcome: &outcome };
     println!("{}", report.table());
     json::write(&report, &options.json)?;

@@ -46,7 +46,7 @@ cargo bench --bench server -- [OPTIONS]
   --quick | --full | --smoke   how much to run (default: quick)
   --server NAME    .servers/NAME/server, a path or a command (default: $SERVER, else redis-server)
   --items KIND     hex40 (40 hex characters, default) or bytes20 (20 raw bytes)
-  --rounds N       rounds a row (default: 5 quick, 7 full)
+  --rounds N       rounds a row (default: 3 quick, 7 full)
   --only TEXT      only rows whose group or name contains TEXT
   --json FILE      default: bench/server.json in the target folder
   --markdown FILE  also write a document, with a chart beside it (FILE with .svg)
@@ -106,7 +106,7 @@ impl Options {
         if options.rounds == 0 {
             options.rounds = match options.scale {
                 Scale::Smoke => 1,
-                Scale::Quick => 5,
+                Scale::Quick => 3,
                 Scale::Full => 7,
             };
         }

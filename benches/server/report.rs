@@ -32,19 +32,19 @@ impl Report<'_> {
         for table in &self.outcome.tables {
             text += &format!("\n{}\n", table.title);
             let heads: String = self.outcome.columns.iter().map(|name| format!("{name:>20}")).collect();
-            text += &format!("{:34}{heads}\n", "");
+            text += &format!("{:42}{heads}\n", "");
             for row in &table.rows {
                 let cells: String = texts(row).into_iter().map(|cell| format!("{cell:>20}")).collect();
-                text += &format!("{:34}{cells}\n", row.case.name());
+                text += &format!("{:42}{cells}\n", row.case.name());
             }
             text += &self.below(table);
         }
         for sheet in &self.outcome.sheets {
-            text += &format!("\n{}\n{:42}", sheet.title, "");
+            text += &format!("\n{}\n{:48}", sheet.title, "");
             text += &sheet.heads.iter().map(|(head, _)| format!("{head:>21}")).collect::<String>();
             for (name, figures) in sheet_lines(sheet) {
                 let figures: String = figures.iter().map(|figure| format!("{figure:>21}")).collect();
-                text += &format!("\n{name:42}{figures}");
+                text += &format!("\n{name:48}{figures}");
             }
             text += "\n";
         }

@@ -6,6 +6,7 @@ use redis::cmd;
 
 use crate::Result;
 use crate::column::Column;
+use crate::cores::Cores;
 use crate::costs::{self, Sheet};
 use crate::dialect::Dialect;
 use crate::groups::groups;
@@ -83,7 +84,7 @@ impl Outcome {
 }
 
 /// Runs all groups the options choose.
-pub fn run(options: &Options, columns: &mut [Column]) -> Result<Outcome> {
+pub fn run(options: &Options, columns: &mut [Column], cores: &Cores) -> Result<Outcome> {
     let mut chosen = groups(options.scale, options.items);
     if let Some(text) = &options.only {
         for group in &mut chosen {
@@ -96,7 +97,7 @@ pub fn run(options: &Options, columns: &mut [Column]) -> Result<Outcome> {
     }
     let steps: usize =
         chosen.iter().map(|group| columns.len() * (1 + group.cases.len() * options.rounds as usize)).sum();
-    let subjects = costs::subjects(columns);
+    let subjects = costs::subjects(columns, cores);
     let experiments = costs::chosen(options);
     let mut progress = Progress::new(steps + subjects.len() * experiments.len());
     let mut tables = Vec::new();

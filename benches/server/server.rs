@@ -1,4 +1,4 @@
-//! A server process of our own: started on a Unix socket in its own folder, pinned to a core, killed when dropped.
+//! A server process of our own: started on a Unix socket in its own folder, pinned to cores, killed when dropped.
 
 use std::env;
 use std::fs::File;
@@ -11,7 +11,7 @@ use redis::{Client, Connection, FromRedisValue, InfoDict, cmd};
 use tempfile::TempDir;
 
 use crate::Result;
-use crate::cores::pin;
+use crate::cores::CoreSet;
 use crate::process::Process;
 use crate::wait::until;
 
@@ -22,8 +22,7 @@ const REPLY_DEADLINE: std::time::Duration = std::time::Duration::from_secs(120);
 #[derive(Clone, Debug)]
 pub struct Launch {
     pub program: PathBuf,
-    /// None: not pinned.
-    pub core: Option<usize>,
+    pub cores: CoreSet,
     pub module: Vec<String>,
 }
 
@@ -65,12 +64,12 @@ impl Launch {
         if !self.module.is_empty() {
             command.arg("--loadmodule").args(&self.module);
         }
-        let core = self.core;
+        let cores = self.cores;
         // SAFETY: between fork and exec only async-signal-safe calls are allowed; these are one system call each.
         unsafe {
             command.pre_exec(move || {
                 die_with_parent()?;
-                core.map_or(Ok(()), pin)
+                cores.pin()
             });
         }
         let mut child = command

@@ -14,7 +14,7 @@ pub const EXPERIMENT: Experiment = Experiment {
 };
 
 fn run(subject: &Subject, plan: Plan) -> Result<Cases> {
-    let capacity = plan.size(357_000_000, 357_000_000, 1_000_000);
+    let capacity = plan.size(357_000_000, 71_000_000, 1_000_000);
     let mut server = subject.server(&[])?;
     let mut figures = Vec::new();
     for command in ["UNLINK", "DEL"] {

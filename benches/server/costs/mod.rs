@@ -14,6 +14,7 @@ mod tiny;
 
 use crate::Result;
 use crate::column::{Column, SCALAR};
+use crate::cores::Cores;
 use crate::dialect::Dialect;
 use crate::items::Kind;
 use crate::options::{Options, Scale};
@@ -95,12 +96,14 @@ pub fn chosen(options: &Options) -> Vec<Experiment> {
 }
 
 /// The modules among the columns. Vector instructions change none of these figures.
-pub fn subjects(columns: &[Column]) -> Vec<Subject> {
+///
+/// Their servers may use all cores: one that frees in the background or saves in a child would else wait for itself.
+pub fn subjects(columns: &[Column], cores: &Cores) -> Vec<Subject> {
     let is_subject = |column: &&Column| column.dialect == Dialect::Bloom && column.name != SCALAR;
     let subject = |column: &Column| Subject {
         name: column.name.clone(),
         is_ours: column.is_ours,
-        launch: column.launch.clone(),
+        launch: Launch { cores: cores.all, ..column.launch.clone() },
     };
     columns.iter().filter(is_subject).map(subject).collect()
 }

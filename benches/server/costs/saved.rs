@@ -13,18 +13,18 @@ use crate::wait::until;
 pub const EXPERIMENT: Experiment = Experiment {
     title: "Saving and loading one filter",
     note: "SAVE: by the client's clock, and what the process held beyond what it held before. Loading: by the server's log, and the most \
-           its process ever held, as a multiple of the filter. The append-only file has no RDB preamble, so BF.LOADCHUNK is what is \
+           its process ever held, as a multiple of the filter's bytes. The append-only file has no RDB preamble, so BF.LOADCHUNK is what is \
            written and read; its child's memory is `aof_last_cow_size`.",
     heads: &[
         ("MB", 0),
         ("SAVE s", 2),
         ("beyond, MB", 1),
         ("load s", 2),
-        ("peak / filter", 3),
+        ("load peak / MB", 3),
         ("AOF rewrite s", 2),
         ("child, MB", 1),
         ("AOF load s", 2),
-        ("peak / filter", 3),
+        ("AOF peak / MB", 3),
     ],
     run,
 };
