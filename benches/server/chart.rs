@@ -24,7 +24,7 @@ const COLOURS: [RGBColor; 7] = [
 
 /// Pixels.
 const WIDTH: i32 = 900;
-const LEFT: i32 = 320;
+const LEFT: i32 = 330;
 const RIGHT: i32 = 60;
 const TOP: i32 = 60;
 const BAR: i32 = 11;

@@ -68,7 +68,10 @@ pub fn start_all(options: &Options, cores: &Cores) -> Result<Vec<Column>> {
         columns.push(start("redisbloom layout", Dialect::Bloom, true, Some(module), &arguments)?);
     }
     for peer in &options.peers {
-        columns.push(start(&peer_name(peer), Dialect::Bloom, false, Some(peer), &[])?);
+        let name = peer_name(peer);
+        let namesakes = columns.iter().filter(|column| column.name.starts_with(&name)).count();
+        let name = if namesakes == 0 { name } else { format!("{name} {}", namesakes + 1) };
+        columns.push(start(&name, Dialect::Bloom, false, Some(peer), &[])?);
     }
     columns.push(start("set", Dialect::Set, false, None, &[])?);
     columns.push(start("bit string", Dialect::Bits, false, None, &[])?);

@@ -78,6 +78,9 @@ impl Report<'_> {
     pub fn warning(&self) -> &'static str {
         match self.options.scale {
             Scale::Smoke => "SMOKE RUN: the rows work; the times mean nothing.\n\n",
+            _ if self.machine.is_busy() => {
+                "BUSY MACHINE: other work ran, or client and servers shared a core. Sizes and rates hold; times and their ratios are rough.\n\n"
+            }
             Scale::Quick | Scale::Full => "",
         }
     }
