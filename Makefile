@@ -14,10 +14,10 @@ export PORT SERVER
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build run test lint bench servers clean
+.PHONY: help build run test test-clients lint bench servers clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
 build: ## Build the module, bloomline.so, installing what the build needs
 	@scripts/deps.sh build
@@ -30,11 +30,18 @@ run: build ## Start a server with the module: PORT=6379, SERVER=valkey-8.0 (a na
 	@scripts/run.sh
 
 test: build servers ## Run all tests: unit, property, doc, real servers, client libraries
-	@scripts/venv.sh
 	cargo test --locked
 # Each bench once, in small: that they still work, not how fast anything is.
 	cargo test --locked --bench core --bench server
-	.venv/bin/python -m pytest -q tests/clients
+	@$(MAKE) --no-print-directory test-clients
+
+test-clients: build servers ## Run the tests of client libraries and of the examples, on real servers
+	@scripts/venv.sh "" redis-5 redisbloom
+	@scripts/node.sh
+	cargo test --locked --test clients
+	.venv/bin/python -m pytest -q tests/clients --ignore tests/clients/test_redisbloom_py.py
+	.venv-redis-5/bin/python -m pytest -q tests/clients/test_redis_py.py tests/clients/test_redis_py_asyncio.py
+	.venv-redisbloom/bin/python -m pytest -q -W ignore::DeprecationWarning tests/clients/test_redisbloom_py.py
 
 lint: ## Check formatting, clippy, the docs and the scripts
 	@scripts/deps.sh build lint

@@ -16,7 +16,7 @@ use redis_module::raw::RedisModuleIO;
 use super::handle::ENCODING_VERSION;
 use super::value;
 use crate::bloom::codec::MAX_CHUNK_BYTES;
-use crate::bloom::words::Words;
+use crate::bloom::words::{Words, copy_to_zeros};
 use crate::bloom::{AnyFilter, Filter};
 use crate::server::api::api;
 use crate::server::counters::LOADS_REFUSED;
@@ -121,7 +121,7 @@ impl Stream {
                 match string.bytes() {
                     // A new layer is zero already.
                     [] => {}
-                    bytes if bytes.len() == chunk.len() => chunk.copy_from_slice(bytes),
+                    bytes if bytes.len() == chunk.len() => copy_to_zeros(chunk, bytes),
                     bytes => return Err(format!("{} bytes of bits instead of {}", bytes.len(), chunk.len())),
                 }
             }
