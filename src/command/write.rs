@@ -176,8 +176,7 @@ fn refuse(context: Context, error: Error) {
     }
     if let Error::OutOfMemory(bytes) = error {
         // A replica that left out an item would answer wrongly for ever after; the server's own types end the same way.
-        log::warning(&format!("out of memory: {bytes} bytes for items that a primary or a file has added"));
-        std::process::abort();
+        log::end(&format!("out of memory: {bytes} bytes for items that a primary or a file has added"));
     }
     // An error here would be one in the stream, which some servers do not survive.
     context.boolean(false);
