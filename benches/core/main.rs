@@ -11,6 +11,7 @@
 //!
 //! Items come a thousand at a time, made before the clock starts. Each for itself (`contains`, `insert`) isolates hash and
 //! lines: the processor overlaps neighbouring items as far as it sees ahead. `_batch` shows what fetching ahead saves.
+//! `bare` is the machine without a filter: the lines of an item at 1 % fetched in groups, nothing else.
 //! Filters are not filled item by item: half of their bits are set at random, as in a full one; then the items of the hits are added.
 
 use std::hint::black_box;
@@ -19,10 +20,12 @@ use std::time::{Duration, Instant};
 use bloomline::bloom::{AnyFilter, Error, Filter, Growth, Layout, Spec};
 use criterion::{Bencher, Criterion, Throughput};
 
-#[path = "server/items.rs"]
+mod fetches;
+#[path = "../server/items.rs"]
 #[allow(dead_code, reason = "the server bench also sends them as text")]
 mod items;
 
+use fetches::{Lines, fetch};
 use items::{Item, mix};
 
 /// Bytes of bits, and where such a filter lives.
@@ -111,6 +114,23 @@ fn main() -> Result<(), Error> {
             }
             group.finish();
         }
+    }
+    for (regime, bytes) in REGIMES {
+        let words = vec![1; if is_test { TEST_BYTES } else { bytes } as usize / 8];
+        let mut group = criterion.benchmark_group("bare");
+        group.throughput(Throughput::Elements(BATCH));
+        for (what, lines) in
+            [("2 lines of a page", Lines::InPage(2)), ("7 lines anywhere", Lines::Anywhere(7))]
+        {
+            let mut first = 0;
+            group.bench_function(format!("{what}/{regime}"), |bench| {
+                bench.iter(|| {
+                    first += BATCH;
+                    fetch(&words, lines, first, BATCH);
+                });
+            });
+        }
+        group.finish();
     }
     criterion.final_summary();
     Ok(())
