@@ -100,6 +100,9 @@ pub fn run(options: &Options, columns: &mut [Column], cores: &Cores) -> Result<O
         chosen.iter().map(|group| columns.len() * (1 + group.cases.len() * options.rounds as usize)).sum();
     let subjects = costs::subjects(columns, cores);
     let experiments = costs::chosen(options);
+    if chosen.is_empty() && experiments.is_empty() {
+        return Err("--only leaves nothing of this scale; --full has more rows".into());
+    }
     let mut progress = Progress::new(steps + subjects.len() * experiments.len());
     let mut tables = Vec::new();
     for group in &chosen {
