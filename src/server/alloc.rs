@@ -12,8 +12,8 @@ const PROMISED_ALIGN: usize = 16;
 
 /// Bytes from which a zeroed block is had by `Calloc` where there is no `TryCalloc`.
 ///
-/// Below, writing zeros is cheaper than asking twice.
-const LAZY_FROM: usize = 8 << 20;
+/// Asking twice costs some microseconds; writing zeros to so much, and taking the page faults for it, a quarter of a millisecond.
+const LAZY_FROM: usize = 1 << 20;
 
 /// Blocks handed out by the system before the server's functions were known.
 static UNBOUND: AtomicUsize = AtomicUsize::new(0);
