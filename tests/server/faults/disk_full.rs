@@ -2,7 +2,7 @@
 //!
 //! A limit on files needs no privileges, as a small file system would, and can be taken off while the server runs.
 
-use crate::harness::{Client, Limits, Server, Setup, for_each_server, until};
+use crate::harness::{Limits, Server, Setup, for_each_server, until};
 
 use super::ledger::{Ledger, add_bulk, data_files, make_keys, while_writing};
 use super::{repetitions, tell};
@@ -21,14 +21,6 @@ fn clear_disk(server: &Server) {
     server.limit(Limits::default());
 }
 
-/// Waits for the end of whatever is saved.
-fn wait_for_children(client: &mut Client) {
-    until("the end of saving", || {
-        let fields = ["rdb_bgsave_in_progress", "aof_rewrite_in_progress", "aof_rewrite_scheduled"];
-        fields.iter().all(|field| client.info(field) == "0").then_some(())
-    });
-}
-
 #[test]
 fn a_save_without_room_leaves_the_last_file_with_the_server_running() {
     for_each_server(|kind| {
@@ -44,7 +36,7 @@ fn a_save_without_room_leaves_the_last_file_with_the_server_running() {
             let refused = client.ask("SAVE");
             assert!(refused.starts_with("-ERR"), "{refused}");
             client.call("BGSAVE");
-            wait_for_children(&mut client);
+            client.wait_for_saves();
             assert_eq!(client.info("rdb_last_bgsave_status"), "err");
             let more = while_writing(&mut server, &format!("{time}:full"), |_, progress| progress.pass(20));
             saved.assert_kept(&mut server.resp2());
@@ -124,8 +116,7 @@ fn a_rewrite_without_room_leaves_the_append_only_file_as_it_was() {
             .line("appendonly yes")
             .line("appendfsync always")
             .line("aof-use-rdb-preamble no")
-            // A child that is still writing when its room is taken away.
-            .line("rdb-key-save-delay 20000")
+            .line("auto-aof-rewrite-percentage 0")
             .start(kind);
         make_keys(&mut server.resp2());
         let (mut ledger, times) = (Ledger::default(), repetitions(1));
@@ -136,10 +127,10 @@ fn a_rewrite_without_room_leaves_the_append_only_file_as_it_was() {
             ledger.extend(while_writing(&mut server, &format!("{time}"), |_, progress| progress.pass(20)));
             // The child inherits the limit, the server gets rid of it: the new file has no room, the old one has.
             server.limit(Limits::files_of(1 << 20));
-            client.call("BGREWRITEAOF");
-            until("a child", || (client.info("aof_rewrite_in_progress") == "1").then_some(()));
+            let started = client.ask("BGREWRITEAOF");
+            assert!(started.contains("started"), "{started}");
             clear_disk(&server);
-            wait_for_children(&mut client);
+            client.wait_for_saves();
             assert_eq!(client.info("aof_last_bgrewrite_status"), "err");
             ledger.extend(while_writing(&mut server, &format!("{time}:b"), |_, progress| progress.pass(20)));
             server.kill();

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use redis::Value;
 
-use crate::harness::{Client, Server, bulk, show, until};
+use crate::harness::{Client, Server, SetOnDrop, bulk, show, until};
 
 /// Clients that write at the same time.
 const WRITERS: usize = 3;
@@ -173,15 +173,6 @@ fn is_added(reply: &Value) -> bool {
             assert!(error.starts_with("-MISCONF"), "{error}");
             false
         }
-    }
-}
-
-/// Ends the writing even if the test panics.
-struct SetOnDrop<'a>(&'a AtomicBool);
-
-impl Drop for SetOnDrop<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::SeqCst);
     }
 }
 

@@ -21,4 +21,4 @@ pub use reply::{bulk, int, show};
 pub use server::{Server, Setup, Stop, module};
 pub(crate) use table::rows;
 pub use table::{Row, check_rows, matches, words};
-pub use wait::until;
+pub use wait::{SetOnDrop, until};

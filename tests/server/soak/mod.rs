@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::harness::{Client, Kind, Setup, Stop, for_newest_servers, until};
+use crate::harness::{Client, Kind, SetOnDrop, Setup, Stop, for_newest_servers, until};
 
 use model::Tally;
 
@@ -40,15 +40,6 @@ impl Load {
     }
 }
 
-/// Ends the load even if a check fails.
-struct EndOnDrop<'a>(&'a Load);
-
-impl Drop for EndOnDrop<'_> {
-    fn drop(&mut self) {
-        self.0.is_over.store(true, Ordering::Relaxed);
-    }
-}
-
 #[test]
 fn a_server_under_every_kind_of_load_agrees_with_exact_models_and_gives_its_memory_back() {
     for_newest_servers(|kind| soak(kind, asked_for().unwrap_or(Duration::from_secs(8))));
@@ -67,7 +58,7 @@ fn soak(kind: &Kind, length: Duration) {
     let warmup = Load { is_over: AtomicBool::new(false), is_heavy: AtomicBool::new(true) };
     thread::scope(|scope| {
         scope.spawn(|| clients::heavy(&socket, &warmup));
-        let end = EndOnDrop(&warmup);
+        let end = SetOnDrop(&warmup.is_over);
         clients::check(&mut Client::connect(&socket).expect("a connection"), 99, 300, &warmup);
         drop(end);
     });
@@ -89,7 +80,7 @@ fn soak(kind: &Kind, length: Duration) {
         scope.spawn(|| latency::probe(&socket, &load, &latencies));
         let saver = scope.spawn(|| saving::save_again_and_again(&socket, &load));
         // Half of the time with calls to large filters, half without, turn by turn.
-        let end = EndOnDrop(&load);
+        let end = SetOnDrop(&load.is_over);
         let (start, mut turns) = (Instant::now(), 0);
         while start.elapsed() < length {
             turns += 1;
@@ -141,10 +132,7 @@ fn soak(kind: &Kind, length: Duration) {
 
 /// The bytes that the server uses when all filters are gone.
 fn emptied(client: &mut Client) -> u64 {
-    until("the children to end", || {
-        let fields = ["rdb_bgsave_in_progress", "aof_rewrite_in_progress", "aof_rewrite_scheduled"];
-        fields.iter().all(|field| client.info(field) == "0").then_some(())
-    });
+    client.wait_for_saves();
     client.ok("FLUSHALL");
     until("the memory to be given back", || (client.info("lazyfree_pending_objects") == "0").then_some(()));
     assert_eq!(filters(client), "0", "filters are counted that are gone");

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use crate::harness::{Client, until};
+use crate::harness::Client;
 
 use super::Load;
 
@@ -21,10 +21,7 @@ pub fn save_again_and_again(socket: &Path, load: &Load) -> u64 {
         };
         let started = client.ask(command);
         assert!(!started.starts_with('-'), "{command}: {started}");
-        until("the end of a save", || {
-            let fields = ["rdb_bgsave_in_progress", "aof_rewrite_in_progress", "aof_rewrite_scheduled"];
-            fields.iter().all(|field| client.info(field) == "0").then_some(())
-        });
+        client.wait_for_saves();
         assert_eq!(client.info(status), "ok", "{command}");
         saves += 1;
         thread::sleep(Duration::from_millis(50));
