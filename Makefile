@@ -15,10 +15,10 @@ export PORT SERVER
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build run test lint bench soak servers clean
+.PHONY: help build run test test-clients lint bench soak servers clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
 build: ## Build the module, bloomline.so, installing what the build needs
 	@scripts/deps.sh build
@@ -31,9 +31,18 @@ run: build ## Start a server with the module: PORT=6379, SERVER=valkey-8.0 (a na
 	@scripts/run.sh
 
 test: build servers ## Run all tests: unit, property, doc, real servers, client libraries
-	@scripts/venv.sh
 	cargo test --locked
-	.venv/bin/python -m pytest -q tests/clients
+# Each bench once, in small: that they still work, not how fast anything is.
+	cargo test --locked --bench core --bench server
+	@$(MAKE) --no-print-directory test-clients
+
+test-clients: build servers ## Run the tests of client libraries and of the examples, on real servers
+	@scripts/venv.sh "" redis-5 redisbloom
+	@scripts/node.sh
+	cargo test --locked --test clients
+	.venv/bin/python -m pytest -q tests/clients --ignore tests/clients/test_redisbloom_py.py
+	.venv-redis-5/bin/python -m pytest -q tests/clients/test_redis_py.py tests/clients/test_redis_py_asyncio.py
+	.venv-redisbloom/bin/python -m pytest -q -W ignore::DeprecationWarning tests/clients/test_redisbloom_py.py
 
 lint: ## Check formatting, clippy, the docs and the scripts
 	@scripts/deps.sh build lint
@@ -42,9 +51,10 @@ lint: ## Check formatting, clippy, the docs and the scripts
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps
 	shellcheck scripts/*.sh .ci/run
 
-bench: build servers ## Measure on real servers: ARGS=--quick, PEER=/path/to/other.so to compare
+bench: build servers ## Measure on real servers, write docs/benchmarks.md: ARGS=--full for all of it, PEER=/path/to/other.so to compare
 	cargo build --release --locked --example floor
-	cargo bench --locked --bench server -- $(ARGS)
+	cargo build --release --locked --lib --features scalar --target-dir $(TARGET_DIR)/scalar
+	cargo bench --locked --bench server -- --markdown docs/benchmarks.md $(ARGS)
 
 soak: build servers ## Load two servers fully for S=3600 seconds each, check all answers, tell latencies
 	BLOOMLINE_SOAK_SECONDS=$(S) cargo test --locked --test server soak:: -- --nocapture --test-threads 1

@@ -11,6 +11,7 @@
 mod twin;
 
 use bloomline::bloom::redisbloom::Chain;
+use bloomline::bloom::redisbloom::indexes::Modulus;
 use bloomline::bloom::redisbloom::link::Common;
 use bloomline::bloom::redisbloom::sizing::Options;
 use bloomline::bloom::{AnyFilter, Demand, Error};
@@ -114,5 +115,20 @@ proptest! {
         prop_assert_eq!(filter.encode_header(), header);
         let mut twin = Twin { options, expansion: 2, layers: vec![TwinLayer::new(plan)] };
         drive(&mut filter, &mut twin, &items, 64);
+    }
+}
+
+#[test]
+fn remainders_are_those_of_a_division_at_every_edge() {
+    let edges = |around: u64| [around.wrapping_sub(1), around, around.wrapping_add(1)];
+    let values =
+        (1..64).flat_map(|bit| edges(1 << bit)).chain([3 << 62, u64::MAX]).filter(|&value| value >= 2);
+    for value in values {
+        let modulus = Modulus::new(value);
+        let multiples =
+            [1, 2, 3, u64::MAX / value - 1, u64::MAX / value].map(|times| value.wrapping_mul(times));
+        for n in [0, 1 << 32, 1 << 63].into_iter().chain(multiples).flat_map(edges) {
+            assert_eq!(modulus.reduce(n), n % value, "{n} modulo {value}");
+        }
     }
 }

@@ -7,10 +7,12 @@ mod twin;
 use bloomline::bloom::hash::item_hash;
 use bloomline::bloom::layer::Layer;
 use bloomline::bloom::layout::probe::{Probe, Scalar};
+#[cfg(target_arch = "x86_64")]
+use bloomline::bloom::layout::{avx2::Avx2, avx512::Avx512};
 use bloomline::bloom::member::Member;
 use bloomline::bloom::sizing::ROWS;
 use bloomline::bloom::spec::Demand;
-use bloomline::bloom::{Error, Filter, Growth, Spec};
+use bloomline::bloom::{AnyFilter, Error, Filter, Growth, Spec};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use twin::{Answer, Twin};
@@ -174,42 +176,55 @@ fn large_filters_of_every_number_of_lines_an_item_are_stored_as_by_the_twin() {
     }
 }
 
-fn scalar_contains(layer: &Layer, item: &[u8], seed: u64) -> bool {
+fn contains_by<P: Probe>(probe: P, layer: &Layer, item: &[u8], seed: u64) -> bool {
     let hash = item_hash(item, seed);
-    layer.contains(Scalar, &hash, Scalar.prepare(hash.pattern))
+    layer.contains(probe, &hash, probe.prepare(hash.pattern))
 }
 
-fn scalar_insert(layer: &mut Layer, item: &[u8], seed: u64) {
+fn insert_by<P: Probe>(probe: P, layer: &mut Layer, item: &[u8], seed: u64) {
     let hash = item_hash(item, seed);
-    layer.insert(Scalar, &hash, Scalar.prepare(hash.pattern));
+    layer.insert(probe, &hash, probe.prepare(hash.pattern));
 }
 
-/// Fills one filter in the way that this processor takes, another word by word, and lets each way read what the other wrote.
-fn both_ways_agree(spec: Spec, seed: u64) -> (u8, u8) {
-    let (mut dispatched, mut scalar) = (new(spec, seed), new(spec, seed));
+/// Fills one filter in the way that this processor takes, another in a given way, and lets each way read what the other wrote.
+fn both_ways_agree<P: Probe>(probe: P, spec: Spec, seed: u64) -> (u8, u8) {
+    let (mut dispatched, mut given) = (new(spec, seed), new(spec, seed));
     let items: Vec<[u8; 8]> = (0..spec.capacity).map(u64::to_le_bytes).collect();
     // What seems to be there has all its bits set, so setting them again changes nothing.
     insert_batch(&mut dispatched, &items);
-    let layer = scalar.layers_mut().next().unwrap();
-    items.iter().for_each(|item| scalar_insert(layer, item, seed));
+    let layer = given.layers_mut().next().unwrap();
+    items.iter().for_each(|item| insert_by(probe, layer, item, seed));
 
     let written = dispatched.layers().next().unwrap();
     let geometry = *written.geometry();
-    assert!(written.as_bytes() == scalar.layers().next().unwrap().as_bytes(), "other bits: {geometry:?}");
+    assert!(written.as_bytes() == given.layers().next().unwrap().as_bytes(), "other bits: {geometry:?}");
     // A thousand strangers too, of which one in four down to none is found.
     let asked: Vec<[u8; 8]> = (0..spec.capacity + 1_000).map(u64::to_le_bytes).collect();
-    let expected: Vec<bool> = asked.iter().map(|item| scalar_contains(written, item, seed)).collect();
-    assert_eq!(contains_batch(&scalar, &asked), expected, "{geometry:?}");
+    let expected: Vec<bool> = asked.iter().map(|item| contains_by(probe, written, item, seed)).collect();
+    assert_eq!(contains_batch(&given, &asked), expected, "{geometry:?}");
     assert!(expected[..items.len()].iter().all(|found| *found), "{geometry:?}");
     (geometry.lines_per_item(), geometry.bits_per_line())
 }
 
 #[test]
 fn every_shape_of_the_table_is_written_and_read_alike_word_by_word_and_in_the_way_of_this_processor() {
-    #[cfg(target_arch = "x86_64")]
-    if !is_x86_feature_detected!("avx2") {
-        eprintln!("NO AVX2 HERE: this test compares the scalar way with itself");
+    every_shape_is_written_and_read_alike(Scalar);
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn every_shape_of_the_table_is_written_and_read_alike_by_vectors_of_each_width() {
+    match Avx2::detect() {
+        Some(probe) => every_shape_is_written_and_read_alike(probe),
+        None => eprintln!("NOT TESTED: this processor has no AVX2"),
     }
+    match Avx512::detect() {
+        Some(probe) => every_shape_is_written_and_read_alike(probe),
+        None => eprintln!("NOT TESTED: this processor has no AVX-512 with VBMI"),
+    }
+}
+
+fn every_shape_is_written_and_read_alike<P: Probe>(probe: P) {
     let mut shapes = std::collections::BTreeSet::new();
     for index in 0..ROWS.len() {
         // The middle of the row, exactly.
@@ -217,7 +232,7 @@ fn every_shape_of_the_table_is_written_and_read_alike_word_by_word_and_in_the_wa
         let error_rate = low * (-3.0 - (index / 2) as f64).exp2();
         // A line, a page of a few, one page, several ones.
         for capacity in [1, 30, 700, 4_000] {
-            shapes.insert(both_ways_agree(fixed(capacity, error_rate), !(index as u64)));
+            shapes.insert(both_ways_agree(probe, fixed(capacity, error_rate), !(index as u64)));
         }
     }
     for row in &ROWS {
@@ -233,7 +248,7 @@ fn a_grown_filter_is_read_layer_by_layer_word_by_word_as_in_the_way_of_this_proc
         insert_batch(&mut filter, &items);
         assert!(filter.layer_count() > 4);
         let asked: Vec<[u8; 8]> = (0..40_000u64).map(u64::to_le_bytes).collect();
-        let in_any = |item: &[u8; 8]| filter.layers().any(|layer| scalar_contains(layer, item, 7));
+        let in_any = |item: &[u8; 8]| filter.layers().any(|layer| contains_by(Scalar, layer, item, 7));
         assert_eq!(contains_batch(&filter, &asked), asked.iter().map(in_any).collect::<Vec<bool>>());
     }
 }
@@ -336,4 +351,27 @@ fn every_layer_gets_its_part_of_what_the_older_ones_left() {
         spent += layer.fp_rate(layer.capacity());
     }
     assert!(spent < 0.01);
+}
+
+/// Lookups in a far layer go in two waves; nothing but speed may depend on it.
+#[test]
+fn far_layers_answer_a_batch_as_they_answer_one_by_one() {
+    let wide = scaling(9_000_000, 0.01, 2);
+    let mut filters = [
+        AnyFilter::from(new(wide, 7)),
+        AnyFilter::redisbloom(wide, 2, &mut |_| true).unwrap(),
+        AnyFilter::from(new(scaling(1_000, 0.01, 20_000), 7)),
+        AnyFilter::redisbloom(scaling(1_000, 0.01, 20_000), 20_000, &mut |_| true).unwrap(),
+    ];
+    let items: Vec<[u8; 8]> = (0..30_000u64).map(u64::to_le_bytes).collect();
+    for filter in &mut filters {
+        filter.insert_batch(items.iter().map(AsRef::as_ref), &mut |_| true, |result| assert!(result.is_ok()));
+        assert!(filter.size_bytes() > 10 << 20);
+        let asked: Vec<[u8; 8]> = (15_000..60_000u64).map(u64::to_le_bytes).collect();
+        let mut answers = Vec::new();
+        filter.contains_batch(asked.iter().map(AsRef::as_ref), |present| answers.push(present));
+        assert_eq!(answers, asked.iter().map(|item| filter.contains(item)).collect::<Vec<bool>>());
+        assert!(answers[..15_000].iter().all(|&present| present));
+        assert!(answers[15_000..].iter().filter(|&&present| present).count() < 600);
+    }
 }

@@ -34,6 +34,6 @@ pub(super) fn fold(a: u64, b: u64) -> u64 {
 
 /// The high word of the 128-bit product: `a` scaled from [0, 2^64) to [0, `range`).
 #[inline]
-pub(super) fn scale(a: u64, range: u64) -> u64 {
+pub(in super::super::bloom) fn scale(a: u64, range: u64) -> u64 {
     ((u128::from(a) * u128::from(range)) >> 64) as u64
 }

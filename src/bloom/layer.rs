@@ -8,7 +8,7 @@ use super::hash::{ItemHash, item_hash};
 use super::layout::bloomline::{first_line, first_line_mut, further_lines};
 use super::layout::prefetch;
 use super::layout::probe::{Line, Probe};
-use super::member::Member;
+use super::member::{Lines, Member};
 use super::rate;
 use super::sizing::{Geometry, LINE_WORDS};
 use super::spec::{Common, Shape};
@@ -77,6 +77,14 @@ impl Layer {
         self.words.as_mut_bytes()
     }
 
+    /// Asks for the item's further lines.
+    #[inline(always)]
+    fn prefetch_further(&self, hash: &ItemHash) {
+        for (index, _) in further_lines(*hash, self.geometry) {
+            prefetch(self.lines().as_ptr().wrapping_add(index));
+        }
+    }
+
     #[inline(always)]
     fn lines(&self) -> &[Line] {
         self.words.as_slice().as_chunks().0
@@ -132,23 +140,36 @@ impl Member for Layer {
     /// Measured: below 128 KiB a prefetch costs more than it gains; from 8 MiB on, waiting for the further lines when
     /// they are needed costs 15 ns an item.
     #[inline(always)]
-    fn prefetch(&self, layers: u32, hashes: &[ItemHash]) {
-        const FAR: u64 = 8 << 20;
+    fn prefetch(&self, layers: u32, hashes: &[ItemHash], wanted: Lines) {
         const FAR_IF_ALONE: u64 = 1 << 20;
         const NEAR: u64 = 128 << 10;
         let bytes = self.geometry.bytes();
         if bytes < NEAR {
             return;
         }
-        let all_lines = bytes >= if layers == 1 { FAR_IF_ALONE } else { FAR };
+        let all_lines = match self.is_far() {
+            true => wanted == Lines::All,
+            false => layers == 1 && bytes >= FAR_IF_ALONE,
+        };
         let lines = self.lines();
         for hash in hashes {
             prefetch(first_line(hash, lines));
             if all_lines {
-                for (index, _) in further_lines(*hash, self.geometry) {
-                    prefetch(lines.as_ptr().wrapping_add(index));
-                }
+                self.prefetch_further(hash);
             }
+        }
+    }
+
+    #[inline(always)]
+    fn is_far(&self) -> bool {
+        const FAR: u64 = 8 << 20;
+        self.geometry.bytes() >= FAR
+    }
+
+    #[inline(always)]
+    fn prefetch_rest<P: Probe>(&self, probe: P, hash: &ItemHash, pattern: P::Pattern) {
+        if probe.test(first_line(hash, self.lines()), pattern, self.geometry.bits_per_line()) {
+            self.prefetch_further(hash);
         }
     }
 

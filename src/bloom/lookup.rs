@@ -10,7 +10,7 @@ use super::error::Error;
 use super::filter::Filter;
 use super::layout::probe::Probe;
 use super::layout::{Task, dispatch};
-use super::member::Member;
+use super::member::{Lines, Member};
 use super::spec::Permit;
 
 /// Items of a group: the fetches that can be under way at once, and 1 KiB of hashes.
@@ -32,7 +32,12 @@ impl<L: Member, const N: usize> Group<L, N> {
 
     /// Takes the next items, up to a group of them, and asks for their lines. False at the end.
     #[inline(always)]
-    fn fill<'a>(&mut self, items: &mut impl Iterator<Item = &'a [u8]>, filter: &Filter<L>) -> bool {
+    fn fill<'a>(
+        &mut self,
+        items: &mut impl Iterator<Item = &'a [u8]>,
+        filter: &Filter<L>,
+        lines: Lines,
+    ) -> bool {
         self.len = 0;
         for (hash, item) in self.hashes.iter_mut().zip(items) {
             *hash = L::hash(filter.common(), item);
@@ -40,7 +45,7 @@ impl<L: Member, const N: usize> Group<L, N> {
         }
         let layer_count = filter.layer_count();
         for layer in filter.layers().rev() {
-            layer.prefetch(layer_count, self.hashes());
+            layer.prefetch(layer_count, self.hashes(), lines);
         }
         self.len > 0
     }
@@ -150,7 +155,13 @@ where
     #[inline(always)]
     fn run<P: Probe>(mut self, probe: P) {
         let mut group = Group::<L, N>::new();
-        while group.fill(&mut self.items, self.filter) {
+        while group.fill(&mut self.items, self.filter, Lines::First) {
+            // By now the first lines of the first items are there.
+            for layer in self.filter.layers().rev().take_while(|layer| layer.is_far()) {
+                for hash in group.hashes() {
+                    layer.prefetch_rest(probe, hash, L::prepare(probe, hash));
+                }
+            }
             for hash in group.hashes() {
                 let prepared = L::prepare(probe, hash);
                 (self.answer)(self.filter.contains_hash(probe, hash, prepared));
@@ -178,7 +189,7 @@ where
     #[inline(always)]
     fn run<P: Probe>(mut self, probe: P) {
         let mut group = Group::<L, N>::new();
-        while group.fill(&mut self.items, self.filter) {
+        while group.fill(&mut self.items, self.filter, Lines::All) {
             for hash in group.hashes() {
                 let result = self.filter.insert_hash(probe, hash, self.permit);
                 (self.answer)(result);

@@ -4,6 +4,15 @@ use super::error::Error;
 use super::layout::probe::Probe;
 use super::words::Words;
 
+/// Which lines of an item are fetched ahead.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lines {
+    /// All: an item that is new will be written to all of them.
+    All,
+    /// In a far layer, those that most absent items fail in; all in others.
+    First,
+}
+
 /// One filter of fixed capacity, a member of the series that a [`Filter`](super::Filter) is.
 pub trait Member: Sized {
     /// What all layers of a filter have in common.
@@ -31,7 +40,13 @@ pub trait Member: Sized {
     fn expect(&mut self, _len: u64, _hash: &Self::Hash) {}
 
     /// Asks for the cache lines of a group of items, where that is worth it, in one of `layers` layers.
-    fn prefetch(&self, layers: u32, hashes: &[Self::Hash]);
+    fn prefetch(&self, layers: u32, hashes: &[Self::Hash], lines: Lines);
+
+    /// Whether the layer is so large that an absent item should not fetch all its lines.
+    fn is_far(&self) -> bool;
+
+    /// Asks for the lines that [`Lines::First`] left out, if the item passes in the first ones.
+    fn prefetch_rest<P: Probe>(&self, probe: P, hash: &Self::Hash, prepared: Self::Prepared<P>);
 
     /// Items the layer is sized for.
     fn capacity(&self) -> u64;

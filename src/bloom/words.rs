@@ -83,7 +83,8 @@ impl Words {
     /// without knowing their layout, and nobody else's.
     pub unsafe fn adopt(block: NonNull<u8>, bytes: u64) -> Option<Self> {
         let whole = bytes != 0 && bytes.is_multiple_of(WORD as u64) && block.cast::<u64>().is_aligned();
-        whole.then_some(Self { first: block.cast(), shape: (bytes / WORD as u64) << SKIP_BITS })
+        // Not `then_some`: a value made in vain would be dropped, and free the block that the caller still owns.
+        whole.then(|| Self { first: block.cast(), shape: (bytes / WORD as u64) << SKIP_BITS })
     }
 
     /// Words equal to these; pages of zeros are not touched.
@@ -93,10 +94,7 @@ impl Words {
     /// [`Error::OutOfMemory`].
     pub fn try_clone(&self) -> Result<Self, Error> {
         let mut copy = Self::zeroed(self.len())?;
-        let pages = copy.as_mut_slice().chunks_mut(PAGE / WORD).zip(self.as_slice().chunks(PAGE / WORD));
-        for (to, from) in pages.filter(|(_, from)| from.iter().any(|&word| word != 0)) {
-            to.copy_from_slice(from);
-        }
+        copy_to_zeros(copy.as_mut_bytes(), self.as_bytes());
         Ok(copy)
     }
 
@@ -183,6 +181,15 @@ impl Drop for Words {
         if let Some(layout) = allocation(self.len()) {
             // SAFETY: `zeroed` got this block with the same layout.
             unsafe { dealloc(self.block().as_ptr(), layout) }
+        }
+    }
+}
+
+/// Copies bytes to as many zeros; pages of zeros are not touched, and so take no memory if they never were.
+pub fn copy_to_zeros(to: &mut [u8], from: &[u8]) {
+    for (to, from) in to.chunks_mut(PAGE).zip(from.chunks(PAGE)) {
+        if from.iter().any(|&byte| byte != 0) {
+            to.copy_from_slice(from);
         }
     }
 }

@@ -108,14 +108,13 @@ fn add(
     reply: Reply,
 ) -> Result<(), Failure> {
     let mut key = Key::write(call.context, call.key);
-    let mut is_made = false;
     loop {
         match filter_mut(&mut key) {
             Lookup::WrongType => return Err(WRONG_TYPE.into()),
             Lookup::Missing => {}
             Lookup::Found(mut filter) => {
                 let new = insert_items(call.context, &mut filter, items, reply);
-                if new.is_all() && !is_made && replicate == Replicate::Call {
+                if new.is_all() && replicate == Replicate::Call {
                     call.context.replicate_call();
                 } else {
                     call.context.replicate_items(call.key, &new);
@@ -130,7 +129,6 @@ fn add(
         call.context.replicate_creation(call.key, &filter.encode_header());
         store(&mut key, filter);
         call.context.signal_change(call.key, RESERVED);
-        is_made = true;
     }
 }
 

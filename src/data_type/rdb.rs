@@ -16,14 +16,14 @@ use redis_module::raw::RedisModuleIO;
 use super::handle::ENCODING_VERSION;
 use super::value;
 use crate::bloom::codec::MAX_CHUNK_BYTES;
-use crate::bloom::words::Words;
+use crate::bloom::words::{Words, copy_to_zeros};
 use crate::bloom::{AnyFilter, Filter};
 use crate::server::api::api;
 use crate::server::counters::LOADS_REFUSED;
 use crate::server::limits;
 
 /// Stands where RedisBloom has the number of items, of which there can't be so many.
-const OWN_LAYOUT: u64 = u64::MAX;
+pub(super) const OWN_LAYOUT: u64 = u64::MAX;
 
 /// A string of no bytes. Redis 6.2 reads the byte behind a short string, so there must be one.
 const EMPTY: &[u8] = [0; 8].split_at(0).0;
@@ -121,7 +121,7 @@ impl Stream {
                 match string.bytes() {
                     // A new layer is zero already.
                     [] => {}
-                    bytes if bytes.len() == chunk.len() => chunk.copy_from_slice(bytes),
+                    bytes if bytes.len() == chunk.len() => copy_to_zeros(chunk, bytes),
                     bytes => return Err(format!("{} bytes of bits instead of {}", bytes.len(), chunk.len())),
                 }
             }

@@ -67,6 +67,10 @@ impl DerefMut for Held<'_> {
 impl Drop for Held<'_> {
     #[inline]
     fn drop(&mut self) {
+        let now = (self.filter.layer_count(), self.filter.newest_len());
+        if now == (self.layers_before, self.newest_len_before) {
+            return;
+        }
         let added = self.filter.added_since(self.layers_before, self.newest_len_before);
         ITEMS.add(added.items);
         if added.layers != 0 {

@@ -1,4 +1,4 @@
-"""Real servers with the module, one a test session and kind, reached over a Unix socket."""
+"""Real servers with the module, one a test session, kind and layout of new filters, reached over a Unix socket."""
 
 import os
 import pathlib
@@ -12,6 +12,7 @@ import redis
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DEADLINE = 30.0
+LAYOUTS = ["bloomline", "redisbloom"]
 
 
 def find_servers():
@@ -29,17 +30,32 @@ def find_servers():
     return found
 
 
+def newest_servers():
+    """The newest Redis and the newest Valkey: for tests of which a run on every server would take long."""
+    names = list(find_servers())
+    newest = []
+    for product in ("redis", "valkey"):
+        ours = [name for name in names if name.startswith(product) and not name.endswith("-defrag")]
+        if not ours:
+            raise pytest.UsageError(f"no {product} server; run `make servers`")
+        newest.append(max(ours, key=lambda name: [int(number) for number in name.split("-")[1].split(".")]))
+    return newest
+
+
 class Server:
     """A process of our own in a folder of its own, killed at the end."""
 
-    def __init__(self, name, folder):
+    def __init__(self, name, folder, layout=LAYOUTS[0]):
         module = pathlib.Path(os.environ.get("BLOOMLINE_SO", ROOT / "bloomline.so")).resolve()
         assert module.is_file(), f"no module at {module}; run `make build`"
         self.name = name
+        self.layout = layout
         self.home = pathlib.Path(tempfile.mkdtemp(prefix="bloomline-"))
         self.socket = self.home / "socket"
         config = self.home / "server.conf"
-        config.write_text(f'dir {self.home}\nunixsocket {self.socket}\nport 0\nsave ""\nloadmodule {module}\n')
+        config.write_text(
+            f'dir {self.home}\nunixsocket {self.socket}\nport 0\nsave ""\nloadmodule {module} bf-layout {layout}\n'
+        )
         self.log = (self.home / "server.log").open("wb")
         self.process = subprocess.Popen(
             [folder / "server", config], stdin=subprocess.DEVNULL, stdout=self.log, stderr=subprocess.STDOUT
@@ -57,16 +73,23 @@ class Server:
             if self.process.poll() is not None:
                 break
             try:
-                with self.client(2) as client:
+                with self.client() as client:
                     if client.ping():
                         return
             except redis.exceptions.ConnectionError:
                 time.sleep(0.005)
         raise AssertionError(f"{self.name} did not start:\n{(self.home / 'server.log').read_text()}")
 
-    def client(self, protocol, **options):
-        """A connection with a deadline; the protocol is that of every reply."""
-        return redis.Redis(unix_socket_path=str(self.socket), protocol=protocol, socket_timeout=DEADLINE, **options)
+    @property
+    def url(self):
+        return f"unix://{self.socket}"
+
+    def client(self, protocol=None, **options):
+        """A connection with a deadline; without a protocol it is what the library speaks of itself."""
+        # The library's older releases do not know the word.
+        if protocol:
+            options["protocol"] = protocol
+        return redis.Redis(unix_socket_path=str(self.socket), socket_timeout=DEADLINE, **options)
 
     def stop(self):
         self.process.kill()
@@ -75,14 +98,24 @@ class Server:
         shutil.rmtree(self.home, ignore_errors=True)
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "newest: runs on the newest Redis and Valkey only")
+    config.addinivalue_line("markers", "one_layout: does not create filters of both layouts")
+
+
 def pytest_generate_tests(metafunc):
     if "server" in metafunc.fixturenames:
-        metafunc.parametrize("server", list(find_servers()), indirect=True, scope="session")
+        marks = {mark.name for mark in metafunc.definition.iter_markers()}
+        names = newest_servers() if "newest" in marks else list(find_servers())
+        layouts = LAYOUTS[:1] if "one_layout" in marks else LAYOUTS
+        kinds = [(name, layout) for name in names for layout in layouts]
+        metafunc.parametrize("server", kinds, ids="-".join, indirect=True, scope="session")
 
 
 @pytest.fixture(scope="session")
 def server(request):
-    server = Server(request.param, find_servers()[request.param])
+    name, layout = request.param
+    server = Server(name, find_servers()[name], layout)
     yield server
     server.stop()
 

@@ -9,6 +9,9 @@ import time
 import pytest
 from conftest import DEADLINE, ROOT, Server, find_servers
 
+# It brings filters of its own, all in one layout.
+pytestmark = pytest.mark.one_layout
+
 PAGE = (ROOT / "docs/migrating-from-redisbloom.md").read_text()
 GOLDEN = ROOT / "tests/golden/redisbloom"
 

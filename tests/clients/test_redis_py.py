@@ -195,3 +195,31 @@ def test_a_script_sees_numbers(client):
         """
     )
     assert script(keys=["bloom"], args=["foo"]) == [1, 0, 1, 0, 1]
+
+
+def test_a_new_filter_has_the_layout_of_the_server(server, client):
+    client.execute_command("BF.ADD", "bloom", "a")
+    answer = client.execute_command("BF.INFO", "bloom", "LAYOUT")
+    layout = answer[b"Layout"] if isinstance(answer, dict) else answer[-1]
+    assert layout.decode() == server.layout
+
+
+def test_a_client_that_decodes_text_still_gets_chunks_as_bytes(server, protocol, bf):
+    bf.madd("first", *(f"item:{i}" for i in range(300)))
+    with server.client(protocol, decode_responses=True) as decoding:
+        text = decoding.bf()
+        iterator = 0
+        while True:
+            iterator, data = text.scandump("first", iterator)
+            assert type(data) is bytes
+            if not iterator:
+                break
+            text.loadchunk("second", iterator, data)
+        assert decoding.execute_command("BF.DEBUG", "second") == decoding.execute_command("BF.DEBUG", "first")
+        assert decoding.type("second") == "MBbloom--"
+
+
+def test_the_option_that_says_not_to_scale_is_sent_even_when_false(bf):
+    # A trap of the library, which sends NONSCALING whenever it is given a value.
+    bf.create("fixed", 0.01, 10, noScale=False)
+    assert info_of(bf, "fixed")[4] is None

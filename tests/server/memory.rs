@@ -1,6 +1,6 @@
 //! Memory: taken when it is used, refused when it can't be had.
 
-use crate::harness::{Setup, for_each_server, show};
+use crate::harness::{Setup, Stop, for_each_server, show};
 
 #[test]
 fn a_large_reservation_touches_no_memory() {
@@ -18,6 +18,23 @@ fn a_large_reservation_touches_no_memory() {
         let used: u64 = client.info("used_memory").parse().expect("bytes");
         assert!(used > 1_300_000_000, "{used}");
         assert_eq!(client.ask("UNLINK k"), ":1");
+    });
+}
+
+#[test]
+fn a_filter_with_few_items_takes_few_pages_after_a_load_too() {
+    for_each_server(|kind| {
+        let mut server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        // 120 MB of bits, saved in strings of 16 MiB of which none is all zeros.
+        client.ok("BF.RESERVE k 0.01 100000000");
+        let items: Vec<String> = (0..500).map(|i| format!("item:{i}")).collect();
+        client.ask(&format!("BF.MADD k {}", items.join(" ")));
+        server.restart(Stop::Save);
+        let mut client = server.resp2();
+        assert_eq!(client.ask("BF.EXISTS k item:7"), ":1");
+        let resident = server.resident();
+        assert!(resident < 64 << 20, "{resident} bytes are resident");
     });
 }
 

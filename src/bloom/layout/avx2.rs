@@ -5,9 +5,9 @@ use std::arch::x86_64::{
     _mm256_sllv_epi64, _mm256_srlv_epi64, _mm256_storeu_si256, _mm256_testc_si256,
 };
 
-use super::super::sizing::LINE_WORDS;
 use super::Task;
-use super::probe::{Line, PLACE_BITS, Probe, START_SHIFT};
+use super::probe::{Line, PLACE_BITS, Probe};
+use super::window;
 
 /// The proof that this processor has AVX2: [`Avx2::detect`] is the only way to get one.
 #[derive(Clone, Copy)]
@@ -40,35 +40,14 @@ pub struct Pattern {
     shifts: [__m256i; 2],
 }
 
-/// For each start of a window, the shifts of the eight words: word w has bit (w - start) mod 8 of the pattern.
-static SHIFTS: [Line; LINE_WORDS] = shifts();
-
-#[expect(clippy::indexing_slicing, reason = "evaluated at compile time")]
-const fn shifts() -> [Line; LINE_WORDS] {
-    let mut shifts = [[0; LINE_WORDS]; LINE_WORDS];
-    let mut start = 0;
-    while start < LINE_WORDS {
-        let mut word = 0;
-        while word < LINE_WORDS {
-            let index = (word + LINE_WORDS - start) % LINE_WORDS;
-            shifts[start][word] = index as u64 * PLACE_BITS as u64;
-            word += 1;
-        }
-        start += 1;
-    }
-    shifts
-}
-
 impl Probe for Avx2 {
     type Pattern = Pattern;
 
     #[inline(always)]
     fn prepare(self, pattern: u64) -> Pattern {
-        #[expect(clippy::indexing_slicing, reason = "the remainder is below the length")]
-        let shifts = &SHIFTS[(pattern >> START_SHIFT) as usize % LINE_WORDS];
         // SAFETY: `self` proves that the processor has AVX2; a line is two vectors.
         unsafe {
-            let shifts: *const __m256i = shifts.as_ptr().cast();
+            let shifts: *const __m256i = window::shifts(pattern).as_ptr().cast();
             let all = _mm256_set1_epi64x(pattern as i64);
             let mask = _mm256_set1_epi64x((1 << PLACE_BITS) - 1);
             let one = _mm256_set1_epi64x(1);

@@ -1,9 +1,13 @@
 //! How a layout maps the hash of an item to bits: one file a layout, and one for each way to look at a line.
 
 #[cfg(target_arch = "x86_64")]
-mod avx2;
+pub mod avx2;
+#[cfg(target_arch = "x86_64")]
+pub mod avx512;
 pub mod bloomline;
 pub mod probe;
+#[cfg(target_arch = "x86_64")]
+mod window;
 
 use probe::{Probe, Scalar};
 
@@ -17,12 +21,17 @@ pub trait Task {
     fn run<P: Probe>(self, probe: P) -> Self::Output;
 }
 
-/// Does the work in the fastest way this processor has.
+/// Does the work in the fastest way this processor has; with the feature `scalar`, word by word on every processor.
 #[inline(always)]
 pub fn dispatch<T: Task>(task: T) -> T::Output {
-    #[cfg(target_arch = "x86_64")]
-    if let Some(probe) = avx2::Avx2::detect() {
-        return probe.perform(task);
+    #[cfg(all(target_arch = "x86_64", not(feature = "scalar")))]
+    {
+        if let Some(probe) = avx512::Avx512::detect() {
+            return probe.perform(task);
+        }
+        if let Some(probe) = avx2::Avx2::detect() {
+            return probe.perform(task);
+        }
     }
     task.run(Scalar)
 }

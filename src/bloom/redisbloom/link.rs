@@ -3,10 +3,11 @@
 use super::super::error::Error;
 use super::super::layout::prefetch;
 use super::super::layout::probe::Probe;
-use super::super::member::Member;
+use super::super::member::{Lines, Member};
 use super::super::spec::MAX_LAYERS;
 use super::super::words::Words;
 use super::hash::{Pair, pair_32, pair_64};
+use super::indexes::{Indexes, Modulus};
 use super::sizing::{Options, Shape};
 
 /// Bytes RedisBloom counts for a filter.
@@ -14,12 +15,20 @@ const HEAD_BYTES: u64 = 32;
 /// Bytes it counts for each link.
 const LINK_BYTES: u64 = 64;
 
+/// Bits of an item looked at together before the first branch. Measured, nanoseconds an absent item in 1, 14 and 100 links:
+/// 3 bits 17, 292, 2008; 4 bits 15, 252, 1353; 5 bits 16, 262, 1128; 6 bits 16, 272, 1080; one by one 29, 450, 2200.
+const FIRST: u32 = 5;
+/// The same of a far link, where lines cost more than branches: a full link of 7 bits an item fetches 3.25 of them for an
+/// absent one.
+const FIRST_FAR: u32 = 2;
+/// Bytes from which lines are fetched ahead: more than a near cache holds.
+const FAR: u64 = 1 << 20;
+
 /// An array of bits, and how items map to them.
 pub struct Link {
     words: Words,
     shape: Shape,
-    /// 2^64 modulo the number of bits; follows from it, kept since a division costs as much as a lookup.
-    wrap: u64,
+    modulus: Modulus,
 }
 
 /// What the links of a filter have in common.
@@ -34,8 +43,8 @@ pub struct Common {
 impl Link {
     /// A link of this shape with these bits; none if they are of another number.
     pub fn with_words(shape: Shape, words: Words) -> Option<Self> {
-        let wrap = (u64::MAX % shape.modulus() + 1) % shape.modulus();
-        (words.len().checked_mul(64) == Some(shape.bits)).then_some(Self { words, shape, wrap })
+        let modulus = Modulus::new(shape.modulus());
+        (words.len().checked_mul(64) == Some(shape.bits)).then_some(Self { words, shape, modulus })
     }
 
     /// The bits, as bytes.
@@ -51,44 +60,22 @@ impl Link {
     /// The indexes of an item's bits.
     #[inline(always)]
     fn indexes(&self, pair: &Pair) -> Indexes {
-        let modulus = self.shape.modulus();
-        // Two divisions a link, and not one a bit: what comes after is added and reduced by comparing.
-        let step = pair.b % modulus;
-        let (wrap, left) = (self.wrap, self.shape.hashes);
-        Indexes { next: pair.a, distance: pair.b, index: pair.a % modulus, step, wrap, modulus, left }
+        Indexes::new(pair, self.modulus)
     }
-}
 
-/// `(a + i b mod 2^64) mod modulus` for i from 0 on.
-struct Indexes {
-    /// `a + i b mod 2^64`
-    next: u64,
-    distance: u64,
-    /// The same modulo the modulus.
-    index: u64,
-    /// `b mod modulus`
-    step: u64,
-    /// `2^64 mod modulus`: what is lost where the sum wraps.
-    wrap: u64,
-    modulus: u64,
-    left: u32,
-}
-
-impl Iterator for Indexes {
-    type Item = u64;
-
+    /// Bits of an item that are looked at before the others.
     #[inline(always)]
-    fn next(&mut self) -> Option<u64> {
-        self.left = self.left.checked_sub(1)?;
-        let index = self.index;
-        let (next, wrapped) = self.next.overflowing_add(self.distance);
-        self.next = next;
-        // Below 2^63 * 2: a modulus is a number of bits that memory could hold.
-        let sum = index + self.step;
-        let sum = if sum >= self.modulus { sum - self.modulus } else { sum };
-        let lost = if wrapped { self.wrap } else { 0 };
-        self.index = if sum >= lost { sum - lost } else { sum + self.modulus - lost };
-        Some(index)
+    fn first(&self) -> u32 {
+        self.shape.hashes.min(if self.is_far() { FIRST_FAR } else { FIRST })
+    }
+
+    /// Asks for the lines of the next `count` bits of the item.
+    #[inline(always)]
+    fn prefetch_next(&self, indexes: &mut Indexes, count: u32) {
+        let words = self.words.as_slice().as_ptr();
+        for _ in 0..count {
+            prefetch(words.wrapping_add(indexes.next_place().0));
+        }
     }
 }
 
@@ -106,41 +93,54 @@ impl Member for Link {
     #[inline(always)]
     fn prepare<P: Probe>(_probe: P, _hash: &Pair) {}
 
+    /// Looks at the first bits together, then at the rest together.
+    ///
+    /// One branch a bit is mispredicted once an absent item, which costs more than the bits looked at in vain.
     #[inline(always)]
     fn contains<P: Probe>(&self, _probe: P, hash: &Pair, _prepared: ()) -> bool {
-        let words = self.words.as_slice();
-        for index in self.indexes(hash) {
-            let Some(word) = words.get((index / 64) as usize) else { return false };
-            if word >> (index % 64) & 1 == 0 {
-                return false;
-            }
-        }
-        true
+        let mut indexes = self.indexes(hash);
+        let (first, words) = (self.first(), self.words.as_slice());
+        indexes.are_next_set(words, first) && indexes.are_next_set(words, self.shape.hashes - first)
     }
 
     #[inline(always)]
     fn insert<P: Probe>(&mut self, _probe: P, hash: &Pair, _prepared: ()) {
-        let indexes = self.indexes(hash);
+        let mut indexes = self.indexes(hash);
         let words = self.words.as_mut_slice();
-        for index in indexes {
-            if let Some(word) = words.get_mut((index / 64) as usize) {
-                *word |= 1 << (index % 64);
+        for _ in 0..self.shape.hashes {
+            let (word, bit) = indexes.next_place();
+            if let Some(word) = words.get_mut(word) {
+                *word |= bit;
             }
         }
     }
 
     /// Asks for all lines of the items where the link is larger than a near cache.
     #[inline(always)]
-    fn prefetch(&self, _layers: u32, hashes: &[Pair]) {
-        const FAR: u64 = 1 << 20;
-        if self.words.bytes() < FAR {
+    fn prefetch(&self, _layers: u32, hashes: &[Pair], lines: Lines) {
+        if !self.is_far() {
             return;
         }
-        let words = self.words.as_slice().as_ptr();
+        let count = match lines {
+            Lines::All => self.shape.hashes,
+            Lines::First => self.first(),
+        };
         for hash in hashes {
-            for index in self.indexes(hash) {
-                prefetch(words.wrapping_add((index / 64) as usize));
-            }
+            self.prefetch_next(&mut self.indexes(hash), count);
+        }
+    }
+
+    #[inline(always)]
+    fn is_far(&self) -> bool {
+        self.words.bytes() >= FAR
+    }
+
+    #[inline(always)]
+    fn prefetch_rest<P: Probe>(&self, _probe: P, hash: &Pair, _prepared: ()) {
+        let mut indexes = self.indexes(hash);
+        let first = self.first();
+        if indexes.are_next_set(self.words.as_slice(), first) {
+            self.prefetch_next(&mut indexes, self.shape.hashes - first);
         }
     }
 

@@ -11,6 +11,7 @@
 
 pub mod hash;
 pub mod header;
+pub mod indexes;
 pub mod link;
 pub mod ln;
 pub mod sizing;

@@ -4,6 +4,7 @@ mod boundaries;
 mod chunk;
 mod restore;
 mod sizes;
+mod value;
 
 use crate::harness::{Client, bulk, numbered, show};
 

@@ -1,0 +1,154 @@
+//! redis-rs: every command's reply as the Rust type that a program asks for, in both protocols and layouts.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use redis::{Client, Commands, Connection, ErrorKind, RedisResult, Value, cmd, pipe};
+
+use crate::harness::{Kind, Setup, for_each_server};
+
+const DEADLINE: Duration = Duration::from_secs(30);
+
+/// Runs `test` on every server, with a connection of each protocol to an empty server of each layout.
+fn for_each_connection(test: impl Fn(&mut Connection, &Kind, &str) + Sync) {
+    for_each_server(|kind| {
+        for layout in ["bloomline", "redisbloom"] {
+            let server = Setup::new().module_args(&format!("bf-layout {layout}")).start(kind);
+            for protocol in ["resp2", "resp3"] {
+                let url = format!("unix://{}?protocol={protocol}", server.socket().display());
+                let client = Client::open(url).expect("a URL");
+                let mut connection = client.get_connection_with_timeout(DEADLINE).expect("a connection");
+                connection.set_read_timeout(Some(DEADLINE)).expect("a deadline");
+                connection.set_write_timeout(Some(DEADLINE)).expect("a deadline");
+                cmd("FLUSHALL").exec(&mut connection).expect("an empty server");
+                test(&mut connection, kind, layout);
+            }
+        }
+    });
+}
+
+#[test]
+fn one_answer_is_a_bool_and_many_are_a_vec_of_bool() {
+    for_each_connection(|connection, _, _| {
+        let add = |connection: &mut Connection, item| -> RedisResult<bool> {
+            cmd("BF.ADD").arg("bloom").arg(item).query(connection)
+        };
+        assert!(add(connection, "foo").unwrap());
+        assert!(!add(connection, "foo").unwrap());
+        let many: Vec<bool> = cmd("BF.MADD").arg("bloom").arg(&["foo", "bar"]).query(connection).unwrap();
+        assert_eq!(many, [false, true]);
+        let inserted: Vec<bool> = cmd("BF.INSERT")
+            .arg("new")
+            .arg("CAPACITY")
+            .arg(10)
+            .arg("ITEMS")
+            .arg(&["a", "a"])
+            .query(connection)
+            .unwrap();
+        assert_eq!(inserted, [true, false]);
+        let found: bool = cmd("BF.EXISTS").arg("bloom").arg(b"foo").query(connection).unwrap();
+        assert!(found);
+        let found: Vec<bool> =
+            cmd("BF.MEXISTS").arg("bloom").arg(&["foo", "absent"]).query(connection).unwrap();
+        assert_eq!(found, [true, false]);
+        let (first, second): (bool, u64) = pipe()
+            .cmd("BF.ADD")
+            .arg("bloom")
+            .arg("foo")
+            .cmd("BF.CARD")
+            .arg("bloom")
+            .query(connection)
+            .unwrap();
+        assert_eq!((first, second), (false, 2));
+    });
+}
+
+#[test]
+fn what_is_known_of_a_filter_is_a_map() {
+    for_each_connection(|connection, kind, layout| {
+        cmd("BF.RESERVE").arg("fixed").arg(0.001).arg(2000).arg("NONSCALING").exec(connection).unwrap();
+        let info: HashMap<String, Option<u64>> = cmd("BF.INFO").arg("fixed").query(connection).unwrap();
+        assert_eq!(info.len(), 5);
+        assert_eq!(info["Capacity"], Some(2000));
+        assert_eq!(info["Number of filters"], Some(1));
+        assert_eq!(info["Number of items inserted"], Some(0));
+        assert_eq!(info["Expansion rate"], None);
+        assert!(info["Size"] > Some(2000));
+        let value: Value = cmd("BF.INFO").arg("fixed").arg("LAYOUT").query(connection).unwrap();
+        let told = match &value {
+            Value::Map(pairs) => redis::from_redis_value_ref::<String>(&pairs[0].1).unwrap(),
+            Value::Array(values) => redis::from_redis_value_ref::<String>(&values[0]).unwrap(),
+            other => panic!("{other:?} from {}", kind.name),
+        };
+        assert_eq!(told, layout);
+        let lines: Vec<String> = cmd("BF.DEBUG").arg("fixed").query(connection).unwrap();
+        assert_eq!(lines[0], "size:0");
+    });
+}
+
+#[test]
+fn chunks_are_pairs_of_a_number_and_bytes() {
+    for_each_connection(|connection, _, _| {
+        let items: Vec<String> = (0..3000).map(|i| format!("item:{i}")).collect();
+        cmd("BF.MADD").arg("first").arg(&items).exec(connection).unwrap();
+        let mut iterator = 0;
+        loop {
+            let (next, data): (i64, Vec<u8>) =
+                cmd("BF.SCANDUMP").arg("first").arg(iterator).query(connection).unwrap();
+            if next == 0 {
+                break;
+            }
+            cmd("BF.LOADCHUNK").arg("second").arg(next).arg(data).exec(connection).unwrap();
+            iterator = next;
+        }
+        let [first, second] =
+            ["first", "second"].map(|key| cmd("BF.DEBUG").arg(key).query::<Vec<String>>(connection).unwrap());
+        assert_eq!(first, second);
+        let found: Vec<bool> = cmd("BF.MEXISTS").arg("second").arg(&items).query(connection).unwrap();
+        assert!(found.into_iter().all(|found| found));
+    });
+}
+
+#[test]
+fn a_transaction_and_a_script_answer_in_order() {
+    for_each_connection(|connection, _, _| {
+        let (added, count): (Vec<bool>, u64) = pipe()
+            .atomic()
+            .cmd("BF.MADD")
+            .arg("bloom")
+            .arg(&["foo", "foo"])
+            .cmd("BF.CARD")
+            .arg("bloom")
+            .query(connection)
+            .unwrap();
+        assert_eq!((added, count), (vec![true, false], 1));
+        let script =
+            "return {redis.call('BF.ADD', KEYS[1], ARGV[1]), redis.call('BF.EXISTS', KEYS[1], ARGV[1])}";
+        let answers: Vec<u8> =
+            cmd("EVAL").arg(script).arg(1).arg("scripted").arg("foo").query(connection).unwrap();
+        assert_eq!(answers, [1, 1]);
+    });
+}
+
+#[test]
+fn errors_keep_their_text() {
+    for_each_connection(|connection, _, _| {
+        let fails = |connection: &mut Connection, words: &[&str]| {
+            cmd(words[0]).arg(&words[1..]).exec(connection).unwrap_err()
+        };
+        let missing = fails(connection, &["BF.INFO", "absent"]);
+        assert_eq!(
+            (missing.kind(), missing.detail()),
+            (ErrorKind::Server(redis::ServerErrorKind::ResponseError), Some("not found"))
+        );
+        cmd("BF.RESERVE").arg("fixed").arg(0.01).arg(1).arg("NONSCALING").exec(connection).unwrap();
+        assert_eq!(fails(connection, &["BF.RESERVE", "fixed", "0.01", "1"]).detail(), Some("item exists"));
+        // An error among the answers fails the call, as redis-rs has it; the connection stays in step.
+        let full = fails(connection, &["BF.MADD", "fixed", "a", "b", "c"]);
+        assert!(full.to_string().contains("non scaling filter is full"), "{full}");
+        let found: bool = cmd("BF.EXISTS").arg("fixed").arg("a").query(connection).unwrap();
+        assert!(found);
+        let _: () = connection.set("text", "value").unwrap();
+        assert_eq!(fails(connection, &["BF.ADD", "text", "a"]).code(), Some("WRONGTYPE"));
+    });
+}

@@ -1,0 +1,100 @@
+"""The programs of examples/: what they print is what their pages show, and they hold what the pages promise."""
+
+import os
+import re
+import subprocess
+import sys
+
+import pytest
+from conftest import DEADLINE, ROOT
+
+for folder in ("feed", "cache_guard"):
+    sys.path.insert(0, str(ROOT / "examples" / folder))
+from cache_guard import Database, Guard  # noqa: E402
+from feed import Feed  # noqa: E402
+
+pytestmark = pytest.mark.newest
+
+
+@pytest.fixture
+def text(server):
+    """A client that decodes replies, as the programs use it, on an empty server."""
+    with server.client(decode_responses=True) as client:
+        client.flushall()
+        yield client
+
+
+@pytest.mark.parametrize("name", ["feed", "cache_guard"])
+def test_a_program_prints_what_its_page_shows(server, text, name):
+    page = (ROOT / f"examples/{name}/README.md").read_text()
+    (shown,) = re.findall(r"^```text\n(.*?)^```", page, re.M | re.S)
+    program = ROOT / f"examples/{name}/{name}.py"
+    environment = {**os.environ, "REDIS_URL": server.url}
+    done = subprocess.run([sys.executable, program], env=environment, capture_output=True, text=True, timeout=DEADLINE)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == shown
+
+
+def calls(client):
+    """How often each Bloom filter command was called since the last look."""
+    stats = client.info("commandstats")
+    client.config_resetstat()
+    return {name.split("_")[1].upper(): of["calls"] for name, of in stats.items() if name.lower().startswith("cmdstat_bf")}
+
+
+def test_a_feed_asks_once_and_remembers_once(text):
+    feed = Feed(text, keep_seconds=1000)
+    articles = [f"article:{number}" for number in range(500)]
+    calls(text)
+    assert feed.unseen("ann", articles) == articles
+    feed.remember("ann", articles[:50])
+    assert calls(text) == {"BF.MEXISTS": 1, "BF.MADD": 1}
+    assert not set(feed.unseen("ann", articles)) & set(articles[:50])
+    assert feed.unseen("bob", articles) == articles
+    assert feed.unseen("ann", []) == []
+
+
+def test_a_feed_keeps_a_user_for_as_long_as_they_come_back(text):
+    feed = Feed(text, keep_seconds=1000)
+    feed.remember("ann", ["article:1"])
+    text.expire(Feed.key("ann"), 10)
+    feed.remember("ann", ["article:2"])
+    assert 900 < text.ttl(Feed.key("ann")) <= 1000
+    text.pexpire(Feed.key("ann"), 0)
+    assert feed.unseen("ann", ["article:1"]) == ["article:1"]
+
+
+@pytest.fixture
+def guard(text, tmp_path):
+    """A guard of ten products in a database on disk."""
+    database = Database(tmp_path / "products.db")
+    database.insert([(f"p{number}", f"Product {number}") for number in range(10)])
+    guard = Guard(text, database)
+    guard.build(capacity=1000)
+    return guard
+
+
+def test_ids_that_do_not_exist_never_reach_the_database(guard):
+    assert [guard.find(f"x{number}") for number in range(1000)] == [None] * 1000
+    assert (guard.turned_away, guard.database.asked) == (1000, 0)
+
+
+def test_an_id_is_asked_of_the_database_once_and_then_of_the_cache(guard):
+    assert [guard.find("p3") for _ in range(5)] == ["Product 3"] * 5
+    assert (guard.database.asked, guard.from_cache) == (1, 4)
+
+
+def test_a_new_product_is_found_at_once(guard):
+    assert guard.find("new") is None
+    guard.insert([("new", "The new one")])
+    assert guard.find("new") == "The new one"
+
+
+def test_a_guard_that_lost_its_filter_lets_everything_through(guard, text):
+    text.delete(Guard.KEY)
+    assert guard.find("p3") == "Product 3"
+    assert guard.find("absent") is None
+    assert (guard.turned_away, guard.database.asked) == (0, 2)
+    guard.build(capacity=1000)
+    assert guard.find("absent") is None
+    assert guard.turned_away == 1
