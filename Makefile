@@ -6,6 +6,7 @@ LIBRARY := $(TARGET_DIR)/release/libbloomline.so
 
 PORT ?= 6379
 SERVER ?=
+S ?= 3600
 
 # What the tests and benches of every language read.
 export BLOOMLINE_SO ?= $(CURDIR)/bloomline.so
@@ -14,7 +15,7 @@ export PORT SERVER
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build run test test-clients lint bench servers clean
+.PHONY: help build run test test-clients lint bench soak servers clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -54,6 +55,9 @@ bench: build servers ## Measure on real servers, write docs/benchmarks.md: ARGS=
 	cargo build --release --locked --example floor
 	cargo build --release --locked --lib --features scalar --target-dir $(TARGET_DIR)/scalar
 	cargo bench --locked --bench server -- --markdown docs/benchmarks.md $(ARGS)
+
+soak: build servers ## Load two servers fully for S=3600 seconds each, check all answers, tell latencies
+	BLOOMLINE_SOAK_SECONDS=$(S) cargo test --locked --test server soak:: -- --nocapture --test-threads 1
 
 servers: ## Fetch the servers of the tests into .servers, once
 	@scripts/servers.sh

@@ -1,13 +1,13 @@
 //! Several servers that hold one data set: replicas, promoted replicas, the nodes of a cluster.
 
 mod atomic_slots;
-mod equal;
+pub mod equal;
 mod failover;
 mod filled;
 mod large;
-mod nodes;
+pub mod nodes;
 mod replication;
-mod router;
+pub mod router;
 mod slots;
-mod traffic;
+pub mod traffic;
 mod upgrade;

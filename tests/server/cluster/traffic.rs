@@ -6,7 +6,7 @@ use std::thread;
 
 use redis::Value;
 
-use crate::harness::{Client, show, until};
+use crate::harness::{Client, SetOnDrop, show, until};
 
 /// Items that a round adds to each key.
 const ITEMS_A_ROUND: usize = 10;
@@ -90,14 +90,5 @@ fn add_until(keys: &[&str], mut run: impl FnMut(&[&[u8]]) -> Value, rounds: &Rou
             }
         }
         rounds.0.fetch_add(1, Ordering::SeqCst);
-    }
-}
-
-/// Ends the adding even if the test panics.
-struct SetOnDrop<'a>(&'a AtomicBool);
-
-impl Drop for SetOnDrop<'_> {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::SeqCst);
     }
 }

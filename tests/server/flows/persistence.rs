@@ -1,6 +1,6 @@
 //! Restarts: from an RDB file, from an append-only file of either kind.
 
-use crate::harness::{Client, Server, Stop, for_each_server, until};
+use crate::harness::{Client, Server, Stop, for_each_server};
 
 use super::scenario::{
     Made, assert_nothing_lost, assert_same, assert_usable, build, build_large, look_at_all,
@@ -32,11 +32,7 @@ fn restart_keeps_everything(
 /// Rewrites the append-only file and waits for the end of it.
 fn rewrite(client: &mut Client) {
     client.call("BGREWRITEAOF");
-    until("the append-only file to be rewritten", || {
-        let is_busy =
-            client.info("aof_rewrite_in_progress") != "0" || client.info("aof_rewrite_scheduled") != "0";
-        (!is_busy).then_some(())
-    });
+    client.wait_for_saves();
     assert_eq!(client.info("aof_last_bgrewrite_status").trim(), "ok");
 }
 

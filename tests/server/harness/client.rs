@@ -8,7 +8,7 @@ use redis::{Cmd, Parser, RedisError, Value};
 
 use super::reply::show;
 use super::table::words;
-use super::wait::DEADLINE;
+use super::wait::{DEADLINE, until};
 
 /// One connection over the server's Unix socket; every read and write has a deadline.
 pub struct Client {
@@ -100,6 +100,14 @@ impl Client {
         };
         let found = text.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));
         found.unwrap_or_else(|| panic!("INFO has no {field}")).to_owned()
+    }
+
+    /// Waits until no child of the server writes a file, nor is going to.
+    pub fn wait_for_saves(&mut self) {
+        until("the end of saving", || {
+            let fields = ["rdb_bgsave_in_progress", "aof_rewrite_in_progress", "aof_rewrite_scheduled"];
+            fields.iter().all(|field| self.info(field) == "0").then_some(())
+        });
     }
 
     /// Asserts that the server is alive and the replies are still in step with the commands.

@@ -2,6 +2,7 @@
 
 mod client;
 mod kinds;
+mod limits;
 mod payload;
 mod random;
 mod replica;
@@ -12,6 +13,7 @@ mod wait;
 
 pub use client::Client;
 pub use kinds::{Kind, for_each_server, for_newest_servers, say_missing};
+pub use limits::Limits;
 pub use payload::{body_of_dump, seal_dump, truncate_dump};
 pub use random::{Random, numbered};
 pub use replica::Replica;
@@ -19,4 +21,4 @@ pub use reply::{bulk, int, show};
 pub use server::{Server, Setup, Stop, module};
 pub(crate) use table::rows;
 pub use table::{Row, check_rows, matches, words};
-pub use wait::until;
+pub use wait::{SetOnDrop, until};

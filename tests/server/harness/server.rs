@@ -3,13 +3,15 @@
 use std::fs::{self, File};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
 use std::{env, thread};
 
 use tempfile::TempDir;
 
 use super::client::Client;
 use super::kinds::Kind;
+use super::limits::Limits;
 use super::reply::show;
 use super::wait::until;
 
@@ -78,12 +80,12 @@ impl Setup {
         loop {
             let port = if self.is_on_tcp { free_port() } else { 0 };
             self.write_config(folder.path(), port);
-            match spawn(kind, folder.path()) {
+            match spawn(kind, folder.path(), Limits::default()) {
                 Ok(child) => {
                     return Ok(Server { kind: kind.clone(), folder, child, port });
                 }
-                Err(log) if log.contains("Address already in use") && tries < 5 => tries += 1,
-                Err(log) => return Err(log),
+                Err(refusal) if refusal.log.contains("Address already in use") && tries < 5 => tries += 1,
+                Err(refusal) => return Err(refusal.log),
             }
         }
     }
@@ -181,10 +183,47 @@ impl Server {
 
     /// Starts a killed server again in the same folder with the same configuration.
     pub fn revive(&mut self) {
-        match spawn(&self.kind, self.folder.path()) {
-            Ok(child) => self.child = child,
-            Err(log) => panic!("{} did not start again:\n{log}", self.kind.name),
+        if let Err(Refusal { log, .. }) = self.try_revive(Limits::default()) {
+            panic!("{} did not start again:\n{log}", self.kind.name);
         }
+    }
+
+    /// The same, of a server that may refuse, and whom the system may refuse memory or room in files.
+    ///
+    /// # Errors
+    /// How it ended, and what it logged since it was to start.
+    pub fn try_revive(&mut self, limits: Limits) -> Result<(), Refusal> {
+        let before = self.log().len();
+        match spawn(&self.kind, self.folder.path(), limits) {
+            Ok(child) => {
+                self.child = child;
+                Ok(())
+            }
+            Err(mut refusal) => {
+                refusal.log.drain(..before);
+                Err(refusal)
+            }
+        }
+    }
+
+    /// Waits until the process has ended by itself; how it did.
+    pub fn wait_for_end(&mut self) -> ExitStatus {
+        until("the server to end", || self.child.try_wait().expect("our own child"))
+    }
+
+    /// Puts limits on the running process, or takes them off again.
+    pub fn limit(&self, limits: Limits) {
+        limits.put_on(self.pid());
+    }
+
+    /// Its process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// A file in its folder.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
     }
 
     /// Stops the server and starts it again in the same folder with the same configuration.
@@ -195,7 +234,7 @@ impl Server {
         };
         // The reply of a shutdown that works is a closed connection; a refused one shows at the deadline.
         self.resp2().send(&["SHUTDOWN", how]);
-        let status = until("the server to stop", || self.child.try_wait().expect("our own child"));
+        let status = self.wait_for_end();
         assert!(status.success(), "SHUTDOWN {how} ended with {status}");
         self.revive();
     }
@@ -233,23 +272,49 @@ fn read_log(folder: &Path) -> String {
     String::from_utf8_lossy(&fs::read(folder.join("server.log")).unwrap_or_default()).into_owned()
 }
 
+/// How long a server may take to check a file that it has refused: the files of these tests take milliseconds.
+const CHECK_TAKES: Duration = Duration::from_secs(5);
+
+/// A start that came to nothing.
+#[derive(Debug)]
+pub struct Refusal {
+    /// How the process ended.
+    pub status: ExitStatus,
+    /// True if it had refused a file, and then had to be killed in a check of that file which did not end.
+    ///
+    /// The servers' own check loops where a file ends between two numbers of a module's value.
+    pub is_stuck: bool,
+    /// What it logged.
+    pub log: String,
+}
+
 /// Starts the process and waits for its PONG.
-fn spawn(kind: &Kind, folder: &Path) -> Result<Child, String> {
+fn spawn(kind: &Kind, folder: &Path, limits: Limits) -> Result<Child, Refusal> {
     let log =
         File::options().create(true).append(true).open(folder.join("server.log")).expect("the log file");
-    let mut child = Command::new(kind.server())
+    let mut command = Command::new(kind.server());
+    command
         .arg(folder.join("server.conf"))
         .stdin(Stdio::null())
         .stdout(log.try_clone().expect("a second handle"))
-        .stderr(log)
-        .spawn()
-        .unwrap_or_else(|why| panic!("{}: {why}", kind.server().display()));
-    let ready = until("the server to answer PING", || {
-        if child.try_wait().expect("our own child").is_some() {
-            return Some(false);
+        .stderr(log);
+    limits.put_on_start(&mut command);
+    let mut child = command.spawn().unwrap_or_else(|why| panic!("{}: {why}", kind.server().display()));
+    let (start, before, mut is_stuck) = (Instant::now(), read_log(folder).len(), false);
+    let ended = until("the server to answer PING", || {
+        if let Some(status) = child.try_wait().expect("our own child") {
+            return Some(Some(status));
+        }
+        if start.elapsed() > CHECK_TAKES && read_log(folder)[before..].contains("Checking RDB file") {
+            is_stuck = true;
+            child.kill().expect("our own child");
+            return Some(Some(child.wait().expect("our own child")));
         }
         let mut client = Client::connect(&folder.join("socket")).ok()?;
-        client.answers_ping().then_some(true)
+        client.answers_ping().then_some(None)
     });
-    if ready { Ok(child) } else { Err(read_log(folder)) }
+    match ended {
+        None => Ok(child),
+        Some(status) => Err(Refusal { status, is_stuck, log: read_log(folder) }),
+    }
 }

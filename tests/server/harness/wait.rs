@@ -1,5 +1,6 @@
 //! Waiting for something to become true, with a deadline and never for a fixed time.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -16,5 +17,14 @@ pub fn until<T>(what: &str, mut probe: impl FnMut() -> Option<T>) -> T {
         assert!(Instant::now() < end, "waited in vain for {what}");
         // Leaves the processor to the server waited for; how long does not matter to the result.
         thread::sleep(Duration::from_millis(2));
+    }
+}
+
+/// Tells other threads to end when it is dropped, even if the test panics.
+pub struct SetOnDrop<'a>(pub &'a AtomicBool);
+
+impl Drop for SetOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::SeqCst);
     }
 }

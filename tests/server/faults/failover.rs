@@ -1,0 +1,73 @@
+//! A shard of a cluster that changes hands again and again under load, by agreement or by the death of its primary.
+
+use std::time::{Duration, Instant};
+
+use redis::Value;
+
+use crate::cluster::equal::{assert_equal, catch_up};
+use crate::cluster::nodes::{Cluster, PRIMARIES};
+use crate::cluster::traffic::{assert_has_rounds, while_adding};
+use crate::harness::{Client, for_newest_servers, until};
+
+use super::{repetitions, tell};
+
+/// Asks a replica to take over until it has: on a machine under load the nodes give up agreeing after five seconds.
+fn take_over(replica: &mut Client) {
+    let mut asked: Option<Instant> = None;
+    until("the replica to take over", || {
+        if asked.is_none_or(|asked| asked.elapsed() > Duration::from_secs(6)) {
+            replica.call("CLUSTER FAILOVER");
+            asked = Some(Instant::now());
+        }
+        (replica.info("role") == "master").then_some(())
+    });
+}
+
+#[test]
+fn a_shard_that_changes_hands_again_and_again_under_load_keeps_every_acknowledged_item() {
+    for_newest_servers(|kind| {
+        let mut cluster = Cluster::start(kind, |_, setup| setup.line("cluster-node-timeout 2000"));
+        let (owner, _) = cluster.owner("{k}");
+        let pair = [owner, owner + PRIMARIES];
+        let mut router = cluster.router();
+        let run = |args: &[&[u8]]| {
+            until("an acknowledgement of the replica", || {
+                let reply = router.run(args);
+                // Only what the replica has as well outlives the primary.
+                let is_acknowledged = args[0] != b"BF.MADD"
+                    || router
+                        .run_there(&[b"WAIT", b"1", b"5000"])
+                        .is_some_and(|reply| matches!(reply, Value::Int(1)));
+                is_acknowledged.then_some(reply)
+            })
+        };
+        let times = repetitions(3);
+        let rounds = while_adding(&["{k}"], run, |rounds| {
+            for time in 0..times {
+                rounds.pass(3);
+                let (from, to) = (pair[time % 2], pair[(time + 1) % 2]);
+                if time % 3 == 1 {
+                    cluster.nodes[from].kill();
+                    cluster.wait_for_promotion(to);
+                    cluster.nodes[from].revive();
+                } else {
+                    take_over(&mut cluster.nodes[to].resp2());
+                }
+                let (mut leader, mut follower) = (cluster.nodes[to].resp2(), cluster.nodes[from].resp2());
+                until("the former primary to follow", || (follower.info("role") == "slave").then_some(()));
+                until("the new one to be in step", || {
+                    (follower.info("master_link_status") == "up" && leader.info("connected_slaves") != "0")
+                        .then_some(())
+                });
+            }
+            rounds.pass(2);
+        });
+        let (to, from) = (pair[times % 2], pair[(times + 1) % 2]);
+        let (mut leader, mut follower) = (cluster.nodes[to].resp2(), cluster.nodes[from].resp2());
+        assert_has_rounds(&mut leader, &["{k}"], rounds);
+        catch_up(&mut leader, &mut follower);
+        assert_equal(&mut leader, &mut follower);
+        let outcome = format!("{} acknowledged by the replica, 0 lost, both equal", rounds * 10);
+        tell(kind, "failover in a cluster, every third by SIGKILL", times, &outcome);
+    });
+}

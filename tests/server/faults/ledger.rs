@@ -1,0 +1,210 @@
+//! What a server acknowledged, written down outside of it while it is being broken.
+
+use std::collections::BTreeMap;
+use std::panic::resume_unwind;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use redis::Value;
+
+use crate::harness::{Client, Server, SetOnDrop, bulk, show, until};
+
+/// Clients that write at the same time.
+const WRITERS: usize = 3;
+
+/// The keys that all clients add to: one that grows, one that stands, one in RedisBloom's layout.
+const SHARED: [&str; 3] = ["growing", "reserved", "foreign"];
+
+/// RedisBloom's header of an empty filter that grows.
+const FOREIGN: &[u8] = include_bytes!("../../golden/redisbloom/empty_default.scandump.0.bin");
+
+/// Makes the keys that all clients add to.
+pub fn make_keys(client: &mut Client) {
+    client.ok("BF.RESERVE growing 0.0001 10");
+    client.ok("BF.RESERVE reserved 0.0001 100000 NONSCALING");
+    assert_eq!(show(&client.run(&[b"BF.LOADCHUNK", b"foreign".as_slice(), b"1", FOREIGN])), "+OK");
+}
+
+/// An item that a server said it has.
+struct Entry {
+    item: Vec<u8>,
+    at: Instant,
+}
+
+/// Every item that was acknowledged, by key.
+#[derive(Default)]
+pub struct Ledger {
+    entries: BTreeMap<String, Vec<Entry>>,
+}
+
+/// How far the writers are.
+pub struct Progress(AtomicUsize);
+
+impl Progress {
+    /// Waits for some more acknowledged calls.
+    pub fn pass(&self, more: usize) {
+        let goal = self.0.load(Ordering::SeqCst) + more;
+        until("more calls to be acknowledged", || (self.0.load(Ordering::SeqCst) >= goal).then_some(()));
+    }
+}
+
+/// Lets clients write until `during` has returned or the server is gone; what was acknowledged.
+///
+/// `name` tells the items of this call from those of others. Errors are not acknowledgements; any but those of a server that
+/// can't write to its disk end the test.
+pub fn while_writing(server: &mut Server, name: &str, during: impl FnOnce(&mut Server, &Progress)) -> Ledger {
+    let (progress, is_over) = (Progress(AtomicUsize::new(0)), AtomicBool::new(false));
+    let socket = server.socket();
+    let mut ledger = Ledger::default();
+    thread::scope(|scope| {
+        let writers: Vec<_> = (0..WRITERS)
+            .map(|i| {
+                let (socket, progress, is_over) = (&socket, &progress, &is_over);
+                let name = format!("{name}:{i}");
+                scope.spawn(move || write(socket, &name, progress, is_over))
+            })
+            .collect();
+        let end = SetOnDrop(&is_over);
+        during(server, &progress);
+        drop(end);
+        for writer in writers {
+            match writer.join() {
+                Ok(entries) => entries.into_iter().for_each(|(key, entry)| ledger.note(key, entry)),
+                Err(panic) => resume_unwind(panic),
+            }
+        }
+    });
+    ledger
+}
+
+impl Ledger {
+    fn note(&mut self, key: String, entry: Entry) {
+        self.entries.entry(key).or_default().push(entry);
+    }
+
+    /// Takes over what another one has noted.
+    pub fn extend(&mut self, other: Ledger) {
+        for (key, entries) in other.entries {
+            self.entries.entry(key).or_default().extend(entries);
+        }
+    }
+
+    /// How many items were acknowledged.
+    pub fn len(&self) -> usize {
+        self.entries.values().map(Vec::len).sum()
+    }
+
+    /// Asserts that every item is there.
+    pub fn assert_kept(&self, client: &mut Client) {
+        let missing = self.missing(client, None);
+        assert_eq!(missing, 0, "of {} acknowledged items", self.len());
+    }
+
+    /// Asserts that every item is there that was acknowledged so long before `end`; how many later ones are not.
+    pub fn assert_kept_but_for_the_last(&self, client: &mut Client, grace: Duration, end: Instant) -> usize {
+        let sure = self.missing(client, end.checked_sub(grace));
+        assert_eq!(sure, 0, "of {} acknowledged items", self.len());
+        self.missing(client, None)
+    }
+
+    /// How many items, acknowledged before `until` if there is one, are not there.
+    fn missing(&self, client: &mut Client, until: Option<Instant>) -> usize {
+        let mut missing = 0;
+        for (key, entries) in &self.entries {
+            let kept = entries.iter().filter(|entry| until.is_none_or(|until| entry.at <= until));
+            let items: Vec<&[u8]> = kept.map(|entry| entry.item.as_slice()).collect();
+            for batch in items.chunks(1000) {
+                let Value::Array(found) = client.items("BF.MEXISTS", key, batch) else { panic!("no array") };
+                missing += found.iter().filter(|answer| **answer != Value::Int(1)).count();
+            }
+        }
+        missing
+    }
+}
+
+/// Writes as several kinds of clients do, until it is told to stop or the connection breaks.
+fn write(socket: &Path, name: &str, progress: &Progress, is_over: &AtomicBool) -> Vec<(String, Entry)> {
+    let mut acknowledged = Vec::new();
+    let Ok(mut client) = Client::connect(socket) else { return acknowledged };
+    for round in 0.. {
+        if is_over.load(Ordering::SeqCst) {
+            break;
+        }
+        let items: Vec<Vec<u8>> = (0..10).map(|i| format!("{name}:{round}:{i}").into_bytes()).collect();
+        // A key of its own every few rounds: creations are written down in another way than additions.
+        let own = format!("own:{name}:{}", round / 8);
+        let calls: [(&str, &str, &[Vec<u8>]); 5] = [
+            ("BF.MADD", SHARED[0], &items),
+            ("BF.ADD", SHARED[1], &items[..1]),
+            ("BF.INSERT", SHARED[2], &items),
+            ("BF.MADD", &own, &items),
+            ("BF.ADD", SHARED[0], &items[..1]),
+        ];
+        for (command, key, items) in calls {
+            let mut call: Vec<&[u8]> = vec![command.as_bytes(), key.as_bytes()];
+            if command == "BF.INSERT" {
+                call.push(b"ITEMS");
+            }
+            call.extend(items.iter().map(Vec::as_slice));
+            let Ok(reply) = client.try_run(&call) else { return acknowledged };
+            if is_added(&reply) {
+                let at = Instant::now();
+                acknowledged
+                    .extend(items.iter().map(|item| (key.to_owned(), Entry { item: item.clone(), at })));
+                progress.0.fetch_add(1, Ordering::SeqCst);
+            }
+        }
+    }
+    acknowledged
+}
+
+/// True if the items of the call are there now; false if the server can't write to its disk, so that it takes none.
+fn is_added(reply: &Value) -> bool {
+    match reply {
+        Value::Int(0 | 1) => true,
+        Value::Array(answers) => {
+            assert!(answers.iter().all(|answer| matches!(answer, Value::Int(0 | 1))), "{}", show(reply));
+            true
+        }
+        other => {
+            let error = show(other);
+            assert!(error.starts_with("-MISCONF"), "{error}");
+            false
+        }
+    }
+}
+
+/// Adds filters of so many random bytes that no file compresses them: a data set that takes time to write.
+pub fn add_bulk(client: &mut Client, bytes: usize) {
+    const CHUNK: usize = 1 << 20;
+    let mut random = crate::harness::Random(bytes as u64);
+    for i in 0..bytes / CHUNK {
+        // A layer of just over the chunk.
+        client.ok(&format!("BF.RESERVE bulk:{i} 0.01 1000000 NONSCALING"));
+        let piece: Vec<u8> = (0..CHUNK / 8).flat_map(|_| random.next().to_le_bytes()).collect();
+        let (key, iterator) = (format!("bulk:{i}"), (CHUNK + 1).to_string());
+        let loaded = client.run(&[b"BF.LOADCHUNK", key.as_bytes(), iterator.as_bytes(), &piece]);
+        assert_eq!(show(&loaded), "+OK");
+    }
+}
+
+/// The files of a server's data, the one that was written last at the end; none of its logs and sockets.
+pub fn data_files(server: &Server) -> Vec<PathBuf> {
+    let mut files: Vec<PathBuf> = ["appendonlydir", ""]
+        .iter()
+        .flat_map(|folder| std::fs::read_dir(server.file(folder)).into_iter().flatten().flatten())
+        .map(|entry| entry.path())
+        .filter(|path| path.extension().is_some_and(|ending| ending == "rdb" || ending == "aof"))
+        .collect();
+    files.sort_by_key(|path| path.metadata().and_then(|data| data.modified()).expect("a file's time"));
+    files
+}
+
+/// The bytes of a filter's value, as they stand in an RDB file.
+pub fn value_bytes(client: &mut Client, key: &str) -> Vec<u8> {
+    let dump = bulk(&client.call(&format!("DUMP {key}"))).to_vec();
+    // Before them the type, behind them the version with the checksum.
+    dump[1..dump.len() - 10].to_vec()
+}
