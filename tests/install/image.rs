@@ -93,7 +93,7 @@ fn the_steps_of_the_dockerfile_end_in_arguments_that_load_the_module() {
                 }
                 Instruction::Copy(copy) => building.copy(copy, &stages),
                 Instruction::Run(run) => match &run.arguments {
-                    Command::Shell(line) => building.run(&line.value, tools.path()),
+                    Command::Shell(line) => building.run(line.value, tools.path()),
                     other => panic!("not a line for a shell: {other:?}"),
                 },
                 Instruction::Cmd(cmd) => match &cmd.arguments {
@@ -127,7 +127,7 @@ fn build_arguments_that_are_written_about_are_arguments_of_the_dockerfile() {
     let known: Vec<&str> =
         file.global_args().map(|arg| arg.arguments.value.split('=').next().unwrap()).collect();
     let page = fs::read_to_string(top().join("docs/install.md")).unwrap();
-    for mention in [&text, &page].iter().flat_map(|text| text.split("--build-arg ").skip(1)) {
+    for mention in [&text, &page].into_iter().flat_map(|text| text.split("--build-arg ").skip(1)) {
         let name = mention.split('=').next().unwrap();
         assert!(known.contains(&name), "{name} is none of {known:?}");
     }
