@@ -42,6 +42,8 @@ run: build ## Start a server with the module: PORT=6379, SERVER=valkey-8.0 (a na
 
 test: build servers ## Run all tests: unit, property, doc, real servers, client libraries
 	cargo test --locked
+# Each bench once, in small: that they still work, not how fast anything is.
+	cargo test --locked --bench core --bench server
 	@$(MAKE) --no-print-directory test-clients
 
 test-clients: build servers ## Run the tests of client libraries and of the examples, on real servers
@@ -61,9 +63,10 @@ lint: ## Check formatting, clippy, the docs and the scripts
 	@scripts/venv.sh lint
 	.venv-lint/bin/hadolint Dockerfile
 
-bench: build servers ## Measure on real servers: ARGS=--quick, PEER=/path/to/other.so to compare
+bench: build servers ## Measure on real servers, write docs/benchmarks.md: ARGS=--full for all of it, PEER=/path/to/other.so to compare
 	cargo build --release --locked --example floor
-	cargo bench --locked --bench server -- $(ARGS)
+	cargo build --release --locked --lib --features scalar --target-dir $(TARGET_DIR)/scalar
+	cargo bench --locked --bench server -- --markdown docs/benchmarks.md $(ARGS)
 
 servers: ## Fetch the servers of the tests into .servers, once
 	@scripts/servers.sh

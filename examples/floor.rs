@@ -130,24 +130,27 @@ unsafe extern "C" fn arr(
     OK
 }
 
-/// Opens the key, takes the value's pointer, closes it, answers "true"; or the error a missing or foreign key gets.
-///
-/// # Safety
-/// As for a handler of the server: `argv` has `argc` arguments, `ctx` is the call's.
-unsafe fn look(
+/// Opens for read, as `BF.EXISTS` does.
+const READS: u32 = raw::REDISMODULE_READ;
+/// Opens for write, as `BF.ADD` must before it knows whether the item is new.
+const WRITES: u32 = raw::REDISMODULE_READ | raw::REDISMODULE_WRITE;
+/// Replicates the call as it came; an item seen before changes nothing, so its call is not replicated.
+const REPLICATES: bool = true;
+
+/// `FLOOR.KEY`, `FLOOR.KEYSEEN` and `FLOOR.KEYADD`: opens the key, takes the value's pointer and the item's,
+/// closes the key, answers "true"; or the error a missing or foreign key gets.
+unsafe extern "C" fn look<const MODE: u32, const REPLICATED: bool>(
     ctx: *mut raw::RedisModuleCtx,
     argv: *mut *mut raw::RedisModuleString,
     argc: c_int,
-    mode: u32,
-    replicates: bool,
 ) -> c_int {
-    // SAFETY: our caller's promise; the key is closed on every path and not used after.
+    // SAFETY: the server's arguments and context are valid for the call; the key is closed on every path.
     unsafe {
         let argv = std::slice::from_raw_parts(argv, argc as usize);
         let &[_, name, item] = argv else {
             return api!(RedisModule_WrongArity)(ctx);
         };
-        let key = api!(RedisModule_OpenKey)(ctx, name, mode as c_int);
+        let key = api!(RedisModule_OpenKey)(ctx, name, MODE as c_int);
         let is_module_value = api!(RedisModule_KeyType)(key) as isize == raw::REDISMODULE_KEYTYPE_MODULE;
         let is_ours =
             is_module_value && api!(RedisModule_ModuleTypeGetType)(key) == *FLOOR_TYPE.raw_type.as_ptr();
@@ -160,41 +163,11 @@ unsafe fn look(
         if !is_ours {
             return reply_error(ctx, c"ERR make the key with FLOOR.NEW first");
         }
-        if replicates {
+        if REPLICATED {
             api!(RedisModule_ReplicateVerbatim)(ctx);
         }
         reply_true(ctx)
     }
-}
-
-/// `FLOOR.KEY key item`: the floor of `BF.EXISTS`.
-unsafe extern "C" fn key(
-    ctx: *mut raw::RedisModuleCtx,
-    argv: *mut *mut raw::RedisModuleString,
-    argc: c_int,
-) -> c_int {
-    // SAFETY: the server's call is passed on as it came.
-    unsafe { look(ctx, argv, argc, raw::REDISMODULE_READ, false) }
-}
-
-/// `FLOOR.KEYSEEN key item`: the floor of `BF.ADD` of an item seen before, which changes nothing.
-unsafe extern "C" fn key_seen(
-    ctx: *mut raw::RedisModuleCtx,
-    argv: *mut *mut raw::RedisModuleString,
-    argc: c_int,
-) -> c_int {
-    // SAFETY: the server's call is passed on as it came.
-    unsafe { look(ctx, argv, argc, raw::REDISMODULE_READ | raw::REDISMODULE_WRITE, false) }
-}
-
-/// `FLOOR.KEYADD key item`: the floor of `BF.ADD` of a new item, which must be replicated.
-unsafe extern "C" fn key_add(
-    ctx: *mut raw::RedisModuleCtx,
-    argv: *mut *mut raw::RedisModuleString,
-    argc: c_int,
-) -> c_int {
-    // SAFETY: the server's call is passed on as it came.
-    unsafe { look(ctx, argv, argc, raw::REDISMODULE_READ | raw::REDISMODULE_WRITE, true) }
 }
 
 /// `FLOOR.NEW key [item]`: stores a value of our type, replacing what was there; the floor of creating a filter.
@@ -228,9 +201,9 @@ unsafe extern "C" fn new_value(
 fn init(ctx: &Context, _args: &[RedisString]) -> Status {
     let commands: [(&CStr, Handler, &CStr); 5] = [
         (c"FLOOR.ARR", arr, c"readonly fast"),
-        (c"FLOOR.KEY", key, c"readonly fast"),
-        (c"FLOOR.KEYSEEN", key_seen, c"write fast deny-oom"),
-        (c"FLOOR.KEYADD", key_add, c"write fast deny-oom"),
+        (c"FLOOR.KEY", look::<READS, { !REPLICATES }>, c"readonly fast"),
+        (c"FLOOR.KEYSEEN", look::<WRITES, { !REPLICATES }>, c"write fast deny-oom"),
+        (c"FLOOR.KEYADD", look::<WRITES, REPLICATES>, c"write fast deny-oom"),
         (c"FLOOR.NEW", new_value, c"write fast deny-oom"),
     ];
     // SAFETY: as in `api!`.

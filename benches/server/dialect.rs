@@ -3,10 +3,10 @@
 use redis::{Cmd, cmd};
 
 use crate::bit_string::BitString;
-use crate::items::{Item, Kind};
+use crate::items::Item;
 use crate::options::Scale;
-use crate::payload::Payload;
-use crate::workloads::{Call, Case, FRESH, Group, Op, STANDING, Shape};
+use crate::payload::{CHUNK_BYTES, Payload};
+use crate::workloads::{Call, Case, FRESH, Group, Op, STANDING, Shape, Traffic};
 
 /// What a column understands.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -30,8 +30,8 @@ const LARGEST_SET: u64 = 2_000_000;
 impl Dialect {
     /// Whether the column has this row.
     ///
-    /// Bit strings know no calls of several items, so their one way is shown beside the largest calls and the
-    /// single ones; their tiny filters would be strings a client sizes by itself.
+    /// Bit strings know no calls of several items, so their one way, pipelined, is shown beside the largest calls and
+    /// the single ones; their tiny filters would be strings a client sizes by itself.
     pub fn has(self, group: &Group, case: &Case) -> bool {
         match (self, group.shape) {
             (Dialect::Floor | Dialect::Bloom, _) => true,
@@ -39,7 +39,7 @@ impl Dialect {
             (_, Shape::Untouched { .. }) => false,
             (Dialect::Set, _) => group.filled <= LARGEST_SET,
             (Dialect::Bits, Shape::Tiny { .. }) => false,
-            (Dialect::Bits, _) => case.batch != 10,
+            (Dialect::Bits, _) => case.batch != 10 && case.traffic == Traffic::Pipelined,
         }
     }
 
@@ -85,18 +85,18 @@ impl Dialect {
     }
 
     /// The payloads that make a group's standing filter, one after another so that none is held whole.
-    pub fn fill(self, group: &Group, kind: Kind) -> Box<dyn Iterator<Item = Payload> + '_> {
+    pub fn fill(self, group: &Group) -> Box<dyn Iterator<Item = Payload> + '_> {
         let mut create = self.create(group, STANDING);
         match self {
             Dialect::Floor => create.truncate(1),
             Dialect::Bits if group.filled > 0 => {
-                let string = bit_string(group).filled(group.filled, kind);
+                let string = bit_string(group).filled(group.filled, group.kind);
                 create = vec![cmd("SET").arg(STANDING).arg(string).clone()];
             }
             _ => {}
         }
         let made = create.into_iter().map(|command| {
-            let mut payload = Payload::new("");
+            let mut payload = Payload::new("", CHUNK_BYTES);
             payload.push(&command, 0);
             payload
         });
@@ -105,38 +105,31 @@ impl Dialect {
         let slices = (0..filled.div_ceil(FILL_SLICE)).map(move |slice| {
             let start = slice * FILL_SLICE;
             let items = FILL_SLICE.min(filled - start);
-            let case = Case { op: Op::More, batch: items.min(1000), items };
+            let case = Case { op: Op::More, batch: items.min(1000), items, traffic: Traffic::Pipelined };
             let calls = (0..items.div_ceil(case.batch)).map(move |call| {
                 let first = start + call * case.batch;
                 let end = (first + case.batch).min(start + items);
                 Call { key: STANDING.to_owned(), items: (first..end).map(Item::Stored).collect() }
             });
-            self.encode(group, &case, kind, calls, u64::MAX)
+            self.encode(group, &case, calls, u64::MAX)
         });
         Box::new(made.chain(slices))
     }
 
     /// The commands of a row.
-    pub fn payload(self, group: &Group, case: &Case, kind: Kind, round: u32, scale: Scale) -> Payload {
+    pub fn payload(self, group: &Group, case: &Case, round: u32, scale: Scale) -> Payload {
         // Seven commands an item: fewer items give the same answer in a bearable time.
         let limit = match (self, scale) {
             (Dialect::Bits, Scale::Full) => 50_000,
             (Dialect::Bits, _) => 10_000,
             _ => u64::MAX,
         };
-        self.encode(group, case, kind, case.calls(group, round), limit)
+        self.encode(group, case, case.calls(group, round), limit)
     }
 
-    fn encode(
-        self,
-        group: &Group,
-        case: &Case,
-        kind: Kind,
-        calls: impl Iterator<Item = Call>,
-        limit: u64,
-    ) -> Payload {
-        let name = self.command(case);
-        let mut payload = Payload::new(name);
+    fn encode(self, group: &Group, case: &Case, calls: impl Iterator<Item = Call>, limit: u64) -> Payload {
+        let (name, kind) = (self.command(case), group.kind);
+        let mut payload = Payload::new(name, if case.traffic == Traffic::OneByOne { 0 } else { CHUNK_BYTES });
         let mut item = Vec::new();
         let mut command = Cmd::new();
         for call in calls {

@@ -40,19 +40,28 @@ pub enum Item {
 }
 
 impl Item {
-    /// The item's bytes, in a buffer of the caller's so that millions cost no allocation each.
-    pub fn write(self, kind: Kind, out: &mut Vec<u8>) {
+    /// The item's twenty bytes.
+    pub fn bytes(self) -> [u8; 20] {
         let (space, index) = match self {
             Item::Stored(index) => (0, index),
             Item::Absent(index) => (1, index),
         };
         let start = (space << 62) | (index * 3);
-        let words = [mix(start), mix(start + 1), mix(start + 2)];
-        let bytes = words.iter().flat_map(|word| word.to_le_bytes()).take(20);
+        let mut bytes = [0; 20];
+        for (part, number) in bytes.chunks_mut(8).zip(start..) {
+            let word = mix(number).to_le_bytes();
+            part.copy_from_slice(word.get(..part.len()).unwrap_or_default());
+        }
+        bytes
+    }
+
+    /// What is sent of the item, in a buffer of the caller's so that millions cost no allocation each.
+    pub fn write(self, kind: Kind, out: &mut Vec<u8>) {
+        let bytes = self.bytes();
         out.clear();
         match kind {
             Kind::Bytes20 => out.extend(bytes),
-            Kind::Hex40 => out.extend(bytes.flat_map(|byte| [hex(byte >> 4), hex(byte & 15)])),
+            Kind::Hex40 => out.extend(bytes.iter().flat_map(|byte| [hex(byte >> 4), hex(byte & 15)])),
         }
     }
 }
@@ -62,7 +71,7 @@ fn hex(digit: u8) -> u8 {
 }
 
 /// SplitMix64 (Steele, Lea, Flood 2014): one to one, so different numbers give different items.
-fn mix(number: u64) -> u64 {
+pub fn mix(number: u64) -> u64 {
     let mut z = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);

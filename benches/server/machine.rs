@@ -5,14 +5,15 @@ use std::process::Command;
 
 use crate::Result;
 use crate::column::Column;
-use crate::server::Cores;
+use crate::cores::Cores;
 
-/// One line of text each.
+/// What is told of it, as text.
 #[derive(Debug)]
 pub struct Machine {
     pub cpu: String,
     pub vectors: String,
     pub cores: String,
+    pub is_pinned: bool,
     pub memory: String,
     /// Other work on the machine when the bench began: much of it spoils the times.
     pub load: String,
@@ -40,9 +41,10 @@ impl Machine {
             cpu: field(&cpuinfo, "model name").unwrap_or_else(|| std::env::consts::ARCH.to_owned()),
             vectors: vectors.join(" "),
             cores: match cores.server {
-                Some(core) => format!("{online}, servers pinned to core {core}, client to another"),
+                Some(core) => format!("{online}, timed servers pinned to core {core}, client to another"),
                 None => format!("{online}, nothing pinned"),
             },
+            is_pinned: cores.server.is_some(),
             memory: format!("{} GiB", (kilobytes + (1 << 19)) >> 20),
             load: loadavg.split(' ').next().unwrap_or_default().to_owned(),
             system: format!("{} {}", std::env::consts::OS, kernel.trim()),
@@ -56,6 +58,12 @@ impl Machine {
                 .map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned())
                 .unwrap_or_default(),
         })
+    }
+
+    /// Whether times from here are not to be trusted.
+    pub fn is_busy(&self) -> bool {
+        // One runnable process is the build that has just ended.
+        !self.is_pinned || self.load.parse::<f64>().is_ok_and(|load| load > 1.5)
     }
 
     /// Names and values, in the order they are shown.

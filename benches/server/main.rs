@@ -1,9 +1,8 @@
 //! The server bench: what a `BF.*` command costs a real server, as a multiple of the least it could cost.
 //!
 //! ```text
-//! cargo build --release && cargo build --release --example floor
-//! cargo bench --bench server -- --quick
-//! PEER=/path/a.so:/path/b.so cargo bench --bench server -- --full --markdown docs/benchmarks.md
+//! make bench
+//! PEER=/path/a.so:/path/b.so make bench ARGS=--full
 //! ```
 //!
 //! Each column of the table is a server of its own with one module (or none) in it: the floor
@@ -18,29 +17,40 @@
 //! | file | idea |
 //! |---|---|
 //! | `options` | the command line |
-//! | `workloads` | the rows: which filters, which calls |
+//! | `workloads` | what a row is: a filter of some shape, calls on it |
+//! | `groups` | the rows |
 //! | `items` | the keys that are added and asked for |
 //! | `dialect` | how a column says a row in commands |
 //! | `bit_string` | the filter a client library builds with SETBIT |
 //! | `payload` | commands encoded ahead of time |
-//! | `server` | a server process of our own |
+//! | `cores` | which core is whose |
+//! | `server`, `process`, `wait` | a server process of our own, what the system tells of it, waiting for it |
 //! | `column` | which servers there are |
 //! | `measure` | one sample: reset, send, read the statistics, check |
 //! | `run` | rounds over rows and columns |
-//! | `report` | table, JSON, markdown |
+//! | `costs` | memory, disk, copied pages, replicated bytes: a file an experiment |
+//! | `report`, `json`, `markdown`, `chart` | what comes out, one form a file |
 
 mod bit_string;
+mod chart;
 mod column;
+mod cores;
+mod costs;
 mod dialect;
+mod groups;
 mod items;
+mod json;
 mod machine;
+mod markdown;
 mod measure;
 mod options;
 mod payload;
+mod process;
 mod progress;
 mod report;
 mod run;
 mod server;
+mod wait;
 mod workloads;
 
 use std::process::ExitCode;
@@ -62,16 +72,20 @@ fn main() -> ExitCode {
 /// Runs everything; false if a row failed on the floor or on this module, which must answer all of them.
 fn bench() -> Result<bool> {
     let options = options::Options::from_args()?;
-    let cores = server::Cores::pin_client()?;
+    let cores = cores::Cores::pin_client()?;
     let mut columns = column::start_all(&options, &cores)?;
     let machine = machine::Machine::describe(&mut columns, &cores)?;
-    let outcome = run::run(&options, &mut columns)?;
+    let outcome = run::run(&options, &mut columns, &cores)?;
     let report = report::Report { options: &options, machine: &machine, outcome: &outcome };
     println!("{}", report.table());
-    report.write_json()?;
+    json::write(&report, &options.json)?;
+    eprintln!("wrote {}", options.json.display());
     if let Some(path) = &options.markdown {
-        std::fs::write(path, report.markdown())?;
-        eprintln!("wrote {}", path.display());
+        let chart = path.with_extension("svg");
+        let name = chart.file_name().unwrap_or_default().to_string_lossy();
+        chart::draw(&report, &chart)?;
+        std::fs::write(path, markdown::document(&report, &name))?;
+        eprintln!("wrote {} and {name}", path.display());
     }
     Ok(outcome.is_complete())
 }

@@ -6,8 +6,9 @@ use crate::Result;
 use crate::bit_string::HASHES;
 use crate::column::Column;
 use crate::dialect::Dialect;
-use crate::payload::Payload;
-use crate::workloads::Op;
+use crate::payload::{Chunk, Payload};
+use crate::server::Server;
+use crate::workloads::{Case, Op, Traffic};
 
 /// What one round of a row gave on one column.
 #[derive(Clone, Copy, Debug)]
@@ -24,15 +25,42 @@ pub struct Sample {
 ///
 /// # Errors
 /// The first error among the replies, also inside arrays, or a connection that broke or timed out.
-pub fn send(connection: &mut Connection, payload: &Payload) -> Result<u64> {
+pub fn send(server: &mut Server, traffic: Traffic, payload: &Payload) -> Result<u64> {
+    let all = payload.chunks.iter();
+    match traffic {
+        Traffic::Pipelined => send_ahead(&mut server.connection, payload, all),
+        Traffic::OneByOne => {
+            let mut sum = 0;
+            for chunk in all {
+                server.connection.send_packed_command(payload.bytes_of(chunk))?;
+                sum += receive(&mut server.connection, chunk.replies)?;
+            }
+            Ok(sum)
+        }
+        Traffic::TwoClients => std::thread::scope(|scope| {
+            let (first, second) = (&mut server.connection, &mut server.second);
+            let odd = payload.chunks.iter().skip(1).step_by(2);
+            // The errors of the bench can't leave their thread; their text can.
+            let other = scope.spawn(|| send_ahead(second, payload, odd).map_err(|error| error.to_string()));
+            let sum = send_ahead(first, payload, all.step_by(2));
+            let other = other.join().map_err(|_| "the second client panicked")?;
+            Ok(sum? + other?)
+        }),
+    }
+}
+
+/// Sends each chunk before the replies to the one before are read.
+fn send_ahead<'a>(
+    connection: &mut Connection,
+    payload: &Payload,
+    chunks: impl Iterator<Item = &'a Chunk>,
+) -> Result<u64> {
     let mut sum = 0;
     let mut due = 0;
-    for (range, replies) in &payload.chunks {
-        let bytes = payload.bytes.get(range.clone()).unwrap_or_default();
-        connection.send_packed_command(bytes)?;
-        // The replies of the chunk before: this one is on its way while they are read.
+    for chunk in chunks {
+        connection.send_packed_command(payload.bytes_of(chunk))?;
         sum += receive(connection, due)?;
-        due = *replies;
+        due = chunk.replies;
     }
     Ok(sum + receive(connection, due)?)
 }
@@ -62,18 +90,18 @@ fn sum_of(value: &Value) -> Result<u64> {
 }
 
 /// Runs a payload once and times it.
-pub fn sample(column: &mut Column, op: Op, payload: &Payload) -> Result<Sample> {
+pub fn sample(column: &mut Column, case: &Case, payload: &Payload) -> Result<Sample> {
     cmd("CONFIG").arg("RESETSTAT").exec(&mut column.server.connection)?;
-    let faults_before = column.server.page_faults()?;
-    let sum = send(&mut column.server.connection, payload)?;
-    let faults = column.server.page_faults()? - faults_before;
+    let faults_before = column.server.process().page_faults()?;
+    let sum = send(&mut column.server, case.traffic, payload)?;
+    let faults = column.server.process().page_faults()? - faults_before;
     let (calls, microseconds) = column.server.command_statistics(payload.command)?;
     if calls != payload.calls {
         return Err(format!("{calls} calls counted of {}", payload.calls).into());
     }
     let items = payload.items as f64;
     let ones = sum as f64 / items;
-    check(column.dialect, op, ones)?;
+    check(column.dialect, case.op, ones)?;
     Ok(Sample { nanoseconds: microseconds as f64 * 1000.0 / items, ones, faults: faults as f64 / items })
 }
 

@@ -13,9 +13,9 @@ use crate::items::Kind;
 pub enum Scale {
     /// Seconds: every row once with tiny filters, to see that the bench still works. Its times mean nothing.
     Smoke,
-    /// Under two minutes.
+    /// Under two minutes: no filter of 128 million, no tiny ones, costs of smaller filters.
     Quick,
-    /// Under twenty minutes: adds the filter of 128 million and the tiny ones.
+    /// Under twenty minutes.
     Full,
 }
 
@@ -34,24 +34,24 @@ pub struct Options {
     pub markdown: Option<PathBuf>,
     /// Our module file, and whether the user named it (then it must be there).
     pub bloomline: (PathBuf, bool),
+    /// The same built with the feature `scalar`.
+    pub scalar: (PathBuf, bool),
     pub floor: PathBuf,
-    /// Adds a column for this module with `bf-layout redisbloom`.
-    pub both_layouts: bool,
     /// Other modules that know BF.*, from PEER=/a.so:/b.so.
     pub peers: Vec<PathBuf>,
 }
 
 const HELP: &str = "\
 cargo bench --bench server -- [OPTIONS]
-  --quick | --full | --smoke   how much to run (default: full)
+  --quick | --full | --smoke   how much to run (default: quick)
   --server NAME    .servers/NAME/server, a path or a command (default: $SERVER, else redis-server)
   --items KIND     hex40 (40 hex characters, default) or bytes20 (20 raw bytes)
-  --rounds N       rounds a row (default: 5 quick, 7 full)
+  --rounds N       rounds a row (default: 3 quick, 7 full)
   --only TEXT      only rows whose group or name contains TEXT
-  --both-layouts   one more column: this module with `bf-layout redisbloom`
   --json FILE      default: bench/server.json in the target folder
-  --markdown FILE  also write the table as markdown
-Environment: BLOOMLINE_SO (default ./bloomline.so), FLOOR_SO (default: the built example),
+  --markdown FILE  also write a document, with a chart beside it (FILE with .svg)
+Environment: BLOOMLINE_SO (default ./bloomline.so), SCALAR_SO (default: scalar/release in the target folder),
+  FLOOR_SO (default: the built example),
   PEER=/a.so:/b.so (other modules with BF.* commands, each in a server of its own)";
 
 impl Options {
@@ -62,7 +62,10 @@ impl Options {
     pub fn from_args() -> Result<Options> {
         let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
         let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
-        let named_so = env::var_os("BLOOMLINE_SO").map(PathBuf::from);
+        let named = |variable, otherwise| match env::var_os(variable) {
+            Some(path) => (path.into(), true),
+            None => (otherwise, false),
+        };
         let mut options = Options {
             scale: Scale::Smoke,
             server: env::var("SERVER").ok().filter(|name| !name.is_empty()),
@@ -71,15 +74,9 @@ impl Options {
             only: None,
             json: target.join("bench/server.json"),
             markdown: None,
-            bloomline: match named_so {
-                Some(path) => (path, true),
-                None => (root.join("bloomline.so"), false),
-            },
-            floor: match env::var_os("FLOOR_SO") {
-                Some(path) => path.into(),
-                None => built_floor()?,
-            },
-            both_layouts: false,
+            bloomline: named("BLOOMLINE_SO", root.join("bloomline.so")),
+            scalar: named("SCALAR_SO", target.join("scalar/release/libbloomline.so")),
+            floor: named("FLOOR_SO", built_floor()?).0,
             peers: env::var_os("PEER")
                 .map(|paths| env::split_paths(&paths).filter(|p| p != "").collect())
                 .unwrap_or_default(),
@@ -98,7 +95,6 @@ impl Options {
                 Long("only") => options.only = Some(parser.value()?.string()?),
                 Long("json") => options.json = parser.value()?.into(),
                 Long("markdown") => options.markdown = Some(parser.value()?.into()),
-                Long("both-layouts") => options.both_layouts = true,
                 Short('h') | Long("help") => {
                     println!("{HELP}");
                     std::process::exit(0);
@@ -106,11 +102,11 @@ impl Options {
                 other => return Err(format!("{}\n\n{HELP}", other.unexpected()).into()),
             }
         }
-        options.scale = scale.unwrap_or(if is_cargo_bench { Scale::Full } else { Scale::Smoke });
+        options.scale = scale.unwrap_or(if is_cargo_bench { Scale::Quick } else { Scale::Smoke });
         if options.rounds == 0 {
             options.rounds = match options.scale {
                 Scale::Smoke => 1,
-                Scale::Quick => 5,
+                Scale::Quick => 3,
                 Scale::Full => 7,
             };
         }
@@ -135,9 +131,6 @@ impl Options {
             line += &format!(" --server {}", file_name(server));
         }
         line += &format!(" --items {} --rounds {}", self.items.name(), self.rounds);
-        if self.both_layouts {
-            line += " --both-layouts";
-        }
         if let Some(only) = &self.only {
             line += &format!(" --only {only:?}");
         }

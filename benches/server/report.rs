@@ -1,14 +1,10 @@
-//! What comes out: a table to read, JSON to compute with, markdown to publish.
+//! The table to read in a terminal, and the texts that the document has from it.
 
-use std::fs;
-
-use serde_json::{Value, json};
-
-use crate::Result;
+use crate::costs::Sheet;
 use crate::machine::Machine;
 use crate::options::{Options, Scale};
 use crate::run::{Cell, Outcome, Row, Table};
-use crate::workloads::{Op, Shape};
+use crate::workloads::{Shape, thousands};
 
 /// A run and all that belongs beside it.
 pub struct Report<'a> {
@@ -17,11 +13,13 @@ pub struct Report<'a> {
     pub outcome: &'a Outcome,
 }
 
-const LEGEND: &str = "\
-Nanoseconds an item by the server's own account (INFO commandstats), median of the rounds; in brackets the multiple
-of the floor. The floor reads the same arguments, opens the key where single commands do, and gives the same replies.
-set: SADD, SISMEMBER and SMISMEMBER, exact and keeping every item. bit string: SETBIT and GETBIT, 7 commands an item,
-as client libraries do it, sized for all items at once. -: the column has no such call.";
+/// What the times are, in the table's words.
+pub const LEGEND: &str = "\
+Nanoseconds an item by the server's own account (INFO commandstats), median of the rounds; in brackets the multiple of the floor.
+floor: reads the same arguments, opens the key where single commands do, gives the same replies. bloomline: with the vector
+instructions of this processor. scalar: without. redisbloom layout: `bf-layout redisbloom`. set: SADD, SISMEMBER and SMISMEMBER,
+exact and keeping every item. bit string: SETBIT and GETBIT, 7 commands an item, as client libraries do it, sized for all items at
+once. -: the column has no such call.";
 
 impl Report<'_> {
     /// The table for a terminal.
@@ -34,22 +32,37 @@ impl Report<'_> {
         for table in &self.outcome.tables {
             text += &format!("\n{}\n", table.title);
             let heads: String = self.outcome.columns.iter().map(|name| format!("{name:>20}")).collect();
-            text += &format!("{:34}{heads}\n", "");
+            text += &format!("{:42}{heads}\n", "");
             for row in &table.rows {
                 let cells: String = texts(row).into_iter().map(|cell| format!("{cell:>20}")).collect();
-                text += &format!("{:34}{cells}\n", row.case.name());
+                text += &format!("{:42}{cells}\n", row.case.name());
             }
-            text += &self.faults(table);
+            text += &self.below(table);
+        }
+        for sheet in &self.outcome.sheets {
+            text += &format!("\n{}\n{:48}", sheet.title, "");
+            text += &sheet.heads.iter().map(|(head, _)| format!("{head:>21}")).collect::<String>();
+            for (name, figures) in sheet_lines(sheet) {
+                let figures: String = figures.iter().map(|figure| format!("{figure:>21}")).collect();
+                text += &format!("\n{name:48}{figures}");
+            }
+            text += "\n";
         }
         text + &self.failures()
     }
 
-    /// A table's last line where page faults are what it is about.
-    fn faults(&self, table: &Table) -> String {
-        if !matches!(table.shape, Shape::Untouched { .. }) {
-            return String::new();
-        }
+    /// A table's last lines: bytes an item, and page faults where it is about them.
+    pub fn below(&self, table: &Table) -> String {
+        let columns = self.outcome.columns.iter().zip(&table.bytes);
+        let bytes: Vec<String> =
+            columns.filter_map(|(name, bytes)| Some(format!("{name} {:.2}", bytes.as_ref()?))).collect();
         let mut text = String::new();
+        if !bytes.is_empty() {
+            text += &format!("\nBytes an item by MEMORY USAGE: {}.\n", bytes.join(", "));
+        }
+        if !matches!(table.shape, Shape::Untouched { .. }) {
+            return text;
+        }
         for row in &table.rows {
             let columns = self.outcome.columns.iter().zip(&row.cells);
             let faults: Vec<String> = columns
@@ -61,78 +74,19 @@ impl Report<'_> {
         text
     }
 
-    /// The same as a document of its own.
-    pub fn markdown(&self) -> String {
-        let mut text = "# Benchmarks\n\n".to_owned();
-        text += &format!("Made by `{}`.\n\n", self.options.command_line());
-        for (name, value) in self.machine.fields() {
-            text += &format!("* {name}: {value}\n");
-        }
-        text += &format!("\n{}{LEGEND}\n", self.warning());
-        for table in &self.outcome.tables {
-            text += &format!("\n## {}\n\n", table.title);
-            text += &format!("| | {} |\n", self.outcome.columns.join(" | "));
-            text += &format!("|---|{}\n", "---:|".repeat(self.outcome.columns.len()));
-            for row in &table.rows {
-                text += &format!("| {} | {} |\n", row.case.name(), texts(row).join(" | "));
-            }
-            text += &self.faults(table);
-        }
-        text + &self.failures()
-    }
-
-    /// Every sample, with what it takes to judge it.
-    pub fn write_json(&self) -> Result<()> {
-        let fields = self.machine.fields().into_iter();
-        let machine: serde_json::Map<String, Value> =
-            fields.map(|(name, value)| (name.to_owned(), json!(value))).collect();
-        let tables: Vec<Value> = self
-            .outcome
-            .tables
-            .iter()
-            .map(|table| {
-                let rows: Vec<Value> = table.rows.iter().map(|row| self.row_json(row)).collect();
-                json!({ "title": table.title, "rows": rows })
-            })
-            .collect();
-        let whole = json!({
-            "command": self.options.command_line(),
-            "machine": machine,
-            "unit": "ns an item",
-            "tables": tables,
-        });
-        if let Some(folder) = self.options.json.parent() {
-            fs::create_dir_all(folder)?;
-        }
-        fs::write(&self.options.json, serde_json::to_string_pretty(&whole)? + "\n")?;
-        eprintln!("wrote {}", self.options.json.display());
-        Ok(())
-    }
-
-    fn row_json(&self, row: &Row) -> Value {
-        let floor = floor_of(row);
-        let columns = self.outcome.columns.iter().zip(&row.cells);
-        let cells: serde_json::Map<String, Value> = columns
-            .filter_map(|(name, cell)| Some((name.clone(), cell_json(cell.as_ref()?, row, floor))))
-            .collect();
-        json!({
-            "name": row.case.name(),
-            "batch": row.case.batch,
-            "items": row.case.items,
-            "columns": cells,
-        })
-    }
-
     /// Says it where a reader must not take the times for real.
-    fn warning(&self) -> &'static str {
+    pub fn warning(&self) -> &'static str {
         match self.options.scale {
             Scale::Smoke => "SMOKE RUN: the rows work; the times mean nothing.\n\n",
+            _ if self.machine.is_busy() => {
+                "BUSY MACHINE: other work ran, or client and servers shared a core. Sizes and rates hold; times and their ratios are rough.\n\n"
+            }
             Scale::Quick | Scale::Full => "",
         }
     }
 
     /// What could not be measured, and why.
-    fn failures(&self) -> String {
+    pub fn failures(&self) -> String {
         let mut text = String::new();
         for table in &self.outcome.tables {
             for row in &table.rows {
@@ -143,17 +97,24 @@ impl Report<'_> {
                 }
             }
         }
+        for sheet in &self.outcome.sheets {
+            for line in &sheet.lines {
+                if let Err(failure) = &line.figures {
+                    text += &format!("* {}, {}: {failure}\n", line.name, sheet.title);
+                }
+            }
+        }
         if text.is_empty() { text } else { format!("\nFailed:\n\n{text}") }
     }
 }
 
 /// The median of the row's first column, which is the floor.
-fn floor_of(row: &Row) -> Option<f64> {
+pub fn floor_of(row: &Row) -> Option<f64> {
     row.cells.first()?.as_ref()?.median()
 }
 
 /// A row's cells as they are read: `16.4 (1.37)`, the floor without its 1.
-fn texts(row: &Row) -> Vec<String> {
+pub fn texts(row: &Row) -> Vec<String> {
     let floor = floor_of(row);
     let text = |(column, cell): (usize, &Option<Cell>)| match cell {
         None => "-".to_owned(),
@@ -169,24 +130,24 @@ fn texts(row: &Row) -> Vec<String> {
     row.cells.iter().enumerate().map(text).collect()
 }
 
-fn cell_json(cell: &Cell, row: &Row, floor: Option<f64>) -> Value {
-    let times: Vec<f64> = cell.samples.iter().map(|sample| sample.nanoseconds).collect();
-    let ones = cell.samples.iter().map(|sample| sample.ones).fold(0.0, f64::max);
-    let median = cell.median();
-    let mut value = json!({
-        "median": median,
-        "page_faults_an_item": cell.median_faults(),
-        "min": times.iter().copied().min_by(f64::total_cmp),
-        "times_floor": median.zip(floor).map(|(median, floor)| median / floor),
-        "rounds": times,
-    });
-    if let Some(fields) = value.as_object_mut() {
-        if row.case.op == Op::Miss {
-            fields.insert("share_answered_1".to_owned(), json!(ones));
-        }
-        if let Some(failure) = &cell.failure {
-            fields.insert("failure".to_owned(), json!(failure));
-        }
+/// Name and figures of each line of a sheet.
+pub fn sheet_lines(sheet: &Sheet) -> impl Iterator<Item = (&str, Vec<String>)> {
+    sheet.lines.iter().map(|line| {
+        let figures = match &line.figures {
+            Ok(figures) => {
+                let heads = sheet.heads.iter().map(|&(_, digits)| digits);
+                figures.iter().zip(heads).map(|(&figure, digits)| number(figure, digits)).collect()
+            }
+            Err(_) => vec!["failed".to_owned()],
+        };
+        (line.name.as_str(), figures)
+    })
+}
+
+/// A number with so many digits after the point.
+fn number(value: f64, digits: usize) -> String {
+    match digits {
+        0 => thousands(value.round() as u64),
+        _ => format!("{value:.digits$}"),
     }
-    value
 }

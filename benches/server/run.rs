@@ -6,12 +6,16 @@ use redis::cmd;
 
 use crate::Result;
 use crate::column::Column;
+use crate::cores::Cores;
+use crate::costs::{self, Sheet};
 use crate::dialect::Dialect;
+use crate::groups::groups;
 use crate::measure::{self, Sample};
 use crate::options::Options;
 use crate::payload::Payload;
 use crate::progress::Progress;
-use crate::workloads::{Case, Group, Op, Shape, groups};
+use crate::server::Server;
+use crate::workloads::{Case, Group, Op, STANDING, Shape, Traffic};
 
 /// What a row gave on a column.
 #[derive(Clone, Debug, Default)]
@@ -33,7 +37,8 @@ impl Cell {
     }
 }
 
-fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
+/// The middle of some values; none of none.
+pub fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
     let upper = *values.get(values.len() / 2)?;
@@ -53,6 +58,8 @@ pub struct Table {
     pub title: String,
     pub shape: Shape,
     pub rows: Vec<Row>,
+    /// Bytes an item of the standing filter (MEMORY USAGE), in the order of the columns.
+    pub bytes: Vec<Option<f64>>,
 }
 
 /// All that was measured.
@@ -61,11 +68,16 @@ pub struct Outcome {
     /// Columns which must answer every row.
     pub ours: Vec<bool>,
     pub tables: Vec<Table>,
+    pub sheets: Vec<Sheet>,
 }
 
 impl Outcome {
     /// Whether the floor and this module answered every row.
     pub fn is_complete(&self) -> bool {
+        if self.sheets.iter().flat_map(|sheet| &sheet.lines).any(|line| line.is_ours && line.figures.is_err())
+        {
+            return false;
+        }
         let rows = self.tables.iter().flat_map(|table| &table.rows);
         rows.flat_map(|row| row.cells.iter().zip(&self.ours))
             .all(|(cell, is_ours)| !is_ours || cell.as_ref().is_none_or(|cell| cell.failure.is_none()))
@@ -73,8 +85,8 @@ impl Outcome {
 }
 
 /// Runs all groups the options choose.
-pub fn run(options: &Options, columns: &mut [Column]) -> Result<Outcome> {
-    let mut chosen = groups(options.scale);
+pub fn run(options: &Options, columns: &mut [Column], cores: &Cores) -> Result<Outcome> {
+    let mut chosen = groups(options.scale, options.items);
     if let Some(text) = &options.only {
         for group in &mut chosen {
             let title = group.title.clone();
@@ -84,17 +96,24 @@ pub fn run(options: &Options, columns: &mut [Column]) -> Result<Outcome> {
         }
         chosen.retain(|group| !group.cases.is_empty());
     }
-    let steps =
+    let steps: usize =
         chosen.iter().map(|group| columns.len() * (1 + group.cases.len() * options.rounds as usize)).sum();
-    let mut progress = Progress::new(steps);
+    let subjects = costs::subjects(columns, cores);
+    let experiments = costs::chosen(options);
+    if chosen.is_empty() && experiments.is_empty() {
+        return Err("--only leaves nothing of this scale; --full has more rows".into());
+    }
+    let mut progress = Progress::new(steps + subjects.len() * experiments.len());
     let mut tables = Vec::new();
     for group in &chosen {
         tables.push(run_group(options, columns, group, &mut progress)?);
     }
+    let sheets = costs::run(options, &subjects, &experiments, &mut progress);
     Ok(Outcome {
         columns: columns.iter().map(|column| column.name.clone()).collect(),
         ours: columns.iter().map(|column| column.is_ours).collect(),
         tables,
+        sheets,
     })
 }
 
@@ -108,7 +127,7 @@ fn run_group(
     let mut failures: Vec<Option<String>> = Vec::new();
     for column in columns.iter_mut() {
         progress.say(&group.title, &format!("{} fills", column.name));
-        failures.push(fill(options, column, group).err().map(|error| format!("filling: {error}")));
+        failures.push(fill(column, group).err().map(|error| format!("filling: {error}")));
         progress.step();
     }
     let mut rows: Vec<Row> = Vec::new();
@@ -136,29 +155,40 @@ fn run_group(
             }
         }
     }
-    for column in columns.iter_mut() {
-        cmd("FLUSHALL")
-            .exec(&mut column.server.connection)
-            .map_err(|error| format!("column {} after {}: {error}", column.name, group.title))?;
+    let mut bytes = Vec::new();
+    for (column, failure) in columns.iter_mut().zip(&failures) {
+        let stands = group.stands_with(options.rounds).filter(|_| failure.is_none());
+        let in_column = |error: Box<dyn std::error::Error>| {
+            format!("column {} after {}: {error}", column.name, group.title)
+        };
+        let held = stands.map(|items| bytes_an_item(&mut column.server, items)).transpose();
+        bytes.push(held.map_err(in_column)?.flatten().filter(|_| column.dialect != Dialect::Floor));
+        cmd("FLUSHALL").exec(&mut column.server.connection).map_err(|error| in_column(error.into()))?;
     }
-    Ok(Table { title: group.title.clone(), shape: group.shape, rows })
+    Ok(Table { title: group.title.clone(), shape: group.shape, rows, bytes })
 }
 
-fn fill(options: &Options, column: &mut Column, group: &Group) -> Result<()> {
+fn fill(column: &mut Column, group: &Group) -> Result<()> {
     if !group.cases.iter().any(|case| column.dialect.has(group, case)) {
         return Ok(());
     }
-    for payload in column.dialect.fill(group, options.items) {
-        measure::send(&mut column.server.connection, &payload)?;
+    for payload in column.dialect.fill(group) {
+        measure::send(&mut column.server, Traffic::Pipelined, &payload)?;
     }
     Ok(())
+}
+
+/// What the server says that the standing filter takes; none where there is none, as of a set that was not built.
+fn bytes_an_item(server: &mut Server, items: u64) -> Result<Option<f64>> {
+    let bytes: Option<u64> = cmd("MEMORY").arg("USAGE").arg(STANDING).query(&mut server.connection)?;
+    Ok(bytes.map(|bytes| bytes as f64 / items as f64))
 }
 
 fn sample(column: &mut Column, group: &Group, case: &Case, payload: &Payload) -> Result<Sample> {
     for command in column.dialect.prepare(group, case) {
         command.exec(&mut column.server.connection)?;
     }
-    measure::sample(column, case.op, payload)
+    measure::sample(column, case, payload)
 }
 
 /// The encoded commands of a group's rows, made when first needed.
@@ -173,8 +203,9 @@ impl Payloads<'_> {
     fn get(&mut self, row: usize, dialect: Dialect, round: u32) -> &Payload {
         let group = self.group;
         let make = || {
-            let case = group.cases.get(row).copied().unwrap_or(Case { op: Op::Hit, batch: 1, items: 0 });
-            (round, dialect.payload(group, &case, self.options.items, round, self.options.scale))
+            let none = Case { op: Op::Hit, batch: 1, items: 0, traffic: Traffic::Pipelined };
+            let case = group.cases.get(row).copied().unwrap_or(none);
+            (round, dialect.payload(group, &case, round, self.options.scale))
         };
         // New items for a standing filter differ from round to round, all else stays.
         let changes = group.cases.get(row).is_some_and(|case| case.op == Op::More);

@@ -1,113 +1,83 @@
-//! A server process of our own: started on a Unix socket in its own folder, pinned to a core, killed when dropped.
+//! A server process of our own: started on a Unix socket in its own folder, pinned to cores, killed when dropped.
 
 use std::env;
+use std::fs::File;
 use std::io;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
 
-use redis::{Client, Connection, InfoDict, cmd};
+use redis::{Client, Connection, FromRedisValue, InfoDict, cmd};
 use tempfile::TempDir;
 
 use crate::Result;
+use crate::cores::CoreSet;
+use crate::process::Process;
+use crate::wait::until;
 
-/// How long a server may take to answer its first PING.
-const START_DEADLINE: Duration = Duration::from_secs(20);
-/// How long one reply may take; a RESERVE or DEL of hundreds of megabytes is well below.
-const REPLY_DEADLINE: Duration = Duration::from_secs(60);
+/// How long one reply may take; saving or freeing a gigabyte is well below.
+const REPLY_DEADLINE: std::time::Duration = std::time::Duration::from_secs(120);
 
-/// Which core is whose, so that client and server neither move nor meet.
-#[derive(Clone, Copy, Debug)]
-pub struct Cores {
-    /// None where there is only one core.
-    pub server: Option<usize>,
+/// What to start: a server with a module file and its arguments, or with none.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    pub program: PathBuf,
+    pub cores: CoreSet,
+    pub module: Vec<String>,
 }
 
-impl Cores {
-    /// Pins this process to the first core it may use and keeps the second for the servers.
-    pub fn pin_client() -> Result<Cores> {
-        // SAFETY: a cpu_set_t of zeroes is an empty set, and the call writes within the size we give.
-        let (set, status) = unsafe {
-            let mut set: libc::cpu_set_t = std::mem::zeroed();
-            let status = libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut set);
-            (set, status)
-        };
-        if status != 0 {
-            return Err(io::Error::last_os_error().into());
-        }
-        // SAFETY: the macro reads a bit of the set, and the range ends where the set does.
-        let mut usable =
-            (0..libc::CPU_SETSIZE as usize).filter(|&core| unsafe { libc::CPU_ISSET(core, &set) });
-        let (Some(client), Some(server)) = (usable.next(), usable.next()) else {
-            eprintln!("server bench: one core for client and servers, nothing is pinned");
-            return Ok(Cores { server: None });
-        };
-        pin(client)?;
-        Ok(Cores { server: Some(server) })
-    }
-}
-
-/// Pins the calling process to a core.
-fn pin(core: usize) -> io::Result<()> {
-    // SAFETY: as in `pin_client`; `core` came from a set of the same size.
-    let status = unsafe {
-        let mut set: libc::cpu_set_t = std::mem::zeroed();
-        libc::CPU_SET(core, &mut set);
-        libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &set)
-    };
-    if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
-}
-
-/// Has the calling process killed when its parent ends: an interrupted bench never gets to its Drops.
-fn die_with_parent() -> io::Result<()> {
-    // SAFETY: a system call on numbers alone.
-    let status = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
-    if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
-}
-
-/// A running server and the connection to it.
+/// A running server and the connections to it.
 pub struct Server {
+    launch: Launch,
+    folder: TempDir,
     child: Child,
     pub connection: Connection,
-    _folder: TempDir,
+    /// For rows with two clients.
+    pub second: Connection,
 }
 
-impl Server {
-    /// Starts a server with the module file and its arguments (none: a plain server).
+impl Launch {
+    /// Starts it with further words of the command line, as `["--appendonly", "yes"]`.
     ///
     /// # Errors
     /// Tells what the server last wrote if it ends or answers nothing.
-    pub fn start(program: &Path, cores: &Cores, module: &[String]) -> Result<Server> {
+    pub fn start(&self, settings: &[&str]) -> Result<Server> {
         let folder = tempfile::Builder::new().prefix("bloomline-bench-").tempdir()?;
-        let (socket, log) = (folder.path().join("socket"), folder.path().join("log"));
-        let output = std::fs::File::create(&log)?;
-        let mut command = Command::new(program);
+        let (child, connection, second) = self.spawn(folder.path(), settings)?;
+        Ok(Server { launch: self.clone(), folder, child, connection, second })
+    }
+
+    fn spawn(&self, folder: &Path, settings: &[&str]) -> Result<(Child, Connection, Connection)> {
+        let (socket, log) = (folder.join("socket"), folder.join("log"));
+        let output = File::create(&log)?;
+        let mut command = Command::new(&self.program);
         command
-            .args(["--port", "0", "--save", "", "--appendonly", "no", "--daemonize", "no"])
+            .args(["--port", "0", "--save", "", "--daemonize", "no"])
             .arg("--unixsocket")
             .arg(&socket)
             .arg("--dir")
-            .arg(folder.path())
+            .arg(folder)
+            .args(settings)
             .stdin(Stdio::null())
             .stderr(output.try_clone()?)
             .stdout(output);
-        if !module.is_empty() {
-            command.arg("--loadmodule").args(module);
+        if !self.module.is_empty() {
+            command.arg("--loadmodule").args(&self.module);
         }
-        let core = cores.server;
+        let cores = self.cores;
         // SAFETY: between fork and exec only async-signal-safe calls are allowed; these are one system call each.
         unsafe {
             command.pre_exec(move || {
                 die_with_parent()?;
-                core.map_or(Ok(()), pin)
+                cores.pin()
             });
         }
-        let mut child =
-            command.spawn().map_err(|error| format!("could not start {}: {error}", program.display()))?;
-        match connect(&mut child, &socket) {
-            Ok(connection) => Ok(Server { child, connection, _folder: folder }),
+        let mut child = command
+            .spawn()
+            .map_err(|error| format!("could not start {}: {error}", self.program.display()))?;
+        let connections = connect(&mut child, &socket).and_then(|first| Ok((first, open(&socket)?)));
+        match connections {
+            Ok((first, second)) => Ok((child, first, second)),
             Err(error) => {
                 end(&mut child);
                 let text = std::fs::read_to_string(&log).unwrap_or_default();
@@ -116,6 +86,36 @@ impl Server {
                 Err(format!("{error}; its last words:\n{}", tail.join("\n")).into())
             }
         }
+    }
+}
+
+impl Server {
+    /// Kills it and starts it again in the same folder, where it loads what it finds.
+    pub fn restart(&mut self, settings: &[&str]) -> Result<()> {
+        end(&mut self.child);
+        (self.child, self.connection, self.second) = self.launch.spawn(self.folder.path(), settings)?;
+        Ok(())
+    }
+
+    /// Its process.
+    pub fn process(&self) -> Process {
+        Process(self.child.id())
+    }
+
+    /// The path of its socket.
+    pub fn socket(&self) -> PathBuf {
+        self.folder.path().join("socket")
+    }
+
+    /// All it has logged since it was started.
+    pub fn log(&self) -> Result<String> {
+        Ok(String::from_utf8_lossy(&std::fs::read(self.folder.path().join("log"))?).into_owned())
+    }
+
+    /// One field of INFO.
+    pub fn info<T: FromRedisValue>(&mut self, section: &str, field: &str) -> Result<T> {
+        let info: InfoDict = cmd("INFO").arg(section).query(&mut self.connection)?;
+        info.get(field).ok_or_else(|| format!("INFO {section} has no {field}").into())
     }
 
     /// Name and version, as `redis 7.0.15`.
@@ -146,15 +146,6 @@ impl Server {
         };
         Ok((field("calls")?, field("usec")?))
     }
-
-    /// Page faults of the process so far that needed no disk (`minflt` of proc(5)).
-    pub fn page_faults(&self) -> Result<u64> {
-        let text = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()))?;
-        // The name in brackets may hold anything; the eighth field after it is ours.
-        let after_name = text.rsplit(')').next().unwrap_or_default();
-        let field = after_name.split_whitespace().nth(7).ok_or("no minflt in /proc")?;
-        Ok(field.parse()?)
-    }
 }
 
 impl Drop for Server {
@@ -170,28 +161,30 @@ fn end(child: &mut Child) {
     let _ = child.wait();
 }
 
-/// Asks until the server answers PING, it ends, or the deadline passes.
+/// Has the calling process killed when its parent ends: an interrupted bench never gets to its Drops.
+fn die_with_parent() -> io::Result<()> {
+    // SAFETY: a system call on numbers alone.
+    let status = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
+    if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Asks until the server answers PING, which it does not before it has loaded its file; or until it ends.
 fn connect(child: &mut Child, socket: &Path) -> Result<Connection> {
-    let client = Client::open(format!("unix://{}", socket.display()))?;
-    let deadline = Instant::now() + START_DEADLINE;
-    loop {
+    until("the server to answer", || {
         if let Some(status) = child.try_wait()? {
             return Err(format!("the server ended ({status})").into());
         }
-        let answer = client.get_connection().and_then(|mut connection| {
-            connection.set_read_timeout(Some(REPLY_DEADLINE))?;
-            connection.set_write_timeout(Some(REPLY_DEADLINE))?;
-            cmd("PING").query::<String>(&mut connection)?;
-            Ok(connection)
-        });
-        match answer {
-            Ok(connection) => return Ok(connection),
-            Err(error) if Instant::now() > deadline => {
-                return Err(format!("the server answers nothing: {error}").into());
-            }
-            Err(_) => thread::sleep(Duration::from_millis(10)),
-        }
-    }
+        let Ok(mut connection) = open(socket) else { return Ok(None) };
+        Ok(cmd("PING").query::<String>(&mut connection).is_ok().then_some(connection))
+    })
+}
+
+/// A connection with a deadline for each reply.
+fn open(socket: &Path) -> Result<Connection> {
+    let connection = Client::open(format!("unix://{}", socket.display()))?.get_connection()?;
+    connection.set_read_timeout(Some(REPLY_DEADLINE))?;
+    connection.set_write_timeout(Some(REPLY_DEADLINE))?;
+    Ok(connection)
 }
 
 /// The server's program: a name in `.servers` (or the folder BLOOMLINE_SERVERS), a path, or a command on PATH.

@@ -1,7 +1,6 @@
-//! The rows of the table: which filters there are, and which calls are made on them.
+//! What a row of the table is: a filter of some shape, and calls that are made on it.
 
-use crate::items::Item;
-use crate::options::Scale;
+use crate::items::{Item, Kind};
 
 /// How the filters of a group come to be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -35,12 +34,24 @@ pub enum Op {
     Create,
 }
 
+/// How calls reach the server.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Traffic {
+    /// One client that sends many calls before it reads their replies.
+    Pipelined,
+    /// One client that waits for each reply, so that other work has cooled the caches before each call.
+    OneByOne,
+    /// Two clients at once, each pipelined.
+    TwoClients,
+}
+
 /// One row: calls of `batch` items, `items` in all.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
     pub op: Op,
     pub batch: u64,
     pub items: u64,
+    pub traffic: Traffic,
 }
 
 /// Rows on filters of one shape, which stand filled while the rows run.
@@ -50,6 +61,7 @@ pub struct Group {
     pub shape: Shape,
     /// Items in the standing filter before the first row; of tiny filters none, their rows make them.
     pub filled: u64,
+    pub kind: Kind,
     pub cases: Vec<Case>,
 }
 
@@ -63,6 +75,14 @@ pub struct Call {
 pub const STANDING: &str = "standing";
 /// The filter made anew for each `Op::Fresh`.
 pub const FRESH: &str = "fresh";
+
+impl Group {
+    /// Items in the standing filter after so many rounds; none for filters that are made anew or many.
+    pub fn stands_with(&self, rounds: u32) -> Option<u64> {
+        let more = self.cases.iter().filter(|case| case.op == Op::More).map(|case| case.items);
+        (self.filled > 0).then(|| self.filled + u64::from(rounds) * more.sum::<u64>())
+    }
+}
 
 impl Case {
     /// The row's name, in the words of BF.*.
@@ -79,12 +99,15 @@ impl Case {
             Op::Duplicate => "duplicate",
             Op::Fresh => "new, from empty",
             Op::More => "new",
-            Op::Create => "first, creates the filter",
+            Op::Create => "first item, creates",
         };
-        match self.batch {
-            1 => format!("{command} {what}"),
-            batch => format!("{command} {what} ×{batch}"),
-        }
+        let times = if self.batch == 1 { String::new() } else { format!(" ×{}", self.batch) };
+        let traffic = match self.traffic {
+            Traffic::Pipelined => "",
+            Traffic::OneByOne => ", one by one",
+            Traffic::TwoClients => ", two clients",
+        };
+        format!("{command} {what}{times}{traffic}")
     }
 
     /// The row's calls in a round; all rounds alike, save that `Op::More` must find new items each time.
@@ -117,108 +140,13 @@ impl Case {
 }
 
 /// Items of a tiny filter: one that creates it and nineteen more.
-const TINY_ITEMS: u64 = 20;
+pub const TINY_ITEMS: u64 = 20;
 
 /// Number `i` of a fixed shuffle of `0..len`, so that layers and lines are met in no order.
 ///
 /// The factor is coprime to every `len` used here (their primes are 2, 5 and 31), so each number comes once.
 fn scatter(i: u64, len: u64) -> u64 {
     (i * 618_033_989) % len.max(1)
-}
-
-/// All groups of a scale, in the order they run.
-pub fn groups(scale: Scale) -> Vec<Group> {
-    let smoke = scale == Scale::Smoke;
-    let full = scale == Scale::Full;
-    let size = |usual: u64, tiny: u64| if smoke { tiny } else { usual };
-    let case = |op, batch, items| Case { op, batch, items };
-
-    let cached = size(200_000, 2_000);
-    let singles = if full { cached } else { cached / 4 };
-    let mut groups = vec![Group {
-        title: format!("In cache: {} reserved at 1 %", thousands(cached)),
-        shape: Shape::Reserved { capacity: cached },
-        filled: cached,
-        cases: vec![
-            case(Op::Hit, 1000, cached),
-            case(Op::Hit, 10, cached),
-            case(Op::Miss, 1000, cached),
-            case(Op::Miss, 10, cached),
-            case(Op::Fresh, 1000, cached),
-            case(Op::Fresh, 10, cached),
-            case(Op::Duplicate, 1000, cached),
-            case(Op::Duplicate, 10, cached),
-            case(Op::Hit, 1, singles),
-            case(Op::Miss, 1, singles),
-            case(Op::Fresh, 1, singles),
-            case(Op::Duplicate, 1, singles),
-        ],
-    }];
-
-    let grown = size(1_000_000, 10_000);
-    groups.push(Group {
-        title: format!("Default growth to {}, no RESERVE", thousands(grown)),
-        shape: Shape::Grown,
-        filled: grown,
-        cases: vec![
-            case(Op::Fresh, 1000, grown),
-            case(Op::Hit, 1000, cached),
-            case(Op::Miss, 1000, cached),
-            case(Op::Duplicate, 1000, cached),
-            case(Op::Hit, 1, singles),
-            case(Op::Miss, 1, singles),
-        ],
-    });
-
-    let step = size(1_000, 100);
-    let asked = size(50_000, 1_000);
-    groups.push(Group {
-        title: format!("EXPANSION 1: 100 layers of {}", thousands(step)),
-        shape: Shape::Steps { capacity: step },
-        filled: 100 * step,
-        cases: vec![case(Op::Hit, 1000, asked), case(Op::Miss, 1000, asked)],
-    });
-
-    if scale == Scale::Quick {
-        return groups;
-    }
-    // Room for what twenty rounds add; the smoke run has the same rows in small.
-    let big = size(128_000_000, 20_000);
-    let more = size(200_000, 1_000);
-    groups.push(Group {
-        title: format!("Out of cache: {} reserved at 1 %, full", thousands(big)),
-        shape: Shape::Reserved { capacity: big },
-        filled: big - 20 * more.min(big / 40),
-        cases: vec![
-            case(Op::Hit, 1000, size(500_000, 2_000)),
-            case(Op::Miss, 1000, size(500_000, 2_000)),
-            case(Op::More, 1000, more),
-            case(Op::Hit, 1, singles),
-            case(Op::Miss, 1, singles),
-        ],
-    });
-
-    groups.push(Group {
-        title: format!("First touch: {} reserved at 1 %, empty", thousands(big)),
-        shape: Shape::Untouched { capacity: big },
-        filled: 0,
-        cases: vec![case(Op::Fresh, 1000, size(10_000, 1_000))],
-    });
-
-    let keys = size(200_000, 1_000);
-    groups.push(Group {
-        title: format!("Tiny filters: {} keys of {TINY_ITEMS} items, each call another key", thousands(keys)),
-        shape: Shape::Tiny { keys },
-        filled: 0,
-        cases: vec![
-            case(Op::Create, 1, keys),
-            case(Op::More, TINY_ITEMS - 1, keys * (TINY_ITEMS - 1)),
-            case(Op::Hit, 1, keys),
-            case(Op::Miss, 1, keys),
-            case(Op::Duplicate, 1, keys),
-        ],
-    });
-    groups
 }
 
 /// A number with its thousands apart.

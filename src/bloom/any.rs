@@ -2,7 +2,7 @@
 
 use std::ptr::NonNull;
 
-use super::codec::MAGIC;
+use super::codec::HEADER_BYTES;
 use super::error::Error;
 use super::filter::{Added, Filter};
 use super::member::Member;
@@ -71,9 +71,10 @@ impl AnyFilter {
     ///
     /// Those of [`Filter::decode_header`] and [`Chain::decode_chain_header`].
     pub fn decode_header(bytes: &[u8], permit: Permit) -> Result<Self, Error> {
-        match bytes.starts_with(&MAGIC) {
-            true => Filter::decode_header(bytes, permit).map(Self::from),
-            false => Chain::decode_chain_header(bytes, permit).map(Self::from),
+        // By the length, which no header of the other layout has: its first bytes are a number, and may be any.
+        match bytes.len() {
+            HEADER_BYTES => Filter::decode_header(bytes, permit).map(Self::from),
+            _ => Chain::decode_chain_header(bytes, permit).map(Self::from),
         }
     }
 

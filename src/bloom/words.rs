@@ -83,7 +83,8 @@ impl Words {
     /// without knowing their layout, and nobody else's.
     pub unsafe fn adopt(block: NonNull<u8>, bytes: u64) -> Option<Self> {
         let whole = bytes != 0 && bytes.is_multiple_of(WORD as u64) && block.cast::<u64>().is_aligned();
-        whole.then_some(Self { first: block.cast(), shape: (bytes / WORD as u64) << SKIP_BITS })
+        // Not `then_some`: a value made in vain would be dropped, and free the block that the caller still owns.
+        whole.then(|| Self { first: block.cast(), shape: (bytes / WORD as u64) << SKIP_BITS })
     }
 
     /// Words equal to these; pages of zeros are not touched.

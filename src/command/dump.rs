@@ -93,8 +93,7 @@ fn bad_header(call: &Call, error: Error) -> Failure {
     match error {
         Error::OutOfMemory(_) if call.context.is_obeyed() => {
             // The rest of the stream builds on this key.
-            log::warning(&format!("{error} of a filter that a primary or a file has created"));
-            std::process::abort();
+            log::end(&format!("{error} of a filter that a primary or a file has created"));
         }
         Error::Refused(_) | Error::OutOfMemory(_) => refused_creation(error),
         _ => {

@@ -108,14 +108,13 @@ fn add(
     reply: Reply,
 ) -> Result<(), Failure> {
     let mut key = Key::write(call.context, call.key);
-    let mut is_made = false;
     loop {
         match filter_mut(&mut key) {
             Lookup::WrongType => return Err(WRONG_TYPE.into()),
             Lookup::Missing => {}
             Lookup::Found(mut filter) => {
                 let new = insert_items(call.context, &mut filter, items, reply);
-                if new.is_all() && !is_made && replicate == Replicate::Call {
+                if new.is_all() && replicate == Replicate::Call {
                     call.context.replicate_call();
                 } else {
                     call.context.replicate_items(call.key, &new);
@@ -130,7 +129,6 @@ fn add(
         call.context.replicate_creation(call.key, &filter.encode_header());
         store(&mut key, filter);
         call.context.signal_change(call.key, RESERVED);
-        is_made = true;
     }
 }
 
@@ -176,8 +174,7 @@ fn refuse(context: Context, error: Error) {
     }
     if let Error::OutOfMemory(bytes) = error {
         // A replica that left out an item would answer wrongly for ever after; the server's own types end the same way.
-        log::warning(&format!("out of memory: {bytes} bytes for items that a primary or a file has added"));
-        std::process::abort();
+        log::end(&format!("out of memory: {bytes} bytes for items that a primary or a file has added"));
     }
     // An error here would be one in the stream, which some servers do not survive.
     context.boolean(false);

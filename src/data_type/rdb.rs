@@ -23,7 +23,7 @@ use crate::server::counters::LOADS_REFUSED;
 use crate::server::limits;
 
 /// Stands where RedisBloom has the number of items, of which there can't be so many.
-const OWN_LAYOUT: u64 = u64::MAX;
+pub(super) const OWN_LAYOUT: u64 = u64::MAX;
 
 /// A string of no bytes. Redis 6.2 reads the byte behind a short string, so there must be one.
 const EMPTY: &[u8] = [0; 8].split_at(0).0;

@@ -11,7 +11,7 @@
 
 use std::ffi::c_int;
 
-use super::rdb::{Sink, Stream};
+use super::rdb::{OWN_LAYOUT, Sink, Stream};
 use crate::bloom::MAX_LAYERS;
 use crate::bloom::redisbloom::link::Common;
 use crate::bloom::redisbloom::sizing::{Options, Shape};
@@ -20,10 +20,15 @@ use crate::bloom::redisbloom::{Chain, Link};
 /// Growth of filters that are older than the field.
 const OLD_GROWTH: u64 = 2;
 
+/// The number of items as it is saved: only forged links hold so many that it would stand for our own layout.
+fn told(items: u64) -> u64 {
+    items.min(OWN_LAYOUT - 1)
+}
+
 impl Sink {
     pub(super) fn chain(&self, chain: &Chain) {
         let common = chain.chain_common();
-        self.unsigned(chain.len());
+        self.unsigned(told(chain.len()));
         self.unsigned(chain.layer_count().into());
         self.unsigned(common.options.bits().into());
         self.unsigned(common.expansion.into());
@@ -57,10 +62,10 @@ impl Stream {
             let link = self
                 .link(encver)?
                 .ok_or_else(|| format!("link {index}: numbers that contradict each other"))?;
-            total = total.checked_add(link.shape().len).ok_or("more items than can be counted")?;
+            total = total.saturating_add(link.shape().len);
             links.push(link);
         }
-        if total != items {
+        if told(total) != items {
             self.log(&format!("repaired: {total} items in the links, {items} in the sum"));
         }
         Chain::from_links(Common { options, expansion }, links).ok_or_else(|| "no link".into())

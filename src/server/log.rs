@@ -13,6 +13,15 @@ pub fn warning(message: &str) {
     write(c"warning", message);
 }
 
+/// Ends the server with a line that says why, where it can't hold what a primary or a file has told it to.
+///
+/// As the server itself ends when it can't load its data: a core dump with a crash report would look for a fault in the
+/// program, and there is none. A crash handler also needs memory, of which there is none either.
+pub fn end(message: &str) -> ! {
+    warning(message);
+    std::process::exit(1)
+}
+
 /// Writes a line about a normal event.
 pub fn notice(message: &str) {
     write(c"notice", message);

@@ -21,10 +21,10 @@ pub trait Task {
     fn run<P: Probe>(self, probe: P) -> Self::Output;
 }
 
-/// Does the work in the fastest way this processor has.
+/// Does the work in the fastest way this processor has; with the feature `scalar`, word by word on every processor.
 #[inline(always)]
 pub fn dispatch<T: Task>(task: T) -> T::Output {
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(feature = "scalar")))]
     {
         if let Some(probe) = avx512::Avx512::detect() {
             return probe.perform(task);

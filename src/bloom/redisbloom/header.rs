@@ -83,13 +83,14 @@ impl Filter<Link> {
             return Err(HeaderError::Options(options.unknown_bits()).into());
         }
         let mut shapes = Vec::new();
-        let mut items = Some(0u64);
+        let mut items = 0u64;
         for link in links {
             let shape = decode_link(link).ok_or(HeaderError::Link(shapes.len() as u32))?;
-            items = items.and_then(|items| items.checked_add(shape.len));
+            // As the filter itself counts: one that was let in must be let in again, whatever is added to it.
+            items = items.saturating_add(shape.len);
             try_push(&mut shapes, shape)?;
         }
-        if items != Some(total) {
+        if items != total {
             return Err(HeaderError::Total(total).into());
         }
         let newest_len = shapes.last().map_or(0, |shape| shape.len);

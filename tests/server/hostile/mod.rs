@@ -1,7 +1,10 @@
 //! Bytes made to break a decoder: each gives an error or a filter that works.
 
+mod boundaries;
 mod chunk;
 mod restore;
+mod sizes;
+mod value;
 
 use crate::harness::{Client, bulk, numbered, show};
 

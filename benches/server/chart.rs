@@ -1,0 +1,109 @@
+//! The chart of the document: how many times the floor each workload takes.
+
+use std::path::Path;
+
+use plotters::prelude::*;
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+
+use crate::Result;
+use crate::report::{Report, floor_of};
+use crate::workloads::{Op, Traffic};
+
+/// In the middle between black and white, so that it can be read on both: nothing is painted behind it.
+const TEXT: RGBColor = RGBColor(125, 133, 144);
+/// Likewise, in the order of the columns.
+const COLOURS: [RGBColor; 7] = [
+    RGBColor(47, 129, 247),
+    RGBColor(111, 176, 190),
+    RGBColor(219, 109, 40),
+    RGBColor(163, 113, 247),
+    RGBColor(45, 164, 78),
+    RGBColor(201, 81, 138),
+    RGBColor(178, 140, 30),
+];
+
+/// Pixels.
+const WIDTH: i32 = 900;
+const LEFT: i32 = 330;
+const RIGHT: i32 = 60;
+const TOP: i32 = 60;
+const BAR: i32 = 11;
+const GAP: i32 = 14;
+
+/// One bar: index of the column, multiple of the floor.
+type Bar = (usize, f64);
+
+/// Draws the rows with calls of many items, which are what large numbers of items come in.
+///
+/// # Errors
+/// A file that can't be written.
+pub fn draw(report: &Report, path: &Path) -> Result<()> {
+    let rows = rows(report);
+    let bars: usize = rows.iter().map(|(_, bars)| bars.len()).sum();
+    let height = TOP + bars as i32 * BAR + rows.len() as i32 * GAP + 10;
+    let most = rows.iter().flat_map(|(_, bars)| bars).map(|bar| bar.1).fold(2.0, f64::max);
+    // Logarithmic: the largest multiples are a hundred times the smallest.
+    let scale = f64::from(WIDTH - LEFT - RIGHT) / most.ln();
+    let x = |multiple: f64| LEFT + (multiple.max(1.0).ln() * scale) as i32;
+
+    let area = SVGBackend::new(path, (WIDTH as u32, height as u32)).into_drawing_area();
+    let text = |size: i32, at: HPos| {
+        TextStyle::from(("sans-serif", size).into_font()).color(&TEXT).pos(Pos::new(at, VPos::Center))
+    };
+    for multiple in [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0] {
+        if multiple <= most {
+            let place = x(multiple);
+            area.draw(&PathElement::new([(place, TOP - 8), (place, height - 10)], TEXT.mix(0.35)))?;
+            area.draw(&Text::new(format!("{multiple}"), (place, TOP - 16), text(15, HPos::Center)))?;
+        }
+    }
+    area.draw(&Text::new("times the floor", (LEFT - 8, TOP - 16), text(15, HPos::Right)))?;
+    let mut place = 10;
+    for (column, name) in report.outcome.columns.iter().enumerate().skip(1) {
+        area.draw(&Rectangle::new([(place, 12), (place + 12, 24)], colour(column).filled()))?;
+        area.draw(&Text::new(name.clone(), (place + 18, 18), text(16, HPos::Left)))?;
+        place += 40 + 8 * name.len() as i32;
+    }
+    let mut y = TOP;
+    for (name, bars) in &rows {
+        let middle = y + bars.len() as i32 * BAR / 2;
+        area.draw(&Text::new(name.clone(), (LEFT - 8, middle), text(16, HPos::Right)))?;
+        for &(column, multiple) in bars {
+            let end = x(multiple);
+            area.draw(&Rectangle::new([(LEFT, y), (end, y + BAR - 2)], colour(column).filled()))?;
+            let label = format!("{multiple:.1}");
+            area.draw(&Text::new(label, (end + 4, y + BAR / 2), text(13, HPos::Left)))?;
+            y += BAR;
+        }
+        y += GAP;
+    }
+    area.present()?;
+    Ok(())
+}
+
+/// Name and bars of each row that is shown.
+fn rows(report: &Report) -> Vec<(String, Vec<Bar>)> {
+    let mut rows = Vec::new();
+    for table in &report.outcome.tables {
+        // What stands before the colon is short enough for a label.
+        let group = table.title.split(':').next().unwrap_or_default();
+        for row in &table.rows {
+            let is_shown = row.case.batch == 1000
+                && row.case.traffic == Traffic::Pipelined
+                && row.case.op != Op::Duplicate
+                && !group.starts_with("Items of");
+            let Some(floor) = floor_of(row).filter(|floor| is_shown && *floor > 0.0) else { continue };
+            let median = |(column, cell): (usize, &Option<crate::run::Cell>)| {
+                Some((column, cell.as_ref()?.median()? / floor))
+            };
+            let bars: Vec<Bar> = row.cells.iter().enumerate().skip(1).filter_map(median).collect();
+            rows.push((format!("{group}: {}", row.case.name()), bars));
+        }
+    }
+    rows
+}
+
+/// The colour of a column; the floor has none.
+fn colour(column: usize) -> RGBColor {
+    COLOURS.get((column + COLOURS.len() - 1) % COLOURS.len()).copied().unwrap_or(TEXT)
+}

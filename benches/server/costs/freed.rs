@@ -1,0 +1,34 @@
+//! Time in which nobody else is served while a large filter is made or freed.
+
+use redis::cmd;
+
+use super::bits::reserve_filled;
+use super::{Cases, Experiment, Plan, Subject};
+use crate::Result;
+use crate::run::median;
+
+pub const EXPERIMENT: Experiment = Experiment {
+    title: "Making and freeing one large filter",
+    note: "Microseconds of the main thread by INFO commandstats. BF.RESERVE is on fresh memory; the filters that are freed have all pages touched. UNLINK: the middle of three.",
+    heads: &[("MB", 0), ("BF.RESERVE us", 0), ("UNLINK us", 0), ("DEL us", 0)],
+    run,
+};
+
+fn run(subject: &Subject, plan: Plan) -> Result<Cases> {
+    let capacity = plan.size(357_000_000, 71_000_000, 1_000_000);
+    let mut server = subject.server(&[])?;
+    let mut bytes = 0;
+    let mut timed = |freeing: &'static str| -> Result<(f64, f64)> {
+        cmd("CONFIG").arg("RESETSTAT").exec(&mut server.connection)?;
+        bytes = reserve_filled(&mut server, "filter", capacity, 1)?;
+        cmd(freeing).arg("filter").exec(&mut server.connection)?;
+        let (_, reserve) = server.command_statistics("BF.RESERVE")?;
+        let (_, free) = server.command_statistics(freeing)?;
+        Ok((reserve as f64, free as f64))
+    };
+    // The first memory alone is surely fresh.
+    let (reserve, first) = timed("UNLINK")?;
+    let unlink = median([first, timed("UNLINK")?.1, timed("UNLINK")?.1].into_iter());
+    let (_, delete) = timed("DEL")?;
+    Ok(vec![(String::new(), vec![bytes as f64 / 1e6, reserve, unlink.unwrap_or(first), delete])])
+}

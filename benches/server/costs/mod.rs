@@ -1,0 +1,138 @@
+//! What filters cost beside time in a command: memory, disk, copied pages, replicated bytes.
+//!
+//! Each experiment runs on a server of its own, for this module in both layouts and for each peer. The filters that are
+//! saved, freed and copied are not filled item by item: their bits are random numbers, which is what a full one has.
+
+mod bits;
+mod copied;
+mod follower;
+mod freed;
+mod rates;
+mod replicated;
+mod saved;
+mod tiny;
+
+use crate::Result;
+use crate::column::{Column, SCALAR};
+use crate::cores::Cores;
+use crate::dialect::Dialect;
+use crate::items::Kind;
+use crate::options::{Options, Scale};
+use crate::progress::Progress;
+use crate::server::{Launch, Server};
+
+/// One table of costs.
+pub struct Sheet {
+    pub title: String,
+    /// What the figures are; one or two sentences.
+    pub note: String,
+    /// Name of each figure, and digits after the point.
+    pub heads: Vec<(&'static str, usize)>,
+    pub lines: Vec<Line>,
+}
+
+/// The figures of one module, or of one case of it.
+pub struct Line {
+    pub name: String,
+    pub is_ours: bool,
+    /// In the order of the heads; or why there are none.
+    pub figures: Result<Vec<f64>>,
+}
+
+/// What is looked at: a module with its arguments.
+pub struct Subject {
+    pub name: String,
+    pub is_ours: bool,
+    launch: Launch,
+}
+
+impl Subject {
+    /// A fresh server with further words of the command line.
+    fn server(&self, settings: &[&str]) -> Result<Server> {
+        self.launch.start(settings)
+    }
+}
+
+/// Sizes of a run.
+#[derive(Clone, Copy)]
+pub struct Plan {
+    scale: Scale,
+    kind: Kind,
+}
+
+impl Plan {
+    fn size<T>(self, full: T, quick: T, smoke: T) -> T {
+        match self.scale {
+            Scale::Full => full,
+            Scale::Quick => quick,
+            Scale::Smoke => smoke,
+        }
+    }
+}
+
+/// Names of cases with their figures.
+type Cases = Vec<(String, Vec<f64>)>;
+
+/// One sheet in the making.
+pub struct Experiment {
+    title: &'static str,
+    note: &'static str,
+    heads: &'static [(&'static str, usize)],
+    run: fn(&Subject, Plan) -> Result<Cases>,
+}
+
+/// The experiments whose title has the text of `--only`, or all.
+pub fn chosen(options: &Options) -> Vec<Experiment> {
+    let all = [
+        rates::EXPERIMENT,
+        tiny::EXPERIMENT,
+        saved::EXPERIMENT,
+        freed::EXPERIMENT,
+        copied::EXPERIMENT,
+        replicated::EXPERIMENT,
+    ];
+    let is_chosen = |title: &str| options.only.as_ref().is_none_or(|text| title.contains(text));
+    all.into_iter().filter(|experiment| is_chosen(experiment.title)).collect()
+}
+
+/// The modules among the columns. Vector instructions change none of these figures.
+///
+/// Their servers may use all cores: one that frees in the background or saves in a child would else wait for itself.
+pub fn subjects(columns: &[Column], cores: &Cores) -> Vec<Subject> {
+    let is_subject = |column: &&Column| column.dialect == Dialect::Bloom && column.name != SCALAR;
+    let subject = |column: &Column| Subject {
+        name: column.name.clone(),
+        is_ours: column.is_ours,
+        launch: Launch { cores: cores.all, ..column.launch.clone() },
+    };
+    columns.iter().filter(is_subject).map(subject).collect()
+}
+
+/// Runs the experiments; what a subject can't do stands in its line.
+pub fn run(
+    options: &Options,
+    subjects: &[Subject],
+    experiments: &[Experiment],
+    progress: &mut Progress,
+) -> Vec<Sheet> {
+    let plan = Plan { scale: options.scale, kind: options.items };
+    let mut sheets = Vec::new();
+    for experiment in experiments {
+        let mut lines = Vec::new();
+        for subject in subjects {
+            progress.say(experiment.title, &subject.name);
+            let line = |name, figures| Line { name, is_ours: subject.is_ours, figures };
+            match (experiment.run)(subject, plan) {
+                Ok(cases) => lines.extend(cases.into_iter().map(|(case, figures)| {
+                    let comma = if case.is_empty() { "" } else { ", " };
+                    line(format!("{}{comma}{case}", subject.name), Ok(figures))
+                })),
+                Err(error) => lines.push(line(subject.name.clone(), Err(error))),
+            }
+            progress.step();
+        }
+        let (title, note) = (experiment.title.to_owned(), experiment.note.to_owned());
+        sheets.push(Sheet { title, note, heads: experiment.heads.to_vec(), lines });
+    }
+    sheets
+}

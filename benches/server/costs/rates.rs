@@ -1,0 +1,81 @@
+//! Bytes an item, beside what theory asks for, and the rate of false positives that was measured.
+
+use redis::cmd;
+
+use super::{Cases, Experiment, Plan, Subject};
+use crate::Result;
+use crate::items::Item;
+use crate::measure::send;
+use crate::payload::Payload;
+use crate::server::Server;
+use crate::workloads::{Traffic, thousands};
+
+pub const EXPERIMENT: Experiment = Experiment {
+    title: "Bytes an item, and the rate of false positives",
+    note: "Bytes are those of BF.INFO SIZE. log2(1/e) bits is what no filter can go below, 1.44 log2(1/e) what a classic \
+           Bloom filter of the right size takes; e is the rate asked for. Rates were measured on items that were never added.",
+    heads: &[
+        ("bytes an item", 3),
+        ("bits an item", 2),
+        ("log2(1/e)", 2),
+        ("1.44 log2(1/e)", 2),
+        ("asked %", 3),
+        ("measured %", 3),
+    ],
+    run,
+};
+
+fn run(subject: &Subject, plan: Plan) -> Result<Cases> {
+    let million = plan.size(1_000_000, 200_000, 10_000);
+    let absent = plan.size(10_000_000, 1_000_000, 10_000);
+    let step = million / 100;
+    let mut server = subject.server(&[])?;
+    let mut lines = Vec::new();
+    for (error, how, capacity, growth) in [
+        (0.01, "NONSCALING", million, "NONSCALING"),
+        (0.001, "NONSCALING", million, "NONSCALING"),
+        (0.0001, "NONSCALING", million, "NONSCALING"),
+        (0.01, "may grow", million, "EXPANSION 2"),
+        (0.01, "from 100", 100, "EXPANSION 2"),
+        (0.01, "100 layers", step, "EXPANSION 1"),
+    ] {
+        let mut reserve = cmd("BF.RESERVE");
+        reserve.arg("filter").arg(error).arg(capacity);
+        growth.split(' ').for_each(|word| {
+            reserve.arg(word);
+        });
+        reserve.exec(&mut server.connection)?;
+        send_items(&mut server, "BF.MADD", plan, (0..million).map(Item::Stored))?;
+        let seen = send_items(&mut server, "BF.MEXISTS", plan, (0..absent).map(Item::Absent))?;
+        let (size,): (u64,) = cmd("BF.INFO").arg("filter").arg("SIZE").query(&mut server.connection)?;
+        cmd("DEL").arg("filter").exec(&mut server.connection)?;
+
+        let bytes = size as f64 / million as f64;
+        let least = (1.0_f64 / error).log2();
+        let classic = least / std::f64::consts::LN_2;
+        let measured = seen as f64 / absent as f64;
+        let name = format!("{} at {} %, {how}", thousands(million), error * 100.0);
+        lines.push((name, vec![bytes, bytes * 8.0, least, classic, error * 100.0, measured * 100.0]));
+    }
+    Ok(lines)
+}
+
+/// Sends the items in calls of a thousand; the sum of the answers.
+fn send_items(
+    server: &mut Server,
+    command: &'static str,
+    plan: Plan,
+    mut items: impl Iterator<Item = Item>,
+) -> Result<u64> {
+    /// Encoded at once, so that ten million items are not held.
+    const SLICE: usize = 100_000;
+    let mut ones = 0;
+    loop {
+        let slice = items.by_ref().take(SLICE);
+        let payload = Payload::of_items(command, "filter", 1000, plan.kind, slice);
+        if payload.items == 0 {
+            return Ok(ones);
+        }
+        ones += send(server, Traffic::Pipelined, &payload)?;
+    }
+}

@@ -1,0 +1,43 @@
+//! Bytes that a replica is sent for a stream of additions of which most change nothing.
+
+use redis::cmd;
+
+use super::follower::Follower;
+use super::{Cases, Experiment, Plan, Subject};
+use crate::Result;
+use crate::items::Item;
+use crate::measure::send;
+use crate::payload::Payload;
+use crate::workloads::Traffic;
+
+pub const EXPERIMENT: Experiment = Experiment {
+    title: "Bytes replicated when nine of ten additions are duplicates",
+    note: "master_repl_offset against the bytes of the commands. The items that are new alone are 10 %.",
+    heads: &[("bytes sent", 0), ("replicated", 0), ("%", 1)],
+    run,
+};
+
+fn run(subject: &Subject, plan: Plan) -> Result<Cases> {
+    let items: u64 = plan.size(200_000, 50_000, 2_000);
+    let mut server = subject.server(&["--repl-diskless-sync", "no"])?;
+    cmd("BF.RESERVE").arg("filter").arg("0.01").arg(4 * items).exec(&mut server.connection)?;
+    let known = Payload::of_items("BF.MADD", "filter", 1000, plan.kind, (0..items).map(Item::Stored));
+    send(&mut server, Traffic::Pipelined, &known)?;
+    let _follower = Follower::attach(&mut server)?;
+
+    let mut lines = Vec::new();
+    let mut next_new = items;
+    for (command, batch) in [("BF.MADD", 1000), ("BF.MADD", 100), ("BF.MADD", 10), ("BF.ADD", 1)] {
+        let first_new = next_new;
+        let mixed = (0..items).map(|i| Item::Stored(if i % 10 == 3 { first_new + i / 10 } else { i }));
+        let payload = Payload::of_items(command, "filter", batch, plan.kind, mixed);
+        next_new += items / 10;
+        let before: u64 = server.info("replication", "master_repl_offset")?;
+        send(&mut server, Traffic::Pipelined, &payload)?;
+        let after: u64 = server.info("replication", "master_repl_offset")?;
+        let (sent, replicated) = (payload.bytes.len() as f64, (after - before) as f64);
+        let name = if batch == 1 { command.to_owned() } else { format!("{command} ×{batch}") };
+        lines.push((name, vec![sent, replicated, 100.0 * replicated / sent]));
+    }
+    Ok(lines)
+}

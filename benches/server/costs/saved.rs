@@ -1,0 +1,95 @@
+//! A large filter in an RDB file and in an append-only file: time, and memory beyond its own.
+
+use std::time::Instant;
+
+use redis::cmd;
+
+use super::bits::reserve_filled;
+use super::{Cases, Experiment, Plan, Subject};
+use crate::Result;
+use crate::server::Server;
+use crate::wait::until;
+
+pub const EXPERIMENT: Experiment = Experiment {
+    title: "Saving and loading one filter",
+    note: "SAVE: by the client's clock, and what the process held beyond what it held before. Loading: by the server's log, and the most \
+           its process ever held, as a multiple of the filter's bytes. The append-only file has no RDB preamble, so BF.LOADCHUNK is what is \
+           written and read; its child's memory is `aof_last_cow_size`.",
+    heads: &[
+        ("MB", 0),
+        ("SAVE s", 2),
+        ("beyond, MB", 1),
+        ("load s", 2),
+        ("load peak / MB", 3),
+        ("AOF rewrite s", 2),
+        ("child, MB", 1),
+        ("AOF load s", 2),
+        ("AOF peak / MB", 3),
+    ],
+    run,
+};
+
+const MEGABYTE: f64 = 1e6;
+
+fn run(subject: &Subject, plan: Plan) -> Result<Cases> {
+    // 11.2 bits an item: a gigabyte, 64 MB, and enough to have several pieces.
+    let capacity = plan.size(715_000_000, 46_000_000, 1_000_000);
+    let mut server = subject.server(&[])?;
+    let bytes = reserve_filled(&mut server, "filter", capacity, 1)? as f64;
+
+    let before = server.process().resident()?;
+    server.process().reset_peak()?;
+    let started = Instant::now();
+    cmd("SAVE").exec(&mut server.connection)?;
+    let save = started.elapsed().as_secs_f64();
+    let beyond = server.process().peak()?.saturating_sub(before);
+
+    server.restart(&[])?;
+    let (load, load_peak) = loaded(&server)?;
+
+    let started = Instant::now();
+    cmd("CONFIG").arg("SET").arg("aof-use-rdb-preamble").arg("no").exec(&mut server.connection)?;
+    cmd("CONFIG").arg("SET").arg("appendonly").arg("yes").exec(&mut server.connection)?;
+    until("the append-only file", || {
+        let is_running: u64 = server.info("persistence", "aof_rewrite_in_progress")?;
+        let is_due: u64 = server.info("persistence", "aof_rewrite_scheduled")?;
+        Ok((is_running + is_due == 0).then_some(()))
+    })?;
+    let rewrite = started.elapsed().as_secs_f64();
+    let status: String = server.info("persistence", "aof_last_bgrewrite_status")?;
+    if status != "ok" {
+        return Err(format!("the rewrite ended with {status}").into());
+    }
+    let child: u64 = server.info("persistence", "aof_last_cow_size")?;
+
+    server.restart(&["--appendonly", "yes"])?;
+    let (aof_load, aof_peak) = loaded(&server)?;
+    let usage: u64 = cmd("MEMORY").arg("USAGE").arg("filter").query(&mut server.connection)?;
+    if (usage as f64) < bytes {
+        return Err("the append-only file did not bring the filter back".into());
+    }
+    let figures = vec![
+        bytes / MEGABYTE,
+        save,
+        beyond as f64 / MEGABYTE,
+        load,
+        load_peak as f64 / bytes,
+        rewrite,
+        child as f64 / MEGABYTE,
+        aof_load,
+        aof_peak as f64 / bytes,
+    ];
+    Ok(vec![(String::new(), figures)])
+}
+
+/// Seconds that the server took to load its file, and the most it held then.
+fn loaded(server: &Server) -> Result<(f64, u64)> {
+    let peak = server.process().peak()?;
+    let log = server.log()?;
+    let text = log
+        .lines()
+        .rev()
+        .find_map(|line| line.split_once("DB loaded from ")?.1.split_once(": ")?.1.split(' ').next());
+    let seconds = text.ok_or("the log tells of nothing loaded")?.parse()?;
+    Ok((seconds, peak))
+}

@@ -1,0 +1,32 @@
+//! What a small filter costs: the one a user has, made by its first item.
+
+use redis::cmd;
+
+use super::{Cases, Experiment, Plan, Subject};
+use crate::Result;
+use crate::measure::send;
+use crate::payload::{CHUNK_BYTES, Payload};
+use crate::workloads::Traffic;
+
+pub const EXPERIMENT: Experiment = Experiment {
+    title: "A tiny filter, made by BF.ADD",
+    note: "Bytes. MEMORY USAGE is one key's, by what the allocator gave; used_memory is the whole server's, divided by many such keys.",
+    heads: &[("MEMORY USAGE", 0), ("used_memory a key", 0)],
+    run,
+};
+
+fn run(subject: &Subject, plan: Plan) -> Result<Cases> {
+    // A power of two: the table of keys is then as full as it gets.
+    let keys: u64 = plan.size(1 << 17, 1 << 17, 1 << 10);
+    let mut server = subject.server(&[])?;
+    cmd("BF.ADD").arg("k").arg("a").exec(&mut server.connection)?;
+    let usage: u64 = cmd("MEMORY").arg("USAGE").arg("k").query(&mut server.connection)?;
+    let before: u64 = server.info("memory", "used_memory")?;
+    let mut payload = Payload::new("BF.ADD", CHUNK_BYTES);
+    for user in 1..keys {
+        payload.push(cmd("BF.ADD").arg(format!("user:{user:08}")).arg("a"), 1);
+    }
+    send(&mut server, Traffic::Pipelined, &payload)?;
+    let after: u64 = server.info("memory", "used_memory")?;
+    Ok(vec![(String::new(), vec![usage as f64, (after - before) as f64 / (keys - 1) as f64])])
+}

@@ -1,0 +1,50 @@
+//! The document to publish: `docs/benchmarks.md`.
+
+use crate::report::{LEGEND, Report, sheet_lines, texts};
+
+const HOW_TO_READ: &str = "\
+## How to read this
+
+Every number here was made by one run of the command above; `make bench` makes this file anew, so it tells of one machine, one server and one day.
+
+* **Compare along a row.** A round runs a row on all columns, one after the other, with the same items; the number is the median of the rounds. Down a column the work differs.
+* **Trust the ratio, not the nanoseconds.** In brackets stands the multiple of the floor, the least that any module could take on that server. It carries over to other machines better than the time does.
+* **The time is the server's**, spent in the command. Sockets, parsing and the client come on top, the same for all columns; a single command's round trip takes far longer than any of these.
+* **Noise**: between runs medians move by some 3 %, single commands by 10 %, and more on a busy machine: see `load`. A smaller difference is none. Nothing here is a best case: no minimum is shown.
+* **Answers are checked.** A row whose answers are wrong fails; it is not fast.
+* **set** is exact, so it needs no comparison of rates. **bit string** is sized for all its items at once and can't grow; where a filter grows, its column has what a user could not have known.
+* MB are 10^6 bytes, GiB 2^30.
+";
+
+/// The whole document; `chart` is the file of the chart, beside it.
+pub fn document(report: &Report, chart: &str) -> String {
+    let mut text = "# Benchmarks\n\n".to_owned();
+    text += &format!("Made by `{}`.\n\n", report.options.command_line());
+    for (name, value) in report.machine.fields() {
+        text += &format!("* {name}: {value}\n");
+    }
+    text +=
+        &format!("\n{}![Multiples of the floor, by workload]({chart})\n\n{HOW_TO_READ}", report.warning());
+    text += &format!("\n## Time\n\n{LEGEND}\n");
+    for table in &report.outcome.tables {
+        text += &format!("\n### {}\n\n", table.title);
+        text += &format!("| | {} |\n", report.outcome.columns.join(" | "));
+        text += &format!("|---|{}\n", "---:|".repeat(report.outcome.columns.len()));
+        for row in &table.rows {
+            text += &format!("| {} | {} |\n", row.case.name(), texts(row).join(" | "));
+        }
+        text += &report.below(table);
+    }
+    if !report.outcome.sheets.is_empty() {
+        text += "\n## Memory, disk and wire\n";
+    }
+    for sheet in &report.outcome.sheets {
+        let heads: Vec<&str> = sheet.heads.iter().map(|&(head, _)| head).collect();
+        text += &format!("\n### {}\n\n{}\n\n| | {} |\n", sheet.title, sheet.note, heads.join(" | "));
+        text += &format!("|---|{}\n", "---:|".repeat(heads.len()));
+        for (name, figures) in sheet_lines(sheet) {
+            text += &format!("| {name} | {} |\n", figures.join(" | "));
+        }
+    }
+    text + &report.failures()
+}

@@ -1,0 +1,107 @@
+//! Numbers at every boundary: the last that is taken, the first that is not.
+
+use crate::harness::{Setup, for_each_server};
+
+/// Calls on both sides of each boundary: the start of the reply, then the call.
+const CALLS: [(&str, &str); 40] = [
+    ("+OK", "BF.RESERVE k 0.01 1"),
+    ("-ERR", "BF.RESERVE k 0.01 0"),
+    ("-ERR capacity", "BF.RESERVE k 0.01 -1"),
+    ("-ERR Insufficient memory", "BF.RESERVE k 0.01 1099511627776"),
+    ("-ERR capacity", "BF.RESERVE k 0.01 1099511627777"),
+    ("-ERR capacity", "BF.RESERVE k 0.01 9223372036854775807"),
+    ("-ERR bad capacity", "BF.RESERVE k 0.01 9223372036854775808"),
+    ("-ERR capacity", "BF.RESERVE k 0.01 -9223372036854775808"),
+    ("-ERR bad capacity", "BF.RESERVE k 0.01 -9223372036854775809"),
+    ("+OK", "BF.RESERVE k 0.9999999999999999 1"),
+    ("-ERR", "BF.RESERVE k 1 1"),
+    ("-ERR", "BF.RESERVE k 0 1"),
+    ("-ERR", "BF.RESERVE k -0.0 1"),
+    // Half of it goes to the first layer.
+    ("+OK", "BF.RESERVE k 0.000000000000002 1"),
+    ("-ERR error rate is too small", "BF.RESERVE k 0.0000000000000019 1"),
+    ("+OK", "BF.RESERVE k 0.000000000000001 1 NONSCALING"),
+    ("-ERR error rate is too small", "BF.RESERVE k 0.00000000000000099 1 NONSCALING"),
+    ("-ERR error rate is too small", "BF.RESERVE k 2.2250738585072014e-308 1"),
+    ("-ERR", "BF.RESERVE k 4.9e-324 1"),
+    ("+OK", "BF.RESERVE k 0.01 1 EXPANSION 0"),
+    ("+OK", "BF.RESERVE k 0.01 1 EXPANSION 32768"),
+    ("-ERR expansion", "BF.RESERVE k 0.01 1 EXPANSION 32769"),
+    ("-ERR expansion", "BF.RESERVE k 0.01 1 EXPANSION -1"),
+    ("-ERR expansion", "BF.RESERVE k 0.01 1 EXPANSION 4294967298"),
+    ("-ERR expansion", "BF.RESERVE k 0.01 1 EXPANSION 9223372036854775807"),
+    ("-ERR bad expansion", "BF.RESERVE k 0.01 1 EXPANSION 9223372036854775808"),
+    ("*[:1]", "BF.INSERT k CAPACITY 1 ITEMS a"),
+    ("-Bad capacity", "BF.INSERT k CAPACITY 0 ITEMS a"),
+    ("-Bad capacity", "BF.INSERT k CAPACITY 1099511627777 ITEMS a"),
+    ("-Bad expansion", "BF.INSERT k EXPANSION 32769 ITEMS a"),
+    ("-Bad error rate", "BF.INSERT k ERROR 1 ITEMS a"),
+    ("*[:0 $0 ]", "BF.SCANDUMP full -1"),
+    ("*[:0 $0 ]", "BF.SCANDUMP full 9223372036854775807"),
+    ("*[:0 $0 ]", "BF.SCANDUMP full -9223372036854775808"),
+    ("-Second argument must be numeric", "BF.SCANDUMP full 9223372036854775808"),
+    ("-ERR", "BF.LOADCHUNK full 9223372036854775807 x"),
+    ("-ERR", "BF.LOADCHUNK full -9223372036854775808 x"),
+    ("-ERR Second argument must be numeric", "BF.LOADCHUNK full 9223372036854775808 x"),
+    ("-ERR", "BF.LOADCHUNK full 0 x"),
+    ("-ERR", "BF.LOADCHUNK full 1 x"),
+];
+
+#[test]
+fn the_last_number_of_each_range_is_taken_while_the_next_one_is_refused() {
+    for_each_server(|kind| {
+        let server = Setup::new().module_args("bf-max-filter-bytes 64mb").start(kind);
+        let mut client = server.resp2();
+        client.ok("BF.RESERVE full 0.01 3 NONSCALING");
+        client.call("BF.MADD full a b c");
+        let before = client.ask("BF.SCANDUMP full 1");
+        let mut wrong = String::new();
+        for (start, call) in CALLS {
+            let reply = client.ask(call);
+            if !reply.starts_with(start) {
+                wrong += &format!("\n{call}\n  expected {start}\n  got      {reply}");
+            }
+            client.assert_answers_ping(call);
+            // A filter that was made must work.
+            if client.call("DEL k") == redis::Value::Int(1) {
+                client.call(call);
+                let added = client.ask("BF.MADD k x y z");
+                assert!(added.starts_with("*[:"), "{call}: {added}");
+                client.call("DEL k");
+            }
+        }
+        assert!(wrong.is_empty(), "{wrong}");
+        assert_eq!(client.ask("BF.SCANDUMP full 1"), before);
+    });
+}
+
+#[test]
+fn bytes_before_the_first_with_those_behind_the_last_are_no_part_of_a_filter() {
+    for_each_server(|kind| {
+        let server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        client.ok("BF.RESERVE k 0.01 3 NONSCALING");
+        let size = match client.call("BF.SCANDUMP k 1") {
+            redis::Value::Array(pair) => crate::harness::bulk(&pair[1]).len(),
+            other => panic!("{}", crate::harness::show(&other)),
+        };
+        // The iterator of a piece is the offset behind it, plus one.
+        for (iterator, piece, reply) in [
+            (2, 1, "+OK"),
+            (size + 1, 1, "+OK"),
+            (size + 1, size, "+OK"),
+            (1, 0, "+OK"),
+            (1, 1, "-ERR"),
+            (size, size, "-ERR"),
+            (size + 2, 1, "-ERR"),
+            (size + 2, size + 1, "-ERR"),
+            (size + 2, size, "-ERR"),
+        ] {
+            let bytes = vec![0; piece];
+            let call: [&[u8]; 4] = [b"BF.LOADCHUNK", b"k", iterator.to_string().leak().as_bytes(), &bytes];
+            let got = crate::harness::show(&client.run(&call));
+            assert!(got.starts_with(reply), "{piece} bytes at {iterator} of {size}: {got}");
+            client.assert_answers_ping("a piece");
+        }
+    });
+}

@@ -1,0 +1,142 @@
+//! RedisBloom's RDB value, made field by field: what is refused, and what is repaired since a refused file stops a server.
+
+use super::assert_works;
+use crate::harness::{Client, Setup, body_of_dump, bulk, for_each_server, seal_dump, show};
+
+/// The value of `BF.RESERVE k .01 100` after one BF.ADD, version 4.
+#[derive(Clone)]
+struct Value {
+    items: u64,
+    links: u64,
+    options: u64,
+    growth: u64,
+    capacity: u64,
+    error: f64,
+    hashes: u64,
+    bits_per_item: f64,
+    bits: u64,
+    log2_bits: u64,
+    bytes: usize,
+    len: u64,
+}
+
+/// What stands before a value of a module in a payload: the kind of value, and the module's number in nine bytes.
+const HEAD: usize = 10;
+/// The RDB version that follows it, in a body.
+const VERSION: usize = 2;
+
+impl Value {
+    fn sound() -> Self {
+        Self {
+            items: 1,
+            links: 1,
+            options: 5,
+            growth: 2,
+            capacity: 100,
+            error: 0.005,
+            hashes: 8,
+            bits_per_item: 11.027_754_391_170_62,
+            bits: 1152,
+            log2_bits: 0,
+            bytes: 144,
+            len: 1,
+        }
+    }
+
+    /// The payload, with head and version as this server writes them.
+    fn payload(&self, client: &mut Client) -> Vec<u8> {
+        client.call("BF.ADD frame a");
+        let dump = client.call("DUMP frame");
+        client.call("DEL frame");
+        let body = body_of_dump(bulk(&dump));
+        let mut payload = body[..HEAD].to_vec();
+        let unsigned = |payload: &mut Vec<u8>, number: u64| {
+            payload.extend([2, 0x81]);
+            payload.extend(number.to_be_bytes());
+        };
+        let double = |payload: &mut Vec<u8>, number: f64| {
+            payload.push(4);
+            payload.extend(number.to_le_bytes());
+        };
+        for number in [self.items, self.links, self.options, self.growth, self.capacity] {
+            unsigned(&mut payload, number);
+        }
+        double(&mut payload, self.error);
+        unsigned(&mut payload, self.hashes);
+        double(&mut payload, self.bits_per_item);
+        unsigned(&mut payload, self.bits);
+        unsigned(&mut payload, self.log2_bits);
+        payload.extend([5, 0x80]);
+        payload.extend((self.bytes as u32).to_be_bytes());
+        payload.extend(vec![0x55; self.bytes]);
+        unsigned(&mut payload, self.len);
+        payload.push(0);
+        payload.extend(&body[body.len() - VERSION..]);
+        seal_dump(&payload)
+    }
+
+    fn restore(&self, client: &mut Client) -> String {
+        let payload = self.payload(client);
+        show(&client.run(&[b"RESTORE", b"k".as_slice(), b"0", &payload]))
+    }
+}
+
+#[test]
+fn a_foreign_value_with_numbers_that_contradict_each_other_is_refused() {
+    let sound = Value::sound;
+    let impossible = [
+        ("no link", Value { links: 0, ..sound() }),
+        ("more links than a filter has", Value { links: 4_097, ..sound() }),
+        ("a second link that is not there", Value { links: 2, ..sound() }),
+        ("no bits", Value { bits: 0, bytes: 0, ..sound() }),
+        ("more bits than bytes hold", Value { bits: 1216, ..sound() }),
+        ("fewer bits than bytes hold", Value { bits: 64, ..sound() }),
+        ("bits that are no whole words", Value { bits: 1160, bytes: 145, ..sound() }),
+        ("bytes that are no whole words", Value { bytes: 145, ..sound() }),
+        ("bits without end", Value { bits: u64::MAX - 63, ..sound() }),
+        ("a power of two beyond 2^63", Value { log2_bits: 64, ..sound() }),
+        ("a power of two beyond its bits", Value { log2_bits: 40, ..sound() }),
+        ("an error of one", Value { error: 1.0, ..sound() }),
+        ("an error of nothing", Value { error: 0.0, ..sound() }),
+        ("an error that is no number", Value { error: f64::NAN, ..sound() }),
+        ("bits an item that are no number", Value { bits_per_item: f64::NAN, ..sound() }),
+        ("bits an item without end", Value { bits_per_item: f64::INFINITY, ..sound() }),
+        ("no hashes", Value { hashes: 0, ..sound() }),
+        ("hashes that do not fit the bits an item", Value { hashes: 9, ..sound() }),
+        ("two thousand million hashes", Value { bits_per_item: 2.9e9, hashes: 2_010_126_824, ..sound() }),
+    ];
+    for_each_server(|kind| {
+        let server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        for (what, value) in &impossible {
+            assert_eq!(value.restore(&mut client), "-ERR Bad data format", "{what}");
+            client.assert_answers_ping(what);
+        }
+        assert_eq!(client.ask("DBSIZE"), ":0");
+        assert_eq!(sound().restore(&mut client), "+OK");
+        assert_works(&mut client, "k", "the sound value");
+    });
+}
+
+#[test]
+fn a_foreign_value_whose_sum_or_options_are_wrong_is_repaired_with_a_log_line() {
+    let sound = Value::sound;
+    let repaired = [
+        (Value { items: 7, ..sound() }, "repaired: 1 items in the links, 7 in the sum"),
+        (Value { options: 0x45, ..sound() }, "repaired: options 0x40 without a meaning are dropped"),
+    ];
+    for_each_server(|kind| {
+        let server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        assert_eq!(sound().restore(&mut client), "+OK");
+        let expected = (client.ask("BF.DEBUG k"), client.call("DUMP k"));
+        assert!(!server.log().contains("repaired"), "a sound value is not repaired");
+        for (value, line) in &repaired {
+            client.call("DEL k");
+            assert_eq!(value.restore(&mut client), "+OK", "{line}");
+            assert_eq!(client.ask("BF.CARD k"), ":1", "{line}");
+            assert_eq!((client.ask("BF.DEBUG k"), client.call("DUMP k")), expected, "{line}");
+            assert!(server.log().contains(line), "{line} is not in the log");
+        }
+    });
+}
