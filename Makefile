@@ -11,11 +11,11 @@ S ?= 3600
 # What the tests and benches of every language read.
 export BLOOMLINE_SO ?= $(CURDIR)/bloomline.so
 export BLOOMLINE_SERVERS ?= $(CURDIR)/.servers
-export PORT SERVER
+export PORT SERVER DESTDIR PREFIX MODULEDIR DOCDIR DIST
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build run test test-clients lint bench soak servers clean
+.PHONY: help build install deb dist run test test-clients lint bench soak servers clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -25,6 +25,17 @@ build: ## Build the module, bloomline.so, installing what the build needs
 	cargo build --release --locked
 # Renamed into place, never written over: a server may have the old file mapped.
 	@cmp -s $(LIBRARY) bloomline.so || { cp $(LIBRARY) bloomline.so.new && mv -f bloomline.so.new bloomline.so; }
+
+# Not after build: root, who installs, need not have Rust.
+install: ## Install the built module: DESTDIR=, PREFIX=/usr, MODULEDIR=PREFIX/lib/redis/modules
+	@scripts/install.sh
+
+deb: build ## Pack the module for Debian and Ubuntu, into dist/
+	@scripts/deb.sh
+
+dist: deb ## Pack all that a release has, with SHA256SUMS, into dist/
+	@scripts/archive.sh
+	@scripts/sums.sh
 
 run: build ## Start a server with the module: PORT=6379, SERVER=valkey-8.0 (a name, command or path) to choose
 	@scripts/deps.sh run
@@ -49,7 +60,9 @@ lint: ## Check formatting, clippy, the docs and the scripts
 	cargo fmt --check
 	cargo clippy --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps
-	shellcheck scripts/*.sh .ci/run
+	shellcheck scripts/*.sh packaging/*.sh .ci/run
+	@scripts/venv.sh lint
+	.venv-lint/bin/hadolint Dockerfile
 
 bench: build servers ## Measure on real servers, write docs/benchmarks.md: ARGS=--full for all of it, PEER=/path/to/other.so to compare
 	cargo build --release --locked --example floor
@@ -64,4 +77,4 @@ servers: ## Fetch the servers of the tests into .servers, once
 
 clean: ## Remove what was built; .servers and .venv, which were fetched, stay
 	cargo clean
-	rm -rf bloomline.so bloomline.so.new .run
+	rm -rf bloomline.so bloomline.so.new .run dist

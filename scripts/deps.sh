@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing to build, run, test or lint, and asks nothing when all is there.
 #
-#   scripts/deps.sh [build|run|test|lint]...     no argument means all of them
+#   scripts/deps.sh [build|run|test|install|lint]...     no argument means all of them
 #
 # On Debian and its kin packages come by apt-get (as root, or where sudo asks for no password);
 # elsewhere they are named, with what each is for, and the exit status is 1.
@@ -77,6 +77,11 @@ probe() {
     test)
         need "python3 python3-venv" "Python with venv: tests of client libraries" python3 -c 'import ensurepip, venv'
         ;;
+    install)
+        need "binutils" "objdump and strip: packages and what they say of the module" objdump --version
+        need "dpkg" "dpkg-deb: packages for Debian" dpkg-deb --version
+        need "qemu-user" "qemu: the module on processors that this machine has not got" command -v qemu-x86_64
+        ;;
     lint)
         need "shellcheck" "shellcheck: reads the scripts" shellcheck --version
         if ! has_lint_tools >/dev/null 2>&1; then
@@ -84,7 +89,7 @@ probe() {
         fi
         ;;
     *)
-        echo "deps: unknown group '$1'; build, run, test and lint are known" >&2
+        echo "deps: unknown group '$1'; build, run, test, install and lint are known" >&2
         exit 2
         ;;
     esac
@@ -117,7 +122,7 @@ if ! command -v cargo >/dev/null; then
     exit 1
 fi
 
-[ $# -gt 0 ] || set -- build run test lint
+[ $# -gt 0 ] || set -- build run test install lint
 for group in "$@"; do
     probe "$group"
 done

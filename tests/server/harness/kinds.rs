@@ -18,6 +18,12 @@ pub struct Kind {
 }
 
 impl Kind {
+    /// A server of a test's own making: a folder with an executable `server`, beside `cli` if that is asked for.
+    #[allow(dead_code, reason = "for tests that include the harness from elsewhere")]
+    pub fn in_folder(name: &str, folder: &Path) -> Self {
+        Kind { name: name.to_owned(), folder: folder.to_owned() }
+    }
+
     /// The server's executable.
     pub fn server(&self) -> PathBuf {
         self.folder.join("server")

@@ -1,0 +1,104 @@
+//! What the compiled module asks of a machine: its C library, its libraries, the instructions of its processor.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use redis::Value;
+
+use crate::harness::{Kind, Server, Setup, bulk, for_newest_servers, module, numbered, say_missing};
+use crate::program::{find_tool, output, program, top};
+
+/// The newest version of the C library's symbols that the module asks for.
+pub fn newest_glibc() -> (u32, u32) {
+    let symbols = output(program("objdump").arg("-T").arg(module()));
+    let versions = symbols.split("GLIBC_").skip(1).filter_map(|rest| {
+        let version = rest.split(|c: char| c != '.' && !c.is_ascii_digit()).next()?;
+        let mut numbers = version.split('.').map(|number| number.parse().ok());
+        Some((numbers.next()??, numbers.next()??))
+    });
+    versions.max().expect("symbols of the C library")
+}
+
+#[test]
+fn the_c_library_may_be_as_old_as_the_page_on_installing_says() {
+    let page = fs::read_to_string(top().join("docs/install.md")).unwrap();
+    let stated = page.split("glibc ").nth(1).and_then(|rest| rest.split(' ').next()).expect("a version");
+    let (major, minor) = newest_glibc();
+    assert!((major, minor) <= (2, 34), "the module asks for glibc {major}.{minor}");
+    assert_eq!(stated, "2.34", "docs/install.md");
+}
+
+#[test]
+fn no_library_is_needed_but_those_of_every_system() {
+    let headers = output(program("objdump").arg("-p").arg(module()));
+    let needed: Vec<&str> =
+        headers.lines().filter_map(|line| line.trim().strip_prefix("NEEDED")).map(str::trim).collect();
+    let known = ["libgcc_s.so.1", "libc.so.6", "ld-linux-x86-64.so.2"];
+    let unknown: Vec<_> = needed.iter().filter(|name| !known.contains(name)).collect();
+    assert!(!needed.is_empty() && unknown.is_empty(), "{unknown:?}");
+}
+
+/// The same server on a processor that qemu plays: a program ends there at the first instruction that the processor lacks.
+fn on_processor(kind: &Kind, processor: &str, qemu: &Path, folder: &Path) -> Kind {
+    let home = kind.server().parent().expect("its folder").to_owned();
+    let product = kind.name.split('-').next().expect("a product");
+    let home = home.display();
+    // Not the server's own wrapper: what a shell starts runs on the real processor.
+    let wrapper = format!(
+        "#!/bin/sh\nexec {} -cpu {processor} {home}/lib/ld.so --library-path {home}/lib {home}/bin/{product}-server \"$@\"\n",
+        qemu.display(),
+    );
+    let server = folder.join("server");
+    fs::write(&server, wrapper).unwrap();
+    fs::set_permissions(&server, fs::Permissions::from_mode(0o755)).unwrap();
+    Kind::in_folder(&format!("{}-on-{processor}", kind.name), folder)
+}
+
+/// The bytes of the filters, and what they answer for items that were added and others, after more were added.
+fn grown(server: &Server, payloads: &[(String, Vec<u8>)]) -> Vec<(Vec<u8>, Vec<Value>)> {
+    let mut client = server.resp2();
+    let items = numbered("item", 8_000);
+    let grow = |(key, payload): &(String, Vec<u8>)| {
+        client.run(&[b"RESTORE", key.as_bytes(), b"0", payload]);
+        client.items("BF.MADD", key, &items[1_000..4_000]);
+        let answers = client.items("BF.MEXISTS", key, &items);
+        let Value::Array(answers) = answers else { panic!("no array: {answers:?}") };
+        (bulk(&client.run(&["DUMP", key])).to_vec(), answers)
+    };
+    payloads.iter().map(grow).collect()
+}
+
+#[test]
+fn processors_without_avx_512_and_without_avx2_answer_the_same_and_keep_the_same_bytes() {
+    let Some(qemu) = find_tool("qemu-x86_64") else { return };
+    for_newest_servers(|kind| {
+        if !kind.server().with_file_name("lib").is_dir() {
+            return say_missing(kind, "a loader of its own, to run under qemu");
+        }
+        let native = Setup::new().start(kind);
+        let mut client = native.resp2();
+        let mut payloads = Vec::new();
+        for (key, how) in [
+            ("default", "ERROR 0.01 CAPACITY 100"),
+            ("one-line", "ERROR 0.2 CAPACITY 5000"),
+            ("four-lines", "ERROR 0.000000001 CAPACITY 2000"),
+            ("redisbloom", "LAYOUT redisbloom"),
+        ] {
+            client.call(&format!("BF.INSERT {key} {how} ITEMS first"));
+            client.items("BF.MADD", key, &numbered("item", 1_000));
+            payloads.push((key.to_owned(), bulk(&client.run(&["DUMP", key])).to_vec()));
+        }
+        client.ok("FLUSHALL");
+        let expected = grown(&native, &payloads);
+        // The first has neither, the second AVX2 only.
+        for processor in ["Nehalem", "Haswell"] {
+            let folder = tempfile::tempdir().unwrap();
+            let server = Setup::new().start(&on_processor(kind, processor, &qemu, folder.path()));
+            for (((key, _), one), other) in payloads.iter().zip(&expected).zip(&grown(&server, &payloads)) {
+                assert!(one.1 == other.1, "{key} answers otherwise on a {processor}");
+                assert!(one.0 == other.0, "{key} has other bytes on a {processor}");
+            }
+        }
+    });
+}

@@ -1,0 +1,72 @@
+//! The Debian package: installed, verified, upgraded and removed by dpkg, in a folder that stands for a machine.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::folder::loadmodule_line;
+use crate::harness::{Setup, for_newest_servers};
+use crate::program::{find_tool, output, program};
+
+/// Makes the package in `dist`; nothing where there is no dpkg-deb.
+pub fn pack(dist: &Path) -> Option<PathBuf> {
+    find_tool("dpkg-deb")?;
+    let printed = output(program("scripts/deb.sh").env("DIST", dist).env("SOURCE_DATE_EPOCH", "1700000000"));
+    Some(PathBuf::from(printed.trim()))
+}
+
+/// The package manager of a machine that has no packages yet, so what they depend on is not asked for.
+pub fn dpkg(root: &Path) -> Command {
+    let state = root.join("var/lib/dpkg");
+    for folder in ["info", "updates"] {
+        fs::create_dir_all(state.join(folder)).unwrap();
+    }
+    fs::OpenOptions::new().create(true).append(true).open(state.join("status")).unwrap();
+    let mut dpkg = program("dpkg");
+    dpkg.args(["--force-not-root", "--force-depends", "--force-bad-path", "--log=/dev/null"]);
+    dpkg.arg(format!("--root={}", root.display()));
+    dpkg
+}
+
+#[test]
+fn a_server_loads_the_installed_package() {
+    let (dist, root) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let Some(package) = pack(dist.path()) else { return };
+    output(dpkg(root.path()).arg("--install").arg(&package));
+    assert_eq!(output(dpkg(root.path()).args(["--verify", "bloomline"])), "", "files differ from their sums");
+
+    let described = output(program("dpkg-deb").arg("--info").arg(&package));
+    let line = described.lines().map(str::trim).find(|line| line.starts_with("loadmodule ")).unwrap();
+    let line = loadmodule_line(line, root.path());
+    for_newest_servers(|kind| {
+        let server = Setup::new().bare().line(&line).start(kind);
+        assert_eq!(server.resp2().ask("BF.ADD bloom foo"), ":1");
+    });
+}
+
+#[test]
+fn an_upgrade_and_a_removal_leave_nothing_behind() {
+    let (dist, root) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let Some(package) = pack(dist.path()) else { return };
+    for _ in 0..2 {
+        output(dpkg(root.path()).arg("--install").arg(&package));
+    }
+    output(dpkg(root.path()).args(["--purge", "bloomline"]));
+    assert!(!root.path().join("usr").exists(), "files are left");
+}
+
+#[test]
+fn packages_of_one_module_are_equal_byte_for_byte() {
+    let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (Some(first), Some(second)) = (pack(one.path()), pack(other.path())) else { return };
+    assert!(fs::read(first).unwrap() == fs::read(second).unwrap(), "the packages differ");
+}
+
+#[test]
+fn the_package_asks_for_the_c_library_that_the_module_needs() {
+    let dist = tempfile::tempdir().unwrap();
+    let Some(package) = pack(dist.path()) else { return };
+    let depends = output(program("dpkg-deb").arg("--field").arg(&package).arg("Depends"));
+    let (major, minor) = crate::machine_code::newest_glibc();
+    assert_eq!(depends.trim(), format!("libc6 (>= {major}.{minor}), libgcc-s1"));
+}

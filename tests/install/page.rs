@@ -1,0 +1,173 @@
+//! The page on installing: its commands are run, in a folder that stands for a machine.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+
+use tempfile::TempDir;
+
+use crate::archive;
+use crate::harness::{Kind, Server, Setup, for_newest_servers};
+use crate::package;
+use crate::program::{output, program, top};
+
+/// What the commands of the page do here: nothing is done to the real machine.
+const TOOLS: [(&str, &str); 6] = [
+    ("sudo", r#"exec "$@""#),
+    ("systemctl", r#"[ "$1" = restart ]"#),
+    ("docker", r#"case $1 in build | run) ;; *) exit 1 ;; esac"#),
+    ("redis-cli", r#"exec "$CLI" -s "$SOCKET" "$@""#),
+    ("make", r#"[ "$1" = build ] || exec "$MAKE" -s -C "$TOP" "$@""#),
+    ("apt-get", r#"verb=$1 && shift 2 && exec "$DPKG" "--$verb" "$@""#),
+];
+
+/// A folder that stands for a machine, its configuration files empty, with what a release has in the folder of the user.
+struct Machine {
+    root: TempDir,
+}
+
+impl Machine {
+    fn new() -> Self {
+        let machine = Machine { root: tempfile::tempdir().unwrap() };
+        let root = machine.root.path();
+        for folder in ["bin", "work", "etc/redis", "etc/valkey"] {
+            fs::create_dir_all(root.join(folder)).unwrap();
+        }
+        for name in ["redis/redis.conf", "valkey/valkey.conf"] {
+            fs::write(root.join("etc").join(name), "").unwrap();
+        }
+        // The lines that full builds of Redis 8 begin with.
+        let full = ["redisbloom/redisbloom.so", "redisearch/redisearch.so"]
+            .map(|module| format!("loadmodule ./modules/{module}\n"));
+        fs::write(root.join("etc/redis/redis-full.conf"), full.concat() + "cf-bucket-size 2\n").unwrap();
+        let dpkg = shell_words(&package::dpkg(root));
+        for (name, body) in TOOLS.into_iter().chain([("dpkg-here", format!("exec {dpkg} \"$@\"").as_str())]) {
+            let path = root.join("bin").join(name);
+            fs::write(&path, format!("#!/bin/sh\n{body}\n")).unwrap();
+            fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        machine
+    }
+
+    /// Runs a block of the page; `# 1` at the end of a line is what the line prints.
+    fn run(&self, block: &str, server: Option<&Server>) {
+        let root = self.root.path();
+        let script: String = block
+            .lines()
+            .map(|line| match line.split_once("  # ") {
+                Some((command, answer)) => format!("test \"$({command})\" = '{}'\n", answer.trim()),
+                None => format!("{line}\n"),
+            })
+            .collect();
+        let script = ["/usr/lib/redis", "/etc/"]
+            .iter()
+            .fold(script, |script, path| script.replace(path, &format!("{}{path}", root.display())));
+        let make = output(program("sh").args(["-c", "command -v make"]));
+        let mut shell = program("bash");
+        shell.args(["-euxo", "pipefail", "-c", &script]).current_dir(root.join("work"));
+        shell.env("PATH", format!("{}:{}", root.join("bin").display(), std::env::var("PATH").unwrap()));
+        shell.env("MAKE", make.trim()).env("TOP", top()).env("DESTDIR", root);
+        shell.env("DPKG", root.join("bin/dpkg-here"));
+        if let Some(server) = server {
+            shell.env("CLI", server.kind.cli()).env("SOCKET", server.socket());
+        }
+        output(&mut shell);
+    }
+
+    /// Starts what `systemctl restart` would start: a server with the module lines of its configuration.
+    fn start(&self, config: &str, kind: &Kind) -> Server {
+        let text = fs::read_to_string(self.root.path().join(config)).unwrap();
+        let lines = text.lines().filter(|line| line.contains("bloomline"));
+        lines.fold(Setup::new().bare(), Setup::line).start(kind)
+    }
+}
+
+/// A command as a line for a shell; no word of it has a blank or a quote.
+fn shell_words(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
+}
+
+/// The blocks of shell commands below a heading of the page.
+fn blocks(heading: &str) -> Vec<String> {
+    let page = fs::read_to_string(top().join("docs/install.md")).unwrap();
+    let section = page.split("\n## ").find_map(|section| section.strip_prefix(heading)).expect("the heading");
+    let fences = section.split("```sh\n").skip(1);
+    let blocks: Vec<String> = fences.map(|rest| rest.split("```").next().unwrap().to_owned()).collect();
+    assert!(!blocks.is_empty(), "no commands below {heading}");
+    blocks
+}
+
+/// Installs as the section says, starts a server, and checks it as the page says.
+fn follow(heading: &str, config: &str, prepare: impl Fn(&Path) -> bool + Sync) {
+    for_newest_servers(|kind| {
+        let machine = Machine::new();
+        if !prepare(machine.root.path()) {
+            return;
+        }
+        for block in blocks(heading) {
+            machine.run(&block, None);
+        }
+        let server = machine.start(config, kind);
+        for block in blocks("Check") {
+            machine.run(&block, Some(&server));
+        }
+    });
+}
+
+fn with_package(root: &Path) -> bool {
+    package::pack(&root.join("work")).is_some()
+}
+
+fn with_module(root: &Path) -> bool {
+    output(program("scripts/install.sh").env("DESTDIR", root));
+    true
+}
+
+#[test]
+fn the_package_is_installed_as_the_page_says_and_serves_redis_and_valkey() {
+    follow("Debian and Ubuntu\n", "etc/redis/redis.conf", with_package);
+    follow("Debian and Ubuntu\n", "etc/valkey/valkey.conf", with_package);
+}
+
+#[test]
+fn the_archive_is_installed_as_the_page_says() {
+    follow("Any other Linux\n", "etc/redis/redis.conf", |root| archive::pack(&root.join("work")).is_file());
+}
+
+#[test]
+fn the_sources_are_installed_as_the_page_says() {
+    follow("From source\n", "etc/redis/redis.conf", |_| true);
+}
+
+#[test]
+fn redis_with_modules_of_its_own_gets_ours_instead_of_one_of_them() {
+    follow("Redis 8 with its own modules\n", "etc/redis/redis-full.conf", with_module);
+
+    let machine = Machine::new();
+    machine.run(&blocks("Redis 8 with its own modules\n")[0], None);
+    let config = fs::read_to_string(machine.root.path().join("etc/redis/redis-full.conf")).unwrap();
+    assert!(config.starts_with("loadmodule ./modules/redisearch/redisearch.so\nloadmodule "), "{config}");
+    assert_eq!(config.lines().count(), 2, "{config}");
+}
+
+#[test]
+fn a_removal_as_the_page_says_leaves_neither_the_module_nor_its_line() {
+    let machine = Machine::new();
+    if !with_package(machine.root.path()) {
+        return;
+    }
+    machine.run(&blocks("Debian and Ubuntu\n")[0], None);
+    machine.run(&blocks("Remove\n")[0], None);
+    let left = |path: &str| machine.root.path().join(path);
+    assert_eq!(fs::read_to_string(left("etc/redis/redis.conf")).unwrap(), "");
+    assert!(!left("usr/lib/redis").exists());
+}
+
+#[test]
+fn commands_for_docker_are_known_ones() {
+    for block in blocks("Docker\n") {
+        Machine::new().run(&block, None);
+    }
+}
