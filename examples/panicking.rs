@@ -30,5 +30,5 @@ redis_module! {
     allocator: (System, System),
     data_types: [],
     init: init,
-    commands: [["panicking.now", now, "readonly", 0, 0, 0]],
+    commands: [["panicking.now", now, "readonly", 0, 0, 0, ""]],
 }
