@@ -1,0 +1,96 @@
+//! What the fuzzers have found, each as a test of its own with its bytes.
+
+use redis::Value;
+
+use crate::bodies::decode;
+use crate::harness::{Client, Kind, Setup, bulk, for_each_server, numbered, seal_dump, show};
+use crate::payload::{Field, Payload};
+
+/// A payload of a filter in RedisBloom's layout, taken apart.
+fn payload(client: &mut Client) -> Payload {
+    client.ok("BF.RESERVE made 0.01 1000 NONSCALING LAYOUT REDISBLOOM");
+    client.call("BF.ADD made a");
+    let dump = client.call("DUMP made");
+    client.call("DEL made");
+    Payload::parse(bulk(&dump))
+}
+
+fn restore(client: &mut Client, key: &str, payload: &Payload) -> String {
+    show(&client.run(&[b"RESTORE", key.as_bytes(), b"0", &seal_dump(&payload.body())]))
+}
+
+fn setup(kind: &Kind) -> Setup {
+    let setup = Setup::new().line("rdbcompression no");
+    if kind.is_before_7() { setup } else { setup.line("enable-debug-command yes") }
+}
+
+/// By `dump`: the server ended with a damaged heap. The bits' block was freed twice, so that two filters got the same one.
+#[test]
+fn bits_of_a_payload_that_are_no_whole_words_are_freed_once() {
+    for_each_server(|kind| {
+        let server = setup(kind).start(kind);
+        let mut client = server.resp2();
+        let mut payload = payload(&mut client);
+        let bits = payload.fields.iter_mut().find_map(|field| match field {
+            Field::String(bits) => Some(bits),
+            _ => None,
+        });
+        bits.expect("the bits").pop();
+        for _ in 0..100 {
+            assert_eq!(restore(&mut client, "k", &payload), "-ERR Bad data format");
+        }
+        for key in ["one", "other"] {
+            client.ok(&format!("BF.RESERVE {key} 0.01 1000 NONSCALING LAYOUT REDISBLOOM"));
+        }
+        client.items("BF.MADD", "one", &numbered("item", 500));
+        let found = show(&client.items("BF.MEXISTS", "other", &numbered("item", 500)));
+        assert!(!found.contains(":1"), "two filters share their bits: {found}");
+        assert_eq!(client.ask("DEL one other"), ":2");
+        client.assert_answers_ping("the payloads");
+    });
+}
+
+/// By `decode`: 2^64 - 1 items and one more are a sum that no header can hold.
+#[test]
+fn a_header_of_as_many_items_as_can_be_counted_makes_a_filter_that_loads_again() {
+    let input = [
+        0xff, 0x04, 0x58, 0x58, 0x58, 0x58, 0x58, 0x58, 0xff, 0xbb, 0x42, 0x58, 0x58, 0xc3, 0xd3, 0x53, 0xc3,
+        0x58, 0xff, 0xff, 0x76, 0x76, 0x3a, 0xff, 0x76, 0xff, 0xff, 0x76, 0xff, 0xff, 0x80, 0x7e,
+    ];
+    decode::run(&input);
+}
+
+/// Thought of with the one before: the number of items stands where an RDB value of our own layout has its mark.
+#[test]
+fn a_filter_of_any_number_of_items_is_saved_so_that_the_server_starts_again() {
+    for_each_server(|kind| {
+        let server = setup(kind).start(kind);
+        let mut client = server.resp2();
+        let payload = payload(&mut client);
+        let last = payload.fields.len() - 1;
+        assert_eq!(payload.fields[last], Field::Unsigned(1), "the number of items in the link");
+        // The last one is that of the letters which begin a header of our own layout.
+        for items in [u64::MAX, u64::MAX - 1, 1 << 63, (1 << 63) - 1, u64::from_le_bytes(*b"bloomlin")] {
+            let mut forged = payload.clone();
+            for at in [0, last] {
+                forged.fields[at] = Field::Unsigned(items);
+            }
+            // Room for more, so that the sum goes on.
+            forged.fields[4] = Field::Unsigned(u64::MAX);
+            // As a sum it is the mark of our own layout; the links count.
+            forged.fields[0] = Field::Unsigned(items.min(u64::MAX - 1));
+            assert_eq!(restore(&mut client, "k", &forged), "+OK", "{items}");
+            for item in ["b", "c", "d"] {
+                client.call(&format!("BF.ADD k {item}"));
+            }
+            let Value::Array(piece) = client.call("BF.SCANDUMP k 0") else { panic!("no header") };
+            let loaded = client.run(&[b"BF.LOADCHUNK", b"copy".as_slice(), b"1", bulk(&piece[1])]);
+            assert_eq!(show(&loaded), "+OK", "{items}");
+            let see = |client: &mut Client| [client.ask("BF.DEBUG k"), client.ask("BF.MEXISTS k a b c d")];
+            let before = see(&mut client);
+            client.ok("DEBUG RELOAD");
+            assert_eq!(see(&mut client), before, "{items}");
+            assert_eq!(client.ask("DEL k copy"), ":2");
+        }
+    });
+}

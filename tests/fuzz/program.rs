@@ -1,0 +1,178 @@
+//! Command lines made of bytes: valid ones, ones at the edges of numbers, damaged ones.
+
+use arbitrary::{Result, Unstructured};
+
+use crate::bodies::number::{double, whole};
+
+/// The words of one command.
+pub type Words = Vec<Vec<u8>>;
+
+/// Keys of filters, one of them of a string; few, so that commands meet.
+pub const KEYS: [&str; 4] = ["a", "b", "c", TEXT];
+/// The key that holds a string.
+pub const TEXT: &str = "text";
+
+fn word(text: impl ToString) -> Vec<u8> {
+    text.to_string().into_bytes()
+}
+
+/// A key.
+pub fn key(u: &mut Unstructured) -> Result<Vec<u8>> {
+    Ok(word(KEYS[if u.int_in_range(0..=31u8)? == 0 { 3 } else { u.int_in_range(0..=2usize)? }]))
+}
+
+/// A number as a client writes it, rightly or not.
+fn number(u: &mut Unstructured) -> Result<Vec<u8>> {
+    const JUNK: [&str; 14] = [
+        "",
+        "nan",
+        "-inf",
+        "inf",
+        "0x10",
+        "1e",
+        " 1",
+        "1 ",
+        "+1",
+        "01",
+        "1.0",
+        "1e3",
+        "--1",
+        "18446744073709551616",
+    ];
+    Ok(match u.int_in_range(0..=7u8)? {
+        0 => word(u.choose(&JUNK)?),
+        1 => word(whole(u)? as i64),
+        2 => word(whole(u)?),
+        3 => word(format!("{:e}", double(u)?)),
+        _ => word(u.int_in_range(0..=500u32)?),
+    })
+}
+
+/// The value, or, now and then, some number.
+fn mostly(u: &mut Unstructured, value: Vec<u8>) -> Result<Vec<u8>> {
+    if u.int_in_range(0..=11u8)? == 0 { number(u) } else { Ok(value) }
+}
+
+fn rate(u: &mut Unstructured) -> Result<Vec<u8>> {
+    const RATES: [&str; 8] = ["0.01", "0.25", "0.001", "1e-6", "1e-12", "0.9", "1e-300", ".1"];
+    let rate = word(u.choose(&RATES)?);
+    mostly(u, rate)
+}
+
+fn capacity(u: &mut Unstructured) -> Result<Vec<u8>> {
+    let capacity = word(u.int_in_range(1..=200u32)?);
+    mostly(u, capacity)
+}
+
+fn expansion(u: &mut Unstructured) -> Result<Vec<u8>> {
+    let expansion = word(u.int_in_range(0..=4u32)?);
+    mostly(u, expansion)
+}
+
+fn item(u: &mut Unstructured) -> Result<Vec<u8>> {
+    Ok(match u.int_in_range(0..=7u8)? {
+        0 => u.bytes(u.len().min(9))?.to_vec(),
+        1 => vec![b'x'; u.int_in_range(0..=1000)?],
+        _ => word(u.int_in_range(0..=400u32)?),
+    })
+}
+
+fn items(u: &mut Unstructured) -> Result<Words> {
+    if u.int_in_range(0..=3u8)? == 0 {
+        // Enough of them for layers to fill.
+        let (first, count) = (u.int_in_range(0..=2000u32)?, u.int_in_range(1..=300u32)?);
+        return Ok((first..first + count).map(word).collect());
+    }
+    (0..u.int_in_range(1..=5u8)?).map(|_| item(u)).collect()
+}
+
+fn words<const N: usize>(words: [Vec<u8>; N]) -> Words {
+    words.into()
+}
+
+/// Options of BF.RESERVE and BF.INSERT, some behind each other that contradict.
+fn options(u: &mut Unstructured, is_insert: bool) -> Result<Words> {
+    let mut options = Vec::new();
+    for _ in 0..u.int_in_range(0..=3u8)? {
+        match u.int_in_range(0..=6u8)? {
+            0 | 1 => options.extend(words([word("EXPANSION"), expansion(u)?])),
+            2 => options.push(word("NonScaling")),
+            3 => {
+                options.extend(words([word("LAYOUT"), word(u.choose(&["redisbloom", "BLOOMLINE", "none"])?)]))
+            }
+            4 if is_insert => options.extend(words([word("CAPACITY"), capacity(u)?])),
+            5 if is_insert => options.extend(words([word("ERROR"), rate(u)?])),
+            6 if is_insert => options.push(word("NOCREATE")),
+            _ => {}
+        }
+    }
+    Ok(options)
+}
+
+/// A command of the module that takes no bytes of a filter.
+pub fn command(u: &mut Unstructured) -> Result<Words> {
+    const FIELDS: [&str; 10] =
+        ["CAPACITY", "SIZE", "FILTERS", "items", "EXPANSION", "ERROR", "LAYOUT", "FILL", "fprate", "nothing"];
+    let key = key(u)?;
+    let mut command = match u.int_in_range(0..=13u8)? {
+        0 => [words([word("BF.RESERVE"), key, rate(u)?, capacity(u)?]), options(u, false)?].concat(),
+        1 | 2 => words([word("BF.ADD"), key, item(u)?]),
+        3..=5 => [words([word("bf.madd"), key]), items(u)?].concat(),
+        6 | 7 => {
+            [words([word("BF.INSERT"), key]), options(u, true)?, words([word("ITEMS")]), items(u)?].concat()
+        }
+        8 => words([word("BF.EXISTS"), key, item(u)?]),
+        9 => [words([word("BF.MEXISTS"), key]), items(u)?].concat(),
+        10 => words([word("BF.CARD"), key]),
+        11 => words([word("BF.INFO"), key, word(u.choose(&FIELDS)?)]),
+        12 => words([word("BF.DEBUG"), key]),
+        _ => words([word("BF.SCANDUMP"), key, number(u)?]),
+    };
+    damage(u, &mut command)?;
+    Ok(command)
+}
+
+/// Once in twelve times: a word too many or too few, twice, in another place, or other bytes.
+pub fn damage(u: &mut Unstructured, command: &mut Words) -> Result<()> {
+    if u.int_in_range(0..=11u8)? != 0 || command.len() < 3 {
+        return Ok(());
+    }
+    // Neither the command's name nor the key: what is tested is the module.
+    let at = u.int_in_range(2..=command.len() - 1)?;
+    match u.int_in_range(0..=4u8)? {
+        0 => drop(command.remove(at)),
+        1 => command.insert(at, command[at].clone()),
+        2 => command.insert(at, number(u)?),
+        3 => command.swap(at, 2),
+        _ => command[at] = u.bytes(u.len().min(6))?.to_vec(),
+    }
+    Ok(())
+}
+
+/// A command of the server on keys that may hold filters.
+pub fn of_the_server(u: &mut Unstructured) -> Result<Words> {
+    let (from, to) = (key(u)?, word(KEYS[u.int_in_range(0..=2usize)?]));
+    Ok(match u.int_in_range(0..=4u8)? {
+        0 => words([word("DEL"), from]),
+        1 => words([word("UNLINK"), from]),
+        2 => words([word("COPY"), from, to, word("REPLACE")]),
+        3 => words([word("RENAME"), from, to]),
+        _ => words([word("OBJECT"), word("ENCODING"), from]),
+    })
+}
+
+/// BF.LOADCHUNK of a piece that was dumped, with bytes and iterator as they were or not.
+pub fn piece(u: &mut Unstructured, to: Vec<u8>, iterator: i64, data: &[u8]) -> Result<Words> {
+    let iterator = word(iterator);
+    let iterator = mostly(u, iterator)?;
+    let mut data = data.to_vec();
+    if u.arbitrary()? && !data.is_empty() {
+        let at = u.choose_index(data.len())?;
+        match u.int_in_range(0..=3u8)? {
+            0 => data.truncate(at),
+            1 => data.push(u.arbitrary()?),
+            _ => data[at] = u.arbitrary()?,
+        }
+    }
+    Ok(words([word("BF.LOADCHUNK"), to, iterator, data]))
+}

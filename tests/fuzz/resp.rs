@@ -1,0 +1,148 @@
+//! Command lines in a row, valid and damaged, with pieces of real filters and headers that may be anything.
+
+use arbitrary::{Result, Unstructured};
+use redis::Value;
+
+use crate::bodies::header;
+use crate::budget::Cases;
+use crate::harness::{Kind, Setup, bulk, for_newest_servers, int, show};
+use crate::known::Keys;
+use crate::live::Live;
+use crate::payload::MODULE;
+use crate::program::{self, KEYS, Words};
+
+/// Cases between two new servers, so that the append-only file stays short.
+const CASES_A_SERVER: u64 = 50;
+
+/// A case under way.
+struct Run<'l> {
+    live: &'l mut Live,
+    keys: Keys,
+}
+
+impl Run<'_> {
+    fn run(&mut self, command: &Words) -> Value {
+        let reply = self.live.run(command);
+        self.keys.learn(command, &reply);
+        self.live.ping();
+        reply
+    }
+
+    fn step(&mut self, u: &mut Unstructured) -> Result<()> {
+        match u.int_in_range(0..=15u8)? {
+            0..=10 => drop(self.run(&program::command(u)?)),
+            11 => drop(self.run(&program::of_the_server(u)?)),
+            12 => {
+                let (key, header) = (program::key(u)?, header::any(u)?);
+                let mut command = vec![b"BF.LOADCHUNK".to_vec(), key, b"1".to_vec(), header];
+                program::damage(u, &mut command)?;
+                self.load(command);
+            }
+            13 => {
+                let (from, to) = (program::key(u)?, program::key(u)?);
+                for (iterator, data) in self.pieces(&from) {
+                    let piece = program::piece(u, to.clone(), iterator, &data)?;
+                    self.load(piece);
+                }
+            }
+            14 => {
+                let (from, to) = (program::key(u)?, program::key(u)?);
+                if from != to {
+                    self.run(&vec![b"DEL".to_vec(), to.clone()]);
+                    for (iterator, data) in self.pieces(&from) {
+                        let iterator = iterator.to_string().into_bytes();
+                        self.load(vec![b"BF.LOADCHUNK".to_vec(), to.clone(), iterator, data]);
+                    }
+                }
+            }
+            _ => {
+                let (from, to) = (program::key(u)?, program::key(u)?);
+                let dump = self.live.run(&[b"DUMP".to_vec(), from]);
+                // Not the string that is under one of the keys.
+                if let Value::BulkString(dump) = dump
+                    && dump.first() == Some(&MODULE)
+                {
+                    let command = [&b"RESTORE"[..], &to, b"0", &dump, b"REPLACE"].map(<[u8]>::to_vec);
+                    assert_eq!(show(&self.run(&command.into())), "+OK");
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs BF.LOADCHUNK; a filter that got in has to serve.
+    fn load(&mut self, command: Words) {
+        if self.run(&command) == Value::Okay {
+            let key = String::from_utf8(command[1].clone()).expect("one of the keys");
+            self.live.serves(&key);
+        }
+    }
+
+    /// All pieces of a filter; none if there is no such filter.
+    fn pieces(&mut self, key: &[u8]) -> Vec<(i64, Vec<u8>)> {
+        let (mut pieces, mut iterator) = (Vec::new(), 0);
+        loop {
+            let next = self.live.run(&[&b"BF.SCANDUMP"[..], key, iterator.to_string().as_bytes()]);
+            let Value::Array(piece) = next else { return pieces };
+            iterator = int(&piece[0]);
+            if iterator == 0 {
+                return pieces;
+            }
+            pieces.push((iterator, bulk(&piece[1]).to_vec()));
+        }
+    }
+
+    /// Sees that nothing was forgotten. True if there was a filter.
+    fn check(&mut self) -> bool {
+        let mut filters = 0;
+        for (key, known) in self.keys.iter() {
+            let key = String::from_utf8(key.clone()).expect("one of the keys");
+            let inside: Vec<&Vec<u8>> = known.inside.iter().collect();
+            self.live.has(&key, &inside);
+            if let Some(card) = known.card {
+                assert_eq!(self.live.ask(&format!("BF.CARD {key}")), format!(":{card}"), "{key}");
+            }
+            self.live.serves(&key);
+            filters += 1;
+        }
+        filters > 0
+    }
+}
+
+fn case(live: &mut Live, seed: u64, bytes: &[u8]) -> bool {
+    live.begin();
+    let mut u = Unstructured::new(bytes);
+    let mut run = Run { live, keys: Keys::default() };
+    while !u.is_empty() && run.step(&mut u).is_ok() {}
+    let is_accepted = run.check();
+    match seed % 16 {
+        0 | 4 => live.survives(&KEYS, |live| live.reload("RELOAD")),
+        8 | 12 => live.survives(&KEYS, |live| live.reload("LOADAOF")),
+        3 if seed % 64 == 3 => live.survives(&KEYS, Live::restart),
+        _ => {}
+    }
+    is_accepted
+}
+
+fn start(kind: &Kind) -> Live {
+    Live::start(kind, Setup::new().line("appendonly yes").line("appendfsync no"))
+}
+
+#[test]
+fn commands_of_any_words_leave_a_server_that_answers_and_keeps_its_filters() {
+    for_newest_servers(|kind| {
+        let mut live = start(kind);
+        let mut cases = Cases::of(&format!("resp on {}", kind.name), 100);
+        let mut on_this_server = 0;
+        while let Some(case) = cases.next() {
+            if on_this_server == CASES_A_SERVER {
+                live = start(kind);
+                on_this_server = 0;
+            }
+            on_this_server += 1;
+            cases.accept(self::case(&mut live, case.seed, &case.bytes));
+        }
+        live.begin();
+        cases.assert_reached_the_inside();
+    });
+}
