@@ -20,7 +20,7 @@ mod harness;
 mod harness_itself;
 mod hostile;
 mod memory;
-mod readme;
 mod redisbloom;
 mod replication;
+mod sessions;
 mod settings;
