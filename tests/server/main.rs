@@ -20,6 +20,7 @@ mod harness;
 mod harness_itself;
 mod hostile;
 mod memory;
+mod plan;
 mod redisbloom;
 mod replication;
 mod sessions;
