@@ -14,7 +14,7 @@ export PORT SERVER
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build run test test-clients lint bench servers clean
+.PHONY: help build run test test-clients lint bench bench-dedup plan servers clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -54,6 +54,14 @@ bench: build servers ## Measure on real servers, write docs/benchmarks.md: ARGS=
 	cargo build --release --locked --example floor
 	cargo build --release --locked --lib --features scalar --target-dir $(TARGET_DIR)/scalar
 	cargo bench --locked --bench server -- --markdown docs/benchmarks.md $(ARGS)
+
+bench-dedup: build servers ## Measure a crawl's dedup by sets, bits and filters, draw docs/dedup.svg: ARGS="--items 1000000"
+	@scripts/venv.sh
+	.venv/bin/python benches/dedup/dedup.py --chart docs/dedup.svg $(ARGS)
+
+plan: ## Tell what a filter will take: ARGS="--items 1e6 --error 0.001"
+	@scripts/deps.sh build
+	@cargo run --quiet --locked --profile test --example plan -- $(ARGS)
 
 servers: ## Fetch the servers of the tests into .servers, once
 	@scripts/servers.sh
