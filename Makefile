@@ -15,7 +15,7 @@ export PORT SERVER DESTDIR PREFIX MODULEDIR DOCDIR DIST
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build install deb dist run test test-clients lint bench soak servers clean
+.PHONY: help build install deb dist run test test-clients lint bench bench-dedup plan soak servers clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -71,6 +71,14 @@ bench: build servers ## Measure on real servers, write docs/benchmarks.md: ARGS=
 
 soak: build servers ## Load two servers fully for S=3600 seconds each, check all answers, tell latencies
 	BLOOMLINE_SOAK_SECONDS=$(S) cargo test --locked --test server soak:: -- --nocapture --test-threads 1
+
+bench-dedup: build servers ## Measure a crawl's dedup by sets, bits and filters, draw docs/dedup.svg: ARGS="--items 1000000"
+	@scripts/venv.sh
+	.venv/bin/python benches/dedup/dedup.py --chart docs/dedup.svg $(ARGS)
+
+plan: ## Tell what a filter will take: ARGS="--items 1e6 --error 0.001"
+	@scripts/deps.sh build
+	@cargo run --quiet --locked --profile test --example plan -- $(ARGS)
 
 servers: ## Fetch the servers of the tests into .servers, once
 	@scripts/servers.sh

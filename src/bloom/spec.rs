@@ -1,5 +1,7 @@
 //! What a filter is asked to be, and what follows from that for its layers.
 
+use std::iter;
+
 use super::error::Error;
 use super::rate::fp_rate;
 use super::sizing::{Geometry, MAX_ERROR_RATE};
@@ -65,6 +67,18 @@ pub struct Shape {
     pub(super) geometry: Geometry,
 }
 
+impl Shape {
+    /// Items the layer is sized for.
+    pub fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    /// Its lines, and what an item sets in them.
+    pub fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+}
+
 impl Common {
     /// A filter's first layer.
     ///
@@ -110,6 +124,29 @@ impl Common {
 }
 
 impl Spec {
+    /// The layers that a filter of this kind gets one after the other, none of them built; the last is the error that ends it.
+    ///
+    /// ```
+    /// use bloomline::bloom::{Growth, Spec};
+    ///
+    /// let spec = Spec { capacity: 100, error_rate: 0.01, growth: Growth::Scaling { expansion: 2 } };
+    /// let layers: Vec<_> = spec.layers().flatten().take(3).map(|layer| layer.capacity()).collect();
+    /// assert_eq!(layers, [100, 200, 400]);
+    /// ```
+    pub fn layers(self) -> impl Iterator<Item = Result<Shape, Error>> {
+        // The seed decides over bits, never over sizes.
+        let mut next = Some(Common::first(self, 0));
+        let mut index = 0;
+        iter::from_fn(move || {
+            let layer = next.take()?;
+            if let Ok((common, shape)) = &layer {
+                next = Some(common.successor(shape, index));
+                index += 1;
+            }
+            Some(layer.map(|(_, shape)| shape))
+        })
+    }
+
     /// Error rate of layer `index`, counted from 0, when the layers before it have spent `spent` of the whole.
     ///
     /// A scaling filter gives each layer `1 / (index + 2)` of what is left. If every layer used all it is given, layer

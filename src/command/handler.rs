@@ -10,7 +10,7 @@ use crate::server::reply::Context;
 
 /// What a command does.
 pub trait Handler {
-    /// Fewest words of a call, the command's name among them.
+    /// Fewest words of a call, the command's name among them: 1 only where there is no key.
     const LEAST: usize;
     /// Most words of a call.
     const MOST: usize = usize::MAX;
@@ -24,7 +24,7 @@ pub trait Handler {
 pub struct Call<'a> {
     /// Where to reply.
     pub context: Context,
-    /// The key's name.
+    /// The key's name; the command's own in a command without a key.
     pub key: Arg<'a>,
     /// The words behind it.
     pub rest: Args<'a>,
@@ -44,7 +44,7 @@ pub unsafe extern "C" fn shim<H: Handler>(
     let (context, args) = unsafe { (Context::new(ctx), Args::new(argv, argc)) };
     if let Some(context) = context {
         let in_range = (H::LEAST..=H::MOST).contains(&args.len());
-        let result = match args.get(1) {
+        let result = match args.get(usize::from(H::LEAST > 1)) {
             Some(key) if in_range => H::run(Call { context, key, rest: args.from(2) }),
             _ => Err(Failure::Arity),
         };

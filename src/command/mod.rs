@@ -4,6 +4,7 @@ mod args;
 mod dump;
 mod general;
 mod handler;
+mod help;
 mod info;
 mod read;
 pub mod table;

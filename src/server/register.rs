@@ -23,7 +23,7 @@ const CATEGORY: &CStr = c"bloom";
 /// A command handler as the server calls it.
 pub type Run = unsafe extern "C" fn(*mut RedisModuleCtx, *mut *mut RedisModuleString, c_int) -> c_int;
 
-/// A command with one key, its first argument.
+/// A command with one key, its first argument, or with none.
 pub struct Command {
     /// The name.
     pub name: &'static CStr,
@@ -31,6 +31,8 @@ pub struct Command {
     pub arity: i32,
     /// What it does, in one line.
     pub summary: &'static CStr,
+    /// What a person should know besides, in one line.
+    pub hint: &'static CStr,
     /// What it costs.
     pub complexity: &'static CStr,
     /// Version that brought it.
@@ -51,8 +53,8 @@ pub struct Access {
     pub flags: &'static str,
     /// Categories of access control lists, the module's first.
     pub categories: &'static str,
-    /// Flags of the key.
-    pub key: u32,
+    /// Flags of the key; none where there is no key.
+    pub key: Option<u32>,
 }
 
 /// Makes the category that the commands share, where the server has such a thing. True if it exists now.
@@ -99,9 +101,18 @@ pub fn register(loading: Loading, commands: &'static [Command]) -> bool {
 fn create(loading: Loading, command: &Command) -> bool {
     let flags = CString::new(command.access.flags).unwrap_or_default();
     let run: RedisModuleCmdFunc = Some(command.run);
-    // SAFETY: the server copies the texts; the key is the first argument.
+    let at = c_int::from(command.access.key.is_some());
+    // SAFETY: the server copies the texts; a key is the first argument.
     let status = unsafe {
-        api!(RedisModule_CreateCommand)(loading.as_ptr(), command.name.as_ptr(), run, flags.as_ptr(), 1, 1, 1)
+        api!(RedisModule_CreateCommand)(
+            loading.as_ptr(),
+            command.name.as_ptr(),
+            run,
+            flags.as_ptr(),
+            at,
+            at,
+            at,
+        )
     };
     status == Status::Ok as c_int
 }
@@ -118,7 +129,8 @@ fn describe(loading: Loading, command: &Command, has_category: bool) -> bool {
         let mut described = true;
         if let Some(set_info) = raw::RedisModule_SetCommandInfo {
             let mut described_args = Described::new(command.takes);
-            let mut keys = [key_spec(command.access.key), zeroed_key_spec()];
+            // The list ends with an empty one.
+            let mut keys = [command.access.key.map_or_else(zeroed_key_spec, key_spec), zeroed_key_spec()];
             let version = RedisModuleCommandInfoVersion {
                 version: 1,
                 sizeof_historyentry: size_of::<RedisModuleCommandHistoryEntry>(),

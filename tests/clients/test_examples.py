@@ -8,10 +8,11 @@ import sys
 import pytest
 from conftest import DEADLINE, ROOT
 
-for folder in ("feed", "cache_guard"):
+for folder in ("feed", "cache_guard", "sharded"):
     sys.path.insert(0, str(ROOT / "examples" / folder))
 from cache_guard import Database, Guard  # noqa: E402
 from feed import Feed  # noqa: E402
+from seen import Seen  # noqa: E402
 
 pytestmark = pytest.mark.newest
 
@@ -24,11 +25,11 @@ def text(server):
         yield client
 
 
-@pytest.mark.parametrize("name", ["feed", "cache_guard"])
-def test_a_program_prints_what_its_page_shows(server, text, name):
-    page = (ROOT / f"examples/{name}/README.md").read_text()
+@pytest.mark.parametrize("program", ["feed/feed.py", "cache_guard/cache_guard.py", "sharded/seen.py"])
+def test_a_program_prints_what_its_page_shows(server, text, program):
+    program = ROOT / "examples" / program
+    page = (program.parent / "README.md").read_text()
     (shown,) = re.findall(r"^```text\n(.*?)^```", page, re.M | re.S)
-    program = ROOT / f"examples/{name}/{name}.py"
     environment = {**os.environ, "REDIS_URL": server.url}
     done = subprocess.run([sys.executable, program], env=environment, capture_output=True, text=True, timeout=DEADLINE)
     assert done.returncode == 0, done.stderr
@@ -98,3 +99,20 @@ def test_a_guard_that_lost_its_filter_lets_everything_through(guard, text):
     guard.build(capacity=1000)
     assert guard.find("absent") is None
     assert guard.turned_away == 1
+
+
+def test_a_url_is_new_once_whichever_shard_it_belongs_to(server):
+    with server.client() as client:
+        client.flushall()
+        seen = Seen(client, shards=8, urls=4000, error_rate=1e-6)
+        seen.reserve()
+        # Several crawlers start with this.
+        seen.reserve()
+        urls = [f"https://example.com/{number}" for number in range(4000)]
+        assert sorted(seen.add(urls + urls[:100])) == sorted(urls)
+        assert seen.add(urls) == []
+        cards = seen.cards()
+        assert sum(cards) == 4000
+        assert 0 < min(cards) and max(cards) <= seen.capacity
+        # The number of items and a line for the only layer.
+        assert {len(client.execute_command("BF.DEBUG", seen.key(shard))) for shard in range(8)} == {2}

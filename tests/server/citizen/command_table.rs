@@ -8,7 +8,7 @@ use crate::harness::{Setup, for_each_server, show};
 
 use super::questions::word;
 
-/// Name with arguments, flags, flags of the key, categories, tips.
+/// Of all but BF.HELP, which has no key: name with arguments, flags, flags of the key, categories, tips.
 const COMMANDS: [(&str, &str, &str, &str, &str); 11] = [
     ("bf.reserve KEY 0.01 100", "write denyoom", "RW insert", "@bloom @write", ""),
     ("bf.add KEY a", "write denyoom fast", "RW access insert", "@bloom @write @fast", ""),
@@ -22,6 +22,11 @@ const COMMANDS: [(&str, &str, &str, &str, &str); 11] = [
     ("bf.scandump KEY 0", "readonly", "RO access", "@bloom @read", "dont_cache"),
     ("bf.loadchunk KEY 1 x", "write denyoom", "RW insert", "@bloom @write", ""),
 ];
+
+/// The names of all commands.
+fn all_names() -> BTreeSet<String> {
+    COMMANDS.iter().map(|(call, ..)| word(call, 0)).chain(["bf.help"]).map(str::to_owned).collect()
+}
 
 fn words(text: &str) -> BTreeSet<String> {
     text.split_whitespace().map(str::to_owned).collect()
@@ -108,7 +113,7 @@ fn categories_are_bloom_with_those_of_the_servers_own_commands() {
             let reply = client.call(&format!("COMMAND INFO {name}"));
             assert_eq!(names(&elements(&elements(&reply)[0])[6]), words(categories), "{name}");
         }
-        let expected: BTreeSet<String> = COMMANDS.iter().map(|(call, ..)| word(call, 0).to_owned()).collect();
+        let expected = all_names();
         let told = names(&client.call("ACL CAT bloom"));
         // This one leaves the commands of modules out of all its lists.
         assert!(told == expected || told.is_empty() && kind.name == "valkey-8.0", "{told:?}");
@@ -123,7 +128,7 @@ fn all_commands_are_listed_as_the_modules() {
             return;
         }
         let server = Setup::new().start(kind);
-        let expected: BTreeSet<String> = COMMANDS.iter().map(|(call, ..)| word(call, 0).to_owned()).collect();
+        let expected = all_names();
         assert_eq!(names(&server.resp2().call("COMMAND LIST FILTERBY MODULE bf")), expected);
     });
 }

@@ -8,6 +8,7 @@ mod config;
 mod digest;
 mod events;
 mod freeing;
+mod help;
 mod info_fields;
 mod info_section;
 mod key_life;

@@ -1,0 +1,203 @@
+//! The sizes of a filter from what it is asked to be, by the module's own rule; nothing is allocated.
+
+use std::error::Error;
+use std::fmt::Write;
+
+use bloomline::bloom::layer::Layer;
+use bloomline::bloom::member::Member;
+use bloomline::bloom::rate::fp_rate;
+use bloomline::bloom::{Growth, Shape, Spec};
+use lexopt::prelude::*;
+
+/// How to ask.
+pub const HELP: &str = "\
+make plan ARGS=\"--items 1e6 --error 0.001\"
+  --items N       items that will be added; 1e6 is a million
+  --error RATE    highest share of absent items reported as present (default: 0.01)
+  --capacity N    items the first layer is sized for: shows every layer (default: compares several)
+  --expansion N   how many times as large each further layer is; 0: NONSCALING (default: 2)
+";
+
+/// Capacity of a filter that nobody reserved, unless `bf-initial-size` says otherwise.
+const UNRESERVED: u64 = 100;
+
+/// A filter with so many items in it.
+pub struct Plan {
+    spec: Spec,
+    items: u64,
+    layers: Vec<Shape>,
+}
+
+impl Plan {
+    /// The layers that a filter has when `items` new items have been added.
+    ///
+    /// # Errors
+    /// A number out of range, and a filter that does not grow with less capacity than items.
+    pub fn new(spec: Spec, items: u64) -> Result<Self, bloomline::bloom::Error> {
+        let (mut layers, mut room) = (Vec::new(), 0u64);
+        for layer in spec.layers() {
+            let layer = layer?;
+            room = room.saturating_add(layer.capacity());
+            layers.push(layer);
+            if room >= items {
+                break;
+            }
+        }
+        Ok(Self { spec, items, layers })
+    }
+
+    /// The command that makes it.
+    pub fn command(&self, key: &str) -> String {
+        let Spec { capacity, error_rate, growth } = self.spec;
+        let growth = match growth {
+            Growth::Fixed => " NONSCALING".to_owned(),
+            Growth::Scaling { expansion: 2 } => String::new(),
+            Growth::Scaling { expansion } => format!(" EXPANSION {expansion}"),
+        };
+        format!("BF.RESERVE {key} {error_rate} {capacity}{growth}")
+    }
+
+    /// Number of layers: `BF.INFO key FILTERS`.
+    pub fn layer_count(&self) -> usize {
+        self.layers.len()
+    }
+
+    /// Bytes: `BF.INFO key SIZE`.
+    pub fn size_bytes(&self) -> u64 {
+        let bits = self.layers.iter().map(|layer| layer.geometry().bytes()).sum();
+        Layer::size_bytes(bits, self.layers.len() as u32)
+    }
+
+    /// Bits an item sets in the newest layer: `hashes` of `BF.DEBUG key`.
+    pub fn hashes(&self) -> u32 {
+        self.layers.last().map_or(0, |layer| layer.geometry().hashes())
+    }
+
+    /// Bytes of the filter in bits, for each item.
+    pub fn bits_an_item(&self) -> f64 {
+        self.size_bytes() as f64 * 8.0 / self.items.max(1) as f64
+    }
+
+    /// Computed rate of false positives with these items in it.
+    pub fn fp_rate(&self) -> f64 {
+        self.in_layers().map(|(layer, len)| fp_rate(layer.geometry(), len)).sum()
+    }
+
+    /// Each layer with the items in it, oldest first: all but the newest are full.
+    fn in_layers(&self) -> impl Iterator<Item = (&Shape, u64)> {
+        self.layers.iter().scan(self.items, |left, layer| {
+            let len = layer.capacity().min(*left);
+            *left -= len;
+            Some((layer, len))
+        })
+    }
+}
+
+/// Answers a command line.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn answer(mut words: lexopt::Parser) -> Result<String, Box<dyn Error>> {
+    let (mut items, mut capacity, mut error_rate, mut expansion) = (None, None, 0.01, None);
+    while let Some(word) = words.next()? {
+        match word {
+            Long("items") => items = Some(count(&words.value()?.string()?)?),
+            Long("capacity") => capacity = Some(count(&words.value()?.string()?)?),
+            Long("error") => error_rate = words.value()?.parse()?,
+            Long("expansion") => expansion = Some(words.value()?.parse()?),
+            Short('h') | Long("help") => return Ok(HELP.to_owned()),
+            other => return Err(other.unexpected().into()),
+        }
+    }
+    let items = items.ok_or("--items is needed")?;
+    let growth = match expansion {
+        Some(0) => Growth::Fixed,
+        other => Growth::Scaling { expansion: other.unwrap_or(2) },
+    };
+    let asked = |capacity, growth| Plan::new(Spec { capacity, error_rate, growth }, items);
+    if let Some(capacity) = capacity {
+        let plan = asked(capacity, growth)?;
+        return Ok(table(std::slice::from_ref(&plan))? + "\n" + &layers(&plan)?);
+    }
+    let mut plans = vec![asked(items, Growth::Fixed)?];
+    if growth != Growth::Fixed {
+        plans.push(asked(items, growth)?);
+    }
+    if growth != Growth::Fixed && items > UNRESERVED {
+        plans.push(asked(UNRESERVED, Growth::Scaling { expansion: 2 })?);
+    }
+    Ok(table(&plans)?)
+}
+
+/// A number of items, which people write as `1e9` too.
+fn count(text: &str) -> Result<u64, String> {
+    let number: f64 = text.parse().map_err(|_| format!("{text} is no number"))?;
+    let is_count = number.fract() == 0.0 && (1.0..=1e18).contains(&number);
+    is_count.then_some(number as u64).ok_or_else(|| format!("{text} is no number of items"))
+}
+
+/// A line for each plan.
+fn table(plans: &[Plan]) -> Result<String, std::fmt::Error> {
+    let width = plans.iter().map(|plan| plan.command("key").len()).max().unwrap_or(0);
+    let mut text = String::new();
+    if let Some(plan) = plans.first() {
+        writeln!(text, "{} items", plan.items)?;
+    }
+    writeln!(text, "{:width$}  layers  hashes          bytes              bits an item  rate", "")?;
+    for plan in plans {
+        writeln!(
+            text,
+            "{:width$}  {:>6}  {:>6}  {:>13}  {:>10}  {:>12.2}  {}",
+            plan.command("key"),
+            plan.layer_count(),
+            plan.hashes(),
+            plan.size_bytes(),
+            human(plan.size_bytes()),
+            plan.bits_an_item(),
+            rate(plan.fp_rate()),
+        )?;
+    }
+    Ok(text)
+}
+
+/// A line for each layer.
+fn layers(plan: &Plan) -> Result<String, std::fmt::Error> {
+    let mut text = String::from("layer       capacity          items  hashes          bytes  rate\n");
+    for (number, (layer, len)) in plan.in_layers().enumerate() {
+        let geometry = layer.geometry();
+        writeln!(
+            text,
+            "{:>5}  {:>13}  {len:>13}  {:>6}  {:>13}  {}",
+            number + 1,
+            layer.capacity(),
+            geometry.hashes(),
+            geometry.bytes(),
+            rate(fp_rate(geometry, len)),
+        )?;
+    }
+    Ok(text)
+}
+
+/// Bytes with a unit, to three digits.
+fn human(bytes: u64) -> String {
+    let units = ["B", "kB", "MB", "GB", "TB"];
+    let mut value = bytes as f64;
+    let mut unit = 0;
+    while value >= 999.5 && unit + 1 < units.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    let digits = if unit == 0 || value >= 99.95 {
+        0
+    } else if value >= 9.995 {
+        1
+    } else {
+        2
+    };
+    format!("{value:.digits$} {}", units.get(unit).unwrap_or(&"B"))
+}
+
+/// A rate to three digits, as a share.
+fn rate(rate: f64) -> String {
+    if rate >= 1e-4 { format!("{rate:.6}") } else { format!("{rate:.2e}") }
+}

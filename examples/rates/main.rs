@@ -1,0 +1,8 @@
+//! Prints the tables of `docs/rates.md`: rates of false positives by formula and as measured.
+
+mod tables;
+
+fn main() -> Result<(), bloomline::bloom::Error> {
+    print!("{}\n{}\n{}", tables::classic(), tables::layouts()?, tables::overfull()?);
+    Ok(())
+}

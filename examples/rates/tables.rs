@@ -1,0 +1,172 @@
+//! The classic tables of rates of false positives, each formula beside a measurement.
+//!
+//! Items and seeds are fixed, so every run prints the same.
+
+use bloomline::bloom::member::Member;
+use bloomline::bloom::{Error, Filter, Growth, Spec};
+use xxhash_rust::xxh3::xxh3_128_with_seed;
+
+/// Seed of every filter.
+const SEED: u64 = 42;
+
+/// The formula of 1970: each of `k` bits of an absent item was set by one of `n` items, in `m` bits.
+fn formula(m: f64, n: f64, k: f64) -> f64 {
+    (1.0 - (-k * n / m).exp()).powf(k)
+}
+
+/// An item that is added, and one that never is.
+fn stored(number: u64) -> [u8; 8] {
+    number.to_le_bytes()
+}
+fn absent(number: u64) -> [u8; 8] {
+    (u64::MAX - number).to_le_bytes()
+}
+
+/// A rate to three significant digits.
+fn shown(rate: f64) -> String {
+    let digits = (2.0 - rate.log10().floor()).clamp(1.0, 6.0) as usize;
+    if rate >= 1e-4 { format!("{rate:.digits$}") } else { format!("{rate:.1e}") }
+}
+
+/// The classic filter as it stands in textbooks: `k` bits anywhere.
+fn measured_classic(bits_per_item: u64, k: u64) -> f64 {
+    const ITEMS: u64 = 20_000;
+    const LOOKUPS: u64 = 400_000;
+    let m = ITEMS * bits_per_item;
+    let mut bits = vec![false; m as usize];
+    let places = |item: [u8; 8]| {
+        let hash = xxh3_128_with_seed(&item, SEED);
+        let (start, step) = (hash as u64, (hash >> 64) as u64 | 1);
+        (0..k).map(move |i| (start.wrapping_add(i.wrapping_mul(step)) % m) as usize)
+    };
+    for place in (0..ITEMS).flat_map(|number| places(stored(number))) {
+        if let Some(bit) = bits.get_mut(place) {
+            *bit = true;
+        }
+    }
+    let is_set = |place: usize| bits.get(place).copied().unwrap_or_default();
+    let hits = (0..LOOKUPS).filter(|&number| places(absent(number)).all(is_set)).count();
+    hits as f64 / LOOKUPS as f64
+}
+
+/// Rate over bits an item and bits set: formula, measured.
+pub fn classic() -> String {
+    const BITS_SET: [u64; 7] = [1, 2, 3, 4, 6, 8, 10];
+    let mut text = String::from("| bits an item |");
+    for k in BITS_SET {
+        text += &format!(" k = {k} |");
+    }
+    text += &format!("\n|---|{}\n", "---|".repeat(BITS_SET.len()));
+    for bits_per_item in [2, 4, 6, 8, 10, 12, 16] {
+        text += &format!("| {bits_per_item} |");
+        for k in BITS_SET {
+            let computed = formula(bits_per_item as f64, 1.0, k as f64);
+            text += &format!(" {}, {} |", shown(computed), shown(measured_classic(bits_per_item, k)));
+        }
+        text += "\n";
+    }
+    text
+}
+
+/// Offers the items of these numbers to a filter.
+fn offer(filter: &mut Filter, numbers: std::ops::Range<u64>) -> Result<(), Error> {
+    let items: Vec<[u8; 8]> = numbers.map(stored).collect();
+    let mut failed = None;
+    filter.insert_batch(items.iter().map(|item| &item[..]), &mut |_| true, |answer| {
+        failed = failed.or(answer.err());
+    });
+    failed.map_or(Ok(()), Err)
+}
+
+/// Share of absent items that the filter reports as present.
+fn looked_up(filter: &Filter, lookups: u64) -> f64 {
+    let mut hits = 0u64;
+    for start in (0..lookups).step_by(100_000) {
+        let items: Vec<[u8; 8]> = (start..lookups.min(start + 100_000)).map(absent).collect();
+        filter.contains_batch(items.iter().map(|item| &item[..]), |present| hits += u64::from(present));
+    }
+    hits as f64 / lookups as f64
+}
+
+/// What full filters that do not grow take and have in our layout, beside the formula for as many bits and the best number of them set.
+pub fn layouts() -> Result<String, Error> {
+    const CAPACITY: u64 = 100_000;
+    let mut text = String::from(
+        "| error rate | bits an item | lines | bits set | classic, same bits | computed | measured |\n|---|---|---|---|---|---|---|\n",
+    );
+    for (error_rate, lookups) in [
+        (0.25, 1_000_000),
+        (0.1, 1_000_000),
+        (0.03, 1_000_000),
+        (0.01, 2_000_000),
+        (1e-3, 4_000_000),
+        (1e-4, 20_000_000),
+    ] {
+        let spec = Spec { capacity: CAPACITY, error_rate, growth: Growth::Fixed };
+        let mut filter = Filter::new(spec, SEED, &mut |_| true)?;
+        // What seems present is not counted: more than the capacity are offered until it says that it is full.
+        let mut next = 0;
+        while filter.room() > 0 {
+            let end = next + filter.room();
+            offer(&mut filter, next..end)?;
+            next = end;
+        }
+        let Some(layer) = filter.layers().next() else { continue };
+        let geometry = layer.geometry();
+        let bits = geometry.bits() as f64 / CAPACITY as f64;
+        let best = (1..=64).map(|k| formula(bits, 1.0, f64::from(k))).fold(1.0, f64::min);
+        text += &format!(
+            "| {error_rate} | {bits:.2} | {} | {} | {} | {} | {} |\n",
+            geometry.lines_per_item(),
+            geometry.hashes(),
+            shown(best),
+            shown(filter.fp_rate()),
+            shown(looked_up(&filter, lookups)),
+        );
+    }
+    Ok(text)
+}
+
+/// What becomes of a filter that takes more than its capacity: one that would not refuse it, and one that grows.
+pub fn overfull() -> Result<String, Error> {
+    const CAPACITY: u64 = 50_000;
+    const LOOKUPS: u64 = 2_000_000;
+    let mut text = String::from(
+        "| error rate | items | formula | over-full, by its bits | over-full, measured | grown, layers | grown, computed | grown, measured |\n|---|---|---|---|---|---|---|---|\n",
+    );
+    for error_rate in [0.01, 0.001] {
+        let fixed = Spec { capacity: CAPACITY, error_rate, growth: Growth::Fixed };
+        let growing = Spec { growth: Growth::Scaling { expansion: 2 }, ..fixed };
+        let mut over = Filter::new(fixed, SEED, &mut |_| true)?;
+        let mut grown = Filter::new(growing, SEED, &mut |_| true)?;
+        for times in 1..=4 {
+            let items = (times - 1) * CAPACITY..times * CAPACITY;
+            over = with_room(&over)?;
+            offer(&mut over, items.clone())?;
+            offer(&mut grown, items)?;
+            let Some(layer) = over.layers().next() else { continue };
+            let (m, k) = (layer.geometry().bits() as f64, f64::from(layer.geometry().hashes()));
+            text += &format!(
+                "| {error_rate} | {times} x capacity | {} | {} | {} | {} | {} | {} |\n",
+                shown(formula(m, (times * CAPACITY) as f64, k)),
+                shown(layer.fp_rate_of_fill(layer.words().fill())),
+                shown(looked_up(&over, LOOKUPS)),
+                grown.layer_count(),
+                shown(grown.fp_rate()),
+                shown(looked_up(&grown, LOOKUPS)),
+            );
+        }
+    }
+    Ok(text)
+}
+
+/// The same bits, counted as none: a filter that does not grow refuses items when it is full, and here it must not.
+fn with_room(filter: &Filter) -> Result<Filter, Error> {
+    let mut other = Filter::with_layers(*filter.spec(), filter.seed(), 1, 0, &mut |_| true)?;
+    let mut offset = 0;
+    while let Some(chunk) = filter.chunk(offset) {
+        other.write_chunk(offset, chunk)?;
+        offset += chunk.len() as u64;
+    }
+    Ok(other)
+}

@@ -1,0 +1,92 @@
+"""Which URLs have been fetched, in filters that are spread over the nodes of a cluster.
+
+    REDIS_URL=redis://127.0.0.1:6379 python seen.py             # one server
+    CLUSTER_URL=redis://127.0.0.1:7000 python seen.py           # any node of a cluster
+"""
+
+import hashlib
+import os
+from collections import defaultdict
+from math import ceil, sqrt
+
+import redis
+
+
+class Seen:
+    """A set of URLs in `shards` filters; a URL belongs to one of them, by its hash."""
+
+    def __init__(self, client, shards, urls, error_rate):
+        self.client = client
+        self.shards = shards
+        self.error_rate = error_rate
+        # Shards differ by chance: six standard deviations above the mean none is in practice.
+        self.capacity = ceil(urls / shards + 6 * sqrt(urls / shards))
+
+    @staticmethod
+    def key(shard):
+        """What stands in braces decides which node has the key, and keeps other keys of the shard beside it."""
+        return f"seen:{{{shard}}}"
+
+    def place(self, url):
+        """The shard of a URL, and what is kept of it: 20 bytes, however long it is."""
+        fingerprint = hashlib.sha1(url.encode()).digest()
+        return int.from_bytes(fingerprint[:8], "big") % self.shards, fingerprint
+
+    def reserve(self):
+        """Makes the filters that are not there yet. If more URLs come than were expected, each grows by its own size."""
+        for shard in range(self.shards):
+            try:
+                self.client.execute_command(
+                    "BF.RESERVE", self.key(shard), self.error_rate, self.capacity, "EXPANSION", 1
+                )
+            except redis.exceptions.ResponseError as error:
+                if "item exists" not in str(error):
+                    raise
+
+    def add(self, urls):
+        """Adds URLs, and returns those that were new: one BF.MADD for each shard, all of them in one pipeline."""
+        places = defaultdict(list)
+        for url in urls:
+            shard, fingerprint = self.place(url)
+            places[shard].append((url, fingerprint))
+        pipeline = self.client.pipeline(transaction=False)
+        for shard, members in places.items():
+            pipeline.execute_command("BF.MADD", self.key(shard), *(fingerprint for _, fingerprint in members))
+        new = []
+        for members, answers in zip(places.values(), pipeline.execute()):
+            # A filter that could not grow answers with an error in place of an item.
+            errors = [answer for answer in answers if isinstance(answer, Exception)]
+            if errors:
+                raise errors[0]
+            new += [url for (url, _), is_new in zip(members, answers) if is_new]
+        return new
+
+    def cards(self):
+        """URLs in each shard."""
+        return [self.client.execute_command("BF.CARD", self.key(shard)) for shard in range(self.shards)]
+
+
+def main():
+    cluster = os.environ.get("CLUSTER_URL")
+    if cluster:
+        client = redis.RedisCluster.from_url(cluster, socket_timeout=10)
+    else:
+        client = redis.Redis.from_url(os.environ.get("REDIS_URL", "redis://127.0.0.1:6379"), socket_timeout=10)
+    seen = Seen(client, shards=16, urls=20_000, error_rate=0.0001)
+    for shard in range(seen.shards):
+        client.delete(seen.key(shard))
+    seen.reserve()
+
+    urls = [f"https://example.com/page/{number}" for number in range(20_000)]
+    print(f"{seen.shards} shards of {seen.capacity} URLs")
+    new = sum(len(seen.add(urls[start : start + 1000])) for start in range(0, len(urls), 1000))
+    # Up to two in 20,000 may be taken for known ones.
+    print("all of 20000 URLs were new" if new >= 19_990 else f"only {new} URLs were new")
+    again = sum(len(seen.add(urls[start : start + 1000])) for start in range(0, len(urls), 1000))
+    print(f"{again} of them were new the second time")
+    cards = seen.cards()
+    print(f"the fullest shard has room left: {max(cards) <= seen.capacity}")
+
+
+if __name__ == "__main__":
+    main()
