@@ -2,8 +2,9 @@
 
     make bench-dedup                    # 10^5 pages; ARGS="--items 1000000" for more, --server valkey-9.1 to choose
 
-Every way is offered the same fingerprints, SHA-1 as Scrapy-Redis keeps them, a fifth of them for the second time. What is
-told is processor time of client and server, which does not wait for a busy machine as the clock does, and memory of the key.
+Every way is offered the same fingerprints, SHA-1 as Scrapy-Redis keeps them, a fifth of them for the second time.
+What is told is processor time of client and server, which does not wait for a busy machine as the clock does, and
+memory of the key.
 """
 
 import argparse

@@ -33,7 +33,7 @@ class Seen:
         return int.from_bytes(fingerprint[:8], "big") % self.shards, fingerprint
 
     def reserve(self):
-        """Makes the filters that are not there yet. If more URLs come than were expected, each grows by its own size."""
+        """Makes the filters that are not there yet; if more URLs come than expected, each grows by its own size."""
         for shard in range(self.shards):
             try:
                 self.client.execute_command(
