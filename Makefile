@@ -7,6 +7,10 @@ LIBRARY := $(TARGET_DIR)/release/libbloomline.so
 PORT ?= 6379
 SERVER ?=
 
+# Fuzzing: which target, for how many seconds.
+T ?= decode
+S ?= 60
+
 # What the tests and benches of every language read.
 export BLOOMLINE_SO ?= $(CURDIR)/bloomline.so
 export BLOOMLINE_SERVERS ?= $(CURDIR)/.servers
@@ -14,7 +18,7 @@ export PORT SERVER
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build run test lint bench servers clean
+.PHONY: help build run test lint bench fuzz deep servers clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' Makefile
@@ -44,6 +48,13 @@ lint: ## Check formatting, clippy, the docs and the scripts
 bench: build servers ## Measure on real servers: ARGS=--quick, PEER=/path/to/other.so to compare
 	cargo build --release --locked --example floor
 	cargo bench --locked --bench server -- $(ARGS)
+
+fuzz: build servers ## Fuzz for S=60 seconds: T=decode or model (the core), resp or dump (real servers)
+	@scripts/fuzz.sh $(T) $(S)
+
+deep: build servers ## Fuzz all for S seconds each, sanitizer, valgrind, Miri; what can't run is said
+	@scripts/deps.sh deep
+	@scripts/deep.sh $(S)
 
 servers: ## Fetch the servers of the tests into .servers, once
 	@scripts/servers.sh
