@@ -6,7 +6,8 @@ LIBRARY := $(TARGET_DIR)/release/libbloomline.so
 
 PORT ?= 6379
 SERVER ?=
-S ?= 3600
+# What is fuzzed; S=, for how many seconds, is each target's own.
+T ?= decode
 
 # What the tests and benches of every language read.
 export BLOOMLINE_SO ?= $(CURDIR)/bloomline.so
@@ -15,7 +16,7 @@ export PORT SERVER DESTDIR PREFIX MODULEDIR DOCDIR DIST
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build install deb dist run test test-clients lint bench bench-dedup plan soak servers clean
+.PHONY: help build install deb dist run test test-clients lint bench bench-dedup plan soak fuzz deep servers clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -70,7 +71,7 @@ bench: build servers ## Measure on real servers, write docs/benchmarks.md: ARGS=
 	cargo bench --locked --bench server -- --markdown docs/benchmarks.md $(ARGS)
 
 soak: build servers ## Load two servers fully for S=3600 seconds each, check all answers, tell latencies
-	BLOOMLINE_SOAK_SECONDS=$(S) cargo test --locked --test server soak:: -- --nocapture --test-threads 1
+	BLOOMLINE_SOAK_SECONDS=$(or $(S),3600) cargo test --locked --test server soak:: -- --nocapture --test-threads 1
 
 bench-dedup: build servers ## Measure a crawl's dedup by sets, bits and filters, draw docs/dedup.svg: ARGS="--items 1000000"
 	@scripts/venv.sh
@@ -79,6 +80,13 @@ bench-dedup: build servers ## Measure a crawl's dedup by sets, bits and filters,
 plan: ## Tell what a filter will take: ARGS="--items 1e6 --error 0.001"
 	@scripts/deps.sh build
 	@cargo run --quiet --locked --profile test --example plan -- $(ARGS)
+
+fuzz: build servers ## Fuzz for S=60 seconds: T=decode or model (the core), resp or dump (real servers)
+	@scripts/fuzz.sh $(T) $(or $(S),60)
+
+deep: build servers ## Fuzz all for S seconds each, sanitizer, valgrind, Miri; what can't run is said
+	@scripts/deps.sh deep
+	@scripts/deep.sh $(or $(S),60)
 
 servers: ## Fetch the servers of the tests into .servers, once
 	@scripts/servers.sh

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing to build, run, test or lint, and asks nothing when all is there.
 #
-#   scripts/deps.sh [build|run|test|install|lint]...     no argument means all of them
+#   scripts/deps.sh [build|run|test|install|lint|fuzz|deep]...     no argument means the first five
 #
 # On Debian and its kin packages come by apt-get (as root, or where sudo asks for no password);
 # elsewhere they are named, with what each is for, and the exit status is 1.
@@ -53,6 +53,14 @@ has_lint_tools() {
     cargo fmt --version && cargo clippy --version
 }
 
+has_cargo_fuzz() {
+    cargo fuzz --version
+}
+
+has_asan_runtime() {
+    compgen -G "/usr/lib/llvm-*/lib/clang/*/lib/linux/libclang_rt.asan-x86_64.so"
+}
+
 debian_libclang() {
     # The two small packages are enough where the version is known; libclang-dev is the whole of LLVM.
     if grep -qs 'VERSION_CODENAME=bookworm' /etc/os-release; then
@@ -88,8 +96,21 @@ probe() {
             rustup component add rustfmt clippy
         fi
         ;;
+    fuzz)
+        need "g++" "a C++ compiler: libFuzzer is C++" c++ --version
+        # Minutes of compiling, so only for who fuzzes.
+        has_cargo_fuzz >/dev/null 2>&1 || cargo install --quiet --locked cargo-fuzz
+        ;;
+    deep)
+        # Without libc's symbols it refuses to start anything.
+        need "valgrind libc6-dbg" "valgrind: watches every access to memory" valgrind -q true
+        need "libclang-rt-14-dev" "the sanitizer's runtime as a library, for a server that was built without" has_asan_runtime
+        if ! cargo +nightly miri --version >/dev/null 2>&1; then
+            rustup toolchain install nightly --profile minimal --component miri,rust-src || true
+        fi
+        ;;
     *)
-        echo "deps: unknown group '$1'; build, run, test, install and lint are known" >&2
+        echo "deps: unknown group '$1'; build, run, test, install, lint, fuzz and deep are known" >&2
         exit 2
         ;;
     esac

@@ -1,0 +1,117 @@
+#!/usr/bin/env bash
+# The checks that take long or need rare tools: fuzzing, AddressSanitizer, valgrind, Miri.
+#
+#   scripts/deep.sh [SECONDS]       SECONDS of fuzzing for each target
+#
+# What fails makes it fail. What could not run for want of a tool is said at once and again at the end.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit
+seconds=${1:-60}
+export BLOOMLINE_SERVERS=${BLOOMLINE_SERVERS:-$PWD/.servers}
+servers=$BLOOMLINE_SERVERS
+target_dir=${CARGO_TARGET_DIR:-$PWD/target}
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+failed=() missing=()
+
+step() {
+    local name=$1
+    shift
+    echo "=== deep: $name"
+    "$@" || failed+=("$name")
+}
+
+# not_run NAME WHY: a tool is not to be had.
+not_run() {
+    echo "=== deep: NOT RUN: $1: $2" >&2
+    missing+=("$1: $2")
+}
+
+# under NAME KIND COMMAND...: a folder of servers with one in it, which runs below a command.
+under() {
+    local home=$folder/$1 kind=$2
+    shift 2
+    mkdir -p "$home/$kind"
+    printf '#!/bin/sh\nexec %s "$@"\n' "$*" >"$home/$kind/server"
+    ln -sf "$servers/$kind/cli" "$home/$kind/cli"
+    chmod 755 "$home/$kind/server"
+}
+
+# on NAME COMMAND...: runs it with the servers of that folder, slow as they are.
+on() {
+    local home=$folder/$1
+    shift
+    BLOOMLINE_REQUIRED_SERVERS='' BLOOMLINE_SERVERS=$home FUZZ_PATIENCE=50 "$@"
+}
+
+fuzzing() {
+    for target in resp dump; do
+        step "fuzz $target" scripts/fuzz.sh "$target" "$seconds"
+    done
+    if scripts/deps.sh fuzz; then
+        for target in decode model; do
+            step "fuzz $target" scripts/fuzz.sh "$target" "$seconds"
+        done
+    else
+        not_run "fuzz decode, model" "cargo-fuzz is missing"
+    fi
+}
+
+# The module with AddressSanitizer; its runtime must be in the server first, and sees the allocations of a server that has libc's.
+address_sanitizer() {
+    local runtime so=$folder/asan.so host
+    runtime=$(find /usr/lib/llvm-*/lib/clang -name 'libclang_rt.asan-x86_64.so' 2>/dev/null | sort -V | tail -n 1)
+    [ -n "$runtime" ] || { not_run "AddressSanitizer" "no libclang_rt.asan (Debian: libclang-rt-14-dev)"; return; }
+    host=$(rustc -vV | sed -n 's/^host: //p')
+    RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address CARGO_PROFILE_RELEASE_LTO=off \
+        cargo build --release --locked --lib --target "$host" --target-dir "$target_dir/asan" ||
+        { failed+=("building with AddressSanitizer"); return; }
+    cp "$target_dir/asan/$host/release/libbloomline.so" "$so"
+    # Leaks are the server's at exit; a stop with a report is the finding.
+    local options=detect_leaks=0:abort_on_error=1:allocator_may_return_null=1:detect_odr_violation=0
+    under asan redis-6.2 "env ASAN_OPTIONS=$options LD_PRELOAD=$runtime $(program redis-6.2)"
+    step "fuzz resp, dump with AddressSanitizer" \
+        on asan env BLOOMLINE_SO="$so" FUZZ_SECONDS="$seconds" cargo test --locked --test fuzz -- resp dump
+    step "flows with AddressSanitizer" \
+        on asan env BLOOMLINE_SO="$so" cargo test --locked --test server -- flows::persistence hostile
+}
+
+# program KIND: what starts a server, without the wrapper's shell, so that a tool looks at the server alone.
+program() {
+    local lib=$servers/$1/lib
+    if [ -e "$lib/ld.so" ]; then
+        echo "$lib/ld.so --library-path $lib $(find "$servers/$1/bin" -name '*-server')"
+    else
+        find "$servers/$1/bin" -name '*-server'
+    fi
+}
+
+valgrind_run() {
+    command -v valgrind >/dev/null || { not_run "valgrind" "not installed (Debian: valgrind)"; return; }
+    local log=$folder/valgrind.log
+    under valgrind redis-7.0 "valgrind --error-exitcode=99 --exit-on-first-error=yes --log-file=$log.%p" \
+        "--soname-synonyms=somalloc=*jemalloc* --undef-value-errors=no $(program redis-7.0)"
+    step "fuzz dump under valgrind" on valgrind env FUZZ_CASES=150 cargo test --locked --test fuzz -- dump
+    step "fuzz resp under valgrind" on valgrind env FUZZ_CASES=40 cargo test --locked --test fuzz -- resp
+    if grep -h -A 12 -E 'Invalid (read|write|free)' "$log".* 2>/dev/null; then
+        failed+=("valgrind: an invalid access")
+    fi
+}
+
+miri() {
+    cargo +nightly miri --version >/dev/null 2>&1 ||
+        { not_run "Miri" "rustup component add --toolchain nightly miri rust-src"; return; }
+    # Isolation would hide the files of the seeds. Few cases: Miri takes a thousand times as long.
+    step "the core under Miri" env MIRIFLAGS="-Zmiri-tree-borrows -Zmiri-disable-isolation" FUZZ_CASES=60 FUZZ_PATIENCE=600 \
+        cargo +nightly miri test --locked --target-dir "$target_dir/miri" --test fuzz -- core:: --skip kept
+}
+
+fuzzing
+address_sanitizer
+valgrind_run
+miri
+
+echo
+for name in "${missing[@]}"; do echo "deep: NOT RUN: $name"; done
+for name in "${failed[@]}"; do echo "deep: FAILED: $name"; done
+[ ${#failed[@]} -eq 0 ] && echo "deep: everything that ran has passed"
