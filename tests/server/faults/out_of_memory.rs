@@ -109,7 +109,7 @@ fn a_server_that_has_no_memory_for_its_file_says_so_to_start_when_there_is_some(
             // Address space of the server itself, threads and all, and no room for the filter.
             let itself = Limits::memory_beyond(server.pid(), LEFT);
             let items = numbered("item", 100);
-            client.ok("BF.RESERVE large 0.01 400000000");
+            client.ok("BF.RESERVE large 0.01 100000000");
             client.items("BF.MADD", "large", &items);
             if persistence == "appendonly no" {
                 client.ok("SAVE");
