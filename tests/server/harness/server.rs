@@ -15,6 +15,9 @@ use super::limits::Limits;
 use super::reply::show;
 use super::wait::until;
 
+/// Lines of a server's log that a failed test shows at most.
+const SHOWN_LINES: usize = 300;
+
 /// What a server is started with.
 #[derive(Debug, Clone, Default)]
 pub struct Setup {
@@ -244,7 +247,17 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.kill();
         if thread::panicking() {
-            eprintln!("--- log of {}\n{}", self.kind.name, self.log());
+            let log = self.log();
+            // After hours there are many lines; what matters stands at the end, a crash report included.
+            let lines: Vec<&str> = log.lines().collect();
+            let last = &lines[lines.len().saturating_sub(SHOWN_LINES)..];
+            eprintln!(
+                "--- log of {}, {} of {} lines\n{}",
+                self.kind.name,
+                last.len(),
+                lines.len(),
+                last.join("\n")
+            );
         }
     }
 }
