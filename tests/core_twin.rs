@@ -365,7 +365,16 @@ fn far_layers_answer_a_batch_as_they_answer_one_by_one() {
     ];
     let items: Vec<[u8; 8]> = (0..30_000u64).map(u64::to_le_bytes).collect();
     for filter in &mut filters {
-        filter.insert_batch(items.iter().map(AsRef::as_ref), &mut |_| true, |result| assert!(result.is_ok()));
+        let mut single = filter.try_clone().unwrap();
+        let mut answers = Vec::new();
+        filter.insert_batch(items.iter().map(AsRef::as_ref), &mut |_| true, |result| answers.push(result));
+        assert!(items.iter().map(|item| single.insert(item, &mut |_| true)).eq(answers));
+        let bits = |filter: &AnyFilter| {
+            let mut bits = Vec::new();
+            filter.each_layer(|words| bits.push(words.as_bytes().to_vec()));
+            bits
+        };
+        assert!(bits(filter) == bits(&single), "other bits than one by one");
         assert!(filter.size_bytes() > 10 << 20);
         let asked: Vec<[u8; 8]> = (15_000..60_000u64).map(u64::to_le_bytes).collect();
         let mut answers = Vec::new();

@@ -1,11 +1,12 @@
 //! The layered filter, in any layout.
 
+mod items;
+
 use std::iter;
 use std::ptr::NonNull;
 
 use super::error::{Error, HeaderError};
 use super::layer::Layer;
-use super::layout::probe::Probe;
 use super::member::Member;
 use super::spec::{Common, Demand, Permit, Spec};
 use super::words::{Mover, relocate_slice};
@@ -255,41 +256,6 @@ impl<L: Member> Filter<L> {
 
     fn bits_bytes(&self) -> u64 {
         self.layers().map(|layer| layer.words().bytes()).sum()
-    }
-
-    /// Looks in the newest layer first: it is the largest, and the items of today are in it.
-    #[inline(always)]
-    pub(super) fn contains_hash<P: Probe>(&self, probe: P, hash: &L::Hash, prepared: L::Prepared<P>) -> bool {
-        if self.newest.contains(probe, hash, prepared) {
-            return true;
-        }
-        for layer in self.older.iter().rev() {
-            if layer.contains(probe, hash, prepared) {
-                return true;
-            }
-        }
-        false
-    }
-
-    /// Adds a hashed item.
-    #[inline(always)]
-    pub(super) fn insert_hash<P: Probe>(
-        &mut self,
-        probe: P,
-        hash: &L::Hash,
-        permit: Permit,
-    ) -> Result<bool, Error> {
-        self.newest.expect(self.newest_len, hash);
-        let prepared = L::prepare(probe, hash);
-        if self.contains_hash(probe, hash, prepared) {
-            return Ok(false);
-        }
-        if self.room() == 0 {
-            self.grow(permit)?;
-        }
-        self.newest.insert(probe, hash, prepared);
-        self.newest_len += 1;
-        Ok(true)
     }
 
     /// Adds a layer, if the filter's kind of growth has one.

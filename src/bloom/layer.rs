@@ -4,6 +4,7 @@ use std::hint::black_box;
 
 use super::error::Error;
 use super::filter::Filter;
+use super::group::{Chosen, Group, Prepared, indexes};
 use super::hash::{ItemHash, item_hash};
 use super::layout::bloomline::{first_line, first_line_mut, further_lines};
 use super::layout::prefetch;
@@ -32,9 +33,13 @@ impl Layer {
     #[inline(always)]
     pub fn contains<P: Probe>(&self, probe: P, hash: &ItemHash, pattern: P::Pattern) -> bool {
         let (lines, bits) = (self.lines(), self.geometry.bits_per_line());
-        if !probe.test(first_line(hash, lines), pattern, bits) {
-            return false;
-        }
+        probe.test(first_line(hash, lines), pattern, bits) && self.further_contain(probe, hash)
+    }
+
+    /// Whether the item's bits in its further lines are set.
+    #[inline(always)]
+    fn further_contain<P: Probe>(&self, probe: P, hash: &ItemHash) -> bool {
+        let (lines, bits) = (self.lines(), self.geometry.bits_per_line());
         for (index, pattern) in further_lines(*hash, self.geometry) {
             let Some(line) = lines.get(index) else { return false };
             if !probe.test(line, probe.prepare(pattern), bits) {
@@ -112,6 +117,35 @@ impl Member for Layer {
         self.contains(probe, hash, pattern)
     }
 
+    /// Looks at all first lines without a branch, then at the further lines of the items that have passed.
+    ///
+    /// Absent items pass by chance, one of some dozen: a branch for each would be mispredicted once or twice an item.
+    #[inline(always)]
+    fn contains_of<P: Probe, const N: usize>(
+        &self,
+        probe: P,
+        group: &Group<Self, N>,
+        prepared: &Prepared<Self, P, N>,
+        asked: Chosen,
+    ) -> Chosen {
+        let (lines, bits) = (self.lines(), self.geometry.bits_per_line());
+        let mut passed = 0;
+        for index in indexes(asked) {
+            let has = probe.test(first_line(group.hash(index), lines), prepared.get(index), bits);
+            passed |= Chosen::from(has) << index;
+        }
+        if self.is_far() {
+            for index in indexes(passed) {
+                self.prefetch_further(group.hash(index));
+            }
+        }
+        let mut found = 0;
+        for index in indexes(passed) {
+            found |= Chosen::from(self.further_contain(probe, group.hash(index))) << index;
+        }
+        found
+    }
+
     #[inline(always)]
     fn insert<P: Probe>(&mut self, probe: P, hash: &ItemHash, pattern: P::Pattern) {
         self.insert(probe, hash, pattern);
@@ -137,20 +171,16 @@ impl Member for Layer {
 
     /// Asks for the lines that are far enough away for it.
     ///
-    /// Measured: below 128 KiB a prefetch costs more than it gains; from 8 MiB on, waiting for the further lines when
-    /// they are needed costs 15 ns an item.
+    /// Measured: below 128 KiB a prefetch costs more than it gains.
     #[inline(always)]
-    fn prefetch(&self, layers: u32, hashes: &[ItemHash], wanted: Lines) {
-        const FAR_IF_ALONE: u64 = 1 << 20;
+    fn prefetch<'a>(&self, hashes: impl Iterator<Item = &'a ItemHash>, wanted: Lines) {
         const NEAR: u64 = 128 << 10;
+        const FAR_IF_ALONE: u64 = 1 << 20;
         let bytes = self.geometry.bytes();
         if bytes < NEAR {
             return;
         }
-        let all_lines = match self.is_far() {
-            true => wanted == Lines::All,
-            false => layers == 1 && bytes >= FAR_IF_ALONE,
-        };
+        let all_lines = wanted == Lines::All && bytes >= FAR_IF_ALONE;
         let lines = self.lines();
         for hash in hashes {
             prefetch(first_line(hash, lines));

@@ -1,15 +1,16 @@
 //! What a layer of any layout can do, so that a series of them is one thing.
 
 use super::error::Error;
+use super::group::{Chosen, Group, Prepared, indexes};
 use super::layout::probe::Probe;
 use super::words::Words;
 
 /// Which lines of an item are fetched ahead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lines {
-    /// All: an item that is new will be written to all of them.
+    /// All: those of a layer that new items will be written to, or that is looked at alone.
     All,
-    /// In a far layer, those that most absent items fail in; all in others.
+    /// Those that most absent items fail in.
     First,
 }
 
@@ -33,14 +34,38 @@ pub trait Member: Sized {
     /// Whether all bits of the item are set.
     fn contains<P: Probe>(&self, probe: P, hash: &Self::Hash, prepared: Self::Prepared<P>) -> bool;
 
+    /// Which of the asked items of a group the layer contains.
+    #[inline(always)]
+    fn contains_of<P: Probe, const N: usize>(
+        &self,
+        probe: P,
+        group: &Group<Self, N>,
+        prepared: &Prepared<Self, P, N>,
+        asked: Chosen,
+    ) -> Chosen {
+        if self.is_far() {
+            for index in indexes(asked) {
+                self.prefetch_rest(probe, group.hash(index), prepared.get(index));
+            }
+        }
+        let mut found = 0;
+        for index in indexes(asked) {
+            let has = self.contains(probe, group.hash(index), prepared.get(index));
+            found |= Chosen::from(has) << index;
+        }
+        found
+    }
+
     /// Sets all bits of the item.
     fn insert<P: Probe>(&mut self, probe: P, hash: &Self::Hash, prepared: Self::Prepared<P>);
 
     /// Does what is worth doing before the first look at an item that may be added to this layer of `len` items.
     fn expect(&mut self, _len: u64, _hash: &Self::Hash) {}
 
-    /// Asks for the cache lines of a group of items, where that is worth it, in one of `layers` layers.
-    fn prefetch(&self, layers: u32, hashes: &[Self::Hash], lines: Lines);
+    /// Asks for the cache lines of items, where that is worth it.
+    fn prefetch<'a>(&self, hashes: impl Iterator<Item = &'a Self::Hash>, lines: Lines)
+    where
+        Self::Hash: 'a;
 
     /// Whether the layer is so large that an absent item should not fetch all its lines.
     fn is_far(&self) -> bool;

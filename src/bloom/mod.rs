@@ -130,6 +130,7 @@ pub mod any;
 pub mod codec;
 pub mod error;
 pub mod filter;
+pub mod group;
 pub mod hash;
 pub mod layer;
 pub mod layout;

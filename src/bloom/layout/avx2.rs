@@ -9,7 +9,7 @@ use super::Task;
 use super::probe::{Line, PLACE_BITS, Probe};
 use super::window;
 
-/// The proof that this processor has AVX2: [`Avx2::detect`] is the only way to get one.
+/// The proof that this processor has AVX2, and BMI1 and BMI2, which came with it: [`Avx2::detect`] is the only way to get one.
 #[derive(Clone, Copy)]
 pub struct Avx2(());
 
@@ -17,17 +17,18 @@ impl Avx2 {
     /// Asks the processor; the answer is remembered.
     #[inline(always)]
     pub fn detect() -> Option<Self> {
-        is_x86_feature_detected!("avx2").then_some(Self(()))
+        let has_bmi = is_x86_feature_detected!("bmi1") && is_x86_feature_detected!("bmi2");
+        (has_bmi && is_x86_feature_detected!("avx2")).then_some(Self(()))
     }
 
     /// Does work on lines where AVX2 may be inlined.
     #[inline(always)]
     pub fn perform<T: Task>(self, task: T) -> T::Output {
-        #[target_feature(enable = "avx2")]
+        #[target_feature(enable = "avx2,bmi1,bmi2")]
         fn perform<T: Task>(task: T, probe: Avx2) -> T::Output {
             task.run(probe)
         }
-        // SAFETY: `self` proves that the processor has AVX2.
+        // SAFETY: `self` proves that the processor has all of these.
         unsafe { perform(task, self) }
     }
 }

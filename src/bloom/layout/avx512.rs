@@ -6,10 +6,12 @@ use std::arch::x86_64::{
 };
 
 use super::Task;
+use super::avx2::Avx2;
 use super::probe::{Line, PLACE_BITS, Probe};
 use super::window;
 
-/// The proof that this processor has AVX-512 (F and VBMI): [`Avx512::detect`] is the only way to get one.
+/// The proof that this processor has AVX-512 (F and VBMI) and what AVX2 stands for: [`Avx512::detect`] is the only way to get
+/// one.
 #[derive(Clone, Copy)]
 pub struct Avx512(());
 
@@ -20,17 +22,17 @@ impl Avx512 {
     #[inline(always)]
     pub fn detect() -> Option<Self> {
         let has_it = is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vbmi");
-        has_it.then_some(Self(()))
+        (has_it && Avx2::detect().is_some()).then_some(Self(()))
     }
 
     /// Does work on lines where AVX-512 may be inlined.
     #[inline(always)]
     pub fn perform<T: Task>(self, task: T) -> T::Output {
-        #[target_feature(enable = "avx512f,avx512vbmi")]
+        #[target_feature(enable = "avx512f,avx512vbmi,avx2,bmi1,bmi2")]
         fn perform<T: Task>(task: T, probe: Avx512) -> T::Output {
             task.run(probe)
         }
-        // SAFETY: `self` proves that the processor has AVX-512.
+        // SAFETY: `self` proves that the processor has all of these.
         unsafe { perform(task, self) }
     }
 }

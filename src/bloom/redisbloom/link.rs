@@ -117,7 +117,7 @@ impl Member for Link {
 
     /// Asks for all lines of the items where the link is larger than a near cache.
     #[inline(always)]
-    fn prefetch(&self, _layers: u32, hashes: &[Pair], lines: Lines) {
+    fn prefetch<'a>(&self, hashes: impl Iterator<Item = &'a Pair>, lines: Lines) {
         if !self.is_far() {
             return;
         }

@@ -1,0 +1,93 @@
+//! Items that are looked at together.
+
+use std::iter;
+
+use super::layout::probe::Probe;
+use super::member::Member;
+
+/// Some items of a group: bit i stands for item i.
+pub type Chosen = u64;
+
+/// The hashes of the items at hand, at most `N`, a power of two up to 64.
+pub struct Group<L: Member, const N: usize> {
+    hashes: [L::Hash; N],
+    len: usize,
+}
+
+/// What is prepared of the items of a group, for all layers.
+pub struct Prepared<L: Member, P: Probe, const N: usize>([L::Prepared<P>; N]);
+
+impl<L: Member, const N: usize> Group<L, N> {
+    /// No items.
+    #[inline(always)]
+    pub fn empty() -> Self {
+        const { assert!(N <= Chosen::BITS as usize && N.is_power_of_two()) };
+        Self { hashes: [L::Hash::default(); N], len: 0 }
+    }
+
+    /// Takes the next items, up to a group of them. False at the end.
+    #[inline(always)]
+    pub fn fill<'a>(&mut self, common: &L::Common, items: &mut impl Iterator<Item = &'a [u8]>) -> bool {
+        self.len = 0;
+        for (hash, item) in self.hashes.iter_mut().zip(items) {
+            *hash = L::hash(common, item);
+            self.len += 1;
+        }
+        self.len > 0
+    }
+
+    /// The hashes.
+    #[inline(always)]
+    pub fn hashes(&self) -> &[L::Hash] {
+        self.hashes.get(..self.len).unwrap_or_default()
+    }
+
+    /// The hash of an item.
+    #[inline(always)]
+    #[expect(clippy::indexing_slicing, reason = "the remainder is below the length")]
+    pub fn hash(&self, index: usize) -> &L::Hash {
+        &self.hashes[index % N]
+    }
+
+    /// All items.
+    #[inline(always)]
+    pub fn all(&self) -> Chosen {
+        Chosen::MAX.checked_shr(Chosen::BITS - self.len as u32).unwrap_or(0)
+    }
+}
+
+impl<L: Member, P: Probe, const N: usize> Prepared<L, P, N> {
+    /// Of no items.
+    #[inline(always)]
+    pub fn empty(probe: P) -> Self {
+        Self([L::prepare(probe, &L::Hash::default()); N])
+    }
+
+    /// Prepares the items of a group.
+    #[inline(always)]
+    pub fn fill(&mut self, probe: P, group: &Group<L, N>) {
+        for (prepared, hash) in self.0.iter_mut().zip(group.hashes()) {
+            *prepared = L::prepare(probe, hash);
+        }
+    }
+
+    /// What is prepared of an item.
+    #[inline(always)]
+    #[expect(clippy::indexing_slicing, reason = "the remainder is below the length")]
+    pub fn get(&self, index: usize) -> L::Prepared<P> {
+        self.0[index % N]
+    }
+}
+
+/// The indexes of the chosen items.
+#[inline(always)]
+pub fn indexes(mut chosen: Chosen) -> impl Iterator<Item = usize> {
+    iter::from_fn(move || {
+        let index = chosen.trailing_zeros();
+        (chosen != 0).then(|| {
+            // The lowest one is taken away.
+            chosen &= chosen - 1;
+            index as usize
+        })
+    })
+}
