@@ -5,9 +5,9 @@ use std::arch::x86_64::{
     _mm256_sllv_epi64, _mm256_srlv_epi64, _mm256_storeu_si256, _mm256_testc_si256,
 };
 
+use super::super::sizing::LINE_WORDS;
 use super::Task;
-use super::probe::{Line, PLACE_BITS, Probe};
-use super::window;
+use super::probe::{Line, PLACE_BITS, Probe, START_SHIFT};
 
 /// The proof that this processor has AVX2, and BMI1 and BMI2, which came with it: [`Avx2::detect`] is the only way to get one.
 #[derive(Clone, Copy)]
@@ -48,7 +48,7 @@ impl Probe for Avx2 {
     fn prepare(self, pattern: u64) -> Pattern {
         // SAFETY: `self` proves that the processor has AVX2; a line is two vectors.
         unsafe {
-            let shifts: *const __m256i = window::shifts(pattern).as_ptr().cast();
+            let shifts: *const __m256i = shifts(pattern).as_ptr().cast();
             let all = _mm256_set1_epi64x(pattern as i64);
             let mask = _mm256_set1_epi64x((1 << PLACE_BITS) - 1);
             let one = _mm256_set1_epi64x(1);
@@ -102,4 +102,36 @@ unsafe fn wanted(pattern: Pattern, bits: u8) -> [__m256i; 2] {
             _mm256_and_si256(high, _mm256_cmpgt_epi64(end, high_shifts)),
         ]
     }
+}
+
+/// For each word of a line, how far up in the pattern the place of its bit stands: word w has bit
+/// (w - start) mod 8 of the pattern.
+#[inline(always)]
+fn shifts(pattern: u64) -> &'static Line {
+    let Shifts(of_start) = &SHIFTS;
+    #[expect(clippy::indexing_slicing, reason = "the remainder is below the length")]
+    &of_start[(pattern >> START_SHIFT) as usize % LINE_WORDS]
+}
+
+/// Aligned so that a row is one cache line.
+#[repr(align(64))]
+struct Shifts([Line; LINE_WORDS]);
+
+/// The shifts for each start of a window.
+static SHIFTS: Shifts = Shifts(of_all_starts());
+
+#[expect(clippy::indexing_slicing, reason = "evaluated at compile time")]
+const fn of_all_starts() -> [Line; LINE_WORDS] {
+    let mut shifts = [[0; LINE_WORDS]; LINE_WORDS];
+    let mut start = 0;
+    while start < LINE_WORDS {
+        let mut word = 0;
+        while word < LINE_WORDS {
+            let index = (word + LINE_WORDS - start) % LINE_WORDS;
+            shifts[start][word] = index as u64 * PLACE_BITS as u64;
+            word += 1;
+        }
+        start += 1;
+    }
+    shifts
 }

@@ -6,8 +6,8 @@ pub mod avx2;
 pub mod avx512;
 pub mod bloomline;
 pub mod probe;
-#[cfg(target_arch = "x86_64")]
-mod window;
+
+use std::sync::OnceLock;
 
 use probe::{Probe, Scalar};
 
@@ -21,19 +21,44 @@ pub trait Task {
     fn run<P: Probe>(self, probe: P) -> Self::Output;
 }
 
-/// Does the work in the fastest way this processor has; with the feature `scalar`, word by word on every processor.
+/// The ways to look at a line, with the proof that this processor has them.
+#[derive(Clone, Copy)]
+enum Way {
+    #[cfg(target_arch = "x86_64")]
+    Avx512(avx512::Avx512),
+    #[cfg(target_arch = "x86_64")]
+    Avx2(avx2::Avx2),
+    Scalar,
+}
+
+impl Way {
+    /// The fastest of this processor; with the feature `scalar`, word by word on every processor.
+    fn fastest() -> Self {
+        #[cfg(all(target_arch = "x86_64", not(feature = "scalar")))]
+        {
+            if let Some(probe) = avx512::Avx512::detect() {
+                return Way::Avx512(probe);
+            }
+            if let Some(probe) = avx2::Avx2::detect() {
+                return Way::Avx2(probe);
+            }
+        }
+        Way::Scalar
+    }
+}
+
+/// Does the work in the fastest way this processor has.
 #[inline(always)]
 pub fn dispatch<T: Task>(task: T) -> T::Output {
-    #[cfg(all(target_arch = "x86_64", not(feature = "scalar")))]
-    {
-        if let Some(probe) = avx512::Avx512::detect() {
-            return probe.perform(task);
-        }
-        if let Some(probe) = avx2::Avx2::detect() {
-            return probe.perform(task);
-        }
+    // One look at memory: the processor is asked for half a dozen features.
+    static WAY: OnceLock<Way> = OnceLock::new();
+    match WAY.get_or_init(Way::fastest) {
+        #[cfg(target_arch = "x86_64")]
+        Way::Avx512(probe) => probe.perform(task),
+        #[cfg(target_arch = "x86_64")]
+        Way::Avx2(probe) => probe.perform(task),
+        Way::Scalar => task.run(Scalar),
     }
-    task.run(Scalar)
 }
 
 /// Asks the processor to fetch the cache line at an address, which need not be valid.
