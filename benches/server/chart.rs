@@ -6,7 +6,7 @@ use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
 use crate::Result;
-use crate::report::{Report, floor_of};
+use crate::report::Report;
 use crate::workloads::{Op, Traffic};
 
 /// In the middle between black and white, so that it can be read on both: nothing is painted behind it.
@@ -92,11 +92,11 @@ fn rows(report: &Report) -> Vec<(String, Vec<Bar>)> {
                 && row.case.traffic == Traffic::Pipelined
                 && row.case.op != Op::Duplicate
                 && !group.starts_with("Items of");
-            let Some(floor) = floor_of(row).filter(|floor| is_shown && *floor > 0.0) else { continue };
-            let median = |(column, cell): (usize, &Option<crate::run::Cell>)| {
-                Some((column, cell.as_ref()?.median()? / floor))
-            };
-            let bars: Vec<Bar> = row.cells.iter().enumerate().skip(1).filter_map(median).collect();
+            if !is_shown || row.multiple(0).is_none() {
+                continue;
+            }
+            let bar = |column| Some((column, row.multiple(column)?));
+            let bars: Vec<Bar> = (1..row.cells.len()).filter_map(bar).collect();
             rows.push((format!("{group}: {}", row.case.name()), bars));
         }
     }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::Result;
 use crate::costs::Sheet;
-use crate::report::{Report, floor_of};
+use crate::report::Report;
 use crate::run::{Cell, Row, Table};
 use crate::workloads::Op;
 
@@ -39,10 +39,11 @@ pub fn write(report: &Report, path: &Path) -> Result<()> {
 }
 
 fn row_json(report: &Report, row: &Row) -> Value {
-    let floor = floor_of(row);
-    let columns = report.outcome.columns.iter().zip(&row.cells);
+    let columns = report.outcome.columns.iter().zip(&row.cells).enumerate();
     let cells: Map<String, Value> = columns
-        .filter_map(|(name, cell)| Some((name.clone(), cell_json(cell.as_ref()?, row, floor))))
+        .filter_map(|(column, (name, cell))| {
+            Some((name.clone(), cell_json(cell.as_ref()?, row, row.multiple(column))))
+        })
         .collect();
     json!({
         "name": row.case.name(),
@@ -67,15 +68,14 @@ fn sheet_json(sheet: &Sheet) -> Value {
     json!({ "title": sheet.title, "heads": heads, "lines": lines })
 }
 
-fn cell_json(cell: &Cell, row: &Row, floor: Option<f64>) -> Value {
+fn cell_json(cell: &Cell, row: &Row, multiple: Option<f64>) -> Value {
     let times: Vec<f64> = cell.samples.iter().map(|sample| sample.nanoseconds).collect();
     let ones = cell.samples.iter().map(|sample| sample.ones).fold(0.0, f64::max);
-    let median = cell.median();
     let mut value = json!({
-        "median": median,
+        "median": cell.median(),
         "page_faults_an_item": cell.median_faults(),
         "min": times.iter().copied().min_by(f64::total_cmp),
-        "times_floor": median.zip(floor).map(|(median, floor)| median / floor),
+        "times_floor": multiple,
         "rounds": times,
     });
     if let Some(fields) = value.as_object_mut() {

@@ -7,7 +7,7 @@ const HOW_TO_READ: &str = "\
 
 Every number here was made by one run of the command above; `make bench` makes this file anew, so it tells of one machine, one server and one day.
 
-* **Compare along a row.** A round runs a row on all columns, one after the other, with the same items; the number is the median of the rounds. Down a column the work differs.
+* **Compare along a row.** A round runs a row on all columns, one after the other, with the same items; the number is the median of the rounds, the multiple that of the rounds' own multiples. Lookups and duplicates run in part before they are timed. Down a column the work differs.
 * **Trust the ratio, not the nanoseconds.** In brackets stands the multiple of the floor, the least that any module could take on that server. It carries over to other machines better than the time does.
 * **The time is the server's**, spent in the command. Sockets, parsing and the client come on top, the same for all columns; a single command's round trip takes far longer than any of these.
 * **Noise**: between runs medians move by some 3 %, single commands by 10 %, and more on a busy machine: see `load`. A smaller difference is none. Nothing here is a best case: no minimum is shown.

@@ -15,7 +15,8 @@ pub struct Report<'a> {
 
 /// What the times are, in the table's words.
 pub const LEGEND: &str = "\
-Nanoseconds an item by the server's own account (INFO commandstats), median of the rounds; in brackets the multiple of the floor.
+Nanoseconds an item by the server's own account (INFO commandstats), median of the rounds; in brackets the multiple
+of the floor, median of the rounds, each against the floor of its own round.
 floor: reads the same arguments, opens the key where single commands do, gives the same replies. bloomline: with the vector
 instructions of this processor. scalar: without. redisbloom layout: `bf-layout redisbloom`. set: SADD, SISMEMBER and SMISMEMBER,
 exact and keeping every item. bit string: SETBIT and GETBIT, 7 commands an item, as client libraries do it, sized for all items at
@@ -108,21 +109,13 @@ impl Report<'_> {
     }
 }
 
-/// The median of the row's first column, which is the floor.
-pub fn floor_of(row: &Row) -> Option<f64> {
-    row.cells.first()?.as_ref()?.median()
-}
-
 /// A row's cells as they are read: `16.4 (1.37)`, the floor without its 1.
 pub fn texts(row: &Row) -> Vec<String> {
-    let floor = floor_of(row);
     let text = |(column, cell): (usize, &Option<Cell>)| match cell {
         None => "-".to_owned(),
         Some(cell) if cell.failure.is_some() => "failed".to_owned(),
-        Some(cell) => match (cell.median(), floor) {
-            (Some(median), Some(floor)) if column > 0 && floor > 0.0 => {
-                format!("{median:.1} ({:.2})", median / floor)
-            }
+        Some(cell) => match (cell.median(), row.multiple(column)) {
+            (Some(median), Some(multiple)) if column > 0 => format!("{median:.1} ({multiple:.2})"),
             (Some(median), _) => format!("{median:.1}"),
             (None, _) => "-".to_owned(),
         },

@@ -53,6 +53,18 @@ pub struct Row {
     pub cells: Vec<Option<Cell>>,
 }
 
+impl Row {
+    /// How many times as long as the floor a column takes: the middle of the rounds, each against the floor of its own round.
+    ///
+    /// So a machine that is slow for some rounds moves it less than it moves the times.
+    pub fn multiple(&self, column: usize) -> Option<f64> {
+        let floor = self.cells.first()?.as_ref()?;
+        let cell = self.cells.get(column)?.as_ref()?;
+        let rounds = cell.samples.iter().zip(&floor.samples);
+        median(rounds.map(|(sample, floor)| sample.nanoseconds / floor.nanoseconds))
+    }
+}
+
 /// One part of the table.
 pub struct Table {
     pub title: String,
