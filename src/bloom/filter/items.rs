@@ -58,6 +58,9 @@ impl<L: Member> Filter<L> {
         for next in self.older.iter().rev() {
             next.prefetch(indexes(missing).map(|index| group.hash(index)), Lines::First);
             missing &= !layer.contains_of(probe, group, prepared, missing);
+            if missing == 0 {
+                break;
+            }
             layer = next;
         }
         missing &= !layer.contains_of(probe, group, prepared, missing);
