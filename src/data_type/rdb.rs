@@ -25,9 +25,6 @@ use crate::server::limits;
 /// Stands where RedisBloom has the number of items, of which there can't be so many.
 pub(super) const OWN_LAYOUT: u64 = u64::MAX;
 
-/// A string of no bytes. Redis 6.2 reads the byte behind a short string, so there must be one.
-const EMPTY: &[u8] = [0; 8].split_at(0).0;
-
 /// Saves a filter.
 pub unsafe extern "C" fn save(io: *mut RedisModuleIO, value: *mut c_void) {
     let sink = Sink { io };
@@ -67,7 +64,7 @@ impl Sink {
         self.string(&filter.encode_header());
         for layer in filter.layers() {
             for chunk in layer.as_bytes().chunks(MAX_CHUNK_BYTES) {
-                self.string(if is_zero(chunk) { EMPTY } else { chunk });
+                self.string(if is_zero(chunk) { &[] } else { chunk });
             }
         }
     }
@@ -83,10 +80,22 @@ impl Sink {
     }
 
     pub(super) fn string(&self, bytes: &[u8]) {
+        // Redis 6.2 looks for a number in a string this short, and reads on to a byte that can't be part of one: a zero for it.
+        let mut ended = [0; SHORT + 1];
+        let bytes = match ended.get_mut(..bytes.len()) {
+            Some(copy) if copy.len() <= SHORT => {
+                copy.copy_from_slice(bytes);
+                copy
+            }
+            _ => bytes,
+        };
         // SAFETY: see `unsigned`; the bytes are copied.
         unsafe { api!(RedisModule_SaveStringBuffer)(self.io, bytes.as_ptr().cast(), bytes.len()) };
     }
 }
+
+/// Bytes of the longest string that a server may take for a number.
+const SHORT: usize = 11;
 
 /// The stream a value is read from. What it holds is hostile until it is checked.
 pub(super) struct Stream {

@@ -94,3 +94,31 @@ fn a_filter_of_any_number_of_items_is_saved_so_that_the_server_starts_again() {
         }
     });
 }
+
+/// By `dump` under AddressSanitizer, on Redis 6.2: eight blanks, and the server read on behind them for a number.
+#[test]
+fn bits_that_could_be_part_of_a_number_are_saved_as_they_are() {
+    for_each_server(|kind| {
+        let server = setup(kind).start(kind);
+        let mut client = server.resp2();
+        for bits in [*b"\x0b\x0b\x0b\x0b\x0b\x0b\x0b\x0b", *b"       -", *b"12345678", *b"-1234567"] {
+            client.ok("BF.RESERVE made 0.25 1 NONSCALING LAYOUT REDISBLOOM");
+            let dump = client.call("DUMP made");
+            let mut payload = Payload::parse(bulk(&dump));
+            let stored = payload.fields.iter_mut().find_map(|field| match field {
+                Field::String(stored) => Some(stored),
+                _ => None,
+            });
+            *stored.expect("the bits") = bits.to_vec();
+            for _ in 0..20 {
+                assert_eq!(restore(&mut client, "k", &payload), "+OK");
+                let again = client.call("DUMP k");
+                let copy = client.run(&[b"RESTORE", b"copy".as_slice(), b"0", bulk(&again)]);
+                assert_eq!(show(&copy), "+OK");
+                assert_eq!(client.ask("BF.SCANDUMP copy 1"), client.ask("BF.SCANDUMP k 1"));
+                client.call("DEL k copy");
+            }
+            client.call("DEL made");
+        }
+    });
+}
