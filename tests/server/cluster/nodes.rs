@@ -57,6 +57,7 @@ impl Cluster {
             until("the cluster to be complete", || {
                 text(&client.call("CLUSTER INFO")).contains("cluster_state:ok").then_some(())
             });
+            wait_for_shards(client);
         }
         let (primaries, replicas) = clients.split_at_mut(PRIMARIES);
         for (primary, replica) in primaries.iter_mut().zip(replicas) {
@@ -96,6 +97,17 @@ fn wait_for_nodes(client: &mut Client, is_known: impl Fn(&str) -> bool) {
         let nodes = text(&client.call("CLUSTER NODES"));
         let are_met = nodes.lines().count() == 2 * PRIMARIES && !nodes.contains("handshake");
         (are_met && is_known(&nodes)).then_some(())
+    });
+}
+
+/// Waits until a node has every replica in the shard of its primary.
+///
+/// Which shard another node is in is told last. Valkey 8.0 that is killed before can't read its own file of nodes.
+fn wait_for_shards(client: &mut Client) {
+    until("the nodes to know their shards", || match client.call("CLUSTER SHARDS") {
+        Value::Array(shards) => (shards.len() == PRIMARIES).then_some(()),
+        // Before Redis 7.0 there are no shards.
+        error => show(&error).starts_with('-').then_some(()),
     });
 }
 
