@@ -14,8 +14,11 @@ pub struct Group<L: Member, const N: usize> {
     len: usize,
 }
 
-/// What is prepared of the items of a group, for all layers.
-pub struct Prepared<L: Member, P: Probe, const N: usize>([L::Prepared<P>; N]);
+/// A group, and what is prepared of its items for many layers.
+pub struct PreparedGroup<L: Member, P: Probe, const N: usize> {
+    group: Group<L, N>,
+    prepared: [L::Prepared<P>; N],
+}
 
 impl<L: Member, const N: usize> Group<L, N> {
     /// No items.
@@ -41,41 +44,54 @@ impl<L: Member, const N: usize> Group<L, N> {
     pub fn hashes(&self) -> &[L::Hash] {
         self.hashes.get(..self.len).unwrap_or_default()
     }
+}
 
-    /// The hash of an item.
+impl<L: Member, P: Probe, const N: usize> PreparedGroup<L, P, N> {
+    /// No items.
     #[inline(always)]
-    #[expect(clippy::indexing_slicing, reason = "the remainder is below the length")]
-    pub fn hash(&self, index: usize) -> &L::Hash {
-        &self.hashes[index % N]
+    pub fn empty(probe: P) -> Self {
+        Self { group: Group::empty(), prepared: [L::prepare(probe, &L::Hash::default()); N] }
+    }
+
+    /// Takes the next items, up to a group of them, and prepares them. False at the end.
+    #[inline(always)]
+    pub fn fill<'a>(
+        &mut self,
+        probe: P,
+        common: &L::Common,
+        items: &mut impl Iterator<Item = &'a [u8]>,
+    ) -> bool {
+        let has_some = self.group.fill(common, items);
+        for (prepared, hash) in self.prepared.iter_mut().zip(self.group.hashes()) {
+            *prepared = L::prepare(probe, hash);
+        }
+        has_some
+    }
+
+    /// The hashes.
+    #[inline(always)]
+    pub fn hashes(&self) -> &[L::Hash] {
+        self.group.hashes()
     }
 
     /// All items.
     #[inline(always)]
     pub fn all(&self) -> Chosen {
-        Chosen::MAX.checked_shr(Chosen::BITS - self.len as u32).unwrap_or(0)
-    }
-}
-
-impl<L: Member, P: Probe, const N: usize> Prepared<L, P, N> {
-    /// Of no items.
-    #[inline(always)]
-    pub fn empty(probe: P) -> Self {
-        Self([L::prepare(probe, &L::Hash::default()); N])
+        Chosen::MAX.checked_shr(Chosen::BITS - self.group.len as u32).unwrap_or(0)
     }
 
-    /// Prepares the items of a group.
+    /// The hash of an item.
     #[inline(always)]
-    pub fn fill(&mut self, probe: P, group: &Group<L, N>) {
-        for (prepared, hash) in self.0.iter_mut().zip(group.hashes()) {
-            *prepared = L::prepare(probe, hash);
-        }
+    #[expect(clippy::indexing_slicing, reason = "the remainder is below the length")]
+    pub fn hash(&self, index: usize) -> &L::Hash {
+        &self.group.hashes[index % N]
     }
 
     /// What is prepared of an item.
     #[inline(always)]
     #[expect(clippy::indexing_slicing, reason = "the remainder is below the length")]
-    pub fn get(&self, index: usize) -> L::Prepared<P> {
-        self.0[index % N]
+    pub fn prepared(&self, index: usize) -> L::Prepared<P> {
+        self.prepared[index % N]
     }
 }
 

@@ -8,7 +8,7 @@
 
 use super::error::Error;
 use super::filter::Filter;
-use super::group::{Group, Prepared};
+use super::group::{Group, PreparedGroup};
 use super::layout::probe::Probe;
 use super::layout::{Task, dispatch};
 use super::member::{Lines, Member};
@@ -149,11 +149,9 @@ where
 
     #[inline(always)]
     fn in_layers<P: Probe>(mut self, probe: P) {
-        let mut group = Group::<L, N>::empty();
-        let mut prepared = Prepared::empty(probe);
-        while group.fill(self.filter.common(), &mut self.items) {
-            prepared.fill(probe, &group);
-            let found = self.filter.contains_of(probe, &group, &prepared, Lines::First);
+        let mut group = PreparedGroup::<L, P, N>::empty(probe);
+        while group.fill(probe, self.filter.common(), &mut self.items) {
+            let found = self.filter.contains_of(probe, &group, Lines::First);
             for index in 0..group.hashes().len() {
                 (self.answer)(found >> index & 1 == 1);
             }
@@ -193,7 +191,7 @@ where
                 }
             }
         }
-        self.in_layers(probe, group);
+        self.in_layers(probe);
     }
 }
 
@@ -204,22 +202,21 @@ where
     A: FnMut(Result<bool, Error>),
 {
     #[inline(always)]
-    fn in_layers<P: Probe>(mut self, probe: P, mut group: Group<L, N>) {
-        let mut prepared = Prepared::empty(probe);
-        while group.fill(self.filter.common(), &mut self.items) {
-            prepared.fill(probe, &group);
+    fn in_layers<P: Probe>(mut self, probe: P) {
+        let mut group = PreparedGroup::<L, P, N>::empty(probe);
+        while group.fill(probe, self.filter.common(), &mut self.items) {
             self.filter.expect(group.hashes());
             // What is found stays found. What is not may come in with another item of the group, into the newest layer.
-            let mut found = self.filter.contains_of(probe, &group, &prepared, Lines::All);
+            let mut found = self.filter.contains_of(probe, &group, Lines::All);
             for (index, hash) in group.hashes().iter().enumerate() {
                 if found >> index & 1 == 1 {
                     (self.answer)(Ok(false));
                     continue;
                 }
                 let layers = self.filter.layer_count();
-                let result = self.filter.insert_in_newest(probe, hash, prepared.get(index), self.permit);
+                let result = self.filter.insert_in_newest(probe, hash, group.prepared(index), self.permit);
                 if self.filter.layer_count() > layers {
-                    found |= self.filter.last_full_contains_of(probe, &group, &prepared);
+                    found |= self.filter.last_full_contains_of(probe, &group);
                 }
                 (self.answer)(result);
                 if matches!(result, Err(Error::Full(_))) {

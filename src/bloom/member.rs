@@ -1,7 +1,7 @@
 //! What a layer of any layout can do, so that a series of them is one thing.
 
 use super::error::Error;
-use super::group::{Chosen, Group, Prepared, indexes};
+use super::group::{Chosen, PreparedGroup, indexes};
 use super::layout::probe::Probe;
 use super::words::Words;
 
@@ -39,18 +39,17 @@ pub trait Member: Sized {
     fn contains_of<P: Probe, const N: usize>(
         &self,
         probe: P,
-        group: &Group<Self, N>,
-        prepared: &Prepared<Self, P, N>,
+        group: &PreparedGroup<Self, P, N>,
         asked: Chosen,
     ) -> Chosen {
         if self.is_far() {
             for index in indexes(asked) {
-                self.prefetch_rest(probe, group.hash(index), prepared.get(index));
+                self.prefetch_rest(probe, group.hash(index), group.prepared(index));
             }
         }
         let mut found = 0;
         for index in indexes(asked) {
-            let has = self.contains(probe, group.hash(index), prepared.get(index));
+            let has = self.contains(probe, group.hash(index), group.prepared(index));
             found |= Chosen::from(has) << index;
         }
         found

@@ -25,6 +25,9 @@ use crate::server::limits;
 /// Stands where RedisBloom has the number of items, of which there can't be so many.
 pub(super) const OWN_LAYOUT: u64 = u64::MAX;
 
+/// Bytes of the longest string that a server may take for a number.
+const SHORT: usize = 11;
+
 /// Saves a filter.
 pub unsafe extern "C" fn save(io: *mut RedisModuleIO, value: *mut c_void) {
     let sink = Sink { io };
@@ -93,9 +96,6 @@ impl Sink {
         unsafe { api!(RedisModule_SaveStringBuffer)(self.io, bytes.as_ptr().cast(), bytes.len()) };
     }
 }
-
-/// Bytes of the longest string that a server may take for a number.
-const SHORT: usize = 11;
 
 /// The stream a value is read from. What it holds is hostile until it is checked.
 pub(super) struct Stream {

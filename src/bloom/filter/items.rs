@@ -2,7 +2,7 @@
 
 use super::Filter;
 use crate::bloom::error::Error;
-use crate::bloom::group::{Chosen, Group, Prepared, indexes};
+use crate::bloom::group::{Chosen, PreparedGroup, indexes};
 use crate::bloom::layout::probe::Probe;
 use crate::bloom::member::{Lines, Member};
 use crate::bloom::spec::Permit;
@@ -48,8 +48,7 @@ impl<L: Member> Filter<L> {
     pub(in crate::bloom) fn contains_of<P: Probe, const N: usize>(
         &self,
         probe: P,
-        group: &Group<L, N>,
-        prepared: &Prepared<L, P, N>,
+        group: &PreparedGroup<L, P, N>,
         lines: Lines,
     ) -> Chosen {
         let mut missing = group.all();
@@ -57,13 +56,13 @@ impl<L: Member> Filter<L> {
         layer.prefetch(group.hashes().iter(), lines);
         for next in self.older.iter().rev() {
             next.prefetch(indexes(missing).map(|index| group.hash(index)), Lines::First);
-            missing &= !layer.contains_of(probe, group, prepared, missing);
+            missing &= !layer.contains_of(probe, group, missing);
             if missing == 0 {
-                break;
+                return group.all();
             }
             layer = next;
         }
-        missing &= !layer.contains_of(probe, group, prepared, missing);
+        missing &= !layer.contains_of(probe, group, missing);
         group.all() & !missing
     }
 
@@ -72,10 +71,9 @@ impl<L: Member> Filter<L> {
     pub(in crate::bloom) fn last_full_contains_of<P: Probe, const N: usize>(
         &self,
         probe: P,
-        group: &Group<L, N>,
-        prepared: &Prepared<L, P, N>,
+        group: &PreparedGroup<L, P, N>,
     ) -> Chosen {
-        self.older.last().map_or(0, |layer| layer.contains_of(probe, group, prepared, group.all()))
+        self.older.last().map_or(0, |layer| layer.contains_of(probe, group, group.all()))
     }
 
     /// Adds a hashed item.
