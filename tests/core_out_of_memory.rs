@@ -72,7 +72,6 @@ fn bind() {
         raw::RedisModule_Free = Some(free);
         raw::RedisModule_Realloc = Some(realloc);
         raw::RedisModule_TryRealloc = Some(realloc);
-        raw::RedisModule_Calloc = Some(calloc);
         raw::RedisModule_TryCalloc = Some(calloc);
         raw::RedisModule_TryAlloc = Some(alloc);
         raw::RedisModule_Alloc = Some(alloc);

@@ -33,7 +33,7 @@ pub fn missing() -> Option<&'static str> {
         };
     }
     first_absent!(
-        RedisModule_Alloc RedisModule_Calloc RedisModule_Realloc RedisModule_Free
+        RedisModule_Alloc RedisModule_Realloc RedisModule_Free
         RedisModule_CreateCommand RedisModule_CreateDataType RedisModule_SetModuleOptions
         RedisModule_OpenKey RedisModule_CloseKey RedisModule_KeyType RedisModule_ModuleTypeGetType
         RedisModule_ModuleTypeGetValue RedisModule_ModuleTypeSetValue RedisModule_DeleteKey
