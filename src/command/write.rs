@@ -88,7 +88,7 @@ enum Reply {
 /// How new items are replicated.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Replicate {
-    /// By the call, if all its items are new: it is cheaper to repeat than to make another one.
+    /// By the call, if nearly all its items are new: it is cheaper to repeat than to make another one.
     Call,
     /// By a call of BF.ADD or BF.MADD always: the words of this one are not those of every replica.
     Items,
@@ -114,7 +114,7 @@ fn add(
             Lookup::Missing => {}
             Lookup::Found(mut filter) => {
                 let new = insert_items(call.context, &mut filter, items, reply);
-                if new.is_all() && replicate == Replicate::Call {
+                if replicate == Replicate::Call && new.are_nearly_all() {
                     call.context.replicate_call();
                 } else {
                     call.context.replicate_items(call.key, &new);
@@ -146,10 +146,15 @@ fn insert_items<'a>(context: Context, filter: &mut AnyFilter, items: Args<'a>, r
     let mut permit = permit(context);
     let mut answer = |result: Result<bool, Error>| {
         answers += 1;
-        new.record(result == Ok(true));
         match result {
-            Ok(is_new) => context.boolean(is_new),
-            Err(error) => refuse(context, error),
+            Ok(is_new) => {
+                new.record(is_new);
+                context.boolean(is_new);
+            }
+            Err(error) => {
+                new.record_refused();
+                refuse(context, error);
+            }
         }
     };
     match reply {

@@ -105,6 +105,27 @@ fn only_new_items_are_written() {
 }
 
 #[test]
+fn a_call_of_which_nearly_all_items_are_new_is_written_as_it_came() {
+    for_each_server(|kind| {
+        let mut link = Link::start(kind);
+        link.client.ok("BF.RESERVE k 0.000001 1000");
+        link.client.call("BF.MADD k old:1 old:2 old:3");
+        link.pending();
+        let items = |prefix: &str| (1..=30).map(|i| format!(" {prefix}:{i}")).collect::<String>();
+        // Up to a sixteenth.
+        let call = format!("BF.MADD k old:1{} old:2", items("a"));
+        assert_eq!(link.writes(&call), [call]);
+        let new = format!("BF.MADD k{}", items("b"));
+        assert_eq!(link.writes(&format!("{new} old:1 old:2 old:3")), [new]);
+        // Not if one found no room: another server may have some.
+        link.client.ok("BF.RESERVE full 0.000001 30 NONSCALING");
+        link.pending();
+        let new = format!("BF.MADD full{}", items("c"));
+        assert_eq!(link.writes(&format!("{new} more")), [new]);
+    });
+}
+
+#[test]
 fn items_that_found_no_room_are_not_written() {
     for_each_server(|kind| {
         let mut link = Link::start(kind);
