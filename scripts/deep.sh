@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
 # The checks that take long or need rare tools: fuzzing, AddressSanitizer, valgrind, Miri.
 #
-#   scripts/deep.sh [SECONDS]       SECONDS of fuzzing for each target
+#   scripts/deep.sh [SECONDS [PART]...]     SECONDS of fuzzing for each target
 #
+# The parts are fuzzing, address_sanitizer, valgrind_run and miri; all of them if none is named.
 # What fails makes it fail. What could not run for want of a tool is said at once and again at the end.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 seconds=${1:-60}
+parts=("${@:2}")
+[ ${#parts[@]} -gt 0 ] || parts=(fuzzing address_sanitizer valgrind_run miri)
 export BLOOMLINE_SERVERS=${BLOOMLINE_SERVERS:-$PWD/.servers}
 servers=$BLOOMLINE_SERVERS
 target_dir=${CARGO_TARGET_DIR:-$PWD/target}
@@ -106,10 +109,7 @@ miri() {
         cargo +nightly miri test --manifest-path fuzz/alone/Cargo.toml --target-dir "$target_dir/miri" --test bodies
 }
 
-fuzzing
-address_sanitizer
-valgrind_run
-miri
+for part in "${parts[@]}"; do "$part"; done
 
 echo
 for name in "${missing[@]}"; do echo "deep: NOT RUN: $name"; done

@@ -106,7 +106,8 @@ probe() {
         need "valgrind libc6-dbg" "valgrind: watches every access to memory" valgrind -q true
         need "libclang-rt-14-dev" "the sanitizer's runtime as a library, for a server that was built without" has_asan_runtime
         if ! cargo +nightly miri --version >/dev/null 2>&1; then
-            rustup toolchain install nightly --profile minimal --component miri,rust-src || true
+            # Some 100 MB; who has no rustup, or a slow line, goes without Miri.
+            timeout 300 rustup toolchain install nightly --profile minimal --component miri,rust-src || true
         fi
         ;;
     *)
