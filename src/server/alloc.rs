@@ -78,11 +78,9 @@ unsafe impl GlobalAlloc for ServerAlloc {
         unsafe {
             match raw::RedisModule_Free {
                 Some(free) => {
-                    if layout.size() >= LARGE {
-                        // Here, for large filters are freed by a thread of the server's; left to the allocator, the pages
-                        // may have to go within a later call. Nothing is lost if the system did not take them.
-                        let _ = discard(block, layout.size());
-                    }
+                    // Here, for large filters are freed by a thread of the server's; left to the allocator, the pages
+                    // may have to go within a later call. Nothing is lost if the system did not take them.
+                    let _ = discard(block, layout.size());
                     free(block.cast());
                 }
                 None => System.dealloc(block, layout),
@@ -122,48 +120,48 @@ fn can_be_had(size: usize) -> bool {
 unsafe fn zero(block: *mut u8, size: usize) {
     // SAFETY: all bytes written to lie within the block.
     unsafe {
-        if size >= LARGE
-            && let Some(pages) = discard(block, size)
-        {
-            block.write_bytes(0, pages.start);
-            block.add(pages.end).write_bytes(0, size - pages.end);
-        } else {
-            block.write_bytes(0, size);
-        }
+        let zeros = discard(block, size);
+        block.write_bytes(0, zeros.start);
+        block.add(zeros.end).write_bytes(0, size - zeros.end);
     }
 }
 
-/// Gives the whole pages of a block back to the system; which of its bytes are zeros now, or none if the system did not take them.
+/// Gives the whole pages of a large block back to the system; which of its bytes are zeros now: none if it did not take them.
 ///
 /// # Safety
 ///
 /// As for [`zero`].
 #[cfg(target_os = "linux")]
-unsafe fn discard(block: *mut u8, size: usize) -> Option<Range<usize>> {
+#[inline]
+unsafe fn discard(block: *mut u8, size: usize) -> Range<usize> {
     /// What the first page holds before, to see that it is gone: not every emulated system does as it is told.
     const MARK: u8 = 0xb1;
+    if size < LARGE {
+        return 0..0;
+    }
     // SAFETY: the pages lie within the block, whose content is of no use to anyone. The mark is written and read where the system
     // may change it, hence as volatile.
     unsafe {
-        let page = usize::try_from(libc::sysconf(libc::_SC_PAGESIZE)).ok()?;
+        let Ok(page) = usize::try_from(libc::sysconf(libc::_SC_PAGESIZE)) else { return 0..0 };
         let start = block.align_offset(page);
-        let end = start + size.checked_sub(start)? / page * page;
+        let Some(rest) = size.checked_sub(start) else { return 0..0 };
+        let end = start + rest / page * page;
         let first = block.add(start);
         first.write_volatile(MARK);
         let is_done = libc::madvise(first.cast(), end - start, libc::MADV_DONTNEED) == 0;
-        (is_done && first.read_volatile() == 0).then_some(start..end)
+        if is_done && first.read_volatile() == 0 { start..end } else { 0..0 }
     }
 }
 
 /// Other systems take the advice without promising zeros.
 #[cfg(not(target_os = "linux"))]
-unsafe fn discard(_block: *mut u8, _size: usize) -> Option<Range<usize>> {
-    None
+unsafe fn discard(_block: *mut u8, _size: usize) -> Range<usize> {
+    0..0
 }
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::undocumented_unsafe_blocks, clippy::indexing_slicing, clippy::panic)]
+    #![allow(clippy::indexing_slicing)]
 
     use super::*;
 
@@ -192,6 +190,6 @@ mod tests {
         let mut bytes = vec![0xffu8; 4 * LARGE];
         // SAFETY: the bytes are those of the vector.
         let pages = unsafe { discard(bytes.as_mut_ptr(), bytes.len()) };
-        assert!(cfg!(not(target_os = "linux")) || pages.is_some_and(|pages| pages.len() > 3 * LARGE));
+        assert!(cfg!(not(target_os = "linux")) || pages.len() > 3 * LARGE);
     }
 }
