@@ -20,7 +20,7 @@ decode | model)
         export RUSTC_BOOTSTRAP=1
     fi
     mkdir -p "fuzz/corpus/$target"
-    cargo "${toolchain[@]}" fuzz run --fuzz-dir fuzz "$target" "fuzz/corpus/$target" "fuzz/seeds/$target" -- \
+    cargo "${toolchain[@]}" fuzz run --no-trace-compares --fuzz-dir fuzz "$target" "fuzz/corpus/$target" "fuzz/seeds/$target" -- \
         -max_total_time="$seconds" -max_len=2048 -len_control=20 \
         -timeout=120 -rss_limit_mb=1024 -malloc_limit_mb=64 -print_final_stats=1
     ;;

@@ -4,7 +4,7 @@ use bloomline::bloom::member::Member;
 use bloomline::bloom::{AnyFilter, Demand};
 
 /// Bytes a filter may take here, so that an input costs little, and under Miri very little.
-pub const LIMIT: u64 = if cfg!(miri) { 4 << 10 } else { 1 << 20 };
+pub const LIMIT: u64 = if cfg!(miri) { 4 << 10 } else { 64 << 10 };
 
 /// Grants what stays within the limit.
 pub fn small(demand: Demand) -> bool {

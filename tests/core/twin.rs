@@ -53,8 +53,8 @@ impl TwinLayer {
     }
 
     /// Every bit of an item, as its number in the layer.
-    fn places(&self, place: u64, pattern: u64) -> Vec<usize> {
-        let geometry = &self.geometry;
+    fn places(&self, place: u64, pattern: u64) -> impl Iterator<Item = usize> + use<> {
+        let geometry = self.geometry;
         let lines = geometry.pages() * geometry.lines_per_page();
         let first = (u128::from(place) * u128::from(lines) / (1 << 64)) as u64;
         let (page, first_in_page) = (first / geometry.lines_per_page(), first % geometry.lines_per_page());
@@ -62,23 +62,21 @@ impl TwinLayer {
         let strides =
             if lines_per_item == 1 { 0 } else { (geometry.lines_per_page() - 1) / (lines_per_item - 1) };
         let stride = 1 + field(pattern, 51, 13) * strides / (1 << 13);
-        let mut places = Vec::new();
-        for j in 0..lines_per_item {
+        (0..lines_per_item).flat_map(move |j| {
             let line =
                 page * geometry.lines_per_page() + (first_in_page + j * stride) % geometry.lines_per_page();
             let pattern = if j == 0 { pattern } else { fold(pattern, FURTHER[j as usize - 1]) };
             let start = field(pattern, 48, 3);
-            for i in 0..u64::from(geometry.bits_per_line()) {
+            (0..u64::from(geometry.bits_per_line())).map(move |i| {
                 let word = (start + i) % 8;
                 let bit = field(pattern, 6 * i as u32, 6);
-                places.push((line * 512 + word * 64 + bit) as usize);
-            }
-        }
-        places
+                (line * 512 + word * 64 + bit) as usize
+            })
+        })
     }
 
     fn contains(&self, place: u64, pattern: u64) -> bool {
-        self.places(place, pattern).into_iter().all(|bit| self.bits[bit])
+        self.places(place, pattern).all(|bit| self.bits[bit])
     }
 
     fn insert(&mut self, place: u64, pattern: u64) {
