@@ -43,7 +43,7 @@ fn a_server_that_syncs_every_second_loses_at_most_what_it_acknowledged_in_the_la
             server.revive();
             // The server may put off a write for as long as one sync is under way, and says for how long at most.
             let grace = Duration::from_secs(2);
-            lost = ledger.assert_kept_but_for_the_last(&mut server.resp2(), grace, end);
+            lost += ledger.assert_kept_but_for_the_last(&mut server.resp2(), grace, end);
         }
         let outcome = format!("{} acknowledged, {lost} of the last two seconds lost", ledger.len());
         tell(kind, "SIGKILL while adding, appendfsync everysec", times, &outcome);
