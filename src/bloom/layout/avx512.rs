@@ -3,7 +3,7 @@
 use std::arch::x86_64::{
     __m512i, _mm512_cmpgt_epi64_mask, _mm512_loadu_si512, _mm512_mask_or_epi64, _mm512_mask_testn_epi64_mask,
     _mm512_multishift_epi64_epi8, _mm512_permutexvar_epi64, _mm512_rolv_epi64, _mm512_set_epi64,
-    _mm512_set1_epi64, _mm512_storeu_si512, _mm512_sub_epi64,
+    _mm512_set1_epi64, _mm512_srli_epi64, _mm512_storeu_si512, _mm512_sub_epi64,
 };
 
 use super::Task;
@@ -52,13 +52,14 @@ impl Probe for Avx512 {
     fn prepare(self, pattern: u64) -> Pattern {
         // SAFETY: `self` proves that the processor has AVX-512; a line is one vector.
         unsafe {
-            let start = _mm512_set1_epi64((pattern >> START_SHIFT) as i64);
+            let pattern = _mm512_set1_epi64(pattern as i64);
+            let start = _mm512_srli_epi64::<START_SHIFT>(pattern);
             let words = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0);
             let in_order = _mm512_set_epi64(42, 36, 30, 24, 18, 12, 6, 0);
             // A permutation takes the low three bits of an index: the remainder by the words of a line.
             let shifts = _mm512_permutexvar_epi64(_mm512_sub_epi64(words, start), in_order);
             // Eight bits from each shift on; a rotation takes the low six of its count, which are the place.
-            let places = _mm512_multishift_epi64_epi8(shifts, _mm512_set1_epi64(pattern as i64));
+            let places = _mm512_multishift_epi64_epi8(shifts, pattern);
             Pattern { bits: _mm512_rolv_epi64(_mm512_set1_epi64(1), places), shifts }
         }
     }

@@ -48,11 +48,10 @@ pub fn further_lines(hash: ItemHash, geometry: Geometry) -> impl Iterator<Item =
     let stride = 1 + (((hash.pattern >> STRIDE_SHIFT) * geometry.strides()) >> STRIDE_BITS);
     let mut line = first;
     FURTHER.iter().take(usize::from(geometry.lines_per_item()) - 1).map(move |&multiplier| {
-        // Once round the page at most: the strides of an item add up to less than a page.
-        line += stride;
-        if line >= page_lines {
-            line -= page_lines;
-        }
+        // Once round the page at most: the strides of an item add up to less than a page. Without a branch, which would be
+        // mispredicted.
+        let over = (line + stride) as i64 - page_lines as i64;
+        line = (over + (over >> 63 & page_lines as i64)) as u64;
         ((page + line) as usize, fold(hash.pattern, multiplier))
     })
 }
