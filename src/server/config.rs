@@ -65,6 +65,7 @@ pub fn register(loading: Loading) -> bool {
         log::notice("this server takes no settings from modules: they are load arguments only");
         return true;
     };
+    let mut flags = REDISMODULE_CONFIG_UNPREFIXED;
     for setting in ALL {
         let text = CString::new(setting.text()).unwrap_or_default();
         let data: *const Setting = setting;
@@ -84,7 +85,12 @@ pub fn register(loading: Loading) -> bool {
             };
             status == Status::Ok as c_int
         };
-        if !with(REDISMODULE_CONFIG_UNPREFIXED) && !with(REDISMODULE_CONFIG_DEFAULT) {
+        if with(flags) {
+            continue;
+        }
+        // The server has logged that it does not know the flag: once is enough.
+        flags = REDISMODULE_CONFIG_DEFAULT;
+        if !with(flags) {
             log::warning(&format!("the server refuses the setting {}", setting.name.to_string_lossy()));
             return false;
         }
