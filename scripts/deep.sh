@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# The checks that take long or need rare tools: fuzzing, AddressSanitizer, valgrind, Miri.
+# The checks that take long or need rare tools: fuzzing, AddressSanitizer, valgrind, Miri, advisories.
 #
 #   scripts/deep.sh [SECONDS [PART]...]     SECONDS of fuzzing for each target
 #
-# The parts are fuzzing, address_sanitizer, valgrind_run and miri; all of them if none is named.
+# The parts are fuzzing, address_sanitizer, valgrind_run, miri and advisories; all of them if none is named.
 # What fails makes it fail. What could not run for want of a tool is said at once and again at the end.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 seconds=${1:-60}
 parts=("${@:2}")
-[ ${#parts[@]} -gt 0 ] || parts=(fuzzing address_sanitizer valgrind_run miri)
+[ ${#parts[@]} -gt 0 ] || parts=(fuzzing address_sanitizer valgrind_run miri advisories)
 export BLOOMLINE_SERVERS=${BLOOMLINE_SERVERS:-$PWD/.servers}
 servers=$BLOOMLINE_SERVERS
 target_dir=${CARGO_TARGET_DIR:-$PWD/target}
@@ -108,6 +108,14 @@ miri() {
     # The core alone: Miri knows no allocator of a server. Few inputs, since it takes a thousand times as long.
     step "the core under Miri" env MIRIFLAGS="-Zmiri-tree-borrows -Zmiri-permissive-provenance" \
         cargo +nightly miri test --manifest-path fuzz/alone/Cargo.toml --target-dir "$target_dir/miri" --test bodies
+}
+
+# Licences and sources are checked by tests/dependencies.rs on any machine; what is known to be wrong with a crate changes daily
+# and is fetched.
+advisories() {
+    command -v cargo-deny >/dev/null || { not_run "advisories" "cargo install --locked cargo-deny"; return; }
+    timeout 120 cargo deny fetch db || { not_run "advisories" "their database can't be reached"; return; }
+    step "advisories" cargo deny --offline check advisories
 }
 
 for part in "${parts[@]}"; do "$part"; done
