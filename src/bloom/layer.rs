@@ -170,20 +170,17 @@ impl Member for Layer {
 
     /// Asks for the lines that are far enough away for it.
     ///
-    /// Measured: below 128 KiB a prefetch costs more than it gains, below 1 MiB one of the further lines.
+    /// Measured: below 128 KiB a prefetch costs more than it gains.
     #[inline(always)]
     fn prefetch<'a>(&self, hashes: impl Iterator<Item = &'a ItemHash>, wanted: Lines) {
         const NEAR: u64 = 128 << 10;
-        const FAR_FOR_ALL: u64 = 1 << 20;
-        let bytes = self.geometry.bytes();
-        if bytes < NEAR {
+        if self.geometry.bytes() < NEAR {
             return;
         }
-        let all_lines = wanted == Lines::All && bytes >= FAR_FOR_ALL;
         let lines = self.lines();
         for hash in hashes {
             prefetch(first_line(hash, lines));
-            if all_lines {
+            if wanted == Lines::All {
                 self.prefetch_further(hash);
             }
         }
