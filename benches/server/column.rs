@@ -50,7 +50,10 @@ pub fn start_all(options: &Options, cores: &Cores) -> Result<Vec<Column>> {
         let path = options.floor.display();
         return Err(format!("no floor at {path}: cargo build --release --example floor").into());
     }
-    let mut columns = vec![start("floor", Dialect::Floor, true, Some(&options.floor), &[])?];
+    let mut columns = vec![
+        start("floor", Dialect::Floor, true, Some(&options.floor), &[])?,
+        start("floor, hash", Dialect::HashFloor, true, Some(&options.floor), &[])?,
+    ];
     let (module, is_named) = &options.bloomline;
     if module.exists() || *is_named {
         columns.push(start("bloomline", Dialect::Bloom, true, Some(module), &[])?);

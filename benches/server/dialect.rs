@@ -13,6 +13,8 @@ use crate::workloads::{Call, Case, FRESH, Group, Op, STANDING, Shape, Traffic};
 pub enum Dialect {
     /// `examples/floor.rs`.
     Floor,
+    /// The same with the hash of each item: calls of several.
+    HashFloor,
     /// BF.* commands.
     Bloom,
     /// The server's own sets, which are exact and keep every item.
@@ -35,12 +37,18 @@ impl Dialect {
     pub fn has(self, group: &Group, case: &Case) -> bool {
         match (self, group.shape) {
             (Dialect::Floor | Dialect::Bloom, _) => true,
+            (Dialect::HashFloor, _) => case.batch > 1,
             // Neither takes memory without writing to it.
             (_, Shape::Untouched { .. }) => false,
             (Dialect::Set, _) => group.filled <= LARGEST_SET,
             (Dialect::Bits, Shape::Tiny { .. }) => false,
             (Dialect::Bits, _) => case.batch != 10 && case.traffic == Traffic::Pipelined,
         }
+    }
+
+    /// Whether there is anything behind the answers.
+    pub fn keeps_items(self) -> bool {
+        !matches!(self, Dialect::Floor | Dialect::HashFloor)
     }
 
     /// The commands that make the filter `key` empty.
@@ -52,7 +60,7 @@ impl Dialect {
         };
         match (self, group.shape) {
             (_, Shape::Tiny { .. }) | (Dialect::Set, _) | (Dialect::Bloom, Shape::Grown) => vec![],
-            (Dialect::Floor, _) => vec![cmd("FLOOR.NEW").arg(key).clone()],
+            (Dialect::Floor | Dialect::HashFloor, _) => vec![cmd("FLOOR.NEW").arg(key).clone()],
             (Dialect::Bloom, Shape::Reserved { capacity } | Shape::Untouched { capacity }) => {
                 vec![reserve(capacity)]
             }
@@ -88,7 +96,7 @@ impl Dialect {
     pub fn fill(self, group: &Group) -> Box<dyn Iterator<Item = Payload> + '_> {
         let mut create = self.create(group, STANDING);
         match self {
-            Dialect::Floor => create.truncate(1),
+            Dialect::Floor | Dialect::HashFloor => create.truncate(1),
             Dialect::Bits if group.filled > 0 => {
                 let string = bit_string(group).filled(group.filled, group.kind);
                 create = vec![cmd("SET").arg(STANDING).arg(string).clone()];
@@ -173,6 +181,7 @@ impl Dialect {
                 Op::Create => "FLOOR.NEW",
             },
             (Dialect::Floor, _, _) => "FLOOR.ARR",
+            (Dialect::HashFloor, _, _) => "FLOOR.HASH",
             (Dialect::Bloom, true, 1) => "BF.EXISTS",
             (Dialect::Bloom, true, _) => "BF.MEXISTS",
             (Dialect::Bloom, false, 1) => "BF.ADD",

@@ -174,7 +174,7 @@ fn run_group(
             format!("column {} after {}: {error}", column.name, group.title)
         };
         let held = stands.map(|items| bytes_an_item(&mut column.server, items)).transpose();
-        bytes.push(held.map_err(in_column)?.flatten().filter(|_| column.dialect != Dialect::Floor));
+        bytes.push(held.map_err(in_column)?.flatten().filter(|_| column.dialect.keeps_items()));
         cmd("FLUSHALL").exec(&mut column.server.connection).map_err(|error| in_column(error.into()))?;
     }
     Ok(Table { title: group.title.clone(), shape: group.shape, rows, bytes })
