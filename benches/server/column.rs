@@ -51,8 +51,8 @@ pub fn start_all(options: &Options, cores: &Cores) -> Result<Vec<Column>> {
         return Err(format!("no floor at {path}: cargo build --release --example floor").into());
     }
     let mut columns = vec![
-        start("floor", Dialect::Floor, true, Some(&options.floor), &[])?,
-        start("floor, hash", Dialect::HashFloor, true, Some(&options.floor), &[])?,
+        start("floor", Dialect::Floor { hashed: false }, true, Some(&options.floor), &[])?,
+        start("floor, hash", Dialect::Floor { hashed: true }, true, Some(&options.floor), &[])?,
     ];
     let (module, is_named) = &options.bloomline;
     if module.exists() || *is_named {

@@ -11,10 +11,8 @@ use crate::workloads::{Call, Case, FRESH, Group, Op, STANDING, Shape, Traffic};
 /// What a column understands.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Dialect {
-    /// `examples/floor.rs`.
-    Floor,
-    /// The same with the hash of each item: calls of several.
-    HashFloor,
+    /// `examples/floor.rs`; with the hash of each item it has calls of several only.
+    Floor { hashed: bool },
     /// BF.* commands.
     Bloom,
     /// The server's own sets, which are exact and keep every item.
@@ -36,8 +34,8 @@ impl Dialect {
     /// the single ones; their tiny filters would be strings a client sizes by itself.
     pub fn has(self, group: &Group, case: &Case) -> bool {
         match (self, group.shape) {
-            (Dialect::Floor | Dialect::Bloom, _) => true,
-            (Dialect::HashFloor, _) => case.batch > 1,
+            (Dialect::Floor { hashed }, _) => !hashed || case.batch > 1,
+            (Dialect::Bloom, _) => true,
             // Neither takes memory without writing to it.
             (_, Shape::Untouched { .. }) => false,
             (Dialect::Set, _) => group.filled <= LARGEST_SET,
@@ -48,7 +46,7 @@ impl Dialect {
 
     /// Whether there is anything behind the answers.
     pub fn keeps_items(self) -> bool {
-        !matches!(self, Dialect::Floor | Dialect::HashFloor)
+        !matches!(self, Dialect::Floor { .. })
     }
 
     /// The commands that make the filter `key` empty.
@@ -60,7 +58,7 @@ impl Dialect {
         };
         match (self, group.shape) {
             (_, Shape::Tiny { .. }) | (Dialect::Set, _) | (Dialect::Bloom, Shape::Grown) => vec![],
-            (Dialect::Floor | Dialect::HashFloor, _) => vec![cmd("FLOOR.NEW").arg(key).clone()],
+            (Dialect::Floor { .. }, _) => vec![cmd("FLOOR.NEW").arg(key).clone()],
             (Dialect::Bloom, Shape::Reserved { capacity } | Shape::Untouched { capacity }) => {
                 vec![reserve(capacity)]
             }
@@ -95,13 +93,9 @@ impl Dialect {
     /// The payloads that make a group's standing filter, one after another so that none is held whole.
     pub fn fill(self, group: &Group) -> Box<dyn Iterator<Item = Payload> + '_> {
         let mut create = self.create(group, STANDING);
-        match self {
-            Dialect::Floor | Dialect::HashFloor => create.truncate(1),
-            Dialect::Bits if group.filled > 0 => {
-                let string = bit_string(group).filled(group.filled, group.kind);
-                create = vec![cmd("SET").arg(STANDING).arg(string).clone()];
-            }
-            _ => {}
+        if self == Dialect::Bits && group.filled > 0 {
+            let string = bit_string(group).filled(group.filled, group.kind);
+            create = vec![cmd("SET").arg(STANDING).arg(string).clone()];
         }
         let made = create.into_iter().map(|command| {
             let mut payload = Payload::new("", CHUNK_BYTES);
@@ -174,14 +168,14 @@ impl Dialect {
     fn command(self, case: &Case) -> &'static str {
         let asks = matches!(case.op, Op::Hit | Op::Miss);
         match (self, asks, case.batch) {
-            (Dialect::Floor, _, 1) => match case.op {
+            (Dialect::Floor { .. }, _, 1) => match case.op {
                 Op::Hit | Op::Miss => "FLOOR.KEY",
                 Op::Duplicate => "FLOOR.KEYSEEN",
                 Op::Fresh | Op::More => "FLOOR.KEYADD",
                 Op::Create => "FLOOR.NEW",
             },
-            (Dialect::Floor, _, _) => "FLOOR.ARR",
-            (Dialect::HashFloor, _, _) => "FLOOR.HASH",
+            (Dialect::Floor { hashed: false }, _, _) => "FLOOR.ARR",
+            (Dialect::Floor { hashed: true }, _, _) => "FLOOR.HASH",
             (Dialect::Bloom, true, 1) => "BF.EXISTS",
             (Dialect::Bloom, true, _) => "BF.MEXISTS",
             (Dialect::Bloom, false, 1) => "BF.ADD",

@@ -6,9 +6,10 @@
 //! ```
 //!
 //! Each column of the table is a server of its own with one module (or none) in it: the floor
-//! (`examples/floor.rs`), the same with the hash every filter needs, this module, the server's own sets and bit strings, and any peers. Each row is one
-//! workload, told to every column in its own commands with the same items. A round runs a row on every column in
-//! turn, so that a drifting machine hits all alike; the table gives medians over the rounds.
+//! (`examples/floor.rs`), the same with the hash every filter needs, this module, the server's own sets and bit
+//! strings, and any peers. Each row is one workload, told to every column in its own commands with the same items. A
+//! round runs a row on every column in turn, so that a drifting machine hits all alike; the table gives medians over
+//! the rounds.
 //!
 //! What is measured is the server's own account of the time in the command (`INFO commandstats`), divided by
 //! items: sockets, parsing and the client are not in it. Answers are checked too, so that nothing is fast because

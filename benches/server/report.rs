@@ -18,9 +18,9 @@ pub const LEGEND: &str = "\
 Nanoseconds an item by the server's own account (INFO commandstats), median of the rounds; in brackets the multiple
 of the floor, median of the rounds, each against the floor of its own round.
 floor: reads the same arguments, opens the key where single commands do, gives the same replies. floor, hash: reads the items too,
-for their XXH3, one by one. bloomline: with the vector instructions of this processor. scalar: without. redisbloom layout: `bf-layout redisbloom`. set: SADD, SISMEMBER and SMISMEMBER,
-exact and keeping every item. bit string: SETBIT and GETBIT, 7 commands an item, as client libraries do it, sized for all items at
-once. -: the column has no such call.";
+for their XXH3, one by one. bloomline: with the vector instructions of this processor. scalar: without. redisbloom layout:
+`bf-layout redisbloom`. set: SADD, SISMEMBER and SMISMEMBER, exact and keeping every item. bit string: SETBIT and GETBIT,
+7 commands an item, as client libraries do it, sized for all items at once. -: the column has no such call.";
 
 impl Report<'_> {
     /// The table for a terminal.
