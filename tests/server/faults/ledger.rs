@@ -114,7 +114,7 @@ impl Ledger {
         for (key, index) in missing.iter().rev() {
             let entry = self.entries.get_mut(key).expect("its key").remove(*index);
             let age = end.saturating_duration_since(entry.at);
-            assert!(age <= grace, "{} of {key}, {age:?} old", entry.item.escape_ascii());
+            assert!(age < grace, "{} of {key}, {age:?} old", entry.item.escape_ascii());
         }
         missing.len()
     }
@@ -124,11 +124,12 @@ impl Ledger {
         let mut missing = Vec::new();
         for (key, entries) in &self.entries {
             let items: Vec<&[u8]> = entries.iter().map(|entry| entry.item.as_slice()).collect();
-            for (batch, first) in items.chunks(1000).zip((0..).step_by(1000)) {
+            let answers = items.chunks(1000).flat_map(|batch| {
                 let Value::Array(found) = client.items("BF.MEXISTS", key, batch) else { panic!("no array") };
-                let answers = found.iter().zip(first..).filter(|(answer, _)| **answer != Value::Int(1));
-                missing.extend(answers.map(|(_, index)| (key.clone(), index)));
-            }
+                found
+            });
+            let absent = answers.enumerate().filter(|(_, answer)| *answer != Value::Int(1));
+            missing.extend(absent.map(|(index, _)| (key.clone(), index)));
         }
         missing
     }
