@@ -8,7 +8,7 @@ use super::member::Member;
 /// Some items of a group: bit i stands for item i.
 pub type Chosen = u64;
 
-/// The hashes of the items at hand, at most `N`, a power of two up to 64.
+/// The hashes of the items at hand, at most `N`, a power of two from 4 to 64.
 pub struct Group<L: Member, const N: usize> {
     hashes: [L::Hash; N],
     len: usize,
@@ -20,23 +20,28 @@ pub struct PreparedGroup<L: Member, P: Probe, const N: usize> {
     prepared: [L::Prepared<P>; N],
 }
 
+/// Four items, and what is prepared of them.
+type Four<'g, L, P> = (&'g [<L as Member>::Hash; 4], &'g [<L as Member>::Prepared<P>; 4]);
+
 impl<L: Member, const N: usize> Group<L, N> {
     /// No items.
     #[inline(always)]
     pub fn empty() -> Self {
-        const { assert!(N <= Chosen::BITS as usize && N.is_power_of_two()) };
+        const { assert!(N <= Chosen::BITS as usize && N.is_power_of_two() && N >= 4) };
         Self { hashes: [L::Hash::default(); N], len: 0 }
     }
 
     /// Takes the next items, up to a group of them. False at the end.
     #[inline(always)]
     pub fn fill<'a>(&mut self, common: &L::Common, items: &mut impl Iterator<Item = &'a [u8]>) -> bool {
-        self.len = 0;
+        // Counted here: in the group itself each would wait for the one before to be stored.
+        let mut len = 0;
         for (hash, item) in self.hashes.iter_mut().zip(items) {
             *hash = L::hash(common, item);
-            self.len += 1;
+            len += 1;
         }
-        self.len > 0
+        self.len = len;
+        len > 0
     }
 
     /// The hashes.
@@ -72,6 +77,16 @@ impl<L: Member, P: Probe, const N: usize> PreparedGroup<L, P, N> {
     #[inline(always)]
     pub fn hashes(&self) -> &[L::Hash] {
         self.group.hashes()
+    }
+
+    /// The items from the first on, four by four, so that a loop over them can be unrolled. Behind the last item, to the end of
+    /// its four, stand others, of this group or an earlier one.
+    #[inline(always)]
+    pub fn fours(&self) -> impl DoubleEndedIterator<Item = Four<'_, L, P>> {
+        let count = self.group.len.div_ceil(4);
+        let (hashes, _) = self.group.hashes.as_chunks();
+        let (prepared, _) = self.prepared.as_chunks();
+        iter::zip(hashes.get(..count).unwrap_or_default(), prepared.get(..count).unwrap_or_default())
     }
 
     /// All items.

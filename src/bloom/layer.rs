@@ -36,6 +36,35 @@ impl Layer {
         probe.test(first_line(hash, lines), pattern, bits) && self.further_contain(probe, hash)
     }
 
+    /// Which of the asked items have all bits of their first lines set.
+    ///
+    /// If most are asked, all are looked at, and the others' answers dropped: one after the other, without looking for the next
+    /// asked one, an item takes half the time.
+    #[inline(always)]
+    fn first_contain_of<P: Probe, const N: usize>(
+        &self,
+        probe: P,
+        group: &PreparedGroup<Self, P, N>,
+        asked: Chosen,
+    ) -> Chosen {
+        let (lines, bits) = (self.lines(), self.geometry.bits_per_line());
+        let mut passed = 0;
+        if asked.count_ones() as usize * 2 >= group.hashes().len() {
+            for (hashes, prepared) in group.fours().rev() {
+                for (hash, &prepared) in hashes.iter().zip(prepared).rev() {
+                    let has = probe.test(first_line(hash, lines), prepared, bits);
+                    passed = passed << 1 | Chosen::from(has);
+                }
+            }
+            return passed & asked;
+        }
+        for index in indexes(asked) {
+            let has = probe.test(first_line(group.hash(index), lines), group.prepared(index), bits);
+            passed |= Chosen::from(has) << index;
+        }
+        passed
+    }
+
     /// Whether the item's bits in its further lines are set.
     #[inline(always)]
     fn further_contain<P: Probe>(&self, probe: P, hash: &ItemHash) -> bool {
@@ -127,12 +156,7 @@ impl Member for Layer {
         group: &PreparedGroup<Self, P, N>,
         asked: Chosen,
     ) -> Chosen {
-        let (lines, bits) = (self.lines(), self.geometry.bits_per_line());
-        let mut passed = 0;
-        for index in indexes(asked) {
-            let has = probe.test(first_line(group.hash(index), lines), group.prepared(index), bits);
-            passed |= Chosen::from(has) << index;
-        }
+        let passed = self.first_contain_of(probe, group, asked);
         if self.is_far() {
             for index in indexes(passed) {
                 self.prefetch_further(group.hash(index));
