@@ -135,7 +135,6 @@ fn add(
 /// Adds items and answers for each.
 fn insert_items<'a>(context: Context, filter: &mut AnyFilter, items: Args<'a>, reply: Reply) -> NewItems<'a> {
     let mut new = NewItems::of(items);
-    let mut answers = 0;
     // Only a filter that refuses items may answer for fewer than it was given.
     let may_end_early = filter.growth() == Growth::Fixed && (filter.room() as usize) < items.len();
     match reply {
@@ -144,17 +143,14 @@ fn insert_items<'a>(context: Context, filter: &mut AnyFilter, items: Args<'a>, r
         Reply::Array => context.array(items.len()),
     }
     let mut permit = permit(context);
-    let mut answer = |result: Result<bool, Error>| {
-        answers += 1;
-        match result {
-            Ok(is_new) => {
-                new.record(is_new);
-                context.boolean(is_new);
-            }
-            Err(error) => {
-                new.record_refused();
-                refuse(context, error);
-            }
+    let mut answer = |result: Result<bool, Error>| match result {
+        Ok(is_new) => {
+            new.record(is_new);
+            context.boolean(is_new);
+        }
+        Err(error) => {
+            new.record_refused();
+            refuse(context, error);
         }
     };
     match reply {
@@ -162,7 +158,7 @@ fn insert_items<'a>(context: Context, filter: &mut AnyFilter, items: Args<'a>, r
         Reply::Array => filter.insert_batch(items.bytes(), &mut permit, answer),
     }
     if may_end_early && reply == Reply::Array {
-        context.array_len(answers);
+        context.array_len(new.seen());
     }
     new
 }

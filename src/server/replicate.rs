@@ -1,6 +1,7 @@
 //! What replicas, the append-only file, watchers and subscribers are told.
 
 use std::ffi::{CStr, c_longlong};
+use std::mem;
 
 use redis_module::raw::{self, RedisModuleString};
 
@@ -8,34 +9,42 @@ use super::api::api;
 use super::args::{Arg, Args};
 use super::reply::Context;
 
+/// Items a word of bits stands for.
+const WORD_BITS: usize = u64::BITS as usize;
+
 /// The items of a call that were new, so that little else is replicated.
 ///
-/// As long as all were new, nothing is written down: the call itself can be repeated then.
+/// A bit an item is kept: most calls need no list of them. A call of few items allocates nothing for it.
 pub struct NewItems<'a> {
     items: Args<'a>,
     /// How many are known.
     seen: usize,
-    /// The new ones, once there was one that was not.
-    listed: Option<Vec<*mut RedisModuleString>>,
+    /// Which of them were new, the first one in the lowest bit: words that are full, and the one at hand.
+    full_words: Vec<u64>,
+    word: u64,
     has_refused: bool,
 }
 
 impl<'a> NewItems<'a> {
     /// Nothing is known yet of these items.
     pub fn of(items: Args<'a>) -> Self {
-        Self { items, seen: 0, listed: None, has_refused: false }
+        Self { items, seen: 0, full_words: Vec::new(), word: 0, has_refused: false }
     }
 
     /// Whether the next item was new.
-    #[inline]
+    #[inline(always)]
     pub fn record(&mut self, is_new: bool) {
-        if !is_new && self.listed.is_none() {
-            self.listed = Some(self.items.strings().get(..self.seen).unwrap_or_default().to_vec());
-        }
-        if let (true, Some(listed)) = (is_new, &mut self.listed) {
-            listed.extend(self.items.strings().get(self.seen));
-        }
+        self.word |= u64::from(is_new) << (self.seen % WORD_BITS);
         self.seen += 1;
+        if self.seen.is_multiple_of(WORD_BITS) {
+            self.end_word();
+        }
+    }
+
+    /// Not inlined, so that [`NewItems::record`] is small enough to be.
+    #[inline(never)]
+    fn end_word(&mut self) {
+        self.full_words.push(mem::take(&mut self.word));
     }
 
     /// The next item was refused, which is no business of others: they would take it.
@@ -45,22 +54,44 @@ impl<'a> NewItems<'a> {
         self.has_refused = true;
     }
 
+    /// How many items are known.
+    pub fn seen(&self) -> usize {
+        self.seen
+    }
+
     /// Whether the call itself does for others what it did here, at little more length: at most a sixteenth of its items were not new.
     ///
     /// Those are not new elsewhere either, for the filters are equal. A list of the new ones takes the server 6 % of the call's
     /// time, whether anybody is to be told or not; the call as it came, nothing if not.
     pub fn are_nearly_all(&self) -> bool {
-        let new = self.listed.as_ref().map_or(self.seen, Vec::len);
-        !self.has_refused && (self.seen - new) * 16 <= self.seen
+        !self.has_refused && (self.seen - self.len()) * 16 <= self.seen
     }
 
     /// Whether no item was new.
     pub fn is_none(&self) -> bool {
-        self.listed.as_ref().is_some_and(Vec::is_empty)
+        self.len() == 0
     }
 
-    fn strings(&self) -> &[*mut RedisModuleString] {
-        self.listed.as_deref().unwrap_or(self.items.strings())
+    /// How many were new.
+    fn len(&self) -> usize {
+        self.words().map(|word| word.count_ones() as usize).sum()
+    }
+
+    /// The bits of all items, those that are not known yet 0.
+    fn words(&self) -> impl Iterator<Item = u64> {
+        self.full_words.iter().copied().chain([self.word])
+    }
+
+    /// The new ones.
+    fn strings(&self) -> Vec<*mut RedisModuleString> {
+        let mut new = Vec::with_capacity(self.len());
+        for (word, strings) in self.words().zip(self.items.strings().chunks(WORD_BITS)) {
+            let is_new = |index: usize| word >> index & 1 == 1;
+            new.extend(
+                strings.iter().enumerate().filter(|&(index, _)| is_new(index)).map(|(_, &string)| string),
+            );
+        }
+        new
     }
 }
 

@@ -126,6 +126,29 @@ fn a_call_of_which_nearly_all_items_are_new_is_written_as_it_came() {
 }
 
 #[test]
+fn the_new_items_of_a_long_call_are_written_in_their_order() {
+    for_each_server(|kind| {
+        let mut link = Link::start(kind);
+        link.client.ok("BF.RESERVE k 0.000001 1000");
+        link.client.call("BF.ADD k old:1");
+        link.pending();
+        // Around the number of items of one group, and of several.
+        for count in [62, 63, 64, 65, 66, 127, 128, 129, 200] {
+            let (mut sent, mut new) = ("BF.MADD k".to_owned(), "BF.MADD k".to_owned());
+            for index in 0..count {
+                if index % 3 == 1 {
+                    sent += " old:1";
+                } else {
+                    sent += &format!(" {count}:{index}");
+                    new += &format!(" {count}:{index}");
+                }
+            }
+            assert_eq!(link.writes(&sent), [new], "{count} items");
+        }
+    });
+}
+
+#[test]
 fn items_that_found_no_room_are_not_written() {
     for_each_server(|kind| {
         let mut link = Link::start(kind);
