@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use arbitrary::{Arbitrary, Result, Unstructured};
 use bloomline::bloom::hash::item_hash;
-use bloomline::bloom::layout::probe::{Probe, Scalar};
+use bloomline::bloom::layout::probe::Scalar;
 use bloomline::bloom::redisbloom::Chain;
 use bloomline::bloom::redisbloom::link::Common;
 use bloomline::bloom::redisbloom::sizing::Options;
@@ -249,7 +249,7 @@ impl Model {
     fn contains_word_by_word(&self, item: &[u8]) -> bool {
         let AnyFilter::Bloomline(filter) = &self.filter else { return self.filter.contains(item) };
         let hash = item_hash(item, filter.seed());
-        filter.layers().any(|layer| layer.contains(Scalar, &hash, Scalar.prepare(hash.pattern)))
+        filter.layers().any(|layer| layer.contains(Scalar, &hash))
     }
 
     fn finish(self) {

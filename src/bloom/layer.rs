@@ -29,11 +29,16 @@ impl Layer {
         &self.geometry
     }
 
-    /// Whether all bits of the item are set; `pattern` is that of its hash, prepared.
+    /// Whether all bits of the item are set.
     #[inline(always)]
-    pub fn contains<P: Probe>(&self, probe: P, hash: &ItemHash, pattern: P::Pattern) -> bool {
-        let (lines, bits) = (self.lines(), self.geometry.bits_per_line());
-        probe.test(first_line(hash, lines), pattern, bits) && self.further_contain(probe, hash)
+    pub fn contains<P: Probe>(&self, probe: P, hash: &ItemHash) -> bool {
+        self.first_contains(probe, hash) && self.further_contain(probe, hash)
+    }
+
+    /// Whether the item's bits in its first line are set.
+    #[inline(always)]
+    fn first_contains<P: Probe>(&self, probe: P, hash: &ItemHash) -> bool {
+        probe.test_once(first_line(hash, self.lines()), hash.pattern, self.geometry.bits_per_line())
     }
 
     /// Which of the asked items have all bits of their first lines set.
@@ -71,7 +76,7 @@ impl Layer {
         let (lines, bits) = (self.lines(), self.geometry.bits_per_line());
         for (index, pattern) in further_lines(*hash, self.geometry) {
             let Some(line) = lines.get(index) else { return false };
-            if !probe.test(line, probe.prepare(pattern), bits) {
+            if !probe.test_once(line, pattern, bits) {
                 return false;
             }
         }
@@ -80,13 +85,13 @@ impl Layer {
 
     /// Sets all bits of the item.
     #[inline(always)]
-    pub fn insert<P: Probe>(&mut self, probe: P, hash: &ItemHash, pattern: P::Pattern) {
+    pub fn insert<P: Probe>(&mut self, probe: P, hash: &ItemHash) {
         let bits = self.geometry.bits_per_line();
         let (lines, _) = self.words.as_mut_slice().as_chunks_mut();
-        probe.set(first_line_mut(hash, lines), pattern, bits);
+        probe.set(first_line_mut(hash, lines), hash.pattern, bits);
         for (index, pattern) in further_lines(*hash, self.geometry) {
             if let Some(line) = lines.get_mut(index) {
-                probe.set(line, probe.prepare(pattern), bits);
+                probe.set(line, pattern, bits);
             }
         }
     }
@@ -142,8 +147,8 @@ impl Member for Layer {
     }
 
     #[inline(always)]
-    fn contains<P: Probe>(&self, probe: P, hash: &ItemHash, pattern: P::Pattern) -> bool {
-        self.contains(probe, hash, pattern)
+    fn contains<P: Probe>(&self, probe: P, hash: &ItemHash) -> bool {
+        self.contains(probe, hash)
     }
 
     /// Looks at all first lines without a branch, then at the further lines of the items that have passed.
@@ -170,8 +175,8 @@ impl Member for Layer {
     }
 
     #[inline(always)]
-    fn insert<P: Probe>(&mut self, probe: P, hash: &ItemHash, pattern: P::Pattern) {
-        self.insert(probe, hash, pattern);
+    fn insert<P: Probe>(&mut self, probe: P, hash: &ItemHash) {
+        self.insert(probe, hash);
     }
 
     /// Touches the item's page for writing if it may never have been touched.
@@ -217,8 +222,8 @@ impl Member for Layer {
     }
 
     #[inline(always)]
-    fn prefetch_rest<P: Probe>(&self, probe: P, hash: &ItemHash, pattern: P::Pattern) {
-        if probe.test(first_line(hash, self.lines()), pattern, self.geometry.bits_per_line()) {
+    fn prefetch_rest<P: Probe>(&self, probe: P, hash: &ItemHash) {
+        if self.first_contains(probe, hash) {
             self.prefetch_further(hash);
         }
     }

@@ -79,7 +79,7 @@ impl<L: Member> Task for ContainsOne<'_, '_, L> {
     #[inline(always)]
     fn run<P: Probe>(self, probe: P) -> bool {
         let hash = L::hash(self.filter.common(), self.item);
-        self.filter.contains_hash(probe, &hash, L::prepare(probe, &hash))
+        self.filter.contains_hash(probe, &hash)
     }
 }
 
@@ -137,12 +137,11 @@ where
             if layer.is_far() {
                 // By now the first lines of the first items are there.
                 for hash in group.hashes() {
-                    layer.prefetch_rest(probe, hash, L::prepare(probe, hash));
+                    layer.prefetch_rest(probe, hash);
                 }
             }
             for hash in group.hashes() {
-                let prepared = L::prepare(probe, hash);
-                (self.answer)(self.filter.contains_hash(probe, hash, prepared));
+                (self.answer)(self.filter.contains_hash(probe, hash));
             }
         }
     }
@@ -214,7 +213,7 @@ where
                     continue;
                 }
                 let layers = self.filter.layer_count();
-                let result = self.filter.insert_in_newest(probe, hash, group.prepared(index), self.permit);
+                let result = self.filter.insert_in_newest(probe, hash, self.permit);
                 if self.filter.layer_count() > layers {
                     found |= self.filter.last_full_contains_of(probe, &group);
                 }

@@ -22,7 +22,7 @@ pub trait Member: Sized {
     type Shape: Copy;
     /// What is known of an item after hashing, for all layers.
     type Hash: Copy + Default;
-    /// What of an item can be prepared for all layers, in registers.
+    /// What of an item is prepared for a group's way through many layers.
     type Prepared<P: Probe>: Copy;
 
     /// Hashes an item.
@@ -32,7 +32,7 @@ pub trait Member: Sized {
     fn prepare<P: Probe>(probe: P, hash: &Self::Hash) -> Self::Prepared<P>;
 
     /// Whether all bits of the item are set.
-    fn contains<P: Probe>(&self, probe: P, hash: &Self::Hash, prepared: Self::Prepared<P>) -> bool;
+    fn contains<P: Probe>(&self, probe: P, hash: &Self::Hash) -> bool;
 
     /// Which of the asked items of a group the layer contains.
     #[inline(always)]
@@ -44,19 +44,18 @@ pub trait Member: Sized {
     ) -> Chosen {
         if self.is_far() {
             for index in indexes(asked) {
-                self.prefetch_rest(probe, group.hash(index), group.prepared(index));
+                self.prefetch_rest(probe, group.hash(index));
             }
         }
         let mut found = 0;
         for index in indexes(asked) {
-            let has = self.contains(probe, group.hash(index), group.prepared(index));
-            found |= Chosen::from(has) << index;
+            found |= Chosen::from(self.contains(probe, group.hash(index))) << index;
         }
         found
     }
 
     /// Sets all bits of the item.
-    fn insert<P: Probe>(&mut self, probe: P, hash: &Self::Hash, prepared: Self::Prepared<P>);
+    fn insert<P: Probe>(&mut self, probe: P, hash: &Self::Hash);
 
     /// Does what is worth doing before the first look at an item that may be added to this layer of `len` items.
     fn expect(&mut self, _len: u64, _hash: &Self::Hash) {}
@@ -70,7 +69,7 @@ pub trait Member: Sized {
     fn is_far(&self) -> bool;
 
     /// Asks for the lines that [`Lines::First`] left out, if the item passes in the first ones.
-    fn prefetch_rest<P: Probe>(&self, probe: P, hash: &Self::Hash, prepared: Self::Prepared<P>);
+    fn prefetch_rest<P: Probe>(&self, probe: P, hash: &Self::Hash);
 
     /// Items the layer is sized for.
     fn capacity(&self) -> u64;

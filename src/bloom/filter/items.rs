@@ -15,17 +15,12 @@ impl<L: Member> Filter<L> {
 
     /// Looks in the newest layer first: it is the largest, and the items of today are in it.
     #[inline(always)]
-    pub(in crate::bloom) fn contains_hash<P: Probe>(
-        &self,
-        probe: P,
-        hash: &L::Hash,
-        prepared: L::Prepared<P>,
-    ) -> bool {
-        if self.newest.contains(probe, hash, prepared) {
+    pub(in crate::bloom) fn contains_hash<P: Probe>(&self, probe: P, hash: &L::Hash) -> bool {
+        if self.newest.contains(probe, hash) {
             return true;
         }
         for layer in self.older.iter().rev() {
-            if layer.contains(probe, hash, prepared) {
+            if layer.contains(probe, hash) {
                 return true;
             }
         }
@@ -85,11 +80,10 @@ impl<L: Member> Filter<L> {
         permit: Permit,
     ) -> Result<bool, Error> {
         self.newest.expect(self.newest_len, hash);
-        let prepared = L::prepare(probe, hash);
-        if self.contains_hash(probe, hash, prepared) {
+        if self.contains_hash(probe, hash) {
             return Ok(false);
         }
-        self.push(probe, hash, prepared, permit)
+        self.push(probe, hash, permit)
     }
 
     /// Adds a hashed item that no older layer contains.
@@ -98,28 +92,21 @@ impl<L: Member> Filter<L> {
         &mut self,
         probe: P,
         hash: &L::Hash,
-        prepared: L::Prepared<P>,
         permit: Permit,
     ) -> Result<bool, Error> {
-        if self.newest.contains(probe, hash, prepared) {
+        if self.newest.contains(probe, hash) {
             return Ok(false);
         }
-        self.push(probe, hash, prepared, permit)
+        self.push(probe, hash, permit)
     }
 
     /// Adds a hashed item that no layer contains.
     #[inline(always)]
-    fn push<P: Probe>(
-        &mut self,
-        probe: P,
-        hash: &L::Hash,
-        prepared: L::Prepared<P>,
-        permit: Permit,
-    ) -> Result<bool, Error> {
+    fn push<P: Probe>(&mut self, probe: P, hash: &L::Hash, permit: Permit) -> Result<bool, Error> {
         if self.room() == 0 {
             self.grow(permit)?;
         }
-        self.newest.insert(probe, hash, prepared);
+        self.newest.insert(probe, hash);
         self.newest_len += 1;
         Ok(true)
     }

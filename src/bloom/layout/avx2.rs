@@ -78,7 +78,8 @@ impl Probe for Avx2 {
     }
 
     #[inline(always)]
-    fn set(self, line: &mut Line, pattern: Pattern, bits: u8) {
+    fn set(self, line: &mut Line, pattern: u64, bits: u8) {
+        let pattern = self.prepare(pattern);
         // SAFETY: as in `test`.
         unsafe {
             let [low, high] = wanted(pattern, bits);

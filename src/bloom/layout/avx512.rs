@@ -74,7 +74,8 @@ impl Probe for Avx512 {
     }
 
     #[inline(always)]
-    fn set(self, line: &mut Line, pattern: Pattern, bits: u8) {
+    fn set(self, line: &mut Line, pattern: u64, bits: u8) {
+        let pattern = self.prepare(pattern);
         // SAFETY: as in `prepare`.
         unsafe {
             let words = _mm512_loadu_si512(line.as_ptr().cast());

@@ -97,14 +97,14 @@ impl Member for Link {
     ///
     /// One branch a bit is mispredicted once an absent item, which costs more than the bits looked at in vain.
     #[inline(always)]
-    fn contains<P: Probe>(&self, _probe: P, hash: &Pair, _prepared: ()) -> bool {
+    fn contains<P: Probe>(&self, _probe: P, hash: &Pair) -> bool {
         let mut indexes = self.indexes(hash);
         let (first, words) = (self.first(), self.words.as_slice());
         indexes.are_next_set(words, first) && indexes.are_next_set(words, self.shape.hashes - first)
     }
 
     #[inline(always)]
-    fn insert<P: Probe>(&mut self, _probe: P, hash: &Pair, _prepared: ()) {
+    fn insert<P: Probe>(&mut self, _probe: P, hash: &Pair) {
         let mut indexes = self.indexes(hash);
         let words = self.words.as_mut_slice();
         for _ in 0..self.shape.hashes {
@@ -136,7 +136,7 @@ impl Member for Link {
     }
 
     #[inline(always)]
-    fn prefetch_rest<P: Probe>(&self, _probe: P, hash: &Pair, _prepared: ()) {
+    fn prefetch_rest<P: Probe>(&self, _probe: P, hash: &Pair) {
         let mut indexes = self.indexes(hash);
         let first = self.first();
         if indexes.are_next_set(self.words.as_slice(), first) {
