@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use arbitrary::{Arbitrary, Result, Unstructured};
 use bloomline::bloom::hash::item_hash;
 use bloomline::bloom::layout::probe::Scalar;
+use bloomline::bloom::member::Member;
 use bloomline::bloom::redisbloom::Chain;
 use bloomline::bloom::redisbloom::link::Common;
 use bloomline::bloom::redisbloom::sizing::Options;

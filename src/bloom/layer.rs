@@ -29,12 +29,6 @@ impl Layer {
         &self.geometry
     }
 
-    /// Whether all bits of the item are set.
-    #[inline(always)]
-    pub fn contains<P: Probe>(&self, probe: P, hash: &ItemHash) -> bool {
-        self.first_contains(probe, hash) && self.further_contain(probe, hash)
-    }
-
     /// Whether the item's bits in its first line are set.
     #[inline(always)]
     fn first_contains<P: Probe>(&self, probe: P, hash: &ItemHash) -> bool {
@@ -81,19 +75,6 @@ impl Layer {
             }
         }
         true
-    }
-
-    /// Sets all bits of the item.
-    #[inline(always)]
-    pub fn insert<P: Probe>(&mut self, probe: P, hash: &ItemHash) {
-        let bits = self.geometry.bits_per_line();
-        let (lines, _) = self.words.as_mut_slice().as_chunks_mut();
-        probe.set(first_line_mut(hash, lines), hash.pattern, bits);
-        for (index, pattern) in further_lines(*hash, self.geometry) {
-            if let Some(line) = lines.get_mut(index) {
-                probe.set(line, pattern, bits);
-            }
-        }
     }
 
     /// Rate of false positives computed from the share of bits that are set.
@@ -148,7 +129,7 @@ impl Member for Layer {
 
     #[inline(always)]
     fn contains<P: Probe>(&self, probe: P, hash: &ItemHash) -> bool {
-        self.contains(probe, hash)
+        self.first_contains(probe, hash) && self.further_contain(probe, hash)
     }
 
     /// Looks at all first lines without a branch, then at the further lines of the items that have passed.
@@ -176,7 +157,14 @@ impl Member for Layer {
 
     #[inline(always)]
     fn insert<P: Probe>(&mut self, probe: P, hash: &ItemHash) {
-        self.insert(probe, hash);
+        let bits = self.geometry.bits_per_line();
+        let (lines, _) = self.words.as_mut_slice().as_chunks_mut();
+        probe.set(first_line_mut(hash, lines), hash.pattern, bits);
+        for (index, pattern) in further_lines(*hash, self.geometry) {
+            if let Some(line) = lines.get_mut(index) {
+                probe.set(line, pattern, bits);
+            }
+        }
     }
 
     /// Touches the item's page for writing if it may never have been touched.
