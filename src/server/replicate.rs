@@ -1,5 +1,6 @@
 //! What replicas, the append-only file, watchers and subscribers are told.
 
+use std::borrow::Cow;
 use std::ffi::{CStr, c_longlong};
 use std::mem;
 
@@ -82,8 +83,11 @@ impl<'a> NewItems<'a> {
         self.full_words.iter().copied().chain([self.word])
     }
 
-    /// The new ones.
-    fn strings(&self) -> Vec<*mut RedisModuleString> {
+    /// The new ones: a list is made only if some were not.
+    fn strings(&self) -> Cow<'a, [*mut RedisModuleString]> {
+        if self.len() == self.items.len() {
+            return Cow::Borrowed(self.items.strings());
+        }
         let mut new = Vec::with_capacity(self.len());
         for (word, strings) in self.words().zip(self.items.strings().chunks(WORD_BITS)) {
             let is_new = |index: usize| word >> index & 1 == 1;
@@ -91,7 +95,7 @@ impl<'a> NewItems<'a> {
                 strings.iter().enumerate().filter(|&(index, _)| is_new(index)).map(|(_, &string)| string),
             );
         }
-        new
+        Cow::Owned(new)
     }
 }
 
