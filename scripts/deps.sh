@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # Installs what is missing to build, run, test or lint, and asks nothing when all is there.
 #
-#   scripts/deps.sh [build|run|test|install|lint|fuzz|deep]...     no argument means the first five
+#   scripts/deps.sh [build|run|test|servers|install|lint|fuzz|deep]...
+#
+# No argument means the first six.
 #
 # On Debian and its kin packages come by apt-get (as root, or where sudo asks for no password);
 # elsewhere they are named, with what each is for, and the exit status is 1.
@@ -37,6 +39,11 @@ has_libclang() {
 # gcc without libc's headers compiles nothing, so the probe compiles something.
 has_compiler() {
     echo '#include <stdlib.h>' | cc -x c -fsyntax-only -
+}
+
+# g++ without libstdc++'s headers compiles nothing either.
+has_cxx_compiler() {
+    echo '#include <cmath>' | g++ -x c++ -fsyntax-only -
 }
 
 # Debian's cargo and apt read this file; other systems keep their certificates elsewhere.
@@ -85,6 +92,12 @@ probe() {
     test)
         need "python3 python3-venv" "Python with venv: tests of client libraries" python3 -c 'import ensurepip, venv'
         ;;
+    servers)
+        need "make" "make: builds the servers" make --version
+        need "gcc libc6-dev" "a C compiler: the servers that are built from source" has_compiler
+        need "g++" "a C++ compiler: Redis 8 reads numbers with a C++ library" has_cxx_compiler
+        need "xz-utils" "xz: unpacks Valkey's source" xz --version
+        ;;
     install)
         need "binutils" "objdump and strip: packages and what they say of the module" objdump --version
         need "dpkg" "dpkg-deb: packages for Debian" dpkg-deb --version
@@ -111,7 +124,7 @@ probe() {
         fi
         ;;
     *)
-        echo "deps: unknown group '$1'; build, run, test, install, lint, fuzz and deep are known" >&2
+        echo "deps: unknown group '$1'; build, run, test, servers, install, lint, fuzz and deep are known" >&2
         exit 2
         ;;
     esac
@@ -144,7 +157,7 @@ if ! command -v cargo >/dev/null; then
     exit 1
 fi
 
-[ $# -gt 0 ] || set -- build run test install lint
+[ $# -gt 0 ] || set -- build run test servers install lint
 for group in "$@"; do
     probe "$group"
 done

