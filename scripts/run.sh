@@ -23,6 +23,14 @@ from_system() {
     command -v redis-cli >/dev/null || cli=valkey-cli
 }
 
+# newest_server: the program of the highest version; of several builds of that version, the one
+# whose folder has no suffix such as -bundled.
+newest_server() {
+    compgen -G '.servers/*/server' |
+        sed -E 's#^\.servers/([a-z]+-[0-9.]+)(-[^/]*)?/server$#\1 \2 &#' |
+        sort -t ' ' -k 1,1V -k 2,2r | tail -n 1 | cut -d ' ' -f 3
+}
+
 if [ -n "$chosen" ]; then
     if command -v "$chosen" >/dev/null; then
         from_system "$(command -v "$chosen")"
@@ -36,7 +44,7 @@ elif path=$(command -v redis-check-rdb); then
     # Debian's redis-tools without redis-server: the same program, which is a server when called so.
     from_system "$path"
     called=redis-server
-elif folder=$(compgen -G '.servers/*/server' | sort -V | tail -n 1); then
+elif folder=$(newest_server); then
     from_folder "$(dirname "$folder")"
 else
     echo "run: no server here: install redis-server or valkey-server, or say SERVER=/path/to/one" >&2

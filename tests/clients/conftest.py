@@ -35,11 +35,17 @@ def newest_servers():
     names = list(find_servers())
     newest = []
     for product in ("redis", "valkey"):
-        ours = [name for name in names if name.startswith(product) and not name.endswith("-defrag")]
+        ours = [name for name in names if name.startswith(product)]
         if not ours:
             raise pytest.UsageError(f"no {product} server; run `make servers`")
-        newest.append(max(ours, key=lambda name: [int(number) for number in name.split("-")[1].split(".")]))
+        newest.append(max(ours, key=age))
     return newest
+
+
+def age(name):
+    """Sorts by version; of several builds of one version, the one without a suffix comes last."""
+    _, version, *suffix = name.split("-")
+    return [int(number) for number in version.split(".")], not suffix
 
 
 class Server:

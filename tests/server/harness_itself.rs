@@ -1,8 +1,36 @@
 //! What the harness promises, shown on servers without the module.
 
+use std::path::Path;
+
 use crate::harness::{
-    Replica, Row, Setup, Stop, body_of_dump, bulk, check_rows, for_each_server, rows, seal_dump,
+    Kind, Replica, Row, Setup, Stop, body_of_dump, bulk, check_rows, for_each_server, newest, rows, seal_dump,
 };
+
+#[test]
+fn newest_server_goes_by_version_then_by_suffix() {
+    let chosen = |names: &[&str]| {
+        let kinds: Vec<Kind> = names.iter().map(|name| Kind::in_folder(name, Path::new(""))).collect();
+        newest(&kinds, "redis-").map(|kind| kind.name.clone())
+    };
+    assert_eq!(chosen(&["redis-8.0", "redis-8.0-bundled", "valkey-9.1"]).as_deref(), Some("redis-8.0"));
+    assert_eq!(chosen(&["redis-8.0-bundled", "redis-8.0"]).as_deref(), Some("redis-8.0"));
+    assert_eq!(chosen(&["redis-7.0", "redis-8.0-bundled"]).as_deref(), Some("redis-8.0-bundled"));
+    assert_eq!(chosen(&["redis-10.2", "redis-8.0", "redis-8.0.3"]).as_deref(), Some("redis-10.2"));
+    assert_eq!(chosen(&["valkey-9.1"]), None);
+}
+
+#[test]
+fn acl_categories_do_not_depend_on_the_suffix() {
+    for (name, expected) in [
+        ("redis-6.2-defrag", false),
+        ("redis-7.0-bundled", false),
+        ("redis-8.0-bundled", true),
+        ("valkey-7.2-bundled", false),
+        ("valkey-8.1-bundled", true),
+    ] {
+        assert_eq!(Kind::in_folder(name, Path::new("")).has_acl_categories(), expected, "{name}");
+    }
+}
 
 #[test]
 fn rows_run_in_both_protocols() {

@@ -9,7 +9,9 @@ use std::slice;
 use std::sync::{Condvar, Mutex, OnceLock};
 use std::thread;
 
-/// One server program of one version, as `redis-7.0` or `valkey-8.1`.
+/// One server program of one version, as `redis-7.0` or `valkey-8.1-bundled`.
+///
+/// What follows the version tells builds of one version apart, which differ in their allocator.
 #[derive(Debug, Clone)]
 pub struct Kind {
     /// The name of its folder.
@@ -34,6 +36,18 @@ impl Kind {
         self.folder.join("cli")
     }
 
+    /// Product and version: `redis-8.0` of `redis-8.0` and of `redis-8.0-bundled`.
+    pub fn series(&self) -> &str {
+        let suffix = self.name.match_indices('-').nth(1);
+        suffix.map_or(&self.name, |(start, _)| &self.name[..start])
+    }
+
+    /// The numbers of the version: `[8, 0]` of `redis-8.0-bundled`; empty where the name has none.
+    fn version(&self) -> Vec<u32> {
+        let (_, version) = self.series().split_once('-').unwrap_or_default();
+        version.split('.').map_while(|number| number.parse().ok()).collect()
+    }
+
     /// True for Redis before 7.0, where a module has no booleans, no maps and no settings.
     pub fn is_before_7(&self) -> bool {
         self.name.starts_with("redis-6")
@@ -41,7 +55,7 @@ impl Kind {
 
     /// True where commands can be put into ACL categories: Redis since 7.4, Valkey since 8.0.
     pub fn has_acl_categories(&self) -> bool {
-        !self.is_before_7() && !["redis-7.0", "redis-7.2", "valkey-7.2"].contains(&self.name.as_str())
+        !self.is_before_7() && !["redis-7.0", "redis-7.2", "valkey-7.2"].contains(&self.series())
     }
 }
 
@@ -52,13 +66,23 @@ pub fn for_each_server(test: impl Fn(&Kind) + Sync) {
     run_on(kinds(), &test);
 }
 
-/// Runs `test` on one Redis, then on one Valkey, the last of each: for what costs too much to be done on all.
+/// Runs `test` on the newest Redis, then on the newest Valkey: for what costs too much to be done on
+/// all.
 pub fn for_newest_servers(test: impl Fn(&Kind) + Sync) {
     for product in ["redis-", "valkey-"] {
-        if let Some(newest) = kinds().iter().rfind(|kind| kind.name.starts_with(product)) {
+        if let Some(newest) = newest(kinds(), product) {
             run_on(slice::from_ref(newest), &test);
         }
     }
+}
+
+/// The server of this product with the highest version; of several builds of that version, the one
+/// without a suffix.
+pub fn newest<'a>(kinds: &'a [Kind], product: &str) -> Option<&'a Kind> {
+    kinds
+        .iter()
+        .filter(|kind| kind.name.starts_with(product))
+        .max_by_key(|kind| (kind.version(), kind.series() == kind.name))
 }
 
 /// Says which feature a server has not got, past the test runner, which keeps what is printed to itself.

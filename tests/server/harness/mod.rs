@@ -12,6 +12,8 @@ mod table;
 mod wait;
 
 pub use client::Client;
+#[allow(unused_imports, reason = "for tests that include the harness from elsewhere")]
+pub use kinds::newest;
 pub use kinds::{Kind, for_each_server, for_newest_servers, say_missing};
 pub use limits::Limits;
 pub use payload::{body_of_dump, seal_dump, truncate_dump};
