@@ -18,6 +18,8 @@ fn filters_with_gaps_between_them_are_moved_together_and_keep_every_item() {
         let server = Setup::new().line("hz 100").start(kind);
         let mut client = server.resp2();
         if client.ask("CONFIG SET activedefrag yes") != "+OK" {
+            let has_bundled_allocator = kind.name.ends_with("-bundled") || kind.name.ends_with("-defrag");
+            assert!(!has_bundled_allocator, "the build has lost active defragmentation");
             return say_missing(kind, "active defragmentation");
         }
         client.ok("CONFIG SET activedefrag no");
@@ -48,7 +50,7 @@ fn filters_with_gaps_between_them_are_moved_together_and_keep_every_item() {
     });
     assert!(
         tested.into_inner() > 0,
-        "no server here can do it; `scripts/servers.sh redis-6.2-defrag` fetches one"
+        "no server here can do it; `scripts/servers.sh redis-6.2-defrag` fetches one that can"
     );
 }
 
@@ -79,7 +81,9 @@ fn gap_bytes(client: &mut Client) -> u64 {
 fn defragment(server: &Server, client: &mut Client, goal: u64) {
     for line in [
         "active-defrag-ignore-bytes 100kb",
-        "active-defrag-threshold-lower 1",
+        // The large filters are most of the 300 MB: one per cent would be more than the goal, and the
+        // server would stop there.
+        "active-defrag-threshold-lower 0",
         "active-defrag-threshold-upper 5",
         "active-defrag-cycle-min 40",
         "active-defrag-cycle-max 60",
