@@ -5,7 +5,7 @@ use bloomline::bloom::codec::{HEADER_BYTES, MAX_CHUNK_BYTES};
 use bloomline::bloom::error::{ChunkError, HeaderError};
 use bloomline::bloom::member::Member;
 use bloomline::bloom::spec::Demand;
-use bloomline::bloom::{Error, Filter, Growth, MAX_LAYERS, Spec};
+use bloomline::bloom::{Error, Filter, Growth, Layout, MAX_LAYERS, Spec};
 
 fn filled(spec: Spec, items: u64) -> Filter {
     let mut filter = Filter::new(spec, 0x0123_4567_89ab_cdef, &mut |_| true).unwrap();
@@ -215,8 +215,14 @@ fn all_layers_of_a_header_are_put_before_the_limit_at_once() {
     };
     let refused = Filter::decode_header(&filter.encode_header(), &mut refuse).err();
     assert_eq!(refused, Some(Error::Refused(filter.size_bytes())));
-    let layer_bytes = filter.layers().map(|layer| layer.geometry().bytes()).sum();
-    assert_eq!(asked, [Demand { layer_bytes, filter_bytes: filter.size_bytes() }]);
+    let layers: Vec<u64> = filter.layers().map(|layer| layer.geometry().bytes()).collect();
+    let expected = Demand {
+        new_bytes: layers.iter().sum(),
+        largest_layer: layers[layers.len() - 1],
+        filter_bytes: filter.size_bytes(),
+        layout: Layout::Bloomline,
+    };
+    assert_eq!(asked, [expected]);
 }
 
 #[test]

@@ -195,7 +195,7 @@ fn the_rate_computed_from_the_bits_that_are_set_is_that_of_the_bits() {
                 let mut filter = fixed(capacity, error_rate, seed);
                 offer(&mut filter, 0..items);
                 let layer = filter.layers().next().unwrap();
-                ratios.push(layer.fp_rate_of_fill(layer.words().fill()) / rate_of_bits(layer));
+                ratios.push(layer.fp_rate_of_fill(layer.words().fill(4096)) / rate_of_bits(layer));
             }
             let (ratio, error) = mean(&ratios);
             assert!(

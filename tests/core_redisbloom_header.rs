@@ -62,7 +62,7 @@ fn an_honest_header_asks_for_memory_once() {
     let mut demands = Vec::new();
     let bytes = header(6, 2, 5, &[HONEST, HONEST]);
     let filter = AnyFilter::decode_header(&bytes, &mut |demand| {
-        demands.push((demand.layer_bytes, demand.filter_bytes));
+        demands.push((demand.new_bytes, demand.filter_bytes));
         true
     });
     assert_eq!(filter.unwrap().encode_header(), bytes);

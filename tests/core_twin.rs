@@ -12,7 +12,7 @@ use bloomline::bloom::layout::{avx2::Avx2, avx512::Avx512};
 use bloomline::bloom::member::Member;
 use bloomline::bloom::sizing::ROWS;
 use bloomline::bloom::spec::Demand;
-use bloomline::bloom::{AnyFilter, Error, Filter, Growth, Spec};
+use bloomline::bloom::{AnyFilter, Error, Filter, Growth, Layout, Spec};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 use twin::{Answer, Twin};
@@ -331,7 +331,9 @@ fn a_growth_that_is_refused_changes_nothing_and_may_be_granted_later() {
 
     assert_eq!(filter.insert(b"new", &mut |demand| demand == asked[0]), Ok(true));
     let newest = filter.layers().next_back().unwrap().geometry().bytes();
-    assert_eq!(asked[0], Demand { layer_bytes: newest, filter_bytes: filter.size_bytes() });
+    let filter_bytes = filter.size_bytes();
+    let layout = Layout::Bloomline;
+    assert_eq!(asked[0], Demand { new_bytes: newest, largest_layer: newest, filter_bytes, layout });
     assert_eq!((filter.layer_count(), filter.newest_len()), (2, 1));
 }
 
@@ -355,7 +357,7 @@ fn memory_is_asked_for_only_after_the_permit() {
     });
     let demand = asked.unwrap();
     assert_eq!(result.err(), Some(Error::Refused(demand.filter_bytes)));
-    assert!(demand.layer_bytes > 3 << 40 && demand.filter_bytes - demand.layer_bytes == 96, "{demand:?}");
+    assert!(demand.new_bytes > 3 << 40 && demand.filter_bytes - demand.new_bytes == 96, "{demand:?}");
     // A number out of range is said before the limit is asked.
     let unasked = &mut |_| unreachable!("nothing to ask for");
     assert_eq!(Filter::new(fixed(0, 0.01), 7, unasked).err(), Some(Error::Capacity(0)));
@@ -393,7 +395,7 @@ fn far_layers_answer_a_batch_as_they_answer_one_by_one() {
     ];
     let items: Vec<[u8; 8]> = (0..30_000u64).map(u64::to_le_bytes).collect();
     for filter in &mut filters {
-        let mut single = filter.try_clone().unwrap();
+        let mut single = filter.try_clone(&mut |_| true).unwrap();
         let mut answers = Vec::new();
         filter.insert_batch(items.iter().map(AsRef::as_ref), &mut |_| true, |result| answers.push(result));
         assert!(items.iter().map(|item| single.insert(item, &mut |_| true)).eq(answers));

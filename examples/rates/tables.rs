@@ -149,7 +149,7 @@ pub fn overfull() -> Result<String, Error> {
             text += &format!(
                 "| {error_rate} | {times} x capacity | {} | {} | {} | {} | {} | {} |\n",
                 shown(formula(m, (times * CAPACITY) as f64, k)),
-                shown(layer.fp_rate_of_fill(layer.words().fill())),
+                shown(layer.fp_rate_of_fill(layer.words().fill(4096))),
                 shown(looked_up(&over, LOOKUPS)),
                 grown.layer_count(),
                 shown(grown.fp_rate()),

@@ -1,25 +1,17 @@
 //! A filter of either layout: what a key holds.
 
+use std::ops::ControlFlow;
 use std::ptr::NonNull;
 
-use super::codec::HEADER_BYTES;
+use super::codec::{Chunk, HEADER_BYTES};
 use super::error::Error;
 use super::filter::{Added, Filter};
 use super::member::Member;
 use super::redisbloom::Chain;
 use super::redisbloom::link::Common;
 use super::redisbloom::sizing::Options;
-use super::spec::{Growth, Permit, Spec};
+use super::spec::{Growth, Layout, Permit, Spec};
 use super::words::{Mover, Words};
-
-/// How items map to bits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Layout {
-    /// This project's own: fast, small, seeded.
-    Bloomline,
-    /// RedisBloom's, to the last bit.
-    RedisBloom,
-}
 
 /// A filter of either layout. The methods are those of [`Filter`].
 pub enum AnyFilter {
@@ -120,9 +112,9 @@ impl AnyFilter {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`].
-    pub fn try_clone(&self) -> Result<Self, Error> {
-        either!(self, filter => filter.try_clone().map(Self::from))
+    /// Those of [`Filter::try_clone`].
+    pub fn try_clone(&self, permit: Permit) -> Result<Self, Error> {
+        either!(self, filter => filter.try_clone(permit).map(Self::from))
     }
 
     /// See [`Filter::contains`].
@@ -206,6 +198,11 @@ impl AnyFilter {
         either!(self, filter => filter.chunk(offset))
     }
 
+    /// Calls a function with each of [`Filter::chunks`], until it breaks.
+    pub fn each_chunk<'a>(&'a self, from: u64, mut see: impl FnMut(Chunk<'a>) -> ControlFlow<()>) {
+        let _ = either!(self, filter => filter.chunks(from).try_for_each(&mut see));
+    }
+
     /// See [`Filter::write_chunk`].
     ///
     /// # Errors
@@ -218,6 +215,23 @@ impl AnyFilter {
     /// Calls a function with the bits of each layer, oldest first.
     pub fn each_layer(&self, mut see: impl FnMut(&Words)) {
         either!(self, filter => filter.layers().for_each(|layer| see(layer.words())))
+    }
+
+    /// The share of bits set in each layer, oldest first: see [`Filter::fills`].
+    pub fn fills(&self) -> Vec<f64> {
+        either!(self, filter => filter.fills().map(|(_, fill)| fill).collect())
+    }
+
+    /// The false-positive rate of each layer, oldest first, computed from its fill.
+    pub fn fp_rates(&self) -> Vec<f64> {
+        match self {
+            Self::Bloomline(filter) => {
+                filter.fills().map(|(layer, fill)| layer.fp_rate_of_fill(fill)).collect()
+            }
+            Self::RedisBloom(chain) => {
+                chain.fills().map(|(link, fill)| fill.powi(link.shape().hashes as i32)).collect()
+            }
+        }
     }
 
     /// Calls a function with each block of memory the filter owns, but for that of itself.

@@ -9,11 +9,14 @@
 //!
 //! All little-endian. The geometry is derived, never read, so that a header can't contradict itself. `docs/format.md` says more.
 
+use std::ops::Range;
+
 use super::error::{ChunkError, Error, HeaderError};
 use super::filter::Filter;
 use super::member::Member;
 use super::sizing::REVISION;
 use super::spec::{Growth, Permit, Spec};
+use super::words::{Words, overwrite};
 
 /// Bytes of a header. RedisBloom's have 20 + 53 a layer, so that the length alone tells them apart.
 pub const HEADER_BYTES: usize = 64;
@@ -96,19 +99,66 @@ impl Filter {
     }
 }
 
+/// At most [`MAX_CHUNK_BYTES`] of the bits of one layer.
+#[derive(Clone)]
+pub struct Chunk<'a> {
+    words: &'a Words,
+    range: Range<usize>,
+    /// Where it begins in the bytes of all layers, oldest first.
+    pub offset: u64,
+}
+
+impl<'a> Chunk<'a> {
+    /// The bytes, little-endian words.
+    pub fn bytes(&self) -> &'a [u8] {
+        self.words.as_bytes().get(self.range.clone()).unwrap_or_default()
+    }
+
+    /// True if no bit is set. Pages that were never touched are not read where the operating system
+    /// tells which those are.
+    pub fn is_zero(&self) -> bool {
+        self.words.is_zero(self.range.clone())
+    }
+
+    /// The number of bytes: at least one.
+    #[expect(clippy::len_without_is_empty, reason = "it never is")]
+    pub fn len(&self) -> usize {
+        self.range.len()
+    }
+
+    /// Where the next chunk begins in the bytes of all layers.
+    pub fn end(&self) -> u64 {
+        self.offset + self.range.len() as u64
+    }
+
+    /// The bytes, or none at all where no bit is set: how files and streams leave out zeros.
+    pub fn set_bytes(&self) -> &'a [u8] {
+        if self.is_zero() { &[] } else { self.bytes() }
+    }
+}
+
 impl<L: Member> Filter<L> {
-    /// The bits from byte `offset` of all layers' bytes together, oldest first: to the end of the layer, and at most [`MAX_CHUNK_BYTES`].
-    ///
-    /// None past the end.
-    pub fn chunk(&self, mut offset: u64) -> Option<&[u8]> {
-        for layer in self.layers() {
-            let bytes = layer.words().as_bytes();
-            match usize::try_from(offset).ok().and_then(|at| bytes.get(at..)) {
-                Some(rest) if !rest.is_empty() => return Some(rest.get(..MAX_CHUNK_BYTES).unwrap_or(rest)),
-                _ => offset -= bytes.len() as u64,
-            }
-        }
-        None
+    /// The bits from byte `from` of all layers' bytes together, oldest first, in chunks that end with
+    /// their layer or at [`MAX_CHUNK_BYTES`]. Cost before the first: one step per layer.
+    pub fn chunks(&self, from: u64) -> impl Iterator<Item = Chunk<'_>> {
+        let mut layer_end = 0;
+        self.layers().flat_map(move |layer| {
+            let words = layer.words();
+            let offset = layer_end;
+            layer_end += words.bytes();
+            // Past the end of an older layer there is nothing left of it.
+            let first = from.saturating_sub(offset).min(words.bytes()) as usize;
+            let len = words.bytes() as usize;
+            (first..len).step_by(MAX_CHUNK_BYTES).map(move |start| {
+                let range = start..len.min(start + MAX_CHUNK_BYTES);
+                Chunk { words, range, offset: offset + start as u64 }
+            })
+        })
+    }
+
+    /// The bytes of the first of [`Filter::chunks`]; none past the end.
+    pub fn chunk(&self, offset: u64) -> Option<&[u8]> {
+        self.chunks(offset).next().map(|chunk| chunk.bytes())
     }
 
     /// Overwrites the bits from byte `offset` on.
@@ -124,7 +174,7 @@ impl<L: Member> Filter<L> {
             if at < len {
                 let end = at.saturating_add(chunk.len() as u64);
                 let target = bytes.get_mut(at as usize..end as usize);
-                target.ok_or(ChunkError::TooLong(chunk.len() as u64))?.copy_from_slice(chunk);
+                overwrite(target.ok_or(ChunkError::TooLong(chunk.len() as u64))?, chunk);
                 return Ok(());
             }
             at -= len;

@@ -20,9 +20,9 @@ pub enum Error {
     TooManyLayers(u32),
     /// A filter of a fixed size holds this many items, its capacity.
     Full(u64),
-    /// The caller's limit forbids a layer of this many bytes.
+    /// The caller's limits forbid a filter of this many bytes.
     Refused(u64),
-    /// The allocator has not got this many bytes.
+    /// The allocator cannot provide this many bytes.
     OutOfMemory(u64),
     /// Bytes that are no header of a filter.
     Header(HeaderError),
@@ -86,10 +86,12 @@ impl fmt::Display for Error {
             Self::Capacity(n) => write!(f, "capacity {n} is out of range"),
             Self::ErrorRate(e) => write!(f, "error rate {e} is out of range"),
             Self::Expansion(n) => write!(f, "expansion {n} is out of range"),
-            Self::ErrorRateTooSmall(e) => write!(f, "a layer of error rate {e:e} can't be had"),
+            Self::ErrorRateTooSmall(e) => {
+                write!(f, "a layer error rate of {e:e} is below the minimum of this layout")
+            }
             Self::TooManyLayers(n) => write!(f, "the filter has {n} layers, the most there can be"),
             Self::Full(n) => write!(f, "the filter is full with {n} items"),
-            Self::Refused(bytes) => write!(f, "a layer of {bytes} bytes exceeds the limit"),
+            Self::Refused(bytes) => write!(f, "a filter of {bytes} bytes exceeds a limit"),
             Self::OutOfMemory(bytes) => write!(f, "no memory for {bytes} bytes"),
             Self::Header(error) => write!(f, "bad header: {error}"),
             Self::Chunk(error) => write!(f, "bad chunk: {error}"),

@@ -12,7 +12,7 @@ use super::layout::probe::{Line, Probe};
 use super::member::{Lines, Member};
 use super::rate;
 use super::sizing::{Geometry, LINE_WORDS};
-use super::spec::{Common, Shape};
+use super::spec::{Common, Layout, Shape};
 use super::words::Words;
 
 /// Bits of a fixed number, and how items map to them.
@@ -112,6 +112,7 @@ impl Layer {
 }
 
 impl Member for Layer {
+    const LAYOUT: Layout = Layout::Bloomline;
     type Common = Common;
     type Shape = Shape;
     type Hash = ItemHash;

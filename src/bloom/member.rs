@@ -3,6 +3,7 @@
 use super::error::Error;
 use super::group::{Chosen, PreparedGroup, indexes};
 use super::layout::probe::Probe;
+use super::spec::Layout;
 use super::words::Words;
 
 /// Which lines of an item are fetched ahead.
@@ -16,6 +17,8 @@ pub enum Lines {
 
 /// One filter of fixed capacity, a member of the series that a [`Filter`](super::Filter) is.
 pub trait Member: Sized {
+    /// The layout of such layers.
+    const LAYOUT: Layout;
     /// What all layers of a filter have in common.
     type Common: Copy;
     /// What is known of a layer before it is built.

@@ -136,13 +136,14 @@ pub mod layer;
 pub mod layout;
 pub mod lookup;
 pub mod member;
+pub mod memory;
 pub mod rate;
 pub mod redisbloom;
 pub mod sizing;
 pub mod spec;
 pub mod words;
 
-pub use any::{AnyFilter, Layout};
+pub use any::AnyFilter;
 pub use error::Error;
 pub use filter::Filter;
 pub use spec::*;

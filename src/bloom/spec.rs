@@ -35,16 +35,29 @@ pub struct Spec {
     pub growth: Growth,
 }
 
-/// Memory that a new layer needs, put before the caller's limit.
+/// How items map to bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Demand {
-    /// Bytes of the new layer's bits.
-    pub layer_bytes: u64,
-    /// [`Filter::size_bytes`](super::Filter::size_bytes) with that layer.
-    pub filter_bytes: u64,
+pub enum Layout {
+    /// This project's own: fast, small, seeded.
+    Bloomline,
+    /// RedisBloom's, to the last bit.
+    RedisBloom,
 }
 
-/// Decides whether a layer may be had. Asked before memory is.
+/// Memory for new layers, put before the caller's limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Demand {
+    /// Bytes of the bits of all new layers.
+    pub new_bytes: u64,
+    /// Bytes of the bits of the largest of them.
+    pub largest_layer: u64,
+    /// [`Filter::size_bytes`](super::Filter::size_bytes) with the new layers.
+    pub filter_bytes: u64,
+    /// The filter's layout.
+    pub layout: Layout,
+}
+
+/// Decides whether new layers may be allocated. Asked before memory is.
 pub type Permit<'a> = &'a mut dyn FnMut(Demand) -> bool;
 
 /// What the layers of a filter in the Bloomline layout have in common.

@@ -1,6 +1,6 @@
-//! A boxed slice of words that is zeroed lazily, may fail to be had, and starts on a page when it is big.
+//! A boxed slice of words: zeroed lazily, fallible to allocate, and aligned to a page where it is large.
 
-use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::ops::{ControlFlow, Range};
 use std::ptr::{self, NonNull};
 use std::slice;
 
@@ -8,13 +8,10 @@ use bitvec::order::Lsb0;
 use bitvec::slice::BitSlice;
 
 use super::error::Error;
+use super::memory::allocation::{Allocation, Kind};
+use super::memory::pages::{PAGE, is_zero, visit_touched};
 
-/// Bytes of a page.
-const PAGE: usize = 4096;
 const WORD: usize = size_of::<u64>();
-
-/// Pages in which [`Words::fill`] counts.
-const SAMPLED_PAGES: usize = 4096;
 
 /// Moves blocks of memory to better places.
 pub struct Mover<'a> {
@@ -33,14 +30,10 @@ impl<'a> Mover<'a> {
     }
 }
 
-/// Bytes from which the words start on a page, at the price of up to a page.
-///
-/// 32 KiB: below, a page more would cost over an eighth, and nothing is gained that small.
-const ALIGNED_FROM: usize = 32 * 1024;
-
-/// Low bits of [`Words::shape`] that hold the words left free before the first one.
+/// Low bits of [`Words::shape`]: the words left free before the first one, then the kind of block.
 const SKIP_BITS: u32 = PAGE.trailing_zeros() - WORD.trailing_zeros();
 const SKIP_MASK: u64 = (1 << SKIP_BITS) - 1;
+const LEN_SHIFT: u32 = SKIP_BITS + Kind::BITS;
 
 /// An owned slice of 64-bit words.
 ///
@@ -48,7 +41,8 @@ const SKIP_MASK: u64 = (1 << SKIP_BITS) - 1;
 /// server promises an alignment above 16.
 pub struct Words {
     first: NonNull<u64>,
-    /// The number of words above [`SKIP_BITS`]; below, the words between the allocation's start and `first`.
+    /// The number of words from [`LEN_SHIFT`] on; below it the kind of block, and the words
+    /// between the start of the block and `first`.
     shape: u64,
 }
 
@@ -58,66 +52,114 @@ unsafe impl Send for Words {}
 unsafe impl Sync for Words {}
 
 impl Words {
-    /// `len` words of zero, at least one; the system's pages behind them are touched when they are written.
+    /// `len` words of zero, at least one. Large ones touch no page until they are used.
     ///
     /// # Errors
     ///
     /// [`Error::OutOfMemory`] with the number of bytes.
     pub fn zeroed(len: u64) -> Result<Self, Error> {
-        let failed = Error::OutOfMemory(len.saturating_mul(WORD as u64));
-        let layout = allocation(len).ok_or(failed)?;
-        // SAFETY: the layout has at least one word.
-        let base = NonNull::new(unsafe { alloc_zeroed(layout) }).ok_or(failed)?;
-        let over = base.addr().get() % PAGE;
-        let skip = if layout.size() >= ALIGNED_FROM + PAGE && over != 0 { PAGE - over } else { 0 };
-        // SAFETY: `allocation` added a page where `skip` may not be zero, and `skip` is less than one.
-        let first = unsafe { base.byte_add(skip) }.cast();
-        Ok(Self { first, shape: len << SKIP_BITS | (skip / WORD) as u64 })
+        let bytes = len.saturating_mul(WORD as u64);
+        let is_countable = len >> (u64::BITS - LEN_SHIFT) == 0;
+        let content = usize::try_from(bytes).ok().filter(|_| is_countable);
+        let block = content.and_then(Allocation::zeroed).ok_or(Error::OutOfMemory(bytes))?;
+        Ok(Self::in_block(block))
     }
 
-    /// Takes over a block of bytes that another part of the program has allocated; none if they are no whole words.
+    /// The words that are the content of a block, all of which are initialised.
+    fn in_block(block: Allocation) -> Self {
+        let (skip, len) = (block.skip(), block.content as u64 / WORD as u64);
+        // SAFETY: a block is as much longer than its content as it may skip.
+        let first = unsafe { block.start.byte_add(skip) }.cast();
+        let low = block.kind.to_bits() << SKIP_BITS | (skip / WORD) as u64;
+        Self { first, shape: len << LEN_SHIFT | low }
+    }
+
+    /// Takes over a block of bytes that the host has allocated; none if they are no whole words.
     ///
     /// # Safety
     ///
-    /// `block` must be `bytes` long, aligned to a word, initialised, from the global allocator or from one whose blocks that can free
-    /// without knowing their layout, and nobody else's.
+    /// `block` must be `bytes` long and initialised, the global allocator must be able to free it
+    /// as a block of `bytes` bytes with the alignment of a word, and nobody else may use it.
     pub unsafe fn adopt(block: NonNull<u8>, bytes: u64) -> Option<Self> {
-        let whole = bytes != 0 && bytes.is_multiple_of(WORD as u64) && block.cast::<u64>().is_aligned();
-        // Not `then_some`: a value made in vain would be dropped, and free the block that the caller still owns.
-        whole.then(|| Self { first: block.cast(), shape: (bytes / WORD as u64) << SKIP_BITS })
+        let is_whole = bytes != 0 && bytes.is_multiple_of(WORD as u64) && block.cast::<u64>().is_aligned();
+        let content = usize::try_from(bytes).ok().filter(|_| is_whole)?;
+        // SAFETY: promised by the caller.
+        Some(Self::in_block(unsafe { Allocation::adopt(block, content) }))
     }
 
-    /// Words equal to these; pages of zeros are not touched.
+    /// Words equal to these. Pages of zeros are not written, and pages that were never touched not
+    /// read where the operating system tells.
     ///
     /// # Errors
     ///
     /// [`Error::OutOfMemory`].
     pub fn try_clone(&self) -> Result<Self, Error> {
         let mut copy = Self::zeroed(self.len())?;
-        copy_to_zeros(copy.as_mut_bytes(), self.as_bytes());
+        let (to, from) = (copy.as_mut_bytes(), self.as_bytes());
+        self.visit_touched(0..from.len(), |range| {
+            if let (Some(to), Some(from)) = (to.get_mut(range.clone()), from.get(range)) {
+                copy_to_zeros(to, from);
+            }
+            ControlFlow::Continue(())
+        });
         Ok(copy)
     }
 
+    /// True if all bytes of the range are zero; bytes past the end count as zero.
+    ///
+    /// Pages that were never touched are not read where the operating system tells.
+    pub fn is_zero(&self, range: Range<usize>) -> bool {
+        let mut all = true;
+        self.visit_touched(range, |touched| {
+            all = self.as_bytes().get(touched).is_none_or(is_zero);
+            if all { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+        all
+    }
+
+    /// Calls `visit` with those parts of a range that may differ from zero, in order.
+    fn visit_touched(&self, range: Range<usize>, mut visit: impl FnMut(Range<usize>) -> ControlFlow<()>) {
+        let range = range.start..range.end.min(self.bytes() as usize);
+        let at = range.start;
+        match self.as_bytes().get(range.clone()) {
+            Some(bytes) if self.block().kind == Kind::Lazy => {
+                visit_touched(bytes, |touched| visit(at + touched.start..at + touched.end));
+            }
+            Some(_) => drop(visit(range)),
+            None => {}
+        }
+    }
+
     /// The block of the allocator that holds the words.
-    pub fn block(&self) -> NonNull<u8> {
-        let skip = (self.shape & SKIP_MASK) as usize;
+    pub fn block(&self) -> Allocation {
         // SAFETY: the block begins `skip` words before the first one.
-        unsafe { self.first.sub(skip).cast() }
+        let start = unsafe { self.first.sub(self.skip()) }.cast();
+        let kind = Kind::from_bits(self.shape >> SKIP_BITS);
+        Allocation { start, kind, content: self.bytes() as usize }
+    }
+
+    /// Words between the start of the block and the first one.
+    fn skip(&self) -> usize {
+        (self.shape & SKIP_MASK) as usize
     }
 
     /// Lets the block be moved to a better place.
     pub fn relocate(&mut self, mover: &mut Mover) {
-        let skip = (self.shape & SKIP_MASK) as usize;
-        let Some(block) = (mover.move_block)(self.block()) else { return };
-        // SAFETY: the new block has the size of the old one. The words stay where they are within it, whether they start
-        // on a page there or not: only their speed depends on that.
-        self.first = unsafe { block.cast().add(skip) };
+        let Some(start) = (mover.move_block)(self.block().start) else { return };
+        // SAFETY: the new block has the size of the old one. The words stay where they are within
+        // it, whether they start on a page there or not: only their speed depends on that.
+        self.first = unsafe { start.cast().add(self.skip()) };
+        if self.block().kind == Kind::Lazy {
+            // Nothing is known of the pages of the new block.
+            let others = self.shape & !(Kind::Lazy.to_bits() << SKIP_BITS);
+            self.shape = others | Kind::Padded.to_bits() << SKIP_BITS;
+        }
     }
 
     /// The number of words.
     #[inline]
     pub fn len(&self) -> u64 {
-        self.shape >> SKIP_BITS
+        self.shape >> LEN_SHIFT
     }
 
     /// The number of bytes.
@@ -145,13 +187,12 @@ impl Words {
         unsafe { slice::from_raw_parts_mut(self.first.as_ptr(), self.len() as usize) }
     }
 
-    /// Share of the bits that are set, in [0, 1].
+    /// Share of the bits that are set, in [0, 1], counted in `sample` pages spread evenly, at least one.
     ///
-    /// Counted in at most 4,096 pages spread evenly: a millisecond at most, and exact up to 16 MiB; above, the
-    /// standard error is below 0.0001.
-    pub fn fill(&self) -> f64 {
+    /// Exact if the words have no more pages than that.
+    pub fn fill(&self, sample: usize) -> f64 {
         let pages = self.as_slice().chunks(PAGE / WORD);
-        let step = pages.len().div_ceil(SAMPLED_PAGES).max(1);
+        let step = pages.len().div_ceil(sample.max(1)).max(1);
         let (mut ones, mut bits) = (0, 0);
         for page in pages.step_by(step) {
             let page = BitSlice::<u64, Lsb0>::from_slice(page);
@@ -178,17 +219,24 @@ impl Words {
 
 impl Drop for Words {
     fn drop(&mut self) {
-        if let Some(layout) = allocation(self.len()) {
-            // SAFETY: `zeroed` got this block with the same layout.
-            unsafe { dealloc(self.block().as_ptr(), layout) }
+        // SAFETY: the words own their block, and end here.
+        unsafe { self.block().free() }
+    }
+}
+
+/// Copies bytes to as many zeros. Pages of zeros are not written, and so take no memory if they never were.
+pub fn copy_to_zeros(to: &mut [u8], from: &[u8]) {
+    for (to, from) in to.chunks_mut(PAGE).zip(from.chunks(PAGE)) {
+        if !is_zero(from) {
+            to.copy_from_slice(from);
         }
     }
 }
 
-/// Copies bytes to as many zeros; pages of zeros are not touched, and so take no memory if they never were.
-pub fn copy_to_zeros(to: &mut [u8], from: &[u8]) {
+/// Copies bytes over as many others. Pages that are zeros already are not written.
+pub fn overwrite(to: &mut [u8], from: &[u8]) {
     for (to, from) in to.chunks_mut(PAGE).zip(from.chunks(PAGE)) {
-        if from.iter().any(|&byte| byte != 0) {
+        if !is_zero(from) || !is_zero(to) {
             to.copy_from_slice(from);
         }
     }
@@ -205,14 +253,4 @@ pub fn relocate_slice<T>(slice: &mut Box<[T]>, mover: &mut Mover) {
     let start = moved.map_or(old.cast(), |block| block.as_ptr().cast::<T>());
     // SAFETY: either the old block or, byte by byte, its copy, of which there is no other owner.
     *slice = unsafe { Box::from_raw(ptr::slice_from_raw_parts_mut(start, len)) };
-}
-
-/// The allocation behind `len` words; none if there is no such amount of memory.
-fn allocation(len: u64) -> Option<Layout> {
-    let bytes = usize::try_from(len).ok()?.checked_mul(WORD)?;
-    let bytes = if bytes >= ALIGNED_FROM { bytes.checked_add(PAGE)? } else { bytes };
-    if len == 0 || len >> (u64::BITS - SKIP_BITS) != 0 {
-        return None;
-    }
-    Layout::from_size_align(bytes, WORD).ok()
 }

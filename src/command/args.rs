@@ -61,7 +61,7 @@ impl Asked {
         self.layout = match LAYOUTS.iter().position(|layout| name.is(layout)) {
             Some(0) => Layout::Bloomline,
             Some(_) => Layout::RedisBloom,
-            None => return Err(unknown_word(name.bytes())),
+            None => return Err(unknown_word(name)),
         };
         Ok(true)
     }
@@ -145,7 +145,7 @@ fn reserve_options(options: Args) -> Result<(bool, Option<i64>), Failure> {
             // Taken before.
             words.next();
         } else {
-            return Err(unknown_word(word.bytes()));
+            return Err(unknown_word(word));
         }
     }
     Ok((is_fixed, given))
@@ -227,7 +227,7 @@ pub fn insert(words: Args<'_>, sender: Sender) -> Result<Insert<'_>, Failure> {
     while let Some(arg) = words.get(index) {
         let value = words.get(index + 1).ok_or(Failure::Arity);
         index += 2;
-        match word_of(arg, sender).ok_or_else(|| unknown_word(arg.bytes()))? {
+        match word_of(arg, sender).ok_or_else(|| unknown_word(arg))? {
             Word::Items => {
                 value?;
                 asked.spec.growth = if is_fixed { Growth::Fixed } else { growth(asked.stored_expansion) };

@@ -3,16 +3,19 @@
 //! The iterator of a piece is 1 for the header; for bits it is the offset behind their last byte, plus 1.
 
 use std::ffi::CStr;
+use std::ops::ControlFlow;
 
 use super::handler::{Call, Handler};
 use super::info::existing;
 use super::text::{BAD_DATA, CHUNK_TOO_BIG, DUMP_ITERATOR, Failure, LOAD_ITERATOR, NO_LINK};
-use super::write::{permit, refused_creation};
+use super::write::refused_creation;
+use crate::bloom::codec::{Chunk, MAX_CHUNK_BYTES};
 use crate::bloom::error::ChunkError;
-use crate::bloom::{AnyFilter, Error};
+use crate::bloom::{AnyFilter, Error, Layout};
 use crate::data_type::handle::{Lookup, filter, filter_mut, store};
 use crate::server::counters::LOADS_REFUSED;
 use crate::server::key::Key;
+use crate::server::limits::Limits;
 use crate::server::log;
 
 /// BF.SCANDUMP key iterator
@@ -42,10 +45,16 @@ impl Handler for Scandump {
             call.context.bulk(&filter.encode_header());
             return Ok(());
         }
-        let chunk = u64::try_from(iterator).ok().and_then(|next| filter.chunk(next - 1)).unwrap_or_default();
-        let next = if chunk.is_empty() { START } else { iterator + chunk.len() as i64 };
-        call.context.integer(next);
-        call.context.bulk(chunk);
+        match u64::try_from(iterator).ok().and_then(|next| next_chunk(filter, next - 1)) {
+            Some(chunk) => {
+                call.context.integer(chunk.end() as i64 + 1);
+                call.context.bulk(chunk.bytes());
+            }
+            None => {
+                call.context.integer(START);
+                call.context.bulk(&[]);
+            }
+        }
         Ok(())
     }
 }
@@ -65,17 +74,38 @@ impl Handler for Loadchunk {
         let is_missing = matches!(filter_mut(&mut key), Lookup::Missing);
         let is_free = is_missing || call.context.is_obeyed();
         if iterator == HEADER && is_free && (!data.is_empty() || is_missing) {
-            let created = AnyFilter::decode_header(data, &mut permit(call.context));
-            store(&mut key, created.map_err(|error| bad_header(&call, error))?);
+            let limits = Limits::of_call(call.context);
+            let created = AnyFilter::decode_header(data, &mut limits.permit());
+            store(&mut key, created.map_err(|error| bad_header(call, error, &limits))?);
         } else {
             let mut filter = existing(filter_mut(&mut key))?;
             write_chunk(&mut filter, iterator, data)?;
         }
         call.context.replicate_call();
+        // The last use of the key: whoever is told of the event may delete it.
+        drop(key);
         call.context.signal_change(call.key, LOADED);
         call.context.simple(c"OK");
         Ok(())
     }
+}
+
+/// The chunk that a reply brings, from a byte on; none past the last.
+///
+/// In our own layout chunks of full size without a set bit are left out, since a filter that is
+/// loaded starts with zeros. RedisBloom has them, so they stay in its layout.
+fn next_chunk(filter: &AnyFilter, from: u64) -> Option<Chunk<'_>> {
+    /// Chunks that one call looks at: zeros that were written once take 0.6 ms each.
+    const MOST: usize = 64;
+    let (mut found, mut seen) = (None, 0);
+    filter.each_chunk(from, |chunk| {
+        seen += 1;
+        let may_be_left_out = filter.layout() == Layout::Bloomline && chunk.len() == MAX_CHUNK_BYTES;
+        let is_left_out = may_be_left_out && chunk.is_zero();
+        found = (!is_left_out || seen == MOST).then_some(chunk);
+        if found.is_none() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
+    found
 }
 
 fn write_chunk(filter: &mut AnyFilter, iterator: i64, data: &[u8]) -> Result<(), Failure> {
@@ -89,16 +119,12 @@ fn write_chunk(filter: &mut AnyFilter, iterator: i64, data: &[u8]) -> Result<(),
 }
 
 /// What a client is told of a header; the log says more.
-fn bad_header(call: &Call, error: Error) -> Failure {
+fn bad_header(call: Call, error: Error, limits: &Limits) -> Failure {
     match error {
-        Error::OutOfMemory(_) if call.context.is_obeyed() => {
-            // The rest of the stream builds on this key.
-            log::end(&format!("{error} of a filter that a primary or a file has created"));
-        }
-        Error::Refused(_) | Error::OutOfMemory(_) => refused_creation(error),
+        Error::Refused(_) | Error::OutOfMemory(_) => refused_creation(call, error, limits),
         _ => {
             LOADS_REFUSED.add(1);
-            log::refusal(&format!("BF.LOADCHUNK refused: {error}"));
+            log::refusal(format_args!("BF.LOADCHUNK of '{}' refused: {error}", call.key.shown()));
             BAD_DATA.into()
         }
     }

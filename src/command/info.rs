@@ -54,11 +54,11 @@ static MORE_FIELDS: [Field; 4] = [
         reply: |to, filter| to.bulk(format!("{:?}", filter.error_rate()).as_bytes()),
     },
     Field { word: "LAYOUT", name: c"Layout", reply: |to, filter| to.bulk(layout_name(filter).as_bytes()) },
-    Field { word: "FILL", name: c"Fill", reply: |to, filter| layer_numbers(to, &fills(filter)) },
+    Field { word: "FILL", name: c"Fill", reply: |to, filter| layer_numbers(to, &filter.fills()) },
     Field {
         word: "FPRATE",
         name: c"False positive rate",
-        reply: |to, filter| layer_numbers(to, &fp_rates(filter)),
+        reply: |to, filter| layer_numbers(to, &filter.fp_rates()),
     },
 ];
 
@@ -68,26 +68,6 @@ fn layout_name(filter: &AnyFilter) -> &'static str {
         Layout::RedisBloom => 1,
     };
     LAYOUTS.get(index).copied().unwrap_or_default()
-}
-
-/// The share of bits that are set in each layer.
-fn fills(filter: &AnyFilter) -> Vec<f64> {
-    let mut fills = Vec::new();
-    filter.each_layer(|words| fills.push(words.fill()));
-    fills
-}
-
-/// The rate of false positives of each layer, computed from its fill.
-fn fp_rates(filter: &AnyFilter) -> Vec<f64> {
-    match filter {
-        AnyFilter::Bloomline(filter) => {
-            filter.layers().map(|layer| layer.fp_rate_of_fill(layer.words().fill())).collect()
-        }
-        AnyFilter::RedisBloom(chain) => {
-            let rate = |link: &Link| link.words().fill().powi(link.shape().hashes as i32);
-            chain.layers().map(rate).collect()
-        }
-    }
 }
 
 /// An array with a number for each layer, oldest first.

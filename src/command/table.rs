@@ -13,7 +13,7 @@ const LOOKS: Access =
     Access { flags: "readonly fast", categories: "bloom read fast", key: Some(LOOKS_AT_KEY) };
 const LOOKS_AT_KEY: u32 = REDISMODULE_CMD_KEY_RO | REDISMODULE_CMD_KEY_ACCESS;
 
-/// The same for those that may take long: they copy up to 16 MiB.
+/// The same for those that may take milliseconds: they copy up to 16 MiB, or count bits.
 const READS: Access = Access { flags: "readonly", categories: "bloom read", key: Some(LOOKS_AT_KEY) };
 
 /// What it is opened for by commands that add.
@@ -84,11 +84,11 @@ pub static COMMANDS: [Command; 12] = [
     Command {
         name: c"bf.info",
         summary: c"Returns what is known of a Bloom filter",
-        hint: c"ERROR, LAYOUT, FILL and FPRATE are told only when they are asked for.",
-        complexity: c"O(N) where N is the number of layers",
+        hint: c"ERROR, LAYOUT, FILL and FPRATE are returned only by name.",
+        complexity: c"O(N) where N is the number of layers; FILL and FPRATE count bits in up to 8192 pages",
         tips: c"dont_cache",
         takes: takes::INFO,
-        ..of::<info::Info>(&LOOKS)
+        ..of::<info::Info>(&READS)
     },
     Command {
         name: c"bf.card",

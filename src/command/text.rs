@@ -1,9 +1,11 @@
 //! The error replies, each in one place. RedisBloom's words, where it has the case: clients compare them.
 
 use std::ffi::CStr;
+use std::io;
 
 use crate::bloom::Error;
-use crate::server::limits;
+use crate::server::args::Arg;
+use crate::server::limits::{Limits, Refusal};
 
 /// Why a call failed, as the client is told.
 #[derive(Debug)]
@@ -52,26 +54,25 @@ pub const RATE_TOO_SMALL: &CStr = c"ERR error rate is too small for this layout"
 pub const COULD_NOT_CREATE: &CStr = c"ERR could not create filter";
 
 /// What a client is told when a filter can't be created.
-pub fn creation(error: Error) -> Failure {
-    match error {
-        Error::ErrorRateTooSmall(_) => RATE_TOO_SMALL.into(),
-        Error::Refused(bytes) => {
-            let most = limits::max_filter_bytes();
-            Failure::Made(if bytes > most {
-                format!(
-                    "ERR Insufficient memory to create filter: it needs {bytes} bytes, bf-max-filter-bytes allows {most}"
-                )
-            } else {
-                format!(
-                    "ERR Insufficient memory to create filter: it needs {bytes} bytes, maxmemory leaves less"
-                )
-            })
+pub fn creation(error: Error, limits: &Limits) -> Failure {
+    match (error, limits.refusal()) {
+        (Error::ErrorRateTooSmall(_), _) => RATE_TOO_SMALL.into(),
+        (Error::Refused(_), Some(refusal @ (Refusal::Unsavable(_) | Refusal::OwnLayout))) => {
+            Failure::Made(format!("ERR could not create filter: {refusal}"))
         }
-        Error::OutOfMemory(bytes) => {
-            Failure::Made(format!("ERR Insufficient memory to create filter: {bytes} bytes can't be had"))
+        (Error::Refused(_), Some(refusal)) => {
+            Failure::Made(format!("ERR Insufficient memory to create filter: {refusal}"))
         }
+        (Error::OutOfMemory(bytes), _) => Failure::Made(format!(
+            "ERR Insufficient memory to create filter: the system has no {bytes} bytes for it"
+        )),
         _ => COULD_NOT_CREATE.into(),
     }
+}
+
+/// What a client is told when the system gives no seed for a filter.
+pub fn no_seed(error: &io::Error) -> Failure {
+    Failure::Made(format!("ERR could not create filter: no random seed from the system: {error}"))
 }
 
 /// What a client is told when an item can't be added.
@@ -83,9 +84,6 @@ pub fn insertion(error: Error) -> &'static CStr {
 }
 
 /// What a client is told of a word that belongs nowhere.
-pub fn unknown_word(word: &[u8]) -> Failure {
-    /// Bytes of the word that are shown.
-    const SHOWN: usize = 64;
-    let shown = word.get(..SHOWN).unwrap_or(word).escape_ascii();
-    Failure::Made(format!("Unknown argument received: '{shown}'"))
+pub fn unknown_word(word: Arg) -> Failure {
+    Failure::Made(format!("Unknown argument received: '{}'", word.shown()))
 }

@@ -5,11 +5,12 @@ use std::ffi::CStr;
 use super::args::{self, Asked, Sender};
 use super::handler::{Call, Handler};
 use super::text::{self, Failure, ITEM_EXISTS, NOT_FOUND, WRONG_TYPE};
-use crate::bloom::{AnyFilter, Demand, Error, Filter, Growth, Layout};
+use crate::bloom::{AnyFilter, Error, Filter, Growth, Layout};
 use crate::data_type::handle::{Lookup, filter_mut, store};
 use crate::server::args::Args;
 use crate::server::counters::{CREATIONS_REFUSED, GROWTHS_REFUSED};
 use crate::server::key::Key;
+use crate::server::limits::Limits;
 use crate::server::replicate::NewItems;
 use crate::server::reply::Context;
 use crate::server::{log, seed};
@@ -38,9 +39,9 @@ impl Handler for Reserve {
             Lookup::WrongType => return Err(WRONG_TYPE.into()),
             Lookup::Missing => {}
         }
-        let filter = create(call.context, asked)?;
-        call.context.replicate_creation(call.key, &filter.encode_header());
-        store(&mut key, filter);
+        create(call, &mut key, asked)?;
+        // The last use of the key: whoever is told of the event may delete it.
+        drop(key);
         call.context.signal_change(call.key, RESERVED);
         call.context.simple(c"OK");
         Ok(())
@@ -108,32 +109,35 @@ fn add(
     reply: Reply,
 ) -> Result<(), Failure> {
     let mut key = Key::write(call.context, call.key);
-    loop {
+    let mut is_created = false;
+    let new = loop {
         match filter_mut(&mut key) {
             Lookup::WrongType => return Err(WRONG_TYPE.into()),
             Lookup::Missing => {}
-            Lookup::Found(mut filter) => {
-                let new = insert_items(call.context, &mut filter, items, reply);
-                if replicate == Replicate::Call && new.are_nearly_all() {
-                    call.context.replicate_call();
-                } else {
-                    call.context.replicate_items(call.key, &new);
-                }
-                if !new.is_none() {
-                    call.context.signal_change(call.key, ADDED);
-                }
-                return Ok(());
-            }
+            Lookup::Found(mut filter) => break insert_items(call, &mut filter, items, reply),
         }
-        let filter = create(call.context, asked.take().ok_or(NOT_FOUND)?())?;
-        call.context.replicate_creation(call.key, &filter.encode_header());
-        store(&mut key, filter);
+        create(call, &mut key, asked.take().ok_or(NOT_FOUND)?())?;
+        is_created = true;
+    };
+    if replicate == Replicate::Call && new.are_nearly_all() {
+        call.context.replicate_call();
+    } else {
+        call.context.replicate_items(call.key, &new);
+    }
+    // The last use of the key: whoever is told of the events may delete it.
+    drop(key);
+    if is_created {
         call.context.signal_change(call.key, RESERVED);
     }
+    if !new.is_none() {
+        call.context.signal_change(call.key, ADDED);
+    }
+    Ok(())
 }
 
 /// Adds items and answers for each.
-fn insert_items<'a>(context: Context, filter: &mut AnyFilter, items: Args<'a>, reply: Reply) -> NewItems<'a> {
+fn insert_items<'a>(call: Call, filter: &mut AnyFilter, items: Args<'a>, reply: Reply) -> NewItems<'a> {
+    let context = call.context;
     let mut new = NewItems::of(items);
     // Only a filter that refuses items may answer for fewer than it was given.
     let may_end_early = filter.growth() == Growth::Fixed && (filter.room() as usize) < items.len();
@@ -142,7 +146,8 @@ fn insert_items<'a>(context: Context, filter: &mut AnyFilter, items: Args<'a>, r
         Reply::Array if may_end_early => context.array_of_unknown_len(),
         Reply::Array => context.array(items.len()),
     }
-    let mut permit = permit(context);
+    let limits = Limits::of_call(context);
+    let mut permit = limits.permit();
     let mut answer = |result: Result<bool, Error>| match result {
         Ok(is_new) => {
             new.record(is_new);
@@ -150,7 +155,7 @@ fn insert_items<'a>(context: Context, filter: &mut AnyFilter, items: Args<'a>, r
         }
         Err(error) => {
             new.record_refused();
-            refuse(context, error);
+            refuse(call, error, &limits);
         }
     };
     match reply {
@@ -165,46 +170,63 @@ fn insert_items<'a>(context: Context, filter: &mut AnyFilter, items: Args<'a>, r
 
 /// Answers for an item that was not added.
 #[cold]
-fn refuse(context: Context, error: Error) {
-    if !context.is_obeyed() {
-        if is_for_memory(error) {
-            GROWTHS_REFUSED.add(1);
-            log::refusal(&format!("growth of a filter refused: {error}"));
+fn refuse(call: Call, error: Error, limits: &Limits) {
+    let is_obeyed = limits.origin().is_obeyed();
+    if is_for_memory(error) {
+        let (key, why) = (call.key.shown(), reason(error, limits));
+        if is_obeyed {
+            // A replica that left out an item would answer wrongly for ever after; the server's own
+            // types end the same way.
+            log::end(&format!("filter '{key}' must grow for a primary or a file, but {why}"));
         }
-        return context.error(text::insertion(error));
+        GROWTHS_REFUSED.add(1);
+        log::refusal(format_args!("growth of filter '{key}' refused: {why}"));
     }
-    if let Error::OutOfMemory(bytes) = error {
-        // A replica that left out an item would answer wrongly for ever after; the server's own types end the same way.
-        log::end(&format!("out of memory: {bytes} bytes for items that a primary or a file has added"));
+    if is_obeyed {
+        // An error here would be one in the stream, which some servers do not survive.
+        call.context.boolean(false);
+    } else {
+        call.context.error(text::insertion(error));
     }
-    // An error here would be one in the stream, which some servers do not survive.
-    context.boolean(false);
 }
 
-/// A new filter, or why there is none.
-fn create(context: Context, asked: Asked) -> Result<AnyFilter, Failure> {
-    let mut permit = permit(context);
-    let filter = match asked.layout {
-        Layout::Bloomline => Filter::new(asked.spec, seed::fresh(), &mut permit).map(AnyFilter::from),
-        Layout::RedisBloom => AnyFilter::redisbloom(asked.spec, asked.stored_expansion, &mut permit),
+/// Makes the key hold a new filter, and replicates it.
+fn create(call: Call, key: &mut Key, asked: Asked) -> Result<(), Failure> {
+    let limits = Limits::of_call(call.context);
+    let created = match asked.layout {
+        Layout::Bloomline => {
+            let seed = seed::fresh().map_err(|error| text::no_seed(&error))?;
+            Filter::new(asked.spec, seed, &mut limits.permit()).map(AnyFilter::from)
+        }
+        Layout::RedisBloom => AnyFilter::redisbloom(asked.spec, asked.stored_expansion, &mut limits.permit()),
     };
-    filter.map_err(refused_creation)
+    let filter = created.map_err(|error| refused_creation(call, error, &limits))?;
+    call.context.replicate_load(call.key, 1, &filter.encode_header());
+    store(key, filter);
+    Ok(())
 }
 
 /// Counts and logs a creation that was refused for want of memory, and says what the client is told.
-pub fn refused_creation(error: Error) -> Failure {
+///
+/// Ends the process where a primary or a file has created the filter: the rest builds on this key,
+/// and the next addition would make another filter under its name.
+pub fn refused_creation(call: Call, error: Error, limits: &Limits) -> Failure {
     if is_for_memory(error) {
+        let (key, why) = (call.key.shown(), reason(error, limits));
+        if limits.origin().is_obeyed() {
+            log::end(&format!("filter '{key}' was created by a primary or a file, but {why}"));
+        }
         CREATIONS_REFUSED.add(1);
-        log::refusal(&format!("creation of a filter refused: {error}"));
+        log::refusal(format_args!("creation of filter '{key}' refused: {why}"));
     }
-    text::creation(error)
+    text::creation(error, limits)
 }
 
 fn is_for_memory(error: Error) -> bool {
     matches!(error, Error::Refused(_) | Error::OutOfMemory(_))
 }
 
-/// The limits that bind the call: a client's; not a primary's, nor those of a file.
-pub fn permit(context: Context) -> impl FnMut(Demand) -> bool {
-    move |demand| context.is_obeyed() || context.may_grow(demand.layer_bytes, demand.filter_bytes)
+/// The limit that was broken; without one, the error itself.
+fn reason(error: Error, limits: &Limits) -> String {
+    limits.refusal().map_or_else(|| error.to_string(), |refusal| refusal.to_string())
 }

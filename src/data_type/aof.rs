@@ -1,10 +1,10 @@
 //! A filter as the commands that make it again, for the rewrite of an append-only file.
 
 use std::ffi::{c_longlong, c_void};
+use std::ops::ControlFlow;
 
 use redis_module::raw::{RedisModuleIO, RedisModuleString};
 
-use super::rdb::is_zero;
 use crate::bloom::AnyFilter;
 use crate::server::api::api;
 
@@ -27,11 +27,10 @@ pub unsafe extern "C" fn rewrite(io: *mut RedisModuleIO, key: *mut RedisModuleSt
         }
     };
     emit(1, &filter.encode_header());
-    let mut offset = 0;
-    while let Some(chunk) = filter.chunk(offset) {
-        offset += chunk.len() as u64;
-        if !is_zero(chunk) {
-            emit(offset + 1, chunk);
+    filter.each_chunk(0, |chunk| {
+        if !chunk.is_zero() {
+            emit(chunk.end() + 1, chunk.bytes());
         }
-    }
+        ControlFlow::Continue(())
+    });
 }

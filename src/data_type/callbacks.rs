@@ -1,6 +1,7 @@
 //! The table of callbacks, and the short ones.
 
 use std::ffi::c_void;
+use std::ops::ControlFlow;
 use std::ptr::{self, NonNull};
 
 use redis_module::raw::{
@@ -10,6 +11,9 @@ use redis_module::raw::{
 use super::{aof, defrag, rdb, value};
 use crate::bloom::AnyFilter;
 use crate::server::api::api;
+use crate::server::args::Arg;
+use crate::server::counters::CREATIONS_REFUSED;
+use crate::server::limits::Limits;
 use crate::server::log;
 
 /// Bytes of memory that count as one unit of work when it is freed: a page.
@@ -76,7 +80,10 @@ unsafe extern "C" fn free_effort(_key: *mut RedisModuleString, value: *const c_v
     bytes.div_ceil(FREE_UNIT) as usize
 }
 
-/// The header and all bits.
+/// The header and all bits, in chunks: the server's hash takes a length of 32 bits.
+///
+/// A chunk of zeros counts as an empty one, so that untouched memory is not read. Different bits
+/// still give different sequences: the header fixes the number and the lengths of the chunks.
 unsafe extern "C" fn digest(digest: *mut RedisModuleDigest, value: *mut c_void) {
     // SAFETY: see `borrowed`; the bytes are read before the function returns.
     unsafe {
@@ -85,23 +92,35 @@ unsafe extern "C" fn digest(digest: *mut RedisModuleDigest, value: *mut c_void) 
             api!(RedisModule_DigestAddStringBuffer)(digest, bytes.as_ptr().cast(), bytes.len())
         };
         add(&filter.encode_header());
-        filter.each_layer(|layer| add(layer.as_bytes()));
+        filter.each_chunk(0, |chunk| {
+            add(chunk.set_bytes());
+            ControlFlow::Continue(())
+        });
         api!(RedisModule_DigestEndSequence)(digest);
     }
 }
 
-/// A copy for another key; null, which the server answers as an error, if there is no memory for it.
+/// A copy for another key; null, which the server answers as an error, if a limit or lack of memory
+/// forbids it. Ends the process where a primary or a file has made the copy.
 unsafe extern "C" fn copy(
-    _from: *mut RedisModuleString,
-    _to: *mut RedisModuleString,
+    from: *mut RedisModuleString,
+    to: *mut RedisModuleString,
     value: *const c_void,
 ) -> *mut c_void {
+    let limits = Limits::outside_calls();
     // SAFETY: see `borrowed`.
-    match unsafe { borrowed(value) }.try_clone() {
-        Ok(filter) => value::give(filter).as_ptr(),
-        Err(error) => {
-            log::warning(&format!("COPY refused: {error}"));
-            ptr::null_mut()
-        }
+    let filter = unsafe { borrowed(value) };
+    let error = match filter.try_clone(&mut limits.permit()) {
+        Ok(copy) => return value::give(copy).as_ptr(),
+        Err(error) => error,
+    };
+    // SAFETY: the server passes the names of both keys.
+    let (from, to) = unsafe { (Arg::borrowed(&from).shown(), Arg::borrowed(&to).shown()) };
+    let why = limits.refusal().map_or_else(|| error.to_string(), |refusal| refusal.to_string());
+    if limits.origin().ends_without_memory(filter.size_bytes()) {
+        log::end(&format!("a primary or a file has copied filter '{from}' to '{to}', but {why}"));
     }
+    CREATIONS_REFUSED.add(1);
+    log::refusal(format_args!("COPY of filter '{from}' to '{to}' refused: {why}"));
+    ptr::null_mut()
 }

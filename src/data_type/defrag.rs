@@ -10,6 +10,7 @@ use redis_module::raw::{RedisModuleDefragCtx, RedisModuleString};
 
 use crate::bloom::AnyFilter;
 use crate::bloom::words::Mover;
+use crate::server::alloc;
 use crate::server::api::api;
 
 /// The filter is done.
@@ -25,8 +26,10 @@ pub unsafe extern "C" fn defrag(
 ) -> c_int {
     let mut move_block = |block: NonNull<u8>| {
         // SAFETY: the server passes a valid context; the block is its allocator's. It returns a copy, the old one freed, or null.
-        NonNull::new(unsafe { api!(RedisModule_DefragAlloc)(ctx, block.as_ptr().cast()) })
-            .map(NonNull::cast::<u8>)
+        let moved =
+            NonNull::new(unsafe { api!(RedisModule_DefragAlloc)(ctx, block.as_ptr().cast()) })?.cast();
+        alloc::moved(block, moved);
+        Some(moved)
     };
     // SAFETY: the server passes a place that holds a filter; nobody else uses it meanwhile.
     let filter = unsafe {

@@ -2,6 +2,7 @@
 
 mod aof;
 mod callbacks;
+pub mod copies;
 mod defrag;
 pub mod handle;
 mod rdb;

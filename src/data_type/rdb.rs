@@ -8,6 +8,7 @@
 //! ```
 
 use std::ffi::{CString, c_int, c_void};
+use std::fmt;
 use std::ptr::{self, NonNull};
 use std::slice;
 
@@ -16,11 +17,13 @@ use redis_module::raw::RedisModuleIO;
 use super::handle::ENCODING_VERSION;
 use super::value;
 use crate::bloom::codec::MAX_CHUNK_BYTES;
+use crate::bloom::memory::pages::LARGE;
 use crate::bloom::words::{Words, copy_to_zeros};
-use crate::bloom::{AnyFilter, Filter};
+use crate::bloom::{AnyFilter, Demand, Error, Filter};
 use crate::server::api::api;
 use crate::server::counters::LOADS_REFUSED;
-use crate::server::limits;
+use crate::server::limits::{Limits, Refusal};
+use crate::server::{alloc, log};
 
 /// Stands where RedisBloom has the number of items, of which there can't be so many.
 pub(super) const OWN_LAYOUT: u64 = u64::MAX;
@@ -38,22 +41,50 @@ pub unsafe extern "C" fn save(io: *mut RedisModuleIO, value: *mut c_void) {
     }
 }
 
-/// Loads a filter; null, with a log line, if the bytes are not one.
+/// Loads a filter; null, with a log line, if the bytes are not one or a limit forbids it.
+///
+/// Ends the process where a primary or a file has the filter and there is no memory for it.
 pub unsafe extern "C" fn load(io: *mut RedisModuleIO, encver: c_int) -> *mut c_void {
-    let mut stream = Stream { io };
-    match stream.any_filter(encver) {
-        Ok(filter) => value::give(filter).as_ptr(),
-        Err(reason) => {
-            LOADS_REFUSED.add(1);
-            stream.log(&format!("not loaded: {reason}"));
-            ptr::null_mut()
-        }
+    let mut stream = Stream { io, limits: Limits::outside_calls() };
+    let error = match stream.any_filter(encver) {
+        Ok(filter) => return value::give(filter).as_ptr(),
+        Err(error) => error,
+    };
+    if let LoadError::OutOfMemory(bytes) = error
+        && stream.limits.origin().ends_without_memory(bytes)
+    {
+        log::end(&format!("a filter of a primary or a file cannot be loaded: {error}"));
+    }
+    LOADS_REFUSED.add(1);
+    stream.log(&format!("not loaded: {error}"));
+    ptr::null_mut()
+}
+
+/// Why a filter is not loaded.
+#[derive(Debug)]
+pub(super) enum LoadError {
+    /// There is no memory for so many bytes.
+    OutOfMemory(u64),
+    /// A limit forbids it.
+    Refused(Refusal),
+    /// The bytes are no filter, or end too early.
+    Bytes(String),
+}
+
+impl From<String> for LoadError {
+    fn from(reason: String) -> Self {
+        Self::Bytes(reason)
     }
 }
 
-/// Whether all bytes are zero; stops at the first that is not.
-pub fn is_zero(chunk: &[u8]) -> bool {
-    chunk.iter().all(|&byte| byte == 0)
+impl fmt::Display for LoadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OutOfMemory(bytes) => write!(f, "there is no memory for {bytes} bytes"),
+            Self::Refused(refusal) => refusal.fmt(f),
+            Self::Bytes(reason) => f.write_str(reason),
+        }
+    }
 }
 
 /// The stream a value is written to.
@@ -65,11 +96,7 @@ impl Sink {
     fn filter(&self, filter: &Filter) {
         self.unsigned(OWN_LAYOUT);
         self.string(&filter.encode_header());
-        for layer in filter.layers() {
-            for chunk in layer.as_bytes().chunks(MAX_CHUNK_BYTES) {
-                self.string(if is_zero(chunk) { &[] } else { chunk });
-            }
-        }
+        filter.chunks(0).for_each(|chunk| self.string(chunk.set_bytes()));
     }
 
     pub(super) fn unsigned(&self, value: u64) {
@@ -100,6 +127,7 @@ impl Sink {
 /// The stream a value is read from. What it holds is hostile until it is checked.
 pub(super) struct Stream {
     io: *mut RedisModuleIO,
+    limits: Limits,
 }
 
 /// A string of the stream; freed when dropped.
@@ -109,9 +137,10 @@ pub(super) struct Loaded {
 }
 
 impl Stream {
-    fn any_filter(&mut self, encver: c_int) -> Result<AnyFilter, String> {
+    fn any_filter(&mut self, encver: c_int) -> Result<AnyFilter, LoadError> {
         if !(0..=ENCODING_VERSION).contains(&encver) {
-            return Err(format!("a filter of encoding version {encver}, which this release does not read"));
+            let reason = format!("a filter of encoding version {encver}, which this release does not read");
+            return Err(reason.into());
         }
         match self.unsigned()? {
             OWN_LAYOUT if encver == ENCODING_VERSION => self.filter().map(AnyFilter::from),
@@ -119,11 +148,14 @@ impl Stream {
         }
     }
 
-    fn filter(&mut self) -> Result<Filter, String> {
+    fn filter(&mut self) -> Result<Filter, LoadError> {
         let header = self.string()?;
-        let mut permit = |demand: crate::bloom::Demand| limits::may_load(demand.filter_bytes);
-        let mut filter =
-            Filter::decode_header(header.bytes(), &mut permit).map_err(|error| error.to_string())?;
+        let decoded = Filter::decode_header(header.bytes(), &mut self.limits.permit());
+        let mut filter = decoded.map_err(|error| match (error, self.limits.refusal()) {
+            (Error::OutOfMemory(bytes), _) => LoadError::OutOfMemory(bytes),
+            (Error::Refused(_), Some(refusal)) => LoadError::Refused(refusal),
+            _ => LoadError::Bytes(error.to_string()),
+        })?;
         for layer in filter.layers_mut() {
             for chunk in layer.as_mut_bytes().chunks_mut(MAX_CHUNK_BYTES) {
                 let string = self.string()?;
@@ -131,11 +163,26 @@ impl Stream {
                     // A new layer is zero already.
                     [] => {}
                     bytes if bytes.len() == chunk.len() => copy_to_zeros(chunk, bytes),
-                    bytes => return Err(format!("{} bytes of bits instead of {}", bytes.len(), chunk.len())),
+                    bytes => {
+                        let (got, expected) = (bytes.len(), chunk.len());
+                        return Err(format!("{got} bytes of bits instead of {expected}").into());
+                    }
                 }
             }
         }
         Ok(filter)
+    }
+
+    /// Puts a layer whose bits come as one string before the limits and the allocator.
+    pub(super) fn may_load(&self, demand: Demand) -> Result<(), LoadError> {
+        if !self.limits.allows(demand) {
+            let refused = self.limits.refusal().map(LoadError::Refused);
+            return Err(refused.unwrap_or(LoadError::OutOfMemory(demand.new_bytes)));
+        }
+        // The server reads the string itself, and does not tell lack of memory from missing data.
+        let is_large = demand.new_bytes >= LARGE as u64;
+        let can_allocate = || usize::try_from(demand.new_bytes).is_ok_and(alloc::can_allocate);
+        if is_large && !can_allocate() { Err(LoadError::OutOfMemory(demand.new_bytes)) } else { Ok(()) }
     }
 
     pub(super) fn unsigned(&mut self) -> Result<u64, String> {
@@ -185,11 +232,10 @@ impl Loaded {
     /// The string's memory as words; none if it is no whole number of them.
     pub(super) fn into_words(self) -> Option<Words> {
         // SAFETY: the server allocated it, its function frees any block, and it is ours alone.
-        let words = unsafe { Words::adopt(self.start, self.len as u64) };
-        if words.is_some() {
-            std::mem::forget(self);
-        }
-        words
+        let words = unsafe { Words::adopt(self.start, self.len as u64) }?;
+        alloc::adopted(self.start, self.len);
+        std::mem::forget(self);
+        Some(words)
     }
 
     fn bytes(&self) -> &[u8] {

@@ -11,11 +11,12 @@
 
 use std::ffi::c_int;
 
-use super::rdb::{OWN_LAYOUT, Sink, Stream};
-use crate::bloom::MAX_LAYERS;
+use super::rdb::{LoadError, OWN_LAYOUT, Sink, Stream};
+use crate::bloom::member::Member;
 use crate::bloom::redisbloom::link::Common;
 use crate::bloom::redisbloom::sizing::{Options, Shape};
 use crate::bloom::redisbloom::{Chain, Link};
+use crate::bloom::{Demand, Layout, MAX_LAYERS};
 
 /// Growth of filters that are older than the field.
 const OLD_GROWTH: u64 = 2;
@@ -48,30 +49,35 @@ impl Sink {
 
 impl Stream {
     /// The rest of a chain, whose number of items has been read.
-    pub(super) fn chain(&mut self, encver: c_int, items: u64) -> Result<Chain, String> {
+    pub(super) fn chain(&mut self, encver: c_int, items: u64) -> Result<Chain, LoadError> {
         let count = self.unsigned()?;
         if !(1..=u64::from(MAX_LAYERS)).contains(&count) {
-            return Err(format!("{count} links"));
+            return Err(format!("{count} links").into());
         }
         let options = if encver >= 2 { self.unsigned()? as u32 } else { 0 };
         let options = self.known(Options::from_bits(options));
         let expansion = if encver >= 4 { self.unsigned()? } else { OLD_GROWTH } as u32;
         let mut links = Vec::new();
-        let mut total = 0u64;
+        let (mut total, mut bits_bytes) = (0u64, 0u64);
         for index in 0..count {
             let link = self
-                .link(encver)?
+                .link(encver, index as u32, bits_bytes)?
                 .ok_or_else(|| format!("link {index}: numbers that contradict each other"))?;
+            bits_bytes = bits_bytes.saturating_add(link.words().bytes());
+            // A file is loaded even if its links hold more items than can be counted.
             total = total.saturating_add(link.shape().len);
             links.push(link);
         }
         if told(total) != items {
             self.log(&format!("repaired: {total} items in the links, {items} in the sum"));
         }
-        Chain::from_links(Common { options, expansion }, links).ok_or_else(|| "no link".into())
+        let chain = Chain::from_links(Common { options, expansion }, links);
+        chain.ok_or_else(|| LoadError::Bytes("no link".into()))
     }
 
-    fn link(&mut self, encver: c_int) -> Result<Option<Link>, String> {
+    /// Link number `index`, whose older ones have bits of `present` bytes; none if its numbers
+    /// contradict each other.
+    fn link(&mut self, encver: c_int, index: u32, present: u64) -> Result<Option<Link>, LoadError> {
         let capacity = self.unsigned()?;
         let error = self.number()?;
         let hashes = self.unsigned()? as u32;
@@ -80,6 +86,13 @@ impl Stream {
             0 => ((capacity as f64 * bits_per_item) as u64, 0),
             _ => (self.unsigned()?, self.unsigned()? as u8),
         };
+        let layer = bits / 8;
+        self.may_load(Demand {
+            new_bytes: layer,
+            largest_layer: layer,
+            filter_bytes: Link::size_bytes(present.saturating_add(layer), index + 1),
+            layout: Layout::RedisBloom,
+        })?;
         let words = self.string()?.into_words();
         let len = self.unsigned()?;
         let shape = Shape { capacity, error, bits_per_item, hashes, bits, log2_bits, len };

@@ -4,12 +4,13 @@ use std::ffi::c_void;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
-use crate::bloom::AnyFilter;
-use crate::server::counters::{BYTES, CAPACITY, FILTERS, ITEMS, LAYERS, LAYERS_ADDED};
+use crate::bloom::{AnyFilter, Layout};
+use crate::server::counters::{BYTES, CAPACITY, FILTERS, FILTERS_BLOOMLINE, ITEMS, LAYERS, LAYERS_ADDED};
 
 /// Boxes a filter for the server.
 pub fn give(filter: AnyFilter) -> NonNull<c_void> {
     FILTERS.add(1);
+    FILTERS_BLOOMLINE.add(u64::from(filter.layout() == Layout::Bloomline));
     LAYERS.add(filter.layer_count().into());
     ITEMS.add(filter.len());
     CAPACITY.add(filter.capacity());
@@ -26,6 +27,7 @@ pub unsafe fn take_back(value: NonNull<c_void>) -> Box<AnyFilter> {
     // SAFETY: promised by the caller.
     let filter = unsafe { Box::from_raw(value.cast::<AnyFilter>().as_ptr()) };
     FILTERS.subtract(1);
+    FILTERS_BLOOMLINE.subtract(u64::from(filter.layout() == Layout::Bloomline));
     LAYERS.subtract(filter.layer_count().into());
     ITEMS.subtract(filter.len());
     CAPACITY.subtract(filter.capacity());

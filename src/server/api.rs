@@ -36,7 +36,7 @@ pub fn missing() -> Option<&'static str> {
         RedisModule_Alloc RedisModule_Realloc RedisModule_Free
         RedisModule_CreateCommand RedisModule_CreateDataType RedisModule_SetModuleOptions
         RedisModule_OpenKey RedisModule_CloseKey RedisModule_KeyType RedisModule_ModuleTypeGetType
-        RedisModule_ModuleTypeGetValue RedisModule_ModuleTypeSetValue RedisModule_DeleteKey
+        RedisModule_ModuleTypeGetValue RedisModule_ModuleTypeSetValue
         RedisModule_StringPtrLen RedisModule_StringToLongLong RedisModule_StringToDouble
         RedisModule_CreateString RedisModule_FreeString
         RedisModule_ReplyWithArray RedisModule_ReplySetArrayLength RedisModule_ReplyWithLongLong
@@ -48,11 +48,11 @@ pub fn missing() -> Option<&'static str> {
         RedisModule_LoadUnsigned RedisModule_LoadDouble
         RedisModule_LoadStringBuffer RedisModule_IsIOError RedisModule_LogIOError RedisModule_EmitAOF
         RedisModule_GetServerInfo RedisModule_ServerInfoGetFieldUnsigned RedisModule_ServerInfoGetFieldC
-        RedisModule_FreeServerInfo RedisModule_NotifyKeyspaceEvent RedisModule_MallocSize
+        RedisModule_FreeServerInfo RedisModule_NotifyKeyspaceEvent RedisModule_SubscribeToKeyspaceEvents RedisModule_MallocSize
         RedisModule_DigestAddStringBuffer RedisModule_DigestEndSequence
         RedisModule_DefragAlloc RedisModule_DefragShouldStop RedisModule_DefragCursorGet
         RedisModule_DefragCursorSet
-        RedisModule_InfoAddSection RedisModule_InfoAddFieldULongLong
+        RedisModule_InfoAddSection RedisModule_InfoAddFieldULongLong RedisModule_InfoAddFieldCString
     )
 }
 

@@ -1,6 +1,7 @@
 //! The words of a command, as the server hands them over.
 
 use std::ffi::{c_char, c_int};
+use std::fmt;
 use std::slice;
 
 use redis_module::raw::{RedisModuleString, Status};
@@ -83,7 +84,7 @@ impl<'a> Arg<'a> {
     /// # Safety
     ///
     /// It must be valid for as long as the reference is.
-    pub(super) unsafe fn borrowed(string: &'a *mut RedisModuleString) -> Self {
+    pub unsafe fn borrowed(string: &'a *mut RedisModuleString) -> Self {
         Self::new(*string)
     }
 
@@ -96,6 +97,13 @@ impl<'a> Arg<'a> {
             let start: *const c_char = api!(RedisModule_StringPtrLen)(self.string, &mut len);
             if start.is_null() { &[] } else { slice::from_raw_parts(start.cast(), len) }
         }
+    }
+
+    /// The word for people to read: at most 64 bytes, those that are not printable escaped.
+    pub fn shown(self) -> impl fmt::Display + use<'a> {
+        const SHOWN: usize = 64;
+        let bytes = self.bytes();
+        bytes.get(..SHOWN).unwrap_or(bytes).escape_ascii()
     }
 
     /// Whether the word is this one, in letters of any case.

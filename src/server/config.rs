@@ -2,6 +2,7 @@
 
 use std::ffi::{CString, c_char, c_int, c_uint, c_void};
 use std::ptr;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use redis_module::raw::{
@@ -13,6 +14,9 @@ use super::args::{Arg, Args};
 use super::loading::Loading;
 use super::log;
 use super::setting::{ALL, Problem, Setting};
+
+/// What is called after a change of a setting.
+static CHANGED: OnceLock<fn()> = OnceLock::new();
 
 /// Takes the load arguments, pairs of a setting's name and its value. False, with a log line, if one is wrong.
 pub fn take_arguments(args: Args) -> bool {
@@ -51,13 +55,24 @@ fn take_argument(name: Arg, value: Arg) -> bool {
         Ok(()) => return true,
         Err(Problem::Unreadable) => log::warning(&format!("Invalid argument for '{shown}'")),
         Err(Problem::OutOfRange(range)) => log::warning(&format!("'{shown}' must be in the range {range}")),
+        // At load there is no filter yet.
+        Err(Problem::Held(_)) => {}
     }
     false
 }
 
 /// Registers the settings with the server, unprefixed where it allows that, else as `bf.NAME`, and takes what its
 /// configuration file says of them. False if the server refuses one.
-pub fn register(loading: Loading) -> bool {
+/// `changed` is called now and after each change.
+pub fn register(loading: Loading, changed: fn()) -> bool {
+    // Nobody else sets it.
+    let _ = CHANGED.set(changed);
+    let is_registered = register_all(loading);
+    changed();
+    is_registered
+}
+
+fn register_all(loading: Loading) -> bool {
     // SAFETY: the pointers are written once, while the module is loaded.
     let (Some(register), Some(load)) =
         (unsafe { (raw::RedisModule_RegisterStringConfig, raw::RedisModule_LoadConfigs) })
@@ -124,9 +139,17 @@ unsafe extern "C" fn set(
     let (setting, value) = unsafe { (&*data.cast::<Setting>(), Arg::borrowed(&value)) };
     let name = setting.name.to_string_lossy();
     let text = match setting.set(value) {
-        Ok(()) => return Status::Ok as c_int,
+        Ok(()) => {
+            if let Some(changed) = CHANGED.get() {
+                changed();
+            }
+            return Status::Ok as c_int;
+        }
         Err(Problem::Unreadable) => format!("Invalid value for `{name}`"),
         Err(Problem::OutOfRange(range)) => format!("Value for `{name}` must be in the range {range}"),
+        Err(Problem::Held(filters)) => {
+            format!("`{name}` forbids layout bloomline, and this server holds {filters} such filters")
+        }
     };
     if !error.is_null() {
         // SAFETY: the server passes a place for one string.

@@ -22,6 +22,11 @@ impl Counter {
         self.0.fetch_add(amount, Ordering::Relaxed);
     }
 
+    /// Its value now.
+    pub fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
     /// Takes away from it what was added before.
     pub fn subtract(&self, amount: u64) {
         self.0.fetch_sub(amount, Ordering::Relaxed);
@@ -30,7 +35,9 @@ impl Counter {
 
 /// Filters in all databases.
 pub static FILTERS: Counter = Counter::new();
-/// Their layers.
+/// Those of our own layout.
+pub static FILTERS_BLOOMLINE: Counter = Counter::new();
+/// The layers of all filters.
 pub static LAYERS: Counter = Counter::new();
 /// Items counted as added to them.
 pub static ITEMS: Counter = Counter::new();
@@ -47,10 +54,17 @@ pub static GROWTHS_REFUSED: Counter = Counter::new();
 /// Filters that were refused because their bytes were bad.
 pub static LOADS_REFUSED: Counter = Counter::new();
 
+/// This module's own version. MODULE LIST shows another one: see `module.rs`.
+const VERSION: &CStr = match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
+    Ok(version) => version,
+    Err(_) => c"",
+};
+
 /// The section of INFO behind the module's name, and its fields.
 const SECTION: &CStr = c"bloom";
-static FIELDS: [(&CStr, &Counter); 9] = [
+static FIELDS: [(&CStr, &Counter); 10] = [
     (c"filters", &FILTERS),
+    (c"filters_bloomline", &FILTERS_BLOOMLINE),
     (c"layers", &LAYERS),
     (c"items", &ITEMS),
     (c"capacity", &CAPACITY),
@@ -80,8 +94,9 @@ unsafe extern "C" fn info(ctx: *mut RedisModuleInfoCtx, _for_crash_report: c_int
             // The client has not asked for this section.
             return;
         }
+        api!(RedisModule_InfoAddFieldCString)(ctx, c"version".as_ptr(), VERSION.as_ptr());
         for (name, counter) in &FIELDS {
-            api!(RedisModule_InfoAddFieldULongLong)(ctx, name.as_ptr(), counter.0.load(Ordering::Relaxed));
+            api!(RedisModule_InfoAddFieldULongLong)(ctx, name.as_ptr(), counter.get());
         }
     }
 }

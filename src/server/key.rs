@@ -7,7 +7,7 @@ use redis_module::raw::{
     REDISMODULE_KEYTYPE_EMPTY, REDISMODULE_READ, REDISMODULE_WRITE, RedisModuleKey, RedisModuleType, Status,
 };
 
-use super::api::api;
+use super::api::{api, optional_api};
 use super::args::Arg;
 use super::reply::Context;
 
@@ -57,6 +57,22 @@ impl Key {
                 _ => Content::Other,
             }
         }
+    }
+
+    /// When the key expires, in milliseconds of Unix time; none if it does not.
+    pub fn expires_at(&self) -> Option<i64> {
+        // SAFETY: the key is open. Where the server has only the time that is left, both clocks are its own.
+        let at = unsafe {
+            match (optional_api!(RedisModule_GetAbsExpire), optional_api!(RedisModule_GetExpire)) {
+                (Some(absolute), _) => absolute(self.key),
+                (None, Some(left)) => match left(self.key) {
+                    left if left < 0 => left,
+                    left => left + optional_api!(RedisModule_Milliseconds).map_or(0, |now| now()),
+                },
+                (None, None) => -1,
+            }
+        };
+        (at >= 0).then_some(at)
     }
 
     /// Makes the key hold a value; what it held is freed. The server owns the value from now on.

@@ -1,113 +1,190 @@
-//! How much memory a client may make a filter take.
+//! How much memory a filter may take, and which filters a server may hold at all.
 
-use std::ffi::{CStr, c_int};
-use std::fs;
-use std::path::Path;
-use std::ptr;
-use std::sync::OnceLock;
+use std::cell::Cell;
+use std::ffi::{CStr, CString};
+use std::fmt;
 
-use redis_module::raw::{
-    REDISMODULE_CTX_FLAGS_LOADING, REDISMODULE_CTX_FLAGS_REPLICATED, REDISMODULE_CTX_FLAGS_SLAVE,
-};
-
-use super::api::api;
+use super::machine;
+use super::origin::Origin;
 use super::reply::Context;
+use super::server_info::ServerInfo;
 use super::setting;
+use super::version;
+use crate::bloom::{Demand, Layout};
 
-/// Bytes of a layer from which `maxmemory` is looked at: reading it costs what writing as many bytes does.
-const LARGE_LAYER: u64 = 1 << 20;
+/// Layers of this many bytes or more must fit the memory that is left; to find out takes the server
+/// as long as writing as many bytes.
+const LARGE_LAYERS: u64 = 1 << 20;
 
-impl Context {
-    /// Whether the call comes from a primary or an append-only file, whose word is law.
-    pub fn is_obeyed(self) -> bool {
-        // SAFETY: the context is valid.
-        let flags = unsafe { api!(RedisModule_GetContextFlags)(self.as_ptr()) } as u32;
-        flags & (REDISMODULE_CTX_FLAGS_REPLICATED | REDISMODULE_CTX_FLAGS_LOADING) != 0
+/// Databases whose keys are counted, from the first on: more than anybody has.
+const DATABASES: u32 = 1024;
+
+/// The limits that bind one change of the data set, and which of them was broken.
+pub struct Limits {
+    origin: Origin,
+    refusal: Cell<Option<Refusal>>,
+}
+
+/// The limit that was broken, with its numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// `bf-max-filter-bytes`: the bytes of the filter, and those allowed.
+    FilterBytes(u64, u64),
+    /// `maxmemory`: the bytes of the new layers, those it leaves, and `maxmemory`.
+    Maxmemory(u64, u64, u64),
+    /// The machine's memory, where there is no `maxmemory`: bytes as in [`Refusal::Maxmemory`].
+    Machine(u64, u64, u64),
+    /// A layer of so many bytes would make the RDB file of this server unreadable.
+    Unsavable(u64),
+    /// `bf-redisbloom-replicas`: no filter of our own layout.
+    OwnLayout,
+}
+
+impl Limits {
+    /// Those of a call.
+    pub fn of_call(context: Context) -> Self {
+        Self { origin: context.origin(), refusal: Cell::new(None) }
     }
 
-    /// Whether a client's call may add a layer of `layer_bytes`, which makes a filter of `filter_bytes`.
-    pub fn may_grow(self, layer_bytes: u64, filter_bytes: u64) -> bool {
-        filter_bytes <= max_filter_bytes() && (layer_bytes < LARGE_LAYER || self.fits_maxmemory(layer_bytes))
+    /// Those of a value that the server hands over without a call.
+    pub fn outside_calls() -> Self {
+        Self { origin: Origin::outside_calls(), refusal: Cell::new(None) }
     }
 
-    /// A large layer must fit what `maxmemory` leaves if nothing is evicted for it, or half of `maxmemory` else.
+    /// Where the change comes from.
+    pub fn origin(&self) -> Origin {
+        self.origin
+    }
+
+    /// The limit that was broken, if one was.
+    pub fn refusal(&self) -> Option<Refusal> {
+        self.refusal.get()
+    }
+
+    /// What the core asks before it allocates bits.
+    pub fn permit(&self) -> impl FnMut(Demand) -> bool + '_ {
+        |demand| self.allows(demand)
+    }
+
+    /// True if no limit forbids it. A refusal holds for all that follows: nothing changes meanwhile
+    /// that could lift it, and a call may have a million items.
+    pub fn allows(&self, demand: Demand) -> bool {
+        if self.refusal.get().is_none() {
+            self.refusal.set(self.broken(demand));
+        }
+        self.refusal.get().is_none()
+    }
+
+    fn broken(&self, demand: Demand) -> Option<Refusal> {
+        if demand.layout == Layout::Bloomline && setting::REDISBLOOM_REPLICAS.is_on() {
+            return Some(Refusal::OwnLayout);
+        }
+        if demand.layout == Layout::RedisBloom && demand.largest_layer > version::longest_string() {
+            return Some(Refusal::Unsavable(demand.largest_layer));
+        }
+        if self.origin.is_obeyed() {
+            return None;
+        }
+        let allowed = max_filter_bytes();
+        if demand.filter_bytes > allowed {
+            return Some(Refusal::FilterBytes(demand.filter_bytes, allowed));
+        }
+        if demand.new_bytes < LARGE_LAYERS { None } else { Self::beyond_memory(demand.new_bytes) }
+    }
+
+    /// New layers must fit what `maxmemory` leaves and eviction frees, and take at most half of it
+    /// where keys are evicted for them; without `maxmemory`, what the machine leaves.
     ///
-    /// The server itself looks at the memory before a command only, so that one BF.RESERVE could take any amount.
-    fn fits_maxmemory(self, layer_bytes: u64) -> bool {
-        let (mut used, mut max, mut evicts) = (0, 0, false);
-        // SAFETY: the context is valid, the section and the fields end with a zero byte, the answer is freed once,
-        // and the policy's text is read before.
-        unsafe {
-            let info = api!(RedisModule_GetServerInfo)(self.as_ptr(), c"memory".as_ptr());
-            let number = |field: &CStr| {
-                let mut error: c_int = 0;
-                api!(RedisModule_ServerInfoGetFieldUnsigned)(info, field.as_ptr(), &mut error)
-            };
-            if !info.is_null() {
-                used = number(c"used_memory");
-                max = number(c"maxmemory");
-                let policy = api!(RedisModule_ServerInfoGetFieldC)(info, c"maxmemory_policy".as_ptr());
-                evicts = !policy.is_null() && CStr::from_ptr(policy) != c"noeviction";
-                api!(RedisModule_FreeServerInfo)(self.as_ptr(), info);
+    /// The server itself looks at its memory before a command only, so that one BF.RESERVE could
+    /// take any amount.
+    fn beyond_memory(new_bytes: u64) -> Option<Refusal> {
+        let info = ServerInfo::of(c"memory")?;
+        let used = info.number(c"used_memory")?;
+        match info.number(c"maxmemory")? {
+            0 => {
+                let machine = machine::bytes();
+                let left = machine.saturating_sub(used);
+                (new_bytes > left).then_some(Refusal::Machine(new_bytes, left, machine))
+            }
+            max => {
+                let free = max.saturating_sub(used);
+                let left = match Self::evictable_share(&info) {
+                    0.0 => free,
+                    share => free.saturating_add((used as f64 * share) as u64).min(max / 2),
+                };
+                (new_bytes > left).then_some(Refusal::Maxmemory(new_bytes, left, max))
             }
         }
-        let allowed = if evicts { max / 2 } else { max.saturating_sub(used) };
-        max == 0 || layer_bytes <= allowed
+    }
+
+    /// The share of keys that the server may evict, in [0, 1].
+    fn evictable_share(memory: &ServerInfo) -> f64 {
+        let policy = memory.text(c"maxmemory_policy").map(CStr::to_bytes).unwrap_or_default();
+        if policy.starts_with(b"allkeys-") {
+            return 1.0;
+        }
+        let keyspace = ServerInfo::of(c"keyspace");
+        let (true, Some(keyspace)) = (policy.starts_with(b"volatile-"), keyspace) else { return 0.0 };
+        let (mut keys, mut volatile) = (0, 0);
+        for database in 0..DATABASES {
+            let name = CString::new(format!("db{database}")).unwrap_or_default();
+            let numbers = keyspace.text(&name).and_then(|line| line.to_str().ok()).unwrap_or_default();
+            keys += count_of(numbers, "keys=");
+            volatile += count_of(numbers, "expires=");
+        }
+        volatile as f64 / keys.max(1) as f64
     }
 }
 
-/// Whether a filter of so many bytes may come in by RESTORE: what the machine has not got is refused.
-///
-/// A file at start and a primary's data set are not judged by size; a server that refuses them does not start.
-pub fn may_load(filter_bytes: u64) -> bool {
-    // SAFETY: the server allows a null context, and answers with the flags that need none.
-    let flags = unsafe { api!(RedisModule_GetContextFlags)(ptr::null_mut()) } as u32;
-    flags & (REDISMODULE_CTX_FLAGS_LOADING | REDISMODULE_CTX_FLAGS_SLAVE) != 0
-        || filter_bytes <= machine_bytes()
+/// A number out of `keys=4,expires=1,avg_ttl=0`; 0 if it is missing.
+fn count_of(numbers: &str, name: &str) -> u64 {
+    let value = numbers.split(',').find_map(|part| part.strip_prefix(name));
+    value.and_then(|value| value.parse().ok()).unwrap_or_default()
+}
+
+/// Written as what is said of a filter: "it needs …".
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::FilterBytes(filter, allowed) if setting::MAX_FILTER_BYTES.integer() == 0 => write!(
+                f,
+                "it needs {filter} bytes, the machine has {allowed}, and bf-max-filter-bytes is not set"
+            ),
+            Self::FilterBytes(filter, allowed) => {
+                write!(f, "it needs {filter} bytes, bf-max-filter-bytes allows {allowed}")
+            }
+            Self::Maxmemory(new, left, max) => {
+                write!(f, "its new layers need {new} bytes, maxmemory {max} leaves {left}")
+            }
+            Self::Machine(new, left, machine) => {
+                write!(f, "its new layers need {new} bytes, the machine's {machine} bytes leave {left}")
+            }
+            Self::Unsavable(layer) => write!(
+                f,
+                "it needs a layer of {layer} bytes in RedisBloom's layout, and Redis before 7.0 writes an \
+                 unreadable RDB file of a layer of 4 GiB or more"
+            ),
+            Self::OwnLayout => f.write_str("its layout is bloomline, which bf-redisbloom-replicas forbids"),
+        }
+    }
 }
 
 /// The largest filter, in bytes: `bf-max-filter-bytes`, where 0 stands for the machine's memory.
-pub fn max_filter_bytes() -> u64 {
+fn max_filter_bytes() -> u64 {
     match setting::MAX_FILTER_BYTES.integer() {
-        0 => machine_bytes(),
+        0 => machine::bytes(),
         bytes => bytes,
     }
 }
 
-/// Memory of the machine or of the control group, whichever is smaller, in bytes; read once.
-pub fn machine_bytes() -> u64 {
-    static BYTES: OnceLock<u64> = OnceLock::new();
-    *BYTES.get_or_init(|| group_bytes().into_iter().fold(physical_bytes(), u64::min))
-}
+#[cfg(test)]
+mod tests {
+    use super::count_of;
 
-fn physical_bytes() -> u64 {
-    // SAFETY: both are plain questions to the system.
-    let (pages, size) = unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
-    match (u64::try_from(pages), u64::try_from(size)) {
-        (Ok(pages), Ok(size)) => pages.saturating_mul(size),
-        _ => u64::MAX,
+    #[test]
+    fn counts_are_read_out_of_a_line_of_info() {
+        let line = "keys=12,expires=3,avg_ttl=0,subexpiry=0";
+        assert_eq!((count_of(line, "keys="), count_of(line, "expires=")), (12, 3));
+        assert_eq!((count_of("", "keys="), count_of("keys=x", "keys=")), (0, 0));
     }
-}
-
-/// The limits of the process's control group and of those above it, of either version.
-fn group_bytes() -> Vec<u64> {
-    let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-    let mut limits = Vec::new();
-    for line in groups.lines() {
-        let mut fields = line.splitn(3, ':');
-        let (_, controllers, path) = (fields.next(), fields.next(), fields.next().unwrap_or_default());
-        let (root, file) = match controllers {
-            Some("") => ("/sys/fs/cgroup", "memory.max"),
-            Some(names) if names.split(',').any(|name| name == "memory") => {
-                ("/sys/fs/cgroup/memory", "memory.limit_in_bytes")
-            }
-            _ => continue,
-        };
-        let own = Path::new(root).join(path.trim_start_matches('/'));
-        let levels = own.ancestors().take_while(|level| level.starts_with(root));
-        let texts = levels.filter_map(|level| fs::read_to_string(level.join(file)).ok());
-        // A group without a limit says "max", or a number no machine has.
-        limits.extend(texts.filter_map(|text| text.trim().parse::<u64>().ok()));
-    }
-    limits
 }

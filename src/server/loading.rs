@@ -4,10 +4,8 @@ use std::ffi::c_int;
 use std::marker::PhantomData;
 
 use redis_module::raw::{self, RedisModuleCtx};
-use redis_module::{Context, RedisString};
 
 use super::api::api;
-use super::args::Args;
 
 /// The closing of a key that was open for writing does not tell watchers that it changed: the commands do, if it did.
 const NO_IMPLICIT_SIGNAL_MODIFIED: u32 = 1 << 1;
@@ -25,15 +23,17 @@ const OPTIONS: u32 = raw::REDISMODULE_OPTIONS_HANDLE_IO_ERRORS
 #[derive(Clone, Copy)]
 pub struct Loading<'a> {
     ctx: *mut RedisModuleCtx,
-    life: PhantomData<&'a Context>,
+    life: PhantomData<&'a RedisModuleCtx>,
 }
 
-impl<'a> Loading<'a> {
-    /// The loading that calls the module's init function with this context.
+impl Loading<'_> {
+    /// The loading for which the server calls the module with this context.
     ///
-    /// Registering is all that can be done with it, and the server refuses that at any other time.
-    pub fn new(context: &'a Context) -> Self {
-        Self { ctx: context.ctx, life: PhantomData }
+    /// # Safety
+    ///
+    /// The context must be valid as long as the result is used, and the module be loading.
+    pub unsafe fn new(ctx: *mut RedisModuleCtx) -> Self {
+        Self { ctx, life: PhantomData }
     }
 
     /// The server's own pointer.
@@ -45,12 +45,5 @@ impl<'a> Loading<'a> {
     pub fn set_options(self) {
         // SAFETY: the module is being loaded.
         unsafe { api!(RedisModule_SetModuleOptions)(self.ctx, OPTIONS as c_int) };
-    }
-
-    /// Lends the load arguments.
-    pub fn with_arguments<T>(self, words: &[RedisString], use_them: impl FnOnce(Args) -> T) -> T {
-        let mut strings: Vec<_> = words.iter().map(|word| word.inner).collect();
-        // SAFETY: the strings live as long as `words`.
-        use_them(unsafe { Args::new(strings.as_mut_ptr(), strings.len() as c_int) })
     }
 }

@@ -1,6 +1,7 @@
 //! Lines in the server's log.
 
 use std::ffi::CString;
+use std::fmt;
 use std::panic;
 use std::ptr;
 use std::sync::Mutex;
@@ -27,13 +28,14 @@ pub fn notice(message: &str) {
     write(c"notice", message);
 }
 
-/// Writes a line about something that clients may provoke: one a second at most, the counters of INFO have the rest.
-pub fn refusal(message: &str) {
+/// Writes a line about something that clients may provoke: at most one per second, the counters of
+/// INFO have the rest.
+pub fn refusal(message: fmt::Arguments) {
     static LAST: Mutex<Option<Instant>> = Mutex::new(None);
     let mut last = LAST.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     if last.is_none_or(|last| last.elapsed() >= Duration::from_secs(1)) {
         *last = Some(Instant::now());
-        warning(message);
+        warning(&message.to_string());
     }
 }
 

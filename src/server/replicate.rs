@@ -106,9 +106,9 @@ impl Context {
         unsafe { api!(RedisModule_ReplicateVerbatim)(self.as_ptr()) };
     }
 
-    /// Replicates the creation of a filter by its header, so that nothing depends on the settings of a replica.
-    pub fn replicate_creation(self, key: Arg, header: &[u8]) {
-        let first: c_longlong = 1;
+    /// Replicates BF.LOADCHUNK: with iterator 1 the header of a filter, so that nothing depends on
+    /// the settings of a replica, then its bits.
+    pub fn replicate_load(self, key: Arg, iterator: u64, data: &[u8]) {
         // SAFETY: the format takes a string, an integer, and a buffer with its length.
         unsafe {
             api!(RedisModule_Replicate)(
@@ -116,9 +116,29 @@ impl Context {
                 c"BF.LOADCHUNK".as_ptr(),
                 c"slb".as_ptr(),
                 key.string(),
-                first,
-                header.as_ptr(),
-                header.len(),
+                iterator as c_longlong,
+                data.as_ptr(),
+                data.len(),
+            )
+        };
+    }
+
+    /// Replicates the deletion of a key.
+    pub fn replicate_deletion(self, key: Arg) {
+        // SAFETY: the format takes a string.
+        unsafe { api!(RedisModule_Replicate)(self.as_ptr(), c"DEL".as_ptr(), c"s".as_ptr(), key.string()) };
+    }
+
+    /// Replicates when a key expires, in milliseconds of Unix time.
+    pub fn replicate_expiry(self, key: Arg, at: i64) {
+        // SAFETY: the format takes a string and an integer.
+        unsafe {
+            api!(RedisModule_Replicate)(
+                self.as_ptr(),
+                c"PEXPIREAT".as_ptr(),
+                c"sl".as_ptr(),
+                key.string(),
+                at as c_longlong,
             )
         };
     }

@@ -1,5 +1,6 @@
 //! Seeds from the operating system, drawn many at once.
 
+use std::io;
 use std::sync::Mutex;
 
 /// Seeds drawn by one system call, which costs about as much as making a tiny filter.
@@ -13,19 +14,23 @@ struct Pool {
 static SEEDS: Mutex<Pool> = Mutex::new(Pool { seeds: [0; POOL], left: 0 });
 
 /// A seed that nobody can know beforehand.
-pub fn fresh() -> u64 {
+///
+/// # Errors
+///
+/// That of the system call, which a sandbox may forbid.
+pub fn fresh() -> io::Result<u64> {
     let mut pool = SEEDS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     if pool.left == 0 {
-        draw(&mut pool.seeds);
+        draw(&mut pool.seeds)?;
         pool.left = POOL;
     }
     pool.left -= 1;
     let index = pool.left;
     // A seed is handed out once and forgotten.
-    pool.seeds.get_mut(index).map_or(0, std::mem::take)
+    Ok(pool.seeds.get_mut(index).map_or(0, std::mem::take))
 }
 
-fn draw(seeds: &mut [u64; POOL]) {
+fn draw(seeds: &mut [u64; POOL]) -> io::Result<()> {
     let mut bytes = [0u8; POOL * size_of::<u64>()];
     let mut filled = 0;
     while let Some(rest) = bytes.get_mut(filled..).filter(|rest| !rest.is_empty()) {
@@ -33,11 +38,15 @@ fn draw(seeds: &mut [u64; POOL]) {
         let got = unsafe { libc::getrandom(rest.as_mut_ptr().cast(), rest.len(), 0) };
         match usize::try_from(got) {
             Ok(got) => filled += got,
-            // Interrupted by a signal before any byte came; nothing else can happen on a kernel that has the call.
-            Err(_) => continue,
+            Err(_) => match io::Error::last_os_error() {
+                // A signal came before any byte.
+                error if error.kind() == io::ErrorKind::Interrupted => {}
+                error => return Err(error),
+            },
         }
     }
     for (seed, bytes) in seeds.iter_mut().zip(bytes.as_chunks().0) {
         *seed = u64::from_le_bytes(*bytes);
     }
+    Ok(())
 }

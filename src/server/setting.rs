@@ -5,6 +5,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::args::Arg;
+use super::counters::FILTERS_BLOOMLINE;
 
 /// One setting. Its value may be read at any time, from any thread.
 pub struct Setting {
@@ -27,13 +28,15 @@ struct Parsed {
     text: Option<&'static str>,
 }
 
-/// Why a text is no value of a setting.
+/// Why a setting does not take a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Problem {
-    /// It is nothing of the kind.
+    /// The text is nothing of the kind.
     Unreadable,
     /// It is out of this range.
     OutOfRange(&'static str),
+    /// The server holds so many filters of layout bloomline, which the value forbids.
+    Held(u64),
 }
 
 /// False-positive probability of filters that are created without one.
@@ -102,16 +105,40 @@ pub static LAYOUT: Setting = Setting {
     },
 };
 
+/// Whether servers with RedisBloom may replicate from this one: no filter of our own layout comes
+/// into being then, and a COPY is replicated as the commands that make the copy.
+pub static REDISBLOOM_REPLICAS: Setting = Setting {
+    name: c"bf-redisbloom-replicas",
+    legacy: None,
+    default: c"no",
+    value: AtomicU64::new(0),
+    text: Mutex::new(None),
+    parse: |arg| {
+        let names = ["no", "yes"];
+        let index = names.iter().position(|name| arg.is(name)).ok_or(Problem::OutOfRange("{no, yes}"))?;
+        match FILTERS_BLOOMLINE.get() {
+            held if index == 1 && held > 0 => Err(Problem::Held(held)),
+            _ => Ok(Parsed { value: index as u64, text: names.get(index).copied() }),
+        }
+    },
+};
+
 /// Names of the layouts.
 pub const LAYOUTS: [&str; 2] = ["bloomline", "redisbloom"];
 
 /// All settings.
-pub static ALL: [&Setting; 5] = [&ERROR_RATE, &INITIAL_SIZE, &EXPANSION_FACTOR, &MAX_FILTER_BYTES, &LAYOUT];
+pub static ALL: [&Setting; 6] =
+    [&ERROR_RATE, &INITIAL_SIZE, &EXPANSION_FACTOR, &MAX_FILTER_BYTES, &LAYOUT, &REDISBLOOM_REPLICAS];
 
 impl Setting {
     /// The value of a setting that is an integer.
     pub fn integer(&self) -> u64 {
         self.value.load(Ordering::Relaxed)
+    }
+
+    /// The value of a setting that is `yes` or `no`.
+    pub fn is_on(&self) -> bool {
+        self.integer() != 0
     }
 
     /// The value of a setting that is a number.

@@ -86,8 +86,8 @@ impl Filter<Link> {
         let mut items = 0u64;
         for link in links {
             let shape = decode_link(link).ok_or(HeaderError::Link(shapes.len() as u32))?;
-            // As the filter itself counts: one that was let in must be let in again, whatever is added to it.
-            items = items.saturating_add(shape.len);
+            // More items than can be counted are refused, as RedisBloom does.
+            items = items.checked_add(shape.len).ok_or(HeaderError::Total(total))?;
             try_push(&mut shapes, shape)?;
         }
         if items != total {

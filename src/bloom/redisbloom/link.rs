@@ -4,7 +4,7 @@ use super::super::error::Error;
 use super::super::layout::prefetch;
 use super::super::layout::probe::Probe;
 use super::super::member::{Lines, Member};
-use super::super::spec::MAX_LAYERS;
+use super::super::spec::{Layout, MAX_LAYERS};
 use super::super::words::Words;
 use super::hash::{Pair, pair_32, pair_64};
 use super::indexes::{Indexes, Modulus};
@@ -80,6 +80,7 @@ impl Link {
 }
 
 impl Member for Link {
+    const LAYOUT: Layout = Layout::RedisBloom;
     type Common = Common;
     type Shape = Shape;
     type Hash = Pair;

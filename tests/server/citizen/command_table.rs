@@ -16,7 +16,7 @@ const COMMANDS: [(&str, &str, &str, &str, &str); 11] = [
     ("bf.insert KEY ITEMS a", "write denyoom", "RW access insert", "@bloom @write", ""),
     ("bf.exists KEY a", "readonly fast", "RO access", "@bloom @read @fast", ""),
     ("bf.mexists KEY a b", "readonly fast", "RO access", "@bloom @read @fast", ""),
-    ("bf.info KEY", "readonly fast", "RO access", "@bloom @read @fast", "dont_cache"),
+    ("bf.info KEY", "readonly", "RO access", "@bloom @read", "dont_cache"),
     ("bf.card KEY", "readonly fast", "RO access", "@bloom @read @fast", ""),
     ("bf.debug KEY", "readonly", "RO access", "@bloom @read", "dont_cache"),
     ("bf.scandump KEY 0", "readonly", "RO access", "@bloom @read", "dont_cache"),

@@ -4,8 +4,10 @@ use crate::harness::{Client, Setup, Stop, bulk, for_each_server, numbered, seal_
 
 use super::questions::{Totals, number, sum_of_infos, text, totals, with_debug};
 
-const FIELDS: [&str; 9] = [
+const FIELDS: [&str; 11] = [
+    "version",
     "filters",
+    "filters_bloomline",
     "layers",
     "items",
     "capacity",
@@ -217,7 +219,7 @@ fn refused_loads_are_counted_with_a_line_in_the_log() {
         assert_eq!(client.ask("BF.LOADCHUNK k 1 garbage"), "-ERR received bad data");
         assert_eq!(number(&mut client, "loads_refused"), 1);
         let log = server.log();
-        assert!(log.contains("LOADCHUNK refused"), "{log}");
+        assert!(log.contains("BF.LOADCHUNK of 'k' refused: bad header: "), "{log}");
         client.call("BF.ADD k a");
         let dump = client.call("DUMP k");
         // The body ends with the end mark, before it the bits.

@@ -226,7 +226,11 @@ fn a_header_in_an_append_only_file_that_asks_for_more_memory_than_there_is_ends_
         bytes[header + 24..header + 32].copy_from_slice(&(1_u64 << 40).to_le_bytes());
         fs::write(&file, &bytes).expect("the file");
         let refusal = server.try_revive(Limits { memory: Some(8 << 30), file: None }).expect_err("no memory");
-        assert!(refusal.log.contains("that a primary or a file has created"), "{}", refusal.log);
+        assert!(
+            refusal.log.contains("was created by a primary or a file, but no memory for"),
+            "{}",
+            refusal.log
+        );
         assert_eq!(refusal.status.code(), Some(1), "{}\n{}", refusal.status, refusal.log);
     });
 }

@@ -1,0 +1,93 @@
+//! Where a change of the data set comes from, and so whether limits bind it.
+
+use std::ffi::CStr;
+use std::ptr;
+
+use redis_module::raw::{
+    REDISMODULE_CTX_FLAGS_ASYNC_LOADING, REDISMODULE_CTX_FLAGS_LOADING, REDISMODULE_CTX_FLAGS_REPLICATED,
+    REDISMODULE_CTX_FLAGS_SLAVE, RedisModuleCtx,
+};
+
+use super::api::api;
+use super::machine;
+use super::reply::Context;
+use super::server_info::ServerInfo;
+
+/// Where a change comes from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// A client, whom limits bind.
+    Client,
+    /// The replication stream of a primary.
+    Primary,
+    /// A file that is loaded, or the data set of a primary.
+    Loading,
+}
+
+impl Origin {
+    /// True if limits do not apply, since the change was made elsewhere already: who left it out
+    /// would answer wrongly from then on.
+    pub fn is_obeyed(self) -> bool {
+        self != Self::Client
+    }
+
+    /// Where a value comes from that the server hands over without a call: by COPY, RESTORE, or out
+    /// of a file.
+    ///
+    /// On a writable replica the commands of its clients count as the primary's.
+    pub fn outside_calls() -> Self {
+        // SAFETY: the server allows a null context, and answers with the flags that need none.
+        let flags = unsafe { flags(ptr::null_mut()) };
+        match flags {
+            _ if flags & REDISMODULE_CTX_FLAGS_LOADING != 0 => Self::Loading,
+            _ if flags & REDISMODULE_CTX_FLAGS_SLAVE != 0 => Self::Primary,
+            _ => Self::Client,
+        }
+    }
+
+    /// True if the process must end when there is no memory for a change of so many bytes.
+    ///
+    /// Going on without it would be silent: the next addition makes another filter under that name.
+    /// A synchronisation that fails is not silent, since the server tries it again. On a writable
+    /// replica the change may be a client's, which cannot end the process by asking for more than
+    /// the machine has.
+    pub fn ends_without_memory(self, bytes: u64) -> bool {
+        let is = |field: &CStr, value: u64| {
+            ServerInfo::of(c"replication").is_some_and(|info| info.number(field) == Some(value))
+        };
+        match self {
+            Self::Client => false,
+            Self::Primary => bytes <= machine::bytes() || !is(c"slave_read_only", 0),
+            Self::Loading => !is(c"master_sync_in_progress", 1),
+        }
+    }
+}
+
+impl Context {
+    /// Where the call comes from.
+    pub fn origin(self) -> Origin {
+        // SAFETY: the context is valid.
+        let flags = unsafe { flags(self.as_ptr()) };
+        // While a data set is loaded beside the old one, calls are those of clients.
+        let is_loading =
+            flags & REDISMODULE_CTX_FLAGS_LOADING != 0 && flags & REDISMODULE_CTX_FLAGS_ASYNC_LOADING == 0;
+        match flags {
+            _ if flags & REDISMODULE_CTX_FLAGS_REPLICATED != 0 => Origin::Primary,
+            _ if is_loading => Origin::Loading,
+            _ => Origin::Client,
+        }
+    }
+
+    /// True if limits do not bind the call. See [`Origin::is_obeyed`].
+    pub fn is_obeyed(self) -> bool {
+        self.origin().is_obeyed()
+    }
+}
+
+/// # Safety
+///
+/// The context must be null or valid.
+unsafe fn flags(ctx: *mut RedisModuleCtx) -> u32 {
+    // SAFETY: promised by the caller.
+    unsafe { api!(RedisModule_GetContextFlags)(ctx) as u32 }
+}

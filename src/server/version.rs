@@ -1,0 +1,27 @@
+//! What follows from the server's version.
+
+use std::sync::OnceLock;
+
+use super::api::optional_api;
+
+/// The version of the server as 0x00MMmmpp, 0 if it does not tell. Valkey reports the version of
+/// Redis that it is compatible with, 7.2.4.
+fn number() -> u32 {
+    static NUMBER: OnceLock<u32> = OnceLock::new();
+    *NUMBER.get_or_init(|| {
+        // SAFETY: the pointer is written once, while the module is loaded; the function takes nothing.
+        unsafe { optional_api!(RedisModule_GetServerVersion).map_or(0, |version| version() as u32) }
+    })
+}
+
+/// True for Redis before 7.0.
+pub fn is_before_7() -> bool {
+    number() < 0x0007_0000
+}
+
+/// Bytes of the longest string that the server can write to an RDB file and read again.
+///
+/// Before 7.0 the compression takes a length of 32 bits and wraps: the file is unreadable.
+pub fn longest_string() -> u64 {
+    if is_before_7() { u64::from(u32::MAX) } else { u64::MAX }
+}
