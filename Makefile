@@ -16,10 +16,10 @@ export PORT SERVER DESTDIR PREFIX MODULEDIR DOCDIR DIST
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build install deb dist run test test-clients lint bench bench-dedup plan soak fuzz deep servers clean
+.PHONY: help build install deb dist run test test-clients lint bench bench-blocking bench-dedup plan soak fuzz deep servers clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 
 build: ## Build the module, bloomline.so, installing what the build needs
 	@scripts/deps.sh build
@@ -69,6 +69,9 @@ bench: build servers ## Measure on real servers, write docs/benchmarks.md: ARGS=
 	cargo build --release --locked --example floor
 	cargo build --release --locked --lib --features scalar --target-dir $(TARGET_DIR)/scalar
 	cargo bench --locked --bench server -- --markdown docs/benchmarks.md $(ARGS)
+
+bench-blocking: build servers ## Measure how long each command can block the server, write the table into docs/operations.md: ARGS="--sizes 1g,10g"
+	cargo bench --locked --bench server -- --blocking --markdown docs/operations.md $(ARGS)
 
 soak: build servers ## Load two servers fully for S=3600 seconds each, check all answers, tell latencies
 	BLOOMLINE_SOAK_SECONDS=$(or $(S),3600) cargo test --locked --test server soak:: -- --nocapture --test-threads 1

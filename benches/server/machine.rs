@@ -4,7 +4,6 @@ use std::fs;
 use std::process::Command;
 
 use crate::Result;
-use crate::column::Column;
 use crate::cores::Cores;
 
 /// What is told of it, as text.
@@ -23,8 +22,8 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Reads /proc and asks the first server for its version.
-    pub fn describe(columns: &mut [Column], cores: &Cores) -> Result<Machine> {
+    /// Reads /proc; `server` is name and version.
+    pub fn describe(server: String, cores: &Cores) -> Result<Machine> {
         let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let meminfo = fs::read_to_string("/proc/meminfo").unwrap_or_default();
         let flags = field(&cpuinfo, "flags").unwrap_or_default();
@@ -48,10 +47,7 @@ impl Machine {
             memory: format!("{} GiB", (kilobytes + (1 << 19)) >> 20),
             load: loadavg.split(' ').next().unwrap_or_default().to_owned(),
             system: format!("{} {}", std::env::consts::OS, kernel.trim()),
-            server: match columns.first_mut() {
-                Some(column) => column.server.version()?,
-                None => String::new(),
-            },
+            server,
             date: Command::new("date")
                 .args(["-u", "+%Y-%m-%d"])
                 .output()
@@ -62,8 +58,22 @@ impl Machine {
 
     /// Whether times from here are not to be trusted.
     pub fn is_busy(&self) -> bool {
+        !self.is_pinned || self.is_loaded()
+    }
+
+    /// Whether other work ran when the bench began.
+    pub fn is_loaded(&self) -> bool {
         // One runnable process is the build that has just ended.
-        !self.is_pinned || self.load.parse::<f64>().is_ok_and(|load| load > 1.5)
+        self.load.parse::<f64>().is_ok_and(|load| load > 1.5)
+    }
+
+    /// All of it that is the same for pinned and unpinned servers, in one line.
+    pub fn summary(&self) -> String {
+        let count = self.cores.split(',').next().unwrap_or_default();
+        format!(
+            "{}, {count} cores, {}, {}, {}, load {}, {}",
+            self.cpu, self.memory, self.system, self.server, self.load, self.date
+        )
     }
 
     /// Names and values, in the order they are shown.

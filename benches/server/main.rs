@@ -3,6 +3,7 @@
 //! ```text
 //! make bench
 //! PEER=/path/a.so:/path/b.so make bench ARGS=--full
+//! make bench-blocking
 //! ```
 //!
 //! Each column of the table is a server of its own with one module (or none) in it: the floor
@@ -30,9 +31,11 @@
 //! | `measure` | one sample: reset, send, read the statistics, check |
 //! | `run` | rounds over rows and columns |
 //! | `costs` | memory, disk, copied pages, replicated bytes: a file an experiment |
+//! | `blocking` | the second mode: how long one call of each command blocks the server |
 //! | `report`, `json`, `markdown`, `chart` | what comes out, one form a file |
 
 mod bit_string;
+mod blocking;
 mod chart;
 mod column;
 mod cores;
@@ -74,8 +77,13 @@ fn main() -> ExitCode {
 fn bench() -> Result<bool> {
     let options = options::Options::from_args()?;
     let cores = cores::Cores::pin_client()?;
+    if options.is_blocking {
+        blocking::bench(&options, &cores)?;
+        return Ok(true);
+    }
     let mut columns = column::start_all(&options, &cores)?;
-    let machine = machine::Machine::describe(&mut columns, &cores)?;
+    let version = columns.first_mut().map(|column| column.server.version()).transpose()?;
+    let machine = machine::Machine::describe(version.unwrap_or_default(), &cores)?;
     let outcome = run::run(&options, &mut columns, &cores)?;
     let report = report::Report { options: &options, machine: &machine, outcome: &outcome };
     println!("{}", report.table());
@@ -87,6 +95,10 @@ fn bench() -> Result<bool> {
         chart::draw(&report, &chart)?;
         std::fs::write(path, markdown::document(&report, &name))?;
         eprintln!("wrote {} and {name}", path.display());
+    }
+    drop(columns);
+    if options.scale == options::Scale::Smoke && options.only.is_none() {
+        blocking::smoke(&options, &cores)?;
     }
     Ok(outcome.is_complete())
 }

@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use lexopt::prelude::*;
 
 use crate::Result;
+use crate::blocking::Sizes;
 use crate::items::Kind;
+use crate::server::newest_redis;
 
 /// How much is run: the same rows in all, larger filters and more rounds further down.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -23,6 +25,10 @@ pub enum Scale {
 #[derive(Debug)]
 pub struct Options {
     pub scale: Scale,
+    /// How long one call blocks the server, instead of how long an item takes.
+    pub is_blocking: bool,
+    /// Of the filters, for `is_blocking`.
+    pub sizes: Sizes,
     /// A folder's name in `.servers`, a path, or a command on PATH; none: `redis-server`.
     pub server: Option<String>,
     /// Rounds a row; the medians are over these.
@@ -44,12 +50,15 @@ pub struct Options {
 const HELP: &str = "\
 cargo bench --bench server -- [OPTIONS]
   --quick | --full | --smoke   how much to run (default: quick)
+  --blocking       how long one call of each command blocks the server, on the newest Redis in .servers
+  --sizes LIST     with --blocking: bytes of the filters (default: 1m,100m,1g,4g,10g)
   --server NAME    .servers/NAME/server, a path or a command (default: $SERVER, else redis-server)
   --items KIND     hex40 (40 hex characters, default) or bytes20 (20 raw bytes)
-  --rounds N       rounds a row (default: 3 quick, 7 full)
+  --rounds N       rounds a row (default: 3 quick, 7 full); with --blocking runs at most (5)
   --only TEXT      only rows whose group or name contains TEXT
-  --json FILE      default: bench/server.json in the target folder
-  --markdown FILE  also write a document, with a chart beside it (FILE with .svg)
+  --json FILE      default: bench/server.json in the target folder, with --blocking bench/blocking.json
+  --markdown FILE  also write a document, with a chart beside it (FILE with .svg);
+                   with --blocking: write the tables between the markers of that page
 Environment: BLOOMLINE_SO (default ./bloomline.so), SCALAR_SO (default: scalar/release in the target folder),
   FLOOR_SO (default: the built example),
   PEER=/a.so:/b.so (other modules with BF.* commands, each in a server of its own)";
@@ -68,11 +77,13 @@ impl Options {
         };
         let mut options = Options {
             scale: Scale::Smoke,
+            is_blocking: false,
+            sizes: Sizes::default(),
             server: env::var("SERVER").ok().filter(|name| !name.is_empty()),
             rounds: 0,
             items: Kind::Hex40,
             only: None,
-            json: target.join("bench/server.json"),
+            json: PathBuf::new(),
             markdown: None,
             bloomline: named("BLOOMLINE_SO", root.join("bloomline.so")),
             scalar: named("SCALAR_SO", target.join("scalar/release/libbloomline.so")),
@@ -89,6 +100,8 @@ impl Options {
                 Long("quick") => scale = Some(Scale::Quick),
                 Long("full") => scale = Some(Scale::Full),
                 Long("smoke") => scale = Some(Scale::Smoke),
+                Long("blocking") => options.is_blocking = true,
+                Long("sizes") => options.sizes = parser.value()?.parse()?,
                 Long("server") => options.server = Some(parser.value()?.string()?),
                 Long("items") => options.items = parser.value()?.parse()?,
                 Long("rounds") => options.rounds = parser.value()?.parse()?,
@@ -104,11 +117,19 @@ impl Options {
         }
         options.scale = scale.unwrap_or(if is_cargo_bench { Scale::Quick } else { Scale::Smoke });
         if options.rounds == 0 {
-            options.rounds = match options.scale {
-                Scale::Smoke => 1,
-                Scale::Quick => 3,
-                Scale::Full => 7,
+            options.rounds = match (options.scale, options.is_blocking) {
+                (Scale::Smoke, _) => 1,
+                (_, true) => 5,
+                (Scale::Quick, false) => 3,
+                (Scale::Full, false) => 7,
             };
+        }
+        if options.is_blocking {
+            options.server = options.server.or_else(newest_redis);
+        }
+        if options.json.as_os_str().is_empty() {
+            let name = if options.is_blocking { "blocking.json" } else { "server.json" };
+            options.json = target.join("bench").join(name);
         }
         Ok(options)
     }

@@ -15,8 +15,8 @@ use crate::cores::CoreSet;
 use crate::process::Process;
 use crate::wait::until;
 
-/// How long one reply may take; saving or freeing a gigabyte is well below.
-const REPLY_DEADLINE: std::time::Duration = std::time::Duration::from_secs(120);
+/// How long one reply may take; saving four gigabytes takes a minute, and more on a busy machine.
+const REPLY_DEADLINE: std::time::Duration = std::time::Duration::from_secs(300);
 
 /// What to start: a server with a module file and its arguments, or with none.
 #[derive(Clone, Debug)]
@@ -95,6 +95,11 @@ impl Server {
         end(&mut self.child);
         (self.child, self.connection, self.second) = self.launch.spawn(self.folder.path(), settings)?;
         Ok(())
+    }
+
+    /// A further connection, for what may cost the connection.
+    pub fn connect(&self) -> Result<Connection> {
+        open(&self.socket())
     }
 
     /// Its process.
@@ -199,8 +204,22 @@ pub fn program(name: Option<&str>) -> PathBuf {
         None if is_on_path("redis-server") => "redis-server",
         None => "redis-7.0",
     };
-    let folder = env::var_os("BLOOMLINE_SERVERS")
-        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(".servers"), PathBuf::from);
-    let fetched = folder.join(name).join("server");
+    let fetched = fetched_servers().join(name).join("server");
     if fetched.is_file() { fetched } else { name.into() }
+}
+
+/// The folder of the fetched servers: `.servers`, or BLOOMLINE_SERVERS.
+fn fetched_servers() -> PathBuf {
+    env::var_os("BLOOMLINE_SERVERS")
+        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(".servers"), PathBuf::from)
+}
+
+/// The fetched `redis-…` of the highest version; none if there is no folder of that name.
+pub fn newest_redis() -> Option<String> {
+    let version = |name: &str| -> Option<Vec<u32>> {
+        name.strip_prefix("redis-")?.split('.').map(|part| part.parse().ok()).collect()
+    };
+    let folders = std::fs::read_dir(fetched_servers()).ok()?.flatten();
+    let names = folders.filter_map(|folder| folder.file_name().into_string().ok());
+    names.filter_map(|name| Some((version(&name)?, name))).max().map(|(_, name)| name)
 }

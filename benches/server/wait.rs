@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use crate::Result;
 
-/// How long anything here may take: the longest is a server that loads a gigabyte.
-const DEADLINE: Duration = Duration::from_secs(120);
+/// How long anything here may take: the longest is a child that saves four gigabytes.
+const DEADLINE: Duration = Duration::from_secs(300);
 
 /// Asks until there is an answer.
 ///

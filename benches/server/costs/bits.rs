@@ -28,7 +28,7 @@ pub fn reserve_filled(server: &mut Server, key: &str, capacity: u64, thinning: u
 }
 
 /// As many bytes, each bit set with probability 2^-`thinning`; another `seed` gives others.
-fn random(len: usize, seed: u64, thinning: u32) -> Vec<u8> {
+pub fn random(len: usize, seed: u64, thinning: u32) -> Vec<u8> {
     let mut number = seed << 32;
     let mut word = || {
         (0..thinning).fold(u64::MAX, |word, _| {

@@ -3,7 +3,7 @@
 //! Each experiment runs on a server of its own, for this module in both layouts and for each peer. The filters that are
 //! saved, freed and copied are not filled item by item: their bits are random numbers, which is what a full one has.
 
-mod bits;
+pub mod bits;
 mod copied;
 mod follower;
 mod freed;

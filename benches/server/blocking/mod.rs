@@ -1,0 +1,181 @@
+//! How long one call of each command blocks the server: the table of `docs/operations.md`.
+//!
+//! ```text
+//! make bench-blocking
+//! make bench-blocking SERVER=valkey-9.1 ARGS="--sizes 1g,10g"
+//! ```
+//!
+//! A server executes one command at a time, so the time of one call is the time for which every
+//! other client waits. It is read from SLOWLOG: unlike INFO commandstats, which sums over calls,
+//! SLOWLOG has one entry per call, so the longest of a series is known. Both have the same clock,
+//! around the command alone: reading arguments from the socket and sending the reply are not in it;
+//! the server does both in small portions between other clients' commands.
+//!
+//! Each figure is the longest of up to five runs; a row ends early when it has taken its share of
+//! time, so large filters have one or two runs. Filters are made in two states. *Untouched*: just
+//! reserved, so that the system has not given any memory yet. *Filled*: every page written by
+//! BF.LOADCHUNK of pseudo-random bits, half of them set, as in a full filter.
+//!
+//! | file | idea |
+//! |---|---|
+//! | `sizes` | the sizes to measure, as the user writes them |
+//! | `rows` | the rows of the table, and what a cell holds |
+//! | `clock` | the time of one call, from SLOWLOG |
+//! | `filters` | filters of a wanted size, untouched and filled |
+//! | `measure` | one filter: every command on it |
+//! | `persist` | DUMP, RESTORE, SAVE and BGSAVE of it |
+//! | `layers` | filters of hundreds and thousands of layers |
+//! | `plain_copy` | what it takes to copy memory, without a filter |
+//! | `table` | the tables as Markdown, and the check of their shape |
+//! | `page` | the part of a page between two markers |
+
+mod clock;
+mod filters;
+mod layers;
+mod measure;
+mod page;
+mod persist;
+mod plain_copy;
+mod rows;
+mod sizes;
+mod table;
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::Result;
+use crate::cores::Cores;
+use crate::machine::Machine;
+use crate::options::Options;
+use crate::progress::Progress;
+use crate::server::{Launch, Server, program};
+use filters::{Layout, State};
+use rows::{Cells, cells_json};
+pub use sizes::{Size, Sizes};
+
+/// The page of the repository that has the table.
+const PAGE: &str = "docs/operations.md";
+
+/// What was measured on one filter.
+pub struct Column {
+    pub name: String,
+    pub untouched: Cells,
+    /// Empty where it is too large to be filled.
+    pub filled: Cells,
+}
+
+/// All that was measured.
+pub struct Outcome {
+    pub columns: Vec<Column>,
+    /// Filters of many layers.
+    pub layers: Vec<Column>,
+}
+
+/// Measures, prints the tables, and writes them into the page if one was named.
+pub fn bench(options: &Options, cores: &Cores) -> Result<()> {
+    let (machine, outcome) = run(options, cores)?;
+    let text = table::text(options, &machine, &outcome);
+    println!("{text}");
+    write_json(options, &machine, &outcome)?;
+    table::check(&text)?;
+    if let Some(path) = &options.markdown {
+        fs::write(path, page::with_table(&fs::read_to_string(path)?, &text)?)?;
+        eprintln!("wrote {}", path.display());
+    }
+    Ok(())
+}
+
+/// Runs everything in small, and checks the tables and that the page of this repository has its
+/// markers.
+///
+/// # Errors
+/// Whatever does not work, in a sentence.
+pub fn smoke(options: &Options, cores: &Cores) -> Result<()> {
+    let (machine, outcome) = run(options, cores)?;
+    let text = table::text(options, &machine, &outcome);
+    table::check(&text)?;
+    if table::check(&text.replacen(" | ", " ", 1)).is_ok() {
+        return Err("the check of the tables accepts a head with a cell too few".into());
+    }
+    let refusals = table::refusals(&outcome.columns) + &table::refusals(&outcome.layers);
+    if !refusals.is_empty() {
+        return Err(format!("the server refused calls on small filters:\n{refusals}").into());
+    }
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(PAGE);
+    let before = fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+    let after = page::with_table(&before, &text)?;
+    if page::without_table(&before)? != page::without_table(&after)? || !after.contains(&text) {
+        return Err(format!("writing the table changes the rest of {PAGE}").into());
+    }
+    Ok(())
+}
+
+/// A server with this module, on all cores: background threads and children have their own.
+fn start(options: &Options, cores: &Cores) -> Result<Server> {
+    let (module, _) = &options.bloomline;
+    let module = module.canonicalize().map_err(|error| format!("{}: {error}", module.display()))?;
+    let launch = Launch {
+        program: program(options.server.as_deref()),
+        cores: cores.all,
+        module: vec![module.to_string_lossy().into_owned()],
+    };
+    // hz 500: the server notices that a child has ended within 2 ms.
+    let settings = ["--slowlog-log-slower-than", "0", "--slowlog-max-len", "100000", "--hz", "500"];
+    // Redis 6.2 does not know the setting that newer servers need for DEBUG.
+    let with_debug = [settings.as_slice(), &["--enable-debug-command", "yes"]].concat();
+    launch.start(&with_debug).or_else(|_| launch.start(&settings))
+}
+
+fn run(options: &Options, cores: &Cores) -> Result<(Machine, Outcome)> {
+    let server = &mut start(options, cores)?;
+    let machine = Machine::describe(server.version()?, &Cores { server: None, all: cores.all })?;
+    let sizes = options.sizes.or_default(options.scale);
+    let mut progress = Progress::new(4 * sizes.len() + layers::STEPS);
+    let mut columns = Vec::new();
+    for size in sizes {
+        let mut column = Column { name: size.to_string(), untouched: Cells::new(), filled: Cells::new() };
+        for layout in [Layout::Bloomline, Layout::RedisBloom] {
+            for state in [State::Untouched, State::Filled] {
+                progress.say(&column.name, &format!("{layout:?}, {state:?}"));
+                let cells = match state {
+                    State::Untouched => &mut column.untouched,
+                    State::Filled => &mut column.filled,
+                };
+                measure::measure(server, size, layout, state, options.rounds, cells)
+                    .map_err(|error| format!("{size}, {layout:?}, {state:?}: {error}"))?;
+                progress.step();
+            }
+        }
+        columns.push(column);
+    }
+    let layers = layers::measure(server, options.scale, options.rounds, &mut progress)?;
+    Ok((machine, Outcome { columns, layers }))
+}
+
+/// Every run, in milliseconds: the page has only the longest.
+fn write_json(options: &Options, machine: &Machine, outcome: &Outcome) -> Result<()> {
+    let machine: serde_json::Map<String, serde_json::Value> =
+        machine.fields().into_iter().map(|(name, value)| (name.to_owned(), json!(value))).collect();
+    let column = |column: &Column| {
+        json!({
+            "name": column.name,
+            "untouched": cells_json(&column.untouched),
+            "filled": cells_json(&column.filled),
+        })
+    };
+    let whole = json!({
+        "command": options.command_line(),
+        "machine": machine,
+        "unit": "ms per call",
+        "columns": outcome.columns.iter().map(column).collect::<Vec<_>>(),
+        "layers": outcome.layers.iter().map(column).collect::<Vec<_>>(),
+    });
+    if let Some(folder) = options.json.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    fs::write(&options.json, serde_json::to_string_pretty(&whole)? + "\n")?;
+    eprintln!("wrote {}", options.json.display());
+    Ok(())
+}

@@ -1,0 +1,168 @@
+//! The rows of the table, and what a cell holds.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use super::filters::Layout;
+
+/// What is timed, in the order of the table.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Row {
+    Reserve,
+    Grow,
+    Exists,
+    MAdd,
+    MExists,
+    Card,
+    Info,
+    InfoFill,
+    InfoFpRate,
+    Debug,
+    DumpHeader,
+    DumpChunk,
+    DumpAll,
+    LoadHeader,
+    LoadChunk,
+    Copy,
+    PlainCopy,
+    Dump,
+    Restore,
+    Del,
+    Unlink,
+    MemoryUsage,
+    Digest,
+    Save,
+    BgSaveFork,
+    BgSaveChild,
+}
+
+use Row::*;
+
+impl Row {
+    pub const ALL: [Row; 26] = [
+        Reserve,
+        Grow,
+        Exists,
+        MAdd,
+        MExists,
+        Card,
+        Info,
+        InfoFill,
+        InfoFpRate,
+        Debug,
+        DumpHeader,
+        DumpChunk,
+        DumpAll,
+        LoadHeader,
+        LoadChunk,
+        Copy,
+        PlainCopy,
+        Dump,
+        Restore,
+        Del,
+        Unlink,
+        MemoryUsage,
+        Digest,
+        Save,
+        BgSaveFork,
+        BgSaveChild,
+    ];
+
+    /// As the table has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Reserve => "BF.RESERVE",
+            Grow => "BF.ADD that adds a layer",
+            Exists => "BF.EXISTS",
+            MAdd => "BF.MADD, 1,000 new items",
+            MExists => "BF.MEXISTS, 1,000 items",
+            Card => "BF.CARD",
+            Info => "BF.INFO",
+            InfoFill => "BF.INFO FILL",
+            InfoFpRate => "BF.INFO FPRATE",
+            Debug => "BF.DEBUG",
+            DumpHeader => "BF.SCANDUMP, header",
+            DumpChunk => "BF.SCANDUMP, longest chunk",
+            DumpAll => "BF.SCANDUMP, sum of chunks",
+            LoadHeader => "BF.LOADCHUNK, header",
+            LoadChunk => "BF.LOADCHUNK, first chunk",
+            Copy => "COPY",
+            PlainCopy => "plain copy",
+            Dump => "DUMP",
+            Restore => "RESTORE",
+            Del => "DEL",
+            Unlink => "UNLINK",
+            MemoryUsage => "MEMORY USAGE",
+            Digest => "DEBUG DIGEST-VALUE",
+            Save => "SAVE",
+            BgSaveFork => "BGSAVE, fork",
+            BgSaveChild => "BGSAVE, child",
+        }
+    }
+
+    /// Whether untouched and filled filters are two cases of it.
+    pub fn depends_on_state(self) -> bool {
+        !matches!(self, Reserve | Grow | PlainCopy)
+    }
+
+    /// Whether RedisBloom's layout has another code path for it, and so a row of its own.
+    pub fn differs_by_layout(self) -> bool {
+        matches!(self, MAdd | MExists | Dump | Restore | Save | BgSaveChild)
+    }
+}
+
+/// What a row gave.
+#[derive(Clone, Debug)]
+pub enum Cell {
+    /// Milliseconds of each run, at least one.
+    Runs(Vec<f64>),
+    /// The server answered an error, or closed the connection: why.
+    Refused(String),
+}
+
+impl Cell {
+    /// The longest run.
+    pub fn longest(&self) -> Option<f64> {
+        match self {
+            Cell::Runs(runs) => runs.iter().copied().max_by(f64::total_cmp),
+            Cell::Refused(_) => None,
+        }
+    }
+
+    /// All runs, in their order.
+    pub fn runs(&self) -> &[f64] {
+        match self {
+            Cell::Runs(runs) => runs,
+            Cell::Refused(_) => &[],
+        }
+    }
+}
+
+/// The cells of one filter by row and layout; what was not run has none.
+pub type Cells = BTreeMap<(Row, Layout), Cell>;
+
+/// Adds a run to a cell.
+pub fn add_run(cells: &mut Cells, row: Row, layout: Layout, milliseconds: f64) {
+    match cells.entry((row, layout)).or_insert_with(|| Cell::Runs(Vec::new())) {
+        Cell::Runs(runs) => runs.push(milliseconds),
+        Cell::Refused(_) => {}
+    }
+}
+
+/// Every run, with the middle and the longest.
+pub fn cells_json(cells: &Cells) -> Map<String, Value> {
+    let cell = |cell: &Cell| match cell {
+        Cell::Runs(runs) => json!({
+            "max": cell.longest(),
+            "median": crate::run::median(runs.iter().copied()),
+            "runs": runs,
+        }),
+        Cell::Refused(why) => json!({ "refused": why }),
+    };
+    let name = |row: Row, layout| match layout {
+        Layout::Bloomline => row.name().to_owned(),
+        Layout::RedisBloom => format!("{}, redisbloom layout", row.name()),
+    };
+    cells.iter().map(|(&(row, layout), value)| (name(row, layout), cell(value))).collect()
+}
