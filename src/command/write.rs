@@ -38,7 +38,7 @@ impl Handler for Reserve {
             Lookup::WrongType => return Err(WRONG_TYPE.into()),
             Lookup::Missing => {}
         }
-        let filter = create(call.context, asked)?;
+        let filter = create(&call, asked)?;
         call.context.replicate_creation(call.key, &filter.encode_header());
         store(&mut key, filter);
         call.context.signal_change(call.key, RESERVED);
@@ -94,9 +94,13 @@ enum Replicate {
     Items,
 }
 
-/// Who sends the call, and so how it is read.
+/// Who sends the call, and so how it is read. A script in an append-only file is read as the client's that it was.
 fn sender(context: Context) -> Sender {
-    if context.is_obeyed() { Sender::RedisBloom } else { Sender::Client }
+    if context.is_obeyed() && !context.is_in_repeatable_script() {
+        Sender::RedisBloom
+    } else {
+        Sender::Client
+    }
 }
 
 /// Adds items to the key's filter, which is made if it is missing and may be.
@@ -125,7 +129,7 @@ fn add(
                 return Ok(());
             }
         }
-        let filter = create(call.context, asked.take().ok_or(NOT_FOUND)?())?;
+        let filter = create(&call, asked.take().ok_or(NOT_FOUND)?())?;
         call.context.replicate_creation(call.key, &filter.encode_header());
         store(&mut key, filter);
         call.context.signal_change(call.key, RESERVED);
@@ -182,10 +186,14 @@ fn refuse(context: Context, error: Error) {
 }
 
 /// A new filter, or why there is none.
-fn create(context: Context, asked: Asked) -> Result<AnyFilter, Failure> {
-    let mut permit = permit(context);
+fn create(call: &Call, asked: Asked) -> Result<AnyFilter, Failure> {
+    let mut permit = permit(call.context);
+    let seed = || match call.context.is_in_repeatable_script() {
+        true => call.context.shared_seed(call.key.bytes()),
+        false => seed::fresh(),
+    };
     let filter = match asked.layout {
-        Layout::Bloomline => Filter::new(asked.spec, seed::fresh(), &mut permit).map(AnyFilter::from),
+        Layout::Bloomline => Filter::new(asked.spec, seed(), &mut permit).map(AnyFilter::from),
         Layout::RedisBloom => AnyFilter::redisbloom(asked.spec, asked.stored_expansion, &mut permit),
     };
     filter.map_err(refused_creation)
@@ -204,7 +212,11 @@ fn is_for_memory(error: Error) -> bool {
     matches!(error, Error::Refused(_) | Error::OutOfMemory(_))
 }
 
-/// The limits that bind the call: a client's; not a primary's, nor those of a file.
+/// The limits that bind the call: a client's; not a primary's, its scripts included, nor those of a file.
 pub fn permit(context: Context) -> impl FnMut(Demand) -> bool {
-    move |demand| context.is_obeyed() || context.may_grow(demand.layer_bytes, demand.filter_bytes)
+    move |demand| {
+        context.is_obeyed()
+            || context.is_in_repeated_script()
+            || context.may_grow(demand.layer_bytes, demand.filter_bytes)
+    }
 }

@@ -15,5 +15,6 @@ pub mod log;
 pub mod register;
 pub mod replicate;
 pub mod reply;
+pub mod script;
 pub mod seed;
 pub mod setting;
