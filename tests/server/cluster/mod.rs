@@ -12,3 +12,4 @@ pub mod router;
 mod slots;
 pub mod traffic;
 mod upgrade;
+mod writable_replica;
