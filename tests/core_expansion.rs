@@ -1,6 +1,8 @@
 //! The largest growth factor, 32,768: layers of 1, 2^15 and 2^30 items; a fourth is refused.
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
 use bloomline::bloom::{AnyFilter, Demand, Error, Filter, Growth, MAX_EXPANSION, Spec};
 
 const ERROR_RATE: f64 = 0.01;
@@ -13,6 +15,17 @@ const FOURTH: u64 = 1 << 45;
 
 /// Items added to the third layer.
 const MORE: usize = 2_000;
+
+/// One test at a time: the memory that is measured is the process's.
+///
+/// Without huge pages, as in a server: an item would touch two megabytes for each of its bits.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    // SAFETY: it takes four numbers, and changes only what memory is made of.
+    let done = unsafe { libc::prctl(libc::PR_SET_THP_DISABLE, 1, 0, 0, 0) };
+    assert_eq!(done, 0, "{}", std::io::Error::last_os_error());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// An empty filter in each layout.
 fn empty() -> [AnyFilter; 2] {
@@ -69,6 +82,7 @@ fn resident_bytes() -> u64 {
 
 #[test]
 fn three_layers_hold_every_item_in_little_memory() {
+    let _alone = alone();
     for mut filter in empty() {
         let before = resident_bytes();
         let offered = grow_to_third(&mut filter);
@@ -97,6 +111,7 @@ fn three_layers_hold_every_item_in_little_memory() {
 
 #[test]
 fn header_and_chunks_carry_three_layers() {
+    let _alone = alone();
     for mut filter in empty() {
         let offered = grow_to_third(&mut filter);
         let header = filter.encode_header();
@@ -111,6 +126,7 @@ fn header_and_chunks_carry_three_layers() {
 
 #[test]
 fn a_fourth_layer_is_refused_and_changes_nothing() {
+    let _alone = alone();
     for mut filter in empty() {
         let offered = grow_to_third(&mut filter);
         let header = header_of_full(&filter);
