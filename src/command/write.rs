@@ -95,9 +95,9 @@ enum Replicate {
     Items,
 }
 
-/// Who sends the call, and so how it is read.
+/// Who sends the call, and so how it is read. A script that is repeated is read as the client's that it was.
 fn sender(context: Context) -> Sender {
-    if context.is_obeyed() { Sender::RedisBloom } else { Sender::Client }
+    if context.is_obeyed() && !context.is_in_old_script() { Sender::RedisBloom } else { Sender::Client }
 }
 
 /// Adds items to the key's filter, which is made if it is missing and may be.
@@ -195,7 +195,10 @@ fn create(call: Call, key: &mut Key, asked: Asked) -> Result<(), Failure> {
     let limits = Limits::of_call(call.context);
     let created = match asked.layout {
         Layout::Bloomline => {
-            let seed = seed::fresh().map_err(|error| text::no_seed(&error))?;
+            let seed = match call.context.repeatable_seed(call.key.bytes()) {
+                Some(seed) => seed,
+                None => seed::fresh().map_err(|error| text::no_seed(&error))?,
+            };
             Filter::new(asked.spec, seed, &mut limits.permit()).map(AnyFilter::from)
         }
         Layout::RedisBloom => AnyFilter::redisbloom(asked.spec, asked.stored_expansion, &mut limits.permit()),

@@ -17,6 +17,7 @@ pub mod origin;
 pub mod register;
 pub mod replicate;
 pub mod reply;
+pub mod script;
 pub mod seed;
 pub mod server_info;
 pub mod setting;

@@ -66,14 +66,14 @@ impl Origin {
 impl Context {
     /// Where the call comes from.
     pub fn origin(self) -> Origin {
-        // SAFETY: the context is valid.
-        let flags = unsafe { flags(self.as_ptr()) };
+        let flags = self.flags();
         // While a data set is loaded beside the old one, calls are those of clients.
         let is_loading =
             flags & REDISMODULE_CTX_FLAGS_LOADING != 0 && flags & REDISMODULE_CTX_FLAGS_ASYNC_LOADING == 0;
         match flags {
             _ if flags & REDISMODULE_CTX_FLAGS_REPLICATED != 0 => Origin::Primary,
             _ if is_loading => Origin::Loading,
+            _ if self.is_in_repeated_script() => Origin::Primary,
             _ => Origin::Client,
         }
     }
@@ -81,6 +81,12 @@ impl Context {
     /// True if limits do not bind the call. See [`Origin::is_obeyed`].
     pub fn is_obeyed(self) -> bool {
         self.origin().is_obeyed()
+    }
+
+    /// What the server knows of the call, `REDISMODULE_CTX_FLAGS_…`.
+    pub(super) fn flags(self) -> u32 {
+        // SAFETY: the context is valid.
+        unsafe { flags(self.as_ptr()) }
     }
 }
 

@@ -1,23 +1,12 @@
 //! A clash with another module that owns BF.* commands: told in the log, survived by the server.
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use crate::harness::{Kind, Setup, Stop, for_each_server, module};
 
-/// Builds the other module with the C compiler that this crate's build needs as well.
-fn other_module(folder: &Path) -> PathBuf {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/server/citizen/other_module.c");
-    let built = folder.join("other.so");
-    let status = Command::new("cc").args(["-shared", "-fPIC", "-o"]).arg(&built).arg(source).status();
-    assert!(status.expect("a C compiler").success());
-    built
-}
+use super::c_module::{build, folder};
 
-fn folder() -> tempfile::TempDir {
-    tempfile::Builder::new().prefix("bloomline-").tempdir().expect("a temporary folder")
-}
+const OTHER_MODULE: &str = "other_module.c";
 
 /// A server that allows MODULE LOAD, which newer ones do only where it is asked for.
 fn open_to_modules(kind: &Kind) -> Setup {
@@ -27,7 +16,7 @@ fn open_to_modules(kind: &Kind) -> Setup {
 #[test]
 fn a_server_that_starts_with_both_says_which_command_clashes() {
     let folder = folder();
-    let other = other_module(folder.path());
+    let other = build(OTHER_MODULE, &folder);
     for_each_server(|kind| {
         let log = Setup::new().line(format!("loadmodule {}", other.display())).try_start(kind).err();
         let log = log.expect("two modules can't own a command");
@@ -39,7 +28,7 @@ fn a_server_that_starts_with_both_says_which_command_clashes() {
 #[test]
 fn a_running_server_survives_the_refused_load() {
     let folder = folder();
-    let other = other_module(folder.path());
+    let other = build(OTHER_MODULE, &folder);
     for_each_server(|kind| {
         let mut server =
             open_to_modules(kind).bare().line(format!("loadmodule {}", other.display())).start(kind);

@@ -1,6 +1,7 @@
 //! What an operator expects of a native type: that the whole server works with it, and shows what it does.
 
 mod acl;
+mod c_module;
 mod clash;
 mod command_docs;
 mod command_table;
@@ -15,7 +16,8 @@ mod key_life;
 mod limits;
 mod limits_obeyed;
 mod memory_usage;
-mod questions;
+mod module_calls;
+pub mod questions;
 mod scripting;
 mod tracking;
 mod watching;

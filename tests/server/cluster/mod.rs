@@ -1,6 +1,7 @@
 //! Several servers that hold one data set: replicas, promoted replicas, the nodes of a cluster.
 
 mod atomic_slots;
+mod dual_channel;
 pub mod equal;
 mod failover;
 mod filled;
@@ -11,3 +12,4 @@ pub mod router;
 mod slots;
 pub mod traffic;
 mod upgrade;
+mod writable_replica;

@@ -4,6 +4,7 @@ mod add;
 mod arity;
 mod chunks;
 mod exists;
+mod expansion;
 mod info;
 mod insert;
 mod registration;

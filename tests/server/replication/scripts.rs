@@ -1,0 +1,163 @@
+//! Scripts that a server replicates by their text (Redis 6.2): each replica runs them once more.
+
+use crate::cluster::equal::{OTHER_SETTINGS, assert_equal, catch_up, setup};
+use crate::harness::{Client, Kind, Replica, Setup, Stop, for_each_server, say_missing};
+
+/// Scripts that create the filter of their key and name all its numbers.
+const CREATIONS: [(&str, &str); 4] = [
+    ("reserved", "return redis.call('BF.RESERVE', KEYS[1], 0.001, 10, 'EXPANSION', 2)"),
+    ("stored", "return redis.call('BF.RESERVE', KEYS[1], 0.1, 9, 'EXPANSION', 4, 'LAYOUT', 'redisbloom')"),
+    (
+        "inserted",
+        "return redis.call('BF.INSERT', KEYS[1], 'CAPACITY', 3, 'ERROR', 0.2, 'EXPANSION', 3, 'ITEMS', 'a')",
+    ),
+    (
+        "fixed",
+        "return redis.call('BF.INSERT', KEYS[1], 'CAPACITY', 9, 'ERROR', 0.2, 'NONSCALING', 'ITEMS', 'a')",
+    ),
+];
+
+/// Scripts that create one as the settings say, on a server and on its replica.
+const DEFAULTS: [(&str, &str); 2] = [
+    ("added", "return redis.call('BF.ADD', KEYS[1], 'a')"),
+    ("many", "redis.call('BF.MADD', KEYS[1], 'a', 'b'); return redis.call('BF.ADD', KEYS[1], 'c')"),
+];
+
+/// A script that makes filters grow by several layers.
+const GROWTH: &str = "for i = 1, 500 do redis.pcall('BF.ADD', KEYS[1], 'item' .. i) end return 'done'";
+
+/// A server that replicates scripts by their text, where there is such a server.
+fn by_text(kind: &Kind) -> Option<Setup> {
+    if kind.is_before_7() {
+        return Some(setup(kind).line("lua-replicate-commands no"));
+    }
+    say_missing(kind, "lua-replicate-commands no");
+    None
+}
+
+/// Runs a script that must not fail.
+fn eval(client: &mut Client, script: &str, key: &str) {
+    let reply = client.ask(&format!("EVAL \"{script}\" 1 {key}"));
+    assert!(!reply.contains('-'), "{script}: {reply}");
+}
+
+#[test]
+fn a_script_by_text_makes_the_same_filter_on_a_replica() {
+    for_each_server(|kind| {
+        let Some(setup_of_primary) = by_text(kind) else { return };
+        let primary = setup_of_primary.start(kind);
+        let replica = setup(kind).line(format!("replicaof 127.0.0.1 {}", primary.port)).start(kind);
+        let (mut client, mut follower) = (primary.resp2(), replica.resp2());
+        catch_up(&mut client, &mut follower);
+        let mut link = Replica::attach(&primary);
+        for (key, script) in CREATIONS.into_iter().chain(DEFAULTS) {
+            for script in [script, GROWTH] {
+                eval(&mut client, script, key);
+                // The text alone: what the module replicates is dropped.
+                let written = link.received(&primary);
+                assert_eq!(written, [["EVAL", script, "1", key].map(|word| word.as_bytes().to_vec())]);
+            }
+        }
+        catch_up(&mut client, &mut follower);
+        assert_equal(&mut client, &mut follower);
+        // Outside scripts only new items are replicated: what is new here must be new there.
+        for (key, _) in CREATIONS.into_iter().chain(DEFAULTS) {
+            client.items("BF.MADD", key, &crate::harness::numbered("outside", 300));
+        }
+        catch_up(&mut client, &mut follower);
+        assert_equal(&mut client, &mut follower);
+    });
+}
+
+#[test]
+fn a_script_by_effects_makes_the_same_filter_on_a_replica() {
+    for_each_server(|kind| {
+        let Some(setup_of_primary) = by_text(kind) else { return };
+        let primary = setup_of_primary.start(kind);
+        let replica = setup(kind)
+            .module_args(OTHER_SETTINGS)
+            .line(format!("replicaof 127.0.0.1 {}", primary.port))
+            .start(kind);
+        let (mut client, mut follower) = (primary.resp2(), replica.resp2());
+        catch_up(&mut client, &mut follower);
+        let mut link = Replica::attach(&primary);
+        let script = "redis.replicate_commands() return redis.call('BF.ADD', KEYS[1], 'a')";
+        eval(&mut client, script, "k");
+        assert_eq!(link.lines(&primary), ["MULTI", "BF.LOADCHUNK k 1 <data>", "BF.ADD k a", "EXEC"]);
+        catch_up(&mut client, &mut follower);
+        assert_equal(&mut client, &mut follower);
+    });
+}
+
+#[test]
+fn a_script_by_text_is_not_bound_by_a_replicas_limit() {
+    for_each_server(|kind| {
+        let Some(setup_of_primary) = by_text(kind) else { return };
+        let primary = setup_of_primary.start(kind);
+        let replica = setup(kind)
+            .module_args(OTHER_SETTINGS)
+            .line(format!("replicaof 127.0.0.1 {}", primary.port))
+            .start(kind);
+        let (mut client, mut follower) = (primary.resp2(), replica.resp2());
+        catch_up(&mut client, &mut follower);
+        for (key, script) in CREATIONS {
+            eval(&mut client, script, key);
+            eval(&mut client, GROWTH, key);
+        }
+        catch_up(&mut client, &mut follower);
+        assert_equal(&mut client, &mut follower);
+        assert_eq!(follower.ask("BF.INFO reserved FILTERS"), client.ask("BF.INFO reserved FILTERS"));
+    });
+}
+
+#[test]
+fn seeds_of_repeated_scripts_are_those_of_the_key() {
+    for_each_server(|kind| {
+        let Some(setup_of_primary) = by_text(kind) else { return };
+        let digests = |setup: Setup| {
+            let server = setup.start(kind);
+            let mut client = server.resp2();
+            ["one", "other"].map(|key| {
+                eval(&mut client, "return redis.call('BF.ADD', KEYS[1], 'a')", key);
+                client.ask(&format!("DEBUG DIGEST-VALUE {key}"))
+            })
+        };
+        let [one, other] = digests(setup_of_primary.clone());
+        assert_ne!(one, other);
+        assert_eq!(digests(setup_of_primary), [one.clone(), other]);
+        // Where effects are replicated nobody can compute the seed.
+        assert_ne!(digests(setup(kind))[0], one);
+    });
+}
+
+#[test]
+fn a_script_in_an_append_file_makes_what_it_made_before() {
+    for_each_server(|kind| {
+        let Some(setup_of_primary) = by_text(kind) else { return };
+        let mut server = setup_of_primary.line("appendonly yes").line("aof-use-rdb-preamble no").start(kind);
+        let mut client = server.resp2();
+        for (key, script) in CREATIONS.into_iter().chain(DEFAULTS) {
+            eval(&mut client, script, key);
+            eval(&mut client, GROWTH, key);
+            // Only what is new by the seed of the script is written.
+            client.items("BF.MADD", key, &crate::harness::numbered("outside", 300));
+        }
+        let look = |client: &mut Client| {
+            let mut answers = Vec::new();
+            for (key, _) in CREATIONS.into_iter().chain(DEFAULTS) {
+                answers.push(client.ask(&format!("DEBUG DIGEST-VALUE {key}")));
+                for field in ["LAYOUT", "ERROR", "EXPANSION"] {
+                    answers.push(client.ask(&format!("BF.INFO {key} {field}")));
+                }
+                // What was not added may be found with one seed, and not with another.
+                let added = if key == "fixed" { "item1" } else { "item1 item250 item500" };
+                let found = client.ask(&format!("BF.MEXISTS {key} {added}"));
+                assert!(!found.contains('0'), "{key} lost items: {found}");
+            }
+            answers
+        };
+        let before = look(&mut client);
+        server.restart(Stop::NoSave);
+        assert_eq!(look(&mut server.resp2()), before);
+    });
+}
