@@ -6,7 +6,9 @@ use super::text::{CANNOT_EXPAND, Failure, unknown_word};
 use crate::bloom::sizing::{MAX_CAPACITY, MAX_ERROR_RATE};
 use crate::bloom::{Growth, Layout, MAX_EXPANSION, Spec};
 use crate::server::args::{Arg, Args};
-use crate::server::setting::{ERROR_RATE, EXPANSION_FACTOR, INITIAL_SIZE, LAYOUT, LAYOUTS};
+use crate::server::setting::{
+    ERROR_RATE, EXPANSION_FACTOR, INITIAL_SIZE, LAYOUT, LAYOUTS, REDISBLOOM_REPLICAS,
+};
 
 /// The largest capacity in RedisBloom's layout, as there.
 const MAX_CAPACITY_OF_CHAIN: u64 = 1 << 30;
@@ -42,7 +44,7 @@ impl Asked {
             growth: growth(expansion),
         };
         let layout = match (sender, LAYOUT.integer()) {
-            (Sender::Client, 0) => Layout::Bloomline,
+            (Sender::Client, 0) if !REDISBLOOM_REPLICAS.is_on() => Layout::Bloomline,
             _ => Layout::RedisBloom,
         };
         Self { spec, stored_expansion: expansion, layout }

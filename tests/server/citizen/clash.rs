@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::harness::{Kind, Setup, Stop, for_each_server, module};
 
-use super::c_module::{build, folder};
+use crate::harness::c_module::{build, folder};
 
 const OTHER_MODULE: &str = "other_module.c";
 

@@ -1,7 +1,6 @@
 //! What an operator expects of a native type: that the whole server works with it, and shows what it does.
 
 mod acl;
-mod c_module;
 mod clash;
 mod command_docs;
 mod command_table;

@@ -5,7 +5,7 @@ use std::path::Path;
 use crate::cluster::equal::{assert_equal, catch_up, setup};
 use crate::harness::{Client, Kind, Replica, Server, Setup, Stop, for_each_server, matches};
 
-use super::c_module::{build, folder};
+use crate::harness::c_module::{build, folder};
 
 const CALLING_MODULE: &str = "calling_module.c";
 

@@ -1,5 +1,7 @@
 //! Real servers for the tests: found, started, spoken to, and stopped again.
 
+#[allow(dead_code, reason = "for tests that include the harness from elsewhere")]
+pub mod c_module;
 mod client;
 mod kinds;
 mod limits;

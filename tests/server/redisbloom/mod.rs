@@ -4,6 +4,7 @@ mod doors;
 #[path = "../../core_redisbloom/fixture.rs"]
 #[allow(dead_code, reason = "the tests of the core use the rest")]
 mod fixture;
+mod fleet;
 mod natively;
 mod seen;
 mod stream;

@@ -5,9 +5,9 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-/// Builds a source beside this file; the module lives as long as the folder.
+/// Builds a source, given from `tests/server` on; the module lives as long as the folder.
 pub fn build(source: &str, folder: &TempDir) -> PathBuf {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/server/citizen").join(source);
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/server").join(source);
     let built = folder.path().join("module.so");
     let status = Command::new("cc").args(["-shared", "-fPIC", "-o"]).arg(&built).arg(source).status();
     assert!(status.expect("a C compiler").success());

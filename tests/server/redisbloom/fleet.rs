@@ -1,0 +1,260 @@
+//! Fleets in which servers with RedisBloom replicate from this one: `bf-redisbloom-replicas yes`.
+//!
+//! RedisBloom's type cannot be copied. A small module stands in for it on the replica, which keeps
+//! what BF.LOADCHUNK brings: `standin_module.c`.
+
+use redis::Value;
+use tempfile::TempDir;
+
+use crate::cluster::equal::{catch_up, setup};
+use crate::harness::c_module;
+use crate::harness::{
+    Client, Kind, Limits, Server, Setup, bulk, for_each_server, matches, numbered, say_missing, show, until,
+};
+
+const FLEET: &str = "bf-redisbloom-replicas yes";
+const FORBIDDEN: &str = "its layout is bloomline, which bf-redisbloom-replicas forbids";
+
+/// A replica without this module, and the folder of the one that stands in for RedisBloom.
+fn standing_in(kind: &Kind, port: u16) -> (Server, TempDir) {
+    let folder = c_module::folder();
+    let module = c_module::build("redisbloom/standin_module.c", &folder);
+    let lines = [format!("loadmodule {}", module.display()), format!("replicaof 127.0.0.1 {port}")];
+    let setup = lines.into_iter().fold(setup(kind).bare(), Setup::line);
+    (setup.start(kind), folder)
+}
+
+/// What the stand-in holds of a filter that was copied: header and bits as the primary dumps them.
+fn expected(client: &mut Client, key: &str) -> String {
+    let (mut iterator, mut header, mut bits, mut sum) = (0, 0, 0, 0);
+    loop {
+        let Value::Array(pair) = client.call(&format!("BF.SCANDUMP {key} {iterator}")) else {
+            panic!("a pair")
+        };
+        let Value::Int(next) = pair[0] else { panic!("an iterator") };
+        let bytes = bulk(&pair[1]);
+        match next {
+            0 => return format!("loaded {header} {bits} {sum}"),
+            1 => header = bytes.len(),
+            _ if bytes.iter().all(|byte| *byte == 0) => {}
+            _ => {
+                bits += bytes.len();
+                sum += bytes.iter().map(|byte| u64::from(*byte)).sum::<u64>() * next as u64;
+            }
+        }
+        iterator = next;
+    }
+}
+
+/// Header and payload of a filter of our own layout.
+fn own_filter(kind: &Kind) -> (Vec<u8>, Vec<u8>) {
+    let server = Setup::new().start(kind);
+    let mut client = server.resp2();
+    client.ok("BF.RESERVE k 0.01 100");
+    let Value::Array(pair) = client.call("BF.SCANDUMP k 0") else { panic!("a pair") };
+    (bulk(&pair[1]).to_vec(), bulk(&client.call("DUMP k")).to_vec())
+}
+
+fn fill(client: &mut Client) {
+    client.ok("BF.RESERVE src 0.001 1000 EXPANSION 3");
+    client.items("BF.MADD", "src", &numbered("item", 5000));
+    // Chunks of several layers, and one whose bits are mostly zero.
+    client.ok("BF.RESERVE sparse 0.01 30000000 NONSCALING");
+    assert_eq!(client.ask("BF.MADD sparse a b"), "*[:1 :1]");
+}
+
+/// What the stand-in says of a key.
+fn look(follower: &mut Client, key: &str) -> String {
+    String::from_utf8_lossy(bulk(&follower.call(&format!("STANDIN.LOOK {key}")))).into_owned()
+}
+
+#[test]
+fn copies_reach_a_replica_that_cannot_copy() {
+    for_each_server(|kind| {
+        let primary = setup(kind).module_args(FLEET).start(kind);
+        let (replica, _folder) = standing_in(kind, primary.port);
+        let (mut client, mut follower) = (primary.resp2(), replica.resp2());
+        catch_up(&mut client, &mut follower);
+        fill(&mut client);
+        // In place of another one, and of another type.
+        assert_eq!(client.ask("BF.ADD replaced x"), ":1");
+        client.ok("SET string x");
+        assert_eq!(client.ask("PEXPIRE sparse 100000000"), ":1");
+        let script = "return redis.call('COPY', KEYS[1], KEYS[2])";
+        for (copy, key) in [
+            ("COPY src plain", "plain"),
+            ("COPY src replaced REPLACE", "replaced"),
+            ("COPY src string REPLACE", "string"),
+            ("COPY sparse mortal", "mortal"),
+            (&format!("EVAL \"{script}\" 2 src scripted"), "scripted"),
+        ] {
+            assert_eq!(client.ask(copy), ":1", "{copy}");
+            let expected = expected(&mut client, key);
+            // What is added afterwards finds the copy.
+            assert_eq!(client.ask(&format!("BF.ADD {key} after")), ":1");
+            catch_up(&mut client, &mut follower);
+            assert_eq!(look(&mut follower, key), expected, "{copy}");
+        }
+        client.ok("MULTI");
+        client.call("COPY src queued");
+        client.call("BF.ADD queued after");
+        assert_eq!(client.ask("EXEC"), "*[:1 :1]");
+        catch_up(&mut client, &mut follower);
+        assert_eq!(look(&mut follower, "queued"), look(&mut follower, "plain"));
+        let left = |client: &mut Client| -> i64 {
+            client.ask("PTTL mortal").trim_start_matches(':').parse().expect("milliseconds")
+        };
+        let (one, other) = (left(&mut client), left(&mut follower));
+        assert!((other - one).abs() < 60_000 && other > 0, "{one} and {other} ms");
+        assert_eq!(follower.ask("PTTL plain"), ":-1");
+        // In another database.
+        assert_eq!(client.ask("COPY src there DB 3"), ":1");
+        client.ok("SELECT 3");
+        catch_up(&mut client, &mut follower);
+        follower.ok("SELECT 3");
+        assert_eq!(look(&mut follower, "there"), expected(&mut client, "there"));
+    });
+}
+
+#[test]
+fn without_the_setting_an_addition_makes_another_filter() {
+    for_each_server(|kind| {
+        let primary = setup(kind).module_args("bf-layout redisbloom").start(kind);
+        let (replica, _folder) = standing_in(kind, primary.port);
+        let (mut client, mut follower) = (primary.resp2(), replica.resp2());
+        catch_up(&mut client, &mut follower);
+        fill(&mut client);
+        assert_eq!(client.ask("COPY src plain"), ":1");
+        assert_eq!(client.ask("BF.ADD plain after"), ":1");
+        catch_up(&mut client, &mut follower);
+        assert_eq!(look(&mut follower, "plain"), "default");
+    });
+}
+
+#[test]
+fn no_command_makes_a_filter_of_our_layout() {
+    for_each_server(|kind| {
+        let (header, dump) = own_filter(kind);
+        // The default layout is ours.
+        let server = Setup::new().module_args(FLEET).start(kind);
+        let mut client = server.resp2();
+        client.ok("BF.RESERVE reserved 0.01 100");
+        assert_eq!(client.ask("BF.ADD added a"), ":1");
+        assert_eq!(client.ask("BF.MADD many a b"), "*[:1 :1]");
+        assert_eq!(client.ask("BF.INSERT inserted ITEMS a"), "*[:1]");
+        for key in ["reserved", "added", "many", "inserted"] {
+            assert_eq!(client.ask(&format!("BF.INFO {key} LAYOUT")), "*[$10 redisbloom]", "{key}");
+        }
+        let size = client.ask("DBSIZE");
+        let refused = format!("-ERR could not create filter: {FORBIDDEN}");
+        assert_eq!(client.ask("BF.RESERVE k 0.01 100 LAYOUT bloomline"), refused);
+        assert_eq!(client.ask("BF.INSERT k LAYOUT bloomline ITEMS a"), refused);
+        assert_eq!(show(&client.run(&[b"BF.LOADCHUNK", b"k".as_slice(), b"1", &header])), refused);
+        let restored = show(&client.run(&[b"RESTORE", b"k".as_slice(), b"0", &dump]));
+        assert_eq!(restored, "-ERR Bad data format");
+        assert!(server.log().contains(&format!("not loaded: {FORBIDDEN}")), "{}", server.log());
+        assert_eq!(client.ask("DBSIZE"), size);
+    });
+}
+
+#[test]
+fn files_with_our_layout_end_the_start() {
+    for_each_server(|kind| {
+        for append in [false, true] {
+            let lines = format!("appendonly {}", if append { "yes" } else { "no" });
+            let setup = Setup::new().line(lines).line("aof-use-rdb-preamble no");
+            let mut server = setup.module_args("bf-layout bloomline").start(kind);
+            let mut client = server.resp2();
+            assert_eq!(client.ask("BF.ADD k a"), ":1");
+            if !append {
+                client.ok("SAVE");
+            }
+            server.kill();
+            server.edit_config("bf-layout bloomline", FLEET);
+            let refusal = server.try_revive(Limits::default()).expect_err("a filter of our layout");
+            assert!(refusal.log.contains(FORBIDDEN), "{}", refusal.log);
+            server.edit_config(FLEET, "bf-layout bloomline");
+            server.revive();
+            assert_eq!(server.resp2().ask("BF.EXISTS k a"), ":1");
+        }
+    });
+}
+
+#[test]
+fn a_primary_cannot_bring_our_layout() {
+    for_each_server(|kind| {
+        let primary = setup(kind).start(kind);
+        let mut client = primary.resp2();
+        let mut replica =
+            setup(kind).module_args(FLEET).line(format!("replicaof 127.0.0.1 {}", primary.port)).start(kind);
+        catch_up(&mut client, &mut replica.resp2());
+        assert_eq!(client.ask("BF.ADD k a"), ":1");
+        let status = replica.wait_for_end();
+        let expected = format!("filter 'k' was created by a primary or a file, but {FORBIDDEN}");
+        assert!(!status.success() && replica.log().contains(&expected), "{status}\n{}", replica.log());
+        // A full synchronisation fails; from disk it ends the process, as for the server's own types.
+        let fresh = setup(kind).module_args(FLEET).start(kind);
+        fresh.resp2().ok(&format!("REPLICAOF 127.0.0.1 {}", primary.port));
+        until("a refused synchronisation", || fresh.log().contains(FORBIDDEN).then_some(()));
+    });
+}
+
+/// The name that CONFIG knows the setting by.
+fn config_name(client: &mut Client) -> String {
+    match client.call("CONFIG GET *bf-redisbloom-replicas") {
+        Value::Array(pair) if pair.len() == 2 => String::from_utf8_lossy(bulk(&pair[0])).into_owned(),
+        other => panic!("{}", show(&other)),
+    }
+}
+
+#[test]
+fn the_setting_is_refused_while_such_filters_exist() {
+    for_each_server(|kind| {
+        if kind.is_before_7() {
+            return say_missing(kind, "settings of modules");
+        }
+        let primary = setup(kind).start(kind);
+        let mut client = primary.resp2();
+        let name = config_name(&mut client);
+        assert_eq!(client.ask("BF.MADD k a b"), "*[:1 :1]");
+        assert_eq!(client.ask("BF.ADD l a"), ":1");
+        let refused = client.ask(&format!("CONFIG SET {name} yes"));
+        let expected = "<any>forbids layout bloomline, and this server holds 2 such filters<any>";
+        assert!(matches(expected, &refused), "{refused}");
+        assert_eq!(client.ask("DEL k l"), ":2");
+        until("both filters to be freed", || {
+            (client.ask(&format!("CONFIG SET {name} yes")) == "+OK").then_some(())
+        });
+        assert!(client.ask(&format!("CONFIG SET {name} maybe")).starts_with('-'));
+        // From now on copies are replicated by content.
+        let (replica, _folder) = standing_in(kind, primary.port);
+        let mut follower = replica.resp2();
+        catch_up(&mut client, &mut follower);
+        fill(&mut client);
+        for (value, copy, expected) in [("yes", "first", None), ("no", "second", Some(""))] {
+            client.ok(&format!("CONFIG SET {name} {value}"));
+            assert_eq!(client.ask(&format!("COPY src {copy}")), ":1");
+            let expected = expected.map_or_else(|| self::expected(&mut client, copy), str::to_owned);
+            catch_up(&mut client, &mut follower);
+            assert_eq!(look(&mut follower, copy), expected, "{value}");
+        }
+    });
+}
+
+#[test]
+fn an_append_only_file_makes_the_copies_again() {
+    for_each_server(|kind| {
+        let lines = ["appendonly yes", "appendfsync always", "aof-use-rdb-preamble no"];
+        let setup = lines.iter().fold(setup(kind), |setup, line| setup.line(*line)).module_args(FLEET);
+        let mut server = setup.start(kind);
+        let mut client = server.resp2();
+        fill(&mut client);
+        assert_eq!(client.ask("COPY src plain"), ":1");
+        assert_eq!(client.ask("COPY src plain REPLACE"), ":1");
+        client.items("BF.MADD", "plain", &numbered("after", 100));
+        let before = client.ask("DEBUG DIGEST");
+        server.kill();
+        server.revive();
+        assert_eq!(server.resp2().ask("DEBUG DIGEST"), before);
+    });
+}
