@@ -135,7 +135,7 @@ fn a_full_layer_of_ten_million_items_has_its_computed_rate() {
 #[test]
 fn below_1e_6_small_layers_of_four_lines_stay_under_the_rate_asked_for_though_the_model_is_a_little_low() {
     // The expansion in the covariance of four lines ends after the second order. That shows where a page
-    // is not much larger than an item: up to 13 % at 6 to 25 lines, while the line rounded up leaves 40 % and more.
+    // is not much larger than an item. `core_small_rates` goes down to 1e-15.
     for error_rate in [1e-8, 1e-10, 1e-12] {
         for capacity in [30, 50, 70, 100, 150, 200, 300, 1_000] {
             let (geometry, measured, error) = measured_when_full(capacity, error_rate, 2_000);

@@ -48,6 +48,19 @@ fn the_table_of_full_filters_is_shown_and_none_has_more_than_was_asked_for() {
 }
 
 #[test]
+fn the_table_of_small_rates_is_shown_and_they_are_as_computed() {
+    let table = tables::small().expect("filters");
+    assert_is_shown(&table);
+    for row in numbers(&table) {
+        let (computed, measured, error, of_target) = (row[4], row[5], row[6] / 100.0, row[7]);
+        // What `rate::fp_rate` documents, four standard errors, and half of the last digit.
+        let margin = 4.0 * error + 0.005;
+        assert!((0.99 - margin..1.2 + margin).contains(&(measured / computed)), "{row:?}");
+        assert!(of_target <= 1.03 + margin, "{row:?}");
+    }
+}
+
+#[test]
 fn the_table_of_overfull_filters_is_shown_and_those_that_grow_keep_their_rate() {
     let table = tables::overfull().expect("filters");
     assert_is_shown(&table);

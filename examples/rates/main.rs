@@ -3,6 +3,7 @@
 mod tables;
 
 fn main() -> Result<(), bloomline::bloom::Error> {
-    print!("{}\n{}\n{}", tables::classic(), tables::layouts()?, tables::overfull()?);
+    print!("{}\n{}\n", tables::classic(), tables::layouts()?);
+    print!("{}\n{}", tables::small()?, tables::overfull()?);
     Ok(())
 }

@@ -1,0 +1,88 @@
+//! Random numbers of fixed seeds, and means with their standard errors.
+
+use std::fmt;
+
+/// SplitMix64 (Steele, Lea, Flood, 2014): 64 bits per step, and every seed gives another sequence.
+pub struct Random(u64);
+
+impl Random {
+    /// A generator whose numbers follow from the seed alone.
+    pub fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0xd129_0d3b_3f2f_8a6b))
+    }
+
+    /// 64 uniform bits.
+    #[inline(always)]
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// A uniform number below `range`.
+    #[inline(always)]
+    pub fn below(&mut self, range: u64) -> u64 {
+        ((u128::from(self.next()) * u128::from(range)) >> 64) as u64
+    }
+
+    /// A uniform number of an interval.
+    #[inline(always)]
+    pub fn within(&mut self, interval: Interval) -> u64 {
+        interval.first + ((u128::from(self.next()) * interval.width) >> 64) as u64
+    }
+
+    /// A uniform number in [0, 1).
+    #[inline(always)]
+    pub fn unit(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+/// Consecutive 64-bit numbers.
+#[derive(Clone, Copy)]
+pub struct Interval {
+    first: u64,
+    width: u128,
+}
+
+impl Interval {
+    /// The numbers that a multiplication scales to `index` of `parts`; the last one may be missing.
+    pub fn scaled_to(index: u64, parts: u64) -> Self {
+        let parts = u128::from(parts);
+        Self { first: (u128::from(index) << 64).div_ceil(parts) as u64, width: (1 << 64) / parts }
+    }
+}
+
+/// An estimate and its standard error.
+#[derive(Clone, Copy, Debug)]
+pub struct Estimate {
+    pub mean: f64,
+    pub error: f64,
+}
+
+impl Estimate {
+    /// The mean of independent estimates, each of the same expectation.
+    pub fn of(samples: &[f64]) -> Self {
+        let n = samples.len() as f64;
+        let mean = samples.iter().sum::<f64>() / n;
+        let variance = samples.iter().map(|sample| (sample - mean).powi(2)).sum::<f64>() / (n - 1.0);
+        Self { mean, error: (variance / n).sqrt() }
+    }
+
+    /// How many standard errors this estimate lies above another, independent one.
+    pub fn z_score(self, other: Self) -> f64 {
+        (self.mean - other.mean) / self.error.hypot(other.error)
+    }
+}
+
+impl fmt::Display for Estimate {
+    fn fmt(&self, to: &mut fmt::Formatter) -> fmt::Result {
+        write!(to, "{:.3e} +- {:.1e}", self.mean, self.error)
+    }
+}
+
+/// What the sample sizes are multiplied by: `BLOOMLINE_RATE_EFFORT`, 1 by default.
+pub fn effort() -> u64 {
+    std::env::var("BLOOMLINE_RATE_EFFORT").map_or(1, |effort| effort.parse().expect("a whole number"))
+}
