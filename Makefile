@@ -9,6 +9,9 @@ SERVER ?=
 # What is fuzzed; S=, for how many seconds, is each target's own.
 T ?= decode
 
+# The tests run with a debug allocator of their own: a ledger of every block of memory.
+CARGO_TEST := cargo test --locked --features audit
+
 # What the tests and benches of every language read.
 export BLOOMLINE_SO ?= $(CURDIR)/bloomline.so
 export BLOOMLINE_SERVERS ?= $(CURDIR)/.servers
@@ -16,7 +19,7 @@ export PORT SERVER DESTDIR PREFIX MODULEDIR DOCDIR DIST
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build install deb dist run test test-clients lint bench bench-blocking bench-dedup plan soak fuzz deep servers clean
+.PHONY: help build install deb dist run test test-audit test-clients lint bench bench-blocking bench-dedup plan soak fuzz deep servers clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -43,15 +46,18 @@ run: build ## Start a server with the module: PORT=6379, SERVER=valkey-8.0 (a na
 	@scripts/run.sh
 
 test: build servers ## Run all tests: unit, property, doc, real servers, client libraries
-	cargo test --locked
+	$(CARGO_TEST)
 # Each bench once, in small: that they still work, not how fast anything is.
-	cargo test --locked --bench core --bench server
-	@$(MAKE) --no-print-directory test-clients
+	$(CARGO_TEST) --bench core --bench server
+	@$(MAKE) --no-print-directory test-audit test-clients
+
+test-audit: servers ## Run the server tests with a debug allocator in the module, on one server with its bundled allocator
+	@scripts/audit.sh $(or $(SERVER),redis-8.0-bundled)
 
 test-clients: build servers ## Run the tests of client libraries and of the examples, on real servers
 	@scripts/venv.sh "" redis-5 redisbloom
 	@scripts/node.sh
-	cargo test --locked --test clients
+	$(CARGO_TEST) --test clients
 	.venv/bin/python -m pytest -q tests/clients --ignore tests/clients/test_redisbloom_py.py
 	.venv-redis-5/bin/python -m pytest -q tests/clients/test_redis_py.py tests/clients/test_redis_py_asyncio.py
 	.venv-redisbloom/bin/python -m pytest -q -W ignore::DeprecationWarning tests/clients/test_redisbloom_py.py
@@ -74,7 +80,7 @@ bench-blocking: build servers ## Measure how long each command can block the ser
 	cargo bench --locked --bench server -- --blocking --markdown docs/operations.md $(ARGS)
 
 soak: build servers ## Load two servers fully for S=3600 seconds each, check all answers, tell latencies
-	BLOOMLINE_SOAK_SECONDS=$(or $(S),3600) cargo test --locked --test server soak:: -- --nocapture --test-threads 1
+	BLOOMLINE_SOAK_SECONDS=$(or $(S),3600) $(CARGO_TEST) --test server soak:: -- --nocapture --test-threads 1
 
 bench-dedup: build servers ## Measure a crawl's dedup by sets, bits and filters, draw docs/dedup.svg: ARGS="--items 1000000"
 	@scripts/venv.sh

@@ -74,9 +74,9 @@ address_sanitizer() {
     local options=detect_leaks=0:abort_on_error=1:allocator_may_return_null=1:detect_odr_violation=0
     under asan redis-6.2 "env ASAN_OPTIONS=$options LD_PRELOAD=$runtime $(program redis-6.2)"
     step "fuzz resp, dump with AddressSanitizer" \
-        on asan env BLOOMLINE_SO="$so" FUZZ_SECONDS="$seconds" cargo test --locked --test fuzz -- resp dump
+        on asan env BLOOMLINE_SO="$so" FUZZ_SECONDS="$seconds" cargo test --locked --features audit --test fuzz -- resp dump
     step "flows with AddressSanitizer" \
-        on asan env BLOOMLINE_SO="$so" cargo test --locked --test server -- flows::persistence hostile \
+        on asan env BLOOMLINE_SO="$so" cargo test --locked --features audit --test server -- flows::persistence hostile \
         --skip hostile::sizes # Half a gigabyte in a word: eight minutes under the sanitizer.
 }
 
@@ -95,8 +95,8 @@ valgrind_run() {
     local log=$folder/valgrind.log
     under valgrind redis-7.0 "valgrind --error-exitcode=99 --exit-on-first-error=yes --log-file=$log.%p" \
         "--soname-synonyms=somalloc=*jemalloc* --undef-value-errors=no $(program redis-7.0)"
-    step "fuzz dump under valgrind" on valgrind env FUZZ_CASES=150 cargo test --locked --test fuzz -- dump
-    step "fuzz resp under valgrind" on valgrind env FUZZ_CASES=40 cargo test --locked --test fuzz -- resp
+    step "fuzz dump under valgrind" on valgrind env FUZZ_CASES=150 cargo test --locked --features audit --test fuzz -- dump
+    step "fuzz resp under valgrind" on valgrind env FUZZ_CASES=40 cargo test --locked --features audit --test fuzz -- resp
     if grep -h -A 12 -E 'Invalid (read|write|free)' "$log".* 2>/dev/null; then
         failed+=("valgrind: an invalid access")
     fi

@@ -25,7 +25,7 @@ decode | model)
         -timeout=120 -rss_limit_mb=1024 -malloc_limit_mb=64 -print_final_stats=1
     ;;
 resp | dump)
-    FUZZ_SECONDS=$seconds cargo test --locked --test fuzz -- "$target"
+    FUZZ_SECONDS=$seconds cargo test --locked --features audit --test fuzz -- "$target"
     ;;
 *)
     echo "fuzz: unknown target '$target'; decode, model, resp and dump are known" >&2

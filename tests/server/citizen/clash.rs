@@ -6,7 +6,7 @@ use crate::harness::{Kind, Setup, Stop, for_each_server, module};
 
 use crate::harness::c_module::{build, folder};
 
-const OTHER_MODULE: &str = "other_module.c";
+const OTHER_MODULE: &str = "citizen/other_module.c";
 
 /// A server that allows MODULE LOAD, which newer ones do only where it is asked for.
 fn open_to_modules(kind: &Kind) -> Setup {

@@ -7,7 +7,7 @@ use crate::harness::{Client, Kind, Replica, Server, Setup, Stop, for_each_server
 
 use crate::harness::c_module::{build, folder};
 
-const CALLING_MODULE: &str = "calling_module.c";
+const CALLING_MODULE: &str = "citizen/calling_module.c";
 
 /// Calls that write, with their replies: the type's number in the module interface, then the reply.
 const WRITES: [(&str, &str); 8] = [
