@@ -232,3 +232,16 @@ fn refused_loads_are_counted_with_a_line_in_the_log() {
         assert_eq!(totals(&mut client), sum_of_infos(&mut client, &["k"]));
     });
 }
+
+#[test]
+fn tools_see_redisblooms_version_and_people_ours() {
+    for_each_server(|kind| {
+        let server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        let section = text(&client.call("INFO bf"));
+        assert!(section.contains(concat!("bf_version:", env!("CARGO_PKG_VERSION"), "\r\n")), "{section}");
+        // Predis, for one, wants at least 20600 to send BF commands at all.
+        let modules = client.ask("MODULE LIST");
+        assert!(modules.contains("$2 bf $3 ver :80000"), "{modules}");
+    });
+}
