@@ -57,7 +57,7 @@ pub const COULD_NOT_CREATE: &CStr = c"ERR could not create filter";
 pub fn creation(error: Error, limits: &Limits) -> Failure {
     match (error, limits.refusal()) {
         (Error::ErrorRateTooSmall(_), _) => RATE_TOO_SMALL.into(),
-        (Error::Refused(_), Some(refusal @ (Refusal::Unsavable(_) | Refusal::OwnLayout))) => {
+        (Error::Refused(_), Some(refusal @ (Refusal::Unsavable { .. } | Refusal::OwnLayout))) => {
             Failure::Made(format!("ERR could not create filter: {refusal}"))
         }
         (Error::Refused(_), Some(refusal)) => {

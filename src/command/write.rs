@@ -173,7 +173,7 @@ fn insert_items<'a>(call: Call, filter: &mut AnyFilter, items: Args<'a>, reply: 
 fn refuse(call: Call, error: Error, limits: &Limits) {
     let is_obeyed = limits.origin().is_obeyed();
     if is_for_memory(error) {
-        let (key, why) = (call.key.shown(), reason(error, limits));
+        let (key, why) = (call.key.shown(), limits.reason(error));
         if is_obeyed {
             // A replica that left out an item would answer wrongly for ever after; the server's own
             // types end the same way.
@@ -215,7 +215,7 @@ fn create(call: Call, key: &mut Key, asked: Asked) -> Result<(), Failure> {
 /// and the next addition would make another filter under its name.
 pub fn refused_creation(call: Call, error: Error, limits: &Limits) -> Failure {
     if is_for_memory(error) {
-        let (key, why) = (call.key.shown(), reason(error, limits));
+        let (key, why) = (call.key.shown(), limits.reason(error));
         if limits.origin().is_obeyed() {
             log::end(&format!("filter '{key}' was created by a primary or a file, but {why}"));
         }
@@ -227,9 +227,4 @@ pub fn refused_creation(call: Call, error: Error, limits: &Limits) -> Failure {
 
 fn is_for_memory(error: Error) -> bool {
     matches!(error, Error::Refused(_) | Error::OutOfMemory(_))
-}
-
-/// The limit that was broken; without one, the error itself.
-fn reason(error: Error, limits: &Limits) -> String {
-    limits.refusal().map_or_else(|| error.to_string(), |refusal| refusal.to_string())
 }

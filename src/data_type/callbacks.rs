@@ -116,7 +116,7 @@ unsafe extern "C" fn copy(
     };
     // SAFETY: the server passes the names of both keys.
     let (from, to) = unsafe { (Arg::borrowed(&from).shown(), Arg::borrowed(&to).shown()) };
-    let why = limits.refusal().map_or_else(|| error.to_string(), |refusal| refusal.to_string());
+    let why = limits.reason(error);
     if limits.origin().ends_without_memory(filter.size_bytes()) {
         log::end(&format!("a primary or a file has copied filter '{from}' to '{to}', but {why}"));
     }

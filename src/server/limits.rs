@@ -10,7 +10,7 @@ use super::reply::Context;
 use super::server_info::ServerInfo;
 use super::setting;
 use super::version;
-use crate::bloom::{Demand, Layout};
+use crate::bloom::{Demand, Error, Layout};
 
 /// Layers of this many bytes or more must fit the memory that is left; to find out takes the server
 /// as long as writing as many bytes.
@@ -21,21 +21,44 @@ const DATABASES: u32 = 1024;
 
 /// The limits that bind one change of the data set, and which of them was broken.
 pub struct Limits {
-    origin: Origin,
+    /// The call; none for a value that the server hands over without one.
+    context: Option<Context>,
     refusal: Cell<Option<Refusal>>,
 }
 
 /// The limit that was broken, with its numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// `bf-max-filter-bytes`: the bytes of the filter, and those allowed.
-    FilterBytes(u64, u64),
-    /// `maxmemory`: the bytes of the new layers, those it leaves, and `maxmemory`.
-    Maxmemory(u64, u64, u64),
-    /// The machine's memory, where there is no `maxmemory`: bytes as in [`Refusal::Maxmemory`].
-    Machine(u64, u64, u64),
+    /// `bf-max-filter-bytes`, or the machine's memory where that is 0, allows fewer bytes.
+    FilterBytes {
+        /// Bytes of the filter.
+        filter: u64,
+        /// Bytes allowed.
+        allowed: u64,
+    },
+    /// `maxmemory` leaves fewer bytes than the new layers need.
+    Maxmemory {
+        /// Bytes of the new layers.
+        new: u64,
+        /// Bytes left for them.
+        left: u64,
+        /// `maxmemory`.
+        max: u64,
+    },
+    /// The machine leaves fewer bytes, where there is no `maxmemory`.
+    Machine {
+        /// Bytes of the new layers.
+        new: u64,
+        /// Bytes left for them.
+        left: u64,
+        /// Bytes of the machine, or of the control group.
+        machine: u64,
+    },
     /// A layer of so many bytes would make the RDB file of this server unreadable.
-    Unsavable(u64),
+    Unsavable {
+        /// Bytes of the layer.
+        layer: u64,
+    },
     /// `bf-redisbloom-replicas`: no filter of our own layout.
     OwnLayout,
 }
@@ -43,22 +66,28 @@ pub enum Refusal {
 impl Limits {
     /// Those of a call.
     pub fn of_call(context: Context) -> Self {
-        Self { origin: context.origin(), refusal: Cell::new(None) }
+        Self { context: Some(context), refusal: Cell::new(None) }
     }
 
     /// Those of a value that the server hands over without a call.
     pub fn outside_calls() -> Self {
-        Self { origin: Origin::outside_calls(), refusal: Cell::new(None) }
+        Self { context: None, refusal: Cell::new(None) }
     }
 
-    /// Where the change comes from.
+    /// Where the change comes from. Asked only when it matters: the server looks at its memory for
+    /// the answer.
     pub fn origin(&self) -> Origin {
-        self.origin
+        self.context.map_or_else(Origin::outside_calls, Context::origin)
     }
 
     /// The limit that was broken, if one was.
     pub fn refusal(&self) -> Option<Refusal> {
         self.refusal.get()
+    }
+
+    /// Why there is no memory: the limit that was broken, or else the error itself.
+    pub fn reason(&self, error: Error) -> Reason {
+        self.refusal.get().map_or(Reason::Error(error), Reason::Refusal)
     }
 
     /// What the core asks before it allocates bits.
@@ -80,14 +109,14 @@ impl Limits {
             return Some(Refusal::OwnLayout);
         }
         if demand.layout == Layout::RedisBloom && demand.largest_layer > version::longest_string() {
-            return Some(Refusal::Unsavable(demand.largest_layer));
+            return Some(Refusal::Unsavable { layer: demand.largest_layer });
         }
-        if self.origin.is_obeyed() {
+        if self.origin().is_obeyed() {
             return None;
         }
-        let allowed = max_filter_bytes();
-        if demand.filter_bytes > allowed {
-            return Some(Refusal::FilterBytes(demand.filter_bytes, allowed));
+        let (filter, allowed) = (demand.filter_bytes, max_filter_bytes());
+        if filter > allowed {
+            return Some(Refusal::FilterBytes { filter, allowed });
         }
         if demand.new_bytes < LARGE_LAYERS { None } else { Self::beyond_memory(demand.new_bytes) }
     }
@@ -97,14 +126,14 @@ impl Limits {
     ///
     /// The server itself looks at its memory before a command only, so that one BF.RESERVE could
     /// take any amount.
-    fn beyond_memory(new_bytes: u64) -> Option<Refusal> {
+    fn beyond_memory(new: u64) -> Option<Refusal> {
         let info = ServerInfo::of(c"memory")?;
         let used = info.number(c"used_memory")?;
         match info.number(c"maxmemory")? {
             0 => {
                 let machine = machine::bytes();
                 let left = machine.saturating_sub(used);
-                (new_bytes > left).then_some(Refusal::Machine(new_bytes, left, machine))
+                (new > left).then_some(Refusal::Machine { new, left, machine })
             }
             max => {
                 let free = max.saturating_sub(used);
@@ -112,7 +141,7 @@ impl Limits {
                     0.0 => free,
                     share => free.saturating_add((used as f64 * share) as u64).min(max / 2),
                 };
-                (new_bytes > left).then_some(Refusal::Maxmemory(new_bytes, left, max))
+                (new > left).then_some(Refusal::Maxmemory { new, left, max })
             }
         }
     }
@@ -142,24 +171,41 @@ fn count_of(numbers: &str, name: &str) -> u64 {
     value.and_then(|value| value.parse().ok()).unwrap_or_default()
 }
 
+/// Why there is no memory for a filter, to be written where somebody reads it.
+pub enum Reason {
+    /// A limit.
+    Refusal(Refusal),
+    /// Anything else.
+    Error(Error),
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Refusal(refusal) => refusal.fmt(f),
+            Self::Error(error) => error.fmt(f),
+        }
+    }
+}
+
 /// Written as what is said of a filter: "it needs …".
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::FilterBytes(filter, allowed) if setting::MAX_FILTER_BYTES.integer() == 0 => write!(
+            Self::FilterBytes { filter, allowed } if setting::MAX_FILTER_BYTES.integer() == 0 => write!(
                 f,
                 "it needs {filter} bytes, the machine has {allowed}, and bf-max-filter-bytes is not set"
             ),
-            Self::FilterBytes(filter, allowed) => {
+            Self::FilterBytes { filter, allowed } => {
                 write!(f, "it needs {filter} bytes, bf-max-filter-bytes allows {allowed}")
             }
-            Self::Maxmemory(new, left, max) => {
+            Self::Maxmemory { new, left, max } => {
                 write!(f, "its new layers need {new} bytes, maxmemory {max} leaves {left}")
             }
-            Self::Machine(new, left, machine) => {
+            Self::Machine { new, left, machine } => {
                 write!(f, "its new layers need {new} bytes, the machine's {machine} bytes leave {left}")
             }
-            Self::Unsavable(layer) => write!(
+            Self::Unsavable { layer } => write!(
                 f,
                 "it needs a layer of {layer} bytes in RedisBloom's layout, and Redis before 7.0 writes an \
                  unreadable RDB file of a layer of 4 GiB or more"

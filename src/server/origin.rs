@@ -1,6 +1,5 @@
 //! Where a change of the data set comes from, and so whether limits bind it.
 
-use std::ffi::CStr;
 use std::ptr;
 
 use redis_module::raw::{
@@ -48,17 +47,17 @@ impl Origin {
     /// True if the process must end when there is no memory for a change of so many bytes.
     ///
     /// Going on without it would be silent: the next addition makes another filter under that name.
-    /// A synchronisation that fails is not silent, since the server tries it again. On a writable
-    /// replica the change may be a client's, which cannot end the process by asking for more than
-    /// the machine has.
+    /// On a writable replica the change may be a client's, which cannot end the process by asking
+    /// for more than the machine has.
     pub fn ends_without_memory(self, bytes: u64) -> bool {
-        let is = |field: &CStr, value: u64| {
-            ServerInfo::of(c"replication").is_some_and(|info| info.number(field) == Some(value))
+        let is_writable = || {
+            let info = ServerInfo::of(c"replication");
+            info.is_some_and(|info| info.number(c"slave_read_only") == Some(0))
         };
         match self {
             Self::Client => false,
-            Self::Primary => bytes <= machine::bytes() || !is(c"slave_read_only", 0),
-            Self::Loading => !is(c"master_sync_in_progress", 1),
+            Self::Primary => bytes <= machine::bytes() || !is_writable(),
+            Self::Loading => true,
         }
     }
 }

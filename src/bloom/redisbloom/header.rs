@@ -44,8 +44,13 @@ impl Filter<Link> {
         bytes.extend(self.layer_count().to_le_bytes());
         bytes.extend(self.common().options.bits().to_le_bytes());
         bytes.extend(self.common().expansion.to_le_bytes());
+        let mut left = u64::MAX;
         for (link, len) in self.layers_with_len() {
             let shape = link.shape();
+            // Only a forged filter can hold more items than can be counted. Its header leaves out
+            // the rest, so that it can be loaded again.
+            let len = len.min(left);
+            left -= len;
             bytes.extend((shape.bits / 8).to_le_bytes());
             bytes.extend(shape.bits.to_le_bytes());
             bytes.extend(len.to_le_bytes());
@@ -86,7 +91,7 @@ impl Filter<Link> {
         let mut items = 0u64;
         for link in links {
             let shape = decode_link(link).ok_or(HeaderError::Link(shapes.len() as u32))?;
-            // More items than can be counted are refused, as RedisBloom does.
+            // More items than can be counted are refused, as RedisBloom refuses them.
             items = items.checked_add(shape.len).ok_or(HeaderError::Total(total))?;
             try_push(&mut shapes, shape)?;
         }
