@@ -51,7 +51,7 @@ def age(name):
 class Server:
     """A process of our own in a folder of its own, killed at the end."""
 
-    def __init__(self, name, folder, layout=LAYOUTS[0]):
+    def __init__(self, name, folder, layout=LAYOUTS[0], settings="", lines=""):
         module = pathlib.Path(os.environ.get("BLOOMLINE_SO", ROOT / "bloomline.so")).resolve()
         assert module.is_file(), f"no module at {module}; run `make build`"
         self.name = name
@@ -60,7 +60,8 @@ class Server:
         self.socket = self.home / "socket"
         config = self.home / "server.conf"
         config.write_text(
-            f'dir {self.home}\nunixsocket {self.socket}\nport 0\nsave ""\nloadmodule {module} bf-layout {layout}\n'
+            f'dir {self.home}\nunixsocket {self.socket}\nport 0\nsave ""\n'
+            f"loadmodule {module} bf-layout {layout} {settings}\n{lines}\n"
         )
         self.log = (self.home / "server.log").open("wb")
         self.process = subprocess.Popen(

@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+import textwrap
 import time
 
 import pytest
@@ -18,8 +19,8 @@ GOLDEN = ROOT / "tests/golden/redisbloom"
 
 def block(language, holding):
     """The fenced block of the page in this language that holds a text."""
-    blocks = re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.M | re.S)
-    found = [block for block in blocks if holding in block]
+    blocks = re.findall(r"^ *```(\w*)\n(.*?)^ *```$", PAGE, re.M | re.S)
+    found = [textwrap.dedent(text) for name, text in blocks if name == language and holding in text]
     assert len(found) == 1, f"{len(found)} blocks of {language!r} hold {holding!r}"
     return found[0]
 
@@ -57,16 +58,92 @@ def compare(source, target):
             assert target.execute_command(*question) == source.execute_command(*question), question[:2]
 
 
+def run_script(folder, holding, *servers):
+    """Runs the Python program of the page that holds a text; its exit code, and a set of its lines."""
+    script = folder / "script.py"
+    script.write_text(block("python", holding))
+    command = [sys.executable, script, *(server.url for server in servers)]
+    done = subprocess.run(command, timeout=DEADLINE, capture_output=True, text=True)
+    assert not done.stderr, done.stderr
+    return done.returncode, set(done.stdout.splitlines())
+
+
+def answers(outcome, *others):
+    """What the script prints if all filters but some have this outcome."""
+    names = {name for name, _ in fixtures()}
+    return {f"{name.encode()} {outcome}" for name in names.difference(others)}
+
+
 def test_the_script_copies_filters_with_their_time_to_live(server, source, tmp_path):
-    script = tmp_path / "copy_filters.py"
-    script.write_text(block("python", "BF.SCANDUMP"))
     target = server.client(2)
     target.flushall()
-    urls = [f"unix://{source.socket}", f"unix://{server.socket}"]
-    subprocess.run([sys.executable, script, *urls], check=True, timeout=DEADLINE, stdout=subprocess.DEVNULL)
+    assert run_script(tmp_path, "BF.SCANDUMP", source, server) == (0, answers("copied"))
     compare(source.client(2), target)
     assert 0 < target.pttl("one_layer") <= 3_600_000
     assert not target.keys("*:loading")
+
+
+def test_a_second_run_leaves_the_copies_alone(server, source, tmp_path):
+    target = server.client(2)
+    target.flushall()
+    run_script(tmp_path, "BF.SCANDUMP", source, server)
+    target.execute_command("BF.ADD", "five_layers", "added after the copy")
+    before = target.dump("five_layers")
+    assert run_script(tmp_path, "BF.SCANDUMP", source, server) == (0, answers("exists already"))
+    assert target.dump("five_layers") == before
+    assert not target.keys("*:loading")
+
+
+def test_a_run_goes_on_where_another_was_stopped(server, source, tmp_path):
+    target = server.client(2)
+    target.flushall()
+    # The header of another filter, and a value of another type.
+    header = source.client(2).execute_command("BF.SCANDUMP", "nonscaling", 0)
+    target.execute_command("BF.LOADCHUNK", "five_layers:loading", *header)
+    target.set("one_layer:loading", "left")
+    assert run_script(tmp_path, "BF.SCANDUMP", source, server) == (0, answers("copied"))
+    compare(source.client(2), target)
+    assert not target.keys("*:loading")
+
+
+def test_a_key_of_the_target_is_not_overwritten(server, source, tmp_path):
+    target = server.client(2)
+    target.flushall()
+    target.set("one_layer", "a string")
+    target.execute_command("BF.ADD", "five_layers", "an item of the target")
+    kept = ("one_layer", "five_layers")
+    expected = answers("copied", *kept) | {f"{name.encode()} exists already" for name in kept}
+    assert run_script(tmp_path, "BF.SCANDUMP", source, server) == (0, expected)
+    assert target.get("one_layer") == b"a string"
+    assert target.execute_command("BF.CARD", "five_layers") == 1
+    assert not target.keys("*:loading")
+
+
+def test_a_filter_that_is_refused_fails_the_run_and_not_the_others(server, source, tmp_path):
+    # A value of the type that the target cannot hold: its limit is below it.
+    large = source.client(2)
+    large.execute_command("BF.RESERVE", "large", "0.01", 2_000_000)
+    target = Server(server.name, find_servers()[server.name], settings="bf-max-filter-bytes 1mb")
+    code, lines = run_script(tmp_path, "BF.SCANDUMP", source, target)
+    failed = {line for line in lines if line.startswith("b'large' failed: ")}
+    assert (code, lines - failed) == (1, answers("copied")) and len(failed) == 1, lines
+    compare(large, target.client(2))
+    target.stop()
+
+
+def test_keys_of_other_types_are_listed(server, tmp_path):
+    built = tmp_path / "other_types.so"
+    stand_in = ROOT / "tests/clients/other_types.c"
+    subprocess.run(["cc", "-shared", "-fPIC", "-o", built, stand_in], check=True)
+    source = Server(server.name, find_servers()[server.name], lines=f"loadmodule {built}")
+    client = source.client(2)
+    client.set("string", "1")
+    client.execute_command("BF.ADD", "filter", "1")
+    assert run_script(tmp_path, "TopK-TYPE", source) == (0, set())
+    client.execute_command("OTHERS", "cuckoo", "top", "sketch", "digest")
+    listed = {"MBbloomCF b'cuckoo'", "TopK-TYPE b'top'", "CMSk-TYPE b'sketch'", "TDIS-TYPE b'digest'"}
+    assert run_script(tmp_path, "TopK-TYPE", source) == (0, listed)
+    source.stop()
 
 
 def test_the_shell_line_restores_what_was_dumped(server, source):
