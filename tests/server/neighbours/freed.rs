@@ -5,7 +5,7 @@ use redis::Value;
 use crate::cluster::equal::{catch_up, setup};
 use crate::harness::{Client, Server, bulk, for_each_server, int, numbered, show};
 
-use super::strings::{Neighbours, shapes, wait_for_frees};
+use super::strings::{Neighbours, shapes};
 
 /// Filters of each shape.
 const COPIES: usize = 4;
@@ -69,7 +69,7 @@ fn freed_filters_of_a_replica_leave_their_neighbours_alone() {
         neighbours.assert_whole(&mut other, "the full synchronisation");
         neighbours.delete_every_second(&mut client);
         catch_up(&mut client, &mut other);
-        wait_for_frees(&mut other);
+        other.wait_for_frees();
         neighbours.assert_whole(&mut other, "deletions on the replica");
         neighbours.assert_whole(&mut client, "deletions on the primary");
     });

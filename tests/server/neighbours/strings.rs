@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use crate::harness::{Client, Random, numbered, show, until};
+use crate::harness::{Client, Random, numbered, show};
 
 /// Bytes that the server adds to a string: header and final zero.
 const STRING_OVERHEAD: usize = 10;
@@ -109,7 +109,7 @@ impl Neighbours {
             }
             index % 2 != 0
         });
-        wait_for_frees(client);
+        client.wait_for_frees();
     }
 
     /// Asserts that every string is what was set, and that every filter has all its items.
@@ -131,11 +131,6 @@ impl Neighbours {
         }
         assert!(damaged.is_empty(), "after {after}, damaged beside freed filters: {damaged:#?}");
     }
-}
-
-/// Waits until nothing is left for the background to free.
-pub fn wait_for_frees(client: &mut Client) {
-    until("the background to free", || (client.info("lazyfree_pending_objects") == "0").then_some(()));
 }
 
 /// Bytes of the newest layer of a filter, by BF.DEBUG.

@@ -4,6 +4,8 @@ mod doors;
 #[path = "../../core_redisbloom/fixture.rs"]
 #[allow(dead_code, reason = "the tests of the core use the rest")]
 mod fixture;
+pub mod forged;
+mod four_gib;
 mod natively;
 mod seen;
 mod stream;
