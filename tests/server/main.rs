@@ -21,6 +21,7 @@ mod harness;
 mod harness_itself;
 mod hostile;
 mod memory;
+mod neighbours;
 mod panics;
 mod plan;
 mod redisbloom;

@@ -110,6 +110,11 @@ impl Client {
         });
     }
 
+    /// Waits until nothing is left for a background thread of the server to free.
+    pub fn wait_for_frees(&mut self) {
+        until("the background to free", || (self.info("lazyfree_pending_objects") == "0").then_some(()));
+    }
+
     /// Asserts that the server is alive and the replies are still in step with the commands.
     pub fn assert_answers_ping(&mut self, after: &str) {
         let word = "still in step";

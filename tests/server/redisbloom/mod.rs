@@ -5,6 +5,8 @@ mod doors;
 #[allow(dead_code, reason = "the tests of the core use the rest")]
 mod fixture;
 mod fleet;
+pub mod forged;
+mod four_gib;
 mod natively;
 mod seen;
 mod stream;

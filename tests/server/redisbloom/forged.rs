@@ -1,0 +1,55 @@
+//! Headers of RedisBloom's layout made of a real one: other numbers, any number of links.
+//!
+//! ```text
+//! 0      8       12       16      20 + 53 links
+//! items  links   options  growth  bytes  bits  len  error  bits_per_item  hashes  capacity  log2_bits
+//!                                 0      8     16
+//! ```
+
+use redis::Value;
+
+use crate::harness::{Client, bulk, show};
+
+/// Bytes before the first link.
+const FIRST: usize = 20;
+
+/// The header of a filter that is made of these parameters of BF.RESERVE, and deleted again.
+pub fn header(client: &mut Client, parameters: &str) -> Vec<u8> {
+    client.ok(&format!("BF.RESERVE forged {parameters} LAYOUT redisbloom"));
+    let header = match client.call("BF.SCANDUMP forged 0") {
+        Value::Array(pair) => bulk(&pair[1]).to_vec(),
+        other => panic!("BF.SCANDUMP answered {}", show(&other)),
+    };
+    assert_eq!(client.ask("DEL forged"), ":1");
+    header
+}
+
+/// A header of one link, whose layer has so many bytes instead.
+pub fn with_layer_of(mut header: Vec<u8>, bytes: u64) -> Vec<u8> {
+    put(&mut header, FIRST, bytes);
+    put(&mut header, FIRST + 8, bytes * 8);
+    header
+}
+
+/// A header of one link with its link so many times, which hold `lens` items.
+pub fn with_links(header: &[u8], lens: &[u64]) -> Vec<u8> {
+    let (first, link) = header.split_at(FIRST);
+    let mut forged = first.to_vec();
+    put(&mut forged, 0, lens.iter().fold(0, |sum, len| sum.saturating_add(*len)));
+    forged[8..12].copy_from_slice(&(lens.len() as u32).to_le_bytes());
+    for len in lens {
+        let start = forged.len();
+        forged.extend(link);
+        put(&mut forged, start + 16, *len);
+    }
+    forged
+}
+
+/// Loads a header under a key; the reply as text.
+pub fn load(client: &mut Client, key: &str, header: &[u8]) -> String {
+    show(&client.run(&[b"BF.LOADCHUNK", key.as_bytes(), b"1", header]))
+}
+
+fn put(bytes: &mut [u8], at: usize, number: u64) {
+    bytes[at..at + 8].copy_from_slice(&number.to_le_bytes());
+}
