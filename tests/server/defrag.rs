@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::harness::{Client, Server, Setup, for_each_server, numbered, say_missing, show, until};
+use crate::harness::{Client, Server, Setup, for_each_build, numbered, say_missing, show, until};
 
 /// Capacities of the filters that are made over and over.
 ///
@@ -14,7 +14,7 @@ const FILTERS: usize = 8_000;
 #[test]
 fn filters_with_gaps_between_them_are_moved_together_and_keep_every_item() {
     let tested = AtomicUsize::new(0);
-    for_each_server(|kind| {
+    for_each_build(|kind| {
         let server = Setup::new().line("hz 100").start(kind);
         let mut client = server.resp2();
         if client.ask("CONFIG SET activedefrag yes") != "+OK" {

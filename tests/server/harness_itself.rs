@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use crate::harness::{
-    Kind, Replica, Row, Setup, Stop, body_of_dump, bulk, check_rows, for_each_server, newest, rows, seal_dump,
+    Kind, Replica, Row, Setup, Stop, body_of_dump, bulk, check_rows, for_each_server, newest,
+    one_per_version, rows, seal_dump,
 };
 
 #[test]
@@ -17,6 +18,14 @@ fn newest_server_goes_by_version_then_by_suffix() {
     assert_eq!(chosen(&["redis-7.0", "redis-8.0-bundled"]).as_deref(), Some("redis-8.0-bundled"));
     assert_eq!(chosen(&["redis-10.2", "redis-8.0", "redis-8.0.3"]).as_deref(), Some("redis-10.2"));
     assert_eq!(chosen(&["valkey-9.1"]), None);
+}
+
+#[test]
+fn one_build_per_version_is_the_bundled_one_where_there_is_one() {
+    let names = ["redis-6.2", "redis-6.2-defrag", "redis-8.0", "redis-8.0-bundled", "valkey-9.1"];
+    let kinds: Vec<Kind> = names.iter().map(|name| Kind::in_folder(name, Path::new(""))).collect();
+    let taken: Vec<String> = one_per_version(&kinds).into_iter().map(|kind| kind.name).collect();
+    assert_eq!(taken, ["redis-6.2", "redis-8.0-bundled", "valkey-9.1"]);
 }
 
 #[test]

@@ -1,10 +1,10 @@
 //! Memory: taken when it is used, refused when it can't be had.
 
-use crate::harness::{Setup, Stop, for_each_server, numbered, show, until};
+use crate::harness::{Setup, Stop, for_each_build, numbered, show, until};
 
 #[test]
 fn a_large_reservation_touches_no_memory() {
-    for_each_server(|kind| {
+    for_each_build(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
         let before = server.resident();
@@ -23,7 +23,7 @@ fn a_large_reservation_touches_no_memory() {
 
 #[test]
 fn a_filter_with_few_items_takes_few_pages_after_a_load_too() {
-    for_each_server(|kind| {
+    for_each_build(|kind| {
         let mut server = Setup::new().start(kind);
         let mut client = server.resp2();
         // 120 MB of bits, saved in strings of 16 MiB of which none is all zeros.
@@ -40,7 +40,7 @@ fn a_filter_with_few_items_takes_few_pages_after_a_load_too() {
 
 #[test]
 fn a_deleted_filter_gives_its_pages_back_and_the_next_one_in_its_place_is_empty() {
-    for_each_server(|kind| {
+    for_each_build(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
         // 1.4, 5.6 and 22 MB: what allocators keep for the next, and what the C library keeps and others do not.
@@ -66,7 +66,7 @@ fn a_deleted_filter_gives_its_pages_back_and_the_next_one_in_its_place_is_empty(
 
 #[test]
 fn a_filter_beyond_the_limit_is_refused_with_the_bytes_it_needs() {
-    for_each_server(|kind| {
+    for_each_build(|kind| {
         let server = Setup::new().module_args("bf-max-filter-bytes 1gb").start(kind);
         let mut client = server.resp2();
         for line in [
@@ -86,7 +86,7 @@ fn a_filter_beyond_the_limit_is_refused_with_the_bytes_it_needs() {
 
 #[test]
 fn growth_beyond_the_limit_is_refused_with_nothing_changed() {
-    for_each_server(|kind| {
+    for_each_build(|kind| {
         let server = Setup::new().module_args("bf-max-filter-bytes 1mb").start(kind);
         let mut client = server.resp2();
         // The next layer would have 32,768 times as many items.
@@ -113,7 +113,7 @@ fn growth_beyond_the_limit_is_refused_with_nothing_changed() {
 
 #[test]
 fn a_small_filter_is_small() {
-    for_each_server(|kind| {
+    for_each_build(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
         client.ok("BF.RESERVE k 0.01 100");

@@ -1,6 +1,6 @@
 //! Filters go in the background when they are large, at once when they are small.
 
-use crate::harness::{Client, Setup, for_each_server, numbered, until};
+use crate::harness::{Client, Setup, for_each_build, numbered, until};
 
 /// A filter of 1.3 MB of which every page was touched.
 fn build(client: &mut Client, key: &str) {
@@ -22,7 +22,7 @@ fn wait_for_more_than(before: u64, client: &mut Client, after: &str) {
 
 #[test]
 fn a_large_filter_is_freed_in_the_background_however_it_goes() {
-    for_each_server(|kind| {
+    for_each_build(|kind| {
         let server = Setup::new()
             .line("lazyfree-lazy-user-del yes")
             .line("lazyfree-lazy-user-flush yes")
@@ -60,7 +60,7 @@ fn a_large_filter_is_freed_in_the_background_however_it_goes() {
 
 #[test]
 fn a_filter_that_expires_unseen_is_freed_in_the_background() {
-    for_each_server(|kind| {
+    for_each_build(|kind| {
         let server = Setup::new().line("lazyfree-lazy-expire yes").start(kind);
         let mut client = server.resp2();
         build(&mut client, "k");
@@ -73,7 +73,7 @@ fn a_filter_that_expires_unseen_is_freed_in_the_background() {
 
 #[test]
 fn evicted_filters_are_freed_in_the_background() {
-    for_each_server(|kind| {
+    for_each_build(|kind| {
         let server =
             Setup::new().line("lazyfree-lazy-eviction yes").line("maxmemory-policy allkeys-lru").start(kind);
         let mut client = server.resp2();
@@ -94,7 +94,7 @@ fn evicted_filters_are_freed_in_the_background() {
 
 #[test]
 fn a_small_filter_is_freed_at_once() {
-    for_each_server(|kind| {
+    for_each_build(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
         let before = freed(&mut client);

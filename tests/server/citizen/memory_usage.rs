@@ -1,6 +1,6 @@
 //! MEMORY USAGE: the bytes that the allocator really gave.
 
-use crate::harness::{Client, Setup, for_each_server, int, numbered};
+use crate::harness::{Client, Setup, for_each_build, int, numbered};
 
 use super::questions::info_field;
 
@@ -14,7 +14,7 @@ fn used(client: &mut Client) -> u64 {
 
 #[test]
 fn a_default_filter_takes_a_fifth_more_than_redisblooms_at_most() {
-    for_each_server(|kind| {
+    for_each_build(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
         client.call("BF.ADD k a");
@@ -29,7 +29,7 @@ fn a_default_filter_takes_a_fifth_more_than_redisblooms_at_most() {
 #[test]
 fn many_small_filters_take_what_their_usage_says() {
     const FILTERS: u64 = 4000;
-    for_each_server(|kind| {
+    for_each_build(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
         // The server's own buffers have their size from here on.
@@ -47,7 +47,7 @@ fn many_small_filters_take_what_their_usage_says() {
 
 #[test]
 fn usage_grows_with_every_layer() {
-    for_each_server(|kind| {
+    for_each_build(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
         let mut last = 0;
@@ -66,7 +66,7 @@ fn usage_grows_with_every_layer() {
 
 #[test]
 fn usage_of_large_filters_is_what_used_memory_grows_by() {
-    for_each_server(|kind| {
+    for_each_build(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
         // 10 MB in one layer; 1 MB in ten.

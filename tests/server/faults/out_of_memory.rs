@@ -237,8 +237,8 @@ fn an_aof_without_memory_for_a_new_filter_ends_the_start() {
             server.kill();
             // From too little for the server itself to enough for all filters.
             let mut said = false;
-            for step in 1..=12 {
-                match server.try_revive(Limits { memory: Some(step * (80 << 20)), file: None }) {
+            for step in 1..=7 {
+                match server.try_revive(Limits { memory: Some(step * (128 << 20)), file: None }) {
                     Ok(()) => creation.assert_whole(&mut server.resp2(), 2),
                     Err(refusal) => said |= says(&refusal.log, kind, creation.said),
                 }

@@ -2,13 +2,13 @@
 
 use redis::Value;
 
-use crate::harness::{Client, Setup, bulk, for_each_server, int, show};
+use crate::harness::{Client, Setup, bulk, for_each_build, int, show};
 
 use super::scenario::{assert_nothing_lost, assert_usable, build, build_large, look, look_at_all};
 
 /// Builds on one server, carries each filter to another key of a second one, compares.
 fn carrying_keeps_everything(carry: impl Fn(&mut Client, &mut Client, &str, &str) + Sync) {
-    for_each_server(|kind| {
+    for_each_build(|kind| {
         let (here, there) = (Setup::new().start(kind), Setup::new().start(kind));
         let (mut from, mut to) = (here.resp2(), there.resp2());
         let mut made = build(&mut from);

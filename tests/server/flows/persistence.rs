@@ -1,6 +1,6 @@
 //! Restarts: from an RDB file, from an append-only file of either kind.
 
-use crate::harness::{Client, Server, Stop, for_each_server};
+use crate::harness::{Client, Server, Stop, for_each_build};
 
 use super::scenario::{
     Made, assert_nothing_lost, assert_same, assert_usable, build, build_large, look_at_all,
@@ -13,7 +13,7 @@ fn restart_keeps_everything(
     build: impl Fn(&mut Client) -> Vec<Made> + Sync,
     before_stop: impl Fn(&mut Client) + Sync,
 ) {
-    for_each_server(|kind| {
+    for_each_build(|kind| {
         let mut server = Server::start(kind, lines);
         let mut client = server.resp2();
         let made = build(&mut client);

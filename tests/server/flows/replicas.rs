@@ -1,6 +1,6 @@
 //! Replicas: by full synchronisation, by the stream of commands, with other settings.
 
-use crate::harness::{Client, Kind, Server, Setup, for_each_server, until};
+use crate::harness::{Client, Kind, Server, Setup, for_each_build, until};
 
 use super::scenario::{assert_nothing_lost, assert_same, assert_usable, build, build_large, look_at_all};
 
@@ -23,7 +23,7 @@ fn catch_up(primary: &mut Client, replica: &mut Client) {
 
 #[test]
 fn a_replica_that_synchronises_in_full_holds_the_same_filters() {
-    for_each_server(|kind| {
+    for_each_build(|kind| {
         for build in [build, build_large] {
             let primary = Setup::new().on_tcp().start(kind);
             let mut client = primary.resp2();
@@ -39,7 +39,7 @@ fn a_replica_that_synchronises_in_full_holds_the_same_filters() {
 
 #[test]
 fn a_replica_that_follows_the_stream_holds_the_same_filters() {
-    for_each_server(|kind| {
+    for_each_build(|kind| {
         let primary = Setup::new().on_tcp().start(kind);
         let mut client = primary.resp2();
         let replica = replica_of(kind, &primary);
@@ -61,7 +61,7 @@ fn a_replica_that_follows_the_stream_holds_the_same_filters() {
 
 #[test]
 fn a_full_filter_keeps_its_replica_alive() {
-    for_each_server(|kind| {
+    for_each_build(|kind| {
         let primary = Setup::new().on_tcp().start(kind);
         let mut client = primary.resp2();
         let mut replica = replica_of(kind, &primary);

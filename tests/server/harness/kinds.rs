@@ -59,11 +59,32 @@ impl Kind {
     }
 }
 
-/// Runs `test` on every server there is, at most one at a time for each processor.
+/// Runs `test` on every version there is, at most one at a time for each processor. Of several builds
+/// of one version it takes the one with the allocator that is bundled with the server's source.
 ///
 /// Panics with the names of the servers it failed on.
 pub fn for_each_server(test: impl Fn(&Kind) + Sync) {
+    run_on(&one_per_version(kinds()), &test);
+}
+
+/// Runs `test` on every build there is: for what depends on the allocator.
+#[allow(dead_code, reason = "for tests that include the harness from elsewhere")]
+pub fn for_each_build(test: impl Fn(&Kind) + Sync) {
     run_on(kinds(), &test);
+}
+
+/// One build of each version: the one with the bundled allocator, else the one without a suffix.
+pub fn one_per_version(kinds: &[Kind]) -> Vec<Kind> {
+    let rank = |kind: &Kind| match kind.name.strip_prefix(kind.series()) {
+        Some("-bundled") => 0,
+        Some("") => 1,
+        _ => 2,
+    };
+    let is_taken = |kind: &&Kind| {
+        let twins = kinds.iter().filter(|other| other.series() == kind.series());
+        twins.map(rank).min() == Some(rank(kind))
+    };
+    kinds.iter().filter(is_taken).cloned().collect()
 }
 
 /// Runs `test` on the newest Redis, then on the newest Valkey: for what costs too much to be done on

@@ -14,9 +14,9 @@ mod table;
 mod wait;
 
 pub use client::Client;
+pub use kinds::{Kind, for_each_build, for_each_server, for_newest_servers, say_missing};
 #[allow(unused_imports, reason = "for tests that include the harness from elsewhere")]
-pub use kinds::newest;
-pub use kinds::{Kind, for_each_server, for_newest_servers, say_missing};
+pub use kinds::{newest, one_per_version};
 pub use limits::Limits;
 pub use payload::{body_of_dump, seal_dump, truncate_dump};
 pub use random::{Random, numbered};

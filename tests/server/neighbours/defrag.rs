@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::cluster::equal::setup;
-use crate::harness::{Client, for_each_server, say_missing, until};
+use crate::harness::{Client, for_each_build, say_missing, until};
 
 use super::strings::{Neighbours, Shape};
 
@@ -19,7 +19,7 @@ fn shapes() -> impl Iterator<Item = Shape> {
 #[test]
 fn freed_moved_filters_leave_their_neighbours_alone() {
     let tested = AtomicUsize::new(0);
-    for_each_server(|kind| {
+    for_each_build(|kind| {
         let server = setup(kind).line("hz 100").start(kind);
         let mut client = server.resp2();
         if client.ask("CONFIG SET activedefrag yes") != "+OK" {

@@ -3,7 +3,7 @@
 use redis::Value;
 
 use crate::cluster::equal::{catch_up, setup};
-use crate::harness::{Client, Server, bulk, for_each_server, int, numbered, show};
+use crate::harness::{Client, Server, bulk, for_each_build, int, numbered, show};
 
 use super::strings::{Neighbours, shapes};
 
@@ -28,7 +28,7 @@ fn assert_frees_only_itself(client: &mut Client, neighbours: &mut Neighbours, ho
 
 #[test]
 fn freed_loaded_filters_leave_their_neighbours_alone() {
-    for_each_server(|kind| {
+    for_each_build(|kind| {
         let server = setup(kind).start(kind);
         let (mut client, mut neighbours) = made(&server);
         client.ok("DEBUG RELOAD");
@@ -41,7 +41,7 @@ fn freed_loaded_filters_leave_their_neighbours_alone() {
 
 #[test]
 fn freed_restored_filters_leave_their_neighbours_alone() {
-    for_each_server(|kind| {
+    for_each_build(|kind| {
         let server = setup(kind).start(kind);
         let (mut client, mut neighbours) = made(&server);
         let dumps: Vec<(String, Vec<u8>)> = neighbours
@@ -60,7 +60,7 @@ fn freed_restored_filters_leave_their_neighbours_alone() {
 
 #[test]
 fn freed_filters_of_a_replica_leave_their_neighbours_alone() {
-    for_each_server(|kind| {
+    for_each_build(|kind| {
         let primary = setup(kind).start(kind);
         let (mut client, mut neighbours) = made(&primary);
         let replica = setup(kind).line(format!("replicaof 127.0.0.1 {}", primary.port)).start(kind);
@@ -77,7 +77,7 @@ fn freed_filters_of_a_replica_leave_their_neighbours_alone() {
 
 #[test]
 fn freed_copies_leave_their_neighbours_alone() {
-    for_each_server(|kind| {
+    for_each_build(|kind| {
         let server = setup(kind).start(kind);
         let (mut client, mut neighbours) = made(&server);
         let keys: Vec<String> = neighbours.keys().map(str::to_owned).collect();
@@ -92,7 +92,7 @@ fn freed_copies_leave_their_neighbours_alone() {
 
 #[test]
 fn freed_filters_of_chunks_leave_their_neighbours_alone() {
-    for_each_server(|kind| {
+    for_each_build(|kind| {
         let server = setup(kind).start(kind);
         let (mut client, mut neighbours) = made(&server);
         let keys: Vec<String> = neighbours.keys().map(str::to_owned).collect();
@@ -124,7 +124,7 @@ fn load_in_chunks(client: &mut Client, from: &str, to: &str) {
 
 #[test]
 fn freed_grown_filters_leave_their_neighbours_alone() {
-    for_each_server(|kind| {
+    for_each_build(|kind| {
         let server = setup(kind).start(kind);
         let (mut client, mut neighbours) = (server.resp2(), Neighbours::new());
         for layout in ["redisbloom", "bloomline"] {
