@@ -1,5 +1,6 @@
 //! Real servers for the tests: found, started, spoken to, and stopped again.
 
+mod c_module;
 mod client;
 mod kinds;
 mod limits;
@@ -7,10 +8,12 @@ mod payload;
 mod random;
 mod replica;
 mod reply;
+mod sandbox;
 mod server;
 mod table;
 mod wait;
 
+pub use c_module::CModule;
 pub use client::Client;
 #[allow(unused_imports, reason = "for tests that include the harness from elsewhere")]
 pub use kinds::newest;
