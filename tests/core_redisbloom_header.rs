@@ -7,7 +7,11 @@
     clippy::unwrap_used
 )]
 
+#[path = "core_redisbloom/overflowing.rs"]
+mod overflowing;
+
 use bloomline::bloom::{AnyFilter, Error};
+use overflowing::overflowing_header;
 
 /// One link of a header, as bytes.
 struct Forged {
@@ -120,4 +124,44 @@ fn a_frame_that_does_not_fit_its_links_is_refused() {
     assert_refused("a total too large", &header(4, 1, 5, &[HONEST]));
     let full = Forged { len: u64::MAX, ..HONEST };
     assert_refused("a total that overflows", &header(2, 2, 5, &[full, HONEST]));
+}
+
+#[test]
+fn items_beyond_the_largest_number_are_refused() {
+    let of = |lens: &[u64], total: u64| {
+        let links: Vec<Forged> = lens.iter().map(|&len| Forged { len, ..HONEST }).collect();
+        header(total, lens.len() as u32, 5, &links)
+    };
+    const HALF: u64 = 1 << 63;
+    // The sum as it saturates, as it wraps, and as either link has it.
+    for total in [u64::MAX, 0, HALF, 1] {
+        assert_refused("2^63 + 2^63", &of(&[HALF, HALF], total));
+        assert_refused("2^64 - 1 + 1", &of(&[u64::MAX, 1], total));
+        assert_refused("three links", &of(&[HALF, HALF - 1, 1], total));
+    }
+    for (lens, total) in [(&[HALF, HALF - 1][..], u64::MAX), (&[u64::MAX], u64::MAX), (&[0, 0], 0)] {
+        let decoded = AnyFilter::decode_header(&of(lens, total), &mut |_| true);
+        assert_eq!(decoded.unwrap().len(), total);
+    }
+}
+
+#[test]
+fn the_header_of_items_that_overflow_is_refused() {
+    assert_refused("2^64 - 1 items and 42 more", &overflowing_header());
+}
+
+#[test]
+fn the_header_of_a_filter_with_too_many_items_can_be_read() {
+    // Growth adds to a sum that is the largest number already.
+    let full = header(u64::MAX, 1, 5, &[Forged { len: u64::MAX, ..HONEST }]);
+    let mut filter = AnyFilter::decode_header(&full, &mut |_| true).unwrap();
+    for n in 0u64..150 {
+        filter.insert(&n.to_le_bytes(), &mut |_| true).unwrap();
+    }
+    assert_eq!((filter.layer_count(), filter.len()), (2, u64::MAX));
+    let bytes = filter.encode_header();
+    let read = AnyFilter::decode_header(&bytes, &mut |_| true).unwrap();
+    assert_eq!((read.layer_count(), read.len()), (2, u64::MAX));
+    assert_eq!(read.newest_len(), filter.newest_len());
+    assert_eq!(read.encode_header(), bytes);
 }

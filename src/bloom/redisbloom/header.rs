@@ -39,18 +39,14 @@ impl Filter<Link> {
 
     /// The header.
     pub fn encode_chain_header(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(FIRST_BYTES + LINK_BYTES * self.layer_count() as usize);
-        bytes.extend(self.len().to_le_bytes());
+        let lens = self.countable_lens();
+        let mut bytes = Vec::with_capacity(FIRST_BYTES + LINK_BYTES * lens.len());
+        bytes.extend(lens.iter().sum::<u64>().to_le_bytes());
         bytes.extend(self.layer_count().to_le_bytes());
         bytes.extend(self.common().options.bits().to_le_bytes());
         bytes.extend(self.common().expansion.to_le_bytes());
-        let mut left = u64::MAX;
-        for (link, len) in self.layers_with_len() {
+        for (link, len) in self.layers().zip(lens) {
             let shape = link.shape();
-            // Only a forged filter can hold more items than can be counted. Its header leaves out
-            // the rest, so that it can be loaded again.
-            let len = len.min(left);
-            left -= len;
             bytes.extend((shape.bits / 8).to_le_bytes());
             bytes.extend(shape.bits.to_le_bytes());
             bytes.extend(len.to_le_bytes());
@@ -61,6 +57,21 @@ impl Filter<Link> {
             bytes.push(shape.log2_bits);
         }
         bytes
+    }
+
+    /// The items of each link, oldest first, so that their sum can be counted: a header of others
+    /// would be refused.
+    ///
+    /// Only forged links hold more. The older ones are said to hold less then, since the number of
+    /// the newest decides when the filter grows.
+    fn countable_lens(&self) -> Vec<u64> {
+        let mut lens: Vec<u64> = self.layers_with_len().map(|(_, len)| len).collect();
+        let mut left = u64::MAX;
+        for len in lens.iter_mut().rev() {
+            *len = left.min(*len);
+            left -= *len;
+        }
+        lens
     }
 
     /// The filter of a header, its bits all zero.
@@ -91,7 +102,7 @@ impl Filter<Link> {
         let mut items = 0u64;
         for link in links {
             let shape = decode_link(link).ok_or(HeaderError::Link(shapes.len() as u32))?;
-            // More items than can be counted are refused, as RedisBloom refuses them.
+            // More items than can be counted are refused, as RedisBloom does.
             items = items.checked_add(shape.len).ok_or(HeaderError::Total(total))?;
             try_push(&mut shapes, shape)?;
         }

@@ -2,11 +2,17 @@
 
 use std::fs;
 
-use crate::harness::{Kind, Setup, Stop, for_each_server, module};
+use crate::harness::{CModule, Kind, Setup, Stop, for_each_server, module};
 
-use crate::harness::c_module::{build, folder};
+/// A module called `other` that owns BF.ADD.
+fn other_module() -> CModule {
+    CModule::build("citizen/other_module.c", &[])
+}
 
-const OTHER_MODULE: &str = "citizen/other_module.c";
+/// A module called `bf`, as RedisBloom is, that owns BF.ADD.
+fn namesake() -> CModule {
+    CModule::build("citizen/other_module.c", &["NAME=\"bf\""])
+}
 
 /// A server that allows MODULE LOAD, which newer ones do only where it is asked for.
 fn open_to_modules(kind: &Kind) -> Setup {
@@ -15,10 +21,9 @@ fn open_to_modules(kind: &Kind) -> Setup {
 
 #[test]
 fn a_server_that_starts_with_both_says_which_command_clashes() {
-    let folder = folder();
-    let other = build(OTHER_MODULE, &folder);
+    let other = other_module();
     for_each_server(|kind| {
-        let log = Setup::new().line(format!("loadmodule {}", other.display())).try_start(kind).err();
+        let log = Setup::new().line(format!("loadmodule {}", other.path().display())).try_start(kind).err();
         let log = log.expect("two modules can't own a command");
         assert!(log.contains("command bf.add can't be registered"), "{log}");
         assert!(log.contains("MODULE LIST") && log.contains("load only one"), "{log}");
@@ -27,11 +32,10 @@ fn a_server_that_starts_with_both_says_which_command_clashes() {
 
 #[test]
 fn a_running_server_survives_the_refused_load() {
-    let folder = folder();
-    let other = build(OTHER_MODULE, &folder);
+    let other = other_module();
     for_each_server(|kind| {
         let mut server =
-            open_to_modules(kind).bare().line(format!("loadmodule {}", other.display())).start(kind);
+            open_to_modules(kind).bare().line(format!("loadmodule {}", other.path().display())).start(kind);
         let mut client = server.resp2();
         for _ in 0..2 {
             let refused = client.ask(&format!("MODULE LOAD {}", module().display()));
@@ -56,8 +60,35 @@ fn a_running_server_survives_the_refused_load() {
 }
 
 #[test]
+fn a_namesake_that_is_loaded_already_is_named_in_the_log() {
+    const SAID: &str = "another module called bf is loaded already (MODULE LIST): load only one of the two";
+    let other = namesake();
+    for_each_server(|kind| {
+        let line = format!("loadmodule {}", other.path().display());
+        let log = Setup::new().line(&line).try_start(kind).err().expect("two modules of one name");
+        assert!(log.contains(SAID), "{log}");
+        let server = open_to_modules(kind).bare().line(line).start(kind);
+        let mut client = server.resp2();
+        for times in 1..=2 {
+            let refused = client.ask(&format!("MODULE LOAD {}", module().display()));
+            assert!(refused.starts_with("-ERR"), "{refused}");
+            assert_eq!(server.log().matches(SAID).count(), times, "{}", server.log());
+        }
+        // The one that was there goes on.
+        assert_eq!(client.ask("BF.ADD k a"), "+the other module");
+        assert!(client.ask("BF.RESERVE k 0.01 100").starts_with("-ERR unknown command"));
+        assert_eq!(client.ask("MODULE LIST").matches("$2 bf").count(), 1);
+        for line in ["INFO everything", "CONFIG GET *", "COMMAND", "FLUSHALL"] {
+            let reply = client.ask(line);
+            assert!(!reply.starts_with('-'), "{line}: {reply}");
+        }
+        client.assert_answers_ping("the refused loads");
+    });
+}
+
+#[test]
 fn a_second_copy_of_the_module_is_refused() {
-    let folder = folder();
+    let folder = tempfile::Builder::new().prefix("bloomline-").tempdir().expect("a temporary folder");
     let copy = folder.path().join("copy.so");
     fs::copy(module(), &copy).expect("a copy of the module");
     for_each_server(|kind| {

@@ -15,7 +15,7 @@ const TIMES: usize = 5;
 /// Bytes of a page.
 const PAGE: usize = 4096;
 
-/// The header of a filter in our own layout with so many equal layers' capacities.
+/// The header of a filter in our own layout with so many layers, each for `capacity` items.
 fn header_of_layers(client: &mut Client, capacity: usize, layers: u32) -> Vec<u8> {
     client.ok(&format!("BF.RESERVE forged 0.01 {capacity} EXPANSION 1"));
     let Value::Array(pair) = client.call("BF.SCANDUMP forged 0") else { panic!("a pair") };

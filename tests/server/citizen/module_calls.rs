@@ -1,11 +1,9 @@
 //! Calls from another module: typed replies, and replication only if the caller asks for it.
 
-use std::path::Path;
-
 use crate::cluster::equal::{assert_equal, catch_up, setup};
 use crate::harness::{Client, Kind, Replica, Server, Setup, Stop, for_each_server, matches};
 
-use crate::harness::c_module::{build, folder};
+use crate::harness::CModule;
 
 const CALLING_MODULE: &str = "citizen/calling_module.c";
 
@@ -37,8 +35,8 @@ const EFFECTS: [&str; 8] = [
 ];
 
 /// A server with both modules.
-fn with_caller(kind: &Kind, caller: &Path) -> Setup {
-    setup(kind).line(format!("loadmodule {}", caller.display()))
+fn with_caller(kind: &Kind, caller: &CModule) -> Setup {
+    setup(kind).line(format!("loadmodule {}", caller.path().display()))
 }
 
 /// What reached the link, without the frames of transactions.
@@ -49,8 +47,7 @@ fn effects(link: &mut Replica, server: &Server) -> Vec<String> {
 
 #[test]
 fn module_calls_answer_with_typed_replies() {
-    let folder = folder();
-    let caller = build(CALLING_MODULE, &folder);
+    let caller = CModule::build(CALLING_MODULE, &[]);
     for_each_server(|kind| {
         let server = with_caller(kind, &caller).start(kind);
         let mut client = server.resp2();
@@ -105,8 +102,7 @@ fn write_all(client: &mut Client, flags: &str, in_transaction: bool) {
 
 #[test]
 fn module_calls_are_replicated_only_if_asked_for() {
-    let folder = folder();
-    let caller = build(CALLING_MODULE, &folder);
+    let caller = CModule::build(CALLING_MODULE, &[]);
     for_each_server(|kind| {
         let mut primary =
             with_caller(kind, &caller).line("appendonly yes").line("aof-use-rdb-preamble no").start(kind);
@@ -139,8 +135,7 @@ fn module_calls_are_replicated_only_if_asked_for() {
 
 #[test]
 fn module_calls_on_a_replica_do_as_a_client_may() {
-    let folder = folder();
-    let caller = build(CALLING_MODULE, &folder);
+    let caller = CModule::build(CALLING_MODULE, &[]);
     for_each_server(|kind| {
         let primary = setup(kind).start(kind);
         let replica = with_caller(kind, &caller)
@@ -177,8 +172,7 @@ fn module_calls_on_a_replica_do_as_a_client_may() {
 
 #[test]
 fn module_calls_touch_watchers_if_they_change_the_key() {
-    let folder = folder();
-    let caller = build(CALLING_MODULE, &folder);
+    let caller = CModule::build(CALLING_MODULE, &[]);
     for_each_server(|kind| {
         let server = with_caller(kind, &caller).start(kind);
         let (mut watcher, mut client) = (server.resp2(), server.resp2());
@@ -220,8 +214,7 @@ fn module_calls_leave_no_memory_behind() {
     const CALLS: usize = 1000;
     /// A leak of 64 bytes per call of one kind would exceed it.
     const MOST: u64 = 64 * CALLS as u64;
-    let folder = folder();
-    let caller = build(CALLING_MODULE, &folder);
+    let caller = CModule::build(CALLING_MODULE, &[]);
     for_each_server(|kind| {
         let server = with_caller(kind, &caller).start(kind);
         let mut client = server.resp2();

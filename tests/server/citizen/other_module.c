@@ -1,6 +1,11 @@
-/* A module of another name that owns BF.ADD, as a server's own build of Bloom filters would.
+/* A module that owns BF.ADD, as a server's own build of Bloom filters would. It is called as NAME
+ * says, by default `other`.
  *
  * It declares by hand the three functions of the module interface that it uses, which no server has ever changed. */
+
+#ifndef NAME
+#define NAME "other"
+#endif
 
 typedef struct Context Context;
 typedef struct String String;
@@ -24,6 +29,6 @@ int RedisModule_OnLoad(Context *context, String **words, int count) {
     find("RedisModule_SetModuleAttribs", &set_name);
     find("RedisModule_CreateCommand", &create);
     find("RedisModule_ReplyWithSimpleString", &reply);
-    set_name(context, "other", 1, 1);
+    set_name(context, NAME, 1, 1);
     return create(context, "bf.add", add, "write", 1, 1, 1);
 }

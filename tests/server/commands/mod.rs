@@ -3,6 +3,7 @@
 mod add;
 mod arity;
 mod chunks;
+mod dump_of_zeros;
 mod exists;
 mod expansion;
 mod info;

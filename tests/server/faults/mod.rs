@@ -9,6 +9,7 @@ mod failover;
 mod killed;
 mod killed_while_saving;
 mod ledger;
+mod no_random;
 mod out_of_memory;
 
 use std::env;

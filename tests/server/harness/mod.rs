@@ -1,7 +1,6 @@
 //! Real servers for the tests: found, started, spoken to, and stopped again.
 
-#[allow(dead_code, reason = "for tests that include the harness from elsewhere")]
-pub mod c_module;
+mod c_module;
 mod client;
 mod kinds;
 mod limits;
@@ -9,10 +8,12 @@ mod payload;
 mod random;
 mod replica;
 mod reply;
+mod sandbox;
 mod server;
 mod table;
 mod wait;
 
+pub use c_module::CModule;
 pub use client::Client;
 pub use kinds::{Kind, for_each_build, for_each_server, for_newest_servers, say_missing};
 #[allow(unused_imports, reason = "for tests that include the harness from elsewhere")]

@@ -13,6 +13,7 @@ use super::client::Client;
 use super::kinds::Kind;
 use super::limits::Limits;
 use super::reply::show;
+use super::sandbox::forbid_getrandom;
 use super::wait::until;
 
 /// Lines of a server's log that a failed test shows at most.
@@ -25,6 +26,7 @@ pub struct Setup {
     module_args: String,
     is_on_tcp: bool,
     is_bare: bool,
+    is_sandboxed: bool,
     append_file: Option<Vec<u8>>,
 }
 
@@ -58,6 +60,12 @@ impl Setup {
         self
     }
 
+    /// Forbids the server to ask the system for random bytes, until it is revived.
+    pub fn without_getrandom(mut self) -> Self {
+        self.is_sandboxed = true;
+        self
+    }
+
     /// Puts an append-only file into the folder, for the server to load at its start.
     pub fn append_file(mut self, commands: Vec<u8>) -> Self {
         self.append_file = Some(commands);
@@ -83,7 +91,12 @@ impl Setup {
         loop {
             let port = if self.is_on_tcp { free_port() } else { 0 };
             self.write_config(folder.path(), port);
-            match spawn(kind, folder.path(), Limits::default()) {
+            let prepare = |command: &mut Command| {
+                if self.is_sandboxed {
+                    forbid_getrandom(command);
+                }
+            };
+            match spawn(kind, folder.path(), prepare) {
                 Ok(child) => {
                     return Ok(Server { kind: kind.clone(), folder, child, port });
                 }
@@ -197,7 +210,7 @@ impl Server {
     /// How it ended, and what it logged since it was to start.
     pub fn try_revive(&mut self, limits: Limits) -> Result<(), Refusal> {
         let before = self.log().len();
-        match spawn(&self.kind, self.folder.path(), limits) {
+        match spawn(&self.kind, self.folder.path(), |command| limits.put_on_start(command)) {
             Ok(child) => {
                 self.child = child;
                 Ok(())
@@ -301,8 +314,8 @@ pub struct Refusal {
     pub log: String,
 }
 
-/// Starts the process and waits for its PONG.
-fn spawn(kind: &Kind, folder: &Path, limits: Limits) -> Result<Child, Refusal> {
+/// Starts the process, which `prepare` may put limits on, and waits for its PONG.
+fn spawn(kind: &Kind, folder: &Path, prepare: impl Fn(&mut Command)) -> Result<Child, Refusal> {
     let log =
         File::options().create(true).append(true).open(folder.join("server.log")).expect("the log file");
     let mut command = Command::new(kind.server());
@@ -311,7 +324,7 @@ fn spawn(kind: &Kind, folder: &Path, limits: Limits) -> Result<Child, Refusal> {
         .stdin(Stdio::null())
         .stdout(log.try_clone().expect("a second handle"))
         .stderr(log);
-    limits.put_on_start(&mut command);
+    prepare(&mut command);
     let mut child = command.spawn().unwrap_or_else(|why| panic!("{}: {why}", kind.server().display()));
     let (start, before, mut is_stuck) = (Instant::now(), read_log(folder).len(), false);
     let ended = until("the server to answer PING", || {

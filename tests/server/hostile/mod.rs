@@ -2,6 +2,9 @@
 
 mod boundaries;
 mod chunk;
+mod counts;
+#[path = "../../core_redisbloom/overflowing.rs"]
+mod overflowing;
 mod restore;
 mod sizes;
 mod value;

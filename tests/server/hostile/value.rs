@@ -45,6 +45,11 @@ impl Value {
 
     /// The payload, with head and version as this server writes them.
     fn payload(&self, client: &mut Client) -> Vec<u8> {
+        self.payload_of(client, &[self])
+    }
+
+    /// The same with other links.
+    fn payload_of(&self, client: &mut Client, links: &[&Self]) -> Vec<u8> {
         client.call("BF.ADD frame a");
         let dump = client.call("DUMP frame");
         client.call("DEL frame");
@@ -58,18 +63,21 @@ impl Value {
             payload.push(4);
             payload.extend(number.to_le_bytes());
         };
-        for number in [self.items, self.links, self.options, self.growth, self.capacity] {
+        for number in [self.items, self.links, self.options, self.growth] {
             unsigned(&mut payload, number);
         }
-        double(&mut payload, self.error);
-        unsigned(&mut payload, self.hashes);
-        double(&mut payload, self.bits_per_item);
-        unsigned(&mut payload, self.bits);
-        unsigned(&mut payload, self.log2_bits);
-        payload.extend([5, 0x80]);
-        payload.extend((self.bytes as u32).to_be_bytes());
-        payload.extend(vec![0x55; self.bytes]);
-        unsigned(&mut payload, self.len);
+        for link in links {
+            unsigned(&mut payload, link.capacity);
+            double(&mut payload, link.error);
+            unsigned(&mut payload, link.hashes);
+            double(&mut payload, link.bits_per_item);
+            unsigned(&mut payload, link.bits);
+            unsigned(&mut payload, link.log2_bits);
+            payload.extend([5, 0x80]);
+            payload.extend((link.bytes as u32).to_be_bytes());
+            payload.extend(vec![0x55; link.bytes]);
+            unsigned(&mut payload, link.len);
+        }
         payload.push(0);
         payload.extend(&body[body.len() - VERSION..]);
         seal_dump(&payload)
@@ -77,8 +85,20 @@ impl Value {
 
     fn restore(&self, client: &mut Client) -> String {
         let payload = self.payload(client);
-        show(&client.run(&[b"RESTORE", b"k".as_slice(), b"0", &payload]))
+        restore(client, &payload)
     }
+}
+
+/// The payload of a filter whose links hold so many items, and whose sum is another.
+pub fn payload_of_links(client: &mut Client, lens: &[u64]) -> Vec<u8> {
+    let links: Vec<Value> = lens.iter().map(|&len| Value { len, ..Value::sound() }).collect();
+    let all: Vec<&Value> = links.iter().collect();
+    Value { items: 7, links: lens.len() as u64, ..Value::sound() }.payload_of(client, &all)
+}
+
+/// Restores a payload under `k`; the reply as text.
+pub fn restore(client: &mut Client, payload: &[u8]) -> String {
+    show(&client.run(&[b"RESTORE", b"k".as_slice(), b"0", payload]))
 }
 
 #[test]
@@ -138,5 +158,21 @@ fn a_foreign_value_whose_sum_or_options_are_wrong_is_repaired_with_a_log_line() 
             assert_eq!((client.ask("BF.DEBUG k"), client.call("DUMP k")), expected, "{line}");
             assert!(server.log().contains(line), "{line} is not in the log");
         }
+    });
+}
+
+#[test]
+fn a_layer_of_4_gib_is_not_restored_before_redis_7() {
+    for_each_server(|kind| {
+        let server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        for bits in [1 << 35, (1 << 35) + 64] {
+            let large = Value { bits, ..Value::sound() };
+            assert_eq!(large.restore(&mut client), "-ERR Bad data format");
+        }
+        // Elsewhere it is its 144 bytes that are too few.
+        let rule = "it needs a layer of 4294967296 bytes in RedisBloom's layout, and Redis before 7.0";
+        assert_eq!(server.log().contains(rule), kind.is_before_7(), "{}", server.log());
+        assert_eq!(client.ask("DBSIZE"), ":0");
     });
 }

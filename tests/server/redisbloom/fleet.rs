@@ -4,24 +4,22 @@
 //! what BF.LOADCHUNK brings: `standin_module.c`.
 
 use redis::Value;
-use tempfile::TempDir;
 
 use crate::cluster::equal::{catch_up, setup};
-use crate::harness::c_module;
 use crate::harness::{
-    Client, Kind, Limits, Server, Setup, bulk, for_each_server, matches, numbered, say_missing, show, until,
+    CModule, Client, Kind, Limits, Server, Setup, bulk, for_each_server, matches, numbered, say_missing,
+    show, until,
 };
 
 const FLEET: &str = "bf-redisbloom-replicas yes";
 const FORBIDDEN: &str = "its layout is bloomline, which bf-redisbloom-replicas forbids";
 
-/// A replica without this module, and the folder of the one that stands in for RedisBloom.
-fn standing_in(kind: &Kind, port: u16) -> (Server, TempDir) {
-    let folder = c_module::folder();
-    let module = c_module::build("redisbloom/standin_module.c", &folder);
-    let lines = [format!("loadmodule {}", module.display()), format!("replicaof 127.0.0.1 {port}")];
+/// A replica without this module, and the one that stands in for RedisBloom.
+fn standing_in(kind: &Kind, port: u16) -> (Server, CModule) {
+    let module = CModule::build("redisbloom/standin_module.c", &[]);
+    let lines = [format!("loadmodule {}", module.path().display()), format!("replicaof 127.0.0.1 {port}")];
     let setup = lines.into_iter().fold(setup(kind).bare(), Setup::line);
-    (setup.start(kind), folder)
+    (setup.start(kind), module)
 }
 
 /// What the stand-in holds of a filter that was copied: header and bits as the primary dumps them.
@@ -72,7 +70,7 @@ fn look(follower: &mut Client, key: &str) -> String {
 fn copies_reach_a_replica_that_cannot_copy() {
     for_each_server(|kind| {
         let primary = setup(kind).module_args(FLEET).start(kind);
-        let (replica, _folder) = standing_in(kind, primary.port);
+        let (replica, _module) = standing_in(kind, primary.port);
         let (mut client, mut follower) = (primary.resp2(), replica.resp2());
         catch_up(&mut client, &mut follower);
         fill(&mut client);
@@ -120,7 +118,7 @@ fn copies_reach_a_replica_that_cannot_copy() {
 fn without_the_setting_an_addition_makes_another_filter() {
     for_each_server(|kind| {
         let primary = setup(kind).module_args("bf-layout redisbloom").start(kind);
-        let (replica, _folder) = standing_in(kind, primary.port);
+        let (replica, _module) = standing_in(kind, primary.port);
         let (mut client, mut follower) = (primary.resp2(), replica.resp2());
         catch_up(&mut client, &mut follower);
         fill(&mut client);
@@ -227,7 +225,7 @@ fn the_setting_is_refused_while_such_filters_exist() {
         });
         assert!(client.ask(&format!("CONFIG SET {name} maybe")).starts_with('-'));
         // From now on copies are replicated by content.
-        let (replica, _folder) = standing_in(kind, primary.port);
+        let (replica, _module) = standing_in(kind, primary.port);
         let mut follower = replica.resp2();
         catch_up(&mut client, &mut follower);
         fill(&mut client);

@@ -2,8 +2,10 @@
 //!
 //! ```text
 //! 0      8       12       16      20 + 53 links
-//! items  links   options  growth  bytes  bits  len  error  bits_per_item  hashes  capacity  log2_bits
-//!                                 0      8     16
+//! items  links   options  growth  links...
+//!
+//! 0      8     16    24     32             40      44        52
+//! bytes  bits  len   error  bits_per_item  hashes  capacity  log2_bits
 //! ```
 
 use redis::Value;

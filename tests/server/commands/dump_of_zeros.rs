@@ -1,0 +1,175 @@
+//! BF.SCANDUMP of a filter of which little was written: chunks without a set bit are left out in
+//! our own layout, and none in RedisBloom's.
+
+use redis::Value;
+
+use crate::citizen::questions::{digest, with_debug};
+use crate::harness::{Client, bulk, for_each_server, int, numbered, show};
+
+/// Bytes of a full chunk.
+const CHUNK: u64 = 16 << 20;
+
+/// One step of a scan: the iterator to go on with, and the data.
+fn step(client: &mut Client, iterator: u64) -> (u64, Vec<u8>) {
+    match client.call(&format!("BF.SCANDUMP k {iterator}")) {
+        Value::Array(pair) => (int(&pair[0]) as u64, bulk(&pair[1]).to_vec()),
+        other => panic!("BF.SCANDUMP answered {}", show(&other)),
+    }
+}
+
+/// The chunks of the filter `k`, without its header: where each begins, and its bytes.
+fn chunks(client: &mut Client) -> Vec<(u64, Vec<u8>)> {
+    let (mut chunks, mut iterator) = (Vec::new(), 1);
+    loop {
+        let (next, data) = step(client, iterator);
+        if next == 0 {
+            assert!(data.is_empty(), "{} bytes at the end", data.len());
+            return chunks;
+        }
+        assert!(next > iterator, "{next} after {iterator}");
+        chunks.push((next - 1 - data.len() as u64, data));
+        iterator = next;
+    }
+}
+
+/// Carries the filter `k` to `copy` by its header and these chunks.
+fn load(client: &mut Client, chunks: &[(u64, Vec<u8>)]) {
+    let (_, header) = step(client, 0);
+    let mut load = |iterator: u64, data: &[u8]| {
+        let iterator = iterator.to_string();
+        let reply = client.run(&[b"BF.LOADCHUNK", b"copy".as_slice(), iterator.as_bytes(), data]);
+        assert_eq!(show(&reply), "+OK", "{iterator}");
+    };
+    load(1, &header);
+    for (start, data) in chunks {
+        load(start + data.len() as u64 + 1, data);
+    }
+}
+
+/// Sets eight bits at byte `at` of all layers' bytes.
+fn set(client: &mut Client, at: u64) {
+    let iterator = (at + 2).to_string();
+    let reply = client.run(&[b"BF.LOADCHUNK", b"k".as_slice(), iterator.as_bytes(), b"\xff"]);
+    assert_eq!(show(&reply), "+OK");
+}
+
+/// Bytes of each layer, oldest first, by BF.DEBUG.
+fn layers(client: &mut Client) -> Vec<u64> {
+    let debug = client.ask("BF.DEBUG k");
+    let sizes = debug.split("bytes:").skip(1).filter_map(|rest| rest.split(' ').next());
+    sizes.map(|size| size.parse().expect("bytes")).collect()
+}
+
+/// Where chunks begin, and how long they are.
+fn ranges(chunks: &[(u64, Vec<u8>)]) -> Vec<(u64, u64)> {
+    chunks.iter().map(|(start, data)| (*start, data.len() as u64)).collect()
+}
+
+/// All chunks of layers of so many bytes.
+fn all_ranges(layers: &[u64]) -> Vec<(u64, u64)> {
+    let mut layer_start = 0;
+    let mut ranges = Vec::new();
+    for bytes in layers {
+        let starts = (0..*bytes).step_by(CHUNK as usize);
+        ranges.extend(starts.map(|start| (layer_start + start, CHUNK.min(bytes - start))));
+        layer_start += bytes;
+    }
+    ranges
+}
+
+#[test]
+fn chunks_of_zeros_are_left_out_of_a_dump() {
+    for_each_server(|kind| {
+        let server = with_debug(kind).start(kind);
+        let mut client = server.resp2();
+        // Some 100 MB.
+        client.ok("BF.RESERVE k 0.01 80000000 NONSCALING");
+        let size = layers(&mut client)[0];
+        let (full, last) = (size / CHUNK, size % CHUNK);
+        assert!(full >= 5 && last != 0, "{size} bytes");
+        // The last chunk is shorter, and is dumped as it is.
+        let end = (full * CHUNK, last);
+        let untouched = chunks(&mut client);
+        assert_eq!(ranges(&untouched), [end]);
+        assert!(untouched[0].1.iter().all(|byte| *byte == 0));
+
+        // Bits in the first byte of one chunk, and in the last byte of another.
+        set(&mut client, CHUNK);
+        set(&mut client, 4 * CHUNK - 1);
+        assert_eq!(ranges(&chunks(&mut client)), [(CHUNK, CHUNK), (3 * CHUNK, CHUNK), end]);
+        // From any byte on: chunks of full size follow from there.
+        for (from, start) in [(0, CHUNK), (1, 1), (CHUNK, CHUNK), (CHUNK + 1, 3 * CHUNK + 1)] {
+            let (next, data) = step(&mut client, from + 1);
+            assert_eq!((next - 1 - data.len() as u64, data.len() as u64), (start, CHUNK), "from {from}");
+        }
+
+        // Each item sets bits in one page.
+        let items = numbered("item", 3);
+        client.items("BF.MADD", "k", &items);
+        let dumped = chunks(&mut client);
+        let is_zero = |data: &[u8]| data.iter().all(|byte| *byte == 0);
+        for (chunk, range) in dumped.iter().zip(ranges(&dumped)) {
+            assert!(range == end || !is_zero(&chunk.1), "zeros at {range:?}");
+        }
+        load(&mut client, &dumped);
+        let before = digest(&mut client, "k");
+        assert_eq!(digest(&mut client, "copy"), before);
+        assert_eq!(show(&client.items("BF.MEXISTS", "copy", &items)), "*[:1 :1 :1]");
+    });
+}
+
+#[test]
+fn each_layer_ends_with_its_short_chunk_in_a_dump() {
+    for_each_server(|kind| {
+        let server = with_debug(kind).start(kind);
+        let mut client = server.resp2();
+        // A third layer of some 25 MB.
+        client.ok("BF.RESERVE k 0.01 20 EXPANSION 800");
+        client.items("BF.MADD", "k", &numbered("item", 16_200));
+        let layers = layers(&mut client);
+        assert!(layers.len() == 3 && layers[2] > CHUNK, "{layers:?}");
+        let (dumped, all) = (chunks(&mut client), all_ranges(&layers));
+        let found = ranges(&dumped);
+        assert!(found.iter().all(|range| all.contains(range)), "{found:?}");
+        for short in all.iter().filter(|(_, len)| *len < CHUNK) {
+            assert!(found.contains(short), "{short:?} is not in {found:?}");
+        }
+        load(&mut client, &dumped);
+        let before = digest(&mut client, "k");
+        assert_eq!(digest(&mut client, "copy"), before);
+    });
+}
+
+#[test]
+fn a_step_over_a_gigabyte_of_zeros_ends() {
+    for_each_server(|kind| {
+        let server = with_debug(kind).start(kind);
+        let mut client = server.resp2();
+        client.ok("BF.RESERVE k 0.01 1500000000 NONSCALING");
+        let size = layers(&mut client)[0];
+        assert!(size > 66 * CHUNK, "{size} bytes");
+        // One call looks at 64 chunks, and brings the last of them even if it is zero.
+        let steps = ranges(&chunks(&mut client));
+        assert_eq!(steps.len() as u64, size.div_ceil(64 * CHUNK), "{steps:?}");
+        assert_eq!(steps[0], (63 * CHUNK, CHUNK));
+        assert_eq!(steps.last(), Some(&(size / CHUNK * CHUNK, size % CHUNK)));
+    });
+}
+
+#[test]
+fn dumps_in_redisblooms_layout_have_all_chunks() {
+    for_each_server(|kind| {
+        let server = with_debug(kind).start(kind);
+        let mut client = server.resp2();
+        client.ok("BF.RESERVE k 0.01 40000000 NONSCALING LAYOUT redisbloom");
+        let layers = layers(&mut client);
+        assert!(layers[0] > 2 * CHUNK, "{layers:?}");
+        assert_eq!(ranges(&chunks(&mut client)), all_ranges(&layers));
+        assert_eq!(client.ask("BF.MADD k a b"), "*[:1 :1]");
+        let dumped = chunks(&mut client);
+        assert_eq!(ranges(&dumped), all_ranges(&layers));
+        load(&mut client, &dumped);
+        let before = digest(&mut client, "k");
+        assert_eq!(digest(&mut client, "copy"), before);
+    });
+}

@@ -1,0 +1,94 @@
+//! Links that hold more items than can be counted: no header of such is taken, while a file is
+//! loaded and repaired, since a refused one would stop a server.
+
+use crate::citizen::questions::{Totals, digest, number, totals, with_debug};
+use crate::harness::{Client, Setup, Stop, bulk, for_each_server, int, show};
+use crate::redisbloom::forged::{header, load, with_links};
+
+use super::overflowing::overflowing_header;
+use super::value::{payload_of_links, restore};
+
+const HALF: u64 = 1 << 63;
+
+/// What clients are shown of a number that no signed one can hold.
+const LARGEST: i64 = i64::MAX;
+
+#[test]
+fn a_header_whose_items_overflow_is_bad_data() {
+    for_each_server(|kind| {
+        let server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        let one = header(&mut client, "0.01 100");
+        let before = number(&mut client, "loads_refused");
+        let headers = [
+            overflowing_header(),
+            with_links(&one, &[HALF, HALF]),
+            with_links(&one, &[u64::MAX, 1]),
+            with_links(&one, &[1, u64::MAX]),
+        ];
+        for header in &headers {
+            assert_eq!(load(&mut client, "k", header), "-ERR received bad data");
+            assert_eq!(client.ask("EXISTS k"), ":0");
+        }
+        assert_eq!(number(&mut client, "loads_refused"), before + headers.len() as u64);
+        assert_eq!(totals(&mut client), Totals::default());
+        // The most that can be counted is taken, and comes back.
+        for lens in [&[HALF, HALF - 1][..], &[u64::MAX]] {
+            let header = with_links(&one, lens);
+            assert_eq!(load(&mut client, "k", &header), "+OK");
+            assert_eq!(int(&client.call("BF.CARD k")), LARGEST);
+            let redis::Value::Array(pair) = client.call("BF.SCANDUMP k 0") else { panic!("a pair") };
+            assert_eq!(bulk(&pair[1]), header);
+            assert_eq!(client.ask("DEL k"), ":1");
+        }
+        assert_eq!(totals(&mut client), Totals::default());
+    });
+}
+
+/// Asserts that the filter `k` works, and counts as many items as can be shown.
+fn assert_counts_all(client: &mut Client) {
+    assert_eq!(int(&client.call("BF.CARD k")), LARGEST);
+    assert_eq!(client.ask("BF.INFO k FILTERS"), "*[:2]");
+    client.assert_answers_ping("the repaired filter");
+}
+
+#[test]
+fn a_value_whose_items_overflow_is_repaired_for_good() {
+    for_each_server(|kind| {
+        for lens in [[HALF, HALF], [u64::MAX, 10], [10, u64::MAX]] {
+            let mut server = with_debug(kind)
+                .line("appendonly yes")
+                .line("aof-use-rdb-preamble no")
+                .line("appendfsync always")
+                .start(kind);
+            let mut client = server.resp2();
+            let payload = payload_of_links(&mut client, &lens);
+            assert_eq!(restore(&mut client, &payload), "+OK");
+            assert_counts_all(&mut client);
+            // What it saves is sound, as a payload, as a file, as commands, as header with chunks.
+            let before = digest(&mut client, "k");
+            let dump = bulk(&client.call("DUMP k")).to_vec();
+            client.ok("DEBUG RELOAD");
+            assert_eq!(digest(&mut client, "k"), before);
+            assert_eq!(client.ask("DEL k"), ":1");
+            assert_eq!(restore(&mut client, &dump), "+OK");
+            assert_eq!(digest(&mut client, "k"), before);
+            client.call("BGREWRITEAOF");
+            client.wait_for_saves();
+            server.restart(Stop::NoSave);
+            let mut client = server.resp2();
+            assert_eq!(digest(&mut client, "k"), before, "{lens:?}: after a rewrite");
+            assert_counts_all(&mut client);
+            let redis::Value::Array(pair) = client.call("BF.SCANDUMP k 0") else { panic!("a pair") };
+            assert_eq!(load(&mut client, "loaded", bulk(&pair[1])), "+OK");
+            let found = show(&client.call("BF.ADD k another"));
+            assert!(!found.starts_with(":-") && client.ask("BF.EXISTS k another") == ":1", "{found}");
+            client.call("DEL k loaded");
+            client.wait_for_frees();
+            assert_eq!(totals(&mut client), Totals::default());
+            let log = server.log();
+            let line = format!("repaired: {} items in the links, 7 in the sum", u64::MAX);
+            assert_eq!((log.matches("repaired").count(), log.matches(&line).count()), (1, 1), "{log}");
+        }
+    });
+}
