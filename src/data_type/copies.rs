@@ -1,6 +1,6 @@
 //! COPY in a fleet with RedisBloom: its type cannot be copied, so replicas get what makes the copy.
 //!
-//! The server replicates COPY as it came. A replica with RedisBloom answers an error, lacks the
+//! The server replicates the COPY itself. A replica with RedisBloom answers an error, lacks the
 //! copy, and makes another filter at the next addition. So, under `bf-redisbloom-replicas`, the
 //! copy is also replicated by content: DEL, BF.LOADCHUNK with header and bits, PEXPIREAT. Servers
 //! put that before the COPY, which then finds the key in place and does nothing. In a transaction or

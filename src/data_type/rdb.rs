@@ -179,7 +179,7 @@ impl Stream {
             let refused = self.limits.refusal().map(LoadError::Refused);
             return Err(refused.unwrap_or(LoadError::OutOfMemory(demand.new_bytes)));
         }
-        // The server reads the string itself, and does not tell lack of memory from missing data.
+        // The server reads the string itself, and reports lack of memory as data that ends too early.
         let is_large = demand.new_bytes >= LARGE as u64;
         let can_allocate = || usize::try_from(demand.new_bytes).is_ok_and(alloc::can_allocate);
         if is_large && !can_allocate() { Err(LoadError::OutOfMemory(demand.new_bytes)) } else { Ok(()) }

@@ -63,7 +63,7 @@ pub fn moved(_from: NonNull<u8>, _to: NonNull<u8>) {
 
 // SAFETY: blocks come from one allocator and go back to it, as long as none is allocated before the
 // binding and freed after; the server's functions are thread-safe, and return blocks of at least the
-// size asked for, aligned to 16, or null where they may fail.
+// requested size, aligned to 16, or null where they may fail.
 unsafe impl GlobalAlloc for ServerAlloc {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -133,8 +133,7 @@ unsafe impl GlobalAlloc for ServerAlloc {
 
 /// True if the allocator can provide a block of this size now. Nothing is touched.
 ///
-/// For strings that the server reads itself: it does not tell lack of memory from data that ends
-/// too early.
+/// For strings that the server reads itself: it reports lack of memory as data that ends too early.
 pub fn can_allocate(size: usize) -> bool {
     let Ok(layout) = Layout::from_size_align(size.max(1), 1) else { return false };
     // SAFETY: the size is above zero, and the block is freed as it was allocated.

@@ -74,8 +74,8 @@ impl Limits {
         Self { context: None, refusal: Cell::new(None) }
     }
 
-    /// Where the change comes from. Asked only when it matters: the server looks at its memory for
-    /// the answer.
+    /// Where the change comes from. Called only when it matters: the server computes its memory
+    /// usage for the answer.
     pub fn origin(&self) -> Origin {
         self.context.map_or_else(Origin::outside_calls, Context::origin)
     }
@@ -124,8 +124,8 @@ impl Limits {
     /// New layers must fit what `maxmemory` leaves and eviction frees, and take at most half of it
     /// where keys are evicted for them; without `maxmemory`, what the machine leaves.
     ///
-    /// The server itself looks at its memory before a command only, so that one BF.RESERVE could
-    /// take any amount.
+    /// The server itself checks its memory before a command only, so that one BF.RESERVE could take
+    /// any amount.
     fn beyond_memory(new: u64) -> Option<Refusal> {
         let info = ServerInfo::of(c"memory")?;
         let used = info.number(c"used_memory")?;

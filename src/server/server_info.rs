@@ -7,7 +7,7 @@ use redis_module::raw::RedisModuleServerInfoData;
 
 use super::api::api;
 
-/// One section of INFO as of the moment it was asked for.
+/// One section of INFO, as it was when it was requested.
 pub struct ServerInfo {
     data: NonNull<RedisModuleServerInfoData>,
 }

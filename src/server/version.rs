@@ -4,8 +4,8 @@ use std::sync::OnceLock;
 
 use super::api::optional_api;
 
-/// The version of the server as 0x00MMmmpp, 0 if it does not tell. Valkey reports the version of
-/// Redis that it is compatible with, 7.2.4.
+/// The version of the server as 0x00MMmmpp, 0 if it does not report one. Valkey reports the version
+/// of Redis that it is compatible with, 7.2.4.
 fn number() -> u32 {
     static NUMBER: OnceLock<u32> = OnceLock::new();
     *NUMBER.get_or_init(|| {

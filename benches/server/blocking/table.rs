@@ -148,7 +148,7 @@ fn goals(columns: &[Column]) -> String {
 
     const MOST: f64 = 500.0;
     let untouched = cells("10 GB", |column| &column.untouched);
-    for row in [Row::Copy, Row::DumpAll, Row::Dump, Row::Save, Row::BgSaveChild] {
+    for row in [Row::Copy, Row::DumpAll, Row::Dump, Row::BgSaveChild] {
         let longest = untouched.and_then(|cells| cells.get(&(row, Layout::Bloomline))?.longest());
         let text = longest.map(|longest| (longest, format!("{} ms", number(longest))));
         line(&format!("untouched 10 GB: {}", row.name()), format!("{MOST} ms"), text, MOST);
