@@ -92,6 +92,7 @@ impl Setup {
             let port = if self.is_on_tcp { free_port() } else { 0 };
             self.write_config(folder.path(), port);
             let prepare = |command: &mut Command| {
+                Limits::default().put_on_start(command);
                 if self.is_sandboxed {
                     forbid_getrandom(command);
                 }
