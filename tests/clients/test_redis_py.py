@@ -63,8 +63,9 @@ def test_items_are_binary(bf):
     fingerprints = [hashlib.sha1(str(i).encode()).digest() for i in range(500)]
     assert sum(bf.madd("bloom", *fingerprints)) >= 490
     assert all(bf.mexists("bloom", *fingerprints))
-    assert bf.add("bloom", b"") == 1
-    assert bf.exists("bloom", b"") == 1
+    # In a filter of its own: beside 500 others an item may be taken for one of them.
+    assert bf.add("empty", b"") == 1
+    assert bf.exists("empty", b"") == 1
     assert bf.add(b"\xff\x00key", b"\x00") == 1
     assert bf.exists(b"\xff\x00key", b"\x00") == 1
 
