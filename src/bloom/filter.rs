@@ -227,10 +227,21 @@ impl<L: Member> Filter<L> {
         self.older.iter_mut().chain(iter::once(&mut self.newest))
     }
 
-    /// The layers and how many items each holds, oldest first.
+    /// The layers and how many items each holds, oldest first; the sum is [`Filter::len`].
+    ///
+    /// Only forged layers hold more items than a number of 64 bits can count. The oldest are then
+    /// said to hold less, so that whatever is shown and saved can be loaded again; the number of the
+    /// newest decides when the filter grows.
     pub fn layers_with_len(&self) -> impl Iterator<Item = (&L, u64)> {
-        let older = self.older.iter().map(|layer| (layer, layer.len_when_older()));
-        older.chain(iter::once((&self.newest, self.newest_len)))
+        let older = || self.older.iter().map(|layer| (layer, layer.len_when_older()));
+        let sum = older().map(|(_, len)| u128::from(len)).sum::<u128>() + u128::from(self.newest_len);
+        let mut excess = sum.saturating_sub(u64::MAX.into());
+        let countable = older().map(move |(layer, len)| {
+            let left = u128::from(len).saturating_sub(excess);
+            excess -= u128::from(len) - left;
+            (layer, left as u64)
+        });
+        countable.chain(iter::once((&self.newest, self.newest_len)))
     }
 
     /// The layers, oldest first, and the share of bits set in each, in [0, 1].
@@ -259,7 +270,8 @@ impl<L: Member> Filter<L> {
     /// Cost: one step a layer that was added.
     pub fn added_since(&self, layers: u32, newest_len: u64) -> Added {
         let before = layers as usize;
-        let items = self.layers_with_len().skip(before - 1).map(|(_, len)| len).fold(0, u64::saturating_add);
+        let full = self.older.iter().skip(before - 1).map(L::len_when_older);
+        let items = full.fold(self.newest_len, u64::saturating_add);
         let capacity = self.layers().skip(before).map(L::capacity).fold(0, u64::saturating_add);
         let bits = self.layers().skip(before).map(|layer| layer.words().bytes()).sum();
         Added {

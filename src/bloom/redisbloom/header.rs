@@ -39,13 +39,12 @@ impl Filter<Link> {
 
     /// The header.
     pub fn encode_chain_header(&self) -> Vec<u8> {
-        let lens = self.countable_lens();
-        let mut bytes = Vec::with_capacity(FIRST_BYTES + LINK_BYTES * lens.len());
-        bytes.extend(lens.iter().sum::<u64>().to_le_bytes());
+        let mut bytes = Vec::with_capacity(FIRST_BYTES + LINK_BYTES * self.layer_count() as usize);
+        bytes.extend(self.len().to_le_bytes());
         bytes.extend(self.layer_count().to_le_bytes());
         bytes.extend(self.common().options.bits().to_le_bytes());
         bytes.extend(self.common().expansion.to_le_bytes());
-        for (link, len) in self.layers().zip(lens) {
+        for (link, len) in self.layers_with_len() {
             let shape = link.shape();
             bytes.extend((shape.bits / 8).to_le_bytes());
             bytes.extend(shape.bits.to_le_bytes());
@@ -57,21 +56,6 @@ impl Filter<Link> {
             bytes.push(shape.log2_bits);
         }
         bytes
-    }
-
-    /// The items of each link, oldest first, so that their sum can be counted: a header of others
-    /// would be refused.
-    ///
-    /// Only forged links hold more. The older ones are said to hold less then, since the number of
-    /// the newest decides when the filter grows.
-    fn countable_lens(&self) -> Vec<u64> {
-        let mut lens: Vec<u64> = self.layers_with_len().map(|(_, len)| len).collect();
-        let mut left = u64::MAX;
-        for len in lens.iter_mut().rev() {
-            *len = left.min(*len);
-            left -= *len;
-        }
-        lens
     }
 
     /// The filter of a header, its bits all zero.

@@ -81,6 +81,8 @@ fn a_value_whose_items_overflow_is_repaired_for_good() {
             assert_counts_all(&mut client);
             let redis::Value::Array(pair) = client.call("BF.SCANDUMP k 0") else { panic!("a pair") };
             assert_eq!(load(&mut client, "loaded", bulk(&pair[1])), "+OK");
+            // What is shown of the layers is what is saved of them.
+            assert_eq!(client.ask("BF.DEBUG loaded"), client.ask("BF.DEBUG k"));
             let found = show(&client.call("BF.ADD k another"));
             assert!(!found.starts_with(":-") && client.ask("BF.EXISTS k another") == ":1", "{found}");
             client.call("DEL k loaded");
