@@ -66,10 +66,10 @@ fn load(loading: Loading, args: Args) -> bool {
         return false;
     }
     loading.set_options();
+    copies::register(loading);
     let loaded = config::take_arguments(args)
         && handle::register(loading)
         && register::register(loading, &COMMANDS)
-        && copies::register(loading)
         && config::register(loading, copies::follow_setting);
     counters::register(loading);
     loaded

@@ -115,7 +115,7 @@ impl<'a> Chunk<'a> {
     }
 
     /// True if no bit is set. Pages that were never touched are not read where the operating system
-    /// tells which those are.
+    /// reports which those are.
     pub fn is_zero(&self) -> bool {
         self.words.is_zero(self.range.clone())
     }

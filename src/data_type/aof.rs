@@ -26,10 +26,16 @@ pub unsafe extern "C" fn rewrite(io: *mut RedisModuleIO, key: *mut RedisModuleSt
             );
         }
     };
-    emit(1, &filter.encode_header());
+    each_load(filter, emit);
+}
+
+/// Calls a function with iterator and data of each BF.LOADCHUNK that makes the filter again: the
+/// header, then the chunks that have a set bit.
+pub fn each_load(filter: &AnyFilter, mut load: impl FnMut(u64, &[u8])) {
+    load(1, &filter.encode_header());
     filter.each_chunk(0, |chunk| {
         if !chunk.is_zero() {
-            emit(chunk.end() + 1, chunk.bytes());
+            load(chunk.end() + 1, chunk.bytes());
         }
         ControlFlow::Continue(())
     });

@@ -7,12 +7,12 @@
 //! a script, Redis 6.2 puts it behind.
 
 use std::ffi::{CStr, c_char, c_int};
-use std::ops::ControlFlow;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 use redis_module::raw::{REDISMODULE_NOTIFY_GENERIC, RedisModuleCtx, RedisModuleString};
 
+use super::aof::each_load;
 use super::handle::{Lookup, filter};
 use crate::server::api::{api, optional_api};
 use crate::server::args::Arg;
@@ -29,14 +29,13 @@ const COPIED: &CStr = c"copy_to";
 static CONTEXT: AtomicPtr<RedisModuleCtx> = AtomicPtr::new(ptr::null_mut());
 
 /// Keeps what [`follow_setting`] needs.
-pub fn register(loading: Loading) -> bool {
+pub fn register(loading: Loading) {
     // SAFETY: the module is being loaded; the context lives as long as the module does.
     unsafe {
         if let Some(detach) = optional_api!(RedisModule_GetDetachedThreadSafeContext) {
             CONTEXT.store(detach(loading.as_ptr()), Ordering::Release);
         }
     }
-    true
 }
 
 /// Has the server report copies once `bf-redisbloom-replicas` is on, and not before: it also
@@ -80,13 +79,7 @@ fn replicate(context: Context, name: Arg) {
     let key = Key::read(context, name);
     let Lookup::Found(filter) = filter(&key) else { return };
     context.replicate_deletion(name);
-    context.replicate_load(name, 1, &filter.encode_header());
-    filter.each_chunk(0, |chunk| {
-        if !chunk.is_zero() {
-            context.replicate_load(name, chunk.end() + 1, chunk.bytes());
-        }
-        ControlFlow::Continue(())
-    });
+    each_load(filter, |iterator, data| context.replicate_load(name, iterator, data));
     if let Some(at) = key.expires_at() {
         context.replicate_expiry(name, at);
     }

@@ -4,7 +4,7 @@
 //! the host allocated are reported when they are adopted. A block that comes back with another
 //! address, size or origin, or a page range outside its block, ends the process.
 //!
-//! The table is static and needs no memory of its own, since it is used inside the allocator.
+//! The table is static and allocates nothing, since it is used inside the allocator.
 
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};

@@ -1,4 +1,5 @@
-//! What the operating system knows of pages: it zeroes them, drops them, and tells which were never touched.
+//! What the operating system does with pages: it zeroes and drops them, and reports which were never
+//! touched.
 //!
 //! Reading a page that was never touched costs a page fault, 0.1 to 0.3 us: seconds for a filter of
 //! many gigabytes that was only reserved. `/proc/self/pagemap` has eight bytes for each page and
@@ -11,9 +12,9 @@ use std::ptr::NonNull;
 /// Bytes of a page as this crate lays out its data. The operating system's may be larger.
 pub const PAGE: usize = 4096;
 
-/// Bytes from which the operating system is asked: to zero, to drop, to tell what was touched.
+/// Bytes from which pages are zeroed and dropped by the operating system, and checked for use.
 ///
-/// Each question takes some microseconds; writing zeros to as many bytes takes a quarter of a
+/// Each system call takes some microseconds; writing zeros to as many bytes takes a quarter of a
 /// millisecond, page faults included.
 pub const LARGE: usize = 1 << 20;
 
@@ -91,7 +92,7 @@ fn system_page() -> Option<usize> {
 /// Calls `visit` with the ranges of `bytes` that may differ from zero, in order, until it breaks.
 ///
 /// `bytes` must lie in a block of [`Kind::Lazy`](super::allocation::Kind::Lazy), which nobody
-/// writes meanwhile. Where the system does not tell what was touched, the whole is one range.
+/// writes meanwhile. Where the system does not report what was touched, the whole is one range.
 pub fn visit_touched(bytes: &[u8], mut visit: impl FnMut(Range<usize>) -> ControlFlow<()>) {
     #[cfg(all(target_os = "linux", not(miri)))]
     if bytes.len() >= LARGE
