@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::time::Duration;
 
 use redis::{Cmd, Parser, RedisError, Value};
 
@@ -28,10 +29,13 @@ impl Client {
         Ok(Client { stream, parser: Parser::new() })
     }
 
-    /// True if the server answers PING with PONG; false if it refuses, is still loading, or closes the connection.
-    pub fn answers_ping(&mut self) -> bool {
-        self.stream.write_all(b"PING\r\n").is_ok()
-            && self.parser.parse_value(&mut self.stream).is_ok_and(|reply| show(&reply) == "+PONG")
+    /// True if the server at the socket answers PING with PONG; false if nobody listens, if it refuses, is
+    /// still loading, closes the connection, or says nothing for a second: it listens before it loads.
+    pub fn pong_from(socket: &Path) -> bool {
+        let Ok(mut client) = Client::connect(socket) else { return false };
+        client.stream.set_read_timeout(Some(Duration::from_secs(1))).is_ok()
+            && client.stream.write_all(b"PING\r\n").is_ok()
+            && client.parser.parse_value(&mut client.stream).is_ok_and(|reply| show(&reply) == "+PONG")
     }
 
     /// Runs one command, its words given as bytes.
