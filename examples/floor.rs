@@ -1,8 +1,9 @@
-//! The floors of the server bench: commands that do what any `BF.*` command must, and nothing of a Bloom filter.
+//! The floors of the server bench: commands that do what any `BF.*` command must, and nothing of a
+//! Bloom filter.
 //!
-//! A module can't answer N items faster than it can read N arguments and send N replies, nor touch a key
-//! without opening it. What such a handler costs on a server is the floor, and every time the bench reports is
-//! given as a multiple of it, so that machines and server versions cancel out.
+//! A module can't answer N items faster than it can read N arguments and send N replies, nor touch
+//! a key without opening it. What such a handler costs on a server is the floor, and every time the
+//! bench reports is given as a multiple of it, so that machines and server versions cancel out.
 //!
 //! | command | does | is the floor of |
 //! |---|---|---|
@@ -13,11 +14,11 @@
 //! | `FLOOR.KEYADD key item` | the same, then replicates the call verbatim | `BF.ADD` of a new item |
 //! | `FLOOR.NEW key [item]` | opens for write, stores a small value, replicates | `BF.ADD` that creates the filter |
 //!
-//! Every answer is "true" in the form our commands use: `ReplyWithBool` where the server has it (`:1` for RESP2
-//! clients, `#t` for RESP3 ones), an integer elsewhere.
+//! Every answer is "true" in the form our commands use: `ReplyWithBool` where the server has it
+//! (`:1` for RESP2 clients, `#t` for RESP3 ones), an integer elsewhere.
 //!
-//! It is a module of its own, named `floor`, and links nothing of ours. It is for benches only: its values are
-//! never saved to RDB or AOF. Build it with `cargo build --release --example floor`.
+//! It is a module of its own, named `floor`, and links nothing of ours. It is for benches only: its
+//! values are never saved to RDB or AOF. Build it with `cargo build --release --example floor`.
 
 // `redis_module!` writes `RedisModule_OnLoad` without a doc comment.
 #![allow(missing_docs)]
@@ -36,8 +37,11 @@ const OK: c_int = raw::REDISMODULE_OK as c_int;
 const ERR: c_int = raw::REDISMODULE_ERR as c_int;
 
 /// The handlers' signature, fixed by the module API.
-type Handler =
-    unsafe extern "C" fn(*mut raw::RedisModuleCtx, *mut *mut raw::RedisModuleString, c_int) -> c_int;
+type Handler = unsafe extern "C" fn(
+    *mut raw::RedisModuleCtx,
+    *mut *mut raw::RedisModuleString,
+    c_int,
+) -> c_int;
 
 /// A type of its own, so that the floors look up a module value as our commands do.
 static FLOOR_TYPE: RedisType = RedisType::new(
@@ -74,8 +78,8 @@ struct Value {
 
 /// Takes an API's function, or ends the handler where the server lacks it.
 ///
-/// Its uses stand in `unsafe` blocks: the server sets these pointers once, before it calls `init`, and on the
-/// thread that runs the handlers.
+/// Its uses stand in `unsafe` blocks: the server sets these pointers once, before it calls `init`,
+/// and on the thread that runs the handlers.
 macro_rules! api {
     ($name:ident) => {
         match raw::$name {
@@ -108,14 +112,15 @@ fn reply_error(ctx: *mut raw::RedisModuleCtx, text: &CStr) -> c_int {
     unsafe { api!(RedisModule_ReplyWithError)(ctx, text.as_ptr()) }
 }
 
-/// `FLOOR.ARR key item…` and `FLOOR.HASH key item…`: reads each item's pointer and length, or hashes it; answers an array of as
-/// many "true".
+/// `FLOOR.ARR key item…` and `FLOOR.HASH key item…`: reads each item's pointer and length, or
+/// hashes it; answers an array of as many "true".
 unsafe extern "C" fn arr<const HASHED: bool>(
     ctx: *mut raw::RedisModuleCtx,
     argv: *mut *mut raw::RedisModuleString,
     argc: c_int,
 ) -> c_int {
-    // SAFETY: the server gives `argc` valid arguments at `argv` and a `ctx` for the length of the call.
+    // SAFETY: the server gives `argc` valid arguments at `argv` and a `ctx` for the length of the
+    // call.
     unsafe {
         let argv = std::slice::from_raw_parts(argv, argc as usize);
         let Some(items @ [_, ..]) = argv.get(2..) else {
@@ -128,7 +133,10 @@ unsafe extern "C" fn arr<const HASHED: bool>(
             let start = string_ptr_len(item, &mut len);
             // `black_box`: the results must be in registers, as if they were used next.
             if HASHED {
-                black_box(xxh3_64_with_seed(std::slice::from_raw_parts(start.cast(), len), black_box(SEED)));
+                black_box(xxh3_64_with_seed(
+                    std::slice::from_raw_parts(start.cast(), len),
+                    black_box(SEED),
+                ));
             } else {
                 black_box((start, len));
             }
@@ -147,26 +155,29 @@ const HASHED: bool = true;
 const READS: u32 = raw::REDISMODULE_READ;
 /// Opens for write, as `BF.ADD` must before it knows whether the item is new.
 const WRITES: u32 = raw::REDISMODULE_READ | raw::REDISMODULE_WRITE;
-/// Replicates the call as it came; an item seen before changes nothing, so its call is not replicated.
+/// Replicates the call as it came; an item seen before changes nothing, so its call is not
+/// replicated.
 const REPLICATES: bool = true;
 
-/// `FLOOR.KEY`, `FLOOR.KEYSEEN` and `FLOOR.KEYADD`: opens the key, takes the value's pointer and the item's,
-/// closes the key, answers "true"; or the error a missing or foreign key gets.
+/// `FLOOR.KEY`, `FLOOR.KEYSEEN` and `FLOOR.KEYADD`: opens the key, takes the value's pointer and
+/// the item's, closes the key, answers "true"; or the error a missing or foreign key gets.
 unsafe extern "C" fn look<const MODE: u32, const REPLICATED: bool>(
     ctx: *mut raw::RedisModuleCtx,
     argv: *mut *mut raw::RedisModuleString,
     argc: c_int,
 ) -> c_int {
-    // SAFETY: the server's arguments and context are valid for the call; the key is closed on every path.
+    // SAFETY: the server's arguments and context are valid for the call; the key is closed on every
+    // path.
     unsafe {
         let argv = std::slice::from_raw_parts(argv, argc as usize);
         let &[_, name, item] = argv else {
             return api!(RedisModule_WrongArity)(ctx);
         };
         let key = api!(RedisModule_OpenKey)(ctx, name, MODE as c_int);
-        let is_module_value = api!(RedisModule_KeyType)(key) as isize == raw::REDISMODULE_KEYTYPE_MODULE;
-        let is_ours =
-            is_module_value && api!(RedisModule_ModuleTypeGetType)(key) == *FLOOR_TYPE.raw_type.as_ptr();
+        let is_module_value =
+            api!(RedisModule_KeyType)(key) as isize == raw::REDISMODULE_KEYTYPE_MODULE;
+        let is_ours = is_module_value
+            && api!(RedisModule_ModuleTypeGetType)(key) == *FLOOR_TYPE.raw_type.as_ptr();
         if is_ours {
             black_box(api!(RedisModule_ModuleTypeGetValue)(key));
             let mut len = 0;
@@ -183,13 +194,15 @@ unsafe extern "C" fn look<const MODE: u32, const REPLICATED: bool>(
     }
 }
 
-/// `FLOOR.NEW key [item]`: stores a value of our type, replacing what was there; the floor of creating a filter.
+/// `FLOOR.NEW key [item]`: stores a value of our type, replacing what was there; the floor of
+/// creating a filter.
 unsafe extern "C" fn new_value(
     ctx: *mut raw::RedisModuleCtx,
     argv: *mut *mut raw::RedisModuleString,
     argc: c_int,
 ) -> c_int {
-    // SAFETY: the server's arguments and context are valid for the call; the key owns the value from SetValue on.
+    // SAFETY: the server's arguments and context are valid for the call; the key owns the value
+    // from SetValue on.
     unsafe {
         let argv = std::slice::from_raw_parts(argv, argc as usize);
         let Some(&name) = argv.get(1) else {
@@ -225,8 +238,10 @@ fn init(ctx: &Context, _args: &[RedisString]) -> Status {
         return Status::Err;
     };
     for (name, handler, flags) in commands {
-        // SAFETY: names and flags end with a zero byte and are copied by the server; we are inside its load call.
-        let created = unsafe { create(ctx.ctx, name.as_ptr(), Some(handler), flags.as_ptr(), 1, 1, 1) };
+        // SAFETY: names and flags end with a zero byte and are copied by the server; we are inside
+        // its load call.
+        let created =
+            unsafe { create(ctx.ctx, name.as_ptr(), Some(handler), flags.as_ptr(), 1, 1, 1) };
         if created != OK {
             return Status::Err;
         }

@@ -1,7 +1,9 @@
-//! A module that panics when asked to, with the hook of ours: shows on real servers what a bug would leave in the log.
+//! A module that panics when asked to, with the hook of ours: shows on real servers what a bug
+//! would leave in the log.
 //!
-//! No command of ours can be made to panic, and none should be for a test's sake. So this is a module of its own, named
-//! `panicking`, that shares one source file with ours and links nothing of it. `PANICKING.NOW` ends the server.
+//! No command of ours can be made to panic, and none should be for a test's sake. So this is a
+//! module of its own, named `panicking`, that shares one source file with ours and links nothing of
+//! it. `PANICKING.NOW` ends the server.
 
 // `redis_module!` writes `RedisModule_OnLoad` without a doc comment.
 #![allow(missing_docs)]

@@ -41,7 +41,8 @@ pub unsafe extern "C" fn RedisModule_OnLoad(
 ) -> c_int {
     // SAFETY: promised by the caller; the name ends with a zero byte.
     let (loading, args) = unsafe {
-        let bound = raw::Export_RedisModule_Init(ctx, NAME.as_ptr().cast::<c_char>(), VERSION, API_VERSION);
+        let bound =
+            raw::Export_RedisModule_Init(ctx, NAME.as_ptr().cast::<c_char>(), VERSION, API_VERSION);
         if bound != Status::Ok as c_int {
             log::warning(
                 "another module called bf is loaded already (MODULE LIST): load only one of the two",

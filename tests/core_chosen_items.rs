@@ -1,7 +1,9 @@
-//! Items chosen beforehand by somebody who knows the code, and neither a filter's seed nor its answers.
+//! Items chosen beforehand by somebody who knows the code, and neither a filter's seed nor its
+//! answers.
 //!
-//! Against a layout of fixed seeds, RedisBloom's, the choice works as well as against a filter whose seed is known. Against a
-//! seed that is not known it does nothing: the rates are those of any items. All seeds here are fixed, so nothing flakes.
+//! Against a layout of fixed seeds, RedisBloom's, the choice works as well as against a filter
+//! whose seed is known. Against a seed that is not known it does nothing: the rates are those of
+//! any items. All seeds here are fixed, so nothing flakes.
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
 use bloomline::bloom::{AnyFilter, Filter, Growth, Spec};
@@ -86,7 +88,9 @@ fn rate_after(mut filter: AnyFilter, items: &[Vec<u8>]) -> f64 {
         }
     }
     const LOOKUPS: u64 = 100_000;
-    let hits = (0..LOOKUPS).filter(|number| filter.contains(format!("absent:{number}").as_bytes())).count();
+    let hits = (0..LOOKUPS)
+        .filter(|number| filter.contains(format!("absent:{number}").as_bytes()))
+        .count();
     hits as f64 / LOOKUPS as f64
 }
 
@@ -135,7 +139,8 @@ fn false_positives_computed_beforehand_are_such_with_a_fixed_seed_only() {
         }
         forged.iter().filter(|item| filter.contains(item)).count() as f64 / forged.len() as f64
     };
-    // The filter loses nothing to false positives of its own here: less than its capacity is counted.
+    // The filter loses nothing to false positives of its own here: less than its capacity is
+    // counted.
     let forgeries = forged(redisbloom(), &content);
     assert_eq!(share(redisbloom(), &forgeries), 1.0, "the attack does not work");
 
@@ -148,7 +153,8 @@ fn false_positives_computed_beforehand_are_such_with_a_fixed_seed_only() {
     assert!(mean <= SPEC.error_rate + 0.005, "{mean}");
 }
 
-/// The first bytes of the secret that XXH3 mixes items with, a public constant; the seed is added to it.
+/// The first bytes of the secret that XXH3 mixes items with, a public constant; the seed is added
+/// to it.
 const SECRET: [u64; 8] = [
     0xbe4b_a423_396c_feb8,
     0x1cad_21f7_2c81_017c,
@@ -183,7 +189,9 @@ const FAMILIES: [Family; 12] = [
     ("ones of every length", |n| vec![0xff; n as usize]),
     ("a counter behind a kilobyte", |n| [vec![b'x'; 1024], n.to_le_bytes().to_vec()].concat()),
     ("a counter before a kilobyte", |n| [n.to_le_bytes().to_vec(), vec![b'x'; 1024]].concat()),
-    ("words that cancel the secret", |n| words([SECRET[0] ^ n, SECRET[1] ^ n, SECRET[2] ^ n, SECRET[3] ^ n])),
+    ("words that cancel the secret", |n| {
+        words([SECRET[0] ^ n, SECRET[1] ^ n, SECRET[2] ^ n, SECRET[3] ^ n])
+    }),
     ("stripes that cancel the secret", |n| {
         words((0..40).map(|i| SECRET[i % 8] ^ if i == (n % 40) as usize { n / 40 + 1 } else { 0 }))
     }),

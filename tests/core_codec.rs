@@ -47,7 +47,10 @@ fn copied(filter: &Filter) -> Filter {
 
 fn assert_equal(a: &Filter, b: &Filter) {
     assert_eq!(a.encode_header(), b.encode_header());
-    assert_eq!((a.spec(), a.seed(), a.len(), a.capacity()), (b.spec(), b.seed(), b.len(), b.capacity()));
+    assert_eq!(
+        (a.spec(), a.seed(), a.len(), a.capacity()),
+        (b.spec(), b.seed(), b.len(), b.capacity())
+    );
     assert_eq!((a.size_bytes(), a.fp_rate().to_bits()), (b.size_bytes(), b.fp_rate().to_bits()));
     assert!(a.layer_errors().eq(b.layer_errors()));
     for (a, b) in a.layers().zip(b.layers()) {
@@ -177,8 +180,11 @@ fn every_change_of_one_byte_is_refused_or_gives_a_filter_that_works() {
     const LIMIT: u64 = 64 << 20;
     let permit = &mut |demand: Demand| demand.filter_bytes <= LIMIT;
     let (mut refused, mut accepted) = (0, 0);
-    for header in [filled(scaling(10, 2), 35).encode_header(), filled(fixed(10), 9).encode_header()] {
-        for (at, value) in (0..HEADER_BYTES).flat_map(|at| (0..=u8::MAX).map(move |value| (at, value))) {
+    for header in [filled(scaling(10, 2), 35).encode_header(), filled(fixed(10), 9).encode_header()]
+    {
+        for (at, value) in
+            (0..HEADER_BYTES).flat_map(|at| (0..=u8::MAX).map(move |value| (at, value)))
+        {
             let mut header = header;
             header[at] = value;
             let Ok(mut filter) = Filter::decode_header(&header, permit) else {
@@ -193,7 +199,10 @@ fn every_change_of_one_byte_is_refused_or_gives_a_filter_that_works() {
             match filter.insert(b"item", permit) {
                 Ok(new) => assert!(new && filter.contains(b"item"), "{case}"),
                 Err(
-                    Error::Full(_) | Error::Refused(_) | Error::Capacity(_) | Error::ErrorRateTooSmall(_),
+                    Error::Full(_)
+                    | Error::Refused(_)
+                    | Error::Capacity(_)
+                    | Error::ErrorRateTooSmall(_),
                 ) => {}
                 Err(other) => panic!("{case}: {other}"),
             }
@@ -227,7 +236,8 @@ fn all_layers_of_a_header_are_put_before_the_limit_at_once() {
 
 #[test]
 fn the_most_layers_there_can_be_are_read_and_one_more_is_not() {
-    // A small filter in a few bytes of header: what it costs to read is bounded by the number of layers.
+    // A small filter in a few bytes of header: what it costs to read is bounded by the number of
+    // layers.
     let header = filled(scaling(1, 1), 1).encode_header();
     let with_layers = |layers: u32| {
         let mut header = header;

@@ -6,8 +6,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use bloomline::bloom::{AnyFilter, Demand, Error, Filter, Growth, MAX_EXPANSION, Spec};
 
 const ERROR_RATE: f64 = 0.01;
-const SPEC: Spec =
-    Spec { capacity: 1, error_rate: ERROR_RATE, growth: Growth::Scaling { expansion: MAX_EXPANSION } };
+const SPEC: Spec = Spec {
+    capacity: 1,
+    error_rate: ERROR_RATE,
+    growth: Growth::Scaling { expansion: MAX_EXPANSION },
+};
 
 /// Items of the third layer, and of the fourth that there can't be.
 const THIRD: u64 = 1 << 30;
@@ -62,7 +65,8 @@ fn header_of_full(filter: &AnyFilter) -> Vec<u8> {
     header
 }
 
-/// A filter of this header, with the first three chunks of another: two layers, and part of the third.
+/// A filter of this header, with the first three chunks of another: two layers, and part of the
+/// third.
 fn through_chunks(filter: &AnyFilter, header: &[u8]) -> AnyFilter {
     let mut copy = AnyFilter::decode_header(header, &mut |_| true).unwrap();
     let mut offset = 0;
@@ -97,12 +101,20 @@ fn three_layers_hold_every_item_in_little_memory() {
         assert!(filter.size_bytes() > bytes.iter().sum());
         // At most a page per bit of the items in the third layer, and 64 MiB for the rest.
         let touched = resident_bytes().saturating_sub(before);
-        assert!(touched < (MORE as u64 * 16 * 4096) + (64 << 20), "{layout:?}: {touched} bytes touched");
+        assert!(
+            touched < (MORE as u64 * 16 * 4096) + (64 << 20),
+            "{layout:?}: {touched} bytes touched"
+        );
 
-        assert!((0..offered).all(|number| filter.contains(&item(number))), "{layout:?} denies an item");
+        assert!(
+            (0..offered).all(|number| filter.contains(&item(number))),
+            "{layout:?} denies an item"
+        );
         let absent: Vec<Vec<u8>> = (offered..offered + 200_000).map(item).collect();
         let mut found = 0.0;
-        filter.contains_batch(absent.iter().map(Vec::as_slice), |is_found| found += f64::from(is_found));
+        filter.contains_batch(absent.iter().map(Vec::as_slice), |is_found| {
+            found += f64::from(is_found)
+        });
         // Five standard deviations of 200,000 answers at the rate promised.
         let most = 200_000.0 * ERROR_RATE + 5.0 * (200_000.0 * ERROR_RATE).sqrt();
         assert!(found <= most, "{layout:?}: {found} of 200,000 absent items");
@@ -119,7 +131,8 @@ fn header_and_chunks_carry_three_layers() {
         assert_eq!(copy.encode_header(), header);
         assert_eq!((copy.len(), copy.size_bytes()), (filter.len(), filter.size_bytes()));
         // What the first two layers hold came with their chunks.
-        let in_first_two = (0..offered - 2 * MORE).filter(|&number| copy.contains(&item(number))).count();
+        let in_first_two =
+            (0..offered - 2 * MORE).filter(|&number| copy.contains(&item(number))).count();
         assert_eq!(in_first_two, offered - 2 * MORE, "{:?}", filter.layout());
     }
 }

@@ -1,7 +1,8 @@
 //! What the first released format looks like, byte for byte: golden files, hashes, false positives.
 //!
-//! The files were written once. `BLOOMLINE_BLESS=1 cargo test --test core_golden` writes those that are missing,
-//! never over one that is there: a file that no longer fits means that saved filters are lost.
+//! The files were written once. `BLOOMLINE_BLESS=1 cargo test --test core_golden` writes those that
+//! are missing, never over one that is there: a file that no longer fits means that saved filters
+//! are lost.
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
 use std::path::PathBuf;
@@ -32,7 +33,13 @@ const SEED: u64 = 0x0123_4567_89ab_cdef;
 const GOLDEN: [Golden; 7] = [
     Golden { name: "empty", spec: scaling(100, 0.01, 2), seed: 0, items: 0, layers: 1 },
     Golden { name: "one-layer", spec: scaling(100, 0.01, 2), seed: SEED, items: 60, layers: 1 },
-    Golden { name: "five-layers", spec: scaling(10, 0.001, 2), seed: u64::MAX, items: 250, layers: 5 },
+    Golden {
+        name: "five-layers",
+        spec: scaling(10, 0.001, 2),
+        seed: u64::MAX,
+        items: 250,
+        layers: 5,
+    },
     Golden { name: "fixed-full", spec: fixed(50, 1e-5), seed: SEED, items: 50, layers: 1 },
     Golden { name: "expansion-1", spec: scaling(5, 0.1, 1), seed: 1, items: 80, layers: 16 },
     // Four lines an item, and two pages.
@@ -166,7 +173,8 @@ fn the_first_false_positives_are_what_they_were() {
         for number in 0..1_000 {
             filter.insert(&item(number), &mut |_| true).unwrap();
         }
-        let found: Vec<u64> = (1_000..).filter(|&number| filter.contains(&item(number))).take(10).collect();
+        let found: Vec<u64> =
+            (1_000..).filter(|&number| filter.contains(&item(number))).take(10).collect();
         assert_eq!(found, expected, "error rate {error_rate}");
     }
 }

@@ -1,4 +1,5 @@
-//! What filters cost: bytes of bits, bytes touched, where they start, and what happens when there are none left.
+//! What filters cost: bytes of bits, bytes touched, where they start, and what happens when there
+//! are none left.
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
 use std::os::unix::process::CommandExt;
@@ -76,15 +77,18 @@ fn size_asked_for(spec: Spec) -> u64 {
     size
 }
 
-/// The largest filter of one layer relative to RedisBloom's, among those where theirs takes `bytes`; swept in steps of half a percent.
+/// The largest filter of one layer relative to RedisBloom's, among those where theirs takes
+/// `bytes`; swept in steps of half a percent.
 fn worst_ratio(error_rate: f64, growth: Growth, bytes: std::ops::Range<u64>) -> f64 {
     let layer_error = if growth == Growth::Fixed { error_rate } else { error_rate / 2.0 };
     let theirs = |capacity| redisbloom_size(1, redisbloom_bytes(capacity, layer_error));
-    let capacities = std::iter::successors(Some(1_000u64), |capacity| Some(capacity + capacity / 200));
+    let capacities =
+        std::iter::successors(Some(1_000u64), |capacity| Some(capacity + capacity / 200));
     let capacities = capacities.skip_while(|&capacity| theirs(capacity) < bytes.start);
     let capacities = capacities.take_while(|&capacity| theirs(capacity) < bytes.end);
-    let ratio =
-        |capacity| size_asked_for(spec(capacity, error_rate, growth)) as f64 / theirs(capacity) as f64;
+    let ratio = |capacity| {
+        size_asked_for(spec(capacity, error_rate, growth)) as f64 / theirs(capacity) as f64
+    };
     capacities.map(ratio).fold(0.0, f64::max)
 }
 
@@ -97,7 +101,10 @@ fn one_layer_from_1_mib_up_is_at_most_2_percent_larger_than_redisblooms_at_1_per
         for growth in [Growth::Fixed, DOUBLING] {
             let worst = worst_ratio(error_rate, growth, 1 << 20..16 << 30);
             assert!(worst <= at_most, "{error_rate:e}, {growth:?}: {worst}");
-            assert!(worst > at_most - 0.01, "the bound is loose: {error_rate:e}, {growth:?}: {worst}");
+            assert!(
+                worst > at_most - 0.01,
+                "the bound is loose: {error_rate:e}, {growth:?}: {worst}"
+            );
         }
     }
 }
@@ -116,7 +123,8 @@ fn one_layer_of_64_kib_to_1_mib_costs_at_most_a_thousandth_more_than_a_large_one
 
 /// RedisBloom's size of a filter of so many layers.
 fn redisbloom_grown(capacity: u64, error_rate: f64, expansion: u64, layers: u32) -> u64 {
-    let layer = |i| redisbloom_bytes(capacity * expansion.pow(i), error_rate / f64::from(2u32 << i));
+    let layer =
+        |i| redisbloom_bytes(capacity * expansion.pow(i), error_rate / f64::from(2u32 << i));
     redisbloom_size(u64::from(layers), (0..layers).map(layer).sum())
 }
 
@@ -135,7 +143,8 @@ fn grown_ratio(capacity: u64, error_rate: f64, expansion: u32, layers: u32) -> f
 #[test]
 fn two_to_five_layers_of_64_kib_and_more_are_at_most_8_percent_larger_than_redisblooms() {
     for (error_rate, _) in ONE_LAYER {
-        // The third layer of a growth by four, at 1 %, is where RedisBloom's halves have lost least.
+        // The third layer of a growth by four, at 1 %, is where RedisBloom's halves have lost
+        // least.
         for (expansion, at_most) in [(1, 1.08), (2, 1.08), (4, 1.084)] {
             for layers in 2..=5 {
                 let capacities =
@@ -143,7 +152,8 @@ fn two_to_five_layers_of_64_kib_and_more_are_at_most_8_percent_larger_than_redis
                 let large = |&capacity: &u64| {
                     redisbloom_grown(capacity, error_rate, expansion.into(), layers) >= 64 << 10
                 };
-                for capacity in capacities.take_while(|&capacity| capacity < 1 << 20).filter(large) {
+                for capacity in capacities.take_while(|&capacity| capacity < 1 << 20).filter(large)
+                {
                     let ratio = grown_ratio(capacity, error_rate, expansion, layers);
                     assert!(
                         ratio <= at_most,
@@ -156,7 +166,8 @@ fn two_to_five_layers_of_64_kib_and_more_are_at_most_8_percent_larger_than_redis
 }
 
 #[test]
-fn a_default_filter_is_smaller_than_redisblooms_from_four_layers_on_and_seven_tenths_of_it_at_fourteen() {
+fn a_default_filter_is_smaller_than_redisblooms_from_four_layers_on_and_seven_tenths_of_it_at_fourteen()
+ {
     for (layers, at_most) in
         [(1, 1.2), (2, 1.04), (3, 1.0), (4, 0.97), (5, 0.94), (8, 0.84), (14, 0.67), (20, 0.56)]
     {
@@ -177,7 +188,8 @@ fn the_size_is_header_table_and_bits() {
 
 #[test]
 fn words_of_32_kib_and_more_start_on_a_page_and_all_are_zero() {
-    for bytes in [8, 64, 4_096, 32_768 - 8, 32_768, 32_776, 65_536, 1 << 20, (1 << 20) + 8, 8 << 20] {
+    for bytes in [8, 64, 4_096, 32_768 - 8, 32_768, 32_776, 65_536, 1 << 20, (1 << 20) + 8, 8 << 20]
+    {
         // Several at a time, and on memory that was used before: an allocator hands out both.
         for _ in 0..3 {
             let mut list = Vec::new();
@@ -208,8 +220,11 @@ fn four_gib_reserved_touch_nothing_and_an_item_touches_one_page() {
 
     let bytes = filter.layers().next().unwrap().as_bytes();
     let start = bytes.as_ptr().addr().next_multiple_of(PAGE as usize);
-    // SAFETY: advice about memory of our own. It fails where there are no huge pages, which is as good.
-    unsafe { libc::madvise(start as *mut _, bytes.len() & !(PAGE as usize - 1), libc::MADV_NOHUGEPAGE) };
+    // SAFETY: advice about memory of our own. It fails where there are no huge pages, which is as
+    // good.
+    unsafe {
+        libc::madvise(start as *mut _, bytes.len() & !(PAGE as usize - 1), libc::MADV_NOHUGEPAGE)
+    };
     let pages = |filter: &Filter| resident_pages(filter.layers().next().unwrap().as_bytes());
     // One page is read to see that the system has dropped them.
     assert!(pages(&filter) <= 1);
@@ -223,7 +238,8 @@ fn four_gib_reserved_touch_nothing_and_an_item_touches_one_page() {
 
 #[test]
 fn more_memory_than_there_are_addresses_is_an_error_with_the_bytes() {
-    // 2^57 bytes exceed any machine's address space; above, the number of bytes or words itself overflows.
+    // 2^57 bytes exceed any machine's address space; above, the number of bytes or words itself
+    // overflows.
     for words in [1 << 54, (1 << 55) - 1, 1 << 55, 1 << 60, 1 << 61, u64::MAX / 8, u64::MAX] {
         let expected = Error::OutOfMemory(words.saturating_mul(8));
         assert_eq!(Words::zeroed(words).err(), Some(expected), "{words} words");
@@ -270,7 +286,10 @@ fn with_two_gib_of_addresses() {
     let (header, bits) = (filter.encode_header(), filter.chunk(0).unwrap().to_vec());
     for _ in 0..2 {
         let refused = filter.insert(b"new", &mut |_| true);
-        assert!(matches!(refused, Err(Error::OutOfMemory(bytes)) if bytes > 2 * GIB), "{refused:?}");
+        assert!(
+            matches!(refused, Err(Error::OutOfMemory(bytes)) if bytes > 2 * GIB),
+            "{refused:?}"
+        );
     }
     assert_eq!((filter.encode_header(), filter.chunk(0)), (header, Some(&bits[..])));
     assert!(!filter.contains(b"new") && (0..item).all(|item| filter.contains(&item.to_le_bytes())));

@@ -1,7 +1,9 @@
-//! An allocator that fails once, at the first allocation, the second, and so on until what is tried passes.
+//! An allocator that fails once, at the first allocation, the second, and so on until what is tried
+//! passes.
 //!
-//! The allocator of the library is the server's: here its functions are stood in for by ones that refuse when told to.
-//! Refused or not, the filter afterwards has every item it had, and no block is left behind.
+//! The allocator of the library is the server's: here its functions are stood in for by ones that
+//! refuse when told to. Refused or not, the filter afterwards has every item it had, and no block
+//! is left behind.
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
 use std::cell::Cell;
@@ -54,7 +56,8 @@ unsafe extern "C" fn calloc(count: usize, bytes: usize) -> *mut c_void {
 }
 
 unsafe extern "C" fn realloc(block: *mut c_void, bytes: usize) -> *mut c_void {
-    // SAFETY: the caller owns the block, which is of the same allocator, as those are that the system gave earlier.
+    // SAFETY: the caller owns the block, which is of the same allocator, as those are that the
+    // system gave earlier.
     if is_granted() { unsafe { libc::realloc(block, bytes) } } else { std::ptr::null_mut() }
 }
 
@@ -67,7 +70,8 @@ unsafe extern "C" fn free(block: *mut c_void) {
 /// Puts these functions where the server's would be.
 fn bind() {
     static ONCE: Once = Once::new();
-    // SAFETY: nobody else writes them; the blocks that were had of the system before are of the same allocator.
+    // SAFETY: nobody else writes them; the blocks that were had of the system before are of the
+    // same allocator.
     ONCE.call_once(|| unsafe {
         raw::RedisModule_Free = Some(free);
         raw::RedisModule_Realloc = Some(realloc);
@@ -91,7 +95,8 @@ fn blocks() -> i64 {
     BLOCKS.with(Cell::get)
 }
 
-/// Tries with every allocation failing once; with what it made in the end, and how many allocations failed before.
+/// Tries with every allocation failing once; with what it made in the end, and how many allocations
+/// failed before.
 fn until_it_passes<T>(mut make: impl FnMut() -> Result<T, Error>) -> (T, u64) {
     bind();
     for allocations in 0.. {
@@ -137,7 +142,8 @@ fn item(number: u64) -> [u8; 8] {
     number.to_le_bytes()
 }
 
-/// Asserts that the first items are there, of which so many were new: small layers take some for one another.
+/// Asserts that the first items are there, of which so many were new: small layers take some for
+/// one another.
 fn assert_has<L: Member>(filter: &Filter<L>, items: u64, counted: u64) {
     assert_eq!(filter.len(), counted);
     for number in 0..items {
@@ -203,10 +209,15 @@ fn grow_in_batches<L: Member>(filter: &mut Filter<L>) {
                 answers.push(answer)
             });
         });
-        assert_eq!(answers.len(), items.len(), "a call without memory ends with an answer for each");
+        assert_eq!(
+            answers.len(),
+            items.len(),
+            "a call without memory ends with an answer for each"
+        );
         counted += answers.iter().filter(|answer| **answer == Ok(true)).count() as u64;
-        acknowledged
-            .extend(items.iter().zip(answers).filter(|(_, answer)| answer.is_ok()).map(|(item, _)| *item));
+        acknowledged.extend(
+            items.iter().zip(answers).filter(|(_, answer)| answer.is_ok()).map(|(item, _)| *item),
+        );
         assert_eq!(filter.len(), counted);
         assert!(acknowledged.iter().all(|item| filter.contains(item)), "lost items in call {call}");
     }
@@ -235,7 +246,8 @@ fn a_header_that_can_not_be_loaded_leaves_nothing_behind() {
         let mut filter = chain(spec).unwrap();
         add_layers(&mut filter);
         let header = filter.encode_chain_header();
-        let (loaded, failures) = until_it_passes(|| Chain::decode_chain_header(&header, &mut granted));
+        let (loaded, failures) =
+            until_it_passes(|| Chain::decode_chain_header(&header, &mut granted));
         assert_eq!(loaded.len(), filter.len());
         assert!(failures >= filter.layer_count().into());
     }

@@ -1,8 +1,9 @@
-//! Measured rates of false positives beside the computed ones: single layers, and whole filters as they grow.
+//! Measured rates of false positives beside the computed ones: single layers, and whole filters as
+//! they grow.
 //!
-//! All keys and seeds are fixed, so nothing here can fail one day and pass the next. A measured rate may stand
-//! four standard errors from the computed one; the error is that of the mean over the seeds, since small filters differ
-//! among themselves by more than the lookups do.
+//! All keys and seeds are fixed, so nothing here can fail one day and pass the next. A measured
+//! rate may stand four standard errors from the computed one; the error is that of the mean over
+//! the seeds, since small filters differ among themselves by more than the lookups do.
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
 #[path = "core/rate_of_bits.rs"]
@@ -22,7 +23,8 @@ const SIGMAS: f64 = 4.0;
 /// Lines from which the computed rate may not be too high either.
 const MODEL_IS_TIGHT_FROM: u64 = 16;
 
-/// How far off the computed rate may be, as a share of it, since it estimates how many items were offered of which so many were counted.
+/// How far off the computed rate may be, as a share of it, since it estimates how many items were
+/// offered of which so many were counted.
 fn uncounted(error_rate: f64) -> f64 {
     if error_rate > 0.01 { 0.01 } else { 1e-3 }
 }
@@ -45,7 +47,8 @@ fn offer(filter: &mut Filter, items: std::ops::Range<u64>) {
     });
 }
 
-/// Offers new items until there is room for none, however many seem to be there; with how many were offered.
+/// Offers new items until there is room for none, however many seem to be there; with how many were
+/// offered.
 ///
 /// A fixed filter has refused one then.
 fn fill(filter: &mut Filter) -> u64 {
@@ -56,7 +59,8 @@ fn fill(filter: &mut Filter) -> u64 {
         offered = end;
     }
     if filter.spec().growth == Growth::Fixed {
-        let refusal = (offered..).find_map(|item| filter.insert(&item.to_le_bytes(), &mut |_| true).err());
+        let refusal =
+            (offered..).find_map(|item| filter.insert(&item.to_le_bytes(), &mut |_| true).err());
         assert_eq!(refusal, Some(Error::Full(filter.capacity())));
     }
     offered
@@ -68,7 +72,9 @@ fn looked_up(filter: &Filter, lookups: u64) -> f64 {
     for call in (0..lookups).step_by(100_000) {
         let items = call..(call + 100_000).min(lookups);
         let items: Vec<[u8; 8]> = items.map(|item| (u64::MAX - item).to_le_bytes()).collect();
-        filter.contains_batch(items.iter().map(|item| &item[..]), |present| hits += u64::from(present));
+        filter.contains_batch(items.iter().map(|item| &item[..]), |present| {
+            hits += u64::from(present)
+        });
     }
     hits as f64 / lookups as f64
 }
@@ -81,7 +87,8 @@ fn mean(rates: &[f64]) -> (f64, f64) {
     (mean, (variance / n).sqrt())
 }
 
-/// The rate of a layer that is full, that is, counts as many items as it has capacity for; over so many seeds.
+/// The rate of a layer that is full, that is, counts as many items as it has capacity for; over so
+/// many seeds.
 fn measured_when_full(capacity: u64, error_rate: f64, seeds: u64) -> (Geometry, f64, f64) {
     let mut rates = Vec::new();
     for seed in 0..seeds {
@@ -96,8 +103,9 @@ fn measured_when_full(capacity: u64, error_rate: f64, seeds: u64) -> (Geometry, 
 fn the_computed_rate_is_the_measured_one(capacity: u64, error_rate: f64, seeds: u64) {
     let (geometry, measured, error) = measured_when_full(capacity, error_rate, seeds);
     let computed = fp_rate(&geometry, capacity);
-    let case =
-        format!("{capacity} items at {error_rate:e}: {measured:e} +- {error:e}, computed {computed:e}");
+    let case = format!(
+        "{capacity} items at {error_rate:e}: {measured:e} +- {error:e}, computed {computed:e}"
+    );
     assert!(computed <= error_rate, "{case}");
     let margin = SIGMAS * error + uncounted(error_rate) * computed;
     assert!(measured <= computed + margin, "the model is too low: {case}");
@@ -133,9 +141,10 @@ fn a_full_layer_of_ten_million_items_has_its_computed_rate() {
 }
 
 #[test]
-fn below_1e_6_small_layers_of_four_lines_stay_under_the_rate_asked_for_though_the_model_is_a_little_low() {
-    // The expansion in the covariance of four lines ends after the second order. That shows where a page
-    // is not much larger than an item. `core_small_rates` goes down to 1e-15.
+fn below_1e_6_small_layers_of_four_lines_stay_under_the_rate_asked_for_though_the_model_is_a_little_low()
+ {
+    // The expansion in the covariance of four lines ends after the second order. That shows where a
+    // page is not much larger than an item. `core_small_rates` goes down to 1e-15.
     for error_rate in [1e-8, 1e-10, 1e-12] {
         for capacity in [30, 50, 70, 100, 150, 200, 300, 1_000] {
             let (geometry, measured, error) = measured_when_full(capacity, error_rate, 2_000);
@@ -167,20 +176,25 @@ fn lookups_find_the_rate_that_the_bits_have() {
         let of_bits = rate_of_bits(filter.layers().next().unwrap());
         let found = looked_up(&filter, lookups);
         let error = (of_bits * (1.0 - of_bits) / lookups as f64).sqrt();
-        let case =
-            format!("{capacity} items at {error_rate:e}: bits {of_bits:e}, lookups {found:e} +- {error:e}");
+        let case = format!(
+            "{capacity} items at {error_rate:e}: bits {of_bits:e}, lookups {found:e} +- {error:e}"
+        );
         assert!((found - of_bits).abs() <= SIGMAS * error, "{case}");
     }
 }
 
 #[test]
 fn a_fixed_filter_that_says_it_is_full_has_the_rate_asked_for_and_not_more() {
-    // What seems present is not counted, so more items are offered than there is capacity for: at 0.25 a sixth more.
+    // What seems present is not counted, so more items are offered than there is capacity for: at
+    // 0.25 a sixth more.
     for error_rate in [0.25, 0.1, 0.03, 0.01, 0.001] {
         for (capacity, seeds) in [(1_000, 400), (100_000, 24)] {
             let (_, measured, error) = measured_when_full(capacity, error_rate, seeds);
             let case = format!("{capacity} items at {error_rate}: {measured} +- {error}");
-            assert!(measured <= error_rate * (1.0 + uncounted(error_rate)) + SIGMAS * error, "{case}");
+            assert!(
+                measured <= error_rate * (1.0 + uncounted(error_rate)) + SIGMAS * error,
+                "{case}"
+            );
             the_computed_rate_is_the_measured_one(capacity, error_rate, seeds);
         }
     }
@@ -209,7 +223,8 @@ fn the_rate_computed_from_the_bits_that_are_set_is_that_of_the_bits() {
     assert_eq!((layer.fp_rate_of_fill(0.0), layer.fp_rate_of_fill(1.0)), (0.0, 1.0));
 }
 
-/// Compares every layer of a growing filter, each full, with its share of the error rate and with its computed rate.
+/// Compares every layer of a growing filter, each full, with its share of the error rate and with
+/// its computed rate.
 fn all_layers_have_their_computed_rates(spec: Spec, layers: u32, seeds: u64) {
     let mut rates = vec![Vec::new(); layers as usize];
     let mut last = None;
@@ -255,7 +270,8 @@ fn every_full_layer_of_a_growing_filter_has_its_computed_rate() {
     }
 }
 
-/// Measures a growing filter over several seeds whenever its newest layer is full, and compares with what it computes.
+/// Measures a growing filter over several seeds whenever its newest layer is full, and compares
+/// with what it computes.
 fn a_growing_filter_has_its_computed_rate(spec: Spec, steps: &[u32], seeds: u64, lookups: u64) {
     let mut filters: Vec<Filter> = Vec::new();
     for seed in 0..seeds {
@@ -280,8 +296,12 @@ fn a_growing_filter_has_its_computed_rate(spec: Spec, steps: &[u32], seeds: u64,
         let case = format!("{layers} layers: {measured:e} +- {error:e}, computed {computed:e}");
         assert!(computed <= spec.error_rate, "{case}");
         assert!(measured <= computed + SIGMAS * error, "the model is too low: {case}");
-        // The computed rate adds up the layers'; an item that two layers have is one false positive.
-        assert!(measured >= computed * (1.0 - computed) - SIGMAS * error, "the model is too high: {case}");
+        // The computed rate adds up the layers'; an item that two layers have is one false
+        // positive.
+        assert!(
+            measured >= computed * (1.0 - computed) - SIGMAS * error,
+            "the model is too high: {case}"
+        );
     }
 }
 

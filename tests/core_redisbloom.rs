@@ -33,9 +33,12 @@ fn empty(fixture: &Fixture) -> AnyFilter {
         return decoded(&header);
     }
     // What RedisBloom makes of a first BF.MADD without any settings.
-    let words = fixture.create().unwrap_or_else(|| ["", "", "0.01", "100"].map(String::from).into());
-    let expansion =
-        words.iter().position(|word| word == "EXPANSION").map_or(2, |at| words[at + 1].parse().unwrap());
+    let words =
+        fixture.create().unwrap_or_else(|| ["", "", "0.01", "100"].map(String::from).into());
+    let expansion = words
+        .iter()
+        .position(|word| word == "EXPANSION")
+        .map_or(2, |at| words[at + 1].parse().unwrap());
     let is_fixed = expansion == 0 || words.iter().any(|word| word == "NONSCALING");
     let spec = Spec {
         capacity: words[3].parse().unwrap(),
@@ -59,7 +62,9 @@ fn rebuilt(fixture: &Fixture) -> (AnyFilter, String) {
 
 fn answers(filter: &AnyFilter, items: &[Vec<u8>]) -> String {
     let mut answers = String::new();
-    filter.contains_batch(items.iter().map(Vec::as_slice), |is| answers.push(if is { '1' } else { '0' }));
+    filter.contains_batch(items.iter().map(Vec::as_slice), |is| {
+        answers.push(if is { '1' } else { '0' })
+    });
     answers
 }
 
@@ -72,7 +77,8 @@ fn bits(filter: &AnyFilter) -> Vec<Vec<u8>> {
 #[test]
 fn every_recorded_header_is_decoded_to_be_encoded_as_it_was() {
     for fixture in fixtures() {
-        for header in [Some(fixture.header()), fixture.created_from_header()].into_iter().flatten() {
+        for header in [Some(fixture.header()), fixture.created_from_header()].into_iter().flatten()
+        {
             let filter = decoded(&header);
             assert_eq!(filter.layout(), Layout::RedisBloom);
             assert_eq!(filter.encode_header(), header, "{}", fixture.name);
@@ -89,9 +95,13 @@ fn the_same_items_give_the_same_bits_with_the_same_answers() {
         let name = &fixture.name;
         assert_eq!(replies, fixture.replies(), "{name}");
         assert_eq!(filter.encode_header(), fixture.header(), "{name}");
-        assert!(bits(&filter) == bits_of_dump(&fixture.dump()), "{name}: other bits than in the payload");
+        assert!(
+            bits(&filter) == bits_of_dump(&fixture.dump()),
+            "{name}: other bits than in the payload"
+        );
         if let Some(chunks) = fixture.chunks() {
-            let recorded: Vec<Vec<u8>> = chunks.into_iter().skip(1).map(|(_, chunk)| chunk).collect();
+            let recorded: Vec<Vec<u8>> =
+                chunks.into_iter().skip(1).map(|(_, chunk)| chunk).collect();
             assert!(bits(&filter) == recorded, "{name}: other bits than in the chunks");
         }
         assert_eq!(answers(&filter, &absent), fixture.absent_answers(), "{name}");

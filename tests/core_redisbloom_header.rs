@@ -35,9 +35,13 @@ const HONEST: Forged = Forged {
 };
 
 fn header(total: u64, count: u32, options: u32, links: &[Forged]) -> Vec<u8> {
-    let mut to =
-        [&total.to_le_bytes()[..], &count.to_le_bytes(), &options.to_le_bytes(), &2u32.to_le_bytes()]
-            .concat();
+    let mut to = [
+        &total.to_le_bytes()[..],
+        &count.to_le_bytes(),
+        &options.to_le_bytes(),
+        &2u32.to_le_bytes(),
+    ]
+    .concat();
     for link in links {
         for number in [link.bytes, link.bits, link.len] {
             to.extend(number.to_le_bytes());
@@ -87,10 +91,19 @@ fn numbers_that_contradict_each_other_are_refused() {
         ("one hash less", Forged { hashes: 7, ..HONEST }),
         ("no hashes", Forged { hashes: 0, bits_per_item: 0.0, ..HONEST }),
         ("bits an item not a number", Forged { bits_per_item: f64::NAN, hashes: 0, ..HONEST }),
-        ("infinite bits an item", Forged { bits_per_item: f64::INFINITY, hashes: u32::MAX, ..HONEST }),
+        (
+            "infinite bits an item",
+            Forged { bits_per_item: f64::INFINITY, hashes: u32::MAX, ..HONEST },
+        ),
         ("negative bits an item", Forged { bits_per_item: -11.0, hashes: 0, ..HONEST }),
-        ("a lookup of 20 million probes", Forged { bits_per_item: 3e7, hashes: 20_794_416, ..HONEST }),
-        ("a lookup of 2 billion probes", Forged { bits_per_item: 3e9, hashes: 2_079_441_542, ..HONEST }),
+        (
+            "a lookup of 20 million probes",
+            Forged { bits_per_item: 3e7, hashes: 20_794_416, ..HONEST },
+        ),
+        (
+            "a lookup of 2 billion probes",
+            Forged { bits_per_item: 3e9, hashes: 2_079_441_542, ..HONEST },
+        ),
         ("error 0", Forged { error: 0.0, ..HONEST }),
         ("error 1", Forged { error: 1.0, ..HONEST }),
         ("a negative error", Forged { error: -0.005, ..HONEST }),
@@ -139,7 +152,8 @@ fn items_beyond_the_largest_number_are_refused() {
         assert_refused("2^64 - 1 + 1", &of(&[u64::MAX, 1], total));
         assert_refused("three links", &of(&[HALF, HALF - 1, 1], total));
     }
-    for (lens, total) in [(&[HALF, HALF - 1][..], u64::MAX), (&[u64::MAX], u64::MAX), (&[0, 0], 0)] {
+    for (lens, total) in [(&[HALF, HALF - 1][..], u64::MAX), (&[u64::MAX], u64::MAX), (&[0, 0], 0)]
+    {
         let decoded = AnyFilter::decode_header(&of(lens, total), &mut |_| true);
         assert_eq!(decoded.unwrap().len(), total);
     }

@@ -78,11 +78,13 @@ fn importance_sampling_finds_the_rate_of_direct_lookups() {
         let links = 20 * effort();
         let (_, _, expected) =
             means(capacity, error_rate, links, |link, random| direct(link, lookups, random));
-        let (_, _, found) =
-            means(capacity, error_rate, links, |link, random| rate_with_short_cycles(link, 50_000, random).0);
+        let (_, _, found) = means(capacity, error_rate, links, |link, random| {
+            rate_with_short_cycles(link, 50_000, random).0
+        });
         let z = found.z_score(expected);
-        let case =
-            format!("{capacity} items at {error_rate:e}: direct {expected}, sampled {found}, z {z:.2}");
+        let case = format!(
+            "{capacity} items at {error_rate:e}: direct {expected}, sampled {found}, z {z:.2}"
+        );
         println!("{case}");
         assert!(z.abs() <= SIGMAS, "{case}");
     }
@@ -106,8 +108,9 @@ fn links_have_the_rate_of_their_bits_plus_a_floor() {
     ] {
         let links = (200_000 / capacity).clamp(8, 40) * effort();
         let draws = 4_000_000 / links;
-        let (link, of_fill, found) =
-            means(capacity, error_rate, links, |link, random| rate_with_short_cycles(link, draws, random).1);
+        let (link, of_fill, found) = means(capacity, error_rate, links, |link, random| {
+            rate_with_short_cycles(link, draws, random).1
+        });
         let floor = floor(&link);
         let case = format!(
             "{capacity} items at {error_rate:e}: short cycles {found}, {:.2} of 4 / (k m); with {of_fill:.3e} \

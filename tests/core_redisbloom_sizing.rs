@@ -56,7 +56,11 @@ fn ten_thousand_series_of_layers_are_of_the_sizes_that_the_formulas_give() {
                     }
                     let link = Link::build(&here).unwrap();
                     shape = link.successor(&common, index).ok().map(|(_, shape)| shape);
-                    plan = Plan::new(options, expected.capacity * u64::from(expansion), expected.error * 0.5);
+                    plan = Plan::new(
+                        options,
+                        expected.capacity * u64::from(expansion),
+                        expected.error * 0.5,
+                    );
                 }
             }
         }
@@ -71,6 +75,7 @@ fn the_smallest_error_rate_there_is_gives_a_link_that_is_let_in_again() {
     let options = Options::of_new_filter(true);
     let shape = Shape::new(options, 100, 5e-324).unwrap();
     assert_eq!((shape.hashes, shape.is_sound()), (1_075, true));
-    let filter = Chain::chain(100, 5e-324, Common { options, expansion: 2 }, &mut |_| true).unwrap();
+    let filter =
+        Chain::chain(100, 5e-324, Common { options, expansion: 2 }, &mut |_| true).unwrap();
     assert!(Chain::decode_chain_header(&filter.encode_chain_header(), &mut |_| true).is_ok());
 }

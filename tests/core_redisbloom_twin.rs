@@ -54,7 +54,8 @@ fn drive(filter: &mut AnyFilter, twin: &mut Twin, items: &[Vec<u8>], group: usiz
             filter.insert_batch(items, &mut granted, |answer| answers.push(told(answer)));
         }
         // A batch ends at the first item that a full filter refuses.
-        let expected: Vec<Answer> = items[..answers.len()].iter().map(|item| twin.insert(item)).collect();
+        let expected: Vec<Answer> =
+            items[..answers.len()].iter().map(|item| twin.insert(item)).collect();
         assert_eq!(answers, expected);
         assert!(answers.len() == items.len() || answers.last() == Some(&Answer::Full));
     }
@@ -121,12 +122,14 @@ proptest! {
 #[test]
 fn remainders_are_those_of_a_division_at_every_edge() {
     let edges = |around: u64| [around.wrapping_sub(1), around, around.wrapping_add(1)];
-    let values =
-        (1..64).flat_map(|bit| edges(1 << bit)).chain([3 << 62, u64::MAX]).filter(|&value| value >= 2);
+    let values = (1..64)
+        .flat_map(|bit| edges(1 << bit))
+        .chain([3 << 62, u64::MAX])
+        .filter(|&value| value >= 2);
     for value in values {
         let modulus = Modulus::new(value);
-        let multiples =
-            [1, 2, 3, u64::MAX / value - 1, u64::MAX / value].map(|times| value.wrapping_mul(times));
+        let multiples = [1, 2, 3, u64::MAX / value - 1, u64::MAX / value]
+            .map(|times| value.wrapping_mul(times));
         for n in [0, 1 << 32, 1 << 63].into_iter().chain(multiples).flat_map(edges) {
             assert_eq!(modulus.reduce(n), n % value, "{n} modulo {value}");
         }

@@ -56,7 +56,11 @@ fn the_frozen_table_is_what_the_model_gives() {
         };
         let lines = (1..4).find(|&lines| best_of(lines).0 <= TOLERANCE).unwrap_or(4);
         let bits_per_line = best_of(lines).1;
-        assert_eq!((frozen.lines, frozen.bits_per_line), (lines, bits_per_line), "shape of row {index}");
+        assert_eq!(
+            (frozen.lines, frozen.bits_per_line),
+            (lines, bits_per_line),
+            "shape of row {index}"
+        );
         let bits = |error| bits_needed(fp_rate_at_counted_load, lines, bits_per_line, error);
         let milli_bits = knots(index).map(|error| (bits(error) * 1e3).ceil() as u32);
         assert_eq!(frozen.milli_bits, milli_bits, "bits of row {index}");
@@ -76,7 +80,8 @@ fn the_bits_of_a_knot_are_those_of_the_table_and_fall_as_the_error_rate_rises() 
     assert_eq!(Row::of(0.25).bits_per_item(0.25), f64::from(ROWS[0].milli_bits[4]) / 1e3);
 }
 
-/// A hundred error rates from 0.25 down to 1e-15, made by multiplication alone so that they are the same everywhere.
+/// A hundred error rates from 0.25 down to 1e-15, made by multiplication alone so that they are the
+/// same everywhere.
 fn error_rates() -> Vec<f64> {
     let mut rates: Vec<f64> =
         std::iter::successors(Some(MAX_ERROR_RATE), |e| Some(e * 0.716)).take(99).collect();
@@ -129,7 +134,8 @@ const PINNED: u64 = 5_509_191_410_992_393_878;
 
 #[test]
 fn the_layers_that_filters_grow_are_what_they_were() {
-    // A layer's share of the error rate follows from the computed rates of all layers before it, to the last bit.
+    // A layer's share of the error rate follows from the computed rates of all layers before it, to
+    // the last bit.
     let mut hash = Xxh3::new();
     let mut layers = 0;
     for error_rate in [0.25, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 1e-10] {
@@ -160,8 +166,9 @@ const PINNED_GROWTH: u64 = 3_713_465_273_958_607_297;
 #[test]
 fn the_examples_in_the_description_of_the_format_are_right() {
     let page = include_str!("../docs/format.md");
-    let (_, table) =
-        page.split_once("| c | e | lines by 3 | pages × lines | L, g |\n|---|---|---|---|---|\n").unwrap();
+    let (_, table) = page
+        .split_once("| c | e | lines by 3 | pages × lines | L, g |\n|---|---|---|---|---|\n")
+        .unwrap();
     let rows = table.lines().take_while(|line| line.starts_with('|'));
     let rows: Vec<Vec<f64>> = rows
         .map(|row| {
@@ -190,7 +197,8 @@ fn the_computed_rate_at_capacity_is_at_most_the_one_asked_for() {
     }
 }
 
-/// The next smaller geometry that the rule gives at this error rate, with the largest capacity that it gives it for.
+/// The next smaller geometry that the rule gives at this error rate, with the largest capacity that
+/// it gives it for.
 fn one_step_smaller(geometry: &Geometry, capacity: u64, error: f64) -> Option<(u64, Geometry)> {
     let at = |capacity| Geometry::new(capacity, error).unwrap();
     let (mut below, mut reached) = (1, capacity);
@@ -205,14 +213,16 @@ fn one_step_smaller(geometry: &Geometry, capacity: u64, error: f64) -> Option<(u
 }
 
 #[test]
-fn down_to_1e_6_a_layer_is_at_most_a_line_a_page_larger_than_it_must_be_and_nine_in_ten_are_not_at_all() {
+fn down_to_1e_6_a_layer_is_at_most_a_line_a_page_larger_than_it_must_be_and_nine_in_ten_are_not_at_all()
+ {
     let (mut layers, mut larger) = (0, 0);
     for (capacity, error) in sweep() {
         let Ok(geometry) = Geometry::new(capacity, error) else { continue };
         if geometry.lines() >= WHOLE_PAGES_FROM || error < 1e-6 {
             continue;
         }
-        // The estimate from the table is for endlessly many pages, and is not stepped down where a small layer needs less.
+        // The estimate from the table is for endlessly many pages, and is not stepped down where a
+        // small layer needs less.
         let (mut least, mut its_capacity) = (geometry, capacity);
         while let Some((capacity_below, smaller)) = one_step_smaller(&least, its_capacity, error) {
             if fp_rate(&smaller, capacity) > error {
@@ -223,7 +233,10 @@ fn down_to_1e_6_a_layer_is_at_most_a_line_a_page_larger_than_it_must_be_and_nine
         layers += 1;
         larger += u32::from(least.lines() < geometry.lines());
         let spare = geometry.lines() - least.lines();
-        assert!(spare <= geometry.pages(), "{capacity} items at {error:e}: {geometry:?}, {least:?} would do");
+        assert!(
+            spare <= geometry.pages(),
+            "{capacity} items at {error:e}: {geometry:?}, {least:?} would do"
+        );
     }
     assert!(layers > 1_000, "{layers} layers looked at");
     assert!(larger * 10 <= layers, "{larger} of {layers} layers have more than they need");
@@ -236,9 +249,15 @@ fn pages_are_of_33_to_64_lines_beyond_the_first_and_whole_from_16384_lines_on() 
         let (pages, lines_per_page) = (geometry.pages(), geometry.lines_per_page());
         assert!((1..=PAGE_LINES).contains(&lines_per_page), "{geometry:?}");
         assert!(pages == 1 || lines_per_page >= 33, "{geometry:?}");
-        assert!(geometry.lines() < WHOLE_PAGES_FROM || lines_per_page == PAGE_LINES, "{geometry:?}");
+        assert!(
+            geometry.lines() < WHOLE_PAGES_FROM || lines_per_page == PAGE_LINES,
+            "{geometry:?}"
+        );
         assert_eq!(geometry.lines(), pages * lines_per_page);
-        assert_eq!((geometry.bytes(), geometry.bits()), (geometry.lines() * 64, geometry.lines() * 512));
+        assert_eq!(
+            (geometry.bytes(), geometry.bits()),
+            (geometry.lines() * 64, geometry.lines() * 512)
+        );
     }
 }
 
@@ -247,7 +266,10 @@ fn an_item_has_at_most_four_lines_of_at_most_eight_bits_all_within_its_page() {
     for (capacity, error) in sweep() {
         let Ok(geometry) = Geometry::new(capacity, error) else { continue };
         let lines = u64::from(geometry.lines_per_item());
-        assert!((1..=4).contains(&lines) && (1..=8).contains(&geometry.bits_per_line()), "{geometry:?}");
+        assert!(
+            (1..=4).contains(&lines) && (1..=8).contains(&geometry.bits_per_line()),
+            "{geometry:?}"
+        );
         assert!(lines <= geometry.lines_per_page(), "{geometry:?}");
         assert_eq!(u64::from(geometry.hashes()), lines * u64::from(geometry.bits_per_line()));
         let farthest = geometry.strides() * (lines - 1);
@@ -258,7 +280,8 @@ fn an_item_has_at_most_four_lines_of_at_most_eight_bits_all_within_its_page() {
 #[test]
 fn sizes_never_fall_when_the_capacity_rises() {
     for error in error_rates() {
-        let lines = |capacity| Geometry::new(capacity, error).map_or(u64::MAX, |geometry| geometry.lines());
+        let lines =
+            |capacity| Geometry::new(capacity, error).map_or(u64::MAX, |geometry| geometry.lines());
         let sizes: Vec<u64> = capacities().into_iter().map(lines).collect();
         assert!(sizes.is_sorted(), "{error:e}: {sizes:?}");
     }
@@ -274,7 +297,9 @@ fn a_capacity_out_of_range_is_refused_with_its_number() {
 
 #[test]
 fn an_error_rate_out_of_range_is_refused_with_its_number() {
-    for error in [0.0, -0.0, -0.01, 0.250_000_1, 0.25_f64.next_up(), 1.0, f64::INFINITY, f64::NEG_INFINITY] {
+    for error in
+        [0.0, -0.0, -0.01, 0.250_000_1, 0.25_f64.next_up(), 1.0, f64::INFINITY, f64::NEG_INFINITY]
+    {
         assert_eq!(Geometry::new(100, error), Err(Error::ErrorRate(error)));
     }
     assert!(matches!(Geometry::new(100, f64::NAN), Err(Error::ErrorRate(error)) if error.is_nan()));

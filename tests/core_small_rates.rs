@@ -123,7 +123,8 @@ fn assert_is_as_computed(geometry: &Geometry, capacity: u64, target: f64, measur
 
 #[test]
 fn full_layers_have_their_computed_rate_down_to_1e_15() {
-    let capacities = [2, 4, 7, 10, 15, 20, 30, 40, 50, 71, 100, 150, 300, 1_000, 2_000, 10_000, 100_000];
+    let capacities =
+        [2, 4, 7, 10, 15, 20, 30, 40, 50, 71, 100, 150, 300, 1_000, 2_000, 10_000, 100_000];
     for target in [1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11, 1e-12, 1e-13, 1e-14, 1e-15] {
         for capacity in capacities {
             let Ok(geometry) = Geometry::new(capacity, target) else { continue };
@@ -162,7 +163,9 @@ fn layers_at_the_limits_of_the_model_keep_small_rates() {
 
 #[test]
 fn large_full_layers_exceed_small_target_rates_by_at_most_3_percent() {
-    for (capacity, target) in [(10_000, 1e-12), (1_000_000, 1e-8), (1_000_000, 1e-10), (1_000_000, 1e-13)] {
+    for (capacity, target) in
+        [(10_000, 1e-12), (1_000_000, 1e-8), (1_000_000, 1e-10), (1_000_000, 1e-13)]
+    {
         let geometry = Geometry::new(capacity, target).unwrap();
         let measured = measured_by_bits(capacity, target, 4_000_000);
         assert_is_as_computed(&geometry, capacity, target, measured);
@@ -229,7 +232,9 @@ fn lookups_that_pass_the_first_block_find_the_rate_of_the_bits() {
 
 #[test]
 fn splitting_finds_the_rate_of_direct_lookups() {
-    for (capacity, error_rate, lookups) in [(300, 1e-3, 20_000), (300, 1e-4, 60_000), (300, 1e-5, 200_000)] {
+    for (capacity, error_rate, lookups) in
+        [(300, 1e-3, 20_000), (300, 1e-4, 60_000), (300, 1e-5, 200_000)]
+    {
         let geometry = Geometry::new(capacity, error_rate).unwrap();
         let mut random = Random::new(5);
         let mut direct = Vec::new();
@@ -238,10 +243,12 @@ fn splitting_finds_the_rate_of_direct_lookups() {
             // own patterns.
             let filter = filled(capacity, error_rate, seed);
             let layer = filter.layers().next().unwrap();
-            let hits = (0..lookups).filter(|_| layer.contains(Scalar, &hash_of(random.next()))).count();
+            let hits =
+                (0..lookups).filter(|_| layer.contains(Scalar, &hash_of(random.next()))).count();
             direct.push(hits as f64 / lookups as f64);
         }
-        let (direct, found) = (Estimate::of(&direct), measured_by_splitting(capacity, error_rate, 8));
+        let (direct, found) =
+            (Estimate::of(&direct), measured_by_splitting(capacity, error_rate, 8));
         let (blocks, z) = (geometry.lines_per_item(), found.z_score(direct));
         let case = format!(
             "{capacity} items at {error_rate:e}, {blocks} blocks: direct {direct}, split {found}, z {z:.2}"
@@ -274,13 +281,17 @@ fn splitting_finds_the_rate_of_the_bits_down_to_1e_15() {
         );
         println!("{case}");
         assert!(z.abs() <= SIGMAS, "{case}");
-        assert!(found.mean <= error_rate + SIGMAS * found.error, "more than the target rate: {case}");
+        assert!(
+            found.mean <= error_rate + SIGMAS * found.error,
+            "more than the target rate: {case}"
+        );
     }
 }
 
 #[test]
 fn splitting_places_items_where_the_library_does() {
-    for (capacity, error_rate) in [(1, 1e-3), (20, 1e-8), (30, 1e-8), (100, 1e-15), (10_000, 1e-12)] {
+    for (capacity, error_rate) in [(1, 1e-3), (20, 1e-8), (30, 1e-8), (100, 1e-15), (10_000, 1e-12)]
+    {
         for seed in 0..200 {
             let spec = Spec { capacity, error_rate, growth: Growth::Fixed };
             let mut filter = Filter::new(spec, seed, &mut |_| true).unwrap();

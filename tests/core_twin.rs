@@ -1,4 +1,5 @@
-//! The filter beside its naive twin: equal bit by bit and answer by answer, one by one and in batches.
+//! The filter beside its naive twin: equal bit by bit and answer by answer, one by one and in
+//! batches.
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
 #[path = "core/twin.rs"]
@@ -44,8 +45,9 @@ fn insert(filter: &mut Filter, item: &[u8]) -> Answer {
 
 fn insert_batch<T: AsRef<[u8]>>(filter: &mut Filter, items: &[T]) -> Vec<Answer> {
     let mut answers = Vec::new();
-    filter
-        .insert_batch(items.iter().map(AsRef::as_ref), &mut |_| true, |result| answers.push(answer(result)));
+    filter.insert_batch(items.iter().map(AsRef::as_ref), &mut |_| true, |result| {
+        answers.push(answer(result))
+    });
     answers
 }
 
@@ -59,7 +61,11 @@ fn assert_same_bytes(filter: &Filter, twin: &Twin) {
     assert_eq!(filter.layer_count() as usize, twin.layers.len());
     assert_eq!((filter.len(), filter.newest_len()), (twin.len(), twin.newest_len));
     for (index, (layer, twin)) in filter.layers().zip(&twin.layers).enumerate() {
-        assert_eq!((layer.capacity(), layer.geometry()), (twin.capacity, &twin.geometry), "layer {index}");
+        assert_eq!(
+            (layer.capacity(), layer.geometry()),
+            (twin.capacity, &twin.geometry),
+            "layer {index}"
+        );
         // Not `assert_eq`: megabytes in a message help nobody.
         assert!(
             layer.as_bytes() == twin.bits.as_raw_slice(),
@@ -77,16 +83,16 @@ fn picture(filter: &Filter) -> (Vec<u8>, Vec<Vec<u8>>) {
 
 fn specs() -> impl Strategy<Value = Spec> {
     let error_rates = vec![0.25, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-6, 1e-9, 1e-12];
-    let growth =
-        prop_oneof![Just(Growth::Fixed), (1u32..5).prop_map(|expansion| Growth::Scaling { expansion })];
-    (1u64..120, prop::sample::select(error_rates), growth).prop_map(|(capacity, error_rate, growth)| Spec {
-        capacity,
-        error_rate,
-        growth,
-    })
+    let growth = prop_oneof![
+        Just(Growth::Fixed),
+        (1u32..5).prop_map(|expansion| Growth::Scaling { expansion })
+    ];
+    (1u64..120, prop::sample::select(error_rates), growth)
+        .prop_map(|(capacity, error_rate, growth)| Spec { capacity, error_rate, growth })
 }
 
-/// Items of which many are twice in a call, with lengths on all sides of the hash function's thresholds.
+/// Items of which many are twice in a call, with lengths on all sides of the hash function's
+/// thresholds.
 fn items() -> impl Strategy<Value = Vec<Vec<u8>>> {
     let item = (0u16..400, prop::sample::select(vec![0usize, 1, 3, 14, 38, 127, 239, 260]));
     let item = item.prop_map(|(number, padding)| {
@@ -100,7 +106,12 @@ fn items() -> impl Strategy<Value = Vec<Vec<u8>>> {
 
 /// Equal cases in every run.
 fn pinned(cases: u32) -> ProptestConfig {
-    ProptestConfig { cases, rng_seed: RngSeed::Fixed(4096), failure_persistence: None, ..Default::default() }
+    ProptestConfig {
+        cases,
+        rng_seed: RngSeed::Fixed(4096),
+        failure_persistence: None,
+        ..Default::default()
+    }
 }
 
 proptest! {
@@ -146,7 +157,8 @@ proptest! {
 
 #[test]
 fn large_filters_of_every_number_of_lines_an_item_are_stored_as_by_the_twin() {
-    // One, two, three and four lines; pages of less than 64 lines, whole ones, and a growth from one kind to the other.
+    // One, two, three and four lines; pages of less than 64 lines, whole ones, and a growth from
+    // one kind to the other.
     let specs = [
         fixed(40_000, 0.1),
         fixed(300_000, 0.1),
@@ -186,7 +198,8 @@ fn insert_by<P: Probe>(probe: P, layer: &mut Layer, item: &[u8], seed: u64) {
     layer.insert(probe, &hash);
 }
 
-/// Fills one filter in the way that this processor takes, another in a given way, and lets each way read what the other wrote.
+/// Fills one filter in the way that this processor takes, another in a given way, and lets each way
+/// read what the other wrote.
 fn both_ways_agree<P: Probe>(probe: P, spec: Spec, seed: u64) -> (u8, u8) {
     let (mut dispatched, mut given) = (new(spec, seed), new(spec, seed));
     let items: Vec<[u8; 8]> = (0..spec.capacity).map(u64::to_le_bytes).collect();
@@ -197,32 +210,43 @@ fn both_ways_agree<P: Probe>(probe: P, spec: Spec, seed: u64) -> (u8, u8) {
 
     let written = dispatched.layers().next().unwrap();
     let geometry = *written.geometry();
-    assert!(written.as_bytes() == given.layers().next().unwrap().as_bytes(), "other bits: {geometry:?}");
+    assert!(
+        written.as_bytes() == given.layers().next().unwrap().as_bytes(),
+        "other bits: {geometry:?}"
+    );
     // A thousand strangers too, of which one in four down to none is found.
     let asked: Vec<[u8; 8]> = (0..spec.capacity + 1_000).map(u64::to_le_bytes).collect();
-    let expected: Vec<bool> = asked.iter().map(|item| contains_by(probe, written, item, seed)).collect();
+    let expected: Vec<bool> =
+        asked.iter().map(|item| contains_by(probe, written, item, seed)).collect();
     assert_eq!(contains_batch(&given, &asked), expected, "{geometry:?}");
     assert!(expected[..items.len()].iter().all(|found| *found), "{geometry:?}");
     (geometry.lines_per_item(), geometry.bits_per_line())
 }
 
 #[test]
-fn every_shape_of_the_table_is_written_and_read_alike_word_by_word_and_in_the_way_of_this_processor() {
+fn every_shape_of_the_table_is_written_and_read_alike_word_by_word_and_in_the_way_of_this_processor()
+ {
     every_shape_is_written_and_read_alike(Scalar);
 }
 
-/// Compares the answers for prepared patterns, which groups take through many layers, with those word by word.
+/// Compares the answers for prepared patterns, which groups take through many layers, with those
+/// word by word.
 fn prepared_patterns_are_tested_alike<P: Probe>(probe: P) {
     for bits in 1..=8 {
         let mut found = 0;
         for index in 0..10_000u64 {
             let random = |of: u64| item_hash(&index.to_le_bytes(), of).pattern;
             // One bit of 16 is missing, so that each answer is frequent.
-            let line: Line =
-                std::array::from_fn(|word| (0..4).fold(0, |all, of| all | random(8 * of + word as u64)));
+            let line: Line = std::array::from_fn(|word| {
+                (0..4).fold(0, |all, of| all | random(8 * of + word as u64))
+            });
             let pattern = random(u64::MAX);
             let expected = Scalar.test_once(&line, pattern, bits);
-            assert_eq!(probe.test(&line, probe.prepare(pattern), bits), expected, "{pattern:#x} {line:x?}");
+            assert_eq!(
+                probe.test(&line, probe.prepare(pattern), bits),
+                expected,
+                "{pattern:#x} {line:x?}"
+            );
             found += u32::from(expected);
         }
         assert!((5_000..9_900).contains(&found), "{found} of 10,000 with {bits} bits");
@@ -276,8 +300,12 @@ fn a_grown_filter_is_read_layer_by_layer_word_by_word_as_in_the_way_of_this_proc
         insert_batch(&mut filter, &items);
         assert!(filter.layer_count() > 4);
         let asked: Vec<[u8; 8]> = (0..40_000u64).map(u64::to_le_bytes).collect();
-        let in_any = |item: &[u8; 8]| filter.layers().any(|layer| contains_by(Scalar, layer, item, 7));
-        assert_eq!(contains_batch(&filter, &asked), asked.iter().map(in_any).collect::<Vec<bool>>());
+        let in_any =
+            |item: &[u8; 8]| filter.layers().any(|layer| contains_by(Scalar, layer, item, 7));
+        assert_eq!(
+            contains_batch(&filter, &asked),
+            asked.iter().map(in_any).collect::<Vec<bool>>()
+        );
     }
 }
 
@@ -297,7 +325,10 @@ fn a_full_fixed_filter_answers_for_what_it_has_and_ends_a_call_at_the_first_item
     use Answer::{Full, New, Seen};
     assert_eq!(answers, [New, New, New, Seen, Full]);
     let before = picture(&filter);
-    assert_eq!(filter.insert(b"f", &mut |_| unreachable!("no memory is needed")), Err(Error::Full(3)));
+    assert_eq!(
+        filter.insert(b"f", &mut |_| unreachable!("no memory is needed")),
+        Err(Error::Full(3))
+    );
     assert_eq!(
         (insert_batch(&mut filter, &["a", "c"]), filter.len(), filter.room()),
         (vec![Seen, Seen], 3, 0)
@@ -357,12 +388,18 @@ fn memory_is_asked_for_only_after_the_permit() {
     });
     let demand = asked.unwrap();
     assert_eq!(result.err(), Some(Error::Refused(demand.filter_bytes)));
-    assert!(demand.new_bytes > 3 << 40 && demand.filter_bytes - demand.new_bytes == 96, "{demand:?}");
+    assert!(
+        demand.new_bytes > 3 << 40 && demand.filter_bytes - demand.new_bytes == 96,
+        "{demand:?}"
+    );
     // A number out of range is said before the limit is asked.
     let unasked = &mut |_| unreachable!("nothing to ask for");
     assert_eq!(Filter::new(fixed(0, 0.01), 7, unasked).err(), Some(Error::Capacity(0)));
     assert_eq!(Filter::new(scaling(9, 0.01, 0), 7, unasked).err(), Some(Error::Expansion(0)));
-    assert_eq!(Filter::new(scaling(9, 0.01, 32_769), 7, unasked).err(), Some(Error::Expansion(32_769)));
+    assert_eq!(
+        Filter::new(scaling(9, 0.01, 32_769), 7, unasked).err(),
+        Some(Error::Expansion(32_769))
+    );
     assert_eq!(Filter::new(scaling(9, 0.3, 2), 7, unasked).err(), Some(Error::ErrorRate(0.3)));
 }
 
@@ -397,7 +434,9 @@ fn far_layers_answer_a_batch_as_they_answer_one_by_one() {
     for filter in &mut filters {
         let mut single = filter.try_clone(&mut |_| true).unwrap();
         let mut answers = Vec::new();
-        filter.insert_batch(items.iter().map(AsRef::as_ref), &mut |_| true, |result| answers.push(result));
+        filter.insert_batch(items.iter().map(AsRef::as_ref), &mut |_| true, |result| {
+            answers.push(result)
+        });
         assert!(items.iter().map(|item| single.insert(item, &mut |_| true)).eq(answers));
         let bits = |filter: &AnyFilter| {
             let mut bits = Vec::new();

@@ -1,4 +1,5 @@
-//! What comes in from outside: licences on the list of `deny.toml`, crates.io as the only source, little of it in the module.
+//! What comes in from outside: licences on the list of `deny.toml`, crates.io as the only source,
+//! little of it in the module.
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,15 +24,16 @@ fn metadata() -> Value {
 
 /// The strings of `allow = [...]` in `deny.toml`.
 fn allowed() -> BTreeSet<String> {
-    let text =
-        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("deny.toml")).expect("deny.toml");
+    let text = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("deny.toml"))
+        .expect("deny.toml");
     let list = text.split_once("allow = [").expect("a list").1.split_once(']').expect("its end").0;
     list.split('"').skip(1).step_by(2).map(str::to_owned).collect()
 }
 
 /// Whether a licence expression can be satisfied with allowed licences alone.
 ///
-/// `OR` binds weaker than `AND`, a slash is an old way to write `OR`, parentheses hold one `OR` at most: that is all there is.
+/// `OR` binds weaker than `AND`, a slash is an old way to write `OR`, parentheses hold one `OR` at
+/// most: that is all there is.
 fn is_satisfied(expression: &str, allowed: &BTreeSet<String>) -> bool {
     if let Some((before, rest)) = expression.split_once('(') {
         let (inside, after) = rest.split_once(')').expect("a closing parenthesis");
@@ -39,7 +41,9 @@ fn is_satisfied(expression: &str, allowed: &BTreeSet<String>) -> bool {
         return is_satisfied(&format!("{before}{inside}{after}"), allowed);
     }
     let expression = expression.replace('/', " OR ");
-    expression.split(" OR ").any(|choice| choice.split(" AND ").all(|name| allowed.contains(name.trim())))
+    expression
+        .split(" OR ")
+        .any(|choice| choice.split(" AND ").all(|name| allowed.contains(name.trim())))
 }
 
 #[test]
@@ -58,7 +62,11 @@ fn everything_comes_from_crates_io() {
         let source = package["source"].as_str();
         let is_ours = package["name"] == "bloomline";
         let is_known = source == Some("registry+https://github.com/rust-lang/crates.io-index");
-        assert!(is_known || is_ours && source.is_none(), "{} comes from {source:?}", package["name"]);
+        assert!(
+            is_known || is_ours && source.is_none(),
+            "{} comes from {source:?}",
+            package["name"]
+        );
     }
 }
 
@@ -84,7 +92,8 @@ fn the_module_is_made_of_few_crates() {
             }
         }
     }
-    // Each is code that nobody here has read, in the process of somebody's database: a larger number wants a reason.
+    // Each is code that nobody here has read, in the process of somebody's database: a larger
+    // number wants a reason.
     assert!(inside.len() <= LINKED, "{} crates: {inside:#?}", inside.len());
 }
 

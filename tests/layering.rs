@@ -1,4 +1,5 @@
-//! The rules of the source tree: who may use whom, where `unsafe` may stand, what files may be called, how long they may be.
+//! The rules of the source tree: who may use whom, where `unsafe` may stand, what files may be
+//! called, how long they may be.
 //!
 //! Sources are read as tokens, so comments, strings and odd spacing confuse nothing.
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
@@ -39,7 +40,8 @@ fn broken_rules(source: &Source) -> Vec<String> {
     let mut broken = Vec::new();
     for path in source.paths() {
         let inside = |module: &str| {
-            path.first().is_some_and(|first| first == "crate") && path.get(1).is_some_and(|m| m == module)
+            path.first().is_some_and(|first| first == "crate")
+                && path.get(1).is_some_and(|m| m == module)
         };
         let written = path.join("::");
         match source.layer() {
@@ -52,14 +54,20 @@ fn broken_rules(source: &Source) -> Vec<String> {
                     broken.push(format!("the core uses {written}"));
                 }
             }
-            "command" if inside("data_type") && !path[1..].starts_with(&HANDLE.map(String::from)) => {
+            "command"
+                if inside("data_type") && !path[1..].starts_with(&HANDLE.map(String::from)) =>
+            {
                 broken.push(format!("a command uses {written}"));
             }
-            "data_type" if inside("command") => broken.push(format!("the data type uses {written}")),
+            "data_type" if inside("command") => {
+                broken.push(format!("the data type uses {written}"))
+            }
             _ => {}
         }
     }
-    let covers = |place: &str| source.path == place || place.ends_with('/') && source.path.starts_with(place);
+    let covers = |place: &str| {
+        source.path == place || place.ends_with('/') && source.path.starts_with(place)
+    };
     if source.idents().any(|ident| ident == "unsafe") && !UNSAFE_IN.into_iter().any(covers) {
         broken.push("unsafe stands where it may not".into());
     }
@@ -140,7 +148,10 @@ fn every_other_rule_is_seen_to_be_broken() {
 #[test]
 fn what_is_allowed_and_what_only_looks_forbidden_passes() {
     for (path, text) in [
-        ("bloom/filter.rs", "use std::fmt; use bitvec::slice::BitSlice; use libm; use xxhash_rust::xxh3;"),
+        (
+            "bloom/filter.rs",
+            "use std::fmt; use bitvec::slice::BitSlice; use libm; use xxhash_rust::xxh3;",
+        ),
         (
             "bloom/filter.rs",
             "use crate::bloom::error::Error; use super::hash::{self, ItemHash}; use self::x as y;",
@@ -159,7 +170,10 @@ fn what_is_allowed_and_what_only_looks_forbidden_passes() {
             "const S: &str = \"use libc::x; unsafe\"; const R: &str = r#\"\" libc::y unsafe\"#;",
         ),
         ("bloom/filter.rs", "#![deny(unsafe_op_in_unsafe_fn)] fn f() { let unsafety = 1; }"),
-        ("bloom/filter.rs", "fn f(server: Server) { server.x(); self::server::y(); other::libc::z(); }"),
+        (
+            "bloom/filter.rs",
+            "fn f(server: Server) { server.x(); self::server::y(); other::libc::z(); }",
+        ),
         ("bloom/words.rs", "unsafe impl Send for Words {}"),
         ("bloom/memory/pages.rs", "fn f() { unsafe { libc::madvise() } }"),
         ("bloom/layout/mod.rs", "fn f() { unsafe { g() } }"),
@@ -172,6 +186,10 @@ fn what_is_allowed_and_what_only_looks_forbidden_passes() {
         ("data_type/rdb.rs", "use super::handle; use crate::server::io; fn f() { unsafe { g() } }"),
         ("module.rs", "use crate::command; use crate::data_type::rdb; use redis_module::raw;"),
     ] {
-        assert_eq!(broken_rules(&Source::new(path, text)), Vec::<String>::new(), "src/{path}: {text}");
+        assert_eq!(
+            broken_rules(&Source::new(path, text)),
+            Vec::<String>::new(),
+            "src/{path}: {text}"
+        );
     }
 }

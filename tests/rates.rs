@@ -1,4 +1,5 @@
-//! The tables of `docs/rates.md`: they are what the program prints, and measurements agree with formulas in them.
+//! The tables of `docs/rates.md`: they are what the program prints, and measurements agree with
+//! formulas in them.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -13,14 +14,15 @@ mod tables;
 use std::fs;
 
 fn assert_is_shown(table: &str) {
-    let page =
-        fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/rates.md")).expect("docs/rates.md");
+    let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/rates.md"))
+        .expect("docs/rates.md");
     assert!(page.contains(table), "docs/rates.md does not show this table:\n{table}");
 }
 
 /// The numbers in the cells of a table, a row a line; words and units are left out.
 fn numbers(table: &str) -> Vec<Vec<f64>> {
-    let row = |line: &str| line.split(['|', ',', ' ']).filter_map(|word| word.parse().ok()).collect();
+    let row =
+        |line: &str| line.split(['|', ',', ' ']).filter_map(|word| word.parse().ok()).collect();
     table.lines().skip(2).map(row).collect()
 }
 

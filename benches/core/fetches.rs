@@ -1,4 +1,5 @@
-//! The least that lookups in memory can take: their lines fetched in groups as the filter fetches them, nothing computed.
+//! The least that lookups in memory can take: their lines fetched in groups as the filter fetches
+//! them, nothing computed.
 
 use std::hint::black_box;
 

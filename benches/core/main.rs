@@ -6,13 +6,15 @@
 //! cargo test --bench core                           each once, in small: that it still works
 //! ```
 //!
-//! A name says layout, work and regime: `bloomline/contains hit/2 MiB (L3)`. Which cache holds a filter depends on the
-//! processor; the names are those of one with 1 to 2 MiB of L2 a core and some 32 MiB of L3.
+//! A name says layout, work and regime: `bloomline/contains hit/2 MiB (L3)`. Which cache holds a
+//! filter depends on the processor; the names are those of one with 1 to 2 MiB of L2 a core and
+//! some 32 MiB of L3.
 //!
-//! Items come a thousand at a time, made before the clock starts. Each for itself (`contains`, `insert`) isolates hash and
-//! lines: the processor overlaps neighbouring items as far as it sees ahead. `_batch` shows what fetching ahead saves.
-//! `bare` is the machine without a filter: the lines of an item at 1 % fetched in groups, nothing else.
-//! Filters are not filled item by item: half of their bits are set at random, as in a full one; then the items of the hits are added.
+//! Items come a thousand at a time, made before the clock starts. Each for itself (`contains`,
+//! `insert`) isolates hash and lines: the processor overlaps neighbouring items as far as it sees
+//! ahead. `_batch` shows what fetching ahead saves. `bare` is the machine without a filter: the
+//! lines of an item at 1 % fetched in groups, nothing else. Filters are not filled item by item:
+//! half of their bits are set at random, as in a full one; then the items of the hits are added.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -101,7 +103,8 @@ fn main() -> Result<(), Error> {
         .configure_from_args();
     for (regime, bytes) in REGIMES {
         let bytes = if is_test { TEST_BYTES } else { bytes };
-        for (layout, name) in [(Layout::Bloomline, "bloomline"), (Layout::RedisBloom, "redisbloom")] {
+        for (layout, name) in [(Layout::Bloomline, "bloomline"), (Layout::RedisBloom, "redisbloom")]
+        {
             let mut subject = Subject::new(layout, bytes)?;
             let mut group = criterion.benchmark_group(name);
             group.throughput(Throughput::Elements(BATCH));
@@ -203,7 +206,8 @@ impl Subject {
     }
 }
 
-/// A filter of about so many bytes that may grow, counts no item, and has each bit set with probability 1/2.
+/// A filter of about so many bytes that may grow, counts no item, and has each bit set with
+/// probability 1/2.
 fn half_full(layout: Layout, bytes: u64) -> Result<AnyFilter, Error> {
     // 11.2 bits an item at half of the error rate of 1 %.
     let capacity = bytes * 8 * 10 / 112;

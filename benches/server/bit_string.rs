@@ -1,4 +1,5 @@
-//! The Bloom filter that client libraries build without a module: k SETBIT or GETBIT commands an item.
+//! The Bloom filter that client libraries build without a module: k SETBIT or GETBIT commands an
+//! item.
 
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -14,7 +15,8 @@ pub struct BitString {
 }
 
 impl BitString {
-    /// 9.585 bits an item. Such a filter can't grow: it is given room for all at once, whatever the row says.
+    /// 9.585 bits an item. Such a filter can't grow: it is given room for all at once, whatever the
+    /// row says.
     pub fn for_items(items: u64) -> BitString {
         BitString { bits: (items * 9585).div_ceil(1000).max(64) }
     }
@@ -30,7 +32,8 @@ impl BitString {
         (0..HASHES).map(move |i| first.wrapping_add(i.wrapping_mul(step)) % self.bits)
     }
 
-    /// The string that adding items 0 to `count` would have made, so that filling 128 million takes no hour.
+    /// The string that adding items 0 to `count` would have made, so that filling 128 million takes
+    /// no hour.
     pub fn filled(self, count: u64, kind: Kind) -> Vec<u8> {
         let mut string = vec![0; self.bits.div_ceil(8) as usize];
         let mut item = Vec::new();

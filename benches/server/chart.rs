@@ -9,7 +9,8 @@ use crate::Result;
 use crate::report::Report;
 use crate::workloads::{Op, Traffic};
 
-/// In the middle between black and white, so that it can be read on both: nothing is painted behind it.
+/// In the middle between black and white, so that it can be read on both: nothing is painted behind
+/// it.
 const TEXT: RGBColor = RGBColor(125, 133, 144);
 /// Likewise, in the order of the columns.
 const COLOURS: [RGBColor; 7] = [
@@ -48,13 +49,19 @@ pub fn draw(report: &Report, path: &Path) -> Result<()> {
 
     let area = SVGBackend::new(path, (WIDTH as u32, height as u32)).into_drawing_area();
     let text = |size: i32, at: HPos| {
-        TextStyle::from(("sans-serif", size).into_font()).color(&TEXT).pos(Pos::new(at, VPos::Center))
+        TextStyle::from(("sans-serif", size).into_font())
+            .color(&TEXT)
+            .pos(Pos::new(at, VPos::Center))
     };
     for multiple in [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0, 500.0] {
         if multiple <= most {
             let place = x(multiple);
             area.draw(&PathElement::new([(place, TOP - 8), (place, height - 10)], TEXT.mix(0.35)))?;
-            area.draw(&Text::new(format!("{multiple}"), (place, TOP - 16), text(15, HPos::Center)))?;
+            area.draw(&Text::new(
+                format!("{multiple}"),
+                (place, TOP - 16),
+                text(15, HPos::Center),
+            ))?;
         }
     }
     area.draw(&Text::new("times the floor", (LEFT - 8, TOP - 16), text(15, HPos::Right)))?;

@@ -14,7 +14,8 @@ pub struct Column {
     pub dialect: Dialect,
     /// A row that fails here makes the bench fail; what a peer can't do is only reported.
     pub is_ours: bool,
-    /// What its server is, for costs that need one of their own; vector instructions do not change these.
+    /// What its server is, for costs that need one of their own; vector instructions do not change
+    /// these.
     pub launch: Launch,
     pub server: Server,
 }
@@ -22,16 +23,18 @@ pub struct Column {
 /// Starts all servers, the floor first.
 ///
 /// # Errors
-/// A missing floor, a module the user named that is missing or does not load, or no server. Our modules missing
-/// at their default places are only said loudly: the floors alone are of use while there are none.
+/// A missing floor, a module the user named that is missing or does not load, or no server. Our
+/// modules missing at their default places are only said loudly: the floors alone are of use while
+/// there are none.
 pub fn start_all(options: &Options, cores: &Cores) -> Result<Vec<Column>> {
     let program = program(options.server.as_deref());
     let start = |name: &str, dialect, is_ours, module: Option<&Path>, arguments: &[&str]| {
         let in_column = |error: &dyn std::fmt::Display| format!("column {name}: {error}");
         let mut words = Vec::new();
         if let Some(path) = module {
-            let path =
-                path.canonicalize().map_err(|error| in_column(&format!("{}: {error}", path.display())))?;
+            let path = path
+                .canonicalize()
+                .map_err(|error| in_column(&format!("{}: {error}", path.display())))?;
             words.push(path.to_string_lossy().into_owned());
             words.extend(arguments.iter().map(|&word| word.to_owned()));
         }
@@ -58,13 +61,17 @@ pub fn start_all(options: &Options, cores: &Cores) -> Result<Vec<Column>> {
     if module.exists() || *is_named {
         columns.push(start("bloomline", Dialect::Bloom, true, Some(module), &[])?);
     } else {
-        eprintln!("server bench: NO bloomline.so HERE (make build, or BLOOMLINE_SO=): ITS COLUMN IS MISSING");
+        eprintln!(
+            "server bench: NO bloomline.so HERE (make build, or BLOOMLINE_SO=): ITS COLUMN IS MISSING"
+        );
     }
     let (scalar, is_named) = &options.scalar;
     if scalar.exists() || *is_named {
         columns.push(start(SCALAR, Dialect::Bloom, true, Some(scalar), &[])?);
     } else {
-        eprintln!("server bench: NO SCALAR BUILD HERE (make bench builds it): ITS COLUMN IS MISSING");
+        eprintln!(
+            "server bench: NO SCALAR BUILD HERE (make bench builds it): ITS COLUMN IS MISSING"
+        );
     }
     if module.exists() {
         let arguments = ["bf-layout", "redisbloom"];

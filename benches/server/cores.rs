@@ -38,7 +38,8 @@ impl Cores {
 
 impl CoreSet {
     fn of(core: usize) -> CoreSet {
-        // SAFETY: a cpu_set_t of zeroes is an empty set, and `core` is below its size: it came from one.
+        // SAFETY: a cpu_set_t of zeroes is an empty set, and `core` is below its size: it came from
+        // one.
         unsafe {
             let mut set: libc::cpu_set_t = std::mem::zeroed();
             libc::CPU_SET(core, &mut set);

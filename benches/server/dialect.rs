@@ -30,8 +30,9 @@ const LARGEST_SET: u64 = 2_000_000;
 impl Dialect {
     /// Whether the column has this row.
     ///
-    /// Bit strings know no calls of several items, so their one way, pipelined, is shown beside the largest calls and
-    /// the single ones; their tiny filters would be strings a client sizes by itself.
+    /// Bit strings know no calls of several items, so their one way, pipelined, is shown beside the
+    /// largest calls and the single ones; their tiny filters would be strings a client sizes by
+    /// itself.
     pub fn has(self, group: &Group, case: &Case) -> bool {
         match (self, group.shape) {
             (Dialect::Floor { hashed }, _) => !hashed || case.batch > 1,
@@ -79,7 +80,8 @@ impl Dialect {
             Op::Fresh => {
                 let mut commands = vec![cmd("DEL").arg(FRESH).clone()];
                 if matches!(group.shape, Shape::Untouched { .. }) {
-                    // Else the allocator hands out the pages of the round before, which cost no faults.
+                    // Else the allocator hands out the pages of the round before, which cost no
+                    // faults.
                     commands.push(cmd("MEMORY").arg("PURGE").clone());
                 }
                 commands.extend(self.create(group, FRESH));
@@ -90,7 +92,8 @@ impl Dialect {
         }
     }
 
-    /// The payloads that make a group's standing filter, one after another so that none is held whole.
+    /// The payloads that make a group's standing filter, one after another so that none is held
+    /// whole.
     pub fn fill(self, group: &Group) -> Box<dyn Iterator<Item = Payload> + '_> {
         let mut create = self.create(group, STANDING);
         if self == Dialect::Bits && group.filled > 0 {
@@ -107,7 +110,8 @@ impl Dialect {
         let slices = (0..filled.div_ceil(FILL_SLICE)).map(move |slice| {
             let start = slice * FILL_SLICE;
             let items = FILL_SLICE.min(filled - start);
-            let case = Case { op: Op::More, batch: items.min(1000), items, traffic: Traffic::Pipelined };
+            let case =
+                Case { op: Op::More, batch: items.min(1000), items, traffic: Traffic::Pipelined };
             let calls = (0..items.div_ceil(case.batch)).map(move |call| {
                 let first = start + call * case.batch;
                 let end = (first + case.batch).min(start + items);
@@ -129,9 +133,16 @@ impl Dialect {
         self.encode(group, case, case.calls(group, round), limit)
     }
 
-    fn encode(self, group: &Group, case: &Case, calls: impl Iterator<Item = Call>, limit: u64) -> Payload {
+    fn encode(
+        self,
+        group: &Group,
+        case: &Case,
+        calls: impl Iterator<Item = Call>,
+        limit: u64,
+    ) -> Payload {
         let (name, kind) = (self.command(case), group.kind);
-        let mut payload = Payload::new(name, if case.traffic == Traffic::OneByOne { 0 } else { CHUNK_BYTES });
+        let mut payload =
+            Payload::new(name, if case.traffic == Traffic::OneByOne { 0 } else { CHUNK_BYTES });
         let mut item = Vec::new();
         let mut command = Cmd::new();
         for call in calls {

@@ -72,13 +72,15 @@ impl Sizes {
             Kind::Hex40 => (Kind::Bytes20, "20 raw bytes"),
             Kind::Bytes20 => (Kind::Hex40, "40 characters"),
         };
-        let cases = [Op::Hit, Op::Miss, Op::Fresh, Op::Duplicate].map(|op| case(op, 1000, cached)).to_vec();
+        let cases =
+            [Op::Hit, Op::Miss, Op::Fresh, Op::Duplicate].map(|op| case(op, 1000, cached)).to_vec();
         let title = format!("Items of {name}: {} reserved at 1 %", thousands(cached));
         Sizes { kind, ..self }.group(title, Shape::Reserved { capacity: cached }, cached, cases)
     }
 
     fn grown(self) -> Group {
-        let (grown, cached, singles) = (self.size(1_000_000, 10_000), self.cached_items(), self.singles());
+        let (grown, cached, singles) =
+            (self.size(1_000_000, 10_000), self.cached_items(), self.singles());
         let cases = vec![
             case(Op::Fresh, 1000, grown),
             case(Op::Hit, 1000, cached),
@@ -99,7 +101,8 @@ impl Sizes {
     }
 
     fn big(self) -> Group {
-        let (big, more, asked) = (self.big_capacity(), self.size(200_000, 1_000), self.size(500_000, 2_000));
+        let (big, more, asked) =
+            (self.big_capacity(), self.size(200_000, 1_000), self.size(500_000, 2_000));
         let cases = vec![
             case(Op::Hit, 1000, asked),
             case(Op::Miss, 1000, asked),
@@ -123,9 +126,11 @@ impl Sizes {
         self.size(128_000_000, 20_000)
     }
 
-    /// All keys are made; of the others so many are asked as take a bearable time, spread over all of them.
+    /// All keys are made; of the others so many are asked as take a bearable time, spread over all
+    /// of them.
     fn tiny(self) -> Group {
-        let (keys, asked) = (self.size(1_000_000, 1_000), self.cached_items().min(self.size(200_000, 1_000)));
+        let (keys, asked) =
+            (self.size(1_000_000, 1_000), self.cached_items().min(self.size(200_000, 1_000)));
         let more = asked / 2 * (TINY_ITEMS - 1);
         let cases = vec![
             case(Op::Create, 1, keys),

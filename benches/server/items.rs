@@ -1,4 +1,5 @@
-//! The items: distinct, repeatable, without pattern, of the two forms crawlers keep their fingerprints in.
+//! The items: distinct, repeatable, without pattern, of the two forms crawlers keep their
+//! fingerprints in.
 
 use std::str::FromStr;
 
@@ -55,13 +56,16 @@ impl Item {
         bytes
     }
 
-    /// What is sent of the item, in a buffer of the caller's so that millions cost no allocation each.
+    /// What is sent of the item, in a buffer of the caller's so that millions cost no allocation
+    /// each.
     pub fn write(self, kind: Kind, out: &mut Vec<u8>) {
         let bytes = self.bytes();
         out.clear();
         match kind {
             Kind::Bytes20 => out.extend(bytes),
-            Kind::Hex40 => out.extend(bytes.iter().flat_map(|byte| [hex(byte >> 4), hex(byte & 15)])),
+            Kind::Hex40 => {
+                out.extend(bytes.iter().flat_map(|byte| [hex(byte >> 4), hex(byte & 15)]))
+            }
         }
     }
 }

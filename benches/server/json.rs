@@ -14,7 +14,8 @@ use crate::workloads::Op;
 /// Every sample, with what it takes to judge it.
 pub fn write(report: &Report, path: &Path) -> Result<()> {
     let fields = report.machine.fields().into_iter();
-    let machine: Map<String, Value> = fields.map(|(name, value)| (name.to_owned(), json!(value))).collect();
+    let machine: Map<String, Value> =
+        fields.map(|(name, value)| (name.to_owned(), json!(value))).collect();
     let tables: Vec<Value> = report
         .outcome
         .tables

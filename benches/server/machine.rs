@@ -27,20 +27,25 @@ impl Machine {
         let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let meminfo = fs::read_to_string("/proc/meminfo").unwrap_or_default();
         let flags = field(&cpuinfo, "flags").unwrap_or_default();
-        let vectors: Vec<&str> =
-            ["sse4_2", "avx2", "avx512f"].into_iter().filter(|v| flags.split(' ').any(|f| f == *v)).collect();
+        let vectors: Vec<&str> = ["sse4_2", "avx2", "avx512f"]
+            .into_iter()
+            .filter(|v| flags.split(' ').any(|f| f == *v))
+            .collect();
         let kilobytes: u64 = field(&meminfo, "MemTotal")
             .and_then(|text| text.split(' ').next()?.parse().ok())
             .unwrap_or_default();
         let loadavg = fs::read_to_string("/proc/loadavg").unwrap_or_default();
         let kernel = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
         let count = std::thread::available_parallelism().map_or(0, usize::from);
-        let online = cpuinfo.lines().filter(|line| line.starts_with("processor")).count().max(count);
+        let online =
+            cpuinfo.lines().filter(|line| line.starts_with("processor")).count().max(count);
         Ok(Machine {
             cpu: field(&cpuinfo, "model name").unwrap_or_else(|| std::env::consts::ARCH.to_owned()),
             vectors: vectors.join(" "),
             cores: match cores.server {
-                Some(core) => format!("{online}, timed servers pinned to core {core}, client to another"),
+                Some(core) => {
+                    format!("{online}, timed servers pinned to core {core}, client to another")
+                }
                 None => format!("{online}, nothing pinned"),
             },
             is_pinned: cores.server.is_some(),

@@ -1,4 +1,5 @@
-//! The server bench: what a `BF.*` command costs a real server, as a multiple of the least it could cost.
+//! The server bench: what a `BF.*` command costs a real server, as a multiple of the least it could
+//! cost.
 //!
 //! ```text
 //! make bench
@@ -7,14 +8,14 @@
 //! ```
 //!
 //! Each column of the table is a server of its own with one module (or none) in it: the floor
-//! (`examples/floor.rs`), the same with the hash every filter needs, this module, the server's own sets and bit
-//! strings, and any peers. Each row is one workload, told to every column in its own commands with the same items. A
-//! round runs a row on every column in turn, so that a drifting machine hits all alike; the table gives medians over
-//! the rounds.
+//! (`examples/floor.rs`), the same with the hash every filter needs, this module, the server's own
+//! sets and bit strings, and any peers. Each row is one workload, told to every column in its own
+//! commands with the same items. A round runs a row on every column in turn, so that a drifting
+//! machine hits all alike; the table gives medians over the rounds.
 //!
-//! What is measured is the server's own account of the time in the command (`INFO commandstats`), divided by
-//! items: sockets, parsing and the client are not in it. Answers are checked too, so that nothing is fast because
-//! it is wrong.
+//! What is measured is the server's own account of the time in the command (`INFO commandstats`),
+//! divided by items: sockets, parsing and the client are not in it. Answers are checked too, so
+//! that nothing is fast because it is wrong.
 //!
 //! | file | idea |
 //! |---|---|
@@ -59,7 +60,8 @@ mod workloads;
 
 use std::process::ExitCode;
 
-/// Whatever goes wrong is told to the user as a sentence; nothing here handles one error unlike another.
+/// Whatever goes wrong is told to the user as a sentence; nothing here handles one error unlike
+/// another.
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 fn main() -> ExitCode {
@@ -73,7 +75,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs everything; false if a row failed on the floor or on this module, which must answer all of them.
+/// Runs everything; false if a row failed on the floor or on this module, which must answer all of
+/// them.
 fn bench() -> Result<bool> {
     let options = options::Options::from_args()?;
     let cores = cores::Cores::pin_client()?;

@@ -23,8 +23,10 @@ pub fn document(report: &Report, chart: &str) -> String {
     for (name, value) in report.machine.fields() {
         text += &format!("* {name}: {value}\n");
     }
-    text +=
-        &format!("\n{}![Multiples of the floor, by workload]({chart})\n\n{HOW_TO_READ}", report.warning());
+    text += &format!(
+        "\n{}![Multiples of the floor, by workload]({chart})\n\n{HOW_TO_READ}",
+        report.warning()
+    );
     text += &format!("\n## Time\n\n{LEGEND}\n");
     for table in &report.outcome.tables {
         text += &format!("\n### {}\n\n", table.title);
@@ -40,7 +42,8 @@ pub fn document(report: &Report, chart: &str) -> String {
     }
     for sheet in &report.outcome.sheets {
         let heads: Vec<&str> = sheet.heads.iter().map(|&(head, _)| head).collect();
-        text += &format!("\n### {}\n\n{}\n\n| | {} |\n", sheet.title, sheet.note, heads.join(" | "));
+        text +=
+            &format!("\n### {}\n\n{}\n\n| | {} |\n", sheet.title, sheet.note, heads.join(" | "));
         text += &format!("|---|{}\n", "---:|".repeat(heads.len()));
         for (name, figures) in sheet_lines(sheet) {
             text += &format!("| {name} | {} |\n", figures.join(" | "));

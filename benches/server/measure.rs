@@ -41,7 +41,8 @@ pub fn send(server: &mut Server, traffic: Traffic, payload: &Payload) -> Result<
             let (first, second) = (&mut server.connection, &mut server.second);
             let odd = payload.chunks.iter().skip(1).step_by(2);
             // The errors of the bench can't leave their thread; their text can.
-            let other = scope.spawn(|| send_ahead(second, payload, odd).map_err(|error| error.to_string()));
+            let other =
+                scope.spawn(|| send_ahead(second, payload, odd).map_err(|error| error.to_string()));
             let sum = send_ahead(first, payload, all.step_by(2));
             let other = other.join().map_err(|_| "the second client panicked")?;
             Ok(sum? + other?)
@@ -91,7 +92,8 @@ fn sum_of(value: &Value) -> Result<u64> {
 
 /// Runs a payload once and times it.
 ///
-/// What changes nothing runs in part before: since its last turn other servers have used the processor and its caches.
+/// What changes nothing runs in part before: since its last turn other servers have used the
+/// processor and its caches.
 pub fn sample(column: &mut Column, case: &Case, payload: &Payload) -> Result<Sample> {
     if matches!(case.op, Op::Hit | Op::Miss | Op::Duplicate) {
         let part = payload.chunks.len().div_ceil(8);
@@ -108,7 +110,11 @@ pub fn sample(column: &mut Column, case: &Case, payload: &Payload) -> Result<Sam
     let items = payload.items as f64;
     let ones = sum as f64 / items;
     check(column.dialect, case.op, ones)?;
-    Ok(Sample { nanoseconds: microseconds as f64 * 1000.0 / items, ones, faults: faults as f64 / items })
+    Ok(Sample {
+        nanoseconds: microseconds as f64 * 1000.0 / items,
+        ones,
+        faults: faults as f64 / items,
+    })
 }
 
 /// Refuses a time whose answers are wrong.

@@ -13,7 +13,8 @@ use crate::server::newest_redis;
 /// How much is run: the same rows in all, larger filters and more rounds further down.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scale {
-    /// Seconds: every row once with tiny filters, to see that the bench still works. Its times mean nothing.
+    /// Seconds: every row once with tiny filters, to see that the bench still works. Its times mean
+    /// nothing.
     Smoke,
     /// Under two minutes: no filter of 128 million, no tiny ones, costs of smaller filters.
     Quick,
@@ -67,10 +68,12 @@ impl Options {
     /// Reads the arguments and environment.
     ///
     /// `cargo bench` passes `--bench`; without it and without a mode we are a test target of
-    /// `cargo test --all-targets`, which wants to know that the bench works and not how fast anything is.
+    /// `cargo test --all-targets`, which wants to know that the bench works and not how fast
+    /// anything is.
     pub fn from_args() -> Result<Options> {
         let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-        let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
+        let target =
+            env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
         let named = |variable, otherwise| match env::var_os(variable) {
             Some(path) => (path.into(), true),
             None => (otherwise, false),
@@ -139,7 +142,8 @@ impl Options {
         let file_name = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
         let mut line = String::new();
         if !self.peers.is_empty() {
-            let names: Vec<String> = self.peers.iter().map(|p| file_name(&p.to_string_lossy())).collect();
+            let names: Vec<String> =
+                self.peers.iter().map(|p| file_name(&p.to_string_lossy())).collect();
             line += &format!("PEER={} ", names.join(":"));
         }
         line += "cargo bench --bench server --";
@@ -159,7 +163,8 @@ impl Options {
     }
 }
 
-/// Where cargo puts the example: beside the folder this program was built into, or in the release one.
+/// Where cargo puts the example: beside the folder this program was built into, or in the release
+/// one.
 fn built_floor() -> Result<PathBuf> {
     let program = env::current_exe()?;
     let built = |up| program.ancestors().nth(up).unwrap_or(&program).to_owned();

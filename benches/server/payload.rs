@@ -8,8 +8,8 @@ use crate::items::{Item, Kind};
 
 /// Bytes after which the client reads what is due before it sends more.
 ///
-/// Two chunks are in flight, so replies never pile up in the server's memory, where allocating for them would
-/// count as time of the command.
+/// Two chunks are in flight, so replies never pile up in the server's memory, where allocating for
+/// them would count as time of the command.
 pub const CHUNK_BYTES: usize = 64 * 1024;
 
 /// Commands that are sent at once.
@@ -38,7 +38,8 @@ impl Payload {
         Payload { command, chunk_bytes, ..Payload::default() }
     }
 
-    /// Adds one command that stands for `items` items (several commands may share one item: give 0 for the rest).
+    /// Adds one command that stands for `items` items (several commands may share one item: give 0
+    /// for the rest).
     pub fn push(&mut self, command: &Cmd, items: u64) {
         let start = self.bytes.len();
         command.write_packed_command(&mut self.bytes);

@@ -46,6 +46,11 @@ impl Progress {
 impl Drop for Progress {
     fn drop(&mut self) {
         let end = if self.is_terminal { "\r\x1b[K" } else { "" };
-        eprintln!("{end}{} of {} steps in {} s", self.done, self.steps, self.started.elapsed().as_secs());
+        eprintln!(
+            "{end}{} of {} steps in {} s",
+            self.done,
+            self.steps,
+            self.started.elapsed().as_secs()
+        );
     }
 }

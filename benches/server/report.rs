@@ -29,13 +29,16 @@ impl Report<'_> {
         for (name, value) in self.machine.fields() {
             text += &format!("{name:8} {value}\n");
         }
-        text += &format!("command  {}\n\n{}{LEGEND}\n", self.options.command_line(), self.warning());
+        text +=
+            &format!("command  {}\n\n{}{LEGEND}\n", self.options.command_line(), self.warning());
         for table in &self.outcome.tables {
             text += &format!("\n{}\n", table.title);
-            let heads: String = self.outcome.columns.iter().map(|name| format!("{name:>20}")).collect();
+            let heads: String =
+                self.outcome.columns.iter().map(|name| format!("{name:>20}")).collect();
             text += &format!("{:42}{heads}\n", "");
             for row in &table.rows {
-                let cells: String = texts(row).into_iter().map(|cell| format!("{cell:>20}")).collect();
+                let cells: String =
+                    texts(row).into_iter().map(|cell| format!("{cell:>20}")).collect();
                 text += &format!("{:42}{cells}\n", row.case.name());
             }
             text += &self.below(table);
@@ -44,7 +47,8 @@ impl Report<'_> {
             text += &format!("\n{}\n{:48}", sheet.title, "");
             text += &sheet.heads.iter().map(|(head, _)| format!("{head:>21}")).collect::<String>();
             for (name, figures) in sheet_lines(sheet) {
-                let figures: String = figures.iter().map(|figure| format!("{figure:>21}")).collect();
+                let figures: String =
+                    figures.iter().map(|figure| format!("{figure:>21}")).collect();
                 text += &format!("\n{name:48}{figures}");
             }
             text += "\n";
@@ -55,8 +59,9 @@ impl Report<'_> {
     /// A table's last lines: bytes an item, and page faults where it is about them.
     pub fn below(&self, table: &Table) -> String {
         let columns = self.outcome.columns.iter().zip(&table.bytes);
-        let bytes: Vec<String> =
-            columns.filter_map(|(name, bytes)| Some(format!("{name} {:.2}", bytes.as_ref()?))).collect();
+        let bytes: Vec<String> = columns
+            .filter_map(|(name, bytes)| Some(format!("{name} {:.2}", bytes.as_ref()?)))
+            .collect();
         let mut text = String::new();
         if !bytes.is_empty() {
             text += &format!("\nBytes an item by MEMORY USAGE: {}.\n", bytes.join(", "));
@@ -93,7 +98,8 @@ impl Report<'_> {
             for row in &table.rows {
                 for (name, cell) in self.outcome.columns.iter().zip(&row.cells) {
                     if let Some(failure) = cell.as_ref().and_then(|cell| cell.failure.as_ref()) {
-                        text += &format!("* {name}, {}, {}: {failure}\n", table.title, row.case.name());
+                        text +=
+                            &format!("* {name}, {}, {}: {failure}\n", table.title, row.case.name());
                     }
                 }
             }

@@ -54,7 +54,8 @@ pub struct Row {
 }
 
 impl Row {
-    /// How many times as long as the floor a column takes: the middle of the rounds, each against the floor of its own round.
+    /// How many times as long as the floor a column takes: the middle of the rounds, each against
+    /// the floor of its own round.
     ///
     /// So a machine that is slow for some rounds moves it less than it moves the times.
     pub fn multiple(&self, column: usize) -> Option<f64> {
@@ -86,13 +87,18 @@ pub struct Outcome {
 impl Outcome {
     /// Whether the floor and this module answered every row.
     pub fn is_complete(&self) -> bool {
-        if self.sheets.iter().flat_map(|sheet| &sheet.lines).any(|line| line.is_ours && line.figures.is_err())
+        if self
+            .sheets
+            .iter()
+            .flat_map(|sheet| &sheet.lines)
+            .any(|line| line.is_ours && line.figures.is_err())
         {
             return false;
         }
         let rows = self.tables.iter().flat_map(|table| &table.rows);
-        rows.flat_map(|row| row.cells.iter().zip(&self.ours))
-            .all(|(cell, is_ours)| !is_ours || cell.as_ref().is_none_or(|cell| cell.failure.is_none()))
+        rows.flat_map(|row| row.cells.iter().zip(&self.ours)).all(|(cell, is_ours)| {
+            !is_ours || cell.as_ref().is_none_or(|cell| cell.failure.is_none())
+        })
     }
 }
 
@@ -104,12 +110,16 @@ pub fn run(options: &Options, columns: &mut [Column], cores: &Cores) -> Result<O
             let title = group.title.clone();
             // Tiny filters are made by their own first row, so that group runs whole or not.
             let is_whole = title.contains(text) || matches!(group.shape, Shape::Tiny { .. });
-            group.cases.retain(|case| title.contains(text) || (!is_whole && case.name().contains(text)));
+            group
+                .cases
+                .retain(|case| title.contains(text) || (!is_whole && case.name().contains(text)));
         }
         chosen.retain(|group| !group.cases.is_empty());
     }
-    let steps: usize =
-        chosen.iter().map(|group| columns.len() * (1 + group.cases.len() * options.rounds as usize)).sum();
+    let steps: usize = chosen
+        .iter()
+        .map(|group| columns.len() * (1 + group.cases.len() * options.rounds as usize))
+        .sum();
     let subjects = costs::subjects(columns, cores);
     let experiments = costs::chosen(options);
     if chosen.is_empty() && experiments.is_empty() {
@@ -160,7 +170,8 @@ fn run_group(
                 };
                 let what = format!("{}, {}, round {}", row.case.name(), column.name, round + 1);
                 progress.say(&group.title, &what);
-                match sample(column, group, &row.case, payloads.get(number, column.dialect, round)) {
+                match sample(column, group, &row.case, payloads.get(number, column.dialect, round))
+                {
                     Ok(sample) => cell.samples.push(sample),
                     Err(error) => cell.failure = Some(error.to_string()),
                 }
@@ -175,7 +186,9 @@ fn run_group(
         };
         let held = stands.map(|items| bytes_an_item(&mut column.server, items)).transpose();
         bytes.push(held.map_err(in_column)?.flatten().filter(|_| column.dialect.keeps_items()));
-        cmd("FLUSHALL").exec(&mut column.server.connection).map_err(|error| in_column(error.into()))?;
+        cmd("FLUSHALL")
+            .exec(&mut column.server.connection)
+            .map_err(|error| in_column(error.into()))?;
     }
     Ok(Table { title: group.title.clone(), shape: group.shape, rows, bytes })
 }
@@ -190,9 +203,11 @@ fn fill(column: &mut Column, group: &Group) -> Result<()> {
     Ok(())
 }
 
-/// What the server says that the standing filter takes; none where there is none, as of a set that was not built.
+/// What the server says that the standing filter takes; none where there is none, as of a set that
+/// was not built.
 fn bytes_an_item(server: &mut Server, items: u64) -> Result<Option<f64>> {
-    let bytes: Option<u64> = cmd("MEMORY").arg("USAGE").arg(STANDING).query(&mut server.connection)?;
+    let bytes: Option<u64> =
+        cmd("MEMORY").arg("USAGE").arg(STANDING).query(&mut server.connection)?;
     Ok(bytes.map(|bytes| bytes as f64 / items as f64))
 }
 

@@ -1,4 +1,5 @@
-//! A server process of our own: started on a Unix socket in its own folder, pinned to cores, killed when dropped.
+//! A server process of our own: started on a Unix socket in its own folder, pinned to cores, killed
+//! when dropped.
 
 use std::env;
 use std::fs::File;
@@ -65,7 +66,8 @@ impl Launch {
             command.arg("--loadmodule").args(&self.module);
         }
         let cores = self.cores;
-        // SAFETY: between fork and exec only async-signal-safe calls are allowed; these are one system call each.
+        // SAFETY: between fork and exec only async-signal-safe calls are allowed; these are one
+        // system call each.
         unsafe {
             command.pre_exec(move || {
                 die_with_parent()?;
@@ -75,7 +77,8 @@ impl Launch {
         let mut child = command
             .spawn()
             .map_err(|error| format!("could not start {}: {error}", self.program.display()))?;
-        let connections = connect(&mut child, &socket).and_then(|first| Ok((first, open(&socket)?)));
+        let connections =
+            connect(&mut child, &socket).and_then(|first| Ok((first, open(&socket)?)));
         match connections {
             Ok((first, second)) => Ok((child, first, second)),
             Err(error) => {
@@ -93,7 +96,8 @@ impl Server {
     /// Kills it and starts it again in the same folder, where it loads what it finds.
     pub fn restart(&mut self, settings: &[&str]) -> Result<()> {
         end(&mut self.child);
-        (self.child, self.connection, self.second) = self.launch.spawn(self.folder.path(), settings)?;
+        (self.child, self.connection, self.second) =
+            self.launch.spawn(self.folder.path(), settings)?;
         Ok(())
     }
 
@@ -166,14 +170,16 @@ fn end(child: &mut Child) {
     let _ = child.wait();
 }
 
-/// Has the calling process killed when its parent ends: an interrupted bench never gets to its Drops.
+/// Has the calling process killed when its parent ends: an interrupted bench never gets to its
+/// Drops.
 fn die_with_parent() -> io::Result<()> {
     // SAFETY: a system call on numbers alone.
     let status = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
     if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Asks until the server answers PING, which it does not before it has loaded its file; or until it ends.
+/// Asks until the server answers PING, which it does not before it has loaded its file; or until it
+/// ends.
 fn connect(child: &mut Child, socket: &Path) -> Result<Connection> {
     until("the server to answer", || {
         if let Some(status) = child.try_wait()? {
@@ -192,12 +198,14 @@ fn open(socket: &Path) -> Result<Connection> {
     Ok(connection)
 }
 
-/// The server's program: a name in `.servers` (or the folder BLOOMLINE_SERVERS), a path, or a command on PATH.
+/// The server's program: a name in `.servers` (or the folder BLOOMLINE_SERVERS), a path, or a
+/// command on PATH.
 ///
 /// Unnamed it is `redis-server`, or where PATH has none the fetched `redis-7.0`.
 pub fn program(name: Option<&str>) -> PathBuf {
     let is_on_path = |command: &str| {
-        env::var_os("PATH").is_some_and(|path| env::split_paths(&path).any(|dir| dir.join(command).is_file()))
+        env::var_os("PATH")
+            .is_some_and(|path| env::split_paths(&path).any(|dir| dir.join(command).is_file()))
     };
     let name = match name {
         Some(name) => name,

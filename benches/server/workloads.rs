@@ -39,7 +39,8 @@ pub enum Op {
 pub enum Traffic {
     /// One client that sends many calls before it reads their replies.
     Pipelined,
-    /// One client that waits for each reply, so that other work has cooled the caches before each call.
+    /// One client that waits for each reply, so that other work has cooled the caches before each
+    /// call.
     OneByOne,
     /// Two clients at once, each pipelined.
     TwoClients,
@@ -59,7 +60,8 @@ pub struct Case {
 pub struct Group {
     pub title: String,
     pub shape: Shape,
-    /// Items in the standing filter before the first row; of tiny filters none, their rows make them.
+    /// Items in the standing filter before the first row; of tiny filters none, their rows make
+    /// them.
     pub filled: u64,
     pub kind: Kind,
     pub cases: Vec<Case>,
@@ -77,7 +79,8 @@ pub const STANDING: &str = "standing";
 pub const FRESH: &str = "fresh";
 
 impl Group {
-    /// Items in the standing filter after so many rounds; none for filters that are made anew or many.
+    /// Items in the standing filter after so many rounds; none for filters that are made anew or
+    /// many.
     pub fn stands_with(&self, rounds: u32) -> Option<u64> {
         let more = self.cases.iter().filter(|case| case.op == Op::More).map(|case| case.items);
         (self.filled > 0).then(|| self.filled + u64::from(rounds) * more.sum::<u64>())
@@ -110,7 +113,8 @@ impl Case {
         format!("{command} {what}{times}{traffic}")
     }
 
-    /// The row's calls in a round; all rounds alike, save that `Op::More` must find new items each time.
+    /// The row's calls in a round; all rounds alike, save that `Op::More` must find new items each
+    /// time.
     pub fn calls(&self, group: &Group, round: u32) -> impl Iterator<Item = Call> {
         let (case, shape, filled) = (*self, group.shape, group.filled);
         (0..self.items / self.batch).map(move |call| {
@@ -144,7 +148,8 @@ pub const TINY_ITEMS: u64 = 20;
 
 /// Number `i` of a fixed shuffle of `0..len`, so that layers and lines are met in no order.
 ///
-/// The factor is coprime to every `len` used here (their primes are 2, 5 and 31), so each number comes once.
+/// The factor is coprime to every `len` used here (their primes are 2, 5 and 31), so each number
+/// comes once.
 fn scatter(i: u64, len: u64) -> u64 {
     (i * 618_033_989) % len.max(1)
 }

@@ -1,4 +1,5 @@
-//! The sizes of a filter from what it is asked to be, by the module's own rule; nothing is allocated.
+//! The sizes of a filter from what it is asked to be, by the module's own rule; nothing is
+//! allocated.
 
 use std::error::Error;
 use std::fmt::Write;
@@ -162,7 +163,8 @@ fn table(plans: &[Plan]) -> Result<String, std::fmt::Error> {
 
 /// A line for each layer.
 fn layers(plan: &Plan) -> Result<String, std::fmt::Error> {
-    let mut text = String::from("layer       capacity          items  hashes          bytes  rate\n");
+    let mut text =
+        String::from("layer       capacity          items  hashes          bytes  rate\n");
     for (number, (layer, len)) in plan.in_layers().enumerate() {
         let geometry = layer.geometry();
         writeln!(

@@ -15,7 +15,8 @@ use xxhash_rust::xxh3::xxh3_128_with_seed;
 /// Seed of every filter.
 const SEED: u64 = 42;
 
-/// The formula of 1970: each of `k` bits of an absent item was set by one of `n` items, in `m` bits.
+/// The formula of 1970: each of `k` bits of an absent item was set by one of `n` items, in `m`
+/// bits.
 fn formula(m: f64, n: f64, k: f64) -> f64 {
     (1.0 - (-k * n / m).exp()).powf(k)
 }
@@ -67,7 +68,8 @@ pub fn classic() -> String {
         text += &format!("| {bits_per_item} |");
         for k in BITS_SET {
             let computed = formula(bits_per_item as f64, 1.0, k as f64);
-            text += &format!(" {}, {} |", shown(computed), shown(measured_classic(bits_per_item, k)));
+            text +=
+                &format!(" {}, {} |", shown(computed), shown(measured_classic(bits_per_item, k)));
         }
         text += "\n";
     }
@@ -89,12 +91,15 @@ fn looked_up(filter: &Filter, lookups: u64) -> f64 {
     let mut hits = 0u64;
     for start in (0..lookups).step_by(100_000) {
         let items: Vec<[u8; 8]> = (start..lookups.min(start + 100_000)).map(absent).collect();
-        filter.contains_batch(items.iter().map(|item| &item[..]), |present| hits += u64::from(present));
+        filter.contains_batch(items.iter().map(|item| &item[..]), |present| {
+            hits += u64::from(present)
+        });
     }
     hits as f64 / lookups as f64
 }
 
-/// What full filters that do not grow take and have in our layout, beside the formula for as many bits and the best number of them set.
+/// What full filters that do not grow take and have in our layout, beside the formula for as many
+/// bits and the best number of them set.
 pub fn layouts() -> Result<String, Error> {
     const CAPACITY: u64 = 100_000;
     let mut text = String::from(
@@ -110,7 +115,8 @@ pub fn layouts() -> Result<String, Error> {
     ] {
         let spec = Spec { capacity: CAPACITY, error_rate, growth: Growth::Fixed };
         let mut filter = Filter::new(spec, SEED, &mut |_| true)?;
-        // What seems present is not counted: more than the capacity are offered until it says that it is full.
+        // What seems present is not counted: more than the capacity are offered until it says that
+        // it is full.
         let mut next = 0;
         while filter.room() > 0 {
             let end = next + filter.room();
@@ -133,7 +139,8 @@ pub fn layouts() -> Result<String, Error> {
     Ok(text)
 }
 
-/// Rates that lookups do not show: the mean of the exact rates of full filters, over their seeds, with its standard error.
+/// Rates that lookups do not show: the mean of the exact rates of full filters, over their seeds,
+/// with its standard error.
 pub fn small() -> Result<String, Error> {
     /// Items of all filters of a row.
     const ITEMS: u64 = 2_000_000;
@@ -183,7 +190,8 @@ pub fn small() -> Result<String, Error> {
     Ok(text)
 }
 
-/// What becomes of a filter that takes more than its capacity: one that would not refuse it, and one that grows.
+/// What becomes of a filter that takes more than its capacity: one that would not refuse it, and
+/// one that grows.
 pub fn overfull() -> Result<String, Error> {
     const CAPACITY: u64 = 50_000;
     const LOOKUPS: u64 = 2_000_000;
@@ -216,7 +224,8 @@ pub fn overfull() -> Result<String, Error> {
     Ok(text)
 }
 
-/// The same bits, counted as none: a filter that does not grow refuses items when it is full, and here it must not.
+/// The same bits, counted as none: a filter that does not grow refuses items when it is full, and
+/// here it must not.
 fn with_room(filter: &Filter) -> Result<Filter, Error> {
     let mut other = Filter::with_layers(*filter.spec(), filter.seed(), 1, 0, &mut |_| true)?;
     let mut offset = 0;

@@ -34,12 +34,15 @@ pub fn assert_tells_the_same_everywhere(filter: &AnyFilter) {
     let mut blocks = 0;
     filter.each_block(|_| blocks += 1);
     assert!(blocks >= layers);
-    let _ = (filter.capacity(), filter.room(), filter.growth(), filter.error_rate(), filter.layout());
+    let _ =
+        (filter.capacity(), filter.room(), filter.growth(), filter.error_rate(), filter.layout());
     match filter {
         AnyFilter::Bloomline(filter) => {
             assert!(filter.newest_len() <= filter.capacity());
             assert!((0.0..=1.0).contains(&filter.fp_rate()));
-            assert!(filter.layer_errors().all(|error| error > 0.0 && error <= filter.spec().error_rate));
+            assert!(
+                filter.layer_errors().all(|error| error > 0.0 && error <= filter.spec().error_rate)
+            );
             for layer in filter.layers() {
                 let rate = layer.fp_rate_of_fill(layer.words().fill(4096));
                 assert!((0.0..=1.0).contains(&rate), "a rate of {rate}");
@@ -56,7 +59,8 @@ pub fn assert_tells_the_same_everywhere(filter: &AnyFilter) {
     }
 }
 
-/// Writes the filter as header and chunks, and reads it again: the way through SCANDUMP, an append-only file, a replica.
+/// Writes the filter as header and chunks, and reads it again: the way through SCANDUMP, an
+/// append-only file, a replica.
 pub fn assert_comes_back_equal(filter: &AnyFilter) -> AnyFilter {
     let header = filter.encode_header();
     let mut copy = AnyFilter::decode_header(&header, &mut |_| true)

@@ -6,7 +6,8 @@ use bloomline::bloom::{AnyFilter, Demand, Error};
 use super::check::{LIMIT, assert_comes_back_equal, assert_tells_the_same_everywhere, small};
 use super::{header, number};
 
-/// Takes the bytes as a header, and what follows as what is done to the filter. True if it became one.
+/// Takes the bytes as a header, and what follows as what is done to the filter. True if it became
+/// one.
 pub fn run(bytes: &[u8]) -> bool {
     let mut u = Unstructured::new(bytes);
     // Bytes that end too early are no finding.
@@ -31,7 +32,9 @@ fn decode(u: &mut Unstructured) -> Result<bool> {
         }
     };
     // All memory together, once, before any of it is had.
-    assert!(matches!(asked[..], [Demand { filter_bytes, .. }] if filter_bytes == filter.size_bytes()));
+    assert!(
+        matches!(asked[..], [Demand { filter_bytes, .. }] if filter_bytes == filter.size_bytes())
+    );
     assert_eq!(filter.encode_header(), header);
     assert_tells_the_same_everywhere(&filter);
     assert_comes_back_equal(&filter);
@@ -67,7 +70,8 @@ fn step(filter: &mut AnyFilter, u: &mut Unstructured) -> Result<()> {
             insert(filter, &[&item]);
         }
         3 => {
-            let items: Vec<[u8; 4]> = (0..u.int_in_range(1..=300u32)?).map(u32::to_le_bytes).collect();
+            let items: Vec<[u8; 4]> =
+                (0..u.int_in_range(1..=300u32)?).map(u32::to_le_bytes).collect();
             insert(filter, &items);
         }
         _ => {

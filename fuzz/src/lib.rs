@@ -1,4 +1,5 @@
-//! What the fuzz targets do, without libFuzzer: `tests/fuzz` does the same with random bytes, wherever there is a compiler.
+//! What the fuzz targets do, without libFuzzer: `tests/fuzz` does the same with random bytes,
+//! wherever there is a compiler.
 
 pub mod check;
 pub mod decode;

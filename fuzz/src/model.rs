@@ -43,7 +43,8 @@ impl Item {
     fn bytes(self) -> Vec<u8> {
         let mut bytes = self.number.to_le_bytes().to_vec();
         // The empty item is one too.
-        bytes.resize(if self.number == 0 { 0 } else { 2 + usize::from(self.padding) * 3 / 2 }, b'x');
+        bytes
+            .resize(if self.number == 0 { 0 } else { 2 + usize::from(self.padding) * 3 / 2 }, b'x');
         bytes
     }
 }
@@ -106,7 +107,9 @@ impl Twin {
 
     fn bits(&self) -> Vec<Vec<u8>> {
         match self {
-            Self::Own(twin) => twin.layers.iter().map(|layer| layer.bits.as_raw_slice().to_vec()).collect(),
+            Self::Own(twin) => {
+                twin.layers.iter().map(|layer| layer.bits.as_raw_slice().to_vec()).collect()
+            }
             Self::Foreign(twin) => {
                 twin.layers.iter().map(|layer| layer.bits.as_raw_slice().to_vec()).collect()
             }
@@ -156,16 +159,20 @@ fn created(u: &mut Unstructured) -> Result<Option<(AnyFilter, Twin)>> {
     let capacity = u.int_in_range(1..=400u64)?;
     let error_rate = *u.choose(&ERRORS)? * (1.0 - f64::from(u.int_in_range(0..=9u8)?) / 16.0);
     let expansion = u.int_in_range(0..=4u32)?;
-    // The slow twins take a time that grows with the square of the layers: a step may make some dozens.
+    // The slow twins take a time that grows with the square of the layers: a step may make some
+    // dozens.
     let capacity = if expansion <= 1 { capacity.max(8) } else { capacity };
     if u.arbitrary()? {
         let growth = if expansion == 0 { Growth::Fixed } else { Growth::Scaling { expansion } };
         let spec = Spec { capacity, error_rate, growth };
         let seed = u.arbitrary()?;
         let filter = Filter::new(spec, seed, &mut small);
-        return Ok(filter.ok().map(|filter| (filter.into(), Twin::Own(own::Twin::new(spec, seed)))));
+        return Ok(filter
+            .ok()
+            .map(|filter| (filter.into(), Twin::Own(own::Twin::new(spec, seed)))));
     }
-    // Without the option that takes the capacity for a number of bits, which no filter has by default.
+    // Without the option that takes the capacity for a number of bits, which no filter has by
+    // default.
     let options = u.int_in_range(0..=15u32)? & !2;
     let expansion = expansion.max(1);
     let common = Common { options: Options::from_bits(options), expansion };
@@ -175,7 +182,10 @@ fn created(u: &mut Unstructured) -> Result<Option<(AnyFilter, Twin)>> {
     assert_eq!(filter.is_ok(), plan.is_some());
     Ok(filter.ok().zip(plan).map(|(filter, plan)| {
         let layers = vec![foreign::TwinLayer::new(plan)];
-        (filter.into(), Twin::Foreign(foreign::Twin { options, expansion: expansion.into(), layers }))
+        (
+            filter.into(),
+            Twin::Foreign(foreign::Twin { options, expansion: expansion.into(), layers }),
+        )
     }))
 }
 
@@ -184,7 +194,9 @@ impl Model {
         match step {
             Step::Insert(item) => self.insert(&item.bytes()),
             Step::InsertMany { first, count } => self.insert_many(&numbered(first, count)),
-            Step::InsertRefused { first, count } => self.insert_without_growth(&numbered(first, count)),
+            Step::InsertRefused { first, count } => {
+                self.insert_without_growth(&numbered(first, count))
+            }
             Step::Contains(item) => self.ask(&[item.bytes()]),
             Step::ContainsMany { first, count } => self.ask(&numbered(first, count)),
             Step::SaveAndLoad => self.filter = assert_comes_back_equal(&self.filter),
@@ -201,7 +213,9 @@ impl Model {
             }
             // It stays so: no bit is ever cleared.
             Answer::Seen => drop(self.inside.insert(item.to_vec())),
-            Answer::Full | Answer::CannotGrow => assert!(!self.inside.contains(item), "an item forgotten"),
+            Answer::Full | Answer::CannotGrow => {
+                assert!(!self.inside.contains(item), "an item forgotten")
+            }
         }
     }
 
@@ -220,7 +234,8 @@ impl Model {
         }
     }
 
-    /// Adds as long as no memory is needed for it: afterwards nothing more may have changed than was said.
+    /// Adds as long as no memory is needed for it: afterwards nothing more may have changed than
+    /// was said.
     fn insert_without_growth(&mut self, items: &[Vec<u8>]) {
         let layers = self.filter.layer_count();
         for item in items {
@@ -236,7 +251,8 @@ impl Model {
 
     fn ask(&self, items: &[Vec<u8>]) {
         let mut answers = Vec::new();
-        self.filter.contains_batch(items.iter().map(Vec::as_slice), |is_there| answers.push(is_there));
+        self.filter
+            .contains_batch(items.iter().map(Vec::as_slice), |is_there| answers.push(is_there));
         let expected: Vec<bool> = items.iter().map(|item| self.twin.contains(item)).collect();
         assert_eq!(answers, expected);
         for (item, expected) in items.iter().zip(expected) {

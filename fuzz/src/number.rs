@@ -2,7 +2,8 @@
 
 use arbitrary::{Result, Unstructured};
 
-/// What a format stumbles over: the edges of all widths, of this project's limits, and of what floats hold exactly.
+/// What a format stumbles over: the edges of all widths, of this project's limits, and of what
+/// floats hold exactly.
 const EDGES: [u64; 28] = [
     0,
     1,

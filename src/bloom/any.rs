@@ -63,7 +63,8 @@ impl AnyFilter {
     ///
     /// Those of [`Filter::decode_header`] and [`Chain::decode_chain_header`].
     pub fn decode_header(bytes: &[u8], permit: Permit) -> Result<Self, Error> {
-        // By the length, which no header of the other layout has: its first bytes are a number, and may be any.
+        // By the length, which no header of the other layout has: its first bytes are a number, and
+        // may be any.
         match bytes.len() {
             HEADER_BYTES => Filter::decode_header(bytes, permit).map(Self::from),
             _ => Chain::decode_chain_header(bytes, permit).map(Self::from),
@@ -97,7 +98,8 @@ impl AnyFilter {
         }
     }
 
-    /// The error rate asked for; in RedisBloom's layout, twice that of the first layer if the filter grows.
+    /// The error rate asked for; in RedisBloom's layout, twice that of the first layer if the
+    /// filter grows.
     pub fn error_rate(&self) -> f64 {
         match self {
             Self::Bloomline(filter) => filter.spec().error_rate,
@@ -135,7 +137,11 @@ impl AnyFilter {
 
     /// See [`Filter::contains_batch`].
     #[inline]
-    pub fn contains_batch<'a>(&self, items: impl Iterator<Item = &'a [u8]>, answer: impl FnMut(bool)) {
+    pub fn contains_batch<'a>(
+        &self,
+        items: impl Iterator<Item = &'a [u8]>,
+        answer: impl FnMut(bool),
+    ) {
         either!(self, filter => filter.contains_batch(items, answer))
     }
 

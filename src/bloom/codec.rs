@@ -7,7 +7,8 @@
 //!         capacity  error_rate  seed   newest_len  reserved
 //! ```
 //!
-//! All little-endian. The geometry is derived, never read, so that a header can't contradict itself. `docs/format.md` says more.
+//! All little-endian. The geometry is derived, never read, so that a header can't contradict
+//! itself. `docs/format.md` says more.
 
 use std::ops::Range;
 
@@ -61,8 +62,8 @@ impl Filter {
     ///
     /// # Errors
     ///
-    /// [`Error::Header`], or a number out of range, or memory refused by `permit` or not to be had. Total: any bytes
-    /// may be given, and nothing is allocated before all numbers agree.
+    /// [`Error::Header`], or a number out of range, or memory refused by `permit` or not to be had.
+    /// Total: any bytes may be given, and nothing is allocated before all numbers agree.
     pub fn decode_header(bytes: &[u8], permit: Permit) -> Result<Self, Error> {
         if bytes.len() != HEADER_BYTES {
             return Err(HeaderError::Length(bytes.len()).into());
@@ -138,8 +139,8 @@ impl<'a> Chunk<'a> {
 }
 
 impl<L: Member> Filter<L> {
-    /// The bits from byte `from` of all layers' bytes together, oldest first, in chunks that end with
-    /// their layer or at [`MAX_CHUNK_BYTES`]. Cost before the first: one step per layer.
+    /// The bits from byte `from` of all layers' bytes together, oldest first, in chunks that end
+    /// with their layer or at [`MAX_CHUNK_BYTES`]. Cost before the first: one step per layer.
     pub fn chunks(&self, from: u64) -> impl Iterator<Item = Chunk<'_>> {
         let mut layer_end = 0;
         self.layers().flat_map(move |layer| {

@@ -10,11 +10,13 @@ use std::fmt;
 pub enum Error {
     /// A capacity outside 1 to [`MAX_CAPACITY`](super::sizing::MAX_CAPACITY) items.
     Capacity(u64),
-    /// An error rate that is not above 0 and at most [`MAX_ERROR_RATE`](super::sizing::MAX_ERROR_RATE).
+    /// An error rate that is not above 0 and at most
+    /// [`MAX_ERROR_RATE`](super::sizing::MAX_ERROR_RATE).
     ErrorRate(f64),
     /// An expansion outside 1 to [`MAX_EXPANSION`](super::spec::MAX_EXPANSION).
     Expansion(u32),
-    /// A layer would need this error rate, below [`MIN_LAYER_ERROR`](super::sizing::MIN_LAYER_ERROR).
+    /// A layer would need this error rate, below
+    /// [`MIN_LAYER_ERROR`](super::sizing::MIN_LAYER_ERROR).
     ErrorRateTooSmall(f64),
     /// The filter has as many layers as one may have.
     TooManyLayers(u32),

@@ -35,7 +35,8 @@ pub struct Added {
     pub bytes: u64,
 }
 
-// A default filter must cost no more than RedisBloom's; 96 bytes are a size class of the servers' allocator.
+// A default filter must cost no more than RedisBloom's; 96 bytes are a size class of the servers'
+// allocator.
 const _: () = assert!(size_of::<Filter>() == 96);
 
 impl Filter {
@@ -43,19 +44,22 @@ impl Filter {
     ///
     /// # Errors
     ///
-    /// A number of `spec` out of range ([`Error::Capacity`], [`Error::ErrorRate`], [`Error::Expansion`],
-    /// [`Error::ErrorRateTooSmall`]), [`Error::Refused`] by `permit`, [`Error::OutOfMemory`].
+    /// A number of `spec` out of range ([`Error::Capacity`], [`Error::ErrorRate`],
+    /// [`Error::Expansion`], [`Error::ErrorRateTooSmall`]), [`Error::Refused`] by `permit`,
+    /// [`Error::OutOfMemory`].
     pub fn new(spec: Spec, seed: u64, permit: Permit) -> Result<Self, Error> {
         let (common, shape) = Common::first(spec, seed)?;
         Self::with_shape(common, &shape, permit)
     }
 
-    /// An empty filter of `layers` layers, all but the newest counted as full, and that one with `newest_len` items.
+    /// An empty filter of `layers` layers, all but the newest counted as full, and that one with
+    /// `newest_len` items.
     ///
     /// # Errors
     ///
-    /// Those of [`Filter::new`]; [`HeaderError::Layers`] or [`HeaderError::Len`] where a filter of this `spec` can't have so many.
-    /// No bits are allocated before all layers together have been put before `permit`.
+    /// Those of [`Filter::new`]; [`HeaderError::Layers`] or [`HeaderError::Len`] where a filter of
+    /// this `spec` can't have so many. No bits are allocated before all layers together have
+    /// been put before `permit`.
     pub fn with_layers(
         spec: Spec,
         seed: u64,
@@ -67,7 +71,8 @@ impl Filter {
         let mut shapes = Vec::new();
         for index in 1..layers.max(1) {
             try_push(&mut shapes, shape)?;
-            let next = common.successor(&shape, index - 1).map_err(|_| HeaderError::Layers(layers))?;
+            let next =
+                common.successor(&shape, index - 1).map_err(|_| HeaderError::Layers(layers))?;
             (common, shape) = next;
         }
         if layers == 0 {
@@ -108,7 +113,11 @@ impl Filter {
 
 impl<L: Member> Filter<L> {
     /// An empty filter of one layer.
-    pub(super) fn with_shape(common: L::Common, shape: &L::Shape, permit: Permit) -> Result<Self, Error> {
+    pub(super) fn with_shape(
+        common: L::Common,
+        shape: &L::Shape,
+        permit: Permit,
+    ) -> Result<Self, Error> {
         ask::<L>(permit, [L::shape_bytes(shape)], 0, 0)?;
         Ok(Self { common, newest_len: 0, newest: L::build(shape)?, older: Box::default() })
     }
@@ -136,7 +145,12 @@ impl<L: Member> Filter<L> {
     /// A filter of these layers, oldest first; none if there is none.
     pub(super) fn from_members(common: L::Common, mut layers: Vec<L>) -> Option<Self> {
         let newest = layers.pop()?;
-        Some(Self { common, newest_len: newest.len_when_older(), newest, older: layers.into_boxed_slice() })
+        Some(Self {
+            common,
+            newest_len: newest.len_when_older(),
+            newest,
+            older: layers.into_boxed_slice(),
+        })
     }
 
     /// A filter equal to this one. Cost: see [`Words::try_clone`](super::words::Words::try_clone).
@@ -147,22 +161,27 @@ impl<L: Member> Filter<L> {
     pub fn try_clone(&self, permit: Permit) -> Result<Self, Error> {
         ask::<L>(permit, self.layers().map(|layer| layer.words().bytes()), 0, 0)?;
         let mut older = Vec::new();
-        older.try_reserve_exact(self.older.len()).map_err(|_| Error::OutOfMemory(self.size_bytes()))?;
+        older
+            .try_reserve_exact(self.older.len())
+            .map_err(|_| Error::OutOfMemory(self.size_bytes()))?;
         for layer in &self.older {
             older.push(layer.try_clone()?);
         }
         Ok(Self { newest: self.newest.try_clone()?, older: older.into_boxed_slice(), ..*self })
     }
 
-    /// The blocks of memory the filter owns: the bits of each layer, and the table of the older layers.
+    /// The blocks of memory the filter owns: the bits of each layer, and the table of the older
+    /// layers.
     pub fn blocks(&self) -> impl Iterator<Item = NonNull<u8>> {
         let table = (!self.older.is_empty()).then_some(NonNull::from(&*self.older).cast());
         self.layers().map(|layer| layer.words().block().start).chain(table)
     }
 
-    /// Lets blocks be moved to better places, the bits of layers from index `from` on, oldest first, then the table.
+    /// Lets blocks be moved to better places, the bits of layers from index `from` on, oldest
+    /// first, then the table.
     ///
-    /// `should_stop` is asked before each layer; returns the layer to go on with, or none when all is done.
+    /// `should_stop` is asked before each layer; returns the layer to go on with, or none when all
+    /// is done.
     pub fn relocate(
         &mut self,
         from: usize,
@@ -230,11 +249,12 @@ impl<L: Member> Filter<L> {
     /// The layers and how many items each holds, oldest first; the sum is [`Filter::len`].
     ///
     /// Only forged layers hold more items than a number of 64 bits can count. The oldest are then
-    /// said to hold less, so that whatever is shown and saved can be loaded again; the number of the
-    /// newest decides when the filter grows.
+    /// said to hold less, so that whatever is shown and saved can be loaded again; the number of
+    /// the newest decides when the filter grows.
     pub fn layers_with_len(&self) -> impl Iterator<Item = (&L, u64)> {
         let older = || self.older.iter().map(|layer| (layer, layer.len_when_older()));
-        let sum = older().map(|(_, len)| u128::from(len)).sum::<u128>() + u128::from(self.newest_len);
+        let sum =
+            older().map(|(_, len)| u128::from(len)).sum::<u128>() + u128::from(self.newest_len);
         let mut excess = sum.saturating_sub(u64::MAX.into());
         let countable = older().map(move |(layer, len)| {
             let left = u128::from(len).saturating_sub(excess);
@@ -260,12 +280,14 @@ impl<L: Member> Filter<L> {
         })
     }
 
-    /// Bytes of header, table of layers and bits: arithmetic on the geometry, equal on every server.
+    /// Bytes of header, table of layers and bits: arithmetic on the geometry, equal on every
+    /// server.
     pub fn size_bytes(&self) -> u64 {
         L::size_bytes(self.bits_bytes(), self.layer_count())
     }
 
-    /// What has come since the filter had `layers` layers, at least one, the newest of them with `newest_len` items.
+    /// What has come since the filter had `layers` layers, at least one, the newest of them with
+    /// `newest_len` items.
     ///
     /// Cost: one step a layer that was added.
     pub fn added_since(&self, layers: u32, newest_len: u64) -> Added {

@@ -33,7 +33,11 @@ impl<L: Member, const N: usize> Group<L, N> {
 
     /// Takes the next items, up to a group of them. False at the end.
     #[inline(always)]
-    pub fn fill<'a>(&mut self, common: &L::Common, items: &mut impl Iterator<Item = &'a [u8]>) -> bool {
+    pub fn fill<'a>(
+        &mut self,
+        common: &L::Common,
+        items: &mut impl Iterator<Item = &'a [u8]>,
+    ) -> bool {
         // Counted here: in the group itself each would wait for the one before to be stored.
         let mut len = 0;
         for (hash, item) in self.hashes.iter_mut().zip(items) {
@@ -79,14 +83,17 @@ impl<L: Member, P: Probe, const N: usize> PreparedGroup<L, P, N> {
         self.group.hashes()
     }
 
-    /// The items from the first on, four by four, so that a loop over them can be unrolled. Behind the last item, to the end of
-    /// its four, stand others, of this group or an earlier one.
+    /// The items from the first on, four by four, so that a loop over them can be unrolled. Behind
+    /// the last item, to the end of its four, stand others, of this group or an earlier one.
     #[inline(always)]
     pub fn fours(&self) -> impl DoubleEndedIterator<Item = Four<'_, L, P>> {
         let count = self.group.len.div_ceil(4);
         let (hashes, _) = self.group.hashes.as_chunks();
         let (prepared, _) = self.prepared.as_chunks();
-        iter::zip(hashes.get(..count).unwrap_or_default(), prepared.get(..count).unwrap_or_default())
+        iter::zip(
+            hashes.get(..count).unwrap_or_default(),
+            prepared.get(..count).unwrap_or_default(),
+        )
     }
 
     /// All items.

@@ -37,8 +37,8 @@ impl Layer {
 
     /// Which of the asked items have all bits of their first lines set.
     ///
-    /// If most are asked, all are looked at, and the others' answers dropped: one after the other, without looking for the next
-    /// asked one, an item takes half the time.
+    /// If most are asked, all are looked at, and the others' answers dropped: one after the other,
+    /// without looking for the next asked one, an item takes half the time.
     #[inline(always)]
     fn first_contain_of<P: Probe, const N: usize>(
         &self,
@@ -133,9 +133,11 @@ impl Member for Layer {
         self.first_contains(probe, hash) && self.further_contain(probe, hash)
     }
 
-    /// Looks at all first lines without a branch, then at the further lines of the items that have passed.
+    /// Looks at all first lines without a branch, then at the further lines of the items that have
+    /// passed.
     ///
-    /// Absent items pass by chance, one of some dozen: a branch for each would be mispredicted once or twice an item.
+    /// Absent items pass by chance, one of some dozen: a branch for each would be mispredicted once
+    /// or twice an item.
     #[inline(always)]
     fn contains_of<P: Probe, const N: usize>(
         &self,
@@ -170,9 +172,10 @@ impl Member for Layer {
 
     /// Touches the item's page for writing if it may never have been touched.
     ///
-    /// The system gives an untouched page at the first access, but one that is only read it gives again when it is
-    /// written: reading first would take two page faults an item, 2 us each. With four items a page on average, 98 % of the
-    /// pages have been touched; small layers do not matter.
+    /// The system gives an untouched page at the first access, but one that is only read it gives
+    /// again when it is written: reading first would take two page faults an item, 2 us each.
+    /// With four items a page on average, 98 % of the pages have been touched; small layers do
+    /// not matter.
     #[inline(always)]
     fn expect(&mut self, len: u64, hash: &ItemHash) {
         const ITEMS_A_PAGE: u64 = 4;
@@ -181,7 +184,8 @@ impl Member for Layer {
         if len < pages * ITEMS_A_PAGE && pages >= FROM_PAGES {
             let (lines, _) = self.words.as_mut_slice().as_chunks_mut::<LINE_WORDS>();
             let [word, ..] = first_line_mut(hash, lines);
-            // One instruction that reads and writes; the compiler does not know that it changes nothing.
+            // One instruction that reads and writes; the compiler does not know that it changes
+            // nothing.
             *word |= black_box(0);
         }
     }

@@ -3,8 +3,9 @@
 //! Many are taken in groups: all hashed, their lines fetched ahead, then looked at.
 //!
 //! * In one layer item by item: the further lines are looked for at once if the first one passes.
-//! * In many layer by layer: all first lines without a branch between them, then the further lines of the few items that have
-//!   passed. Item by item a branch is mispredicted once or twice an item: 1.2 to 1.4 times the time on 14 or 100 layers.
+//! * In many layer by layer: all first lines without a branch between them, then the further lines
+//!   of the few items that have passed. Item by item a branch is mispredicted once or twice an
+//!   item: 1.2 to 1.4 times the time on 14 or 100 layers.
 
 use super::error::Error;
 use super::filter::Filter;
@@ -14,7 +15,8 @@ use super::layout::{Task, dispatch};
 use super::member::{Lines, Member};
 use super::spec::Permit;
 
-/// Items of a group: the fetches that can be under way at once. 1 KiB of hashes, and 8 KiB of what is prepared for many layers.
+/// Items of a group: the fetches that can be under way at once. 1 KiB of hashes, and 8 KiB of what
+/// is prepared for many layers.
 const GROUP: usize = 64;
 /// The same for calls with few items, to which zeroing that to begin with would matter.
 const SMALL_GROUP: usize = 16;
@@ -37,7 +39,11 @@ impl<L: Member> Filter<L> {
     }
 
     /// Answers for each item in turn whether it may have been added.
-    pub fn contains_batch<'a>(&self, items: impl Iterator<Item = &'a [u8]>, answer: impl FnMut(bool)) {
+    pub fn contains_batch<'a>(
+        &self,
+        items: impl Iterator<Item = &'a [u8]>,
+        answer: impl FnMut(bool),
+    ) {
         if is_few(&items) {
             dispatch(Contains::<_, _, _, SMALL_GROUP> { filter: self, items, answer });
         } else {
@@ -45,7 +51,8 @@ impl<L: Member> Filter<L> {
         }
     }
 
-    /// Adds each item in turn and answers as [`Filter::insert`] does; the first [`Error::Full`] is the last answer.
+    /// Adds each item in turn and answers as [`Filter::insert`] does; the first [`Error::Full`] is
+    /// the last answer.
     ///
     /// An item twice in one call is new once. After any other error the rest is tried all the same.
     pub fn insert_batch<'a>(
@@ -117,7 +124,11 @@ where
 
     #[inline(always)]
     fn run<P: Probe>(self, probe: P) {
-        if self.filter.layer_count() == 1 { self.in_one_layer(probe) } else { self.in_layers(probe) }
+        if self.filter.layer_count() == 1 {
+            self.in_one_layer(probe)
+        } else {
+            self.in_layers(probe)
+        }
     }
 }
 
@@ -205,7 +216,8 @@ where
         let mut group = PreparedGroup::<L, P, N>::empty(probe);
         while group.fill(probe, self.filter.common(), &mut self.items) {
             self.filter.expect(group.hashes());
-            // What is found stays found. What is not may come in with another item of the group, into the newest layer.
+            // What is found stays found. What is not may come in with another item of the group,
+            // into the newest layer.
             let mut found = self.filter.contains_of(probe, &group, Lines::All);
             for (index, hash) in group.hashes().iter().enumerate() {
                 if found >> index & 1 == 1 {

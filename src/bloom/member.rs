@@ -60,7 +60,8 @@ pub trait Member: Sized {
     /// Sets all bits of the item.
     fn insert<P: Probe>(&mut self, probe: P, hash: &Self::Hash);
 
-    /// Does what is worth doing before the first look at an item that may be added to this layer of `len` items.
+    /// Does what is worth doing before the first look at an item that may be added to this layer of
+    /// `len` items.
     fn expect(&mut self, _len: u64, _hash: &Self::Hash) {}
 
     /// Asks for the cache lines of items, where that is worth it.
@@ -89,12 +90,17 @@ pub trait Member: Sized {
     /// The bits, to be written.
     fn words_mut(&mut self) -> &mut Words;
 
-    /// The layer that comes when this one, layer `index`, is full: the one place that knows what happens then.
+    /// The layer that comes when this one, layer `index`, is full: the one place that knows what
+    /// happens then.
     ///
     /// # Errors
     ///
     /// [`Error::Full`] where none comes, [`Error::TooManyLayers`], or a layer that is out of range.
-    fn successor(&self, common: &Self::Common, index: u32) -> Result<(Self::Common, Self::Shape), Error>;
+    fn successor(
+        &self,
+        common: &Self::Common,
+        index: u32,
+    ) -> Result<(Self::Common, Self::Shape), Error>;
 
     /// Bytes of the bits of such a layer.
     fn shape_bytes(shape: &Self::Shape) -> u64;
@@ -113,6 +119,7 @@ pub trait Member: Sized {
     /// [`Error::OutOfMemory`].
     fn try_clone(&self) -> Result<Self, Error>;
 
-    /// Bytes of a filter of so many layers, at least one, with bits of so many bytes: arithmetic, equal on every server.
+    /// Bytes of a filter of so many layers, at least one, with bits of so many bytes: arithmetic,
+    /// equal on every server.
     fn size_bytes(bits_bytes: u64, layers: u32) -> u64;
 }

@@ -2,18 +2,21 @@
 //!
 //! # What is promised
 //!
-//! A Bloom filter is a set that forgets its items and keeps a few bits of each. It answers one question: was this item added?
+//! A Bloom filter is a set that forgets its items and keeps a few bits of each. It answers one
+//! question: was this item added?
 //!
 //! * "No" is always true. An item that was added is found for ever.
 //! * "Yes" may be false, with a probability that was chosen beforehand: the *error rate*.
 //!
-//! So it suits questions where a rare false yes does no harm and a yes that is true saves much: an address that need not be fetched again, a
-//! row that need not be looked for. It can't list its items, nor give one up, since its bits may belong to others too.
+//! So it suits questions where a rare false yes does no harm and a yes that is true saves much: an
+//! address that need not be fetched again, a row that need not be looked for. It can't list its
+//! items, nor give one up, since its bits may belong to others too.
 //!
 //! # How it works
 //!
-//! There are `m` bits, all 0 at first. A hash of the item chooses `k` of them. To add it, set them; to ask for it, look whether
-//! all are set. The more of them others have set, the likelier a false yes. With `n` items, places being uniform and independent:
+//! There are `m` bits, all 0 at first. A hash of the item chooses `k` of them. To add it, set them;
+//! to ask for it, look whether all are set. The more of them others have set, the likelier a false
+//! yes. With `n` items, places being uniform and independent:
 //!
 //! ```text
 //! rate = (1 - e^(-k n / m))^k          least for k = ln 2 * m / n, when half of the bits are set:
@@ -28,18 +31,20 @@
 //! | 20 | 14 | 0.000067 |
 //! | 30 | 21 | 0.00000055 |
 //!
-//! To check the second row by hand: `e^(-7/10)` is 0.497, so 0.503 of the bits are set, and `0.503^7` is 0.0082. Neither the number nor the
-//! length of the items counts, only bits an item.
+//! To check the second row by hand: `e^(-7/10)` is 0.497, so 0.503 of the bits are set, and
+//! `0.503^7` is 0.0082. Neither the number nor the length of the items counts, only bits an item.
 //!
 //! # What is different here
 //!
-//! **It grows.** `n` is seldom known. A [`Filter`] is a series of layers, each a Bloom filter of a fixed capacity. When the newest is full, a larger one is
-//! added. An absent item may be reported by any of them, so the rates of all layers must add up to at most the one asked for: each new layer gets
-//! its share of what the earlier ones have left (`Spec::layer_error`).
+//! **It grows.** `n` is seldom known. A [`Filter`] is a series of layers, each a Bloom filter of a
+//! fixed capacity. When the newest is full, a larger one is added. An absent item may be reported
+//! by any of them, so the rates of all layers must add up to at most the one asked for: each new
+//! layer gets its share of what the earlier ones have left (`Spec::layer_error`).
 //!
-//! **An item stays on one page.** Bits that are scattered over the memory cost a cache line each, and on fresh memory a page fault each.
-//! Here all bits of an item lie in one page, in one to four lines of it; so the formula above is only near the truth, and [`rate`] has
-//! the true one. It takes 2 to 6 % more bits than the classic filter from an error rate of 5 % down to 1e-9.
+//! **An item stays on one page.** Bits that are scattered over the memory cost a cache line each,
+//! and on fresh memory a page fault each. Here all bits of an item lie in one page, in one to four
+//! lines of it; so the formula above is only near the truth, and [`rate`] has the true one. It
+//! takes 2 to 6 % more bits than the classic filter from an error rate of 5 % down to 1e-9.
 //!
 //! ```text
 //! Filter   | layer 0 | layer 1       | layer 2                   |      oldest first; only the newest takes items
@@ -52,13 +57,15 @@
 //! word     | 64 bits, one of them the item's |
 //! ```
 //!
-//! **It has a seed.** The hash is another one for each filter, so that nobody who does not know the seed can prepare items that collide.
+//! **It has a seed.** The hash is another one for each filter, so that nobody who does not know the
+//! seed can prepare items that collide.
 //!
 //! # The other layout
 //!
-//! Bits without their items can't be moved to other places. So filters that come from RedisBloom keep its [layout](redisbloom): bits anywhere
-//! in a layer, as in the classic filter, half of the error rate for each further layer, and no seed. The series is the same
-//! [`Filter`], over layers of another kind ([`Member`](member::Member)); [`AnyFilter`] holds either.
+//! Bits without their items can't be moved to other places. So filters that come from RedisBloom
+//! keep its [layout](redisbloom): bits anywhere in a layer, as in the classic filter, half of the
+//! error rate for each further layer, and no seed. The series is the same [`Filter`], over layers
+//! of another kind ([`Member`](member::Member)); [`AnyFilter`] holds either.
 //!
 //! # Names
 //!
@@ -118,13 +125,19 @@
 //! # To read
 //!
 //! * B. H. Bloom, *Space/Time Trade-offs in Hash Coding with Allowable Errors*, 1970: the filter.
-//! * A. Kirsch, M. Mitzenmacher, *Less Hashing, Same Performance: Building a Better Bloom Filter*, 2006: few hashes are enough.
-//! * F. Putze, P. Sanders, J. Singler, *Cache-, Hash- and Space-Efficient Bloom Filters*, 2007: all bits of an item in one block, and its price.
-//! * P. S. Almeida, C. Baquero, N. Preguiça, D. Hutchison, *Scalable Bloom Filters*, 2007: layers whose error rates add up.
-//! * R. Pagh, G. Segev, U. Wieder, *How to Approximate a Set without Knowing Its Size in Advance*, 2013: what growing must cost.
-//! * M. Naor, E. Yogev, *Bloom Filters in Adversarial Environments*, 2015: why the seed must be secret.
+//! * A. Kirsch, M. Mitzenmacher, *Less Hashing, Same Performance: Building a Better Bloom Filter*,
+//!   2006: few hashes are enough.
+//! * F. Putze, P. Sanders, J. Singler, *Cache-, Hash- and Space-Efficient Bloom Filters*, 2007: all
+//!   bits of an item in one block, and its price.
+//! * P. S. Almeida, C. Baquero, N. Preguiça, D. Hutchison, *Scalable Bloom Filters*, 2007: layers
+//!   whose error rates add up.
+//! * R. Pagh, G. Segev, U. Wieder, *How to Approximate a Set without Knowing Its Size in Advance*,
+//!   2013: what growing must cost.
+//! * M. Naor, E. Yogev, *Bloom Filters in Adversarial Environments*, 2015: why the seed must be
+//!   secret.
 //!
-//! What was measured, and what was rejected, stands in `docs/design.md`; the bytes in `docs/format.md`.
+//! What was measured, and what was rejected, stands in `docs/design.md`; the bytes in
+//! `docs/format.md`.
 
 pub mod any;
 pub mod codec;

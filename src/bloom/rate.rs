@@ -2,36 +2,38 @@
 //!
 //! # The model
 //!
-//! An item covers `L` lines of a page; in each it sets `g` bits, one in each of `g` neighbouring words of
-//! the eight (the *window*, its start uniform), at a uniform place of 64. A lookup asks for the same shape.
-//! Let `S` be a set of words of the lookup's window in one line. An item that covers this line hits at
-//! least one of the asked bits in `S` with probability
+//! An item covers `L` lines of a page; in each it sets `g` bits, one in each of `g` neighbouring
+//! words of the eight (the *window*, its start uniform), at a uniform place of 64. A lookup asks
+//! for the same shape. Let `S` be a set of words of the lookup's window in one line. An item that
+//! covers this line hits at least one of the asked bits in `S` with probability
 //!
 //! ```text
 //! h(S) = 1 - (1/8) * sum over starts s of (63/64)^|S ∩ window(s)|
 //! ```
 //!
-//! and an item covers a given line with probability `p = L / lines`, so after `n` items none of the bits in
-//! `S` is set with probability `(1 - p h(S))^n`. Inclusion and exclusion over the subsets of the window
-//! gives, exactly, the probability that every asked bit of one line is set:
+//! and an item covers a given line with probability `p = L / lines`, so after `n` items none of the
+//! bits in `S` is set with probability `(1 - p h(S))^n`. Inclusion and exclusion over the subsets
+//! of the window gives, exactly, the probability that every asked bit of one line is set:
 //!
 //! ```text
 //! F0 = sum over S of (-1)^|S| (1 - p h(S))^n
 //! ```
 //!
 //! Subsets with equal `h` are merged at compile time (`TERMS`): 2 to 13 terms instead of 2 to 256.
-//! The `L` lines of a lookup are nearly independent: `F0^L`. Their loads are correlated, since an item that covers one
-//! line of a page is likelier to cover another one; with `c` the covariance of the loads of two lines of a
-//! lookup and `Ft = sum over S of (-1)^|S| (1 - p h)^n h^t`, the mean of the product is expanded to
-//! second order in `c`. Without it the rate of four lines would come out up to a third too low.
-//! Last, the hash of an item has 64 bits: another item has the same one with probability 2^-64.
+//! The `L` lines of a lookup are nearly independent: `F0^L`. Their loads are correlated, since an
+//! item that covers one line of a page is likelier to cover another one; with `c` the covariance of
+//! the loads of two lines of a lookup and `Ft = sum over S of (-1)^|S| (1 - p h)^n h^t`, the mean
+//! of the product is expanded to second order in `c`. Without it the rate of four lines would come
+//! out up to a third too low. Last, the hash of an item has 64 bits: another item has the same one
+//! with probability 2^-64.
 //!
-//! Everything here is IEEE `+ - * /` and the software `exp` and `log1p` of a pinned crate, so that a primary
-//! and its replica compute the same layers on every processor.
+//! Everything here is IEEE `+ - * /` and the software `exp` and `log1p` of a pinned crate, so that
+//! a primary and its replica compute the same layers on every processor.
 
 use super::sizing::{COLLISION, Geometry, LINE_WORDS};
 
-/// What the alternating sum of [`TERMS`] may lose by cancellation, added so that the result errs upwards.
+/// What the alternating sum of [`TERMS`] may lose by cancellation, added so that the result errs
+/// upwards.
 ///
 /// Up to 256 terms of size 1, each off by less than 2^-51.
 const CANCELLATION: f64 = 1.0 / (1u64 << 43) as f64;
@@ -68,7 +70,10 @@ const fn missed(i: u32) -> f64 {
 }
 
 /// `h(S)` for a set of words, as a bit mask, and items whose window is `width` words.
-#[expect(clippy::indexing_slicing, reason = "evaluated at compile time; an intersection has at most 8 words")]
+#[expect(
+    clippy::indexing_slicing,
+    reason = "evaluated at compile time; an intersection has at most 8 words"
+)]
 const fn hit_probability(set: u32, width: u32) -> f64 {
     // Counted first and added in the order of the counts, so that equal multisets give equal sums.
     let mut count_of = [0u32; LINE_WORDS + 1];
@@ -121,12 +126,13 @@ const fn all_terms() -> [Terms; LINE_WORDS] {
     all
 }
 
-/// The moments `F0`, `F1`, `F2` of one line: probability that all asked bits are set, and its first two
-/// derivatives in the load.
+/// The moments `F0`, `F1`, `F2` of one line: probability that all asked bits are set, and its first
+/// two derivatives in the load.
 struct Moments([f64; 3]);
 
 impl Moments {
-    /// `log_untouched(h)` is the logarithm of the probability that no item hits a set of hit probability `h`.
+    /// `log_untouched(h)` is the logarithm of the probability that no item hits a set of hit
+    /// probability `h`.
     fn new(window: u8, log_untouched: impl Fn(f64) -> f64) -> Self {
         let mut sums = [0.0; 3];
         if let Some(terms) = TERMS.get(usize::from(window).wrapping_sub(1)) {
@@ -141,7 +147,8 @@ impl Moments {
         Self(sums)
     }
 
-    /// Mean of the product over `lines` lines whose loads have the covariance `covariance` pairwise.
+    /// Mean of the product over `lines` lines whose loads have the covariance `covariance`
+    /// pairwise.
     fn product(&self, lines: u8, covariance: f64) -> f64 {
         let Self([f0, f1, f2]) = *self;
         let c = covariance;
@@ -165,7 +172,8 @@ impl Moments {
     }
 }
 
-/// How many of the strides and positions of an item make it cover two given lines of a lookup, on average.
+/// How many of the strides and positions of an item make it cover two given lines of a lookup, on
+/// average.
 ///
 /// A lookup's lines are `first + j * d` within a page of `page` lines, `1 <= d <= strides`.
 fn shared_placements(page: u64, lines: u64, strides: u64) -> f64 {
@@ -212,10 +220,11 @@ pub fn fp_rate(geometry: &Geometry, len: u64) -> f64 {
 
 /// The rate after so many items that were counted, from the rate after so many that were offered.
 ///
-/// An item that seems to be there already is not added: those that are set at least one bit that was not, and so
-/// fill the filter faster than random ones. If `n` items offered give a filter of `k` bits an item, two or more, the rate `r`,
-/// then `n` counted ones are about `n / (1 - r (1 + 1.1 r) / (0.65 k + 1.3))` offered. Fitted to the integral of the rate over all
-/// rows of the table: the rate comes out 0.7 % too high to 0.03 % too low.
+/// An item that seems to be there already is not added: those that are set at least one bit that
+/// was not, and so fill the filter faster than random ones. If `n` items offered give a filter of
+/// `k` bits an item, two or more, the rate `r`, then `n` counted ones are about `n / (1 - r (1 +
+/// 1.1 r) / (0.65 k + 1.3))` offered. Fitted to the integral of the rate over all rows of the
+/// table: the rate comes out 0.7 % too high to 0.03 % too low.
 fn counted(hashes: u32, items: f64, rate_after: impl Fn(f64) -> f64) -> f64 {
     /// Rate below which the difference is less than a thousandth of the rate.
     const NEGLIGIBLE: f64 = 1e-4;
@@ -258,7 +267,8 @@ pub fn fp_rate_of_fill(geometry: &Geometry, fill: f64) -> f64 {
 
 /// Rate of a layer of endlessly many whole pages with `load` items covering a line on average.
 ///
-/// What the shapes in the table of [`super::sizing`] are chosen by. `page` lines a page, `lines` an item, `window` bits a line.
+/// What the shapes in the table of [`super::sizing`] are chosen by. `page` lines a page, `lines` an
+/// item, `window` bits a line.
 pub fn fp_rate_at_load(page: u64, lines: u8, window: u8, load: f64) -> f64 {
     let covariance = match lines {
         1 => 0.0,
@@ -270,7 +280,8 @@ pub fn fp_rate_at_load(page: u64, lines: u8, window: u8, load: f64) -> f64 {
     Moments::new(window, |h| -load * h).product(lines, covariance)
 }
 
-/// The same with `load` counted items covering a line on average: what the bits in the table are made from.
+/// The same with `load` counted items covering a line on average: what the bits in the table are
+/// made from.
 pub fn fp_rate_at_counted_load(page: u64, lines: u8, window: u8, load: f64) -> f64 {
     let hashes = u32::from(lines) * u32::from(window);
     counted(hashes, load, |load| fp_rate_at_load(page, lines, window, load))

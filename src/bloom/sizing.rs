@@ -1,9 +1,9 @@
 //! From capacity and error rate to the geometry of a layer.
 //!
-//! The same arguments give the same geometry on every machine and in every release: a replica grows the
-//! layers its primary grows. So there are only integers and IEEE `+ - * /` here, a frozen table, and the software
-//! `exp` of a pinned crate behind [`fp_rate`]. A change of any result is a new [`REVISION`], and
-//! the old one stays.
+//! The same arguments give the same geometry on every machine and in every release: a replica grows
+//! the layers its primary grows. So there are only integers and IEEE `+ - * /` here, a frozen
+//! table, and the software `exp` of a pinned crate behind [`fp_rate`]. A change of any result is a
+//! new [`REVISION`], and the old one stays.
 
 mod table;
 
@@ -24,7 +24,8 @@ pub const MAX_ERROR_RATE: f64 = 0.25;
 
 /// The smallest error rate of a layer.
 ///
-/// Four lines of eight bits cost 21 % over the classic optimum there, and the cost rises steeply below.
+/// Four lines of eight bits cost 21 % over the classic optimum there, and the cost rises steeply
+/// below.
 pub const MIN_LAYER_ERROR: f64 = 1e-15;
 
 /// Words of a line: 64 bytes, what a processor fetches at once.
@@ -36,9 +37,11 @@ const LINE_BITS: f64 = 512.0;
 /// Lines of a whole page of 4 KiB.
 pub const PAGE_LINES: u64 = 64;
 
-/// Lines from which a layer has whole pages only: 1 MiB. The table's model of endlessly many pages holds from here on.
+/// Lines from which a layer has whole pages only: 1 MiB. The table's model of endlessly many pages
+/// holds from here on.
 ///
-/// Below, rounding up to whole pages would cost more than 0.4 %, and few pages are touched however they lie.
+/// Below, rounding up to whole pages would cost more than 0.4 %, and few pages are touched however
+/// they lie.
 const WHOLE_PAGES_FROM: u64 = 256 * PAGE_LINES;
 
 /// Probability that two different items have one 64-bit hash.
@@ -56,17 +59,19 @@ pub struct Geometry {
 }
 
 impl Geometry {
-    /// A geometry of this project's layout whose computed rate at `capacity` items is at most `error`: the smallest one,
-    /// or from 1e-6 up at most a line a page more, where a small layer needs less than the table says.
+    /// A geometry of this project's layout whose computed rate at `capacity` items is at most
+    /// `error`: the smallest one, or from 1e-6 up at most a line a page more, where a small
+    /// layer needs less than the table says.
     ///
     /// # Errors
     ///
-    /// [`Error::Capacity`] outside 1 to [`MAX_CAPACITY`], [`Error::ErrorRate`] for an error that is not a number above 0
-    /// and at most [`MAX_ERROR_RATE`], [`Error::ErrorRateTooSmall`] below [`MIN_LAYER_ERROR`] or where equal hashes alone
-    /// reach the error rate.
+    /// [`Error::Capacity`] outside 1 to [`MAX_CAPACITY`], [`Error::ErrorRate`] for an error that is
+    /// not a number above 0 and at most [`MAX_ERROR_RATE`], [`Error::ErrorRateTooSmall`] below
+    /// [`MIN_LAYER_ERROR`] or where equal hashes alone reach the error rate.
     ///
-    /// Cost: 20 ns from 16,384 lines on; below, that and one to three times [`fp_rate`]; next to nothing for the numbers of
-    /// the last call, since a server with millions of small filters makes all of them alike.
+    /// Cost: 20 ns from 16,384 lines on; below, that and one to three times [`fp_rate`]; next to
+    /// nothing for the numbers of the last call, since a server with millions of small filters
+    /// makes all of them alike.
     pub fn new(capacity: u64, error: f64) -> Result<Self, Error> {
         thread_local! {
             static LAST: Cell<Option<(u64, u64, Geometry)>> = const { Cell::new(None) };
@@ -95,10 +100,12 @@ impl Geometry {
             return Err(Error::ErrorRateTooSmall(error));
         }
         let row = Row::of(error_of_bits);
-        let mut lines = (capacity as f64 * row.bits_per_item(error_of_bits) / LINE_BITS).ceil() as u64;
+        let mut lines =
+            (capacity as f64 * row.bits_per_item(error_of_bits) / LINE_BITS).ceil() as u64;
         loop {
             let geometry = Self::arrange(lines.max(1), row);
-            // A small layer is a little worse or better than the model without end: it is looked at itself.
+            // A small layer is a little worse or better than the model without end: it is looked at
+            // itself.
             if geometry.lines() >= WHOLE_PAGES_FROM || fp_rate(&geometry, capacity) <= error {
                 return Ok(geometry);
             }

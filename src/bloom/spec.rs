@@ -29,7 +29,8 @@ pub enum Growth {
 pub struct Spec {
     /// Items the first layer is sized for, 1 to 2^40.
     pub capacity: u64,
-    /// False-positive probability of the whole filter, however far it grows; above 0, at most 0.25.
+    /// False-positive probability of the whole filter, however far it grows; above 0, at most
+    /// 0.25.
     pub error_rate: f64,
     /// What happens when the newest layer is full.
     pub growth: Growth,
@@ -112,7 +113,8 @@ impl Common {
         }
     }
 
-    /// The layer that comes when `last`, layer `index`, is full: the one place that knows what happens then.
+    /// The layer that comes when `last`, layer `index`, is full: the one place that knows what
+    /// happens then.
     ///
     /// # Errors
     ///
@@ -121,7 +123,9 @@ impl Common {
     pub(super) fn successor(&self, last: &Shape, index: u32) -> Result<(Self, Shape), Error> {
         match self.spec.growth {
             Growth::Fixed => Err(Error::Full(last.capacity)),
-            Growth::Scaling { .. } if index + 1 >= MAX_LAYERS => Err(Error::TooManyLayers(MAX_LAYERS)),
+            Growth::Scaling { .. } if index + 1 >= MAX_LAYERS => {
+                Err(Error::TooManyLayers(MAX_LAYERS))
+            }
             Growth::Scaling { expansion } => {
                 let capacity = last.capacity.saturating_mul(u64::from(expansion));
                 let spent = self.spent + fp_rate(&last.geometry, last.capacity);
@@ -137,7 +141,8 @@ impl Common {
 }
 
 impl Spec {
-    /// The layers that a filter of this kind gets one after the other, none of them built; the last is the error that ends it.
+    /// The layers that a filter of this kind gets one after the other, none of them built; the last
+    /// is the error that ends it.
     ///
     /// ```
     /// use bloomline::bloom::{Growth, Spec};
@@ -160,11 +165,12 @@ impl Spec {
         })
     }
 
-    /// Error rate of layer `index`, counted from 0, when the layers before it have spent `spent` of the whole.
+    /// Error rate of layer `index`, counted from 0, when the layers before it have spent `spent` of
+    /// the whole.
     ///
-    /// A scaling filter gives each layer `1 / (index + 2)` of what is left. If every layer used all it is given, layer
-    /// `i` would have the share `1 / ((i + 1) (i + 2))`, and these add up to 1; as layers come in whole lines they use less,
-    /// and the later ones get the rest.
+    /// A scaling filter gives each layer `1 / (index + 2)` of what is left. If every layer used all
+    /// it is given, layer `i` would have the share `1 / ((i + 1) (i + 2))`, and these add up to
+    /// 1; as layers come in whole lines they use less, and the later ones get the rest.
     pub(super) fn layer_error(&self, index: u32, spent: f64) -> f64 {
         match self.growth {
             Growth::Scaling { .. } => (self.error_rate - spent) / f64::from(index + 2),

@@ -1,4 +1,5 @@
-//! A boxed slice of words: zeroed lazily, fallible to allocate, and aligned to a page where it is large.
+//! A boxed slice of words: zeroed lazily, fallible to allocate, and aligned to a page where it is
+//! large.
 
 use std::ops::{ControlFlow, Range};
 use std::ptr::{self, NonNull};
@@ -23,8 +24,8 @@ impl<'a> Mover<'a> {
     ///
     /// # Safety
     ///
-    /// Given a block of the global allocator, it must return none, or a block of that allocator with the same size and content, and
-    /// have freed the one that it was given.
+    /// Given a block of the global allocator, it must return none, or a block of that allocator
+    /// with the same size and content, and have freed the one that it was given.
     pub unsafe fn new(move_block: &'a mut dyn FnMut(NonNull<u8>) -> Option<NonNull<u8>>) -> Self {
         Self { move_block }
     }
@@ -37,8 +38,8 @@ const LEN_SHIFT: u32 = SKIP_BITS + Kind::BITS;
 
 /// An owned slice of 64-bit words.
 ///
-/// It is the project's own since `vec![0; n]` aborts when memory is short, and since no allocator of a
-/// server promises an alignment above 16.
+/// It is the project's own since `vec![0; n]` aborts when memory is short, and since no allocator
+/// of a server promises an alignment above 16.
 pub struct Words {
     first: NonNull<u64>,
     /// The number of words from [`LEN_SHIFT`] on; below it the kind of block, and the words
@@ -81,7 +82,8 @@ impl Words {
     /// `block` must be `bytes` long and initialised, the global allocator must be able to free it
     /// as a block of `bytes` bytes with the alignment of a word, and nobody else may use it.
     pub unsafe fn adopt(block: NonNull<u8>, bytes: u64) -> Option<Self> {
-        let is_whole = bytes != 0 && bytes.is_multiple_of(WORD as u64) && block.cast::<u64>().is_aligned();
+        let is_whole =
+            bytes != 0 && bytes.is_multiple_of(WORD as u64) && block.cast::<u64>().is_aligned();
         let content = usize::try_from(bytes).ok().filter(|_| is_whole)?;
         // SAFETY: promised by the caller.
         Some(Self::in_block(unsafe { Allocation::adopt(block, content) }))
@@ -118,7 +120,11 @@ impl Words {
     }
 
     /// Calls `visit` with those parts of a range that may differ from zero, in order.
-    fn visit_touched(&self, range: Range<usize>, mut visit: impl FnMut(Range<usize>) -> ControlFlow<()>) {
+    fn visit_touched(
+        &self,
+        range: Range<usize>,
+        mut visit: impl FnMut(Range<usize>) -> ControlFlow<()>,
+    ) {
         let range = range.start..range.end.min(self.bytes() as usize);
         let at = range.start;
         match self.as_bytes().get(range.clone()) {
@@ -187,7 +193,8 @@ impl Words {
         unsafe { slice::from_raw_parts_mut(self.first.as_ptr(), self.len() as usize) }
     }
 
-    /// Share of the bits that are set, in [0, 1], counted in `sample` pages spread evenly, at least one.
+    /// Share of the bits that are set, in [0, 1], counted in `sample` pages spread evenly, at least
+    /// one.
     ///
     /// Exact if the words have no more pages than that.
     pub fn fill(&self, sample: usize) -> f64 {
@@ -224,7 +231,8 @@ impl Drop for Words {
     }
 }
 
-/// Copies bytes to as many zeros. Pages of zeros are not written, and so take no memory if they never were.
+/// Copies bytes to as many zeros. Pages of zeros are not written, and so take no memory if they
+/// never were.
 pub fn copy_to_zeros(to: &mut [u8], from: &[u8]) {
     for (to, from) in to.chunks_mut(PAGE).zip(from.chunks(PAGE)) {
         if !is_zero(from) {

@@ -29,8 +29,8 @@ pub struct Asked {
 pub enum Sender {
     /// A client: words are whole, and unknown ones an error.
     Client,
-    /// A primary or a file. Ours send no call that creates a filter, so it is RedisBloom's, whose words are read as it
-    /// reads them, and the filter is in its layout.
+    /// A primary or a file. Ours send no call that creates a filter, so it is RedisBloom's, whose
+    /// words are read as it reads them, and the filter is in its layout.
     RedisBloom,
 }
 
@@ -88,7 +88,11 @@ fn growth(expansion: u32) -> Growth {
 }
 
 /// An error rate above 0 and below 1; above 0.25 it is taken for 0.25, as RedisBloom does.
-fn error_rate(arg: Arg, unreadable: &'static CStr, out_of_range: &'static CStr) -> Result<f64, Failure> {
+fn error_rate(
+    arg: Arg,
+    unreadable: &'static CStr,
+    out_of_range: &'static CStr,
+) -> Result<f64, Failure> {
     let rate = arg.number().ok_or(unreadable)?;
     if rate > 0.0 && rate < 1.0 { Ok(rate.min(MAX_ERROR_RATE)) } else { Err(out_of_range.into()) }
 }
@@ -98,7 +102,8 @@ fn expansion(given: i64, sender: Sender) -> Option<u32> {
     u32::try_from(given).ok().filter(|&n| n <= MAX_EXPANSION || sender == Sender::RedisBloom)
 }
 
-/// `error_rate capacity [EXPANSION n] [NONSCALING] [LAYOUT name]`, the checks in RedisBloom's order.
+/// `error_rate capacity [EXPANSION n] [NONSCALING] [LAYOUT name]`, the checks in RedisBloom's
+/// order.
 pub fn reserve(key: Arg, words: Args, sender: Sender) -> Result<Asked, Failure> {
     let (Some(rate), Some(size)) = (words.get(0), words.get(1)) else { return Err(Failure::Arity) };
     let options = words.from(2);
@@ -108,8 +113,11 @@ pub fn reserve(key: Arg, words: Args, sender: Sender) -> Result<Asked, Failure> 
     if options.len() > if names_layout { 5 } else { 3 } {
         return Err(Failure::Arity);
     }
-    asked.spec.error_rate =
-        error_rate(rate, c"ERR bad error rate", c"ERR error rate must be in the range (0.000000, 1.000000)")?;
+    asked.spec.error_rate = error_rate(
+        rate,
+        c"ERR bad error rate",
+        c"ERR error rate must be in the range (0.000000, 1.000000)",
+    )?;
     let capacity = size.integer().ok_or(c"ERR bad capacity")?;
     asked.spec.capacity = asked.capacity(capacity, sender).ok_or(match asked.layout {
         Layout::Bloomline => c"ERR capacity must be in the range [1, 1099511627776]",
@@ -153,7 +161,8 @@ fn reserve_options(options: Args) -> Result<(bool, Option<i64>), Failure> {
     Ok((is_fixed, given))
 }
 
-/// The same as RedisBloom finds them: anywhere, the key and the numbers included; other words are nothing to it.
+/// The same as RedisBloom finds them: anywhere, the key and the numbers included; other words are
+/// nothing to it.
 fn redisbloom_options(key: Arg, words: Args) -> Result<(bool, Option<i64>), Failure> {
     let all = || std::iter::once(key).chain(words.iter());
     let is_fixed = all().any(|word| word.is("NONSCALING"));
@@ -216,8 +225,8 @@ fn word_of(arg: Arg, sender: Sender) -> Option<Word> {
     }
 }
 
-/// `[CAPACITY n] [ERROR f] [EXPANSION n] [NOCREATE] [NONSCALING] [LAYOUT name] ITEMS item [item ...]`; of repeated words
-/// the last counts.
+/// `[CAPACITY n] [ERROR f] [EXPANSION n] [NOCREATE] [NONSCALING] [LAYOUT name] ITEMS item [item
+/// ...]`; of repeated words the last counts.
 pub fn insert(words: Args<'_>, sender: Sender) -> Result<Insert<'_>, Failure> {
     let mut asked = Asked::by_default(sender);
     if sender == Sender::Client {
@@ -232,7 +241,8 @@ pub fn insert(words: Args<'_>, sender: Sender) -> Result<Insert<'_>, Failure> {
         match word_of(arg, sender).ok_or_else(|| unknown_word(arg))? {
             Word::Items => {
                 value?;
-                asked.spec.growth = if is_fixed { Growth::Fixed } else { growth(asked.stored_expansion) };
+                asked.spec.growth =
+                    if is_fixed { Growth::Fixed } else { growth(asked.stored_expansion) };
                 return Ok(Insert { asked, may_create, items: words.from(index - 1) });
             }
             Word::Capacity => {
@@ -243,8 +253,10 @@ pub fn insert(words: Args<'_>, sender: Sender) -> Result<Insert<'_>, Failure> {
                 asked.spec.error_rate = error_rate(value?, c"Bad error rate", c"Bad error rate")?;
             }
             Word::Expansion => {
-                asked.stored_expansion =
-                    value?.integer().and_then(|given| expansion(given, sender)).ok_or(c"Bad expansion")?;
+                asked.stored_expansion = value?
+                    .integer()
+                    .and_then(|given| expansion(given, sender))
+                    .ok_or(c"Bad expansion")?;
                 is_fixed |= asked.stored_expansion == 0;
             }
             // Taken before.

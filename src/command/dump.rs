@@ -1,6 +1,7 @@
 //! BF.SCANDUMP and BF.LOADCHUNK: a filter out and in, piece by piece.
 //!
-//! The iterator of a piece is 1 for the header; for bits it is the offset behind their last byte, plus 1.
+//! The iterator of a piece is 1 for the header; for bits it is the offset behind their last byte,
+//! plus 1.
 
 use std::ffi::CStr;
 use std::ops::ControlFlow;
@@ -70,7 +71,8 @@ impl Handler for Loadchunk {
         let iterator = iterator.integer().ok_or(LOAD_ITERATOR)?;
         let data = data.bytes();
         let mut key = Key::write(call.context, call.key);
-        // What a primary or a file creates replaces whatever the key holds: the key was free where it comes from.
+        // What a primary or a file creates replaces whatever the key holds: the key was free where
+        // it comes from.
         let is_missing = matches!(filter_mut(&mut key), Lookup::Missing);
         let is_free = is_missing || call.context.is_obeyed();
         if iterator == HEADER && is_free && (!data.is_empty() || is_missing) {
@@ -100,7 +102,8 @@ fn next_chunk(filter: &AnyFilter, from: u64) -> Option<Chunk<'_>> {
     let (mut found, mut seen) = (None, 0);
     filter.each_chunk(from, |chunk| {
         seen += 1;
-        let may_be_left_out = filter.layout() == Layout::Bloomline && chunk.len() == MAX_CHUNK_BYTES;
+        let may_be_left_out =
+            filter.layout() == Layout::Bloomline && chunk.len() == MAX_CHUNK_BYTES;
         let is_left_out = may_be_left_out && chunk.is_zero();
         found = (!is_left_out || seen == MOST).then_some(chunk);
         if found.is_none() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }

@@ -3,7 +3,8 @@
 /// Significant digits.
 const DIGITS: i32 = 6;
 
-/// A number with at most six significant digits, in the shorter of the two notations, without trailing zeros.
+/// A number with at most six significant digits, in the shorter of the two notations, without
+/// trailing zeros.
 pub fn general(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return value.to_string();
@@ -12,7 +13,8 @@ pub fn general(value: f64) -> String {
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));
     let exponent: i32 = exponent.parse().unwrap_or_default();
     if (-4..DIGITS).contains(&exponent) {
-        return without_trailing_zeros(&format!("{value:.*}", (DIGITS - 1 - exponent) as usize)).to_owned();
+        return without_trailing_zeros(&format!("{value:.*}", (DIGITS - 1 - exponent) as usize))
+            .to_owned();
     }
     let sign = if exponent < 0 { '-' } else { '+' };
     format!("{}e{sign}{:02}", without_trailing_zeros(mantissa), exponent.abs())

@@ -40,7 +40,8 @@ pub unsafe extern "C" fn shim<H: Handler>(
     argv: *mut *mut RedisModuleString,
     argc: c_int,
 ) -> c_int {
-    // SAFETY: the server passes a valid context and `argc` valid strings, for as long as the handler runs.
+    // SAFETY: the server passes a valid context and `argc` valid strings, for as long as the
+    // handler runs.
     let (context, args) = unsafe { (Context::new(ctx), Args::new(argv, argc)) };
     if let Some(context) = context {
         let in_range = (H::LEAST..=H::MOST).contains(&args.len());

@@ -35,7 +35,11 @@ static FIELDS: [Field; 5] = [
         name: c"Number of filters",
         reply: |to, filter| to.integer(filter.layer_count().into()),
     },
-    Field { word: "ITEMS", name: c"Number of items inserted", reply: |to, filter| to.count(filter.len()) },
+    Field {
+        word: "ITEMS",
+        name: c"Number of items inserted",
+        reply: |to, filter| to.count(filter.len()),
+    },
     Field {
         word: "EXPANSION",
         name: c"Expansion rate",
@@ -53,7 +57,11 @@ static MORE_FIELDS: [Field; 4] = [
         name: c"Error rate",
         reply: |to, filter| to.bulk(format!("{:?}", filter.error_rate()).as_bytes()),
     },
-    Field { word: "LAYOUT", name: c"Layout", reply: |to, filter| to.bulk(layout_name(filter).as_bytes()) },
+    Field {
+        word: "LAYOUT",
+        name: c"Layout",
+        reply: |to, filter| to.bulk(layout_name(filter).as_bytes()),
+    },
     Field { word: "FILL", name: c"Fill", reply: |to, filter| layer_numbers(to, &filter.fills()) },
     Field {
         word: "FPRATE",
@@ -92,7 +100,8 @@ impl Handler for Info {
             FIELDS.iter().for_each(pair);
             return Ok(());
         };
-        let field = FIELDS.iter().chain(&MORE_FIELDS).find(|field| word.is(field.word)).ok_or(BAD_FIELD)?;
+        let field =
+            FIELDS.iter().chain(&MORE_FIELDS).find(|field| word.is(field.word)).ok_or(BAD_FIELD)?;
         if call.context.has_maps() {
             call.context.map(1);
             pair(field);
@@ -138,12 +147,28 @@ fn debug_lines_of_chain(chain: &Chain) -> Vec<String> {
     let width = if chain.chain_common().options.is_64_bit() { 64 } else { 32 };
     let line = |(link, len): (&Link, u64)| {
         let shape = link.shape();
-        debug_line(shape.bits / 8, shape.bits, shape.hashes, width, shape.capacity, len, shape.error)
+        debug_line(
+            shape.bits / 8,
+            shape.bits,
+            shape.hashes,
+            width,
+            shape.capacity,
+            len,
+            shape.error,
+        )
     };
     chain.layers_with_len().map(line).collect()
 }
 
-fn debug_line(bytes: u64, bits: u64, hashes: u32, width: u32, capacity: u64, len: u64, error: f64) -> String {
+fn debug_line(
+    bytes: u64,
+    bits: u64,
+    hashes: u32,
+    width: u32,
+    capacity: u64,
+    len: u64,
+    error: f64,
+) -> String {
     let ratio = general(error);
     format!(
         "bytes:{bytes} bits:{bits} hashes:{hashes} hashwidth:{width} capacity:{capacity} size:{len} ratio:{ratio}"

@@ -1,7 +1,8 @@
 //! The table of commands.
 
 use redis_module::raw::{
-    REDISMODULE_CMD_KEY_ACCESS, REDISMODULE_CMD_KEY_INSERT, REDISMODULE_CMD_KEY_RO, REDISMODULE_CMD_KEY_RW,
+    REDISMODULE_CMD_KEY_ACCESS, REDISMODULE_CMD_KEY_INSERT, REDISMODULE_CMD_KEY_RO,
+    REDISMODULE_CMD_KEY_RW,
 };
 
 use super::handler::{Handler, shim};
@@ -14,10 +15,12 @@ const LOOKS: Access =
 const LOOKS_AT_KEY: u32 = REDISMODULE_CMD_KEY_RO | REDISMODULE_CMD_KEY_ACCESS;
 
 /// The same for those that may take milliseconds: they copy up to 16 MiB, or count bits.
-const READS: Access = Access { flags: "readonly", categories: "bloom read", key: Some(LOOKS_AT_KEY) };
+const READS: Access =
+    Access { flags: "readonly", categories: "bloom read", key: Some(LOOKS_AT_KEY) };
 
 /// What it is opened for by commands that add.
-const ADDS: Access = Access { flags: "write deny-oom", categories: "bloom write", key: Some(ADDS_TO_KEY) };
+const ADDS: Access =
+    Access { flags: "write deny-oom", categories: "bloom write", key: Some(ADDS_TO_KEY) };
 const ADDS_TO_KEY: u32 = REDISMODULE_CMD_KEY_RW | REDISMODULE_CMD_KEY_INSERT;
 
 /// The same for those whose answer depends on what was there.
@@ -28,10 +31,13 @@ const ADDS_AND_TELLS: Access = Access {
 };
 const ADDS_MANY_AND_TELLS: Access = Access { key: ADDS_AND_TELLS.key, ..ADDS };
 
-/// A command that needs no data; so it answers as the HELP of the server's own commands does, whatever state the server is in.
-const ANSWERS: Access = Access { flags: "allow-loading allow-stale", categories: "bloom", key: None };
+/// A command that needs no data; so it answers as the HELP of the server's own commands does,
+/// whatever state the server is in.
+const ANSWERS: Access =
+    Access { flags: "allow-loading allow-stale", categories: "bloom", key: None };
 
-/// All commands, named as the server's own are. Their `since` is RedisBloom's, which clients' documentation goes by.
+/// All commands, named as the server's own are. Their `since` is RedisBloom's, which clients'
+/// documentation goes by.
 pub static COMMANDS: [Command; 12] = [
     Command {
         name: c"bf.reserve",

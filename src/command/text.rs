@@ -1,4 +1,5 @@
-//! The error replies, each in one place. RedisBloom's words, where it has the case: clients compare them.
+//! The error replies, each in one place. RedisBloom's words, where it has the case: clients compare
+//! them.
 
 use std::ffi::CStr;
 use std::io;

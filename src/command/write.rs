@@ -89,15 +89,21 @@ enum Reply {
 /// How new items are replicated.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Replicate {
-    /// By the call, if nearly all its items are new: it is cheaper to repeat than to make another one.
+    /// By the call, if nearly all its items are new: it is cheaper to repeat than to make another
+    /// one.
     Call,
     /// By a call of BF.ADD or BF.MADD always: the words of this one are not those of every replica.
     Items,
 }
 
-/// Who sends the call, and so how it is read. A script that is repeated is read as the client's that it was.
+/// Who sends the call, and so how it is read. A script that is repeated is read as the client's
+/// that it was.
 fn sender(context: Context) -> Sender {
-    if context.is_obeyed() && !context.is_in_old_script() { Sender::RedisBloom } else { Sender::Client }
+    if context.is_obeyed() && !context.is_in_old_script() {
+        Sender::RedisBloom
+    } else {
+        Sender::Client
+    }
 }
 
 /// Adds items to the key's filter, which is made if it is missing and may be.
@@ -136,7 +142,12 @@ fn add(
 }
 
 /// Adds items and answers for each.
-fn insert_items<'a>(call: Call, filter: &mut AnyFilter, items: Args<'a>, reply: Reply) -> NewItems<'a> {
+fn insert_items<'a>(
+    call: Call,
+    filter: &mut AnyFilter,
+    items: Args<'a>,
+    reply: Reply,
+) -> NewItems<'a> {
     let context = call.context;
     let mut new = NewItems::of(items);
     // Only a filter that refuses items may answer for fewer than it was given.
@@ -201,7 +212,9 @@ fn create(call: Call, key: &mut Key, asked: Asked) -> Result<(), Failure> {
             };
             Filter::new(asked.spec, seed, &mut limits.permit()).map(AnyFilter::from)
         }
-        Layout::RedisBloom => AnyFilter::redisbloom(asked.spec, asked.stored_expansion, &mut limits.permit()),
+        Layout::RedisBloom => {
+            AnyFilter::redisbloom(asked.spec, asked.stored_expansion, &mut limits.permit())
+        }
     };
     let filter = created.map_err(|error| refused_creation(call, error, &limits))?;
     call.context.replicate_load(call.key, 1, &filter.encode_header());
@@ -209,7 +222,8 @@ fn create(call: Call, key: &mut Key, asked: Asked) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Counts and logs a creation that was refused for want of memory, and says what the client is told.
+/// Counts and logs a creation that was refused for want of memory, and says what the client is
+/// told.
 ///
 /// Ends the process where a primary or a file has created the filter: the rest builds on this key,
 /// and the next addition would make another filter under its name.

@@ -9,11 +9,16 @@ use crate::bloom::AnyFilter;
 use crate::server::api::api;
 
 /// Writes BF.LOADCHUNK with the header, then one for each chunk of bits that is not all zero.
-pub unsafe extern "C" fn rewrite(io: *mut RedisModuleIO, key: *mut RedisModuleString, value: *mut c_void) {
+pub unsafe extern "C" fn rewrite(
+    io: *mut RedisModuleIO,
+    key: *mut RedisModuleString,
+    value: *mut c_void,
+) {
     // SAFETY: the server passes a filter of this type.
     let filter = unsafe { &*value.cast::<AnyFilter>() };
     let emit = |iterator: u64, data: &[u8]| {
-        // SAFETY: stream and key are valid; the format takes a string, an integer, and a buffer with its length.
+        // SAFETY: stream and key are valid; the format takes a string, an integer, and a buffer
+        // with its length.
         unsafe {
             api!(RedisModule_EmitAOF)(
                 io,

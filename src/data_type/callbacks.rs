@@ -40,7 +40,8 @@ pub fn methods() -> RedisModuleTypeMethods {
         // A filter leaves no trace elsewhere that unlinking would have to remove.
         unlink: None,
         unlink2: None,
-        // The variants of a later interface add the key's name and database, which no callback here needs.
+        // The variants of a later interface add the key's name and database, which no callback here
+        // needs.
         mem_usage2: None,
         free_effort2: None,
         copy2: None,
@@ -49,7 +50,8 @@ pub fn methods() -> RedisModuleTypeMethods {
 
 /// # Safety
 ///
-/// `value` must be what the server passes to a callback of this type: given by `value::give`, alive and not being changed.
+/// `value` must be what the server passes to a callback of this type: given by `value::give`, alive
+/// and not being changed.
 unsafe fn borrowed<'a>(value: *const c_void) -> &'a AnyFilter {
     // SAFETY: promised by the caller.
     unsafe { &*value.cast() }

@@ -3,8 +3,8 @@
 //! The server replicates the COPY itself. A replica with RedisBloom answers an error, lacks the
 //! copy, and makes another filter at the next addition. So, under `bf-redisbloom-replicas`, the
 //! copy is also replicated by content: DEL, BF.LOADCHUNK with header and bits, PEXPIREAT. Servers
-//! put that before the COPY, which then finds the key in place and does nothing. In a transaction or
-//! a script, Redis 6.2 puts it behind.
+//! put that before the COPY, which then finds the key in place and does nothing. In a transaction
+//! or a script, Redis 6.2 puts it behind.
 
 use std::ffi::{CStr, c_char, c_int};
 use std::ptr;

@@ -1,7 +1,7 @@
 //! Active defragmentation: blocks that lie badly are moved.
 //!
-//! The server's allocator moves only what lies in a slab, blocks of up to 14 KiB; a larger one has pages of its own, and moving it
-//! would gain nothing.
+//! The server's allocator moves only what lies in a slab, blocks of up to 14 KiB; a larger one has
+//! pages of its own, and moving it would gain nothing.
 
 use std::ffi::{c_int, c_ulong, c_void};
 use std::ptr::NonNull;
@@ -25,9 +25,11 @@ pub unsafe extern "C" fn defrag(
     value: *mut *mut c_void,
 ) -> c_int {
     let mut move_block = |block: NonNull<u8>| {
-        // SAFETY: the server passes a valid context; the block is its allocator's. It returns a copy, the old one freed, or null.
+        // SAFETY: the server passes a valid context; the block is its allocator's. It returns a
+        // copy, the old one freed, or null.
         let moved =
-            NonNull::new(unsafe { api!(RedisModule_DefragAlloc)(ctx, block.as_ptr().cast()) })?.cast();
+            NonNull::new(unsafe { api!(RedisModule_DefragAlloc)(ctx, block.as_ptr().cast()) })?
+                .cast();
         alloc::moved(block, moved);
         Some(moved)
     };

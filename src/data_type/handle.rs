@@ -15,7 +15,8 @@ use crate::server::loading::Loading;
 /// The type's name: RedisBloom's, since files and programs know it.
 const NAME: &std::ffi::CStr = c"MBbloom--";
 
-/// Version of the encoding in RDB files: RedisBloom's, of which ours is told apart by its first number.
+/// Version of the encoding in RDB files: RedisBloom's, of which ours is told apart by its first
+/// number.
 pub const ENCODING_VERSION: i32 = 4;
 
 /// What the server calls the type; null until it is registered.
@@ -36,7 +37,12 @@ pub fn register(loading: Loading) -> bool {
     let mut methods = callbacks::methods();
     // SAFETY: the server copies name and methods, and checks the rest.
     let handle = unsafe {
-        api!(RedisModule_CreateDataType)(loading.as_ptr(), NAME.as_ptr(), ENCODING_VERSION, &mut methods)
+        api!(RedisModule_CreateDataType)(
+            loading.as_ptr(),
+            NAME.as_ptr(),
+            ENCODING_VERSION,
+            &mut methods,
+        )
     };
     TYPE.store(handle, Ordering::Release);
     !handle.is_null()
@@ -52,8 +58,8 @@ pub fn filter(key: &Key) -> Lookup<&AnyFilter> {
     match key.content(handle()) {
         Content::Missing => Lookup::Missing,
         Content::Other => Lookup::WrongType,
-        // SAFETY: values of this type are boxed filters (`value::give`), which live while the key holds them;
-        // commands run one at a time, and the key is borrowed.
+        // SAFETY: values of this type are boxed filters (`value::give`), which live while the key
+        // holds them; commands run one at a time, and the key is borrowed.
         Content::Value(value) => Lookup::Found(unsafe { value.cast().as_ref() }),
     }
 }

@@ -100,7 +100,8 @@ impl Sink {
     }
 
     pub(super) fn unsigned(&self, value: u64) {
-        // SAFETY: the server passes a stream that may be written to; so in every function of this type.
+        // SAFETY: the server passes a stream that may be written to; so in every function of this
+        // type.
         unsafe { api!(RedisModule_SaveUnsigned)(self.io, value) };
     }
 
@@ -110,7 +111,8 @@ impl Sink {
     }
 
     pub(super) fn string(&self, bytes: &[u8]) {
-        // Redis 6.2 looks for a number in a string this short, and reads on to a byte that can't be part of one: a zero for it.
+        // Redis 6.2 looks for a number in a string this short, and reads on to a byte that can't be
+        // part of one: a zero for it.
         let mut ended = [0; SHORT + 1];
         let bytes = match ended.get_mut(..bytes.len()) {
             Some(copy) if copy.len() <= SHORT => {
@@ -139,7 +141,8 @@ pub(super) struct Loaded {
 impl Stream {
     fn any_filter(&mut self, encver: c_int) -> Result<AnyFilter, LoadError> {
         if !(0..=ENCODING_VERSION).contains(&encver) {
-            let reason = format!("a filter of encoding version {encver}, which this release does not read");
+            let reason =
+                format!("a filter of encoding version {encver}, which this release does not read");
             return Err(reason.into());
         }
         match self.unsigned()? {
@@ -179,14 +182,20 @@ impl Stream {
             let refused = self.limits.refusal().map(LoadError::Refused);
             return Err(refused.unwrap_or(LoadError::OutOfMemory(demand.new_bytes)));
         }
-        // The server reads the string itself, and reports lack of memory as data that ends too early.
+        // The server reads the string itself, and reports lack of memory as data that ends too
+        // early.
         let is_large = demand.new_bytes >= LARGE as u64;
         let can_allocate = || usize::try_from(demand.new_bytes).is_ok_and(alloc::can_allocate);
-        if is_large && !can_allocate() { Err(LoadError::OutOfMemory(demand.new_bytes)) } else { Ok(()) }
+        if is_large && !can_allocate() {
+            Err(LoadError::OutOfMemory(demand.new_bytes))
+        } else {
+            Ok(())
+        }
     }
 
     pub(super) fn unsigned(&mut self) -> Result<u64, String> {
-        // SAFETY: the server passes a stream that may be read from; so in every function of this type.
+        // SAFETY: the server passes a stream that may be read from; so in every function of this
+        // type.
         let value = unsafe { api!(RedisModule_LoadUnsigned)(self.io) };
         self.check().map(|()| value)
     }

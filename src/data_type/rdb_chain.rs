@@ -21,7 +21,8 @@ use crate::bloom::{Demand, Layout, MAX_LAYERS};
 /// Growth of filters that are older than the field.
 const OLD_GROWTH: u64 = 2;
 
-/// The number of items as it is saved: only forged links hold so many that it would stand for our own layout.
+/// The number of items as it is saved: only forged links hold so many that it would stand for our
+/// own layout.
 fn told(items: u64) -> u64 {
     items.min(OWN_LAYOUT - 1)
 }

@@ -5,7 +5,9 @@ use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
 use crate::bloom::{AnyFilter, Layout};
-use crate::server::counters::{BYTES, CAPACITY, FILTERS, FILTERS_BLOOMLINE, ITEMS, LAYERS, LAYERS_ADDED};
+use crate::server::counters::{
+    BYTES, CAPACITY, FILTERS, FILTERS_BLOOMLINE, ITEMS, LAYERS, LAYERS_ADDED,
+};
 
 /// Boxes a filter for the server.
 pub fn give(filter: AnyFilter) -> NonNull<c_void> {

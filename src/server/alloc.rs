@@ -1,4 +1,5 @@
-//! The global allocator: the server's memory, so that the server counts it, and running out of it is no panic.
+//! The global allocator: the server's memory, so that the server counts it, and running out of it
+//! is no panic.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::ptr::{self, NonNull};
@@ -21,10 +22,12 @@ static UNBOUND: AtomicUsize = AtomicUsize::new(0);
 
 /// The server's allocator once the module interface is bound, the system's before.
 ///
-/// In a process without a server, as a test is, it is the system's for ever. In a server nothing may be allocated before
-/// the binding, since it would be freed by the other allocator: [`unbound_blocks`] tells.
+/// In a process without a server, as a test is, it is the system's for ever. In a server nothing
+/// may be allocated before the binding, since it would be freed by the other allocator:
+/// [`unbound_blocks`] tells.
 ///
-/// In a server an alignment above 16 is refused: none promises one, and no type of this module needs it.
+/// In a server an alignment above 16 is refused: none promises one, and no type of this module
+/// needs it.
 pub struct ServerAlloc;
 
 /// How many blocks were handed out before the module interface was bound.
@@ -62,12 +65,13 @@ pub fn moved(_from: NonNull<u8>, _to: NonNull<u8>) {
 }
 
 // SAFETY: blocks come from one allocator and go back to it, as long as none is allocated before the
-// binding and freed after; the server's functions are thread-safe, and return blocks of at least the
-// requested size, aligned to 16, or null where they may fail.
+// binding and freed after; the server's functions are thread-safe, and return blocks of at least
+// the requested size, aligned to 16, or null where they may fail.
 unsafe impl GlobalAlloc for ServerAlloc {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: the function pointers are written once, before other threads exist; the caller promises a size above zero.
+        // SAFETY: the function pointers are written once, before other threads exist; the caller
+        // promises a size above zero.
         let block = unsafe {
             match (raw::RedisModule_TryAlloc, raw::RedisModule_Alloc) {
                 (None, None) => {
@@ -76,7 +80,9 @@ unsafe impl GlobalAlloc for ServerAlloc {
                 }
                 _ if layout.align() > PROMISED_ALIGN => ptr::null_mut(),
                 (Some(try_alloc), _) => try_alloc(layout.size()).cast(),
-                (None, Some(_)) if layout.size() >= LARGE && !is_available(layout.size()) => ptr::null_mut(),
+                (None, Some(_)) if layout.size() >= LARGE && !is_available(layout.size()) => {
+                    ptr::null_mut()
+                }
                 (None, Some(alloc)) => alloc(layout.size()).cast(),
             }
         };
@@ -149,7 +155,8 @@ pub fn can_allocate(size: usize) -> bool {
 /// True if the system can provide a block of this size now: a server without `TryAlloc` (6.2) ends
 /// where it cannot. Nothing is touched.
 fn is_available(size: usize) -> bool {
-    let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+    let (access, kind) =
+        (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
     // SAFETY: the mapping is new, and nobody else knows it.
     unsafe {
         let block = libc::mmap(ptr::null_mut(), size, access, kind, -1, 0);

@@ -4,7 +4,8 @@ use super::log;
 
 /// A function of the server that [`missing`] has found present when the module was loaded.
 ///
-/// Evaluates to the function pointer; used inside an `unsafe` block, whose comment speaks for the call.
+/// Evaluates to the function pointer; used inside an `unsafe` block, whose comment speaks for the
+/// call.
 macro_rules! api {
     ($name:ident) => {
         match redis_module::raw::$name {

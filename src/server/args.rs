@@ -26,7 +26,8 @@ impl<'a> Args<'a> {
     ///
     /// # Safety
     ///
-    /// `argv` must point to `argc` valid strings that live as long as `'a`: what the server promises a handler.
+    /// `argv` must point to `argc` valid strings that live as long as `'a`: what the server
+    /// promises a handler.
     pub unsafe fn new(argv: *mut *mut RedisModuleString, argc: c_int) -> Self {
         let len = usize::try_from(argc).unwrap_or_default();
         if argv.is_null() || len == 0 {

@@ -18,7 +18,8 @@ use super::setting::{ALL, Problem, Setting};
 /// What is called after a change of a setting.
 static CHANGED: OnceLock<fn()> = OnceLock::new();
 
-/// Takes the load arguments, pairs of a setting's name and its value. False, with a log line, if one is wrong.
+/// Takes the load arguments, pairs of a setting's name and its value. False, with a log line, if
+/// one is wrong.
 pub fn take_arguments(args: Args) -> bool {
     let words: Vec<Arg> = args.iter().collect();
     // The server passes one empty word where its configuration line ends in a blank.
@@ -29,7 +30,9 @@ pub fn take_arguments(args: Args) -> bool {
     }
     let (pairs, rest) = words.as_chunks::<2>();
     if !rest.is_empty() {
-        log::warning("Invalid number of arguments passed: they are pairs of a setting and its value");
+        log::warning(
+            "Invalid number of arguments passed: they are pairs of a setting and its value",
+        );
         return false;
     }
     pairs.iter().all(|[name, value]| take_argument(*name, *value))
@@ -43,7 +46,9 @@ fn take_argument(name: Arg, value: Arg) -> bool {
         (Some(setting), _) => setting,
         (None, Some(setting)) => {
             let own = setting.name.to_string_lossy();
-            log::warning(&format!("The '{shown}' configuration is deprecated. Please use '{own}' instead"));
+            log::warning(&format!(
+                "The '{shown}' configuration is deprecated. Please use '{own}' instead"
+            ));
             setting
         }
         (None, None) => {
@@ -54,15 +59,17 @@ fn take_argument(name: Arg, value: Arg) -> bool {
     match setting.set(value) {
         Ok(()) => return true,
         Err(Problem::Unreadable) => log::warning(&format!("Invalid argument for '{shown}'")),
-        Err(Problem::OutOfRange(range)) => log::warning(&format!("'{shown}' must be in the range {range}")),
+        Err(Problem::OutOfRange(range)) => {
+            log::warning(&format!("'{shown}' must be in the range {range}"))
+        }
         // At load there is no filter yet.
         Err(Problem::Held(_)) => {}
     }
     false
 }
 
-/// Registers the settings with the server, unprefixed where it allows that, else as `bf.NAME`, and takes what its
-/// configuration file says of them. False if the server refuses one.
+/// Registers the settings with the server, unprefixed where it allows that, else as `bf.NAME`, and
+/// takes what its configuration file says of them. False if the server refuses one.
 /// `changed` is called now and after each change.
 pub fn register(loading: Loading, changed: fn()) -> bool {
     // Nobody else sets it.
@@ -85,7 +92,8 @@ fn register_all(loading: Loading) -> bool {
         let text = CString::new(setting.text()).unwrap_or_default();
         let data: *const Setting = setting;
         let with = |flags: c_uint| {
-            // SAFETY: the server copies name and text; the callbacks get back a pointer to a static.
+            // SAFETY: the server copies name and text; the callbacks get back a pointer to a
+            // static.
             let status = unsafe {
                 register(
                     loading.as_ptr(),
@@ -106,7 +114,10 @@ fn register_all(loading: Loading) -> bool {
         // The server has logged that it does not know the flag: once is enough.
         flags = REDISMODULE_CONFIG_DEFAULT;
         if !with(flags) {
-            log::warning(&format!("the server refuses the setting {}", setting.name.to_string_lossy()));
+            log::warning(&format!(
+                "the server refuses the setting {}",
+                setting.name.to_string_lossy()
+            ));
             return false;
         }
     }
@@ -146,9 +157,13 @@ unsafe extern "C" fn set(
             return Status::Ok as c_int;
         }
         Err(Problem::Unreadable) => format!("Invalid value for `{name}`"),
-        Err(Problem::OutOfRange(range)) => format!("Value for `{name}` must be in the range {range}"),
+        Err(Problem::OutOfRange(range)) => {
+            format!("Value for `{name}` must be in the range {range}")
+        }
         Err(Problem::Held(filters)) => {
-            format!("`{name}` forbids layout bloomline, and this server holds {filters} such filters")
+            format!(
+                "`{name}` forbids layout bloomline, and this server holds {filters} such filters"
+            )
         }
     };
     if !error.is_null() {

@@ -55,10 +55,11 @@ pub static GROWTHS_REFUSED: Counter = Counter::new();
 pub static LOADS_REFUSED: Counter = Counter::new();
 
 /// This module's own version. MODULE LIST shows another one: see `module.rs`.
-const VERSION: &CStr = match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
-    Ok(version) => version,
-    Err(_) => c"",
-};
+const VERSION: &CStr =
+    match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
+        Ok(version) => version,
+        Err(_) => c"",
+    };
 
 /// The section of INFO behind the module's name, and its fields.
 const SECTION: &CStr = c"bloom";
@@ -75,13 +76,16 @@ static FIELDS: [(&CStr, &Counter); 10] = [
     (c"loads_refused", &LOADS_REFUSED),
 ];
 
-/// Adds the section to INFO, in place of the crate's own, which makes a backtrace in a crash report.
+/// Adds the section to INFO, in place of the crate's own, which makes a backtrace in a crash
+/// report.
 pub fn register(loading: Loading) {
     // SAFETY: the module is being loaded.
     unsafe {
         match optional_api!(RedisModule_RegisterInfoFunc) {
             Some(register) => drop(register(loading.as_ptr(), Some(info))),
-            None => log::notice("this server takes no sections of INFO from modules: it is left out"),
+            None => {
+                log::notice("this server takes no sections of INFO from modules: it is left out")
+            }
         }
     }
 }

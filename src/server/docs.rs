@@ -38,7 +38,8 @@ pub enum Kind {
     OneOf(&'static [Takes]),
 }
 
-/// Arguments as the server reads them: a list with an empty last one, and the lists its members point to.
+/// Arguments as the server reads them: a list with an empty last one, and the lists its members
+/// point to.
 pub(super) struct Described {
     list: Vec<RedisModuleCommandArg>,
     _inner: Vec<Self>,
@@ -53,10 +54,18 @@ impl Described {
             .map(|arg| {
                 let (kind, parts) = match arg.kind {
                     Kind::Key => (raw::RedisModuleCommandArgType_REDISMODULE_ARG_TYPE_KEY, None),
-                    Kind::Text => (raw::RedisModuleCommandArgType_REDISMODULE_ARG_TYPE_STRING, None),
-                    Kind::Integer => (raw::RedisModuleCommandArgType_REDISMODULE_ARG_TYPE_INTEGER, None),
-                    Kind::Number => (raw::RedisModuleCommandArgType_REDISMODULE_ARG_TYPE_DOUBLE, None),
-                    Kind::Token => (raw::RedisModuleCommandArgType_REDISMODULE_ARG_TYPE_PURE_TOKEN, None),
+                    Kind::Text => {
+                        (raw::RedisModuleCommandArgType_REDISMODULE_ARG_TYPE_STRING, None)
+                    }
+                    Kind::Integer => {
+                        (raw::RedisModuleCommandArgType_REDISMODULE_ARG_TYPE_INTEGER, None)
+                    }
+                    Kind::Number => {
+                        (raw::RedisModuleCommandArgType_REDISMODULE_ARG_TYPE_DOUBLE, None)
+                    }
+                    Kind::Token => {
+                        (raw::RedisModuleCommandArgType_REDISMODULE_ARG_TYPE_PURE_TOKEN, None)
+                    }
                     Kind::OneOf(parts) => {
                         (raw::RedisModuleCommandArgType_REDISMODULE_ARG_TYPE_ONEOF, Some(parts))
                     }

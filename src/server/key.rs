@@ -4,7 +4,8 @@ use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;
 
 use redis_module::raw::{
-    REDISMODULE_KEYTYPE_EMPTY, REDISMODULE_READ, REDISMODULE_WRITE, RedisModuleKey, RedisModuleType, Status,
+    REDISMODULE_KEYTYPE_EMPTY, REDISMODULE_READ, REDISMODULE_WRITE, RedisModuleKey,
+    RedisModuleType, Status,
 };
 
 use super::api::{api, optional_api};
@@ -39,16 +40,22 @@ impl Key {
 
     fn open(context: Context, name: Arg, mode: u32) -> Self {
         // SAFETY: context and name are valid; null is a key that does not exist.
-        Self { key: unsafe { api!(RedisModule_OpenKey)(context.as_ptr(), name.string(), mode as c_int) } }
+        Self {
+            key: unsafe {
+                api!(RedisModule_OpenKey)(context.as_ptr(), name.string(), mode as c_int)
+            },
+        }
     }
 
     /// What the key holds, a value of `value_type` or not.
     #[inline]
     pub fn content(&self, value_type: *mut RedisModuleType) -> Content {
-        // SAFETY: the key is open or null, which all three functions allow. Types of modules are compared by address
-        // and not by name, and no enum of the server's types is decoded: newer servers have more of them.
+        // SAFETY: the key is open or null, which all three functions allow. Types of modules are
+        // compared by address and not by name, and no enum of the server's types is
+        // decoded: newer servers have more of them.
         unsafe {
-            if api!(RedisModule_ModuleTypeGetType)(self.key) == value_type && !value_type.is_null() {
+            if api!(RedisModule_ModuleTypeGetType)(self.key) == value_type && !value_type.is_null()
+            {
                 return NonNull::new(api!(RedisModule_ModuleTypeGetValue)(self.key))
                     .map_or(Content::Other, Content::Value);
             }
@@ -61,7 +68,8 @@ impl Key {
 
     /// When the key expires, in milliseconds of Unix time; none if it does not.
     pub fn expires_at(&self) -> Option<i64> {
-        // SAFETY: the key is open. Where the server has only the time that is left, both clocks are its own.
+        // SAFETY: the key is open. Where the server has only the time that is left, both clocks are
+        // its own.
         let at = unsafe {
             match (optional_api!(RedisModule_GetAbsExpire), optional_api!(RedisModule_GetExpire)) {
                 (Some(absolute), _) => absolute(self.key),
@@ -85,7 +93,8 @@ impl Key {
     #[must_use]
     pub unsafe fn set(&mut self, value_type: *mut RedisModuleType, value: NonNull<c_void>) -> bool {
         // SAFETY: the key is open; the rest is promised by the caller.
-        let status = unsafe { api!(RedisModule_ModuleTypeSetValue)(self.key, value_type, value.as_ptr()) };
+        let status =
+            unsafe { api!(RedisModule_ModuleTypeSetValue)(self.key, value_type, value.as_ptr()) };
         status == Status::Ok as c_int
     }
 }

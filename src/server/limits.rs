@@ -153,11 +153,14 @@ impl Limits {
             return 1.0;
         }
         let keyspace = ServerInfo::of(c"keyspace");
-        let (true, Some(keyspace)) = (policy.starts_with(b"volatile-"), keyspace) else { return 0.0 };
+        let (true, Some(keyspace)) = (policy.starts_with(b"volatile-"), keyspace) else {
+            return 0.0;
+        };
         let (mut keys, mut volatile) = (0, 0);
         for database in 0..DATABASES {
             let name = CString::new(format!("db{database}")).unwrap_or_default();
-            let numbers = keyspace.text(&name).and_then(|line| line.to_str().ok()).unwrap_or_default();
+            let numbers =
+                keyspace.text(&name).and_then(|line| line.to_str().ok()).unwrap_or_default();
             keys += count_of(numbers, "keys=");
             volatile += count_of(numbers, "expires=");
         }
@@ -192,10 +195,12 @@ impl fmt::Display for Reason {
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::FilterBytes { filter, allowed } if setting::MAX_FILTER_BYTES.integer() == 0 => write!(
-                f,
-                "it needs {filter} bytes, the machine has {allowed}, and bf-max-filter-bytes is not set"
-            ),
+            Self::FilterBytes { filter, allowed } if setting::MAX_FILTER_BYTES.integer() == 0 => {
+                write!(
+                    f,
+                    "it needs {filter} bytes, the machine has {allowed}, and bf-max-filter-bytes is not set"
+                )
+            }
             Self::FilterBytes { filter, allowed } => {
                 write!(f, "it needs {filter} bytes, bf-max-filter-bytes allows {allowed}")
             }
@@ -203,14 +208,19 @@ impl fmt::Display for Refusal {
                 write!(f, "its new layers need {new} bytes, maxmemory {max} leaves {left}")
             }
             Self::Machine { new, left, machine } => {
-                write!(f, "its new layers need {new} bytes, the machine's {machine} bytes leave {left}")
+                write!(
+                    f,
+                    "its new layers need {new} bytes, the machine's {machine} bytes leave {left}"
+                )
             }
             Self::Unsavable { layer } => write!(
                 f,
                 "it needs a layer of {layer} bytes in RedisBloom's layout, and Redis before 7.0 writes an \
                  unreadable RDB file of a layer of 4 GiB or more"
             ),
-            Self::OwnLayout => f.write_str("its layout is bloomline, which bf-redisbloom-replicas forbids"),
+            Self::OwnLayout => {
+                f.write_str("its layout is bloomline, which bf-redisbloom-replicas forbids")
+            }
         }
     }
 }

@@ -7,13 +7,16 @@ use redis_module::raw::{self, RedisModuleCtx};
 
 use super::api::api;
 
-/// The closing of a key that was open for writing does not tell watchers that it changed: the commands do, if it did.
+/// The closing of a key that was open for writing does not tell watchers that it changed: the
+/// commands do, if it did.
 const NO_IMPLICIT_SIGNAL_MODIFIED: u32 = 1 << 1;
 
-/// Slots may be migrated at once, key by key as the commands of an AOF rewrite. Known to Valkey from 9.0 on.
+/// Slots may be migrated at once, key by key as the commands of an AOF rewrite. Known to Valkey
+/// from 9.0 on.
 const HANDLE_ATOMIC_SLOT_MIGRATION: u32 = 1 << 5;
 
-/// What the module promises: to survive a short read, to load beside a running data set, and the lines above.
+/// What the module promises: to survive a short read, to load beside a running data set, and the
+/// lines above.
 const OPTIONS: u32 = raw::REDISMODULE_OPTIONS_HANDLE_IO_ERRORS
     | raw::REDISMODULE_OPTIONS_HANDLE_REPL_ASYNC_LOAD
     | NO_IMPLICIT_SIGNAL_MODIFIED

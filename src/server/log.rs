@@ -14,10 +14,12 @@ pub fn warning(message: &str) {
     write(c"warning", message);
 }
 
-/// Ends the server with a line that says why, where it can't hold what a primary or a file has told it to.
+/// Ends the server with a line that says why, where it can't hold what a primary or a file has told
+/// it to.
 ///
-/// As the server itself ends when it can't load its data: a core dump with a crash report would look for a fault in the
-/// program, and there is none. A crash handler also needs memory, of which there is none either.
+/// As the server itself ends when it can't load its data: a core dump with a crash report would
+/// look for a fault in the program, and there is none. A crash handler also needs memory, of which
+/// there is none either.
 pub fn end(message: &str) -> ! {
     warning(message);
     std::process::exit(1)
@@ -43,7 +45,8 @@ fn write(level: &std::ffi::CStr, message: &str) {
     // What comes from outside may hold a zero byte, and a line feed would forge a line.
     let clean: String = message.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let Ok(text) = CString::new(clean) else { return };
-    // SAFETY: the format takes one C string; the server allows a null context, and says "module" then.
+    // SAFETY: the format takes one C string; the server allows a null context, and says "module"
+    // then.
     unsafe {
         if let Some(log) = raw::RedisModule_Log {
             log(ptr::null_mut(), level.as_ptr(), c"bf: %s".as_ptr(), text.as_ptr());
@@ -51,7 +54,8 @@ fn write(level: &std::ffi::CStr, message: &str) {
     }
 }
 
-/// Sends the file and line of a panic to the server's log before the process ends: standard error is lost in a daemon.
+/// Sends the file and line of a panic to the server's log before the process ends: standard error
+/// is lost in a daemon.
 pub fn panics() {
     panic::set_hook(Box::new(|info| warning(&format!("bug in bloomline, please report: {info}"))));
 }

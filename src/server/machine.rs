@@ -12,7 +12,8 @@ pub fn bytes() -> u64 {
 
 fn physical_bytes() -> u64 {
     // SAFETY: both are plain questions to the system.
-    let (pages, size) = unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
+    let (pages, size) =
+        unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
     match (u64::try_from(pages), u64::try_from(size)) {
         (Ok(pages), Ok(size)) => pages.saturating_mul(size),
         _ => u64::MAX,
@@ -25,7 +26,8 @@ fn group_bytes() -> Vec<u64> {
     let mut limits = Vec::new();
     for line in groups.lines() {
         let mut fields = line.splitn(3, ':');
-        let (_, controllers, path) = (fields.next(), fields.next(), fields.next().unwrap_or_default());
+        let (_, controllers, path) =
+            (fields.next(), fields.next(), fields.next().unwrap_or_default());
         let (root, file) = match controllers {
             Some("") => ("/sys/fs/cgroup", "memory.max"),
             Some(names) if names.split(',').any(|name| name == "memory") => {

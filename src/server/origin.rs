@@ -3,8 +3,8 @@
 use std::ptr;
 
 use redis_module::raw::{
-    REDISMODULE_CTX_FLAGS_ASYNC_LOADING, REDISMODULE_CTX_FLAGS_LOADING, REDISMODULE_CTX_FLAGS_REPLICATED,
-    REDISMODULE_CTX_FLAGS_SLAVE, RedisModuleCtx,
+    REDISMODULE_CTX_FLAGS_ASYNC_LOADING, REDISMODULE_CTX_FLAGS_LOADING,
+    REDISMODULE_CTX_FLAGS_REPLICATED, REDISMODULE_CTX_FLAGS_SLAVE, RedisModuleCtx,
 };
 
 use super::api::api;
@@ -67,8 +67,8 @@ impl Context {
     pub fn origin(self) -> Origin {
         let flags = self.flags();
         // While a data set is loaded beside the old one, calls are those of clients.
-        let is_loading =
-            flags & REDISMODULE_CTX_FLAGS_LOADING != 0 && flags & REDISMODULE_CTX_FLAGS_ASYNC_LOADING == 0;
+        let is_loading = flags & REDISMODULE_CTX_FLAGS_LOADING != 0
+            && flags & REDISMODULE_CTX_FLAGS_ASYNC_LOADING == 0;
         match flags {
             _ if flags & REDISMODULE_CTX_FLAGS_REPLICATED != 0 => Origin::Primary,
             _ if is_loading => Origin::Loading,

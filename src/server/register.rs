@@ -4,12 +4,13 @@ use std::ffi::{CStr, CString, c_int};
 use std::ptr;
 
 use redis_module::raw::{
-    self, RedisModuleCmdFunc, RedisModuleCommandArg, RedisModuleCommandHistoryEntry, RedisModuleCommandInfo,
-    RedisModuleCommandInfoVersion, RedisModuleCommandKeySpec, RedisModuleCommandKeySpec__bindgen_ty_1,
-    RedisModuleCommandKeySpec__bindgen_ty_1__bindgen_ty_1, RedisModuleCommandKeySpec__bindgen_ty_2,
-    RedisModuleCommandKeySpec__bindgen_ty_2__bindgen_ty_1, RedisModuleCtx,
-    RedisModuleKeySpecBeginSearchType_REDISMODULE_KSPEC_BS_INDEX as BY_INDEX,
-    RedisModuleKeySpecFindKeysType_REDISMODULE_KSPEC_FK_RANGE as BY_RANGE, RedisModuleString, Status,
+    self, RedisModuleCmdFunc, RedisModuleCommandArg, RedisModuleCommandHistoryEntry,
+    RedisModuleCommandInfo, RedisModuleCommandInfoVersion, RedisModuleCommandKeySpec,
+    RedisModuleCommandKeySpec__bindgen_ty_1, RedisModuleCommandKeySpec__bindgen_ty_1__bindgen_ty_1,
+    RedisModuleCommandKeySpec__bindgen_ty_2, RedisModuleCommandKeySpec__bindgen_ty_2__bindgen_ty_1,
+    RedisModuleCtx, RedisModuleKeySpecBeginSearchType_REDISMODULE_KSPEC_BS_INDEX as BY_INDEX,
+    RedisModuleKeySpecFindKeysType_REDISMODULE_KSPEC_FK_RANGE as BY_RANGE, RedisModuleString,
+    Status,
 };
 
 use super::api::{api, optional_api};
@@ -21,7 +22,8 @@ use super::log;
 const CATEGORY: &CStr = c"bloom";
 
 /// A command handler as the server calls it.
-pub type Run = unsafe extern "C" fn(*mut RedisModuleCtx, *mut *mut RedisModuleString, c_int) -> c_int;
+pub type Run =
+    unsafe extern "C" fn(*mut RedisModuleCtx, *mut *mut RedisModuleString, c_int) -> c_int;
 
 /// A command with one key, its first argument, or with none.
 pub struct Command {
@@ -57,9 +59,11 @@ pub struct Access {
     pub key: Option<u32>,
 }
 
-/// Makes the category that the commands share, where the server has such a thing. True if it exists now.
+/// Makes the category that the commands share, where the server has such a thing. True if it exists
+/// now.
 fn add_category(loading: Loading) -> bool {
-    // SAFETY: the module is being loaded. An error says that the category exists: another module has brought it.
+    // SAFETY: the module is being loaded. An error says that the category exists: another module
+    // has brought it.
     unsafe {
         match raw::RedisModule_AddACLCategory {
             Some(add) => {
@@ -81,7 +85,9 @@ pub fn register(loading: Loading, commands: &'static [Command]) -> bool {
         (describes, optional_api!(RedisModule_SetCommandACLCategories).is_some())
     };
     if !describes {
-        log::notice("this server takes no descriptions of commands: COMMAND DOCS and key flags are left out");
+        log::notice(
+            "this server takes no descriptions of commands: COMMAND DOCS and key flags are left out",
+        );
     }
     if !categorises || !has_category {
         log::notice("this server takes no ACL categories from modules: @bloom is left out");
@@ -130,7 +136,8 @@ fn describe(loading: Loading, command: &Command, has_category: bool) -> bool {
         if let Some(set_info) = raw::RedisModule_SetCommandInfo {
             let mut described_args = Described::new(command.takes);
             // The list ends with an empty one.
-            let mut keys = [command.access.key.map_or_else(zeroed_key_spec, key_spec), zeroed_key_spec()];
+            let mut keys =
+                [command.access.key.map_or_else(zeroed_key_spec, key_spec), zeroed_key_spec()];
             let version = RedisModuleCommandInfoVersion {
                 version: 1,
                 sizeof_historyentry: size_of::<RedisModuleCommandHistoryEntry>(),
@@ -150,7 +157,9 @@ fn describe(loading: Loading, command: &Command, has_category: bool) -> bool {
             };
             described = set_info(handle, &info) == Status::Ok as c_int;
         }
-        if let (Some(set_categories), true) = (raw::RedisModule_SetCommandACLCategories, has_category) {
+        if let (Some(set_categories), true) =
+            (raw::RedisModule_SetCommandACLCategories, has_category)
+        {
             let categories = CString::new(command.access.categories).unwrap_or_default();
             described &= set_categories(handle, categories.as_ptr()) == Status::Ok as c_int;
         }
@@ -169,7 +178,11 @@ fn key_spec(flags: u32) -> RedisModuleCommandKeySpec {
         },
         find_keys_type: BY_RANGE,
         fk: RedisModuleCommandKeySpec__bindgen_ty_2 {
-            range: RedisModuleCommandKeySpec__bindgen_ty_2__bindgen_ty_1 { lastkey: 0, keystep: 1, limit: 0 },
+            range: RedisModuleCommandKeySpec__bindgen_ty_2__bindgen_ty_1 {
+                lastkey: 0,
+                keystep: 1,
+                limit: 0,
+            },
         },
     }
 }

@@ -15,12 +15,14 @@ const WORD_BITS: usize = u64::BITS as usize;
 
 /// The items of a call that were new, so that little else is replicated.
 ///
-/// A bit an item is kept: most calls need no list of them. A call of few items allocates nothing for it.
+/// A bit an item is kept: most calls need no list of them. A call of few items allocates nothing
+/// for it.
 pub struct NewItems<'a> {
     items: Args<'a>,
     /// How many are known.
     seen: usize,
-    /// Which of them were new, the first one in the lowest bit: words that are full, and the one at hand.
+    /// Which of them were new, the first one in the lowest bit: words that are full, and the one
+    /// at hand.
     full_words: Vec<u64>,
     word: u64,
     has_refused: bool,
@@ -60,10 +62,12 @@ impl<'a> NewItems<'a> {
         self.seen
     }
 
-    /// Whether the call itself does for others what it did here, at little more length: at most a sixteenth of its items were not new.
+    /// Whether the call itself does for others what it did here, at little more length: at most a
+    /// sixteenth of its items were not new.
     ///
-    /// Those are not new elsewhere either, for the filters are equal. A list of the new ones takes the server 6 % of the call's
-    /// time, whether anybody is to be told or not; the call as it came, nothing if not.
+    /// Those are not new elsewhere either, for the filters are equal. A list of the new ones takes
+    /// the server 6 % of the call's time, whether anybody is to be told or not; the call as it
+    /// came, nothing if not.
     pub fn are_nearly_all(&self) -> bool {
         !self.has_refused && (self.seen - self.len()) * 16 <= self.seen
     }
@@ -92,7 +96,11 @@ impl<'a> NewItems<'a> {
         for (word, strings) in self.words().zip(self.items.strings().chunks(WORD_BITS)) {
             let is_new = |index: usize| word >> index & 1 == 1;
             new.extend(
-                strings.iter().enumerate().filter(|&(index, _)| is_new(index)).map(|(_, &string)| string),
+                strings
+                    .iter()
+                    .enumerate()
+                    .filter(|&(index, _)| is_new(index))
+                    .map(|(_, &string)| string),
             );
         }
         Cow::Owned(new)
@@ -126,7 +134,9 @@ impl Context {
     /// Replicates the deletion of a key.
     pub fn replicate_deletion(self, key: Arg) {
         // SAFETY: the format takes a string.
-        unsafe { api!(RedisModule_Replicate)(self.as_ptr(), c"DEL".as_ptr(), c"s".as_ptr(), key.string()) };
+        unsafe {
+            api!(RedisModule_Replicate)(self.as_ptr(), c"DEL".as_ptr(), c"s".as_ptr(), key.string())
+        };
     }
 
     /// Replicates when a key expires, in milliseconds of Unix time.
@@ -170,7 +180,12 @@ impl Context {
         unsafe {
             api!(RedisModule_SignalModifiedKey)(self.as_ptr(), key.string());
             let class = raw::REDISMODULE_NOTIFY_GENERIC;
-            api!(RedisModule_NotifyKeyspaceEvent)(self.as_ptr(), class, event.as_ptr(), key.string());
+            api!(RedisModule_NotifyKeyspaceEvent)(
+                self.as_ptr(),
+                class,
+                event.as_ptr(),
+                key.string(),
+            );
         }
     }
 }

@@ -20,7 +20,8 @@ impl Context {
     ///
     /// # Safety
     ///
-    /// `ctx` must be valid for as long as the result and its copies are used: what the server promises until the handler returns.
+    /// `ctx` must be valid for as long as the result and its copies are used: what the server
+    /// promises until the handler returns.
     pub unsafe fn new(ctx: *mut RedisModuleCtx) -> Option<Self> {
         NonNull::new(ctx).map(|ctx| Self { ctx })
     }
@@ -65,7 +66,9 @@ impl Context {
     /// An array whose length is told by [`Context::array_len`] after its elements.
     pub fn array_of_unknown_len(self) {
         // SAFETY: see `integer`.
-        unsafe { api!(RedisModule_ReplyWithArray)(self.as_ptr(), REDISMODULE_POSTPONED_LEN.into()) };
+        unsafe {
+            api!(RedisModule_ReplyWithArray)(self.as_ptr(), REDISMODULE_POSTPONED_LEN.into())
+        };
     }
 
     /// Ends an array of unknown length.
@@ -74,7 +77,8 @@ impl Context {
         unsafe { api!(RedisModule_ReplySetArrayLength)(self.as_ptr(), len as c_long) };
     }
 
-    /// A map of `len` pairs, which follow; a flat array to clients of RESP2, and on servers older than 7.0.
+    /// A map of `len` pairs, which follow; a flat array to clients of RESP2, and on servers older
+    /// than 7.0.
     pub fn map(self, len: usize) {
         // SAFETY: see `integer`.
         unsafe {
@@ -109,7 +113,13 @@ impl Context {
     /// Bytes.
     pub fn bulk(self, bytes: &[u8]) {
         // SAFETY: see `integer`; the bytes are copied.
-        unsafe { api!(RedisModule_ReplyWithStringBuffer)(self.as_ptr(), bytes.as_ptr().cast(), bytes.len()) };
+        unsafe {
+            api!(RedisModule_ReplyWithStringBuffer)(
+                self.as_ptr(),
+                bytes.as_ptr().cast(),
+                bytes.len(),
+            )
+        };
     }
 
     /// An error, sent as it stands.

@@ -49,15 +49,21 @@ impl Context {
                 return false;
             };
             let (name, call) = (c"lua-replicate-commands", api!(RedisModule_Call));
-            let reply =
-                call(self.as_ptr(), c"CONFIG".as_ptr(), c"cc".as_ptr(), c"GET".as_ptr(), name.as_ptr());
+            let reply = call(
+                self.as_ptr(),
+                c"CONFIG".as_ptr(),
+                c"cc".as_ptr(),
+                c"GET".as_ptr(),
+                name.as_ptr(),
+            );
             if reply.is_null() {
                 return false;
             }
             let mut len = 0;
             let value = element(reply, 1);
             let start = if value.is_null() { std::ptr::null() } else { text(value, &mut len) };
-            let is_no = !start.is_null() && std::slice::from_raw_parts(start.cast::<u8>(), len) == b"no";
+            let is_no =
+                !start.is_null() && std::slice::from_raw_parts(start.cast::<u8>(), len) == b"no";
             free(reply);
             is_no
         }

@@ -25,7 +25,11 @@ impl ServerInfo {
         let mut error: c_int = 0;
         // SAFETY: the data is valid until it is dropped, and the field ends with a zero byte.
         let value = unsafe {
-            api!(RedisModule_ServerInfoGetFieldUnsigned)(self.data.as_ptr(), field.as_ptr(), &mut error)
+            api!(RedisModule_ServerInfoGetFieldUnsigned)(
+                self.data.as_ptr(),
+                field.as_ptr(),
+                &mut error,
+            )
         };
         (error == 0).then_some(value)
     }

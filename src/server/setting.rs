@@ -115,7 +115,8 @@ pub static REDISBLOOM_REPLICAS: Setting = Setting {
     text: Mutex::new(None),
     parse: |arg| {
         let names = ["no", "yes"];
-        let index = names.iter().position(|name| arg.is(name)).ok_or(Problem::OutOfRange("{no, yes}"))?;
+        let index =
+            names.iter().position(|name| arg.is(name)).ok_or(Problem::OutOfRange("{no, yes}"))?;
         match FILTERS_BLOOMLINE.get() {
             held if index == 1 && held > 0 => Err(Problem::Held(held)),
             _ => Ok(Parsed { value: index as u64, text: names.get(index).copied() }),
@@ -127,8 +128,14 @@ pub static REDISBLOOM_REPLICAS: Setting = Setting {
 pub const LAYOUTS: [&str; 2] = ["bloomline", "redisbloom"];
 
 /// All settings.
-pub static ALL: [&Setting; 6] =
-    [&ERROR_RATE, &INITIAL_SIZE, &EXPANSION_FACTOR, &MAX_FILTER_BYTES, &LAYOUT, &REDISBLOOM_REPLICAS];
+pub static ALL: [&Setting; 6] = [
+    &ERROR_RATE,
+    &INITIAL_SIZE,
+    &EXPANSION_FACTOR,
+    &MAX_FILTER_BYTES,
+    &LAYOUT,
+    &REDISBLOOM_REPLICAS,
+];
 
 impl Setting {
     /// The value of a setting that is an integer.
@@ -173,7 +180,8 @@ fn integer(arg: Arg, least: u64, most: u64, range: &'static str) -> Result<Parse
     value.map(|value| Parsed { value, text: None }).ok_or(Problem::OutOfRange(range))
 }
 
-/// A number of bytes with an optional unit as in the server's own settings: `1k` is 1,000, `1kb` 1,024 bytes.
+/// A number of bytes with an optional unit as in the server's own settings: `1k` is 1,000, `1kb`
+/// 1,024 bytes.
 fn bytes(text: &[u8]) -> Option<u64> {
     let text = str::from_utf8(text).ok()?;
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();

@@ -9,7 +9,8 @@ use super::api::optional_api;
 fn number() -> u32 {
     static NUMBER: OnceLock<u32> = OnceLock::new();
     *NUMBER.get_or_init(|| {
-        // SAFETY: the pointer is written once, while the module is loaded; the function takes nothing.
+        // SAFETY: the pointer is written once, while the module is loaded; the function takes
+        // nothing.
         unsafe { optional_api!(RedisModule_GetServerVersion).map_or(0, |version| version() as u32) }
     })
 }

@@ -1,4 +1,5 @@
-//! The module as programs in Rust meet it, through redis-rs; the other languages' tests lie beside this file.
+//! The module as programs in Rust meet it, through redis-rs; the other languages' tests lie beside
+//! this file.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

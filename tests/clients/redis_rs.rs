@@ -1,4 +1,5 @@
-//! redis-rs: every command's reply as the Rust type that a program asks for, in both protocols and layouts.
+//! redis-rs: every command's reply as the Rust type that a program asks for, in both protocols and
+//! layouts.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -9,7 +10,8 @@ use crate::harness::{Kind, Setup, for_each_server};
 
 const DEADLINE: Duration = Duration::from_secs(30);
 
-/// Runs `test` on every server, with a connection of each protocol to an empty server of each layout.
+/// Runs `test` on every server, with a connection of each protocol to an empty server of each
+/// layout.
 fn for_each_connection(test: impl Fn(&mut Connection, &Kind, &str) + Sync) {
     for_each_server(|kind| {
         for layout in ["bloomline", "redisbloom"] {
@@ -17,7 +19,8 @@ fn for_each_connection(test: impl Fn(&mut Connection, &Kind, &str) + Sync) {
             for protocol in ["resp2", "resp3"] {
                 let url = format!("unix://{}?protocol={protocol}", server.socket().display());
                 let client = Client::open(url).expect("a URL");
-                let mut connection = client.get_connection_with_timeout(DEADLINE).expect("a connection");
+                let mut connection =
+                    client.get_connection_with_timeout(DEADLINE).expect("a connection");
                 connection.set_read_timeout(Some(DEADLINE)).expect("a deadline");
                 connection.set_write_timeout(Some(DEADLINE)).expect("a deadline");
                 cmd("FLUSHALL").exec(&mut connection).expect("an empty server");
@@ -35,7 +38,8 @@ fn one_answer_is_a_bool_and_many_are_a_vec_of_bool() {
         };
         assert!(add(connection, "foo").unwrap());
         assert!(!add(connection, "foo").unwrap());
-        let many: Vec<bool> = cmd("BF.MADD").arg("bloom").arg(&["foo", "bar"]).query(connection).unwrap();
+        let many: Vec<bool> =
+            cmd("BF.MADD").arg("bloom").arg(&["foo", "bar"]).query(connection).unwrap();
         assert_eq!(many, [false, true]);
         let inserted: Vec<bool> = cmd("BF.INSERT")
             .arg("new")
@@ -66,8 +70,15 @@ fn one_answer_is_a_bool_and_many_are_a_vec_of_bool() {
 #[test]
 fn what_is_known_of_a_filter_is_a_map() {
     for_each_connection(|connection, kind, layout| {
-        cmd("BF.RESERVE").arg("fixed").arg(0.001).arg(2000).arg("NONSCALING").exec(connection).unwrap();
-        let info: HashMap<String, Option<u64>> = cmd("BF.INFO").arg("fixed").query(connection).unwrap();
+        cmd("BF.RESERVE")
+            .arg("fixed")
+            .arg(0.001)
+            .arg(2000)
+            .arg("NONSCALING")
+            .exec(connection)
+            .unwrap();
+        let info: HashMap<String, Option<u64>> =
+            cmd("BF.INFO").arg("fixed").query(connection).unwrap();
         assert_eq!(info.len(), 5);
         assert_eq!(info["Capacity"], Some(2000));
         assert_eq!(info["Number of filters"], Some(1));
@@ -101,10 +112,11 @@ fn chunks_are_pairs_of_a_number_and_bytes() {
             cmd("BF.LOADCHUNK").arg("second").arg(next).arg(data).exec(connection).unwrap();
             iterator = next;
         }
-        let [first, second] =
-            ["first", "second"].map(|key| cmd("BF.DEBUG").arg(key).query::<Vec<String>>(connection).unwrap());
+        let [first, second] = ["first", "second"]
+            .map(|key| cmd("BF.DEBUG").arg(key).query::<Vec<String>>(connection).unwrap());
         assert_eq!(first, second);
-        let found: Vec<bool> = cmd("BF.MEXISTS").arg("second").arg(&items).query(connection).unwrap();
+        let found: Vec<bool> =
+            cmd("BF.MEXISTS").arg("second").arg(&items).query(connection).unwrap();
         assert!(found.into_iter().all(|found| found));
     });
 }
@@ -122,8 +134,7 @@ fn a_transaction_and_a_script_answer_in_order() {
             .query(connection)
             .unwrap();
         assert_eq!((added, count), (vec![true, false], 1));
-        let script =
-            "return {redis.call('BF.ADD', KEYS[1], ARGV[1]), redis.call('BF.EXISTS', KEYS[1], ARGV[1])}";
+        let script = "return {redis.call('BF.ADD', KEYS[1], ARGV[1]), redis.call('BF.EXISTS', KEYS[1], ARGV[1])}";
         let answers: Vec<u8> =
             cmd("EVAL").arg(script).arg(1).arg("scripted").arg("foo").query(connection).unwrap();
         assert_eq!(answers, [1, 1]);
@@ -142,8 +153,12 @@ fn errors_keep_their_text() {
             (ErrorKind::Server(redis::ServerErrorKind::ResponseError), Some("not found"))
         );
         cmd("BF.RESERVE").arg("fixed").arg(0.01).arg(1).arg("NONSCALING").exec(connection).unwrap();
-        assert_eq!(fails(connection, &["BF.RESERVE", "fixed", "0.01", "1"]).detail(), Some("item exists"));
-        // An error among the answers fails the call, as redis-rs has it; the connection stays in step.
+        assert_eq!(
+            fails(connection, &["BF.RESERVE", "fixed", "0.01", "1"]).detail(),
+            Some("item exists")
+        );
+        // An error among the answers fails the call, as redis-rs has it; the connection stays in
+        // step.
         let full = fails(connection, &["BF.MADD", "fixed", "a", "b", "c"]);
         assert!(full.to_string().contains("non scaling filter is full"), "{full}");
         let found: bool = cmd("BF.EXISTS").arg("fixed").arg("a").query(connection).unwrap();

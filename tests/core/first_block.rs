@@ -35,7 +35,8 @@ use super::random::{Estimate, Interval, Random};
 pub fn rate_given_first_block(layer: &Layer, draws: u64, random: &mut Random) -> Estimate {
     let blocks = layer.words().as_slice().as_chunks().0;
     let tested = usize::from(layer.geometry().bits_per_line());
-    let starts = || blocks.iter().enumerate().flat_map(|block| (0..8).map(move |start| (block, start)));
+    let starts =
+        || blocks.iter().enumerate().flat_map(|block| (0..8).map(move |start| (block, start)));
     let passes = |block: &[u64; 8], start: usize| {
         let share = |sector: usize| f64::from(block[sector % 8].count_ones()) / 64.0;
         (start..start + tested).map(share).product::<f64>()
@@ -46,8 +47,9 @@ pub fn rate_given_first_block(layer: &Layer, draws: u64, random: &mut Random) ->
     let (mut hits, mut drawn, mut due) = (0u64, 0u64, random.unit());
     for ((index, block), start) in starts() {
         due += passes(block, start) / sum * draws as f64;
-        let set_bits: [Vec<u64>; 8] =
-            std::array::from_fn(|sector| (0..64).filter(|bit| block[sector] >> bit & 1 == 1).collect());
+        let set_bits: [Vec<u64>; 8] = std::array::from_fn(|sector| {
+            (0..64).filter(|bit| block[sector] >> bit & 1 == 1).collect()
+        });
         let places = Interval::scaled_to(index as u64, blocks.len() as u64);
         for _ in 0..due as u64 {
             let mut pattern = random.next();

@@ -66,7 +66,8 @@ impl Estimate {
     pub fn of(samples: &[f64]) -> Self {
         let n = samples.len() as f64;
         let mean = samples.iter().sum::<f64>() / n;
-        let variance = samples.iter().map(|sample| (sample - mean).powi(2)).sum::<f64>() / (n - 1.0);
+        let variance =
+            samples.iter().map(|sample| (sample - mean).powi(2)).sum::<f64>() / (n - 1.0);
         Self { mean, error: (variance / n).sqrt() }
     }
 
@@ -84,5 +85,6 @@ impl fmt::Display for Estimate {
 
 /// What the sample sizes are multiplied by: `BLOOMLINE_RATE_EFFORT`, 1 by default.
 pub fn effort() -> u64 {
-    std::env::var("BLOOMLINE_RATE_EFFORT").map_or(1, |effort| effort.parse().expect("a whole number"))
+    std::env::var("BLOOMLINE_RATE_EFFORT")
+        .map_or(1, |effort| effort.parse().expect("a whole number"))
 }

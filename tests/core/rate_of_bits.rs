@@ -1,8 +1,9 @@
 //! The false-positive rate of one concrete layer, exact from its bits under an ideal hash.
 //!
-//! A lookup has a uniform first line and a uniform stride; in each of its lines it has a uniform start, and a uniform bit in
-//! each of the words from there on. So a line passes with the mean over the starts of the product of the words' shares
-//! of ones, and nothing has to be drawn: rates of 1e-15 are measured as easily as those of 0.25.
+//! A lookup has a uniform first line and a uniform stride; in each of its lines it has a uniform
+//! start, and a uniform bit in each of the words from there on. So a line passes with the mean over
+//! the starts of the product of the words' shares of ones, and nothing has to be drawn: rates of
+//! 1e-15 are measured as easily as those of 0.25.
 
 use bloomline::bloom::layer::Layer;
 
@@ -10,7 +11,8 @@ use bloomline::bloom::layer::Layer;
 pub fn rate_of_bits(layer: &Layer) -> f64 {
     let geometry = layer.geometry();
     let window = usize::from(geometry.bits_per_line());
-    let passes: Vec<f64> = layer.as_bytes().chunks_exact(64).map(|line| passes(line, window)).collect();
+    let passes: Vec<f64> =
+        layer.as_bytes().chunks_exact(64).map(|line| passes(line, window)).collect();
     let lines_per_item = u64::from(geometry.lines_per_item());
     let page_lines = geometry.lines_per_page();
     let strides = if lines_per_item == 1 { 1 } else { (page_lines - 1) / (lines_per_item - 1) };

@@ -204,7 +204,8 @@ pub fn split(geometry: Geometry, items: u64, random: &mut Random) -> f64 {
     let (mut rate, mut required) = (1.0, 0);
     for &target in &lookup.targets {
         required |= target;
-        let alive: Vec<usize> = (0..PARTICLES).filter(|&index| particles[index].has(target)).collect();
+        let alive: Vec<usize> =
+            (0..PARTICLES).filter(|&index| particles[index].has(target)).collect();
         rate *= alive.len() as f64 / PARTICLES as f64;
         if alive.is_empty() {
             return 0.0;

@@ -1,6 +1,8 @@
-//! The filter written down a second time, slowly: from the picture in `layout/bloomline.rs`, with big numbers and lists.
+//! The filter written down a second time, slowly: from the picture in `layout/bloomline.rs`, with
+//! big numbers and lists.
 //!
-//! Only the numbers of a layer's geometry come from the library; hash, places, answers and growth are the twin's own.
+//! Only the numbers of a layer's geometry come from the library; hash, places, answers and growth
+//! are the twin's own.
 
 use bitvec::prelude::{BitVec, Lsb0, bitvec};
 use bloomline::bloom::rate::fp_rate;
@@ -22,7 +24,8 @@ pub struct Twin {
     pub newest_len: u64,
 }
 
-/// What the twin says to an item; the library has more reasons, but these are all of a filter that has memory.
+/// What the twin says to an item; the library has more reasons, but these are all of a filter that
+/// has memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     New,
@@ -57,14 +60,18 @@ impl TwinLayer {
         let geometry = self.geometry;
         let lines = geometry.pages() * geometry.lines_per_page();
         let first = (u128::from(place) * u128::from(lines) / (1 << 64)) as u64;
-        let (page, first_in_page) = (first / geometry.lines_per_page(), first % geometry.lines_per_page());
+        let (page, first_in_page) =
+            (first / geometry.lines_per_page(), first % geometry.lines_per_page());
         let lines_per_item = u64::from(geometry.lines_per_item());
-        let strides =
-            if lines_per_item == 1 { 0 } else { (geometry.lines_per_page() - 1) / (lines_per_item - 1) };
+        let strides = if lines_per_item == 1 {
+            0
+        } else {
+            (geometry.lines_per_page() - 1) / (lines_per_item - 1)
+        };
         let stride = 1 + field(pattern, 51, 13) * strides / (1 << 13);
         (0..lines_per_item).flat_map(move |j| {
-            let line =
-                page * geometry.lines_per_page() + (first_in_page + j * stride) % geometry.lines_per_page();
+            let line = page * geometry.lines_per_page()
+                + (first_in_page + j * stride) % geometry.lines_per_page();
             let pattern = if j == 0 { pattern } else { fold(pattern, FURTHER[j as usize - 1]) };
             let start = field(pattern, 48, 3);
             (0..u64::from(geometry.bits_per_line())).map(move |i| {

@@ -1,4 +1,5 @@
-//! Filters recorded from a running RedisBloom: how they were made, what they answered, and their bytes.
+//! Filters recorded from a running RedisBloom: how they were made, what they answered, and their
+//! bytes.
 
 use std::fs;
 use std::path::PathBuf;
@@ -21,14 +22,19 @@ fn read(file: &str) -> Vec<u8> {
 }
 
 fn from_hex(text: &str) -> Vec<u8> {
-    (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()).collect()
+    (0..text.len())
+        .step_by(2)
+        .map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap())
+        .collect()
 }
 
 /// All fixtures, by name.
 pub fn fixtures() -> Vec<Fixture> {
     let mut names: Vec<String> = fs::read_dir(folder())
         .unwrap()
-        .filter_map(|entry| entry.unwrap().file_name().to_str()?.strip_suffix(".json").map(str::to_owned))
+        .filter_map(|entry| {
+            entry.unwrap().file_name().to_str()?.strip_suffix(".json").map(str::to_owned)
+        })
         .filter(|name| name != "absent_items")
         .collect();
     names.sort();
@@ -55,7 +61,8 @@ impl Fixture {
         self.json[field].as_str().map(str::to_owned)
     }
 
-    /// The words of the command that created it; none for one made by its first items or from a header.
+    /// The words of the command that created it; none for one made by its first items or from a
+    /// header.
     pub fn create(&self) -> Option<Vec<String>> {
         self.json.get("create").map(strings)
     }
@@ -108,12 +115,16 @@ impl Fixture {
         chunks.iter().map(|chunk| Some((chunk[0].as_i64()?, read(chunk[1].as_str()?)))).collect()
     }
 
-    /// The payload as older releases wrote it, RedisBloom's reply to RESTORE and its BF.DEBUG afterwards.
+    /// The payload as older releases wrote it, RedisBloom's reply to RESTORE and its BF.DEBUG
+    /// afterwards.
     #[allow(clippy::type_complexity)]
     pub fn reencoded(&self) -> Vec<(u64, Vec<u8>, String, Option<Vec<String>>)> {
-        let Some(cases) = self.json.get("reencoded").and_then(Value::as_object) else { return Vec::new() };
+        let Some(cases) = self.json.get("reencoded").and_then(Value::as_object) else {
+            return Vec::new();
+        };
         let case = |(version, case): (&String, &Value)| {
-            // From the present version on, it is the payload with another number at the end of the type's id.
+            // From the present version on, it is the payload with another number at the end of the
+            // type's id.
             let dump = case["file"].as_str().map_or_else(
                 || {
                     let mut dump = self.dump();

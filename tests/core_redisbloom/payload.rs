@@ -16,7 +16,10 @@ impl<'a> Bytes<'a> {
         Ok(match first >> 6 {
             0 => u64::from(first & 63),
             1 => u64::from(first & 63) << 8 | u64::from(self.take(1)[0]),
-            2 => self.take(if first == 0x81 { 8 } else { 4 }).iter().fold(0, |n, &b| n << 8 | u64::from(b)),
+            2 => self
+                .take(if first == 0x81 { 8 } else { 4 })
+                .iter()
+                .fold(0, |n, &b| n << 8 | u64::from(b)),
             _ => return Err(first & 63),
         })
     }

@@ -107,7 +107,8 @@ impl TwinLayer {
 
     /// Every bit of an item, as its number in the layer.
     fn places(&self, (a, b): (u64, u64)) -> impl Iterator<Item = usize> {
-        let modulus = if self.plan.log2_bits == 0 { self.plan.bits } else { 1 << self.plan.log2_bits };
+        let modulus =
+            if self.plan.log2_bits == 0 { self.plan.bits } else { 1 << self.plan.log2_bits };
         (0..u128::from(self.plan.hashes)).map(move |i| {
             let sum = (u128::from(a) + i * u128::from(b)) % (1 << 64);
             (sum % u128::from(modulus)) as usize

@@ -34,7 +34,8 @@ fn number<T: FromStr>(name: &str) -> Option<T> {
     Some(text.parse().unwrap_or_else(|_| panic!("{name} is no number: {text}")))
 }
 
-/// How long one call may take: what takes seconds on filters this small would take hours on real ones.
+/// How long one call may take: what takes seconds on filters this small would take hours on real
+/// ones.
 pub fn patience() -> Duration {
     Duration::from_secs(number("FUZZ_PATIENCE").unwrap_or(20))
 }
@@ -44,7 +45,9 @@ impl Cases {
     pub fn of(what: &str, count: u64) -> Self {
         let seconds = number("FUZZ_SECONDS").map(Duration::from_secs);
         let count = number("FUZZ_CASES").or_else(|| seconds.is_none().then_some(count));
-        let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        let now = SystemTime::now()
+            .duration_since(SystemTime::UNIX_EPOCH)
+            .map_or(0, |since| since.as_secs());
         let first = number("FUZZ_SEED").unwrap_or(if seconds.is_some() { now << 32 } else { 0 });
         let started = Instant::now();
         let cases = Cases {

@@ -38,7 +38,8 @@ fn real(live: &mut Live) -> Vec<Payload> {
     for file in fs::read_dir(recorded).expect("the recorded filters").flatten() {
         if file.path().extension().is_some_and(|extension| extension == "dump") {
             live.begin();
-            // With the version of this server's own: older ones refuse the number, though nothing in there is newer.
+            // With the version of this server's own: older ones refuse the number, though nothing
+            // in there is newer.
             let mut recorded = fs::read(file.path()).expect("a payload");
             recorded.truncate(recorded.len() - FOOTER);
             recorded.extend(&dumps[0][dumps[0].len() - FOOTER..][..2]);
@@ -50,7 +51,11 @@ fn real(live: &mut Live) -> Vec<Payload> {
     }
     assert!(dumps.len() > 20);
     let whole = |dump: &Vec<u8>| Payload::parse(dump);
-    dumps.iter().map(whole).inspect(|payload| assert!(dumps.contains(&seal_dump(&payload.body())))).collect()
+    dumps
+        .iter()
+        .map(whole)
+        .inspect(|payload| assert!(dumps.contains(&seal_dump(&payload.body()))))
+        .collect()
 }
 
 #[test]

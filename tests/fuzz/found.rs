@@ -24,7 +24,8 @@ fn setup(kind: &Kind) -> Setup {
     if kind.is_before_7() { setup } else { setup.line("enable-debug-command yes") }
 }
 
-/// By `dump`: the server ended with a damaged heap. The bits' block was freed twice, so that two filters got the same one.
+/// By `dump`: the server ended with a damaged heap. The bits' block was freed twice, so that two
+/// filters got the same one.
 #[test]
 fn bits_of_a_payload_that_are_no_whole_words_are_freed_once() {
     for_each_server(|kind| {
@@ -54,13 +55,15 @@ fn bits_of_a_payload_that_are_no_whole_words_are_freed_once() {
 #[test]
 fn a_header_of_as_many_items_as_can_be_counted_makes_a_filter_that_loads_again() {
     let input = [
-        0xff, 0x04, 0x58, 0x58, 0x58, 0x58, 0x58, 0x58, 0xff, 0xbb, 0x42, 0x58, 0x58, 0xc3, 0xd3, 0x53, 0xc3,
-        0x58, 0xff, 0xff, 0x76, 0x76, 0x3a, 0xff, 0x76, 0xff, 0xff, 0x76, 0xff, 0xff, 0x80, 0x7e,
+        0xff, 0x04, 0x58, 0x58, 0x58, 0x58, 0x58, 0x58, 0xff, 0xbb, 0x42, 0x58, 0x58, 0xc3, 0xd3,
+        0x53, 0xc3, 0x58, 0xff, 0xff, 0x76, 0x76, 0x3a, 0xff, 0x76, 0xff, 0xff, 0x76, 0xff, 0xff,
+        0x80, 0x7e,
     ];
     decode::run(&input);
 }
 
-/// Thought of with the one before: the number of items stands where an RDB value of our own layout has its mark.
+/// Thought of with the one before: the number of items stands where an RDB value of our own layout
+/// has its mark.
 #[test]
 fn a_filter_of_any_number_of_items_is_saved_so_that_the_server_starts_again() {
     for_each_server(|kind| {
@@ -70,7 +73,9 @@ fn a_filter_of_any_number_of_items_is_saved_so_that_the_server_starts_again() {
         let last = payload.fields.len() - 1;
         assert_eq!(payload.fields[last], Field::Unsigned(1), "the number of items in the link");
         // The last one is that of the letters which begin a header of our own layout.
-        for items in [u64::MAX, u64::MAX - 1, 1 << 63, (1 << 63) - 1, u64::from_le_bytes(*b"bloomlin")] {
+        for items in
+            [u64::MAX, u64::MAX - 1, 1 << 63, (1 << 63) - 1, u64::from_le_bytes(*b"bloomlin")]
+        {
             let mut forged = payload.clone();
             for at in [0, last] {
                 forged.fields[at] = Field::Unsigned(items);
@@ -86,7 +91,9 @@ fn a_filter_of_any_number_of_items_is_saved_so_that_the_server_starts_again() {
             let Value::Array(piece) = client.call("BF.SCANDUMP k 0") else { panic!("no header") };
             let loaded = client.run(&[b"BF.LOADCHUNK", b"copy".as_slice(), b"1", bulk(&piece[1])]);
             assert_eq!(show(&loaded), "+OK", "{items}");
-            let see = |client: &mut Client| [client.ask("BF.DEBUG k"), client.ask("BF.MEXISTS k a b c d")];
+            let see = |client: &mut Client| {
+                [client.ask("BF.DEBUG k"), client.ask("BF.MEXISTS k a b c d")]
+            };
             let before = see(&mut client);
             client.ok("DEBUG RELOAD");
             assert_eq!(see(&mut client), before, "{items}");
@@ -95,13 +102,15 @@ fn a_filter_of_any_number_of_items_is_saved_so_that_the_server_starts_again() {
     });
 }
 
-/// By `dump` under AddressSanitizer, on Redis 6.2: eight blanks, and the server read on behind them for a number.
+/// By `dump` under AddressSanitizer, on Redis 6.2: eight blanks, and the server read on behind them
+/// for a number.
 #[test]
 fn bits_that_could_be_part_of_a_number_are_saved_as_they_are() {
     for_each_server(|kind| {
         let server = setup(kind).start(kind);
         let mut client = server.resp2();
-        for bits in [*b"\x0b\x0b\x0b\x0b\x0b\x0b\x0b\x0b", *b"       -", *b"12345678", *b"-1234567"] {
+        for bits in [*b"\x0b\x0b\x0b\x0b\x0b\x0b\x0b\x0b", *b"       -", *b"12345678", *b"-1234567"]
+        {
             client.ok("BF.RESERVE made 0.25 1 NONSCALING LAYOUT REDISBLOOM");
             let dump = client.call("DUMP made");
             let mut payload = Payload::parse(bulk(&dump));
@@ -116,7 +125,10 @@ fn bits_that_could_be_part_of_a_number_are_saved_as_they_are() {
                 let copy = client.run(&[b"RESTORE", b"copy".as_slice(), b"0", bulk(&again)]);
                 assert_eq!(show(&copy), "+OK");
                 for key in ["k", "copy"] {
-                    let piece = client.call(&format!("BF.SCANDUMP {key} 1")).into_sequence().expect("a pair");
+                    let piece = client
+                        .call(&format!("BF.SCANDUMP {key} 1"))
+                        .into_sequence()
+                        .expect("a pair");
                     assert_eq!(bulk(&piece[1]), bits, "{key}");
                 }
                 client.call("DEL k copy");

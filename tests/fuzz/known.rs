@@ -1,4 +1,5 @@
-//! What is known of the filters under some keys from the replies alone: which items are in there, and how many.
+//! What is known of the filters under some keys from the replies alone: which items are in there,
+//! and how many.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -39,7 +40,9 @@ impl Keys {
                 drop(self.0.insert(key.clone(), Known { card: Some(0), ..Known::default() }))
             }
             // Chunks may clear bits, and bring counts.
-            "BF.LOADCHUNK" | "RESTORE" if is_ok => drop(self.0.insert(key.clone(), Known::default())),
+            "BF.LOADCHUNK" | "RESTORE" if is_ok => {
+                drop(self.0.insert(key.clone(), Known::default()))
+            }
             "DEL" | "UNLINK" => drop(self.0.remove(key)),
             "COPY" if is_one => self.put(&rest[0], self.0.get(key).cloned()),
             "RENAME" if is_ok => {
@@ -69,13 +72,18 @@ impl Keys {
             let is_new = match answer {
                 Value::Int(n @ (0 | 1)) => *n == 1,
                 Value::Boolean(is_new) => *is_new,
-                // What was refused may be the first sign of a filter, but only creation itself makes one.
+                // What was refused may be the first sign of a filter, but only creation itself
+                // makes one.
                 Value::ServerError(_) => continue,
                 other => panic!("{other:?} as the answer to an item"),
             };
             let fresh = || Known { card: Some(0), ..Known::default() };
             let known = self.0.entry(key.to_vec()).or_insert_with(fresh);
-            assert!(!(is_new && known.inside.contains(item)), "{} was new twice", item.escape_ascii());
+            assert!(
+                !(is_new && known.inside.contains(item)),
+                "{} was new twice",
+                item.escape_ascii()
+            );
             known.inside.insert(item.clone());
             known.card = known.card.map(|card| card + u64::from(is_new));
         }

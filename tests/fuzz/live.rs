@@ -7,8 +7,9 @@ use redis::Value;
 use crate::budget::patience;
 use crate::harness::{Client, Kind, Server, Setup, bulk, int, numbered, show};
 
-/// Most bytes of a filter that a client gets. RESTORE, which is not held to it, may make larger ones of a few bytes;
-/// these are left alone: their own header could not be loaded again, and the server would copy them for every question.
+/// Most bytes of a filter that a client gets. RESTORE, which is not held to it, may make larger
+/// ones of a few bytes; these are left alone: their own header could not be loaded again, and the
+/// server would copy them for every question.
 const LARGE: i64 = 4 << 20;
 
 /// A server with a connection, and what was said on it since the last time all keys were deleted.
@@ -67,13 +68,16 @@ impl Live {
         assert_eq!(self.ask("SET text value"), "+OK");
     }
 
-    /// Runs all that reads a filter, none of which may refuse it; then all that changes one, on a copy.
+    /// Runs all that reads a filter, none of which may refuse it; then all that changes one, on a
+    /// copy.
     ///
     /// False if it was left alone for its size.
     pub fn serves(&mut self, key: &str) -> bool {
         let size = int(&self.run(&["BF.INFO", key, "SIZE"]).into_sequence().expect("an array")[0]);
         if size > LARGE {
-            for line in [format!("BF.CARD {key}"), format!("BF.EXISTS {key} a"), format!("BF.DEBUG {key}")] {
+            for line in
+                [format!("BF.CARD {key}"), format!("BF.EXISTS {key} a"), format!("BF.DEBUG {key}")]
+            {
                 assert!(!self.ask(&line).starts_with('-'), "{line}");
             }
             return false;
@@ -106,7 +110,8 @@ impl Live {
         assert_eq!(self.ask(&format!("COPY {key} copied REPLACE")), ":1");
         assert_eq!(self.see("copied"), self.see(key));
         for count in [1, 70, 300] {
-            // It may be full, or have no room to grow; it may not break, and must still load what it saves.
+            // It may be full, or have no room to grow; it may not break, and must still load what
+            // it saves.
             self.items("BF.MADD", "copied", &numbered(&count.to_string(), count));
             self.run(&["BF.ADD", "copied", "one"]);
         }
@@ -120,7 +125,8 @@ impl Live {
     fn comes_back(&mut self, key: &str) {
         let seen = self.see(key);
         let dump = self.run(&["DUMP", key]);
-        let restored = show(&self.run(&[b"RESTORE", b"back".as_slice(), b"0", bulk(&dump), b"REPLACE"]));
+        let restored =
+            show(&self.run(&[b"RESTORE", b"back".as_slice(), b"0", bulk(&dump), b"REPLACE"]));
         assert_eq!(restored, "+OK", "it does not load what it saved");
         assert_eq!(self.see("back"), seen);
         self.run(&["DEL", "back"]);
@@ -131,8 +137,12 @@ impl Live {
                 break;
             }
             iterator = int(&piece[0]).to_string();
-            let loaded =
-                self.run(&[b"BF.LOADCHUNK", b"back".as_slice(), iterator.as_bytes(), bulk(&piece[1])]);
+            let loaded = self.run(&[
+                b"BF.LOADCHUNK",
+                b"back".as_slice(),
+                iterator.as_bytes(),
+                bulk(&piece[1]),
+            ]);
             assert_eq!(show(&loaded), "+OK", "it does not load the piece {iterator} it gave");
         }
         assert_eq!(self.see("back"), seen);
@@ -160,8 +170,11 @@ impl Live {
 
     /// Lets the server do what makes it load its data again; every filter must be the one it was.
     pub fn survives(&mut self, keys: &[&str], reload: impl FnOnce(&mut Self)) {
-        let keys: Vec<&str> =
-            keys.iter().copied().filter(|key| self.ask(&format!("TYPE {key}")) == "+MBbloom--").collect();
+        let keys: Vec<&str> = keys
+            .iter()
+            .copied()
+            .filter(|key| self.ask(&format!("TYPE {key}")) == "+MBbloom--")
+            .collect();
         let before: Vec<Seen> = keys.iter().map(|key| self.see(key)).collect();
         let count = self.ask("DBSIZE");
         reload(self);

@@ -6,8 +6,8 @@
 //! dump            DUMP payloads with damaged values, checksum made right again, restored and used
 //! ```
 //!
-//! By default the same few cases in every run. `FUZZ_SECONDS=600` runs others for so long, and says with which
-//! `FUZZ_SEED` they begin; a failure names the one that repeats it with `FUZZ_CASES=1`.
+//! By default the same few cases in every run. `FUZZ_SECONDS=600` runs others for so long, and says
+//! with which `FUZZ_SEED` they begin; a failure names the one that repeats it with `FUZZ_CASES=1`.
 #![allow(
     clippy::approx_constant,
     clippy::unwrap_used,

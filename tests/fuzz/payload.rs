@@ -169,12 +169,17 @@ fn damage_field(u: &mut Unstructured, field: &mut Field) -> Result<()> {
 fn foreign(u: &mut Unstructured) -> Result<Vec<Field>> {
     use Field::{Double, String, Unsigned};
     let options = u.int_in_range(0..=15u32)?;
-    let links =
-        (0..u.int_in_range(1..=4u8)?).map(|_| header::link(u, options)).collect::<Result<Vec<_>>>()?;
+    let links = (0..u.int_in_range(1..=4u8)?)
+        .map(|_| header::link(u, options))
+        .collect::<Result<Vec<_>>>()?;
     let total = links.iter().map(|link| link.shape.len).fold(0, u64::wrapping_add);
     let growth = u.int_in_range(0..=4)?;
-    let mut fields =
-        vec![Unsigned(total), Unsigned(links.len() as u64), Unsigned(options.into()), Unsigned(growth)];
+    let mut fields = vec![
+        Unsigned(total),
+        Unsigned(links.len() as u64),
+        Unsigned(options.into()),
+        Unsigned(growth),
+    ];
     for header::Link { shape, bytes } in links {
         fields.extend([
             Unsigned(shape.capacity),
@@ -209,7 +214,8 @@ fn own(u: &mut Unstructured) -> Result<Vec<Field>> {
     Ok(fields)
 }
 
-/// A payload to restore: a real one damaged by field or by byte, or one that is made up. The checksum is right.
+/// A payload to restore: a real one damaged by field or by byte, or one that is made up. The
+/// checksum is right.
 pub fn any(u: &mut Unstructured, real: &[Payload]) -> Result<Vec<u8>> {
     let mut payload = u.choose(real)?.clone();
     match u.int_in_range(0..=7u8)? {

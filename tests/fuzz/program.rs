@@ -97,9 +97,10 @@ fn options(u: &mut Unstructured, is_insert: bool) -> Result<Words> {
         match u.int_in_range(0..=6u8)? {
             0 | 1 => options.extend(words([word("EXPANSION"), expansion(u)?])),
             2 => options.push(word("NonScaling")),
-            3 => {
-                options.extend(words([word("LAYOUT"), word(u.choose(&["redisbloom", "BLOOMLINE", "none"])?)]))
-            }
+            3 => options.extend(words([
+                word("LAYOUT"),
+                word(u.choose(&["redisbloom", "BLOOMLINE", "none"])?),
+            ])),
             4 if is_insert => options.extend(words([word("CAPACITY"), capacity(u)?])),
             5 if is_insert => options.extend(words([word("ERROR"), rate(u)?])),
             6 if is_insert => options.push(word("NOCREATE")),
@@ -111,15 +112,28 @@ fn options(u: &mut Unstructured, is_insert: bool) -> Result<Words> {
 
 /// A command of the module that takes no bytes of a filter.
 pub fn command(u: &mut Unstructured) -> Result<Words> {
-    const FIELDS: [&str; 10] =
-        ["CAPACITY", "SIZE", "FILTERS", "items", "EXPANSION", "ERROR", "LAYOUT", "FILL", "fprate", "nothing"];
+    const FIELDS: [&str; 10] = [
+        "CAPACITY",
+        "SIZE",
+        "FILTERS",
+        "items",
+        "EXPANSION",
+        "ERROR",
+        "LAYOUT",
+        "FILL",
+        "fprate",
+        "nothing",
+    ];
     let key = key(u)?;
     let mut command = match u.int_in_range(0..=13u8)? {
-        0 => [words([word("BF.RESERVE"), key, rate(u)?, capacity(u)?]), options(u, false)?].concat(),
+        0 => {
+            [words([word("BF.RESERVE"), key, rate(u)?, capacity(u)?]), options(u, false)?].concat()
+        }
         1 | 2 => words([word("BF.ADD"), key, item(u)?]),
         3..=5 => [words([word("bf.madd"), key]), items(u)?].concat(),
         6 | 7 => {
-            [words([word("BF.INSERT"), key]), options(u, true)?, words([word("ITEMS")]), items(u)?].concat()
+            [words([word("BF.INSERT"), key]), options(u, true)?, words([word("ITEMS")]), items(u)?]
+                .concat()
         }
         8 => words([word("BF.EXISTS"), key, item(u)?]),
         9 => [words([word("BF.MEXISTS"), key]), items(u)?].concat(),

@@ -1,4 +1,5 @@
-//! Command lines in a row, valid and damaged, with pieces of real filters and headers that may be anything.
+//! Command lines in a row, valid and damaged, with pieces of real filters and headers that may be
+//! anything.
 
 use arbitrary::{Result, Unstructured};
 use redis::Value;
@@ -62,7 +63,8 @@ impl Run<'_> {
                 if let Value::BulkString(dump) = dump
                     && dump.first() == Some(&MODULE)
                 {
-                    let command = [&b"RESTORE"[..], &to, b"0", &dump, b"REPLACE"].map(<[u8]>::to_vec);
+                    let command =
+                        [&b"RESTORE"[..], &to, b"0", &dump, b"REPLACE"].map(<[u8]>::to_vec);
                     assert_eq!(show(&self.run(&command.into())), "+OK");
                 }
             }

@@ -1,4 +1,5 @@
-//! Release archives: what is in them, that they are equal whenever they are made, and that their module loads.
+//! Release archives: what is in them, that they are equal whenever they are made, and that their
+//! module loads.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,7 +23,8 @@ fn an_archive_holds_the_module_and_what_belongs_to_it() {
     let archive = pack(dist.path());
     let listed = output(program("tar").arg("-tzf").arg(&archive));
     let inside: Vec<&str> = listed.lines().filter_map(|line| line.strip_prefix(NAME)).collect();
-    let expected = ["/", "/CHANGELOG.md", "/LICENSE", "/README.md", "/bloomline.so", "/redis.conf.example"];
+    let expected =
+        ["/", "/CHANGELOG.md", "/LICENSE", "/README.md", "/bloomline.so", "/redis.conf.example"];
     assert_eq!(inside, expected);
     assert_eq!(listed.lines().count(), inside.len(), "{listed}");
 }
@@ -31,11 +33,14 @@ fn an_archive_holds_the_module_and_what_belongs_to_it() {
 fn the_module_of_an_archive_loads_after_its_sum_was_checked() {
     let dist = tempfile::tempdir().unwrap();
     let archive = pack(dist.path());
-    output(program("sha256sum").args(["--check", "--strict", "SHA256SUMS"]).current_dir(dist.path()));
+    output(
+        program("sha256sum").args(["--check", "--strict", "SHA256SUMS"]).current_dir(dist.path()),
+    );
     output(program("tar").arg("-xzf").arg(&archive).current_dir(dist.path()));
     let module = dist.path().join(NAME).join("bloomline.so");
     for_newest_servers(|kind| {
-        let server = Setup::new().bare().line(format!("loadmodule {}", module.display())).start(kind);
+        let server =
+            Setup::new().bare().line(format!("loadmodule {}", module.display())).start(kind);
         assert_eq!(server.resp2().ask("BF.ADD bloom foo"), ":1");
     });
 }

@@ -10,12 +10,19 @@ use crate::program::{output, program, top};
 const MODULE: &str = "usr/lib/redis/modules/bloomline.so";
 
 fn install(root: &Path, settings: &[&str]) -> String {
-    output(program("make").args(["-s", "install"]).arg(format!("DESTDIR={}", root.display())).args(settings))
+    output(
+        program("make")
+            .args(["-s", "install"])
+            .arg(format!("DESTDIR={}", root.display()))
+            .args(settings),
+    )
 }
 
-/// The loadmodule line that an installed file or a printed text has, made to name the folder that stands for the machine.
+/// The loadmodule line that an installed file or a printed text has, made to name the folder that
+/// stands for the machine.
 pub fn loadmodule_line(text: &str, root: &Path) -> String {
-    let line = text.lines().find(|line| line.starts_with("loadmodule ")).expect("a loadmodule line");
+    let line =
+        text.lines().find(|line| line.starts_with("loadmodule ")).expect("a loadmodule line");
     line.replacen("loadmodule ", &format!("loadmodule {}", root.display()), 1)
 }
 
@@ -74,7 +81,8 @@ fn an_upgrade_leaves_the_file_that_a_running_server_has_mapped() {
 fn the_module_may_be_executed_by_everybody_and_written_by_its_owner_only() {
     let root = tempfile::tempdir().unwrap();
     install(root.path(), &[]);
-    let mode = |path: &str| fs::metadata(root.path().join(path)).unwrap().permissions().mode() & 0o777;
+    let mode =
+        |path: &str| fs::metadata(root.path().join(path)).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(MODULE), 0o755);
     assert_eq!(mode("usr/share/doc/bloomline/redis.conf.example"), 0o644);
 }

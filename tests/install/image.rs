@@ -1,4 +1,5 @@
-//! The Dockerfile, without a container engine: its steps are taken in folders that stand for its stages.
+//! The Dockerfile, without a container engine: its steps are taken in folders that stand for its
+//! stages.
 
 use std::collections::HashMap;
 use std::fs;
@@ -11,7 +12,8 @@ use tempfile::TempDir;
 use crate::harness::{Setup, for_newest_servers};
 use crate::program::{output, program, top};
 
-/// Stands for a build, which takes a minute: cargo reads the package, and the module was built before.
+/// Stands for a build, which takes a minute: cargo reads the package, and the module was built
+/// before.
 const MAKE: &str = r#"#!/bin/sh
 set -e
 [ "$1" = build ] || exec "$REAL_MAKE" "$@"
@@ -54,7 +56,9 @@ impl Stage {
 
     /// COPY of a file of an earlier stage, or of the whole context.
     fn copy(&self, copy: &CopyInstruction, stages: &HashMap<String, Stage>) {
-        let [Source::Path(source)] = copy.src.as_slice() else { panic!("one path is expected: {copy:?}") };
+        let [Source::Path(source)] = copy.src.as_slice() else {
+            panic!("one path is expected: {copy:?}")
+        };
         let to = self.place(&copy.dest.value);
         if let Some(from) = copy.options.iter().find(|option| option.name.value == "from") {
             let stage = &stages[&*from.value.as_ref().expect("a stage").value];
@@ -110,7 +114,9 @@ fn the_steps_of_the_dockerfile_end_in_arguments_that_load_the_module() {
         stages.insert(name, building);
     }
 
-    let [option, path] = arguments.as_slice() else { panic!("two arguments are expected: {arguments:?}") };
+    let [option, path] = arguments.as_slice() else {
+        panic!("two arguments are expected: {arguments:?}")
+    };
     // The entrypoints put the server's name in front of words that begin with a dash.
     let directive = option.strip_prefix("--").expect("an option");
     let line = format!("{directive} {}", stages["last"].place(path).display());

@@ -1,4 +1,5 @@
-//! What the compiled module asks of a machine: its C library, its libraries, the instructions of its processor.
+//! What the compiled module asks of a machine: its C library, its libraries, the instructions of
+//! its processor.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -6,7 +7,9 @@ use std::path::Path;
 
 use redis::Value;
 
-use crate::harness::{Kind, Server, Setup, bulk, for_newest_servers, module, numbered, say_missing};
+use crate::harness::{
+    Kind, Server, Setup, bulk, for_newest_servers, module, numbered, say_missing,
+};
 use crate::program::{find_tool, output, program, top};
 
 /// The newest version of the C library's symbols that the module asks for.
@@ -23,7 +26,8 @@ pub fn newest_glibc() -> (u32, u32) {
 #[test]
 fn the_c_library_may_be_as_old_as_the_page_on_installing_says() {
     let page = fs::read_to_string(top().join("docs/install.md")).unwrap();
-    let stated = page.split("glibc ").nth(1).and_then(|rest| rest.split(' ').next()).expect("a version");
+    let stated =
+        page.split("glibc ").nth(1).and_then(|rest| rest.split(' ').next()).expect("a version");
     let (major, minor) = newest_glibc();
     assert!((major, minor) <= (2, 34), "the module asks for glibc {major}.{minor}");
     assert_eq!(stated, "2.34", "docs/install.md");
@@ -32,14 +36,18 @@ fn the_c_library_may_be_as_old_as_the_page_on_installing_says() {
 #[test]
 fn no_library_is_needed_but_those_of_every_system() {
     let headers = output(program("objdump").arg("-p").arg(module()));
-    let needed: Vec<&str> =
-        headers.lines().filter_map(|line| line.trim().strip_prefix("NEEDED")).map(str::trim).collect();
+    let needed: Vec<&str> = headers
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("NEEDED"))
+        .map(str::trim)
+        .collect();
     let known = ["libgcc_s.so.1", "libc.so.6", "ld-linux-x86-64.so.2"];
     let unknown: Vec<_> = needed.iter().filter(|name| !known.contains(name)).collect();
     assert!(!needed.is_empty() && unknown.is_empty(), "{unknown:?}");
 }
 
-/// The same server on a processor that qemu plays: a program ends there at the first instruction that the processor lacks.
+/// The same server on a processor that qemu plays: a program ends there at the first instruction
+/// that the processor lacks.
 fn on_processor(kind: &Kind, processor: &str, qemu: &Path, folder: &Path) -> Kind {
     let home = kind.server().parent().expect("its folder").to_owned();
     let product = kind.name.split('-').next().expect("a product");
@@ -55,7 +63,8 @@ fn on_processor(kind: &Kind, processor: &str, qemu: &Path, folder: &Path) -> Kin
     Kind::in_folder(&format!("{}-on-{processor}", kind.name), folder)
 }
 
-/// The bytes of the filters, and what they answer for items that were added and others, after more were added.
+/// The bytes of the filters, and what they answer for items that were added and others, after more
+/// were added.
 fn grown(server: &Server, payloads: &[(String, Vec<u8>)]) -> Vec<(Vec<u8>, Vec<Value>)> {
     let mut client = server.resp2();
     let items = numbered("item", 8_000);
@@ -95,7 +104,9 @@ fn processors_without_avx_512_and_without_avx2_answer_the_same_and_keep_the_same
         for processor in ["Nehalem", "Haswell"] {
             let folder = tempfile::tempdir().unwrap();
             let server = Setup::new().start(&on_processor(kind, processor, &qemu, folder.path()));
-            for (((key, _), one), other) in payloads.iter().zip(&expected).zip(&grown(&server, &payloads)) {
+            for (((key, _), one), other) in
+                payloads.iter().zip(&expected).zip(&grown(&server, &payloads))
+            {
                 assert!(one.1 == other.1, "{key} answers otherwise on a {processor}");
                 assert!(one.0 == other.0, "{key} has other bytes on a {processor}");
             }

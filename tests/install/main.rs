@@ -1,4 +1,5 @@
-//! What is installed and released: folders, packages, archives and images, made by the scripts and used by real servers.
+//! What is installed and released: folders, packages, archives and images, made by the scripts and
+//! used by real servers.
 //!
 //! Nothing is installed into the machine: every test has a folder of its own that stands for it.
 #![allow(

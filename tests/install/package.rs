@@ -1,4 +1,5 @@
-//! The Debian package: installed, verified, upgraded and removed by dpkg, in a folder that stands for a machine.
+//! The Debian package: installed, verified, upgraded and removed by dpkg, in a folder that stands
+//! for a machine.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,11 +12,13 @@ use crate::program::{find_tool, output, program};
 /// Makes the package in `dist`; nothing where there is no dpkg-deb.
 pub fn pack(dist: &Path) -> Option<PathBuf> {
     find_tool("dpkg-deb")?;
-    let printed = output(program("scripts/deb.sh").env("DIST", dist).env("SOURCE_DATE_EPOCH", "1700000000"));
+    let printed =
+        output(program("scripts/deb.sh").env("DIST", dist).env("SOURCE_DATE_EPOCH", "1700000000"));
     Some(PathBuf::from(printed.trim()))
 }
 
-/// The package manager of a machine that has no packages yet, so what they depend on is not asked for.
+/// The package manager of a machine that has no packages yet, so what they depend on is not asked
+/// for.
 pub fn dpkg(root: &Path) -> Command {
     let state = root.join("var/lib/dpkg");
     for folder in ["info", "updates"] {
@@ -33,10 +36,15 @@ fn a_server_loads_the_installed_package() {
     let (dist, root) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let Some(package) = pack(dist.path()) else { return };
     output(dpkg(root.path()).arg("--install").arg(&package));
-    assert_eq!(output(dpkg(root.path()).args(["--verify", "bloomline"])), "", "files differ from their sums");
+    assert_eq!(
+        output(dpkg(root.path()).args(["--verify", "bloomline"])),
+        "",
+        "files differ from their sums"
+    );
 
     let described = output(program("dpkg-deb").arg("--info").arg(&package));
-    let line = described.lines().map(str::trim).find(|line| line.starts_with("loadmodule ")).unwrap();
+    let line =
+        described.lines().map(str::trim).find(|line| line.starts_with("loadmodule ")).unwrap();
     let line = loadmodule_line(line, root.path());
     for_newest_servers(|kind| {
         let server = Setup::new().bare().line(&line).start(kind);

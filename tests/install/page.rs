@@ -22,7 +22,8 @@ const TOOLS: [(&str, &str); 6] = [
     ("apt-get", r#"verb=$1 && shift 2 && exec "$DPKG" "--$verb" "$@""#),
 ];
 
-/// A folder that stands for a machine, its configuration files empty, with what a release has in the folder of the user.
+/// A folder that stands for a machine, its configuration files empty, with what a release has in
+/// the folder of the user.
 struct Machine {
     root: TempDir,
 }
@@ -40,9 +41,12 @@ impl Machine {
         // The lines that full builds of Redis 8 begin with.
         let full = ["redisbloom/redisbloom.so", "redisearch/redisearch.so"]
             .map(|module| format!("loadmodule ./modules/{module}\n"));
-        fs::write(root.join("etc/redis/redis-full.conf"), full.concat() + "cf-bucket-size 2\n").unwrap();
+        fs::write(root.join("etc/redis/redis-full.conf"), full.concat() + "cf-bucket-size 2\n")
+            .unwrap();
         let dpkg = shell_words(&package::dpkg(root));
-        for (name, body) in TOOLS.into_iter().chain([("dpkg-here", format!("exec {dpkg} \"$@\"").as_str())]) {
+        for (name, body) in
+            TOOLS.into_iter().chain([("dpkg-here", format!("exec {dpkg} \"$@\"").as_str())])
+        {
             let path = root.join("bin").join(name);
             fs::write(&path, format!("#!/bin/sh\n{body}\n")).unwrap();
             fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
@@ -60,13 +64,16 @@ impl Machine {
                 None => format!("{line}\n"),
             })
             .collect();
-        let script = ["/usr/lib/redis", "/etc/"]
-            .iter()
-            .fold(script, |script, path| script.replace(path, &format!("{}{path}", root.display())));
+        let script = ["/usr/lib/redis", "/etc/"].iter().fold(script, |script, path| {
+            script.replace(path, &format!("{}{path}", root.display()))
+        });
         let make = output(program("sh").args(["-c", "command -v make"]));
         let mut shell = program("bash");
         shell.args(["-euxo", "pipefail", "-c", &script]).current_dir(root.join("work"));
-        shell.env("PATH", format!("{}:{}", root.join("bin").display(), std::env::var("PATH").unwrap()));
+        shell.env(
+            "PATH",
+            format!("{}:{}", root.join("bin").display(), std::env::var("PATH").unwrap()),
+        );
         shell.env("MAKE", make.trim()).env("TOP", top()).env("DESTDIR", root);
         shell.env("DPKG", root.join("bin/dpkg-here"));
         if let Some(server) = server {
@@ -75,7 +82,8 @@ impl Machine {
         output(&mut shell);
     }
 
-    /// Starts what `systemctl restart` would start: a server with the module lines of its configuration.
+    /// Starts what `systemctl restart` would start: a server with the module lines of its
+    /// configuration.
     fn start(&self, config: &str, kind: &Kind) -> Server {
         let text = fs::read_to_string(self.root.path().join(config)).unwrap();
         let lines = text.lines().filter(|line| line.contains("bloomline"));
@@ -92,9 +100,11 @@ fn shell_words(command: &Command) -> String {
 /// The blocks of shell commands below a heading of the page.
 fn blocks(heading: &str) -> Vec<String> {
     let page = fs::read_to_string(top().join("docs/install.md")).unwrap();
-    let section = page.split("\n## ").find_map(|section| section.strip_prefix(heading)).expect("the heading");
+    let section =
+        page.split("\n## ").find_map(|section| section.strip_prefix(heading)).expect("the heading");
     let fences = section.split("```sh\n").skip(1);
-    let blocks: Vec<String> = fences.map(|rest| rest.split("```").next().unwrap().to_owned()).collect();
+    let blocks: Vec<String> =
+        fences.map(|rest| rest.split("```").next().unwrap().to_owned()).collect();
     assert!(!blocks.is_empty(), "no commands below {heading}");
     blocks
 }
@@ -133,7 +143,9 @@ fn the_package_is_installed_as_the_page_says_and_serves_redis_and_valkey() {
 
 #[test]
 fn the_archive_is_installed_as_the_page_says() {
-    follow("Any other Linux\n", "etc/redis/redis.conf", |root| archive::pack(&root.join("work")).is_file());
+    follow("Any other Linux\n", "etc/redis/redis.conf", |root| {
+        archive::pack(&root.join("work")).is_file()
+    });
 }
 
 #[test]
@@ -148,7 +160,10 @@ fn redis_with_modules_of_its_own_gets_ours_instead_of_one_of_them() {
     let machine = Machine::new();
     machine.run(&blocks("Redis 8 with its own modules\n")[0], None);
     let config = fs::read_to_string(machine.root.path().join("etc/redis/redis-full.conf")).unwrap();
-    assert!(config.starts_with("loadmodule ./modules/redisearch/redisearch.so\nloadmodule "), "{config}");
+    assert!(
+        config.starts_with("loadmodule ./modules/redisearch/redisearch.so\nloadmodule "),
+        "{config}"
+    );
     assert_eq!(config.lines().count(), 2, "{config}");
 }
 

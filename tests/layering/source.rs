@@ -34,21 +34,26 @@ pub fn sources() -> Vec<Source> {
                 folders.push(path);
             } else if path.extension().is_some_and(|extension| extension == "rs") {
                 let text = std::fs::read_to_string(&path).unwrap();
-                sources.push(Source::new(path.strip_prefix(&root).unwrap().to_str().unwrap(), &text));
+                sources
+                    .push(Source::new(path.strip_prefix(&root).unwrap().to_str().unwrap(), &text));
             }
         }
     }
     sources
 }
 
-/// The crates that sources can name: dependencies of the manifest, as identifiers, and those of the language.
+/// The crates that sources can name: dependencies of the manifest, as identifiers, and those of the
+/// language.
 pub fn crates() -> Vec<String> {
     let manifest = include_str!("../../Cargo.toml");
     let mut in_dependencies = false;
-    let mut crates: Vec<String> = ["std", "core", "alloc", "proc_macro", "test"].map(String::from).to_vec();
+    let mut crates: Vec<String> =
+        ["std", "core", "alloc", "proc_macro", "test"].map(String::from).to_vec();
     for line in manifest.lines() {
         match line.strip_prefix('[') {
-            Some(section) => in_dependencies = section.trim_end_matches(']').ends_with("dependencies"),
+            Some(section) => {
+                in_dependencies = section.trim_end_matches(']').ends_with("dependencies")
+            }
             None if in_dependencies && !line.starts_with('#') => {
                 crates.extend(line.split_once('=').map(|(name, _)| name.trim().replace('-', "_")));
             }
@@ -60,7 +65,8 @@ pub fn crates() -> Vec<String> {
 
 impl Source {
     pub fn new(path: &str, text: &str) -> Self {
-        let stream: TokenStream = text.parse().unwrap_or_else(|error| panic!("src/{path}: {error}"));
+        let stream: TokenStream =
+            text.parse().unwrap_or_else(|error| panic!("src/{path}: {error}"));
         let mut tokens = Vec::new();
         flatten(stream, &mut tokens);
         Self { path: path.replace('\\', "/"), lines: text.lines().count(), tokens }
@@ -73,8 +79,11 @@ impl Source {
 
     /// The modules down to this file, from the crate on.
     fn module(&self) -> Vec<String> {
-        let parts =
-            self.path.trim_end_matches(".rs").split('/').filter(|part| !["mod", "lib"].contains(part));
+        let parts = self
+            .path
+            .trim_end_matches(".rs")
+            .split('/')
+            .filter(|part| !["mod", "lib"].contains(part));
         std::iter::once("crate").chain(parts).map(String::from).collect()
     }
 
@@ -91,15 +100,18 @@ impl Source {
         self.tokens.iter().filter_map(Token::ident)
     }
 
-    /// Every path that is imported or named, from the crate's root where it begins with `crate`, `self` or `super`.
+    /// Every path that is imported or named, from the crate's root where it begins with `crate`,
+    /// `self` or `super`.
     pub fn paths(&self) -> Vec<Vec<String>> {
         let mut paths = Vec::new();
         let mut rest = &self.tokens[..];
         let mut before: Option<&Token> = None;
         while let Some(token) = rest.first() {
             let after = &rest[1..];
-            let starts_use = token.ident().is_some_and(|keyword| ["use", "crate"].contains(&keyword));
-            if starts_use && (token.ident() == Some("use") || before.and_then(Token::ident) == Some("extern"))
+            let starts_use =
+                token.ident().is_some_and(|keyword| ["use", "crate"].contains(&keyword));
+            if starts_use
+                && (token.ident() == Some("use") || before.and_then(Token::ident) == Some("extern"))
             {
                 rest = use_tree(after, &[], &mut paths);
             } else if token.ident().is_some()
@@ -141,9 +153,8 @@ impl Token {
     /// Whether a `::` behind it goes on with a path: `Vec<u8>::new`, `name::x`.
     fn may_end_a_path(&self) -> bool {
         match self {
-            Self::Ident(ident) => {
-                !["use", "as", "in", "return", "mut", "dyn", "impl", "else"].contains(&ident.as_str())
-            }
+            Self::Ident(ident) => !["use", "as", "in", "return", "mut", "dyn", "impl", "else"]
+                .contains(&ident.as_str()),
             Self::Other(char) => *char == '>',
             Self::Close(_) => true,
             Self::Colons | Self::Open(_) => false,
@@ -162,15 +173,15 @@ fn flatten(stream: TokenStream, tokens: &mut Vec<Token>) {
             }
             TokenTree::Ident(ident) => tokens.push(Token::Ident(ident.to_string())),
             TokenTree::Punct(punct) => {
-                let colon =
-                    |tree: &TokenTree| matches!(tree, TokenTree::Punct(next) if next.as_char() == ':');
+                let colon = |tree: &TokenTree| matches!(tree, TokenTree::Punct(next) if next.as_char() == ':');
                 let joined = punct.spacing() == proc_macro2::Spacing::Joint;
                 if punct.as_char() == ':' && joined && stream.next_if(colon).is_some() {
                     tokens.push(Token::Colons);
                 } else if joined && ['-', '='].contains(&punct.as_char()) {
                     // An arrow does not end a path as `Vec<u8>` does.
-                    let next = stream
-                        .next_if(|tree| matches!(tree, TokenTree::Punct(next) if next.as_char() == '>'));
+                    let next = stream.next_if(
+                        |tree| matches!(tree, TokenTree::Punct(next) if next.as_char() == '>'),
+                    );
                     tokens.push(Token::Other(if next.is_some() { '→' } else { punct.as_char() }));
                 } else {
                     tokens.push(Token::Other(punct.as_char()));
@@ -202,7 +213,11 @@ fn plain_path<'a>(mut tokens: &'a [Token], paths: &mut Vec<Vec<String>>) -> &'a 
 }
 
 /// Reads what stands behind `use`, and every branch of it as a path.
-fn use_tree<'a>(mut tokens: &'a [Token], stem: &[String], paths: &mut Vec<Vec<String>>) -> &'a [Token] {
+fn use_tree<'a>(
+    mut tokens: &'a [Token],
+    stem: &[String],
+    paths: &mut Vec<Vec<String>>,
+) -> &'a [Token] {
     let mut path = stem.to_vec();
     loop {
         match tokens {

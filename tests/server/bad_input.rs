@@ -19,7 +19,8 @@ fn state(client: &mut Client) -> Vec<String> {
 }
 
 fn assert_refused(client: &mut Client, call: &[Vec<u8>]) {
-    let line = call.iter().map(|word| word.escape_ascii().to_string()).collect::<Vec<_>>().join(" ");
+    let line =
+        call.iter().map(|word| word.escape_ascii().to_string()).collect::<Vec<_>>().join(" ");
     let before = state(client);
     let reply = client.run(call);
     let text = show(&reply);
@@ -170,7 +171,9 @@ fn a_call_of_a_hundred_thousand_items_is_answered_whole() {
         assert_eq!(show(&client.call("BF.RESERVE k 0.0000001 100")), "+OK");
         let Value::Array(added) = client.items("BF.MADD", "k", &items) else { panic!("an array") };
         assert_eq!(added.len(), items.len());
-        let Value::Array(found) = client.items("BF.MEXISTS", "k", &items) else { panic!("an array") };
+        let Value::Array(found) = client.items("BF.MEXISTS", "k", &items) else {
+            panic!("an array")
+        };
         assert!(found.iter().all(|answer| *answer == Value::Int(1)));
         let large = vec![b'x'; 8 << 20];
         assert_eq!(show(&client.run(&[b"BF.ADD", b"k".as_slice(), &large])), ":1");

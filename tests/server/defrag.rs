@@ -1,4 +1,5 @@
-//! Active defragmentation: filters are moved together while they are in use, and nothing happens to them.
+//! Active defragmentation: filters are moved together while they are in use, and nothing happens to
+//! them.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -6,8 +7,8 @@ use crate::harness::{Client, Server, Setup, for_each_build, numbered, say_missin
 
 /// Capacities of the filters that are made over and over.
 ///
-/// From 130 bytes to 13 KiB of bits, the blocks an allocator keeps several of in one place; beyond that, blocks
-/// that have pages of their own and are visited with a cursor.
+/// From 130 bytes to 13 KiB of bits, the blocks an allocator keeps several of in one place; beyond
+/// that, blocks that have pages of their own and are visited with a cursor.
 const CAPACITIES: [usize; 10] = [100, 100, 100, 700, 1_200, 2_500, 5_000, 9_000, 40_000, 400_000];
 const FILTERS: usize = 8_000;
 
@@ -18,21 +19,25 @@ fn filters_with_gaps_between_them_are_moved_together_and_keep_every_item() {
         let server = Setup::new().line("hz 100").start(kind);
         let mut client = server.resp2();
         if client.ask("CONFIG SET activedefrag yes") != "+OK" {
-            let has_bundled_allocator = kind.name.ends_with("-bundled") || kind.name.ends_with("-defrag");
+            let has_bundled_allocator =
+                kind.name.ends_with("-bundled") || kind.name.ends_with("-defrag");
             assert!(!has_bundled_allocator, "the build has lost active defragmentation");
             return say_missing(kind, "active defragmentation");
         }
         client.ok("CONFIG SET activedefrag no");
         make_filters(&mut client);
-        // What lies between filters that were made one after the other: the allocator's own padding.
+        // What lies between filters that were made one after the other: the allocator's own
+        // padding.
         let packed = gap_bytes(&mut client);
         let odd: Vec<String> = (1..FILTERS).step_by(2).map(key).collect();
         client.run(&[&["DEL".to_owned()], &odd[..]].concat());
         let before = client.ask("DEBUG DIGEST");
-        let gaps =
-            until("the gaps to be seen", || Some(gap_bytes(&mut client)).filter(|gaps| *gaps > 2 * packed));
+        let gaps = until("the gaps to be seen", || {
+            Some(gap_bytes(&mut client)).filter(|gaps| *gaps > 2 * packed)
+        });
 
-        // Seven eighths of the gaps can't be closed without moving the bits: all the rest is a tenth of the memory.
+        // Seven eighths of the gaps can't be closed without moving the bits: all the rest is a
+        // tenth of the memory.
         defragment(&server, &mut client, packed + (gaps - packed) / 8);
         assert_eq!(client.ask("DEBUG DIGEST"), before);
         for i in (0..FILTERS).step_by(2) {
@@ -72,7 +77,8 @@ fn make_filters(client: &mut Client) {
     }
 }
 
-/// Bytes that the allocator has taken for its slabs and nobody uses, as the server saw last: it looks ten times a second.
+/// Bytes that the allocator has taken for its slabs and nobody uses, as the server saw last: it
+/// looks ten times a second.
 fn gap_bytes(client: &mut Client) -> u64 {
     client.info("allocator_frag_bytes").parse().expect("bytes")
 }
@@ -81,8 +87,8 @@ fn gap_bytes(client: &mut Client) -> u64 {
 fn defragment(server: &Server, client: &mut Client, goal: u64) {
     for line in [
         "active-defrag-ignore-bytes 100kb",
-        // The large filters are most of the 300 MB: one per cent would be more than the goal, and the
-        // server would stop there.
+        // The large filters are most of the 300 MB: one per cent would be more than the goal, and
+        // the server would stop there.
         "active-defrag-threshold-lower 0",
         "active-defrag-threshold-upper 5",
         "active-defrag-cycle-min 40",

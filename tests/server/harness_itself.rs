@@ -10,10 +10,14 @@ use crate::harness::{
 #[test]
 fn newest_server_goes_by_version_then_by_suffix() {
     let chosen = |names: &[&str]| {
-        let kinds: Vec<Kind> = names.iter().map(|name| Kind::in_folder(name, Path::new(""))).collect();
+        let kinds: Vec<Kind> =
+            names.iter().map(|name| Kind::in_folder(name, Path::new(""))).collect();
         newest(&kinds, "redis-").map(|kind| kind.name.clone())
     };
-    assert_eq!(chosen(&["redis-8.0", "redis-8.0-bundled", "valkey-9.1"]).as_deref(), Some("redis-8.0"));
+    assert_eq!(
+        chosen(&["redis-8.0", "redis-8.0-bundled", "valkey-9.1"]).as_deref(),
+        Some("redis-8.0")
+    );
     assert_eq!(chosen(&["redis-8.0-bundled", "redis-8.0"]).as_deref(), Some("redis-8.0"));
     assert_eq!(chosen(&["redis-7.0", "redis-8.0-bundled"]).as_deref(), Some("redis-8.0-bundled"));
     assert_eq!(chosen(&["redis-10.2", "redis-8.0", "redis-8.0.3"]).as_deref(), Some("redis-10.2"));

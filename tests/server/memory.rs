@@ -43,7 +43,8 @@ fn a_deleted_filter_gives_its_pages_back_and_the_next_one_in_its_place_is_empty(
     for_each_build(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
-        // 1.4, 5.6 and 22 MB: what allocators keep for the next, and what the C library keeps and others do not.
+        // 1.4, 5.6 and 22 MB: what allocators keep for the next, and what the C library keeps and
+        // others do not.
         for capacity in [1_000_000, 4_000_000, 16_000_000] {
             let items = numbered("item", 8000);
             for _ in 0..3 {
@@ -77,7 +78,10 @@ fn a_filter_beyond_the_limit_is_refused_with_the_bytes_it_needs() {
             let refused = client.ask(line);
             assert!(refused.starts_with("-ERR"), "{line}: {refused}");
             let longest = refused.split(|c: char| !c.is_ascii_digit()).map(str::len).max();
-            assert!(longest >= Some("25000000000".len()), "{line}: no number of bytes in {refused}");
+            assert!(
+                longest >= Some("25000000000".len()),
+                "{line}: no number of bytes in {refused}"
+            );
             client.assert_answers_ping(line);
         }
         assert_eq!(client.ask("DBSIZE"), ":0");
@@ -117,7 +121,8 @@ fn a_small_filter_is_small() {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
         client.ok("BF.RESERVE k 0.01 100");
-        let usage: u64 = show(&client.call("MEMORY USAGE k")).trim_start_matches(':').parse().expect("bytes");
+        let usage: u64 =
+            show(&client.call("MEMORY USAGE k")).trim_start_matches(':').parse().expect("bytes");
         // RedisBloom's is 272 to 280; a fifth more is the most allowed.
         // The allocator of the 6.2 server counts its own head of each block.
         let most = if kind.name.starts_with("redis-6.2") { 360 } else { 336 };

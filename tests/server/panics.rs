@@ -23,8 +23,12 @@ fn a_panic_logs_its_file_and_line_before_the_server_ends() {
         until("the server to end", || (!server.is_running()).then_some(()));
         let log = server.log();
         // Line breaks of the message would forge lines of the log: they are blanks by then.
-        let line = log.lines().find(|line| line.contains("bug in bloomline, please report: panicked at"));
+        let line =
+            log.lines().find(|line| line.contains("bug in bloomline, please report: panicked at"));
         let line = line.unwrap_or_else(|| panic!("nothing of the panic in\n{log}"));
-        assert!(line.contains("examples/panicking.rs:") && line.contains("asked to by 2 words"), "{line}");
+        assert!(
+            line.contains("examples/panicking.rs:") && line.contains("asked to by 2 words"),
+            "{line}"
+        );
     });
 }

@@ -1,4 +1,5 @@
-//! `make plan`: its numbers are those of a server's filters, before the first item as after the last.
+//! `make plan`: its numbers are those of a server's filters, before the first item as after the
+//! last.
 
 #[path = "../../examples/plan/plan.rs"]
 #[allow(dead_code, reason = "the program uses the rest")]
@@ -39,8 +40,16 @@ fn a_plan_is_what_a_server_tells_of_the_filter() {
                     client.items("BF.MADD", "k", &offered);
                 }
                 let case = plan.command("k");
-                assert_eq!(client.ask("BF.INFO k SIZE"), format!("*[:{}]", plan.size_bytes()), "{case}");
-                assert_eq!(client.ask("BF.INFO k FILTERS"), format!("*[:{}]", plan.layer_count()), "{case}");
+                assert_eq!(
+                    client.ask("BF.INFO k SIZE"),
+                    format!("*[:{}]", plan.size_bytes()),
+                    "{case}"
+                );
+                assert_eq!(
+                    client.ask("BF.INFO k FILTERS"),
+                    format!("*[:{}]", plan.layer_count()),
+                    "{case}"
+                );
                 let newest = client.ask("BF.DEBUG k");
                 let newest = newest.rsplit("hashes:").next().expect("a layer");
                 assert!(newest.starts_with(&format!("{} ", plan.hashes())), "{case}: {newest}");

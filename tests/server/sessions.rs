@@ -58,8 +58,12 @@ fn the_sessions_in_the_documentation_are_what_a_server_answers() {
             for session in &sessions {
                 server.resp2().ok("FLUSHALL");
                 for (command, reply) in session {
-                    let (pattern, told) = (reply.trim_end().replace('…', "<any>"), typed(&server, command));
-                    assert!(matches(&pattern, &told), "{page}: {command}\nexpected {reply}got {told}");
+                    let (pattern, told) =
+                        (reply.trim_end().replace('…', "<any>"), typed(&server, command));
+                    assert!(
+                        matches(&pattern, &told),
+                        "{page}: {command}\nexpected {reply}got {told}"
+                    );
                 }
             }
         }

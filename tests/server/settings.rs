@@ -102,7 +102,10 @@ fn a_load_argument_that_makes_no_sense_stops_the_server_with_its_name_in_the_log
         ] {
             let log = Setup::new().module_args(args).try_start(kind).err();
             let log = log.unwrap_or_else(|| panic!("{args} was accepted"));
-            assert!(log.to_lowercase().contains(&named.to_lowercase()), "{args}: no {named} in\n{log}");
+            assert!(
+                log.to_lowercase().contains(&named.to_lowercase()),
+                "{args}: no {named} in\n{log}"
+            );
         }
     });
 }
@@ -113,7 +116,10 @@ fn an_expansion_factor_of_zero_makes_nonscaling_the_default() {
         let server = Setup::new().module_args("bf-expansion-factor 0").start(kind);
         let mut client = server.resp2();
         assert_eq!(defaults(&mut client), parameters(":100", "_", "0.01"));
-        assert_eq!(client.ask("BF.RESERVE k 0.01 10 EXPANSION 2"), "-Nonscaling filters cannot expand");
+        assert_eq!(
+            client.ask("BF.RESERVE k 0.01 10 EXPANSION 2"),
+            "-Nonscaling filters cannot expand"
+        );
         // An expansion asked for in BF.INSERT does not undo it.
         assert_eq!(client.ask("BF.INSERT k EXPANSION 2 ITEMS a"), "*[:1]");
         assert_eq!(client.ask("BF.INFO k EXPANSION"), "*[_]");
@@ -123,7 +129,8 @@ fn an_expansion_factor_of_zero_makes_nonscaling_the_default() {
 #[test]
 fn an_error_rate_above_a_quarter_is_stored_as_a_quarter() {
     for_each_server(|kind| {
-        let server = Setup::new().module_args("bf-error-rate 0.9 bf-expansion-factor 0").start(kind);
+        let server =
+            Setup::new().module_args("bf-error-rate 0.9 bf-expansion-factor 0").start(kind);
         assert_eq!(defaults(&mut server.resp2()).2, "0.25");
     });
 }
@@ -165,9 +172,13 @@ fn settings_out_of_range_are_refused_with_the_range() {
             ("bf-expansion-factor", "x", "Invalid value for `<any>`"),
         ] {
             let got = set(&mut client, name, value);
-            let expected =
-                format!("-ERR CONFIG SET failed (possibly related to argument '<any>') - {expected}");
-            assert!(matches(&expected, &got), "{name} {value}\n  expected {expected}\n  got      {got}");
+            let expected = format!(
+                "-ERR CONFIG SET failed (possibly related to argument '<any>') - {expected}"
+            );
+            assert!(
+                matches(&expected, &got),
+                "{name} {value}\n  expected {expected}\n  got      {got}"
+            );
         }
         assert_eq!(defaults(&mut client), parameters(":100", ":2", "0.005"));
     });

@@ -34,7 +34,8 @@ pub fn reset(server: &mut Server) -> Result<()> {
 
 /// The times of all calls of a command since the last reset, the newest first.
 pub fn times(server: &mut Server, command: &str) -> Result<Vec<Duration>> {
-    let entries: Vec<Vec<Value>> = cmd("SLOWLOG").arg("GET").arg(ENTRIES).query(&mut server.connection)?;
+    let entries: Vec<Vec<Value>> =
+        cmd("SLOWLOG").arg("GET").arg(ENTRIES).query(&mut server.connection)?;
     let mut times = Vec::new();
     for entry in entries {
         // Id, time of day, microseconds, the words of the call, and more that is not needed.
@@ -78,8 +79,8 @@ impl Repeats {
 
     /// Whether another run is due.
     pub fn next(&mut self) -> bool {
-        let is_due =
-            self.done < self.least || (self.done < self.most && self.started.elapsed() < Self::BUDGET);
+        let is_due = self.done < self.least
+            || (self.done < self.most && self.started.elapsed() < Self::BUDGET);
         self.done += 1;
         is_due
     }

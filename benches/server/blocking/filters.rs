@@ -56,7 +56,8 @@ pub fn layer_bytes(server: &mut Server, key: &str) -> Result<Vec<u64>> {
     let lines: Vec<String> = cmd("BF.DEBUG").arg(key).query(&mut server.connection)?;
     let bytes = |line: &String| {
         let text = line.strip_prefix("bytes:").and_then(|rest| rest.split(' ').next());
-        text.and_then(|text| text.parse().ok()).ok_or_else(|| format!("BF.DEBUG answers {line:?}").into())
+        text.and_then(|text| text.parse().ok())
+            .ok_or_else(|| format!("BF.DEBUG answers {line:?}").into())
     };
     lines.iter().skip(1).map(bytes).collect()
 }
@@ -105,6 +106,7 @@ pub fn load(key: &str, iterator: u64, data: &[u8]) -> Cmd {
 
 /// The header of a filter, as BF.SCANDUMP gives it.
 pub fn header(server: &mut Server, key: &str) -> Result<Vec<u8>> {
-    let (_, header): (u64, Vec<u8>) = cmd("BF.SCANDUMP").arg(key).arg(0).query(&mut server.connection)?;
+    let (_, header): (u64, Vec<u8>) =
+        cmd("BF.SCANDUMP").arg(key).arg(0).query(&mut server.connection)?;
     Ok(header)
 }

@@ -36,7 +36,12 @@ const SMOKE: [Shape; STEPS] = [
 ];
 
 /// Measures all of them.
-pub fn measure(server: &mut Server, scale: Scale, runs: u32, progress: &mut Progress) -> Result<Vec<Column>> {
+pub fn measure(
+    server: &mut Server,
+    scale: Scale,
+    runs: u32,
+    progress: &mut Progress,
+) -> Result<Vec<Column>> {
     let shapes = if scale == Scale::Smoke { SMOKE } else { TABLE };
     let bits = Bits::new();
     let mut columns = Vec::new();

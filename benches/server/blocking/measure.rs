@@ -148,7 +148,13 @@ impl Bench<'_> {
     }
 
     /// Times a command some times, with others before and after each run that are not timed.
-    fn timed_after(&mut self, row: Row, before: &[Cmd], command: &Cmd, after: &[Cmd]) -> Result<()> {
+    fn timed_after(
+        &mut self,
+        row: Row,
+        before: &[Cmd],
+        command: &Cmd,
+        after: &[Cmd],
+    ) -> Result<()> {
         let mut repeats = Repeats::of(self.runs);
         while repeats.next() {
             before.iter().try_for_each(|command| self.execute(command))?;
@@ -206,7 +212,10 @@ impl Bench<'_> {
                 iterator = next;
             }
             let times = clock::times(self.server, "BF.SCANDUMP")?;
-            self.add(Row::DumpChunk, clock::milliseconds(times.iter().copied().max().unwrap_or_default()));
+            self.add(
+                Row::DumpChunk,
+                clock::milliseconds(times.iter().copied().max().unwrap_or_default()),
+            );
             self.add(Row::DumpAll, clock::milliseconds(times.iter().sum::<Duration>()));
         }
 
@@ -216,10 +225,16 @@ impl Bench<'_> {
         let layer = filters::layer_bytes(self.server, FILTER)?.first().copied().unwrap_or(bytes);
         let len = CHUNK.min(usize::try_from(layer)?);
         let chunk = |key| {
-            Ok::<_, Box<dyn std::error::Error>>(filters::load(key, len as u64 + 1, bits.chunk(0, len)?))
+            Ok::<_, Box<dyn std::error::Error>>(filters::load(
+                key,
+                len as u64 + 1,
+                bits.chunk(0, len)?,
+            ))
         };
         match state {
-            State::Untouched => self.timed_after(Row::LoadChunk, &[header], &chunk(OTHER)?, &[delete]),
+            State::Untouched => {
+                self.timed_after(Row::LoadChunk, &[header], &chunk(OTHER)?, &[delete])
+            }
             State::Filled => self.timed_after(Row::LoadChunk, &[], &chunk(FILTER)?, &[]),
         }
     }
@@ -296,8 +311,10 @@ impl Bench<'_> {
             next += count;
         }
         for item in next.. {
-            let (_, time): (Value, f64) =
-                clock::timed(self.server, &call("BF.ADD", OTHER, std::iter::once(Item::Stored(item))))?;
+            let (_, time): (Value, f64) = clock::timed(
+                self.server,
+                &call("BF.ADD", OTHER, std::iter::once(Item::Stored(item))),
+            )?;
             if let Some(&bytes) = filters::layer_bytes(self.server, OTHER)?.get(1) {
                 self.execute(cmd("DEL").arg(OTHER))?;
                 return Ok((time, bytes));

@@ -104,7 +104,8 @@ pub fn smoke(options: &Options, cores: &Cores) -> Result<()> {
         return Err(format!("the server refused calls on small filters:\n{refusals}").into());
     }
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(PAGE);
-    let before = fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
+    let before =
+        fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
     let after = page::with_table(&before, &text)?;
     if page::without_table(&before)? != page::without_table(&after)? || !after.contains(&text) {
         return Err(format!("writing the table changes the rest of {PAGE}").into());
@@ -135,7 +136,8 @@ fn run(options: &Options, cores: &Cores) -> Result<(Machine, Outcome)> {
     let mut progress = Progress::new(4 * sizes.len() + layers::STEPS);
     let mut columns = Vec::new();
     for size in sizes {
-        let mut column = Column { name: size.to_string(), untouched: Cells::new(), filled: Cells::new() };
+        let mut column =
+            Column { name: size.to_string(), untouched: Cells::new(), filled: Cells::new() };
         for layout in [Layout::Bloomline, Layout::RedisBloom] {
             for state in [State::Untouched, State::Filled] {
                 progress.say(&column.name, &format!("{layout:?}, {state:?}"));

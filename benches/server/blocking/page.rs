@@ -7,7 +7,8 @@ const END: &str = "<!-- bench-blocking: end -->\n";
 
 /// The page before the table, and behind it; the markers belong to the page.
 fn split(page: &str) -> Result<(&str, &str)> {
-    let missing = |marker: &str| format!("the page has not got the line {} exactly once", marker.trim_end());
+    let missing =
+        |marker: &str| format!("the page has not got the line {} exactly once", marker.trim_end());
     for marker in [BEGIN, END] {
         if page.matches(marker).count() != 1 {
             return Err(missing(marker).into());

@@ -35,8 +35,10 @@ pub fn payload(bench: &mut Bench) -> Result<()> {
         match answer {
             Err(error) => {
                 let (bytes, limit) = (thousands(payload.len() as u64), thousands(limit));
-                let closed = if error.is_io_error() { "the server closes the connection: " } else { "" };
-                let why = format!("{bytes} bytes exceed proto-max-bulk-len, {limit}; {closed}{error}");
+                let closed =
+                    if error.is_io_error() { "the server closes the connection: " } else { "" };
+                let why =
+                    format!("{bytes} bytes exceed proto-max-bulk-len, {limit}; {closed}{error}");
                 bench.refuse(Row::Restore, why);
                 return Ok(());
             }
@@ -59,7 +61,8 @@ pub fn payload(bench: &mut Bench) -> Result<()> {
 /// Bytes of the longest argument that the server takes.
 fn longest_argument(server: &mut Server) -> Result<u64> {
     const NAME: &str = "proto-max-bulk-len";
-    let setting: HashMap<String, u64> = cmd("CONFIG").arg("GET").arg(NAME).query(&mut server.connection)?;
+    let setting: HashMap<String, u64> =
+        cmd("CONFIG").arg("GET").arg(NAME).query(&mut server.connection)?;
     Ok(*setting.get(NAME).ok_or("the server has no proto-max-bulk-len")?)
 }
 

@@ -30,9 +30,13 @@ the system and copy into it.";
 
 /// All tables, with what stands above them.
 pub fn text(options: &Options, machine: &Machine, outcome: &Outcome) -> String {
-    let busy =
-        if machine.is_loaded() { " Other work ran on the machine: figures may be too high." } else { "" };
-    let mut text = wrapped(&format!("Made by `{}`: {}.{busy}", command_line(options), machine.summary()));
+    let busy = if machine.is_loaded() {
+        " Other work ran on the machine: figures may be too high."
+    } else {
+        ""
+    };
+    let mut text =
+        wrapped(&format!("Made by `{}`: {}.{busy}", command_line(options), machine.summary()));
     text += "\n";
     text += &wrapped(HOW_TO_READ);
     text += "\n";
@@ -65,7 +69,9 @@ fn command_line(options: &Options) -> String {
 /// Rows and columns of one table.
 fn table(corner: &str, columns: &[Column]) -> String {
     let mut lines = vec![vec![corner.to_owned()]];
-    lines.iter_mut().for_each(|heads| heads.extend(columns.iter().map(|column| column.name.clone())));
+    lines
+        .iter_mut()
+        .for_each(|heads| heads.extend(columns.iter().map(|column| column.name.clone())));
     let mut body: Vec<(String, bool, Vec<Pair>)> = Vec::new();
     for row in Row::ALL {
         for layout in [Layout::Bloomline, Layout::RedisBloom] {
@@ -86,7 +92,10 @@ fn table(corner: &str, columns: &[Column]) -> String {
     // The slashes of a column stand below each other.
     let width = |column: usize, part: fn(&Pair) -> &Option<String>| {
         let texts = body.iter().filter_map(|(_, _, pairs)| pairs.get(column).map(part));
-        texts.map(|text| text.as_deref().unwrap_or(NOT_RUN).chars().count()).max().unwrap_or_default()
+        texts
+            .map(|text| text.as_deref().unwrap_or(NOT_RUN).chars().count())
+            .max()
+            .unwrap_or_default()
     };
     let widths: Vec<(usize, usize)> = (0..columns.len())
         .map(|column| (width(column, |pair| &pair.0), width(column, |pair| &pair.1)))
@@ -129,7 +138,8 @@ fn number(value: f64) -> String {
 
 /// What is aimed at, and how far it is from here.
 fn goals(columns: &[Column]) -> String {
-    let cells = |name: &str, of: fn(&Column) -> &Cells| columns.iter().find(|c| c.name == name).map(of);
+    let cells =
+        |name: &str, of: fn(&Column) -> &Cells| columns.iter().find(|c| c.name == name).map(of);
     let mut lines = vec![["goal", "limit", "measured", "met"].map(str::to_owned).to_vec()];
     let mut line = |goal: &str, limit: String, measured: Option<(f64, String)>, most: f64| {
         let met = match &measured {
@@ -170,8 +180,13 @@ pub fn refusals(columns: &[Column]) -> String {
         for (cells, state) in [(&column.untouched, "untouched"), (&column.filled, "filled")] {
             for (&(row, layout), cell) in cells {
                 if let Cell::Refused(why) = cell {
-                    let layout = if layout == Layout::RedisBloom { ", RedisBloom's layout" } else { "" };
-                    let line = format!("* {} refused, {} {state}{layout}: {why}.", row.name(), column.name);
+                    let layout =
+                        if layout == Layout::RedisBloom { ", RedisBloom's layout" } else { "" };
+                    let line = format!(
+                        "* {} refused, {} {state}{layout}: {why}.",
+                        row.name(),
+                        column.name
+                    );
                     text += &wrapped(&line).trim_end().replace('\n', "\n  ");
                     text += "\n";
                 }
@@ -196,7 +211,11 @@ fn markdown(lines: &[Vec<String>]) -> String {
     let mut text = String::new();
     for (number, line) in lines.iter().enumerate() {
         for (column, (cell, &width)) in line.iter().zip(&widths).enumerate() {
-            text += &if column == 0 { format!("| {cell:<width$} |") } else { format!(" {cell:>width$} |") };
+            text += &if column == 0 {
+                format!("| {cell:<width$} |")
+            } else {
+                format!(" {cell:>width$} |")
+            };
         }
         text += "\n";
         if number == 0 {
@@ -251,13 +270,18 @@ pub fn check(text: &str) -> Result<()> {
         heads += 1;
         let columns = head.split('|').count();
         let ruler = lines.next().unwrap_or_default();
-        let is_ruler = ruler.chars().all(|c| "|-:".contains(c)) && ruler.split('|').count() == columns;
+        let is_ruler =
+            ruler.chars().all(|c| "|-:".contains(c)) && ruler.split('|').count() == columns;
         let mut rows = 0;
         while let Some(line) = lines.next_if(|line| line.starts_with('|')) {
             rows += 1;
             let is_aligned = line.chars().count() == head.chars().count();
-            let mut cells = line.trim_matches('|').split('|').skip(1).flat_map(|cell| cell.split(" / "));
-            if line.split('|').count() != columns || !is_aligned || !cells.all(|cell| is_cell(cell.trim())) {
+            let mut cells =
+                line.trim_matches('|').split('|').skip(1).flat_map(|cell| cell.split(" / "));
+            if line.split('|').count() != columns
+                || !is_aligned
+                || !cells.all(|cell| is_cell(cell.trim()))
+            {
                 return Err(format!("the table below {head:?} has the line {line:?}").into());
             }
         }

@@ -6,9 +6,11 @@ use crate::Result;
 use crate::items::mix;
 use crate::server::Server;
 
-/// Reserves `key` at 1 %, able to grow, and sets each bit with probability 2^-`thinning`; gives the bytes of bits.
+/// Reserves `key` at 1 %, able to grow, and sets each bit with probability 2^-`thinning`; gives the
+/// bytes of bits.
 ///
-/// Pieces are read and written back with other bits, so it works in every layout that has the two commands.
+/// Pieces are read and written back with other bits, so it works in every layout that has the two
+/// commands.
 pub fn reserve_filled(server: &mut Server, key: &str, capacity: u64, thinning: u32) -> Result<u64> {
     let connection = &mut server.connection;
     cmd("BF.RESERVE").arg(key).arg("0.01").arg(capacity).exec(connection)?;
@@ -16,7 +18,8 @@ pub fn reserve_filled(server: &mut Server, key: &str, capacity: u64, thinning: u
     let mut iterator = 1_u64;
     let mut bytes = 0;
     loop {
-        let (next, piece): (u64, Vec<u8>) = cmd("BF.SCANDUMP").arg(key).arg(iterator).query(connection)?;
+        let (next, piece): (u64, Vec<u8>) =
+            cmd("BF.SCANDUMP").arg(key).arg(iterator).query(connection)?;
         if next == 0 {
             return Ok(bytes);
         }

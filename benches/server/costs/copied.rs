@@ -26,8 +26,8 @@ fn run(subject: &Subject, plan: Plan) -> Result<Cases> {
     // 276 MB in RedisBloom's layout, and the same in small: the ratios are alike.
     let capacity = plan.size(200_000_000, 20_000_000, 2_000_000);
     let additions: [u64; 3] = plan.size([1_000, 5_000, 20_000], [100, 500, 2_000], [10, 50, 200]);
-    // The child must still be there when the items come: it waits so long after each key, and compresses nothing, so that
-    // it needs no memory of its own.
+    // The child must still be there when the items come: it waits so long after each key, and
+    // compresses nothing, so that it needs no memory of its own.
     let delay = plan.size("2000000", "300000", "200000");
     let mut server = subject.server(&["--rdb-key-save-delay", delay, "--rdbcompression", "no"])?;
     // Few bits are set, so that nearly each bit of an item is new, but all pages are there.
@@ -39,7 +39,8 @@ fn run(subject: &Subject, plan: Plan) -> Result<Cases> {
     for count in additions {
         let pages = copied(&mut server, plan, next..next + count)?.saturating_sub(unasked) / PAGE;
         next += count;
-        let figures = [bytes as f64 / 1e6, (bytes / PAGE) as f64, pages as f64, pages as f64 / count as f64];
+        let figures =
+            [bytes as f64 / 1e6, (bytes / PAGE) as f64, pages as f64, pages as f64 / count as f64];
         lines.push((format!("{} items", thousands(count)), figures.to_vec()));
     }
     Ok(lines)
@@ -50,7 +51,8 @@ fn copied(server: &mut Server, plan: Plan, items: std::ops::Range<u64>) -> Resul
     let payload = Payload::of_items("BF.ADD", "filter", 1, plan.kind, items.map(Item::Stored));
     cmd("BGSAVE").exec(&mut server.connection)?;
     send(server, Traffic::Pipelined, &payload)?;
-    let is_running = |server: &mut Server| server.info::<u64>("persistence", "rdb_bgsave_in_progress");
+    let is_running =
+        |server: &mut Server| server.info::<u64>("persistence", "rdb_bgsave_in_progress");
     if is_running(server)? == 0 {
         return Err("the save ended before the items had come".into());
     }

@@ -1,7 +1,8 @@
 //! What filters cost beside time in a command: memory, disk, copied pages, replicated bytes.
 //!
-//! Each experiment runs on a server of its own, for this module in both layouts and for each peer. The filters that are
-//! saved, freed and copied are not filled item by item: their bits are random numbers, which is what a full one has.
+//! Each experiment runs on a server of its own, for this module in both layouts and for each peer.
+//! The filters that are saved, freed and copied are not filled item by item: their bits are random
+//! numbers, which is what a full one has.
 
 pub mod bits;
 mod copied;
@@ -97,7 +98,8 @@ pub fn chosen(options: &Options) -> Vec<Experiment> {
 
 /// The modules among the columns. Vector instructions change none of these figures.
 ///
-/// Their servers may use all cores: one that frees in the background or saves in a child would else wait for itself.
+/// Their servers may use all cores: one that frees in the background or saves in a child would else
+/// wait for itself.
 pub fn subjects(columns: &[Column], cores: &Cores) -> Vec<Subject> {
     let is_subject = |column: &&Column| column.dialect == Dialect::Bloom && column.name != SCALAR;
     let subject = |column: &Column| Subject {

@@ -47,7 +47,8 @@ fn run(subject: &Subject, plan: Plan) -> Result<Cases> {
         reserve.exec(&mut server.connection)?;
         send_items(&mut server, "BF.MADD", plan, (0..million).map(Item::Stored))?;
         let seen = send_items(&mut server, "BF.MEXISTS", plan, (0..absent).map(Item::Absent))?;
-        let (size,): (u64,) = cmd("BF.INFO").arg("filter").arg("SIZE").query(&mut server.connection)?;
+        let (size,): (u64,) =
+            cmd("BF.INFO").arg("filter").arg("SIZE").query(&mut server.connection)?;
         cmd("DEL").arg("filter").exec(&mut server.connection)?;
 
         let bytes = size as f64 / million as f64;
@@ -55,7 +56,10 @@ fn run(subject: &Subject, plan: Plan) -> Result<Cases> {
         let classic = least / std::f64::consts::LN_2;
         let measured = seen as f64 / absent as f64;
         let name = format!("{} at {} %, {how}", thousands(million), error * 100.0);
-        lines.push((name, vec![bytes, bytes * 8.0, least, classic, error * 100.0, measured * 100.0]));
+        lines.push((
+            name,
+            vec![bytes, bytes * 8.0, least, classic, error * 100.0, measured * 100.0],
+        ));
     }
     Ok(lines)
 }

@@ -21,7 +21,8 @@ fn run(subject: &Subject, plan: Plan) -> Result<Cases> {
     let items: u64 = plan.size(200_000, 50_000, 2_000);
     let mut server = subject.server(&["--repl-diskless-sync", "no"])?;
     cmd("BF.RESERVE").arg("filter").arg("0.01").arg(4 * items).exec(&mut server.connection)?;
-    let known = Payload::of_items("BF.MADD", "filter", 1000, plan.kind, (0..items).map(Item::Stored));
+    let known =
+        Payload::of_items("BF.MADD", "filter", 1000, plan.kind, (0..items).map(Item::Stored));
     send(&mut server, Traffic::Pipelined, &known)?;
     let _follower = Follower::attach(&mut server)?;
 
@@ -29,7 +30,8 @@ fn run(subject: &Subject, plan: Plan) -> Result<Cases> {
     let mut next_new = items;
     for (command, batch) in [("BF.MADD", 1000), ("BF.MADD", 100), ("BF.MADD", 10), ("BF.ADD", 1)] {
         let first_new = next_new;
-        let mixed = (0..items).map(|i| Item::Stored(if i % 10 == 3 { first_new + i / 10 } else { i }));
+        let mixed =
+            (0..items).map(|i| Item::Stored(if i % 10 == 3 { first_new + i / 10 } else { i }));
         let payload = Payload::of_items(command, "filter", batch, plan.kind, mixed);
         next_new += items / 10;
         let before: u64 = server.info("replication", "master_repl_offset")?;

@@ -86,10 +86,9 @@ fn run(subject: &Subject, plan: Plan) -> Result<Cases> {
 fn loaded(server: &Server) -> Result<(f64, u64)> {
     let peak = server.process().peak()?;
     let log = server.log()?;
-    let text = log
-        .lines()
-        .rev()
-        .find_map(|line| line.split_once("DB loaded from ")?.1.split_once(": ")?.1.split(' ').next());
+    let text = log.lines().rev().find_map(|line| {
+        line.split_once("DB loaded from ")?.1.split_once(": ")?.1.split(' ').next()
+    });
     let seconds = text.ok_or("the log tells of nothing loaded")?.parse()?;
     Ok((seconds, peak))
 }

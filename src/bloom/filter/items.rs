@@ -37,8 +37,9 @@ impl<L: Member> Filter<L> {
 
     /// Which items of a group any layer contains; of the newest one these lines are fetched.
     ///
-    /// Layer by layer: what is known of a layer stays in registers, and what is known of the items in the nearest cache.
-    /// The lines of a layer are asked for while the one before it is looked at: those of all layers would not fit there.
+    /// Layer by layer: what is known of a layer stays in registers, and what is known of the items
+    /// in the nearest cache. The lines of a layer are asked for while the one before it is
+    /// looked at: those of all layers would not fit there.
     #[inline(always)]
     pub(in crate::bloom) fn contains_of<P: Probe, const N: usize>(
         &self,

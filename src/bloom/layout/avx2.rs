@@ -1,15 +1,17 @@
 //! Testing and setting the bits of an item in one line by two vectors of four words.
 
 use std::arch::x86_64::{
-    __m256i, _mm256_and_si256, _mm256_cmpgt_epi64, _mm256_loadu_si256, _mm256_or_si256, _mm256_set1_epi64x,
-    _mm256_sllv_epi64, _mm256_srlv_epi64, _mm256_storeu_si256, _mm256_testc_si256,
+    __m256i, _mm256_and_si256, _mm256_cmpgt_epi64, _mm256_loadu_si256, _mm256_or_si256,
+    _mm256_set1_epi64x, _mm256_sllv_epi64, _mm256_srlv_epi64, _mm256_storeu_si256,
+    _mm256_testc_si256,
 };
 
 use super::super::sizing::LINE_WORDS;
 use super::Task;
 use super::probe::{Line, PLACE_BITS, Probe, START_SHIFT};
 
-/// The proof that this processor has AVX2, and BMI1 and BMI2, which came with it: [`Avx2::detect`] is the only way to get one.
+/// The proof that this processor has AVX2, and BMI1 and BMI2, which came with it: [`Avx2::detect`]
+/// is the only way to get one.
 #[derive(Clone, Copy)]
 pub struct Avx2(());
 
@@ -33,8 +35,8 @@ impl Avx2 {
     }
 }
 
-/// For each word of a line: the bit that the pattern has there, and how far up in the pattern its place stands, which
-/// tells how many bits come before it.
+/// For each word of a line: the bit that the pattern has there, and how far up in the pattern its
+/// place stands, which tells how many bits come before it.
 #[derive(Clone, Copy)]
 pub struct Pattern {
     bits: [__m256i; 2],
@@ -52,8 +54,8 @@ impl Probe for Avx2 {
             let all = _mm256_set1_epi64x(pattern as i64);
             let mask = _mm256_set1_epi64x((1 << PLACE_BITS) - 1);
             let one = _mm256_set1_epi64x(1);
-            // All shifts are below 64. Masked, they are so for the compiler too, which else adds six instructions for those that
-            // are not.
+            // All shifts are below 64. Masked, they are so for the compiler too, which else adds
+            // six instructions for those that are not.
             let low_shifts = _mm256_and_si256(_mm256_loadu_si256(shifts), mask);
             let high_shifts = _mm256_and_si256(_mm256_loadu_si256(shifts.add(1)), mask);
             let low = _mm256_and_si256(_mm256_srlv_epi64(all, low_shifts), mask);

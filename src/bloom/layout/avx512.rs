@@ -1,24 +1,26 @@
 //! Testing and setting the bits of an item in one line by one vector of eight words.
 
 use std::arch::x86_64::{
-    __m512i, _mm512_cmpgt_epi64_mask, _mm512_loadu_si512, _mm512_mask_or_epi64, _mm512_mask_testn_epi64_mask,
-    _mm512_multishift_epi64_epi8, _mm512_permutexvar_epi64, _mm512_rolv_epi64, _mm512_set_epi64,
-    _mm512_set1_epi64, _mm512_srli_epi64, _mm512_storeu_si512, _mm512_sub_epi64,
+    __m512i, _mm512_cmpgt_epi64_mask, _mm512_loadu_si512, _mm512_mask_or_epi64,
+    _mm512_mask_testn_epi64_mask, _mm512_multishift_epi64_epi8, _mm512_permutexvar_epi64,
+    _mm512_rolv_epi64, _mm512_set_epi64, _mm512_set1_epi64, _mm512_srli_epi64, _mm512_storeu_si512,
+    _mm512_sub_epi64,
 };
 
 use super::Task;
 use super::avx2::Avx2;
 use super::probe::{Line, PLACE_BITS, Probe, START_SHIFT};
 
-/// The proof that this processor has AVX-512 (F and VBMI) and what AVX2 stands for: [`Avx512::detect`] is the only way to get
-/// one.
+/// The proof that this processor has AVX-512 (F and VBMI) and what AVX2 stands for:
+/// [`Avx512::detect`] is the only way to get one.
 #[derive(Clone, Copy)]
 pub struct Avx512(());
 
 impl Avx512 {
     /// Asks the processor; the answer is remembered.
     ///
-    /// Those without VBMI, the generations before Ice Lake, lower their clock for vectors this wide.
+    /// Those without VBMI, the generations before Ice Lake, lower their clock for vectors this
+    /// wide.
     #[inline(always)]
     pub fn detect() -> Option<Self> {
         let has_it = is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vbmi");
@@ -37,8 +39,8 @@ impl Avx512 {
     }
 }
 
-/// For each word of a line: the bit that the pattern has there, and how far up in the pattern its place stands, which
-/// tells how many bits come before it.
+/// For each word of a line: the bit that the pattern has there, and how far up in the pattern its
+/// place stands, which tells how many bits come before it.
 #[derive(Clone, Copy)]
 pub struct Pattern {
     bits: __m512i,
@@ -56,9 +58,11 @@ impl Probe for Avx512 {
             let start = _mm512_srli_epi64::<START_SHIFT>(pattern);
             let words = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0);
             let in_order = _mm512_set_epi64(42, 36, 30, 24, 18, 12, 6, 0);
-            // A permutation takes the low three bits of an index: the remainder by the words of a line.
+            // A permutation takes the low three bits of an index: the remainder by the words of a
+            // line.
             let shifts = _mm512_permutexvar_epi64(_mm512_sub_epi64(words, start), in_order);
-            // Eight bits from each shift on; a rotation takes the low six of its count, which are the place.
+            // Eight bits from each shift on; a rotation takes the low six of its count, which are
+            // the place.
             let places = _mm512_multishift_epi64_epi8(shifts, pattern);
             Pattern { bits: _mm512_rolv_epi64(_mm512_set1_epi64(1), places), shifts }
         }

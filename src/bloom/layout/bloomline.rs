@@ -8,8 +8,8 @@
 //! pattern | stride 13 | start 3 | place 7 | ... | place 0 |      (high to low)
 //! ```
 //!
-//! A line's bits lie in words of their own, so vector operations test or set all of them at once ([`super::probe`]).
-//! It costs 0.3 to 1.5 % more bits than free places in the line (see `rate`).
+//! A line's bits lie in words of their own, so vector operations test or set all of them at once
+//! ([`super::probe`]). It costs 0.3 to 1.5 % more bits than free places in the line (see `rate`).
 
 use super::super::hash::{ItemHash, fold, scale};
 use super::super::sizing::Geometry;
@@ -19,8 +19,8 @@ use super::probe::{Line, START_SHIFT, WORD_BITS};
 const STRIDE_SHIFT: u32 = START_SHIFT + WORD_BITS;
 const STRIDE_BITS: u32 = u64::BITS - STRIDE_SHIFT;
 
-/// What the first pattern is multiplied by to give that of line 1, 2 and 3: odd numbers without structure
-/// (the fractions of the square roots of 2, 3 and 5).
+/// What the first pattern is multiplied by to give that of line 1, 2 and 3: odd numbers without
+/// structure (the fractions of the square roots of 2, 3 and 5).
 const FURTHER: [u64; 3] = [0x6a09_e667_f3bc_c909, 0xbb67_ae85_84ca_a73b, 0x3c6e_f372_fe94_f82b];
 
 /// The item's first line, one of all lines of the layer.
@@ -39,7 +39,8 @@ pub fn first_line_mut<'a>(hash: &ItemHash, lines: &'a mut [Line]) -> &'a mut Lin
     unsafe { lines.get_unchecked_mut(index as usize) }
 }
 
-/// The item's further lines: index among all lines of the layer, and pattern. All are different, and in the page of the first.
+/// The item's further lines: index among all lines of the layer, and pattern. All are different,
+/// and in the page of the first.
 #[inline(always)]
 pub fn further_lines(hash: ItemHash, geometry: Geometry) -> impl Iterator<Item = (usize, u64)> {
     let page_lines = geometry.lines_per_page();
@@ -48,8 +49,8 @@ pub fn further_lines(hash: ItemHash, geometry: Geometry) -> impl Iterator<Item =
     let stride = 1 + (((hash.pattern >> STRIDE_SHIFT) * geometry.strides()) >> STRIDE_BITS);
     let mut line = first;
     FURTHER.iter().take(usize::from(geometry.lines_per_item()) - 1).map(move |&multiplier| {
-        // Once round the page at most: the strides of an item add up to less than a page. Without a branch, which would be
-        // mispredicted.
+        // Once round the page at most: the strides of an item add up to less than a page. Without a
+        // branch, which would be mispredicted.
         let over = (line + stride) as i64 - page_lines as i64;
         line = (over + (over >> 63 & page_lines as i64)) as u64;
         ((page + line) as usize, fold(hash.pattern, multiplier))

@@ -1,4 +1,5 @@
-//! How a layout maps the hash of an item to bits: one file a layout, and one for each way to look at a line.
+//! How a layout maps the hash of an item to bits: one file a layout, and one for each way to look
+//! at a line.
 
 #[cfg(target_arch = "x86_64")]
 pub mod avx2;
@@ -16,8 +17,9 @@ pub trait Task {
     /// What comes of it.
     type Output;
 
-    /// Does the work. Must be `#[inline(always)]`, and so must all it calls with `probe`; closures can't be: the
-    /// instructions of a probe are inlined only into functions that are allowed to have them.
+    /// Does the work. Must be `#[inline(always)]`, and so must all it calls with `probe`; closures
+    /// can't be: the instructions of a probe are inlined only into functions that are allowed
+    /// to have them.
     fn run<P: Probe>(self, probe: P) -> Self::Output;
 }
 

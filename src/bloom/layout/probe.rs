@@ -1,4 +1,5 @@
-//! Testing and setting the bits of an item in one line, word by word: the way that works everywhere.
+//! Testing and setting the bits of an item in one line, word by word: the way that works
+//! everywhere.
 
 use super::super::sizing::LINE_WORDS;
 
@@ -64,7 +65,9 @@ impl Probe for Scalar {
     #[inline(always)]
     fn test(self, line: &Line, pattern: Masks, bits: u8) -> bool {
         let mut missing = 0;
-        for ((word, mask), window) in line.iter().zip(&pattern.bits).zip(window(pattern.start, bits)) {
+        for ((word, mask), window) in
+            line.iter().zip(&pattern.bits).zip(window(pattern.start, bits))
+        {
             missing |= mask & window & !word;
         }
         missing == 0

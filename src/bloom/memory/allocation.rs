@@ -45,7 +45,8 @@ impl Kind {
         }
     }
 
-    /// The layout of a block of this kind with `content` bytes; none if it exceeds the address space.
+    /// The layout of a block of this kind with `content` bytes; none if it exceeds the address
+    /// space.
     fn layout(self, content: usize) -> Option<Layout> {
         let size = match self {
             Self::Exact | Self::Adopted => content,
@@ -55,7 +56,8 @@ impl Kind {
     }
 }
 
-/// A block of memory: where it starts, how it was allocated, and how many bytes of content it holds.
+/// A block of memory: where it starts, how it was allocated, and how many bytes of content it
+/// holds.
 ///
 /// It is a description and frees nothing when it is dropped.
 #[derive(Clone, Copy, Debug)]

@@ -167,7 +167,9 @@ mod tests {
         // Too large for the stack.
         let mut table = TABLE_OF_TEST.lock().unwrap_or_else(PoisonError::into_inner);
         let starts: Vec<usize> = (1..20_000).map(|n| n * 16).collect();
-        starts.iter().for_each(|&start| table.insert(Entry { start, size: start, is_adopted: false }));
+        starts
+            .iter()
+            .for_each(|&start| table.insert(Entry { start, size: start, is_adopted: false }));
         starts.iter().step_by(3).for_each(|&start| table.remove(start));
         for (index, &start) in starts.iter().enumerate() {
             assert_eq!(table.get(start).size, if index % 3 == 0 { 0 } else { start });

@@ -1,5 +1,5 @@
-//! What the operating system does with pages: it zeroes and drops them, and reports which were never
-//! touched.
+//! What the operating system does with pages: it zeroes and drops them, and reports which were
+//! never touched.
 //!
 //! Reading a page that was never touched costs a page fault, 0.1 to 0.3 us: seconds for a filter of
 //! many gigabytes that was only reserved. `/proc/self/pagemap` has eight bytes for each page and
@@ -86,7 +86,9 @@ pub unsafe fn discard(_start: NonNull<u8>, _size: usize) -> Range<usize> {
 #[cfg(all(target_os = "linux", not(miri)))]
 fn system_page() -> Option<usize> {
     // SAFETY: a plain question to the system.
-    usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).ok().filter(|page| page.is_power_of_two())
+    usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) })
+        .ok()
+        .filter(|page| page.is_power_of_two())
 }
 
 /// Calls `visit` with the ranges of `bytes` that may differ from zero, in order, until it breaks.
@@ -131,10 +133,12 @@ mod pagemap {
         /// None where the file is missing, unreadable, or does not report a page that is in use.
         pub fn open() -> Option<Self> {
             let file = File::open("/proc/self/pagemap").ok()?;
-            let mut pagemap = Self { file, page: system_page()?, entries: [0; ENTRIES * ENTRY_BYTES] };
+            let mut pagemap =
+                Self { file, page: system_page()?, entries: [0; ENTRIES * ENTRY_BYTES] };
             // The page of these entries has just been written.
             let own = pagemap.entries.as_ptr().addr() / pagemap.page;
-            let (entry, _) = pagemap.read(own, 1).then(|| pagemap.entries.split_first_chunk())??;
+            let (entry, _) =
+                pagemap.read(own, 1).then(|| pagemap.entries.split_first_chunk())??;
             is_touched(entry).then_some(pagemap)
         }
 
@@ -146,7 +150,11 @@ mod pagemap {
         }
 
         /// See [`visit_touched`](super::visit_touched). Adjacent touched pages are one range.
-        pub fn visit(&mut self, bytes: &[u8], mut visit: impl FnMut(Range<usize>) -> ControlFlow<()>) {
+        pub fn visit(
+            &mut self,
+            bytes: &[u8],
+            mut visit: impl FnMut(Range<usize>) -> ControlFlow<()>,
+        ) {
             let (start, page_bytes) = (bytes.as_ptr().addr(), self.page);
             let end = start + bytes.len();
             // Page numbers; the first and the last page may belong to others in part.

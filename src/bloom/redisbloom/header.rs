@@ -27,7 +27,12 @@ impl Filter<Link> {
     /// # Errors
     ///
     /// A number out of range, memory refused by `permit` or not to be had.
-    pub fn chain(capacity: u64, error_rate: f64, common: Common, permit: Permit) -> Result<Self, Error> {
+    pub fn chain(
+        capacity: u64,
+        error_rate: f64,
+        common: Common,
+        permit: Permit,
+    ) -> Result<Self, Error> {
         let first_error = if common.options.is_fixed() { error_rate } else { error_rate * 0.5 };
         Self::with_shape(common, &Shape::new(common.options, capacity, first_error)?, permit)
     }
@@ -62,8 +67,8 @@ impl Filter<Link> {
     ///
     /// # Errors
     ///
-    /// [`Error::Header`], or memory refused by `permit` or not to be had. Total: any bytes may be given, and nothing is
-    /// allocated for bits before all numbers agree.
+    /// [`Error::Header`], or memory refused by `permit` or not to be had. Total: any bytes may be
+    /// given, and nothing is allocated for bits before all numbers agree.
     pub fn decode_chain_header(bytes: &[u8], permit: Permit) -> Result<Self, Error> {
         let length = HeaderError::Length(bytes.len());
         let (first, links) = bytes.split_at_checked(FIRST_BYTES).ok_or(length)?;

@@ -3,7 +3,8 @@
 use super::super::hash::scale;
 use super::hash::Pair;
 
-/// A divisor, and what gives remainders by two multiplications instead of a division (Barrett 1986).
+/// A divisor, and what gives remainders by two multiplications instead of a division (Barrett
+/// 1986).
 #[derive(Clone, Copy)]
 pub struct Modulus {
     /// At least 2.
@@ -21,8 +22,8 @@ impl Modulus {
 
     /// `n` modulo the value.
     ///
-    /// The quotient is too small by less than one since the inverse is rounded, `n` being below 2^64, and by less than one
-    /// since it is rounded itself: by one at most.
+    /// The quotient is too small by less than one since the inverse is rounded, `n` being below
+    /// 2^64, and by less than one since it is rounded itself: by one at most.
     #[inline(always)]
     pub fn reduce(self, n: u64) -> u64 {
         let rest = n - scale(n, self.inverse) * self.value;
@@ -65,8 +66,8 @@ impl Indexes {
         let mut missing = 0;
         for _ in 0..count {
             let (word, bit) = self.next_place();
-            // SAFETY: an index is below the modulus, for which there are words enough. A check a bit costs a third of the time
-            // that a lookup takes in cache.
+            // SAFETY: an index is below the modulus, for which there are words enough. A check a
+            // bit costs a third of the time that a lookup takes in cache.
             missing |= !unsafe { words.get_unchecked(word) } & bit;
         }
         missing == 0

@@ -15,11 +15,12 @@ const HEAD_BYTES: u64 = 32;
 /// Bytes it counts for each link.
 const LINK_BYTES: u64 = 64;
 
-/// Bits of an item looked at together before the first branch. Measured, nanoseconds an absent item in 1, 14 and 100 links:
-/// 3 bits 17, 292, 2008; 4 bits 15, 252, 1353; 5 bits 16, 262, 1128; 6 bits 16, 272, 1080; one by one 29, 450, 2200.
+/// Bits of an item looked at together before the first branch. Measured, nanoseconds an absent item
+/// in 1, 14 and 100 links: 3 bits 17, 292, 2008; 4 bits 15, 252, 1353; 5 bits 16, 262, 1128; 6 bits
+/// 16, 272, 1080; one by one 29, 450, 2200.
 const FIRST: u32 = 5;
-/// The same of a far link, where lines cost more than branches: a full link of 7 bits an item fetches 3.25 of them for an
-/// absent one.
+/// The same of a far link, where lines cost more than branches: a full link of 7 bits an item
+/// fetches 3.25 of them for an absent one.
 const FIRST_FAR: u32 = 2;
 /// Bytes from which lines are fetched ahead: more than a near cache holds.
 const FAR: u64 = 1 << 20;
@@ -96,7 +97,8 @@ impl Member for Link {
 
     /// Looks at the first bits together, then at the rest together.
     ///
-    /// One branch a bit is mispredicted once an absent item, which costs more than the bits looked at in vain.
+    /// One branch a bit is mispredicted once an absent item, which costs more than the bits looked
+    /// at in vain.
     #[inline(always)]
     fn contains<P: Probe>(&self, _probe: P, hash: &Pair) -> bool {
         let mut indexes = self.indexes(hash);

@@ -1,8 +1,9 @@
 //! The natural logarithm, rounded correctly.
 //!
-//! RedisBloom asks the platform's C library for it, and the number of bits of a link depends on its last bit. The C libraries in use round
-//! correctly in all but one case of ten thousand; the software `log` of the pinned crate in 99 of a hundred. So it is computed
-//! here with twice the digits and rounded once: the same on every machine.
+//! RedisBloom asks the platform's C library for it, and the number of bits of a link depends on its
+//! last bit. The C libraries in use round correctly in all but one case of ten thousand; the
+//! software `log` of the pinned crate in 99 of a hundred. So it is computed here with twice the
+//! digits and rounded once: the same on every machine.
 
 /// A number as the unevaluated sum of two, the second one at most half a last bit of the first.
 #[derive(Clone, Copy)]
@@ -20,7 +21,8 @@ const TERMS: u32 = 24;
 /// The natural logarithm of a positive, finite number.
 pub fn ln(x: f64) -> f64 {
     // A number so small that it has fewer digits is scaled up first.
-    let (x, scaled) = if x < f64::MIN_POSITIVE { (x * (1u64 << 54) as f64, 54.0) } else { (x, 0.0) };
+    let (x, scaled) =
+        if x < f64::MIN_POSITIVE { (x * (1u64 << 54) as f64, 54.0) } else { (x, 0.0) };
     // x = mantissa * 2^exponent with the mantissa in [1/sqrt 2, sqrt 2)
     let bits = x.to_bits();
     let mut exponent = f64::from((bits >> 52) as i32 - 1023) - scaled;
@@ -49,7 +51,8 @@ fn sum(a: f64, b: f64) -> Double {
     Double { high, low: (a - (high - of_b)) + (b - of_b) }
 }
 
-/// The exact product of two numbers (Dekker, Veltkamp); no fused instruction, which not every machine has.
+/// The exact product of two numbers (Dekker, Veltkamp); no fused instruction, which not every
+/// machine has.
 fn product(a: f64, b: f64) -> Double {
     let split = |x: f64| {
         let shifted = x * ((1 << 27) + 1) as f64;

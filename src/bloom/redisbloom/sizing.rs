@@ -3,8 +3,9 @@
 use super::super::error::Error;
 use super::ln::ln;
 
-/// The largest number of bits an item sets in an honest link: that of 5e-324, the smallest number above 0, as the error
-/// rate. (The exact figure is 1,074; RedisBloom's shortened constants make it a little more, and it is rounded up.)
+/// The largest number of bits an item sets in an honest link: that of 5e-324, the smallest number
+/// above 0, as the error rate. (The exact figure is 1,074; RedisBloom's shortened constants make it
+/// a little more, and it is rounded up.)
 ///
 /// A forged link could else make one lookup run for seconds.
 pub const MAX_HASHES: u32 = 1_075;
@@ -34,7 +35,8 @@ impl Options {
         self.0
     }
 
-    const KNOWN: u32 = Self::NO_ROUNDING | Self::ENTRIES_IS_BITS | Self::FORCE_64 | Self::NO_SCALING;
+    const KNOWN: u32 =
+        Self::NO_ROUNDING | Self::ENTRIES_IS_BITS | Self::FORCE_64 | Self::NO_SCALING;
 
     /// Whether every bit has a meaning.
     pub fn are_known(self) -> bool {
@@ -87,7 +89,8 @@ impl Shape {
     ///
     /// # Errors
     ///
-    /// [`Error::Capacity`] below 1 or beyond what such a link can count, [`Error::ErrorRate`] not above 0 and below 1.
+    /// [`Error::Capacity`] below 1 or beyond what such a link can count, [`Error::ErrorRate`] not
+    /// above 0 and below 1.
     pub fn new(options: Options, capacity: u64, error: f64) -> Result<Self, Error> {
         if capacity == 0 {
             return Err(Error::Capacity(capacity));
@@ -108,14 +111,24 @@ impl Shape {
             // The next power of two, and as many items more as fit it.
             let needed = capacity as f64 * bits_per_item;
             let exponent = (needed.to_bits() >> 52) as i64 - 1023;
-            let log2_bits =
-                u8::try_from(exponent + 1).ok().filter(|&n| n < 64).ok_or(Error::Capacity(capacity))?;
+            let log2_bits = u8::try_from(exponent + 1)
+                .ok()
+                .filter(|&n| n < 64)
+                .ok_or(Error::Capacity(capacity))?;
             let bits = 1u64 << log2_bits;
             let spare = (bits as f64 - needed) as u64;
             (bits, log2_bits, capacity.saturating_add((spare as f64 / bits_per_item) as u64))
         };
         let bits = used.checked_next_multiple_of(64).ok_or(Error::Capacity(capacity))?;
-        Ok(Self { capacity, error, bits_per_item, hashes: hashes(bits_per_item), bits, log2_bits, len: 0 })
+        Ok(Self {
+            capacity,
+            error,
+            bits_per_item,
+            hashes: hashes(bits_per_item),
+            bits,
+            log2_bits,
+            len: 0,
+        })
     }
 
     /// Whether the numbers agree with each other and endanger nothing: what every door lets in.

@@ -1,9 +1,11 @@
 //! The frozen table: which shape, and how many bits an item, for which error rate.
 //!
-//! Two rows an octave of the error rate, from 1/4 down to 2^-50. A row has the fewest lines whose bits an item stay within
-//! 2.9 % of the classic optimum of `1.44 log2(1/error)` over the whole row, else four; then the bits a line that need
-//! least. The shapes are those of [`fp_rate_at_load`](crate::bloom::rate::fp_rate_at_load), the bits those of
-//! [`fp_rate_at_counted_load`](crate::bloom::rate::fp_rate_at_counted_load); a test makes it again and compares.
+//! Two rows an octave of the error rate, from 1/4 down to 2^-50. A row has the fewest lines whose
+//! bits an item stay within 2.9 % of the classic optimum of `1.44 log2(1/error)` over the whole
+//! row, else four; then the bits a line that need least. The shapes are those of
+//! [`fp_rate_at_load`](crate::bloom::rate::fp_rate_at_load), the bits those of
+//! [`fp_rate_at_counted_load`](crate::bloom::rate::fp_rate_at_counted_load); a test makes it again
+//! and compares.
 
 /// One half octave of error rates.
 #[derive(Clone, Copy, Debug)]
@@ -12,7 +14,8 @@ pub struct Row {
     pub lines: u8,
     /// Bits an item sets in each of them, 1 to 8.
     pub bits_per_line: u8,
-    /// Thousandths of a bit an item takes at five error rates, equally spaced, the smallest error first; rounded up.
+    /// Thousandths of a bit an item takes at five error rates, equally spaced, the smallest error
+    /// first; rounded up.
     pub milli_bits: [u32; KNOTS],
 }
 
@@ -39,7 +42,8 @@ impl Row {
 
     /// Bits an item takes at this error rate, one of the row's.
     ///
-    /// The bits are a convex function of the error rate, so a chord between two knots is never too low.
+    /// The bits are a convex function of the error rate, so a chord between two knots is never too
+    /// low.
     pub fn bits_per_item(&self, error: f64) -> f64 {
         let mantissa = error.to_bits() & ((1 << 52) - 1);
         // Position in the row, in knots: the octave has two rows of KNOTS - 1 steps each.
@@ -51,7 +55,10 @@ impl Row {
         } else {
             ((within / step) as usize, (within % step) as f64 / step as f64)
         };
-        #[expect(clippy::indexing_slicing, reason = "within < 2^51, so the knot is at most KNOTS - 2")]
+        #[expect(
+            clippy::indexing_slicing,
+            reason = "within < 2^51, so the knot is at most KNOTS - 2"
+        )]
         let (low, high) = (f64::from(self.milli_bits[knot]), f64::from(self.milli_bits[knot + 1]));
         (low + (high - low) * fraction) / 1000.0
     }

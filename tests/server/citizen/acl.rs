@@ -147,7 +147,13 @@ fn a_user_without_the_key_is_denied_even_what_creates_it() {
 fn commands_are_allowed_one_by_one_on_every_server() {
     for_each_server(|kind| {
         let (_server, mut client) = with_filters(kind, "+bf.exists +bf.add ~*");
-        assert_allowed(&mut client, &["BF.EXISTS seen:1 a", "BF.ADD seen:1 c", "bf.exists seen:1 a"]);
-        assert_denied(&mut client, &["BF.MADD seen:1 a", "BF.CARD seen:1", "BF.RESERVE seen:1 0.01 100"]);
+        assert_allowed(
+            &mut client,
+            &["BF.EXISTS seen:1 a", "BF.ADD seen:1 c", "bf.exists seen:1 a"],
+        );
+        assert_denied(
+            &mut client,
+            &["BF.MADD seen:1 a", "BF.CARD seen:1", "BF.RESERVE seen:1 0.01 100"],
+        );
     });
 }

@@ -23,7 +23,10 @@ fn open_to_modules(kind: &Kind) -> Setup {
 fn a_server_that_starts_with_both_says_which_command_clashes() {
     let other = other_module();
     for_each_server(|kind| {
-        let log = Setup::new().line(format!("loadmodule {}", other.path().display())).try_start(kind).err();
+        let log = Setup::new()
+            .line(format!("loadmodule {}", other.path().display()))
+            .try_start(kind)
+            .err();
         let log = log.expect("two modules can't own a command");
         assert!(log.contains("command bf.add can't be registered"), "{log}");
         assert!(log.contains("MODULE LIST") && log.contains("load only one"), "{log}");
@@ -34,8 +37,10 @@ fn a_server_that_starts_with_both_says_which_command_clashes() {
 fn a_running_server_survives_the_refused_load() {
     let other = other_module();
     for_each_server(|kind| {
-        let mut server =
-            open_to_modules(kind).bare().line(format!("loadmodule {}", other.path().display())).start(kind);
+        let mut server = open_to_modules(kind)
+            .bare()
+            .line(format!("loadmodule {}", other.path().display()))
+            .start(kind);
         let mut client = server.resp2();
         for _ in 0..2 {
             let refused = client.ask(&format!("MODULE LOAD {}", module().display()));
@@ -49,7 +54,9 @@ fn a_running_server_survives_the_refused_load() {
             assert!(client.ask(line).starts_with("-ERR unknown command"), "{line}");
         }
         // What would call into a module that is not there.
-        for line in ["INFO everything", "CONFIG GET *", "COMMAND", "ACL CAT", "FLUSHALL", "SWAPDB 0 1"] {
+        for line in
+            ["INFO everything", "CONFIG GET *", "COMMAND", "ACL CAT", "FLUSHALL", "SWAPDB 0 1"]
+        {
             let reply = client.ask(line);
             assert!(!reply.starts_with("-"), "{line}: {reply}");
         }
@@ -61,7 +68,8 @@ fn a_running_server_survives_the_refused_load() {
 
 #[test]
 fn a_namesake_that_is_loaded_already_is_named_in_the_log() {
-    const SAID: &str = "another module called bf is loaded already (MODULE LIST): load only one of the two";
+    const SAID: &str =
+        "another module called bf is loaded already (MODULE LIST): load only one of the two";
     let other = namesake();
     for_each_server(|kind| {
         let line = format!("loadmodule {}", other.path().display());
@@ -88,7 +96,8 @@ fn a_namesake_that_is_loaded_already_is_named_in_the_log() {
 
 #[test]
 fn a_second_copy_of_the_module_is_refused() {
-    let folder = tempfile::Builder::new().prefix("bloomline-").tempdir().expect("a temporary folder");
+    let folder =
+        tempfile::Builder::new().prefix("bloomline-").tempdir().expect("a temporary folder");
     let copy = folder.path().join("copy.so");
     fs::copy(module(), &copy).expect("a copy of the module");
     for_each_server(|kind| {

@@ -54,13 +54,18 @@ fn needed(map: &Value, name: &str) -> String {
     text(field(map, name).unwrap_or_else(|| panic!("no {name} in {}", show(map))))
 }
 
-/// Arguments in one line: `[TOKEN name:type...]`, in brackets if optional, with dots if there may be several.
+/// Arguments in one line: `[TOKEN name:type...]`, in brackets if optional, with dots if there may
+/// be several.
 fn written(arguments: &Value, between: &str) -> String {
-    let Value::Array(arguments) = arguments else { panic!("expected an array, got {}", show(arguments)) };
+    let Value::Array(arguments) = arguments else {
+        panic!("expected an array, got {}", show(arguments))
+    };
     let one = |argument: &Value| {
         let has_flag = |flag| {
             field(argument, "flags").is_some_and(|flags| match flags {
-                Value::Array(flags) | Value::Set(flags) => flags.iter().any(|found| text(found) == flag),
+                Value::Array(flags) | Value::Set(flags) => {
+                    flags.iter().any(|found| text(found) == flag)
+                }
                 other => panic!("expected flags, got {}", show(other)),
             })
         };

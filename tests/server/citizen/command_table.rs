@@ -8,7 +8,8 @@ use crate::harness::{Setup, for_each_server, show};
 
 use super::questions::word;
 
-/// Of all but BF.HELP, which has no key: name with arguments, flags, flags of the key, categories, tips.
+/// Of all but BF.HELP, which has no key: name with arguments, flags, flags of the key, categories,
+/// tips.
 const COMMANDS: [(&str, &str, &str, &str, &str); 11] = [
     ("bf.reserve KEY 0.01 100", "write denyoom", "RW insert", "@bloom @write", ""),
     ("bf.add KEY a", "write denyoom fast", "RW access insert", "@bloom @write @fast", ""),
@@ -51,8 +52,9 @@ fn names(value: &Value) -> BTreeSet<String> {
 
 /// The value behind a name in a flat array.
 fn field<'a>(pairs: &'a Value, name: &str) -> &'a Value {
-    let found =
-        elements(pairs).chunks(2).find(|pair| names(&Value::Array(vec![pair[0].clone()])).contains(name));
+    let found = elements(pairs)
+        .chunks(2)
+        .find(|pair| names(&Value::Array(vec![pair[0].clone()])).contains(name));
     &found.unwrap_or_else(|| panic!("no {name} in {}", show(pairs)))[1]
 }
 

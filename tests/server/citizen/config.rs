@@ -1,4 +1,5 @@
-//! Settings for good: kept by CONFIG REWRITE, refused with the range, left out on servers without them.
+//! Settings for good: kept by CONFIG REWRITE, refused with the range, left out on servers without
+//! them.
 
 use redis::Value;
 
@@ -86,7 +87,8 @@ fn a_rewritten_configuration_keeps_the_settings() {
 #[test]
 fn a_rewritten_configuration_keeps_load_arguments() {
     for_each_server(|kind| {
-        let mut server = Setup::new().module_args("bf-initial-size 1000 bf-expansion-factor 4").start(kind);
+        let mut server =
+            Setup::new().module_args("bf-initial-size 1000 bf-expansion-factor 4").start(kind);
         server.resp2().ok("CONFIG REWRITE");
         server.restart(Stop::NoSave);
         let mut client = server.resp2();
@@ -102,7 +104,8 @@ fn of_several_settings_all_are_taken_or_none() {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
         let before = values(&mut client);
-        let (rate, size) = (get(&mut client, "bf-error-rate").0, get(&mut client, "bf-initial-size").0);
+        let (rate, size) =
+            (get(&mut client, "bf-error-rate").0, get(&mut client, "bf-initial-size").0);
         let refused = client.ask(&format!("CONFIG SET {rate} 0.004 {size} 0"));
         assert!(refused.contains("must be in the range [1, 1073741824]"), "{refused}");
         assert_eq!(values(&mut client), before);
@@ -124,7 +127,10 @@ fn a_refused_load_argument_is_logged_with_its_range() {
             ("ERROR_RATE 1", "'ERROR_RATE' must be in the range (0.000000, 1.000000)"),
             ("bf-error-rate nan", "Invalid argument for 'bf-error-rate'"),
             ("bf-initial-size 0", "'bf-initial-size' must be in the range [1, 1073741824]"),
-            ("bf-initial-size 1073741825", "'bf-initial-size' must be in the range [1, 1073741824]"),
+            (
+                "bf-initial-size 1073741825",
+                "'bf-initial-size' must be in the range [1, 1073741824]",
+            ),
             ("bf-initial-size 1.5", "Invalid argument for 'bf-initial-size'"),
             ("bf-expansion-factor -1", "'bf-expansion-factor' must be in the range [0, 32768]"),
             ("bf-expansion-factor 32769", "'bf-expansion-factor' must be in the range [0, 32768]"),
@@ -144,7 +150,8 @@ fn a_refused_load_argument_is_logged_with_its_range() {
 fn a_refused_load_argument_leaves_a_running_server_running() {
     for_each_server(|kind| {
         let setup = Setup::new().bare();
-        let setup = if kind.is_before_7() { setup } else { setup.line("enable-module-command yes") };
+        let setup =
+            if kind.is_before_7() { setup } else { setup.line("enable-module-command yes") };
         let server = setup.start(kind);
         let mut client = server.resp2();
         let module = module().display().to_string();
@@ -169,7 +176,11 @@ fn what_a_server_lacks_is_left_out_with_one_line_each() {
         let is_old = usize::from(kind.is_before_7());
         assert_eq!(lines("takes no settings from modules"), is_old, "{log}");
         assert_eq!(lines("takes no descriptions of commands"), is_old, "{log}");
-        assert_eq!(lines("takes no ACL categories"), usize::from(!kind.has_acl_categories()), "{log}");
+        assert_eq!(
+            lines("takes no ACL categories"),
+            usize::from(!kind.has_acl_categories()),
+            "{log}"
+        );
         assert_eq!(server.resp2().ask("BF.ADD k a"), ":1");
     });
 }

@@ -49,7 +49,8 @@ fn run_calls(client: &mut Client, event: &str) {
         assert_deleted(client, line, is_deleted);
 
         let words: Vec<String> = line.split(' ').map(|word| format!("'{word}'")).collect();
-        let script = format!("redis.call({}) return redis.call('EXISTS', KEYS[1])", words.join(", "));
+        let script =
+            format!("redis.call({}) return redis.call('EXISTS', KEYS[1])", words.join(", "));
         let found = show(&client.run(&["EVAL", &script, "1", "k"]));
         assert_eq!(found, if is_deleted { ":0" } else { ":1" }, "{line} in a script");
         assert_deleted(client, line, is_deleted);
@@ -118,7 +119,8 @@ fn calls_survive_the_deletion_of_their_key_by_a_callback() {
             let line = format!("loadmodule {} {event}", deleting.path().display());
             let server = setup(kind).line(line).start(kind);
             let mut client = server.resp2();
-            let replica = setup(kind).line(format!("replicaof 127.0.0.1 {}", server.port)).start(kind);
+            let replica =
+                setup(kind).line(format!("replicaof 127.0.0.1 {}", server.port)).start(kind);
             let mut other = replica.resp2();
             catch_up(&mut client, &mut other);
             run_calls(&mut client, event);

@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use crate::flows::scenario::{Made, build};
-use crate::harness::{Client, Kind, Server, Stop, bulk, for_each_server, int, numbered, show, until};
+use crate::harness::{
+    Client, Kind, Server, Stop, bulk, for_each_server, int, numbered, show, until,
+};
 
 use super::questions::{digest, with_debug};
 
@@ -28,7 +30,10 @@ fn copies_with_restored_dumps_have_the_digest_of_their_origin() {
             let origin = digest(&mut client, filter.key);
             assert_eq!(client.ask(&format!("COPY {} copied", filter.key)), ":1");
             let dump = client.call(&format!("DUMP {}", filter.key));
-            assert_eq!(show(&client.run(&[b"RESTORE", b"restored".as_slice(), b"0", bulk(&dump)])), "+OK");
+            assert_eq!(
+                show(&client.run(&[b"RESTORE", b"restored".as_slice(), b"0", bulk(&dump)])),
+                "+OK"
+            );
             load_in_pieces(&mut client, filter.key, "loaded");
             for key in ["copied", "restored", "loaded"] {
                 assert_eq!(digest(&mut client, key), origin, "{} {key}", filter.key);
@@ -42,7 +47,8 @@ fn copies_with_restored_dumps_have_the_digest_of_their_origin() {
 fn load_in_pieces(client: &mut Client, from: &str, to: &str) {
     let mut iterator = 0;
     loop {
-        let redis::Value::Array(pair) = client.call(&format!("BF.SCANDUMP {from} {iterator}")) else {
+        let redis::Value::Array(pair) = client.call(&format!("BF.SCANDUMP {from} {iterator}"))
+        else {
             panic!("a pair")
         };
         iterator = int(&pair[0]);
@@ -79,7 +85,8 @@ fn a_replica_has_the_digest_of_its_primary() {
 
 /// A replica with other settings than its primary's.
 fn replica_of(kind: &Kind, port: u16) -> Server {
-    let setup = with_debug(kind).module_args("bf-error-rate 0.1 bf-initial-size 17 bf-max-filter-bytes 1");
+    let setup =
+        with_debug(kind).module_args("bf-error-rate 0.1 bf-initial-size 17 bf-max-filter-bytes 1");
     setup.line(format!("replicaof 127.0.0.1 {port}")).start(kind)
 }
 

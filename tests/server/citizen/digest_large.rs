@@ -46,8 +46,12 @@ fn digest_with(client: &mut Client, header: &[u8], bit: Option<u64>) -> String {
     assert!(bytes > COUNTED && bytes % COUNTED < AT, "{bytes} bytes");
     if let Some(at) = bit {
         let iterator = (at + 9).to_string();
-        let loaded =
-            client.run(&[b"BF.LOADCHUNK", b"k".as_slice(), iterator.as_bytes(), &[1, 0, 0, 0, 0, 0, 0, 0]]);
+        let loaded = client.run(&[
+            b"BF.LOADCHUNK",
+            b"k".as_slice(),
+            iterator.as_bytes(),
+            &[1, 0, 0, 0, 0, 0, 0, 0],
+        ]);
         assert_eq!(show(&loaded), "+OK");
     }
     let digest = digest(client, "k");
@@ -74,16 +78,27 @@ fn digests_cover_all_bytes_of_a_layer_above_4_gib() {
             }
             assert_eq!((reply.as_str(), client.ask("DEL k").as_str()), ("+OK", ":1"));
             let untouched = digest_with(&mut client, &header, None);
-            assert_eq!(digest_with(&mut client, &header, None), untouched, "{layout}: of equal filters");
+            assert_eq!(
+                digest_with(&mut client, &header, None),
+                untouched,
+                "{layout}: of equal filters"
+            );
             let last = COUNTED - 8;
             let digests = [AT, AT + 8, AT + (1 << 30), last].map(|at| {
                 let digest = digest_with(&mut client, &header, Some(at));
-                assert_eq!(digest_with(&mut client, &header, Some(at)), digest, "{layout}: bit at {at}");
+                assert_eq!(
+                    digest_with(&mut client, &header, Some(at)),
+                    digest,
+                    "{layout}: bit at {at}"
+                );
                 digest
             });
             for (index, digest) in digests.iter().enumerate() {
                 assert_ne!(*digest, untouched, "{layout}: a bit left no trace");
-                assert!(!digests[..index].contains(digest), "{layout}: equal digests of other bits");
+                assert!(
+                    !digests[..index].contains(digest),
+                    "{layout}: equal digests of other bits"
+                );
             }
         }
         let resident = server.resident().saturating_sub(before);

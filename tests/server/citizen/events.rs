@@ -26,7 +26,9 @@ impl Listener {
         self.client.call("PUBLISH __keyevent@0__:fence all");
         let mut events = Vec::new();
         loop {
-            let Value::Array(message) = self.ears.receive("PSUBSCRIBE") else { panic!("a message") };
+            let Value::Array(message) = self.ears.receive("PSUBSCRIBE") else {
+                panic!("a message")
+            };
             let text = |at: usize| String::from_utf8_lossy(bulk(&message[at])).into_owned();
             let event = text(2).split_once(':').expect("a channel").1.to_owned();
             if event == "fence" {

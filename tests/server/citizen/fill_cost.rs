@@ -72,7 +72,8 @@ fn time_of(client: &mut Client, field: &str) -> u64 {
         client.call(&format!("BF.INFO k {field}"));
         let stats = client.info("cmdstat_bf.info");
         let time = stats.split(',').find_map(|part| part.strip_prefix("usec="));
-        time.and_then(|time| time.parse::<u64>().ok()).unwrap_or_else(|| panic!("no time in {stats}"))
+        time.and_then(|time| time.parse::<u64>().ok())
+            .unwrap_or_else(|| panic!("no time in {stats}"))
     };
     (0..TIMES).map(once).min().expect("several")
 }
@@ -95,7 +96,9 @@ fn fill_of_many_layers_takes_no_longer_than_of_one() {
             assert_eq!(client.ask("DEL k"), ":1");
             assert!(bytes > 1_000_000_000, "{bytes} bytes");
             match layout {
-                "bloomline" => client.ok(&format!("BF.RESERVE k 0.01 {} NONSCALING", bytes * 8 / 10)),
+                "bloomline" => {
+                    client.ok(&format!("BF.RESERVE k 0.01 {} NONSCALING", bytes * 8 / 10))
+                }
                 _ => {
                     let small = forged::header(&mut client, "0.01 1000");
                     let large = forged::with_layer_of(small, bytes / 8 * 8);
@@ -137,7 +140,8 @@ fn fill_at_random(client: &mut Client) -> Vec<f64> {
             at += chunk.len();
             left -= chunk.len();
             let iterator = (at + 1).to_string();
-            let loaded = client.run(&[b"BF.LOADCHUNK", b"k".as_slice(), iterator.as_bytes(), &chunk]);
+            let loaded =
+                client.run(&[b"BF.LOADCHUNK", b"k".as_slice(), iterator.as_bytes(), &chunk]);
             assert_eq!(show(&loaded), "+OK");
         }
         shares.push(ones as f64 / (size * 8) as f64);
@@ -149,7 +153,9 @@ fn fill_at_random(client: &mut Client) -> Vec<f64> {
 fn counted(client: &mut Client) -> Vec<f64> {
     let (mut shares, mut iterator) = (Vec::new(), 1);
     loop {
-        let Value::Array(pair) = client.call(&format!("BF.SCANDUMP k {iterator}")) else { panic!("a pair") };
+        let Value::Array(pair) = client.call(&format!("BF.SCANDUMP k {iterator}")) else {
+            panic!("a pair")
+        };
         iterator = int(&pair[0]);
         let bits = bulk(&pair[1]);
         if iterator == 0 {
@@ -164,7 +170,10 @@ fn counted(client: &mut Client) -> Vec<f64> {
 fn fills(client: &mut Client) -> Vec<f64> {
     let Value::Array(reply) = client.call("BF.INFO k FILL") else { panic!("an array") };
     let [Value::Array(layers)] = reply.as_slice() else { panic!("an array of one") };
-    layers.iter().map(|layer| String::from_utf8_lossy(bulk(layer)).parse().expect("a number")).collect()
+    layers
+        .iter()
+        .map(|layer| String::from_utf8_lossy(bulk(layer)).parse().expect("a number"))
+        .collect()
 }
 
 /// The largest difference between two lists of as many numbers.

@@ -74,8 +74,10 @@ fn a_filter_that_expires_unseen_is_freed_in_the_background() {
 #[test]
 fn evicted_filters_are_freed_in_the_background() {
     for_each_build(|kind| {
-        let server =
-            Setup::new().line("lazyfree-lazy-eviction yes").line("maxmemory-policy allkeys-lru").start(kind);
+        let server = Setup::new()
+            .line("lazyfree-lazy-eviction yes")
+            .line("maxmemory-policy allkeys-lru")
+            .start(kind);
         let mut client = server.resp2();
         for key in 0..8 {
             build(&mut client, &format!("k{key}"));

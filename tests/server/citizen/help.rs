@@ -35,7 +35,11 @@ fn help_is_written_as_the_servers_own_and_names_every_command() {
             assert_eq!(ours, lines(&client.call("bf.help")));
             // A line that tells what is typed, and below it sentences behind four blanks.
             for (ours, servers) in ours.iter().zip(&servers).take(3) {
-                assert_eq!(ours.starts_with("    "), servers.starts_with("    "), "{ours}\n{servers}");
+                assert_eq!(
+                    ours.starts_with("    "),
+                    servers.starts_with("    "),
+                    "{ours}\n{servers}"
+                );
             }
             assert!(ours[0].ends_with("Commands are:") && servers[0].ends_with("Subcommands are:"));
             if kind.is_before_7() {

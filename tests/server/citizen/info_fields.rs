@@ -2,7 +2,9 @@
 
 use redis::Value;
 
-use crate::harness::{Client, Row, Setup, bulk, check_rows, for_each_server, int, numbered, rows, show};
+use crate::harness::{
+    Client, Row, Setup, bulk, check_rows, for_each_server, int, numbered, rows, show,
+};
 
 #[test]
 fn further_fields_come_by_name_only() {
@@ -106,7 +108,8 @@ fn the_computed_rate_is_the_one_measured() {
                 wrong += show(&client.items("BF.MEXISTS", key, batch)).matches(":1").count();
             }
             let measured = wrong as f64 / ABSENT as f64;
-            // Six standard deviations of the count, and a twentieth for what the formula leaves out.
+            // Six standard deviations of the count, and a twentieth for what the formula leaves
+            // out.
             let tolerance = 6.0 * (told / ABSENT as f64).sqrt() + told / 20.0;
             assert!((measured - told).abs() < tolerance, "{key}: {told} told, {measured} measured");
         }

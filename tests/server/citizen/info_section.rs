@@ -1,6 +1,8 @@
 //! The section of INFO: totals over all filters that live, and what was refused.
 
-use crate::harness::{Client, Setup, Stop, bulk, for_each_server, numbered, seal_dump, show, until};
+use crate::harness::{
+    Client, Setup, Stop, bulk, for_each_server, numbered, seal_dump, show, until,
+};
 
 use super::questions::{Totals, number, sum_of_infos, text, totals, with_debug};
 
@@ -34,8 +36,10 @@ fn the_section_has_its_fields_wherever_it_is_asked_for() {
         for mut client in [server.resp2(), server.resp3()] {
             for line in ["INFO bf", "INFO bf_bloom", "INFO modules", "INFO everything"] {
                 let shown = text(&client.call(line));
-                let section =
-                    shown.split_once("# bf_bloom\r\n").unwrap_or_else(|| panic!("{line}\n{shown}")).1;
+                let section = shown
+                    .split_once("# bf_bloom\r\n")
+                    .unwrap_or_else(|| panic!("{line}\n{shown}"))
+                    .1;
                 let section = section.split("\r\n\r\n").next().expect("a first part");
                 let names: Vec<&str> =
                     section.lines().map(|line| line.split(':').next().expect("a name")).collect();
@@ -100,7 +104,9 @@ fn totals_go_down_however_a_filter_goes() {
         for key in keys {
             assert_eq!(client.ask(&format!("PEXPIRE {key} 1")), ":1");
         }
-        until("the filters to expire", || (client.ask("EXISTS one three fixed") == ":0").then_some(()));
+        until("the filters to expire", || {
+            (client.ask("EXISTS one three fixed") == ":0").then_some(())
+        });
         until("the totals to be 0", || (totals(&mut client) == Totals::default()).then_some(()));
     });
 }
@@ -131,8 +137,10 @@ fn totals_follow_what_takes_the_place_of_a_filter() {
 fn totals_are_equal_after_a_restart() {
     for_each_server(|kind| {
         for (stop, append) in [(Stop::Save, "no"), (Stop::NoSave, "yes")] {
-            let mut server =
-                Setup::new().line(format!("appendonly {append}")).line("aof-use-rdb-preamble no").start(kind);
+            let mut server = Setup::new()
+                .line(format!("appendonly {append}"))
+                .line("aof-use-rdb-preamble no")
+                .start(kind);
             build(&mut server.resp2());
             let before = totals(&mut server.resp2());
             server.restart(stop);
@@ -185,7 +193,9 @@ fn a_replica_that_loads_the_whole_has_the_totals_of_its_primary() {
             client.items("BF.MADD", "one", &numbered("more", 1000));
             build(&mut other);
             other.ok(&format!("REPLICAOF 127.0.0.1 {}", primary.port));
-            until("the replica's link", || (other.info("master_link_status") == "up").then_some(()));
+            until("the replica's link", || {
+                (other.info("master_link_status") == "up").then_some(())
+            });
             let expected = totals(&mut client);
             until("the totals of the primary", || (totals(&mut other) == expected).then_some(()));
         }
@@ -224,7 +234,8 @@ fn refused_loads_are_counted_with_a_line_in_the_log() {
         let dump = client.call("DUMP k");
         // The body ends with the end mark, before it the bits.
         let mut body = bulk(&dump)[..bulk(&dump).len() - 8].to_vec();
-        // An unknown encoding: the low ten bits of the identifier behind the type's byte with the length's.
+        // An unknown encoding: the low ten bits of the identifier behind the type's byte with the
+        // length's.
         body[9] ^= 0x08;
         let refused = show(&client.run(&[b"RESTORE", b"bad".as_slice(), b"0", &seal_dump(&body)]));
         assert!(refused.starts_with("-ERR"), "{refused}");
@@ -239,7 +250,10 @@ fn tools_see_redisblooms_version_and_people_ours() {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
         let section = text(&client.call("INFO bf"));
-        assert!(section.contains(concat!("bf_version:", env!("CARGO_PKG_VERSION"), "\r\n")), "{section}");
+        assert!(
+            section.contains(concat!("bf_version:", env!("CARGO_PKG_VERSION"), "\r\n")),
+            "{section}"
+        );
         // Predis, for one, wants at least 20600 to send BF commands at all.
         let modules = client.ask("MODULE LIST");
         assert!(modules.contains("$2 bf $3 ver :80000"), "{modules}");

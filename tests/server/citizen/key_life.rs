@@ -23,7 +23,10 @@ fn a_copy_is_equal_with_a_life_of_its_own() {
         assert_eq!(client.ask("BF.ADD a only:a"), ":1");
         assert_eq!(client.ask("BF.MEXISTS a item:7 only:a only:b:0 only:b:499"), "*[:1 :1 :0 :0]");
         assert_eq!(client.ask("BF.MEXISTS b item:7 only:a only:b:0 only:b:499"), "*[:1 :0 :1 :1]");
-        assert_eq!((client.ask("BF.CARD a"), client.ask("BF.CARD b")), (":501".into(), ":1000".into()));
+        assert_eq!(
+            (client.ask("BF.CARD a"), client.ask("BF.CARD b")),
+            (":501".into(), ":1000".into())
+        );
         // It outlives its origin.
         assert_eq!(client.ask("DEL a"), ":1");
         assert_eq!(client.ask("BF.EXISTS b item:7"), ":1");
@@ -132,7 +135,9 @@ fn commands_of_other_types_refuse_a_filter() {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
         build(&mut client, "a");
-        for line in ["GET a", "APPEND a x", "SADD a x", "PFADD a x", "HGET a x", "LPUSH a x", "INCR a"] {
+        for line in
+            ["GET a", "APPEND a x", "SADD a x", "PFADD a x", "HGET a x", "LPUSH a x", "INCR a"]
+        {
             let refused = client.ask(line);
             assert!(refused.starts_with("-WRONGTYPE"), "{line}: {refused}");
         }

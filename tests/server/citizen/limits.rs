@@ -1,4 +1,5 @@
-//! Limits of memory: a filter that is too large is refused, with nothing changed and the refusal counted.
+//! Limits of memory: a filter that is too large is refused, with nothing changed and the refusal
+//! counted.
 
 use std::time::Instant;
 
@@ -38,7 +39,9 @@ fn assert_creation_refused(client: &mut Client, parameters: &str, header: &[u8],
         assert!(matches(&expected, &reply), "{reply}");
     };
     assert_refused(client.ask(&format!("BF.RESERVE new {parameters}")));
-    assert_refused(client.ask(&format!("BF.INSERT new CAPACITY {capacity} ERROR {rate} ITEMS a b")));
+    assert_refused(
+        client.ask(&format!("BF.INSERT new CAPACITY {capacity} ERROR {rate} ITEMS a b")),
+    );
     assert_refused(show(&client.run(&[b"BF.LOADCHUNK", b"new".as_slice(), b"1", header])));
     assert_eq!(
         (client.ask("DBSIZE"), totals(client), number(client, "creations_refused")),
@@ -64,12 +67,16 @@ fn the_limit_of_a_filter_binds_every_way_to_create_one() {
         let line = "creation of filter 'new' refused: it needs <n> bytes, bf-max-filter-bytes allows 1048576";
         assert!(matches(&format!("<any>{line}<any>"), &log), "{log}");
         // A filter made by an add counts as well.
-        let server = Setup::new().module_args("bf-max-filter-bytes 1mb bf-initial-size 1000000").start(kind);
+        let server =
+            Setup::new().module_args("bf-max-filter-bytes 1mb bf-initial-size 1000000").start(kind);
         let mut client = server.resp2();
         for line in ["BF.ADD new a", "BF.MADD new a b"] {
             assert!(client.ask(line).starts_with(TOO_LARGE), "{line}");
         }
-        assert_eq!((client.ask("DBSIZE"), number(&mut client, "creations_refused")), (":0".into(), 2));
+        assert_eq!(
+            (client.ask("DBSIZE"), number(&mut client, "creations_refused")),
+            (":0".into(), 2)
+        );
     });
 }
 
@@ -161,7 +168,8 @@ fn the_limit_of_a_filter_binds_its_growth() {
         about_to_grow(&mut client);
         assert_growth_refused(&mut client);
         let log = server.log();
-        let line = "growth of filter 'k' refused: it needs <n> bytes, bf-max-filter-bytes allows 1048576";
+        let line =
+            "growth of filter 'k' refused: it needs <n> bytes, bf-max-filter-bytes allows 1048576";
         assert!(matches(&format!("<any>{line}<any>"), &log), "{log}");
     });
 }

@@ -127,7 +127,10 @@ fn with_eviction_copy_and_restore_may_take_half_of_maxmemory() {
 /// leaves.
 fn numbers_of_refusal(client: &mut Client, line: &str) -> [u64; 3] {
     let reply = client.ask(line);
-    assert!(matches(&format!("-ERR Insufficient memory to create filter: {MAXMEMORY}"), &reply), "{reply}");
+    assert!(
+        matches(&format!("-ERR Insufficient memory to create filter: {MAXMEMORY}"), &reply),
+        "{reply}"
+    );
     let numbers = reply.split(' ').filter_map(|word| word.parse().ok()).collect::<Vec<u64>>();
     numbers.try_into().expect("three numbers")
 }
@@ -150,7 +153,8 @@ fn volatile_policies_count_only_keys_that_expire() {
             assert_eq!(told, max);
             assert!(left < layer / 4 * 3 && left > layer / 4, "{left} left beside {layer}");
             assert_refused(&server, &payload, MAXMEMORY);
-            // Two of a hundred keys count as 2 % of the memory, in whatever database the others are.
+            // Two of a hundred keys count as 2 % of the memory, in whatever database the others
+            // are.
             for key in ["k", "other"] {
                 assert_eq!(client.ask(&format!("EXPIRE {key} 1000")), ":1");
             }
@@ -170,7 +174,8 @@ fn volatile_policies_count_only_keys_that_expire() {
 fn machine(client: &mut Client) -> u64 {
     // It tells how much the filter needs, and then how much there is.
     let reply = client.ask("BF.RESERVE machine 0.01 1099511627776");
-    let mut numbers = reply.split(|c: char| !c.is_ascii_digit()).filter(|digits| !digits.is_empty());
+    let mut numbers =
+        reply.split(|c: char| !c.is_ascii_digit()).filter(|digits| !digits.is_empty());
     let told = numbers.nth(1).and_then(|bytes| bytes.parse().ok());
     told.unwrap_or_else(|| panic!("no memory of the machine in {reply}"))
 }

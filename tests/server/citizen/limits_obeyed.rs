@@ -41,7 +41,9 @@ fn a_replica_takes_what_its_primary_has() {
         let mut client = primary.resp2();
         let setup = || strict(kind).line(format!("replicaof 127.0.0.1 {}", primary.port));
         let early = setup().start(kind);
-        until("the replica's link", || (early.resp2().info("master_link_status") == "up").then_some(()));
+        until("the replica's link", || {
+            (early.resp2().info("master_link_status") == "up").then_some(())
+        });
         build(&mut client);
         let late = setup().start(kind);
         until("both replicas to be in step", || {

@@ -40,8 +40,12 @@ fn many_small_filters_take_what_their_usage_says() {
         }
         let each = (used(&mut client) - before) / FILTERS;
         let said = usage(&mut client, "k1000");
-        // Of what a key costs, the server leaves out its place in the table and its own head of the value.
-        assert!(each <= said + 80 && said <= each + 32, "{each} bytes each, MEMORY USAGE says {said}");
+        // Of what a key costs, the server leaves out its place in the table and its own head of the
+        // value.
+        assert!(
+            each <= said + 80 && said <= each + 32,
+            "{each} bytes each, MEMORY USAGE says {said}"
+        );
     });
 }
 
@@ -56,7 +60,10 @@ fn usage_grows_with_every_layer() {
             client.items("BF.MADD", "k", batch);
             let bytes = usage(&mut client, "k");
             let has_grown = client.ask("BF.INFO k FILTERS") != layers;
-            assert!(if has_grown { bytes > last } else { bytes == last }, "{last} bytes, then {bytes}");
+            assert!(
+                if has_grown { bytes > last } else { bytes == last },
+                "{last} bytes, then {bytes}"
+            );
             assert!(bytes >= info_field(&mut client, "k", "SIZE"));
             last = bytes;
         }
@@ -83,7 +90,10 @@ fn usage_of_large_filters_is_what_used_memory_grows_by() {
             assert!((said / grown - 1.0).abs() < 0.05, "{reservation}: {grown} bytes, {said} said");
             let size = info_field(&mut client, "k", "SIZE") as f64;
             // Arithmetic on what was asked for: the allocator gives up to a quarter more.
-            assert!(size <= grown && size > grown * 0.75, "{reservation}: {grown} bytes, BF.INFO {size}");
+            assert!(
+                size <= grown && size > grown * 0.75,
+                "{reservation}: {grown} bytes, BF.INFO {size}"
+            );
             client.ok("FLUSHALL SYNC");
         }
     });

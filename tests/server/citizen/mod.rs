@@ -1,4 +1,5 @@
-//! What an operator expects of a native type: that the whole server works with it, and shows what it does.
+//! What an operator expects of a native type: that the whole server works with it, and shows what
+//! it does.
 
 mod acl;
 mod clash;

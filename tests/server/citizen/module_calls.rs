@@ -104,8 +104,10 @@ fn write_all(client: &mut Client, flags: &str, in_transaction: bool) {
 fn module_calls_are_replicated_only_if_asked_for() {
     let caller = CModule::build(CALLING_MODULE, &[]);
     for_each_server(|kind| {
-        let mut primary =
-            with_caller(kind, &caller).line("appendonly yes").line("aof-use-rdb-preamble no").start(kind);
+        let mut primary = with_caller(kind, &caller)
+            .line("appendonly yes")
+            .line("aof-use-rdb-preamble no")
+            .start(kind);
         let replica = setup(kind).line(format!("replicaof 127.0.0.1 {}", primary.port)).start(kind);
         let (mut client, mut follower) = (primary.resp2(), replica.resp2());
         catch_up(&mut client, &mut follower);
@@ -156,7 +158,10 @@ fn module_calls_on_a_replica_do_as_a_client_may() {
         follower.ok("CONFIG SET replica-read-only no");
         for flags in ["!", "-"] {
             let own = format!("own{flags}");
-            assert_eq!(follower.ask(&format!("CALLER.WRITE {flags} BF.MADD {own} a b")), "*[:3 *[:1 :1]]");
+            assert_eq!(
+                follower.ask(&format!("CALLER.WRITE {flags} BF.MADD {own} a b")),
+                "*[:3 *[:1 :1]]"
+            );
             // As for a client: the layout is this server's default, and its limit binds.
             assert_eq!(follower.ask(&format!("BF.INFO {own} LAYOUT")), "*[$9 bloomline]");
             let large = format!("CALLER.WRITE {flags} BF.RESERVE large 0.01 1000000");

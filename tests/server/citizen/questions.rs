@@ -29,8 +29,9 @@ pub fn text(reply: &Value) -> String {
 /// One number of the module's section of INFO, by its name without the server's prefix.
 pub fn number(client: &mut Client, name: &str) -> u64 {
     let section = text(&client.call("INFO bf"));
-    let line =
-        section.lines().find_map(|line| line.strip_prefix("bf_")?.strip_prefix(name)?.strip_prefix(':'));
+    let line = section
+        .lines()
+        .find_map(|line| line.strip_prefix("bf_")?.strip_prefix(name)?.strip_prefix(':'));
     let line = line.unwrap_or_else(|| panic!("no bf_{name} in\n{section}"));
     line.parse().unwrap_or_else(|why| panic!("bf_{name}:{line}: {why}"))
 }

@@ -25,7 +25,10 @@ fn time_of_refused_call(client: &mut Client, items: &[Vec<u8>]) -> u64 {
     client.ok("CONFIG RESETSTAT");
     let Value::Array(answers) = client.items("BF.MADD", "k", items) else { panic!("an array") };
     assert_eq!(answers.len(), items.len());
-    assert!(answers.iter().all(|answer| matches!(answer, Value::ServerError(_))), "an item was added");
+    assert!(
+        answers.iter().all(|answer| matches!(answer, Value::ServerError(_))),
+        "an item was added"
+    );
     assert_eq!(number(client, "growths_refused"), before + items.len() as u64);
     let stats = client.info("cmdstat_bf.madd");
     let time = stats.split(',').find_map(|field| field.strip_prefix("usec="));

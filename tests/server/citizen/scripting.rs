@@ -18,7 +18,10 @@ redis.register_function{
 
 fn assert_write_refused(client: &mut Client, line: &str) {
     let refused = client.ask(line);
-    assert!(refused.starts_with('-') && refused.to_lowercase().contains("write"), "{line}: {refused}");
+    assert!(
+        refused.starts_with('-') && refused.to_lowercase().contains("write"),
+        "{line}: {refused}"
+    );
 }
 
 #[test]
@@ -36,7 +39,8 @@ fn a_script_reads_with_writes_and_sees_errors() {
         client.ok("SET text value");
         let refused = client.ask(r#"EVAL "return redis.call('BF.ADD', KEYS[1], 'a')" 1 text"#);
         assert!(refused.contains("WRONGTYPE"), "{refused}");
-        let caught = client.ask(r#"EVAL "return redis.pcall('BF.RESERVE', KEYS[1], 0.01, 100).err" 1 k"#);
+        let caught =
+            client.ask(r#"EVAL "return redis.pcall('BF.RESERVE', KEYS[1], 0.01, 100).err" 1 k"#);
         assert!(caught.contains("item exists"), "{caught}");
     });
 }
@@ -93,7 +97,10 @@ fn a_read_only_script_looks_but_does_not_write() {
             "'BF.RESERVE', KEYS[2], 0.01, 100",
             "'BF.LOADCHUNK', KEYS[1], 1, 'x'",
         ] {
-            assert_write_refused(&mut client, &format!("EVAL_RO \"return redis.call({call})\" 2 k new"));
+            assert_write_refused(
+                &mut client,
+                &format!("EVAL_RO \"return redis.call({call})\" 2 k new"),
+            );
         }
         assert_eq!(client.ask("BF.CARD k"), ":1");
     });

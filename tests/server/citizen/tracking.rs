@@ -53,9 +53,14 @@ fn every_command_that_looks_is_tracked() {
         let server = Setup::new().start(kind);
         let (mut caching, mut client) = (server.resp3(), server.resp2());
         caching.ok("CLIENT TRACKING ON");
-        for line in
-            ["BF.EXISTS k a", "BF.MEXISTS k a x", "BF.CARD k", "BF.INFO k", "BF.DEBUG k", "BF.SCANDUMP k 0"]
-        {
+        for line in [
+            "BF.EXISTS k a",
+            "BF.MEXISTS k a x",
+            "BF.CARD k",
+            "BF.INFO k",
+            "BF.DEBUG k",
+            "BF.SCANDUMP k 0",
+        ] {
             prepare(&mut client);
             invalidations(&mut caching);
             caching.call(line);

@@ -108,7 +108,10 @@ fn a_watcher_is_touched_by_pieces_that_are_loaded() {
             let redis::Value::Array(pair) = pair else { panic!("a pair") };
             let next = int(&pair[0]).to_string();
             let load = [b"BF.LOADCHUNK", b"missing".as_slice(), next.as_bytes(), bulk(&pair[1])];
-            assert!(is_called_off(&mut watcher, "missing", || drop(client.run(&load))), "piece {next}");
+            assert!(
+                is_called_off(&mut watcher, "missing", || drop(client.run(&load))),
+                "piece {next}"
+            );
         }
     });
 }
@@ -130,7 +133,10 @@ fn a_watcher_is_touched_by_what_other_commands_do_to_the_key() {
         ] {
             prepare(&mut client);
             let mut reply = String::new();
-            assert!(is_called_off(&mut watcher, key, || reply = client.ask(line)), "{line}: {reply}");
+            assert!(
+                is_called_off(&mut watcher, key, || reply = client.ask(line)),
+                "{line}: {reply}"
+            );
         }
     });
 }
@@ -142,7 +148,9 @@ fn a_transaction_answers_in_order_with_errors_where_they_belong() {
         let mut client = server.resp2();
         prepare(&mut client);
         client.ok("MULTI");
-        for line in ["BF.ADD k a", "BF.ADD k new", "BF.ADD full x", "BF.EXISTS k new", "BF.CARD text"] {
+        for line in
+            ["BF.ADD k a", "BF.ADD k new", "BF.ADD full x", "BF.EXISTS k new", "BF.CARD text"]
+        {
             assert_eq!(client.ask(line), "+QUEUED");
         }
         assert_eq!(

@@ -20,17 +20,23 @@ fn filters_move_with_their_slot_at_once_while_a_client_adds() {
         let cluster = Cluster::start(kind, |node, setup| {
             let setup = setup.line("cluster-node-timeout 30000");
             // Below what comes in: a migration is obeyed, as a primary is.
-            if node % PRIMARIES == to { setup.module_args("bf-max-filter-bytes 500kb") } else { setup }
+            if node % PRIMARIES == to {
+                setup.module_args("bf-max-filter-bytes 500kb")
+            } else {
+                setup
+            }
         });
         let (owner, slot) = cluster.owner("{k}");
         assert_eq!(owner, from);
         let (mut source, mut target) = (cluster.nodes[from].resp2(), cluster.nodes[to].resp2());
-        let migrate = format!("CLUSTER MIGRATESLOTS SLOTSRANGE {slot} {slot} NODE {}", cluster.id(to));
+        let migrate =
+            format!("CLUSTER MIGRATESLOTS SLOTSRANGE {slot} {slot} NODE {}", cluster.id(to));
         for (key, capacity) in KEYS[1..].iter().zip([850_000, 85_000_000]) {
             fill(&mut |args| source.run(args), key, capacity);
         }
         let carried = build_carried(&mut source);
-        let before: Vec<Value> = carried.iter().map(|key| source.call(&format!("DUMP {key}"))).collect();
+        let before: Vec<Value> =
+            carried.iter().map(|key| source.call(&format!("DUMP {key}"))).collect();
 
         let mut router = cluster.router();
         let rounds = while_adding(

@@ -12,7 +12,8 @@ use super::traffic::{assert_has_rounds, while_adding};
 const LAYOUTS: [&str; 2] = ["bloomline", "redisbloom"];
 
 /// What the client adds to: a growing filter and one of fixed size, in each layout.
-const KEYS: [&str; 4] = ["growing:bloomline", "growing:redisbloom", "fixed:bloomline", "fixed:redisbloom"];
+const KEYS: [&str; 4] =
+    ["growing:bloomline", "growing:redisbloom", "fixed:bloomline", "fixed:redisbloom"];
 
 /// Filters that are there before the synchronisation, each saved two milliseconds late.
 const FILTERS: usize = 300;
@@ -21,8 +22,9 @@ const FILTERS: usize = 300;
 fn change_keys(client: &mut Client, round: usize) {
     for layout in LAYOUTS {
         client.ok(&format!("BF.RESERVE reserved:{layout}:{round} 0.001 50 LAYOUT {layout}"));
-        let inserted = client
-            .ask(&format!("BF.INSERT inserted:{layout}:{round} CAPACITY 2 LAYOUT {layout} ITEMS a b c d e"));
+        let inserted = client.ask(&format!(
+            "BF.INSERT inserted:{layout}:{round} CAPACITY 2 LAYOUT {layout} ITEMS a b c d e"
+        ));
         assert_eq!(inserted, "*[:1 :1 :1 :1 :1]");
         assert_eq!(client.ask(&format!("COPY growing:{layout} copied:{layout} REPLACE")), ":1");
         client.call(&format!("BF.MADD copied:{layout} copy:{round} copy:{round}:2"));
@@ -32,7 +34,11 @@ fn change_keys(client: &mut Client, round: usize) {
     }
     // One that may be saved already, and one that is not.
     client.call(&format!("DEL small:{round} small:{}", FILTERS - 1 - round));
-    client.items("BF.MADD", &format!("small:{}", FILTERS / 2), &numbered(&format!("late:{round}"), 40));
+    client.items(
+        "BF.MADD",
+        &format!("small:{}", FILTERS / 2),
+        &numbered(&format!("late:{round}"), 40),
+    );
 }
 
 /// Asserts that both servers say the same of items, whether they were added or not.
@@ -58,7 +64,9 @@ fn a_dual_channel_sync_under_traffic_loses_nothing() {
             client.ok("CONFIG SET rdb-key-save-delay 2000");
             for layout in LAYOUTS {
                 client.ok(&format!("BF.RESERVE growing:{layout} 0.001 10 LAYOUT {layout}"));
-                client.ok(&format!("BF.RESERVE fixed:{layout} 0.001 1000000 NONSCALING LAYOUT {layout}"));
+                client.ok(&format!(
+                    "BF.RESERVE fixed:{layout} 0.001 1000000 NONSCALING LAYOUT {layout}"
+                ));
             }
             many_small(&mut client, FILTERS);
             let replica = setup(kind)
@@ -74,14 +82,18 @@ fn a_dual_channel_sync_under_traffic_loses_nothing() {
                 follower.ok(&format!("REPLICAOF 127.0.0.1 {}", primary.port));
                 until("both channels", || {
                     let text = client.ask("INFO replication");
-                    (text.contains("type=rdb-channel") && text.contains("type=main-channel")).then_some(())
+                    (text.contains("type=rdb-channel") && text.contains("type=main-channel"))
+                        .then_some(())
                 });
                 for round in 0..20 {
                     change_keys(&mut client, round);
                     rounds.pass(1);
                 }
                 let text = client.ask("INFO replication");
-                assert!(text.contains("type=rdb-channel"), "too fast to have written meanwhile: {text}");
+                assert!(
+                    text.contains("type=rdb-channel"),
+                    "too fast to have written meanwhile: {text}"
+                );
                 until("the link", || (follower.info("master_link_status") == "up").then_some(()));
                 rounds.pass(2);
             });

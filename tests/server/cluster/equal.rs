@@ -14,7 +14,8 @@ pub fn setup(kind: &Kind) -> Setup {
 pub const OTHER_SETTINGS: &str =
     "bf-error-rate 0.1 bf-initial-size 17 bf-expansion-factor 5 bf-max-filter-bytes 1";
 
-/// Waits until the replica has run all that its primary, or the primary of that, has written by now.
+/// Waits until the replica has run all that its primary, or the primary of that, has written by
+/// now.
 pub fn catch_up(primary: &mut Client, replica: &mut Client) {
     let written = offset(primary, "master_repl_offset");
     until("the replica to be in step", || {
@@ -49,7 +50,8 @@ fn assert_same_filter(one: &mut Client, other: &mut Client, key: &str) {
     assert!(bulk(&one.call(&dump)) == bulk(&other.call(&dump)), "{key} has other bytes");
 }
 
-/// Asserts that both servers hold the same filter under a key, by all that can be told without moving its bits.
+/// Asserts that both servers hold the same filter under a key, by all that can be told without
+/// moving its bits.
 pub fn assert_same_digest(one: &mut Client, other: &mut Client, key: &str) {
     for question in ["TYPE", "BF.INFO", "BF.DEBUG", "DEBUG DIGEST-VALUE"] {
         let question = format!("{question} {key}");
@@ -62,7 +64,8 @@ pub fn assert_same_digest(one: &mut Client, other: &mut Client, key: &str) {
 
 fn keys(client: &mut Client) -> Vec<String> {
     let Value::Array(keys) = client.call("KEYS *") else { panic!("no keys") };
-    let mut keys: Vec<String> = keys.iter().map(|key| String::from_utf8_lossy(bulk(key)).into()).collect();
+    let mut keys: Vec<String> =
+        keys.iter().map(|key| String::from_utf8_lossy(bulk(key)).into()).collect();
     keys.sort();
     keys
 }

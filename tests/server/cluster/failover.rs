@@ -26,7 +26,11 @@ fn a_promoted_replica_has_every_acknowledged_item() {
         let run = |args: &[&[u8]]| {
             let reply = adding.run(args);
             if args[0] == b"BF.MADD" {
-                assert_eq!(int(&adding.call("WAIT 1 30000")), 1, "the replica acknowledged nothing");
+                assert_eq!(
+                    int(&adding.call("WAIT 1 30000")),
+                    1,
+                    "the replica acknowledged nothing"
+                );
             }
             reply
         };
@@ -95,7 +99,9 @@ fn a_replica_takes_over_from_a_dead_primary_with_every_acknowledged_item() {
             // Behind the promoted replica there is nobody left to acknowledge anything.
             let is_acknowledged = args[0] != b"BF.MADD"
                 || router.is_at() == promoted
-                || router.run_there(&[b"WAIT", b"1", b"5000"]).is_some_and(|reply| reply == Value::Int(1));
+                || router
+                    .run_there(&[b"WAIT", b"1", b"5000"])
+                    .is_some_and(|reply| reply == Value::Int(1));
             if is_acknowledged {
                 return reply;
             }

@@ -1,4 +1,5 @@
-//! Filters that really hold as many bytes as they say, filled with random bits instead of millions of items.
+//! Filters that really hold as many bytes as they say, filled with random bits instead of millions
+//! of items.
 
 use redis::Value;
 
@@ -7,7 +8,8 @@ use crate::harness::{Random, show};
 /// Bytes of the chunks it is filled with.
 const CHUNK: usize = 16 << 20;
 
-/// Makes a filter for so many items at 1 % (eleven bits each), half of whose bits are set, as in a full one.
+/// Makes a filter for so many items at 1 % (eleven bits each), half of whose bits are set, as in a
+/// full one.
 ///
 /// Answers the number of bytes of bits. `run` sends a command to the server that has the key.
 pub fn fill(run: &mut dyn FnMut(&[&[u8]]) -> Value, key: &str, capacity: u64) -> usize {
@@ -15,7 +17,8 @@ pub fn fill(run: &mut dyn FnMut(&[&[u8]]) -> Value, key: &str, capacity: u64) ->
     let made = run(&[b"BF.RESERVE", key.as_bytes(), b"0.01", capacity.as_bytes()]);
     assert_eq!(show(&made), "+OK");
     let debug = show(&run(&[b"BF.DEBUG", key.as_bytes()]));
-    let bytes = debug.split_once("bytes:").and_then(|(_, rest)| rest.split(' ').next()?.parse().ok());
+    let bytes =
+        debug.split_once("bytes:").and_then(|(_, rest)| rest.split(' ').next()?.parse().ok());
     let bytes: usize = bytes.unwrap_or_else(|| panic!("no bytes in {debug}"));
 
     let mut random = Random(bytes as u64);

@@ -1,4 +1,5 @@
-//! A filter of more bytes than one bulk string may have, and the ways on which it travels all the same.
+//! A filter of more bytes than one bulk string may have, and the ways on which it travels all the
+//! same.
 
 use redis::Value;
 
@@ -26,7 +27,9 @@ fn a_filter_beyond_the_bulk_limit_travels_where_the_limit_is_raised_or_in_chunks
 
         // As it stands: refused before the bytes are read, and nothing has happened to either side.
         let mut refused = target.resp2();
-        refused.send_raw(format!("*4\r\n$7\r\nRESTORE\r\n$1\r\nk\r\n$1\r\n0\r\n${dump_len}\r\n").as_bytes());
+        refused.send_raw(
+            format!("*4\r\n$7\r\nRESTORE\r\n$1\r\nk\r\n$1\r\n0\r\n${dump_len}\r\n").as_bytes(),
+        );
         let reply = show(&refused.receive("RESTORE"));
         assert_eq!(reply, "-ERR Protocol error: invalid bulk length");
         let migrate = format!("MIGRATE 127.0.0.1 {} k 0 30000", target.port);
@@ -50,12 +53,15 @@ fn a_filter_beyond_the_bulk_limit_travels_where_the_limit_is_raised_or_in_chunks
 fn in_chunks(from: &mut Client, to: &mut Client) {
     let mut at = 0;
     loop {
-        let Value::Array(pair) = from.call(&format!("BF.SCANDUMP k {at}")) else { panic!("a pair") };
+        let Value::Array(pair) = from.call(&format!("BF.SCANDUMP k {at}")) else {
+            panic!("a pair")
+        };
         at = int(&pair[0]);
         if at == 0 {
             return;
         }
-        let loaded = to.run(&[b"BF.LOADCHUNK", b"k".as_slice(), at.to_string().as_bytes(), bulk(&pair[1])]);
+        let loaded =
+            to.run(&[b"BF.LOADCHUNK", b"k".as_slice(), at.to_string().as_bytes(), bulk(&pair[1])]);
         assert_eq!(show(&loaded), "+OK", "at {at}");
     }
 }

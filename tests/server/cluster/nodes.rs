@@ -24,8 +24,9 @@ impl Cluster {
     /// `adapt` changes the setup of a node, told its index.
     pub fn start(kind: &Kind, adapt: impl Fn(usize, Setup) -> Setup) -> Self {
         let start = |i: usize| {
-            let setup =
-                equal::setup(kind).line("cluster-enabled yes").line("cluster-allow-replica-migration no");
+            let setup = equal::setup(kind)
+                .line("cluster-enabled yes")
+                .line("cluster-allow-replica-migration no");
             adapt(i, setup).start(kind)
         };
         let cluster = Cluster { nodes: (0..2 * PRIMARIES).map(start).collect() };
@@ -35,7 +36,8 @@ impl Cluster {
         }
         for (i, client) in clients[..PRIMARIES].iter_mut().enumerate() {
             // ADDSLOTSRANGE is younger than some servers.
-            let slots = (i * SLOTS / PRIMARIES..(i + 1) * SLOTS / PRIMARIES).map(|slot| slot.to_string());
+            let slots =
+                (i * SLOTS / PRIMARIES..(i + 1) * SLOTS / PRIMARIES).map(|slot| slot.to_string());
             let command: Vec<String> =
                 ["CLUSTER", "ADDSLOTS"].map(str::to_owned).into_iter().chain(slots).collect();
             assert_eq!(show(&client.run(&command)), "+OK");
@@ -43,14 +45,17 @@ impl Cluster {
         for node in &cluster.nodes[1..] {
             clients[0].ok(&format!("CLUSTER MEET 127.0.0.1 {}", node.port));
         }
-        // Roles are given out only when all have met: who is met while it changes is remembered wrongly for long.
+        // Roles are given out only when all have met: who is met while it changes is remembered
+        // wrongly for long.
         for client in &mut clients {
             wait_for_nodes(client, |nodes| nodes.matches(" connected").count() == 2 * PRIMARIES);
         }
         for i in 0..PRIMARIES {
             let follow = format!("CLUSTER REPLICATE {}", cluster.id(i));
             let client = &mut clients[i + PRIMARIES];
-            until("the replica to know its primary", || (client.ask(&follow) == "+OK").then_some(()));
+            until("the replica to know its primary", || {
+                (client.ask(&follow) == "+OK").then_some(())
+            });
         }
         for client in &mut clients {
             wait_for_nodes(client, |nodes| nodes.matches("slave ").count() == PRIMARIES);
@@ -73,8 +78,10 @@ impl Cluster {
 
     /// The primary that owns a key's slot, with the slot, as the nodes were started.
     pub fn owner(&self, key: &str) -> (usize, i64) {
-        let slot = crate::harness::int(&self.nodes[0].resp2().call(&format!("CLUSTER KEYSLOT {key}")));
-        let owner = (0..PRIMARIES).find(|i| (slot as usize) < (i + 1) * SLOTS / PRIMARIES).expect("a slot");
+        let slot =
+            crate::harness::int(&self.nodes[0].resp2().call(&format!("CLUSTER KEYSLOT {key}")));
+        let owner =
+            (0..PRIMARIES).find(|i| (slot as usize) < (i + 1) * SLOTS / PRIMARIES).expect("a slot");
         (owner, slot)
     }
 
@@ -102,7 +109,8 @@ fn wait_for_nodes(client: &mut Client, is_known: impl Fn(&str) -> bool) {
 
 /// Waits until a node has every replica in the shard of its primary.
 ///
-/// Which shard another node is in is told last. Valkey 8.0 that is killed before can't read its own file of nodes.
+/// Which shard another node is in is told last. Valkey 8.0 that is killed before can't read its own
+/// file of nodes.
 fn wait_for_shards(client: &mut Client) {
     until("the nodes to know their shards", || match client.call("CLUSTER SHARDS") {
         Value::Array(shards) => (shards.len() == PRIMARIES).then_some(()),

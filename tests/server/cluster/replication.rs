@@ -36,7 +36,11 @@ fn a_full_resync_while_a_client_adds_loses_nothing() {
                 (client.info("rdb_bgsave_in_progress") == "1").then_some(())
             });
             rounds.pass(3);
-            assert_eq!(client.info("rdb_bgsave_in_progress"), "1", "too fast to have added meanwhile");
+            assert_eq!(
+                client.info("rdb_bgsave_in_progress"),
+                "1",
+                "too fast to have added meanwhile"
+            );
             until("the link", || (follower.info("master_link_status") == "up").then_some(()));
             rounds.pass(3);
         });
@@ -64,7 +68,9 @@ fn a_partial_resync_while_a_client_adds_loses_nothing() {
                 rounds.pass(2);
                 assert_eq!(client.ask("CLIENT KILL TYPE replica"), ":1");
                 let cuts = cuts.to_string();
-                until("the replica to go on", || (client.info("sync_partial_ok") == cuts).then_some(()));
+                until("the replica to go on", || {
+                    (client.info("sync_partial_ok") == cuts).then_some(())
+                });
             }
             rounds.pass(2);
         });
@@ -111,7 +117,8 @@ fn a_replica_of_a_replica_with_other_settings_holds_the_same_filters() {
 #[test]
 fn a_diskless_load_beside_the_old_data_set_answers_from_that_until_it_is_done() {
     for_each_server(|kind| {
-        let primary = setup(kind).line("repl-diskless-sync yes").line("repl-backlog-size 16kb").start(kind);
+        let primary =
+            setup(kind).line("repl-diskless-sync yes").line("repl-backlog-size 16kb").start(kind);
         let mut client = primary.resp2();
         make_keys(&mut client);
         many_small(&mut client, 300);
@@ -126,21 +133,31 @@ fn a_diskless_load_beside_the_old_data_set_answers_from_that_until_it_is_done() 
         catch_up(&mut client, &mut follower);
         assert_equal(&mut client, &mut follower);
 
-        // 300 filters, each loaded two milliseconds late, with a look at the clients every other filter.
+        // 300 filters, each loaded two milliseconds late, with a look at the clients every other
+        // filter.
         follower.ok("CONFIG SET key-load-delay 2000");
-        let looks_up = follower.ask("CONFIG SET loading-process-events-interval-bytes 1024") == "+OK";
+        let looks_up =
+            follower.ask("CONFIG SET loading-process-events-interval-bytes 1024") == "+OK";
         // More than the backlog holds, written before the replica can ask for what it missed.
         client.ok("MULTI");
         client.call("CLIENT KILL TYPE replica");
         for i in 0..400 {
-            client.items("BF.MADD", "growing", &crate::harness::numbered(&format!("missed:{i}"), 100));
+            client.items(
+                "BF.MADD",
+                "growing",
+                &crate::harness::numbered(&format!("missed:{i}"), 100),
+            );
         }
         client.call("DEL old");
         client.call("EXEC");
         if looks_up {
             until("the second full sync", || (follower.info("async_loading") == "1").then_some(()));
             assert_eq!(follower.ask("BF.MEXISTS reserved before"), "*[:1]");
-            assert_eq!(follower.ask("EXISTS old"), ":1", "the load was over too early to show anything");
+            assert_eq!(
+                follower.ask("EXISTS old"),
+                ":1",
+                "the load was over too early to show anything"
+            );
             follower.ok("CONFIG SET key-load-delay 0");
         } else {
             say_missing(kind, "answers while it loads a full sync");

@@ -34,7 +34,8 @@ impl Router {
                 self.at = self.after(node);
                 return None;
             };
-            let shown = if matches!(reply, Value::ServerError(_)) { show(&reply) } else { String::new() };
+            let shown =
+                if matches!(reply, Value::ServerError(_)) { show(&reply) } else { String::new() };
             let mut words = shown.split(' ');
             match words.next() {
                 Some("-MOVED") => {
@@ -47,7 +48,9 @@ impl Router {
                 }
                 // It will know better soon, or another one does.
                 Some("-TRYAGAIN") => {}
-                Some("-CLUSTERDOWN" | "-LOADING" | "-MASTERDOWN" | "-READONLY") => self.at = self.after(node),
+                Some("-CLUSTERDOWN" | "-LOADING" | "-MASTERDOWN" | "-READONLY") => {
+                    self.at = self.after(node)
+                }
                 _ => return Some(reply),
             }
             None
@@ -73,7 +76,8 @@ impl Router {
         let client = match self.open.entry(node) {
             std::collections::hash_map::Entry::Occupied(entry) => entry.into_mut(),
             std::collections::hash_map::Entry::Vacant(entry) => {
-                let (_, socket) = self.sockets.iter().find(|(port, _)| *port == node).expect("a node");
+                let (_, socket) =
+                    self.sockets.iter().find(|(port, _)| *port == node).expect("a node");
                 entry.insert(Client::connect(socket).ok()?)
             }
         };

@@ -1,4 +1,5 @@
-//! Slots: every command is sent to the node that owns its key's, and they move with what is in them.
+//! Slots: every command is sent to the node that owns its key's, and they move with what is in
+//! them.
 
 use crate::harness::for_each_server;
 
@@ -29,14 +30,19 @@ fn a_node_without_the_slot_says_where_it_is() {
         let mut elsewhere = cluster.nodes[(owner + 1) % PRIMARIES].resp2();
         let mut replica = cluster.nodes[owner + PRIMARIES].resp2();
         for command in COMMANDS {
-            assert_eq!(elsewhere.ask(&format!("COMMAND GETKEYS {command}")), "*[$1 k]", "{command}");
+            assert_eq!(
+                elsewhere.ask(&format!("COMMAND GETKEYS {command}")),
+                "*[$1 k]",
+                "{command}"
+            );
             assert_eq!(elsewhere.ask(command), moved, "{command}");
             assert_eq!(replica.ask(command), moved, "{command}");
         }
         let mut home = cluster.nodes[owner].resp2();
         assert_eq!(home.ask("BF.ADD k a"), ":1");
         catch_up(&mut home, &mut replica);
-        // A replica answers for its primary what only reads, once the client has said that it will do.
+        // A replica answers for its primary what only reads, once the client has said that it will
+        // do.
         replica.ok("READONLY");
         assert_eq!(replica.ask("BF.EXISTS k a"), ":1");
         assert_eq!(replica.ask("BF.CARD k"), ":1");
@@ -69,7 +75,8 @@ fn filters_of_1_kb_to_100_mb_move_with_their_slot_while_a_client_adds() {
                 source.ok(&format!("CLUSTER SETSLOT {slot} MIGRATING {}", cluster.id(to)));
                 rounds.pass(2);
                 for key in KEYS {
-                    source.ok(&format!("MIGRATE 127.0.0.1 {} {key} 0 30000", cluster.nodes[to].port));
+                    source
+                        .ok(&format!("MIGRATE 127.0.0.1 {} {key} 0 30000", cluster.nodes[to].port));
                     rounds.pass(2);
                 }
                 for client in [&mut target, &mut source] {

@@ -13,8 +13,8 @@ const ITEMS_A_ROUND: usize = 10;
 
 /// Adds to each key, round after round, until `during` has returned; answers the number of rounds.
 ///
-/// `run` sends a command and gives its reply. Every round also looks up what it and an earlier one added.
-/// `during` is told how far it is: see [`Rounds::pass`].
+/// `run` sends a command and gives its reply. Every round also looks up what it and an earlier one
+/// added. `during` is told how far it is: see [`Rounds::pass`].
 pub fn while_adding(
     keys: &[&str],
     run: impl FnMut(&[&[u8]]) -> Value + Send,
@@ -70,7 +70,12 @@ fn items_of(round: usize) -> Vec<Vec<u8>> {
     (0..ITEMS_A_ROUND).map(|i| format!("round:{round}:{i}").into_bytes()).collect()
 }
 
-fn add_until(keys: &[&str], mut run: impl FnMut(&[&[u8]]) -> Value, rounds: &Rounds, is_over: &AtomicBool) {
+fn add_until(
+    keys: &[&str],
+    mut run: impl FnMut(&[&[u8]]) -> Value,
+    rounds: &Rounds,
+    is_over: &AtomicBool,
+) {
     let mut answers = |command: &str, key: &str, items: &[Vec<u8>]| {
         let mut args = vec![command.as_bytes(), key.as_bytes()];
         args.extend(items.iter().map(Vec::as_slice));

@@ -1,4 +1,5 @@
-//! Rolling upgrades: what an earlier release wrote is taken over unchanged, by primary and replica alike.
+//! Rolling upgrades: what an earlier release wrote is taken over unchanged, by primary and replica
+//! alike.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -55,7 +56,8 @@ impl Golden {
         let debug = client.ask(&format!("BF.DEBUG {}", self.key));
         let mut end = 0;
         for layer in debug.split("bytes:").skip(1) {
-            let len: usize = layer.split(' ').next().expect("a word").parse().expect("a number of bytes");
+            let len: usize =
+                layer.split(' ').next().expect("a word").parse().expect("a number of bytes");
             let start = end;
             end += len;
             put(client, end + 1, &self.bits[start..end]);

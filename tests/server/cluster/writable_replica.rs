@@ -1,7 +1,9 @@
 //! A replica that clients may write to while it loads the primary's data set beside its own.
 
 use crate::citizen::questions::totals;
-use crate::harness::{Client, Kind, Server, for_each_server, numbered, say_missing, show, until, words};
+use crate::harness::{
+    Client, Kind, Server, for_each_server, numbered, say_missing, show, until, words,
+};
 
 use super::equal::{OTHER_SETTINGS, assert_equal, catch_up, many_small, setup};
 
@@ -20,7 +22,8 @@ struct Pair {
 impl Pair {
     /// None where the server does not answer while it loads a data set.
     fn loading(kind: &Kind) -> Option<Self> {
-        let primary = setup(kind).line("repl-diskless-sync yes").line("repl-backlog-size 16kb").start(kind);
+        let primary =
+            setup(kind).line("repl-diskless-sync yes").line("repl-backlog-size 16kb").start(kind);
         let mut client = primary.resp2();
         for layout in ["bloomline", "redisbloom"] {
             client.ok(&format!("BF.RESERVE growing:{layout} 0.001 10 LAYOUT {layout}"));
@@ -62,7 +65,9 @@ impl Pair {
     fn finish(self) {
         let (mut client, mut follower) = (self.primary.resp2(), self.replica.resp2());
         follower.ok("CONFIG SET key-load-delay 0");
-        until("the data sets to be swapped", || (follower.info("async_loading") == "0").then_some(()));
+        until("the data sets to be swapped", || {
+            (follower.info("async_loading") == "0").then_some(())
+        });
         client.call("BF.MADD growing:bloomline after");
         catch_up(&mut client, &mut follower);
         assert_eq!(client.info("sync_full"), "2");
@@ -109,7 +114,8 @@ fn a_loading_replica_takes_writes_and_drops_them_at_the_swap() {
             line("BF.ADD copied:LL own", ":1");
             line("BF.MEXISTS copied:LL old own", "*[:1 :1]");
             line("BF.INFO reserved:LL CAPACITY", "*[:100]");
-            let lines: Vec<(&str, &str)> = lines.iter().map(|(line, reply)| (&**line, &**reply)).collect();
+            let lines: Vec<(&str, &str)> =
+                lines.iter().map(|(line, reply)| (&**line, &**reply)).collect();
             assert_replies(&mut follower, &lines);
             // Growth by several layers.
             let own = numbered("own", 300);
@@ -121,7 +127,11 @@ fn a_loading_replica_takes_writes_and_drops_them_at_the_swap() {
             assert!(full.ends_with("-ERR non scaling filter is full]"), "{full}");
         }
         assert_eq!(follower.ask("EXISTS old"), ":1");
-        assert_eq!(follower.info("async_loading"), "1", "the load was over too early to show anything");
+        assert_eq!(
+            follower.info("async_loading"),
+            "1",
+            "the load was over too early to show anything"
+        );
         pair.finish();
     });
 }
@@ -145,12 +155,20 @@ fn a_loading_replica_may_be_emptied() {
         if refused_or_done == "+OK" {
             assert_replies(
                 &mut follower,
-                &[("DBSIZE", ":0"), ("BF.EXISTS own a", ":0"), ("BF.ADD growing:bloomline a", ":1")],
+                &[
+                    ("DBSIZE", ":0"),
+                    ("BF.EXISTS own a", ":0"),
+                    ("BF.ADD growing:bloomline a", ":1"),
+                ],
             );
         } else {
             assert!(refused_or_done.starts_with("-"), "{refused_or_done}");
         }
-        assert_eq!(follower.info("async_loading"), "1", "the load was over too early to show anything");
+        assert_eq!(
+            follower.info("async_loading"),
+            "1",
+            "the load was over too early to show anything"
+        );
         pair.finish();
     });
 }

@@ -1,6 +1,7 @@
 //! Wrong numbers of arguments, refused with the server's own text.
 //!
-//! The calls are in lower case: Redis 6.2 repeats the name as the client wrote it, later ones as it is registered.
+//! The calls are in lower case: Redis 6.2 repeats the name as the client wrote it, later ones as it
+//! is registered.
 
 use crate::harness::{Row, Setup, check_rows, for_each_server, rows};
 
@@ -35,7 +36,8 @@ fn a_wrong_number_of_arguments_is_refused() {
 
 #[test]
 fn a_transaction_with_a_wrong_number_of_arguments_is_refused_whole() {
-    // Only where the arity is registered can the server refuse it before EXEC, which 6.2 has no means for.
+    // Only where the arity is registered can the server refuse it before EXEC, which 6.2 has no
+    // means for.
     const ROWS: &[Row] = rows![
         "MULTI" => "+OK";
         "bf.add k" => "-ERR wrong number of arguments for 'bf.add' command";

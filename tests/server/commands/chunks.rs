@@ -2,7 +2,9 @@
 
 use redis::Value;
 
-use crate::harness::{Client, Row, Setup, bulk, check_rows, for_each_server, int, numbered, rows, show};
+use crate::harness::{
+    Client, Row, Setup, bulk, check_rows, for_each_server, int, numbered, rows, show,
+};
 
 const WRONG_TYPE: &str = "-WRONGTYPE Operation against a key holding the wrong kind of value";
 
@@ -66,8 +68,11 @@ fn the_iterator_is_the_offset_behind_the_data_plus_one() {
         assert!(!header.is_empty());
         // Layers as BF.DEBUG tells them: a chunk never crosses from one into the next.
         let debug = client.ask("BF.DEBUG k");
-        let layers: Vec<usize> =
-            debug.split("bytes:").skip(1).filter_map(|layer| layer.split(' ').next()?.parse().ok()).collect();
+        let layers: Vec<usize> = debug
+            .split("bytes:")
+            .skip(1)
+            .filter_map(|layer| layer.split(' ').next()?.parse().ok())
+            .collect();
         assert!(layers.len() > 2, "{debug}");
         let mut at = 1;
         for bytes in layers {
@@ -136,7 +141,11 @@ fn chunks_must_lie_inside_a_layer() {
         assert_eq!(load(&mut client, "k", 1, &header), "-ERR received bad data");
         assert_eq!(load(&mut client, "text", 1, &header), WRONG_TYPE);
         for iterator in [0, -1, i64::MIN] {
-            assert_eq!(load(&mut client, "k", iterator, &bits), "-ERR received bad data", "{iterator}");
+            assert_eq!(
+                load(&mut client, "k", iterator, &bits),
+                "-ERR received bad data",
+                "{iterator}"
+            );
         }
         assert_eq!(load(&mut client, "k", 3, b"four"), "-ERR received bad data");
         assert_eq!(load(&mut client, "k", 4, b"four"), "-ERR invalid offset - no link found");

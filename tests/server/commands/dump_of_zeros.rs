@@ -100,7 +100,11 @@ fn chunks_of_zeros_are_left_out_of_a_dump() {
         // From any byte on: chunks of full size follow from there.
         for (from, start) in [(0, CHUNK), (1, 1), (CHUNK, CHUNK), (CHUNK + 1, 3 * CHUNK + 1)] {
             let (next, data) = step(&mut client, from + 1);
-            assert_eq!((next - 1 - data.len() as u64, data.len() as u64), (start, CHUNK), "from {from}");
+            assert_eq!(
+                (next - 1 - data.len() as u64, data.len() as u64),
+                (start, CHUNK),
+                "from {from}"
+            );
         }
 
         // Each item sets bits in one page.

@@ -42,8 +42,10 @@ fn batches_larger_than_a_group_answer_in_order() {
             if !odd.is_empty() {
                 client.items("BF.MADD", "k", &odd);
             }
-            let expected =
-                (0..count).map(|i| if i % 2 == 1 { ":1" } else { ":0" }).collect::<Vec<_>>().join(" ");
+            let expected = (0..count)
+                .map(|i| if i % 2 == 1 { ":1" } else { ":0" })
+                .collect::<Vec<_>>()
+                .join(" ");
             let got = crate::harness::show(&client.items("BF.MEXISTS", "k", &items));
             assert_eq!(got, format!("*[{expected}]"), "{count} items");
         }

@@ -27,7 +27,9 @@ fn fill(client: &mut Client, key: &str) -> Vec<Vec<u8>> {
 
 /// The header of a filter, its third layer counted as full.
 fn full_header(client: &mut Client, key: &str, layout: &str) -> Vec<u8> {
-    let redis::Value::Array(pair) = client.call(&format!("BF.SCANDUMP {key} 0")) else { panic!("a pair") };
+    let redis::Value::Array(pair) = client.call(&format!("BF.SCANDUMP {key} 0")) else {
+        panic!("a pair")
+    };
     assert_eq!(int(&pair[0]), 1);
     let mut header = bulk(&pair[1]).to_vec();
     if layout == "bloomline" {
@@ -53,7 +55,9 @@ fn growth_by_32768_stops_cleanly_before_the_fourth_layer() {
             let size = info_field(&mut client, "k", "SIZE");
             assert!((THIRD * 10 / 8..THIRD * 14 / 8).contains(&size), "{size}");
             let debug = client.ask("BF.DEBUG k");
-            for part in ["capacity:1 size:1 ", "capacity:32768 size:32768 ", "capacity:1073741824 size:1"] {
+            for part in
+                ["capacity:1 size:1 ", "capacity:32768 size:32768 ", "capacity:1073741824 size:1"]
+            {
                 assert!(debug.contains(part), "{debug}");
             }
             // Of more than a gigabyte, what the items touch.
@@ -68,14 +72,22 @@ fn growth_by_32768_stops_cleanly_before_the_fourth_layer() {
             let loaded = client.run(&[b"BF.LOADCHUNK", b"full".as_slice(), b"1", &header]);
             assert_eq!(show(&loaded), "+OK");
             assert_eq!(info_field(&mut client, "full", "ITEMS"), 1 + 32_768 + THIRD);
-            let before = (client.ask("BF.DEBUG full"), totals(&mut client), client.ask("BF.SCANDUMP full 0"));
+            let before = (
+                client.ask("BF.DEBUG full"),
+                totals(&mut client),
+                client.ask("BF.SCANDUMP full 0"),
+            );
             let refused = number(&mut client, "growths_refused");
             let error = "-ERR problem inserting into filter";
             assert_eq!(client.ask("BF.ADD full a"), error);
             assert_eq!(client.ask("BF.MADD full a b"), format!("*[{error} {error}]"));
             assert_eq!(client.ask("BF.INSERT full ITEMS a"), format!("*[{error}]"));
             assert_eq!(client.ask("BF.MEXISTS full a b"), "*[:0 :0]");
-            let after = (client.ask("BF.DEBUG full"), totals(&mut client), client.ask("BF.SCANDUMP full 0"));
+            let after = (
+                client.ask("BF.DEBUG full"),
+                totals(&mut client),
+                client.ask("BF.SCANDUMP full 0"),
+            );
             assert_eq!(after, before);
             // In RedisBloom's layout it is the memory that refuses, which is counted.
             let counted = number(&mut client, "growths_refused") - refused;

@@ -40,7 +40,11 @@ fn arity_flags_with_the_keys_place_are_told() {
         for (name, arity, flags, key_flag, category) in COMMANDS {
             let reply = client.call(&format!("COMMAND INFO {name}"));
             let told = elements(&elements(&reply)[0]);
-            assert_eq!(show(&told[0]), format!("${} {name}", name.len()), "errors of the server name it so");
+            assert_eq!(
+                show(&told[0]),
+                format!("${} {name}", name.len()),
+                "errors of the server name it so"
+            );
             // Without GetCommand and SetCommandInfo, 6.2 knows no arity of a module's command.
             let expected_arity = if kind.is_before_7() { -1 } else { arity };
             assert_eq!(show(&told[1]), format!(":{expected_arity}"), "arity of {name}");

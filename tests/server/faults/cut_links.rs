@@ -32,7 +32,8 @@ fn a_replica_whose_link_is_cut_again_and_again_ends_equal_to_its_primary() {
                 for time in 0..times {
                     rounds.pass(1 + random.next() as usize % 4);
                     match time % 3 {
-                        // From the primary's end, from the replica's, and in the middle of coming back.
+                        // From the primary's end, from the replica's, and in the middle of coming
+                        // back.
                         0 => {
                             client.call("CLIENT KILL TYPE replica");
                         }
@@ -46,7 +47,9 @@ fn a_replica_whose_link_is_cut_again_and_again_ends_equal_to_its_primary() {
                             }
                         }
                     }
-                    until("the link", || (follower.info("master_link_status") == "up").then_some(()));
+                    until("the link", || {
+                        (follower.info("master_link_status") == "up").then_some(())
+                    });
                 }
                 rounds.pass(1);
             },
@@ -55,7 +58,8 @@ fn a_replica_whose_link_is_cut_again_and_again_ends_equal_to_its_primary() {
         assert_has_rounds(&mut follower, &KEYS, rounds);
         assert_equal(&mut client, &mut follower);
         let (full, partial) = (client.info("sync_full"), client.info("sync_partial_ok"));
-        let outcome = format!("{} added, 0 lost, equal; {full} full syncs, {partial} partial", rounds * 20);
+        let outcome =
+            format!("{} added, 0 lost, equal; {full} full syncs, {partial} partial", rounds * 20);
         tell(kind, "replication link cut", times, &outcome);
     });
 }

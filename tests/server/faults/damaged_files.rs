@@ -1,4 +1,5 @@
-//! Files cut short or damaged at a bit: the server loads what there is, or ends by itself with a message.
+//! Files cut short or damaged at a bit: the server loads what there is, or ends by itself with a
+//! message.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,7 +25,8 @@ struct Outcomes {
 }
 
 impl Outcomes {
-    /// Starts the server on the file as it is; whether it runs, as it then must, or has said why not.
+    /// Starts the server on the file as it is; whether it runs, as it then must, or has said why
+    /// not.
     fn start(&mut self, server: &mut Server, what: &str) -> bool {
         match server.try_revive(Limits::default()) {
             Ok(()) => {
@@ -33,7 +35,8 @@ impl Outcomes {
                 true
             }
             Err(refusal) => {
-                // By itself: before 8.0 with the code of its check of the file, which finds nothing wrong.
+                // By itself: before 8.0 with the code of its check of the file, which finds nothing
+                // wrong.
                 assert!(
                     refusal.status.code().is_some() || refusal.is_stuck,
                     "{what}: {}\n{}",
@@ -107,9 +110,9 @@ fn killed_with_file(kind: &Kind, lines: &[&str]) -> (Server, PathBuf, Vec<Vec<u8
         client.ok("SAVE");
     }
     server.kill();
-    let file = data_files(&server)
-        .into_iter()
-        .rfind(|path| !lines.contains(&"appendonly yes") || path.extension().is_some_and(|e| e == "aof"));
+    let file = data_files(&server).into_iter().rfind(|path| {
+        !lines.contains(&"appendonly yes") || path.extension().is_some_and(|e| e == "aof")
+    });
     (server, file.expect("a file"), values)
 }
 
@@ -120,7 +123,13 @@ fn flip(bytes: &[u8], at: usize, random: &mut Random) -> Vec<u8> {
 }
 
 /// Starts the server on a file with other bytes.
-fn try_bytes(outcomes: &mut Outcomes, server: &mut Server, file: &Path, bytes: &[u8], what: &str) -> bool {
+fn try_bytes(
+    outcomes: &mut Outcomes,
+    server: &mut Server,
+    file: &Path,
+    bytes: &[u8],
+    what: &str,
+) -> bool {
     fs::write(file, bytes).expect("the file");
     let runs = outcomes.start(server, what);
     server.kill();
@@ -135,7 +144,8 @@ fn an_rdb_file_cut_anywhere_is_refused_with_a_message() {
         let value = whole.windows(values[0].len()).position(|window| window == values[0]);
         let (mut outcomes, mut random, times) = (Outcomes::default(), Random(4), repetitions(5));
         for time in 0..times {
-            // First behind the module's name in 9 bytes, before a number: there a server's own check may not end.
+            // First behind the module's name in 9 bytes, before a number: there a server's own
+            // check may not end.
             let length = match time {
                 0 => value.expect("the value") + 9,
                 _ => 1 + random.next() as usize % (whole.len() - 1),
@@ -155,19 +165,28 @@ fn an_rdb_file_with_a_damaged_bit_in_a_filter_is_loaded_or_refused_with_a_messag
     for_each_server(|kind| {
         for compression in ["rdbcompression no", "rdbcompression yes"] {
             // Without the checksum, behind which no damage would reach the filter's decoder.
-            let (mut server, file, values) = killed_with_file(kind, &["rdbchecksum no", compression]);
+            let (mut server, file, values) =
+                killed_with_file(kind, &["rdbchecksum no", compression]);
             let whole = fs::read(&file).expect("the file");
-            let (mut outcomes, mut random, times) = (Outcomes::default(), Random(5), repetitions(6));
+            let (mut outcomes, mut random, times) =
+                (Outcomes::default(), Random(5), repetitions(6));
             for time in 0..times {
                 let value = &values[time % values.len()];
-                let start = whole.windows(value.len()).position(|window| window == value).expect("the value");
+                let start = whole
+                    .windows(value.len())
+                    .position(|window| window == value)
+                    .expect("the value");
                 // Half of the damage into the numbers, which come first.
                 let reach = if time % 2 == 0 { value.len().min(90) } else { value.len() };
                 let at = start + random.next() as usize % reach;
                 let what = format!("byte {} of {}", at - start, KEYS[time % KEYS.len()]);
                 try_bytes(&mut outcomes, &mut server, &file, &flip(&whole, at, &mut random), &what);
             }
-            outcomes.tell(kind, &format!("RDB file with a flipped bit in a filter, {compression}"), times);
+            outcomes.tell(
+                kind,
+                &format!("RDB file with a flipped bit in a filter, {compression}"),
+                times,
+            );
         }
     });
 }
@@ -183,7 +202,9 @@ fn an_append_only_file_cut_anywhere_keeps_every_item_before_the_cut() {
             assert_eq!(show(&client.run(&[b"BF.ADD", b"k".as_slice(), item])), ":1");
         }
         server.kill();
-        let file = data_files(&server).into_iter().rfind(|path| path.extension().is_some_and(|e| e == "aof"));
+        let file = data_files(&server)
+            .into_iter()
+            .rfind(|path| path.extension().is_some_and(|e| e == "aof"));
         let file = file.expect("the append-only file");
         let whole = fs::read(&file).expect("the file");
         let (mut outcomes, mut random, times) = (Outcomes::default(), Random(6), repetitions(5));
@@ -198,7 +219,12 @@ fn an_append_only_file_cut_anywhere_keeps_every_item_before_the_cut() {
                 // The item with the line end behind it, with which its command is whole.
                 let line = [item.as_slice(), b"\r\n"].concat();
                 let is_whole = whole[..length].windows(line.len()).any(|window| window == line);
-                assert_eq!(found, Value::Int(is_whole.into()), "{} at {length}", item.escape_ascii());
+                assert_eq!(
+                    found,
+                    Value::Int(is_whole.into()),
+                    "{} at {length}",
+                    item.escape_ascii()
+                );
             }
             server.kill();
         }
@@ -222,7 +248,8 @@ fn an_append_only_file_with_a_damaged_bit_is_loaded_or_refused_with_a_message() 
 }
 
 #[test]
-fn a_header_in_an_append_only_file_that_asks_for_more_memory_than_there_is_ends_the_start_with_a_message() {
+fn a_header_in_an_append_only_file_that_asks_for_more_memory_than_there_is_ends_the_start_with_a_message()
+ {
     for_each_server(|kind| {
         let (mut server, file, _) = killed_with_file(kind, &APPENDING);
         let mut bytes = fs::read(&file).expect("the file");
@@ -230,7 +257,8 @@ fn a_header_in_an_append_only_file_that_asks_for_more_memory_than_there_is_ends_
         // The capacity: 2^40, as large as may be, of which the bits do not fit this machine.
         bytes[header + 24..header + 32].copy_from_slice(&(1_u64 << 40).to_le_bytes());
         fs::write(&file, &bytes).expect("the file");
-        let refusal = server.try_revive(Limits { memory: Some(8 << 30), file: None }).expect_err("no memory");
+        let refusal =
+            server.try_revive(Limits { memory: Some(8 << 30), file: None }).expect_err("no memory");
         assert!(
             refusal.log.contains("was created by a primary or a file, but no memory for"),
             "{}",

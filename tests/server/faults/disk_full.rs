@@ -1,6 +1,8 @@
-//! A disk that is full: no file of the server may grow beyond a limit of the system, as writes fail on a disk without room.
+//! A disk that is full: no file of the server may grow beyond a limit of the system, as writes fail
+//! on a disk without room.
 //!
-//! A limit on files needs no privileges, as a small file system would, and can be taken off while the server runs.
+//! A limit on files needs no privileges, as a small file system would, and can be taken off while
+//! the server runs.
 
 use crate::harness::{Limits, Server, Setup, for_each_server, until};
 
@@ -12,8 +14,11 @@ const BULK: usize = 8 << 20;
 
 /// Room left in the files of the server, which may already be larger.
 fn fill_disk(server: &Server, room: u64) {
-    let largest =
-        data_files(server).iter().map(|file| file.metadata().map_or(0, |data| data.len())).max().unwrap_or(0);
+    let largest = data_files(server)
+        .iter()
+        .map(|file| file.metadata().map_or(0, |data| data.len()))
+        .max()
+        .unwrap_or(0);
     server.limit(Limits::files_of(largest + room));
 }
 
@@ -28,7 +33,9 @@ fn a_save_without_room_leaves_the_last_file_with_the_server_running() {
         make_keys(&mut server.resp2());
         let (mut saved, times) = (Ledger::default(), repetitions(1));
         for time in 0..times {
-            saved.extend(while_writing(&mut server, &format!("{time}"), |_, progress| progress.pass(20)));
+            saved.extend(while_writing(&mut server, &format!("{time}"), |_, progress| {
+                progress.pass(20)
+            }));
             let mut client = server.resp2();
             client.ok("SAVE");
             add_bulk(&mut client, BULK);
@@ -38,7 +45,9 @@ fn a_save_without_room_leaves_the_last_file_with_the_server_running() {
             client.call("BGSAVE");
             client.wait_for_saves();
             assert_eq!(client.info("rdb_last_bgsave_status"), "err");
-            let more = while_writing(&mut server, &format!("{time}:full"), |_, progress| progress.pass(20));
+            let more = while_writing(&mut server, &format!("{time}:full"), |_, progress| {
+                progress.pass(20)
+            });
             saved.assert_kept(&mut server.resp2());
             more.assert_kept(&mut server.resp2());
             server.kill();
@@ -55,7 +64,8 @@ fn a_save_without_room_leaves_the_last_file_with_the_server_running() {
 #[test]
 fn an_append_only_file_without_room_refuses_writes_until_there_is_some() {
     for_each_server(|kind| {
-        let mut server = Setup::new().line("appendonly yes").line("appendfsync everysec").start(kind);
+        let mut server =
+            Setup::new().line("appendonly yes").line("appendfsync everysec").start(kind);
         make_keys(&mut server.resp2());
         let (mut ledger, times) = (Ledger::default(), repetitions(1));
         for time in 0..times {
@@ -70,18 +80,22 @@ fn an_append_only_file_without_room_refuses_writes_until_there_is_some() {
                     is_refused.then_some(())
                 });
                 // Lookups go on.
-                assert!(["*[:0]", "*[:1]"].contains(&client.ask("BF.MEXISTS growing refused").as_str()));
+                assert!(
+                    ["*[:0]", "*[:1]"].contains(&client.ask("BF.MEXISTS growing refused").as_str())
+                );
                 clear_disk(server);
                 progress.pass(20);
             }));
             assert!(is_refused);
             ledger.assert_kept(&mut server.resp2());
-            // What was acknowledged stands in the file, although a write to it was cut short in the middle.
+            // What was acknowledged stands in the file, although a write to it was cut short in the
+            // middle.
             server.kill();
             server.revive();
             ledger.assert_kept(&mut server.resp2());
         }
-        let outcome = format!("{} acknowledged, 0 lost; writes refused (MISCONF) meanwhile", ledger.len());
+        let outcome =
+            format!("{} acknowledged, 0 lost; writes refused (MISCONF) meanwhile", ledger.len());
         tell(kind, "disk full while the append-only file grows, everysec", times, &outcome);
     });
 }
@@ -100,11 +114,16 @@ fn a_server_that_syncs_always_ends_with_a_message_when_there_is_no_room() {
                 // By itself, as it says in its log, and not by a signal.
                 assert_eq!(status.code(), Some(1), "{status}: {}", server.log());
             }));
-            assert!(server.log().contains("Can't recover from AOF write error"), "{}", server.log());
+            assert!(
+                server.log().contains("Can't recover from AOF write error"),
+                "{}",
+                server.log()
+            );
             server.revive();
             ledger.assert_kept(&mut server.resp2());
         }
-        let outcome = format!("{} acknowledged, 0 lost; the server ends with a message", ledger.len());
+        let outcome =
+            format!("{} acknowledged, 0 lost; the server ends with a message", ledger.len());
         tell(kind, "disk full while the append-only file grows, always", times, &outcome);
     });
 }
@@ -124,15 +143,20 @@ fn a_rewrite_without_room_leaves_the_append_only_file_as_it_was() {
             let mut client = server.resp2();
             client.call("DEL bulk:0 bulk:1 bulk:2 bulk:3 bulk:4 bulk:5 bulk:6 bulk:7");
             add_bulk(&mut client, BULK);
-            ledger.extend(while_writing(&mut server, &format!("{time}"), |_, progress| progress.pass(20)));
-            // The child inherits the limit, the server gets rid of it: the new file has no room, the old one has.
+            ledger.extend(while_writing(&mut server, &format!("{time}"), |_, progress| {
+                progress.pass(20)
+            }));
+            // The child inherits the limit, the server gets rid of it: the new file has no room,
+            // the old one has.
             server.limit(Limits::files_of(1 << 20));
             let started = client.ask("BGREWRITEAOF");
             assert!(started.contains("started"), "{started}");
             clear_disk(&server);
             client.wait_for_saves();
             assert_eq!(client.info("aof_last_bgrewrite_status"), "err");
-            ledger.extend(while_writing(&mut server, &format!("{time}:b"), |_, progress| progress.pass(20)));
+            ledger.extend(while_writing(&mut server, &format!("{time}:b"), |_, progress| {
+                progress.pass(20)
+            }));
             server.kill();
             server.revive();
             ledger.assert_kept(&mut server.resp2());

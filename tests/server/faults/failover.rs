@@ -1,4 +1,5 @@
-//! A shard of a cluster that changes hands again and again under load, by agreement or by the death of its primary.
+//! A shard of a cluster that changes hands again and again under load, by agreement or by the death
+//! of its primary.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +12,8 @@ use crate::harness::{Client, for_newest_servers, until};
 
 use super::{repetitions, tell};
 
-/// Asks a replica to take over until it has: on a machine under load the nodes give up agreeing after five seconds.
+/// Asks a replica to take over until it has: on a machine under load the nodes give up agreeing
+/// after five seconds.
 fn take_over(replica: &mut Client) {
     let mut asked: Option<Instant> = None;
     until("the replica to take over", || {
@@ -53,10 +55,14 @@ fn a_shard_that_changes_hands_again_and_again_under_load_keeps_every_acknowledge
                 } else {
                     take_over(&mut cluster.nodes[to].resp2());
                 }
-                let (mut leader, mut follower) = (cluster.nodes[to].resp2(), cluster.nodes[from].resp2());
-                until("the former primary to follow", || (follower.info("role") == "slave").then_some(()));
+                let (mut leader, mut follower) =
+                    (cluster.nodes[to].resp2(), cluster.nodes[from].resp2());
+                until("the former primary to follow", || {
+                    (follower.info("role") == "slave").then_some(())
+                });
                 until("the new one to be in step", || {
-                    (follower.info("master_link_status") == "up" && leader.info("connected_slaves") != "0")
+                    (follower.info("master_link_status") == "up"
+                        && leader.info("connected_slaves") != "0")
                         .then_some(())
                 });
             }

@@ -1,4 +1,5 @@
-//! A server killed by SIGKILL while a child of it writes the data set: to an RDB file, a new append-only file, a replica.
+//! A server killed by SIGKILL while a child of it writes the data set: to an RDB file, a new
+//! append-only file, a replica.
 
 use crate::cluster::equal::{assert_equal, catch_up, many_small, setup};
 use crate::harness::{Client, Server, for_each_server, until};
@@ -14,11 +15,13 @@ const KEYS: usize = 100;
 /// Processes that a server has forked.
 fn children(server: &Server) -> Vec<u32> {
     let pid = server.pid();
-    let list = std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
+    let list =
+        std::fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap_or_default();
     list.split_whitespace().filter_map(|child| child.parse().ok()).collect()
 }
 
-/// Kills the server with its children: left alone, one would go on and give its file the name of the server's.
+/// Kills the server with its children: left alone, one would go on and give its file the name of
+/// the server's.
 fn kill_all(server: &mut Server) {
     let children = children(server);
     server.kill();
@@ -45,7 +48,8 @@ fn a_save_that_is_killed_leaves_the_file_of_the_last_one() {
         many_small(&mut client, KEYS);
         let (mut saved, times) = (Ledger::default(), repetitions(2));
         for time in 0..times {
-            let more = while_writing(&mut server, &format!("{time}"), |_, progress| progress.pass(20));
+            let more =
+                while_writing(&mut server, &format!("{time}"), |_, progress| progress.pass(20));
             saved.extend(more);
             let mut client = server.resp2();
             client.ok("CONFIG SET rdb-key-save-delay 0");
@@ -103,7 +107,8 @@ fn a_rewrite_that_is_killed_loses_nothing_whichever_kind_of_file_it_writes() {
                 ledger.assert_kept(&mut server.resp2());
             }
             let outcome = format!("{} acknowledged, 0 lost", ledger.len());
-            let fault = format!("SIGKILL while the append-only file is rewritten, RDB preamble {preamble}");
+            let fault =
+                format!("SIGKILL while the append-only file is rewritten, RDB preamble {preamble}");
             tell(kind, &fault, times, &outcome);
         }
     });

@@ -46,15 +46,21 @@ impl Progress {
     /// Waits for some more acknowledged calls.
     pub fn pass(&self, more: usize) {
         let goal = self.0.load(Ordering::SeqCst) + more;
-        until("more calls to be acknowledged", || (self.0.load(Ordering::SeqCst) >= goal).then_some(()));
+        until("more calls to be acknowledged", || {
+            (self.0.load(Ordering::SeqCst) >= goal).then_some(())
+        });
     }
 }
 
 /// Lets clients write until `during` has returned or the server is gone; what was acknowledged.
 ///
-/// `name` tells the items of this call from those of others. Errors are not acknowledgements; any but those of a server that
-/// can't write to its disk end the test.
-pub fn while_writing(server: &mut Server, name: &str, during: impl FnOnce(&mut Server, &Progress)) -> Ledger {
+/// `name` tells the items of this call from those of others. Errors are not acknowledgements; any
+/// but those of a server that can't write to its disk end the test.
+pub fn while_writing(
+    server: &mut Server,
+    name: &str,
+    during: impl FnOnce(&mut Server, &Progress),
+) -> Ledger {
     let (progress, is_over) = (Progress(AtomicUsize::new(0)), AtomicBool::new(false));
     let socket = server.socket();
     let mut ledger = Ledger::default();
@@ -102,8 +108,8 @@ impl Ledger {
         assert_eq!(missing, 0, "of {} acknowledged items", self.len());
     }
 
-    /// Asserts that every item is there that was acknowledged so long before `end`. Forgets the later ones that are not, since
-    /// they never will be; how many these were.
+    /// Asserts that every item is there that was acknowledged so long before `end`. Forgets the
+    /// later ones that are not, since they never will be; how many these were.
     pub fn assert_kept_but_for_the_last(
         &mut self,
         client: &mut Client,
@@ -125,7 +131,9 @@ impl Ledger {
         for (key, entries) in &self.entries {
             let items: Vec<&[u8]> = entries.iter().map(|entry| entry.item.as_slice()).collect();
             let answers = items.chunks(1000).flat_map(|batch| {
-                let Value::Array(found) = client.items("BF.MEXISTS", key, batch) else { panic!("no array") };
+                let Value::Array(found) = client.items("BF.MEXISTS", key, batch) else {
+                    panic!("no array")
+                };
                 found
             });
             let absent = answers.enumerate().filter(|(_, answer)| *answer != Value::Int(1));
@@ -136,15 +144,22 @@ impl Ledger {
 }
 
 /// Writes as several kinds of clients do, until it is told to stop or the connection breaks.
-fn write(socket: &Path, name: &str, progress: &Progress, is_over: &AtomicBool) -> Vec<(String, Entry)> {
+fn write(
+    socket: &Path,
+    name: &str,
+    progress: &Progress,
+    is_over: &AtomicBool,
+) -> Vec<(String, Entry)> {
     let mut acknowledged = Vec::new();
     let Ok(mut client) = Client::connect(socket) else { return acknowledged };
     for round in 0.. {
         if is_over.load(Ordering::SeqCst) {
             break;
         }
-        let items: Vec<Vec<u8>> = (0..10).map(|i| format!("{name}:{round}:{i}").into_bytes()).collect();
-        // A key of its own every few rounds: creations are written down in another way than additions.
+        let items: Vec<Vec<u8>> =
+            (0..10).map(|i| format!("{name}:{round}:{i}").into_bytes()).collect();
+        // A key of its own every few rounds: creations are written down in another way than
+        // additions.
         let own = format!("own:{name}:{}", round / 8);
         let calls: [(&str, &str, &[Vec<u8>]); 5] = [
             ("BF.MADD", SHARED[0], &items),
@@ -162,8 +177,9 @@ fn write(socket: &Path, name: &str, progress: &Progress, is_over: &AtomicBool) -
             let Ok(reply) = client.try_run(&call) else { return acknowledged };
             if is_added(&reply) {
                 let at = Instant::now();
-                acknowledged
-                    .extend(items.iter().map(|item| (key.to_owned(), Entry { item: item.clone(), at })));
+                acknowledged.extend(
+                    items.iter().map(|item| (key.to_owned(), Entry { item: item.clone(), at })),
+                );
                 progress.0.fetch_add(1, Ordering::SeqCst);
             }
         }
@@ -171,12 +187,17 @@ fn write(socket: &Path, name: &str, progress: &Progress, is_over: &AtomicBool) -
     acknowledged
 }
 
-/// True if the items of the call are there now; false if the server can't write to its disk, so that it takes none.
+/// True if the items of the call are there now; false if the server can't write to its disk, so
+/// that it takes none.
 fn is_added(reply: &Value) -> bool {
     match reply {
         Value::Int(0 | 1) => true,
         Value::Array(answers) => {
-            assert!(answers.iter().all(|answer| matches!(answer, Value::Int(0 | 1))), "{}", show(reply));
+            assert!(
+                answers.iter().all(|answer| matches!(answer, Value::Int(0 | 1))),
+                "{}",
+                show(reply)
+            );
             true
         }
         other => {
@@ -187,7 +208,8 @@ fn is_added(reply: &Value) -> bool {
     }
 }
 
-/// Adds filters of so many random bytes that no file compresses them: a data set that takes time to write.
+/// Adds filters of so many random bytes that no file compresses them: a data set that takes time to
+/// write.
 pub fn add_bulk(client: &mut Client, bytes: usize) {
     const CHUNK: usize = 1 << 20;
     let mut random = crate::harness::Random(bytes as u64);
@@ -201,7 +223,8 @@ pub fn add_bulk(client: &mut Client, bytes: usize) {
     }
 }
 
-/// The files of a server's data, the one that was written last at the end; none of its logs and sockets.
+/// The files of a server's data, the one that was written last at the end; none of its logs and
+/// sockets.
 pub fn data_files(server: &Server) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = ["appendonlydir", ""]
         .iter()
@@ -209,7 +232,9 @@ pub fn data_files(server: &Server) -> Vec<PathBuf> {
         .map(|entry| entry.path())
         .filter(|path| path.extension().is_some_and(|ending| ending == "rdb" || ending == "aof"))
         .collect();
-    files.sort_by_key(|path| path.metadata().and_then(|data| data.modified()).expect("a file's time"));
+    files.sort_by_key(|path| {
+        path.metadata().and_then(|data| data.modified()).expect("a file's time")
+    });
     files
 }
 

@@ -1,4 +1,5 @@
-//! What breaks around a module, broken on purpose: what was acknowledged is there afterwards, and the server runs or says why not.
+//! What breaks around a module, broken on purpose: what was acknowledged is there afterwards, and
+//! the server runs or says why not.
 //!
 //! Each fault is tried a few times; `BLOOMLINE_REPEAT=50` tries each fifty times and more.
 
@@ -19,7 +20,9 @@ use crate::harness::Kind;
 /// How often a fault is tried on each server: a few times, or as often as `BLOOMLINE_REPEAT` says.
 fn repetitions(few: usize) -> usize {
     match env::var("BLOOMLINE_REPEAT") {
-        Ok(number) => number.parse().unwrap_or_else(|_| panic!("BLOOMLINE_REPEAT={number} is no number")),
+        Ok(number) => {
+            number.parse().unwrap_or_else(|_| panic!("BLOOMLINE_REPEAT={number} is no number"))
+        }
         Err(_) => few,
     }
 }

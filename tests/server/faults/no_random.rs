@@ -18,12 +18,13 @@ struct Made {
 /// A filter of a server that has random bytes.
 fn made(client: &mut Client) -> Made {
     client.items("BF.MADD", "k", &numbered("item", 100));
-    let chunks = ["0", "1"].map(|iterator| match client.call(&format!("BF.SCANDUMP k {iterator}")) {
-        redis::Value::Array(pair) => {
-            (show(&pair[0]).trim_start_matches(':').to_owned(), bulk(&pair[1]).to_vec())
-        }
-        other => panic!("{}", show(&other)),
-    });
+    let chunks =
+        ["0", "1"].map(|iterator| match client.call(&format!("BF.SCANDUMP k {iterator}")) {
+            redis::Value::Array(pair) => {
+                (show(&pair[0]).trim_start_matches(':').to_owned(), bulk(&pair[1]).to_vec())
+            }
+            other => panic!("{}", show(&other)),
+        });
     let payload = bulk(&client.call("DUMP k")).to_vec();
     Made { payload, chunks: chunks.into(), digest: digest(client, "k") }
 }
@@ -54,7 +55,8 @@ fn without_random_bytes_only_seeded_filters_are_refused() {
         assert_eq!(show(&restored), "+OK");
         assert_eq!(forged::load(&mut client, "loaded", &made.chunks[0].1), "+OK");
         let (iterator, bits) = &made.chunks[1];
-        let loaded = client.run(&[b"BF.LOADCHUNK", b"loaded".as_slice(), iterator.as_bytes(), bits]);
+        let loaded =
+            client.run(&[b"BF.LOADCHUNK", b"loaded".as_slice(), iterator.as_bytes(), bits]);
         assert_eq!(show(&loaded), "+OK");
         assert_eq!(client.ask("COPY loaded copied"), ":1");
         for key in ["restored", "loaded", "copied"] {
@@ -100,7 +102,8 @@ fn without_random_bytes_an_append_only_file_is_loaded() {
 
 /// The commands that a server has written: in one file, or in the newest of a folder.
 fn append_file(server: &Server) -> Vec<u8> {
-    let file = ["appendonly.aof", "appendonlydir/appendonly.aof.1.incr.aof"].map(|name| server.file(name));
+    let file =
+        ["appendonly.aof", "appendonlydir/appendonly.aof.1.incr.aof"].map(|name| server.file(name));
     let file = file.iter().find_map(|file| std::fs::read(file).ok());
     file.expect("an append-only file")
 }

@@ -1,11 +1,12 @@
 //! Memory that the system has not got: a server that may take only a little more than it has.
 //!
-//! Memory below 8 MiB is asked of Redis 6.2 in the only way it has, which ends the server if there is none; so all here is larger.
+//! Memory below 8 MiB is asked of Redis 6.2 in the only way it has, which ends the server if there
+//! is none; so all here is larger.
 
 use crate::cluster::equal::{catch_up, setup};
 use crate::harness::{
-    Client, Kind, Limits, Server, Setup, Stop, bulk, for_each_server, numbered, show, truncate_dump, until,
-    words,
+    Client, Kind, Limits, Server, Setup, Stop, bulk, for_each_server, numbered, show,
+    truncate_dump, until, words,
 };
 
 use super::{repetitions, tell};
@@ -44,7 +45,8 @@ fn assert_has(client: &mut Client, key: &str, items: &[Vec<u8>]) {
     assert_eq!(found.matches(":1").count(), items.len(), "{key} lost items");
 }
 
-/// What another server gives for a filter: to this one, which never held it, the memory for it is new.
+/// What another server gives for a filter: to this one, which never held it, the memory for it is
+/// new.
 fn payload_and_header(kind: &Kind) -> (Vec<u8>, Vec<u8>) {
     let server = Setup::new().start(kind);
     let mut client = server.resp2();
@@ -74,7 +76,8 @@ fn a_client_is_refused_with_nothing_changed_until_there_is_memory() {
                 assert!(refused.starts_with("-ERR Insufficient memory"), "{refused}");
                 let refused = show(&client.run(&[b"RESTORE", b"large".as_slice(), b"0", &payload]));
                 assert_eq!(refused, "-ERR Bad data format");
-                let refused = show(&client.run(&[b"BF.LOADCHUNK", b"large".as_slice(), b"1", &header]));
+                let refused =
+                    show(&client.run(&[b"BF.LOADCHUNK", b"large".as_slice(), b"1", &header]));
                 assert!(refused.starts_with("-ERR"), "{refused}");
                 assert_eq!(client.ask("EXISTS large"), ":0");
                 let refused = client.ask("BF.MADD growing new:1 new:2");
@@ -97,7 +100,12 @@ fn a_client_is_refused_with_nothing_changed_until_there_is_memory() {
             server.restart(Stop::Save);
             assert_has(&mut server.resp2(), "growing", &inside);
         }
-        tell(kind, "no memory to create, grow, copy, restore", times, "refused, 0 lost, goes on after");
+        tell(
+            kind,
+            "no memory to create, grow, copy, restore",
+            times,
+            "refused, 0 lost, goes on after",
+        );
     });
 }
 
@@ -105,8 +113,10 @@ fn a_client_is_refused_with_nothing_changed_until_there_is_memory() {
 fn a_server_that_has_no_memory_for_its_file_says_so_to_start_when_there_is_some() {
     for_each_server(|kind| {
         for persistence in ["appendonly no", "appendonly yes"] {
-            let setup =
-                Setup::new().line(persistence).line("aof-use-rdb-preamble no").line("appendfsync always");
+            let setup = Setup::new()
+                .line(persistence)
+                .line("aof-use-rdb-preamble no")
+                .line("appendfsync always");
             let mut server = setup.start(kind);
             let mut client = server.resp2();
             // Address space of the server itself, threads and all, and no room for the filter.
@@ -121,7 +131,8 @@ fn a_server_that_has_no_memory_for_its_file_says_so_to_start_when_there_is_some(
             for _ in 0..times {
                 server.kill();
                 let refusal = server.try_revive(itself).expect_err("no memory");
-                // By itself; before Redis 8.0 with 0, the code of a check of the file that finds nothing wrong.
+                // By itself; before Redis 8.0 with 0, the code of a check of the file that finds
+                // nothing wrong.
                 assert!(refusal.status.code().is_some(), "{}\n{}", refusal.status, refusal.log);
                 let log = &refusal.log;
                 assert!(log.contains("memory"), "no word about it in\n{log}");
@@ -185,7 +196,12 @@ impl Creation {
     /// Asserts that the filters which were made have what was added.
     fn assert_whole(&self, client: &mut Client, filters: usize) {
         for number in 0..filters {
-            assert_eq!(client.ask(&format!("BF.MEXISTS large{number} y z")), "*[:1 :1]", "{}", self.line);
+            assert_eq!(
+                client.ask(&format!("BF.MEXISTS large{number} y z")),
+                "*[:1 :1]",
+                "{}",
+                self.line
+            );
         }
     }
 }
@@ -202,7 +218,8 @@ fn a_replica_without_memory_for_a_new_filter_ends() {
             let primary = setup(kind).start(kind);
             let mut client = primary.resp2();
             let dump = creation.prepare(&mut client);
-            let mut replica = setup(kind).line(format!("replicaof 127.0.0.1 {}", primary.port)).start(kind);
+            let mut replica =
+                setup(kind).line(format!("replicaof 127.0.0.1 {}", primary.port)).start(kind);
             catch_up(&mut client, &mut replica.resp2());
             starve(&replica);
             let mut filters = 0;
@@ -215,7 +232,10 @@ fn a_replica_without_memory_for_a_new_filter_ends() {
             }
             let status = replica.wait_for_end();
             let (log, line) = (replica.log(), creation.line);
-            assert!(!status.success() && says(&log, kind, creation.said), "{line}: {status}\n{log}");
+            assert!(
+                !status.success() && says(&log, kind, creation.said),
+                "{line}: {status}\n{log}"
+            );
             replica.revive();
             let mut follower = replica.resp2();
             catch_up(&mut client, &mut follower);

@@ -46,13 +46,19 @@ fn scandump_with_loadchunk_carries_a_filter() {
     carrying_keeps_everything(|from, to, key, copy| {
         let mut at = 0;
         loop {
-            let Value::Array(pair) = from.call(&format!("BF.SCANDUMP {key} {at}")) else { panic!("a pair") };
+            let Value::Array(pair) = from.call(&format!("BF.SCANDUMP {key} {at}")) else {
+                panic!("a pair")
+            };
             at = int(&pair[0]);
             if at == 0 {
                 break;
             }
-            let reply =
-                to.run(&[b"BF.LOADCHUNK", copy.as_bytes(), at.to_string().as_bytes(), bulk(&pair[1])]);
+            let reply = to.run(&[
+                b"BF.LOADCHUNK",
+                copy.as_bytes(),
+                at.to_string().as_bytes(),
+                bulk(&pair[1]),
+            ]);
             assert_eq!(show(&reply), "+OK", "{key} at {at}");
         }
     });

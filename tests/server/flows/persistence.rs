@@ -78,8 +78,9 @@ fn what_is_added_after_a_rewrite_is_kept_with_what_was_before() {
         |client| {
             let mut made = build(client);
             rewrite(client);
-            for filter in
-                made.iter_mut().filter(|filter| filter.key == "many:layers" || filter.key == "one:layer")
+            for filter in made
+                .iter_mut()
+                .filter(|filter| filter.key == "many:layers" || filter.key == "one:layer")
             {
                 let more = crate::harness::numbered("after:rewrite", 500);
                 client.items("BF.MADD", filter.key, &more);

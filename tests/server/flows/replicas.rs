@@ -2,12 +2,16 @@
 
 use crate::harness::{Client, Kind, Server, Setup, for_each_build, until};
 
-use super::scenario::{assert_nothing_lost, assert_same, assert_usable, build, build_large, look_at_all};
+use super::scenario::{
+    assert_nothing_lost, assert_same, assert_usable, build, build_large, look_at_all,
+};
 
 /// A replica whose own defaults differ from the primary's in every setting.
 fn replica_of(kind: &Kind, primary: &Server) -> Server {
     Setup::new()
-        .module_args("bf-error-rate 0.1 bf-initial-size 17 bf-expansion-factor 5 bf-max-filter-bytes 1")
+        .module_args(
+            "bf-error-rate 0.1 bf-initial-size 17 bf-expansion-factor 5 bf-max-filter-bytes 1",
+        )
         .line(format!("replicaof 127.0.0.1 {}", primary.port))
         .start(kind)
 }

@@ -28,7 +28,8 @@ pub fn build(client: &mut Client) -> Vec<Made> {
     client.ok("BF.RESERVE partly:full 0.001 1000 NONSCALING");
     keep("partly:full", add(client, "partly:full", numbered("partly", 400)));
 
-    // Of an error rate at which no item that must be refused is ever mistaken for one that is there.
+    // Of an error rate at which no item that must be refused is ever mistaken for one that is
+    // there.
     client.ok("BF.RESERVE entirely:full 0.0000001 50 NONSCALING");
     let mut inside = numbered("entirely", 60);
     for item in &inside {
@@ -54,7 +55,10 @@ pub fn build(client: &mut Client) -> Vec<Made> {
         Value::Array(pair) => bulk(&pair[1]).to_vec(),
         other => panic!("BF.SCANDUMP answered {}", show(&other)),
     };
-    assert_eq!(show(&client.run(&[b"BF.LOADCHUNK", b"half:loaded".as_slice(), b"1", &header])), "+OK");
+    assert_eq!(
+        show(&client.run(&[b"BF.LOADCHUNK", b"half:loaded".as_slice(), b"1", &header])),
+        "+OK"
+    );
     keep("half:loaded", numbered("many", 1000));
 
     made
@@ -114,7 +118,8 @@ pub fn assert_same(client: &mut Client, made: &[Made], before: &[Seen]) {
     }
 }
 
-/// Asserts that what was added is there: the filter itself works, not only equally badly on both sides.
+/// Asserts that what was added is there: the filter itself works, not only equally badly on both
+/// sides.
 pub fn assert_nothing_lost(made: &[Made], seen: &[Seen]) {
     for (filter, seen) in made.iter().zip(seen) {
         assert_eq!(seen.kind, "+MBbloom--", "{}", filter.key);

@@ -13,7 +13,8 @@ pub struct CModule {
 impl CModule {
     /// Builds a file of `tests/server`, with these macros defined, as `NAME="bf"`.
     pub fn build(source: &str, macros: &[&str]) -> Self {
-        let folder = tempfile::Builder::new().prefix("bloomline-").tempdir().expect("a temporary folder");
+        let folder =
+            tempfile::Builder::new().prefix("bloomline-").tempdir().expect("a temporary folder");
         let module = Self { folder };
         let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/server").join(source);
         let status = Command::new("cc")

@@ -29,13 +29,17 @@ impl Client {
         Ok(Client { stream, parser: Parser::new() })
     }
 
-    /// True if the server at the socket answers PING with PONG; false if nobody listens, if it refuses, is
-    /// still loading, closes the connection, or says nothing for a second: it listens before it loads.
+    /// True if the server at the socket answers PING with PONG; false if nobody listens, if it
+    /// refuses, is still loading, closes the connection, or says nothing for a second: it
+    /// listens before it loads.
     pub fn pong_from(socket: &Path) -> bool {
         let Ok(mut client) = Client::connect(socket) else { return false };
         client.stream.set_read_timeout(Some(Duration::from_secs(1))).is_ok()
             && client.stream.write_all(b"PING\r\n").is_ok()
-            && client.parser.parse_value(&mut client.stream).is_ok_and(|reply| show(&reply) == "+PONG")
+            && client
+                .parser
+                .parse_value(&mut client.stream)
+                .is_ok_and(|reply| show(&reply) == "+PONG")
     }
 
     /// Runs one command, its words given as bytes.
@@ -109,14 +113,17 @@ impl Client {
     /// Waits until no child of the server writes a file, nor is going to.
     pub fn wait_for_saves(&mut self) {
         until("the end of saving", || {
-            let fields = ["rdb_bgsave_in_progress", "aof_rewrite_in_progress", "aof_rewrite_scheduled"];
+            let fields =
+                ["rdb_bgsave_in_progress", "aof_rewrite_in_progress", "aof_rewrite_scheduled"];
             fields.iter().all(|field| self.info(field) == "0").then_some(())
         });
     }
 
     /// Waits until nothing is left for a background thread of the server to free.
     pub fn wait_for_frees(&mut self) {
-        until("the background to free", || (self.info("lazyfree_pending_objects") == "0").then_some(()));
+        until("the background to free", || {
+            (self.info("lazyfree_pending_objects") == "0").then_some(())
+        });
     }
 
     /// Asserts that the server is alive and the replies are still in step with the commands.

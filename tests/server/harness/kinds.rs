@@ -20,7 +20,8 @@ pub struct Kind {
 }
 
 impl Kind {
-    /// A server of a test's own making: a folder with an executable `server`, beside `cli` if that is asked for.
+    /// A server of a test's own making: a folder with an executable `server`, beside `cli` if that
+    /// is asked for.
     #[allow(dead_code, reason = "for tests that include the harness from elsewhere")]
     pub fn in_folder(name: &str, folder: &Path) -> Self {
         Kind { name: name.to_owned(), folder: folder.to_owned() }
@@ -59,8 +60,9 @@ impl Kind {
     }
 }
 
-/// Runs `test` on every version there is, at most one at a time for each processor. Of several builds
-/// of one version it takes the one with the allocator that is bundled with the server's source.
+/// Runs `test` on every version there is, at most one at a time for each processor. Of several
+/// builds of one version it takes the one with the allocator that is bundled with the server's
+/// source.
 ///
 /// Panics with the names of the servers it failed on.
 pub fn for_each_server(test: impl Fn(&Kind) + Sync) {
@@ -87,8 +89,8 @@ pub fn one_per_version(kinds: &[Kind]) -> Vec<Kind> {
     kinds.iter().filter(is_taken).cloned().collect()
 }
 
-/// Runs `test` on the newest Redis, then on the newest Valkey: for what costs too much to be done on
-/// all.
+/// Runs `test` on the newest Redis, then on the newest Valkey: for what costs too much to be done
+/// on all.
 pub fn for_newest_servers(test: impl Fn(&Kind) + Sync) {
     for product in ["redis-", "valkey-"] {
         if let Some(newest) = newest(kinds(), product) {
@@ -106,9 +108,11 @@ pub fn newest<'a>(kinds: &'a [Kind], product: &str) -> Option<&'a Kind> {
         .max_by_key(|kind| (kind.version(), kind.series() == kind.name))
 }
 
-/// Says which feature a server has not got, past the test runner, which keeps what is printed to itself.
+/// Says which feature a server has not got, past the test runner, which keeps what is printed to
+/// itself.
 pub fn say_missing(kind: &Kind, feature: &str) {
-    let _ = writeln!(std::io::stderr(), "NOT TESTED on {}, which has not got it: {feature}", kind.name);
+    let _ =
+        writeln!(std::io::stderr(), "NOT TESTED on {}, which has not got it: {feature}", kind.name);
 }
 
 fn run_on(kinds: &[Kind], test: &(impl Fn(&Kind) + Sync)) {
@@ -127,7 +131,9 @@ fn run_on(kinds: &[Kind], test: &(impl Fn(&Kind) + Sync)) {
             .collect();
         running
             .into_iter()
-            .filter_map(|(kind, run)| run.join().expect("caught above").err().map(|_| kind.name.clone()))
+            .filter_map(|(kind, run)| {
+                run.join().expect("caught above").err().map(|_| kind.name.clone())
+            })
             .collect()
     });
     assert!(failed.is_empty(), "failed on {}", failed.join(", "));
@@ -149,14 +155,19 @@ fn find() -> Result<Vec<Kind>, String> {
         .into_iter()
         .flatten()
         .flatten()
-        .map(|entry| Kind { name: entry.file_name().to_string_lossy().into_owned(), folder: entry.path() })
+        .map(|entry| Kind {
+            name: entry.file_name().to_string_lossy().into_owned(),
+            folder: entry.path(),
+        })
         .filter(|kind| kind.server().is_file() && kind.cli().is_file())
         .collect();
     kinds.sort_by(|a, b| a.name.cmp(&b.name));
 
     let required = env::var("BLOOMLINE_REQUIRED_SERVERS").unwrap_or_default();
-    let missing: Vec<&str> =
-        required.split_whitespace().filter(|name| !kinds.iter().any(|kind| kind.name == **name)).collect();
+    let missing: Vec<&str> = required
+        .split_whitespace()
+        .filter(|name| !kinds.iter().any(|kind| kind.name == **name))
+        .collect();
     if !missing.is_empty() {
         return Err(format!(
             "required servers missing in {}: {}; run `make servers`",

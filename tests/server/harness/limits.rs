@@ -16,8 +16,10 @@ pub struct Limits {
 impl Limits {
     /// So many bytes of memory beyond what the process has now.
     pub fn memory_beyond(pid: u32, bytes: u64) -> Self {
-        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).expect("a running process");
-        let line = status.lines().find_map(|line| line.strip_prefix("VmSize:")).expect("a VmSize line");
+        let status =
+            std::fs::read_to_string(format!("/proc/{pid}/status")).expect("a running process");
+        let line =
+            status.lines().find_map(|line| line.strip_prefix("VmSize:")).expect("a VmSize line");
         let now: u64 = line.trim().trim_end_matches(" kB").parse().expect("kilobytes");
         Limits { memory: Some(now * 1024 + bytes), file: None }
     }
@@ -39,7 +41,9 @@ impl Limits {
                 rlim_max: libc::RLIM_INFINITY,
             };
             // SAFETY: the limit is read only, and nothing is asked to be written.
-            let done = unsafe { libc::prlimit(pid as libc::pid_t, resource, &limit, std::ptr::null_mut()) };
+            let done = unsafe {
+                libc::prlimit(pid as libc::pid_t, resource, &limit, std::ptr::null_mut())
+            };
             assert_eq!(done, 0, "prlimit: {}", io::Error::last_os_error());
         }
     }

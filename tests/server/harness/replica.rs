@@ -39,7 +39,9 @@ impl Replica {
         let mut commands = Vec::new();
         loop {
             let command = match self.parser.parse_value(&mut self.stream) {
-                Ok(Value::Array(words)) => words.iter().map(|word| bulk(word).to_vec()).collect::<Vec<_>>(),
+                Ok(Value::Array(words)) => {
+                    words.iter().map(|word| bulk(word).to_vec()).collect::<Vec<_>>()
+                }
                 Ok(other) => panic!("the link sent {}", show(&other)),
                 Err(why) => panic!("the link broke: {why}"),
             };
@@ -69,7 +71,8 @@ impl Replica {
     }
 }
 
-/// Reads one line byte by byte, since the parser may not see what follows; skips the empty keep-alive lines.
+/// Reads one line byte by byte, since the parser may not see what follows; skips the empty
+/// keep-alive lines.
 fn read_line(stream: &mut UnixStream) -> String {
     let mut line = Vec::new();
     loop {

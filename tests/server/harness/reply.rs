@@ -6,8 +6,8 @@ use redis::Value;
 
 /// Renders a reply with the first characters of the protocol.
 ///
-/// `:1` `#t` `+OK` `-ERR text` `$5 hello` `*[:1 :2]` `%{+Capacity :100}` `_` (null, in either protocol).
-/// Bytes that are not printable appear as `\xHH`.
+/// `:1` `#t` `+OK` `-ERR text` `$5 hello` `*[:1 :2]` `%{+Capacity :100}` `_` (null, in either
+/// protocol). Bytes that are not printable appear as `\xHH`.
 pub fn show(value: &Value) -> String {
     match value {
         Value::Nil => "_".to_owned(),
@@ -21,8 +21,10 @@ pub fn show(value: &Value) -> String {
         Value::Array(items) => format!("*[{}]", list(items)),
         Value::Set(items) => format!("~[{}]", list(items)),
         Value::Map(pairs) => {
-            let flat: Vec<String> =
-                pairs.iter().map(|(name, value)| format!("{} {}", show(name), show(value))).collect();
+            let flat: Vec<String> = pairs
+                .iter()
+                .map(|(name, value)| format!("{} {}", show(name), show(value)))
+                .collect();
             format!("%{{{}}}", flat.join(" "))
         }
         Value::ServerError(error) => {

@@ -10,7 +10,8 @@ const NUMBER: u32 = 0;
 /// Lets `getrandom` fail with EPERM in a process and all that it starts.
 pub fn forbid_getrandom(command: &mut Command) {
     let prepare = || {
-        let step = |code: u32, k: u32, jt: u8, jf: u8| libc::sock_filter { code: code as u16, jt, jf, k };
+        let step =
+            |code: u32, k: u32, jt: u8, jf: u8| libc::sock_filter { code: code as u16, jt, jf, k };
         let mut program = [
             step(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, NUMBER, 0, 0),
             step(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, libc::SYS_getrandom as u32, 0, 1),

@@ -82,9 +82,11 @@ impl Setup {
     /// # Errors
     /// The server's log, if it stopped instead, as a module that refuses its arguments makes it do.
     pub fn try_start(self, kind: &Kind) -> Result<Server, String> {
-        let folder = tempfile::Builder::new().prefix("bloomline-").tempdir().expect("a temporary folder");
+        let folder =
+            tempfile::Builder::new().prefix("bloomline-").tempdir().expect("a temporary folder");
         if let Some(commands) = &self.append_file {
-            fs::write(folder.path().join("appendonly.aof"), commands).expect("the append-only file");
+            fs::write(folder.path().join("appendonly.aof"), commands)
+                .expect("the append-only file");
         }
         // Between finding a free port and listening on it another process can take it.
         let mut tries = 0;
@@ -101,7 +103,9 @@ impl Setup {
                 Ok(child) => {
                     return Ok(Server { kind: kind.clone(), folder, child, port });
                 }
-                Err(refusal) if refusal.log.contains("Address already in use") && tries < 5 => tries += 1,
+                Err(refusal) if refusal.log.contains("Address already in use") && tries < 5 => {
+                    tries += 1
+                }
                 Err(refusal) => return Err(refusal.log),
             }
         }
@@ -178,11 +182,13 @@ impl Server {
         read_log(self.folder.path())
     }
 
-    /// The bytes of memory the process really holds, asked of the system: INFO samples only now and then.
+    /// The bytes of memory the process really holds, asked of the system: INFO samples only now and
+    /// then.
     pub fn resident(&self) -> u64 {
-        let status =
-            fs::read_to_string(format!("/proc/{}/status", self.child.id())).expect("a running process");
-        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("a VmRSS line");
+        let status = fs::read_to_string(format!("/proc/{}/status", self.child.id()))
+            .expect("a running process");
+        let line =
+            status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("a VmRSS line");
         line.trim().trim_end_matches(" kB").parse::<u64>().expect("kilobytes") * 1024
     }
 
@@ -205,7 +211,8 @@ impl Server {
         }
     }
 
-    /// The same, of a server that may refuse, and whom the system may refuse memory or room in files.
+    /// The same, of a server that may refuse, and whom the system may refuse memory or room in
+    /// files.
     ///
     /// # Errors
     /// How it ended, and what it logged since it was to start.
@@ -249,7 +256,8 @@ impl Server {
             Stop::Save => "SAVE",
             Stop::NoSave => "NOSAVE",
         };
-        // The reply of a shutdown that works is a closed connection; a refused one shows at the deadline.
+        // The reply of a shutdown that works is a closed connection; a refused one shows at the
+        // deadline.
         self.resp2().send(&["SHUTDOWN", how]);
         let status = self.wait_for_end();
         assert!(status.success(), "SHUTDOWN {how} ended with {status}");
@@ -262,7 +270,8 @@ impl Drop for Server {
         self.kill();
         if thread::panicking() {
             let log = self.log();
-            // After hours there are many lines; what matters stands at the end, a crash report included.
+            // After hours there are many lines; what matters stands at the end, a crash report
+            // included.
             let lines: Vec<&str> = log.lines().collect();
             let last = &lines[lines.len().saturating_sub(SHOWN_LINES)..];
             eprintln!(
@@ -290,7 +299,10 @@ const CLUSTER_BUS: u16 = 10_000;
 /// A loopback port that is free, and whose cluster bus is free too.
 fn free_port() -> u16 {
     until("a free pair of ports", || {
-        let port = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).ok()?.port();
+        let port = TcpListener::bind("127.0.0.1:0")
+            .and_then(|listener| listener.local_addr())
+            .ok()?
+            .port();
         TcpListener::bind(("127.0.0.1", port.checked_add(CLUSTER_BUS)?)).is_ok().then_some(port)
     })
 }
@@ -299,7 +311,8 @@ fn read_log(folder: &Path) -> String {
     String::from_utf8_lossy(&fs::read(folder.join("server.log")).unwrap_or_default()).into_owned()
 }
 
-/// How long a server may take to check a file that it has refused: the files of these tests take milliseconds.
+/// How long a server may take to check a file that it has refused: the files of these tests take
+/// milliseconds.
 const CHECK_TAKES: Duration = Duration::from_secs(5);
 
 /// A start that came to nothing.
@@ -307,7 +320,8 @@ const CHECK_TAKES: Duration = Duration::from_secs(5);
 pub struct Refusal {
     /// How the process ended.
     pub status: ExitStatus,
-    /// True if it had refused a file, and then had to be killed in a check of that file which did not end.
+    /// True if it had refused a file, and then had to be killed in a check of that file which did
+    /// not end.
     ///
     /// The servers' own check loops where a file ends between two numbers of a module's value.
     pub is_stuck: bool,
@@ -317,15 +331,19 @@ pub struct Refusal {
 
 /// True if the log of a start shows that the server has refused its file and checks it now.
 ///
-/// Redis 6.2 prints the line of the check into a buffer, which is not in the log while the check runs.
+/// Redis 6.2 prints the line of the check into a buffer, which is not in the log while the check
+/// runs.
 fn checks_its_file(log: &str) -> bool {
     ["Checking RDB file", "Internal error in RDB"].iter().any(|line| log.contains(line))
 }
 
 /// Starts the process, which `prepare` may put limits on, and waits for its PONG.
 fn spawn(kind: &Kind, folder: &Path, prepare: impl Fn(&mut Command)) -> Result<Child, Refusal> {
-    let log =
-        File::options().create(true).append(true).open(folder.join("server.log")).expect("the log file");
+    let log = File::options()
+        .create(true)
+        .append(true)
+        .open(folder.join("server.log"))
+        .expect("the log file");
     let mut command = Command::new(kind.server());
     command
         .arg(folder.join("server.conf"))
@@ -334,7 +352,8 @@ fn spawn(kind: &Kind, folder: &Path, prepare: impl Fn(&mut Command)) -> Result<C
         .stderr(log);
     prepare(&mut command);
     let (start, before, mut is_stuck) = (Instant::now(), read_log(folder).len(), false);
-    let mut child = command.spawn().unwrap_or_else(|why| panic!("{}: {why}", kind.server().display()));
+    let mut child =
+        command.spawn().unwrap_or_else(|why| panic!("{}: {why}", kind.server().display()));
     let ended = until("the server to answer PING", || {
         if let Some(status) = child.try_wait().expect("our own child") {
             return Some(Some(status));

@@ -17,7 +17,8 @@ macro_rules! rows {
 }
 pub(crate) use rows;
 
-/// Runs the rows in order on a new server, once in each protocol; panics with every reply that differs.
+/// Runs the rows in order on a new server, once in each protocol; panics with every reply that
+/// differs.
 ///
 /// Redis 6.2 gives modules neither booleans nor maps: there RESP3 clients see the replies of RESP2.
 pub fn check_rows(kind: &Kind, setup: Setup, rows: &[Row]) {
@@ -29,7 +30,8 @@ pub fn check_rows(kind: &Kind, setup: Setup, rows: &[Row]) {
             let expected = if protocol == 2 || kind.is_before_7() { resp2 } else { resp3 };
             let got = client.ask(line);
             if !matches(expected, &got) {
-                wrong += &format!("\nRESP{protocol} {line}\n  expected {expected}\n  got      {got}");
+                wrong +=
+                    &format!("\nRESP{protocol} {line}\n  expected {expected}\n  got      {got}");
             }
         }
         client.assert_answers_ping("the last row");
@@ -55,7 +57,8 @@ pub fn matches(pattern: &str, text: &str) -> bool {
     text.char_indices().any(|(at, _)| matches(after, &text[at..])) || matches(after, "")
 }
 
-/// Splits a line into words as redis-cli does: blanks separate, `"…"` keeps together, `\xHH \r \n \" \\` inside quotes.
+/// Splits a line into words as redis-cli does: blanks separate, `"…"` keeps together, `\xHH \r \n
+/// \" \\` inside quotes.
 pub fn words(line: &str) -> Vec<Vec<u8>> {
     let mut words = Vec::new();
     let mut rest = line.as_bytes().iter().copied().peekable();
@@ -66,16 +69,21 @@ pub fn words(line: &str) -> Vec<Vec<u8>> {
             b'"' => loop {
                 match rest.next().expect("a closing quote") {
                     b'"' => break,
-                    b'\\' => word.push(match rest.next().expect("something behind the backslash") {
-                        b'x' => {
-                            let digits = [rest.next().expect("two digits"), rest.next().expect("two digits")];
-                            let digits = str::from_utf8(&digits).expect("hexadecimal digits");
-                            u8::from_str_radix(digits, 16).expect("hexadecimal digits")
-                        }
-                        b'r' => b'\r',
-                        b'n' => b'\n',
-                        other => other,
-                    }),
+                    b'\\' => {
+                        word.push(match rest.next().expect("something behind the backslash") {
+                            b'x' => {
+                                let digits = [
+                                    rest.next().expect("two digits"),
+                                    rest.next().expect("two digits"),
+                                ];
+                                let digits = str::from_utf8(&digits).expect("hexadecimal digits");
+                                u8::from_str_radix(digits, 16).expect("hexadecimal digits")
+                            }
+                            b'r' => b'\r',
+                            b'n' => b'\n',
+                            other => other,
+                        })
+                    }
                     byte => word.push(byte),
                 }
             },

@@ -98,7 +98,8 @@ fn bytes_before_the_first_with_those_behind_the_last_are_no_part_of_a_filter() {
             (size + 2, size, "-ERR"),
         ] {
             let bytes = vec![0; piece];
-            let call: [&[u8]; 4] = [b"BF.LOADCHUNK", b"k", iterator.to_string().leak().as_bytes(), &bytes];
+            let call: [&[u8]; 4] =
+                [b"BF.LOADCHUNK", b"k", iterator.to_string().leak().as_bytes(), &bytes];
             let got = crate::harness::show(&client.run(&call));
             assert!(got.starts_with(reply), "{piece} bytes at {iterator} of {size}: {got}");
             client.assert_answers_ping("a piece");

@@ -14,10 +14,11 @@ fn headers(client: &mut Client) -> Vec<Vec<u8>> {
     client.ok("BF.RESERVE several 0.01 3 EXPANSION 1");
     client.call("BF.MADD several a b c d e f g");
     client.ok("BF.RESERVE ns 0.1 2 NONSCALING");
-    let headers = ["one", "several", "ns"].map(|key| match client.call(&format!("BF.SCANDUMP {key} 0")) {
-        redis::Value::Array(pair) => bulk(&pair[1]).to_vec(),
-        other => panic!("{}", show(&other)),
-    });
+    let headers =
+        ["one", "several", "ns"].map(|key| match client.call(&format!("BF.SCANDUMP {key} 0")) {
+            redis::Value::Array(pair) => bulk(&pair[1]).to_vec(),
+            other => panic!("{}", show(&other)),
+        });
     client.ok("FLUSHALL");
     headers.into()
 }
@@ -93,7 +94,11 @@ fn random_bytes_are_bad_data() {
         let mut client = server.resp2();
         let mut random = Random(11);
         for length in 0..200 {
-            assert_refused_or_works(&mut client, &random.bytes(length), &format!("{length} random bytes"));
+            assert_refused_or_works(
+                &mut client,
+                &random.bytes(length),
+                &format!("{length} random bytes"),
+            );
         }
         assert_eq!(client.ask("DBSIZE"), ":0");
     });
@@ -175,7 +180,11 @@ fn a_foreign_header_with_numbers_that_cannot_be_is_bad_data() {
         let server = limited().start(kind);
         let mut client = server.resp2();
         for (what, header) in &impossible {
-            assert_eq!(load(&mut client, "1", &header.encode()), "-ERR received bad data", "{what}");
+            assert_eq!(
+                load(&mut client, "1", &header.encode()),
+                "-ERR received bad data",
+                "{what}"
+            );
             client.assert_answers_ping(what);
         }
         assert_eq!(client.ask("DBSIZE"), ":0");
@@ -193,7 +202,10 @@ fn a_foreign_header_cannot_make_one_call_take_seconds() {
                 "two thousand million hashes",
                 Foreign { bits_per_item: 2.9e9, hashes: 2_010_126_824, ..sound() },
             ),
-            ("twenty million hashes", Foreign { bits_per_item: 3e7, hashes: 20_794_416, ..sound() }),
+            (
+                "twenty million hashes",
+                Foreign { bits_per_item: 3e7, hashes: 20_794_416, ..sound() },
+            ),
             ("an error that is no number", Foreign { error: f64::NAN, ..sound() }),
             ("items without end", Foreign { entries: u64::MAX, ..sound() }),
             ("a filter as RedisBloom makes it", sound()),

@@ -37,7 +37,9 @@ fn a_header_whose_items_overflow_is_bad_data() {
             let header = with_links(&one, lens);
             assert_eq!(load(&mut client, "k", &header), "+OK");
             assert_eq!(int(&client.call("BF.CARD k")), LARGEST);
-            let redis::Value::Array(pair) = client.call("BF.SCANDUMP k 0") else { panic!("a pair") };
+            let redis::Value::Array(pair) = client.call("BF.SCANDUMP k 0") else {
+                panic!("a pair")
+            };
             assert_eq!(bulk(&pair[1]), header);
             assert_eq!(client.ask("DEL k"), ":1");
         }
@@ -79,18 +81,27 @@ fn a_value_whose_items_overflow_is_repaired_for_good() {
             let mut client = server.resp2();
             assert_eq!(digest(&mut client, "k"), before, "{lens:?}: after a rewrite");
             assert_counts_all(&mut client);
-            let redis::Value::Array(pair) = client.call("BF.SCANDUMP k 0") else { panic!("a pair") };
+            let redis::Value::Array(pair) = client.call("BF.SCANDUMP k 0") else {
+                panic!("a pair")
+            };
             assert_eq!(load(&mut client, "loaded", bulk(&pair[1])), "+OK");
             // What is shown of the layers is what is saved of them.
             assert_eq!(client.ask("BF.DEBUG loaded"), client.ask("BF.DEBUG k"));
             let found = show(&client.call("BF.ADD k another"));
-            assert!(!found.starts_with(":-") && client.ask("BF.EXISTS k another") == ":1", "{found}");
+            assert!(
+                !found.starts_with(":-") && client.ask("BF.EXISTS k another") == ":1",
+                "{found}"
+            );
             client.call("DEL k loaded");
             client.wait_for_frees();
             assert_eq!(totals(&mut client), Totals::default());
             let log = server.log();
             let line = format!("repaired: {} items in the links, 7 in the sum", u64::MAX);
-            assert_eq!((log.matches("repaired").count(), log.matches(&line).count()), (1, 1), "{log}");
+            assert_eq!(
+                (log.matches("repaired").count(), log.matches(&line).count()),
+                (1, 1),
+                "{log}"
+            );
         }
     });
 }

@@ -11,7 +11,8 @@ mod value;
 
 use crate::harness::{Client, bulk, numbered, show};
 
-/// Runs every command on a filter that was accepted from elsewhere, saves and loads it again, deletes it.
+/// Runs every command on a filter that was accepted from elsewhere, saves and loads it again,
+/// deletes it.
 fn assert_works(client: &mut Client, key: &str, what: &str) {
     for line in [
         "BF.EXISTS KEY a",
@@ -44,7 +45,8 @@ fn assert_saves(client: &mut Client, key: &str, what: &str) {
     client.call("DEL saved");
 }
 
-/// A byte damaged in several ways: lowest bit, highest bit, all bits, two numbers that mean much to formats.
+/// A byte damaged in several ways: lowest bit, highest bit, all bits, two numbers that mean much to
+/// formats.
 fn damaged(byte: u8) -> impl Iterator<Item = u8> {
     [byte ^ 1, byte ^ 0x80, !byte, 0, 0xff].into_iter().filter(move |damage| *damage != byte)
 }

@@ -14,7 +14,8 @@ fn dumps(client: &mut Client) -> Vec<Vec<u8>> {
     client.call("BF.MADD several a b c d e f g");
     client.ok("BF.RESERVE full 0.1 2 NONSCALING");
     client.call("BF.MADD full a b c");
-    let dumps = ["one", "several", "full"].map(|key| bulk(&client.call(&format!("DUMP {key}"))).to_vec());
+    let dumps =
+        ["one", "several", "full"].map(|key| bulk(&client.call(&format!("DUMP {key}"))).to_vec());
     client.ok("FLUSHALL");
     dumps.into()
 }
@@ -23,7 +24,8 @@ fn restore(client: &mut Client, payload: &[u8]) -> String {
     show(&client.run(&[b"RESTORE", b"k".as_slice(), b"0", payload]))
 }
 
-/// Both ways the server stores strings: as they are, so that damage meets the bits, and compressed, so that it meets lengths.
+/// Both ways the server stores strings: as they are, so that damage meets the bits, and compressed,
+/// so that it meets lengths.
 const COMPRESSION: [&str; 2] = ["rdbcompression no", "rdbcompression yes"];
 
 #[test]
@@ -40,8 +42,9 @@ fn a_payload_cut_at_any_length_is_an_error() {
                 for length in 1..dump.len() - FOOTER {
                     let reply = restore(&mut client, &truncate_dump(&dump, length));
                     client.assert_answers_ping("a cut payload");
-                    // The footer's bytes, all of them at most, can stand in for the last of the value's, where they happen
-                    // to fit: bits may be any, and one checksum of 256 ends in the zero that ends a value.
+                    // The footer's bytes, all of them at most, can stand in for the last of the
+                    // value's, where they happen to fit: bits may be any, and
+                    // one checksum of 256 ends in the zero that ends a value.
                     if reply == "+OK" && length + FOOTER >= dump.len() - FOOTER {
                         assert_works(&mut client, "k", &format!("a value cut to {length}"));
                     } else {
@@ -75,8 +78,12 @@ fn a_payload_damaged_at_any_byte_is_an_error_or_a_filter_that_works() {
                             dump[at]
                         );
                         let reply = restore(&mut client, &seal_dump(&body));
-                        // Neither version nor checksum are complained about: the decoder was reached.
-                        assert!(reply == "+OK" || reply == "-ERR Bad data format", "{what}: {reply}");
+                        // Neither version nor checksum are complained about: the decoder was
+                        // reached.
+                        assert!(
+                            reply == "+OK" || reply == "-ERR Bad data format",
+                            "{what}: {reply}"
+                        );
                         client.assert_answers_ping(&what);
                         if reply == "+OK" {
                             accepted += 1;
@@ -84,7 +91,8 @@ fn a_payload_damaged_at_any_byte_is_an_error_or_a_filter_that_works() {
                         }
                     }
                 }
-                // Damaged bits are bits: had none been accepted, the checksum would have hidden the decoder.
+                // Damaged bits are bits: had none been accepted, the checksum would have hidden the
+                // decoder.
                 assert!(accepted > 0);
             }
         }

@@ -15,7 +15,9 @@ fn a_command_of_a_million_words_is_answered_whole_or_refused() {
         let items = numbered("item", 1_000_000);
         client.ok("BF.RESERVE k 0.0000001 100");
         for command in ["BF.MADD", "BF.MEXISTS"] {
-            let Value::Array(answers) = client.items(command, "k", &items) else { panic!("an array") };
+            let Value::Array(answers) = client.items(command, "k", &items) else {
+                panic!("an array")
+            };
             assert_eq!(answers.len(), items.len(), "{command}");
             let ones = answers.iter().filter(|answer| **answer == Value::Int(1)).count();
             // A tenth of an item is mistaken for one that is there.
@@ -27,9 +29,14 @@ fn a_command_of_a_million_words_is_answered_whole_or_refused() {
             .collect();
         let Value::Array(answers) = client.run(&insert) else { panic!("an array") };
         assert_eq!(answers.len(), items.len());
-        for line in
-            ["BF.ADD k", "BF.EXISTS k", "BF.CARD k", "BF.INFO k", "BF.RESERVE new 0.01 100", "BF.DEBUG k"]
-        {
+        for line in [
+            "BF.ADD k",
+            "BF.EXISTS k",
+            "BF.CARD k",
+            "BF.INFO k",
+            "BF.RESERVE new 0.01 100",
+            "BF.DEBUG k",
+        ] {
             let words: Vec<&[u8]> =
                 line.split(' ').map(str::as_bytes).chain(items.iter().map(Vec::as_slice)).collect();
             let refused = show(&client.run(&words));
@@ -86,7 +93,11 @@ fn an_item_or_a_key_of_512_megabytes_is_one_like_any_other() {
             &["BF.RESERVE", "new", "0.01", "100"],
         ] {
             let refused = show(&with_last_word(&mut client, words, 64 << 20));
-            assert!(refused.starts_with('-') && refused.len() < 300, "{words:?}: {} bytes", refused.len());
+            assert!(
+                refused.starts_with('-') && refused.len() < 300,
+                "{words:?}: {} bytes",
+                refused.len()
+            );
         }
         client.assert_answers_ping("long words");
         assert_eq!(client.ask("BF.INFO k ITEMS"), "*[:1]");

@@ -1,4 +1,5 @@
-//! RedisBloom's RDB value, made field by field: what is refused, and what is repaired since a refused file stops a server.
+//! RedisBloom's RDB value, made field by field: what is refused, and what is repaired since a
+//! refused file stops a server.
 
 use super::assert_works;
 use crate::harness::{Client, Setup, body_of_dump, bulk, for_each_server, seal_dump, show};
@@ -20,7 +21,8 @@ struct Value {
     len: u64,
 }
 
-/// What stands before a value of a module in a payload: the kind of value, and the module's number in nine bytes.
+/// What stands before a value of a module in a payload: the kind of value, and the module's number
+/// in nine bytes.
 const HEAD: usize = 10;
 /// The RDB version that follows it, in a body.
 const VERSION: usize = 2;
@@ -123,7 +125,10 @@ fn a_foreign_value_with_numbers_that_contradict_each_other_is_refused() {
         ("bits an item without end", Value { bits_per_item: f64::INFINITY, ..sound() }),
         ("no hashes", Value { hashes: 0, ..sound() }),
         ("hashes that do not fit the bits an item", Value { hashes: 9, ..sound() }),
-        ("two thousand million hashes", Value { bits_per_item: 2.9e9, hashes: 2_010_126_824, ..sound() }),
+        (
+            "two thousand million hashes",
+            Value { bits_per_item: 2.9e9, hashes: 2_010_126_824, ..sound() },
+        ),
     ];
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
@@ -143,7 +148,10 @@ fn a_foreign_value_whose_sum_or_options_are_wrong_is_repaired_with_a_log_line() 
     let sound = Value::sound;
     let repaired = [
         (Value { items: 7, ..sound() }, "repaired: 1 items in the links, 7 in the sum"),
-        (Value { options: 0x45, ..sound() }, "repaired: options 0x40 without a meaning are dropped"),
+        (
+            Value { options: 0x45, ..sound() },
+            "repaired: options 0x40 without a meaning are dropped",
+        ),
     ];
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
@@ -171,7 +179,8 @@ fn a_layer_of_4_gib_is_not_restored_before_redis_7() {
             assert_eq!(large.restore(&mut client), "-ERR Bad data format");
         }
         // Elsewhere it is its 144 bytes that are too few.
-        let rule = "it needs a layer of 4294967296 bytes in RedisBloom's layout, and Redis before 7.0";
+        let rule =
+            "it needs a layer of 4294967296 bytes in RedisBloom's layout, and Redis before 7.0";
         assert_eq!(server.log().contains(rule), kind.is_before_7(), "{}", server.log());
         assert_eq!(client.ask("DBSIZE"), ":0");
     });

@@ -13,7 +13,9 @@ const COPIES: usize = 200;
 /// Capacities whose bits lie in slabs, 130 bytes to 12 KiB: an allocator moves no others.
 fn shapes() -> impl Iterator<Item = Shape> {
     let capacities = [100, 700, 2_500, 9_000];
-    capacities.into_iter().flat_map(|capacity| ["redisbloom", "bloomline"].map(|layout| (capacity, layout)))
+    capacities
+        .into_iter()
+        .flat_map(|capacity| ["redisbloom", "bloomline"].map(|layout| (capacity, layout)))
 }
 
 #[test]

@@ -131,7 +131,9 @@ fn freed_grown_filters_leave_their_neighbours_alone() {
             // Second layers from 80 kB to 3 MB.
             for expansion in [500, 500, 500, 500, 8_000, 8_000, 8_000, 8_000, 20_000, 20_000] {
                 let key = format!("{layout}:{expansion}:{}", neighbours.keys().count());
-                client.ok(&format!("BF.RESERVE {key} 0.01 100 EXPANSION {expansion} LAYOUT {layout}"));
+                client.ok(&format!(
+                    "BF.RESERVE {key} 0.01 100 EXPANSION {expansion} LAYOUT {layout}"
+                ));
                 let items = numbered(&key, ITEMS);
                 for batch in items.chunks(1000) {
                     client.items("BF.MADD", &key, batch);

@@ -21,7 +21,9 @@ const CAPACITIES: [usize; 6] = [875_175, 1_093_969, 1_750_350, 2_187_938, 60_000
 
 /// Every shape: each capacity in each layout.
 pub fn shapes() -> impl Iterator<Item = Shape> {
-    CAPACITIES.into_iter().flat_map(|capacity| ["redisbloom", "bloomline"].map(|layout| (capacity, layout)))
+    CAPACITIES
+        .into_iter()
+        .flat_map(|capacity| ["redisbloom", "bloomline"].map(|layout| (capacity, layout)))
 }
 
 /// Filters and strings that lie beside each other.
@@ -37,7 +39,11 @@ impl Neighbours {
     pub fn new() -> Self {
         let mut random = Random(5);
         let word = |_| (random.next() | 0x0101_0101_0101_0101).to_le_bytes();
-        Self { filters: Vec::new(), strings: Vec::new(), bytes: (0..1 << 19).flat_map(word).collect() }
+        Self {
+            filters: Vec::new(),
+            strings: Vec::new(),
+            bytes: (0..1 << 19).flat_map(word).collect(),
+        }
     }
 
     /// The keys of the filters.
@@ -81,8 +87,11 @@ impl Neighbours {
 
     /// Sets a string as large as the newest layer of a filter.
     fn set_string(&mut self, client: &mut Client, filter: &str) {
-        let page =
-            if client.ask(&format!("BF.INFO {filter} LAYOUT")).contains("bloomline") { PAGE } else { 0 };
+        let page = if client.ask(&format!("BF.INFO {filter} LAYOUT")).contains("bloomline") {
+            PAGE
+        } else {
+            0
+        };
         let block = newest_layer(client, filter) + page;
         let start = self.strings.len() * 64 % PAGE;
         let range = start..start + block - STRING_OVERHEAD;
@@ -116,14 +125,21 @@ impl Neighbours {
     pub fn assert_whole(&self, client: &mut Client, after: &str) {
         let mut damaged = Vec::new();
         for (key, range) in &self.strings {
-            let redis::Value::BulkString(bytes) = client.run(&["GET", key]) else { panic!("no {key}") };
+            let redis::Value::BulkString(bytes) = client.run(&["GET", key]) else {
+                panic!("no {key}")
+            };
             if bytes != self.bytes[range.clone()] {
                 let zeros = bytes.iter().filter(|byte| **byte == 0).count();
-                damaged.push(format!("{key}: {} of {} bytes, {zeros} zeros", bytes.len(), range.len()));
+                damaged.push(format!(
+                    "{key}: {} of {} bytes, {zeros} zeros",
+                    bytes.len(),
+                    range.len()
+                ));
             }
         }
         for (key, items) in &self.filters {
-            let found = items.chunks(1000).map(|batch| show(&client.items("BF.MEXISTS", key, batch)));
+            let found =
+                items.chunks(1000).map(|batch| show(&client.items("BF.MEXISTS", key, batch)));
             let denied: usize = found.map(|found| found.matches(":0").count()).sum();
             if denied > 0 {
                 damaged.push(format!("{key}: {denied} of {} items denied", items.len()));
@@ -137,5 +153,7 @@ impl Neighbours {
 fn newest_layer(client: &mut Client, key: &str) -> usize {
     let debug = client.ask(&format!("BF.DEBUG {key}"));
     let bytes = debug.rsplit("bytes:").next().and_then(|rest| rest.split(' ').next());
-    bytes.and_then(|bytes| bytes.parse().ok()).unwrap_or_else(|| panic!("BF.DEBUG answered {debug}"))
+    bytes
+        .and_then(|bytes| bytes.parse().ok())
+        .unwrap_or_else(|| panic!("BF.DEBUG answered {debug}"))
 }

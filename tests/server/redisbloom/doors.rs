@@ -2,7 +2,9 @@
 
 use redis::Value;
 
-use crate::harness::{Client, Server, Setup, Stop, bulk, for_each_server, int, numbered, show, until};
+use crate::harness::{
+    Client, Server, Setup, Stop, bulk, for_each_server, int, numbered, show, until,
+};
 
 use super::fixture::fixtures;
 use super::seen::{
@@ -30,7 +32,11 @@ fn payloads_of_older_releases_meet_the_recorded_verdict() {
             for (version, dump, reply, lines) in fixture.reencoded() {
                 let key = format!("{}:{version}", fixture.name);
                 let answer = restore(&mut client, &key, &dump);
-                assert_eq!(answer.starts_with('+'), reply == "OK", "{key}: {answer}, recorded {reply}");
+                assert_eq!(
+                    answer.starts_with('+'),
+                    reply == "OK",
+                    "{key}: {answer}, recorded {reply}"
+                );
                 if let Some(lines) = lines {
                     assert_eq!(debug(&mut client, &key), lines, "{key}");
                     // Written again, it is of the present version, and loads.
@@ -63,8 +69,8 @@ fn restarted(lines: &[&str], stop: Stop, before: impl Fn(&mut Client) + Sync) {
 fn rewrite(client: &mut Client) {
     client.call("BGREWRITEAOF");
     until("the append-only file to be rewritten", || {
-        let is_done =
-            client.info("aof_rewrite_in_progress") == "0" && client.info("aof_rewrite_scheduled") == "0";
+        let is_done = client.info("aof_rewrite_in_progress") == "0"
+            && client.info("aof_rewrite_scheduled") == "0";
         is_done.then_some(())
     });
 }
@@ -91,7 +97,8 @@ fn a_full_synchronisation_keeps_every_bit() {
         let primary = Setup::new().on_tcp().start(kind);
         let mut client = primary.resp2();
         restore_all(&mut client, &fixtures);
-        let replica = Setup::new().line(format!("replicaof 127.0.0.1 {}", primary.port)).start(kind);
+        let replica =
+            Setup::new().line(format!("replicaof 127.0.0.1 {}", primary.port)).start(kind);
         let mut reader = replica.resp2();
         until("the replica to be in step", || {
             let is_up = reader.info("master_link_status") == "up";
@@ -146,9 +153,11 @@ fn a_restored_filter_grows_into_what_a_native_one_grows_into() {
             if fixture.info()[4].is_none() {
                 continue;
             }
-            let words =
-                [&["BF.RESERVE", "native"], &create[2..].iter().map(String::as_str).collect::<Vec<_>>()[..]]
-                    .concat();
+            let words = [
+                &["BF.RESERVE", "native"],
+                &create[2..].iter().map(String::as_str).collect::<Vec<_>>()[..],
+            ]
+            .concat();
             let words = [&words[..], &["LAYOUT", "redisbloom"]].concat();
             assert_eq!(show(&client.run(&words)), "+OK");
             let mut replies = String::new();
@@ -160,7 +169,11 @@ fn a_restored_filter_grows_into_what_a_native_one_grows_into() {
             restore(&mut client, "restored", &fixture.dump());
             let native = digits(&client.items("BF.MADD", "native", &more));
             assert_eq!(digits(&client.items("BF.MADD", "restored", &more)), native);
-            assert!(dumped(&mut client, "restored") == dumped(&mut client, "native"), "{}", fixture.name);
+            assert!(
+                dumped(&mut client, "restored") == dumped(&mut client, "native"),
+                "{}",
+                fixture.name
+            );
             assert!(dumped(&mut client, "restored") != value_of(&fixture.dump()));
             client.ok("FLUSHALL");
         }

@@ -7,8 +7,8 @@ use redis::Value;
 
 use crate::cluster::equal::{catch_up, setup};
 use crate::harness::{
-    CModule, Client, Kind, Limits, Server, Setup, bulk, for_each_server, matches, numbered, say_missing,
-    show, until,
+    CModule, Client, Kind, Limits, Server, Setup, bulk, for_each_server, matches, numbered,
+    say_missing, show, until,
 };
 
 const FLEET: &str = "bf-redisbloom-replicas yes";
@@ -17,7 +17,8 @@ const FORBIDDEN: &str = "its layout is bloomline, which bf-redisbloom-replicas f
 /// A replica without this module, and the one that stands in for RedisBloom.
 fn standing_in(kind: &Kind, port: u16) -> (Server, CModule) {
     let module = CModule::build("redisbloom/standin_module.c", &[]);
-    let lines = [format!("loadmodule {}", module.path().display()), format!("replicaof 127.0.0.1 {port}")];
+    let lines =
+        [format!("loadmodule {}", module.path().display()), format!("replicaof 127.0.0.1 {port}")];
     let setup = lines.into_iter().fold(setup(kind).bare(), Setup::line);
     (setup.start(kind), module)
 }
@@ -183,14 +184,21 @@ fn a_primary_cannot_bring_our_layout() {
     for_each_server(|kind| {
         let primary = setup(kind).start(kind);
         let mut client = primary.resp2();
-        let mut replica =
-            setup(kind).module_args(FLEET).line(format!("replicaof 127.0.0.1 {}", primary.port)).start(kind);
+        let mut replica = setup(kind)
+            .module_args(FLEET)
+            .line(format!("replicaof 127.0.0.1 {}", primary.port))
+            .start(kind);
         catch_up(&mut client, &mut replica.resp2());
         assert_eq!(client.ask("BF.ADD k a"), ":1");
         let status = replica.wait_for_end();
         let expected = format!("filter 'k' was created by a primary or a file, but {FORBIDDEN}");
-        assert!(!status.success() && replica.log().contains(&expected), "{status}\n{}", replica.log());
-        // A full synchronisation fails; from disk it ends the process, as for the server's own types.
+        assert!(
+            !status.success() && replica.log().contains(&expected),
+            "{status}\n{}",
+            replica.log()
+        );
+        // A full synchronisation fails; from disk it ends the process, as for the server's own
+        // types.
         let fresh = setup(kind).module_args(FLEET).start(kind);
         fresh.resp2().ok(&format!("REPLICAOF 127.0.0.1 {}", primary.port));
         until("a refused synchronisation", || fresh.log().contains(FORBIDDEN).then_some(()));
@@ -200,7 +208,9 @@ fn a_primary_cannot_bring_our_layout() {
 /// The name that CONFIG knows the setting by.
 fn config_name(client: &mut Client) -> String {
     match client.call("CONFIG GET *bf-redisbloom-replicas") {
-        Value::Array(pair) if pair.len() == 2 => String::from_utf8_lossy(bulk(&pair[0])).into_owned(),
+        Value::Array(pair) if pair.len() == 2 => {
+            String::from_utf8_lossy(bulk(&pair[0])).into_owned()
+        }
         other => panic!("{}", show(&other)),
     }
 }
@@ -232,7 +242,8 @@ fn the_setting_is_refused_while_such_filters_exist() {
         for (value, copy, expected) in [("yes", "first", None), ("no", "second", Some(""))] {
             client.ok(&format!("CONFIG SET {name} {value}"));
             assert_eq!(client.ask(&format!("COPY src {copy}")), ":1");
-            let expected = expected.map_or_else(|| self::expected(&mut client, copy), str::to_owned);
+            let expected =
+                expected.map_or_else(|| self::expected(&mut client, copy), str::to_owned);
             catch_up(&mut client, &mut follower);
             assert_eq!(look(&mut follower, copy), expected, "{value}");
         }
@@ -243,7 +254,8 @@ fn the_setting_is_refused_while_such_filters_exist() {
 fn an_append_only_file_makes_the_copies_again() {
     for_each_server(|kind| {
         let lines = ["appendonly yes", "appendfsync always", "aof-use-rdb-preamble no"];
-        let setup = lines.iter().fold(setup(kind), |setup, line| setup.line(*line)).module_args(FLEET);
+        let setup =
+            lines.iter().fold(setup(kind), |setup, line| setup.line(*line)).module_args(FLEET);
         let mut server = setup.start(kind);
         let mut client = server.resp2();
         fill(&mut client);

@@ -16,12 +16,17 @@ const RULE: &str = "it needs a layer of <n> bytes in RedisBloom's layout, and Re
                     unreadable RDB file of a layer of 4 GiB or more";
 
 /// Load arguments under which a filter that nobody described has a layer of 4.7 GB.
-const LARGE_BY_DEFAULT: &str = "bf-layout redisbloom bf-initial-size 1073741824 bf-error-rate 0.0000001";
+const LARGE_BY_DEFAULT: &str =
+    "bf-layout redisbloom bf-initial-size 1073741824 bf-error-rate 0.0000001";
 
 /// Runs a call that makes a layer of 4 GiB or more: refused with nothing changed, or accepted.
 ///
 /// One at a time, since a machine may have memory for few.
-fn assert_refused_or_made(client: &mut Client, kind: &Kind, run: impl FnOnce(&mut Client) -> String) {
+fn assert_refused_or_made(
+    client: &mut Client,
+    kind: &Kind,
+    run: impl FnOnce(&mut Client) -> String,
+) {
     let before = (client.ask("DBSIZE"), totals(client), number(client, "creations_refused"));
     let reply = run(client);
     if kind.is_before_7() {
@@ -157,7 +162,10 @@ fn redis_6_does_not_start_with_a_layer_of_4_gib() {
         let select: &[&[u8]] = &[b"SELECT", b"0"];
         let load = |header| [b"BF.LOADCHUNK".as_slice(), b"k", b"1", header];
         for (file, said) in [
-            (append_file(&[select, &load(&large)]), "filter 'k' was created by a primary or a file"),
+            (
+                append_file(&[select, &load(&large)]),
+                "filter 'k' was created by a primary or a file",
+            ),
             (
                 append_file(&[select, &load(&growing), &[b"BF.ADD", b"k", b"a"]]),
                 "filter 'k' must grow for a primary or a file",

@@ -43,7 +43,9 @@ fn with_the_setting_the_numbers_are_redisblooms_in_every_command() {
         "BF.RESERVE own 0.01 100 LAYOUT bloomline" => "+OK";
         "BF.INFO own LAYOUT" => "*[$9 bloomline]" | "%{+Layout $9 bloomline}";
     ];
-    for_each_server(|kind| check_rows(kind, Setup::new().module_args("bf-layout redisbloom"), ROWS));
+    for_each_server(|kind| {
+        check_rows(kind, Setup::new().module_args("bf-layout redisbloom"), ROWS)
+    });
 }
 
 #[test]

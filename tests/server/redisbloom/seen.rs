@@ -58,12 +58,21 @@ pub fn assert_recorded(client: &mut Client, key: &str, fixture: &Fixture) {
     assert_eq!(client.ask(&format!("BF.INFO {key} LAYOUT")), "*[$10 redisbloom]", "{name}");
     assert_eq!(debug(client, key), fixture.debug(), "{name}");
     assert_eq!(info(client, key), fixture.info(), "{name}");
-    assert_eq!(digits(&client.items("BF.MEXISTS", key, &absent_items())), fixture.absent_answers(), "{name}");
+    assert_eq!(
+        digits(&client.items("BF.MEXISTS", key, &absent_items())),
+        fixture.absent_answers(),
+        "{name}"
+    );
     let added = fixture.items();
     if !added.is_empty() {
-        assert!(!digits(&client.items("BF.MEXISTS", key, &added)).contains('0'), "{name} lost an item");
+        assert!(
+            !digits(&client.items("BF.MEXISTS", key, &added)).contains('0'),
+            "{name} lost an item"
+        );
     }
-    let Value::Array(pair) = client.call(&format!("BF.SCANDUMP {key} 0")) else { panic!("no pair") };
+    let Value::Array(pair) = client.call(&format!("BF.SCANDUMP {key} 0")) else {
+        panic!("no pair")
+    };
     assert_eq!(bulk(&pair[1]), fixture.header(), "{name}");
     assert!(dumped(client, key) == value_of(&fixture.dump()), "{name}: DUMP gives other bytes");
 }

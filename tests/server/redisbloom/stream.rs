@@ -1,4 +1,5 @@
-//! RedisBloom's own stream of commands is obeyed as RedisBloom would; ours is one that it understands.
+//! RedisBloom's own stream of commands is obeyed as RedisBloom would; ours is one that it
+//! understands.
 
 use redis::Cmd;
 

@@ -33,8 +33,10 @@ impl Link {
             match words.as_slice() {
                 ["BF.ADD", key, item] => format!("BF.MADD {key} {item}"),
                 ["BF.INSERT", key, options @ ..] => {
-                    let items =
-                        options.iter().position(|word| word.eq_ignore_ascii_case("ITEMS")).expect("items");
+                    let items = options
+                        .iter()
+                        .position(|word| word.eq_ignore_ascii_case("ITEMS"))
+                        .expect("items");
                     format!("BF.MADD {key} {}", options[items + 1..].join(" "))
                 }
                 _ => line,
@@ -50,9 +52,11 @@ const HEADER: &str = "BF.LOADCHUNK k 1 <data>";
 fn a_new_filter_is_written_as_its_header() {
     for_each_server(|kind| {
         let mut link = Link::start(kind);
-        for line in
-            ["BF.RESERVE k 0.01 100", "BF.RESERVE k 0.01 100 EXPANSION 4", "BF.RESERVE k 0.01 100 NONSCALING"]
-        {
+        for line in [
+            "BF.RESERVE k 0.01 100",
+            "BF.RESERVE k 0.01 100 EXPANSION 4",
+            "BF.RESERVE k 0.01 100 NONSCALING",
+        ] {
             assert_eq!(link.writes(line), [HEADER], "{line}");
             link.client.ok("FLUSHALL");
             link.pending();
@@ -97,8 +101,12 @@ fn only_new_items_are_written() {
         assert_eq!(link.adds("BF.MADD k j j a j"), ["BF.MADD k j"]);
         assert_eq!(link.adds("BF.INSERT k CAPACITY 7 ITEMS a l b"), ["BF.MADD k l"]);
         // None new.
-        for line in ["BF.ADD k a", "BF.MADD k a b c", "BF.INSERT k ITEMS a b", "BF.INSERT k NOCREATE ITEMS a"]
-        {
+        for line in [
+            "BF.ADD k a",
+            "BF.MADD k a b c",
+            "BF.INSERT k ITEMS a b",
+            "BF.INSERT k NOCREATE ITEMS a",
+        ] {
             assert_eq!(link.writes(line), [""; 0], "{line}");
         }
     });
@@ -155,7 +163,9 @@ fn items_that_found_no_room_are_not_written() {
         link.client.ok("BF.RESERVE k 0.0001 3 NONSCALING");
         link.pending();
         assert_eq!(link.adds("BF.MADD k a b c d e"), ["BF.MADD k a b c"]);
-        for line in ["BF.MADD k d", "BF.MADD k a d e", "BF.ADD k d", "BF.INSERT k ITEMS d", "BF.ADD k a"] {
+        for line in
+            ["BF.MADD k d", "BF.MADD k a d e", "BF.ADD k d", "BF.INSERT k ITEMS d", "BF.ADD k a"]
+        {
             assert_eq!(link.writes(line), [""; 0], "{line}");
         }
     });
@@ -226,7 +236,9 @@ fn chunks_are_written_as_they_came() {
 fn transactions_write_their_effects_in_order() {
     for_each_server(|kind| {
         let mut link = Link::start(kind);
-        for line in ["MULTI", "BF.RESERVE k 0.0001 100", "BF.MADD k a b", "BF.ADD k a", "BF.ADD k c"] {
+        for line in
+            ["MULTI", "BF.RESERVE k 0.0001 100", "BF.MADD k a b", "BF.ADD k a", "BF.ADD k c"]
+        {
             link.client.call(line);
         }
         assert_eq!(link.client.ask("EXEC"), "*[+OK *[:1 :1] :0 :1]");

@@ -36,12 +36,14 @@ fn prepare(client: &mut Client) {
 
 /// Asserts that every write is refused and leaves everything as it was.
 fn assert_refuses_writes(client: &mut Client) {
-    let look = |client: &mut Client| (client.ask("DEBUG DIGEST"), client.ask("DBSIZE"), totals(client));
+    let look =
+        |client: &mut Client| (client.ask("DEBUG DIGEST"), client.ask("DBSIZE"), totals(client));
     let before = look(client);
     let header = client.call("BF.SCANDUMP k 0");
     let redis::Value::Array(header) = header else { panic!("a pair") };
     let next = int(&header[0]).to_string();
-    let load = [b"BF.LOADCHUNK", b"loaded".as_slice(), next.as_bytes(), crate::harness::bulk(&header[1])];
+    let load =
+        [b"BF.LOADCHUNK", b"loaded".as_slice(), next.as_bytes(), crate::harness::bulk(&header[1])];
     let refused = crate::harness::show(&client.run(&load));
     assert!(refused.starts_with("-NOREPLICAS"), "BF.LOADCHUNK: {refused}");
     // What would change nothing is refused as well: the server does not know that.

@@ -1,4 +1,5 @@
-//! What arrives from an append-only file is obeyed: no limit, no default of this server stands in the way.
+//! What arrives from an append-only file is obeyed: no limit, no default of this server stands in
+//! the way.
 
 use redis::Cmd;
 
@@ -74,8 +75,9 @@ fn a_header_replaces_what_the_key_held() {
         client.ok("BF.RESERVE k 0.001 1234");
         let pair = client.call("BF.SCANDUMP k 0");
         let redis::Value::Array(pair) = pair else { panic!("a pair") };
-        let header =
-            |key: &str| vec![b"BF.LOADCHUNK".to_vec(), key.into(), b"1".to_vec(), bulk(&pair[1]).to_vec()];
+        let header = |key: &str| {
+            vec![b"BF.LOADCHUNK".to_vec(), key.into(), b"1".to_vec(), bulk(&pair[1]).to_vec()]
+        };
         let commands = file(&[
             words("SELECT 0"),
             words("SET text value"),
@@ -108,7 +110,8 @@ fn limits_bind_clients_only() {
             words("BF.RESERVE other 0.01 1000000"),
             vec![b"RESTORE".to_vec(), b"restored".to_vec(), b"0".to_vec(), bulk(&dump).to_vec()],
         ]);
-        let server = Setup::new().module_args("bf-max-filter-bytes 4kb").append_file(commands).start(kind);
+        let server =
+            Setup::new().module_args("bf-max-filter-bytes 4kb").append_file(commands).start(kind);
         let mut client = server.resp2();
         assert_eq!(client.ask("BF.CARD k"), ":2");
         assert_eq!(client.ask("BF.INFO other CAPACITY"), "*[:1000000]");

@@ -6,7 +6,10 @@ use crate::harness::{Client, Kind, Replica, Setup, Stop, for_each_server, say_mi
 /// Scripts that create the filter of their key and name all its numbers.
 const CREATIONS: [(&str, &str); 4] = [
     ("reserved", "return redis.call('BF.RESERVE', KEYS[1], 0.001, 10, 'EXPANSION', 2)"),
-    ("stored", "return redis.call('BF.RESERVE', KEYS[1], 0.1, 9, 'EXPANSION', 4, 'LAYOUT', 'redisbloom')"),
+    (
+        "stored",
+        "return redis.call('BF.RESERVE', KEYS[1], 0.1, 9, 'EXPANSION', 4, 'LAYOUT', 'redisbloom')",
+    ),
     (
         "inserted",
         "return redis.call('BF.INSERT', KEYS[1], 'CAPACITY', 3, 'ERROR', 0.2, 'EXPANSION', 3, 'ITEMS', 'a')",
@@ -24,7 +27,8 @@ const DEFAULTS: [(&str, &str); 2] = [
 ];
 
 /// A script that makes filters grow by several layers.
-const GROWTH: &str = "for i = 1, 500 do redis.pcall('BF.ADD', KEYS[1], 'item' .. i) end return 'done'";
+const GROWTH: &str =
+    "for i = 1, 500 do redis.pcall('BF.ADD', KEYS[1], 'item' .. i) end return 'done'";
 
 /// A server that replicates scripts by their text, where there is such a server.
 fn by_text(kind: &Kind) -> Option<Setup> {
@@ -55,7 +59,10 @@ fn a_script_by_text_makes_the_same_filter_on_a_replica() {
                 eval(&mut client, script, key);
                 // The text alone: what the module replicates is dropped.
                 let written = link.received(&primary);
-                assert_eq!(written, [["EVAL", script, "1", key].map(|word| word.as_bytes().to_vec())]);
+                assert_eq!(
+                    written,
+                    [["EVAL", script, "1", key].map(|word| word.as_bytes().to_vec())]
+                );
             }
         }
         catch_up(&mut client, &mut follower);
@@ -83,7 +90,10 @@ fn a_script_by_effects_makes_the_same_filter_on_a_replica() {
         let mut link = Replica::attach(&primary);
         let script = "redis.replicate_commands() return redis.call('BF.ADD', KEYS[1], 'a')";
         eval(&mut client, script, "k");
-        assert_eq!(link.lines(&primary), ["MULTI", "BF.LOADCHUNK k 1 <data>", "BF.ADD k a", "EXEC"]);
+        assert_eq!(
+            link.lines(&primary),
+            ["MULTI", "BF.LOADCHUNK k 1 <data>", "BF.ADD k a", "EXEC"]
+        );
         catch_up(&mut client, &mut follower);
         assert_equal(&mut client, &mut follower);
     });
@@ -106,7 +116,10 @@ fn a_script_by_text_is_not_bound_by_a_replicas_limit() {
         }
         catch_up(&mut client, &mut follower);
         assert_equal(&mut client, &mut follower);
-        assert_eq!(follower.ask("BF.INFO reserved FILTERS"), client.ask("BF.INFO reserved FILTERS"));
+        assert_eq!(
+            follower.ask("BF.INFO reserved FILTERS"),
+            client.ask("BF.INFO reserved FILTERS")
+        );
     });
 }
 
@@ -134,7 +147,8 @@ fn seeds_of_repeated_scripts_are_those_of_the_key() {
 fn a_script_in_an_append_file_makes_what_it_made_before() {
     for_each_server(|kind| {
         let Some(setup_of_primary) = by_text(kind) else { return };
-        let mut server = setup_of_primary.line("appendonly yes").line("aof-use-rdb-preamble no").start(kind);
+        let mut server =
+            setup_of_primary.line("appendonly yes").line("aof-use-rdb-preamble no").start(kind);
         let mut client = server.resp2();
         for (key, script) in CREATIONS.into_iter().chain(DEFAULTS) {
             eval(&mut client, script, key);

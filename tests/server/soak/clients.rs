@@ -1,4 +1,5 @@
-//! The clients: some that do everything to filters of their own and check it, one that keeps large filters busy.
+//! The clients: some that do everything to filters of their own and check it, one that keeps large
+//! filters busy.
 
 use std::path::Path;
 use std::sync::atomic::Ordering;
@@ -15,7 +16,8 @@ const MOST_FILTERS: usize = 40;
 /// Items of a filter at most: then it is deleted.
 const MOST_ITEMS: u64 = 30_000;
 
-/// Does everything to filters of its own until the load ends, or so many calls; what must be there then.
+/// Does everything to filters of its own until the load ends, or so many calls; what must be there
+/// then.
 pub fn check(client: &mut Client, name: u64, calls: u64, load: &Load) -> Model {
     let (mut model, mut random, mut next_key) = (Model::default(), Random(name), 0);
     while load.goes_on() && model.tally.calls < calls {
@@ -38,11 +40,14 @@ pub fn check(client: &mut Client, name: u64, calls: u64, load: &Load) -> Model {
             continue;
         }
         match choice {
-            10..20 if model.filters.len() > MOST_FILTERS / 2 => remove(client, &mut model, &key, choice),
+            10..20 if model.filters.len() > MOST_FILTERS / 2 => {
+                remove(client, &mut model, &key, choice)
+            }
             20..22 => copy_in_pieces(client, &mut model, &key),
             22..30 => model.check_count(client, &key),
             30..330 => {
-                let reply = client.run(&[b"BF.ADD", key.as_bytes(), &items(&key, offered, offered + 1)[0]]);
+                let reply =
+                    client.run(&[b"BF.ADD", key.as_bytes(), &items(&key, offered, offered + 1)[0]]);
                 model.note_added(&key, 1, &reply);
             }
             330..430 => {
@@ -89,7 +94,9 @@ fn remove(client: &mut Client, model: &mut Model, key: &str, choice: u64) {
         1 => assert_eq!(client.ask(&format!("UNLINK {key}")), ":1"),
         _ => {
             assert_eq!(client.ask(&format!("PEXPIRE {key} 5")), ":1");
-            until("the filter to expire", || (client.ask(&format!("EXISTS {key}")) == ":0").then_some(()));
+            until("the filter to expire", || {
+                (client.ask(&format!("EXISTS {key}")) == ":0").then_some(())
+            });
             model.tally.expired += 1;
         }
     }
@@ -109,7 +116,8 @@ fn copy_in_pieces(client: &mut Client, model: &mut Model, key: &str) {
         if next == 0 {
             break;
         }
-        let loaded = client.run(&[b"BF.LOADCHUNK", copy.as_bytes(), next.to_string().as_bytes(), &piece]);
+        let loaded =
+            client.run(&[b"BF.LOADCHUNK", copy.as_bytes(), next.to_string().as_bytes(), &piece]);
         assert_eq!(show(&loaded), "+OK");
         iterator = next;
     }
@@ -117,7 +125,8 @@ fn copy_in_pieces(client: &mut Client, model: &mut Model, key: &str) {
     model.tally.copied += 1;
 }
 
-/// Adds to large filters and looks items up in them, a thousand in a call, and makes them anew now and then.
+/// Adds to large filters and looks items up in them, a thousand in a call, and makes them anew now
+/// and then.
 pub fn heavy(socket: &Path, load: &Load) {
     let mut client = Client::connect(socket).expect("a connection");
     let mut rounds = 0_u64;

@@ -1,4 +1,5 @@
-//! How long single commands take: as a client sees it, and which of them the server itself finds slow.
+//! How long single commands take: as a client sees it, and which of them the server itself finds
+//! slow.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -63,7 +64,8 @@ pub fn probe(socket: &Path, load: &Load, latencies: &Mutex<Pair>) {
     *latencies.lock().expect("no panic") = histograms;
 }
 
-/// The commands that took the server itself a millisecond or more: how many of each, and the longest.
+/// The commands that took the server itself a millisecond or more: how many of each, and the
+/// longest.
 pub fn slow_commands(client: &mut Client) -> Vec<String> {
     let mut slow: BTreeMap<String, (u64, i64)> = BTreeMap::new();
     let Value::Array(entries) = client.call("SLOWLOG GET 10000") else { panic!("no log") };
@@ -72,8 +74,10 @@ pub fn slow_commands(client: &mut Client) -> Vec<String> {
         let (microseconds, words) = (int(&fields[2]), &fields[3]);
         let Value::Array(words) = words else { panic!("{}", show(words)) };
         let name = String::from_utf8_lossy(bulk(&words[0])).to_uppercase();
-        let of =
-            slow.entry(format!("{name} of {}", if words.len() > 20 { "many words" } else { "few words" }));
+        let of = slow.entry(format!(
+            "{name} of {}",
+            if words.len() > 20 { "many words" } else { "few words" }
+        ));
         let (count, longest) = of.or_default();
         (*count, *longest) = (*count + 1, (*longest).max(microseconds));
     }

@@ -1,6 +1,8 @@
-//! Full speed for as long as one likes: clients that do everything at once, each checked against an exact model of its own.
+//! Full speed for as long as one likes: clients that do everything at once, each checked against an
+//! exact model of its own.
 //!
-//! 20 s in all in a run of the tests; `make soak S=3600` for an hour on each of the newest servers, with the numbers told.
+//! 20 s in all in a run of the tests; `make soak S=3600` for an hour on each of the newest servers,
+//! with the numbers told.
 
 mod clients;
 mod latency;
@@ -24,7 +26,9 @@ const CLIENTS: u64 = 3;
 /// How long each server is under load; none in a run of the tests.
 fn asked_for() -> Option<Duration> {
     let seconds = env::var("BLOOMLINE_SOAK_SECONDS").ok()?;
-    Some(Duration::from_secs(seconds.parse().expect("BLOOMLINE_SOAK_SECONDS is a number of seconds")))
+    Some(Duration::from_secs(
+        seconds.parse().expect("BLOOMLINE_SOAK_SECONDS is a number of seconds"),
+    ))
 }
 
 /// True while the load is to go on.
@@ -54,7 +58,8 @@ fn soak(kind: &Kind, length: Duration) {
         .start(kind);
     let socket = server.socket();
     let mut client = server.resp2();
-    // Once through everything, so that what the server allocates once is there before memory is compared.
+    // Once through everything, so that what the server allocates once is there before memory is
+    // compared.
     let warmup = Load { is_over: AtomicBool::new(false), is_heavy: AtomicBool::new(true) };
     thread::scope(|scope| {
         scope.spawn(|| clients::heavy(&socket, &warmup));
@@ -72,7 +77,12 @@ fn soak(kind: &Kind, length: Duration) {
             .map(|i| {
                 let (load, socket) = (&load, &socket);
                 scope.spawn(move || {
-                    clients::check(&mut Client::connect(socket).expect("a connection"), i, u64::MAX, load)
+                    clients::check(
+                        &mut Client::connect(socket).expect("a connection"),
+                        i,
+                        u64::MAX,
+                        load,
+                    )
                 })
             })
             .collect();
@@ -85,7 +95,8 @@ fn soak(kind: &Kind, length: Duration) {
         while start.elapsed() < length {
             turns += 1;
             load.is_heavy.store(turns % 2 == 0, Ordering::Relaxed);
-            let next = (start + length).min(Instant::now() + (length / 8).min(Duration::from_secs(30)));
+            let next =
+                (start + length).min(Instant::now() + (length / 8).min(Duration::from_secs(30)));
             while Instant::now() < next && !checkers.iter().any(|checker| checker.is_finished()) {
                 client.assert_answers_ping("a part of the load");
                 thread::sleep(Duration::from_millis(20));
@@ -95,8 +106,10 @@ fn soak(kind: &Kind, length: Duration) {
             }
         }
         drop(end);
-        let models: Vec<_> =
-            checkers.into_iter().map(|checker| checker.join().expect("a model that agrees")).collect();
+        let models: Vec<_> = checkers
+            .into_iter()
+            .map(|checker| checker.join().expect("a model that agrees"))
+            .collect();
         let saves = saver.join().expect("saves that work");
         sum.lock().expect("no panic").saves = saves;
         models
@@ -116,7 +129,8 @@ fn soak(kind: &Kind, length: Duration) {
     drop(client);
     let mut client = server.resp2();
     sum.assert_sound();
-    // The server that was restarted counts anew, so what it gives back is compared with what it had when it was empty.
+    // The server that was restarted counts anew, so what it gives back is compared with what it had
+    // when it was empty.
     let memory_after = emptied(&mut client);
     assert!(
         memory_after < memory_before + (2 << 20),
@@ -134,7 +148,9 @@ fn soak(kind: &Kind, length: Duration) {
 fn emptied(client: &mut Client) -> u64 {
     client.wait_for_saves();
     client.ok("FLUSHALL");
-    until("the memory to be given back", || (client.info("lazyfree_pending_objects") == "0").then_some(()));
+    until("the memory to be given back", || {
+        (client.info("lazyfree_pending_objects") == "0").then_some(())
+    });
     assert_eq!(filters(client), "0", "filters are counted that are gone");
     client.info("used_memory").parse().expect("bytes")
 }

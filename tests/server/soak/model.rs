@@ -7,7 +7,8 @@ use redis::Value;
 
 use crate::harness::{Client, int, show};
 
-/// A filter as its only client knows it: its items are `key:0`, `key:1`, … up to the number that were offered.
+/// A filter as its only client knows it: its items are `key:0`, `key:1`, … up to the number that
+/// were offered.
 pub struct Known {
     /// Items that were offered; all of them are there.
     pub offered: u64,
@@ -118,7 +119,9 @@ impl Model {
     /// Looks up items that are not there.
     pub fn look_up_absent(&mut self, client: &mut Client, key: &str, from: u64, count: u64) {
         let absent: Vec<Vec<u8>> = items("absent", from, from + count);
-        let Value::Array(found) = client.items("BF.MEXISTS", key, &absent) else { panic!("no array") };
+        let Value::Array(found) = client.items("BF.MEXISTS", key, &absent) else {
+            panic!("no array")
+        };
         let known = &self.filters[key];
         self.tally.absent += count;
         self.tally.allowed += known.error_rate * count as f64;

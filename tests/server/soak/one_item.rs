@@ -1,10 +1,13 @@
-//! Single commands on the largest filters, growth included: no one of them may keep all other clients waiting.
+//! Single commands on the largest filters, growth included: no one of them may keep all other
+//! clients waiting.
 
 use std::fmt;
 
 use redis::Value;
 
-use crate::harness::{Client, Kind, Setup, bulk, for_each_server, for_newest_servers, int, numbered, show};
+use crate::harness::{
+    Client, Kind, Setup, bulk, for_each_server, for_newest_servers, int, numbered, show,
+};
 
 use super::asked_for;
 
@@ -39,7 +42,8 @@ fn single_commands_on_large_filters_are_measured_in_the_server() {
 
 fn measure(kind: &Kind) {
     let scale = scale();
-    let server = Setup::new().line("slowlog-log-slower-than -1").line("slowlog-max-len 200000").start(kind);
+    let server =
+        Setup::new().line("slowlog-log-slower-than -1").line("slowlog-max-len 200000").start(kind);
     let (mut client, pid) = (server.resp2(), server.pid());
     let items = numbered("item", scale.commands);
     let tell = |what: &str, took: Took| println!("ONE ITEM | {} | {what} | {took}", kind.name);
@@ -64,7 +68,8 @@ fn measure(kind: &Kind) {
         timed(&mut client, pid, "BF.EXISTS", "layers", &items),
     );
 
-    // Growth: the one addition that makes the next layer. The shortest of several tries is what the work takes.
+    // Growth: the one addition that makes the next layer. The shortest of several tries is what the
+    // work takes.
     let mut capacity = 1000_u64;
     while capacity * 32 <= scale.capacity {
         let (mut took, mut size) = (Took::default(), 0);
@@ -84,7 +89,8 @@ fn measure(kind: &Kind) {
 /// Microseconds of commands.
 #[derive(Default)]
 struct Took {
-    /// By the clock, in the command alone: also what other programs did on the processor meanwhile.
+    /// By the clock, in the command alone: also what other programs did on the processor
+    /// meanwhile.
     clock: Vec<i64>,
     /// Of the processor, with reading the command and writing the reply.
     processor: Vec<i64>,
@@ -120,7 +126,8 @@ impl fmt::Display for Took {
 
 /// Nanoseconds of the processor that a process's first thread, which runs the commands, has had.
 fn processor(pid: u32) -> i64 {
-    let text = std::fs::read_to_string(format!("/proc/{pid}/schedstat")).expect("a running process");
+    let text =
+        std::fs::read_to_string(format!("/proc/{pid}/schedstat")).expect("a running process");
     text.split(' ').next().and_then(|field| field.parse().ok()).expect("nanoseconds")
 }
 
