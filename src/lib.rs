@@ -15,7 +15,6 @@ compile_error!(
     "the formats are little-endian, and filters may be larger than 4 GiB: 64-bit little-endian machines only"
 );
 
-pub mod bloom;
 pub mod command;
 pub mod data_type;
 mod module;

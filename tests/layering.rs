@@ -154,7 +154,7 @@ fn what_is_allowed_and_what_only_looks_forbidden_passes() {
         ),
         (
             "bloom/filter.rs",
-            "use crate::bloom::error::Error; use super::hash::{self, ItemHash}; use self::x as y;",
+            "use bloomline_core::error::Error; use super::hash::{self, ItemHash}; use self::x as y;",
         ),
         (
             "bloom/layout/bloomline.rs",
@@ -180,7 +180,7 @@ fn what_is_allowed_and_what_only_looks_forbidden_passes() {
         ("command/handler.rs", "unsafe extern \"C\" fn f() {}"),
         (
             "command/add.rs",
-            "use crate::data_type::handle; use crate::data_type::handle::Handle; use crate::bloom::Filter;",
+            "use crate::data_type::handle; use crate::data_type::handle::Handle; use bloomline_core::Filter;",
         ),
         ("command/add.rs", "use crate::{server::reply, data_type::handle::{self, open}};"),
         ("data_type/rdb.rs", "use super::handle; use crate::server::io; fn f() { unsafe { g() } }"),

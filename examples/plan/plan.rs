@@ -4,10 +4,11 @@
 use std::error::Error;
 use std::fmt::Write;
 
-use bloomline::bloom::layer::Layer;
-use bloomline::bloom::member::Member;
-use bloomline::bloom::rate::fp_rate;
-use bloomline::bloom::{Growth, Shape, Spec};
+use bloomline_core::bloomline::BlockedLayer;
+use bloomline_core::bloomline::Shape;
+use bloomline_core::bloomline::rate::fp_rate;
+use bloomline_core::layer::Layer;
+use bloomline_core::{Growth, Spec};
 use lexopt::prelude::*;
 
 /// How to ask.
@@ -34,7 +35,7 @@ impl Plan {
     ///
     /// # Errors
     /// A number out of range, and a filter that does not grow with less capacity than items.
-    pub fn new(spec: Spec, items: u64) -> Result<Self, bloomline::bloom::Error> {
+    pub fn new(spec: Spec, items: u64) -> Result<Self, bloomline_core::Error> {
         let (mut layers, mut room) = (Vec::new(), 0u64);
         for layer in spec.layers() {
             let layer = layer?;
@@ -66,7 +67,7 @@ impl Plan {
     /// Bytes: `BF.INFO key SIZE`.
     pub fn size_bytes(&self) -> u64 {
         let bits = self.layers.iter().map(|layer| layer.geometry().bytes()).sum();
-        Layer::size_bytes(bits, self.layers.len() as u32)
+        BlockedLayer::size_bytes(bits, self.layers.len() as u32)
     }
 
     /// Bits an item sets in the newest layer: `hashes` of `BF.DEBUG key`.

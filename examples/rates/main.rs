@@ -2,7 +2,7 @@
 
 mod tables;
 
-fn main() -> Result<(), bloomline::bloom::Error> {
+fn main() -> Result<(), bloomline_core::Error> {
     print!("{}\n{}\n", tables::classic(), tables::layouts()?);
     print!("{}\n{}", tables::small()?, tables::overfull()?);
     Ok(())

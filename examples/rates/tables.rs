@@ -2,14 +2,10 @@
 //!
 //! Items and seeds are fixed, so every run prints the same.
 
-#[path = "../../tests/core/rate_of_bits.rs"]
-#[allow(clippy::indexing_slicing, reason = "written for tests")]
-mod rate_of_bits;
-
-use bloomline::bloom::member::Member;
-use bloomline::bloom::sizing::Geometry;
-use bloomline::bloom::{Error, Filter, Growth, Spec};
-use rate_of_bits::rate_of_bits;
+use bloomline_core::bloomline::geometry::Geometry;
+use bloomline_core::layer::Layer;
+use bloomline_core::{Error, Filter, Growth, Spec};
+use bloomline_reference::rate_of_bits::rate_of_bits;
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 /// Seed of every filter.
@@ -129,7 +125,7 @@ pub fn layouts() -> Result<String, Error> {
         let best = (1..=64).map(|k| formula(bits, 1.0, f64::from(k))).fold(1.0, f64::min);
         text += &format!(
             "| {error_rate} | {bits:.2} | {} | {} | {} | {} | {} |\n",
-            geometry.lines_per_item(),
+            geometry.blocks_per_item(),
             geometry.hashes(),
             shown(best),
             shown(filter.fp_rate()),
@@ -180,7 +176,7 @@ pub fn small() -> Result<String, Error> {
         let n = rates.len() as f64;
         let mean = rates.iter().sum::<f64>() / n;
         let variance = rates.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>() / (n - 1.0);
-        let lines = Geometry::new(capacity, error_rate)?.lines_per_item();
+        let lines = Geometry::new(capacity, error_rate)?.blocks_per_item();
         text += &format!(
             "| {error_rate:e} | {items} | {layers} | {lines} | {computed:.2e} | {mean:.2e}, {:.1} % | {:.3} |\n",
             100.0 * (variance / n).sqrt() / mean,

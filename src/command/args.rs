@@ -3,12 +3,12 @@
 use std::ffi::CStr;
 
 use super::text::{CANNOT_EXPAND, Failure, unknown_word};
-use crate::bloom::sizing::{MAX_CAPACITY, MAX_ERROR_RATE};
-use crate::bloom::{Growth, Layout, MAX_EXPANSION, Spec};
 use crate::server::args::{Arg, Args};
 use crate::server::setting::{
     ERROR_RATE, EXPANSION_FACTOR, INITIAL_SIZE, LAYOUT, LAYOUTS, REDISBLOOM_REPLICAS,
 };
+use bloomline_core::bloomline::geometry::{MAX_CAPACITY, MAX_ERROR_RATE};
+use bloomline_core::{Growth, Layout, MAX_EXPANSION, Spec};
 
 /// The largest capacity in RedisBloom's layout, as there.
 const MAX_CAPACITY_OF_CHAIN: u64 = 1 << 30;

@@ -10,14 +10,14 @@ use super::handler::{Call, Handler};
 use super::info::existing;
 use super::text::{BAD_DATA, CHUNK_TOO_BIG, DUMP_ITERATOR, Failure, LOAD_ITERATOR, NO_LINK};
 use super::write::refused_creation;
-use crate::bloom::codec::{Chunk, MAX_CHUNK_BYTES};
-use crate::bloom::error::ChunkError;
-use crate::bloom::{AnyFilter, Error, Layout};
 use crate::data_type::handle::{Lookup, filter, filter_mut, store};
 use crate::server::counters::LOADS_REFUSED;
 use crate::server::key::Key;
 use crate::server::limits::Limits;
 use crate::server::log;
+use bloomline_core::chunk::{Chunk, MAX_CHUNK_BYTES};
+use bloomline_core::error::ChunkError;
+use bloomline_core::{AnyFilter, Error, Layout};
 
 /// BF.SCANDUMP key iterator
 pub struct Scandump;

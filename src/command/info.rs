@@ -5,14 +5,14 @@ use std::ffi::CStr;
 use super::general::general;
 use super::handler::{Call, Handler};
 use super::text::{BAD_FIELD, Failure, NOT_FOUND, WRONG_TYPE};
-use crate::bloom::layer::Layer;
-use crate::bloom::member::Member;
-use crate::bloom::redisbloom::{Chain, Link};
-use crate::bloom::{AnyFilter, Filter, Growth, Layout};
 use crate::data_type::handle::{Lookup, filter};
 use crate::server::key::Key;
 use crate::server::reply::Context;
 use crate::server::setting::LAYOUTS;
+use bloomline_core::bloomline::BlockedLayer;
+use bloomline_core::layer::Layer;
+use bloomline_core::redisbloom::{ClassicFilter, ClassicLayer};
+use bloomline_core::{AnyFilter, Filter, Growth, Layout};
 
 /// BF.INFO key [field]
 pub struct Info;
@@ -135,7 +135,7 @@ impl Handler for Debug {
 fn debug_lines(filter: &Filter) -> Vec<String> {
     let layers = filter.layers_with_len().zip(filter.layer_errors());
     let line = |((layer, len), error)| {
-        let layer: &Layer = layer;
+        let layer: &BlockedLayer = layer;
         let (geometry, capacity) = (layer.geometry(), layer.capacity());
         let (bytes, bits, hashes) = (geometry.bytes(), geometry.bits(), geometry.hashes());
         debug_line(bytes, bits, hashes, 128, capacity, len, error)
@@ -143,9 +143,9 @@ fn debug_lines(filter: &Filter) -> Vec<String> {
     layers.map(line).collect()
 }
 
-fn debug_lines_of_chain(chain: &Chain) -> Vec<String> {
-    let width = if chain.chain_common().options.is_64_bit() { 64 } else { 32 };
-    let line = |(link, len): (&Link, u64)| {
+fn debug_lines_of_chain(chain: &ClassicFilter) -> Vec<String> {
+    let width = if chain.common().options.is_64_bit() { 64 } else { 32 };
+    let line = |(link, len): (&ClassicLayer, u64)| {
         let shape = link.shape();
         debug_line(
             shape.bits / 8,

@@ -4,9 +4,9 @@
 use std::ffi::CStr;
 use std::io;
 
-use crate::bloom::Error;
 use crate::server::args::Arg;
 use crate::server::limits::{Limits, Refusal};
+use bloomline_core::Error;
 
 /// Why a call failed, as the client is told.
 #[derive(Debug)]

@@ -5,7 +5,6 @@ use std::ffi::CStr;
 use super::args::{self, Asked, Sender};
 use super::handler::{Call, Handler};
 use super::text::{self, Failure, ITEM_EXISTS, NOT_FOUND, WRONG_TYPE};
-use crate::bloom::{AnyFilter, Error, Filter, Growth, Layout};
 use crate::data_type::handle::{Lookup, filter_mut, store};
 use crate::server::args::Args;
 use crate::server::counters::{CREATIONS_REFUSED, GROWTHS_REFUSED};
@@ -14,6 +13,7 @@ use crate::server::limits::Limits;
 use crate::server::replicate::NewItems;
 use crate::server::reply::Context;
 use crate::server::{log, seed};
+use bloomline_core::{AnyFilter, Error, Filter, Growth, Layout};
 
 /// The event of a filter that was created.
 const RESERVED: &CStr = c"bloom.reserve";

@@ -5,8 +5,8 @@ use std::ops::ControlFlow;
 
 use redis_module::raw::{RedisModuleIO, RedisModuleString};
 
-use crate::bloom::AnyFilter;
 use crate::server::api::api;
+use bloomline_core::AnyFilter;
 
 /// Writes BF.LOADCHUNK with the header, then one for each chunk of bits that is not all zero.
 pub unsafe extern "C" fn rewrite(

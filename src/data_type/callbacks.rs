@@ -9,12 +9,12 @@ use redis_module::raw::{
 };
 
 use super::{aof, defrag, rdb, value};
-use crate::bloom::AnyFilter;
 use crate::server::api::api;
 use crate::server::args::Arg;
 use crate::server::counters::CREATIONS_REFUSED;
 use crate::server::limits::Limits;
 use crate::server::log;
+use bloomline_core::AnyFilter;
 
 /// Bytes of memory that count as one unit of work when it is freed: a page.
 const FREE_UNIT: u64 = 4096;

@@ -8,10 +8,10 @@ use std::ptr::NonNull;
 
 use redis_module::raw::{RedisModuleDefragCtx, RedisModuleString};
 
-use crate::bloom::AnyFilter;
-use crate::bloom::words::Mover;
 use crate::server::alloc;
 use crate::server::api::api;
+use bloomline_core::AnyFilter;
+use bloomline_core::memory::words::Mover;
 
 /// The filter is done.
 const DONE: c_int = 0;

@@ -7,10 +7,10 @@ use redis_module::raw::RedisModuleType;
 
 use super::callbacks;
 use super::value::{self, Held};
-use crate::bloom::AnyFilter;
 use crate::server::api::api;
 use crate::server::key::{Content, Key};
 use crate::server::loading::Loading;
+use bloomline_core::AnyFilter;
 
 /// The type's name: RedisBloom's, since files and programs know it.
 const NAME: &std::ffi::CStr = c"MBbloom--";

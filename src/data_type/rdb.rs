@@ -16,14 +16,14 @@ use redis_module::raw::RedisModuleIO;
 
 use super::handle::ENCODING_VERSION;
 use super::value;
-use crate::bloom::codec::MAX_CHUNK_BYTES;
-use crate::bloom::memory::pages::LARGE;
-use crate::bloom::words::{Words, copy_to_zeros};
-use crate::bloom::{AnyFilter, Demand, Error, Filter};
 use crate::server::api::api;
 use crate::server::counters::LOADS_REFUSED;
 use crate::server::limits::{Limits, Refusal};
 use crate::server::{alloc, log};
+use bloomline_core::chunk::MAX_CHUNK_BYTES;
+use bloomline_core::memory::pages::LARGE;
+use bloomline_core::memory::words::{Words, copy_to_zeros};
+use bloomline_core::{AnyFilter, Demand, Error, Filter};
 
 /// Stands where RedisBloom has the number of items, of which there can't be so many.
 pub(super) const OWN_LAYOUT: u64 = u64::MAX;

@@ -12,11 +12,11 @@
 use std::ffi::c_int;
 
 use super::rdb::{LoadError, OWN_LAYOUT, Sink, Stream};
-use crate::bloom::member::Member;
-use crate::bloom::redisbloom::link::Common;
-use crate::bloom::redisbloom::sizing::{Options, Shape};
-use crate::bloom::redisbloom::{Chain, Link};
-use crate::bloom::{Demand, Layout, MAX_LAYERS};
+use bloomline_core::layer::Layer;
+use bloomline_core::redisbloom::Common;
+use bloomline_core::redisbloom::geometry::{Options, Shape};
+use bloomline_core::redisbloom::{ClassicFilter, ClassicLayer};
+use bloomline_core::{Demand, Layout, MAX_LAYERS};
 
 /// Growth of filters that are older than the field.
 const OLD_GROWTH: u64 = 2;
@@ -28,8 +28,8 @@ fn told(items: u64) -> u64 {
 }
 
 impl Sink {
-    pub(super) fn chain(&self, chain: &Chain) {
-        let common = chain.chain_common();
+    pub(super) fn chain(&self, chain: &ClassicFilter) {
+        let common = chain.common();
         self.unsigned(told(chain.len()));
         self.unsigned(chain.layer_count().into());
         self.unsigned(common.options.bits().into());
@@ -50,7 +50,7 @@ impl Sink {
 
 impl Stream {
     /// The rest of a chain, whose number of items has been read.
-    pub(super) fn chain(&mut self, encver: c_int, items: u64) -> Result<Chain, LoadError> {
+    pub(super) fn chain(&mut self, encver: c_int, items: u64) -> Result<ClassicFilter, LoadError> {
         let count = self.unsigned()?;
         if !(1..=u64::from(MAX_LAYERS)).contains(&count) {
             return Err(format!("{count} links").into());
@@ -72,13 +72,18 @@ impl Stream {
         if told(total) != items {
             self.log(&format!("repaired: {total} items in the links, {items} in the sum"));
         }
-        let chain = Chain::from_links(Common { options, expansion }, links);
+        let chain = ClassicFilter::from_links(Common { options, expansion }, links);
         chain.ok_or_else(|| LoadError::Bytes("no link".into()))
     }
 
-    /// Link number `index`, whose older ones have bits of `present` bytes; none if its numbers
+    /// ClassicLayer number `index`, whose older ones have bits of `present` bytes; none if its numbers
     /// contradict each other.
-    fn link(&mut self, encver: c_int, index: u32, present: u64) -> Result<Option<Link>, LoadError> {
+    fn link(
+        &mut self,
+        encver: c_int,
+        index: u32,
+        present: u64,
+    ) -> Result<Option<ClassicLayer>, LoadError> {
         let capacity = self.unsigned()?;
         let error = self.number()?;
         let hashes = self.unsigned()? as u32;
@@ -91,13 +96,15 @@ impl Stream {
         self.may_load(Demand {
             new_bytes: layer,
             largest_layer: layer,
-            filter_bytes: Link::size_bytes(present.saturating_add(layer), index + 1),
+            filter_bytes: ClassicLayer::size_bytes(present.saturating_add(layer), index + 1),
             layout: Layout::RedisBloom,
         })?;
         let words = self.string()?.into_words();
         let len = self.unsigned()?;
         let shape = Shape { capacity, error, bits_per_item, hashes, bits, log2_bits, len };
-        Ok(words.filter(|_| shape.is_sound()).and_then(|words| Link::with_words(shape, words)))
+        Ok(words
+            .filter(|_| shape.is_sound())
+            .and_then(|words| ClassicLayer::with_words(shape, words)))
     }
 
     /// Drops options that mean nothing, which a header may not have.

@@ -4,10 +4,10 @@ use std::ffi::c_void;
 use std::ops::{Deref, DerefMut};
 use std::ptr::NonNull;
 
-use crate::bloom::{AnyFilter, Layout};
 use crate::server::counters::{
     BYTES, CAPACITY, FILTERS, FILTERS_BLOOMLINE, ITEMS, LAYERS, LAYERS_ADDED,
 };
+use bloomline_core::{AnyFilter, Layout};
 
 /// Boxes a filter for the server.
 pub fn give(filter: AnyFilter) -> NonNull<c_void> {

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use redis_module::raw;
 
 #[cfg(feature = "audit")]
-use crate::bloom::memory::ledger;
+use bloomline_core::memory::ledger;
 
 /// The strictest alignment the servers' allocators promise.
 const PROMISED_ALIGN: usize = 16;

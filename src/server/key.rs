@@ -40,11 +40,9 @@ impl Key {
 
     fn open(context: Context, name: Arg, mode: u32) -> Self {
         // SAFETY: context and name are valid; null is a key that does not exist.
-        Self {
-            key: unsafe {
-                api!(RedisModule_OpenKey)(context.as_ptr(), name.string(), mode as c_int)
-            },
-        }
+        let key =
+            unsafe { api!(RedisModule_OpenKey)(context.as_ptr(), name.string(), mode as c_int) };
+        Self { key }
     }
 
     /// What the key holds, a value of `value_type` or not.

@@ -10,7 +10,7 @@ use super::reply::Context;
 use super::server_info::ServerInfo;
 use super::setting;
 use super::version;
-use crate::bloom::{Demand, Error, Layout};
+use bloomline_core::{Demand, Error, Layout};
 
 /// Layers of this many bytes or more must fit the memory that is left; to find out takes the server
 /// as long as writing as many bytes.

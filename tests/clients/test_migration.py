@@ -14,7 +14,7 @@ from conftest import DEADLINE, ROOT, Server, find_servers
 pytestmark = pytest.mark.one_layout
 
 PAGE = (ROOT / "docs/migrating-from-redisbloom.md").read_text()
-GOLDEN = ROOT / "tests/golden/redisbloom"
+GOLDEN = ROOT / "core/tests/golden/redisbloom"
 
 
 def block(language, holding):

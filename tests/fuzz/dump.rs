@@ -34,7 +34,7 @@ fn real(live: &mut Live) -> Vec<Payload> {
         }
     }
     // What RedisBloom made, older releases of it among them.
-    let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/redisbloom");
+    let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("core/tests/golden/redisbloom");
     for file in fs::read_dir(recorded).expect("the recorded filters").flatten() {
         if file.path().extension().is_some_and(|extension| extension == "dump") {
             live.begin();

@@ -2,9 +2,9 @@
 
 use redis::Value;
 
-use crate::bodies::decode;
 use crate::harness::{Client, Kind, Setup, bulk, for_each_server, numbered, seal_dump, show};
 use crate::payload::{Field, Payload};
+use bloomline_reference::checks::decode;
 
 /// A payload of a filter in RedisBloom's layout, taken apart.
 fn payload(client: &mut Client) -> Payload {

@@ -17,10 +17,7 @@
     reason = "a test stops at the first surprise"
 )]
 
-#[path = "../../fuzz/src/lib.rs"]
-mod bodies;
 mod budget;
-mod core;
 mod dump;
 mod found;
 #[allow(dead_code, unused_imports, unused_macros, reason = "made for the tests of tests/server")]

@@ -6,11 +6,11 @@
 //! ```
 
 use arbitrary::{Result, Unstructured};
-use bloomline::bloom::{AnyFilter, Demand};
+use bloomline_core::{AnyFilter, Demand};
 
-use crate::bodies::header;
-use crate::bodies::number::{double, whole};
 use crate::harness::seal_dump;
+use bloomline_reference::checks::header;
+use bloomline_reference::checks::number::{double, whole};
 
 /// One field of a value.
 #[derive(Clone, Debug, PartialEq)]

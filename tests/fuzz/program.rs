@@ -2,7 +2,7 @@
 
 use arbitrary::{Result, Unstructured};
 
-use crate::bodies::number::{double, whole};
+use bloomline_reference::checks::number::{double, whole};
 
 /// The words of one command.
 pub type Words = Vec<Vec<u8>>;

@@ -4,13 +4,13 @@
 use arbitrary::{Result, Unstructured};
 use redis::Value;
 
-use crate::bodies::header;
 use crate::budget::Cases;
 use crate::harness::{Kind, Setup, bulk, for_newest_servers, int, show};
 use crate::known::Keys;
 use crate::live::Live;
 use crate::payload::MODULE;
 use crate::program::{self, KEYS, Words};
+use bloomline_reference::checks::header;
 
 /// Cases between two new servers, so that the append-only file stays short.
 const CASES_A_SERVER: u64 = 50;

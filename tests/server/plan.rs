@@ -5,7 +5,7 @@
 #[allow(dead_code, reason = "the program uses the rest")]
 mod calculator;
 
-use bloomline::bloom::{Growth, Spec};
+use bloomline_core::{Growth, Spec};
 use calculator::Plan;
 
 use crate::harness::{Setup, for_newest_servers};

@@ -26,7 +26,7 @@ fn golden() -> Vec<Golden> {
     };
     let name = |path: &Path| path.file_name().expect("a name").to_string_lossy().into_owned();
     let mut found = Vec::new();
-    for release in entries(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden")) {
+    for release in entries(&Path::new(env!("CARGO_MANIFEST_DIR")).join("core/tests/golden")) {
         if !name(&release).starts_with("bloomline-") {
             continue;
         }

@@ -18,7 +18,8 @@ const WRITERS: usize = 3;
 const SHARED: [&str; 3] = ["growing", "reserved", "foreign"];
 
 /// RedisBloom's header of an empty filter that grows.
-const FOREIGN: &[u8] = include_bytes!("../../golden/redisbloom/empty_default.scandump.0.bin");
+const FOREIGN: &[u8] =
+    include_bytes!("../../../core/tests/golden/redisbloom/empty_default.scandump.0.bin");
 
 /// Makes the keys that all clients add to.
 pub fn make_keys(client: &mut Client) {

@@ -5,8 +5,8 @@ use crate::citizen::questions::{Totals, digest, number, totals, with_debug};
 use crate::harness::{Client, Setup, Stop, bulk, for_each_server, int, show};
 use crate::redisbloom::forged::{header, load, with_links};
 
-use super::overflowing::overflowing_header;
 use super::value::{payload_of_links, restore};
+use bloomline_reference::overflowing::overflowing_header;
 
 const HALF: u64 = 1 << 63;
 

@@ -3,8 +3,6 @@
 mod boundaries;
 mod chunk;
 mod counts;
-#[path = "../../core_redisbloom/overflowing.rs"]
-mod overflowing;
 mod restore;
 mod sizes;
 mod value;

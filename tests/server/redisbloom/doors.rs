@@ -6,10 +6,10 @@ use crate::harness::{
     Client, Server, Setup, Stop, bulk, for_each_server, int, numbered, show, until,
 };
 
-use super::fixture::fixtures;
 use super::seen::{
     assert_all_recorded, assert_recorded, debug, digits, dumped, restore, restore_all, value_of,
 };
+use bloomline_reference::fixture::fixtures;
 
 #[test]
 fn a_restored_filter_is_the_recorded_one() {

@@ -2,8 +2,8 @@
 
 use crate::harness::{Row, Setup, check_rows, for_each_server, rows, show};
 
-use super::fixture::fixtures;
 use super::seen::{assert_recorded, digits};
+use bloomline_reference::fixture::fixtures;
 
 #[test]
 fn the_setting_makes_every_filter_what_redisbloom_makes() {

@@ -4,7 +4,7 @@ use redis::Value;
 
 use crate::harness::{Client, body_of_dump, bulk, int, seal_dump, show};
 
-use super::fixture::{Fixture, absent_items};
+use bloomline_reference::fixture::{Fixture, absent_items};
 
 /// The value's bytes, without version and checksum.
 pub fn value_of(dump: &[u8]) -> &[u8] {

@@ -5,8 +5,8 @@ use redis::Cmd;
 
 use crate::harness::{Replica, Setup, Stop, for_each_server, words};
 
-use super::fixture::fixtures;
 use super::seen::{assert_recorded, debug};
+use bloomline_reference::fixture::fixtures;
 
 fn packed<A: AsRef<[u8]>>(words: &[A]) -> Vec<u8> {
     let mut command = Cmd::new();

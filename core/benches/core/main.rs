@@ -1,0 +1,225 @@
+//! The core bench: what the filter itself costs, without a server, in each regime of the caches.
+//!
+//! ```text
+//! cargo bench --bench core                          all, some three minutes
+//! cargo bench --bench core -- bloomline/insert      those whose name has this
+//! cargo test --bench core                           each once, in small: that it still works
+//! ```
+//!
+//! A name says layout, work and regime: `bloomline/contains hit/2 MiB (L3)`. Which cache holds a
+//! filter depends on the processor; the names are those of one with 1 to 2 MiB of L2 a core and
+//! some 32 MiB of L3.
+//!
+//! Items come a thousand at a time, made before the clock starts. Each for itself (`contains`,
+//! `insert`) isolates hash and lines: the processor overlaps neighbouring items as far as it sees
+//! ahead. `_batch` shows what fetching ahead saves. `bare` is the machine without a filter: the
+//! lines of an item at 1 % fetched in groups, nothing else. Filters are not filled item by item:
+//! half of their bits are set at random, as in a full one; then the items of the hits are added.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use bloomline_core::{AnyFilter, Error, Filter, Growth, Layout, Spec};
+use criterion::{Bencher, Criterion, Throughput};
+
+mod fetches;
+
+use bloomline_reference::items::{Item, mix};
+use fetches::{Lines, fetch};
+
+/// Bytes of bits, and where such a filter lives.
+const REGIMES: [(&str, u64); 4] = [
+    ("128 KiB (L2)", 128 << 10),
+    ("2 MiB (L3)", 2 << 20),
+    ("32 MiB (edge of L3)", 32 << 20),
+    ("512 MiB (memory)", 512 << 20),
+];
+/// What all of them shrink to in a test: two thousand items still fit.
+const TEST_BYTES: u64 = 16 << 10;
+/// Items at a time.
+const BATCH: u64 = 1000;
+/// Hits are among so many items: their lines are more than a cache holds.
+const MOST_STORED: u64 = 2_000_000;
+
+/// Which items.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Source {
+    Stored,
+    Absent,
+    New,
+}
+
+/// What is done with them.
+type Work = fn(&mut AnyFilter, &[[u8; 20]]);
+
+const WORKS: [(&str, Source, Work); 7] = [
+    ("contains hit", Source::Stored, contains),
+    ("contains miss", Source::Absent, contains),
+    ("insert duplicate", Source::Stored, insert),
+    ("insert new", Source::New, insert),
+    ("contains_batch hit", Source::Stored, contains_batch),
+    ("contains_batch miss", Source::Absent, contains_batch),
+    ("insert_batch new", Source::New, insert_batch),
+];
+
+fn contains(filter: &mut AnyFilter, items: &[[u8; 20]]) {
+    for item in items {
+        black_box(filter.contains(item));
+    }
+}
+
+fn insert(filter: &mut AnyFilter, items: &[[u8; 20]]) {
+    for item in items {
+        // It has room, and nobody refuses memory.
+        let _ = black_box(filter.insert(item, &mut |_| true));
+    }
+}
+
+fn contains_batch(filter: &mut AnyFilter, items: &[[u8; 20]]) {
+    filter.contains_batch(items.iter().map(<[u8; 20]>::as_slice), |is_in| {
+        black_box(is_in);
+    });
+}
+
+fn insert_batch(filter: &mut AnyFilter, items: &[[u8; 20]]) {
+    filter.insert_batch(items.iter().map(<[u8; 20]>::as_slice), &mut |_| true, |is_new| {
+        // As in `insert`.
+        let _ = black_box(is_new);
+    });
+}
+
+fn main() -> Result<(), Error> {
+    // Criterion runs each bench once when cargo does not say `--bench`, or when told `--test`.
+    let arguments: Vec<String> = std::env::args().collect();
+    let has = |word: &str| arguments.iter().any(|argument| argument == word);
+    let is_test = has("--test") || !has("--bench");
+    let mut criterion = Criterion::default()
+        .warm_up_time(Duration::from_millis(500))
+        .measurement_time(Duration::from_secs(2))
+        .sample_size(20)
+        .configure_from_args();
+    for (regime, bytes) in REGIMES {
+        let bytes = if is_test { TEST_BYTES } else { bytes };
+        for (layout, name) in [(Layout::Bloomline, "bloomline"), (Layout::RedisBloom, "redisbloom")]
+        {
+            let mut subject = Subject::new(layout, bytes)?;
+            let mut group = criterion.benchmark_group(name);
+            group.throughput(Throughput::Elements(BATCH));
+            for (what, source, work) in WORKS {
+                let mut outcome = Ok(());
+                group.bench_function(format!("{what}/{regime}"), |bench| {
+                    outcome = subject.measure(bench, source, work);
+                });
+                outcome?;
+            }
+            group.finish();
+        }
+    }
+    for (regime, bytes) in REGIMES {
+        let words = vec![1; if is_test { TEST_BYTES } else { bytes } as usize / 8];
+        let mut group = criterion.benchmark_group("bare");
+        group.throughput(Throughput::Elements(BATCH));
+        for (what, lines) in
+            [("2 lines of a page", Lines::InPage(2)), ("7 lines anywhere", Lines::Anywhere(7))]
+        {
+            let mut first = 0;
+            group.bench_function(format!("{what}/{regime}"), |bench| {
+                bench.iter(|| {
+                    first += BATCH;
+                    fetch(&words, lines, first, BATCH);
+                });
+            });
+        }
+        group.finish();
+    }
+    criterion.final_summary();
+    Ok(())
+}
+
+/// A filter at half of its fill, and the items it has met.
+struct Subject {
+    layout: Layout,
+    bytes: u64,
+    filter: AnyFilter,
+    /// Items 0 to this were added.
+    stored: u64,
+    /// The number of the next item of each source.
+    next: [u64; 3],
+}
+
+impl Subject {
+    fn new(layout: Layout, bytes: u64) -> Result<Subject, Error> {
+        let filter = half_full(layout, bytes)?;
+        let stored = (filter.capacity() / 2).min(MOST_STORED);
+        let mut subject = Subject { layout, bytes, filter, stored, next: [0, 0, stored] };
+        subject.store()?;
+        Ok(subject)
+    }
+
+    /// Adds the items of the hits.
+    fn store(&mut self) -> Result<(), Error> {
+        for number in 0..self.stored {
+            self.filter.insert(&Item::Stored(number).bytes(), &mut |_| true)?;
+        }
+        Ok(())
+    }
+
+    /// Times the work alone, and makes the filter anew when it has no room for it.
+    fn measure(&mut self, bench: &mut Bencher, source: Source, work: Work) -> Result<(), Error> {
+        let mut outcome = Ok(());
+        bench.iter_custom(|iterations| {
+            let mut spent = Duration::ZERO;
+            for _ in 0..iterations {
+                if source == Source::New && self.filter.room() < BATCH {
+                    outcome = half_full(self.layout, self.bytes).and_then(|filter| {
+                        self.filter = filter;
+                        self.store()
+                    });
+                }
+                let items: Vec<[u8; 20]> = (0..BATCH).map(|_| self.item(source).bytes()).collect();
+                let started = Instant::now();
+                work(&mut self.filter, &items);
+                spent += started.elapsed();
+            }
+            spent
+        });
+        outcome
+    }
+
+    fn item(&mut self, source: Source) -> Item {
+        let [stored, absent, new] = &mut self.next;
+        let next = match source {
+            Source::Stored => stored,
+            Source::Absent => absent,
+            Source::New => new,
+        };
+        *next += 1;
+        match source {
+            // In no order, so that lines are met in none.
+            Source::Stored => Item::Stored(mix(*next) % self.stored),
+            Source::Absent => Item::Absent(*next),
+            Source::New => Item::Stored(*next),
+        }
+    }
+}
+
+/// A filter of about so many bytes that may grow, counts no item, and has each bit set with
+/// probability 1/2.
+fn half_full(layout: Layout, bytes: u64) -> Result<AnyFilter, Error> {
+    // 11.2 bits an item at half of the error rate of 1 %.
+    let capacity = bytes * 8 * 10 / 112;
+    let spec = Spec { capacity, error_rate: 0.01, growth: Growth::Scaling { expansion: 2 } };
+    let mut filter = match layout {
+        Layout::Bloomline => Filter::new(spec, 42, &mut |_| true).map(AnyFilter::from)?,
+        Layout::RedisBloom => AnyFilter::redisbloom(spec, 2, &mut |_| true)?,
+    };
+    let mut offset = 0;
+    while let Some(len) = filter.chunk(offset).map(<[u8]>::len) {
+        let word = |number: u64| mix(offset + number).to_le_bytes();
+        let mut chunk: Vec<u8> = (0..len.div_ceil(8) as u64).flat_map(word).collect();
+        chunk.truncate(len);
+        filter.write_chunk(offset, &chunk)?;
+        offset += len as u64;
+    }
+    Ok(filter)
+}

@@ -1,0 +1,6 @@
+//! Programs of operations on a filter beside its models; see `bloomline_reference::checks::model`.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    bloomline_reference::checks::model::run(bytes);
+});

@@ -1,0 +1,151 @@
+//! The filter written down a second time, slowly: from the picture in `layout/bloomline.rs`, with
+//! big numbers and lists.
+//!
+//! Only the numbers of a layer's geometry come from the library; hash, places, answers and growth
+//! are the model's own.
+
+use bitvec::prelude::{BitVec, Lsb0, bitvec};
+use bloomline_core::bloomline::geometry::Geometry;
+use bloomline_core::bloomline::rate::fp_rate;
+use bloomline_core::{Growth, Spec};
+
+/// A layer: its bits in the order of the bytes.
+pub struct ModelLayer {
+    pub bits: BitVec<u8, Lsb0>,
+    pub capacity: u64,
+    pub geometry: Geometry,
+}
+
+/// A filter.
+pub struct Model {
+    pub spec: Spec,
+    pub seed: u64,
+    pub layers: Vec<ModelLayer>,
+    pub newest_len: u64,
+}
+
+/// What the model says to an item; the library has more reasons, but these are all of a filter that
+/// has memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Answer {
+    New,
+    Seen,
+    Full,
+    CannotGrow,
+}
+
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
+const FURTHER: [u64; 3] = [0x6a09_e667_f3bc_c909, 0xbb67_ae85_84ca_a73b, 0x3c6e_f372_fe94_f82b];
+
+/// The halves of the product, one xor the other.
+fn fold(a: u64, b: u64) -> u64 {
+    let product = u128::from(a) * u128::from(b);
+    (product % (1 << 64)) as u64 ^ (product / (1 << 64)) as u64
+}
+
+/// `count` bits of a number, from bit `low` on.
+fn field(number: u64, low: u32, count: u32) -> u64 {
+    (number >> low) % (1 << count)
+}
+
+impl ModelLayer {
+    fn new(capacity: u64, error: f64) -> Option<Self> {
+        let geometry = Geometry::new(capacity, error).ok()?;
+        let bits = bitvec![u8, Lsb0; 0; geometry.bits() as usize];
+        Some(Self { bits, capacity, geometry })
+    }
+
+    /// Every bit of an item, as its number in the layer.
+    fn places(&self, place: u64, pattern: u64) -> impl Iterator<Item = usize> + use<> {
+        let geometry = self.geometry;
+        let lines = geometry.pages() * geometry.blocks_per_page();
+        let first = (u128::from(place) * u128::from(lines) / (1 << 64)) as u64;
+        let (page, first_in_page) =
+            (first / geometry.blocks_per_page(), first % geometry.blocks_per_page());
+        let blocks_per_item = u64::from(geometry.blocks_per_item());
+        let strides = if blocks_per_item == 1 {
+            0
+        } else {
+            (geometry.blocks_per_page() - 1) / (blocks_per_item - 1)
+        };
+        let stride = 1 + field(pattern, 51, 13) * strides / (1 << 13);
+        (0..blocks_per_item).flat_map(move |j| {
+            let line = page * geometry.blocks_per_page()
+                + (first_in_page + j * stride) % geometry.blocks_per_page();
+            let pattern = if j == 0 { pattern } else { fold(pattern, FURTHER[j as usize - 1]) };
+            let start = field(pattern, 48, 3);
+            (0..u64::from(geometry.bits_per_block())).map(move |i| {
+                let word = (start + i) % 8;
+                let bit = field(pattern, 6 * i as u32, 6);
+                (line * 512 + word * 64 + bit) as usize
+            })
+        })
+    }
+
+    fn contains(&self, place: u64, pattern: u64) -> bool {
+        self.places(place, pattern).all(|bit| self.bits[bit])
+    }
+
+    fn insert(&mut self, place: u64, pattern: u64) {
+        for bit in self.places(place, pattern) {
+            self.bits.set(bit, true);
+        }
+    }
+}
+
+impl Model {
+    pub fn new(spec: Spec, seed: u64) -> Self {
+        let mut model = Self { spec, seed, layers: Vec::new(), newest_len: 0 };
+        let layer = ModelLayer::new(spec.capacity, model.next_error()).expect("a spec in range");
+        model.layers.push(layer);
+        model
+    }
+
+    /// What is left of the error rate, divided by the number of layers with the next one, plus one.
+    fn next_error(&self) -> f64 {
+        match self.spec.growth {
+            Growth::Fixed => self.spec.error_rate,
+            Growth::Scaling { .. } => {
+                let spent: f64 =
+                    self.layers.iter().fold(0.0, |sum, l| sum + fp_rate(&l.geometry, l.capacity));
+                (self.spec.error_rate - spent) / (self.layers.len() as f64 + 2.0)
+            }
+        }
+    }
+
+    fn hash(&self, item: &[u8]) -> (u64, u64) {
+        let place = xxhash_rust::xxh3::xxh3_64_with_seed(item, self.seed);
+        (place, fold(place, GOLDEN))
+    }
+
+    pub fn contains(&self, item: &[u8]) -> bool {
+        let (place, pattern) = self.hash(item);
+        self.layers.iter().any(|layer| layer.contains(place, pattern))
+    }
+
+    pub fn insert(&mut self, item: &[u8]) -> Answer {
+        if self.contains(item) {
+            return Answer::Seen;
+        }
+        let (place, pattern) = self.hash(item);
+        let capacity = self.layers.last().expect("at least one").capacity;
+        if self.newest_len == capacity {
+            let Growth::Scaling { expansion } = self.spec.growth else { return Answer::Full };
+            match ModelLayer::new(capacity.saturating_mul(u64::from(expansion)), self.next_error())
+            {
+                Some(layer) => self.layers.push(layer),
+                None => return Answer::CannotGrow,
+            }
+            self.newest_len = 0;
+        }
+        self.layers.last_mut().expect("at least one").insert(place, pattern);
+        self.newest_len += 1;
+        Answer::New
+    }
+
+    /// Items counted as added.
+    pub fn len(&self) -> u64 {
+        let (_, older) = self.layers.split_last().expect("at least one");
+        older.iter().map(|layer| layer.capacity).sum::<u64>() + self.newest_len
+    }
+}

@@ -1,0 +1,137 @@
+//! Headers of both layouts, of which most agree with themselves in all but a field or two.
+
+use arbitrary::{Result, Unstructured};
+use bloomline_core::bloomline::geometry::REVISION;
+use bloomline_core::bloomline::header::{MAGIC, VERSION};
+use bloomline_core::redisbloom::geometry::{MAX_HASHES, Options, Shape};
+
+use super::number::{double, whole};
+
+/// Any bytes, or a header of either layout; now and then with a byte damaged, missing or too many.
+pub fn any(u: &mut Unstructured) -> Result<Vec<u8>> {
+    let mut header = match u.int_in_range(0..=7u8)? {
+        0 => {
+            let length = u.int_in_range(0..=200usize)?.min(u.len());
+            return Ok(u.bytes(length)?.to_vec());
+        }
+        1..=3 => own(u)?,
+        _ => foreign(u)?,
+    };
+    match u.int_in_range(0..=15u8)? {
+        0 => {
+            let at = u.choose_index(header.len())?;
+            header[at] = u.arbitrary()?;
+        }
+        1 => header.truncate(u.choose_index(header.len())?),
+        2 => header.push(u.arbitrary()?),
+        _ => {}
+    }
+    Ok(header)
+}
+
+/// The value, or, once in sixteen times, another.
+fn mostly<T>(
+    u: &mut Unstructured,
+    value: T,
+    other: impl FnOnce(&mut Unstructured) -> Result<T>,
+) -> Result<T> {
+    if u.int_in_range(0..=15u8)? == 0 { other(u) } else { Ok(value) }
+}
+
+/// A header of this project's layout.
+pub fn own(u: &mut Unstructured) -> Result<Vec<u8>> {
+    let is_scaling = u.arbitrary::<bool>()?;
+    let growth = mostly(u, u8::from(is_scaling), |u| u.arbitrary())?;
+    let expansion = if is_scaling { u.int_in_range(1..=4)? } else { 0 };
+    let expansion = mostly(u, expansion, |u| whole(u).map(|n| n as u32))?;
+    let layers = if is_scaling { u.int_in_range(1..=8)? } else { 1 };
+    let layers = mostly(u, layers, |u| whole(u).map(|n| n as u32))?;
+    let capacity = u.int_in_range(1..=1000)?;
+    let capacity = mostly(u, capacity, whole)?;
+    let newest_len = u.int_in_range(0..=capacity)?;
+    Ok([
+        &MAGIC[..],
+        &mostly(u, VERSION, |u| u.arbitrary())?.to_le_bytes(),
+        &mostly(u, REVISION, |u| u.arbitrary())?.to_le_bytes(),
+        &[growth, 0, 0, 0],
+        &expansion.to_le_bytes(),
+        &layers.to_le_bytes(),
+        &capacity.to_le_bytes(),
+        &double(u)?.to_le_bytes(),
+        &u.arbitrary::<u64>()?.to_le_bytes(),
+        &mostly(u, newest_len, whole)?.to_le_bytes(),
+        &[0; 8],
+    ]
+    .concat())
+}
+
+/// A link of RedisBloom's layout as numbers that may contradict each other.
+#[derive(Clone, Copy, Debug)]
+pub struct Link {
+    /// Its numbers but for the bytes.
+    pub shape: Shape,
+    /// Bytes of its bits, which should be an eighth of them.
+    pub bytes: u64,
+}
+
+/// A link: one that a filter would have, in most cases changed in a number or two.
+pub fn link(u: &mut Unstructured, options: u32) -> Result<Link> {
+    let capacity = u.int_in_range(1..=1000)?;
+    let capacity = mostly(u, capacity, whole)?;
+    let error = double(u)?;
+    let mut shape = Shape::new(Options::from_bits(options), capacity, error).unwrap_or(Shape {
+        capacity,
+        error,
+        bits_per_item: 10.0,
+        hashes: 7,
+        bits: 1024,
+        log2_bits: 0,
+        len: 0,
+    });
+    shape.len = u.int_in_range(0..=shape.capacity)?;
+    match u.int_in_range(0..=15u8)? {
+        0 => shape.capacity = whole(u)?,
+        1 => shape.error = double(u)?,
+        2 => {
+            // As many hashes as one likes, with the number that goes with them.
+            shape.hashes = u.int_in_range(0..=MAX_HASHES + 2)?;
+            shape.bits_per_item = (f64::from(shape.hashes) - 0.5) / 0.693_147_180_559_945;
+        }
+        3 => shape.bits_per_item = double(u)?,
+        4 => shape.bits = whole(u)?,
+        5 => shape.bits = whole(u)? % 4096 * 64,
+        6 => shape.log2_bits = u.arbitrary()?,
+        7 => shape.log2_bits = u.int_in_range(0..=64)?,
+        8..=9 => shape.len = whole(u)?,
+        10 => shape.hashes = whole(u)? as u32,
+        _ => {}
+    }
+    let bytes = shape.bits / 8;
+    Ok(Link { shape, bytes: mostly(u, bytes, whole)? })
+}
+
+/// A header of RedisBloom's layout.
+pub fn foreign(u: &mut Unstructured) -> Result<Vec<u8>> {
+    let options = u.int_in_range(0..=15u32)?;
+    let options = mostly(u, options, |u| whole(u).map(|n| n as u32))?;
+    let count = u.int_in_range(1..=4u32)?;
+    let links = (0..count).map(|_| link(u, options)).collect::<Result<Vec<_>>>()?;
+    let total = links.iter().map(|link| link.shape.len).fold(0, u64::wrapping_add);
+    let expansion = u.int_in_range(0..=4u32)?;
+    let mut bytes = Vec::new();
+    bytes.extend(mostly(u, total, whole)?.to_le_bytes());
+    bytes.extend(mostly(u, count, |u| whole(u).map(|n| n as u32))?.to_le_bytes());
+    bytes.extend(options.to_le_bytes());
+    bytes.extend(mostly(u, expansion, |u| whole(u).map(|n| n as u32))?.to_le_bytes());
+    for Link { shape, bytes: byte_count } in links {
+        bytes.extend(byte_count.to_le_bytes());
+        bytes.extend(shape.bits.to_le_bytes());
+        bytes.extend(shape.len.to_le_bytes());
+        bytes.extend(shape.error.to_le_bytes());
+        bytes.extend(shape.bits_per_item.to_le_bytes());
+        bytes.extend(shape.hashes.to_le_bytes());
+        bytes.extend(shape.capacity.to_le_bytes());
+        bytes.push(shape.log2_bits);
+    }
+    Ok(bytes)
+}

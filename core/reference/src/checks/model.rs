@@ -1,0 +1,279 @@
+//! A program of operations on a filter, beside an exact set and the naive model of the tests.
+
+use std::collections::HashSet;
+
+use arbitrary::{Arbitrary, Result, Unstructured};
+use bloomline_core::bloomline::hash::item_hash;
+use bloomline_core::layer::Layer;
+use bloomline_core::redisbloom::ClassicFilter;
+use bloomline_core::redisbloom::Common;
+use bloomline_core::redisbloom::geometry::Options;
+use bloomline_core::simd::Scalar;
+use bloomline_core::{AnyFilter, Demand, Error, Filter, Growth, Spec};
+
+use crate::{bloomline, redisbloom};
+
+use super::check::{
+    LIMIT, assert_comes_back_equal, assert_equal, assert_tells_the_same_everywhere, bits, small,
+};
+
+/// One step of a program.
+#[derive(Arbitrary, Debug)]
+enum Step {
+    Insert(Item),
+    InsertMany { first: u16, count: u8 },
+    InsertRefused { first: u16, count: u8 },
+    Contains(Item),
+    ContainsMany { first: u16, count: u8 },
+    SaveAndLoad,
+    Clone,
+}
+
+/// An item: its number, made longer so that every branch of the hash functions is taken.
+#[derive(Arbitrary, Clone, Copy, Debug)]
+struct Item {
+    number: u16,
+    padding: u8,
+}
+
+impl Item {
+    fn bytes(self) -> Vec<u8> {
+        let mut bytes = self.number.to_le_bytes().to_vec();
+        // The empty item is one too.
+        bytes
+            .resize(if self.number == 0 { 0 } else { 2 + usize::from(self.padding) * 3 / 2 }, b'x');
+        bytes
+    }
+}
+
+fn numbered(first: u16, count: u8) -> Vec<Vec<u8>> {
+    let item = |i| Item { number: first.wrapping_add(i), padding: i as u8 % 40 }.bytes();
+    (0..u16::from(count) * 2).map(item).collect()
+}
+
+/// What is said to an item, as far as the twins know.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Answer {
+    New,
+    Seen,
+    Full,
+    CannotGrow,
+}
+
+impl Answer {
+    fn of(result: Result<bool, Error>) -> Self {
+        match result {
+            Ok(true) => Self::New,
+            Ok(false) => Self::Seen,
+            Err(Error::Full(_)) => Self::Full,
+            Err(_) => Self::CannotGrow,
+        }
+    }
+}
+
+/// The slow model of either layout.
+enum Model {
+    Own(bloomline::Model),
+    Foreign(redisbloom::Model),
+}
+
+impl Model {
+    fn contains(&self, item: &[u8]) -> bool {
+        match self {
+            Self::Own(model) => model.contains(item),
+            Self::Foreign(model) => model.contains(item),
+        }
+    }
+
+    fn insert(&mut self, item: &[u8]) -> Answer {
+        match self {
+            Self::Own(model) => match model.insert(item) {
+                bloomline::Answer::New => Answer::New,
+                bloomline::Answer::Seen => Answer::Seen,
+                bloomline::Answer::Full => Answer::Full,
+                bloomline::Answer::CannotGrow => Answer::CannotGrow,
+            },
+            Self::Foreign(model) => match model.insert(item) {
+                redisbloom::Answer::New => Answer::New,
+                redisbloom::Answer::Seen => Answer::Seen,
+                redisbloom::Answer::Full => Answer::Full,
+                redisbloom::Answer::CannotGrow => Answer::CannotGrow,
+            },
+        }
+    }
+
+    fn bits(&self) -> Vec<Vec<u8>> {
+        match self {
+            Self::Own(model) => {
+                model.layers.iter().map(|layer| layer.bits.as_raw_slice().to_vec()).collect()
+            }
+            Self::Foreign(model) => {
+                model.layers.iter().map(|layer| layer.bits.as_raw_slice().to_vec()).collect()
+            }
+        }
+    }
+
+    fn len(&self) -> u64 {
+        match self {
+            Self::Own(model) => model.len(),
+            Self::Foreign(model) => model.layers.iter().map(|layer| layer.len).sum(),
+        }
+    }
+}
+
+/// A filter with all that is known about it.
+struct Run {
+    filter: AnyFilter,
+    model: Model,
+    /// What is in it for certain, item by item.
+    inside: HashSet<Vec<u8>>,
+    added: u64,
+}
+
+/// Takes the bytes as a program and runs it. True if there was a filter.
+pub fn run(bytes: &[u8]) -> bool {
+    let mut u = Unstructured::new(bytes);
+    program(&mut u).unwrap_or(false)
+}
+
+fn program(u: &mut Unstructured) -> Result<bool> {
+    let Some((filter, model)) = created(u)? else { return Ok(false) };
+    let mut run = Run { filter, model, inside: HashSet::new(), added: 0 };
+    for _ in 0..u.int_in_range(0..=40u8)? {
+        let step = u.arbitrary()?;
+        run.step(step);
+        if run.filter.layer_count() > 40 {
+            break;
+        }
+    }
+    run.finish();
+    Ok(true)
+}
+
+/// A filter of either layout, small enough that it grows.
+fn created(u: &mut Unstructured) -> Result<Option<(AnyFilter, Model)>> {
+    const ERRORS: [f64; 9] = [0.25, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-6, 1e-9, 1e-12];
+    let capacity = u.int_in_range(1..=400u64)?;
+    let error_rate = *u.choose(&ERRORS)? * (1.0 - f64::from(u.int_in_range(0..=9u8)?) / 16.0);
+    let expansion = u.int_in_range(0..=4u32)?;
+    // The slow twins take a time that grows with the square of the layers: a step may make some
+    // dozens.
+    let capacity = if expansion <= 1 { capacity.max(8) } else { capacity };
+    if u.arbitrary()? {
+        let growth = if expansion == 0 { Growth::Fixed } else { Growth::Scaling { expansion } };
+        let spec = Spec { capacity, error_rate, growth };
+        let seed = u.arbitrary()?;
+        let filter = Filter::new(spec, seed, &mut small);
+        return Ok(filter
+            .ok()
+            .map(|filter| (filter.into(), Model::Own(bloomline::Model::new(spec, seed)))));
+    }
+    // Without the option that takes the capacity for a number of bits, which no filter has by
+    // default.
+    let options = u.int_in_range(0..=15u32)? & !2;
+    let expansion = expansion.max(1);
+    let common = Common { options: Options::from_bits(options), expansion };
+    let first = if options & 8 == 0 { error_rate * 0.5 } else { error_rate };
+    let filter = ClassicFilter::new(capacity, error_rate, common, &mut small);
+    let plan = redisbloom::Plan::new(options, capacity, first);
+    assert_eq!(filter.is_ok(), plan.is_some());
+    Ok(filter.ok().zip(plan).map(|(filter, plan)| {
+        let layers = vec![redisbloom::ModelLayer::new(plan)];
+        (
+            filter.into(),
+            Model::Foreign(redisbloom::Model { options, expansion: expansion.into(), layers }),
+        )
+    }))
+}
+
+impl Run {
+    fn step(&mut self, step: Step) {
+        match step {
+            Step::Insert(item) => self.insert(&item.bytes()),
+            Step::InsertMany { first, count } => self.insert_many(&numbered(first, count)),
+            Step::InsertRefused { first, count } => {
+                self.insert_without_growth(&numbered(first, count))
+            }
+            Step::Contains(item) => self.ask(&[item.bytes()]),
+            Step::ContainsMany { first, count } => self.ask(&numbered(first, count)),
+            Step::SaveAndLoad => self.filter = assert_comes_back_equal(&self.filter),
+            Step::Clone => self.filter = self.filter.try_clone(&mut |_| true).expect("memory"),
+        }
+    }
+
+    fn learn(&mut self, item: &[u8], answer: Answer) {
+        assert_eq!(answer, self.model.insert(item), "of {}", item.escape_ascii());
+        match answer {
+            Answer::New => {
+                assert!(self.inside.insert(item.to_vec()), "an item counted twice");
+                self.added += 1;
+            }
+            // It stays so: no bit is ever cleared.
+            Answer::Seen => drop(self.inside.insert(item.to_vec())),
+            Answer::Full | Answer::CannotGrow => {
+                assert!(!self.inside.contains(item), "an item forgotten")
+            }
+        }
+    }
+
+    fn insert(&mut self, item: &[u8]) {
+        let answer = Answer::of(self.filter.insert(item, &mut |_| true));
+        self.learn(item, answer);
+    }
+
+    fn insert_many(&mut self, items: &[Vec<u8>]) {
+        let mut answers = Vec::new();
+        let answered = |result| answers.push(Answer::of(result));
+        self.filter.insert_batch(items.iter().map(Vec::as_slice), &mut |_| true, answered);
+        assert!(answers.len() == items.len() || answers.last() == Some(&Answer::Full));
+        for (item, answer) in items.iter().zip(answers) {
+            self.learn(item, answer);
+        }
+    }
+
+    /// Adds as long as no memory is needed for it: afterwards nothing more may have changed than
+    /// was said.
+    fn insert_without_growth(&mut self, items: &[Vec<u8>]) {
+        let layers = self.filter.layer_count();
+        for item in items {
+            let result = self.filter.insert(item, &mut |_: Demand| false);
+            if matches!(result, Err(Error::Refused(_))) {
+                assert!(self.filter.room() == 0 && !self.inside.contains(item));
+            } else {
+                self.learn(item, Answer::of(result));
+            }
+        }
+        assert_eq!(self.filter.layer_count(), layers);
+    }
+
+    fn ask(&self, items: &[Vec<u8>]) {
+        let mut answers = Vec::new();
+        self.filter
+            .contains_batch(items.iter().map(Vec::as_slice), |is_there| answers.push(is_there));
+        let expected: Vec<bool> = items.iter().map(|item| self.model.contains(item)).collect();
+        assert_eq!(answers, expected);
+        for (item, expected) in items.iter().zip(expected) {
+            assert_eq!(self.filter.contains(item), expected);
+            assert_eq!(self.contains_word_by_word(item), expected);
+            assert!(expected || !self.inside.contains(item), "an item forgotten");
+        }
+    }
+
+    /// The answer without vector operations, in the layout that has some.
+    fn contains_word_by_word(&self, item: &[u8]) -> bool {
+        let AnyFilter::Bloomline(filter) = &self.filter else { return self.filter.contains(item) };
+        let hash = item_hash(item, filter.seed());
+        filter.layers().any(|layer| layer.contains(Scalar, &hash))
+    }
+
+    fn finish(self) {
+        let inside: Vec<Vec<u8>> = self.inside.iter().cloned().collect();
+        self.ask(&inside);
+        assert_eq!((self.filter.len(), self.model.len()), (self.added, self.added));
+        assert!(bits(&self.filter) == self.model.bits(), "other bits than the model");
+        if self.filter.size_bytes() <= LIMIT {
+            assert_tells_the_same_everywhere(&self.filter);
+        }
+        assert_equal(&self.filter, &assert_comes_back_equal(&self.filter));
+    }
+}

@@ -1,0 +1,141 @@
+//! Filters recorded from a running RedisBloom: how they were made, what they answered, and their
+//! bytes.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::Value;
+
+/// One recorded filter.
+pub struct Fixture {
+    pub name: String,
+    json: Value,
+}
+
+fn folder() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../tests/golden/redisbloom")
+}
+
+fn read(file: &str) -> Vec<u8> {
+    let path = folder().join(file);
+    fs::read(&path).unwrap_or_else(|why| panic!("{}: {why}", path.display()))
+}
+
+fn from_hex(text: &str) -> Vec<u8> {
+    (0..text.len())
+        .step_by(2)
+        .map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap())
+        .collect()
+}
+
+/// All fixtures, by name.
+pub fn fixtures() -> Vec<Fixture> {
+    let mut names: Vec<String> = fs::read_dir(folder())
+        .unwrap()
+        .filter_map(|entry| {
+            entry.unwrap().file_name().to_str()?.strip_suffix(".json").map(str::to_owned)
+        })
+        .filter(|name| name != "absent_items")
+        .collect();
+    names.sort();
+    assert_eq!(names.len(), 11, "{names:?}");
+    let parse = |name: String| Fixture {
+        json: serde_json::from_slice(&read(&format!("{name}.json"))).unwrap(),
+        name,
+    };
+    names.into_iter().map(parse).collect()
+}
+
+/// The items that were never added, in the order of the recorded answers.
+pub fn absent_items() -> Vec<Vec<u8>> {
+    let json: Value = serde_json::from_slice(&read("absent_items.json")).unwrap();
+    strings(&json["items"]).into_iter().map(String::into_bytes).collect()
+}
+
+fn strings(value: &Value) -> Vec<String> {
+    value.as_array().unwrap().iter().map(|word| word.as_str().unwrap().to_owned()).collect()
+}
+
+impl Fixture {
+    fn text(&self, field: &str) -> Option<String> {
+        self.json[field].as_str().map(str::to_owned)
+    }
+
+    /// The words of the command that created it; none for one made by its first items or from a
+    /// header.
+    pub fn create(&self) -> Option<Vec<String>> {
+        self.json.get("create").map(strings)
+    }
+
+    /// The header an old filter was made from.
+    pub fn created_from_header(&self) -> Option<Vec<u8>> {
+        self.text("create_loadchunk_header_hex").map(|hex| from_hex(&hex))
+    }
+
+    /// What was added, in groups of a hundred.
+    pub fn items(&self) -> Vec<Vec<u8>> {
+        let prefix = self.text("prefix").unwrap();
+        (0..self.json["n"].as_u64().unwrap()).map(|i| format!("{prefix}{i}").into_bytes()).collect()
+    }
+
+    /// What RedisBloom answered to each, `1` for a new one.
+    pub fn replies(&self) -> String {
+        self.text("madd_replies").unwrap()
+    }
+
+    /// What it answered to the absent items.
+    pub fn absent_answers(&self) -> String {
+        self.text("absent_answers").unwrap()
+    }
+
+    /// The lines of BF.DEBUG.
+    pub fn debug(&self) -> Vec<String> {
+        strings(&self.json["debug"])
+    }
+
+    /// The values of BF.INFO in its order; none where the filter does not grow.
+    pub fn info(&self) -> [Option<i64>; 5] {
+        ["Capacity", "Size", "Number of filters", "Number of items inserted", "Expansion rate"]
+            .map(|name| self.json["info"][name].as_i64())
+    }
+
+    /// The header as BF.SCANDUMP gave it.
+    pub fn header(&self) -> Vec<u8> {
+        from_hex(&self.text("scandump_header_hex").unwrap())
+    }
+
+    /// The payload of DUMP.
+    pub fn dump(&self) -> Vec<u8> {
+        read(&format!("{}.dump", self.name))
+    }
+
+    /// The replies of BF.SCANDUMP in order, header first; none if they were not recorded as files.
+    pub fn chunks(&self) -> Option<Vec<(i64, Vec<u8>)>> {
+        let chunks = self.json.get("scandump")?.as_array()?;
+        chunks.iter().map(|chunk| Some((chunk[0].as_i64()?, read(chunk[1].as_str()?)))).collect()
+    }
+
+    /// The payload as older releases wrote it, RedisBloom's reply to RESTORE and its BF.DEBUG
+    /// afterwards.
+    #[allow(clippy::type_complexity)]
+    pub fn reencoded(&self) -> Vec<(u64, Vec<u8>, String, Option<Vec<String>>)> {
+        let Some(cases) = self.json.get("reencoded").and_then(Value::as_object) else {
+            return Vec::new();
+        };
+        let case = |(version, case): (&String, &Value)| {
+            // From the present version on, it is the payload with another number at the end of the
+            // type's id.
+            let dump = case["file"].as_str().map_or_else(
+                || {
+                    let mut dump = self.dump();
+                    dump[9] = dump[9] & !7 | version.parse::<u8>().unwrap();
+                    dump
+                },
+                read,
+            );
+            let reply = case["reply"].as_str().unwrap().to_owned();
+            (version.parse().unwrap(), dump, reply, case.get("debug").map(strings))
+        };
+        cases.iter().map(case).collect()
+    }
+}

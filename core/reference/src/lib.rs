@@ -1,0 +1,23 @@
+//! What tests and fuzzers compare the filters with.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`bloomline`], [`redisbloom`] | reference models of the layouts, written from their documentation, slow and simple |
+//! | [`fixture`], [`payload`], [`overflowing`] | filters recorded from RedisBloom, and forged ones |
+//! | [`items`] | items for benches |
+//! | [`random`] | random numbers with fixed seeds, and means with standard errors |
+//! | [`rate_of_bits`], [`first_block`], [`splitting`], [`short_cycle`] | false-positive rates, measured down to 1e-15 |
+//! | [`checks`] | the bodies of the fuzz targets |
+
+pub mod bloomline;
+pub mod checks;
+pub mod first_block;
+pub mod fixture;
+pub mod items;
+pub mod overflowing;
+pub mod payload;
+pub mod random;
+pub mod rate_of_bits;
+pub mod redisbloom;
+pub mod short_cycle;
+pub mod splitting;

@@ -1,0 +1,261 @@
+//! A filter of either layout: what a key holds.
+
+use std::ops::ControlFlow;
+use std::ptr::NonNull;
+
+use crate::bloomline::Filter;
+use crate::bloomline::header::HEADER_BYTES;
+use crate::chunk::Chunk;
+use crate::error::Error;
+use crate::layer::Layer;
+use crate::memory::words::{Mover, Words};
+use crate::redisbloom::geometry::Options;
+use crate::redisbloom::{ClassicFilter, Common};
+use crate::scalable::Added;
+use crate::spec::{Growth, Layout, Permit, Spec};
+
+/// A filter of either layout. The methods are those of [`Filter`].
+pub enum AnyFilter {
+    /// In this project's layout.
+    Bloomline(Filter),
+    /// In RedisBloom's; boxed, so that the others are no larger for it.
+    RedisBloom(Box<ClassicFilter>),
+}
+
+const _: () = assert!(size_of::<AnyFilter>() == size_of::<Filter>());
+
+/// Does the same with the filter, whatever its layout.
+macro_rules! either {
+    ($any:expr, $filter:ident => $do:expr) => {
+        match $any {
+            AnyFilter::Bloomline($filter) => $do,
+            AnyFilter::RedisBloom($filter) => $do,
+        }
+    };
+}
+
+impl From<ClassicFilter> for AnyFilter {
+    fn from(chain: ClassicFilter) -> Self {
+        Self::RedisBloom(Box::new(chain))
+    }
+}
+
+impl From<Filter> for AnyFilter {
+    fn from(filter: Filter) -> Self {
+        Self::Bloomline(filter)
+    }
+}
+
+impl AnyFilter {
+    /// An empty filter in RedisBloom's layout. It stores an expansion even if it does not grow.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ClassicFilter::new`].
+    pub fn redisbloom(spec: Spec, stored_expansion: u32, permit: Permit) -> Result<Self, Error> {
+        let options = Options::of_new_filter(spec.growth == Growth::Fixed);
+        let common = Common { options, expansion: stored_expansion };
+        ClassicFilter::new(spec.capacity, spec.error_rate, common, permit).map(Self::from)
+    }
+
+    /// The filter of a header of either layout, its bits all zero.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Filter::decode_header`] and [`ClassicFilter::decode_header`].
+    pub fn decode_header(bytes: &[u8], permit: Permit) -> Result<Self, Error> {
+        // By the length, which no header of the other layout has: its first bytes are a number, and
+        // may be any.
+        match bytes.len() {
+            HEADER_BYTES => Filter::decode_header(bytes, permit).map(Self::from),
+            _ => ClassicFilter::decode_header(bytes, permit).map(Self::from),
+        }
+    }
+
+    /// The header, in the filter's own layout.
+    pub fn encode_header(&self) -> Vec<u8> {
+        match self {
+            Self::Bloomline(filter) => filter.encode_header().into(),
+            Self::RedisBloom(chain) => chain.encode_header(),
+        }
+    }
+
+    /// Its layout.
+    pub fn layout(&self) -> Layout {
+        match self {
+            Self::Bloomline(_) => Layout::Bloomline,
+            Self::RedisBloom(_) => Layout::RedisBloom,
+        }
+    }
+
+    /// What happens when the newest layer is full.
+    pub fn growth(&self) -> Growth {
+        match self {
+            Self::Bloomline(filter) => filter.spec().growth,
+            Self::RedisBloom(chain) => match *chain.common() {
+                Common { options, .. } if options.is_fixed() => Growth::Fixed,
+                Common { expansion, .. } => Growth::Scaling { expansion },
+            },
+        }
+    }
+
+    /// The error rate asked for; in RedisBloom's layout, twice that of the first layer if the
+    /// filter grows.
+    pub fn error_rate(&self) -> f64 {
+        match self {
+            Self::Bloomline(filter) => filter.spec().error_rate,
+            Self::RedisBloom(chain) => {
+                let first = chain.layers().next().map_or(0.0, |link| link.shape().error);
+                if chain.common().options.is_fixed() { first } else { first * 2.0 }
+            }
+        }
+    }
+
+    /// See [`Filter::try_clone`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Filter::try_clone`].
+    pub fn try_clone(&self, permit: Permit) -> Result<Self, Error> {
+        either!(self, filter => filter.try_clone(permit).map(Self::from))
+    }
+
+    /// See [`Filter::contains`].
+    #[inline]
+    pub fn contains(&self, item: &[u8]) -> bool {
+        either!(self, filter => filter.contains(item))
+    }
+
+    /// See [`Filter::insert`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Filter::insert`].
+    #[inline]
+    pub fn insert(&mut self, item: &[u8], permit: Permit) -> Result<bool, Error> {
+        either!(self, filter => filter.insert(item, permit))
+    }
+
+    /// See [`Filter::contains_batch`].
+    #[inline]
+    pub fn contains_batch<'a>(
+        &self,
+        items: impl Iterator<Item = &'a [u8]>,
+        answer: impl FnMut(bool),
+    ) {
+        either!(self, filter => filter.contains_batch(items, answer))
+    }
+
+    /// See [`Filter::insert_batch`].
+    #[inline]
+    pub fn insert_batch<'a>(
+        &mut self,
+        items: impl Iterator<Item = &'a [u8]>,
+        permit: Permit,
+        answer: impl FnMut(Result<bool, Error>),
+    ) {
+        either!(self, filter => filter.insert_batch(items, permit, answer))
+    }
+
+    /// See [`Filter::len`].
+    pub fn len(&self) -> u64 {
+        either!(self, filter => filter.len())
+    }
+
+    /// See [`Filter::is_empty`].
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// See [`Filter::newest_len`].
+    #[inline]
+    pub fn newest_len(&self) -> u64 {
+        either!(self, filter => filter.newest_len())
+    }
+
+    /// See [`Filter::capacity`].
+    pub fn capacity(&self) -> u64 {
+        either!(self, filter => filter.capacity())
+    }
+
+    /// See [`Filter::room`].
+    #[inline]
+    pub fn room(&self) -> u64 {
+        either!(self, filter => filter.room())
+    }
+
+    /// See [`Filter::layer_count`].
+    #[inline]
+    pub fn layer_count(&self) -> u32 {
+        either!(self, filter => filter.layer_count())
+    }
+
+    /// See [`Filter::size_bytes`].
+    pub fn size_bytes(&self) -> u64 {
+        either!(self, filter => filter.size_bytes())
+    }
+
+    /// See [`Filter::added_since`].
+    pub fn added_since(&self, layers: u32, newest_len: u64) -> Added {
+        either!(self, filter => filter.added_since(layers, newest_len))
+    }
+
+    /// See [`Filter::chunk`].
+    pub fn chunk(&self, offset: u64) -> Option<&[u8]> {
+        either!(self, filter => filter.chunk(offset))
+    }
+
+    /// Calls a function with each of [`Filter::chunks`], until it breaks.
+    pub fn each_chunk<'a>(&'a self, from: u64, mut see: impl FnMut(Chunk<'a>) -> ControlFlow<()>) {
+        let _ = either!(self, filter => filter.chunks(from).try_for_each(&mut see));
+    }
+
+    /// See [`Filter::write_chunk`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Chunk`].
+    pub fn write_chunk(&mut self, offset: u64, chunk: &[u8]) -> Result<(), Error> {
+        either!(self, filter => filter.write_chunk(offset, chunk))
+    }
+
+    /// Calls a function with the bits of each layer, oldest first.
+    pub fn each_layer(&self, mut see: impl FnMut(&Words)) {
+        either!(self, filter => filter.layers().for_each(|layer| see(layer.words())))
+    }
+
+    /// The share of bits set in each layer, oldest first: see [`Filter::fills`].
+    pub fn fills(&self) -> Vec<f64> {
+        either!(self, filter => filter.fills().map(|(_, fill)| fill).collect())
+    }
+
+    /// The false-positive rate of each layer, oldest first, computed from its fill.
+    pub fn fp_rates(&self) -> Vec<f64> {
+        match self {
+            Self::Bloomline(filter) => {
+                filter.fills().map(|(layer, fill)| layer.fp_rate_of_fill(fill)).collect()
+            }
+            Self::RedisBloom(chain) => {
+                chain.fills().map(|(link, fill)| fill.powi(link.shape().hashes as i32)).collect()
+            }
+        }
+    }
+
+    /// Calls a function with each block of memory the filter owns, but for that of itself.
+    pub fn each_block(&self, mut see: impl FnMut(NonNull<u8>)) {
+        if let Self::RedisBloom(chain) = self {
+            see(NonNull::from(&**chain).cast());
+        }
+        either!(self, filter => filter.allocations().for_each(see))
+    }
+
+    /// See [`Filter::relocate`].
+    pub fn relocate(
+        &mut self,
+        from: usize,
+        mover: &mut Mover,
+        should_stop: impl FnMut() -> bool,
+    ) -> Option<usize> {
+        either!(self, filter => filter.relocate(from, mover, should_stop))
+    }
+}

@@ -1,0 +1,21 @@
+//! The Bloomline layout: all bits of an item in one page, in one to four blocks of it.
+
+mod filter;
+pub mod geometry;
+mod growth;
+pub mod hash;
+pub mod header;
+pub mod layer;
+pub mod locate;
+pub mod rate;
+mod table;
+
+pub use growth::{Common, Shape};
+pub use layer::BlockedLayer;
+
+/// A scalable filter in the Bloomline layout.
+pub type Filter = crate::ScalableFilter<BlockedLayer>;
+
+// A default filter must cost no more than RedisBloom's; 96 bytes are a size class of the servers'
+// allocator.
+const _: () = assert!(size_of::<Filter>() == 96);

@@ -1,0 +1,95 @@
+//! The bits of a filter in chunks, for everything that carries them.
+
+use std::ops::Range;
+
+use crate::error::{ChunkError, Error};
+use crate::layer::Layer;
+use crate::memory::words::{Words, overwrite};
+use crate::scalable::ScalableFilter;
+
+/// Bytes of a chunk at most: 16 MiB, as in RedisBloom.
+pub const MAX_CHUNK_BYTES: usize = 16 << 20;
+
+/// At most [`MAX_CHUNK_BYTES`] of the bits of one layer.
+#[derive(Clone)]
+pub struct Chunk<'a> {
+    words: &'a Words,
+    range: Range<usize>,
+    /// Where it begins in the bytes of all layers, oldest first.
+    pub offset: u64,
+}
+
+impl<'a> Chunk<'a> {
+    /// The bytes, little-endian words.
+    pub fn bytes(&self) -> &'a [u8] {
+        self.words.as_bytes().get(self.range.clone()).unwrap_or_default()
+    }
+
+    /// True if no bit is set. Pages that were never touched are not read where the operating system
+    /// reports which those are.
+    pub fn is_zero(&self) -> bool {
+        self.words.is_zero(self.range.clone())
+    }
+
+    /// The number of bytes: at least one.
+    #[expect(clippy::len_without_is_empty, reason = "it never is")]
+    pub fn len(&self) -> usize {
+        self.range.len()
+    }
+
+    /// Where the next chunk begins in the bytes of all layers.
+    pub fn end(&self) -> u64 {
+        self.offset + self.range.len() as u64
+    }
+
+    /// The bytes, or none at all where no bit is set: how files and streams leave out zeros.
+    pub fn set_bytes(&self) -> &'a [u8] {
+        if self.is_zero() { &[] } else { self.bytes() }
+    }
+}
+
+impl<L: Layer> ScalableFilter<L> {
+    /// The bits from byte `from` of all layers' bytes together, oldest first, in chunks that end
+    /// with their layer or at [`MAX_CHUNK_BYTES`]. Cost before the first: one step per layer.
+    pub fn chunks(&self, from: u64) -> impl Iterator<Item = Chunk<'_>> {
+        let mut layer_end = 0;
+        self.layers().flat_map(move |layer| {
+            let words = layer.words();
+            let offset = layer_end;
+            layer_end += words.bytes();
+            // Past the end of an older layer there is nothing left of it.
+            let first = from.saturating_sub(offset).min(words.bytes()) as usize;
+            let len = words.bytes() as usize;
+            (first..len).step_by(MAX_CHUNK_BYTES).map(move |start| {
+                let range = start..len.min(start + MAX_CHUNK_BYTES);
+                Chunk { words, range, offset: offset + start as u64 }
+            })
+        })
+    }
+
+    /// The bytes of the first of [`ScalableFilter::chunks`]; none past the end.
+    pub fn chunk(&self, offset: u64) -> Option<&[u8]> {
+        self.chunks(offset).next().map(|chunk| chunk.bytes())
+    }
+
+    /// Overwrites the bits from byte `offset` on.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Chunk`]: no layer has this byte, or the chunk is longer than the rest of its layer. Nothing is written then.
+    pub fn write_chunk(&mut self, offset: u64, chunk: &[u8]) -> Result<(), Error> {
+        let mut at = offset;
+        for layer in self.layers_mut() {
+            let bytes = layer.words_mut().as_mut_bytes();
+            let len = bytes.len() as u64;
+            if at < len {
+                let end = at.saturating_add(chunk.len() as u64);
+                let target = bytes.get_mut(at as usize..end as usize);
+                overwrite(target.ok_or(ChunkError::TooLong(chunk.len() as u64))?, chunk);
+                return Ok(());
+            }
+            at -= len;
+        }
+        Err(ChunkError::Offset(offset).into())
+    }
+}

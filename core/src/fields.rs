@@ -1,0 +1,55 @@
+//! Numbers of fixed length in the bytes of a header.
+
+/// Writes fields one behind the other into `N` bytes.
+pub(crate) struct Writer<const N: usize> {
+    bytes: [u8; N],
+    at: usize,
+}
+
+impl<const N: usize> Writer<N> {
+    /// No fields yet.
+    pub(crate) fn new() -> Self {
+        Self { bytes: [0; N], at: 0 }
+    }
+
+    /// Writes the next field.
+    pub(crate) fn put<const F: usize>(&mut self, field: [u8; F]) {
+        let target = self.bytes.get_mut(self.at..self.at + F);
+        debug_assert!(target.is_some(), "the fields are longer than the header");
+        if let Some(target) = target {
+            target.copy_from_slice(&field);
+        }
+        self.at += F;
+    }
+
+    /// All bytes, zeros behind the last field.
+    pub(crate) fn finish(self) -> [u8; N] {
+        self.bytes
+    }
+}
+
+/// Takes fields one after the other.
+pub(crate) struct Reader<'a> {
+    bytes: &'a [u8],
+}
+
+impl<'a> Reader<'a> {
+    /// Reads from the first byte on.
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
+        Self { bytes }
+    }
+
+    /// The next field; zeros past the end, where no caller reads: the length was checked.
+    pub(crate) fn take<const N: usize>(&mut self) -> [u8; N] {
+        match self.bytes.split_first_chunk() {
+            Some((field, rest)) => {
+                self.bytes = rest;
+                *field
+            }
+            None => {
+                debug_assert!(false, "the fields are longer than the header");
+                [0; N]
+            }
+        }
+    }
+}

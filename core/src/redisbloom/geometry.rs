@@ -1,0 +1,157 @@
+//! From capacity and error rate to the shape of a link, to RedisBloom's last bit.
+
+use super::ln::ln;
+use crate::error::Error;
+
+/// The largest number of bits an item sets in an honest link: that of 5e-324, the smallest number
+/// above 0, as the error rate. (The exact figure is 1,074; RedisBloom's shortened constants make it
+/// a little more, and it is rounded up.)
+///
+/// A forged link could else make one lookup run for seconds.
+pub const MAX_HASHES: u32 = 1_075;
+
+/// How a filter is hashed, sized and grown: the option bits RedisBloom stores.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Options(u32);
+
+impl Options {
+    const NO_ROUNDING: u32 = 1;
+    const ENTRIES_IS_BITS: u32 = 2;
+    const FORCE_64: u32 = 4;
+    const NO_SCALING: u32 = 8;
+
+    /// Those of a filter made by a command today.
+    pub fn of_new_filter(is_fixed: bool) -> Self {
+        Self(Self::NO_ROUNDING | Self::FORCE_64 | if is_fixed { Self::NO_SCALING } else { 0 })
+    }
+
+    /// Options read from bytes; bits without a meaning are kept.
+    pub fn from_bits(bits: u32) -> Self {
+        Self(bits)
+    }
+
+    /// The bits as stored.
+    pub fn bits(self) -> u32 {
+        self.0
+    }
+
+    const KNOWN: u32 =
+        Self::NO_ROUNDING | Self::ENTRIES_IS_BITS | Self::FORCE_64 | Self::NO_SCALING;
+
+    /// Whether every bit has a meaning.
+    pub fn are_known(self) -> bool {
+        self.unknown_bits() == 0
+    }
+
+    /// The bits without a meaning.
+    pub fn unknown_bits(self) -> u32 {
+        self.0 & !Self::KNOWN
+    }
+
+    /// The options without them.
+    pub fn without_unknown_bits(self) -> Self {
+        Self(self.0 & Self::KNOWN)
+    }
+
+    /// Whether new items are refused when the filter is full.
+    pub fn is_fixed(self) -> bool {
+        self.0 & Self::NO_SCALING != 0
+    }
+
+    /// Whether items are hashed to 64 bits.
+    #[inline]
+    pub fn is_64_bit(self) -> bool {
+        self.0 & Self::FORCE_64 != 0
+    }
+}
+
+/// A link before it is built, and all that RedisBloom stores of it but its bits.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shape {
+    /// Items it is sized for.
+    pub capacity: u64,
+    /// Its error rate.
+    pub error: f64,
+    /// Bits an item takes of it.
+    pub bits_per_item: f64,
+    /// Bits an item sets.
+    pub hashes: u32,
+    /// Bits of the array: a multiple of 64.
+    pub bits: u64,
+    /// Where not 0, only the first 2^`log2_bits` bits are used.
+    pub log2_bits: u8,
+    /// Items in it.
+    pub len: u64,
+}
+
+impl Shape {
+    /// The shape of a new link.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Capacity`] below 1 or beyond what such a link can count, [`Error::ErrorRate`] not
+    /// above 0 and below 1.
+    pub fn new(options: Options, capacity: u64, error: f64) -> Result<Self, Error> {
+        if capacity == 0 {
+            return Err(Error::Capacity(capacity));
+        }
+        // Written so that NaN fails.
+        if !(error > 0.0 && error < 1.0) {
+            return Err(Error::ErrorRate(error));
+        }
+        let bits_per_item = (-(ln(error) / 0.480453013918201)).abs();
+        let (used, log2_bits, capacity) = if options.0 & Options::ENTRIES_IS_BITS != 0 {
+            let log2_bits =
+                u8::try_from(capacity).ok().filter(|&n| n < 64).ok_or(Error::Capacity(capacity))?;
+            let bits = 1u64 << log2_bits;
+            (bits, log2_bits, (bits as f64 / bits_per_item) as u64)
+        } else if options.0 & Options::NO_ROUNDING != 0 {
+            (((capacity as f64 * bits_per_item) as u64).max(1), 0, capacity)
+        } else {
+            // The next power of two, and as many items more as fit it.
+            let needed = capacity as f64 * bits_per_item;
+            let exponent = (needed.to_bits() >> 52) as i64 - 1023;
+            let log2_bits = u8::try_from(exponent + 1)
+                .ok()
+                .filter(|&n| n < 64)
+                .ok_or(Error::Capacity(capacity))?;
+            let bits = 1u64 << log2_bits;
+            let spare = (bits as f64 - needed) as u64;
+            (bits, log2_bits, capacity.saturating_add((spare as f64 / bits_per_item) as u64))
+        };
+        let bits = used.checked_next_multiple_of(64).ok_or(Error::Capacity(capacity))?;
+        Ok(Self {
+            capacity,
+            error,
+            bits_per_item,
+            hashes: hashes(bits_per_item),
+            bits,
+            log2_bits,
+            len: 0,
+        })
+    }
+
+    /// Whether the numbers agree with each other and endanger nothing: what every door lets in.
+    pub fn is_sound(&self) -> bool {
+        let error_is_sound = self.error > 0.0 && self.error < 1.0;
+        let bits_are_sound = self.bits != 0 && self.bits.is_multiple_of(64) && self.log2_bits < 64;
+        error_is_sound
+            && bits_are_sound
+            && (self.log2_bits == 0 || self.bits >= 1 << self.log2_bits)
+            && self.bits_per_item.is_finite()
+            && self.hashes == hashes(self.bits_per_item)
+            && (1..=MAX_HASHES).contains(&self.hashes)
+    }
+
+    /// The number that indexes are taken modulo.
+    #[inline(always)]
+    pub fn modulus(&self) -> u64 {
+        if self.log2_bits == 0 { self.bits } else { 1 << self.log2_bits }
+    }
+}
+
+/// Bits an item sets where it takes so many.
+#[expect(clippy::approx_constant, reason = "RedisBloom's own, three digits shorter than ln 2")]
+fn hashes(bits_per_item: f64) -> u32 {
+    (0.693147180559945 * bits_per_item).ceil() as u32
+}

@@ -1,0 +1,278 @@
+//! The layered filter, in any layout.
+
+use std::iter;
+use std::ptr::NonNull;
+
+use crate::error::{Error, HeaderError};
+use crate::layer::Layer;
+use crate::memory::words::{Mover, relocate_slice};
+use crate::spec::{Demand, Permit};
+
+/// A series of layers, of which only the newest one takes items.
+///
+/// Older layers are full. All share one hash an item, since they hold different items.
+pub struct ScalableFilter<L: Layer> {
+    pub(crate) common: L::Common,
+    pub(crate) newest_len: u64,
+    pub(crate) newest: L,
+    /// Oldest first.
+    pub(crate) older: Box<[L]>,
+}
+
+/// What has come to a filter; see [`ScalableFilter::added_since`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Added {
+    /// Items.
+    pub items: u64,
+    /// Layers.
+    pub layers: u32,
+    /// Items these are sized for.
+    pub capacity: u64,
+    /// Bytes, as in [`ScalableFilter::size_bytes`].
+    pub bytes: u64,
+}
+
+impl<L: Layer> ScalableFilter<L> {
+    /// An empty filter of one layer.
+    pub(crate) fn with_shape(
+        common: L::Common,
+        shape: &L::Shape,
+        permit: Permit,
+    ) -> Result<Self, Error> {
+        ask::<L>(permit, [L::shape_bytes(shape)], 0, 0)?;
+        Ok(Self { common, newest_len: 0, newest: L::build(shape)?, older: Box::default() })
+    }
+
+    /// An empty filter of these layers, oldest first and at least one.
+    ///
+    /// No bits are allocated before all layers together have been put before `permit`.
+    pub(crate) fn with_shapes(
+        common: L::Common,
+        shapes: &[L::Shape],
+        newest_len: u64,
+        permit: Permit,
+    ) -> Result<Self, Error> {
+        let (newest, full) = shapes.split_last().ok_or(HeaderError::Layers(0))?;
+        ask::<L>(permit, shapes.iter().map(L::shape_bytes), 0, 0)?;
+        let mut older = Vec::new();
+        let table = (full.len() * size_of::<L>()) as u64;
+        older.try_reserve_exact(full.len()).map_err(|_| Error::OutOfMemory(table))?;
+        for shape in full {
+            older.push(L::build(shape)?);
+        }
+        Ok(Self { common, newest_len, newest: L::build(newest)?, older: older.into_boxed_slice() })
+    }
+
+    /// A filter of these layers, oldest first; none if there is none.
+    pub(crate) fn from_members(common: L::Common, mut layers: Vec<L>) -> Option<Self> {
+        let newest = layers.pop()?;
+        Some(Self {
+            common,
+            newest_len: newest.len_when_older(),
+            newest,
+            older: layers.into_boxed_slice(),
+        })
+    }
+
+    /// A filter equal to this one. Cost: see [`Words::try_clone`](super::words::Words::try_clone).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Refused`] by `permit`, [`Error::OutOfMemory`].
+    pub fn try_clone(&self, permit: Permit) -> Result<Self, Error> {
+        ask::<L>(permit, self.layers().map(|layer| layer.words().bytes()), 0, 0)?;
+        let mut older = Vec::new();
+        older
+            .try_reserve_exact(self.older.len())
+            .map_err(|_| Error::OutOfMemory(self.size_bytes()))?;
+        for layer in &self.older {
+            older.push(layer.try_clone()?);
+        }
+        Ok(Self { newest: self.newest.try_clone()?, older: older.into_boxed_slice(), ..*self })
+    }
+
+    /// The blocks of memory the filter owns: the bits of each layer, and the table of the older
+    /// layers.
+    pub fn allocations(&self) -> impl Iterator<Item = NonNull<u8>> {
+        let table = (!self.older.is_empty()).then_some(NonNull::from(&*self.older).cast());
+        self.layers().map(|layer| layer.words().block().start).chain(table)
+    }
+
+    /// Lets blocks be moved to better places, the bits of layers from index `from` on, oldest
+    /// first, then the table.
+    ///
+    /// `should_stop` is asked before each layer; returns the layer to go on with, or none when all
+    /// is done.
+    pub fn relocate(
+        &mut self,
+        from: usize,
+        mover: &mut Mover,
+        mut should_stop: impl FnMut() -> bool,
+    ) -> Option<usize> {
+        for (index, layer) in self.layers_mut().enumerate().skip(from) {
+            if should_stop() {
+                return Some(index);
+            }
+            layer.words_mut().relocate(mover);
+        }
+        relocate_slice(&mut self.older, mover);
+        None
+    }
+
+    /// What the layers have in common.
+    #[inline(always)]
+    pub fn common(&self) -> &L::Common {
+        &self.common
+    }
+
+    /// Items counted as added. Cost: one step a layer.
+    pub fn len(&self) -> u64 {
+        self.older.iter().map(L::len_when_older).fold(self.newest_len, u64::saturating_add)
+    }
+
+    /// Whether nothing was added.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Items the newest layer holds.
+    #[inline]
+    pub fn newest_len(&self) -> u64 {
+        self.newest_len
+    }
+
+    /// Items that all layers are sized for. Cost: one step a layer.
+    pub fn capacity(&self) -> u64 {
+        self.layers().map(L::capacity).fold(0, u64::saturating_add)
+    }
+
+    /// Items that can be added before the newest layer is full.
+    #[inline]
+    pub fn room(&self) -> u64 {
+        self.newest.capacity().saturating_sub(self.newest_len)
+    }
+
+    /// Number of layers, 1 to [`MAX_LAYERS`](super::spec::MAX_LAYERS).
+    pub fn layer_count(&self) -> u32 {
+        self.older.len() as u32 + 1
+    }
+
+    /// The layers, oldest first.
+    pub fn layers(&self) -> impl DoubleEndedIterator<Item = &L> {
+        self.older.iter().chain(iter::once(&self.newest))
+    }
+
+    /// The layers, oldest first, to be written.
+    pub fn layers_mut(&mut self) -> impl Iterator<Item = &mut L> {
+        self.older.iter_mut().chain(iter::once(&mut self.newest))
+    }
+
+    /// The layers and how many items each holds, oldest first; the sum is [`ScalableFilter::len`].
+    ///
+    /// Only forged layers hold more items than a number of 64 bits can count. The oldest are then
+    /// said to hold less, so that whatever is shown and saved can be loaded again; the number of
+    /// the newest decides when the filter grows.
+    pub fn layers_with_len(&self) -> impl Iterator<Item = (&L, u64)> {
+        let older = || self.older.iter().map(|layer| (layer, layer.len_when_older()));
+        let sum =
+            older().map(|(_, len)| u128::from(len)).sum::<u128>() + u128::from(self.newest_len);
+        let mut excess = sum.saturating_sub(u64::MAX.into());
+        let countable = older().map(move |(layer, len)| {
+            let left = u128::from(len).saturating_sub(excess);
+            excess -= u128::from(len) - left;
+            (layer, left as u64)
+        });
+        countable.chain(iter::once((&self.newest, self.newest_len)))
+    }
+
+    /// The layers, oldest first, and the share of bits set in each, in [0, 1].
+    ///
+    /// Counted in 4,096 pages, which the layers share by size, at least one each: exact up to
+    /// 16 MiB, and above that a few milliseconds whatever the size and the number of layers. The
+    /// loads of the pages of a layer differ by some 4 %, so the standard error of a layer of which
+    /// `n` pages are counted is about 0.02 / sqrt(n).
+    pub fn fills(&self) -> impl Iterator<Item = (&L, f64)> {
+        /// Pages in which bits are counted.
+        const SAMPLE: u64 = 4096;
+        let all = self.bits_bytes();
+        self.layers().map(move |layer| {
+            let words = layer.words();
+            (layer, words.fill((SAMPLE * words.bytes()).div_ceil(all) as usize))
+        })
+    }
+
+    /// Bytes of header, table of layers and bits: arithmetic on the geometry, equal on every
+    /// server.
+    pub fn size_bytes(&self) -> u64 {
+        L::size_bytes(self.bits_bytes(), self.layer_count())
+    }
+
+    /// What has come since the filter had `layers` layers, at least one, the newest of them with
+    /// `newest_len` items.
+    ///
+    /// Cost: one step a layer that was added.
+    pub fn added_since(&self, layers: u32, newest_len: u64) -> Added {
+        let before = layers as usize;
+        let full = self.older.iter().skip(before - 1).map(L::len_when_older);
+        let items = full.fold(self.newest_len, u64::saturating_add);
+        let capacity = self.layers().skip(before).map(L::capacity).fold(0, u64::saturating_add);
+        let bits = self.layers().skip(before).map(|layer| layer.words().bytes()).sum();
+        Added {
+            items: items.saturating_sub(newest_len),
+            layers: self.layer_count() - layers,
+            capacity,
+            bytes: L::size_bytes(bits, self.layer_count()) - L::size_bytes(0, layers),
+        }
+    }
+
+    fn bits_bytes(&self) -> u64 {
+        self.layers().map(|layer| layer.words().bytes()).sum()
+    }
+
+    /// Adds a layer, if the filter's kind of growth has one.
+    #[cold]
+    pub(crate) fn grow(&mut self, permit: Permit) -> Result<(), Error> {
+        let layers = self.layer_count();
+        let (common, shape) = self.newest.successor(&self.common, layers - 1)?;
+        ask::<L>(permit, [L::shape_bytes(&shape)], self.bits_bytes(), layers)?;
+        let layer = L::build(&shape)?;
+
+        let mut older = std::mem::take(&mut self.older).into_vec();
+        let room = older.try_reserve_exact(1);
+        if room.is_ok() {
+            let mut full = std::mem::replace(&mut self.newest, layer);
+            full.retire(self.newest_len);
+            older.push(full);
+            self.newest_len = 0;
+            self.common = common;
+        }
+        self.older = older.into_boxed_slice();
+        room.map_err(|_| Error::OutOfMemory(size_of_val(&*self.older) as u64))
+    }
+}
+
+/// Puts new layers, each with so many bytes of bits, before the caller's limits. There are `layers`
+/// already, with bits of `present` bytes.
+fn ask<L: Layer>(
+    permit: Permit,
+    new: impl IntoIterator<Item = u64>,
+    present: u64,
+    mut layers: u32,
+) -> Result<(), Error> {
+    let (mut new_bytes, mut largest_layer) = (0u64, 0);
+    for bytes in new {
+        new_bytes = new_bytes.saturating_add(bytes);
+        largest_layer = largest_layer.max(bytes);
+        layers += 1;
+    }
+    let filter_bytes = L::size_bytes(present.saturating_add(new_bytes), layers);
+    let granted = permit(Demand { new_bytes, largest_layer, filter_bytes, layout: L::LAYOUT });
+    if granted { Ok(()) } else { Err(Error::Refused(filter_bytes)) }
+}
+
+/// Adds to a list, if there is memory for it.
+pub(crate) fn try_push<T>(list: &mut Vec<T>, value: T) -> Result<(), Error> {
+    list.try_reserve(1).map_err(|_| Error::OutOfMemory(size_of_val(&**list) as u64))?;
+    list.push(value);
+    Ok(())
+}

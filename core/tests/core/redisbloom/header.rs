@@ -1,0 +1,171 @@
+//! Hostile headers of RedisBloom's layout: refused before memory is asked for.
+
+use bloomline_core::{AnyFilter, Error};
+use bloomline_reference::overflowing::overflowing_header;
+
+/// One link of a header, as bytes.
+struct Forged {
+    bytes: u64,
+    bits: u64,
+    len: u64,
+    error: f64,
+    bits_per_item: f64,
+    hashes: u32,
+    log2_bits: u8,
+}
+
+const HONEST: Forged = Forged {
+    bytes: 144,
+    bits: 1152,
+    len: 3,
+    error: 0.005,
+    bits_per_item: 11.027754,
+    hashes: 8,
+    log2_bits: 0,
+};
+
+fn header(total: u64, count: u32, options: u32, links: &[Forged]) -> Vec<u8> {
+    let mut to = [
+        &total.to_le_bytes()[..],
+        &count.to_le_bytes(),
+        &options.to_le_bytes(),
+        &2u32.to_le_bytes(),
+    ]
+    .concat();
+    for link in links {
+        for number in [link.bytes, link.bits, link.len] {
+            to.extend(number.to_le_bytes());
+        }
+        to.extend(link.error.to_le_bytes());
+        to.extend(link.bits_per_item.to_le_bytes());
+        to.extend(link.hashes.to_le_bytes());
+        to.extend(100u64.to_le_bytes());
+        to.push(link.log2_bits);
+    }
+    to
+}
+
+fn assert_refused(case: &str, bytes: &[u8]) {
+    let mut asked = false;
+    let result = AnyFilter::decode_header(bytes, &mut |_| {
+        asked = true;
+        false
+    });
+    assert!(matches!(result, Err(Error::Header(_))), "{case} is let in: {:?}", result.err());
+    assert!(!asked, "{case}: memory was asked for");
+}
+
+#[test]
+fn an_honest_header_asks_for_memory_once() {
+    let mut demands = Vec::new();
+    let bytes = header(6, 2, 5, &[HONEST, HONEST]);
+    let filter = AnyFilter::decode_header(&bytes, &mut |demand| {
+        demands.push((demand.new_bytes, demand.filter_bytes));
+        true
+    });
+    assert_eq!(filter.unwrap().encode_header(), bytes);
+    assert_eq!(demands, [(288, 288 + 32 + 2 * 64)]);
+    let refused = AnyFilter::decode_header(&bytes, &mut |_| false);
+    assert!(matches!(refused.err(), Some(Error::Refused(_))));
+}
+
+#[test]
+fn numbers_that_contradict_each_other_are_refused() {
+    let one = |link: Forged| header(link.len, 1, 5, &[link]);
+    for (case, link) in [
+        ("bytes not bits", Forged { bytes: 143, ..HONEST }),
+        ("no bits", Forged { bytes: 0, bits: 0, ..HONEST }),
+        ("bytes that overflow into no bits", Forged { bytes: 1 << 61, bits: 0, ..HONEST }),
+        ("bytes that overflow", Forged { bytes: (1 << 61) + 144, bits: 1152, ..HONEST }),
+        ("one hash more", Forged { hashes: 9, ..HONEST }),
+        ("one hash less", Forged { hashes: 7, ..HONEST }),
+        ("no hashes", Forged { hashes: 0, bits_per_item: 0.0, ..HONEST }),
+        ("bits an item not a number", Forged { bits_per_item: f64::NAN, hashes: 0, ..HONEST }),
+        (
+            "infinite bits an item",
+            Forged { bits_per_item: f64::INFINITY, hashes: u32::MAX, ..HONEST },
+        ),
+        ("negative bits an item", Forged { bits_per_item: -11.0, hashes: 0, ..HONEST }),
+        (
+            "a lookup of 20 million probes",
+            Forged { bits_per_item: 3e7, hashes: 20_794_416, ..HONEST },
+        ),
+        (
+            "a lookup of 2 billion probes",
+            Forged { bits_per_item: 3e9, hashes: 2_079_441_542, ..HONEST },
+        ),
+        ("error 0", Forged { error: 0.0, ..HONEST }),
+        ("error 1", Forged { error: 1.0, ..HONEST }),
+        ("a negative error", Forged { error: -0.005, ..HONEST }),
+        ("an error that is not a number", Forged { error: f64::NAN, ..HONEST }),
+        ("an infinite error", Forged { error: f64::INFINITY, ..HONEST }),
+        ("a power beyond the bits", Forged { log2_bits: 11, ..HONEST }),
+        ("a power of 64", Forged { log2_bits: 64, ..HONEST }),
+        ("a power of 255", Forged { log2_bits: 255, ..HONEST }),
+    ] {
+        assert_refused(case, &one(link));
+    }
+    assert_eq!((0.693147180559945f64 * 3e7).ceil(), 20_794_416.0);
+    assert_eq!((0.693147180559945f64 * 3e9).ceil(), 2_079_441_542.0);
+}
+
+#[test]
+fn a_frame_that_does_not_fit_its_links_is_refused() {
+    let honest = header(3, 1, 5, &[HONEST]);
+    for length in 0..honest.len() {
+        assert_refused(&format!("{length} bytes"), &honest[..length]);
+    }
+    assert_refused("a byte more", &[&honest[..], &[0]].concat());
+    assert_refused("no layers", &header(0, 0, 5, &[]));
+    assert_refused("fewer layers than counted", &header(3, 2, 5, &[HONEST]));
+    assert_refused("more layers than counted", &header(6, 1, 5, &[HONEST, HONEST]));
+    assert_refused("a count that overflows", &header(3, u32::MAX, 5, &[HONEST]));
+    for bit in 4..32 {
+        assert_refused(&format!("option bit {bit}"), &header(3, 1, 5 | 1 << bit, &[HONEST]));
+    }
+    assert_refused("a total too small", &header(2, 1, 5, &[HONEST]));
+    assert_refused("a total too large", &header(4, 1, 5, &[HONEST]));
+    let full = Forged { len: u64::MAX, ..HONEST };
+    assert_refused("a total that overflows", &header(2, 2, 5, &[full, HONEST]));
+}
+
+#[test]
+fn items_beyond_the_largest_number_are_refused() {
+    let of = |lens: &[u64], total: u64| {
+        let links: Vec<Forged> = lens.iter().map(|&len| Forged { len, ..HONEST }).collect();
+        header(total, lens.len() as u32, 5, &links)
+    };
+    const HALF: u64 = 1 << 63;
+    // The sum as it saturates, as it wraps, and as either link has it.
+    for total in [u64::MAX, 0, HALF, 1] {
+        assert_refused("2^63 + 2^63", &of(&[HALF, HALF], total));
+        assert_refused("2^64 - 1 + 1", &of(&[u64::MAX, 1], total));
+        assert_refused("three links", &of(&[HALF, HALF - 1, 1], total));
+    }
+    for (lens, total) in [(&[HALF, HALF - 1][..], u64::MAX), (&[u64::MAX], u64::MAX), (&[0, 0], 0)]
+    {
+        let decoded = AnyFilter::decode_header(&of(lens, total), &mut |_| true);
+        assert_eq!(decoded.unwrap().len(), total);
+    }
+}
+
+#[test]
+fn the_header_of_items_that_overflow_is_refused() {
+    assert_refused("2^64 - 1 items and 42 more", &overflowing_header());
+}
+
+#[test]
+fn the_header_of_a_filter_with_too_many_items_can_be_read() {
+    // Growth adds to a sum that is the largest number already.
+    let full = header(u64::MAX, 1, 5, &[Forged { len: u64::MAX, ..HONEST }]);
+    let mut filter = AnyFilter::decode_header(&full, &mut |_| true).unwrap();
+    for n in 0u64..150 {
+        filter.insert(&n.to_le_bytes(), &mut |_| true).unwrap();
+    }
+    assert_eq!((filter.layer_count(), filter.len()), (2, u64::MAX));
+    let bytes = filter.encode_header();
+    let read = AnyFilter::decode_header(&bytes, &mut |_| true).unwrap();
+    assert_eq!((read.layer_count(), read.len()), (2, u64::MAX));
+    assert_eq!(read.newest_len(), filter.newest_len());
+    assert_eq!(read.encode_header(), bytes);
+}

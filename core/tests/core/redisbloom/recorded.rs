@@ -1,0 +1,145 @@
+//! Filters recorded from RedisBloom, in the core: headers, bits and answers equal to the last bit.
+
+use bloomline_core::redisbloom::hash::{Pair, pair_32, pair_64};
+use bloomline_core::{AnyFilter, Growth, Layout, Spec};
+
+use bloomline_reference::fixture::{Fixture, absent_items, fixtures};
+use bloomline_reference::payload::bits_of_dump;
+
+fn granted(_: bloomline_core::Demand) -> bool {
+    true
+}
+
+fn decoded(header: &[u8]) -> AnyFilter {
+    AnyFilter::decode_header(header, &mut granted).expect("a header")
+}
+
+/// The filter before anything was added.
+fn empty(fixture: &Fixture) -> AnyFilter {
+    if let Some(header) = fixture.created_from_header() {
+        return decoded(&header);
+    }
+    // What RedisBloom makes of a first BF.MADD without any settings.
+    let words =
+        fixture.create().unwrap_or_else(|| ["", "", "0.01", "100"].map(String::from).into());
+    let expansion = words
+        .iter()
+        .position(|word| word == "EXPANSION")
+        .map_or(2, |at| words[at + 1].parse().unwrap());
+    let is_fixed = expansion == 0 || words.iter().any(|word| word == "NONSCALING");
+    let spec = Spec {
+        capacity: words[3].parse().unwrap(),
+        error_rate: words[2].parse::<f64>().unwrap().min(0.25),
+        growth: if is_fixed { Growth::Fixed } else { Growth::Scaling { expansion } },
+    };
+    AnyFilter::redisbloom(spec, expansion, &mut granted).unwrap()
+}
+
+/// The filter after the calls that were recorded, with the answers.
+fn rebuilt(fixture: &Fixture) -> (AnyFilter, String) {
+    let mut filter = empty(fixture);
+    let mut answers = String::new();
+    for group in fixture.items().chunks(100) {
+        filter.insert_batch(group.iter().map(Vec::as_slice), &mut granted, |answer| {
+            answers.push(if answer.unwrap() { '1' } else { '0' });
+        });
+    }
+    (filter, answers)
+}
+
+fn answers(filter: &AnyFilter, items: &[Vec<u8>]) -> String {
+    let mut answers = String::new();
+    filter.contains_batch(items.iter().map(Vec::as_slice), |is| {
+        answers.push(if is { '1' } else { '0' })
+    });
+    answers
+}
+
+fn bits(filter: &AnyFilter) -> Vec<Vec<u8>> {
+    let mut bits = Vec::new();
+    filter.each_layer(|words| bits.push(words.as_bytes().to_vec()));
+    bits
+}
+
+#[test]
+fn every_recorded_header_is_decoded_to_be_encoded_as_it_was() {
+    for fixture in fixtures() {
+        for header in [Some(fixture.header()), fixture.created_from_header()].into_iter().flatten()
+        {
+            let filter = decoded(&header);
+            assert_eq!(filter.layout(), Layout::RedisBloom);
+            assert_eq!(filter.encode_header(), header, "{}", fixture.name);
+            assert!(bits(&filter).concat().iter().all(|&byte| byte == 0));
+        }
+    }
+}
+
+#[test]
+fn the_same_items_give_the_same_bits_with_the_same_answers() {
+    let absent = absent_items();
+    for fixture in fixtures() {
+        let (filter, replies) = rebuilt(&fixture);
+        let name = &fixture.name;
+        assert_eq!(replies, fixture.replies(), "{name}");
+        assert_eq!(filter.encode_header(), fixture.header(), "{name}");
+        assert!(
+            bits(&filter) == bits_of_dump(&fixture.dump()),
+            "{name}: other bits than in the payload"
+        );
+        if let Some(chunks) = fixture.chunks() {
+            let recorded: Vec<Vec<u8>> =
+                chunks.into_iter().skip(1).map(|(_, chunk)| chunk).collect();
+            assert!(bits(&filter) == recorded, "{name}: other bits than in the chunks");
+        }
+        assert_eq!(answers(&filter, &absent), fixture.absent_answers(), "{name}");
+        let [capacity, size, layers, items, expansion] = fixture.info();
+        assert_eq!(Some(filter.capacity() as i64), capacity, "{name}");
+        assert_eq!(Some(filter.size_bytes() as i64), size, "{name}");
+        assert_eq!(Some(i64::from(filter.layer_count())), layers, "{name}");
+        assert_eq!(Some(filter.len() as i64), items, "{name}");
+        let growth = expansion.map(|n| Growth::Scaling { expansion: n as u32 });
+        assert_eq!(filter.growth(), growth.unwrap_or(Growth::Fixed), "{name}");
+    }
+}
+
+#[test]
+fn a_filter_that_was_loaded_grows_into_the_same_as_one_that_was_built() {
+    let more: Vec<Vec<u8>> = (0..5_000).map(|i| format!("more:{i}").into_bytes()).collect();
+    for fixture in fixtures() {
+        let (mut built, _) = rebuilt(&fixture);
+        let mut loaded = decoded(&fixture.header());
+        let mut offset = 0;
+        for layer in bits_of_dump(&fixture.dump()) {
+            loaded.write_chunk(offset, &layer).unwrap();
+            offset += layer.len() as u64;
+        }
+        let mut told = [Vec::new(), Vec::new()];
+        for (filter, told) in [&mut built, &mut loaded].into_iter().zip(&mut told) {
+            for item in &more {
+                told.push(filter.insert(item, &mut granted));
+            }
+        }
+        assert!(told[0] == told[1], "{}", fixture.name);
+        assert_eq!(loaded.encode_header(), built.encode_header(), "{}", fixture.name);
+        assert!(bits(&loaded) == bits(&built), "{}", fixture.name);
+        assert!(built.growth() == Growth::Fixed || built.layer_count() > 2, "{}", fixture.name);
+    }
+}
+
+#[test]
+fn hashes_are_those_of_an_implementation_in_another_language() {
+    let all: Vec<u8> = (0..=255).collect();
+    let cases: [(&[u8], [u64; 4]); 7] = [
+        (b"", [0x1ab11ea5a7b2c56e, 0xbbddcb5ab56dd547, 0x106e08d9, 0x456d9087]),
+        (b"a", [0x4292cee227b9150a, 0x7e9b527031f50c11, 0xa2d0b27c, 0x2e36e8b4]),
+        (b"item:0", [0xc8c94e90cedb5f9e, 0x101ebdd9ba342477, 0x414afa42, 0x3cbedf97]),
+        (b"1234567", [0xe4cf1c6d15db29ff, 0x8e688fe4a3547f2b, 0xdbed38c6, 0xd910e5d2]),
+        (b"12345678", [0x700bea34339441c4, 0x94ccce0994c5c064, 0x1430ce0e, 0x72bf120f]),
+        (b"123456789", [0xb791da69f9d395e3, 0xabf3563d45e8173b, 0x9362de66, 0x752ddcb1]),
+        (&all, [0x885162f1b7285214, 0xb4640bb94fbe8db9, 0x8bde9476, 0xd1048501]),
+    ];
+    for (item, [a, b, a_32, b_32]) in cases {
+        assert_eq!(pair_64(item), Pair { a, b }, "{}", item.escape_ascii());
+        assert_eq!(pair_32(item), Pair { a: a_32, b: b_32 }, "{}", item.escape_ascii());
+    }
+}

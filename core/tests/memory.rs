@@ -1,0 +1,304 @@
+//! What filters cost: bytes of bits, bytes touched, where they start, and what happens when there
+//! are none left.
+#![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
+
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use bloomline_core::bloomline::BlockedLayer;
+use bloomline_core::memory::words::Words;
+use bloomline_core::{Error, Filter, Growth, Spec};
+
+const GIB: u64 = 1 << 30;
+const PAGE: u64 = 4096;
+
+fn spec(capacity: u64, error_rate: f64, growth: Growth) -> Spec {
+    Spec { capacity, error_rate, growth }
+}
+
+const DOUBLING: Growth = Growth::Scaling { expansion: 2 };
+
+fn new(spec: Spec) -> Filter {
+    Filter::new(spec, 7, &mut |_| true).unwrap()
+}
+
+/// RedisBloom's bytes of bits for a layer (64-bit hashing, no rounding to powers of two).
+fn redisbloom_bytes(entries: u64, error: f64) -> u64 {
+    let bits_per_item = (error.ln() / 0.480_453_013_918_201).abs();
+    let bits = ((entries as f64 * bits_per_item) as u64).max(1);
+    bits.div_ceil(64) * 8
+}
+
+/// RedisBloom's size of a filter with such layers.
+fn redisbloom_size(layers: u64, bytes: u64) -> u64 {
+    32 + 64 * layers + bytes
+}
+
+/// Bytes of this process that are in memory.
+fn resident_bytes() -> u64 {
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
+    statm.split(' ').nth(1).unwrap().parse::<u64>().unwrap() * PAGE
+}
+
+/// Which of the system's pages behind these bytes are in memory.
+fn resident_pages(bytes: &[u8]) -> usize {
+    let start = bytes.as_ptr().addr().next_multiple_of(PAGE as usize);
+    let len = (bytes.as_ptr().addr() + bytes.len()).saturating_sub(start);
+    let mut pages = vec![0u8; len.div_ceil(PAGE as usize)];
+    // SAFETY: `start` lies on a page within the mapping of `bytes`, and there is one byte a page.
+    let result = unsafe { libc::mincore(start as *mut _, len, pages.as_mut_ptr()) };
+    assert_eq!(result, 0, "{}", std::io::Error::last_os_error());
+    pages.iter().filter(|page| **page & 1 == 1).count()
+}
+
+#[test]
+fn the_header_of_a_filter_fits_96_bytes_and_that_of_an_older_layer_32() {
+    assert_eq!((size_of::<Filter>(), size_of::<BlockedLayer>(), size_of::<Words>()), (96, 32, 16));
+    assert!(align_of::<Filter>() <= 16, "the servers' allocators promise no more");
+}
+
+#[test]
+fn a_default_filter_has_192_bytes_of_bits_and_no_more_than_a_fifth_over_redisbloom() {
+    let filter = new(spec(100, 0.01, DOUBLING));
+    assert_eq!(filter.layers().map(|layer| layer.as_bytes().len()).sum::<usize>(), 192);
+    let theirs = redisbloom_size(1, redisbloom_bytes(100, 0.005));
+    assert_eq!((filter.size_bytes(), theirs), (96 + 192, 240));
+    assert!(filter.size_bytes() * 10 <= theirs * 12);
+}
+
+/// Bytes of a filter that is never made: its numbers are put before a limit that refuses.
+fn size_asked_for(spec: Spec) -> u64 {
+    let mut size = 0;
+    let refused = Filter::new(spec, 7, &mut |demand| {
+        size = demand.filter_bytes;
+        false
+    });
+    assert_eq!(refused.err(), Some(Error::Refused(size)));
+    size
+}
+
+/// The largest filter of one layer relative to RedisBloom's, among those where theirs takes
+/// `bytes`; swept in steps of half a percent.
+fn worst_ratio(error_rate: f64, growth: Growth, bytes: std::ops::Range<u64>) -> f64 {
+    let layer_error = if growth == Growth::Fixed { error_rate } else { error_rate / 2.0 };
+    let theirs = |capacity| redisbloom_size(1, redisbloom_bytes(capacity, layer_error));
+    let capacities =
+        std::iter::successors(Some(1_000u64), |capacity| Some(capacity + capacity / 200));
+    let capacities = capacities.skip_while(|&capacity| theirs(capacity) < bytes.start);
+    let capacities = capacities.take_while(|&capacity| theirs(capacity) < bytes.end);
+    let ratio = |capacity| {
+        size_asked_for(spec(capacity, error_rate, growth)) as f64 / theirs(capacity) as f64
+    };
+    capacities.map(ratio).fold(0.0, f64::max)
+}
+
+/// Error rate, and how much larger than RedisBloom's a filter of one layer may be.
+const ONE_LAYER: [(f64, f64); 4] = [(0.01, 1.02), (1e-3, 1.03), (1e-4, 1.03), (1e-5, 1.03)];
+
+#[test]
+fn one_layer_from_1_mib_up_is_at_most_2_percent_larger_than_redisblooms_at_1_percent_and_3_below() {
+    for (error_rate, at_most) in ONE_LAYER {
+        for growth in [Growth::Fixed, DOUBLING] {
+            let worst = worst_ratio(error_rate, growth, 1 << 20..16 << 30);
+            assert!(worst <= at_most, "{error_rate:e}, {growth:?}: {worst}");
+            assert!(
+                worst > at_most - 0.01,
+                "the bound is loose: {error_rate:e}, {growth:?}: {worst}"
+            );
+        }
+    }
+}
+
+#[test]
+fn one_layer_of_64_kib_to_1_mib_costs_at_most_a_thousandth_more_than_a_large_one_may() {
+    // A whole number of lines, on a whole number of equal pages.
+    const WHOLE_PAGES: f64 = 0.0012;
+    for (error_rate, at_most) in ONE_LAYER {
+        for growth in [Growth::Fixed, DOUBLING] {
+            let worst = worst_ratio(error_rate, growth, 64 << 10..1 << 20);
+            assert!(worst <= at_most + WHOLE_PAGES, "{error_rate:e}, {growth:?}: {worst}");
+        }
+    }
+}
+
+/// RedisBloom's size of a filter of so many layers.
+fn redisbloom_grown(capacity: u64, error_rate: f64, expansion: u64, layers: u32) -> u64 {
+    let layer =
+        |i| redisbloom_bytes(capacity * expansion.pow(i), error_rate / f64::from(2u32 << i));
+    redisbloom_size(u64::from(layers), (0..layers).map(layer).sum())
+}
+
+/// The size of a filter of so many layers, relative to RedisBloom's; it is never made.
+fn grown_ratio(capacity: u64, error_rate: f64, expansion: u32, layers: u32) -> f64 {
+    let mut size = 0;
+    let spec = spec(capacity, error_rate, Growth::Scaling { expansion });
+    let refused = Filter::with_layers(spec, 7, layers, 0, &mut |demand| {
+        size = demand.filter_bytes;
+        false
+    });
+    assert_eq!(refused.err(), Some(Error::Refused(size)));
+    size as f64 / redisbloom_grown(capacity, error_rate, expansion.into(), layers) as f64
+}
+
+#[test]
+fn two_to_five_layers_of_64_kib_and_more_are_at_most_8_percent_larger_than_redisblooms() {
+    for (error_rate, _) in ONE_LAYER {
+        // The third layer of a growth by four, at 1 %, is where RedisBloom's halves have lost
+        // least.
+        for (expansion, at_most) in [(1, 1.08), (2, 1.08), (4, 1.084)] {
+            for layers in 2..=5 {
+                let capacities =
+                    std::iter::successors(Some(100u64), |capacity| Some(capacity + capacity / 20));
+                let large = |&capacity: &u64| {
+                    redisbloom_grown(capacity, error_rate, expansion.into(), layers) >= 64 << 10
+                };
+                for capacity in capacities.take_while(|&capacity| capacity < 1 << 20).filter(large)
+                {
+                    let ratio = grown_ratio(capacity, error_rate, expansion, layers);
+                    assert!(
+                        ratio <= at_most,
+                        "{error_rate:e}, {capacity} x {expansion}, {layers} layers: {ratio}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_default_filter_is_smaller_than_redisblooms_from_four_layers_on_and_seven_tenths_of_it_at_fourteen()
+ {
+    for (layers, at_most) in
+        [(1, 1.2), (2, 1.04), (3, 1.0), (4, 0.97), (5, 0.94), (8, 0.84), (14, 0.67), (20, 0.56)]
+    {
+        let ratio = grown_ratio(100, 0.01, 2, layers);
+        assert!(ratio <= at_most && ratio > at_most - 0.02, "{layers} layers: {ratio}");
+    }
+}
+
+#[test]
+fn the_size_is_header_table_and_bits() {
+    let mut filter = new(spec(10, 0.01, DOUBLING));
+    for item in 0..10_000u64 {
+        filter.insert(&item.to_le_bytes(), &mut |_| true).unwrap();
+        let bits: u64 = filter.layers().map(|layer| layer.as_bytes().len() as u64).sum();
+        assert_eq!(filter.size_bytes(), 96 + 32 * u64::from(filter.layer_count() - 1) + bits);
+    }
+}
+
+#[test]
+fn words_of_32_kib_and_more_start_on_a_page_and_all_are_zero() {
+    for bytes in [8, 64, 4_096, 32_768 - 8, 32_768, 32_776, 65_536, 1 << 20, (1 << 20) + 8, 8 << 20]
+    {
+        // Several at a time, and on memory that was used before: an allocator hands out both.
+        for _ in 0..3 {
+            let mut list = Vec::new();
+            for _ in 0..4 {
+                let mut words = Words::zeroed(bytes / 8).unwrap();
+                assert_eq!((words.len(), words.as_bytes().len()), (bytes / 8, bytes as usize));
+                assert!(words.as_slice().iter().all(|word| *word == 0));
+                let start = words.as_bytes().as_ptr().addr() as u64;
+                assert!(
+                    start.is_multiple_of(if bytes >= 32_768 { PAGE } else { 8 }),
+                    "{bytes} bytes at {start:x}"
+                );
+                words.as_mut_slice().fill(u64::MAX);
+                list.push(words);
+            }
+        }
+    }
+}
+
+#[test]
+fn four_gib_reserved_touch_nothing_and_an_item_touches_one_page() {
+    let before = resident_bytes();
+    let mut filter = new(spec(3_600_000_000, 0.01, Growth::Fixed));
+    assert!(filter.size_bytes() > 4 * GIB);
+    // Other tests of this process are at work meanwhile; they have some 100 MB.
+    let grown = resident_bytes().saturating_sub(before);
+    assert!(grown < GIB, "{grown} bytes came into memory");
+
+    let bytes = filter.layers().next().unwrap().as_bytes();
+    let start = bytes.as_ptr().addr().next_multiple_of(PAGE as usize);
+    // SAFETY: advice about memory of our own. It fails where there are no huge pages, which is as
+    // good.
+    unsafe {
+        libc::madvise(start as *mut _, bytes.len() & !(PAGE as usize - 1), libc::MADV_NOHUGEPAGE)
+    };
+    let pages = |filter: &Filter| resident_pages(filter.layers().next().unwrap().as_bytes());
+    // One page is read to see that the system has dropped them.
+    assert!(pages(&filter) <= 1);
+    assert!((0..1_000u64).all(|item| !filter.contains(&item.to_le_bytes())));
+    for item in 1..=200u64 {
+        assert_eq!(filter.insert(&item.to_le_bytes(), &mut |_| true), Ok(true));
+    }
+    // A lookup maps the system's page of zeros.
+    assert!(pages(&filter) <= 1_200, "{} pages for 1,000 lookups and 200 items", pages(&filter));
+}
+
+#[test]
+fn more_memory_than_there_are_addresses_is_an_error_with_the_bytes() {
+    // 2^57 bytes exceed any machine's address space; above, the number of bytes or words itself
+    // overflows.
+    for words in [1 << 54, (1 << 55) - 1, 1 << 55, 1 << 60, 1 << 61, u64::MAX / 8, u64::MAX] {
+        let expected = Error::OutOfMemory(words.saturating_mul(8));
+        assert_eq!(Words::zeroed(words).err(), Some(expected), "{words} words");
+    }
+    assert_eq!(Words::zeroed(0).err(), Some(Error::OutOfMemory(0)));
+}
+
+/// Set in the process that has little memory.
+const LIMITED: &str = "BLOOMLINE_TEST_LIMITED";
+
+#[test]
+fn out_of_memory_is_an_error_and_leaves_the_filter_as_it_was() {
+    const NAME: &str = "out_of_memory_is_an_error_and_leaves_the_filter_as_it_was";
+    if std::env::var_os(LIMITED).is_some() {
+        return with_two_gib_of_addresses();
+    }
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    child.args(["--exact", NAME, "--test-threads=1"]).env(LIMITED, "1");
+    let limit = libc::rlimit { rlim_cur: 2 * GIB, rlim_max: 2 * GIB };
+    // SAFETY: setrlimit is async-signal-safe, and reads a value that was made before the fork.
+    unsafe {
+        child.pre_exec(move || match libc::setrlimit(libc::RLIMIT_AS, &raw const limit) {
+            0 => Ok(()),
+            _ => Err(std::io::Error::last_os_error()),
+        });
+    }
+    let output = child.output().unwrap();
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+}
+
+fn with_two_gib_of_addresses() {
+    let huge = spec(1 << 40, 1e-6, Growth::Fixed);
+    let refused = Filter::new(huge, 7, &mut |_| true).err();
+    assert!(matches!(refused, Some(Error::OutOfMemory(bytes)) if bytes > 3 << 40), "{refused:?}");
+
+    // 2^15 items, then 2^30.
+    let mut filter = new(spec(1 << 15, 1e-5, Growth::Scaling { expansion: 1 << 15 }));
+    let mut item = 0u64;
+    while filter.room() > 0 {
+        filter.insert(&item.to_le_bytes(), &mut |_| true).unwrap();
+        item += 1;
+    }
+    let (header, bits) = (filter.encode_header(), filter.chunk(0).unwrap().to_vec());
+    for _ in 0..2 {
+        let refused = filter.insert(b"new", &mut |_| true);
+        assert!(
+            matches!(refused, Err(Error::OutOfMemory(bytes)) if bytes > 2 * GIB),
+            "{refused:?}"
+        );
+    }
+    assert_eq!((filter.encode_header(), filter.chunk(0)), (header, Some(&bits[..])));
+    assert!(!filter.contains(b"new") && (0..item).all(|item| filter.contains(&item.to_le_bytes())));
+
+    // The header of a filter whose second layer can't be had leaves nothing of the first.
+    let mut header = filter.encode_header();
+    header[20..24].copy_from_slice(&2u32.to_le_bytes());
+    for _ in 0..20_000 {
+        let refused = Filter::decode_header(&header, &mut |_| true).err();
+        assert!(matches!(refused, Some(Error::OutOfMemory(_))), "{refused:?}");
+    }
+}
