@@ -9,6 +9,12 @@ use bloomline_core::bloomline::BlockedLayer;
 use bloomline_core::memory::words::Words;
 use bloomline_core::{Error, Filter, Growth, Spec};
 
+/// Checks every block of memory as it comes back.
+#[cfg(feature = "audit")]
+#[global_allocator]
+static ALLOCATOR: bloomline_core::memory::ledger::Audited<std::alloc::System> =
+    bloomline_core::memory::ledger::Audited(std::alloc::System);
+
 const GIB: u64 = 1 << 30;
 const PAGE: u64 = 4096;
 

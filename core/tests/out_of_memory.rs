@@ -41,8 +41,14 @@ fn is_granted() -> bool {
 /// The system's allocator, which refuses when it is told to, and counts the blocks that are out.
 struct Failing;
 
+#[cfg(not(feature = "audit"))]
 #[global_allocator]
 static ALLOCATOR: Failing = Failing;
+
+#[cfg(feature = "audit")]
+#[global_allocator]
+static ALLOCATOR: bloomline_core::memory::ledger::Audited<Failing> =
+    bloomline_core::memory::ledger::Audited(Failing);
 
 fn counted(block: *mut u8) -> *mut u8 {
     BLOCKS.with(|blocks| blocks.set(blocks.get() + i64::from(!block.is_null())));

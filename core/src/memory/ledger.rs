@@ -6,6 +6,7 @@
 //!
 //! The table is static and allocates nothing, since it is used inside the allocator.
 
+use std::alloc::{GlobalAlloc, Layout};
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
@@ -88,6 +89,45 @@ impl Table {
 
 fn with_table<T>(use_it: impl FnOnce(&mut Table) -> T) -> T {
     use_it(&mut TABLE.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// An allocator whose blocks are recorded.
+pub struct Audited<A>(pub A);
+
+// SAFETY: every call is handed to the allocator inside.
+unsafe impl<A: GlobalAlloc> GlobalAlloc for Audited<A> {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: promised by the caller; so in the other functions.
+        let block = unsafe { self.0.alloc(layout) };
+        handed_out(block.addr(), layout.size());
+        block
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: as in `alloc`.
+        let block = unsafe { self.0.alloc_zeroed(layout) };
+        handed_out(block.addr(), layout.size());
+        block
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        returned(block.addr(), layout.size());
+        // SAFETY: as in `alloc`.
+        unsafe { self.0.dealloc(block, layout) }
+    }
+
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        returned(block.addr(), layout.size());
+        // SAFETY: as in `alloc`.
+        let moved = unsafe { self.0.realloc(block, layout, size) };
+        // Without memory the old block stays.
+        if moved.is_null() {
+            handed_out(block.addr(), layout.size());
+        } else {
+            handed_out(moved.addr(), size);
+        }
+        moved
+    }
 }
 
 /// Records a block that was handed out.

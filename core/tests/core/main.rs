@@ -8,6 +8,12 @@
     reason = "a test stops at the first surprise"
 )]
 
+/// Checks every block of memory as it comes back.
+#[cfg(feature = "audit")]
+#[global_allocator]
+static ALLOCATOR: bloomline_core::memory::ledger::Audited<std::alloc::System> =
+    bloomline_core::memory::ledger::Audited(std::alloc::System);
+
 /// The Bloomline layout.
 mod bloomline {
     mod chosen_items;
