@@ -1,4 +1,4 @@
-//! The chart of the document: how many times the floor each workload takes.
+//! The chart of the document: how many times the baseline each workload takes.
 
 use std::path::Path;
 
@@ -31,7 +31,7 @@ const TOP: i32 = 60;
 const BAR: i32 = 11;
 const GAP: i32 = 14;
 
-/// One bar: index of the column, multiple of the floor.
+/// One bar: index of the column, multiple of the baseline.
 type Bar = (usize, f64);
 
 /// Draws the rows with calls of many items, which are what large numbers of items come in.
@@ -64,7 +64,7 @@ pub fn draw(report: &Report, path: &Path) -> Result<()> {
             ))?;
         }
     }
-    area.draw(&Text::new("times the floor", (LEFT - 8, TOP - 16), text(15, HPos::Right)))?;
+    area.draw(&Text::new("times the baseline", (LEFT - 8, TOP - 16), text(15, HPos::Right)))?;
     let mut place = 10;
     for (column, name) in report.outcome.columns.iter().enumerate().skip(1) {
         area.draw(&Rectangle::new([(place, 12), (place + 12, 24)], colour(column).filled()))?;
@@ -110,7 +110,7 @@ fn rows(report: &Report) -> Vec<(String, Vec<Bar>)> {
     rows
 }
 
-/// The colour of a column; the floor has none.
+/// The colour of a column; the baseline has none.
 fn colour(column: usize) -> RGBColor {
     COLOURS.get((column + COLOURS.len() - 1) % COLOURS.len()).copied().unwrap_or(TEXT)
 }

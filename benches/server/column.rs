@@ -54,8 +54,8 @@ pub fn start_all(options: &Options, cores: &Cores) -> Result<Vec<Column>> {
         return Err(format!("no floor at {path}: cargo build --release --example floor").into());
     }
     let mut columns = vec![
-        start("floor", Dialect::Floor { hashed: false }, true, Some(&options.floor), &[])?,
-        start("floor, hash", Dialect::Floor { hashed: true }, true, Some(&options.floor), &[])?,
+        start("baseline", Dialect::Floor { hashed: false }, true, Some(&options.floor), &[])?,
+        start("baseline, hash", Dialect::Floor { hashed: true }, true, Some(&options.floor), &[])?,
     ];
     let (module, is_named) = &options.bloomline;
     if module.exists() || *is_named {

@@ -13,14 +13,22 @@ pub struct Report<'a> {
     pub outcome: &'a Outcome,
 }
 
-/// What the times are, in the table's words.
+/// What the times and the columns are.
 pub const LEGEND: &str = "\
-Nanoseconds an item by the server's own account (INFO commandstats), median of the rounds; in brackets the multiple
-of the floor, median of the rounds, each against the floor of its own round.
-floor: reads the same arguments, opens the key where single commands do, gives the same replies. floor, hash: reads the items too,
-for their XXH3, one by one. bloomline: with the vector instructions of this processor. scalar: without. redisbloom layout:
-`bf-layout redisbloom`. set: SADD, SISMEMBER and SMISMEMBER, exact and keeping every item. bit string: SETBIT and GETBIT,
-7 commands an item, as client libraries do it, sized for all items at once. -: the column has no such call.";
+Nanoseconds per item by the server's own account (INFO commandstats), median of the rounds. In
+brackets: the multiple of the baseline, median of the rounds, each against the baseline of its own
+round. The columns:
+
+* baseline: a module that reads the same arguments, opens the key where single commands do, and
+  gives the same replies.
+* baseline, hash: also reads the items and computes their XXH3, one by one.
+* bloomline: with the vector instructions of this processor.
+* scalar: without vector instructions.
+* redisbloom layout: with `bf-layout redisbloom`.
+* set: SADD, SISMEMBER and SMISMEMBER, exact and keeping every item.
+* bit string: SETBIT and GETBIT, 7 commands per item, as client libraries do it, sized for all items
+  at once.
+* `-`: the column has no such call.";
 
 impl Report<'_> {
     /// The table for a terminal.
@@ -56,7 +64,7 @@ impl Report<'_> {
         text + &self.failures()
     }
 
-    /// A table's last lines: bytes an item, and page faults where it is about them.
+    /// A table's last lines: bytes per item, and page faults where it is about them.
     pub fn below(&self, table: &Table) -> String {
         let columns = self.outcome.columns.iter().zip(&table.bytes);
         let bytes: Vec<String> = columns
@@ -64,7 +72,7 @@ impl Report<'_> {
             .collect();
         let mut text = String::new();
         if !bytes.is_empty() {
-            text += &format!("\nBytes an item by MEMORY USAGE: {}.\n", bytes.join(", "));
+            text += &format!("\nBytes per item by MEMORY USAGE:\n{}.\n", bytes.join(", "));
         }
         if !matches!(table.shape, Shape::Untouched { .. }) {
             return text;
@@ -75,17 +83,17 @@ impl Report<'_> {
                 .filter_map(|(name, cell)| Some((name, cell.as_ref()?.median_faults()?)))
                 .map(|(name, faults)| format!("{name} {faults:.2}"))
                 .collect();
-            text += &format!("\nPage faults an item: {}.\n", faults.join(", "));
+            text += &format!("\nPage faults per item:\n{}.\n", faults.join(", "));
         }
         text
     }
 
-    /// Says it where a reader must not take the times for real.
+    /// Warns where the times are not reliable.
     pub fn warning(&self) -> &'static str {
         match self.options.scale {
-            Scale::Smoke => "SMOKE RUN: the rows work; the times mean nothing.\n\n",
+            Scale::Smoke => "SMOKE RUN: it shows that the rows work; the times mean nothing.\n\n",
             _ if self.machine.is_busy() => {
-                "BUSY MACHINE: other work ran, or client and servers shared a core. Sizes and rates hold; times and their ratios are rough.\n\n"
+                "BUSY MACHINE: other work ran, or client and servers shared a core.\nSizes and rates are reliable; times and their ratios are rough.\n\n"
             }
             Scale::Quick | Scale::Full => "",
         }
@@ -115,7 +123,7 @@ impl Report<'_> {
     }
 }
 
-/// A row's cells as they are read: `16.4 (1.37)`, the floor without its 1.
+/// A row's cells as they are read: `16.4 (1.37)`, the baseline without its 1.
 pub fn texts(row: &Row) -> Vec<String> {
     let text = |(column, cell): (usize, &Option<Cell>)| match cell {
         None => "-".to_owned(),

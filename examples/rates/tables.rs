@@ -52,10 +52,10 @@ fn measured_classic(bits_per_item: u64, k: u64) -> f64 {
     hits as f64 / LOOKUPS as f64
 }
 
-/// Rate over bits an item and bits set: formula, measured.
+/// Rate over bits per item and bits set: formula, measured.
 pub fn classic() -> String {
     const BITS_SET: [u64; 7] = [1, 2, 3, 4, 6, 8, 10];
-    let mut text = String::from("| bits an item |");
+    let mut text = String::from("| bits per item |");
     for k in BITS_SET {
         text += &format!(" k = {k} |");
     }
@@ -99,7 +99,7 @@ fn looked_up(filter: &Filter, lookups: u64) -> f64 {
 pub fn layouts() -> Result<String, Error> {
     const CAPACITY: u64 = 100_000;
     let mut text = String::from(
-        "| error rate | bits an item | lines | bits set | classic, same bits | computed | measured |\n|---|---|---|---|---|---|---|\n",
+        "| error rate | bits per item | blocks per item | bits set | classic, same bits | computed | measured |\n|---|---|---|---|---|---|---|\n",
     );
     for (error_rate, lookups) in [
         (0.25, 1_000_000),
@@ -143,7 +143,7 @@ pub fn small() -> Result<String, Error> {
     /// Probability that two items have one hash.
     const COLLISION: f64 = 1.0 / (1u128 << 64) as f64;
     let mut text = String::from(
-        "| error rate | items | layers | lines per item | computed | measured, standard error | of the error rate |\n|---|---|---|---|---|---|---|\n",
+        "| error rate | items | layers | blocks per item | computed | measured, standard error | of the error rate |\n|---|---|---|---|---|---|---|\n",
     );
     for (error_rate, capacity, layers) in [
         (1e-6, 5, 1),

@@ -1,4 +1,4 @@
-//! Bytes an item, beside what theory asks for, and the rate of false positives that was measured.
+//! Bytes per item, beside what theory requires, and the measured false-positive rate.
 
 use redis::cmd;
 
@@ -11,15 +11,17 @@ use crate::server::Server;
 use crate::workloads::{Traffic, thousands};
 
 pub const EXPERIMENT: Experiment = Experiment {
-    title: "Bytes an item, and the rate of false positives",
-    note: "Bytes are those of BF.INFO SIZE. log2(1/e) bits is what no filter can go below, 1.44 log2(1/e) what a classic \
-           Bloom filter of the right size takes; e is the rate asked for. Rates were measured on items that were never added.",
+    title: "Bytes per item, and the false-positive rate",
+    note: "\
+Bytes are those of BF.INFO SIZE. log2(1/e) bits is the lower bound for any filter, 1.44 log2(1/e) is
+what a classic Bloom filter of the right size takes; e is the target rate. Rates were measured on
+items that were never added.",
     heads: &[
-        ("bytes an item", 3),
-        ("bits an item", 2),
+        ("bytes per item", 3),
+        ("bits per item", 2),
         ("log2(1/e)", 2),
         ("1.44 log2(1/e)", 2),
-        ("asked %", 3),
+        ("target %", 3),
         ("measured %", 3),
     ],
     run,

@@ -12,7 +12,8 @@ use crate::workloads::Traffic;
 
 pub const EXPERIMENT: Experiment = Experiment {
     title: "Bytes replicated when nine of ten additions are duplicates",
-    note: "master_repl_offset against the bytes of the commands. The items that are new alone are 10 %.",
+    note: "\
+master_repl_offset, against the bytes of the commands. The new items alone are 10 %.",
     heads: &[("bytes sent", 0), ("replicated", 0), ("%", 1)],
     run,
 };

@@ -12,13 +12,15 @@ use crate::wait::until;
 
 pub const EXPERIMENT: Experiment = Experiment {
     title: "Saving and loading one filter",
-    note: "SAVE: by the client's clock, and what the process held beyond what it held before. Loading: by the server's log, and the most \
-           its process ever held, as a multiple of the filter's bytes. The append-only file has no RDB preamble, so BF.LOADCHUNK is what is \
-           written and read; its child's memory is `aof_last_cow_size`.",
+    note: "\
+SAVE: by the client's clock, and the memory that the process held in addition. Loading: by the
+server's log, and the most that its process ever held, as a multiple of the filter's bytes. The
+append-only file has no RDB preamble, so it consists of BF.LOADCHUNK calls; the memory of the child
+that rewrites it is `aof_last_cow_size`.",
     heads: &[
         ("MB", 0),
         ("SAVE s", 2),
-        ("beyond, MB", 1),
+        ("in addition, MB", 1),
         ("load s", 2),
         ("load peak / MB", 3),
         ("AOF rewrite s", 2),

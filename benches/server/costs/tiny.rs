@@ -10,8 +10,10 @@ use crate::workloads::Traffic;
 
 pub const EXPERIMENT: Experiment = Experiment {
     title: "A tiny filter, made by BF.ADD",
-    note: "Bytes. MEMORY USAGE is one key's, by what the allocator gave; used_memory is the whole server's, divided by many such keys.",
-    heads: &[("MEMORY USAGE", 0), ("used_memory a key", 0)],
+    note: "\
+Bytes. MEMORY USAGE is that of one key, as the allocator reports it; used_memory is that of the
+whole server, divided by many such keys.",
+    heads: &[("MEMORY USAGE", 0), ("used_memory per key", 0)],
     run,
 };
 

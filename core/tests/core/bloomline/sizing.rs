@@ -167,7 +167,7 @@ const PINNED_GROWTH: u64 = 3_713_465_273_958_607_297;
 fn the_examples_in_the_description_of_the_format_are_right() {
     let page = include_str!("../../../../docs/format.md");
     let (_, table) = page
-        .split_once("| c | e | lines by 3 | pages × lines | L, g |\n|---|---|---|---|---|\n")
+        .split_once("| c | e | blocks by step 3 | pages × blocks | L, g |\n|---|---|---|---|---|\n")
         .unwrap();
     let rows = table.lines().take_while(|line| line.starts_with('|'));
     let rows: Vec<Vec<f64>> = rows
