@@ -11,8 +11,8 @@ if [ ! -f "$so" ]; then
     exit 1
 fi
 
-# The field Maintainer of the Debian package. Whoever publishes packages sets BLOOMLINE_MAINTAINER to
-# "Name <user@domain>" with an address that receives mail. The default is the project, with an
+# The field Maintainer of the Debian package. Whoever publishes packages sets BLOOMLINE_MAINTAINER
+# to "Name <user@domain>" with an address that receives mail. The default is the project, with an
 # address in a reserved domain (RFC 2606), which cannot receive mail.
 maintainer=${BLOOMLINE_MAINTAINER:-Bloomline project <packages@bloomline.invalid>}
 
