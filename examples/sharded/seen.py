@@ -84,7 +84,7 @@ def main():
     urls = [f"https://example.com/page/{number}" for number in range(20_000)]
     print(f"{seen.shards} shards of {seen.capacity} URLs")
     new = sum(len(seen.add(urls[start : start + 1000])) for start in range(0, len(urls), 1000))
-    # About two in 20,000 may be false positives.
+    # At this error rate up to two false positives are expected in 20,000.
     print("all of 20000 URLs were new" if new >= 19_990 else f"only {new} URLs were new")
     again = sum(len(seen.add(urls[start : start + 1000])) for start in range(0, len(urls), 1000))
     print(f"{again} of them were new the second time")
