@@ -3,7 +3,8 @@
 #   docker build -t bloomline .
 #   docker build -t bloomline --build-arg SERVER_IMAGE=redis:8 .
 #
-# SERVER_IMAGE may be any of valkey/valkey and redis that is based on Debian; the -alpine ones have another C library.
+# SERVER_IMAGE may be any image of valkey/valkey and redis that is based on Debian. The -alpine
+# images have another C library.
 ARG RUST_IMAGE=rust:1.95-bookworm
 ARG SERVER_IMAGE=valkey/valkey:8.1
 
@@ -13,8 +14,8 @@ COPY . .
 RUN scripts/deps.sh build && make build && make install DESTDIR=/installed
 
 FROM ${SERVER_IMAGE}
-# The image of Redis 8 starts every module of this folder, and RedisBloom has the same commands.
+# The image of Redis 8 loads every module of this folder, and RedisBloom has the same commands.
 RUN rm -f /usr/local/lib/redis/modules/redisbloom.so
 COPY --from=build /installed/usr/lib/redis/modules/bloomline.so /usr/lib/redis/modules/bloomline.so
-# The entrypoints of both put the server's name in front of arguments that begin with a dash.
+# The entrypoint of both images puts the server's name before arguments that begin with a dash.
 CMD ["--loadmodule", "/usr/lib/redis/modules/bloomline.so"]

@@ -1,68 +1,72 @@
-# Shortcuts only: every target is a few commands that can as well be typed by hand.
+# Every target is a short list of commands that can also be typed by hand.
 
-# Cargo's own variable moves the build elsewhere; bloomline.so appears here all the same.
+# CARGO_TARGET_DIR moves the build to another folder; bloomline.so is always written here.
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 LIBRARY := $(TARGET_DIR)/release/libbloomline.so
 
 PORT ?= 6379
 SERVER ?=
-# What is fuzzed; S=, for how many seconds, is each target's own.
+# The target of `make fuzz`. S=, a number of seconds, has its own default in each rule.
 T ?= decode
 
-# The tests run with a debug allocator of their own: a ledger of every block of memory.
+# The feature audit is a debug allocator that records every allocation of a test.
 CARGO_TEST := cargo test --locked --features audit
 
-# What the tests and benches of every language read.
+# Read by the tests and benches of all languages.
 export BLOOMLINE_SO ?= $(CURDIR)/bloomline.so
 export BLOOMLINE_SERVERS ?= $(CURDIR)/.servers
 export PORT SERVER DESTDIR PREFIX MODULEDIR DOCDIR DIST
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build install deb dist run test test-audit test-clients lint bench bench-blocking bench-dedup plan soak fuzz deep servers clean
+.PHONY: help build install deb dist run test test-audit test-clients lint
+.PHONY: bench bench-blocking bench-dedup plan soak fuzz deep servers clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
 
-build: ## Build the module, bloomline.so, installing what the build needs
+build: ## Build the module, bloomline.so; installs what the build needs
 	@scripts/deps.sh build
 	cargo build --release --locked
-# Renamed into place, never written over: a server may have the old file mapped.
-	@cmp -s $(LIBRARY) bloomline.so || { cp $(LIBRARY) bloomline.so.new && mv -f bloomline.so.new bloomline.so; }
+# Renames the file into its place: a server may have the old file mapped.
+	@cmp -s $(LIBRARY) bloomline.so || \
+		{ cp $(LIBRARY) bloomline.so.new && mv -f bloomline.so.new bloomline.so; }
 
-# Not after build: root, who installs, need not have Rust.
-install: ## Install the built module: DESTDIR=, PREFIX=/usr, MODULEDIR=PREFIX/lib/redis/modules
+# Does not depend on build: root installs, and may not have Rust.
+install: ## Install the module: DESTDIR=, PREFIX=/usr, MODULEDIR=PREFIX/lib/redis/modules
 	@scripts/install.sh
 
-deb: build ## Pack the module for Debian and Ubuntu, into dist/
+deb: build ## Build the package for Debian and Ubuntu in dist/
 	@scripts/deb.sh
 
-dist: deb ## Pack all that a release has, with SHA256SUMS, into dist/
+dist: deb ## Build all files of a release, with SHA256SUMS, in dist/
 	@scripts/archive.sh
 	@scripts/sums.sh
 
-run: build ## Start a server with the module: PORT=6379, SERVER=valkey-8.0 (a name, command or path) to choose
+run: build ## Start a server with the module: PORT=6379, SERVER=name, command or path
 	@scripts/deps.sh run
 	@scripts/run.sh
 
-test: build servers ## Run all tests: unit, property, doc, real servers, client libraries
+test: build servers ## Run all tests, on real servers and with client libraries too
 	$(CARGO_TEST)
-# Each bench once, in small: that they still work, not how fast anything is.
+# Runs each bench once with few items, to check that it still works.
 	$(CARGO_TEST) --bench core --bench server
 	@$(MAKE) --no-print-directory test-audit test-clients
 
-test-audit: servers ## Run the server tests with a debug allocator in the module, on one server with its bundled allocator
+test-audit: servers ## Run the server tests with a debug allocator in the module: SERVER=
 	@scripts/audit.sh $(or $(SERVER),redis-8.0-bundled)
 
-test-clients: build servers ## Run the tests of client libraries and of the examples, on real servers
+test-clients: build servers ## Run the tests of client libraries and of the examples
 	@scripts/venv.sh "" redis-5 redisbloom
 	@scripts/node.sh
 	$(CARGO_TEST) --test clients
 	.venv/bin/python -m pytest -q tests/clients --ignore tests/clients/test_redisbloom_py.py
-	.venv-redis-5/bin/python -m pytest -q tests/clients/test_redis_py.py tests/clients/test_redis_py_asyncio.py
-	.venv-redisbloom/bin/python -m pytest -q -W ignore::DeprecationWarning tests/clients/test_redisbloom_py.py
+	.venv-redis-5/bin/python -m pytest -q \
+		tests/clients/test_redis_py.py tests/clients/test_redis_py_asyncio.py
+	.venv-redisbloom/bin/python -m pytest -q -W ignore::DeprecationWarning \
+		tests/clients/test_redisbloom_py.py
 
-lint: ## Check formatting, clippy, the docs and the scripts
+lint: ## Check the formatting, the code, the docs and the scripts
 	@scripts/deps.sh build lint
 	cargo fmt --check
 	cargo clippy --all-targets --locked -- -D warnings
@@ -71,35 +75,36 @@ lint: ## Check formatting, clippy, the docs and the scripts
 	@scripts/venv.sh lint
 	.venv-lint/bin/hadolint Dockerfile
 
-bench: build servers ## Measure on real servers, write docs/benchmarks.md: ARGS=--full for all of it, PEER=/path/to/other.so to compare
+bench: build servers ## Measure, write docs/benchmarks.md: ARGS=--full, PEER=/path/to/other.so
 	cargo build --release --locked --example floor
 	cargo build --release --locked --lib --features scalar --target-dir $(TARGET_DIR)/scalar
 	cargo bench --locked --bench server -- --markdown docs/benchmarks.md $(ARGS)
 
-bench-blocking: build servers ## Measure how long each command can block the server, write the table into docs/operations.md: ARGS="--sizes 1g,10g"
+bench-blocking: build servers ## Measure blocking, write docs/operations.md: ARGS="--sizes 1g,10g"
 	cargo bench --locked --bench server -- --blocking --markdown docs/operations.md $(ARGS)
 
-soak: build servers ## Load two servers fully for S=3600 seconds each, check all answers, tell latencies
-	BLOOMLINE_SOAK_SECONDS=$(or $(S),3600) $(CARGO_TEST) --test server soak:: -- --nocapture --test-threads 1
+soak: build servers ## Load two servers for S=3600 seconds each, check answers, report latencies
+	BLOOMLINE_SOAK_SECONDS=$(or $(S),3600) $(CARGO_TEST) --test server soak:: -- \
+		--nocapture --test-threads 1
 
-bench-dedup: build servers ## Measure a crawl's dedup by sets, bits and filters, draw docs/dedup.svg: ARGS="--items 1000000"
+bench-dedup: build servers ## Measure deduplication, draw docs/dedup.svg: ARGS="--items 1000000"
 	@scripts/venv.sh
 	.venv/bin/python benches/dedup/dedup.py --chart docs/dedup.svg $(ARGS)
 
-plan: ## Tell what a filter will take: ARGS="--items 1e6 --error 0.001"
+plan: ## Compute the size of a filter: ARGS="--items 1e6 --error 0.001"
 	@scripts/deps.sh build
 	@cargo run --quiet --locked --profile test --example plan -- $(ARGS)
 
-fuzz: build servers ## Fuzz for S=60 seconds: T=decode or model (the core), resp or dump (real servers)
+fuzz: build servers ## Fuzz for S=60 seconds: T=decode or model (core), resp or dump (servers)
 	@scripts/fuzz.sh $(T) $(or $(S),60)
 
-deep: build servers ## Fuzz all for S seconds each, sanitizer, valgrind, Miri; what can't run is said
+deep: build servers ## Fuzz all for S=60 seconds, sanitizer, valgrind, Miri; lists skipped checks
 	@scripts/deps.sh deep
 	@scripts/deep.sh $(or $(S),60)
 
-servers: ## Fetch the servers of the tests into .servers, once
+servers: ## Fetch the servers of the tests into .servers/, once
 	@scripts/servers.sh
 
-clean: ## Remove what was built; .servers and .venv, which were fetched, stay
+clean: ## Remove what was built; keeps what was fetched (.servers, .venv)
 	cargo clean
 	rm -rf bloomline.so bloomline.so.new .run dist

@@ -1,4 +1,5 @@
-# What packages say of the module; sourced by the scripts that make them, from the top folder.
+# Names and versions for the packages. The scripts that build packages source this file from the top
+# folder of the repository.
 # shellcheck shell=bash disable=SC2034
 
 so=${BLOOMLINE_SO:-bloomline.so}
@@ -10,20 +11,26 @@ if [ ! -f "$so" ]; then
     exit 1
 fi
 
-# Asked of the file, not of this machine.
+# The field Maintainer of the Debian package. Whoever publishes packages sets BLOOMLINE_MAINTAINER
+# to "Name <user@domain>" with an address that receives mail. The default is the project, with an
+# address in a reserved domain (RFC 2606), which cannot receive mail.
+maintainer=${BLOOMLINE_MAINTAINER:-Bloomline project <packages@bloomline.invalid>}
+
+# The architecture of the module file, which may differ from that of this machine.
 case $(objdump -f "$so") in
 *elf64-x86-64*) machine=x86_64 debian_machine=amd64 ;;
 *elf64-littleaarch64*) machine=aarch64 debian_machine=arm64 ;;
 *)
-    echo "$so is for a machine that packages are not made for" >&2
+    echo "$so: no package can be built for its architecture, only for x86-64 and AArch64" >&2
     exit 1
     ;;
 esac
 
-# The newest version of a symbol that it asks of the C library: older ones can't load it.
+# The newest symbol version that the module requires of the C library. An older library cannot load
+# the module.
 glibc=$(objdump -T "$so" | grep -oE 'GLIBC_[0-9.]+' | sort -Vu | tail -n 1 | cut -d_ -f2)
 
-# Archives of the same module are equal byte for byte, whoever makes them, whenever.
+# With a fixed time, packages of the same module are equal byte for byte whenever they are built.
 if [ -z "${SOURCE_DATE_EPOCH:-}" ]; then
     SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2>/dev/null || echo 315532800)
 fi

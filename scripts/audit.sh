@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
-# Runs the server tests with the module of the test build, in which a ledger checks every block of
-# memory that comes back and every range of pages that is dropped (feature audit).
+# Runs the server tests with the module of the test build (feature audit). Its allocator keeps a
+# ledger, which checks every allocation that is freed and every range of pages that is returned.
 #
-#   scripts/audit.sh SERVER [FILTER]...     SERVER is a name of `scripts/servers.sh --list`
+#   scripts/audit.sh SERVER [FILTER]...
+#
+# SERVER is a name of `scripts/servers.sh --list`.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 server=$1
 shift
 
-# In the profile of the tests, which have built most of it.
+# The tests have built most of it already in their profile.
 cargo build --locked --features audit --profile test --lib
 home=$(mktemp -d)
 trap 'rm -rf "$home"' EXIT

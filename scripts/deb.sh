@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# Packs the built module for Debian and its kin: bloomline_VERSION_MACHINE.deb in DIST (dist/).
+# Builds a package for Debian and its derivatives from the built module:
+# bloomline_VERSION_MACHINE.deb in DIST (dist/). BLOOMLINE_MAINTAINER is explained in
+# packaging/facts.sh.
 #
-# Nothing is restarted by the package, and no configuration is changed: both are the administrator's.
+# The package restarts nothing and changes no configuration: the administrator does both.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . packaging/facts.sh
@@ -16,11 +18,16 @@ install -m 644 LICENSE "$documents/copyright"
 gzip -n -9 <CHANGELOG.md >"$documents/changelog.gz"
 
 size=$(du -sk --apparent-size "$tree/usr" | cut -f1)
-sed -e "s/@version@/$version/" -e "s/@machine@/$debian_machine/" -e "s/@size@/$size/" -e "s/@glibc@/$glibc/" \
-    packaging/control.in >"$tree/DEBIAN/control"
+control=$(<packaging/control.in)
+control=${control/@version@/"$version"}
+control=${control/@machine@/"$debian_machine"}
+control=${control/@size@/"$size"}
+control=${control/@glibc@/"$glibc"}
+control=${control/@maintainer@/"$maintainer"}
+printf '%s\n' "$control" >"$tree/DEBIAN/control"
 (cd "$tree" && find usr -type f -print0 | LC_ALL=C sort -z | xargs -0 md5sum) >"$tree/DEBIAN/md5sums"
 
-# dpkg-deb takes times from SOURCE_DATE_EPOCH only where files are newer, as all of these are.
+# dpkg-deb sets the time of a file to SOURCE_DATE_EPOCH only if the file is newer. All of these are.
 package=bloomline_${version}_$debian_machine.deb
 dpkg-deb --build --root-owner-group -Zxz --threads-max=1 "$tree" "$work/$package" >/dev/null
 mv -f "$work/$package" "$dist/$package"

@@ -8,11 +8,12 @@
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# What this machine calls its own release; bookworm stands in on systems that are not Debian.
+# The release of this machine; bookworm on systems that are not Debian.
 codename=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
 grep -qx 'ID=debian' /etc/os-release || codename=bookworm
 
-# mirror: the URI in front of the release's name, read from apt, which knows both source formats.
+# mirror: prints the URI before the release's name. apt reports it, since it reads both formats of
+# source lists.
 mirror() {
     local uri=${DEBIAN_MIRROR:-}
     if [ -n "$uri" ]; then
@@ -23,14 +24,14 @@ mirror() {
         sed -nE "s#^'(.*/)dists/($codename|(old)?stable|testing|unstable|sid)/InRelease'.*#\\1#p" |
         sed -n 1p) || return 1
     if [ -z "$uri" ]; then
-        echo "${0##*/}: apt knows no Debian mirror here; name one with DEBIAN_MIRROR=" >&2
+        echo "${0##*/}: apt has no Debian mirror here; set DEBIAN_MIRROR= to one" >&2
         return 1
     fi
     echo "$uri"
 }
 
-# machine_keyring: the keys of this machine. A release newer than those is signed by keys of a newer
-# keyring.
+# machine_keyring: prints the file with the keys of this machine. A newer release may be signed with
+# keys that only a newer keyring has.
 machine_keyring() {
     local file
     for file in /usr/share/keyrings/debian-archive-keyring.{gpg,pgp}; do
@@ -55,8 +56,8 @@ apt_root() {
     for suite in "$@"; do
         echo "$type [target=$target signed-by=$keyring] $uri $suite main" >>"$root/sources.list"
     done
-    # Proxies and passwords of the machine stay in force; its sources, pins and hooks do not.
-    # Old and moving releases outlive the date in their Release file: signatures are checked anyway.
+    # The machine's proxies and passwords are used; its sources, pins and hooks are not. The Release
+    # file of an old or a moving release may have expired; signatures are still checked.
     cat >"$root/apt.conf" <<CONF
 #clear APT::Update::Post-Invoke;
 #clear APT::Update::Post-Invoke-Success;
@@ -76,7 +77,7 @@ Acquire::Retries "3";
 CONF
 }
 
-# private NAME COMMAND...: runs an apt command in that private root, and prints its output only when
+# private NAME COMMAND...: runs an apt command in that private root, and prints its output only if
 # it fails.
 private() {
     local name=$1
@@ -87,13 +88,13 @@ private() {
     fi
 }
 
-# update NAME: apt calls an unsigned or unreachable release a warning; here it is a failure.
+# update NAME: updates the lists. An unsigned or unreachable release is an error, not a warning.
 update() {
     private "$1" apt-get update --error-on=any
 }
 
-# newer_keyring: sets $keyring to that of the newest keyring package of the machine's own release,
-# which is signed by keys that the machine has.
+# newer_keyring: sets $keyring to the keyring of the newest keyring package in the machine's
+# release, which is signed with keys that the machine has.
 newer_keyring() {
     apt_root keyring deb "$codename"
     update keyring || return 1
@@ -104,7 +105,7 @@ newer_keyring() {
 }
 
 # open_archive deb|deb-src SUITE...: creates and updates the private root `fetch` of these suites.
-# Every step says `|| return`, because `set -e` has no effect where a caller tests the result.
+# Every step needs `|| return`: `set -e` has no effect if a caller tests the result.
 open_archive() {
     uri=$(mirror) || return 1
     keyring=$(machine_keyring) || return 1

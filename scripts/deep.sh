@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# The checks that take long or need rare tools: fuzzing, AddressSanitizer, valgrind, Miri, advisories.
+# Checks that take long or need rare tools: fuzzing, AddressSanitizer, valgrind, Miri, advisories.
 #
-#   scripts/deep.sh [SECONDS [PART]...]     SECONDS of fuzzing for each target
+#   scripts/deep.sh [SECONDS [PART]...]
 #
-# The parts are fuzzing, address_sanitizer, valgrind_run, miri and advisories; all of them if none is named.
-# What fails makes it fail. What could not run for want of a tool is said at once and again at the end.
+# SECONDS is the time of fuzzing for each target. The parts are fuzzing, address_sanitizer,
+# valgrind_run, miri and advisories; without a part all of them run. The script fails if a check
+# fails. A check that is skipped because a tool is missing is reported at once and again at the end.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 seconds=${1:-60}
@@ -24,13 +25,13 @@ step() {
     "$@" || failed+=("$name")
 }
 
-# not_run NAME WHY: a tool is not to be had.
+# not_run NAME WHY: reports a check whose tool is not available.
 not_run() {
     echo "=== deep: NOT RUN: $1: $2" >&2
     missing+=("$1: $2")
 }
 
-# under NAME KIND COMMAND...: a folder of servers with one in it, which runs below a command.
+# under NAME KIND COMMAND...: creates a folder of servers with one server, which a command starts.
 under() {
     local home=$folder/$1 kind=$2
     shift 2
@@ -40,7 +41,7 @@ under() {
     chmod 755 "$home/$kind/server"
 }
 
-# on NAME COMMAND...: runs it with the servers of that folder, slow as they are.
+# on NAME COMMAND...: runs the command with the servers of that folder, which are slow.
 on() {
     local home=$folder/$1
     shift
@@ -60,27 +61,38 @@ fuzzing() {
     fi
 }
 
-# The module with AddressSanitizer; its runtime must be in the server first, and sees the allocations of a server that has libc's.
+# The module with AddressSanitizer. The server must preload the sanitizer's runtime, which sees only
+# allocations of libc's allocator.
 address_sanitizer() {
     local runtime so=$folder/asan.so host
-    runtime=$(find /usr/lib/llvm-*/lib/clang -name 'libclang_rt.asan-x86_64.so' 2>/dev/null | sort -V | tail -n 1)
-    [ -n "$runtime" ] || { not_run "AddressSanitizer" "no libclang_rt.asan (Debian: libclang-rt-14-dev)"; return; }
+    runtime=$(find /usr/lib/llvm-*/lib/clang -name 'libclang_rt.asan-x86_64.so' 2>/dev/null |
+        sort -V | tail -n 1)
+    if [ -z "$runtime" ]; then
+        not_run "AddressSanitizer" "no libclang_rt.asan (Debian: libclang-rt-14-dev)"
+        return
+    fi
     host=$(rustc -vV | sed -n 's/^host: //p')
     RUSTC_BOOTSTRAP=1 RUSTFLAGS=-Zsanitizer=address CARGO_PROFILE_RELEASE_LTO=off \
         cargo build --release --locked --lib --target "$host" --target-dir "$target_dir/asan" ||
         { failed+=("building with AddressSanitizer"); return; }
     cp "$target_dir/asan/$host/release/libbloomline.so" "$so"
-    # Leaks are the server's at exit; a stop with a report is the finding.
-    local options=detect_leaks=0:abort_on_error=1:allocator_may_return_null=1:detect_odr_violation=0
+    # At exit the server has not freed its memory, so leaks are not reported. A finding stops the
+    # server with a report.
+    local options=detect_leaks=0:abort_on_error=1:allocator_may_return_null=1
+    options+=:detect_odr_violation=0
     under asan redis-6.2 "env ASAN_OPTIONS=$options LD_PRELOAD=$runtime $(program redis-6.2)"
     step "fuzz resp, dump with AddressSanitizer" \
-        on asan env BLOOMLINE_SO="$so" FUZZ_SECONDS="$seconds" cargo test --locked --features audit --test fuzz -- resp dump
+        on asan env BLOOMLINE_SO="$so" FUZZ_SECONDS="$seconds" \
+        cargo test --locked --features audit --test fuzz -- resp dump
+    # hostile::sizes sends arguments of half a gigabyte: eight minutes under the sanitizer.
     step "flows with AddressSanitizer" \
-        on asan env BLOOMLINE_SO="$so" cargo test --locked --features audit --test server -- flows::persistence hostile \
-        --skip hostile::sizes # Half a gigabyte in a word: eight minutes under the sanitizer.
+        on asan env BLOOMLINE_SO="$so" \
+        cargo test --locked --features audit --test server -- \
+        flows::persistence hostile --skip hostile::sizes
 }
 
-# program KIND: what starts a server, without the wrapper's shell, so that a tool looks at the server alone.
+# program KIND: prints the command that starts a server without the shell of its wrapper, so that a
+# tool examines the server only.
 program() {
     local lib=$servers/$1/lib
     if [ -e "$lib/ld.so" ]; then
@@ -91,12 +103,16 @@ program() {
 }
 
 valgrind_run() {
-    command -v valgrind >/dev/null || { not_run "valgrind" "not installed (Debian: valgrind)"; return; }
+    command -v valgrind >/dev/null ||
+        { not_run "valgrind" "not installed (Debian: valgrind)"; return; }
     local log=$folder/valgrind.log
-    under valgrind redis-7.0 "valgrind --error-exitcode=99 --exit-on-first-error=yes --log-file=$log.%p" \
+    under valgrind redis-7.0 \
+        "valgrind --error-exitcode=99 --exit-on-first-error=yes --log-file=$log.%p" \
         "--soname-synonyms=somalloc=*jemalloc* --undef-value-errors=no $(program redis-7.0)"
-    step "fuzz dump under valgrind" on valgrind env FUZZ_CASES=150 cargo test --locked --features audit --test fuzz -- dump
-    step "fuzz resp under valgrind" on valgrind env FUZZ_CASES=40 cargo test --locked --features audit --test fuzz -- resp
+    step "fuzz dump under valgrind" on valgrind env FUZZ_CASES=150 \
+        cargo test --locked --features audit --test fuzz -- dump
+    step "fuzz resp under valgrind" on valgrind env FUZZ_CASES=40 \
+        cargo test --locked --features audit --test fuzz -- resp
     if grep -h -A 12 -E 'Invalid (read|write|free)' "$log".* 2>/dev/null; then
         failed+=("valgrind: an invalid access")
     fi
@@ -105,16 +121,20 @@ valgrind_run() {
 miri() {
     cargo +nightly miri --version >/dev/null 2>&1 ||
         { not_run "Miri" "rustup component add --toolchain nightly miri rust-src"; return; }
-    # The core alone: Miri knows no allocator of a server. Few inputs, since it takes a thousand times as long.
+    # Only the core: Miri does not have a server's allocator. Miri takes a thousand times as long,
+    # so there are few inputs.
     step "the core under Miri" env MIRIFLAGS="-Zmiri-tree-borrows -Zmiri-permissive-provenance" \
-        cargo +nightly miri test --manifest-path fuzz/alone/Cargo.toml --target-dir "$target_dir/miri" --test bodies
+        cargo +nightly miri test --manifest-path fuzz/alone/Cargo.toml \
+        --target-dir "$target_dir/miri" --test bodies
 }
 
-# Licences and sources are checked by tests/dependencies.rs on any machine; what is known to be wrong with a crate changes daily
-# and is fetched.
+# tests/dependencies.rs checks licenses and sources on any machine. Advisories change daily, so they
+# are fetched here.
 advisories() {
-    command -v cargo-deny >/dev/null || { not_run "advisories" "cargo install --locked cargo-deny"; return; }
-    timeout 120 cargo deny fetch db || { not_run "advisories" "their database can't be reached"; return; }
+    command -v cargo-deny >/dev/null ||
+        { not_run "advisories" "cargo install --locked cargo-deny"; return; }
+    timeout 120 cargo deny fetch db ||
+        { not_run "advisories" "their database cannot be reached"; return; }
     step "advisories" cargo deny --offline check advisories
 }
 
@@ -123,4 +143,4 @@ for part in "${parts[@]}"; do "$part"; done
 echo
 for name in "${missing[@]}"; do echo "deep: NOT RUN: $name"; done
 for name in "${failed[@]}"; do echo "deep: FAILED: $name"; done
-[ ${#failed[@]} -eq 0 ] && echo "deep: everything that ran has passed"
+[ ${#failed[@]} -eq 0 ] && echo "deep: all checks that ran have passed"

@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
-# Installs what is missing to build, run, test or lint, and asks nothing when all is there.
+# Installs what is missing to build, run, test or lint. Does nothing if nothing is missing.
 #
 #   scripts/deps.sh [build|run|test|servers|install|lint|fuzz|deep]...
 #
-# No argument means the first six.
+# Without an argument: the first six groups.
 #
-# On Debian and its kin packages come by apt-get (as root, or where sudo asks for no password);
-# elsewhere they are named, with what each is for, and the exit status is 1.
+# On Debian and its derivatives apt-get installs the packages (as root, or with a sudo that needs no
+# password). Elsewhere the script prints the packages with the purpose of each, and its exit status
+# is 1.
 set -euo pipefail
 
 missing=()
 
-# need PACKAGES WHY PROBE...: remembers the Debian packages when the probe fails.
+# need PACKAGES WHY PROBE...: adds the Debian packages to the missing ones if the probe fails.
 need() {
     local packages=$1 why=$2
     shift 2
@@ -20,8 +21,8 @@ need() {
     fi
 }
 
-# bindgen loads libclang at build time, and that wants its own stddef.h beside it: one without
-# the other fails late, with "'stddef.h' file not found".
+# bindgen loads libclang at build time, and libclang needs its own stddef.h. If only stddef.h is
+# missing, the build fails late with "'stddef.h' file not found".
 has_libclang() {
     local dir prefix
     if [ -n "${LIBCLANG_PATH:-}" ]; then
@@ -36,17 +37,17 @@ has_libclang() {
     return 1
 }
 
-# gcc without libc's headers compiles nothing, so the probe compiles something.
+# gcc without libc's headers compiles nothing, so the probe compiles a file that needs them.
 has_compiler() {
     echo '#include <stdlib.h>' | cc -x c -fsyntax-only -
 }
 
-# g++ without libstdc++'s headers compiles nothing either.
+# The same for g++ and libstdc++'s headers.
 has_cxx_compiler() {
     echo '#include <cmath>' | g++ -x c++ -fsyntax-only -
 }
 
-# Debian's cargo and apt read this file; other systems keep their certificates elsewhere.
+# cargo and apt on Debian read this file; other systems have their certificates elsewhere.
 has_certificates() {
     [ ! -e /etc/debian_version ] || [ -e /etc/ssl/certs/ca-certificates.crt ]
 }
@@ -69,7 +70,7 @@ has_asan_runtime() {
 }
 
 debian_libclang() {
-    # The two small packages are enough where the version is known; libclang-dev is the whole of LLVM.
+    # The two small packages are enough if the version is known; libclang-dev installs all of LLVM.
     if grep -qs 'VERSION_CODENAME=bookworm' /etc/os-release; then
         echo libclang1-14 libclang-common-14-dev
     else
@@ -80,17 +81,20 @@ debian_libclang() {
 probe() {
     case $1 in
     build)
-        need "make" "make: its targets are the short names of everything" make --version
+        need "make" "make: builds, tests and installs by its targets" make --version
         need "gcc libc6-dev" "a C compiler: the redis-module crate compiles one C file" has_compiler
-        need "$(debian_libclang)" "libclang with its headers: bindgen reads redismodule.h with it" has_libclang
+        need "$(debian_libclang)" \
+            "libclang with its headers: bindgen reads redismodule.h with it" has_libclang
         need "ca-certificates" "certificates: cargo fetches crates over TLS" has_certificates
         ;;
     run)
-        # redis-tools is the server's program without the service that redis-server would start.
-        need "redis-tools" "a Redis or Valkey server to load the module into, and redis-cli" has_server
+        # redis-tools contains the server's program, without the service of redis-server.
+        need "redis-tools" "a Redis or Valkey server to load the module into, and redis-cli" \
+            has_server
         ;;
     test)
-        need "python3 python3-venv" "Python with venv: tests of client libraries" python3 -c 'import ensurepip, venv'
+        need "python3 python3-venv" "Python with venv: tests of client libraries" \
+            python3 -c 'import ensurepip, venv'
         ;;
     servers)
         need "make" "make: builds the servers" make --version
@@ -99,38 +103,42 @@ probe() {
         need "xz-utils" "xz: unpacks Valkey's source" xz --version
         ;;
     install)
-        need "binutils" "objdump and strip: packages and what they say of the module" objdump --version
+        need "binutils" "objdump and strip: packages and the facts in them" objdump --version
         need "dpkg" "dpkg-deb: packages for Debian" dpkg-deb --version
-        need "qemu-user" "qemu: the module on processors that this machine has not got" command -v qemu-x86_64
+        need "qemu-user" "qemu: runs the module on other processors" command -v qemu-x86_64
         ;;
     lint)
-        need "shellcheck" "shellcheck: reads the scripts" shellcheck --version
+        need "shellcheck" "shellcheck: checks the scripts" shellcheck --version
         if ! has_lint_tools >/dev/null 2>&1; then
             rustup component add rustfmt clippy
         fi
         ;;
     fuzz)
         need "g++" "a C++ compiler: libFuzzer is C++" c++ --version
-        # Minutes of compiling, so only for who fuzzes.
+        # It compiles for minutes, so only this group installs it.
         has_cargo_fuzz >/dev/null 2>&1 || cargo install --quiet --locked cargo-fuzz
         ;;
     deep)
-        # Without libc's symbols it refuses to start anything.
-        need "valgrind libc6-dbg" "valgrind: watches every access to memory" valgrind -q true
-        need "libclang-rt-14-dev" "the sanitizer's runtime as a library, for a server that was built without" has_asan_runtime
+        # Without libc's symbols valgrind refuses to start a program.
+        need "valgrind libc6-dbg" "valgrind: checks every access to memory" valgrind -q true
+        need "libclang-rt-14-dev" \
+            "the sanitizer's runtime as a library, for a server that was built without it" \
+            has_asan_runtime
         if ! cargo +nightly miri --version >/dev/null 2>&1; then
-            # Some 100 MB; who has no rustup, or a slow line, goes without Miri.
-            timeout 300 rustup toolchain install nightly --profile minimal --component miri,rust-src || true
+            # Some 100 MB. Without rustup, or with a slow connection, Miri is skipped.
+            timeout 300 rustup toolchain install nightly --profile minimal \
+                --component miri,rust-src || true
         fi
         ;;
     *)
-        echo "deps: unknown group '$1'; build, run, test, servers, install, lint, fuzz and deep are known" >&2
+        echo "deps: unknown group '$1'; the groups are" \
+            "build, run, test, servers, install, lint, fuzz and deep" >&2
         exit 2
         ;;
     esac
 }
 
-# as_root COMMAND...: runs it as root, or fails without asking for a password.
+# as_root COMMAND...: runs the command as root, or fails without a password prompt.
 as_root() {
     if [ "$(id -u)" = 0 ]; then
         "$@"
@@ -141,11 +149,12 @@ as_root() {
 
 apt_install() {
     as_root env DEBIAN_FRONTEND=noninteractive \
-        apt-get install -y -qq --no-install-recommends -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 "$@"
+        apt-get install -y -qq --no-install-recommends \
+        -o DPkg::Lock::Timeout=300 -o Dpkg::Use-Pty=0 "$@"
 }
 
 name_packages() {
-    echo "deps: these are missing; install them, or run this as root on Debian, and try again:" >&2
+    echo "deps: install what is missing, or run this as root on Debian, and try again:" >&2
     local entry
     for entry in "${missing[@]}"; do
         printf '  %s\n      (Debian: %s)\n' "${entry#*|}" "${entry%%|*}" >&2
@@ -174,7 +183,7 @@ for entry in "${missing[@]}"; do
     packages+=("${names[@]}")
 done
 echo "deps: installing ${packages[*]}"
-# A fresh image has no package lists and an old one has stale ones; either shows as a failed install.
+# If the package lists are missing or out of date, the first install fails.
 if ! apt_install "${packages[@]}" >/dev/null 2>&1; then
     as_root apt-get update -qq
     apt_install "${packages[@]}" >/dev/null

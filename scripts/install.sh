@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# Installs the built module, with an example of its configuration in which its path is filled in.
+# Installs the built module, and an example of its configuration with the path of the module.
 #
-#   [DESTDIR=] [PREFIX=/usr] [MODULEDIR=$PREFIX/lib/redis/modules] [DOCDIR=$PREFIX/share/doc/bloomline] scripts/install.sh
+#   [DESTDIR=] [PREFIX=/usr] [MODULEDIR=$PREFIX/lib/redis/modules] \
+#       [DOCDIR=$PREFIX/share/doc/bloomline] scripts/install.sh
 #
-# /usr and not /usr/local: Debian's services of Redis and Valkey may execute files of /usr/lib only.
+# The prefix is /usr, not /usr/local: Debian's services of Redis and Valkey may execute only files
+# below /usr/lib.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -21,14 +23,16 @@ fi
 mkdir -p "$root$modules" "$root$documents"
 new=$root$modules/.bloomline.so.new
 trap 'rm -f "$new"' EXIT
-# Names of functions stay in it, for the stack in a crash report; lines and types are nine tenths of the file.
+# Keeps the names of functions, for the stack in a crash report. Line numbers and types, which are
+# removed, are nine tenths of the file.
 strip --strip-debug -o "$new" "$built"
-# Servers refuse a module that is not executable, and run as another user than the one who installs.
+# A server refuses a module that it may not execute, and it runs as another user than this script.
 chmod 755 "$new"
-# Renamed into place, never written over: a server may have the old file mapped.
+# Renames the file into its place: a server may have the old file mapped.
 mv -f "$new" "$root$modules/bloomline.so"
-sed "s#/path/to/bloomline.so#$modules/bloomline.so#" redis.conf.example >"$root$documents/redis.conf.example"
+sed "s#/path/to/bloomline.so#$modules/bloomline.so#" redis.conf.example \
+    >"$root$documents/redis.conf.example"
 chmod 644 "$root$documents/redis.conf.example"
 
-echo "installed $root$modules/bloomline.so; the line for redis.conf or valkey.conf, used at the next start:"
+echo "installed $root$modules/bloomline.so; add this line to redis.conf or valkey.conf and restart:"
 echo "loadmodule $modules/bloomline.so"

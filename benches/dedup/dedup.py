@@ -1,10 +1,11 @@
-"""What a crawler's "have I seen this page?" costs: sets, bits set by hand, and filters, on a server of its own.
+"""Measures how much time and memory a crawler needs to recognise visited pages.
 
-    make bench-dedup                    # 10^5 pages; ARGS="--items 1000000" for more, --server valkey-9.1 to choose
+    make bench-dedup        # 10^5 pages; ARGS="--items 1000000 --server valkey-9.1" for others
 
-Every way is offered the same fingerprints, SHA-1 as Scrapy-Redis keeps them, a fifth of them for the second time.
-What is told is processor time of client and server, which does not wait for a busy machine as the clock does, and
-memory of the key.
+The bench compares sets, bits set by the client, and filters, on a server of its own. Every method
+gets the same fingerprints: SHA-1 as in Scrapy-Redis, a fifth of them for the second time. It reports
+the memory of the key, and the processor time of client and server, which depends less on the load of
+the machine than elapsed time.
 """
 
 import argparse
@@ -21,12 +22,12 @@ from conftest import Server, find_servers  # noqa: E402
 KEY = "seen"
 ERROR_RATE = 0.0001
 BATCH = 1000
-# As Scrapy-Redis-BloomFilter does without settings: 2^30 bits, six of them an item.
+# The defaults of Scrapy-Redis-BloomFilter: 2^30 bits, six per item.
 BITS, HASHES = 30, 6
 
 
 def fingerprints(items):
-    """`items` pages that are new, and after each four of them one that was seen."""
+    """Yields `items` new pages, and after each four of them one that was seen."""
     for number in range(items):
         yield hashlib.sha1(b"%d" % number).hexdigest()
         if number % 4 == 3:
@@ -34,7 +35,7 @@ def fingerprints(items):
 
 
 def batches(pages):
-    """The pages, a thousand at a time."""
+    """Yields the pages in batches of a thousand."""
     batch = []
     for page in pages:
         batch.append(page)
@@ -54,18 +55,18 @@ def sadd_pipelined(client, pages, _items):
 
 
 def setbit(client, pages, _items):
-    """Looks for six bits, and sets them if one is missing: a round trip each."""
+    """Reads six bits, and sets them if one is 0. Each bit is a round trip."""
     new = 0
     for page in pages:
         digest = int(page, 16)
-        places = [digest >> (BITS * i) & (1 << BITS) - 1 for i in range(HASHES - 1)]
-        # A fingerprint has 160 bits: the last place is made of two parts.
-        places.append((digest ^ digest >> 75) & (1 << BITS) - 1)
-        # Not `all(generator)`: the library asks for all six.
-        if not all([client.getbit(KEY, place) for place in places]):
+        indexes = [digest >> (BITS * i) & (1 << BITS) - 1 for i in range(HASHES - 1)]
+        # A fingerprint has 160 bits, so the last index is computed from two parts of it.
+        indexes.append((digest ^ digest >> 75) & (1 << BITS) - 1)
+        # Not `all(generator)`: Scrapy-Redis-BloomFilter reads all six bits too.
+        if not all([client.getbit(KEY, index) for index in indexes]):
             new += 1
-            for place in places:
-                client.setbit(KEY, place, 1)
+            for index in indexes:
+                client.setbit(KEY, index, 1)
     return new
 
 
@@ -98,7 +99,7 @@ def pipelined(client, pages, command):
     return new
 
 
-WAYS = {
+METHODS = {
     "SADD": sadd,
     "SADD, pipelined": sadd_pipelined,
     "6 GETBIT, 6 SETBIT": setbit,
@@ -113,12 +114,12 @@ def server_seconds(client):
     return cpu["used_cpu_user"] + cpu["used_cpu_sys"]
 
 
-def measure(client, way, items):
-    """Seconds of the client, seconds of the server, bytes, pages taken for new."""
+def measure(client, method, items):
+    """Returns seconds of the client, seconds of the server, bytes, and pages reported as new."""
     client.flushall()
     pages = list(fingerprints(items))
     server, mine = server_seconds(client), time.process_time()
-    new = WAYS[way](client, pages, items)
+    new = METHODS[method](client, pages, items)
     mine, server = time.process_time() - mine, server_seconds(client) - server
     return mine, server, client.memory_usage(KEY, samples=0), new
 
@@ -127,22 +128,23 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--items", type=int, default=100_000, help="pages (default: 100000)")
     parser.add_argument("--server", default="redis-7.0", help="a folder of .servers (default: redis-7.0)")
-    parser.add_argument("--chart", type=pathlib.Path, help="also draw it, as SVG")
+    parser.add_argument("--chart", type=pathlib.Path, help="also write this chart, as SVG")
     options = parser.parse_args()
     server = Server(options.server, find_servers()[options.server])
     rows = []
     try:
-        print(f"{options.items} pages and a quarter as many seen ones, {options.server}")
-        print("| way | client, s | server, s | memory, MB | taken for new |\n|---|---|---|---|---|")
+        print(f"{options.items} new pages and a quarter as many seen ones, {options.server}")
+        print("| method | client, s | server, s | memory, MB | reported as new |\n|---|---|---|---|---|")
         with server.client() as client:
-            for way in WAYS:
-                mine, servers, memory, new = measure(client, way, options.items)
-                # A filter may take a new page for a seen one, never the reverse; twice its rate is no chance.
+            for method in METHODS:
+                mine, servers, memory, new = measure(client, method, options.items)
+                # A filter has false positives, but no false negatives. More than twice its error
+                # rate is not a random deviation.
                 missed = options.items - new
                 if not 0 <= missed <= max(3, 2 * ERROR_RATE * options.items):
-                    raise SystemExit(f"{way}: {new} of {options.items} pages were taken for new")
-                rows.append((way, mine, servers, memory / 1e6))
-                print(f"| {way} | {mine:.2f} | {servers:.2f} | {memory / 1e6:.3f} | {new} |", flush=True)
+                    raise SystemExit(f"{method}: {new} of {options.items} pages were reported as new")
+                rows.append((method, mine, servers, memory / 1e6))
+                print(f"| {method} | {mine:.2f} | {servers:.2f} | {memory / 1e6:.3f} | {new} |", flush=True)
     finally:
         server.stop()
     if options.chart:

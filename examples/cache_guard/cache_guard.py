@@ -1,4 +1,4 @@
-"""A guard in front of a database: ids that do not exist are turned away by a Bloom filter of those that do.
+"""A guard in front of a database: a Bloom filter of all ids rejects ids that do not exist.
 
     REDIS_URL=redis://127.0.0.1:6379 python cache_guard.py
 """
@@ -13,19 +13,19 @@ BATCH = 1000
 
 
 class Database:
-    """A table of products in SQLite, which counts what it is asked."""
+    """A table of products in SQLite that counts its queries."""
 
     def __init__(self, path):
         self.connection = sqlite3.connect(path)
         self.connection.execute("CREATE TABLE IF NOT EXISTS product (id TEXT PRIMARY KEY, name TEXT)")
-        self.asked = 0
+        self.queries = 0
 
     def insert(self, products):
         with self.connection:
             self.connection.executemany("INSERT INTO product VALUES (?, ?)", products)
 
     def find(self, product_id):
-        self.asked += 1
+        self.queries += 1
         row = self.connection.execute("SELECT name FROM product WHERE id = ?", (product_id,)).fetchone()
         return row and row[0]
 
@@ -34,22 +34,22 @@ class Database:
 
 
 class Guard:
-    """Looks into the filter, then the cache, then the database."""
+    """Tests the filter, then reads the cache, then the database."""
 
     KEY = "product:ids"
 
-    # An id costs about five bits more for each further digit, so an error rate at which nothing gets by is cheap.
+    # Each factor of ten costs about five bits per id, so a very small error rate is cheap.
     def __init__(self, client, database, error_rate=1e-9, cache_seconds=60):
         self.client = client
         self.bloom = client.bf()
         self.database = database
         self.error_rate = error_rate
         self.cache_seconds = cache_seconds
-        self.turned_away = 0
+        self.rejected = 0
         self.from_cache = 0
 
     def build(self, capacity):
-        """Makes the filter of all ids under another name, since a filter with only some of them would deny the rest."""
+        """Builds the filter under another name: an incomplete filter would reject valid ids."""
         building = f"{self.KEY}:building"
         self.client.delete(building)
         self.bloom.create(building, self.error_rate, capacity)
@@ -59,20 +59,25 @@ class Guard:
         self.client.rename(building, self.KEY)
 
     def insert(self, products):
-        """Into the filter first: an id there that the database refuses costs a look, the other way round it can't be found."""
+        """Adds ids to the filter first, then inserts the rows.
+
+        If the database refuses a row, its id in the filter costs a query. In the other order, a
+        crash between the two steps would hide the row.
+        """
         self.bloom.madd(self.KEY, *(product_id for product_id, _ in products))
         self.database.insert(products)
 
     def find(self, product_id):
-        """The name of a product, or None."""
+        """Returns the name of a product, or None."""
         with self.client.pipeline(transaction=True) as together:
             together.exists(self.KEY)
             together.execute_command("BF.EXISTS", self.KEY, product_id)
             together.get(f"product:{product_id}")
             guarded, may_exist, cached = together.execute()
-        # Without its key (evicted, flushed) BF.EXISTS denies everything; then the guard lets everything through.
+        # If the key is missing (evicted, flushed), BF.EXISTS answers 0 for every id. Then the guard
+        # lets everything through.
         if guarded and not may_exist:
-            self.turned_away += 1
+            self.rejected += 1
             return None
         if cached is not None:
             self.from_cache += 1
@@ -99,9 +104,9 @@ def main():
         assert name == (f"Product {product_id[1:]}" if product_id in real else None)
 
     print(f"{2 * len(real)} lookups of ids that exist, {2 * len(made_up)} of ids that do not")
-    print(f"turned away by the filter: {guard.turned_away}")
+    print(f"rejected by the filter: {guard.rejected}")
     print(f"answered by the cache: {guard.from_cache}")
-    print(f"asked of the database: {database.asked}")
+    print(f"answered by the database: {database.queries}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""A news feed that shows each user only what they have not seen, with one small Bloom filter a user.
+"""A news feed that shows each user only unseen articles, with one small Bloom filter per user.
 
     REDIS_URL=redis://127.0.0.1:6379 python feed.py
 """
@@ -11,7 +11,7 @@ DAY = 24 * 60 * 60
 
 
 class Feed:
-    """Which articles a user has seen, kept for as long as the user comes back."""
+    """The articles that each user has seen, kept as long as the user comes back."""
 
     def __init__(self, client, keep_seconds=30 * DAY):
         self.client = client
@@ -23,10 +23,10 @@ class Feed:
         return f"seen:{user}"
 
     def unseen(self, user, articles):
-        """Those of the articles that the user has not seen, by one BF.MEXISTS.
+        """Returns the articles that the user has not seen, by one BF.MEXISTS.
 
-        A user without a filter has seen nothing. Of a hundred new articles about one may be held back
-        for good (the error rate); one that was seen is never shown again.
+        A user without a filter has seen nothing. About one in a hundred new articles may be
+        withheld forever (the error rate). An article that was seen is never returned.
         """
         if not articles:
             return []
@@ -34,10 +34,10 @@ class Feed:
         return [article for article, seen in zip(articles, answers) if not seen]
 
     def remember(self, user, articles):
-        """The user has seen these: one BF.MADD, which creates the filter the first time, and its time to live."""
+        """Adds the articles that the user has seen by one BF.MADD, and sets the time to live."""
         if not articles:
             return
-        # A transaction: a filter without a time to live would stay for ever.
+        # A transaction, since a filter without a time to live would never be deleted.
         with self.client.pipeline(transaction=True) as together:
             together.execute_command("BF.MADD", self.key(user), *articles)
             together.expire(self.key(user), self.keep_seconds)

@@ -1,4 +1,4 @@
-"""A web site on this machine that has every page and counts how often each was fetched."""
+"""A web site on this machine that has every page and counts the fetches of each page."""
 
 import collections
 import http.server
@@ -7,9 +7,9 @@ import threading
 
 
 class LocalSite(http.server.ThreadingHTTPServer):
-    """Serves until `close`; `fetched` counts by path."""
+    """Serves until `close`. `fetched` counts the fetches by path."""
 
-    # A crawler opens more connections at once than the default of five.
+    # A crawler opens more connections at the same time than the default of five.
     request_queue_size = 128
 
     def __init__(self, port=0):
@@ -47,6 +47,6 @@ class Page(http.server.BaseHTTPRequestHandler):
 
 if __name__ == "__main__":
     site = LocalSite(int(sys.argv[1]) if len(sys.argv) > 1 else 8000)
-    print(f"{site.url}: Enter shows what was fetched, Ctrl-D ends", flush=True)
+    print(f"{site.url}: Enter shows the number of fetches, Ctrl-D ends", flush=True)
     for _ in sys.stdin:
         print(f"{len(site.fetched)} pages, {site.fetched.total()} times", flush=True)

@@ -1,4 +1,4 @@
-"""Which URLs have been fetched, in filters that are spread over the nodes of a cluster.
+"""The set of URLs that were fetched, in filters that are spread over the nodes of a cluster.
 
     REDIS_URL=redis://127.0.0.1:6379 python seen.py             # one server
     CLUSTER_URL=redis://127.0.0.1:7000 python seen.py           # any node of a cluster
@@ -13,27 +13,31 @@ import redis
 
 
 class Seen:
-    """A set of URLs in `shards` filters; a URL belongs to one of them, by its hash."""
+    """A set of URLs in `shards` filters. The hash of a URL decides to which filter it belongs."""
 
     def __init__(self, client, shards, urls, error_rate):
         self.client = client
         self.shards = shards
         self.error_rate = error_rate
-        # Shards differ by chance: six standard deviations above the mean none is in practice.
+        # The number of URLs per shard is random. In practice it never exceeds the mean by six
+        # standard deviations.
         self.capacity = ceil(urls / shards + 6 * sqrt(urls / shards))
 
     @staticmethod
     def key(shard):
-        """What stands in braces decides which node has the key, and keeps other keys of the shard beside it."""
+        """The part in braces decides the node, so all keys of a shard can be on one node."""
         return f"seen:{{{shard}}}"
 
-    def place(self, url):
-        """The shard of a URL, and what is kept of it: 20 bytes, however long it is."""
+    def locate(self, url):
+        """Returns the shard of a URL, and its fingerprint of 20 bytes, which is the item."""
         fingerprint = hashlib.sha1(url.encode()).digest()
         return int.from_bytes(fingerprint[:8], "big") % self.shards, fingerprint
 
     def reserve(self):
-        """Makes the filters that are not there yet; if more URLs come than expected, each grows by its own size."""
+        """Creates the filters that do not exist yet.
+
+        If more URLs come than expected, each filter grows by layers of its first capacity.
+        """
         for shard in range(self.shards):
             try:
                 self.client.execute_command(
@@ -44,17 +48,17 @@ class Seen:
                     raise
 
     def add(self, urls):
-        """Adds URLs, and returns those that were new: one BF.MADD for each shard, all of them in one pipeline."""
-        places = defaultdict(list)
+        """Adds URLs and returns the new ones, by one BF.MADD per shard in one pipeline."""
+        members_of = defaultdict(list)
         for url in urls:
-            shard, fingerprint = self.place(url)
-            places[shard].append((url, fingerprint))
+            shard, fingerprint = self.locate(url)
+            members_of[shard].append((url, fingerprint))
         pipeline = self.client.pipeline(transaction=False)
-        for shard, members in places.items():
+        for shard, members in members_of.items():
             pipeline.execute_command("BF.MADD", self.key(shard), *(fingerprint for _, fingerprint in members))
         new = []
-        for members, answers in zip(places.values(), pipeline.execute()):
-            # A filter that could not grow answers with an error in place of an item.
+        for members, answers in zip(members_of.values(), pipeline.execute()):
+            # If a filter cannot grow, the answer for an item is an error.
             errors = [answer for answer in answers if isinstance(answer, Exception)]
             if errors:
                 raise errors[0]
@@ -62,7 +66,7 @@ class Seen:
         return new
 
     def cards(self):
-        """URLs in each shard."""
+        """Returns the number of URLs in each shard."""
         return [self.client.execute_command("BF.CARD", self.key(shard)) for shard in range(self.shards)]
 
 
@@ -80,7 +84,7 @@ def main():
     urls = [f"https://example.com/page/{number}" for number in range(20_000)]
     print(f"{seen.shards} shards of {seen.capacity} URLs")
     new = sum(len(seen.add(urls[start : start + 1000])) for start in range(0, len(urls), 1000))
-    # Up to two in 20,000 may be taken for known ones.
+    # At this error rate up to two false positives are expected in 20,000.
     print("all of 20000 URLs were new" if new >= 19_990 else f"only {new} URLs were new")
     again = sum(len(seen.add(urls[start : start + 1000])) for start in range(0, len(urls), 1000))
     print(f"{again} of them were new the second time")

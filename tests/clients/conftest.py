@@ -1,4 +1,4 @@
-"""Real servers with the module, one a test session, kind and layout of new filters, reached over a Unix socket."""
+"""Real servers with the module: one per test session, server and layout, on a Unix socket."""
 
 import os
 import pathlib
@@ -16,7 +16,7 @@ LAYOUTS = ["bloomline", "redisbloom"]
 
 
 def find_servers():
-    """The folders with a `server` executable; raises if there is none or a required one is missing."""
+    """Returns the folders with a `server`. Raises if there is none or a required one is missing."""
     home = pathlib.Path(os.environ.get("BLOOMLINE_SERVERS", ROOT / ".servers"))
     found = {}
     if home.is_dir():
@@ -31,25 +31,25 @@ def find_servers():
 
 
 def newest_servers():
-    """The newest Redis and the newest Valkey: for tests of which a run on every server would take long."""
+    """Returns the newest Redis and Valkey, for tests that are too slow for every server."""
     names = list(find_servers())
     newest = []
     for product in ("redis", "valkey"):
-        ours = [name for name in names if name.startswith(product)]
-        if not ours:
+        candidates = [name for name in names if name.startswith(product)]
+        if not candidates:
             raise pytest.UsageError(f"no {product} server; run `make servers`")
-        newest.append(max(ours, key=age))
+        newest.append(max(candidates, key=age))
     return newest
 
 
 def age(name):
-    """Sorts by version; of several builds of one version, the one without a suffix comes last."""
+    """A sort key: by version, and of several builds of a version the one without a suffix last."""
     _, version, *suffix = name.split("-")
     return [int(number) for number in version.split(".")], not suffix
 
 
 class Server:
-    """A process of our own in a folder of its own, killed at the end."""
+    """A server process in a temporary folder, killed at the end."""
 
     def __init__(self, name, folder, layout=LAYOUTS[0], settings="", lines=""):
         module = pathlib.Path(os.environ.get("BLOOMLINE_SO", ROOT / "bloomline.so")).resolve()
@@ -92,8 +92,8 @@ class Server:
         return f"unix://{self.socket}"
 
     def client(self, protocol=None, **options):
-        """A connection with a deadline; without a protocol it is what the library speaks of itself."""
-        # The library's older releases do not know the word.
+        """Returns a client with a deadline. Without a protocol it uses the library's default."""
+        # Older releases of the library do not have this argument.
         if protocol:
             options["protocol"] = protocol
         return redis.Redis(unix_socket_path=str(self.socket), socket_timeout=DEADLINE, **options)
@@ -106,8 +106,8 @@ class Server:
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "newest: runs on the newest Redis and Valkey only")
-    config.addinivalue_line("markers", "one_layout: does not create filters of both layouts")
+    config.addinivalue_line("markers", "newest: runs only on the newest Redis and Valkey")
+    config.addinivalue_line("markers", "one_layout: runs with one layout of new filters only")
 
 
 def pytest_generate_tests(metafunc):
@@ -134,7 +134,7 @@ def protocol(request):
 
 @pytest.fixture
 def client(server, protocol):
-    """A client that decodes nothing, on an empty server."""
+    """A client that does not decode replies, on an empty server."""
     with server.client(protocol) as client:
         client.flushall()
         yield client

@@ -1,7 +1,8 @@
-/* Keys of the types that RedisBloom has beside its Bloom filters: a stand-in for a server that holds some.
+/* A module with the data types that RedisBloom has besides its Bloom filters: a stand-in for a server
+ * that holds keys of these types.
  *
- * OTHERS cuckoo top sketch digest makes a key of each type; the values are empty.
- * It declares by hand what it uses of the module interface, which no server has ever changed. */
+ * OTHERS cuckoo top sketch digest creates one key of each type; the values are empty. The file
+ * declares the part of the module interface that it uses, which no server has ever changed. */
 
 #include <stddef.h>
 

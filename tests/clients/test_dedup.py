@@ -1,4 +1,4 @@
-"""The dedup bench, once in small: that it still works, not how fast anything is."""
+"""Runs the dedup bench with few items, to check that it still works."""
 
 import os
 import subprocess
@@ -10,7 +10,7 @@ from conftest import DEADLINE, ROOT, newest_servers
 
 
 @pytest.mark.parametrize("name", newest_servers())
-def test_the_dedup_bench_measures_every_way_and_draws_it(name, tmp_path):
+def test_dedup_bench_measures_and_draws_every_method(name, tmp_path):
     chart = tmp_path / "chart.svg"
     program = ROOT / "benches/dedup/dedup.py"
     command = [sys.executable, program, "--items", "200", "--server", name, "--chart", chart]
@@ -19,5 +19,5 @@ def test_the_dedup_bench_measures_every_way_and_draws_it(name, tmp_path):
     lines = done.stdout.splitlines()
     assert len(lines) == 3 + 6
     drawn = "".join(ElementTree.parse(chart).getroot().itertext())
-    for way in ("SADD", "6 GETBIT, 6 SETBIT", "BF.ADD, pipelined", "BF.MADD"):
-        assert any(line.startswith(f"| {way} |") for line in lines) and way in drawn
+    for method in ("SADD", "6 GETBIT, 6 SETBIT", "BF.ADD, pipelined", "BF.MADD"):
+        assert any(line.startswith(f"| {method} |") for line in lines) and method in drawn

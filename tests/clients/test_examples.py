@@ -1,4 +1,4 @@
-"""The programs of examples/: what they print is what their pages show, and they hold what the pages promise."""
+"""The programs of examples/ print what their pages show, and behave as the pages say."""
 
 import os
 import re
@@ -26,7 +26,7 @@ def text(server):
 
 
 @pytest.mark.parametrize("program", ["feed/feed.py", "cache_guard/cache_guard.py", "sharded/seen.py"])
-def test_a_program_prints_what_its_page_shows(server, text, program):
+def test_program_prints_what_its_page_shows(server, text, program):
     program = ROOT / "examples" / program
     page = (program.parent / "README.md").read_text()
     (shown,) = re.findall(r"^```text\n(.*?)^```", page, re.M | re.S)
@@ -37,13 +37,13 @@ def test_a_program_prints_what_its_page_shows(server, text, program):
 
 
 def calls(client):
-    """How often each Bloom filter command was called since the last look."""
+    """Returns how often each Bloom filter command was called since the previous call."""
     stats = client.info("commandstats")
     client.config_resetstat()
     return {name.split("_")[1].upper(): of["calls"] for name, of in stats.items() if name.lower().startswith("cmdstat_bf")}
 
 
-def test_a_feed_asks_once_and_remembers_once(text):
+def test_feed_tests_once_and_adds_once(text):
     feed = Feed(text, keep_seconds=1000)
     articles = [f"article:{number}" for number in range(500)]
     calls(text)
@@ -55,7 +55,7 @@ def test_a_feed_asks_once_and_remembers_once(text):
     assert feed.unseen("ann", []) == []
 
 
-def test_a_feed_keeps_a_user_for_as_long_as_they_come_back(text):
+def test_feed_renews_the_time_to_live_at_every_visit(text):
     feed = Feed(text, keep_seconds=1000)
     feed.remember("ann", ["article:1"])
     text.expire(Feed.key("ann"), 10)
@@ -75,38 +75,38 @@ def guard(text, tmp_path):
     return guard
 
 
-def test_ids_that_do_not_exist_never_reach_the_database(guard):
+def test_absent_ids_never_reach_the_database(guard):
     assert [guard.find(f"x{number}") for number in range(1000)] == [None] * 1000
-    assert (guard.turned_away, guard.database.asked) == (1000, 0)
+    assert (guard.rejected, guard.database.queries) == (1000, 0)
 
 
-def test_an_id_is_asked_of_the_database_once_and_then_of_the_cache(guard):
+def test_second_lookup_of_an_id_is_answered_by_the_cache(guard):
     assert [guard.find("p3") for _ in range(5)] == ["Product 3"] * 5
-    assert (guard.database.asked, guard.from_cache) == (1, 4)
+    assert (guard.database.queries, guard.from_cache) == (1, 4)
 
 
-def test_a_new_product_is_found_at_once(guard):
+def test_new_product_is_found_at_once(guard):
     assert guard.find("new") is None
     guard.insert([("new", "The new one")])
     assert guard.find("new") == "The new one"
 
 
-def test_a_guard_that_lost_its_filter_lets_everything_through(guard, text):
+def test_guard_without_its_filter_lets_everything_through(guard, text):
     text.delete(Guard.KEY)
     assert guard.find("p3") == "Product 3"
     assert guard.find("absent") is None
-    assert (guard.turned_away, guard.database.asked) == (0, 2)
+    assert (guard.rejected, guard.database.queries) == (0, 2)
     guard.build(capacity=1000)
     assert guard.find("absent") is None
-    assert guard.turned_away == 1
+    assert guard.rejected == 1
 
 
-def test_a_url_is_new_once_whichever_shard_it_belongs_to(server):
+def test_url_is_new_once_in_every_shard(server):
     with server.client() as client:
         client.flushall()
         seen = Seen(client, shards=8, urls=4000, error_rate=1e-6)
         seen.reserve()
-        # Several crawlers start with this.
+        # Several crawlers may call this when they start.
         seen.reserve()
         urls = [f"https://example.com/{number}" for number in range(4000)]
         assert sorted(seen.add(urls + urls[:100])) == sorted(urls)
@@ -114,5 +114,5 @@ def test_a_url_is_new_once_whichever_shard_it_belongs_to(server):
         cards = seen.cards()
         assert sum(cards) == 4000
         assert 0 < min(cards) and max(cards) <= seen.capacity
-        # The number of items and a line for the only layer.
+        # Two lines: the number of items, and the only layer.
         assert {len(client.execute_command("BF.DEBUG", seen.key(shard))) for shard in range(8)} == {2}

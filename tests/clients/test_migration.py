@@ -1,4 +1,4 @@
-"""The ways of docs/migrating-from-redisbloom.md: what the page prints is run, on filters that RedisBloom made."""
+"""Runs the commands of docs/migrating-from-redisbloom.md on filters that RedisBloom created."""
 
 import json
 import re
@@ -10,7 +10,7 @@ import time
 import pytest
 from conftest import DEADLINE, ROOT, Server, find_servers
 
-# It brings filters of its own, all in one layout.
+# The tests load recorded filters, all in one layout.
 pytestmark = pytest.mark.one_layout
 
 PAGE = (ROOT / "docs/migrating-from-redisbloom.md").read_text()
@@ -18,29 +18,29 @@ GOLDEN = ROOT / "core/tests/golden/redisbloom"
 
 
 def block(language, holding):
-    """The fenced block of the page in this language that holds a text."""
+    """Returns the only fenced block of the page in this language that contains a text."""
     blocks = re.findall(r"^ *```(\w*)\n(.*?)^ *```$", PAGE, re.M | re.S)
     found = [textwrap.dedent(text) for name, text in blocks if name == language and holding in text]
-    assert len(found) == 1, f"{len(found)} blocks of {language!r} hold {holding!r}"
+    assert len(found) == 1, f"{len(found)} blocks of {language!r} contain {holding!r}"
     return found[0]
 
 
 def fixtures():
-    """Names of the filters of which RedisBloom's pieces are recorded, with those pieces."""
+    """Yields the name and the chunks of each filter whose chunks of RedisBloom are recorded."""
     for path in sorted(GOLDEN.glob("*.json")):
         recorded = json.loads(path.read_text())
-        pieces = [piece for piece in recorded.get("scandump") or [] if piece[1]] if isinstance(recorded, dict) else []
-        if pieces:
-            yield path.stem, [(piece[0], (GOLDEN / piece[1]).read_bytes()) for piece in pieces]
+        chunks = [chunk for chunk in recorded.get("scandump") or [] if chunk[1]] if isinstance(recorded, dict) else []
+        if chunks:
+            yield path.stem, [(chunk[0], (GOLDEN / chunk[1]).read_bytes()) for chunk in chunks]
 
 
 @pytest.fixture
 def source(server):
-    """A server of the same kind as the target, full of RedisBloom's filters, one with a time to live."""
+    """A server of the target's version with RedisBloom's filters, one with a time to live."""
     source = Server(server.name, find_servers()[server.name])
     client = source.client(2)
-    for name, pieces in fixtures():
-        for iterator, data in pieces:
+    for name, chunks in fixtures():
+        for iterator, data in chunks:
             client.execute_command("BF.LOADCHUNK", name, iterator, data)
     client.pexpire("one_layer", 3_600_000)
     yield source
@@ -49,7 +49,7 @@ def source(server):
 
 
 def compare(source, target):
-    """What the page says to compare: equal on both sides."""
+    """Compares the two servers as the page says."""
     absent = json.loads((GOLDEN / "absent_items.json").read_text())["items"]
     names = [name for name, _ in fixtures()]
     assert len(names) >= 5
@@ -59,7 +59,7 @@ def compare(source, target):
 
 
 def run_script(folder, holding, *servers):
-    """Runs the Python program of the page that holds a text; its exit code, and a set of its lines."""
+    """Runs the Python script of the page that contains a text. Returns exit code and lines."""
     script = folder / "script.py"
     script.write_text(block("python", holding))
     command = [sys.executable, script, *(server.url for server in servers)]
@@ -69,12 +69,12 @@ def run_script(folder, holding, *servers):
 
 
 def answers(outcome, *others):
-    """What the script prints if all filters but some have this outcome."""
+    """Returns the lines that the script prints if all filters except `others` have this outcome."""
     names = {name for name, _ in fixtures()}
     return {f"{name.encode()} {outcome}" for name in names.difference(others)}
 
 
-def test_the_script_copies_filters_with_their_time_to_live(server, source, tmp_path):
+def test_script_copies_filters_with_their_time_to_live(server, source, tmp_path):
     target = server.client(2)
     target.flushall()
     assert run_script(tmp_path, "BF.SCANDUMP", source, server) == (0, answers("copied"))
@@ -83,7 +83,7 @@ def test_the_script_copies_filters_with_their_time_to_live(server, source, tmp_p
     assert not target.keys("*:loading")
 
 
-def test_a_second_run_leaves_the_copies_alone(server, source, tmp_path):
+def test_second_run_does_not_change_the_copies(server, source, tmp_path):
     target = server.client(2)
     target.flushall()
     run_script(tmp_path, "BF.SCANDUMP", source, server)
@@ -94,7 +94,7 @@ def test_a_second_run_leaves_the_copies_alone(server, source, tmp_path):
     assert not target.keys("*:loading")
 
 
-def test_a_run_goes_on_where_another_was_stopped(server, source, tmp_path):
+def test_run_continues_after_a_stopped_one(server, source, tmp_path):
     target = server.client(2)
     target.flushall()
     # The header of another filter, and a value of another type.
@@ -106,7 +106,7 @@ def test_a_run_goes_on_where_another_was_stopped(server, source, tmp_path):
     assert not target.keys("*:loading")
 
 
-def test_a_key_of_the_target_is_not_overwritten(server, source, tmp_path):
+def test_key_of_the_target_is_not_overwritten(server, source, tmp_path):
     target = server.client(2)
     target.flushall()
     target.set("one_layer", "a string")
@@ -119,8 +119,8 @@ def test_a_key_of_the_target_is_not_overwritten(server, source, tmp_path):
     assert not target.keys("*:loading")
 
 
-def test_a_filter_that_is_refused_fails_the_run_and_not_the_others(server, source, tmp_path):
-    # A value of the type that the target cannot hold: its limit is below it.
+def test_refused_filter_fails_the_run_but_not_the_others(server, source, tmp_path):
+    # A filter that exceeds the limit of the target.
     large = source.client(2)
     large.execute_command("BF.RESERVE", "large", "0.01", 2_000_000)
     target = Server(server.name, find_servers()[server.name], settings="bf-max-filter-bytes 1mb")
@@ -146,7 +146,7 @@ def test_keys_of_other_types_are_listed(server, tmp_path):
     source.stop()
 
 
-def test_the_shell_line_restores_what_was_dumped(server, source):
+def test_shell_command_restores_what_was_dumped(server, source):
     line = block("sh", "RESTORE").strip()
     cli = find_servers()[server.name] / "cli"
     target = server.client(2)
@@ -159,7 +159,7 @@ def test_the_shell_line_restores_what_was_dumped(server, source):
     compare(source.client(2), target)
 
 
-def test_an_append_only_file_of_commands_is_sent_to_another_server(server, source):
+def test_append_only_file_of_commands_is_sent_to_a_server(server, source):
     commands = [line.split("#")[0].split() for line in block("", "aof-use-rdb-preamble no").splitlines()]
     from_client, target = source.client(2), server.client(2)
     target.flushall()
@@ -174,7 +174,7 @@ def test_an_append_only_file_of_commands_is_sent_to_another_server(server, sourc
     cli = find_servers()[server.name] / "cli"
     command = line.replace("redis-cli -h new-host", f"{cli} -s {server.socket}")
     if not (source.home / "appendonlydir").is_dir():
-        # Before 7.0 it is one file.
+        # Before 7.0 the append-only file is one file.
         command = re.sub(r"appendonlydir/\S+", "appendonly.aof", command)
     done = subprocess.run(command, shell=True, cwd=source.home, capture_output=True, text=True, timeout=DEADLINE)
     assert "errors: 0" in done.stdout, done.stdout + done.stderr

@@ -1,4 +1,4 @@
-"""The client libraries of Node.js: their tests are node's own, each run here with a server of its own."""
+"""Runs the tests of the Node.js client libraries, which are files of Node's own test runner."""
 
 import os
 import re
@@ -13,11 +13,11 @@ NODE = ROOT / ".venv-node/bin/node"
 
 @pytest.mark.newest
 @pytest.mark.parametrize("library", ["node_redis", "ioredis"])
-def test_the_tests_of_a_library_pass(server, library):
-    assert NODE.is_file() and (FOLDER / "node_modules").is_dir(), "no node or no libraries; run scripts/node.sh"
+def test_tests_of_the_library_pass(server, library):
+    assert NODE.is_file() and (FOLDER / "node_modules").is_dir(), "Node.js or a library is missing; run scripts/node.sh"
     environment = {**os.environ, "BLOOMLINE_SOCKET": str(server.socket), "BLOOMLINE_LAYOUT": server.layout}
     command = [NODE, "--test", f"--test-timeout={int(DEADLINE * 1000)}", "--test-reporter=spec", f"{library}.test.js"]
     done = subprocess.run(command, cwd=FOLDER, env=environment, capture_output=True, text=True, timeout=2 * DEADLINE)
     assert done.returncode == 0, done.stdout + done.stderr
-    # A file without tests, and one that skips them all, would pass too.
+    # A file without tests, or with skipped tests only, would pass too.
     assert not re.search(r"^ℹ pass 0$", done.stdout, re.M) and re.search(r"^ℹ skipped 0$", done.stdout, re.M), done.stdout

@@ -1,4 +1,4 @@
-"""The blocks of docs/recipes.md run as they stand."""
+"""Runs the code blocks of docs/recipes.md unchanged."""
 
 import os
 import re
@@ -14,18 +14,18 @@ pytestmark = pytest.mark.newest
 
 
 def block(language):
-    """The one block of the page in this language."""
+    """Returns the only block of the page in this language."""
     (found,) = re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.M | re.S)
     return found
 
 
-def test_the_python_of_the_page_runs(server):
+def test_python_of_the_page_runs(server):
     with server.client() as client:
         client.flushall()
         exec(block("python"), {"client": client})
 
 
-def test_the_javascript_of_the_page_runs(server):
+def test_javascript_of_the_page_runs(server):
     program = f"""
         import assert from 'node:assert/strict';
         import {{ createClient, RESP_TYPES }} from 'redis';
@@ -41,8 +41,8 @@ def test_the_javascript_of_the_page_runs(server):
     assert done.returncode == 0, done.stderr
 
 
-def test_the_page_names_the_versions_that_are_tried():
-    """So that a library that is moved on in the lists is moved on in the page."""
+def test_page_names_the_installed_versions():
+    """A version that changes in the requirements must change on the page too."""
     lists = "".join(path.read_text() for path in (ROOT / "tests/clients").glob("requirements*.txt"))
     lists += (FOLDER / "package.json").read_text()
     named = re.findall(r"^\| (redis-py|node-redis|ioredis|redisbloom)\b[^|]*\| ([\d., ]+) \|", PAGE, re.M)

@@ -1,4 +1,4 @@
-"""The command line client of each server: what a person sees in RESP3, and filters moved through pipes."""
+"""The command line client of each server: its output in RESP3, and filters sent through pipes."""
 
 import subprocess
 
@@ -8,21 +8,21 @@ from conftest import DEADLINE, find_servers
 
 @pytest.fixture
 def cli(server):
-    """Runs the client once, with bytes for its input, and gives what it printed."""
+    """Runs the client once with the given input, and returns its output."""
     program = find_servers()[server.name] / "cli"
     with server.client() as client:
         client.flushall()
 
-    def run(*words, given=b""):
-        command = [program, "-s", server.socket, *words]
+    def run(*arguments, given=b""):
+        command = [program, "-s", server.socket, *arguments]
         return subprocess.run(command, input=given, capture_output=True, check=True, timeout=DEADLINE).stdout
 
     return run
 
 
-def test_a_person_who_asks_for_resp3_sees_booleans_and_maps(server, cli):
-    def typed(*words):
-        return cli("-3", "--no-raw", *words).decode().rstrip()
+def test_resp3_shows_booleans_and_maps(server, cli):
+    def typed(*arguments):
+        return cli("-3", "--no-raw", *arguments).decode().rstrip()
 
     booleans = not server.name.startswith("redis-6")
     yes, no = ("(true)", "(false)") if booleans else ("(integer) 1", "(integer) 0")
@@ -36,23 +36,23 @@ def test_a_person_who_asks_for_resp3_sees_booleans_and_maps(server, cli):
     assert typed("BF.INFO", "absent") == "(error) ERR not found"
 
 
-def test_a_filter_goes_through_pipes_piece_by_piece(server, cli):
+def test_filter_goes_through_pipes_chunk_by_chunk(server, cli):
     items = [f"item:{i}" for i in range(3000)]
     cli("BF.MADD", "first", *items)
-    iterator, pieces = b"0", 0
+    iterator, chunks = b"0", 0
     while True:
-        # Raw output is the iterator, a newline, the bytes as they are, and one more newline.
+        # Raw output is the iterator, a newline, the unchanged bytes, and one more newline.
         iterator, data = cli("--raw", "BF.SCANDUMP", "first", iterator).split(b"\n", 1)
         if iterator == b"0":
             break
         assert cli("-x", "BF.LOADCHUNK", "second", iterator, given=data[:-1]) == b"OK\n"
-        pieces += 1
-    assert pieces >= 3
+        chunks += 1
+    assert chunks >= 3
     assert cli("BF.DEBUG", "second") == cli("BF.DEBUG", "first")
     assert set(cli("BF.MEXISTS", "second", *items).split()) == {b"1"}
 
 
-def test_a_file_of_commands_is_loaded_by_the_pipe_mode(cli):
+def test_pipe_mode_loads_a_file_of_commands(cli):
     commands = b"".join(
         b"*3\r\n$6\r\nBF.ADD\r\n$5\r\nbloom\r\n$%d\r\n%s\r\n" % (len(item), item)
         for item in (f"item:{i}".encode() for i in range(1000))

@@ -7,10 +7,10 @@ from redis.exceptions import ResponseError
 
 
 def info_of(bf, key):
-    """The five attributes client code reads; a pinned RESP3 gives redis-py's plain dictionary instead."""
+    """Returns the five attributes that clients read; with `protocol=3` redis-py returns a dict."""
     info = bf.info(key)
     if isinstance(info, list):
-        # Redis 6.2 gives modules no maps: a pinned RESP3 sees the pairs one after the other.
+        # Redis 6.2 has no maps for modules, so the reply is a list of names and values.
         info = dict(zip(info[::2], info[1::2]))
     if isinstance(info, dict):
         info = {(name.decode() if isinstance(name, bytes) else name): value for name, value in info.items()}
@@ -20,7 +20,7 @@ def info_of(bf, key):
     return [info.capacity, info.size, info.filterNum, info.insertedNum, info.expansionRate]
 
 
-def test_a_filter_is_created_once(bf):
+def test_filter_is_created_once(bf):
     assert bf.create("bloom", 0.01, 1000)
     assert bf.create("expanding", 0.01, 1000, expansion=1)
     assert bf.create("fixed", 0.01, 1000, noScale=True)
@@ -33,7 +33,7 @@ def test_expansion_with_no_scaling_is_refused(bf):
         bf.create("bloom", 0.01, 1000, expansion=2, noScale=True)
 
 
-def test_an_item_is_added_once(bf):
+def test_item_is_added_once(bf):
     assert bf.add("bloom", "foo") == 1
     assert bf.add("bloom", "foo") == 0
     assert bf.madd("bloom", "foo", "bar", "baz") == [0, 1, 1]
@@ -63,7 +63,7 @@ def test_items_are_binary(bf):
     fingerprints = [hashlib.sha1(str(i).encode()).digest() for i in range(500)]
     assert sum(bf.madd("bloom", *fingerprints)) >= 490
     assert all(bf.mexists("bloom", *fingerprints))
-    # In a filter of its own: beside 500 others an item may be taken for one of them.
+    # In an empty filter, since in one of 500 items this one may be a false positive.
     assert bf.add("empty", b"") == 1
     assert bf.exists("empty", b"") == 1
     assert bf.add(b"\xff\x00key", b"\x00") == 1
@@ -92,14 +92,14 @@ def test_info_has_its_five_attributes(bf):
     assert info_of(bf, "fixed")[4] is None
 
 
-def test_info_of_the_clients_default_protocol_has_attributes(server, client):
+def test_info_of_the_default_protocol_has_attributes(server, client):
     client.execute_command("BF.RESERVE", "bloom", "0.01", "100")
     with server.client(None) as default:
         info = default.bf().info("bloom")
         assert (info.get("capacity"), info["filterNum"], info["expansionRate"]) == (100, 1, 2)
 
 
-def test_a_full_filter_leaves_an_error_in_the_list(bf):
+def test_full_filter_returns_an_error_in_the_list(bf):
     bf.create("fixed", 0.001, 3, noScale=True)
     answers = bf.madd("fixed", "a", "b", "c", "d", "e")
     assert answers[:3] == [1, 1, 1] and len(answers) == 4
@@ -110,7 +110,7 @@ def test_a_full_filter_leaves_an_error_in_the_list(bf):
     assert bf.card("fixed") == 3
 
 
-def test_a_filter_is_carried_to_another_key_in_chunks(client, bf):
+def test_filter_is_copied_to_another_key_in_chunks(client, bf):
     bf.create("first", 0.0001, 1000)
     for i in range(5000):
         if i % 500 == 0:
@@ -130,7 +130,7 @@ def test_a_filter_is_carried_to_another_key_in_chunks(client, bf):
     assert bf.mexists("second", *items) == bf.mexists("first", *items)
 
 
-def test_errors_are_those_client_code_compares(client, bf):
+def test_errors_have_the_texts_that_clients_compare(client, bf):
     with pytest.raises(ResponseError, match="^not found$"):
         bf.info("absent")
     with pytest.raises(ResponseError, match="^not found$"):
@@ -144,11 +144,11 @@ def test_errors_are_those_client_code_compares(client, bf):
     assert bf.exists("text", "a") == 0
     assert client.type("text") == b"string"
     bf.add("bloom", "a")
-    # What a crawler's framework asks before it keeps a filter.
+    # A crawler's framework tests this before it uses an existing filter.
     assert client.type("bloom") == b"MBbloom--"
 
 
-def test_a_pipeline_answers_in_order(client):
+def test_pipeline_answers_in_order(client):
     pipeline = client.pipeline(transaction=False)
     pipeline.execute_command("BF.RESERVE", "bloom", 0.01, 100)
     for i in range(100):
@@ -164,7 +164,7 @@ def test_a_pipeline_answers_in_order(client):
     assert answers[103] == sum(answers[1:101])
 
 
-def test_the_bloom_commands_work_on_a_pipeline(client):
+def test_bloom_commands_work_on_a_pipeline(client):
     pipeline = client.pipeline()
     bf = pipeline.bf()
     bf.create("bloom", 0.01, 100)
@@ -176,7 +176,7 @@ def test_the_bloom_commands_work_on_a_pipeline(client):
     assert answers == [1, 1, 0]
 
 
-def test_a_transaction_is_all_there(client, bf):
+def test_transaction_returns_all_replies(client, bf):
     with client.pipeline(transaction=True) as transaction:
         transaction.execute_command("BF.ADD", "bloom", "foo")
         transaction.execute_command("BF.MADD", "bloom", "foo", "bar")
@@ -185,7 +185,7 @@ def test_a_transaction_is_all_there(client, bf):
     assert bf.mexists("bloom", "foo", "bar") == [1, 1]
 
 
-def test_a_script_sees_numbers(client):
+def test_script_gets_numbers(client):
     script = client.register_script(
         """
         local added = redis.call('BF.ADD', KEYS[1], ARGV[1])
@@ -198,14 +198,14 @@ def test_a_script_sees_numbers(client):
     assert script(keys=["bloom"], args=["foo"]) == [1, 0, 1, 0, 1]
 
 
-def test_a_new_filter_has_the_layout_of_the_server(server, client):
+def test_new_filter_has_the_layout_of_the_server(server, client):
     client.execute_command("BF.ADD", "bloom", "a")
     answer = client.execute_command("BF.INFO", "bloom", "LAYOUT")
     layout = answer[b"Layout"] if isinstance(answer, dict) else answer[-1]
     assert layout.decode() == server.layout
 
 
-def test_a_client_that_decodes_text_still_gets_chunks_as_bytes(server, protocol, bf):
+def test_decoding_client_gets_chunks_as_bytes(server, protocol, bf):
     bf.madd("first", *(f"item:{i}" for i in range(300)))
     with server.client(protocol, decode_responses=True) as decoding:
         text = decoding.bf()
@@ -220,7 +220,7 @@ def test_a_client_that_decodes_text_still_gets_chunks_as_bytes(server, protocol,
         assert decoding.type("second") == "MBbloom--"
 
 
-def test_the_option_that_says_not_to_scale_is_sent_even_when_false(bf):
-    # A trap of the library, which sends NONSCALING whenever it is given a value.
+def test_no_scale_is_sent_even_if_false(bf):
+    # A peculiarity of the library: it sends NONSCALING for any value that is not None.
     bf.create("fixed", 0.01, 10, noScale=False)
     assert info_of(bf, "fixed")[4] is None

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.newest
 
 
 def with_client(test):
-    """Runs a coroutine with an asyncio client on an empty server; the protocol is that of every reply."""
+    """Runs a coroutine with an asyncio client of the given protocol on an empty server."""
 
     @functools.wraps(test)
     def run(server, protocol):
@@ -30,7 +30,7 @@ def with_client(test):
 
 
 @with_client
-async def test_every_call_answers_as_the_synchronous_one_does(client):
+async def test_calls_answer_as_the_synchronous_ones(client):
     bf = client.bf()
     assert await bf.create("bloom", 0.01, 1000)
     assert await bf.add("bloom", "foo") == 1
@@ -41,7 +41,7 @@ async def test_every_call_answers_as_the_synchronous_one_does(client):
     assert await bf.card("bloom") == 2
     info = await bf.info("bloom")
     if isinstance(info, dict):
-        # Of a pinned RESP3, redis-py leaves the map as it came.
+        # With `protocol=3` redis-py returns the map unchanged.
         assert [info[name] for name in (b"Capacity", b"Number of items inserted", b"Expansion rate")] == [1000, 2, 2]
     elif not isinstance(info, list):
         assert (info.capacity, info.insertedNum, info.expansionRate) == (1000, 2, 2)
@@ -51,7 +51,7 @@ async def test_every_call_answers_as_the_synchronous_one_does(client):
 async def test_many_tasks_add_an_item_once(client):
     bf = client.bf()
     await bf.create("bloom", 0.000001, 1000)
-    # Each has a connection of its own, of which the library allows a hundred.
+    # Each task has its own connection; the library allows a hundred.
     answers = await asyncio.gather(*(bf.add("bloom", f"item:{i % 10}") for i in range(80)))
     assert sum(answers) == 10
     assert await bf.card("bloom") == 10
@@ -74,7 +74,7 @@ async def test_pipelines_transactions_and_scripts_answer_in_order(client):
 
 
 @with_client
-async def test_a_filter_is_carried_over_in_chunks(client):
+async def test_filter_is_copied_in_chunks(client):
     bf = client.bf()
     items = [f"item:{i}" for i in range(2000)]
     await bf.madd("first", *items)

@@ -1,4 +1,4 @@
-"""The client library `redisbloom`, which came before redis-py knew these commands: RESP2, as it was written for RedisBloom."""
+"""The client library `redisbloom`, older than these commands in redis-py, with RESP2."""
 
 import pytest
 from conftest import DEADLINE
@@ -13,7 +13,7 @@ def bloom(server):
         yield client
 
 
-def test_a_filter_is_created_once(bloom):
+def test_filter_is_created_once(bloom):
     assert bloom.bfCreate("bloom", 0.01, 1000)
     assert bloom.bfCreate("expanding", 0.01, 1000, expansion=1)
     assert bloom.bfCreate("fixed", 0.01, 1000, noScale=True)
@@ -50,7 +50,7 @@ def test_info_has_its_five_attributes(bloom):
         bloom.bfInfo("absent")
 
 
-def test_a_filter_is_carried_to_another_key_in_chunks(bloom):
+def test_filter_is_copied_to_another_key_in_chunks(bloom):
     items = [f"item:{i}" for i in range(3000)]
     bloom.bfMAdd("first", *items)
     iterator, chunks = 0, 0
@@ -65,7 +65,7 @@ def test_a_filter_is_carried_to_another_key_in_chunks(bloom):
     assert all(bloom.bfMExists("second", *items))
 
 
-def test_a_pipeline_answers_in_order(bloom):
+def test_pipeline_answers_in_order(bloom):
     pipeline = bloom.pipeline()
     pipeline.bfAdd("bloom", "foo")
     pipeline.bfExists("bloom", "foo")

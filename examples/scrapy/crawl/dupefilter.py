@@ -1,4 +1,4 @@
-"""A dupefilter for Scrapy that keeps fingerprints of requests in one Bloom filter, shared by all crawlers."""
+"""A dupefilter for Scrapy: all crawlers keep fingerprints of requests in one Bloom filter."""
 
 import logging
 
@@ -7,16 +7,16 @@ from scrapy.dupefilters import BaseDupeFilter
 
 logger = logging.getLogger(__name__)
 
-# Set in the meta of requests that were asked for in a batch, so that they are not asked for again.
-ASKED = "bloomfilter_asked"
+# Set in the meta of requests that were tested in a batch, so that they are not tested again.
+TESTED = "bloomfilter_tested"
 
 
 class BloomDupeFilter(BaseDupeFilter):
-    """Seen or not, and remembered, in one atomic call: of several crawlers exactly one is told "new".
+    """Tests and adds a request in one atomic call, so exactly one of several crawlers gets "new".
 
-    The call is BF.INSERT, which is BF.ADD with the capacity and error rate of a filter that it creates if there is
-    none. So nobody creates the filter beforehand, and crawlers that start together have nothing to race for; nor
-    does a filter that is cleared under way come back with other sizes.
+    The call is BF.INSERT: BF.ADD that also creates a missing filter, with the capacity and the error
+    rate of the settings. So no crawler creates the filter beforehand, and crawlers that start together
+    cannot race. A filter that is deleted during a crawl is created again with the same parameters.
     """
 
     def __init__(self, crawler):
@@ -24,13 +24,14 @@ class BloomDupeFilter(BaseDupeFilter):
         self.stats = crawler.stats
         self.fingerprint = crawler.request_fingerprinter.fingerprint
         self.debug = settings.getbool("DUPEFILTER_DEBUG")
-        # scrapy-redis hands over no client, so this is a second connection.
+        # scrapy-redis does not provide its client, so this is a second connection.
         self.server = redis.Redis.from_url(settings["REDIS_URL"], **settings.getdict("REDIS_PARAMS"))
         self.bloom = self.server.bf()
         self.key = settings.get("SCHEDULER_DUPEFILTER_KEY", "%(spider)s:bloomfilter") % {"spider": crawler.spider.name}
         self.error_rate = settings.getfloat("BLOOMFILTER_ERRORRATE", 0.001)
         self.capacity = settings.getint("BLOOMFILTER_CAPACITY", 100_000)
-        # Stops the crawl here, not at its first page, if there is no such command or the key holds something else.
+        # If the server lacks the command, or the key holds another type, the crawl stops here,
+        # before its first page.
         self.bloom.card(self.key)
 
     @classmethod
@@ -44,12 +45,12 @@ class BloomDupeFilter(BaseDupeFilter):
         return cls(spider.crawler)
 
     def request_seen(self, request):
-        if request.meta.pop(ASKED, False):
+        if request.meta.pop(TESTED, False):
             return False
         return not self.add([request])[0]
 
     def add(self, requests):
-        """Remembers requests in one call; true for each that is new."""
+        """Adds requests in one call. Returns True for each request that is new."""
         answers = self.bloom.insert(
             self.key,
             [self.fingerprint(request) for request in requests],
@@ -57,7 +58,7 @@ class BloomDupeFilter(BaseDupeFilter):
             error=self.error_rate,
         )
         for answer in answers:
-            # A fixed filter that is full says so in the place of an answer.
+            # If a filter that does not grow is full, the answer for an item is an error.
             if isinstance(answer, Exception):
                 raise answer
         return [bool(answer) for answer in answers]
@@ -68,7 +69,7 @@ class BloomDupeFilter(BaseDupeFilter):
             logger.debug("Filtered duplicate request: %s", request, extra={"spider": spider})
 
     def clear(self):
-        """Forgets all; scrapy-redis calls it at the end unless SCHEDULER_PERSIST."""
+        """Deletes the filter. scrapy-redis calls this at the end without SCHEDULER_PERSIST."""
         self.server.unlink(self.key)
 
     def close(self, reason):

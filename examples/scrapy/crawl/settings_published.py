@@ -1,4 +1,4 @@
-"""The same crawl with scrapy-redis and scrapy-redis-bf as they come from PyPI, and nothing of our own."""
+"""The same crawl with only scrapy-redis and scrapy-redis-bf, as published on PyPI."""
 
 from .settings import *  # noqa: F403
 

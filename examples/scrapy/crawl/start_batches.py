@@ -1,13 +1,14 @@
-"""A spider middleware that asks the dupefilter for start requests in batches, one call each."""
+"""A spider middleware that tests start requests in batches, with one call per batch."""
 
-from .dupefilter import ASKED, BloomDupeFilter
+from .dupefilter import TESTED, BloomDupeFilter
 
 
 class StartBatches:
-    """For spiders with many start URLs, where a round trip each would take longer than the crawl of what is new.
+    """For spiders with many start URLs, where one round trip per URL would take too long.
 
-    A batch is remembered before it is queued: a crawler that is killed between the two loses at most this batch.
-    It waits for a batch to be full, or for the end, so it is not for spiders whose start waits for news.
+    A batch is added to the filter before it is queued: a crawler that is killed in between loses at
+    most this batch. The middleware waits until a batch is full or the start requests end. So it does
+    not suit spiders that wait for new URLs in their start method.
     """
 
     def __init__(self, crawler):
@@ -22,7 +23,7 @@ class StartBatches:
         dupefilter = BloomDupeFilter.from_crawler(self.crawler)
         batch = []
         async for request in start:
-            # What is to be fetched anyway (`dont_filter`), and items, need no question.
+            # Requests with `dont_filter`, and items, are not tested.
             if getattr(request, "dont_filter", True):
                 yield request
                 continue
@@ -34,12 +35,12 @@ class StartBatches:
         if batch:
             for new in self.unseen(dupefilter, batch):
                 yield new
-        dupefilter.close("all start requests asked for")
+        dupefilter.close("all start requests tested")
 
     def unseen(self, dupefilter, batch):
         for request, is_new in zip(batch, dupefilter.add(batch), strict=True):
             if is_new:
-                request.meta[ASKED] = True
+                request.meta[TESTED] = True
                 yield request
             else:
                 dupefilter.log(request, self.crawler.spider)

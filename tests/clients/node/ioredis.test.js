@@ -1,4 +1,4 @@
-// The Bloom filter commands through ioredis, which knows none of them by name and sends what it is told.
+// The Bloom filter commands through ioredis, which has no methods for them, by its method `call`.
 import assert from 'node:assert/strict';
 import { after, before, beforeEach, describe, it } from 'node:test';
 import { Redis } from 'ioredis';
@@ -7,7 +7,7 @@ import { DEADLINE, layout, socket } from './server.js';
 
 const FIELDS = ['Capacity', 'Size', 'Number of filters', 'Number of items inserted', 'Expansion rate'];
 
-// How the library shows replies: its RESP3 shows booleans and maps only when it is asked for them.
+// How the library maps replies: in RESP3 it returns booleans and maps only with an option.
 const modes = [
   { name: 'RESP2', options: { protocol: 2 } },
   { name: 'RESP3, its default', options: {} },
@@ -25,7 +25,7 @@ for (const { name, options, typed } of modes) {
     after(() => redis.disconnect());
     beforeEach(() => redis.flushall());
 
-    it('answers every command in the shape of its protocol', async () => {
+    it('answers every command in the types of its protocol', async () => {
       assert.equal(await redis.call('BF.RESERVE', 'bloom', 0.01, 1000), 'OK');
       assert.equal(await redis.call('BF.ADD', 'bloom', 'foo'), yes);
       assert.equal(await redis.call('BF.ADD', 'bloom', 'foo'), no);
@@ -37,7 +37,7 @@ for (const { name, options, typed } of modes) {
       assert.equal((await redis.call('BF.DEBUG', 'bloom'))[0], 'size:2');
     });
 
-    it('tells what is known of a filter', async () => {
+    it('reports the fields of a filter', async () => {
       await redis.call('BF.RESERVE', 'fixed', 0.01, 1000, 'NONSCALING');
       const info = await redis.call('BF.INFO', 'fixed');
       const pairs = typed ? Object.entries(info) : FIELDS.map((_, i) => [info[2 * i], info[2 * i + 1]]);
@@ -48,7 +48,7 @@ for (const { name, options, typed } of modes) {
       assert.equal(typed ? one.Layout : one.at(-1), layout);
     });
 
-    it('carries a filter to another key in chunks of bytes', async () => {
+    it('copies a filter to another key in chunks of bytes', async () => {
       const items = Array.from({ length: 3000 }, (_, i) => `item:${i}`);
       await redis.call('BF.MADD', 'first', ...items);
       let iterator = 0;
@@ -77,7 +77,7 @@ for (const { name, options, typed } of modes) {
       assert.deepEqual(await redis.addTwice('scripted', 'foo'), [1, 0]);
     });
 
-    it('leaves an error in the array of a full filter', async () => {
+    it('returns an error in the array of a full filter', async () => {
       await redis.call('BF.RESERVE', 'fixed', 0.001, 2, 'NONSCALING');
       const answers = await redis.call('BF.MADD', 'fixed', 'a', 'b', 'c', 'd');
       assert.equal(answers.length, 3);

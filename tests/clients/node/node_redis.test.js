@@ -13,7 +13,7 @@ for (const RESP of [2, 3]) {
 
     before(async () => {
       client = createClient({ RESP, socket: { path: socket, socketTimeout: DEADLINE, reconnectStrategy: false } });
-      client.on('error', () => {}); // Each call rejects with it as well.
+      client.on('error', () => {}); // Each call also rejects with this error.
       await client.connect();
     });
     after(() => client.destroy());
@@ -63,7 +63,7 @@ for (const RESP of [2, 3]) {
       await assert.rejects(client.bf.insert('nothing', 'foo', { NOCREATE: true }), { message: 'ERR not found' });
     });
 
-    it('tells the five fields of a filter, in order', async () => {
+    it('reports the five fields of a filter in order', async () => {
       await client.bf.reserve('bloom', 0.001, 2000);
       await client.bf.mAdd('bloom', ['a', 'b', 'c']);
       const info = await client.bf.info('bloom');
@@ -75,14 +75,14 @@ for (const RESP of [2, 3]) {
       await assert.rejects(client.bf.info('nothing'), { message: 'ERR not found' });
     });
 
-    it('tells the same as a Map where the types are mapped so', async () => {
+    it('reports the fields as a Map if types are mapped so', async () => {
       await client.bf.reserve('bloom', 0.01, 100);
       const info = await client.withTypeMapping({ [RESP_TYPES.MAP]: Map }).bf.info('bloom');
       assert.ok(info instanceof Map);
       assert.deepEqual([...info.keys()], FIELDS);
     });
 
-    it('tells one field by name: one value, or one pair', async () => {
+    it('reports one field by name: one value, or one pair', async () => {
       await client.bf.reserve('bloom', 0.01, 100);
       const answer = await client.sendCommand(['BF.INFO', 'bloom', 'CAPACITY']);
       assert.deepEqual(RESP === 2 ? answer : { ...answer }, RESP === 2 ? [100] : { Capacity: 100 });
@@ -90,29 +90,29 @@ for (const RESP of [2, 3]) {
       assert.equal(RESP === 2 ? named[0] : named.Layout, layout);
     });
 
-    it('gives a short array that ends with an error when a filter is full', async () => {
+    it('ends the array with an error when a filter is full', async () => {
       await client.bf.reserve('fixed', 0.001, 3, { NONSCALING: true });
       const answers = await client.bf.mAdd('fixed', ['a', 'b', 'c', 'd', 'e']);
       assert.equal(answers.length, 4);
       assert.deepEqual(answers.slice(0, 3), [true, true, true]);
-      // In RESP2 the library takes all that is not 1 for false.
+      // In RESP2 the library maps every reply except 1 to false.
       if (RESP === 2) assert.equal(answers[3], false);
       else assert.equal(answers[3].message, 'ERR non scaling filter is full');
       await assert.rejects(client.bf.add('fixed', 'd'), { message: 'ERR non scaling filter is full' });
       assert.equal(await client.bf.add('fixed', 'a'), false);
     });
 
-    it('carries a filter to another key in chunks of bytes', async () => {
+    it('copies a filter to another key in chunks of bytes', async () => {
       const items = Array.from({ length: 3000 }, (_, i) => `item:${i}`);
       await client.bf.mAdd('first', items);
       const bytes = client.withTypeMapping({ [RESP_TYPES.BLOB_STRING]: Buffer });
       let iterator = 0;
       let chunks = 0;
       for (;;) {
-        const piece = await bytes.bf.scanDump('first', iterator);
-        iterator = piece.iterator;
+        const reply = await bytes.bf.scanDump('first', iterator);
+        iterator = reply.iterator;
         if (iterator === 0) break;
-        assert.equal(await client.bf.loadChunk('second', iterator, piece.chunk), 'OK');
+        assert.equal(await client.bf.loadChunk('second', iterator, reply.chunk), 'OK');
         chunks += 1;
       }
       assert.ok(chunks >= 3);
@@ -124,18 +124,18 @@ for (const RESP of [2, 3]) {
     it('answers a transaction and a pipeline in order', async () => {
       const replies = await client.multi().bf.add('bloom', 'foo').bf.mAdd('bloom', ['foo', 'bar']).bf.card('bloom').exec();
       assert.deepEqual(replies, [true, [false, true], 2]);
-      // Calls of one turn of the event loop go out together.
+      // The library sends calls of one turn of the event loop together.
       const many = await Promise.all(Array.from({ length: 200 }, (_, i) => client.bf.add('many', `item:${i}`)));
       assert.ok(many.filter(Boolean).length >= 196);
       assert.equal(await client.bf.card('many'), many.filter(Boolean).length);
     });
 
-    it('gives a script numbers', async () => {
+    it('returns numbers to a script', async () => {
       const script = "return {redis.call('BF.ADD', KEYS[1], ARGV[1]), redis.call('BF.EXISTS', KEYS[1], ARGV[1])}";
       assert.deepEqual(await client.eval(script, { keys: ['bloom'], arguments: ['foo'] }), [1, 1]);
     });
 
-    it('rejects where the key holds another type, except to ask for items', async () => {
+    it('rejects keys of another type, except in EXISTS', async () => {
       await client.set('text', 'value');
       await assert.rejects(client.bf.add('text', 'a'), /WRONGTYPE/);
       await assert.rejects(client.bf.info('text'), /WRONGTYPE/);

@@ -1,10 +1,10 @@
-// The server that the tests were given: a Unix socket, and the layout that its new filters have.
+// The server of the tests: its Unix socket, and the layout of its new filters.
 const missing = (name) => {
-  throw new Error(`${name} is not set; run these tests by \`make test-clients\``);
+  throw new Error(`${name} is not set; run these tests with \`make test-clients\``);
 };
 
 export const socket = process.env.BLOOMLINE_SOCKET ?? missing('BLOOMLINE_SOCKET');
 export const layout = process.env.BLOOMLINE_LAYOUT ?? missing('BLOOMLINE_LAYOUT');
 
-// Milliseconds within which every reply has to come.
+// Every reply must arrive within this number of milliseconds.
 export const DEADLINE = 30_000;

@@ -1,17 +1,17 @@
-"""Ten pages, and then a hundred of which those ten are the first."""
+"""A spider that requests ten pages, and then a hundred pages of which those ten are the first."""
 
 import scrapy
 
 
 class Pages(scrapy.Spider):
-    """Asks for 110 pages of a site; a dupefilter leaves 100 of them."""
+    """Requests 110 pages of a site; a dupefilter leaves 100 of them."""
 
     name = "pages"
     site = "http://127.0.0.1:8000"  # scrapy crawl pages -a site=...
 
     async def start(self):
-        # Scrapy 2.13 and later call this, and no longer `start_requests`: a spider that has
-        # only the old name fetches nothing, and ends without an error.
+        # Scrapy 2.13 and later call this instead of `start_requests`. A spider that has only the
+        # old method fetches nothing, and ends without an error.
         for count in (10, 100):
             for number in range(count):
                 yield scrapy.Request(f"{self.site}/{number}")
