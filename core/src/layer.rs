@@ -1,79 +1,76 @@
-//! What a layer of any layout can do, so that a series of them is one thing.
+//! What a layer of any layout can do.
+//!
+//! An item is hashed once for all layers. A layer *locates* it: from the hash to the blocks and
+//! bits that the item has there, its [`Spot`](Layer::Spot). Everything else works on the spot: to
+//! prefetch its blocks, to test its bits, to set them.
 
-use crate::batch::group::{Chosen, PreparedGroup, indexes};
 use crate::error::Error;
 use crate::memory::words::Words;
 use crate::simd::Backend;
 use crate::spec::Layout;
 
-/// Which lines of an item are fetched ahead.
+/// Some of the blocks of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lines {
-    /// All: those of a layer that new items will be written to, or that is looked at alone.
-    All,
-    /// Those that most absent items fail in.
+pub enum Part {
+    /// Those that are tested first, and that most absent items fail in.
     First,
+    /// The others.
+    Rest,
 }
 
-/// One filter of fixed capacity, a member of the series that a [`Filter`](super::Filter) is.
+/// One filter of fixed capacity: a layer of a [`ScalableFilter`](crate::ScalableFilter).
 pub trait Layer: Sized {
     /// The layout of such layers.
     const LAYOUT: Layout;
+    /// Bytes from which a group's blocks are prefetched.
+    const PREFETCH_FROM: u64;
+    /// Bytes from which the blocks of [`Part::Rest`] are prefetched only for items whose first
+    /// part is set: an absent item costs more by its cache lines than by a branch.
+    const STAGED_FROM: u64;
+    /// True if the layout has code for vector instructions. Without, compilers would make slow
+    /// gathers of its loops where they may use them.
+    const IS_VECTORIZED: bool;
     /// What all layers of a filter have in common.
     type Common: Copy;
-    /// What is known of a layer before it is built.
+    /// A layer before it is built.
     type Shape: Copy;
-    /// What is known of an item after hashing, for all layers.
-    type Hash: Copy + Default;
-    /// What of an item is prepared for a group's way through many layers.
-    type Prepared<P: Backend>: Copy;
+    /// The hash of an item, for all layers.
+    type Hash: Copy;
+    /// Where the item of a hash lies in one layer.
+    type Spot: Copy;
+    /// What is computed of a hash once for many layers.
+    type Prepared<B: Backend>: Copy;
 
     /// Hashes an item.
     fn hash(common: &Self::Common, item: &[u8]) -> Self::Hash;
 
-    /// Prepares a hashed item.
-    fn prepare<P: Backend>(backend: P, hash: &Self::Hash) -> Self::Prepared<P>;
+    /// Prepares a hash for many layers.
+    fn prepare<B: Backend>(backend: B, hash: &Self::Hash) -> Self::Prepared<B>;
 
-    /// Whether all bits of the item are set.
-    fn contains<P: Backend>(&self, backend: P, hash: &Self::Hash) -> bool;
+    /// Locates an item.
+    fn locate(&self, hash: &Self::Hash) -> Self::Spot;
 
-    /// Which of the asked items of a group the layer contains.
-    #[inline(always)]
-    fn contains_of<P: Backend, const N: usize>(
+    /// Prefetches a part of the item's blocks.
+    fn prefetch(&self, spot: &Self::Spot, part: Part);
+
+    /// True if the item's bits in the first part are set. `prepared` is that of its hash, if many
+    /// layers are tested.
+    fn test_first<B: Backend>(
         &self,
-        backend: P,
-        group: &PreparedGroup<Self, P, N>,
-        asked: Chosen,
-    ) -> Chosen {
-        if self.is_far() {
-            for index in indexes(asked) {
-                self.prefetch_rest(backend, group.hash(index));
-            }
-        }
-        let mut found = 0;
-        for index in indexes(asked) {
-            found |= Chosen::from(self.contains(backend, group.hash(index))) << index;
-        }
-        found
-    }
+        backend: B,
+        spot: &Self::Spot,
+        prepared: Option<&Self::Prepared<B>>,
+    ) -> bool;
+
+    /// True if the item's other bits are set.
+    fn test_rest<B: Backend>(&self, backend: B, spot: &Self::Spot) -> bool;
 
     /// Sets all bits of the item.
-    fn insert<P: Backend>(&mut self, backend: P, hash: &Self::Hash);
+    fn set<B: Backend>(&mut self, backend: B, spot: &Self::Spot);
 
-    /// Does what is worth doing before the first look at an item that may be added to this layer of
-    /// `len` items.
-    fn expect(&mut self, _len: u64, _hash: &Self::Hash) {}
-
-    /// Asks for the cache lines of items, where that is worth it.
-    fn prefetch<'a>(&self, hashes: impl Iterator<Item = &'a Self::Hash>, lines: Lines)
-    where
-        Self::Hash: 'a;
-
-    /// Whether the layer is so large that an absent item should not fetch all its lines.
-    fn is_far(&self) -> bool;
-
-    /// Asks for the lines that [`Lines::First`] left out, if the item passes in the first ones.
-    fn prefetch_rest<P: Backend>(&self, backend: P, hash: &Self::Hash);
+    /// Writes to the item's page if it is probably not backed by memory yet: one page fault instead
+    /// of two. The layer holds `len` items, and this one may be inserted.
+    fn prefault(&mut self, _len: u64, _spot: &Self::Spot) {}
 
     /// Items the layer is sized for.
     fn capacity(&self) -> u64;
@@ -81,7 +78,7 @@ pub trait Layer: Sized {
     /// Items in the layer, if it is not the newest one.
     fn len_when_older(&self) -> u64;
 
-    /// Becomes an older layer, with so many items.
+    /// Becomes an older layer, with `len` items.
     fn retire(&mut self, len: u64);
 
     /// The bits.
@@ -90,19 +87,19 @@ pub trait Layer: Sized {
     /// The bits, to be written.
     fn words_mut(&mut self) -> &mut Words;
 
-    /// The layer that comes when this one, layer `index`, is full: the one place that knows what
-    /// happens then.
+    /// The layer that follows when this one, layer `index`, is full.
     ///
     /// # Errors
     ///
-    /// [`Error::Full`] where none comes, [`Error::TooManyLayers`], or a layer that is out of range.
+    /// [`Error::Full`] if the filter does not grow, [`Error::TooManyLayers`], or a layer that is
+    /// out of range.
     fn successor(
         &self,
         common: &Self::Common,
         index: u32,
     ) -> Result<(Self::Common, Self::Shape), Error>;
 
-    /// Bytes of the bits of such a layer.
+    /// Bytes of the bits of a layer of this shape.
     fn shape_bytes(shape: &Self::Shape) -> u64;
 
     /// An empty layer.
@@ -119,7 +116,7 @@ pub trait Layer: Sized {
     /// [`Error::OutOfMemory`].
     fn try_clone(&self) -> Result<Self, Error>;
 
-    /// Bytes of a filter of so many layers, at least one, with bits of so many bytes: arithmetic,
-    /// equal on every server.
+    /// Bytes of a filter of `layers` layers, at least one, whose bits take `bits_bytes` bytes:
+    /// arithmetic, equal on every server.
     fn size_bytes(bits_bytes: u64, layers: u32) -> u64;
 }

@@ -12,7 +12,7 @@
 //! A draw from the condition has a block `B` and a start sector `s` with probability proportional
 //! to the product of the shares of set bits in the tested sectors of `B`, then in each of them a
 //! uniform one of the set bits. All other bits of the pattern, the stride among them, are uniform
-//! and independent of whether the first block passes. Then `Layer::contains` decides, with the
+//! and independent of whether the first block passes. Then [`contains_spot`] decides, with the
 //! patterns of the further blocks derived from the first as they always are. Blocks and starts are
 //! drawn by systematic sampling: each gets its expected number of draws, rounded up or down, which
 //! is unbiased and reduces the variance.
@@ -24,6 +24,7 @@
 //! What is not real: place and pattern are independent here, while the pattern of an item is a
 //! function of its place.
 
+use bloomline_core::batch::contains_spot;
 use bloomline_core::bloomline::BlockedLayer;
 use bloomline_core::bloomline::hash::ItemHash;
 use bloomline_core::layer::Layer;
@@ -63,7 +64,7 @@ pub fn rate_given_first_block(layer: &BlockedLayer, draws: u64, random: &mut Ran
             }
             let place = random.within(places);
             let hash = ItemHash { place, pattern };
-            hits += u64::from(layer.contains(Scalar, &hash));
+            hits += u64::from(contains_spot(layer, Scalar, &layer.locate(&hash)));
             drawn += 1;
         }
         due = due.fract();

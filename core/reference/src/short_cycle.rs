@@ -21,6 +21,7 @@
 //! The draws whose `b` belongs to a cycle estimate that part of the rate by themselves, to 1 % in
 //! any link; the others are like direct lookups, and resolve no smaller rate than these.
 
+use bloomline_core::batch::contains_spot;
 use bloomline_core::layer::Layer;
 use bloomline_core::redisbloom::ClassicLayer;
 use bloomline_core::redisbloom::hash::Pair;
@@ -70,7 +71,7 @@ pub fn rate_with_short_cycles(link: &ClassicLayer, draws: u64, random: &mut Rand
             });
             b = draw_of_cycle(drawn.unwrap_or(LONGEST), m, random);
         }
-        if link.contains(Scalar, &Pair { a: random.next(), b }) {
+        if contains_spot(link, Scalar, &link.locate(&Pair { a: random.next(), b })) {
             let likelihood = likelihood(b, m);
             let weight = 2.0 / (1.0 + likelihood);
             all += weight;

@@ -35,14 +35,14 @@
 //! # What is real
 //!
 //! The pattern is the fold of the place as in `item_hash`, and the blocks, their patterns, and the
-//! bits of a pattern come from the library: [`further_blocks`] and [`Backend::set`]. Nothing is
+//! bits of a pattern come from the library: [`locate`] and [`Backend::set`]. Nothing is
 //! assumed independent but the items. The only ideal is the 64-bit hash itself, which is drawn
 //! uniformly instead of by XXH3.
 
 use bloomline_core::bloomline::geometry::Geometry;
 use bloomline_core::bloomline::hash::ItemHash;
-use bloomline_core::bloomline::locate::further_blocks;
-use bloomline_core::simd::{Backend, Block, Scalar};
+use bloomline_core::bloomline::locate::locate;
+use bloomline_core::simd::{BLOCK_SECTORS, Backend, Block, Scalar};
 
 use crate::random::{Interval, Random};
 
@@ -57,17 +57,17 @@ pub fn hash_of(place: u64) -> ItemHash {
 
 /// The blocks of an item, as indexes in the layer, each with its pattern.
 #[inline]
-pub fn blocks_of(hash: ItemHash, geometry: Geometry) -> impl Iterator<Item = (usize, u64)> {
-    let first = ((u128::from(hash.place) * u128::from(geometry.blocks())) >> 64) as usize;
-    [(first, hash.pattern)].into_iter().chain(further_blocks(hash, geometry))
+pub fn blocks_of(hash: ItemHash, geometry: &Geometry) -> impl Iterator<Item = (usize, u64)> {
+    let spot = locate(&hash, geometry, geometry.blocks());
+    [(spot.first, spot.pattern)].into_iter().chain(spot.further(geometry))
 }
 
 /// The bits of a pattern in its block.
 #[inline]
-pub fn bits_of(pattern: u64, geometry: Geometry) -> Block {
-    let mut bits = [0; 8];
-    Scalar.set(&mut bits, pattern, geometry.bits_per_block());
-    bits
+pub fn bits_of(pattern: u64, geometry: Geometry) -> [u64; BLOCK_SECTORS] {
+    let mut block = Block::default();
+    Scalar.set(&mut block, pattern, geometry.bits_per_block());
+    block.0
 }
 
 /// What is tested by one lookup.
@@ -80,7 +80,7 @@ struct Lookup {
     /// For each block of the page, which of the lookup's blocks it is, if any.
     role: [Option<u8>; 64],
     /// The bits tested in each of the lookup's blocks.
-    tested: [Block; 4],
+    tested: [[u64; BLOCK_SECTORS]; 4],
     /// One bit for each tested bit, in the order in which they are conditioned on.
     targets: Vec<u32>,
 }
@@ -89,7 +89,7 @@ impl Lookup {
     fn draw(geometry: Geometry, random: &mut Random) -> Self {
         let hash = hash_of(random.next());
         let page_blocks = geometry.blocks_per_page() as usize;
-        let mut blocks = blocks_of(hash, geometry).peekable();
+        let mut blocks = blocks_of(hash, &geometry).peekable();
         let page = blocks.peek().expect("an item has blocks").0 / page_blocks;
         let places = Interval::scaled_to(page as u64, geometry.pages());
         let page = page * page_blocks;
@@ -110,7 +110,7 @@ impl Lookup {
     fn draw_item(&self, random: &mut Random) -> u32 {
         let place = random.within(self.places);
         let mut hit = 0;
-        for (block, pattern) in blocks_of(hash_of(place), self.geometry) {
+        for (block, pattern) in blocks_of(hash_of(place), &self.geometry) {
             let Some(role) = self.role[block - self.page] else { continue };
             let (bits, tested) = (bits_of(pattern, self.geometry), &self.tested[usize::from(role)]);
             for (sector, (bits, tested)) in bits.iter().zip(tested).enumerate() {

@@ -1,131 +1,126 @@
-//! Items that are looked at together.
+//! Items that are tested together.
 
-use std::iter;
+use arrayvec::ArrayVec;
 
-use crate::layer::Layer;
+use super::mask::Mask;
+use crate::layer::{Layer, Part};
 use crate::simd::Backend;
 
-/// Some items of a group: bit i stands for item i.
-pub type Chosen = u64;
-
-/// The hashes of the items at hand, at most `N`, a power of two from 4 to 64.
-pub struct Group<L: Layer, const N: usize> {
-    hashes: [L::Hash; N],
-    len: usize,
+/// The hashes of up to [`Mask::ITEMS`] items, as many as a processor can fetch blocks for at once,
+/// and what is prepared of them for many layers.
+pub(super) struct Group<L: Layer, B: Backend> {
+    hashes: ArrayVec<L::Hash, { Mask::ITEMS }>,
+    prepared: ArrayVec<L::Prepared<B>, { Mask::ITEMS }>,
 }
 
-/// A group, and what is prepared of its items for many layers.
-pub struct PreparedGroup<L: Layer, P: Backend, const N: usize> {
-    group: Group<L, N>,
-    prepared: [L::Prepared<P>; N],
-}
-
-/// Four items, and what is prepared of them.
-type Four<'g, L, P> = (&'g [<L as Layer>::Hash; 4], &'g [<L as Layer>::Prepared<P>; 4]);
-
-impl<L: Layer, const N: usize> Group<L, N> {
+impl<L: Layer, B: Backend> Group<L, B> {
     /// No items.
     #[inline(always)]
-    pub fn empty() -> Self {
-        const { assert!(N <= Chosen::BITS as usize && N.is_power_of_two() && N >= 4) };
-        Self { hashes: [L::Hash::default(); N], len: 0 }
+    pub(super) fn new() -> Self {
+        Self { hashes: ArrayVec::new(), prepared: ArrayVec::new() }
     }
 
-    /// Takes the next items, up to a group of them. False at the end.
+    /// Takes the next items, as many as there is room for. False at the end.
     #[inline(always)]
-    pub fn fill<'a>(
+    pub(super) fn fill<'a>(
         &mut self,
+        backend: B,
         common: &L::Common,
         items: &mut impl Iterator<Item = &'a [u8]>,
     ) -> bool {
-        // Counted here: in the group itself each would wait for the one before to be stored.
-        let mut len = 0;
-        for (hash, item) in self.hashes.iter_mut().zip(items) {
-            *hash = L::hash(common, item);
-            len += 1;
+        self.hashes.clear();
+        self.prepared.clear();
+        for item in items.take(Mask::ITEMS) {
+            let hash = L::hash(common, item);
+            // There is room for both: no more items are taken than that.
+            let _ = self.hashes.try_push(hash);
+            let _ = self.prepared.try_push(L::prepare(backend, &hash));
         }
-        self.len = len;
-        len > 0
+        !self.hashes.is_empty()
     }
 
     /// The hashes.
     #[inline(always)]
-    pub fn hashes(&self) -> &[L::Hash] {
-        self.hashes.get(..self.len).unwrap_or_default()
-    }
-}
-
-impl<L: Layer, P: Backend, const N: usize> PreparedGroup<L, P, N> {
-    /// No items.
-    #[inline(always)]
-    pub fn empty(backend: P) -> Self {
-        Self { group: Group::empty(), prepared: [L::prepare(backend, &L::Hash::default()); N] }
-    }
-
-    /// Takes the next items, up to a group of them, and prepares them. False at the end.
-    #[inline(always)]
-    pub fn fill<'a>(
-        &mut self,
-        backend: P,
-        common: &L::Common,
-        items: &mut impl Iterator<Item = &'a [u8]>,
-    ) -> bool {
-        let has_some = self.group.fill(common, items);
-        for (prepared, hash) in self.prepared.iter_mut().zip(self.group.hashes()) {
-            *prepared = L::prepare(backend, hash);
-        }
-        has_some
-    }
-
-    /// The hashes.
-    #[inline(always)]
-    pub fn hashes(&self) -> &[L::Hash] {
-        self.group.hashes()
-    }
-
-    /// The items from the first on, four by four, so that a loop over them can be unrolled. Behind
-    /// the last item, to the end of its four, stand others, of this group or an earlier one.
-    #[inline(always)]
-    pub fn fours(&self) -> impl DoubleEndedIterator<Item = Four<'_, L, P>> {
-        let count = self.group.len.div_ceil(4);
-        let (hashes, _) = self.group.hashes.as_chunks();
-        let (prepared, _) = self.prepared.as_chunks();
-        iter::zip(
-            hashes.get(..count).unwrap_or_default(),
-            prepared.get(..count).unwrap_or_default(),
-        )
+    pub(super) fn hashes(&self) -> &[L::Hash] {
+        &self.hashes
     }
 
     /// All items.
     #[inline(always)]
-    pub fn all(&self) -> Chosen {
-        Chosen::MAX.checked_shr(Chosen::BITS - self.group.len as u32).unwrap_or(0)
+    pub(super) fn all(&self) -> Mask {
+        Mask::below(self.hashes.len())
     }
 
-    /// The hash of an item.
+    /// Prefetches a part of the blocks that some of the items have in a layer.
     #[inline(always)]
-    #[expect(clippy::indexing_slicing, reason = "the remainder is below the length")]
-    pub fn hash(&self, index: usize) -> &L::Hash {
-        &self.group.hashes[index % N]
+    pub(super) fn prefetch(&self, layer: &L, items: Mask, part: Part) {
+        if layer.words().bytes() < L::PREFETCH_FROM {
+            return;
+        }
+        for index in items {
+            layer.prefetch(&layer.locate(self.hash(index)), part);
+        }
     }
 
-    /// What is prepared of an item.
+    /// Which of the `pending` items a layer contains.
+    ///
+    /// The first parts of all items are tested without a branch, then the rest of those that
+    /// passed. Absent items pass by chance, one of some dozen: a branch per item would be
+    /// mispredicted once or twice.
     #[inline(always)]
-    #[expect(clippy::indexing_slicing, reason = "the remainder is below the length")]
-    pub fn prepared(&self, index: usize) -> L::Prepared<P> {
-        self.prepared[index % N]
+    pub(super) fn test(&self, backend: B, layer: &L, pending: Mask) -> Mask {
+        let passed = self.test_first(backend, layer, pending);
+        if layer.words().bytes() >= L::STAGED_FROM {
+            self.prefetch(layer, passed, Part::Rest);
+        }
+        let mut found = Mask::EMPTY;
+        for index in passed {
+            let spot = layer.locate(self.hash(index));
+            found.insert_if(index, layer.test_rest(backend, &spot));
+        }
+        found
     }
-}
 
-/// The indexes of the chosen items.
-#[inline(always)]
-pub fn indexes(mut chosen: Chosen) -> impl Iterator<Item = usize> {
-    iter::from_fn(move || {
-        let index = chosen.trailing_zeros();
-        (chosen != 0).then(|| {
-            // The lowest one is taken away.
-            chosen &= chosen - 1;
-            index as usize
-        })
-    })
+    /// Which of the `pending` items have their first part set.
+    ///
+    /// If at least half of the group is pending, all items are tested and the result is masked: the
+    /// dense loop takes half the time per item.
+    #[inline(always)]
+    fn test_first(&self, backend: B, layer: &L, pending: Mask) -> Mask {
+        let mut passed = Mask::EMPTY;
+        if pending.count() * 2 >= self.hashes.len() {
+            let (hashes, last_hashes) = self.hashes.as_chunks::<4>();
+            let (prepared, last_prepared) = self.prepared.as_chunks::<4>();
+            for (hash, prepared) in last_hashes.iter().zip(last_prepared).rev() {
+                passed.push_front(layer.test_first(backend, &layer.locate(hash), Some(prepared)));
+            }
+            // Four at a time, so that the loop is unrolled.
+            for (hashes, prepared) in hashes.iter().zip(prepared).rev() {
+                for (hash, prepared) in hashes.iter().zip(prepared).rev() {
+                    let spot = layer.locate(hash);
+                    passed.push_front(layer.test_first(backend, &spot, Some(prepared)));
+                }
+            }
+            return passed.and(pending);
+        }
+        for index in pending {
+            let spot = layer.locate(self.hash(index));
+            let is_set = layer.test_first(backend, &spot, Some(self.prepared(index)));
+            passed.insert_if(index, is_set);
+        }
+        passed
+    }
+
+    /// The hash of an item of a mask of this group.
+    #[inline(always)]
+    #[expect(clippy::indexing_slicing, reason = "masks of a group hold items of the group")]
+    fn hash(&self, index: usize) -> &L::Hash {
+        &self.hashes[index]
+    }
+
+    #[inline(always)]
+    #[expect(clippy::indexing_slicing, reason = "masks of a group hold items of the group")]
+    fn prepared(&self, index: usize) -> &L::Prepared<B> {
+        &self.prepared[index]
+    }
 }

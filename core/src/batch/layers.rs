@@ -1,118 +1,105 @@
-//! Hashed items in a filter's layers: one at a time, or a group.
+//! One item in the layers of a filter, and a group in all of them.
 
-use crate::batch::group::{Chosen, PreparedGroup, indexes};
+use super::group::Group;
+use super::mask::Mask;
 use crate::error::Error;
-use crate::layer::{Layer, Lines};
+use crate::layer::{Layer, Part};
 use crate::scalable::ScalableFilter;
 use crate::simd::Backend;
 use crate::spec::Permit;
 
+/// True if a layer contains the item.
+#[inline(always)]
+pub fn contains_spot<L: Layer, B: Backend>(layer: &L, backend: B, spot: &L::Spot) -> bool {
+    layer.test_first(backend, spot, None) && layer.test_rest(backend, spot)
+}
+
 impl<L: Layer> ScalableFilter<L> {
-    /// The layer that takes items.
-    pub(crate) fn newest(&self) -> &L {
-        &self.newest
+    /// True if a layer contains the item. The newest is tested first: it is the largest, and the
+    /// items of today are in it.
+    #[inline(always)]
+    pub(super) fn contains_hash<B: Backend>(&self, backend: B, hash: &L::Hash) -> bool {
+        let spot = self.newest.locate(hash);
+        contains_spot(&self.newest, backend, &spot) || self.older_contain(backend, hash)
     }
 
-    /// Looks in the newest layer first: it is the largest, and the items of today are in it.
     #[inline(always)]
-    pub(crate) fn contains_hash<P: Backend>(&self, backend: P, hash: &L::Hash) -> bool {
-        if self.newest.contains(backend, hash) {
-            return true;
-        }
+    fn older_contain<B: Backend>(&self, backend: B, hash: &L::Hash) -> bool {
         for layer in self.older.iter().rev() {
-            if layer.contains(backend, hash) {
+            if contains_spot(layer, backend, &layer.locate(hash)) {
                 return true;
             }
         }
         false
     }
 
-    /// Does what is worth doing before the first look at items that may be added.
-    #[inline(always)]
-    pub(crate) fn expect(&mut self, hashes: &[L::Hash]) {
-        for hash in hashes {
-            self.newest.expect(self.newest_len, hash);
-        }
-    }
-
-    /// Which items of a group any layer contains; of the newest one these lines are fetched.
+    /// Which items of a group any layer contains.
     ///
     /// Layer by layer: what is known of a layer stays in registers, and what is known of the items
-    /// in the nearest cache. The lines of a layer are asked for while the one before it is
-    /// looked at: those of all layers would not fit there.
+    /// in the nearest cache. The first parts in a layer are prefetched while the layer before it is
+    /// tested; the blocks of all layers would not fit that cache.
     #[inline(always)]
-    pub(crate) fn contains_of<P: Backend, const N: usize>(
-        &self,
-        backend: P,
-        group: &PreparedGroup<L, P, N>,
-        lines: Lines,
-    ) -> Chosen {
+    pub(super) fn test_group<B: Backend>(&self, backend: B, group: &Group<L, B>) -> Mask {
         let mut missing = group.all();
         let mut layer = &self.newest;
-        layer.prefetch(group.hashes().iter(), lines);
         for next in self.older.iter().rev() {
-            next.prefetch(indexes(missing).map(|index| group.hash(index)), Lines::First);
-            missing &= !layer.contains_of(backend, group, missing);
-            if missing == 0 {
+            group.prefetch(next, missing, Part::First);
+            missing = missing.without(group.test(backend, layer, missing));
+            if missing.is_empty() {
                 return group.all();
             }
             layer = next;
         }
-        missing &= !layer.contains_of(backend, group, missing);
-        group.all() & !missing
+        missing = missing.without(group.test(backend, layer, missing));
+        group.all().without(missing)
     }
 
-    /// Which items of a group the youngest of the older layers contains.
+    /// Inserts an item that lies at `spot` of the newest layer.
     #[inline(always)]
-    pub(crate) fn last_full_contains_of<P: Backend, const N: usize>(
-        &self,
-        backend: P,
-        group: &PreparedGroup<L, P, N>,
-    ) -> Chosen {
-        self.older.last().map_or(0, |layer| layer.contains_of(backend, group, group.all()))
-    }
-
-    /// Adds a hashed item.
-    #[inline(always)]
-    pub(crate) fn insert_hash<P: Backend>(
+    pub(super) fn insert_spot<B: Backend>(
         &mut self,
-        backend: P,
+        backend: B,
+        hash: &L::Hash,
+        spot: &L::Spot,
+        permit: Permit,
+    ) -> Result<bool, Error> {
+        if contains_spot(&self.newest, backend, spot) || self.older_contain(backend, hash) {
+            return Ok(false);
+        }
+        self.push(backend, hash, spot, permit)
+    }
+
+    /// Inserts an item that no older layer contains.
+    #[inline(always)]
+    pub(super) fn insert_in_newest<B: Backend>(
+        &mut self,
+        backend: B,
         hash: &L::Hash,
         permit: Permit,
     ) -> Result<bool, Error> {
-        self.newest.expect(self.newest_len, hash);
-        if self.contains_hash(backend, hash) {
+        let spot = self.newest.locate(hash);
+        if contains_spot(&self.newest, backend, &spot) {
             return Ok(false);
         }
-        self.push(backend, hash, permit)
+        self.push(backend, hash, &spot, permit)
     }
 
-    /// Adds a hashed item that no older layer contains.
+    /// Inserts an item that no layer contains, and that lies at `spot` of the newest.
     #[inline(always)]
-    pub(crate) fn insert_in_newest<P: Backend>(
+    fn push<B: Backend>(
         &mut self,
-        backend: P,
+        backend: B,
         hash: &L::Hash,
-        permit: Permit,
-    ) -> Result<bool, Error> {
-        if self.newest.contains(backend, hash) {
-            return Ok(false);
-        }
-        self.push(backend, hash, permit)
-    }
-
-    /// Adds a hashed item that no layer contains.
-    #[inline(always)]
-    fn push<P: Backend>(
-        &mut self,
-        backend: P,
-        hash: &L::Hash,
+        spot: &L::Spot,
         permit: Permit,
     ) -> Result<bool, Error> {
         if self.room() == 0 {
             self.grow(permit)?;
+            let spot = self.newest.locate(hash);
+            self.newest.set(backend, &spot);
+        } else {
+            self.newest.set(backend, spot);
         }
-        self.newest.insert(backend, hash);
         self.newest_len += 1;
         Ok(true)
     }

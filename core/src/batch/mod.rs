@@ -1,79 +1,73 @@
-//! Looking items up and adding them, one or many in a call.
+//! Testing and inserting items, one or many per call.
 //!
-//! Many are taken in groups: all hashed, their lines fetched ahead, then looked at.
+//! Many are taken in groups: all hashed, their blocks prefetched, then tested.
 //!
-//! * In one layer item by item: the further lines are looked for at once if the first one passes.
-//! * In many layer by layer: all first lines without a branch between them, then the further lines
-//!   of the few items that have passed. Item by item a branch is mispredicted once or twice an
-//!   item: 1.2 to 1.4 times the time on 14 or 100 layers.
+//! * One layer, item by item: each is located once, and the rest of its blocks is tested only if
+//!   the first part is set.
+//! * Many layers, layer by layer: all first parts without a branch between them, then the rest of
+//!   the few items that passed. Item by item a branch is mispredicted once or twice per item: 1.2
+//!   to 1.4 times the time on 14 or 100 layers.
 
-pub mod group;
+mod group;
 mod layers;
+mod mask;
 
+use arrayvec::ArrayVec;
+
+use self::group::Group;
+pub use self::layers::contains_spot;
+use self::mask::Mask;
 use crate::error::Error;
-use crate::layer::{Layer, Lines};
+use crate::layer::{Layer, Part};
 use crate::scalable::ScalableFilter;
-use crate::simd::{Backend, Task, dispatch};
+use crate::simd::{self, Backend, Task};
 use crate::spec::Permit;
-use group::{Group, PreparedGroup};
-
-/// Items of a group: the fetches that can be under way at once. 1 KiB of hashes, and 8 KiB of what
-/// is prepared for many layers.
-const GROUP: usize = 64;
-/// The same for calls with few items, to which zeroing that to begin with would matter.
-const SMALL_GROUP: usize = 16;
 
 impl<L: Layer> ScalableFilter<L> {
-    /// Whether the item may have been added: never false for one that was.
+    /// True if the item may have been inserted: always true for one that was.
     pub fn contains(&self, item: &[u8]) -> bool {
-        dispatch(ContainsOne { filter: self, item })
+        dispatch::<L, _>(ContainsOne { filter: self, item })
     }
 
-    /// Adds an item; true if it was new.
+    /// Inserts an item; true if it was new.
     ///
-    /// An item that the filter seems to have is not added again and not counted.
+    /// An item that the filter seems to contain is not inserted again and not counted.
     ///
     /// # Errors
     ///
-    /// [`Error::Full`], or why the next layer can't be had. The item is not added then.
+    /// [`Error::Full`], or why the next layer could not be created. The item is not inserted then.
     pub fn insert(&mut self, item: &[u8], permit: Permit) -> Result<bool, Error> {
-        dispatch(InsertOne { filter: self, item, permit })
+        dispatch::<L, _>(InsertOne { filter: self, item, permit })
     }
 
-    /// Answers for each item in turn whether it may have been added.
+    /// Answers for each item in turn whether it may have been inserted.
     pub fn contains_batch<'a>(
         &self,
         items: impl Iterator<Item = &'a [u8]>,
         answer: impl FnMut(bool),
     ) {
-        if is_few(&items) {
-            dispatch(Contains::<_, _, _, SMALL_GROUP> { filter: self, items, answer });
-        } else {
-            dispatch(Contains::<_, _, _, GROUP> { filter: self, items, answer });
-        }
+        dispatch::<L, _>(Contains { filter: self, items, answer });
     }
 
-    /// Adds each item in turn and answers as [`ScalableFilter::insert`] does; the first [`Error::Full`] is
-    /// the last answer.
+    /// Inserts each item in turn and answers as [`ScalableFilter::insert`] does; the first
+    /// [`Error::Full`] is the last answer.
     ///
-    /// An item twice in one call is new once. After any other error the rest is tried all the same.
+    /// An item that occurs twice in one call is new once. After any other error the remaining items
+    /// are tried all the same.
     pub fn insert_batch<'a>(
         &mut self,
         items: impl Iterator<Item = &'a [u8]>,
         permit: Permit,
         answer: impl FnMut(Result<bool, Error>),
     ) {
-        if is_few(&items) {
-            dispatch(Insert::<_, _, _, SMALL_GROUP> { filter: self, items, permit, answer });
-        } else {
-            dispatch(Insert::<_, _, _, GROUP> { filter: self, items, permit, answer });
-        }
+        dispatch::<L, _>(Insert { filter: self, items, permit, answer });
     }
 }
 
-/// Whether the items surely fit a small group.
-fn is_few(items: &impl Iterator) -> bool {
-    items.size_hint().1.is_some_and(|most| most <= SMALL_GROUP)
+/// Does the work with the fastest backend for this layout.
+#[inline(always)]
+fn dispatch<L: Layer, T: Task>(task: T) -> T::Output {
+    if L::IS_VECTORIZED { simd::dispatch(task) } else { simd::dispatch_scalar(task) }
 }
 
 /// The work of [`ScalableFilter::contains`].
@@ -86,9 +80,8 @@ impl<L: Layer> Task for ContainsOne<'_, '_, L> {
     type Output = bool;
 
     #[inline(always)]
-    fn run<P: Backend>(self, backend: P) -> bool {
-        let hash = L::hash(self.filter.common(), self.item);
-        self.filter.contains_hash(backend, &hash)
+    fn run<B: Backend>(self, backend: B) -> bool {
+        self.filter.contains_hash(backend, &L::hash(&self.filter.common, self.item))
     }
 }
 
@@ -103,20 +96,22 @@ impl<L: Layer> Task for InsertOne<'_, '_, '_, L> {
     type Output = Result<bool, Error>;
 
     #[inline(always)]
-    fn run<P: Backend>(self, backend: P) -> Result<bool, Error> {
-        let hash = L::hash(self.filter.common(), self.item);
-        self.filter.insert_hash(backend, &hash, self.permit)
+    fn run<B: Backend>(self, backend: B) -> Result<bool, Error> {
+        let hash = L::hash(&self.filter.common, self.item);
+        let spot = self.filter.newest.locate(&hash);
+        self.filter.newest.prefault(self.filter.newest_len, &spot);
+        self.filter.insert_spot(backend, &hash, &spot, self.permit)
     }
 }
 
-/// The work of [`ScalableFilter::contains_batch`] in groups of `N`.
-struct Contains<'f, L: Layer, I, A, const N: usize> {
+/// The work of [`ScalableFilter::contains_batch`].
+struct Contains<'f, L: Layer, I, A> {
     filter: &'f ScalableFilter<L>,
     items: I,
     answer: A,
 }
 
-impl<'a, L, I, A, const N: usize> Task for Contains<'_, L, I, A, N>
+impl<'a, L, I, A> Task for Contains<'_, L, I, A>
 where
     L: Layer,
     I: Iterator<Item = &'a [u8]>,
@@ -125,8 +120,8 @@ where
     type Output = ();
 
     #[inline(always)]
-    fn run<P: Backend>(self, backend: P) {
-        if self.filter.layer_count() == 1 {
+    fn run<B: Backend>(self, backend: B) {
+        if self.filter.older.is_empty() {
             self.in_one_layer(backend)
         } else {
             self.in_layers(backend)
@@ -134,52 +129,77 @@ where
     }
 }
 
-impl<'a, L, I, A, const N: usize> Contains<'_, L, I, A, N>
+impl<'a, L, I, A> Contains<'_, L, I, A>
 where
     L: Layer,
     I: Iterator<Item = &'a [u8]>,
     A: FnMut(bool),
 {
     #[inline(always)]
-    fn in_one_layer<P: Backend>(mut self, backend: P) {
-        let mut group = Group::<L, N>::empty();
-        let layer = self.filter.newest();
-        let lines = if layer.is_far() { Lines::First } else { Lines::All };
-        while group.fill(self.filter.common(), &mut self.items) {
-            layer.prefetch(group.hashes().iter(), lines);
-            if layer.is_far() {
-                // By now the first lines of the first items are there.
-                for hash in group.hashes() {
-                    layer.prefetch_rest(backend, hash);
-                }
+    fn in_one_layer<B: Backend>(mut self, backend: B) {
+        let layer = &self.filter.newest;
+        let bytes = layer.words().bytes();
+        let mut spots = ArrayVec::<L::Spot, { Mask::ITEMS }>::new();
+        loop {
+            spots.clear();
+            for item in self.items.by_ref().take(Mask::ITEMS) {
+                // There is room: no more items are taken than that.
+                let _ = spots.try_push(layer.locate(&L::hash(&self.filter.common, item)));
             }
-            for hash in group.hashes() {
-                (self.answer)(self.filter.contains_hash(backend, hash));
+            if spots.is_empty() {
+                return;
+            }
+            if bytes >= L::STAGED_FROM {
+                for spot in &spots {
+                    layer.prefetch(spot, Part::First);
+                }
+                // By now the first blocks of the first items have arrived.
+                let mut passed = Mask::EMPTY;
+                for (index, spot) in spots.iter().enumerate() {
+                    if layer.test_first(backend, spot, None) {
+                        layer.prefetch(spot, Part::Rest);
+                        passed.insert_if(index, true);
+                    }
+                }
+                for (index, spot) in spots.iter().enumerate() {
+                    (self.answer)(passed.contains(index) && layer.test_rest(backend, spot));
+                }
+            } else {
+                if bytes >= L::PREFETCH_FROM {
+                    for spot in &spots {
+                        layer.prefetch(spot, Part::First);
+                        layer.prefetch(spot, Part::Rest);
+                    }
+                }
+                for spot in &spots {
+                    (self.answer)(contains_spot(layer, backend, spot));
+                }
             }
         }
     }
 
     #[inline(always)]
-    fn in_layers<P: Backend>(mut self, backend: P) {
-        let mut group = PreparedGroup::<L, P, N>::empty(backend);
-        while group.fill(backend, self.filter.common(), &mut self.items) {
-            let found = self.filter.contains_of(backend, &group, Lines::First);
+    fn in_layers<B: Backend>(mut self, backend: B) {
+        let mut group = Group::new();
+        while group.fill(backend, &self.filter.common, &mut self.items) {
+            group.prefetch(&self.filter.newest, group.all(), Part::First);
+            let found = self.filter.test_group(backend, &group);
             for index in 0..group.hashes().len() {
-                (self.answer)(found >> index & 1 == 1);
+                (self.answer)(found.contains(index));
             }
         }
     }
 }
 
-/// The work of [`ScalableFilter::insert_batch`] in groups of `N`.
-struct Insert<'f, 'p, L: Layer, I, A, const N: usize> {
+/// The work of [`ScalableFilter::insert_batch`].
+struct Insert<'f, 'p, L: Layer, I, A> {
     filter: &'f mut ScalableFilter<L>,
     items: I,
     permit: Permit<'p>,
     answer: A,
 }
 
-impl<'a, L, I, A, const N: usize> Task for Insert<'_, '_, L, I, A, N>
+impl<'a, L, I, A> Task for Insert<'_, '_, L, I, A>
 where
     L: Layer,
     I: Iterator<Item = &'a [u8]>,
@@ -188,17 +208,37 @@ where
     type Output = ();
 
     #[inline(always)]
-    fn run<P: Backend>(mut self, backend: P) {
-        let mut group = Group::<L, N>::empty();
-        while self.filter.layer_count() == 1 {
-            if !group.fill(self.filter.common(), &mut self.items) {
+    fn run<B: Backend>(mut self, backend: B) {
+        let mut located = ArrayVec::<(L::Hash, L::Spot), { Mask::ITEMS }>::new();
+        while self.filter.older.is_empty() {
+            located.clear();
+            for item in self.items.by_ref().take(Mask::ITEMS) {
+                let hash = L::hash(&self.filter.common, item);
+                // There is room: no more items are taken than that.
+                let _ = located.try_push((hash, self.filter.newest.locate(&hash)));
+            }
+            if located.is_empty() {
                 return;
             }
-            self.filter.newest().prefetch(group.hashes().iter(), Lines::All);
-            for hash in group.hashes() {
-                let result = self.filter.insert_hash(backend, hash, self.permit);
+            if self.filter.newest.words().bytes() >= L::PREFETCH_FROM {
+                for (_, spot) in &located {
+                    self.filter.newest.prefetch(spot, Part::First);
+                    self.filter.newest.prefetch(spot, Part::Rest);
+                }
+            }
+            for (hash, spot) in &located {
+                // A spot is one of the newest layer, which another item of the group may have
+                // filled.
+                let spot = if self.filter.older.is_empty() {
+                    *spot
+                } else {
+                    self.filter.newest.locate(hash)
+                };
+                self.filter.newest.prefault(self.filter.newest_len, &spot);
+                let result = self.filter.insert_spot(backend, hash, &spot, self.permit);
+                let is_full = matches!(result, Err(Error::Full(_)));
                 (self.answer)(result);
-                if matches!(result, Err(Error::Full(_))) {
+                if is_full {
                     return;
                 }
             }
@@ -207,32 +247,40 @@ where
     }
 }
 
-impl<'a, L, I, A, const N: usize> Insert<'_, '_, L, I, A, N>
+impl<'a, L, I, A> Insert<'_, '_, L, I, A>
 where
     L: Layer,
     I: Iterator<Item = &'a [u8]>,
     A: FnMut(Result<bool, Error>),
 {
     #[inline(always)]
-    fn in_layers<P: Backend>(mut self, backend: P) {
-        let mut group = PreparedGroup::<L, P, N>::empty(backend);
-        while group.fill(backend, self.filter.common(), &mut self.items) {
-            self.filter.expect(group.hashes());
-            // What is found stays found. What is not may come in with another item of the group,
-            // into the newest layer.
-            let mut found = self.filter.contains_of(backend, &group, Lines::All);
+    fn in_layers<B: Backend>(mut self, backend: B) {
+        let mut group = Group::new();
+        while group.fill(backend, &self.filter.common, &mut self.items) {
+            for hash in group.hashes() {
+                let spot = self.filter.newest.locate(hash);
+                self.filter.newest.prefault(self.filter.newest_len, &spot);
+            }
+            group.prefetch(&self.filter.newest, group.all(), Part::First);
+            group.prefetch(&self.filter.newest, group.all(), Part::Rest);
+            // What is found stays found. An item that is not found may be inserted as another item
+            // of the group, into the newest layer.
+            let mut found = self.filter.test_group(backend, &group);
             for (index, hash) in group.hashes().iter().enumerate() {
-                if found >> index & 1 == 1 {
+                if found.contains(index) {
                     (self.answer)(Ok(false));
                     continue;
                 }
-                let layers = self.filter.layer_count();
+                let layers = self.filter.older.len();
                 let result = self.filter.insert_in_newest(backend, hash, self.permit);
-                if self.filter.layer_count() > layers {
-                    found |= self.filter.last_full_contains_of(backend, &group);
+                if self.filter.older.len() > layers
+                    && let Some(full) = self.filter.older.last()
+                {
+                    found = found.or(group.test(backend, full, group.all()));
                 }
+                let is_full = matches!(result, Err(Error::Full(_)));
                 (self.answer)(result);
-                if matches!(result, Err(Error::Full(_))) {
+                if is_full {
                     return;
                 }
             }

@@ -1,16 +1,15 @@
 //! One Bloom filter of fixed capacity in the Bloomline layout.
 
-use std::hint::black_box;
+use std::hint::{assert_unchecked, black_box};
 
 use super::Filter;
 use super::geometry::Geometry;
 use super::growth::{Common, Shape};
 use super::hash::{ItemHash, item_hash};
-use super::locate::{first_block, first_block_mut, further_blocks};
+use super::locate::{Spot, locate};
 use super::rate;
-use crate::batch::group::{Chosen, PreparedGroup, indexes};
 use crate::error::Error;
-use crate::layer::{Layer, Lines};
+use crate::layer::{Layer, Part};
 use crate::memory::words::Words;
 use crate::simd::{BLOCK_SECTORS, Backend, Block, prefetch};
 use crate::spec::Layout;
@@ -27,59 +26,6 @@ impl BlockedLayer {
     #[inline]
     pub fn geometry(&self) -> &Geometry {
         &self.geometry
-    }
-
-    /// Whether the item's bits in its first line are set.
-    #[inline(always)]
-    fn first_contains<P: Backend>(&self, backend: P, hash: &ItemHash) -> bool {
-        backend.test_once(
-            first_block(hash, self.blocks()),
-            hash.pattern,
-            self.geometry.bits_per_block(),
-        )
-    }
-
-    /// Which of the asked items have all bits of their first lines set.
-    ///
-    /// If most are asked, all are looked at, and the others' answers dropped: one after the other,
-    /// without looking for the next asked one, an item takes half the time.
-    #[inline(always)]
-    fn first_contain_of<P: Backend, const N: usize>(
-        &self,
-        backend: P,
-        group: &PreparedGroup<Self, P, N>,
-        asked: Chosen,
-    ) -> Chosen {
-        let (lines, bits) = (self.blocks(), self.geometry.bits_per_block());
-        let mut passed = 0;
-        if asked.count_ones() as usize * 2 >= group.hashes().len() {
-            for (hashes, prepared) in group.fours().rev() {
-                for (hash, &prepared) in hashes.iter().zip(prepared).rev() {
-                    let has = backend.test(first_block(hash, lines), prepared, bits);
-                    passed = passed << 1 | Chosen::from(has);
-                }
-            }
-            return passed & asked;
-        }
-        for index in indexes(asked) {
-            let has =
-                backend.test(first_block(group.hash(index), lines), group.prepared(index), bits);
-            passed |= Chosen::from(has) << index;
-        }
-        passed
-    }
-
-    /// Whether the item's bits in its further lines are set.
-    #[inline(always)]
-    fn further_contain<P: Backend>(&self, backend: P, hash: &ItemHash) -> bool {
-        let (lines, bits) = (self.blocks(), self.geometry.bits_per_block());
-        for (index, pattern) in further_blocks(*hash, self.geometry) {
-            let Some(line) = lines.get(index) else { return false };
-            if !backend.test_once(line, pattern, bits) {
-                return false;
-            }
-        }
-        true
     }
 
     /// Rate of false positives computed from the share of bits that are set.
@@ -102,17 +48,9 @@ impl BlockedLayer {
         self.words.as_mut_bytes()
     }
 
-    /// Asks for the item's further lines.
-    #[inline(always)]
-    fn prefetch_further(&self, hash: &ItemHash) {
-        for (index, _) in further_blocks(*hash, self.geometry) {
-            prefetch(self.blocks().as_ptr().wrapping_add(index));
-        }
-    }
-
     #[inline(always)]
     fn blocks(&self) -> &[Block] {
-        self.words.as_slice().as_chunks().0
+        Block::of(self.words.as_slice())
     }
 }
 
@@ -121,7 +59,12 @@ impl Layer for BlockedLayer {
     type Common = Common;
     type Shape = Shape;
     type Hash = ItemHash;
-    type Prepared<P: Backend> = P::Pattern;
+    type Spot = Spot;
+    type Prepared<B: Backend> = B::Pattern;
+    // Below, a prefetch costs more than it gains.
+    const PREFETCH_FROM: u64 = 128 << 10;
+    const STAGED_FROM: u64 = 8 << 20;
+    const IS_VECTORIZED: bool = true;
 
     #[inline(always)]
     fn hash(common: &Common, item: &[u8]) -> ItemHash {
@@ -129,100 +72,90 @@ impl Layer for BlockedLayer {
     }
 
     #[inline(always)]
-    fn prepare<P: Backend>(backend: P, hash: &ItemHash) -> P::Pattern {
+    fn prepare<B: Backend>(backend: B, hash: &ItemHash) -> B::Pattern {
         backend.prepare(hash.pattern)
     }
 
     #[inline(always)]
-    fn contains<P: Backend>(&self, backend: P, hash: &ItemHash) -> bool {
-        self.first_contains(backend, hash) && self.further_contain(backend, hash)
+    fn locate(&self, hash: &ItemHash) -> Spot {
+        let blocks = self.blocks().len();
+        let spot = locate(hash, &self.geometry, blocks as u64);
+        // SAFETY: a hash scaled to the number of blocks is below it. The compiler, which cannot
+        // know that, drops the check of the index where a spot is used at once.
+        unsafe { assert_unchecked(spot.first < blocks) };
+        spot
     }
 
-    /// Looks at all first lines without a branch, then at the further lines of the items that have
-    /// passed.
-    ///
-    /// Absent items pass by chance, one of some dozen: a branch for each would be mispredicted once
-    /// or twice an item.
     #[inline(always)]
-    fn contains_of<P: Backend, const N: usize>(
+    fn prefetch(&self, spot: &Spot, part: Part) {
+        let blocks = self.blocks().as_ptr();
+        match part {
+            Part::First => prefetch(blocks.wrapping_add(spot.first)),
+            Part::Rest => {
+                for (index, _) in spot.further(&self.geometry) {
+                    prefetch(blocks.wrapping_add(index));
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn test_first<B: Backend>(
         &self,
-        backend: P,
-        group: &PreparedGroup<Self, P, N>,
-        asked: Chosen,
-    ) -> Chosen {
-        let passed = self.first_contain_of(backend, group, asked);
-        if self.is_far() {
-            for index in indexes(passed) {
-                self.prefetch_further(group.hash(index));
-            }
-        }
-        let mut found = 0;
-        for index in indexes(passed) {
-            found |= Chosen::from(self.further_contain(backend, group.hash(index))) << index;
-        }
-        found
-    }
-
-    #[inline(always)]
-    fn insert<P: Backend>(&mut self, backend: P, hash: &ItemHash) {
+        backend: B,
+        spot: &Spot,
+        prepared: Option<&B::Pattern>,
+    ) -> bool {
+        let Some(block) = self.blocks().get(spot.first) else { return false };
         let bits = self.geometry.bits_per_block();
-        let (lines, _) = self.words.as_mut_slice().as_chunks_mut();
-        backend.set(first_block_mut(hash, lines), hash.pattern, bits);
-        for (index, pattern) in further_blocks(*hash, self.geometry) {
-            if let Some(line) = lines.get_mut(index) {
-                backend.set(line, pattern, bits);
+        match prepared {
+            Some(&pattern) => backend.test(block, pattern, bits),
+            None => backend.test_once(block, spot.pattern, bits),
+        }
+    }
+
+    #[inline(always)]
+    fn test_rest<B: Backend>(&self, backend: B, spot: &Spot) -> bool {
+        let (blocks, bits) = (self.blocks(), self.geometry.bits_per_block());
+        for (index, pattern) in spot.further(&self.geometry) {
+            let Some(block) = blocks.get(index) else { return false };
+            if !backend.test_once(block, pattern, bits) {
+                return false;
+            }
+        }
+        true
+    }
+
+    #[inline(always)]
+    fn set<B: Backend>(&mut self, backend: B, spot: &Spot) {
+        let (geometry, bits) = (self.geometry, self.geometry.bits_per_block());
+        let blocks = Block::of_mut(self.words.as_mut_slice());
+        if let Some(block) = blocks.get_mut(spot.first) {
+            backend.set(block, spot.pattern, bits);
+        }
+        for (index, pattern) in spot.further(&geometry) {
+            if let Some(block) = blocks.get_mut(index) {
+                backend.set(block, pattern, bits);
             }
         }
     }
 
-    /// Touches the item's page for writing if it may never have been touched.
-    ///
-    /// The system gives an untouched page at the first access, but one that is only read it gives
-    /// again when it is written: reading first would take two page faults an item, 2 us each.
-    /// With four items a page on average, 98 % of the pages have been touched; small layers do
-    /// not matter.
+    /// The operating system backs a page at its first access, and again at its first write if it
+    /// was only read: reading first would cost two page faults per item, 2 us each. With four items
+    /// per page on average, 98 % of the pages are backed; small layers do not matter.
     #[inline(always)]
-    fn expect(&mut self, len: u64, hash: &ItemHash) {
-        const ITEMS_A_PAGE: u64 = 4;
+    fn prefault(&mut self, len: u64, spot: &Spot) {
+        const ITEMS_PER_PAGE: u64 = 4;
         const FROM_PAGES: u64 = 256;
         let pages = self.geometry.pages();
-        if len < pages * ITEMS_A_PAGE && pages >= FROM_PAGES {
-            let (lines, _) = self.words.as_mut_slice().as_chunks_mut::<BLOCK_SECTORS>();
-            let [word, ..] = first_block_mut(hash, lines);
+        if len < pages * ITEMS_PER_PAGE
+            && pages >= FROM_PAGES
+            && let Some(Block([sector, ..])) =
+                Block::of_mut(self.words.as_mut_slice()).get_mut(spot.first)
+        {
             // One instruction that reads and writes; the compiler does not know that it changes
             // nothing.
-            *word |= black_box(0);
-        }
-    }
-
-    /// Asks for the lines that are far enough away for it.
-    ///
-    /// Measured: below 128 KiB a prefetch costs more than it gains.
-    #[inline(always)]
-    fn prefetch<'a>(&self, hashes: impl Iterator<Item = &'a ItemHash>, wanted: Lines) {
-        const NEAR: u64 = 128 << 10;
-        if self.geometry.bytes() < NEAR {
-            return;
-        }
-        let lines = self.blocks();
-        for hash in hashes {
-            prefetch(first_block(hash, lines));
-            if wanted == Lines::All {
-                self.prefetch_further(hash);
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn is_far(&self) -> bool {
-        const FAR: u64 = 8 << 20;
-        self.geometry.bytes() >= FAR
-    }
-
-    #[inline(always)]
-    fn prefetch_rest<P: Backend>(&self, backend: P, hash: &ItemHash) {
-        if self.first_contains(backend, hash) {
-            self.prefetch_further(hash);
+            *sector |= black_box(0);
         }
     }
 

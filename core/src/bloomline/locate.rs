@@ -13,7 +13,7 @@
 
 use super::geometry::Geometry;
 use super::hash::{ItemHash, fold, scale};
-use crate::simd::{Block, SECTOR_BITS, START_SHIFT};
+use crate::simd::{SECTOR_BITS, START_SHIFT};
 
 /// Where in the first pattern the stride stands: what is left above places and start.
 const STRIDE_SHIFT: u32 = START_SHIFT + SECTOR_BITS;
@@ -23,36 +23,45 @@ const STRIDE_BITS: u32 = u64::BITS - STRIDE_SHIFT;
 /// structure (the fractions of the square roots of 2, 3 and 5).
 const FURTHER: [u64; 3] = [0x6a09_e667_f3bc_c909, 0xbb67_ae85_84ca_a73b, 0x3c6e_f372_fe94_f82b];
 
-/// The item's first line, one of all lines of the layer.
-#[inline(always)]
-pub fn first_block<'a>(hash: &ItemHash, lines: &'a [Block]) -> &'a Block {
-    let index = scale(hash.place, lines.len() as u64);
-    // SAFETY: a word scaled to a length is below it, and a layer has at least one line.
-    unsafe { lines.get_unchecked(index as usize) }
+/// Where an item lies in a layer: its first block, and how the others follow.
+#[derive(Clone, Copy, Debug)]
+pub struct Spot {
+    /// Index of the first block, among all blocks of the layer.
+    pub first: usize,
+    /// Index of the first block of the page.
+    page: usize,
+    /// Blocks from one of the item's blocks to the next, around the page.
+    stride: usize,
+    /// The pattern in the first block.
+    pub pattern: u64,
 }
 
-/// The same, to be written.
+/// Locates an item in a layer of this geometry, which has so many `blocks`.
 #[inline(always)]
-pub fn first_block_mut<'a>(hash: &ItemHash, lines: &'a mut [Block]) -> &'a mut Block {
-    let index = scale(hash.place, lines.len() as u64);
-    // SAFETY: as in `first_block`.
-    unsafe { lines.get_unchecked_mut(index as usize) }
-}
-
-/// The item's further lines: index among all lines of the layer, and pattern. All are different,
-/// and in the page of the first.
-#[inline(always)]
-pub fn further_blocks(hash: ItemHash, geometry: Geometry) -> impl Iterator<Item = (usize, u64)> {
-    let page_lines = geometry.blocks_per_page();
-    let page = scale(hash.place, geometry.pages()) * page_lines;
-    let first = scale(hash.place, geometry.blocks()) - page;
+pub fn locate(hash: &ItemHash, geometry: &Geometry, blocks: u64) -> Spot {
     let stride = 1 + (((hash.pattern >> STRIDE_SHIFT) * geometry.strides()) >> STRIDE_BITS);
-    let mut line = first;
-    FURTHER.iter().take(usize::from(geometry.blocks_per_item()) - 1).map(move |&multiplier| {
-        // Once round the page at most: the strides of an item add up to less than a page. Without a
-        // branch, which would be mispredicted.
-        let over = (line + stride) as i64 - page_lines as i64;
-        line = (over + (over >> 63 & page_lines as i64)) as u64;
-        ((page + line) as usize, fold(hash.pattern, multiplier))
-    })
+    Spot {
+        first: scale(hash.place, blocks) as usize,
+        page: (scale(hash.place, geometry.pages()) * geometry.blocks_per_page()) as usize,
+        stride: stride as usize,
+        pattern: hash.pattern,
+    }
+}
+
+impl Spot {
+    /// The item's blocks but the first: index among all blocks of the layer, and pattern. All are
+    /// different, and in the page of the first.
+    ///
+    /// `(L - 1) * stride` is less than the blocks of a page, so one conditional wrap is enough. It
+    /// is branchless, because whether an item wraps is unpredictable.
+    #[inline(always)]
+    pub fn further(self, geometry: &Geometry) -> impl Iterator<Item = (usize, u64)> {
+        let page_blocks = geometry.blocks_per_page() as i64;
+        let mut block = (self.first - self.page) as i64;
+        FURTHER.iter().take(usize::from(geometry.blocks_per_item()) - 1).map(move |&multiplier| {
+            let over = block + self.stride as i64 - page_blocks;
+            block = over + (over >> 63 & page_blocks);
+            (self.page + block as usize, fold(self.pattern, multiplier))
+        })
+    }
 }

@@ -27,7 +27,8 @@ impl Modulus {
     #[inline(always)]
     pub fn reduce(self, n: u64) -> u64 {
         let rest = n - scale(n, self.inverse) * self.value;
-        if rest >= self.value { rest - self.value } else { rest }
+        // The difference wraps to a large number where nothing is to be subtracted.
+        rest.min(rest.wrapping_sub(self.value))
     }
 }
 
@@ -45,6 +46,13 @@ impl Indexes {
     #[inline(always)]
     pub fn new(pair: &Pair, modulus: Modulus) -> Self {
         Self { sum: pair.a, distance: pair.b, modulus }
+    }
+
+    /// The indexes behind the first `count`.
+    #[inline(always)]
+    pub fn skip(self, count: u32) -> Self {
+        let steps = self.distance.wrapping_mul(count.into());
+        Self { sum: self.sum.wrapping_add(steps), ..self }
     }
 
     /// The word in which the next bit lies, and the bit in it.

@@ -4,7 +4,7 @@ use super::geometry::{Options, Shape};
 use super::hash::{Pair, pair_32, pair_64};
 use super::indexes::{Indexes, Modulus};
 use crate::error::Error;
-use crate::layer::{Layer, Lines};
+use crate::layer::{Layer, Part};
 use crate::memory::words::Words;
 use crate::simd::{Backend, prefetch};
 use crate::spec::{Layout, MAX_LAYERS};
@@ -57,25 +57,21 @@ impl ClassicLayer {
         &self.shape
     }
 
-    /// The indexes of an item's bits.
+    /// The indexes of a part of an item's bits, and how many they are.
     #[inline(always)]
-    fn indexes(&self, pair: &Pair) -> Indexes {
-        Indexes::new(pair, self.modulus)
-    }
-
-    /// Bits of an item that are looked at before the others.
-    #[inline(always)]
-    fn first(&self) -> u32 {
-        self.shape.hashes.min(if self.is_far() { FIRST_FAR } else { FIRST })
-    }
-
-    /// Asks for the lines of the next `count` bits of the item.
-    #[inline(always)]
-    fn prefetch_next(&self, indexes: &mut Indexes, count: u32) {
-        let words = self.words.as_slice().as_ptr();
-        for _ in 0..count {
-            prefetch(words.wrapping_add(indexes.next_place().0));
+    fn part(&self, spot: &Pair, part: Part) -> (Indexes, u32) {
+        let is_far = self.words.bytes() >= FAR;
+        let first = self.shape.hashes.min(if is_far { FIRST_FAR } else { FIRST });
+        match part {
+            Part::First => (Indexes::new(spot, self.modulus), first),
+            Part::Rest => (Indexes::new(spot, self.modulus).skip(first), self.shape.hashes - first),
         }
+    }
+
+    #[inline(always)]
+    fn test(&self, spot: &Pair, part: Part) -> bool {
+        let (mut indexes, count) = self.part(spot, part);
+        indexes.are_next_set(self.words.as_slice(), count)
     }
 }
 
@@ -84,7 +80,11 @@ impl Layer for ClassicLayer {
     type Common = Common;
     type Shape = Shape;
     type Hash = Pair;
-    type Prepared<P: Backend> = ();
+    type Spot = Pair;
+    type Prepared<B: Backend> = ();
+    const PREFETCH_FROM: u64 = FAR;
+    const STAGED_FROM: u64 = FAR;
+    const IS_VECTORIZED: bool = false;
 
     #[inline(always)]
     fn hash(common: &Common, item: &[u8]) -> Pair {
@@ -92,57 +92,43 @@ impl Layer for ClassicLayer {
     }
 
     #[inline(always)]
-    fn prepare<P: Backend>(_probe: P, _hash: &Pair) {}
+    fn prepare<B: Backend>(_backend: B, _hash: &Pair) {}
 
-    /// Looks at the first bits together, then at the rest together.
-    ///
-    /// One branch a bit is mispredicted once an absent item, which costs more than the bits looked
-    /// at in vain.
     #[inline(always)]
-    fn contains<P: Backend>(&self, _probe: P, hash: &Pair) -> bool {
-        let mut indexes = self.indexes(hash);
-        let (first, words) = (self.first(), self.words.as_slice());
-        indexes.are_next_set(words, first) && indexes.are_next_set(words, self.shape.hashes - first)
+    fn locate(&self, hash: &Pair) -> Pair {
+        *hash
     }
 
     #[inline(always)]
-    fn insert<P: Backend>(&mut self, _probe: P, hash: &Pair) {
-        let mut indexes = self.indexes(hash);
+    fn prefetch(&self, spot: &Pair, part: Part) {
+        let words = self.words.as_slice().as_ptr();
+        let (mut indexes, count) = self.part(spot, part);
+        for _ in 0..count {
+            prefetch(words.wrapping_add(indexes.next_place().0));
+        }
+    }
+
+    /// One branch per bit is mispredicted once per absent item, which costs more than the bits
+    /// tested in vain.
+    #[inline(always)]
+    fn test_first<B: Backend>(&self, _: B, spot: &Pair, _: Option<&()>) -> bool {
+        self.test(spot, Part::First)
+    }
+
+    #[inline(always)]
+    fn test_rest<B: Backend>(&self, _: B, spot: &Pair) -> bool {
+        self.test(spot, Part::Rest)
+    }
+
+    #[inline(always)]
+    fn set<B: Backend>(&mut self, _: B, spot: &Pair) {
+        let mut indexes = Indexes::new(spot, self.modulus);
         let words = self.words.as_mut_slice();
         for _ in 0..self.shape.hashes {
             let (word, bit) = indexes.next_place();
             if let Some(word) = words.get_mut(word) {
                 *word |= bit;
             }
-        }
-    }
-
-    /// Asks for all lines of the items where the link is larger than a near cache.
-    #[inline(always)]
-    fn prefetch<'a>(&self, hashes: impl Iterator<Item = &'a Pair>, lines: Lines) {
-        if !self.is_far() {
-            return;
-        }
-        let count = match lines {
-            Lines::All => self.shape.hashes,
-            Lines::First => self.first(),
-        };
-        for hash in hashes {
-            self.prefetch_next(&mut self.indexes(hash), count);
-        }
-    }
-
-    #[inline(always)]
-    fn is_far(&self) -> bool {
-        self.words.bytes() >= FAR
-    }
-
-    #[inline(always)]
-    fn prefetch_rest<P: Backend>(&self, _probe: P, hash: &Pair) {
-        let mut indexes = self.indexes(hash);
-        let first = self.first();
-        if indexes.are_next_set(self.words.as_slice(), first) {
-            self.prefetch_next(&mut indexes, self.shape.hashes - first);
         }
     }
 

@@ -70,7 +70,7 @@ impl Backend for Avx2 {
         // SAFETY: as in `prepare`; a line is two vectors.
         unsafe {
             let [low, high] = wanted(pattern, bits);
-            let words: *const __m256i = line.as_ptr().cast();
+            let words: *const __m256i = line.0.as_ptr().cast();
             let has_low = _mm256_testc_si256(_mm256_loadu_si256(words), low);
             let has_high = _mm256_testc_si256(_mm256_loadu_si256(words.add(1)), high);
             has_low & has_high == 1
@@ -83,7 +83,7 @@ impl Backend for Avx2 {
         // SAFETY: as in `test`.
         unsafe {
             let [low, high] = wanted(pattern, bits);
-            let words: *mut __m256i = line.as_mut_ptr().cast();
+            let words: *mut __m256i = line.0.as_mut_ptr().cast();
             _mm256_storeu_si256(words, _mm256_or_si256(_mm256_loadu_si256(words), low));
             let words = words.add(1);
             _mm256_storeu_si256(words, _mm256_or_si256(_mm256_loadu_si256(words), high));
@@ -108,7 +108,7 @@ unsafe fn wanted(pattern: Pattern, bits: u8) -> [__m256i; 2] {
 /// For each word of a line, how far up in the pattern the place of its bit stands: word w has bit
 /// (w - start) mod 8 of the pattern.
 #[inline(always)]
-fn shifts(pattern: u64) -> &'static Block {
+fn shifts(pattern: u64) -> &'static [u64; BLOCK_SECTORS] {
     let Shifts(of_start) = &SHIFTS;
     #[expect(clippy::indexing_slicing, reason = "the remainder is below the length")]
     &of_start[(pattern >> START_SHIFT) as usize % BLOCK_SECTORS]
@@ -116,13 +116,13 @@ fn shifts(pattern: u64) -> &'static Block {
 
 /// Aligned so that a row is one cache line.
 #[repr(align(64))]
-struct Shifts([Block; BLOCK_SECTORS]);
+struct Shifts([[u64; BLOCK_SECTORS]; BLOCK_SECTORS]);
 
 /// The shifts for each start of a window.
 static SHIFTS: Shifts = Shifts(of_all_starts());
 
 #[expect(clippy::indexing_slicing, reason = "evaluated at compile time")]
-const fn of_all_starts() -> [Block; BLOCK_SECTORS] {
+const fn of_all_starts() -> [[u64; BLOCK_SECTORS]; BLOCK_SECTORS] {
     let mut shifts = [[0; BLOCK_SECTORS]; BLOCK_SECTORS];
     let mut start = 0;
     while start < BLOCK_SECTORS {

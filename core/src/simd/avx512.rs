@@ -71,7 +71,7 @@ impl Backend for Avx512 {
     fn test(self, line: &Block, pattern: Pattern, bits: u8) -> bool {
         // SAFETY: as in `prepare`.
         unsafe {
-            let words = _mm512_loadu_si512(line.as_ptr().cast());
+            let words = _mm512_loadu_si512(line.0.as_ptr().cast());
             _mm512_mask_testn_epi64_mask(wanted(pattern, bits), words, pattern.bits) == 0
         }
     }
@@ -81,9 +81,9 @@ impl Backend for Avx512 {
         let pattern = self.prepare(pattern);
         // SAFETY: as in `prepare`.
         unsafe {
-            let words = _mm512_loadu_si512(line.as_ptr().cast());
+            let words = _mm512_loadu_si512(line.0.as_ptr().cast());
             let set = _mm512_mask_or_epi64(words, wanted(pattern, bits), words, pattern.bits);
-            _mm512_storeu_si512(line.as_mut_ptr().cast(), set);
+            _mm512_storeu_si512(line.0.as_mut_ptr().cast(), set);
         }
     }
 }

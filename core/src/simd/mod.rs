@@ -1,66 +1,63 @@
-//! How a layout maps the hash of an item to bits: one file a layout, and one for each way to look
-//! at a line.
+//! Blocks, and the backends that test and set bits in them: scalar, AVX2, AVX-512.
 
 #[cfg(target_arch = "x86_64")]
 pub mod avx2;
 #[cfg(target_arch = "x86_64")]
 pub mod avx512;
+pub mod block;
 pub mod scalar;
 
 use std::sync::OnceLock;
 
+pub use block::{BLOCK_SECTORS, Block};
 pub use scalar::Scalar;
 
-/// Sectors of a block: 64 bytes, what a processor fetches at once.
-pub const BLOCK_SECTORS: usize = 8;
-
-/// A line of 512 bits.
-pub type Block = [u64; BLOCK_SECTORS];
-
-/// Bits of a pattern that choose the bit in a word.
+/// Bits of a pattern that choose the bit in a sector.
 pub(crate) const PLACE_BITS: u32 = 6;
-/// Bits of a pattern that choose the first word of the window.
+/// Bits of a pattern that choose the first of the consecutive sectors.
 pub(crate) const SECTOR_BITS: u32 = 3;
-/// Where in a pattern they stand: above the places of all words.
+/// Where in a pattern they stand: above the bit indexes of all sectors.
 pub(crate) const START_SHIFT: u32 = PLACE_BITS * BLOCK_SECTORS as u32;
 
-/// A way to test and set the bits of a pattern in a line. All ways give the same answers.
+/// Tests and sets the bits of a pattern in a block. All backends give the same answers.
 ///
-/// A value of the type is the proof that this processor can do it that way.
+/// A value of the type is the proof that this processor has the instructions.
 pub trait Backend: Copy {
-    /// A pattern, prepared for many lines.
+    /// A pattern that is prepared for many blocks.
     type Pattern: Copy;
 
     /// Prepares a pattern.
     fn prepare(self, pattern: u64) -> Self::Pattern;
 
-    /// Whether the first `bits` bits of the pattern are set, 1 to 8.
-    fn test(self, line: &Block, pattern: Self::Pattern, bits: u8) -> bool;
+    /// True if the first `bits` bits of the pattern are set, 1 to 8.
+    fn test(self, block: &Block, pattern: Self::Pattern, bits: u8) -> bool;
 
-    /// The same of a pattern that is needed for one line only.
+    /// The same with a pattern that is needed for one block only.
     #[inline(always)]
-    fn test_once(self, line: &Block, pattern: u64, bits: u8) -> bool {
-        self.test(line, self.prepare(pattern), bits)
+    fn test_once(self, block: &Block, pattern: u64, bits: u8) -> bool {
+        self.test(block, self.prepare(pattern), bits)
     }
 
     /// Sets the first `bits` bits of the pattern.
-    fn set(self, line: &mut Block, pattern: u64, bits: u8);
+    fn set(self, block: &mut Block, pattern: u64, bits: u8);
 }
 
-/// Work on lines that can be done in any way to look at them.
+/// Work on blocks that any backend can do.
 pub trait Task {
     /// What comes of it.
     type Output;
 
-    /// Does the work. Must be `#[inline(always)]`, and so must all it calls with `backend`; closures
-    /// can't be: the instructions of a backend are inlined only into functions that are allowed
-    /// to have them.
-    fn run<P: Backend>(self, backend: P) -> Self::Output;
+    /// Does the work.
+    ///
+    /// Every callee that is generic over the backend must be `inline(always)`: intrinsics are
+    /// inlined only into a function that enables the same target features, and closures cannot
+    /// carry them.
+    fn run<B: Backend>(self, backend: B) -> Self::Output;
 }
 
-/// The ways to look at a line, with the proof that this processor has them.
+/// The fastest backend of this processor, with the proof that it is available.
 #[derive(Clone, Copy)]
-enum Way {
+enum Selected {
     #[cfg(target_arch = "x86_64")]
     Avx512(avx512::Avx512),
     #[cfg(target_arch = "x86_64")]
@@ -68,37 +65,61 @@ enum Way {
     Scalar,
 }
 
-impl Way {
-    /// The fastest of this processor; with the feature `scalar`, word by word on every processor.
-    fn fastest() -> Self {
+impl Selected {
+    /// Selects once per process. With the feature `scalar`, the scalar backend on every processor.
+    #[inline(always)]
+    fn get() -> Self {
+        // One load: detection itself asks for half a dozen features.
+        static SELECTED: OnceLock<Selected> = OnceLock::new();
+        *SELECTED.get_or_init(Self::detect)
+    }
+
+    fn detect() -> Self {
         #[cfg(all(target_arch = "x86_64", not(feature = "scalar")))]
         {
             if let Some(backend) = avx512::Avx512::detect() {
-                return Way::Avx512(backend);
+                return Self::Avx512(backend);
             }
             if let Some(backend) = avx2::Avx2::detect() {
-                return Way::Avx2(backend);
+                return Self::Avx2(backend);
             }
         }
-        Way::Scalar
+        Self::Scalar
     }
 }
 
-/// Does the work in the fastest way this processor has.
+/// Does the work with the fastest backend of this processor.
 #[inline(always)]
 pub fn dispatch<T: Task>(task: T) -> T::Output {
-    // One look at memory: the processor is asked for half a dozen features.
-    static WAY: OnceLock<Way> = OnceLock::new();
-    match WAY.get_or_init(Way::fastest) {
+    match Selected::get() {
         #[cfg(target_arch = "x86_64")]
-        Way::Avx512(backend) => backend.perform(task),
+        Selected::Avx512(backend) => backend.perform(task),
         #[cfg(target_arch = "x86_64")]
-        Way::Avx2(backend) => backend.perform(task),
-        Way::Scalar => task.run(Scalar),
+        Selected::Avx2(backend) => backend.perform(task),
+        Selected::Scalar => task.run(Scalar),
     }
 }
 
-/// Asks the processor to fetch the cache line at an address, which need not be valid.
+/// Does the work with the scalar backend, and with the multiplications of BMI2 where this
+/// processor has them.
+#[inline(always)]
+pub fn dispatch_scalar<T: Task>(task: T) -> T::Output {
+    match Selected::get() {
+        #[cfg(target_arch = "x86_64")]
+        // Both have found BMI2.
+        Selected::Avx512(_) | Selected::Avx2(_) => {
+            #[target_feature(enable = "bmi1,bmi2")]
+            fn perform<T: Task>(task: T) -> T::Output {
+                task.run(Scalar)
+            }
+            // SAFETY: see above.
+            unsafe { perform(task) }
+        }
+        Selected::Scalar => task.run(Scalar),
+    }
+}
+
+/// Prefetches the cache line at an address, which need not be valid.
 #[inline(always)]
 pub(crate) fn prefetch<T>(address: *const T) {
     #[cfg(target_arch = "x86_64")]

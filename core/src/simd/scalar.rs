@@ -3,6 +3,9 @@
 
 use super::{BLOCK_SECTORS, Backend, Block, PLACE_BITS, START_SHIFT};
 
+/// The sectors of a block.
+type Sectors = [u64; BLOCK_SECTORS];
+
 /// Word by word; needs no special instructions.
 #[derive(Clone, Copy)]
 pub struct Scalar;
@@ -10,7 +13,7 @@ pub struct Scalar;
 /// For each word of a line, the bit that the pattern has there; and the word where it starts.
 #[derive(Clone, Copy)]
 pub struct Masks {
-    bits: Block,
+    bits: Sectors,
     start: usize,
 }
 
@@ -33,7 +36,7 @@ impl Backend for Scalar {
     fn test(self, line: &Block, pattern: Masks, bits: u8) -> bool {
         let mut missing = 0;
         for ((word, mask), window) in
-            line.iter().zip(&pattern.bits).zip(window(pattern.start, bits))
+            line.0.iter().zip(&pattern.bits).zip(window(pattern.start, bits))
         {
             missing |= mask & window & !word;
         }
@@ -46,7 +49,7 @@ impl Backend for Scalar {
         let mut all = 1;
         for (word, place) in places(pattern, bits) {
             #[expect(clippy::indexing_slicing, reason = "the remainder is below the length")]
-            let word = line[word % BLOCK_SECTORS];
+            let word = line.0[word % BLOCK_SECTORS];
             all &= word >> place;
         }
         all & 1 == 1
@@ -56,7 +59,7 @@ impl Backend for Scalar {
     fn set(self, line: &mut Block, pattern: u64, bits: u8) {
         for (word, place) in places(pattern, bits) {
             #[expect(clippy::indexing_slicing, reason = "the remainder is below the length")]
-            let word = &mut line[word % BLOCK_SECTORS];
+            let word = &mut line.0[word % BLOCK_SECTORS];
             *word |= 1 << place;
         }
     }
@@ -75,20 +78,20 @@ fn places(pattern: u64, bits: u8) -> impl Iterator<Item = (usize, u32)> {
 /// All bits of the words of a window: of `bits` words, 1 to 8, from `start` on.
 #[inline(always)]
 #[expect(clippy::indexing_slicing, reason = "the remainders are below the lengths")]
-fn window(start: usize, bits: u8) -> &'static Block {
+fn window(start: usize, bits: u8) -> &'static Sectors {
     let Windows(of_start) = &WINDOWS;
     &of_start[start % BLOCK_SECTORS][usize::from(bits.wrapping_sub(1)) % BLOCK_SECTORS]
 }
 
 /// Aligned so that a row is one cache line.
 #[repr(align(64))]
-struct Windows([[Block; BLOCK_SECTORS]; BLOCK_SECTORS]);
+struct Windows([[Sectors; BLOCK_SECTORS]; BLOCK_SECTORS]);
 
 /// The windows from each start on: of one word, of two, and so on.
 static WINDOWS: Windows = Windows(of_all_starts());
 
 #[expect(clippy::indexing_slicing, reason = "evaluated at compile time")]
-const fn of_all_starts() -> [[Block; BLOCK_SECTORS]; BLOCK_SECTORS] {
+const fn of_all_starts() -> [[Sectors; BLOCK_SECTORS]; BLOCK_SECTORS] {
     let mut windows = [[[0; BLOCK_SECTORS]; BLOCK_SECTORS]; BLOCK_SECTORS];
     let mut start = 0;
     while start < BLOCK_SECTORS {

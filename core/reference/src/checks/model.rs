@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use arbitrary::{Arbitrary, Result, Unstructured};
+use bloomline_core::batch::contains_spot;
 use bloomline_core::bloomline::hash::item_hash;
 use bloomline_core::layer::Layer;
 use bloomline_core::redisbloom::ClassicFilter;
@@ -263,7 +264,7 @@ impl Run {
     fn contains_word_by_word(&self, item: &[u8]) -> bool {
         let AnyFilter::Bloomline(filter) = &self.filter else { return self.filter.contains(item) };
         let hash = item_hash(item, filter.seed());
-        filter.layers().any(|layer| layer.contains(Scalar, &hash))
+        filter.layers().any(|layer| contains_spot(layer, Scalar, &layer.locate(&hash)))
     }
 
     fn finish(self) {

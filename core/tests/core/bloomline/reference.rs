@@ -1,6 +1,7 @@
 //! The filter beside its naive model: equal bit by bit and answer by answer, one by one and in
 //! batches.
 
+use bloomline_core::batch::contains_spot;
 use bloomline_core::bloomline::BlockedLayer;
 use bloomline_core::bloomline::geometry::ROWS;
 use bloomline_core::bloomline::hash::item_hash;
@@ -186,12 +187,12 @@ fn large_filters_of_every_number_of_lines_an_item_are_stored_as_by_the_twin() {
 
 fn contains_by<P: Backend>(backend: P, layer: &BlockedLayer, item: &[u8], seed: u64) -> bool {
     let hash = item_hash(item, seed);
-    layer.contains(backend, &hash)
+    contains_spot(layer, backend, &layer.locate(&hash))
 }
 
 fn insert_by<P: Backend>(backend: P, layer: &mut BlockedLayer, item: &[u8], seed: u64) {
     let hash = item_hash(item, seed);
-    layer.insert(backend, &hash);
+    layer.set(backend, &layer.locate(&hash));
 }
 
 /// Fills one filter in the way that this processor takes, another in a given way, and lets each way
@@ -233,15 +234,15 @@ fn prepared_patterns_are_tested_alike<P: Backend>(backend: P) {
         for index in 0..10_000u64 {
             let random = |of: u64| item_hash(&index.to_le_bytes(), of).pattern;
             // One bit of 16 is missing, so that each answer is frequent.
-            let line: Block = std::array::from_fn(|word| {
+            let block = Block(std::array::from_fn(|word| {
                 (0..4).fold(0, |all, of| all | random(8 * of + word as u64))
-            });
+            }));
             let pattern = random(u64::MAX);
-            let expected = Scalar.test_once(&line, pattern, bits);
+            let expected = Scalar.test_once(&block, pattern, bits);
             assert_eq!(
-                backend.test(&line, backend.prepare(pattern), bits),
+                backend.test(&block, backend.prepare(pattern), bits),
                 expected,
-                "{pattern:#x} {line:x?}"
+                "{pattern:#x} {block:x?}"
             );
             found += u32::from(expected);
         }

@@ -10,6 +10,7 @@
 //! sampling elsewhere. Comparisons allow four standard errors; `BLOOMLINE_RATE_EFFORT` multiplies
 //! the samples.
 
+use bloomline_core::batch::contains_spot;
 use bloomline_core::layer::Layer;
 use bloomline_core::redisbloom::ClassicLayer;
 use bloomline_core::redisbloom::geometry::{Options, Shape};
@@ -25,7 +26,8 @@ fn filled(capacity: u64, error_rate: f64, seed: u64) -> ClassicLayer {
     let shape = Shape::new(Options::of_new_filter(true), capacity, error_rate).unwrap();
     let mut link = ClassicLayer::build(&shape).unwrap();
     for item in 0..capacity {
-        link.insert(Scalar, &pair_64(&(seed << 32 | item).to_le_bytes()));
+        let spot = link.locate(&pair_64(&(seed << 32 | item).to_le_bytes()));
+        link.set(Scalar, &spot);
     }
     link
 }
@@ -59,7 +61,8 @@ fn means(
 /// The share of random items that a link reports as present; that one of them is in it has a
 /// probability below 1e-10.
 fn direct(link: &ClassicLayer, lookups: u64, random: &mut Random) -> f64 {
-    let is_found = |_: &u64| link.contains(Scalar, &pair_64(&random.next().to_le_bytes()));
+    let is_found =
+        |_: &u64| contains_spot(link, Scalar, &link.locate(&pair_64(&random.next().to_le_bytes())));
     (0..lookups).filter(is_found).count() as f64 / lookups as f64
 }
 

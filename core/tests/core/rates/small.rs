@@ -21,6 +21,7 @@
 //! 16,000 times. Seeds are fixed. `BLOOMLINE_RATE_EFFORT=20` multiplies the samples by 20, and all
 //! results are printed with `--nocapture`.
 
+use bloomline_core::batch::contains_spot;
 use bloomline_core::bloomline::geometry::Geometry;
 use bloomline_core::bloomline::hash::item_hash;
 use bloomline_core::bloomline::rate::fp_rate;
@@ -234,8 +235,9 @@ fn splitting_finds_the_rate_of_direct_lookups() {
             // own patterns.
             let filter = filled(capacity, error_rate, seed);
             let layer = filter.layers().next().unwrap();
-            let hits =
-                (0..lookups).filter(|_| layer.contains(Scalar, &hash_of(random.next()))).count();
+            let hits = (0..lookups)
+                .filter(|_| contains_spot(layer, Scalar, &layer.locate(&hash_of(random.next()))))
+                .count();
             direct.push(hits as f64 / lookups as f64);
         }
         let (direct, found) =
@@ -292,7 +294,7 @@ fn splitting_places_items_where_the_library_does() {
             let hash = item_hash(b"an item", seed);
             assert_eq!(hash_of(hash.place), hash);
             let mut blocks = vec![[0; 8]; layer.geometry().blocks() as usize];
-            for (block, pattern) in blocks_of(hash, *layer.geometry()) {
+            for (block, pattern) in blocks_of(hash, layer.geometry()) {
                 blocks[block] = bits_of(pattern, *layer.geometry());
             }
             assert_eq!(blocks.as_flattened(), layer.words().as_slice());

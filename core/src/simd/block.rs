@@ -1,0 +1,29 @@
+//! A block: the unit that all bits of an item in one place lie in.
+
+use std::slice;
+
+/// Sectors of a block.
+pub const BLOCK_SECTORS: usize = 8;
+
+/// 512 bits in eight sectors: 64 bytes, what a processor fetches at once.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct Block(pub [u64; BLOCK_SECTORS]);
+
+impl Block {
+    /// The whole blocks of a bit array.
+    #[inline(always)]
+    pub fn of(words: &[u64]) -> &[Self] {
+        let (blocks, _) = words.as_chunks::<BLOCK_SECTORS>();
+        // SAFETY: a block has the layout of its sectors.
+        unsafe { slice::from_raw_parts(blocks.as_ptr().cast(), blocks.len()) }
+    }
+
+    /// The whole blocks of a bit array, to be written.
+    #[inline(always)]
+    pub fn of_mut(words: &mut [u64]) -> &mut [Self] {
+        let (blocks, _) = words.as_chunks_mut::<BLOCK_SECTORS>();
+        // SAFETY: as above, borrowed exclusively.
+        unsafe { slice::from_raw_parts_mut(blocks.as_mut_ptr().cast(), blocks.len()) }
+    }
+}
