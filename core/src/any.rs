@@ -15,6 +15,7 @@ use crate::scalable::Added;
 use crate::spec::{Growth, Layout, Permit, Spec};
 
 /// A filter of either layout. The methods are those of [`Filter`].
+#[derive(Debug)]
 pub enum AnyFilter {
     /// In this project's layout.
     Bloomline(Filter),

@@ -105,7 +105,7 @@ impl fmt::Display for HeaderError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Length(n) => write!(f, "{n} bytes long"),
-            Self::Magic => write!(f, "other first bytes"),
+            Self::Magic => write!(f, "bad magic"),
             Self::Version(n) => write!(f, "version {n} is unknown"),
             Self::Sizing(n) => write!(f, "sizing revision {n} is unknown"),
             Self::Growth(n) => write!(f, "growth kind {n} is unknown"),
@@ -128,6 +128,15 @@ impl fmt::Display for ChunkError {
     }
 }
 
-impl std::error::Error for Error {}
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Header(error) => Some(error),
+            Self::Chunk(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
 impl std::error::Error for HeaderError {}
 impl std::error::Error for ChunkError {}

@@ -146,6 +146,7 @@ compile_error!(
 
 pub mod any;
 pub mod batch;
+mod bloom_filter;
 pub mod bloomline;
 pub mod chunk;
 pub mod error;
@@ -158,6 +159,7 @@ pub mod simd;
 pub mod spec;
 
 pub use any::AnyFilter;
+pub use bloom_filter::{BloomFilter, Builder};
 pub use bloomline::Filter;
 pub use error::Error;
 pub use scalable::ScalableFilter;

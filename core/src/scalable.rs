@@ -1,5 +1,6 @@
 //! The layered filter, in any layout.
 
+use std::fmt;
 use std::iter;
 use std::ptr::NonNull;
 
@@ -17,6 +18,19 @@ pub struct ScalableFilter<L: Layer> {
     pub(crate) newest: L,
     /// Oldest first.
     pub(crate) older: Box<[L]>,
+}
+
+impl<L: Layer> fmt::Debug for ScalableFilter<L> {
+    /// Its numbers, not its bits.
+    fn fmt(&self, to: &mut fmt::Formatter) -> fmt::Result {
+        to.debug_struct("ScalableFilter")
+            .field("layout", &L::LAYOUT)
+            .field("items", &self.len())
+            .field("capacity", &self.capacity())
+            .field("layers", &self.layer_count())
+            .field("bytes", &self.size_bytes())
+            .finish()
+    }
 }
 
 /// What has come to a filter; see [`ScalableFilter::added_since`].

@@ -15,6 +15,7 @@ use crate::simd::{BLOCK_SECTORS, Backend, Block, prefetch};
 use crate::spec::Layout;
 
 /// Bits of a fixed number, and how items map to them.
+#[derive(Debug)]
 pub struct BlockedLayer {
     words: Words,
     capacity: u64,

@@ -159,9 +159,13 @@ pub fn returned(start: usize, size: usize) {
     }
 }
 
-/// Checks how a block came to this program.
+/// Checks how a block came to this program. Does nothing in a program whose allocator is not
+/// [`Audited`].
 pub fn check_kind(start: usize, is_adopted: bool) {
-    let entry = with_table(|table| table.get(start));
+    let (entry, is_audited) = with_table(|table| (table.get(start), table.used > 0));
+    if !is_audited {
+        return;
+    }
     if entry.start == 0 || entry.is_adopted != is_adopted {
         end("returned as of another origin", start, entry.size);
     }

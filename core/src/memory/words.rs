@@ -1,6 +1,7 @@
 //! A boxed slice of words: zeroed lazily, fallible to allocate, and aligned to a page where it is
 //! large.
 
+use std::fmt;
 use std::ops::{ControlFlow, Range};
 use std::ptr::{self, NonNull};
 use std::slice;
@@ -221,6 +222,13 @@ impl Words {
         let words = self.as_mut_slice();
         // SAFETY: any eight bytes are a valid word, and `self` is borrowed exclusively.
         unsafe { slice::from_raw_parts_mut(words.as_mut_ptr().cast(), size_of_val(words)) }
+    }
+}
+
+impl fmt::Debug for Words {
+    /// Their number.
+    fn fmt(&self, to: &mut fmt::Formatter) -> fmt::Result {
+        to.debug_struct("Words").field("len", &self.len()).finish_non_exhaustive()
     }
 }
 

@@ -5,7 +5,7 @@ use crate::bloomline::hash::scale;
 
 /// A divisor, and what gives remainders by two multiplications instead of a division (Barrett
 /// 1986).
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub struct Modulus {
     /// At least 2.
     value: u64,

@@ -25,6 +25,7 @@ const FIRST_FAR: u32 = 2;
 const FAR: u64 = 1 << 20;
 
 /// An array of bits, and how items map to them.
+#[derive(Debug)]
 pub struct ClassicLayer {
     words: Words,
     shape: Shape,
