@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::any::AnyFilter;
 use crate::bloomline::Filter;
-use crate::error::{ChunkError, Error, HeaderError};
+use crate::error::Error;
 use crate::spec::{Demand, Growth, Layout, Spec};
 
 /// A scalable Bloom filter.
@@ -272,7 +272,8 @@ mod with_serde {
     use serde::de::{Deserialize, Deserializer, Error as _};
     use serde::ser::{Serialize, SerializeTuple, Serializer};
 
-    use super::{BloomFilter, ChunkError, Error, HeaderError};
+    use super::BloomFilter;
+    use crate::error::{ChunkError, Error, HeaderError};
 
     /// A header and the bits of all layers, as two byte strings.
     impl Serialize for BloomFilter {

@@ -155,6 +155,7 @@ pub mod layer;
 pub mod memory;
 pub mod redisbloom;
 pub mod scalable;
+mod scale;
 pub mod simd;
 pub mod spec;
 

@@ -30,13 +30,7 @@ pub fn item_hash(item: &[u8], seed: u64) -> ItemHash {
 
 /// The 128-bit product of two words, its halves added without carry.
 #[inline]
-pub(super) fn fold(a: u64, b: u64) -> u64 {
+pub(crate) fn fold(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
     product as u64 ^ (product >> 64) as u64
-}
-
-/// The high word of the 128-bit product: `a` scaled from [0, 2^64) to [0, `range`).
-#[inline]
-pub(crate) fn scale(a: u64, range: u64) -> u64 {
-    ((u128::from(a) * u128::from(range)) >> 64) as u64
 }

@@ -2,7 +2,6 @@
 
 use std::hint::{assert_unchecked, black_box};
 
-use super::Filter;
 use super::geometry::Geometry;
 use super::growth::{Common, Shape};
 use super::hash::{ItemHash, item_hash};
@@ -13,6 +12,10 @@ use crate::layer::{Layer, Part};
 use crate::memory::words::Words;
 use crate::simd::{BLOCK_SECTORS, Backend, Block, prefetch};
 use crate::spec::Layout;
+
+/// Bytes of a filter besides its layers' bits and the table of its older layers: those of
+/// [`Filter`](super::Filter) on a 64-bit machine.
+pub(super) const FILTER_BYTES: u64 = 96;
 
 /// Bits of a fixed number, and how items map to them.
 #[derive(Debug)]
@@ -81,8 +84,8 @@ impl Layer for BlockedLayer {
     fn locate(&self, hash: &ItemHash) -> Spot {
         let blocks = self.blocks().len();
         let spot = locate(hash, &self.geometry, blocks as u64);
-        // SAFETY: a hash scaled to the number of blocks is below it. The compiler, which cannot
-        // know that, drops the check of the index where a spot is used at once.
+        // SAFETY: a hash scaled to the number of blocks, which is not 0, is below it. The compiler,
+        // which cannot know that, drops the check of the index where a spot is used at once.
         unsafe { assert_unchecked(spot.first < blocks) };
         spot
     }
@@ -200,6 +203,6 @@ impl Layer for BlockedLayer {
 
     fn size_bytes(bits_bytes: u64, layers: u32) -> u64 {
         let table = u64::from(layers - 1) * size_of::<Self>() as u64;
-        bits_bytes.saturating_add(size_of::<Filter>() as u64 + table)
+        bits_bytes.saturating_add(FILTER_BYTES + table)
     }
 }

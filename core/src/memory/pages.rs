@@ -77,6 +77,10 @@ pub unsafe fn discard(start: NonNull<u8>, size: usize) -> Range<usize> {
 }
 
 /// Other systems take the advice without promising zeros.
+///
+/// # Safety
+///
+/// None: it does nothing.
 #[cfg(not(all(target_os = "linux", not(miri))))]
 pub unsafe fn discard(_start: NonNull<u8>, _size: usize) -> Range<usize> {
     0..0

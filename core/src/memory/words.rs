@@ -6,9 +6,6 @@ use std::ops::{ControlFlow, Range};
 use std::ptr::{self, NonNull};
 use std::slice;
 
-use bitvec::order::Lsb0;
-use bitvec::slice::BitSlice;
-
 use super::allocation::{Allocation, Kind};
 use super::pages::{PAGE, is_zero, visit_touched};
 use crate::error::Error;
@@ -203,9 +200,8 @@ impl Words {
         let step = pages.len().div_ceil(sample.max(1)).max(1);
         let (mut ones, mut bits) = (0, 0);
         for page in pages.step_by(step) {
-            let page = BitSlice::<u64, Lsb0>::from_slice(page);
-            ones += page.count_ones();
-            bits += page.len();
+            ones += page.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
+            bits += u64::BITS as usize * page.len();
         }
         ones as f64 / bits as f64
     }

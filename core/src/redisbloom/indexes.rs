@@ -1,7 +1,7 @@
 //! From an item's two hashes to its bits in a link: the inner loop of RedisBloom's layout.
 
 use super::hash::Pair;
-use crate::bloomline::hash::scale;
+use crate::scale::scale;
 
 /// A divisor, and what gives remainders by two multiplications instead of a division (Barrett
 /// 1986).
