@@ -1,29 +1,29 @@
-//! Bloom filters that grow: the core, which knows no server.
+//! Scalable Bloom filters: blocked, seeded and fast, and RedisBloom's layout bit for bit.
 //!
-//! # What is promised
+//! # What a Bloom filter promises
 //!
-//! A Bloom filter is a set that forgets its items and keeps a few bits of each. It answers one
-//! question: was this item added?
+//! A Bloom filter is a set that stores a few bits per item instead of the items. It answers one
+//! question: was this item inserted?
 //!
-//! * "No" is always true. An item that was added is found for ever.
-//! * "Yes" may be false, with a probability that was chosen beforehand: the *error rate*.
+//! * "No" is always true. An inserted item is found forever.
+//! * "Yes" may be false, with a probability that is chosen beforehand: the *target rate*.
 //!
-//! So it suits questions where a rare false yes does no harm and a yes that is true saves much: an
-//! address that need not be fetched again, a row that need not be looked for. It can't list its
-//! items, nor give one up, since its bits may belong to others too.
+//! It suits questions where a rare false yes does no harm and a no saves much: a URL that need not
+//! be fetched again, a row that need not be looked up. It cannot list its items or delete one,
+//! because its bits may belong to other items too.
 //!
 //! # How it works
 //!
-//! There are `m` bits, all 0 at first. A hash of the item chooses `k` of them. To add it, set them;
-//! to ask for it, look whether all are set. The more of them others have set, the likelier a false
-//! yes. With `n` items, places being uniform and independent:
+//! A filter has `m` bits, all 0 at first. A hash of the item selects `k` of them. To insert the
+//! item, set these bits; to test it, check that all of them are set. The more bits other items have
+//! set, the likelier a false yes. With `n` items, and bits that are uniform and independent:
 //!
 //! ```text
 //! rate = (1 - e^(-k n / m))^k          least for k = ln 2 * m / n, when half of the bits are set:
-//! m / n = log2(1 / rate) / ln 2        1.44 bits an item for each halving of the rate
+//! m / n = log2(1 / rate) / ln 2        1.44 bits per item for each halving of the rate
 //! ```
 //!
-//! | bits an item, m / n | bits set, k | rate |
+//! | bits per item, m / n | bits set, k | rate |
 //! |---|---|---|
 //! | 5 | 3 | 0.0918 |
 //! | 10 | 7 | 0.0082 |
@@ -32,112 +32,135 @@
 //! | 30 | 21 | 0.00000055 |
 //!
 //! To check the second row by hand: `e^(-7/10)` is 0.497, so 0.503 of the bits are set, and
-//! `0.503^7` is 0.0082. Neither the number nor the length of the items counts, only bits an item.
+//! `0.503^7` is 0.0082. The number and the length of the items do not matter, only bits per item.
 //!
 //! # What is different here
 //!
-//! **It grows.** `n` is seldom known. A [`Filter`] is a series of layers, each a Bloom filter of a
-//! fixed capacity. When the newest is full, a larger one is added. An absent item may be reported
-//! by any of them, so the rates of all layers must add up to at most the one asked for: each new
-//! layer gets its share of what the earlier ones have left (`Spec::layer_error`).
+//! **It grows.** The number of items is seldom known. A scalable filter is a list of layers, each a
+//! Bloom filter of fixed capacity. When the newest layer is full, a larger one is added. An absent
+//! item may be reported by any layer, so the rates of all layers together must not exceed the
+//! target rate: each new layer gets a share of the error budget that the earlier layers have left.
+//! The series is tightening, but its ratio is not constant (`docs/rates.md`).
 //!
-//! **An item stays on one page.** Bits that are scattered over the memory cost a cache line each,
-//! and on fresh memory a page fault each. Here all bits of an item lie in one page, in one to four
-//! lines of it; so the formula above is only near the truth, and [`rate`] has the true one. It
-//! takes 2 to 6 % more bits than the classic filter from an error rate of 5 % down to 1e-9.
+//! **An item stays on one page.** Bits that are scattered over memory cost a cache miss each, and
+//! on fresh memory a page fault each. Here all bits of an item lie in one page, in one to four
+//! blocks of it. So the formula above is only an approximation; [`bloomline::rate`] has the exact
+//! one. This blocked layout takes 2 to 6 % more bits than the classic filter for target rates from
+//! 5 % down to 1e-9.
 //!
 //! ```text
-//! Filter   | layer 0 | layer 1       | layer 2                   |      oldest first; only the newest takes items
+//! filter   | layer 0 | layer 1       | layer 2                   |      oldest first; only the newest takes items
 //!             full      full           newest
 //!
-//! layer    | page 0 | page 1 | page 2 | ... |                          one page an item
-//! page     | line 0 | line 1 | ... | line 63 |                         4 KiB: one to four lines an item
+//! layer    | page 0 | page 1 | page 2 | ... |                          one page per item
+//! page     | block 0 | block 1 | ... | block 63 |                      4 KiB: one to four blocks per item
 //!              ^ first   ^ + stride
-//! line     | word 0 | word 1 | ... | word 7 |                          64 bytes: up to eight neighbouring words an item
-//! word     | 64 bits, one of them the item's |
+//! block    | sector 0 | sector 1 | ... | sector 7 |                    64 bytes: one to eight consecutive sectors per item
+//! sector   | 64 bits, one of them the item's |
 //! ```
 //!
-//! **It has a seed.** The hash is another one for each filter, so that nobody who does not know the
-//! seed can prepare items that collide.
+//! **It is seeded.** Each filter can hash with its own secret seed, so that nobody who does not
+//! know the seed can prepare items that collide.
 //!
-//! # The other layout
+//! **It reads RedisBloom's filters.** The bits of a filter cannot be moved without its items. So
+//! filters from RedisBloom keep their [layout](redisbloom): bits anywhere in a layer, half the rate
+//! for each further layer, and no seed.
 //!
-//! Bits without their items can't be moved to other places. So filters that come from RedisBloom
-//! keep its [layout](redisbloom): bits anywhere in a layer, as in the classic filter, half of the
-//! error rate for each further layer, and no seed. The series is the same [`Filter`], over layers
-//! of another kind ([`Layer`](member::Layer)); [`AnyFilter`] holds either.
+//! # Where to begin
 //!
-//! # Names
-//!
-//! | name | is |
-//! |---|---|
-//! | `capacity` | items a layer is sized for (n) |
-//! | `len` | items counted as added |
-//! | `error_rate` | the probability of a false yes that was asked for |
-//! | `fp_rate` | that probability as computed or measured, never as asked |
-//! | `bits`, `hashes` | bits of a layer (m), bits an item sets in it (k) |
-//! | [`Layer`](layer::Layer) | one filter of fixed capacity, a member of the series |
-//! | [`Filter`] | the series |
-//! | [`ClassicLayer`](redisbloom::ClassicLayer), [`ClassicFilter`](redisbloom::ClassicFilter) | layer and series in RedisBloom's layout |
-//! | [`AnyFilter`], [`Layout`] | a filter of either layout, and which it is |
-//! | `expansion` | how many times as large each further layer is |
-//! | [`Growth`] | what happens when the newest layer is full |
-//! | `page`, `line`, `word` | 4 KiB, 64 bytes, 64 bits |
-//! | [`Spec`] | what a filter is asked to be |
-//! | [`Geometry`](sizing::Geometry) | what follows from that for a layer: pages, lines, bits |
-//! | [`Permit`] | the caller's say in how much memory may be taken |
-//!
-//! # Example
+//! Programs use [`BloomFilter`]:
 //!
 //! ```
-//! use bloomline_core::{Filter, Growth, Spec};
+//! use bloomline_core::BloomFilter;
 //!
 //! # fn main() -> Result<(), bloomline_core::Error> {
-//! let spec = Spec { capacity: 100, error_rate: 0.01, growth: Growth::Scaling { expansion: 2 } };
-//! let mut permit = |demand: bloomline_core::Demand| demand.filter_bytes < 1 << 20;
-//! let mut filter = Filter::new(spec, 42, &mut permit)?;
+//! let mut filter = BloomFilter::builder().capacity(100).false_positive_rate(0.01).build()?;
+//! assert!(filter.insert("user1")?); // was new
+//! assert!(!filter.insert("user1")?);
+//! assert!(filter.contains("user1"));
+//! assert!(!filter.contains("user2"));
 //!
-//! assert!(filter.insert(b"user1", &mut permit)?); // was new
-//! assert!(!filter.insert(b"user1", &mut permit)?);
-//! assert!(filter.contains(b"user1"));
-//! assert!(!filter.contains(b"user2"));
+//! filter.try_extend((0..10_000u32).map(u32::to_le_bytes))?;
+//! assert!((0..10_000u32).all(|number| filter.contains(number.to_le_bytes())));
 //!
-//! for number in 0..10_000u32 {
-//!     filter.insert(&number.to_le_bytes(), &mut permit)?;
-//! }
-//! assert_eq!(filter.layer_count(), 7);
-//! assert!(filter.fp_rate() < 0.01);
-//! assert!((0..10_000u32).all(|number| filter.contains(&number.to_le_bytes())));
-//!
-//! // As bytes and back: the header, then the bits.
-//! let mut copy = Filter::decode_header(&filter.encode_header(), &mut permit)?;
-//! let mut offset = 0;
-//! while let Some(chunk) = filter.chunk(offset) {
-//!     copy.write_chunk(offset, chunk)?;
-//!     offset += chunk.len() as u64;
-//! }
+//! // To bytes and back: the header, then the bits.
+//! let copy = BloomFilter::from_parts(&filter.header(), filter.chunks(), 1 << 20)?;
 //! assert_eq!(copy.len(), filter.len());
-//! assert!(copy.contains(b"user1"));
+//! assert!(copy.contains("user1"));
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! # To read
+//! Hosts, such as a database that decides about memory and moves it, use [`host`]. Everything else
+//! is public for tests, benches and readers.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`BloomFilter`] | the filter for programs |
+//! | [`host`] | the filters for hosts: permits, relocation, lists of allocations |
+//! | [`bloomline`], [`redisbloom`] | the two layouts: hash, geometry, layer, header |
+//! | [`scalable`], [`batch`] | layers as one filter; single items and batches in it |
+//! | [`simd`] | blocks, and the backends that test and set their bits |
+//! | [`memory`] | bit arrays: zeroed lazily, aligned to pages, fallible |
+//! | [`chunk`], [`error`], [`spec`] | bits as bytes, what can go wrong, what a filter is asked to be |
+//!
+//! # Glossary
+//!
+//! | term | is |
+//! |---|---|
+//! | backend | the instructions that test and set bits: scalar, AVX2, AVX-512 |
+//! | baseline | the least that a command could cost, measured beside it |
+//! | batch | the items of one call |
+//! | bits per item | `m / n`: bits of a layer divided by its capacity |
+//! | block | 512 bits, one cache line |
+//! | blocked filter | a filter with all bits of an item in few blocks |
+//! | block hash | the half of an item's hash that selects its page and first block |
+//! | capacity, `n` | items that a layer is sized for |
+//! | chunk | at most 16 MiB of the bits of one layer |
+//! | classic filter | a filter with the bits of an item anywhere in its layer |
+//! | entry point | a way in for bytes: RESTORE, BF.LOADCHUNK, RDB, replication |
+//! | error budget | the part of the target rate that the layers so far have left |
+//! | expansion | the capacity of a layer divided by that of the layer before it |
+//! | false-positive rate | the probability that an absent item is reported as present, computed or measured |
+//! | fill | the share of bits that are set |
+//! | geometry | pages, blocks per page, blocks per item and bits per block of a layer |
+//! | group | up to 64 items of a batch that are prefetched together |
+//! | header | everything about a filter but its bits |
+//! | host | the program that decides about the memory of filters |
+//! | inserted | was new, and counted; an item that seems to be there is not inserted again |
+//! | layer | one filter of fixed capacity |
+//! | page | up to 64 blocks, at most 4 KiB |
+//! | part | the first or the other blocks (or bits) of an item |
+//! | pattern | the half of an item's hash that selects the bits in a block |
+//! | permit | the host's decision about the memory of new layers |
+//! | reference model | a slow implementation that tests compare with |
+//! | scalable filter | layers that together are one filter |
+//! | sector | one 64-bit word of a block |
+//! | seed | the number that makes the hash of a filter its own |
+//! | spot | where an item lies in one layer |
+//! | stride | blocks from one of an item's blocks to the next, around the page |
+//! | target rate | the false-positive rate that a filter was asked for |
+//!
+//! # Literature
 //!
 //! * B. H. Bloom, *Space/Time Trade-offs in Hash Coding with Allowable Errors*, 1970: the filter.
 //! * A. Kirsch, M. Mitzenmacher, *Less Hashing, Same Performance: Building a Better Bloom Filter*,
-//!   2006: few hashes are enough.
+//!   2006: two hash values are enough.
 //! * F. Putze, P. Sanders, J. Singler, *Cache-, Hash- and Space-Efficient Bloom Filters*, 2007: all
 //!   bits of an item in one block, and its price.
+//! * H. Lang, T. Neumann, A. Kemper, P. Boncz, *Performance-Optimal Filtering: Bloom Overtakes
+//!   Cuckoo at High Throughput*, VLDB 2019: register-blocked, sectorized and cache-sectorized
+//!   filters, the family of this layout.
 //! * P. S. Almeida, C. Baquero, N. Preguiça, D. Hutchison, *Scalable Bloom Filters*, 2007: layers
-//!   whose error rates add up.
+//!   whose rates add up.
 //! * R. Pagh, G. Segev, U. Wieder, *How to Approximate a Set without Knowing Its Size in Advance*,
-//!   2013: what growing must cost.
+//!   2013: the cost of growing.
 //! * M. Naor, E. Yogev, *Bloom Filters in Adversarial Environments*, 2015: why the seed must be
 //!   secret.
 //!
-//! What was measured, and what was rejected, stands in `docs/design.md`; the bytes in
-//! `docs/format.md`.
+//! The bytes are described in `docs/format.md`, the decisions in `docs/design.md`.
+
+#![deny(unsafe_code)]
 
 #[cfg(not(target_endian = "little"))]
 compile_error!(
@@ -151,11 +174,14 @@ pub mod bloomline;
 pub mod chunk;
 pub mod error;
 mod fields;
+pub mod host;
 pub mod layer;
+#[allow(unsafe_code)]
 pub mod memory;
 pub mod redisbloom;
 pub mod scalable;
 mod scale;
+#[allow(unsafe_code)]
 pub mod simd;
 pub mod spec;
 
@@ -165,3 +191,8 @@ pub use bloomline::Filter;
 pub use error::Error;
 pub use scalable::ScalableFilter;
 pub use spec::{Demand, Growth, Layout, MAX_EXPANSION, MAX_LAYERS, Permit, Spec};
+
+/// Compiles the example of the README.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -88,7 +88,7 @@ impl<L: Layer> ScalableFilter<L> {
         })
     }
 
-    /// A filter equal to this one. Cost: see [`Words::try_clone`](super::words::Words::try_clone).
+    /// A filter equal to this one. Cost: see [`Words::try_clone`](crate::memory::words::Words::try_clone).
     ///
     /// # Errors
     ///

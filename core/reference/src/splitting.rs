@@ -58,7 +58,7 @@ pub fn hash_of(place: u64) -> ItemHash {
 /// The blocks of an item, as indexes in the layer, each with its pattern.
 #[inline]
 pub fn blocks_of(hash: ItemHash, geometry: &Geometry) -> impl Iterator<Item = (usize, u64)> {
-    let spot = locate(&hash, geometry, geometry.blocks());
+    let spot = locate(&hash, geometry.blocks());
     [(spot.first, spot.pattern)].into_iter().chain(spot.further(geometry))
 }
 

@@ -83,7 +83,7 @@ impl Layer for BlockedLayer {
     #[inline(always)]
     fn locate(&self, hash: &ItemHash) -> Spot {
         let blocks = self.blocks().len();
-        let spot = locate(hash, &self.geometry, blocks as u64);
+        let spot = locate(hash, blocks as u64);
         // SAFETY: a hash scaled to the number of blocks, which is not 0, is below it. The compiler,
         // which cannot know that, drops the check of the index where a spot is used at once.
         unsafe { assert_unchecked(spot.first < blocks) };

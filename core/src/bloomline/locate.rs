@@ -1,42 +1,44 @@
-//! The Bloomline layout: all bits of an item in one page, in one to four lines of it.
+//! From the hash of an item to its blocks and bits.
 //!
 //! ```text
-//! layer   | page 0 | page 1 | page 2 | ...                first line = place * lines / 2^64
-//! page    | line 0 | line 1 | ... | line 63 |             further lines: first + j * stride, round the page
-//! line    | word 0 | word 1 | ... | word 7  |             bits: words start, start + 1, ..., round the line
-//! word    64 bits, one of them set by an item             which: six bits of the pattern
-//! pattern | stride 13 | start 3 | place 7 | ... | place 0 |      (high to low)
+//! layer   | page 0 | page 1 | page 2 | ...            first block = block hash * blocks / 2^64
+//! page    | block 0 | block 1 | ... | block 63 |      further blocks: first + j * stride, around the page
+//! block   | sector 0 | sector 1 | ... | sector 7 |    bits: sectors start, start + 1, ..., around the block
+//! sector  64 bits, one of them set by an item         which one: six bits of the pattern
+//! pattern | stride 13 | start 3 | index 7 | ... | index 0 |      (high to low)
 //! ```
 //!
-//! A line's bits lie in words of their own, so vector operations test or set all of them at once
-//! ([`super::backend`]). It costs 0.3 to 1.5 % more bits than free places in the line (see `rate`).
+//! The bits of a block lie in different sectors, so vector instructions test or set all of them at
+//! once ([`crate::simd`]). This costs 0.3 to 1.5 % more bits than free places in the block
+//! ([`super::rate`]).
 
 use super::geometry::Geometry;
 use super::hash::{ItemHash, fold};
 use crate::scale::scale;
 use crate::simd::{SECTOR_BITS, START_SHIFT};
 
-/// Where in the first pattern the stride stands: what is left above places and start.
+/// Where in the first pattern the stride stands: above the bit indexes and the start.
 const STRIDE_SHIFT: u32 = START_SHIFT + SECTOR_BITS;
 const STRIDE_BITS: u32 = u64::BITS - STRIDE_SHIFT;
 
-/// What the first pattern is multiplied by to give that of line 1, 2 and 3: odd numbers without
+/// Multipliers that derive the patterns of blocks 1, 2 and 3 from the first: odd numbers without
 /// structure (the fractions of the square roots of 2, 3 and 5).
 const FURTHER: [u64; 3] = [0x6a09_e667_f3bc_c909, 0xbb67_ae85_84ca_a73b, 0x3c6e_f372_fe94_f82b];
 
-/// Where an item lies in a layer: its first block, and how the others follow.
+/// Where an item lies in a layer: its first block, and what the others are derived from.
 #[derive(Clone, Copy, Debug)]
 pub struct Spot {
     /// Index of the first block, among all blocks of the layer.
     pub first: usize,
+    /// The block hash.
     place: u64,
     /// The pattern in the first block.
     pub pattern: u64,
 }
 
-/// Locates an item in a layer of this geometry, which has so many `blocks`.
+/// Locates an item in a layer of so many blocks.
 #[inline(always)]
-pub fn locate(hash: &ItemHash, geometry: &Geometry, blocks: u64) -> Spot {
+pub fn locate(hash: &ItemHash, blocks: u64) -> Spot {
     Spot { first: scale(hash.place, blocks) as usize, place: hash.place, pattern: hash.pattern }
 }
 

@@ -5,6 +5,7 @@ pub mod geometry;
 mod growth;
 pub mod hash;
 pub mod header;
+#[allow(unsafe_code)]
 pub mod layer;
 pub mod locate;
 pub mod rate;

@@ -268,7 +268,7 @@ pub fn fp_rate_of_fill(geometry: &Geometry, fill: f64) -> f64 {
 
 /// Rate of a layer of endlessly many whole pages with `load` items covering a line on average.
 ///
-/// What the shapes in the table of [`super::sizing`] are chosen by. `page` lines a page, `lines` an
+/// What the shapes in the table of [`super::geometry`] are chosen by. `page` lines a page, `lines` an
 /// item, `window` bits a line.
 pub fn fp_rate_at_load(page: u64, lines: u8, window: u8, load: f64) -> f64 {
     let covariance = match lines {

@@ -16,6 +16,7 @@
 pub mod geometry;
 pub mod hash;
 pub mod header;
+#[allow(unsafe_code)]
 pub mod indexes;
 pub mod layer;
 
