@@ -8,7 +8,4 @@
     reason = "a test stops at the first surprise"
 )]
 
-#[path = "../server/harness/mod.rs"]
-#[allow(dead_code, unused_imports, unused_macros, reason = "the tests of the servers use the rest")]
-mod harness;
 mod redis_rs;

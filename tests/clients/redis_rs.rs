@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use redis::{Client, Commands, Connection, ErrorKind, RedisResult, Value, cmd, pipe};
 
-use crate::harness::{Kind, Setup, for_each_server};
+use bloomline_harness::{Kind, Setup, for_each_server};
 
 const DEADLINE: Duration = Duration::from_secs(30);
 

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::str::FromStr;
 use std::time::{Duration, Instant, SystemTime};
 
-use crate::harness::Random;
+use bloomline_harness::Random;
 
 /// Bytes that a case is made of.
 const BYTES: usize = 2048;

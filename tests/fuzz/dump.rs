@@ -6,7 +6,7 @@ use std::path::Path;
 use arbitrary::Unstructured;
 
 use crate::budget::Cases;
-use crate::harness::{Setup, bulk, for_newest_servers, numbered, seal_dump, show, until};
+use bloomline_harness::{Setup, bulk, for_newest_servers, numbered, seal_dump, show, until};
 use crate::live::Live;
 use crate::payload::{self, FOOTER, Payload};
 

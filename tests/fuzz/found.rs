@@ -3,7 +3,7 @@
 use redis::Value;
 
 use crate::bodies::decode;
-use crate::harness::{Client, Kind, Setup, bulk, for_each_server, numbered, seal_dump, show};
+use bloomline_harness::{Client, Kind, Setup, bulk, for_each_server, numbered, seal_dump, show};
 use crate::payload::{Field, Payload};
 
 /// A payload of a filter in RedisBloom's layout, taken apart.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use redis::Value;
 
 use crate::budget::patience;
-use crate::harness::{Client, Kind, Server, Setup, bulk, int, numbered, show};
+use bloomline_harness::{Client, Kind, Server, Setup, bulk, int, numbered, show};
 
 /// Most bytes of a filter that a client gets. RESTORE, which is not held to it, may make larger
 /// ones of a few bytes; these are left alone: their own header could not be loaded again, and the
@@ -186,7 +186,7 @@ impl Live {
 
     /// Restarts the server from the file it saves.
     pub fn restart(&mut self) {
-        self.server.restart(crate::harness::Stop::Save);
+        self.server.restart(bloomline_harness::Stop::Save);
         self.client = self.server.resp2();
     }
 

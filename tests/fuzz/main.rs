@@ -23,9 +23,6 @@ mod budget;
 mod core;
 mod dump;
 mod found;
-#[allow(dead_code, unused_imports, unused_macros, reason = "made for the tests of tests/server")]
-#[path = "../server/harness/mod.rs"]
-mod harness;
 mod known;
 mod live;
 mod payload;

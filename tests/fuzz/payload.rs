@@ -10,7 +10,7 @@ use bloomline::bloom::{AnyFilter, Demand};
 
 use crate::bodies::header;
 use crate::bodies::number::{double, whole};
-use crate::harness::seal_dump;
+use bloomline_harness::seal_dump;
 
 /// One field of a value.
 #[derive(Clone, Debug, PartialEq)]

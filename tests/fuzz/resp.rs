@@ -6,7 +6,7 @@ use redis::Value;
 
 use crate::bodies::header;
 use crate::budget::Cases;
-use crate::harness::{Kind, Setup, bulk, for_newest_servers, int, show};
+use bloomline_harness::{Kind, Setup, bulk, for_newest_servers, int, show};
 use crate::known::Keys;
 use crate::live::Live;
 use crate::payload::MODULE;

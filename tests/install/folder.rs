@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
-use crate::harness::{Setup, for_each_server, for_newest_servers};
+use bloomline_harness::{Setup, for_each_server, for_newest_servers};
 use crate::program::{output, program, top};
 
 const MODULE: &str = "usr/lib/redis/modules/bloomline.so";

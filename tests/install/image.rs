@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use parse_dockerfile::{Command, CopyInstruction, Instruction, Source, parse};
 use tempfile::TempDir;
 
-use crate::harness::{Setup, for_newest_servers};
+use bloomline_harness::{Setup, for_newest_servers};
 use crate::program::{output, program, top};
 
 /// Stands for a build, which takes a minute: cargo reads the package, and the module was built

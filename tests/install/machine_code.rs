@@ -7,8 +7,8 @@ use std::path::Path;
 
 use redis::Value;
 
-use crate::harness::{
-    Kind, Server, Setup, bulk, for_newest_servers, module, numbered, say_missing,
+use bloomline_harness::{
+    Kind, Server, Setup, bulk, for_newest_servers, module, numbered, report_missing,
 };
 use crate::program::{find_tool, output, program, top};
 
@@ -83,7 +83,7 @@ fn processors_without_avx_512_and_without_avx2_answer_the_same_and_keep_the_same
     let Some(qemu) = find_tool("qemu-x86_64") else { return };
     for_newest_servers(|kind| {
         if !kind.server().with_file_name("lib").is_dir() {
-            return say_missing(kind, "a loader of its own, to run under qemu");
+            return report_missing(kind, "a loader of its own, to run under qemu");
         }
         let native = Setup::new().start(kind);
         let mut client = native.resp2();

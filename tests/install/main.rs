@@ -12,9 +12,6 @@
 
 mod archive;
 mod folder;
-#[path = "../server/harness/mod.rs"]
-#[allow(dead_code, unused_imports, unused_macros, reason = "the tests of the servers use the rest")]
-mod harness;
 mod image;
 mod machine_code;
 mod package;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::folder::loadmodule_line;
-use crate::harness::{Setup, for_newest_servers};
+use bloomline_harness::{Setup, for_newest_servers};
 use crate::program::{find_tool, output, program};
 
 /// Makes the package in `dist`; nothing where there is no dpkg-deb.

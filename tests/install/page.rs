@@ -8,7 +8,7 @@ use std::process::Command;
 use tempfile::TempDir;
 
 use crate::archive;
-use crate::harness::{Kind, Server, Setup, for_newest_servers};
+use bloomline_harness::{Kind, Server, Setup, for_newest_servers};
 use crate::package;
 use crate::program::{output, program, top};
 

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::harness::module;
+use bloomline_harness::module;
 
 /// The top folder of the sources.
 pub fn top() -> &'static Path {

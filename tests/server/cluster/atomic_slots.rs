@@ -2,7 +2,7 @@
 
 use redis::Value;
 
-use crate::harness::{Client, Kind, Setup, for_each_server, numbered, say_missing, show, until};
+use bloomline_harness::{Client, Kind, Setup, for_each_server, numbered, report_missing, show, until};
 
 use super::equal::{assert_equal, catch_up};
 use super::filled::fill;
@@ -14,7 +14,7 @@ fn filters_move_with_their_slot_at_once_while_a_client_adds() {
     const KEYS: [&str; 3] = ["{k}growing", "{k}megabyte", "{k}hundred"];
     for_each_server(|kind| {
         if !has_atomic_slot_migration(kind) {
-            return say_missing(kind, "CLUSTER MIGRATESLOTS");
+            return report_missing(kind, "CLUSTER MIGRATESLOTS");
         }
         let (from, to) = (1, 2);
         let cluster = Cluster::start(kind, |node, setup| {

@@ -3,8 +3,8 @@
 
 use std::ops::Range;
 
-use crate::citizen::questions::totals;
-use crate::harness::{Client, for_each_server, numbered, say_missing, until};
+use crate::inspect::totals;
+use bloomline_harness::{Client, for_each_server, numbered, report_missing, until};
 
 use super::equal::{OTHER_SETTINGS, assert_equal, catch_up, many_small, setup};
 use super::traffic::{assert_has_rounds, while_adding};
@@ -59,7 +59,7 @@ fn a_dual_channel_sync_under_traffic_loses_nothing() {
             let primary = setup(kind).line("repl-diskless-sync yes").start(kind);
             let mut client = primary.resp2();
             if client.ask("CONFIG SET dual-channel-replication-enabled yes") != "+OK" {
-                return say_missing(kind, "dual-channel replication");
+                return report_missing(kind, "dual-channel replication");
             }
             client.ok("CONFIG SET rdb-key-save-delay 2000");
             for layout in LAYOUTS {

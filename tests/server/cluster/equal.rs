@@ -2,7 +2,7 @@
 
 use redis::Value;
 
-use crate::harness::{Client, Kind, Setup, bulk, show, until};
+use bloomline_harness::{Client, Kind, Setup, bulk, show, until};
 
 /// A server that answers DEBUG DIGEST and can be reached by replicas.
 pub fn setup(kind: &Kind) -> Setup {
@@ -73,7 +73,7 @@ fn keys(client: &mut Client) -> Vec<String> {
 /// Makes `count` small filters of several layers, for a data set that takes its time to be saved.
 pub fn many_small(client: &mut Client, count: usize) {
     for i in 0..count {
-        let items = crate::harness::numbered("small", 10 + i);
+        let items = bloomline_harness::numbered("small", 10 + i);
         let added = show(&client.items("BF.MADD", &format!("small:{i}"), &items));
         assert!(added.starts_with("*[:1"), "{added}");
     }

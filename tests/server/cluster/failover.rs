@@ -2,7 +2,7 @@
 
 use redis::Value;
 
-use crate::harness::{Kind, for_each_server, int, until};
+use bloomline_harness::{Kind, for_each_server, int, until};
 
 use super::equal::{assert_equal, catch_up, setup};
 use super::nodes::{Cluster, PRIMARIES};

@@ -3,7 +3,7 @@
 
 use redis::Value;
 
-use crate::harness::{Random, show};
+use bloomline_harness::{Random, show};
 
 /// Bytes of the chunks it is filled with.
 const CHUNK: usize = 16 << 20;

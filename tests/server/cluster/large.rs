@@ -3,7 +3,7 @@
 
 use redis::Value;
 
-use crate::harness::{Client, bulk, for_newest_servers, int, show};
+use bloomline_harness::{Client, bulk, for_newest_servers, int, show};
 
 use super::equal::{assert_same_digest, setup};
 use super::filled::fill;

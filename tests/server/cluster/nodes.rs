@@ -2,7 +2,7 @@
 
 use redis::Value;
 
-use crate::harness::{Client, Kind, Server, Setup, show, until};
+use bloomline_harness::{Client, Kind, Server, Setup, show, until};
 
 use super::equal;
 use super::router::Router;
@@ -79,7 +79,7 @@ impl Cluster {
     /// The primary that owns a key's slot, with the slot, as the nodes were started.
     pub fn owner(&self, key: &str) -> (usize, i64) {
         let slot =
-            crate::harness::int(&self.nodes[0].resp2().call(&format!("CLUSTER KEYSLOT {key}")));
+            bloomline_harness::int(&self.nodes[0].resp2().call(&format!("CLUSTER KEYSLOT {key}")));
         let owner =
             (0..PRIMARIES).find(|i| (slot as usize) < (i + 1) * SLOTS / PRIMARIES).expect("a slot");
         (owner, slot)

@@ -1,6 +1,6 @@
 //! Replicas that join, lose their link and come back, while a client adds.
 
-use crate::harness::{Client, Server, for_each_server, say_missing, until};
+use bloomline_harness::{Client, Server, for_each_server, report_missing, until};
 
 use super::equal::{OTHER_SETTINGS, assert_equal, catch_up, many_small, setup};
 use super::traffic::{assert_has_rounds, while_adding};
@@ -145,7 +145,7 @@ fn a_diskless_load_beside_the_old_data_set_answers_from_that_until_it_is_done() 
             client.items(
                 "BF.MADD",
                 "growing",
-                &crate::harness::numbered(&format!("missed:{i}"), 100),
+                &bloomline_harness::numbered(&format!("missed:{i}"), 100),
             );
         }
         client.call("DEL old");
@@ -160,7 +160,7 @@ fn a_diskless_load_beside_the_old_data_set_answers_from_that_until_it_is_done() 
             );
             follower.ok("CONFIG SET key-load-delay 0");
         } else {
-            say_missing(kind, "answers while it loads a full sync");
+            report_missing(kind, "answers while it loads a full sync");
         }
         until("the data sets to be swapped", || (follower.ask("EXISTS old") == ":0").then_some(()));
         catch_up(&mut client, &mut follower);
@@ -180,12 +180,12 @@ fn a_replica_that_dies_of_any_error_lives_through_full_filters_with_refused_grow
             .start(kind);
         let mut follower = replica.resp2();
         if follower.ask("CONFIG SET propagation-error-behavior panic") != "+OK" {
-            say_missing(kind, "propagation-error-behavior");
+            report_missing(kind, "propagation-error-behavior");
         }
         catch_up(&mut client, &mut follower);
         client.ok("BF.RESERVE full 0.0001 3 NONSCALING");
         client.ok("BF.RESERVE stuck 0.0001 100 EXPANSION 32768");
-        let many = crate::harness::numbered("item", 110);
+        let many = bloomline_harness::numbered("item", 110);
         for key in ["full", "stuck"] {
             client.items("BF.MADD", key, &many);
             client.call(&format!("BF.ADD {key} one"));

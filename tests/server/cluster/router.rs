@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use redis::Value;
 
-use crate::harness::{Client, show, until};
+use bloomline_harness::{Client, show, until};
 
 /// Connections to the nodes of a cluster, by port.
 pub struct Router {

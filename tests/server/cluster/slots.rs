@@ -1,7 +1,7 @@
 //! Slots: every command is sent to the node that owns its key's, and they move with what is in
 //! them.
 
-use crate::harness::for_each_server;
+use bloomline_harness::for_each_server;
 
 use super::equal::{assert_equal, catch_up};
 use super::filled::fill;

@@ -6,7 +6,7 @@ use std::thread;
 
 use redis::Value;
 
-use crate::harness::{Client, SetOnDrop, show, until};
+use bloomline_harness::{Client, SetOnDrop, show, until};
 
 /// Items that a round adds to each key.
 const ITEMS_A_ROUND: usize = 10;

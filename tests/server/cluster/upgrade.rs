@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use redis::Value;
 
-use crate::harness::{Client, Stop, bulk, for_each_server, int, show};
+use bloomline_harness::{Client, Stop, bulk, for_each_server, int, show};
 
 use super::equal::{OTHER_SETTINGS, assert_equal, catch_up, setup};
 
@@ -115,7 +115,7 @@ fn filters_of_every_earlier_release_are_taken_over_by_primary_with_replica() {
         for filter in &golden {
             filter.assert_unchanged(&mut client);
             // They go on alike on both sides, and grow where they may.
-            client.items("BF.MADD", &filter.key, &crate::harness::numbered("later", 300));
+            client.items("BF.MADD", &filter.key, &bloomline_harness::numbered("later", 300));
         }
         catch_up(&mut client, &mut follower);
         assert_equal(&mut client, &mut follower);

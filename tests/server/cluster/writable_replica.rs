@@ -1,8 +1,8 @@
 //! A replica that clients may write to while it loads the primary's data set beside its own.
 
-use crate::citizen::questions::totals;
-use crate::harness::{
-    Client, Kind, Server, for_each_server, numbered, say_missing, show, until, words,
+use crate::inspect::totals;
+use bloomline_harness::{
+    Client, Kind, Server, for_each_server, numbered, report_missing, show, until, arguments,
 };
 
 use super::equal::{OTHER_SETTINGS, assert_equal, catch_up, many_small, setup};
@@ -45,7 +45,7 @@ impl Pair {
         catch_up(&mut client, &mut follower);
         follower.ok(&format!("CONFIG SET key-load-delay {DELAY}"));
         if follower.ask("CONFIG SET loading-process-events-interval-bytes 1024") != "+OK" {
-            say_missing(kind, "answers while it loads a full sync");
+            report_missing(kind, "answers while it loads a full sync");
             return None;
         }
         // More than the backlog holds, written before the replica can ask for what it missed.
@@ -82,7 +82,7 @@ impl Pair {
 
 /// Sends lines at once, since a server that loads answers late, and asserts every reply.
 fn assert_replies(client: &mut Client, lines: &[(&str, &str)]) {
-    lines.iter().for_each(|(line, _)| client.send(&words(line)));
+    lines.iter().for_each(|(line, _)| client.send(&arguments(line)));
     for (line, expected) in lines {
         assert_eq!(show(&client.receive(line)), *expected, "{line}");
     }

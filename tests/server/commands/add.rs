@@ -1,6 +1,6 @@
 //! BF.ADD, BF.MADD, BF.CARD: what counts as new, and what happens when there is no room.
 
-use crate::harness::{Row, Setup, check_rows, for_each_server, rows};
+use bloomline_harness::{Row, Setup, check_rows, for_each_server, rows};
 
 #[test]
 fn an_item_is_new_once() {

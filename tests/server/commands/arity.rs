@@ -3,7 +3,7 @@
 //! The calls are in lower case: Redis 6.2 repeats the name as the client wrote it, later ones as it
 //! is registered.
 
-use crate::harness::{Row, Setup, check_rows, for_each_server, rows};
+use bloomline_harness::{Row, Setup, check_rows, for_each_server, rows};
 
 #[test]
 fn a_wrong_number_of_arguments_is_refused() {

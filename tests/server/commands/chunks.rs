@@ -2,7 +2,7 @@
 
 use redis::Value;
 
-use crate::harness::{
+use bloomline_harness::{
     Client, Row, Setup, bulk, check_rows, for_each_server, int, numbered, rows, show,
 };
 

@@ -3,8 +3,8 @@
 
 use redis::Value;
 
-use crate::citizen::questions::{digest, with_debug};
-use crate::harness::{Client, bulk, for_each_server, int, numbered, show};
+use crate::inspect::{digest, with_debug};
+use bloomline_harness::{Client, bulk, for_each_server, int, numbered, show};
 
 /// Bytes of a full chunk.
 const CHUNK: u64 = 16 << 20;

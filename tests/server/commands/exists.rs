@@ -1,6 +1,6 @@
 //! BF.EXISTS, BF.MEXISTS: answers, never errors about keys.
 
-use crate::harness::{Row, Setup, check_rows, for_each_server, rows};
+use bloomline_harness::{Row, Setup, check_rows, for_each_server, rows};
 
 #[test]
 fn items_are_there_or_not() {
@@ -46,7 +46,7 @@ fn batches_larger_than_a_group_answer_in_order() {
                 .map(|i| if i % 2 == 1 { ":1" } else { ":0" })
                 .collect::<Vec<_>>()
                 .join(" ");
-            let got = crate::harness::show(&client.items("BF.MEXISTS", "k", &items));
+            let got = bloomline_harness::show(&client.items("BF.MEXISTS", "k", &items));
             assert_eq!(got, format!("*[{expected}]"), "{count} items");
         }
     });

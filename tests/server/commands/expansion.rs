@@ -1,8 +1,8 @@
 //! The largest growth factor, 32,768: from one item to layers of 2^15 and 2^30, and no further.
 
-use crate::citizen::questions::{info_field, number, totals};
+use crate::inspect::{info_field, number, totals};
 use crate::cluster::equal::setup;
-use crate::harness::{Client, bulk, for_newest_servers, int, numbered, show};
+use bloomline_harness::{Client, bulk, for_newest_servers, int, numbered, show};
 
 /// Items of the third layer.
 const THIRD: u64 = 1 << 30;

@@ -1,6 +1,6 @@
 //! BF.INFO, BF.DEBUG: the fields client libraries read, no more and no fewer.
 
-use crate::harness::{Row, Setup, check_rows, for_each_server, rows};
+use bloomline_harness::{Row, Setup, check_rows, for_each_server, rows};
 
 #[test]
 fn info_has_five_fields_in_a_fixed_order() {

@@ -1,6 +1,6 @@
 //! BF.INSERT: options for a filter that may not be there yet.
 
-use crate::harness::{Row, Setup, check_rows, for_each_server, rows};
+use bloomline_harness::{Row, Setup, check_rows, for_each_server, rows};
 
 #[test]
 fn a_missing_filter_is_made_as_the_options_say() {

@@ -10,3 +10,4 @@ mod info;
 mod insert;
 mod registration;
 mod reserve;
+mod scripting;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use redis::Value;
 
-use crate::harness::{Setup, for_each_server, show};
+use bloomline_harness::{Setup, for_each_server, show};
 
 /// Name, arity, flags, flag of the key, category besides `@bloom`.
 const COMMANDS: [(&str, i64, &str, &str, &str); 11] = [

@@ -1,6 +1,6 @@
 //! BF.RESERVE: parameters, their limits, and which complaint comes first.
 
-use crate::harness::{Row, Setup, check_rows, for_each_server, rows};
+use bloomline_harness::{Row, Setup, check_rows, for_each_server, rows};
 
 #[test]
 fn a_filter_is_reserved_with_the_parameters_asked_for() {

@@ -2,7 +2,7 @@
 
 use crate::cluster::equal::{OTHER_SETTINGS, assert_equal, catch_up, setup};
 use crate::cluster::traffic::{assert_has_rounds, while_adding};
-use crate::harness::{Random, for_each_server, until};
+use bloomline_harness::{Random, for_each_server, until};
 
 use super::{repetitions, tell};
 

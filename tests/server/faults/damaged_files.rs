@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use redis::Value;
 
-use crate::harness::{Client, Kind, Limits, Random, Server, Stop, for_each_server, numbered, show};
+use bloomline_harness::{Client, Kind, Limits, Random, Server, Stop, for_each_server, numbered, show};
 
 use super::ledger::{data_files, make_keys, value_bytes};
 use super::{repetitions, tell};

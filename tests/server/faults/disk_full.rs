@@ -4,7 +4,7 @@
 //! A limit on files needs no privileges, as a small file system would, and can be taken off while
 //! the server runs.
 
-use crate::harness::{Limits, Server, Setup, for_each_server, until};
+use bloomline_harness::{Limits, Server, Setup, for_each_server, until};
 
 use super::ledger::{Ledger, add_bulk, data_files, make_keys, while_writing};
 use super::{repetitions, tell};

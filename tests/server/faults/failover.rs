@@ -8,7 +8,7 @@ use redis::Value;
 use crate::cluster::equal::{assert_equal, catch_up};
 use crate::cluster::nodes::{Cluster, PRIMARIES};
 use crate::cluster::traffic::{assert_has_rounds, while_adding};
-use crate::harness::{Client, for_newest_servers, until};
+use bloomline_harness::{Client, for_newest_servers, until};
 
 use super::{repetitions, tell};
 

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::harness::{Random, Setup, for_each_server};
+use bloomline_harness::{Random, Setup, for_each_server};
 
 use super::ledger::{Ledger, make_keys, while_writing};
 use super::{repetitions, tell};

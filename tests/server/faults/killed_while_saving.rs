@@ -2,7 +2,7 @@
 //! append-only file, a replica.
 
 use crate::cluster::equal::{assert_equal, catch_up, many_small, setup};
-use crate::harness::{Client, Server, for_each_server, until};
+use bloomline_harness::{Client, Server, for_each_server, until};
 
 use super::ledger::{Ledger, make_keys, while_writing};
 use super::{repetitions, tell};

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use redis::Value;
 
-use crate::harness::{Client, Server, SetOnDrop, bulk, show, until};
+use bloomline_harness::{Client, Server, SetOnDrop, bulk, show, until};
 
 /// Clients that write at the same time.
 const WRITERS: usize = 3;
@@ -212,7 +212,7 @@ fn is_added(reply: &Value) -> bool {
 /// write.
 pub fn add_bulk(client: &mut Client, bytes: usize) {
     const CHUNK: usize = 1 << 20;
-    let mut random = crate::harness::Random(bytes as u64);
+    let mut random = bloomline_harness::Random(bytes as u64);
     for i in 0..bytes / CHUNK {
         // A layer of just over the chunk.
         client.ok(&format!("BF.RESERVE bulk:{i} 0.01 1000000 NONSCALING"));

@@ -12,10 +12,11 @@ mod killed_while_saving;
 mod ledger;
 mod no_random;
 mod out_of_memory;
+mod panics;
 
 use std::env;
 
-use crate::harness::Kind;
+use bloomline_harness::Kind;
 
 /// How often a fault is tried on each server: a few times, or as often as `BLOOMLINE_REPEAT` says.
 fn repetitions(few: usize) -> usize {

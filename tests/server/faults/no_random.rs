@@ -1,7 +1,7 @@
 //! A system that gives no random bytes: a filter that needs a seed is refused, and nothing else is.
 
-use crate::citizen::questions::{digest, with_debug};
-use crate::harness::{Client, Server, bulk, for_each_server, numbered, show};
+use crate::inspect::{digest, with_debug};
+use bloomline_harness::{Client, Server, bulk, for_each_server, numbered, show};
 use crate::redisbloom::forged;
 
 /// What a call is told that would create a filter in our own layout.

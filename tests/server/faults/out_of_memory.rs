@@ -4,9 +4,9 @@
 //! is none; so all here is larger.
 
 use crate::cluster::equal::{catch_up, setup};
-use crate::harness::{
+use bloomline_harness::{
     Client, Kind, Limits, Server, Setup, Stop, bulk, for_each_server, numbered, show,
-    truncate_dump, until, words,
+    truncate_dump, until, arguments,
 };
 
 use super::{repetitions, tell};
@@ -186,7 +186,7 @@ impl Creation {
     /// Makes one more filter, and adds to it.
     fn run(&self, client: &mut Client, number: usize, dump: &[u8]) {
         let key = format!("large{number}");
-        let mut words = words(&self.line.replace("KEY", &key));
+        let mut words = arguments(&self.line.replace("KEY", &key));
         words.iter_mut().filter(|word| *word == b"DUMP").for_each(|word| *word = dump.to_vec());
         let reply = show(&client.run(&words));
         assert!([":1", "+OK"].contains(&reply.as_str()), "{}: {reply}", self.line);

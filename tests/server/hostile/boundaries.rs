@@ -1,6 +1,6 @@
 //! Numbers at every boundary: the last that is taken, the first that is not.
 
-use crate::harness::{Setup, for_each_server};
+use bloomline_harness::{Setup, for_each_server};
 
 /// Calls on both sides of each boundary: the start of the reply, then the call.
 const CALLS: [(&str, &str); 40] = [
@@ -82,8 +82,8 @@ fn bytes_before_the_first_with_those_behind_the_last_are_no_part_of_a_filter() {
         let mut client = server.resp2();
         client.ok("BF.RESERVE k 0.01 3 NONSCALING");
         let size = match client.call("BF.SCANDUMP k 1") {
-            redis::Value::Array(pair) => crate::harness::bulk(&pair[1]).len(),
-            other => panic!("{}", crate::harness::show(&other)),
+            redis::Value::Array(pair) => bloomline_harness::bulk(&pair[1]).len(),
+            other => panic!("{}", bloomline_harness::show(&other)),
         };
         // The iterator of a piece is the offset behind it, plus one.
         for (iterator, piece, reply) in [
@@ -100,7 +100,7 @@ fn bytes_before_the_first_with_those_behind_the_last_are_no_part_of_a_filter() {
             let bytes = vec![0; piece];
             let call: [&[u8]; 4] =
                 [b"BF.LOADCHUNK", b"k", iterator.to_string().leak().as_bytes(), &bytes];
-            let got = crate::harness::show(&client.run(&call));
+            let got = bloomline_harness::show(&client.run(&call));
             assert!(got.starts_with(reply), "{piece} bytes at {iterator} of {size}: {got}");
             client.assert_answers_ping("a piece");
         }

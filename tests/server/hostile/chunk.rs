@@ -1,6 +1,6 @@
 //! BF.LOADCHUNK headers cut, damaged, foreign, or made to cost time.
 
-use crate::harness::{Client, Random, Setup, bulk, for_each_server, show};
+use bloomline_harness::{Client, Random, Setup, bulk, for_each_server, show};
 
 use super::{assert_works, damaged};
 

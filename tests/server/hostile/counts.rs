@@ -1,8 +1,8 @@
 //! Links that hold more items than can be counted: no header of such is taken, while a file is
 //! loaded and repaired, since a refused one would stop a server.
 
-use crate::citizen::questions::{Totals, digest, number, totals, with_debug};
-use crate::harness::{Client, Setup, Stop, bulk, for_each_server, int, show};
+use crate::inspect::{Totals, digest, number, totals, with_debug};
+use bloomline_harness::{Client, Setup, Stop, bulk, for_each_server, int, show};
 use crate::redisbloom::forged::{header, load, with_links};
 
 use super::overflowing::overflowing_header;

@@ -2,6 +2,7 @@
 
 mod boundaries;
 mod chunk;
+mod commands;
 mod counts;
 #[path = "../../core_redisbloom/overflowing.rs"]
 mod overflowing;
@@ -9,7 +10,7 @@ mod restore;
 mod sizes;
 mod value;
 
-use crate::harness::{Client, bulk, numbered, show};
+use bloomline_harness::{Client, bulk, numbered, show};
 
 /// Runs every command on a filter that was accepted from elsewhere, saves and loads it again,
 /// deletes it.

@@ -1,6 +1,6 @@
 //! DUMP payloads cut or damaged, with the checksum made right again so that the decoder is reached.
 
-use crate::harness::{Client, Server, bulk, for_each_server, seal_dump, show, truncate_dump};
+use bloomline_harness::{Client, Server, bulk, for_each_server, seal_dump, show, truncate_dump};
 
 use super::{assert_works, damaged};
 

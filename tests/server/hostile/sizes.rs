@@ -2,7 +2,7 @@
 
 use redis::Value;
 
-use crate::harness::{Client, Setup, for_newest_servers, numbered, show};
+use bloomline_harness::{Client, Setup, for_newest_servers, numbered, show};
 
 /// The longest string that a server takes from a client, unless it is told otherwise.
 const LONGEST: usize = 512 << 20;

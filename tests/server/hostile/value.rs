@@ -2,7 +2,7 @@
 //! refused file stops a server.
 
 use super::assert_works;
-use crate::harness::{Client, Setup, body_of_dump, bulk, for_each_server, seal_dump, show};
+use bloomline_harness::{Client, Setup, body_of_dump, bulk, for_each_server, seal_dump, show};
 
 /// The value of `BF.RESERVE k .01 100` after one BF.ADD, version 4.
 #[derive(Clone)]

@@ -6,9 +6,9 @@
 use redis::Value;
 
 use crate::cluster::equal::{catch_up, setup};
-use crate::harness::{
+use bloomline_harness::{
     CModule, Client, Kind, Limits, Server, Setup, bulk, for_each_server, matches, numbered,
-    say_missing, show, until,
+    report_missing, show, until,
 };
 
 const FLEET: &str = "bf-redisbloom-replicas yes";
@@ -219,7 +219,7 @@ fn config_name(client: &mut Client) -> String {
 fn the_setting_is_refused_while_such_filters_exist() {
     for_each_server(|kind| {
         if kind.is_before_7() {
-            return say_missing(kind, "settings of modules");
+            return report_missing(kind, "settings of modules");
         }
         let primary = setup(kind).start(kind);
         let mut client = primary.resp2();

@@ -10,7 +10,7 @@
 
 use redis::Value;
 
-use crate::harness::{Client, bulk, show};
+use bloomline_harness::{Client, bulk, show};
 
 /// Bytes before the first link.
 const FIRST: usize = 20;

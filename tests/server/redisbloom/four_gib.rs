@@ -3,8 +3,8 @@
 
 use redis::Cmd;
 
-use crate::citizen::questions::{number, totals};
-use crate::harness::{Client, Kind, Server, Setup, Stop, for_each_server, matches, say_missing};
+use crate::inspect::{number, totals};
+use bloomline_harness::{Client, Kind, Server, Setup, Stop, for_each_server, matches, report_missing};
 
 use super::forged::{header, load, with_layer_of, with_links};
 
@@ -34,7 +34,7 @@ fn assert_refused_or_made(
         let now = (client.ask("DBSIZE"), totals(client), number(client, "creations_refused"));
         assert_eq!(now, (before.0, before.1, before.2 + 1));
     } else if reply.contains("the machine") {
-        say_missing(kind, "memory for a filter of 4 GiB");
+        report_missing(kind, "memory for a filter of 4 GiB");
     } else {
         assert!(["+OK", ":1", "*[:1]", "*[:1 :1]"].contains(&reply.as_str()), "{reply}");
         assert!(totals(client).bytes >= before.1.bytes + FOUR_GIB);
@@ -127,7 +127,7 @@ fn redis_6_grows_no_layer_of_4_gib() {
             assert_eq!((totals(&mut client), number(&mut client, "growths_refused")), (before, 1));
             assert_eq!(client.ask("BF.MADD k a b"), format!("*[{reply} {reply}]"));
         } else if log.contains("the machine") {
-            say_missing(kind, "memory for a filter of 6 GB");
+            report_missing(kind, "memory for a filter of 6 GB");
         } else {
             assert_eq!(reply, ":1");
             assert_eq!(client.ask("BF.INFO k FILTERS"), "*[:2]");

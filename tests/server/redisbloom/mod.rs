@@ -1,6 +1,6 @@
 //! Filters recorded from RedisBloom, through every door of real servers.
 
-mod doors;
+mod entry_points;
 #[path = "../../core_redisbloom/fixture.rs"]
 #[allow(dead_code, reason = "the tests of the core use the rest")]
 mod fixture;

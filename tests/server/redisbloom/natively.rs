@@ -1,6 +1,6 @@
 //! New filters in RedisBloom's layout, by the setting or by a word of the call.
 
-use crate::harness::{Row, Setup, check_rows, for_each_server, rows, show};
+use bloomline_harness::{Row, Setup, check_rows, for_each_server, rows, show};
 
 use super::fixture::fixtures;
 use super::seen::{assert_recorded, digits};

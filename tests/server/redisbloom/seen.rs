@@ -2,7 +2,7 @@
 
 use redis::Value;
 
-use crate::harness::{Client, body_of_dump, bulk, int, seal_dump, show};
+use bloomline_harness::{Client, body_of_dump, bulk, int, seal_dump, show};
 
 use super::fixture::{Fixture, absent_items};
 

@@ -3,7 +3,7 @@
 
 use redis::Cmd;
 
-use crate::harness::{Replica, Setup, Stop, for_each_server, words};
+use bloomline_harness::{Replica, Setup, Stop, for_each_server, arguments};
 
 use super::fixture::fixtures;
 use super::seen::{assert_recorded, debug};
@@ -41,7 +41,7 @@ fn redisblooms_append_only_file_gives_the_filters_it_had() {
             "BF.MADD many x y",
             "BF.INSERT letters cxyz 7 erzzz 0.1 ezzz 3 noXX ixx a b",
         ] {
-            file.extend(packed(&words(line)));
+            file.extend(packed(&arguments(line)));
         }
         for layout in ["bloomline", "redisbloom"] {
             let mut server = Setup::new()

@@ -1,6 +1,6 @@
 //! Effects: what changed goes to replicas, once, and nothing else.
 
-use crate::harness::{Client, Replica, Server, Setup, for_each_server, until};
+use bloomline_harness::{Client, Replica, Server, Setup, for_each_server, until};
 
 /// A server with a listening replica.
 struct Link {
@@ -10,7 +10,7 @@ struct Link {
 }
 
 impl Link {
-    fn start(kind: &crate::harness::Kind) -> Self {
+    fn start(kind: &bloomline_harness::Kind) -> Self {
         let server = Setup::new().start(kind);
         Link { client: server.resp2(), replica: Replica::attach(&server), server }
     }
@@ -221,8 +221,8 @@ fn chunks_are_written_as_they_came() {
         for iterator in [0, 1] {
             let pair = link.client.call(&format!("BF.SCANDUMP k {iterator}"));
             let redis::Value::Array(pair) = pair else { panic!("a pair") };
-            let next = crate::harness::int(&pair[0]).to_string();
-            let data = crate::harness::bulk(&pair[1]);
+            let next = bloomline_harness::int(&pair[0]).to_string();
+            let data = bloomline_harness::bulk(&pair[1]);
             link.client.run(&[b"BF.LOADCHUNK", b"copy".as_slice(), next.as_bytes(), data]);
             assert_eq!(
                 link.replica.received(&link.server),

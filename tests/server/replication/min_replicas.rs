@@ -1,8 +1,8 @@
 //! Too few replicas (`min-replicas-to-write`): nothing is written, everything can be read.
 
-use crate::citizen::questions::totals;
+use crate::inspect::totals;
 use crate::cluster::equal::{assert_equal, catch_up, setup};
-use crate::harness::{Client, for_each_server, int, until};
+use bloomline_harness::{Client, for_each_server, int, until};
 
 /// Writes that succeed where they are allowed, on the keys of [`prepare`].
 const WRITES: [&str; 9] = [
@@ -43,8 +43,8 @@ fn assert_refuses_writes(client: &mut Client) {
     let redis::Value::Array(header) = header else { panic!("a pair") };
     let next = int(&header[0]).to_string();
     let load =
-        [b"BF.LOADCHUNK", b"loaded".as_slice(), next.as_bytes(), crate::harness::bulk(&header[1])];
-    let refused = crate::harness::show(&client.run(&load));
+        [b"BF.LOADCHUNK", b"loaded".as_slice(), next.as_bytes(), bloomline_harness::bulk(&header[1])];
+    let refused = bloomline_harness::show(&client.run(&load));
     assert!(refused.starts_with("-NOREPLICAS"), "BF.LOADCHUNK: {refused}");
     // What would change nothing is refused as well: the server does not know that.
     for line in WRITES.into_iter().chain(["BF.ADD k a", "BF.ADD full x", "DEL k"]) {

@@ -2,5 +2,5 @@
 
 mod effects;
 mod min_replicas;
-mod obeyed;
+mod replicated;
 mod scripts;

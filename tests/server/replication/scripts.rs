@@ -1,7 +1,7 @@
 //! Scripts that a server replicates by their text (Redis 6.2): each replica runs them once more.
 
 use crate::cluster::equal::{OTHER_SETTINGS, assert_equal, catch_up, setup};
-use crate::harness::{Client, Kind, Replica, Setup, Stop, for_each_server, say_missing};
+use bloomline_harness::{Client, Kind, Replica, Setup, Stop, for_each_server, report_missing};
 
 /// Scripts that create the filter of their key and name all its numbers.
 const CREATIONS: [(&str, &str); 4] = [
@@ -35,7 +35,7 @@ fn by_text(kind: &Kind) -> Option<Setup> {
     if kind.is_before_7() {
         return Some(setup(kind).line("lua-replicate-commands no"));
     }
-    say_missing(kind, "lua-replicate-commands no");
+    report_missing(kind, "lua-replicate-commands no");
     None
 }
 
@@ -69,7 +69,7 @@ fn a_script_by_text_makes_the_same_filter_on_a_replica() {
         assert_equal(&mut client, &mut follower);
         // Outside scripts only new items are replicated: what is new here must be new there.
         for (key, _) in CREATIONS.into_iter().chain(DEFAULTS) {
-            client.items("BF.MADD", key, &crate::harness::numbered("outside", 300));
+            client.items("BF.MADD", key, &bloomline_harness::numbered("outside", 300));
         }
         catch_up(&mut client, &mut follower);
         assert_equal(&mut client, &mut follower);
@@ -154,7 +154,7 @@ fn a_script_in_an_append_file_makes_what_it_made_before() {
             eval(&mut client, script, key);
             eval(&mut client, GROWTH, key);
             // Only what is new by the seed of the script is written.
-            client.items("BF.MADD", key, &crate::harness::numbered("outside", 300));
+            client.items("BF.MADD", key, &bloomline_harness::numbered("outside", 300));
         }
         let look = |client: &mut Client| {
             let mut answers = Vec::new();

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
-use crate::harness::{Client, Random, bulk, int, show, until};
+use bloomline_harness::{Client, Random, bulk, int, show, until};
 
 use super::Load;
 use super::model::{Known, Model, items};

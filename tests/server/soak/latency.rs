@@ -10,7 +10,7 @@ use std::time::Instant;
 use hdrhistogram::Histogram;
 use redis::Value;
 
-use crate::harness::{Client, Kind, bulk, int, show};
+use bloomline_harness::{Client, Kind, bulk, int, show};
 
 use super::Load;
 

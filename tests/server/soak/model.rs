@@ -5,7 +5,7 @@ use std::fmt;
 
 use redis::Value;
 
-use crate::harness::{Client, int, show};
+use bloomline_harness::{Client, int, show};
 
 /// A filter as its only client knows it: its items are `key:0`, `key:1`, … up to the number that
 /// were offered.

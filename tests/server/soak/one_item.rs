@@ -5,7 +5,7 @@ use std::fmt;
 
 use redis::Value;
 
-use crate::harness::{
+use bloomline_harness::{
     Client, Kind, Setup, bulk, for_each_server, for_newest_servers, int, numbered, show,
 };
 

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use crate::harness::Client;
+use bloomline_harness::Client;
 
 use super::Load;
 

@@ -1,0 +1,93 @@
+//! Restarts: from an RDB file, from an append-only file of either kind.
+
+use bloomline_harness::{Client, Server, Stop, for_each_build};
+
+use super::scenario::{
+    Made, assert_nothing_lost, assert_same, assert_usable, build, build_large, look_at_all,
+};
+
+/// Builds, restarts, compares; `before_stop` does what the door needs while the server still runs.
+fn restart_keeps_everything(
+    lines: &[&str],
+    stop: Stop,
+    build: impl Fn(&mut Client) -> Vec<Made> + Sync,
+    before_stop: impl Fn(&mut Client) + Sync,
+) {
+    for_each_build(|kind| {
+        let mut server = Server::start(kind, lines);
+        let mut client = server.resp2();
+        let made = build(&mut client);
+        let before = look_at_all(&mut client, &made);
+        assert_nothing_lost(&made, &before);
+        before_stop(&mut client);
+        // Twice: what was loaded must be saved as well.
+        for _ in 0..2 {
+            server.restart(stop);
+            assert_same(&mut server.resp2(), &made, &before);
+        }
+        assert_usable(&mut server.resp2(), &made);
+    });
+}
+
+/// Rewrites the append-only file and waits for the end of it.
+fn rewrite(client: &mut Client) {
+    client.call("BGREWRITEAOF");
+    client.wait_for_saves();
+    assert_eq!(client.info("aof_last_bgrewrite_status").trim(), "ok");
+}
+
+const RDB: [&str; 0] = [];
+const AOF_PREAMBLE: [&str; 2] = ["appendonly yes", "aof-use-rdb-preamble yes"];
+const AOF_PLAIN: [&str; 2] = ["appendonly yes", "aof-use-rdb-preamble no"];
+
+#[test]
+fn filters_survive_a_restart_from_an_rdb_file() {
+    restart_keeps_everything(&RDB, Stop::Save, build, |_| ());
+}
+
+#[test]
+fn a_filter_of_several_chunks_survives_a_restart_from_an_rdb_file() {
+    restart_keeps_everything(&RDB, Stop::Save, build_large, |_| ());
+}
+
+#[test]
+fn filters_survive_an_append_only_file_rewritten_as_rdb() {
+    restart_keeps_everything(&AOF_PREAMBLE, Stop::NoSave, build, rewrite);
+}
+
+#[test]
+fn filters_survive_an_append_only_file_rewritten_as_commands() {
+    restart_keeps_everything(&AOF_PLAIN, Stop::NoSave, build, rewrite);
+}
+
+#[test]
+fn a_filter_of_several_chunks_survives_an_append_only_file_rewritten_as_commands() {
+    restart_keeps_everything(&AOF_PLAIN, Stop::NoSave, build_large, rewrite);
+}
+
+#[test]
+fn filters_survive_an_append_only_file_never_rewritten() {
+    restart_keeps_everything(&AOF_PLAIN, Stop::NoSave, build, |_| ());
+}
+
+#[test]
+fn what_is_added_after_a_rewrite_is_kept_with_what_was_before() {
+    restart_keeps_everything(
+        &AOF_PLAIN,
+        Stop::NoSave,
+        |client| {
+            let mut made = build(client);
+            rewrite(client);
+            for filter in made
+                .iter_mut()
+                .filter(|filter| filter.key == "many:layers" || filter.key == "one:layer")
+            {
+                let more = bloomline_harness::numbered("after:rewrite", 500);
+                client.items("BF.MADD", filter.key, &more);
+                filter.items.extend(more);
+            }
+            made
+        },
+        |_| (),
+    );
+}

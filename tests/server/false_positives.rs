@@ -1,0 +1,59 @@
+//! The two classic experiments: 100,000 random strings of 64 letters, half of them added.
+
+use redis::Value;
+
+use bloomline_harness::{Client, Random, Setup, for_each_server, show};
+
+const ADDED: usize = 50_000;
+const ABSENT: usize = 50_000;
+const BATCH: usize = 1000;
+
+fn strings() -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
+    let mut random = Random(64);
+    let mut all: Vec<Vec<u8>> = (0..ADDED + ABSENT).map(|_| random.letters(64)).collect();
+    let absent = all.split_off(ADDED);
+    (all, absent)
+}
+
+/// How many of the items the command answers 1 for.
+fn ones(client: &mut Client, command: &str, items: &[Vec<u8>]) -> usize {
+    let mut count = 0;
+    for batch in items.chunks(BATCH) {
+        match client.items(command, "codehole", batch) {
+            Value::Array(answers) => {
+                count += answers.iter().filter(|answer| **answer == Value::Int(1)).count()
+            }
+            other => panic!("{command} answered {}", show(&other)),
+        }
+    }
+    count
+}
+
+#[test]
+fn a_default_filter_errs_on_at_most_one_in_a_hundred() {
+    for_each_server(|kind| {
+        let server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        let (added, absent) = strings();
+        ones(&mut client, "BF.MADD", &added);
+        assert_eq!(ones(&mut client, "BF.MEXISTS", &added), ADDED, "an added item is missing");
+        let wrong = ones(&mut client, "BF.MEXISTS", &absent);
+        println!("{}: {wrong} of {ABSENT} absent items answered 1", kind.name);
+        assert!(wrong <= ABSENT / 100, "{wrong} of {ABSENT}");
+    });
+}
+
+#[test]
+fn a_filter_reserved_for_one_in_a_thousand_keeps_it() {
+    for_each_server(|kind| {
+        let server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        let (added, absent) = strings();
+        client.ok("BF.RESERVE codehole 0.001 50000");
+        ones(&mut client, "BF.MADD", &added);
+        assert_eq!(ones(&mut client, "BF.MEXISTS", &added), ADDED, "an added item is missing");
+        let wrong = ones(&mut client, "BF.MEXISTS", &absent);
+        println!("{}: {wrong} of {ABSENT} absent items answered 1", kind.name);
+        assert!(wrong <= ABSENT / 1000, "{wrong} of {ABSENT}");
+    });
+}

@@ -1,0 +1,87 @@
+//! Questions to a server that tests of several kinds ask.
+
+use redis::Value;
+
+use bloomline_harness::{Client, Kind, Setup, show};
+
+/// A server that answers DEBUG, which Redis allows only where it is asked for since 7.0.
+pub fn with_debug(kind: &Kind) -> Setup {
+    if kind.is_before_7() { Setup::new() } else { Setup::new().line("enable-debug-command yes") }
+}
+
+/// The server's digest of one key's value.
+pub fn digest(client: &mut Client, key: &str) -> String {
+    let digest = client.ask(&format!("DEBUG DIGEST-VALUE {key}"));
+    let zeros = "0".repeat(40);
+    assert!(digest.len() > zeros.len() && !digest.contains(&zeros), "no digest of {key}: {digest}");
+    digest
+}
+
+/// The text in a reply to INFO, of either protocol.
+pub fn text(reply: &Value) -> String {
+    match reply {
+        Value::BulkString(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        Value::VerbatimString { text, .. } => text.clone(),
+        other => panic!("expected a text, got {}", show(other)),
+    }
+}
+
+/// One number of the module's section of INFO, by its name without the server's prefix.
+pub fn number(client: &mut Client, name: &str) -> u64 {
+    let section = text(&client.call("INFO bf"));
+    let line = section
+        .lines()
+        .find_map(|line| line.strip_prefix("bf_")?.strip_prefix(name)?.strip_prefix(':'));
+    let line = line.unwrap_or_else(|| panic!("no bf_{name} in\n{section}"));
+    line.parse().unwrap_or_else(|why| panic!("bf_{name}:{line}: {why}"))
+}
+
+/// The totals over all filters that live.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Totals {
+    /// Filters in all databases.
+    pub filters: u64,
+    /// Their layers.
+    pub layers: u64,
+    /// Items counted as added.
+    pub items: u64,
+    /// Items they are sized for.
+    pub capacity: u64,
+    /// Bytes of all their parts.
+    pub bytes: u64,
+}
+
+/// The totals as INFO shows them.
+pub fn totals(client: &mut Client) -> Totals {
+    Totals {
+        filters: number(client, "filters"),
+        layers: number(client, "layers"),
+        items: number(client, "items"),
+        capacity: number(client, "capacity"),
+        bytes: number(client, "bytes"),
+    }
+}
+
+/// The number that one field of BF.INFO has.
+pub fn info_field(client: &mut Client, key: &str, field: &str) -> u64 {
+    let reply = client.ask(&format!("BF.INFO {key} {field}"));
+    let digits = reply.trim_start_matches("*[:").trim_end_matches(']');
+    digits.parse().unwrap_or_else(|why| panic!("BF.INFO {key} {field} answered {reply}: {why}"))
+}
+
+/// The totals as BF.INFO of these keys adds up to.
+pub fn sum_of_infos(client: &mut Client, keys: &[&str]) -> Totals {
+    let mut sum = |field| keys.iter().map(|key| info_field(client, key, field)).sum();
+    Totals {
+        filters: keys.len() as u64,
+        layers: sum("FILTERS"),
+        items: sum("ITEMS"),
+        capacity: sum("CAPACITY"),
+        bytes: sum("SIZE"),
+    }
+}
+
+/// The word at a place of a command line.
+pub fn word(line: &str, at: usize) -> &str {
+    line.split(' ').nth(at).unwrap_or_else(|| panic!("no word {at} in {line}"))
+}

@@ -1,0 +1,193 @@
+//! DEBUG DIGEST: equal for equal filters wherever they went, different after any change.
+
+use std::collections::BTreeSet;
+
+use crate::entry_points::scenario::{Made, build};
+use bloomline_harness::{
+    Client, Kind, Server, Stop, bulk, for_each_server, int, numbered, show, until,
+};
+
+use crate::inspect::{digest, with_debug};
+
+fn digests(client: &mut Client, made: &[Made]) -> Vec<String> {
+    made.iter().map(|filter| digest(client, filter.key)).collect()
+}
+
+/// Waits until a replica has all that its primary has written.
+fn catch_up(primary: &mut Client, replica: &mut Client) {
+    until("the replica to be in step", || {
+        let is_up = replica.info("master_link_status") == "up";
+        (is_up && primary.ask("WAIT 1 2000") == ":1").then_some(())
+    });
+}
+
+#[test]
+fn copies_with_restored_dumps_have_the_digest_of_their_origin() {
+    for_each_server(|kind| {
+        let server = with_debug(kind).start(kind);
+        let mut client = server.resp2();
+        for filter in build(&mut client) {
+            let origin = digest(&mut client, filter.key);
+            assert_eq!(client.ask(&format!("COPY {} copied", filter.key)), ":1");
+            let dump = client.call(&format!("DUMP {}", filter.key));
+            assert_eq!(
+                show(&client.run(&[b"RESTORE", b"restored".as_slice(), b"0", bulk(&dump)])),
+                "+OK"
+            );
+            load_in_pieces(&mut client, filter.key, "loaded");
+            for key in ["copied", "restored", "loaded"] {
+                assert_eq!(digest(&mut client, key), origin, "{} {key}", filter.key);
+            }
+            client.call("DEL copied restored loaded");
+        }
+    });
+}
+
+/// Carries a filter over by BF.SCANDUMP with BF.LOADCHUNK.
+fn load_in_pieces(client: &mut Client, from: &str, to: &str) {
+    let mut iterator = 0;
+    loop {
+        let redis::Value::Array(pair) = client.call(&format!("BF.SCANDUMP {from} {iterator}"))
+        else {
+            panic!("a pair")
+        };
+        iterator = int(&pair[0]);
+        if iterator == 0 {
+            return;
+        }
+        let next = iterator.to_string();
+        let loaded = client.run(&[b"BF.LOADCHUNK", to.as_bytes(), next.as_bytes(), bulk(&pair[1])]);
+        assert_eq!(show(&loaded), "+OK");
+    }
+}
+
+#[test]
+fn a_replica_has_the_digest_of_its_primary() {
+    for_each_server(|kind| {
+        let primary = with_debug(kind).on_tcp().start(kind);
+        let mut client = primary.resp2();
+        let early = replica_of(kind, primary.port);
+        catch_up(&mut client, &mut early.resp2());
+        // One follows the stream, one is sent the whole.
+        let made = build(&mut client);
+        let late = replica_of(kind, primary.port);
+        for replica in [&early, &late] {
+            let mut other = replica.resp2();
+            until("both replicas to be in step", || {
+                let is_up = other.info("master_link_status") == "up";
+                (is_up && client.ask("WAIT 2 2000") == ":2").then_some(())
+            });
+            assert_eq!(digests(&mut other, &made), digests(&mut client, &made));
+            assert_eq!(other.ask("DEBUG DIGEST"), client.ask("DEBUG DIGEST"));
+        }
+    });
+}
+
+/// A replica with other settings than its primary's.
+fn replica_of(kind: &Kind, port: u16) -> Server {
+    let setup =
+        with_debug(kind).module_args("bf-error-rate 0.1 bf-initial-size 17 bf-max-filter-bytes 1");
+    setup.line(format!("replicaof 127.0.0.1 {port}")).start(kind)
+}
+
+#[test]
+fn restarts_keep_the_digest() {
+    for_each_server(|kind| {
+        for (stop, lines) in [
+            (Stop::Save, &[][..]),
+            (Stop::NoSave, &["appendonly yes", "aof-use-rdb-preamble no"]),
+            (Stop::NoSave, &["appendonly yes", "aof-use-rdb-preamble yes"]),
+        ] {
+            let setup = lines.iter().fold(with_debug(kind), |setup, line| setup.line(*line));
+            let mut server = setup.start(kind);
+            let mut client = server.resp2();
+            let made = build(&mut client);
+            let before = digests(&mut client, &made);
+            if !lines.is_empty() {
+                // Half of the data set by the rewritten file, half by the commands after it.
+                client.call("BGREWRITEAOF");
+                until("the append-only file to be rewritten", || {
+                    let is_busy = client.info("aof_rewrite_in_progress") != "0"
+                        || client.info("aof_rewrite_scheduled") != "0";
+                    (!is_busy).then_some(())
+                });
+            }
+            server.restart(stop);
+            let mut client = server.resp2();
+            assert_eq!(digests(&mut client, &made), before, "{lines:?}");
+        }
+    });
+}
+
+#[test]
+fn any_change_gives_another_digest() {
+    for_each_server(|kind| {
+        let server = with_debug(kind).start(kind);
+        let mut client = server.resp2();
+        let mut seen = BTreeSet::new();
+        client.ok("BF.RESERVE k 0.0000001 10");
+        assert!(seen.insert(digest(&mut client, "k")));
+        // Items one by one, through the growth of two layers.
+        for item in numbered("item", 40) {
+            assert_eq!(show(&client.items("BF.ADD", "k", &[item])), ":1");
+            assert!(seen.insert(digest(&mut client, "k")), "an item left no trace");
+        }
+        assert_eq!(client.ask("BF.INFO k FILTERS"), "*[:3]");
+        // Bits without a change of the header, in the oldest layer and in the newest.
+        let redis::Value::Array(pair) = client.call("BF.SCANDUMP k 1") else { panic!("a pair") };
+        let next = int(&pair[0]).to_string();
+        let mut bits = bulk(&pair[1]).to_vec();
+        bits[3] ^= 1;
+        for expected_new in [true, false] {
+            let load = client.run(&[b"BF.LOADCHUNK", b"k".as_slice(), next.as_bytes(), &bits]);
+            assert_eq!(show(&load), "+OK");
+            assert_eq!(seen.insert(digest(&mut client, "k")), expected_new);
+        }
+    });
+}
+
+#[test]
+fn calls_that_change_nothing_keep_the_digest() {
+    for_each_server(|kind| {
+        let server = with_debug(kind).start(kind);
+        let mut client = server.resp2();
+        client.ok("BF.RESERVE k 0.0000001 3 NONSCALING");
+        assert_eq!(client.ask("BF.MADD k a b c"), "*[:1 :1 :1]");
+        let before = digest(&mut client, "k");
+        for line in [
+            "BF.ADD k a",
+            "BF.ADD k x",
+            "BF.MADD k a b x y",
+            "BF.INSERT k ITEMS x",
+            "BF.RESERVE k 0.01 100",
+            "BF.LOADCHUNK k 1 garbage",
+            "BF.EXISTS k a",
+            "BF.INFO k",
+            "BF.SCANDUMP k 0",
+        ] {
+            client.call(line);
+            assert_eq!(digest(&mut client, "k"), before, "{line}");
+        }
+    });
+}
+
+#[test]
+fn filters_of_other_parameters_have_other_digests() {
+    for_each_server(|kind| {
+        let server = with_debug(kind).start(kind);
+        let mut client = server.resp2();
+        let mut seen = BTreeSet::new();
+        for (key, parameters) in [
+            ("plain", "0.01 100"),
+            ("capacity", "0.01 101"),
+            ("rate", "0.0100001 100"),
+            ("expansion", "0.01 100 EXPANSION 3"),
+            ("fixed", "0.01 100 NONSCALING"),
+            // Of another seed, and so with another place for every item.
+            ("twin", "0.01 100"),
+        ] {
+            client.ok(&format!("BF.RESERVE {key} {parameters}"));
+            assert!(seen.insert(digest(&mut client, key)), "{key}");
+        }
+    });
+}

@@ -1,0 +1,133 @@
+//! BF.INFO by name: what was asked for, and what the bits say.
+
+use redis::Value;
+
+use bloomline_harness::{
+    Client, Row, Setup, bulk, check_rows, for_each_server, int, numbered, rows, show,
+};
+
+#[test]
+fn further_fields_come_by_name_only() {
+    const ROWS: &[Row] = rows![
+        "BF.RESERVE k 0.01 100" => "+OK";
+        "BF.INFO k ERROR" => "*[$4 0.01]" | "%{+Error rate $4 0.01}";
+        "BF.INFO k error" => "*[$4 0.01]" | "%{+Error rate $4 0.01}";
+        "BF.INFO k LAYOUT" => "*[$9 bloomline]" | "%{+Layout $9 bloomline}";
+        "BF.RESERVE tiny 0.000001 100 NONSCALING" => "+OK";
+        "BF.INFO tiny ERROR" => "*[<any>]" | "%{+Error rate <any>}";
+        "BF.INFO absent ERROR" => "-ERR not found";
+        "BF.INFO absent FILL" => "-ERR not found";
+        "SET text value" => "+OK";
+        "BF.INFO text FPRATE" => "-WRONGTYPE Operation against a key holding the wrong kind of value";
+        "BF.INFO k FILLS" => "-Invalid information value";
+        "BF.INFO k FP" => "-Invalid information value";
+        "BF.INFO k" => "*[+Capacity :100 +Size :<n> +Number of filters :1 +Number of items inserted :0 +Expansion rate :2]" | "%{+Capacity :100 +Size :<n> +Number of filters :1 +Number of items inserted :0 +Expansion rate :2}";
+    ];
+    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+}
+
+/// All numbers in a reply, however deep, in order.
+fn numbers(reply: &Value) -> Vec<f64> {
+    match reply {
+        Value::Array(elements) => elements.iter().flat_map(numbers).collect(),
+        Value::Map(pairs) => pairs.iter().flat_map(|(_, value)| numbers(value)).collect(),
+        Value::Double(number) => vec![*number],
+        Value::BulkString(bytes) => {
+            let text = String::from_utf8_lossy(bytes);
+            vec![text.parse().unwrap_or_else(|why| panic!("{text}: {why}"))]
+        }
+        other => panic!("expected numbers, got {}", show(other)),
+    }
+}
+
+/// The share of set bits of each layer, counted in what BF.SCANDUMP gives.
+fn counted_fill(client: &mut Client, key: &str) -> Vec<f64> {
+    let mut shares = Vec::new();
+    let mut iterator = int(&pair(client, key, 0)[0]);
+    loop {
+        let pair = pair(client, key, iterator);
+        iterator = int(&pair[0]);
+        if iterator == 0 {
+            return shares;
+        }
+        let bits = bulk(&pair[1]);
+        let ones: u32 = bits.iter().map(|byte| byte.count_ones()).sum();
+        shares.push(f64::from(ones) / (bits.len() * 8) as f64);
+    }
+}
+
+fn pair(client: &mut Client, key: &str, iterator: i64) -> Vec<Value> {
+    match client.call(&format!("BF.SCANDUMP {key} {iterator}")) {
+        Value::Array(pair) => pair,
+        other => panic!("BF.SCANDUMP answered {}", show(&other)),
+    }
+}
+
+#[test]
+fn fill_is_the_share_of_set_bits_in_each_layer() {
+    for_each_server(|kind| {
+        let server = Setup::new().start(kind);
+        for mut client in [server.resp2(), server.resp3()] {
+            client.ok("FLUSHALL");
+            client.ok("BF.RESERVE k 0.01 1000");
+            assert_eq!(numbers(&client.call("BF.INFO k FILL")), [0.0]);
+            for batch in numbered("item", 5000).chunks(500) {
+                client.items("BF.MADD", "k", batch);
+                let told = numbers(&client.call("BF.INFO k FILL"));
+                let counted = counted_fill(&mut client, "k");
+                assert_eq!(told.len(), counted.len());
+                for (told, counted) in told.iter().zip(&counted) {
+                    assert!((told - counted).abs() < 0.001, "{told} told, {counted} counted");
+                }
+            }
+            assert_eq!(counted_fill(&mut client, "k").len(), 3);
+        }
+    });
+}
+
+#[test]
+fn the_computed_rate_is_the_one_measured() {
+    const ABSENT: usize = 100_000;
+    for_each_server(|kind| {
+        let server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        for (key, asked) in [("one:layer", 0.01), ("layers", 0.05)] {
+            let capacity = if key == "layers" { 1000 } else { 20_000 };
+            client.ok(&format!("BF.RESERVE {key} {asked} {capacity}"));
+            assert_eq!(numbers(&client.call(&format!("BF.INFO {key} FPRATE"))), [0.0]);
+            for batch in numbered("item", 20_000).chunks(1000) {
+                client.items("BF.MADD", key, batch);
+            }
+            let layers = numbers(&client.call(&format!("BF.INFO {key} FPRATE")));
+            assert_eq!(layers.len(), if key == "layers" { 5 } else { 1 });
+            // An item is found by mistake unless every layer says no.
+            let told = 1.0 - layers.iter().map(|rate| 1.0 - rate).product::<f64>();
+            assert!(told > 0.0 && told <= asked, "{key}: {told}");
+            let mut wrong = 0;
+            for batch in numbered("absent", ABSENT).chunks(1000) {
+                wrong += show(&client.items("BF.MEXISTS", key, batch)).matches(":1").count();
+            }
+            let measured = wrong as f64 / ABSENT as f64;
+            // Six standard deviations of the count, and a twentieth for what the formula leaves
+            // out.
+            let tolerance = 6.0 * (told / ABSENT as f64).sqrt() + told / 20.0;
+            assert!((measured - told).abs() < tolerance, "{key}: {told} told, {measured} measured");
+        }
+    });
+}
+
+#[test]
+fn a_filter_whose_bits_are_all_set_says_so() {
+    for_each_server(|kind| {
+        let server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        client.ok("BF.RESERVE k 0.01 100");
+        let bits = vec![0xff; bulk(&pair(&mut client, "k", 1)[1]).len()];
+        let next = (bits.len() + 1).to_string();
+        let loaded = client.run(&[b"BF.LOADCHUNK", b"k".as_slice(), next.as_bytes(), &bits]);
+        assert_eq!(show(&loaded), "+OK");
+        assert_eq!(numbers(&client.call("BF.INFO k FILL")), [1.0]);
+        assert_eq!(numbers(&client.call("BF.INFO k FPRATE")), [1.0]);
+        assert_eq!(client.ask("BF.EXISTS k anything"), ":1");
+    });
+}

@@ -1,0 +1,122 @@
+//! What arrives from an append-only file is obeyed: no limit, no default of this server stands in
+//! the way.
+
+use redis::Cmd;
+
+use bloomline_harness::{Setup, Stop, bulk, for_each_server, arguments};
+
+/// An append-only file of these commands.
+fn file(commands: &[Vec<Vec<u8>>]) -> Vec<u8> {
+    let pack = |words: &Vec<Vec<u8>>| {
+        words.iter().fold(Cmd::new(), |mut cmd, word| {
+            cmd.arg(word.as_slice());
+            cmd
+        })
+    };
+    commands.iter().flat_map(|words| pack(words).get_packed_command()).collect()
+}
+
+fn lines(lines: &[&str]) -> Vec<u8> {
+    file(&lines.iter().map(|line| arguments(line)).collect::<Vec<_>>())
+}
+
+#[test]
+fn commands_that_create_are_run_as_another_server_logged_them() {
+    for_each_server(|kind| {
+        let commands = lines(&[
+            "SELECT 0",
+            "BF.ADD added a",
+            "BF.MADD many a b a",
+            "BF.RESERVE reserved 0.001 500 EXPANSION 3",
+            "BF.MADD reserved x y",
+            "BF.INSERT inserted CAPACITY 10 ERROR 0.0001 NONSCALING ITEMS a b",
+        ]);
+        let mut server = Setup::new().append_file(commands).start(kind);
+        for _ in 0..2 {
+            let mut client = server.resp2();
+            assert_eq!(client.ask("BF.EXISTS added a"), ":1");
+            assert_eq!(client.ask("BF.MEXISTS many a b c"), "*[:1 :1 :0]");
+            assert_eq!(client.ask("BF.CARD many"), ":2");
+            assert_eq!(client.ask("BF.INFO reserved CAPACITY"), "*[:500]");
+            assert_eq!(client.ask("BF.INFO reserved EXPANSION"), "*[:3]");
+            assert_eq!(client.ask("BF.CARD reserved"), ":2");
+            assert_eq!(client.ask("BF.INFO inserted CAPACITY"), "*[:10]");
+            assert_eq!(client.ask("BF.INFO inserted EXPANSION"), "*[_]");
+            assert_eq!(client.ask("BF.MEXISTS inserted a b c"), "*[:1 :1 :0]");
+            server.restart(Stop::NoSave);
+        }
+    });
+}
+
+#[test]
+fn items_beyond_a_full_filter_do_not_stop_a_server_from_loading() {
+    for_each_server(|kind| {
+        let commands = lines(&[
+            "SELECT 0",
+            "BF.RESERVE ns 0.0001 2 NONSCALING",
+            "BF.MADD ns a b c d",
+            "BF.ADD ns e",
+            "BF.INSERT ns ITEMS f",
+            "SET last 1",
+        ]);
+        let server = Setup::new().append_file(commands).start(kind);
+        let mut client = server.resp2();
+        assert_eq!(client.ask("GET last"), "$1 1");
+        assert_eq!(client.ask("BF.CARD ns"), ":2");
+        assert_eq!(client.ask("BF.MEXISTS ns a b c"), "*[:1 :1 :0]");
+    });
+}
+
+#[test]
+fn a_header_replaces_what_the_key_held() {
+    for_each_server(|kind| {
+        let origin = Setup::new().start(kind);
+        let mut client = origin.resp2();
+        client.ok("BF.RESERVE k 0.001 1234");
+        let pair = client.call("BF.SCANDUMP k 0");
+        let redis::Value::Array(pair) = pair else { panic!("a pair") };
+        let header = |key: &str| {
+            vec![b"BF.LOADCHUNK".to_vec(), key.into(), b"1".to_vec(), bulk(&pair[1]).to_vec()]
+        };
+        let commands = file(&[
+            arguments("SELECT 0"),
+            arguments("SET text value"),
+            header("text"),
+            header("twice"),
+            arguments("BF.ADD twice a"),
+            header("twice"),
+        ]);
+        let server = Setup::new().append_file(commands).start(kind);
+        let mut client = server.resp2();
+        assert_eq!(client.ask("BF.INFO text CAPACITY"), "*[:1234]");
+        assert_eq!(client.ask("BF.INFO twice CAPACITY"), "*[:1234]");
+        assert_eq!(client.ask("BF.CARD twice"), ":0");
+    });
+}
+
+#[test]
+fn limits_bind_clients_only() {
+    for_each_server(|kind| {
+        let origin = Setup::new().start(kind);
+        let mut client = origin.resp2();
+        client.ok("BF.RESERVE k 0.01 1000000");
+        let dump = client.call("DUMP k");
+        let pair = client.call("BF.SCANDUMP k 0");
+        let redis::Value::Array(pair) = pair else { panic!("a pair") };
+        let commands = file(&[
+            arguments("SELECT 0"),
+            vec![b"BF.LOADCHUNK".to_vec(), b"k".to_vec(), b"1".to_vec(), bulk(&pair[1]).to_vec()],
+            arguments("BF.MADD k a b"),
+            arguments("BF.RESERVE other 0.01 1000000"),
+            vec![b"RESTORE".to_vec(), b"restored".to_vec(), b"0".to_vec(), bulk(&dump).to_vec()],
+        ]);
+        let server =
+            Setup::new().module_args("bf-max-filter-bytes 4kb").append_file(commands).start(kind);
+        let mut client = server.resp2();
+        assert_eq!(client.ask("BF.CARD k"), ":2");
+        assert_eq!(client.ask("BF.INFO other CAPACITY"), "*[:1000000]");
+        assert_eq!(client.ask("BF.INFO restored CAPACITY"), "*[:1000000]");
+        let refused = client.ask("BF.RESERVE mine 0.01 1000000");
+        assert!(refused.starts_with("-ERR"), "{refused}");
+    });
+}
