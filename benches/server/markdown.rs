@@ -5,18 +5,18 @@ use crate::report::{LEGEND, Report, sheet_lines, texts};
 const HOW_TO_READ: &str = "\
 ## How to read this
 
-Every number here was made by one run of the command above; `make bench` makes this file anew, so it tells of one machine, one server and one day.
+One run of the command above produced every number here. `make bench` writes this file, so it describes one machine, one server and one day.
 
-* **Compare along a row.** A round runs a row on all columns, one after the other, with the same items; the number is the median of the rounds, the multiple that of the rounds' own multiples. Lookups and duplicates run in part before they are timed. Down a column the work differs.
-* **Trust the ratio, not the nanoseconds.** In brackets stands the multiple of the floor, the least that any module could take on that server. It carries over to other machines better than the time does.
-* **The time is the server's**, spent in the command. Sockets, parsing and the client come on top, the same for all columns; a single command's round trip takes far longer than any of these.
-* **Noise**: between runs medians move by some 3 %, single commands by 10 %, and more on a busy machine: see `load`. A smaller difference is none. Nothing here is a best case: no minimum is shown.
-* **Answers are checked.** A row whose answers are wrong fails; it is not fast.
-* **set** is exact, so it needs no comparison of rates. **bit string** is sized for all its items at once and can't grow; where a filter grows, its column has what a user could not have known.
+* **Compare along a row.** A round runs a row on all columns consecutively, with the same items. The number is the median of the rounds; the multiple is the median of the multiples of the rounds. An eighth of the lookups and duplicates runs before they are timed. The rows of a column do different work.
+* **Trust the ratio, not the nanoseconds.** The number in brackets is the multiple of the floor, the least time that any module can take on that server. It varies less between machines than the time does.
+* **The time is the server's**, spent in the command. Sockets, parsing and the client add the same time in all columns. The round trip of a single command takes far longer than any of these times.
+* **Noise**: between runs medians differ by about 3 %, single commands by 10 %, and more on a busy machine: see `load`. Smaller differences mean nothing. No minimum is shown, so nothing here is a best case.
+* **Answers are checked.** A row with wrong answers fails.
+* **set** is exact, so its rate is not compared. **bit string** is sized for all its items from the start and cannot grow. Where a filter grows, this column has a size that a user could not have known.
 * MB are 10^6 bytes, GiB 2^30.
 ";
 
-/// The whole document; `chart` is the file of the chart, beside it.
+/// The whole document. `chart` is the file name of the chart next to it.
 pub fn document(report: &Report, chart: &str) -> String {
     let mut text = "# Benchmarks\n\n".to_owned();
     text += &format!("Made by `{}`.\n\n", report.options.command_line());

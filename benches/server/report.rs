@@ -1,4 +1,4 @@
-//! The table to read in a terminal, and the texts that the document has from it.
+//! The table for a terminal, and the texts that the document shares with it.
 
 use crate::costs::Sheet;
 use crate::machine::Machine;
@@ -6,21 +6,21 @@ use crate::options::{Options, Scale};
 use crate::run::{Cell, Outcome, Row, Table};
 use crate::workloads::{Shape, thousands};
 
-/// A run and all that belongs beside it.
+/// A run with its options and its machine.
 pub struct Report<'a> {
     pub options: &'a Options,
     pub machine: &'a Machine,
     pub outcome: &'a Outcome,
 }
 
-/// What the times are, in the table's words.
+/// The explanation of the times, which the table prints.
 pub const LEGEND: &str = "\
-Nanoseconds an item by the server's own account (INFO commandstats), median of the rounds; in brackets the multiple
-of the floor, median of the rounds, each against the floor of its own round.
-floor: reads the same arguments, opens the key where single commands do, gives the same replies. floor, hash: reads the items too,
-for their XXH3, one by one. bloomline: with the vector instructions of this processor. scalar: without. redisbloom layout:
-`bf-layout redisbloom`. set: SADD, SISMEMBER and SMISMEMBER, exact and keeping every item. bit string: SETBIT and GETBIT,
-7 commands an item, as client libraries do it, sized for all items at once. -: the column has no such call.";
+Nanoseconds per item as the server counts them (INFO commandstats), median of the rounds; in brackets the multiple
+of the floor, median of the rounds, each relative to the floor of the same round.
+floor: reads the same arguments, opens the key where single commands do, sends the same replies. floor, hash: also computes
+XXH3 of each item. bloomline: with the vector instructions of this processor. scalar: without. redisbloom layout:
+`bf-layout redisbloom`. set: SADD, SISMEMBER and SMISMEMBER, which are exact and store every item. bit string: SETBIT and GETBIT,
+7 commands per item, as in client libraries, sized for all items from the start. -: the column has no such call.";
 
 impl Report<'_> {
     /// The table for a terminal.
@@ -56,7 +56,7 @@ impl Report<'_> {
         text + &self.failures()
     }
 
-    /// A table's last lines: bytes an item, and page faults where it is about them.
+    /// The last lines of a table: bytes per item, and page faults in the group about them.
     pub fn below(&self, table: &Table) -> String {
         let columns = self.outcome.columns.iter().zip(&table.bytes);
         let bytes: Vec<String> = columns
@@ -64,7 +64,7 @@ impl Report<'_> {
             .collect();
         let mut text = String::new();
         if !bytes.is_empty() {
-            text += &format!("\nBytes an item by MEMORY USAGE: {}.\n", bytes.join(", "));
+            text += &format!("\nBytes per item by MEMORY USAGE: {}.\n", bytes.join(", "));
         }
         if !matches!(table.shape, Shape::Untouched { .. }) {
             return text;
@@ -75,17 +75,17 @@ impl Report<'_> {
                 .filter_map(|(name, cell)| Some((name, cell.as_ref()?.median_faults()?)))
                 .map(|(name, faults)| format!("{name} {faults:.2}"))
                 .collect();
-            text += &format!("\nPage faults an item: {}.\n", faults.join(", "));
+            text += &format!("\nPage faults per item: {}.\n", faults.join(", "));
         }
         text
     }
 
-    /// Says it where a reader must not take the times for real.
+    /// A warning if the times are not reliable.
     pub fn warning(&self) -> &'static str {
         match self.options.scale {
             Scale::Smoke => "SMOKE RUN: the rows work; the times mean nothing.\n\n",
             _ if self.machine.is_busy() => {
-                "BUSY MACHINE: other work ran, or client and servers shared a core. Sizes and rates hold; times and their ratios are rough.\n\n"
+                "BUSY MACHINE: other work ran, or client and servers shared a core. Sizes and rates are valid; times and their ratios are inaccurate.\n\n"
             }
             Scale::Quick | Scale::Full => "",
         }
@@ -115,7 +115,7 @@ impl Report<'_> {
     }
 }
 
-/// A row's cells as they are read: `16.4 (1.37)`, the floor without its 1.
+/// The cells of a row as text: `16.4 (1.37)`; the floor without its multiple of 1.
 pub fn texts(row: &Row) -> Vec<String> {
     let text = |(column, cell): (usize, &Option<Cell>)| match cell {
         None => "-".to_owned(),
@@ -143,7 +143,7 @@ pub fn sheet_lines(sheet: &Sheet) -> impl Iterator<Item = (&str, Vec<String>)> {
     })
 }
 
-/// A number with so many digits after the point.
+/// A number with this many digits after the point.
 fn number(value: f64, digits: usize) -> String {
     match digits {
         0 => thousands(value.round() as u64),

@@ -1,4 +1,4 @@
-//! The sessions in the documentation, typed into the server's own command line client.
+//! The `redis-cli` sessions in the documentation, run by the command line client of each server.
 
 use std::fs;
 use std::io::Write;
@@ -7,13 +7,13 @@ use std::process::{Command, Stdio};
 
 use bloomline_harness::{Server, Setup, for_each_server, matches};
 
-/// Pages with sessions, each with how many it has at least.
+/// Pages with sessions, and the least number of sessions in each.
 const PAGES: [(&str, usize); 2] = [("README.md", 1), ("docs/faq.md", 10)];
 
-/// A command with the lines below it.
+/// A command with the lines of its reply.
 type Step = (String, String);
 
-/// The blocks of a page that are marked `redis-cli`.
+/// The blocks of a page that are marked `redis-cli`, each as its steps.
 fn sessions(page: &str) -> Vec<Vec<Step>> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(page);
     let text = fs::read_to_string(&path).unwrap_or_else(|why| panic!("{page}: {why}"));
@@ -34,7 +34,7 @@ fn steps(block: &str) -> Vec<Step> {
     steps
 }
 
-/// What redis-cli shows a person for this line.
+/// What redis-cli prints for this line in interactive mode.
 fn typed(server: &Server, line: &str) -> String {
     let mut cli = Command::new(server.kind.cli())
         .args(["--no-raw", "-s"])
@@ -49,7 +49,7 @@ fn typed(server: &Server, line: &str) -> String {
 }
 
 #[test]
-fn the_sessions_in_the_documentation_are_what_a_server_answers() {
+fn sessions_in_the_docs_are_what_servers_answer() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         for (page, least) in PAGES {
@@ -58,11 +58,11 @@ fn the_sessions_in_the_documentation_are_what_a_server_answers() {
             for session in &sessions {
                 server.resp2().ok("FLUSHALL");
                 for (command, reply) in session {
-                    let (pattern, told) =
+                    let (pattern, shown) =
                         (reply.trim_end().replace('…', "<any>"), typed(&server, command));
                     assert!(
-                        matches(&pattern, &told),
-                        "{page}: {command}\nexpected {reply}got {told}"
+                        matches(&pattern, &shown),
+                        "{page}: {command}\nexpected {reply}got {shown}"
                     );
                 }
             }

@@ -1,4 +1,4 @@
-//! The bodies of the fuzz targets over their seeds, then over random bytes.
+//! The bodies of the fuzz targets, run over their seeds and over random bytes.
 
 use std::fs;
 use std::path::Path;
@@ -27,17 +27,17 @@ fn over_random_bytes(target: &str, count: u64, body: fn(&[u8]) -> bool) {
 }
 
 #[test]
-fn what_the_fuzzers_have_kept_finds_nothing_any_more() {
+fn kept_seeds_find_nothing() {
     over_the_seeds("decode", decode::run);
     over_the_seeds("model", model::run);
 }
 
 #[test]
-fn headers_from_outside_are_refused_or_become_filters_that_work() {
+fn random_headers_are_refused_or_become_usable_filters() {
     over_random_bytes("decode", 20_000, decode::run);
 }
 
 #[test]
-fn programs_of_operations_agree_with_a_set_and_with_the_twins() {
+fn random_operations_agree_with_a_set_and_the_models() {
     over_random_bytes("model", 4_000, model::run);
 }

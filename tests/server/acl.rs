@@ -1,4 +1,4 @@
-//! Access rules: categories, patterns of keys to read or to write, commands one by one.
+//! Access control lists: categories, key patterns for reading and writing, single commands.
 
 use bloomline_harness::{Client, Kind, Server, Setup, for_each_server};
 
@@ -12,7 +12,7 @@ fn user(server: &Server, rules: &str) -> Client {
     client
 }
 
-/// Two filters and a connection of a user with these rules.
+/// Two filters, and a connection of a user with these rules.
 fn with_filters(kind: &Kind, rules: &str) -> (Server, Client) {
     let server = Setup::new().start(kind);
     let mut admin = server.resp2();
@@ -37,7 +37,7 @@ fn assert_denied(client: &mut Client, lines: &[&str]) {
     }
 }
 
-const LOOKS: [&str; 6] = [
+const READS: [&str; 6] = [
     "BF.EXISTS seen:1 a",
     "BF.MEXISTS seen:1 a b",
     "BF.CARD seen:1",
@@ -45,24 +45,24 @@ const LOOKS: [&str; 6] = [
     "BF.DEBUG seen:1",
     "BF.SCANDUMP seen:1 0",
 ];
-/// Their answers tell what was there before.
+/// The replies show which items were already present, so these commands also read.
 const ADDS: [&str; 3] = ["BF.ADD seen:1 c", "BF.MADD seen:1 d e", "BF.INSERT seen:1 ITEMS f g"];
 const BLIND_WRITES: [&str; 2] = ["BF.RESERVE seen:new 0.01 100", "BF.LOADCHUNK seen:1 1 x"];
 
 #[test]
-fn the_category_holds_all_commands_with_nothing_else() {
+fn the_category_holds_exactly_our_commands() {
     for_each_server(|kind| {
         if !kind.has_acl_categories() {
-            // The rules below name commands one by one.
+            // The tests below name single commands.
             return;
         }
         let (server, mut client) = with_filters(kind, "+@bloom ~*");
-        for lines in [&LOOKS[..], &ADDS, &BLIND_WRITES] {
+        for lines in [&READS[..], &ADDS, &BLIND_WRITES] {
             assert_allowed(&mut client, lines);
         }
         assert_denied(&mut client, &["GET seen:1", "DEL seen:1"]);
         let mut client = user(&server, "+@all -@bloom ~*");
-        for lines in [&LOOKS[..], &ADDS, &BLIND_WRITES] {
+        for lines in [&READS[..], &ADDS, &BLIND_WRITES] {
             assert_denied(&mut client, lines);
         }
         assert_allowed(&mut client, &["GET text", "DEL text"]);
@@ -70,34 +70,34 @@ fn the_category_holds_all_commands_with_nothing_else() {
 }
 
 #[test]
-fn readers_look_while_writers_write() {
+fn readers_may_read_and_writers_may_write() {
     for_each_server(|kind| {
         if !kind.has_acl_categories() {
             return;
         }
         let (server, mut client) = with_filters(kind, "+@read ~*");
-        assert_allowed(&mut client, &LOOKS);
+        assert_allowed(&mut client, &READS);
         assert_denied(&mut client, &ADDS);
         assert_denied(&mut client, &BLIND_WRITES);
         let mut client = user(&server, "+@write ~*");
-        assert_denied(&mut client, &LOOKS);
+        assert_denied(&mut client, &READS);
         assert_allowed(&mut client, &ADDS);
         assert_allowed(&mut client, &BLIND_WRITES);
         let mut client = user(&server, "+@bloom -@write ~*");
-        assert_allowed(&mut client, &LOOKS);
+        assert_allowed(&mut client, &READS);
         assert_denied(&mut client, &ADDS);
     });
 }
 
 #[test]
-fn a_pattern_to_read_is_enough_to_look() {
+fn a_read_pattern_allows_reading_commands() {
     for_each_server(|kind| {
         if kind.is_before_7() {
-            // It has patterns for reading with writing only.
+            // Redis 6.2 has only patterns for reading and writing together.
             return;
         }
         let (_server, mut client) = with_filters(kind, "+@all %R~seen:*");
-        assert_allowed(&mut client, &LOOKS);
+        assert_allowed(&mut client, &READS);
         assert_eq!(client.ask("BF.EXISTS seen:1 a"), ":1");
         assert_denied(&mut client, &ADDS);
         assert_denied(&mut client, &BLIND_WRITES);
@@ -106,37 +106,37 @@ fn a_pattern_to_read_is_enough_to_look() {
 }
 
 #[test]
-fn a_pattern_to_write_is_not_enough_to_look() {
+fn a_write_pattern_allows_only_blind_writes() {
     for_each_server(|kind| {
         if kind.is_before_7() {
             return;
         }
         let (_server, mut client) = with_filters(kind, "+@all %W~seen:*");
-        assert_denied(&mut client, &LOOKS);
+        assert_denied(&mut client, &READS);
         assert_denied(&mut client, &ADDS);
         assert_allowed(&mut client, &BLIND_WRITES);
         assert_denied(&mut client, &["BF.RESERVE new 0.01 100"]);
-        // Both together are.
+        // Both permissions together allow all commands.
         let (_server, mut client) = with_filters(kind, "+@all %RW~seen:*");
-        for lines in [&LOOKS[..], &ADDS, &BLIND_WRITES] {
+        for lines in [&READS[..], &ADDS, &BLIND_WRITES] {
             assert_allowed(&mut client, lines);
         }
     });
 }
 
 #[test]
-fn a_user_without_the_key_is_denied_even_what_creates_it() {
+fn keys_outside_the_pattern_are_denied_even_to_creations() {
     for_each_server(|kind| {
         let (server, mut client) = with_filters(kind, "+@all ~seen:*");
-        for lines in [&LOOKS[..], &ADDS, &BLIND_WRITES] {
+        for lines in [&READS[..], &ADDS, &BLIND_WRITES] {
             assert_allowed(&mut client, lines);
         }
         let elsewhere = |line: &&str| line.replace("seen:", "other:");
-        for line in LOOKS.iter().chain(&ADDS).chain(&BLIND_WRITES).map(elsewhere) {
+        for line in READS.iter().chain(&ADDS).chain(&BLIND_WRITES).map(elsewhere) {
             assert_denied(&mut client, &[&line]);
         }
         assert_eq!(server.resp2().ask("KEYS other:*"), "*[]");
-        // Nor by a script.
+        // Scripts are denied as well.
         let reply = client.ask(r#"EVAL "return redis.call('BF.ADD', 'other', 'x')" 0"#);
         assert!(reply.starts_with('-'), "{reply}");
         assert_eq!(server.resp2().ask("BF.CARD other"), ":2");
@@ -144,7 +144,7 @@ fn a_user_without_the_key_is_denied_even_what_creates_it() {
 }
 
 #[test]
-fn commands_are_allowed_one_by_one_on_every_server() {
+fn single_commands_can_be_allowed_on_every_server() {
     for_each_server(|kind| {
         let (_server, mut client) = with_filters(kind, "+bf.exists +bf.add ~*");
         assert_allowed(

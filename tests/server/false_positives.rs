@@ -1,8 +1,8 @@
-//! The two classic experiments: 100,000 random strings of 64 letters, half of them added.
-
-use redis::Value;
+//! The two classic experiments on false positives: 100,000 random strings of 64 letters, half of
+//! them added.
 
 use bloomline_harness::{Client, Random, Setup, for_each_server, show};
+use redis::Value;
 
 const ADDED: usize = 50_000;
 const ABSENT: usize = 50_000;
@@ -15,7 +15,7 @@ fn strings() -> (Vec<Vec<u8>>, Vec<Vec<u8>>) {
     (all, absent)
 }
 
-/// How many of the items the command answers 1 for.
+/// The number of items for which the command answers 1.
 fn ones(client: &mut Client, command: &str, items: &[Vec<u8>]) -> usize {
     let mut count = 0;
     for batch in items.chunks(BATCH) {
@@ -30,7 +30,7 @@ fn ones(client: &mut Client, command: &str, items: &[Vec<u8>]) -> usize {
 }
 
 #[test]
-fn a_default_filter_errs_on_at_most_one_in_a_hundred() {
+fn default_filter_has_at_most_1_percent_false_positives() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
@@ -44,7 +44,7 @@ fn a_default_filter_errs_on_at_most_one_in_a_hundred() {
 }
 
 #[test]
-fn a_filter_reserved_for_one_in_a_thousand_keeps_it() {
+fn filter_for_0_1_percent_has_at_most_that_many() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();

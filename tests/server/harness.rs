@@ -1,4 +1,4 @@
-//! What the harness promises, shown on servers without the module.
+//! The harness itself, tested on servers without the module.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use bloomline_harness::{
 };
 
 #[test]
-fn newest_server_goes_by_version_then_by_suffix() {
+fn newest_compares_versions_then_prefers_no_suffix() {
     let chosen = |names: &[&str]| {
         let kinds: Vec<Kind> =
             names.iter().map(|name| Kind::in_folder(name, Path::new(""))).collect();
@@ -25,7 +25,7 @@ fn newest_server_goes_by_version_then_by_suffix() {
 }
 
 #[test]
-fn one_build_per_version_is_the_bundled_one_where_there_is_one() {
+fn one_build_per_version_prefers_the_bundled_one() {
     let names = ["redis-6.2", "redis-6.2-defrag", "redis-8.0", "redis-8.0-bundled", "valkey-9.1"];
     let kinds: Vec<Kind> = names.iter().map(|name| Kind::in_folder(name, Path::new(""))).collect();
     let taken: Vec<String> = one_per_version(&kinds).into_iter().map(|kind| kind.name).collect();
@@ -57,7 +57,7 @@ fn rows_run_in_both_protocols() {
 }
 
 #[test]
-fn a_restart_keeps_what_was_saved() {
+fn restart_keeps_what_was_saved() {
     for_each_server(|kind| {
         let mut server = Setup::new().bare().start(kind);
         server.resp2().ok("SET kept 1");
@@ -69,15 +69,15 @@ fn a_restart_keeps_what_was_saved() {
 }
 
 #[test]
-fn a_server_that_refuses_its_configuration_shows_its_log() {
+fn refused_configuration_returns_the_log() {
     for_each_server(|kind| {
         let refused = Setup::new().bare().line("no-such-setting yes").try_start(kind);
-        assert!(refused.err().expect("it can't start").contains("no-such-setting"));
+        assert!(refused.err().expect("the server must not start").contains("no-such-setting"));
     });
 }
 
 #[test]
-fn the_replication_link_shows_writes_only() {
+fn replica_records_writes_only() {
     for_each_server(|kind| {
         let server = Setup::new().bare().start(kind);
         let mut replica = Replica::attach(&server);
@@ -90,7 +90,7 @@ fn the_replication_link_shows_writes_only() {
 }
 
 #[test]
-fn the_checksum_of_a_dump_is_the_servers() {
+fn seal_dump_computes_the_checksum_of_the_server() {
     for_each_server(|kind| {
         let server = Setup::new().bare().start(kind);
         let mut client = server.resp2();
@@ -101,7 +101,7 @@ fn the_checksum_of_a_dump_is_the_servers() {
 }
 
 #[test]
-fn an_append_only_file_put_in_the_folder_is_loaded() {
+fn loads_an_append_only_file_from_the_folder() {
     for_each_server(|kind| {
         let commands = b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$1\r\n7\r\n".to_vec();
         let server = Setup::new().bare().append_file(commands).start(kind);

@@ -1,10 +1,9 @@
-//! Questions to a server that tests of several kinds ask.
-
-use redis::Value;
+//! Queries about filters and the module that several tests share.
 
 use bloomline_harness::{Client, Kind, Setup, show};
+use redis::Value;
 
-/// A server that answers DEBUG, which Redis allows only where it is asked for since 7.0.
+/// A server that answers DEBUG. Redis allows it since 7.0 only with a setting.
 pub fn with_debug(kind: &Kind) -> Setup {
     if kind.is_before_7() { Setup::new() } else { Setup::new().line("enable-debug-command yes") }
 }
@@ -17,7 +16,7 @@ pub fn digest(client: &mut Client, key: &str) -> String {
     digest
 }
 
-/// The text in a reply to INFO, of either protocol.
+/// The text in a reply to INFO, in either protocol.
 pub fn text(reply: &Value) -> String {
     match reply {
         Value::BulkString(bytes) => String::from_utf8_lossy(bytes).into_owned(),
@@ -26,7 +25,7 @@ pub fn text(reply: &Value) -> String {
     }
 }
 
-/// One number of the module's section of INFO, by its name without the server's prefix.
+/// One number of the module's INFO section, by its name without the prefix `bf_`.
 pub fn number(client: &mut Client, name: &str) -> u64 {
     let section = text(&client.call("INFO bf"));
     let line = section
@@ -36,22 +35,22 @@ pub fn number(client: &mut Client, name: &str) -> u64 {
     line.parse().unwrap_or_else(|why| panic!("bf_{name}:{line}: {why}"))
 }
 
-/// The totals over all filters that live.
+/// The totals over all filters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Totals {
     /// Filters in all databases.
     pub filters: u64,
     /// Their layers.
     pub layers: u64,
-    /// Items counted as added.
+    /// Inserted items.
     pub items: u64,
-    /// Items they are sized for.
+    /// Items for which they are sized.
     pub capacity: u64,
     /// Bytes of all their parts.
     pub bytes: u64,
 }
 
-/// The totals as INFO shows them.
+/// The totals in INFO.
 pub fn totals(client: &mut Client) -> Totals {
     Totals {
         filters: number(client, "filters"),
@@ -62,14 +61,14 @@ pub fn totals(client: &mut Client) -> Totals {
     }
 }
 
-/// The number that one field of BF.INFO has.
+/// The number in one field of BF.INFO.
 pub fn info_field(client: &mut Client, key: &str, field: &str) -> u64 {
     let reply = client.ask(&format!("BF.INFO {key} {field}"));
     let digits = reply.trim_start_matches("*[:").trim_end_matches(']');
-    digits.parse().unwrap_or_else(|why| panic!("BF.INFO {key} {field} answered {reply}: {why}"))
+    digits.parse().unwrap_or_else(|why| panic!("BF.INFO {key} {field} returned {reply}: {why}"))
 }
 
-/// The totals as BF.INFO of these keys adds up to.
+/// The sum of BF.INFO over these keys.
 pub fn sum_of_infos(client: &mut Client, keys: &[&str]) -> Totals {
     let mut sum = |field| keys.iter().map(|key| info_field(client, key, field)).sum();
     Totals {
@@ -81,7 +80,7 @@ pub fn sum_of_infos(client: &mut Client, keys: &[&str]) -> Totals {
     }
 }
 
-/// The word at a place of a command line.
+/// The argument at this index of a command line.
 pub fn word(line: &str, at: usize) -> &str {
-    line.split(' ').nth(at).unwrap_or_else(|| panic!("no word {at} in {line}"))
+    line.split(' ').nth(at).unwrap_or_else(|| panic!("no argument {at} in {line}"))
 }

@@ -1,4 +1,4 @@
-//! Time in which nobody else is served while a large filter is made or freed.
+//! The time in which no other client is served while a large filter is made or freed.
 
 use redis::cmd;
 
@@ -9,7 +9,7 @@ use crate::run::median;
 
 pub const EXPERIMENT: Experiment = Experiment {
     title: "Making and freeing one large filter",
-    note: "Microseconds of the main thread by INFO commandstats. BF.RESERVE is on fresh memory; the filters that are freed have all pages touched. UNLINK: the middle of three.",
+    note: "Microseconds of the main thread by INFO commandstats. BF.RESERVE uses fresh memory. All pages of the filters that are freed were written. UNLINK: the median of three.",
     heads: &[("MB", 0), ("BF.RESERVE us", 0), ("UNLINK us", 0), ("DEL us", 0)],
     run,
 };
@@ -26,7 +26,7 @@ fn run(subject: &Subject, plan: Plan) -> Result<Cases> {
         let (_, free) = server.command_statistics(freeing)?;
         Ok((reserve as f64, free as f64))
     };
-    // The first memory alone is surely fresh.
+    // Only the first allocation is certainly fresh memory.
     let (reserve, first) = timed("UNLINK")?;
     let unlink = median([first, timed("UNLINK")?.1, timed("UNLINK")?.1].into_iter());
     let (_, delete) = timed("DEL")?;

@@ -1,4 +1,4 @@
-//! Bytes an item, beside what theory asks for, and the rate of false positives that was measured.
+//! Bytes per item compared with the theoretical optimum, and the measured false-positive rate.
 
 use redis::cmd;
 
@@ -11,15 +11,15 @@ use crate::server::Server;
 use crate::workloads::{Traffic, thousands};
 
 pub const EXPERIMENT: Experiment = Experiment {
-    title: "Bytes an item, and the rate of false positives",
-    note: "Bytes are those of BF.INFO SIZE. log2(1/e) bits is what no filter can go below, 1.44 log2(1/e) what a classic \
-           Bloom filter of the right size takes; e is the rate asked for. Rates were measured on items that were never added.",
+    title: "Bytes per item, and the false-positive rate",
+    note: "Bytes are those of BF.INFO SIZE. log2(1/e) bits is the lower bound of every filter, 1.44 log2(1/e) what a classic \
+           Bloom filter of the optimal size takes; e is the target rate. Rates were measured on items that were never added.",
     heads: &[
-        ("bytes an item", 3),
-        ("bits an item", 2),
+        ("bytes per item", 3),
+        ("bits per item", 2),
         ("log2(1/e)", 2),
         ("1.44 log2(1/e)", 2),
-        ("asked %", 3),
+        ("target %", 3),
         ("measured %", 3),
     ],
     run,
@@ -41,8 +41,8 @@ fn run(subject: &Subject, plan: Plan) -> Result<Cases> {
     ] {
         let mut reserve = cmd("BF.RESERVE");
         reserve.arg("filter").arg(error).arg(capacity);
-        growth.split(' ').for_each(|word| {
-            reserve.arg(word);
+        growth.split(' ').for_each(|argument| {
+            reserve.arg(argument);
         });
         reserve.exec(&mut server.connection)?;
         send_items(&mut server, "BF.MADD", plan, (0..million).map(Item::Stored))?;
@@ -64,14 +64,14 @@ fn run(subject: &Subject, plan: Plan) -> Result<Cases> {
     Ok(lines)
 }
 
-/// Sends the items in calls of a thousand; the sum of the answers.
+/// Sends the items in calls of 1,000; returns the sum of the answers.
 fn send_items(
     server: &mut Server,
     command: &'static str,
     plan: Plan,
     mut items: impl Iterator<Item = Item>,
 ) -> Result<u64> {
-    /// Encoded at once, so that ten million items are not held.
+    /// Items encoded at once, so that ten million items are never in memory together.
     const SLICE: usize = 100_000;
     let mut ones = 0;
     loop {

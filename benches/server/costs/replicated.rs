@@ -1,4 +1,4 @@
-//! Bytes that a replica is sent for a stream of additions of which most change nothing.
+//! Bytes that are sent to a replica for a stream of additions most of which change nothing.
 
 use redis::cmd;
 
@@ -12,7 +12,7 @@ use crate::workloads::Traffic;
 
 pub const EXPERIMENT: Experiment = Experiment {
     title: "Bytes replicated when nine of ten additions are duplicates",
-    note: "master_repl_offset against the bytes of the commands. The items that are new alone are 10 %.",
+    note: "master_repl_offset relative to the bytes of the commands. The new items alone are 10 %.",
     heads: &[("bytes sent", 0), ("replicated", 0), ("%", 1)],
     run,
 };

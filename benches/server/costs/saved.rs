@@ -1,4 +1,5 @@
-//! A large filter in an RDB file and in an append-only file: time, and memory beyond its own.
+//! A large filter in an RDB file and in an append-only file: time, and memory in addition to its
+//! own.
 
 use std::time::Instant;
 
@@ -12,9 +13,9 @@ use crate::wait::until;
 
 pub const EXPERIMENT: Experiment = Experiment {
     title: "Saving and loading one filter",
-    note: "SAVE: by the client's clock, and what the process held beyond what it held before. Loading: by the server's log, and the most \
-           its process ever held, as a multiple of the filter's bytes. The append-only file has no RDB preamble, so BF.LOADCHUNK is what is \
-           written and read; its child's memory is `aof_last_cow_size`.",
+    note: "SAVE: by the client's clock, and the memory of the process in addition to that before. Loading: by the server's log, and the most \
+           memory of its process, as a multiple of the filter's bytes. The append-only file has no RDB preamble, so the server writes and \
+           reads BF.LOADCHUNK; its child's memory is `aof_last_cow_size`.",
     heads: &[
         ("MB", 0),
         ("SAVE s", 2),
@@ -32,7 +33,7 @@ pub const EXPERIMENT: Experiment = Experiment {
 const MEGABYTE: f64 = 1e6;
 
 fn run(subject: &Subject, plan: Plan) -> Result<Cases> {
-    // 11.2 bits an item: a gigabyte, 64 MB, and enough to have several pieces.
+    // 11.2 bits per item: a gigabyte, 64 MB, and enough to have several chunks.
     let capacity = plan.size(715_000_000, 46_000_000, 1_000_000);
     let mut server = subject.server(&[])?;
     let bytes = reserve_filled(&mut server, "filter", capacity, 1)? as f64;
@@ -66,7 +67,7 @@ fn run(subject: &Subject, plan: Plan) -> Result<Cases> {
     let (aof_load, aof_peak) = loaded(&server)?;
     let usage: u64 = cmd("MEMORY").arg("USAGE").arg("filter").query(&mut server.connection)?;
     if (usage as f64) < bytes {
-        return Err("the append-only file did not bring the filter back".into());
+        return Err("the append-only file did not restore the filter".into());
     }
     let figures = vec![
         bytes / MEGABYTE,
@@ -82,13 +83,13 @@ fn run(subject: &Subject, plan: Plan) -> Result<Cases> {
     Ok(vec![(String::new(), figures)])
 }
 
-/// Seconds that the server took to load its file, and the most it held then.
+/// The seconds that the server took to load its file, and the most memory it held.
 fn loaded(server: &Server) -> Result<(f64, u64)> {
     let peak = server.process().peak()?;
     let log = server.log()?;
     let text = log.lines().rev().find_map(|line| {
         line.split_once("DB loaded from ")?.1.split_once(": ")?.1.split(' ').next()
     });
-    let seconds = text.ok_or("the log tells of nothing loaded")?.parse()?;
+    let seconds = text.ok_or("the log mentions no loaded file")?.parse()?;
     Ok((seconds, peak))
 }

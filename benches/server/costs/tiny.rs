@@ -1,4 +1,4 @@
-//! What a small filter costs: the one a user has, made by its first item.
+//! The cost of a small filter: one per user, made by its first item.
 
 use redis::cmd;
 
@@ -10,13 +10,13 @@ use crate::workloads::Traffic;
 
 pub const EXPERIMENT: Experiment = Experiment {
     title: "A tiny filter, made by BF.ADD",
-    note: "Bytes. MEMORY USAGE is one key's, by what the allocator gave; used_memory is the whole server's, divided by many such keys.",
-    heads: &[("MEMORY USAGE", 0), ("used_memory a key", 0)],
+    note: "Bytes. MEMORY USAGE is that of one key, as the allocator gave it; used_memory is that of the whole server, divided by the number of keys.",
+    heads: &[("MEMORY USAGE", 0), ("used_memory per key", 0)],
     run,
 };
 
 fn run(subject: &Subject, plan: Plan) -> Result<Cases> {
-    // A power of two: the table of keys is then as full as it gets.
+    // A power of two, at which the table of keys is as full as possible.
     let keys: u64 = plan.size(1 << 17, 1 << 17, 1 << 10);
     let mut server = subject.server(&[])?;
     cmd("BF.ADD").arg("k").arg("a").exec(&mut server.connection)?;

@@ -138,8 +138,8 @@ impl Client {
 }
 
 /// The bytes of an append-only file with these commands.
-pub fn append_only_file<A: AsRef<[u8]>>(commands: &[Vec<A>]) -> Vec<u8> {
-    commands.iter().flat_map(|command| packed(command)).collect()
+pub fn append_only_file<A: AsRef<[u8]>>(commands: &[impl AsRef<[A]>]) -> Vec<u8> {
+    commands.iter().flat_map(|command| packed(command.as_ref())).collect()
 }
 
 fn packed<A: AsRef<[u8]>>(args: &[A]) -> Vec<u8> {

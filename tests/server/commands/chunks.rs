@@ -1,14 +1,13 @@
-//! BF.SCANDUMP, BF.LOADCHUNK: a filter carried in pieces.
-
-use redis::Value;
+//! BF.SCANDUMP, BF.LOADCHUNK: a filter copied chunk by chunk.
 
 use bloomline_harness::{
     Client, Row, Setup, bulk, check_rows, for_each_server, int, numbered, rows, show,
 };
+use redis::Value;
 
 const WRONG_TYPE: &str = "-WRONGTYPE Operation against a key holding the wrong kind of value";
 
-/// One step of a scan: the iterator to go on with, and the data.
+/// One step of a scan: the next iterator, and the data.
 fn scan(client: &mut Client, key: &str, iterator: i64) -> (i64, Vec<u8>) {
     match client.call(&format!("BF.SCANDUMP {key} {iterator}")) {
         Value::Array(pair) if pair.len() == 2 => (int(&pair[0]), bulk(&pair[1]).to_vec()),
@@ -21,7 +20,7 @@ fn load(client: &mut Client, key: &str, iterator: i64, data: &[u8]) -> String {
 }
 
 #[test]
-fn keys_are_checked_before_the_iterator_in_scandump_with_loadchunk_the_other_way_round() {
+fn scandump_checks_the_key_first_loadchunk_the_iterator() {
     const ROWS: &[Row] = rows![
         "SET text value" => "+OK";
         "BF.ADD k a" => ":1" | "#t";
@@ -45,7 +44,7 @@ fn keys_are_checked_before_the_iterator_in_scandump_with_loadchunk_the_other_way
 }
 
 #[test]
-fn a_scan_ends_with_zero_with_no_data() {
+fn a_scan_ends_with_iterator_zero_and_no_data() {
     const ROWS: &[Row] = rows![
         "BF.ADD k a" => ":1" | "#t";
         "BF.SCANDUMP k 100000" => "*[:0 $0 ]";
@@ -57,7 +56,7 @@ fn a_scan_ends_with_zero_with_no_data() {
 }
 
 #[test]
-fn the_iterator_is_the_offset_behind_the_data_plus_one() {
+fn the_iterator_is_the_end_of_the_data_plus_one() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
@@ -66,7 +65,7 @@ fn the_iterator_is_the_offset_behind_the_data_plus_one() {
         let (first, header) = scan(&mut client, "k", 0);
         assert_eq!(first, 1);
         assert!(!header.is_empty());
-        // Layers as BF.DEBUG tells them: a chunk never crosses from one into the next.
+        // A chunk never crosses the end of a layer, by the sizes in BF.DEBUG.
         let debug = client.ask("BF.DEBUG k");
         let layers: Vec<usize> = debug
             .split("bytes:")
@@ -78,7 +77,7 @@ fn the_iterator_is_the_offset_behind_the_data_plus_one() {
         for bytes in layers {
             let (next, data) = scan(&mut client, "k", at);
             assert_eq!((data.len(), next), (bytes, at + bytes as i64));
-            // Any offset inside is as good.
+            // A scan may continue at any offset.
             let (same, rest) = scan(&mut client, "k", at + 5);
             assert_eq!((same, rest.as_slice()), (next, &data[5..]));
             at = next;
@@ -88,7 +87,7 @@ fn the_iterator_is_the_offset_behind_the_data_plus_one() {
 }
 
 #[test]
-fn loading_the_pieces_elsewhere_makes_an_equal_filter() {
+fn loading_all_chunks_makes_an_equal_filter() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
@@ -113,7 +112,7 @@ fn loading_the_pieces_elsewhere_makes_an_equal_filter() {
 }
 
 #[test]
-fn a_header_alone_makes_a_filter_that_misses_its_bits() {
+fn a_header_alone_makes_a_filter_without_bits() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
@@ -137,7 +136,7 @@ fn chunks_must_lie_inside_a_layer() {
         let (end, bits) = scan(&mut client, "k", 1);
         let (_, header) = scan(&mut client, "k", 0);
 
-        // A header is for a key that is not there yet.
+        // A header is accepted only for a missing key.
         assert_eq!(load(&mut client, "k", 1, &header), "-ERR received bad data");
         assert_eq!(load(&mut client, "text", 1, &header), WRONG_TYPE);
         for iterator in [0, -1, i64::MIN] {
@@ -165,18 +164,18 @@ fn chunks_must_lie_inside_a_layer() {
             load(&mut client, "k", end + 1, &longer),
             "-ERR invalid chunk - Too big for current filter"
         );
-        assert_eq!(client.ask("DUMP k"), before, "nothing changed");
+        assert_eq!(client.ask("DUMP k"), before, "a refused chunk changed the filter");
 
         assert_eq!(load(&mut client, "k", end, &bits), "+OK");
         assert_eq!(load(&mut client, "k", 1, b""), "+OK");
         assert_eq!(load(&mut client, "k", end - 4, &bits[..bits.len() - 4]), "+OK");
-        assert_eq!(client.ask("DUMP k"), before, "the same bytes again");
+        assert_eq!(client.ask("DUMP k"), before, "equal chunks changed the filter");
         client.assert_answers_ping("chunks");
     });
 }
 
 #[test]
-fn a_large_layer_comes_in_chunks_of_sixteen_mebibytes() {
+fn a_large_layer_has_chunks_of_16_mib() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();

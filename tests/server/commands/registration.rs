@@ -1,12 +1,11 @@
-//! What the server tells clients about the commands: arity, flags, where the key stands.
+//! What the server reports to clients about the commands: arity, flags, position of the key.
 
 use std::collections::BTreeSet;
 
+use bloomline_harness::{Setup, for_each_server, show};
 use redis::Value;
 
-use bloomline_harness::{Setup, for_each_server, show};
-
-/// Name, arity, flags, flag of the key, category besides `@bloom`.
+/// Name, arity, flags, flag of the key, category in addition to `@bloom`.
 const COMMANDS: [(&str, i64, &str, &str, &str); 11] = [
     ("bf.reserve", -4, "write denyoom", "RW", "@write"),
     ("bf.add", 3, "write denyoom", "RW", "@write"),
@@ -33,39 +32,40 @@ fn set_of(value: &Value) -> BTreeSet<String> {
 }
 
 #[test]
-fn arity_flags_with_the_keys_place_are_told() {
+fn arity_flags_and_key_position_are_reported() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
         for (name, arity, flags, key_flag, category) in COMMANDS {
             let reply = client.call(&format!("COMMAND INFO {name}"));
-            let told = elements(&elements(&reply)[0]);
+            let info = elements(&elements(&reply)[0]);
             assert_eq!(
-                show(&told[0]),
+                show(&info[0]),
                 format!("${} {name}", name.len()),
-                "errors of the server name it so"
+                "the server's errors use this name"
             );
-            // Without GetCommand and SetCommandInfo, 6.2 knows no arity of a module's command.
+            // Without GetCommand and SetCommandInfo, Redis 6.2 does not know the arity of a
+            // module's command.
             let expected_arity = if kind.is_before_7() { -1 } else { arity };
-            assert_eq!(show(&told[1]), format!(":{expected_arity}"), "arity of {name}");
-            let mut told_flags = set_of(&told[2]);
-            // Which reads are fast enough for `fast` is tuning; what decides over access is not.
-            told_flags.remove("fast");
-            // 6.2 does not tell which commands are a module's.
-            told_flags.remove("module");
+            assert_eq!(show(&info[1]), format!(":{expected_arity}"), "arity of {name}");
+            let mut found_flags = set_of(&info[2]);
+            // Which reads have the flag `fast` is tuning. The other flags decide about access.
+            found_flags.remove("fast");
+            // Redis 6.2 does not flag the commands of modules.
+            found_flags.remove("module");
             let expected: BTreeSet<String> = flags.split(' ').map(str::to_owned).collect();
-            assert_eq!(told_flags, expected, "flags of {name}");
+            assert_eq!(found_flags, expected, "flags of {name}");
             assert_eq!(
-                (show(&told[3]), show(&told[4]), show(&told[5])),
+                (show(&info[3]), show(&info[4]), show(&info[5])),
                 (":1".into(), ":1".into(), ":1".into()),
                 "{name}"
             );
             if !kind.is_before_7() {
-                let spec = show(&told[8]);
+                let spec = show(&info[8]);
                 assert!(spec.contains(&format!("+{key_flag}")), "key of {name}: {spec}");
             }
             if kind.has_acl_categories() {
-                let categories = set_of(&told[6]);
+                let categories = set_of(&info[6]);
                 assert!(
                     categories.contains("@bloom") && categories.contains(category),
                     "{name}: {categories:?}"
@@ -85,7 +85,7 @@ fn the_module_is_called_bf() {
 }
 
 #[test]
-fn a_reader_may_use_the_reading_commands_only() {
+fn a_reader_may_run_only_reading_commands() {
     for_each_server(|kind| {
         if !kind.has_acl_categories() {
             return;

@@ -1,8 +1,10 @@
-//! Scripts: what may look looks everywhere, what may write writes where writing is allowed.
+//! Scripts and functions: reading commands work in all of them, writing commands where writes are
+//! allowed.
 
 use bloomline_harness::{Client, Setup, for_each_server};
 
-/// A library with a function that may write, and one that has promised not to.
+/// A library with a function that may write, one that may not, and one that tries although it may
+/// not.
 const LIBRARY: &str = "#!lua name=seen
 redis.register_function('add', function(keys, args) return redis.call('BF.ADD', keys[1], args[1]) end)
 redis.register_function{
@@ -25,7 +27,7 @@ fn assert_write_refused(client: &mut Client, line: &str) {
 }
 
 #[test]
-fn a_script_reads_with_writes_and_sees_errors() {
+fn a_script_reads_writes_and_receives_errors() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
@@ -46,10 +48,10 @@ fn a_script_reads_with_writes_and_sees_errors() {
 }
 
 #[test]
-fn a_script_that_speaks_resp3_sees_booleans_with_maps() {
+fn a_resp3_script_receives_booleans_and_maps() {
     for_each_server(|kind| {
         if kind.is_before_7() {
-            // It gives modules neither.
+            // In Redis 6.2 modules have neither.
             return;
         }
         let server = Setup::new().start(kind);
@@ -68,10 +70,10 @@ fn a_script_that_speaks_resp3_sees_booleans_with_maps() {
 }
 
 #[test]
-fn a_read_only_script_looks_but_does_not_write() {
+fn a_read_only_script_reads_but_cannot_write() {
     for_each_server(|kind| {
         if kind.is_before_7() {
-            // It has no such scripts.
+            // Redis 6.2 has no read-only scripts.
             return;
         }
         let server = Setup::new().start(kind);
@@ -107,10 +109,10 @@ fn a_read_only_script_looks_but_does_not_write() {
 }
 
 #[test]
-fn a_function_that_promised_not_to_write_can_look_only() {
+fn a_no_writes_function_reads_but_cannot_write() {
     for_each_server(|kind| {
         if kind.is_before_7() {
-            // It has no functions.
+            // Redis 6.2 has no functions.
             return;
         }
         let server = Setup::new().start(kind);

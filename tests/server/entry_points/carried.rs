@@ -1,38 +1,39 @@
-//! One filter carried to another key: as a DUMP payload, as chunks.
-
-use redis::Value;
+//! One filter carried to another key, as a DUMP payload and as chunks.
 
 use bloomline_harness::{Client, Setup, bulk, for_each_build, int, show};
+use redis::Value;
 
-use super::scenario::{assert_nothing_lost, assert_usable, build, build_large, look, look_at_all};
+use super::scenario::{
+    assert_nothing_lost, assert_usable, build, build_large, observe, observe_all,
+};
 
-/// Builds on one server, carries each filter to another key of a second one, compares.
+/// Builds filters on one server, carries each to another key of a second one, and compares them.
 fn carrying_keeps_everything(carry: impl Fn(&mut Client, &mut Client, &str, &str) + Sync) {
     for_each_build(|kind| {
         let (here, there) = (Setup::new().start(kind), Setup::new().start(kind));
         let (mut from, mut to) = (here.resp2(), there.resp2());
         let mut made = build(&mut from);
         made.extend(build_large(&mut from));
-        let before = look_at_all(&mut from, &made);
+        let before = observe_all(&mut from, &made);
         assert_nothing_lost(&made, &before);
         for (filter, before) in made.iter().zip(&before) {
             let copy = format!("{}:copy", filter.key);
             carry(&mut from, &mut to, filter.key, &copy);
-            assert_eq!(&look(&mut to, &copy, &filter.items), before, "{}", filter.key);
+            assert_eq!(&observe(&mut to, &copy, &filter.items), before, "{}", filter.key);
             to.ok(&format!("RENAME {copy} {}", filter.key));
         }
-        // Both go on alike.
+        // Both continue in the same way.
         assert_usable(&mut from, &made);
         assert_usable(&mut to, &made);
         for filter in &made {
-            let seen = look(&mut from, filter.key, &filter.items);
-            assert_eq!(look(&mut to, filter.key, &filter.items), seen, "{}", filter.key);
+            let seen = observe(&mut from, filter.key, &filter.items);
+            assert_eq!(observe(&mut to, filter.key, &filter.items), seen, "{}", filter.key);
         }
     });
 }
 
 #[test]
-fn dump_with_restore_carries_a_filter() {
+fn dump_and_restore_carry_a_filter() {
     carrying_keeps_everything(|from, to, key, copy| {
         let dump = from.call(&format!("DUMP {key}"));
         assert_eq!(show(&to.run(&[b"RESTORE", copy.as_bytes(), b"0", bulk(&dump)])), "+OK");
@@ -42,7 +43,7 @@ fn dump_with_restore_carries_a_filter() {
 }
 
 #[test]
-fn scandump_with_loadchunk_carries_a_filter() {
+fn scandump_and_loadchunk_carry_a_filter() {
     carrying_keeps_everything(|from, to, key, copy| {
         let mut at = 0;
         loop {

@@ -1,4 +1,4 @@
-//! Filters of every kind carried through every door, equal on the other side.
+//! Filters of every kind carried through every entry point: equal afterwards.
 
 mod carried;
 mod persistence;

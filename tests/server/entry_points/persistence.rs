@@ -1,12 +1,13 @@
-//! Restarts: from an RDB file, from an append-only file of either kind.
+//! Restarts, from an RDB file and from an append-only file of either kind.
 
 use bloomline_harness::{Client, Server, Stop, for_each_build};
 
 use super::scenario::{
-    Made, assert_nothing_lost, assert_same, assert_usable, build, build_large, look_at_all,
+    Made, assert_nothing_lost, assert_same, assert_usable, build, build_large, observe_all,
 };
 
-/// Builds, restarts, compares; `before_stop` does what the door needs while the server still runs.
+/// Builds filters, restarts the server, and compares. `before_stop` prepares the entry point while
+/// the server still runs.
 fn restart_keeps_everything(
     lines: &[&str],
     stop: Stop,
@@ -17,10 +18,10 @@ fn restart_keeps_everything(
         let mut server = Server::start(kind, lines);
         let mut client = server.resp2();
         let made = build(&mut client);
-        let before = look_at_all(&mut client, &made);
+        let before = observe_all(&mut client, &made);
         assert_nothing_lost(&made, &before);
         before_stop(&mut client);
-        // Twice: what was loaded must be saved as well.
+        // Twice, because what was loaded must be saved as well.
         for _ in 0..2 {
             server.restart(stop);
             assert_same(&mut server.resp2(), &made, &before);
@@ -29,7 +30,7 @@ fn restart_keeps_everything(
     });
 }
 
-/// Rewrites the append-only file and waits for the end of it.
+/// Rewrites the append-only file and waits until that has finished.
 fn rewrite(client: &mut Client) {
     client.call("BGREWRITEAOF");
     client.wait_for_saves();
@@ -46,32 +47,32 @@ fn filters_survive_a_restart_from_an_rdb_file() {
 }
 
 #[test]
-fn a_filter_of_several_chunks_survives_a_restart_from_an_rdb_file() {
+fn a_filter_of_several_chunks_survives_an_rdb_file() {
     restart_keeps_everything(&RDB, Stop::Save, build_large, |_| ());
 }
 
 #[test]
-fn filters_survive_an_append_only_file_rewritten_as_rdb() {
+fn filters_survive_an_aof_rewritten_as_rdb() {
     restart_keeps_everything(&AOF_PREAMBLE, Stop::NoSave, build, rewrite);
 }
 
 #[test]
-fn filters_survive_an_append_only_file_rewritten_as_commands() {
+fn filters_survive_an_aof_rewritten_as_commands() {
     restart_keeps_everything(&AOF_PLAIN, Stop::NoSave, build, rewrite);
 }
 
 #[test]
-fn a_filter_of_several_chunks_survives_an_append_only_file_rewritten_as_commands() {
+fn a_filter_of_several_chunks_survives_an_aof_of_commands() {
     restart_keeps_everything(&AOF_PLAIN, Stop::NoSave, build_large, rewrite);
 }
 
 #[test]
-fn filters_survive_an_append_only_file_never_rewritten() {
+fn filters_survive_an_aof_that_is_never_rewritten() {
     restart_keeps_everything(&AOF_PLAIN, Stop::NoSave, build, |_| ());
 }
 
 #[test]
-fn what_is_added_after_a_rewrite_is_kept_with_what_was_before() {
+fn additions_after_a_rewrite_are_kept() {
     restart_keeps_everything(
         &AOF_PLAIN,
         Stop::NoSave,

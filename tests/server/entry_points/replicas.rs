@@ -3,7 +3,7 @@
 use bloomline_harness::{Client, Kind, Server, Setup, for_each_build, until};
 
 use super::scenario::{
-    assert_nothing_lost, assert_same, assert_usable, build, build_large, look_at_all,
+    assert_nothing_lost, assert_same, assert_usable, build, build_large, observe_all,
 };
 
 /// A replica whose own defaults differ from the primary's in every setting.
@@ -16,23 +16,23 @@ fn replica_of(kind: &Kind, primary: &Server) -> Server {
         .start(kind)
 }
 
-/// Waits until the replica has all that the primary has written.
+/// Waits until the replica has everything that the primary has written.
 fn catch_up(primary: &mut Client, replica: &mut Client) {
     until("the replica to be in step", || {
         let is_up = replica.info("master_link_status") == "up";
-        // Its own acknowledgement of the offset; a second is the longest between two of them.
+        // The replica acknowledges its offset at least once per second.
         (is_up && primary.ask("WAIT 1 2000") == ":1").then_some(())
     });
 }
 
 #[test]
-fn a_replica_that_synchronises_in_full_holds_the_same_filters() {
+fn a_full_sync_gives_the_replica_the_same_filters() {
     for_each_build(|kind| {
         for build in [build, build_large] {
             let primary = Setup::new().on_tcp().start(kind);
             let mut client = primary.resp2();
             let made = build(&mut client);
-            let before = look_at_all(&mut client, &made);
+            let before = observe_all(&mut client, &made);
             assert_nothing_lost(&made, &before);
             let replica = replica_of(kind, &primary);
             catch_up(&mut client, &mut replica.resp2());
@@ -42,7 +42,7 @@ fn a_replica_that_synchronises_in_full_holds_the_same_filters() {
 }
 
 #[test]
-fn a_replica_that_follows_the_stream_holds_the_same_filters() {
+fn the_stream_gives_the_replica_the_same_filters() {
     for_each_build(|kind| {
         let primary = Setup::new().on_tcp().start(kind);
         let mut client = primary.resp2();
@@ -52,24 +52,24 @@ fn a_replica_that_follows_the_stream_holds_the_same_filters() {
 
         let made = build(&mut client);
         assert_usable(&mut client, &made);
-        let before = look_at_all(&mut client, &made);
+        let before = observe_all(&mut client, &made);
         client.ok("SET written 2");
         catch_up(&mut client, &mut replica.resp2());
         assert_same(&mut replica.resp2(), &made, &before);
 
-        // Promoted, it goes on where the primary was.
+        // After its promotion the replica continues where the primary was.
         replica.resp2().ok("REPLICAOF NO ONE");
         assert_eq!(replica.resp2().ask("BF.ADD many:layers many:1"), ":0");
     });
 }
 
 #[test]
-fn a_full_filter_keeps_its_replica_alive() {
+fn a_full_filter_does_not_end_its_replica() {
     for_each_build(|kind| {
         let primary = Setup::new().on_tcp().start(kind);
         let mut client = primary.resp2();
         let mut replica = replica_of(kind, &primary);
-        // Where the server has it: a replica that answers an error to its primary ends itself.
+        // On servers with this setting, a replica ends if a replicated command returns an error.
         replica.resp2().call("CONFIG SET propagation-error-behavior panic");
         client.ok("BF.RESERVE ns 0.001 3 NONSCALING");
         client.call("BF.MADD ns a b c d e f");

@@ -1,18 +1,17 @@
-//! The filters of the flows, with all that can be seen of them.
-
-use redis::Value;
+//! The filters of these tests, and everything that a client can see of them.
 
 use bloomline_harness::{Client, Random, bulk, int, numbered, show};
+use redis::Value;
 
-/// One filter: its key, and the items that were added to it.
+/// A filter: its key, and the items that were added to it.
 pub struct Made {
     /// The key.
     pub key: &'static str,
-    /// What was added.
+    /// The items.
     pub items: Vec<Vec<u8>>,
 }
 
-/// Builds a filter of each kind a door could stumble over.
+/// Builds one filter of each kind that an entry point could handle wrongly.
 pub fn build(client: &mut Client) -> Vec<Made> {
     let mut made = Vec::new();
     let mut keep = |key, items: Vec<Vec<u8>>| made.push(Made { key, items });
@@ -22,14 +21,13 @@ pub fn build(client: &mut Client) -> Vec<Made> {
 
     keep("one:layer", add(client, "one:layer", numbered("one", 60)));
 
-    // By default growth from a hundred items: eight layers.
+    // With default settings: growth from 100 items to eight layers.
     keep("many:layers", add(client, "many:layers", numbered("many", 20_000)));
 
     client.ok("BF.RESERVE partly:full 0.001 1000 NONSCALING");
     keep("partly:full", add(client, "partly:full", numbered("partly", 400)));
 
-    // Of an error rate at which no item that must be refused is ever mistaken for one that is
-    // there.
+    // The error rate is so small that an item that must be refused is never a false positive.
     client.ok("BF.RESERVE entirely:full 0.0000001 50 NONSCALING");
     let mut inside = numbered("entirely", 60);
     for item in &inside {
@@ -39,7 +37,7 @@ pub fn build(client: &mut Client) -> Vec<Made> {
     inside.truncate(50);
     keep("entirely:full", inside);
 
-    // As many layers as there are tens.
+    // One layer per ten items.
     client.ok("BF.RESERVE sixty:layers 0.01 10 EXPANSION 1");
     keep("sixty:layers", add(client, "sixty:layers", numbered("sixty", 600)));
     let layers = client.ask("BF.INFO sixty:layers FILTERS");
@@ -50,7 +48,7 @@ pub fn build(client: &mut Client) -> Vec<Made> {
     client.ok("BF.RESERVE binary 0.0001 200");
     keep("binary", add(client, "binary", binary));
 
-    // Only the header has come: the items are counted, their bits are missing.
+    // Only the header was loaded: the items are counted, but their bits are missing.
     let header = match client.call("BF.SCANDUMP many:layers 0") {
         Value::Array(pair) => bulk(&pair[1]).to_vec(),
         other => panic!("BF.SCANDUMP answered {}", show(&other)),
@@ -64,7 +62,7 @@ pub fn build(client: &mut Client) -> Vec<Made> {
     made
 }
 
-/// A filter whose bits do not fit one chunk.
+/// A filter whose bits need several chunks.
 pub fn build_large(client: &mut Client) -> Vec<Made> {
     client.ok("BF.RESERVE large 0.01 15000000");
     vec![Made { key: "large", items: add(client, "large", numbered("large", 5000)) }]
@@ -77,7 +75,7 @@ fn add(client: &mut Client, key: &str, items: Vec<Vec<u8>>) -> Vec<Vec<u8>> {
     items
 }
 
-/// Everything a client can see of a filter.
+/// Everything that a client can see of a filter.
 #[derive(Debug, PartialEq)]
 pub struct Seen {
     kind: String,
@@ -88,8 +86,8 @@ pub struct Seen {
     added: String,
 }
 
-/// Looks at the filter under a key.
-pub fn look(client: &mut Client, key: &str, items: &[Vec<u8>]) -> Seen {
+/// Reads everything about the filter under a key.
+pub fn observe(client: &mut Client, key: &str, items: &[Vec<u8>]) -> Seen {
     let mut answers = |items: &[Vec<u8>]| match items {
         [] => String::new(),
         items => show(&client.items("BF.MEXISTS", key, items)),
@@ -106,19 +104,19 @@ pub fn look(client: &mut Client, key: &str, items: &[Vec<u8>]) -> Seen {
     }
 }
 
-/// Looks at all filters.
-pub fn look_at_all(client: &mut Client, made: &[Made]) -> Vec<Seen> {
-    made.iter().map(|filter| look(client, filter.key, &filter.items)).collect()
+/// Reads everything about all filters.
+pub fn observe_all(client: &mut Client, made: &[Made]) -> Vec<Seen> {
+    made.iter().map(|filter| observe(client, filter.key, &filter.items)).collect()
 }
 
-/// Asserts that every filter looks as it did before it went through a door.
+/// Asserts that every filter is the same as before the entry point.
 pub fn assert_same(client: &mut Client, made: &[Made], before: &[Seen]) {
     for (filter, before) in made.iter().zip(before) {
-        assert_eq!(&look(client, filter.key, &filter.items), before, "{}", filter.key);
+        assert_eq!(&observe(client, filter.key, &filter.items), before, "{}", filter.key);
     }
 }
 
-/// Asserts that what was added is there: the filter itself works, not only equally badly on both
+/// Asserts that all items are present, so that the filters are not merely equally wrong on both
 /// sides.
 pub fn assert_nothing_lost(made: &[Made], seen: &[Seen]) {
     for (filter, seen) in made.iter().zip(seen) {
@@ -129,10 +127,10 @@ pub fn assert_nothing_lost(made: &[Made], seen: &[Seen]) {
     }
 }
 
-/// Adds to every filter after the door: it must still grow, refuse, and count.
+/// Adds items to every filter after the entry point: it must still grow, refuse and count.
 pub fn assert_usable(client: &mut Client, made: &[Made]) {
     for filter in made {
-        let more = numbered("after:the:door", 200);
+        let more = numbered("after:the:entry:point", 200);
         let reply = show(&client.items("BF.MADD", filter.key, &more));
         let is_full = reply.ends_with("-ERR non scaling filter is full]");
         assert!(is_full == (filter.key == "entirely:full"), "{}: {reply}", filter.key);

@@ -1,10 +1,10 @@
-//! Input that is wrong in any way: an error, nothing changed, and a server that still answers.
+//! Invalid commands of any kind: the reply is an error, nothing changes, and the server still
+//! answers.
 
+use bloomline_harness::{Client, Setup, arguments, bulk, for_each_server, show};
 use redis::Value;
 
-use bloomline_harness::{Client, Setup, bulk, for_each_server, show, arguments};
-
-/// The keys every call meets: two filters, a string, nothing else.
+/// Creates the keys that every call meets: two filters and a string.
 fn fill(client: &mut Client) {
     client.ok("FLUSHALL");
     client.ok("BF.RESERVE ns 0.01 2 NONSCALING");
@@ -13,7 +13,7 @@ fn fill(client: &mut Client) {
     client.ok("SET text value");
 }
 
-/// All that may not change: how many keys there are, with the bytes of each.
+/// Everything that must not change: the number of keys and the bytes of each.
 fn state(client: &mut Client) -> Vec<String> {
     ["DBSIZE", "DUMP ns", "DUMP k", "DUMP text"].iter().map(|line| client.ask(line)).collect()
 }
@@ -30,7 +30,7 @@ fn assert_refused(client: &mut Client, call: &[Vec<u8>]) {
 }
 
 #[test]
-fn numbers_out_of_every_range_change_nothing() {
+fn numbers_out_of_range_change_nothing() {
     let numbers = [
         "",
         "abc",
@@ -84,9 +84,9 @@ fn numbers_out_of_every_range_change_nothing() {
 }
 
 #[test]
-fn wrong_calls_change_nothing() {
+fn invalid_calls_change_nothing() {
     let lines = [
-        // Wrong arity.
+        // Wrong number of arguments.
         "BF.ADD k",
         "BF.MADD k",
         "BF.RESERVE new 0.01",
@@ -112,7 +112,7 @@ fn wrong_calls_change_nothing() {
         "BF.ADD ns new",
         "BF.RESERVE new 0.01 100 EXPANSION -1",
         "BF.RESERVE new 0.01 100 EXPANSION 9223372036854775808",
-        // Chunks of nothing that was ever dumped.
+        // Chunks that no dump contains.
         r#"BF.LOADCHUNK new 1 """#,
         "BF.LOADCHUNK new 1 garbage",
         "BF.LOADCHUNK new 2 garbage",
@@ -136,7 +136,7 @@ fn wrong_calls_change_nothing() {
 }
 
 #[test]
-fn an_unknown_word_cannot_break_the_protocol() {
+fn unknown_arguments_cannot_break_the_protocol() {
     let long = vec![b'w'; 1 << 20];
     let words: [&[u8]; 5] = [b"a\r\n+OK\r\n", b"\n", b"\x00", b"\xff\xfe%s%n", &long];
     for_each_server(|kind| {
@@ -154,7 +154,7 @@ fn an_unknown_word_cannot_break_the_protocol() {
                     "{}",
                     &reply[..reply.len().min(200)]
                 );
-                client.assert_answers_ping("an unknown word");
+                client.assert_answers_ping("an unknown argument");
             }
         }
         assert_eq!(client.ask("EXISTS new"), ":0");
@@ -162,12 +162,12 @@ fn an_unknown_word_cannot_break_the_protocol() {
 }
 
 #[test]
-fn a_call_of_a_hundred_thousand_items_is_answered_whole() {
+fn calls_of_100000_items_are_answered_completely() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
         let items = bloomline_harness::numbered("item", 100_000);
-        // So small a rate that the last item is surely new.
+        // The error rate is so small that the last item is certainly new.
         assert_eq!(show(&client.call("BF.RESERVE k 0.0000001 100")), "+OK");
         let Value::Array(added) = client.items("BF.MADD", "k", &items) else { panic!("an array") };
         assert_eq!(added.len(), items.len());

@@ -1,4 +1,4 @@
-//! Bytes made to break a decoder: each gives an error or a filter that works.
+//! Malicious input: each call is refused or makes a filter that works.
 
 mod boundaries;
 mod chunk;
@@ -12,8 +12,7 @@ mod value;
 
 use bloomline_harness::{Client, bulk, numbered, show};
 
-/// Runs every command on a filter that was accepted from elsewhere, saves and loads it again,
-/// deletes it.
+/// Runs every command on an accepted filter, saves, loads and deletes it.
 fn assert_works(client: &mut Client, key: &str, what: &str) {
     for line in [
         "BF.EXISTS KEY a",
@@ -31,7 +30,7 @@ fn assert_works(client: &mut Client, key: &str, what: &str) {
     let found = show(&client.items("BF.MEXISTS", key, &numbered("absent", 100)));
     assert!(found.starts_with("*["), "{what}: {found}");
     assert_saves(client, key, what);
-    // It may be full, or have no room to grow; it may not break.
+    // The filter may be full or unable to grow, but it must not break.
     client.items("BF.MADD", key, &numbered("more", 100));
     assert_saves(client, key, what);
     assert_eq!(client.ask(&format!("DEL {key}")), ":1", "{what}");
@@ -46,8 +45,8 @@ fn assert_saves(client: &mut Client, key: &str, what: &str) {
     client.call("DEL saved");
 }
 
-/// A byte damaged in several ways: lowest bit, highest bit, all bits, two numbers that mean much to
-/// formats.
+/// A byte damaged in several ways: lowest bit, highest bit, all bits, and the two values with a
+/// meaning in many formats.
 fn damaged(byte: u8) -> impl Iterator<Item = u8> {
     [byte ^ 1, byte ^ 0x80, !byte, 0, 0xff].into_iter().filter(move |damage| *damage != byte)
 }

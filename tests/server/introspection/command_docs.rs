@@ -1,10 +1,9 @@
-//! COMMAND DOCS: what redis-cli shows while one types, and what documentation is made from.
-
-use redis::Value;
+//! COMMAND DOCS: the hints of redis-cli, and the source of generated documentation.
 
 use bloomline_harness::{Client, Setup, for_each_server, show};
+use redis::Value;
 
-/// Name, first version, and the arguments as [`written`].
+/// Name, first version, and the arguments in the notation of [`written`].
 const COMMANDS: [(&str, &str, &str); 11] = [
     (
         "bf.reserve",
@@ -44,7 +43,7 @@ fn text(value: &Value) -> String {
     }
 }
 
-/// The value behind a name in a map.
+/// The value of a key in a map.
 fn field<'a>(map: &'a Value, name: &str) -> Option<&'a Value> {
     let Value::Map(pairs) = map else { panic!("expected a map, got {}", show(map)) };
     pairs.iter().find(|(key, _)| text(key) == name).map(|(_, value)| value)
@@ -54,8 +53,8 @@ fn needed(map: &Value, name: &str) -> String {
     text(field(map, name).unwrap_or_else(|| panic!("no {name} in {}", show(map))))
 }
 
-/// Arguments in one line: `[TOKEN name:type...]`, in brackets if optional, with dots if there may
-/// be several.
+/// Arguments in one line: `[TOKEN name:type...]`, with brackets if optional, with dots if
+/// repeatable.
 fn written(arguments: &Value, between: &str) -> String {
     let Value::Array(arguments) = arguments else {
         panic!("expected an array, got {}", show(arguments))
@@ -89,7 +88,7 @@ fn every_command_is_documented() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         if kind.is_before_7() {
-            // It keeps no descriptions of commands.
+            // Redis 6.2 stores no descriptions of commands.
             assert!(server.resp2().ask("COMMAND DOCS bf.add").starts_with("-ERR"));
             return;
         }
@@ -101,14 +100,15 @@ fn every_command_is_documented() {
             assert_eq!(needed(&docs, "since"), since, "{name}");
             assert_eq!(needed(&docs, "group"), "module", "{name}");
             assert_eq!(needed(&docs, "module"), "bf", "{name}");
-            let told = field(&docs, "arguments").unwrap_or_else(|| panic!("{name}: no arguments"));
-            assert_eq!(written(told, " "), arguments, "{name}");
+            let documented =
+                field(&docs, "arguments").unwrap_or_else(|| panic!("{name}: no arguments"));
+            assert_eq!(written(documented, " "), arguments, "{name}");
         }
     });
 }
 
 #[test]
-fn the_key_of_the_arguments_is_the_key_of_the_command() {
+fn the_first_argument_is_the_key() {
     for_each_server(|kind| {
         if kind.is_before_7() {
             return;

@@ -2,14 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use redis::Value;
-
 use bloomline_harness::{Setup, for_each_server, show};
+use redis::Value;
 
 use crate::inspect::word;
 
-/// Of all but BF.HELP, which has no key: name with arguments, flags, flags of the key, categories,
-/// tips.
+/// All commands but BF.HELP, which has no key: a call, flags, flags of the key, categories, tips.
 const COMMANDS: [(&str, &str, &str, &str, &str); 11] = [
     ("bf.reserve KEY 0.01 100", "write denyoom", "RW insert", "@bloom @write", ""),
     ("bf.add KEY a", "write denyoom fast", "RW access insert", "@bloom @write @fast", ""),
@@ -40,7 +38,7 @@ fn elements(value: &Value) -> &[Value] {
     }
 }
 
-/// The names in an array or a set, of either kind of string.
+/// The names in an array or a set, as simple or bulk strings.
 fn names(value: &Value) -> BTreeSet<String> {
     let name = |value: &Value| match value {
         Value::SimpleString(text) => text.clone(),
@@ -50,7 +48,7 @@ fn names(value: &Value) -> BTreeSet<String> {
     elements(value).iter().map(name).collect()
 }
 
-/// The value behind a name in a flat array.
+/// The value of a key in a flat array.
 fn field<'a>(pairs: &'a Value, name: &str) -> &'a Value {
     let found = elements(pairs)
         .chunks(2)
@@ -59,23 +57,23 @@ fn field<'a>(pairs: &'a Value, name: &str) -> &'a Value {
 }
 
 #[test]
-fn flags_are_those_of_what_a_command_does() {
+fn flags_match_what_commands_do() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
         for (call, flags, ..) in COMMANDS {
             let name = word(call, 0);
             let reply = client.call(&format!("COMMAND INFO {name}"));
-            let mut told = names(&elements(&elements(&reply)[0])[2]);
-            // Which commands are a module's is told since 7.0.
-            assert_eq!(told.remove("module"), !kind.is_before_7(), "{name}");
-            assert_eq!(told, words(flags), "{name}");
+            let mut flagged = names(&elements(&elements(&reply)[0])[2]);
+            // Servers since 7.0 flag the commands of modules.
+            assert_eq!(flagged.remove("module"), !kind.is_before_7(), "{name}");
+            assert_eq!(flagged, words(flags), "{name}");
         }
     });
 }
 
 #[test]
-fn every_key_is_found_with_what_is_done_to_it() {
+fn keys_are_found_with_their_flags() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
@@ -92,17 +90,17 @@ fn every_key_is_found_with_what_is_done_to_it() {
             let (begin, find) = (field(spec, "begin_search"), field(spec, "find_keys"));
             assert_eq!(show(field(field(begin, "spec"), "index")), ":1", "{name}");
             assert_eq!(show(field(field(find, "spec"), "lastkey")), ":0", "{name}");
-            let told = client.ask(&format!("COMMAND GETKEYSANDFLAGS {call}"));
-            assert!(told.starts_with("*[*[$3 KEY "), "{name}: {told}");
+            let listed = client.ask(&format!("COMMAND GETKEYSANDFLAGS {call}"));
+            assert!(listed.starts_with("*[*[$3 KEY "), "{name}: {listed}");
             for flag in words(key_flags) {
-                assert!(told.contains(&flag), "{name}: no {flag} in {told}");
+                assert!(listed.contains(&flag), "{name}: no {flag} in {listed}");
             }
         }
     });
 }
 
 #[test]
-fn categories_are_bloom_with_those_of_the_servers_own_commands() {
+fn categories_are_bloom_and_those_of_similar_commands() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
@@ -116,17 +114,20 @@ fn categories_are_bloom_with_those_of_the_servers_own_commands() {
             assert_eq!(names(&elements(&elements(&reply)[0])[6]), words(categories), "{name}");
         }
         let expected = all_names();
-        let told = names(&client.call("ACL CAT bloom"));
-        // This one leaves the commands of modules out of all its lists.
-        assert!(told == expected || told.is_empty() && kind.series() == "valkey-8.0", "{told:?}");
+        let listed = names(&client.call("ACL CAT bloom"));
+        // Valkey 8.0 leaves the commands of modules out of all its categories.
+        assert!(
+            listed == expected || listed.is_empty() && kind.series() == "valkey-8.0",
+            "{listed:?}"
+        );
     });
 }
 
 #[test]
-fn all_commands_are_listed_as_the_modules() {
+fn command_list_filters_by_our_module() {
     for_each_server(|kind| {
         if kind.is_before_7() {
-            // It knows no COMMAND LIST.
+            // Redis 6.2 has no COMMAND LIST.
             return;
         }
         let server = Setup::new().start(kind);
@@ -136,10 +137,10 @@ fn all_commands_are_listed_as_the_modules() {
 }
 
 #[test]
-fn tips_keep_caches_from_what_changes_without_a_write() {
+fn tips_prevent_caching_of_changing_replies() {
     for_each_server(|kind| {
         if kind.is_before_7() {
-            // It tells no tips.
+            // Redis 6.2 has no tips.
             return;
         }
         let server = Setup::new().start(kind);

@@ -1,19 +1,19 @@
-//! DEBUG DIGEST: equal for equal filters wherever they went, different after any change.
+//! DEBUG DIGEST: equal for equal filters after every entry point, different after any change.
 
 use std::collections::BTreeSet;
 
-use crate::entry_points::scenario::{Made, build};
 use bloomline_harness::{
     Client, Kind, Server, Stop, bulk, for_each_server, int, numbered, show, until,
 };
 
+use crate::entry_points::scenario::{Made, build};
 use crate::inspect::{digest, with_debug};
 
 fn digests(client: &mut Client, made: &[Made]) -> Vec<String> {
     made.iter().map(|filter| digest(client, filter.key)).collect()
 }
 
-/// Waits until a replica has all that its primary has written.
+/// Waits until a replica has everything that its primary has written.
 fn catch_up(primary: &mut Client, replica: &mut Client) {
     until("the replica to be in step", || {
         let is_up = replica.info("master_link_status") == "up";
@@ -22,7 +22,7 @@ fn catch_up(primary: &mut Client, replica: &mut Client) {
 }
 
 #[test]
-fn copies_with_restored_dumps_have_the_digest_of_their_origin() {
+fn copies_and_restored_dumps_have_the_same_digest() {
     for_each_server(|kind| {
         let server = with_debug(kind).start(kind);
         let mut client = server.resp2();
@@ -34,7 +34,7 @@ fn copies_with_restored_dumps_have_the_digest_of_their_origin() {
                 show(&client.run(&[b"RESTORE", b"restored".as_slice(), b"0", bulk(&dump)])),
                 "+OK"
             );
-            load_in_pieces(&mut client, filter.key, "loaded");
+            load_by_chunks(&mut client, filter.key, "loaded");
             for key in ["copied", "restored", "loaded"] {
                 assert_eq!(digest(&mut client, key), origin, "{} {key}", filter.key);
             }
@@ -43,8 +43,8 @@ fn copies_with_restored_dumps_have_the_digest_of_their_origin() {
     });
 }
 
-/// Carries a filter over by BF.SCANDUMP with BF.LOADCHUNK.
-fn load_in_pieces(client: &mut Client, from: &str, to: &str) {
+/// Copies a filter with BF.SCANDUMP and BF.LOADCHUNK.
+fn load_by_chunks(client: &mut Client, from: &str, to: &str) {
     let mut iterator = 0;
     loop {
         let redis::Value::Array(pair) = client.call(&format!("BF.SCANDUMP {from} {iterator}"))
@@ -62,13 +62,13 @@ fn load_in_pieces(client: &mut Client, from: &str, to: &str) {
 }
 
 #[test]
-fn a_replica_has_the_digest_of_its_primary() {
+fn replicas_have_the_digest_of_their_primary() {
     for_each_server(|kind| {
         let primary = with_debug(kind).on_tcp().start(kind);
         let mut client = primary.resp2();
         let early = replica_of(kind, primary.port);
         catch_up(&mut client, &mut early.resp2());
-        // One follows the stream, one is sent the whole.
+        // One replica follows the stream, the other one receives a full synchronisation.
         let made = build(&mut client);
         let late = replica_of(kind, primary.port);
         for replica in [&early, &late] {
@@ -83,7 +83,7 @@ fn a_replica_has_the_digest_of_its_primary() {
     });
 }
 
-/// A replica with other settings than its primary's.
+/// A replica whose settings differ from its primary's.
 fn replica_of(kind: &Kind, port: u16) -> Server {
     let setup =
         with_debug(kind).module_args("bf-error-rate 0.1 bf-initial-size 17 bf-max-filter-bytes 1");
@@ -104,7 +104,7 @@ fn restarts_keep_the_digest() {
             let made = build(&mut client);
             let before = digests(&mut client, &made);
             if !lines.is_empty() {
-                // Half of the data set by the rewritten file, half by the commands after it.
+                // Half of the data comes from the rewritten file, half from the commands after it.
                 client.call("BGREWRITEAOF");
                 until("the append-only file to be rewritten", || {
                     let is_busy = client.info("aof_rewrite_in_progress") != "0"
@@ -127,13 +127,13 @@ fn any_change_gives_another_digest() {
         let mut seen = BTreeSet::new();
         client.ok("BF.RESERVE k 0.0000001 10");
         assert!(seen.insert(digest(&mut client, "k")));
-        // Items one by one, through the growth of two layers.
+        // Add items one at a time while two layers are added.
         for item in numbered("item", 40) {
             assert_eq!(show(&client.items("BF.ADD", "k", &[item])), ":1");
-            assert!(seen.insert(digest(&mut client, "k")), "an item left no trace");
+            assert!(seen.insert(digest(&mut client, "k")), "an item did not change the digest");
         }
         assert_eq!(client.ask("BF.INFO k FILTERS"), "*[:3]");
-        // Bits without a change of the header, in the oldest layer and in the newest.
+        // Change bits but not the header, in the oldest layer.
         let redis::Value::Array(pair) = client.call("BF.SCANDUMP k 1") else { panic!("a pair") };
         let next = int(&pair[0]).to_string();
         let mut bits = bulk(&pair[1]).to_vec();
@@ -172,7 +172,7 @@ fn calls_that_change_nothing_keep_the_digest() {
 }
 
 #[test]
-fn filters_of_other_parameters_have_other_digests() {
+fn other_parameters_give_other_digests() {
     for_each_server(|kind| {
         let server = with_debug(kind).start(kind);
         let mut client = server.resp2();
@@ -183,8 +183,8 @@ fn filters_of_other_parameters_have_other_digests() {
             ("rate", "0.0100001 100"),
             ("expansion", "0.01 100 EXPANSION 3"),
             ("fixed", "0.01 100 NONSCALING"),
-            // Of another seed, and so with another place for every item.
-            ("twin", "0.01 100"),
+            // Another seed maps every item to other bits.
+            ("reseeded", "0.01 100"),
         ] {
             client.ok(&format!("BF.RESERVE {key} {parameters}"));
             assert!(seen.insert(digest(&mut client, key)), "{key}");

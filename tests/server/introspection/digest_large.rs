@@ -1,23 +1,22 @@
-//! DEBUG DIGEST of layers above 4 GiB: every byte counts, and untouched ones cost nothing.
-
-use redis::Value;
+//! DEBUG DIGEST of layers above 4 GiB: every byte counts, and untouched pages are not read.
 
 use bloomline_harness::{Client, bulk, for_each_server, report_missing, show};
-use crate::redisbloom::forged;
+use redis::Value;
 
 use crate::inspect::{digest, with_debug};
+use crate::redisbloom::forged;
 
-/// Where one bit differs.
+/// The offset of the bit that differs.
 const AT: u64 = 100_000_000;
 
-/// The server's hash counts bytes in 32 bits.
+/// The hash of the server counts bytes in 32 bits.
 const COUNTED: u64 = 1 << 32;
 
-/// Memory that digests of untouched filters may take.
+/// The most physical memory that digests of untouched filters may use.
 const MOST_RESIDENT: u64 = 64 << 20;
 
-/// The header of a filter whose layer is a little above 4 GiB: less than [`AT`], so that the bit
-/// lies beyond what a length of 32 bits leaves.
+/// The header of a filter whose layer exceeds 4 GiB by less than [`AT`], so that the bit lies
+/// outside of the length modulo 2^32.
 fn header(client: &mut Client, layout: &str) -> Vec<u8> {
     if layout == "redisbloom" {
         let small = forged::header(client, "0.01 1000 NONSCALING");
@@ -32,14 +31,15 @@ fn header(client: &mut Client, layout: &str) -> Vec<u8> {
     bulk(&pair[1]).to_vec()
 }
 
-/// Bytes of a filter's only layer.
+/// Bytes of the only layer of a filter.
 fn layer(client: &mut Client, key: &str) -> u64 {
     let debug = client.ask(&format!("BF.DEBUG {key}"));
     let bytes = debug.split("bytes:").nth(1).and_then(|rest| rest.split(' ').next());
     bytes.and_then(|bytes| bytes.parse().ok()).expect("bytes")
 }
 
-/// Makes a filter of the header with one bit set, if any, and deletes it again: its digest.
+/// Makes a filter from the header, sets one bit if any, deletes the filter again, and returns its
+/// digest.
 fn digest_with(client: &mut Client, header: &[u8], bit: Option<u64>) -> String {
     assert_eq!(forged::load(client, "k", header), "+OK");
     let bytes = layer(client, "k");
@@ -68,7 +68,7 @@ fn digests_cover_all_bytes_of_a_layer_above_4_gib() {
         let before = server.resident();
         for layout in ["bloomline", "redisbloom"] {
             if layout == "redisbloom" && kind.is_before_7() {
-                // It has no such layers.
+                // Redis 6.2 refuses such layers.
                 continue;
             }
             let header = header(&mut client, layout);
@@ -81,7 +81,7 @@ fn digests_cover_all_bytes_of_a_layer_above_4_gib() {
             assert_eq!(
                 digest_with(&mut client, &header, None),
                 untouched,
-                "{layout}: of equal filters"
+                "{layout}: digests of equal filters differ"
             );
             let last = COUNTED - 8;
             let digests = [AT, AT + 8, AT + (1 << 30), last].map(|at| {
@@ -89,15 +89,15 @@ fn digests_cover_all_bytes_of_a_layer_above_4_gib() {
                 assert_eq!(
                     digest_with(&mut client, &header, Some(at)),
                     digest,
-                    "{layout}: bit at {at}"
+                    "{layout}: digests of the bit at {at} differ"
                 );
                 digest
             });
             for (index, digest) in digests.iter().enumerate() {
-                assert_ne!(*digest, untouched, "{layout}: a bit left no trace");
+                assert_ne!(*digest, untouched, "{layout}: a bit did not change the digest");
                 assert!(
                     !digests[..index].contains(digest),
-                    "{layout}: equal digests of other bits"
+                    "{layout}: equal digests of different bits"
                 );
             }
         }

@@ -1,21 +1,21 @@
-//! BF.INFO FILL and FPRATE: bounded in cost whatever the size and the number of layers, exact where
-//! the filter is small.
-
-use redis::Value;
+//! BF.INFO FILL and FPRATE: their cost is bounded for every size and number of layers, and small
+//! filters are counted exactly.
 
 use bloomline_harness::{Client, Random, Server, Setup, bulk, for_each_server, int, show};
+use redis::Value;
+
 use crate::redisbloom::forged;
 
-/// Pages in which bits are counted at most, and page faults of the server itself.
+/// The most pages in which bits are counted, plus page faults of the server itself.
 const MOST_FAULTS: u64 = 12_000;
 
-/// How often a call is timed; the fastest counts.
+/// How often a call is timed. The fastest counts.
 const TIMES: usize = 5;
 
-/// Bytes of a page.
+/// Bytes per page.
 const PAGE: usize = 4096;
 
-/// The header of a filter in our own layout with so many layers, each for `capacity` items.
+/// The header of a filter in our own layout with this number of layers of `capacity` items each.
 fn header_of_layers(client: &mut Client, capacity: usize, layers: u32) -> Vec<u8> {
     client.ok(&format!("BF.RESERVE forged 0.01 {capacity} EXPANSION 1"));
     let Value::Array(pair) = client.call("BF.SCANDUMP forged 0") else { panic!("a pair") };
@@ -25,7 +25,7 @@ fn header_of_layers(client: &mut Client, capacity: usize, layers: u32) -> Vec<u8
     header
 }
 
-/// Makes an untouched filter of so many layers, of `capacity` items each, under `k`.
+/// Makes an untouched filter `k` with this number of layers of `capacity` items each.
 fn make(client: &mut Client, layout: &str, capacity: usize, layers: u32) {
     let header = match layout {
         "bloomline" => header_of_layers(client, capacity, layers),
@@ -38,12 +38,9 @@ fn make(client: &mut Client, layout: &str, capacity: usize, layers: u32) {
     assert_eq!(client.ask("BF.INFO k FILTERS"), format!("*[:{layers}]"));
 }
 
-/// Page faults of a server that needed no disk.
+/// Page faults of a server so far that needed no disk.
 fn faults(server: &Server) -> u64 {
-    let stat = std::fs::read_to_string(format!("/proc/{}/stat", server.pid())).expect("a process");
-    // Behind the name, which may hold anything, and seven other fields.
-    let fields = stat.rsplit(')').next().expect("fields");
-    fields.split_whitespace().nth(7).and_then(|faults| faults.parse().ok()).expect("a number")
+    server.process().page_faults().expect("a running process")
 }
 
 #[test]
@@ -52,7 +49,7 @@ fn fill_reads_few_pages_of_an_untouched_filter() {
         for layout in ["bloomline", "redisbloom"] {
             let server = Setup::new().start(kind);
             let mut client = server.resp2();
-            // Layers of 1 to 4 MB: 600 in the layout whose layers do not grow.
+            // Layers of 1 to 4 MB, 600 of them in the layout whose layers do not grow.
             make(&mut client, layout, 900_000, if layout == "bloomline" { 250 } else { 600 });
             for field in ["FILL", "FPRATE"] {
                 let before = faults(&server);
@@ -78,13 +75,13 @@ fn time_of(client: &mut Client, field: &str) -> u64 {
     (0..TIMES).map(once).min().expect("several")
 }
 
-/// The bytes that a filter takes.
+/// The bytes of the filter.
 fn size(client: &mut Client) -> u64 {
     crate::inspect::info_field(client, "k", "SIZE")
 }
 
 #[test]
-fn fill_of_many_layers_takes_no_longer_than_of_one() {
+fn fill_of_many_layers_takes_as_long_as_of_one() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
@@ -108,16 +105,17 @@ fn fill_of_many_layers_takes_no_longer_than_of_one() {
             let one = ["FILL", "FPRATE"].map(|field| time_of(&mut client, field));
             assert_eq!(client.ask("DEL k"), ":1");
             for (many, one) in many.into_iter().zip(one) {
-                // Up to 7 times, since a reply of 4,096 numbers takes some milliseconds by itself.
-                // To count in a sample per layer would take 100 times as long.
+                // The ratio is up to 7, because a reply of 4,096 numbers alone takes some
+                // milliseconds. With one sample per layer the ratio would be 100.
                 assert!(many <= 25 * one, "{layout}: {many} us for 4,096 layers, {one} us for one");
             }
         }
     });
 }
 
-/// Fills every layer of `k` with random bits. The share of bits that are set differs by some 4 %
-/// from page to page, as it does where items are added. The share in each layer, exactly.
+/// Fills every layer of `k` with random bits, and returns the exact share of set bits in each
+/// layer. The share differs by about 4 % from page to page, as it does in a filter to which items
+/// were added.
 fn fill_at_random(client: &mut Client) -> Vec<f64> {
     const CHUNK: usize = 4 << 20;
     let mut random = Random(9);
@@ -149,7 +147,8 @@ fn fill_at_random(client: &mut Client) -> Vec<f64> {
     shares
 }
 
-/// The share of bits set in each layer, as BF.SCANDUMP shows them, of layers of one chunk.
+/// The share of set bits in each layer, counted in the chunks of BF.SCANDUMP. Every layer has one
+/// chunk.
 fn counted(client: &mut Client) -> Vec<f64> {
     let (mut shares, mut iterator) = (Vec::new(), 1);
     loop {
@@ -176,7 +175,7 @@ fn fills(client: &mut Client) -> Vec<f64> {
         .collect()
 }
 
-/// The largest difference between two lists of as many numbers.
+/// The largest difference between two lists of equal length.
 fn difference(one: &[f64], other: &[f64]) -> f64 {
     assert_eq!(one.len(), other.len());
     one.iter().zip(other).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max)
@@ -188,14 +187,17 @@ fn fill_is_exact_up_to_16_mib() {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
         for layout in ["bloomline", "redisbloom"] {
-            // Seven layers, the largest of some 2 MB.
+            // Seven layers, the largest of about 2 MB.
             make(&mut client, layout, if layout == "bloomline" { 900_000 } else { 1_500_000 }, 7);
             assert!(size(&mut client) <= 16 << 20);
             let exact = fill_at_random(&mut client);
             assert!(difference(&exact, &counted(&mut client)) < 1e-12);
-            let told = fills(&mut client);
-            // Six digits are shown.
-            assert!(difference(&told, &exact) < 1e-6, "{layout}: {told:?}, {exact:?} counted");
+            let reported = fills(&mut client);
+            // The reply has six digits.
+            assert!(
+                difference(&reported, &exact) < 1e-6,
+                "{layout}: {reported:?}, {exact:?} counted"
+            );
             assert_eq!(client.ask("DEL k"), ":1");
         }
     });
@@ -212,9 +214,9 @@ fn fill_above_16_mib_differs_by_at_most_0_005() {
             make(&mut client, layout, 4_000_000, 9);
             assert!(size(&mut client) > 40 << 20);
             let exact = fill_at_random(&mut client);
-            let told = fills(&mut client);
-            let difference = difference(&told, &exact);
-            assert!(difference < 0.005, "{layout}: {told:?}, {exact:?} counted");
+            let reported = fills(&mut client);
+            let difference = difference(&reported, &exact);
+            assert!(difference < 0.005, "{layout}: {reported:?}, {exact:?} counted");
             assert_eq!(client.ask("DEL k"), ":1");
         }
     });

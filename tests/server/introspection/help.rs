@@ -1,8 +1,7 @@
-//! BF.HELP: what people who sit before a server ask first.
-
-use redis::Value;
+//! BF.HELP: a summary of the commands for users of redis-cli.
 
 use bloomline_harness::{Kind, Setup, for_each_server, show};
+use redis::Value;
 
 use crate::inspect::text;
 
@@ -16,7 +15,7 @@ fn lines(reply: &Value) -> Vec<String> {
     lines.iter().map(line).collect()
 }
 
-/// Names of the module's commands, as the server lists them.
+/// The names of the module's commands, as the server lists them.
 fn commands(kind: &Kind) -> Vec<String> {
     let server = Setup::new().start(kind);
     let Value::Array(names) = server.resp2().call("COMMAND LIST FILTERBY MODULE bf") else {
@@ -26,14 +25,14 @@ fn commands(kind: &Kind) -> Vec<String> {
 }
 
 #[test]
-fn help_is_written_as_the_servers_own_and_names_every_command() {
+fn help_has_the_form_of_the_servers_and_all_commands() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         for mut client in [server.resp2(), server.resp3()] {
             let ours = lines(&client.call("BF.HELP"));
             let servers = lines(&client.call("OBJECT HELP"));
             assert_eq!(ours, lines(&client.call("bf.help")));
-            // A line that tells what is typed, and below it sentences behind four blanks.
+            // A line with the syntax, then sentences that are indented by four blanks.
             for (ours, servers) in ours.iter().zip(&servers).take(3) {
                 assert_eq!(
                     ours.starts_with("    "),
@@ -43,34 +42,34 @@ fn help_is_written_as_the_servers_own_and_names_every_command() {
             }
             assert!(ours[0].ends_with("Commands are:") && servers[0].ends_with("Subcommands are:"));
             if kind.is_before_7() {
-                // It knows no COMMAND LIST.
+                // Redis 6.2 has no COMMAND LIST.
                 continue;
             }
-            let typed: Vec<&str> = ours[1..]
+            let listed: Vec<&str> = ours[1..]
                 .iter()
                 .filter(|line| !line.starts_with(' '))
                 .map(|line| line.split(' ').next().unwrap())
                 .collect();
             for name in commands(kind) {
-                assert!(typed.contains(&name.as_str()), "{name}");
+                assert!(listed.contains(&name.as_str()), "{name}");
             }
-            assert_eq!(typed.len(), commands(kind).len());
+            assert_eq!(listed.len(), commands(kind).len());
         }
     });
 }
 
 #[test]
-fn help_has_flags_and_docs_as_that_of_the_server_and_no_key() {
+fn help_has_no_key_and_the_flags_of_the_servers_help() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
-        // The older ones refuse every call that is as short, in other words.
+        // Older servers refuse every call of this length, with another text.
         assert!(client.ask("COMMAND GETKEYS BF.HELP").starts_with("-ERR "));
         assert_eq!(client.ask("bf.help k"), "-ERR wrong number of arguments for 'bf.help' command");
-        let told = client.ask("COMMAND INFO bf.help");
-        assert!(told.contains("+loading +stale"), "{told}");
+        let info = client.ask("COMMAND INFO bf.help");
+        assert!(info.contains("+loading +stale"), "{info}");
         if kind.has_acl_categories() {
-            assert!(told.contains("+@bloom"), "{told}");
+            assert!(info.contains("+@bloom"), "{info}");
         }
         if kind.is_before_7() {
             return;
@@ -83,11 +82,11 @@ fn help_has_flags_and_docs_as_that_of_the_server_and_no_key() {
 }
 
 #[test]
-fn help_is_given_while_the_server_has_no_data_to_answer_from() {
+fn help_works_while_the_server_has_no_data() {
     for_each_server(|kind| {
         let server = Setup::new().line("replica-serve-stale-data no").on_tcp().start(kind);
         let mut client = server.resp2();
-        // Nobody listens there.
+        // No server listens on this port.
         client.ok("REPLICAOF 127.0.0.1 1");
         assert!(client.ask("BF.EXISTS k a").starts_with("-MASTERDOWN"));
         assert!(client.ask("BF.HELP").starts_with("*[+BF."));

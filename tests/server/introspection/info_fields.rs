@@ -1,13 +1,12 @@
-//! BF.INFO by name: what was asked for, and what the bits say.
-
-use redis::Value;
+//! BF.INFO with a field: the fields, and whether they agree with the bits.
 
 use bloomline_harness::{
     Client, Row, Setup, bulk, check_rows, for_each_server, int, numbered, rows, show,
 };
+use redis::Value;
 
 #[test]
-fn further_fields_come_by_name_only() {
+fn further_fields_are_returned_only_by_name() {
     const ROWS: &[Row] = rows![
         "BF.RESERVE k 0.01 100" => "+OK";
         "BF.INFO k ERROR" => "*[$4 0.01]" | "%{+Error rate $4 0.01}";
@@ -26,7 +25,7 @@ fn further_fields_come_by_name_only() {
     for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
 }
 
-/// All numbers in a reply, however deep, in order.
+/// All numbers in a reply, at any depth, in order.
 fn numbers(reply: &Value) -> Vec<f64> {
     match reply {
         Value::Array(elements) => elements.iter().flat_map(numbers).collect(),
@@ -40,7 +39,7 @@ fn numbers(reply: &Value) -> Vec<f64> {
     }
 }
 
-/// The share of set bits of each layer, counted in what BF.SCANDUMP gives.
+/// The share of set bits in each layer, counted in the chunks of BF.SCANDUMP.
 fn counted_fill(client: &mut Client, key: &str) -> Vec<f64> {
     let mut shares = Vec::new();
     let mut iterator = int(&pair(client, key, 0)[0]);
@@ -73,11 +72,14 @@ fn fill_is_the_share_of_set_bits_in_each_layer() {
             assert_eq!(numbers(&client.call("BF.INFO k FILL")), [0.0]);
             for batch in numbered("item", 5000).chunks(500) {
                 client.items("BF.MADD", "k", batch);
-                let told = numbers(&client.call("BF.INFO k FILL"));
+                let reported = numbers(&client.call("BF.INFO k FILL"));
                 let counted = counted_fill(&mut client, "k");
-                assert_eq!(told.len(), counted.len());
-                for (told, counted) in told.iter().zip(&counted) {
-                    assert!((told - counted).abs() < 0.001, "{told} told, {counted} counted");
+                assert_eq!(reported.len(), counted.len());
+                for (reported, counted) in reported.iter().zip(&counted) {
+                    assert!(
+                        (reported - counted).abs() < 0.001,
+                        "{reported} reported, {counted} counted"
+                    );
                 }
             }
             assert_eq!(counted_fill(&mut client, "k").len(), 3);
@@ -86,38 +88,40 @@ fn fill_is_the_share_of_set_bits_in_each_layer() {
 }
 
 #[test]
-fn the_computed_rate_is_the_one_measured() {
+fn the_computed_rate_agrees_with_the_measured_one() {
     const ABSENT: usize = 100_000;
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
-        for (key, asked) in [("one:layer", 0.01), ("layers", 0.05)] {
+        for (key, target) in [("one:layer", 0.01), ("layers", 0.05)] {
             let capacity = if key == "layers" { 1000 } else { 20_000 };
-            client.ok(&format!("BF.RESERVE {key} {asked} {capacity}"));
+            client.ok(&format!("BF.RESERVE {key} {target} {capacity}"));
             assert_eq!(numbers(&client.call(&format!("BF.INFO {key} FPRATE"))), [0.0]);
             for batch in numbered("item", 20_000).chunks(1000) {
                 client.items("BF.MADD", key, batch);
             }
             let layers = numbers(&client.call(&format!("BF.INFO {key} FPRATE")));
             assert_eq!(layers.len(), if key == "layers" { 5 } else { 1 });
-            // An item is found by mistake unless every layer says no.
-            let told = 1.0 - layers.iter().map(|rate| 1.0 - rate).product::<f64>();
-            assert!(told > 0.0 && told <= asked, "{key}: {told}");
+            // An absent item is a false positive unless every layer rejects it.
+            let computed = 1.0 - layers.iter().map(|rate| 1.0 - rate).product::<f64>();
+            assert!(computed > 0.0 && computed <= target, "{key}: {computed}");
             let mut wrong = 0;
             for batch in numbered("absent", ABSENT).chunks(1000) {
                 wrong += show(&client.items("BF.MEXISTS", key, batch)).matches(":1").count();
             }
             let measured = wrong as f64 / ABSENT as f64;
-            // Six standard deviations of the count, and a twentieth for what the formula leaves
-            // out.
-            let tolerance = 6.0 * (told / ABSENT as f64).sqrt() + told / 20.0;
-            assert!((measured - told).abs() < tolerance, "{key}: {told} told, {measured} measured");
+            // Six standard deviations of the count, and 5 % for the approximation of the formula.
+            let tolerance = 6.0 * (computed / ABSENT as f64).sqrt() + computed / 20.0;
+            assert!(
+                (measured - computed).abs() < tolerance,
+                "{key}: {computed} computed, {measured} measured"
+            );
         }
     });
 }
 
 #[test]
-fn a_filter_whose_bits_are_all_set_says_so() {
+fn a_filter_with_all_bits_set_reports_1() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();

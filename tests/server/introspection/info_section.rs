@@ -1,4 +1,4 @@
-//! The section of INFO: totals over all filters that live, and what was refused.
+//! The INFO section of the module: totals over all filters, and the number of refusals.
 
 use bloomline_harness::{
     Client, Setup, Stop, bulk, for_each_server, numbered, seal_dump, show, until,
@@ -20,7 +20,7 @@ const FIELDS: [&str; 11] = [
     "loads_refused",
 ];
 
-/// Three filters: of one layer, of three, and one that can't grow.
+/// Three filters: one of one layer, one of three, and one that cannot grow.
 fn build(client: &mut Client) -> [&'static str; 3] {
     assert_eq!(client.ask("BF.ADD one a"), ":1");
     client.ok("BF.RESERVE three 0.0000001 100");
@@ -30,7 +30,7 @@ fn build(client: &mut Client) -> [&'static str; 3] {
 }
 
 #[test]
-fn the_section_has_its_fields_wherever_it_is_asked_for() {
+fn the_section_has_its_fields_in_every_info_call() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         for mut client in [server.resp2(), server.resp3()] {
@@ -62,7 +62,7 @@ fn totals_are_the_sum_over_all_filters() {
         let keys = build(&mut client);
         assert_eq!(totals(&mut client), sum_of_infos(&mut client, &keys));
         assert_eq!((number(&mut client, "filters"), number(&mut client, "layers")), (3, 5));
-        // Adds, duplicates, growth by one item.
+        // Additions, duplicates, and growth by single items.
         client.call("BF.MADD one a b c b");
         client.items("BF.MADD", "one", &numbered("more", 1000));
         for item in numbered("single", 300) {
@@ -79,7 +79,7 @@ fn totals_are_the_sum_over_all_filters() {
 }
 
 #[test]
-fn totals_go_down_however_a_filter_goes() {
+fn totals_decrease_with_every_kind_of_deletion() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
@@ -99,7 +99,7 @@ fn totals_go_down_however_a_filter_goes() {
             });
             client.ok("FLUSHALL SYNC");
         }
-        // Expired keys go when they are looked for at the latest.
+        // An expired key is deleted at the latest when a command accesses it.
         let keys = build(&mut client);
         for key in keys {
             assert_eq!(client.ask(&format!("PEXPIRE {key} 1")), ":1");
@@ -112,7 +112,7 @@ fn totals_go_down_however_a_filter_goes() {
 }
 
 #[test]
-fn totals_follow_what_takes_the_place_of_a_filter() {
+fn totals_follow_replaced_filters() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
@@ -123,7 +123,7 @@ fn totals_follow_what_takes_the_place_of_a_filter() {
         client.ok("RENAME one fixed");
         let expected = sum_of_infos(&mut client, &["three", "fixed"]);
         assert_eq!(expected.layers, 2 * one.layers);
-        // A database swapped in the background may free some time later.
+        // The server may free the replaced filters later in the background.
         until("the totals of two filters", || (totals(&mut client) == expected).then_some(()));
         assert_eq!(client.ask("COPY three fixed REPLACE"), ":1");
         until("the totals of two filters", || (totals(&mut client) == expected).then_some(()));
@@ -150,7 +150,7 @@ fn totals_are_equal_after_a_restart() {
 }
 
 #[test]
-fn totals_are_equal_after_a_reload_while_running() {
+fn totals_are_equal_after_a_reload() {
     for_each_server(|kind| {
         let server = with_debug(kind).start(kind);
         let mut client = server.resp2();
@@ -158,7 +158,7 @@ fn totals_are_equal_after_a_reload_while_running() {
         let before = totals(&mut client);
         for _ in 0..3 {
             client.ok("DEBUG RELOAD");
-            // Newer servers free what was there before in the background.
+            // Newer servers free the previous data in the background.
             until("the totals of before", || (totals(&mut client) == before).then_some(()));
         }
         assert_eq!(sum_of_infos(&mut client, &keys), before);
@@ -166,9 +166,9 @@ fn totals_are_equal_after_a_reload_while_running() {
 }
 
 #[test]
-fn a_crash_report_holds_the_section() {
+fn a_crash_report_contains_the_section() {
     for_each_server(|kind| {
-        // The test of all memory that a report ends with takes its time, and is the server's own.
+        // A crash report ends with a test of all memory, which is slow and belongs to the server.
         let mut server = with_debug(kind).line("crash-memcheck-enabled no").start(kind);
         let mut client = server.resp2();
         build(&mut client);
@@ -176,20 +176,20 @@ fn a_crash_report_holds_the_section() {
         until("the server to end", || (!server.is_running()).then_some(()));
         let log = server.log();
         assert!(log.contains("# bf_bloom") && log.contains("bf_filters:3"), "{log}");
-        // What comes after the modules' part: the report did not end in a second crash.
+        // This line follows the modules' part, so the report did not end in a second crash.
         assert!(log.contains("BUG REPORT END"), "{log}");
     });
 }
 
 #[test]
-fn a_replica_that_loads_the_whole_has_the_totals_of_its_primary() {
+fn a_full_sync_gives_the_replica_the_primarys_totals() {
     for_each_server(|kind| {
         for load in ["disabled", "swapdb"] {
             let primary = Setup::new().on_tcp().line("repl-diskless-sync yes").start(kind);
             let replica = Setup::new().line(format!("repl-diskless-load {load}")).start(kind);
             let (mut client, mut other) = (primary.resp2(), replica.resp2());
             build(&mut client);
-            // What it held before is gone afterwards.
+            // The replica's own filters are deleted by the synchronisation.
             client.items("BF.MADD", "one", &numbered("more", 1000));
             build(&mut other);
             other.ok(&format!("REPLICAOF 127.0.0.1 {}", primary.port));
@@ -203,7 +203,7 @@ fn a_replica_that_loads_the_whole_has_the_totals_of_its_primary() {
 }
 
 #[test]
-fn layers_that_filters_grow_are_counted() {
+fn layers_added_by_growth_are_counted() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
@@ -211,7 +211,7 @@ fn layers_that_filters_grow_are_counted() {
         assert_eq!(number(&mut client, "layers_added"), 0);
         client.items("BF.MADD", "three", &numbered("item", 500));
         assert_eq!(number(&mut client, "layers_added"), 2);
-        // A count since the start: nothing takes away from it.
+        // The count is cumulative since the start.
         client.ok("FLUSHALL SYNC");
         assert_eq!(number(&mut client, "layers_added"), 2);
         // The call that creates a filter can make it grow as well.
@@ -222,7 +222,7 @@ fn layers_that_filters_grow_are_counted() {
 }
 
 #[test]
-fn refused_loads_are_counted_with_a_line_in_the_log() {
+fn refused_loads_are_counted_and_logged() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
@@ -232,10 +232,10 @@ fn refused_loads_are_counted_with_a_line_in_the_log() {
         assert!(log.contains("BF.LOADCHUNK of 'k' refused: bad header: "), "{log}");
         client.call("BF.ADD k a");
         let dump = client.call("DUMP k");
-        // The body ends with the end mark, before it the bits.
+        // The body ends with the end mark, and the bits precede it.
         let mut body = bulk(&dump)[..bulk(&dump).len() - 8].to_vec();
-        // An unknown encoding: the low ten bits of the identifier behind the type's byte with the
-        // length's.
+        // An unknown encoding version: the low ten bits of the identifier, which follows the byte
+        // of the type.
         body[9] ^= 0x08;
         let refused = show(&client.run(&[b"RESTORE", b"bad".as_slice(), b"0", &seal_dump(&body)]));
         assert!(refused.starts_with("-ERR"), "{refused}");
@@ -245,7 +245,7 @@ fn refused_loads_are_counted_with_a_line_in_the_log() {
 }
 
 #[test]
-fn tools_see_redisblooms_version_and_people_ours() {
+fn module_list_has_redisblooms_version_and_info_ours() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
@@ -254,7 +254,7 @@ fn tools_see_redisblooms_version_and_people_ours() {
             section.contains(concat!("bf_version:", env!("CARGO_PKG_VERSION"), "\r\n")),
             "{section}"
         );
-        // Predis, for one, wants at least 20600 to send BF commands at all.
+        // Client libraries check it: Predis, for example, needs at least 20600 to send BF commands.
         let modules = client.ask("MODULE LIST");
         assert!(modules.contains("$2 bf $3 ver :80000"), "{modules}");
     });

@@ -1,32 +1,31 @@
-//! Keyspace events: told on change, and never without.
-
-use redis::Value;
+//! Keyspace events: sent for every change, and never without one.
 
 use bloomline_harness::{Client, Server, Setup, bulk, for_each_server, int, show};
+use redis::Value;
 
 use super::watch::{CALLS, prepare};
 
-/// A connection that hears of events, and one that causes them.
+/// A connection that receives events, and one that causes them.
 struct Listener {
-    ears: Client,
+    subscriber: Client,
     client: Client,
 }
 
 impl Listener {
-    /// Listens to events of these classes.
+    /// Subscribes to events of these classes.
     fn start(server: &Server, classes: &str) -> Self {
-        let (mut ears, mut client) = (server.resp2(), server.resp2());
+        let (mut subscriber, mut client) = (server.resp2(), server.resp2());
         client.ok(&format!("CONFIG SET notify-keyspace-events {classes}"));
-        ears.call("PSUBSCRIBE __key*__:*");
-        Self { ears, client }
+        subscriber.call("PSUBSCRIBE __key*__:*");
+        Self { subscriber, client }
     }
 
     /// The events since the last call, as `event key`.
-    fn heard(&mut self) -> Vec<String> {
+    fn received(&mut self) -> Vec<String> {
         self.client.call("PUBLISH __keyevent@0__:fence all");
         let mut events = Vec::new();
         loop {
-            let Value::Array(message) = self.ears.receive("PSUBSCRIBE") else {
+            let Value::Array(message) = self.subscriber.receive("PSUBSCRIBE") else {
                 panic!("a message")
             };
             let text = |at: usize| String::from_utf8_lossy(bulk(&message[at])).into_owned();
@@ -39,7 +38,7 @@ impl Listener {
     }
 }
 
-/// What each of [`CALLS`] that change something tells.
+/// The events of those [`CALLS`] that change something.
 fn expected(line: &str) -> &'static [&'static str] {
     match line {
         "BF.RESERVE missing 0.01 100" => &["bloom.reserve missing"],
@@ -49,18 +48,18 @@ fn expected(line: &str) -> &'static [&'static str] {
 }
 
 #[test]
-fn changes_are_told_with_nothing_else() {
+fn exactly_the_changes_are_notified() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         let mut listener = Listener::start(&server, "Eg");
         let mut wrong = String::new();
         for (line, changes) in CALLS {
             prepare(&mut listener.client);
-            listener.heard();
+            listener.received();
             let reply = listener.client.ask(line);
-            let heard = listener.heard();
-            if heard != if *changes { expected(line) } else { &[] } {
-                wrong += &format!("\n{line} ({reply}): {heard:?}");
+            let received = listener.received();
+            if received != if *changes { expected(line) } else { &[] } {
+                wrong += &format!("\n{line} ({reply}): {received:?}");
             }
         }
         assert!(wrong.is_empty(), "{wrong}");
@@ -68,48 +67,48 @@ fn changes_are_told_with_nothing_else() {
 }
 
 #[test]
-fn every_piece_that_is_loaded_is_told() {
+fn every_loaded_chunk_is_notified() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         let mut listener = Listener::start(&server, "Eg");
         prepare(&mut listener.client);
-        listener.heard();
+        listener.received();
         for iterator in ["0", "1"] {
             let reply = listener.client.call(&format!("BF.SCANDUMP k {iterator}"));
             let Value::Array(pair) = reply else { panic!("a pair") };
             let next = int(&pair[0]).to_string();
             let load = [b"BF.LOADCHUNK", b"missing".as_slice(), next.as_bytes(), bulk(&pair[1])];
             assert_eq!(show(&listener.client.run(&load)), "+OK");
-            assert_eq!(listener.heard(), ["bloom.load missing"]);
+            assert_eq!(listener.received(), ["bloom.load missing"]);
         }
     });
 }
 
 #[test]
-fn the_events_belong_to_the_generic_class() {
+fn events_belong_to_the_generic_class() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
-        // All classes but the generic one; `A` would hold it too.
+        // All classes but the generic one, which `A` would include.
         let mut listener = Listener::start(&server, "E$lshzxe");
         listener.client.call("BF.ADD k a");
-        assert_eq!(listener.heard(), [""; 0]);
-        // By the name of the key instead of the event's.
+        assert_eq!(listener.received(), [""; 0]);
+        // Channels by key instead of by event.
         let mut listener = Listener::start(&server, "Kg");
         listener.client.call("BF.ADD other a");
-        assert_eq!(listener.heard(), ["other bloom.reserve", "other bloom.add"]);
+        assert_eq!(listener.received(), ["other bloom.reserve", "other bloom.add"]);
     });
 }
 
 #[test]
-fn scripts_with_transactions_tell_as_well() {
+fn scripts_and_transactions_notify() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         let mut listener = Listener::start(&server, "Eg");
         listener.client.call(r#"EVAL "return redis.call('BF.ADD', KEYS[1], 'a')" 1 k"#);
-        assert_eq!(listener.heard(), ["bloom.reserve k", "bloom.add k"]);
+        assert_eq!(listener.received(), ["bloom.reserve k", "bloom.add k"]);
         for line in ["MULTI", "BF.ADD k a", "BF.ADD k b", "EXEC"] {
             listener.client.call(line);
         }
-        assert_eq!(listener.heard(), ["bloom.add k"]);
+        assert_eq!(listener.received(), ["bloom.add k"]);
     });
 }

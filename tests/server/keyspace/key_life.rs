@@ -1,8 +1,8 @@
-//! What a key goes through: copies, other names, other databases, a time to live.
+//! Filters as keys: copies, renames, other databases, time to live, type.
 
 use bloomline_harness::{Client, Setup, for_each_server, int, matches, numbered};
 
-/// A filter of several layers whose answers chance can't blur.
+/// A filter of several layers with so small an error rate that no reply is a false positive.
 fn build(client: &mut Client, key: &str) {
     client.ok(&format!("BF.RESERVE {key} 0.000001 100"));
     client.items("BF.MADD", key, &numbered("item", 500));
@@ -10,7 +10,7 @@ fn build(client: &mut Client, key: &str) {
 }
 
 #[test]
-fn a_copy_is_equal_with_a_life_of_its_own() {
+fn a_copy_is_equal_and_independent() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
@@ -18,7 +18,7 @@ fn a_copy_is_equal_with_a_life_of_its_own() {
         assert_eq!(client.ask("COPY a b"), ":1");
         assert_eq!(client.ask("DUMP b"), client.ask("DUMP a"));
         assert_eq!(client.ask("BF.DEBUG b"), client.ask("BF.DEBUG a"));
-        // What is added to one is not in the other, growth included.
+        // Additions to one filter, including growth, do not change the other one.
         client.items("BF.MADD", "b", &numbered("only:b", 500));
         assert_eq!(client.ask("BF.ADD a only:a"), ":1");
         assert_eq!(client.ask("BF.MEXISTS a item:7 only:a only:b:0 only:b:499"), "*[:1 :1 :0 :0]");
@@ -27,14 +27,14 @@ fn a_copy_is_equal_with_a_life_of_its_own() {
             (client.ask("BF.CARD a"), client.ask("BF.CARD b")),
             (":501".into(), ":1000".into())
         );
-        // It outlives its origin.
+        // The copy survives its origin.
         assert_eq!(client.ask("DEL a"), ":1");
         assert_eq!(client.ask("BF.EXISTS b item:7"), ":1");
     });
 }
 
 #[test]
-fn a_copy_replaces_only_when_asked() {
+fn copy_replaces_only_with_the_option() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
@@ -54,7 +54,7 @@ fn a_copy_replaces_only_when_asked() {
 }
 
 #[test]
-fn a_copy_of_a_reservation_touches_no_memory() {
+fn copies_of_untouched_filters_use_no_physical_memory() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
@@ -69,7 +69,7 @@ fn a_copy_of_a_reservation_touches_no_memory() {
 }
 
 #[test]
-fn a_filter_goes_where_its_key_goes() {
+fn rename_move_and_swapdb_keep_the_filter() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
@@ -91,7 +91,7 @@ fn a_filter_goes_where_its_key_goes() {
 }
 
 #[test]
-fn a_time_to_live_stays_through_changes_until_it_is_taken_off() {
+fn time_to_live_survives_changes() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
@@ -103,7 +103,7 @@ fn a_time_to_live_stays_through_changes_until_it_is_taken_off() {
         assert!((900..=1000).contains(&left), "{left} seconds");
         assert_eq!(client.ask("PERSIST a"), ":1");
         assert_eq!(client.ask("TTL a"), ":-1");
-        // A time that has passed deletes at once.
+        // A time in the past deletes the key at once.
         assert_eq!(client.ask("PEXPIREAT a 1"), ":1");
         assert_eq!(client.ask("EXISTS a"), ":0");
         assert_eq!(client.ask("BF.CARD a"), ":0");
@@ -111,7 +111,7 @@ fn a_time_to_live_stays_through_changes_until_it_is_taken_off() {
 }
 
 #[test]
-fn the_server_tells_of_what_type_a_key_is() {
+fn the_server_reports_the_type_of_the_key() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
@@ -141,7 +141,7 @@ fn commands_of_other_types_refuse_a_filter() {
             let refused = client.ask(line);
             assert!(refused.starts_with("-WRONGTYPE"), "{line}: {refused}");
         }
-        // SORT knows no such elements.
+        // SORT does not support the type.
         assert!(client.ask("SORT a").starts_with("-WRONGTYPE"));
         assert_eq!(client.ask("BF.CARD a"), ":500");
     });

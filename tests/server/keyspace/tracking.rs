@@ -1,13 +1,13 @@
-//! CLIENT TRACKING: a cached answer is invalidated by a change, and by nothing less.
-
-use redis::Value;
+//! CLIENT TRACKING: a change invalidates a cached reply, and nothing else does.
 
 use bloomline_harness::{Client, Setup, for_each_server, show};
+use redis::Value;
 
 use crate::inspect::word;
+
 use super::watch::{CALLS, prepare};
 
-/// The invalidations that a connection was sent since the last call.
+/// The invalidations that a connection received since the last call.
 fn invalidations(client: &mut Client) -> Vec<String> {
     let fence = "all before";
     client.send(&["ECHO", fence]);
@@ -24,7 +24,7 @@ fn invalidations(client: &mut Client) -> Vec<String> {
 }
 
 #[test]
-fn a_cached_answer_is_invalidated_by_changes_only() {
+fn only_changes_invalidate_a_cached_reply() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         let (mut caching, mut client) = (server.resp3(), server.resp2());
@@ -32,15 +32,15 @@ fn a_cached_answer_is_invalidated_by_changes_only() {
         let mut wrong = String::new();
         for (line, changes) in CALLS {
             prepare(&mut client);
-            // What was cached for the last call is gone.
+            // Discards the invalidations of the previous call.
             invalidations(&mut caching);
             let key = word(line, 1);
             caching.call(&format!("BF.EXISTS {key} a"));
             let reply = client.ask(line);
-            let told = invalidations(&mut caching);
+            let received = invalidations(&mut caching);
             let expected = if *changes { vec![format!("*[${} {key}]", key.len())] } else { vec![] };
-            if told != expected {
-                wrong += &format!("\n{line} ({reply}): told {told:?}");
+            if received != expected {
+                wrong += &format!("\n{line} ({reply}): received {received:?}");
             }
         }
         assert!(wrong.is_empty(), "{wrong}");
@@ -48,7 +48,7 @@ fn a_cached_answer_is_invalidated_by_changes_only() {
 }
 
 #[test]
-fn every_command_that_looks_is_tracked() {
+fn every_reading_command_is_tracked() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         let (mut caching, mut client) = (server.resp3(), server.resp2());
@@ -71,7 +71,7 @@ fn every_command_that_looks_is_tracked() {
 }
 
 #[test]
-fn a_tracker_of_a_prefix_hears_of_changes_only() {
+fn trackers_of_a_prefix_receive_only_changes() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         let (mut caching, mut client) = (server.resp3(), server.resp2());

@@ -1,10 +1,10 @@
-//! WATCH: a transaction is called off by a change, and by nothing less.
+//! WATCH: a change aborts the transaction of a watching client, and nothing else does.
 
 use bloomline_harness::{Client, Setup, bulk, for_each_server, int};
 
 use crate::inspect::word;
 
-/// Puts the database into the state that [`CALLS`] speak of.
+/// Brings the database into the state that [`CALLS`] assume.
 pub fn prepare(client: &mut Client) {
     client.ok("FLUSHALL");
     client.ok("BF.RESERVE k 0.0000001 100");
@@ -14,7 +14,7 @@ pub fn prepare(client: &mut Client) {
     client.ok("SET text value");
 }
 
-/// Calls with their key as the second word, and whether they change it.
+/// Calls whose second argument is the key, and whether they change it.
 pub const CALLS: &[(&str, bool)] = &[
     ("BF.ADD k new", true),
     ("BF.ADD missing a", true),
@@ -24,13 +24,13 @@ pub const CALLS: &[(&str, bool)] = &[
     ("BF.INSERT k NOCREATE ITEMS a new", true),
     ("BF.INSERT missing CAPACITY 7 ITEMS a", true),
     ("BF.RESERVE missing 0.01 100", true),
-    // Items that are there already.
+    // Items that are already present.
     ("BF.ADD k a", false),
     ("BF.MADD k a b a", false),
     ("BF.INSERT k ITEMS a", false),
     ("BF.INSERT k NOCREATE ITEMS a b", false),
     ("BF.ADD full a", false),
-    // Items that find no room.
+    // Items without room.
     ("BF.ADD full x", false),
     ("BF.MADD full x y", false),
     ("BF.MADD full a x", false),
@@ -47,14 +47,14 @@ pub const CALLS: &[(&str, bool)] = &[
     ("BF.ADD text a", false),
     ("BF.INSERT text ITEMS a", false),
     ("BF.LOADCHUNK text 1 garbage", false),
-    // Pieces that are refused.
+    // Chunks that are refused.
     ("BF.LOADCHUNK missing 1 garbage", false),
     ("BF.LOADCHUNK missing 2 garbage", false),
     ("BF.LOADCHUNK k 1 garbage", false),
     ("BF.LOADCHUNK k 0 x", false),
     ("BF.LOADCHUNK k 1000000 x", false),
     ("BF.LOADCHUNK k x x", false),
-    // Looks.
+    // Reads.
     ("BF.EXISTS k a", false),
     ("BF.EXISTS missing a", false),
     ("BF.MEXISTS k a x", false),
@@ -66,8 +66,8 @@ pub const CALLS: &[(&str, bool)] = &[
     ("BF.SCANDUMP k 1", false),
 ];
 
-/// True if the transaction of a client that watches `key` is called off by what happens in between.
-fn is_called_off(watcher: &mut Client, key: &str, between: impl FnOnce()) -> bool {
+/// True if `between` aborts the transaction of a client that watches `key`.
+fn is_aborted(watcher: &mut Client, key: &str, between: impl FnOnce()) -> bool {
     watcher.ok(&format!("WATCH {key}"));
     between();
     watcher.ok("MULTI");
@@ -80,7 +80,7 @@ fn is_called_off(watcher: &mut Client, key: &str, between: impl FnOnce()) -> boo
 }
 
 #[test]
-fn a_watcher_is_touched_by_changes_only() {
+fn only_changes_touch_a_watcher() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         let (mut watcher, mut client) = (server.resp2(), server.resp2());
@@ -88,7 +88,7 @@ fn a_watcher_is_touched_by_changes_only() {
         for (line, changes) in CALLS {
             prepare(&mut client);
             let mut reply = String::new();
-            let touched = is_called_off(&mut watcher, word(line, 1), || reply = client.ask(line));
+            let touched = is_aborted(&mut watcher, word(line, 1), || reply = client.ask(line));
             if touched != *changes {
                 wrong += &format!("\n{line} ({reply}): touched {touched}");
             }
@@ -98,7 +98,7 @@ fn a_watcher_is_touched_by_changes_only() {
 }
 
 #[test]
-fn a_watcher_is_touched_by_pieces_that_are_loaded() {
+fn loaded_chunks_touch_a_watcher() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         let (mut watcher, mut client) = (server.resp2(), server.resp2());
@@ -109,15 +109,15 @@ fn a_watcher_is_touched_by_pieces_that_are_loaded() {
             let next = int(&pair[0]).to_string();
             let load = [b"BF.LOADCHUNK", b"missing".as_slice(), next.as_bytes(), bulk(&pair[1])];
             assert!(
-                is_called_off(&mut watcher, "missing", || drop(client.run(&load))),
-                "piece {next}"
+                is_aborted(&mut watcher, "missing", || drop(client.run(&load))),
+                "chunk {next}"
             );
         }
     });
 }
 
 #[test]
-fn a_watcher_is_touched_by_what_other_commands_do_to_the_key() {
+fn other_commands_on_the_key_touch_a_watcher() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         let (mut watcher, mut client) = (server.resp2(), server.resp2());
@@ -133,16 +133,13 @@ fn a_watcher_is_touched_by_what_other_commands_do_to_the_key() {
         ] {
             prepare(&mut client);
             let mut reply = String::new();
-            assert!(
-                is_called_off(&mut watcher, key, || reply = client.ask(line)),
-                "{line}: {reply}"
-            );
+            assert!(is_aborted(&mut watcher, key, || reply = client.ask(line)), "{line}: {reply}");
         }
     });
 }
 
 #[test]
-fn a_transaction_answers_in_order_with_errors_where_they_belong() {
+fn a_transaction_replies_in_order_with_errors_in_place() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();

@@ -1,15 +1,17 @@
-//! COPY and a client's RESTORE make a new filter: the limits that bind BF.RESERVE bind them.
+//! COPY and a client's RESTORE make a new filter, so the limits of BF.RESERVE apply to them.
 
-use bloomline_harness::{Client, Server, Setup, Stop, bulk, for_each_server, matches, numbered, show};
+use bloomline_harness::{
+    Client, Server, Setup, Stop, bulk, for_each_server, matches, numbered, show,
+};
 
 use crate::inspect::{info_field, number, totals};
 
-/// What the log says of a copy that is refused.
+/// The log line of a refused copy.
 const COPY_REFUSED: &str = "COPY of filter 'k' to 'new' refused: ";
-/// What it says of a payload, behind words of the server's own.
+/// The log line of a refused payload. The server writes text of its own before it.
 const LOAD_REFUSED: &str = "bloom filter: not loaded: ";
 
-/// By `maxmemory`, or by the machine's memory where that is not set.
+/// The refusal by `maxmemory`, and by the memory of the machine if `maxmemory` is not set.
 const MAXMEMORY: &str = "its new layers need <n> bytes, maxmemory <n> leaves <n>";
 const MACHINE: &str = "its new layers need <n> bytes, the machine's <n> bytes leave <n>";
 
@@ -19,7 +21,7 @@ fn used(client: &mut Client) -> u64 {
     client.info("used_memory").parse().expect("bytes")
 }
 
-/// Makes the filter `k`, of some 14 MB and untouched but for two items; its payload.
+/// Makes the filter `k` of about 14 MB with two items, and returns its payload.
 fn make(client: &mut Client, layout: &str) -> Vec<u8> {
     client.ok(&format!("BF.RESERVE k 0.01 10000000 NONSCALING LAYOUT {layout}"));
     assert_eq!(client.ask("BF.MADD k a b"), "*[:1 :1]");
@@ -30,7 +32,7 @@ fn restore(client: &mut Client, key: &str, payload: &[u8]) -> String {
     show(&client.run(&[b"RESTORE", key.as_bytes(), b"0", payload]))
 }
 
-/// Runs COPY and RESTORE: both are refused, with nothing changed, and counted, with a log line.
+/// Runs COPY and RESTORE. Asserts that both are refused, counted and logged, and change nothing.
 fn assert_refused(server: &Server, payload: &[u8], because: &str) {
     let mut client = server.resp2();
     let mut state = || {
@@ -47,26 +49,27 @@ fn assert_refused(server: &Server, payload: &[u8], because: &str) {
     assert_eq!(now.3, before.3.map(|count| count + 1));
     let log = server.log();
     let log = &log[logged..];
-    // Lines of the module's own come at most once a second; that of a load is the server's.
+    // The module writes at most one line per second of its own. The line about a load is the
+    // server's.
     let wanted = format!("<any>{LOAD_REFUSED}{because}<any>");
     assert!(matches(&wanted, log), "{wanted} is not in\n{log}");
-    // What is there works as before.
+    // The existing filter works as before.
     assert_eq!(client.ask("BF.MEXISTS k a b c"), "*[:1 :1 :0]");
 }
 
-/// Asserts that the log tells why a copy was refused.
+/// Asserts that the log states why a copy was refused.
 fn assert_copy_in_log(server: &Server, because: &str) {
     let (log, wanted) = (server.log(), format!("<any>{COPY_REFUSED}{because}<any>"));
     assert!(matches(&wanted, &log), "{wanted} is not in\n{log}");
 }
 
 #[test]
-fn bf_max_filter_bytes_binds_copy_and_restore() {
+fn bf_max_filter_bytes_applies_to_copy_and_restore() {
     for_each_server(|kind| {
         for layout in LAYOUTS {
             let mut server = Setup::new().module_args("bf-max-filter-bytes 20mb").start(kind);
             let payload = make(&mut server.resp2(), layout);
-            // What was there before the limit is loaded, and is beyond it.
+            // The filter exceeds the new limit, but is loaded from the file.
             server.edit_config("bf-max-filter-bytes 20mb", "bf-max-filter-bytes 5mb");
             server.restart(Stop::Save);
             let because = "it needs <n> bytes, bf-max-filter-bytes allows 5242880";
@@ -77,7 +80,7 @@ fn bf_max_filter_bytes_binds_copy_and_restore() {
 }
 
 #[test]
-fn maxmemory_without_eviction_binds_copy_and_restore() {
+fn maxmemory_applies_to_copy_and_restore() {
     for_each_server(|kind| {
         for layout in LAYOUTS {
             let server = Setup::new().start(kind);
@@ -87,9 +90,9 @@ fn maxmemory_without_eviction_binds_copy_and_restore() {
             client.ok(&format!("CONFIG SET maxmemory {max}"));
             assert_refused(&server, &payload, MAXMEMORY);
             assert_copy_in_log(&server, MAXMEMORY);
-            // The server itself is not out of memory after it.
+            // The server itself is not out of memory.
             client.ok("SET later 1");
-            // With room for one more, one more is made.
+            // The limit now allows one more filter, and one more is made.
             client.ok(&format!("CONFIG SET maxmemory {}", max + (10 << 20)));
             assert_eq!(client.ask("COPY k copied"), ":1");
             assert_eq!(restore(&mut client, "new", &payload), "-ERR Bad data format");
@@ -102,7 +105,7 @@ fn maxmemory_without_eviction_binds_copy_and_restore() {
 }
 
 #[test]
-fn with_eviction_copy_and_restore_may_take_half_of_maxmemory() {
+fn copies_may_take_half_of_maxmemory_with_eviction() {
     for_each_server(|kind| {
         for layout in LAYOUTS {
             let server = Setup::new().line("maxmemory-policy allkeys-lru").start(kind);
@@ -111,7 +114,7 @@ fn with_eviction_copy_and_restore_may_take_half_of_maxmemory() {
             for key in numbered("key", 1000) {
                 client.run(&[b"SET".as_slice(), &key, b"value"]);
             }
-            // More than is in use, and less than twice the filter.
+            // This is more than the server uses, and less than twice the filter.
             client.ok("CONFIG SET maxmemory 20mb");
             assert_refused(&server, &payload, MAXMEMORY);
             assert_copy_in_log(&server, MAXMEMORY);
@@ -123,8 +126,8 @@ fn with_eviction_copy_and_restore_may_take_half_of_maxmemory() {
     });
 }
 
-/// What a refused BF.RESERVE is told, with the numbers: of the layers, of `maxmemory`, and what it
-/// leaves.
+/// The three numbers in the reply to a refused BF.RESERVE: bytes of the layers, `maxmemory`, bytes
+/// left.
 fn numbers_of_refusal(client: &mut Client, line: &str) -> [u64; 3] {
     let reply = client.ask(line);
     assert!(
@@ -148,13 +151,12 @@ fn volatile_policies_count_only_keys_that_expire() {
             client.ok(&format!("CONFIG SET maxmemory {max}"));
             // No key expires, so that none can be evicted.
             let line = "BF.RESERVE new 0.01 10000000 NONSCALING LAYOUT redisbloom";
-            let [new, told, left] = numbers_of_refusal(&mut client, line);
+            let [new, limit, left] = numbers_of_refusal(&mut client, line);
             assert!(new <= layer && new + 256 > layer, "{new} of {layer} bytes");
-            assert_eq!(told, max);
+            assert_eq!(limit, max);
             assert!(left < layer / 4 * 3 && left > layer / 4, "{left} left beside {layer}");
             assert_refused(&server, &payload, MAXMEMORY);
-            // Two of a hundred keys count as 2 % of the memory, in whatever database the others
-            // are.
+            // Two of a hundred keys in all databases expire, which counts as 2 % of the memory.
             for key in ["k", "other"] {
                 assert_eq!(client.ask(&format!("EXPIRE {key} 1000")), ":1");
             }
@@ -170,23 +172,23 @@ fn volatile_policies_count_only_keys_that_expire() {
     });
 }
 
-/// Memory of the machine, as the module counts it.
+/// The memory of the machine in bytes, as the module reports it.
 fn machine(client: &mut Client) -> u64 {
-    // It tells how much the filter needs, and then how much there is.
+    // The reply states the bytes that the filter needs, then those of the machine.
     let reply = client.ask("BF.RESERVE machine 0.01 1099511627776");
     let mut numbers =
         reply.split(|c: char| !c.is_ascii_digit()).filter(|digits| !digits.is_empty());
-    let told = numbers.nth(1).and_then(|bytes| bytes.parse().ok());
-    told.unwrap_or_else(|| panic!("no memory of the machine in {reply}"))
+    let bytes = numbers.nth(1).and_then(|bytes| bytes.parse().ok());
+    bytes.unwrap_or_else(|| panic!("no memory of the machine in {reply}"))
 }
 
 #[test]
-fn without_maxmemory_the_machine_is_the_limit() {
+fn without_maxmemory_the_memory_of_the_machine_is_the_limit() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
         let machine = machine(&mut client);
-        // Two fit, and three do not. The system gives addresses for all of them.
+        // Two filters fit, three do not, although the system has addresses for all of them.
         client.ok("BF.RESERVE probe 0.01 1000000000 NONSCALING");
         let bytes = info_field(&mut client, "probe", "SIZE");
         assert_eq!(client.ask("DEL probe"), ":1");

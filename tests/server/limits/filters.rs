@@ -1,5 +1,5 @@
-//! Limits of memory: a filter that is too large is refused, with nothing changed and the refusal
-//! counted.
+//! Limits on creation and growth: a filter that is too large is refused, nothing changes, and the
+//! refusal is counted.
 
 use std::time::Instant;
 
@@ -16,13 +16,13 @@ fn used(client: &mut Client) -> u64 {
     client.info("used_memory").trim().parse().expect("bytes")
 }
 
-/// Leaves so many bytes to `maxmemory`.
+/// Sets `maxmemory` so that this many bytes are left.
 fn leave(client: &mut Client, bytes: u64) {
     let max = used(client) + bytes;
     client.ok(&format!("CONFIG SET maxmemory {max}"));
 }
 
-/// The header of a filter of these parameters, made where there is no limit.
+/// The header of a filter with these parameters, made without limits.
 fn header(client: &mut Client, parameters: &str) -> Vec<u8> {
     client.ok(&format!("BF.RESERVE header {parameters}"));
     let redis::Value::Array(pair) = client.call("BF.SCANDUMP header 0") else { panic!("a pair") };
@@ -30,7 +30,7 @@ fn header(client: &mut Client, parameters: &str) -> Vec<u8> {
     bulk(&pair[1]).to_vec()
 }
 
-/// Every call that would create a filter, among them one that brings a header.
+/// Asserts that every call that creates a filter is refused, including one that loads a header.
 fn assert_creation_refused(client: &mut Client, parameters: &str, header: &[u8], because: &str) {
     let (rate, capacity) = parameters.split_once(' ').expect("two numbers");
     let before = (client.ask("DBSIZE"), totals(client), number(client, "creations_refused"));
@@ -50,7 +50,7 @@ fn assert_creation_refused(client: &mut Client, parameters: &str, header: &[u8],
 }
 
 #[test]
-fn the_limit_of_a_filter_binds_every_way_to_create_one() {
+fn bf_max_filter_bytes_applies_to_every_creation() {
     for_each_server(|kind| {
         let origin = Setup::new().start(kind);
         let header = header(&mut origin.resp2(), "0.01 1000000");
@@ -66,7 +66,7 @@ fn the_limit_of_a_filter_binds_every_way_to_create_one() {
         let log = server.log();
         let line = "creation of filter 'new' refused: it needs <n> bytes, bf-max-filter-bytes allows 1048576";
         assert!(matches(&format!("<any>{line}<any>"), &log), "{log}");
-        // A filter made by an add counts as well.
+        // The limit applies to filters that an addition creates.
         let server =
             Setup::new().module_args("bf-max-filter-bytes 1mb bf-initial-size 1000000").start(kind);
         let mut client = server.resp2();
@@ -81,33 +81,53 @@ fn the_limit_of_a_filter_binds_every_way_to_create_one() {
 }
 
 #[test]
-fn without_eviction_a_large_layer_must_fit_what_maxmemory_leaves() {
+fn refusals_state_the_needed_bytes_beyond_32_bits() {
+    for_each_server(|kind| {
+        let server = Setup::new().module_args("bf-max-filter-bytes 1gb").start(kind);
+        let mut client = server.resp2();
+        for (line, least) in [
+            ("BF.RESERVE k 0.0001 10000000000", 25_000_000_000),
+            ("BF.RESERVE k 0.01 1099511627776", 1_000_000_000_000_u64),
+            ("BF.INSERT k CAPACITY 10000000000 ERROR 0.0001 ITEMS a", 25_000_000_000),
+        ] {
+            let refused = client.ask(line);
+            let bytes = refused.strip_prefix(&format!("{TOO_LARGE}it needs "));
+            let bytes = bytes.and_then(|rest| rest.split(' ').next()?.parse::<u64>().ok());
+            assert!(bytes.is_some_and(|bytes| bytes >= least), "{line}: {refused}");
+            client.assert_answers_ping(line);
+        }
+        assert_eq!(client.ask("DBSIZE"), ":0");
+    });
+}
+
+#[test]
+fn large_layers_must_fit_maxmemory_without_eviction() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
         let header = header(&mut client, "0.01 10000000");
         leave(&mut client, 10 << 20);
-        // 14 MB.
+        // The filter takes 14 MB.
         assert_creation_refused(&mut client, "0.01 10000000", &header, LEAVES_LESS);
-        // 7 MB fit, and once more they do not.
+        // The filter takes 7 MB: one fits, a second one does not.
         client.ok("BF.RESERVE fits 0.01 5000000");
         assert!(client.ask("BF.RESERVE again 0.01 5000000").starts_with(TOO_LARGE));
-        // What is small is left to the server's own rule.
+        // Small layers are left to the server's own rule.
         client.ok("BF.RESERVE small 0.01 100000");
         assert_eq!(client.ask("BF.ADD fits a"), ":1");
     });
 }
 
 #[test]
-fn with_eviction_a_large_layer_may_take_half_of_maxmemory() {
+fn large_layers_may_take_half_of_maxmemory_with_eviction() {
     for_each_server(|kind| {
         let server = Setup::new().line("maxmemory-policy allkeys-lru").start(kind);
         let mut client = server.resp2();
         let header = header(&mut client, "0.01 20000000");
         client.ok("CONFIG SET maxmemory 40mb");
-        // 28 MB.
+        // The filter takes 28 MB.
         assert_creation_refused(&mut client, "0.01 20000000", &header, LEAVES_LESS);
-        // 14 MB fit; twice they do, for the first may be evicted.
+        // The filter takes 14 MB. A second one fits, because the server may evict the first.
         client.ok("BF.RESERVE fits 0.01 10000000");
         client.ok("BF.RESERVE again 0.01 10000000");
         assert_eq!(client.ask("BF.ADD again a"), ":1");
@@ -115,7 +135,7 @@ fn with_eviction_a_large_layer_may_take_half_of_maxmemory() {
 }
 
 #[test]
-fn one_giant_neither_stops_later_writes_nor_evicts_the_data() {
+fn refused_giants_neither_block_writes_nor_evict() {
     for_each_server(|kind| {
         for policy in ["noeviction", "allkeys-lru", "volatile-ttl"] {
             let server = Setup::new().line(format!("maxmemory-policy {policy}")).start(kind);
@@ -141,7 +161,7 @@ fn one_giant_neither_stops_later_writes_nor_evicts_the_data() {
     });
 }
 
-/// A filter that is full, whose next layer would have 32,768 times as many items as its first.
+/// A full filter whose next layer would hold 32,768 times as many items as its first.
 fn about_to_grow(client: &mut Client) {
     client.ok("BF.RESERVE k 0.0000001 100 EXPANSION 32768");
     for item in numbered("item", 100) {
@@ -149,7 +169,8 @@ fn about_to_grow(client: &mut Client) {
     }
 }
 
-/// Calls that need another layer; only the items that are there are answered for.
+/// Asserts that calls that need another layer are refused. Only for present items is the answer a
+/// number.
 fn assert_growth_refused(client: &mut Client) {
     let before = (digest(client, "k"), totals(client), number(client, "growths_refused"));
     assert_eq!(client.ask("BF.ADD k new"), NO_ROOM);
@@ -161,7 +182,7 @@ fn assert_growth_refused(client: &mut Client) {
 }
 
 #[test]
-fn the_limit_of_a_filter_binds_its_growth() {
+fn bf_max_filter_bytes_applies_to_growth() {
     for_each_server(|kind| {
         let server = with_debug(kind).module_args("bf-max-filter-bytes 1mb").start(kind);
         let mut client = server.resp2();
@@ -175,17 +196,17 @@ fn the_limit_of_a_filter_binds_its_growth() {
 }
 
 #[test]
-fn maxmemory_binds_growth() {
+fn maxmemory_applies_to_growth() {
     for_each_server(|kind| {
         let server = with_debug(kind).start(kind);
         let mut client = server.resp2();
         about_to_grow(&mut client);
-        // 15 MB would be needed.
+        // The next layer needs 15 MB.
         leave(&mut client, 4 << 20);
         assert_growth_refused(&mut client);
         client.ok("CONFIG SET maxmemory-policy allkeys-lru");
         assert_growth_refused(&mut client);
-        // With room for it, it grows where it stopped.
+        // Without the limit it grows where it stopped.
         client.ok("CONFIG SET maxmemory 0");
         assert_eq!(client.ask("BF.ADD k new"), ":1");
         assert_eq!(client.ask("BF.INFO k FILTERS"), "*[:2]");
@@ -193,7 +214,7 @@ fn maxmemory_binds_growth() {
 }
 
 #[test]
-fn a_call_that_meets_the_limit_keeps_what_it_added_before() {
+fn refused_growth_keeps_the_items_added_before_it() {
     for_each_server(|kind| {
         let server = Setup::new().module_args("bf-max-filter-bytes 1mb").start(kind);
         let mut client = server.resp2();
@@ -206,7 +227,7 @@ fn a_call_that_meets_the_limit_keeps_what_it_added_before() {
 }
 
 #[test]
-fn a_server_out_of_memory_refuses_writes_but_answers_reads() {
+fn out_of_memory_refuses_writes_and_answers_reads() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
@@ -234,7 +255,7 @@ fn a_server_out_of_memory_refuses_writes_but_answers_reads() {
 }
 
 #[test]
-fn many_refusals_are_counted_without_filling_the_log() {
+fn many_refusals_are_counted_and_do_not_fill_the_log() {
     const REFUSALS: u64 = 1000;
     for_each_server(|kind| {
         let server = Setup::new().module_args("bf-max-filter-bytes 1mb").start(kind);

@@ -1,19 +1,18 @@
-//! A call of many items that a limit refuses: each is answered for and counted, and none costs
-//! more because the limit is `maxmemory`, about which the server has to be asked.
-
-use redis::Value;
+//! A call whose many items a limit refuses: every item gets a reply and is counted, and `maxmemory`
+//! refuses as fast as other limits, although the module must query the server for it.
 
 use bloomline_harness::{Client, Setup, for_each_server, matches, numbered};
+use redis::Value;
 
 use crate::inspect::number;
 
 /// Items of the refused call.
 const ITEMS: usize = 200_000;
 
-/// How often a call is measured; the fastest counts.
+/// How often a call is measured. The fastest counts.
 const TIMES: usize = 3;
 
-/// A full filter of one layer, whose next one takes 250 MB.
+/// A full filter of one layer, whose next layer takes 250 MB.
 fn about_to_grow(client: &mut Client) {
     client.ok("BF.RESERVE k 0.000000001 1000 EXPANSION 32768");
     client.items("BF.MADD", "k", &numbered("item", 1000));
@@ -51,7 +50,7 @@ fn maxmemory_refuses_many_items_as_fast_as_other_limits() {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
         about_to_grow(&mut client);
-        // Room for the call itself, which takes 30 MB, and not for the layer.
+        // The limit leaves room for the call, which takes 30 MB, but not for the layer.
         client.ok("CONFIG SET maxmemory 150mb");
         let by_maxmemory = fastest(&mut client, &items);
         assert!(

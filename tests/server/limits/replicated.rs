@@ -1,10 +1,14 @@
-//! Limits of memory do not bind what a primary, a file or a restart brings.
+//! Limits do not apply to filters that are replicated or loaded from a file.
 
-use bloomline_harness::{Client, Kind, Setup, Stop, for_each_server, numbered, show, until};
+use bloomline_harness::{
+    Client, Kind, Setup, Stop, append_only_file, arguments, bulk, for_each_server, numbered, show,
+    until,
+};
+use redis::Value;
 
 use crate::inspect::{digest, number, with_debug};
 
-/// Filters of which no limit below would allow one: made large, grown large.
+/// Builds filters that the limits below do not allow: one is created large, one has grown large.
 fn build(client: &mut Client) {
     client.ok("BF.RESERVE large 0.01 10000000");
     assert_eq!(client.ask("BF.MADD large a b"), "*[:1 :1]");
@@ -17,7 +21,7 @@ fn digests(client: &mut Client) -> [String; 2] {
     ["large", "grown"].map(|key| digest(client, key))
 }
 
-/// A server that would create none of the filters itself.
+/// A server whose limits allow none of the filters.
 fn strict(kind: &Kind) -> Setup {
     with_debug(kind)
         .module_args("bf-max-filter-bytes 100kb")
@@ -35,7 +39,7 @@ fn assert_nothing_refused(client: &mut Client) {
 }
 
 #[test]
-fn a_replica_takes_what_its_primary_has() {
+fn replicas_take_filters_beyond_their_limits() {
     for_each_server(|kind| {
         let primary = with_debug(kind).on_tcp().start(kind);
         let mut client = primary.resp2();
@@ -60,7 +64,7 @@ fn a_replica_takes_what_its_primary_has() {
 }
 
 #[test]
-fn a_restart_loads_what_is_beyond_the_limits_of_today() {
+fn restarts_load_filters_beyond_the_limits() {
     for_each_server(|kind| {
         for (stop, append, rewrite) in
             [(Stop::Save, "no", false), (Stop::NoSave, "yes", false), (Stop::NoSave, "yes", true)]
@@ -92,15 +96,15 @@ fn a_restart_loads_what_is_beyond_the_limits_of_today() {
 }
 
 #[test]
-fn a_filter_beyond_the_limit_of_today_lives_on() {
+fn filters_beyond_a_new_limit_stay_usable() {
     for_each_server(|kind| {
         let mut server = with_debug(kind).module_args("bf-max-filter-bytes 0").start(kind);
         build(&mut server.resp2());
         server.edit_config("bf-max-filter-bytes 0", "bf-max-filter-bytes 100kb");
         server.restart(Stop::Save);
         let mut client = server.resp2();
-        // It takes items up to its capacity, and is saved and dumped. What a client makes of it is
-        // a new filter, before the limits of today.
+        // The filter accepts items up to its capacity, and can be saved and dumped. COPY and
+        // RESTORE make a new filter, to which the current limits apply.
         assert_eq!(client.ask("BF.MADD large a c"), "*[:0 :1]");
         assert_eq!(client.ask("COPY large copied"), "-ERR module key failed to copy");
         let dump = client.call("DUMP large");
@@ -116,5 +120,32 @@ fn a_filter_beyond_the_limit_of_today_lives_on() {
         for key in ["copied", "restored"] {
             assert_eq!(digest(&mut client, key), before, "{key}");
         }
+    });
+}
+
+#[test]
+fn logged_commands_of_any_kind_ignore_the_limits() {
+    for_each_server(|kind| {
+        let origin = Setup::new().start(kind);
+        let mut client = origin.resp2();
+        client.ok("BF.RESERVE k 0.01 1000000");
+        let dump = bulk(&client.call("DUMP k")).to_vec();
+        let Value::Array(pair) = client.call("BF.SCANDUMP k 0") else { panic!("a pair") };
+        let commands = append_only_file(&[
+            arguments("SELECT 0"),
+            vec![b"BF.LOADCHUNK".to_vec(), b"k".to_vec(), b"1".to_vec(), bulk(&pair[1]).to_vec()],
+            arguments("BF.MADD k a b"),
+            arguments("BF.RESERVE other 0.01 1000000"),
+            vec![b"RESTORE".to_vec(), b"restored".to_vec(), b"0".to_vec(), dump],
+        ]);
+        let server =
+            Setup::new().module_args("bf-max-filter-bytes 4kb").append_file(commands).start(kind);
+        let mut client = server.resp2();
+        assert_eq!(client.ask("BF.CARD k"), ":2");
+        assert_eq!(client.ask("BF.INFO other CAPACITY"), "*[:1000000]");
+        assert_eq!(client.ask("BF.INFO restored CAPACITY"), "*[:1000000]");
+        // A client's own filter is still limited.
+        let refused = client.ask("BF.RESERVE mine 0.01 1000000");
+        assert!(refused.starts_with("-ERR"), "{refused}");
     });
 }

@@ -1,8 +1,8 @@
-//! Filters go in the background when they are large, at once when they are small.
+//! Large filters are freed in the background, small ones at once.
 
 use bloomline_harness::{Client, Setup, for_each_build, numbered, until};
 
-/// A filter of 1.3 MB of which every page was touched.
+/// A filter of 1.3 MB in which every page was written.
 fn build(client: &mut Client, key: &str) {
     client.ok(&format!("BF.RESERVE {key} 0.01 1000000"));
     client.items("BF.MADD", key, &numbered("item", 5000));
@@ -12,16 +12,16 @@ fn freed(client: &mut Client) -> u64 {
     client.info("lazyfreed_objects").trim().parse().expect("a number")
 }
 
-/// Waits until the background has freed more than `before` and has nothing left to free.
+/// Waits until the background threads have freed more than `before` objects and are idle.
 fn wait_for_more_than(before: u64, client: &mut Client, after: &str) {
-    until(&format!("the background to free a filter after {after}"), || {
+    until(&format!("the background threads to free a filter after {after}"), || {
         let is_idle = client.info("lazyfree_pending_objects").trim() == "0";
         (is_idle && freed(client) > before).then_some(())
     });
 }
 
 #[test]
-fn a_large_filter_is_freed_in_the_background_however_it_goes() {
+fn large_filters_are_freed_in_the_background() {
     for_each_build(|kind| {
         let server = Setup::new()
             .line("lazyfree-lazy-user-del yes")
@@ -46,7 +46,7 @@ fn a_large_filter_is_freed_in_the_background_however_it_goes() {
             build(&mut client, "k");
             let before = freed(&mut client);
             client.call(line);
-            // An expired key goes when it is looked for at the latest.
+            // An expired key is deleted at the latest when a command accesses it.
             if line.starts_with("PEXPIRE") {
                 until("the filter to expire", || (client.ask("EXISTS k") == ":0").then_some(()));
             }
@@ -59,14 +59,14 @@ fn a_large_filter_is_freed_in_the_background_however_it_goes() {
 }
 
 #[test]
-fn a_filter_that_expires_unseen_is_freed_in_the_background() {
+fn expired_filters_are_freed_in_the_background() {
     for_each_build(|kind| {
         let server = Setup::new().line("lazyfree-lazy-expire yes").start(kind);
         let mut client = server.resp2();
         build(&mut client, "k");
         let before = freed(&mut client);
         assert_eq!(client.ask("PEXPIRE k 1"), ":1");
-        wait_for_more_than(before, &mut client, "its time has passed");
+        wait_for_more_than(before, &mut client, "it has expired");
         assert_eq!(client.ask("DBSIZE"), ":0");
     });
 }
@@ -95,7 +95,7 @@ fn evicted_filters_are_freed_in_the_background() {
 }
 
 #[test]
-fn a_small_filter_is_freed_at_once() {
+fn small_filters_are_freed_at_once() {
     for_each_build(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();

@@ -1,25 +1,25 @@
-//! Filters that came to be in every way are freed: their neighbours keep every byte.
+//! Filters from every entry point are freed: their neighbours in memory keep every byte.
 
+use bloomline_harness::{Client, Server, bulk, for_each_build, int, numbered, show};
 use redis::Value;
 
 use crate::cluster::equal::{catch_up, setup};
-use bloomline_harness::{Client, Server, bulk, for_each_build, int, numbered, show};
 
 use super::strings::{Neighbours, shapes};
 
 /// Filters of each shape.
 const COPIES: usize = 4;
-/// Items of each filter: more than ten per page.
+/// Items per filter: more than ten per page.
 const ITEMS: usize = 3000;
 
-/// Filters as commands make them, and the server that holds them.
+/// A connection to the server, and filters that commands have made on it.
 fn made(server: &Server) -> (Client, Neighbours) {
     let (mut client, mut neighbours) = (server.resp2(), Neighbours::new());
     neighbours.make(&mut client, shapes(), COPIES, ITEMS);
     (client, neighbours)
 }
 
-/// Frees half of the filters, and looks at what is left.
+/// Frees half of the filters, and asserts that the rest is intact.
 fn assert_frees_only_itself(client: &mut Client, neighbours: &mut Neighbours, how: &str) {
     neighbours.assert_whole(client, how);
     neighbours.delete_every_second(client);
@@ -27,20 +27,20 @@ fn assert_frees_only_itself(client: &mut Client, neighbours: &mut Neighbours, ho
 }
 
 #[test]
-fn freed_loaded_filters_leave_their_neighbours_alone() {
+fn freed_loaded_filters_leave_their_neighbours_intact() {
     for_each_build(|kind| {
         let server = setup(kind).start(kind);
         let (mut client, mut neighbours) = made(&server);
         client.ok("DEBUG RELOAD");
         assert_frees_only_itself(&mut client, &mut neighbours, "DEBUG RELOAD");
-        // What a second load puts into the gaps.
+        // The second load fills the gaps.
         client.ok("DEBUG RELOAD");
         assert_frees_only_itself(&mut client, &mut neighbours, "another DEBUG RELOAD");
     });
 }
 
 #[test]
-fn freed_restored_filters_leave_their_neighbours_alone() {
+fn freed_restored_filters_leave_their_neighbours_intact() {
     for_each_build(|kind| {
         let server = setup(kind).start(kind);
         let (mut client, mut neighbours) = made(&server);
@@ -59,7 +59,7 @@ fn freed_restored_filters_leave_their_neighbours_alone() {
 }
 
 #[test]
-fn freed_filters_of_a_replica_leave_their_neighbours_alone() {
+fn freed_replicated_filters_leave_their_neighbours_intact() {
     for_each_build(|kind| {
         let primary = setup(kind).start(kind);
         let (mut client, mut neighbours) = made(&primary);
@@ -76,7 +76,7 @@ fn freed_filters_of_a_replica_leave_their_neighbours_alone() {
 }
 
 #[test]
-fn freed_copies_leave_their_neighbours_alone() {
+fn freed_copies_leave_their_neighbours_intact() {
     for_each_build(|kind| {
         let server = setup(kind).start(kind);
         let (mut client, mut neighbours) = made(&server);
@@ -91,7 +91,7 @@ fn freed_copies_leave_their_neighbours_alone() {
 }
 
 #[test]
-fn freed_filters_of_chunks_leave_their_neighbours_alone() {
+fn freed_filters_from_chunks_leave_their_neighbours_intact() {
     for_each_build(|kind| {
         let server = setup(kind).start(kind);
         let (mut client, mut neighbours) = made(&server);
@@ -105,7 +105,7 @@ fn freed_filters_of_chunks_leave_their_neighbours_alone() {
     });
 }
 
-/// Carries a filter over by BF.SCANDUMP with BF.LOADCHUNK.
+/// Copies a filter with BF.SCANDUMP and BF.LOADCHUNK.
 fn load_in_chunks(client: &mut Client, from: &str, to: &str) {
     let mut iterator = 0;
     loop {
@@ -123,12 +123,12 @@ fn load_in_chunks(client: &mut Client, from: &str, to: &str) {
 }
 
 #[test]
-fn freed_grown_filters_leave_their_neighbours_alone() {
+fn freed_grown_filters_leave_their_neighbours_intact() {
     for_each_build(|kind| {
         let server = setup(kind).start(kind);
         let (mut client, mut neighbours) = (server.resp2(), Neighbours::new());
         for layout in ["redisbloom", "bloomline"] {
-            // Second layers from 80 kB to 3 MB.
+            // The second layers take 80 kB to 3 MB.
             for expansion in [500, 500, 500, 500, 8_000, 8_000, 8_000, 8_000, 20_000, 20_000] {
                 let key = format!("{layout}:{expansion}:{}", neighbours.keys().count());
                 client.ok(&format!(
@@ -143,7 +143,8 @@ fn freed_grown_filters_leave_their_neighbours_alone() {
             }
         }
         assert_frees_only_itself(&mut client, &mut neighbours, "growth");
-        // With layers that were adopted and layers that were not in one filter.
+        // One filter now has layers that were adopted from the server's strings and layers that
+        // were not.
         client.ok("DEBUG RELOAD");
         assert_frees_only_itself(&mut client, &mut neighbours, "growth and DEBUG RELOAD");
     });

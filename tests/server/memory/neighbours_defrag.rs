@@ -1,16 +1,17 @@
-//! Active defragmentation moves loaded filters: their neighbours and their items stay.
+//! Active defragmentation of loaded filters: neighbours in memory and items stay intact.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::cluster::equal::setup;
 use bloomline_harness::{Client, for_each_build, report_missing, until};
+
+use crate::cluster::equal::setup;
 
 use super::strings::{Neighbours, Shape};
 
-/// Filters of each shape, so many that an allocator fills several slabs with each size.
+/// Filters of each shape: so many that an allocator fills several slabs per size.
 const COPIES: usize = 200;
 
-/// Capacities whose bits lie in slabs, 130 bytes to 12 KiB: an allocator moves no others.
+/// Capacities whose bits lie in slabs, 130 bytes to 12 KiB, because an allocator moves only these.
 fn shapes() -> impl Iterator<Item = Shape> {
     let capacities = [100, 700, 2_500, 9_000];
     capacities
@@ -19,7 +20,7 @@ fn shapes() -> impl Iterator<Item = Shape> {
 }
 
 #[test]
-fn freed_moved_filters_leave_their_neighbours_alone() {
+fn freed_moved_filters_leave_their_neighbours_intact() {
     let tested = AtomicUsize::new(0);
     for_each_build(|kind| {
         let server = setup(kind).line("hz 100").start(kind);
@@ -30,7 +31,7 @@ fn freed_moved_filters_leave_their_neighbours_alone() {
         client.ok("CONFIG SET activedefrag no");
         let mut neighbours = Neighbours::new();
         neighbours.make(&mut client, shapes(), COPIES, 50);
-        // Half of the filters own the strings that the server read.
+        // Half of the filters own the strings that the server has read.
         client.ok("DEBUG RELOAD");
         neighbours.delete_every_second(&mut client);
         move_blocks(&mut client);
@@ -44,7 +45,7 @@ fn freed_moved_filters_leave_their_neighbours_alone() {
     assert!(tested.into_inner() > 0, "no server here has active defragmentation");
 }
 
-/// Lets the server move blocks until it has looked at all keys and moved what lay badly.
+/// Lets the server move blocks until it has visited all keys and moved enough of them.
 fn move_blocks(client: &mut Client) {
     for line in [
         "active-defrag-ignore-bytes 1",

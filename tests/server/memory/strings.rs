@@ -1,7 +1,7 @@
-//! Filters that take turns with strings of the same size, and what must hold of both.
+//! Filters alternating with strings of the same size, and what must hold for both.
 //!
-//! An allocator puts blocks of one size next to each other. A string holds no zero byte, so that a
-//! byte which was zeroed or moved from elsewhere shows.
+//! An allocator places blocks of one size consecutively. The strings contain no zero byte, so a
+//! byte that was zeroed or moved is detected.
 
 use std::ops::Range;
 
@@ -9,14 +9,15 @@ use bloomline_harness::{Client, Random, numbered, show};
 
 /// Bytes that the server adds to a string: header and final zero.
 const STRING_OVERHEAD: usize = 10;
-/// Our own layout takes a page more than its bits, to start on a page.
+/// Our own layout allocates one page more than its bits, so that they begin on a page.
 const PAGE: usize = 4096;
 
 /// The capacity of a filter and its layout.
 pub type Shape = (usize, &'static str);
 
-/// Capacities of the filters, at an error rate of 0.01. In RedisBloom's layout, the bits of the
-/// first four fill 1, 1.25, 2 and 2.5 MiB but for some words: size classes of jemalloc.
+/// Capacities of the filters at an error rate of 0.01. In RedisBloom's layout, the bits of the
+/// first four fill 1, 1.25, 2 and 2.5 MiB except for a few words. These are size classes of
+/// jemalloc.
 const CAPACITIES: [usize; 6] = [875_175, 1_093_969, 1_750_350, 2_187_938, 60_000, 5_000];
 
 /// Every shape: each capacity in each layout.
@@ -26,16 +27,16 @@ pub fn shapes() -> impl Iterator<Item = Shape> {
         .flat_map(|capacity| ["redisbloom", "bloomline"].map(|layout| (capacity, layout)))
 }
 
-/// Filters and strings that lie beside each other.
+/// Filters, and strings next to them.
 pub struct Neighbours {
     filters: Vec<(String, Vec<Vec<u8>>)>,
     strings: Vec<(String, Range<usize>)>,
-    /// What strings are cut out of.
+    /// The bytes from which strings are cut.
     bytes: Vec<u8>,
 }
 
 impl Neighbours {
-    /// Nothing yet.
+    /// No filters and no strings yet.
     pub fn new() -> Self {
         let mut random = Random(5);
         let word = |_| (random.next() | 0x0101_0101_0101_0101).to_le_bytes();
@@ -51,7 +52,7 @@ impl Neighbours {
         self.filters.iter().map(|(key, _)| key.as_str())
     }
 
-    /// Makes `copies` filters of each shape with so many items, each with a string beside it.
+    /// Makes `copies` filters of each shape with this number of items, each followed by a string.
     pub fn make(
         &mut self,
         client: &mut Client,
@@ -78,7 +79,7 @@ impl Neighbours {
         self.set_string(client, key);
     }
 
-    /// Adds a filter that was just made of another one, and sets a string of its size.
+    /// Adds a filter that was just copied from another one, and sets a string of its size.
     pub fn add_copy(&mut self, client: &mut Client, of: &str, key: &str) {
         let original = self.filters.iter().find(|(filter, _)| filter == of);
         let items = original.expect("a filter that was made").1.clone();
@@ -100,14 +101,14 @@ impl Neighbours {
         self.strings.push((key, range));
     }
 
-    /// Forgets all, as the server does.
+    /// Deletes everything on the server and here.
     pub fn flush(&mut self, client: &mut Client) {
         client.ok("FLUSHALL SYNC");
         self.filters.clear();
         self.strings.clear();
     }
 
-    /// Deletes every second filter, by DEL and UNLINK in turn, and waits until they are freed.
+    /// Deletes every second filter, alternately by DEL and UNLINK, and waits until they are freed.
     pub fn delete_every_second(&mut self, client: &mut Client) {
         let mut index = 0;
         self.filters.retain(|(key, _)| {
@@ -121,7 +122,7 @@ impl Neighbours {
         client.wait_for_frees();
     }
 
-    /// Asserts that every string is what was set, and that every filter has all its items.
+    /// Asserts that every string is unchanged and that every filter has all its items.
     pub fn assert_whole(&self, client: &mut Client, after: &str) {
         let mut damaged = Vec::new();
         for (key, range) in &self.strings {
@@ -140,12 +141,15 @@ impl Neighbours {
         for (key, items) in &self.filters {
             let found =
                 items.chunks(1000).map(|batch| show(&client.items("BF.MEXISTS", key, batch)));
-            let denied: usize = found.map(|found| found.matches(":0").count()).sum();
-            if denied > 0 {
-                damaged.push(format!("{key}: {denied} of {} items denied", items.len()));
+            let missing: usize = found.map(|found| found.matches(":0").count()).sum();
+            if missing > 0 {
+                damaged.push(format!("{key}: {missing} of {} items missing", items.len()));
             }
         }
-        assert!(damaged.is_empty(), "after {after}, damaged beside freed filters: {damaged:#?}");
+        assert!(
+            damaged.is_empty(),
+            "after {after}, damaged neighbours of freed filters: {damaged:#?}"
+        );
     }
 }
 
@@ -155,5 +159,5 @@ fn newest_layer(client: &mut Client, key: &str) -> usize {
     let bytes = debug.rsplit("bytes:").next().and_then(|rest| rest.split(' ').next());
     bytes
         .and_then(|bytes| bytes.parse().ok())
-        .unwrap_or_else(|| panic!("BF.DEBUG answered {debug}"))
+        .unwrap_or_else(|| panic!("BF.DEBUG returned {debug}"))
 }

@@ -1,4 +1,4 @@
-//! MEMORY USAGE: the bytes that the allocator really gave.
+//! MEMORY USAGE: the bytes that the allocator has given.
 
 use bloomline_harness::{Client, Setup, for_each_build, int, numbered};
 
@@ -13,38 +13,38 @@ fn used(client: &mut Client) -> u64 {
 }
 
 #[test]
-fn a_default_filter_takes_a_fifth_more_than_redisblooms_at_most() {
+fn default_filters_take_at_most_a_fifth_more_than_redisbloom() {
     for_each_build(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
         client.call("BF.ADD k a");
         let bytes = usage(&mut client, "k");
-        // 272 bytes there.
-        // Its allocator counts its own head of each block as well.
+        // RedisBloom's filter takes 272 bytes. The allocator of Redis 6.2 counts its header of each
+        // block as well.
         let most = if kind.is_before_7() { 360 } else { 326 };
         assert!((150..=most).contains(&bytes), "{bytes}");
     });
 }
 
 #[test]
-fn many_small_filters_take_what_their_usage_says() {
+fn usage_of_small_filters_agrees_with_used_memory() {
     const FILTERS: u64 = 4000;
     for_each_build(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
-        // The server's own buffers have their size from here on.
+        // The buffers of the server do not grow after this command.
         client.call("BF.ADD k0 a");
         let before = used(&mut client);
         for key in 1..=FILTERS {
             client.call(&format!("BF.ADD k{key} a"));
         }
         let each = (used(&mut client) - before) / FILTERS;
-        let said = usage(&mut client, "k1000");
-        // Of what a key costs, the server leaves out its place in the table and its own head of the
+        let reported = usage(&mut client, "k1000");
+        // MEMORY USAGE leaves out the entry in the table of keys and the server's header of the
         // value.
         assert!(
-            each <= said + 80 && said <= each + 32,
-            "{each} bytes each, MEMORY USAGE says {said}"
+            each <= reported + 80 && reported <= each + 32,
+            "{each} bytes each, MEMORY USAGE reports {reported}"
         );
     });
 }
@@ -72,11 +72,11 @@ fn usage_grows_with_every_layer() {
 }
 
 #[test]
-fn usage_of_large_filters_is_what_used_memory_grows_by() {
+fn usage_of_large_filters_agrees_with_used_memory() {
     for_each_build(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
-        // 10 MB in one layer; 1 MB in ten.
+        // One layer of 10 MB; ten layers of 1 MB together.
         for reservation in ["0.01 7000000", "0.01 50000 EXPANSION 1"] {
             let before = used(&mut client);
             client.ok(&format!("BF.RESERVE k {reservation}"));
@@ -86,10 +86,14 @@ fn usage_of_large_filters_is_what_used_memory_grows_by() {
                 }
             }
             let grown = used(&mut client).saturating_sub(before) as f64;
-            let said = usage(&mut client, "k") as f64;
-            assert!((said / grown - 1.0).abs() < 0.05, "{reservation}: {grown} bytes, {said} said");
+            let reported = usage(&mut client, "k") as f64;
+            assert!(
+                (reported / grown - 1.0).abs() < 0.05,
+                "{reservation}: {grown} bytes, {reported} reported"
+            );
             let size = info_field(&mut client, "k", "SIZE") as f64;
-            // Arithmetic on what was asked for: the allocator gives up to a quarter more.
+            // BF.INFO SIZE is computed from the requested bytes. The allocator gives up to a
+            // quarter more.
             assert!(
                 size <= grown && size > grown * 0.75,
                 "{reservation}: {grown} bytes, BF.INFO {size}"

@@ -1,13 +1,14 @@
-//! Calls from another module: typed replies, and replication only if the caller asks for it.
-
-use crate::cluster::equal::{assert_equal, catch_up, setup};
-use bloomline_harness::{Client, Kind, Replica, Server, Setup, Stop, for_each_server, matches};
+//! Calls from another module: typed replies, and replication only on request.
 
 use bloomline_harness::CModule;
+use bloomline_harness::{Client, Kind, Replica, Server, Setup, Stop, for_each_server, matches};
+
+use crate::cluster::equal::{assert_equal, catch_up, setup};
 
 const CALLING_MODULE: &str = "modules/calling.c";
 
-/// Calls that write, with their replies: the type's number in the module interface, then the reply.
+/// Calls that write, with their replies: the number of the type in the module interface, then the
+/// reply.
 const WRITES: [(&str, &str); 8] = [
     ("BF.RESERVE reserved 0.001 100", "*[:0 +OK]"),
     ("BF.RESERVE stored 0.001 100 LAYOUT redisbloom", "*[:0 +OK]"),
@@ -22,7 +23,7 @@ const WRITES: [(&str, &str); 8] = [
     ),
 ];
 
-/// What a listening replica gets of them.
+/// What a recording replica receives of them.
 const EFFECTS: [&str; 8] = [
     "BF.LOADCHUNK reserved 1 <data>",
     "BF.LOADCHUNK stored 1 <data>",
@@ -39,14 +40,14 @@ fn with_caller(kind: &Kind, caller: &CModule) -> Setup {
     setup(kind).line(format!("loadmodule {}", caller.path().display()))
 }
 
-/// What reached the link, without the frames of transactions.
+/// The commands on the link, without the frames of transactions.
 fn effects(link: &mut Replica, server: &Server) -> Vec<String> {
     let lines = link.lines(server);
     lines.into_iter().filter(|line| line != "MULTI" && line != "EXEC").collect()
 }
 
 #[test]
-fn module_calls_answer_with_typed_replies() {
+fn module_calls_return_typed_replies() {
     let caller = CModule::build(CALLING_MODULE, &[]);
     for_each_server(|kind| {
         let server = with_caller(kind, &caller).start(kind);
@@ -72,7 +73,7 @@ fn module_calls_answer_with_typed_replies() {
             assert!(matches(expected, &answer), "{call}: {answer}");
         }
         if !kind.is_before_7() {
-            // In RESP3, which older servers do not speak with modules.
+            // In RESP3, which modules of Redis 6.2 do not have.
             let mut client = server.resp3();
             for (call, expected) in [
                 ("BF.EXISTS reserved a", "*[:7 #t]"),
@@ -87,7 +88,7 @@ fn module_calls_answer_with_typed_replies() {
     });
 }
 
-/// Makes all calls of [`WRITES`] with these flags, in one transaction if that is wanted.
+/// Makes all calls of [`WRITES`] with these flags, in one transaction if requested.
 fn write_all(client: &mut Client, flags: &str, in_transaction: bool) {
     let lines = WRITES.map(|(call, _)| format!("CALLER.WRITE {flags} {call}"));
     if !in_transaction {
@@ -101,7 +102,7 @@ fn write_all(client: &mut Client, flags: &str, in_transaction: bool) {
 }
 
 #[test]
-fn module_calls_are_replicated_only_if_asked_for() {
+fn module_calls_are_replicated_only_on_request() {
     let caller = CModule::build(CALLING_MODULE, &[]);
     for_each_server(|kind| {
         let mut primary = with_caller(kind, &caller)
@@ -127,7 +128,8 @@ fn module_calls_are_replicated_only_if_asked_for() {
             catch_up(&mut client, &mut follower);
             assert_equal(&mut client, &mut follower);
         }
-        // A server that shuts down waits for replicas that acknowledge nothing.
+        // At shutdown a server waits for replicas that acknowledge nothing, such as the recording
+        // one.
         drop(link);
         let digest = client.ask("DEBUG DIGEST");
         primary.restart(Stop::NoSave);
@@ -136,7 +138,7 @@ fn module_calls_are_replicated_only_if_asked_for() {
 }
 
 #[test]
-fn module_calls_on_a_replica_do_as_a_client_may() {
+fn module_calls_on_a_replica_have_the_rights_of_a_client() {
     let caller = CModule::build(CALLING_MODULE, &[]);
     for_each_server(|kind| {
         let primary = setup(kind).start(kind);
@@ -162,7 +164,7 @@ fn module_calls_on_a_replica_do_as_a_client_may() {
                 follower.ask(&format!("CALLER.WRITE {flags} BF.MADD {own} a b")),
                 "*[:3 *[:1 :1]]"
             );
-            // As for a client: the layout is this server's default, and its limit binds.
+            // As for a client, the layout is this server's default, and its limit applies.
             assert_eq!(follower.ask(&format!("BF.INFO {own} LAYOUT")), "*[$9 bloomline]");
             let large = format!("CALLER.WRITE {flags} BF.RESERVE large 0.01 1000000");
             let refused = follower.ask(&large);
@@ -176,7 +178,7 @@ fn module_calls_on_a_replica_do_as_a_client_may() {
 }
 
 #[test]
-fn module_calls_touch_watchers_if_they_change_the_key() {
+fn module_calls_touch_watchers_only_on_change() {
     let caller = CModule::build(CALLING_MODULE, &[]);
     for_each_server(|kind| {
         let server = with_caller(kind, &caller).start(kind);
@@ -201,7 +203,7 @@ fn module_calls_touch_watchers_if_they_change_the_key() {
                 watcher.call("PING");
                 let expected = if touches { "_" } else { "*[+PONG]" };
                 assert_eq!(watcher.ask("EXEC"), expected, "{call}: {reply}");
-                // A transaction is not aborted by what it does itself to a key that it watches.
+                // A transaction is not aborted by its own change of a key that it watches.
                 watcher.ok(&format!("WATCH {key}"));
                 watcher.ok("MULTI");
                 watcher.call(&format!("CALLER.WRITE {flags} {call}"));
@@ -214,8 +216,8 @@ fn module_calls_touch_watchers_if_they_change_the_key() {
 }
 
 #[test]
-fn module_calls_leave_no_memory_behind() {
-    /// Calls of each kind in a round.
+fn module_calls_leak_no_memory() {
+    /// Calls of each kind per round.
     const CALLS: usize = 1000;
     /// A leak of 64 bytes per call of one kind would exceed it.
     const MOST: u64 = 64 * CALLS as u64;
@@ -235,13 +237,13 @@ fn module_calls_leave_no_memory_behind() {
                 "CALLER.READ - BF.SCANDUMP k 0",
                 "CALLER.READ - BF.INFO missing",
             ] {
-                let words = bloomline_harness::arguments(line);
-                (0..CALLS).for_each(|_| client.send(&words));
+                let arguments = bloomline_harness::arguments(line);
+                (0..CALLS).for_each(|_| client.send(&arguments));
                 (0..CALLS).for_each(|_| drop(client.receive(line)));
             }
             client.info("used_memory").parse::<u64>().expect("a number")
         };
-        // The first rounds grow buffers that stay.
+        // The first rounds grow buffers that stay allocated.
         round();
         let before = round();
         let after = round();

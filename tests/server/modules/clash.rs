@@ -1,4 +1,4 @@
-//! A clash with another module that owns BF.* commands: told in the log, survived by the server.
+//! Another module that owns BF.* commands: the log names the clash, and a running server continues.
 
 use std::fs;
 
@@ -9,18 +9,18 @@ fn other_module() -> CModule {
     CModule::build("modules/other.c", &[])
 }
 
-/// A module called `bf`, as RedisBloom is, that owns BF.ADD.
+/// A module called `bf`, like RedisBloom, that owns BF.ADD.
 fn namesake() -> CModule {
     CModule::build("modules/other.c", &["NAME=\"bf\""])
 }
 
-/// A server that allows MODULE LOAD, which newer ones do only where it is asked for.
+/// A server that allows MODULE LOAD. Redis 7.0 and newer servers need a setting for it.
 fn open_to_modules(kind: &Kind) -> Setup {
     if kind.is_before_7() { Setup::new() } else { Setup::new().line("enable-module-command yes") }
 }
 
 #[test]
-fn a_server_that_starts_with_both_says_which_command_clashes() {
+fn a_start_with_both_modules_logs_the_command() {
     let other = other_module();
     for_each_server(|kind| {
         let log = Setup::new()
@@ -34,7 +34,7 @@ fn a_server_that_starts_with_both_says_which_command_clashes() {
 }
 
 #[test]
-fn a_running_server_survives_the_refused_load() {
+fn a_refused_load_leaves_a_running_server_intact() {
     let other = other_module();
     for_each_server(|kind| {
         let mut server = open_to_modules(kind)
@@ -48,12 +48,12 @@ fn a_running_server_survives_the_refused_load() {
         }
         let log = server.log();
         assert_eq!(log.matches("command bf.add can't be registered").count(), 2, "{log}");
-        // Nothing of it is left, and nothing of the other has gone.
+        // Nothing of our module is left, and the other module still works.
         assert_eq!(client.ask("BF.ADD k a"), "+the other module");
         for line in ["BF.RESERVE k 0.01 100", "BF.EXISTS k a", "BF.INFO k"] {
             assert!(client.ask(line).starts_with("-ERR unknown command"), "{line}");
         }
-        // What would call into a module that is not there.
+        // These commands would call callbacks of our module.
         for line in
             ["INFO everything", "CONFIG GET *", "COMMAND", "ACL CAT", "FLUSHALL", "SWAPDB 0 1"]
         {
@@ -67,22 +67,22 @@ fn a_running_server_survives_the_refused_load() {
 }
 
 #[test]
-fn a_namesake_that_is_loaded_already_is_named_in_the_log() {
-    const SAID: &str =
+fn a_loaded_namesake_is_named_in_the_log() {
+    const LOGGED: &str =
         "another module called bf is loaded already (MODULE LIST): load only one of the two";
     let other = namesake();
     for_each_server(|kind| {
         let line = format!("loadmodule {}", other.path().display());
         let log = Setup::new().line(&line).try_start(kind).err().expect("two modules of one name");
-        assert!(log.contains(SAID), "{log}");
+        assert!(log.contains(LOGGED), "{log}");
         let server = open_to_modules(kind).bare().line(line).start(kind);
         let mut client = server.resp2();
         for times in 1..=2 {
             let refused = client.ask(&format!("MODULE LOAD {}", module().display()));
             assert!(refused.starts_with("-ERR"), "{refused}");
-            assert_eq!(server.log().matches(SAID).count(), times, "{}", server.log());
+            assert_eq!(server.log().matches(LOGGED).count(), times, "{}", server.log());
         }
-        // The one that was there goes on.
+        // The module that was loaded first still works.
         assert_eq!(client.ask("BF.ADD k a"), "+the other module");
         assert!(client.ask("BF.RESERVE k 0.01 100").starts_with("-ERR unknown command"));
         assert_eq!(client.ask("MODULE LIST").matches("$2 bf").count(), 1);
@@ -116,7 +116,7 @@ fn a_second_copy_of_the_module_is_refused() {
 }
 
 #[test]
-fn the_module_can_not_be_unloaded_from_under_its_filters() {
+fn the_module_cannot_be_unloaded() {
     for_each_server(|kind| {
         let server = open_to_modules(kind).start(kind);
         let mut client = server.resp2();

@@ -1,10 +1,9 @@
-//! A module that deletes the key as soon as it is told of a change: the call goes on without it.
+//! A module that deletes the key in the callback of an event: the call continues without the key.
 
+use bloomline_harness::{CModule, Client, bulk, for_each_server, int, numbered, show};
 use redis::Value;
 
 use crate::cluster::equal::{catch_up, setup};
-use bloomline_harness::{CModule, Client, bulk, for_each_server, int, numbered, show};
-
 use crate::inspect::{Totals, totals};
 
 /// Calls on a missing key `k`, their replies, and the events that they cause.
@@ -20,14 +19,15 @@ const CALLS: [(&str, &str, &[&str]); 9] = [
     ("BF.INSERT k CAPACITY 1 NONSCALING ITEMS a", "*[:1]", &["bloom.reserve", "bloom.add"]),
 ];
 
-/// Asserts that the key is gone if one of the call's events is the one it is deleted on.
+/// Asserts that the key is deleted if one of the call's events is the one on which the module
+/// deletes it.
 fn assert_deleted(client: &mut Client, line: &str, is_deleted: bool) {
     assert_eq!(client.ask("EXISTS k"), if is_deleted { ":0" } else { ":1" }, "{line}");
     client.call("DEL k");
     assert_nothing_is_left(client);
 }
 
-/// Asserts that there is no key, and that the totals know of no filter.
+/// Asserts that there is no key, and that all totals are 0.
 fn assert_nothing_is_left(client: &mut Client) {
     client.wait_for_frees();
     assert_eq!((client.ask("DBSIZE"), totals(client)), (":0".into(), Totals::default()));
@@ -57,12 +57,13 @@ fn run_calls(client: &mut Client, event: &str) {
     }
 }
 
-/// Additions to a filter that is there, some of which make it grow.
+/// Additions to an existing filter, some of which make it grow.
 fn run_additions(client: &mut Client, event: &str) {
     for (command, items) in [("BF.ADD", 1), ("BF.MADD", 3), ("BF.MADD", 1000)] {
         for layout in ["bloomline", "redisbloom"] {
             client.ok(&format!("BF.RESERVE k 0.01 10 LAYOUT {layout}"));
-            // It is there unless its creation deletes it; then the default one comes and goes.
+            // The filter exists unless its creation deletes it. Then the addition creates the
+            // default filter, which is deleted as well.
             let reply = client.items(command, "k", &numbered("item", items));
             let (Value::Int(1) | Value::Array(_)) = reply else { panic!("{}", show(&reply)) };
             assert_deleted(client, command, event != "bloom.load");
@@ -70,7 +71,7 @@ fn run_additions(client: &mut Client, event: &str) {
     }
 }
 
-/// Headers and chunks, of a filter made of them and of one that is there.
+/// Headers and chunks, on a new filter and on an existing one.
 fn run_loads(client: &mut Client, event: &str, chunks: &[(i64, Vec<u8>)]) {
     let is_deleted = event == "bloom.load";
     let mut load = |(iterator, data): &(i64, Vec<u8>), expected: &str| {

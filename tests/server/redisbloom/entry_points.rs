@@ -1,10 +1,9 @@
-//! In by every door, out again by every door.
-
-use redis::Value;
+//! Recorded filters enter by every entry point, and leave by every entry point unchanged.
 
 use bloomline_harness::{
     Client, Server, Setup, Stop, bulk, for_each_server, int, numbered, show, until,
 };
+use redis::Value;
 
 use super::fixture::fixtures;
 use super::seen::{
@@ -12,7 +11,7 @@ use super::seen::{
 };
 
 #[test]
-fn a_restored_filter_is_the_recorded_one() {
+fn restored_filters_equal_the_recorded_ones() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
@@ -23,7 +22,7 @@ fn a_restored_filter_is_the_recorded_one() {
 }
 
 #[test]
-fn payloads_of_older_releases_meet_the_recorded_verdict() {
+fn payloads_of_older_releases_load_or_fail_as_recorded() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
@@ -39,7 +38,7 @@ fn payloads_of_older_releases_meet_the_recorded_verdict() {
                 );
                 if let Some(lines) = lines {
                     assert_eq!(debug(&mut client, &key), lines, "{key}");
-                    // Written again, it is of the present version, and loads.
+                    // DUMP writes the current version, which loads again.
                     let again = [dumped(&mut client, &key), vec![0; 10]].concat();
                     assert_eq!(restore(&mut client, &format!("{key}:again"), &again), "+OK");
                     assert_eq!(debug(&mut client, &format!("{key}:again")), lines, "{key}");
@@ -81,12 +80,12 @@ fn an_rdb_file_keeps_every_bit() {
 }
 
 #[test]
-fn an_append_only_file_rewritten_as_rdb_keeps_every_bit() {
+fn an_aof_rewritten_as_rdb_keeps_every_bit() {
     restarted(&["appendonly yes", "aof-use-rdb-preamble yes"], Stop::NoSave, rewrite);
 }
 
 #[test]
-fn an_append_only_file_rewritten_as_commands_keeps_every_bit() {
+fn an_aof_rewritten_as_commands_keeps_every_bit() {
     restarted(&["appendonly yes", "aof-use-rdb-preamble no"], Stop::NoSave, rewrite);
 }
 
@@ -109,7 +108,7 @@ fn a_full_synchronisation_keeps_every_bit() {
 }
 
 #[test]
-fn recorded_chunks_load_to_be_scanned_as_they_were() {
+fn recorded_chunks_load_and_are_dumped_unchanged() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
@@ -143,7 +142,7 @@ fn recorded_chunks_load_to_be_scanned_as_they_were() {
 }
 
 #[test]
-fn a_restored_filter_grows_into_what_a_native_one_grows_into() {
+fn restored_filters_grow_like_native_ones() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();

@@ -8,14 +8,13 @@
 //! bytes  bits  len   error  bits_per_item  hashes  capacity  log2_bits
 //! ```
 
-use redis::Value;
-
 use bloomline_harness::{Client, bulk, show};
+use redis::Value;
 
 /// Bytes before the first link.
 const FIRST: usize = 20;
 
-/// The header of a filter that is made of these parameters of BF.RESERVE, and deleted again.
+/// The header of a filter that is made with these parameters of BF.RESERVE and deleted again.
 pub fn header(client: &mut Client, parameters: &str) -> Vec<u8> {
     client.ok(&format!("BF.RESERVE forged {parameters} LAYOUT redisbloom"));
     let header = match client.call("BF.SCANDUMP forged 0") {
@@ -26,14 +25,14 @@ pub fn header(client: &mut Client, parameters: &str) -> Vec<u8> {
     header
 }
 
-/// A header of one link, whose layer has so many bytes instead.
+/// A header of one link, changed so that the layer has this number of bytes.
 pub fn with_layer_of(mut header: Vec<u8>, bytes: u64) -> Vec<u8> {
     put(&mut header, FIRST, bytes);
     put(&mut header, FIRST + 8, bytes * 8);
     header
 }
 
-/// A header of one link with its link so many times, which hold `lens` items.
+/// A header of one link, with one copy of the link per element of `lens`, the number of its items.
 pub fn with_links(header: &[u8], lens: &[u64]) -> Vec<u8> {
     let (first, link) = header.split_at(FIRST);
     let mut forged = first.to_vec();
@@ -47,7 +46,7 @@ pub fn with_links(header: &[u8], lens: &[u64]) -> Vec<u8> {
     forged
 }
 
-/// Loads a header under a key; the reply as text.
+/// Loads a header under a key; returns the reply as text.
 pub fn load(client: &mut Client, key: &str, header: &[u8]) -> String {
     show(&client.run(&[b"BF.LOADCHUNK", key.as_bytes(), b"1", header]))
 }

@@ -1,8 +1,8 @@
-//! Filters recorded from RedisBloom, through every door of real servers.
+//! Filters recorded from RedisBloom, through every entry point of real servers.
 
 mod entry_points;
 #[path = "../../core_redisbloom/fixture.rs"]
-#[allow(dead_code, reason = "the tests of the core use the rest")]
+#[allow(dead_code, reason = "the core's tests use the rest")]
 mod fixture;
 mod fleet;
 pub mod forged;

@@ -1,29 +1,16 @@
-//! What arrives from an append-only file is obeyed: no limit, no default of this server stands in
-//! the way.
+//! Commands from an append-only file run as they were logged: no limit and no default of this
+//! server changes them.
 
-use redis::Cmd;
+use bloomline_harness::{Setup, Stop, append_only_file, arguments, bulk, for_each_server};
 
-use bloomline_harness::{Setup, Stop, bulk, for_each_server, arguments};
-
-/// An append-only file of these commands.
-fn file(commands: &[Vec<Vec<u8>>]) -> Vec<u8> {
-    let pack = |words: &Vec<Vec<u8>>| {
-        words.iter().fold(Cmd::new(), |mut cmd, word| {
-            cmd.arg(word.as_slice());
-            cmd
-        })
-    };
-    commands.iter().flat_map(|words| pack(words).get_packed_command()).collect()
-}
-
-fn lines(lines: &[&str]) -> Vec<u8> {
-    file(&lines.iter().map(|line| arguments(line)).collect::<Vec<_>>())
+fn file_of(lines: &[&str]) -> Vec<u8> {
+    append_only_file(&lines.iter().map(|line| arguments(line)).collect::<Vec<_>>())
 }
 
 #[test]
-fn commands_that_create_are_run_as_another_server_logged_them() {
+fn logged_creations_run_with_their_own_parameters() {
     for_each_server(|kind| {
-        let commands = lines(&[
+        let commands = file_of(&[
             "SELECT 0",
             "BF.ADD added a",
             "BF.MADD many a b a",
@@ -49,9 +36,9 @@ fn commands_that_create_are_run_as_another_server_logged_them() {
 }
 
 #[test]
-fn items_beyond_a_full_filter_do_not_stop_a_server_from_loading() {
+fn items_beyond_a_full_filter_do_not_stop_the_load() {
     for_each_server(|kind| {
-        let commands = lines(&[
+        let commands = file_of(&[
             "SELECT 0",
             "BF.RESERVE ns 0.0001 2 NONSCALING",
             "BF.MADD ns a b c d",
@@ -78,7 +65,7 @@ fn a_header_replaces_what_the_key_held() {
         let header = |key: &str| {
             vec![b"BF.LOADCHUNK".to_vec(), key.into(), b"1".to_vec(), bulk(&pair[1]).to_vec()]
         };
-        let commands = file(&[
+        let commands = append_only_file(&[
             arguments("SELECT 0"),
             arguments("SET text value"),
             header("text"),
@@ -91,32 +78,5 @@ fn a_header_replaces_what_the_key_held() {
         assert_eq!(client.ask("BF.INFO text CAPACITY"), "*[:1234]");
         assert_eq!(client.ask("BF.INFO twice CAPACITY"), "*[:1234]");
         assert_eq!(client.ask("BF.CARD twice"), ":0");
-    });
-}
-
-#[test]
-fn limits_bind_clients_only() {
-    for_each_server(|kind| {
-        let origin = Setup::new().start(kind);
-        let mut client = origin.resp2();
-        client.ok("BF.RESERVE k 0.01 1000000");
-        let dump = client.call("DUMP k");
-        let pair = client.call("BF.SCANDUMP k 0");
-        let redis::Value::Array(pair) = pair else { panic!("a pair") };
-        let commands = file(&[
-            arguments("SELECT 0"),
-            vec![b"BF.LOADCHUNK".to_vec(), b"k".to_vec(), b"1".to_vec(), bulk(&pair[1]).to_vec()],
-            arguments("BF.MADD k a b"),
-            arguments("BF.RESERVE other 0.01 1000000"),
-            vec![b"RESTORE".to_vec(), b"restored".to_vec(), b"0".to_vec(), bulk(&dump).to_vec()],
-        ]);
-        let server =
-            Setup::new().module_args("bf-max-filter-bytes 4kb").append_file(commands).start(kind);
-        let mut client = server.resp2();
-        assert_eq!(client.ask("BF.CARD k"), ":2");
-        assert_eq!(client.ask("BF.INFO other CAPACITY"), "*[:1000000]");
-        assert_eq!(client.ask("BF.INFO restored CAPACITY"), "*[:1000000]");
-        let refused = client.ask("BF.RESERVE mine 0.01 1000000");
-        assert!(refused.starts_with("-ERR"), "{refused}");
     });
 }

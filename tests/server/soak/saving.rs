@@ -1,4 +1,4 @@
-//! Saves and rewrites, one after the other without a pause.
+//! Saves and rewrites, consecutively and without a pause.
 
 use std::path::Path;
 use std::thread;
@@ -8,7 +8,7 @@ use bloomline_harness::Client;
 
 use super::Load;
 
-/// Writes the data set in every way there is until the load ends; how often it did.
+/// Writes the data set in every way until the load ends; returns the number of writes.
 pub fn save_again_and_again(socket: &Path, load: &Load) -> u64 {
     let mut client = Client::connect(socket).expect("a connection");
     let mut saves = 0;
