@@ -76,7 +76,7 @@ address_sanitizer() {
     step "fuzz resp, dump with AddressSanitizer" \
         on asan env BLOOMLINE_SO="$so" FUZZ_SECONDS="$seconds" cargo test --locked --features audit --test fuzz -- resp dump
     step "flows with AddressSanitizer" \
-        on asan env BLOOMLINE_SO="$so" cargo test --locked --features audit --test server -- flows::persistence hostile \
+        on asan env BLOOMLINE_SO="$so" cargo test --locked --features audit --test server -- entry_points::persistence hostile \
         --skip hostile::sizes # Half a gigabyte in a word: eight minutes under the sanitizer.
 }
 

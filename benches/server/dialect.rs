@@ -92,8 +92,8 @@ impl Dialect {
         }
     }
 
-    /// The payloads that fill the standing filter of a group, produced consecutively so that no
-    /// payload holds all of them.
+    /// The payloads that fill the standing filter of a group, made one at a time so that they are
+    /// never all in memory.
     pub fn fill(self, group: &Group) -> Box<dyn Iterator<Item = Payload> + '_> {
         let mut create = self.create(group, STANDING);
         if self == Dialect::Bits && group.filled > 0 {

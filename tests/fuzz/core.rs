@@ -21,7 +21,7 @@ fn over_random_bytes(target: &str, count: u64, body: fn(&[u8]) -> bool) {
     while let Some(case) = cases.next() {
         let started = Instant::now();
         cases.accept(body(&case.bytes));
-        assert!(started.elapsed() < patience(), "it took {:?}", started.elapsed());
+        assert!(started.elapsed() < patience(), "the call took {:?}", started.elapsed());
     }
     cases.assert_reached_the_inside();
 }

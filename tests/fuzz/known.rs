@@ -73,7 +73,7 @@ impl Keys {
                 Value::Boolean(is_new) => *is_new,
                 // Refused items may precede the creation of a filter, but only creation makes one.
                 Value::ServerError(_) => continue,
-                other => panic!("{other:?} as the answer to an item"),
+                other => panic!("{other:?} as the reply to an item"),
             };
             let fresh = || Known { card: Some(0), ..Known::default() };
             let known = self.0.entry(key.to_vec()).or_insert_with(fresh);

@@ -39,7 +39,7 @@ impl Live {
         let started = Instant::now();
         let reply = self.client.run(command);
         let took = started.elapsed();
-        assert!(took < self.patience, "it took {took:?}");
+        assert!(took < self.patience, "the call took {took:?}");
         reply
     }
 
@@ -101,7 +101,7 @@ impl Live {
             "DEBUG DIGEST-VALUE KEY",
         ] {
             let reply = self.ask(&line.replace("KEY", key));
-            assert!(!reply.starts_with('-'), "{line} answered {reply}");
+            assert!(!reply.starts_with('-'), "{line} returned {reply}");
         }
         let found = show(&self.items("BF.MEXISTS", key, &numbered("absent", 70)));
         assert!(found.starts_with("*["), "{found}");
@@ -126,7 +126,7 @@ impl Live {
         let dump = self.run(&["DUMP", key]);
         let restored =
             show(&self.run(&[b"RESTORE", b"back".as_slice(), b"0", bulk(&dump), b"REPLACE"]));
-        assert_eq!(restored, "+OK", "it does not load what it saved");
+        assert_eq!(restored, "+OK", "the filter does not load from its own dump");
         assert_eq!(self.see("back"), seen);
         self.run(&["DEL", "back"]);
         let mut iterator = "0".to_owned();
@@ -142,7 +142,7 @@ impl Live {
                 iterator.as_bytes(),
                 bulk(&piece[1]),
             ]);
-            assert_eq!(show(&loaded), "+OK", "it does not load its own chunk {iterator}");
+            assert_eq!(show(&loaded), "+OK", "the filter does not load its own chunk {iterator}");
         }
         assert_eq!(self.see("back"), seen);
         self.run(&["DEL", "back"]);

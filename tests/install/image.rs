@@ -107,7 +107,7 @@ fn the_dockerfile_ends_in_arguments_that_load_the_module() {
                     }
                     other => panic!("not a list of arguments: {other:?}"),
                 },
-                other => panic!("not known to this test: {other:?}"),
+                other => panic!("unknown to this test: {other:?}"),
             }
         }
         let name = stage.from.as_.as_ref().map_or("last", |(_, name)| &name.value).to_owned();

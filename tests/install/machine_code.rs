@@ -82,7 +82,7 @@ fn processors_without_avx_give_equal_answers_and_bytes() {
     let Some(qemu) = find_tool("qemu-x86_64") else { return };
     for_newest_servers(|kind| {
         if !kind.server().with_file_name("lib").is_dir() {
-            return report_missing(kind, "a loader of its own, to run under qemu");
+            return report_missing(kind, "its own loader, which qemu needs");
         }
         let native = Setup::new().start(kind);
         let mut client = native.resp2();

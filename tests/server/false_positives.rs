@@ -23,7 +23,7 @@ fn ones(client: &mut Client, command: &str, items: &[Vec<u8>]) -> usize {
             Value::Array(answers) => {
                 count += answers.iter().filter(|answer| **answer == Value::Int(1)).count()
             }
-            other => panic!("{command} answered {}", show(&other)),
+            other => panic!("{command} returned {}", show(&other)),
         }
     }
     count

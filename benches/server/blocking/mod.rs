@@ -5,16 +5,16 @@
 //! make bench-blocking SERVER=valkey-9.1 ARGS="--sizes 1g,10g"
 //! ```
 //!
-//! A server executes one command at a time, so the time of one call is the time for which every
-//! other client waits. It is read from SLOWLOG: unlike INFO commandstats, which sums over calls,
-//! SLOWLOG has one entry per call, so the longest of a series is known. Both have the same clock,
-//! around the command alone: reading arguments from the socket and sending the reply are not in it;
-//! the server does both in small portions between other clients' commands.
+//! A server executes one command at a time, so every other client waits for the time of one call.
+//! That time is read from SLOWLOG, which has one entry per call, so that the longest of a series is
+//! known. INFO commandstats has only the sum over calls. Both measure the command alone: they exclude
+//! reading arguments from the socket and sending the reply, which the server does in small portions
+//! between other clients' commands.
 //!
-//! Each figure is the longest of up to five runs; a row ends early when it has taken its share of
-//! time, so large filters have one or two runs. Filters are made in two states. *Untouched*: just
-//! reserved, so that the system has not given any memory yet. *Filled*: every page written by
-//! BF.LOADCHUNK of pseudo-random bits, half of them set, as in a full filter.
+//! Each figure is the longest of up to five runs. A row ends early when its time is used up, so large
+//! filters have one or two runs. Filters have two states. *Untouched*: just reserved, so that no page
+//! is backed by memory yet. *Filled*: every page is written by BF.LOADCHUNK with pseudo-random bits,
+//! half of which are set, as in a full filter.
 //!
 //! | file | idea |
 //! |---|---|
@@ -25,7 +25,7 @@
 //! | `measure` | one filter: every command on it |
 //! | `persist` | DUMP, RESTORE, SAVE and BGSAVE of it |
 //! | `layers` | filters of hundreds and thousands of layers |
-//! | `plain_copy` | what it takes to copy memory, without a filter |
+//! | `plain_copy` | the time to copy memory without a filter |
 //! | `table` | the tables as Markdown, and the check of their shape |
 //! | `page` | the part of a page between two markers |
 

@@ -51,7 +51,7 @@ fn run(subject: &Subject, plan: Plan) -> Result<Cases> {
     let started = Instant::now();
     cmd("CONFIG").arg("SET").arg("aof-use-rdb-preamble").arg("no").exec(&mut server.connection)?;
     cmd("CONFIG").arg("SET").arg("appendonly").arg("yes").exec(&mut server.connection)?;
-    until("the append-only file", || {
+    until("the append-only file to be written", || {
         let is_running: u64 = server.info("persistence", "aof_rewrite_in_progress")?;
         let is_due: u64 = server.info("persistence", "aof_rewrite_scheduled")?;
         Ok((is_running + is_due == 0).then_some(()))

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use redis::{Cmd, Parser, RedisError, Value};
 
-use super::reply::show;
+use super::reply::{bulk, int, show};
 use super::table::arguments;
 use super::wait::{DEADLINE, until};
 
@@ -51,7 +51,7 @@ impl Client {
         self.receive(&args[0])
     }
 
-    /// Runs one command on a connection that may break, as when the server is killed.
+    /// Runs one command on a connection that may break, for example because the server is killed.
     ///
     /// # Errors
     /// The connection broke and cannot be used again.
@@ -87,6 +87,33 @@ impl Client {
         self.run(&args)
     }
 
+    /// One step of BF.SCANDUMP: the next iterator, which is 0 at the end, and the data.
+    pub fn scandump(&mut self, key: &str, iterator: i64) -> (i64, Vec<u8>) {
+        match self.call(&format!("BF.SCANDUMP {key} {iterator}")) {
+            Value::Array(pair) if pair.len() == 2 => (int(&pair[0]), bulk(&pair[1]).to_vec()),
+            other => panic!("BF.SCANDUMP {key} {iterator} returned {}", show(&other)),
+        }
+    }
+
+    /// Runs BF.LOADCHUNK and renders the reply.
+    pub fn loadchunk(&mut self, key: &str, iterator: i64, data: &[u8]) -> String {
+        let iterator = iterator.to_string();
+        show(&self.run(&[b"BF.LOADCHUNK", key.as_bytes(), iterator.as_bytes(), data]))
+    }
+
+    /// Copies a filter to a missing key of the same server, chunk by chunk.
+    pub fn copy_by_chunks(&mut self, from: &str, to: &str) {
+        let mut iterator = 0;
+        loop {
+            let (next, data) = self.scandump(from, iterator);
+            if next == 0 {
+                return;
+            }
+            assert_eq!(self.loadchunk(to, next, &data), "+OK", "{from} at {next}");
+            iterator = next;
+        }
+    }
+
     /// Writes a command without waiting for its reply.
     pub fn send<A: AsRef<[u8]>>(&mut self, args: &[A]) {
         if let Err(why) = self.stream.write_all(&packed(args)) {
@@ -107,7 +134,7 @@ impl Client {
         let text = match self.call("INFO all") {
             Value::BulkString(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
             Value::VerbatimString { text, .. } => text,
-            other => panic!("INFO answered {}", show(&other)),
+            other => panic!("INFO returned {}", show(&other)),
         };
         let found = text.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));
         found.unwrap_or_else(|| panic!("INFO has no {field}")).to_owned()
@@ -115,7 +142,7 @@ impl Client {
 
     /// Waits until no child process of the server writes a file and none is scheduled.
     pub fn wait_for_saves(&mut self) {
-        until("the end of saving", || {
+        until("the end of all saves", || {
             let fields =
                 ["rdb_bgsave_in_progress", "aof_rewrite_in_progress", "aof_rewrite_scheduled"];
             fields.iter().all(|field| self.info(field) == "0").then_some(())

@@ -166,7 +166,7 @@ impl Server {
     pub fn resp3(&self) -> Client {
         let mut client = self.resp2();
         let hello = show(&client.call("HELLO 3"));
-        assert!(hello.starts_with("%{"), "HELLO 3 answered {hello}");
+        assert!(hello.starts_with("%{"), "HELLO 3 returned {hello}");
         client
     }
 

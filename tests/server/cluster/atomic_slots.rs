@@ -47,7 +47,7 @@ fn atomic_slot_migration_under_traffic_loses_nothing() {
             |rounds| {
                 rounds.pass(3);
                 source.ok(&migrate);
-                until("the migration", || {
+                until("the migration to succeed", || {
                     let shown = show(&source.call("CLUSTER GETSLOTMIGRATIONS"));
                     assert!(!shown.contains("$6 failed"), "{shown}");
                     shown.contains("$7 success").then_some(())

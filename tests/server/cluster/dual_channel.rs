@@ -81,7 +81,7 @@ fn a_dual_channel_sync_under_traffic_loses_nothing() {
             let rounds = while_adding(&KEYS, run, |rounds| {
                 rounds.pass(2);
                 follower.ok(&format!("REPLICAOF 127.0.0.1 {}", primary.port));
-                until("both channels", || {
+                until("both channels to be open", || {
                     let text = client.ask("INFO replication");
                     (text.contains("type=rdb-channel") && text.contains("type=main-channel"))
                         .then_some(())
@@ -95,7 +95,9 @@ fn a_dual_channel_sync_under_traffic_loses_nothing() {
                     text.contains("type=rdb-channel"),
                     "the synchronisation ended before the writes: {text}"
                 );
-                until("the link", || (follower.info("master_link_status") == "up").then_some(()));
+                until("the link to be up", || {
+                    (follower.info("master_link_status") == "up").then_some(())
+                });
                 rounds.pass(2);
             });
             catch_up(&mut client, &mut follower);
@@ -109,7 +111,9 @@ fn a_dual_channel_sync_under_traffic_loses_nothing() {
             assert_same_answers(&mut client, &mut follower, 0..5000);
             assert_equal(&mut client, &mut follower);
             let expected = totals(&mut client);
-            until("the primary's totals", || (totals(&mut follower) == expected).then_some(()));
+            until("the totals to equal the primary's", || {
+                (totals(&mut follower) == expected).then_some(())
+            });
         }
     });
 }

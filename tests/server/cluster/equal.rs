@@ -1,6 +1,6 @@
 //! Equality of two servers: the same bytes, digests and numbers under every key.
 
-use bloomline_harness::{Client, Kind, Setup, bulk, show, until};
+use bloomline_harness::{Client, Kind, Setup, bulk, numbered, show, until};
 use redis::Value;
 
 /// A server that answers DEBUG DIGEST and accepts replicas.
@@ -72,7 +72,7 @@ fn keys(client: &mut Client) -> Vec<String> {
 /// Makes `count` small filters of several layers, so that saving the data set takes a while.
 pub fn many_small(client: &mut Client, count: usize) {
     for i in 0..count {
-        let items = bloomline_harness::numbered("small", 10 + i);
+        let items = numbered("small", 10 + i);
         let added = show(&client.items("BF.MADD", &format!("small:{i}"), &items));
         assert!(added.starts_with("*[:1"), "{added}");
     }

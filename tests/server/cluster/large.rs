@@ -1,7 +1,6 @@
 //! A filter with more bytes than one bulk string may have, and the ways to move it.
 
-use bloomline_harness::{Client, bulk, for_newest_servers, int, show};
-use redis::Value;
+use bloomline_harness::{Client, for_newest_servers, int, show};
 
 use super::equal::{assert_same_digest, setup};
 use super::filled::fill;
@@ -53,15 +52,11 @@ fn filters_beyond_the_bulk_limit_move_by_chunks_or_setting() {
 fn in_chunks(from: &mut Client, to: &mut Client) {
     let mut at = 0;
     loop {
-        let Value::Array(pair) = from.call(&format!("BF.SCANDUMP k {at}")) else {
-            panic!("a pair")
-        };
-        at = int(&pair[0]);
-        if at == 0 {
+        let (next, data) = from.scandump("k", at);
+        if next == 0 {
             return;
         }
-        let loaded =
-            to.run(&[b"BF.LOADCHUNK", b"k".as_slice(), at.to_string().as_bytes(), bulk(&pair[1])]);
-        assert_eq!(show(&loaded), "+OK", "at {at}");
+        assert_eq!(to.loadchunk("k", next, &data), "+OK", "at {next}");
+        at = next;
     }
 }

@@ -1,6 +1,6 @@
 //! A real cluster: three primaries with a third of the slots each, and one replica per primary.
 
-use bloomline_harness::{Client, Kind, Server, Setup, show, until};
+use bloomline_harness::{Client, Kind, Server, Setup, int, show, until};
 use redis::Value;
 
 use super::equal;
@@ -77,14 +77,13 @@ impl Cluster {
 
     /// The primary that owns the slot of a key at the start, and the slot.
     pub fn owner(&self, key: &str) -> (usize, i64) {
-        let slot =
-            bloomline_harness::int(&self.nodes[0].resp2().call(&format!("CLUSTER KEYSLOT {key}")));
+        let slot = int(&self.nodes[0].resp2().call(&format!("CLUSTER KEYSLOT {key}")));
         let owner =
             (0..PRIMARIES).find(|i| (slot as usize) < (i + 1) * SLOTS / PRIMARIES).expect("a slot");
         (owner, slot)
     }
 
-    /// A client that goes where the nodes send it.
+    /// A client that follows the redirections of the nodes.
     pub fn router(&self) -> Router {
         Router::new(self.nodes.iter().map(|node| (node.port, node.socket())).collect())
     }

@@ -1,6 +1,6 @@
 //! Replicas that join, lose their link and return, while a client adds.
 
-use bloomline_harness::{Client, Server, for_each_server, report_missing, until};
+use bloomline_harness::{Client, Server, for_each_server, numbered, report_missing, until};
 
 use super::equal::{OTHER_SETTINGS, assert_equal, catch_up, many_small, setup};
 use super::traffic::{assert_has_rounds, while_adding};
@@ -42,7 +42,9 @@ fn a_full_resync_under_traffic_loses_nothing() {
                 "1",
                 "the save ended before the client had added"
             );
-            until("the link", || (follower.info("master_link_status") == "up").then_some(()));
+            until("the link to be up", || {
+                (follower.info("master_link_status") == "up").then_some(())
+            });
             rounds.pass(3);
         });
         catch_up(&mut client, &mut follower);
@@ -100,11 +102,15 @@ fn chained_replicas_with_other_settings_are_equal() {
         let last = chained(&middle);
         let mut follower = last.resp2();
         let rounds = while_adding(&KEYS, runner(&primary), |rounds| {
-            until("the chain", || (follower.info("master_link_status") == "up").then_some(()));
+            until("the replicas to be linked", || {
+                (follower.info("master_link_status") == "up").then_some(())
+            });
             rounds.pass(3);
             assert_eq!(client.ask("CLIENT KILL TYPE replica"), ":1");
             rounds.pass(3);
-            until("the chain", || (between.info("master_link_status") == "up").then_some(()));
+            until("the replicas to be linked", || {
+                (between.info("master_link_status") == "up").then_some(())
+            });
             rounds.pass(3);
         });
         client.call("BF.INSERT inserted CAPACITY 30 ERROR 0.2 EXPANSION 3 ITEMS a b c");
@@ -143,11 +149,7 @@ fn a_diskless_load_serves_the_old_data_until_the_swap() {
         client.ok("MULTI");
         client.call("CLIENT KILL TYPE replica");
         for i in 0..400 {
-            client.items(
-                "BF.MADD",
-                "growing",
-                &bloomline_harness::numbered(&format!("missed:{i}"), 100),
-            );
+            client.items("BF.MADD", "growing", &numbered(&format!("missed:{i}"), 100));
         }
         client.call("DEL old");
         client.call("EXEC");
@@ -182,7 +184,7 @@ fn full_filters_and_refused_growth_do_not_end_a_replica() {
         catch_up(&mut client, &mut follower);
         client.ok("BF.RESERVE full 0.0001 3 NONSCALING");
         client.ok("BF.RESERVE stuck 0.0001 100 EXPANSION 32768");
-        let many = bloomline_harness::numbered("item", 110);
+        let many = numbered("item", 110);
         for key in ["full", "stuck"] {
             client.items("BF.MADD", key, &many);
             client.call(&format!("BF.ADD {key} one"));

@@ -3,8 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use bloomline_harness::{Client, Stop, bulk, for_each_server, int, show};
-use redis::Value;
+use bloomline_harness::{Client, Stop, for_each_server, int, numbered, show};
 
 use super::equal::{OTHER_SETTINGS, assert_equal, catch_up, setup};
 
@@ -68,14 +67,12 @@ impl Golden {
         let mut at = 0;
         let mut chunks = Vec::new();
         loop {
-            let Value::Array(pair) = client.call(&format!("BF.SCANDUMP {} {at}", self.key)) else {
-                panic!("a pair")
-            };
-            at = int(&pair[0]);
-            if at == 0 {
+            let (next, data) = client.scandump(&self.key, at);
+            if next == 0 {
                 break;
             }
-            chunks.push(bulk(&pair[1]).to_vec());
+            chunks.push(data);
+            at = next;
         }
         assert!(chunks[0] == self.header, "{} has another header", self.key);
         assert!(chunks[1..].concat() == self.bits, "{} has other bits", self.key);
@@ -113,7 +110,7 @@ fn filters_of_earlier_releases_are_taken_over() {
         for filter in &golden {
             filter.assert_unchanged(&mut client);
             // They continue equally on both sides, and grow if they may.
-            client.items("BF.MADD", &filter.key, &bloomline_harness::numbered("later", 300));
+            client.items("BF.MADD", &filter.key, &numbered("later", 300));
         }
         catch_up(&mut client, &mut follower);
         assert_equal(&mut client, &mut follower);

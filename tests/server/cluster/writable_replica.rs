@@ -76,7 +76,9 @@ impl Pair {
         assert_equal(&mut client, &mut follower);
         // The server may free the old data set in the background.
         let expected = totals(&mut client);
-        until("the primary's totals", || (totals(&mut follower) == expected).then_some(()));
+        until("the totals to equal the primary's", || {
+            (totals(&mut follower) == expected).then_some(())
+        });
         assert_eq!(follower.ask("BF.EXISTS growing:redisbloom missed:7"), ":1");
     }
 }

@@ -13,7 +13,7 @@ const CHUNK: u64 = 16 << 20;
 fn step(client: &mut Client, iterator: u64) -> (u64, Vec<u8>) {
     match client.call(&format!("BF.SCANDUMP k {iterator}")) {
         Value::Array(pair) => (int(&pair[0]) as u64, bulk(&pair[1]).to_vec()),
-        other => panic!("BF.SCANDUMP answered {}", show(&other)),
+        other => panic!("BF.SCANDUMP returned {}", show(&other)),
     }
 }
 

@@ -1,6 +1,6 @@
 //! BF.EXISTS, BF.MEXISTS: replies, and no errors about keys.
 
-use bloomline_harness::{Row, Setup, check_rows, for_each_server, rows};
+use bloomline_harness::{Row, Setup, check_rows, for_each_server, rows, show};
 
 #[test]
 fn items_are_present_or_absent() {
@@ -46,7 +46,7 @@ fn batches_larger_than_a_group_answer_in_order() {
                 .map(|i| if i % 2 == 1 { ":1" } else { ":0" })
                 .collect::<Vec<_>>()
                 .join(" ");
-            let got = bloomline_harness::show(&client.items("BF.MEXISTS", "k", &items));
+            let got = show(&client.items("BF.MEXISTS", "k", &items));
             assert_eq!(got, format!("*[{expected}]"), "{count} items");
         }
     });

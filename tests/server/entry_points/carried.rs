@@ -1,7 +1,6 @@
 //! One filter carried to another key, as a DUMP payload and as chunks.
 
-use bloomline_harness::{Client, Setup, bulk, for_each_build, int, show};
-use redis::Value;
+use bloomline_harness::{Client, Setup, bulk, for_each_build, show};
 
 use super::scenario::{
     assert_nothing_lost, assert_usable, build, build_large, observe, observe_all,
@@ -47,20 +46,12 @@ fn scandump_and_loadchunk_carry_a_filter() {
     carrying_keeps_everything(|from, to, key, copy| {
         let mut at = 0;
         loop {
-            let Value::Array(pair) = from.call(&format!("BF.SCANDUMP {key} {at}")) else {
-                panic!("a pair")
-            };
-            at = int(&pair[0]);
-            if at == 0 {
+            let (next, data) = from.scandump(key, at);
+            if next == 0 {
                 break;
             }
-            let reply = to.run(&[
-                b"BF.LOADCHUNK",
-                copy.as_bytes(),
-                at.to_string().as_bytes(),
-                bulk(&pair[1]),
-            ]);
-            assert_eq!(show(&reply), "+OK", "{key} at {at}");
+            assert_eq!(to.loadchunk(copy, next, &data), "+OK", "{key} at {next}");
+            at = next;
         }
     });
 }

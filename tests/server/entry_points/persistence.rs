@@ -1,6 +1,6 @@
 //! Restarts, from an RDB file and from an append-only file of either kind.
 
-use bloomline_harness::{Client, Server, Stop, for_each_build};
+use bloomline_harness::{Client, Server, Stop, for_each_build, numbered};
 
 use super::scenario::{
     Made, assert_nothing_lost, assert_same, assert_usable, build, build_large, observe_all,
@@ -83,7 +83,7 @@ fn additions_after_a_rewrite_are_kept() {
                 .iter_mut()
                 .filter(|filter| filter.key == "many:layers" || filter.key == "one:layer")
             {
-                let more = bloomline_harness::numbered("after:rewrite", 500);
+                let more = numbered("after:rewrite", 500);
                 client.items("BF.MADD", filter.key, &more);
                 filter.items.extend(more);
             }

@@ -1,7 +1,6 @@
 //! The filters of these tests, and everything that a client can see of them.
 
-use bloomline_harness::{Client, Random, bulk, int, numbered, show};
-use redis::Value;
+use bloomline_harness::{Client, Random, int, numbered, show};
 
 /// A filter: its key, and the items that were added to it.
 pub struct Made {
@@ -49,14 +48,8 @@ pub fn build(client: &mut Client) -> Vec<Made> {
     keep("binary", add(client, "binary", binary));
 
     // Only the header was loaded: the items are counted, but their bits are missing.
-    let header = match client.call("BF.SCANDUMP many:layers 0") {
-        Value::Array(pair) => bulk(&pair[1]).to_vec(),
-        other => panic!("BF.SCANDUMP answered {}", show(&other)),
-    };
-    assert_eq!(
-        show(&client.run(&[b"BF.LOADCHUNK", b"half:loaded".as_slice(), b"1", &header])),
-        "+OK"
-    );
+    let (_, header) = client.scandump("many:layers", 0);
+    assert_eq!(client.loadchunk("half:loaded", 1, &header), "+OK");
     keep("half:loaded", numbered("many", 1000));
 
     made

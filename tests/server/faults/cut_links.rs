@@ -47,7 +47,7 @@ fn a_replica_with_cut_links_ends_equal_to_its_primary() {
                             }
                         }
                     }
-                    until("the link", || {
+                    until("the link to be up", || {
                         (follower.info("master_link_status") == "up").then_some(())
                     });
                 }

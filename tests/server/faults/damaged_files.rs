@@ -46,7 +46,7 @@ impl Outcomes {
                 );
                 assert!(
                     states_reason(&refusal.log),
-                    "{what}: it ended without a word\n{}",
+                    "{what}: it ended without a message\n{}",
                     refusal.log
                 );
                 self.refused += 1;
@@ -93,7 +93,7 @@ fn assert_works(client: &mut Client, what: &str) {
         }
         for line in ["BF.INFO", "BF.DEBUG", "BF.CARD", "DUMP"] {
             let reply = client.ask(&format!("{line} {key}"));
-            assert!(!reply.starts_with('-'), "{what}: {line} {key} answered {reply}");
+            assert!(!reply.starts_with('-'), "{what}: {line} {key} returned {reply}");
         }
         let items = numbered("later", 300);
         client.items("BF.MADD", key, &items);

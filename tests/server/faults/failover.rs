@@ -33,7 +33,7 @@ fn repeated_failover_under_load_keeps_acknowledged_items() {
         let pair = [owner, owner + PRIMARIES];
         let mut router = cluster.router();
         let run = |args: &[&[u8]]| {
-            until("an acknowledgement of the replica", || {
+            until("the replica to acknowledge", || {
                 let reply = router.run(args);
                 // Only items that the replica has acknowledged survive the primary.
                 let is_acknowledged = args[0] != b"BF.MADD"
@@ -60,7 +60,7 @@ fn repeated_failover_under_load_keeps_acknowledged_items() {
                 until("the former primary to follow", || {
                     (follower.info("role") == "slave").then_some(())
                 });
-                until("the new one to be in step", || {
+                until("the new replica to be in step", || {
                     (follower.info("master_link_status") == "up"
                         && leader.info("connected_slaves") != "0")
                         .then_some(())

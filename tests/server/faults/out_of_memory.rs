@@ -53,10 +53,7 @@ fn payload_and_header(kind: &Kind) -> (Vec<u8>, Vec<u8>) {
     let mut client = server.resp2();
     client.ok(LARGE);
     let payload = bulk(&client.call("DUMP large")).to_vec();
-    match client.call("BF.SCANDUMP large 0") {
-        redis::Value::Array(pair) => (payload, bulk(&pair[1]).to_vec()),
-        other => panic!("{}", show(&other)),
-    }
+    (payload, client.scandump("large", 0).1)
 }
 
 #[test]
@@ -230,7 +227,7 @@ fn a_replica_without_memory_for_a_new_filter_ends() {
             while filters < FILTERS && replica.is_running() {
                 creation.run(&mut client, filters, &dump);
                 filters += 1;
-                until("the replica to take it or to end", || {
+                until("the replica to acknowledge or to end", || {
                     (client.ask("WAIT 1 100") == ":1" || !replica.is_running()).then_some(())
                 });
             }

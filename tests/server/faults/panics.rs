@@ -19,7 +19,7 @@ fn a_panic_logs_its_file_and_line() {
         let setup = Setup::new().bare().line(format!("loadmodule {}", panicking().display()));
         let mut server = setup.start(kind);
         let mut client = server.resp2();
-        assert!(client.try_run(&["PANICKING.NOW"]).is_err(), "it answered");
+        assert!(client.try_run(&["PANICKING.NOW"]).is_err(), "the command returned a reply");
         until("the server to end", || (!server.is_running()).then_some(()));
         let log = server.log();
         // The panic message contains line breaks, which would forge lines of the log. The module

@@ -81,10 +81,7 @@ fn bytes_outside_of_the_layers_are_refused() {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
         client.ok("BF.RESERVE k 0.01 3 NONSCALING");
-        let size = match client.call("BF.SCANDUMP k 1") {
-            redis::Value::Array(pair) => bloomline_harness::bulk(&pair[1]).len(),
-            other => panic!("{}", bloomline_harness::show(&other)),
-        };
+        let size = client.scandump("k", 1).1.len();
         // The iterator of a chunk is the offset of its end, plus one.
         for (iterator, len, reply) in [
             (2, 1, "+OK"),
@@ -98,9 +95,7 @@ fn bytes_outside_of_the_layers_are_refused() {
             (size + 2, size, "-ERR"),
         ] {
             let bytes = vec![0; len];
-            let call: [&[u8]; 4] =
-                [b"BF.LOADCHUNK", b"k", iterator.to_string().leak().as_bytes(), &bytes];
-            let got = bloomline_harness::show(&client.run(&call));
+            let got = client.loadchunk("k", iterator as i64, &bytes);
             assert!(got.starts_with(reply), "{len} bytes at {iterator} of {size}: {got}");
             client.assert_answers_ping("a chunk");
         }

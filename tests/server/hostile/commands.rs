@@ -1,7 +1,7 @@
 //! Invalid commands of any kind: the reply is an error, nothing changes, and the server still
 //! answers.
 
-use bloomline_harness::{Client, Setup, arguments, bulk, for_each_server, show};
+use bloomline_harness::{Client, Setup, arguments, bulk, for_each_server, numbered, show};
 use redis::Value;
 
 /// Creates the keys that every call meets: two filters and a string.
@@ -24,7 +24,7 @@ fn assert_refused(client: &mut Client, call: &[Vec<u8>]) {
     let before = state(client);
     let reply = client.run(call);
     let text = show(&reply);
-    assert!(text.starts_with('-'), "{line} answered {text}");
+    assert!(text.starts_with('-'), "{line} returned {text}");
     client.assert_answers_ping(&line);
     assert_eq!(state(client), before, "{line} changed something");
 }
@@ -166,7 +166,7 @@ fn calls_of_100000_items_are_answered_completely() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
-        let items = bloomline_harness::numbered("item", 100_000);
+        let items = numbered("item", 100_000);
         // The error rate is so small that the last item is certainly new.
         assert_eq!(show(&client.call("BF.RESERVE k 0.0000001 100")), "+OK");
         let Value::Array(added) = client.items("BF.MADD", "k", &items) else { panic!("an array") };

@@ -25,7 +25,7 @@ fn assert_works(client: &mut Client, key: &str, what: &str) {
         "TYPE KEY",
     ] {
         let reply = client.ask(&line.replace("KEY", key));
-        assert!(!reply.starts_with('-'), "{what}: {line} answered {reply}");
+        assert!(!reply.starts_with('-'), "{what}: {line} returned {reply}");
     }
     let found = show(&client.items("BF.MEXISTS", key, &numbered("absent", 100)));
     assert!(found.starts_with("*["), "{what}: {found}");
@@ -39,7 +39,7 @@ fn assert_works(client: &mut Client, key: &str, what: &str) {
 fn assert_saves(client: &mut Client, key: &str, what: &str) {
     let dump = client.call(&format!("DUMP {key}"));
     let reply = show(&client.run(&[b"RESTORE", b"saved".as_slice(), b"0", bulk(&dump)]));
-    assert_eq!(reply, "+OK", "{what}: it does not load what it saved");
+    assert_eq!(reply, "+OK", "{what}: the filter does not load from its own dump");
     let (debug, saved) = (client.ask(&format!("BF.DEBUG {key}")), client.ask("BF.DEBUG saved"));
     assert_eq!(debug, saved, "{what}");
     client.call("DEL saved");

@@ -2,9 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use bloomline_harness::{
-    Client, Kind, Server, Stop, bulk, for_each_server, int, numbered, show, until,
-};
+use bloomline_harness::{Client, Kind, Server, Stop, bulk, for_each_server, numbered, show, until};
 
 use crate::entry_points::scenario::{Made, build};
 use crate::inspect::{digest, with_debug};
@@ -34,31 +32,13 @@ fn copies_and_restored_dumps_have_the_same_digest() {
                 show(&client.run(&[b"RESTORE", b"restored".as_slice(), b"0", bulk(&dump)])),
                 "+OK"
             );
-            load_by_chunks(&mut client, filter.key, "loaded");
+            client.copy_by_chunks(filter.key, "loaded");
             for key in ["copied", "restored", "loaded"] {
                 assert_eq!(digest(&mut client, key), origin, "{} {key}", filter.key);
             }
             client.call("DEL copied restored loaded");
         }
     });
-}
-
-/// Copies a filter with BF.SCANDUMP and BF.LOADCHUNK.
-fn load_by_chunks(client: &mut Client, from: &str, to: &str) {
-    let mut iterator = 0;
-    loop {
-        let redis::Value::Array(pair) = client.call(&format!("BF.SCANDUMP {from} {iterator}"))
-        else {
-            panic!("a pair")
-        };
-        iterator = int(&pair[0]);
-        if iterator == 0 {
-            return;
-        }
-        let next = iterator.to_string();
-        let loaded = client.run(&[b"BF.LOADCHUNK", to.as_bytes(), next.as_bytes(), bulk(&pair[1])]);
-        assert_eq!(show(&loaded), "+OK");
-    }
 }
 
 #[test]
@@ -134,13 +114,10 @@ fn any_change_gives_another_digest() {
         }
         assert_eq!(client.ask("BF.INFO k FILTERS"), "*[:3]");
         // Change bits but not the header, in the oldest layer.
-        let redis::Value::Array(pair) = client.call("BF.SCANDUMP k 1") else { panic!("a pair") };
-        let next = int(&pair[0]).to_string();
-        let mut bits = bulk(&pair[1]).to_vec();
+        let (next, mut bits) = client.scandump("k", 1);
         bits[3] ^= 1;
         for expected_new in [true, false] {
-            let load = client.run(&[b"BF.LOADCHUNK", b"k".as_slice(), next.as_bytes(), &bits]);
-            assert_eq!(show(&load), "+OK");
+            assert_eq!(client.loadchunk("k", next, &bits), "+OK");
             assert_eq!(seen.insert(digest(&mut client, "k")), expected_new);
         }
     });

@@ -1,7 +1,6 @@
 //! DEBUG DIGEST of layers above 4 GiB: every byte counts, and untouched pages are not read.
 
-use bloomline_harness::{Client, bulk, for_each_server, report_missing, show};
-use redis::Value;
+use bloomline_harness::{Client, for_each_server, report_missing, show};
 
 use crate::inspect::{digest, with_debug};
 use crate::redisbloom::forged;
@@ -26,9 +25,9 @@ fn header(client: &mut Client, layout: &str) -> Vec<u8> {
     let capacity = 1_000_000_000.0 * COUNTED as f64 / layer(client, "probe") as f64;
     assert_eq!(client.ask("DEL probe"), ":1");
     client.ok(&format!("BF.RESERVE probe 0.01 {} NONSCALING", (capacity * 1.003) as u64));
-    let Value::Array(pair) = client.call("BF.SCANDUMP probe 0") else { panic!("a pair") };
+    let (_, header) = client.scandump("probe", 0);
     assert_eq!(client.ask("DEL probe"), ":1");
-    bulk(&pair[1]).to_vec()
+    header
 }
 
 /// Bytes of the only layer of a filter.

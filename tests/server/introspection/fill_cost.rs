@@ -1,7 +1,7 @@
 //! BF.INFO FILL and FPRATE: their cost is bounded for every size and number of layers, and small
 //! filters are counted exactly.
 
-use bloomline_harness::{Client, Random, Server, Setup, bulk, for_each_server, int, show};
+use bloomline_harness::{Client, Random, Server, Setup, bulk, for_each_server, show};
 use redis::Value;
 
 use crate::redisbloom::forged;
@@ -18,8 +18,7 @@ const PAGE: usize = 4096;
 /// The header of a filter in our own layout with this number of layers of `capacity` items each.
 fn header_of_layers(client: &mut Client, capacity: usize, layers: u32) -> Vec<u8> {
     client.ok(&format!("BF.RESERVE forged 0.01 {capacity} EXPANSION 1"));
-    let Value::Array(pair) = client.call("BF.SCANDUMP forged 0") else { panic!("a pair") };
-    let mut header = bulk(&pair[1]).to_vec();
+    let (_, mut header) = client.scandump("forged", 0);
     header[20..24].copy_from_slice(&layers.to_le_bytes());
     assert_eq!(client.ask("DEL forged"), ":1");
     header
@@ -152,11 +151,8 @@ fn fill_at_random(client: &mut Client) -> Vec<f64> {
 fn counted(client: &mut Client) -> Vec<f64> {
     let (mut shares, mut iterator) = (Vec::new(), 1);
     loop {
-        let Value::Array(pair) = client.call(&format!("BF.SCANDUMP k {iterator}")) else {
-            panic!("a pair")
-        };
-        iterator = int(&pair[0]);
-        let bits = bulk(&pair[1]);
+        let (next, bits) = client.scandump("k", iterator);
+        iterator = next;
         if iterator == 0 {
             return shares;
         }

@@ -1,8 +1,6 @@
 //! BF.INFO with a field: the fields, and whether they agree with the bits.
 
-use bloomline_harness::{
-    Client, Row, Setup, bulk, check_rows, for_each_server, int, numbered, rows, show,
-};
+use bloomline_harness::{Client, Row, Setup, check_rows, for_each_server, numbered, rows, show};
 use redis::Value;
 
 #[test]
@@ -42,23 +40,15 @@ fn numbers(reply: &Value) -> Vec<f64> {
 /// The share of set bits in each layer, counted in the chunks of BF.SCANDUMP.
 fn counted_fill(client: &mut Client, key: &str) -> Vec<f64> {
     let mut shares = Vec::new();
-    let mut iterator = int(&pair(client, key, 0)[0]);
+    let (mut iterator, _) = client.scandump(key, 0);
     loop {
-        let pair = pair(client, key, iterator);
-        iterator = int(&pair[0]);
-        if iterator == 0 {
+        let (next, bits) = client.scandump(key, iterator);
+        if next == 0 {
             return shares;
         }
-        let bits = bulk(&pair[1]);
+        iterator = next;
         let ones: u32 = bits.iter().map(|byte| byte.count_ones()).sum();
         shares.push(f64::from(ones) / (bits.len() * 8) as f64);
-    }
-}
-
-fn pair(client: &mut Client, key: &str, iterator: i64) -> Vec<Value> {
-    match client.call(&format!("BF.SCANDUMP {key} {iterator}")) {
-        Value::Array(pair) => pair,
-        other => panic!("BF.SCANDUMP answered {}", show(&other)),
     }
 }
 
@@ -126,7 +116,7 @@ fn a_filter_with_all_bits_set_reports_1() {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
         client.ok("BF.RESERVE k 0.01 100");
-        let bits = vec![0xff; bulk(&pair(&mut client, "k", 1)[1]).len()];
+        let bits = vec![0xff; client.scandump("k", 1).1.len()];
         let next = (bits.len() + 1).to_string();
         let loaded = client.run(&[b"BF.LOADCHUNK", b"k".as_slice(), next.as_bytes(), &bits]);
         assert_eq!(show(&loaded), "+OK");

@@ -124,9 +124,13 @@ fn totals_follow_replaced_filters() {
         let expected = sum_of_infos(&mut client, &["three", "fixed"]);
         assert_eq!(expected.layers, 2 * one.layers);
         // The server may free the replaced filters later in the background.
-        until("the totals of two filters", || (totals(&mut client) == expected).then_some(()));
+        until("the totals to be those of two filters", || {
+            (totals(&mut client) == expected).then_some(())
+        });
         assert_eq!(client.ask("COPY three fixed REPLACE"), ":1");
-        until("the totals of two filters", || (totals(&mut client) == expected).then_some(()));
+        until("the totals to be those of two filters", || {
+            (totals(&mut client) == expected).then_some(())
+        });
         assert_eq!(client.ask("MOVE three 1"), ":1");
         client.ok("SWAPDB 0 1");
         assert_eq!(totals(&mut client), expected);
@@ -159,7 +163,7 @@ fn totals_are_equal_after_a_reload() {
         for _ in 0..3 {
             client.ok("DEBUG RELOAD");
             // Newer servers free the previous data in the background.
-            until("the totals of before", || (totals(&mut client) == before).then_some(()));
+            until("the totals to be as before", || (totals(&mut client) == before).then_some(()));
         }
         assert_eq!(sum_of_infos(&mut client, &keys), before);
     });
@@ -193,11 +197,13 @@ fn a_full_sync_gives_the_replica_the_primarys_totals() {
             client.items("BF.MADD", "one", &numbered("more", 1000));
             build(&mut other);
             other.ok(&format!("REPLICAOF 127.0.0.1 {}", primary.port));
-            until("the replica's link", || {
+            until("the replica's link to be up", || {
                 (other.info("master_link_status") == "up").then_some(())
             });
             let expected = totals(&mut client);
-            until("the totals of the primary", || (totals(&mut other) == expected).then_some(()));
+            until("the totals to equal the primary's", || {
+                (totals(&mut other) == expected).then_some(())
+            });
         }
     });
 }

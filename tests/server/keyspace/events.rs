@@ -1,6 +1,6 @@
 //! Keyspace events: sent for every change, and never without one.
 
-use bloomline_harness::{Client, Server, Setup, bulk, for_each_server, int, show};
+use bloomline_harness::{Client, Server, Setup, bulk, for_each_server};
 use redis::Value;
 
 use super::watch::{CALLS, prepare};
@@ -73,12 +73,9 @@ fn every_loaded_chunk_is_notified() {
         let mut listener = Listener::start(&server, "Eg");
         prepare(&mut listener.client);
         listener.received();
-        for iterator in ["0", "1"] {
-            let reply = listener.client.call(&format!("BF.SCANDUMP k {iterator}"));
-            let Value::Array(pair) = reply else { panic!("a pair") };
-            let next = int(&pair[0]).to_string();
-            let load = [b"BF.LOADCHUNK", b"missing".as_slice(), next.as_bytes(), bulk(&pair[1])];
-            assert_eq!(show(&listener.client.run(&load)), "+OK");
+        for iterator in [0, 1] {
+            let (next, data) = listener.client.scandump("k", iterator);
+            assert_eq!(listener.client.loadchunk("missing", next, &data), "+OK");
             assert_eq!(listener.received(), ["bloom.load missing"]);
         }
     });

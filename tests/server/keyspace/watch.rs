@@ -1,6 +1,6 @@
 //! WATCH: a change aborts the transaction of a watching client, and nothing else does.
 
-use bloomline_harness::{Client, Setup, bulk, for_each_server, int};
+use bloomline_harness::{Client, Setup, for_each_server};
 
 use crate::inspect::word;
 
@@ -75,7 +75,7 @@ fn is_aborted(watcher: &mut Client, key: &str, between: impl FnOnce()) -> bool {
     match watcher.ask("EXEC").as_str() {
         "_" => true,
         "*[+PONG]" => false,
-        other => panic!("EXEC answered {other}"),
+        other => panic!("EXEC returned {other}"),
     }
 }
 
@@ -103,15 +103,10 @@ fn loaded_chunks_touch_a_watcher() {
         let server = Setup::new().start(kind);
         let (mut watcher, mut client) = (server.resp2(), server.resp2());
         prepare(&mut client);
-        for iterator in ["0", "1"] {
-            let pair = client.call(&format!("BF.SCANDUMP k {iterator}"));
-            let redis::Value::Array(pair) = pair else { panic!("a pair") };
-            let next = int(&pair[0]).to_string();
-            let load = [b"BF.LOADCHUNK", b"missing".as_slice(), next.as_bytes(), bulk(&pair[1])];
-            assert!(
-                is_aborted(&mut watcher, "missing", || drop(client.run(&load))),
-                "chunk {next}"
-            );
+        for iterator in [0, 1] {
+            let (next, data) = client.scandump("k", iterator);
+            let load = || drop(client.loadchunk("missing", next, &data));
+            assert!(is_aborted(&mut watcher, "missing", load), "chunk {next}");
         }
     });
 }

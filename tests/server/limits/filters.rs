@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use bloomline_harness::{Client, Setup, bulk, for_each_server, matches, numbered, show};
+use bloomline_harness::{Client, Setup, for_each_server, matches, numbered, show};
 
 use crate::inspect::{digest, number, totals, with_debug};
 
@@ -25,9 +25,9 @@ fn leave(client: &mut Client, bytes: u64) {
 /// The header of a filter with these parameters, made without limits.
 fn header(client: &mut Client, parameters: &str) -> Vec<u8> {
     client.ok(&format!("BF.RESERVE header {parameters}"));
-    let redis::Value::Array(pair) = client.call("BF.SCANDUMP header 0") else { panic!("a pair") };
+    let (_, header) = client.scandump("header", 0);
     client.ok("FLUSHALL SYNC");
-    bulk(&pair[1]).to_vec()
+    header
 }
 
 /// Asserts that every call that creates a filter is refused, including one that loads a header.

@@ -4,7 +4,6 @@ use bloomline_harness::{
     Client, Kind, Setup, Stop, append_only_file, arguments, bulk, for_each_server, numbered, show,
     until,
 };
-use redis::Value;
 
 use crate::inspect::{digest, number, with_debug};
 
@@ -45,7 +44,7 @@ fn replicas_take_filters_beyond_their_limits() {
         let mut client = primary.resp2();
         let setup = || strict(kind).line(format!("replicaof 127.0.0.1 {}", primary.port));
         let early = setup().start(kind);
-        until("the replica's link", || {
+        until("the replica's link to be up", || {
             (early.resp2().info("master_link_status") == "up").then_some(())
         });
         build(&mut client);
@@ -108,7 +107,7 @@ fn filters_beyond_a_new_limit_stay_usable() {
         assert_eq!(client.ask("BF.MADD large a c"), "*[:0 :1]");
         assert_eq!(client.ask("COPY large copied"), "-ERR module key failed to copy");
         let dump = client.call("DUMP large");
-        let dump = bloomline_harness::bulk(&dump);
+        let dump = bulk(&dump);
         let mut restore = || show(&client.run(&[b"RESTORE", b"restored".as_slice(), b"0", dump]));
         assert_eq!(restore(), "-ERR Bad data format");
         server.edit_config("bf-max-filter-bytes 100kb", "bf-max-filter-bytes 0");
@@ -130,10 +129,10 @@ fn logged_commands_of_any_kind_ignore_the_limits() {
         let mut client = origin.resp2();
         client.ok("BF.RESERVE k 0.01 1000000");
         let dump = bulk(&client.call("DUMP k")).to_vec();
-        let Value::Array(pair) = client.call("BF.SCANDUMP k 0") else { panic!("a pair") };
+        let (_, header) = client.scandump("k", 0);
         let commands = append_only_file(&[
             arguments("SELECT 0"),
-            vec![b"BF.LOADCHUNK".to_vec(), b"k".to_vec(), b"1".to_vec(), bulk(&pair[1]).to_vec()],
+            vec![b"BF.LOADCHUNK".to_vec(), b"k".to_vec(), b"1".to_vec(), header],
             arguments("BF.MADD k a b"),
             arguments("BF.RESERVE other 0.01 1000000"),
             vec![b"RESTORE".to_vec(), b"restored".to_vec(), b"0".to_vec(), dump],

@@ -1,7 +1,6 @@
 //! Filters from every entry point are freed: their neighbours in memory keep every byte.
 
-use bloomline_harness::{Client, Server, bulk, for_each_build, int, numbered, show};
-use redis::Value;
+use bloomline_harness::{Client, Server, bulk, for_each_build, numbered, show};
 
 use crate::cluster::equal::{catch_up, setup};
 
@@ -98,28 +97,11 @@ fn freed_filters_from_chunks_leave_their_neighbours_intact() {
         let keys: Vec<String> = neighbours.keys().map(str::to_owned).collect();
         for key in &keys {
             let copy = format!("loaded:{key}");
-            load_in_chunks(&mut client, key, &copy);
+            client.copy_by_chunks(key, &copy);
             neighbours.add_copy(&mut client, key, &copy);
         }
         assert_frees_only_itself(&mut client, &mut neighbours, "BF.LOADCHUNK");
     });
-}
-
-/// Copies a filter with BF.SCANDUMP and BF.LOADCHUNK.
-fn load_in_chunks(client: &mut Client, from: &str, to: &str) {
-    let mut iterator = 0;
-    loop {
-        let Value::Array(pair) = client.call(&format!("BF.SCANDUMP {from} {iterator}")) else {
-            panic!("a pair")
-        };
-        iterator = int(&pair[0]);
-        if iterator == 0 {
-            return;
-        }
-        let next = iterator.to_string();
-        let loaded = client.run(&[b"BF.LOADCHUNK", to.as_bytes(), next.as_bytes(), bulk(&pair[1])]);
-        assert_eq!(show(&loaded), "+OK");
-    }
 }
 
 #[test]

@@ -1,11 +1,11 @@
-/* A module whose commands call commands of others: caller.write FLAGS COMMAND KEY [ARGUMENT ...],
- * and caller.read, which a read-only replica runs as well.
+/* A module whose commands call other commands: caller.write FLAGS COMMAND KEY [ARGUMENT ...], and
+ * caller.read, which a read-only replica accepts as well.
  *
- * FLAGS are those of the format of RedisModule_Call; "-" stands for none. The answer is an array of
- * the type of the command's reply, and that reply.
+ * FLAGS are those of the format of RedisModule_Call; "-" stands for none. The reply is an array: the
+ * type of the command's reply, and that reply.
  *
- * It declares by hand the functions of the module interface that it uses, which no server has ever
- * changed. */
+ * The module declares the functions of the module interface that it uses. No server has ever changed
+ * them. */
 
 #include <stddef.h>
 
@@ -44,7 +44,7 @@ static int run(Context *context, String **words, int count) {
 }
 
 int RedisModule_OnLoad(Context *context, String **words, int count) {
-    /* The context begins with the function that finds the others by name. */
+    /* The context begins with the function that finds the other functions by name. */
     int (*find)(const char *, void *) = *(int (**)(const char *, void *))context;
     void (*set_name)(Context *, const char *, int, int);
     int (*create)(Context *, const char *, Handler, const char *, int, int, int);

@@ -1,6 +1,6 @@
 //! Calls from another module: typed replies, and replication only on request.
 
-use bloomline_harness::CModule;
+use bloomline_harness::{CModule, arguments};
 use bloomline_harness::{Client, Kind, Replica, Server, Setup, Stop, for_each_server, matches};
 
 use crate::cluster::equal::{assert_equal, catch_up, setup};
@@ -237,7 +237,7 @@ fn module_calls_leak_no_memory() {
                 "CALLER.READ - BF.SCANDUMP k 0",
                 "CALLER.READ - BF.INFO missing",
             ] {
-                let arguments = bloomline_harness::arguments(line);
+                let arguments = arguments(line);
                 (0..CALLS).for_each(|_| client.send(&arguments));
                 (0..CALLS).for_each(|_| drop(client.receive(line)));
             }

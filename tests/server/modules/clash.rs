@@ -27,7 +27,7 @@ fn a_start_with_both_modules_logs_the_command() {
             .line(format!("loadmodule {}", other.path().display()))
             .try_start(kind)
             .err();
-        let log = log.expect("two modules can't own a command");
+        let log = log.expect("two modules cannot own one command");
         assert!(log.contains("command bf.add can't be registered"), "{log}");
         assert!(log.contains("MODULE LIST") && log.contains("load only one"), "{log}");
     });

@@ -1,7 +1,7 @@
-/* A module that deletes a key in its callback, as soon as it is told of one event of that key.
+/* A module that deletes a key in the callback of one event of that key.
  *
- * Its one argument is the event, as bloom.add. Servers advise against such callbacks, and allow
- * them. */
+ * Its only argument is the event, for example bloom.add. Servers advise against such callbacks, but
+ * allow them. */
 
 #include <string.h>
 
@@ -10,7 +10,7 @@ typedef struct String String;
 typedef struct Reply Reply;
 typedef int (*Told)(Context *, int, const char *, String *);
 
-/* The class of events of no type in particular. */
+/* The class of generic events, which belong to no type. */
 static const int GENERIC = 1 << 2;
 
 static Reply *(*call)(Context *, const char *, const char *, ...);
@@ -30,7 +30,7 @@ static int told(Context *context, int class, const char *event, String *key) {
 }
 
 int RedisModule_OnLoad(Context *context, String **words, int count) {
-    /* The context begins with the function that finds the others by name. */
+    /* The context begins with the function that finds the other functions by name. */
     int (*find)(const char *, void *) = *(int (**)(const char *, void *))context;
     void (*set_name)(Context *, const char *, int, int);
     int (*subscribe)(Context *, int, Told);

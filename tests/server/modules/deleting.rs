@@ -1,6 +1,6 @@
 //! A module that deletes the key in the callback of an event: the call continues without the key.
 
-use bloomline_harness::{CModule, Client, bulk, for_each_server, int, numbered, show};
+use bloomline_harness::{CModule, Client, for_each_server, int, numbered, show};
 use redis::Value;
 
 use crate::cluster::equal::{catch_up, setup};
@@ -103,10 +103,7 @@ fn run_loads(client: &mut Client, event: &str, chunks: &[(i64, Vec<u8>)]) {
 /// Header and bits of a small filter.
 fn chunks(client: &mut Client) -> Vec<(i64, Vec<u8>)> {
     client.ok("BF.RESERVE k 0.01 100");
-    let chunks = ["BF.SCANDUMP k 0", "BF.SCANDUMP k 1"].map(|line| match client.call(line) {
-        Value::Array(pair) => (int(&pair[0]), bulk(&pair[1]).to_vec()),
-        other => panic!("{}", show(&other)),
-    });
+    let chunks = [0, 1].map(|iterator| client.scandump("k", iterator));
     client.call("DEL k");
     chunks.into()
 }

@@ -1,7 +1,8 @@
-/* A module that owns BF.ADD, as a server's own build of Bloom filters would. It is called as NAME
- * says, by default `other`.
+/* A module that owns BF.ADD, like a server's own build of Bloom filters. Its name is NAME, by
+ * default `other`.
  *
- * It declares by hand the three functions of the module interface that it uses, which no server has ever changed. */
+ * The module declares the three functions of the module interface that it uses. No server has ever
+ * changed them. */
 
 #ifndef NAME
 #define NAME "other"
@@ -20,7 +21,7 @@ static int add(Context *context, String **words, int count) {
 }
 
 int RedisModule_OnLoad(Context *context, String **words, int count) {
-    /* The context begins with the function that finds the others by name. */
+    /* The context begins with the function that finds the other functions by name. */
     int (*find)(const char *, void *) = *(int (**)(const char *, void *))context;
     void (*set_name)(Context *, const char *, int, int);
     int (*create)(Context *, const char *, Handler, const char *, int, int, int);

@@ -1,9 +1,6 @@
 //! Recorded filters enter by every entry point, and leave by every entry point unchanged.
 
-use bloomline_harness::{
-    Client, Server, Setup, Stop, bulk, for_each_server, int, numbered, show, until,
-};
-use redis::Value;
+use bloomline_harness::{Client, Server, Setup, Stop, for_each_server, numbered, show, until};
 
 use super::fixture::fixtures;
 use super::seen::{
@@ -127,11 +124,9 @@ fn recorded_chunks_load_and_are_dumped_unchanged() {
             assert_recorded(&mut client, "loaded", &fixture);
             let mut at = 0;
             for (iterator, data) in &chunks {
-                let Value::Array(pair) = client.call(&format!("BF.SCANDUMP loaded {at}")) else {
-                    panic!("no pair")
-                };
-                at = int(&pair[0]);
-                assert_eq!((at, bulk(&pair[1])), (*iterator, data.as_slice()), "{}", fixture.name);
+                let (next, dumped) = client.scandump("loaded", at);
+                at = next;
+                assert_eq!((at, &dumped), (*iterator, data), "{}", fixture.name);
             }
             assert_eq!(client.ask(&format!("BF.SCANDUMP loaded {at}")), "*[:0 $0 ]");
             client.ok("FLUSHALL");

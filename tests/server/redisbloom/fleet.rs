@@ -28,11 +28,7 @@ fn standing_in(kind: &Kind, port: u16) -> (Server, CModule) {
 fn expected(client: &mut Client, key: &str) -> String {
     let (mut iterator, mut header, mut bits, mut sum) = (0, 0, 0, 0);
     loop {
-        let Value::Array(pair) = client.call(&format!("BF.SCANDUMP {key} {iterator}")) else {
-            panic!("a pair")
-        };
-        let Value::Int(next) = pair[0] else { panic!("an iterator") };
-        let bytes = bulk(&pair[1]);
+        let (next, bytes) = client.scandump(key, iterator);
         match next {
             0 => return format!("loaded {header} {bits} {sum}"),
             1 => header = bytes.len(),
@@ -51,8 +47,8 @@ fn own_filter(kind: &Kind) -> (Vec<u8>, Vec<u8>) {
     let server = Setup::new().start(kind);
     let mut client = server.resp2();
     client.ok("BF.RESERVE k 0.01 100");
-    let Value::Array(pair) = client.call("BF.SCANDUMP k 0") else { panic!("a pair") };
-    (bulk(&pair[1]).to_vec(), bulk(&client.call("DUMP k")).to_vec())
+    let (_, header) = client.scandump("k", 0);
+    (header, bulk(&client.call("DUMP k")).to_vec())
 }
 
 fn fill(client: &mut Client) {
@@ -202,7 +198,9 @@ fn a_primary_cannot_replicate_our_layout() {
         // own types.
         let fresh = setup(kind).module_args(FLEET).start(kind);
         fresh.resp2().ok(&format!("REPLICAOF 127.0.0.1 {}", primary.port));
-        until("a refused synchronisation", || fresh.log().contains(FORBIDDEN).then_some(()));
+        until("the synchronisation to be refused", || {
+            fresh.log().contains(FORBIDDEN).then_some(())
+        });
     });
 }
 

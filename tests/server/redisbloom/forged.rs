@@ -1,4 +1,4 @@
-//! Headers of RedisBloom's layout made of a real one: other numbers, any number of links.
+//! Headers of RedisBloom's layout, made from a real one with other numbers and any number of links.
 //!
 //! ```text
 //! 0      8       12       16      20 + 53 links
@@ -8,8 +8,7 @@
 //! bytes  bits  len   error  bits_per_item  hashes  capacity  log2_bits
 //! ```
 
-use bloomline_harness::{Client, bulk, show};
-use redis::Value;
+use bloomline_harness::{Client, show};
 
 /// Bytes before the first link.
 const FIRST: usize = 20;
@@ -17,10 +16,7 @@ const FIRST: usize = 20;
 /// The header of a filter that is made with these parameters of BF.RESERVE and deleted again.
 pub fn header(client: &mut Client, parameters: &str) -> Vec<u8> {
     client.ok(&format!("BF.RESERVE forged {parameters} LAYOUT redisbloom"));
-    let header = match client.call("BF.SCANDUMP forged 0") {
-        Value::Array(pair) => bulk(&pair[1]).to_vec(),
-        other => panic!("BF.SCANDUMP answered {}", show(&other)),
-    };
+    let (_, header) = client.scandump("forged", 0);
     assert_eq!(client.ask("DEL forged"), ":1");
     header
 }

@@ -219,11 +219,9 @@ fn chunks_are_replicated_verbatim() {
         link.client.call("BF.ADD k a");
         link.pending();
         for iterator in [0, 1] {
-            let pair = link.client.call(&format!("BF.SCANDUMP k {iterator}"));
-            let redis::Value::Array(pair) = pair else { panic!("a pair") };
-            let next = bloomline_harness::int(&pair[0]).to_string();
-            let data = bloomline_harness::bulk(&pair[1]);
-            link.client.run(&[b"BF.LOADCHUNK", b"copy".as_slice(), next.as_bytes(), data]);
+            let (next, data) = link.client.scandump("k", iterator);
+            link.client.loadchunk("copy", next, &data);
+            let next = next.to_string();
             assert_eq!(
                 link.replica.received(&link.server),
                 [[b"BF.LOADCHUNK".to_vec(), b"copy".to_vec(), next.into_bytes(), data.to_vec()]]
@@ -259,7 +257,9 @@ fn scripts_leave_the_same_filter_on_a_replica() {
             .start(kind);
         let mut client = primary.resp2();
         let mut other = replica.resp2();
-        until("the replica's link", || (other.info("master_link_status") == "up").then_some(()));
+        until("the replica's link to be up", || {
+            (other.info("master_link_status") == "up").then_some(())
+        });
         let script = "redis.call('BF.ADD', KEYS[1], 'a'); redis.call('BF.MADD', KEYS[1], 'a', 'b', 'c'); return redis.call('BF.CARD', KEYS[1])";
         assert_eq!(client.ask(&format!("EVAL \"{script}\" 1 k")), ":3");
         assert_eq!(client.ask(&format!("EVAL \"{script}\" 1 k")), ":3");

@@ -1,6 +1,6 @@
 //! Too few replicas (`min-replicas-to-write`): writes are refused, reads are answered.
 
-use bloomline_harness::{Client, for_each_server, int, until};
+use bloomline_harness::{Client, for_each_server, until};
 
 use crate::cluster::equal::{assert_equal, catch_up, setup};
 use crate::inspect::totals;
@@ -40,16 +40,8 @@ fn assert_refuses_writes(client: &mut Client) {
     let state_of =
         |client: &mut Client| (client.ask("DEBUG DIGEST"), client.ask("DBSIZE"), totals(client));
     let before = state_of(client);
-    let header = client.call("BF.SCANDUMP k 0");
-    let redis::Value::Array(header) = header else { panic!("a pair") };
-    let next = int(&header[0]).to_string();
-    let load = [
-        b"BF.LOADCHUNK",
-        b"loaded".as_slice(),
-        next.as_bytes(),
-        bloomline_harness::bulk(&header[1]),
-    ];
-    let refused = bloomline_harness::show(&client.run(&load));
+    let (next, header) = client.scandump("k", 0);
+    let refused = client.loadchunk("loaded", next, &header);
     assert!(refused.starts_with("-NOREPLICAS"), "BF.LOADCHUNK: {refused}");
     // Calls that would change nothing are refused as well, because the server cannot know that.
     for line in WRITES.into_iter().chain(["BF.ADD k a", "BF.ADD full x", "DEL k"]) {

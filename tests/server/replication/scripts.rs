@@ -1,6 +1,8 @@
 //! Scripts that a server replicates by their text (Redis 6.2). Each replica runs them again.
 
-use bloomline_harness::{Client, Kind, Replica, Setup, Stop, for_each_server, report_missing};
+use bloomline_harness::{
+    Client, Kind, Replica, Setup, Stop, for_each_server, numbered, report_missing,
+};
 
 use crate::cluster::equal::{OTHER_SETTINGS, assert_equal, catch_up, setup};
 
@@ -71,7 +73,7 @@ fn scripts_by_text_make_the_same_filter_on_a_replica() {
         // Outside scripts only new items are replicated, so an item that is new here must be new on
         // the replica.
         for (key, _) in CREATIONS.into_iter().chain(DEFAULTS) {
-            client.items("BF.MADD", key, &bloomline_harness::numbered("outside", 300));
+            client.items("BF.MADD", key, &numbered("outside", 300));
         }
         catch_up(&mut client, &mut follower);
         assert_equal(&mut client, &mut follower);
@@ -156,7 +158,7 @@ fn scripts_in_an_append_only_file_make_the_same_filters() {
             eval(&mut client, script, key);
             eval(&mut client, GROWTH, key);
             // Only items that are new with the seed of the script are logged.
-            client.items("BF.MADD", key, &bloomline_harness::numbered("outside", 300));
+            client.items("BF.MADD", key, &numbered("outside", 300));
         }
         let state_of = |client: &mut Client| {
             let mut answers = Vec::new();

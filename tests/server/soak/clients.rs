@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
-use bloomline_harness::{Client, Random, bulk, int, show, until};
+use bloomline_harness::{Client, Random, show, until};
 
 use super::Load;
 use super::model::{Known, Model, items};
@@ -111,20 +111,8 @@ fn remove(client: &mut Client, model: &mut Model, key: &str, choice: u64) {
 
 /// Replaces a filter with its copy, made by BF.SCANDUMP and BF.LOADCHUNK.
 fn copy_by_chunks(client: &mut Client, model: &mut Model, key: &str) {
-    let (copy, mut iterator) = (format!("{key}:copy"), 0);
-    loop {
-        let (next, chunk) = match client.call(&format!("BF.SCANDUMP {key} {iterator}")) {
-            redis::Value::Array(pair) => (int(&pair[0]), bulk(&pair[1]).to_vec()),
-            other => panic!("{}", show(&other)),
-        };
-        if next == 0 {
-            break;
-        }
-        let loaded =
-            client.run(&[b"BF.LOADCHUNK", copy.as_bytes(), next.to_string().as_bytes(), &chunk]);
-        assert_eq!(show(&loaded), "+OK");
-        iterator = next;
-    }
+    let copy = format!("{key}:copy");
+    client.copy_by_chunks(key, &copy);
     client.ok(&format!("RENAME {copy} {key}"));
     model.tally.copied += 1;
 }

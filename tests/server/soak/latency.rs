@@ -29,7 +29,7 @@ impl Pair {
         {
             let at = |quantile| histogram.value_at_quantile(quantile) as f64 / 1000.0;
             println!(
-                "LATENCY | {} | one item, beside {beside} | {} commands | p50 {:.0} us, p99 {:.0} us, p99.9 {:.0} us, max {:.0} us",
+                "LATENCY | {} | one item, with {beside} | {} commands | p50 {:.0} us, p99 {:.0} us, p99.9 {:.0} us, max {:.0} us",
                 kind.name,
                 histogram.len(),
                 at(0.5),

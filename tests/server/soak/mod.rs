@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use bloomline_harness::{Client, Kind, SetOnDrop, Setup, Stop, for_newest_servers, until};
+use bloomline_harness::{Client, Kind, SetOnDrop, Setup, Stop, for_newest_servers, show, until};
 
 use model::Tally;
 
@@ -157,7 +157,7 @@ fn emptied(client: &mut Client) -> u64 {
 }
 
 fn filters(client: &mut Client) -> String {
-    let text = bloomline_harness::show(&client.call("INFO bf"));
+    let text = show(&client.call("INFO bf"));
     let found = text.split("bf_filters:").nth(1).unwrap_or_else(|| panic!("{text}"));
     found.chars().take_while(char::is_ascii_digit).collect()
 }

@@ -142,10 +142,7 @@ fn number(client: &mut Client, question: &str) -> i64 {
 
 /// Makes a filter count this many items without adding them, with a header that states them.
 fn fill(client: &mut Client, key: &str, items: u64) {
-    let mut header = match client.call(&format!("BF.SCANDUMP {key} 0")) {
-        Value::Array(pair) => bulk(&pair[1]).to_vec(),
-        other => panic!("{}", show(&other)),
-    };
+    let (_, mut header) = client.scandump(key, 0);
     // The number of items in the newest layer: see docs/format.md.
     header[48..56].copy_from_slice(&items.to_le_bytes());
     client.call(&format!("DEL {key}"));
