@@ -72,7 +72,7 @@ fn filters_of_any_item_count_are_saved_and_load_again() {
         let payload = payload(&mut client);
         let last = payload.fields.len() - 1;
         assert_eq!(payload.fields[last], Field::Unsigned(1), "the number of items in the link");
-        // The last number consists of the letters at the begin of a header of our own layout.
+        // The last number consists of the letters at the start of a header of our own layout.
         for items in
             [u64::MAX, u64::MAX - 1, 1 << 63, (1 << 63) - 1, u64::from_le_bytes(*b"bloomlin")]
         {

@@ -7,9 +7,9 @@ use redis::Value;
 
 use crate::budget::patience;
 
-/// The most bytes of a filter that clients may create. RESTORE is not limited and may make larger
-/// filters from a few bytes. The test leaves these alone, because their own header cannot be loaded
-/// again, and the server would copy them in every query.
+/// The most bytes of a filter that clients may create (`bf-max-filter-bytes`).
+///
+/// The test only reads a larger one, because its own header could not be loaded again.
 const LARGE: i64 = 4 << 20;
 
 /// A server with a connection, and the commands since all keys were last deleted.

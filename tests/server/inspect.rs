@@ -1,4 +1,4 @@
-//! Queries about filters and the module that several tests share.
+//! Queries that several tests share: the digest of a filter, its numbers, the totals of the module.
 
 use bloomline_harness::{Client, Kind, Setup, show};
 use redis::Value;

@@ -5,6 +5,7 @@ pub struct Random(pub u64);
 
 impl Random {
     /// The next 64 bits.
+    #[allow(clippy::should_implement_trait, reason = "the sequence has no end, so no `Option`")]
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut mixed = self.0;

@@ -96,7 +96,7 @@ fn a_failover_after_a_crash_keeps_every_acknowledged_item() {
         let promoted = cluster.nodes[owner + PRIMARIES].port;
         let run = |args: &[&[u8]]| loop {
             let reply = router.run(args);
-            // No replica is left behind the promoted one, so nobody can acknowledge.
+            // The promoted replica has no replica of its own that could acknowledge.
             let is_acknowledged = args[0] != b"BF.MADD"
                 || router.current_node() == promoted
                 || router

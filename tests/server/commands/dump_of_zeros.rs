@@ -17,7 +17,7 @@ fn step(client: &mut Client, iterator: u64) -> (u64, Vec<u8>) {
     }
 }
 
-/// The chunks of the filter `k`, without its header: the begin and the bytes of each.
+/// The chunks of the filter `k`, without its header: the offset and the bytes of each.
 fn chunks(client: &mut Client) -> Vec<(u64, Vec<u8>)> {
     let (mut chunks, mut iterator) = (Vec::new(), 1);
     loop {
@@ -60,7 +60,7 @@ fn layers(client: &mut Client) -> Vec<u64> {
     sizes.map(|size| size.parse().expect("bytes")).collect()
 }
 
-/// The begin and the length of each chunk.
+/// The offset and the length of each chunk.
 fn ranges(chunks: &[(u64, Vec<u8>)]) -> Vec<(u64, u64)> {
     chunks.iter().map(|(start, data)| (*start, data.len() as u64)).collect()
 }

@@ -2,7 +2,7 @@
 
 use bloomline_harness::{Setup, for_each_server};
 
-/// Calls on both sides of each limit: the begin of the reply, then the call.
+/// Calls on both sides of each limit: the start of the reply, then the call.
 const CALLS: [(&str, &str); 40] = [
     ("+OK", "BF.RESERVE k 0.01 1"),
     ("-ERR", "BF.RESERVE k 0.01 0"),
