@@ -199,7 +199,7 @@ impl Live {
 
     /// The bytes that the server reports as used.
     pub fn used_memory(&mut self) -> u64 {
-        self.client.info("used_memory").parse().expect("bytes")
+        self.client.info_number("used_memory")
     }
 }
 

@@ -140,6 +140,12 @@ impl Client {
         found.unwrap_or_else(|| panic!("INFO has no {field}")).to_owned()
     }
 
+    /// The value of one field of INFO that is a number.
+    pub fn info_number(&mut self, field: &str) -> u64 {
+        let text = self.info(field);
+        text.trim().parse().unwrap_or_else(|why| panic!("INFO {field}:{text}: {why}"))
+    }
+
     /// Waits until no child process of the server writes a file and none is scheduled.
     pub fn wait_for_saves(&mut self) {
         until("the end of all saves", || {

@@ -105,7 +105,7 @@ fn a_dual_channel_sync_under_traffic_loses_nothing() {
             // The commands written meanwhile waited in the replica and not in the primary.
             let log = replica.log();
             assert!(log.contains("Successfully streamed replication data into memory"), "{log}");
-            let waited: u64 = follower.info("replicas_repl_buffer_peak").parse().expect("a number");
+            let waited: u64 = follower.info_number("replicas_repl_buffer_peak");
             assert!(waited > 0, "nothing was written during the synchronisation");
             assert_has_rounds(&mut follower, &KEYS, rounds);
             assert_same_answers(&mut client, &mut follower, 0..5000);

@@ -24,7 +24,7 @@ pub fn catch_up(primary: &mut Client, replica: &mut Client) {
 }
 
 fn offset(client: &mut Client, field: &str) -> u64 {
-    client.info(field).parse().expect("a number")
+    client.info_number(field)
 }
 
 /// Asserts that both servers hold the same keys, and the same filter under each.

@@ -1,6 +1,8 @@
 //! Replicas: by full synchronisation, by the stream of commands, with other settings.
 
-use bloomline_harness::{Client, Kind, Server, Setup, for_each_build, until};
+use bloomline_harness::{Kind, Server, Setup, for_each_build};
+
+use crate::cluster::equal::catch_up;
 
 use super::scenario::{
     assert_nothing_lost, assert_same, assert_usable, build, build_large, observe_all,
@@ -14,15 +16,6 @@ fn replica_of(kind: &Kind, primary: &Server) -> Server {
         )
         .line(format!("replicaof 127.0.0.1 {}", primary.port))
         .start(kind)
-}
-
-/// Waits until the replica has everything that the primary has written.
-fn catch_up(primary: &mut Client, replica: &mut Client) {
-    until("the replica to be in step", || {
-        let is_up = replica.info("master_link_status") == "up";
-        // The replica acknowledges its offset at least once per second.
-        (is_up && primary.ask("WAIT 1 2000") == ":1").then_some(())
-    });
 }
 
 #[test]

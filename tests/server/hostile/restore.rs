@@ -109,7 +109,7 @@ fn refused_payloads_leak_no_memory() {
         client.call("BF.ADD k a");
         let dump = bulk(&client.call("DUMP k")).to_vec();
         client.ok("FLUSHALL");
-        let used = |client: &mut Client| client.info("used_memory").parse::<u64>().expect("bytes");
+        let used = |client: &mut Client| client.info_number("used_memory");
         let cut = truncate_dump(&dump, dump.len() - FOOTER - 100);
         restore(&mut client, &cut);
         let before = used(&mut client);

@@ -4,19 +4,12 @@ use std::collections::BTreeSet;
 
 use bloomline_harness::{Client, Kind, Server, Stop, bulk, for_each_server, numbered, show, until};
 
+use crate::cluster::equal::catch_up;
 use crate::entry_points::scenario::{Made, build};
 use crate::inspect::{digest, with_debug};
 
 fn digests(client: &mut Client, made: &[Made]) -> Vec<String> {
     made.iter().map(|filter| digest(client, filter.key)).collect()
-}
-
-/// Waits until a replica has everything that its primary has written.
-fn catch_up(primary: &mut Client, replica: &mut Client) {
-    until("the replica to be in step", || {
-        let is_up = replica.info("master_link_status") == "up";
-        (is_up && primary.ask("WAIT 1 2000") == ":1").then_some(())
-    });
 }
 
 #[test]

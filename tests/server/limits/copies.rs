@@ -17,10 +17,6 @@ const MACHINE: &str = "its new layers need <n> bytes, the machine's <n> bytes le
 
 const LAYOUTS: [&str; 2] = ["bloomline", "redisbloom"];
 
-fn used(client: &mut Client) -> u64 {
-    client.info("used_memory").parse().expect("bytes")
-}
-
 /// Makes the filter `k` of about 14 MB with two items, and returns its payload.
 fn make(client: &mut Client, layout: &str) -> Vec<u8> {
     client.ok(&format!("BF.RESERVE k 0.01 10000000 NONSCALING LAYOUT {layout}"));
@@ -86,7 +82,7 @@ fn maxmemory_applies_to_copy_and_restore() {
             let server = Setup::new().start(kind);
             let mut client = server.resp2();
             let payload = make(&mut client, layout);
-            let max = used(&mut client) + (10 << 20);
+            let max = client.info_number("used_memory") + (10 << 20);
             client.ok(&format!("CONFIG SET maxmemory {max}"));
             assert_refused(&server, &payload, MAXMEMORY);
             assert_copy_in_log(&server, MAXMEMORY);
@@ -147,7 +143,7 @@ fn volatile_policies_count_only_keys_that_expire() {
             let payload = make(&mut client, "redisbloom");
             assert_eq!(client.ask("COPY k other"), ":1");
             let layer = info_field(&mut client, "k", "SIZE");
-            let max = used(&mut client) + layer / 2;
+            let max = client.info_number("used_memory") + layer / 2;
             client.ok(&format!("CONFIG SET maxmemory {max}"));
             // No key expires, so that none can be evicted.
             let line = "BF.RESERVE new 0.01 10000000 NONSCALING LAYOUT redisbloom";

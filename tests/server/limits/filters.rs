@@ -11,14 +11,9 @@ const TOO_LARGE: &str = "-ERR Insufficient memory to create filter: ";
 const LEAVES_LESS: &str = "its new layers need <n> bytes, maxmemory <n> leaves <n>";
 const NO_ROOM: &str = "-ERR problem inserting into filter";
 
-/// Bytes in use.
-fn used(client: &mut Client) -> u64 {
-    client.info("used_memory").trim().parse().expect("bytes")
-}
-
 /// Sets `maxmemory` so that this many bytes are left.
 fn leave(client: &mut Client, bytes: u64) {
-    let max = used(client) + bytes;
+    let max = client.info_number("used_memory") + bytes;
     client.ok(&format!("CONFIG SET maxmemory {max}"));
 }
 

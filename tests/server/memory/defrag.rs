@@ -81,7 +81,7 @@ fn make_filters(client: &mut Client) {
 /// Bytes in slabs of the allocator that nobody uses, as the server last sampled them: ten times per
 /// second.
 fn gap_bytes(client: &mut Client) -> u64 {
-    client.info("allocator_frag_bytes").parse().expect("bytes")
+    client.info_number("allocator_frag_bytes")
 }
 
 /// Waits until the server has removed the gaps, while a client adds and looks up.
@@ -110,7 +110,7 @@ fn defragment(server: &Server, client: &mut Client, goal: u64) {
         assert!(!found.contains(":0"), "{found}");
         (gap_bytes(client) < goal).then_some(())
     });
-    let mut number = |field: &str| client.info(field).parse::<u64>().expect("a number");
+    let mut number = |field: &str| client.info_number(field);
     assert!(number("active_defrag_hits") > 0);
     assert!(number("active_defrag_key_hits") > 0);
     client.ok("CONFIG SET activedefrag no");

@@ -9,7 +9,7 @@ fn build(client: &mut Client, key: &str) {
 }
 
 fn freed(client: &mut Client) -> u64 {
-    client.info("lazyfreed_objects").trim().parse().expect("a number")
+    client.info_number("lazyfreed_objects")
 }
 
 /// Waits until the background threads have freed more than `before` objects and are idle.
@@ -30,7 +30,7 @@ fn large_filters_are_freed_in_the_background() {
             .line("lazyfree-lazy-expire yes")
             .start(kind);
         let mut client = server.resp2();
-        let empty: u64 = client.info("used_memory").trim().parse().expect("bytes");
+        let empty: u64 = client.info_number("used_memory");
         for line in [
             "UNLINK k",
             "DEL k",
@@ -53,7 +53,7 @@ fn large_filters_are_freed_in_the_background() {
             wait_for_more_than(before, &mut client, line);
         }
         client.ok("FLUSHALL SYNC");
-        let left: u64 = client.info("used_memory").trim().parse().expect("bytes");
+        let left: u64 = client.info_number("used_memory");
         assert!(left < empty + (1 << 20), "{empty} bytes before, {left} after");
     });
 }
@@ -83,11 +83,11 @@ fn evicted_filters_are_freed_in_the_background() {
             build(&mut client, &format!("k{key}"));
         }
         let before = freed(&mut client);
-        let used: u64 = client.info("used_memory").trim().parse().expect("bytes");
+        let used: u64 = client.info_number("used_memory");
         client.ok(&format!("CONFIG SET maxmemory {}", used - (3 << 20)));
         wait_for_more_than(before, &mut client, "eviction");
         until("memory to fall below its limit", || {
-            let used_now: u64 = client.info("used_memory").trim().parse().expect("bytes");
+            let used_now: u64 = client.info_number("used_memory");
             (used_now <= used - (3 << 20)).then_some(())
         });
         assert_ne!(client.info("evicted_keys").trim(), "0");

@@ -57,7 +57,7 @@ fn move_blocks(client: &mut Client) {
     ] {
         client.ok(&format!("CONFIG SET {line}"));
     }
-    let mut number = |field: &str| client.info(field).parse::<u64>().expect("a number");
+    let mut number = |field: &str| client.info_number(field);
     until("blocks to be moved", || {
         let seen = number("active_defrag_key_hits") + number("active_defrag_key_misses");
         (number("active_defrag_hits") > COPIES as u64 && seen > 4 * COPIES as u64).then_some(())

@@ -8,10 +8,6 @@ fn usage(client: &mut Client, key: &str) -> u64 {
     int(&client.call(&format!("MEMORY USAGE {key}"))).try_into().expect("bytes")
 }
 
-fn used(client: &mut Client) -> u64 {
-    client.info("used_memory").trim().parse().expect("bytes")
-}
-
 #[test]
 fn default_filters_take_at_most_a_fifth_more_than_redisbloom() {
     for_each_build(|kind| {
@@ -34,11 +30,11 @@ fn usage_of_small_filters_agrees_with_used_memory() {
         let mut client = server.resp2();
         // The buffers of the server do not grow after this command.
         client.call("BF.ADD k0 a");
-        let before = used(&mut client);
+        let before = client.info_number("used_memory");
         for key in 1..=FILTERS {
             client.call(&format!("BF.ADD k{key} a"));
         }
-        let each = (used(&mut client) - before) / FILTERS;
+        let each = (client.info_number("used_memory") - before) / FILTERS;
         let reported = usage(&mut client, "k1000");
         // MEMORY USAGE leaves out the entry in the table of keys and the server's header of the
         // value.
@@ -78,14 +74,14 @@ fn usage_of_large_filters_agrees_with_used_memory() {
         let mut client = server.resp2();
         // One layer of 10 MB; ten layers of 1 MB together.
         for reservation in ["0.01 7000000", "0.01 50000 EXPANSION 1"] {
-            let before = used(&mut client);
+            let before = client.info_number("used_memory");
             client.ok(&format!("BF.RESERVE k {reservation}"));
             if reservation.ends_with('1') {
                 for batch in numbered("item", 500_000).chunks(1000) {
                     client.items("BF.MADD", "k", batch);
                 }
             }
-            let grown = used(&mut client).saturating_sub(before) as f64;
+            let grown = client.info_number("used_memory").saturating_sub(before) as f64;
             let reported = usage(&mut client, "k") as f64;
             assert!(
                 (reported / grown - 1.0).abs() < 0.05,

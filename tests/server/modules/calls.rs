@@ -241,7 +241,7 @@ fn module_calls_leak_no_memory() {
                 (0..CALLS).for_each(|_| client.send(&arguments));
                 (0..CALLS).for_each(|_| drop(client.receive(line)));
             }
-            client.info("used_memory").parse::<u64>().expect("a number")
+            client.info_number("used_memory")
         };
         // The first rounds grow buffers that stay allocated.
         round();

@@ -153,7 +153,7 @@ fn emptied(client: &mut Client) -> u64 {
         (client.info("lazyfree_pending_objects") == "0").then_some(())
     });
     assert_eq!(filters(client), "0", "deleted filters are counted");
-    client.info("used_memory").parse().expect("bytes")
+    client.info_number("used_memory")
 }
 
 fn filters(client: &mut Client) -> String {

@@ -83,21 +83,3 @@ fn the_module_is_called_bf() {
         assert!(modules.contains("$4 name $2 bf "), "{modules}");
     });
 }
-
-#[test]
-fn a_reader_may_run_only_reading_commands() {
-    for_each_server(|kind| {
-        if !kind.has_acl_categories() {
-            return;
-        }
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
-        client.call("BF.ADD k a");
-        client.ok("ACL SETUSER reader on nopass %R~* +@bloom");
-        client.ok("AUTH reader any");
-        assert_eq!(client.ask("BF.EXISTS k a"), ":1");
-        assert_eq!(client.ask("BF.CARD k"), ":1");
-        assert!(client.ask("BF.SCANDUMP k 0").starts_with("*[:1 $"));
-        assert!(client.ask("BF.ADD k b").starts_with("-NOPERM"));
-    });
-}
