@@ -70,7 +70,7 @@ impl Cases {
     }
 
     /// Panics if nearly all cases took error paths.
-    pub fn assert_reached_the_inside(&self) {
+    pub fn assert_not_only_errors(&self) {
         let count = self.next.wrapping_sub(self.first);
         assert!(count < 100 || self.accepted * 20 > count, "{} of {count} accepted", self.accepted);
     }

@@ -23,7 +23,7 @@ fn over_random_bytes(target: &str, count: u64, body: fn(&[u8]) -> bool) {
         cases.accept(body(&case.bytes));
         assert!(started.elapsed() < patience(), "the call took {:?}", started.elapsed());
     }
-    cases.assert_reached_the_inside();
+    cases.assert_not_only_errors();
 }
 
 #[test]

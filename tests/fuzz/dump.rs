@@ -76,7 +76,7 @@ fn damaged_payloads_are_refused_or_become_usable_filters() {
             let is_accepted = reply == "+OK" && live.ask("TYPE k") == "+MBbloom--";
             cases.accept(is_accepted);
             if is_accepted && live.serves("k") && case.seed % 8 == 0 {
-                live.survives(&["k"], |live| live.reload("RELOAD"));
+                live.assert_survives(&["k"], |live| live.reload("RELOAD"));
             }
             if case.seed % CASES_A_LOOK == 0 {
                 live.begin();
@@ -89,6 +89,6 @@ fn damaged_payloads_are_refused_or_become_usable_filters() {
                 assert!(grown < 8 << 20, "{grown} bytes were not freed");
             }
         }
-        cases.assert_reached_the_inside();
+        cases.assert_not_only_errors();
     });
 }

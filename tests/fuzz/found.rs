@@ -91,12 +91,12 @@ fn filters_of_any_item_count_are_saved_and_load_again() {
             let Value::Array(piece) = client.call("BF.SCANDUMP k 0") else { panic!("no header") };
             let loaded = client.run(&[b"BF.LOADCHUNK", b"copy".as_slice(), b"1", bulk(&piece[1])]);
             assert_eq!(show(&loaded), "+OK", "{items}");
-            let see = |client: &mut Client| {
+            let observe = |client: &mut Client| {
                 [client.ask("BF.DEBUG k"), client.ask("BF.MEXISTS k a b c d")]
             };
-            let before = see(&mut client);
+            let before = observe(&mut client);
             client.ok("DEBUG RELOAD");
-            assert_eq!(see(&mut client), before, "{items}");
+            assert_eq!(observe(&mut client), before, "{items}");
             assert_eq!(client.ask("DEL k copy"), ":2");
         }
     });

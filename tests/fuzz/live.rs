@@ -105,9 +105,9 @@ impl Live {
         }
         let found = show(&self.items("BF.MEXISTS", key, &numbered("absent", 70)));
         assert!(found.starts_with("*["), "{found}");
-        self.comes_back(key);
+        self.assert_carried(key);
         assert_eq!(self.ask(&format!("COPY {key} copied REPLACE")), ":1");
-        assert_eq!(self.see("copied"), self.see(key));
+        assert_eq!(self.observe("copied"), self.observe(key));
         for count in [1, 70, 300] {
             // The filter may be full or unable to grow, but it must not break and must still load
             // what it saves.
@@ -115,19 +115,19 @@ impl Live {
             self.run(&["BF.ADD", "copied", "one"]);
         }
         self.run(&["BF.INSERT", "copied", "NOCREATE", "ITEMS", "a", "b", "a"]);
-        self.comes_back("copied");
+        self.assert_carried("copied");
         self.run(&["DEL", "copied"]);
         true
     }
 
     /// Carries the filter through DUMP and RESTORE, then through BF.SCANDUMP and BF.LOADCHUNK.
-    fn comes_back(&mut self, key: &str) {
-        let seen = self.see(key);
+    fn assert_carried(&mut self, key: &str) {
+        let seen = self.observe(key);
         let dump = self.run(&["DUMP", key]);
         let restored =
             show(&self.run(&[b"RESTORE", b"back".as_slice(), b"0", bulk(&dump), b"REPLACE"]));
         assert_eq!(restored, "+OK", "the filter does not load from its own dump");
-        assert_eq!(self.see("back"), seen);
+        assert_eq!(self.observe("back"), seen);
         self.run(&["DEL", "back"]);
         let mut iterator = "0".to_owned();
         loop {
@@ -144,11 +144,11 @@ impl Live {
             ]);
             assert_eq!(show(&loaded), "+OK", "the filter does not load its own chunk {iterator}");
         }
-        assert_eq!(self.see("back"), seen);
+        assert_eq!(self.observe("back"), seen);
         self.run(&["DEL", "back"]);
     }
 
-    fn see(&mut self, key: &str) -> Seen {
+    fn observe(&mut self, key: &str) -> Seen {
         ["BF.DEBUG", "BF.CARD", "BF.INFO", "DEBUG DIGEST-VALUE"]
             .map(|what| self.ask(&format!("{what} {key}")))
     }
@@ -160,7 +160,7 @@ impl Live {
     }
 
     /// Asserts that the filter contains the items.
-    pub fn has(&mut self, key: &str, items: &[&Vec<u8>]) {
+    pub fn assert_contains(&mut self, key: &str, items: &[&Vec<u8>]) {
         if !items.is_empty() {
             let found = show(&self.items("BF.MEXISTS", key, items));
             assert!(!found.contains(":0"), "{key} lost an item: {found}");
@@ -169,18 +169,18 @@ impl Live {
 
     /// Runs `reload`, which makes the server load its data again; asserts that every filter is
     /// unchanged.
-    pub fn survives(&mut self, keys: &[&str], reload: impl FnOnce(&mut Self)) {
+    pub fn assert_survives(&mut self, keys: &[&str], reload: impl FnOnce(&mut Self)) {
         let keys: Vec<&str> = keys
             .iter()
             .copied()
             .filter(|key| self.ask(&format!("TYPE {key}")) == "+MBbloom--")
             .collect();
-        let before: Vec<Seen> = keys.iter().map(|key| self.see(key)).collect();
+        let before: Vec<Seen> = keys.iter().map(|key| self.observe(key)).collect();
         let count = self.ask("DBSIZE");
         reload(self);
         assert_eq!(self.ask("DBSIZE"), count);
         for (key, before) in keys.iter().zip(before) {
-            assert_eq!(self.see(key), before, "{key}");
+            assert_eq!(self.observe(key), before, "{key}");
         }
     }
 

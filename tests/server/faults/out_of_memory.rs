@@ -18,11 +18,11 @@ const LEFT: u64 = 24 << 20;
 /// A reservation of 140 MB, which uses address space but no physical memory.
 const LARGE: &str = "BF.RESERVE large 0.01 100000000";
 
-fn starve(server: &Server) {
+fn limit_memory(server: &Server) {
     server.limit(Limits::memory_beyond(server.pid(), LEFT));
 }
 
-fn feed(server: &Server) {
+fn lift_limits(server: &Server) {
     server.limit(Limits::default());
 }
 
@@ -66,7 +66,7 @@ fn refuses_without_memory_and_continues_with_memory() {
             let mut server = Setup::new().start(kind);
             let mut client = server.resp2();
             let inside = about_to_grow(&mut client, "growing");
-            starve(&server);
+            limit_memory(&server);
             for _ in 0..3 {
                 let refused = client.ask(LARGE);
                 assert!(refused.starts_with("-ERR Insufficient memory"), "{refused}");
@@ -84,13 +84,13 @@ fn refuses_without_memory_and_continues_with_memory() {
                 assert_eq!(client.ask("BF.INFO growing ITEMS"), "*[:1000]");
                 assert_has(&mut client, "growing", &inside);
             }
-            feed(&server);
+            lift_limits(&server);
             client.ok(LARGE);
-            starve(&server);
+            limit_memory(&server);
             let refused = client.ask("COPY large copy");
             assert!(refused == ":0" || refused.starts_with('-'), "{refused}");
             assert_eq!(client.ask("EXISTS copy"), ":0");
-            feed(&server);
+            lift_limits(&server);
             assert_eq!(client.ask("COPY large copy"), ":1");
             assert_eq!(client.ask("BF.MADD growing new:1 new:2"), "*[:1 :1]");
             assert_eq!(client.ask("BF.INFO growing FILTERS"), "*[:2]");
@@ -222,7 +222,7 @@ fn a_replica_without_memory_for_a_new_filter_ends() {
             let mut replica =
                 setup(kind).line(format!("replicaof 127.0.0.1 {}", primary.port)).start(kind);
             catch_up(&mut client, &mut replica.resp2());
-            starve(&replica);
+            limit_memory(&replica);
             let mut filters = 0;
             while filters < FILTERS && replica.is_running() {
                 creation.run(&mut client, filters, &dump);
@@ -281,7 +281,7 @@ fn damaged_payloads_are_refused_the_same_without_memory() {
         client.call("BF.ADD k a");
         let dump = bulk(&client.call("DUMP k")).to_vec();
         client.call("DEL k");
-        starve(&server);
+        limit_memory(&server);
         for length in [dump.len() - 20, 80, 60, 30] {
             let cut = truncate_dump(&dump, length);
             let refused = show(&client.run(&[b"RESTORE", b"k".as_slice(), b"0", &cut]));

@@ -20,7 +20,7 @@ const MOST_ITEMS: u64 = 30_000;
 /// reached; returns the expected state.
 pub fn check(client: &mut Client, name: u64, calls: u64, load: &Load) -> Model {
     let (mut model, mut random, mut next_key) = (Model::default(), Random(name), 0);
-    while load.goes_on() && model.tally.calls < calls {
+    while load.continues() && model.tally.calls < calls {
         model.tally.calls += 1;
         let choice = random.next() % 1000;
         if model.filters.is_empty() || (choice < 10 && model.filters.len() < MOST_FILTERS) {
@@ -122,7 +122,7 @@ fn copy_by_chunks(client: &mut Client, model: &mut Model, key: &str) {
 pub fn heavy(socket: &Path, load: &Load) {
     let mut client = Client::connect(socket).expect("a connection");
     let mut rounds = 0_u64;
-    while load.goes_on() {
+    while load.continues() {
         if !load.is_heavy.load(Ordering::Relaxed) {
             thread::sleep(Duration::from_millis(5));
             continue;

@@ -47,7 +47,7 @@ pub fn probe(socket: &Path, load: &Load, latencies: &Mutex<Pair>) {
     let mut histograms = Pair::new();
     client.call("BF.RESERVE probe 0.01 1000000");
     for number in 0_u64.. {
-        if !load.goes_on() {
+        if !load.continues() {
             break;
         }
         let item = number.to_string();

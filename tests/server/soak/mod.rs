@@ -39,7 +39,7 @@ pub struct Load {
 }
 
 impl Load {
-    fn goes_on(&self) -> bool {
+    fn continues(&self) -> bool {
         !self.is_over.load(Ordering::Relaxed)
     }
 }
@@ -88,7 +88,7 @@ fn soak(kind: &Kind, length: Duration) {
             .collect();
         scope.spawn(|| clients::heavy(&socket, &load));
         scope.spawn(|| latency::probe(&socket, &load, &latencies));
-        let saver = scope.spawn(|| saving::save_again_and_again(&socket, &load));
+        let saver = scope.spawn(|| saving::save_repeatedly(&socket, &load));
         // Half of the time with calls on large filters, half without, in turns.
         let end = SetOnDrop(&load.is_over);
         let (start, mut turns) = (Instant::now(), 0);
