@@ -65,8 +65,9 @@ fn a_dual_channel_sync_under_traffic_loses_nothing() {
             client.ok("CONFIG SET rdb-key-save-delay 2000");
             for layout in LAYOUTS {
                 client.ok(&format!("BF.RESERVE growing:{layout} 0.001 10 LAYOUT {layout}"));
+                // Larger than a fast client can fill before the deadline of a test.
                 client.ok(&format!(
-                    "BF.RESERVE fixed:{layout} 0.001 1000000 NONSCALING LAYOUT {layout}"
+                    "BF.RESERVE fixed:{layout} 0.001 10000000 NONSCALING LAYOUT {layout}"
                 ));
             }
             many_small(&mut client, FILTERS);

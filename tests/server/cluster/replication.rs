@@ -10,7 +10,8 @@ const KEYS: [&str; 2] = ["growing", "reserved"];
 
 fn make_keys(client: &mut Client) {
     client.ok("BF.RESERVE growing 0.001 10");
-    client.ok("BF.RESERVE reserved 0.0001 1000000 NONSCALING");
+    // Larger than a fast client can fill before the deadline of a test.
+    client.ok("BF.RESERVE reserved 0.0001 10000000 NONSCALING");
 }
 
 /// Runs commands on a connection of its own.
