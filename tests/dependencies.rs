@@ -38,8 +38,8 @@ fn allowed() -> BTreeSet<String> {
 
 /// True if allowed licences alone satisfy a licence expression.
 ///
-/// `OR` binds weaker than `AND`, a slash is an old spelling of `OR`, and parentheses hold at most one
-/// `OR`. The expressions of all dependencies have this form.
+/// `OR` binds weaker than `AND`, a slash is an old spelling of `OR`, and parentheses hold at most
+/// one `OR`. The expressions of all dependencies have this form.
 fn is_satisfied(expression: &str, allowed: &BTreeSet<String>) -> bool {
     if let Some((before, rest)) = expression.split_once('(') {
         let (inside, after) = rest.split_once(')').expect("a closing parenthesis");

@@ -8,14 +8,15 @@
 //! ```
 //!
 //! Each column of the table is a server of its own with one module or none: the floor
-//! (`examples/floor.rs`), the floor with the hash that every filter needs, this module, the server's
-//! own sets and bit strings, and any peers. Each row is one workload, which every column runs in its
-//! own commands with the same items. A round runs a row on all columns in turn, so that changes in
-//! the machine's speed affect all columns equally. The table shows medians over the rounds.
+//! (`examples/floor.rs`), the floor with the hash that every filter needs, this module, the
+//! server's own sets and bit strings, and any peers. Each row is one workload, which every column
+//! runs in its own commands with the same items. A round runs a row on all columns in turn, so that
+//! changes in the machine's speed affect all columns equally. The table shows medians over the
+//! rounds.
 //!
-//! The measured time is what the server itself counts for the command (`INFO commandstats`), divided
-//! by the number of items. It excludes sockets, parsing and the client. Answers are checked, so that
-//! wrong answers never count as fast ones.
+//! The measured time is what the server itself counts for the command (`INFO commandstats`),
+//! divided by the number of items. It excludes sockets, parsing and the client. Answers are
+//! checked, so that wrong answers never count as fast ones.
 //!
 //! | file | idea |
 //! |---|---|

@@ -5,14 +5,25 @@ use crate::report::{LEGEND, Report, sheet_lines, texts};
 const HOW_TO_READ: &str = "\
 ## How to read this
 
-One run of the command above produced every number here. `make bench` writes this file, so it describes one machine, one server and one day.
+One run of the command above produced every number here. `make bench` writes this file, so it
+describes one machine, one server and one day.
 
-* **Compare along a row.** A round runs a row on all columns consecutively, with the same items. The number is the median of the rounds; the multiple is the median of the multiples of the rounds. An eighth of the lookups and duplicates runs before they are timed. The rows of a column do different work.
-* **Trust the ratio, not the nanoseconds.** The number in brackets is the multiple of the floor, the least time that any module can take on that server. It varies less between machines than the time does.
-* **The time is the server's**, spent in the command. Sockets, parsing and the client add the same time in all columns. The round trip of a single command takes far longer than any of these times.
-* **Noise**: between runs medians differ by about 3 %, single commands by 10 %, and more on a busy machine: see `load`. Smaller differences mean nothing. No minimum is shown, so nothing here is a best case.
+* **Compare along a row.** A round runs a row on all columns consecutively, with the same items. The
+  number is the median of the rounds; the multiple is the median of the multiples of the rounds. An
+  eighth of the lookups and duplicates runs before they are timed. The rows of a column do different
+  work.
+* **Trust the ratio, not the nanoseconds.** The number in brackets is the multiple of the floor, the
+  least time that any module can take on that server. It varies less between machines than the time
+  does.
+* **The time is the server's**, spent in the command. Sockets, parsing and the client add the same
+  time in all columns. The round trip of a single command takes far longer than any of these times.
+* **Noise**: between runs medians differ by about 3 %, single commands by 10 %, and more on a busy
+  machine: see `load`. Smaller differences mean nothing. No minimum is shown, so nothing here is a
+  best case.
 * **Answers are checked.** A row with wrong answers fails.
-* **set** is exact, so its rate is not compared. **bit string** is sized for all its items from the start and cannot grow. Where a filter grows, this column has a size that a user could not have known.
+* **set** is exact, so its rate is not compared. **bit string** is sized for all its items from the
+  start and cannot grow. Where a filter grows, this column has a size that a user could not have
+  known.
 * MB are 10^6 bytes, GiB 2^30.
 ";
 

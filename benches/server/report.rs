@@ -15,12 +15,13 @@ pub struct Report<'a> {
 
 /// The explanation of the times, which the table prints.
 pub const LEGEND: &str = "\
-Nanoseconds per item as the server counts them (INFO commandstats), median of the rounds; in brackets the multiple
-of the floor, median of the rounds, each relative to the floor of the same round.
-floor: reads the same arguments, opens the key where single commands do, sends the same replies. floor, hash: also computes
-XXH3 of each item. bloomline: with the vector instructions of this processor. scalar: without. redisbloom layout:
-`bf-layout redisbloom`. set: SADD, SISMEMBER and SMISMEMBER, which are exact and store every item. bit string: SETBIT and GETBIT,
-7 commands per item, as in client libraries, sized for all items from the start. -: the column has no such call.";
+Nanoseconds per item as the server counts them (INFO commandstats), median of the rounds; in
+brackets the multiple of the floor, median of the rounds, each relative to the floor of the same
+round. floor: reads the same arguments, opens the key where single commands do, sends the same
+replies. floor, hash: also computes XXH3 of each item. bloomline: with the vector instructions of
+this processor. scalar: without. redisbloom layout: `bf-layout redisbloom`. set: SADD, SISMEMBER and
+SMISMEMBER, which are exact and store every item. bit string: SETBIT and GETBIT, 7 commands per
+item, as in client libraries, sized for all items from the start. -: the column has no such call.";
 
 impl Report<'_> {
     /// The table for a terminal.

@@ -1,5 +1,5 @@
-//! One server process of the bench: started on a Unix socket in a folder of its own, pinned to cores,
-//! killed when dropped.
+//! One server process of the bench: started on a Unix socket in a folder of its own, pinned to
+//! cores, killed when dropped.
 //!
 //! The tests' `bloomline_harness::Server` has another contract: it panics, is not pinned, and keeps
 //! one configuration for all starts. What both need is in that crate.
@@ -173,8 +173,8 @@ fn end(child: &mut Child) {
     let _ = child.wait();
 }
 
-/// Makes the system kill the calling process when its parent ends, because an interrupted bench does
-/// not run its destructors.
+/// Makes the system kill the calling process when its parent ends, because an interrupted bench
+/// does not run its destructors.
 fn die_with_parent() -> io::Result<()> {
     // SAFETY: the system call takes only numbers.
     let status = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };

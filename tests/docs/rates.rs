@@ -1,5 +1,5 @@
-//! The tables of docs/rates.md are what the program prints, and their measured rates agree with their
-//! formulas.
+//! The tables of docs/rates.md are what the program prints, and their measured rates agree with
+//! their formulas.
 
 #[path = "../../examples/rates/tables.rs"]
 mod tables;

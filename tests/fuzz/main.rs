@@ -6,8 +6,9 @@
 //! dump            DUMP payloads with damaged values and a correct checksum, restored and used
 //! ```
 //!
-//! By default every run has the same few cases. `FUZZ_SECONDS=600` runs other cases for that time and
-//! prints their first `FUZZ_SEED`. A failure prints the seed that repeats it with `FUZZ_CASES=1`.
+//! By default every run has the same few cases. `FUZZ_SECONDS=600` runs other cases for that time
+//! and prints their first `FUZZ_SEED`. A failure prints the seed that repeats it with
+//! `FUZZ_CASES=1`.
 #![allow(
     clippy::approx_constant,
     clippy::unwrap_used,

@@ -7,14 +7,14 @@
 //!
 //! A server executes one command at a time, so every other client waits for the time of one call.
 //! That time is read from SLOWLOG, which has one entry per call, so that the longest of a series is
-//! known. INFO commandstats has only the sum over calls. Both measure the command alone: they exclude
-//! reading arguments from the socket and sending the reply, which the server does in small portions
-//! between other clients' commands.
+//! known. INFO commandstats has only the sum over calls. Both measure the command alone: they
+//! exclude reading arguments from the socket and sending the reply, which the server does in small
+//! portions between other clients' commands.
 //!
-//! Each figure is the longest of up to five runs. A row ends early when its time is used up, so large
-//! filters have one or two runs. Filters have two states. *Untouched*: just reserved, so that no page
-//! is backed by memory yet. *Filled*: every page is written by BF.LOADCHUNK with pseudo-random bits,
-//! half of which are set, as in a full filter.
+//! Each figure is the longest of up to five runs. A row ends early when its time is used up, so
+//! large filters have one or two runs. Filters have two states. *Untouched*: just reserved, so that
+//! no page is backed by memory yet. *Filled*: every page is written by BF.LOADCHUNK with
+//! pseudo-random bits, half of which are set, as in a full filter.
 //!
 //! | file | idea |
 //! |---|---|

@@ -39,7 +39,8 @@ impl Limits {
                 rlim_cur: limit.unwrap_or(libc::RLIM_INFINITY),
                 rlim_max: libc::RLIM_INFINITY,
             };
-            // SAFETY: the kernel reads the limit and writes nothing, since the last pointer is null.
+            // SAFETY: the kernel reads the limit and writes nothing, since the last pointer is
+            // null.
             let done = unsafe {
                 libc::prlimit(pid as libc::pid_t, resource, &limit, std::ptr::null_mut())
             };

@@ -1,7 +1,8 @@
 //! Fault injection: crashes, full disks, lack of memory, damaged files, cut links.
 //!
 //! Everything that was acknowledged is present afterwards, and the server runs or logs why it does
-//! not. Each fault is injected a few times; `BLOOMLINE_REPEAT=50` injects each fifty times and more.
+//! not. Each fault is injected a few times; `BLOOMLINE_REPEAT=50` injects each fifty times and
+//! more.
 
 mod cut_links;
 mod damaged_files;

@@ -1,4 +1,5 @@
-//! What a server reports: its table of commands, digests of filters, the INFO section of the module.
+//! What a server reports: its table of commands, digests of filters, the INFO section of the
+//! module.
 
 mod command_docs;
 mod command_table;

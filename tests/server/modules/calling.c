@@ -1,11 +1,11 @@
-/* A module whose commands call other commands: caller.write FLAGS COMMAND KEY [ARGUMENT ...], and
- * caller.read, which a read-only replica accepts as well.
+/* A module whose commands call other commands: caller.write FLAGS COMMAND KEY [ARGUMENT ...],
+ * and caller.read, which a read-only replica accepts as well.
  *
- * FLAGS are those of the format of RedisModule_Call; "-" stands for none. The reply is an array: the
- * type of the command's reply, and that reply.
+ * FLAGS are those of the format of RedisModule_Call; "-" stands for none. The reply is an array:
+ * the type of the command's reply, and that reply.
  *
- * The module declares the functions of the module interface that it uses. No server has ever changed
- * them. */
+ * The module declares the functions of the module interface that it uses. No server has ever
+ * changed them. */
 
 #include <stddef.h>
 

@@ -1,11 +1,11 @@
-/* Takes the place of RedisBloom on a replica: a type with its name that cannot be copied, and the
- * commands that reach a replica.
+/* Takes the place of RedisBloom on a replica: a type with its name that cannot be copied, and
+ * the commands that reach a replica.
  *
- * bf.loadchunk KEY 1 HEADER creates a value, and is an error if the key exists; further chunks add
- * their bytes to it. bf.add and bf.madd create a missing value, as RedisBloom creates a default
- * filter. standin.look KEY returns how the value was created: "loaded HEADER-BYTES BIT-BYTES SUM", or
- * "default"; an empty text if there is no value. SUM is the sum of all bytes, each multiplied by the
- * position of its chunk.
+ * bf.loadchunk KEY 1 HEADER creates a value, and is an error if the key exists; further chunks
+ * add their bytes to it. bf.add and bf.madd create a missing value, as RedisBloom creates a
+ * default filter. standin.look KEY returns how the value was created: "loaded HEADER-BYTES
+ * BIT-BYTES SUM", or "default"; an empty text if there is no value. SUM is the sum of all bytes,
+ * each multiplied by the position of its chunk.
  *
  * The module declares what it uses of the module interface. No server has ever changed that. */
 
