@@ -68,7 +68,7 @@ test-clients: build servers ## Run the tests of client libraries and of the exam
 
 lint: ## Check the formatting, the code, the docs and the scripts
 	@scripts/deps.sh build lint
-	cargo fmt --check
+	cargo fmt --all --check
 	cargo clippy --all-targets --locked -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps
 	shellcheck scripts/*.sh packaging/*.sh .ci/run

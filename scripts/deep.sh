@@ -88,7 +88,7 @@ address_sanitizer() {
     step "flows with AddressSanitizer" \
         on asan env BLOOMLINE_SO="$so" \
         cargo test --locked --features audit --test server -- \
-        flows::persistence hostile --skip hostile::sizes
+        entry_points::persistence hostile --skip hostile::sizes
 }
 
 # program KIND: prints the command that starts a server without the shell of its wrapper, so that a

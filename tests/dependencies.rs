@@ -1,6 +1,12 @@
-//! What comes in from outside: licences on the list of `deny.toml`, crates.io as the only source,
-//! little of it in the module.
-#![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
+//! Dependencies: their licences are on the list of `deny.toml`, crates.io is their only source, and
+//! the module links few of them.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a failed test panics"
+)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,10 +15,10 @@ use std::process::Command;
 
 use serde_json::Value;
 
-/// All packages that a build of any target may fetch.
+/// The output of `cargo metadata`: all packages that a build for any target may fetch.
 fn metadata() -> Value {
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
-    // May fetch: a build for this machine has not needed the packages of other systems.
+    // This may fetch packages, because a build for this system did not need those of other systems.
     let output = Command::new(cargo)
         .args(["metadata", "--format-version=1", "--locked"])
         .current_dir(env!("CARGO_MANIFEST_DIR"))
@@ -30,10 +36,10 @@ fn allowed() -> BTreeSet<String> {
     list.split('"').skip(1).step_by(2).map(str::to_owned).collect()
 }
 
-/// Whether a licence expression can be satisfied with allowed licences alone.
+/// True if allowed licences alone satisfy a licence expression.
 ///
-/// `OR` binds weaker than `AND`, a slash is an old way to write `OR`, parentheses hold one `OR` at
-/// most: that is all there is.
+/// `OR` binds weaker than `AND`, a slash is an old spelling of `OR`, and parentheses hold at most
+/// one `OR`. The expressions of all dependencies have this form.
 fn is_satisfied(expression: &str, allowed: &BTreeSet<String>) -> bool {
     if let Some((before, rest)) = expression.split_once('(') {
         let (inside, after) = rest.split_once(')').expect("a closing parenthesis");
@@ -52,15 +58,17 @@ fn every_licence_is_on_the_list() {
     assert!(allowed.len() > 5 && allowed.contains("MIT"));
     for package in metadata()["packages"].as_array().expect("packages") {
         let (name, licence) = (&package["name"], package["license"].as_str().unwrap_or("none"));
-        assert!(is_satisfied(licence, &allowed), "{name} is under {licence}");
+        assert!(is_satisfied(licence, &allowed), "{name} has the licence {licence}");
     }
 }
 
 #[test]
-fn everything_comes_from_crates_io() {
-    for package in metadata()["packages"].as_array().expect("packages") {
+fn all_packages_come_from_crates_io() {
+    let metadata = metadata();
+    let members = metadata["workspace_members"].as_array().expect("members");
+    for package in metadata["packages"].as_array().expect("packages") {
         let source = package["source"].as_str();
-        let is_ours = package["name"] == "bloomline";
+        let is_ours = members.contains(&package["id"]);
         let is_known = source == Some("registry+https://github.com/rust-lang/crates.io-index");
         assert!(
             is_known || is_ours && source.is_none(),
@@ -71,7 +79,7 @@ fn everything_comes_from_crates_io() {
 }
 
 #[test]
-fn the_module_is_made_of_few_crates() {
+fn the_module_links_few_crates() {
     let metadata = metadata();
     let nodes: BTreeMap<&str, &Value> = metadata["resolve"]["nodes"]
         .as_array()
@@ -92,16 +100,15 @@ fn the_module_is_made_of_few_crates() {
             }
         }
     }
-    // Each is code that nobody here has read, in the process of somebody's database: a larger
-    // number wants a reason.
+    // Each crate is unreviewed code in the process of a database. A larger number needs a reason.
     assert!(inside.len() <= LINKED, "{} crates: {inside:#?}", inside.len());
 }
 
-/// Crates that the module is made of, itself and compile-time macros included.
+/// The most crates that the module may link, including itself and compile-time macros.
 const LINKED: usize = 60;
 
 #[test]
-fn licence_expressions_are_read_as_they_are_meant() {
+fn reads_licence_expressions() {
     let allowed = BTreeSet::from(["MIT", "Unicode-3.0"].map(str::to_owned));
     for good in ["MIT", "GPL-3.0 OR MIT", "GPL-3.0/MIT", "(MIT OR GPL-3.0) AND Unicode-3.0"] {
         assert!(is_satisfied(good, &allowed), "{good}");

@@ -9,10 +9,9 @@ use crate::Result;
 use crate::report::Report;
 use crate::workloads::{Op, Traffic};
 
-/// In the middle between black and white, so that it can be read on both: nothing is painted behind
-/// it.
+/// Half-way between black and white, so that it is readable on both. The chart has no background.
 const TEXT: RGBColor = RGBColor(125, 133, 144);
-/// Likewise, in the order of the columns.
+/// Readable on both backgrounds as well, in the order of the columns.
 const COLOURS: [RGBColor; 7] = [
     RGBColor(47, 129, 247),
     RGBColor(111, 176, 190),
@@ -23,7 +22,7 @@ const COLOURS: [RGBColor; 7] = [
     RGBColor(178, 140, 30),
 ];
 
-/// Pixels.
+/// Lengths are in pixels.
 const WIDTH: i32 = 900;
 const LEFT: i32 = 330;
 const RIGHT: i32 = 60;
@@ -34,16 +33,17 @@ const GAP: i32 = 14;
 /// One bar: index of the column, multiple of the baseline.
 type Bar = (usize, f64);
 
-/// Draws the rows with calls of many items, which are what large numbers of items come in.
+/// Draws the rows with calls of many items, because large numbers of items are sent in such calls.
 ///
 /// # Errors
-/// A file that can't be written.
+///
+/// The file cannot be written.
 pub fn draw(report: &Report, path: &Path) -> Result<()> {
     let rows = rows(report);
     let bars: usize = rows.iter().map(|(_, bars)| bars.len()).sum();
     let height = TOP + bars as i32 * BAR + rows.len() as i32 * GAP + 10;
     let most = rows.iter().flat_map(|(_, bars)| bars).map(|bar| bar.1).fold(2.0, f64::max);
-    // Logarithmic: the largest multiples are a hundred times the smallest.
+    // Logarithmic, because the largest multiples are a hundred times the smallest.
     let scale = f64::from(WIDTH - LEFT - RIGHT) / most.ln();
     let x = |multiple: f64| LEFT + (multiple.max(1.0).ln() * scale) as i32;
 
@@ -88,11 +88,11 @@ pub fn draw(report: &Report, path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Name and bars of each row that is shown.
+/// Name and bars of each row in the chart.
 fn rows(report: &Report) -> Vec<(String, Vec<Bar>)> {
     let mut rows = Vec::new();
     for table in &report.outcome.tables {
-        // What stands before the colon is short enough for a label.
+        // The text before the colon is short enough for a label.
         let group = table.title.split(':').next().unwrap_or_default();
         for row in &table.rows {
             let is_shown = row.case.batch == 1000

@@ -12,10 +12,10 @@ use crate::server::{Launch, Server, program};
 pub struct Column {
     pub name: String,
     pub dialect: Dialect,
-    /// A row that fails here makes the bench fail; what a peer can't do is only reported.
+    /// A row that fails here makes the bench fail. A peer's failure is only reported.
     pub is_ours: bool,
-    /// What its server is, for costs that need one of their own; vector instructions do not change
-    /// these.
+    /// The launch of its server, for costs that need a server of their own. Vector instructions do
+    /// not change these costs.
     pub launch: Launch,
     pub server: Server,
 }
@@ -23,22 +23,23 @@ pub struct Column {
 /// Starts all servers, the floor first.
 ///
 /// # Errors
-/// A missing floor, a module the user named that is missing or does not load, or no server. Our
-/// modules missing at their default places are only said loudly: the floors alone are of use while
-/// there are none.
+///
+/// The floor is missing, a module that the user named is missing or does not load, or there is no
+/// server. If our modules are missing at their default paths, this only prints a warning: the
+/// floors alone are useful without them.
 pub fn start_all(options: &Options, cores: &Cores) -> Result<Vec<Column>> {
     let program = program(options.server.as_deref());
     let start = |name: &str, dialect, is_ours, module: Option<&Path>, arguments: &[&str]| {
         let in_column = |error: &dyn std::fmt::Display| format!("column {name}: {error}");
-        let mut words = Vec::new();
+        let mut load = Vec::new();
         if let Some(path) = module {
             let path = path
                 .canonicalize()
                 .map_err(|error| in_column(&format!("{}: {error}", path.display())))?;
-            words.push(path.to_string_lossy().into_owned());
-            words.extend(arguments.iter().map(|&word| word.to_owned()));
+            load.push(path.to_string_lossy().into_owned());
+            load.extend(arguments.iter().map(|&word| word.to_owned()));
         }
-        let launch = Launch { program: program.clone(), cores: cores.of_timed(), module: words };
+        let launch = Launch { program: program.clone(), cores: cores.of_timed(), module: load };
         let server = launch.start(&[]).map_err(|error| in_column(&error))?;
         Ok::<_, Box<dyn std::error::Error>>(Column {
             name: name.to_owned(),
@@ -91,7 +92,7 @@ pub fn start_all(options: &Options, cores: &Cores) -> Result<Vec<Column>> {
 /// The column of this module without vector instructions.
 pub const SCALAR: &str = "scalar";
 
-/// A peer is called as its file is, without `lib` and `.so`.
+/// A peer has the name of its file without `lib` and `.so`.
 fn peer_name(path: &Path) -> String {
     let stem = PathBuf::from(path).file_stem().map(|stem| stem.to_string_lossy().into_owned());
     let stem = stem.unwrap_or_else(|| "peer".to_owned());

@@ -1,24 +1,25 @@
-//! Which core is whose, so that client and server neither move nor meet.
+//! Assigns cores to the client and the servers, so that neither moves and they do not share a core.
 
 use std::io;
 
 use crate::Result;
 
-/// A set of cores that a process may run on.
+/// A set of cores on which a process may run.
 #[derive(Clone, Copy, Debug)]
 pub struct CoreSet(libc::cpu_set_t);
 
-/// The cores of this run; the client has pinned itself to one.
+/// The cores of this run. The client has pinned itself to one.
 #[derive(Clone, Copy, Debug)]
 pub struct Cores {
-    /// That of servers whose commands are timed; none where there is only one core.
+    /// The core of servers whose commands are timed; `None` with only one core.
     pub server: Option<usize>,
-    /// All that this process was given: for servers with threads and children that must not meet.
+    /// All cores of this process: for servers whose threads and children must not share a core.
     pub all: CoreSet,
 }
 
 impl Cores {
-    /// Pins this process to the first core it may use and keeps the second for the servers.
+    /// Pins this process to the first core that it may use, and reserves the second for the
+    /// servers.
     pub fn pin_client() -> Result<Cores> {
         let all = CoreSet::of_this_process()?;
         let mut usable = all.cores();
@@ -30,7 +31,7 @@ impl Cores {
         Ok(Cores { server: Some(server), all })
     }
 
-    /// Where a server runs whose commands are timed.
+    /// The cores of a server whose commands are timed.
     pub fn of_timed(&self) -> CoreSet {
         self.server.map_or(self.all, CoreSet::of)
     }
@@ -38,8 +39,8 @@ impl Cores {
 
 impl CoreSet {
     fn of(core: usize) -> CoreSet {
-        // SAFETY: a cpu_set_t of zeroes is an empty set, and `core` is below its size: it came from
-        // one.
+        // SAFETY: a cpu_set_t of zeroes is an empty set, and `core` is below its size because it
+        // was read from such a set.
         unsafe {
             let mut set: libc::cpu_set_t = std::mem::zeroed();
             libc::CPU_SET(core, &mut set);
@@ -48,7 +49,7 @@ impl CoreSet {
     }
 
     fn of_this_process() -> io::Result<CoreSet> {
-        // SAFETY: as in `of`, and the call writes within the size we give.
+        // SAFETY: as in `of`; the call writes at most the size that is passed.
         let (set, status) = unsafe {
             let mut set: libc::cpu_set_t = std::mem::zeroed();
             let status = libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), &mut set);
@@ -62,9 +63,9 @@ impl CoreSet {
         (0..libc::CPU_SETSIZE as usize).filter(|&core| unsafe { libc::CPU_ISSET(core, &self.0) })
     }
 
-    /// Lets the calling process run on these cores only.
+    /// Restricts the calling process to these cores.
     pub fn pin(self) -> io::Result<()> {
-        // SAFETY: the call reads a set of the size we give.
+        // SAFETY: the call reads a set of the size that is passed.
         let status = unsafe { libc::sched_setaffinity(0, size_of::<libc::cpu_set_t>(), &self.0) };
         if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }

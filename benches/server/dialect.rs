@@ -1,4 +1,4 @@
-//! How each column says a row: the same items, in the commands the column has.
+//! The commands of each column for a row, with the same items.
 
 use redis::{Cmd, cmd};
 
@@ -8,36 +8,36 @@ use crate::options::Scale;
 use crate::payload::{CHUNK_BYTES, Payload};
 use crate::workloads::{Call, Case, FRESH, Group, Op, STANDING, Shape, Traffic};
 
-/// What a column understands.
+/// The commands that a column supports.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Dialect {
-    /// `examples/floor.rs`; with the hash of each item it has calls of several only.
+    /// `examples/floor.rs`. With the hash of each item it has only calls of several items.
     Floor { hashed: bool },
     /// BF.* commands.
     Bloom,
-    /// The server's own sets, which are exact and keep every item.
+    /// The server's own sets, which are exact and store every item.
     Set,
-    /// The server's own strings as bit arrays, k commands an item.
+    /// The server's own strings as bit arrays, k commands per item.
     Bits,
 }
 
-/// Items encoded at once while a standing filter is filled.
+/// The number of items that are encoded at once while a standing filter is filled.
 const FILL_SLICE: u64 = 200_000;
 
-/// Sets larger than this are not built: 128 million members are some 12 GB.
+/// Larger sets are not built: 128 million members take about 12 GB.
 const LARGEST_SET: u64 = 2_000_000;
 
 impl Dialect {
-    /// Whether the column has this row.
+    /// True if the column has this row.
     ///
-    /// Bit strings know no calls of several items, so their one way, pipelined, is shown beside the
-    /// largest calls and the single ones; their tiny filters would be strings a client sizes by
-    /// itself.
+    /// Bit strings have no calls of several items. Their pipelined single commands are shown with
+    /// the largest calls and with single calls. Tiny filters would be strings whose size the client
+    /// chooses.
     pub fn has(self, group: &Group, case: &Case) -> bool {
         match (self, group.shape) {
             (Dialect::Floor { hashed }, _) => !hashed || case.batch > 1,
             (Dialect::Bloom, _) => true,
-            // Neither takes memory without writing to it.
+            // Neither allocates memory without writing to it.
             (_, Shape::Untouched { .. }) => false,
             (Dialect::Set, _) => group.filled <= LARGEST_SET,
             (Dialect::Bits, Shape::Tiny { .. }) => false,
@@ -45,12 +45,12 @@ impl Dialect {
         }
     }
 
-    /// Whether there is anything behind the answers.
+    /// True if the answers depend on items.
     pub fn keeps_items(self) -> bool {
         !matches!(self, Dialect::Floor { .. })
     }
 
-    /// The commands that make the filter `key` empty.
+    /// The commands that create the empty filter `key`.
     fn create(self, group: &Group, key: &str) -> Vec<Cmd> {
         let reserve = |capacity: u64| {
             let mut command = cmd("BF.RESERVE");
@@ -73,15 +73,15 @@ impl Dialect {
         }
     }
 
-    /// What must be sent before each sample of a row.
+    /// The commands to send before each sample of a row.
     pub fn prepare(self, group: &Group, case: &Case) -> Vec<Cmd> {
         match case.op {
-            // Not UNLINK: freeing in the background would take time from the sample.
+            // Not UNLINK, because freeing in the background would take time from the sample.
             Op::Fresh => {
                 let mut commands = vec![cmd("DEL").arg(FRESH).clone()];
                 if matches!(group.shape, Shape::Untouched { .. }) {
-                    // Else the allocator hands out the pages of the round before, which cost no
-                    // faults.
+                    // Otherwise the allocator reuses the pages of the previous round, which cause
+                    // no page faults.
                     commands.push(cmd("MEMORY").arg("PURGE").clone());
                 }
                 commands.extend(self.create(group, FRESH));
@@ -92,8 +92,8 @@ impl Dialect {
         }
     }
 
-    /// The payloads that make a group's standing filter, one after another so that none is held
-    /// whole.
+    /// The payloads that fill the standing filter of a group, made one at a time so that they are
+    /// never all in memory.
     pub fn fill(self, group: &Group) -> Box<dyn Iterator<Item = Payload> + '_> {
         let mut create = self.create(group, STANDING);
         if self == Dialect::Bits && group.filled > 0 {
@@ -124,7 +124,7 @@ impl Dialect {
 
     /// The commands of a row.
     pub fn payload(self, group: &Group, case: &Case, round: u32, scale: Scale) -> Payload {
-        // Seven commands an item: fewer items give the same answer in a bearable time.
+        // Seven commands per item: fewer items give the same result in acceptable time.
         let limit = match (self, scale) {
             (Dialect::Bits, Scale::Full) => 50_000,
             (Dialect::Bits, _) => 10_000,
@@ -177,8 +177,8 @@ impl Dialect {
 
     /// The column's command for a row.
     fn command(self, case: &Case) -> &'static str {
-        let asks = matches!(case.op, Op::Hit | Op::Miss);
-        match (self, asks, case.batch) {
+        let is_lookup = matches!(case.op, Op::Hit | Op::Miss);
+        match (self, is_lookup, case.batch) {
             (Dialect::Floor { .. }, _, 1) => match case.op {
                 Op::Hit | Op::Miss => "FLOOR.KEY",
                 Op::Duplicate => "FLOOR.KEYSEEN",
@@ -200,7 +200,7 @@ impl Dialect {
     }
 }
 
-/// The client-made filter of a group, large enough for everything it will hold.
+/// The client-made filter of a group, large enough for all its items.
 fn bit_string(group: &Group) -> BitString {
     BitString::for_items(match group.shape {
         Shape::Reserved { capacity } | Shape::Untouched { capacity } => capacity,

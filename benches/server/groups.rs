@@ -1,10 +1,10 @@
-//! The rows of the table: which filters stand while which calls are made.
+//! The rows of the table: the filters, and the calls on them.
 
 use crate::items::Kind;
 use crate::options::Scale;
 use crate::workloads::{Case, Group, Op, Shape, TINY_ITEMS, Traffic, thousands};
 
-/// All groups of a scale, in the order they run.
+/// All groups of a scale, in the order in which they run.
 pub fn groups(scale: Scale, kind: Kind) -> Vec<Group> {
     let sizes = Sizes { scale, kind };
     let mut groups = vec![sizes.cached(), sizes.raw(), sizes.grown(), sizes.steps()];
@@ -19,7 +19,7 @@ fn case(op: Op, batch: u64, items: u64) -> Case {
     Case { op, batch, items, traffic: Traffic::Pipelined }
 }
 
-/// How large everything is.
+/// The sizes of filters and calls.
 #[derive(Clone, Copy)]
 struct Sizes {
     scale: Scale,
@@ -27,7 +27,7 @@ struct Sizes {
 }
 
 impl Sizes {
-    /// The usual size; in the smoke run, which has the same rows in small, the tiny one.
+    /// The usual size, or the tiny one in the smoke run, which has the same rows.
     fn size(self, usual: u64, tiny: u64) -> u64 {
         if self.scale == Scale::Smoke { tiny } else { usual }
     }
@@ -54,7 +54,7 @@ impl Sizes {
         for op in [Op::Hit, Op::Miss, Op::Fresh, Op::Duplicate] {
             cases.push(case(op, 1, singles));
         }
-        // A round trip takes a hundred times what the command does.
+        // A round trip takes a hundred times as long as the command.
         for op in [Op::Hit, Op::Fresh] {
             cases.push(Case { traffic: Traffic::OneByOne, ..case(op, 1, singles / 5) });
         }
@@ -111,7 +111,7 @@ impl Sizes {
             case(Op::Miss, 1, self.singles()),
         ];
         let title = format!("Out of cache: {} reserved at 1 %, nearly full", thousands(big));
-        // Room for what twenty rounds add.
+        // Leaves room for the additions of twenty rounds.
         self.group(title, Shape::Reserved { capacity: big }, big - 20 * more.min(big / 40), cases)
     }
 
@@ -126,8 +126,8 @@ impl Sizes {
         self.size(128_000_000, 20_000)
     }
 
-    /// All keys are made; of the others so many are asked as take a bearable time, spread over all
-    /// of them.
+    /// All keys are created. The other rows use as many as take acceptable time, spread over all of
+    /// them.
     fn tiny(self) -> Group {
         let (keys, asked) =
             (self.size(1_000_000, 1_000), self.cached_items().min(self.size(200_000, 1_000)));

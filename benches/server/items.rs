@@ -1,5 +1,5 @@
-//! The items: distinct, repeatable, without pattern, of the two forms crawlers keep their
-//! fingerprints in.
+//! The items: distinct, repeatable, without a pattern, in the two forms in which crawlers store
+//! fingerprints.
 
 use std::str::FromStr;
 
@@ -33,7 +33,7 @@ impl FromStr for Kind {
     }
 }
 
-/// An item by its number: those of `Stored` are added at some time, those of `Absent` never.
+/// An item by its number. `Stored` items are added at some time, `Absent` items never.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Item {
     Stored(u64),
@@ -56,8 +56,8 @@ impl Item {
         bytes
     }
 
-    /// What is sent of the item, in a buffer of the caller's so that millions cost no allocation
-    /// each.
+    /// Writes the bytes that are sent for the item into a buffer of the caller, so that millions of
+    /// items need no allocation each.
     pub fn write(self, kind: Kind, out: &mut Vec<u8>) {
         let bytes = self.bytes();
         out.clear();
@@ -74,7 +74,7 @@ fn hex(digit: u8) -> u8 {
     if digit < 10 { b'0' + digit } else { b'a' + digit - 10 }
 }
 
-/// SplitMix64 (Steele, Lea, Flood 2014): one to one, so different numbers give different items.
+/// SplitMix64 (Steele, Lea, Flood 2014): a bijection, so different numbers give different items.
 pub fn mix(number: u64) -> u64 {
     let mut z = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -1,4 +1,4 @@
-//! Every sample as JSON, to compute with.
+//! Every sample as JSON, for further computations.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::report::Report;
 use crate::run::{Cell, Row, Table};
 use crate::workloads::Op;
 
-/// Every sample, with what it takes to judge it.
+/// Writes every sample, with the conditions of the run.
 pub fn write(report: &Report, path: &Path) -> Result<()> {
     let fields = report.machine.fields().into_iter();
     let machine: Map<String, Value> =
@@ -22,13 +22,13 @@ pub fn write(report: &Report, path: &Path) -> Result<()> {
         .iter()
         .map(|table| {
             let rows: Vec<Value> = table.rows.iter().map(|row| row_json(report, row)).collect();
-            json!({ "title": table.title, "rows": rows, "bytes_an_item": bytes_json(report, table) })
+            json!({ "title": table.title, "rows": rows, "bytes_per_item": bytes_json(report, table) })
         })
         .collect();
     let whole = json!({
         "command": report.options.command_line(),
         "machine": machine,
-        "unit": "ns an item",
+        "unit": "ns per item",
         "tables": tables,
         "costs": report.outcome.sheets.iter().map(sheet_json).collect::<Vec<Value>>(),
     });
@@ -74,7 +74,7 @@ fn cell_json(cell: &Cell, row: &Row, multiple: Option<f64>) -> Value {
     let ones = cell.samples.iter().map(|sample| sample.ones).fold(0.0, f64::max);
     let mut value = json!({
         "median": cell.median(),
-        "page_faults_an_item": cell.median_faults(),
+        "page_faults_per_item": cell.median_faults(),
         "min": times.iter().copied().min_by(f64::total_cmp),
         "times_floor": multiple,
         "rounds": times,

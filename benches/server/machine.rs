@@ -1,4 +1,4 @@
-//! Where and on what the bench ran: without it the numbers say nothing.
+//! The machine and system of the run. The numbers have no meaning without them.
 
 use std::fs;
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::Result;
 use crate::cores::Cores;
 
-/// What is told of it, as text.
+/// The description, as text.
 #[derive(Debug)]
 pub struct Machine {
     pub cpu: String,
@@ -14,7 +14,7 @@ pub struct Machine {
     pub cores: String,
     pub is_pinned: bool,
     pub memory: String,
-    /// Other work on the machine when the bench began: much of it spoils the times.
+    /// The load of the machine at the start of the bench. A high load distorts the times.
     pub load: String,
     pub system: String,
     pub server: String,
@@ -22,7 +22,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Reads /proc; `server` is name and version.
+    /// Reads /proc. `server` is the name and version of the server.
     pub fn describe(server: String, cores: &Cores) -> Result<Machine> {
         let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         let meminfo = fs::read_to_string("/proc/meminfo").unwrap_or_default();
@@ -61,18 +61,18 @@ impl Machine {
         })
     }
 
-    /// Whether times from here are not to be trusted.
+    /// True if times of this run are unreliable.
     pub fn is_busy(&self) -> bool {
         !self.is_pinned || self.is_loaded()
     }
 
-    /// Whether other work ran when the bench began.
+    /// True if other work ran at the start of the bench.
     pub fn is_loaded(&self) -> bool {
         // One runnable process is the build that has just ended.
         self.load.parse::<f64>().is_ok_and(|load| load > 1.5)
     }
 
-    /// All of it that is the same for pinned and unpinned servers, in one line.
+    /// Everything that is the same for pinned and unpinned servers, in one line.
     pub fn summary(&self) -> String {
         let count = self.cores.split(',').next().unwrap_or_default();
         format!(
@@ -81,7 +81,7 @@ impl Machine {
         )
     }
 
-    /// Names and values, in the order they are shown.
+    /// Names and values, in the order of the document.
     pub fn fields(&self) -> [(&'static str, &str); 8] {
         [
             ("cpu", &self.cpu),

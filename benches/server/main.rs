@@ -1,5 +1,5 @@
-//! The server bench: what a `BF.*` command costs a real server, as a multiple of the least it could
-//! cost.
+//! The server bench: the time of a `BF.*` command in a real server, as a multiple of the least time
+//! that any module can take.
 //!
 //! ```text
 //! make bench
@@ -7,33 +7,34 @@
 //! make bench-blocking
 //! ```
 //!
-//! Each column of the table is a server of its own with one module (or none) in it: the floor
-//! (`examples/floor.rs`), the same with the hash every filter needs, this module, the server's own
-//! sets and bit strings, and any peers. Each row is one workload, told to every column in its own
-//! commands with the same items. A round runs a row on every column in turn, so that a drifting
-//! machine hits all alike; the table gives medians over the rounds.
+//! Each column of the table is a server of its own with one module or none: the floor
+//! (`examples/floor.rs`), the floor with the hash that every filter needs, this module, the
+//! server's own sets and bit strings, and any peers. Each row is one workload, which every column
+//! runs in its own commands with the same items. A round runs a row on all columns in turn, so that
+//! changes in the machine's speed affect all columns equally. The table shows medians over the
+//! rounds.
 //!
-//! What is measured is the server's own account of the time in the command (`INFO commandstats`),
-//! divided by items: sockets, parsing and the client are not in it. Answers are checked too, so
-//! that nothing is fast because it is wrong.
+//! The measured time is what the server itself counts for the command (`INFO commandstats`),
+//! divided by the number of items. It excludes sockets, parsing and the client. Answers are
+//! checked, so that wrong answers never count as fast ones.
 //!
 //! | file | idea |
 //! |---|---|
 //! | `options` | the command line |
-//! | `workloads` | what a row is: a filter of some shape, calls on it |
+//! | `workloads` | what a row is: a filter of some shape, and calls on it |
 //! | `groups` | the rows |
-//! | `items` | the keys that are added and asked for |
-//! | `dialect` | how a column says a row in commands |
-//! | `bit_string` | the filter a client library builds with SETBIT |
+//! | `items` | the items that are added and looked up |
+//! | `dialect` | the commands of each column for a row |
+//! | `bit_string` | the filter that a client library builds with SETBIT |
 //! | `payload` | commands encoded ahead of time |
-//! | `cores` | which core is whose |
-//! | `server`, `process`, `wait` | a server process of our own, what the system tells of it, waiting for it |
-//! | `column` | which servers there are |
+//! | `cores` | which cores the client and the servers use |
+//! | `server`, `wait` | a server process of the bench, and polling with a deadline |
+//! | `column` | the servers of a run |
 //! | `measure` | one sample: reset, send, read the statistics, check |
 //! | `run` | rounds over rows and columns |
-//! | `costs` | memory, disk, copied pages, replicated bytes: a file an experiment |
+//! | `costs` | memory, disk, copied pages, replicated bytes: one file per experiment |
 //! | `blocking` | the second mode: how long one call of each command blocks the server |
-//! | `report`, `json`, `markdown`, `chart` | what comes out, one form a file |
+//! | `report`, `json`, `markdown`, `chart` | the output, one file per form |
 
 mod bit_string;
 mod blocking;
@@ -50,7 +51,6 @@ mod markdown;
 mod measure;
 mod options;
 mod payload;
-mod process;
 mod progress;
 mod report;
 mod run;
@@ -60,8 +60,7 @@ mod workloads;
 
 use std::process::ExitCode;
 
-/// Whatever goes wrong is told to the user as a sentence; nothing here handles one error unlike
-/// another.
+/// Every error is reported to the user as a sentence, so all errors have one type.
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
 
 fn main() -> ExitCode {
@@ -75,8 +74,8 @@ fn main() -> ExitCode {
     }
 }
 
-/// Runs everything; false if a row failed on the floor or on this module, which must answer all of
-/// them.
+/// Runs everything; false if a row failed on the baseline or on this module, which must complete
+/// all rows.
 fn bench() -> Result<bool> {
     let options = options::Options::from_args()?;
     let cores = cores::Cores::pin_client()?;

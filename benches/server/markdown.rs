@@ -28,7 +28,7 @@ Every number here was made by one run of the command above: one machine, one ser
 * MB are 10^6 bytes, GiB 2^30.
 ";
 
-/// The whole document; `chart` is the file of the chart, beside it.
+/// The whole document. `chart` is the file name of the chart next to it.
 pub fn document(report: &Report, chart: &str) -> String {
     let mut text = "# Benchmarks\n\n".to_owned();
     text += &format!("Made by `{}`.\n\n", report.options.command_line());

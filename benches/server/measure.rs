@@ -10,21 +10,24 @@ use crate::payload::{Chunk, Payload};
 use crate::server::Server;
 use crate::workloads::{Case, Op, Traffic};
 
-/// What one round of a row gave on one column.
+/// The result of one round of a row on one column.
 #[derive(Clone, Copy, Debug)]
 pub struct Sample {
-    /// Time in the command by the server's account, nanoseconds an item.
+    /// Time in the command as the server counts it, in nanoseconds per item.
     pub nanoseconds: f64,
-    /// Share of the items answered with 1: for `Op::Miss` the measured fp_rate.
+    /// Share of the items that were answered with 1. For `Op::Miss` this is the measured
+    /// false-positive rate.
     pub ones: f64,
-    /// Page faults of the server, an item: first touches of memory.
+    /// Page faults of the server per item: first writes to pages of memory.
     pub faults: f64,
 }
 
-/// Sends a payload and gives the sum of all integer and boolean answers.
+/// Sends a payload and returns the sum of all integer and boolean answers.
 ///
 /// # Errors
-/// The first error among the replies, also inside arrays, or a connection that broke or timed out.
+///
+/// The first error among the replies, including those inside arrays; or the connection broke or
+/// timed out.
 pub fn send(server: &mut Server, traffic: Traffic, payload: &Payload) -> Result<u64> {
     let all = payload.chunks.iter();
     match traffic {
@@ -40,7 +43,7 @@ pub fn send(server: &mut Server, traffic: Traffic, payload: &Payload) -> Result<
         Traffic::TwoClients => std::thread::scope(|scope| {
             let (first, second) = (&mut server.connection, &mut server.second);
             let odd = payload.chunks.iter().skip(1).step_by(2);
-            // The errors of the bench can't leave their thread; their text can.
+            // The errors of the bench cannot be sent to another thread, but their text can.
             let other =
                 scope.spawn(|| send_ahead(second, payload, odd).map_err(|error| error.to_string()));
             let sum = send_ahead(first, payload, all.step_by(2));
@@ -50,7 +53,7 @@ pub fn send(server: &mut Server, traffic: Traffic, payload: &Payload) -> Result<
     }
 }
 
-/// Sends each chunk before the replies to the one before are read.
+/// Sends each chunk before it reads the replies to the previous one.
 fn send_ahead<'a>(
     connection: &mut Connection,
     payload: &Payload,
@@ -92,8 +95,8 @@ fn sum_of(value: &Value) -> Result<u64> {
 
 /// Runs a payload once and times it.
 ///
-/// What changes nothing runs in part before: since its last turn other servers have used the
-/// processor and its caches.
+/// A part of the payload runs before, if it changes nothing, because other servers have used the
+/// processor and its caches since the last turn.
 pub fn sample(column: &mut Column, case: &Case, payload: &Payload) -> Result<Sample> {
     if matches!(case.op, Op::Hit | Op::Miss | Op::Duplicate) {
         let part = payload.chunks.len().div_ceil(8);
@@ -117,16 +120,17 @@ pub fn sample(column: &mut Column, case: &Case, payload: &Payload) -> Result<Sam
     })
 }
 
-/// Refuses a time whose answers are wrong.
+/// Rejects a time whose answers are wrong.
 fn check(dialect: Dialect, op: Op, ones: f64) -> Result<()> {
     let (least, most) = match (dialect, op) {
         (Dialect::Floor { .. }, _) => (1.0, 1.0),
         (Dialect::Bits, Op::Hit) => (HASHES as f64, HASHES as f64),
-        // SETBIT answers the old bit, GETBIT of an absent item any mix.
+        // SETBIT returns the old bit. GETBIT of an absent item returns any mix.
         (Dialect::Bits, _) => (0.0, HASHES as f64),
         (_, Op::Hit) => (1.0, 1.0),
         (_, Op::Duplicate) => (0.0, 0.0),
-        // 1 % was asked for: twice that, so that chance never stops a run.
+        // The target rate is 1 %. Twice that is allowed, so that a random deviation does not stop a
+        // run.
         (_, Op::Miss) => (0.0, 0.02),
         (_, Op::Fresh | Op::More | Op::Create) => (0.98, 1.0),
     };

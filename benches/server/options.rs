@@ -10,41 +10,42 @@ use crate::blocking::Sizes;
 use crate::items::Kind;
 use crate::server::newest_redis;
 
-/// How much is run: the same rows in all, larger filters and more rounds further down.
+/// How much is run. All scales have the same rows; filters and numbers of rounds grow.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Scale {
-    /// Seconds: every row once with tiny filters, to see that the bench still works. Its times mean
-    /// nothing.
+    /// Seconds: every row once with tiny filters, to check that the bench works. The times have no
+    /// meaning.
     Smoke,
-    /// Under two minutes: no filter of 128 million, no tiny ones, costs of smaller filters.
+    /// Less than two minutes: no filters of 128 million items, no tiny ones, costs of smaller
+    /// filters.
     Quick,
-    /// Under twenty minutes.
+    /// Less than twenty minutes.
     Full,
 }
 
-/// What the user asked for.
+/// The options of the user.
 #[derive(Debug)]
 pub struct Options {
     pub scale: Scale,
-    /// How long one call blocks the server, instead of how long an item takes.
+    /// Measures how long one call blocks the server, instead of the time per item.
     pub is_blocking: bool,
-    /// Of the filters, for `is_blocking`.
+    /// The sizes of the filters, for `is_blocking`.
     pub sizes: Sizes,
-    /// A folder's name in `.servers`, a path, or a command on PATH; none: `redis-server`.
+    /// A folder's name in `.servers`, a path, or a command on PATH; `None`: `redis-server`.
     pub server: Option<String>,
-    /// Rounds a row; the medians are over these.
+    /// Rounds per row. The medians are over these.
     pub rounds: u32,
     pub items: Kind,
     /// Only rows whose group or name contains this.
     pub only: Option<String>,
     pub json: PathBuf,
     pub markdown: Option<PathBuf>,
-    /// Our module file, and whether the user named it (then it must be there).
+    /// Our module's file, and whether the user named it. A named file must exist.
     pub bloomline: (PathBuf, bool),
-    /// The same built with the feature `scalar`.
+    /// The same, built with the feature `scalar`.
     pub scalar: (PathBuf, bool),
     pub floor: PathBuf,
-    /// Other modules that know BF.*, from PEER=/a.so:/b.so.
+    /// Other modules with BF.* commands, from PEER=/a.so:/b.so.
     pub peers: Vec<PathBuf>,
 }
 
@@ -55,21 +56,20 @@ cargo bench --bench server -- [OPTIONS]
   --sizes LIST     with --blocking: bytes of the filters (default: 1m,100m,1g,4g,10g)
   --server NAME    .servers/NAME/server, a path or a command (default: $SERVER, else redis-server)
   --items KIND     hex40 (40 hex characters, default) or bytes20 (20 raw bytes)
-  --rounds N       rounds a row (default: 3 quick, 7 full); with --blocking runs at most (5)
+  --rounds N       rounds per row (default: 3 quick, 7 full); with --blocking runs at most (5)
   --only TEXT      only rows whose group or name contains TEXT
   --json FILE      default: bench/server.json in the target folder, with --blocking bench/blocking.json
   --markdown FILE  also write a document, with a chart beside it (FILE with .svg);
                    with --blocking: write the tables between the markers of that page
 Environment: BLOOMLINE_SO (default ./bloomline.so), SCALAR_SO (default: scalar/release in the target folder),
   FLOOR_SO (default: the built example),
-  PEER=/a.so:/b.so (other modules with BF.* commands, each in a server of its own)";
+  PEER=/a.so:/b.so (other modules with BF.* commands, each in its own server)";
 
 impl Options {
-    /// Reads the arguments and environment.
+    /// Reads the arguments and the environment.
     ///
-    /// `cargo bench` passes `--bench`; without it and without a mode we are a test target of
-    /// `cargo test --all-targets`, which wants to know that the bench works and not how fast
-    /// anything is.
+    /// `cargo bench` passes `--bench`. Without it and without a mode, this is a test target of
+    /// `cargo test --all-targets`, which checks only that the bench works.
     pub fn from_args() -> Result<Options> {
         let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
         let target =
@@ -163,8 +163,7 @@ impl Options {
     }
 }
 
-/// Where cargo puts the example: beside the folder this program was built into, or in the release
-/// one.
+/// The path of the example: next to the folder of this program, or in the release folder.
 fn built_floor() -> Result<PathBuf> {
     let program = env::current_exe()?;
     let built = |up| program.ancestors().nth(up).unwrap_or(&program).to_owned();

@@ -1,4 +1,4 @@
-//! Commands encoded ahead of time, cut where the client stops to read replies.
+//! Commands encoded ahead of time, in chunks after which the client reads replies.
 
 use std::ops::Range;
 
@@ -6,40 +6,40 @@ use redis::Cmd;
 
 use crate::items::{Item, Kind};
 
-/// Bytes after which the client reads what is due before it sends more.
+/// Bytes after which the client reads the replies that are due before it sends more.
 ///
-/// Two chunks are in flight, so replies never pile up in the server's memory, where allocating for
-/// them would count as time of the command.
+/// Two chunks are in flight, so that few replies wait in the server's memory. Allocations for them
+/// would count as time of the command.
 pub const CHUNK_BYTES: usize = 64 * 1024;
 
 /// Commands that are sent at once.
 pub struct Chunk {
-    /// Where they stand in the payload.
+    /// Their range in the payload.
     pub range: Range<usize>,
-    /// How many replies they bring.
+    /// The number of their replies.
     pub replies: u64,
 }
 
-/// A run of commands of one name, ready to be sent.
+/// A series of commands of one name, ready to be sent.
 #[derive(Default)]
 pub struct Payload {
     pub bytes: Vec<u8>,
     pub chunks: Vec<Chunk>,
     pub command: &'static str,
     pub calls: u64,
-    /// Items in all commands together; what times are divided by.
+    /// Items of all commands together. Times are divided by this number.
     pub items: u64,
     chunk_bytes: usize,
 }
 
 impl Payload {
-    /// A chunk takes commands until it has `chunk_bytes` bytes; with 0 each command is a chunk.
+    /// A chunk takes commands until it has `chunk_bytes` bytes. With 0 every command is a chunk.
     pub fn new(command: &'static str, chunk_bytes: usize) -> Payload {
         Payload { command, chunk_bytes, ..Payload::default() }
     }
 
-    /// Adds one command that stands for `items` items (several commands may share one item: give 0
-    /// for the rest).
+    /// Adds one command that counts as `items` items. Several commands may share one item: pass 0
+    /// for the others.
     pub fn push(&mut self, command: &Cmd, items: u64) {
         let start = self.bytes.len();
         command.write_packed_command(&mut self.bytes);
@@ -55,7 +55,7 @@ impl Payload {
         self.items += items;
     }
 
-    /// The items in calls of `batch` on one key.
+    /// The items in calls of `batch` items on one key.
     pub fn of_items(
         command: &'static str,
         key: &str,

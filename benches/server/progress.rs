@@ -1,9 +1,10 @@
-//! One line on stderr that says where the bench is.
+//! One line on stderr that shows the progress of the bench.
 
 use std::io::{IsTerminal, Write};
 use std::time::Instant;
 
-/// The line: overwritten in place on a terminal, printed where the group changes elsewhere.
+/// The line. On a terminal it is overwritten in place; elsewhere it is printed when the group
+/// changes.
 pub struct Progress {
     started: Instant,
     steps: usize,
@@ -23,13 +24,13 @@ impl Progress {
         }
     }
 
-    /// Says what starts now, without counting it as a step.
-    pub fn say(&mut self, group: &str, what: &str) {
+    /// Shows what starts now, without counting a step.
+    pub fn show(&mut self, group: &str, what: &str) {
         let percent = 100 * self.done / self.steps.max(1);
         let seconds = self.started.elapsed().as_secs();
         if self.is_terminal {
             eprint!("\r\x1b[K{percent:3} % {seconds:4} s  {group}: {what}");
-            // A line that can't be shown is no reason to stop.
+            // A line that cannot be printed is no reason to stop.
             let _ = std::io::stderr().flush();
         } else if self.last_group != group {
             eprintln!("{percent:3} % {seconds:4} s  {group}");
@@ -37,7 +38,7 @@ impl Progress {
         }
     }
 
-    /// Counts one step done.
+    /// Counts one step as done.
     pub fn step(&mut self) {
         self.done += 1;
     }

@@ -1,4 +1,4 @@
-//! The table to read in a terminal, and the texts that the document has from it.
+//! The table for a terminal, and the texts that the document shares with it.
 
 use crate::costs::Sheet;
 use crate::machine::Machine;
@@ -6,7 +6,7 @@ use crate::options::{Options, Scale};
 use crate::run::{Cell, Outcome, Row, Table};
 use crate::workloads::{Shape, thousands};
 
-/// A run and all that belongs beside it.
+/// A run with its options and its machine.
 pub struct Report<'a> {
     pub options: &'a Options,
     pub machine: &'a Machine,
@@ -151,7 +151,7 @@ pub fn sheet_lines(sheet: &Sheet) -> impl Iterator<Item = (&str, Vec<String>)> {
     })
 }
 
-/// A number with so many digits after the point.
+/// A number with this many digits after the point.
 fn number(value: f64, digits: usize) -> String {
     match digits {
         0 => thousands(value.round() as u64),

@@ -1,4 +1,4 @@
-//! The order of everything: group by group, round by round, row by row, column by column.
+//! The order of execution: group by group, round by round, row by row, column by column.
 
 use std::collections::HashMap;
 
@@ -17,27 +17,27 @@ use crate::progress::Progress;
 use crate::server::Server;
 use crate::workloads::{Case, Group, Op, STANDING, Shape, Traffic};
 
-/// What a row gave on a column.
+/// The result of a row on a column.
 #[derive(Clone, Debug, Default)]
 pub struct Cell {
     pub samples: Vec<Sample>,
-    /// Why there are no more samples, if the column failed at this row.
+    /// Why there are no more samples, if the column failed in this row.
     pub failure: Option<String>,
 }
 
 impl Cell {
-    /// The middle of the times, nanoseconds an item; none without samples.
+    /// The median of the times in nanoseconds per item; `None` without samples.
     pub fn median(&self) -> Option<f64> {
         median(self.samples.iter().map(|sample| sample.nanoseconds))
     }
 
-    /// The middle of the page faults an item; none without samples.
+    /// The median of the page faults per item; `None` without samples.
     pub fn median_faults(&self) -> Option<f64> {
         median(self.samples.iter().map(|sample| sample.faults))
     }
 }
 
-/// The middle of some values; none of none.
+/// The median of some values; `None` without values.
 pub fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
     let mut values: Vec<f64> = values.collect();
     values.sort_by(f64::total_cmp);
@@ -49,15 +49,15 @@ pub fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
 /// One line of the table.
 pub struct Row {
     pub case: Case,
-    /// In the order of the columns; none where a column has no such row.
+    /// In the order of the columns; `None` if a column has no such row.
     pub cells: Vec<Option<Cell>>,
 }
 
 impl Row {
-    /// How many times as long as the floor a column takes: the middle of the rounds, each against
-    /// the floor of its own round.
+    /// The multiple of the floor: the median of the rounds, each relative to the floor of the same
+    /// round.
     ///
-    /// So a machine that is slow for some rounds moves it less than it moves the times.
+    /// A machine that is slow for some rounds therefore changes it less than it changes the times.
     pub fn multiple(&self, column: usize) -> Option<f64> {
         let floor = self.cells.first()?.as_ref()?;
         let cell = self.cells.get(column)?.as_ref()?;
@@ -71,21 +71,21 @@ pub struct Table {
     pub title: String,
     pub shape: Shape,
     pub rows: Vec<Row>,
-    /// Bytes an item of the standing filter (MEMORY USAGE), in the order of the columns.
+    /// Bytes per item of the standing filter (MEMORY USAGE), in the order of the columns.
     pub bytes: Vec<Option<f64>>,
 }
 
-/// All that was measured.
+/// All results.
 pub struct Outcome {
     pub columns: Vec<String>,
-    /// Columns which must answer every row.
+    /// True for columns that must complete every row.
     pub ours: Vec<bool>,
     pub tables: Vec<Table>,
     pub sheets: Vec<Sheet>,
 }
 
 impl Outcome {
-    /// Whether the floor and this module answered every row.
+    /// True if the floor and this module completed every row.
     pub fn is_complete(&self) -> bool {
         if self
             .sheets
@@ -102,13 +102,14 @@ impl Outcome {
     }
 }
 
-/// Runs all groups the options choose.
+/// Runs all groups that the options select.
 pub fn run(options: &Options, columns: &mut [Column], cores: &Cores) -> Result<Outcome> {
     let mut chosen = groups(options.scale, options.items);
     if let Some(text) = &options.only {
         for group in &mut chosen {
             let title = group.title.clone();
-            // Tiny filters are made by their own first row, so that group runs whole or not.
+            // The first row of the tiny filters creates them, so that group runs completely or not
+            // at all.
             let is_whole = title.contains(text) || matches!(group.shape, Shape::Tiny { .. });
             group
                 .cases
@@ -139,7 +140,7 @@ pub fn run(options: &Options, columns: &mut [Column], cores: &Cores) -> Result<O
     })
 }
 
-/// Fills the group's filters, then runs its rows in rounds, then empties the servers.
+/// Fills the filters of the group, runs its rows in rounds, then empties the servers.
 fn run_group(
     options: &Options,
     columns: &mut [Column],
@@ -148,7 +149,7 @@ fn run_group(
 ) -> Result<Table> {
     let mut failures: Vec<Option<String>> = Vec::new();
     for column in columns.iter_mut() {
-        progress.say(&group.title, &format!("{} fills", column.name));
+        progress.show(&group.title, &format!("{} fills", column.name));
         failures.push(fill(column, group).err().map(|error| format!("filling: {error}")));
         progress.step();
     }
@@ -169,7 +170,7 @@ fn run_group(
                     continue;
                 };
                 let what = format!("{}, {}, round {}", row.case.name(), column.name, round + 1);
-                progress.say(&group.title, &what);
+                progress.show(&group.title, &what);
                 match sample(column, group, &row.case, payloads.get(number, column.dialect, round))
                 {
                     Ok(sample) => cell.samples.push(sample),
@@ -184,7 +185,7 @@ fn run_group(
         let in_column = |error: Box<dyn std::error::Error>| {
             format!("column {} after {}: {error}", column.name, group.title)
         };
-        let held = stands.map(|items| bytes_an_item(&mut column.server, items)).transpose();
+        let held = stands.map(|items| bytes_per_item(&mut column.server, items)).transpose();
         bytes.push(held.map_err(in_column)?.flatten().filter(|_| column.dialect.keeps_items()));
         cmd("FLUSHALL")
             .exec(&mut column.server.connection)
@@ -203,9 +204,9 @@ fn fill(column: &mut Column, group: &Group) -> Result<()> {
     Ok(())
 }
 
-/// What the server says that the standing filter takes; none where there is none, as of a set that
-/// was not built.
-fn bytes_an_item(server: &mut Server, items: u64) -> Result<Option<f64>> {
+/// The bytes per item of the standing filter as the server reports them; `None` if there is no such
+/// filter, for example because a set was too large.
+fn bytes_per_item(server: &mut Server, items: u64) -> Result<Option<f64>> {
     let bytes: Option<u64> =
         cmd("MEMORY").arg("USAGE").arg(STANDING).query(&mut server.connection)?;
     Ok(bytes.map(|bytes| bytes as f64 / items as f64))
@@ -218,11 +219,11 @@ fn sample(column: &mut Column, group: &Group, case: &Case, payload: &Payload) ->
     measure::sample(column, case, payload)
 }
 
-/// The encoded commands of a group's rows, made when first needed.
+/// The encoded commands of a group's rows, made when they are first needed.
 struct Payloads<'a> {
     options: &'a Options,
     group: &'a Group,
-    /// By row and dialect, with the round they were made for.
+    /// By row and dialect, with the round for which they were made.
     kept: HashMap<(usize, Dialect), (u32, Payload)>,
 }
 
@@ -234,7 +235,8 @@ impl Payloads<'_> {
             let case = group.cases.get(row).copied().unwrap_or(none);
             (round, dialect.payload(group, &case, round, self.options.scale))
         };
-        // New items for a standing filter differ from round to round, all else stays.
+        // New items for a standing filter differ from round to round. All other payloads stay the
+        // same.
         let changes = group.cases.get(row).is_some_and(|case| case.op == Op::More);
         if changes && self.kept.get(&(row, dialect)).is_some_and(|(made, _)| *made != round) {
             self.kept.remove(&(row, dialect));

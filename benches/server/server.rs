@@ -1,5 +1,8 @@
-//! A server process of our own: started on a Unix socket in its own folder, pinned to cores, killed
-//! when dropped.
+//! One server process of the bench: started on a Unix socket in a folder of its own, pinned to
+//! cores, killed when dropped.
+//!
+//! The tests' `bloomline_harness::Server` has another contract: it panics, is not pinned, and keeps
+//! one configuration for all starts. What both need is in that crate.
 
 use std::env;
 use std::fs::File;
@@ -8,18 +11,18 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use bloomline_harness::{Process, find_servers, newest, servers_folder};
 use redis::{Client, Connection, FromRedisValue, InfoDict, cmd};
 use tempfile::TempDir;
 
 use crate::Result;
 use crate::cores::CoreSet;
-use crate::process::Process;
 use crate::wait::until;
 
-/// How long one reply may take; saving four gigabytes takes a minute, and more on a busy machine.
+/// The deadline of one reply. Saving four gigabytes takes a minute, and more on a busy machine.
 const REPLY_DEADLINE: std::time::Duration = std::time::Duration::from_secs(300);
 
-/// What to start: a server with a module file and its arguments, or with none.
+/// A server to start, with a module file and its arguments, or without a module.
 #[derive(Clone, Debug)]
 pub struct Launch {
     pub program: PathBuf,
@@ -27,7 +30,7 @@ pub struct Launch {
     pub module: Vec<String>,
 }
 
-/// A running server and the connections to it.
+/// A running server with its connections.
 pub struct Server {
     launch: Launch,
     folder: TempDir,
@@ -38,10 +41,10 @@ pub struct Server {
 }
 
 impl Launch {
-    /// Starts it with further words of the command line, as `["--appendonly", "yes"]`.
+    /// Starts it with further arguments on the command line, for example `["--appendonly", "yes"]`.
     ///
     /// # Errors
-    /// Tells what the server last wrote if it ends or answers nothing.
+    /// The last lines of the log, if the server ends or does not answer.
     pub fn start(&self, settings: &[&str]) -> Result<Server> {
         let folder = tempfile::Builder::new().prefix("bloomline-bench-").tempdir()?;
         let (child, connection, second) = self.spawn(folder.path(), settings)?;
@@ -66,8 +69,8 @@ impl Launch {
             command.arg("--loadmodule").args(&self.module);
         }
         let cores = self.cores;
-        // SAFETY: between fork and exec only async-signal-safe calls are allowed; these are one
-        // system call each.
+        // SAFETY: only async-signal-safe calls are allowed between fork and exec. Both functions
+        // make one system call.
         unsafe {
             command.pre_exec(move || {
                 die_with_parent()?;
@@ -86,14 +89,14 @@ impl Launch {
                 let text = std::fs::read_to_string(&log).unwrap_or_default();
                 let lines: Vec<&str> = text.lines().collect();
                 let tail = lines.get(lines.len().saturating_sub(8)..).unwrap_or_default();
-                Err(format!("{error}; its last words:\n{}", tail.join("\n")).into())
+                Err(format!("{error}; the end of its log:\n{}", tail.join("\n")).into())
             }
         }
     }
 }
 
 impl Server {
-    /// Kills it and starts it again in the same folder, where it loads what it finds.
+    /// Kills the server and starts it again in the same folder, where it loads its files.
     pub fn restart(&mut self, settings: &[&str]) -> Result<()> {
         end(&mut self.child);
         (self.child, self.connection, self.second) =
@@ -101,12 +104,12 @@ impl Server {
         Ok(())
     }
 
-    /// A further connection, for what may cost the connection.
+    /// A further connection, for calls after which the server may close it.
     pub fn connect(&self) -> Result<Connection> {
         open(&self.socket())
     }
 
-    /// Its process.
+    /// The process of the server.
     pub fn process(&self) -> Process {
         Process(self.child.id())
     }
@@ -116,7 +119,7 @@ impl Server {
         self.folder.path().join("socket")
     }
 
-    /// All it has logged since it was started.
+    /// The log since the last start.
     pub fn log(&self) -> Result<String> {
         Ok(String::from_utf8_lossy(&std::fs::read(self.folder.path().join("log"))?).into_owned())
     }
@@ -127,7 +130,7 @@ impl Server {
         info.get(field).ok_or_else(|| format!("INFO {section} has no {field}").into())
     }
 
-    /// Name and version, as `redis 7.0.15`.
+    /// Name and version, for example `redis 7.0.15`.
     pub fn version(&mut self) -> Result<String> {
         let info: InfoDict = cmd("INFO").arg("server").query(&mut self.connection)?;
         let field = |name| info.get::<String>(name);
@@ -141,7 +144,7 @@ impl Server {
     /// Calls and microseconds of a command since the last reset.
     pub fn command_statistics(&mut self, command: &str) -> Result<(u64, u64)> {
         let info: InfoDict = cmd("INFO").arg("commandstats").query(&mut self.connection)?;
-        // The server keeps a module's own spelling of a name.
+        // The server keeps the module's spelling of a name.
         let wanted = format!("cmdstat_{command}");
         let (_, value) = info
             .iter()
@@ -163,23 +166,25 @@ impl Drop for Server {
     }
 }
 
-/// Kills a child of ours and waits for it, so that none outlives the bench.
+/// Kills a child process and waits for it, so that none outlives the bench.
 fn end(child: &mut Child) {
-    // Errors mean that it has ended already.
+    // Both calls fail only if the process has already ended.
     let _ = child.kill();
     let _ = child.wait();
 }
 
-/// Has the calling process killed when its parent ends: an interrupted bench never gets to its
-/// Drops.
+/// Makes the system kill the calling process when its parent ends, because an interrupted bench
+/// does not run its destructors.
 fn die_with_parent() -> io::Result<()> {
-    // SAFETY: a system call on numbers alone.
+    // SAFETY: the system call takes only numbers.
     let status = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
     if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Asks until the server answers PING, which it does not before it has loaded its file; or until it
-/// ends.
+/// Connects as soon as the server answers PING, which it does after it has loaded its file.
+///
+/// # Errors
+/// The server ended, or the deadline passed.
 fn connect(child: &mut Child, socket: &Path) -> Result<Connection> {
     until("the server to answer", || {
         if let Some(status) = child.try_wait()? {
@@ -201,7 +206,7 @@ fn open(socket: &Path) -> Result<Connection> {
 /// The server's program: a name in `.servers` (or the folder BLOOMLINE_SERVERS), a path, or a
 /// command on PATH.
 ///
-/// Unnamed it is `redis-server`, or where PATH has none the fetched `redis-7.0`.
+/// Without a name it is `redis-server` of PATH, otherwise the fetched `redis-7.0`.
 pub fn program(name: Option<&str>) -> PathBuf {
     let is_on_path = |command: &str| {
         env::var_os("PATH")
@@ -212,22 +217,12 @@ pub fn program(name: Option<&str>) -> PathBuf {
         None if is_on_path("redis-server") => "redis-server",
         None => "redis-7.0",
     };
-    let fetched = fetched_servers().join(name).join("server");
+    let fetched = servers_folder().join(name).join("server");
     if fetched.is_file() { fetched } else { name.into() }
 }
 
-/// The folder of the fetched servers: `.servers`, or BLOOMLINE_SERVERS.
-fn fetched_servers() -> PathBuf {
-    env::var_os("BLOOMLINE_SERVERS")
-        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(".servers"), PathBuf::from)
-}
-
-/// The fetched `redis-…` of the highest version; none if there is no folder of that name.
+/// The fetched Redis of the highest version; `None` if there is none.
 pub fn newest_redis() -> Option<String> {
-    let version = |name: &str| -> Option<Vec<u32>> {
-        name.strip_prefix("redis-")?.split('.').map(|part| part.parse().ok()).collect()
-    };
-    let folders = std::fs::read_dir(fetched_servers()).ok()?.flatten();
-    let names = folders.filter_map(|folder| folder.file_name().into_string().ok());
-    names.filter_map(|name| Some((version(&name)?, name))).max().map(|(_, name)| name)
+    let kinds = find_servers().ok()?;
+    newest(&kinds, "redis-").map(|kind| kind.name.clone())
 }

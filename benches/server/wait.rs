@@ -1,26 +1,19 @@
-//! Waiting for something by asking again and again, never for a fixed time.
+//! Polling with the bench's deadline.
 
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use bloomline_harness::poll;
 
 use crate::Result;
 
-/// How long anything here may take: the longest is a child that saves four gigabytes.
+/// The longest wait of the bench: a child that saves four gigabytes.
 const DEADLINE: Duration = Duration::from_secs(300);
 
-/// Asks until there is an answer.
+/// Calls `probe` repeatedly until it returns a value.
 ///
 /// # Errors
-/// That of `ask`, or that the deadline passed.
-pub fn until<T>(what: &str, mut ask: impl FnMut() -> Result<Option<T>>) -> Result<T> {
-    let deadline = Instant::now() + DEADLINE;
-    loop {
-        if let Some(answer) = ask()? {
-            return Ok(answer);
-        }
-        if Instant::now() > deadline {
-            return Err(format!("waited {} s for {what}", DEADLINE.as_secs()).into());
-        }
-        thread::sleep(Duration::from_millis(5));
-    }
+/// That of `probe`, or that the deadline passed.
+pub fn until<T>(what: &str, probe: impl FnMut() -> Result<Option<T>>) -> Result<T> {
+    let found = poll(DEADLINE, probe)?;
+    found.ok_or_else(|| format!("waited {} s for {what}", DEADLINE.as_secs()).into())
 }

@@ -1,32 +1,32 @@
-//! What a row of the table is: a filter of some shape, and calls that are made on it.
+//! A row of the table: a filter of some shape, and calls on it.
 
 use crate::items::{Item, Kind};
 
-/// How the filters of a group come to be.
+/// How the filters of a group are created.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Shape {
     /// `BF.RESERVE key 0.01 capacity`: one layer.
     Reserved { capacity: u64 },
-    /// The same, on memory that the server has only just got from the system.
+    /// The same, on memory that the server has just allocated from the system.
     Untouched { capacity: u64 },
     /// No RESERVE: 100 items, then layers of twice the size each.
     Grown,
     /// `BF.RESERVE key 0.01 capacity EXPANSION 1`: many layers of one size.
     Steps { capacity: u64 },
-    /// A filter a user, made by its first BF.ADD.
+    /// One filter per user, made by its first BF.ADD.
     Tiny { keys: u64 },
 }
 
-/// What a call asks or does.
+/// What a call does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Op {
-    /// Asks for items that were added.
+    /// Looks up items that were added.
     Hit,
-    /// Asks for items that were not.
+    /// Looks up items that were not added.
     Miss,
     /// Adds items that were added before.
     Duplicate,
-    /// Adds items to a filter made anew each round, from the first to the last.
+    /// Adds items to a filter that is created anew in each round, from the first to the last item.
     Fresh,
     /// Adds new items to the standing filters.
     More,
@@ -39,14 +39,13 @@ pub enum Op {
 pub enum Traffic {
     /// One client that sends many calls before it reads their replies.
     Pipelined,
-    /// One client that waits for each reply, so that other work has cooled the caches before each
-    /// call.
+    /// One client that waits for each reply, so that other work evicts the caches between calls.
     OneByOne,
-    /// Two clients at once, each pipelined.
+    /// Two clients at the same time, each pipelined.
     TwoClients,
 }
 
-/// One row: calls of `batch` items, `items` in all.
+/// One row: `items` items in calls of `batch` items.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
     pub op: Op,
@@ -55,32 +54,32 @@ pub struct Case {
     pub traffic: Traffic,
 }
 
-/// Rows on filters of one shape, which stand filled while the rows run.
+/// Rows on filters of one shape, which are filled before the rows run.
 #[derive(Debug)]
 pub struct Group {
     pub title: String,
     pub shape: Shape,
-    /// Items in the standing filter before the first row; of tiny filters none, their rows make
-    /// them.
+    /// Items in the standing filter before the first row; 0 for tiny filters, which their rows
+    /// create.
     pub filled: u64,
     pub kind: Kind,
     pub cases: Vec<Case>,
 }
 
-/// One call before it is put into a column's words.
+/// One call before it is encoded in a column's commands.
 pub struct Call {
     pub key: String,
     pub items: Vec<Item>,
 }
 
-/// The filter that stands through all rows of a group.
+/// The key of the filter that all rows of a group share.
 pub const STANDING: &str = "standing";
-/// The filter made anew for each `Op::Fresh`.
+/// The key of the filter that is created anew for each `Op::Fresh`.
 pub const FRESH: &str = "fresh";
 
 impl Group {
-    /// Items in the standing filter after so many rounds; none for filters that are made anew or
-    /// many.
+    /// Items in the standing filter after this many rounds; `None` for filters that are created
+    /// anew, and for tiny ones.
     pub fn stands_with(&self, rounds: u32) -> Option<u64> {
         let more = self.cases.iter().filter(|case| case.op == Op::More).map(|case| case.items);
         (self.filled > 0).then(|| self.filled + u64::from(rounds) * more.sum::<u64>())
@@ -88,7 +87,7 @@ impl Group {
 }
 
 impl Case {
-    /// The row's name, in the words of BF.*.
+    /// The name of the row, in terms of BF.* commands.
     pub fn name(&self) -> String {
         let command = match (self.op, self.batch) {
             (Op::Hit | Op::Miss, 1) => "EXISTS",
@@ -113,8 +112,8 @@ impl Case {
         format!("{command} {what}{times}{traffic}")
     }
 
-    /// The row's calls in a round; all rounds alike, save that `Op::More` must find new items each
-    /// time.
+    /// The calls of the row in a round. All rounds are equal, except that `Op::More` needs new
+    /// items in each.
     pub fn calls(&self, group: &Group, round: u32) -> impl Iterator<Item = Call> {
         let (case, shape, filled) = (*self, group.shape, group.filled);
         (0..self.items / self.batch).map(move |call| {
@@ -131,7 +130,7 @@ impl Case {
                 let key = if case.op == Op::Fresh { FRESH } else { STANDING };
                 return Call { key: key.to_owned(), items: numbers.map(item).collect() };
             };
-            // Each call meets another key, in an order that leaves caches cold.
+            // Each call uses another key, in an order that leaves caches cold.
             let user = scatter(call, keys);
             let item = |i| match case.op {
                 Op::Miss => Item::Absent(user * TINY_ITEMS + i % case.batch),
@@ -146,15 +145,16 @@ impl Case {
 /// Items of a tiny filter: one that creates it and nineteen more.
 pub const TINY_ITEMS: u64 = 20;
 
-/// Number `i` of a fixed shuffle of `0..len`, so that layers and lines are met in no order.
+/// The number at index `i` of a fixed permutation of `0..len`, so that layers and blocks are
+/// accessed in no order.
 ///
-/// The factor is coprime to every `len` used here (their primes are 2, 5 and 31), so each number
-/// comes once.
+/// The factor is coprime to every `len` used here (their prime factors are 2, 5 and 31), so each
+/// number occurs once.
 fn scatter(i: u64, len: u64) -> u64 {
     (i * 618_033_989) % len.max(1)
 }
 
-/// A number with its thousands apart.
+/// A number with separators of thousands.
 pub fn thousands(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();

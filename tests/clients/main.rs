@@ -1,14 +1,10 @@
-//! The module as programs in Rust meet it, through redis-rs; the other languages' tests lie beside
-//! this file.
+//! Client libraries: redis-rs here, the other languages in the files of this folder.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
-    reason = "a test stops at the first surprise"
+    reason = "a failed test panics"
 )]
 
-#[path = "../server/harness/mod.rs"]
-#[allow(dead_code, unused_imports, unused_macros, reason = "the tests of the servers use the rest")]
-mod harness;
 mod redis_rs;

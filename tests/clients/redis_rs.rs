@@ -1,17 +1,15 @@
-//! redis-rs: every command's reply as the Rust type that a program asks for, in both protocols and
-//! layouts.
+//! redis-rs: the reply of every command as the Rust type that a program requests, in both protocols
+//! and layouts.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
+use bloomline_harness::{Kind, Setup, for_each_server};
 use redis::{Client, Commands, Connection, ErrorKind, RedisResult, Value, cmd, pipe};
-
-use crate::harness::{Kind, Setup, for_each_server};
 
 const DEADLINE: Duration = Duration::from_secs(30);
 
-/// Runs `test` on every server, with a connection of each protocol to an empty server of each
-/// layout.
+/// Runs `test` on every server with an empty server of each layout and one connection per protocol.
 fn for_each_connection(test: impl Fn(&mut Connection, &Kind, &str) + Sync) {
     for_each_server(|kind| {
         for layout in ["bloomline", "redisbloom"] {
@@ -31,7 +29,7 @@ fn for_each_connection(test: impl Fn(&mut Connection, &Kind, &str) + Sync) {
 }
 
 #[test]
-fn one_answer_is_a_bool_and_many_are_a_vec_of_bool() {
+fn one_reply_is_a_bool_and_several_are_a_vec() {
     for_each_connection(|connection, _, _| {
         let add = |connection: &mut Connection, item| -> RedisResult<bool> {
             cmd("BF.ADD").arg("bloom").arg(item).query(connection)
@@ -68,7 +66,7 @@ fn one_answer_is_a_bool_and_many_are_a_vec_of_bool() {
 }
 
 #[test]
-fn what_is_known_of_a_filter_is_a_map() {
+fn info_is_a_map() {
     for_each_connection(|connection, kind, layout| {
         cmd("BF.RESERVE")
             .arg("fixed")
@@ -86,12 +84,12 @@ fn what_is_known_of_a_filter_is_a_map() {
         assert_eq!(info["Expansion rate"], None);
         assert!(info["Size"] > Some(2000));
         let value: Value = cmd("BF.INFO").arg("fixed").arg("LAYOUT").query(connection).unwrap();
-        let told = match &value {
+        let shown = match &value {
             Value::Map(pairs) => redis::from_redis_value_ref::<String>(&pairs[0].1).unwrap(),
             Value::Array(values) => redis::from_redis_value_ref::<String>(&values[0]).unwrap(),
             other => panic!("{other:?} from {}", kind.name),
         };
-        assert_eq!(told, layout);
+        assert_eq!(shown, layout);
         let lines: Vec<String> = cmd("BF.DEBUG").arg("fixed").query(connection).unwrap();
         assert_eq!(lines[0], "size:0");
     });
@@ -122,7 +120,7 @@ fn chunks_are_pairs_of_a_number_and_bytes() {
 }
 
 #[test]
-fn a_transaction_and_a_script_answer_in_order() {
+fn transactions_and_scripts_reply_in_order() {
     for_each_connection(|connection, _, _| {
         let (added, count): (Vec<bool>, u64) = pipe()
             .atomic()
@@ -144,8 +142,8 @@ fn a_transaction_and_a_script_answer_in_order() {
 #[test]
 fn errors_keep_their_text() {
     for_each_connection(|connection, _, _| {
-        let fails = |connection: &mut Connection, words: &[&str]| {
-            cmd(words[0]).arg(&words[1..]).exec(connection).unwrap_err()
+        let fails = |connection: &mut Connection, arguments: &[&str]| {
+            cmd(arguments[0]).arg(&arguments[1..]).exec(connection).unwrap_err()
         };
         let missing = fails(connection, &["BF.INFO", "absent"]);
         assert_eq!(
@@ -157,8 +155,8 @@ fn errors_keep_their_text() {
             fails(connection, &["BF.RESERVE", "fixed", "0.01", "1"]).detail(),
             Some("item exists")
         );
-        // An error among the answers fails the call, as redis-rs has it; the connection stays in
-        // step.
+        // redis-rs returns an error inside an array as the error of the call. The connection stays
+        // usable.
         let full = fails(connection, &["BF.MADD", "fixed", "a", "b", "c"]);
         assert!(full.to_string().contains("non scaling filter is full"), "{full}");
         let found: bool = cmd("BF.EXISTS").arg("fixed").arg("a").query(connection).unwrap();

@@ -1,16 +1,17 @@
-//! DUMP payloads of filters with damaged values: refused, or a filter that serves, saves and loads.
+//! DUMP payloads with damaged values: each is refused, or becomes a filter that serves, saves and
+//! loads.
 
 use std::fs;
 use std::path::Path;
 
 use arbitrary::Unstructured;
+use bloomline_harness::{Setup, bulk, for_newest_servers, numbered, seal_dump, show, until};
 
 use crate::budget::Cases;
-use crate::harness::{Setup, bulk, for_newest_servers, numbered, seal_dump, show, until};
 use crate::live::Live;
 use crate::payload::{self, FOOTER, Payload};
 
-/// Cases between two looks at the server's memory.
+/// The number of cases between two readings of the server's memory.
 const CASES_A_LOOK: u64 = 50;
 
 /// Filters of every shape, as payloads.
@@ -33,13 +34,13 @@ fn real(live: &mut Live) -> Vec<Payload> {
             dumps.push(bulk(&live.run(&["DUMP", "k"])).to_vec());
         }
     }
-    // What RedisBloom made, older releases of it among them.
+    // Filters recorded from RedisBloom, including older releases.
     let recorded = Path::new(env!("CARGO_MANIFEST_DIR")).join("core/tests/golden/redisbloom");
     for file in fs::read_dir(recorded).expect("the recorded filters").flatten() {
         if file.path().extension().is_some_and(|extension| extension == "dump") {
             live.begin();
-            // With the version of this server's own: older ones refuse the number, though nothing
-            // in there is newer.
+            // Use the RDB version of this server. Older servers refuse a newer number, although the
+            // payload contains nothing newer.
             let mut recorded = fs::read(file.path()).expect("a payload");
             recorded.truncate(recorded.len() - FOOTER);
             recorded.extend(&dumps[0][dumps[0].len() - FOOTER..][..2]);
@@ -59,7 +60,7 @@ fn real(live: &mut Live) -> Vec<Payload> {
 }
 
 #[test]
-fn damaged_payloads_are_refused_or_become_filters_that_serve() {
+fn damaged_payloads_are_refused_or_become_usable_filters() {
     for_newest_servers(|kind| {
         let mut live = Live::start(kind, Setup::new().line("rdbcompression no"));
         let real = real(&mut live);
@@ -75,19 +76,19 @@ fn damaged_payloads_are_refused_or_become_filters_that_serve() {
             let is_accepted = reply == "+OK" && live.ask("TYPE k") == "+MBbloom--";
             cases.accept(is_accepted);
             if is_accepted && live.serves("k") && case.seed % 8 == 0 {
-                live.survives(&["k"], |live| live.reload("RELOAD"));
+                live.assert_survives(&["k"], |live| live.reload("RELOAD"));
             }
             if case.seed % CASES_A_LOOK == 0 {
                 live.begin();
-                // What a reload has replaced newer servers free in the background.
+                // Newer servers free in the background what a reload has replaced.
                 for total in ["filters", "layers", "bytes"] {
-                    let what = format!("no more {total} of filters that are gone");
+                    let what = format!("the {total} of deleted filters to be 0");
                     until(&what, || (live.total(total) == 0).then_some(()));
                 }
                 let grown = live.used_memory().saturating_sub(before);
-                assert!(grown < 8 << 20, "{grown} bytes were left behind");
+                assert!(grown < 8 << 20, "{grown} bytes were not freed");
             }
         }
-        cases.assert_reached_the_inside();
+        cases.assert_not_only_errors();
     });
 }

@@ -1,12 +1,12 @@
-//! What the fuzzers have found, each as a test of its own with its bytes.
+//! The findings of the fuzzers, each as a test with its bytes.
 
+use bloomline_harness::{Client, Kind, Setup, bulk, for_each_server, numbered, seal_dump, show};
 use redis::Value;
 
-use crate::harness::{Client, Kind, Setup, bulk, for_each_server, numbered, seal_dump, show};
 use crate::payload::{Field, Payload};
 use bloomline_reference::checks::decode;
 
-/// A payload of a filter in RedisBloom's layout, taken apart.
+/// The fields of a payload of a filter in RedisBloom's layout.
 fn payload(client: &mut Client) -> Payload {
     client.ok("BF.RESERVE made 0.01 1000 NONSCALING LAYOUT REDISBLOOM");
     client.call("BF.ADD made a");
@@ -24,10 +24,10 @@ fn setup(kind: &Kind) -> Setup {
     if kind.is_before_7() { setup } else { setup.line("enable-debug-command yes") }
 }
 
-/// By `dump`: the server ended with a damaged heap. The bits' block was freed twice, so that two
-/// filters got the same one.
+/// Found by `dump`: the server ended with a damaged heap. The block of the bits was freed twice, so
+/// that two filters got the same block.
 #[test]
-fn bits_of_a_payload_that_are_no_whole_words_are_freed_once() {
+fn bits_that_are_no_whole_words_are_freed_once() {
     for_each_server(|kind| {
         let server = setup(kind).start(kind);
         let mut client = server.resp2();
@@ -51,9 +51,9 @@ fn bits_of_a_payload_that_are_no_whole_words_are_freed_once() {
     });
 }
 
-/// By `decode`: 2^64 - 1 items and one more are a sum that no header can hold.
+/// Found by `decode`: 2^64 - 1 items plus one is a sum that no header can hold.
 #[test]
-fn a_header_of_as_many_items_as_can_be_counted_makes_a_filter_that_loads_again() {
+fn a_header_of_2_64_items_makes_a_filter_that_loads_again() {
     let input = [
         0xff, 0x04, 0x58, 0x58, 0x58, 0x58, 0x58, 0x58, 0xff, 0xbb, 0x42, 0x58, 0x58, 0xc3, 0xd3,
         0x53, 0xc3, 0x58, 0xff, 0xff, 0x76, 0x76, 0x3a, 0xff, 0x76, 0xff, 0xff, 0x76, 0xff, 0xff,
@@ -62,17 +62,17 @@ fn a_header_of_as_many_items_as_can_be_counted_makes_a_filter_that_loads_again()
     decode::run(&input);
 }
 
-/// Thought of with the one before: the number of items stands where an RDB value of our own layout
-/// has its mark.
+/// Found by reasoning from the finding above: the number of items has the same position as the mark
+/// of our own layout in an RDB value.
 #[test]
-fn a_filter_of_any_number_of_items_is_saved_so_that_the_server_starts_again() {
+fn filters_of_any_item_count_are_saved_and_load_again() {
     for_each_server(|kind| {
         let server = setup(kind).start(kind);
         let mut client = server.resp2();
         let payload = payload(&mut client);
         let last = payload.fields.len() - 1;
         assert_eq!(payload.fields[last], Field::Unsigned(1), "the number of items in the link");
-        // The last one is that of the letters which begin a header of our own layout.
+        // The last number consists of the letters at the start of a header of our own layout.
         for items in
             [u64::MAX, u64::MAX - 1, 1 << 63, (1 << 63) - 1, u64::from_le_bytes(*b"bloomlin")]
         {
@@ -80,9 +80,9 @@ fn a_filter_of_any_number_of_items_is_saved_so_that_the_server_starts_again() {
             for at in [0, last] {
                 forged.fields[at] = Field::Unsigned(items);
             }
-            // Room for more, so that the sum goes on.
+            // The capacity allows more items, so that the sum grows further.
             forged.fields[4] = Field::Unsigned(u64::MAX);
-            // As a sum it is the mark of our own layout; the links count.
+            // A sum of `u64::MAX` is the mark of our own layout. The links are authoritative.
             forged.fields[0] = Field::Unsigned(items.min(u64::MAX - 1));
             assert_eq!(restore(&mut client, "k", &forged), "+OK", "{items}");
             for item in ["b", "c", "d"] {
@@ -91,21 +91,21 @@ fn a_filter_of_any_number_of_items_is_saved_so_that_the_server_starts_again() {
             let Value::Array(piece) = client.call("BF.SCANDUMP k 0") else { panic!("no header") };
             let loaded = client.run(&[b"BF.LOADCHUNK", b"copy".as_slice(), b"1", bulk(&piece[1])]);
             assert_eq!(show(&loaded), "+OK", "{items}");
-            let see = |client: &mut Client| {
+            let observe = |client: &mut Client| {
                 [client.ask("BF.DEBUG k"), client.ask("BF.MEXISTS k a b c d")]
             };
-            let before = see(&mut client);
+            let before = observe(&mut client);
             client.ok("DEBUG RELOAD");
-            assert_eq!(see(&mut client), before, "{items}");
+            assert_eq!(observe(&mut client), before, "{items}");
             assert_eq!(client.ask("DEL k copy"), ":2");
         }
     });
 }
 
-/// By `dump` under AddressSanitizer, on Redis 6.2: eight blanks, and the server read on behind them
-/// for a number.
+/// Found by `dump` under AddressSanitizer on Redis 6.2: the bits were eight blanks, and the server
+/// read beyond them while it looked for a number.
 #[test]
-fn bits_that_could_be_part_of_a_number_are_saved_as_they_are() {
+fn bits_that_look_like_a_number_are_saved_verbatim() {
     for_each_server(|kind| {
         let server = setup(kind).start(kind);
         let mut client = server.resp2();

@@ -1,16 +1,15 @@
-//! What is known of the filters under some keys from the replies alone: which items are in there,
-//! and how many.
+//! What the replies alone imply about the filters: which items each contains, and how many.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use redis::Value;
 
-/// A filter.
+/// What is known of one filter.
 #[derive(Clone, Default)]
 pub struct Known {
-    /// What must be found for ever after.
+    /// Items that must be found from now on.
     pub inside: BTreeSet<Vec<u8>>,
-    /// What BF.CARD must answer; unknown where the filter came with a count of its own.
+    /// The expected reply of BF.CARD; `None` if the filter was loaded with a count of its own.
     pub card: Option<u64>,
 }
 
@@ -24,7 +23,7 @@ impl Keys {
         self.0.iter()
     }
 
-    /// Draws conclusions from a command and its reply.
+    /// Updates the model with a command and its reply.
     pub fn learn(&mut self, command: &[Vec<u8>], reply: &Value) {
         let [name, key, rest @ ..] = command else { return };
         let is_ok = matches!(reply, Value::Okay);
@@ -39,7 +38,7 @@ impl Keys {
             "BF.RESERVE" if is_ok => {
                 drop(self.0.insert(key.clone(), Known { card: Some(0), ..Known::default() }))
             }
-            // Chunks may clear bits, and bring counts.
+            // Chunks may clear bits, and a header sets counts.
             "BF.LOADCHUNK" | "RESTORE" if is_ok => {
                 drop(self.0.insert(key.clone(), Known::default()))
             }
@@ -72,10 +71,9 @@ impl Keys {
             let is_new = match answer {
                 Value::Int(n @ (0 | 1)) => *n == 1,
                 Value::Boolean(is_new) => *is_new,
-                // What was refused may be the first sign of a filter, but only creation itself
-                // makes one.
+                // Refused items may precede the creation of a filter, but only creation makes one.
                 Value::ServerError(_) => continue,
-                other => panic!("{other:?} as the answer to an item"),
+                other => panic!("{other:?} as the reply to an item"),
             };
             let fresh = || Known { card: Some(0), ..Known::default() };
             let known = self.0.entry(key.to_vec()).or_insert_with(fresh);

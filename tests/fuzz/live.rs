@@ -1,77 +1,76 @@
-//! A server under fuzz: every call is timed and remembered, every filter that got in has to serve.
+//! A server under fuzz: every call is timed and recorded, and every accepted filter must serve.
 
 use std::time::{Duration, Instant};
 
+use bloomline_harness::{Client, Kind, Server, Setup, bulk, int, numbered, show};
 use redis::Value;
 
 use crate::budget::patience;
-use crate::harness::{Client, Kind, Server, Setup, bulk, int, numbered, show};
 
-/// Most bytes of a filter that a client gets. RESTORE, which is not held to it, may make larger
-/// ones of a few bytes; these are left alone: their own header could not be loaded again, and the
-/// server would copy them for every question.
+/// The most bytes of a filter that clients may create (`bf-max-filter-bytes`).
+///
+/// The test only reads a larger one, because its own header could not be loaded again.
 const LARGE: i64 = 4 << 20;
 
-/// A server with a connection, and what was said on it since the last time all keys were deleted.
+/// A server with a connection, and the commands since all keys were last deleted.
 pub struct Live {
     /// The server.
     pub server: Server,
     client: Client,
-    said: Vec<Vec<Vec<u8>>>,
+    sent: Vec<Vec<Vec<u8>>>,
     patience: Duration,
 }
 
-/// What a filter is, as far as a server tells.
+/// What a server reports of a filter.
 type Seen = [String; 4];
 
 impl Live {
-    /// Starts a server that answers DEBUG and lets clients have no [`LARGE`] filters.
+    /// Starts a server that answers DEBUG and allows clients no [`LARGE`] filters.
     pub fn start(kind: &Kind, setup: Setup) -> Self {
         let setup = if kind.is_before_7() { setup } else { setup.line("enable-debug-command yes") };
-        // Damaged payloads of any size are tried; one that is refused is not worth a line each.
         let server = setup.module_args(&format!("bf-max-filter-bytes {LARGE}")).start(kind);
         let client = server.resp2();
-        Live { server, client, said: Vec::new(), patience: patience() }
+        Live { server, client, sent: Vec::new(), patience: patience() }
     }
 
-    /// Runs a command and sees that the server still answers, in time and in step.
+    /// Runs a command and asserts that the server answers in time.
     pub fn run<A: AsRef<[u8]>>(&mut self, command: &[A]) -> Value {
-        self.said.push(command.iter().map(|word| word.as_ref().to_vec()).collect());
+        self.sent.push(command.iter().map(|word| word.as_ref().to_vec()).collect());
         let started = Instant::now();
         let reply = self.client.run(command);
         let took = started.elapsed();
-        assert!(took < self.patience, "it took {took:?}");
+        assert!(took < self.patience, "the call took {took:?}");
         reply
     }
 
-    /// Lets the server load all its data again, which takes as long as there is data.
+    /// Makes the server reload all its data. This takes longer with more data, so it is not timed.
     pub fn reload(&mut self, how: &str) {
-        self.said.push(vec![b"DEBUG".to_vec(), how.as_bytes().to_vec()]);
+        self.sent.push(vec![b"DEBUG".to_vec(), how.as_bytes().to_vec()]);
         assert_eq!(show(&self.client.run(&["DEBUG", how])), "+OK", "DEBUG {how}");
     }
 
-    /// Runs a command given as text.
+    /// Runs a command line.
     pub fn ask(&mut self, line: &str) -> String {
         let words: Vec<&str> = line.split(' ').collect();
         show(&self.run(&words))
     }
 
-    /// Sees that the server answers, and that replies are in step with commands.
+    /// Asserts that the server answers and that replies match commands.
     pub fn ping(&mut self) {
         assert_eq!(self.ask("ECHO in-step"), "$7 in-step");
     }
 
-    /// Deletes all keys, and forgets what was said.
+    /// Deletes all keys and the recorded commands.
     pub fn begin(&mut self) {
-        self.said.clear();
+        self.sent.clear();
         assert_eq!(self.ask("FLUSHALL"), "+OK");
         assert_eq!(self.ask("SET text value"), "+OK");
     }
 
-    /// Runs all that reads a filter, none of which may refuse it; then all that changes one, on a
-    /// copy.
+    /// Runs all commands that read a filter, none of which may refuse it; then all that change one,
+    /// on a copy.
     ///
-    /// False if it was left alone for its size.
+    /// Returns false if the filter is too large to be tested.
     pub fn serves(&mut self, key: &str) -> bool {
         let size = int(&self.run(&["BF.INFO", key, "SIZE"]).into_sequence().expect("an array")[0]);
         if size > LARGE {
@@ -102,33 +101,33 @@ impl Live {
             "DEBUG DIGEST-VALUE KEY",
         ] {
             let reply = self.ask(&line.replace("KEY", key));
-            assert!(!reply.starts_with('-'), "{line} answered {reply}");
+            assert!(!reply.starts_with('-'), "{line} returned {reply}");
         }
         let found = show(&self.items("BF.MEXISTS", key, &numbered("absent", 70)));
         assert!(found.starts_with("*["), "{found}");
-        self.comes_back(key);
+        self.assert_carried(key);
         assert_eq!(self.ask(&format!("COPY {key} copied REPLACE")), ":1");
-        assert_eq!(self.see("copied"), self.see(key));
+        assert_eq!(self.observe("copied"), self.observe(key));
         for count in [1, 70, 300] {
-            // It may be full, or have no room to grow; it may not break, and must still load what
-            // it saves.
+            // The filter may be full or unable to grow, but it must not break and must still load
+            // what it saves.
             self.items("BF.MADD", "copied", &numbered(&count.to_string(), count));
             self.run(&["BF.ADD", "copied", "one"]);
         }
         self.run(&["BF.INSERT", "copied", "NOCREATE", "ITEMS", "a", "b", "a"]);
-        self.comes_back("copied");
+        self.assert_carried("copied");
         self.run(&["DEL", "copied"]);
         true
     }
 
-    /// Takes the filter through DUMP and RESTORE, and piece by piece.
-    fn comes_back(&mut self, key: &str) {
-        let seen = self.see(key);
+    /// Carries the filter through DUMP and RESTORE, then through BF.SCANDUMP and BF.LOADCHUNK.
+    fn assert_carried(&mut self, key: &str) {
+        let seen = self.observe(key);
         let dump = self.run(&["DUMP", key]);
         let restored =
             show(&self.run(&[b"RESTORE", b"back".as_slice(), b"0", bulk(&dump), b"REPLACE"]));
-        assert_eq!(restored, "+OK", "it does not load what it saved");
-        assert_eq!(self.see("back"), seen);
+        assert_eq!(restored, "+OK", "the filter does not load from its own dump");
+        assert_eq!(self.observe("back"), seen);
         self.run(&["DEL", "back"]);
         let mut iterator = "0".to_owned();
         loop {
@@ -143,13 +142,13 @@ impl Live {
                 iterator.as_bytes(),
                 bulk(&piece[1]),
             ]);
-            assert_eq!(show(&loaded), "+OK", "it does not load the piece {iterator} it gave");
+            assert_eq!(show(&loaded), "+OK", "the filter does not load its own chunk {iterator}");
         }
-        assert_eq!(self.see("back"), seen);
+        assert_eq!(self.observe("back"), seen);
         self.run(&["DEL", "back"]);
     }
 
-    fn see(&mut self, key: &str) -> Seen {
+    fn observe(&mut self, key: &str) -> Seen {
         ["BF.DEBUG", "BF.CARD", "BF.INFO", "DEBUG DIGEST-VALUE"]
             .map(|what| self.ask(&format!("{what} {key}")))
     }
@@ -160,33 +159,34 @@ impl Live {
         self.run(&words)
     }
 
-    /// Sees that items are there.
-    pub fn has(&mut self, key: &str, items: &[&Vec<u8>]) {
+    /// Asserts that the filter contains the items.
+    pub fn assert_contains(&mut self, key: &str, items: &[&Vec<u8>]) {
         if !items.is_empty() {
             let found = show(&self.items("BF.MEXISTS", key, items));
-            assert!(!found.contains(":0"), "{key} forgot an item: {found}");
+            assert!(!found.contains(":0"), "{key} lost an item: {found}");
         }
     }
 
-    /// Lets the server do what makes it load its data again; every filter must be the one it was.
-    pub fn survives(&mut self, keys: &[&str], reload: impl FnOnce(&mut Self)) {
+    /// Runs `reload`, which makes the server load its data again; asserts that every filter is
+    /// unchanged.
+    pub fn assert_survives(&mut self, keys: &[&str], reload: impl FnOnce(&mut Self)) {
         let keys: Vec<&str> = keys
             .iter()
             .copied()
             .filter(|key| self.ask(&format!("TYPE {key}")) == "+MBbloom--")
             .collect();
-        let before: Vec<Seen> = keys.iter().map(|key| self.see(key)).collect();
+        let before: Vec<Seen> = keys.iter().map(|key| self.observe(key)).collect();
         let count = self.ask("DBSIZE");
         reload(self);
         assert_eq!(self.ask("DBSIZE"), count);
         for (key, before) in keys.iter().zip(before) {
-            assert_eq!(self.see(key), before, "{key}");
+            assert_eq!(self.observe(key), before, "{key}");
         }
     }
 
-    /// Restarts the server from the file it saves.
+    /// Restarts the server from the RDB file that it saves.
     pub fn restart(&mut self) {
-        self.server.restart(crate::harness::Stop::Save);
+        self.server.restart(bloomline_harness::Stop::Save);
         self.client = self.server.resp2();
     }
 
@@ -197,16 +197,16 @@ impl Live {
         line.unwrap_or_else(|| panic!("no bf_{name} in {section}")).parse().expect("a number")
     }
 
-    /// Bytes that the server says it uses.
+    /// The bytes that the server reports as used.
     pub fn used_memory(&mut self) -> u64 {
-        self.client.info("used_memory").parse().expect("bytes")
+        self.client.info_number("used_memory")
     }
 }
 
 impl Drop for Live {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            for command in &self.said {
+            for command in &self.sent {
                 let words: Vec<String> =
                     command.iter().map(|word| format!("\"{}\"", word.escape_ascii())).collect();
                 eprintln!("{}", words.join(" "));

@@ -1,28 +1,25 @@
-//! Random input for the core and for a module inside real servers.
+//! Random input for the module in real servers; that for the core alone is in `core/fuzz`.
 //!
 //! ```text
-//! decode, model   the bodies of the targets in fuzz/, over their seeds and over random bytes
-//! resp            command lines, valid and damaged, in a row
-//! dump            DUMP payloads with damaged values, checksum made right again, restored and used
+//! resp            sequences of command lines, valid and damaged
+//! dump            DUMP payloads with damaged values and a correct checksum, restored and used
 //! ```
 //!
-//! By default the same few cases in every run. `FUZZ_SECONDS=600` runs others for so long, and says
-//! with which `FUZZ_SEED` they begin; a failure names the one that repeats it with `FUZZ_CASES=1`.
+//! By default every run has the same few cases. `FUZZ_SECONDS=600` runs other cases for that time
+//! and prints their first `FUZZ_SEED`. A failure prints the seed that repeats it with
+//! `FUZZ_CASES=1`.
 #![allow(
     clippy::approx_constant,
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
-    reason = "a test stops at the first surprise"
+    reason = "a failed test panics"
 )]
 
 mod budget;
 mod dump;
 mod found;
-#[allow(dead_code, unused_imports, unused_macros, reason = "made for the tests of tests/server")]
-#[path = "../server/harness/mod.rs"]
-mod harness;
 mod known;
 mod live;
 mod payload;

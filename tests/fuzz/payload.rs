@@ -1,4 +1,4 @@
-//! A DUMP payload of a filter as a list of fields, to be damaged with its grammar known.
+//! A DUMP payload of a filter as a list of fields, so that single fields can be damaged.
 //!
 //! ```text
 //! 7, the type's id (10 bits of encoding version at its end), fields, 0       RDB version, checksum
@@ -7,8 +7,8 @@
 
 use arbitrary::{Result, Unstructured};
 use bloomline_core::{AnyFilter, Demand};
+use bloomline_harness::seal_dump;
 
-use crate::harness::seal_dump;
 use bloomline_reference::checks::header;
 use bloomline_reference::checks::number::{double, whole};
 
@@ -20,7 +20,7 @@ pub enum Field {
     String(Vec<u8>),
 }
 
-/// A payload taken apart.
+/// A payload as a list of fields.
 #[derive(Clone, Debug)]
 pub struct Payload {
     pub id: u64,
@@ -29,18 +29,18 @@ pub struct Payload {
     pub version: [u8; 2],
 }
 
-/// The server's own number for a module's value.
+/// The server's number for a value of a module.
 pub const MODULE: u8 = 7;
-/// Bytes behind the value: the RDB version, the checksum.
+/// Bytes after the value: RDB version and checksum.
 pub const FOOTER: usize = 10;
-/// Largest bits of a layer that are made up.
+/// The most bytes of a generated layer.
 const MADE_UP: u64 = 64 << 10;
 
 struct Reader<'a>(&'a [u8]);
 
 impl Reader<'_> {
     fn bytes(&mut self, count: usize) -> Vec<u8> {
-        self.0.split_off(..count).expect("a payload of the server's own").to_vec()
+        self.0.split_off(..count).expect("a payload that a server made").to_vec()
     }
 
     fn length(&mut self) -> u64 {
@@ -73,7 +73,7 @@ fn put_length(bytes: &mut Vec<u8>, length: u64) {
 }
 
 impl Payload {
-    /// Takes a payload apart that a server without compression has made.
+    /// Parses a payload that a server without compression has made.
     pub fn parse(dump: &[u8]) -> Self {
         let (body, footer) = dump.split_at(dump.len() - FOOTER);
         let mut reader = Reader(body);
@@ -96,7 +96,7 @@ impl Payload {
         Payload { id, fields, version: [footer[0], footer[1]] }
     }
 
-    /// Puts it together again, without the checksum.
+    /// Encodes the fields and the version, without the checksum.
     pub fn body(&self) -> Vec<u8> {
         let mut bytes = vec![MODULE];
         put_length(&mut bytes, self.id);
@@ -122,7 +122,7 @@ impl Payload {
         bytes
     }
 
-    /// Changes it in one to four places.
+    /// Changes one to four fields.
     pub fn damage(&mut self, u: &mut Unstructured) -> Result<()> {
         for _ in 0..u.int_in_range(1..=4u8)? {
             if self.fields.is_empty() {
@@ -165,7 +165,7 @@ fn damage_field(u: &mut Unstructured, field: &mut Field) -> Result<()> {
     Ok(())
 }
 
-/// Fields of a value of RedisBloom's layout, made up: most agree with each other.
+/// Generates the fields of a value in RedisBloom's layout, most of which are consistent.
 fn foreign(u: &mut Unstructured) -> Result<Vec<Field>> {
     use Field::{Double, String, Unsigned};
     let options = u.int_in_range(0..=15u32)?;
@@ -195,7 +195,7 @@ fn foreign(u: &mut Unstructured) -> Result<Vec<Field>> {
     Ok(fields)
 }
 
-/// Fields of a value of this project's layout, made up; the strings fit where the header is good.
+/// Generates the fields of a value in our own layout. The strings fit if the header is valid.
 fn own(u: &mut Unstructured) -> Result<Vec<Field>> {
     let header = header::own(u)?;
     let mut fields = vec![Field::Unsigned(u64::MAX), Field::String(header.clone())];
@@ -214,8 +214,8 @@ fn own(u: &mut Unstructured) -> Result<Vec<Field>> {
     Ok(fields)
 }
 
-/// A payload to restore: a real one damaged by field or by byte, or one that is made up. The
-/// checksum is right.
+/// A payload to restore: a real one, damaged by field or by byte, or a generated one. The checksum
+/// is correct.
 pub fn any(u: &mut Unstructured, real: &[Payload]) -> Result<Vec<u8>> {
     let mut payload = u.choose(real)?.clone();
     match u.int_in_range(0..=7u8)? {
@@ -231,7 +231,7 @@ pub fn any(u: &mut Unstructured, real: &[Payload]) -> Result<Vec<u8>> {
     let mut body = payload.body();
     if u.int_in_range(0..=3u8)? == 0 {
         for _ in 0..u.int_in_range(1..=4u8)? {
-            // The first byte is the server's: it would look for a value of its own types.
+            // The first byte selects the server's own types, which are not under test.
             let at = u.int_in_range(1..=body.len() - 3)?;
             body[at] = u.arbitrary()?;
         }

@@ -1,13 +1,13 @@
-//! Command lines made of bytes: valid ones, ones at the edges of numbers, damaged ones.
+//! Command lines generated from bytes: valid ones, ones with numbers at the limits, damaged ones.
 
 use arbitrary::{Result, Unstructured};
 
 use bloomline_reference::checks::number::{double, whole};
 
-/// The words of one command.
+/// The arguments of one command, beginning with its name.
 pub type Words = Vec<Vec<u8>>;
 
-/// Keys of filters, one of them of a string; few, so that commands meet.
+/// The keys: three of filters, one of a string. They are few, so that commands meet.
 pub const KEYS: [&str; 4] = ["a", "b", "c", TEXT];
 /// The key that holds a string.
 pub const TEXT: &str = "text";
@@ -21,7 +21,7 @@ pub fn key(u: &mut Unstructured) -> Result<Vec<u8>> {
     Ok(word(KEYS[if u.int_in_range(0..=31u8)? == 0 { 3 } else { u.int_in_range(0..=2usize)? }]))
 }
 
-/// A number as a client writes it, rightly or not.
+/// A number as a client might write it, valid or not.
 fn number(u: &mut Unstructured) -> Result<Vec<u8>> {
     const JUNK: [&str; 14] = [
         "",
@@ -48,7 +48,7 @@ fn number(u: &mut Unstructured) -> Result<Vec<u8>> {
     })
 }
 
-/// The value, or, now and then, some number.
+/// The value, or, in one case of twelve, some number.
 fn mostly(u: &mut Unstructured, value: Vec<u8>) -> Result<Vec<u8>> {
     if u.int_in_range(0..=11u8)? == 0 { number(u) } else { Ok(value) }
 }
@@ -79,7 +79,7 @@ fn item(u: &mut Unstructured) -> Result<Vec<u8>> {
 
 fn items(u: &mut Unstructured) -> Result<Words> {
     if u.int_in_range(0..=3u8)? == 0 {
-        // Enough of them for layers to fill.
+        // So many that layers fill.
         let (first, count) = (u.int_in_range(0..=2000u32)?, u.int_in_range(1..=300u32)?);
         return Ok((first..first + count).map(word).collect());
     }
@@ -90,7 +90,7 @@ fn words<const N: usize>(words: [Vec<u8>; N]) -> Words {
     words.into()
 }
 
-/// Options of BF.RESERVE and BF.INSERT, some behind each other that contradict.
+/// Options of BF.RESERVE and BF.INSERT, which may contradict each other.
 fn options(u: &mut Unstructured, is_insert: bool) -> Result<Words> {
     let mut options = Vec::new();
     for _ in 0..u.int_in_range(0..=3u8)? {
@@ -110,7 +110,7 @@ fn options(u: &mut Unstructured, is_insert: bool) -> Result<Words> {
     Ok(options)
 }
 
-/// A command of the module that takes no bytes of a filter.
+/// A command of the module whose arguments contain no bytes of a filter.
 pub fn command(u: &mut Unstructured) -> Result<Words> {
     const FIELDS: [&str; 10] = [
         "CAPACITY",
@@ -146,12 +146,12 @@ pub fn command(u: &mut Unstructured) -> Result<Words> {
     Ok(command)
 }
 
-/// Once in twelve times: a word too many or too few, twice, in another place, or other bytes.
+/// In one case of twelve, changes an argument: removes, repeats, inserts, moves or overwrites it.
 pub fn damage(u: &mut Unstructured, command: &mut Words) -> Result<()> {
     if u.int_in_range(0..=11u8)? != 0 || command.len() < 3 {
         return Ok(());
     }
-    // Neither the command's name nor the key: what is tested is the module.
+    // Neither the name of the command nor the key changes, because the module is under test.
     let at = u.int_in_range(2..=command.len() - 1)?;
     match u.int_in_range(0..=4u8)? {
         0 => drop(command.remove(at)),
@@ -175,7 +175,7 @@ pub fn of_the_server(u: &mut Unstructured) -> Result<Words> {
     })
 }
 
-/// BF.LOADCHUNK of a piece that was dumped, with bytes and iterator as they were or not.
+/// BF.LOADCHUNK of a dumped chunk, with its iterator and bytes unchanged or damaged.
 pub fn piece(u: &mut Unstructured, to: Vec<u8>, iterator: i64, data: &[u8]) -> Result<Words> {
     let iterator = word(iterator);
     let iterator = mostly(u, iterator)?;

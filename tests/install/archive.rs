@@ -1,15 +1,15 @@
-//! Release archives: what is in them, that they are equal whenever they are made, and that their
-//! module loads.
+//! Release archives: their contents, reproducible bytes, and a module that loads.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::harness::{Setup, for_newest_servers};
+use bloomline_harness::{Setup, for_newest_servers};
+
 use crate::program::{output, program};
 
 const NAME: &str = concat!("bloomline-", env!("CARGO_PKG_VERSION"), "-x86_64-unknown-linux-gnu");
 
-/// Makes the archive and its sum in `dist`.
+/// Makes the archive and its checksum in `dist`.
 pub fn pack(dist: &Path) -> PathBuf {
     for script in ["scripts/archive.sh", "scripts/sums.sh"] {
         output(program(script).env("DIST", dist).env("SOURCE_DATE_EPOCH", "1700000000"));
@@ -18,7 +18,7 @@ pub fn pack(dist: &Path) -> PathBuf {
 }
 
 #[test]
-fn an_archive_holds_the_module_and_what_belongs_to_it() {
+fn an_archive_holds_the_module_and_its_documents() {
     let dist = tempfile::tempdir().unwrap();
     let archive = pack(dist.path());
     let listed = output(program("tar").arg("-tzf").arg(&archive));
@@ -30,7 +30,7 @@ fn an_archive_holds_the_module_and_what_belongs_to_it() {
 }
 
 #[test]
-fn the_module_of_an_archive_loads_after_its_sum_was_checked() {
+fn the_module_of_a_checked_archive_loads() {
     let dist = tempfile::tempdir().unwrap();
     let archive = pack(dist.path());
     output(
@@ -46,7 +46,7 @@ fn the_module_of_an_archive_loads_after_its_sum_was_checked() {
 }
 
 #[test]
-fn archives_of_one_module_are_equal_byte_for_byte() {
+fn archives_of_one_module_are_identical() {
     let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let (first, second) = (pack(one.path()), pack(other.path()));
     assert!(fs::read(first).unwrap() == fs::read(second).unwrap(), "the archives differ");

@@ -1,10 +1,11 @@
-//! `make install`: the module and its configuration in the folders of a machine.
+//! `make install`: the module and its configuration in the folders of a system.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
-use crate::harness::{Setup, for_each_server, for_newest_servers};
+use bloomline_harness::{Setup, for_each_server, for_newest_servers};
+
 use crate::program::{output, program, top};
 
 const MODULE: &str = "usr/lib/redis/modules/bloomline.so";
@@ -18,8 +19,8 @@ fn install(root: &Path, settings: &[&str]) -> String {
     )
 }
 
-/// The loadmodule line that an installed file or a printed text has, made to name the folder that
-/// stands for the machine.
+/// The loadmodule line in an installed file or a printed text, with the root folder of the test
+/// before the path.
 pub fn loadmodule_line(text: &str, root: &Path) -> String {
     let line =
         text.lines().find(|line| line.starts_with("loadmodule ")).expect("a loadmodule line");
@@ -27,7 +28,7 @@ pub fn loadmodule_line(text: &str, root: &Path) -> String {
 }
 
 #[test]
-fn the_line_that_make_install_prints_loads_the_module_into_every_server() {
+fn the_printed_loadmodule_line_works_on_every_server() {
     let root = tempfile::tempdir().unwrap();
     let line = loadmodule_line(&install(root.path(), &[]), root.path());
     for_each_server(|kind| {
@@ -37,7 +38,7 @@ fn the_line_that_make_install_prints_loads_the_module_into_every_server() {
 }
 
 #[test]
-fn the_installed_example_of_a_configuration_starts_a_server() {
+fn the_installed_example_configuration_starts_a_server() {
     let root = tempfile::tempdir().unwrap();
     install(root.path(), &[]);
     let path = root.path().join("usr/share/doc/bloomline/redis.conf.example");
@@ -62,7 +63,7 @@ fn folders_can_be_chosen() {
 }
 
 #[test]
-fn an_upgrade_leaves_the_file_that_a_running_server_has_mapped() {
+fn an_upgrade_keeps_the_file_that_a_server_has_mapped() {
     let root = tempfile::tempdir().unwrap();
     let line = loadmodule_line(&install(root.path(), &[]), root.path());
     for_newest_servers(|kind| {
@@ -70,7 +71,7 @@ fn an_upgrade_leaves_the_file_that_a_running_server_has_mapped() {
         let before = fs::metadata(root.path().join(MODULE)).unwrap().ino();
         install(root.path(), &[]);
         let after = fs::metadata(root.path().join(MODULE)).unwrap().ino();
-        assert_ne!(before, after, "the file was written over");
+        assert_ne!(before, after, "the file was overwritten");
         assert_eq!(server.resp2().ask("BF.ADD bloom foo"), ":1");
     });
     let left: Vec<_> = fs::read_dir(root.path().join("usr/lib/redis/modules")).unwrap().collect();
@@ -78,7 +79,7 @@ fn an_upgrade_leaves_the_file_that_a_running_server_has_mapped() {
 }
 
 #[test]
-fn the_module_may_be_executed_by_everybody_and_written_by_its_owner_only() {
+fn the_module_has_mode_755_and_the_example_644() {
     let root = tempfile::tempdir().unwrap();
     install(root.path(), &[]);
     let mode =
@@ -88,7 +89,7 @@ fn the_module_may_be_executed_by_everybody_and_written_by_its_owner_only() {
 }
 
 #[test]
-fn a_module_that_may_not_be_executed_is_refused_as_the_page_says() {
+fn a_module_without_execute_permission_is_refused() {
     const REFUSAL: &str = "failed to load: It does not have execute permissions";
     let root = tempfile::tempdir().unwrap();
     let line = loadmodule_line(&install(root.path(), &[]), root.path());

@@ -1,4 +1,4 @@
-//! The Dockerfile, without a container engine: its steps are taken in folders that stand for its
+//! The Dockerfile without a container engine: the test runs its steps in folders that stand for its
 //! stages.
 
 use std::collections::HashMap;
@@ -6,14 +6,13 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use bloomline_harness::{Setup, for_newest_servers};
 use parse_dockerfile::{Command, CopyInstruction, Instruction, Source, parse};
 use tempfile::TempDir;
 
-use crate::harness::{Setup, for_newest_servers};
 use crate::program::{output, program, top};
 
-/// Stands for a build, which takes a minute: cargo reads the package, and the module was built
-/// before.
+/// Replaces a build, which takes a minute: cargo reads the package, and the module is copied.
 const MAKE: &str = r#"#!/bin/sh
 set -e
 [ "$1" = build ] || exec "$REAL_MAKE" "$@"
@@ -34,7 +33,7 @@ impl Stage {
         Stage { root, work }
     }
 
-    /// Where a path of the image lies on this machine.
+    /// The path on this machine of a path in the image.
     fn place(&self, path: &str) -> PathBuf {
         match path.strip_prefix('/') {
             Some(path) => self.root.path().join(path),
@@ -42,7 +41,7 @@ impl Stage {
         }
     }
 
-    /// RUN: absolute paths are taken below the stage's folder.
+    /// RUN: absolute paths are taken below the folder of the stage.
     fn run(&self, line: &str, tools: &Path) {
         let root = self.root.path().display();
         let line = line.replace(" /", &format!(" {root}/")).replace("=/", &format!("={root}/"));
@@ -66,7 +65,8 @@ impl Stage {
             fs::copy(stage.place(&source.value), to).unwrap();
         } else {
             assert_eq!(&*source.value, ".", "a part of the context");
-            // What git does not ignore: another test holds .dockerignore against .gitignore.
+            // All files that git does not ignore. Another test compares .dockerignore with
+            // .gitignore.
             let list = "git ls-files -z -co --exclude-standard | xargs -0 cp --parents -t \"$0\"";
             output(program("sh").args(["-c", list]).arg(to));
         }
@@ -74,7 +74,7 @@ impl Stage {
 }
 
 #[test]
-fn the_steps_of_the_dockerfile_end_in_arguments_that_load_the_module() {
+fn the_dockerfile_ends_in_arguments_that_load_the_module() {
     let tools = tempfile::tempdir().unwrap();
     fs::write(tools.path().join("make"), MAKE).unwrap();
     fs::set_permissions(tools.path().join("make"), fs::Permissions::from_mode(0o755)).unwrap();
@@ -85,7 +85,7 @@ fn the_steps_of_the_dockerfile_end_in_arguments_that_load_the_module() {
     let mut arguments = Vec::new();
     for stage in file.stages() {
         let mut building = Stage::new();
-        // What the image of Redis 8 has, whose entrypoint loads it.
+        // The image of Redis 8 contains this module, and its entrypoint would load it.
         let rival = building.place("/usr/local/lib/redis/modules/redisbloom.so");
         fs::create_dir_all(rival.parent().unwrap()).unwrap();
         fs::write(&rival, "").unwrap();
@@ -107,7 +107,7 @@ fn the_steps_of_the_dockerfile_end_in_arguments_that_load_the_module() {
                     }
                     other => panic!("not a list of arguments: {other:?}"),
                 },
-                other => panic!("not known to this test: {other:?}"),
+                other => panic!("unknown to this test: {other:?}"),
             }
         }
         let name = stage.from.as_.as_ref().map_or("last", |(_, name)| &name.value).to_owned();
@@ -117,7 +117,7 @@ fn the_steps_of_the_dockerfile_end_in_arguments_that_load_the_module() {
     let [option, path] = arguments.as_slice() else {
         panic!("two arguments are expected: {arguments:?}")
     };
-    // The entrypoints put the server's name in front of words that begin with a dash.
+    // The entrypoints put the server's name before arguments that begin with a dash.
     let directive = option.strip_prefix("--").expect("an option");
     let line = format!("{directive} {}", stages["last"].place(path).display());
     for_newest_servers(|kind| {
@@ -127,7 +127,7 @@ fn the_steps_of_the_dockerfile_end_in_arguments_that_load_the_module() {
 }
 
 #[test]
-fn build_arguments_that_are_written_about_are_arguments_of_the_dockerfile() {
+fn documented_build_arguments_exist_in_the_dockerfile() {
     let text = fs::read_to_string(top().join("Dockerfile")).unwrap();
     let file = parse(&text).unwrap();
     let known: Vec<&str> =
@@ -135,12 +135,12 @@ fn build_arguments_that_are_written_about_are_arguments_of_the_dockerfile() {
     let page = fs::read_to_string(top().join("docs/install.md")).unwrap();
     for mention in [&text, &page].into_iter().flat_map(|text| text.split("--build-arg ").skip(1)) {
         let name = mention.split('=').next().unwrap();
-        assert!(known.contains(&name), "{name} is none of {known:?}");
+        assert!(known.contains(&name), "{name} is not one of {known:?}");
     }
 }
 
 #[test]
-fn what_git_ignores_is_not_sent_to_the_builder() {
+fn ignored_files_are_not_sent_to_the_builder() {
     let read = |name: &str| fs::read_to_string(top().join(name)).unwrap();
     let left_out = read(".dockerignore");
     for line in read(".gitignore").lines().filter(|line| !line.starts_with('#')) {

@@ -1,18 +1,17 @@
-//! What the compiled module asks of a machine: its C library, its libraries, the instructions of
-//! its processor.
+//! What the compiled module requires: C library, libraries and instructions of the processor.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use bloomline_harness::{
+    Kind, Server, Setup, bulk, for_newest_servers, module, numbered, report_missing,
+};
 use redis::Value;
 
-use crate::harness::{
-    Kind, Server, Setup, bulk, for_newest_servers, module, numbered, say_missing,
-};
 use crate::program::{find_tool, output, program, top};
 
-/// The newest version of the C library's symbols that the module asks for.
+/// The newest version of the C library among the symbols that the module imports.
 pub fn newest_glibc() -> (u32, u32) {
     let symbols = output(program("objdump").arg("-T").arg(module()));
     let versions = symbols.split("GLIBC_").skip(1).filter_map(|rest| {
@@ -24,17 +23,17 @@ pub fn newest_glibc() -> (u32, u32) {
 }
 
 #[test]
-fn the_c_library_may_be_as_old_as_the_page_on_installing_says() {
+fn the_module_needs_no_newer_c_library_than_documented() {
     let page = fs::read_to_string(top().join("docs/install.md")).unwrap();
     let stated =
         page.split("glibc ").nth(1).and_then(|rest| rest.split(' ').next()).expect("a version");
     let (major, minor) = newest_glibc();
-    assert!((major, minor) <= (2, 34), "the module asks for glibc {major}.{minor}");
+    assert!((major, minor) <= (2, 34), "the module needs glibc {major}.{minor}");
     assert_eq!(stated, "2.34", "docs/install.md");
 }
 
 #[test]
-fn no_library_is_needed_but_those_of_every_system() {
+fn the_module_needs_only_libraries_of_every_system() {
     let headers = output(program("objdump").arg("-p").arg(module()));
     let needed: Vec<&str> = headers
         .lines()
@@ -46,13 +45,13 @@ fn no_library_is_needed_but_those_of_every_system() {
     assert!(!needed.is_empty() && unknown.is_empty(), "{unknown:?}");
 }
 
-/// The same server on a processor that qemu plays: a program ends there at the first instruction
-/// that the processor lacks.
+/// The same server on a processor that qemu emulates. A program ends at the first instruction that
+/// this processor lacks.
 fn on_processor(kind: &Kind, processor: &str, qemu: &Path, folder: &Path) -> Kind {
     let home = kind.server().parent().expect("its folder").to_owned();
     let product = kind.name.split('-').next().expect("a product");
     let home = home.display();
-    // Not the server's own wrapper: what a shell starts runs on the real processor.
+    // Not the server's own wrapper: programs that a shell starts would run on the real processor.
     let wrapper = format!(
         "#!/bin/sh\nexec {} -cpu {processor} {home}/lib/ld.so --library-path {home}/lib {home}/bin/{product}-server \"$@\"\n",
         qemu.display(),
@@ -63,8 +62,8 @@ fn on_processor(kind: &Kind, processor: &str, qemu: &Path, folder: &Path) -> Kin
     Kind::in_folder(&format!("{}-on-{processor}", kind.name), folder)
 }
 
-/// The bytes of the filters, and what they answer for items that were added and others, after more
-/// were added.
+/// The bytes of the filters after more items were added, and their replies for added and absent
+/// items.
 fn grown(server: &Server, payloads: &[(String, Vec<u8>)]) -> Vec<(Vec<u8>, Vec<Value>)> {
     let mut client = server.resp2();
     let items = numbered("item", 8_000);
@@ -79,11 +78,11 @@ fn grown(server: &Server, payloads: &[(String, Vec<u8>)]) -> Vec<(Vec<u8>, Vec<V
 }
 
 #[test]
-fn processors_without_avx_512_and_without_avx2_answer_the_same_and_keep_the_same_bytes() {
+fn processors_without_avx_give_equal_answers_and_bytes() {
     let Some(qemu) = find_tool("qemu-x86_64") else { return };
     for_newest_servers(|kind| {
         if !kind.server().with_file_name("lib").is_dir() {
-            return say_missing(kind, "a loader of its own, to run under qemu");
+            return report_missing(kind, "its own loader, which qemu needs");
         }
         let native = Setup::new().start(kind);
         let mut client = native.resp2();
@@ -100,14 +99,14 @@ fn processors_without_avx_512_and_without_avx2_answer_the_same_and_keep_the_same
         }
         client.ok("FLUSHALL");
         let expected = grown(&native, &payloads);
-        // The first has neither, the second AVX2 only.
+        // Nehalem has neither AVX2 nor AVX-512. Haswell has AVX2 only.
         for processor in ["Nehalem", "Haswell"] {
             let folder = tempfile::tempdir().unwrap();
             let server = Setup::new().start(&on_processor(kind, processor, &qemu, folder.path()));
             for (((key, _), one), other) in
                 payloads.iter().zip(&expected).zip(&grown(&server, &payloads))
             {
-                assert!(one.1 == other.1, "{key} answers otherwise on a {processor}");
+                assert!(one.1 == other.1, "{key} gives other answers on a {processor}");
                 assert!(one.0 == other.0, "{key} has other bytes on a {processor}");
             }
         }

@@ -1,20 +1,17 @@
 //! What is installed and released: folders, packages, archives and images, made by the scripts and
 //! used by real servers.
 //!
-//! Nothing is installed into the machine: every test has a folder of its own that stands for it.
+//! Nothing is installed on this machine. Every test has a folder of its own that stands for one.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
-    reason = "a test stops at the first surprise"
+    reason = "a failed test panics"
 )]
 
 mod archive;
 mod folder;
-#[path = "../server/harness/mod.rs"]
-#[allow(dead_code, unused_imports, unused_macros, reason = "the tests of the servers use the rest")]
-mod harness;
 mod image;
 mod machine_code;
 mod package;

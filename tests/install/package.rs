@@ -1,15 +1,16 @@
 //! The Debian package: installed, verified, upgraded and removed by dpkg, in a folder that stands
-//! for a machine.
+//! for a system.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use bloomline_harness::{Setup, for_newest_servers};
+
 use crate::folder::loadmodule_line;
-use crate::harness::{Setup, for_newest_servers};
 use crate::program::{find_tool, output, program};
 
-/// Makes the package in `dist`; nothing where there is no dpkg-deb.
+/// Makes the package in `dist`; `None` without dpkg-deb.
 pub fn pack(dist: &Path) -> Option<PathBuf> {
     find_tool("dpkg-deb")?;
     let printed =
@@ -17,8 +18,7 @@ pub fn pack(dist: &Path) -> Option<PathBuf> {
     Some(PathBuf::from(printed.trim()))
 }
 
-/// The package manager of a machine that has no packages yet, so what they depend on is not asked
-/// for.
+/// The package manager of a system without packages. It does not check dependencies.
 pub fn dpkg(root: &Path) -> Command {
     let state = root.join("var/lib/dpkg");
     for folder in ["info", "updates"] {
@@ -64,14 +64,14 @@ fn an_upgrade_and_a_removal_leave_nothing_behind() {
 }
 
 #[test]
-fn packages_of_one_module_are_equal_byte_for_byte() {
+fn packages_of_one_module_are_identical() {
     let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let (Some(first), Some(second)) = (pack(one.path()), pack(other.path())) else { return };
     assert!(fs::read(first).unwrap() == fs::read(second).unwrap(), "the packages differ");
 }
 
 #[test]
-fn the_package_asks_for_the_c_library_that_the_module_needs() {
+fn the_package_depends_on_the_needed_c_library() {
     let dist = tempfile::tempdir().unwrap();
     let Some(package) = pack(dist.path()) else { return };
     let depends = output(program("dpkg-deb").arg("--field").arg(&package).arg("Depends"));

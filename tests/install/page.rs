@@ -1,18 +1,18 @@
-//! The page on installing: its commands are run, in a folder that stands for a machine.
+//! The commands of docs/install.md, run in a folder that stands for a system.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
+use bloomline_harness::{Kind, Server, Setup, for_newest_servers};
 use tempfile::TempDir;
 
 use crate::archive;
-use crate::harness::{Kind, Server, Setup, for_newest_servers};
 use crate::package;
 use crate::program::{output, program, top};
 
-/// What the commands of the page do here: nothing is done to the real machine.
+/// Replacements of the commands of the page, which do not change this machine.
 const TOOLS: [(&str, &str); 6] = [
     ("sudo", r#"exec "$@""#),
     ("systemctl", r#"[ "$1" = restart ]"#),
@@ -22,8 +22,8 @@ const TOOLS: [(&str, &str); 6] = [
     ("apt-get", r#"verb=$1 && shift 2 && exec "$DPKG" "--$verb" "$@""#),
 ];
 
-/// A folder that stands for a machine, its configuration files empty, with what a release has in
-/// the folder of the user.
+/// A folder that stands for a system. Its configuration files are empty, and the user's folder
+/// holds the files of a release.
 struct Machine {
     root: TempDir,
 }
@@ -38,7 +38,7 @@ impl Machine {
         for name in ["redis/redis.conf", "valkey/valkey.conf"] {
             fs::write(root.join("etc").join(name), "").unwrap();
         }
-        // The lines that full builds of Redis 8 begin with.
+        // The first lines of the configuration in full builds of Redis 8.
         let full = ["redisbloom/redisbloom.so", "redisearch/redisearch.so"]
             .map(|module| format!("loadmodule ./modules/{module}\n"));
         fs::write(root.join("etc/redis/redis-full.conf"), full.concat() + "cf-bucket-size 2\n")
@@ -54,7 +54,7 @@ impl Machine {
         machine
     }
 
-    /// Runs a block of the page; `# 1` at the end of a line is what the line prints.
+    /// Runs a block of the page. `# 1` at the end of a line is the expected output of that line.
     fn run(&self, block: &str, server: Option<&Server>) {
         let root = self.root.path();
         let script: String = block
@@ -82,7 +82,7 @@ impl Machine {
         output(&mut shell);
     }
 
-    /// Starts what `systemctl restart` would start: a server with the module lines of its
+    /// Starts the server that `systemctl restart` would start: with the module lines of its
     /// configuration.
     fn start(&self, config: &str, kind: &Kind) -> Server {
         let text = fs::read_to_string(self.root.path().join(config)).unwrap();
@@ -91,13 +91,13 @@ impl Machine {
     }
 }
 
-/// A command as a line for a shell; no word of it has a blank or a quote.
+/// A command as a line for a shell. No argument contains a blank or a quote.
 fn shell_words(command: &Command) -> String {
     let words = std::iter::once(command.get_program()).chain(command.get_args());
     words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
 }
 
-/// The blocks of shell commands below a heading of the page.
+/// The blocks of shell commands under a heading of the page.
 fn blocks(heading: &str) -> Vec<String> {
     let page = fs::read_to_string(top().join("docs/install.md")).unwrap();
     let section =
@@ -105,11 +105,11 @@ fn blocks(heading: &str) -> Vec<String> {
     let fences = section.split("```sh\n").skip(1);
     let blocks: Vec<String> =
         fences.map(|rest| rest.split("```").next().unwrap().to_owned()).collect();
-    assert!(!blocks.is_empty(), "no commands below {heading}");
+    assert!(!blocks.is_empty(), "no commands under {heading}");
     blocks
 }
 
-/// Installs as the section says, starts a server, and checks it as the page says.
+/// Installs as the section describes, starts a server, and checks it as the page describes.
 fn follow(heading: &str, config: &str, prepare: impl Fn(&Path) -> bool + Sync) {
     for_newest_servers(|kind| {
         let machine = Machine::new();
@@ -136,25 +136,25 @@ fn with_module(root: &Path) -> bool {
 }
 
 #[test]
-fn the_package_is_installed_as_the_page_says_and_serves_redis_and_valkey() {
+fn the_package_is_installed_as_documented() {
     follow("Debian and Ubuntu\n", "etc/redis/redis.conf", with_package);
     follow("Debian and Ubuntu\n", "etc/valkey/valkey.conf", with_package);
 }
 
 #[test]
-fn the_archive_is_installed_as_the_page_says() {
+fn the_archive_is_installed_as_documented() {
     follow("Any other Linux\n", "etc/redis/redis.conf", |root| {
         archive::pack(&root.join("work")).is_file()
     });
 }
 
 #[test]
-fn the_sources_are_installed_as_the_page_says() {
+fn the_sources_are_installed_as_documented() {
     follow("From source\n", "etc/redis/redis.conf", |_| true);
 }
 
 #[test]
-fn redis_with_modules_of_its_own_gets_ours_instead_of_one_of_them() {
+fn our_module_replaces_the_one_of_redis_8() {
     follow("Redis 8 with its own modules\n", "etc/redis/redis-full.conf", with_module);
 
     let machine = Machine::new();
@@ -168,7 +168,7 @@ fn redis_with_modules_of_its_own_gets_ours_instead_of_one_of_them() {
 }
 
 #[test]
-fn a_removal_as_the_page_says_leaves_neither_the_module_nor_its_line() {
+fn a_documented_removal_deletes_the_module_and_its_line() {
     let machine = Machine::new();
     if !with_package(machine.root.path()) {
         return;
@@ -181,7 +181,7 @@ fn a_removal_as_the_page_says_leaves_neither_the_module_nor_its_line() {
 }
 
 #[test]
-fn commands_for_docker_are_known_ones() {
+fn docker_commands_are_known_ones() {
     for block in blocks("Docker\n") {
         Machine::new().run(&block, None);
     }

@@ -1,20 +1,19 @@
-//! Programs that tests run: the project's scripts and the tools of the system, with what they
-//! print.
+//! The project's scripts and the tools of the system, run with captured output.
 
 use std::env;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::harness::module;
+use bloomline_harness::module;
 
-/// The top folder of the sources.
+/// The top folder of the repository.
 pub fn top() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// A program in the top folder, working on the module under test, far from the settings of whoever
-/// runs the tests.
+/// A program in the top folder that works on the module under test, without the settings of the
+/// user.
 pub fn program(name: impl AsRef<Path>) -> Command {
     let name = name.as_ref();
     let mut command =
@@ -28,7 +27,7 @@ pub fn program(name: impl AsRef<Path>) -> Command {
     command
 }
 
-/// Runs it to its end, and gives what it printed; panics with all of it if it failed.
+/// Runs the program to its end and returns its output; panics with all of the output if it failed.
 pub fn output(command: &mut Command) -> String {
     let output = command.output().unwrap_or_else(|why| panic!("{command:?}: {why}"));
     let printed = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -41,8 +40,8 @@ pub fn output(command: &mut Command) -> String {
     printed
 }
 
-/// Where a tool of the system is; without it the test can't be made, which is said, and a failure
-/// where it is required.
+/// The path of a tool of the system. A missing tool skips the test with a message, or fails it if
+/// `BLOOMLINE_REQUIRED_TOOLS` names the tool.
 pub fn find_tool(name: &str) -> Option<PathBuf> {
     let folders = env::var_os("PATH").unwrap_or_default();
     let found =
@@ -51,9 +50,9 @@ pub fn find_tool(name: &str) -> Option<PathBuf> {
         let required = env::var("BLOOMLINE_REQUIRED_TOOLS").unwrap_or_default();
         assert!(
             !required.split_whitespace().any(|tool| tool == name),
-            "required, and not on PATH: {name}"
+            "required but not on PATH: {name}"
         );
-        // Past the test runner, which keeps what is printed to itself.
+        // The test runner captures `println!`, so this writes to the standard error stream.
         let _ = writeln!(std::io::stderr(), "NOT TESTED, since it is not on PATH: {name}");
     }
     found

@@ -1,31 +1,30 @@
-//! The module inside real servers, as clients, replicas and operators meet it.
+//! The module in real servers, as clients, replicas and operators use it.
 //!
-//! Every test runs on every server found; see `harness::kinds` for where they are looked for.
+//! Every test runs on all servers that `bloomline_harness` finds. Each folder is named after what
+//! it checks; see docs/testing.md.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
     clippy::panic,
     clippy::indexing_slicing,
-    reason = "a test stops at the first surprise"
+    reason = "a failed test panics"
 )]
 
-mod bad_input;
-mod citizen;
+mod acl;
 mod cluster;
 mod commands;
-mod defrag;
-mod experiments;
+mod entry_points;
+mod false_positives;
 mod faults;
-mod flows;
 mod harness;
-mod harness_itself;
 mod hostile;
+mod inspect;
+mod introspection;
+mod keyspace;
+mod limits;
 mod memory;
-mod neighbours;
-mod panics;
-mod plan;
+mod modules;
 mod redisbloom;
 mod replication;
-mod sessions;
 mod settings;
 mod soak;

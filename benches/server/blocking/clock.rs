@@ -1,4 +1,4 @@
-//! The time of one call by the server's own account.
+//! The time of one call as the server measures it.
 
 use std::time::{Duration, Instant};
 
@@ -7,16 +7,16 @@ use redis::{Cmd, FromRedisValue, Value, cmd};
 use crate::Result;
 use crate::server::Server;
 
-/// Entries of SLOWLOG that are asked for: more than a series of calls here ever has.
+/// Entries requested from SLOWLOG: more than any series of calls here has.
 const ENTRIES: u64 = 100_000;
 
-/// Runs a command once; its reply, and its milliseconds on the event loop.
+/// Runs a command once; returns its reply and its milliseconds on the event loop.
 pub fn timed<T: FromRedisValue>(server: &mut Server, command: &Cmd) -> Result<(T, f64)> {
     reset(server)?;
     let started = Instant::now();
     let reply = command.query(&mut server.connection)?;
     let waited = started.elapsed();
-    let name = command.args_iter().find_map(|word| match word {
+    let name = command.args_iter().find_map(|argument| match argument {
         redis::Arg::Simple(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
         _ => None,
     });
@@ -32,26 +32,26 @@ pub fn reset(server: &mut Server) -> Result<()> {
     Ok(cmd("SLOWLOG").arg("RESET").exec(&mut server.connection)?)
 }
 
-/// The times of all calls of a command since the last reset, the newest first.
+/// The times of all calls of a command since the last reset, newest first.
 pub fn times(server: &mut Server, command: &str) -> Result<Vec<Duration>> {
     let entries: Vec<Vec<Value>> =
         cmd("SLOWLOG").arg("GET").arg(ENTRIES).query(&mut server.connection)?;
     let mut times = Vec::new();
     for entry in entries {
-        // Id, time of day, microseconds, the words of the call, and more that is not needed.
+        // Id, time of day, microseconds, arguments of the call, and fields that are not needed.
         let mut fields = entry.into_iter().skip(2);
-        let (Some(time), Some(words)) = (fields.next(), fields.next()) else {
+        let (Some(time), Some(arguments)) = (fields.next(), fields.next()) else {
             return Err("an entry of SLOWLOG has less than four fields".into());
         };
-        let words: Vec<Vec<u8>> = redis::from_redis_value(words)?;
-        if words.first().is_some_and(|name| name.eq_ignore_ascii_case(command.as_bytes())) {
+        let arguments: Vec<Vec<u8>> = redis::from_redis_value(arguments)?;
+        if arguments.first().is_some_and(|name| name.eq_ignore_ascii_case(command.as_bytes())) {
             times.push(Duration::from_micros(redis::from_redis_value(time)?));
         }
     }
     Ok(times)
 }
 
-/// As the table has it.
+/// The unit of the table.
 pub fn milliseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1000.0
 }
@@ -65,19 +65,19 @@ pub struct Repeats {
 }
 
 impl Repeats {
-    /// What a row may take before its next run: long calls have one run.
+    /// The time after which a row has no further run. Long calls have one run.
     const BUDGET: Duration = Duration::from_millis(1500);
 
     pub fn of(most: u32) -> Repeats {
         Repeats::between(1, most)
     }
 
-    /// At least `least` runs, however long they take.
+    /// At least `least` runs, regardless of their time.
     pub fn between(least: u32, most: u32) -> Repeats {
         Repeats { started: Instant::now(), least: least.min(most), most, done: 0 }
     }
 
-    /// Whether another run is due.
+    /// True if another run is due.
     pub fn next(&mut self) -> bool {
         let is_due = self.done < self.least
             || (self.done < self.most && self.started.elapsed() < Self::BUDGET);

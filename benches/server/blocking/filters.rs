@@ -1,4 +1,4 @@
-//! Filters of a wanted size, untouched and filled.
+//! Filters of a given size, untouched and filled.
 
 use redis::{Cmd, cmd};
 
@@ -6,7 +6,7 @@ use crate::Result;
 use crate::costs::bits::random;
 use crate::server::Server;
 
-/// The filter that is measured.
+/// The key of the filter that is measured.
 pub const FILTER: &str = "filter";
 
 /// Bytes of the longest chunk of BF.SCANDUMP.
@@ -19,7 +19,7 @@ pub enum Layout {
     RedisBloom,
 }
 
-/// Whether the system has given memory yet.
+/// Whether the filter's pages are backed by memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum State {
     Untouched,
@@ -37,7 +37,7 @@ pub fn reserve(key: &str, capacity: u64, layout: Layout) -> Cmd {
     command
 }
 
-/// The capacity of a first layer of so many bytes.
+/// The capacity of a first layer of this many bytes.
 pub fn capacity_of(server: &mut Server, bytes: u64, layout: Layout) -> Result<u64> {
     const PROBE: u64 = 1_000_000;
     reserve("probe", PROBE, layout).exec(&mut server.connection)?;
@@ -57,7 +57,7 @@ pub fn layer_bytes(server: &mut Server, key: &str) -> Result<Vec<u64>> {
     let bytes = |line: &String| {
         let text = line.strip_prefix("bytes:").and_then(|rest| rest.split(' ').next());
         text.and_then(|text| text.parse().ok())
-            .ok_or_else(|| format!("BF.DEBUG answers {line:?}").into())
+            .ok_or_else(|| format!("BF.DEBUG returned {line:?}").into())
     };
     lines.iter().skip(1).map(bytes).collect()
 }
@@ -104,7 +104,7 @@ pub fn load(key: &str, iterator: u64, data: &[u8]) -> Cmd {
     command
 }
 
-/// The header of a filter, as BF.SCANDUMP gives it.
+/// The header of a filter, as BF.SCANDUMP returns it.
 pub fn header(server: &mut Server, key: &str) -> Result<Vec<u8>> {
     let (_, header): (u64, Vec<u8>) =
         cmd("BF.SCANDUMP").arg(key).arg(0).query(&mut server.connection)?;

@@ -1,4 +1,4 @@
-//! Filters of many layers: what reports on each layer, or tests each, takes longest there.
+//! Filters of many layers: commands that report or test each layer take longest on these.
 
 use redis::cmd;
 
@@ -19,13 +19,13 @@ struct Shape {
     is_filled_too: bool,
 }
 
-/// How many filters there are.
+/// The number of filters.
 pub const STEPS: usize = 3;
 
 const TABLE: [Shape; STEPS] = [
     Shape { layers: 600, bytes_per_layer: 1_000_000, is_filled_too: true },
     Shape { layers: 4096, bytes_per_layer: 100_000, is_filled_too: true },
-    // Beyond 16 MiB a layer would not be read whole; so large filters are not filled.
+    // Layers of more than 16 MiB would not be read completely, so these filters are not filled.
     Shape { layers: 600, bytes_per_layer: 16_000_000, is_filled_too: false },
 ];
 
@@ -48,7 +48,7 @@ pub fn measure(
     for shape in shapes {
         let size = super::Size::of_bytes(shape.bytes_per_layer);
         let name = format!("{} × {size}", thousands(shape.layers.into()));
-        progress.say("many layers", &name);
+        progress.show("many layers", &name);
         let mut column = Column { name, untouched: Cells::new(), filled: Cells::new() };
         for state in [State::Untouched, State::Filled] {
             if state == State::Filled && !shape.is_filled_too {
@@ -73,7 +73,7 @@ pub fn measure(
     Ok(columns)
 }
 
-/// Makes the filter from its header alone: by additions it would take millions of items.
+/// Makes the filter from its header alone. With additions it would take millions of items.
 fn make(server: &mut Server, shape: &Shape) -> Result<()> {
     const PROBE: u64 = 10_000;
     load(server, shape.layers, PROBE)?;
@@ -82,14 +82,14 @@ fn make(server: &mut Server, shape: &Shape) -> Result<()> {
     load(server, shape.layers, filters::scaled(PROBE, wanted, probe))
 }
 
-/// A filter of so many layers, each for `capacity` items; later layers have lower error rates and
-/// more bytes.
+/// A filter with this number of layers for `capacity` items each. Later layers have lower error
+/// rates and more bytes.
 fn load(server: &mut Server, layers: u32, capacity: u64) -> Result<()> {
     cmd("FLUSHALL").exec(&mut server.connection)?;
     let mut reserve = filters::reserve("probe", capacity, Layout::Bloomline);
     reserve.arg("EXPANSION").arg(1).exec(&mut server.connection)?;
     let mut header = filters::header(server, "probe")?;
-    // Offset 20: the number of layers, as docs/format.md has it.
+    // Offset 20 is the number of layers, see docs/format.md.
     header.get_mut(20..24).ok_or("the header is too short")?.copy_from_slice(&layers.to_le_bytes());
     cmd("DEL").arg("probe").exec(&mut server.connection)?;
     Ok(filters::load(FILTER, 1, &header).exec(&mut server.connection)?)

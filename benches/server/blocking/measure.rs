@@ -15,39 +15,40 @@ use crate::items::{Item, Kind};
 use crate::server::Server;
 use crate::wait::until;
 
-/// The largest filter that is filled: COPY then takes 8 GB, and SAVE a minute.
+/// The largest filter that is filled. COPY then takes 8 GB, and SAVE a minute.
 const LARGEST_FILLED: u64 = 4_000_000_000;
 
-/// The largest filter of which the server makes a payload of as many bytes: with the reply and what
-/// the client holds of it, DUMP takes five times the filter. In RedisBloom's layout the compression
-/// takes another time.
+/// The largest filter of which the server makes a payload with as many bytes. With the reply and
+/// the client's copy of it, DUMP takes five times the filter. In RedisBloom's layout the
+/// compression takes as much again.
 pub const LARGEST_PAYLOAD: u64 = 1_000_000_000;
 
-/// The largest filter in RedisBloom's layout: that holds at most 2^30 items, 1.5 GB at 1 %.
+/// The largest filter in RedisBloom's layout, which holds at most 2^30 items, 1.5 GB at 1 %.
 const LARGEST_REDISBLOOM: u64 = 1_000_000_000;
 
-/// The largest whose digest is asked for: it reads 0.3 GB per second, whatever the bits are.
+/// The largest filter whose digest is requested. The digest reads 0.3 GB per second, whatever the
+/// bits are.
 const LARGEST_DIGEST: u64 = 4_000_000_000;
 
-/// The largest that is copied only to be freed again.
+/// The largest filter that is copied only to be freed again.
 const LARGEST_FREED: u64 = 100_000_000;
 
-/// A second key, for what a command makes.
+/// A second key, for the filters that commands make.
 pub const OTHER: &str = "other";
 
-/// Items of a call of several.
+/// Items per call of several items.
 const BATCH: u64 = 1000;
 
-/// What is measured, and where the figures go.
+/// What is measured, and the destination of the figures.
 pub struct Bench<'a> {
     pub server: &'a mut Server,
     pub cells: &'a mut Cells,
     pub layout: Layout,
-    /// Runs of a row, at most.
+    /// The most runs per row.
     pub runs: u32,
 }
 
-/// Measures all rows on one filter; cells that are left out can't be measured or would take too
+/// Measures all rows on one filter. Cells that are left out cannot be measured or would take too
 /// long.
 pub fn measure(
     server: &mut Server,
@@ -76,7 +77,7 @@ pub fn measure(
         filters::fill(bench.server, FILTER, &bits)?;
     }
     if layout == Layout::Bloomline {
-        bench.questions(bytes)?;
+        bench.queries(bytes)?;
         bench.chunks(state, bytes, &bits)?;
         bench.copies(state, bytes)?;
         if state == State::Untouched {
@@ -90,7 +91,7 @@ pub fn measure(
         persist::payload(&mut bench)?;
     }
     persist::files(&mut bench)?;
-    // Last: an item writes to pages that were untouched.
+    // This comes last, because an item writes to untouched pages.
     bench.items()?;
     if layout == Layout::Bloomline && state == State::Filled {
         bench.timed::<u64>(Row::Unlink, cmd("UNLINK").arg(FILTER))?;
@@ -116,7 +117,7 @@ impl Bench<'_> {
         Ok(command.exec(&mut self.server.connection)?)
     }
 
-    /// Runs a command once; its reply, or none if the server answers an error.
+    /// Runs a command once; returns its reply, or `None` if the server returns an error.
     pub fn timed<T: FromRedisValue>(&mut self, row: Row, command: &Cmd) -> Result<Option<T>> {
         match clock::timed(self.server, command) {
             Ok((reply, time)) => {
@@ -124,7 +125,7 @@ impl Bench<'_> {
                 Ok(Some(reply))
             }
             Err(error) => match error.downcast_ref::<RedisError>() {
-                // Whatever is not the connection's is the server's reply.
+                // Every error that is not the connection's is a reply of the server.
                 Some(reply) if !reply.is_io_error() => {
                     self.refuse(row, reply.to_string());
                     Ok(None)
@@ -134,7 +135,7 @@ impl Bench<'_> {
         }
     }
 
-    /// Empties the server, and waits until background threads have freed what there was.
+    /// Empties the server, and waits until background threads have freed everything.
     fn flush(&mut self) -> Result<()> {
         self.execute(&cmd("FLUSHALL"))?;
         self.all_freed()
@@ -147,7 +148,7 @@ impl Bench<'_> {
         })
     }
 
-    /// Times a command some times, with others before and after each run that are not timed.
+    /// Times a command repeatedly, with untimed commands before and after each run.
     fn timed_after(
         &mut self,
         row: Row,
@@ -168,7 +169,7 @@ impl Bench<'_> {
     }
 
     /// A command that changes nothing.
-    fn question(&mut self, row: Row, command: &Cmd) -> Result<()> {
+    fn query(&mut self, row: Row, command: &Cmd) -> Result<()> {
         self.timed_after(row, &[], command, &[])
     }
 
@@ -179,28 +180,28 @@ impl Bench<'_> {
         Ok(!matches!(self.cells.get(&(Row::Reserve, self.layout)), Some(Cell::Refused(_))))
     }
 
-    fn questions(&mut self, bytes: u64) -> Result<()> {
+    fn queries(&mut self, bytes: u64) -> Result<()> {
         self.overview()?;
         if bytes <= LARGEST_DIGEST {
-            self.question(Row::Digest, cmd("DEBUG").arg("DIGEST-VALUE").arg(FILTER))?;
+            self.query(Row::Digest, cmd("DEBUG").arg("DIGEST-VALUE").arg(FILTER))?;
         }
         Ok(())
     }
 
-    /// What reports on the filter as a whole, and a lookup.
+    /// The commands that report on the whole filter, and a lookup.
     pub fn overview(&mut self) -> Result<()> {
-        self.question(Row::Exists, cmd("BF.EXISTS").arg(FILTER).arg("nobody"))?;
-        self.question(Row::Card, cmd("BF.CARD").arg(FILTER))?;
-        self.question(Row::Info, cmd("BF.INFO").arg(FILTER))?;
-        self.question(Row::InfoFill, cmd("BF.INFO").arg(FILTER).arg("FILL"))?;
-        self.question(Row::InfoFpRate, cmd("BF.INFO").arg(FILTER).arg("FPRATE"))?;
-        self.question(Row::Debug, cmd("BF.DEBUG").arg(FILTER))?;
-        self.question(Row::MemoryUsage, cmd("MEMORY").arg("USAGE").arg(FILTER))
+        self.query(Row::Exists, cmd("BF.EXISTS").arg(FILTER).arg("nobody"))?;
+        self.query(Row::Card, cmd("BF.CARD").arg(FILTER))?;
+        self.query(Row::Info, cmd("BF.INFO").arg(FILTER))?;
+        self.query(Row::InfoFill, cmd("BF.INFO").arg(FILTER).arg("FILL"))?;
+        self.query(Row::InfoFpRate, cmd("BF.INFO").arg(FILTER).arg("FPRATE"))?;
+        self.query(Row::Debug, cmd("BF.DEBUG").arg(FILTER))?;
+        self.query(Row::MemoryUsage, cmd("MEMORY").arg("USAGE").arg(FILTER))
     }
 
     /// BF.SCANDUMP and BF.LOADCHUNK.
     fn chunks(&mut self, state: State, bytes: u64, bits: &Bits) -> Result<()> {
-        self.question(Row::DumpHeader, cmd("BF.SCANDUMP").arg(FILTER).arg(0))?;
+        self.query(Row::DumpHeader, cmd("BF.SCANDUMP").arg(FILTER).arg(0))?;
         let mut repeats = Repeats::of(self.runs);
         while repeats.next() {
             clock::reset(self.server)?;
@@ -239,11 +240,12 @@ impl Bench<'_> {
         }
     }
 
-    /// COPY, beside a plain copy of as much memory, and DEL.
+    /// COPY and DEL, and a plain copy of as much memory.
     fn copies(&mut self, state: State, bytes: u64) -> Result<()> {
         let is_compared = state == State::Filled && bytes <= LARGEST_PAYLOAD;
         let plain = if is_compared { Some(PlainCopy::of(bytes)?) } else { None };
-        // Other work on the machine disturbs single runs, and the ratio is a median: all runs.
+        // All runs, because other work on the machine disturbs single runs, and the ratio is a
+        // median.
         let mut repeats = Repeats::between(if is_compared { self.runs } else { 1 }, self.runs);
         while repeats.next() {
             if let Some(plain) = &plain {
@@ -253,13 +255,13 @@ impl Bench<'_> {
                 break;
             }
             self.timed::<Value>(Row::Del, cmd("DEL").arg(OTHER))?;
-            // Valkey frees in the background here, too.
+            // Valkey frees in the background here as well.
             self.all_freed()?;
         }
         Ok(())
     }
 
-    /// Calls of many items, other ones in each run.
+    /// Calls of many items, with other items in each run.
     pub fn items(&mut self) -> Result<()> {
         let calls = [
             (Row::MExists, "BF.MEXISTS", Item::Absent as fn(u64) -> Item),
@@ -279,7 +281,7 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// The addition that makes a filter grow by a layer of so many bytes.
+    /// The addition that makes a filter grow by a layer of this many bytes.
     fn growth(&mut self, bytes: u64) -> Result<()> {
         // The second layer has a lower error rate, so more bytes per item than the first.
         const PROBE: (u64, u64) = (100, 10_000);
@@ -294,8 +296,8 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Fills a first layer of `capacity` items; the time of the addition that adds the second, and
-    /// that one's bytes.
+    /// Fills a first layer of `capacity` items; returns the time of the addition that adds the
+    /// second layer, and the bytes of that layer.
     fn grown(&mut self, capacity: u64, expansion: u64) -> Result<(f64, u64)> {
         let mut reserve = cmd("BF.RESERVE");
         self.execute(reserve.arg(OTHER).arg("0.01").arg(capacity).arg("EXPANSION").arg(expansion))?;
@@ -306,7 +308,8 @@ impl Bench<'_> {
             if count == 0 {
                 break;
             }
-            // Some seem to be there already, so that the layer may need more items than it holds.
+            // Some items are false positives, so that the layer may need more items than its
+            // capacity.
             self.execute(&call("BF.MADD", OTHER, (next..next + count).map(Item::Stored)))?;
             next += count;
         }

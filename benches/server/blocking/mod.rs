@@ -5,16 +5,16 @@
 //! make bench-blocking SERVER=valkey-9.1 ARGS="--sizes 1g,10g"
 //! ```
 //!
-//! A server executes one command at a time, so the time of one call is the time for which every
-//! other client waits. It is read from SLOWLOG: unlike INFO commandstats, which sums over calls,
-//! SLOWLOG has one entry per call, so the longest of a series is known. Both have the same clock,
-//! around the command alone: reading arguments from the socket and sending the reply are not in it;
-//! the server does both in small portions between other clients' commands.
+//! A server executes one command at a time, so every other client waits for the time of one call.
+//! That time is read from SLOWLOG, which has one entry per call, so that the longest of a series is
+//! known. INFO commandstats has only the sum over calls. Both measure the command alone: they
+//! exclude reading arguments from the socket and sending the reply, which the server does in small
+//! portions between other clients' commands.
 //!
-//! Each figure is the longest of up to five runs; a row ends early when it has taken its share of
-//! time, so large filters have one or two runs. Filters are made in two states. *Untouched*: just
-//! reserved, so that the system has not given any memory yet. *Filled*: every page written by
-//! BF.LOADCHUNK of pseudo-random bits, half of them set, as in a full filter.
+//! Each figure is the longest of up to five runs. A row ends early when its time is used up, so
+//! large filters have one or two runs. Filters have two states. *Untouched*: just reserved, so that
+//! no page is backed by memory yet. *Filled*: every page is written by BF.LOADCHUNK with
+//! pseudo-random bits, half of which are set, as in a full filter.
 //!
 //! | file | idea |
 //! |---|---|
@@ -25,7 +25,7 @@
 //! | `measure` | one filter: every command on it |
 //! | `persist` | DUMP, RESTORE, SAVE and BGSAVE of it |
 //! | `layers` | filters of hundreds and thousands of layers |
-//! | `plain_copy` | what it takes to copy memory, without a filter |
+//! | `plain_copy` | the time to copy memory without a filter |
 //! | `table` | the tables as Markdown, and the check of their shape |
 //! | `page` | the part of a page between two markers |
 
@@ -55,25 +55,25 @@ use filters::{Layout, State};
 use rows::{Cells, cells_json};
 pub use sizes::{Size, Sizes};
 
-/// The page of the repository that has the table.
+/// The page of the repository with the table.
 const PAGE: &str = "docs/operations.md";
 
-/// What was measured on one filter.
+/// The results of one filter.
 pub struct Column {
     pub name: String,
     pub untouched: Cells,
-    /// Empty where it is too large to be filled.
+    /// Empty if the filter is too large to be filled.
     pub filled: Cells,
 }
 
-/// All that was measured.
+/// All results.
 pub struct Outcome {
     pub columns: Vec<Column>,
     /// Filters of many layers.
     pub layers: Vec<Column>,
 }
 
-/// Measures, prints the tables, and writes them into the page if one was named.
+/// Measures, prints the tables, and writes them into the page if the user named one.
 pub fn bench(options: &Options, cores: &Cores) -> Result<()> {
     let (machine, outcome) = run(options, cores)?;
     let text = table::text(options, &machine, &outcome);
@@ -87,17 +87,18 @@ pub fn bench(options: &Options, cores: &Cores) -> Result<()> {
     Ok(())
 }
 
-/// Runs everything in small, and checks the tables and that the page of this repository has its
+/// Runs everything in small. Checks the tables, and that the page of this repository has its
 /// markers.
 ///
 /// # Errors
-/// Whatever does not work, in a sentence.
+///
+/// What failed, as a sentence.
 pub fn smoke(options: &Options, cores: &Cores) -> Result<()> {
     let (machine, outcome) = run(options, cores)?;
     let text = table::text(options, &machine, &outcome);
     table::check(&text)?;
     if table::check(&text.replacen(" | ", " ", 1)).is_ok() {
-        return Err("the check of the tables accepts a head with a cell too few".into());
+        return Err("the check of the tables accepts a head with one cell too few".into());
     }
     let refusals = table::refusals(&outcome.columns) + &table::refusals(&outcome.layers);
     if !refusals.is_empty() {
@@ -113,7 +114,8 @@ pub fn smoke(options: &Options, cores: &Cores) -> Result<()> {
     Ok(())
 }
 
-/// A server with this module, on all cores: background threads and children have their own.
+/// A server with this module, on all cores, so that background threads and children have cores of
+/// their own.
 fn start(options: &Options, cores: &Cores) -> Result<Server> {
     let (module, _) = &options.bloomline;
     let module = module.canonicalize().map_err(|error| format!("{}: {error}", module.display()))?;
@@ -122,7 +124,7 @@ fn start(options: &Options, cores: &Cores) -> Result<Server> {
         cores: cores.all,
         module: vec![module.to_string_lossy().into_owned()],
     };
-    // hz 500: the server notices that a child has ended within 2 ms.
+    // hz 500: the server notices within 2 ms that a child has ended.
     let settings = ["--slowlog-log-slower-than", "0", "--slowlog-max-len", "100000", "--hz", "500"];
     // Redis 6.2 does not know the setting that newer servers need for DEBUG.
     let with_debug = [settings.as_slice(), &["--enable-debug-command", "yes"]].concat();
@@ -140,7 +142,7 @@ fn run(options: &Options, cores: &Cores) -> Result<(Machine, Outcome)> {
             Column { name: size.to_string(), untouched: Cells::new(), filled: Cells::new() };
         for layout in [Layout::Bloomline, Layout::RedisBloom] {
             for state in [State::Untouched, State::Filled] {
-                progress.say(&column.name, &format!("{layout:?}, {state:?}"));
+                progress.show(&column.name, &format!("{layout:?}, {state:?}"));
                 let cells = match state {
                     State::Untouched => &mut column.untouched,
                     State::Filled => &mut column.filled,
@@ -156,7 +158,7 @@ fn run(options: &Options, cores: &Cores) -> Result<(Machine, Outcome)> {
     Ok((machine, Outcome { columns, layers }))
 }
 
-/// Every run, in milliseconds: the page has only the longest.
+/// Writes every run in milliseconds. The page has only the longest.
 fn write_json(options: &Options, machine: &Machine, outcome: &Outcome) -> Result<()> {
     let machine: serde_json::Map<String, serde_json::Value> =
         machine.fields().into_iter().map(|(name, value)| (name.to_owned(), json!(value))).collect();

@@ -5,7 +5,7 @@ use crate::Result;
 const BEGIN: &str = "<!-- bench-blocking: begin -->\n";
 const END: &str = "<!-- bench-blocking: end -->\n";
 
-/// The page before the table, and behind it; the markers belong to the page.
+/// The page before and after the table. The markers belong to the page.
 fn split(page: &str) -> Result<(&str, &str)> {
     let missing =
         |marker: &str| format!("the page has not got the line {} exactly once", marker.trim_end());
@@ -22,13 +22,13 @@ fn split(page: &str) -> Result<(&str, &str)> {
     }
 }
 
-/// The page with this table in place of the one it had.
+/// The page with this table instead of the previous one.
 pub fn with_table(page: &str, table: &str) -> Result<String> {
     let (before, behind) = split(page)?;
     Ok(format!("{before}\n{}\n\n{behind}", table.trim()))
 }
 
-/// What a run leaves as it is.
+/// The parts that a run does not change.
 pub fn without_table(page: &str) -> Result<(&str, &str)> {
     split(page)
 }

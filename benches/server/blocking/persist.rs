@@ -19,7 +19,7 @@ pub fn payload(bench: &mut Bench) -> Result<()> {
     let mut repeats = Repeats::of(bench.runs);
     let mut payload: Vec<u8> = Vec::new();
     while repeats.next() {
-        // The one before is not needed beside the next.
+        // Frees the previous payload before the next one arrives.
         drop(std::mem::take(&mut payload));
         match bench.timed(Row::Dump, cmd("DUMP").arg(FILTER))? {
             Some(reply) => payload = reply,
@@ -28,7 +28,7 @@ pub fn payload(bench: &mut Bench) -> Result<()> {
     }
     let limit = longest_argument(bench.server)?;
     if payload.len() as u64 > limit {
-        // What the server does, and not what the documentation says: it closes the connection.
+        // Report the actual behaviour of the server: it closes the connection.
         let mut connection = bench.server.connect()?;
         let answer = cmd("RESTORE").arg(OTHER).arg(0).arg(&payload).exec(&mut connection);
         cmd("PING").exec(&mut bench.server.connection)?;
@@ -58,7 +58,7 @@ pub fn payload(bench: &mut Bench) -> Result<()> {
     Ok(())
 }
 
-/// Bytes of the longest argument that the server takes.
+/// Bytes of the longest argument that the server accepts.
 fn longest_argument(server: &mut Server) -> Result<u64> {
     const NAME: &str = "proto-max-bulk-len";
     let setting: HashMap<String, u64> =
@@ -66,7 +66,7 @@ fn longest_argument(server: &mut Server) -> Result<u64> {
     Ok(*setting.get(NAME).ok_or("the server has no proto-max-bulk-len")?)
 }
 
-/// SAVE, which blocks, and BGSAVE: its fork blocks, its child does not.
+/// SAVE, which blocks the server; and BGSAVE, whose fork blocks it and whose child does not.
 pub fn files(bench: &mut Bench) -> Result<()> {
     let mut repeats = Repeats::of(bench.runs);
     while repeats.next() {

@@ -1,4 +1,4 @@
-//! What it takes to copy memory, without a filter: the measure for COPY.
+//! The time to copy memory without a filter, for comparison with COPY.
 
 use std::io;
 use std::ptr;
@@ -7,8 +7,8 @@ use std::time::Instant;
 use crate::Result;
 use crate::blocking::clock::milliseconds;
 
-/// A mapping of memory that the system has not given yet, in pages of the usual size, as a server
-/// has them: servers switch huge pages off, since they would be copied whole after a fork.
+/// A mapping that is not backed by memory yet, with pages of the usual size. Servers disable huge
+/// pages as well, because a write after a fork would copy a whole huge page.
 struct Fresh {
     start: *mut u8,
     len: usize,
@@ -16,8 +16,8 @@ struct Fresh {
 
 impl Fresh {
     fn map(len: usize) -> io::Result<Fresh> {
-        // SAFETY: a new private mapping at an address of the system's choice touches nothing that
-        // exists.
+        // SAFETY: a new private mapping at an address of the system's choice affects no existing
+        // memory.
         let start = unsafe {
             let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
             libc::mmap(ptr::null_mut(), len, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0)
@@ -25,7 +25,8 @@ impl Fresh {
         if start == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
-        // Fails where the kernel knows no huge pages: then there are none.
+        // This fails on kernels without huge pages, where it is not needed.
+        //
         // SAFETY: the range is the mapping just made.
         unsafe { libc::madvise(start, len, libc::MADV_NOHUGEPAGE) };
         Ok(Fresh { start: start.cast(), len })
@@ -34,12 +35,12 @@ impl Fresh {
 
 impl Drop for Fresh {
     fn drop(&mut self) {
-        // SAFETY: the range is this mapping, and nothing borrows from it any more.
+        // SAFETY: the range is this mapping, and no borrow of it is left.
         unsafe { libc::munmap(self.start.cast(), self.len) };
     }
 }
 
-/// Milliseconds to get so many bytes from the system and copy as much into them.
+/// The time to allocate this many bytes from the system and to copy as many into them.
 pub struct PlainCopy {
     source: Vec<u8>,
 }
@@ -47,10 +48,9 @@ pub struct PlainCopy {
 impl PlainCopy {
     pub fn of(bytes: u64) -> Result<PlainCopy> {
         let bytes = usize::try_from(bytes)?;
-        // Written, so that every page of it is there.
+        // Written, so that all its pages are backed by memory.
         let plain = PlainCopy { source: vec![0x5a; bytes] };
-        // On a virtual machine, memory that was never used is slower the first time, for whoever is
-        // first.
+        // On a virtual machine the first use of memory is slower. This run takes that cost.
         plain.milliseconds()?;
         Ok(plain)
     }
@@ -58,7 +58,7 @@ impl PlainCopy {
     pub fn milliseconds(&self) -> Result<f64> {
         let started = Instant::now();
         let fresh = Fresh::map(self.source.len())?;
-        // SAFETY: both have the length of the source, and the new mapping is no part of the source.
+        // SAFETY: both have the length of the source, and the new mapping does not overlap it.
         unsafe { ptr::copy_nonoverlapping(self.source.as_ptr(), fresh.start, self.source.len()) };
         std::hint::black_box(fresh.start);
         Ok(milliseconds(started.elapsed()))

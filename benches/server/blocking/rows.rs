@@ -1,4 +1,4 @@
-//! The rows of the table, and what a cell holds.
+//! The rows of the table, and the contents of a cell.
 
 use std::collections::BTreeMap;
 
@@ -69,7 +69,7 @@ impl Row {
         BgSaveChild,
     ];
 
-    /// As the table has it.
+    /// The name in the table.
     pub fn name(self) -> &'static str {
         match self {
             Reserve => "BF.RESERVE",
@@ -101,23 +101,23 @@ impl Row {
         }
     }
 
-    /// Whether untouched and filled filters are two cases of it.
+    /// True if untouched and filled filters are two cases of this row.
     pub fn depends_on_state(self) -> bool {
         !matches!(self, Reserve | Grow | PlainCopy)
     }
 
-    /// Whether RedisBloom's layout has another code path for it, and so a row of its own.
+    /// True if RedisBloom's layout has another code path for this row, and so a row of its own.
     pub fn differs_by_layout(self) -> bool {
         matches!(self, MAdd | MExists | Dump | Restore | Save | BgSaveChild)
     }
 }
 
-/// What a row gave.
+/// The result of a row.
 #[derive(Clone, Debug)]
 pub enum Cell {
     /// Milliseconds of each run, at least one.
     Runs(Vec<f64>),
-    /// The server answered an error, or closed the connection: why.
+    /// The server returned an error or closed the connection: the reason.
     Refused(String),
 }
 
@@ -139,7 +139,7 @@ impl Cell {
     }
 }
 
-/// The cells of one filter by row and layout; what was not run has none.
+/// The cells of one filter by row and layout. A row that was not run has no cell.
 pub type Cells = BTreeMap<(Row, Layout), Cell>;
 
 /// Adds a run to a cell.
@@ -150,7 +150,7 @@ pub fn add_run(cells: &mut Cells, row: Row, layout: Layout, milliseconds: f64) {
     }
 }
 
-/// Every run, with the middle and the longest.
+/// Every run, the median and the longest.
 pub fn cells_json(cells: &Cells) -> Map<String, Value> {
     let cell = |cell: &Cell| match cell {
         Cell::Runs(runs) => json!({

@@ -5,11 +5,11 @@ use std::str::FromStr;
 
 use crate::options::Scale;
 
-/// Bytes of bits of a filter, about.
+/// Approximate bytes of the bits of a filter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Size(u64);
 
-/// What `--sizes` takes; none: the default of the scale.
+/// The value of `--sizes`; empty: the default of the scale.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Sizes(Vec<Size>);
 
@@ -18,14 +18,14 @@ impl Size {
         Size(bytes)
     }
 
-    /// In bytes.
+    /// The size in bytes.
     pub fn bytes(self) -> u64 {
         self.0
     }
 }
 
 impl Sizes {
-    /// Those the user named, or the default.
+    /// The sizes that the user named, or the default.
     pub fn or_default(&self, scale: Scale) -> Vec<Size> {
         const SMOKE: &[u64] = &[64_000, 1_000_000];
         const TABLE: &[u64] =
@@ -37,7 +37,7 @@ impl Sizes {
         }
     }
 
-    /// As the user writes them; empty if none were named.
+    /// The sizes as the user writes them; empty if the user named none.
     pub fn argument(&self) -> String {
         let texts: Vec<String> = self.0.iter().map(|size| size.argument()).collect();
         texts.join(",")

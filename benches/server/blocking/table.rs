@@ -1,4 +1,4 @@
-//! The tables as Markdown, aligned to be read as plain text too, and the check of their shape.
+//! The tables as Markdown, aligned to be readable as plain text, and the check of their shape.
 
 use super::filters::Layout;
 use super::rows::{Cell, Cells, Row};
@@ -9,13 +9,13 @@ use crate::options::Options;
 use crate::run::median;
 use crate::workloads::thousands;
 
-/// Columns of a line of text.
+/// The width of a line of text.
 const WIDTH: usize = 100;
 
-/// Columns that a wrapped line leaves for the indent of a list.
+/// The columns that a wrapped line leaves for the indent of a list.
 const INDENT: usize = 2;
 
-/// What a cell says that was not run.
+/// The text of a cell that was not run.
 const NOT_RUN: &str = "–";
 
 const REFUSED: &str = "refused";
@@ -28,7 +28,7 @@ time. Not one call: the sum of all chunks of BF.SCANDUMP; the child of BGSAVE, w
 blocks it for the fork only (`latest_fork_usec`); the plain copy, which is the time to get as much fresh memory from \
 the system and copy into it.";
 
-/// All tables, with what stands above them.
+/// All tables and the text above them.
 pub fn text(options: &Options, machine: &Machine, outcome: &Outcome) -> String {
     let busy = if machine.is_loaded() {
         " Other work ran on the machine: figures may be too high."
@@ -43,7 +43,7 @@ pub fn text(options: &Options, machine: &Machine, outcome: &Outcome) -> String {
     text += &table("one layer of", &outcome.columns);
     text += "\n";
     text += &wrapped(
-        "In filters of many layers, BF.INFO, BF.DEBUG and lookups take a time for each layer (number of layers × \
+        "In filters of many layers, BF.INFO, BF.DEBUG and lookups take some time per layer (number of layers × \
          bytes of a layer, on average):",
     );
     text += "\n";
@@ -53,7 +53,7 @@ pub fn text(options: &Options, machine: &Machine, outcome: &Outcome) -> String {
     text + &refusals(&outcome.columns) + &refusals(&outcome.layers)
 }
 
-/// What repeats this run, without paths of this machine.
+/// The command line that repeats this run, without paths of this machine.
 fn command_line(options: &Options) -> String {
     let mut line = "make bench-blocking".to_owned();
     if let Some(server) = &options.server {
@@ -89,7 +89,7 @@ fn table(corner: &str, columns: &[Column]) -> String {
             body.push((name, row.depends_on_state(), pairs));
         }
     }
-    // The slashes of a column stand below each other.
+    // Aligns the slashes of a column.
     let width = |column: usize, part: fn(&Pair) -> &Option<String>| {
         let texts = body.iter().filter_map(|(_, _, pairs)| pairs.get(column).map(part));
         texts
@@ -136,7 +136,7 @@ fn number(value: f64) -> String {
     }
 }
 
-/// What is aimed at, and how far it is from here.
+/// The goals, and the measured values.
 fn goals(columns: &[Column]) -> String {
     let cells =
         |name: &str, of: fn(&Column) -> &Cells| columns.iter().find(|c| c.name == name).map(of);
@@ -166,14 +166,15 @@ fn goals(columns: &[Column]) -> String {
     markdown(&lines)
 }
 
-/// COPY against a plain copy of as many bytes, each run against the plain copy just before it.
+/// COPY relative to a plain copy of as many bytes, each run relative to the plain copy just before
+/// it.
 fn copy_ratio(cells: &Cells) -> Option<f64> {
     let runs = |row| cells.get(&(row, Layout::Bloomline)).map(Cell::runs);
     let (copies, plain) = (runs(Row::Copy)?, runs(Row::PlainCopy)?);
     median(copies.iter().zip(plain).map(|(copy, plain)| copy / plain))
 }
 
-/// Why cells say that the server refused.
+/// Why the server refused, for the cells that say so.
 pub fn refusals(columns: &[Column]) -> String {
     let mut text = String::new();
     for column in columns {
@@ -196,7 +197,7 @@ pub fn refusals(columns: &[Column]) -> String {
     if text.is_empty() { text } else { format!("\n{text}") }
 }
 
-/// A table; the first line holds the heads, the first column is left-aligned.
+/// A table. The first line holds the heads, and the first column is left-aligned.
 fn markdown(lines: &[Vec<String>]) -> String {
     let columns = lines.first().map_or(0, Vec::len);
     let width = |column: usize| {
@@ -232,7 +233,7 @@ fn markdown(lines: &[Vec<String>]) -> String {
     text
 }
 
-/// The text in lines that are not too long.
+/// The text, wrapped.
 fn wrapped(text: &str) -> String {
     let mut lines = String::new();
     let mut length = 0;
@@ -252,11 +253,12 @@ fn wrapped(text: &str) -> String {
     lines + "\n"
 }
 
-/// Whether the tables are well-formed: three of them, each with equal lines, and every cell a
+/// Checks that there are three tables, each with lines of equal length, and that every cell is a
 /// number or a known word.
 ///
 /// # Errors
-/// The line that is not.
+///
+/// The first line that is not valid.
 pub fn check(text: &str) -> Result<()> {
     let mut heads = 0;
     let mut lines = text.lines().peekable();

@@ -1,4 +1,4 @@
-//! Pages that must be copied because items are added while a child process saves.
+//! Pages that are copied because items are added while a child process saves.
 
 use redis::cmd;
 
@@ -25,21 +25,22 @@ so at most one page is copied per item, and less where items share pages.",
 const PAGE: u64 = 4096;
 
 fn run(subject: &Subject, plan: Plan) -> Result<Cases> {
-    // 276 MB in RedisBloom's layout, and the same in small: the ratios are alike.
+    // 276 MB in RedisBloom's layout at full scale. The smaller scales have similar ratios.
     let capacity = plan.size(200_000_000, 20_000_000, 2_000_000);
     let additions: [u64; 3] = plan.size([1_000, 5_000, 20_000], [100, 500, 2_000], [10, 50, 200]);
-    // The child must still be there when the items come: it waits so long after each key, and
-    // compresses nothing, so that it needs no memory of its own.
+    // The child must still run when the items arrive. It waits for this time after each key, and
+    // does not compress, so that it needs no memory of its own.
     let delay = plan.size("2000000", "300000", "200000");
     let mut server = subject.server(&["--rdb-key-save-delay", delay, "--rdbcompression", "no"])?;
-    // Few bits are set, so that nearly each bit of an item is new, but all pages are there.
+    // Few bits are set, so that nearly every bit of an item is new, but all pages are backed by
+    // memory.
     let bytes = reserve_filled(&mut server, "filter", capacity, 4)?;
 
     let mut next = 0;
-    let unasked = copied(&mut server, plan, 0..0)?;
+    let baseline = copied(&mut server, plan, 0..0)?;
     let mut lines = Vec::new();
     for count in additions {
-        let pages = copied(&mut server, plan, next..next + count)?.saturating_sub(unasked) / PAGE;
+        let pages = copied(&mut server, plan, next..next + count)?.saturating_sub(baseline) / PAGE;
         next += count;
         let figures =
             [bytes as f64 / 1e6, (bytes / PAGE) as f64, pages as f64, pages as f64 / count as f64];
@@ -48,7 +49,7 @@ fn run(subject: &Subject, plan: Plan) -> Result<Cases> {
     Ok(lines)
 }
 
-/// Bytes that the child of a BGSAVE keeps for itself when these items are added meanwhile.
+/// Bytes that the child of a BGSAVE copies if these items are added meanwhile.
 fn copied(server: &mut Server, plan: Plan, items: std::ops::Range<u64>) -> Result<u64> {
     let payload = Payload::of_items("BF.ADD", "filter", 1, plan.kind, items.map(Item::Stored));
     cmd("BGSAVE").exec(&mut server.connection)?;
@@ -56,7 +57,7 @@ fn copied(server: &mut Server, plan: Plan, items: std::ops::Range<u64>) -> Resul
     let is_running =
         |server: &mut Server| server.info::<u64>("persistence", "rdb_bgsave_in_progress");
     if is_running(server)? == 0 {
-        return Err("the save ended before the items had come".into());
+        return Err("the save ended before the items were added".into());
     }
     until("the save to end", || Ok((is_running(server)? == 0).then_some(())))?;
     let status: String = server.info("persistence", "rdb_last_bgsave_status")?;

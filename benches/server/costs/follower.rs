@@ -1,4 +1,4 @@
-//! A replica that takes in everything and looks at nothing, so that a primary counts what it sends.
+//! A replica that receives everything and reads nothing, so that the primary counts what it sends.
 
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
@@ -8,14 +8,14 @@ use crate::Result;
 use crate::server::Server;
 use crate::wait::until;
 
-/// Ends when its primary does.
+/// The replica. Its thread ends with the connection.
 pub struct Follower {
     stream: UnixStream,
     reader: Option<JoinHandle<()>>,
 }
 
 impl Follower {
-    /// Asks for a full synchronisation and waits until it has been sent.
+    /// Requests a full synchronisation and waits until it has been sent.
     pub fn attach(primary: &mut Server) -> Result<Follower> {
         let mut stream = UnixStream::connect(primary.socket())?;
         stream.write_all(b"PSYNC ? -1\r\n")?;
@@ -35,7 +35,7 @@ impl Follower {
 
 impl Drop for Follower {
     fn drop(&mut self) {
-        // Both fail only if the primary has gone, and the reader with it.
+        // Both fail only if the primary has ended, and then the reader ends as well.
         let _ = self.stream.shutdown(std::net::Shutdown::Both);
         let _ = self.reader.take().map(JoinHandle::join);
     }

@@ -1,4 +1,4 @@
-//! Time in which nobody else is served while a large filter is made or freed.
+//! The time in which no other client is served while a large filter is made or freed.
 
 use redis::cmd;
 
@@ -28,7 +28,7 @@ fn run(subject: &Subject, plan: Plan) -> Result<Cases> {
         let (_, free) = server.command_statistics(freeing)?;
         Ok((reserve as f64, free as f64))
     };
-    // The first memory alone is surely fresh.
+    // Only the first allocation is certainly fresh memory.
     let (reserve, first) = timed("UNLINK")?;
     let unlink = median([first, timed("UNLINK")?.1, timed("UNLINK")?.1].into_iter());
     let (_, delete) = timed("DEL")?;

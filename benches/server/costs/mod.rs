@@ -1,8 +1,8 @@
-//! What filters cost beside time in a command: memory, disk, copied pages, replicated bytes.
+//! The costs of filters other than time: memory, disk, copied pages, replicated bytes.
 //!
 //! Each experiment runs on a server of its own, for this module in both layouts and for each peer.
-//! The filters that are saved, freed and copied are not filled item by item: their bits are random
-//! numbers, which is what a full one has.
+//! Filters that are saved, freed or copied are filled with random bits instead of items. A full
+//! filter has such bits.
 
 pub mod bits;
 mod copied;
@@ -25,9 +25,9 @@ use crate::server::{Launch, Server};
 /// One table of costs.
 pub struct Sheet {
     pub title: String,
-    /// What the figures are; one or two sentences.
+    /// One or two sentences about the figures.
     pub note: String,
-    /// Name of each figure, and digits after the point.
+    /// Name of each figure, and its digits after the point.
     pub heads: Vec<(&'static str, usize)>,
     pub lines: Vec<Line>,
 }
@@ -36,11 +36,11 @@ pub struct Sheet {
 pub struct Line {
     pub name: String,
     pub is_ours: bool,
-    /// In the order of the heads; or why there are none.
+    /// In the order of the heads; or the reason why there are none.
     pub figures: Result<Vec<f64>>,
 }
 
-/// What is looked at: a module with its arguments.
+/// The subject of an experiment: a module with its arguments.
 pub struct Subject {
     pub name: String,
     pub is_ours: bool,
@@ -48,13 +48,13 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// A fresh server with further words of the command line.
+    /// Starts a server with further arguments on its command line.
     fn server(&self, settings: &[&str]) -> Result<Server> {
         self.launch.start(settings)
     }
 }
 
-/// Sizes of a run.
+/// The sizes of a run.
 #[derive(Clone, Copy)]
 pub struct Plan {
     scale: Scale,
@@ -74,7 +74,7 @@ impl Plan {
 /// Names of cases with their figures.
 type Cases = Vec<(String, Vec<f64>)>;
 
-/// One sheet in the making.
+/// An experiment that makes one sheet.
 pub struct Experiment {
     title: &'static str,
     note: &'static str,
@@ -82,7 +82,7 @@ pub struct Experiment {
     run: fn(&Subject, Plan) -> Result<Cases>,
 }
 
-/// The experiments whose title has the text of `--only`, or all.
+/// The experiments whose title contains the text of `--only`, or all.
 pub fn chosen(options: &Options) -> Vec<Experiment> {
     let all = [
         rates::EXPERIMENT,
@@ -98,8 +98,8 @@ pub fn chosen(options: &Options) -> Vec<Experiment> {
 
 /// The modules among the columns. Vector instructions change none of these figures.
 ///
-/// Their servers may use all cores: one that frees in the background or saves in a child would else
-/// wait for itself.
+/// Their servers may use all cores. Otherwise a server that frees in the background or saves in a
+/// child would share one core with it.
 pub fn subjects(columns: &[Column], cores: &Cores) -> Vec<Subject> {
     let is_subject = |column: &&Column| column.dialect == Dialect::Bloom && column.name != SCALAR;
     let subject = |column: &Column| Subject {
@@ -110,7 +110,7 @@ pub fn subjects(columns: &[Column], cores: &Cores) -> Vec<Subject> {
     columns.iter().filter(is_subject).map(subject).collect()
 }
 
-/// Runs the experiments; what a subject can't do stands in its line.
+/// Runs the experiments. The error of a subject is written into its line.
 pub fn run(
     options: &Options,
     subjects: &[Subject],
@@ -122,7 +122,7 @@ pub fn run(
     for experiment in experiments {
         let mut lines = Vec::new();
         for subject in subjects {
-            progress.say(experiment.title, &subject.name);
+            progress.show(experiment.title, &subject.name);
             let line = |name, figures| Line { name, is_ours: subject.is_ours, figures };
             match (experiment.run)(subject, plan) {
                 Ok(cases) => lines.extend(cases.into_iter().map(|(case, figures)| {

@@ -43,8 +43,8 @@ fn run(subject: &Subject, plan: Plan) -> Result<Cases> {
     ] {
         let mut reserve = cmd("BF.RESERVE");
         reserve.arg("filter").arg(error).arg(capacity);
-        growth.split(' ').for_each(|word| {
-            reserve.arg(word);
+        growth.split(' ').for_each(|argument| {
+            reserve.arg(argument);
         });
         reserve.exec(&mut server.connection)?;
         send_items(&mut server, "BF.MADD", plan, (0..million).map(Item::Stored))?;
@@ -66,14 +66,14 @@ fn run(subject: &Subject, plan: Plan) -> Result<Cases> {
     Ok(lines)
 }
 
-/// Sends the items in calls of a thousand; the sum of the answers.
+/// Sends the items in calls of 1,000; returns the sum of the answers.
 fn send_items(
     server: &mut Server,
     command: &'static str,
     plan: Plan,
     mut items: impl Iterator<Item = Item>,
 ) -> Result<u64> {
-    /// Encoded at once, so that ten million items are not held.
+    /// Items encoded at once, so that ten million items are never in memory together.
     const SLICE: usize = 100_000;
     let mut ones = 0;
     loop {

@@ -1,4 +1,4 @@
-//! Bytes that a replica is sent for a stream of additions of which most change nothing.
+//! Bytes that are sent to a replica for a stream of additions most of which change nothing.
 
 use redis::cmd;
 

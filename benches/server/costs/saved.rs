@@ -1,4 +1,5 @@
-//! A large filter in an RDB file and in an append-only file: time, and memory beyond its own.
+//! A large filter in an RDB file and in an append-only file: time, and memory in addition to its
+//! own.
 
 use std::time::Instant;
 
@@ -34,7 +35,7 @@ that rewrites it is `aof_last_cow_size`.",
 const MEGABYTE: f64 = 1e6;
 
 fn run(subject: &Subject, plan: Plan) -> Result<Cases> {
-    // 11.2 bits an item: a gigabyte, 64 MB, and enough to have several pieces.
+    // 11.2 bits per item: a gigabyte, 64 MB, and enough to have several chunks.
     let capacity = plan.size(715_000_000, 46_000_000, 1_000_000);
     let mut server = subject.server(&[])?;
     let bytes = reserve_filled(&mut server, "filter", capacity, 1)? as f64;
@@ -52,7 +53,7 @@ fn run(subject: &Subject, plan: Plan) -> Result<Cases> {
     let started = Instant::now();
     cmd("CONFIG").arg("SET").arg("aof-use-rdb-preamble").arg("no").exec(&mut server.connection)?;
     cmd("CONFIG").arg("SET").arg("appendonly").arg("yes").exec(&mut server.connection)?;
-    until("the append-only file", || {
+    until("the append-only file to be written", || {
         let is_running: u64 = server.info("persistence", "aof_rewrite_in_progress")?;
         let is_due: u64 = server.info("persistence", "aof_rewrite_scheduled")?;
         Ok((is_running + is_due == 0).then_some(()))
@@ -68,7 +69,7 @@ fn run(subject: &Subject, plan: Plan) -> Result<Cases> {
     let (aof_load, aof_peak) = loaded(&server)?;
     let usage: u64 = cmd("MEMORY").arg("USAGE").arg("filter").query(&mut server.connection)?;
     if (usage as f64) < bytes {
-        return Err("the append-only file did not bring the filter back".into());
+        return Err("the append-only file did not restore the filter".into());
     }
     let figures = vec![
         bytes / MEGABYTE,
@@ -84,13 +85,13 @@ fn run(subject: &Subject, plan: Plan) -> Result<Cases> {
     Ok(vec![(String::new(), figures)])
 }
 
-/// Seconds that the server took to load its file, and the most it held then.
+/// The seconds that the server took to load its file, and the most memory it held.
 fn loaded(server: &Server) -> Result<(f64, u64)> {
     let peak = server.process().peak()?;
     let log = server.log()?;
     let text = log.lines().rev().find_map(|line| {
         line.split_once("DB loaded from ")?.1.split_once(": ")?.1.split(' ').next()
     });
-    let seconds = text.ok_or("the log tells of nothing loaded")?.parse()?;
+    let seconds = text.ok_or("the log mentions no loaded file")?.parse()?;
     Ok((seconds, peak))
 }

@@ -1,4 +1,4 @@
-//! What a small filter costs: the one a user has, made by its first item.
+//! The cost of a small filter: one per user, made by its first item.
 
 use redis::cmd;
 
@@ -18,7 +18,7 @@ whole server, divided by many such keys.",
 };
 
 fn run(subject: &Subject, plan: Plan) -> Result<Cases> {
-    // A power of two: the table of keys is then as full as it gets.
+    // A power of two, at which the table of keys is as full as possible.
     let keys: u64 = plan.size(1 << 17, 1 << 17, 1 << 10);
     let mut server = subject.server(&[])?;
     cmd("BF.ADD").arg("k").arg("a").exec(&mut server.connection)?;

@@ -1,8 +1,9 @@
-//! Atomic slot migration, in which the source sends keys as the commands of an append-only file.
+//! Atomic slot migration: the source sends the keys as commands of an append-only file.
 
+use bloomline_harness::{
+    Client, Kind, Setup, for_each_server, numbered, report_missing, show, until,
+};
 use redis::Value;
-
-use crate::harness::{Client, Kind, Setup, for_each_server, numbered, say_missing, show, until};
 
 use super::equal::{assert_equal, catch_up};
 use super::filled::fill;
@@ -10,16 +11,17 @@ use super::nodes::{Cluster, PRIMARIES};
 use super::traffic::{assert_has_rounds, while_adding};
 
 #[test]
-fn filters_move_with_their_slot_at_once_while_a_client_adds() {
+fn atomic_slot_migration_under_traffic_loses_nothing() {
     const KEYS: [&str; 3] = ["{k}growing", "{k}megabyte", "{k}hundred"];
     for_each_server(|kind| {
         if !has_atomic_slot_migration(kind) {
-            return say_missing(kind, "CLUSTER MIGRATESLOTS");
+            return report_missing(kind, "CLUSTER MIGRATESLOTS");
         }
         let (from, to) = (1, 2);
         let cluster = Cluster::start(kind, |node, setup| {
             let setup = setup.line("cluster-node-timeout 30000");
-            // Below what comes in: a migration is obeyed, as a primary is.
+            // The limit is below the incoming filters. It does not apply to a migration, as it does
+            // not to a primary.
             if node % PRIMARIES == to {
                 setup.module_args("bf-max-filter-bytes 500kb")
             } else {
@@ -45,7 +47,7 @@ fn filters_move_with_their_slot_at_once_while_a_client_adds() {
             |rounds| {
                 rounds.pass(3);
                 source.ok(&migrate);
-                until("the migration", || {
+                until("the migration to succeed", || {
                     let shown = show(&source.call("CLUSTER GETSLOTMIGRATIONS"));
                     assert!(!shown.contains("$6 failed"), "{shown}");
                     shown.contains("$7 success").then_some(())
@@ -53,13 +55,13 @@ fn filters_move_with_their_slot_at_once_while_a_client_adds() {
                 rounds.pass(3);
             },
         );
-        assert!(router.followed("MOVED") > 0, "it was sent nowhere");
+        assert!(router.followed("MOVED") > 0, "there was no redirection");
         assert_eq!(source.ask("DBSIZE"), ":0");
         assert_has_rounds(&mut target, &KEYS, rounds);
         for (key, before) in carried.iter().zip(&before) {
             assert!(&target.call(&format!("DUMP {key}")) == before, "{key} has other bytes");
         }
-        // The target's own limit holds for clients all the same.
+        // The target's limit still applies to clients.
         let refused = target.ask("BF.RESERVE {k}new 0.01 10000000");
         assert!(refused.starts_with("-ERR"), "{refused}");
 
@@ -74,14 +76,14 @@ fn has_atomic_slot_migration(kind: &Kind) -> bool {
     server.resp2().ask("CLUSTER GETSLOTMIGRATIONS").starts_with('*')
 }
 
-/// Filters of other kinds in the same slot, which nobody changes on the way.
+/// Filters of other kinds in the same slot, which no client changes during the migration.
 fn build_carried(client: &mut Client) -> [&'static str; 4] {
     client.ok("BF.RESERVE {k}empty 0.01 100");
     client.ok("BF.RESERVE {k}full 0.0000001 50 NONSCALING");
     client.items("BF.MADD", "{k}full", &numbered("full", 60));
     client.ok("BF.RESERVE {k}layers 0.01 10 EXPANSION 1");
     client.items("BF.MADD", "{k}layers", &numbered("layers", 600));
-    // Reserved and hardly used: nearly all chunks of it are zero.
+    // This filter has few items, so that nearly all its chunks are zero.
     client.ok("BF.RESERVE {k}sparse 0.001 50000000");
     client.items("BF.MADD", "{k}sparse", &numbered("sparse", 3));
     ["{k}empty", "{k}full", "{k}layers", "{k}sparse"]

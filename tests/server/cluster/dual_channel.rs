@@ -1,24 +1,25 @@
-//! Dual-channel replication (Valkey since 8.0): the data set arrives on one connection, and what is
-//! written meanwhile on another.
+//! Dual-channel replication (Valkey since 8.0): one connection carries the data set, another one
+//! the commands that are written meanwhile.
 
 use std::ops::Range;
 
-use crate::citizen::questions::totals;
-use crate::harness::{Client, for_each_server, numbered, say_missing, until};
+use bloomline_harness::{Client, for_each_server, numbered, report_missing, until};
+
+use crate::inspect::totals;
 
 use super::equal::{OTHER_SETTINGS, assert_equal, catch_up, many_small, setup};
 use super::traffic::{assert_has_rounds, while_adding};
 
 const LAYOUTS: [&str; 2] = ["bloomline", "redisbloom"];
 
-/// What the client adds to: a growing filter and one of fixed size, in each layout.
+/// The keys to which the client adds: a growing filter and one of fixed size in each layout.
 const KEYS: [&str; 4] =
     ["growing:bloomline", "growing:redisbloom", "fixed:bloomline", "fixed:redisbloom"];
 
-/// Filters that are there before the synchronisation, each saved two milliseconds late.
+/// Filters that exist before the synchronisation. Each is saved with a delay of 2 ms.
 const FILTERS: usize = 300;
 
-/// Creates, copies, replaces and deletes filters of both layouts, of each kind one in every round.
+/// Creates, copies, replaces and deletes filters of both layouts, one of each kind per round.
 fn change_keys(client: &mut Client, round: usize) {
     for layout in LAYOUTS {
         client.ok(&format!("BF.RESERVE reserved:{layout}:{round} 0.001 50 LAYOUT {layout}"));
@@ -32,7 +33,7 @@ fn change_keys(client: &mut Client, round: usize) {
             assert_eq!(client.ask(&format!("DEL reserved:{layout}:{}", round - 1)), ":1");
         }
     }
-    // One that may be saved already, and one that is not.
+    // One filter that may already be saved, and one that is not.
     client.call(&format!("DEL small:{round} small:{}", FILTERS - 1 - round));
     client.items(
         "BF.MADD",
@@ -41,7 +42,7 @@ fn change_keys(client: &mut Client, round: usize) {
     );
 }
 
-/// Asserts that both servers say the same of items, whether they were added or not.
+/// Asserts that both servers give the same answers for added and absent items.
 fn assert_same_answers(client: &mut Client, follower: &mut Client, items: Range<usize>) {
     let items: Vec<Vec<u8>> = items.map(|i| format!("round:{i}:{}", i % 10).into_bytes()).collect();
     for key in KEYS {
@@ -59,13 +60,14 @@ fn a_dual_channel_sync_under_traffic_loses_nothing() {
             let primary = setup(kind).line("repl-diskless-sync yes").start(kind);
             let mut client = primary.resp2();
             if client.ask("CONFIG SET dual-channel-replication-enabled yes") != "+OK" {
-                return say_missing(kind, "dual-channel replication");
+                return report_missing(kind, "dual-channel replication");
             }
             client.ok("CONFIG SET rdb-key-save-delay 2000");
             for layout in LAYOUTS {
                 client.ok(&format!("BF.RESERVE growing:{layout} 0.001 10 LAYOUT {layout}"));
+                // Larger than a fast client can fill before the deadline of a test.
                 client.ok(&format!(
-                    "BF.RESERVE fixed:{layout} 0.001 1000000 NONSCALING LAYOUT {layout}"
+                    "BF.RESERVE fixed:{layout} 0.001 10000000 NONSCALING LAYOUT {layout}"
                 ));
             }
             many_small(&mut client, FILTERS);
@@ -80,7 +82,7 @@ fn a_dual_channel_sync_under_traffic_loses_nothing() {
             let rounds = while_adding(&KEYS, run, |rounds| {
                 rounds.pass(2);
                 follower.ok(&format!("REPLICAOF 127.0.0.1 {}", primary.port));
-                until("both channels", || {
+                until("both channels to be open", || {
                     let text = client.ask("INFO replication");
                     (text.contains("type=rdb-channel") && text.contains("type=main-channel"))
                         .then_some(())
@@ -92,23 +94,27 @@ fn a_dual_channel_sync_under_traffic_loses_nothing() {
                 let text = client.ask("INFO replication");
                 assert!(
                     text.contains("type=rdb-channel"),
-                    "too fast to have written meanwhile: {text}"
+                    "the synchronisation ended before the writes: {text}"
                 );
-                until("the link", || (follower.info("master_link_status") == "up").then_some(()));
+                until("the link to be up", || {
+                    (follower.info("master_link_status") == "up").then_some(())
+                });
                 rounds.pass(2);
             });
             catch_up(&mut client, &mut follower);
             assert_eq!(client.info("sync_full"), "1");
-            // What was written meanwhile waited in the replica, and not in the primary.
+            // The commands written meanwhile waited in the replica and not in the primary.
             let log = replica.log();
             assert!(log.contains("Successfully streamed replication data into memory"), "{log}");
-            let waited: u64 = follower.info("replicas_repl_buffer_peak").parse().expect("a number");
+            let waited: u64 = follower.info_number("replicas_repl_buffer_peak");
             assert!(waited > 0, "nothing was written during the synchronisation");
             assert_has_rounds(&mut follower, &KEYS, rounds);
             assert_same_answers(&mut client, &mut follower, 0..5000);
             assert_equal(&mut client, &mut follower);
             let expected = totals(&mut client);
-            until("the primary's totals", || (totals(&mut follower) == expected).then_some(()));
+            until("the totals to equal the primary's", || {
+                (totals(&mut follower) == expected).then_some(())
+            });
         }
     });
 }

@@ -1,21 +1,20 @@
-//! When two servers hold the same filters: the same bytes, digests and numbers under every key.
+//! Equality of two servers: the same bytes, digests and numbers under every key.
 
+use bloomline_harness::{Client, Kind, Setup, bulk, numbered, show, until};
 use redis::Value;
 
-use crate::harness::{Client, Kind, Setup, bulk, show, until};
-
-/// A server that answers DEBUG DIGEST and can be reached by replicas.
+/// A server that answers DEBUG DIGEST and accepts replicas.
 pub fn setup(kind: &Kind) -> Setup {
     let setup = Setup::new().on_tcp();
     if kind.is_before_7() { setup } else { setup.line("enable-debug-command local") }
 }
 
-/// Settings of which each would make another filter, or none at all.
+/// Settings each of which would make another filter, or none.
 pub const OTHER_SETTINGS: &str =
     "bf-error-rate 0.1 bf-initial-size 17 bf-expansion-factor 5 bf-max-filter-bytes 1";
 
-/// Waits until the replica has run all that its primary, or the primary of that, has written by
-/// now.
+/// Waits until the replica has run everything that its primary, or the primary of that, has
+/// written.
 pub fn catch_up(primary: &mut Client, replica: &mut Client) {
     let written = offset(primary, "master_repl_offset");
     until("the replica to be in step", || {
@@ -25,13 +24,13 @@ pub fn catch_up(primary: &mut Client, replica: &mut Client) {
 }
 
 fn offset(client: &mut Client, field: &str) -> u64 {
-    client.info(field).parse().expect("a number")
+    client.info_number(field)
 }
 
 /// Asserts that both servers hold the same keys, and the same filter under each.
 pub fn assert_equal(one: &mut Client, other: &mut Client) {
     for client in [&mut *one, &mut *other] {
-        // The replica of a cluster's node answers only after this; elsewhere it means nothing.
+        // A replica in a cluster answers only after READONLY, which has no effect elsewhere.
         client.call("READONLY");
     }
     let keys = keys(one);
@@ -46,18 +45,18 @@ pub fn assert_equal(one: &mut Client, other: &mut Client) {
 fn assert_same_filter(one: &mut Client, other: &mut Client, key: &str) {
     assert_same_digest(one, other, key);
     let dump = format!("DUMP {key}");
-    // Not compared by assert_eq: that would print megabytes.
+    // `assert_eq` would print megabytes.
     assert!(bulk(&one.call(&dump)) == bulk(&other.call(&dump)), "{key} has other bytes");
 }
 
-/// Asserts that both servers hold the same filter under a key, by all that can be told without
+/// Asserts that both servers hold the same filter under a key, by everything they report without
 /// moving its bits.
 pub fn assert_same_digest(one: &mut Client, other: &mut Client, key: &str) {
     for question in ["TYPE", "BF.INFO", "BF.DEBUG", "DEBUG DIGEST-VALUE"] {
         let question = format!("{question} {key}");
         let answer = one.ask(&question);
         assert_eq!(answer, other.ask(&question), "{question}");
-        // What a server answers for a type that has no digest.
+        // The reply for a type that has no digest.
         assert!(!answer.ends_with("0000000000000000"), "{question}: {answer}");
     }
 }
@@ -70,10 +69,10 @@ fn keys(client: &mut Client) -> Vec<String> {
     keys
 }
 
-/// Makes `count` small filters of several layers, for a data set that takes its time to be saved.
+/// Makes `count` small filters of several layers, so that saving the data set takes a while.
 pub fn many_small(client: &mut Client, count: usize) {
     for i in 0..count {
-        let items = crate::harness::numbered("small", 10 + i);
+        let items = numbered("small", 10 + i);
         let added = show(&client.items("BF.MADD", &format!("small:{i}"), &items));
         assert!(added.starts_with("*[:1"), "{added}");
     }

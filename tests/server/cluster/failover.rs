@@ -1,8 +1,7 @@
-//! A replica that takes over has every item that it had acknowledged.
+//! A promoted replica has every item that it acknowledged.
 
+use bloomline_harness::{Kind, for_each_server, int, until};
 use redis::Value;
-
-use crate::harness::{Kind, for_each_server, int, until};
 
 use super::equal::{assert_equal, catch_up, setup};
 use super::nodes::{Cluster, PRIMARIES};
@@ -18,7 +17,8 @@ fn a_promoted_replica_has_every_acknowledged_item() {
             .line(format!("replicaof 127.0.0.1 {}", primary.port))
             .start(kind);
         let mut follower = replica.resp2();
-        // So small that no item of this test is taken for another one, whatever the seed.
+        // The error rate is so small that no item of this test is a false positive, whatever the
+        // seed is.
         client.ok("BF.RESERVE growing 0.000000001 10");
         catch_up(&mut client, &mut follower);
 
@@ -35,18 +35,18 @@ fn a_promoted_replica_has_every_acknowledged_item() {
             reply
         };
         let rounds = while_adding(&["growing"], run, |rounds| rounds.pass(20));
-        // Not acknowledged by the replica: it may have them or not.
+        // The replica has not acknowledged these: it may have them or not.
         client.call("BF.MADD growing unacknowledged:1 unacknowledged:2");
         primary.kill();
 
         follower.ok("REPLICAOF NO ONE");
         assert_has_rounds(&mut follower, &["growing"], rounds);
-        // It goes on: with the same filter, and for new ones with its own settings.
+        // The replica continues with the same filter, and creates new ones with its own settings.
         assert_eq!(follower.ask("BF.ADD growing later"), ":1");
         assert_eq!(follower.ask("BF.ADD small new"), ":1");
         assert_eq!(follower.ask("BF.INFO small CAPACITY"), "*[:17]");
 
-        // The former primary comes back, without its data, and follows.
+        // The former primary returns without its data and follows the new one.
         primary.revive();
         let mut former = primary.resp2();
         former.ok(&format!("REPLICAOF 127.0.0.1 {}", replica.port));
@@ -57,7 +57,7 @@ fn a_promoted_replica_has_every_acknowledged_item() {
     });
 }
 
-/// A cluster whose nodes soon notice that one is dead, with the index of the primary of a key.
+/// A cluster whose nodes soon notice that one is dead, and the index of the primary of a key.
 fn cluster(kind: &Kind) -> (Cluster, usize) {
     let cluster = Cluster::start(kind, |_, setup| setup.line("cluster-node-timeout 3000"));
     let (owner, _) = cluster.owner("{k}");
@@ -65,7 +65,7 @@ fn cluster(kind: &Kind) -> (Cluster, usize) {
 }
 
 #[test]
-fn a_replica_asked_to_take_over_in_a_cluster_has_everything() {
+fn a_requested_failover_in_a_cluster_loses_nothing() {
     for_each_server(|kind| {
         let (cluster, owner) = cluster(kind);
         let mut router = cluster.router();
@@ -89,16 +89,16 @@ fn a_replica_asked_to_take_over_in_a_cluster_has_everything() {
 }
 
 #[test]
-fn a_replica_takes_over_from_a_dead_primary_with_every_acknowledged_item() {
+fn a_failover_after_a_crash_keeps_every_acknowledged_item() {
     for_each_server(|kind| {
         let (mut cluster, owner) = cluster(kind);
         let mut router = cluster.router();
         let promoted = cluster.nodes[owner + PRIMARIES].port;
         let run = |args: &[&[u8]]| loop {
             let reply = router.run(args);
-            // Behind the promoted replica there is nobody left to acknowledge anything.
+            // The promoted replica has no replica of its own that could acknowledge.
             let is_acknowledged = args[0] != b"BF.MADD"
-                || router.is_at() == promoted
+                || router.current_node() == promoted
                 || router
                     .run_there(&[b"WAIT", b"1", b"5000"])
                     .is_some_and(|reply| reply == Value::Int(1));

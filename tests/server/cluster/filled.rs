@@ -1,17 +1,16 @@
-//! Filters that really hold as many bytes as they say, filled with random bits instead of millions
-//! of items.
+//! Filters with random bits instead of millions of items, so that all their bytes are backed by
+//! memory.
 
+use bloomline_harness::{Random, show};
 use redis::Value;
 
-use crate::harness::{Random, show};
-
-/// Bytes of the chunks it is filled with.
+/// Bytes of the chunks with which the filter is filled.
 const CHUNK: usize = 16 << 20;
 
-/// Makes a filter for so many items at 1 % (eleven bits each), half of whose bits are set, as in a
-/// full one.
+/// Makes a filter for `capacity` items at 1 % (eleven bits per item) in which half of the bits are
+/// set, as in a full one; returns the bytes of its bits.
 ///
-/// Answers the number of bytes of bits. `run` sends a command to the server that has the key.
+/// `run` sends a command to the server that has the key.
 pub fn fill(run: &mut dyn FnMut(&[&[u8]]) -> Value, key: &str, capacity: u64) -> usize {
     let capacity = capacity.to_string();
     let made = run(&[b"BF.RESERVE", key.as_bytes(), b"0.01", capacity.as_bytes()]);
@@ -26,11 +25,11 @@ pub fn fill(run: &mut dyn FnMut(&[&[u8]]) -> Value, key: &str, capacity: u64) ->
         (0..bytes.min(CHUNK).div_ceil(8)).flat_map(|_| random.next().to_le_bytes()).collect();
     let mut end = 0;
     while end < bytes {
-        let piece = &chunk[..chunk.len().min(bytes - end)];
-        end += piece.len();
-        // The iterator of a chunk is the offset behind it, plus one.
+        let part = &chunk[..chunk.len().min(bytes - end)];
+        end += part.len();
+        // The iterator of a chunk is the offset of its end, plus one.
         let iterator = (end + 1).to_string();
-        let loaded = run(&[b"BF.LOADCHUNK", key.as_bytes(), iterator.as_bytes(), piece]);
+        let loaded = run(&[b"BF.LOADCHUNK", key.as_bytes(), iterator.as_bytes(), part]);
         assert_eq!(show(&loaded), "+OK");
     }
     bytes

@@ -1,31 +1,30 @@
-//! A filter of more bytes than one bulk string may have, and the ways on which it travels all the
-//! same.
+//! A filter with more bytes than one bulk string may have, and the ways to move it.
 
-use redis::Value;
-
-use crate::harness::{Client, bulk, for_newest_servers, int, show};
+use bloomline_harness::{Client, for_newest_servers, int, show};
 
 use super::equal::{assert_same_digest, setup};
 use super::filled::fill;
 
-/// What a client may send as one string unless the server is told otherwise.
+/// The default limit on one string from a client.
 const BULK_LIMIT: usize = 512 << 20;
 
 #[test]
-fn a_filter_beyond_the_bulk_limit_travels_where_the_limit_is_raised_or_in_chunks() {
+fn filters_beyond_the_bulk_limit_move_by_chunks_or_setting() {
     for_newest_servers(|kind| {
         let [source, target] = [(), ()].map(|()| setup(kind).line("rdbcompression no").start(kind));
         let (mut from, mut to) = (source.resp2(), target.resp2());
         let bytes = fill(&mut |args| from.run(args), "k", 390_000_000);
         from.call("BF.MADD k a b c");
         assert!(bytes > BULK_LIMIT, "{bytes} bytes of bits");
-        // DUMP works; the script keeps its answer from being sent.
+        // DUMP works. The script returns only its length, which keeps the payload off the
+        // connection.
         let dump_len = int(&from.call(r#"EVAL "return #redis.call('DUMP', KEYS[1])" 1 k"#));
         assert!(dump_len as usize > bytes, "{dump_len} bytes");
-        // The script's copy of it.
+        // Frees the script's copy of the payload.
         from.ok("SCRIPT FLUSH");
 
-        // As it stands: refused before the bytes are read, and nothing has happened to either side.
+        // By default the server refuses the payload before it reads the bytes, and neither side
+        // changes.
         let mut refused = target.resp2();
         refused.send_raw(
             format!("*4\r\n$7\r\nRESTORE\r\n$1\r\nk\r\n$1\r\n0\r\n${dump_len}\r\n").as_bytes(),
@@ -49,19 +48,15 @@ fn a_filter_beyond_the_bulk_limit_travels_where_the_limit_is_raised_or_in_chunks
     });
 }
 
-/// Carries the filter by BF.SCANDUMP with BF.LOADCHUNK.
+/// Copies the filter with BF.SCANDUMP and BF.LOADCHUNK.
 fn in_chunks(from: &mut Client, to: &mut Client) {
     let mut at = 0;
     loop {
-        let Value::Array(pair) = from.call(&format!("BF.SCANDUMP k {at}")) else {
-            panic!("a pair")
-        };
-        at = int(&pair[0]);
-        if at == 0 {
+        let (next, data) = from.scandump("k", at);
+        if next == 0 {
             return;
         }
-        let loaded =
-            to.run(&[b"BF.LOADCHUNK", b"k".as_slice(), at.to_string().as_bytes(), bulk(&pair[1])]);
-        assert_eq!(show(&loaded), "+OK", "at {at}");
+        assert_eq!(to.loadchunk("k", next, &data), "+OK", "at {next}");
+        at = next;
     }
 }

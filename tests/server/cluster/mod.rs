@@ -1,4 +1,4 @@
-//! Several servers that hold one data set: replicas, promoted replicas, the nodes of a cluster.
+//! Several servers with one data set: replicas, promoted replicas, nodes of a cluster.
 
 mod atomic_slots;
 mod dual_channel;

@@ -1,27 +1,26 @@
-//! A real cluster: three primaries with a third of the slots each, a replica for each of them.
+//! A real cluster: three primaries with a third of the slots each, and one replica per primary.
 
+use bloomline_harness::{Client, Kind, Server, Setup, int, show, until};
 use redis::Value;
-
-use crate::harness::{Client, Kind, Server, Setup, show, until};
 
 use super::equal;
 use super::router::Router;
 
 /// Slots of a cluster.
 const SLOTS: usize = 16_384;
-/// Nodes that own slots; as many follow them.
+/// Nodes that own slots. Each has one replica.
 pub const PRIMARIES: usize = 3;
 
-/// The nodes: first the primaries, then the replica of each in the same order.
+/// The nodes: the primaries first, then their replicas in the same order.
 pub struct Cluster {
     /// All nodes.
     pub nodes: Vec<Server>,
 }
 
 impl Cluster {
-    /// Starts the nodes and waits until every one of them finds the cluster complete.
+    /// Starts the nodes and waits until every one of them reports a complete cluster.
     ///
-    /// `adapt` changes the setup of a node, told its index.
+    /// `adapt` changes the setup of the node with this index.
     pub fn start(kind: &Kind, adapt: impl Fn(usize, Setup) -> Setup) -> Self {
         let start = |i: usize| {
             let setup = equal::setup(kind)
@@ -35,7 +34,7 @@ impl Cluster {
             client.ok(&format!("CLUSTER SET-CONFIG-EPOCH {}", i + 1));
         }
         for (i, client) in clients[..PRIMARIES].iter_mut().enumerate() {
-            // ADDSLOTSRANGE is younger than some servers.
+            // ADDSLOTSRANGE does not exist on older servers.
             let slots =
                 (i * SLOTS / PRIMARIES..(i + 1) * SLOTS / PRIMARIES).map(|slot| slot.to_string());
             let command: Vec<String> =
@@ -45,8 +44,8 @@ impl Cluster {
         for node in &cluster.nodes[1..] {
             clients[0].ok(&format!("CLUSTER MEET 127.0.0.1 {}", node.port));
         }
-        // Roles are given out only when all have met: who is met while it changes is remembered
-        // wrongly for long.
+        // Roles are assigned only after all nodes have met. A node whose role changes while it is
+        // being met stays recorded with the wrong role for long.
         for client in &mut clients {
             wait_for_nodes(client, |nodes| nodes.matches(" connected").count() == 2 * PRIMARIES);
         }
@@ -76,16 +75,15 @@ impl Cluster {
         text(&self.nodes[node].resp2().call("CLUSTER MYID"))
     }
 
-    /// The primary that owns a key's slot, with the slot, as the nodes were started.
+    /// The primary that owns the slot of a key at the start, and the slot.
     pub fn owner(&self, key: &str) -> (usize, i64) {
-        let slot =
-            crate::harness::int(&self.nodes[0].resp2().call(&format!("CLUSTER KEYSLOT {key}")));
+        let slot = int(&self.nodes[0].resp2().call(&format!("CLUSTER KEYSLOT {key}")));
         let owner =
             (0..PRIMARIES).find(|i| (slot as usize) < (i + 1) * SLOTS / PRIMARIES).expect("a slot");
         (owner, slot)
     }
 
-    /// A client that goes where the nodes send it.
+    /// A client that follows the redirections of the nodes.
     pub fn router(&self) -> Router {
         Router::new(self.nodes.iter().map(|node| (node.port, node.socket())).collect())
     }
@@ -98,7 +96,7 @@ impl Cluster {
     }
 }
 
-/// Waits until a node knows all the others, and of them what it should.
+/// Waits until a node knows all other nodes and `is_known` accepts its list of them.
 fn wait_for_nodes(client: &mut Client, is_known: impl Fn(&str) -> bool) {
     until("the nodes to know each other", || {
         let nodes = text(&client.call("CLUSTER NODES"));
@@ -107,19 +105,19 @@ fn wait_for_nodes(client: &mut Client, is_known: impl Fn(&str) -> bool) {
     });
 }
 
-/// Waits until a node has every replica in the shard of its primary.
+/// Waits until a node lists every replica in the shard of its primary.
 ///
-/// Which shard another node is in is told last. Valkey 8.0 that is killed before can't read its own
-/// file of nodes.
+/// The shard of another node is announced last. A Valkey 8.0 that is killed before that cannot read
+/// its own file of nodes.
 fn wait_for_shards(client: &mut Client) {
     until("the nodes to know their shards", || match client.call("CLUSTER SHARDS") {
         Value::Array(shards) => (shards.len() == PRIMARIES).then_some(()),
-        // Before Redis 7.0 there are no shards.
+        // Redis 6.2 has no shards.
         error => show(&error).starts_with('-').then_some(()),
     });
 }
 
-/// A reply of text.
+/// The text of a reply.
 pub fn text(reply: &Value) -> String {
     match reply {
         Value::BulkString(bytes) => String::from_utf8_lossy(bytes).into_owned(),

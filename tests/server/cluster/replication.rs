@@ -1,28 +1,30 @@
-//! Replicas that join, lose their link and come back, while a client adds.
+//! Replicas that join, lose their link and return, while a client adds.
 
-use crate::harness::{Client, Server, for_each_server, say_missing, until};
+use bloomline_harness::{Client, Server, for_each_server, numbered, report_missing, until};
 
 use super::equal::{OTHER_SETTINGS, assert_equal, catch_up, many_small, setup};
 use super::traffic::{assert_has_rounds, while_adding};
 
-/// What the client adds to: a filter that grows, one that stands.
+/// The keys to which the client adds: a growing filter and one of fixed size.
 const KEYS: [&str; 2] = ["growing", "reserved"];
 
 fn make_keys(client: &mut Client) {
     client.ok("BF.RESERVE growing 0.001 10");
-    client.ok("BF.RESERVE reserved 0.0001 1000000 NONSCALING");
+    // Larger than a fast client can fill before the deadline of a test.
+    client.ok("BF.RESERVE reserved 0.0001 10000000 NONSCALING");
 }
 
-/// How to run commands on a connection of one's own.
+/// Runs commands on a connection of its own.
 fn runner(server: &Server) -> impl FnMut(&[&[u8]]) -> redis::Value + Send + use<> {
     let mut client = server.resp2();
     move |args| client.run(args)
 }
 
 #[test]
-fn a_full_resync_while_a_client_adds_loses_nothing() {
+fn a_full_resync_under_traffic_loses_nothing() {
     for_each_server(|kind| {
-        // 300 filters, each saved a millisecond late: the client adds while the file is written.
+        // Each of the 300 filters is saved with a delay of 1 ms, so that the client adds while the
+        // file is written.
         let primary = setup(kind).line("rdb-key-save-delay 1000").start(kind);
         let mut client = primary.resp2();
         make_keys(&mut client);
@@ -39,9 +41,11 @@ fn a_full_resync_while_a_client_adds_loses_nothing() {
             assert_eq!(
                 client.info("rdb_bgsave_in_progress"),
                 "1",
-                "too fast to have added meanwhile"
+                "the save ended before the client had added"
             );
-            until("the link", || (follower.info("master_link_status") == "up").then_some(()));
+            until("the link to be up", || {
+                (follower.info("master_link_status") == "up").then_some(())
+            });
             rounds.pass(3);
         });
         catch_up(&mut client, &mut follower);
@@ -52,7 +56,7 @@ fn a_full_resync_while_a_client_adds_loses_nothing() {
 }
 
 #[test]
-fn a_partial_resync_while_a_client_adds_loses_nothing() {
+fn a_partial_resync_under_traffic_loses_nothing() {
     for_each_server(|kind| {
         let primary = setup(kind).line("repl-backlog-size 64mb").start(kind);
         let mut client = primary.resp2();
@@ -68,7 +72,7 @@ fn a_partial_resync_while_a_client_adds_loses_nothing() {
                 rounds.pass(2);
                 assert_eq!(client.ask("CLIENT KILL TYPE replica"), ":1");
                 let cuts = cuts.to_string();
-                until("the replica to go on", || {
+                until("the replica to continue", || {
                     (client.info("sync_partial_ok") == cuts).then_some(())
                 });
             }
@@ -82,7 +86,7 @@ fn a_partial_resync_while_a_client_adds_loses_nothing() {
 }
 
 #[test]
-fn a_replica_of_a_replica_with_other_settings_holds_the_same_filters() {
+fn chained_replicas_with_other_settings_are_equal() {
     for_each_server(|kind| {
         let primary = setup(kind).start(kind);
         let mut client = primary.resp2();
@@ -99,11 +103,15 @@ fn a_replica_of_a_replica_with_other_settings_holds_the_same_filters() {
         let last = chained(&middle);
         let mut follower = last.resp2();
         let rounds = while_adding(&KEYS, runner(&primary), |rounds| {
-            until("the chain", || (follower.info("master_link_status") == "up").then_some(()));
+            until("the replicas to be linked", || {
+                (follower.info("master_link_status") == "up").then_some(())
+            });
             rounds.pass(3);
             assert_eq!(client.ask("CLIENT KILL TYPE replica"), ":1");
             rounds.pass(3);
-            until("the chain", || (between.info("master_link_status") == "up").then_some(()));
+            until("the replicas to be linked", || {
+                (between.info("master_link_status") == "up").then_some(())
+            });
             rounds.pass(3);
         });
         client.call("BF.INSERT inserted CAPACITY 30 ERROR 0.2 EXPANSION 3 ITEMS a b c");
@@ -115,7 +123,7 @@ fn a_replica_of_a_replica_with_other_settings_holds_the_same_filters() {
 }
 
 #[test]
-fn a_diskless_load_beside_the_old_data_set_answers_from_that_until_it_is_done() {
+fn a_diskless_load_serves_the_old_data_until_the_swap() {
     for_each_server(|kind| {
         let primary =
             setup(kind).line("repl-diskless-sync yes").line("repl-backlog-size 16kb").start(kind);
@@ -133,34 +141,26 @@ fn a_diskless_load_beside_the_old_data_set_answers_from_that_until_it_is_done() 
         catch_up(&mut client, &mut follower);
         assert_equal(&mut client, &mut follower);
 
-        // 300 filters, each loaded two milliseconds late, with a look at the clients every other
-        // filter.
+        // Each of the 300 filters is loaded with a delay of 2 ms. The server serves clients after
+        // every other filter.
         follower.ok("CONFIG SET key-load-delay 2000");
         let looks_up =
             follower.ask("CONFIG SET loading-process-events-interval-bytes 1024") == "+OK";
-        // More than the backlog holds, written before the replica can ask for what it missed.
+        // More than the backlog holds, written before the replica can request what it missed.
         client.ok("MULTI");
         client.call("CLIENT KILL TYPE replica");
         for i in 0..400 {
-            client.items(
-                "BF.MADD",
-                "growing",
-                &crate::harness::numbered(&format!("missed:{i}"), 100),
-            );
+            client.items("BF.MADD", "growing", &numbered(&format!("missed:{i}"), 100));
         }
         client.call("DEL old");
         client.call("EXEC");
         if looks_up {
             until("the second full sync", || (follower.info("async_loading") == "1").then_some(()));
             assert_eq!(follower.ask("BF.MEXISTS reserved before"), "*[:1]");
-            assert_eq!(
-                follower.ask("EXISTS old"),
-                ":1",
-                "the load was over too early to show anything"
-            );
+            assert_eq!(follower.ask("EXISTS old"), ":1", "the load ended too early");
             follower.ok("CONFIG SET key-load-delay 0");
         } else {
-            say_missing(kind, "answers while it loads a full sync");
+            report_missing(kind, "answers while it loads a full sync");
         }
         until("the data sets to be swapped", || (follower.ask("EXISTS old") == ":0").then_some(()));
         catch_up(&mut client, &mut follower);
@@ -170,7 +170,7 @@ fn a_diskless_load_beside_the_old_data_set_answers_from_that_until_it_is_done() 
 }
 
 #[test]
-fn a_replica_that_dies_of_any_error_lives_through_full_filters_with_refused_growth() {
+fn full_filters_and_refused_growth_do_not_end_a_replica() {
     for_each_server(|kind| {
         let primary = setup(kind).module_args("bf-max-filter-bytes 64kb").start(kind);
         let mut client = primary.resp2();
@@ -180,12 +180,12 @@ fn a_replica_that_dies_of_any_error_lives_through_full_filters_with_refused_grow
             .start(kind);
         let mut follower = replica.resp2();
         if follower.ask("CONFIG SET propagation-error-behavior panic") != "+OK" {
-            say_missing(kind, "propagation-error-behavior");
+            report_missing(kind, "propagation-error-behavior");
         }
         catch_up(&mut client, &mut follower);
         client.ok("BF.RESERVE full 0.0001 3 NONSCALING");
         client.ok("BF.RESERVE stuck 0.0001 100 EXPANSION 32768");
-        let many = crate::harness::numbered("item", 110);
+        let many = numbered("item", 110);
         for key in ["full", "stuck"] {
             client.items("BF.MADD", key, &many);
             client.call(&format!("BF.ADD {key} one"));

@@ -1,33 +1,32 @@
-//! A client of a cluster: goes where the nodes send it, tries again while they sort themselves out.
+//! A client of a cluster: follows redirections, and retries while the nodes reorganise.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
 
+use bloomline_harness::{Client, show, until};
 use redis::Value;
-
-use crate::harness::{Client, show, until};
 
 /// Connections to the nodes of a cluster, by port.
 pub struct Router {
     sockets: Vec<(u16, PathBuf)>,
     open: HashMap<u16, Client>,
-    /// The node that answered last.
+    /// The port of the node that answered last.
     at: u16,
-    /// Redirections followed, by their word.
+    /// Redirections followed, by their kind.
     followed: HashMap<&'static str, usize>,
 }
 
 impl Router {
-    /// A client of the nodes that listen on these ports and sockets.
+    /// A client of the nodes with these ports and sockets.
     pub fn new(sockets: Vec<(u16, PathBuf)>) -> Self {
         let at = sockets[0].0;
         Router { sockets, open: HashMap::new(), at, followed: HashMap::new() }
     }
 
-    /// Runs a command on the node that will have it.
+    /// Runs a command on the node that accepts it.
     pub fn run(&mut self, args: &[&[u8]]) -> Value {
         let mut asking = None;
-        until("a node that takes the command", || {
+        until("a node that accepts the command", || {
             let node = asking.unwrap_or(self.at);
             let Some(reply) = self.try_on(node, asking.take().is_some(), args) else {
                 self.open.remove(&node);
@@ -46,7 +45,7 @@ impl Router {
                     asking = Some(port(words.nth(1)));
                     *self.followed.entry("ASK").or_default() += 1;
                 }
-                // It will know better soon, or another one does.
+                // The node or another one will accept the command soon.
                 Some("-TRYAGAIN") => {}
                 Some("-CLUSTERDOWN" | "-LOADING" | "-MASTERDOWN" | "-READONLY") => {
                     self.at = self.after(node)
@@ -63,11 +62,11 @@ impl Router {
     }
 
     /// The port of the node that answered the last command.
-    pub fn is_at(&self) -> u16 {
+    pub fn current_node(&self) -> u16 {
         self.at
     }
 
-    /// How often it was sent elsewhere with this word, `MOVED` or `ASK`.
+    /// The number of redirections of this kind, `MOVED` or `ASK`.
     pub fn followed(&self, word: &str) -> usize {
         self.followed.get(word).copied().unwrap_or_default()
     }

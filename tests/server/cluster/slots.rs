@@ -1,7 +1,6 @@
-//! Slots: every command is sent to the node that owns its key's, and they move with what is in
-//! them.
+//! Slots: nodes redirect commands to the owner of the slot, and filters move with their slot.
 
-use crate::harness::for_each_server;
+use bloomline_harness::for_each_server;
 
 use super::equal::{assert_equal, catch_up};
 use super::filled::fill;
@@ -9,7 +8,7 @@ use super::nodes::{Cluster, PRIMARIES};
 use super::traffic::{assert_has_rounds, while_adding};
 
 #[test]
-fn a_node_without_the_slot_says_where_it_is() {
+fn nodes_without_the_slot_redirect_every_command() {
     const COMMANDS: [&str; 11] = [
         "BF.RESERVE k 0.01 100",
         "BF.ADD k a",
@@ -41,8 +40,7 @@ fn a_node_without_the_slot_says_where_it_is() {
         let mut home = cluster.nodes[owner].resp2();
         assert_eq!(home.ask("BF.ADD k a"), ":1");
         catch_up(&mut home, &mut replica);
-        // A replica answers for its primary what only reads, once the client has said that it will
-        // do.
+        // A replica answers reading commands for its primary after the client has sent READONLY.
         replica.ok("READONLY");
         assert_eq!(replica.ask("BF.EXISTS k a"), ":1");
         assert_eq!(replica.ask("BF.CARD k"), ":1");
@@ -51,11 +49,13 @@ fn a_node_without_the_slot_says_where_it_is() {
 }
 
 #[test]
-fn filters_of_1_kb_to_100_mb_move_with_their_slot_while_a_client_adds() {
-    // Of one slot: what stands in braces decides. The last one is only carried.
+fn filters_of_1_kb_to_100_mb_move_with_their_slot() {
+    // All keys have one slot, because only the part in braces is hashed. The last key is only
+    // moved.
     const KEYS: [&str; 5] = ["{k}growing", "{k}kilobyte", "{k}megabyte", "{k}hundred", "{k}still"];
     for_each_server(|kind| {
-        // Moving 100 MB stops a node for about a second; it must not be taken for dead.
+        // Moving 100 MB blocks a node for about a second, in which the others must not consider it
+        // dead.
         let cluster = Cluster::start(kind, |_, setup| setup.line("cluster-node-timeout 30000"));
         let (from, slot) = cluster.owner("{k}");
         let to = (from + 1) % PRIMARIES;
@@ -85,10 +85,13 @@ fn filters_of_1_kb_to_100_mb_move_with_their_slot_while_a_client_adds() {
                 rounds.pass(3);
             },
         );
-        assert!(router.followed("ASK") > 0 && router.followed("MOVED") > 0, "it was sent nowhere");
+        assert!(
+            router.followed("ASK") > 0 && router.followed("MOVED") > 0,
+            "there was no redirection"
+        );
         assert_eq!(source.ask("DBSIZE"), ":0");
         assert_has_rounds(&mut target, &KEYS[..4], rounds);
-        assert!(target.call("DUMP {k}still") == still, "it has other bytes");
+        assert!(target.call("DUMP {k}still") == still, "the filter has other bytes");
 
         let mut replica = cluster.nodes[to + PRIMARIES].resp2();
         catch_up(&mut target, &mut replica);

@@ -1,20 +1,19 @@
-//! A client that adds and looks up on a thread of its own, while something happens to the servers.
+//! A client that adds and looks up in a thread of its own, while the test changes the servers.
 
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
+use bloomline_harness::{Client, SetOnDrop, show, until};
 use redis::Value;
 
-use crate::harness::{Client, SetOnDrop, show, until};
-
 /// Items that a round adds to each key.
-const ITEMS_A_ROUND: usize = 10;
+const ITEMS_PER_ROUND: usize = 10;
 
-/// Adds to each key, round after round, until `during` has returned; answers the number of rounds.
+/// Adds to each key, round after round, until `during` has returned; returns the number of rounds.
 ///
-/// `run` sends a command and gives its reply. Every round also looks up what it and an earlier one
-/// added. `during` is told how far it is: see [`Rounds::pass`].
+/// `run` sends a command and returns its reply. Every round also looks up the items of this round
+/// and of an earlier one. `during` can wait for rounds: see [`Rounds::pass`].
 pub fn while_adding(
     keys: &[&str],
     run: impl FnMut(&[&[u8]]) -> Value + Send,
@@ -22,7 +21,7 @@ pub fn while_adding(
 ) -> usize {
     let (rounds, is_over) = (Rounds(AtomicUsize::new(0)), AtomicBool::new(false));
     thread::scope(|scope| {
-        // The server's name, which panic messages carry.
+        // Panic messages contain the name of the thread, hence of the server.
         let name = thread::current().name().unwrap_or_default().to_owned();
         let adding = thread::Builder::new()
             .name(name)
@@ -38,11 +37,11 @@ pub fn while_adding(
     rounds.done()
 }
 
-/// How many rounds the adding client has behind it.
+/// The number of rounds that the client has completed.
 pub struct Rounds(AtomicUsize);
 
 impl Rounds {
-    /// The rounds whose every item was acknowledged.
+    /// The rounds whose items were all acknowledged.
     pub fn done(&self) -> usize {
         self.0.load(Ordering::SeqCst)
     }
@@ -67,7 +66,7 @@ pub fn assert_has_rounds(client: &mut Client, keys: &[&str], rounds: usize) {
 }
 
 fn items_of(round: usize) -> Vec<Vec<u8>> {
-    (0..ITEMS_A_ROUND).map(|i| format!("round:{round}:{i}").into_bytes()).collect()
+    (0..ITEMS_PER_ROUND).map(|i| format!("round:{round}:{i}").into_bytes()).collect()
 }
 
 fn add_until(

@@ -1,16 +1,13 @@
-//! Rolling upgrades: what an earlier release wrote is taken over unchanged, by primary and replica
-//! alike.
+//! Rolling upgrades: primary and replica take over the filters of an earlier release unchanged.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use redis::Value;
-
-use crate::harness::{Client, Stop, bulk, for_each_server, int, show};
+use bloomline_harness::{Client, Stop, for_each_server, int, numbered, show};
 
 use super::equal::{OTHER_SETTINGS, assert_equal, catch_up, setup};
 
-/// A filter as an earlier release dumped it; its items are the decimal numbers from 0 on.
+/// A filter that an earlier release dumped. Its items are the decimal numbers from 0.
 struct Golden {
     key: String,
     header: Vec<u8>,
@@ -18,7 +15,7 @@ struct Golden {
     bits: Vec<u8>,
 }
 
-/// The golden files of every release whose format was our own.
+/// The golden files of our own layout of every release.
 fn golden() -> Vec<Golden> {
     let entries = |folder: &Path| -> Vec<PathBuf> {
         let read = fs::read_dir(folder).unwrap_or_else(|why| panic!("{}: {why}", folder.display()));
@@ -45,7 +42,7 @@ fn golden() -> Vec<Golden> {
 }
 
 impl Golden {
-    /// Loads it as a client would that has dumped it from the earlier release.
+    /// Loads the filter as a client does that has dumped it from the earlier release.
     fn load(&self, client: &mut Client) {
         let put = |client: &mut Client, iterator: usize, data: &[u8]| {
             let at = iterator.to_string();
@@ -65,22 +62,20 @@ impl Golden {
         assert_eq!(end, self.bits.len(), "{}: other layers", self.key);
     }
 
-    /// Asserts that it is dumped as the earlier release did, and has its items.
+    /// Asserts that the filter is dumped as by the earlier release, and has its items.
     fn assert_unchanged(&self, client: &mut Client) {
         let mut at = 0;
-        let mut pieces = Vec::new();
+        let mut chunks = Vec::new();
         loop {
-            let Value::Array(pair) = client.call(&format!("BF.SCANDUMP {} {at}", self.key)) else {
-                panic!("a pair")
-            };
-            at = int(&pair[0]);
-            if at == 0 {
+            let (next, data) = client.scandump(&self.key, at);
+            if next == 0 {
                 break;
             }
-            pieces.push(bulk(&pair[1]).to_vec());
+            chunks.push(data);
+            at = next;
         }
-        assert!(pieces[0] == self.header, "{} has another header", self.key);
-        assert!(pieces[1..].concat() == self.bits, "{} has other bits", self.key);
+        assert!(chunks[0] == self.header, "{} has another header", self.key);
+        assert!(chunks[1..].concat() == self.bits, "{} has other bits", self.key);
         let len = int(&client.call(&format!("BF.CARD {}", self.key)));
         if len > 0 {
             let items: Vec<String> = (0..len).map(|number| number.to_string()).collect();
@@ -91,7 +86,7 @@ impl Golden {
 }
 
 #[test]
-fn filters_of_every_earlier_release_are_taken_over_by_primary_with_replica() {
+fn filters_of_earlier_releases_are_taken_over() {
     let golden = golden();
     for_each_server(|kind| {
         let mut primary = setup(kind).start(kind);
@@ -114,8 +109,8 @@ fn filters_of_every_earlier_release_are_taken_over_by_primary_with_replica() {
         let mut client = primary.resp2();
         for filter in &golden {
             filter.assert_unchanged(&mut client);
-            // They go on alike on both sides, and grow where they may.
-            client.items("BF.MADD", &filter.key, &crate::harness::numbered("later", 300));
+            // They continue equally on both sides, and grow if they may.
+            client.items("BF.MADD", &filter.key, &numbered("later", 300));
         }
         catch_up(&mut client, &mut follower);
         assert_equal(&mut client, &mut follower);

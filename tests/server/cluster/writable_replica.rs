@@ -1,26 +1,27 @@
-//! A replica that clients may write to while it loads the primary's data set beside its own.
+//! A writable replica that loads the primary's data set beside its own.
 
-use crate::citizen::questions::totals;
-use crate::harness::{
-    Client, Kind, Server, for_each_server, numbered, say_missing, show, until, words,
+use bloomline_harness::{
+    Client, Kind, Server, arguments, for_each_server, numbered, report_missing, show, until,
 };
+
+use crate::inspect::totals;
 
 use super::equal::{OTHER_SETTINGS, assert_equal, catch_up, many_small, setup};
 
-/// Filters of the data set, each loaded late by [`DELAY`].
+/// Filters of the data set. Each is loaded with a delay of [`DELAY`].
 const FILTERS: usize = 200;
 
-/// Microseconds by which the replica loads a key late.
+/// The delay per key, in microseconds.
 const DELAY: &str = "2000";
 
-/// A primary and a writable replica with equal data sets, the latter in a full synchronisation.
+/// A primary and a writable replica with equal data sets. The replica is in a full synchronisation.
 struct Pair {
     primary: Server,
     replica: Server,
 }
 
 impl Pair {
-    /// None where the server does not answer while it loads a data set.
+    /// `None` if the server does not answer while it loads a data set.
     fn loading(kind: &Kind) -> Option<Self> {
         let primary =
             setup(kind).line("repl-diskless-sync yes").line("repl-backlog-size 16kb").start(kind);
@@ -33,7 +34,7 @@ impl Pair {
         }
         many_small(&mut client, FILTERS);
         client.ok("SET old 1");
-        // Limits low enough to be met would refuse the writes of its clients.
+        // A low limit would refuse the writes of the replica's clients.
         let settings = OTHER_SETTINGS.replace(" bf-max-filter-bytes 1", "");
         let replica = setup(kind)
             .module_args(&settings)
@@ -45,10 +46,10 @@ impl Pair {
         catch_up(&mut client, &mut follower);
         follower.ok(&format!("CONFIG SET key-load-delay {DELAY}"));
         if follower.ask("CONFIG SET loading-process-events-interval-bytes 1024") != "+OK" {
-            say_missing(kind, "answers while it loads a full sync");
+            report_missing(kind, "answers while it loads a full sync");
             return None;
         }
-        // More than the backlog holds, written before the replica can ask for what it missed.
+        // More than the backlog holds, written before the replica can request what it missed.
         client.ok("MULTI");
         client.call("CLIENT KILL TYPE replica");
         client.run(&[b"SET", b"filler".as_slice(), &[b'x'; 100_000]]);
@@ -61,7 +62,7 @@ impl Pair {
         Some(Pair { primary, replica })
     }
 
-    /// Lets the replica load the rest; asserts that nothing is left of what its own clients wrote.
+    /// Lets the replica load the rest, and asserts that the writes of its own clients are gone.
     fn finish(self) {
         let (mut client, mut follower) = (self.primary.resp2(), self.replica.resp2());
         follower.ok("CONFIG SET key-load-delay 0");
@@ -73,23 +74,25 @@ impl Pair {
         assert_eq!(client.info("sync_full"), "2");
         assert_eq!(follower.ask("EXISTS old"), ":0");
         assert_equal(&mut client, &mut follower);
-        // The old data set may be freed in the background.
+        // The server may free the old data set in the background.
         let expected = totals(&mut client);
-        until("the primary's totals", || (totals(&mut follower) == expected).then_some(()));
+        until("the totals to equal the primary's", || {
+            (totals(&mut follower) == expected).then_some(())
+        });
         assert_eq!(follower.ask("BF.EXISTS growing:redisbloom missed:7"), ":1");
     }
 }
 
-/// Sends lines at once, since a server that loads answers late, and asserts every reply.
+/// Sends all lines at once, because a loading server answers late, and asserts every reply.
 fn assert_replies(client: &mut Client, lines: &[(&str, &str)]) {
-    lines.iter().for_each(|(line, _)| client.send(&words(line)));
+    lines.iter().for_each(|(line, _)| client.send(&arguments(line)));
     for (line, expected) in lines {
         assert_eq!(show(&client.receive(line)), *expected, "{line}");
     }
 }
 
 #[test]
-fn a_loading_replica_takes_writes_and_drops_them_at_the_swap() {
+fn a_loading_replica_takes_writes_and_drops_them_later() {
     for_each_server(|kind| {
         let Some(pair) = Pair::loading(kind) else { return };
         let mut follower = pair.replica.resp2();
@@ -127,11 +130,7 @@ fn a_loading_replica_takes_writes_and_drops_them_at_the_swap() {
             assert!(full.ends_with("-ERR non scaling filter is full]"), "{full}");
         }
         assert_eq!(follower.ask("EXISTS old"), ":1");
-        assert_eq!(
-            follower.info("async_loading"),
-            "1",
-            "the load was over too early to show anything"
-        );
+        assert_eq!(follower.info("async_loading"), "1", "the load ended too early");
         pair.finish();
     });
 }
@@ -164,11 +163,7 @@ fn a_loading_replica_may_be_emptied() {
         } else {
             assert!(refused_or_done.starts_with("-"), "{refused_or_done}");
         }
-        assert_eq!(
-            follower.info("async_loading"),
-            "1",
-            "the load was over too early to show anything"
-        );
+        assert_eq!(follower.info("async_loading"), "1", "the load ended too early");
         pair.finish();
     });
 }

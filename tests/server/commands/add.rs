@@ -1,6 +1,6 @@
-//! BF.ADD, BF.MADD, BF.CARD: what counts as new, and what happens when there is no room.
+//! BF.ADD, BF.MADD, BF.CARD: which items are new, and what happens when there is no room.
 
-use crate::harness::{Row, Setup, check_rows, for_each_server, rows};
+use bloomline_harness::{Row, Setup, check_rows, for_each_server, rows};
 
 #[test]
 fn an_item_is_new_once() {
@@ -8,7 +8,7 @@ fn an_item_is_new_once() {
         "BF.ADD k a" => ":1" | "#t";
         "BF.ADD k a" => ":0" | "#f";
         "BF.MADD k a b c" => "*[:0 :1 :1]" | "*[#f #t #t]";
-        // Twice in one call: new, then seen.
+        // An item twice in one call: new, then present.
         "BF.MADD k d d" => "*[:1 :0]" | "*[#t #f]";
         "BF.MADD k e" => "*[:1]" | "*[#t]";
         "BF.CARD k" => ":5";
@@ -18,7 +18,7 @@ fn an_item_is_new_once() {
 }
 
 #[test]
-fn a_missing_key_gets_a_filter_of_the_default_kind() {
+fn a_missing_key_gets_the_default_filter() {
     const ROWS: &[Row] = rows![
         "BF.ADD k a" => ":1" | "#t";
         "BF.INFO k" => "*[+Capacity :100 +Size :<n> +Number of filters :1 +Number of items inserted :1 +Expansion rate :2]" | "%{+Capacity :100 +Size :<n> +Number of filters :1 +Number of items inserted :1 +Expansion rate :2}";
@@ -60,7 +60,7 @@ fn a_full_nonscaling_filter_ends_the_array_with_an_error() {
         "BF.RESERVE ns 0.001 3 NONSCALING" => "+OK";
         "BF.MADD ns a b c d e f" => "*[:1 :1 :1 -ERR non scaling filter is full]" | "*[#t #t #t -ERR non scaling filter is full]";
         "BF.CARD ns" => ":3";
-        // What is there already is no addition.
+        // A present item needs no room.
         "BF.ADD ns a" => ":0" | "#f";
         "BF.MADD ns a b c" => "*[:0 :0 :0]" | "*[#f #f #f]";
         "BF.MADD ns c x a" => "*[:0 -ERR non scaling filter is full]" | "*[#f -ERR non scaling filter is full]";
@@ -80,7 +80,7 @@ fn a_full_layer_is_followed_by_a_larger_one() {
         "BF.RESERVE k 0.0001 2 EXPANSION 3" => "+OK";
         "BF.MADD k a b" => "*[:1 :1]" | "*[#t #t]";
         "BF.INFO k FILTERS" => "*[:1]" | "%{+Number of filters :1}";
-        // A duplicate does not grow it.
+        // A duplicate does not add a layer.
         "BF.ADD k a" => ":0" | "#f";
         "BF.INFO k FILTERS" => "*[:1]" | "%{+Number of filters :1}";
         "BF.ADD k c" => ":1" | "#t";
@@ -93,7 +93,7 @@ fn a_full_layer_is_followed_by_a_larger_one() {
 }
 
 #[test]
-fn other_types_are_refused_and_left_alone() {
+fn keys_of_other_types_are_refused_and_unchanged() {
     const ROWS: &[Row] = rows![
         "SET text value" => "+OK";
         "BF.ADD text a" => "-WRONGTYPE Operation against a key holding the wrong kind of value";

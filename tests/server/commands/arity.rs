@@ -1,12 +1,12 @@
-//! Wrong numbers of arguments, refused with the server's own text.
+//! Wrong numbers of arguments: refused with the server's own text.
 //!
-//! The calls are in lower case: Redis 6.2 repeats the name as the client wrote it, later ones as it
-//! is registered.
+//! The calls are in lower case, because Redis 6.2 repeats the name as the client wrote it. Later
+//! servers repeat the registered name.
 
-use crate::harness::{Row, Setup, check_rows, for_each_server, rows};
+use bloomline_harness::{Row, Setup, check_rows, for_each_server, rows};
 
 #[test]
-fn a_wrong_number_of_arguments_is_refused() {
+fn wrong_numbers_of_arguments_are_refused() {
     const ROWS: &[Row] = rows![
         "bf.reserve" => "-ERR wrong number of arguments for 'bf.reserve' command";
         "bf.reserve k 0.01" => "-ERR wrong number of arguments for 'bf.reserve' command";
@@ -35,9 +35,9 @@ fn a_wrong_number_of_arguments_is_refused() {
 }
 
 #[test]
-fn a_transaction_with_a_wrong_number_of_arguments_is_refused_whole() {
-    // Only where the arity is registered can the server refuse it before EXEC, which 6.2 has no
-    // means for.
+fn a_wrong_number_of_arguments_aborts_the_transaction() {
+    // The server refuses the call before EXEC only if it knows the arity of the command. Redis 6.2
+    // does not know that of modules.
     const ROWS: &[Row] = rows![
         "MULTI" => "+OK";
         "bf.add k" => "-ERR wrong number of arguments for 'bf.add' command";

@@ -1,27 +1,12 @@
-//! BF.SCANDUMP, BF.LOADCHUNK: a filter carried in pieces.
+//! BF.SCANDUMP, BF.LOADCHUNK: a filter copied chunk by chunk.
 
+use bloomline_harness::{Row, Setup, check_rows, for_each_server, numbered, rows, show};
 use redis::Value;
-
-use crate::harness::{
-    Client, Row, Setup, bulk, check_rows, for_each_server, int, numbered, rows, show,
-};
 
 const WRONG_TYPE: &str = "-WRONGTYPE Operation against a key holding the wrong kind of value";
 
-/// One step of a scan: the iterator to go on with, and the data.
-fn scan(client: &mut Client, key: &str, iterator: i64) -> (i64, Vec<u8>) {
-    match client.call(&format!("BF.SCANDUMP {key} {iterator}")) {
-        Value::Array(pair) if pair.len() == 2 => (int(&pair[0]), bulk(&pair[1]).to_vec()),
-        other => panic!("BF.SCANDUMP answered {}", show(&other)),
-    }
-}
-
-fn load(client: &mut Client, key: &str, iterator: i64, data: &[u8]) -> String {
-    show(&client.run(&[b"BF.LOADCHUNK", key.as_bytes(), iterator.to_string().as_bytes(), data]))
-}
-
 #[test]
-fn keys_are_checked_before_the_iterator_in_scandump_with_loadchunk_the_other_way_round() {
+fn scandump_checks_the_key_first_loadchunk_the_iterator() {
     const ROWS: &[Row] = rows![
         "SET text value" => "+OK";
         "BF.ADD k a" => ":1" | "#t";
@@ -45,7 +30,7 @@ fn keys_are_checked_before_the_iterator_in_scandump_with_loadchunk_the_other_way
 }
 
 #[test]
-fn a_scan_ends_with_zero_with_no_data() {
+fn a_scan_ends_with_iterator_zero_and_no_data() {
     const ROWS: &[Row] = rows![
         "BF.ADD k a" => ":1" | "#t";
         "BF.SCANDUMP k 100000" => "*[:0 $0 ]";
@@ -57,16 +42,16 @@ fn a_scan_ends_with_zero_with_no_data() {
 }
 
 #[test]
-fn the_iterator_is_the_offset_behind_the_data_plus_one() {
+fn the_iterator_is_the_end_of_the_data_plus_one() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
         client.ok("BF.RESERVE k 0.01 10");
         client.items("BF.MADD", "k", &numbered("item", 100));
-        let (first, header) = scan(&mut client, "k", 0);
+        let (first, header) = client.scandump("k", 0);
         assert_eq!(first, 1);
         assert!(!header.is_empty());
-        // Layers as BF.DEBUG tells them: a chunk never crosses from one into the next.
+        // A chunk never crosses the end of a layer, by the sizes in BF.DEBUG.
         let debug = client.ask("BF.DEBUG k");
         let layers: Vec<usize> = debug
             .split("bytes:")
@@ -76,19 +61,19 @@ fn the_iterator_is_the_offset_behind_the_data_plus_one() {
         assert!(layers.len() > 2, "{debug}");
         let mut at = 1;
         for bytes in layers {
-            let (next, data) = scan(&mut client, "k", at);
+            let (next, data) = client.scandump("k", at);
             assert_eq!((data.len(), next), (bytes, at + bytes as i64));
-            // Any offset inside is as good.
-            let (same, rest) = scan(&mut client, "k", at + 5);
+            // A scan may continue at any offset.
+            let (same, rest) = client.scandump("k", at + 5);
             assert_eq!((same, rest.as_slice()), (next, &data[5..]));
             at = next;
         }
-        assert_eq!(scan(&mut client, "k", at), (0, Vec::new()));
+        assert_eq!(client.scandump("k", at), (0, Vec::new()));
     });
 }
 
 #[test]
-fn loading_the_pieces_elsewhere_makes_an_equal_filter() {
+fn loading_all_chunks_makes_an_equal_filter() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
@@ -96,11 +81,11 @@ fn loading_the_pieces_elsewhere_makes_an_equal_filter() {
         client.items("BF.MADD", "k", &items);
         let mut at = 0;
         loop {
-            let (next, data) = scan(&mut client, "k", at);
+            let (next, data) = client.scandump("k", at);
             if next == 0 {
                 break;
             }
-            assert_eq!(load(&mut client, "copy", next, &data), "+OK");
+            assert_eq!(client.loadchunk("copy", next, &data), "+OK");
             at = next;
         }
         assert_eq!(client.ask("BF.DEBUG copy"), client.ask("BF.DEBUG k"));
@@ -113,13 +98,13 @@ fn loading_the_pieces_elsewhere_makes_an_equal_filter() {
 }
 
 #[test]
-fn a_header_alone_makes_a_filter_that_misses_its_bits() {
+fn a_header_alone_makes_a_filter_without_bits() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
         client.call("BF.MADD k a b c");
-        let (_, header) = scan(&mut client, "k", 0);
-        assert_eq!(load(&mut client, "half", 1, &header), "+OK");
+        let (_, header) = client.scandump("k", 0);
+        assert_eq!(client.loadchunk("half", 1, &header), "+OK");
         assert_eq!(client.ask("BF.DEBUG half"), client.ask("BF.DEBUG k"));
         assert_eq!(client.ask("BF.CARD half"), ":3");
         assert_eq!(client.ask("BF.MEXISTS half a b c"), "*[:0 :0 :0]");
@@ -134,59 +119,59 @@ fn chunks_must_lie_inside_a_layer() {
         client.call("BF.ADD k a");
         client.call("SET text value");
         let before = client.ask("DUMP k");
-        let (end, bits) = scan(&mut client, "k", 1);
-        let (_, header) = scan(&mut client, "k", 0);
+        let (end, bits) = client.scandump("k", 1);
+        let (_, header) = client.scandump("k", 0);
 
-        // A header is for a key that is not there yet.
-        assert_eq!(load(&mut client, "k", 1, &header), "-ERR received bad data");
-        assert_eq!(load(&mut client, "text", 1, &header), WRONG_TYPE);
+        // A header is accepted only for a missing key.
+        assert_eq!(client.loadchunk("k", 1, &header), "-ERR received bad data");
+        assert_eq!(client.loadchunk("text", 1, &header), WRONG_TYPE);
         for iterator in [0, -1, i64::MIN] {
             assert_eq!(
-                load(&mut client, "k", iterator, &bits),
+                client.loadchunk("k", iterator, &bits),
                 "-ERR received bad data",
                 "{iterator}"
             );
         }
-        assert_eq!(load(&mut client, "k", 3, b"four"), "-ERR received bad data");
-        assert_eq!(load(&mut client, "k", 4, b"four"), "-ERR invalid offset - no link found");
+        assert_eq!(client.loadchunk("k", 3, b"four"), "-ERR received bad data");
+        assert_eq!(client.loadchunk("k", 4, b"four"), "-ERR invalid offset - no link found");
         for iterator in [end + 4, end + 1_000_000, i64::MAX] {
             assert_eq!(
-                load(&mut client, "k", iterator, b"four"),
+                client.loadchunk("k", iterator, b"four"),
                 "-ERR invalid offset - no link found",
                 "{iterator}"
             );
         }
         assert_eq!(
-            load(&mut client, "k", end + 1, b"four"),
+            client.loadchunk("k", end + 1, b"four"),
             "-ERR invalid chunk - Too big for current filter"
         );
         let longer = [bits.as_slice(), b"x"].concat();
         assert_eq!(
-            load(&mut client, "k", end + 1, &longer),
+            client.loadchunk("k", end + 1, &longer),
             "-ERR invalid chunk - Too big for current filter"
         );
-        assert_eq!(client.ask("DUMP k"), before, "nothing changed");
+        assert_eq!(client.ask("DUMP k"), before, "a refused chunk changed the filter");
 
-        assert_eq!(load(&mut client, "k", end, &bits), "+OK");
-        assert_eq!(load(&mut client, "k", 1, b""), "+OK");
-        assert_eq!(load(&mut client, "k", end - 4, &bits[..bits.len() - 4]), "+OK");
-        assert_eq!(client.ask("DUMP k"), before, "the same bytes again");
+        assert_eq!(client.loadchunk("k", end, &bits), "+OK");
+        assert_eq!(client.loadchunk("k", 1, b""), "+OK");
+        assert_eq!(client.loadchunk("k", end - 4, &bits[..bits.len() - 4]), "+OK");
+        assert_eq!(client.ask("DUMP k"), before, "equal chunks changed the filter");
         client.assert_answers_ping("chunks");
     });
 }
 
 #[test]
-fn a_large_layer_comes_in_chunks_of_sixteen_mebibytes() {
+fn a_large_layer_has_chunks_of_16_mib() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
         client.ok("BF.RESERVE k 0.01 15000000");
         client.items("BF.MADD", "k", &numbered("item", 100));
-        let (next, first) = scan(&mut client, "k", 1);
+        let (next, first) = client.scandump("k", 1);
         assert_eq!((first.len(), next), (16 << 20, 1 + (16 << 20)));
-        let (end, second) = scan(&mut client, "k", next);
+        let (end, second) = client.scandump("k", next);
         assert_eq!(end, next + second.len() as i64);
         assert!(!second.is_empty());
-        assert_eq!(scan(&mut client, "k", end), (0, Vec::new()));
+        assert_eq!(client.scandump("k", end), (0, Vec::new()));
     });
 }

@@ -1,23 +1,23 @@
-//! BF.SCANDUMP of a filter of which little was written: chunks without a set bit are left out in
-//! our own layout, and none in RedisBloom's.
+//! BF.SCANDUMP of a sparse filter: chunks without a set bit are left out in our own layout, but not
+//! in RedisBloom's.
 
+use bloomline_harness::{Client, bulk, for_each_server, int, numbered, show};
 use redis::Value;
 
-use crate::citizen::questions::{digest, with_debug};
-use crate::harness::{Client, bulk, for_each_server, int, numbered, show};
+use crate::inspect::{digest, with_debug};
 
 /// Bytes of a full chunk.
 const CHUNK: u64 = 16 << 20;
 
-/// One step of a scan: the iterator to go on with, and the data.
+/// One step of a scan: the next iterator, and the data.
 fn step(client: &mut Client, iterator: u64) -> (u64, Vec<u8>) {
     match client.call(&format!("BF.SCANDUMP k {iterator}")) {
         Value::Array(pair) => (int(&pair[0]) as u64, bulk(&pair[1]).to_vec()),
-        other => panic!("BF.SCANDUMP answered {}", show(&other)),
+        other => panic!("BF.SCANDUMP returned {}", show(&other)),
     }
 }
 
-/// The chunks of the filter `k`, without its header: where each begins, and its bytes.
+/// The chunks of the filter `k`, without its header: the offset and the bytes of each.
 fn chunks(client: &mut Client) -> Vec<(u64, Vec<u8>)> {
     let (mut chunks, mut iterator) = (Vec::new(), 1);
     loop {
@@ -32,7 +32,7 @@ fn chunks(client: &mut Client) -> Vec<(u64, Vec<u8>)> {
     }
 }
 
-/// Carries the filter `k` to `copy` by its header and these chunks.
+/// Copies the filter `k` to `copy` with its header and these chunks.
 fn load(client: &mut Client, chunks: &[(u64, Vec<u8>)]) {
     let (_, header) = step(client, 0);
     let mut load = |iterator: u64, data: &[u8]| {
@@ -46,7 +46,7 @@ fn load(client: &mut Client, chunks: &[(u64, Vec<u8>)]) {
     }
 }
 
-/// Sets eight bits at byte `at` of all layers' bytes.
+/// Sets eight bits: the byte at offset `at` of all layers.
 fn set(client: &mut Client, at: u64) {
     let iterator = (at + 2).to_string();
     let reply = client.run(&[b"BF.LOADCHUNK", b"k".as_slice(), iterator.as_bytes(), b"\xff"]);
@@ -60,12 +60,12 @@ fn layers(client: &mut Client) -> Vec<u64> {
     sizes.map(|size| size.parse().expect("bytes")).collect()
 }
 
-/// Where chunks begin, and how long they are.
+/// The offset and the length of each chunk.
 fn ranges(chunks: &[(u64, Vec<u8>)]) -> Vec<(u64, u64)> {
     chunks.iter().map(|(start, data)| (*start, data.len() as u64)).collect()
 }
 
-/// All chunks of layers of so many bytes.
+/// All chunks of layers of these sizes.
 fn all_ranges(layers: &[u64]) -> Vec<(u64, u64)> {
     let mut layer_start = 0;
     let mut ranges = Vec::new();
@@ -82,22 +82,22 @@ fn chunks_of_zeros_are_left_out_of_a_dump() {
     for_each_server(|kind| {
         let server = with_debug(kind).start(kind);
         let mut client = server.resp2();
-        // Some 100 MB.
+        // About 100 MB.
         client.ok("BF.RESERVE k 0.01 80000000 NONSCALING");
         let size = layers(&mut client)[0];
         let (full, last) = (size / CHUNK, size % CHUNK);
         assert!(full >= 5 && last != 0, "{size} bytes");
-        // The last chunk is shorter, and is dumped as it is.
+        // The last chunk is shorter, and is always dumped.
         let end = (full * CHUNK, last);
         let untouched = chunks(&mut client);
         assert_eq!(ranges(&untouched), [end]);
         assert!(untouched[0].1.iter().all(|byte| *byte == 0));
 
-        // Bits in the first byte of one chunk, and in the last byte of another.
+        // Set bits in the first byte of one chunk, and in the last byte of another.
         set(&mut client, CHUNK);
         set(&mut client, 4 * CHUNK - 1);
         assert_eq!(ranges(&chunks(&mut client)), [(CHUNK, CHUNK), (3 * CHUNK, CHUNK), end]);
-        // From any byte on: chunks of full size follow from there.
+        // A scan may start at any byte. Chunks of full size follow from there.
         for (from, start) in [(0, CHUNK), (1, 1), (CHUNK, CHUNK), (CHUNK + 1, 3 * CHUNK + 1)] {
             let (next, data) = step(&mut client, from + 1);
             assert_eq!(
@@ -127,7 +127,7 @@ fn each_layer_ends_with_its_short_chunk_in_a_dump() {
     for_each_server(|kind| {
         let server = with_debug(kind).start(kind);
         let mut client = server.resp2();
-        // A third layer of some 25 MB.
+        // A third layer of about 25 MB.
         client.ok("BF.RESERVE k 0.01 20 EXPANSION 800");
         client.items("BF.MADD", "k", &numbered("item", 16_200));
         let layers = layers(&mut client);
@@ -145,14 +145,14 @@ fn each_layer_ends_with_its_short_chunk_in_a_dump() {
 }
 
 #[test]
-fn a_step_over_a_gigabyte_of_zeros_ends() {
+fn a_scan_over_a_gigabyte_of_zeros_ends() {
     for_each_server(|kind| {
         let server = with_debug(kind).start(kind);
         let mut client = server.resp2();
         client.ok("BF.RESERVE k 0.01 1500000000 NONSCALING");
         let size = layers(&mut client)[0];
         assert!(size > 66 * CHUNK, "{size} bytes");
-        // One call looks at 64 chunks, and brings the last of them even if it is zero.
+        // One call reads at most 64 chunks, and returns the last of them even if it is zero.
         let steps = ranges(&chunks(&mut client));
         assert_eq!(steps.len() as u64, size.div_ceil(64 * CHUNK), "{steps:?}");
         assert_eq!(steps[0], (63 * CHUNK, CHUNK));

@@ -1,9 +1,9 @@
-//! BF.EXISTS, BF.MEXISTS: answers, never errors about keys.
+//! BF.EXISTS, BF.MEXISTS: replies, and no errors about keys.
 
-use crate::harness::{Row, Setup, check_rows, for_each_server, rows};
+use bloomline_harness::{Row, Setup, check_rows, for_each_server, rows, show};
 
 #[test]
-fn items_are_there_or_not() {
+fn items_are_present_or_absent() {
     const ROWS: &[Row] = rows![
         "BF.MADD k a b" => "*[:1 :1]" | "*[#t #t]";
         "BF.EXISTS k a" => ":1" | "#t";
@@ -15,7 +15,7 @@ fn items_are_there_or_not() {
 }
 
 #[test]
-fn missing_keys_hold_nothing_as_do_keys_of_other_types() {
+fn missing_keys_and_other_types_hold_no_items() {
     const ROWS: &[Row] = rows![
         "SET text a" => "+OK";
         "BF.EXISTS absent a" => ":0" | "#f";
@@ -33,7 +33,7 @@ fn batches_larger_than_a_group_answer_in_order() {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
         client.ok("BF.RESERVE k 0.000001 1000");
-        // Around the sizes at which a group of 64 ends.
+        // Sizes around the end of a group of 64.
         for count in [1, 2, 63, 64, 65, 127, 128, 129, 1000] {
             client.ok("FLUSHALL");
             client.ok("BF.RESERVE k 0.000001 1000");
@@ -46,7 +46,7 @@ fn batches_larger_than_a_group_answer_in_order() {
                 .map(|i| if i % 2 == 1 { ":1" } else { ":0" })
                 .collect::<Vec<_>>()
                 .join(" ");
-            let got = crate::harness::show(&client.items("BF.MEXISTS", "k", &items));
+            let got = show(&client.items("BF.MEXISTS", "k", &items));
             assert_eq!(got, format!("*[{expected}]"), "{count} items");
         }
     });

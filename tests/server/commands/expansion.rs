@@ -1,8 +1,9 @@
-//! The largest growth factor, 32,768: from one item to layers of 2^15 and 2^30, and no further.
+//! The largest expansion, 32,768: from one item to layers of 2^15 and 2^30 items, and no further.
 
-use crate::citizen::questions::{info_field, number, totals};
+use bloomline_harness::{Client, bulk, for_newest_servers, int, numbered, show};
+
 use crate::cluster::equal::setup;
-use crate::harness::{Client, bulk, for_newest_servers, int, numbered, show};
+use crate::inspect::{info_field, number, totals};
 
 /// Items of the third layer.
 const THIRD: u64 = 1 << 30;
@@ -10,22 +11,22 @@ const THIRD: u64 = 1 << 30;
 /// Items of the first two layers, and a thousand of the third.
 const ITEMS: u64 = 1 + 32_768 + 1_000;
 
-/// Adds items in calls of a thousand until the third layer holds a thousand; answers those offered.
+/// Adds 1,000 items per call until the third layer holds 1,000; returns the attempted items.
 fn fill(client: &mut Client, key: &str) -> Vec<Vec<u8>> {
     let items = numbered("item", ITEMS as usize + 2_000);
-    let mut offered = 0;
+    let mut attempted = 0;
     for batch in items.chunks(1000) {
         let added = show(&client.items("BF.MADD", key, batch));
         assert!(!added.contains('-'), "{added}");
-        offered += batch.len();
+        attempted += batch.len();
         if info_field(client, key, "ITEMS") >= ITEMS {
             break;
         }
     }
-    items[..offered].to_vec()
+    items[..attempted].to_vec()
 }
 
-/// The header of a filter, its third layer counted as full.
+/// The header of a filter, changed so that its third layer counts as full.
 fn full_header(client: &mut Client, key: &str, layout: &str) -> Vec<u8> {
     let redis::Value::Array(pair) = client.call(&format!("BF.SCANDUMP {key} 0")) else {
         panic!("a pair")
@@ -42,7 +43,7 @@ fn full_header(client: &mut Client, key: &str, layout: &str) -> Vec<u8> {
 }
 
 #[test]
-fn growth_by_32768_stops_cleanly_before_the_fourth_layer() {
+fn growth_by_32768_stops_before_the_fourth_layer() {
     for_newest_servers(|kind| {
         for layout in ["bloomline", "redisbloom"] {
             let mut server = setup(kind).start(kind);
@@ -60,7 +61,7 @@ fn growth_by_32768_stops_cleanly_before_the_fourth_layer() {
             {
                 assert!(debug.contains(part), "{debug}");
             }
-            // Of more than a gigabyte, what the items touch.
+            // Only the pages that items touch are resident, of more than a gigabyte.
             let touched = server.resident().saturating_sub(before);
             assert!(touched < 128 << 20, "{touched} bytes touched");
             for batch in items.chunks(1000) {
@@ -89,7 +90,7 @@ fn growth_by_32768_stops_cleanly_before_the_fourth_layer() {
                 client.ask("BF.SCANDUMP full 0"),
             );
             assert_eq!(after, before);
-            // In RedisBloom's layout it is the memory that refuses, which is counted.
+            // In RedisBloom's layout the limit on memory refuses, which is counted.
             let counted = number(&mut client, "growths_refused") - refused;
             assert_eq!(counted > 0, layout == "redisbloom");
             client.assert_answers_ping("the refusals");

@@ -1,6 +1,6 @@
-//! BF.INFO, BF.DEBUG: the fields client libraries read, no more and no fewer.
+//! BF.INFO, BF.DEBUG: exactly the fields that client libraries read.
 
-use crate::harness::{Row, Setup, check_rows, for_each_server, rows};
+use bloomline_harness::{Row, Setup, check_rows, for_each_server, rows};
 
 #[test]
 fn info_has_five_fields_in_a_fixed_order() {
@@ -14,7 +14,7 @@ fn info_has_five_fields_in_a_fixed_order() {
 }
 
 #[test]
-fn one_field_comes_alone_under_its_long_name() {
+fn one_field_is_returned_under_its_long_name() {
     const ROWS: &[Row] = rows![
         "BF.RESERVE k 0.001 2000" => "+OK";
         "BF.MADD k a b c" => "*[:1 :1 :1]" | "*[#t #t #t]";
@@ -57,7 +57,7 @@ fn debug_shows_the_layers_oldest_first() {
 }
 
 #[test]
-fn size_is_arithmetic_and_equal_for_equal_filters() {
+fn size_is_equal_for_equal_filters() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
@@ -65,7 +65,7 @@ fn size_is_arithmetic_and_equal_for_equal_filters() {
         client.ok("BF.RESERVE another 0.01 100000");
         let size = client.ask("BF.INFO one SIZE");
         assert_eq!(size, client.ask("BF.INFO another SIZE"));
-        // 100,000 items at half a percent cost 11 to 12 bits each.
+        // At an error rate of 0.5 %, 100,000 items take 11 to 12 bits each.
         let bytes: u64 = size.trim_matches(['*', '[', ']', ':']).parse().expect("a number");
         assert!((137_000..152_000).contains(&bytes), "{bytes}");
     });

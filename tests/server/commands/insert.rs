@@ -1,22 +1,22 @@
-//! BF.INSERT: options for a filter that may not be there yet.
+//! BF.INSERT: options for a filter that may not exist yet.
 
-use crate::harness::{Row, Setup, check_rows, for_each_server, rows};
+use bloomline_harness::{Row, Setup, check_rows, for_each_server, rows};
 
 #[test]
-fn a_missing_filter_is_made_as_the_options_say() {
+fn a_missing_filter_is_created_with_the_options() {
     const ROWS: &[Row] = rows![
         "BF.INSERT plain ITEMS a b a" => "*[:1 :1 :0]" | "*[#t #t #f]";
         "BF.INFO plain CAPACITY" => "*[:100]" | "%{+Capacity :100}";
         "BF.INSERT k CAPACITY 7 ERROR 0.1 EXPANSION 3 ITEMS a" => "*[:1]" | "*[#t]";
         "BF.DEBUG k" => "*[$6 size:1 $<n> bytes:<n> bits:<n> hashes:<n> hashwidth:128 capacity:7 size:1 ratio:0.05]";
         "BF.INFO k EXPANSION" => "*[:3]" | "%{+Expansion rate :3}";
-        // Any order, any case, the last of a repeated word.
+        // Any order, any case, the last of repeated options.
         "bf.insert lower error 0.2 expansion 5 capacity 9 capacity 11 items a" => "*[:1]" | "*[#t]";
         "BF.INFO lower CAPACITY" => "*[:11]" | "%{+Capacity :11}";
         "BF.INSERT ns CAPACITY 2 NONSCALING ITEMS a b c d" => "*[:1 :1 -ERR non scaling filter is full]" | "*[#t #t -ERR non scaling filter is full]";
         "BF.INSERT zero EXPANSION 0 ITEMS a" => "*[:1]" | "*[#t]";
         "BF.INFO zero EXPANSION" => "*[_]" | "%{+Expansion rate _}";
-        // Here, unlike in BF.RESERVE, NONSCALING overrules an expansion.
+        // Here NONSCALING overrides an expansion, unlike in BF.RESERVE.
         "BF.INSERT both NONSCALING EXPANSION 4 ITEMS a" => "*[:1]" | "*[#t]";
         "BF.INFO both EXPANSION" => "*[_]" | "%{+Expansion rate _}";
     ];
@@ -24,7 +24,7 @@ fn a_missing_filter_is_made_as_the_options_say() {
 }
 
 #[test]
-fn everything_behind_items_is_an_item() {
+fn all_arguments_after_items_are_items() {
     const ROWS: &[Row] = rows![
         "BF.INSERT k ITEMS ITEMS NOCREATE CAPACITY" => "*[:1 :1 :1]" | "*[#t #t #t]";
         "BF.MEXISTS k ITEMS NOCREATE CAPACITY" => "*[:1 :1 :1]" | "*[#t #t #t]";
@@ -49,7 +49,7 @@ fn an_existing_filter_keeps_its_parameters() {
 }
 
 #[test]
-fn nocreate_finds_or_fails() {
+fn nocreate_fails_on_a_missing_key() {
     const ROWS: &[Row] = rows![
         "BF.INSERT k NOCREATE ITEMS a" => "-ERR not found";
         "BF.INSERT k nocreate CAPACITY 10 ERROR 0.01 ITEMS a" => "-ERR not found";
@@ -62,7 +62,7 @@ fn nocreate_finds_or_fails() {
 }
 
 #[test]
-fn numbers_that_cannot_be_used_are_refused_even_if_they_would_not_matter() {
+fn unusable_numbers_are_refused_even_without_effect() {
     const ROWS: &[Row] = rows![
         "BF.RESERVE k 0.01 50" => "+OK";
         "SET text value" => "+OK";
@@ -88,7 +88,7 @@ fn numbers_that_cannot_be_used_are_refused_even_if_they_would_not_matter() {
 }
 
 #[test]
-fn a_word_that_means_nothing_is_named() {
+fn unknown_arguments_are_named() {
     const ROWS: &[Row] = rows![
         "BF.INSERT k foo ITEMS a" => "-Unknown argument received: 'foo'";
         "BF.INSERT k CAP 7 ITEMS a" => "-Unknown argument received: 'CAP'";
@@ -102,7 +102,7 @@ fn a_word_that_means_nothing_is_named() {
 }
 
 #[test]
-fn an_unfinished_call_is_one_of_wrong_arity() {
+fn incomplete_calls_are_wrong_numbers_of_arguments() {
     const ROWS: &[Row] = rows![
         "bf.insert k ITEMS" => "-ERR wrong number of arguments for 'bf.insert' command";
         "bf.insert k CAPACITY 10" => "-ERR wrong number of arguments for 'bf.insert' command";

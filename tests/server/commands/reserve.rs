@@ -1,28 +1,28 @@
-//! BF.RESERVE: parameters, their limits, and which complaint comes first.
+//! BF.RESERVE: parameters, their limits, and the order of the checks.
 
-use crate::harness::{Row, Setup, check_rows, for_each_server, rows};
+use bloomline_harness::{Row, Setup, check_rows, for_each_server, rows};
 
 #[test]
-fn a_filter_is_reserved_with_the_parameters_asked_for() {
+fn a_filter_is_reserved_with_the_given_parameters() {
     const ROWS: &[Row] = rows![
         "BF.RESERVE k 0.01 100" => "+OK";
         "TYPE k" => "+MBbloom--";
         "BF.INFO k EXPANSION" => "*[:2]" | "%{+Expansion rate :2}";
         "BF.RESERVE expanding 0.01 100 EXPANSION 4" => "+OK";
         "BF.INFO expanding EXPANSION" => "*[:4]" | "%{+Expansion rate :4}";
-        // Non-scaling, said in one way or the other or both.
+        // A non-scaling filter, by either option or by both.
         "BF.RESERVE ns 0.01 100 NONSCALING" => "+OK";
         "BF.INFO ns EXPANSION" => "*[_]" | "%{+Expansion rate _}";
         "BF.RESERVE zero 0.01 100 EXPANSION 0" => "+OK";
         "BF.INFO zero EXPANSION" => "*[_]" | "%{+Expansion rate _}";
         "BF.RESERVE both 0.01 100 EXPANSION 0 NONSCALING" => "+OK";
         "BF.RESERVE turned 0.01 100 NONSCALING EXPANSION 0" => "+OK";
-        // Words are whole and of any case.
+        // Names of options are not abbreviated, and their case does not matter.
         "bf.reserve lower 0.01 100 expansion 8" => "+OK";
         "BF.INFO lower EXPANSION" => "*[:8]" | "%{+Expansion rate :8}";
         "BF.RESERVE mixed 0.01 100 nonScaling" => "+OK";
         "BF.INFO mixed EXPANSION" => "*[_]" | "%{+Expansion rate _}";
-        // Numbers as the server reads them.
+        // Numbers in the forms that the server accepts.
         "BF.RESERVE sign +0.01 100" => "+OK";
         "BF.RESERVE dot .01 100" => "+OK";
         "BF.RESERVE power 1e-2 100" => "+OK";
@@ -45,7 +45,7 @@ fn an_error_rate_above_a_quarter_becomes_a_quarter() {
 }
 
 #[test]
-fn numbers_that_cannot_be_used_are_refused() {
+fn unusable_numbers_are_refused() {
     const ROWS: &[Row] = rows![
         "BF.RESERVE k abc 100" => "-ERR bad error rate";
         r#"BF.RESERVE k "" 100"# => "-ERR bad error rate";
@@ -80,7 +80,7 @@ fn numbers_that_cannot_be_used_are_refused() {
 }
 
 #[test]
-fn an_error_rate_below_the_layouts_reach_is_refused() {
+fn error_rates_below_the_minimum_of_the_layout_are_refused() {
     const ROWS: &[Row] = rows![
         "BF.RESERVE k 9e-16 100 NONSCALING" => "-ERR error rate is too small for this layout";
         "BF.RESERVE k 1e-16 100" => "-ERR error rate is too small for this layout";
@@ -99,7 +99,7 @@ fn a_nonscaling_filter_takes_no_expansion() {
     const ROWS: &[Row] = rows![
         "BF.RESERVE k 0.01 100 EXPANSION 2 NONSCALING" => "-Nonscaling filters cannot expand";
         "BF.RESERVE k 0.01 100 NONSCALING EXPANSION 2" => "-Nonscaling filters cannot expand";
-        // Comes before the range.
+        // This check precedes that of the range.
         "BF.RESERVE k 0.01 100 EXPANSION 32769 NONSCALING" => "-Nonscaling filters cannot expand";
         "EXISTS k" => ":0";
     ];
@@ -107,7 +107,7 @@ fn a_nonscaling_filter_takes_no_expansion() {
 }
 
 #[test]
-fn a_word_that_means_nothing_is_named() {
+fn unknown_arguments_are_named() {
     const ROWS: &[Row] = rows![
         "BF.RESERVE k 0.01 100 bogus" => "-Unknown argument received: 'bogus'";
         "BF.RESERVE k 0.01 100 EXP 2" => "-Unknown argument received: 'EXP'";
@@ -120,7 +120,7 @@ fn a_word_that_means_nothing_is_named() {
 }
 
 #[test]
-fn keywords_are_not_looked_for_where_the_key_stands() {
+fn option_names_are_not_recognised_as_keys_or_numbers() {
     const ROWS: &[Row] = rows![
         "BF.RESERVE NONSCALING 0.01 100" => "+OK";
         "BF.INFO NONSCALING EXPANSION" => "*[:2]" | "%{+Expansion rate :2}";

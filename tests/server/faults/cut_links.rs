@@ -1,17 +1,18 @@
-//! Replication links cut again and again, at either end, while clients add.
+//! Replication links that are cut repeatedly at either end, while clients add.
+
+use bloomline_harness::{Random, for_each_server, until};
 
 use crate::cluster::equal::{OTHER_SETTINGS, assert_equal, catch_up, setup};
 use crate::cluster::traffic::{assert_has_rounds, while_adding};
-use crate::harness::{Random, for_each_server, until};
 
-use super::{repetitions, tell};
+use super::{repetitions, report};
 
 const KEYS: [&str; 2] = ["growing", "reserved"];
 
 #[test]
-fn a_replica_whose_link_is_cut_again_and_again_ends_equal_to_its_primary() {
+fn a_replica_with_cut_links_ends_equal_to_its_primary() {
     for_each_server(|kind| {
-        // A backlog so small that some cuts end in a full sync and others do not.
+        // The backlog is so small that some cuts cause a full synchronisation and others do not.
         let primary = setup(kind).line("repl-backlog-size 16kb").start(kind);
         let mut client = primary.resp2();
         client.ok("BF.RESERVE growing 0.001 10");
@@ -32,8 +33,7 @@ fn a_replica_whose_link_is_cut_again_and_again_ends_equal_to_its_primary() {
                 for time in 0..times {
                     rounds.pass(1 + random.next() as usize % 4);
                     match time % 3 {
-                        // From the primary's end, from the replica's, and in the middle of coming
-                        // back.
+                        // Cut by the primary, by the replica, and while the link is being restored.
                         0 => {
                             client.call("CLIENT KILL TYPE replica");
                         }
@@ -47,7 +47,7 @@ fn a_replica_whose_link_is_cut_again_and_again_ends_equal_to_its_primary() {
                             }
                         }
                     }
-                    until("the link", || {
+                    until("the link to be up", || {
                         (follower.info("master_link_status") == "up").then_some(())
                     });
                 }
@@ -60,6 +60,6 @@ fn a_replica_whose_link_is_cut_again_and_again_ends_equal_to_its_primary() {
         let (full, partial) = (client.info("sync_full"), client.info("sync_partial_ok"));
         let outcome =
             format!("{} added, 0 lost, equal; {full} full syncs, {partial} partial", rounds * 20);
-        tell(kind, "replication link cut", times, &outcome);
+        report(kind, "replication link cut", times, &outcome);
     });
 }

@@ -1,22 +1,23 @@
-//! Files cut short or damaged at a bit: the server loads what there is, or ends by itself with a
-//! message.
+//! Files that are truncated or have a flipped bit: the server loads what it can, or ends by itself
+//! with a message.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use bloomline_harness::{
+    Client, Kind, Limits, Random, Server, Stop, for_each_server, numbered, show,
+};
 use redis::Value;
 
-use crate::harness::{Client, Kind, Limits, Random, Server, Stop, for_each_server, numbered, show};
-
 use super::ledger::{data_files, make_keys, value_bytes};
-use super::{repetitions, tell};
+use super::{repetitions, report};
 
 const KEYS: [&str; 3] = ["growing", "reserved", "foreign"];
 
-/// A server that has written what it acknowledges.
+/// A server that has written everything it acknowledges.
 const APPENDING: [&str; 3] = ["appendonly yes", "appendfsync always", "aof-use-rdb-preamble no"];
 
-/// How many starts ended which way.
+/// How the starts ended.
 #[derive(Default)]
 struct Outcomes {
     started: usize,
@@ -25,8 +26,8 @@ struct Outcomes {
 }
 
 impl Outcomes {
-    /// Starts the server on the file as it is; whether it runs, as it then must, or has said why
-    /// not.
+    /// Starts the server on the file; returns whether it runs. It must either work or have logged
+    /// the reason.
     fn start(&mut self, server: &mut Server, what: &str) -> bool {
         match server.try_revive(Limits::default()) {
             Ok(()) => {
@@ -35,15 +36,19 @@ impl Outcomes {
                 true
             }
             Err(refusal) => {
-                // By itself: before 8.0 with the code of its check of the file, which finds nothing
-                // wrong.
+                // The server ended by itself. Before 8.0 it ends with the exit code of its check of
+                // the file, which finds no error.
                 assert!(
                     refusal.status.code().is_some() || refusal.is_stuck,
                     "{what}: {}\n{}",
                     refusal.status,
                     refusal.log
                 );
-                assert!(says_why(&refusal.log), "{what}: it ended without a word\n{}", refusal.log);
+                assert!(
+                    states_reason(&refusal.log),
+                    "{what}: it ended without a message\n{}",
+                    refusal.log
+                );
                 self.refused += 1;
                 self.stuck += usize::from(refusal.is_stuck);
                 false
@@ -51,17 +56,17 @@ impl Outcomes {
         }
     }
 
-    fn tell(&self, kind: &Kind, fault: &str, times: usize) {
+    fn report(&self, kind: &Kind, fault: &str, times: usize) {
         let outcome = format!(
             "{} loaded, {} refused with a message, {} of them killed in the server's check of the file",
             self.started, self.refused, self.stuck
         );
-        tell(kind, fault, times, &outcome);
+        report(kind, fault, times, &outcome);
     }
 }
 
-/// True if the log tells what was wrong with a file.
-fn says_why(log: &str) -> bool {
+/// True if the log states what was wrong with a file.
+fn states_reason(log: &str) -> bool {
     [
         "not loaded:",
         "Bad file format",
@@ -79,7 +84,7 @@ fn says_why(log: &str) -> bool {
     .any(|words| log.contains(words))
 }
 
-/// Every key is gone, or a filter that works.
+/// Asserts that every key is either missing or a filter that works.
 fn assert_works(client: &mut Client, what: &str) {
     client.assert_answers_ping(what);
     for key in KEYS {
@@ -88,7 +93,7 @@ fn assert_works(client: &mut Client, what: &str) {
         }
         for line in ["BF.INFO", "BF.DEBUG", "BF.CARD", "DUMP"] {
             let reply = client.ask(&format!("{line} {key}"));
-            assert!(!reply.starts_with('-'), "{what}: {line} {key} answered {reply}");
+            assert!(!reply.starts_with('-'), "{what}: {line} {key} returned {reply}");
         }
         let items = numbered("later", 300);
         client.items("BF.MADD", key, &items);
@@ -97,7 +102,7 @@ fn assert_works(client: &mut Client, what: &str) {
     client.assert_answers_ping(what);
 }
 
-/// A server that was killed, and its file with the data.
+/// A server that was killed, the file with its data, and the bytes of each value.
 fn killed_with_file(kind: &Kind, lines: &[&str]) -> (Server, PathBuf, Vec<Vec<u8>>) {
     let mut server = Server::start(kind, lines);
     let mut client = server.resp2();
@@ -122,7 +127,7 @@ fn flip(bytes: &[u8], at: usize, random: &mut Random) -> Vec<u8> {
     damaged
 }
 
-/// Starts the server on a file with other bytes.
+/// Starts the server on a file with these bytes.
 fn try_bytes(
     outcomes: &mut Outcomes,
     server: &mut Server,
@@ -137,34 +142,35 @@ fn try_bytes(
 }
 
 #[test]
-fn an_rdb_file_cut_anywhere_is_refused_with_a_message() {
+fn a_truncated_rdb_file_is_refused_with_a_message() {
     for_each_server(|kind| {
         let (mut server, file, values) = killed_with_file(kind, &[]);
         let whole = fs::read(&file).expect("the file");
         let value = whole.windows(values[0].len()).position(|window| window == values[0]);
         let (mut outcomes, mut random, times) = (Outcomes::default(), Random(4), repetitions(5));
         for time in 0..times {
-            // First behind the module's name in 9 bytes, before a number: there a server's own
-            // check may not end.
+            // First cut after the module's name of 9 bytes and before a number, where the server's
+            // own check may not end.
             let length = match time {
                 0 => value.expect("the value") + 9,
                 _ => 1 + random.next() as usize % (whole.len() - 1),
             };
             let what = format!("cut to {length} of {}", whole.len());
             let runs = try_bytes(&mut outcomes, &mut server, &file, &whole[..length], &what);
-            // The checksum alone may be missing without anybody noticing it, on some servers.
+            // Some servers do not notice that only the checksum is missing.
             assert!(!runs || length + 9 >= whole.len(), "{what}: loaded");
         }
         assert!(try_bytes(&mut outcomes, &mut server, &file, &whole, "the whole file"));
-        outcomes.tell(kind, "RDB file cut", times);
+        outcomes.report(kind, "truncated RDB file", times);
     });
 }
 
 #[test]
-fn an_rdb_file_with_a_damaged_bit_in_a_filter_is_loaded_or_refused_with_a_message() {
+fn a_flipped_bit_in_an_rdb_filter_loads_or_is_refused() {
     for_each_server(|kind| {
         for compression in ["rdbcompression no", "rdbcompression yes"] {
-            // Without the checksum, behind which no damage would reach the filter's decoder.
+            // Without the checksum of the file, so that the damage reaches the decoder of the
+            // filter.
             let (mut server, file, values) =
                 killed_with_file(kind, &["rdbchecksum no", compression]);
             let whole = fs::read(&file).expect("the file");
@@ -176,13 +182,13 @@ fn an_rdb_file_with_a_damaged_bit_in_a_filter_is_loaded_or_refused_with_a_messag
                     .windows(value.len())
                     .position(|window| window == value)
                     .expect("the value");
-                // Half of the damage into the numbers, which come first.
+                // Half of the damage hits the numbers, which come first.
                 let reach = if time % 2 == 0 { value.len().min(90) } else { value.len() };
                 let at = start + random.next() as usize % reach;
                 let what = format!("byte {} of {}", at - start, KEYS[time % KEYS.len()]);
                 try_bytes(&mut outcomes, &mut server, &file, &flip(&whole, at, &mut random), &what);
             }
-            outcomes.tell(
+            outcomes.report(
                 kind,
                 &format!("RDB file with a flipped bit in a filter, {compression}"),
                 times,
@@ -192,7 +198,7 @@ fn an_rdb_file_with_a_damaged_bit_in_a_filter_is_loaded_or_refused_with_a_messag
 }
 
 #[test]
-fn an_append_only_file_cut_anywhere_keeps_every_item_before_the_cut() {
+fn a_truncated_aof_keeps_every_item_before_the_cut() {
     for_each_server(|kind| {
         let mut server = Server::start(kind, &APPENDING);
         let mut client = server.resp2();
@@ -216,7 +222,7 @@ fn an_append_only_file_cut_anywhere_keeps_every_item_before_the_cut() {
                 panic!("no array")
             };
             for (item, found) in items.iter().zip(found) {
-                // The item with the line end behind it, with which its command is whole.
+                // The command is complete if its item and the following line end are present.
                 let line = [item.as_slice(), b"\r\n"].concat();
                 let is_whole = whole[..length].windows(line.len()).any(|window| window == line);
                 assert_eq!(
@@ -228,12 +234,12 @@ fn an_append_only_file_cut_anywhere_keeps_every_item_before_the_cut() {
             }
             server.kill();
         }
-        outcomes.tell(kind, "append-only file cut", times);
+        outcomes.report(kind, "truncated append-only file", times);
     });
 }
 
 #[test]
-fn an_append_only_file_with_a_damaged_bit_is_loaded_or_refused_with_a_message() {
+fn a_flipped_bit_in_an_aof_loads_or_is_refused() {
     for_each_server(|kind| {
         let (mut server, file, _) = killed_with_file(kind, &APPENDING);
         let whole = fs::read(&file).expect("the file");
@@ -243,18 +249,17 @@ fn an_append_only_file_with_a_damaged_bit_is_loaded_or_refused_with_a_message() 
             let what = format!("byte {at} of {}", whole.len());
             try_bytes(&mut outcomes, &mut server, &file, &flip(&whole, at, &mut random), &what);
         }
-        outcomes.tell(kind, "append-only file with a flipped bit", times);
+        outcomes.report(kind, "append-only file with a flipped bit", times);
     });
 }
 
 #[test]
-fn a_header_in_an_append_only_file_that_asks_for_more_memory_than_there_is_ends_the_start_with_a_message()
- {
+fn a_header_beyond_the_memory_ends_the_start() {
     for_each_server(|kind| {
         let (mut server, file, _) = killed_with_file(kind, &APPENDING);
         let mut bytes = fs::read(&file).expect("the file");
         let header = bytes.windows(8).position(|window| window == b"bloomlin").expect("a header");
-        // The capacity: 2^40, as large as may be, of which the bits do not fit this machine.
+        // The capacity becomes 2^40, the maximum, whose bits exceed the memory of this machine.
         bytes[header + 24..header + 32].copy_from_slice(&(1_u64 << 40).to_le_bytes());
         fs::write(&file, &bytes).expect("the file");
         let refusal =
@@ -269,15 +274,16 @@ fn a_header_in_an_append_only_file_that_asks_for_more_memory_than_there_is_ends_
 }
 
 #[test]
-fn a_saved_file_with_a_damaged_bit_anywhere_is_refused_by_its_checksum() {
+fn a_flipped_bit_is_refused_by_the_checksum() {
     for_each_server(|kind| {
         let (mut server, file, _) = killed_with_file(kind, &["rdbcompression no"]);
         let whole = fs::read(&file).expect("the file");
-        // In the bits of the reserved filter, which any others could be.
+        // The middle of the file lies in the bits of the reserved filter, in which any value is
+        // valid.
         let at = whole.len() / 2;
         fs::write(&file, flip(&whole, at, &mut Random(8))).expect("the file");
         let refusal = server.try_revive(Limits::default()).expect_err("a wrong checksum");
-        assert!(refusal.status.code().is_some() && says_why(&refusal.log), "{}", refusal.log);
+        assert!(refusal.status.code().is_some() && states_reason(&refusal.log), "{}", refusal.log);
         fs::write(&file, &whole).expect("the file");
         server.revive();
         server.restart(Stop::Save);

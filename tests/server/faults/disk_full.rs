@@ -1,18 +1,16 @@
-//! A disk that is full: no file of the server may grow beyond a limit of the system, as writes fail
-//! on a disk without room.
+//! A full disk: a limit of the system on file sizes makes writes fail as on a disk without room.
 //!
-//! A limit on files needs no privileges, as a small file system would, and can be taken off while
-//! the server runs.
+//! Unlike a small file system, a limit needs no privileges and can be lifted while the server runs.
 
-use crate::harness::{Limits, Server, Setup, for_each_server, until};
+use bloomline_harness::{Limits, Server, Setup, for_each_server, until};
 
 use super::ledger::{Ledger, add_bulk, data_files, make_keys, while_writing};
-use super::{repetitions, tell};
+use super::{repetitions, report};
 
-/// Bytes of the data set, of which nothing can be compressed away.
+/// Bytes of the data set, which cannot be compressed.
 const BULK: usize = 8 << 20;
 
-/// Room left in the files of the server, which may already be larger.
+/// Limits the files of the server to their current size plus `room` bytes.
 fn fill_disk(server: &Server, room: u64) {
     let largest = data_files(server)
         .iter()
@@ -27,7 +25,7 @@ fn clear_disk(server: &Server) {
 }
 
 #[test]
-fn a_save_without_room_leaves_the_last_file_with_the_server_running() {
+fn a_failed_save_keeps_the_last_file_and_the_server() {
     for_each_server(|kind| {
         let mut server = Setup::new().start(kind);
         make_keys(&mut server.resp2());
@@ -54,15 +52,15 @@ fn a_save_without_room_leaves_the_last_file_with_the_server_running() {
             server.revive();
             let mut client = server.resp2();
             saved.assert_kept(&mut client);
-            assert_eq!(client.ask("EXISTS bulk:0"), ":0", "a file without room has got through");
+            assert_eq!(client.ask("EXISTS bulk:0"), ":0", "a failed save replaced the file");
         }
         let outcome = format!("{} saved before, 0 lost; the server runs", saved.len());
-        tell(kind, "disk full while an RDB file is saved", times, &outcome);
+        report(kind, "disk full while an RDB file is saved", times, &outcome);
     });
 }
 
 #[test]
-fn an_append_only_file_without_room_refuses_writes_until_there_is_some() {
+fn a_full_disk_refuses_writes_until_there_is_room() {
     for_each_server(|kind| {
         let mut server =
             Setup::new().line("appendonly yes").line("appendfsync everysec").start(kind);
@@ -79,7 +77,7 @@ fn an_append_only_file_without_room_refuses_writes_until_there_is_some() {
                     is_refused = reply.starts_with("-MISCONF");
                     is_refused.then_some(())
                 });
-                // Lookups go on.
+                // Lookups are still answered.
                 assert!(
                     ["*[:0]", "*[:1]"].contains(&client.ask("BF.MEXISTS growing refused").as_str())
                 );
@@ -88,20 +86,19 @@ fn an_append_only_file_without_room_refuses_writes_until_there_is_some() {
             }));
             assert!(is_refused);
             ledger.assert_kept(&mut server.resp2());
-            // What was acknowledged stands in the file, although a write to it was cut short in the
-            // middle.
+            // The acknowledged items are in the file, although one write to it was cut short.
             server.kill();
             server.revive();
             ledger.assert_kept(&mut server.resp2());
         }
         let outcome =
             format!("{} acknowledged, 0 lost; writes refused (MISCONF) meanwhile", ledger.len());
-        tell(kind, "disk full while the append-only file grows, everysec", times, &outcome);
+        report(kind, "disk full while the append-only file grows, everysec", times, &outcome);
     });
 }
 
 #[test]
-fn a_server_that_syncs_always_ends_with_a_message_when_there_is_no_room() {
+fn appendfsync_always_ends_with_a_message_on_a_full_disk() {
     for_each_server(|kind| {
         let mut server = Setup::new().line("appendonly yes").line("appendfsync always").start(kind);
         make_keys(&mut server.resp2());
@@ -111,7 +108,7 @@ fn a_server_that_syncs_always_ends_with_a_message_when_there_is_no_room() {
                 progress.pass(20);
                 fill_disk(server, 5000);
                 let status = server.wait_for_end();
-                // By itself, as it says in its log, and not by a signal.
+                // The server ended by itself, as its log states, and not by a signal.
                 assert_eq!(status.code(), Some(1), "{status}: {}", server.log());
             }));
             assert!(
@@ -124,12 +121,12 @@ fn a_server_that_syncs_always_ends_with_a_message_when_there_is_no_room() {
         }
         let outcome =
             format!("{} acknowledged, 0 lost; the server ends with a message", ledger.len());
-        tell(kind, "disk full while the append-only file grows, always", times, &outcome);
+        report(kind, "disk full while the append-only file grows, always", times, &outcome);
     });
 }
 
 #[test]
-fn a_rewrite_without_room_leaves_the_append_only_file_as_it_was() {
+fn a_failed_rewrite_keeps_the_append_only_file() {
     for_each_server(|kind| {
         let mut server = Setup::new()
             .line("appendonly yes")
@@ -146,8 +143,8 @@ fn a_rewrite_without_room_leaves_the_append_only_file_as_it_was() {
             ledger.extend(while_writing(&mut server, &format!("{time}"), |_, progress| {
                 progress.pass(20)
             }));
-            // The child inherits the limit, the server gets rid of it: the new file has no room,
-            // the old one has.
+            // The child inherits the limit, then the server's own limit is lifted: only the new
+            // file has no room.
             server.limit(Limits::files_of(1 << 20));
             let started = client.ask("BGREWRITEAOF");
             assert!(started.contains("started"), "{started}");
@@ -162,6 +159,6 @@ fn a_rewrite_without_room_leaves_the_append_only_file_as_it_was() {
             ledger.assert_kept(&mut server.resp2());
         }
         let outcome = format!("{} acknowledged, 0 lost; the server runs", ledger.len());
-        tell(kind, "disk full while the append-only file is rewritten", times, &outcome);
+        report(kind, "disk full while the append-only file is rewritten", times, &outcome);
     });
 }

@@ -1,41 +1,41 @@
-//! A shard of a cluster that changes hands again and again under load, by agreement or by the death
-//! of its primary.
+//! A shard of a cluster that fails over repeatedly under load, by request and by SIGKILL of its
+//! primary.
 
 use std::time::{Duration, Instant};
 
+use bloomline_harness::{Client, for_newest_servers, until};
 use redis::Value;
 
 use crate::cluster::equal::{assert_equal, catch_up};
 use crate::cluster::nodes::{Cluster, PRIMARIES};
 use crate::cluster::traffic::{assert_has_rounds, while_adding};
-use crate::harness::{Client, for_newest_servers, until};
 
-use super::{repetitions, tell};
+use super::{repetitions, report};
 
-/// Asks a replica to take over until it has: on a machine under load the nodes give up agreeing
-/// after five seconds.
+/// Requests a failover until the replica is the primary: on a machine under load the nodes abandon
+/// a failover after five seconds.
 fn take_over(replica: &mut Client) {
-    let mut asked: Option<Instant> = None;
+    let mut requested: Option<Instant> = None;
     until("the replica to take over", || {
-        if asked.is_none_or(|asked| asked.elapsed() > Duration::from_secs(6)) {
+        if requested.is_none_or(|requested| requested.elapsed() > Duration::from_secs(6)) {
             replica.call("CLUSTER FAILOVER");
-            asked = Some(Instant::now());
+            requested = Some(Instant::now());
         }
         (replica.info("role") == "master").then_some(())
     });
 }
 
 #[test]
-fn a_shard_that_changes_hands_again_and_again_under_load_keeps_every_acknowledged_item() {
+fn repeated_failover_under_load_keeps_acknowledged_items() {
     for_newest_servers(|kind| {
         let mut cluster = Cluster::start(kind, |_, setup| setup.line("cluster-node-timeout 2000"));
         let (owner, _) = cluster.owner("{k}");
         let pair = [owner, owner + PRIMARIES];
         let mut router = cluster.router();
         let run = |args: &[&[u8]]| {
-            until("an acknowledgement of the replica", || {
+            until("the replica to acknowledge", || {
                 let reply = router.run(args);
-                // Only what the replica has as well outlives the primary.
+                // Only items that the replica has acknowledged survive the primary.
                 let is_acknowledged = args[0] != b"BF.MADD"
                     || router
                         .run_there(&[b"WAIT", b"1", b"5000"])
@@ -60,7 +60,7 @@ fn a_shard_that_changes_hands_again_and_again_under_load_keeps_every_acknowledge
                 until("the former primary to follow", || {
                     (follower.info("role") == "slave").then_some(())
                 });
-                until("the new one to be in step", || {
+                until("the new replica to be in step", || {
                     (follower.info("master_link_status") == "up"
                         && leader.info("connected_slaves") != "0")
                         .then_some(())
@@ -74,6 +74,6 @@ fn a_shard_that_changes_hands_again_and_again_under_load_keeps_every_acknowledge
         catch_up(&mut leader, &mut follower);
         assert_equal(&mut leader, &mut follower);
         let outcome = format!("{} acknowledged by the replica, 0 lost, both equal", rounds * 10);
-        tell(kind, "failover in a cluster, every third by SIGKILL", times, &outcome);
+        report(kind, "failover in a cluster, every third by SIGKILL", times, &outcome);
     });
 }

@@ -1,15 +1,15 @@
-//! A server killed by SIGKILL while clients write: what its append-only file promises is there when
-//! it starts again.
+//! A server killed by SIGKILL while clients write: after the next start it has what its append-only
+//! file promises.
 
 use std::time::{Duration, Instant};
 
-use crate::harness::{Random, Setup, for_each_server};
+use bloomline_harness::{Random, Setup, for_each_server};
 
 use super::ledger::{Ledger, make_keys, while_writing};
-use super::{repetitions, tell};
+use super::{repetitions, report};
 
 #[test]
-fn a_server_that_syncs_always_loses_nothing_that_it_acknowledged() {
+fn appendfsync_always_loses_no_acknowledged_item() {
     for_each_server(|kind| {
         let mut server = Setup::new().line("appendonly yes").line("appendfsync always").start(kind);
         make_keys(&mut server.resp2());
@@ -24,12 +24,12 @@ fn a_server_that_syncs_always_loses_nothing_that_it_acknowledged() {
             ledger.assert_kept(&mut server.resp2());
         }
         let outcome = format!("{} acknowledged, 0 lost", ledger.len());
-        tell(kind, "SIGKILL while adding, appendfsync always", times, &outcome);
+        report(kind, "SIGKILL while adding, appendfsync always", times, &outcome);
     });
 }
 
 #[test]
-fn a_server_that_syncs_every_second_loses_at_most_what_it_acknowledged_in_the_last_two() {
+fn appendfsync_everysec_loses_at_most_two_seconds() {
     for_each_server(|kind| {
         let mut server =
             Setup::new().line("appendonly yes").line("appendfsync everysec").start(kind);
@@ -44,12 +44,11 @@ fn a_server_that_syncs_every_second_loses_at_most_what_it_acknowledged_in_the_la
             }));
             let end = Instant::now();
             server.revive();
-            // The server may put off a write for as long as one sync is under way, and says for how
-            // long at most.
+            // The server may delay a write while a sync is in progress, for at most this time.
             let grace = Duration::from_secs(2);
             lost += ledger.assert_kept_but_for_the_last(&mut server.resp2(), grace, end);
         }
         let outcome = format!("{} acknowledged, {lost} of the last two seconds lost", ledger.len());
-        tell(kind, "SIGKILL while adding, appendfsync everysec", times, &outcome);
+        report(kind, "SIGKILL while adding, appendfsync everysec", times, &outcome);
     });
 }

@@ -1,18 +1,19 @@
-//! A server killed by SIGKILL while a child of it writes the data set: to an RDB file, a new
-//! append-only file, a replica.
+//! A server killed by SIGKILL while its child process writes the data set to an RDB file, a new
+//! append-only file or a replica.
+
+use bloomline_harness::{Client, Server, for_each_server, until};
 
 use crate::cluster::equal::{assert_equal, catch_up, many_small, setup};
-use crate::harness::{Client, Server, for_each_server, until};
 
 use super::ledger::{Ledger, make_keys, while_writing};
-use super::{repetitions, tell};
+use super::{repetitions, report};
 
-/// Microseconds a child takes longer for every key, so that it is still at it when it is killed.
+/// The additional microseconds that a child takes per key, so that it still runs when it is killed.
 const SLOW: &str = "rdb-key-save-delay 2000";
-/// Keys of a data set that then takes a while.
+/// Keys of the data set, so many that saving takes a while.
 const KEYS: usize = 100;
 
-/// Processes that a server has forked.
+/// Child processes of a server.
 fn children(server: &Server) -> Vec<u32> {
     let pid = server.pid();
     let list =
@@ -20,8 +21,7 @@ fn children(server: &Server) -> Vec<u32> {
     list.split_whitespace().filter_map(|child| child.parse().ok()).collect()
 }
 
-/// Kills the server with its children: left alone, one would go on and give its file the name of
-/// the server's.
+/// Kills the server and its children. A surviving child would replace the server's file.
 fn kill_all(server: &mut Server) {
     let children = children(server);
     server.kill();
@@ -30,7 +30,7 @@ fn kill_all(server: &mut Server) {
 
 fn kill(children: &[u32]) {
     for &child in children {
-        // SAFETY: a signal to a process that a server of this test has forked.
+        // SAFETY: sends a signal to a process that a server of this test has forked.
         unsafe { libc::kill(child as libc::pid_t, libc::SIGKILL) };
     }
 }
@@ -40,7 +40,7 @@ fn wait_for_child(client: &mut Client, field: &str) {
 }
 
 #[test]
-fn a_save_that_is_killed_leaves_the_file_of_the_last_one() {
+fn a_killed_save_keeps_the_last_file() {
     for_each_server(|kind| {
         let mut server = setup(kind).line(SLOW).start(kind);
         let mut client = server.resp2();
@@ -59,9 +59,9 @@ fn a_save_that_is_killed_leaves_the_file_of_the_last_one() {
                 let mut client = server.resp2();
                 client.call("BGSAVE");
                 wait_for_child(&mut client, "rdb_bgsave_in_progress");
-                // The child alone, of which the server takes note, then all.
+                // First kill the child alone, which the server notices, then kill all.
                 kill(&children(server));
-                until("the server to see it", || {
+                until("the server to notice it", || {
                     (client.info("rdb_bgsave_in_progress") == "0").then_some(())
                 });
                 assert_eq!(client.info("rdb_last_bgsave_status"), "err");
@@ -71,17 +71,17 @@ fn a_save_that_is_killed_leaves_the_file_of_the_last_one() {
                 progress.pass(5);
                 kill_all(server);
             });
-            assert!(later.len() > 0, "nothing was added meanwhile");
+            assert!(later.len() > 0, "no item was added during the save");
             server.revive();
             saved.assert_kept(&mut server.resp2());
         }
         let outcome = format!("{} saved, 0 lost", saved.len());
-        tell(kind, "SIGKILL while an RDB file is saved", times, &outcome);
+        report(kind, "SIGKILL while an RDB file is saved", times, &outcome);
     });
 }
 
 #[test]
-fn a_rewrite_that_is_killed_loses_nothing_whichever_kind_of_file_it_writes() {
+fn a_killed_rewrite_loses_nothing() {
     for_each_server(|kind| {
         for preamble in ["yes", "no"] {
             let mut server = setup(kind)
@@ -109,13 +109,13 @@ fn a_rewrite_that_is_killed_loses_nothing_whichever_kind_of_file_it_writes() {
             let outcome = format!("{} acknowledged, 0 lost", ledger.len());
             let fault =
                 format!("SIGKILL while the append-only file is rewritten, RDB preamble {preamble}");
-            tell(kind, &fault, times, &outcome);
+            report(kind, &fault, times, &outcome);
         }
     });
 }
 
 #[test]
-fn a_full_sync_whose_primary_or_replica_is_killed_is_made_again_with_nothing_lost() {
+fn a_killed_full_sync_is_repeated_without_loss() {
     for_each_server(|kind| {
         let mut primary =
             setup(kind).line("appendonly yes").line("appendfsync always").line(SLOW).start(kind);
@@ -143,11 +143,11 @@ fn a_full_sync_whose_primary_or_replica_is_killed_is_made_again_with_nothing_los
             catch_up(&mut client, &mut follower);
             ledger.assert_kept(&mut follower);
             assert_equal(&mut client, &mut follower);
-            // Alone again, so that the next time is a full sync.
+            // Detached and empty, so that the next round is a full synchronisation.
             follower.ok("REPLICAOF NO ONE");
             follower.ok("FLUSHALL");
         }
         let outcome = format!("{} acknowledged, 0 lost", ledger.len());
-        tell(kind, "SIGKILL of replica, then primary, in a full sync", times, &outcome);
+        report(kind, "SIGKILL of replica, then primary, in a full sync", times, &outcome);
     });
 }

@@ -1,4 +1,4 @@
-//! What a server acknowledged, written down outside of it while it is being broken.
+//! The items that a server acknowledged, recorded outside of it while faults are injected.
 
 use std::collections::BTreeMap;
 use std::panic::resume_unwind;
@@ -7,40 +7,40 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use bloomline_harness::{Client, Server, SetOnDrop, bulk, show, until};
 use redis::Value;
-
-use crate::harness::{Client, Server, SetOnDrop, bulk, show, until};
 
 /// Clients that write at the same time.
 const WRITERS: usize = 3;
 
-/// The keys that all clients add to: one that grows, one that stands, one in RedisBloom's layout.
+/// The keys to which all clients add: a growing filter, one of fixed size, one in RedisBloom's
+/// layout.
 const SHARED: [&str; 3] = ["growing", "reserved", "foreign"];
 
 /// RedisBloom's header of an empty filter that grows.
 const FOREIGN: &[u8] =
     include_bytes!("../../../core/tests/golden/redisbloom/empty_default.scandump.0.bin");
 
-/// Makes the keys that all clients add to.
+/// Makes the keys to which all clients add.
 pub fn make_keys(client: &mut Client) {
     client.ok("BF.RESERVE growing 0.0001 10");
     client.ok("BF.RESERVE reserved 0.0001 100000 NONSCALING");
     assert_eq!(show(&client.run(&[b"BF.LOADCHUNK", b"foreign".as_slice(), b"1", FOREIGN])), "+OK");
 }
 
-/// An item that a server said it has.
+/// An item that a server acknowledged.
 struct Entry {
     item: Vec<u8>,
     at: Instant,
 }
 
-/// Every item that was acknowledged, by key.
+/// Every acknowledged item, by key.
 #[derive(Default)]
 pub struct Ledger {
     entries: BTreeMap<String, Vec<Entry>>,
 }
 
-/// How far the writers are.
+/// The number of acknowledged calls of all writers.
 pub struct Progress(AtomicUsize);
 
 impl Progress {
@@ -53,10 +53,11 @@ impl Progress {
     }
 }
 
-/// Lets clients write until `during` has returned or the server is gone; what was acknowledged.
+/// Lets clients write until `during` has returned or the server is gone; returns what was
+/// acknowledged.
 ///
-/// `name` tells the items of this call from those of others. Errors are not acknowledgements; any
-/// but those of a server that can't write to its disk end the test.
+/// `name` distinguishes the items of this call from those of other calls. An error is not an
+/// acknowledgement. Any error except that of a server that cannot write to its disk fails the test.
 pub fn while_writing(
     server: &mut Server,
     name: &str,
@@ -91,26 +92,26 @@ impl Ledger {
         self.entries.entry(key).or_default().push(entry);
     }
 
-    /// Takes over what another one has noted.
+    /// Adds the entries of another ledger.
     pub fn extend(&mut self, other: Ledger) {
         for (key, entries) in other.entries {
             self.entries.entry(key).or_default().extend(entries);
         }
     }
 
-    /// How many items were acknowledged.
+    /// The number of acknowledged items.
     pub fn len(&self) -> usize {
         self.entries.values().map(Vec::len).sum()
     }
 
-    /// Asserts that every item is there.
+    /// Asserts that every item is present.
     pub fn assert_kept(&self, client: &mut Client) {
         let missing = self.missing(client).len();
         assert_eq!(missing, 0, "of {} acknowledged items", self.len());
     }
 
-    /// Asserts that every item is there that was acknowledged so long before `end`. Forgets the
-    /// later ones that are not, since they never will be; how many these were.
+    /// Asserts that every item is present that was acknowledged at least `grace` before `end`.
+    /// Removes later items that are missing, because they stay missing; returns their number.
     pub fn assert_kept_but_for_the_last(
         &mut self,
         client: &mut Client,
@@ -126,7 +127,7 @@ impl Ledger {
         missing.len()
     }
 
-    /// The items that are not there: key, and place among those of the key, in order.
+    /// The missing items: their key and their index among the items of the key, in order.
     fn missing(&self, client: &mut Client) -> Vec<(String, usize)> {
         let mut missing = Vec::new();
         for (key, entries) in &self.entries {
@@ -144,7 +145,7 @@ impl Ledger {
     }
 }
 
-/// Writes as several kinds of clients do, until it is told to stop or the connection breaks.
+/// Writes as several kinds of clients do, until it is stopped or the connection breaks.
 fn write(
     socket: &Path,
     name: &str,
@@ -159,8 +160,7 @@ fn write(
         }
         let items: Vec<Vec<u8>> =
             (0..10).map(|i| format!("{name}:{round}:{i}").into_bytes()).collect();
-        // A key of its own every few rounds: creations are written down in another way than
-        // additions.
+        // A new key every few rounds, because creations are logged differently from additions.
         let own = format!("own:{name}:{}", round / 8);
         let calls: [(&str, &str, &[Vec<u8>]); 5] = [
             ("BF.MADD", SHARED[0], &items),
@@ -188,8 +188,8 @@ fn write(
     acknowledged
 }
 
-/// True if the items of the call are there now; false if the server can't write to its disk, so
-/// that it takes none.
+/// True if the items of the call are now present; false if the server cannot write to its disk and
+/// therefore accepts no writes.
 fn is_added(reply: &Value) -> bool {
     match reply {
         Value::Int(0 | 1) => true,
@@ -209,23 +209,22 @@ fn is_added(reply: &Value) -> bool {
     }
 }
 
-/// Adds filters of so many random bytes that no file compresses them: a data set that takes time to
-/// write.
+/// Adds filters of this many random bytes, which no file compresses, so that saving the data set
+/// takes a while.
 pub fn add_bulk(client: &mut Client, bytes: usize) {
     const CHUNK: usize = 1 << 20;
-    let mut random = crate::harness::Random(bytes as u64);
+    let mut random = bloomline_harness::Random(bytes as u64);
     for i in 0..bytes / CHUNK {
-        // A layer of just over the chunk.
+        // The layer is a little larger than the chunk.
         client.ok(&format!("BF.RESERVE bulk:{i} 0.01 1000000 NONSCALING"));
-        let piece: Vec<u8> = (0..CHUNK / 8).flat_map(|_| random.next().to_le_bytes()).collect();
+        let chunk: Vec<u8> = (0..CHUNK / 8).flat_map(|_| random.next().to_le_bytes()).collect();
         let (key, iterator) = (format!("bulk:{i}"), (CHUNK + 1).to_string());
-        let loaded = client.run(&[b"BF.LOADCHUNK", key.as_bytes(), iterator.as_bytes(), &piece]);
+        let loaded = client.run(&[b"BF.LOADCHUNK", key.as_bytes(), iterator.as_bytes(), &chunk]);
         assert_eq!(show(&loaded), "+OK");
     }
 }
 
-/// The files of a server's data, the one that was written last at the end; none of its logs and
-/// sockets.
+/// The files with a server's data in the order of their last change, without logs and sockets.
 pub fn data_files(server: &Server) -> Vec<PathBuf> {
     let mut files: Vec<PathBuf> = ["appendonlydir", ""]
         .iter()
@@ -239,9 +238,9 @@ pub fn data_files(server: &Server) -> Vec<PathBuf> {
     files
 }
 
-/// The bytes of a filter's value, as they stand in an RDB file.
+/// The bytes of a filter's value, as in an RDB file.
 pub fn value_bytes(client: &mut Client, key: &str) -> Vec<u8> {
     let dump = bulk(&client.call(&format!("DUMP {key}"))).to_vec();
-    // Before them the type, behind them the version with the checksum.
+    // The type precedes them. The version and the checksum follow.
     dump[1..dump.len() - 10].to_vec()
 }

@@ -1,7 +1,8 @@
-//! What breaks around a module, broken on purpose: what was acknowledged is there afterwards, and
-//! the server runs or says why not.
+//! Fault injection: crashes, full disks, lack of memory, damaged files, cut links.
 //!
-//! Each fault is tried a few times; `BLOOMLINE_REPEAT=50` tries each fifty times and more.
+//! Everything that was acknowledged is present afterwards, and the server runs or logs why it does
+//! not. Each fault is injected a few times; `BLOOMLINE_REPEAT=50` injects each fifty times and
+//! more.
 
 mod cut_links;
 mod damaged_files;
@@ -12,22 +13,23 @@ mod killed_while_saving;
 mod ledger;
 mod no_random;
 mod out_of_memory;
+mod panics;
 
 use std::env;
 
-use crate::harness::Kind;
+use bloomline_harness::Kind;
 
-/// How often a fault is tried on each server: a few times, or as often as `BLOOMLINE_REPEAT` says.
-fn repetitions(few: usize) -> usize {
+/// How often a fault is injected per server: `BLOOMLINE_REPEAT` times, otherwise `default` times.
+fn repetitions(default: usize) -> usize {
     match env::var("BLOOMLINE_REPEAT") {
         Ok(number) => {
-            number.parse().unwrap_or_else(|_| panic!("BLOOMLINE_REPEAT={number} is no number"))
+            number.parse().unwrap_or_else(|_| panic!("BLOOMLINE_REPEAT={number} is not a number"))
         }
-        Err(_) => few,
+        Err(_) => default,
     }
 }
 
-/// One line of the table of faults, seen with `--nocapture`.
-fn tell(kind: &Kind, fault: &str, times: usize, outcome: &str) {
+/// Prints one line of the table of faults, which `--nocapture` shows.
+fn report(kind: &Kind, fault: &str, times: usize, outcome: &str) {
     println!("FAULT | {fault} | {} | {times} | {outcome}", kind.name);
 }

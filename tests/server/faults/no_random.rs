@@ -1,14 +1,15 @@
-//! A system that gives no random bytes: a filter that needs a seed is refused, and nothing else is.
+//! A system without random bytes: only filters that need a new seed are refused.
 
-use crate::citizen::questions::{digest, with_debug};
-use crate::harness::{Client, Server, bulk, for_each_server, numbered, show};
+use bloomline_harness::{Client, Server, bulk, for_each_server, numbered, show};
+
+use crate::inspect::{digest, with_debug};
 use crate::redisbloom::forged;
 
-/// What a call is told that would create a filter in our own layout.
+/// The reply to a call that would create a filter in our own layout.
 const NO_SEED: &str = "-ERR could not create filter: no random seed from the system: Operation not permitted \
                        (os error 1)";
 
-/// Bytes that make the filter `k`: its payload, its header with its bits, its digest.
+/// Bytes that make the filter `k`: its payload, its header with its bits; and its digest.
 struct Made {
     payload: Vec<u8>,
     chunks: Vec<(String, Vec<u8>)>,
@@ -30,7 +31,7 @@ fn made(client: &mut Client) -> Made {
 }
 
 #[test]
-fn without_random_bytes_only_seeded_filters_are_refused() {
+fn without_random_bytes_only_new_seeds_are_refused() {
     for_each_server(|kind| {
         let made = made(&mut with_debug(kind).start(kind).resp2());
         let mut server = with_debug(kind).without_getrandom().start(kind);
@@ -47,7 +48,7 @@ fn without_random_bytes_only_seeded_filters_are_refused() {
             }
             assert_eq!(client.ask("DBSIZE"), ":0");
         }
-        // RedisBloom's layout has no seed, and one that comes with a filter is not drawn.
+        // RedisBloom's layout has no seed, and a filter from elsewhere brings its own.
         client.ok("BF.RESERVE foreign 0.01 100 LAYOUT redisbloom");
         assert_eq!(client.ask("BF.MADD foreign a b"), "*[:1 :1]");
         assert_eq!(client.ask("BF.INSERT another LAYOUT redisbloom ITEMS a"), "*[:1]");
@@ -62,14 +63,14 @@ fn without_random_bytes_only_seeded_filters_are_refused() {
         for key in ["restored", "loaded", "copied"] {
             assert_eq!(digest(&mut client, key), made.digest, "{key}");
         }
-        // Growth takes the seed of the filter.
+        // New layers use the seed of the filter.
         client.items("BF.MADD", "loaded", &numbered("more", 300));
         assert_ne!(client.ask("BF.INFO loaded FILTERS"), "*[:1]");
         client.ok("DEBUG RELOAD");
         assert_eq!(digest(&mut client, "copied"), made.digest);
         assert_eq!(client.ask("BF.ADD copied new"), ":1");
-        client.assert_answers_ping("all of it");
-        // The same server with random bytes.
+        client.assert_answers_ping("all commands");
+        // The same server, now with random bytes.
         client.ok("SAVE");
         server.kill();
         server.revive();
@@ -100,7 +101,7 @@ fn without_random_bytes_an_append_only_file_is_loaded() {
     });
 }
 
-/// The commands that a server has written: in one file, or in the newest of a folder.
+/// The append-only file of a server: one file, or the newest one in a folder.
 fn append_file(server: &Server) -> Vec<u8> {
     let file =
         ["appendonly.aof", "appendonlydir/appendonly.aof.1.incr.aof"].map(|name| server.file(name));

@@ -1,31 +1,32 @@
-//! Memory that the system has not got: a server that may take only a little more than it has.
+//! No memory from the system: the limit of the server is only a little above what it uses.
 //!
-//! Memory below 8 MiB is asked of Redis 6.2 in the only way it has, which ends the server if there
-//! is none; so all here is larger.
+//! The filters here take more than 8 MiB. Below that size the module must use the allocation
+//! function of Redis 6.2 that ends the server if there is no memory.
 
-use crate::cluster::equal::{catch_up, setup};
-use crate::harness::{
-    Client, Kind, Limits, Server, Setup, Stop, bulk, for_each_server, numbered, show,
-    truncate_dump, until, words,
+use bloomline_harness::{
+    Client, Kind, Limits, Server, Setup, Stop, arguments, bulk, for_each_server, numbered, show,
+    truncate_dump, until,
 };
 
-use super::{repetitions, tell};
+use crate::cluster::equal::{catch_up, setup};
 
-/// What the server may still take: enough for itself, and for no filter of these tests.
+use super::{repetitions, report};
+
+/// The address space that is left: enough for the server, but for no filter of these tests.
 const LEFT: u64 = 24 << 20;
 
-/// A reservation of 140 MB, which takes no memory but addresses.
+/// A reservation of 140 MB, which uses address space but no physical memory.
 const LARGE: &str = "BF.RESERVE large 0.01 100000000";
 
-fn starve(server: &Server) {
+fn limit_memory(server: &Server) {
     server.limit(Limits::memory_beyond(server.pid(), LEFT));
 }
 
-fn feed(server: &Server) {
+fn lift_limits(server: &Server) {
     server.limit(Limits::default());
 }
 
-/// A filter whose second layer takes 48 MB, one item before it.
+/// A filter whose next item adds a second layer of 48 MB; returns its items.
 fn about_to_grow(client: &mut Client, key: &str) -> Vec<Vec<u8>> {
     client.ok(&format!("BF.RESERVE {key} 0.0001 1000 EXPANSION 20000"));
     let items = numbered(key, 1010);
@@ -45,30 +46,27 @@ fn assert_has(client: &mut Client, key: &str, items: &[Vec<u8>]) {
     assert_eq!(found.matches(":1").count(), items.len(), "{key} lost items");
 }
 
-/// What another server gives for a filter: to this one, which never held it, the memory for it is
-/// new.
+/// The payload and the header of a filter from another server. On a server that never held the
+/// filter, its memory must be allocated anew.
 fn payload_and_header(kind: &Kind) -> (Vec<u8>, Vec<u8>) {
     let server = Setup::new().start(kind);
     let mut client = server.resp2();
     client.ok(LARGE);
     let payload = bulk(&client.call("DUMP large")).to_vec();
-    match client.call("BF.SCANDUMP large 0") {
-        redis::Value::Array(pair) => (payload, bulk(&pair[1]).to_vec()),
-        other => panic!("{}", show(&other)),
-    }
+    (payload, client.scandump("large", 0).1)
 }
 
 #[test]
-fn a_client_is_refused_with_nothing_changed_until_there_is_memory() {
+fn refuses_without_memory_and_continues_with_memory() {
     for_each_server(|kind| {
         let (payload, header) = payload_and_header(kind);
         let times = repetitions(1);
         for _ in 0..times {
-            // A new one each time: an allocator keeps addresses that it once had.
+            // A new server each time, because an allocator keeps addresses that it once had.
             let mut server = Setup::new().start(kind);
             let mut client = server.resp2();
             let inside = about_to_grow(&mut client, "growing");
-            starve(&server);
+            limit_memory(&server);
             for _ in 0..3 {
                 let refused = client.ask(LARGE);
                 assert!(refused.starts_with("-ERR Insufficient memory"), "{refused}");
@@ -86,13 +84,13 @@ fn a_client_is_refused_with_nothing_changed_until_there_is_memory() {
                 assert_eq!(client.ask("BF.INFO growing ITEMS"), "*[:1000]");
                 assert_has(&mut client, "growing", &inside);
             }
-            feed(&server);
+            lift_limits(&server);
             client.ok(LARGE);
-            starve(&server);
+            limit_memory(&server);
             let refused = client.ask("COPY large copy");
             assert!(refused == ":0" || refused.starts_with('-'), "{refused}");
             assert_eq!(client.ask("EXISTS copy"), ":0");
-            feed(&server);
+            lift_limits(&server);
             assert_eq!(client.ask("COPY large copy"), ":1");
             assert_eq!(client.ask("BF.MADD growing new:1 new:2"), "*[:1 :1]");
             assert_eq!(client.ask("BF.INFO growing FILTERS"), "*[:2]");
@@ -100,17 +98,17 @@ fn a_client_is_refused_with_nothing_changed_until_there_is_memory() {
             server.restart(Stop::Save);
             assert_has(&mut server.resp2(), "growing", &inside);
         }
-        tell(
+        report(
             kind,
             "no memory to create, grow, copy, restore",
             times,
-            "refused, 0 lost, goes on after",
+            "refused, 0 lost, works afterwards",
         );
     });
 }
 
 #[test]
-fn a_server_that_has_no_memory_for_its_file_says_so_to_start_when_there_is_some() {
+fn a_start_without_memory_logs_it_and_works_with_memory() {
     for_each_server(|kind| {
         for persistence in ["appendonly no", "appendonly yes"] {
             let setup = Setup::new()
@@ -119,7 +117,8 @@ fn a_server_that_has_no_memory_for_its_file_says_so_to_start_when_there_is_some(
                 .line("appendfsync always");
             let mut server = setup.start(kind);
             let mut client = server.resp2();
-            // Address space of the server itself, threads and all, and no room for the filter.
+            // The address space of the server itself, including its threads, without room for the
+            // filter.
             let itself = Limits::memory_beyond(server.pid(), LEFT);
             let items = numbered("item", 100);
             client.ok("BF.RESERVE large 0.01 100000000");
@@ -131,28 +130,28 @@ fn a_server_that_has_no_memory_for_its_file_says_so_to_start_when_there_is_some(
             for _ in 0..times {
                 server.kill();
                 let refusal = server.try_revive(itself).expect_err("no memory");
-                // By itself; before Redis 8.0 with 0, the code of a check of the file that finds
-                // nothing wrong.
+                // The server ended by itself. Before Redis 8.0 the exit code is 0, that of a check
+                // of the file that finds no error.
                 assert!(refusal.status.code().is_some(), "{}\n{}", refusal.status, refusal.log);
                 let log = &refusal.log;
-                assert!(log.contains("memory"), "no word about it in\n{log}");
+                assert!(log.contains("memory"), "nothing about memory in\n{log}");
                 server.revive();
                 assert_has(&mut server.resp2(), "large", &items);
             }
             let fault = format!("no memory to load at the start, {persistence}");
-            tell(kind, &fault, times, "refused with a message, 0 lost after");
+            report(kind, &fault, times, "refused with a message, 0 lost after");
         }
     });
 }
 
-/// A command by which a filter comes into being, at the end its key, and what the log says of a
-/// server that has no memory for it. A filter `a` with one item is there before.
+/// A command that makes a filter, and the log line of a server without memory for it. A filter `a`
+/// with one item exists before.
 struct Creation {
     /// How the filter `a` is made.
     reserve: &'static str,
-    /// The command, KEY for the key.
+    /// The command; KEY stands for the key.
     line: &'static str,
-    said: &'static str,
+    logged: &'static str,
 }
 
 const COPIED: &str = "a primary or a file has copied filter 'a' to 'large";
@@ -164,36 +163,37 @@ const CREATIONS: [Creation; 5] = [
     Creation {
         reserve: "BF.RESERVE a 0.01 1000",
         line: "BF.RESERVE KEY 0.01 100000000",
-        said: "was created by a primary or a file, but no memory for",
+        logged: "was created by a primary or a file, but no memory for",
     },
-    Creation { reserve: OWN, line: "COPY a KEY", said: COPIED },
-    Creation { reserve: REDISBLOOMS, line: "COPY a KEY", said: COPIED },
-    Creation { reserve: OWN, line: "RESTORE KEY 0 DUMP", said: RESTORED },
-    Creation { reserve: REDISBLOOMS, line: "RESTORE KEY 0 DUMP", said: RESTORED },
+    Creation { reserve: OWN, line: "COPY a KEY", logged: COPIED },
+    Creation { reserve: REDISBLOOMS, line: "COPY a KEY", logged: COPIED },
+    Creation { reserve: OWN, line: "RESTORE KEY 0 DUMP", logged: RESTORED },
+    Creation { reserve: REDISBLOOMS, line: "RESTORE KEY 0 DUMP", logged: RESTORED },
 ];
 
-/// Filters that are made until memory ends: a server may have mapped more than it uses.
+/// The number of filters that are made until memory is exhausted. A server may have mapped more
+/// than it uses.
 const FILTERS: usize = 8;
 
 impl Creation {
-    /// Makes the filter that is copied or dumped.
+    /// Makes the filter that is copied or dumped, and returns its payload.
     fn prepare(&self, client: &mut Client) -> Vec<u8> {
         client.ok(self.reserve);
         assert_eq!(client.ask("BF.ADD a x"), ":1");
         bulk(&client.call("DUMP a")).to_vec()
     }
 
-    /// Makes one more filter, and adds to it.
+    /// Makes one more filter and adds items to it.
     fn run(&self, client: &mut Client, number: usize, dump: &[u8]) {
         let key = format!("large{number}");
-        let mut words = words(&self.line.replace("KEY", &key));
-        words.iter_mut().filter(|word| *word == b"DUMP").for_each(|word| *word = dump.to_vec());
-        let reply = show(&client.run(&words));
+        let mut call = arguments(&self.line.replace("KEY", &key));
+        call.iter_mut().filter(|word| *word == b"DUMP").for_each(|word| *word = dump.to_vec());
+        let reply = show(&client.run(&call));
         assert!([":1", "+OK"].contains(&reply.as_str()), "{}: {reply}", self.line);
         assert_eq!(client.ask(&format!("BF.MADD {key} y z")), "*[:1 :1]");
     }
 
-    /// Asserts that the filters which were made have what was added.
+    /// Asserts that the filters contain what was added.
     fn assert_whole(&self, client: &mut Client, filters: usize) {
         for number in 0..filters {
             assert_eq!(
@@ -206,9 +206,10 @@ impl Creation {
     }
 }
 
-/// Redis 6.2 reads strings itself, and ends the process itself where it has no memory for one.
-fn says(log: &str, kind: &Kind, said: &str) -> bool {
-    log.contains(said) || kind.is_before_7() && log.contains("Out Of Memory")
+/// True if the log states the reason. Redis 6.2 reads strings by itself, and ends the process by
+/// itself if it has no memory for one.
+fn states(log: &str, kind: &Kind, logged: &str) -> bool {
+    log.contains(logged) || kind.is_before_7() && log.contains("Out Of Memory")
 }
 
 #[test]
@@ -221,19 +222,19 @@ fn a_replica_without_memory_for_a_new_filter_ends() {
             let mut replica =
                 setup(kind).line(format!("replicaof 127.0.0.1 {}", primary.port)).start(kind);
             catch_up(&mut client, &mut replica.resp2());
-            starve(&replica);
+            limit_memory(&replica);
             let mut filters = 0;
             while filters < FILTERS && replica.is_running() {
                 creation.run(&mut client, filters, &dump);
                 filters += 1;
-                until("the replica to take it or to end", || {
+                until("the replica to acknowledge or to end", || {
                     (client.ask("WAIT 1 100") == ":1" || !replica.is_running()).then_some(())
                 });
             }
             let status = replica.wait_for_end();
             let (log, line) = (replica.log(), creation.line);
             assert!(
-                !status.success() && says(&log, kind, creation.said),
+                !status.success() && states(&log, kind, creation.logged),
                 "{line}: {status}\n{log}"
             );
             replica.revive();
@@ -241,7 +242,7 @@ fn a_replica_without_memory_for_a_new_filter_ends() {
             catch_up(&mut client, &mut follower);
             creation.assert_whole(&mut follower, filters);
         }
-        tell(kind, "no memory on a replica", 1, "it ends with a message, 0 lost after");
+        report(kind, "no memory on a replica", 1, "it ends with a message, 0 lost after");
     });
 }
 
@@ -256,15 +257,15 @@ fn an_aof_without_memory_for_a_new_filter_ends_the_start() {
             (0..2).for_each(|number| creation.run(&mut client, number, &dump));
             server.kill();
             // From too little for the server itself to enough for all filters.
-            let mut said = false;
+            let mut is_logged = false;
             for step in 1..=7 {
                 match server.try_revive(Limits { memory: Some(step * (128 << 20)), file: None }) {
                     Ok(()) => creation.assert_whole(&mut server.resp2(), 2),
-                    Err(refusal) => said |= says(&refusal.log, kind, creation.said),
+                    Err(refusal) => is_logged |= states(&refusal.log, kind, creation.logged),
                 }
                 server.kill();
             }
-            assert!(said, "{}: no refusal for it in\n{}", creation.line, server.log());
+            assert!(is_logged, "{}: no reason in\n{}", creation.line, server.log());
             server.revive();
             creation.assert_whole(&mut server.resp2(), 2);
         }
@@ -272,7 +273,7 @@ fn an_aof_without_memory_for_a_new_filter_ends_the_start() {
 }
 
 #[test]
-fn damaged_payloads_are_refused_without_memory_as_with_it() {
+fn damaged_payloads_are_refused_the_same_without_memory() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
@@ -280,7 +281,7 @@ fn damaged_payloads_are_refused_without_memory_as_with_it() {
         client.call("BF.ADD k a");
         let dump = bulk(&client.call("DUMP k")).to_vec();
         client.call("DEL k");
-        starve(&server);
+        limit_memory(&server);
         for length in [dump.len() - 20, 80, 60, 30] {
             let cut = truncate_dump(&dump, length);
             let refused = show(&client.run(&[b"RESTORE", b"k".as_slice(), b"0", &cut]));

@@ -1,8 +1,8 @@
-//! Numbers at every boundary: the last that is taken, the first that is not.
+//! Numbers at every limit: the last one that is accepted, and the first one that is refused.
 
-use crate::harness::{Setup, for_each_server};
+use bloomline_harness::{Setup, for_each_server};
 
-/// Calls on both sides of each boundary: the start of the reply, then the call.
+/// Calls on both sides of each limit: the start of the reply, then the call.
 const CALLS: [(&str, &str); 40] = [
     ("+OK", "BF.RESERVE k 0.01 1"),
     ("-ERR", "BF.RESERVE k 0.01 0"),
@@ -17,7 +17,7 @@ const CALLS: [(&str, &str); 40] = [
     ("-ERR", "BF.RESERVE k 1 1"),
     ("-ERR", "BF.RESERVE k 0 1"),
     ("-ERR", "BF.RESERVE k -0.0 1"),
-    // Half of it goes to the first layer.
+    // The first layer gets half of the rate.
     ("+OK", "BF.RESERVE k 0.000000000000002 1"),
     ("-ERR error rate is too small", "BF.RESERVE k 0.0000000000000019 1"),
     ("+OK", "BF.RESERVE k 0.000000000000001 1 NONSCALING"),
@@ -48,7 +48,7 @@ const CALLS: [(&str, &str); 40] = [
 ];
 
 #[test]
-fn the_last_number_of_each_range_is_taken_while_the_next_one_is_refused() {
+fn accepts_the_last_number_of_each_range_and_no_more() {
     for_each_server(|kind| {
         let server = Setup::new().module_args("bf-max-filter-bytes 64mb").start(kind);
         let mut client = server.resp2();
@@ -62,7 +62,7 @@ fn the_last_number_of_each_range_is_taken_while_the_next_one_is_refused() {
                 wrong += &format!("\n{call}\n  expected {start}\n  got      {reply}");
             }
             client.assert_answers_ping(call);
-            // A filter that was made must work.
+            // A created filter must work.
             if client.call("DEL k") == redis::Value::Int(1) {
                 client.call(call);
                 let added = client.ask("BF.MADD k x y z");
@@ -76,17 +76,14 @@ fn the_last_number_of_each_range_is_taken_while_the_next_one_is_refused() {
 }
 
 #[test]
-fn bytes_before_the_first_with_those_behind_the_last_are_no_part_of_a_filter() {
+fn bytes_outside_of_the_layers_are_refused() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
         client.ok("BF.RESERVE k 0.01 3 NONSCALING");
-        let size = match client.call("BF.SCANDUMP k 1") {
-            redis::Value::Array(pair) => crate::harness::bulk(&pair[1]).len(),
-            other => panic!("{}", crate::harness::show(&other)),
-        };
-        // The iterator of a piece is the offset behind it, plus one.
-        for (iterator, piece, reply) in [
+        let size = client.scandump("k", 1).1.len();
+        // The iterator of a chunk is the offset of its end, plus one.
+        for (iterator, len, reply) in [
             (2, 1, "+OK"),
             (size + 1, 1, "+OK"),
             (size + 1, size, "+OK"),
@@ -97,12 +94,10 @@ fn bytes_before_the_first_with_those_behind_the_last_are_no_part_of_a_filter() {
             (size + 2, size + 1, "-ERR"),
             (size + 2, size, "-ERR"),
         ] {
-            let bytes = vec![0; piece];
-            let call: [&[u8]; 4] =
-                [b"BF.LOADCHUNK", b"k", iterator.to_string().leak().as_bytes(), &bytes];
-            let got = crate::harness::show(&client.run(&call));
-            assert!(got.starts_with(reply), "{piece} bytes at {iterator} of {size}: {got}");
-            client.assert_answers_ping("a piece");
+            let bytes = vec![0; len];
+            let got = client.loadchunk("k", iterator as i64, &bytes);
+            assert!(got.starts_with(reply), "{len} bytes at {iterator} of {size}: {got}");
+            client.assert_answers_ping("a chunk");
         }
     });
 }

@@ -1,6 +1,6 @@
-//! BF.LOADCHUNK headers cut, damaged, foreign, or made to cost time.
+//! BF.LOADCHUNK with headers that are truncated, damaged, foreign or expensive.
 
-use crate::harness::{Client, Random, Setup, bulk, for_each_server, show};
+use bloomline_harness::{Client, Random, Setup, bulk, for_each_server, show};
 
 use super::{assert_works, damaged};
 
@@ -8,7 +8,7 @@ fn load(client: &mut Client, iterator: &str, data: &[u8]) -> String {
     show(&client.run(&[b"BF.LOADCHUNK", b"k".as_slice(), iterator.as_bytes(), data]))
 }
 
-/// Headers of a filter of one layer, one of several, one that does not grow.
+/// The headers of a filter of one layer, of one of several layers, and of one that does not grow.
 fn headers(client: &mut Client) -> Vec<Vec<u8>> {
     client.call("BF.MADD one a b c");
     client.ok("BF.RESERVE several 0.01 3 EXPANSION 1");
@@ -23,7 +23,7 @@ fn headers(client: &mut Client) -> Vec<Vec<u8>> {
     headers.into()
 }
 
-/// Loads a header that may be anything; a filter made of it must work.
+/// Loads any header. A filter that it makes must work.
 fn assert_refused_or_works(client: &mut Client, header: &[u8], what: &str) {
     let reply = load(client, "1", header);
     client.assert_answers_ping(what);
@@ -35,13 +35,13 @@ fn assert_refused_or_works(client: &mut Client, header: &[u8], what: &str) {
     }
 }
 
-/// A server on which damage can't ask for gigabytes, which DUMP would then copy.
+/// A server with a limit, so that a damaged header cannot request gigabytes, which DUMP would copy.
 fn limited() -> Setup {
     Setup::new().module_args("bf-max-filter-bytes 16mb")
 }
 
 #[test]
-fn a_header_cut_or_lengthened_is_bad_data() {
+fn truncated_or_extended_headers_are_bad_data() {
     for_each_server(|kind| {
         let server = limited().start(kind);
         let mut client = server.resp2();
@@ -67,7 +67,7 @@ fn a_header_cut_or_lengthened_is_bad_data() {
 }
 
 #[test]
-fn a_header_damaged_at_any_byte_is_bad_data_or_a_filter_that_works() {
+fn a_damaged_byte_is_bad_data_or_makes_a_usable_filter() {
     for_each_server(|kind| {
         let server = limited().start(kind);
         let mut client = server.resp2();
@@ -157,7 +157,7 @@ impl Foreign {
 }
 
 #[test]
-fn a_foreign_header_with_numbers_that_cannot_be_is_bad_data() {
+fn foreign_headers_with_impossible_numbers_are_bad_data() {
     let sound = Foreign::sound;
     let impossible = [
         ("no layer", Foreign { layers: 0, ..sound() }),
@@ -167,11 +167,11 @@ fn a_foreign_header_with_numbers_that_cannot_be_is_bad_data() {
         ("more bits than bytes hold", Foreign { bits: 1160, ..sound() }),
         ("fewer bits than bytes hold", Foreign { bits: 8, ..sound() }),
         ("bits that overflow", Foreign { bits: 0, bytes: 1 << 61, ..sound() }),
-        ("all the memory there is", Foreign { bits: u64::MAX - 7, bytes: u64::MAX / 8, ..sound() }),
+        ("all addresses", Foreign { bits: u64::MAX - 7, bytes: u64::MAX / 8, ..sound() }),
         ("a power of two beyond 2^63", Foreign { n2: 64, ..sound() }),
         ("a power of two beyond its bits", Foreign { n2: 40, ..sound() }),
-        ("an error of one", Foreign { error: 1.0, ..sound() }),
-        ("an error of nothing", Foreign { error: 0.0, ..sound() }),
+        ("an error rate of 1", Foreign { error: 1.0, ..sound() }),
+        ("an error rate of 0", Foreign { error: 0.0, ..sound() }),
         ("no hashes", Foreign { hashes: 0, ..sound() }),
         ("hashes that do not fit the bits", Foreign { hashes: 9, ..sound() }),
         ("a total that does not add up", Foreign { total: 2, ..sound() }),
@@ -192,7 +192,7 @@ fn a_foreign_header_with_numbers_that_cannot_be_is_bad_data() {
 }
 
 #[test]
-fn a_foreign_header_cannot_make_one_call_take_seconds() {
+fn foreign_headers_cannot_make_one_call_take_seconds() {
     let sound = Foreign::sound;
     for_each_server(|kind| {
         let server = limited().start(kind);
@@ -206,11 +206,11 @@ fn a_foreign_header_cannot_make_one_call_take_seconds() {
                 "twenty million hashes",
                 Foreign { bits_per_item: 3e7, hashes: 20_794_416, ..sound() },
             ),
-            ("an error that is no number", Foreign { error: f64::NAN, ..sound() }),
-            ("items without end", Foreign { entries: u64::MAX, ..sound() }),
+            ("an error rate of NaN", Foreign { error: f64::NAN, ..sound() }),
+            ("an unlimited capacity", Foreign { entries: u64::MAX, ..sound() }),
             ("a filter as RedisBloom makes it", sound()),
         ] {
-            // Two hundred lookups of seconds each would meet the deadline of the connection.
+            // 200 lookups of seconds each would exceed the deadline of the connection.
             assert_refused_or_works(&mut client, &header.encode(), what);
         }
     });

@@ -1,8 +1,9 @@
-//! Links that hold more items than can be counted: no header of such is taken, while a file is
-//! loaded and repaired, since a refused one would stop a server.
+//! Links whose items exceed 2^64 - 1 in total. Such a header is refused. Such a value in a file is
+//! repaired, because a refused file would prevent the start of a server.
 
-use crate::citizen::questions::{Totals, digest, number, totals, with_debug};
-use crate::harness::{Client, Setup, Stop, bulk, for_each_server, int, show};
+use bloomline_harness::{Client, Setup, Stop, bulk, for_each_server, int, show};
+
+use crate::inspect::{Totals, digest, number, totals, with_debug};
 use crate::redisbloom::forged::{header, load, with_links};
 
 use super::value::{payload_of_links, restore};
@@ -10,11 +11,11 @@ use bloomline_reference::overflowing::overflowing_header;
 
 const HALF: u64 = 1 << 63;
 
-/// What clients are shown of a number that no signed one can hold.
+/// The reply for a number that a signed integer cannot hold.
 const LARGEST: i64 = i64::MAX;
 
 #[test]
-fn a_header_whose_items_overflow_is_bad_data() {
+fn headers_whose_items_overflow_are_bad_data() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
@@ -32,7 +33,7 @@ fn a_header_whose_items_overflow_is_bad_data() {
         }
         assert_eq!(number(&mut client, "loads_refused"), before + headers.len() as u64);
         assert_eq!(totals(&mut client), Totals::default());
-        // The most that can be counted is taken, and comes back.
+        // The largest count is accepted and dumped again.
         for lens in [&[HALF, HALF - 1][..], &[u64::MAX]] {
             let header = with_links(&one, lens);
             assert_eq!(load(&mut client, "k", &header), "+OK");
@@ -47,7 +48,7 @@ fn a_header_whose_items_overflow_is_bad_data() {
     });
 }
 
-/// Asserts that the filter `k` works, and counts as many items as can be shown.
+/// Asserts that the filter `k` works and reports the largest count.
 fn assert_counts_all(client: &mut Client) {
     assert_eq!(int(&client.call("BF.CARD k")), LARGEST);
     assert_eq!(client.ask("BF.INFO k FILTERS"), "*[:2]");
@@ -55,7 +56,7 @@ fn assert_counts_all(client: &mut Client) {
 }
 
 #[test]
-fn a_value_whose_items_overflow_is_repaired_for_good() {
+fn values_whose_items_overflow_are_repaired() {
     for_each_server(|kind| {
         for lens in [[HALF, HALF], [u64::MAX, 10], [10, u64::MAX]] {
             let mut server = with_debug(kind)
@@ -67,7 +68,7 @@ fn a_value_whose_items_overflow_is_repaired_for_good() {
             let payload = payload_of_links(&mut client, &lens);
             assert_eq!(restore(&mut client, &payload), "+OK");
             assert_counts_all(&mut client);
-            // What it saves is sound, as a payload, as a file, as commands, as header with chunks.
+            // Everything it saves is valid: payloads, files, commands, header and chunks.
             let before = digest(&mut client, "k");
             let dump = bulk(&client.call("DUMP k")).to_vec();
             client.ok("DEBUG RELOAD");
@@ -85,7 +86,7 @@ fn a_value_whose_items_overflow_is_repaired_for_good() {
                 panic!("a pair")
             };
             assert_eq!(load(&mut client, "loaded", bulk(&pair[1])), "+OK");
-            // What is shown of the layers is what is saved of them.
+            // BF.DEBUG shows the counts that are saved.
             assert_eq!(client.ask("BF.DEBUG loaded"), client.ask("BF.DEBUG k"));
             let found = show(&client.call("BF.ADD k another"));
             assert!(

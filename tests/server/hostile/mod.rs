@@ -1,16 +1,16 @@
-//! Bytes made to break a decoder: each gives an error or a filter that works.
+//! Malicious input: each call is refused or makes a filter that works.
 
 mod boundaries;
 mod chunk;
+mod commands;
 mod counts;
 mod restore;
 mod sizes;
 mod value;
 
-use crate::harness::{Client, bulk, numbered, show};
+use bloomline_harness::{Client, bulk, numbered, show};
 
-/// Runs every command on a filter that was accepted from elsewhere, saves and loads it again,
-/// deletes it.
+/// Runs every command on an accepted filter, saves, loads and deletes it.
 fn assert_works(client: &mut Client, key: &str, what: &str) {
     for line in [
         "BF.EXISTS KEY a",
@@ -23,12 +23,12 @@ fn assert_works(client: &mut Client, key: &str, what: &str) {
         "TYPE KEY",
     ] {
         let reply = client.ask(&line.replace("KEY", key));
-        assert!(!reply.starts_with('-'), "{what}: {line} answered {reply}");
+        assert!(!reply.starts_with('-'), "{what}: {line} returned {reply}");
     }
     let found = show(&client.items("BF.MEXISTS", key, &numbered("absent", 100)));
     assert!(found.starts_with("*["), "{what}: {found}");
     assert_saves(client, key, what);
-    // It may be full, or have no room to grow; it may not break.
+    // The filter may be full or unable to grow, but it must not break.
     client.items("BF.MADD", key, &numbered("more", 100));
     assert_saves(client, key, what);
     assert_eq!(client.ask(&format!("DEL {key}")), ":1", "{what}");
@@ -37,14 +37,14 @@ fn assert_works(client: &mut Client, key: &str, what: &str) {
 fn assert_saves(client: &mut Client, key: &str, what: &str) {
     let dump = client.call(&format!("DUMP {key}"));
     let reply = show(&client.run(&[b"RESTORE", b"saved".as_slice(), b"0", bulk(&dump)]));
-    assert_eq!(reply, "+OK", "{what}: it does not load what it saved");
+    assert_eq!(reply, "+OK", "{what}: the filter does not load from its own dump");
     let (debug, saved) = (client.ask(&format!("BF.DEBUG {key}")), client.ask("BF.DEBUG saved"));
     assert_eq!(debug, saved, "{what}");
     client.call("DEL saved");
 }
 
-/// A byte damaged in several ways: lowest bit, highest bit, all bits, two numbers that mean much to
-/// formats.
+/// A byte damaged in several ways: lowest bit, highest bit, all bits, and the two values with a
+/// meaning in many formats.
 fn damaged(byte: u8) -> impl Iterator<Item = u8> {
     [byte ^ 1, byte ^ 0x80, !byte, 0, 0xff].into_iter().filter(move |damage| *damage != byte)
 }

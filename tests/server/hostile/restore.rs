@@ -1,13 +1,14 @@
-//! DUMP payloads cut or damaged, with the checksum made right again so that the decoder is reached.
+//! DUMP payloads that are truncated or damaged, with a correct checksum so that they reach the
+//! decoder.
 
-use crate::harness::{Client, Server, bulk, for_each_server, seal_dump, show, truncate_dump};
+use bloomline_harness::{Client, Server, bulk, for_each_server, seal_dump, show, truncate_dump};
 
 use super::{assert_works, damaged};
 
-/// What the server puts behind the value: version, checksum.
+/// Bytes after the value: version and checksum.
 const FOOTER: usize = 10;
 
-/// Payloads of a filter of one layer, one of several, one that is full.
+/// Payloads of a filter of one layer, of one of several layers, and of a full one.
 fn dumps(client: &mut Client) -> Vec<Vec<u8>> {
     client.call("BF.MADD one a b c");
     client.ok("BF.RESERVE several 0.01 3 EXPANSION 1");
@@ -24,12 +25,12 @@ fn restore(client: &mut Client, payload: &[u8]) -> String {
     show(&client.run(&[b"RESTORE", b"k".as_slice(), b"0", payload]))
 }
 
-/// Both ways the server stores strings: as they are, so that damage meets the bits, and compressed,
-/// so that it meets lengths.
+/// The server stores strings verbatim, so that damage hits the bits, or compressed, so that it hits
+/// lengths.
 const COMPRESSION: [&str; 2] = ["rdbcompression no", "rdbcompression yes"];
 
 #[test]
-fn a_payload_cut_at_any_length_is_an_error() {
+fn truncated_payloads_are_errors() {
     for_each_server(|kind| {
         for compression in COMPRESSION {
             let server = Server::start(kind, &[compression]);
@@ -42,9 +43,9 @@ fn a_payload_cut_at_any_length_is_an_error() {
                 for length in 1..dump.len() - FOOTER {
                     let reply = restore(&mut client, &truncate_dump(&dump, length));
                     client.assert_answers_ping("a cut payload");
-                    // The footer's bytes, all of them at most, can stand in for the last of the
-                    // value's, where they happen to fit: bits may be any, and
-                    // one checksum of 256 ends in the zero that ends a value.
+                    // The footer, of up to ten bytes, can replace the end of the value where it
+                    // happens to fit: bits may have any value, and one checksum in 256 ends in the
+                    // zero that ends a value.
                     if reply == "+OK" && length + FOOTER >= dump.len() - FOOTER {
                         assert_works(&mut client, "k", &format!("a value cut to {length}"));
                     } else {
@@ -60,14 +61,14 @@ fn a_payload_cut_at_any_length_is_an_error() {
 }
 
 #[test]
-fn a_payload_damaged_at_any_byte_is_an_error_or_a_filter_that_works() {
+fn a_damaged_byte_is_an_error_or_makes_a_usable_filter() {
     for_each_server(|kind| {
         for compression in COMPRESSION {
             let server = Server::start(kind, &[compression]);
             let mut client = server.resp2();
             for dump in dumps(&mut client) {
                 let mut accepted = 0;
-                // The first byte is the server's: it would look for a value of its own types there.
+                // The first byte selects the server's own types, which are not under test.
                 for at in 1..dump.len() - FOOTER {
                     for damage in damaged(dump[at]) {
                         let mut body = dump[..dump.len() - 8].to_vec();
@@ -78,8 +79,7 @@ fn a_payload_damaged_at_any_byte_is_an_error_or_a_filter_that_works() {
                             dump[at]
                         );
                         let reply = restore(&mut client, &seal_dump(&body));
-                        // Neither version nor checksum are complained about: the decoder was
-                        // reached.
+                        // No error is about version or checksum, so the decoder was reached.
                         assert!(
                             reply == "+OK" || reply == "-ERR Bad data format",
                             "{what}: {reply}"
@@ -91,8 +91,8 @@ fn a_payload_damaged_at_any_byte_is_an_error_or_a_filter_that_works() {
                         }
                     }
                 }
-                // Damaged bits are bits: had none been accepted, the checksum would have hidden the
-                // decoder.
+                // Damaged bits are accepted. If no payload was accepted, the decoder was not
+                // reached.
                 assert!(accepted > 0);
             }
         }
@@ -100,23 +100,23 @@ fn a_payload_damaged_at_any_byte_is_an_error_or_a_filter_that_works() {
 }
 
 #[test]
-fn refused_payloads_leave_no_memory_behind() {
+fn refused_payloads_leak_no_memory() {
     for_each_server(|kind| {
         let server = Server::start(kind, &["rdbcompression no"]);
         let mut client = server.resp2();
         client.ok("BF.RESERVE k 0.01 100000");
-        // An empty filter's payload has no bits to be cut.
+        // An empty filter's payload has no bits that could be truncated.
         client.call("BF.ADD k a");
         let dump = bulk(&client.call("DUMP k")).to_vec();
         client.ok("FLUSHALL");
-        let used = |client: &mut Client| client.info("used_memory").parse::<u64>().expect("bytes");
+        let used = |client: &mut Client| client.info_number("used_memory");
         let cut = truncate_dump(&dump, dump.len() - FOOTER - 100);
         restore(&mut client, &cut);
         let before = used(&mut client);
         for _ in 0..100 {
             assert_eq!(restore(&mut client, &cut), "-ERR Bad data format");
         }
-        // A hundred filters of 140 kB would be 14 MB.
+        // 100 filters of 140 kB would be 14 MB.
         let grown = used(&mut client).saturating_sub(before);
         assert!(grown < 2 << 20, "{grown} bytes");
     });

@@ -1,14 +1,14 @@
-//! Commands as long as the server lets them be: a million words, items and keys of 512 MB.
+//! Commands of the largest sizes that the server accepts: a million arguments, items and keys of
+//! 512 MB.
 
+use bloomline_harness::{Client, Setup, for_newest_servers, numbered, show};
 use redis::Value;
 
-use crate::harness::{Client, Setup, for_newest_servers, numbered, show};
-
-/// The longest string that a server takes from a client, unless it is told otherwise.
+/// The default limit on one string from a client.
 const LONGEST: usize = 512 << 20;
 
 #[test]
-fn a_command_of_a_million_words_is_answered_whole_or_refused() {
+fn a_million_arguments_are_answered_or_refused() {
     for_newest_servers(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
@@ -20,7 +20,7 @@ fn a_command_of_a_million_words_is_answered_whole_or_refused() {
             };
             assert_eq!(answers.len(), items.len(), "{command}");
             let ones = answers.iter().filter(|answer| **answer == Value::Int(1)).count();
-            // A tenth of an item is mistaken for one that is there.
+            // The expected number of false positives is 0.1.
             assert!(ones >= items.len() - 3, "{command}: {ones}");
         }
         let insert: Vec<&[u8]> = [b"BF.INSERT".as_slice(), b"other", b"ITEMS"]
@@ -37,69 +37,70 @@ fn a_command_of_a_million_words_is_answered_whole_or_refused() {
             "BF.RESERVE new 0.01 100",
             "BF.DEBUG k",
         ] {
-            let words: Vec<&[u8]> =
+            let call: Vec<&[u8]> =
                 line.split(' ').map(str::as_bytes).chain(items.iter().map(Vec::as_slice)).collect();
-            let refused = show(&client.run(&words));
+            let refused = show(&client.run(&call));
             assert!(refused.starts_with('-') && refused.len() < 300, "{line}: {refused}");
         }
-        let words: Vec<&[u8]> = ["BF.INSERT", "new"]
+        let call: Vec<&[u8]> = ["BF.INSERT", "new"]
             .iter()
             .map(|word| word.as_bytes())
             .chain((0..500_000).flat_map(|_| [b"CAPACITY".as_slice(), b"10"]))
             .chain([b"ITEMS".as_slice(), b"a"])
             .collect();
-        assert_eq!(show(&client.run(&words)), "*[:1]");
-        client.assert_answers_ping("a million words");
+        assert_eq!(show(&client.run(&call)), "*[:1]");
+        client.assert_answers_ping("a million arguments");
     });
 }
 
-/// Sends a command whose last word has so many bytes, without building it; the reply.
-fn with_last_word(client: &mut Client, words: &[&str], length: usize) -> Value {
+/// Sends a command whose last argument has `length` bytes, without building it in memory; returns
+/// the reply.
+fn with_last_argument(client: &mut Client, arguments: &[&str], length: usize) -> Value {
     let block = vec![b'x'; 16 << 20];
-    let mut head = format!("*{}\r\n", words.len() + 1);
-    for word in words {
-        head += &format!("${}\r\n{word}\r\n", word.len());
+    let mut head = format!("*{}\r\n", arguments.len() + 1);
+    for argument in arguments {
+        head += &format!("${}\r\n{argument}\r\n", argument.len());
     }
     client.send_raw(format!("{head}${length}\r\n").as_bytes());
     let mut left = length;
     while left > 0 {
-        let piece = left.min(block.len());
-        client.send_raw(&block[..piece]);
-        left -= piece;
+        let part = left.min(block.len());
+        client.send_raw(&block[..part]);
+        left -= part;
     }
     client.send_raw(b"\r\n");
-    client.receive(words[0])
+    client.receive(arguments[0])
 }
 
 #[test]
-fn an_item_or_a_key_of_512_megabytes_is_one_like_any_other() {
+fn items_and_keys_of_512_mb_work() {
     for_newest_servers(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
         client.ok("BF.RESERVE k 0.0000001 100");
-        assert_eq!(show(&with_last_word(&mut client, &["BF.ADD", "k"], LONGEST)), ":1");
-        assert_eq!(show(&with_last_word(&mut client, &["BF.EXISTS", "k"], LONGEST)), ":1");
-        assert_eq!(show(&with_last_word(&mut client, &["BF.EXISTS", "k"], LONGEST - 1)), ":0");
-        // A key of that length holds nothing, and is asked for all the same.
-        assert_eq!(show(&with_last_word(&mut client, &["BF.CARD"], LONGEST)), ":0");
-        client.assert_answers_ping("long words");
+        assert_eq!(show(&with_last_argument(&mut client, &["BF.ADD", "k"], LONGEST)), ":1");
+        assert_eq!(show(&with_last_argument(&mut client, &["BF.EXISTS", "k"], LONGEST)), ":1");
+        assert_eq!(show(&with_last_argument(&mut client, &["BF.EXISTS", "k"], LONGEST - 1)), ":0");
+        // A key of that length is looked up and does not exist.
+        assert_eq!(show(&with_last_argument(&mut client, &["BF.CARD"], LONGEST)), ":0");
+        client.assert_answers_ping("long arguments");
         drop(client);
         let mut client = server.resp2();
-        // A number, an option, an iterator that is longer than any.
-        for words in [
+        // A number, an iterator, a field and an option of 64 MB.
+        for arguments in [
             &["BF.RESERVE", "new", "0.01"][..],
             &["BF.SCANDUMP", "k"],
             &["BF.INFO", "k"],
             &["BF.RESERVE", "new", "0.01", "100"],
         ] {
-            let refused = show(&with_last_word(&mut client, words, 64 << 20));
+            let refused = show(&with_last_argument(&mut client, arguments, 64 << 20));
             assert!(
                 refused.starts_with('-') && refused.len() < 300,
-                "{words:?}: {} bytes",
+                "{arguments:?}: {} bytes",
                 refused.len()
             );
         }
-        client.assert_answers_ping("long words");
+        client.assert_answers_ping("long arguments");
         assert_eq!(client.ask("BF.INFO k ITEMS"), "*[:1]");
     });
 }

@@ -1,10 +1,11 @@
-//! RedisBloom's RDB value, made field by field: what is refused, and what is repaired since a
-//! refused file stops a server.
+//! RedisBloom's RDB value, built field by field: some values are refused, some are repaired because
+//! a refused file would prevent the start of a server.
+
+use bloomline_harness::{Client, Setup, body_of_dump, bulk, for_each_server, seal_dump, show};
 
 use super::assert_works;
-use crate::harness::{Client, Setup, body_of_dump, bulk, for_each_server, seal_dump, show};
 
-/// The value of `BF.RESERVE k .01 100` after one BF.ADD, version 4.
+/// The value of `BF.RESERVE k .01 100` after one BF.ADD, in encoding version 4.
 #[derive(Clone)]
 struct Value {
     items: u64,
@@ -21,10 +22,10 @@ struct Value {
     len: u64,
 }
 
-/// What stands before a value of a module in a payload: the kind of value, and the module's number
-/// in nine bytes.
+/// Bytes before the value of a module in a payload: the type, and the module's identifier in nine
+/// bytes.
 const HEAD: usize = 10;
-/// The RDB version that follows it, in a body.
+/// Bytes of the RDB version, which follows the value in a body.
 const VERSION: usize = 2;
 
 impl Value {
@@ -45,7 +46,7 @@ impl Value {
         }
     }
 
-    /// The payload, with head and version as this server writes them.
+    /// The payload, with the identifier and the version that this server writes.
     fn payload(&self, client: &mut Client) -> Vec<u8> {
         self.payload_of(client, &[self])
     }
@@ -91,20 +92,20 @@ impl Value {
     }
 }
 
-/// The payload of a filter whose links hold so many items, and whose sum is another.
+/// The payload of a filter whose links hold these numbers of items, with another sum.
 pub fn payload_of_links(client: &mut Client, lens: &[u64]) -> Vec<u8> {
     let links: Vec<Value> = lens.iter().map(|&len| Value { len, ..Value::sound() }).collect();
     let all: Vec<&Value> = links.iter().collect();
     Value { items: 7, links: lens.len() as u64, ..Value::sound() }.payload_of(client, &all)
 }
 
-/// Restores a payload under `k`; the reply as text.
+/// Restores a payload under `k`; returns the reply as text.
 pub fn restore(client: &mut Client, payload: &[u8]) -> String {
     show(&client.run(&[b"RESTORE", b"k".as_slice(), b"0", payload]))
 }
 
 #[test]
-fn a_foreign_value_with_numbers_that_contradict_each_other_is_refused() {
+fn foreign_values_that_contradict_themselves_are_refused() {
     let sound = Value::sound;
     let impossible = [
         ("no link", Value { links: 0, ..sound() }),
@@ -115,16 +116,16 @@ fn a_foreign_value_with_numbers_that_contradict_each_other_is_refused() {
         ("fewer bits than bytes hold", Value { bits: 64, ..sound() }),
         ("bits that are no whole words", Value { bits: 1160, bytes: 145, ..sound() }),
         ("bytes that are no whole words", Value { bytes: 145, ..sound() }),
-        ("bits without end", Value { bits: u64::MAX - 63, ..sound() }),
+        ("the largest number of bits", Value { bits: u64::MAX - 63, ..sound() }),
         ("a power of two beyond 2^63", Value { log2_bits: 64, ..sound() }),
         ("a power of two beyond its bits", Value { log2_bits: 40, ..sound() }),
-        ("an error of one", Value { error: 1.0, ..sound() }),
-        ("an error of nothing", Value { error: 0.0, ..sound() }),
-        ("an error that is no number", Value { error: f64::NAN, ..sound() }),
-        ("bits an item that are no number", Value { bits_per_item: f64::NAN, ..sound() }),
-        ("bits an item without end", Value { bits_per_item: f64::INFINITY, ..sound() }),
+        ("an error rate of 1", Value { error: 1.0, ..sound() }),
+        ("an error rate of 0", Value { error: 0.0, ..sound() }),
+        ("an error rate of NaN", Value { error: f64::NAN, ..sound() }),
+        ("NaN bits per item", Value { bits_per_item: f64::NAN, ..sound() }),
+        ("infinite bits per item", Value { bits_per_item: f64::INFINITY, ..sound() }),
         ("no hashes", Value { hashes: 0, ..sound() }),
-        ("hashes that do not fit the bits an item", Value { hashes: 9, ..sound() }),
+        ("hashes that do not match the bits per item", Value { hashes: 9, ..sound() }),
         (
             "two thousand million hashes",
             Value { bits_per_item: 2.9e9, hashes: 2_010_126_824, ..sound() },
@@ -144,7 +145,7 @@ fn a_foreign_value_with_numbers_that_contradict_each_other_is_refused() {
 }
 
 #[test]
-fn a_foreign_value_whose_sum_or_options_are_wrong_is_repaired_with_a_log_line() {
+fn wrong_sums_and_options_are_repaired_and_logged() {
     let sound = Value::sound;
     let repaired = [
         (Value { items: 7, ..sound() }, "repaired: 1 items in the links, 7 in the sum"),
@@ -170,7 +171,7 @@ fn a_foreign_value_whose_sum_or_options_are_wrong_is_repaired_with_a_log_line() 
 }
 
 #[test]
-fn a_layer_of_4_gib_is_not_restored_before_redis_7() {
+fn redis_6_restores_no_layer_of_4_gib() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
@@ -178,7 +179,7 @@ fn a_layer_of_4_gib_is_not_restored_before_redis_7() {
             let large = Value { bits, ..Value::sound() };
             assert_eq!(large.restore(&mut client), "-ERR Bad data format");
         }
-        // Elsewhere it is its 144 bytes that are too few.
+        // Other servers refuse it because its 144 bytes are too few.
         let rule =
             "it needs a layer of 4294967296 bytes in RedisBloom's layout, and Redis before 7.0";
         assert_eq!(server.log().contains(rule), kind.is_before_7(), "{}", server.log());

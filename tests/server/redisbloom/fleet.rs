@@ -1,20 +1,20 @@
-//! Fleets in which servers with RedisBloom replicate from this one: `bf-redisbloom-replicas yes`.
+//! Replicas with RedisBloom: `bf-redisbloom-replicas yes`.
 //!
-//! RedisBloom's type cannot be copied. A small module stands in for it on the replica, which keeps
-//! what BF.LOADCHUNK brings: `standin_module.c`.
+//! RedisBloom's type cannot implement COPY. On the replica, a small module takes its place and
+//! records what BF.LOADCHUNK delivers: `standin_module.c`.
 
+use bloomline_harness::{
+    CModule, Client, Kind, Limits, Server, Setup, bulk, for_each_server, matches, numbered,
+    report_missing, show, until,
+};
 use redis::Value;
 
 use crate::cluster::equal::{catch_up, setup};
-use crate::harness::{
-    CModule, Client, Kind, Limits, Server, Setup, bulk, for_each_server, matches, numbered,
-    say_missing, show, until,
-};
 
 const FLEET: &str = "bf-redisbloom-replicas yes";
 const FORBIDDEN: &str = "its layout is bloomline, which bf-redisbloom-replicas forbids";
 
-/// A replica without this module, and the one that stands in for RedisBloom.
+/// A replica without this module, and the stand-in for RedisBloom.
 fn standing_in(kind: &Kind, port: u16) -> (Server, CModule) {
     let module = CModule::build("redisbloom/standin_module.c", &[]);
     let lines =
@@ -23,15 +23,12 @@ fn standing_in(kind: &Kind, port: u16) -> (Server, CModule) {
     (setup.start(kind), module)
 }
 
-/// What the stand-in holds of a filter that was copied: header and bits as the primary dumps them.
+/// The expected text of the stand-in for a copied filter: its header and bits as the primary dumps
+/// them.
 fn expected(client: &mut Client, key: &str) -> String {
     let (mut iterator, mut header, mut bits, mut sum) = (0, 0, 0, 0);
     loop {
-        let Value::Array(pair) = client.call(&format!("BF.SCANDUMP {key} {iterator}")) else {
-            panic!("a pair")
-        };
-        let Value::Int(next) = pair[0] else { panic!("an iterator") };
-        let bytes = bulk(&pair[1]);
+        let (next, bytes) = client.scandump(key, iterator);
         match next {
             0 => return format!("loaded {header} {bits} {sum}"),
             1 => header = bytes.len(),
@@ -45,25 +42,25 @@ fn expected(client: &mut Client, key: &str) -> String {
     }
 }
 
-/// Header and payload of a filter of our own layout.
+/// Header and payload of a filter in our own layout.
 fn own_filter(kind: &Kind) -> (Vec<u8>, Vec<u8>) {
     let server = Setup::new().start(kind);
     let mut client = server.resp2();
     client.ok("BF.RESERVE k 0.01 100");
-    let Value::Array(pair) = client.call("BF.SCANDUMP k 0") else { panic!("a pair") };
-    (bulk(&pair[1]).to_vec(), bulk(&client.call("DUMP k")).to_vec())
+    let (_, header) = client.scandump("k", 0);
+    (header, bulk(&client.call("DUMP k")).to_vec())
 }
 
 fn fill(client: &mut Client) {
     client.ok("BF.RESERVE src 0.001 1000 EXPANSION 3");
     client.items("BF.MADD", "src", &numbered("item", 5000));
-    // Chunks of several layers, and one whose bits are mostly zero.
+    // A filter whose chunks belong to several layers, and one whose bits are mostly zero.
     client.ok("BF.RESERVE sparse 0.01 30000000 NONSCALING");
     assert_eq!(client.ask("BF.MADD sparse a b"), "*[:1 :1]");
 }
 
-/// What the stand-in says of a key.
-fn look(follower: &mut Client, key: &str) -> String {
+/// What the stand-in reports of a key.
+fn report(follower: &mut Client, key: &str) -> String {
     String::from_utf8_lossy(bulk(&follower.call(&format!("STANDIN.LOOK {key}")))).into_owned()
 }
 
@@ -75,7 +72,7 @@ fn copies_reach_a_replica_that_cannot_copy() {
         let (mut client, mut follower) = (primary.resp2(), replica.resp2());
         catch_up(&mut client, &mut follower);
         fill(&mut client);
-        // In place of another one, and of another type.
+        // The copies also replace a filter and a value of another type.
         assert_eq!(client.ask("BF.ADD replaced x"), ":1");
         client.ok("SET string x");
         assert_eq!(client.ask("PEXPIRE sparse 100000000"), ":1");
@@ -89,29 +86,29 @@ fn copies_reach_a_replica_that_cannot_copy() {
         ] {
             assert_eq!(client.ask(copy), ":1", "{copy}");
             let expected = expected(&mut client, key);
-            // What is added afterwards finds the copy.
+            // Later additions find the copy.
             assert_eq!(client.ask(&format!("BF.ADD {key} after")), ":1");
             catch_up(&mut client, &mut follower);
-            assert_eq!(look(&mut follower, key), expected, "{copy}");
+            assert_eq!(report(&mut follower, key), expected, "{copy}");
         }
         client.ok("MULTI");
         client.call("COPY src queued");
         client.call("BF.ADD queued after");
         assert_eq!(client.ask("EXEC"), "*[:1 :1]");
         catch_up(&mut client, &mut follower);
-        assert_eq!(look(&mut follower, "queued"), look(&mut follower, "plain"));
+        assert_eq!(report(&mut follower, "queued"), report(&mut follower, "plain"));
         let left = |client: &mut Client| -> i64 {
             client.ask("PTTL mortal").trim_start_matches(':').parse().expect("milliseconds")
         };
         let (one, other) = (left(&mut client), left(&mut follower));
         assert!((other - one).abs() < 60_000 && other > 0, "{one} and {other} ms");
         assert_eq!(follower.ask("PTTL plain"), ":-1");
-        // In another database.
+        // A copy into another database.
         assert_eq!(client.ask("COPY src there DB 3"), ":1");
         client.ok("SELECT 3");
         catch_up(&mut client, &mut follower);
         follower.ok("SELECT 3");
-        assert_eq!(look(&mut follower, "there"), expected(&mut client, "there"));
+        assert_eq!(report(&mut follower, "there"), expected(&mut client, "there"));
     });
 }
 
@@ -126,7 +123,7 @@ fn without_the_setting_an_addition_makes_another_filter() {
         assert_eq!(client.ask("COPY src plain"), ":1");
         assert_eq!(client.ask("BF.ADD plain after"), ":1");
         catch_up(&mut client, &mut follower);
-        assert_eq!(look(&mut follower, "plain"), "default");
+        assert_eq!(report(&mut follower, "plain"), "default");
     });
 }
 
@@ -180,7 +177,7 @@ fn files_with_our_layout_end_the_start() {
 }
 
 #[test]
-fn a_primary_cannot_bring_our_layout() {
+fn a_primary_cannot_replicate_our_layout() {
     for_each_server(|kind| {
         let primary = setup(kind).start(kind);
         let mut client = primary.resp2();
@@ -197,15 +194,17 @@ fn a_primary_cannot_bring_our_layout() {
             "{status}\n{}",
             replica.log()
         );
-        // A full synchronisation fails; from disk it ends the process, as for the server's own
-        // types.
+        // A full synchronisation fails. If it uses a file, it ends the process, as for the server's
+        // own types.
         let fresh = setup(kind).module_args(FLEET).start(kind);
         fresh.resp2().ok(&format!("REPLICAOF 127.0.0.1 {}", primary.port));
-        until("a refused synchronisation", || fresh.log().contains(FORBIDDEN).then_some(()));
+        until("the synchronisation to be refused", || {
+            fresh.log().contains(FORBIDDEN).then_some(())
+        });
     });
 }
 
-/// The name that CONFIG knows the setting by.
+/// The full name of the setting in CONFIG.
 fn config_name(client: &mut Client) -> String {
     match client.call("CONFIG GET *bf-redisbloom-replicas") {
         Value::Array(pair) if pair.len() == 2 => {
@@ -219,7 +218,7 @@ fn config_name(client: &mut Client) -> String {
 fn the_setting_is_refused_while_such_filters_exist() {
     for_each_server(|kind| {
         if kind.is_before_7() {
-            return say_missing(kind, "settings of modules");
+            return report_missing(kind, "settings of modules");
         }
         let primary = setup(kind).start(kind);
         let mut client = primary.resp2();
@@ -234,7 +233,7 @@ fn the_setting_is_refused_while_such_filters_exist() {
             (client.ask(&format!("CONFIG SET {name} yes")) == "+OK").then_some(())
         });
         assert!(client.ask(&format!("CONFIG SET {name} maybe")).starts_with('-'));
-        // From now on copies are replicated by content.
+        // With the setting, copies are replicated by content.
         let (replica, _module) = standing_in(kind, primary.port);
         let mut follower = replica.resp2();
         catch_up(&mut client, &mut follower);
@@ -245,13 +244,13 @@ fn the_setting_is_refused_while_such_filters_exist() {
             let expected =
                 expected.map_or_else(|| self::expected(&mut client, copy), str::to_owned);
             catch_up(&mut client, &mut follower);
-            assert_eq!(look(&mut follower, copy), expected, "{value}");
+            assert_eq!(report(&mut follower, copy), expected, "{value}");
         }
     });
 }
 
 #[test]
-fn an_append_only_file_makes_the_copies_again() {
+fn an_append_only_file_repeats_the_copies() {
     for_each_server(|kind| {
         let lines = ["appendonly yes", "appendfsync always", "aof-use-rdb-preamble no"];
         let setup =

@@ -1,4 +1,4 @@
-//! Headers of RedisBloom's layout made of a real one: other numbers, any number of links.
+//! Headers of RedisBloom's layout, made from a real one with other numbers and any number of links.
 //!
 //! ```text
 //! 0      8       12       16      20 + 53 links
@@ -8,32 +8,27 @@
 //! bytes  bits  len   error  bits_per_item  hashes  capacity  log2_bits
 //! ```
 
-use redis::Value;
-
-use crate::harness::{Client, bulk, show};
+use bloomline_harness::{Client, show};
 
 /// Bytes before the first link.
 const FIRST: usize = 20;
 
-/// The header of a filter that is made of these parameters of BF.RESERVE, and deleted again.
+/// The header of a filter that is made with these parameters of BF.RESERVE and deleted again.
 pub fn header(client: &mut Client, parameters: &str) -> Vec<u8> {
     client.ok(&format!("BF.RESERVE forged {parameters} LAYOUT redisbloom"));
-    let header = match client.call("BF.SCANDUMP forged 0") {
-        Value::Array(pair) => bulk(&pair[1]).to_vec(),
-        other => panic!("BF.SCANDUMP answered {}", show(&other)),
-    };
+    let (_, header) = client.scandump("forged", 0);
     assert_eq!(client.ask("DEL forged"), ":1");
     header
 }
 
-/// A header of one link, whose layer has so many bytes instead.
+/// A header of one link, changed so that the layer has this number of bytes.
 pub fn with_layer_of(mut header: Vec<u8>, bytes: u64) -> Vec<u8> {
     put(&mut header, FIRST, bytes);
     put(&mut header, FIRST + 8, bytes * 8);
     header
 }
 
-/// A header of one link with its link so many times, which hold `lens` items.
+/// A header of one link, with one copy of the link per element of `lens`, the number of its items.
 pub fn with_links(header: &[u8], lens: &[u64]) -> Vec<u8> {
     let (first, link) = header.split_at(FIRST);
     let mut forged = first.to_vec();
@@ -47,7 +42,7 @@ pub fn with_links(header: &[u8], lens: &[u64]) -> Vec<u8> {
     forged
 }
 
-/// Loads a header under a key; the reply as text.
+/// Loads a header under a key; returns the reply as text.
 pub fn load(client: &mut Client, key: &str, header: &[u8]) -> String {
     show(&client.run(&[b"BF.LOADCHUNK", key.as_bytes(), b"1", header]))
 }

@@ -1,27 +1,30 @@
-//! Layers of 4 GiB or more: Redis before 7.0 writes an RDB file of one that no server can read, so
-//! that it takes none, by whatever way. Other servers do.
+//! Layers of 4 GiB or more in RedisBloom's layout. Redis before 7.0 refuses them at every entry
+//! point, because it would write an RDB file that no server can read. Other servers accept them.
 
-use redis::Cmd;
+use bloomline_harness::{
+    Client, Kind, Server, Setup, Stop, append_only_file, for_each_server, matches, report_missing,
+};
 
-use crate::citizen::questions::{number, totals};
-use crate::harness::{Client, Kind, Server, Setup, Stop, for_each_server, matches, say_missing};
+use crate::inspect::{number, totals};
 
 use super::forged::{header, load, with_layer_of, with_links};
 
 /// The first size that a server before 7.0 refuses.
 const FOUR_GIB: u64 = 1 << 32;
 
-/// Why.
+/// The reason in the reply.
 const RULE: &str = "it needs a layer of <n> bytes in RedisBloom's layout, and Redis before 7.0 writes an \
                     unreadable RDB file of a layer of 4 GiB or more";
 
-/// Load arguments under which a filter that nobody described has a layer of 4.7 GB.
+/// Load arguments with which a default filter has a layer of 4.7 GB.
 const LARGE_BY_DEFAULT: &str =
     "bf-layout redisbloom bf-initial-size 1073741824 bf-error-rate 0.0000001";
 
-/// Runs a call that makes a layer of 4 GiB or more: refused with nothing changed, or accepted.
+/// Runs a call that makes a layer of 4 GiB or more: it is refused and changes nothing, or it is
+/// accepted.
 ///
-/// One at a time, since a machine may have memory for few.
+/// The calls run one at a time, because the memory of a machine may suffice for only one such
+/// filter.
 fn assert_refused_or_made(
     client: &mut Client,
     kind: &Kind,
@@ -34,7 +37,7 @@ fn assert_refused_or_made(
         let now = (client.ask("DBSIZE"), totals(client), number(client, "creations_refused"));
         assert_eq!(now, (before.0, before.1, before.2 + 1));
     } else if reply.contains("the machine") {
-        say_missing(kind, "memory for a filter of 4 GiB");
+        report_missing(kind, "memory for a filter of 4 GiB");
     } else {
         assert!(["+OK", ":1", "*[:1]", "*[:1 :1]"].contains(&reply.as_str()), "{reply}");
         assert!(totals(client).bytes >= before.1.bytes + FOUR_GIB);
@@ -44,7 +47,7 @@ fn assert_refused_or_made(
     }
 }
 
-/// Asserts that a server before 7.0, having refused, saves a file that it can read.
+/// Asserts that a server before 7.0 saves a file that it can read after the refusals.
 fn assert_saves(mut server: Server) {
     if server.kind.is_before_7() {
         assert_eq!(server.resp2().ask("BF.ADD small a"), ":1");
@@ -74,7 +77,8 @@ fn redis_6_creates_no_layer_of_4_gib_by_a_call() {
             let line = format!("<any>creation of filter 'k' refused: {RULE}<any>");
             assert!(matches(&line, &log), "{log}");
         }
-        // Below the limit, and in our own layout, whose bits are saved in chunks.
+        // A smaller layer is accepted, and so is one in our own layout, whose bits are saved in
+        // chunks.
         let reply = load(&mut client, "k", &with_layer_of(small, FOUR_GIB - 8));
         if reply == "+OK" {
             assert_eq!(client.ask("DEL k"), ":1");
@@ -96,7 +100,7 @@ fn redis_6_creates_no_layer_of_4_gib_by_default() {
         for line in ["BF.ADD k a", "BF.MADD k a b", "BF.INSERT k ITEMS a"] {
             assert_refused_or_made(&mut client, kind, |client| client.ask(line));
         }
-        // Only filters that somebody described are small on this server.
+        // On this server only explicitly described filters are small.
         if kind.is_before_7() {
             client.ok("BF.RESERVE small 0.01 100");
         }
@@ -127,7 +131,7 @@ fn redis_6_grows_no_layer_of_4_gib() {
             assert_eq!((totals(&mut client), number(&mut client, "growths_refused")), (before, 1));
             assert_eq!(client.ask("BF.MADD k a b"), format!("*[{reply} {reply}]"));
         } else if log.contains("the machine") {
-            say_missing(kind, "memory for a filter of 6 GB");
+            report_missing(kind, "memory for a filter of 6 GB");
         } else {
             assert_eq!(reply, ":1");
             assert_eq!(client.ask("BF.INFO k FILTERS"), "*[:2]");
@@ -136,18 +140,6 @@ fn redis_6_grows_no_layer_of_4_gib() {
         }
         assert_saves(server);
     });
-}
-
-/// An append-only file of these commands.
-fn append_file(commands: &[&[&[u8]]]) -> Vec<u8> {
-    let packed = |words: &&[&[u8]]| {
-        let mut command = Cmd::new();
-        for word in *words {
-            command.arg(*word);
-        }
-        command.get_packed_command()
-    };
-    commands.iter().flat_map(packed).collect()
 }
 
 #[test]
@@ -161,20 +153,20 @@ fn redis_6_does_not_start_with_a_layer_of_4_gib() {
         };
         let select: &[&[u8]] = &[b"SELECT", b"0"];
         let load = |header| [b"BF.LOADCHUNK".as_slice(), b"k", b"1", header];
-        for (file, said) in [
+        for (file, reason) in [
             (
-                append_file(&[select, &load(&large)]),
+                append_only_file::<&[u8]>(&[select, &load(&large)]),
                 "filter 'k' was created by a primary or a file",
             ),
             (
-                append_file(&[select, &load(&growing), &[b"BF.ADD", b"k", b"a"]]),
+                append_only_file::<&[u8]>(&[select, &load(&growing), &[b"BF.ADD", b"k", b"a"]]),
                 "filter 'k' must grow for a primary or a file",
             ),
         ] {
             let started = Setup::new().append_file(file).try_start(kind);
             if kind.is_before_7() {
                 let log = started.err().expect("a server that would write an unreadable file");
-                assert!(matches(&format!("<any>{said}, but {RULE}<any>"), &log), "{log}");
+                assert!(matches(&format!("<any>{reason}, but {RULE}<any>"), &log), "{log}");
             } else {
                 let server = started.unwrap_or_else(|log| panic!("{log}"));
                 assert_eq!(server.resp2().ask("EXISTS k"), ":1");

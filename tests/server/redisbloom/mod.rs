@@ -1,6 +1,6 @@
-//! Filters recorded from RedisBloom, through every door of real servers.
+//! Filters recorded from RedisBloom, through every entry point of real servers.
 
-mod doors;
+mod entry_points;
 mod fleet;
 pub mod forged;
 mod four_gib;

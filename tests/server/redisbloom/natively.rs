@@ -1,12 +1,12 @@
-//! New filters in RedisBloom's layout, by the setting or by a word of the call.
+//! New filters in RedisBloom's layout, by the setting or by an option of the call.
 
-use crate::harness::{Row, Setup, check_rows, for_each_server, rows, show};
+use bloomline_harness::{Row, Setup, check_rows, for_each_server, rows, show};
 
 use super::seen::{assert_recorded, digits};
 use bloomline_reference::fixture::fixtures;
 
 #[test]
-fn the_setting_makes_every_filter_what_redisbloom_makes() {
+fn the_setting_makes_the_filters_of_redisbloom() {
     for_each_server(|kind| {
         let server = Setup::new().module_args("bf-layout redisbloom").start(kind);
         let mut client = server.resp2();
@@ -30,7 +30,7 @@ fn the_setting_makes_every_filter_what_redisbloom_makes() {
 }
 
 #[test]
-fn with_the_setting_the_numbers_are_redisblooms_in_every_command() {
+fn with_the_setting_all_numbers_are_redisblooms() {
     const ROWS: &[Row] = rows![
         "BF.RESERVE k 0.001 2000" => "+OK";
         "BF.INFO k SIZE" => "*[:4056]" | "%{+Size :4056}";
@@ -49,7 +49,7 @@ fn with_the_setting_the_numbers_are_redisblooms_in_every_command() {
 }
 
 #[test]
-fn the_word_layout_chooses_for_one_key() {
+fn the_option_layout_applies_to_one_key() {
     const ROWS: &[Row] = rows![
         "BF.RESERVE k 0.001 2000 LAYOUT redisbloom" => "+OK";
         "BF.INFO k SIZE" => "*[:4056]" | "%{+Size :4056}";

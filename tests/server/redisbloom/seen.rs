@@ -1,23 +1,23 @@
-//! What a client sees of a filter, beside what was recorded.
+//! What a client observes of a filter, compared with the recording.
 
+use bloomline_harness::{Client, body_of_dump, bulk, int, seal_dump, show};
 use redis::Value;
-
-use crate::harness::{Client, body_of_dump, bulk, int, seal_dump, show};
 
 use bloomline_reference::fixture::{Fixture, absent_items};
 
-/// The value's bytes, without version and checksum.
+/// The bytes of the value, without version and checksum.
 pub fn value_of(dump: &[u8]) -> &[u8] {
     let body = body_of_dump(dump);
     &body[..body.len() - 2]
 }
 
-/// The payload as the oldest of the servers would have sealed it: none refuses an older version.
+/// The payload with the RDB version of the oldest server, because no server refuses an older
+/// version.
 pub fn sealed_as_old(dump: &[u8]) -> Vec<u8> {
     seal_dump(&[value_of(dump), &[9, 0]].concat())
 }
 
-/// Restores a payload; the reply as text.
+/// Restores a payload; returns the reply as text.
 pub fn restore(client: &mut Client, key: &str, dump: &[u8]) -> String {
     show(&client.run(&[b"RESTORE", key.as_bytes(), b"0", &sealed_as_old(dump)]))
 }
@@ -38,7 +38,7 @@ fn info(client: &mut Client, key: &str) -> [Option<i64>; 5] {
     [1, 3, 5, 7, 9].map(value)
 }
 
-/// An array of answers as digits.
+/// An array of answers as a string of digits.
 pub fn digits(value: &Value) -> String {
     match value {
         Value::Array(items) => items.iter().map(|item| int(item).to_string()).collect(),
@@ -46,12 +46,12 @@ pub fn digits(value: &Value) -> String {
     }
 }
 
-/// The value's bytes as the server writes them now.
+/// The bytes of the value as the server now writes them.
 pub fn dumped(client: &mut Client, key: &str) -> Vec<u8> {
     value_of(bulk(&client.call(&format!("DUMP {key}")))).to_vec()
 }
 
-/// Asserts that the key is the filter that was recorded: its numbers, its answers, its bytes.
+/// Asserts that the key holds the recorded filter: its numbers, answers and bytes.
 pub fn assert_recorded(client: &mut Client, key: &str, fixture: &Fixture) {
     let name = &fixture.name;
     assert_eq!(client.ask(&format!("TYPE {key}")), "+MBbloom--", "{name}");
@@ -70,10 +70,7 @@ pub fn assert_recorded(client: &mut Client, key: &str, fixture: &Fixture) {
             "{name} lost an item"
         );
     }
-    let Value::Array(pair) = client.call(&format!("BF.SCANDUMP {key} 0")) else {
-        panic!("no pair")
-    };
-    assert_eq!(bulk(&pair[1]), fixture.header(), "{name}");
+    assert_eq!(client.scandump(key, 0).1, fixture.header(), "{name}");
     assert!(dumped(client, key) == value_of(&fixture.dump()), "{name}: DUMP gives other bytes");
 }
 
@@ -84,7 +81,7 @@ pub fn restore_all(client: &mut Client, fixtures: &[Fixture]) {
     }
 }
 
-/// Asserts that every fixture's key is what was recorded.
+/// Asserts that the key of every fixture holds the recorded filter.
 pub fn assert_all_recorded(client: &mut Client, fixtures: &[Fixture]) {
     for fixture in fixtures {
         assert_recorded(client, &fixture.name, fixture);

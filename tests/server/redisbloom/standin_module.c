@@ -1,13 +1,13 @@
-/* Stands in for RedisBloom on a replica: a type of its name that cannot be copied, and the commands
- * that reach a replica.
+/* Takes the place of RedisBloom on a replica: a type with its name that cannot be copied, and
+ * the commands that reach a replica.
  *
- * bf.loadchunk KEY 1 HEADER makes a value, and is an error where there is one; further chunks add to
- * its bytes. bf.add and bf.madd make a value where there is none, as RedisBloom makes a filter of
- * its defaults. standin.look KEY answers how the value came to be: "loaded HEADER-BYTES BIT-BYTES
- * SUM", or "default"; an empty text where there is none. SUM adds up all bytes, each times the
- * position of its chunk.
+ * bf.loadchunk KEY 1 HEADER creates a value, and is an error if the key exists; further chunks
+ * add their bytes to it. bf.add and bf.madd create a missing value, as RedisBloom creates a
+ * default filter. standin.look KEY returns how the value was created: "loaded HEADER-BYTES
+ * BIT-BYTES SUM", or "default"; an empty text if there is no value. SUM is the sum of all bytes,
+ * each multiplied by the position of its chunk.
  *
- * It declares by hand what it uses of the module interface, which no server has ever changed. */
+ * The module declares what it uses of the module interface. No server has ever changed that. */
 
 #include <stddef.h>
 #include <stdio.h>
@@ -112,7 +112,7 @@ static int look(Context *context, String **words, int count) {
 }
 
 int RedisModule_OnLoad(Context *context, String **words, int count) {
-    /* The context begins with the function that finds the others by name. */
+    /* The context begins with the function that finds the other functions by name. */
     int (*find)(const char *, void *) = *(int (**)(const char *, void *))context;
     void (*set_name)(Context *, const char *, int, int);
     int (*create)(Context *, const char *, Handler, const char *, int, int, int);

@@ -1,38 +1,28 @@
-//! RedisBloom's own stream of commands is obeyed as RedisBloom would; ours is one that it
-//! understands.
+//! RedisBloom's own stream of commands makes the filters that RedisBloom would make, and our stream
+//! contains only commands that RedisBloom supports.
 
-use redis::Cmd;
-
-use crate::harness::{Replica, Setup, Stop, for_each_server, words};
+use bloomline_harness::{Replica, Setup, Stop, append_only_file, arguments, for_each_server};
 
 use super::seen::{assert_recorded, debug};
 use bloomline_reference::fixture::fixtures;
 
-fn packed<A: AsRef<[u8]>>(words: &[A]) -> Vec<u8> {
-    let mut command = Cmd::new();
-    for word in words {
-        command.arg(word.as_ref());
-    }
-    command.get_packed_command()
-}
-
 #[test]
-fn redisblooms_append_only_file_gives_the_filters_it_had() {
+fn an_aof_of_redisbloom_makes_the_recorded_filters() {
     for_each_server(|kind| {
         let fixtures = fixtures();
-        let mut file = packed(&["SELECT", "0"]);
+        let mut file = append_only_file(&[arguments("SELECT 0")]);
         for fixture in &fixtures {
             let name = fixture.name.as_bytes();
             if let Some(create) = fixture.create() {
-                file.extend(packed(&create));
+                file.extend(append_only_file(&[create]));
             }
             if let Some(header) = fixture.created_from_header() {
-                file.extend(packed(&[b"BF.LOADCHUNK", name, b"1", &header]));
+                file.extend(append_only_file(&[[b"BF.LOADCHUNK", name, b"1", &header]]));
             }
             for group in fixture.items().chunks(100) {
                 let mut call = vec![b"BF.MADD".to_vec(), name.to_vec()];
                 call.extend_from_slice(group);
-                file.extend(packed(&call));
+                file.extend(append_only_file(&[call]));
             }
         }
         for line in [
@@ -41,7 +31,7 @@ fn redisblooms_append_only_file_gives_the_filters_it_had() {
             "BF.MADD many x y",
             "BF.INSERT letters cxyz 7 erzzz 0.1 ezzz 3 noXX ixx a b",
         ] {
-            file.extend(packed(&words(line)));
+            file.extend(append_only_file(&[arguments(line)]));
         }
         for layout in ["bloomline", "redisbloom"] {
             let mut server = Setup::new()
@@ -71,7 +61,7 @@ fn redisblooms_append_only_file_gives_the_filters_it_had() {
 }
 
 #[test]
-fn a_primary_sends_only_what_redisbloom_understands() {
+fn a_primary_sends_only_commands_that_redisbloom_supports() {
     for_each_server(|kind| {
         let server = Setup::new().module_args("bf-layout redisbloom").start(kind);
         let mut client = server.resp2();
@@ -91,9 +81,9 @@ fn a_primary_sends_only_what_redisbloom_understands() {
         let creations = lines.iter().filter(|line| line.starts_with("BF.LOADCHUNK")).count();
         assert_eq!(creations, 3, "{lines:?}");
         for line in &lines {
-            let word = line.split(' ').next().unwrap();
+            let name = line.split(' ').next().unwrap();
             let known = ["BF.LOADCHUNK", "BF.ADD", "BF.MADD", "MULTI", "EXEC"];
-            assert!(known.contains(&word), "{lines:?}");
+            assert!(known.contains(&name), "{lines:?}");
         }
     });
 }

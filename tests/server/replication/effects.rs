@@ -1,8 +1,8 @@
-//! Effects: what changed goes to replicas, once, and nothing else.
+//! What a primary replicates: exactly the changes, once each.
 
-use crate::harness::{Client, Replica, Server, Setup, for_each_server, until};
+use bloomline_harness::{Client, Replica, Server, Setup, for_each_server, until};
 
-/// A server with a listening replica.
+/// A server with a recording replica.
 struct Link {
     server: Server,
     client: Client,
@@ -10,12 +10,12 @@ struct Link {
 }
 
 impl Link {
-    fn start(kind: &crate::harness::Kind) -> Self {
+    fn start(kind: &bloomline_harness::Kind) -> Self {
         let server = Setup::new().start(kind);
         Link { client: server.resp2(), replica: Replica::attach(&server), server }
     }
 
-    /// Runs a command and tells what it wrote, without the frame of a transaction.
+    /// Runs a command and returns what it replicated, without the frame of a transaction.
     fn writes(&mut self, line: &str) -> Vec<String> {
         self.client.call(line);
         self.pending()
@@ -26,7 +26,7 @@ impl Link {
         lines.into_iter().filter(|line| line != "MULTI" && line != "EXEC").collect()
     }
 
-    /// As `writes`, each addition written as BF.MADD: the forms mean the same to a replica.
+    /// As `writes`, with each addition written as BF.MADD: the forms are equivalent to a replica.
     fn adds(&mut self, line: &str) -> Vec<String> {
         let as_madd = |line: String| {
             let words: Vec<&str> = line.split(' ').collect();
@@ -49,7 +49,7 @@ impl Link {
 const HEADER: &str = "BF.LOADCHUNK k 1 <data>";
 
 #[test]
-fn a_new_filter_is_written_as_its_header() {
+fn creation_replicates_the_header() {
     for_each_server(|kind| {
         let mut link = Link::start(kind);
         for line in [
@@ -76,7 +76,7 @@ fn a_new_filter_is_written_as_its_header() {
 }
 
 #[test]
-fn a_new_filter_with_its_first_items_is_one_transaction() {
+fn creation_with_items_is_one_transaction() {
     for_each_server(|kind| {
         let mut link = Link::start(kind);
         link.client.call("BF.MADD k a b");
@@ -86,21 +86,21 @@ fn a_new_filter_with_its_first_items_is_one_transaction() {
 }
 
 #[test]
-fn only_new_items_are_written() {
+fn additions_replicate_only_new_items() {
     for_each_server(|kind| {
         let mut link = Link::start(kind);
         link.client.ok("BF.RESERVE k 0.0001 1000");
         link.pending();
-        // All new: as the client said it.
+        // All items are new, so the call is replicated verbatim.
         assert_eq!(link.writes("BF.ADD k a"), ["BF.ADD k a"]);
         assert_eq!(link.writes("BF.MADD k b c d"), ["BF.MADD k b c d"]);
         assert_eq!(link.adds("BF.INSERT k NOCREATE ITEMS e f"), ["BF.MADD k e f"]);
         assert_eq!(link.adds("BF.INSERT k ITEMS g"), ["BF.MADD k g"]);
-        // Some new.
+        // Some items are new.
         assert_eq!(link.adds("BF.MADD k a h b i c"), ["BF.MADD k h i"]);
         assert_eq!(link.adds("BF.MADD k j j a j"), ["BF.MADD k j"]);
         assert_eq!(link.adds("BF.INSERT k CAPACITY 7 ITEMS a l b"), ["BF.MADD k l"]);
-        // None new.
+        // No item is new.
         for line in [
             "BF.ADD k a",
             "BF.MADD k a b c",
@@ -113,19 +113,19 @@ fn only_new_items_are_written() {
 }
 
 #[test]
-fn a_call_of_which_nearly_all_items_are_new_is_written_as_it_came() {
+fn calls_with_mostly_new_items_are_replicated_verbatim() {
     for_each_server(|kind| {
         let mut link = Link::start(kind);
         link.client.ok("BF.RESERVE k 0.000001 1000");
         link.client.call("BF.MADD k old:1 old:2 old:3");
         link.pending();
         let items = |prefix: &str| (1..=30).map(|i| format!(" {prefix}:{i}")).collect::<String>();
-        // Up to a sixteenth.
+        // Verbatim up to one sixteenth of old items.
         let call = format!("BF.MADD k old:1{} old:2", items("a"));
         assert_eq!(link.writes(&call), [call]);
         let new = format!("BF.MADD k{}", items("b"));
         assert_eq!(link.writes(&format!("{new} old:1 old:2 old:3")), [new]);
-        // Not if one found no room: another server may have some.
+        // Not if an item found no room, because another server may have room.
         link.client.ok("BF.RESERVE full 0.000001 30 NONSCALING");
         link.pending();
         let new = format!("BF.MADD full{}", items("c"));
@@ -134,13 +134,13 @@ fn a_call_of_which_nearly_all_items_are_new_is_written_as_it_came() {
 }
 
 #[test]
-fn the_new_items_of_a_long_call_are_written_in_their_order() {
+fn long_calls_replicate_new_items_in_order() {
     for_each_server(|kind| {
         let mut link = Link::start(kind);
         link.client.ok("BF.RESERVE k 0.000001 1000");
         link.client.call("BF.ADD k old:1");
         link.pending();
-        // Around the number of items of one group, and of several.
+        // Numbers around one group of items, and around several.
         for count in [62, 63, 64, 65, 66, 127, 128, 129, 200] {
             let (mut sent, mut new) = ("BF.MADD k".to_owned(), "BF.MADD k".to_owned());
             for index in 0..count {
@@ -157,7 +157,7 @@ fn the_new_items_of_a_long_call_are_written_in_their_order() {
 }
 
 #[test]
-fn items_that_found_no_room_are_not_written() {
+fn items_without_room_are_not_replicated() {
     for_each_server(|kind| {
         let mut link = Link::start(kind);
         link.client.ok("BF.RESERVE k 0.0001 3 NONSCALING");
@@ -172,7 +172,7 @@ fn items_that_found_no_room_are_not_written() {
 }
 
 #[test]
-fn calls_that_fail_or_read_write_nothing() {
+fn failed_and_reading_calls_replicate_nothing() {
     for_each_server(|kind| {
         let mut link = Link::start(kind);
         link.client.ok("SET text value");
@@ -202,7 +202,7 @@ fn calls_that_fail_or_read_write_nothing() {
 }
 
 #[test]
-fn growth_is_written_as_the_items_that_caused_it() {
+fn growth_is_replicated_as_the_items_that_cause_it() {
     for_each_server(|kind| {
         let mut link = Link::start(kind);
         link.client.ok("BF.RESERVE k 0.0001 2");
@@ -213,17 +213,15 @@ fn growth_is_written_as_the_items_that_caused_it() {
 }
 
 #[test]
-fn chunks_are_written_as_they_came() {
+fn chunks_are_replicated_verbatim() {
     for_each_server(|kind| {
         let mut link = Link::start(kind);
         link.client.call("BF.ADD k a");
         link.pending();
         for iterator in [0, 1] {
-            let pair = link.client.call(&format!("BF.SCANDUMP k {iterator}"));
-            let redis::Value::Array(pair) = pair else { panic!("a pair") };
-            let next = crate::harness::int(&pair[0]).to_string();
-            let data = crate::harness::bulk(&pair[1]);
-            link.client.run(&[b"BF.LOADCHUNK", b"copy".as_slice(), next.as_bytes(), data]);
+            let (next, data) = link.client.scandump("k", iterator);
+            link.client.loadchunk("copy", next, &data);
+            let next = next.to_string();
             assert_eq!(
                 link.replica.received(&link.server),
                 [[b"BF.LOADCHUNK".to_vec(), b"copy".to_vec(), next.into_bytes(), data.to_vec()]]
@@ -233,7 +231,7 @@ fn chunks_are_written_as_they_came() {
 }
 
 #[test]
-fn transactions_write_their_effects_in_order() {
+fn transactions_replicate_their_effects_in_order() {
     for_each_server(|kind| {
         let mut link = Link::start(kind);
         for line in
@@ -250,7 +248,7 @@ fn transactions_write_their_effects_in_order() {
 }
 
 #[test]
-fn a_script_leaves_the_same_filter_on_a_replica() {
+fn scripts_leave_the_same_filter_on_a_replica() {
     for_each_server(|kind| {
         let primary = Setup::new().on_tcp().start(kind);
         let replica = Setup::new()
@@ -259,14 +257,16 @@ fn a_script_leaves_the_same_filter_on_a_replica() {
             .start(kind);
         let mut client = primary.resp2();
         let mut other = replica.resp2();
-        until("the replica's link", || (other.info("master_link_status") == "up").then_some(()));
+        until("the replica's link to be up", || {
+            (other.info("master_link_status") == "up").then_some(())
+        });
         let script = "redis.call('BF.ADD', KEYS[1], 'a'); redis.call('BF.MADD', KEYS[1], 'a', 'b', 'c'); return redis.call('BF.CARD', KEYS[1])";
         assert_eq!(client.ask(&format!("EVAL \"{script}\" 1 k")), ":3");
         assert_eq!(client.ask(&format!("EVAL \"{script}\" 1 k")), ":3");
         assert_eq!(client.ask("WAIT 1 30000"), ":1");
         assert_eq!(other.ask("BF.DEBUG k"), client.ask("BF.DEBUG k"));
         assert_eq!(other.ask("BF.MEXISTS k a b c d"), "*[:1 :1 :1 :0]");
-        // The seed went over as well.
+        // The dumps contain the seed, which is replicated as well.
         assert_eq!(other.ask("DUMP k"), client.ask("DUMP k"));
     });
 }

@@ -1,8 +1,9 @@
-//! Too few replicas (`min-replicas-to-write`): nothing is written, everything can be read.
+//! Too few replicas (`min-replicas-to-write`): writes are refused, reads are answered.
 
-use crate::citizen::questions::totals;
+use bloomline_harness::{Client, for_each_server, until};
+
 use crate::cluster::equal::{assert_equal, catch_up, setup};
-use crate::harness::{Client, for_each_server, int, until};
+use crate::inspect::totals;
 
 /// Writes that succeed where they are allowed, on the keys of [`prepare`].
 const WRITES: [&str; 9] = [
@@ -34,19 +35,15 @@ fn prepare(client: &mut Client) {
     assert_eq!(client.ask("BF.MADD full a b"), "*[:1 :1]");
 }
 
-/// Asserts that every write is refused and leaves everything as it was.
+/// Asserts that every write is refused and changes nothing.
 fn assert_refuses_writes(client: &mut Client) {
-    let look =
+    let state_of =
         |client: &mut Client| (client.ask("DEBUG DIGEST"), client.ask("DBSIZE"), totals(client));
-    let before = look(client);
-    let header = client.call("BF.SCANDUMP k 0");
-    let redis::Value::Array(header) = header else { panic!("a pair") };
-    let next = int(&header[0]).to_string();
-    let load =
-        [b"BF.LOADCHUNK", b"loaded".as_slice(), next.as_bytes(), crate::harness::bulk(&header[1])];
-    let refused = crate::harness::show(&client.run(&load));
+    let before = state_of(client);
+    let (next, header) = client.scandump("k", 0);
+    let refused = client.loadchunk("loaded", next, &header);
     assert!(refused.starts_with("-NOREPLICAS"), "BF.LOADCHUNK: {refused}");
-    // What would change nothing is refused as well: the server does not know that.
+    // Calls that would change nothing are refused as well, because the server cannot know that.
     for line in WRITES.into_iter().chain(["BF.ADD k a", "BF.ADD full x", "DEL k"]) {
         let refused = client.ask(line);
         assert!(refused.starts_with("-NOREPLICAS"), "{line}: {refused}");
@@ -56,7 +53,7 @@ fn assert_refuses_writes(client: &mut Client) {
     client.call("BF.ADD k new");
     let refused = client.ask("EXEC");
     assert!(refused.starts_with("-"), "EXEC: {refused}");
-    assert_eq!(look(client), before);
+    assert_eq!(state_of(client), before);
 }
 
 #[test]

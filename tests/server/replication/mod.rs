@@ -1,6 +1,6 @@
-//! What is written for replicas, and what is obeyed when it arrives.
+//! What a primary replicates, and what a server does with replicated commands.
 
 mod effects;
 mod min_replicas;
-mod obeyed;
+mod replicated;
 mod scripts;

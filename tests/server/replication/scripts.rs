@@ -1,9 +1,12 @@
-//! Scripts that a server replicates by their text (Redis 6.2): each replica runs them once more.
+//! Scripts that a server replicates by their text (Redis 6.2). Each replica runs them again.
+
+use bloomline_harness::{
+    Client, Kind, Replica, Setup, Stop, for_each_server, numbered, report_missing,
+};
 
 use crate::cluster::equal::{OTHER_SETTINGS, assert_equal, catch_up, setup};
-use crate::harness::{Client, Kind, Replica, Setup, Stop, for_each_server, say_missing};
 
-/// Scripts that create the filter of their key and name all its numbers.
+/// Scripts that create the filter of their key and state all its parameters.
 const CREATIONS: [(&str, &str); 4] = [
     ("reserved", "return redis.call('BF.RESERVE', KEYS[1], 0.001, 10, 'EXPANSION', 2)"),
     (
@@ -20,7 +23,7 @@ const CREATIONS: [(&str, &str); 4] = [
     ),
 ];
 
-/// Scripts that create one as the settings say, on a server and on its replica.
+/// Scripts that create a filter with the default settings.
 const DEFAULTS: [(&str, &str); 2] = [
     ("added", "return redis.call('BF.ADD', KEYS[1], 'a')"),
     ("many", "redis.call('BF.MADD', KEYS[1], 'a', 'b'); return redis.call('BF.ADD', KEYS[1], 'c')"),
@@ -30,12 +33,12 @@ const DEFAULTS: [(&str, &str); 2] = [
 const GROWTH: &str =
     "for i = 1, 500 do redis.pcall('BF.ADD', KEYS[1], 'item' .. i) end return 'done'";
 
-/// A server that replicates scripts by their text, where there is such a server.
+/// A server that replicates scripts by their text; none on servers that cannot.
 fn by_text(kind: &Kind) -> Option<Setup> {
     if kind.is_before_7() {
         return Some(setup(kind).line("lua-replicate-commands no"));
     }
-    say_missing(kind, "lua-replicate-commands no");
+    report_missing(kind, "lua-replicate-commands no");
     None
 }
 
@@ -46,7 +49,7 @@ fn eval(client: &mut Client, script: &str, key: &str) {
 }
 
 #[test]
-fn a_script_by_text_makes_the_same_filter_on_a_replica() {
+fn scripts_by_text_make_the_same_filter_on_a_replica() {
     for_each_server(|kind| {
         let Some(setup_of_primary) = by_text(kind) else { return };
         let primary = setup_of_primary.start(kind);
@@ -57,7 +60,7 @@ fn a_script_by_text_makes_the_same_filter_on_a_replica() {
         for (key, script) in CREATIONS.into_iter().chain(DEFAULTS) {
             for script in [script, GROWTH] {
                 eval(&mut client, script, key);
-                // The text alone: what the module replicates is dropped.
+                // Only the text is replicated. The server drops what the module replicates.
                 let written = link.received(&primary);
                 assert_eq!(
                     written,
@@ -67,9 +70,10 @@ fn a_script_by_text_makes_the_same_filter_on_a_replica() {
         }
         catch_up(&mut client, &mut follower);
         assert_equal(&mut client, &mut follower);
-        // Outside scripts only new items are replicated: what is new here must be new there.
+        // Outside scripts only new items are replicated, so an item that is new here must be new on
+        // the replica.
         for (key, _) in CREATIONS.into_iter().chain(DEFAULTS) {
-            client.items("BF.MADD", key, &crate::harness::numbered("outside", 300));
+            client.items("BF.MADD", key, &numbered("outside", 300));
         }
         catch_up(&mut client, &mut follower);
         assert_equal(&mut client, &mut follower);
@@ -77,7 +81,7 @@ fn a_script_by_text_makes_the_same_filter_on_a_replica() {
 }
 
 #[test]
-fn a_script_by_effects_makes_the_same_filter_on_a_replica() {
+fn scripts_by_effects_make_the_same_filter_on_a_replica() {
     for_each_server(|kind| {
         let Some(setup_of_primary) = by_text(kind) else { return };
         let primary = setup_of_primary.start(kind);
@@ -100,7 +104,7 @@ fn a_script_by_effects_makes_the_same_filter_on_a_replica() {
 }
 
 #[test]
-fn a_script_by_text_is_not_bound_by_a_replicas_limit() {
+fn limits_of_a_replica_do_not_apply_to_scripts_by_text() {
     for_each_server(|kind| {
         let Some(setup_of_primary) = by_text(kind) else { return };
         let primary = setup_of_primary.start(kind);
@@ -124,7 +128,7 @@ fn a_script_by_text_is_not_bound_by_a_replicas_limit() {
 }
 
 #[test]
-fn seeds_of_repeated_scripts_are_those_of_the_key() {
+fn scripts_by_text_derive_the_seed_from_the_key() {
     for_each_server(|kind| {
         let Some(setup_of_primary) = by_text(kind) else { return };
         let digests = |setup: Setup| {
@@ -138,13 +142,13 @@ fn seeds_of_repeated_scripts_are_those_of_the_key() {
         let [one, other] = digests(setup_of_primary.clone());
         assert_ne!(one, other);
         assert_eq!(digests(setup_of_primary), [one.clone(), other]);
-        // Where effects are replicated nobody can compute the seed.
+        // With replication of effects the seed is random, so that nobody can compute it.
         assert_ne!(digests(setup(kind))[0], one);
     });
 }
 
 #[test]
-fn a_script_in_an_append_file_makes_what_it_made_before() {
+fn scripts_in_an_append_only_file_make_the_same_filters() {
     for_each_server(|kind| {
         let Some(setup_of_primary) = by_text(kind) else { return };
         let mut server =
@@ -153,25 +157,25 @@ fn a_script_in_an_append_file_makes_what_it_made_before() {
         for (key, script) in CREATIONS.into_iter().chain(DEFAULTS) {
             eval(&mut client, script, key);
             eval(&mut client, GROWTH, key);
-            // Only what is new by the seed of the script is written.
-            client.items("BF.MADD", key, &crate::harness::numbered("outside", 300));
+            // Only items that are new with the seed of the script are logged.
+            client.items("BF.MADD", key, &numbered("outside", 300));
         }
-        let look = |client: &mut Client| {
+        let state_of = |client: &mut Client| {
             let mut answers = Vec::new();
             for (key, _) in CREATIONS.into_iter().chain(DEFAULTS) {
                 answers.push(client.ask(&format!("DEBUG DIGEST-VALUE {key}")));
                 for field in ["LAYOUT", "ERROR", "EXPANSION"] {
                     answers.push(client.ask(&format!("BF.INFO {key} {field}")));
                 }
-                // What was not added may be found with one seed, and not with another.
+                // An item that was not added may be found with one seed and not with another.
                 let added = if key == "fixed" { "item1" } else { "item1 item250 item500" };
                 let found = client.ask(&format!("BF.MEXISTS {key} {added}"));
                 assert!(!found.contains('0'), "{key} lost items: {found}");
             }
             answers
         };
-        let before = look(&mut client);
+        let before = state_of(&mut client);
         server.restart(Stop::NoSave);
-        assert_eq!(look(&mut server.resp2()), before);
+        assert_eq!(state_of(&mut server.resp2()), before);
     });
 }

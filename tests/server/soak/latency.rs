@@ -1,5 +1,5 @@
-//! How long single commands take: as a client sees it, and which of them the server itself finds
-//! slow.
+//! The latency of single commands as a client measures it, and the commands that the server itself
+//! logs as slow.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,14 +7,13 @@ use std::sync::Mutex;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
 
+use bloomline_harness::{Client, Kind, bulk, int, show};
 use hdrhistogram::Histogram;
 use redis::Value;
 
-use crate::harness::{Client, Kind, bulk, int, show};
-
 use super::Load;
 
-/// Nanoseconds from a command to its reply, without traffic to large filters and beside it.
+/// Nanoseconds from a command to its reply, without and with traffic on large filters.
 pub struct Pair([Histogram<u64>; 2]);
 
 impl Pair {
@@ -23,14 +22,14 @@ impl Pair {
         Pair([empty(), empty()])
     }
 
-    /// Tells the percentiles, in microseconds.
-    pub fn tell(&self, kind: &Kind) {
+    /// Prints the percentiles in microseconds.
+    pub fn report(&self, kind: &Kind) {
         for (beside, histogram) in
             ["small filters", "small filters and calls of 1000 to large ones"].iter().zip(&self.0)
         {
             let at = |quantile| histogram.value_at_quantile(quantile) as f64 / 1000.0;
             println!(
-                "LATENCY | {} | one item, beside {beside} | {} commands | p50 {:.0} us, p99 {:.0} us, p99.9 {:.0} us, max {:.0} us",
+                "LATENCY | {} | one item, with {beside} | {} commands | p50 {:.0} us, p99 {:.0} us, p99.9 {:.0} us, max {:.0} us",
                 kind.name,
                 histogram.len(),
                 at(0.5),
@@ -42,13 +41,13 @@ impl Pair {
     }
 }
 
-/// Adds single items and looks them up until the load ends.
+/// Adds and looks up single items until the load ends.
 pub fn probe(socket: &Path, load: &Load, latencies: &Mutex<Pair>) {
     let mut client = Client::connect(socket).expect("a connection");
     let mut histograms = Pair::new();
     client.call("BF.RESERVE probe 0.01 1000000");
     for number in 0_u64.. {
-        if !load.goes_on() {
+        if !load.continues() {
             break;
         }
         let item = number.to_string();
@@ -64,19 +63,19 @@ pub fn probe(socket: &Path, load: &Load, latencies: &Mutex<Pair>) {
     *latencies.lock().expect("no panic") = histograms;
 }
 
-/// The commands that took the server itself a millisecond or more: how many of each, and the
+/// The commands that took the server itself a millisecond or more: the number of each, and the
 /// longest.
 pub fn slow_commands(client: &mut Client) -> Vec<String> {
     let mut slow: BTreeMap<String, (u64, i64)> = BTreeMap::new();
     let Value::Array(entries) = client.call("SLOWLOG GET 10000") else { panic!("no log") };
     for entry in &entries {
         let Value::Array(fields) = entry else { panic!("{}", show(entry)) };
-        let (microseconds, words) = (int(&fields[2]), &fields[3]);
-        let Value::Array(words) = words else { panic!("{}", show(words)) };
-        let name = String::from_utf8_lossy(bulk(&words[0])).to_uppercase();
+        let (microseconds, arguments) = (int(&fields[2]), &fields[3]);
+        let Value::Array(arguments) = arguments else { panic!("{}", show(arguments)) };
+        let name = String::from_utf8_lossy(bulk(&arguments[0])).to_uppercase();
         let of = slow.entry(format!(
             "{name} of {}",
-            if words.len() > 20 { "many words" } else { "few words" }
+            if arguments.len() > 20 { "many arguments" } else { "few arguments" }
         ));
         let (count, longest) = of.or_default();
         (*count, *longest) = (*count + 1, (*longest).max(microseconds));

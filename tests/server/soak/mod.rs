@@ -1,8 +1,8 @@
-//! Full speed for as long as one likes: clients that do everything at once, each checked against an
-//! exact model of its own.
+//! Load tests: clients send all commands at full speed, and each checks the replies against its own
+//! exact model.
 //!
-//! 20 s in all in a run of the tests; `make soak S=3600` for an hour on each of the newest servers,
-//! with the numbers told.
+//! A run of the tests takes 20 s in total. `make soak S=3600` takes an hour on each of the newest
+//! servers and prints the measured numbers.
 
 mod clients;
 mod latency;
@@ -16,37 +16,37 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::harness::{Client, Kind, SetOnDrop, Setup, Stop, for_newest_servers, until};
+use bloomline_harness::{Client, Kind, SetOnDrop, Setup, Stop, for_newest_servers, show, until};
 
 use model::Tally;
 
 /// Clients that check models.
 const CLIENTS: u64 = 3;
 
-/// How long each server is under load; none in a run of the tests.
-fn asked_for() -> Option<Duration> {
+/// How long each server is under load; `None` in a run of the tests.
+fn requested_length() -> Option<Duration> {
     let seconds = env::var("BLOOMLINE_SOAK_SECONDS").ok()?;
     Some(Duration::from_secs(
         seconds.parse().expect("BLOOMLINE_SOAK_SECONDS is a number of seconds"),
     ))
 }
 
-/// True while the load is to go on.
+/// The state of the load, shared by all clients.
 pub struct Load {
     is_over: AtomicBool,
-    /// Whether calls of a thousand items to large filters are part of it.
+    /// True while it includes calls of 1,000 items on large filters.
     pub is_heavy: AtomicBool,
 }
 
 impl Load {
-    fn goes_on(&self) -> bool {
+    fn continues(&self) -> bool {
         !self.is_over.load(Ordering::Relaxed)
     }
 }
 
 #[test]
-fn a_server_under_every_kind_of_load_agrees_with_exact_models_and_gives_its_memory_back() {
-    for_newest_servers(|kind| soak(kind, asked_for().unwrap_or(Duration::from_secs(8))));
+fn soak_agrees_with_exact_models_and_frees_its_memory() {
+    for_newest_servers(|kind| soak(kind, requested_length().unwrap_or(Duration::from_secs(8))));
 }
 
 fn soak(kind: &Kind, length: Duration) {
@@ -58,8 +58,8 @@ fn soak(kind: &Kind, length: Duration) {
         .start(kind);
     let socket = server.socket();
     let mut client = server.resp2();
-    // Once through everything, so that what the server allocates once is there before memory is
-    // compared.
+    // Run all kinds of calls once, so that everything that the server allocates only once exists
+    // before memory is compared.
     let warmup = Load { is_over: AtomicBool::new(false), is_heavy: AtomicBool::new(true) };
     thread::scope(|scope| {
         scope.spawn(|| clients::heavy(&socket, &warmup));
@@ -88,8 +88,8 @@ fn soak(kind: &Kind, length: Duration) {
             .collect();
         scope.spawn(|| clients::heavy(&socket, &load));
         scope.spawn(|| latency::probe(&socket, &load, &latencies));
-        let saver = scope.spawn(|| saving::save_again_and_again(&socket, &load));
-        // Half of the time with calls to large filters, half without, turn by turn.
+        let saver = scope.spawn(|| saving::save_repeatedly(&socket, &load));
+        // Half of the time with calls on large filters, half without, in turns.
         let end = SetOnDrop(&load.is_over);
         let (start, mut turns) = (Instant::now(), 0);
         while start.elapsed() < length {
@@ -120,7 +120,8 @@ fn soak(kind: &Kind, length: Duration) {
     }
     let slow = latency::slow_commands(&mut client);
 
-    // All of it is there after a restart, from the append-only file, then from an RDB file.
+    // All items are present after a restart from the append-only file, then after one from an RDB
+    // file.
     for stop in [Stop::NoSave, Stop::Save] {
         server.restart(stop);
         models.iter().for_each(|model| model.assert_kept(&mut server.resp2()));
@@ -129,8 +130,8 @@ fn soak(kind: &Kind, length: Duration) {
     drop(client);
     let mut client = server.resp2();
     sum.assert_sound();
-    // The server that was restarted counts anew, so what it gives back is compared with what it had
-    // when it was empty.
+    // The restarted server counts from zero, so this compares its empty state with the empty state
+    // before.
     let memory_after = emptied(&mut client);
     assert!(
         memory_after < memory_before + (2 << 20),
@@ -140,23 +141,23 @@ fn soak(kind: &Kind, length: Duration) {
         "SOAK | {} | {length:?} | {sum} | used_memory empty: {memory_before} before, {memory_after} after",
         kind.name
     );
-    latencies.into_inner().expect("no panic").tell(kind);
+    latencies.into_inner().expect("no panic").report(kind);
     slow.iter().for_each(|line| println!("SLOW | {} | {line}", kind.name));
 }
 
-/// The bytes that the server uses when all filters are gone.
+/// The bytes that the server uses after all filters are deleted.
 fn emptied(client: &mut Client) -> u64 {
     client.wait_for_saves();
     client.ok("FLUSHALL");
-    until("the memory to be given back", || {
+    until("the memory to be freed", || {
         (client.info("lazyfree_pending_objects") == "0").then_some(())
     });
-    assert_eq!(filters(client), "0", "filters are counted that are gone");
-    client.info("used_memory").parse().expect("bytes")
+    assert_eq!(filters(client), "0", "deleted filters are counted");
+    client.info_number("used_memory")
 }
 
 fn filters(client: &mut Client) -> String {
-    let text = crate::harness::show(&client.call("INFO bf"));
+    let text = show(&client.call("INFO bf"));
     let found = text.split("bf_filters:").nth(1).unwrap_or_else(|| panic!("{text}"));
     found.chars().take_while(char::is_ascii_digit).collect()
 }

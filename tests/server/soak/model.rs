@@ -1,33 +1,32 @@
-//! What one client's filters must answer, known exactly.
+//! The expected replies for the filters of one client, known exactly.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
+use bloomline_harness::{Client, int, show};
 use redis::Value;
 
-use crate::harness::{Client, int, show};
-
-/// A filter as its only client knows it: its items are `key:0`, `key:1`, … up to the number that
-/// were offered.
+/// A filter as its only client knows it. Its items are `key:0`, `key:1`, … up to the number
+/// attempted.
 pub struct Known {
-    /// Items that were offered; all of them are there.
-    pub offered: u64,
-    /// Of these, how many the server said were new.
-    pub counted: u64,
-    /// The error rate it was made with.
+    /// Items that were attempted. All of them are present.
+    pub attempted: u64,
+    /// Of these, the number that the server reported as new.
+    pub inserted: u64,
+    /// The target rate.
     pub error_rate: f64,
 }
 
 /// The filters of one client.
 #[derive(Default)]
 pub struct Model {
-    /// By key.
+    /// The filters by key.
     pub filters: BTreeMap<String, Known>,
-    /// What was done.
+    /// What the client did.
     pub tally: Tally,
 }
 
-/// What was done and seen.
+/// What the clients did and observed.
 #[derive(Default, Clone)]
 pub struct Tally {
     pub calls: u64,
@@ -36,7 +35,7 @@ pub struct Tally {
     pub present: u64,
     pub absent: u64,
     pub false_positives: u64,
-    /// False positives that the error rates allow for so many lookups.
+    /// The number of false positives that the target rates allow for these lookups.
     pub allowed: f64,
     pub deleted: u64,
     pub expired: u64,
@@ -59,7 +58,7 @@ impl Tally {
         self.saves += other.saves;
     }
 
-    /// False positives stay within the error rates, by six standard deviations.
+    /// Asserts that false positives exceed the target rates by at most six standard deviations.
     pub fn assert_sound(&self) {
         let most = self.allowed + 6.0 * self.allowed.sqrt() + 6.0;
         assert!(
@@ -91,13 +90,13 @@ impl fmt::Display for Tally {
     }
 }
 
-/// The items of a key from one number to another.
+/// The items of a key in a range of numbers.
 pub fn items(key: &str, from: u64, to: u64) -> Vec<Vec<u8>> {
     (from..to).map(|number| format!("{key}:{number}").into_bytes()).collect()
 }
 
 impl Model {
-    /// Notes the reply to an addition of the next `count` items of a key.
+    /// Records the reply to the addition of the next `count` items of a key.
     pub fn note_added(&mut self, key: &str, count: u64, reply: &Value) {
         let answers = match reply {
             Value::Array(answers) => answers.clone(),
@@ -105,18 +104,18 @@ impl Model {
         };
         assert_eq!(answers.len() as u64, count, "{key}: {}", show(reply));
         let known = self.filters.get_mut(key).expect("a known filter");
-        known.counted += answers.iter().map(|answer| int(answer) as u64).sum::<u64>();
-        known.offered += count;
+        known.inserted += answers.iter().map(|answer| int(answer) as u64).sum::<u64>();
+        known.attempted += count;
         self.tally.added += count;
     }
 
-    /// Looks up items that are there.
+    /// Looks up items that are present.
     pub fn look_up_present(&mut self, client: &mut Client, key: &str, from: u64, to: u64) {
         assert_present(client, key, from, to);
         self.tally.present += to - from;
     }
 
-    /// Looks up items that are not there.
+    /// Looks up items that are absent.
     pub fn look_up_absent(&mut self, client: &mut Client, key: &str, from: u64, count: u64) {
         let absent: Vec<Vec<u8>> = items("absent", from, from + count);
         let Value::Array(found) = client.items("BF.MEXISTS", key, &absent) else {
@@ -128,17 +127,17 @@ impl Model {
         self.tally.false_positives += found.iter().map(|answer| int(answer) as u64).sum::<u64>();
     }
 
-    /// Asserts that the number of items is the one that was counted here.
+    /// Asserts that the number of items is the one that was recorded here.
     pub fn check_count(&self, client: &mut Client, key: &str) {
         let count = int(&client.call(&format!("BF.CARD {key}"))) as u64;
-        assert_eq!(count, self.filters[key].counted, "BF.CARD {key}");
+        assert_eq!(count, self.filters[key].inserted, "BF.CARD {key}");
     }
 
-    /// Asserts that every filter has all its items, and counts them as before.
+    /// Asserts that every filter has all its items and the recorded number of items.
     pub fn assert_kept(&self, client: &mut Client) {
         for (key, known) in &self.filters {
-            for from in (0..known.offered).step_by(1000) {
-                assert_present(client, key, from, known.offered.min(from + 1000));
+            for from in (0..known.attempted).step_by(1000) {
+                assert_present(client, key, from, known.attempted.min(from + 1000));
             }
             self.check_count(client, key);
         }

@@ -1,40 +1,39 @@
-//! Single commands on the largest filters, growth included: no one of them may keep all other
-//! clients waiting.
+//! Single commands on the largest filters, including growth: none may block all other clients for
+//! long.
 
 use std::fmt;
 
-use redis::Value;
-
-use crate::harness::{
+use bloomline_harness::{
     Client, Kind, Setup, bulk, for_each_server, for_newest_servers, int, numbered, show,
 };
+use redis::Value;
 
-use super::asked_for;
+use super::requested_length;
 
 /// How often each growth is measured.
 const TRIES: usize = 5;
 
-/// How large the filters are.
+/// The sizes of the filters.
 struct Scale {
     /// Items of one layer.
     capacity: u64,
-    /// Layers of a filter of many.
+    /// Layers of a filter with many layers.
     layers: i64,
     /// Commands of each kind.
     commands: usize,
 }
 
 fn scale() -> Scale {
-    match asked_for() {
-        // 1 GB at 1 %, and as many layers as a filter may have.
+    match requested_length() {
+        // 1 GB at 1 %, and the most layers that a filter may have.
         Some(_) => Scale { capacity: 720_000_000, layers: 4096, commands: 20_000 },
         None => Scale { capacity: 7_200_000, layers: 256, commands: 500 },
     }
 }
 
 #[test]
-fn single_commands_on_large_filters_are_measured_in_the_server() {
-    match asked_for() {
+fn measures_single_commands_on_large_filters() {
+    match requested_length() {
         Some(_) => for_each_server(measure),
         None => for_newest_servers(measure),
     }
@@ -46,30 +45,33 @@ fn measure(kind: &Kind) {
         Setup::new().line("slowlog-log-slower-than -1").line("slowlog-max-len 200000").start(kind);
     let (mut client, pid) = (server.resp2(), server.pid());
     let items = numbered("item", scale.commands);
-    let tell = |what: &str, took: Took| println!("ONE ITEM | {} | {what} | {took}", kind.name);
+    let report = |what: &str, took: Took| println!("ONE ITEM | {} | {what} | {took}", kind.name);
 
     client.ok(&format!("BF.RESERVE large 0.01 {} NONSCALING", scale.capacity));
-    tell("BF.ADD, large, memory never touched", timed(&mut client, pid, "BF.ADD", "large", &items));
-    tell("BF.EXISTS, large", timed(&mut client, pid, "BF.EXISTS", "large", &items));
+    report(
+        "BF.ADD, large, memory never touched",
+        timed(&mut client, pid, "BF.ADD", "large", &items),
+    );
+    report("BF.EXISTS, large", timed(&mut client, pid, "BF.EXISTS", "large", &items));
     client.call("UNLINK large");
 
     client.ok("BF.RESERVE layers 0.01 10 EXPANSION 1");
     let (mut took, mut next) = (Took::default(), 0);
-    // Fifty items make five layers at most, and one more would be refused at the end.
+    // Fifty items make at most five layers. One more layer than the limit would be refused.
     while number(&mut client, "BF.INFO layers FILTERS") + 5 <= scale.layers {
         let more: Vec<Vec<u8>> = (next..next + 50).map(|i| format!("l:{i}").into_bytes()).collect();
         next += 50;
         took.extend(timed(&mut client, pid, "BF.ADD", "layers", &more));
     }
     let layers = number(&mut client, "BF.INFO layers FILTERS");
-    tell(&format!("BF.ADD, to {layers} layers, each tenth adds one"), took);
-    tell(
+    report(&format!("BF.ADD, to {layers} layers, each tenth adds one"), took);
+    report(
         &format!("BF.EXISTS absent, {layers} layers"),
         timed(&mut client, pid, "BF.EXISTS", "layers", &items),
     );
 
-    // Growth: the one addition that makes the next layer. The shortest of several tries is what the
-    // work takes.
+    // Growth: the one addition that makes the next layer. The shortest of several tries is the time
+    // of the work itself.
     let mut capacity = 1000_u64;
     while capacity * 32 <= scale.capacity {
         let (mut took, mut size) = (Took::default(), 0);
@@ -89,10 +91,9 @@ fn measure(kind: &Kind) {
 /// Microseconds of commands.
 #[derive(Default)]
 struct Took {
-    /// By the clock, in the command alone: also what other programs did on the processor
-    /// meanwhile.
+    /// Wall-clock time in the command alone, including other programs on the same processor.
     clock: Vec<i64>,
-    /// Of the processor, with reading the command and writing the reply.
+    /// Processor time, including reading the command and writing the reply.
     processor: Vec<i64>,
 }
 
@@ -124,14 +125,14 @@ impl fmt::Display for Took {
     }
 }
 
-/// Nanoseconds of the processor that a process's first thread, which runs the commands, has had.
+/// Nanoseconds of processor time of a process's first thread, which runs the commands.
 fn processor(pid: u32) -> i64 {
     let text =
         std::fs::read_to_string(format!("/proc/{pid}/schedstat")).expect("a running process");
     text.split(' ').next().and_then(|field| field.parse().ok()).expect("nanoseconds")
 }
 
-/// The number in an array of one.
+/// The number in an array of one element.
 fn number(client: &mut Client, question: &str) -> i64 {
     match client.call(question) {
         Value::Array(one) => int(&one[0]),
@@ -139,19 +140,16 @@ fn number(client: &mut Client, question: &str) -> i64 {
     }
 }
 
-/// Makes a filter count so many items without adding them: by a header that says so.
+/// Makes a filter count this many items without adding them, with a header that states them.
 fn fill(client: &mut Client, key: &str, items: u64) {
-    let mut header = match client.call(&format!("BF.SCANDUMP {key} 0")) {
-        Value::Array(pair) => bulk(&pair[1]).to_vec(),
-        other => panic!("{}", show(&other)),
-    };
-    // The items of the newest layer: see docs/format.md.
+    let (_, mut header) = client.scandump(key, 0);
+    // The number of items in the newest layer: see docs/format.md.
     header[48..56].copy_from_slice(&items.to_le_bytes());
     client.call(&format!("DEL {key}"));
     assert_eq!(show(&client.run(&[b"BF.LOADCHUNK", key.as_bytes(), b"1", &header])), "+OK");
 }
 
-/// Runs a command for each item; what each took in the server.
+/// Runs a command per item; returns the time of each in the server.
 fn timed(client: &mut Client, pid: u32, command: &str, key: &str, items: &[Vec<u8>]) -> Took {
     let mut took = Took::default();
     for some in items.chunks(5000) {
@@ -167,8 +165,8 @@ fn timed(client: &mut Client, pid: u32, command: &str, key: &str, items: &[Vec<u
         let Value::Array(entries) = client.call("SLOWLOG GET 200000") else { panic!("no log") };
         for entry in &entries {
             let Value::Array(fields) = entry else { panic!("{}", show(entry)) };
-            let Value::Array(words) = &fields[3] else { panic!("{}", show(&fields[3])) };
-            if bulk(&words[0]) == command.as_bytes() {
+            let Value::Array(arguments) = &fields[3] else { panic!("{}", show(&fields[3])) };
+            if bulk(&arguments[0]) == command.as_bytes() {
                 took.clock.push(int(&fields[2]));
             }
         }

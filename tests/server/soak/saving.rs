@@ -1,18 +1,18 @@
-//! Saves and rewrites, one after the other without a pause.
+//! Saves and rewrites, consecutively and without a pause.
 
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use crate::harness::Client;
+use bloomline_harness::Client;
 
 use super::Load;
 
-/// Writes the data set in every way there is until the load ends; how often it did.
-pub fn save_again_and_again(socket: &Path, load: &Load) -> u64 {
+/// Writes the data set in every way until the load ends; returns the number of writes.
+pub fn save_repeatedly(socket: &Path, load: &Load) -> u64 {
     let mut client = Client::connect(socket).expect("a connection");
     let mut saves = 0;
-    while load.goes_on() {
+    while load.continues() {
         let kind = ["no", "yes"][saves as usize / 2 % 2];
         client.ok(&format!("CONFIG SET aof-use-rdb-preamble {kind}"));
         let (command, status) = match saves % 2 {

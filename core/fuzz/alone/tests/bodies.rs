@@ -3,7 +3,7 @@
 #[path = "../../src/lib.rs"]
 mod bodies;
 #[allow(dead_code)]
-#[path = "../../../tests/server/harness/random.rs"]
+#[path = "../../../tests/harness/src/random.rs"]
 mod random;
 
 use random::Random;

@@ -1,0 +1,15 @@
+//! What the documentation shows: its sessions, plans and tables are run and compared.
+//!
+//! The commands of docs/install.md are run by `tests/install/page.rs`, the recipes and examples in
+//! other languages by `tests/clients`.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a failed test panics"
+)]
+
+mod plan;
+mod rates;
+mod sessions;

@@ -1,0 +1,69 @@
+//! The tables of docs/rates.md are what the program prints, and their measured rates agree with
+//! their formulas.
+
+#[path = "../../examples/rates/tables.rs"]
+mod tables;
+
+use std::fs;
+
+fn assert_is_shown(table: &str) {
+    let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/rates.md"))
+        .expect("docs/rates.md");
+    assert!(page.contains(table), "docs/rates.md does not show this table:\n{table}");
+}
+
+/// The numbers in the cells of a table, one row per line, without words and units.
+fn numbers(table: &str) -> Vec<Vec<f64>> {
+    let row =
+        |line: &str| line.split(['|', ',', ' ']).filter_map(|word| word.parse().ok()).collect();
+    table.lines().skip(2).map(row).collect()
+}
+
+#[test]
+fn classic_table_is_shown_and_agrees_with_the_formula() {
+    let table = tables::classic();
+    assert_is_shown(&table);
+    for row in numbers(&table) {
+        for pair in row[1..].chunks(2) {
+            // Four standard errors of 400,000 lookups, and 3 % because the filter itself is one
+            // random sample.
+            let margin = 4.0 * (pair[0] / 400_000.0).sqrt() + 0.03 * pair[0];
+            assert!((pair[0] - pair[1]).abs() <= margin, "{} bits: {pair:?}", row[0]);
+        }
+    }
+}
+
+#[test]
+fn full_filters_are_shown_and_keep_the_target_rate() {
+    let table = tables::layouts().expect("filters");
+    assert_is_shown(&table);
+    for row in numbers(&table) {
+        let (target, computed, measured) = (row[0], row[5], row[6]);
+        assert!(computed <= target * 1.001 && measured <= target * 1.05, "{row:?}");
+    }
+}
+
+#[test]
+fn small_rates_are_shown_and_as_computed() {
+    let table = tables::small().expect("filters");
+    assert_is_shown(&table);
+    for row in numbers(&table) {
+        let (computed, measured, error, of_target) = (row[4], row[5], row[6] / 100.0, row[7]);
+        // The range that `rate::fp_rate` documents, four standard errors, and half of the last
+        // digit.
+        let margin = 4.0 * error + 0.005;
+        assert!((0.99 - margin..1.2 + margin).contains(&(measured / computed)), "{row:?}");
+        assert!(of_target <= 1.03 + margin, "{row:?}");
+    }
+}
+
+#[test]
+fn overfull_filters_are_shown_and_growing_ones_keep_rates() {
+    let table = tables::overfull().expect("filters");
+    assert_is_shown(&table);
+    for row in numbers(&table) {
+        let (target, times, over, grown) = (row[0], row[1], row[4], row[7]);
+        assert!(grown <= target * 1.05, "{row:?}");
+        assert!(times < 2.0 || over > 5.0 * target, "{row:?}");
+    }
+}

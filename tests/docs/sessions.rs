@@ -1,0 +1,71 @@
+//! The `redis-cli` sessions in the documentation, run by the command line client of each server.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use bloomline_harness::{Server, Setup, for_each_server, matches};
+
+/// Pages with sessions, and the least number of sessions in each.
+const PAGES: [(&str, usize); 2] = [("README.md", 1), ("docs/faq.md", 10)];
+
+/// A command with the lines of its reply.
+type Step = (String, String);
+
+/// The blocks of a page that are marked `redis-cli`, each as its steps.
+fn sessions(page: &str) -> Vec<Vec<Step>> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(page);
+    let text = fs::read_to_string(&path).unwrap_or_else(|why| panic!("{page}: {why}"));
+    let block = |block: &str| block.split_once("\n```").expect("the end of a block").0.to_owned();
+    text.split("```redis-cli\n").skip(1).map(|rest| steps(&block(rest))).collect()
+}
+
+fn steps(block: &str) -> Vec<Step> {
+    let mut steps: Vec<Step> = Vec::new();
+    for line in block.lines() {
+        let command = line.strip_prefix("127.0.0.1:6379").unwrap_or(line).strip_prefix("> ");
+        match (command, steps.last_mut()) {
+            (Some(command), _) => steps.push((command.to_owned(), String::new())),
+            (None, Some((_, reply))) => *reply += &format!("{line}\n"),
+            (None, None) => panic!("a session begins with {line}"),
+        }
+    }
+    steps
+}
+
+/// What redis-cli prints for this line in interactive mode.
+fn typed(server: &Server, line: &str) -> String {
+    let mut cli = Command::new(server.kind.cli())
+        .args(["--no-raw", "-s"])
+        .arg(server.socket())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the command line client");
+    writeln!(cli.stdin.take().expect("its input"), "{line}").expect("the line");
+    let output = cli.wait_with_output().expect("its output");
+    String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
+}
+
+#[test]
+fn sessions_in_the_docs_are_what_servers_answer() {
+    for_each_server(|kind| {
+        let server = Setup::new().start(kind);
+        for (page, least) in PAGES {
+            let sessions = sessions(page);
+            assert!(sessions.len() >= least, "{page} has {} sessions", sessions.len());
+            for session in &sessions {
+                server.resp2().ok("FLUSHALL");
+                for (command, reply) in session {
+                    let (pattern, shown) =
+                        (reply.trim_end().replace('…', "<any>"), typed(&server, command));
+                    assert!(
+                        matches(&pattern, &shown),
+                        "{page}: {command}\nexpected {reply}got {shown}"
+                    );
+                }
+            }
+        }
+    });
+}

@@ -1,0 +1,221 @@
+//! Finds the servers, one folder each with the executables `server` and `cli`, and runs a test on
+//! each of them.
+
+use std::env;
+use std::fs;
+use std::io::Write;
+use std::panic::{self, AssertUnwindSafe};
+use std::path::{Path, PathBuf};
+use std::slice;
+use std::sync::{Condvar, Mutex, OnceLock};
+use std::thread;
+
+/// One build of one version of a server, for example `redis-7.0` or `valkey-8.1-bundled`.
+///
+/// The suffix after the version names the build. Builds of one version differ in their allocator.
+#[derive(Debug, Clone)]
+pub struct Kind {
+    /// The name of its folder.
+    pub name: String,
+    folder: PathBuf,
+}
+
+impl Kind {
+    /// A server in any folder, which must hold an executable `server`, and `cli` if the test uses
+    /// it.
+    pub fn in_folder(name: &str, folder: &Path) -> Self {
+        Kind { name: name.to_owned(), folder: folder.to_owned() }
+    }
+
+    /// The server's executable.
+    pub fn server(&self) -> PathBuf {
+        self.folder.join("server")
+    }
+
+    /// The executable of the command line client.
+    pub fn cli(&self) -> PathBuf {
+        self.folder.join("cli")
+    }
+
+    /// Product and version: `redis-8.0` of `redis-8.0` and of `redis-8.0-bundled`.
+    pub fn series(&self) -> &str {
+        let suffix = self.name.match_indices('-').nth(1);
+        suffix.map_or(&self.name, |(start, _)| &self.name[..start])
+    }
+
+    /// The numbers of the version: `[8, 0]` of `redis-8.0-bundled`; empty if the name has none.
+    fn version(&self) -> Vec<u32> {
+        let (_, version) = self.series().split_once('-').unwrap_or_default();
+        version.split('.').map_while(|number| number.parse().ok()).collect()
+    }
+
+    /// True for Redis before 7.0, in which modules have no booleans, no maps and no settings.
+    pub fn is_before_7(&self) -> bool {
+        self.name.starts_with("redis-6")
+    }
+
+    /// True if modules can add ACL categories: Redis since 7.4, Valkey since 8.0.
+    pub fn has_acl_categories(&self) -> bool {
+        !self.is_before_7() && !["redis-7.0", "redis-7.2", "valkey-7.2"].contains(&self.series())
+    }
+}
+
+/// Runs `test` on one build of every version, at most one server per processor at a time.
+///
+/// Of several builds of a version it takes the one with the allocator that is bundled with the
+/// server's source. Panics with the names of the servers on which the test failed.
+pub fn for_each_server(test: impl Fn(&Kind) + Sync) {
+    run_on(&one_per_version(kinds()), &test);
+}
+
+/// Runs `test` on every build: for behaviour that depends on the allocator.
+pub fn for_each_build(test: impl Fn(&Kind) + Sync) {
+    run_on(kinds(), &test);
+}
+
+/// One build of each version: the one with the bundled allocator, otherwise the one without a
+/// suffix.
+pub fn one_per_version(kinds: &[Kind]) -> Vec<Kind> {
+    let rank = |kind: &Kind| match kind.name.strip_prefix(kind.series()) {
+        Some("-bundled") => 0,
+        Some("") => 1,
+        _ => 2,
+    };
+    let is_taken = |kind: &&Kind| {
+        let builds = kinds.iter().filter(|other| other.series() == kind.series());
+        builds.map(rank).min() == Some(rank(kind))
+    };
+    kinds.iter().filter(is_taken).cloned().collect()
+}
+
+/// Runs `test` on the newest Redis, then on the newest Valkey: for tests that are too expensive for
+/// every version.
+pub fn for_newest_servers(test: impl Fn(&Kind) + Sync) {
+    for product in ["redis-", "valkey-"] {
+        if let Some(newest) = newest(kinds(), product) {
+            run_on(slice::from_ref(newest), &test);
+        }
+    }
+}
+
+/// The server with the highest version whose name begins with `product`; of several builds of that
+/// version, the one without a suffix.
+pub fn newest<'a>(kinds: &'a [Kind], product: &str) -> Option<&'a Kind> {
+    kinds
+        .iter()
+        .filter(|kind| kind.name.starts_with(product))
+        .max_by_key(|kind| (kind.version(), kind.series() == kind.name))
+}
+
+/// Reports that a test was skipped because the server lacks a feature.
+///
+/// Writes to the standard error stream directly, because the test runner captures `println!`.
+pub fn report_missing(kind: &Kind, feature: &str) {
+    let _ = writeln!(std::io::stderr(), "NOT TESTED on {}, which lacks: {feature}", kind.name);
+}
+
+fn run_on(kinds: &[Kind], test: &(impl Fn(&Kind) + Sync)) {
+    let failed: Vec<String> = thread::scope(|scope| {
+        let running: Vec<_> = kinds
+            .iter()
+            .map(|kind| {
+                let run = move || {
+                    let _turn = Turn::take();
+                    panic::catch_unwind(AssertUnwindSafe(|| test(kind)))
+                };
+                // Panic messages contain the name of the thread, hence of the server.
+                let thread = thread::Builder::new().name(kind.name.clone());
+                (kind, thread.spawn_scoped(scope, run).expect("a thread"))
+            })
+            .collect();
+        running
+            .into_iter()
+            .filter_map(|(kind, run)| {
+                run.join().expect("caught above").err().map(|_| kind.name.clone())
+            })
+            .collect()
+    });
+    assert!(failed.is_empty(), "failed on {}", failed.join(", "));
+}
+
+/// All servers, found once; panics if there are none or a required one is missing.
+fn kinds() -> &'static [Kind] {
+    static KINDS: OnceLock<Result<Vec<Kind>, String>> = OnceLock::new();
+    match KINDS.get_or_init(find_servers) {
+        Ok(kinds) => kinds,
+        Err(why) => panic!("{why}"),
+    }
+}
+
+/// The folder of the servers: `BLOOMLINE_SERVERS`, otherwise `.servers` of the repository.
+pub fn servers_folder() -> PathBuf {
+    env::var_os("BLOOMLINE_SERVERS")
+        .map_or_else(|| crate::repository().join(".servers"), PathBuf::from)
+}
+
+/// All servers in [`servers_folder`], in the order of their names.
+///
+/// # Errors
+/// There is none, or one of `BLOOMLINE_REQUIRED_SERVERS` is missing.
+pub fn find_servers() -> Result<Vec<Kind>, String> {
+    let home = servers_folder();
+    let mut kinds: Vec<Kind> = fs::read_dir(&home)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .map(|entry| Kind {
+            name: entry.file_name().to_string_lossy().into_owned(),
+            folder: entry.path(),
+        })
+        .filter(|kind| kind.server().is_file() && kind.cli().is_file())
+        .collect();
+    kinds.sort_by(|a, b| a.name.cmp(&b.name));
+
+    let required = env::var("BLOOMLINE_REQUIRED_SERVERS").unwrap_or_default();
+    let missing: Vec<&str> = required
+        .split_whitespace()
+        .filter(|name| !kinds.iter().any(|kind| kind.name == **name))
+        .collect();
+    if !missing.is_empty() {
+        return Err(format!(
+            "required servers missing in {}: {}; run `make servers`",
+            home.display(),
+            missing.join(" ")
+        ));
+    }
+    if kinds.is_empty() {
+        return Err(format!("no server in {}; run `make servers`", home.display()));
+    }
+    Ok(kinds)
+}
+
+/// Permission to run one server. There is one per processor: more servers at a time would only
+/// slow each other down.
+struct Turn;
+
+static FREE_TURNS: Mutex<Option<usize>> = Mutex::new(None);
+static TURN_FREED: Condvar = Condvar::new();
+
+fn all_turns() -> usize {
+    thread::available_parallelism().map_or(2, usize::from)
+}
+
+impl Turn {
+    fn take() -> Self {
+        let mut free = FREE_TURNS.lock().expect("never poisoned: nothing panics while holding it");
+        while *free == Some(0) {
+            free = TURN_FREED.wait(free).expect("never poisoned");
+        }
+        *free = Some(free.unwrap_or_else(all_turns) - 1);
+        Turn
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        if let Ok(mut free) = FREE_TURNS.lock() {
+            *free = free.map(|turns| turns + 1);
+        }
+        TURN_FREED.notify_one();
+    }
+}

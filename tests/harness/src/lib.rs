@@ -1,0 +1,53 @@
+//! Real servers for tests and benches: finds them, starts them with the module, sends commands,
+//! reads replies, stops them.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | `kinds` | finds the servers in `.servers`, and runs a test on each of them |
+//! | `server` | starts and stops one server process in a folder of its own |
+//! | `client` | one connection that keeps replies exactly as the server sent them |
+//! | `reply`, `table` | replies as one line of text; tables of commands with expected replies |
+//! | `replica` | a replica that records the commands of the replication link |
+//! | `payload` | the frame of a DUMP payload: version and checksum |
+//! | `limits`, `sandbox` | limits of memory and files; a system without random bytes |
+//! | `process` | what the operating system reports of a process |
+//! | `random`, `wait` | repeatable items; polling with a deadline |
+//! | `c_module` | modules written in C for one test |
+
+mod c_module;
+mod client;
+mod kinds;
+mod limits;
+mod payload;
+mod process;
+mod random;
+mod replica;
+mod reply;
+mod sandbox;
+mod server;
+mod table;
+mod wait;
+
+use std::path::{Path, PathBuf};
+
+pub use c_module::CModule;
+pub use client::{Client, append_only_file};
+pub use kinds::{
+    Kind, find_servers, for_each_build, for_each_server, for_newest_servers, newest,
+    one_per_version, report_missing, servers_folder,
+};
+pub use limits::Limits;
+pub use payload::{body_of_dump, seal_dump, truncate_dump};
+pub use process::Process;
+pub use random::{Random, numbered};
+pub use replica::Replica;
+pub use reply::{bulk, int, show};
+pub use server::{Server, Setup, Stop, module};
+pub use table::{Row, arguments, check_rows, matches};
+pub use wait::{SetOnDrop, poll, until};
+
+/// The top folder of the repository.
+pub fn repository() -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    folder.canonicalize().unwrap_or(folder)
+}

@@ -1,0 +1,66 @@
+//! What the operating system reports of a process: memory and page faults, see proc(5).
+
+use std::{fs, io};
+
+/// A process by its id.
+#[derive(Clone, Copy, Debug)]
+pub struct Process(pub u32);
+
+impl Process {
+    /// Page faults so far that needed no disk (`minflt`).
+    ///
+    /// # Errors
+    /// The process has ended, or `/proc` has another form.
+    pub fn page_faults(self) -> io::Result<u64> {
+        let text = fs::read_to_string(format!("/proc/{}/stat", self.0))?;
+        // The name in brackets may hold any characters; `minflt` is the eighth field after it.
+        let after_name = text.rsplit(')').next().unwrap_or_default();
+        let field = after_name.split_whitespace().nth(7).ok_or_else(|| missing("minflt"))?;
+        field.parse().map_err(io::Error::other)
+    }
+
+    /// Bytes of physical memory that the process holds now (`VmRSS`).
+    ///
+    /// # Errors
+    /// As [`Process::page_faults`].
+    pub fn resident(self) -> io::Result<u64> {
+        self.status("VmRSS:")
+    }
+
+    /// The most bytes of physical memory since the start, or since [`Process::reset_peak`]
+    /// (`VmHWM`).
+    ///
+    /// # Errors
+    /// As [`Process::page_faults`].
+    pub fn peak(self) -> io::Result<u64> {
+        self.status("VmHWM:")
+    }
+
+    /// Bytes of address space (`VmSize`).
+    ///
+    /// # Errors
+    /// As [`Process::page_faults`].
+    pub fn address_space(self) -> io::Result<u64> {
+        self.status("VmSize:")
+    }
+
+    /// Sets the peak to the memory that the process holds now.
+    ///
+    /// # Errors
+    /// The system does not allow it, or the process has ended.
+    pub fn reset_peak(self) -> io::Result<()> {
+        fs::write(format!("/proc/{}/clear_refs", self.0), "5")
+    }
+
+    /// A field of `/proc/PID/status`, which is in kibibytes, in bytes.
+    fn status(self, name: &str) -> io::Result<u64> {
+        let text = fs::read_to_string(format!("/proc/{}/status", self.0))?;
+        let line = text.lines().find_map(|line| line.strip_prefix(name));
+        let number = line.ok_or_else(|| missing(name))?.trim_end_matches("kB").trim();
+        Ok(number.parse::<u64>().map_err(io::Error::other)? * 1024)
+    }
+}
+
+fn missing(field: &str) -> io::Error {
+    io::Error::other(format!("/proc has no field {field}"))
+}

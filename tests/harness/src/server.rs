@@ -1,0 +1,372 @@
+//! One server process, in a folder of its own, on a socket of its own, killed when dropped.
+
+use std::fs::{self, File};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+use std::{env, thread};
+
+use tempfile::TempDir;
+
+use super::client::Client;
+use super::kinds::Kind;
+use super::limits::Limits;
+use super::process::Process;
+use super::reply::show;
+use super::sandbox::forbid_getrandom;
+use super::wait::until;
+
+/// The most lines of a server's log that a failed test prints.
+const SHOWN_LINES: usize = 300;
+
+/// The configuration of a server.
+#[derive(Debug, Clone, Default)]
+pub struct Setup {
+    lines: Vec<String>,
+    module_args: String,
+    is_on_tcp: bool,
+    is_bare: bool,
+    is_sandboxed: bool,
+    append_file: Option<Vec<u8>>,
+}
+
+impl Setup {
+    /// A server with the module, without persistence, only on a Unix socket.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds a line to the configuration file, for example `appendonly yes`.
+    pub fn line(mut self, line: impl Into<String>) -> Self {
+        self.lines.push(line.into());
+        self
+    }
+
+    /// Passes load arguments to the module.
+    pub fn module_args(mut self, args: &str) -> Self {
+        args.clone_into(&mut self.module_args);
+        self
+    }
+
+    /// Listens on a free loopback port as well, because replicas cannot connect to a Unix socket.
+    pub fn on_tcp(mut self) -> Self {
+        self.is_on_tcp = true;
+        self
+    }
+
+    /// Starts the server without the module.
+    pub fn bare(mut self) -> Self {
+        self.is_bare = true;
+        self
+    }
+
+    /// Makes `getrandom` fail in the server, until [`Server::revive`].
+    pub fn without_getrandom(mut self) -> Self {
+        self.is_sandboxed = true;
+        self
+    }
+
+    /// Puts an append-only file into the folder, which the server loads at its start.
+    pub fn append_file(mut self, commands: Vec<u8>) -> Self {
+        self.append_file = Some(commands);
+        self.line("appendonly yes")
+    }
+
+    /// Starts the server and waits until it answers; panics with its log if it does not.
+    pub fn start(self, kind: &Kind) -> Server {
+        self.try_start(kind).unwrap_or_else(|log| panic!("{} did not start:\n{log}", kind.name))
+    }
+
+    /// Starts the server and waits until it answers.
+    ///
+    /// # Errors
+    /// The server's log if the server ended, for example because the module refused its arguments.
+    pub fn try_start(self, kind: &Kind) -> Result<Server, String> {
+        let folder =
+            tempfile::Builder::new().prefix("bloomline-").tempdir().expect("a temporary folder");
+        if let Some(commands) = &self.append_file {
+            fs::write(folder.path().join("appendonly.aof"), commands)
+                .expect("the append-only file");
+        }
+        // Another process can take the free port before the server listens on it.
+        let mut tries = 0;
+        loop {
+            let port = if self.is_on_tcp { free_port() } else { 0 };
+            self.write_config(folder.path(), port);
+            let prepare = |command: &mut Command| {
+                Limits::default().put_on_start(command);
+                if self.is_sandboxed {
+                    forbid_getrandom(command);
+                }
+            };
+            match spawn(kind, folder.path(), prepare) {
+                Ok(child) => {
+                    return Ok(Server { kind: kind.clone(), folder, child, port });
+                }
+                Err(refusal) if refusal.log.contains("Address already in use") && tries < 5 => {
+                    tries += 1
+                }
+                Err(refusal) => return Err(refusal.log),
+            }
+        }
+    }
+
+    fn write_config(&self, folder: &Path, port: u16) {
+        let mut text = format!(
+            "dir {0}\nunixsocket {0}/socket\nport {port}\nbind 127.0.0.1\nsave \"\"\nrepl-diskless-sync-delay 0\n",
+            folder.display(),
+        );
+        for line in &self.lines {
+            text += &format!("{line}\n");
+        }
+        if !self.is_bare {
+            text += &format!("loadmodule {} {}\n", module().display(), self.module_args);
+        }
+        fs::write(folder.join("server.conf"), text).expect("the configuration file");
+    }
+}
+
+/// How a server is stopped.
+#[derive(Debug, Clone, Copy)]
+pub enum Stop {
+    /// SHUTDOWN SAVE: the server writes the RDB file first.
+    Save,
+    /// SHUTDOWN NOSAVE: only the append-only file is kept.
+    NoSave,
+}
+
+/// A running server.
+pub struct Server {
+    /// The build of the server.
+    pub kind: Kind,
+    /// The loopback port; 0 if it has none.
+    pub port: u16,
+    folder: TempDir,
+    child: Child,
+}
+
+impl Server {
+    /// Starts a server with the module and these lines of configuration.
+    pub fn start(kind: &Kind, lines: &[&str]) -> Self {
+        lines.iter().fold(Setup::new(), |setup, line| setup.line(*line)).start(kind)
+    }
+
+    /// The path of its Unix socket.
+    pub fn socket(&self) -> PathBuf {
+        self.folder.path().join("socket")
+    }
+
+    /// A connection speaking RESP2.
+    pub fn resp2(&self) -> Client {
+        Client::connect(&self.socket()).unwrap_or_else(|why| panic!("{}: {why}", self.kind.name))
+    }
+
+    /// A connection speaking RESP3.
+    pub fn resp3(&self) -> Client {
+        let mut client = self.resp2();
+        let hello = show(&client.call("HELLO 3"));
+        assert!(hello.starts_with("%{"), "HELLO 3 returned {hello}");
+        client
+    }
+
+    /// Replaces a text in the configuration file, for the next start.
+    pub fn edit_config(&self, from: &str, to: &str) {
+        let path = self.folder.path().join("server.conf");
+        let text = fs::read_to_string(&path).expect("the configuration file");
+        assert!(text.contains(from), "no {from} in\n{text}");
+        fs::write(path, text.replacen(from, to, 1)).expect("the configuration file");
+    }
+
+    /// Everything the server has logged.
+    pub fn log(&self) -> String {
+        read_log(self.folder.path())
+    }
+
+    /// Bytes of physical memory that the process holds now, as the system reports it. The number
+    /// in INFO is sampled at intervals.
+    pub fn resident(&self) -> u64 {
+        self.process().resident().expect("a running process")
+    }
+
+    /// Its process, as the system reports it.
+    pub fn process(&self) -> Process {
+        Process(self.pid())
+    }
+
+    /// True while the process has not ended.
+    pub fn is_running(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
+    }
+
+    /// Kills the process with SIGKILL: the server saves nothing and closes no connection properly.
+    pub fn kill(&mut self) {
+        // Both calls fail only if the process has already ended.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    /// Starts a killed server again in the same folder with the same configuration.
+    pub fn revive(&mut self) {
+        if let Err(Refusal { log, .. }) = self.try_revive(Limits::default()) {
+            panic!("{} did not start again:\n{log}", self.kind.name);
+        }
+    }
+
+    /// The same under limits, for a server that may not start.
+    ///
+    /// # Errors
+    /// How the process ended, and what it logged during this start.
+    pub fn try_revive(&mut self, limits: Limits) -> Result<(), Refusal> {
+        let before = self.log().len();
+        match spawn(&self.kind, self.folder.path(), |command| limits.put_on_start(command)) {
+            Ok(child) => {
+                self.child = child;
+                Ok(())
+            }
+            Err(mut refusal) => {
+                refusal.log.drain(..before);
+                Err(refusal)
+            }
+        }
+    }
+
+    /// Waits until the process has ended by itself, and returns its exit status.
+    pub fn wait_for_end(&mut self) -> ExitStatus {
+        until("the server to end", || self.child.try_wait().expect("our own child"))
+    }
+
+    /// Applies limits to the running process; [`Limits::default`] lifts them.
+    pub fn limit(&self, limits: Limits) {
+        limits.put_on(self.pid());
+    }
+
+    /// The id of its process.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// A file in its folder.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Stops the server and starts it again in the same folder with the same configuration.
+    pub fn restart(&mut self, stop: Stop) {
+        let how = match stop {
+            Stop::Save => "SAVE",
+            Stop::NoSave => "NOSAVE",
+        };
+        // A successful shutdown closes the connection without a reply. A refused one fails at the
+        // deadline below.
+        self.resp2().send(&["SHUTDOWN", how]);
+        let status = self.wait_for_end();
+        assert!(status.success(), "SHUTDOWN {how} ended with {status}");
+        self.revive();
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.kill();
+        if thread::panicking() {
+            let log = self.log();
+            // After hours there are many lines. The last ones matter, including a crash report.
+            let lines: Vec<&str> = log.lines().collect();
+            let last = &lines[lines.len().saturating_sub(SHOWN_LINES)..];
+            eprintln!(
+                "--- log of {}, {} of {} lines\n{}",
+                self.kind.name,
+                last.len(),
+                lines.len(),
+                last.join("\n")
+            );
+        }
+    }
+}
+
+/// The module under test: `BLOOMLINE_SO`, otherwise `bloomline.so` of the repository.
+pub fn module() -> PathBuf {
+    let path = env::var_os("BLOOMLINE_SO")
+        .map_or_else(|| crate::repository().join("bloomline.so"), PathBuf::from);
+    assert!(path.is_file(), "no module at {}; run `make build`", path.display());
+    fs::canonicalize(path).expect("the module's whole path")
+}
+
+/// A node of a cluster listens to the other nodes on its port plus this number.
+const CLUSTER_BUS: u16 = 10_000;
+
+/// A free loopback port whose port for the cluster bus is free as well.
+fn free_port() -> u16 {
+    until("a free pair of ports", || {
+        let port = TcpListener::bind("127.0.0.1:0")
+            .and_then(|listener| listener.local_addr())
+            .ok()?
+            .port();
+        TcpListener::bind(("127.0.0.1", port.checked_add(CLUSTER_BUS)?)).is_ok().then_some(port)
+    })
+}
+
+fn read_log(folder: &Path) -> String {
+    String::from_utf8_lossy(&fs::read(folder.join("server.log")).unwrap_or_default()).into_owned()
+}
+
+/// How long a server may check a file that it has refused. The files of these tests take
+/// milliseconds.
+const CHECK_TAKES: Duration = Duration::from_secs(5);
+
+/// A start that failed.
+#[derive(Debug)]
+pub struct Refusal {
+    /// How the process ended.
+    pub status: ExitStatus,
+    /// True if the server refused a file, and then its own check of that file did not end, so that
+    /// the harness killed it.
+    ///
+    /// The check loops if the file ends between two numbers of a module's value.
+    pub is_stuck: bool,
+    /// What the server logged.
+    pub log: String,
+}
+
+/// True if the log of a start shows that the server has refused its file and now checks it.
+///
+/// Redis 6.2 writes the line about the check into a buffer, so that the line is not in the log
+/// while the check runs.
+fn checks_its_file(log: &str) -> bool {
+    ["Checking RDB file", "Internal error in RDB"].iter().any(|line| log.contains(line))
+}
+
+/// Starts the process after `prepare` has set its limits, and waits until it answers PING.
+fn spawn(kind: &Kind, folder: &Path, prepare: impl Fn(&mut Command)) -> Result<Child, Refusal> {
+    let log = File::options()
+        .create(true)
+        .append(true)
+        .open(folder.join("server.log"))
+        .expect("the log file");
+    let mut command = Command::new(kind.server());
+    command
+        .arg(folder.join("server.conf"))
+        .stdin(Stdio::null())
+        .stdout(log.try_clone().expect("a second handle"))
+        .stderr(log);
+    prepare(&mut command);
+    let (start, before, mut is_stuck) = (Instant::now(), read_log(folder).len(), false);
+    let mut child =
+        command.spawn().unwrap_or_else(|why| panic!("{}: {why}", kind.server().display()));
+    let ended = until("the server to answer PING", || {
+        if let Some(status) = child.try_wait().expect("our own child") {
+            return Some(Some(status));
+        }
+        if start.elapsed() > CHECK_TAKES && checks_its_file(&read_log(folder)[before..]) {
+            is_stuck = true;
+            child.kill().expect("our own child");
+            return Some(Some(child.wait().expect("our own child")));
+        }
+        Client::pong_from(&folder.join("socket")).then_some(None)
+    });
+    match ended {
+        None => Ok(child),
+        Some(status) => Err(Refusal { status, is_stuck, log: read_log(folder) }),
+    }
+}

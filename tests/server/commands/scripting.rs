@@ -1,0 +1,128 @@
+//! Scripts and functions: reading commands work in all of them, writing commands where writes are
+//! allowed.
+
+use bloomline_harness::{Client, Setup, for_each_server};
+
+/// A library with a function that may write, one that may not, and one that tries although it may
+/// not.
+const LIBRARY: &str = "#!lua name=seen
+redis.register_function('add', function(keys, args) return redis.call('BF.ADD', keys[1], args[1]) end)
+redis.register_function{
+    function_name = 'has',
+    callback = function(keys, args) return redis.call('BF.EXISTS', keys[1], args[1]) end,
+    flags = {'no-writes'}
+}
+redis.register_function{
+    function_name = 'cheat',
+    callback = function(keys, args) return redis.call('BF.ADD', keys[1], args[1]) end,
+    flags = {'no-writes'}
+}";
+
+fn assert_write_refused(client: &mut Client, line: &str) {
+    let refused = client.ask(line);
+    assert!(
+        refused.starts_with('-') && refused.to_lowercase().contains("write"),
+        "{line}: {refused}"
+    );
+}
+
+#[test]
+fn a_script_reads_writes_and_receives_errors() {
+    for_each_server(|kind| {
+        let server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        assert_eq!(client.ask(r#"EVAL "return redis.call('BF.ADD', KEYS[1], 'a')" 1 k"#), ":1");
+        assert_eq!(client.ask(r#"EVAL "return redis.call('BF.ADD', KEYS[1], 'a')" 1 k"#), ":0");
+        assert_eq!(
+            client.ask(r#"EVAL "return redis.call('BF.MEXISTS', KEYS[1], 'a', 'b')" 1 k"#),
+            "*[:1 :0]"
+        );
+        assert_eq!(client.ask(r#"EVAL "return redis.call('BF.INFO', KEYS[1])[2]" 1 k"#), ":100");
+        client.ok("SET text value");
+        let refused = client.ask(r#"EVAL "return redis.call('BF.ADD', KEYS[1], 'a')" 1 text"#);
+        assert!(refused.contains("WRONGTYPE"), "{refused}");
+        let caught =
+            client.ask(r#"EVAL "return redis.pcall('BF.RESERVE', KEYS[1], 0.01, 100).err" 1 k"#);
+        assert!(caught.contains("item exists"), "{caught}");
+    });
+}
+
+#[test]
+fn a_resp3_script_receives_booleans_and_maps() {
+    for_each_server(|kind| {
+        if kind.is_before_7() {
+            // In Redis 6.2 modules have neither.
+            return;
+        }
+        let server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        client.ok("BF.RESERVE k 0.01 100");
+        for (call, expected) in [
+            ("'BF.ADD', KEYS[1], 'a'", "boolean"),
+            ("'BF.EXISTS', KEYS[1], 'a'", "boolean"),
+            ("'BF.INFO', KEYS[1]", "table"),
+        ] {
+            let script = format!("redis.setresp(3); return type(redis.call({call}))");
+            let kind = client.ask(&format!("EVAL \"{script}\" 1 k"));
+            assert_eq!(kind, format!("${} {expected}", expected.len()), "{call}");
+        }
+    });
+}
+
+#[test]
+fn a_read_only_script_reads_but_cannot_write() {
+    for_each_server(|kind| {
+        if kind.is_before_7() {
+            // Redis 6.2 has no read-only scripts.
+            return;
+        }
+        let server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        client.call("BF.ADD k a");
+        for (call, expected) in [
+            ("'BF.EXISTS', KEYS[1], 'a'", ":1"),
+            ("'BF.MEXISTS', KEYS[1], 'a', 'b'", "*[:1 :0]"),
+            ("'BF.CARD', KEYS[1]", ":1"),
+            ("'BF.INFO', KEYS[1], 'CAPACITY'", "*[:100]"),
+        ] {
+            assert_eq!(client.ask(&format!("EVAL_RO \"return redis.call({call})\" 1 k")), expected);
+        }
+        for call in ["'BF.DEBUG', KEYS[1]", "'BF.SCANDUMP', KEYS[1], 0"] {
+            let reply = client.ask(&format!("EVAL_RO \"return redis.call({call})\" 1 k"));
+            assert!(reply.starts_with("*["), "{call}: {reply}");
+        }
+        for call in [
+            "'BF.ADD', KEYS[1], 'b'",
+            "'BF.ADD', KEYS[1], 'a'",
+            "'BF.MADD', KEYS[1], 'b'",
+            "'BF.INSERT', KEYS[1], 'ITEMS', 'b'",
+            "'BF.RESERVE', KEYS[2], 0.01, 100",
+            "'BF.LOADCHUNK', KEYS[1], 1, 'x'",
+        ] {
+            assert_write_refused(
+                &mut client,
+                &format!("EVAL_RO \"return redis.call({call})\" 2 k new"),
+            );
+        }
+        assert_eq!(client.ask("BF.CARD k"), ":1");
+    });
+}
+
+#[test]
+fn a_no_writes_function_reads_but_cannot_write() {
+    for_each_server(|kind| {
+        if kind.is_before_7() {
+            // Redis 6.2 has no functions.
+            return;
+        }
+        let server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        client.run(&["FUNCTION", "LOAD", LIBRARY]);
+        assert_eq!(client.ask("FCALL add 1 k a"), ":1");
+        assert_eq!(client.ask("FCALL has 1 k a"), ":1");
+        assert_eq!(client.ask("FCALL_RO has 1 k b"), ":0");
+        assert_write_refused(&mut client, "FCALL cheat 1 k b");
+        assert_write_refused(&mut client, "FCALL_RO add 1 k b");
+        assert_eq!(client.ask("BF.CARD k"), ":1");
+    });
+}

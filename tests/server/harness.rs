@@ -1,0 +1,141 @@
+//! The harness itself, tested on servers without the module.
+
+use std::path::Path;
+
+use bloomline_harness::{
+    Kind, Replica, Row, Setup, Stop, arguments, body_of_dump, bulk, check_rows, for_each_server,
+    matches, newest, one_per_version, rows, seal_dump, show,
+};
+
+#[test]
+fn newest_compares_versions_then_prefers_no_suffix() {
+    let chosen = |names: &[&str]| {
+        let kinds: Vec<Kind> =
+            names.iter().map(|name| Kind::in_folder(name, Path::new(""))).collect();
+        newest(&kinds, "redis-").map(|kind| kind.name.clone())
+    };
+    assert_eq!(
+        chosen(&["redis-8.0", "redis-8.0-bundled", "valkey-9.1"]).as_deref(),
+        Some("redis-8.0")
+    );
+    assert_eq!(chosen(&["redis-8.0-bundled", "redis-8.0"]).as_deref(), Some("redis-8.0"));
+    assert_eq!(chosen(&["redis-7.0", "redis-8.0-bundled"]).as_deref(), Some("redis-8.0-bundled"));
+    assert_eq!(chosen(&["redis-10.2", "redis-8.0", "redis-8.0.3"]).as_deref(), Some("redis-10.2"));
+    assert_eq!(chosen(&["valkey-9.1"]), None);
+}
+
+#[test]
+fn one_build_per_version_prefers_the_bundled_one() {
+    let names = ["redis-6.2", "redis-6.2-defrag", "redis-8.0", "redis-8.0-bundled", "valkey-9.1"];
+    let kinds: Vec<Kind> = names.iter().map(|name| Kind::in_folder(name, Path::new(""))).collect();
+    let taken: Vec<String> = one_per_version(&kinds).into_iter().map(|kind| kind.name).collect();
+    assert_eq!(taken, ["redis-6.2", "redis-8.0-bundled", "valkey-9.1"]);
+}
+
+#[test]
+fn acl_categories_do_not_depend_on_the_suffix() {
+    for (name, expected) in [
+        ("redis-6.2-defrag", false),
+        ("redis-7.0-bundled", false),
+        ("redis-8.0-bundled", true),
+        ("valkey-7.2-bundled", false),
+        ("valkey-8.1-bundled", true),
+    ] {
+        assert_eq!(Kind::in_folder(name, Path::new("")).has_acl_categories(), expected, "{name}");
+    }
+}
+
+#[test]
+fn rows_run_in_both_protocols() {
+    const ROWS: &[Row] = rows![
+        r#"SET k "a\x00b""# => "+OK";
+        "GET k" => r"$3 a\x00b";
+        "GET absent" => "_";
+        "BF.NOSUCH k" => "-ERR unknown command <any>";
+    ];
+    for_each_server(|kind| check_rows(kind, Setup::new().bare(), ROWS));
+}
+
+#[test]
+fn restart_keeps_what_was_saved() {
+    for_each_server(|kind| {
+        let mut server = Setup::new().bare().start(kind);
+        server.resp2().ok("SET kept 1");
+        server.restart(Stop::Save);
+        server.resp2().ok("SET lost 1");
+        server.restart(Stop::NoSave);
+        assert_eq!(server.resp3().ask("MGET kept lost"), "*[$1 1 _]");
+    });
+}
+
+#[test]
+fn refused_configuration_returns_the_log() {
+    for_each_server(|kind| {
+        let refused = Setup::new().bare().line("no-such-setting yes").try_start(kind);
+        assert!(refused.err().expect("the server must not start").contains("no-such-setting"));
+    });
+}
+
+#[test]
+fn replica_records_writes_only() {
+    for_each_server(|kind| {
+        let server = Setup::new().bare().start(kind);
+        let mut replica = Replica::attach(&server);
+        let mut client = server.resp2();
+        client.ok("SET k 1");
+        client.call("GET k");
+        assert_eq!(replica.lines(&server), ["SET k 1"]);
+        assert!(replica.lines(&server).is_empty());
+    });
+}
+
+#[test]
+fn seal_dump_computes_the_checksum_of_the_server() {
+    for_each_server(|kind| {
+        let server = Setup::new().bare().start(kind);
+        let mut client = server.resp2();
+        client.ok("SET k value");
+        let dump = client.call("DUMP k");
+        assert_eq!(seal_dump(body_of_dump(bulk(&dump))), bulk(&dump));
+    });
+}
+
+#[test]
+fn loads_an_append_only_file_from_the_folder() {
+    for_each_server(|kind| {
+        let commands = b"*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$1\r\n7\r\n".to_vec();
+        let server = Setup::new().bare().append_file(commands).start(kind);
+        assert_eq!(server.resp2().ask("GET k"), "$1 7");
+    });
+}
+
+#[test]
+fn a_line_is_split_as_redis_cli_splits_it() {
+    assert_eq!(
+        arguments(r#"BF.ADD  k "" "a b" "\x00\xff\r\n\"\\""#),
+        [&b"BF.ADD"[..], b"k", b"", b"a b", b"\x00\xff\r\n\"\\"]
+    );
+}
+
+#[test]
+fn a_pattern_has_holes_for_numbers_as_for_anything() {
+    assert!(matches(":<n>", ":240") && !matches(":<n>", ":") && !matches(":<n>", ":-1"));
+    assert!(
+        matches("-ERR <any> bytes", "-ERR needs 7 bytes")
+            && matches("a<any>", "a")
+            && !matches("a<any>b", "ac")
+    );
+    assert!(matches("*[:<n> :1]", "*[:22 :1]") && !matches("*[:<n> :1]", "*[:22 :2]"));
+}
+
+#[test]
+fn replies_are_rendered_with_nothing_lost() {
+    let rendered = |bytes: &[u8]| show(&redis::parse_redis_value(bytes).expect("a reply"));
+    assert_eq!(
+        rendered(b"*4\r\n:1\r\n-ERR non scaling filter is full\r\n+OK\r\n$2\r\nOK\r\n"),
+        "*[:1 -ERR non scaling filter is full +OK $2 OK]"
+    );
+    assert_eq!(rendered(b"%1\r\n+Capacity\r\n#t\r\n"), "%{+Capacity #t}");
+    assert_eq!(rendered(b"*4\r\n_\r\n$-1\r\n#f\r\n$0\r\n\r\n"), "*[_ _ #f $0 ]");
+    assert_eq!(rendered(b"-Bad capacity\r\n"), "-Bad capacity");
+}

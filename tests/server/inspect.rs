@@ -1,0 +1,86 @@
+//! Queries that several tests share: the digest of a filter, its numbers, the totals of the module.
+
+use bloomline_harness::{Client, Kind, Setup, show};
+use redis::Value;
+
+/// A server that answers DEBUG. Redis allows it since 7.0 only with a setting.
+pub fn with_debug(kind: &Kind) -> Setup {
+    if kind.is_before_7() { Setup::new() } else { Setup::new().line("enable-debug-command yes") }
+}
+
+/// The server's digest of one key's value.
+pub fn digest(client: &mut Client, key: &str) -> String {
+    let digest = client.ask(&format!("DEBUG DIGEST-VALUE {key}"));
+    let zeros = "0".repeat(40);
+    assert!(digest.len() > zeros.len() && !digest.contains(&zeros), "no digest of {key}: {digest}");
+    digest
+}
+
+/// The text in a reply to INFO, in either protocol.
+pub fn text(reply: &Value) -> String {
+    match reply {
+        Value::BulkString(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        Value::VerbatimString { text, .. } => text.clone(),
+        other => panic!("expected a text, got {}", show(other)),
+    }
+}
+
+/// One number of the module's INFO section, by its name without the prefix `bf_`.
+pub fn number(client: &mut Client, name: &str) -> u64 {
+    let section = text(&client.call("INFO bf"));
+    let line = section
+        .lines()
+        .find_map(|line| line.strip_prefix("bf_")?.strip_prefix(name)?.strip_prefix(':'));
+    let line = line.unwrap_or_else(|| panic!("no bf_{name} in\n{section}"));
+    line.parse().unwrap_or_else(|why| panic!("bf_{name}:{line}: {why}"))
+}
+
+/// The totals over all filters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Totals {
+    /// Filters in all databases.
+    pub filters: u64,
+    /// Their layers.
+    pub layers: u64,
+    /// Inserted items.
+    pub items: u64,
+    /// Items for which they are sized.
+    pub capacity: u64,
+    /// Bytes of all their parts.
+    pub bytes: u64,
+}
+
+/// The totals in INFO.
+pub fn totals(client: &mut Client) -> Totals {
+    Totals {
+        filters: number(client, "filters"),
+        layers: number(client, "layers"),
+        items: number(client, "items"),
+        capacity: number(client, "capacity"),
+        bytes: number(client, "bytes"),
+    }
+}
+
+/// The number in one field of BF.INFO.
+pub fn info_field(client: &mut Client, key: &str, field: &str) -> u64 {
+    let reply = client.ask(&format!("BF.INFO {key} {field}"));
+    let digits = reply.trim_start_matches("*[:").trim_end_matches(']');
+    digits.parse().unwrap_or_else(|why| panic!("BF.INFO {key} {field} returned {reply}: {why}"))
+}
+
+/// The sum of BF.INFO over these keys.
+pub fn sum_of_infos(client: &mut Client, keys: &[&str]) -> Totals {
+    let mut sum = |field| keys.iter().map(|key| info_field(client, key, field)).sum();
+    Totals {
+        filters: keys.len() as u64,
+        layers: sum("FILTERS"),
+        items: sum("ITEMS"),
+        capacity: sum("CAPACITY"),
+        bytes: sum("SIZE"),
+    }
+}
+
+/// The argument at this index of a command line.
+pub fn word(line: &str, at: usize) -> &str {
+    line.split(' ').nth(at).unwrap_or_else(|| panic!("no argument {at} in {line}"))
+}

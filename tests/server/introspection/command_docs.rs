@@ -1,0 +1,127 @@
+//! COMMAND DOCS: the hints of redis-cli, and the source of generated documentation.
+
+use bloomline_harness::{Client, Setup, for_each_server, show};
+use redis::Value;
+
+/// Name, first version, and the arguments in the notation of [`written`].
+const COMMANDS: [(&str, &str, &str); 11] = [
+    (
+        "bf.reserve",
+        "1.0.0",
+        "key:key error_rate:double capacity:integer [EXPANSION expansion:integer] [NONSCALING nonscaling:pure-token] \
+         [LAYOUT layout:oneof(BLOOMLINE bloomline:pure-token|REDISBLOOM redisbloom:pure-token)]",
+    ),
+    ("bf.add", "1.0.0", "key:key item:string"),
+    ("bf.madd", "1.0.0", "key:key item:string..."),
+    (
+        "bf.insert",
+        "1.0.0",
+        "key:key [CAPACITY capacity:integer] [ERROR error:double] [EXPANSION expansion:integer] \
+         [NOCREATE nocreate:pure-token] [NONSCALING nonscaling:pure-token] \
+         [LAYOUT layout:oneof(BLOOMLINE bloomline:pure-token|REDISBLOOM redisbloom:pure-token)] ITEMS item:string...",
+    ),
+    ("bf.exists", "1.0.0", "key:key item:string"),
+    ("bf.mexists", "1.0.0", "key:key item:string..."),
+    (
+        "bf.info",
+        "1.0.0",
+        "key:key [single_value:oneof(CAPACITY capacity:pure-token|SIZE size:pure-token|FILTERS filters:pure-token|\
+         ITEMS items:pure-token|EXPANSION expansion:pure-token|ERROR error:pure-token|LAYOUT layout:pure-token|\
+         FILL fill:pure-token|FPRATE fprate:pure-token)]",
+    ),
+    ("bf.card", "2.4.4", "key:key"),
+    ("bf.debug", "1.0.0", "key:key"),
+    ("bf.scandump", "1.0.0", "key:key iterator:integer"),
+    ("bf.loadchunk", "1.0.0", "key:key iterator:integer data:string"),
+];
+
+fn text(value: &Value) -> String {
+    match value {
+        Value::BulkString(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        Value::SimpleString(text) => text.clone(),
+        other => panic!("expected a text, got {}", show(other)),
+    }
+}
+
+/// The value of a key in a map.
+fn field<'a>(map: &'a Value, name: &str) -> Option<&'a Value> {
+    let Value::Map(pairs) = map else { panic!("expected a map, got {}", show(map)) };
+    pairs.iter().find(|(key, _)| text(key) == name).map(|(_, value)| value)
+}
+
+fn needed(map: &Value, name: &str) -> String {
+    text(field(map, name).unwrap_or_else(|| panic!("no {name} in {}", show(map))))
+}
+
+/// Arguments in one line: `[TOKEN name:type...]`, with brackets if optional, with dots if
+/// repeatable.
+fn written(arguments: &Value, between: &str) -> String {
+    let Value::Array(arguments) = arguments else {
+        panic!("expected an array, got {}", show(arguments))
+    };
+    let one = |argument: &Value| {
+        let has_flag = |flag| {
+            field(argument, "flags").is_some_and(|flags| match flags {
+                Value::Array(flags) | Value::Set(flags) => {
+                    flags.iter().any(|found| text(found) == flag)
+                }
+                other => panic!("expected flags, got {}", show(other)),
+            })
+        };
+        let token = field(argument, "token").map(|token| text(token) + " ").unwrap_or_default();
+        let parts = field(argument, "arguments").map(|parts| format!("({})", written(parts, "|")));
+        let more = if has_flag("multiple") { "..." } else { "" };
+        let (name, kind) = (needed(argument, "name"), needed(argument, "type"));
+        let line = format!("{token}{name}:{kind}{}{more}", parts.unwrap_or_default());
+        if has_flag("optional") { format!("[{line}]") } else { line }
+    };
+    arguments.iter().map(one).collect::<Vec<_>>().join(between)
+}
+
+fn docs(client: &mut Client, name: &str) -> Value {
+    let reply = client.call(&format!("COMMAND DOCS {name}"));
+    field(&reply, name).unwrap_or_else(|| panic!("no docs of {name}")).clone()
+}
+
+#[test]
+fn every_command_is_documented() {
+    for_each_server(|kind| {
+        let server = Setup::new().start(kind);
+        if kind.is_before_7() {
+            // Redis 6.2 stores no descriptions of commands.
+            assert!(server.resp2().ask("COMMAND DOCS bf.add").starts_with("-ERR"));
+            return;
+        }
+        let mut client = server.resp3();
+        for (name, since, arguments) in COMMANDS {
+            let docs = docs(&mut client, name);
+            assert!(needed(&docs, "summary").len() > 20, "{name}");
+            assert!(needed(&docs, "complexity").starts_with("O("), "{name}");
+            assert_eq!(needed(&docs, "since"), since, "{name}");
+            assert_eq!(needed(&docs, "group"), "module", "{name}");
+            assert_eq!(needed(&docs, "module"), "bf", "{name}");
+            let documented =
+                field(&docs, "arguments").unwrap_or_else(|| panic!("{name}: no arguments"));
+            assert_eq!(written(documented, " "), arguments, "{name}");
+        }
+    });
+}
+
+#[test]
+fn the_first_argument_is_the_key() {
+    for_each_server(|kind| {
+        if kind.is_before_7() {
+            return;
+        }
+        let server = Setup::new().start(kind);
+        let mut client = server.resp3();
+        for (name, ..) in COMMANDS {
+            let docs = docs(&mut client, name);
+            let Some(Value::Array(arguments)) = field(&docs, "arguments") else { panic!("{name}") };
+            for (at, argument) in arguments.iter().enumerate() {
+                let spec = field(argument, "key_spec_index").map(show);
+                assert_eq!(spec, (at == 0).then(|| ":0".to_owned()), "{name}");
+            }
+        }
+    });
+}

@@ -1,0 +1,154 @@
+//! COMMAND INFO: what clients, proxies and access rules read of each command.
+
+use std::collections::BTreeSet;
+
+use bloomline_harness::{Setup, for_each_server, show};
+use redis::Value;
+
+use crate::inspect::word;
+
+/// All commands but BF.HELP, which has no key: a call, flags, flags of the key, categories, tips.
+const COMMANDS: [(&str, &str, &str, &str, &str); 11] = [
+    ("bf.reserve KEY 0.01 100", "write denyoom", "RW insert", "@bloom @write", ""),
+    ("bf.add KEY a", "write denyoom fast", "RW access insert", "@bloom @write @fast", ""),
+    ("bf.madd KEY a b", "write denyoom", "RW access insert", "@bloom @write", ""),
+    ("bf.insert KEY ITEMS a", "write denyoom", "RW access insert", "@bloom @write", ""),
+    ("bf.exists KEY a", "readonly fast", "RO access", "@bloom @read @fast", ""),
+    ("bf.mexists KEY a b", "readonly fast", "RO access", "@bloom @read @fast", ""),
+    ("bf.info KEY", "readonly", "RO access", "@bloom @read", "dont_cache"),
+    ("bf.card KEY", "readonly fast", "RO access", "@bloom @read @fast", ""),
+    ("bf.debug KEY", "readonly", "RO access", "@bloom @read", "dont_cache"),
+    ("bf.scandump KEY 0", "readonly", "RO access", "@bloom @read", "dont_cache"),
+    ("bf.loadchunk KEY 1 x", "write denyoom", "RW insert", "@bloom @write", ""),
+];
+
+/// The names of all commands.
+fn all_names() -> BTreeSet<String> {
+    COMMANDS.iter().map(|(call, ..)| word(call, 0)).chain(["bf.help"]).map(str::to_owned).collect()
+}
+
+fn words(text: &str) -> BTreeSet<String> {
+    text.split_whitespace().map(str::to_owned).collect()
+}
+
+fn elements(value: &Value) -> &[Value] {
+    match value {
+        Value::Array(elements) | Value::Set(elements) => elements,
+        other => panic!("expected an array, got {}", show(other)),
+    }
+}
+
+/// The names in an array or a set, as simple or bulk strings.
+fn names(value: &Value) -> BTreeSet<String> {
+    let name = |value: &Value| match value {
+        Value::SimpleString(text) => text.clone(),
+        Value::BulkString(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        other => panic!("expected a name, got {}", show(other)),
+    };
+    elements(value).iter().map(name).collect()
+}
+
+/// The value of a key in a flat array.
+fn field<'a>(pairs: &'a Value, name: &str) -> &'a Value {
+    let found = elements(pairs)
+        .chunks(2)
+        .find(|pair| names(&Value::Array(vec![pair[0].clone()])).contains(name));
+    &found.unwrap_or_else(|| panic!("no {name} in {}", show(pairs)))[1]
+}
+
+#[test]
+fn flags_match_what_commands_do() {
+    for_each_server(|kind| {
+        let server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        for (call, flags, ..) in COMMANDS {
+            let name = word(call, 0);
+            let reply = client.call(&format!("COMMAND INFO {name}"));
+            let mut flagged = names(&elements(&elements(&reply)[0])[2]);
+            // Servers since 7.0 flag the commands of modules.
+            assert_eq!(flagged.remove("module"), !kind.is_before_7(), "{name}");
+            assert_eq!(flagged, words(flags), "{name}");
+        }
+    });
+}
+
+#[test]
+fn keys_are_found_with_their_flags() {
+    for_each_server(|kind| {
+        let server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        for (call, _, key_flags, ..) in COMMANDS {
+            let name = word(call, 0);
+            assert_eq!(client.ask(&format!("COMMAND GETKEYS {call}")), "*[$3 KEY]", "{name}");
+            if kind.is_before_7() {
+                continue;
+            }
+            let reply = client.call(&format!("COMMAND INFO {name}"));
+            let specs = elements(&elements(&elements(&reply)[0])[8]);
+            let [spec] = specs else { panic!("{name}: {} key specifications", specs.len()) };
+            assert_eq!(names(field(spec, "flags")), words(key_flags), "{name}");
+            let (begin, find) = (field(spec, "begin_search"), field(spec, "find_keys"));
+            assert_eq!(show(field(field(begin, "spec"), "index")), ":1", "{name}");
+            assert_eq!(show(field(field(find, "spec"), "lastkey")), ":0", "{name}");
+            let listed = client.ask(&format!("COMMAND GETKEYSANDFLAGS {call}"));
+            assert!(listed.starts_with("*[*[$3 KEY "), "{name}: {listed}");
+            for flag in words(key_flags) {
+                assert!(listed.contains(&flag), "{name}: no {flag} in {listed}");
+            }
+        }
+    });
+}
+
+#[test]
+fn categories_are_bloom_and_those_of_similar_commands() {
+    for_each_server(|kind| {
+        let server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        if !kind.has_acl_categories() {
+            assert!(!names(&client.call("ACL CAT")).contains("bloom"));
+            return;
+        }
+        for (call, _, _, categories, _) in COMMANDS {
+            let name = word(call, 0);
+            let reply = client.call(&format!("COMMAND INFO {name}"));
+            assert_eq!(names(&elements(&elements(&reply)[0])[6]), words(categories), "{name}");
+        }
+        let expected = all_names();
+        let listed = names(&client.call("ACL CAT bloom"));
+        // Valkey 8.0 leaves the commands of modules out of all its categories.
+        assert!(
+            listed == expected || listed.is_empty() && kind.series() == "valkey-8.0",
+            "{listed:?}"
+        );
+    });
+}
+
+#[test]
+fn command_list_filters_by_our_module() {
+    for_each_server(|kind| {
+        if kind.is_before_7() {
+            // Redis 6.2 has no COMMAND LIST.
+            return;
+        }
+        let server = Setup::new().start(kind);
+        let expected = all_names();
+        assert_eq!(names(&server.resp2().call("COMMAND LIST FILTERBY MODULE bf")), expected);
+    });
+}
+
+#[test]
+fn tips_prevent_caching_of_changing_replies() {
+    for_each_server(|kind| {
+        if kind.is_before_7() {
+            // Redis 6.2 has no tips.
+            return;
+        }
+        let server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        for (call, .., tips) in COMMANDS {
+            let name = word(call, 0);
+            let reply = client.call(&format!("COMMAND INFO {name}"));
+            assert_eq!(names(&elements(&elements(&reply)[0])[7]), words(tips), "{name}");
+        }
+    });
+}

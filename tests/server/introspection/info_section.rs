@@ -1,0 +1,267 @@
+//! The INFO section of the module: totals over all filters, and the number of refusals.
+
+use bloomline_harness::{
+    Client, Setup, Stop, bulk, for_each_server, numbered, seal_dump, show, until,
+};
+
+use crate::inspect::{Totals, number, sum_of_infos, text, totals, with_debug};
+
+const FIELDS: [&str; 11] = [
+    "version",
+    "filters",
+    "filters_bloomline",
+    "layers",
+    "items",
+    "capacity",
+    "bytes",
+    "layers_added",
+    "creations_refused",
+    "growths_refused",
+    "loads_refused",
+];
+
+/// Three filters: one of one layer, one of three, and one that cannot grow.
+fn build(client: &mut Client) -> [&'static str; 3] {
+    assert_eq!(client.ask("BF.ADD one a"), ":1");
+    client.ok("BF.RESERVE three 0.0000001 100");
+    client.items("BF.MADD", "three", &numbered("item", 500));
+    client.ok("BF.RESERVE fixed 0.01 1000 NONSCALING");
+    ["one", "three", "fixed"]
+}
+
+#[test]
+fn the_section_has_its_fields_in_every_info_call() {
+    for_each_server(|kind| {
+        let server = Setup::new().start(kind);
+        for mut client in [server.resp2(), server.resp3()] {
+            for line in ["INFO bf", "INFO bf_bloom", "INFO modules", "INFO everything"] {
+                let shown = text(&client.call(line));
+                let section = shown
+                    .split_once("# bf_bloom\r\n")
+                    .unwrap_or_else(|| panic!("{line}\n{shown}"))
+                    .1;
+                let section = section.split("\r\n\r\n").next().expect("a first part");
+                let names: Vec<&str> =
+                    section.lines().map(|line| line.split(':').next().expect("a name")).collect();
+                assert_eq!(names, FIELDS.map(|name| format!("bf_{name}")), "{line}");
+            }
+            for line in ["INFO", "INFO memory", "INFO all"] {
+                let shown = text(&client.call(line));
+                assert!(!shown.contains("bf_filters") || line == "INFO all", "{line}");
+            }
+        }
+    });
+}
+
+#[test]
+fn totals_are_the_sum_over_all_filters() {
+    for_each_server(|kind| {
+        let server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        assert_eq!(totals(&mut client), Totals::default());
+        let keys = build(&mut client);
+        assert_eq!(totals(&mut client), sum_of_infos(&mut client, &keys));
+        assert_eq!((number(&mut client, "filters"), number(&mut client, "layers")), (3, 5));
+        // Additions, duplicates, and growth by single items.
+        client.call("BF.MADD one a b c b");
+        client.items("BF.MADD", "one", &numbered("more", 1000));
+        for item in numbered("single", 300) {
+            client.items("BF.ADD", "three", &[item]);
+        }
+        client.call("BF.INSERT fixed ITEMS x y x");
+        assert_eq!(client.ask("COPY three copied"), ":1");
+        client.call("BF.INSERT inserted CAPACITY 7 ITEMS a b c d e f g h i j k");
+        let dump = client.call("DUMP three");
+        client.run(&[b"RESTORE", b"restored".as_slice(), b"0", bulk(&dump)]);
+        let keys = ["one", "three", "fixed", "copied", "inserted", "restored"];
+        assert_eq!(totals(&mut client), sum_of_infos(&mut client, &keys));
+    });
+}
+
+#[test]
+fn totals_decrease_with_every_kind_of_deletion() {
+    for_each_server(|kind| {
+        let server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        for line in [
+            "DEL one three fixed",
+            "UNLINK one three fixed",
+            "FLUSHALL SYNC",
+            "FLUSHALL ASYNC",
+            "FLUSHDB ASYNC",
+            "MSET one 1 three 3 fixed 5",
+        ] {
+            build(&mut client);
+            assert_eq!(number(&mut client, "filters"), 3);
+            client.call(line);
+            until(&format!("the totals to be 0 after {line}"), || {
+                (totals(&mut client) == Totals::default()).then_some(())
+            });
+            client.ok("FLUSHALL SYNC");
+        }
+        // An expired key is deleted at the latest when a command accesses it.
+        let keys = build(&mut client);
+        for key in keys {
+            assert_eq!(client.ask(&format!("PEXPIRE {key} 1")), ":1");
+        }
+        until("the filters to expire", || {
+            (client.ask("EXISTS one three fixed") == ":0").then_some(())
+        });
+        until("the totals to be 0", || (totals(&mut client) == Totals::default()).then_some(()));
+    });
+}
+
+#[test]
+fn totals_follow_replaced_filters() {
+    for_each_server(|kind| {
+        let server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        build(&mut client);
+        let dump = client.call("DUMP one");
+        let one = sum_of_infos(&mut client, &["one"]);
+        client.run(&[b"RESTORE", b"three".as_slice(), b"0", bulk(&dump), b"REPLACE"]);
+        client.ok("RENAME one fixed");
+        let expected = sum_of_infos(&mut client, &["three", "fixed"]);
+        assert_eq!(expected.layers, 2 * one.layers);
+        // The server may free the replaced filters later in the background.
+        until("the totals to be those of two filters", || {
+            (totals(&mut client) == expected).then_some(())
+        });
+        assert_eq!(client.ask("COPY three fixed REPLACE"), ":1");
+        until("the totals to be those of two filters", || {
+            (totals(&mut client) == expected).then_some(())
+        });
+        assert_eq!(client.ask("MOVE three 1"), ":1");
+        client.ok("SWAPDB 0 1");
+        assert_eq!(totals(&mut client), expected);
+    });
+}
+
+#[test]
+fn totals_are_equal_after_a_restart() {
+    for_each_server(|kind| {
+        for (stop, append) in [(Stop::Save, "no"), (Stop::NoSave, "yes")] {
+            let mut server = Setup::new()
+                .line(format!("appendonly {append}"))
+                .line("aof-use-rdb-preamble no")
+                .start(kind);
+            build(&mut server.resp2());
+            let before = totals(&mut server.resp2());
+            server.restart(stop);
+            assert_eq!(totals(&mut server.resp2()), before);
+        }
+    });
+}
+
+#[test]
+fn totals_are_equal_after_a_reload() {
+    for_each_server(|kind| {
+        let server = with_debug(kind).start(kind);
+        let mut client = server.resp2();
+        let keys = build(&mut client);
+        let before = totals(&mut client);
+        for _ in 0..3 {
+            client.ok("DEBUG RELOAD");
+            // Newer servers free the previous data in the background.
+            until("the totals to be as before", || (totals(&mut client) == before).then_some(()));
+        }
+        assert_eq!(sum_of_infos(&mut client, &keys), before);
+    });
+}
+
+#[test]
+fn a_crash_report_contains_the_section() {
+    for_each_server(|kind| {
+        // A crash report ends with a test of all memory, which is slow and belongs to the server.
+        let mut server = with_debug(kind).line("crash-memcheck-enabled no").start(kind);
+        let mut client = server.resp2();
+        build(&mut client);
+        client.send(&["DEBUG", "SEGFAULT"]);
+        until("the server to end", || (!server.is_running()).then_some(()));
+        let log = server.log();
+        assert!(log.contains("# bf_bloom") && log.contains("bf_filters:3"), "{log}");
+        // This line follows the modules' part, so the report did not end in a second crash.
+        assert!(log.contains("BUG REPORT END"), "{log}");
+    });
+}
+
+#[test]
+fn a_full_sync_gives_the_replica_the_primarys_totals() {
+    for_each_server(|kind| {
+        for load in ["disabled", "swapdb"] {
+            let primary = Setup::new().on_tcp().line("repl-diskless-sync yes").start(kind);
+            let replica = Setup::new().line(format!("repl-diskless-load {load}")).start(kind);
+            let (mut client, mut other) = (primary.resp2(), replica.resp2());
+            build(&mut client);
+            // The replica's own filters are deleted by the synchronisation.
+            client.items("BF.MADD", "one", &numbered("more", 1000));
+            build(&mut other);
+            other.ok(&format!("REPLICAOF 127.0.0.1 {}", primary.port));
+            until("the replica's link to be up", || {
+                (other.info("master_link_status") == "up").then_some(())
+            });
+            let expected = totals(&mut client);
+            until("the totals to equal the primary's", || {
+                (totals(&mut other) == expected).then_some(())
+            });
+        }
+    });
+}
+
+#[test]
+fn layers_added_by_growth_are_counted() {
+    for_each_server(|kind| {
+        let server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        client.ok("BF.RESERVE three 0.0000001 100");
+        assert_eq!(number(&mut client, "layers_added"), 0);
+        client.items("BF.MADD", "three", &numbered("item", 500));
+        assert_eq!(number(&mut client, "layers_added"), 2);
+        // The count is cumulative since the start.
+        client.ok("FLUSHALL SYNC");
+        assert_eq!(number(&mut client, "layers_added"), 2);
+        // The call that creates a filter can make it grow as well.
+        client.items("BF.MADD", "created", &numbered("item", 500));
+        assert_eq!(client.ask("BF.INFO created FILTERS"), "*[:3]");
+        assert_eq!(number(&mut client, "layers_added"), 4);
+    });
+}
+
+#[test]
+fn refused_loads_are_counted_and_logged() {
+    for_each_server(|kind| {
+        let server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        assert_eq!(client.ask("BF.LOADCHUNK k 1 garbage"), "-ERR received bad data");
+        assert_eq!(number(&mut client, "loads_refused"), 1);
+        let log = server.log();
+        assert!(log.contains("BF.LOADCHUNK of 'k' refused: bad header: "), "{log}");
+        client.call("BF.ADD k a");
+        let dump = client.call("DUMP k");
+        // The body ends with the end mark, and the bits precede it.
+        let mut body = bulk(&dump)[..bulk(&dump).len() - 8].to_vec();
+        // An unknown encoding version: the low ten bits of the identifier, which follows the byte
+        // of the type.
+        body[9] ^= 0x08;
+        let refused = show(&client.run(&[b"RESTORE", b"bad".as_slice(), b"0", &seal_dump(&body)]));
+        assert!(refused.starts_with("-ERR"), "{refused}");
+        assert_eq!(number(&mut client, "loads_refused"), 2);
+        assert_eq!(totals(&mut client), sum_of_infos(&mut client, &["k"]));
+    });
+}
+
+#[test]
+fn module_list_has_redisblooms_version_and_info_ours() {
+    for_each_server(|kind| {
+        let server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        let section = text(&client.call("INFO bf"));
+        assert!(
+            section.contains(concat!("bf_version:", env!("CARGO_PKG_VERSION"), "\r\n")),
+            "{section}"
+        );
+        // Client libraries check it: Predis, for example, needs at least 20600 to send BF commands.
+        let modules = client.ask("MODULE LIST");
+        assert!(modules.contains("$2 bf $3 ver :80000"), "{modules}");
+    });
+}

@@ -1,0 +1,9 @@
+//! What a server reports: its table of commands, digests of filters, the INFO section of the
+//! module.
+
+mod command_docs;
+mod command_table;
+mod digest;
+mod digest_large;
+mod info_section;
+mod registration;

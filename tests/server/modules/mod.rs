@@ -1,0 +1,5 @@
+//! Other modules in the same server: name clashes, calls and callbacks.
+
+mod calls;
+mod clash;
+mod deleting;
