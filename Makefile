@@ -10,7 +10,7 @@ SERVER ?=
 T ?= decode
 
 # The feature audit is a debug allocator that records every allocation of a test.
-CARGO_TEST := cargo test --locked --features audit
+CARGO_TEST := cargo test --locked --workspace --features audit
 
 # Read by the tests and benches of all languages.
 export BLOOMLINE_SO ?= $(CURDIR)/bloomline.so
@@ -49,6 +49,7 @@ run: build ## Start a server with the module: PORT=6379, SERVER=name, command or
 
 test: build servers ## Run all tests, on real servers and with client libraries too
 	$(CARGO_TEST)
+	cargo test --locked -p bloomline-core --features serde --test bloom_filter
 # Runs each bench once with few items, to check that it still works.
 	$(CARGO_TEST) --bench core --bench server
 	@$(MAKE) --no-print-directory test-audit test-clients
@@ -69,8 +70,9 @@ test-clients: build servers ## Run the tests of client libraries and of the exam
 lint: ## Check the formatting, the code, the docs and the scripts
 	@scripts/deps.sh build lint
 	cargo fmt --all --check
-	cargo clippy --all-targets --locked -- -D warnings
-	RUSTDOCFLAGS="-D warnings" cargo doc --locked --no-deps
+	cargo clippy --locked --workspace --all-targets -- -D warnings
+	cargo clippy --locked -p bloomline-core --features serde -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps
 	shellcheck scripts/*.sh packaging/*.sh .ci/run
 	@scripts/venv.sh lint
 	.venv-lint/bin/hadolint Dockerfile
@@ -93,7 +95,7 @@ bench-dedup: build servers ## Measure deduplication, draw docs/dedup.svg: ARGS="
 
 plan: ## Compute the size of a filter: ARGS="--items 1e6 --error 0.001"
 	@scripts/deps.sh build
-	@cargo run --quiet --locked --profile test --example plan -- $(ARGS)
+	@cargo run --quiet --locked --profile test -p bloomline-tools --bin plan -- $(ARGS)
 
 fuzz: build servers ## Fuzz for S=60 seconds: T=decode or model (core), resp or dump (servers)
 	@scripts/fuzz.sh $(T) $(or $(S),60)

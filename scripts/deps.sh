@@ -129,6 +129,8 @@ probe() {
             timeout 300 rustup toolchain install nightly --profile minimal \
                 --component miri,rust-src || true
         fi
+        # Without rustup the core is not compiled for other targets.
+        timeout 300 rustup target add wasm32-unknown-unknown aarch64-unknown-linux-gnu || true
         ;;
     *)
         echo "deps: unknown group '$1'; the groups are" \

@@ -3,8 +3,8 @@
 #
 #   scripts/fuzz.sh decode|model|resp|dump SECONDS
 #
-# decode and model: libFuzzer with AddressSanitizer, by cargo-fuzz, from fuzz/seeds. Input with new
-# coverage is kept in fuzz/corpus, failing input in fuzz/artifacts.
+# decode and model: libFuzzer with AddressSanitizer, by cargo-fuzz, from core/fuzz/seeds. Input with new
+# coverage is kept in core/fuzz/corpus, failing input in core/fuzz/artifacts.
 # resp and dump: tests/fuzz against the newest Redis and Valkey.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -21,9 +21,9 @@ decode | model)
     else
         export RUSTC_BOOTSTRAP=1
     fi
-    mkdir -p "fuzz/corpus/$target"
-    cargo "${toolchain[@]}" fuzz run --no-trace-compares --fuzz-dir fuzz "$target" \
-        "fuzz/corpus/$target" "fuzz/seeds/$target" -- \
+    mkdir -p "core/fuzz/corpus/$target"
+    cargo "${toolchain[@]}" fuzz run --no-trace-compares --fuzz-dir core/fuzz "$target" \
+        "core/fuzz/corpus/$target" "core/fuzz/seeds/$target" -- \
         -max_total_time="$seconds" -max_len=2048 -len_control=20 \
         -timeout=120 -rss_limit_mb=1024 -malloc_limit_mb=64 -print_final_stats=1
     ;;

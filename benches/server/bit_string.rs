@@ -38,7 +38,7 @@ impl BitString {
         let mut string = vec![0; self.bits.div_ceil(8) as usize];
         let mut item = Vec::new();
         for index in 0..count {
-            Item::Stored(index).write(kind, &mut item);
+            kind.write(Item::Stored(index), &mut item);
             for position in self.positions(&item) {
                 if let Some(byte) = string.get_mut((position / 8) as usize) {
                     // SETBIT counts from the highest bit of a byte.

@@ -152,7 +152,7 @@ impl Dialect {
             if self == Dialect::Bits {
                 let bits = bit_string(group);
                 for number in call.items {
-                    number.write(kind, &mut item);
+                    kind.write(number, &mut item);
                     for (i, position) in bits.positions(&item).enumerate() {
                         command.clear();
                         command.arg(name).arg(&call.key).arg(position);
@@ -166,7 +166,7 @@ impl Dialect {
                 command.clear();
                 command.arg(name).arg(&call.key);
                 for number in &call.items {
-                    number.write(kind, &mut item);
+                    kind.write(*number, &mut item);
                     command.arg(item.as_slice());
                 }
                 payload.push(&command, call.items.len() as u64);

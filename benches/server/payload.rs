@@ -71,7 +71,7 @@ impl Payload {
             call.arg(key);
             let mut count = 0;
             for item in items.by_ref().take(batch) {
-                item.write(kind, &mut buffer);
+                kind.write(item, &mut buffer);
                 call.arg(buffer.as_slice());
                 count += 1;
             }

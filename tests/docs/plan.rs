@@ -1,15 +1,12 @@
 //! `make plan`: the plans in the documentation are what the program prints, and the numbers of a
 //! plan are those of a server's filter.
 
-#[path = "../../examples/plan/plan.rs"]
-mod program;
-
 use std::fs;
 
 use bloomline_core::{Growth, Spec};
 use bloomline_harness::{Setup, for_newest_servers};
 
-use program::Plan;
+use bloomline_tools::plan::{self as program, Plan};
 
 const GROWTHS: [Growth; 4] = [
     Growth::Fixed,

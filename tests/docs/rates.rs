@@ -1,10 +1,9 @@
 //! The tables of docs/rates.md are what the program prints, and their measured rates agree with
 //! their formulas.
 
-#[path = "../../examples/rates/tables.rs"]
-mod tables;
-
 use std::fs;
+
+use bloomline_tools::rates as tables;
 
 fn assert_is_shown(table: &str) {
     let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/rates.md"))

@@ -336,7 +336,7 @@ fn call(name: &str, key: &str, items: impl Iterator<Item = Item>) -> Cmd {
     command.arg(key);
     let mut bytes = Vec::new();
     for item in items {
-        item.write(Kind::Hex40, &mut bytes);
+        Kind::Hex40.write(item, &mut bytes);
         command.arg(bytes.as_slice());
     }
     command

@@ -1,9 +1,9 @@
-//! `make plan`: what a filter will take, before it is made.
-
-mod plan;
+//! `make plan`: the layers and bytes of a filter before it is created.
 
 use std::error::Error;
 use std::process::ExitCode;
+
+use bloomline_tools::plan;
 
 fn main() -> ExitCode {
     match run() {

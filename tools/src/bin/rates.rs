@@ -1,0 +1,9 @@
+//! Prints the tables of `docs/rates.md`: false-positive rates by formula and as measured.
+
+use bloomline_tools::rates;
+
+fn main() -> Result<(), bloomline_core::Error> {
+    print!("{}\n{}\n", rates::classic(), rates::layouts()?);
+    print!("{}\n{}", rates::small()?, rates::overfull()?);
+    Ok(())
+}

@@ -1,0 +1,9 @@
+//! Programs that print sizes and rates of filters, and what tests compare the docs with.
+//!
+//! | program | prints |
+//! |---|---|
+//! | `make plan` ([`plan`]) | the layers and bytes of a filter before it is created |
+//! | `cargo run --release -p bloomline-tools --bin rates` ([`rates`]) | the tables of docs/rates.md |
+
+pub mod plan;
+pub mod rates;
