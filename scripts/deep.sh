@@ -86,7 +86,7 @@ address_sanitizer() {
         on asan env BLOOMLINE_SO="$so" FUZZ_SECONDS="$seconds" \
         cargo test --locked --features audit --test fuzz -- resp dump
     # hostile::sizes sends arguments of half a gigabyte: eight minutes under the sanitizer.
-    step "flows with AddressSanitizer" \
+    step "entry points with AddressSanitizer" \
         on asan env BLOOMLINE_SO="$so" \
         cargo test --locked --features audit --test server -- \
         entry_points::persistence hostile --skip hostile::sizes
