@@ -2,13 +2,13 @@
 
 use std::ffi::CStr;
 
-use super::general::general;
+use super::error::{BAD_FIELD, Failure, existing};
+use super::float::format_g;
 use super::handler::{Call, Handler};
-use super::text::{BAD_FIELD, Failure, NOT_FOUND, WRONG_TYPE};
-use crate::data_type::handle::{Lookup, filter};
+use crate::data_type::handle::filter;
+use crate::policy::setting::LAYOUTS;
+use crate::server::context::Context;
 use crate::server::key::Key;
-use crate::server::reply::Context;
-use crate::server::setting::LAYOUTS;
 use bloomline_core::bloomline::BlockedLayer;
 use bloomline_core::layer::Layer;
 use bloomline_core::redisbloom::{ClassicFilter, ClassicLayer};
@@ -19,29 +19,33 @@ pub struct Info;
 /// BF.DEBUG key
 pub struct Debug;
 
-/// A field of BF.INFO: the word that asks for it, its name in the reply, its value.
+/// A field of BF.INFO.
 struct Field {
-    word: &'static str,
+    /// The argument that requests the field.
+    token: &'static str,
+    /// The name in the reply.
     name: &'static CStr,
+    /// Replies with the value.
     reply: fn(Context, &AnyFilter),
 }
 
-/// The five fields in RedisBloom's order. A sixth would break clients.
+/// The fields of the reply without a field argument, in RedisBloom's order. A sixth field would
+/// break clients.
 static FIELDS: [Field; 5] = [
-    Field { word: "CAPACITY", name: c"Capacity", reply: |to, filter| to.count(filter.capacity()) },
-    Field { word: "SIZE", name: c"Size", reply: |to, filter| to.count(filter.size_bytes()) },
+    Field { token: "CAPACITY", name: c"Capacity", reply: |to, filter| to.count(filter.capacity()) },
+    Field { token: "SIZE", name: c"Size", reply: |to, filter| to.count(filter.size_bytes()) },
     Field {
-        word: "FILTERS",
+        token: "FILTERS",
         name: c"Number of filters",
         reply: |to, filter| to.integer(filter.layer_count().into()),
     },
     Field {
-        word: "ITEMS",
+        token: "ITEMS",
         name: c"Number of items inserted",
         reply: |to, filter| to.count(filter.len()),
     },
     Field {
-        word: "EXPANSION",
+        token: "EXPANSION",
         name: c"Expansion rate",
         reply: |to, filter| match filter.growth() {
             Growth::Scaling { expansion } => to.integer(expansion.into()),
@@ -50,21 +54,21 @@ static FIELDS: [Field; 5] = [
     },
 ];
 
-/// Fields that are answered only when asked for by name.
+/// Fields that are returned only if they are requested by name.
 static MORE_FIELDS: [Field; 4] = [
     Field {
-        word: "ERROR",
+        token: "ERROR",
         name: c"Error rate",
         reply: |to, filter| to.bulk(format!("{:?}", filter.error_rate()).as_bytes()),
     },
     Field {
-        word: "LAYOUT",
+        token: "LAYOUT",
         name: c"Layout",
         reply: |to, filter| to.bulk(layout_name(filter).as_bytes()),
     },
-    Field { word: "FILL", name: c"Fill", reply: |to, filter| layer_numbers(to, &filter.fills()) },
+    Field { token: "FILL", name: c"Fill", reply: |to, filter| layer_numbers(to, &filter.fills()) },
     Field {
-        word: "FPRATE",
+        token: "FPRATE",
         name: c"False positive rate",
         reply: |to, filter| layer_numbers(to, &filter.fp_rates()),
     },
@@ -78,15 +82,15 @@ fn layout_name(filter: &AnyFilter) -> &'static str {
     LAYOUTS.get(index).copied().unwrap_or_default()
 }
 
-/// An array with a number for each layer, oldest first.
+/// Replies with an array of one number per layer, oldest first.
 fn layer_numbers(to: Context, numbers: &[f64]) {
     to.array(numbers.len());
-    numbers.iter().for_each(|&number| to.bulk(general(number).as_bytes()));
+    numbers.iter().for_each(|&number| to.bulk(format_g(number).as_bytes()));
 }
 
 impl Handler for Info {
-    const LEAST: usize = 2;
-    const MOST: usize = 3;
+    const MIN_ARGS: usize = 2;
+    const MAX_ARGS: usize = 3;
 
     fn run(call: Call) -> Result<(), Failure> {
         let key = Key::read(call.context, call.key);
@@ -95,18 +99,21 @@ impl Handler for Info {
             call.context.simple(field.name);
             (field.reply)(call.context, filter);
         };
-        let Some(word) = call.rest.get(0) else {
+        let Some(token) = call.rest.get(0) else {
             call.context.map(FIELDS.len());
             FIELDS.iter().for_each(pair);
             return Ok(());
         };
-        let field =
-            FIELDS.iter().chain(&MORE_FIELDS).find(|field| word.is(field.word)).ok_or(BAD_FIELD)?;
+        let field = FIELDS
+            .iter()
+            .chain(&MORE_FIELDS)
+            .find(|field| token.is(field.token))
+            .ok_or(BAD_FIELD)?;
         if call.context.has_maps() {
             call.context.map(1);
             pair(field);
         } else {
-            // One value, and not its name: what clients of RESP2 take apart.
+            // The value without its name, as clients of RESP2 expect it.
             call.context.array(1);
             (field.reply)(call.context, filter);
         }
@@ -115,15 +122,15 @@ impl Handler for Info {
 }
 
 impl Handler for Debug {
-    const LEAST: usize = 2;
-    const MOST: usize = 2;
+    const MIN_ARGS: usize = 2;
+    const MAX_ARGS: usize = 2;
 
     fn run(call: Call) -> Result<(), Failure> {
         let key = Key::read(call.context, call.key);
         let filter = existing(filter(&key))?;
         let lines = match filter {
             AnyFilter::Bloomline(filter) => debug_lines(filter),
-            AnyFilter::RedisBloom(chain) => debug_lines_of_chain(chain),
+            AnyFilter::RedisBloom(classic) => redisbloom_debug_lines(classic),
         };
         call.context.array(1 + lines.len());
         call.context.bulk(format!("size:{}", filter.len()).as_bytes());
@@ -143,10 +150,10 @@ fn debug_lines(filter: &Filter) -> Vec<String> {
     layers.map(line).collect()
 }
 
-fn debug_lines_of_chain(chain: &ClassicFilter) -> Vec<String> {
-    let width = if chain.common().options.is_64_bit() { 64 } else { 32 };
-    let line = |(link, len): (&ClassicLayer, u64)| {
-        let shape = link.shape();
+fn redisbloom_debug_lines(filter: &ClassicFilter) -> Vec<String> {
+    let width = if filter.common().options.is_64_bit() { 64 } else { 32 };
+    let line = |(layer, len): (&ClassicLayer, u64)| {
+        let shape = layer.shape();
         debug_line(
             shape.bits / 8,
             shape.bits,
@@ -157,7 +164,7 @@ fn debug_lines_of_chain(chain: &ClassicFilter) -> Vec<String> {
             shape.error,
         )
     };
-    chain.layers_with_len().map(line).collect()
+    filter.layers_with_len().map(line).collect()
 }
 
 fn debug_line(
@@ -169,17 +176,9 @@ fn debug_line(
     len: u64,
     error: f64,
 ) -> String {
-    let ratio = general(error);
+    let ratio = format_g(error);
     format!(
-        "bytes:{bytes} bits:{bits} hashes:{hashes} hashwidth:{width} capacity:{capacity} size:{len} ratio:{ratio}"
+        "bytes:{bytes} bits:{bits} hashes:{hashes} hashwidth:{width} capacity:{capacity} \
+         size:{len} ratio:{ratio}"
     )
-}
-
-/// The filter that a call can't do without.
-pub fn existing<T>(lookup: Lookup<T>) -> Result<T, Failure> {
-    match lookup {
-        Lookup::Found(filter) => Ok(filter),
-        Lookup::Missing => Err(NOT_FOUND.into()),
-        Lookup::WrongType => Err(WRONG_TYPE.into()),
-    }
 }
