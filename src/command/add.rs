@@ -161,7 +161,7 @@ fn refuse(call: Call, error: Error, limits: &Limits) {
         if is_replicated_or_loaded {
             // A replica without the item would answer wrongly from then on. The server's own types
             // end the process as well.
-            log::end(&format!("filter '{key}' must grow for a primary or a file, but {why}"));
+            log::fatal(&format!("filter '{key}' must grow for a primary or a file, but {why}"));
         }
         GROWTHS_REFUSED.add(1);
         log::refusal(format_args!("growth of filter '{key}' refused: {why}"));

@@ -86,7 +86,7 @@ pub fn refused(call: Call, error: Error, limits: &Limits) -> Failure {
     if is_for_memory(error) {
         let (key, why) = (call.key.shown(), limits.reason(error));
         if limits.origin().is_replicated_or_loaded() {
-            log::end(&format!("filter '{key}' was created by a primary or a file, but {why}"));
+            log::fatal(&format!("filter '{key}' was created by a primary or a file, but {why}"));
         }
         CREATIONS_REFUSED.add(1);
         log::refusal(format_args!("creation of filter '{key}' refused: {why}"));

@@ -72,9 +72,10 @@ pub fn existing<T>(lookup: Lookup<T>) -> Result<T, Failure> {
 pub fn creation(error: Error, limits: &Limits) -> Failure {
     match (error, limits.refusal()) {
         (Error::ErrorRateTooSmall(_), _) => RATE_TOO_SMALL.into(),
-        (Error::Refused(_), Some(refusal @ (Refusal::Unsavable { .. } | Refusal::OwnLayout))) => {
-            Failure::Formatted(format!("ERR could not create filter: {refusal}"))
-        }
+        (
+            Error::Refused(_),
+            Some(refusal @ (Refusal::Unsavable { .. } | Refusal::BloomlineLayout)),
+        ) => Failure::Formatted(format!("ERR could not create filter: {refusal}")),
         (Error::Refused(_), Some(refusal)) => {
             Failure::Formatted(format!("ERR Insufficient memory to create filter: {refusal}"))
         }

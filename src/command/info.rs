@@ -1,18 +1,19 @@
 //! BF.INFO and BF.DEBUG.
 
 use std::ffi::CStr;
+use std::fmt;
 
 use super::error::{BAD_FIELD, Failure, existing};
 use super::float::format_g;
 use super::handler::{Call, Handler};
 use crate::data_type::handle::filter;
-use crate::policy::setting::LAYOUTS;
+use crate::policy::setting::layout_name;
 use crate::server::context::Context;
 use crate::server::key::Key;
 use bloomline_core::bloomline::BlockedLayer;
 use bloomline_core::layer::Layer;
 use bloomline_core::redisbloom::{ClassicFilter, ClassicLayer};
-use bloomline_core::{AnyFilter, Filter, Growth, Layout};
+use bloomline_core::{AnyFilter, Filter, Growth};
 
 /// BF.INFO key [field]
 pub struct Info;
@@ -64,7 +65,7 @@ static MORE_FIELDS: [Field; 4] = [
     Field {
         token: "LAYOUT",
         name: c"Layout",
-        reply: |to, filter| to.bulk(layout_name(filter).as_bytes()),
+        reply: |to, filter| to.bulk(layout_name(filter.layout()).as_bytes()),
     },
     Field { token: "FILL", name: c"Fill", reply: |to, filter| layer_numbers(to, &filter.fills()) },
     Field {
@@ -73,14 +74,6 @@ static MORE_FIELDS: [Field; 4] = [
         reply: |to, filter| layer_numbers(to, &filter.fp_rates()),
     },
 ];
-
-fn layout_name(filter: &AnyFilter) -> &'static str {
-    let index = match filter.layout() {
-        Layout::Bloomline => 0,
-        Layout::RedisBloom => 1,
-    };
-    LAYOUTS.get(index).copied().unwrap_or_default()
-}
 
 /// Replies with an array of one number per layer, oldest first.
 fn layer_numbers(to: Context, numbers: &[f64]) {
@@ -129,56 +122,69 @@ impl Handler for Debug {
         let key = Key::read(call.context, call.key);
         let filter = existing(filter(&key))?;
         let lines = match filter {
-            AnyFilter::Bloomline(filter) => debug_lines(filter),
-            AnyFilter::RedisBloom(classic) => redisbloom_debug_lines(classic),
+            AnyFilter::Bloomline(filter) => bloomline_lines(filter),
+            AnyFilter::RedisBloom(filter) => redisbloom_lines(filter),
         };
         call.context.array(1 + lines.len());
         call.context.bulk(format!("size:{}", filter.len()).as_bytes());
-        lines.iter().for_each(|line| call.context.bulk(line.as_bytes()));
+        lines.iter().for_each(|line| call.context.bulk(line.to_string().as_bytes()));
         Ok(())
     }
 }
 
-fn debug_lines(filter: &Filter) -> Vec<String> {
+/// The line of BF.DEBUG for one layer.
+struct DebugLine {
+    bytes: u64,
+    bits: u64,
+    hashes: u32,
+    hash_bits: u32,
+    capacity: u64,
+    len: u64,
+    error_rate: f64,
+}
+
+impl fmt::Display for DebugLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { bytes, bits, hashes, hash_bits, capacity, len, error_rate } = self;
+        let ratio = format_g(*error_rate);
+        write!(
+            f,
+            "bytes:{bytes} bits:{bits} hashes:{hashes} hashwidth:{hash_bits} \
+             capacity:{capacity} size:{len} ratio:{ratio}"
+        )
+    }
+}
+
+fn bloomline_lines(filter: &Filter) -> Vec<DebugLine> {
     let layers = filter.layers_with_len().zip(filter.layer_errors());
-    let line = |((layer, len), error)| {
-        let layer: &BlockedLayer = layer;
-        let (geometry, capacity) = (layer.geometry(), layer.capacity());
-        let (bytes, bits, hashes) = (geometry.bytes(), geometry.bits(), geometry.hashes());
-        debug_line(bytes, bits, hashes, 128, capacity, len, error)
+    let line = |((layer, len), error_rate): ((&BlockedLayer, u64), f64)| {
+        let geometry = layer.geometry();
+        DebugLine {
+            bytes: geometry.bytes(),
+            bits: geometry.bits(),
+            hashes: geometry.hashes(),
+            hash_bits: 128,
+            capacity: layer.capacity(),
+            len,
+            error_rate,
+        }
     };
     layers.map(line).collect()
 }
 
-fn redisbloom_debug_lines(filter: &ClassicFilter) -> Vec<String> {
-    let width = if filter.common().options.is_64_bit() { 64 } else { 32 };
+fn redisbloom_lines(filter: &ClassicFilter) -> Vec<DebugLine> {
+    let hash_bits = if filter.common().options.is_64_bit() { 64 } else { 32 };
     let line = |(layer, len): (&ClassicLayer, u64)| {
         let shape = layer.shape();
-        debug_line(
-            shape.bits / 8,
-            shape.bits,
-            shape.hashes,
-            width,
-            shape.capacity,
+        DebugLine {
+            bytes: shape.bits / 8,
+            bits: shape.bits,
+            hashes: shape.hashes,
+            hash_bits,
+            capacity: shape.capacity,
             len,
-            shape.error,
-        )
+            error_rate: shape.error,
+        }
     };
     filter.layers_with_len().map(line).collect()
-}
-
-fn debug_line(
-    bytes: u64,
-    bits: u64,
-    hashes: u32,
-    width: u32,
-    capacity: u64,
-    len: u64,
-    error: f64,
-) -> String {
-    let ratio = format_g(error);
-    format!(
-        "bytes:{bytes} bits:{bits} hashes:{hashes} hashwidth:{width} capacity:{capacity} \
-         size:{len} ratio:{ratio}"
-    )
 }

@@ -5,7 +5,7 @@ use std::iter;
 
 use super::error::{CANNOT_EXPAND, Failure, unknown_argument};
 use crate::policy::setting::{
-    ERROR_RATE, EXPANSION_FACTOR, INITIAL_SIZE, LAYOUT, LAYOUTS, REDISBLOOM_REPLICAS,
+    ERROR_RATE, EXPANSION_FACTOR, INITIAL_SIZE, default_layout, layout_by_name,
 };
 use crate::server::args::{Arg, Args};
 use bloomline_core::bloomline::geometry::{MAX_CAPACITY, MAX_ERROR_RATE};
@@ -51,9 +51,9 @@ impl FilterOptions {
             error_rate: ERROR_RATE.number(),
             growth: growth(expansion),
         };
-        let layout = match (sender, LAYOUT.integer()) {
-            (Sender::Client, 0) if !REDISBLOOM_REPLICAS.is_on() => Layout::Bloomline,
-            _ => Layout::RedisBloom,
+        let layout = match sender {
+            Sender::Client => default_layout(),
+            Sender::RedisBloom => Layout::RedisBloom,
         };
         Self { spec, stored_expansion: expansion, layout }
     }
@@ -68,11 +68,7 @@ impl FilterOptions {
             args.iter().take_while(|arg| !arg.is("ITEMS")).skip_while(|arg| !arg.is("LAYOUT"));
         let Some(_) = args.next() else { return Ok(false) };
         let name = args.next().ok_or(Failure::Arity)?;
-        self.layout = match LAYOUTS.iter().position(|layout| name.is(layout)) {
-            Some(0) => Layout::Bloomline,
-            Some(_) => Layout::RedisBloom,
-            None => return Err(unknown_argument(name)),
-        };
+        self.layout = layout_by_name(name).ok_or_else(|| unknown_argument(name))?;
         Ok(true)
     }
 

@@ -17,7 +17,7 @@ pub unsafe extern "C" fn rewrite(
 ) {
     // SAFETY: the server passes a filter of this type.
     let filter = unsafe { borrowed(value) };
-    each_load(filter, |iterator, data| {
+    each_loadchunk(filter, |iterator, data| {
         // SAFETY: stream and key are valid; the format describes a string, an integer, and a buffer
         // with its length.
         unsafe {
@@ -36,7 +36,7 @@ pub unsafe extern "C" fn rewrite(
 
 /// Calls a function with iterator and data of each BF.LOADCHUNK that recreates the filter: first
 /// the header, then each chunk that has a set bit.
-pub fn each_load(filter: &AnyFilter, mut load: impl FnMut(u64, &[u8])) {
+pub fn each_loadchunk(filter: &AnyFilter, mut load: impl FnMut(u64, &[u8])) {
     load(1, &filter.encode_header());
     filter.each_chunk(0, |chunk| {
         if !chunk.is_zero() {

@@ -102,7 +102,8 @@ unsafe extern "C" fn free_effort(_key: *mut RedisModuleString, value: *const c_v
 /// still give different sequences, because the header determines the number and the lengths of the
 /// chunks.
 unsafe extern "C" fn digest(digest: *mut RedisModuleDigest, value: *mut c_void) {
-    // SAFETY: the server passes a filter of this type, and copies the bytes.
+    // SAFETY: the server passes a filter of this type, and reads the bytes before
+    // its function returns.
     unsafe {
         let filter = borrowed(value);
         let add = |bytes: &[u8]| {
@@ -137,7 +138,7 @@ unsafe extern "C" fn copy(
     let (from, to) = unsafe { (Arg::borrowed(&from).shown(), Arg::borrowed(&to).shown()) };
     let why = limits.reason(error);
     if limits.origin().ends_without_memory(filter.size_bytes()) {
-        log::end(&format!("a primary or a file has copied filter '{from}' to '{to}', but {why}"));
+        log::fatal(&format!("a primary or a file has copied filter '{from}' to '{to}', but {why}"));
     }
     CREATIONS_REFUSED.add(1);
     log::refusal(format_args!("COPY of filter '{from}' to '{to}' refused: {why}"));

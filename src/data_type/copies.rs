@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 use redis_module::raw::{REDISMODULE_NOTIFY_GENERIC, RedisModuleCtx, RedisModuleString};
 
-use super::aof::each_load;
+use super::aof::each_loadchunk;
 use super::handle::{Lookup, filter};
 use crate::policy::origin::Origin;
 use crate::policy::replicate;
@@ -80,7 +80,7 @@ fn replicate_content(context: Context, name: Arg) {
     let key = Key::read(context, name);
     let Lookup::Found(filter) = filter(&key) else { return };
     replicate::deletion(context, name);
-    each_load(filter, |iterator, data| replicate::chunk(context, name, iterator, data));
+    each_loadchunk(filter, |iterator, data| replicate::chunk(context, name, iterator, data));
     if let Some(at) = key.expires_at() {
         replicate::expiry(context, name, at);
     }

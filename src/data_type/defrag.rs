@@ -13,7 +13,7 @@ use crate::server::api::api;
 use bloomline_core::AnyFilter;
 use bloomline_core::memory::words::Mover;
 
-/// The filter is done.
+/// All blocks were visited.
 const DONE: c_int = 0;
 /// Time is up; the cursor stores where to continue.
 const MORE: c_int = 1;

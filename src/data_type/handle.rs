@@ -49,12 +49,12 @@ pub fn filter(key: &Key) -> Lookup<&AnyFilter> {
 
 /// The filter of a key, for writing. The key must be open for writing.
 #[inline]
-pub fn filter_mut(key: &mut Key) -> Lookup<Held<'_>> {
+pub fn filter_mut(key: &mut Key) -> Lookup<FilterMut<'_>> {
     match key.content(filter_type()) {
         Content::Missing => Lookup::Missing,
         Content::Other => Lookup::WrongType,
         // SAFETY: as in `filter`, and the key is borrowed exclusively.
-        Content::Value(value) => Lookup::Found(Held::new(unsafe { value.cast().as_mut() })),
+        Content::Value(value) => Lookup::Found(FilterMut::new(unsafe { value.cast().as_mut() })),
     }
 }
 
@@ -109,20 +109,20 @@ pub(super) unsafe fn borrowed<'a>(value: *const c_void) -> &'a AnyFilter {
 }
 
 /// A filter that is open for writing. When it is dropped, the totals are updated.
-pub struct Held<'a> {
+pub struct FilterMut<'a> {
     filter: &'a mut AnyFilter,
     layers_before: u32,
     newest_len_before: u64,
 }
 
-impl<'a> Held<'a> {
+impl<'a> FilterMut<'a> {
     fn new(filter: &'a mut AnyFilter) -> Self {
         let (layers_before, newest_len_before) = (filter.layer_count(), filter.newest_len());
         Self { filter, layers_before, newest_len_before }
     }
 }
 
-impl Deref for Held<'_> {
+impl Deref for FilterMut<'_> {
     type Target = AnyFilter;
 
     #[inline]
@@ -131,14 +131,14 @@ impl Deref for Held<'_> {
     }
 }
 
-impl DerefMut for Held<'_> {
+impl DerefMut for FilterMut<'_> {
     #[inline]
     fn deref_mut(&mut self) -> &mut AnyFilter {
         self.filter
     }
 }
 
-impl Drop for Held<'_> {
+impl Drop for FilterMut<'_> {
     #[inline]
     fn drop(&mut self) {
         let now = (self.filter.layer_count(), self.filter.newest_len());

@@ -64,7 +64,7 @@ pub unsafe extern "C" fn load(io: *mut RedisModuleIO, encver: c_int) -> *mut c_v
     if let LoadError::OutOfMemory(bytes) = error
         && loader.limits.origin().ends_without_memory(bytes)
     {
-        log::end(&format!("a filter of a primary or a file cannot be loaded: {error}"));
+        log::fatal(&format!("a filter of a primary or a file cannot be loaded: {error}"));
     }
     LOADS_REFUSED.add(1);
     loader.warn(&format!("not loaded: {error}"));

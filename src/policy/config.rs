@@ -57,7 +57,7 @@ fn apply_argument(name: Arg, value: Arg) -> bool {
             log::warning(&format!("'{shown}' must be in the range {range}"))
         }
         // Impossible: no filter exists while the module is loaded.
-        Err(Problem::Held(_)) => {}
+        Err(Problem::FiltersExist(_)) => {}
     }
     false
 }
@@ -90,7 +90,7 @@ impl ConfigParameter for Setting {
             Problem::OutOfRange(range) => {
                 format!("Value for `{name}` must be in the range {range}")
             }
-            Problem::Held(filters) => format!(
+            Problem::FiltersExist(filters) => format!(
                 "`{name}` forbids layout bloomline, and this server holds {filters} such filters"
             ),
         })?;

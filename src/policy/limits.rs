@@ -60,7 +60,7 @@ pub enum Refusal {
         layer: u64,
     },
     /// `bf-redisbloom-replicas` forbids the Bloomline layout.
-    OwnLayout,
+    BloomlineLayout,
 }
 
 impl Limits {
@@ -106,7 +106,7 @@ impl Limits {
 
     fn exceeded(&self, demand: Demand) -> Option<Refusal> {
         if demand.layout == Layout::Bloomline && setting::REDISBLOOM_REPLICAS.is_on() {
-            return Some(Refusal::OwnLayout);
+            return Some(Refusal::BloomlineLayout);
         }
         if demand.layout == Layout::RedisBloom && demand.largest_layer > version::longest_string() {
             return Some(Refusal::Unsavable { layer: demand.largest_layer });
@@ -219,7 +219,7 @@ impl fmt::Display for Refusal {
                 "it needs a layer of {layer} bytes in RedisBloom's layout, and Redis before 7.0 \
                  writes an unreadable RDB file of a layer of 4 GiB or more"
             ),
-            Self::OwnLayout => {
+            Self::BloomlineLayout => {
                 f.write_str("its layout is bloomline, which bf-redisbloom-replicas forbids")
             }
         }

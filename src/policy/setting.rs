@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::counters::FILTERS_BLOOMLINE;
 use crate::server::args::Arg;
+use bloomline_core::Layout;
 
 /// A setting. Any thread may read its value at any time.
 pub struct Setting {
@@ -37,7 +38,7 @@ pub enum Problem {
     /// The value is outside of this range.
     OutOfRange(&'static str),
     /// The value forbids the Bloomline layout, and the server holds so many filters of it.
-    Held(u64),
+    FiltersExist(u64),
 }
 
 /// The target rate of filters that are created without one: above 0 and below 1. A rate above 0.25
@@ -91,7 +92,8 @@ pub static MAX_FILTER_BYTES: Setting = Setting {
     },
 };
 
-/// The layout of filters that are created without one: its index in [`LAYOUTS`].
+/// The layout of filters that are created without one: 1 for RedisBloom's, 0 for Bloomline's. Read
+/// by [`default_layout`].
 pub static LAYOUT: Setting = Setting {
     name: c"bf-layout",
     legacy: None,
@@ -99,11 +101,9 @@ pub static LAYOUT: Setting = Setting {
     value: AtomicU64::new(0),
     text: Mutex::new(None),
     parse: |arg| {
-        let index = LAYOUTS
-            .iter()
-            .position(|name| arg.is(name))
-            .ok_or(Problem::OutOfRange("{bloomline, redisbloom}"))?;
-        Ok(Parsed { value: index as u64, text: LAYOUTS.get(index).copied() })
+        let layout = layout_by_name(arg).ok_or(Problem::OutOfRange("{bloomline, redisbloom}"))?;
+        let value = u64::from(layout == Layout::RedisBloom);
+        Ok(Parsed { value, text: Some(layout_name(layout)) })
     },
 };
 
@@ -120,14 +120,33 @@ pub static REDISBLOOM_REPLICAS: Setting = Setting {
         let index =
             names.iter().position(|name| arg.is(name)).ok_or(Problem::OutOfRange("{no, yes}"))?;
         match FILTERS_BLOOMLINE.get() {
-            held if index == 1 && held > 0 => Err(Problem::Held(held)),
+            filters if index == 1 && filters > 0 => Err(Problem::FiltersExist(filters)),
             _ => Ok(Parsed { value: index as u64, text: names.get(index).copied() }),
         }
     },
 };
 
-/// The names of the layouts.
-pub const LAYOUTS: [&str; 2] = ["bloomline", "redisbloom"];
+/// The name of a layout.
+pub fn layout_name(layout: Layout) -> &'static str {
+    match layout {
+        Layout::Bloomline => "bloomline",
+        Layout::RedisBloom => "redisbloom",
+    }
+}
+
+/// The layout with this name; none if there is none.
+pub fn layout_by_name(name: Arg) -> Option<Layout> {
+    [Layout::Bloomline, Layout::RedisBloom].into_iter().find(|&layout| name.is(layout_name(layout)))
+}
+
+/// The layout of filters that clients create without naming one. It is RedisBloom's if
+/// `bf-redisbloom-replicas` is on.
+pub fn default_layout() -> Layout {
+    match LAYOUT.integer() {
+        0 if !REDISBLOOM_REPLICAS.is_on() => Layout::Bloomline,
+        _ => Layout::RedisBloom,
+    }
+}
 
 /// All settings.
 pub static ALL: [&Setting; 6] = [

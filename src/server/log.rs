@@ -19,7 +19,7 @@ pub fn warning(message: &str) {
 /// The process exits with status 1, as the server does when it cannot load its data. It does not
 /// abort: a crash report would suggest a bug, and the crash handler needs memory that is not
 /// available.
-pub fn end(message: &str) -> ! {
+pub fn fatal(message: &str) -> ! {
     warning(message);
     std::process::exit(1)
 }
