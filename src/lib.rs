@@ -12,8 +12,8 @@
 //! | [`command`] | from the arguments of a call to its reply | the same, [`data_type::handle`] |
 //! | `module` | loading: what is registered, in which order | all |
 //!
-//! With the feature `audit`, the global allocator reports to the memory ledger of the core; `server`
-//! uses nothing else of it. `unsafe` occurs only in `server`, `data_type`, `module` and
+//! With the feature `audit`, the global allocator reports to the memory ledger of the core;
+//! `server` uses nothing else of it. `unsafe` occurs only in `server`, `data_type`, `module` and
 //! `command::handler`.
 
 #[cfg(not(all(target_endian = "little", target_pointer_width = "64")))]

@@ -8,10 +8,10 @@
 
 use std::ffi::CStr;
 
-use super::create::{self, RESERVED, sender};
+use super::create::{self, RESERVED};
 use super::error::{self, Failure, NOT_FOUND, WRONG_TYPE};
 use super::handler::{Call, Handler};
-use super::options::{self, FilterOptions};
+use super::options::{self, FilterOptions, Sender};
 use crate::data_type::handle::{Lookup, filter_mut};
 use crate::policy::counters::GROWTHS_REFUSED;
 use crate::policy::limits::Limits;
@@ -36,7 +36,7 @@ impl Handler for Add {
     const MAX_ARGS: usize = 3;
 
     fn run(call: Call) -> Result<(), Failure> {
-        let options = || FilterOptions::default_for(sender(call.context));
+        let options = || FilterOptions::default_for(Sender::of_call(call.context));
         add(call, call.rest, Some(options), Replication::Verbatim, Reply::Single)
     }
 }
@@ -45,7 +45,7 @@ impl Handler for Madd {
     const MIN_ARGS: usize = 3;
 
     fn run(call: Call) -> Result<(), Failure> {
-        let options = || FilterOptions::default_for(sender(call.context));
+        let options = || FilterOptions::default_for(Sender::of_call(call.context));
         add(call, call.rest, Some(options), Replication::Verbatim, Reply::Array)
     }
 }
@@ -54,7 +54,7 @@ impl Handler for Insert {
     const MIN_ARGS: usize = 4;
 
     fn run(call: Call) -> Result<(), Failure> {
-        let insert = options::insert(call.rest, sender(call.context))?;
+        let insert = options::insert(call.rest, Sender::of_call(call.context))?;
         let options = insert.if_missing.map(|options| move || options);
         add(call, insert.items, options, Replication::Items, Reply::Array)
     }

@@ -8,9 +8,7 @@ use super::options::{self, FilterOptions, Sender};
 use crate::data_type::handle::{Lookup, filter_mut, store};
 use crate::policy::counters::CREATIONS_REFUSED;
 use crate::policy::limits::Limits;
-use crate::policy::origin::Origin;
 use crate::policy::{replicate, script, seed};
-use crate::server::context::Context;
 use crate::server::key::Key;
 use crate::server::log;
 use bloomline_core::{AnyFilter, Error, Filter, Layout};
@@ -25,7 +23,7 @@ impl Handler for Reserve {
     const MIN_ARGS: usize = 4;
 
     fn run(call: Call) -> Result<(), Failure> {
-        let options = options::reserve(call.key, call.rest, sender(call.context))?;
+        let options = options::reserve(call.key, call.rest, Sender::of_call(call.context))?;
         let mut key = Key::write(call.context, call.key);
         match filter_mut(&mut key) {
             Lookup::Found(_) => return Err(ITEM_EXISTS.into()),
@@ -38,18 +36,6 @@ impl Handler for Reserve {
         call.context.signal_change(call.key, RESERVED);
         call.context.simple(c"OK");
         Ok(())
-    }
-}
-
-/// Who sends the call, which decides how its arguments are read. The calls of a repeated script are
-/// read as the client's that they were.
-pub fn sender(context: Context) -> Sender {
-    if Origin::of_call(context).is_replicated_or_loaded()
-        && !script::may_be_replicated_by_text(context)
-    {
-        Sender::RedisBloom
-    } else {
-        Sender::Client
     }
 }
 

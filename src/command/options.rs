@@ -4,10 +4,13 @@ use std::ffi::CStr;
 use std::iter;
 
 use super::error::{CANNOT_EXPAND, Failure, unknown_argument};
+use crate::policy::origin::Origin;
+use crate::policy::script;
 use crate::policy::setting::{
     ERROR_RATE, EXPANSION_FACTOR, INITIAL_SIZE, default_layout, layout_by_name,
 };
 use crate::server::args::{Arg, Args};
+use crate::server::context::Context;
 use bloomline_core::bloomline::geometry::{MAX_CAPACITY, MAX_ERROR_RATE};
 use bloomline_core::{Growth, Layout, MAX_EXPANSION, Spec};
 
@@ -33,6 +36,19 @@ pub enum Sender {
     /// A primary or a file with RedisBloom. Bloomline replicates no call that creates a filter.
     /// Arguments are read as RedisBloom reads them, and the filter gets RedisBloom's layout.
     RedisBloom,
+}
+
+impl Sender {
+    /// Who sends the call. The calls of a repeated script were a client's, and are read as such.
+    pub fn of_call(context: Context) -> Self {
+        if Origin::of_call(context).is_replicated_or_loaded()
+            && !script::may_be_replicated_by_text(context)
+        {
+            Self::RedisBloom
+        } else {
+            Self::Client
+        }
+    }
 }
 
 /// An EXPANSION value and a NONSCALING option.
@@ -171,8 +187,8 @@ fn reserve_options(args: Args) -> Result<GrowthOptions, Failure> {
     Ok(given)
 }
 
-/// The growth options of a BF.RESERVE of RedisBloom. RedisBloom finds them anywhere, even in the key
-/// and the numbers, and ignores all other arguments.
+/// The growth options of a BF.RESERVE of RedisBloom. RedisBloom finds them anywhere, even in the
+/// key and the numbers, and ignores all other arguments.
 fn redisbloom_options(key: Arg, args: Args) -> Result<GrowthOptions, Failure> {
     let all = || iter::once(key).chain(args.iter());
     let is_fixed = all().any(|arg| arg.is("NONSCALING"));

@@ -1,7 +1,7 @@
 //! Active defragmentation: the server moves blocks of memory out of sparsely used slabs.
 //!
-//! The server's allocator moves only blocks of up to 14 KiB, which lie in slabs. A larger block has
-//! pages of its own, and moving it would gain nothing.
+//! The server's allocator moves only blocks of up to 14 KiB, which share slabs. A larger block
+//! shares no page, and moving it would gain nothing.
 
 use std::ffi::{c_int, c_ulong, c_void};
 use std::ptr::NonNull;

@@ -12,8 +12,8 @@ use crate::server::server_info::ServerInfo;
 use crate::server::version;
 use bloomline_core::{Demand, Error, Layout};
 
-/// Layers of this many bytes or more must fit the free memory. The server takes as long to determine
-/// it as to write this many bytes.
+/// Layers of this many bytes or more must fit the free memory. Determining it takes the server as
+/// long as writing this many bytes.
 const LARGE_LAYERS: u64 = 1 << 20;
 
 /// Databases whose keys are counted, from the first on. No server has more.
