@@ -1,4 +1,4 @@
-//! Numbers in the form of C's `%g`, which RedisBloom's BF.DEBUG uses.
+//! Numbers in the form of C's `%g`, as BF.DEBUG and BF.INFO show them.
 //!
 //! Not `snprintf`: its decimal point depends on the locale of the process.
 

@@ -3,10 +3,8 @@
 //! Both layouts share RedisBloom's type name and encoding version. The first number
 //! distinguishes them: 2^64 - 1 for the Bloomline layout, the number of items for RedisBloom's.
 //!
-//! ```text
-//! save, load -> rdb_bloomline   -> load -> server::rdb
-//!            -> rdb_redisbloom  ->
-//! ```
+//! This file calls `rdb_bloomline` or `rdb_redisbloom` for the rest. Both write to and read from
+//! [`crate::server::rdb`]; `load` checks limits and untrusted bytes for them.
 
 use std::ffi::{c_int, c_void};
 use std::ptr;

@@ -54,7 +54,7 @@ impl Context {
     /// Replies with an integer.
     #[inline]
     pub fn integer(self, value: i64) {
-        // SAFETY: the context is valid; so in every method.
+        // SAFETY: the caller of `new` guarantees a valid context, for this and all other methods.
         unsafe { api!(RedisModule_ReplyWithLongLong)(self.as_ptr(), value as c_longlong) };
     }
 
