@@ -8,7 +8,7 @@
 //! | [`bloomline_core`] | the filters: hashing, sizing, growth, bytes of both layouts | memory |
 //! | [`server`] | the server's C interface as safe Rust | the core's memory ledger |
 //! | [`policy`] | settings, limits, origin of a change, seeds, replication | core, `server` |
-//! | [`data_type`] | the value of a key: callbacks, and the handle for commands | core, `server`, `policy` |
+//! | [`data_type`] | the value of a key: callbacks, handle for commands | core, `server`, `policy` |
 //! | [`command`] | from the arguments of a call to its reply | the same, [`data_type::handle`] |
 //! | `module` | loading: what is registered, in which order | all |
 //!

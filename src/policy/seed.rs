@@ -6,8 +6,8 @@ use std::sync::Mutex;
 
 use crate::server::system;
 
-/// Seeds per read, which takes two system calls of 256 bytes. One system call costs about as much as
-/// creating a tiny filter.
+/// Seeds per read, which takes two system calls of 256 bytes. One system call costs about as much
+/// as creating a tiny filter.
 const BATCH: usize = 64;
 
 /// Unused seeds: the first `left` of the array.

@@ -8,7 +8,7 @@
 //! | [`command`], [`command_docs`] | registering commands and describing them |
 //! | [`config`] | module settings in the server's configuration |
 //! | [`context`] | a call: its reply, its replication, its origin flags |
-//! | [`info`], [`server_info`] | a section of INFO of our own; sections of the server |
+//! | [`info`], [`server_info`] | the module's section of INFO; sections of the server |
 //! | [`key`] | an open key |
 //! | [`loading`] | the loading of the module |
 //! | [`log`] | the server's log |
@@ -16,8 +16,8 @@
 //! | [`system`] | the operating system: memory, random bytes |
 //! | [`version`] | the server's version |
 //!
-//! Besides the callbacks of `data_type` and the entry point of `command`, only this folder calls
-//! the server.
+//! Only this folder and the callbacks of `data_type` call the server. The server calls them, the
+//! entry point of `command`, and `module`.
 
 pub mod alloc;
 pub mod api;
