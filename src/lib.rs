@@ -1,21 +1,29 @@
 //! Bloom filters (`BF.*`) as a native data type of Redis and Valkey.
 //!
-//! The layers, each of which knows only those before it:
+//! The filters themselves are the crate [`bloomline_core`]. This crate is the module around them.
+//! Its floors, each of which uses only those above it:
 //!
-//! | module | what it is | may touch |
+//! | floor | what it is | uses |
 //! |---|---|---|
-//! | [`bloom`] | the filter: sizes, hashing, its own layout and RedisBloom's, growth, bytes | memory |
-//! | [`server`] | the server seen from a module | the module interface |
-//! | [`data_type`] | the value in the keyspace: its callbacks | `bloom`, `server` |
-//! | [`command`] | from the words of a client to a reply | `bloom`, `server`, the handle of `data_type` |
+//! | [`bloomline_core`] | the filters: hashing, sizing, growth, bytes of both layouts | memory |
+//! | [`server`] | the server's C interface as safe Rust | the core's memory ledger |
+//! | [`policy`] | settings, limits, origin of a change, seeds, replication | core, `server` |
+//! | [`data_type`] | the value of a key: callbacks, handle for commands | core, `server`, `policy` |
+//! | [`command`] | from the arguments of a call to its reply | the same, [`data_type::handle`] |
 //! | `module` | loading: what is registered, in which order | all |
+//!
+//! With the feature `audit`, the global allocator reports to the memory ledger of the core;
+//! `server` uses nothing else of it. `unsafe` occurs only in `server`, `data_type`, `module` and
+//! `command::handler`.
 
 #[cfg(not(all(target_endian = "little", target_pointer_width = "64")))]
 compile_error!(
-    "the formats are little-endian, and filters may be larger than 4 GiB: 64-bit little-endian machines only"
+    "the formats are little-endian, and filters may be larger than 4 GiB: only 64-bit \
+     little-endian machines are supported"
 );
 
 pub mod command;
 pub mod data_type;
 mod module;
+pub mod policy;
 pub mod server;

@@ -1,34 +1,36 @@
-//! What happens when the module is loaded.
+//! The entry point that the server calls to load the module.
 
 use std::ffi::{c_char, c_int};
 
 use redis_module::raw::{self, RedisModuleCtx, RedisModuleString, Status};
 
-use crate::command::table::COMMANDS;
-use crate::data_type::{copies, handle};
+use crate::command::table::{CATEGORY, COMMANDS};
+use crate::data_type::{callbacks, copies};
+use crate::policy::config;
+use crate::policy::counters::Counters;
 use crate::server::alloc::{ServerAlloc, unbound_blocks};
 use crate::server::args::Args;
 use crate::server::loading::Loading;
-use crate::server::{api, config, counters, log, register};
+use crate::server::{api, command, info, log};
 
-/// RedisBloom's name, under which tools look for the commands.
+/// The name of the module: RedisBloom's, because tools look for the commands under it.
 const NAME: &[u8; 3] = b"bf\0";
 
-/// The version that MODULE LIST shows: that of the RedisBloom whose commands and settings these
-/// are, 8.0.0. Tools that gate on RedisBloom's version would take our own for an ancient one; it
-/// stands in the section of INFO.
+/// The version that MODULE LIST shows: 8.0.0, the version of RedisBloom with these commands and
+/// settings. Tools that check for RedisBloom's version would take Bloomline's own version for an
+/// ancient one. Bloomline's own version is in the section of INFO.
 const VERSION: c_int = 80_000;
 
-/// Version of the module interface.
+/// The version of the module interface.
 const API_VERSION: c_int = raw::REDISMODULE_APIVER_1 as c_int;
 
 #[global_allocator]
 static ALLOCATOR: ServerAlloc = ServerAlloc;
 
-/// What the server calls to load the module.
+/// The function that the server calls to load the module.
 ///
-/// Everything is registered by hand: the crate's macros need functions that old servers lack, and
-/// say nothing where another module of this name is loaded already.
+/// It does not use the macros of the crate `redis_module`: they need functions that old servers
+/// lack, and do not log that another module of this name is loaded.
 ///
 /// # Safety
 ///
@@ -45,7 +47,8 @@ pub unsafe extern "C" fn RedisModule_OnLoad(
             raw::Export_RedisModule_Init(ctx, NAME.as_ptr().cast::<c_char>(), VERSION, API_VERSION);
         if bound != Status::Ok as c_int {
             log::warning(
-                "another module called bf is loaded already (MODULE LIST): load only one of the two",
+                "another module called bf is loaded already (MODULE LIST): load only one of the \
+                 two",
             );
             return bound;
         }
@@ -55,7 +58,8 @@ pub unsafe extern "C" fn RedisModule_OnLoad(
     status as c_int
 }
 
-/// Registers all that the module has. False, with a log line, if something is refused.
+/// Registers the type, the commands, the settings and the section of INFO. False, with a log line,
+/// if the server refuses one.
 fn load(loading: Loading, args: Args) -> bool {
     if let Some(name) = api::missing() {
         log::warning(&format!("this server is too old: it has no {name}"));
@@ -68,10 +72,10 @@ fn load(loading: Loading, args: Args) -> bool {
     }
     loading.set_options();
     copies::register(loading);
-    let loaded = config::take_arguments(args)
-        && handle::register(loading)
-        && register::register(loading, &COMMANDS)
+    let loaded = config::apply_arguments(args)
+        && callbacks::register(loading)
+        && command::register(loading, &COMMANDS, CATEGORY)
         && config::register(loading, copies::follow_setting);
-    counters::register(loading);
+    info::register::<Counters>(loading);
     loaded
 }

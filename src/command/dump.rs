@@ -1,19 +1,21 @@
-//! BF.SCANDUMP and BF.LOADCHUNK: a filter out and in, piece by piece.
+//! BF.SCANDUMP and BF.LOADCHUNK: a filter is saved and restored in chunks.
 //!
-//! The iterator of a piece is 1 for the header; for bits it is the offset behind their last byte,
-//! plus 1.
+//! The iterator of the header is 1. The iterator of a chunk of bits is the offset of its end, plus
+//! 1.
 
 use std::ffi::CStr;
 use std::ops::ControlFlow;
 
+use super::create;
+use super::error::{
+    BAD_DATA, CHUNK_TOO_BIG, DUMP_ITERATOR, Failure, LOAD_ITERATOR, NO_LINK, existing,
+};
 use super::handler::{Call, Handler};
-use super::info::existing;
-use super::text::{BAD_DATA, CHUNK_TOO_BIG, DUMP_ITERATOR, Failure, LOAD_ITERATOR, NO_LINK};
-use super::write::refused_creation;
 use crate::data_type::handle::{Lookup, filter, filter_mut, store};
-use crate::server::counters::LOADS_REFUSED;
+use crate::policy::counters::LOADS_REFUSED;
+use crate::policy::limits::Limits;
+use crate::policy::origin::Origin;
 use crate::server::key::Key;
-use crate::server::limits::Limits;
 use crate::server::log;
 use bloomline_core::chunk::{Chunk, MAX_CHUNK_BYTES};
 use bloomline_core::error::ChunkError;
@@ -24,22 +26,22 @@ pub struct Scandump;
 /// BF.LOADCHUNK key iterator data
 pub struct Loadchunk;
 
-/// The event of a piece that was loaded.
+/// The keyspace event of a header or chunk that was loaded.
 const LOADED: &CStr = c"bloom.load";
 
-/// The iterator that asks for the header.
+/// The iterator that requests the header; in a reply, the end.
 const START: i64 = 0;
-/// The iterator that comes with the header.
+/// The iterator of the header.
 const HEADER: i64 = 1;
 
 impl Handler for Scandump {
-    const LEAST: usize = 3;
-    const MOST: usize = 3;
+    const MIN_ARGS: usize = 3;
+    const MAX_ARGS: usize = 3;
 
     fn run(call: Call) -> Result<(), Failure> {
         let key = Key::read(call.context, call.key);
         let filter = existing(filter(&key))?;
-        let iterator = call.rest.get(0).and_then(|word| word.integer()).ok_or(DUMP_ITERATOR)?;
+        let iterator = call.rest.get(0).and_then(|arg| arg.integer()).ok_or(DUMP_ITERATOR)?;
         call.context.array(2);
         if iterator == START {
             call.context.integer(HEADER);
@@ -61,8 +63,8 @@ impl Handler for Scandump {
 }
 
 impl Handler for Loadchunk {
-    const LEAST: usize = 4;
-    const MOST: usize = 4;
+    const MIN_ARGS: usize = 4;
+    const MAX_ARGS: usize = 4;
 
     fn run(call: Call) -> Result<(), Failure> {
         let (Some(iterator), Some(data)) = (call.rest.get(0), call.rest.get(1)) else {
@@ -71,11 +73,11 @@ impl Handler for Loadchunk {
         let iterator = iterator.integer().ok_or(LOAD_ITERATOR)?;
         let data = data.bytes();
         let mut key = Key::write(call.context, call.key);
-        // What a primary or a file creates replaces whatever the key holds: the key was free where
-        // it comes from.
+        // A header that is replicated or loaded from a file replaces what the key holds, because
+        // the key was missing at its origin.
         let is_missing = matches!(filter_mut(&mut key), Lookup::Missing);
-        let is_free = is_missing || call.context.is_obeyed();
-        if iterator == HEADER && is_free && (!data.is_empty() || is_missing) {
+        let may_store = is_missing || Origin::of_call(call.context).is_replicated_or_loaded();
+        if iterator == HEADER && may_store && (!data.is_empty() || is_missing) {
             let limits = Limits::of_call(call.context);
             let created = AnyFilter::decode_header(data, &mut limits.permit());
             store(&mut key, created.map_err(|error| bad_header(call, error, &limits))?);
@@ -83,8 +85,8 @@ impl Handler for Loadchunk {
             let mut filter = existing(filter_mut(&mut key))?;
             write_chunk(&mut filter, iterator, data)?;
         }
-        call.context.replicate_call();
-        // The last use of the key: whoever is told of the event may delete it.
+        call.context.replicate_verbatim();
+        // Closed before the event: a subscriber may delete the key.
         drop(key);
         call.context.signal_change(call.key, LOADED);
         call.context.simple(c"OK");
@@ -92,20 +94,20 @@ impl Handler for Loadchunk {
     }
 }
 
-/// The chunk that a reply brings, from a byte on; none past the last.
+/// The next chunk to send from an offset on; none after the last.
 ///
-/// In our own layout chunks of full size without a set bit are left out, since a filter that is
-/// loaded starts with zeros. RedisBloom has them, so they stay in its layout.
+/// In the Bloomline layout, chunks of full size without a set bit are left out, because a filter
+/// that is being loaded starts with zeros. RedisBloom sends them, so its layout keeps them.
 fn next_chunk(filter: &AnyFilter, from: u64) -> Option<Chunk<'_>> {
-    /// Chunks that one call looks at: zeros that were written once take 0.6 ms each.
-    const MOST: usize = 64;
-    let (mut found, mut seen) = (None, 0);
+    /// The most chunks that one call tests. A chunk of zeros takes 0.6 ms if it was written once.
+    const MAX_TESTED: usize = 64;
+    let (mut found, mut tested) = (None, 0);
     filter.each_chunk(from, |chunk| {
-        seen += 1;
+        tested += 1;
         let may_be_left_out =
             filter.layout() == Layout::Bloomline && chunk.len() == MAX_CHUNK_BYTES;
         let is_left_out = may_be_left_out && chunk.is_zero();
-        found = (!is_left_out || seen == MOST).then_some(chunk);
+        found = (!is_left_out || tested == MAX_TESTED).then_some(chunk);
         if found.is_none() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
     found
@@ -113,18 +115,18 @@ fn next_chunk(filter: &AnyFilter, from: u64) -> Option<Chunk<'_>> {
 
 fn write_chunk(filter: &mut AnyFilter, iterator: i64, data: &[u8]) -> Result<(), Failure> {
     let end = u64::try_from(iterator).map_err(|_| BAD_DATA)?;
-    let behind = end.checked_sub(data.len() as u64).filter(|_| end > 0).ok_or(BAD_DATA)?;
-    let offset = behind.checked_sub(1).ok_or(NO_LINK)?;
+    let start = end.checked_sub(data.len() as u64).filter(|_| end > 0).ok_or(BAD_DATA)?;
+    let offset = start.checked_sub(1).ok_or(NO_LINK)?;
     filter.write_chunk(offset, data).map_err(|error| match error {
         Error::Chunk(ChunkError::TooLong(_)) => CHUNK_TOO_BIG.into(),
         _ => NO_LINK.into(),
     })
 }
 
-/// What a client is told of a header; the log says more.
+/// The error reply for a header; the log line has the reason.
 fn bad_header(call: Call, error: Error, limits: &Limits) -> Failure {
     match error {
-        Error::Refused(_) | Error::OutOfMemory(_) => refused_creation(call, error, limits),
+        Error::Refused(_) | Error::OutOfMemory(_) => create::refused(call, error, limits),
         _ => {
             LOADS_REFUSED.add(1);
             log::refusal(format_args!("BF.LOADCHUNK of '{}' refused: {error}", call.key.shown()));

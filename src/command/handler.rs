@@ -1,59 +1,63 @@
-//! The one shim between the server and the commands: casts, calls safe code, replies.
+//! The entry point of all commands: it checks the number of arguments, runs the command, and
+//! replies with its error.
 
 use std::ffi::c_int;
 
 use redis_module::raw::{RedisModuleCtx, RedisModuleString, Status};
 
-use super::text::Failure;
+use super::error::Failure;
 use crate::server::args::{Arg, Args};
-use crate::server::reply::Context;
+use crate::server::context::Context;
 
-/// What a command does.
+/// A command.
 pub trait Handler {
-    /// Fewest words of a call, the command's name among them: 1 only where there is no key.
-    const LEAST: usize;
-    /// Most words of a call.
-    const MOST: usize = usize::MAX;
+    /// The fewest arguments, with the command's name: 1 only for a command without a key.
+    const MIN_ARGS: usize;
+    /// The most arguments, with the command's name.
+    const MAX_ARGS: usize = usize::MAX;
 
-    /// Does it, and replies unless it fails.
+    /// Executes a call, and replies to it.
+    ///
+    /// # Errors
+    ///
+    /// The error reply. Nothing was replied before.
     fn run(call: Call) -> Result<(), Failure>;
 }
 
-/// One call of a client.
+/// A call of a command.
 #[derive(Clone, Copy)]
 pub struct Call<'a> {
-    /// Where to reply.
+    /// The context, through which the command replies.
     pub context: Context,
-    /// The key's name; the command's own in a command without a key.
+    /// The name of the key. In a command without a key, the command's own name.
     pub key: Arg<'a>,
-    /// The words behind it.
+    /// The arguments behind the key.
     pub rest: Args<'a>,
 }
 
-/// What the server calls for the command `H`.
+/// The function that the server calls for the command `H`.
 ///
 /// # Safety
 ///
 /// Only the server may call it, as a command handler.
-pub unsafe extern "C" fn shim<H: Handler>(
+pub unsafe extern "C" fn entry<H: Handler>(
     ctx: *mut RedisModuleCtx,
     argv: *mut *mut RedisModuleString,
     argc: c_int,
 ) -> c_int {
-    // SAFETY: the server passes a valid context and `argc` valid strings, for as long as the
-    // handler runs.
+    // SAFETY: the server passes a valid context and `argc` valid strings until the handler returns.
     let (context, args) = unsafe { (Context::new(ctx), Args::new(argv, argc)) };
     if let Some(context) = context {
-        let in_range = (H::LEAST..=H::MOST).contains(&args.len());
-        let result = match args.get(usize::from(H::LEAST > 1)) {
-            Some(key) if in_range => H::run(Call { context, key, rest: args.from(2) }),
+        let is_arity_valid = (H::MIN_ARGS..=H::MAX_ARGS).contains(&args.len());
+        let result = match args.get(usize::from(H::MIN_ARGS > 1)) {
+            Some(key) if is_arity_valid => H::run(Call { context, key, rest: args.from(2) }),
             _ => Err(Failure::Arity),
         };
         match result {
             Ok(()) => {}
             Err(Failure::Arity) => context.wrong_arity(),
             Err(Failure::Fixed(text)) => context.error(text),
-            Err(Failure::Made(text)) => context.error_text(&text),
+            Err(Failure::Formatted(text)) => context.error_text(&text),
         }
     }
     Status::Ok as c_int

@@ -1,47 +1,52 @@
 //! BF.INFO and BF.DEBUG.
 
 use std::ffi::CStr;
+use std::fmt;
 
-use super::general::general;
+use super::error::{BAD_FIELD, Failure, existing};
+use super::float::format_g;
 use super::handler::{Call, Handler};
-use super::text::{BAD_FIELD, Failure, NOT_FOUND, WRONG_TYPE};
-use crate::data_type::handle::{Lookup, filter};
+use crate::data_type::handle::filter;
+use crate::policy::setting::layout_name;
+use crate::server::context::Context;
 use crate::server::key::Key;
-use crate::server::reply::Context;
-use crate::server::setting::LAYOUTS;
 use bloomline_core::bloomline::BlockedLayer;
 use bloomline_core::layer::Layer;
 use bloomline_core::redisbloom::{ClassicFilter, ClassicLayer};
-use bloomline_core::{AnyFilter, Filter, Growth, Layout};
+use bloomline_core::{AnyFilter, Filter, Growth};
 
 /// BF.INFO key [field]
 pub struct Info;
 /// BF.DEBUG key
 pub struct Debug;
 
-/// A field of BF.INFO: the word that asks for it, its name in the reply, its value.
+/// A field of BF.INFO.
 struct Field {
-    word: &'static str,
+    /// The argument that requests the field.
+    token: &'static str,
+    /// The name in the reply.
     name: &'static CStr,
+    /// Replies with the value.
     reply: fn(Context, &AnyFilter),
 }
 
-/// The five fields in RedisBloom's order. A sixth would break clients.
+/// The fields of the reply without a field argument, in RedisBloom's order. A sixth field would
+/// break clients.
 static FIELDS: [Field; 5] = [
-    Field { word: "CAPACITY", name: c"Capacity", reply: |to, filter| to.count(filter.capacity()) },
-    Field { word: "SIZE", name: c"Size", reply: |to, filter| to.count(filter.size_bytes()) },
+    Field { token: "CAPACITY", name: c"Capacity", reply: |to, filter| to.count(filter.capacity()) },
+    Field { token: "SIZE", name: c"Size", reply: |to, filter| to.count(filter.size_bytes()) },
     Field {
-        word: "FILTERS",
+        token: "FILTERS",
         name: c"Number of filters",
         reply: |to, filter| to.integer(filter.layer_count().into()),
     },
     Field {
-        word: "ITEMS",
+        token: "ITEMS",
         name: c"Number of items inserted",
         reply: |to, filter| to.count(filter.len()),
     },
     Field {
-        word: "EXPANSION",
+        token: "EXPANSION",
         name: c"Expansion rate",
         reply: |to, filter| match filter.growth() {
             Growth::Scaling { expansion } => to.integer(expansion.into()),
@@ -50,43 +55,35 @@ static FIELDS: [Field; 5] = [
     },
 ];
 
-/// Fields that are answered only when asked for by name.
+/// Fields that are returned only if they are requested by name.
 static MORE_FIELDS: [Field; 4] = [
     Field {
-        word: "ERROR",
+        token: "ERROR",
         name: c"Error rate",
         reply: |to, filter| to.bulk(format!("{:?}", filter.error_rate()).as_bytes()),
     },
     Field {
-        word: "LAYOUT",
+        token: "LAYOUT",
         name: c"Layout",
-        reply: |to, filter| to.bulk(layout_name(filter).as_bytes()),
+        reply: |to, filter| to.bulk(layout_name(filter.layout()).as_bytes()),
     },
-    Field { word: "FILL", name: c"Fill", reply: |to, filter| layer_numbers(to, &filter.fills()) },
+    Field { token: "FILL", name: c"Fill", reply: |to, filter| layer_numbers(to, &filter.fills()) },
     Field {
-        word: "FPRATE",
+        token: "FPRATE",
         name: c"False positive rate",
         reply: |to, filter| layer_numbers(to, &filter.fp_rates()),
     },
 ];
 
-fn layout_name(filter: &AnyFilter) -> &'static str {
-    let index = match filter.layout() {
-        Layout::Bloomline => 0,
-        Layout::RedisBloom => 1,
-    };
-    LAYOUTS.get(index).copied().unwrap_or_default()
-}
-
-/// An array with a number for each layer, oldest first.
+/// Replies with an array of one number per layer, oldest first.
 fn layer_numbers(to: Context, numbers: &[f64]) {
     to.array(numbers.len());
-    numbers.iter().for_each(|&number| to.bulk(general(number).as_bytes()));
+    numbers.iter().for_each(|&number| to.bulk(format_g(number).as_bytes()));
 }
 
 impl Handler for Info {
-    const LEAST: usize = 2;
-    const MOST: usize = 3;
+    const MIN_ARGS: usize = 2;
+    const MAX_ARGS: usize = 3;
 
     fn run(call: Call) -> Result<(), Failure> {
         let key = Key::read(call.context, call.key);
@@ -95,18 +92,21 @@ impl Handler for Info {
             call.context.simple(field.name);
             (field.reply)(call.context, filter);
         };
-        let Some(word) = call.rest.get(0) else {
+        let Some(token) = call.rest.get(0) else {
             call.context.map(FIELDS.len());
             FIELDS.iter().for_each(pair);
             return Ok(());
         };
-        let field =
-            FIELDS.iter().chain(&MORE_FIELDS).find(|field| word.is(field.word)).ok_or(BAD_FIELD)?;
+        let field = FIELDS
+            .iter()
+            .chain(&MORE_FIELDS)
+            .find(|field| token.is(field.token))
+            .ok_or(BAD_FIELD)?;
         if call.context.has_maps() {
             call.context.map(1);
             pair(field);
         } else {
-            // One value, and not its name: what clients of RESP2 take apart.
+            // The value without its name, as clients of RESP2 expect it.
             call.context.array(1);
             (field.reply)(call.context, filter);
         }
@@ -115,71 +115,76 @@ impl Handler for Info {
 }
 
 impl Handler for Debug {
-    const LEAST: usize = 2;
-    const MOST: usize = 2;
+    const MIN_ARGS: usize = 2;
+    const MAX_ARGS: usize = 2;
 
     fn run(call: Call) -> Result<(), Failure> {
         let key = Key::read(call.context, call.key);
         let filter = existing(filter(&key))?;
         let lines = match filter {
-            AnyFilter::Bloomline(filter) => debug_lines(filter),
-            AnyFilter::RedisBloom(chain) => debug_lines_of_chain(chain),
+            AnyFilter::Bloomline(filter) => bloomline_lines(filter),
+            AnyFilter::RedisBloom(filter) => redisbloom_lines(filter),
         };
         call.context.array(1 + lines.len());
         call.context.bulk(format!("size:{}", filter.len()).as_bytes());
-        lines.iter().for_each(|line| call.context.bulk(line.as_bytes()));
+        lines.iter().for_each(|line| call.context.bulk(line.to_string().as_bytes()));
         Ok(())
     }
 }
 
-fn debug_lines(filter: &Filter) -> Vec<String> {
+/// The line of BF.DEBUG for one layer.
+struct DebugLine {
+    bytes: u64,
+    bits: u64,
+    hashes: u32,
+    hash_bits: u32,
+    capacity: u64,
+    len: u64,
+    error_rate: f64,
+}
+
+impl fmt::Display for DebugLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { bytes, bits, hashes, hash_bits, capacity, len, error_rate } = self;
+        let ratio = format_g(*error_rate);
+        write!(
+            f,
+            "bytes:{bytes} bits:{bits} hashes:{hashes} hashwidth:{hash_bits} \
+             capacity:{capacity} size:{len} ratio:{ratio}"
+        )
+    }
+}
+
+fn bloomline_lines(filter: &Filter) -> Vec<DebugLine> {
     let layers = filter.layers_with_len().zip(filter.layer_errors());
-    let line = |((layer, len), error)| {
-        let layer: &BlockedLayer = layer;
-        let (geometry, capacity) = (layer.geometry(), layer.capacity());
-        let (bytes, bits, hashes) = (geometry.bytes(), geometry.bits(), geometry.hashes());
-        debug_line(bytes, bits, hashes, 128, capacity, len, error)
+    let line = |((layer, len), error_rate): ((&BlockedLayer, u64), f64)| {
+        let geometry = layer.geometry();
+        DebugLine {
+            bytes: geometry.bytes(),
+            bits: geometry.bits(),
+            hashes: geometry.hashes(),
+            hash_bits: 128,
+            capacity: layer.capacity(),
+            len,
+            error_rate,
+        }
     };
     layers.map(line).collect()
 }
 
-fn debug_lines_of_chain(chain: &ClassicFilter) -> Vec<String> {
-    let width = if chain.common().options.is_64_bit() { 64 } else { 32 };
-    let line = |(link, len): (&ClassicLayer, u64)| {
-        let shape = link.shape();
-        debug_line(
-            shape.bits / 8,
-            shape.bits,
-            shape.hashes,
-            width,
-            shape.capacity,
+fn redisbloom_lines(filter: &ClassicFilter) -> Vec<DebugLine> {
+    let hash_bits = if filter.common().options.is_64_bit() { 64 } else { 32 };
+    let line = |(layer, len): (&ClassicLayer, u64)| {
+        let shape = layer.shape();
+        DebugLine {
+            bytes: shape.bits / 8,
+            bits: shape.bits,
+            hashes: shape.hashes,
+            hash_bits,
+            capacity: shape.capacity,
             len,
-            shape.error,
-        )
+            error_rate: shape.error,
+        }
     };
-    chain.layers_with_len().map(line).collect()
-}
-
-fn debug_line(
-    bytes: u64,
-    bits: u64,
-    hashes: u32,
-    width: u32,
-    capacity: u64,
-    len: u64,
-    error: f64,
-) -> String {
-    let ratio = general(error);
-    format!(
-        "bytes:{bytes} bits:{bits} hashes:{hashes} hashwidth:{width} capacity:{capacity} size:{len} ratio:{ratio}"
-    )
-}
-
-/// The filter that a call can't do without.
-pub fn existing<T>(lookup: Lookup<T>) -> Result<T, Failure> {
-    match lookup {
-        Lookup::Found(filter) => Ok(filter),
-        Lookup::Missing => Err(NOT_FOUND.into()),
-        Lookup::WrongType => Err(WRONG_TYPE.into()),
-    }
+    filter.layers_with_len().map(line).collect()
 }

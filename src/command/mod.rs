@@ -1,13 +1,14 @@
-//! From the words of a client to a reply.
+//! The commands: from the arguments of a call to its reply.
 
-mod args;
+mod add;
+mod create;
 mod dump;
-mod general;
+mod error;
+mod float;
 mod handler;
 mod help;
 mod info;
+mod options;
 mod read;
+mod syntax;
 pub mod table;
-mod takes;
-mod text;
-mod write;

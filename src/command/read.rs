@@ -1,7 +1,7 @@
 //! BF.EXISTS, BF.MEXISTS and BF.CARD.
 
+use super::error::{Failure, WRONG_TYPE};
 use super::handler::{Call, Handler};
-use super::text::{Failure, WRONG_TYPE};
 use crate::data_type::handle::{Lookup, filter};
 use crate::server::key::Key;
 
@@ -13,14 +13,14 @@ pub struct Mexists;
 pub struct Card;
 
 impl Handler for Exists {
-    const LEAST: usize = 3;
-    const MOST: usize = 3;
+    const MIN_ARGS: usize = 3;
+    const MAX_ARGS: usize = 3;
 
     fn run(call: Call) -> Result<(), Failure> {
         let key = Key::read(call.context, call.key);
         let found = match filter(&key) {
             Lookup::Found(filter) => call.rest.bytes().all(|item| filter.contains(item)),
-            // A key of another type has no such item either.
+            // A key of another type does not contain the item.
             Lookup::Missing | Lookup::WrongType => false,
         };
         call.context.boolean(found);
@@ -29,7 +29,7 @@ impl Handler for Exists {
 }
 
 impl Handler for Mexists {
-    const LEAST: usize = 3;
+    const MIN_ARGS: usize = 3;
 
     fn run(call: Call) -> Result<(), Failure> {
         let key = Key::read(call.context, call.key);
@@ -47,8 +47,8 @@ impl Handler for Mexists {
 }
 
 impl Handler for Card {
-    const LEAST: usize = 2;
-    const MOST: usize = 2;
+    const MIN_ARGS: usize = 2;
+    const MAX_ARGS: usize = 2;
 
     fn run(call: Call) -> Result<(), Failure> {
         let key = Key::read(call.context, call.key);

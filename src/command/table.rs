@@ -1,100 +1,108 @@
-//! The table of commands.
+//! The table of commands, and BF.HELP, which shows it.
+
+use std::ffi::{CStr, CString};
 
 use redis_module::raw::{
     REDISMODULE_CMD_KEY_ACCESS, REDISMODULE_CMD_KEY_INSERT, REDISMODULE_CMD_KEY_RO,
     REDISMODULE_CMD_KEY_RW,
 };
 
-use super::handler::{Handler, shim};
-use super::{dump, help, info, read, takes, write};
-use crate::server::register::{Access, Command};
+use super::error::Failure;
+use super::handler::{Call, Handler, entry};
+use super::{add, create, dump, help, info, read, syntax};
+use crate::server::command::{Access, Command};
 
-/// What a key is opened for by commands that only look.
-const LOOKS: Access =
-    Access { flags: "readonly fast", categories: "bloom read fast", key: Some(LOOKS_AT_KEY) };
-const LOOKS_AT_KEY: u32 = REDISMODULE_CMD_KEY_RO | REDISMODULE_CMD_KEY_ACCESS;
+/// The ACL category of all commands.
+pub const CATEGORY: &CStr = c"bloom";
 
-/// The same for those that may take milliseconds: they copy up to 16 MiB, or count bits.
-const READS: Access =
-    Access { flags: "readonly", categories: "bloom read", key: Some(LOOKS_AT_KEY) };
+/// Commands that only read.
+const READ_FAST: Access =
+    Access { flags: "readonly fast", categories: "bloom read fast", key: Some(READ_KEY) };
+const READ_KEY: u32 = REDISMODULE_CMD_KEY_RO | REDISMODULE_CMD_KEY_ACCESS;
 
-/// What it is opened for by commands that add.
-const ADDS: Access =
-    Access { flags: "write deny-oom", categories: "bloom write", key: Some(ADDS_TO_KEY) };
-const ADDS_TO_KEY: u32 = REDISMODULE_CMD_KEY_RW | REDISMODULE_CMD_KEY_INSERT;
+/// Commands that only read, and may take milliseconds: they copy up to 16 MiB, or count bits.
+const READ: Access = Access { flags: "readonly", categories: "bloom read", key: Some(READ_KEY) };
 
-/// The same for those whose answer depends on what was there.
-const ADDS_AND_TELLS: Access = Access {
-    key: Some(ADDS_TO_KEY | REDISMODULE_CMD_KEY_ACCESS),
-    flags: "write deny-oom fast",
-    categories: "bloom write fast",
-};
-const ADDS_MANY_AND_TELLS: Access = Access { key: ADDS_AND_TELLS.key, ..ADDS };
+/// Commands that write.
+const WRITE: Access =
+    Access { flags: "write deny-oom", categories: "bloom write", key: Some(WRITE_KEY) };
+const WRITE_KEY: u32 = REDISMODULE_CMD_KEY_RW | REDISMODULE_CMD_KEY_INSERT;
 
-/// A command that needs no data; so it answers as the HELP of the server's own commands does,
-/// whatever state the server is in.
-const ANSWERS: Access =
+/// Commands that write, and whose reply depends on the old content of the key.
+const UPDATE: Access = Access { key: Some(WRITE_KEY | REDISMODULE_CMD_KEY_ACCESS), ..WRITE };
+
+/// Commands that write a single item, and whose reply depends on the old content of the key.
+const UPDATE_FAST: Access =
+    Access { flags: "write deny-oom fast", categories: "bloom write fast", key: UPDATE.key };
+
+/// A command without a key. As the server's own HELP commands, it is executed in every state of the
+/// server.
+const NO_KEY: Access =
     Access { flags: "allow-loading allow-stale", categories: "bloom", key: None };
 
-/// All commands, named as the server's own are. Their `since` is RedisBloom's, which clients'
-/// documentation goes by.
+/// All commands. Their `since` is RedisBloom's version, to which the documentation of clients
+/// refers.
 pub static COMMANDS: [Command; 12] = [
     Command {
         name: c"bf.reserve",
         summary: c"Creates an empty Bloom filter",
-        hint: c"An error rate of 0.01 is 1 %; when capacity items are in it, the filter grows, or is full if NONSCALING.",
+        hint: c"An error rate of 0.01 is 1 %; when capacity items are in it, the filter grows, or \
+                is full if NONSCALING.",
         complexity: c"O(1)",
-        takes: takes::RESERVE,
-        ..of::<write::Reserve>(&ADDS)
+        args: syntax::RESERVE,
+        ..command::<create::Reserve>(&WRITE)
     },
     Command {
         name: c"bf.add",
         summary: c"Adds an item to a Bloom filter, which is created if it does not exist",
         hint: c"Replies 1 if the item was new, 0 if it had probably been added.",
         complexity: c"O(N) where N is the number of layers",
-        takes: takes::ADD,
-        ..of::<write::Add>(&ADDS_AND_TELLS)
+        args: syntax::ADD,
+        ..command::<add::Add>(&UPDATE_FAST)
     },
     Command {
         name: c"bf.madd",
         summary: c"Adds one or more items to a Bloom filter, which is created if it does not exist",
-        hint: c"Replies for each as BF.ADD does; ends with an error at the item for which a NONSCALING filter is full.",
+        hint: c"Replies for each as BF.ADD does; ends with an error at the item for which a \
+                NONSCALING filter is full.",
         complexity: c"O(M * N) where M is the number of items and N the number of layers",
-        takes: takes::MADD,
-        ..of::<write::Madd>(&ADDS_MANY_AND_TELLS)
+        args: syntax::MADD,
+        ..command::<add::Madd>(&UPDATE)
     },
     Command {
         name: c"bf.insert",
-        summary: c"Adds one or more items to a Bloom filter, which is created as asked if it does not exist",
+        summary: c"Adds one or more items to a Bloom filter, which is created as asked if it does \
+                   not exist",
         hint: c"Replies as BF.MADD does. Options count only when the filter is created.",
         complexity: c"O(M * N) where M is the number of items and N the number of layers",
-        takes: takes::INSERT,
-        ..of::<write::Insert>(&ADDS_MANY_AND_TELLS)
+        args: syntax::INSERT,
+        ..command::<add::Insert>(&UPDATE)
     },
     Command {
         name: c"bf.exists",
         summary: c"Determines whether an item may have been added to a Bloom filter",
         hint: c"Replies 0 (certainly not) or 1 (probably); 0 if there is no such key.",
         complexity: c"O(N) where N is the number of layers",
-        takes: takes::ADD,
-        ..of::<read::Exists>(&LOOKS)
+        args: syntax::ADD,
+        ..command::<read::Exists>(&READ_FAST)
     },
     Command {
         name: c"bf.mexists",
         summary: c"Determines whether one or more items may have been added to a Bloom filter",
         hint: c"Replies for each as BF.EXISTS does.",
         complexity: c"O(M * N) where M is the number of items and N the number of layers",
-        takes: takes::MADD,
-        ..of::<read::Mexists>(&LOOKS)
+        args: syntax::MADD,
+        ..command::<read::Mexists>(&READ_FAST)
     },
     Command {
         name: c"bf.info",
         summary: c"Returns what is known of a Bloom filter",
         hint: c"ERROR, LAYOUT, FILL and FPRATE are returned only by name.",
-        complexity: c"O(N) where N is the number of layers; FILL and FPRATE count bits in up to 8192 pages",
+        complexity: c"O(N) where N is the number of layers; FILL and FPRATE count bits in up to \
+                      8192 pages",
         tips: c"dont_cache",
-        takes: takes::INFO,
-        ..of::<info::Info>(&READS)
+        args: syntax::INFO,
+        ..command::<info::Info>(&READ)
     },
     Command {
         name: c"bf.card",
@@ -102,8 +110,8 @@ pub static COMMANDS: [Command; 12] = [
         hint: c"Items that looked new when they were added; 0 if there is no such key.",
         complexity: c"O(N) where N is the number of layers",
         since: c"2.4.4",
-        takes: takes::KEY_ONLY,
-        ..of::<read::Card>(&LOOKS)
+        args: syntax::KEY_ONLY,
+        ..command::<read::Card>(&READ_FAST)
     },
     Command {
         name: c"bf.debug",
@@ -111,8 +119,8 @@ pub static COMMANDS: [Command; 12] = [
         hint: c"A line for each layer, oldest first.",
         complexity: c"O(N) where N is the number of layers",
         tips: c"dont_cache",
-        takes: takes::KEY_ONLY,
-        ..of::<info::Debug>(&READS)
+        args: syntax::KEY_ONLY,
+        ..command::<info::Debug>(&READ)
     },
     Command {
         name: c"bf.scandump",
@@ -120,16 +128,17 @@ pub static COMMANDS: [Command; 12] = [
         hint: c"Begin with iterator 0, go on with the one replied, end when it is 0 again.",
         complexity: c"O(N) where N is the number of bytes returned, at most 16 MiB",
         tips: c"dont_cache",
-        takes: takes::SCANDUMP,
-        ..of::<dump::Scandump>(&READS)
+        args: syntax::SCANDUMP,
+        ..command::<dump::Scandump>(&READ)
     },
     Command {
         name: c"bf.loadchunk",
         summary: c"Restores a Bloom filter saved by BF.SCANDUMP, piece by piece",
-        hint: c"Takes iterator and data of each reply of BF.SCANDUMP, the one with iterator 1 first.",
+        hint: c"Takes iterator and data of each reply of BF.SCANDUMP, the one with iterator 1 \
+                first.",
         complexity: c"O(N) where N is the number of bytes given",
-        takes: takes::LOADCHUNK,
-        ..of::<dump::Loadchunk>(&ADDS)
+        args: syntax::LOADCHUNK,
+        ..command::<dump::Loadchunk>(&WRITE)
     },
     Command {
         name: c"bf.help",
@@ -137,22 +146,73 @@ pub static COMMANDS: [Command; 12] = [
         hint: c"This text.",
         complexity: c"O(1)",
         since: c"0.1.0",
-        ..of::<help::Help>(&ANSWERS)
+        ..command::<Help>(&NO_KEY)
     },
 ];
 
-/// What is the same in most commands.
-const fn of<H: Handler>(access: &'static Access) -> Command {
+/// A command with the fields that most commands have in common.
+const fn command<H: Handler>(access: &'static Access) -> Command {
     Command {
         name: c"",
-        arity: if H::LEAST == H::MOST { H::LEAST as i32 } else { -(H::LEAST as i32) },
+        arity: if H::MIN_ARGS == H::MAX_ARGS { H::MIN_ARGS as i32 } else { -(H::MIN_ARGS as i32) },
         summary: c"",
         hint: c"",
         complexity: c"",
         since: c"1.0.0",
         tips: c"",
         access,
-        takes: &[],
-        run: shim::<H>,
+        args: &[],
+        run: entry::<H>,
+    }
+}
+
+/// BF.HELP
+struct Help;
+
+impl Handler for Help {
+    const MIN_ARGS: usize = 1;
+    const MAX_ARGS: usize = 1;
+
+    fn run(call: Call) -> Result<(), Failure> {
+        let lines = help::lines(&COMMANDS);
+        call.context.array(lines.len());
+        for line in lines {
+            // The lines consist of C strings, so they contain no zero byte.
+            call.context.simple(&CString::new(line).unwrap_or_default());
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{COMMANDS, help};
+
+    #[test]
+    fn help_explains_every_command_in_lines_of_a_terminal() {
+        let lines = help::lines(&COMMANDS);
+        for command in &COMMANDS {
+            let name = command.name.to_str().unwrap_or_default().to_uppercase();
+            let is_its_own = |line: &&String| line.split(' ').next() == Some(&name);
+            assert_eq!(lines.iter().filter(is_its_own).count(), 1, "{name}");
+            assert!(!command.hint.is_empty() && !command.summary.is_empty(), "{name}");
+        }
+        assert_eq!(lines.len(), 1 + 3 * COMMANDS.len());
+        for line in &lines {
+            assert!(line.chars().count() <= 160 && !line.contains(char::is_control), "{line}");
+        }
+    }
+
+    #[test]
+    fn help_shows_arguments_as_they_are_typed() {
+        for line in [
+            "BF.RESERVE <key> <error_rate> <capacity> [EXPANSION <expansion>] [NONSCALING] \
+             [LAYOUT BLOOMLINE|REDISBLOOM]",
+            "BF.MADD <key> <item> [<item> ...]",
+            "BF.CARD <key>",
+            "BF.HELP",
+        ] {
+            assert!(help::lines(&COMMANDS).iter().any(|found| found == line), "{line}");
+        }
     }
 }

@@ -1,23 +1,24 @@
-//! A filter as the commands that make it again, for the rewrite of an append-only file.
+//! A filter as the BF.LOADCHUNK calls that recreate it, for AOF rewrites and copies.
 
 use std::ffi::{c_longlong, c_void};
 use std::ops::ControlFlow;
 
 use redis_module::raw::{RedisModuleIO, RedisModuleString};
 
+use super::handle::borrowed;
 use crate::server::api::api;
 use bloomline_core::AnyFilter;
 
-/// Writes BF.LOADCHUNK with the header, then one for each chunk of bits that is not all zero.
+/// Writes the BF.LOADCHUNK calls that recreate the filter to an append-only file.
 pub unsafe extern "C" fn rewrite(
     io: *mut RedisModuleIO,
     key: *mut RedisModuleString,
     value: *mut c_void,
 ) {
     // SAFETY: the server passes a filter of this type.
-    let filter = unsafe { &*value.cast::<AnyFilter>() };
-    let emit = |iterator: u64, data: &[u8]| {
-        // SAFETY: stream and key are valid; the format takes a string, an integer, and a buffer
+    let filter = unsafe { borrowed(value) };
+    each_loadchunk(filter, |iterator, data| {
+        // SAFETY: stream and key are valid; the format describes a string, an integer, and a buffer
         // with its length.
         unsafe {
             api!(RedisModule_EmitAOF)(
@@ -30,13 +31,12 @@ pub unsafe extern "C" fn rewrite(
                 data.len(),
             );
         }
-    };
-    each_load(filter, emit);
+    });
 }
 
-/// Calls a function with iterator and data of each BF.LOADCHUNK that makes the filter again: the
-/// header, then the chunks that have a set bit.
-pub fn each_load(filter: &AnyFilter, mut load: impl FnMut(u64, &[u8])) {
+/// Calls a function with iterator and data of each BF.LOADCHUNK that recreates the filter: first
+/// the header, then each chunk that has a set bit.
+pub fn each_loadchunk(filter: &AnyFilter, mut load: impl FnMut(u64, &[u8])) {
     load(1, &filter.encode_header());
     filter.each_chunk(0, |chunk| {
         if !chunk.is_zero() {

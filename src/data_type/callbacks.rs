@@ -1,6 +1,6 @@
-//! The table of callbacks, and the short ones.
+//! The table of callbacks, its registration, and the short callbacks.
 
-use std::ffi::c_void;
+use std::ffi::{CStr, c_void};
 use std::ops::ControlFlow;
 use std::ptr::{self, NonNull};
 
@@ -8,19 +8,40 @@ use redis_module::raw::{
     REDISMODULE_TYPE_METHOD_VERSION, RedisModuleDigest, RedisModuleString, RedisModuleTypeMethods,
 };
 
-use super::{aof, defrag, rdb, value};
+use super::handle::{self, borrowed};
+use super::{aof, defrag, rdb};
+use crate::policy::counters::CREATIONS_REFUSED;
+use crate::policy::limits::Limits;
 use crate::server::api::api;
 use crate::server::args::Arg;
-use crate::server::counters::CREATIONS_REFUSED;
-use crate::server::limits::Limits;
+use crate::server::loading::Loading;
 use crate::server::log;
-use bloomline_core::AnyFilter;
 
-/// Bytes of memory that count as one unit of work when it is freed: a page.
+/// The name of the type: RedisBloom's, because files and programs contain it.
+const NAME: &CStr = c"MBbloom--";
+
+/// Bytes of memory that count as one unit of work when they are freed: a page.
 const FREE_UNIT: u64 = 4096;
 
-/// What the server calls for values of the type. A slot without a function says why.
-pub fn methods() -> RedisModuleTypeMethods {
+/// Registers the type. False if the server refuses it.
+pub fn register(loading: Loading) -> bool {
+    let mut methods = methods();
+    // SAFETY: the module is being loaded, and the server copies name and methods.
+    let filter_type = unsafe {
+        api!(RedisModule_CreateDataType)(
+            loading.as_ptr(),
+            NAME.as_ptr(),
+            rdb::ENCODING_VERSION,
+            &mut methods,
+        )
+    };
+    handle::set_type(filter_type);
+    !filter_type.is_null()
+}
+
+/// The functions that the server calls for values of the type. An empty slot has a comment with the
+/// reason.
+fn methods() -> RedisModuleTypeMethods {
     RedisModuleTypeMethods {
         version: u64::from(REDISMODULE_TYPE_METHOD_VERSION),
         rdb_load: Some(rdb::load),
@@ -37,36 +58,27 @@ pub fn methods() -> RedisModuleTypeMethods {
         aux_save: None,
         aux_save2: None,
         aux_save_triggers: 0,
-        // A filter leaves no trace elsewhere that unlinking would have to remove.
+        // Nothing outside of the value refers to it, so unlinking has nothing to do.
         unlink: None,
         unlink2: None,
-        // The variants of a later interface add the key's name and database, which no callback here
-        // needs.
+        // The variants of a later interface add the key's name and database. No callback needs
+        // them.
         mem_usage2: None,
         free_effort2: None,
         copy2: None,
     }
 }
 
-/// # Safety
-///
-/// `value` must be what the server passes to a callback of this type: given by `value::give`, alive
-/// and not being changed.
-unsafe fn borrowed<'a>(value: *const c_void) -> &'a AnyFilter {
-    // SAFETY: promised by the caller.
-    unsafe { &*value.cast() }
-}
-
 unsafe extern "C" fn free(value: *mut c_void) {
     if let Some(value) = NonNull::new(value) {
         // SAFETY: the server gives up the value. May run on another thread: a filter is `Send`.
-        drop(unsafe { value::take_back(value) });
+        drop(unsafe { handle::from_raw(value) });
     }
 }
 
-/// The bytes that the allocator gave for the filter and all its blocks.
+/// The bytes that the allocator uses for the filter and all its blocks of memory.
 unsafe extern "C" fn mem_usage(value: *const c_void) -> usize {
-    // SAFETY: see `borrowed`; the blocks are the allocator's.
+    // SAFETY: the server passes a filter of this type, whose blocks are the allocator's.
     unsafe {
         let size = api!(RedisModule_MallocSize);
         let mut bytes = size(value.cast_mut());
@@ -76,18 +88,22 @@ unsafe extern "C" fn mem_usage(value: *const c_void) -> usize {
 }
 
 unsafe extern "C" fn free_effort(_key: *mut RedisModuleString, value: *const c_void) -> usize {
-    // SAFETY: see `borrowed`.
+    // SAFETY: the server passes a filter of this type.
     let bytes = unsafe { borrowed(value) }.size_bytes();
-    // Above 64 the server frees in the background, from 256 KiB on. Zero would mean "always".
+    // Above 64 units, which is 256 KiB, the server frees in the background. Zero would mean
+    // "always".
     bytes.div_ceil(FREE_UNIT) as usize
 }
 
-/// The header and all bits, in chunks: the server's hash takes a length of 32 bits.
+/// Hashes the header and all bits. The bits are hashed in chunks, because the server's hash takes a
+/// length of 32 bits.
 ///
-/// A chunk of zeros counts as an empty one, so that untouched memory is not read. Different bits
-/// still give different sequences: the header fixes the number and the lengths of the chunks.
+/// A chunk of zeros is hashed as an empty one, so that untouched memory is not read. Different bits
+/// still give different sequences, because the header determines the number and the lengths of the
+/// chunks.
 unsafe extern "C" fn digest(digest: *mut RedisModuleDigest, value: *mut c_void) {
-    // SAFETY: see `borrowed`; the bytes are read before the function returns.
+    // SAFETY: the server passes a filter of this type, and reads the bytes before
+    // its function returns.
     unsafe {
         let filter = borrowed(value);
         let add = |bytes: &[u8]| {
@@ -102,25 +118,27 @@ unsafe extern "C" fn digest(digest: *mut RedisModuleDigest, value: *mut c_void) 
     }
 }
 
-/// A copy for another key; null, which the server answers as an error, if a limit or lack of memory
-/// forbids it. Ends the process where a primary or a file has made the copy.
+/// Copies a filter for another key. Null if a limit or lack of memory forbids it; the server
+/// replies with an error then.
+///
+/// Ends the process if the copy is replicated or loaded from a file, and there is no memory for it.
 unsafe extern "C" fn copy(
     from: *mut RedisModuleString,
     to: *mut RedisModuleString,
     value: *const c_void,
 ) -> *mut c_void {
     let limits = Limits::outside_calls();
-    // SAFETY: see `borrowed`.
+    // SAFETY: the server passes a filter of this type.
     let filter = unsafe { borrowed(value) };
     let error = match filter.try_clone(&mut limits.permit()) {
-        Ok(copy) => return value::give(copy).as_ptr(),
+        Ok(copy) => return handle::into_raw(copy).as_ptr(),
         Err(error) => error,
     };
     // SAFETY: the server passes the names of both keys.
     let (from, to) = unsafe { (Arg::borrowed(&from).shown(), Arg::borrowed(&to).shown()) };
     let why = limits.reason(error);
     if limits.origin().ends_without_memory(filter.size_bytes()) {
-        log::end(&format!("a primary or a file has copied filter '{from}' to '{to}', but {why}"));
+        log::fatal(&format!("a primary or a file has copied filter '{from}' to '{to}', but {why}"));
     }
     CREATIONS_REFUSED.add(1);
     log::refusal(format_args!("COPY of filter '{from}' to '{to}' refused: {why}"));

@@ -1,10 +1,10 @@
-//! COPY in a fleet with RedisBloom: its type cannot be copied, so replicas get what makes the copy.
+//! COPY with RedisBloom replicas: their type cannot be copied, so they get the copy's content.
 //!
-//! The server replicates the COPY itself. A replica with RedisBloom answers an error, lacks the
-//! copy, and makes another filter at the next addition. So, under `bf-redisbloom-replicas`, the
-//! copy is also replicated by content: DEL, BF.LOADCHUNK with header and bits, PEXPIREAT. Servers
-//! put that before the COPY, which then finds the key in place and does nothing. In a transaction
-//! or a script, Redis 6.2 puts it behind.
+//! The server replicates the COPY itself. A replica with RedisBloom answers it with an error, lacks
+//! the copy, and creates another filter at the next addition. So with `bf-redisbloom-replicas` the
+//! content is replicated as well: DEL, BF.LOADCHUNK with header and bits, PEXPIREAT. Servers put
+//! these commands before the COPY, which then finds the key and does nothing. In a transaction or a
+//! script, Redis 6.2 puts them after the COPY.
 
 use std::ffi::{CStr, c_char, c_int};
 use std::ptr;
@@ -12,23 +12,24 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 use redis_module::raw::{REDISMODULE_NOTIFY_GENERIC, RedisModuleCtx, RedisModuleString};
 
-use super::aof::each_load;
+use super::aof::each_loadchunk;
 use super::handle::{Lookup, filter};
+use crate::policy::origin::Origin;
+use crate::policy::replicate;
+use crate::policy::setting::REDISBLOOM_REPLICAS;
 use crate::server::api::{api, optional_api};
 use crate::server::args::Arg;
+use crate::server::context::Context;
 use crate::server::key::Key;
 use crate::server::loading::Loading;
-use crate::server::origin::Origin;
-use crate::server::reply::Context;
-use crate::server::setting::REDISBLOOM_REPLICAS;
 
-/// The server's event of a key that a COPY has made.
+/// The server's event for a key that a COPY has created.
 const COPIED: &CStr = c"copy_to";
 
-/// A context of no call, for [`follow_setting`]; null on servers that have none.
+/// A context outside of calls, for [`follow_setting`]; null on servers that have none.
 static CONTEXT: AtomicPtr<RedisModuleCtx> = AtomicPtr::new(ptr::null_mut());
 
-/// Keeps what [`follow_setting`] needs.
+/// Creates the context that [`follow_setting`] needs.
 pub fn register(loading: Loading) {
     // SAFETY: the module is being loaded; the context lives as long as the module does.
     unsafe {
@@ -38,23 +39,23 @@ pub fn register(loading: Loading) {
     }
 }
 
-/// Has the server report copies once `bf-redisbloom-replicas` is on, and not before: it also
-/// reports every addition, which takes some 100 ns.
+/// Subscribes to the events of keys as soon as `bf-redisbloom-replicas` is on, and not before: each
+/// addition is such an event too, which takes some 100 ns.
 pub fn follow_setting() {
-    static IS_REPORTED: AtomicBool = AtomicBool::new(false);
+    static IS_SUBSCRIBED: AtomicBool = AtomicBool::new(false);
     let ctx = CONTEXT.load(Ordering::Acquire);
-    if ctx.is_null() || !REDISBLOOM_REPLICAS.is_on() || IS_REPORTED.swap(true, Ordering::AcqRel) {
+    if ctx.is_null() || !REDISBLOOM_REPLICAS.is_on() || IS_SUBSCRIBED.swap(true, Ordering::AcqRel) {
         return;
     }
-    // SAFETY: the context is valid; only the module it belongs to is read.
+    // SAFETY: the context is valid; the server uses only the module that it belongs to.
     unsafe {
         let class = REDISMODULE_NOTIFY_GENERIC as c_int;
-        api!(RedisModule_SubscribeToKeyspaceEvents)(ctx, class, Some(see));
+        api!(RedisModule_SubscribeToKeyspaceEvents)(ctx, class, Some(on_event));
     }
 }
 
 /// What the server calls for each event of a key.
-unsafe extern "C" fn see(
+unsafe extern "C" fn on_event(
     ctx: *mut RedisModuleCtx,
     _class: c_int,
     event: *const c_char,
@@ -68,19 +69,19 @@ unsafe extern "C" fn see(
             && Origin::outside_calls() == Origin::Client
             && let Some(context) = Context::new(ctx)
         {
-            replicate(context, Arg::borrowed(&key));
+            replicate_content(context, Arg::borrowed(&key));
         }
     }
     0
 }
 
-/// Replicates what makes the filter of a key, if it holds one.
-fn replicate(context: Context, name: Arg) {
+/// Replicates the content of a key if it holds a filter.
+fn replicate_content(context: Context, name: Arg) {
     let key = Key::read(context, name);
     let Lookup::Found(filter) = filter(&key) else { return };
-    context.replicate_deletion(name);
-    each_load(filter, |iterator, data| context.replicate_load(name, iterator, data));
+    replicate::deletion(context, name);
+    each_loadchunk(filter, |iterator, data| replicate::chunk(context, name, iterator, data));
     if let Some(at) = key.expires_at() {
-        context.replicate_expiry(name, at);
+        replicate::expiry(context, name, at);
     }
 }

@@ -1,11 +1,11 @@
-//! The server's functions: which must be there, and how one is called.
+//! The server's functions: which are required, and how one is called.
 
 use super::log;
 
-/// A function of the server that [`missing`] has found present when the module was loaded.
+/// A function of the server that [`missing`] found when the module was loaded.
 ///
-/// Evaluates to the function pointer; used inside an `unsafe` block, whose comment speaks for the
-/// call.
+/// Evaluates to the function pointer. Used inside an `unsafe` block; the block's SAFETY comment
+/// covers the call.
 macro_rules! api {
     ($name:ident) => {
         match redis_module::raw::$name {
@@ -16,7 +16,7 @@ macro_rules! api {
 }
 pub(crate) use api;
 
-/// A function of the server that it may not have; used like [`api!`], evaluates to an option.
+/// A function that the server may lack. Used like [`api!`]; evaluates to an option.
 macro_rules! optional_api {
     ($name:ident) => {{
         let function = redis_module::raw::$name;
@@ -25,11 +25,11 @@ macro_rules! optional_api {
 }
 pub(crate) use optional_api;
 
-/// Names the first function that this module can't do without and the server has not got.
+/// The name of the first required function that the server lacks; none if all are present.
 pub fn missing() -> Option<&'static str> {
     macro_rules! first_absent {
         ($($name:ident)*) => {
-            // SAFETY: the pointers are written once, while the module is loaded, before this is called.
+            // SAFETY: the pointers are written once, before this function is called.
             unsafe { None$(.or(optional_api!($name).is_none().then_some(stringify!($name))))* }
         };
     }
@@ -41,15 +41,17 @@ pub fn missing() -> Option<&'static str> {
         RedisModule_StringPtrLen RedisModule_StringToLongLong RedisModule_StringToDouble
         RedisModule_CreateString RedisModule_FreeString
         RedisModule_ReplyWithArray RedisModule_ReplySetArrayLength RedisModule_ReplyWithLongLong
-        RedisModule_ReplyWithError RedisModule_ReplyWithSimpleString RedisModule_ReplyWithStringBuffer
-        RedisModule_ReplyWithNull RedisModule_WrongArity
+        RedisModule_ReplyWithError RedisModule_ReplyWithSimpleString
+        RedisModule_ReplyWithStringBuffer RedisModule_ReplyWithNull RedisModule_WrongArity
         RedisModule_Replicate RedisModule_ReplicateVerbatim RedisModule_SignalModifiedKey
         RedisModule_GetContextFlags RedisModule_Log
         RedisModule_SaveUnsigned RedisModule_SaveDouble RedisModule_SaveStringBuffer
         RedisModule_LoadUnsigned RedisModule_LoadDouble
-        RedisModule_LoadStringBuffer RedisModule_IsIOError RedisModule_LogIOError RedisModule_EmitAOF
-        RedisModule_GetServerInfo RedisModule_ServerInfoGetFieldUnsigned RedisModule_ServerInfoGetFieldC
-        RedisModule_FreeServerInfo RedisModule_NotifyKeyspaceEvent RedisModule_SubscribeToKeyspaceEvents RedisModule_MallocSize
+        RedisModule_LoadStringBuffer RedisModule_IsIOError RedisModule_LogIOError
+        RedisModule_EmitAOF RedisModule_GetServerInfo RedisModule_ServerInfoGetFieldUnsigned
+        RedisModule_ServerInfoGetFieldC RedisModule_FreeServerInfo
+        RedisModule_NotifyKeyspaceEvent RedisModule_SubscribeToKeyspaceEvents
+        RedisModule_MallocSize
         RedisModule_DigestAddStringBuffer RedisModule_DigestEndSequence
         RedisModule_DefragAlloc RedisModule_DefragShouldStop RedisModule_DefragCursorGet
         RedisModule_DefragCursorSet
@@ -57,7 +59,8 @@ pub fn missing() -> Option<&'static str> {
     )
 }
 
-/// What a call of a function that is not there ends in: [`missing`] keeps it from happening.
+/// Logs that a function is missing and aborts. Unreachable, because [`missing`] refuses such a
+/// server when the module is loaded.
 #[cold]
 pub fn absent(name: &str) -> ! {
     log::warning(&format!("{name} is missing on this server"));

@@ -1,33 +1,40 @@
-//! The words of a command, as the server hands them over.
+//! The arguments of a call, as the server passes them.
 
 use std::ffi::{c_char, c_int};
 use std::fmt;
+use std::marker::PhantomData;
 use std::slice;
 
 use redis_module::raw::{RedisModuleString, Status};
 
 use super::api::api;
 
-/// A word of a command; any bytes.
+/// An argument: any bytes.
 #[derive(Clone, Copy)]
 pub struct Arg<'a> {
     string: *mut RedisModuleString,
-    life: std::marker::PhantomData<&'a RedisModuleString>,
+    life: PhantomData<&'a RedisModuleString>,
 }
 
-/// Words of a command, in order.
+/// Consecutive arguments of a call.
 #[derive(Clone, Copy)]
 pub struct Args<'a> {
     strings: &'a [*mut RedisModuleString],
 }
 
+/// Arguments picked from a call.
+pub struct ArgList<'a> {
+    strings: Vec<*mut RedisModuleString>,
+    life: PhantomData<&'a RedisModuleString>,
+}
+
 impl<'a> Args<'a> {
-    /// The words that the server passed to a command handler.
+    /// The arguments that the server passed to a command handler.
     ///
     /// # Safety
     ///
-    /// `argv` must point to `argc` valid strings that live as long as `'a`: what the server
-    /// promises a handler.
+    /// `argv` must point to `argc` valid strings that live as long as `'a`. The server guarantees
+    /// this to a handler until it returns.
     pub unsafe fn new(argv: *mut *mut RedisModuleString, argc: c_int) -> Self {
         let len = usize::try_from(argc).unwrap_or_default();
         if argv.is_null() || len == 0 {
@@ -37,39 +44,39 @@ impl<'a> Args<'a> {
         Self { strings: unsafe { slice::from_raw_parts(argv, len) } }
     }
 
-    /// Number of words.
+    /// The number of arguments.
     pub fn len(&self) -> usize {
         self.strings.len()
     }
 
-    /// Whether there is no word.
+    /// True if there is no argument.
     pub fn is_empty(&self) -> bool {
         self.strings.is_empty()
     }
 
-    /// The word at an index.
+    /// The argument at an index.
     pub fn get(&self, index: usize) -> Option<Arg<'a>> {
         self.strings.get(index).map(|&string| Arg::new(string))
     }
 
-    /// The words from an index on; none past the end.
+    /// The arguments from an index on; none if the index is past the end.
     pub fn from(&self, index: usize) -> Self {
         Self { strings: self.strings.get(index..).unwrap_or_default() }
     }
 
-    /// The words one after the other.
+    /// The arguments in order.
     #[inline]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Arg<'a>> + use<'a> {
         self.strings.iter().map(|&string| Arg::new(string))
     }
 
-    /// The bytes of each word.
+    /// The bytes of each argument, in order.
     #[inline]
     pub fn bytes(&self) -> impl ExactSizeIterator<Item = &'a [u8]> + use<'a> {
         self.iter().map(Arg::bytes)
     }
 
-    /// The server's own strings.
+    /// The server's strings.
     pub(super) fn strings(&self) -> &'a [*mut RedisModuleString] {
         self.strings
     }
@@ -77,42 +84,43 @@ impl<'a> Args<'a> {
 
 impl<'a> Arg<'a> {
     fn new(string: *mut RedisModuleString) -> Self {
-        Self { string, life: std::marker::PhantomData }
+        Self { string, life: PhantomData }
     }
 
     /// A string of the server that somebody else keeps alive.
     ///
     /// # Safety
     ///
-    /// It must be valid for as long as the reference is.
+    /// The string must be valid for as long as the reference is.
     pub unsafe fn borrowed(string: &'a *mut RedisModuleString) -> Self {
         Self::new(*string)
     }
 
-    /// The bytes of the word.
+    /// The bytes of the argument.
     #[inline]
     pub fn bytes(self) -> &'a [u8] {
         let mut len = 0;
-        // SAFETY: the string is valid for 'a, and the server does not change it meanwhile.
+        // SAFETY: the string is valid for 'a, and the server does not change it during that time.
         unsafe {
             let start: *const c_char = api!(RedisModule_StringPtrLen)(self.string, &mut len);
             if start.is_null() { &[] } else { slice::from_raw_parts(start.cast(), len) }
         }
     }
 
-    /// The word for people to read: at most 64 bytes, those that are not printable escaped.
+    /// The argument for error texts and log lines: at most its first 64 bytes, with bytes that are
+    /// not printable escaped.
     pub fn shown(self) -> impl fmt::Display + use<'a> {
         const SHOWN: usize = 64;
         let bytes = self.bytes();
         bytes.get(..SHOWN).unwrap_or(bytes).escape_ascii()
     }
 
-    /// Whether the word is this one, in letters of any case.
+    /// True if the argument is this word in letters of any case.
     pub fn is(self, word: &str) -> bool {
         self.bytes().eq_ignore_ascii_case(word.as_bytes())
     }
 
-    /// The number the word is to the server: none for what it takes for no 64-bit integer.
+    /// The argument as a 64-bit integer, parsed by the server; none if it is not one.
     pub fn integer(self) -> Option<i64> {
         let mut value = 0;
         // SAFETY: the string is valid, and the number is written to a local.
@@ -120,7 +128,7 @@ impl<'a> Arg<'a> {
         (status == Status::Ok as c_int).then_some(value)
     }
 
-    /// The number the word is to the server: none for what it takes for no number.
+    /// The argument as a number, parsed by the server; none if it is not one, or NaN.
     pub fn number(self) -> Option<f64> {
         let mut value = 0.0;
         // SAFETY: as in `integer`.
@@ -128,8 +136,26 @@ impl<'a> Arg<'a> {
         (status == Status::Ok as c_int && !value.is_nan()).then_some(value)
     }
 
-    /// The server's own string.
+    /// The server's string.
     pub(super) fn string(self) -> *mut RedisModuleString {
         self.string
+    }
+}
+
+impl<'a> ArgList<'a> {
+    /// An empty list with room for `capacity` arguments.
+    pub fn with_capacity(capacity: usize) -> Self {
+        Self { strings: Vec::with_capacity(capacity), life: PhantomData }
+    }
+
+    /// The arguments of the list, in the order in which they were added.
+    pub fn args(&self) -> Args<'_> {
+        Args { strings: &self.strings }
+    }
+}
+
+impl<'a> Extend<Arg<'a>> for ArgList<'a> {
+    fn extend<I: IntoIterator<Item = Arg<'a>>>(&mut self, args: I) {
+        self.strings.extend(args.into_iter().map(Arg::string));
     }
 }

@@ -1,4 +1,4 @@
-//! A key that is open for the length of a call.
+//! A key that is open during a call.
 
 use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;
@@ -10,7 +10,7 @@ use redis_module::raw::{
 
 use super::api::{api, optional_api};
 use super::args::Arg;
-use super::reply::Context;
+use super::context::Context;
 
 /// An open key; closed when it is dropped.
 pub struct Key {
@@ -23,34 +23,35 @@ pub enum Content {
     Missing,
     /// A value of another type.
     Other,
-    /// A value of the type asked for: the pointer that [`Key::set`] was given.
+    /// A value of the requested type: the pointer that was passed to [`Key::set`].
     Value(NonNull<c_void>),
 }
 
 impl Key {
-    /// Opens a key to look at it.
+    /// Opens a key for reading.
     pub fn read(context: Context, name: Arg) -> Self {
         Self::open(context, name, REDISMODULE_READ)
     }
 
-    /// Opens a key to change it.
+    /// Opens a key for reading and writing.
     pub fn write(context: Context, name: Arg) -> Self {
         Self::open(context, name, REDISMODULE_READ | REDISMODULE_WRITE)
     }
 
     fn open(context: Context, name: Arg, mode: u32) -> Self {
-        // SAFETY: context and name are valid; null is a key that does not exist.
+        // SAFETY: context and name are valid. The server returns null for a missing key that is
+        // opened for reading only.
         let key =
             unsafe { api!(RedisModule_OpenKey)(context.as_ptr(), name.string(), mode as c_int) };
         Self { key }
     }
 
-    /// What the key holds, a value of `value_type` or not.
+    /// What the key holds: nothing, a value of `value_type`, or a value of another type.
     #[inline]
     pub fn content(&self, value_type: *mut RedisModuleType) -> Content {
-        // SAFETY: the key is open or null, which all three functions allow. Types of modules are
-        // compared by address and not by name, and no enum of the server's types is
-        // decoded: newer servers have more of them.
+        // SAFETY: the key is open or null, and all three functions allow null. Module types are
+        // compared by address, not by name. The server's types are not converted to an enum,
+        // because newer servers have more of them.
         unsafe {
             if api!(RedisModule_ModuleTypeGetType)(self.key) == value_type && !value_type.is_null()
             {
@@ -64,10 +65,10 @@ impl Key {
         }
     }
 
-    /// When the key expires, in milliseconds of Unix time; none if it does not.
+    /// When the key expires, in milliseconds of Unix time; none if it does not expire.
     pub fn expires_at(&self) -> Option<i64> {
-        // SAFETY: the key is open. Where the server has only the time that is left, both clocks are
-        // its own.
+        // SAFETY: the key is open. A server that reports only the remaining time also provides the
+        // clock that the time refers to.
         let at = unsafe {
             match (optional_api!(RedisModule_GetAbsExpire), optional_api!(RedisModule_GetExpire)) {
                 (Some(absolute), _) => absolute(self.key),
@@ -81,13 +82,13 @@ impl Key {
         (at >= 0).then_some(at)
     }
 
-    /// Makes the key hold a value; what it held is freed. The server owns the value from now on.
+    /// Stores a value in the key, and frees the old value. The server owns the value from then on.
     ///
-    /// False if the key is not open for writing; the value is still the caller's then.
+    /// False if the key is not open for writing; the caller still owns the value then.
     ///
     /// # Safety
     ///
-    /// The value must be one that the callbacks of the type take.
+    /// The value must be valid for the callbacks of the type.
     #[must_use]
     pub unsafe fn set(&mut self, value_type: *mut RedisModuleType, value: NonNull<c_void>) -> bool {
         // SAFETY: the key is open; the rest is promised by the caller.
@@ -99,7 +100,7 @@ impl Key {
 
 impl Drop for Key {
     fn drop(&mut self) {
-        // SAFETY: the key is open or null, and not used any more.
+        // SAFETY: the key is open or null, and is not used afterwards.
         unsafe { api!(RedisModule_CloseKey)(self.key) };
     }
 }

@@ -1,4 +1,4 @@
-//! The module's loading: the only time at which things can be registered.
+//! The loading of the module: commands, types and settings can be registered only then.
 
 use std::ffi::c_int;
 use std::marker::PhantomData;
@@ -7,22 +7,22 @@ use redis_module::raw::{self, RedisModuleCtx};
 
 use super::api::api;
 
-/// The closing of a key that was open for writing does not tell watchers that it changed: the
-/// commands do, if it did.
+/// Closing a key that was open for writing does not mark it as changed: the commands do that if
+/// they changed it.
 const NO_IMPLICIT_SIGNAL_MODIFIED: u32 = 1 << 1;
 
-/// Slots may be migrated at once, key by key as the commands of an AOF rewrite. Known to Valkey
-/// from 9.0 on.
+/// Slots may be migrated atomically, each key as the commands of an AOF rewrite. Valkey knows the
+/// flag from 9.0 on.
 const HANDLE_ATOMIC_SLOT_MIGRATION: u32 = 1 << 5;
 
-/// What the module promises: to survive a short read, to load beside a running data set, and the
-/// lines above.
+/// What the module supports: a read that ends too early, loading beside a data set that serves
+/// clients, and the two above.
 const OPTIONS: u32 = raw::REDISMODULE_OPTIONS_HANDLE_IO_ERRORS
     | raw::REDISMODULE_OPTIONS_HANDLE_REPL_ASYNC_LOAD
     | NO_IMPLICIT_SIGNAL_MODIFIED
     | HANDLE_ATOMIC_SLOT_MIGRATION;
 
-/// The proof that the module is being loaded.
+/// Evidence that the module is being loaded.
 #[derive(Clone, Copy)]
 pub struct Loading<'a> {
     ctx: *mut RedisModuleCtx,
@@ -30,21 +30,21 @@ pub struct Loading<'a> {
 }
 
 impl Loading<'_> {
-    /// The loading for which the server calls the module with this context.
+    /// The loading for which the server passed this context.
     ///
     /// # Safety
     ///
-    /// The context must be valid as long as the result is used, and the module be loading.
+    /// While the result is used, the context must be valid and the module must be loading.
     pub unsafe fn new(ctx: *mut RedisModuleCtx) -> Self {
         Self { ctx, life: PhantomData }
     }
 
-    /// The server's own pointer.
+    /// The server's pointer.
     pub(crate) fn as_ptr(self) -> *mut RedisModuleCtx {
         self.ctx
     }
 
-    /// Tells the server what the module promises.
+    /// Passes the module's options to the server.
     pub fn set_options(self) {
         // SAFETY: the module is being loaded.
         unsafe { api!(RedisModule_SetModuleOptions)(self.ctx, OPTIONS as c_int) };

@@ -14,13 +14,12 @@ pub fn warning(message: &str) {
     write(c"warning", message);
 }
 
-/// Ends the server with a line that says why, where it can't hold what a primary or a file has told
-/// it to.
+/// Logs the reason and ends the server: it cannot hold what a primary or a file contains.
 ///
-/// As the server itself ends when it can't load its data: a core dump with a crash report would
-/// look for a fault in the program, and there is none. A crash handler also needs memory, of which
-/// there is none either.
-pub fn end(message: &str) -> ! {
+/// The process exits with status 1, as the server does when it cannot load its data. It does not
+/// abort: a crash report would suggest a bug, and the crash handler needs memory that is not
+/// available.
+pub fn fatal(message: &str) -> ! {
     warning(message);
     std::process::exit(1)
 }
@@ -30,8 +29,8 @@ pub fn notice(message: &str) {
     write(c"notice", message);
 }
 
-/// Writes a line about something that clients may provoke: at most one per second, the counters of
-/// INFO have the rest.
+/// Writes a line about a refusal that clients can cause: at most one line per second. The counters
+/// of INFO count all refusals.
 pub fn refusal(message: fmt::Arguments) {
     static LAST: Mutex<Option<Instant>> = Mutex::new(None);
     let mut last = LAST.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -42,11 +41,11 @@ pub fn refusal(message: fmt::Arguments) {
 }
 
 fn write(level: &std::ffi::CStr, message: &str) {
-    // What comes from outside may hold a zero byte, and a line feed would forge a line.
+    // A name from a client may contain a zero byte, and a line feed would forge a line.
     let clean: String = message.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let Ok(text) = CString::new(clean) else { return };
-    // SAFETY: the format takes one C string; the server allows a null context, and says "module"
-    // then.
+    // SAFETY: the format takes one C string; the server allows a null context, and writes "module"
+    // in its place.
     unsafe {
         if let Some(log) = raw::RedisModule_Log {
             log(ptr::null_mut(), level.as_ptr(), c"bf: %s".as_ptr(), text.as_ptr());
@@ -54,8 +53,8 @@ fn write(level: &std::ffi::CStr, message: &str) {
     }
 }
 
-/// Sends the file and line of a panic to the server's log before the process ends: standard error
-/// is lost in a daemon.
+/// Makes panics write their file and line to the server's log before the process ends: a daemon's
+/// standard error is lost.
 pub fn panics() {
     panic::set_hook(Box::new(|info| warning(&format!("bug in bloomline, please report: {info}"))));
 }

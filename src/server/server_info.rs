@@ -1,4 +1,4 @@
-//! Sections of INFO, read by the module. Making one takes the server some 20 us.
+//! Sections of the server's INFO. The server takes some 20 us for one.
 
 use std::ffi::{CStr, c_int};
 use std::ptr::{self, NonNull};
@@ -13,14 +13,14 @@ pub struct ServerInfo {
 }
 
 impl ServerInfo {
-    /// A section by its name; none if the server does not answer.
+    /// The section of this name; none if the server does not return it.
     pub fn of(section: &CStr) -> Option<Self> {
         // SAFETY: the server allows a null context, and the name ends with a zero byte.
         let data = unsafe { api!(RedisModule_GetServerInfo)(ptr::null_mut(), section.as_ptr()) };
         NonNull::new(data).map(|data| Self { data })
     }
 
-    /// A field that is a number; none if it is missing or something else.
+    /// The value of a numeric field; none if it is missing or not numeric.
     pub fn number(&self, field: &CStr) -> Option<u64> {
         let mut error: c_int = 0;
         // SAFETY: the data is valid until it is dropped, and the field ends with a zero byte.
@@ -34,7 +34,7 @@ impl ServerInfo {
         (error == 0).then_some(value)
     }
 
-    /// A field as text; none if it is missing.
+    /// The value of a field as text; none if it is missing.
     pub fn text(&self, field: &CStr) -> Option<&CStr> {
         // SAFETY: as in `number`; the text lives as long as the data.
         unsafe {
@@ -46,7 +46,7 @@ impl ServerInfo {
 
 impl Drop for ServerInfo {
     fn drop(&mut self) {
-        // SAFETY: the data was made with the same context, null, and is freed once.
+        // SAFETY: the data was created with the same context, null, and is freed once.
         unsafe { api!(RedisModule_FreeServerInfo)(ptr::null_mut(), self.data.as_ptr()) };
     }
 }

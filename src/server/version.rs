@@ -1,11 +1,11 @@
-//! What follows from the server's version.
+//! The server's version, and what depends on it.
 
 use std::sync::OnceLock;
 
 use super::api::optional_api;
 
-/// The version of the server as 0x00MMmmpp, 0 if it does not report one. Valkey reports the version
-/// of Redis that it is compatible with, 7.2.4.
+/// The server's version as 0x00MMmmpp; 0 if the server does not report one. Valkey reports the
+/// version of Redis that it is compatible with, 7.2.4.
 fn number() -> u32 {
     static NUMBER: OnceLock<u32> = OnceLock::new();
     *NUMBER.get_or_init(|| {
@@ -20,9 +20,9 @@ pub fn is_before_7() -> bool {
     number() < 0x0007_0000
 }
 
-/// Bytes of the longest string that the server can write to an RDB file and read again.
+/// The longest string, in bytes, that the server can write to an RDB file and read again.
 ///
-/// Before 7.0 the compression takes a length of 32 bits and wraps: the file is unreadable.
+/// Before 7.0 the compression takes a length of 32 bits, which wraps: the file is unreadable.
 pub fn longest_string() -> u64 {
     if is_before_7() { u64::from(u32::MAX) } else { u64::MAX }
 }

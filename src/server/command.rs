@@ -1,4 +1,4 @@
-//! Commands, made known to the server as far as it wants to know them.
+//! Registering commands: with all descriptions that the server's version accepts.
 
 use std::ffi::{CStr, CString, c_int};
 use std::ptr;
@@ -14,89 +14,98 @@ use redis_module::raw::{
 };
 
 use super::api::{api, optional_api};
-use super::docs::{Described, Takes};
+use super::command_docs::{ArgDocs, ArgSpec};
 use super::loading::Loading;
 use super::log;
-
-/// The category of all commands; made by this module where the server allows it.
-const CATEGORY: &CStr = c"bloom";
 
 /// A command handler as the server calls it.
 pub type Run =
     unsafe extern "C" fn(*mut RedisModuleCtx, *mut *mut RedisModuleString, c_int) -> c_int;
 
-/// A command with one key, its first argument, or with none.
+/// A command whose first argument is its only key, or a command without a key.
 pub struct Command {
     /// The name.
     pub name: &'static CStr,
-    /// Number of words with the name; negative: at least so many.
+    /// The number of arguments with the name; negative: at least that many.
     pub arity: i32,
-    /// What it does, in one line.
+    /// What the command does, in one line.
     pub summary: &'static CStr,
-    /// What a person should know besides, in one line.
+    /// A further sentence for people, in one line.
     pub hint: &'static CStr,
-    /// What it costs.
+    /// What the command costs.
     pub complexity: &'static CStr,
-    /// Version that brought it.
+    /// The first version that has the command.
     pub since: &'static CStr,
-    /// Hints for clients, separated by blanks.
+    /// Command tips for clients, separated by blanks.
     pub tips: &'static CStr,
-    /// What it may do to its key.
+    /// What the command may do to its key.
     pub access: &'static Access,
-    /// What it takes, for COMMAND DOCS.
-    pub takes: &'static [Takes],
+    /// The arguments, for COMMAND DOCS.
+    pub args: &'static [ArgSpec],
     /// The handler.
     pub run: Run,
 }
 
-/// What commands may do.
+/// What a command may do.
 pub struct Access {
-    /// Flags as the server's function takes them.
+    /// The command's flags, separated by blanks.
     pub flags: &'static str,
-    /// Categories of access control lists, the module's first.
+    /// The command's ACL categories, separated by blanks.
     pub categories: &'static str,
-    /// Flags of the key; none where there is no key.
+    /// The flags of the key; none if the command has no key.
     pub key: Option<u32>,
 }
 
-/// Makes the category that the commands share, where the server has such a thing. True if it exists
-/// now.
-fn add_category(loading: Loading) -> bool {
-    // SAFETY: the module is being loaded. An error says that the category exists: another module
-    // has brought it.
+/// Whether commands can be put into the module's own ACL category.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Category {
+    Exists,
+    Unsupported,
+}
+
+/// Creates an ACL category if the server supports it.
+fn add_category(loading: Loading, name: &CStr) -> Category {
+    // SAFETY: the module is being loaded. An error means that the category exists: another module
+    // has created it.
     unsafe {
         match raw::RedisModule_AddACLCategory {
             Some(add) => {
-                add(loading.as_ptr(), CATEGORY.as_ptr());
-                true
+                add(loading.as_ptr(), name.as_ptr());
+                Category::Exists
             }
-            None => false,
+            None => Category::Unsupported,
         }
     }
 }
 
-/// Registers commands. False, with a log line, if one can't be.
-pub fn register(loading: Loading, commands: &'static [Command]) -> bool {
-    let has_category = add_category(loading);
+/// Registers commands, and the ACL category that they share. False, with a log line, if the server
+/// refuses one.
+pub fn register(loading: Loading, commands: &'static [Command], category: &CStr) -> bool {
     // SAFETY: the pointers are written once, while the module is loaded.
-    let (describes, categorises) = unsafe {
+    let (describes, categorizes) = unsafe {
         let describes = optional_api!(RedisModule_GetCommand).is_some()
             && optional_api!(RedisModule_SetCommandInfo).is_some();
         (describes, optional_api!(RedisModule_SetCommandACLCategories).is_some())
     };
+    let added = add_category(loading, category);
     if !describes {
         log::notice(
-            "this server takes no descriptions of commands: COMMAND DOCS and key flags are left out",
+            "this server takes no descriptions of commands: COMMAND DOCS and key flags are left \
+             out",
         );
     }
-    if !categorises || !has_category {
-        log::notice("this server takes no ACL categories from modules: @bloom is left out");
+    if !categorizes || added == Category::Unsupported {
+        log::notice(&format!(
+            "this server takes no ACL categories from modules: @{} is left out",
+            category.to_string_lossy()
+        ));
     }
     commands.iter().all(|command| {
-        let done = create(loading, command) && describe(loading, command, has_category);
+        let done = create(loading, command) && describe(loading, command, added);
         if !done {
             log::warning(&format!(
-                "command {} can't be registered: if another module has it (MODULE LIST), load only one of the two",
+                "command {} can't be registered: if another module has it (MODULE LIST), load \
+                 only one of the two",
                 command.name.to_string_lossy()
             ));
         }
@@ -107,8 +116,9 @@ pub fn register(loading: Loading, commands: &'static [Command]) -> bool {
 fn create(loading: Loading, command: &Command) -> bool {
     let flags = CString::new(command.access.flags).unwrap_or_default();
     let run: RedisModuleCmdFunc = Some(command.run);
+    // First key, last key and step: all 1 for one key as the first argument, all 0 for no key.
     let at = c_int::from(command.access.key.is_some());
-    // SAFETY: the server copies the texts; a key is the first argument.
+    // SAFETY: the module is being loaded, and the server copies the texts.
     let status = unsafe {
         api!(RedisModule_CreateCommand)(
             loading.as_ptr(),
@@ -123,9 +133,9 @@ fn create(loading: Loading, command: &Command) -> bool {
     status == Status::Ok as c_int
 }
 
-/// Tells the server what it can know of a command; what it can't is left out.
-fn describe(loading: Loading, command: &Command, has_category: bool) -> bool {
-    // SAFETY: the context is that of the loading, and the server copies all it is given.
+/// Passes the server the descriptions of a command that its version accepts.
+fn describe(loading: Loading, command: &Command, category: Category) -> bool {
+    // SAFETY: the module is being loaded, and the server copies what it is passed.
     unsafe {
         let Some(get) = raw::RedisModule_GetCommand else { return true };
         let handle = get(loading.as_ptr(), command.name.as_ptr());
@@ -134,8 +144,8 @@ fn describe(loading: Loading, command: &Command, has_category: bool) -> bool {
         }
         let mut described = true;
         if let Some(set_info) = raw::RedisModule_SetCommandInfo {
-            let mut described_args = Described::new(command.takes);
-            // The list ends with an empty one.
+            let mut args = ArgDocs::new(command.args);
+            // An empty specification ends the list.
             let mut keys =
                 [command.access.key.map_or_else(zeroed_key_spec, key_spec), zeroed_key_spec()];
             let version = RedisModuleCommandInfoVersion {
@@ -153,12 +163,12 @@ fn describe(loading: Loading, command: &Command, has_category: bool) -> bool {
                 tips: if command.tips.is_empty() { ptr::null() } else { command.tips.as_ptr() },
                 arity: command.arity,
                 key_specs: keys.as_mut_ptr(),
-                args: described_args.as_mut_ptr(),
+                args: args.as_mut_ptr(),
             };
             described = set_info(handle, &info) == Status::Ok as c_int;
         }
-        if let (Some(set_categories), true) =
-            (raw::RedisModule_SetCommandACLCategories, has_category)
+        if let (Some(set_categories), Category::Exists) =
+            (raw::RedisModule_SetCommandACLCategories, category)
         {
             let categories = CString::new(command.access.categories).unwrap_or_default();
             described &= set_categories(handle, categories.as_ptr()) == Status::Ok as c_int;
@@ -167,7 +177,7 @@ fn describe(loading: Loading, command: &Command, has_category: bool) -> bool {
     }
 }
 
-/// One key: the first argument.
+/// The specification of one key, the first argument.
 fn key_spec(flags: u32) -> RedisModuleCommandKeySpec {
     RedisModuleCommandKeySpec {
         notes: ptr::null(),
@@ -187,7 +197,7 @@ fn key_spec(flags: u32) -> RedisModuleCommandKeySpec {
     }
 }
 
-/// The end of a list of key specifications.
+/// The specification that ends a list.
 fn zeroed_key_spec() -> RedisModuleCommandKeySpec {
     // SAFETY: null pointers and zeros are valid values of all fields.
     unsafe { std::mem::zeroed() }

@@ -1,4 +1,4 @@
-//! How much memory a filter may take, and which filters a server may hold at all.
+//! How much memory a filter may take, and which layouts a server accepts.
 
 use std::cell::Cell;
 use std::ffi::{CStr, CString};
@@ -6,30 +6,30 @@ use std::fmt;
 
 use super::machine;
 use super::origin::Origin;
-use super::reply::Context;
-use super::server_info::ServerInfo;
 use super::setting;
-use super::version;
+use crate::server::context::Context;
+use crate::server::server_info::ServerInfo;
+use crate::server::version;
 use bloomline_core::{Demand, Error, Layout};
 
-/// Layers of this many bytes or more must fit the memory that is left; to find out takes the server
-/// as long as writing as many bytes.
+/// Layers of this many bytes or more must fit the free memory. Determining it takes the server as
+/// long as writing this many bytes.
 const LARGE_LAYERS: u64 = 1 << 20;
 
-/// Databases whose keys are counted, from the first on: more than anybody has.
+/// Databases whose keys are counted, from the first on. No server has more.
 const DATABASES: u32 = 1024;
 
-/// The limits that bind one change of the data set, and which of them was broken.
+/// The limits of one change of the data set, and the first one that the change exceeded.
 pub struct Limits {
-    /// The call; none for a value that the server hands over without one.
+    /// The call; none for a value that the server passes outside of a call.
     context: Option<Context>,
     refusal: Cell<Option<Refusal>>,
 }
 
-/// The limit that was broken, with its numbers.
+/// The limit that was exceeded, with its numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
-    /// `bf-max-filter-bytes`, or the machine's memory where that is 0, allows fewer bytes.
+    /// `bf-max-filter-bytes` allows fewer bytes; if the setting is 0, the machine's memory does.
     FilterBytes {
         /// Bytes of the filter.
         filter: u64,
@@ -45,7 +45,7 @@ pub enum Refusal {
         /// `maxmemory`.
         max: u64,
     },
-    /// The machine leaves fewer bytes, where there is no `maxmemory`.
+    /// There is no `maxmemory`, and the machine's memory leaves fewer bytes.
     Machine {
         /// Bytes of the new layers.
         new: u64,
@@ -54,64 +54,64 @@ pub enum Refusal {
         /// Bytes of the machine, or of the control group.
         machine: u64,
     },
-    /// A layer of so many bytes would make the RDB file of this server unreadable.
+    /// With a layer of so many bytes, the RDB file of this server would be unreadable.
     Unsavable {
         /// Bytes of the layer.
         layer: u64,
     },
-    /// `bf-redisbloom-replicas`: no filter of our own layout.
-    OwnLayout,
+    /// `bf-redisbloom-replicas` forbids the Bloomline layout.
+    BloomlineLayout,
 }
 
 impl Limits {
-    /// Those of a call.
+    /// The limits of a call.
     pub fn of_call(context: Context) -> Self {
         Self { context: Some(context), refusal: Cell::new(None) }
     }
 
-    /// Those of a value that the server hands over without a call.
+    /// The limits of a value that the server passes outside of a call.
     pub fn outside_calls() -> Self {
         Self { context: None, refusal: Cell::new(None) }
     }
 
-    /// Where the change comes from. Called only when it matters: the server computes its memory
-    /// usage for the answer.
+    /// Where the change comes from. Call it only when the origin matters: the server computes its
+    /// memory usage for the answer.
     pub fn origin(&self) -> Origin {
-        self.context.map_or_else(Origin::outside_calls, Context::origin)
+        self.context.map_or_else(Origin::outside_calls, Origin::of_call)
     }
 
-    /// The limit that was broken, if one was.
+    /// The limit that was exceeded; none if all allowed the change so far.
     pub fn refusal(&self) -> Option<Refusal> {
         self.refusal.get()
     }
 
-    /// Why there is no memory: the limit that was broken, or else the error itself.
+    /// Why there is no memory: the limit that was exceeded, or else the error itself.
     pub fn reason(&self, error: Error) -> Reason {
         self.refusal.get().map_or(Reason::Error(error), Reason::Refusal)
     }
 
-    /// What the core asks before it allocates bits.
+    /// The function that the core calls before it allocates bits.
     pub fn permit(&self) -> impl FnMut(Demand) -> bool + '_ {
         |demand| self.allows(demand)
     }
 
-    /// True if no limit forbids it. A refusal holds for all that follows: nothing changes meanwhile
-    /// that could lift it, and a call may have a million items.
+    /// True if no limit forbids the memory. After a refusal all further demands are refused without
+    /// a check: nothing during the call can lift it, and a call may have a million items.
     pub fn allows(&self, demand: Demand) -> bool {
         if self.refusal.get().is_none() {
-            self.refusal.set(self.broken(demand));
+            self.refusal.set(self.exceeded(demand));
         }
         self.refusal.get().is_none()
     }
 
-    fn broken(&self, demand: Demand) -> Option<Refusal> {
+    fn exceeded(&self, demand: Demand) -> Option<Refusal> {
         if demand.layout == Layout::Bloomline && setting::REDISBLOOM_REPLICAS.is_on() {
-            return Some(Refusal::OwnLayout);
+            return Some(Refusal::BloomlineLayout);
         }
         if demand.layout == Layout::RedisBloom && demand.largest_layer > version::longest_string() {
             return Some(Refusal::Unsavable { layer: demand.largest_layer });
         }
-        if self.origin().is_obeyed() {
+        if self.origin().is_replicated_or_loaded() {
             return None;
         }
         let (filter, allowed) = (demand.filter_bytes, max_filter_bytes());
@@ -121,33 +121,33 @@ impl Limits {
         if demand.new_bytes < LARGE_LAYERS { None } else { Self::beyond_memory(demand.new_bytes) }
     }
 
-    /// New layers must fit what `maxmemory` leaves and eviction frees, and take at most half of it
-    /// where keys are evicted for them; without `maxmemory`, what the machine leaves.
+    /// New layers must fit the free part of `maxmemory`, or of the machine's memory if there is no
+    /// `maxmemory`. If the server may evict keys, the evictable part counts as free, but new layers
+    /// may take at most half of `maxmemory`.
     ///
-    /// The server itself checks its memory before a command only, so that one BF.RESERVE could take
-    /// any amount.
+    /// The server checks its memory only before a command, so one BF.RESERVE could take any amount.
     fn beyond_memory(new: u64) -> Option<Refusal> {
         let info = ServerInfo::of(c"memory")?;
         let used = info.number(c"used_memory")?;
         match info.number(c"maxmemory")? {
             0 => {
-                let machine = machine::bytes();
+                let machine = machine::memory();
                 let left = machine.saturating_sub(used);
                 (new > left).then_some(Refusal::Machine { new, left, machine })
             }
             max => {
                 let free = max.saturating_sub(used);
-                let left = match Self::evictable_share(&info) {
+                let left = match Self::evictable_fraction(&info) {
                     0.0 => free,
-                    share => free.saturating_add((used as f64 * share) as u64).min(max / 2),
+                    evictable => free.saturating_add((used as f64 * evictable) as u64).min(max / 2),
                 };
                 (new > left).then_some(Refusal::Maxmemory { new, left, max })
             }
         }
     }
 
-    /// The share of keys that the server may evict, in [0, 1].
-    fn evictable_share(memory: &ServerInfo) -> f64 {
+    /// The fraction of keys that the server may evict, 0 to 1 inclusive.
+    fn evictable_fraction(memory: &ServerInfo) -> f64 {
         let policy = memory.text(c"maxmemory_policy").map(CStr::to_bytes).unwrap_or_default();
         if policy.starts_with(b"allkeys-") {
             return 1.0;
@@ -168,17 +168,17 @@ impl Limits {
     }
 }
 
-/// A number out of `keys=4,expires=1,avg_ttl=0`; 0 if it is missing.
+/// The value of a field in a line such as `keys=4,expires=1,avg_ttl=0`; 0 if it is missing.
 fn count_of(numbers: &str, name: &str) -> u64 {
     let value = numbers.split(',').find_map(|part| part.strip_prefix(name));
     value.and_then(|value| value.parse().ok()).unwrap_or_default()
 }
 
-/// Why there is no memory for a filter, to be written where somebody reads it.
+/// Why there is no memory for a filter, as text for a reply or a log line.
 pub enum Reason {
-    /// A limit.
+    /// A limit was exceeded.
     Refusal(Refusal),
-    /// Anything else.
+    /// The core failed for another reason.
     Error(Error),
 }
 
@@ -191,14 +191,15 @@ impl fmt::Display for Reason {
     }
 }
 
-/// Written as what is said of a filter: "it needs …".
+/// A clause about the filter, such as "it needs … bytes, bf-max-filter-bytes allows …".
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::FilterBytes { filter, allowed } if setting::MAX_FILTER_BYTES.integer() == 0 => {
                 write!(
                     f,
-                    "it needs {filter} bytes, the machine has {allowed}, and bf-max-filter-bytes is not set"
+                    "it needs {filter} bytes, the machine has {allowed}, and bf-max-filter-bytes \
+                     is not set"
                 )
             }
             Self::FilterBytes { filter, allowed } => {
@@ -215,20 +216,20 @@ impl fmt::Display for Refusal {
             }
             Self::Unsavable { layer } => write!(
                 f,
-                "it needs a layer of {layer} bytes in RedisBloom's layout, and Redis before 7.0 writes an \
-                 unreadable RDB file of a layer of 4 GiB or more"
+                "it needs a layer of {layer} bytes in RedisBloom's layout, and Redis before 7.0 \
+                 writes an unreadable RDB file of a layer of 4 GiB or more"
             ),
-            Self::OwnLayout => {
+            Self::BloomlineLayout => {
                 f.write_str("its layout is bloomline, which bf-redisbloom-replicas forbids")
             }
         }
     }
 }
 
-/// The largest filter, in bytes: `bf-max-filter-bytes`, where 0 stands for the machine's memory.
+/// The most bytes of one filter: `bf-max-filter-bytes`, or the machine's memory if that is 0.
 fn max_filter_bytes() -> u64 {
     match setting::MAX_FILTER_BYTES.integer() {
-        0 => machine::bytes(),
+        0 => machine::memory(),
         bytes => bytes,
     }
 }
@@ -238,7 +239,7 @@ mod tests {
     use super::count_of;
 
     #[test]
-    fn counts_are_read_out_of_a_line_of_info() {
+    fn counts_are_read_from_a_line_of_info() {
         let line = "keys=12,expires=3,avg_ttl=0,subexpiry=0";
         assert_eq!((count_of(line, "keys="), count_of(line, "expires=")), (12, 3));
         assert_eq!((count_of("", "keys="), count_of("keys=x", "keys=")), (0, 0));

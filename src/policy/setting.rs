@@ -1,45 +1,48 @@
-//! The settings: their names, defaults, ranges and present values.
+//! The settings: their names, defaults, ranges and current values.
 
 use std::ffi::CStr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::args::Arg;
 use super::counters::FILTERS_BLOOMLINE;
+use crate::server::args::Arg;
+use bloomline_core::Layout;
 
-/// One setting. Its value may be read at any time, from any thread.
+/// A setting. Any thread may read its value at any time.
 pub struct Setting {
-    /// Its name in the server's configuration and among the load arguments.
+    /// The name in the server's configuration and in the load arguments.
     pub name: &'static CStr,
-    /// A name among the load arguments that RedisBloom had before Redis 8.
+    /// The name that RedisBloom before Redis 8 had for it in the load arguments.
     pub legacy: Option<&'static str>,
-    /// Its value at first, as text.
+    /// The default value as text.
     pub default: &'static CStr,
-    /// The value: an integer, or the bits of a number.
+    /// The value: an integer, or the bits of an `f64`.
     value: AtomicU64,
-    /// The value as it was given; the default until then.
+    /// The value as text, as it was given; none while it is the default.
     text: Mutex<Option<String>>,
     parse: fn(Arg) -> Result<Parsed, Problem>,
 }
 
-/// A value, and how it is written if not as it was given.
+/// A parsed value.
 struct Parsed {
     value: u64,
+    /// The text that CONFIG GET shows; none for the text that was given.
     text: Option<&'static str>,
 }
 
-/// Why a setting does not take a value.
+/// Why a value is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Problem {
-    /// The text is nothing of the kind.
+    /// The text is not of the setting's type.
     Unreadable,
-    /// It is out of this range.
+    /// The value is outside of this range.
     OutOfRange(&'static str),
-    /// The server holds so many filters of layout bloomline, which the value forbids.
-    Held(u64),
+    /// The value forbids the Bloomline layout, and the server holds so many filters of it.
+    FiltersExist(u64),
 }
 
-/// False-positive probability of filters that are created without one.
+/// The target rate of filters that are created without one: above 0 and below 1. A rate above 0.25
+/// is stored as 0.25.
 pub static ERROR_RATE: Setting = Setting {
     name: c"bf-error-rate",
     legacy: Some("ERROR_RATE"),
@@ -56,7 +59,7 @@ pub static ERROR_RATE: Setting = Setting {
     },
 };
 
-/// Capacity of filters that are created without one.
+/// The capacity of filters that are created without one, in items: 1 to 2^30.
 pub static INITIAL_SIZE: Setting = Setting {
     name: c"bf-initial-size",
     legacy: Some("INITIAL_SIZE"),
@@ -66,7 +69,7 @@ pub static INITIAL_SIZE: Setting = Setting {
     parse: |arg| integer(arg, 1, 1 << 30, "[1, 1073741824]"),
 };
 
-/// Expansion of filters that are created without one; 0 makes them non-scaling.
+/// The expansion of filters that are created without one: 0 to 32768. With 0, filters do not scale.
 pub static EXPANSION_FACTOR: Setting = Setting {
     name: c"bf-expansion-factor",
     legacy: None,
@@ -76,7 +79,7 @@ pub static EXPANSION_FACTOR: Setting = Setting {
     parse: |arg| integer(arg, 0, 32_768, "[0, 32768]"),
 };
 
-/// Bytes a client may make one filter take; 0 stands for the machine's memory.
+/// The most bytes of one filter; 0 stands for the machine's memory.
 pub static MAX_FILTER_BYTES: Setting = Setting {
     name: c"bf-max-filter-bytes",
     legacy: None,
@@ -89,7 +92,8 @@ pub static MAX_FILTER_BYTES: Setting = Setting {
     },
 };
 
-/// The layout of filters that are created without one: its index in [`LAYOUTS`].
+/// The layout of filters that are created without one: 1 for RedisBloom's, 0 for Bloomline's. Read
+/// by [`default_layout`].
 pub static LAYOUT: Setting = Setting {
     name: c"bf-layout",
     legacy: None,
@@ -97,16 +101,14 @@ pub static LAYOUT: Setting = Setting {
     value: AtomicU64::new(0),
     text: Mutex::new(None),
     parse: |arg| {
-        let index = LAYOUTS
-            .iter()
-            .position(|name| arg.is(name))
-            .ok_or(Problem::OutOfRange("{bloomline, redisbloom}"))?;
-        Ok(Parsed { value: index as u64, text: LAYOUTS.get(index).copied() })
+        let layout = layout_by_name(arg).ok_or(Problem::OutOfRange("{bloomline, redisbloom}"))?;
+        let value = u64::from(layout == Layout::RedisBloom);
+        Ok(Parsed { value, text: Some(layout_name(layout)) })
     },
 };
 
-/// Whether servers with RedisBloom may replicate from this one: no filter of our own layout comes
-/// into being then, and a COPY is replicated as the commands that make the copy.
+/// `yes` if servers with RedisBloom replicate from this one: filters of the Bloomline layout are
+/// refused, and COPY is also replicated as the commands that recreate the copy.
 pub static REDISBLOOM_REPLICAS: Setting = Setting {
     name: c"bf-redisbloom-replicas",
     legacy: None,
@@ -118,14 +120,33 @@ pub static REDISBLOOM_REPLICAS: Setting = Setting {
         let index =
             names.iter().position(|name| arg.is(name)).ok_or(Problem::OutOfRange("{no, yes}"))?;
         match FILTERS_BLOOMLINE.get() {
-            held if index == 1 && held > 0 => Err(Problem::Held(held)),
+            filters if index == 1 && filters > 0 => Err(Problem::FiltersExist(filters)),
             _ => Ok(Parsed { value: index as u64, text: names.get(index).copied() }),
         }
     },
 };
 
-/// Names of the layouts.
-pub const LAYOUTS: [&str; 2] = ["bloomline", "redisbloom"];
+/// The name of a layout.
+pub fn layout_name(layout: Layout) -> &'static str {
+    match layout {
+        Layout::Bloomline => "bloomline",
+        Layout::RedisBloom => "redisbloom",
+    }
+}
+
+/// The layout with this name; none if there is none.
+pub fn layout_by_name(name: Arg) -> Option<Layout> {
+    [Layout::Bloomline, Layout::RedisBloom].into_iter().find(|&layout| name.is(layout_name(layout)))
+}
+
+/// The layout of filters that clients create without naming one. It is RedisBloom's if
+/// `bf-redisbloom-replicas` is on.
+pub fn default_layout() -> Layout {
+    match LAYOUT.integer() {
+        0 if !REDISBLOOM_REPLICAS.is_on() => Layout::Bloomline,
+        _ => Layout::RedisBloom,
+    }
+}
 
 /// All settings.
 pub static ALL: [&Setting; 6] = [
@@ -138,17 +159,17 @@ pub static ALL: [&Setting; 6] = [
 ];
 
 impl Setting {
-    /// The value of a setting that is an integer.
+    /// The value of an integer setting.
     pub fn integer(&self) -> u64 {
         self.value.load(Ordering::Relaxed)
     }
 
-    /// The value of a setting that is `yes` or `no`.
+    /// The value of a `yes`/`no` setting: true for `yes`.
     pub fn is_on(&self) -> bool {
         self.integer() != 0
     }
 
-    /// The value of a setting that is a number.
+    /// The value of a numeric setting.
     pub fn number(&self) -> f64 {
         f64::from_bits(self.integer())
     }
@@ -159,11 +180,11 @@ impl Setting {
         text.clone().unwrap_or_else(|| self.default.to_string_lossy().into_owned())
     }
 
-    /// Takes a new value.
+    /// Sets the value.
     ///
     /// # Errors
     ///
-    /// What is wrong with it; the old value stays.
+    /// Why the value is refused. The old value stays.
     pub fn set(&self, arg: Arg) -> Result<(), Problem> {
         let Parsed { value, text } = (self.parse)(arg)?;
         let given = || String::from_utf8_lossy(arg.bytes()).into_owned();
@@ -180,8 +201,8 @@ fn integer(arg: Arg, least: u64, most: u64, range: &'static str) -> Result<Parse
     value.map(|value| Parsed { value, text: None }).ok_or(Problem::OutOfRange(range))
 }
 
-/// A number of bytes with an optional unit as in the server's own settings: `1k` is 1,000, `1kb`
-/// 1,024 bytes.
+/// Parses a number of bytes with an optional unit, as in the server's own settings: `1k` is 1,000
+/// bytes, `1kb` is 1,024 bytes.
 fn bytes(text: &[u8]) -> Option<u64> {
     let text = str::from_utf8(text).ok()?;
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
@@ -206,7 +227,7 @@ mod tests {
     use super::bytes;
 
     #[test]
-    fn bytes_have_the_units_of_the_server() {
+    fn bytes_take_the_units_of_the_server() {
         let cases: [(&str, Option<u64>); 12] = [
             ("0", Some(0)),
             ("17", Some(17)),

@@ -1,11 +1,13 @@
-//! Numbers as C's `%g` writes them, which BF.DEBUG has always shown.
+//! Numbers in the form of C's `%g`, as BF.DEBUG and BF.INFO show them.
+//!
+//! Not `snprintf`: its decimal point depends on the locale of the process.
 
 /// Significant digits.
 const DIGITS: i32 = 6;
 
-/// A number with at most six significant digits, in the shorter of the two notations, without
-/// trailing zeros.
-pub fn general(value: f64) -> String {
+/// A number with at most six significant digits, without trailing zeros: in decimal notation for
+/// exponents from -4 to 5, otherwise in scientific notation.
+pub fn format_g(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return value.to_string();
     }
@@ -29,10 +31,10 @@ fn without_trailing_zeros(decimal: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::general;
+    use super::format_g;
 
     #[test]
-    fn numbers_are_written_as_c_does() {
+    fn numbers_are_formatted_as_by_c() {
         let cases = [
             (0.01, "0.01"),
             (0.005, "0.005"),
@@ -47,7 +49,7 @@ mod tests {
             (0.0, "0"),
         ];
         for (value, expected) in cases {
-            assert_eq!(general(value), expected);
+            assert_eq!(format_g(value), expected);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The arguments of commands as COMMAND DOCS tells them.
+//! The arguments of commands as COMMAND DOCS shows them.
 
 use std::ffi::{CStr, c_int};
 use std::ptr;
@@ -8,21 +8,21 @@ use redis_module::raw::{
     RedisModuleCommandArg,
 };
 
-/// An argument of a command, as COMMAND DOCS tells it.
-pub struct Takes {
+/// An argument of a command.
+pub struct ArgSpec {
     /// Its name.
     pub name: &'static CStr,
-    /// Its kind.
+    /// Its type.
     pub kind: Kind,
     /// The word before it.
     pub token: Option<&'static CStr>,
-    /// Whether it may be left out.
+    /// True if it may be left out.
     pub optional: bool,
-    /// Whether there may be several.
+    /// True if it may be repeated.
     pub multiple: bool,
 }
 
-/// The kind of an argument.
+/// The type of an argument.
 pub enum Kind {
     /// The key, by the first key specification.
     Key,
@@ -35,21 +35,21 @@ pub enum Kind {
     /// Only its token.
     Token,
     /// One of these.
-    OneOf(&'static [Takes]),
+    OneOf(&'static [ArgSpec]),
 }
 
-/// Arguments as the server reads them: a list with an empty last one, and the lists its members
-/// point to.
-pub(super) struct Described {
+/// A list of arguments in the server's form: ended by an empty argument, and owning the lists that
+/// its elements point to.
+pub(super) struct ArgDocs {
     list: Vec<RedisModuleCommandArg>,
     _inner: Vec<Self>,
 }
 
-impl Described {
-    /// Writes the arguments as the server reads them.
-    pub(super) fn new(takes: &[Takes]) -> Self {
+impl ArgDocs {
+    /// The arguments in the server's form.
+    pub(super) fn new(args: &[ArgSpec]) -> Self {
         let mut inner: Vec<Self> = Vec::new();
-        let mut list: Vec<_> = takes
+        let mut list: Vec<_> = args
             .iter()
             .map(|arg| {
                 let (kind, parts) = match arg.kind {
@@ -77,32 +77,32 @@ impl Described {
                 if arg.multiple {
                     flags |= REDISMODULE_CMD_ARG_MULTIPLE;
                 }
-                let mut described = no_arg();
-                described.name = arg.name.as_ptr();
-                described.type_ = kind;
-                described.key_spec_index = if matches!(arg.kind, Kind::Key) { 0 } else { -1 };
-                described.token = arg.token.map_or(ptr::null(), CStr::as_ptr);
-                described.flags = flags as c_int;
+                let mut spec = no_arg();
+                spec.name = arg.name.as_ptr();
+                spec.type_ = kind;
+                spec.key_spec_index = if matches!(arg.kind, Kind::Key) { 0 } else { -1 };
+                spec.token = arg.token.map_or(ptr::null(), CStr::as_ptr);
+                spec.flags = flags as c_int;
                 if let Some(parts) = parts {
                     let mut parts = Self::new(parts);
-                    // The list stays where it is when its owner moves.
-                    described.subargs = parts.list.as_mut_ptr();
+                    // Moving the owner does not move the elements on the heap.
+                    spec.subargs = parts.list.as_mut_ptr();
                     inner.push(parts);
                 }
-                described
+                spec
             })
             .collect();
         list.push(no_arg());
         Self { list, _inner: inner }
     }
 
-    /// The list, which lives as long as this does.
+    /// The first element of the list. It must not be used after the list is dropped.
     pub(super) fn as_mut_ptr(&mut self) -> *mut RedisModuleCommandArg {
         self.list.as_mut_ptr()
     }
 }
 
-/// The end of a list of arguments.
+/// The argument that ends a list.
 fn no_arg() -> RedisModuleCommandArg {
     // SAFETY: null pointers and zeros are valid values of all fields.
     unsafe { std::mem::zeroed() }

@@ -1,0 +1,176 @@
+//! BF.ADD, BF.MADD and BF.INSERT.
+//!
+//! ```text
+//! handler -> add -> data_type::handle -> server::key
+//!                -> policy::limits, policy::replicate::NewItems
+//!                -> core: insert_batch, which replies per item
+//! ```
+
+use std::ffi::CStr;
+
+use super::create::{self, RESERVED};
+use super::error::{self, Failure, NOT_FOUND, WRONG_TYPE};
+use super::handler::{Call, Handler};
+use super::options::{self, FilterOptions, Sender};
+use crate::data_type::handle::{Lookup, filter_mut};
+use crate::policy::counters::GROWTHS_REFUSED;
+use crate::policy::limits::Limits;
+use crate::policy::replicate::NewItems;
+use crate::server::args::Args;
+use crate::server::key::Key;
+use crate::server::log;
+use bloomline_core::{AnyFilter, Error, Growth};
+
+/// The keyspace event of a call that inserted items.
+const ADDED: &CStr = c"bloom.add";
+
+/// BF.ADD key item
+pub struct Add;
+/// BF.MADD key item [item ...]
+pub struct Madd;
+/// BF.INSERT key [option ...] ITEMS item [item ...]
+pub struct Insert;
+
+impl Handler for Add {
+    const MIN_ARGS: usize = 3;
+    const MAX_ARGS: usize = 3;
+
+    fn run(call: Call) -> Result<(), Failure> {
+        let options = || FilterOptions::default_for(Sender::of_call(call.context));
+        add(call, call.rest, Some(options), Replication::Verbatim, Reply::Single)
+    }
+}
+
+impl Handler for Madd {
+    const MIN_ARGS: usize = 3;
+
+    fn run(call: Call) -> Result<(), Failure> {
+        let options = || FilterOptions::default_for(Sender::of_call(call.context));
+        add(call, call.rest, Some(options), Replication::Verbatim, Reply::Array)
+    }
+}
+
+impl Handler for Insert {
+    const MIN_ARGS: usize = 4;
+
+    fn run(call: Call) -> Result<(), Failure> {
+        let insert = options::insert(call.rest, Sender::of_call(call.context))?;
+        let options = insert.if_missing.map(|options| move || options);
+        add(call, insert.items, options, Replication::Items, Reply::Array)
+    }
+}
+
+/// The form of the reply.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reply {
+    /// One answer, for the one item.
+    Single,
+    /// An array with one answer per item.
+    Array,
+}
+
+/// How new items are replicated.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Replication {
+    /// Verbatim if nearly all items of the call are new: that is cheaper than a new call. Otherwise
+    /// like `Items`.
+    Verbatim,
+    /// Always as BF.ADD or BF.MADD: replicas may not know the options of the call.
+    Items,
+}
+
+/// Inserts items into the filter of a key. A missing filter is created if there are options for it.
+fn add(
+    call: Call,
+    items: Args,
+    mut options: Option<impl FnOnce() -> FilterOptions>,
+    replication: Replication,
+    reply: Reply,
+) -> Result<(), Failure> {
+    let mut key = Key::write(call.context, call.key);
+    let mut is_created = false;
+    let new = loop {
+        match filter_mut(&mut key) {
+            Lookup::WrongType => return Err(WRONG_TYPE.into()),
+            Lookup::Missing => {}
+            Lookup::Found(mut filter) => break insert_items(call, &mut filter, items, reply),
+        }
+        create::create(call, &mut key, options.take().ok_or(NOT_FOUND)?())?;
+        is_created = true;
+    };
+    if replication == Replication::Verbatim && new.are_nearly_all() {
+        call.context.replicate_verbatim();
+    } else {
+        new.replicate(call.context, call.key);
+    }
+    // Closed before the events: a subscriber may delete the key.
+    drop(key);
+    if is_created {
+        call.context.signal_change(call.key, RESERVED);
+    }
+    if !new.is_empty() {
+        call.context.signal_change(call.key, ADDED);
+    }
+    Ok(())
+}
+
+/// Inserts items, and replies for each.
+fn insert_items<'a>(
+    call: Call,
+    filter: &mut AnyFilter,
+    items: Args<'a>,
+    reply: Reply,
+) -> NewItems<'a> {
+    let context = call.context;
+    let mut new = NewItems::of(items);
+    // Only a filter that cannot grow may reply for fewer items than the call has.
+    let may_end_early = filter.growth() == Growth::Fixed && (filter.room() as usize) < items.len();
+    match reply {
+        Reply::Single => {}
+        Reply::Array if may_end_early => context.array_of_unknown_len(),
+        Reply::Array => context.array(items.len()),
+    }
+    let limits = Limits::of_call(context);
+    let mut permit = limits.permit();
+    let mut answer = |result: Result<bool, Error>| match result {
+        Ok(is_new) => {
+            new.record(is_new);
+            context.boolean(is_new);
+        }
+        Err(error) => {
+            new.record_refused();
+            refuse(call, error, &limits);
+        }
+    };
+    match reply {
+        Reply::Single => items.bytes().for_each(|item| answer(filter.insert(item, &mut permit))),
+        Reply::Array => filter.insert_batch(items.bytes(), &mut permit, answer),
+    }
+    if may_end_early && reply == Reply::Array {
+        context.array_len(new.recorded());
+    }
+    new
+}
+
+/// Replies for an item that was not inserted.
+#[cold]
+fn refuse(call: Call, error: Error, limits: &Limits) {
+    let is_replicated_or_loaded = limits.origin().is_replicated_or_loaded();
+    if create::is_for_memory(error) {
+        let (key, why) = (call.key.shown(), limits.reason(error));
+        if is_replicated_or_loaded {
+            // A replica without the item would answer wrongly from then on. The server's own types
+            // end the process as well.
+            log::fatal(&format!("filter '{key}' must grow for a primary or a file, but {why}"));
+        }
+        GROWTHS_REFUSED.add(1);
+        log::refusal(format_args!("growth of filter '{key}' refused: {why}"));
+    }
+    if is_replicated_or_loaded {
+        // An error here would be an error in the replication stream, which some servers do not
+        // survive.
+        call.context.boolean(false);
+    } else {
+        call.context.error(error::insertion(error));
+    }
+}

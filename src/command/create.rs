@@ -1,0 +1,86 @@
+//! BF.RESERVE, and the creation of filters by all commands.
+
+use std::ffi::CStr;
+
+use super::error::{self, Failure, ITEM_EXISTS, WRONG_TYPE};
+use super::handler::{Call, Handler};
+use super::options::{self, FilterOptions, Sender};
+use crate::data_type::handle::{Lookup, filter_mut, store};
+use crate::policy::counters::CREATIONS_REFUSED;
+use crate::policy::limits::Limits;
+use crate::policy::{replicate, script, seed};
+use crate::server::key::Key;
+use crate::server::log;
+use bloomline_core::{AnyFilter, Error, Filter, Layout};
+
+/// The keyspace event of a filter that was created.
+pub const RESERVED: &CStr = c"bloom.reserve";
+
+/// BF.RESERVE key error_rate capacity [EXPANSION n] [NONSCALING] [LAYOUT name]
+pub struct Reserve;
+
+impl Handler for Reserve {
+    const MIN_ARGS: usize = 4;
+
+    fn run(call: Call) -> Result<(), Failure> {
+        let options = options::reserve(call.key, call.rest, Sender::of_call(call.context))?;
+        let mut key = Key::write(call.context, call.key);
+        match filter_mut(&mut key) {
+            Lookup::Found(_) => return Err(ITEM_EXISTS.into()),
+            Lookup::WrongType => return Err(WRONG_TYPE.into()),
+            Lookup::Missing => {}
+        }
+        create(call, &mut key, options)?;
+        // Closed before the event: a subscriber may delete the key.
+        drop(key);
+        call.context.signal_change(call.key, RESERVED);
+        call.context.simple(c"OK");
+        Ok(())
+    }
+}
+
+/// Creates a filter in a key that holds none, and replicates its header.
+///
+/// # Errors
+///
+/// The filter cannot be created; the key stays as it was.
+pub fn create(call: Call, key: &mut Key, options: FilterOptions) -> Result<(), Failure> {
+    let limits = Limits::of_call(call.context);
+    let created = match options.layout {
+        Layout::Bloomline => {
+            let seed = match script::repeatable_seed(call.context, call.key.bytes()) {
+                Some(seed) => seed,
+                None => seed::random().map_err(|error| error::no_seed(&error))?,
+            };
+            Filter::new(options.spec, seed, &mut limits.permit()).map(AnyFilter::from)
+        }
+        Layout::RedisBloom => {
+            AnyFilter::redisbloom(options.spec, options.stored_expansion, &mut limits.permit())
+        }
+    };
+    let filter = created.map_err(|error| refused(call, error, &limits))?;
+    replicate::chunk(call.context, call.key, 1, &filter.encode_header());
+    store(key, filter);
+    Ok(())
+}
+
+/// Counts and logs a creation that was refused for lack of memory, and returns the error reply.
+///
+/// Ends the process if the creation is replicated or loaded from a file: what follows depends on
+/// the key, and the next addition would create another filter under its name.
+pub fn refused(call: Call, error: Error, limits: &Limits) -> Failure {
+    if is_for_memory(error) {
+        let (key, why) = (call.key.shown(), limits.reason(error));
+        if limits.origin().is_replicated_or_loaded() {
+            log::fatal(&format!("filter '{key}' was created by a primary or a file, but {why}"));
+        }
+        CREATIONS_REFUSED.add(1);
+        log::refusal(format_args!("creation of filter '{key}' refused: {why}"));
+    }
+    error::creation(error, limits)
+}
+
+/// True for an error that a limit or lack of memory caused.
+pub fn is_for_memory(error: Error) -> bool {
+    matches!(error, Error::Refused(_) | Error::OutOfMemory(_))
+}

@@ -1,0 +1,107 @@
+//! The error replies, each in one place. Clients compare them, so they are RedisBloom's wherever
+//! RedisBloom has the case.
+
+use std::ffi::CStr;
+use std::io;
+
+use crate::data_type::handle::Lookup;
+use crate::policy::limits::{Limits, Refusal};
+use crate::server::args::Arg;
+use bloomline_core::Error;
+
+/// Why a call failed: the error reply.
+#[derive(Debug)]
+pub enum Failure {
+    /// Wrong number of arguments; the server has a text for it.
+    Arity,
+    /// A fixed text.
+    Fixed(&'static CStr),
+    /// A text with numbers or arguments in it.
+    Formatted(String),
+}
+
+impl From<&'static CStr> for Failure {
+    fn from(text: &'static CStr) -> Self {
+        Self::Fixed(text)
+    }
+}
+
+/// The key holds another type.
+pub const WRONG_TYPE: &CStr = c"WRONGTYPE Operation against a key holding the wrong kind of value";
+/// The key does not exist.
+pub const NOT_FOUND: &CStr = c"ERR not found";
+/// The key already exists.
+pub const ITEM_EXISTS: &CStr = c"ERR item exists";
+/// A non-scaling filter is full.
+pub const FULL: &CStr = c"ERR non scaling filter is full";
+/// The next layer cannot be added.
+pub const PROBLEM_INSERTING: &CStr = c"ERR problem inserting into filter";
+/// EXPANSION for a filter that does not scale.
+pub const CANNOT_EXPAND: &CStr = c"Nonscaling filters cannot expand";
+/// BF.INFO: no such field.
+pub const BAD_FIELD: &CStr = c"Invalid information value";
+/// BF.SCANDUMP: the iterator is not an integer.
+pub const DUMP_ITERATOR: &CStr = c"Second argument must be numeric";
+/// BF.LOADCHUNK: the iterator is not an integer.
+pub const LOAD_ITERATOR: &CStr = c"ERR Second argument must be numeric";
+/// BF.LOADCHUNK: the data is not a header, or does not fit the iterator.
+pub const BAD_DATA: &CStr = c"ERR received bad data";
+/// BF.LOADCHUNK: the offset is past the last layer.
+pub const NO_LINK: &CStr = c"ERR invalid offset - no link found";
+/// BF.LOADCHUNK: the chunk is longer than the rest of its layer.
+pub const CHUNK_TOO_BIG: &CStr = c"ERR invalid chunk - Too big for current filter";
+/// The error rate of a layer would be below the minimum of the layout.
+pub const RATE_TOO_SMALL: &CStr = c"ERR error rate is too small for this layout";
+/// No filter of this capacity and error rate is possible.
+pub const COULD_NOT_CREATE: &CStr = c"ERR could not create filter";
+
+/// The filter that a lookup found.
+///
+/// # Errors
+///
+/// The key is missing, or holds another type.
+pub fn existing<T>(lookup: Lookup<T>) -> Result<T, Failure> {
+    match lookup {
+        Lookup::Found(filter) => Ok(filter),
+        Lookup::Missing => Err(NOT_FOUND.into()),
+        Lookup::WrongType => Err(WRONG_TYPE.into()),
+    }
+}
+
+/// The reply if a filter cannot be created.
+pub fn creation(error: Error, limits: &Limits) -> Failure {
+    match (error, limits.refusal()) {
+        (Error::ErrorRateTooSmall(_), _) => RATE_TOO_SMALL.into(),
+        (
+            Error::Refused(_),
+            Some(refusal @ (Refusal::Unsavable { .. } | Refusal::BloomlineLayout)),
+        ) => Failure::Formatted(format!("ERR could not create filter: {refusal}")),
+        (Error::Refused(_), Some(refusal)) => {
+            Failure::Formatted(format!("ERR Insufficient memory to create filter: {refusal}"))
+        }
+        (Error::OutOfMemory(bytes), _) => Failure::Formatted(format!(
+            "ERR Insufficient memory to create filter: the system has no {bytes} bytes for it"
+        )),
+        _ => COULD_NOT_CREATE.into(),
+    }
+}
+
+/// The reply if the operating system provides no seed for a filter.
+pub fn no_seed(error: &io::Error) -> Failure {
+    Failure::Formatted(format!(
+        "ERR could not create filter: no random seed from the system: {error}"
+    ))
+}
+
+/// The reply for an item that cannot be inserted.
+pub fn insertion(error: Error) -> &'static CStr {
+    match error {
+        Error::Full(_) => FULL,
+        _ => PROBLEM_INSERTING,
+    }
+}
+
+/// The reply for an argument that is not an option.
+pub fn unknown_argument(arg: Arg) -> Failure {
+    Failure::Formatted(format!("Unknown argument received: '{}'", arg.shown()))
+}

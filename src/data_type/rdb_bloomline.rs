@@ -1,0 +1,51 @@
+//! A filter of the Bloomline layout in an RDB file.
+//!
+//! ```text
+//! unsigned 2^64-1   written and read by `rdb`
+//! string            the header, 64 bytes
+//! string...         the bits, oldest layer first: each layer in strings of 16 MiB and a shorter
+//!                   last one; an empty string stands for as many zeros
+//! ```
+
+use std::ops::ControlFlow;
+
+use super::load::{LoadError, Loader};
+use crate::server::rdb::Writer;
+use bloomline_core::chunk::MAX_CHUNK_BYTES;
+use bloomline_core::memory::words::copy_to_zeros;
+use bloomline_core::{AnyFilter, Filter};
+
+/// Saves header and bits.
+pub fn save(writer: &Writer, filter: &AnyFilter) {
+    writer.string(&filter.encode_header());
+    filter.each_chunk(0, |chunk| {
+        writer.string(chunk.set_bytes());
+        ControlFlow::Continue(())
+    });
+}
+
+/// Loads header and bits.
+///
+/// # Errors
+///
+/// A header or a string of bits that is not valid, a limit, or lack of memory.
+pub fn load(loader: &mut Loader) -> Result<Filter, LoadError> {
+    let header = loader.reader.string()?;
+    let decoded = Filter::decode_header(header.bytes(), &mut loader.limits.permit());
+    let mut filter = decoded.map_err(|error| loader.reason(error))?;
+    for layer in filter.layers_mut() {
+        for chunk in layer.as_mut_bytes().chunks_mut(MAX_CHUNK_BYTES) {
+            let string = loader.reader.string()?;
+            match string.bytes() {
+                // A new layer is zero already.
+                [] => {}
+                bytes if bytes.len() == chunk.len() => copy_to_zeros(chunk, bytes),
+                bytes => {
+                    let (got, expected) = (bytes.len(), chunk.len());
+                    return Err(format!("{got} bytes of bits instead of {expected}").into());
+                }
+            }
+        }
+    }
+    Ok(filter)
+}

@@ -1,0 +1,102 @@
+//! Setting the settings: by load arguments, and by the server's configuration.
+
+use std::ffi::CStr;
+use std::sync::OnceLock;
+
+use super::setting::{ALL, Problem, Setting};
+use crate::server::args::{Arg, Args};
+use crate::server::config::{self, ConfigParameter};
+use crate::server::loading::Loading;
+use crate::server::log;
+
+/// The function that is called after each change of a setting.
+static ON_CHANGE: OnceLock<fn()> = OnceLock::new();
+
+/// Applies the load arguments: pairs of a setting's name and its value. False, with a log line, if
+/// one is wrong.
+pub fn apply_arguments(args: Args) -> bool {
+    let args: Vec<Arg> = args.iter().collect();
+    // The server passes one empty argument if its configuration line ends with a blank.
+    if let [only] = args.as_slice()
+        && only.bytes().is_empty()
+    {
+        return true;
+    }
+    let (pairs, rest) = args.as_chunks::<2>();
+    if !rest.is_empty() {
+        log::warning(
+            "Invalid number of arguments passed: they are pairs of a setting and its value",
+        );
+        return false;
+    }
+    pairs.iter().all(|[name, value]| apply_argument(*name, *value))
+}
+
+fn apply_argument(name: Arg, value: Arg) -> bool {
+    let shown = String::from_utf8_lossy(name.bytes());
+    let by_name = |setting: &&&Setting| setting.name.to_str().is_ok_and(|own| name.is(own));
+    let by_legacy = |setting: &&&Setting| setting.legacy.is_some_and(|legacy| name.is(legacy));
+    let setting = match (ALL.iter().find(by_name), ALL.iter().find(by_legacy)) {
+        (Some(setting), _) => setting,
+        (None, Some(setting)) => {
+            let own = setting.name.to_string_lossy();
+            log::warning(&format!(
+                "The '{shown}' configuration is deprecated. Please use '{own}' instead"
+            ));
+            setting
+        }
+        (None, None) => {
+            log::warning(&format!("Unrecognized option '{shown}'"));
+            return false;
+        }
+    };
+    match setting.set(value) {
+        Ok(()) => return true,
+        Err(Problem::Unreadable) => log::warning(&format!("Invalid argument for '{shown}'")),
+        Err(Problem::OutOfRange(range)) => {
+            log::warning(&format!("'{shown}' must be in the range {range}"))
+        }
+        // Impossible: no filter exists while the module is loaded.
+        Err(Problem::FiltersExist(_)) => {}
+    }
+    false
+}
+
+/// Registers the settings with the server, and applies its configuration file to them. False, with
+/// a log line, if the server refuses one.
+///
+/// `on_change` is called now and after each change.
+pub fn register(loading: Loading, on_change: fn()) -> bool {
+    // Set once only: the module is loaded once.
+    let _ = ON_CHANGE.set(on_change);
+    let is_registered = config::register(loading, &ALL);
+    on_change();
+    is_registered
+}
+
+impl ConfigParameter for Setting {
+    fn name(&self) -> &'static CStr {
+        self.name
+    }
+
+    fn text(&self) -> String {
+        Setting::text(self)
+    }
+
+    fn set(&self, value: Arg) -> Result<(), String> {
+        let name = self.name.to_string_lossy();
+        Setting::set(self, value).map_err(|problem| match problem {
+            Problem::Unreadable => format!("Invalid value for `{name}`"),
+            Problem::OutOfRange(range) => {
+                format!("Value for `{name}` must be in the range {range}")
+            }
+            Problem::FiltersExist(filters) => format!(
+                "`{name}` forbids layout bloomline, and this server holds {filters} such filters"
+            ),
+        })?;
+        if let Some(on_change) = ON_CHANGE.get() {
+            on_change();
+        }
+        Ok(())
+    }
+}

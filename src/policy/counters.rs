@@ -1,0 +1,86 @@
+//! What INFO shows: totals over all filters, and the number of refusals.
+
+use std::ffi::CStr;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::server::info::{Fields, Section};
+
+/// A number that any thread may change: the server frees filters in the background.
+pub struct Counter(AtomicU64);
+
+impl Counter {
+    const fn new() -> Self {
+        Self(AtomicU64::new(0))
+    }
+
+    /// Adds to the value.
+    pub fn add(&self, amount: u64) {
+        self.0.fetch_add(amount, Ordering::Relaxed);
+    }
+
+    /// The current value.
+    pub fn get(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Subtracts what was added before.
+    pub fn subtract(&self, amount: u64) {
+        self.0.fetch_sub(amount, Ordering::Relaxed);
+    }
+}
+
+/// Filters in all databases.
+pub static FILTERS: Counter = Counter::new();
+/// Filters of the Bloomline layout.
+pub static FILTERS_BLOOMLINE: Counter = Counter::new();
+/// Layers of all filters.
+pub static LAYERS: Counter = Counter::new();
+/// Items inserted into all filters.
+pub static ITEMS: Counter = Counter::new();
+/// Items that the layers of all filters are sized for.
+pub static CAPACITY: Counter = Counter::new();
+/// Bytes of all filters: their headers, tables and bits.
+pub static BYTES: Counter = Counter::new();
+/// Layers that filters have grown by since the start.
+pub static LAYERS_ADDED: Counter = Counter::new();
+/// Filters that were not created because of a limit or lack of memory.
+pub static CREATIONS_REFUSED: Counter = Counter::new();
+/// Items that were not inserted because a limit or lack of memory prevented another layer.
+pub static GROWTHS_REFUSED: Counter = Counter::new();
+/// Filters that were not loaded because their bytes were invalid.
+pub static LOADS_REFUSED: Counter = Counter::new();
+
+/// This module's own version. MODULE LIST shows another one: see `module.rs`.
+const VERSION: &CStr =
+    match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
+        Ok(version) => version,
+        Err(_) => c"",
+    };
+
+/// The fields of the section, in order.
+static FIELDS: [(&CStr, &Counter); 10] = [
+    (c"filters", &FILTERS),
+    (c"filters_bloomline", &FILTERS_BLOOMLINE),
+    (c"layers", &LAYERS),
+    (c"items", &ITEMS),
+    (c"capacity", &CAPACITY),
+    (c"bytes", &BYTES),
+    (c"layers_added", &LAYERS_ADDED),
+    (c"creations_refused", &CREATIONS_REFUSED),
+    (c"growths_refused", &GROWTHS_REFUSED),
+    (c"loads_refused", &LOADS_REFUSED),
+];
+
+/// The section of INFO with the version and all counters.
+pub struct Counters;
+
+impl Section for Counters {
+    const NAME: &'static CStr = c"bloom";
+
+    fn write(fields: &Fields) {
+        fields.text(c"version", VERSION);
+        for (name, counter) in &FIELDS {
+            fields.number(name, counter.get());
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! What is replicated of a call: its effects, which do not depend on the settings of replicas.
+
+use std::mem;
+
+use crate::server::args::{Arg, ArgList, Args};
+use crate::server::context::{Context, Operands};
+
+/// Items per word of [`NewItems`].
+const WORD_BITS: usize = u64::BITS as usize;
+
+/// Which items of a call were new: one bit per item. A call of fewer than 64 items allocates
+/// nothing for it.
+///
+/// Not `bitvec::vec::BitVec`: with its `push`, BF.MADD of 100 new and 100 known items takes 8 %
+/// longer.
+pub struct NewItems<'a> {
+    items: Args<'a>,
+    /// How many items were recorded.
+    recorded: usize,
+    /// The bits of the recorded items in full words, the first item in the lowest bit.
+    full_words: Vec<u64>,
+    /// The bits of the recorded items after the full words.
+    word: u64,
+    has_refused: bool,
+}
+
+impl<'a> NewItems<'a> {
+    /// The items of a call, none of which is recorded yet.
+    pub fn of(items: Args<'a>) -> Self {
+        Self { items, recorded: 0, full_words: Vec::new(), word: 0, has_refused: false }
+    }
+
+    /// Records whether the next item was new.
+    #[inline(always)]
+    pub fn record(&mut self, is_new: bool) {
+        self.word |= u64::from(is_new) << (self.recorded % WORD_BITS);
+        self.recorded += 1;
+        if self.recorded.is_multiple_of(WORD_BITS) {
+            self.end_word();
+        }
+    }
+
+    /// Not inlined, so that [`NewItems::record`] is small enough to be.
+    #[inline(never)]
+    fn end_word(&mut self) {
+        self.full_words.push(mem::take(&mut self.word));
+    }
+
+    /// Records that the next item was refused. It is not replicated, because a replica would insert
+    /// it.
+    #[cold]
+    pub fn record_refused(&mut self) {
+        self.record(false);
+        self.has_refused = true;
+    }
+
+    /// The number of items that were recorded.
+    pub fn recorded(&self) -> usize {
+        self.recorded
+    }
+
+    /// True if no item was new.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The number of items that were new.
+    fn len(&self) -> usize {
+        self.words().map(|word| word.count_ones() as usize).sum()
+    }
+
+    /// The bits of all items; 0 for items that were not recorded.
+    fn words(&self) -> impl Iterator<Item = u64> {
+        self.full_words.iter().copied().chain([self.word])
+    }
+
+    /// True if at least 15/16 of the items were new and none was refused, so that the call is
+    /// replicated verbatim.
+    ///
+    /// The other items are not new on replicas either, because the filters are equal. A list of
+    /// the new items costs 6 % of the call's time, even if there is nothing to replicate to; a
+    /// verbatim call costs nothing then.
+    pub fn are_nearly_all(&self) -> bool {
+        !self.has_refused && (self.recorded - self.len()) * 16 <= self.recorded
+    }
+
+    /// Replicates the new items as BF.ADD or BF.MADD; nothing if no item was new. The items are
+    /// copied to a list only if some were not new.
+    pub fn replicate(&self, context: Context, key: Arg) {
+        let len = self.len();
+        if len == self.items.len() {
+            return replicate_items(context, key, self.items);
+        }
+        let mut new = ArgList::with_capacity(len);
+        let mut items = self.items.iter();
+        for word in self.words() {
+            let is_new = |index: usize| word >> index & 1 == 1;
+            let chunk = items.by_ref().take(WORD_BITS).enumerate();
+            new.extend(chunk.filter(|&(index, _)| is_new(index)).map(|(_, item)| item));
+        }
+        replicate_items(context, key, new.args());
+    }
+}
+
+fn replicate_items(context: Context, key: Arg, items: Args) {
+    let command = match items.len() {
+        0 => return,
+        1 => c"BF.ADD",
+        _ => c"BF.MADD",
+    };
+    context.replicate(command, key, Operands::Args(items));
+}
+
+/// Replicates BF.LOADCHUNK: with iterator 1 the header of a filter, with others its bits.
+pub fn chunk(context: Context, key: Arg, iterator: u64, data: &[u8]) {
+    context.replicate(c"BF.LOADCHUNK", key, Operands::IntegerAndBytes(iterator as i64, data));
+}
+
+/// Replicates the deletion of a key.
+pub fn deletion(context: Context, key: Arg) {
+    context.replicate(c"DEL", key, Operands::None);
+}
+
+/// Replicates when a key expires, in milliseconds of Unix time.
+pub fn expiry(context: Context, key: Arg, at: i64) {
+    context.replicate(c"PEXPIREAT", key, Operands::Integer(at));
+}
