@@ -16,6 +16,8 @@
 //! `server` uses nothing else of it. `unsafe` occurs only in `server`, `data_type`, `module` and
 //! `command::handler`.
 
+#![deny(unsafe_code)]
+
 #[cfg(not(all(target_endian = "little", target_pointer_width = "64")))]
 compile_error!(
     "the formats are little-endian, and filters may be larger than 4 GiB: only 64-bit \
@@ -23,7 +25,10 @@ compile_error!(
 );
 
 pub mod command;
+#[allow(unsafe_code)]
 pub mod data_type;
+#[allow(unsafe_code)]
 mod module;
 pub mod policy;
+#[allow(unsafe_code)]
 pub mod server;

@@ -24,8 +24,15 @@ const VERSION: c_int = 80_000;
 /// The version of the module interface.
 const API_VERSION: c_int = raw::REDISMODULE_APIVER_1 as c_int;
 
+#[cfg(not(feature = "audit"))]
 #[global_allocator]
 static ALLOCATOR: ServerAlloc = ServerAlloc;
+
+/// Records every block.
+#[cfg(feature = "audit")]
+#[global_allocator]
+static ALLOCATOR: bloomline_core::memory::ledger::Audited<ServerAlloc> =
+    bloomline_core::memory::ledger::Audited(ServerAlloc);
 
 /// The function that the server calls to load the module.
 ///

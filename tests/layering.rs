@@ -1,195 +1,207 @@
-//! The rules of the source tree: who may use whom, where `unsafe` may stand, what files may be
-//! called, how long they may be.
-//!
-//! Sources are read as tokens, so comments, strings and odd spacing confuse nothing.
-#![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
+//! The rules of the source trees `src` and `core/src` that the compiler does not check: which floor
+//! imports which, no cycle of imports between files, lengths and names of files.
+#![allow(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a failed test panics"
+)]
 
-#[path = "layering/source.rs"]
-mod source;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
 
-use source::{Source, sources};
-
-/// What the core may use besides itself.
-const CORE_USES: [&str; 6] = ["std", "core", "alloc", "bitvec", "xxhash_rust", "libm"];
-
-/// Where the core may ask the operating system for pages.
-const PAGES: &str = "bloom/memory/";
-
-/// Where `unsafe` may stand: a folder with its slash, or a file.
-const UNSAFE_IN: [&str; 8] = [
-    "module.rs",
-    "server/",
-    "data_type/",
-    "command/handler.rs",
-    PAGES,
-    "bloom/words.rs",
-    "bloom/layout/",
-    "bloom/redisbloom/indexes.rs",
+/// The floors of the module, and the floors that each may not import.
+const FORBIDDEN: [(&str, &[&str]); 4] = [
+    ("server", &["policy", "data_type", "command"]),
+    ("policy", &["data_type", "command"]),
+    ("data_type", &["command"]),
+    ("command", &["data_type::rdb", "data_type::aof", "data_type::callbacks"]),
 ];
 
-/// The one module of `data_type` that `command` may use.
-const HANDLE: [&str; 2] = ["data_type", "handle"];
-
-/// Names that say nothing.
-const EMPTY_NAMES: [&str; 6] = ["util", "utils", "helper", "helpers", "common", "misc"];
-
+/// The most lines of a file.
 const MOST_LINES: usize = 350;
 
-/// Every rule a source breaks, in words.
-fn broken_rules(source: &Source) -> Vec<String> {
-    let mut broken = Vec::new();
-    for path in source.paths() {
-        let inside = |module: &str| {
-            path.first().is_some_and(|first| first == "crate")
-                && path.get(1).is_some_and(|m| m == module)
-        };
-        let written = path.join("::");
-        match source.layer() {
-            "bloom" => {
-                let own = inside("bloom");
-                let asks_for_pages = path[0] == "libc" && source.path.starts_with(PAGES);
-                let allowed = CORE_USES.contains(&path[0].as_str()) || asks_for_pages;
-                let foreign = path[0] == "crate" || source::crates().contains(&path[0]);
-                if foreign && !own && !allowed {
-                    broken.push(format!("the core uses {written}"));
+/// File names without a meaning.
+const EMPTY_NAMES: [&str; 6] = ["util", "utils", "helper", "helpers", "common", "misc"];
+
+/// A source tree: the text of each module, by its path such as `command::add`; "" is the root.
+struct Tree(BTreeMap<String, String>);
+
+impl Tree {
+    fn read(root: &str) -> Self {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join(root);
+        let (mut files, mut folders) = (BTreeMap::new(), vec![root.clone()]);
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(folder).unwrap() {
+                let path = entry.unwrap().path();
+                if path.is_dir() {
+                    folders.push(path);
+                    continue;
+                }
+                let name = path.strip_prefix(&root).unwrap().with_extension("");
+                let name = name.to_str().unwrap().replace('/', "::");
+                let module = name.strip_suffix("::mod").unwrap_or(&name);
+                let module = if module == "lib" { "" } else { module };
+                files.insert(module.to_owned(), fs::read_to_string(path).unwrap());
+            }
+        }
+        assert!(files.len() > 10, "the sources were not found");
+        Self(files)
+    }
+
+    /// The files that a module's `use` declarations name, without itself.
+    fn imports(&self, module: &str) -> BTreeSet<String> {
+        used_paths(&self.0[module])
+            .iter()
+            .filter_map(|path| self.file_of(&absolute(module, path)?))
+            .filter(|file| file != module)
+            .collect()
+    }
+
+    /// The file in which a path is defined: its longest beginning that is a module.
+    fn file_of(&self, path: &str) -> Option<String> {
+        let mut path = path;
+        while !self.0.contains_key(path) {
+            path = path.rsplit_once("::").map_or("", |(module, _)| module);
+        }
+        // The root only declares modules and exports their items again.
+        (!path.is_empty()).then(|| path.to_owned())
+    }
+
+    /// The modules that reach themselves through imports.
+    fn in_cycles(&self) -> Vec<&String> {
+        let edges: BTreeMap<&String, BTreeSet<String>> =
+            self.0.keys().map(|module| (module, self.imports(module))).collect();
+        let reaches_itself = |start: &&String| {
+            let (mut next, mut seen) = (vec![*start], BTreeSet::new());
+            while let Some(module) = next.pop() {
+                for import in &edges[module] {
+                    if import == *start {
+                        return true;
+                    }
+                    if seen.insert(import) {
+                        next.push(import);
+                    }
                 }
             }
-            "command"
-                if inside("data_type") && !path[1..].starts_with(&HANDLE.map(String::from)) =>
-            {
-                broken.push(format!("a command uses {written}"));
-            }
-            "data_type" if inside("command") => {
-                broken.push(format!("the data type uses {written}"))
-            }
-            _ => {}
+            false
+        };
+        self.0.keys().filter(reaches_itself).collect()
+    }
+}
+
+/// The paths of the `use` declarations of a text, one for each name in braces.
+fn used_paths(text: &str) -> Vec<String> {
+    let code: Vec<&str> =
+        text.lines().map(|line| line.split("//").next().unwrap_or_default()).collect();
+    let mut paths = Vec::new();
+    for statement in code.join(" ").split(';') {
+        let Some((_, declaration)) = statement.rsplit_once("use ") else { continue };
+        let is_path = |c: char| c.is_alphanumeric() || " _:,*{}".contains(c);
+        if declaration.chars().all(is_path) {
+            let path: String = declaration.replace(" as ", "#").split_whitespace().collect();
+            expand("", &path, &mut paths);
         }
     }
-    let covers = |place: &str| {
-        source.path == place || place.ends_with('/') && source.path.starts_with(place)
+    paths
+}
+
+/// Adds the paths that `a::{b, c::{d, e}}` stands for; new names behind `#` are left out.
+fn expand(prefix: &str, path: &str, paths: &mut Vec<String>) {
+    let Some((first, inside)) = path.split_once('{') else {
+        let name = path.split('#').next().unwrap_or_default();
+        if !name.is_empty() {
+            paths.push(format!("{prefix}{name}"));
+        }
+        return;
     };
-    if source.idents().any(|ident| ident == "unsafe") && !UNSAFE_IN.into_iter().any(covers) {
-        broken.push("unsafe stands where it may not".into());
+    let prefix = format!("{prefix}{first}");
+    let (mut depth, mut part) = (0, String::new());
+    for letter in inside.strip_suffix('}').unwrap_or(inside).chars().chain([',']) {
+        if letter == ',' && depth == 0 {
+            expand(&prefix, &std::mem::take(&mut part), paths);
+            continue;
+        }
+        depth += i32::from(letter == '{') - i32::from(letter == '}');
+        part.push(letter);
     }
-    for module in source.module_names() {
-        if EMPTY_NAMES.contains(&module.as_str()) {
-            broken.push(format!("a module is called {module}"));
+}
+
+/// A path from the root of the crate; none if it is of another crate.
+fn absolute(module: &str, path: &str) -> Option<String> {
+    let mut names: Vec<&str> = path.split("::").collect();
+    let mut base: Vec<&str> = Vec::new();
+    match names[0] {
+        "crate" => {}
+        "self" | "super" => base = module.split("::").collect(),
+        _ => return None,
+    }
+    while names.first().is_some_and(|name| ["crate", "self", "super"].contains(name)) {
+        if names.remove(0) == "super" {
+            base.pop();
         }
     }
-    if source.lines > MOST_LINES {
-        broken.push(format!("{} lines, more than {MOST_LINES}", source.lines));
-    }
-    broken
+    Some([base, names].concat().join("::"))
 }
 
 #[test]
-fn the_sources_keep_the_rules_of_the_tree() {
-    let all = sources();
-    assert!(all.iter().any(|source| source.layer() == "bloom"), "the sources were not found");
-    let broken: Vec<String> = all
-        .iter()
-        .flat_map(|source| {
-            broken_rules(source).into_iter().map(|rule| format!("src/{}: {rule}", source.path))
-        })
-        .collect();
-    assert!(broken.is_empty(), "\n{}", broken.join("\n"));
-}
-
-#[test]
-fn every_forbidden_import_is_seen_however_it_is_written() {
-    for (path, text) in [
-        ("bloom/filter.rs", "use libc::c_int;"),
-        ("bloom/filter.rs", "use redis_module::{raw, Context};"),
-        ("bloom/filter.rs", "pub(crate) use ::redis_module as r;"),
-        ("bloom/filter.rs", "use {std::fmt, libc::c_int};"),
-        ("bloom/filter.rs", "use crate::server::alloc;"),
-        ("bloom/filter.rs", "use crate::{bloom::error, server};"),
-        ("bloom/filter.rs", "use crate :: /* a comment */ server;"),
-        ("bloom/filter.rs", "use super::super::server;"),
-        ("bloom/mod.rs", "use super::server;"),
-        ("bloom/redisbloom/link.rs", "use super::super::super::server;"),
-        ("bloom/any.rs", "use crate::data_type::value;"),
-        ("bloom/layout/bloomline.rs", "use super::super::super::command;"),
-        ("bloom/filter.rs", "fn f() { libc::getpid(); }"),
-        ("bloom/filter.rs", "fn f() -> ::libc::c_int { 0 }"),
-        ("bloom/filter.rs", "fn f() { println!(\"{}\", crate::server::NAME); }"),
-        ("bloom/filter.rs", "extern crate libc;"),
-        ("bloom/filter.rs", "use proptest::prelude::*;"),
-        ("command/add.rs", "use crate::data_type::rdb;"),
-        ("command/add.rs", "use crate::data_type::*;"),
-        ("command/add.rs", "use super::super::data_type::{handle, rdb};"),
-        ("data_type/aof.rs", "use crate::command::dump;"),
-        ("data_type/mod.rs", "use super::command;"),
-    ] {
-        assert!(!broken_rules(&Source::new(path, text)).is_empty(), "src/{path}: {text}");
+fn each_floor_imports_only_floors_below_it() {
+    let tree = Tree::read("src");
+    for (floor, forbidden) in FORBIDDEN {
+        let inside = |module: &str, of: &str| {
+            module == of || module.strip_prefix(of).is_some_and(|rest| rest.starts_with("::"))
+        };
+        for module in tree.0.keys().filter(|module| inside(module, floor)) {
+            for import in tree.imports(module) {
+                let is_forbidden = forbidden.iter().any(|other| inside(&import, other));
+                assert!(!is_forbidden, "{module} imports {import}");
+            }
+            let uses_core = tree.0[module].contains("bloomline_core");
+            let may_use_core = floor != "server" || module == "server::alloc";
+            assert!(!uses_core || may_use_core, "{module} uses the core");
+        }
     }
 }
 
 #[test]
-fn every_other_rule_is_seen_to_be_broken() {
-    let long = "\n".repeat(MOST_LINES + 1);
-    for (path, text) in [
-        ("bloom/filter.rs", "fn f() { unsafe { g() } }"),
-        ("bloom/hash.rs", "unsafe impl Send for Hash {}"),
-        ("bloom/redisbloom/link.rs", "fn f() { unsafe { g() } }"),
-        ("bloom/any.rs", "fn f() { unsafe { g() } }"),
-        ("bloom/member.rs", "unsafe trait Member {}"),
-        ("command/read.rs", "unsafe extern \"C\" fn f() {}"),
-        ("lib.rs", "macro_rules! m { () => { unsafe { } } }"),
-        ("server/utils.rs", ""),
-        ("command/helpers/mod.rs", ""),
-        ("bloom/filter.rs", "mod common { }"),
-        ("bloom/filter.rs", &long),
-    ] {
-        assert!(!broken_rules(&Source::new(path, text)).is_empty(), "src/{path}: {text}");
+fn files_do_not_import_each_other_in_cycles() {
+    for root in ["src", "core/src"] {
+        let tree = Tree::read(root);
+        assert_eq!(tree.in_cycles(), Vec::<&String>::new(), "cycles in {root}");
     }
 }
 
 #[test]
-fn what_is_allowed_and_what_only_looks_forbidden_passes() {
-    for (path, text) in [
-        (
-            "bloom/filter.rs",
-            "use std::fmt; use bitvec::slice::BitSlice; use libm; use xxhash_rust::xxh3;",
-        ),
-        (
-            "bloom/filter.rs",
-            "use bloomline_core::error::Error; use super::hash::{self, ItemHash}; use self::x as y;",
-        ),
-        (
-            "bloom/layout/bloomline.rs",
-            "use super::super::hash::fold; fn f() { u64::from(1u8); Error::Full(1); }",
-        ),
-        (
-            "bloom/mod.rs",
-            "//! use libc::c_int; unsafe\n/* unsafe */ pub use error::Error; pub use filter::Filter;",
-        ),
-        ("bloom/mod.rs", "/// [`crate::server::alloc`] is unsafe.\npub mod filter;"),
-        (
-            "bloom/filter.rs",
-            "const S: &str = \"use libc::x; unsafe\"; const R: &str = r#\"\" libc::y unsafe\"#;",
-        ),
-        ("bloom/filter.rs", "#![deny(unsafe_op_in_unsafe_fn)] fn f() { let unsafety = 1; }"),
-        (
-            "bloom/filter.rs",
-            "fn f(server: Server) { server.x(); self::server::y(); other::libc::z(); }",
-        ),
-        ("bloom/words.rs", "unsafe impl Send for Words {}"),
-        ("bloom/memory/pages.rs", "fn f() { unsafe { libc::madvise() } }"),
-        ("bloom/layout/mod.rs", "fn f() { unsafe { g() } }"),
-        ("command/handler.rs", "unsafe extern \"C\" fn f() {}"),
-        (
-            "command/add.rs",
-            "use crate::data_type::handle; use crate::data_type::handle::Handle; use bloomline_core::Filter;",
-        ),
-        ("command/add.rs", "use crate::{server::reply, data_type::handle::{self, open}};"),
-        ("data_type/rdb.rs", "use super::handle; use crate::server::io; fn f() { unsafe { g() } }"),
-        ("module.rs", "use crate::command; use crate::data_type::rdb; use redis_module::raw;"),
-    ] {
-        assert_eq!(
-            broken_rules(&Source::new(path, text)),
-            Vec::<String>::new(),
-            "src/{path}: {text}"
-        );
+fn files_have_one_idea_and_a_name_with_a_meaning() {
+    for root in ["src", "core/src"] {
+        for (module, text) in Tree::read(root).0 {
+            let lines = text.lines().count();
+            assert!(lines <= MOST_LINES, "{root}: {module} has {lines} lines");
+            let name = module.rsplit("::").next().unwrap_or_default();
+            assert!(!EMPTY_NAMES.contains(&name), "{root}: {module}");
+        }
     }
+}
+
+#[test]
+fn imports_are_found_in_every_form() {
+    let text = "//! use crate::no;\nuse std::fmt;\nuse crate::a::{self, b::{c, d},\n    e};\n\
+                pub(crate) use super::f;\nmod g;\nuse crate::h as i; // use crate::no\n\
+                fn j() { let k = 1; }\nuse l::m;";
+    let expected =
+        ["std::fmt", "crate::a::self", "crate::a::b::c", "crate::a::b::d", "crate::a::e"];
+    assert_eq!(used_paths(text)[..5], expected);
+    assert_eq!(used_paths(text)[5..], ["super::f", "crate::h", "l::m"]);
+    assert_eq!(absolute("x::y", "super::f"), Some("x::f".to_owned()));
+    assert_eq!(absolute("x::y", "std::fmt"), None);
+}
+
+#[test]
+fn cycles_are_found() {
+    let files =
+        [("a", "use crate::b::B;"), ("b", "use super::c;"), ("c", "use crate::a;"), ("d", "")];
+    let tree = Tree(files.map(|(module, text)| (module.to_owned(), text.to_owned())).into());
+    assert_eq!(tree.in_cycles(), ["a", "b", "c"]);
 }

@@ -5,6 +5,7 @@ mod create;
 mod dump;
 mod error;
 mod float;
+#[allow(unsafe_code)]
 mod handler;
 mod help;
 mod info;

@@ -37,21 +37,6 @@ pub fn unbound_blocks() -> usize {
     UNBOUND.load(Ordering::Relaxed)
 }
 
-/// Reports an allocated block to the ledger of the feature `audit`.
-#[inline]
-fn allocated(block: *mut u8, _size: usize) -> *mut u8 {
-    #[cfg(feature = "audit")]
-    ledger::handed_out(block.addr(), _size);
-    block
-}
-
-/// Reports a block that is about to be freed to the ledger of the feature `audit`.
-#[inline]
-fn freed(_block: *mut u8, _size: usize) {
-    #[cfg(feature = "audit")]
-    ledger::returned(_block.addr(), _size);
-}
-
 /// Reports a block that the server allocated and that the module now owns to the ledger of the
 /// feature `audit`.
 #[inline]
@@ -75,7 +60,7 @@ unsafe impl GlobalAlloc for ServerAlloc {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the function pointers are written once, before other threads exist; the caller
         // promises a size above zero.
-        let block = unsafe {
+        unsafe {
             match (raw::RedisModule_TryAlloc, raw::RedisModule_Alloc) {
                 (None, None) => {
                     UNBOUND.fetch_add(1, Ordering::Relaxed);
@@ -89,8 +74,7 @@ unsafe impl GlobalAlloc for ServerAlloc {
                 }
                 (None, Some(alloc)) => alloc(layout.size()).cast(),
             }
-        };
-        allocated(block, layout.size())
+        }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
@@ -98,7 +82,7 @@ unsafe impl GlobalAlloc for ServerAlloc {
         unsafe {
             match raw::RedisModule_TryCalloc {
                 Some(try_calloc) if layout.align() <= GUARANTEED_ALIGN => {
-                    allocated(try_calloc(1, layout.size()).cast(), layout.size())
+                    try_calloc(1, layout.size()).cast()
                 }
                 _ => {
                     let block = self.alloc(layout);
@@ -113,7 +97,6 @@ unsafe impl GlobalAlloc for ServerAlloc {
 
     #[inline]
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        freed(block, layout.size());
         // SAFETY: the caller promises a block of this allocator.
         unsafe {
             match raw::RedisModule_Free {
@@ -124,20 +107,14 @@ unsafe impl GlobalAlloc for ServerAlloc {
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        freed(block, layout.size());
         // SAFETY: as in `dealloc`; the alignment was accepted when the block was allocated.
-        let new: *mut u8 = unsafe {
+        unsafe {
             match (raw::RedisModule_TryRealloc, raw::RedisModule_Realloc) {
                 (Some(try_realloc), _) => try_realloc(block.cast(), size).cast(),
                 (None, Some(realloc)) => realloc(block.cast(), size).cast(),
                 (None, None) => System.realloc(block, layout, size),
             }
-        };
-        // A failed call leaves the old block allocated.
-        if new.is_null() {
-            allocated(block, layout.size());
         }
-        allocated(new, size)
     }
 }
 

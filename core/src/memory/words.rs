@@ -8,6 +8,9 @@ use std::slice;
 
 use super::allocation::{Allocation, Kind};
 use super::pages::{PAGE, is_zero, visit_touched};
+use bitvec::order::Lsb0;
+use bitvec::slice::BitSlice;
+
 use crate::error::Error;
 
 const WORD: usize = size_of::<u64>();
@@ -200,8 +203,9 @@ impl Words {
         let step = pages.len().div_ceil(sample.max(1)).max(1);
         let (mut ones, mut bits) = (0, 0);
         for page in pages.step_by(step) {
-            ones += page.iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
-            bits += u64::BITS as usize * page.len();
+            let page = as_bits(page);
+            ones += page.count_ones();
+            bits += page.len();
         }
         ones as f64 / bits as f64
     }
@@ -233,6 +237,14 @@ impl Drop for Words {
         // SAFETY: the words own their block, and end here.
         unsafe { self.block().free() }
     }
+}
+
+/// The bits of words, in the machine's own words: the only ones of which bits can be counted on
+/// every machine.
+fn as_bits(words: &[u64]) -> &BitSlice<usize, Lsb0> {
+    let count = size_of_val(words) / size_of::<usize>();
+    // SAFETY: a `u64` is one or two words of the machine, without padding.
+    BitSlice::from_slice(unsafe { slice::from_raw_parts(words.as_ptr().cast(), count) })
 }
 
 /// Copies bytes to as many zeros. Pages of zeros are not written, and so take no memory if they
