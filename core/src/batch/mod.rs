@@ -26,7 +26,7 @@ use crate::spec::Permit;
 impl<L: Layer> ScalableFilter<L> {
     /// True if the item may have been inserted: always true for one that was.
     pub fn contains(&self, item: &[u8]) -> bool {
-        dispatch::<L, _>(ContainsOne { filter: self, item })
+        dispatch_single::<L, _>(ContainsOne { filter: self, item })
     }
 
     /// Inserts an item; true if it was new.
@@ -37,7 +37,7 @@ impl<L: Layer> ScalableFilter<L> {
     ///
     /// [`Error::Full`], or why the next layer could not be created. The item is not inserted then.
     pub fn insert(&mut self, item: &[u8], permit: Permit) -> Result<bool, Error> {
-        dispatch::<L, _>(InsertOne { filter: self, item, permit })
+        dispatch_single::<L, _>(InsertOne { filter: self, item, permit })
     }
 
     /// Answers for each item in turn whether it may have been inserted.
@@ -64,10 +64,16 @@ impl<L: Layer> ScalableFilter<L> {
     }
 }
 
-/// Does the work with the fastest backend for this layout.
+/// Does the work for a batch with the fastest backend for this layout.
 #[inline(always)]
 fn dispatch<L: Layer, T: Task>(task: T) -> T::Output {
     if L::IS_VECTORIZED { simd::dispatch(task) } else { simd::dispatch_scalar(task) }
+}
+
+/// Does the work for one item with the fastest backend for this layout.
+#[inline(always)]
+fn dispatch_single<L: Layer, T: Task>(task: T) -> T::Output {
+    if L::IS_VECTORIZED { simd::dispatch_single(task) } else { simd::dispatch_scalar(task) }
 }
 
 /// The work of [`ScalableFilter::contains`].

@@ -13,7 +13,7 @@ use super::{Backend, Block, PLACE_BITS, START_SHIFT, Task};
 /// The proof that this processor has AVX-512 (F and VBMI) and what AVX2 stands for:
 /// [`Avx512::detect`] is the only way to get one.
 #[derive(Clone, Copy)]
-pub struct Avx512(());
+pub struct Avx512(Avx2);
 
 impl Avx512 {
     /// Asks the processor; the answer is remembered.
@@ -23,7 +23,13 @@ impl Avx512 {
     #[inline(always)]
     pub fn detect() -> Option<Self> {
         let has_it = is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vbmi");
-        (has_it && Avx2::detect().is_some()).then_some(Self(()))
+        Avx2::detect().filter(|_| has_it).map(Self)
+    }
+
+    /// The backend with vectors of half the width.
+    #[inline(always)]
+    pub fn narrow(self) -> Avx2 {
+        self.0
     }
 
     /// Does work on lines where AVX-512 may be inlined.
