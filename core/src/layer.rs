@@ -37,7 +37,7 @@ pub trait Layer: Sized {
     /// The hash of an item, for all layers.
     type Hash: Copy;
     /// Where the item of a hash lies in one layer.
-    type Spot: Copy;
+    type Spot: Copy + Into<Self::Hash>;
     /// What is computed of a hash once for many layers.
     type Prepared<B: Backend>: Copy;
 

@@ -215,33 +215,33 @@ where
 
     #[inline(always)]
     fn run<B: Backend>(mut self, backend: B) {
-        let mut located = ArrayVec::<(L::Hash, L::Spot), { Mask::ITEMS }>::new();
+        let mut spots = ArrayVec::<L::Spot, { Mask::ITEMS }>::new();
         while self.filter.older.is_empty() {
-            located.clear();
+            spots.clear();
             for item in self.items.by_ref().take(Mask::ITEMS) {
                 let hash = L::hash(&self.filter.common, item);
                 // There is room: no more items are taken than that.
-                let _ = located.try_push((hash, self.filter.newest.locate(&hash)));
+                let _ = spots.try_push(self.filter.newest.locate(&hash));
             }
-            if located.is_empty() {
+            if spots.is_empty() {
                 return;
             }
             if self.filter.newest.words().bytes() >= L::PREFETCH_FROM {
-                for (_, spot) in &located {
+                for spot in &spots {
                     self.filter.newest.prefetch(spot, Part::First);
                     self.filter.newest.prefetch(spot, Part::Rest);
                 }
             }
-            for (hash, spot) in &located {
-                // A spot is one of the newest layer, which another item of the group may have
-                // filled.
+            for &spot in &spots {
+                let hash = spot.into();
+                // Another item of the group may have filled the layer in which the spot is.
                 let spot = if self.filter.older.is_empty() {
-                    *spot
+                    spot
                 } else {
-                    self.filter.newest.locate(hash)
+                    self.filter.newest.locate(&hash)
                 };
                 self.filter.newest.prefault(self.filter.newest_len, &spot);
-                let result = self.filter.insert_spot(backend, hash, &spot, self.permit);
+                let result = self.filter.insert_spot(backend, &hash, &spot, self.permit);
                 let is_full = matches!(result, Err(Error::Full(_)));
                 (self.answer)(result);
                 if is_full {

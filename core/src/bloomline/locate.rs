@@ -36,6 +36,13 @@ pub struct Spot {
     pub pattern: u64,
 }
 
+impl From<Spot> for ItemHash {
+    #[inline(always)]
+    fn from(spot: Spot) -> Self {
+        Self { place: spot.place, pattern: spot.pattern }
+    }
+}
+
 /// Locates an item in a layer of so many blocks.
 #[inline(always)]
 pub fn locate(hash: &ItemHash, blocks: u64) -> Spot {
