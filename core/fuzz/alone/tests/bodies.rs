@@ -1,4 +1,5 @@
-//! The bodies of the fuzz targets over a few random bytes, for Miri: a thousand times slower, and blind to no access.
+//! The bodies of the fuzz targets over a few random bytes, for Miri: a thousand times slower, and
+//! blind to no access.
 
 #[path = "../../src/lib.rs"]
 mod bodies;
