@@ -133,7 +133,7 @@ fn debug_prints_numbers_and_no_bits() {
 }
 
 #[test]
-fn a_filter_is_send_and_sync() {
+fn filter_is_send_and_sync() {
     fn assert_is<T: Send + Sync>() {}
     assert_is::<BloomFilter>();
 }

@@ -57,7 +57,7 @@ fn resident_pages(bytes: &[u8]) -> usize {
 }
 
 #[test]
-fn a_filter_takes_96_bytes_and_an_older_layer_32() {
+fn filter_takes_96_bytes_and_older_layer_32() {
     assert_eq!((size_of::<Filter>(), size_of::<BlockedLayer>(), size_of::<Words>()), (96, 32, 16));
     assert!(align_of::<Filter>() <= 16, "the servers' allocators guarantee no larger alignment");
 }

@@ -198,7 +198,7 @@ const FAMILIES: [Family; 12] = [
     ("stripes that cancel the secret", |n| {
         words((0..40).map(|i| SECRET[i % 8] ^ if i == (n % 40) as usize { n / 40 + 1 } else { 0 }))
     }),
-    ("words that change places", |n| {
+    ("words in changing order", |n| {
         let mut order: Vec<u64> = (0..32).collect();
         order.swap((n % 32) as usize, (n / 32 % 32) as usize);
         order.push(n / 1024);
