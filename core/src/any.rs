@@ -1,4 +1,4 @@
-//! A filter of either layout: what a key holds.
+//! A filter of either layout.
 
 use std::ops::ControlFlow;
 use std::ptr::NonNull;
@@ -17,15 +17,15 @@ use crate::spec::{Growth, Layout, Permit, Spec};
 /// A filter of either layout. The methods are those of [`Filter`].
 #[derive(Debug)]
 pub enum AnyFilter {
-    /// In this project's layout.
+    /// A filter in this project's layout.
     Bloomline(Filter),
-    /// In RedisBloom's; boxed, so that the others are no larger for it.
+    /// A filter in RedisBloom's layout. It is boxed, so that the enum is as small as [`Filter`].
     RedisBloom(Box<ClassicFilter>),
 }
 
 const _: () = assert!(size_of::<AnyFilter>() == size_of::<Filter>());
 
-/// Does the same with the filter, whatever its layout.
+/// Evaluates an expression with the filter of either layout.
 macro_rules! either {
     ($any:expr, $filter:ident => $do:expr) => {
         match $any {
@@ -36,8 +36,8 @@ macro_rules! either {
 }
 
 impl From<ClassicFilter> for AnyFilter {
-    fn from(chain: ClassicFilter) -> Self {
-        Self::RedisBloom(Box::new(chain))
+    fn from(filter: ClassicFilter) -> Self {
+        Self::RedisBloom(Box::new(filter))
     }
 }
 
@@ -48,7 +48,8 @@ impl From<Filter> for AnyFilter {
 }
 
 impl AnyFilter {
-    /// An empty filter in RedisBloom's layout. It stores an expansion even if it does not grow.
+    /// An empty filter in RedisBloom's layout, which stores an expansion even if the filter does
+    /// not grow.
     ///
     /// # Errors
     ///
@@ -65,8 +66,8 @@ impl AnyFilter {
     ///
     /// Those of [`Filter::decode_header`] and [`ClassicFilter::decode_header`].
     pub fn decode_header(bytes: &[u8], permit: Permit) -> Result<Self, Error> {
-        // By the length, which no header of the other layout has: its first bytes are a number, and
-        // may be any.
+        // The length decides: a header of RedisBloom's layout never has this one, but its first
+        // bytes are a number and may be the magic.
         match bytes.len() {
             HEADER_BYTES => Filter::decode_header(bytes, permit).map(Self::from),
             _ => ClassicFilter::decode_header(bytes, permit).map(Self::from),
@@ -77,11 +78,11 @@ impl AnyFilter {
     pub fn encode_header(&self) -> Vec<u8> {
         match self {
             Self::Bloomline(filter) => filter.encode_header().into(),
-            Self::RedisBloom(chain) => chain.encode_header(),
+            Self::RedisBloom(filter) => filter.encode_header(),
         }
     }
 
-    /// Its layout.
+    /// The filter's layout.
     pub fn layout(&self) -> Layout {
         match self {
             Self::Bloomline(_) => Layout::Bloomline,
@@ -93,21 +94,21 @@ impl AnyFilter {
     pub fn growth(&self) -> Growth {
         match self {
             Self::Bloomline(filter) => filter.spec().growth,
-            Self::RedisBloom(chain) => match *chain.common() {
+            Self::RedisBloom(filter) => match *filter.common() {
                 Common { options, .. } if options.is_fixed() => Growth::Fixed,
                 Common { expansion, .. } => Growth::Scaling { expansion },
             },
         }
     }
 
-    /// The error rate asked for; in RedisBloom's layout, twice that of the first layer if the
-    /// filter grows.
+    /// The target rate. In RedisBloom's layout it is twice that of the first layer if the filter
+    /// grows.
     pub fn error_rate(&self) -> f64 {
         match self {
             Self::Bloomline(filter) => filter.spec().error_rate,
-            Self::RedisBloom(chain) => {
-                let first = chain.layers().next().map_or(0.0, |link| link.shape().error);
-                if chain.common().options.is_fixed() { first } else { first * 2.0 }
+            Self::RedisBloom(filter) => {
+                let first = filter.layers().next().map_or(0.0, |layer| layer.shape().error);
+                if filter.common().options.is_fixed() { first } else { first * 2.0 }
             }
         }
     }
@@ -206,7 +207,7 @@ impl AnyFilter {
         either!(self, filter => filter.chunk(offset))
     }
 
-    /// Calls a function with each of [`Filter::chunks`], until it breaks.
+    /// Calls `see` with each of [`Filter::chunks`], until it breaks.
     pub fn each_chunk<'a>(&'a self, from: u64, mut see: impl FnMut(Chunk<'a>) -> ControlFlow<()>) {
         let _ = either!(self, filter => filter.chunks(from).try_for_each(&mut see));
     }
@@ -220,32 +221,33 @@ impl AnyFilter {
         either!(self, filter => filter.write_chunk(offset, chunk))
     }
 
-    /// Calls a function with the bits of each layer, oldest first.
+    /// Calls `see` with the bits of each layer, oldest first.
     pub fn each_layer(&self, mut see: impl FnMut(&Words)) {
         either!(self, filter => filter.layers().for_each(|layer| see(layer.words())))
     }
 
-    /// The share of bits set in each layer, oldest first: see [`Filter::fills`].
+    /// The fill of each layer, oldest first, in [0, 1]; see [`Filter::fills`].
     pub fn fills(&self) -> Vec<f64> {
         either!(self, filter => filter.fills().map(|(_, fill)| fill).collect())
     }
 
-    /// The false-positive rate of each layer, oldest first, computed from its fill.
+    /// The false-positive rate of each layer, oldest first, computed from its fill; in [0, 1].
     pub fn fp_rates(&self) -> Vec<f64> {
         match self {
             Self::Bloomline(filter) => {
                 filter.fills().map(|(layer, fill)| layer.fp_rate_of_fill(fill)).collect()
             }
-            Self::RedisBloom(chain) => {
-                chain.fills().map(|(link, fill)| fill.powi(link.shape().hashes as i32)).collect()
+            Self::RedisBloom(filter) => {
+                filter.fills().map(|(layer, fill)| fill.powi(layer.shape().hashes as i32)).collect()
             }
         }
     }
 
-    /// Calls a function with each block of memory the filter owns, but for that of itself.
+    /// Calls `see` with the start of each allocation that the filter owns. The allocation that
+    /// holds the `AnyFilter` itself belongs to the caller.
     pub fn each_block(&self, mut see: impl FnMut(NonNull<u8>)) {
-        if let Self::RedisBloom(chain) = self {
-            see(NonNull::from(&**chain).cast());
+        if let Self::RedisBloom(filter) = self {
+            see(NonNull::from(&**filter).cast());
         }
         either!(self, filter => filter.allocations().for_each(see))
     }

@@ -1,4 +1,4 @@
-//! The bits of a filter in chunks, for everything that carries them.
+//! The bits of a filter as bytes, in chunks of at most 16 MiB.
 
 use std::ops::Range;
 
@@ -7,20 +7,20 @@ use crate::layer::Layer;
 use crate::memory::words::{Words, overwrite};
 use crate::scalable::ScalableFilter;
 
-/// Bytes of a chunk at most: 16 MiB, as in RedisBloom.
+/// The largest number of bytes in a chunk: 16 MiB, as in RedisBloom.
 pub const MAX_CHUNK_BYTES: usize = 16 << 20;
 
-/// At most [`MAX_CHUNK_BYTES`] of the bits of one layer.
+/// Consecutive bytes of the bits of one layer, at most [`MAX_CHUNK_BYTES`].
 #[derive(Clone)]
 pub struct Chunk<'a> {
     words: &'a Words,
     range: Range<usize>,
-    /// Where it begins in the bytes of all layers, oldest first.
+    /// Where the chunk begins in the concatenated bytes of all layers, oldest first.
     pub offset: u64,
 }
 
 impl<'a> Chunk<'a> {
-    /// The bytes, little-endian words.
+    /// The bytes: little-endian words of 64 bits.
     pub fn bytes(&self) -> &'a [u8] {
         self.words.as_bytes().get(self.range.clone()).unwrap_or_default()
     }
@@ -31,33 +31,35 @@ impl<'a> Chunk<'a> {
         self.words.is_zero(self.range.clone())
     }
 
-    /// The number of bytes: at least one.
-    #[expect(clippy::len_without_is_empty, reason = "it never is")]
+    /// The number of bytes, 1 to [`MAX_CHUNK_BYTES`].
+    #[expect(clippy::len_without_is_empty, reason = "a chunk is never empty")]
     pub fn len(&self) -> usize {
         self.range.len()
     }
 
-    /// Where the next chunk begins in the bytes of all layers.
+    /// Where the next chunk begins in the concatenated bytes of all layers.
     pub fn end(&self) -> u64 {
         self.offset + self.range.len() as u64
     }
 
-    /// The bytes, or none at all where no bit is set: how files and streams leave out zeros.
+    /// The bytes, or an empty slice if no bit is set. Files and streams leave out zeros this way.
     pub fn set_bytes(&self) -> &'a [u8] {
         if self.is_zero() { &[] } else { self.bytes() }
     }
 }
 
 impl<L: Layer> ScalableFilter<L> {
-    /// The bits from byte `from` of all layers' bytes together, oldest first, in chunks that end
-    /// with their layer or at [`MAX_CHUNK_BYTES`]. Cost before the first: one step per layer.
+    /// The bits from byte `from` on of the concatenated bytes of all layers, oldest first.
+    ///
+    /// Each chunk ends at the end of its layer or after [`MAX_CHUNK_BYTES`]. Cost before the first
+    /// chunk: one step per layer.
     pub fn chunks(&self, from: u64) -> impl Iterator<Item = Chunk<'_>> {
         let mut layer_end = 0;
         self.layers().flat_map(move |layer| {
             let words = layer.words();
             let offset = layer_end;
             layer_end += words.bytes();
-            // Past the end of an older layer there is nothing left of it.
+            // If `from` lies past the end of this layer, the range is empty.
             let first = from.saturating_sub(offset).min(words.bytes()) as usize;
             let len = words.bytes() as usize;
             (first..len).step_by(MAX_CHUNK_BYTES).map(move |start| {
@@ -67,16 +69,17 @@ impl<L: Layer> ScalableFilter<L> {
         })
     }
 
-    /// The bytes of the first of [`ScalableFilter::chunks`]; none past the end.
+    /// The bytes of the first of [`ScalableFilter::chunks`]; `None` past the end.
     pub fn chunk(&self, offset: u64) -> Option<&[u8]> {
         self.chunks(offset).next().map(|chunk| chunk.bytes())
     }
 
-    /// Overwrites the bits from byte `offset` on.
+    /// Overwrites the bits from byte `offset` on of the concatenated bytes of all layers.
     ///
     /// # Errors
     ///
-    /// [`Error::Chunk`]: no layer has this byte, or the chunk is longer than the rest of its layer. Nothing is written then.
+    /// [`Error::Chunk`] if no layer has this byte, or if the chunk is longer than the rest of its
+    /// layer. Nothing is written then.
     pub fn write_chunk(&mut self, offset: u64, chunk: &[u8]) -> Result<(), Error> {
         let mut at = offset;
         for layer in self.layers_mut() {

@@ -1,62 +1,63 @@
-//! What can go wrong with a filter, with the numbers; replies are made of it elsewhere.
+//! Why an operation on a filter failed, with the values that caused it.
 
 use std::fmt;
 
 /// Why a filter could not be created, grown, filled or decoded.
 ///
-/// In every case nothing was changed, unless the function that returned it says otherwise.
+/// The filter is unchanged, unless the function that returned the error documents otherwise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Error {
-    /// A capacity outside 1 to [`MAX_CAPACITY`](crate::bloomline::geometry::MAX_CAPACITY) items.
+    /// The capacity is not 1 to [`MAX_CAPACITY`](crate::bloomline::geometry::MAX_CAPACITY) items.
     Capacity(u64),
-    /// An error rate that is not above 0 and at most
+    /// The target rate is not above 0 and at most
     /// [`MAX_ERROR_RATE`](crate::bloomline::geometry::MAX_ERROR_RATE).
     ErrorRate(f64),
-    /// An expansion outside 1 to [`MAX_EXPANSION`](crate::MAX_EXPANSION).
+    /// The expansion is not 1 to [`MAX_EXPANSION`](crate::MAX_EXPANSION).
     Expansion(u32),
-    /// A layer would need this error rate, below
-    /// [`MIN_LAYER_ERROR`](crate::bloomline::geometry::MIN_LAYER_ERROR).
+    /// A layer would need this target rate, which is below the minimum of its layout
+    /// ([`MIN_LAYER_ERROR`](crate::bloomline::geometry::MIN_LAYER_ERROR)) or cannot be reached with
+    /// 64-bit hashes.
     ErrorRateTooSmall(f64),
-    /// The filter has as many layers as one may have.
+    /// The filter has this many layers, the largest number.
     TooManyLayers(u32),
-    /// A filter of a fixed size holds this many items, its capacity.
+    /// The filter is fixed and full. The number is the capacity of its newest layer, in items.
     Full(u64),
-    /// The caller's limits forbid a filter of this many bytes.
+    /// The permit refused a filter of this many bytes.
     Refused(u64),
     /// The allocator cannot provide this many bytes.
     OutOfMemory(u64),
-    /// Bytes that are no header of a filter.
+    /// The bytes are not a header of a filter.
     Header(HeaderError),
-    /// A chunk of bits that does not fit the filter.
+    /// The chunk does not fit the filter.
     Chunk(ChunkError),
 }
 
-/// Why bytes are no header of a filter.
+/// Why bytes are not a header of a filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum HeaderError {
-    /// Not as long as a header is.
+    /// No header has this many bytes, or not with these layers.
     Length(usize),
-    /// Does not begin with the magic bytes.
+    /// The first bytes are not the magic.
     Magic,
-    /// A version of the format that this release does not know.
+    /// This release does not know this version of the format.
     Version(u16),
-    /// A revision of the sizing rule that this release does not know.
+    /// This release does not know this revision of the sizing rule.
     Sizing(u16),
-    /// A kind of growth that this release does not know.
+    /// This release does not know this kind of growth.
     Growth(u8),
     /// A reserved byte is not zero.
     Reserved,
-    /// Option bits of RedisBloom's layout that mean nothing.
+    /// RedisBloom's layout does not define these option bits.
     Options(u32),
-    /// A sum of items that is not that of the links.
+    /// This total number of items is not the sum of those in the layers (RedisBloom's layout).
     Total(u64),
-    /// A link of RedisBloom's layout whose numbers contradict each other, by its index.
+    /// The numbers of the layer with this index contradict each other (RedisBloom's layout).
     Layer(u32),
-    /// A number of layers that such a filter can't have.
+    /// A filter of these parameters cannot have this many layers.
     Layers(u32),
-    /// More items in the newest layer than it has capacity for.
+    /// The newest layer would hold this many items, more than its capacity.
     Len(u64),
 }
 

@@ -1,13 +1,13 @@
-//! Numbers of fixed length in the bytes of a header.
+//! Writing and reading fields of fixed length in a header.
 
-/// Writes fields one behind the other into `N` bytes.
+/// Writes consecutive fields into `N` bytes.
 pub(crate) struct Writer<const N: usize> {
     bytes: [u8; N],
     at: usize,
 }
 
 impl<const N: usize> Writer<N> {
-    /// No fields yet.
+    /// A writer without fields.
     pub(crate) fn new() -> Self {
         Self { bytes: [0; N], at: 0 }
     }
@@ -22,24 +22,25 @@ impl<const N: usize> Writer<N> {
         self.at += F;
     }
 
-    /// All bytes, zeros behind the last field.
+    /// All bytes. Those after the last field are zero.
     pub(crate) fn finish(self) -> [u8; N] {
         self.bytes
     }
 }
 
-/// Takes fields one after the other.
+/// Reads consecutive fields.
 pub(crate) struct Reader<'a> {
     bytes: &'a [u8],
 }
 
 impl<'a> Reader<'a> {
-    /// Reads from the first byte on.
+    /// A reader that starts at the first byte.
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
         Self { bytes }
     }
 
-    /// The next field; zeros past the end, where no caller reads: the length was checked.
+    /// The next field. Past the end it is zero; callers check the length first, so that this never
+    /// happens.
     pub(crate) fn take<const N: usize>(&mut self) -> [u8; N] {
         match self.bytes.split_first_chunk() {
             Some((field, rest)) => {

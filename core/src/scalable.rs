@@ -1,4 +1,4 @@
-//! The layered filter, in any layout.
+//! The scalable filter: layers of one layout that together are one filter.
 
 use std::fmt;
 use std::iter;
@@ -9,9 +9,9 @@ use crate::layer::Layer;
 use crate::memory::words::{Mover, relocate_slice};
 use crate::spec::{Demand, Permit};
 
-/// A series of layers, of which only the newest one takes items.
+/// A list of layers. New items are inserted into the newest one; the older ones are full.
 ///
-/// Older layers are full. All share one hash an item, since they hold different items.
+/// An item is hashed once for all layers.
 pub struct ScalableFilter<L: Layer> {
     pub(crate) common: L::Common,
     pub(crate) newest_len: u64,
@@ -21,7 +21,7 @@ pub struct ScalableFilter<L: Layer> {
 }
 
 impl<L: Layer> fmt::Debug for ScalableFilter<L> {
-    /// Its numbers, not its bits.
+    /// Writes the numbers of the filter, not its bits.
     fn fmt(&self, to: &mut fmt::Formatter) -> fmt::Result {
         to.debug_struct("ScalableFilter")
             .field("layout", &L::LAYOUT)
@@ -33,16 +33,16 @@ impl<L: Layer> fmt::Debug for ScalableFilter<L> {
     }
 }
 
-/// What has come to a filter; see [`ScalableFilter::added_since`].
+/// What was added to a filter since an earlier state; see [`ScalableFilter::added_since`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Added {
-    /// Items.
+    /// Number of inserted items.
     pub items: u64,
-    /// Layers.
+    /// Number of new layers.
     pub layers: u32,
-    /// Items these are sized for.
+    /// Items that the new layers are sized for.
     pub capacity: u64,
-    /// Bytes, as in [`ScalableFilter::size_bytes`].
+    /// Growth of [`ScalableFilter::size_bytes`], in bytes.
     pub bytes: u64,
 }
 
@@ -53,13 +53,13 @@ impl<L: Layer> ScalableFilter<L> {
         shape: &L::Shape,
         permit: Permit,
     ) -> Result<Self, Error> {
-        ask::<L>(permit, [L::shape_bytes(shape)], 0, 0)?;
+        request::<L>(permit, [L::shape_bytes(shape)], 0, 0)?;
         Ok(Self { common, newest_len: 0, newest: L::build(shape)?, older: Box::default() })
     }
 
-    /// An empty filter of these layers, oldest first and at least one.
+    /// An empty filter of layers with these shapes, oldest first; at least one.
     ///
-    /// No bits are allocated before all layers together have been put before `permit`.
+    /// `permit` gets one demand for all layers together, before any bits are allocated.
     pub(crate) fn with_shapes(
         common: L::Common,
         shapes: &[L::Shape],
@@ -67,7 +67,7 @@ impl<L: Layer> ScalableFilter<L> {
         permit: Permit,
     ) -> Result<Self, Error> {
         let (newest, full) = shapes.split_last().ok_or(HeaderError::Layers(0))?;
-        ask::<L>(permit, shapes.iter().map(L::shape_bytes), 0, 0)?;
+        request::<L>(permit, shapes.iter().map(L::shape_bytes), 0, 0)?;
         let mut older = Vec::new();
         let table = (full.len() * size_of::<L>()) as u64;
         older.try_reserve_exact(full.len()).map_err(|_| Error::OutOfMemory(table))?;
@@ -77,7 +77,7 @@ impl<L: Layer> ScalableFilter<L> {
         Ok(Self { common, newest_len, newest: L::build(newest)?, older: older.into_boxed_slice() })
     }
 
-    /// A filter of these layers, oldest first; none if there is none.
+    /// A filter of these layers, oldest first; `None` for an empty list.
     pub(crate) fn from_members(common: L::Common, mut layers: Vec<L>) -> Option<Self> {
         let newest = layers.pop()?;
         Some(Self {
@@ -88,13 +88,14 @@ impl<L: Layer> ScalableFilter<L> {
         })
     }
 
-    /// A filter equal to this one. Cost: see [`Words::try_clone`](crate::memory::words::Words::try_clone).
+    /// A filter equal to this one. Cost: see
+    /// [`Words::try_clone`](crate::memory::words::Words::try_clone).
     ///
     /// # Errors
     ///
     /// [`Error::Refused`] by `permit`, [`Error::OutOfMemory`].
     pub fn try_clone(&self, permit: Permit) -> Result<Self, Error> {
-        ask::<L>(permit, self.layers().map(|layer| layer.words().bytes()), 0, 0)?;
+        request::<L>(permit, self.layers().map(|layer| layer.words().bytes()), 0, 0)?;
         let mut older = Vec::new();
         older
             .try_reserve_exact(self.older.len())
@@ -105,18 +106,18 @@ impl<L: Layer> ScalableFilter<L> {
         Ok(Self { newest: self.newest.try_clone()?, older: older.into_boxed_slice(), ..*self })
     }
 
-    /// The blocks of memory the filter owns: the bits of each layer, and the table of the older
-    /// layers.
+    /// The starts of the filter's allocations: the bits of each layer, oldest first, then the table
+    /// of the older layers if there is one.
     pub fn allocations(&self) -> impl Iterator<Item = NonNull<u8>> {
         let table = (!self.older.is_empty()).then_some(NonNull::from(&*self.older).cast());
         self.layers().map(|layer| layer.words().block().start).chain(table)
     }
 
-    /// Lets blocks be moved to better places, the bits of layers from index `from` on, oldest
-    /// first, then the table.
+    /// Lets `mover` move the filter's allocations: the bits of the layers from index `from` on,
+    /// oldest first, then the table of the older layers.
     ///
-    /// `should_stop` is asked before each layer; returns the layer to go on with, or none when all
-    /// is done.
+    /// `should_stop` is called before each layer. Returns the index of the layer to continue with,
+    /// or `None` after the last one.
     pub fn relocate(
         &mut self,
         from: usize,
@@ -139,28 +140,28 @@ impl<L: Layer> ScalableFilter<L> {
         &self.common
     }
 
-    /// Items counted as added. Cost: one step a layer.
+    /// Items that were new when they were inserted. Cost: one step per layer.
     pub fn len(&self) -> u64 {
         self.older.iter().map(L::len_when_older).fold(self.newest_len, u64::saturating_add)
     }
 
-    /// Whether nothing was added.
+    /// True if no item was inserted.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Items the newest layer holds.
+    /// Items in the newest layer.
     #[inline]
     pub fn newest_len(&self) -> u64 {
         self.newest_len
     }
 
-    /// Items that all layers are sized for. Cost: one step a layer.
+    /// Items that all layers are sized for. Cost: one step per layer.
     pub fn capacity(&self) -> u64 {
         self.layers().map(L::capacity).fold(0, u64::saturating_add)
     }
 
-    /// Items that can be added before the newest layer is full.
+    /// New items that can be inserted before the newest layer is full.
     #[inline]
     pub fn room(&self) -> u64 {
         self.newest.capacity().saturating_sub(self.newest_len)
@@ -181,11 +182,12 @@ impl<L: Layer> ScalableFilter<L> {
         self.older.iter_mut().chain(iter::once(&mut self.newest))
     }
 
-    /// The layers and how many items each holds, oldest first; the sum is [`ScalableFilter::len`].
+    /// The layers and the number of items in each, oldest first. The sum of these numbers is
+    /// [`ScalableFilter::len`].
     ///
-    /// Only forged layers hold more items than a number of 64 bits can count. The oldest are then
-    /// said to hold less, so that whatever is shown and saved can be loaded again; the number of
-    /// the newest decides when the filter grows.
+    /// Only forged layers can hold more than 2^64 - 1 items together. Then the numbers of the
+    /// oldest layers are reduced until the sum fits, so that a saved header can be loaded again.
+    /// The number of the newest layer is never reduced, because it decides when the filter grows.
     pub fn layers_with_len(&self) -> impl Iterator<Item = (&L, u64)> {
         let older = || self.older.iter().map(|layer| (layer, layer.len_when_older()));
         let sum =
@@ -199,14 +201,16 @@ impl<L: Layer> ScalableFilter<L> {
         countable.chain(iter::once((&self.newest, self.newest_len)))
     }
 
-    /// The layers, oldest first, and the share of bits set in each, in [0, 1].
+    /// The layers, oldest first, and the fill of each: the share of its bits that are set, in [0,
+    /// 1].
     ///
-    /// Counted in 4,096 pages, which the layers share by size, at least one each: exact up to
-    /// 16 MiB, and above that a few milliseconds whatever the size and the number of layers. The
-    /// loads of the pages of a layer differ by some 4 %, so the standard error of a layer of which
-    /// `n` pages are counted is about 0.02 / sqrt(n).
+    /// The bits are counted in 4,096 pages, which are divided among the layers by size, at least
+    /// one page per layer. So the fill is exact up to 16 MiB. Above that it costs a few
+    /// milliseconds, whatever the size and the number of layers. The loads of the pages of a layer
+    /// differ by some 4 %, so the standard error of a layer with `n` counted pages is about 0.02 /
+    /// sqrt(n).
     pub fn fills(&self) -> impl Iterator<Item = (&L, f64)> {
-        /// Pages in which bits are counted.
+        /// Number of pages in which bits are counted.
         const SAMPLE: u64 = 4096;
         let all = self.bits_bytes();
         self.layers().map(move |layer| {
@@ -215,16 +219,16 @@ impl<L: Layer> ScalableFilter<L> {
         })
     }
 
-    /// Bytes of header, table of layers and bits: arithmetic on the geometry, equal on every
-    /// server.
+    /// Bytes of the filter: its header, its table of layers and its bits. They follow from the
+    /// geometry alone, so they are equal on every server.
     pub fn size_bytes(&self) -> u64 {
         L::size_bytes(self.bits_bytes(), self.layer_count())
     }
 
-    /// What has come since the filter had `layers` layers, at least one, the newest of them with
-    /// `newest_len` items.
+    /// What was added since the filter had `layers` layers, at least one, and the newest of them
+    /// had `newest_len` items.
     ///
-    /// Cost: one step a layer that was added.
+    /// Cost: one step per new layer.
     pub fn added_since(&self, layers: u32, newest_len: u64) -> Added {
         let before = layers as usize;
         let full = self.older.iter().skip(before - 1).map(L::len_when_older);
@@ -243,12 +247,17 @@ impl<L: Layer> ScalableFilter<L> {
         self.layers().map(|layer| layer.words().bytes()).sum()
     }
 
-    /// Adds a layer, if the filter's kind of growth has one.
+    /// Adds the next layer.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Layer::successor`] and [`Layer::build`], and [`Error::Refused`] by `permit`. The
+    /// filter is unchanged then.
     #[cold]
     pub(crate) fn grow(&mut self, permit: Permit) -> Result<(), Error> {
         let layers = self.layer_count();
         let (common, shape) = self.newest.successor(&self.common, layers - 1)?;
-        ask::<L>(permit, [L::shape_bytes(&shape)], self.bits_bytes(), layers)?;
+        request::<L>(permit, [L::shape_bytes(&shape)], self.bits_bytes(), layers)?;
         let layer = L::build(&shape)?;
 
         let mut older = std::mem::take(&mut self.older).into_vec();
@@ -265,9 +274,9 @@ impl<L: Layer> ScalableFilter<L> {
     }
 }
 
-/// Puts new layers, each with so many bytes of bits, before the caller's limits. There are `layers`
-/// already, with bits of `present` bytes.
-fn ask<L: Layer>(
+/// Asks `permit` for new layers, whose bits take `new` bytes each. The filter has `layers` layers
+/// already, whose bits take `present` bytes together.
+fn request<L: Layer>(
     permit: Permit,
     new: impl IntoIterator<Item = u64>,
     present: u64,
@@ -284,7 +293,7 @@ fn ask<L: Layer>(
     if granted { Ok(()) } else { Err(Error::Refused(filter_bytes)) }
 }
 
-/// Adds to a list, if there is memory for it.
+/// Appends a value to a list, or returns [`Error::OutOfMemory`].
 pub(crate) fn try_push<T>(list: &mut Vec<T>, value: T) -> Result<(), Error> {
     list.try_reserve(1).map_err(|_| Error::OutOfMemory(size_of_val(&**list) as u64))?;
     list.push(value);

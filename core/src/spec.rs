@@ -1,30 +1,29 @@
-//! What a filter is asked to be, and what follows from that for its layers.
+//! What a caller specifies of a filter: capacity, target rate, growth, layout, memory.
 
-/// The largest growth factor of capacity, as in RedisBloom.
+/// The largest expansion: 32,768, as in RedisBloom.
 pub const MAX_EXPANSION: u32 = 32_768;
 
-/// The most layers a filter may have.
+/// The largest number of layers of a filter.
 pub const MAX_LAYERS: u32 = 4_096;
 
 /// What happens when the newest layer is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Growth {
-    /// A layer of `expansion` times the capacity is added, 1 to [`MAX_EXPANSION`].
+    /// A layer is added with `expansion` times the capacity of the newest one.
     Scaling {
-        /// Growth factor of capacity.
+        /// 1 to [`MAX_EXPANSION`], both included.
         expansion: u32,
     },
     /// New items are refused.
     Fixed,
 }
 
-/// What a filter is asked to be.
+/// Capacity, target rate and growth of a filter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spec {
-    /// Items the first layer is sized for, 1 to 2^40.
+    /// Items that the first layer is sized for, 1 to 2^40.
     pub capacity: u64,
-    /// False-positive probability of the whole filter, however far it grows; above 0, at most
-    /// 0.25.
+    /// The target rate of the whole filter, however far it grows: above 0, at most 0.25.
     pub error_rate: f64,
     /// What happens when the newest layer is full.
     pub growth: Growth,
@@ -33,24 +32,24 @@ pub struct Spec {
 /// How items map to bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// This project's own: fast, small, seeded.
+    /// This project's layout: blocked and seeded.
     Bloomline,
-    /// RedisBloom's, to the last bit.
+    /// RedisBloom's layout, bit for bit.
     RedisBloom,
 }
 
-/// Memory for new layers, put before the caller's limits.
+/// The memory that new layers need, for a [`Permit`] to grant or refuse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Demand {
     /// Bytes of the bits of all new layers.
     pub new_bytes: u64,
     /// Bytes of the bits of the largest of them.
     pub largest_layer: u64,
-    /// [`Filter::size_bytes`](crate::ScalableFilter::size_bytes) with the new layers.
+    /// [`ScalableFilter::size_bytes`](crate::ScalableFilter::size_bytes) with the new layers.
     pub filter_bytes: u64,
     /// The filter's layout.
     pub layout: Layout,
 }
 
-/// Decides whether new layers may be allocated. Asked before memory is.
+/// Decides whether new layers may be allocated. It is called before memory is allocated.
 pub type Permit<'a> = &'a mut dyn FnMut(Demand) -> bool;

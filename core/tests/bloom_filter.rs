@@ -1,11 +1,11 @@
-//! The filter for programs: what its builder accepts, what it refuses, and its way through bytes.
+//! The filter for programs: its builder, its methods, and its bytes.
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
 use std::error::Error as _;
 
 use bloomline_core::{BloomFilter, Error, Layout};
 
-/// Checks every block of memory as it comes back.
+/// Checks every allocation when it is freed.
 #[cfg(feature = "audit")]
 #[global_allocator]
 static ALLOCATOR: bloomline_core::memory::ledger::Audited<std::alloc::System> =
@@ -25,7 +25,7 @@ fn assert_equal(one: &BloomFilter, other: &BloomFilter) {
 }
 
 #[test]
-fn contains_what_was_inserted_in_any_form() {
+fn contains_items_of_any_byte_type() {
     for layout in LAYOUTS {
         let mut filter = BloomFilter::builder().layout(layout).build().unwrap();
         assert!(filter.is_empty());
@@ -62,7 +62,7 @@ fn batches_answer_as_single_calls_do() {
 }
 
 #[test]
-fn refuses_numbers_out_of_range() {
+fn builder_refuses_numbers_out_of_range() {
     let build = |builder: bloomline_core::Builder| builder.build().map(|_| ()).unwrap_err();
     let builder = BloomFilter::builder;
     assert_eq!(build(builder().capacity(0)), Error::Capacity(0));
@@ -74,7 +74,7 @@ fn refuses_numbers_out_of_range() {
 }
 
 #[test]
-fn keeps_its_memory_limit_while_it_grows() {
+fn growth_stops_at_the_memory_limit() {
     for layout in LAYOUTS {
         let builder = BloomFilter::builder().layout(layout).memory_limit(10_000);
         let mut filter = builder.build().unwrap();
@@ -90,7 +90,7 @@ fn keeps_its_memory_limit_while_it_grows() {
 }
 
 #[test]
-fn a_fixed_filter_refuses_items_when_it_is_full() {
+fn full_fixed_filter_refuses_new_items() {
     for layout in LAYOUTS {
         let mut filter =
             BloomFilter::builder().layout(layout).capacity(50).fixed().build().unwrap();
@@ -101,7 +101,7 @@ fn a_fixed_filter_refuses_items_when_it_is_full() {
 }
 
 #[test]
-fn a_header_and_chunks_make_an_equal_filter() {
+fn header_and_chunks_give_an_equal_filter() {
     for layout in LAYOUTS {
         let filter = filled(layout, 5_000);
         let header = filter.header();
@@ -118,7 +118,7 @@ fn a_header_and_chunks_make_an_equal_filter() {
 }
 
 #[test]
-fn errors_of_bytes_have_a_source() {
+fn header_errors_have_a_source() {
     let error = BloomFilter::from_parts(&[0; 64], [], 1 << 20).unwrap_err();
     assert_eq!(error.to_string(), "bad header: bad magic");
     assert_eq!(error.source().unwrap().to_string(), "bad magic");
@@ -126,14 +126,14 @@ fn errors_of_bytes_have_a_source() {
 }
 
 #[test]
-fn debug_shows_numbers_and_no_bits() {
+fn debug_prints_numbers_and_no_bits() {
     let text = format!("{:?}", filled(Layout::Bloomline, 50));
     assert!(text.contains("items: 50") && text.contains("layers: 1"), "{text}");
     assert!(text.len() < 300, "{text}");
 }
 
 #[test]
-fn a_filter_is_send_and_sync() {
+fn filter_is_send_and_sync() {
     fn assert_is<T: Send + Sync>() {}
     assert_is::<BloomFilter>();
 }
@@ -143,7 +143,7 @@ mod serde {
     use super::*;
 
     #[test]
-    fn a_serialized_filter_comes_back_equal() {
+    fn serde_round_trip_gives_an_equal_filter() {
         for layout in LAYOUTS {
             let filter = filled(layout, 3_000);
             let json = serde_json::to_string(&filter).unwrap();
@@ -152,7 +152,7 @@ mod serde {
     }
 
     #[test]
-    fn bits_of_another_length_are_refused() {
+    fn serde_refuses_bits_of_another_length() {
         for layout in LAYOUTS {
             let filter = filled(layout, 3_000);
             let header = filter.header();

@@ -1,5 +1,4 @@
-//! What filters cost: bytes of bits, bytes touched, where they start, and what happens when there
-//! are none left.
+//! Memory of filters: sizes, touched pages, alignment, and errors when there is no memory.
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
 use std::os::unix::process::CommandExt;
@@ -9,7 +8,7 @@ use bloomline_core::bloomline::BlockedLayer;
 use bloomline_core::memory::words::Words;
 use bloomline_core::{Error, Filter, Growth, Spec};
 
-/// Checks every block of memory as it comes back.
+/// Checks every allocation when it is freed.
 #[cfg(feature = "audit")]
 #[global_allocator]
 static ALLOCATOR: bloomline_core::memory::ledger::Audited<std::alloc::System> =
@@ -28,52 +27,52 @@ fn new(spec: Spec) -> Filter {
     Filter::new(spec, 7, &mut |_| true).unwrap()
 }
 
-/// RedisBloom's bytes of bits for a layer (64-bit hashing, no rounding to powers of two).
+/// Bytes of the bits of a layer in RedisBloom (64-bit hashes, no rounding to powers of two).
 fn redisbloom_bytes(entries: u64, error: f64) -> u64 {
     let bits_per_item = (error.ln() / 0.480_453_013_918_201).abs();
     let bits = ((entries as f64 * bits_per_item) as u64).max(1);
     bits.div_ceil(64) * 8
 }
 
-/// RedisBloom's size of a filter with such layers.
+/// RedisBloom's size of a filter with `layers` layers whose bits take `bytes` bytes.
 fn redisbloom_size(layers: u64, bytes: u64) -> u64 {
     32 + 64 * layers + bytes
 }
 
-/// Bytes of this process that are in memory.
+/// The resident bytes of this process.
 fn resident_bytes() -> u64 {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
     statm.split(' ').nth(1).unwrap().parse::<u64>().unwrap() * PAGE
 }
 
-/// Which of the system's pages behind these bytes are in memory.
+/// The number of resident pages of these bytes.
 fn resident_pages(bytes: &[u8]) -> usize {
     let start = bytes.as_ptr().addr().next_multiple_of(PAGE as usize);
     let len = (bytes.as_ptr().addr() + bytes.len()).saturating_sub(start);
     let mut pages = vec![0u8; len.div_ceil(PAGE as usize)];
-    // SAFETY: `start` lies on a page within the mapping of `bytes`, and there is one byte a page.
+    // SAFETY: `start` lies on a page within the mapping of `bytes`, and there is one byte per page.
     let result = unsafe { libc::mincore(start as *mut _, len, pages.as_mut_ptr()) };
     assert_eq!(result, 0, "{}", std::io::Error::last_os_error());
     pages.iter().filter(|page| **page & 1 == 1).count()
 }
 
 #[test]
-fn the_header_of_a_filter_fits_96_bytes_and_that_of_an_older_layer_32() {
+fn filter_takes_96_bytes_and_older_layer_32() {
     assert_eq!((size_of::<Filter>(), size_of::<BlockedLayer>(), size_of::<Words>()), (96, 32, 16));
-    assert!(align_of::<Filter>() <= 16, "the servers' allocators promise no more");
+    assert!(align_of::<Filter>() <= 16, "the servers' allocators guarantee no larger alignment");
 }
 
 #[test]
-fn a_default_filter_has_192_bytes_of_bits_and_no_more_than_a_fifth_over_redisbloom() {
+fn default_filter_is_at_most_a_fifth_larger_than_redisbloom() {
     let filter = new(spec(100, 0.01, DOUBLING));
     assert_eq!(filter.layers().map(|layer| layer.as_bytes().len()).sum::<usize>(), 192);
-    let theirs = redisbloom_size(1, redisbloom_bytes(100, 0.005));
-    assert_eq!((filter.size_bytes(), theirs), (96 + 192, 240));
-    assert!(filter.size_bytes() * 10 <= theirs * 12);
+    let redisbloom = redisbloom_size(1, redisbloom_bytes(100, 0.005));
+    assert_eq!((filter.size_bytes(), redisbloom), (96 + 192, 240));
+    assert!(filter.size_bytes() * 10 <= redisbloom * 12);
 }
 
-/// Bytes of a filter that is never made: its numbers are put before a limit that refuses.
-fn size_asked_for(spec: Spec) -> u64 {
+/// The size that a filter would have. The permit refuses it, so that it is not created.
+fn demanded_size(spec: Spec) -> u64 {
     let mut size = 0;
     let refused = Filter::new(spec, 7, &mut |demand| {
         size = demand.filter_bytes;
@@ -83,26 +82,26 @@ fn size_asked_for(spec: Spec) -> u64 {
     size
 }
 
-/// The largest filter of one layer relative to RedisBloom's, among those where theirs takes
-/// `bytes`; swept in steps of half a percent.
+/// The largest size of a filter of one layer, relative to RedisBloom's, over all capacities for
+/// which RedisBloom's size is in `bytes`. Capacities are swept in steps of half a percent.
 fn worst_ratio(error_rate: f64, growth: Growth, bytes: std::ops::Range<u64>) -> f64 {
     let layer_error = if growth == Growth::Fixed { error_rate } else { error_rate / 2.0 };
-    let theirs = |capacity| redisbloom_size(1, redisbloom_bytes(capacity, layer_error));
+    let redisbloom = |capacity| redisbloom_size(1, redisbloom_bytes(capacity, layer_error));
     let capacities =
         std::iter::successors(Some(1_000u64), |capacity| Some(capacity + capacity / 200));
-    let capacities = capacities.skip_while(|&capacity| theirs(capacity) < bytes.start);
-    let capacities = capacities.take_while(|&capacity| theirs(capacity) < bytes.end);
+    let capacities = capacities.skip_while(|&capacity| redisbloom(capacity) < bytes.start);
+    let capacities = capacities.take_while(|&capacity| redisbloom(capacity) < bytes.end);
     let ratio = |capacity| {
-        size_asked_for(spec(capacity, error_rate, growth)) as f64 / theirs(capacity) as f64
+        demanded_size(spec(capacity, error_rate, growth)) as f64 / redisbloom(capacity) as f64
     };
     capacities.map(ratio).fold(0.0, f64::max)
 }
 
-/// Error rate, and how much larger than RedisBloom's a filter of one layer may be.
+/// Target rate, and the largest size of a filter of one layer relative to RedisBloom's.
 const ONE_LAYER: [(f64, f64); 4] = [(0.01, 1.02), (1e-3, 1.03), (1e-4, 1.03), (1e-5, 1.03)];
 
 #[test]
-fn one_layer_from_1_mib_up_is_at_most_2_percent_larger_than_redisblooms_at_1_percent_and_3_below() {
+fn layers_from_1_mib_are_at_most_3_percent_above_redisbloom() {
     for (error_rate, at_most) in ONE_LAYER {
         for growth in [Growth::Fixed, DOUBLING] {
             let worst = worst_ratio(error_rate, growth, 1 << 20..16 << 30);
@@ -116,8 +115,8 @@ fn one_layer_from_1_mib_up_is_at_most_2_percent_larger_than_redisblooms_at_1_per
 }
 
 #[test]
-fn one_layer_of_64_kib_to_1_mib_costs_at_most_a_thousandth_more_than_a_large_one_may() {
-    // A whole number of lines, on a whole number of equal pages.
+fn layers_below_1_mib_cost_little_for_whole_pages() {
+    // The cost of a whole number of blocks, on a whole number of equal pages.
     const WHOLE_PAGES: f64 = 0.0012;
     for (error_rate, at_most) in ONE_LAYER {
         for growth in [Growth::Fixed, DOUBLING] {
@@ -127,14 +126,14 @@ fn one_layer_of_64_kib_to_1_mib_costs_at_most_a_thousandth_more_than_a_large_one
     }
 }
 
-/// RedisBloom's size of a filter of so many layers.
+/// RedisBloom's size of a filter with `layers` layers.
 fn redisbloom_grown(capacity: u64, error_rate: f64, expansion: u64, layers: u32) -> u64 {
     let layer =
         |i| redisbloom_bytes(capacity * expansion.pow(i), error_rate / f64::from(2u32 << i));
     redisbloom_size(u64::from(layers), (0..layers).map(layer).sum())
 }
 
-/// The size of a filter of so many layers, relative to RedisBloom's; it is never made.
+/// The size of a filter with `layers` layers, relative to RedisBloom's. The filter is not created.
 fn grown_ratio(capacity: u64, error_rate: f64, expansion: u32, layers: u32) -> f64 {
     let mut size = 0;
     let spec = spec(capacity, error_rate, Growth::Scaling { expansion });
@@ -147,10 +146,10 @@ fn grown_ratio(capacity: u64, error_rate: f64, expansion: u32, layers: u32) -> f
 }
 
 #[test]
-fn two_to_five_layers_of_64_kib_and_more_are_at_most_8_percent_larger_than_redisblooms() {
+fn two_to_five_layers_are_at_most_8_percent_above_redisbloom() {
     for (error_rate, _) in ONE_LAYER {
-        // The third layer of a growth by four, at 1 %, is where RedisBloom's halves have lost
-        // least.
+        // The largest ratio is that of three layers with expansion 4 at 1 %: there, RedisBloom's
+        // halved target rates cost it least.
         for (expansion, at_most) in [(1, 1.08), (2, 1.08), (4, 1.084)] {
             for layers in 2..=5 {
                 let capacities =
@@ -172,8 +171,7 @@ fn two_to_five_layers_of_64_kib_and_more_are_at_most_8_percent_larger_than_redis
 }
 
 #[test]
-fn a_default_filter_is_smaller_than_redisblooms_from_four_layers_on_and_seven_tenths_of_it_at_fourteen()
- {
+fn grown_default_filter_is_smaller_than_redisbloom() {
     for (layers, at_most) in
         [(1, 1.2), (2, 1.04), (3, 1.0), (4, 0.97), (5, 0.94), (8, 0.84), (14, 0.67), (20, 0.56)]
     {
@@ -183,7 +181,7 @@ fn a_default_filter_is_smaller_than_redisblooms_from_four_layers_on_and_seven_te
 }
 
 #[test]
-fn the_size_is_header_table_and_bits() {
+fn size_is_the_sum_of_header_table_and_bits() {
     let mut filter = new(spec(10, 0.01, DOUBLING));
     for item in 0..10_000u64 {
         filter.insert(&item.to_le_bytes(), &mut |_| true).unwrap();
@@ -193,10 +191,10 @@ fn the_size_is_header_table_and_bits() {
 }
 
 #[test]
-fn words_of_32_kib_and_more_start_on_a_page_and_all_are_zero() {
+fn words_are_zero_and_from_32_kib_on_aligned_to_pages() {
     for bytes in [8, 64, 4_096, 32_768 - 8, 32_768, 32_776, 65_536, 1 << 20, (1 << 20) + 8, 8 << 20]
     {
-        // Several at a time, and on memory that was used before: an allocator hands out both.
+        // Several at a time, so that the allocator returns both new and recycled memory.
         for _ in 0..3 {
             let mut list = Vec::new();
             for _ in 0..4 {
@@ -216,36 +214,36 @@ fn words_of_32_kib_and_more_start_on_a_page_and_all_are_zero() {
 }
 
 #[test]
-fn four_gib_reserved_touch_nothing_and_an_item_touches_one_page() {
+fn four_gib_touch_no_page_and_an_item_touches_one() {
     let before = resident_bytes();
     let mut filter = new(spec(3_600_000_000, 0.01, Growth::Fixed));
     assert!(filter.size_bytes() > 4 * GIB);
-    // Other tests of this process are at work meanwhile; they have some 100 MB.
+    // Other tests run in this process at the same time; they take some 100 MB.
     let grown = resident_bytes().saturating_sub(before);
-    assert!(grown < GIB, "{grown} bytes came into memory");
+    assert!(grown < GIB, "{grown} bytes became resident");
 
     let bytes = filter.layers().next().unwrap().as_bytes();
     let start = bytes.as_ptr().addr().next_multiple_of(PAGE as usize);
-    // SAFETY: advice about memory of our own. It fails where there are no huge pages, which is as
-    // good.
+    // SAFETY: the advice is about memory of the filter. It fails if there are no huge pages, which
+    // is fine.
     unsafe {
         libc::madvise(start as *mut _, bytes.len() & !(PAGE as usize - 1), libc::MADV_NOHUGEPAGE)
     };
     let pages = |filter: &Filter| resident_pages(filter.layers().next().unwrap().as_bytes());
-    // One page is read to see that the system has dropped them.
+    // One page is read to check that the system has dropped the pages.
     assert!(pages(&filter) <= 1);
     assert!((0..1_000u64).all(|item| !filter.contains(&item.to_le_bytes())));
     for item in 1..=200u64 {
         assert_eq!(filter.insert(&item.to_le_bytes(), &mut |_| true), Ok(true));
     }
-    // A lookup maps the system's page of zeros.
+    // A lookup maps the system's zero page, which counts as resident.
     assert!(pages(&filter) <= 1_200, "{} pages for 1,000 lookups and 200 items", pages(&filter));
 }
 
 #[test]
-fn more_memory_than_there_are_addresses_is_an_error_with_the_bytes() {
-    // 2^57 bytes exceed any machine's address space; above, the number of bytes or words itself
-    // overflows.
+fn sizes_beyond_the_address_space_are_out_of_memory() {
+    // 2^57 bytes exceed the address space of any machine. For larger arguments the number of bytes
+    // or words overflows.
     for words in [1 << 54, (1 << 55) - 1, 1 << 55, 1 << 60, 1 << 61, u64::MAX / 8, u64::MAX] {
         let expected = Error::OutOfMemory(words.saturating_mul(8));
         assert_eq!(Words::zeroed(words).err(), Some(expected), "{words} words");
@@ -253,19 +251,19 @@ fn more_memory_than_there_are_addresses_is_an_error_with_the_bytes() {
     assert_eq!(Words::zeroed(0).err(), Some(Error::OutOfMemory(0)));
 }
 
-/// Set in the process that has little memory.
+/// Environment variable of the child process, which has a limited address space.
 const LIMITED: &str = "BLOOMLINE_TEST_LIMITED";
 
 #[test]
-fn out_of_memory_is_an_error_and_leaves_the_filter_as_it_was() {
-    const NAME: &str = "out_of_memory_is_an_error_and_leaves_the_filter_as_it_was";
+fn out_of_memory_is_an_error_and_changes_nothing() {
+    const NAME: &str = "out_of_memory_is_an_error_and_changes_nothing";
     if std::env::var_os(LIMITED).is_some() {
-        return with_two_gib_of_addresses();
+        return with_two_gib_of_address_space();
     }
     let mut child = Command::new(std::env::current_exe().unwrap());
     child.args(["--exact", NAME, "--test-threads=1"]).env(LIMITED, "1");
     let limit = libc::rlimit { rlim_cur: 2 * GIB, rlim_max: 2 * GIB };
-    // SAFETY: setrlimit is async-signal-safe, and reads a value that was made before the fork.
+    // SAFETY: setrlimit is async-signal-safe, and reads a value that was created before the fork.
     unsafe {
         child.pre_exec(move || match libc::setrlimit(libc::RLIMIT_AS, &raw const limit) {
             0 => Ok(()),
@@ -273,16 +271,16 @@ fn out_of_memory_is_an_error_and_leaves_the_filter_as_it_was() {
         });
     }
     let output = child.output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && said.contains("1 passed"), "{said}");
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && printed.contains("1 passed"), "{printed}");
 }
 
-fn with_two_gib_of_addresses() {
+fn with_two_gib_of_address_space() {
     let huge = spec(1 << 40, 1e-6, Growth::Fixed);
     let refused = Filter::new(huge, 7, &mut |_| true).err();
     assert!(matches!(refused, Some(Error::OutOfMemory(bytes)) if bytes > 3 << 40), "{refused:?}");
 
-    // 2^15 items, then 2^30.
+    // The first layer has a capacity of 2^15 items, the second one of 2^30.
     let mut filter = new(spec(1 << 15, 1e-5, Growth::Scaling { expansion: 1 << 15 }));
     let mut item = 0u64;
     while filter.room() > 0 {
@@ -300,7 +298,7 @@ fn with_two_gib_of_addresses() {
     assert_eq!((filter.encode_header(), filter.chunk(0)), (header, Some(&bits[..])));
     assert!(!filter.contains(b"new") && (0..item).all(|item| filter.contains(&item.to_le_bytes())));
 
-    // The header of a filter whose second layer can't be had leaves nothing of the first.
+    // Decoding fails because there is no memory for the second layer. It must free the first one.
     let mut header = filter.encode_header();
     header[20..24].copy_from_slice(&2u32.to_le_bytes());
     for _ in 0..20_000 {

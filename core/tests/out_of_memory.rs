@@ -1,8 +1,7 @@
-//! An allocator that fails once, at the first allocation, the second, and so on until what is tried
-//! passes.
+//! Operations while one allocation fails: the first one, the second one, and so on until the
+//! operation succeeds.
 //!
-//! Refused or not, the filter afterwards has every item it had, and no block
-//! is left behind.
+//! After each failure the filter still has every item, and no allocation has leaked.
 #![allow(clippy::expect_used, clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -16,11 +15,11 @@ use bloomline_core::redisbloom::geometry::Options;
 use bloomline_core::{Demand, Error, Filter, Growth, ScalableFilter, Spec};
 
 thread_local! {
-    /// Allocations until one fails; none where all are granted.
+    /// Number of allocations until one fails; `None` if none is to fail.
     static UNTIL_FAILURE: Cell<Option<u64>> = const { Cell::new(None) };
     static HAS_FAILED: Cell<bool> = const { Cell::new(false) };
-    /// Blocks allocated less blocks freed.
-    static BLOCKS: Cell<i64> = const { Cell::new(0) };
+    /// Allocations less frees.
+    static LIVE: Cell<i64> = const { Cell::new(0) };
 }
 
 fn is_granted() -> bool {
@@ -38,7 +37,7 @@ fn is_granted() -> bool {
     })
 }
 
-/// The system's allocator, which refuses when it is told to, and counts the blocks that are out.
+/// The system's allocator. It fails where the test requires it, and counts live allocations.
 struct Failing;
 
 #[cfg(not(feature = "audit"))]
@@ -51,35 +50,36 @@ static ALLOCATOR: bloomline_core::memory::ledger::Audited<Failing> =
     bloomline_core::memory::ledger::Audited(Failing);
 
 fn counted(block: *mut u8) -> *mut u8 {
-    BLOCKS.with(|blocks| blocks.set(blocks.get() + i64::from(!block.is_null())));
+    LIVE.with(|live| live.set(live.get() + i64::from(!block.is_null())));
     block
 }
 
-// SAFETY: every call is handed to the system's allocator, or refused.
+// SAFETY: every call is forwarded to the system's allocator, or fails.
 unsafe impl GlobalAlloc for Failing {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: promised by the caller; so below.
+        // SAFETY: guaranteed by the caller.
         if is_granted() { counted(unsafe { System.alloc(layout) }) } else { ptr::null_mut() }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: as above.
+        // SAFETY: guaranteed by the caller.
         if is_granted() { counted(unsafe { System.alloc_zeroed(layout) }) } else { ptr::null_mut() }
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, bytes: usize) -> *mut u8 {
-        // SAFETY: as above.
+        // SAFETY: guaranteed by the caller.
         if is_granted() { unsafe { System.realloc(block, layout, bytes) } } else { ptr::null_mut() }
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
-        BLOCKS.with(|blocks| blocks.set(blocks.get() - 1));
-        // SAFETY: as above.
+        LIVE.with(|live| live.set(live.get() - 1));
+        // SAFETY: guaranteed by the caller.
         unsafe { System.dealloc(block, layout) }
     }
 }
 
-/// Runs with the allocation failing that comes after so many others; with whether it came to that.
+/// Runs a function in which the allocation after the first `allocations` fails. Returns the result,
+/// and whether there was such an allocation.
 fn failing_after<R>(allocations: u64, run: impl FnOnce() -> R) -> (R, bool) {
     HAS_FAILED.with(|failed| failed.set(false));
     UNTIL_FAILURE.with(|until| until.set(Some(allocations)));
@@ -88,24 +88,24 @@ fn failing_after<R>(allocations: u64, run: impl FnOnce() -> R) -> (R, bool) {
     (result, HAS_FAILED.with(Cell::get))
 }
 
-fn blocks() -> i64 {
-    BLOCKS.with(Cell::get)
+fn live_allocations() -> i64 {
+    LIVE.with(Cell::get)
 }
 
-/// Tries with every allocation failing once; with what it made in the end, and how many allocations
-/// failed before.
-fn until_it_passes<T>(mut make: impl FnMut() -> Result<T, Error>) -> (T, u64) {
+/// Calls `make` until no allocation of it fails, each time with another allocation failing. Returns
+/// the result, and the number of failed calls.
+fn until_success<T>(mut make: impl FnMut() -> Result<T, Error>) -> (T, u64) {
     for allocations in 0.. {
-        let before = blocks();
+        let before = live_allocations();
         let (result, has_failed) = failing_after(allocations, &mut make);
         match result {
             Ok(made) => {
-                assert!(!has_failed, "it passed without the memory it asked for");
+                assert!(!has_failed, "success although an allocation failed");
                 return (made, allocations);
             }
             Err(error) => {
                 assert!(has_failed && matches!(error, Error::OutOfMemory(_)), "{error}");
-                assert_eq!(blocks(), before, "blocks left behind after {allocations} allocations");
+                assert_eq!(live_allocations(), before, "leak after {allocations} allocations");
             }
         }
     }
@@ -125,7 +125,7 @@ fn specs() -> Vec<Spec> {
     vec![scaling(4, 1e-6, 1), scaling(4, 1e-6, 2), scaling(50_000, 1e-6, 3), fixed]
 }
 
-fn chain(spec: Spec) -> Result<ClassicFilter, Error> {
+fn classic(spec: Spec) -> Result<ClassicFilter, Error> {
     let expansion = match spec.growth {
         Growth::Scaling { expansion } => expansion,
         Growth::Fixed => 2,
@@ -138,64 +138,64 @@ fn item(number: u64) -> [u8; 8] {
     number.to_le_bytes()
 }
 
-/// Asserts that the first items are there, of which so many were new: small layers take some for
-/// one another.
-fn assert_has<L: Layer>(filter: &ScalableFilter<L>, items: u64, counted: u64) {
-    assert_eq!(filter.len(), counted);
+/// Asserts that items 0 to `items` are present, and that `inserted` of them were new. The others
+/// were false positives.
+fn assert_has<L: Layer>(filter: &ScalableFilter<L>, items: u64, inserted: u64) {
+    assert_eq!(filter.len(), inserted);
     for number in 0..items {
-        assert!(filter.contains(&item(number)), "item {number} of {items} is lost");
+        assert!(filter.contains(&item(number)), "item {number} of {items} is missing");
     }
 }
 
-/// Adds items one by one, each with every allocation failing once; how many failed.
+/// Inserts items one by one, and lets each allocation fail once. Returns the number of failures.
 fn grow<L: Layer>(filter: &mut ScalableFilter<L>, items: u64) -> u64 {
-    let (mut failures, mut counted) = (0, 0);
+    let (mut failures, mut inserted) = (0, 0);
     for number in 0..items {
         for allocations in 0.. {
             let layers = filter.layer_count();
             let (result, has_failed) =
                 failing_after(allocations, || filter.insert(&item(number), &mut granted));
             if !has_failed {
-                counted += u64::from(result.unwrap());
+                inserted += u64::from(result.unwrap());
                 break;
             }
             failures += 1;
             assert!(matches!(result, Err(Error::OutOfMemory(_))));
             assert_eq!(filter.layer_count(), layers);
-            assert_has(filter, number, counted);
+            assert_has(filter, number, inserted);
         }
     }
-    assert_has(filter, items, counted);
+    assert_has(filter, items, inserted);
     failures
 }
 
 #[test]
-fn a_filter_that_can_not_be_created_leaves_nothing_behind() {
+fn failed_creation_leaks_nothing() {
     for spec in specs() {
-        let (filter, failures) = until_it_passes(|| Filter::new(spec, 7, &mut granted));
+        let (filter, failures) = until_success(|| Filter::new(spec, 7, &mut granted));
         assert!(filter.is_empty() && failures > 0);
-        let (filter, failures) = until_it_passes(|| chain(spec));
+        let (filter, failures) = until_success(|| classic(spec));
         assert!(filter.is_empty() && failures > 0);
     }
 }
 
 #[test]
-fn a_filter_that_can_not_grow_has_every_item_it_had_to_grow_later() {
+fn failed_growth_loses_no_item_and_can_be_retried() {
     for (expansion, items) in [(1, 120), (2, 1000)] {
         let spec = scaling(4, 1e-9, expansion);
         let mut filter = Filter::new(spec, 7, &mut granted).unwrap();
         let failures = grow(&mut filter, items);
-        // Bits and table of each further layer.
+        // Two allocations per further layer: its bits and the table of the older layers.
         assert!(failures >= 2 * u64::from(filter.layer_count() - 1), "{failures}");
-        let mut filter = chain(spec).unwrap();
+        let mut filter = classic(spec).unwrap();
         let failures = grow(&mut filter, items);
         assert!(failures >= 2 * u64::from(filter.layer_count() - 1), "{failures}");
     }
 }
 
-/// Adds items in calls of a hundred, with one allocation failing in each.
+/// Inserts items in calls of a hundred, and lets one allocation fail in each call.
 fn grow_in_batches<L: Layer>(filter: &mut ScalableFilter<L>) {
-    let (mut acknowledged, mut counted) = (Vec::new(), 0);
+    let (mut acknowledged, mut inserted) = (Vec::new(), 0);
     for call in 0..40 {
         let items: Vec<[u8; 8]> = (call * 100..call * 100 + 100).map(item).collect();
         let mut answers = Vec::with_capacity(items.len());
@@ -204,49 +204,48 @@ fn grow_in_batches<L: Layer>(filter: &mut ScalableFilter<L>) {
                 answers.push(answer)
             });
         });
-        assert_eq!(
-            answers.len(),
-            items.len(),
-            "a call without memory ends with an answer for each"
-        );
-        counted += answers.iter().filter(|answer| **answer == Ok(true)).count() as u64;
+        assert_eq!(answers.len(), items.len(), "each item has an answer");
+        inserted += answers.iter().filter(|answer| **answer == Ok(true)).count() as u64;
         acknowledged.extend(
             items.iter().zip(answers).filter(|(_, answer)| answer.is_ok()).map(|(item, _)| *item),
         );
-        assert_eq!(filter.len(), counted);
-        assert!(acknowledged.iter().all(|item| filter.contains(item)), "lost items in call {call}");
+        assert_eq!(filter.len(), inserted);
+        assert!(
+            acknowledged.iter().all(|item| filter.contains(item)),
+            "missing items after call {call}"
+        );
     }
     assert!(acknowledged.len() < 4000, "no allocation failed");
 }
 
 #[test]
-fn a_call_that_meets_the_end_of_memory_has_every_item_that_it_acknowledges() {
+fn batches_without_memory_keep_acknowledged_items() {
     let spec = scaling(10, 1e-9, 1);
     grow_in_batches(&mut Filter::new(spec, 7, &mut granted).unwrap());
-    grow_in_batches(&mut chain(spec).unwrap());
+    grow_in_batches(&mut classic(spec).unwrap());
 }
 
 #[test]
-fn a_header_that_can_not_be_loaded_leaves_nothing_behind() {
+fn failed_decoding_leaks_nothing() {
     for spec in specs().into_iter().filter(|spec| spec.growth != Growth::Fixed) {
         let mut filter = Filter::new(spec, 7, &mut granted).unwrap();
         add_layers(&mut filter);
         let header = filter.encode_header();
-        let (loaded, failures) = until_it_passes(|| Filter::decode_header(&header, &mut granted));
+        let (loaded, failures) = until_success(|| Filter::decode_header(&header, &mut granted));
         assert_eq!(loaded.len(), filter.len());
         assert!(failures >= filter.layer_count().into());
 
-        let mut filter = chain(spec).unwrap();
+        let mut filter = classic(spec).unwrap();
         add_layers(&mut filter);
         let header = filter.encode_header();
         let (loaded, failures) =
-            until_it_passes(|| ClassicFilter::decode_header(&header, &mut granted));
+            until_success(|| ClassicFilter::decode_header(&header, &mut granted));
         assert_eq!(loaded.len(), filter.len());
         assert!(failures >= filter.layer_count().into());
     }
 }
 
-/// Adds items until there are a dozen layers, or a megabyte of them.
+/// Inserts items until the filter has a dozen layers or takes a megabyte.
 fn add_layers<L: Layer>(filter: &mut ScalableFilter<L>) {
     for number in 0.. {
         if filter.layer_count() >= 12 || filter.size_bytes() > 1 << 20 {
@@ -257,12 +256,12 @@ fn add_layers<L: Layer>(filter: &mut ScalableFilter<L>) {
 }
 
 #[test]
-fn a_copy_that_can_not_be_made_leaves_the_original_alone() {
+fn failed_clone_leaves_the_original_unchanged() {
     let mut filter = Filter::new(scaling(4, 1e-6, 2), 7, &mut granted).unwrap();
     for number in 0..500 {
         filter.insert(&item(number), &mut granted).unwrap();
     }
-    let (copy, failures) = until_it_passes(|| filter.try_clone(&mut granted));
+    let (copy, failures) = until_success(|| filter.try_clone(&mut granted));
     assert!(failures >= filter.layer_count().into());
     let len = filter.len();
     assert_eq!(copy.len(), len);

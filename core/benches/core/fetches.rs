@@ -1,38 +1,38 @@
-//! The least that lookups in memory can take: their lines fetched in groups as the filter fetches
-//! them, nothing computed.
+//! The baseline of lookups: their blocks are prefetched in groups as a filter does, without any
+//! test.
 
 use std::hint::black_box;
 
 use bloomline_reference::items::mix;
 
-/// As many as the filter has under way.
+/// Items that a filter prefetches together.
 const GROUP: u64 = 64;
 const PAGE_WORDS: u64 = 512;
 const BLOCK_SECTORS: u64 = 8;
 
-/// Where the lines of an item lie.
+/// Where the cache lines of an item lie.
 #[derive(Clone, Copy)]
 pub enum Lines {
-    /// So many in one page, as in the Bloomline layout.
+    /// This many blocks in one page, as in the Bloomline layout.
     InPage(u64),
-    /// So many in as many pages, as in RedisBloom's.
+    /// This many anywhere, as in RedisBloom's layout.
     Anywhere(u64),
 }
 
-/// Fetches the lines of `items` items, `first` and the following.
+/// Prefetches and then reads the cache lines of `items` items from number `first` on.
 pub fn fetch(words: &[u64], lines: Lines, first: u64, items: u64) {
     for start in (first..first + items).step_by(GROUP as usize) {
         let group = start..(start + GROUP).min(first + items);
-        for place in group.clone().flat_map(|item| places(item, lines, words.len() as u64)) {
-            prefetch(words, place);
+        for index in group.clone().flat_map(|item| word_indexes(item, lines, words.len() as u64)) {
+            prefetch(words, index);
         }
-        for place in group.flat_map(|item| places(item, lines, words.len() as u64)) {
-            black_box(words.get(place));
+        for index in group.flat_map(|item| word_indexes(item, lines, words.len() as u64)) {
+            black_box(words.get(index));
         }
     }
 }
 
-fn places(item: u64, lines: Lines, len: u64) -> impl Iterator<Item = usize> {
+fn word_indexes(item: u64, lines: Lines, len: u64) -> impl Iterator<Item = usize> {
     let scaled = |random: u64, range: u64| ((u128::from(random) * u128::from(range)) >> 64) as u64;
     let page = scaled(mix(item), len / PAGE_WORDS) * PAGE_WORDS;
     let count = match lines {
@@ -48,13 +48,13 @@ fn places(item: u64, lines: Lines, len: u64) -> impl Iterator<Item = usize> {
     })
 }
 
-fn prefetch(words: &[u64], place: usize) {
+fn prefetch(words: &[u64], index: usize) {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: a prefetch never faults, whatever the address.
     unsafe {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        _mm_prefetch::<_MM_HINT_T0>(words.as_ptr().wrapping_add(place).cast());
+        _mm_prefetch::<_MM_HINT_T0>(words.as_ptr().wrapping_add(index).cast());
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = (words, place);
+    let _ = (words, index);
 }

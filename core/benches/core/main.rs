@@ -1,20 +1,22 @@
-//! The core bench: what the filter itself costs, without a server, in each regime of the caches.
+//! The core bench: the cost of the filters without a server, for each level of the memory
+//! hierarchy.
 //!
 //! ```text
-//! cargo bench --bench core                          all, some three minutes
-//! cargo bench --bench core -- bloomline/insert      those whose name has this
-//! cargo test --bench core                           each once, in small: that it still works
+//! cargo bench --bench core                          all, in some three minutes
+//! cargo bench --bench core -- bloomline/insert      those whose name contains this
+//! cargo test --bench core                           each once with a small filter, as a test
 //! ```
 //!
-//! A name says layout, work and regime: `bloomline/contains hit/2 MiB (L3)`. Which cache holds a
-//! filter depends on the processor; the names are those of one with 1 to 2 MiB of L2 a core and
-//! some 32 MiB of L3.
+//! A name consists of layout, work and regime: `bloomline/contains hit/2 MiB (L3)`. Which cache
+//! holds a filter depends on the processor; the names are those of one with 1 to 2 MiB of L2 per
+//! core and some 32 MiB of L3.
 //!
-//! Items come a thousand at a time, made before the clock starts. Each for itself (`contains`,
-//! `insert`) isolates hash and lines: the processor overlaps neighbouring items as far as it sees
-//! ahead. `_batch` shows what fetching ahead saves. `bare` is the machine without a filter: the
-//! lines of an item at 1 % fetched in groups, nothing else. Filters are not filled item by item:
-//! half of their bits are set at random, as in a full one; then the items of the hits are added.
+//! The items of an iteration, a thousand, are created before the clock starts. Single calls
+//! (`contains`, `insert`) measure hash and cache misses: the processor overlaps consecutive items
+//! as far as it executes out of order. `_batch` shows the gain from prefetching. `bare` is the
+//! baseline without a filter: it only fetches the cache lines of an item at 1 %, in groups. Filters
+//! are not filled item by item: half of their bits are set at random, as in a full filter, and then
+//! the items of the hits are inserted.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -27,21 +29,21 @@ mod fetches;
 use bloomline_reference::items::{Item, mix};
 use fetches::{Lines, fetch};
 
-/// Bytes of bits, and where such a filter lives.
+/// The name of each regime, and the bytes of the bits of its filters.
 const REGIMES: [(&str, u64); 4] = [
     ("128 KiB (L2)", 128 << 10),
     ("2 MiB (L3)", 2 << 20),
     ("32 MiB (edge of L3)", 32 << 20),
     ("512 MiB (memory)", 512 << 20),
 ];
-/// What all of them shrink to in a test: two thousand items still fit.
+/// Bytes of the bits in a test, with room for two thousand items.
 const TEST_BYTES: u64 = 16 << 10;
-/// Items at a time.
+/// Items per iteration.
 const BATCH: u64 = 1000;
-/// Hits are among so many items: their lines are more than a cache holds.
+/// The largest number of items among which hits are chosen: their blocks do not fit the caches.
 const MOST_STORED: u64 = 2_000_000;
 
-/// Which items.
+/// Which items a measurement uses.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Source {
     Stored,
@@ -49,7 +51,7 @@ enum Source {
     New,
 }
 
-/// What is done with them.
+/// What a measurement does with the items.
 type Work = fn(&mut AnyFilter, &[[u8; 20]]);
 
 const WORKS: [(&str, Source, Work); 7] = [
@@ -70,7 +72,7 @@ fn contains(filter: &mut AnyFilter, items: &[[u8; 20]]) {
 
 fn insert(filter: &mut AnyFilter, items: &[[u8; 20]]) {
     for item in items {
-        // It has room, and nobody refuses memory.
+        // The filter has room, and the permit grants everything.
         let _ = black_box(filter.insert(item, &mut |_| true));
     }
 }
@@ -89,9 +91,9 @@ fn insert_batch(filter: &mut AnyFilter, items: &[[u8; 20]]) {
 }
 
 fn main() -> Result<(), Error> {
-    // Criterion runs each bench once when cargo does not say `--bench`, or when told `--test`.
+    // Criterion runs each bench once without `--bench` or with `--test`.
     let arguments: Vec<String> = std::env::args().collect();
-    let has = |word: &str| arguments.iter().any(|argument| argument == word);
+    let has = |option: &str| arguments.iter().any(|argument| argument == option);
     let is_test = has("--test") || !has("--bench");
     let mut criterion = Criterion::default()
         .warm_up_time(Duration::from_millis(500))
@@ -136,12 +138,12 @@ fn main() -> Result<(), Error> {
     Ok(())
 }
 
-/// A filter at half of its fill, and the items it has met.
+/// A filter with half of its bits set, and the numbers of its items.
 struct Subject {
     layout: Layout,
     bytes: u64,
     filter: AnyFilter,
-    /// Items 0 to this were added.
+    /// Items 0 to `stored`, not included, were inserted.
     stored: u64,
     /// The number of the next item of each source.
     next: [u64; 3],
@@ -156,7 +158,7 @@ impl Subject {
         Ok(subject)
     }
 
-    /// Adds the items of the hits.
+    /// Inserts the items of the hits.
     fn store(&mut self) -> Result<(), Error> {
         for number in 0..self.stored {
             self.filter.insert(&Item::Stored(number).bytes(), &mut |_| true)?;
@@ -164,11 +166,11 @@ impl Subject {
         Ok(())
     }
 
-    /// Times the work alone, and makes the filter anew when it has no room for it.
+    /// Times the work alone, and creates the filter again when it has no room for new items.
     fn measure(&mut self, bench: &mut Bencher, source: Source, work: Work) -> Result<(), Error> {
         let mut outcome = Ok(());
         bench.iter_custom(|iterations| {
-            let mut spent = Duration::ZERO;
+            let mut elapsed = Duration::ZERO;
             for _ in 0..iterations {
                 if source == Source::New && self.filter.room() < BATCH {
                     outcome = half_full(self.layout, self.bytes).and_then(|filter| {
@@ -179,9 +181,9 @@ impl Subject {
                 let items: Vec<[u8; 20]> = (0..BATCH).map(|_| self.item(source).bytes()).collect();
                 let started = Instant::now();
                 work(&mut self.filter, &items);
-                spent += started.elapsed();
+                elapsed += started.elapsed();
             }
-            spent
+            elapsed
         });
         outcome
     }
@@ -195,7 +197,7 @@ impl Subject {
         };
         *next += 1;
         match source {
-            // In no order, so that lines are met in none.
+            // In random order, so that consecutive items are in different blocks.
             Source::Stored => Item::Stored(mix(*next) % self.stored),
             Source::Absent => Item::Absent(*next),
             Source::New => Item::Stored(*next),
@@ -203,10 +205,10 @@ impl Subject {
     }
 }
 
-/// A filter of about so many bytes that may grow, counts no item, and has each bit set with
+/// A scalable filter of about `bytes` bytes that counts no items, with each bit set with
 /// probability 1/2.
 fn half_full(layout: Layout, bytes: u64) -> Result<AnyFilter, Error> {
-    // 11.2 bits an item at half of the error rate of 1 %.
+    // 11.2 bits per item for a layer with half of the target rate of 1 %.
     let capacity = bytes * 8 * 10 / 112;
     let spec = Spec { capacity, error_rate: 0.01, growth: Growth::Scaling { expansion: 2 } };
     let mut filter = match layout {

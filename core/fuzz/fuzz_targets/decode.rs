@@ -1,4 +1,4 @@
-//! Bytes from outside as headers and chunks; see `bloomline_reference::checks::decode`.
+//! Any bytes as headers and chunks; see `bloomline_reference::checks::decode`.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {

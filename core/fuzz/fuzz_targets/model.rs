@@ -1,4 +1,5 @@
-//! Programs of operations on a filter beside its models; see `bloomline_reference::checks::model`.
+//! Programs of operations, compared with the reference models; see
+//! `bloomline_reference::checks::model`.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {

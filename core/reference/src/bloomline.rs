@@ -1,8 +1,8 @@
-//! The filter written down a second time, slowly: from the picture in `layout/bloomline.rs`, with
-//! big numbers and lists.
+//! The reference model of the Bloomline layout: slow and simple, written from the description in
+//! `bloomline/locate.rs`, with 128-bit numbers and bit vectors.
 //!
-//! Only the numbers of a layer's geometry come from the library; hash, places, answers and growth
-//! are the model's own.
+//! Only the geometry and the computed rate of a layer come from the library. The model has its own
+//! hash, bit indexes, answers and growth.
 
 use bitvec::prelude::{BitVec, Lsb0, bitvec};
 use bloomline_core::bloomline::geometry::Geometry;
@@ -24,8 +24,8 @@ pub struct Model {
     pub newest_len: u64,
 }
 
-/// What the model says to an item; the library has more reasons, but these are all of a filter that
-/// has memory.
+/// The result of an insertion. The library has more errors, but these are all that occur with
+/// enough memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     New,
@@ -37,7 +37,7 @@ pub enum Answer {
 const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 const FURTHER: [u64; 3] = [0x6a09_e667_f3bc_c909, 0xbb67_ae85_84ca_a73b, 0x3c6e_f372_fe94_f82b];
 
-/// The halves of the product, one xor the other.
+/// Folded multiplication: the low half of the 128-bit product XOR its high half.
 fn fold(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
     (product % (1 << 64)) as u64 ^ (product / (1 << 64)) as u64
@@ -55,11 +55,11 @@ impl ModelLayer {
         Some(Self { bits, capacity, geometry })
     }
 
-    /// Every bit of an item, as its number in the layer.
-    fn places(&self, place: u64, pattern: u64) -> impl Iterator<Item = usize> + use<> {
+    /// The indexes of an item's bits in the layer.
+    fn bit_indexes(&self, block_hash: u64, pattern: u64) -> impl Iterator<Item = usize> + use<> {
         let geometry = self.geometry;
-        let lines = geometry.pages() * geometry.blocks_per_page();
-        let first = (u128::from(place) * u128::from(lines) / (1 << 64)) as u64;
+        let blocks = geometry.pages() * geometry.blocks_per_page();
+        let first = (u128::from(block_hash) * u128::from(blocks) / (1 << 64)) as u64;
         let (page, first_in_page) =
             (first / geometry.blocks_per_page(), first % geometry.blocks_per_page());
         let blocks_per_item = u64::from(geometry.blocks_per_item());
@@ -70,24 +70,24 @@ impl ModelLayer {
         };
         let stride = 1 + field(pattern, 51, 13) * strides / (1 << 13);
         (0..blocks_per_item).flat_map(move |j| {
-            let line = page * geometry.blocks_per_page()
+            let block = page * geometry.blocks_per_page()
                 + (first_in_page + j * stride) % geometry.blocks_per_page();
             let pattern = if j == 0 { pattern } else { fold(pattern, FURTHER[j as usize - 1]) };
             let start = field(pattern, 48, 3);
             (0..u64::from(geometry.bits_per_block())).map(move |i| {
-                let word = (start + i) % 8;
+                let sector = (start + i) % 8;
                 let bit = field(pattern, 6 * i as u32, 6);
-                (line * 512 + word * 64 + bit) as usize
+                (block * 512 + sector * 64 + bit) as usize
             })
         })
     }
 
-    fn contains(&self, place: u64, pattern: u64) -> bool {
-        self.places(place, pattern).all(|bit| self.bits[bit])
+    fn contains(&self, block_hash: u64, pattern: u64) -> bool {
+        self.bit_indexes(block_hash, pattern).all(|bit| self.bits[bit])
     }
 
-    fn insert(&mut self, place: u64, pattern: u64) {
-        for bit in self.places(place, pattern) {
+    fn insert(&mut self, block_hash: u64, pattern: u64) {
+        for bit in self.bit_indexes(block_hash, pattern) {
             self.bits.set(bit, true);
         }
     }
@@ -101,33 +101,34 @@ impl Model {
         model
     }
 
-    /// What is left of the error rate, divided by the number of layers with the next one, plus one.
+    /// The target rate of the next layer: the error budget, divided by the number of layers plus
+    /// two.
     fn next_error(&self) -> f64 {
         match self.spec.growth {
             Growth::Fixed => self.spec.error_rate,
             Growth::Scaling { .. } => {
-                let spent: f64 =
+                let older_rates: f64 =
                     self.layers.iter().fold(0.0, |sum, l| sum + fp_rate(&l.geometry, l.capacity));
-                (self.spec.error_rate - spent) / (self.layers.len() as f64 + 2.0)
+                (self.spec.error_rate - older_rates) / (self.layers.len() as f64 + 2.0)
             }
         }
     }
 
     fn hash(&self, item: &[u8]) -> (u64, u64) {
-        let place = xxhash_rust::xxh3::xxh3_64_with_seed(item, self.seed);
-        (place, fold(place, GOLDEN))
+        let block_hash = xxhash_rust::xxh3::xxh3_64_with_seed(item, self.seed);
+        (block_hash, fold(block_hash, GOLDEN))
     }
 
     pub fn contains(&self, item: &[u8]) -> bool {
-        let (place, pattern) = self.hash(item);
-        self.layers.iter().any(|layer| layer.contains(place, pattern))
+        let (block_hash, pattern) = self.hash(item);
+        self.layers.iter().any(|layer| layer.contains(block_hash, pattern))
     }
 
     pub fn insert(&mut self, item: &[u8]) -> Answer {
         if self.contains(item) {
             return Answer::Seen;
         }
-        let (place, pattern) = self.hash(item);
+        let (block_hash, pattern) = self.hash(item);
         let capacity = self.layers.last().expect("at least one").capacity;
         if self.newest_len == capacity {
             let Growth::Scaling { expansion } = self.spec.growth else { return Answer::Full };
@@ -138,12 +139,12 @@ impl Model {
             }
             self.newest_len = 0;
         }
-        self.layers.last_mut().expect("at least one").insert(place, pattern);
+        self.layers.last_mut().expect("at least one").insert(block_hash, pattern);
         self.newest_len += 1;
         Answer::New
     }
 
-    /// Items counted as added.
+    /// Items that were new when they were inserted.
     pub fn len(&self) -> u64 {
         let (_, older) = self.layers.split_last().expect("at least one");
         older.iter().map(|layer| layer.capacity).sum::<u64>() + self.newest_len

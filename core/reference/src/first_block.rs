@@ -9,7 +9,7 @@
 //! rate = p1 * P(the further blocks pass | the first one passes)
 //! ```
 //!
-//! A draw from the condition has a block `B` and a start sector `s` with probability proportional
+//! A draw given this condition has a block `B` and a start sector `s` with probability proportional
 //! to the product of the shares of set bits in the tested sectors of `B`, then in each of them a
 //! uniform one of the set bits. All other bits of the pattern, the stride among them, are uniform
 //! and independent of whether the first block passes. Then [`contains_spot`] decides, with the
@@ -21,8 +21,8 @@
 //! sqrt(hits) / draws`. It needs `1 / p1` times fewer lookups than a direct measurement: 20 times
 //! fewer at a rate of 1e-5, 600 times at 1e-11.
 //!
-//! What is not real: place and pattern are independent here, while the pattern of an item is a
-//! function of its place.
+//! One assumption is not met by real items: block hash and pattern are independent here, but the
+//! pattern of an item is a function of its block hash.
 
 use bloomline_core::batch::contains_spot;
 use bloomline_core::bloomline::BlockedLayer;
@@ -32,7 +32,7 @@ use bloomline_core::simd::Scalar;
 
 use crate::random::{Estimate, Interval, Random};
 
-/// The rate of a layer, from about so many draws.
+/// The false-positive rate of a layer, from about `draws` draws.
 pub fn rate_given_first_block(layer: &BlockedLayer, draws: u64, random: &mut Random) -> Estimate {
     let blocks = layer.words().as_slice().as_chunks().0;
     let tested = usize::from(layer.geometry().bits_per_block());
@@ -51,7 +51,7 @@ pub fn rate_given_first_block(layer: &BlockedLayer, draws: u64, random: &mut Ran
         let set_bits: [Vec<u64>; 8] = std::array::from_fn(|sector| {
             (0..64).filter(|bit| block[sector] >> bit & 1 == 1).collect()
         });
-        let places = Interval::scaled_to(index as u64, blocks.len() as u64);
+        let block_hashes = Interval::scaled_to(index as u64, blocks.len() as u64);
         for _ in 0..due as u64 {
             let mut pattern = random.next();
             let mut replace = |low: usize, bits: u32, value: u64| {
@@ -62,8 +62,7 @@ pub fn rate_given_first_block(layer: &BlockedLayer, draws: u64, random: &mut Ran
                 let of_sector = &set_bits[(start + i) % 8];
                 replace(6 * i, 6, of_sector[random.below(of_sector.len() as u64) as usize]);
             }
-            let place = random.within(places);
-            let hash = ItemHash { place, pattern };
+            let hash = ItemHash { place: random.within(block_hashes), pattern };
             hits += u64::from(contains_spot(layer, Scalar, &layer.locate(&hash)));
             drawn += 1;
         }

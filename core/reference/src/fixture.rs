@@ -1,4 +1,4 @@
-//! Filters recorded from a running RedisBloom: how they were made, what they answered, and their
+//! Filters recorded from a running RedisBloom: how they were created, what they replied, and their
 //! bytes.
 
 use std::fs;
@@ -46,7 +46,7 @@ pub fn fixtures() -> Vec<Fixture> {
     names.into_iter().map(parse).collect()
 }
 
-/// The items that were never added, in the order of the recorded answers.
+/// The items that were never inserted, in the order of the recorded answers.
 pub fn absent_items() -> Vec<Vec<u8>> {
     let json: Value = serde_json::from_slice(&read("absent_items.json")).unwrap();
     strings(&json["items"]).into_iter().map(String::into_bytes).collect()
@@ -61,45 +61,45 @@ impl Fixture {
         self.json[field].as_str().map(str::to_owned)
     }
 
-    /// The words of the command that created it; none for one made by its first items or from a
-    /// header.
+    /// The arguments of the command that created the filter; `None` if its first items or a header
+    /// created it.
     pub fn create(&self) -> Option<Vec<String>> {
         self.json.get("create").map(strings)
     }
 
-    /// The header an old filter was made from.
+    /// The header that an old filter was created from.
     pub fn created_from_header(&self) -> Option<Vec<u8>> {
         self.text("create_loadchunk_header_hex").map(|hex| from_hex(&hex))
     }
 
-    /// What was added, in groups of a hundred.
+    /// The items that were inserted, in calls of a hundred.
     pub fn items(&self) -> Vec<Vec<u8>> {
         let prefix = self.text("prefix").unwrap();
         (0..self.json["n"].as_u64().unwrap()).map(|i| format!("{prefix}{i}").into_bytes()).collect()
     }
 
-    /// What RedisBloom answered to each, `1` for a new one.
+    /// RedisBloom's reply for each inserted item: `1` if it was new.
     pub fn replies(&self) -> String {
         self.text("madd_replies").unwrap()
     }
 
-    /// What it answered to the absent items.
+    /// RedisBloom's reply for each absent item: `1` if it was reported as present.
     pub fn absent_answers(&self) -> String {
         self.text("absent_answers").unwrap()
     }
 
-    /// The lines of BF.DEBUG.
+    /// The lines of BF.DEBUG's reply.
     pub fn debug(&self) -> Vec<String> {
         strings(&self.json["debug"])
     }
 
-    /// The values of BF.INFO in its order; none where the filter does not grow.
+    /// The values of BF.INFO in its order. The expansion is `None` if the filter does not grow.
     pub fn info(&self) -> [Option<i64>; 5] {
         ["Capacity", "Size", "Number of filters", "Number of items inserted", "Expansion rate"]
             .map(|name| self.json["info"][name].as_i64())
     }
 
-    /// The header as BF.SCANDUMP gave it.
+    /// The header that BF.SCANDUMP returned.
     pub fn header(&self) -> Vec<u8> {
         from_hex(&self.text("scandump_header_hex").unwrap())
     }
@@ -109,21 +109,22 @@ impl Fixture {
         read(&format!("{}.dump", self.name))
     }
 
-    /// The replies of BF.SCANDUMP in order, header first; none if they were not recorded as files.
+    /// The replies of BF.SCANDUMP in order, header first; `None` if they were not recorded as
+    /// files.
     pub fn chunks(&self) -> Option<Vec<(i64, Vec<u8>)>> {
         let chunks = self.json.get("scandump")?.as_array()?;
         chunks.iter().map(|chunk| Some((chunk[0].as_i64()?, read(chunk[1].as_str()?)))).collect()
     }
 
-    /// The payload as older releases wrote it, RedisBloom's reply to RESTORE and its BF.DEBUG
-    /// afterwards.
+    /// For each older encoding version: the payload, RedisBloom's reply to RESTORE, and the lines
+    /// of BF.DEBUG afterwards.
     #[allow(clippy::type_complexity)]
     pub fn reencoded(&self) -> Vec<(u64, Vec<u8>, String, Option<Vec<String>>)> {
         let Some(cases) = self.json.get("reencoded").and_then(Value::as_object) else {
             return Vec::new();
         };
         let case = |(version, case): (&String, &Value)| {
-            // From the present version on, it is the payload with another number at the end of the
+            // Without a file, the payload differs from `dump` only in the version at the end of the
             // type's id.
             let dump = case["file"].as_str().map_or_else(
                 || {

@@ -1,6 +1,6 @@
-//! Items for benches: distinct, repeatable, without pattern, as crawlers' fingerprints are.
+//! Items for benches: distinct, reproducible, and without structure, like fingerprints of pages.
 
-/// An item by its number: those of `Stored` are added at some time, those of `Absent` never.
+/// An item by its number. Items of `Stored` are inserted at some time, items of `Absent` never.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Item {
     Stored(u64),
@@ -8,7 +8,7 @@ pub enum Item {
 }
 
 impl Item {
-    /// The item's twenty bytes.
+    /// The 20 bytes of the item.
     pub fn bytes(self) -> [u8; 20] {
         let (space, index) = match self {
             Item::Stored(index) => (0, index),
@@ -24,7 +24,7 @@ impl Item {
     }
 }
 
-/// SplitMix64 (Steele, Lea, Flood 2014): one to one, so different numbers give different items.
+/// SplitMix64 (Steele, Lea, Flood, 2014), a bijection: different numbers give different items.
 pub fn mix(number: u64) -> u64 {
     let mut z = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

@@ -3,7 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`bloomline`], [`redisbloom`] | reference models of the layouts, written from their documentation, slow and simple |
-//! | [`fixture`], [`payload`], [`overflowing`] | filters recorded from RedisBloom, and forged ones |
+//! | [`fixture`], [`payload`], [`overflowing`] | filters recorded from RedisBloom, and a forged header |
 //! | [`items`] | items for benches |
 //! | [`random`] | random numbers with fixed seeds, and means with standard errors |
 //! | [`rate_of_bits`], [`first_block`], [`splitting`], [`short_cycle`] | false-positive rates, measured down to 1e-15 |

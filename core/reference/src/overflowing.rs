@@ -1,8 +1,7 @@
-//! A header of RedisBloom's layout whose links hold more items than a number of 64 bits.
+//! A header of RedisBloom's layout whose layers hold more than 2^64 - 1 items together.
 
-/// Links for 5, 10, 20 and 40 items that hold 2^64 - 1, 10, 20 and 12; as their sum 2^64 - 1.
-///
-/// RedisBloom answers "received bad data". An early version of Bloomline took it.
+/// Layers of capacity 5, 10, 20 and 40 that hold 2^64 - 1, 10, 20 and 12 items. The total in the
+/// header is 2^64 - 1. RedisBloom replies "received bad data".
 const HEADER: &str = "\
     ffffffffffffffff040000000500000002000000\
     08000000000000004000000000000000ffffffffffffffff7b14ae47e17a743fe9862fb2350e2640\

@@ -1,4 +1,4 @@
-//! The arrays of bits in a DUMP payload, unpacked by hand.
+//! A parser of the bit arrays in a DUMP payload.
 
 /// A reader of the bytes of an RDB value.
 struct Bytes<'a>(&'a [u8]);
@@ -10,7 +10,7 @@ impl<'a> Bytes<'a> {
         first
     }
 
-    /// A length; an error with its kind if it is that of an encoded string.
+    /// A length, or the encoding of a string that is not stored as plain bytes.
     fn length(&mut self) -> Result<u64, u8> {
         let first = self.take(1)[0];
         Ok(match first >> 6 {
@@ -33,12 +33,12 @@ impl<'a> Bytes<'a> {
                 assert_eq!(unpacked.len() as u64, length);
                 unpacked
             }
-            Err(kind) => panic!("a string of kind {kind}"),
+            Err(encoding) => panic!("unexpected string encoding {encoding}"),
         }
     }
 }
 
-/// LZF: runs of literal bytes, and references to what was written before.
+/// Decompresses LZF: runs of literal bytes, and references to earlier output.
 fn unpack(packed: &[u8]) -> Vec<u8> {
     let mut from = Bytes(packed);
     let mut to: Vec<u8> = Vec::new();

@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-/// SplitMix64 (Steele, Lea, Flood, 2014): 64 bits per step, and every seed gives another sequence.
+/// SplitMix64 (Steele, Lea, Flood, 2014): 64 bits per step, and another sequence for each seed.
 pub struct Random(u64);
 
 impl Random {
-    /// A generator whose numbers follow from the seed alone.
+    /// A generator with this seed.
     pub fn new(seed: u64) -> Self {
         Self(seed.wrapping_mul(0xd129_0d3b_3f2f_8a6b))
     }
@@ -47,7 +47,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// The numbers that a multiplication scales to `index` of `parts`; the last one may be missing.
+    /// The hashes that scale to `index` in [0, `parts`). The last one may be missing.
     pub fn scaled_to(index: u64, parts: u64) -> Self {
         let parts = u128::from(parts);
         Self { first: (u128::from(index) << 64).div_ceil(parts) as u64, width: (1 << 64) / parts }

@@ -1,8 +1,9 @@
-//! RedisBloom's filter written down a second time, slowly, from the description of its layout.
+//! The reference model of RedisBloom's layout: slow and simple, written from the description of the
+//! layout.
 
 use bitvec::prelude::{BitVec, Lsb0, bitvec};
 
-/// A layer's numbers.
+/// The numbers of a layer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plan {
     pub capacity: u64,
@@ -13,7 +14,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// The numbers of a new layer; none where it can't be had.
+    /// The numbers of a new layer; `None` if its numbers are out of range.
     pub fn new(options: u32, capacity: u64, error: f64) -> Option<Self> {
         if capacity < 1 || error <= 0.0 || error >= 1.0 {
             return None;
@@ -28,20 +29,21 @@ impl Plan {
         } else if options & 1 != 0 {
             ((capacity as f64 * per_item) as u64).max(1)
         } else {
-            // Above what the items need, the next power of two; what is left over takes more items.
+            // The next power of two above what the items need. The additional bits raise the
+            // capacity.
             let wanted = capacity as f64 * per_item;
             while 2f64.powi(log2_bits.into()) <= wanted {
                 log2_bits += 1;
             }
-            let left = (2f64.powi(log2_bits.into()) - wanted).trunc();
-            kept += (left / per_item) as u64;
+            let additional = (2f64.powi(log2_bits.into()) - wanted).trunc();
+            kept += (additional / per_item) as u64;
             1u128.checked_shl(log2_bits.into()).and_then(|bits| u64::try_from(bits).ok())?
         };
         Some(Self { capacity: kept, error, hashes, bits: needed.div_ceil(64) * 64, log2_bits })
     }
 }
 
-/// A layer: its numbers, its bits in the order of the bytes, its items.
+/// A layer: its numbers, its bits in the order of the bytes, its number of items.
 pub struct ModelLayer {
     pub plan: Plan,
     pub bits: BitVec<u8, Lsb0>,
@@ -55,7 +57,7 @@ pub struct Model {
     pub layers: Vec<ModelLayer>,
 }
 
-/// What the model says to an item.
+/// The result of an insertion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
     New,
@@ -105,8 +107,8 @@ impl ModelLayer {
         Self { plan, bits: bitvec![u8, Lsb0; 0; plan.bits as usize], len: 0 }
     }
 
-    /// Every bit of an item, as its number in the layer.
-    fn places(&self, (a, b): (u64, u64)) -> impl Iterator<Item = usize> {
+    /// The indexes of an item's bits in the layer.
+    fn bit_indexes(&self, (a, b): (u64, u64)) -> impl Iterator<Item = usize> {
         let modulus =
             if self.plan.log2_bits == 0 { self.plan.bits } else { 1 << self.plan.log2_bits };
         (0..u128::from(self.plan.hashes)).map(move |i| {
@@ -116,7 +118,7 @@ impl ModelLayer {
     }
 
     fn contains(&self, pair: (u64, u64)) -> bool {
-        self.places(pair).all(|place| self.bits[place])
+        self.bit_indexes(pair).all(|index| self.bits[index])
     }
 }
 
@@ -152,8 +154,8 @@ impl Model {
         }
         let pair = self.pair(item);
         let newest = self.layers.last_mut().unwrap();
-        for place in newest.places(pair).collect::<Vec<_>>() {
-            newest.bits.set(place, true);
+        for index in newest.bit_indexes(pair).collect::<Vec<_>>() {
+            newest.bits.set(index, true);
         }
         newest.len += 1;
         Answer::New

@@ -1,9 +1,9 @@
-//! The false-positive rate of one concrete link in RedisBloom's layout, by importance sampling of
+//! The false-positive rate of one concrete layer in RedisBloom's layout, by importance sampling of
 //! short cycles.
 //!
 //! Bit `i` of an item is `(a + i b mod 2^64) mod m`. Let `d` be `q b mod 2^64` as a signed number.
-//! If `d` is a multiple of `m`, bit `i + q` is bit `i` again, unless the sum wraps round 2^64 on
-//! the way, with probability `|d| / 2^64`. So for one `b` in `m` and each small `q`, most of the
+//! If `d` is a multiple of `m`, bit `i + q` is bit `i` again, unless the sum wraps around 2^64 in
+//! between, with probability `|d| / 2^64`. So for one `b` in `m` and each small `q`, most of the
 //! `k` bits coincide, and a lookup passes with a probability near `2^-q`. That is rare, but not as
 //! rare as a small target rate.
 //!
@@ -16,10 +16,10 @@
 //! w(b) = 1 / (1/2 + 1/2 * sum over the cycles q that b belongs to of p(q) m / 2^v)
 //! ```
 //!
-//! `a` is uniform, `ClassicLayer::contains` decides, and the mean of `w` over all draws, 0 for those that
-//! do not pass, is an unbiased estimate of the rate, whatever the link holds. No weight is above 2.
-//! The draws whose `b` belongs to a cycle estimate that part of the rate by themselves, to 1 % in
-//! any link; the others are like direct lookups, and resolve no smaller rate than these.
+//! `a` is uniform, [`contains_spot`] decides whether a draw passes. The mean of `w` over all draws,
+//! 0 for those that do not pass, is an unbiased estimate of the rate, whatever the layer holds. No
+//! weight is above 2. The draws whose `b` belongs to a cycle estimate their part of the rate to 1 %
+//! in any layer. The other draws are like direct lookups, and resolve no smaller rate than these.
 
 use bloomline_core::batch::contains_spot;
 use bloomline_core::layer::Layer;
@@ -29,6 +29,7 @@ use bloomline_core::simd::Scalar;
 
 use crate::random::Random;
 
+/// The longest cycle that is drawn from.
 const LONGEST: u32 = 8;
 
 /// The probability with which cycle `q` is drawn.
@@ -36,7 +37,7 @@ fn probability(q: u32) -> f64 {
     0.5f64.powi(q as i32) / (1.0 - 0.5f64.powi(LONGEST as i32))
 }
 
-/// A random `b` of cycle `q`: `(p 2^64 + t m) / q` where that is whole.
+/// A random `b` of cycle `q`: `(p 2^64 + t m) / q` if that is a whole number.
 fn draw_of_cycle(q: u32, m: u64, random: &mut Random) -> u64 {
     loop {
         let turns = i128::from(random.below(q.into())) << 64;
@@ -49,17 +50,17 @@ fn draw_of_cycle(q: u32, m: u64, random: &mut Random) -> u64 {
     }
 }
 
-/// How many times as likely `b` is drawn from the cycles as from the uniform distribution: 0 if it
-/// belongs to none.
+/// The probability that `b` is drawn from the cycles, divided by its probability in the uniform
+/// distribution: 0 if it belongs to no cycle.
 fn likelihood(b: u64, m: u64) -> f64 {
     let is_member = |q: u32| (b.wrapping_mul(q.into()) as i64).unsigned_abs().is_multiple_of(m);
     let of_cycle = |q: u32| probability(q) * m as f64 / f64::from(1 << q.trailing_zeros());
     (1..=LONGEST).filter(|&q| is_member(q)).map(of_cycle).sum()
 }
 
-/// The link's rate, and the part of it that is due to short cycles, from so many draws.
-pub fn rate_with_short_cycles(link: &ClassicLayer, draws: u64, random: &mut Random) -> (f64, f64) {
-    let m = link.shape().modulus();
+/// The rate of a layer, and the part of it that is due to short cycles, from `draws` draws.
+pub fn rate_with_short_cycles(layer: &ClassicLayer, draws: u64, random: &mut Random) -> (f64, f64) {
+    let m = layer.shape().modulus();
     let (mut all, mut of_cycles) = (0.0, 0.0);
     for _ in 0..draws {
         let mut b = random.next();
@@ -71,7 +72,7 @@ pub fn rate_with_short_cycles(link: &ClassicLayer, draws: u64, random: &mut Rand
             });
             b = draw_of_cycle(drawn.unwrap_or(LONGEST), m, random);
         }
-        if contains_spot(link, Scalar, &link.locate(&Pair { a: random.next(), b })) {
+        if contains_spot(layer, Scalar, &layer.locate(&Pair { a: random.next(), b })) {
             let likelihood = likelihood(b, m);
             let weight = 2.0 / (1.0 + likelihood);
             all += weight;

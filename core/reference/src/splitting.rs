@@ -28,16 +28,16 @@
 //!    distribution, so it leaves the distribution given `A(i)` as it is.
 //!
 //! The product of the shares is an unbiased estimate of the rate for any number of particles and of
-//! moves. (The sets of a run depend on each other; that makes the variance larger and nothing
-//! else.) So the mean over independent runs, each with a lookup of its own, is unbiased, and the
-//! spread of the runs is the standard error.
+//! moves. (The sets of a run depend on each other, which only makes the variance larger.) So the
+//! mean over independent runs, each with its own lookup, is unbiased, and the spread of the runs
+//! gives the standard error.
 //!
-//! # What is real
+//! # What is assumed
 //!
-//! The pattern is the fold of the place as in `item_hash`, and the blocks, their patterns, and the
-//! bits of a pattern come from the library: [`locate`] and [`Backend::set`]. Nothing is
-//! assumed independent but the items. The only ideal is the 64-bit hash itself, which is drawn
-//! uniformly instead of by XXH3.
+//! The items are independent, and the 64-bit hash is drawn uniformly instead of computed by XXH3.
+//! Everything else is real: the pattern is derived from the block hash as in `item_hash`, and the
+//! blocks, their patterns, and the bits of a pattern come from the library, by [`locate`] and
+//! [`Backend::set`].
 
 use bloomline_core::bloomline::geometry::Geometry;
 use bloomline_core::bloomline::hash::ItemHash;
@@ -49,10 +49,10 @@ use crate::random::{Interval, Random};
 /// Sets of items in a run.
 const PARTICLES: usize = 512;
 
-/// What `item_hash` makes of this output of XXH3.
-pub fn hash_of(place: u64) -> ItemHash {
-    let product = u128::from(place) * 0x9e37_79b9_7f4a_7c15;
-    ItemHash { place, pattern: product as u64 ^ (product >> 64) as u64 }
+/// The result of `item_hash` for this output of XXH3.
+pub fn hash_of(block_hash: u64) -> ItemHash {
+    let product = u128::from(block_hash) * 0x9e37_79b9_7f4a_7c15;
+    ItemHash { place: block_hash, pattern: product as u64 ^ (product >> 64) as u64 }
 }
 
 /// The blocks of an item, as indexes in the layer, each with its pattern.
@@ -70,13 +70,13 @@ pub fn bits_of(pattern: u64, geometry: Geometry) -> [u64; BLOCK_SECTORS] {
     block.0
 }
 
-/// What is tested by one lookup.
+/// A lookup, and the bits that it tests.
 struct Lookup {
     geometry: Geometry,
     /// Index of the first block of the lookup's page.
     page: usize,
-    /// The places of this page.
-    places: Interval,
+    /// The block hashes of this page.
+    block_hashes: Interval,
     /// For each block of the page, which of the lookup's blocks it is, if any.
     role: [Option<u8>; 64],
     /// The bits tested in each of the lookup's blocks.
@@ -91,7 +91,7 @@ impl Lookup {
         let page_blocks = geometry.blocks_per_page() as usize;
         let mut blocks = blocks_of(hash, &geometry).peekable();
         let page = blocks.peek().expect("an item has blocks").0 / page_blocks;
-        let places = Interval::scaled_to(page as u64, geometry.pages());
+        let block_hashes = Interval::scaled_to(page as u64, geometry.pages());
         let page = page * page_blocks;
         let (mut role, mut tested, mut targets) = ([None; 64], [[0; 8]; 4], Vec::new());
         for (index, (block, pattern)) in blocks.enumerate() {
@@ -101,16 +101,16 @@ impl Lookup {
             let sectors = (0..8).filter(|&sector| bits[sector] != 0);
             targets.extend(sectors.map(|sector| 1 << (8 * index + sector)));
         }
-        Self { geometry, page, places, role, tested, targets }
+        Self { geometry, page, block_hashes, role, tested, targets }
     }
 
     /// A random item of the page, as the set of tested bits that it sets: bit `8 j + w` for sector
     /// `w` of block `j`.
     #[inline]
     fn draw_item(&self, random: &mut Random) -> u32 {
-        let place = random.within(self.places);
+        let block_hash = random.within(self.block_hashes);
         let mut hit = 0;
-        for (block, pattern) in blocks_of(hash_of(place), &self.geometry) {
+        for (block, pattern) in blocks_of(hash_of(block_hash), &self.geometry) {
             let Some(role) = self.role[block - self.page] else { continue };
             let (bits, tested) = (bits_of(pattern, self.geometry), &self.tested[usize::from(role)]);
             for (sector, (bits, tested)) in bits.iter().zip(tested).enumerate() {
@@ -175,13 +175,14 @@ impl Particle {
     }
 }
 
-/// How many of `items` lie in one of `pages` pages: the distribution function inverted.
+/// The number of `items` items that lie in one given page of `pages`, drawn by inversion of the
+/// distribution function.
 fn binomial(items: u64, pages: u64, random: &mut Random) -> u64 {
     if pages == 1 {
         return items;
     }
     let (n, p) = (items as f64, 1.0 / pages as f64);
-    // The probability of no item must not underflow.
+    // Split the items, so that the probability of no item does not underflow.
     if n * p > 500.0 {
         return binomial(items / 2, pages, random) + binomial(items - items / 2, pages, random);
     }
@@ -196,7 +197,7 @@ fn binomial(items: u64, pages: u64, random: &mut Random) -> u64 {
     count
 }
 
-/// An unbiased estimate of the rate of a layer of this geometry with so many random items.
+/// An unbiased estimate of the rate of a layer of this geometry with `items` random items.
 pub fn split(geometry: Geometry, items: u64, random: &mut Random) -> f64 {
     let lookup = Lookup::draw(geometry, random);
     let draw = |_| Particle::draw(&lookup, items, random);

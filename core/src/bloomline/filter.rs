@@ -1,4 +1,4 @@
-//! A scalable filter in this layout: creation, and what was asked for.
+//! The scalable filter in this layout: creation, and the parameters it was created with.
 
 use super::Filter;
 use super::growth::Common;
@@ -12,22 +12,23 @@ impl Filter {
     ///
     /// # Errors
     ///
-    /// A number of `spec` out of range ([`Error::Capacity`], [`Error::ErrorRate`],
-    /// [`Error::Expansion`], [`Error::ErrorRateTooSmall`]), [`Error::Refused`] by `permit`,
-    /// [`Error::OutOfMemory`].
+    /// [`Error::Capacity`], [`Error::ErrorRate`], [`Error::Expansion`] or
+    /// [`Error::ErrorRateTooSmall`] for a number of `spec` that is out of range; [`Error::Refused`]
+    /// by `permit`; [`Error::OutOfMemory`].
     pub fn new(spec: Spec, seed: u64, permit: Permit) -> Result<Self, Error> {
         let (common, shape) = Common::first(spec, seed)?;
         Self::with_shape(common, &shape, permit)
     }
 
-    /// An empty filter of `layers` layers, all but the newest counted as full, and that one with
-    /// `newest_len` items.
+    /// A filter of `layers` layers whose bits are all zero. The older layers count as full, and the
+    /// newest one counts `newest_len` items.
+    ///
+    /// `permit` gets one demand for all layers together, before any bits are allocated.
     ///
     /// # Errors
     ///
-    /// Those of [`Filter::new`]; [`HeaderError::Layers`] or [`HeaderError::Len`] where a filter of
-    /// this `spec` can't have so many. No bits are allocated before all layers together have
-    /// been put before `permit`.
+    /// Those of [`Filter::new`]; [`HeaderError::Layers`] or [`HeaderError::Len`] if a filter of
+    /// this `spec` cannot have so many layers or items.
     pub fn with_layers(
         spec: Spec,
         seed: u64,
@@ -53,28 +54,28 @@ impl Filter {
         Self::with_shapes(common, &shapes, newest_len, permit)
     }
 
-    /// What the filter was asked to be.
+    /// Capacity, target rate and growth, as the filter was created.
     pub fn spec(&self) -> &Spec {
         &self.common.spec
     }
 
-    /// Seed of the hash.
+    /// The seed of the hash.
     #[inline]
     pub fn seed(&self) -> u64 {
         self.common.seed
     }
 
-    /// Error rate each layer was sized for, oldest first. Cost: up to a microsecond a layer.
+    /// The target rate of each layer, oldest first. Cost: up to a microsecond per layer.
     pub fn layer_errors(&self) -> impl Iterator<Item = f64> {
-        self.layers().zip(0..).scan(0.0, |spent, (layer, index)| {
-            let error = self.common.spec.layer_error(index, *spent);
-            *spent += layer.fp_rate(layer.capacity());
+        self.layers().zip(0..).scan(0.0, |older_rates, (layer, index)| {
+            let error = self.common.spec.layer_error(index, *older_rates);
+            *older_rates += layer.fp_rate(layer.capacity());
             Some(error)
         })
     }
 
-    /// Computed probability that an absent item is reported as present: at most the rate asked for.
+    /// The computed false-positive rate of the whole filter: at most the target rate.
     pub fn fp_rate(&self) -> f64 {
-        self.common.spent + self.newest.fp_rate(self.newest_len)
+        self.common.older_rates + self.newest.fp_rate(self.newest_len)
     }
 }

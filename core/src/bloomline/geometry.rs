@@ -1,9 +1,9 @@
-//! From capacity and error rate to the geometry of a layer.
+//! The geometry of a layer: pages, blocks and bits per item, from capacity and target rate.
 //!
-//! The same arguments give the same geometry on every machine and in every release: a replica grows
-//! the layers its primary grows. So there are only integers and IEEE `+ - * /` here, a frozen
-//! table, and the software `exp` of a pinned crate behind [`fp_rate`]. A change of any result is a
-//! new [`REVISION`], and the old one stays.
+//! The same arguments give the same geometry on every machine and in every release, because a
+//! replica must grow the same layers as its primary. So this file uses only integers, IEEE
+//! `+ - * /`, a frozen table, and the software `exp` and `log1p` of a pinned crate in [`fp_rate`].
+//! Any change of a result needs a new [`REVISION`], and the old one must stay available.
 
 use std::cell::Cell;
 
@@ -12,63 +12,63 @@ use super::table;
 pub use super::table::{ROWS, Row};
 use crate::error::Error;
 
-/// Revision of the rule in this file, stored in the header of every filter.
+/// Revision of the sizing rule in this file, stored in the header of every filter.
 pub const REVISION: u16 = 1;
 
 /// The largest capacity of a layer: 2^40 items.
 pub const MAX_CAPACITY: u64 = 1 << 40;
 
-/// The largest error rate of a filter, as in RedisBloom.
+/// The largest target rate of a filter, as in RedisBloom.
 pub const MAX_ERROR_RATE: f64 = 0.25;
 
-/// The smallest error rate of a layer.
+/// The smallest target rate of a layer.
 ///
-/// Four lines of eight bits cost 21 % over the classic optimum there, and the cost rises steeply
-/// below.
+/// There, four blocks with eight bits each take 21 % more bits than the classic optimum, and below
+/// the difference grows steeply.
 pub const MIN_LAYER_ERROR: f64 = 1e-15;
 
-/// Bytes of a line.
+/// Bytes of a block.
 pub const BLOCK_BYTES: u64 = 64;
 const BLOCK_BITS: f64 = 512.0;
 
-/// Lines of a whole page of 4 KiB.
+/// Blocks of a whole page of 4 KiB.
 pub const PAGE_BLOCKS: u64 = 64;
 
-/// Lines from which a layer has whole pages only: 1 MiB. The table's model of endlessly many pages
-/// holds from here on.
+/// Number of blocks from which a layer has whole pages only: 1 MiB. From here on the table applies,
+/// whose model has infinitely many pages.
 ///
-/// Below, rounding up to whole pages would cost more than 0.4 %, and few pages are touched however
-/// they lie.
+/// Below, rounding up to whole pages would cost more than 0.4 %, and a layer has few pages anyway.
 const WHOLE_PAGES_FROM: u64 = 256 * PAGE_BLOCKS;
 
-/// Probability that two different items have one 64-bit hash.
+/// Probability that two different items have equal 64-bit hashes.
 pub(super) const COLLISION: f64 = 1.0 / (1u128 << 64) as f64;
 
-/// The shape of a layer: how many pages of how many lines, and what an item sets in them.
+/// The shape of a layer: pages, blocks per page, blocks per item, bits per block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
     pages: u32,
     blocks_per_page: u8,
     blocks_per_item: u8,
     bits_per_block: u8,
-    /// Follows from the others; kept since a division an item costs 3 ns.
+    /// Derived from the others. It is stored because a division costs 3 ns per item.
     strides: u8,
 }
 
 impl Geometry {
-    /// A geometry of this project's layout whose computed rate at `capacity` items is at most
-    /// `error`: the smallest one, or from 1e-6 up at most a line a page more, where a small
-    /// layer needs less than the table says.
+    /// The geometry of a layer whose computed rate with `capacity` items is at most `error`.
+    ///
+    /// It is the smallest such geometry, with one exception: a small layer may need less than the
+    /// table says. Then, for `error` of 1e-6 or more, it has at most one block per page too many.
     ///
     /// # Errors
     ///
-    /// [`Error::Capacity`] outside 1 to [`MAX_CAPACITY`], [`Error::ErrorRate`] for an error that is
-    /// not a number above 0 and at most [`MAX_ERROR_RATE`], [`Error::ErrorRateTooSmall`] below
-    /// [`MIN_LAYER_ERROR`] or where equal hashes alone reach the error rate.
+    /// [`Error::Capacity`] outside 1 to [`MAX_CAPACITY`]; [`Error::ErrorRate`] for an `error` that
+    /// is not above 0 and at most [`MAX_ERROR_RATE`]; [`Error::ErrorRateTooSmall`] below
+    /// [`MIN_LAYER_ERROR`], or if equal hashes alone reach this rate.
     ///
-    /// Cost: 20 ns from 16,384 lines on; below, that and one to three times [`fp_rate`]; next to
-    /// nothing for the numbers of the last call, since a server with millions of small filters
-    /// makes all of them alike.
+    /// Cost: 20 ns from 16,384 blocks on; below, the same and one to three times [`fp_rate`]. The
+    /// result of a thread's last call is cached, because a server may have millions of small
+    /// filters with equal parameters.
     pub fn new(capacity: u64, error: f64) -> Result<Self, Error> {
         thread_local! {
             static LAST: Cell<Option<(u64, u64, Geometry)>> = const { Cell::new(None) };
@@ -87,44 +87,45 @@ impl Geometry {
         if !(1..=MAX_CAPACITY).contains(&capacity) {
             return Err(Error::Capacity(capacity));
         }
-        // Written so that NaN fails.
+        // The condition is written so that NaN fails.
         if !(error > 0.0 && error <= MAX_ERROR_RATE) {
             return Err(Error::ErrorRate(error));
         }
-        // What equal hashes cost can't be bought back with bits.
+        // More bits do not reduce the probability of equal hashes.
         let error_of_bits = error - capacity as f64 * COLLISION;
         if error < MIN_LAYER_ERROR || error_of_bits < table::SMALLEST {
             return Err(Error::ErrorRateTooSmall(error));
         }
         let row = Row::of(error_of_bits);
-        let mut lines =
+        let mut blocks =
             (capacity as f64 * row.bits_per_item(error_of_bits) / BLOCK_BITS).ceil() as u64;
         loop {
-            let geometry = Self::arrange(lines.max(1), row);
-            // A small layer is a little worse or better than the model without end: it is looked at
-            // itself.
+            let geometry = Self::arrange(blocks.max(1), row);
+            // The rate of a small layer differs a little from that of infinitely many pages, so it
+            // is computed.
             if geometry.blocks() >= WHOLE_PAGES_FROM || fp_rate(&geometry, capacity) <= error {
                 return Ok(geometry);
             }
-            lines = geometry.blocks() + 1;
+            blocks = geometry.blocks() + 1;
         }
     }
 
-    /// At least `lines` lines, evenly on pages of at most 64, so that 65 lines do not cost 128.
-    fn arrange(lines: u64, row: &Row) -> Self {
-        let blocks_per_page = match lines {
-            ..=PAGE_BLOCKS => lines,
+    /// At least `blocks` blocks, on pages of equal size of at most 64 blocks, so that 65 blocks do
+    /// not take two whole pages.
+    fn arrange(blocks: u64, row: &Row) -> Self {
+        let blocks_per_page = match blocks {
+            ..=PAGE_BLOCKS => blocks,
             WHOLE_PAGES_FROM.. => PAGE_BLOCKS,
-            // The largest page of which a whole number is closest above.
+            // The page size that rounds `blocks` up least; of several, the largest.
             _ => {
                 let sizes = (PAGE_BLOCKS / 2 + 1..=PAGE_BLOCKS).rev();
-                sizes.min_by_key(|&size| lines.next_multiple_of(size)).unwrap_or(PAGE_BLOCKS)
+                sizes.min_by_key(|&size| blocks.next_multiple_of(size)).unwrap_or(PAGE_BLOCKS)
             }
         };
-        let blocks_per_item = u64::from(row.lines).min(blocks_per_page);
+        let blocks_per_item = u64::from(row.blocks_per_item).min(blocks_per_page);
         Self {
-            // 2^40 items of 88 bits are 2.95e9 pages.
-            pages: lines.div_ceil(blocks_per_page) as u32,
+            // 2^40 items of 88 bits take 2.95e9 pages, which fits 32 bits.
+            pages: blocks.div_ceil(blocks_per_page) as u32,
             blocks_per_page: blocks_per_page as u8,
             blocks_per_item: blocks_per_item as u8,
             bits_per_block: row.bits_per_block,
@@ -132,37 +133,37 @@ impl Geometry {
         }
     }
 
-    /// Number of pages.
+    /// Pages of the layer.
     #[inline]
     pub fn pages(&self) -> u64 {
         u64::from(self.pages)
     }
 
-    /// Lines of a page, 1 to 64.
+    /// Blocks per page, 1 to 64.
     #[inline]
     pub fn blocks_per_page(&self) -> u64 {
         u64::from(self.blocks_per_page)
     }
 
-    /// Lines of the layer.
+    /// Blocks of the layer.
     #[inline]
     pub fn blocks(&self) -> u64 {
         self.pages() * self.blocks_per_page()
     }
 
-    /// Lines an item has bits in, 1 to 4.
+    /// Blocks per item, 1 to 4.
     #[inline]
     pub fn blocks_per_item(&self) -> u8 {
         self.blocks_per_item
     }
 
-    /// Bits an item sets in each of its lines, 1 to 8.
+    /// Bits per item in each of its blocks, 1 to 8.
     #[inline]
     pub fn bits_per_block(&self) -> u8 {
         self.bits_per_block
     }
 
-    /// How many distances there are between neighbouring lines of an item: 1 to this many lines.
+    /// Number of strides: the stride of an item ranges over 1..=`strides()` blocks.
     #[inline]
     pub fn strides(&self) -> u64 {
         u64::from(self.strides)
@@ -178,7 +179,7 @@ impl Geometry {
         self.blocks() * BLOCK_BYTES
     }
 
-    /// Bits an item sets (k).
+    /// Bits that an item sets (k).
     pub fn hashes(&self) -> u32 {
         u32::from(self.blocks_per_item) * u32::from(self.bits_per_block)
     }

@@ -1,4 +1,4 @@
-//! A filter as bytes: a header of constant size, then the bits of its layers in chunks.
+//! The header of a filter: everything but its bits, in 64 bytes.
 //!
 //! ```text
 //! offset  0        8       10      12      13        16         20      24
@@ -7,8 +7,8 @@
 //!         capacity  error_rate  seed   newest_len  reserved
 //! ```
 //!
-//! All little-endian. The geometry is derived, never read, so that a header can't contradict
-//! itself. `docs/format.md` says more.
+//! All numbers are little-endian. The geometry is derived from the header and not stored in it, so
+//! the header cannot contradict the geometry. `docs/format.md` describes the format.
 
 use super::Filter;
 use super::geometry::REVISION;
@@ -16,18 +16,19 @@ use crate::error::{Error, HeaderError};
 use crate::fields::{Reader, Writer};
 use crate::spec::{Growth, Permit, Spec};
 
-/// Bytes of a header. RedisBloom's have 20 + 53 a layer, so that the length alone tells them apart.
+/// Bytes of a header. RedisBloom's headers have 20 bytes and 53 bytes per layer, which is never 64,
+/// so the length alone distinguishes the two.
 pub const HEADER_BYTES: usize = 64;
 
-/// First bytes of a header. In RedisBloom's they would be a count of 3.1e18 items.
+/// The first bytes of a header. In RedisBloom's header they would be a count of 8.0e18 items.
 pub const MAGIC: [u8; 8] = *b"bloomlin";
 
-/// Version of the format.
+/// The version of the format.
 pub const VERSION: u16 = 1;
 
-/// The byte that stands for [`Growth::Fixed`]; its expansion is 0.
+/// The byte for [`Growth::Fixed`], whose expansion is stored as 0.
 const FIXED: u8 = 0;
-/// The byte that stands for [`Growth::Scaling`].
+/// The byte for [`Growth::Scaling`].
 const SCALING: u8 = 1;
 
 impl Filter {
@@ -52,12 +53,14 @@ impl Filter {
         fields.finish()
     }
 
-    /// The filter of a header, its bits all zero; they come by [`Filter::write_chunk`].
+    /// The filter of a header, with all bits zero; [`Filter::write_chunk`] writes them.
+    ///
+    /// The bytes may come from anywhere. Nothing is allocated for bits before all numbers are
+    /// valid.
     ///
     /// # Errors
     ///
-    /// [`Error::Header`], or a number out of range, or memory refused by `permit` or not to be had.
-    /// Total: any bytes may be given, and nothing is allocated before all numbers agree.
+    /// [`Error::Header`], and those of [`Filter::with_layers`].
     pub fn decode_header(bytes: &[u8], permit: Permit) -> Result<Self, Error> {
         if bytes.len() != HEADER_BYTES {
             return Err(HeaderError::Length(bytes.len()).into());

@@ -13,11 +13,11 @@ use crate::memory::words::Words;
 use crate::simd::{BLOCK_SECTORS, Backend, Block, prefetch};
 use crate::spec::Layout;
 
-/// Bytes of a filter besides its layers' bits and the table of its older layers: those of
+/// Bytes of a filter besides the bits of its layers and the table of its older layers: the size of
 /// [`Filter`](super::Filter) on a 64-bit machine.
 pub(super) const FILTER_BYTES: u64 = 96;
 
-/// Bits of a fixed number, and how items map to them.
+/// A bit array of fixed size, and the geometry that maps items to its bits.
 #[derive(Debug)]
 pub struct BlockedLayer {
     words: Words,
@@ -26,28 +26,28 @@ pub struct BlockedLayer {
 }
 
 impl BlockedLayer {
-    /// The layer's shape.
+    /// The geometry of the layer.
     #[inline]
     pub fn geometry(&self) -> &Geometry {
         &self.geometry
     }
 
-    /// Rate of false positives computed from the share of bits that are set.
+    /// The false-positive rate, computed from the fill: the share of bits that are set, in [0, 1].
     pub fn fp_rate_of_fill(&self, fill: f64) -> f64 {
         rate::fp_rate_of_fill(&self.geometry, fill)
     }
 
-    /// Computed rate of false positives with `len` items in it.
+    /// The computed false-positive rate with `len` inserted items, in [0, 1].
     pub fn fp_rate(&self, len: u64) -> f64 {
         rate::fp_rate(&self.geometry, len)
     }
 
-    /// The bits, as bytes: word by word, little-endian.
+    /// The bits as bytes: little-endian words of 64 bits.
     pub fn as_bytes(&self) -> &[u8] {
         self.words.as_bytes()
     }
 
-    /// The bits, as bytes to be written.
+    /// The bits as bytes, to be written.
     pub fn as_mut_bytes(&mut self) -> &mut [u8] {
         self.words.as_mut_bytes()
     }
@@ -65,7 +65,7 @@ impl Layer for BlockedLayer {
     type Hash = ItemHash;
     type Spot = Spot;
     type Prepared<B: Backend> = B::Pattern;
-    // Below, a prefetch costs more than it gains.
+    // Smaller layers are in cache: a prefetch costs more than it gains.
     const PREFETCH_FROM: u64 = 128 << 10;
     const STAGED_FROM: u64 = 8 << 20;
     const IS_VECTORIZED: bool = true;

@@ -17,7 +17,6 @@ pub use layer::BlockedLayer;
 /// A scalable filter in the Bloomline layout.
 pub type Filter = crate::ScalableFilter<BlockedLayer>;
 
-// A default filter must cost no more than RedisBloom's; 96 bytes are a size class of the servers'
-// allocator.
+// 96 bytes are a size class of the servers' allocator. A larger filter would take the next one.
 #[cfg(target_pointer_width = "64")]
 const _: () = assert!(size_of::<Filter>() as u64 == layer::FILTER_BYTES);

@@ -1,55 +1,56 @@
-//! The frozen table: which shape, and how many bits an item, for which error rate.
+//! The frozen table: blocks per item, bits per block and bits per item for each target rate.
 //!
-//! Two rows an octave of the error rate, from 1/4 down to 2^-50. A row has the fewest lines whose
-//! bits an item stay within 2.9 % of the classic optimum of `1.44 log2(1/error)` over the whole
-//! row, else four; then the bits a line that need least. The shapes are those of
-//! [`fp_rate_at_load`](bloomline_core::rate::fp_rate_at_load), the bits those of
-//! [`fp_rate_at_counted_load`](bloomline_core::rate::fp_rate_at_counted_load); a test makes it again
-//! and compares.
+//! The table has two rows per octave of the target rate, from 1/4 down to 2^-50. A row has the
+//! fewest blocks per item for which the bits per item stay within 2.9 % of the classic optimum,
+//! `1.44 log2(1/error)`, over the whole row, or else four. Then it has the number of bits per block
+//! that needs the fewest bits per item. The shapes are chosen by
+//! [`fp_rate_at_load`](super::rate::fp_rate_at_load), and the bits per item are computed by
+//! [`fp_rate_at_counted_load`](super::rate::fp_rate_at_counted_load). A test computes the whole
+//! table again and compares.
 
-/// One half octave of error rates.
+/// Half an octave of target rates.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
-    /// Lines an item has bits in, 1 to 4.
-    pub lines: u8,
-    /// Bits an item sets in each of them, 1 to 8.
+    /// Blocks per item, 1 to 4.
+    pub blocks_per_item: u8,
+    /// Bits per item in each of its blocks, 1 to 8.
     pub bits_per_block: u8,
-    /// Thousandths of a bit an item takes at five error rates, equally spaced, the smallest error
-    /// first; rounded up.
+    /// Thousandths of a bit per item, rounded up, at five equally spaced target rates, the smallest
+    /// rate first.
     pub milli_bits: [u32; KNOTS],
 }
 
-/// Error rates of a row at which its bits are known.
+/// Number of target rates per row for which the table has the bits per item.
 const KNOTS: usize = 5;
 
-/// Exponent of the first octave: error rates from 1/8 to 1/4.
+/// Exponent of the first octave: target rates from 1/8 to 1/4.
 const FIRST_OCTAVE: i64 = -3;
 
-/// The smallest error rate of the table.
+/// The smallest target rate of the table.
 pub const SMALLEST: f64 = 1.0 / (1u64 << 50) as f64;
 
 impl Row {
-    /// The row of an error rate between 2^-50 and 1/4.
+    /// The row of a target rate from 2^-50 to 1/4, both included.
     pub fn of(error: f64) -> &'static Self {
         let bits = error.to_bits();
         let octave = (bits >> 52) as i64 - 1023;
         let upper_half = (bits >> 51) & 1;
         let index = (FIRST_OCTAVE - octave) * 2 + 1 - upper_half as i64;
-        // One quarter itself begins an octave of which the table needs no more.
+        // 1/4 itself is the start of an octave that the table does not have; it belongs to row 0.
         #[expect(clippy::indexing_slicing, reason = "clamped")]
         &ROWS[index.clamp(0, ROWS.len() as i64 - 1) as usize]
     }
 
-    /// Bits an item takes at this error rate, one of the row's.
+    /// Bits per item at a target rate of this row.
     ///
-    /// The bits are a convex function of the error rate, so a chord between two knots is never too
-    /// low.
+    /// The bits per item are a convex function of the target rate, so linear interpolation between
+    /// two knots is never too low.
     pub fn bits_per_item(&self, error: f64) -> f64 {
         let mantissa = error.to_bits() & ((1 << 52) - 1);
-        // Position in the row, in knots: the octave has two rows of KNOTS - 1 steps each.
+        // The position within the row, in steps: an octave has two rows of KNOTS - 1 steps each.
         let step = (1u64 << 51) / (KNOTS as u64 - 1);
         let within = mantissa & ((1 << 51) - 1);
-        // One quarter is the end of the first row, and has the mantissa of a beginning.
+        // 1/4 is the end of row 0, but its mantissa is that of the start of a row.
         let (knot, fraction) = if error >= 0.25 {
             (KNOTS - 2, 1.0)
         } else {
@@ -64,11 +65,12 @@ impl Row {
     }
 }
 
-const fn row(lines: u8, bits_per_block: u8, milli_bits: [u32; KNOTS]) -> Row {
-    Row { lines, bits_per_block, milli_bits }
+const fn row(blocks_per_item: u8, bits_per_block: u8, milli_bits: [u32; KNOTS]) -> Row {
+    Row { blocks_per_item, bits_per_block, milli_bits }
 }
 
-/// Lines an item, bits a line, thousandths of a bit an item from the smallest to the largest error rate of the row.
+/// Blocks per item, bits per block, and thousandths of a bit per item from the smallest to the
+/// largest target rate of the row.
 #[rustfmt::skip]
 pub static ROWS: [Row; 96] = [
     row(1, 2, [3834, 3656, 3498, 3355, 3227]), // 1.875e-1 to 2.500e-1

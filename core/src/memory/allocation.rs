@@ -1,27 +1,27 @@
-//! A block of memory that carries the way it was allocated, and the one place that frees it.
+//! An allocation together with its kind, which decides how it is freed.
 
 use std::alloc::{Layout, alloc, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
 
 use super::pages::{self, LARGE, PAGE};
 
-/// Content of this many bytes or more starts on a page, at the price of one page.
+/// From this number of bytes on, content starts at a page boundary, which costs one page.
 ///
-/// 32 KiB: below, a page would cost more than an eighth, and page alignment gains nothing.
+/// 32 KiB: below, one page would cost more than an eighth, and page alignment gains nothing.
 const ALIGNED_FROM: usize = 32 * 1024;
 
-/// How a block was allocated. Together with the size of its content this determines its size.
+/// How memory was allocated. Kind and size of the content determine the size of the allocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
-    /// By the global allocator, exactly as long as its content.
+    /// By the global allocator, with exactly the size of its content.
     Exact = 0,
     /// By the global allocator, with one page more than its content.
     Padded = 1,
     /// Like [`Kind::Padded`], and the operating system zeroes its pages: a page that was never
-    /// written has no memory behind it. The block is private, anonymous memory.
+    /// written has no memory behind it. The allocation is private, anonymous memory.
     Lazy = 2,
-    /// By the host, and handed over to the global allocator; exactly as long as its content.
+    /// By the host, with exactly the size of its content. The global allocator can free it.
     Adopted = 3,
 }
 
@@ -29,12 +29,12 @@ impl Kind {
     /// The number of bits that [`Kind::to_bits`] needs.
     pub const BITS: u32 = 2;
 
-    /// The kind as a number below 4.
+    /// The kind as a number, 0 to 3.
     pub fn to_bits(self) -> u64 {
         self as u64
     }
 
-    /// The kind of a number that [`Kind::to_bits`] has returned; only the lowest two bits count.
+    /// The kind of a number from [`Kind::to_bits`]. All but the lowest two bits are ignored.
     #[inline]
     pub fn from_bits(bits: u64) -> Self {
         match bits & 3 {
@@ -45,8 +45,8 @@ impl Kind {
         }
     }
 
-    /// The layout of a block of this kind with `content` bytes; none if it exceeds the address
-    /// space.
+    /// The layout of an allocation of this kind for `content` bytes; `None` if it exceeds the
+    /// address space.
     fn layout(self, content: usize) -> Option<Layout> {
         let size = match self {
             Self::Exact | Self::Adopted => content,
@@ -56,24 +56,23 @@ impl Kind {
     }
 }
 
-/// A block of memory: where it starts, how it was allocated, and how many bytes of content it
-/// holds.
+/// An allocation: its start, its kind, and the size of its content.
 ///
-/// It is a description and frees nothing when it is dropped.
+/// It is only a description: dropping it frees nothing.
 #[derive(Clone, Copy, Debug)]
 pub struct Allocation {
-    /// The first byte of the block.
+    /// The first byte of the allocation.
     pub start: NonNull<u8>,
-    /// How it was allocated.
+    /// How the memory was allocated.
     pub kind: Kind,
-    /// Bytes of its content; the block may be one page longer.
+    /// Bytes of the content. The allocation may be one page longer.
     pub content: usize,
 }
 
 impl Allocation {
-    /// A block for `content` bytes, all zero; none if there is no memory for it.
+    /// An allocation for `content` bytes, all zero; `None` if there is no memory for it.
     ///
-    /// From [`LARGE`] on, no page is touched where the operating system zeroes pages lazily.
+    /// From [`LARGE`] bytes on, no page is touched if the operating system zeroes pages lazily.
     pub fn zeroed(content: usize) -> Option<Self> {
         let kind = if content < ALIGNED_FROM { Kind::Exact } else { Kind::Padded };
         let layout = kind.layout(content).filter(|layout| layout.size() != 0)?;
@@ -82,25 +81,25 @@ impl Allocation {
             let start = NonNull::new(unsafe { alloc_zeroed(layout) })?;
             return Some(Self { start, kind, content });
         }
-        // SAFETY: as above.
+        // SAFETY: the layout has at least one byte.
         let start = NonNull::new(unsafe { alloc(layout) })?;
-        // SAFETY: the block is new, and so long.
+        // SAFETY: the allocation is new and has this size.
         let is_lazy = unsafe { pages::zero(start, layout.size()) };
         let kind = if is_lazy { Kind::Lazy } else { kind };
         Some(Self { start, kind, content })
     }
 
-    /// Takes over a block of exactly `content` bytes that the host has allocated.
+    /// Takes ownership of memory that the host allocated with exactly `content` bytes.
     ///
     /// # Safety
     ///
-    /// The global allocator must be able to free the block as one of `content` bytes with the
-    /// alignment of a `u64`, and nobody else may use it.
+    /// The global allocator must be able to free the memory as an allocation of `content` bytes
+    /// with the alignment of a `u64`, and nobody else may use it.
     pub unsafe fn adopt(start: NonNull<u8>, content: usize) -> Self {
         Self { start, kind: Kind::Adopted, content }
     }
 
-    /// Bytes before the content: up to the next page where the block has a page to spare.
+    /// Bytes before the content: up to the next page boundary if the kind has an additional page.
     pub fn skip(&self) -> usize {
         let over = self.start.addr().get() % PAGE;
         match self.kind {
@@ -110,22 +109,22 @@ impl Allocation {
         }
     }
 
-    /// Frees the block, as it was allocated.
+    /// Frees the memory.
     ///
-    /// A large one first returns its pages to the operating system. Large filters are freed by a
-    /// background thread of the server; otherwise the allocator may return the pages within a
-    /// later call of a client.
+    /// From [`LARGE`] bytes on, its pages are first returned to the operating system. The server
+    /// frees large filters in a background thread. Without this, the allocator might return the
+    /// pages later, during a call of a client.
     ///
     /// # Safety
     ///
-    /// The description must be that of a block which was allocated and not yet freed, and nobody
-    /// may use the block any more.
+    /// The memory must have been allocated as described, and must not have been freed. Nobody may
+    /// use it any more.
     pub unsafe fn free(self) {
         let Some(layout) = self.kind.layout(self.content) else { return };
         #[cfg(feature = "audit")]
         super::ledger::check_kind(self.start.addr().get(), self.kind == Kind::Adopted);
-        // SAFETY: the layout is that of the allocation: it follows from kind and content in one
-        // way only. Nothing is lost if the operating system does not take the pages.
+        // SAFETY: kind and content determine the layout, so it is that of the allocation. The
+        // content is no longer used, so it does not matter whether its pages are dropped.
         unsafe {
             if layout.size() >= LARGE {
                 pages::discard(self.start, layout.size());
@@ -140,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kinds_survive_their_bits() {
+    fn kinds_are_restored_from_their_bits() {
         for kind in [Kind::Exact, Kind::Padded, Kind::Lazy, Kind::Adopted] {
             assert_eq!(Kind::from_bits(kind.to_bits()), kind);
             assert!(kind.to_bits() < 1 << Kind::BITS);

@@ -1,19 +1,19 @@
-//! Every block that is allocated, with its size and its origin: the debug allocator of the tests.
+//! A table of all live allocations with their size and origin: the debug allocator of the tests.
 //!
-//! The global allocator reports each block that it hands out and each that comes back; blocks that
-//! the host allocated are reported when they are adopted. A block that comes back with another
-//! address, size or origin, or a page range outside its block, ends the process.
+//! The global allocator records each allocation and each free. Memory that the host allocated is
+//! recorded when it is adopted. A free with an unknown address, another size or another origin ends
+//! the process, and so does a range of pages outside its allocation.
 //!
-//! The table is static and allocates nothing, since it is used inside the allocator.
+//! The table is static and allocates nothing, because the allocator itself uses it.
 
 use std::alloc::{GlobalAlloc, Layout};
 use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
-/// A block that is out.
+/// A live allocation.
 #[derive(Clone, Copy)]
 struct Entry {
-    /// Its address; 0 where the slot is free.
+    /// The address; 0 in a free slot.
     start: usize,
     size: usize,
     is_adopted: bool,
@@ -21,10 +21,11 @@ struct Entry {
 
 const FREE: Entry = Entry { start: 0, size: 0, is_adopted: false };
 
-/// Twice as many as any test has blocks at once.
+/// At least twice the number of live allocations of any test.
 const SLOTS: usize = 1 << 23;
 
-/// A hash table with linear probing; a slot's index is the home of its entry or follows it.
+/// A hash table with linear probing. An entry is in its home slot or in one of the used slots after
+/// it.
 struct Table {
     slots: [Entry; SLOTS],
     used: usize,
@@ -32,14 +33,14 @@ struct Table {
 
 static TABLE: Mutex<Table> = Mutex::new(Table { slots: [FREE; SLOTS], used: 0 });
 
-/// The slot an address belongs to.
+/// The home slot of an address.
 fn home(start: usize) -> usize {
     ((start as u64 >> 4).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % SLOTS
 }
 
 #[expect(clippy::indexing_slicing, reason = "indexes are taken modulo the number of slots")]
 impl Table {
-    /// The slot of an address, or the free one where it would stand.
+    /// The slot of an address, or the free slot where it would be inserted.
     fn slot(&self, start: usize) -> usize {
         let mut slot = home(start);
         while self.slots[slot].start != start && self.slots[slot].start != 0 {
@@ -55,16 +56,16 @@ impl Table {
     fn insert(&mut self, entry: Entry) {
         self.used += 1;
         if self.used > SLOTS / 2 {
-            end("more blocks than the ledger has room for", entry.start, entry.size);
+            end("more allocations than the ledger has slots for", entry.start, entry.size);
         }
         let slot = self.slot(entry.start);
         if self.slots[slot].start != 0 {
-            end("handed out twice", entry.start, entry.size);
+            end("allocated twice", entry.start, entry.size);
         }
         self.slots[slot] = entry;
     }
 
-    /// Removes an entry, and moves up those behind it that could no longer be found.
+    /// Removes an entry, and moves later entries back so that all can still be found.
     fn remove(&mut self, start: usize) {
         self.used -= 1;
         let mut hole = self.slot(start);
@@ -91,20 +92,20 @@ fn with_table<T>(use_it: impl FnOnce(&mut Table) -> T) -> T {
     use_it(&mut TABLE.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// An allocator whose blocks are recorded.
+/// An allocator whose allocations are recorded.
 pub struct Audited<A>(pub A);
 
-// SAFETY: every call is handed to the allocator inside.
+// SAFETY: every call is forwarded to the inner allocator.
 unsafe impl<A: GlobalAlloc> GlobalAlloc for Audited<A> {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: promised by the caller; so in the other functions.
+        // SAFETY: guaranteed by the caller.
         let block = unsafe { self.0.alloc(layout) };
         handed_out(block.addr(), layout.size());
         block
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: as in `alloc`.
+        // SAFETY: guaranteed by the caller.
         let block = unsafe { self.0.alloc_zeroed(layout) };
         handed_out(block.addr(), layout.size());
         block
@@ -112,15 +113,15 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Audited<A> {
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         returned(block.addr(), layout.size());
-        // SAFETY: as in `alloc`.
+        // SAFETY: guaranteed by the caller.
         unsafe { self.0.dealloc(block, layout) }
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
         returned(block.addr(), layout.size());
-        // SAFETY: as in `alloc`.
+        // SAFETY: guaranteed by the caller.
         let moved = unsafe { self.0.realloc(block, layout, size) };
-        // Without memory the old block stays.
+        // If there is no memory, the old allocation stays.
         if moved.is_null() {
             handed_out(block.addr(), layout.size());
         } else {
@@ -130,19 +131,19 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Audited<A> {
     }
 }
 
-/// Records a block that was handed out.
+/// Records a new allocation.
 pub fn handed_out(start: usize, size: usize) {
     if start != 0 {
         with_table(|table| table.insert(Entry { start, size, is_adopted: false }));
     }
 }
 
-/// Records a block of the host that belongs to this program from now on.
+/// Records memory of the host that was adopted.
 pub fn adopted(start: usize, size: usize) {
     with_table(|table| table.insert(Entry { start, size, is_adopted: true }));
 }
 
-/// Checks a block that comes back, and forgets it.
+/// Checks a free, and removes the entry.
 pub fn returned(start: usize, size: usize) {
     let entry = with_table(|table| {
         let entry = table.get(start);
@@ -152,51 +153,51 @@ pub fn returned(start: usize, size: usize) {
         entry
     });
     if entry.start == 0 {
-        end("returned, but not handed out", start, size);
+        end("freed, but not allocated", start, size);
     }
     if entry.size != size {
-        end("returned with another size", start, size);
+        end("freed with another size", start, size);
     }
 }
 
-/// Checks how a block came to this program. Does nothing in a program whose allocator is not
-/// [`Audited`].
+/// Checks the origin of an allocation before it is freed. Does nothing in a program whose allocator
+/// is not [`Audited`].
 pub fn check_kind(start: usize, is_adopted: bool) {
     let (entry, is_audited) = with_table(|table| (table.get(start), table.used > 0));
     if !is_audited {
         return;
     }
     if entry.start == 0 || entry.is_adopted != is_adopted {
-        end("returned as of another origin", start, entry.size);
+        end("freed as memory of another origin", start, entry.size);
     }
 }
 
-/// Checks that a range which is about to be dropped lies within its block.
+/// Checks that a range of pages, which is about to be dropped, lies in its allocation.
 pub fn check_range(start: usize, size: usize, range: Range<usize>) {
-    // Tests drop pages of vectors, from any byte of theirs on.
+    // Tests also drop pages within a vector. Its start is then not in the table.
     let entry = with_table(|table| table.get(start));
     if entry.start != 0 && (size > entry.size || range.end > entry.size) {
-        end("pages dropped outside of it", start, range.end);
+        end("pages dropped outside its allocation", start, range.end);
     }
 }
 
-/// A block was moved by somebody who frees the old one.
+/// Records that the host moved an allocation, and freed the old one.
 pub fn moved(from: usize, to: usize) {
     with_table(|table| {
         let entry = table.get(from);
         if entry.start == 0 {
-            end("moved, but not handed out", from, 0);
+            end("moved, but not allocated", from, 0);
         }
         table.remove(from);
         table.insert(Entry { start: to, ..entry });
     });
 }
 
-/// Ends the process: something else would be overwritten sooner or later.
+/// Ends the process, because the error may have corrupted memory.
 fn end(what: &str, start: usize, size: usize) -> ! {
     use std::io::Write;
     // Standard error is not buffered, and writing to it allocates nothing.
-    let _ = writeln!(std::io::stderr(), "ledger: a block at {start:#x}, {size} bytes: {what}");
+    let _ = writeln!(std::io::stderr(), "ledger: allocation at {start:#x}, {size} bytes: {what}");
     std::process::abort()
 }
 
@@ -207,7 +208,7 @@ mod tests {
     static TABLE_OF_TEST: Mutex<Table> = Mutex::new(Table { slots: [FREE; SLOTS], used: 0 });
 
     #[test]
-    fn finds_every_block_after_removals() {
+    fn finds_every_entry_after_removals() {
         // Too large for the stack.
         let mut table = TABLE_OF_TEST.lock().unwrap_or_else(PoisonError::into_inner);
         let starts: Vec<usize> = (1..20_000).map(|n| n * 16).collect();

@@ -1,10 +1,11 @@
-//! The memory behind the bits of a layer: how it is allocated, zeroed, read sparingly, and freed.
+//! The memory of the bits of a layer: how it is allocated, zeroed, read and freed.
 //!
-//! | file | what it knows |
+//! | module | holds |
 //! |---|---|
-//! | [`allocation`] | a block with the way it was allocated: the one place that frees |
-//! | `pages` | what the operating system knows of pages: which are untouched, how to drop them |
-//! | `ledger` | with the feature `audit`: every block that is out, to check how it comes back |
+//! | [`words`] | an owned array of 64-bit words |
+//! | [`allocation`] | an allocation with its kind, which decides how it is freed |
+//! | [`pages`] | pages of the operating system: which were never touched, and how to drop them |
+//! | `ledger` | with the feature `audit`: a table of all live allocations, which checks each free |
 
 pub mod allocation;
 #[cfg(feature = "audit")]

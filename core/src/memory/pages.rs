@@ -1,43 +1,43 @@
-//! What the operating system does with pages: it zeroes and drops them, and reports which were
-//! never touched.
+//! Pages of the operating system, which zeroes them, drops them, and reports which were never
+//! touched.
 //!
-//! Reading a page that was never touched costs a page fault, 0.1 to 0.3 us: seconds for a filter of
-//! many gigabytes that was only reserved. `/proc/self/pagemap` has eight bytes for each page and
-//! answers for 10 GB in some milliseconds. `mincore` would not do: it reports a page that was
-//! swapped out like one that was never touched.
+//! Reading a page that was never touched costs a page fault of 0.1 to 0.3 us. For a mostly empty
+//! filter of many gigabytes this takes seconds. `/proc/self/pagemap` has eight bytes per page and
+//! can be read for 10 GB in some milliseconds. `mincore` does not suffice: it does not distinguish
+//! a page that was swapped out from one that was never touched.
 
 use std::ops::{ControlFlow, Range};
 use std::ptr::NonNull;
 
-/// Bytes of a page as this crate lays out its data. The operating system's may be larger.
+/// Bytes of a page in the layouts of this crate. Pages of the operating system may be larger.
 pub const PAGE: usize = 4096;
 
 /// Bytes from which pages are zeroed and dropped by the operating system, and checked for use.
 ///
-/// Each system call takes some microseconds; writing zeros to as many bytes takes a quarter of a
+/// A system call takes some microseconds. Writing zeros to this many bytes takes a quarter of a
 /// millisecond, page faults included.
 pub const LARGE: usize = 1 << 20;
 
-/// True where dropped pages of private memory come back as zeros.
+/// True if dropped pages of private memory are zero when they are used again.
 pub const ARE_LAZY: bool = cfg!(all(target_os = "linux", not(miri)));
 
 /// True if all bytes are zero. Stops at the first 512 bytes that are not.
 pub fn is_zero(bytes: &[u8]) -> bool {
-    // Without a branch per byte, so that the compiler vectorises it: 40 ms per gigabyte.
+    // There is no branch per byte, so that the compiler vectorises the loop: 40 ms per gigabyte.
     bytes.chunks(512).all(|chunk| chunk.iter().fold(0, |all, byte| all | byte) == 0)
 }
 
-/// Zeroes a block of at least [`LARGE`] bytes. True if the operating system zeroes all its whole
+/// Zeroes `size` bytes of memory, at least [`LARGE`]. True if the operating system zeroes all whole
 /// pages at their first use, which also proves that they are private, anonymous memory.
 ///
-/// Some servers' allocators write the zeros of recycled memory instead, and touch pages that were
-/// new: up to 10 ms for 29 MB.
+/// The `alloc_zeroed` of some servers' allocators writes zeros to recycled memory, and touches new
+/// pages too: up to 10 ms for 29 MB.
 ///
 /// # Safety
 ///
-/// The block must be `size` bytes long, and the caller's alone.
+/// The memory must be `size` bytes long and exclusively the caller's.
 pub unsafe fn zero(start: NonNull<u8>, size: usize) -> bool {
-    // SAFETY: all bytes that are written lie within the block.
+    // SAFETY: all written bytes lie in the memory of the caller.
     unsafe {
         let zeros = discard(start, size);
         start.write_bytes(0, zeros.start);
@@ -46,16 +46,16 @@ pub unsafe fn zero(start: NonNull<u8>, size: usize) -> bool {
     }
 }
 
-/// Returns the whole pages of a block to the operating system. The result is the range of its bytes
-/// that are zero now: empty if the system did not drop them.
+/// Returns the whole pages of some memory to the operating system. The result is the range of its
+/// bytes that are zero now; it is empty if the system did not drop the pages.
 ///
 /// # Safety
 ///
-/// As for [`zero`]; the content is lost.
+/// The memory must be `size` bytes long and exclusively the caller's. Its content is lost.
 #[cfg(all(target_os = "linux", not(miri)))]
 pub unsafe fn discard(start: NonNull<u8>, size: usize) -> Range<usize> {
-    /// Written to the first page before, to see that it is gone: shared memory keeps its content,
-    /// and not every emulated system drops the pages.
+    /// Written to the first page beforehand, to check that the page was dropped: shared memory
+    /// keeps its content, and not every emulated system drops pages.
     const MARK: u8 = 0xb1;
     let Some(page) = system_page() else { return 0..0 };
     let before = start.as_ptr().align_offset(page);
@@ -66,8 +66,8 @@ pub unsafe fn discard(start: NonNull<u8>, size: usize) -> Range<usize> {
     }
     #[cfg(feature = "audit")]
     super::ledger::check_range(start.addr().get(), size, before..end);
-    // SAFETY: the pages lie within the block, whose content the caller gives up. The mark is
-    // written and read as volatile, since the system may change it.
+    // SAFETY: the pages lie in the memory, whose content the caller gives up. The mark is written
+    // and read as volatile, because the system may change it in between.
     unsafe {
         let first = start.add(before);
         first.write_volatile(MARK);
@@ -76,11 +76,11 @@ pub unsafe fn discard(start: NonNull<u8>, size: usize) -> Range<usize> {
     }
 }
 
-/// Other systems take the advice without promising zeros.
+/// Does nothing: other systems do not guarantee that dropped pages are zero.
 ///
 /// # Safety
 ///
-/// None: it does nothing.
+/// There are no requirements.
 #[cfg(not(all(target_os = "linux", not(miri))))]
 pub unsafe fn discard(_start: NonNull<u8>, _size: usize) -> Range<usize> {
     0..0
@@ -89,7 +89,7 @@ pub unsafe fn discard(_start: NonNull<u8>, _size: usize) -> Range<usize> {
 /// Bytes of a page of the operating system.
 #[cfg(all(target_os = "linux", not(miri)))]
 fn system_page() -> Option<usize> {
-    // SAFETY: a plain question to the system.
+    // SAFETY: `sysconf` takes a number and has no requirements.
     usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) })
         .ok()
         .filter(|page| page.is_power_of_two())
@@ -97,8 +97,9 @@ fn system_page() -> Option<usize> {
 
 /// Calls `visit` with the ranges of `bytes` that may differ from zero, in order, until it breaks.
 ///
-/// `bytes` must lie in a block of [`Kind::Lazy`](super::allocation::Kind::Lazy), which nobody
-/// writes meanwhile. Where the system does not report what was touched, the whole is one range.
+/// `bytes` must lie in an allocation of [`Kind::Lazy`](super::allocation::Kind::Lazy), or the
+/// result is wrong. If the system does not report which pages were touched, all bytes are one
+/// range.
 pub fn visit_touched(bytes: &[u8], mut visit: impl FnMut(Range<usize>) -> ControlFlow<()>) {
     #[cfg(all(target_os = "linux", not(miri)))]
     if bytes.len() >= LARGE
@@ -120,13 +121,15 @@ mod pagemap {
     /// Pages per read: 16 KiB of entries, 8 MiB of memory.
     const ENTRIES: usize = 2048;
     const ENTRY_BYTES: usize = 8;
-    /// Set in an entry if the page is present, or swapped out, or on its way: it was touched.
+    /// The bits of an entry that are set if the page is present, swapped out or being migrated:
+    /// it was touched.
     const TOUCHED: u64 = 0b11 << 62;
 
     /// `/proc/self/pagemap`: one entry per page of the process (Linux,
     /// `Documentation/admin-guide/mm/pagemap.rst`).
     ///
-    /// It is opened anew for each use: a forked child would read the entries of its parent.
+    /// It is opened for each use, because a forked child would otherwise read the entries of its
+    /// parent.
     pub struct Pagemap {
         file: File,
         page: usize,
@@ -134,12 +137,12 @@ mod pagemap {
     }
 
     impl Pagemap {
-        /// None where the file is missing, unreadable, or does not report a page that is in use.
+        /// `None` if the file is missing, unreadable, or does not report a page that is in use.
         pub fn open() -> Option<Self> {
             let file = File::open("/proc/self/pagemap").ok()?;
             let mut pagemap =
                 Self { file, page: system_page()?, entries: [0; ENTRIES * ENTRY_BYTES] };
-            // The page of these entries has just been written.
+            // The page that holds `entries` itself has just been written.
             let own = pagemap.entries.as_ptr().addr() / pagemap.page;
             let (entry, _) =
                 pagemap.read(own, 1).then(|| pagemap.entries.split_first_chunk())??;
@@ -161,7 +164,7 @@ mod pagemap {
         ) {
             let (start, page_bytes) = (bytes.as_ptr().addr(), self.page);
             let end = start + bytes.len();
-            // Page numbers; the first and the last page may belong to others in part.
+            // Page numbers. The bytes may start and end within a page.
             let (mut page, last) = (start / page_bytes, end.div_ceil(page_bytes));
             while page < last {
                 let count = (last - page).min(ENTRIES);
@@ -199,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn zeroes_the_block_and_not_its_neighbours() {
+    fn zeroes_all_bytes_and_not_their_neighbours() {
         for (start, size) in [
             (0, LARGE),
             (1, LARGE),
@@ -214,20 +217,20 @@ mod tests {
             unsafe { zero(start_of(&mut bytes[start..]), size) };
             assert!(bytes[..start].iter().all(|byte| *byte == 0xff), "before {start}, {size}");
             assert!(bytes[start..start + size].iter().all(|byte| *byte == 0), "{start}, {size}");
-            assert_eq!(bytes[start + size], 0xff, "behind {start}, {size}");
+            assert_eq!(bytes[start + size], 0xff, "after {start}, {size}");
         }
     }
 
     #[test]
-    fn discards_the_whole_pages_of_a_large_block() {
+    fn discards_whole_pages_of_a_large_vector() {
         let mut bytes = vec![0xffu8; 4 * LARGE];
-        // SAFETY: the bytes are those of the vector.
+        // SAFETY: the bytes belong to the vector.
         let dropped = unsafe { discard(start_of(&mut bytes), bytes.len()) };
         assert!(!ARE_LAZY || dropped.len() > 3 * LARGE);
     }
 
     #[test]
-    fn finds_the_first_and_the_last_byte() {
+    fn is_zero_finds_the_first_and_the_last_byte() {
         for len in [1, 511, 512, 513, 4096, 5000] {
             let mut bytes = vec![0; len];
             assert!(is_zero(&bytes));
@@ -239,7 +242,7 @@ mod tests {
         }
     }
 
-    /// The ranges that are visited, up to `most`.
+    /// The visited ranges, at most `most`.
     fn visited(bytes: &[u8], most: usize) -> Vec<Range<usize>> {
         let mut ranges = Vec::new();
         visit_touched(bytes, |range| {
@@ -250,12 +253,12 @@ mod tests {
     }
 
     #[test]
-    fn visits_what_was_written_and_little_else() {
-        let mut block = vec![0xffu8; 40 * LARGE];
-        // SAFETY: the bytes are those of the vector.
-        let is_lazy = unsafe { zero(start_of(&mut block), block.len()) };
-        // Starts and ends within a page, and is longer than the pages of one read.
-        let bytes = &mut block[100..40 * LARGE - 1];
+    fn visits_written_pages_and_few_others() {
+        let mut memory = vec![0xffu8; 40 * LARGE];
+        // SAFETY: the bytes belong to the vector.
+        let is_lazy = unsafe { zero(start_of(&mut memory), memory.len()) };
+        // The bytes start and end within a page, and need more than one read of the page map.
+        let bytes = &mut memory[100..40 * LARGE - 1];
         let written = [3 * LARGE + 5, 9 * LARGE, 9 * LARGE + 1, 30 * LARGE, 40 * LARGE - 102];
         written.iter().for_each(|&at| bytes[at] = 1);
         let ranges = visited(bytes, usize::MAX);
@@ -266,7 +269,7 @@ mod tests {
         let outside = |at: &usize| !ranges.iter().any(|range| range.contains(at));
         assert!((0..bytes.len()).filter(outside).all(|at| bytes[at] == 0));
         if is_lazy && std::path::Path::new("/proc/self/pagemap").exists() {
-            // Huge pages of 2 MiB may be touched as a whole.
+            // A huge page of 2 MiB is touched as a whole.
             let touched: usize = ranges.iter().map(ExactSizeIterator::len).sum();
             assert!(touched <= 10 * (2 << 20), "{touched} bytes in {ranges:?}");
             assert_eq!(visited(bytes, 2).len(), 2);
@@ -274,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn small_blocks_are_one_range() {
+    fn few_bytes_are_one_range() {
         assert_eq!(visited(&[0; 4096], 9), vec![Range { start: 0, end: 4096 }]);
     }
 }

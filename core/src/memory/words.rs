@@ -1,5 +1,5 @@
-//! A boxed slice of words: zeroed lazily, fallible to allocate, and aligned to a page where it is
-//! large.
+//! An owned slice of 64-bit words: zeroed lazily, aligned to pages if it is large, and with an
+//! error instead of an abort if there is no memory.
 
 use std::fmt;
 use std::ops::{ControlFlow, Range};
@@ -15,83 +15,88 @@ use crate::error::Error;
 
 const WORD: usize = size_of::<u64>();
 
-/// Moves blocks of memory to better places.
+/// Moves allocations, as a host does against fragmentation.
 pub struct Mover<'a> {
     move_block: &'a mut dyn FnMut(NonNull<u8>) -> Option<NonNull<u8>>,
 }
 
 impl<'a> Mover<'a> {
-    /// A mover that does what `move_block` does.
+    /// A mover that calls `move_block` with the start of each allocation.
     ///
     /// # Safety
     ///
-    /// Given a block of the global allocator, it must return none, or a block of that allocator
-    /// with the same size and content, and have freed the one that it was given.
+    /// Given an allocation of the global allocator, `move_block` must return `None` and keep it, or
+    /// return an allocation of the same allocator with the same size and content, and free the
+    /// given one.
     pub unsafe fn new(move_block: &'a mut dyn FnMut(NonNull<u8>) -> Option<NonNull<u8>>) -> Self {
         Self { move_block }
     }
 }
 
-/// Low bits of [`Words::shape`]: the words left free before the first one, then the kind of block.
+/// Number of the low bits of [`Words::shape`] that hold the skipped words; the kind follows them.
 const SKIP_BITS: u32 = PAGE.trailing_zeros() - WORD.trailing_zeros();
 const SKIP_MASK: u64 = (1 << SKIP_BITS) - 1;
 const LEN_SHIFT: u32 = SKIP_BITS + Kind::BITS;
 
 /// An owned slice of 64-bit words.
 ///
-/// It is the project's own since `vec![0; n]` aborts when memory is short, and since no allocator
-/// of a server promises an alignment above 16.
+/// A `Vec` does not suffice: `vec![0; n]` aborts if there is no memory, and no server's allocator
+/// guarantees an alignment above 16.
 pub struct Words {
     first: NonNull<u64>,
-    /// The number of words from [`LEN_SHIFT`] on; below it the kind of block, and the words
-    /// between the start of the block and `first`.
+    /// From [`LEN_SHIFT`] on the number of words; below it the kind of the allocation; in the low
+    /// bits the number of words between the start of the allocation and `first`.
     shape: u64,
 }
 
-// SAFETY: `Words` owns what it points to, and words are `Send` and `Sync`.
+// SAFETY: `Words` owns its memory, and `u64` is `Send` and `Sync`.
 unsafe impl Send for Words {}
-// SAFETY: as above.
+// SAFETY: `Words` owns its memory, and `u64` is `Send` and `Sync`.
 unsafe impl Sync for Words {}
 
 impl Words {
-    /// `len` words of zero, at least one. Large ones touch no page until they are used.
+    /// `len` words, at least one, all zero. From [`LARGE`](super::pages::LARGE) bytes on, no page
+    /// is touched before its first use.
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`] with the number of bytes.
+    /// [`Error::OutOfMemory`] with the number of bytes; also if `len` is 0.
     pub fn zeroed(len: u64) -> Result<Self, Error> {
         let bytes = len.saturating_mul(WORD as u64);
         let is_countable = len >> (u64::BITS - LEN_SHIFT) == 0;
         let content = usize::try_from(bytes).ok().filter(|_| is_countable);
-        let block = content.and_then(Allocation::zeroed).ok_or(Error::OutOfMemory(bytes))?;
-        Ok(Self::in_block(block))
+        let allocation = content.and_then(Allocation::zeroed).ok_or(Error::OutOfMemory(bytes))?;
+        Ok(Self::in_allocation(allocation))
     }
 
-    /// The words that are the content of a block, all of which are initialised.
-    fn in_block(block: Allocation) -> Self {
-        let (skip, len) = (block.skip(), block.content as u64 / WORD as u64);
-        // SAFETY: a block is as much longer than its content as it may skip.
-        let first = unsafe { block.start.byte_add(skip) }.cast();
-        let low = block.kind.to_bits() << SKIP_BITS | (skip / WORD) as u64;
+    /// The words that are the content of an allocation, all of which must be initialised.
+    fn in_allocation(allocation: Allocation) -> Self {
+        let (skip, len) = (allocation.skip(), allocation.content as u64 / WORD as u64);
+        // SAFETY: a kind that skips bytes is one page longer than its content.
+        let first = unsafe { allocation.start.byte_add(skip) }.cast();
+        let low = allocation.kind.to_bits() << SKIP_BITS | (skip / WORD) as u64;
         Self { first, shape: len << LEN_SHIFT | low }
     }
 
-    /// Takes over a block of bytes that the host has allocated; none if they are no whole words.
+    /// Takes ownership of memory that the host allocated; `None`, without taking it, if `bytes` is
+    /// 0 or not a multiple of 8, or if the memory is not aligned to words.
     ///
     /// # Safety
     ///
-    /// `block` must be `bytes` long and initialised, the global allocator must be able to free it
-    /// as a block of `bytes` bytes with the alignment of a word, and nobody else may use it.
+    /// `block` must be `bytes` long and initialised. The global allocator must be able to free it
+    /// as an allocation of `bytes` bytes with the alignment of a word. Nobody else may use it.
     pub unsafe fn adopt(block: NonNull<u8>, bytes: u64) -> Option<Self> {
         let is_whole =
             bytes != 0 && bytes.is_multiple_of(WORD as u64) && block.cast::<u64>().is_aligned();
         let content = usize::try_from(bytes).ok().filter(|_| is_whole)?;
-        // SAFETY: promised by the caller.
-        Some(Self::in_block(unsafe { Allocation::adopt(block, content) }))
+        // SAFETY: guaranteed by the caller.
+        Some(Self::in_allocation(unsafe { Allocation::adopt(block, content) }))
     }
 
-    /// Words equal to these. Pages of zeros are not written, and pages that were never touched not
-    /// read where the operating system tells.
+    /// A copy of the words.
+    ///
+    /// Pages of zeros are not written. Pages that were never touched are not read if the operating
+    /// system reports which those are.
     ///
     /// # Errors
     ///
@@ -108,9 +113,9 @@ impl Words {
         Ok(copy)
     }
 
-    /// True if all bytes of the range are zero; bytes past the end count as zero.
+    /// True if all bytes of the range are zero. Bytes past the end count as zero.
     ///
-    /// Pages that were never touched are not read where the operating system tells.
+    /// Pages that were never touched are not read if the operating system reports which those are.
     pub fn is_zero(&self, range: Range<usize>) -> bool {
         let mut all = true;
         self.visit_touched(range, |touched| {
@@ -120,7 +125,7 @@ impl Words {
         all
     }
 
-    /// Calls `visit` with those parts of a range that may differ from zero, in order.
+    /// Calls `visit` with the parts of a range of bytes that may differ from zero, in order.
     fn visit_touched(
         &self,
         range: Range<usize>,
@@ -137,27 +142,27 @@ impl Words {
         }
     }
 
-    /// The block of the allocator that holds the words.
+    /// The allocation that holds the words.
     pub fn block(&self) -> Allocation {
-        // SAFETY: the block begins `skip` words before the first one.
+        // SAFETY: the allocation begins `skip` words before the first word.
         let start = unsafe { self.first.sub(self.skip()) }.cast();
         let kind = Kind::from_bits(self.shape >> SKIP_BITS);
         Allocation { start, kind, content: self.bytes() as usize }
     }
 
-    /// Words between the start of the block and the first one.
+    /// Number of words between the start of the allocation and the first word.
     fn skip(&self) -> usize {
         (self.shape & SKIP_MASK) as usize
     }
 
-    /// Lets the block be moved to a better place.
+    /// Lets `mover` move the allocation.
     pub fn relocate(&mut self, mover: &mut Mover) {
         let Some(start) = (mover.move_block)(self.block().start) else { return };
-        // SAFETY: the new block has the size of the old one. The words stay where they are within
-        // it, whether they start on a page there or not: only their speed depends on that.
+        // SAFETY: the new allocation has the size of the old one. The words keep their offset in
+        // it. They may no longer start on a page, which affects only the speed.
         self.first = unsafe { start.cast().add(self.skip()) };
         if self.block().kind == Kind::Lazy {
-            // Nothing is known of the pages of the new block.
+            // Nothing is known about the pages of the new allocation.
             let others = self.shape & !(Kind::Lazy.to_bits() << SKIP_BITS);
             self.shape = others | Kind::Padded.to_bits() << SKIP_BITS;
         }
@@ -175,7 +180,7 @@ impl Words {
         self.len() * WORD as u64
     }
 
-    /// Whether there is no word: never.
+    /// Always false: there is at least one word.
     pub fn is_empty(&self) -> bool {
         false
     }
@@ -183,21 +188,21 @@ impl Words {
     /// The words.
     #[inline]
     pub fn as_slice(&self) -> &[u64] {
-        // SAFETY: `zeroed` allocated and initialised that many words; they live as long as `self`.
+        // SAFETY: this many words are allocated and initialised, and they live as long as `self`.
         unsafe { slice::from_raw_parts(self.first.as_ptr(), self.len() as usize) }
     }
 
     /// The words, to be written.
     #[inline]
     pub fn as_mut_slice(&mut self) -> &mut [u64] {
-        // SAFETY: as above, and `self` is borrowed exclusively.
+        // SAFETY: as in `as_slice`, and `self` is borrowed exclusively.
         unsafe { slice::from_raw_parts_mut(self.first.as_ptr(), self.len() as usize) }
     }
 
-    /// Share of the bits that are set, in [0, 1], counted in `sample` pages spread evenly, at least
-    /// one.
+    /// The fill: the share of bits that are set, in [0, 1], counted in at most `sample` evenly
+    /// spaced pages, but in at least one.
     ///
-    /// Exact if the words have no more pages than that.
+    /// It is exact if the words have at most `sample` pages.
     pub fn fill(&self, sample: usize) -> f64 {
         let pages = self.as_slice().chunks(PAGE / WORD);
         let step = pages.len().div_ceil(sample.max(1)).max(1);
@@ -210,10 +215,10 @@ impl Words {
         ones as f64 / bits as f64
     }
 
-    /// The words as bytes, little-endian as every supported machine is.
+    /// The words as bytes. They are little-endian, because every supported machine is.
     pub fn as_bytes(&self) -> &[u8] {
         let words = self.as_slice();
-        // SAFETY: any word is eight valid bytes.
+        // SAFETY: a word is eight initialised bytes.
         unsafe { slice::from_raw_parts(words.as_ptr().cast(), size_of_val(words)) }
     }
 
@@ -226,7 +231,7 @@ impl Words {
 }
 
 impl fmt::Debug for Words {
-    /// Their number.
+    /// Writes the number of words only.
     fn fmt(&self, to: &mut fmt::Formatter) -> fmt::Result {
         to.debug_struct("Words").field("len", &self.len()).finish_non_exhaustive()
     }
@@ -234,7 +239,7 @@ impl fmt::Debug for Words {
 
 impl Drop for Words {
     fn drop(&mut self) {
-        // SAFETY: the words own their block, and end here.
+        // SAFETY: the words own their allocation, and are not used any more.
         unsafe { self.block().free() }
     }
 }
@@ -247,8 +252,9 @@ fn as_bits(words: &[u64]) -> &BitSlice<usize, Lsb0> {
     BitSlice::from_slice(unsafe { slice::from_raw_parts(words.as_ptr().cast(), count) })
 }
 
-/// Copies bytes to as many zeros. Pages of zeros are not written, and so take no memory if they
-/// never were.
+/// Copies `from` to `to`, which must be zero and of the same length.
+///
+/// Pages of zeros are not written, so that they take no memory if they were never touched.
 pub fn copy_to_zeros(to: &mut [u8], from: &[u8]) {
     for (to, from) in to.chunks_mut(PAGE).zip(from.chunks(PAGE)) {
         if !is_zero(from) {
@@ -257,7 +263,9 @@ pub fn copy_to_zeros(to: &mut [u8], from: &[u8]) {
     }
 }
 
-/// Copies bytes over as many others. Pages that are zeros already are not written.
+/// Overwrites `to` with `from`, which must have the same length.
+///
+/// A page is not written if it is zero in both.
 pub fn overwrite(to: &mut [u8], from: &[u8]) {
     for (to, from) in to.chunks_mut(PAGE).zip(from.chunks(PAGE)) {
         if !is_zero(from) || !is_zero(to) {
@@ -266,15 +274,15 @@ pub fn overwrite(to: &mut [u8], from: &[u8]) {
     }
 }
 
-/// Lets the block of a boxed slice be moved to a better place.
+/// Lets `mover` move the allocation of a boxed slice.
 pub fn relocate_slice<T>(slice: &mut Box<[T]>, mover: &mut Mover) {
     if size_of_val(&**slice) == 0 {
         return;
     }
     let len = slice.len();
     let old = Box::into_raw(std::mem::take(slice));
-    let moved = NonNull::new(old.cast()).and_then(|block| (mover.move_block)(block));
-    let start = moved.map_or(old.cast(), |block| block.as_ptr().cast::<T>());
-    // SAFETY: either the old block or, byte by byte, its copy, of which there is no other owner.
+    let moved = NonNull::new(old.cast()).and_then(|start| (mover.move_block)(start));
+    let start = moved.map_or(old.cast(), |start| start.as_ptr().cast::<T>());
+    // SAFETY: this is the old allocation or its exact copy, and it has no other owner.
     *slice = unsafe { Box::from_raw(ptr::slice_from_raw_parts_mut(start, len)) };
 }

@@ -1,16 +1,16 @@
-//! From capacity and error rate to the shape of a link, to RedisBloom's last bit.
+//! The shape of a layer in RedisBloom's layout, from capacity and target rate, bit for bit.
 
 use super::ln::ln;
 use crate::error::Error;
 
-/// The largest number of bits an item sets in an honest link: that of 5e-324, the smallest number
-/// above 0, as the error rate. (The exact figure is 1,074; RedisBloom's shortened constants make it
-/// a little more, and it is rounded up.)
+/// The largest number of bits that an item sets in a valid layer: that of the target rate 5e-324,
+/// the smallest number above 0. (The exact number is 1,074. RedisBloom's shortened constants give a
+/// little more, which is rounded up.)
 ///
-/// A forged link could else make one lookup run for seconds.
+/// Without this limit, one lookup in a forged layer could take seconds.
 pub const MAX_HASHES: u32 = 1_075;
 
-/// How a filter is hashed, sized and grown: the option bits RedisBloom stores.
+/// How a filter is hashed, sized and grown: the option bits that RedisBloom stores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options(u32);
 
@@ -20,12 +20,12 @@ impl Options {
     const FORCE_64: u32 = 4;
     const NO_SCALING: u32 = 8;
 
-    /// Those of a filter made by a command today.
+    /// The options of a filter that a command creates.
     pub fn of_new_filter(is_fixed: bool) -> Self {
         Self(Self::NO_ROUNDING | Self::FORCE_64 | if is_fixed { Self::NO_SCALING } else { 0 })
     }
 
-    /// Options read from bytes; bits without a meaning are kept.
+    /// The options with these bits, unknown bits included.
     pub fn from_bits(bits: u32) -> Self {
         Self(bits)
     }
@@ -38,64 +38,64 @@ impl Options {
     const KNOWN: u32 =
         Self::NO_ROUNDING | Self::ENTRIES_IS_BITS | Self::FORCE_64 | Self::NO_SCALING;
 
-    /// Whether every bit has a meaning.
+    /// True if every bit is known.
     pub fn are_known(self) -> bool {
         self.unknown_bits() == 0
     }
 
-    /// The bits without a meaning.
+    /// The unknown bits.
     pub fn unknown_bits(self) -> u32 {
         self.0 & !Self::KNOWN
     }
 
-    /// The options without them.
+    /// The options without the unknown bits.
     pub fn without_unknown_bits(self) -> Self {
         Self(self.0 & Self::KNOWN)
     }
 
-    /// Whether new items are refused when the filter is full.
+    /// True if a full filter refuses new items.
     pub fn is_fixed(self) -> bool {
         self.0 & Self::NO_SCALING != 0
     }
 
-    /// Whether items are hashed to 64 bits.
+    /// True if items are hashed to 64 bits, false if to 32.
     #[inline]
     pub fn is_64_bit(self) -> bool {
         self.0 & Self::FORCE_64 != 0
     }
 }
 
-/// A link before it is built, and all that RedisBloom stores of it but its bits.
+/// Everything about a layer but its bits, as RedisBloom stores it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shape {
-    /// Items it is sized for.
+    /// Items that the layer is sized for.
     pub capacity: u64,
-    /// Its error rate.
+    /// The target rate of the layer.
     pub error: f64,
-    /// Bits an item takes of it.
+    /// Bits of the layer per item of its capacity.
     pub bits_per_item: f64,
-    /// Bits an item sets.
+    /// Bits that an item sets (k).
     pub hashes: u32,
-    /// Bits of the array: a multiple of 64.
+    /// Bits of the layer, a multiple of 64.
     pub bits: u64,
-    /// Where not 0, only the first 2^`log2_bits` bits are used.
+    /// If not 0, only the first 2^`log2_bits` bits are used; at most 63.
     pub log2_bits: u8,
-    /// Items in it.
+    /// Items in the layer.
     pub len: u64,
 }
 
 impl Shape {
-    /// The shape of a new link.
+    /// The shape of a new layer.
     ///
     /// # Errors
     ///
-    /// [`Error::Capacity`] below 1 or beyond what such a link can count, [`Error::ErrorRate`] not
-    /// above 0 and below 1.
+    /// [`Error::Capacity`] for 0, or if the number of bits overflows; [`Error::ErrorRate`] unless
+    /// `error` is above 0 and below 1.
     pub fn new(options: Options, capacity: u64, error: f64) -> Result<Self, Error> {
         if capacity == 0 {
             return Err(Error::Capacity(capacity));
         }
-        // Written so that NaN fails.
+        // The condition is written so that NaN fails.
         if !(error > 0.0 && error < 1.0) {
             return Err(Error::ErrorRate(error));
         }
@@ -108,7 +108,8 @@ impl Shape {
         } else if options.0 & Options::NO_ROUNDING != 0 {
             (((capacity as f64 * bits_per_item) as u64).max(1), 0, capacity)
         } else {
-            // The next power of two, and as many items more as fit it.
+            // The number of bits is rounded up to a power of two, and the capacity is raised by the
+            // items that the additional bits suffice for.
             let needed = capacity as f64 * bits_per_item;
             let exponent = (needed.to_bits() >> 52) as i64 - 1023;
             let log2_bits = u8::try_from(exponent + 1)
@@ -131,7 +132,7 @@ impl Shape {
         })
     }
 
-    /// Whether the numbers agree with each other and endanger nothing: what every door lets in.
+    /// True if the numbers agree with each other and are safe to use. Every entry point checks it.
     pub fn is_sound(&self) -> bool {
         let error_is_sound = self.error > 0.0 && self.error < 1.0;
         let bits_are_sound = self.bits != 0 && self.bits.is_multiple_of(64) && self.log2_bits < 64;
@@ -143,15 +144,15 @@ impl Shape {
             && (1..=MAX_HASHES).contains(&self.hashes)
     }
 
-    /// The number that indexes are taken modulo.
+    /// The modulus of bit indexes: the number of bits in use.
     #[inline(always)]
     pub fn modulus(&self) -> u64 {
         if self.log2_bits == 0 { self.bits } else { 1 << self.log2_bits }
     }
 }
 
-/// Bits an item sets where it takes so many.
-#[expect(clippy::approx_constant, reason = "RedisBloom's own, three digits shorter than ln 2")]
+/// Bits that an item sets, for a number of bits per item.
+#[expect(clippy::approx_constant, reason = "RedisBloom's constant has fewer digits than ln 2")]
 fn hashes(bits_per_item: f64) -> u32 {
     (0.693147180559945 * bits_per_item).ceil() as u32
 }

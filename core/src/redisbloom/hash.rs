@@ -1,32 +1,32 @@
-//! The two hashes of an item: MurmurHash64A, or MurmurHash2 of 32 bits in old filters.
+//! The two hashes of an item: MurmurHash64A, or the 32-bit MurmurHash2 in old filters.
 
-/// The pair of hashes from which all bits of an item follow.
+/// The two hashes of an item, from which all its bits follow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pair {
-    /// Index of the first bit, before it is reduced.
+    /// The index of the first bit, before the reduction modulo the number of bits.
     pub a: u64,
-    /// Distance to the next one.
+    /// The difference from one index to the next.
     pub b: u64,
 }
 
 const SEED_64: u64 = 0xc6a4_a793_5bd1_e995;
 const SEED_32: u32 = 0x9747_b28c;
 
-/// Hashes an item to 64 bits twice, the second time with the first hash as the seed.
+/// Hashes an item to 64 bits twice. The first hash is the seed of the second.
 #[inline]
 pub fn pair_64(item: &[u8]) -> Pair {
     let a = murmur_64(item, SEED_64);
     Pair { a, b: murmur_64(item, a) }
 }
 
-/// Hashes an item to 32 bits twice, likewise.
+/// Hashes an item to 32 bits twice. The first hash is the seed of the second.
 #[inline]
 pub fn pair_32(item: &[u8]) -> Pair {
     let a = murmur_32(item, SEED_32);
     Pair { a: a.into(), b: murmur_32(item, a).into() }
 }
 
-/// MurmurHash64A (Austin Appleby), for 64-bit little-endian machines.
+/// MurmurHash64A (Austin Appleby), which reads little-endian words of 64 bits.
 #[inline]
 fn murmur_64(item: &[u8], seed: u64) -> u64 {
     const M: u64 = 0xc6a4_a793_5bd1_e995;
@@ -46,7 +46,7 @@ fn murmur_64(item: &[u8], seed: u64) -> u64 {
     hash ^ hash >> R
 }
 
-/// MurmurHash2 of 32 bits (Austin Appleby).
+/// The 32-bit MurmurHash2 (Austin Appleby).
 fn murmur_32(item: &[u8], seed: u32) -> u32 {
     const M: u32 = 0x5bd1_e995;
     const R: u32 = 24;

@@ -1,14 +1,16 @@
-//! RedisBloom's header: everything about a filter but its bits, for BF.SCANDUMP and BF.LOADCHUNK.
+//! The header in RedisBloom's layout: everything about a filter but its bits, as BF.SCANDUMP
+//! returns it and BF.LOADCHUNK takes it.
 //!
 //! ```text
-//! 0      8       12       16      20      20 + 53 links
-//! items  links   options  growth  links...
+//! 0      8       12       16         20         20 + 53 * layers
+//! items  layers  options  expansion  layers...
 //!
+//! of a layer:
 //! 0      8     16    24     32             40      44        52   53
 //! bytes  bits  len   error  bits_per_item  hashes  capacity  log2_bits
 //! ```
 //!
-//! Little-endian, nothing between the fields. `bytes` is `bits / 8`.
+//! All numbers are little-endian, without padding between the fields. `bytes` is `bits / 8`.
 
 use super::ClassicFilter;
 use super::geometry::{Options, Shape};
@@ -19,14 +21,14 @@ use crate::scalable::try_push;
 use crate::spec::{MAX_LAYERS, Permit};
 
 const FIRST_BYTES: usize = 20;
-const LINK_BYTES: usize = 53;
+const LAYER_BYTES: usize = 53;
 
 impl ClassicFilter {
-    /// An empty filter as a command makes it.
+    /// An empty filter, as a command creates it.
     ///
     /// # Errors
     ///
-    /// A number out of range, memory refused by `permit` or not to be had.
+    /// Those of [`Shape::new`], [`Error::Refused`] by `permit`, [`Error::OutOfMemory`].
     pub fn new(
         capacity: u64,
         error_rate: f64,
@@ -37,15 +39,15 @@ impl ClassicFilter {
         Self::with_shape(common, &Shape::new(common.options, capacity, first_error)?, permit)
     }
 
-    /// The header.
+    /// The header: everything about the filter but its bits.
     pub fn encode_header(&self) -> Vec<u8> {
-        let mut bytes = Vec::with_capacity(FIRST_BYTES + LINK_BYTES * self.layer_count() as usize);
+        let mut bytes = Vec::with_capacity(FIRST_BYTES + LAYER_BYTES * self.layer_count() as usize);
         bytes.extend(self.len().to_le_bytes());
         bytes.extend(self.layer_count().to_le_bytes());
         bytes.extend(self.common().options.bits().to_le_bytes());
         bytes.extend(self.common().expansion.to_le_bytes());
-        for (link, len) in self.layers_with_len() {
-            let shape = link.shape();
+        for (layer, len) in self.layers_with_len() {
+            let shape = layer.shape();
             bytes.extend((shape.bits / 8).to_le_bytes());
             bytes.extend(shape.bits.to_le_bytes());
             bytes.extend(len.to_le_bytes());
@@ -58,22 +60,24 @@ impl ClassicFilter {
         bytes
     }
 
-    /// The filter of a header, its bits all zero.
+    /// The filter of a header, with all bits zero; [`ClassicFilter::write_chunk`] writes them.
+    ///
+    /// The bytes may come from anywhere. Nothing is allocated for bits before all numbers are
+    /// valid.
     ///
     /// # Errors
     ///
-    /// [`Error::Header`], or memory refused by `permit` or not to be had. Total: any bytes may be
-    /// given, and nothing is allocated for bits before all numbers agree.
+    /// [`Error::Header`], [`Error::Refused`] by `permit`, [`Error::OutOfMemory`].
     pub fn decode_header(bytes: &[u8], permit: Permit) -> Result<Self, Error> {
         let length = HeaderError::Length(bytes.len());
-        let (first, links) = bytes.split_at_checked(FIRST_BYTES).ok_or(length)?;
+        let (first, layers) = bytes.split_at_checked(FIRST_BYTES).ok_or(length)?;
         let mut first = Reader::new(first);
         let total = u64::from_le_bytes(first.take());
         let count = u32::from_le_bytes(first.take());
         let options = Options::from_bits(u32::from_le_bytes(first.take()));
         let expansion = u32::from_le_bytes(first.take());
-        let (links, rest) = links.as_chunks::<LINK_BYTES>();
-        if !rest.is_empty() || links.len() != count as usize {
+        let (layers, rest) = layers.as_chunks::<LAYER_BYTES>();
+        if !rest.is_empty() || layers.len() != count as usize {
             return Err(length.into());
         }
         if !(1..=MAX_LAYERS).contains(&count) {
@@ -84,9 +88,9 @@ impl ClassicFilter {
         }
         let mut shapes = Vec::new();
         let mut items = 0u64;
-        for link in links {
-            let shape = decode_link(link).ok_or(HeaderError::Layer(shapes.len() as u32))?;
-            // More items than can be counted are refused, as RedisBloom does.
+        for layer in layers {
+            let shape = decode_layer(layer).ok_or(HeaderError::Layer(shapes.len() as u32))?;
+            // A sum above 2^64 - 1 is refused, as in RedisBloom.
             items = items.checked_add(shape.len).ok_or(HeaderError::Total(total))?;
             try_push(&mut shapes, shape)?;
         }
@@ -97,13 +101,14 @@ impl ClassicFilter {
         Self::with_shapes(Common { options, expansion }, &shapes, newest_len, permit)
     }
 
-    /// A filter of links that were read one by one, oldest first; none if there is none.
-    pub fn from_links(common: Common, links: Vec<ClassicLayer>) -> Option<ClassicFilter> {
-        Self::from_members(common, links)
+    /// A filter of layers that were read one by one, oldest first; `None` for an empty list.
+    pub fn from_links(common: Common, layers: Vec<ClassicLayer>) -> Option<ClassicFilter> {
+        Self::from_members(common, layers)
     }
 }
 
-fn decode_link(bytes: &[u8; LINK_BYTES]) -> Option<Shape> {
+/// The shape in the bytes of a layer; `None` if its numbers contradict each other.
+fn decode_layer(bytes: &[u8; LAYER_BYTES]) -> Option<Shape> {
     let mut fields = Reader::new(bytes);
     let byte_count = u64::from_le_bytes(fields.take());
     let bits = u64::from_le_bytes(fields.take());

@@ -1,10 +1,9 @@
-//! From an item's two hashes to its bits in a link: the inner loop of RedisBloom's layout.
+//! The bits of an item in a layer, from its two hashes: the inner loop of RedisBloom's layout.
 
 use super::hash::Pair;
 use crate::scale::scale;
 
-/// A divisor, and what gives remainders by two multiplications instead of a division (Barrett
-/// 1986).
+/// A divisor that gives remainders by two multiplications instead of a division (Barrett, 1986).
 #[derive(Clone, Copy, Debug)]
 pub struct Modulus {
     /// At least 2.
@@ -14,20 +13,21 @@ pub struct Modulus {
 }
 
 impl Modulus {
-    /// A divisor of at least 2.
+    /// The divisor `value`, or 2 if it is less.
     pub fn new(value: u64) -> Self {
         let value = value.max(2);
         Self { value, inverse: ((1 << 64) / u128::from(value)) as u64 }
     }
 
-    /// `n` modulo the value.
+    /// `n` modulo the divisor.
     ///
-    /// The quotient is too small by less than one since the inverse is rounded, `n` being below
-    /// 2^64, and by less than one since it is rounded itself: by one at most.
+    /// Barrett reduction truncates twice: the inverse, which makes the quotient too small by less
+    /// than one for `n` below 2^64, and the quotient itself. So the quotient is too small by at
+    /// most one, and one conditional subtraction corrects the remainder.
     #[inline(always)]
     pub fn reduce(self, n: u64) -> u64 {
         let rest = n - scale(n, self.inverse) * self.value;
-        // The difference wraps to a large number where nothing is to be subtracted.
+        // If `rest` is below the divisor, the difference wraps to a large number.
         rest.min(rest.wrapping_sub(self.value))
     }
 }
@@ -37,35 +37,36 @@ impl Modulus {
 pub struct Indexes {
     /// `a + i b mod 2^64`
     sum: u64,
+    /// `b`
     distance: u64,
     modulus: Modulus,
 }
 
 impl Indexes {
-    /// From the first one on.
+    /// The indexes from the first one on.
     #[inline(always)]
     pub fn new(pair: &Pair, modulus: Modulus) -> Self {
         Self { sum: pair.a, distance: pair.b, modulus }
     }
 
-    /// The indexes behind the first `count`.
+    /// The indexes after the first `count`.
     #[inline(always)]
     pub fn skip(self, count: u32) -> Self {
         let steps = self.distance.wrapping_mul(count.into());
         Self { sum: self.sum.wrapping_add(steps), ..self }
     }
 
-    /// The word in which the next bit lies, and the bit in it.
+    /// The index of the word that holds the next bit, and a mask of the bit.
     #[inline(always)]
-    pub fn next_place(&mut self) -> (usize, u64) {
+    pub fn next_bit(&mut self) -> (usize, u64) {
         let index = self.modulus.reduce(self.sum);
         self.sum = self.sum.wrapping_add(self.distance);
         ((index / 64) as usize, 1 << (index % 64))
     }
 
-    /// Whether the next `count` bits are set, looked at without a branch between them.
+    /// True if the next `count` bits are set. They are tested without a branch between them.
     ///
-    /// False where the words are fewer than the modulus asks for.
+    /// False if `words` has fewer bits than the modulus.
     #[inline(always)]
     pub fn are_next_set(&mut self, words: &[u64], count: u32) -> bool {
         if self.modulus.value.div_ceil(64) > words.len() as u64 {
@@ -73,9 +74,9 @@ impl Indexes {
         }
         let mut missing = 0;
         for _ in 0..count {
-            let (word, bit) = self.next_place();
-            // SAFETY: an index is below the modulus, for which there are words enough. A check a
-            // bit costs a third of the time that a lookup takes in cache.
+            let (word, bit) = self.next_bit();
+            // SAFETY: the index is below the modulus, and there are words for that many bits. A
+            // bounds check per bit would add a third to the time of a lookup in cache.
             missing |= !unsafe { words.get_unchecked(word) } & bit;
         }
         missing == 0

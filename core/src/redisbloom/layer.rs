@@ -9,22 +9,31 @@ use crate::memory::words::Words;
 use crate::simd::{Backend, prefetch};
 use crate::spec::{Layout, MAX_LAYERS};
 
-/// Bytes RedisBloom counts for a filter.
+/// Bytes that RedisBloom counts per filter.
 const HEAD_BYTES: u64 = 32;
-/// Bytes it counts for each link.
-const LINK_BYTES: u64 = 64;
+/// Bytes that RedisBloom counts per layer.
+const LAYER_BYTES: u64 = 64;
 
-/// Bits of an item looked at together before the first branch. Measured, nanoseconds an absent item
-/// in 1, 14 and 100 links: 3 bits 17, 292, 2008; 4 bits 15, 252, 1353; 5 bits 16, 262, 1128; 6 bits
-/// 16, 272, 1080; one by one 29, 450, 2200.
+/// Bits per item that are tested together before the first branch.
+///
+/// Measured in nanoseconds per absent item, in filters of 1, 14 and 100 layers:
+///
+/// | bits tested together | 1 layer | 14 layers | 100 layers |
+/// |---|---|---|---|
+/// | 1 | 29 | 450 | 2200 |
+/// | 3 | 17 | 292 | 2008 |
+/// | 4 | 15 | 252 | 1353 |
+/// | 5 | 16 | 262 | 1128 |
+/// | 6 | 16 | 272 | 1080 |
 const FIRST: u32 = 5;
-/// The same of a far link, where lines cost more than branches: a full link of 7 bits an item
-/// fetches 3.25 of them for an absent one.
+/// The same for a layer of [`FAR`] bytes or more, where cache misses cost more than branches: in a
+/// full layer with 7 bits per item, 3.25 of them are fetched per absent item.
 const FIRST_FAR: u32 = 2;
-/// Bytes from which lines are fetched ahead: more than a near cache holds.
+/// Bytes of a layer from which cache lines are prefetched: it does not fit the first levels of
+/// cache.
 const FAR: u64 = 1 << 20;
 
-/// An array of bits, and how items map to them.
+/// A bit array, and the shape that maps items to its bits.
 #[derive(Debug)]
 pub struct ClassicLayer {
     words: Words,
@@ -32,17 +41,17 @@ pub struct ClassicLayer {
     modulus: Modulus,
 }
 
-/// What the links of a filter have in common.
+/// What the layers of a filter have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Common {
     /// How the filter is hashed, sized and grown.
     pub options: Options,
-    /// Growth factor of capacity, kept even where the filter does not grow.
+    /// The expansion. RedisBloom stores it even if the filter does not grow.
     pub expansion: u32,
 }
 
 impl ClassicLayer {
-    /// A link of this shape with these bits; none if they are of another number.
+    /// A layer of this shape with these bits; `None` if the shape has another number of bits.
     pub fn with_words(shape: Shape, words: Words) -> Option<Self> {
         let modulus = Modulus::new(shape.modulus());
         (words.len().checked_mul(64) == Some(shape.bits)).then_some(Self { words, shape, modulus })
@@ -53,12 +62,12 @@ impl ClassicLayer {
         self.words.as_bytes()
     }
 
-    /// The link's numbers; `len` is right only where it is not the newest of a filter.
+    /// The shape of the layer. Its `len` is not up to date in the newest layer of a filter.
     pub fn shape(&self) -> &Shape {
         &self.shape
     }
 
-    /// The indexes of a part of an item's bits, and how many they are.
+    /// The indexes of one part of an item's bits, and their number.
     #[inline(always)]
     fn part(&self, spot: &Pair, part: Part) -> (Indexes, u32) {
         let is_far = self.words.bytes() >= FAR;
@@ -105,12 +114,12 @@ impl Layer for ClassicLayer {
         let words = self.words.as_slice().as_ptr();
         let (mut indexes, count) = self.part(spot, part);
         for _ in 0..count {
-            prefetch(words.wrapping_add(indexes.next_place().0));
+            prefetch(words.wrapping_add(indexes.next_bit().0));
         }
     }
 
-    /// One branch per bit is mispredicted once per absent item, which costs more than the bits
-    /// tested in vain.
+    /// Tests several bits before the first branch. With one branch per bit, one branch per absent
+    /// item is mispredicted, which costs more than the additional bits.
     #[inline(always)]
     fn test_first<B: Backend>(&self, _: B, spot: &Pair, _: Option<&()>) -> bool {
         self.test(spot, Part::First)
@@ -126,7 +135,7 @@ impl Layer for ClassicLayer {
         let mut indexes = Indexes::new(spot, self.modulus);
         let words = self.words.as_mut_slice();
         for _ in 0..self.shape.hashes {
-            let (word, bit) = indexes.next_place();
+            let (word, bit) = indexes.next_bit();
             if let Some(word) = words.get_mut(word) {
                 *word |= bit;
             }
@@ -181,6 +190,6 @@ impl Layer for ClassicLayer {
     }
 
     fn size_bytes(bits_bytes: u64, layers: u32) -> u64 {
-        bits_bytes.saturating_add(HEAD_BYTES + LINK_BYTES * u64::from(layers))
+        bits_bytes.saturating_add(HEAD_BYTES + LAYER_BYTES * u64::from(layers))
     }
 }

@@ -1,11 +1,12 @@
 //! The natural logarithm, rounded correctly.
 //!
-//! RedisBloom asks the platform's C library for it, and the number of bits of a link depends on its
-//! last bit. The C libraries in use round correctly in all but one case of ten thousand; the
-//! software `log` of the pinned crate in 99 of a hundred. So it is computed here with twice the
-//! digits and rounded once: the same on every machine.
+//! RedisBloom uses the logarithm of the C library, and the number of bits of a layer depends on its
+//! last bit. The common C libraries round correctly in all but one of ten thousand cases, the
+//! software `log` of the pinned crate in 99 of a hundred. So this file computes the logarithm with
+//! twice the digits and rounds it once. The result is the same on every machine.
 
-/// A number as the unevaluated sum of two, the second one at most half a last bit of the first.
+/// A number as the unevaluated sum of two doubles; `low` is at most half a unit in the last place
+/// of `high`.
 #[derive(Clone, Copy)]
 struct Double {
     high: f64,
@@ -15,12 +16,12 @@ struct Double {
 /// ln 2 to 106 bits.
 const LN_2: Double = Double { high: std::f64::consts::LN_2, low: 2.319_046_813_846_3e-17 };
 
-/// Terms of the series of the inverse hyperbolic tangent: each gives five bits.
+/// Terms of the series of the inverse hyperbolic tangent. Each adds five bits of precision.
 const TERMS: u32 = 24;
 
 /// The natural logarithm of a positive, finite number.
 pub fn ln(x: f64) -> f64 {
-    // A number so small that it has fewer digits is scaled up first.
+    // A subnormal number is scaled up first, because it has fewer digits.
     let (x, scaled) =
         if x < f64::MIN_POSITIVE { (x * (1u64 << 54) as f64, 54.0) } else { (x, 0.0) };
     // x = mantissa * 2^exponent with the mantissa in [1/sqrt 2, sqrt 2)
@@ -51,8 +52,8 @@ fn sum(a: f64, b: f64) -> Double {
     Double { high, low: (a - (high - of_b)) + (b - of_b) }
 }
 
-/// The exact product of two numbers (Dekker, Veltkamp); no fused instruction, which not every
-/// machine has.
+/// The exact product of two numbers (Dekker, Veltkamp), without a fused multiply-add, which not
+/// every machine has.
 fn product(a: f64, b: f64) -> Double {
     let split = |x: f64| {
         let shifted = x * ((1 << 27) + 1) as f64;
@@ -92,8 +93,8 @@ mod tests {
 
     #[test]
     #[expect(clippy::approx_constant, reason = "the logarithm of a half")]
-    fn logarithms_are_those_of_an_exact_computation() {
-        // Rounded from 60 digits.
+    fn logarithms_are_correctly_rounded() {
+        // Computed with 60 digits and rounded.
         let cases = [
             (0.01, -4.605170185988091),
             (0.005, -5.298317366548036),

@@ -1,17 +1,20 @@
-//! The layout of RedisBloom, bit for bit: what filters have that came from it, and grow by its
-//! rules.
+//! RedisBloom's layout, bit for bit. Filters from RedisBloom keep it, and grow by its rules.
 //!
 //! ```text
-//! filter  links of growing capacity, each with half the error rate of the one before
-//! link    one array of bits; an item sets `hashes` bits anywhere in it
+//! filter  layers of growing capacity, each with half the target rate of the layer before
+//! layer   one array of bits; an item sets `hashes` bits anywhere in it
 //! bit i   (a + i b mod 2^64) mod bits, where a and b are two hashes of the item with fixed seeds
 //! ```
 //!
-//! Older filters have bit counts that are powers of two, or hashes of 32 bits; they keep them, and
-//! so do the links they add. An item's bits are a progression, and for one step in `bits` it closes
-//! after few bits. So the rate of a link is at least about `4 / (hashes * bits)`, whatever was
-//! asked for: 3e-6 for 1,000 items at 1e-9 (`tests/core_redisbloom_rate.rs`).
-//! Its hash has no secret seed: whoever knows the layout can choose items that collide.
+//! RedisBloom calls a layer a link. Older filters have numbers of bits that are powers of two, or
+//! hashes of 32 bits. They keep them, and so do the layers that they add.
+//!
+//! The bits of an item are an arithmetic progression. For one difference `b` in `bits`, it returns
+//! to its first bit after few steps. So the false-positive rate of a layer is at least about `4 /
+//! (hashes * bits)`, whatever its target rate is: 3e-6 for 1,000 items at 1e-9
+//! (`core/tests/core/rates/redisbloom.rs`).
+//!
+//! The hash has no secret seed: whoever knows the layout can choose items that collide.
 
 pub mod geometry;
 pub mod hash;

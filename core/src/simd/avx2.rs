@@ -1,4 +1,4 @@
-//! Testing and setting the bits of an item in one line by two vectors of four words.
+//! The AVX2 backend: a block is two vectors of four sectors.
 
 use std::arch::x86_64::{
     __m256i, _mm256_and_si256, _mm256_cmpgt_epi64, _mm256_loadu_si256, _mm256_or_si256,
@@ -6,35 +6,34 @@ use std::arch::x86_64::{
     _mm256_testc_si256,
 };
 
-use super::{BLOCK_SECTORS, Backend, Block, PLACE_BITS, START_SHIFT, Task};
+use super::{BLOCK_SECTORS, Backend, Block, INDEX_BITS, START_SHIFT, Task};
 
-/// The proof that this processor has AVX2, and BMI1 and BMI2, which came with it: [`Avx2::detect`]
-/// is the only way to get one.
+/// Proof that this processor has AVX2, BMI1 and BMI2. Only [`Avx2::detect`] creates it.
 #[derive(Clone, Copy)]
 pub struct Avx2(());
 
 impl Avx2 {
-    /// Asks the processor; the answer is remembered.
+    /// Detects the features. The standard library caches them.
     #[inline(always)]
     pub fn detect() -> Option<Self> {
         let has_bmi = is_x86_feature_detected!("bmi1") && is_x86_feature_detected!("bmi2");
         (has_bmi && is_x86_feature_detected!("avx2")).then_some(Self(()))
     }
 
-    /// Does work on lines where AVX2 may be inlined.
+    /// Runs a task in a function that enables AVX2, so that intrinsics are inlined into it.
     #[inline(always)]
     pub fn perform<T: Task>(self, task: T) -> T::Output {
         #[target_feature(enable = "avx2,bmi1,bmi2")]
         fn perform<T: Task>(task: T, backend: Avx2) -> T::Output {
             task.run(backend)
         }
-        // SAFETY: `self` proves that the processor has all of these.
+        // SAFETY: `self` proves that the processor has these features.
         unsafe { perform(task, self) }
     }
 }
 
-/// For each word of a line: the bit that the pattern has there, and how far up in the pattern its
-/// place stands, which tells how many bits come before it.
+/// For each sector of a block: the bit of the pattern, and the shift of its bit index in the
+/// pattern. The first `n` bits of the pattern are those with a shift below `6 * n`.
 #[derive(Clone, Copy)]
 pub struct Pattern {
     bits: [__m256i; 2],
@@ -46,14 +45,14 @@ impl Backend for Avx2 {
 
     #[inline(always)]
     fn prepare(self, pattern: u64) -> Pattern {
-        // SAFETY: `self` proves that the processor has AVX2; a line is two vectors.
+        // SAFETY: `self` proves that the processor has AVX2, and eight shifts are two vectors.
         unsafe {
             let shifts: *const __m256i = shifts(pattern).as_ptr().cast();
             let all = _mm256_set1_epi64x(pattern as i64);
-            let mask = _mm256_set1_epi64x((1 << PLACE_BITS) - 1);
+            let mask = _mm256_set1_epi64x((1 << INDEX_BITS) - 1);
             let one = _mm256_set1_epi64x(1);
-            // All shifts are below 64. Masked, they are so for the compiler too, which else adds
-            // six instructions for those that are not.
+            // All shifts are below 64. The mask lets the compiler know, which otherwise adds six
+            // instructions for larger ones.
             let low_shifts = _mm256_and_si256(_mm256_loadu_si256(shifts), mask);
             let high_shifts = _mm256_and_si256(_mm256_loadu_si256(shifts.add(1)), mask);
             let low = _mm256_and_si256(_mm256_srlv_epi64(all, low_shifts), mask);
@@ -66,37 +65,41 @@ impl Backend for Avx2 {
     }
 
     #[inline(always)]
-    fn test(self, line: &Block, pattern: Pattern, bits: u8) -> bool {
-        // SAFETY: as in `prepare`; a line is two vectors.
+    fn test(self, block: &Block, pattern: Pattern, bits: u8) -> bool {
+        // SAFETY: `self` proves that the processor has AVX2, and a block is two vectors.
         unsafe {
-            let [low, high] = wanted(pattern, bits);
-            let words: *const __m256i = line.0.as_ptr().cast();
-            let has_low = _mm256_testc_si256(_mm256_loadu_si256(words), low);
-            let has_high = _mm256_testc_si256(_mm256_loadu_si256(words.add(1)), high);
+            let [low, high] = first_bits(pattern, bits);
+            let sectors: *const __m256i = block.0.as_ptr().cast();
+            let has_low = _mm256_testc_si256(_mm256_loadu_si256(sectors), low);
+            let has_high = _mm256_testc_si256(_mm256_loadu_si256(sectors.add(1)), high);
             has_low & has_high == 1
         }
     }
 
     #[inline(always)]
-    fn set(self, line: &mut Block, pattern: u64, bits: u8) {
+    fn set(self, block: &mut Block, pattern: u64, bits: u8) {
         let pattern = self.prepare(pattern);
         // SAFETY: as in `test`.
         unsafe {
-            let [low, high] = wanted(pattern, bits);
-            let words: *mut __m256i = line.0.as_mut_ptr().cast();
-            _mm256_storeu_si256(words, _mm256_or_si256(_mm256_loadu_si256(words), low));
-            let words = words.add(1);
-            _mm256_storeu_si256(words, _mm256_or_si256(_mm256_loadu_si256(words), high));
+            let [low, high] = first_bits(pattern, bits);
+            let sectors: *mut __m256i = block.0.as_mut_ptr().cast();
+            _mm256_storeu_si256(sectors, _mm256_or_si256(_mm256_loadu_si256(sectors), low));
+            let sectors = sectors.add(1);
+            _mm256_storeu_si256(sectors, _mm256_or_si256(_mm256_loadu_si256(sectors), high));
         }
     }
 }
 
-/// The first `bits` bits of the pattern.
+/// A block with the first `bits` bits of the pattern.
+///
+/// # Safety
+///
+/// The processor must have AVX2.
 #[inline(always)]
-unsafe fn wanted(pattern: Pattern, bits: u8) -> [__m256i; 2] {
-    // SAFETY: the caller promises AVX2.
+unsafe fn first_bits(pattern: Pattern, bits: u8) -> [__m256i; 2] {
+    // SAFETY: the caller guarantees AVX2.
     unsafe {
-        let end = _mm256_set1_epi64x((u32::from(bits) * PLACE_BITS).into());
+        let end = _mm256_set1_epi64x((u32::from(bits) * INDEX_BITS).into());
         let Pattern { bits: [low, high], shifts: [low_shifts, high_shifts] } = pattern;
         [
             _mm256_and_si256(low, _mm256_cmpgt_epi64(end, low_shifts)),
@@ -105,8 +108,8 @@ unsafe fn wanted(pattern: Pattern, bits: u8) -> [__m256i; 2] {
     }
 }
 
-/// For each word of a line, how far up in the pattern the place of its bit stands: word w has bit
-/// (w - start) mod 8 of the pattern.
+/// For each sector of a block, the shift of its bit index in the pattern: sector `s` has bit
+/// `(s - start) mod 8` of the pattern.
 #[inline(always)]
 fn shifts(pattern: u64) -> &'static [u64; BLOCK_SECTORS] {
     let Shifts(of_start) = &SHIFTS;
@@ -114,11 +117,11 @@ fn shifts(pattern: u64) -> &'static [u64; BLOCK_SECTORS] {
     &of_start[(pattern >> START_SHIFT) as usize % BLOCK_SECTORS]
 }
 
-/// Aligned so that a row is one cache line.
+/// A shift per start and sector, aligned so that the row of a start is one cache line.
 #[repr(align(64))]
 struct Shifts([[u64; BLOCK_SECTORS]; BLOCK_SECTORS]);
 
-/// The shifts for each start of a window.
+/// The shifts for each start.
 static SHIFTS: Shifts = Shifts(of_all_starts());
 
 #[expect(clippy::indexing_slicing, reason = "evaluated at compile time")]
@@ -126,11 +129,11 @@ const fn of_all_starts() -> [[u64; BLOCK_SECTORS]; BLOCK_SECTORS] {
     let mut shifts = [[0; BLOCK_SECTORS]; BLOCK_SECTORS];
     let mut start = 0;
     while start < BLOCK_SECTORS {
-        let mut word = 0;
-        while word < BLOCK_SECTORS {
-            let index = (word + BLOCK_SECTORS - start) % BLOCK_SECTORS;
-            shifts[start][word] = index as u64 * PLACE_BITS as u64;
-            word += 1;
+        let mut sector = 0;
+        while sector < BLOCK_SECTORS {
+            let index = (sector + BLOCK_SECTORS - start) % BLOCK_SECTORS;
+            shifts[start][sector] = index as u64 * INDEX_BITS as u64;
+            sector += 1;
         }
         start += 1;
     }

@@ -1,4 +1,4 @@
-//! Testing and setting the bits of an item in one line by one vector of eight words.
+//! The AVX-512 backend: a block is one vector of eight sectors.
 
 use std::arch::x86_64::{
     __m512i, _mm512_cmpgt_epi64_mask, _mm512_loadu_si512, _mm512_mask_or_epi64,
@@ -8,18 +8,18 @@ use std::arch::x86_64::{
 };
 
 use super::avx2::Avx2;
-use super::{Backend, Block, PLACE_BITS, START_SHIFT, Task};
+use super::{Backend, Block, INDEX_BITS, START_SHIFT, Task};
 
-/// The proof that this processor has AVX-512 (F and VBMI) and what AVX2 stands for:
-/// [`Avx512::detect`] is the only way to get one.
+/// Proof that this processor has AVX-512 (F and VBMI) and everything that [`Avx2`] proves. Only
+/// [`Avx512::detect`] creates it.
 #[derive(Clone, Copy)]
 pub struct Avx512(Avx2);
 
 impl Avx512 {
-    /// Asks the processor; the answer is remembered.
+    /// Detects the features. The standard library caches them.
     ///
-    /// Those without VBMI, the generations before Ice Lake, lower their clock for vectors this
-    /// wide.
+    /// Processors without VBMI, the generations before Ice Lake, lower their clock for vectors of
+    /// this width, so they use AVX2.
     #[inline(always)]
     pub fn detect() -> Option<Self> {
         let has_it = is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512vbmi");
@@ -32,20 +32,20 @@ impl Avx512 {
         self.0
     }
 
-    /// Does work on lines where AVX-512 may be inlined.
+    /// Runs a task in a function that enables AVX-512, so that intrinsics are inlined into it.
     #[inline(always)]
     pub fn perform<T: Task>(self, task: T) -> T::Output {
         #[target_feature(enable = "avx512f,avx512vbmi,avx2,bmi1,bmi2")]
         fn perform<T: Task>(task: T, backend: Avx512) -> T::Output {
             task.run(backend)
         }
-        // SAFETY: `self` proves that the processor has all of these.
+        // SAFETY: `self` proves that the processor has these features.
         unsafe { perform(task, self) }
     }
 }
 
-/// For each word of a line: the bit that the pattern has there, and how far up in the pattern its
-/// place stands, which tells how many bits come before it.
+/// For each sector of a block: the bit of the pattern, and the shift of its bit index in the
+/// pattern. The first `n` bits of the pattern are those with a shift below `6 * n`.
 #[derive(Clone, Copy)]
 pub struct Pattern {
     bits: __m512i,
@@ -57,49 +57,53 @@ impl Backend for Avx512 {
 
     #[inline(always)]
     fn prepare(self, pattern: u64) -> Pattern {
-        // SAFETY: `self` proves that the processor has AVX-512; a line is one vector.
+        // SAFETY: `self` proves that the processor has AVX-512.
         unsafe {
             let pattern = _mm512_set1_epi64(pattern as i64);
             let start = _mm512_srli_epi64::<START_SHIFT>(pattern);
-            let words = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0);
+            let sectors = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0);
             let in_order = _mm512_set_epi64(42, 36, 30, 24, 18, 12, 6, 0);
-            // A permutation takes the low three bits of an index: the remainder by the words of a
-            // line.
-            let shifts = _mm512_permutexvar_epi64(_mm512_sub_epi64(words, start), in_order);
-            // Eight bits from each shift on; a rotation takes the low six of its count, which are
-            // the place.
-            let places = _mm512_multishift_epi64_epi8(shifts, pattern);
-            Pattern { bits: _mm512_rolv_epi64(_mm512_set1_epi64(1), places), shifts }
+            // A permutation uses the low three bits of an index: `(sector - start) mod 8`.
+            let shifts = _mm512_permutexvar_epi64(_mm512_sub_epi64(sectors, start), in_order);
+            // Eight bits from each shift on. A rotation uses the low six bits of its count: the bit
+            // index.
+            let indexes = _mm512_multishift_epi64_epi8(shifts, pattern);
+            Pattern { bits: _mm512_rolv_epi64(_mm512_set1_epi64(1), indexes), shifts }
         }
     }
 
     #[inline(always)]
-    fn test(self, line: &Block, pattern: Pattern, bits: u8) -> bool {
-        // SAFETY: as in `prepare`.
+    fn test(self, block: &Block, pattern: Pattern, bits: u8) -> bool {
+        // SAFETY: `self` proves that the processor has AVX-512, and a block is one vector.
         unsafe {
-            let words = _mm512_loadu_si512(line.0.as_ptr().cast());
-            _mm512_mask_testn_epi64_mask(wanted(pattern, bits), words, pattern.bits) == 0
+            let sectors = _mm512_loadu_si512(block.0.as_ptr().cast());
+            _mm512_mask_testn_epi64_mask(first_bits(pattern, bits), sectors, pattern.bits) == 0
         }
     }
 
     #[inline(always)]
-    fn set(self, line: &mut Block, pattern: u64, bits: u8) {
+    fn set(self, block: &mut Block, pattern: u64, bits: u8) {
         let pattern = self.prepare(pattern);
-        // SAFETY: as in `prepare`.
+        // SAFETY: as in `test`.
         unsafe {
-            let words = _mm512_loadu_si512(line.0.as_ptr().cast());
-            let set = _mm512_mask_or_epi64(words, wanted(pattern, bits), words, pattern.bits);
-            _mm512_storeu_si512(line.0.as_mut_ptr().cast(), set);
+            let sectors = _mm512_loadu_si512(block.0.as_ptr().cast());
+            let mask = first_bits(pattern, bits);
+            let set = _mm512_mask_or_epi64(sectors, mask, sectors, pattern.bits);
+            _mm512_storeu_si512(block.0.as_mut_ptr().cast(), set);
         }
     }
 }
 
-/// The words of the first `bits` bits of the pattern.
+/// A mask of the sectors that have the first `bits` bits of the pattern.
+///
+/// # Safety
+///
+/// The processor must have AVX-512.
 #[inline(always)]
-unsafe fn wanted(pattern: Pattern, bits: u8) -> u8 {
-    // SAFETY: the caller promises AVX-512.
+unsafe fn first_bits(pattern: Pattern, bits: u8) -> u8 {
+    // SAFETY: the caller guarantees AVX-512.
     unsafe {
-        let end = _mm512_set1_epi64((u32::from(bits) * PLACE_BITS).into());
+        let end = _mm512_set1_epi64((u32::from(bits) * INDEX_BITS).into());
         _mm512_cmpgt_epi64_mask(end, pattern.shifts)
     }
 }

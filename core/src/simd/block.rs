@@ -1,11 +1,11 @@
-//! A block: the unit that all bits of an item in one place lie in.
+//! A block: 512 bits, which a backend tests or sets at once.
 
 use std::slice;
 
 /// Sectors of a block.
 pub const BLOCK_SECTORS: usize = 8;
 
-/// 512 bits in eight sectors: 64 bytes, what a processor fetches at once.
+/// 512 bits in eight sectors: 64 bytes, one cache line where the array is aligned to it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct Block(pub [u64; BLOCK_SECTORS]);
@@ -15,7 +15,7 @@ impl Block {
     #[inline(always)]
     pub fn of(words: &[u64]) -> &[Self] {
         let (blocks, _) = words.as_chunks::<BLOCK_SECTORS>();
-        // SAFETY: a block has the layout of its sectors.
+        // SAFETY: `Block` is transparent over its sectors, so both slices have the same layout.
         unsafe { slice::from_raw_parts(blocks.as_ptr().cast(), blocks.len()) }
     }
 
@@ -23,7 +23,7 @@ impl Block {
     #[inline(always)]
     pub fn of_mut(words: &mut [u64]) -> &mut [Self] {
         let (blocks, _) = words.as_chunks_mut::<BLOCK_SECTORS>();
-        // SAFETY: as above, borrowed exclusively.
+        // SAFETY: as in `of`, and `words` is borrowed exclusively.
         unsafe { slice::from_raw_parts_mut(blocks.as_mut_ptr().cast(), blocks.len()) }
     }
 }

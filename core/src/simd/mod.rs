@@ -12,42 +12,42 @@ use std::sync::OnceLock;
 pub use block::{BLOCK_SECTORS, Block};
 pub use scalar::Scalar;
 
-/// Bits of a pattern that choose the bit in a sector.
-pub(crate) const PLACE_BITS: u32 = 6;
-/// Bits of a pattern that choose the first of the consecutive sectors.
+/// Bits of a pattern that select the bit in one sector: a bit index from 0 to 63.
+pub(crate) const INDEX_BITS: u32 = 6;
+/// Bits of a pattern that select the start: the first of the consecutive sectors.
 pub(crate) const SECTOR_BITS: u32 = 3;
-/// Where in a pattern they stand: above the bit indexes of all sectors.
-pub(crate) const START_SHIFT: u32 = PLACE_BITS * BLOCK_SECTORS as u32;
+/// Position of the start in a pattern: above the eight bit indexes.
+pub(crate) const START_SHIFT: u32 = INDEX_BITS * BLOCK_SECTORS as u32;
 
 /// Tests and sets the bits of a pattern in a block. All backends give the same answers.
 ///
-/// A value of the type is the proof that this processor has the instructions.
+/// A value of the type proves that this processor has the instructions.
 pub trait Backend: Copy {
-    /// A pattern that is prepared for many blocks.
+    /// A pattern that is prepared to be tested in many blocks.
     type Pattern: Copy;
 
     /// Prepares a pattern.
     fn prepare(self, pattern: u64) -> Self::Pattern;
 
-    /// True if the first `bits` bits of the pattern are set, 1 to 8.
+    /// True if the first `bits` bits of the pattern, 1 to 8, are set in the block.
     fn test(self, block: &Block, pattern: Self::Pattern, bits: u8) -> bool;
 
-    /// The same with a pattern that is needed for one block only.
+    /// Like [`Backend::test`], for a pattern that is tested in one block only.
     #[inline(always)]
     fn test_once(self, block: &Block, pattern: u64, bits: u8) -> bool {
         self.test(block, self.prepare(pattern), bits)
     }
 
-    /// Sets the first `bits` bits of the pattern.
+    /// Sets the first `bits` bits of the pattern, 1 to 8, in the block.
     fn set(self, block: &mut Block, pattern: u64, bits: u8);
 }
 
 /// Work on blocks that any backend can do.
 pub trait Task {
-    /// What comes of it.
+    /// The result.
     type Output;
 
-    /// Does the work.
+    /// Does the work with a backend.
     ///
     /// Every callee that is generic over the backend must be `inline(always)`: intrinsics are
     /// inlined only into a function that enables the same target features, and closures cannot
@@ -55,7 +55,7 @@ pub trait Task {
     fn run<B: Backend>(self, backend: B) -> Self::Output;
 }
 
-/// The fastest backend of this processor, with the proof that it is available.
+/// The fastest backend of this processor, with the proof that the processor has it.
 #[derive(Clone, Copy)]
 enum Selected {
     #[cfg(target_arch = "x86_64")]
@@ -66,10 +66,11 @@ enum Selected {
 }
 
 impl Selected {
-    /// Selects once per process. With the feature `scalar`, the scalar backend on every processor.
+    /// Selects the backend once per process. With the feature `scalar` it is the scalar backend on
+    /// every processor.
     #[inline(always)]
     fn get() -> Self {
-        // One load: detection itself asks for half a dozen features.
+        // One load instead of tests of half a dozen processor features.
         static SELECTED: OnceLock<Selected> = OnceLock::new();
         *SELECTED.get_or_init(Self::detect)
     }
@@ -122,13 +123,13 @@ pub fn dispatch_single<T: Task>(task: T) -> T::Output {
 pub fn dispatch_scalar<T: Task>(task: T) -> T::Output {
     match Selected::get() {
         #[cfg(target_arch = "x86_64")]
-        // Both have found BMI2.
+        // Both backends require BMI1 and BMI2.
         Selected::Avx512(_) | Selected::Avx2(_) => {
             #[target_feature(enable = "bmi1,bmi2")]
             fn perform<T: Task>(task: T) -> T::Output {
                 task.run(Scalar)
             }
-            // SAFETY: see above.
+            // SAFETY: the value in `Selected` proves that the processor has BMI1 and BMI2.
             unsafe { perform(task) }
         }
         Selected::Scalar => task.run(Scalar),

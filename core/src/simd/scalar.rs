@@ -1,16 +1,15 @@
-//! Testing and setting the bits of an item in one line, word by word: the way that works
-//! everywhere.
+//! The scalar backend, which works sector by sector on every processor.
 
-use super::{BLOCK_SECTORS, Backend, Block, PLACE_BITS, START_SHIFT};
+use super::{BLOCK_SECTORS, Backend, Block, INDEX_BITS, START_SHIFT};
 
 /// The sectors of a block.
 type Sectors = [u64; BLOCK_SECTORS];
 
-/// Word by word; needs no special instructions.
+/// The scalar backend. It needs no special instructions.
 #[derive(Clone, Copy)]
 pub struct Scalar;
 
-/// For each word of a line, the bit that the pattern has there; and the word where it starts.
+/// For each sector of a block, the bit of the pattern; and the first of the consecutive sectors.
 #[derive(Clone, Copy)]
 pub struct Masks {
     bits: Sectors,
@@ -23,89 +22,90 @@ impl Backend for Scalar {
     #[inline(always)]
     fn prepare(self, pattern: u64) -> Masks {
         let mut bits = [0; BLOCK_SECTORS];
-        for (word, place) in places(pattern, BLOCK_SECTORS as u8) {
+        for (sector, index) in bit_indexes(pattern, BLOCK_SECTORS as u8) {
             #[expect(clippy::indexing_slicing, reason = "the remainder is below the length")]
-            let mask = &mut bits[word % BLOCK_SECTORS];
-            *mask = 1 << place;
+            let mask = &mut bits[sector % BLOCK_SECTORS];
+            *mask = 1 << index;
         }
         Masks { bits, start: (pattern >> START_SHIFT) as usize % BLOCK_SECTORS }
     }
 
-    /// A whole line at once: no branch, and a loop that compilers make vectors of.
+    /// Tests all eight sectors without a branch, so that the compiler vectorises the loop.
     #[inline(always)]
-    fn test(self, line: &Block, pattern: Masks, bits: u8) -> bool {
+    fn test(self, block: &Block, pattern: Masks, bits: u8) -> bool {
         let mut missing = 0;
-        for ((word, mask), window) in
-            line.0.iter().zip(&pattern.bits).zip(window(pattern.start, bits))
+        for ((sector, mask), used) in
+            block.0.iter().zip(&pattern.bits).zip(used_sectors(pattern.start, bits))
         {
-            missing |= mask & window & !word;
+            missing |= mask & used & !sector;
         }
         missing == 0
     }
 
-    /// Only the words that are asked for: cheaper than preparing the pattern.
+    /// Tests only the sectors of the pattern, which is cheaper than to prepare it.
     #[inline(always)]
-    fn test_once(self, line: &Block, pattern: u64, bits: u8) -> bool {
+    fn test_once(self, block: &Block, pattern: u64, bits: u8) -> bool {
         let mut all = 1;
-        for (word, place) in places(pattern, bits) {
+        for (sector, index) in bit_indexes(pattern, bits) {
             #[expect(clippy::indexing_slicing, reason = "the remainder is below the length")]
-            let word = line.0[word % BLOCK_SECTORS];
-            all &= word >> place;
+            let sector = block.0[sector % BLOCK_SECTORS];
+            all &= sector >> index;
         }
         all & 1 == 1
     }
 
     #[inline(always)]
-    fn set(self, line: &mut Block, pattern: u64, bits: u8) {
-        for (word, place) in places(pattern, bits) {
+    fn set(self, block: &mut Block, pattern: u64, bits: u8) {
+        for (sector, index) in bit_indexes(pattern, bits) {
             #[expect(clippy::indexing_slicing, reason = "the remainder is below the length")]
-            let word = &mut line.0[word % BLOCK_SECTORS];
-            *word |= 1 << place;
+            let sector = &mut block.0[sector % BLOCK_SECTORS];
+            *sector |= 1 << index;
         }
     }
 }
 
-/// Word and bit of each bit of a pattern.
+/// Sector and bit index of each of the first `bits` bits of a pattern. The sector is to be reduced
+/// modulo [`BLOCK_SECTORS`].
 #[inline(always)]
-fn places(pattern: u64, bits: u8) -> impl Iterator<Item = (usize, u32)> {
+fn bit_indexes(pattern: u64, bits: u8) -> impl Iterator<Item = (usize, u32)> {
     let start = (pattern >> START_SHIFT) as usize;
     (0..u32::from(bits)).map(move |i| {
-        let place = (pattern >> (i * PLACE_BITS)) as u32 % u64::BITS;
-        (start + i as usize, place)
+        let index = (pattern >> (i * INDEX_BITS)) as u32 % u64::BITS;
+        (start + i as usize, index)
     })
 }
 
-/// All bits of the words of a window: of `bits` words, 1 to 8, from `start` on.
+/// A block with all bits set in `count` consecutive sectors, 1 to 8, from `start` on.
 #[inline(always)]
 #[expect(clippy::indexing_slicing, reason = "the remainders are below the lengths")]
-fn window(start: usize, bits: u8) -> &'static Sectors {
-    let Windows(of_start) = &WINDOWS;
-    &of_start[start % BLOCK_SECTORS][usize::from(bits.wrapping_sub(1)) % BLOCK_SECTORS]
+fn used_sectors(start: usize, count: u8) -> &'static Sectors {
+    let UsedSectors(of_start) = &USED_SECTORS;
+    &of_start[start % BLOCK_SECTORS][usize::from(count.wrapping_sub(1)) % BLOCK_SECTORS]
 }
 
-/// Aligned so that a row is one cache line.
+/// A block per start and number of consecutive sectors, aligned so that each is one cache line.
 #[repr(align(64))]
-struct Windows([[Sectors; BLOCK_SECTORS]; BLOCK_SECTORS]);
+struct UsedSectors([[Sectors; BLOCK_SECTORS]; BLOCK_SECTORS]);
 
-/// The windows from each start on: of one word, of two, and so on.
-static WINDOWS: Windows = Windows(of_all_starts());
+/// For each start, the blocks of one consecutive sector, of two, and so on.
+static USED_SECTORS: UsedSectors = UsedSectors(of_all_starts());
 
 #[expect(clippy::indexing_slicing, reason = "evaluated at compile time")]
 const fn of_all_starts() -> [[Sectors; BLOCK_SECTORS]; BLOCK_SECTORS] {
-    let mut windows = [[[0; BLOCK_SECTORS]; BLOCK_SECTORS]; BLOCK_SECTORS];
+    let mut blocks = [[[0; BLOCK_SECTORS]; BLOCK_SECTORS]; BLOCK_SECTORS];
     let mut start = 0;
     while start < BLOCK_SECTORS {
         let mut index = 0;
         while index < BLOCK_SECTORS {
-            // The word that is added here is in this window and all longer ones.
+            // Sector `start + index` is used if there are more than `index` sectors.
             let mut longer = index;
             while longer < BLOCK_SECTORS {
-                windows[start][longer][(start + index) % BLOCK_SECTORS] = u64::MAX;
+                blocks[start][longer][(start + index) % BLOCK_SECTORS] = u64::MAX;
                 longer += 1;
             }
             index += 1;
         }
         start += 1;
     }
-    windows
+    blocks
 }

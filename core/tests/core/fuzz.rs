@@ -1,4 +1,4 @@
-//! The bodies of the fuzz targets over their seeds, then over random bytes with fixed seeds.
+//! The bodies of the fuzz targets, run on the recorded inputs and on random bytes with fixed seeds.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use bloomline_reference::checks::{decode, model};
 use bloomline_reference::random::Random;
 
-/// Runs a body over the inputs that its fuzzer has kept.
+/// Runs a body on the recorded inputs of its fuzz target.
 fn run_on_seeds(target: &str, body: fn(&[u8]) -> bool) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/seeds").join(target);
     let seeds: Vec<_> = fs::read_dir(&folder).expect("the seeds").flatten().collect();
@@ -16,7 +16,8 @@ fn run_on_seeds(target: &str, body: fn(&[u8]) -> bool) {
     }
 }
 
-/// Runs a body over `count` inputs of 16 to `most` bytes; at least one must be accepted.
+/// Runs a body on `count` random inputs of 16 to `most - 1` bytes; more than one in 1,000 must be
+/// accepted.
 fn run_on_random_bytes(count: u64, most: u64, body: fn(&[u8]) -> bool) {
     let mut accepted = 0;
     for seed in 0..count {
@@ -30,13 +31,13 @@ fn run_on_random_bytes(count: u64, most: u64, body: fn(&[u8]) -> bool) {
 
 #[test]
 #[cfg_attr(miri, ignore = "reads files")]
-fn inputs_kept_by_the_fuzzers_find_nothing() {
+fn recorded_fuzz_inputs_pass() {
     run_on_seeds("decode", decode::run);
     run_on_seeds("model", model::run);
 }
 
 #[test]
-fn headers_are_refused_or_become_filters_that_work() {
+fn random_headers_are_refused_or_give_working_filters() {
     if cfg!(miri) {
         run_on_random_bytes(60, 216, decode::run);
     } else {
@@ -45,7 +46,7 @@ fn headers_are_refused_or_become_filters_that_work() {
 }
 
 #[test]
-fn operations_agree_with_a_set_and_with_the_models() {
+fn random_operations_agree_with_the_reference_models() {
     if cfg!(miri) {
         run_on_random_bytes(3, 40, model::run);
     } else {

@@ -1,14 +1,14 @@
-//! The filters beside their reference models, their bytes, their sizes and their rates.
+//! The filters compared with their reference models; their bytes, sizes and false-positive rates.
 #![allow(
     clippy::approx_constant,
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::panic,
     clippy::unwrap_used,
-    reason = "a test stops at the first surprise"
+    reason = "a test panics when it fails"
 )]
 
-/// Checks every block of memory as it comes back.
+/// Checks every allocation when it is freed.
 #[cfg(feature = "audit")]
 #[global_allocator]
 static ALLOCATOR: bloomline_core::memory::ledger::Audited<std::alloc::System> =

@@ -1,12 +1,12 @@
-//! What must hold of any filter, wherever it came from.
+//! What must hold for every filter, wherever its bytes came from.
 
 use bloomline_core::layer::Layer;
 use bloomline_core::{AnyFilter, Demand};
 
-/// Bytes a filter may take here, so that an input costs little, and under Miri very little.
+/// The largest filter in bytes, so that an input takes little time; still less under Miri.
 pub const LIMIT: u64 = if cfg!(miri) { 4 << 10 } else { 64 << 10 };
 
-/// Grants what stays within the limit.
+/// A permit for filters up to [`LIMIT`].
 pub fn small(demand: Demand) -> bool {
     demand.filter_bytes <= LIMIT
 }
@@ -18,8 +18,8 @@ pub fn bits(filter: &AnyFilter) -> Vec<Vec<u8>> {
     bits
 }
 
-/// Asks everything that can be asked of a filter, and compares the answers with each other.
-pub fn assert_tells_the_same_everywhere(filter: &AnyFilter) {
+/// Calls every method that reads a filter, and compares the results with each other.
+pub fn assert_consistent(filter: &AnyFilter) {
     let (mut layers, mut bytes) = (0, 0);
     filter.each_layer(|words| {
         layers += 1;
@@ -31,9 +31,9 @@ pub fn assert_tells_the_same_everywhere(filter: &AnyFilter) {
     assert!(filter.newest_len() <= filter.len());
     let nothing = filter.added_since(filter.layer_count(), filter.newest_len());
     assert_eq!((nothing.items, nothing.layers, nothing.capacity, nothing.bytes), (0, 0, 0, 0));
-    let mut blocks = 0;
-    filter.each_block(|_| blocks += 1);
-    assert!(blocks >= layers);
+    let mut allocations = 0;
+    filter.each_block(|_| allocations += 1);
+    assert!(allocations >= layers);
     let _ =
         (filter.capacity(), filter.room(), filter.growth(), filter.error_rate(), filter.layout());
     match filter {
@@ -45,26 +45,26 @@ pub fn assert_tells_the_same_everywhere(filter: &AnyFilter) {
             );
             for layer in filter.layers() {
                 let rate = layer.fp_rate_of_fill(layer.words().fill(4096));
-                assert!((0.0..=1.0).contains(&rate), "a rate of {rate}");
+                assert!((0.0..=1.0).contains(&rate), "rate {rate}");
             }
         }
-        AnyFilter::RedisBloom(chain) => {
-            let sum = chain.layers_with_len().map(|(_, len)| len).fold(0, u64::saturating_add);
-            assert_eq!(sum, chain.len());
+        AnyFilter::RedisBloom(filter) => {
+            let sum = filter.layers_with_len().map(|(_, len)| len).fold(0, u64::saturating_add);
+            assert_eq!(sum, filter.len());
             assert!(
-                chain.layers().all(|link| link.shape().is_sound()),
-                "a link that no door would let in again"
+                filter.layers().all(|layer| layer.shape().is_sound()),
+                "a layer that no entry point would accept"
             );
         }
     }
 }
 
-/// Writes the filter as header and chunks, and reads it again: the way through SCANDUMP, an
-/// append-only file, a replica.
-pub fn assert_comes_back_equal(filter: &AnyFilter) -> AnyFilter {
+/// Encodes the filter as header and chunks, and decodes them again, as SCANDUMP and LOADCHUNK, an
+/// append-only file and a replica do. Panics unless both filters are equal.
+pub fn assert_round_trip(filter: &AnyFilter) -> AnyFilter {
     let header = filter.encode_header();
     let mut copy = AnyFilter::decode_header(&header, &mut |_| true)
-        .unwrap_or_else(|why| panic!("it does not load the header it wrote: {why}"));
+        .unwrap_or_else(|why| panic!("the filter's own header is refused: {why}"));
     let mut offset = 0;
     while let Some(chunk) = filter.chunk(offset) {
         copy.write_chunk(offset, chunk).expect("its own chunk");
@@ -75,10 +75,10 @@ pub fn assert_comes_back_equal(filter: &AnyFilter) -> AnyFilter {
     copy
 }
 
-/// Panics unless both are the same filter.
+/// Panics unless both filters are equal.
 pub fn assert_equal(one: &AnyFilter, other: &AnyFilter) {
     assert_eq!(one.encode_header(), other.encode_header());
     assert_eq!((one.len(), one.size_bytes()), (other.len(), other.size_bytes()));
-    // Not `assert_eq`: a megabyte in a message helps nobody.
-    assert!(bits(one) == bits(other), "other bits");
+    // Not `assert_eq`, which would print up to a megabyte.
+    assert!(bits(one) == bits(other), "the bits differ");
 }

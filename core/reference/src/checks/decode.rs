@@ -1,52 +1,52 @@
-//! A header from outside: refused, or a filter of which everything holds.
+//! A header from anywhere: it is refused, or gives a filter that passes all checks.
 
 use arbitrary::{Result, Unstructured};
 use bloomline_core::{AnyFilter, Demand, Error};
 
-use super::check::{LIMIT, assert_comes_back_equal, assert_tells_the_same_everywhere, small};
+use super::check::{LIMIT, assert_consistent, assert_round_trip, small};
 use super::{header, number};
 
-/// Takes the bytes as a header, and what follows as what is done to the filter. True if it became
-/// one.
+/// Decodes the first bytes as a header, and the rest as operations on the filter. True if the
+/// header was accepted.
 pub fn run(bytes: &[u8]) -> bool {
     let mut u = Unstructured::new(bytes);
-    // Bytes that end too early are no finding.
+    // It is no error if the bytes end too early.
     decode(&mut u).unwrap_or(false)
 }
 
 fn decode(u: &mut Unstructured) -> Result<bool> {
     let header = header::any(u)?;
-    let mut asked = Vec::new();
+    let mut demands = Vec::new();
     let decoded = AnyFilter::decode_header(&header, &mut |demand: Demand| {
-        asked.push(demand);
+        demands.push(demand);
         small(demand)
     });
     let mut filter = match decoded {
         Ok(filter) => filter,
         Err(error) => {
             assert!(
-                asked.iter().all(|&demand| small(demand)) || matches!(error, Error::Refused(_)),
+                demands.iter().all(|&demand| small(demand)) || matches!(error, Error::Refused(_)),
                 "{error}"
             );
             return Ok(false);
         }
     };
-    // All memory together, once, before any of it is had.
+    // There is one demand for all memory, before any is allocated.
     assert!(
-        matches!(asked[..], [Demand { filter_bytes, .. }] if filter_bytes == filter.size_bytes())
+        matches!(demands[..], [Demand { filter_bytes, .. }] if filter_bytes == filter.size_bytes())
     );
     assert_eq!(filter.encode_header(), header);
-    assert_tells_the_same_everywhere(&filter);
-    assert_comes_back_equal(&filter);
+    assert_consistent(&filter);
+    assert_round_trip(&filter);
     for _ in 0..u.int_in_range(0..=8u8)? {
         step(&mut filter, u)?;
     }
-    assert_tells_the_same_everywhere(&filter);
-    assert_comes_back_equal(&filter);
+    assert_consistent(&filter);
+    assert_round_trip(&filter);
     Ok(true)
 }
 
-/// Does one thing that a client could do.
+/// Does one operation that a client could do.
 fn step(filter: &mut AnyFilter, u: &mut Unstructured) -> Result<()> {
     match u.int_in_range(0..=4u8)? {
         0 => {
@@ -56,7 +56,7 @@ fn step(filter: &mut AnyFilter, u: &mut Unstructured) -> Result<()> {
             let _ = filter.write_chunk(offset, &chunk);
         }
         1 => {
-            // Layers full of ones: everything is in there, and no lookup ends early.
+            // All bits are set: every item is reported as present, and no lookup ends early.
             let (mut offset, mut lengths) = (0, Vec::new());
             filter.each_layer(|words| lengths.push(words.bytes()));
             for length in lengths {
@@ -81,7 +81,7 @@ fn step(filter: &mut AnyFilter, u: &mut Unstructured) -> Result<()> {
     Ok(())
 }
 
-/// Adds items in one call: what is answered for, is there and counted.
+/// Inserts items in one call. Items with an answer must be present, and new items must be counted.
 fn insert<T: AsRef<[u8]>>(filter: &mut AnyFilter, items: &[T]) {
     let before = filter.len();
     let mut answers = Vec::new();

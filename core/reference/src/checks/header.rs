@@ -1,4 +1,4 @@
-//! Headers of both layouts, of which most agree with themselves in all but a field or two.
+//! Headers of both layouts. Most are valid in all but one or two fields.
 
 use arbitrary::{Result, Unstructured};
 use bloomline_core::bloomline::geometry::REVISION;
@@ -7,7 +7,8 @@ use bloomline_core::redisbloom::geometry::{MAX_HASHES, Options, Shape};
 
 use super::number::{double, whole};
 
-/// Any bytes, or a header of either layout; now and then with a byte damaged, missing or too many.
+/// Any bytes, or a header of either layout. One header in 16 has a random byte, one is truncated,
+/// and one has an additional byte.
 pub fn any(u: &mut Unstructured) -> Result<Vec<u8>> {
     let mut header = match u.int_in_range(0..=7u8)? {
         0 => {
@@ -29,7 +30,7 @@ pub fn any(u: &mut Unstructured) -> Result<Vec<u8>> {
     Ok(header)
 }
 
-/// The value, or, once in sixteen times, another.
+/// The value, or with probability 1/16 another one.
 fn mostly<T>(
     u: &mut Unstructured,
     value: T,
@@ -65,16 +66,16 @@ pub fn own(u: &mut Unstructured) -> Result<Vec<u8>> {
     .concat())
 }
 
-/// A link of RedisBloom's layout as numbers that may contradict each other.
+/// The numbers of a layer in RedisBloom's header, which may contradict each other.
 #[derive(Clone, Copy, Debug)]
 pub struct Link {
-    /// Its numbers but for the bytes.
+    /// All numbers but the number of bytes.
     pub shape: Shape,
-    /// Bytes of its bits, which should be an eighth of them.
+    /// The number of bytes, which should be an eighth of the number of bits.
     pub bytes: u64,
 }
 
-/// A link: one that a filter would have, in most cases changed in a number or two.
+/// The numbers of a layer. In most cases one or two of them are changed.
 pub fn link(u: &mut Unstructured, options: u32) -> Result<Link> {
     let capacity = u.int_in_range(1..=1000)?;
     let capacity = mostly(u, capacity, whole)?;
@@ -93,7 +94,7 @@ pub fn link(u: &mut Unstructured, options: u32) -> Result<Link> {
         0 => shape.capacity = whole(u)?,
         1 => shape.error = double(u)?,
         2 => {
-            // As many hashes as one likes, with the number that goes with them.
+            // Any number of hashes, with the number of bits per item that belongs to it.
             shape.hashes = u.int_in_range(0..=MAX_HASHES + 2)?;
             shape.bits_per_item = (f64::from(shape.hashes) - 0.5) / 0.693_147_180_559_945;
         }

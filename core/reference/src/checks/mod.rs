@@ -1,4 +1,4 @@
-//! What the fuzz targets do, without libFuzzer. Each body returns true if the input got past the
+//! The bodies of the fuzz targets, without libFuzzer. Each returns true if the input passed the
 //! first checks.
 
 pub mod check;

@@ -1,4 +1,4 @@
-//! A program of operations on a filter, beside an exact set and the naive model of the tests.
+//! A program of operations on a filter, compared with an exact set and with the reference model.
 
 use std::collections::HashSet;
 
@@ -14,9 +14,7 @@ use bloomline_core::{AnyFilter, Demand, Error, Filter, Growth, Spec};
 
 use crate::{bloomline, redisbloom};
 
-use super::check::{
-    LIMIT, assert_comes_back_equal, assert_equal, assert_tells_the_same_everywhere, bits, small,
-};
+use super::check::{LIMIT, assert_consistent, assert_equal, assert_round_trip, bits, small};
 
 /// One step of a program.
 #[derive(Arbitrary, Debug)]
@@ -40,7 +38,7 @@ struct Item {
 impl Item {
     fn bytes(self) -> Vec<u8> {
         let mut bytes = self.number.to_le_bytes().to_vec();
-        // The empty item is one too.
+        // The empty item is valid too.
         bytes
             .resize(if self.number == 0 { 0 } else { 2 + usize::from(self.padding) * 3 / 2 }, b'x');
         bytes
@@ -52,7 +50,7 @@ fn numbered(first: u16, count: u8) -> Vec<Vec<u8>> {
     (0..u16::from(count) * 2).map(item).collect()
 }
 
-/// What is said to an item, as far as the twins know.
+/// The result of an insertion, as far as the reference models distinguish it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Answer {
     New,
@@ -72,7 +70,7 @@ impl Answer {
     }
 }
 
-/// The slow model of either layout.
+/// The reference model of either layout.
 enum Model {
     Own(bloomline::Model),
     Foreign(redisbloom::Model),
@@ -126,9 +124,9 @@ impl Model {
 struct Run {
     filter: AnyFilter,
     model: Model,
-    /// What is in it for certain, item by item.
+    /// The items that the filter must report as present.
     inside: HashSet<Vec<u8>>,
-    added: u64,
+    inserted: u64,
 }
 
 /// Takes the bytes as a program and runs it. True if there was a filter.
@@ -139,7 +137,7 @@ pub fn run(bytes: &[u8]) -> bool {
 
 fn program(u: &mut Unstructured) -> Result<bool> {
     let Some((filter, model)) = created(u)? else { return Ok(false) };
-    let mut run = Run { filter, model, inside: HashSet::new(), added: 0 };
+    let mut run = Run { filter, model, inside: HashSet::new(), inserted: 0 };
     for _ in 0..u.int_in_range(0..=40u8)? {
         let step = u.arbitrary()?;
         run.step(step);
@@ -157,8 +155,8 @@ fn created(u: &mut Unstructured) -> Result<Option<(AnyFilter, Model)>> {
     let capacity = u.int_in_range(1..=400u64)?;
     let error_rate = *u.choose(&ERRORS)? * (1.0 - f64::from(u.int_in_range(0..=9u8)?) / 16.0);
     let expansion = u.int_in_range(0..=4u32)?;
-    // The slow twins take a time that grows with the square of the layers: a step may make some
-    // dozens.
+    // The time of the reference models grows with the square of the number of layers, and one step
+    // may add dozens of layers.
     let capacity = if expansion <= 1 { capacity.max(8) } else { capacity };
     if u.arbitrary()? {
         let growth = if expansion == 0 { Growth::Fixed } else { Growth::Scaling { expansion } };
@@ -169,8 +167,7 @@ fn created(u: &mut Unstructured) -> Result<Option<(AnyFilter, Model)>> {
             .ok()
             .map(|filter| (filter.into(), Model::Own(bloomline::Model::new(spec, seed)))));
     }
-    // Without the option that takes the capacity for a number of bits, which no filter has by
-    // default.
+    // Without the option that takes the capacity as a number of bits. No filter has it by default.
     let options = u.int_in_range(0..=15u32)? & !2;
     let expansion = expansion.max(1);
     let common = Common { options: Options::from_bits(options), expansion };
@@ -195,31 +192,31 @@ impl Run {
             Step::InsertRefused { first, count } => {
                 self.insert_without_growth(&numbered(first, count))
             }
-            Step::Contains(item) => self.ask(&[item.bytes()]),
-            Step::ContainsMany { first, count } => self.ask(&numbered(first, count)),
-            Step::SaveAndLoad => self.filter = assert_comes_back_equal(&self.filter),
+            Step::Contains(item) => self.test(&[item.bytes()]),
+            Step::ContainsMany { first, count } => self.test(&numbered(first, count)),
+            Step::SaveAndLoad => self.filter = assert_round_trip(&self.filter),
             Step::Clone => self.filter = self.filter.try_clone(&mut |_| true).expect("memory"),
         }
     }
 
-    fn learn(&mut self, item: &[u8], answer: Answer) {
-        assert_eq!(answer, self.model.insert(item), "of {}", item.escape_ascii());
+    fn check(&mut self, item: &[u8], answer: Answer) {
+        assert_eq!(answer, self.model.insert(item), "for item {}", item.escape_ascii());
         match answer {
             Answer::New => {
-                assert!(self.inside.insert(item.to_vec()), "an item counted twice");
-                self.added += 1;
+                assert!(self.inside.insert(item.to_vec()), "an item was inserted twice");
+                self.inserted += 1;
             }
-            // It stays so: no bit is ever cleared.
+            // It stays present, because no bit is ever cleared.
             Answer::Seen => drop(self.inside.insert(item.to_vec())),
             Answer::Full | Answer::CannotGrow => {
-                assert!(!self.inside.contains(item), "an item forgotten")
+                assert!(!self.inside.contains(item), "an inserted item is missing")
             }
         }
     }
 
     fn insert(&mut self, item: &[u8]) {
         let answer = Answer::of(self.filter.insert(item, &mut |_| true));
-        self.learn(item, answer);
+        self.check(item, answer);
     }
 
     fn insert_many(&mut self, items: &[Vec<u8>]) {
@@ -228,12 +225,12 @@ impl Run {
         self.filter.insert_batch(items.iter().map(Vec::as_slice), &mut |_| true, answered);
         assert!(answers.len() == items.len() || answers.last() == Some(&Answer::Full));
         for (item, answer) in items.iter().zip(answers) {
-            self.learn(item, answer);
+            self.check(item, answer);
         }
     }
 
-    /// Adds as long as no memory is needed for it: afterwards nothing more may have changed than
-    /// was said.
+    /// Inserts items while every demand for memory is refused. A refused insertion must change
+    /// nothing.
     fn insert_without_growth(&mut self, items: &[Vec<u8>]) {
         let layers = self.filter.layer_count();
         for item in items {
@@ -241,13 +238,13 @@ impl Run {
             if matches!(result, Err(Error::Refused(_))) {
                 assert!(self.filter.room() == 0 && !self.inside.contains(item));
             } else {
-                self.learn(item, Answer::of(result));
+                self.check(item, Answer::of(result));
             }
         }
         assert_eq!(self.filter.layer_count(), layers);
     }
 
-    fn ask(&self, items: &[Vec<u8>]) {
+    fn test(&self, items: &[Vec<u8>]) {
         let mut answers = Vec::new();
         self.filter
             .contains_batch(items.iter().map(Vec::as_slice), |is_there| answers.push(is_there));
@@ -255,13 +252,13 @@ impl Run {
         assert_eq!(answers, expected);
         for (item, expected) in items.iter().zip(expected) {
             assert_eq!(self.filter.contains(item), expected);
-            assert_eq!(self.contains_word_by_word(item), expected);
-            assert!(expected || !self.inside.contains(item), "an item forgotten");
+            assert_eq!(self.contains_scalar(item), expected);
+            assert!(expected || !self.inside.contains(item), "an inserted item is missing");
         }
     }
 
-    /// The answer without vector operations, in the layout that has some.
-    fn contains_word_by_word(&self, item: &[u8]) -> bool {
+    /// The answer of the scalar backend, in the layout that has vector backends.
+    fn contains_scalar(&self, item: &[u8]) -> bool {
         let AnyFilter::Bloomline(filter) = &self.filter else { return self.filter.contains(item) };
         let hash = item_hash(item, filter.seed());
         filter.layers().any(|layer| contains_spot(layer, Scalar, &layer.locate(&hash)))
@@ -269,12 +266,12 @@ impl Run {
 
     fn finish(self) {
         let inside: Vec<Vec<u8>> = self.inside.iter().cloned().collect();
-        self.ask(&inside);
-        assert_eq!((self.filter.len(), self.model.len()), (self.added, self.added));
-        assert!(bits(&self.filter) == self.model.bits(), "other bits than the model");
+        self.test(&inside);
+        assert_eq!((self.filter.len(), self.model.len()), (self.inserted, self.inserted));
+        assert!(bits(&self.filter) == self.model.bits(), "the bits differ from the model");
         if self.filter.size_bytes() <= LIMIT {
-            assert_tells_the_same_everywhere(&self.filter);
+            assert_consistent(&self.filter);
         }
-        assert_equal(&self.filter, &assert_comes_back_equal(&self.filter));
+        assert_equal(&self.filter, &assert_round_trip(&self.filter));
     }
 }

@@ -2,8 +2,8 @@
 
 use arbitrary::{Result, Unstructured};
 
-/// What a format stumbles over: the edges of all widths, of this project's limits, and of what
-/// floats hold exactly.
+/// Numbers at the edges of integer widths, of this project's limits, and of the integers that a
+/// double represents exactly.
 const EDGES: [u64; 28] = [
     0,
     1,
@@ -35,7 +35,7 @@ const EDGES: [u64; 28] = [
     u64::MAX,
 ];
 
-/// A whole number: an edge, its neighbour, a small one, or any.
+/// A whole number: an edge, the neighbour of one, a small number, or any number.
 pub fn whole(u: &mut Unstructured) -> Result<u64> {
     Ok(match u.int_in_range(0..=7u8)? {
         0..=1 => *u.choose(&EDGES)?,

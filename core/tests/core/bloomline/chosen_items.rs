@@ -1,19 +1,19 @@
-//! Items chosen beforehand by somebody who knows the code, and neither a filter's seed nor its
-//! answers.
+//! Items chosen in advance by an attacker who knows the code, but neither the seed of a filter nor
+//! its answers.
 //!
-//! Against a layout of fixed seeds, RedisBloom's, the choice works as well as against a filter
-//! whose seed is known. Against a seed that is not known it does nothing: the rates are those of
-//! any items. All seeds here are fixed, so nothing flakes.
+//! The attack works against RedisBloom's layout, whose seeds are fixed, and against a filter whose
+//! seed is known. Against an unknown seed it has no effect: the rates are those of other items. All
+//! seeds in this file are fixed, so every run has the same result.
 
 use bloomline_core::{AnyFilter, Filter, Growth, Spec};
 
 const CAPACITY: u64 = 1_000;
 const SPEC: Spec = Spec { capacity: CAPACITY, error_rate: 0.01, growth: Growth::Fixed };
 
-/// The seed that an attacker reckons with, having none better.
+/// The seed that the attacker guesses.
 const GUESS: u64 = 0;
 
-/// Seeds of filters, which an operating system chose.
+/// Seeds of filters, chosen by an operating system.
 const SEEDS: [u64; 12] = [
     0x1ab2_4c17_9a6f_03d5,
     0x92fe_70b3_4481_d5c9,
@@ -51,35 +51,37 @@ fn candidate(number: u64) -> Vec<u8> {
     format!("http://example.com/{number}").into_bytes()
 }
 
-/// Items of which each sets as many new bits as possible, chosen on a filter of the attacker's own.
-fn saturating(own: impl Fn() -> AnyFilter) -> Vec<Vec<u8>> {
-    /// Candidates looked at for one item.
+/// Items of which each sets as many new bits as possible, chosen with a filter of the attacker.
+fn saturating(attackers: impl Fn() -> AnyFilter) -> Vec<Vec<u8>> {
+    /// Candidates that are tried per item.
     const TRIES: usize = 1_000;
-    let mut set = bits(&own());
+    let mut set = bits(&attackers());
     let (mut chosen, mut next) = (Vec::new(), 0..);
     while chosen.len() < CAPACITY as usize {
         let (mut best, mut best_count, mut best_bits) = (Vec::new(), 0, Vec::new());
         for number in next.by_ref().take(TRIES) {
             let item = candidate(number);
-            let mut one = own();
+            let mut one = attackers();
             one.insert(&item, &mut granted).unwrap();
-            let its = bits(&one);
-            let count: u32 = its.iter().zip(&set).map(|(its, set)| (its & !set).count_ones()).sum();
-            let all: u32 = its.iter().map(|word| word.count_ones()).sum();
+            let item_bits = bits(&one);
+            let new = item_bits.iter().zip(&set).map(|(bits, set)| (bits & !set).count_ones());
+            let count: u32 = new.sum();
+            let all: u32 = item_bits.iter().map(|word| word.count_ones()).sum();
             if count > best_count {
-                (best, best_count, best_bits) = (item, count, its);
+                (best, best_count, best_bits) = (item, count, item_bits);
             }
             if count == all {
                 break;
             }
         }
-        set.iter_mut().zip(best_bits).for_each(|(set, its)| *set |= its);
+        set.iter_mut().zip(best_bits).for_each(|(set, bits)| *set |= bits);
         chosen.push(best);
     }
     chosen
 }
 
-/// Share of absent items that a filter full of these reports as present.
+/// The share of absent items that a filter reports as present after these items were inserted, as
+/// far as it had room.
 fn rate_after(mut filter: AnyFilter, items: &[Vec<u8>]) -> f64 {
     for item in items {
         if filter.room() > 0 {
@@ -98,39 +100,42 @@ fn mean_rate(items: &[Vec<u8>]) -> f64 {
 }
 
 #[test]
-fn items_chosen_to_set_the_most_bits_break_the_promise_of_a_fixed_seed_only() {
+fn saturating_items_raise_the_rate_of_known_seeds_only() {
     let chosen = saturating(redisbloom);
     let rate = rate_after(redisbloom(), &chosen);
-    println!("RedisBloom's layout, 1 % promised: {rate} with {CAPACITY} chosen items");
+    println!("RedisBloom's layout, target rate 1 %: {rate} with {CAPACITY} chosen items");
     assert!(rate > 0.05, "the attack does not work: {rate}");
 
-    // The same choice for a seed that is known: the layout itself does not resist it.
+    // The layout itself does not resist the attack if the seed is known.
     let chosen = saturating(|| bloomline(GUESS));
     let known = rate_after(bloomline(GUESS), &chosen);
     println!("Bloomline's layout, seed known: {known}");
     assert!(known > 0.03, "the attack does not work: {known}");
 
-    let any: Vec<Vec<u8>> = (0..CAPACITY).map(|number| candidate(number * 7919)).collect();
-    let (unknown, usual) = (mean_rate(&chosen), mean_rate(&any));
-    println!("Bloomline's layout, seeds not known: {unknown}; with any items {usual}");
+    let others: Vec<Vec<u8>> = (0..CAPACITY).map(|number| candidate(number * 7919)).collect();
+    let (unknown, usual) = (mean_rate(&chosen), mean_rate(&others));
+    println!("Bloomline's layout, seeds unknown: {unknown}; with other items {usual}");
     assert!(unknown <= SPEC.error_rate, "{unknown}");
-    assert!((unknown - usual).abs() < 0.1 * usual, "{unknown} with chosen items, {usual} with any");
+    assert!(
+        (unknown - usual).abs() < 0.1 * usual,
+        "{unknown} with chosen items, {usual} with others"
+    );
 }
 
-/// Absent items that a filter of the attacker's own reports as present, its content being known.
-fn forged(mut own: AnyFilter, content: &[Vec<u8>]) -> Vec<Vec<u8>> {
+/// Absent items that a filter of the attacker with the same content reports as present.
+fn forged(mut attackers: AnyFilter, content: &[Vec<u8>]) -> Vec<Vec<u8>> {
     content.iter().for_each(|item| {
-        own.insert(item, &mut granted).unwrap();
+        attackers.insert(item, &mut granted).unwrap();
     });
     (0..)
         .map(|number| format!("forged:{number}").into_bytes())
-        .filter(|item| own.contains(item))
+        .filter(|item| attackers.contains(item))
         .take(500)
         .collect()
 }
 
 #[test]
-fn false_positives_computed_beforehand_are_such_with_a_fixed_seed_only() {
+fn precomputed_false_positives_need_a_known_seed() {
     let content: Vec<Vec<u8>> = (0..CAPACITY).map(candidate).collect();
     let share = |mut filter: AnyFilter, forged: &[Vec<u8>]| {
         for item in &content {
@@ -138,8 +143,8 @@ fn false_positives_computed_beforehand_are_such_with_a_fixed_seed_only() {
         }
         forged.iter().filter(|item| filter.contains(item)).count() as f64 / forged.len() as f64
     };
-    // The filter loses nothing to false positives of its own here: less than its capacity is
-    // counted.
+    // Some items of the content are false positives themselves. So fewer items than the capacity
+    // are inserted, and none is refused.
     let forgeries = forged(redisbloom(), &content);
     assert_eq!(share(redisbloom(), &forgeries), 1.0, "the attack does not work");
 
@@ -147,13 +152,12 @@ fn false_positives_computed_beforehand_are_such_with_a_fixed_seed_only() {
     assert_eq!(share(bloomline(GUESS), &forgeries), 1.0);
     let shares: Vec<f64> = SEEDS.iter().map(|&seed| share(bloomline(seed), &forgeries)).collect();
     let mean = shares.iter().sum::<f64>() / shares.len() as f64;
-    println!("computed false positives: {mean} of them found where the seed is not known");
-    // 6,000 lookups of a rate below 1 %: four standard errors are half a percent.
+    println!("precomputed false positives: {mean} of them are such if the seed is unknown");
+    // In 6,000 lookups with a rate below 1 %, four standard errors are half a percent.
     assert!(mean <= SPEC.error_rate + 0.005, "{mean}");
 }
 
-/// The first bytes of the secret that XXH3 mixes items with, a public constant; the seed is added
-/// to it.
+/// The first bytes of the secret of XXH3, a public constant to which the seed is added.
 const SECRET: [u64; 8] = [
     0xbe4b_a423_396c_feb8,
     0x1cad_21f7_2c81_017c,
@@ -165,12 +169,12 @@ const SECRET: [u64; 8] = [
     0x4c26_3a81_e690_35e0,
 ];
 
-/// Words, one behind the other.
+/// The little-endian bytes of words.
 fn words(words: impl IntoIterator<Item = u64>) -> Vec<u8> {
     words.into_iter().flat_map(u64::to_le_bytes).collect()
 }
 
-/// A name for sets of items alike in their structure, and the item of a number.
+/// The name of a set of items with a common structure, and the item of each number.
 type Family = (&'static str, fn(u64) -> Vec<u8>);
 
 const FAMILIES: [Family; 12] = [
@@ -186,7 +190,7 @@ const FAMILIES: [Family; 12] = [
     }),
     ("zeros of every length", |n| vec![0; n as usize]),
     ("ones of every length", |n| vec![0xff; n as usize]),
-    ("a counter behind a kilobyte", |n| [vec![b'x'; 1024], n.to_le_bytes().to_vec()].concat()),
+    ("a counter after a kilobyte", |n| [vec![b'x'; 1024], n.to_le_bytes().to_vec()].concat()),
     ("a counter before a kilobyte", |n| [n.to_le_bytes().to_vec(), vec![b'x'; 1024]].concat()),
     ("words that cancel the secret", |n| {
         words([SECRET[0] ^ n, SECRET[1] ^ n, SECRET[2] ^ n, SECRET[3] ^ n])
@@ -194,7 +198,7 @@ const FAMILIES: [Family; 12] = [
     ("stripes that cancel the secret", |n| {
         words((0..40).map(|i| SECRET[i % 8] ^ if i == (n % 40) as usize { n / 40 + 1 } else { 0 }))
     }),
-    ("words that change places", |n| {
+    ("words in changing order", |n| {
         let mut order: Vec<u64> = (0..32).collect();
         order.swap((n % 32) as usize, (n / 32 % 32) as usize);
         order.push(n / 1024);
@@ -203,13 +207,13 @@ const FAMILIES: [Family; 12] = [
 ];
 
 #[test]
-fn items_of_any_structure_leave_the_rate_of_a_seeded_filter_as_promised() {
+fn structured_items_keep_the_rate_of_seeded_filters() {
     let usual = mean_rate(&(0..CAPACITY).map(candidate).collect::<Vec<_>>());
     for (name, item) in FAMILIES {
         let items: Vec<Vec<u8>> = (0..2 * CAPACITY).map(item).collect();
         let rate = mean_rate(&items);
         println!("{name}: {rate}");
         assert!(rate <= SPEC.error_rate, "{name}: {rate}");
-        assert!(rate < 1.1 * usual, "{name}: {rate}, any items {usual}");
+        assert!(rate < 1.1 * usual, "{name}: {rate}, other items {usual}");
     }
 }

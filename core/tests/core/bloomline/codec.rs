@@ -1,4 +1,4 @@
-//! Filters as bytes: round trips, hostile headers, chunks at every boundary.
+//! Filters as bytes: round trips, invalid headers, chunks at every boundary.
 
 use bloomline_core::bloomline::header::HEADER_BYTES;
 use bloomline_core::chunk::MAX_CHUNK_BYTES;
@@ -27,7 +27,7 @@ fn decode(header: &[u8]) -> Result<Filter, Error> {
     Filter::decode_header(header, &mut |_| true)
 }
 
-/// The chunks as a client asks for them: from 0, each where the last one ended.
+/// The chunks as a client requests them: from offset 0, each where the previous one ended.
 fn chunks(filter: &Filter) -> Vec<(u64, Vec<u8>)> {
     let (mut chunks, mut offset) = (Vec::new(), 0);
     while let Some(chunk) = filter.chunk(offset) {
@@ -55,12 +55,12 @@ fn assert_equal(a: &Filter, b: &Filter) {
     assert!(a.layer_errors().eq(b.layer_errors()));
     for (a, b) in a.layers().zip(b.layers()) {
         assert_eq!((a.capacity(), a.geometry()), (b.capacity(), b.geometry()));
-        assert!(a.as_bytes() == b.as_bytes(), "other bits");
+        assert!(a.as_bytes() == b.as_bytes(), "the bits differ");
     }
 }
 
 #[test]
-fn a_filter_read_back_is_the_filter_that_was_written_and_grows_alike() {
+fn decoded_filters_are_equal_and_grow_equally() {
     for (spec, items) in [
         (scaling(100, 2), 0),
         (scaling(100, 2), 1),
@@ -87,7 +87,7 @@ fn a_filter_read_back_is_the_filter_that_was_written_and_grows_alike() {
 }
 
 #[test]
-fn a_header_says_everything_at_its_place() {
+fn header_has_the_documented_bytes() {
     let mut expected = Vec::new();
     expected.extend(b"bloomlin");
     expected.extend([1, 0, 1, 0, 1, 0, 0, 0]);
@@ -111,7 +111,7 @@ fn a_header_says_everything_at_its_place() {
 }
 
 #[test]
-fn a_header_of_another_length_is_refused_with_its_length() {
+fn headers_of_another_length_are_refused() {
     let header = filled(scaling(10, 2), 35).encode_header();
     for len in (0..HEADER_BYTES).chain([HEADER_BYTES + 1, 73, 1_000]) {
         let mut bytes = header.to_vec();
@@ -120,7 +120,7 @@ fn a_header_of_another_length_is_refused_with_its_length() {
     }
 }
 
-/// A header with other bytes at some place.
+/// A valid header with other bytes at offset `at`.
 fn changed<const N: usize>(at: usize, field: [u8; N]) -> [u8; HEADER_BYTES] {
     let mut header = filled(scaling(10, 2), 35).encode_header();
     header[at..at + N].copy_from_slice(&field);
@@ -128,7 +128,7 @@ fn changed<const N: usize>(at: usize, field: [u8; N]) -> [u8; HEADER_BYTES] {
 }
 
 #[test]
-fn every_field_out_of_range_is_refused_with_its_own_reason() {
+fn each_invalid_field_is_refused_with_its_own_error() {
     let cases: Vec<([u8; HEADER_BYTES], Error)> = vec![
         (changed(0, *b"B"), HeaderError::Magic.into()),
         (changed(0, *b"bloomlim"), HeaderError::Magic.into()),
@@ -154,7 +154,7 @@ fn every_field_out_of_range_is_refused_with_its_own_reason() {
         (changed(24, 0u64.to_le_bytes()), Error::Capacity(0)),
         (changed(24, ((1u64 << 40) + 1).to_le_bytes()), Error::Capacity((1 << 40) + 1)),
         (changed(24, u64::MAX.to_le_bytes()), Error::Capacity(u64::MAX)),
-        // The first layer fits, the third would be of 2^41 items.
+        // The first layer is in range, but the third one would have a capacity of 2^41 items.
         (changed(24, (1u64 << 39).to_le_bytes()), HeaderError::Layers(3).into()),
         (changed(32, 0.0f64.to_le_bytes()), Error::ErrorRate(0.0)),
         (changed(32, (-0.01f64).to_le_bytes()), Error::ErrorRate(-0.01)),
@@ -165,18 +165,18 @@ fn every_field_out_of_range_is_refused_with_its_own_reason() {
         (changed(48, u64::MAX.to_le_bytes()), HeaderError::Len(u64::MAX).into()),
     ];
     for (header, reason) in cases {
-        let unasked = &mut |_| unreachable!("nothing is asked for before the numbers agree");
-        assert_eq!(Filter::decode_header(&header, unasked).err(), Some(reason));
+        let uncalled = &mut |_| unreachable!("the permit is called for an invalid header");
+        assert_eq!(Filter::decode_header(&header, uncalled).err(), Some(reason));
     }
     let nan = decode(&changed(32, f64::NAN.to_le_bytes())).err();
     assert!(matches!(nan, Some(Error::ErrorRate(rate)) if rate.is_nan()), "{nan:?}");
-    // A newest layer that is exactly full, or empty, is none of these.
+    // The newest layer may be exactly full, or empty.
     assert_eq!(decode(&changed(48, 40u64.to_le_bytes())).unwrap().room(), 0);
     assert_eq!(decode(&changed(48, 0u64.to_le_bytes())).unwrap().len(), 30);
 }
 
 #[test]
-fn every_change_of_one_byte_is_refused_or_gives_a_filter_that_works() {
+fn any_changed_byte_is_refused_or_gives_a_working_filter() {
     const LIMIT: u64 = 64 << 20;
     let permit = &mut |demand: Demand| demand.filter_bytes <= LIMIT;
     let (mut refused, mut accepted) = (0, 0);
@@ -215,11 +215,11 @@ fn every_change_of_one_byte_is_refused_or_gives_a_filter_that_works() {
 }
 
 #[test]
-fn all_layers_of_a_header_are_put_before_the_limit_at_once() {
+fn decoding_demands_memory_for_all_layers_at_once() {
     let filter = filled(scaling(10, 2), 1_000);
-    let mut asked = Vec::new();
+    let mut demands = Vec::new();
     let mut refuse = |demand: Demand| {
-        asked.push(demand);
+        demands.push(demand);
         false
     };
     let refused = Filter::decode_header(&filter.encode_header(), &mut refuse).err();
@@ -231,13 +231,13 @@ fn all_layers_of_a_header_are_put_before_the_limit_at_once() {
         filter_bytes: filter.size_bytes(),
         layout: Layout::Bloomline,
     };
-    assert_eq!(asked, [expected]);
+    assert_eq!(demands, [expected]);
 }
 
 #[test]
-fn the_most_layers_there_can_be_are_read_and_one_more_is_not() {
-    // A small filter in a few bytes of header: what it costs to read is bounded by the number of
-    // layers.
+fn decodes_up_to_the_largest_number_of_layers() {
+    // A header of a few bytes can describe many layers. The limit on layers bounds the cost to
+    // decode it.
     let header = filled(scaling(1, 1), 1).encode_header();
     let with_layers = |layers: u32| {
         let mut header = header;
@@ -255,7 +255,7 @@ fn the_most_layers_there_can_be_are_read_and_one_more_is_not() {
 }
 
 #[test]
-fn chunks_end_with_their_layer_and_may_begin_at_any_byte() {
+fn chunks_start_at_any_byte_and_end_with_their_layer() {
     let filter = filled(scaling(10, 2), 500);
     let all: Vec<u8> = filter.layers().flat_map(|layer| layer.as_bytes().to_vec()).collect();
     let mut start = 0;
@@ -273,7 +273,7 @@ fn chunks_end_with_their_layer_and_may_begin_at_any_byte() {
 }
 
 #[test]
-fn a_chunk_is_written_to_any_byte_of_a_layer_and_never_past_its_end() {
+fn chunks_are_written_anywhere_but_not_past_their_layer() {
     let mut filter = filled(scaling(10, 2), 40);
     let lens: Vec<u64> = filter.layers().map(|layer| layer.as_bytes().len() as u64).collect();
     assert_eq!(lens.len(), 3);
@@ -290,7 +290,7 @@ fn a_chunk_is_written_to_any_byte_of_a_layer_and_never_past_its_end() {
             let long = ChunkError::TooLong(left as u64 + 1);
             assert_eq!(filter.write_chunk(offset, &vec![0xff; left + 1]), Err(long.into()));
             assert_eq!(filter.chunk(offset), Some(&vec![at as u8; left][..]));
-            assert_eq!(filter.encode_header(), before, "chunks touch no counters");
+            assert_eq!(filter.encode_header(), before, "a chunk changed the header");
         }
         start += len;
     }
@@ -302,7 +302,7 @@ fn a_chunk_is_written_to_any_byte_of_a_layer_and_never_past_its_end() {
 }
 
 #[test]
-fn a_large_layer_goes_in_chunks_of_16_mib() {
+fn large_layers_have_chunks_of_16_mib() {
     let filter = filled(fixed(20_000_000), 1_000);
     let bytes = filter.layers().next().unwrap().as_bytes().len();
     let lens: Vec<usize> = chunks(&filter).iter().map(|(_, chunk)| chunk.len()).collect();
@@ -314,13 +314,13 @@ fn a_large_layer_goes_in_chunks_of_16_mib() {
 }
 
 #[test]
-fn a_filter_between_two_chunks_works_and_is_incomplete() {
+fn filters_work_while_chunks_are_still_missing() {
     let filter = filled(scaling(10, 2), 500);
     let mut partial = decode(&filter.encode_header()).unwrap();
     let mut all = chunks(&filter);
     let (offset, chunk) = all.pop().unwrap();
     partial.write_chunk(offset, &chunk).unwrap();
-    // It saves and resumes in the middle.
+    // The incomplete filter can be saved and loaded, and takes the other chunks later.
     let mut partial = copied(&partial);
     assert!(partial.insert(b"meanwhile", &mut |_| true).is_ok());
     for (offset, chunk) in all {

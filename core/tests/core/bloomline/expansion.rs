@@ -1,4 +1,4 @@
-//! The largest growth factor, 32,768: layers of 1, 2^15 and 2^30 items; a fourth is refused.
+//! The largest expansion, 32,768: layers of 1, 2^15 and 2^30 items. A fourth one is refused.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -11,19 +11,19 @@ const SPEC: Spec = Spec {
     growth: Growth::Scaling { expansion: MAX_EXPANSION },
 };
 
-/// Items of the third layer, and of the fourth that there can't be.
+/// Capacity of the third layer, and of the fourth one, which is refused.
 const THIRD: u64 = 1 << 30;
 const FOURTH: u64 = 1 << 45;
 
-/// Items added to the third layer.
+/// Items inserted into the third layer.
 const MORE: usize = 2_000;
 
-/// One test at a time: the memory that is measured is the process's.
+/// Lets one test run at a time, because they measure the memory of the whole process.
 ///
-/// Without huge pages, as in a server: an item would touch two megabytes for each of its bits.
+/// Disables huge pages, as servers do: with them, an item might touch two megabytes for each bit.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
-    // SAFETY: it takes four numbers, and changes only what memory is made of.
+    // SAFETY: the call takes numbers only, and changes only the size of pages.
     let done = unsafe { libc::prctl(libc::PR_SET_THP_DISABLE, 1, 0, 0, 0) };
     assert_eq!(done, 0, "{}", std::io::Error::last_os_error());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -39,14 +39,14 @@ fn item(number: usize) -> Vec<u8> {
     format!("item:{number}").into_bytes()
 }
 
-/// Adds items until the third layer holds [`MORE`] of them; answers how many were offered.
+/// Inserts items until the third layer holds [`MORE`] of them; returns the number of attempts.
 fn grow_to_third(filter: &mut AnyFilter) -> usize {
-    let mut offered = 0;
+    let mut attempted = 0;
     while filter.layer_count() < 3 || filter.newest_len() < MORE as u64 {
-        filter.insert(&item(offered), &mut |_| true).unwrap();
-        offered += 1;
+        filter.insert(&item(attempted), &mut |_| true).unwrap();
+        attempted += 1;
     }
-    offered
+    attempted
 }
 
 /// The header of a filter of three layers, the newest of which counts as full.
@@ -64,7 +64,7 @@ fn header_of_full(filter: &AnyFilter) -> Vec<u8> {
     header
 }
 
-/// A filter of this header, with the first three chunks of another: two layers, and part of the
+/// The filter of a header, with the first three chunks of `filter`: two layers, and part of the
 /// third.
 fn through_chunks(filter: &AnyFilter, header: &[u8]) -> AnyFilter {
     let mut copy = AnyFilter::decode_header(header, &mut |_| true).unwrap();
@@ -77,7 +77,7 @@ fn through_chunks(filter: &AnyFilter, header: &[u8]) -> AnyFilter {
     copy
 }
 
-/// Bytes of this process that are in memory.
+/// The resident bytes of this process.
 fn resident_bytes() -> u64 {
     let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
     statm.split(' ').nth(1).unwrap().parse::<u64>().unwrap() * 4096
@@ -88,7 +88,7 @@ fn three_layers_hold_every_item_in_little_memory() {
     let _alone = alone();
     for mut filter in empty() {
         let before = resident_bytes();
-        let offered = grow_to_third(&mut filter);
+        let attempted = grow_to_third(&mut filter);
         let layout = filter.layout();
         assert_eq!(filter.layer_count(), 3, "{layout:?}");
         assert_eq!(filter.capacity(), 1 + u64::from(MAX_EXPANSION) + THIRD);
@@ -106,46 +106,46 @@ fn three_layers_hold_every_item_in_little_memory() {
         );
 
         assert!(
-            (0..offered).all(|number| filter.contains(&item(number))),
-            "{layout:?} denies an item"
+            (0..attempted).all(|number| filter.contains(&item(number))),
+            "{layout:?}: an item is missing"
         );
-        let absent: Vec<Vec<u8>> = (offered..offered + 200_000).map(item).collect();
+        let absent: Vec<Vec<u8>> = (attempted..attempted + 200_000).map(item).collect();
         let mut found = 0.0;
         filter.contains_batch(absent.iter().map(Vec::as_slice), |is_found| {
             found += f64::from(is_found)
         });
-        // Five standard deviations of 200,000 answers at the rate promised.
+        // Five standard deviations above the mean of 200,000 lookups at the target rate.
         let most = 200_000.0 * ERROR_RATE + 5.0 * (200_000.0 * ERROR_RATE).sqrt();
         assert!(found <= most, "{layout:?}: {found} of 200,000 absent items");
     }
 }
 
 #[test]
-fn header_and_chunks_carry_three_layers() {
+fn header_and_chunks_restore_three_layers() {
     let _alone = alone();
     for mut filter in empty() {
-        let offered = grow_to_third(&mut filter);
+        let attempted = grow_to_third(&mut filter);
         let header = filter.encode_header();
         let copy = through_chunks(&filter, &header);
         assert_eq!(copy.encode_header(), header);
         assert_eq!((copy.len(), copy.size_bytes()), (filter.len(), filter.size_bytes()));
-        // What the first two layers hold came with their chunks.
+        // The chunks contain the first two layers completely.
         let in_first_two =
-            (0..offered - 2 * MORE).filter(|&number| copy.contains(&item(number))).count();
-        assert_eq!(in_first_two, offered - 2 * MORE, "{:?}", filter.layout());
+            (0..attempted - 2 * MORE).filter(|&number| copy.contains(&item(number))).count();
+        assert_eq!(in_first_two, attempted - 2 * MORE, "{:?}", filter.layout());
     }
 }
 
 #[test]
-fn a_fourth_layer_is_refused_and_changes_nothing() {
+fn refused_fourth_layer_changes_nothing() {
     let _alone = alone();
     for mut filter in empty() {
-        let offered = grow_to_third(&mut filter);
+        let attempted = grow_to_third(&mut filter);
         let header = header_of_full(&filter);
         let mut full = through_chunks(&filter, &header);
         assert_eq!((full.room(), full.encode_header()), (0, header.clone()));
         let mut demands = Vec::new();
-        // As a server's limit does: more than any machine has is refused.
+        // Refuses 2^44 bytes and more, which is more than any machine has.
         let mut permit = |demand: Demand| {
             demands.push(demand);
             demand.filter_bytes < 1 << 44
@@ -156,12 +156,13 @@ fn a_fourth_layer_is_refused_and_changes_nothing() {
         full.insert_batch(items.into_iter(), &mut permit, |result| batch.push(result.is_ok()));
         assert_eq!(batch, [false, true, false]);
         match full {
-            // Beyond the largest layer of all: nobody is asked for memory.
+            // The capacity exceeds that of the largest layer, so the permit is not called.
             AnyFilter::Bloomline(_) => {
                 assert!(matches!(refused, Error::Capacity(FOURTH)), "{refused}");
                 assert!(demands.is_empty(), "{demands:?}");
             }
-            // RedisBloom has no such limit, so the memory decides: ten to sixteen bits per item.
+            // RedisBloom's layout has no such limit, so the permit decides: ten to sixteen bits per
+            // item.
             AnyFilter::RedisBloom(_) => {
                 assert!(matches!(refused, Error::Refused(bytes) if bytes > FOURTH), "{refused}");
                 assert!(demands.iter().all(|demand| demand.new_bytes > FOURTH), "{demands:?}");
@@ -169,6 +170,6 @@ fn a_fourth_layer_is_refused_and_changes_nothing() {
         }
         assert_eq!(full.encode_header(), header);
         assert_eq!((full.layer_count(), full.contains(b"new")), (3, false));
-        assert!((0..offered - 2 * MORE).all(|number| full.contains(&item(number))));
+        assert!((0..attempted - 2 * MORE).all(|number| full.contains(&item(number))));
     }
 }

@@ -1,8 +1,8 @@
-//! What the first released format looks like, byte for byte: golden files, hashes, false positives.
+//! Version 1 of the format, byte for byte: golden files, hashes, false positives.
 //!
-//! The files were written once. `BLOOMLINE_BLESS=1 cargo test --test core_golden` writes those that
-//! are missing, never over one that is there: a file that no longer fits means that saved filters
-//! are lost.
+//! The files were written once. `BLOOMLINE_BLESS=1 cargo test -p bloomline-core --test core golden`
+//! writes missing files, but never overwrites one: if a file no longer matches, saved filters are
+//! lost.
 
 use std::path::PathBuf;
 
@@ -41,7 +41,7 @@ const GOLDEN: [Golden; 7] = [
     },
     Golden { name: "fixed-full", spec: fixed(50, 1e-5), seed: SEED, items: 50, layers: 1 },
     Golden { name: "expansion-1", spec: scaling(5, 0.1, 1), seed: 1, items: 80, layers: 16 },
-    // Four lines an item, and two pages.
+    // Four blocks per item, and two pages.
     Golden { name: "four-lines", spec: fixed(700, 1e-9), seed: SEED, items: 300, layers: 1 },
     Golden { name: "one-line", spec: fixed(9_000, 0.1), seed: SEED, items: 2_000, layers: 1 },
 ];
@@ -65,7 +65,7 @@ impl Golden {
         folder.join(format!("{}.{part}.bin", self.name))
     }
 
-    /// The bytes of a golden file, written first if that was asked for and it is missing.
+    /// The bytes of a golden file. A missing file is written first if `BLOOMLINE_BLESS` is 1.
     fn file(&self, part: &str, now: &[u8]) -> Vec<u8> {
         let path = self.path(part);
         if !path.exists() && std::env::var_os("BLOOMLINE_BLESS").is_some_and(|value| value == "1") {
@@ -81,17 +81,17 @@ fn bits(filter: &Filter) -> Vec<u8> {
 }
 
 #[test]
-fn the_same_calls_still_give_the_bytes_of_the_golden_files() {
+fn insertions_give_the_bytes_of_the_golden_files() {
     for golden in &GOLDEN {
         let filter = golden.filter();
         let (header, bits) = (filter.encode_header().to_vec(), bits(&filter));
-        assert!(golden.file("header", &header) == header, "{}: another header", golden.name);
-        assert!(golden.file("bits", &bits) == bits, "{}: other bits", golden.name);
+        assert!(golden.file("header", &header) == header, "{}: the header differs", golden.name);
+        assert!(golden.file("bits", &bits) == bits, "{}: the bits differ", golden.name);
     }
 }
 
 #[test]
-fn the_golden_files_are_read_and_written_again_unchanged() {
+fn golden_files_are_decoded_and_encoded_unchanged() {
     for golden in &GOLDEN {
         let fresh = golden.filter();
         let (header, all) =
@@ -109,7 +109,7 @@ fn the_golden_files_are_read_and_written_again_unchanged() {
 }
 
 #[test]
-fn the_hashes_of_an_item_are_what_they_were() {
+fn hashes_are_unchanged() {
     let long: Vec<u8> = (0..=255).chain(0..=44).collect();
     let items: [&[u8]; 7] = [
         b"",
@@ -126,7 +126,8 @@ fn the_hashes_of_an_item_are_what_they_were() {
     }
 }
 
-/// Place and pattern with seed 0, 1 and 2^64 - 1; made with the reference implementation of XXH3.
+/// Block hash and pattern with seeds 0, 1 and 2^64 - 1, computed with the reference implementation
+/// of XXH3.
 const HASHES: [[(u64, u64); 3]; 7] = [
     [
         (0x2d06_8005_38d3_94c2, 0x2ff1_5aca_0fb7_31f7),
@@ -166,7 +167,7 @@ const HASHES: [[(u64, u64); 3]; 7] = [
 ];
 
 #[test]
-fn the_first_false_positives_are_what_they_were() {
+fn first_false_positives_are_unchanged() {
     for (error_rate, expected) in FALSE_POSITIVES {
         let mut filter = Filter::new(scaling(100, error_rate, 2), SEED, &mut |_| true).unwrap();
         for number in 0..1_000 {
@@ -178,7 +179,8 @@ fn the_first_false_positives_are_what_they_were() {
     }
 }
 
-/// Numbers that are no items of a filter of a thousand and seem to be.
+/// For each target rate, the first ten numbers that a filter of the numbers 0 to 999 falsely
+/// reports as present.
 const FALSE_POSITIVES: [(f64, [u64; 10]); 3] = [
     (0.25, [1004, 1016, 1018, 1032, 1035, 1041, 1042, 1044, 1067, 1089]),
     (0.01, [1111, 1279, 1653, 1802, 1867, 2002, 2256, 2369, 2588, 2865]),

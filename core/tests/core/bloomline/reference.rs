@@ -1,4 +1,4 @@
-//! The filter beside its naive model: equal bit by bit and answer by answer, one by one and in
+//! The filter compared with its reference model: equal bits and equal answers, one by one and in
 //! batches.
 
 use bloomline_core::batch::contains_spot;
@@ -63,17 +63,17 @@ fn assert_same_bytes(filter: &Filter, model: &Model) {
             (model.capacity, &model.geometry),
             "layer {index}"
         );
-        // Not `assert_eq`: megabytes in a message help nobody.
+        // Not `assert_eq`, which would print megabytes.
         assert!(
             layer.as_bytes() == model.bits.as_raw_slice(),
-            "other bits in layer {index}: {:?}",
+            "the bits of layer {index} differ: {:?}",
             model.geometry
         );
     }
 }
 
-/// Everything that may be seen of a filter.
-fn picture(filter: &Filter) -> (Vec<u8>, Vec<Vec<u8>>) {
+/// The header and the bits of a filter.
+fn state(filter: &Filter) -> (Vec<u8>, Vec<Vec<u8>>) {
     let bits = filter.layers().map(|layer| layer.as_bytes().to_vec()).collect();
     (filter.encode_header().to_vec(), bits)
 }
@@ -88,20 +88,20 @@ fn specs() -> impl Strategy<Value = Spec> {
         .prop_map(|(capacity, error_rate, growth)| Spec { capacity, error_rate, growth })
 }
 
-/// Items of which many are twice in a call, with lengths on all sides of the hash function's
-/// thresholds.
+/// Items of which many occur twice in a call, with lengths on both sides of every threshold of the
+/// hash function.
 fn items() -> impl Strategy<Value = Vec<Vec<u8>>> {
     let item = (0u16..400, prop::sample::select(vec![0usize, 1, 3, 14, 38, 127, 239, 260]));
     let item = item.prop_map(|(number, padding)| {
         let mut item = number.to_le_bytes().to_vec();
         item.resize(2 + padding, b'x');
-        // The empty item is one too.
+        // The empty item is valid too.
         if number == 0 { Vec::new() } else { item }
     });
     prop::collection::vec(item, 0..500)
 }
 
-/// Equal cases in every run.
+/// A configuration with the same cases in every run.
 fn pinned(cases: u32) -> ProptestConfig {
     ProptestConfig {
         cases,
@@ -115,7 +115,7 @@ proptest! {
     #![proptest_config(pinned(400))]
 
     #[test]
-    fn items_one_by_one_are_answered_and_stored_as_by_the_twin(spec in specs(), seed: u64, items in items()) {
+    fn single_calls_equal_the_reference_model(spec in specs(), seed: u64, items in items()) {
         let (mut filter, mut model) = (new(spec, seed), Model::new(spec, seed));
         for item in &items {
             prop_assert_eq!(filter.contains(item), model.contains(item));
@@ -129,7 +129,7 @@ proptest! {
     }
 
     #[test]
-    fn a_batch_however_split_is_the_same_as_one_by_one(
+    fn batches_of_any_size_equal_single_calls(
         spec in specs(), seed: u64, items in items(), splits in prop::collection::vec(1usize..200, 1..20),
     ) {
         let (mut whole, mut single) = (new(spec, seed), new(spec, seed));
@@ -141,21 +141,21 @@ proptest! {
             prop_assert!(call.iter().zip(present).all(|(item, present)| single.contains(item) == present));
             let answers = insert_batch(&mut whole, call);
             let expected: Vec<Answer> = call.iter().map(|item| insert(&mut single, item)).collect();
-            // A full filter ends the call at its first refusal.
+            // A full fixed filter ends the call at the first new item.
             let end = expected.iter().position(|answer| *answer == Answer::Full).map_or(call.len(), |at| at + 1);
             prop_assert_eq!(&answers[..], &expected[..end]);
             if end < call.len() {
-                prop_assert!(whole.room() == 0 && picture(&whole) == picture(&single));
+                prop_assert!(whole.room() == 0 && state(&whole) == state(&single));
             }
         }
-        prop_assert!(picture(&whole) == picture(&single));
+        prop_assert!(state(&whole) == state(&single));
     }
 }
 
 #[test]
-fn large_filters_of_every_number_of_lines_an_item_are_stored_as_by_the_twin() {
-    // One, two, three and four lines; pages of less than 64 lines, whole ones, and a growth from
-    // one kind to the other.
+fn large_filters_equal_the_reference_model() {
+    // One to four blocks per item; pages of less than 64 blocks, whole pages, and growth from one
+    // to the other.
     let specs = [
         fixed(40_000, 0.1),
         fixed(300_000, 0.1),
@@ -178,9 +178,9 @@ fn large_filters_of_every_number_of_lines_an_item_are_stored_as_by_the_twin() {
             assert_eq!(insert_batch(&mut filter, call), expected);
         }
         assert_same_bytes(&filter, &model);
-        let strangers: Vec<[u8; 8]> = (count..count + 20_000).map(u64::to_le_bytes).collect();
-        let expected: Vec<bool> = strangers.iter().map(|item| model.contains(item)).collect();
-        assert_eq!(contains_batch(&filter, &strangers), expected);
+        let absent: Vec<[u8; 8]> = (count..count + 20_000).map(u64::to_le_bytes).collect();
+        let expected: Vec<bool> = absent.iter().map(|item| model.contains(item)).collect();
+        assert_eq!(contains_batch(&filter, &absent), expected);
         assert!(contains_batch(&filter, &items).into_iter().all(|present| present));
     }
 }
@@ -195,12 +195,12 @@ fn insert_by<P: Backend>(backend: P, layer: &mut BlockedLayer, item: &[u8], seed
     layer.set(backend, &layer.locate(&hash));
 }
 
-/// Fills one filter in the way that this processor takes, another in a given way, and lets each way
-/// read what the other wrote.
-fn both_ways_agree<P: Backend>(backend: P, spec: Spec, seed: u64) -> (u8, u8) {
+/// Fills one filter with the backend of this processor and another one with a given backend, and
+/// tests each with the other backend. Returns blocks per item and bits per block.
+fn assert_backend_agrees<P: Backend>(backend: P, spec: Spec, seed: u64) -> (u8, u8) {
     let (mut dispatched, mut given) = (new(spec, seed), new(spec, seed));
     let items: Vec<[u8; 8]> = (0..spec.capacity).map(u64::to_le_bytes).collect();
-    // What seems to be there has all its bits set, so setting them again changes nothing.
+    // An item that seems to be present has all its bits set, so setting them again changes nothing.
     insert_batch(&mut dispatched, &items);
     let layer = given.layers_mut().next().unwrap();
     items.iter().for_each(|item| insert_by(backend, layer, item, seed));
@@ -209,33 +209,32 @@ fn both_ways_agree<P: Backend>(backend: P, spec: Spec, seed: u64) -> (u8, u8) {
     let geometry = *written.geometry();
     assert!(
         written.as_bytes() == given.layers().next().unwrap().as_bytes(),
-        "other bits: {geometry:?}"
+        "the bits differ: {geometry:?}"
     );
-    // A thousand strangers too, of which one in four down to none is found.
-    let asked: Vec<[u8; 8]> = (0..spec.capacity + 1_000).map(u64::to_le_bytes).collect();
+    // The items and a thousand absent ones, of which up to a quarter are false positives.
+    let tested: Vec<[u8; 8]> = (0..spec.capacity + 1_000).map(u64::to_le_bytes).collect();
     let expected: Vec<bool> =
-        asked.iter().map(|item| contains_by(backend, written, item, seed)).collect();
-    assert_eq!(contains_batch(&given, &asked), expected, "{geometry:?}");
+        tested.iter().map(|item| contains_by(backend, written, item, seed)).collect();
+    assert_eq!(contains_batch(&given, &tested), expected, "{geometry:?}");
     assert!(expected[..items.len()].iter().all(|found| *found), "{geometry:?}");
     (geometry.blocks_per_item(), geometry.bits_per_block())
 }
 
 #[test]
-fn every_shape_of_the_table_is_written_and_read_alike_word_by_word_and_in_the_way_of_this_processor()
- {
-    every_shape_is_written_and_read_alike(Scalar);
+fn scalar_and_dispatched_backend_agree_on_every_shape() {
+    assert_backend_agrees_on_every_shape(Scalar);
 }
 
-/// Compares the answers for prepared patterns, which groups take through many layers, with those
-/// word by word.
-fn prepared_patterns_are_tested_alike<P: Backend>(backend: P) {
+/// Compares the answers of a backend for prepared patterns, which batches use for filters of many
+/// layers, with those of the scalar backend.
+fn assert_prepared_patterns_agree<P: Backend>(backend: P) {
     for bits in 1..=8 {
         let mut found = 0;
         for index in 0..10_000u64 {
             let random = |of: u64| item_hash(&index.to_le_bytes(), of).pattern;
-            // One bit of 16 is missing, so that each answer is frequent.
-            let block = Block(std::array::from_fn(|word| {
-                (0..4).fold(0, |all, of| all | random(8 * of + word as u64))
+            // One bit of 16 is not set, so that both answers are frequent.
+            let block = Block(std::array::from_fn(|sector| {
+                (0..4).fold(0, |all, of| all | random(8 * of + sector as u64))
             }));
             let pattern = random(u64::MAX);
             let expected = Scalar.test_once(&block, pattern, bits);
@@ -251,63 +250,70 @@ fn prepared_patterns_are_tested_alike<P: Backend>(backend: P) {
 }
 
 #[test]
-fn prepared_patterns_are_tested_alike_in_every_way_of_this_processor() {
-    prepared_patterns_are_tested_alike(Scalar);
+fn backends_agree_on_prepared_patterns() {
+    assert_prepared_patterns_agree(Scalar);
     #[cfg(target_arch = "x86_64")]
     {
-        Avx2::detect().into_iter().for_each(prepared_patterns_are_tested_alike);
-        Avx512::detect().into_iter().for_each(prepared_patterns_are_tested_alike);
+        Avx2::detect().into_iter().for_each(assert_prepared_patterns_agree);
+        Avx512::detect().into_iter().for_each(assert_prepared_patterns_agree);
     }
 }
 
 #[test]
 #[cfg(target_arch = "x86_64")]
-fn every_shape_of_the_table_is_written_and_read_alike_by_vectors_of_each_width() {
+fn vector_backends_agree_on_every_shape() {
     match Avx2::detect() {
-        Some(backend) => every_shape_is_written_and_read_alike(backend),
+        Some(backend) => assert_backend_agrees_on_every_shape(backend),
         None => eprintln!("NOT TESTED: this processor has no AVX2"),
     }
     match Avx512::detect() {
-        Some(backend) => every_shape_is_written_and_read_alike(backend),
+        Some(backend) => assert_backend_agrees_on_every_shape(backend),
         None => eprintln!("NOT TESTED: this processor has no AVX-512 with VBMI"),
     }
 }
 
-fn every_shape_is_written_and_read_alike<P: Backend>(backend: P) {
+fn assert_backend_agrees_on_every_shape<P: Backend>(backend: P) {
     let mut shapes = std::collections::BTreeSet::new();
     for index in 0..ROWS.len() {
-        // The middle of the row, exactly.
+        // Exactly the middle of the row.
         let low = if index.is_multiple_of(2) { 1.75 } else { 1.25 };
         let error_rate = low * (-3.0 - (index / 2) as f64).exp2();
-        // A line, a page of a few, one page, several ones.
+        // One block, a page of a few blocks, one page, several pages.
         for capacity in [1, 30, 700, 4_000] {
-            shapes.insert(both_ways_agree(backend, fixed(capacity, error_rate), !(index as u64)));
+            shapes.insert(assert_backend_agrees(
+                backend,
+                fixed(capacity, error_rate),
+                !(index as u64),
+            ));
         }
     }
     for row in &ROWS {
-        assert!(shapes.contains(&(row.lines, row.bits_per_block)), "{row:?} was not tried");
-    }
-}
-
-#[test]
-fn a_grown_filter_is_read_layer_by_layer_word_by_word_as_in_the_way_of_this_processor() {
-    for spec in [scaling(100, 0.01, 2), scaling(30, 1e-6, 3), scaling(500, 0.25, 1)] {
-        let mut filter = new(spec, 7);
-        let items: Vec<[u8; 8]> = (0..20_000u64).map(u64::to_le_bytes).collect();
-        insert_batch(&mut filter, &items);
-        assert!(filter.layer_count() > 4);
-        let asked: Vec<[u8; 8]> = (0..40_000u64).map(u64::to_le_bytes).collect();
-        let in_any =
-            |item: &[u8; 8]| filter.layers().any(|layer| contains_by(Scalar, layer, item, 7));
-        assert_eq!(
-            contains_batch(&filter, &asked),
-            asked.iter().map(in_any).collect::<Vec<bool>>()
+        assert!(
+            shapes.contains(&(row.blocks_per_item, row.bits_per_block)),
+            "{row:?} was not tested"
         );
     }
 }
 
 #[test]
-fn an_item_twice_in_one_call_is_new_once() {
+fn scalar_and_dispatched_backend_agree_on_grown_filters() {
+    for spec in [scaling(100, 0.01, 2), scaling(30, 1e-6, 3), scaling(500, 0.25, 1)] {
+        let mut filter = new(spec, 7);
+        let items: Vec<[u8; 8]> = (0..20_000u64).map(u64::to_le_bytes).collect();
+        insert_batch(&mut filter, &items);
+        assert!(filter.layer_count() > 4);
+        let tested: Vec<[u8; 8]> = (0..40_000u64).map(u64::to_le_bytes).collect();
+        let in_any =
+            |item: &[u8; 8]| filter.layers().any(|layer| contains_by(Scalar, layer, item, 7));
+        assert_eq!(
+            contains_batch(&filter, &tested),
+            tested.iter().map(in_any).collect::<Vec<bool>>()
+        );
+    }
+}
+
+#[test]
+fn item_twice_in_one_call_is_new_once() {
     let mut filter = new(scaling(100, 0.01, 2), 7);
     let answers = insert_batch(&mut filter, &["b", "b", "", "c", "", "b"]);
     use Answer::{New, Seen};
@@ -316,12 +322,12 @@ fn an_item_twice_in_one_call_is_new_once() {
 }
 
 #[test]
-fn a_full_fixed_filter_answers_for_what_it_has_and_ends_a_call_at_the_first_item_it_has_not() {
+fn full_fixed_filter_ends_a_call_at_the_first_new_item() {
     let mut filter = new(fixed(3, 0.001), 7);
     let answers = insert_batch(&mut filter, &["a", "b", "c", "a", "d", "e"]);
     use Answer::{Full, New, Seen};
     assert_eq!(answers, [New, New, New, Seen, Full]);
-    let before = picture(&filter);
+    let before = state(&filter);
     assert_eq!(
         filter.insert(b"f", &mut |_| unreachable!("no memory is needed")),
         Err(Error::Full(3))
@@ -330,21 +336,21 @@ fn a_full_fixed_filter_answers_for_what_it_has_and_ends_a_call_at_the_first_item
         (insert_batch(&mut filter, &["a", "c"]), filter.len(), filter.room()),
         (vec![Seen, Seen], 3, 0)
     );
-    assert!(picture(&filter) == before);
+    assert!(state(&filter) == before);
 }
 
 #[test]
-fn a_growth_that_is_refused_changes_nothing_and_may_be_granted_later() {
+fn refused_growth_changes_nothing_and_can_be_granted_later() {
     let mut filter = new(scaling(50, 0.01, 2), 7);
     let mut item = 0u64;
     while filter.room() > 0 {
         filter.insert(&item.to_le_bytes(), &mut |_| true).unwrap();
         item += 1;
     }
-    let (before, size) = (picture(&filter), filter.size_bytes());
-    let mut asked = Vec::new();
+    let (before, size) = (state(&filter), filter.size_bytes());
+    let mut demands = Vec::new();
     let mut refuse = |demand: Demand| {
-        asked.push(demand);
+        demands.push(demand);
         false
     };
     for _ in 0..3 {
@@ -352,21 +358,24 @@ fn a_growth_that_is_refused_changes_nothing_and_may_be_granted_later() {
         assert!(matches!(result, Err(Error::Refused(_))), "{result:?}");
         assert_eq!(filter.insert(&0u64.to_le_bytes(), &mut refuse), Ok(false));
     }
-    assert!(picture(&filter) == before);
+    assert!(state(&filter) == before);
     assert_eq!((filter.size_bytes(), filter.contains(b"new")), (size, false));
-    assert_eq!(asked.len(), 3, "asked when memory is needed, and only then");
-    assert!(asked.iter().all(|demand| *demand == asked[0]));
+    assert_eq!(demands.len(), 3, "one demand per item that needs memory");
+    assert!(demands.iter().all(|demand| *demand == demands[0]));
 
-    assert_eq!(filter.insert(b"new", &mut |demand| demand == asked[0]), Ok(true));
+    assert_eq!(filter.insert(b"new", &mut |demand| demand == demands[0]), Ok(true));
     let newest = filter.layers().next_back().unwrap().geometry().bytes();
     let filter_bytes = filter.size_bytes();
     let layout = Layout::Bloomline;
-    assert_eq!(asked[0], Demand { new_bytes: newest, largest_layer: newest, filter_bytes, layout });
+    assert_eq!(
+        demands[0],
+        Demand { new_bytes: newest, largest_layer: newest, filter_bytes, layout }
+    );
     assert_eq!((filter.layer_count(), filter.newest_len()), (2, 1));
 }
 
 #[test]
-fn a_refused_growth_in_a_call_does_not_stop_the_answers_for_items_it_has() {
+fn refused_growth_does_not_end_a_call() {
     let mut filter = new(scaling(2, 0.001, 2), 7);
     insert_batch(&mut filter, &["a", "b"]);
     let (mut answers, items) = (Vec::new(), ["c", "a", "d", "b"].map(str::as_bytes));
@@ -376,50 +385,50 @@ fn a_refused_growth_in_a_call_does_not_stop_the_answers_for_items_it_has() {
 }
 
 #[test]
-fn memory_is_asked_for_only_after_the_permit() {
-    // Four terabytes: this would fail, or hurt, if it were asked for.
-    let mut asked = None;
+fn memory_is_allocated_only_after_the_permit() {
+    // Four terabytes, whose allocation would fail.
+    let mut demanded = None;
     let result = Filter::new(fixed(1 << 40, 1e-6), 7, &mut |demand| {
-        asked = Some(demand);
+        demanded = Some(demand);
         false
     });
-    let demand = asked.unwrap();
+    let demand = demanded.unwrap();
     assert_eq!(result.err(), Some(Error::Refused(demand.filter_bytes)));
     assert!(
         demand.new_bytes > 3 << 40 && demand.filter_bytes - demand.new_bytes == 96,
         "{demand:?}"
     );
-    // A number out of range is said before the limit is asked.
-    let unasked = &mut |_| unreachable!("nothing to ask for");
-    assert_eq!(Filter::new(fixed(0, 0.01), 7, unasked).err(), Some(Error::Capacity(0)));
-    assert_eq!(Filter::new(scaling(9, 0.01, 0), 7, unasked).err(), Some(Error::Expansion(0)));
+    // A number out of range is refused before the permit is called.
+    let uncalled = &mut |_| unreachable!("the permit is called for invalid numbers");
+    assert_eq!(Filter::new(fixed(0, 0.01), 7, uncalled).err(), Some(Error::Capacity(0)));
+    assert_eq!(Filter::new(scaling(9, 0.01, 0), 7, uncalled).err(), Some(Error::Expansion(0)));
     assert_eq!(
-        Filter::new(scaling(9, 0.01, 32_769), 7, unasked).err(),
+        Filter::new(scaling(9, 0.01, 32_769), 7, uncalled).err(),
         Some(Error::Expansion(32_769))
     );
-    assert_eq!(Filter::new(scaling(9, 0.3, 2), 7, unasked).err(), Some(Error::ErrorRate(0.3)));
+    assert_eq!(Filter::new(scaling(9, 0.3, 2), 7, uncalled).err(), Some(Error::ErrorRate(0.3)));
 }
 
 #[test]
-fn every_layer_gets_its_part_of_what_the_older_ones_left() {
+fn each_layer_gets_its_share_of_the_error_budget() {
     let mut filter = new(scaling(100, 0.01, 2), 7);
     let items: Vec<[u8; 8]> = (0..100_000u64).map(u64::to_le_bytes).collect();
     insert_batch(&mut filter, &items);
     let errors: Vec<f64> = filter.layer_errors().collect();
     assert_eq!((errors.len(), errors[0]), (filter.layer_count() as usize, 0.005));
-    let mut spent = 0.0;
+    let mut older_rates = 0.0;
     for ((index, layer), error) in filter.layers().enumerate().zip(errors) {
-        assert_eq!(error, (0.01 - spent) / (index as f64 + 2.0), "layer {index}");
-        // The shares add up to 1 if every layer uses all of its own.
+        assert_eq!(error, (0.01 - older_rates) / (index as f64 + 2.0), "layer {index}");
+        // These shares add up to 1 if every layer reaches its target rate.
         assert!(error >= 0.01 / ((index as f64 + 1.0) * (index as f64 + 2.0)), "layer {index}");
-        spent += layer.fp_rate(layer.capacity());
+        older_rates += layer.fp_rate(layer.capacity());
     }
-    assert!(spent < 0.01);
+    assert!(older_rates < 0.01);
 }
 
-/// Lookups in a far layer go in two waves; nothing but speed may depend on it.
+/// Large layers prefetch in two stages, which must affect only the speed.
 #[test]
-fn far_layers_answer_a_batch_as_they_answer_one_by_one() {
+fn batches_equal_single_calls_in_large_layers() {
     let wide = scaling(9_000_000, 0.01, 2);
     let mut filters = [
         AnyFilter::from(new(wide, 7)),
@@ -440,12 +449,12 @@ fn far_layers_answer_a_batch_as_they_answer_one_by_one() {
             filter.each_layer(|words| bits.push(words.as_bytes().to_vec()));
             bits
         };
-        assert!(bits(filter) == bits(&single), "other bits than one by one");
+        assert!(bits(filter) == bits(&single), "the bits differ from those of single calls");
         assert!(filter.size_bytes() > 10 << 20);
-        let asked: Vec<[u8; 8]> = (15_000..60_000u64).map(u64::to_le_bytes).collect();
+        let tested: Vec<[u8; 8]> = (15_000..60_000u64).map(u64::to_le_bytes).collect();
         let mut answers = Vec::new();
-        filter.contains_batch(asked.iter().map(AsRef::as_ref), |present| answers.push(present));
-        assert_eq!(answers, asked.iter().map(|item| filter.contains(item)).collect::<Vec<bool>>());
+        filter.contains_batch(tested.iter().map(AsRef::as_ref), |present| answers.push(present));
+        assert_eq!(answers, tested.iter().map(|item| filter.contains(item)).collect::<Vec<bool>>());
         assert!(answers[..15_000].iter().all(|&present| present));
         assert!(answers[15_000..].iter().filter(|&&present| present).count() < 600);
     }

@@ -1,4 +1,4 @@
-//! The sizing rule: its frozen table, its promise, its range, and ten thousand pinned results.
+//! The sizing rule: its frozen table, its rates and ranges, and 10,000 pinned results.
 
 use bloomline_core::bloomline::geometry::{
     Geometry, MAX_CAPACITY, MAX_ERROR_RATE, MIN_LAYER_ERROR, PAGE_BLOCKS, REVISION, ROWS, Row,
@@ -8,67 +8,70 @@ use bloomline_core::layer::Layer;
 use bloomline_core::{Error, Filter, Growth, Spec};
 use xxhash_rust::xxh3::Xxh3;
 
-/// Bits an item of the classic filter, over `log2(1 / error)`: 1 / ln 2.
+/// Bits per item of the classic filter, divided by `log2(1 / error)`: 1 / ln 2.
 const CLASSIC: f64 = std::f64::consts::LOG2_E;
-/// How far over the classic optimum a row may be and still take fewer than four lines.
+/// The largest number of bits per item, relative to the classic optimum, of a row with fewer than
+/// four blocks per item.
 const TOLERANCE: f64 = 1.029;
 const BLOCK_BITS: f64 = 512.0;
-/// Lines from which a layer has whole pages only.
+/// Number of blocks from which a layer has whole pages only.
 const WHOLE_PAGES_FROM: u64 = 16_384;
 
-/// The five error rates of a row, the smallest first.
+/// The five target rates of a row, the smallest first.
 fn knots(row: usize) -> [f64; 5] {
     let octave = (-3.0 - (row / 2) as f64).exp2();
     let low = if row.is_multiple_of(2) { 1.5 } else { 1.0 };
     [0.0, 0.125, 0.25, 0.375, 0.5].map(|step| octave * (low + step))
 }
 
-/// A model of endlessly many pages: the rate at a load, by page, lines an item and bits a line.
+/// The rate of infinitely many pages, from blocks per page, blocks per item, bits per block and
+/// load.
 type Model = fn(u64, u8, u8, f64) -> f64;
 
-/// Fewest bits an item at which the model has at most this rate.
-fn bits_needed(model: Model, lines: u8, bits_per_block: u8, error: f64) -> f64 {
-    // A load of 1e-9 items is below every error rate of the table; 512 items set nearly every bit.
+/// The smallest number of bits per item for which the rate is at most `error`.
+fn bits_needed(model: Model, blocks: u8, bits_per_block: u8, error: f64) -> f64 {
+    // At a load of 1e-9 items per block the rate is below those of the table; 512 items set nearly
+    // every bit.
     let (mut fits, mut exceeds) = (1e-9, 512.0);
     for _ in 0..100 {
         let load = (fits + exceeds) / 2.0;
-        let rate = model(PAGE_BLOCKS, lines, bits_per_block, load);
+        let rate = model(PAGE_BLOCKS, blocks, bits_per_block, load);
         *(if rate <= error { &mut fits } else { &mut exceeds }) = load;
     }
-    BLOCK_BITS * f64::from(lines) / fits
+    BLOCK_BITS * f64::from(blocks) / fits
 }
 
-/// Bits over the classic optimum at the worst knot of a row.
-fn worst_overhead(row: usize, lines: u8, bits_per_block: u8) -> f64 {
+/// Bits per item relative to the classic optimum, at the worst knot of a row.
+fn worst_overhead(row: usize, blocks: u8, bits_per_block: u8) -> f64 {
     let overhead = |error: f64| {
-        bits_needed(fp_rate_at_load, lines, bits_per_block, error)
+        bits_needed(fp_rate_at_load, blocks, bits_per_block, error)
             / (CLASSIC * (1.0 / error).log2())
     };
     knots(row).map(overhead).into_iter().fold(0.0, f64::max)
 }
 
 #[test]
-fn the_frozen_table_is_what_the_model_gives() {
+fn frozen_table_equals_the_computed_one() {
     for (index, frozen) in ROWS.iter().enumerate() {
-        let best_of = |lines| {
-            let overheads = (1..=8).map(|bits| (worst_overhead(index, lines, bits), bits));
+        let best_of = |blocks| {
+            let overheads = (1..=8).map(|bits| (worst_overhead(index, blocks, bits), bits));
             overheads.min_by(|a, b| a.0.total_cmp(&b.0)).unwrap()
         };
-        let lines = (1..4).find(|&lines| best_of(lines).0 <= TOLERANCE).unwrap_or(4);
-        let bits_per_block = best_of(lines).1;
+        let blocks = (1..4).find(|&blocks| best_of(blocks).0 <= TOLERANCE).unwrap_or(4);
+        let bits_per_block = best_of(blocks).1;
         assert_eq!(
-            (frozen.lines, frozen.bits_per_block),
-            (lines, bits_per_block),
+            (frozen.blocks_per_item, frozen.bits_per_block),
+            (blocks, bits_per_block),
             "shape of row {index}"
         );
-        let bits = |error| bits_needed(fp_rate_at_counted_load, lines, bits_per_block, error);
+        let bits = |error| bits_needed(fp_rate_at_counted_load, blocks, bits_per_block, error);
         let milli_bits = knots(index).map(|error| (bits(error) * 1e3).ceil() as u32);
         assert_eq!(frozen.milli_bits, milli_bits, "bits of row {index}");
     }
 }
 
 #[test]
-fn the_bits_of_a_knot_are_those_of_the_table_and_fall_as_the_error_rate_rises() {
+fn knots_have_the_bits_of_the_table_which_fall_monotonically() {
     for (index, row) in ROWS.iter().enumerate() {
         // The last knot is the first one of the row above.
         for (error, milli_bits) in knots(index).into_iter().zip(row.milli_bits).take(4) {
@@ -80,8 +83,8 @@ fn the_bits_of_a_knot_are_those_of_the_table_and_fall_as_the_error_rate_rises() 
     assert_eq!(Row::of(0.25).bits_per_item(0.25), f64::from(ROWS[0].milli_bits[4]) / 1e3);
 }
 
-/// A hundred error rates from 0.25 down to 1e-15, made by multiplication alone so that they are the
-/// same everywhere.
+/// A hundred target rates from 0.25 down to 1e-15, computed by multiplication alone, so that they
+/// are the same on every machine.
 fn error_rates() -> Vec<f64> {
     let mut rates: Vec<f64> =
         std::iter::successors(Some(MAX_ERROR_RATE), |e| Some(e * 0.716)).take(99).collect();
@@ -104,7 +107,7 @@ fn sweep() -> impl Iterator<Item = (u64, f64)> {
 }
 
 #[test]
-fn ten_thousand_sizings_are_what_they_were() {
+fn ten_thousand_sizings_are_unchanged() {
     let mut hash = Xxh3::new();
     let mut sizings = 0;
     for (capacity, error) in sweep() {
@@ -125,17 +128,17 @@ fn ten_thousand_sizings_are_what_they_were() {
     assert_eq!(
         (REVISION, hash.digest()),
         (1, PINNED),
-        "other sizes are a new revision: replicas and saved filters rely on those of the old one"
+        "sizes changed, but replicas and saved filters rely on them: add a new revision"
     );
 }
 
-/// What [`ten_thousand_sizings_are_what_they_were`] hashes to in revision 1.
+/// The hash of the results in [`ten_thousand_sizings_are_unchanged`], for revision 1.
 const PINNED: u64 = 5_509_191_410_992_393_878;
 
 #[test]
-fn the_layers_that_filters_grow_are_what_they_were() {
-    // A layer's share of the error rate follows from the computed rates of all layers before it, to
-    // the last bit.
+fn layers_of_growing_filters_are_unchanged() {
+    // The target rate of a layer depends on the last bit of the computed rates of all layers before
+    // it.
     let mut hash = Xxh3::new();
     let mut layers = 0;
     for error_rate in [0.25, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-5, 1e-6, 1e-8, 1e-10] {
@@ -156,15 +159,15 @@ fn the_layers_that_filters_grow_are_what_they_were() {
     assert_eq!(
         (REVISION, layers, hash.digest()),
         (1, 1_090, PINNED_GROWTH),
-        "see the message of the ten thousand"
+        "layers changed, but replicas and saved filters rely on them: add a new revision"
     );
 }
 
-/// What [`the_layers_that_filters_grow_are_what_they_were`] hashes to in revision 1.
+/// The hash of the results in [`layers_of_growing_filters_are_unchanged`], for revision 1.
 const PINNED_GROWTH: u64 = 3_713_465_273_958_607_297;
 
 #[test]
-fn the_examples_in_the_description_of_the_format_are_right() {
+fn examples_of_the_format_description_are_right() {
     let page = include_str!("../../../../docs/format.md");
     let (_, table) = page
         .split_once("| c | e | blocks by step 3 | pages × blocks | L, g |\n|---|---|---|---|---|\n")
@@ -182,15 +185,19 @@ fn the_examples_in_the_description_of_the_format_are_right() {
         let bits = capacity * Row::of(*error).bits_per_item(*error);
         let geometry = Geometry::new(*capacity as u64, *error).unwrap();
         assert_eq!((bits / BLOCK_BITS).ceil(), *estimate, "{row:?}");
-        let (pages, lines) = (geometry.pages() as f64, geometry.blocks_per_page() as f64);
+        let (pages, page_blocks) = (geometry.pages() as f64, geometry.blocks_per_page() as f64);
         let (blocks_per_item, bits_per_block) =
             (geometry.blocks_per_item(), geometry.bits_per_block());
-        assert_eq!([pages, lines, blocks_per_item.into(), bits_per_block.into()], rest, "{row:?}");
+        assert_eq!(
+            [pages, page_blocks, blocks_per_item.into(), bits_per_block.into()],
+            rest,
+            "{row:?}"
+        );
     }
 }
 
 #[test]
-fn the_computed_rate_at_capacity_is_at_most_the_one_asked_for() {
+fn full_layers_have_at_most_the_target_rate() {
     for (capacity, error) in sweep() {
         let Ok(geometry) = Geometry::new(capacity, error) else { continue };
         let rate = fp_rate(&geometry, capacity);
@@ -198,8 +205,8 @@ fn the_computed_rate_at_capacity_is_at_most_the_one_asked_for() {
     }
 }
 
-/// The next smaller geometry that the rule gives at this error rate, with the largest capacity that
-/// it gives it for.
+/// The next smaller geometry that the rule gives for this target rate, with the largest capacity
+/// for which it gives it.
 fn one_step_smaller(geometry: &Geometry, capacity: u64, error: f64) -> Option<(u64, Geometry)> {
     let at = |capacity| Geometry::new(capacity, error).unwrap();
     let (mut below, mut reached) = (1, capacity);
@@ -214,37 +221,37 @@ fn one_step_smaller(geometry: &Geometry, capacity: u64, error: f64) -> Option<(u
 }
 
 #[test]
-fn down_to_1e_6_a_layer_is_at_most_a_line_a_page_larger_than_it_must_be_and_nine_in_ten_are_not_at_all()
- {
+fn layers_are_at_most_a_block_per_page_larger_than_needed() {
     let (mut layers, mut larger) = (0, 0);
     for (capacity, error) in sweep() {
         let Ok(geometry) = Geometry::new(capacity, error) else { continue };
         if geometry.blocks() >= WHOLE_PAGES_FROM || error < 1e-6 {
             continue;
         }
-        // The estimate from the table is for endlessly many pages, and is not stepped down where a
-        // small layer needs less.
-        let (mut least, mut its_capacity) = (geometry, capacity);
-        while let Some((capacity_below, smaller)) = one_step_smaller(&least, its_capacity, error) {
+        // The table assumes infinitely many pages. The rule does not reduce its estimate if a small
+        // layer needs less.
+        let (mut least, mut least_capacity) = (geometry, capacity);
+        while let Some((capacity_below, smaller)) = one_step_smaller(&least, least_capacity, error)
+        {
             if fp_rate(&smaller, capacity) > error {
                 break;
             }
-            (least, its_capacity) = (smaller, capacity_below);
+            (least, least_capacity) = (smaller, capacity_below);
         }
         layers += 1;
         larger += u32::from(least.blocks() < geometry.blocks());
         let spare = geometry.blocks() - least.blocks();
         assert!(
             spare <= geometry.pages(),
-            "{capacity} items at {error:e}: {geometry:?}, {least:?} would do"
+            "{capacity} items at {error:e}: {geometry:?}, {least:?} would suffice"
         );
     }
-    assert!(layers > 1_000, "{layers} layers looked at");
+    assert!(layers > 1_000, "only {layers} layers were tested");
     assert!(larger * 10 <= layers, "{larger} of {layers} layers have more than they need");
 }
 
 #[test]
-fn pages_are_of_33_to_64_lines_beyond_the_first_and_whole_from_16384_lines_on() {
+fn pages_have_33_to_64_blocks_and_64_in_large_layers() {
     for (capacity, error) in sweep() {
         let Ok(geometry) = Geometry::new(capacity, error) else { continue };
         let (pages, blocks_per_page) = (geometry.pages(), geometry.blocks_per_page());
@@ -263,34 +270,34 @@ fn pages_are_of_33_to_64_lines_beyond_the_first_and_whole_from_16384_lines_on() 
 }
 
 #[test]
-fn an_item_has_at_most_four_lines_of_at_most_eight_bits_all_within_its_page() {
+fn items_have_one_to_four_blocks_within_their_page() {
     for (capacity, error) in sweep() {
         let Ok(geometry) = Geometry::new(capacity, error) else { continue };
-        let lines = u64::from(geometry.blocks_per_item());
+        let blocks = u64::from(geometry.blocks_per_item());
         assert!(
-            (1..=4).contains(&lines) && (1..=8).contains(&geometry.bits_per_block()),
+            (1..=4).contains(&blocks) && (1..=8).contains(&geometry.bits_per_block()),
             "{geometry:?}"
         );
-        assert!(lines <= geometry.blocks_per_page(), "{geometry:?}");
-        assert_eq!(u64::from(geometry.hashes()), lines * u64::from(geometry.bits_per_block()));
-        let farthest = geometry.strides() * (lines - 1);
-        assert!(lines == 1 || (1..geometry.blocks_per_page()).contains(&farthest), "{geometry:?}");
+        assert!(blocks <= geometry.blocks_per_page(), "{geometry:?}");
+        assert_eq!(u64::from(geometry.hashes()), blocks * u64::from(geometry.bits_per_block()));
+        let farthest = geometry.strides() * (blocks - 1);
+        assert!(blocks == 1 || (1..geometry.blocks_per_page()).contains(&farthest), "{geometry:?}");
     }
 }
 
 #[test]
-fn sizes_never_fall_when_the_capacity_rises() {
+fn sizes_grow_monotonically_with_the_capacity() {
     for error in error_rates() {
-        let lines = |capacity| {
+        let blocks = |capacity| {
             Geometry::new(capacity, error).map_or(u64::MAX, |geometry| geometry.blocks())
         };
-        let sizes: Vec<u64> = capacities().into_iter().map(lines).collect();
+        let sizes: Vec<u64> = capacities().into_iter().map(blocks).collect();
         assert!(sizes.is_sorted(), "{error:e}: {sizes:?}");
     }
 }
 
 #[test]
-fn a_capacity_out_of_range_is_refused_with_its_number() {
+fn capacities_out_of_range_are_refused() {
     for capacity in [0, MAX_CAPACITY + 1, u64::MAX] {
         assert_eq!(Geometry::new(capacity, 0.01), Err(Error::Capacity(capacity)));
     }
@@ -298,7 +305,7 @@ fn a_capacity_out_of_range_is_refused_with_its_number() {
 }
 
 #[test]
-fn an_error_rate_out_of_range_is_refused_with_its_number() {
+fn target_rates_out_of_range_are_refused() {
     for error in
         [0.0, -0.0, -0.01, 0.250_000_1, 0.25_f64.next_up(), 1.0, f64::INFINITY, f64::NEG_INFINITY]
     {
@@ -308,7 +315,7 @@ fn an_error_rate_out_of_range_is_refused_with_its_number() {
 }
 
 #[test]
-fn a_layer_error_rate_below_1e_15_is_refused_and_1e_15_itself_is_not() {
+fn layer_target_rates_below_1e_15_are_refused() {
     for error in [1e-16, 9.9e-16, 1e-15_f64.next_down(), 1e-300, f64::MIN_POSITIVE, 5e-324] {
         assert_eq!(Geometry::new(100, error), Err(Error::ErrorRateTooSmall(error)));
     }
@@ -316,8 +323,8 @@ fn a_layer_error_rate_below_1e_15_is_refused_and_1e_15_itself_is_not() {
 }
 
 #[test]
-fn an_error_rate_that_equal_hashes_alone_would_use_up_is_refused() {
-    // 2^40 items meet an absent one's 64-bit hash with probability 2^-24.
+fn target_rates_below_the_collision_rate_are_refused() {
+    // One of 2^40 items has the same 64-bit hash as an absent item with probability 2^-24.
     let collisions = (-24.0_f64).exp2();
     for error in [1e-15, collisions / 2.0, collisions] {
         assert_eq!(Geometry::new(MAX_CAPACITY, error), Err(Error::ErrorRateTooSmall(error)));

@@ -1,25 +1,25 @@
-//! False-positive rates from 1e-6 down to 1e-15, which no number of lookups would show.
+//! False-positive rates from 1e-6 down to 1e-15, which direct lookups cannot resolve.
 //!
-//! Three estimators, each unbiased, and each with other assumptions:
+//! There are three estimators. Each is unbiased, and each makes other assumptions:
 //!
 //! | estimator | averages over | assumes | resolves |
 //! |---|---|---|---|
 //! | [`rate_of_bits`] | all lookups of a filled layer | independent patterns of blocks | any rate |
-//! | [`rate_given_first_block`] | lookups that pass the first block | place independent of pattern | 1e-8 |
+//! | [`rate_given_first_block`] | lookups that pass the first block | block hash independent of pattern | 1e-8 |
 //! | [`split`] | lookups and items, by splitting | uniform hashes | any rate |
 //!
 //! The first is precise to about 1 %, since only the items are drawn. What it assumes is tested by
 //! the other two, which use the library's own derivation of patterns, strides, and bits: the second
-//! on the filled layers themselves, through `Layer::contains`; the third where rates are too small
+//! on the filled layers themselves, by `contains_spot`; the third where rates are too small
 //! for that, with standard errors of 5 to 20 %. Direct lookups confirm the third at 1e-3 to 1e-5,
-//! and the first in `core_rate`.
+//! and the first in `computed.rs`.
 //!
-//! Two items of one 64-bit hash are the same to a filter, which none of the estimators sees: `n /
-//! 2^64` is added.
+//! A filter cannot distinguish items with equal 64-bit hashes. None of the estimators includes
+//! this, so `n / 2^64` is added.
 //!
-//! Every comparison allows four standard errors (`SIGMAS`), which a normal estimate exceeds once in
-//! 16,000 times. Seeds are fixed. `BLOOMLINE_RATE_EFFORT=20` multiplies the samples by 20, and all
-//! results are printed with `--nocapture`.
+//! Every comparison allows four standard errors (`SIGMAS`), which a normally distributed estimate
+//! exceeds once in 16,000 times. Seeds are fixed. `BLOOMLINE_RATE_EFFORT=20` multiplies the samples
+//! by 20, and all results are printed with `--nocapture`.
 
 use bloomline_core::batch::contains_spot;
 use bloomline_core::bloomline::geometry::Geometry;
@@ -35,14 +35,14 @@ use bloomline_reference::splitting::{bits_of, blocks_of, hash_of, split};
 
 const SIGMAS: f64 = 4.0;
 
-/// Probability that two items have one hash.
+/// Probability that two items have equal hashes.
 const COLLISION: f64 = 1.0 / (1u128 << 64) as f64;
 
-/// What the computed rate of one block adds for cancellation: see `rate`.
+/// The margin for cancellation in the computed rate; see `rate`.
 const CANCELLATION: f64 = 1.0 / (1u64 << 43) as f64;
 
-/// By how much the rate may exceed the computed one, as a share of it: the table of
-/// `rate::fp_rate`.
+/// By how much the measured rate may exceed the computed one, relative to it: the table of
+/// [`fp_rate`].
 fn model_error(geometry: &Geometry, computed: f64) -> f64 {
     let [down_to_1e_9, down_to_1e_12, below] = match (geometry.blocks_per_item(), geometry.blocks())
     {
@@ -57,23 +57,23 @@ fn model_error(geometry: &Geometry, computed: f64) -> f64 {
     }
 }
 
-/// A layer that was offered as many items as it has capacity for; at these rates nearly all are
+/// A filter of one layer after `capacity` attempted insertions. At these rates nearly all items are
 /// new.
 fn filled(capacity: u64, error_rate: f64, seed: u64) -> Filter {
     let spec = Spec { capacity, error_rate, growth: Growth::Fixed };
     let mut filter = Filter::new(spec, Random::new(seed).next(), &mut |_| true).unwrap();
-    offer(&mut filter, 0..capacity);
+    insert(&mut filter, 0..capacity);
     filter
 }
 
-fn offer(filter: &mut Filter, items: std::ops::Range<u64>) {
+fn insert(filter: &mut Filter, items: std::ops::Range<u64>) {
     let items: Vec<[u8; 8]> = items.map(u64::to_le_bytes).collect();
     filter.insert_batch(items.iter().map(|item| &item[..]), &mut |_| true, |answer| {
         answer.unwrap();
     });
 }
 
-/// The mean of [`rate_of_bits`] over full layers, about `items` items in all.
+/// The mean of [`rate_of_bits`] over full layers, with about `items` items together.
 fn measured_by_bits(capacity: u64, error_rate: f64, items: u64) -> Estimate {
     let seeds = (items * effort() / capacity).clamp(8, 1_000_000);
     let rate = |seed| rate_of_bits(filled(capacity, error_rate, seed).layers().next().unwrap());
@@ -81,7 +81,7 @@ fn measured_by_bits(capacity: u64, error_rate: f64, items: u64) -> Estimate {
     Estimate::of(&rates)
 }
 
-/// The mean of so many runs of [`split`].
+/// The mean of `runs` runs of [`split`], times the effort.
 fn measured_by_splitting(capacity: u64, error_rate: f64, runs: u64) -> Estimate {
     let geometry = Geometry::new(capacity, error_rate).unwrap();
     let run = |seed| split(geometry, capacity, &mut Random::new(seed));
@@ -128,7 +128,7 @@ fn full_layers_have_their_computed_rate_down_to_1e_15() {
 
 #[test]
 fn layers_at_the_limits_of_the_model_keep_small_rates() {
-    // Of all capacities, those whose computed rate comes nearest to the target rate, or to it.
+    // Of all capacities, those whose computed rate is closest to the target rate.
     for (capacity, target) in [
         (117, 8.7e-8),
         (89, 8.2e-10),
@@ -140,7 +140,7 @@ fn layers_at_the_limits_of_the_model_keep_small_rates() {
         (962, 5.9e-11),
         (1_031, 3.1e-13),
         (1_022, 2.2e-14),
-        // Of all small layers, those whose computed rate is furthest off.
+        // Of all small layers, those for which the computed rate has the largest error.
         (81, 1e-8),
         (61, 1e-11),
         (135, 1e-11),
@@ -154,7 +154,7 @@ fn layers_at_the_limits_of_the_model_keep_small_rates() {
 }
 
 #[test]
-fn large_full_layers_exceed_small_target_rates_by_at_most_3_percent() {
+fn large_layers_exceed_target_rates_by_at_most_3_percent() {
     for (capacity, target) in
         [(10_000, 1e-12), (1_000_000, 1e-8), (1_000_000, 1e-10), (1_000_000, 1e-13)]
     {
@@ -175,7 +175,7 @@ fn growing_filters_stay_below_small_target_rates() {
             let mut next = 0;
             while growing.layer_count() < 9 || growing.room() > 0 {
                 let end = next + growing.room().max(1);
-                offer(&mut growing, next..end);
+                insert(&mut growing, next..end);
                 next = end;
             }
             for (rates, layer) in rates.iter_mut().zip(growing.layers()) {
@@ -198,7 +198,7 @@ fn growing_filters_stay_below_small_target_rates() {
 }
 
 #[test]
-fn lookups_that_pass_the_first_block_find_the_rate_of_the_bits() {
+fn sampling_by_first_block_agrees_with_the_bits() {
     for (capacity, error_rate, draws) in [
         (10_000, 1e-3, 2_000_000),
         (10_000, 1e-4, 4_000_000),
@@ -223,7 +223,7 @@ fn lookups_that_pass_the_first_block_find_the_rate_of_the_bits() {
 }
 
 #[test]
-fn splitting_finds_the_rate_of_direct_lookups() {
+fn splitting_agrees_with_direct_lookups() {
     for (capacity, error_rate, lookups) in
         [(300, 1e-3, 20_000), (300, 1e-4, 60_000), (300, 1e-5, 200_000)]
     {
@@ -231,8 +231,8 @@ fn splitting_finds_the_rate_of_direct_lookups() {
         let mut random = Random::new(5);
         let mut direct = Vec::new();
         for seed in 0..64 * effort() {
-            // Every item offered is added, as in `split`, and lookups are random places with their
-            // own patterns.
+            // Nearly every item is inserted, as in `split`. The block hash of a lookup is random,
+            // and its pattern is derived from it.
             let filter = filled(capacity, error_rate, seed);
             let layer = filter.layers().next().unwrap();
             let hits = (0..lookups)
@@ -252,7 +252,7 @@ fn splitting_finds_the_rate_of_direct_lookups() {
 }
 
 #[test]
-fn splitting_finds_the_rate_of_the_bits_down_to_1e_15() {
+fn splitting_agrees_with_the_bits_down_to_1e_15() {
     for (capacity, error_rate, runs) in [
         (5, 1e-6, 400),
         (20, 1e-8, 100),
@@ -283,7 +283,7 @@ fn splitting_finds_the_rate_of_the_bits_down_to_1e_15() {
 }
 
 #[test]
-fn splitting_places_items_where_the_library_does() {
+fn splitting_sets_the_same_bits_as_the_library() {
     for (capacity, error_rate) in [(1, 1e-3), (20, 1e-8), (30, 1e-8), (100, 1e-15), (10_000, 1e-12)]
     {
         for seed in 0..200 {

@@ -1,9 +1,9 @@
-//! Hostile headers of RedisBloom's layout: refused before memory is asked for.
+//! Invalid headers of RedisBloom's layout are refused before memory is requested.
 
 use bloomline_core::{AnyFilter, Error};
 use bloomline_reference::overflowing::overflowing_header;
 
-/// One link of a header, as bytes.
+/// The fields of one layer in a header.
 struct Forged {
     bytes: u64,
     bits: u64,
@@ -14,7 +14,7 @@ struct Forged {
     log2_bits: u8,
 }
 
-const HONEST: Forged = Forged {
+const VALID: Forged = Forged {
     bytes: 144,
     bits: 1152,
     len: 3,
@@ -24,7 +24,7 @@ const HONEST: Forged = Forged {
     log2_bits: 0,
 };
 
-fn header(total: u64, count: u32, options: u32, links: &[Forged]) -> Vec<u8> {
+fn header(total: u64, count: u32, options: u32, layers: &[Forged]) -> Vec<u8> {
     let mut to = [
         &total.to_le_bytes()[..],
         &count.to_le_bytes(),
@@ -32,33 +32,33 @@ fn header(total: u64, count: u32, options: u32, links: &[Forged]) -> Vec<u8> {
         &2u32.to_le_bytes(),
     ]
     .concat();
-    for link in links {
-        for number in [link.bytes, link.bits, link.len] {
+    for layer in layers {
+        for number in [layer.bytes, layer.bits, layer.len] {
             to.extend(number.to_le_bytes());
         }
-        to.extend(link.error.to_le_bytes());
-        to.extend(link.bits_per_item.to_le_bytes());
-        to.extend(link.hashes.to_le_bytes());
+        to.extend(layer.error.to_le_bytes());
+        to.extend(layer.bits_per_item.to_le_bytes());
+        to.extend(layer.hashes.to_le_bytes());
         to.extend(100u64.to_le_bytes());
-        to.push(link.log2_bits);
+        to.push(layer.log2_bits);
     }
     to
 }
 
 fn assert_refused(case: &str, bytes: &[u8]) {
-    let mut asked = false;
+    let mut is_called = false;
     let result = AnyFilter::decode_header(bytes, &mut |_| {
-        asked = true;
+        is_called = true;
         false
     });
-    assert!(matches!(result, Err(Error::Header(_))), "{case} is let in: {:?}", result.err());
-    assert!(!asked, "{case}: memory was asked for");
+    assert!(matches!(result, Err(Error::Header(_))), "{case} is not refused: {:?}", result.err());
+    assert!(!is_called, "{case}: memory was requested");
 }
 
 #[test]
-fn an_honest_header_asks_for_memory_once() {
+fn valid_header_requests_memory_once() {
     let mut demands = Vec::new();
-    let bytes = header(6, 2, 5, &[HONEST, HONEST]);
+    let bytes = header(6, 2, 5, &[VALID, VALID]);
     let filter = AnyFilter::decode_header(&bytes, &mut |demand| {
         demands.push((demand.new_bytes, demand.filter_bytes));
         true
@@ -70,77 +70,77 @@ fn an_honest_header_asks_for_memory_once() {
 }
 
 #[test]
-fn numbers_that_contradict_each_other_are_refused() {
-    let one = |link: Forged| header(link.len, 1, 5, &[link]);
-    for (case, link) in [
-        ("bytes not bits", Forged { bytes: 143, ..HONEST }),
-        ("no bits", Forged { bytes: 0, bits: 0, ..HONEST }),
-        ("bytes that overflow into no bits", Forged { bytes: 1 << 61, bits: 0, ..HONEST }),
-        ("bytes that overflow", Forged { bytes: (1 << 61) + 144, bits: 1152, ..HONEST }),
-        ("one hash more", Forged { hashes: 9, ..HONEST }),
-        ("one hash less", Forged { hashes: 7, ..HONEST }),
-        ("no hashes", Forged { hashes: 0, bits_per_item: 0.0, ..HONEST }),
-        ("bits an item not a number", Forged { bits_per_item: f64::NAN, hashes: 0, ..HONEST }),
+fn contradicting_numbers_are_refused() {
+    let one = |layer: Forged| header(layer.len, 1, 5, &[layer]);
+    for (case, layer) in [
+        ("bytes not bits", Forged { bytes: 143, ..VALID }),
+        ("no bits", Forged { bytes: 0, bits: 0, ..VALID }),
+        ("bytes that overflow into no bits", Forged { bytes: 1 << 61, bits: 0, ..VALID }),
+        ("bytes that overflow", Forged { bytes: (1 << 61) + 144, bits: 1152, ..VALID }),
+        ("one hash more", Forged { hashes: 9, ..VALID }),
+        ("one hash less", Forged { hashes: 7, ..VALID }),
+        ("no hashes", Forged { hashes: 0, bits_per_item: 0.0, ..VALID }),
+        ("bits per item not a number", Forged { bits_per_item: f64::NAN, hashes: 0, ..VALID }),
         (
-            "infinite bits an item",
-            Forged { bits_per_item: f64::INFINITY, hashes: u32::MAX, ..HONEST },
+            "infinite bits per item",
+            Forged { bits_per_item: f64::INFINITY, hashes: u32::MAX, ..VALID },
         ),
-        ("negative bits an item", Forged { bits_per_item: -11.0, hashes: 0, ..HONEST }),
+        ("negative bits per item", Forged { bits_per_item: -11.0, hashes: 0, ..VALID }),
         (
             "a lookup of 20 million probes",
-            Forged { bits_per_item: 3e7, hashes: 20_794_416, ..HONEST },
+            Forged { bits_per_item: 3e7, hashes: 20_794_416, ..VALID },
         ),
         (
             "a lookup of 2 billion probes",
-            Forged { bits_per_item: 3e9, hashes: 2_079_441_542, ..HONEST },
+            Forged { bits_per_item: 3e9, hashes: 2_079_441_542, ..VALID },
         ),
-        ("error 0", Forged { error: 0.0, ..HONEST }),
-        ("error 1", Forged { error: 1.0, ..HONEST }),
-        ("a negative error", Forged { error: -0.005, ..HONEST }),
-        ("an error that is not a number", Forged { error: f64::NAN, ..HONEST }),
-        ("an infinite error", Forged { error: f64::INFINITY, ..HONEST }),
-        ("a power beyond the bits", Forged { log2_bits: 11, ..HONEST }),
-        ("a power of 64", Forged { log2_bits: 64, ..HONEST }),
-        ("a power of 255", Forged { log2_bits: 255, ..HONEST }),
+        ("error 0", Forged { error: 0.0, ..VALID }),
+        ("error 1", Forged { error: 1.0, ..VALID }),
+        ("a negative error", Forged { error: -0.005, ..VALID }),
+        ("an error that is not a number", Forged { error: f64::NAN, ..VALID }),
+        ("an infinite error", Forged { error: f64::INFINITY, ..VALID }),
+        ("a power beyond the bits", Forged { log2_bits: 11, ..VALID }),
+        ("a power of 64", Forged { log2_bits: 64, ..VALID }),
+        ("a power of 255", Forged { log2_bits: 255, ..VALID }),
     ] {
-        assert_refused(case, &one(link));
+        assert_refused(case, &one(layer));
     }
     assert_eq!((0.693147180559945f64 * 3e7).ceil(), 20_794_416.0);
     assert_eq!((0.693147180559945f64 * 3e9).ceil(), 2_079_441_542.0);
 }
 
 #[test]
-fn a_frame_that_does_not_fit_its_links_is_refused() {
-    let honest = header(3, 1, 5, &[HONEST]);
-    for length in 0..honest.len() {
-        assert_refused(&format!("{length} bytes"), &honest[..length]);
+fn wrong_length_count_options_or_total_are_refused() {
+    let valid = header(3, 1, 5, &[VALID]);
+    for length in 0..valid.len() {
+        assert_refused(&format!("{length} bytes"), &valid[..length]);
     }
-    assert_refused("a byte more", &[&honest[..], &[0]].concat());
+    assert_refused("a byte more", &[&valid[..], &[0]].concat());
     assert_refused("no layers", &header(0, 0, 5, &[]));
-    assert_refused("fewer layers than counted", &header(3, 2, 5, &[HONEST]));
-    assert_refused("more layers than counted", &header(6, 1, 5, &[HONEST, HONEST]));
-    assert_refused("a count that overflows", &header(3, u32::MAX, 5, &[HONEST]));
+    assert_refused("fewer layers than counted", &header(3, 2, 5, &[VALID]));
+    assert_refused("more layers than counted", &header(6, 1, 5, &[VALID, VALID]));
+    assert_refused("a count that overflows", &header(3, u32::MAX, 5, &[VALID]));
     for bit in 4..32 {
-        assert_refused(&format!("option bit {bit}"), &header(3, 1, 5 | 1 << bit, &[HONEST]));
+        assert_refused(&format!("option bit {bit}"), &header(3, 1, 5 | 1 << bit, &[VALID]));
     }
-    assert_refused("a total too small", &header(2, 1, 5, &[HONEST]));
-    assert_refused("a total too large", &header(4, 1, 5, &[HONEST]));
-    let full = Forged { len: u64::MAX, ..HONEST };
-    assert_refused("a total that overflows", &header(2, 2, 5, &[full, HONEST]));
+    assert_refused("a total too small", &header(2, 1, 5, &[VALID]));
+    assert_refused("a total too large", &header(4, 1, 5, &[VALID]));
+    let full = Forged { len: u64::MAX, ..VALID };
+    assert_refused("a total that overflows", &header(2, 2, 5, &[full, VALID]));
 }
 
 #[test]
-fn items_beyond_the_largest_number_are_refused() {
+fn totals_above_2_to_the_64_are_refused() {
     let of = |lens: &[u64], total: u64| {
-        let links: Vec<Forged> = lens.iter().map(|&len| Forged { len, ..HONEST }).collect();
-        header(total, lens.len() as u32, 5, &links)
+        let layers: Vec<Forged> = lens.iter().map(|&len| Forged { len, ..VALID }).collect();
+        header(total, lens.len() as u32, 5, &layers)
     };
     const HALF: u64 = 1 << 63;
-    // The sum as it saturates, as it wraps, and as either link has it.
+    // The saturated sum, the wrapped sum, and the numbers of single layers.
     for total in [u64::MAX, 0, HALF, 1] {
         assert_refused("2^63 + 2^63", &of(&[HALF, HALF], total));
         assert_refused("2^64 - 1 + 1", &of(&[u64::MAX, 1], total));
-        assert_refused("three links", &of(&[HALF, HALF - 1, 1], total));
+        assert_refused("three layers", &of(&[HALF, HALF - 1, 1], total));
     }
     for (lens, total) in [(&[HALF, HALF - 1][..], u64::MAX), (&[u64::MAX], u64::MAX), (&[0, 0], 0)]
     {
@@ -150,14 +150,14 @@ fn items_beyond_the_largest_number_are_refused() {
 }
 
 #[test]
-fn the_header_of_items_that_overflow_is_refused() {
+fn overflowing_header_is_refused() {
     assert_refused("2^64 - 1 items and 42 more", &overflowing_header());
 }
 
 #[test]
-fn the_header_of_a_filter_with_too_many_items_can_be_read() {
-    // Growth adds to a sum that is the largest number already.
-    let full = header(u64::MAX, 1, 5, &[Forged { len: u64::MAX, ..HONEST }]);
+fn header_of_a_filter_with_too_many_items_is_decoded() {
+    // The total is already 2^64 - 1 before the filter grows.
+    let full = header(u64::MAX, 1, 5, &[Forged { len: u64::MAX, ..VALID }]);
     let mut filter = AnyFilter::decode_header(&full, &mut |_| true).unwrap();
     for n in 0u64..150 {
         filter.insert(&n.to_le_bytes(), &mut |_| true).unwrap();

@@ -1,4 +1,4 @@
-//! Filters recorded from RedisBloom, in the core: headers, bits and answers equal to the last bit.
+//! Filters recorded from RedisBloom: equal headers, bits and answers.
 
 use bloomline_core::redisbloom::hash::{Pair, pair_32, pair_64};
 use bloomline_core::{AnyFilter, Growth, Layout, Spec};
@@ -14,28 +14,28 @@ fn decoded(header: &[u8]) -> AnyFilter {
     AnyFilter::decode_header(header, &mut granted).expect("a header")
 }
 
-/// The filter before anything was added.
+/// The filter before any item was inserted.
 fn empty(fixture: &Fixture) -> AnyFilter {
     if let Some(header) = fixture.created_from_header() {
         return decoded(&header);
     }
-    // What RedisBloom makes of a first BF.MADD without any settings.
-    let words =
+    // Without a command, RedisBloom's defaults for a first BF.MADD apply.
+    let arguments =
         fixture.create().unwrap_or_else(|| ["", "", "0.01", "100"].map(String::from).into());
-    let expansion = words
+    let expansion = arguments
         .iter()
-        .position(|word| word == "EXPANSION")
-        .map_or(2, |at| words[at + 1].parse().unwrap());
-    let is_fixed = expansion == 0 || words.iter().any(|word| word == "NONSCALING");
+        .position(|argument| argument == "EXPANSION")
+        .map_or(2, |at| arguments[at + 1].parse().unwrap());
+    let is_fixed = expansion == 0 || arguments.iter().any(|argument| argument == "NONSCALING");
     let spec = Spec {
-        capacity: words[3].parse().unwrap(),
-        error_rate: words[2].parse::<f64>().unwrap().min(0.25),
+        capacity: arguments[3].parse().unwrap(),
+        error_rate: arguments[2].parse::<f64>().unwrap().min(0.25),
         growth: if is_fixed { Growth::Fixed } else { Growth::Scaling { expansion } },
     };
     AnyFilter::redisbloom(spec, expansion, &mut granted).unwrap()
 }
 
-/// The filter after the calls that were recorded, with the answers.
+/// The filter after the recorded calls, and its answers.
 fn rebuilt(fixture: &Fixture) -> (AnyFilter, String) {
     let mut filter = empty(fixture);
     let mut answers = String::new();
@@ -62,7 +62,7 @@ fn bits(filter: &AnyFilter) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn every_recorded_header_is_decoded_to_be_encoded_as_it_was() {
+fn recorded_headers_are_decoded_and_encoded_unchanged() {
     for fixture in fixtures() {
         for header in [Some(fixture.header()), fixture.created_from_header()].into_iter().flatten()
         {
@@ -75,7 +75,7 @@ fn every_recorded_header_is_decoded_to_be_encoded_as_it_was() {
 }
 
 #[test]
-fn the_same_items_give_the_same_bits_with_the_same_answers() {
+fn recorded_calls_give_the_recorded_bits_and_answers() {
     let absent = absent_items();
     for fixture in fixtures() {
         let (filter, replies) = rebuilt(&fixture);
@@ -84,12 +84,12 @@ fn the_same_items_give_the_same_bits_with_the_same_answers() {
         assert_eq!(filter.encode_header(), fixture.header(), "{name}");
         assert!(
             bits(&filter) == bits_of_dump(&fixture.dump()),
-            "{name}: other bits than in the payload"
+            "{name}: the bits differ from the payload"
         );
         if let Some(chunks) = fixture.chunks() {
             let recorded: Vec<Vec<u8>> =
                 chunks.into_iter().skip(1).map(|(_, chunk)| chunk).collect();
-            assert!(bits(&filter) == recorded, "{name}: other bits than in the chunks");
+            assert!(bits(&filter) == recorded, "{name}: the bits differ from the chunks");
         }
         assert_eq!(answers(&filter, &absent), fixture.absent_answers(), "{name}");
         let [capacity, size, layers, items, expansion] = fixture.info();
@@ -103,7 +103,7 @@ fn the_same_items_give_the_same_bits_with_the_same_answers() {
 }
 
 #[test]
-fn a_filter_that_was_loaded_grows_into_the_same_as_one_that_was_built() {
+fn loaded_filters_grow_like_rebuilt_ones() {
     let more: Vec<Vec<u8>> = (0..5_000).map(|i| format!("more:{i}").into_bytes()).collect();
     for fixture in fixtures() {
         let (mut built, _) = rebuilt(&fixture);
@@ -113,13 +113,13 @@ fn a_filter_that_was_loaded_grows_into_the_same_as_one_that_was_built() {
             loaded.write_chunk(offset, &layer).unwrap();
             offset += layer.len() as u64;
         }
-        let mut told = [Vec::new(), Vec::new()];
-        for (filter, told) in [&mut built, &mut loaded].into_iter().zip(&mut told) {
+        let mut answers = [Vec::new(), Vec::new()];
+        for (filter, answers) in [&mut built, &mut loaded].into_iter().zip(&mut answers) {
             for item in &more {
-                told.push(filter.insert(item, &mut granted));
+                answers.push(filter.insert(item, &mut granted));
             }
         }
-        assert!(told[0] == told[1], "{}", fixture.name);
+        assert!(answers[0] == answers[1], "{}", fixture.name);
         assert_eq!(loaded.encode_header(), built.encode_header(), "{}", fixture.name);
         assert!(bits(&loaded) == bits(&built), "{}", fixture.name);
         assert!(built.growth() == Growth::Fixed || built.layer_count() > 2, "{}", fixture.name);
@@ -127,7 +127,7 @@ fn a_filter_that_was_loaded_grows_into_the_same_as_one_that_was_built() {
 }
 
 #[test]
-fn hashes_are_those_of_an_implementation_in_another_language() {
+fn hashes_equal_an_independent_implementation() {
     let all: Vec<u8> = (0..=255).collect();
     let cases: [(&[u8], [u64; 4]); 7] = [
         (b"", [0x1ab11ea5a7b2c56e, 0xbbddcb5ab56dd547, 0x106e08d9, 0x456d9087]),

@@ -1,4 +1,5 @@
-//! Both kinds of RedisBloom's filters against a model that reckons with 128 bits.
+//! RedisBloom's layout, with 32-bit and 64-bit hashes, compared with a reference model that
+//! computes with 128 bits.
 
 use bloomline_core::redisbloom::ClassicFilter;
 use bloomline_core::redisbloom::Common;
@@ -13,7 +14,7 @@ fn granted(_: Demand) -> bool {
     true
 }
 
-fn told(result: Result<bool, Error>) -> Answer {
+fn answer(result: Result<bool, Error>) -> Answer {
     match result {
         Ok(true) => Answer::New,
         Ok(false) => Answer::Seen,
@@ -33,15 +34,16 @@ fn assert_equal(filter: &AnyFilter, model: &Model) {
     assert_eq!(filter.len(), len);
 }
 
-/// Adds the items to both, in groups or one by one, and asks both for these and others.
+/// Inserts the items into both, in batches of `group` or one by one, and tests both for these and
+/// other items.
 fn drive(filter: &mut AnyFilter, model: &mut Model, items: &[Vec<u8>], group: usize) {
     for items in items.chunks(group) {
         let mut answers = Vec::new();
         if group == 1 {
-            answers.push(told(filter.insert(&items[0], &mut granted)));
+            answers.push(answer(filter.insert(&items[0], &mut granted)));
         } else {
             let items = items.iter().map(Vec::as_slice);
-            filter.insert_batch(items, &mut granted, |answer| answers.push(told(answer)));
+            filter.insert_batch(items, &mut granted, |result| answers.push(answer(result)));
         }
         // A batch ends at the first item that a full filter refuses.
         let expected: Vec<Answer> =
@@ -50,11 +52,11 @@ fn drive(filter: &mut AnyFilter, model: &mut Model, items: &[Vec<u8>], group: us
         assert!(answers.len() == items.len() || answers.last() == Some(&Answer::Full));
     }
     assert_equal(filter, model);
-    let asked: Vec<Vec<u8>> =
+    let tested: Vec<Vec<u8>> =
         items.iter().cloned().chain((0..200u32).map(|i| i.to_be_bytes().to_vec())).collect();
     let mut answers = Vec::new();
-    filter.contains_batch(asked.iter().map(Vec::as_slice), |is| answers.push(is));
-    let expected: Vec<bool> = asked.iter().map(|item| model.contains(item)).collect();
+    filter.contains_batch(tested.iter().map(Vec::as_slice), |is| answers.push(is));
+    let expected: Vec<bool> = tested.iter().map(|item| model.contains(item)).collect();
     assert_eq!(answers, expected);
 }
 
@@ -66,7 +68,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn filters_of_every_kind_answer_as_the_twin(
+    fn filters_equal_the_reference_model(
         options in prop::sample::select(vec![0u32, 1, 4, 5, 8, 9, 12, 13]),
         capacity in 1u64..120,
         exponent in 0.6f64..12.0,
@@ -84,7 +86,7 @@ proptest! {
     }
 
     #[test]
-    fn any_number_of_bits_that_a_header_names_is_reduced_as_the_twin_reduces(
+    fn any_number_of_bits_equals_the_reference_model(
         is_64_bit in any::<bool>(),
         words in 1u64..5_000,
         power in 0u8..19,
@@ -110,7 +112,7 @@ proptest! {
 }
 
 #[test]
-fn remainders_are_those_of_a_division_at_every_edge() {
+fn barrett_reduction_equals_division_at_every_edge() {
     let edges = |around: u64| [around.wrapping_sub(1), around, around.wrapping_add(1)];
     let values = (1..64)
         .flat_map(|bit| edges(1 << bit))

@@ -1,4 +1,4 @@
-//! Sizes in RedisBloom's layout, against the formulas written down a second time.
+//! Sizes in RedisBloom's layout, compared with the reference model.
 
 use bloomline_core::layer::Layer;
 use bloomline_core::redisbloom::ClassicFilter;
@@ -8,7 +8,7 @@ use bloomline_core::redisbloom::{ClassicLayer, Common};
 
 use bloomline_reference::redisbloom::Plan;
 
-/// Bits above which a link is not built: growth is looked at below.
+/// Larger layers are not built, so that the growth after them is not tested.
 const MOST_BITS: u64 = 1 << 22;
 
 fn plan_of(shape: &Shape) -> Plan {
@@ -17,14 +17,14 @@ fn plan_of(shape: &Shape) -> Plan {
 }
 
 #[test]
-fn ten_thousand_series_of_layers_are_of_the_sizes_that_the_formulas_give() {
-    let (mut series, mut layers, mut other_logarithm) = (0, 0, 0);
+fn ten_thousand_filters_have_the_sizes_of_the_model() {
+    let (mut filters, mut layers, mut other_logarithm) = (0, 0, 0);
     for step in 0..50u32 {
         let error = 0.25 * 0.61f64.powi(step as i32) / f64::from(step % 7 + 1);
         for size in 0..50u32 {
             let capacity = (1.45f64.powi(size as i32) as u64).clamp(1, 1 << 30) + u64::from(size);
             for (options, expansion) in [(5, 2), (5, 3), (4, 2), (0, 1)] {
-                series += 1;
+                filters += 1;
                 let common = Common { options: Options::from_bits(options), expansion };
                 let mut shape = Shape::new(common.options, capacity, error).ok();
                 let mut plan = Plan::new(options, capacity, error);
@@ -43,8 +43,8 @@ fn ten_thousand_series_of_layers_are_of_the_sizes_that_the_formulas_give() {
                     if here.bits > MOST_BITS {
                         break;
                     }
-                    let link = ClassicLayer::build(&here).unwrap();
-                    shape = link.successor(&common, index).ok().map(|(_, shape)| shape);
+                    let layer = ClassicLayer::build(&here).unwrap();
+                    shape = layer.successor(&common, index).ok().map(|(_, shape)| shape);
                     plan = Plan::new(
                         options,
                         expected.capacity * u64::from(expansion),
@@ -54,13 +54,16 @@ fn ten_thousand_series_of_layers_are_of_the_sizes_that_the_formulas_give() {
             }
         }
     }
-    assert_eq!(series, 10_000);
+    assert_eq!(filters, 10_000);
     assert!(layers > 20_000, "{layers}");
-    assert!(other_logarithm <= 3, "{other_logarithm} series differ by the last bit of a logarithm");
+    assert!(
+        other_logarithm <= 3,
+        "{other_logarithm} filters differ by the last bit of a logarithm"
+    );
 }
 
 #[test]
-fn the_smallest_error_rate_there_is_gives_a_link_that_is_let_in_again() {
+fn layer_of_the_smallest_target_rate_is_decoded_again() {
     let options = Options::of_new_filter(true);
     let shape = Shape::new(options, 100, 5e-324).unwrap();
     assert_eq!((shape.hashes, shape.is_sound()), (1_075, true));
