@@ -8,15 +8,15 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Error {
-    /// The capacity is not 1 to [`MAX_CAPACITY`](crate::bloomline::geometry::MAX_CAPACITY) items.
+    /// The capacity is not 1 to [`MAX_CAPACITY`](crate::bloomline::sizing::MAX_CAPACITY) items.
     Capacity(u64),
     /// The target rate is not above 0 and at most
-    /// [`MAX_ERROR_RATE`](crate::bloomline::geometry::MAX_ERROR_RATE).
+    /// [`MAX_ERROR_RATE`](crate::bloomline::sizing::MAX_ERROR_RATE).
     ErrorRate(f64),
     /// The expansion is not 1 to [`MAX_EXPANSION`](crate::MAX_EXPANSION).
     Expansion(u32),
     /// A layer would need this target rate, which is below the minimum of its layout
-    /// ([`MIN_LAYER_ERROR`](crate::bloomline::geometry::MIN_LAYER_ERROR)) or cannot be reached with
+    /// ([`MIN_LAYER_ERROR`](crate::bloomline::sizing::MIN_LAYER_ERROR)) or cannot be reached with
     /// 64-bit hashes.
     ErrorRateTooSmall(f64),
     /// The filter has this many layers, the largest number.

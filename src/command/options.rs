@@ -11,7 +11,7 @@ use crate::policy::setting::{
 };
 use crate::server::args::{Arg, Args};
 use crate::server::context::Context;
-use bloomline_core::bloomline::geometry::{MAX_CAPACITY, MAX_ERROR_RATE};
+use bloomline_core::bloomline::sizing::{MAX_CAPACITY, MAX_ERROR_RATE};
 use bloomline_core::{Growth, Layout, MAX_EXPANSION, Spec};
 
 /// The largest capacity of a first layer in RedisBloom's layout, which is RedisBloom's limit.

@@ -2,8 +2,9 @@
 
 use std::iter;
 
-use super::geometry::{Geometry, MAX_ERROR_RATE};
+use super::geometry::Geometry;
 use super::rate::fp_rate;
+use super::sizing::MAX_ERROR_RATE;
 use crate::error::Error;
 use crate::spec::{Growth, MAX_EXPANSION, MAX_LAYERS, Spec};
 

@@ -35,3 +35,6 @@ pub(crate) fn fold(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
     product as u64 ^ (product >> 64) as u64
 }
+
+/// Probability that two different items have equal 64-bit hashes.
+pub(super) const COLLISION: f64 = 1.0 / (1u128 << 64) as f64;

@@ -11,7 +11,7 @@
 //! the header cannot contradict the geometry. `docs/format.md` describes the format.
 
 use super::Filter;
-use super::geometry::REVISION;
+use super::sizing::REVISION;
 use crate::error::{Error, HeaderError};
 use crate::fields::{Reader, Writer};
 use crate::spec::{Growth, Permit, Spec};

@@ -9,6 +9,7 @@ pub mod header;
 pub mod layer;
 pub mod locate;
 pub mod rate;
+pub mod sizing;
 mod table;
 
 pub use growth::{Common, Shape};

@@ -35,7 +35,8 @@
 //! This file uses only IEEE `+ - * /` and the software `exp` and `log1p` of a pinned crate, so that
 //! a primary and its replica compute the same layers on every processor.
 
-use super::geometry::{COLLISION, Geometry};
+use super::geometry::Geometry;
+use super::hash::COLLISION;
 use crate::simd::BLOCK_SECTORS;
 
 /// A bound of the cancellation error of the alternating sum over [`TERMS`]. It is added, so that

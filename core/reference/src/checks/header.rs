@@ -1,8 +1,8 @@
 //! Headers of both layouts. Most are valid in all but one or two fields.
 
 use arbitrary::{Result, Unstructured};
-use bloomline_core::bloomline::geometry::REVISION;
 use bloomline_core::bloomline::header::{MAGIC, VERSION};
+use bloomline_core::bloomline::sizing::REVISION;
 use bloomline_core::redisbloom::geometry::{MAX_HASHES, Options, Shape};
 
 use super::number::{double, whole};

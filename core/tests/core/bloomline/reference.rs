@@ -3,8 +3,8 @@
 
 use bloomline_core::batch::contains_spot;
 use bloomline_core::bloomline::BlockedLayer;
-use bloomline_core::bloomline::geometry::ROWS;
 use bloomline_core::bloomline::hash::item_hash;
+use bloomline_core::bloomline::sizing::ROWS;
 use bloomline_core::layer::Layer;
 use bloomline_core::simd::{Backend, Block, Scalar};
 #[cfg(target_arch = "x86_64")]
