@@ -70,7 +70,7 @@ impl Plan {
         BlockedLayer::size_bytes(bits, self.layers.len() as u32)
     }
 
-    /// Bits an item sets in the newest layer: `hashes` of `BF.DEBUG key`.
+    /// Bits set per item in the newest layer: `hashes` of `BF.DEBUG key`.
     pub fn hashes(&self) -> u32 {
         self.layers.last().map_or(0, |layer| layer.geometry().hashes())
     }
@@ -145,7 +145,7 @@ fn table(plans: &[Plan]) -> Result<String, std::fmt::Error> {
     if let Some(plan) = plans.first() {
         writeln!(text, "{} items", plan.items)?;
     }
-    writeln!(text, "{:width$}  layers  hashes          bytes              bits an item  rate", "")?;
+    writeln!(text, "{:width$}  layers  hashes          bytes             bits per item  rate", "")?;
     for plan in plans {
         writeln!(
             text,

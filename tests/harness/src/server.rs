@@ -337,6 +337,19 @@ fn checks_its_file(log: &str) -> bool {
     ["Checking RDB file", "Internal error in RDB"].iter().any(|line| log.contains(line))
 }
 
+/// A process that is killed if the test fails before it has started.
+struct Starting(Option<Child>);
+
+impl Drop for Starting {
+    fn drop(&mut self) {
+        if let Some(child) = &mut self.0 {
+            // Both fail only if it has ended.
+            let _ = child.kill();
+            let _ = child.wait();
+        }
+    }
+}
+
 /// Starts the process after `prepare` has set its limits, and waits until it answers PING.
 fn spawn(kind: &Kind, folder: &Path, prepare: impl Fn(&mut Command)) -> Result<Child, Refusal> {
     let log = File::options()
@@ -352,9 +365,10 @@ fn spawn(kind: &Kind, folder: &Path, prepare: impl Fn(&mut Command)) -> Result<C
         .stderr(log);
     prepare(&mut command);
     let (start, before, mut is_stuck) = (Instant::now(), read_log(folder).len(), false);
-    let mut child =
-        command.spawn().unwrap_or_else(|why| panic!("{}: {why}", kind.server().display()));
+    let child = command.spawn().unwrap_or_else(|why| panic!("{}: {why}", kind.server().display()));
+    let mut starting = Starting(Some(child));
     let ended = until("the server to answer PING", || {
+        let child = starting.0.as_mut().expect("it has not been taken");
         if let Some(status) = child.try_wait().expect("our own child") {
             return Some(Some(status));
         }
@@ -366,7 +380,7 @@ fn spawn(kind: &Kind, folder: &Path, prepare: impl Fn(&mut Command)) -> Result<C
         Client::pong_from(&folder.join("socket")).then_some(None)
     });
     match ended {
-        None => Ok(child),
+        None => Ok(starting.0.take().expect("it has not been taken")),
         Some(status) => Err(Refusal { status, is_stuck, log: read_log(folder) }),
     }
 }
