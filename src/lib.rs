@@ -1,9 +1,9 @@
 //! Bloom filters (`BF.*`) as a native data type of Redis and Valkey.
 //!
 //! The filters themselves are the crate [`bloomline_core`]. This crate is the module around them.
-//! Its floors, each of which uses only those above it:
+//! Its parts, each of which uses only those above it:
 //!
-//! | floor | what it is | uses |
+//! | part | what it is | uses |
 //! |---|---|---|
 //! | [`bloomline_core`] | the filters: hashing, sizing, growth, bytes of both layouts | memory |
 //! | [`server`] | the server's C interface as safe Rust | the core's memory ledger |

@@ -1,4 +1,4 @@
-//! The rules of the source trees `src` and `core/src` that the compiler does not check: which floor
+//! The rules of the source trees `src` and `core/src` that the compiler does not check: which part
 //! imports which, no cycle of imports between files, lengths and names of files.
 #![allow(
     clippy::expect_used,
@@ -12,7 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-/// The floors of the module, and the floors that each may not import.
+/// The parts of the module, and the parts that each may not import.
 const FORBIDDEN: [(&str, &[&str]); 4] = [
     ("server", &["policy", "data_type", "command"]),
     ("policy", &["data_type", "command"]),
@@ -147,19 +147,19 @@ fn absolute(module: &str, path: &str) -> Option<String> {
 }
 
 #[test]
-fn each_floor_imports_only_floors_below_it() {
+fn each_part_imports_only_parts_below_it() {
     let tree = Tree::read("src");
-    for (floor, forbidden) in FORBIDDEN {
+    for (part, forbidden) in FORBIDDEN {
         let inside = |module: &str, of: &str| {
             module == of || module.strip_prefix(of).is_some_and(|rest| rest.starts_with("::"))
         };
-        for module in tree.0.keys().filter(|module| inside(module, floor)) {
+        for module in tree.0.keys().filter(|module| inside(module, part)) {
             for import in tree.imports(module) {
                 let is_forbidden = forbidden.iter().any(|other| inside(&import, other));
                 assert!(!is_forbidden, "{module} imports {import}");
             }
             let uses_core = tree.0[module].contains("bloomline_core");
-            let may_use_core = floor != "server" || module == "server::alloc";
+            let may_use_core = part != "server" || module == "server::alloc";
             assert!(!uses_core || may_use_core, "{module} uses the core");
         }
     }

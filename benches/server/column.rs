@@ -20,13 +20,13 @@ pub struct Column {
     pub server: Server,
 }
 
-/// Starts all servers, the floor first.
+/// Starts all servers, the baseline first.
 ///
 /// # Errors
 ///
-/// The floor is missing, a module that the user named is missing or does not load, or there is no
+/// The baseline is missing, a module that the user named is missing or does not load, or there is no
 /// server. If our modules are missing at their default paths, this only prints a warning: the
-/// floors alone are useful without them.
+/// baselines alone are useful without them.
 pub fn start_all(options: &Options, cores: &Cores) -> Result<Vec<Column>> {
     let program = program(options.server.as_deref());
     let start = |name: &str, dialect, is_ours, module: Option<&Path>, arguments: &[&str]| {
@@ -50,13 +50,21 @@ pub fn start_all(options: &Options, cores: &Cores) -> Result<Vec<Column>> {
         })
     };
 
-    if !options.floor.exists() {
-        let path = options.floor.display();
-        return Err(format!("no floor at {path}: cargo build --release --example floor").into());
+    if !options.baseline.exists() {
+        let path = options.baseline.display();
+        return Err(
+            format!("no baseline at {path}: cargo build --release --example baseline").into()
+        );
     }
     let mut columns = vec![
-        start("baseline", Dialect::Floor { hashed: false }, true, Some(&options.floor), &[])?,
-        start("baseline, hash", Dialect::Floor { hashed: true }, true, Some(&options.floor), &[])?,
+        start("baseline", Dialect::Baseline { hashed: false }, true, Some(&options.baseline), &[])?,
+        start(
+            "baseline, hash",
+            Dialect::Baseline { hashed: true },
+            true,
+            Some(&options.baseline),
+            &[],
+        )?,
     ];
     let (module, is_named) = &options.bloomline;
     if module.exists() || *is_named {

@@ -11,8 +11,8 @@ use crate::workloads::{Call, Case, FRESH, Group, Op, STANDING, Shape, Traffic};
 /// The commands that a column supports.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Dialect {
-    /// `examples/floor.rs`. With the hash of each item it has only calls of several items.
-    Floor { hashed: bool },
+    /// `examples/baseline.rs`. With the hash of each item it has only calls of several items.
+    Baseline { hashed: bool },
     /// BF.* commands.
     Bloom,
     /// The server's own sets, which are exact and store every item.
@@ -35,7 +35,7 @@ impl Dialect {
     /// chooses.
     pub fn has(self, group: &Group, case: &Case) -> bool {
         match (self, group.shape) {
-            (Dialect::Floor { hashed }, _) => !hashed || case.batch > 1,
+            (Dialect::Baseline { hashed }, _) => !hashed || case.batch > 1,
             (Dialect::Bloom, _) => true,
             // Neither allocates memory without writing to it.
             (_, Shape::Untouched { .. }) => false,
@@ -47,7 +47,7 @@ impl Dialect {
 
     /// True if the answers depend on items.
     pub fn keeps_items(self) -> bool {
-        !matches!(self, Dialect::Floor { .. })
+        !matches!(self, Dialect::Baseline { .. })
     }
 
     /// The commands that create the empty filter `key`.
@@ -59,7 +59,7 @@ impl Dialect {
         };
         match (self, group.shape) {
             (_, Shape::Tiny { .. }) | (Dialect::Set, _) | (Dialect::Bloom, Shape::Grown) => vec![],
-            (Dialect::Floor { .. }, _) => vec![cmd("FLOOR.NEW").arg(key).clone()],
+            (Dialect::Baseline { .. }, _) => vec![cmd("BASELINE.NEW").arg(key).clone()],
             (Dialect::Bloom, Shape::Reserved { capacity } | Shape::Untouched { capacity }) => {
                 vec![reserve(capacity)]
             }
@@ -179,14 +179,14 @@ impl Dialect {
     fn command(self, case: &Case) -> &'static str {
         let is_lookup = matches!(case.op, Op::Hit | Op::Miss);
         match (self, is_lookup, case.batch) {
-            (Dialect::Floor { .. }, _, 1) => match case.op {
-                Op::Hit | Op::Miss => "FLOOR.KEY",
-                Op::Duplicate => "FLOOR.KEYSEEN",
-                Op::Fresh | Op::More => "FLOOR.KEYADD",
-                Op::Create => "FLOOR.NEW",
+            (Dialect::Baseline { .. }, _, 1) => match case.op {
+                Op::Hit | Op::Miss => "BASELINE.KEY",
+                Op::Duplicate => "BASELINE.KEYSEEN",
+                Op::Fresh | Op::More => "BASELINE.KEYADD",
+                Op::Create => "BASELINE.NEW",
             },
-            (Dialect::Floor { hashed: false }, _, _) => "FLOOR.ARR",
-            (Dialect::Floor { hashed: true }, _, _) => "FLOOR.HASH",
+            (Dialect::Baseline { hashed: false }, _, _) => "BASELINE.ARR",
+            (Dialect::Baseline { hashed: true }, _, _) => "BASELINE.HASH",
             (Dialect::Bloom, true, 1) => "BF.EXISTS",
             (Dialect::Bloom, true, _) => "BF.MEXISTS",
             (Dialect::Bloom, false, 1) => "BF.ADD",

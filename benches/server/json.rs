@@ -76,7 +76,7 @@ fn cell_json(cell: &Cell, row: &Row, multiple: Option<f64>) -> Value {
         "median": cell.median(),
         "page_faults_per_item": cell.median_faults(),
         "min": times.iter().copied().min_by(f64::total_cmp),
-        "times_floor": multiple,
+        "times_baseline": multiple,
         "rounds": times,
     });
     if let Some(fields) = value.as_object_mut() {

@@ -44,7 +44,7 @@ pub struct Options {
     pub bloomline: (PathBuf, bool),
     /// The same, built with the feature `scalar`.
     pub scalar: (PathBuf, bool),
-    pub floor: PathBuf,
+    pub baseline: PathBuf,
     /// Other modules with BF.* commands, from PEER=/a.so:/b.so.
     pub peers: Vec<PathBuf>,
 }
@@ -62,7 +62,7 @@ cargo bench --bench server -- [OPTIONS]
   --markdown FILE  also write a document, with a chart beside it (FILE with .svg);
                    with --blocking: write the tables between the markers of that page
 Environment: BLOOMLINE_SO (default ./bloomline.so), SCALAR_SO (default: scalar/release in the target folder),
-  FLOOR_SO (default: the built example),
+  BASELINE_SO (default: the built example),
   PEER=/a.so:/b.so (other modules with BF.* commands, each in its own server)";
 
 impl Options {
@@ -90,7 +90,7 @@ impl Options {
             markdown: None,
             bloomline: named("BLOOMLINE_SO", root.join("bloomline.so")),
             scalar: named("SCALAR_SO", target.join("scalar/release/libbloomline.so")),
-            floor: named("FLOOR_SO", built_floor()?).0,
+            baseline: named("BASELINE_SO", built_baseline()?).0,
             peers: env::var_os("PEER")
                 .map(|paths| env::split_paths(&paths).filter(|p| p != "").collect())
                 .unwrap_or_default(),
@@ -164,10 +164,10 @@ impl Options {
 }
 
 /// The path of the example: next to the folder of this program, or in the release folder.
-fn built_floor() -> Result<PathBuf> {
+fn built_baseline() -> Result<PathBuf> {
     let program = env::current_exe()?;
     let built = |up| program.ancestors().nth(up).unwrap_or(&program).to_owned();
-    let beside = built(2).join("examples/libfloor.so");
-    let released = built(3).join("release/examples/libfloor.so");
+    let beside = built(2).join("examples/libbaseline.so");
+    let released = built(3).join("release/examples/libbaseline.so");
     Ok(if beside.exists() { beside } else { released })
 }

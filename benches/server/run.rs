@@ -54,15 +54,15 @@ pub struct Row {
 }
 
 impl Row {
-    /// The multiple of the floor: the median of the rounds, each relative to the floor of the same
+    /// The multiple of the baseline: the median of the rounds, each relative to the baseline of the same
     /// round.
     ///
     /// A machine that is slow for some rounds therefore changes it less than it changes the times.
     pub fn multiple(&self, column: usize) -> Option<f64> {
-        let floor = self.cells.first()?.as_ref()?;
+        let baseline = self.cells.first()?.as_ref()?;
         let cell = self.cells.get(column)?.as_ref()?;
-        let rounds = cell.samples.iter().zip(&floor.samples);
-        median(rounds.map(|(sample, floor)| sample.nanoseconds / floor.nanoseconds))
+        let rounds = cell.samples.iter().zip(&baseline.samples);
+        median(rounds.map(|(sample, baseline)| sample.nanoseconds / baseline.nanoseconds))
     }
 }
 
@@ -85,7 +85,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// True if the floor and this module completed every row.
+    /// True if the baseline and this module completed every row.
     pub fn is_complete(&self) -> bool {
         if self
             .sheets

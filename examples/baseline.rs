@@ -1,24 +1,24 @@
-//! The floors of the server bench: commands that do what any `BF.*` command must, and nothing of a
+//! The baselines of the server bench: commands that do what any `BF.*` command must, and nothing of a
 //! Bloom filter.
 //!
 //! A module can't answer N items faster than it can read N arguments and send N replies, nor touch
-//! a key without opening it. What such a handler costs on a server is the floor, and every time the
+//! a key without opening it. What such a handler costs on a server is the baseline, and every time the
 //! bench reports is given as a multiple of it, so that machines and server versions cancel out.
 //!
-//! | command | does | is the floor of |
+//! | command | does | is the baseline of |
 //! |---|---|---|
-//! | `FLOOR.ARR key item…` | reads each item's pointer and length, answers an array | `BF.MEXISTS`, `BF.MADD`, `BF.INSERT` |
-//! | `FLOOR.HASH key item…` | the same, and the XXH3 of each item | the same with a hash, which every filter needs |
-//! | `FLOOR.KEY key item` | opens for read, takes the value's pointer | `BF.EXISTS` |
-//! | `FLOOR.KEYSEEN key item` | opens for write, takes the value's pointer | `BF.ADD` of an item seen before |
-//! | `FLOOR.KEYADD key item` | the same, then replicates the call verbatim | `BF.ADD` of a new item |
-//! | `FLOOR.NEW key [item]` | opens for write, stores a small value, replicates | `BF.ADD` that creates the filter |
+//! | `BASELINE.ARR key item…` | reads each item's pointer and length, answers an array | `BF.MEXISTS`, `BF.MADD`, `BF.INSERT` |
+//! | `BASELINE.HASH key item…` | the same, and the XXH3 of each item | the same with a hash, which every filter needs |
+//! | `BASELINE.KEY key item` | opens for read, takes the value's pointer | `BF.EXISTS` |
+//! | `BASELINE.KEYSEEN key item` | opens for write, takes the value's pointer | `BF.ADD` of an item seen before |
+//! | `BASELINE.KEYADD key item` | the same, then replicates the call verbatim | `BF.ADD` of a new item |
+//! | `BASELINE.NEW key [item]` | opens for write, stores a small value, replicates | `BF.ADD` that creates the filter |
 //!
 //! Every answer is "true" in the form our commands use: `ReplyWithBool` where the server has it
 //! (`:1` for RESP2 clients, `#t` for RESP3 ones), an integer elsewhere.
 //!
-//! It is a module of its own, named `floor`, and links nothing of ours. It is for benches only: its
-//! values are never saved to RDB or AOF. Build it with `cargo build --release --example floor`.
+//! It is a module of its own, named `baseline`, and links nothing of ours. It is for benches only: its
+//! values are never saved to RDB or AOF. Build it with `cargo build --release --example baseline`.
 
 // `redis_module!` writes `RedisModule_OnLoad` without a doc comment.
 #![allow(missing_docs)]
@@ -43,9 +43,9 @@ type Handler = unsafe extern "C" fn(
     c_int,
 ) -> c_int;
 
-/// A type of its own, so that the floors look up a module value as our commands do.
-static FLOOR_TYPE: RedisType = RedisType::new(
-    "floor-val",
+/// A type of its own, so that the baselines look up a module value as our commands do.
+static BASELINE_TYPE: RedisType = RedisType::new(
+    "baselineV",
     0,
     raw::RedisModuleTypeMethods {
         version: raw::REDISMODULE_TYPE_METHOD_VERSION as u64,
@@ -89,7 +89,7 @@ macro_rules! api {
     };
 }
 
-/// Frees what `FLOOR.NEW` stored.
+/// Frees what `BASELINE.NEW` stored.
 unsafe extern "C" fn free_value(value: *mut c_void) {
     // SAFETY: the server hands back the pointer that `new_value` gave it, exactly once.
     drop(unsafe { Box::from_raw(value.cast::<Value>()) });
@@ -112,7 +112,7 @@ fn reply_error(ctx: *mut raw::RedisModuleCtx, text: &CStr) -> c_int {
     unsafe { api!(RedisModule_ReplyWithError)(ctx, text.as_ptr()) }
 }
 
-/// `FLOOR.ARR key item…` and `FLOOR.HASH key item…`: reads each item's pointer and length, or
+/// `BASELINE.ARR key item…` and `BASELINE.HASH key item…`: reads each item's pointer and length, or
 /// hashes it; answers an array of as many "true".
 unsafe extern "C" fn arr<const HASHED: bool>(
     ctx: *mut raw::RedisModuleCtx,
@@ -159,7 +159,7 @@ const WRITES: u32 = raw::REDISMODULE_READ | raw::REDISMODULE_WRITE;
 /// replicated.
 const REPLICATES: bool = true;
 
-/// `FLOOR.KEY`, `FLOOR.KEYSEEN` and `FLOOR.KEYADD`: opens the key, takes the value's pointer and
+/// `BASELINE.KEY`, `BASELINE.KEYSEEN` and `BASELINE.KEYADD`: opens the key, takes the value's pointer and
 /// the item's, closes the key, answers "true"; or the error a missing or foreign key gets.
 unsafe extern "C" fn look<const MODE: u32, const REPLICATED: bool>(
     ctx: *mut raw::RedisModuleCtx,
@@ -177,7 +177,7 @@ unsafe extern "C" fn look<const MODE: u32, const REPLICATED: bool>(
         let is_module_value =
             api!(RedisModule_KeyType)(key) as isize == raw::REDISMODULE_KEYTYPE_MODULE;
         let is_ours = is_module_value
-            && api!(RedisModule_ModuleTypeGetType)(key) == *FLOOR_TYPE.raw_type.as_ptr();
+            && api!(RedisModule_ModuleTypeGetType)(key) == *BASELINE_TYPE.raw_type.as_ptr();
         if is_ours {
             black_box(api!(RedisModule_ModuleTypeGetValue)(key));
             let mut len = 0;
@@ -185,7 +185,7 @@ unsafe extern "C" fn look<const MODE: u32, const REPLICATED: bool>(
         }
         api!(RedisModule_CloseKey)(key);
         if !is_ours {
-            return reply_error(ctx, c"ERR make the key with FLOOR.NEW first");
+            return reply_error(ctx, c"ERR make the key with BASELINE.NEW first");
         }
         if REPLICATED {
             api!(RedisModule_ReplicateVerbatim)(ctx);
@@ -194,7 +194,7 @@ unsafe extern "C" fn look<const MODE: u32, const REPLICATED: bool>(
     }
 }
 
-/// `FLOOR.NEW key [item]`: stores a value of our type, replacing what was there; the floor of
+/// `BASELINE.NEW key [item]`: stores a value of our type, replacing what was there; the baseline of
 /// creating a filter.
 unsafe extern "C" fn new_value(
     ctx: *mut raw::RedisModuleCtx,
@@ -212,7 +212,7 @@ unsafe extern "C" fn new_value(
         let key = api!(RedisModule_OpenKey)(ctx, name, mode as c_int);
         let value = Box::into_raw(Box::new(Value { _words: [0; 2] }));
         let set = api!(RedisModule_ModuleTypeSetValue);
-        let is_stored = set(key, *FLOOR_TYPE.raw_type.as_ptr(), value.cast()) == OK;
+        let is_stored = set(key, *BASELINE_TYPE.raw_type.as_ptr(), value.cast()) == OK;
         api!(RedisModule_CloseKey)(key);
         if !is_stored {
             free_value(value.cast());
@@ -226,12 +226,12 @@ unsafe extern "C" fn new_value(
 /// Registers the commands with raw handlers: the crate's own wrappers cost 6 ns an argument.
 fn init(ctx: &Context, _args: &[RedisString]) -> Status {
     let commands: [(&CStr, Handler, &CStr); 6] = [
-        (c"FLOOR.ARR", arr::<{ !HASHED }>, c"readonly fast"),
-        (c"FLOOR.HASH", arr::<HASHED>, c"readonly fast"),
-        (c"FLOOR.KEY", look::<READS, { !REPLICATES }>, c"readonly fast"),
-        (c"FLOOR.KEYSEEN", look::<WRITES, { !REPLICATES }>, c"write fast deny-oom"),
-        (c"FLOOR.KEYADD", look::<WRITES, REPLICATES>, c"write fast deny-oom"),
-        (c"FLOOR.NEW", new_value, c"write fast deny-oom"),
+        (c"BASELINE.ARR", arr::<{ !HASHED }>, c"readonly fast"),
+        (c"BASELINE.HASH", arr::<HASHED>, c"readonly fast"),
+        (c"BASELINE.KEY", look::<READS, { !REPLICATES }>, c"readonly fast"),
+        (c"BASELINE.KEYSEEN", look::<WRITES, { !REPLICATES }>, c"write fast deny-oom"),
+        (c"BASELINE.KEYADD", look::<WRITES, REPLICATES>, c"write fast deny-oom"),
+        (c"BASELINE.NEW", new_value, c"write fast deny-oom"),
     ];
     // SAFETY: as in `api!`.
     let Some(create) = (unsafe { raw::RedisModule_CreateCommand }) else {
@@ -250,10 +250,10 @@ fn init(ctx: &Context, _args: &[RedisString]) -> Status {
 }
 
 redis_module! {
-    name: "floor",
+    name: "baseline",
     version: 1,
     allocator: (System, System),
-    data_types: [FLOOR_TYPE],
+    data_types: [BASELINE_TYPE],
     init: init,
     commands: [],
 }
