@@ -2,9 +2,9 @@
 //! hierarchy.
 //!
 //! ```text
-//! cargo bench --bench core                          all, in some three minutes
-//! cargo bench --bench core -- bloomline/insert      those whose name contains this
-//! cargo test --bench core                           each once with a small filter, as a test
+//! cargo bench -p bloomline-core --bench core                        all, in some three minutes
+//! cargo bench -p bloomline-core --bench core -- bloomline/insert    those whose name contains this
+//! cargo test -p bloomline-core --bench core                         each once, small, as a test
 //! ```
 //!
 //! A name consists of layout, work and regime: `bloomline/contains hit/2 MiB (L3)`. Which cache
