@@ -273,7 +273,7 @@ mod with_serde {
     use serde::ser::{Serialize, SerializeTuple, Serializer};
 
     use super::BloomFilter;
-    use crate::error::{ChunkError, Error, HeaderError};
+    use crate::error::{ChunkError, Error};
 
     /// A header and the bits of all layers, as two byte strings.
     impl Serialize for BloomFilter {
@@ -299,14 +299,11 @@ mod with_serde {
         let present = bits.len() as u64;
         let mut permit = |demand: crate::Demand| demand.new_bytes == present;
         let mut filter = crate::AnyFilter::decode_header(header, &mut permit)?;
-        let mut offset = 0;
-        while offset < bits.len() {
-            let Some(len) = filter.chunk(offset as u64).map(<[u8]>::len) else {
-                return Err(ChunkError::Offset(offset as u64).into());
-            };
-            let chunk = bits.get(offset..offset + len).ok_or(HeaderError::Length(header.len()))?;
-            filter.write_chunk(offset as u64, chunk)?;
-            offset += len;
+        let (mut offset, mut rest) = (0, bits);
+        while let Some(len) = filter.chunk(offset).map(<[u8]>::len) {
+            let (chunk, after) = rest.split_at_checked(len).ok_or(ChunkError::Offset(present))?;
+            filter.write_chunk(offset, chunk)?;
+            (offset, rest) = (offset + len as u64, after);
         }
         Ok(BloomFilter { filter, memory_limit: u64::MAX })
     }

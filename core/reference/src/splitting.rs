@@ -59,7 +59,7 @@ pub fn hash_of(block_hash: u64) -> ItemHash {
 #[inline]
 pub fn blocks_of(hash: ItemHash, geometry: &Geometry) -> impl Iterator<Item = (usize, u64)> {
     let spot = locate(&hash, geometry.blocks());
-    [(spot.first, spot.pattern)].into_iter().chain(spot.further(geometry))
+    [(spot.first, spot.hash.pattern)].into_iter().chain(spot.further(geometry))
 }
 
 /// The bits of a pattern in its block.

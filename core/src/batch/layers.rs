@@ -59,14 +59,12 @@ impl<L: Layer> ScalableFilter<L> {
     pub(super) fn insert_spot<B: Backend>(
         &mut self,
         backend: B,
-        hash: &L::Hash,
-        spot: &L::Spot,
+        spot: L::Spot,
         permit: Permit,
     ) -> Result<bool, Error> {
-        if contains_spot(&self.newest, backend, spot) || self.older_contain(backend, hash) {
-            return Ok(false);
-        }
-        self.push(backend, hash, spot, permit)
+        let is_found = contains_spot(&self.newest, backend, &spot)
+            || self.older_contain(backend, &spot.into());
+        if is_found { Ok(false) } else { self.push(backend, spot, permit) }
     }
 
     /// Inserts an item that no older layer contains.
@@ -78,10 +76,8 @@ impl<L: Layer> ScalableFilter<L> {
         permit: Permit,
     ) -> Result<bool, Error> {
         let spot = self.newest.locate(hash);
-        if contains_spot(&self.newest, backend, &spot) {
-            return Ok(false);
-        }
-        self.push(backend, hash, &spot, permit)
+        let is_found = contains_spot(&self.newest, backend, &spot);
+        if is_found { Ok(false) } else { self.push(backend, spot, permit) }
     }
 
     /// Inserts an item that no layer contains, and that lies at `spot` of the newest.
@@ -89,17 +85,14 @@ impl<L: Layer> ScalableFilter<L> {
     fn push<B: Backend>(
         &mut self,
         backend: B,
-        hash: &L::Hash,
-        spot: &L::Spot,
+        mut spot: L::Spot,
         permit: Permit,
     ) -> Result<bool, Error> {
         if self.room() == 0 {
             self.grow(permit)?;
-            let spot = self.newest.locate(hash);
-            self.newest.set(backend, &spot);
-        } else {
-            self.newest.set(backend, spot);
+            spot = self.newest.locate(&spot.into());
         }
+        self.newest.set(backend, &spot);
         self.newest_len += 1;
         Ok(true)
     }

@@ -76,6 +76,25 @@ fn dispatch_single<L: Layer, T: Task>(task: T) -> T::Output {
     if L::IS_VECTORIZED { simd::dispatch_single(task) } else { simd::dispatch_scalar(task) }
 }
 
+/// The spots of a group in the only layer of a filter.
+type Spots<L> = ArrayVec<<L as Layer>::Spot, { Mask::ITEMS }>;
+
+/// Locates the next items in a layer, as many as there is room for. False at the end.
+#[inline(always)]
+fn locate_next<'a, L: Layer>(
+    spots: &mut Spots<L>,
+    common: &L::Common,
+    layer: &L,
+    items: &mut impl Iterator<Item = &'a [u8]>,
+) -> bool {
+    spots.clear();
+    for item in items.take(Mask::ITEMS) {
+        // There is room: no more items are taken than that.
+        let _ = spots.try_push(layer.locate(&L::hash(common, item)));
+    }
+    !spots.is_empty()
+}
+
 /// The work of [`ScalableFilter::contains`].
 struct ContainsOne<'f, 'a, L: Layer> {
     filter: &'f ScalableFilter<L>,
@@ -106,7 +125,7 @@ impl<L: Layer> Task for InsertOne<'_, '_, '_, L> {
         let hash = L::hash(&self.filter.common, self.item);
         let spot = self.filter.newest.locate(&hash);
         self.filter.newest.prefault(self.filter.newest_len, &spot);
-        self.filter.insert_spot(backend, &hash, &spot, self.permit)
+        self.filter.insert_spot(backend, spot, self.permit)
     }
 }
 
@@ -145,14 +164,9 @@ where
     fn in_one_layer<B: Backend>(mut self, backend: B) {
         let layer = &self.filter.newest;
         let bytes = layer.words().bytes();
-        let mut spots = ArrayVec::<L::Spot, { Mask::ITEMS }>::new();
+        let mut spots = Spots::<L>::new();
         loop {
-            spots.clear();
-            for item in self.items.by_ref().take(Mask::ITEMS) {
-                // There is room: no more items are taken than that.
-                let _ = spots.try_push(layer.locate(&L::hash(&self.filter.common, item)));
-            }
-            if spots.is_empty() {
+            if !locate_next(&mut spots, &self.filter.common, layer, &mut self.items) {
                 return;
             }
             if bytes >= L::STAGED_FROM {
@@ -215,15 +229,10 @@ where
 
     #[inline(always)]
     fn run<B: Backend>(mut self, backend: B) {
-        let mut spots = ArrayVec::<L::Spot, { Mask::ITEMS }>::new();
+        let mut spots = Spots::<L>::new();
         while self.filter.older.is_empty() {
-            spots.clear();
-            for item in self.items.by_ref().take(Mask::ITEMS) {
-                let hash = L::hash(&self.filter.common, item);
-                // There is room: no more items are taken than that.
-                let _ = spots.try_push(self.filter.newest.locate(&hash));
-            }
-            if spots.is_empty() {
+            let ScalableFilter { common, newest, .. } = &*self.filter;
+            if !locate_next(&mut spots, common, newest, &mut self.items) {
                 return;
             }
             if self.filter.newest.words().bytes() >= L::PREFETCH_FROM {
@@ -233,15 +242,13 @@ where
                 }
             }
             for &spot in &spots {
-                let hash = spot.into();
+                let mut spot = spot;
                 // Another item of the group may have filled the layer in which the spot is.
-                let spot = if self.filter.older.is_empty() {
-                    spot
-                } else {
-                    self.filter.newest.locate(&hash)
-                };
+                if !self.filter.older.is_empty() {
+                    spot = self.filter.newest.locate(&spot.into());
+                }
                 self.filter.newest.prefault(self.filter.newest_len, &spot);
-                let result = self.filter.insert_spot(backend, &hash, &spot, self.permit);
+                let result = self.filter.insert_spot(backend, spot, self.permit);
                 let is_full = matches!(result, Err(Error::Full(_)));
                 (self.answer)(result);
                 if is_full {

@@ -114,7 +114,7 @@ impl Layer for BlockedLayer {
         let bits = self.geometry.bits_per_block();
         match prepared {
             Some(&pattern) => backend.test(block, pattern, bits),
-            None => backend.test_once(block, spot.pattern, bits),
+            None => backend.test_once(block, spot.hash.pattern, bits),
         }
     }
 
@@ -135,7 +135,7 @@ impl Layer for BlockedLayer {
         let (geometry, bits) = (self.geometry, self.geometry.bits_per_block());
         let blocks = Block::of_mut(self.words.as_mut_slice());
         if let Some(block) = blocks.get_mut(spot.first) {
-            backend.set(block, spot.pattern, bits);
+            backend.set(block, spot.hash.pattern, bits);
         }
         for (index, pattern) in spot.further(&geometry) {
             if let Some(block) = blocks.get_mut(index) {

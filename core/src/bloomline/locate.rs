@@ -30,23 +30,21 @@ const FURTHER: [u64; 3] = [0x6a09_e667_f3bc_c909, 0xbb67_ae85_84ca_a73b, 0x3c6e_
 pub struct Spot {
     /// Index of the first block, among all blocks of the layer.
     pub first: usize,
-    /// The block hash.
-    place: u64,
-    /// The pattern in the first block.
-    pub pattern: u64,
+    /// The hash of the item. Its pattern is that of the first block.
+    pub hash: ItemHash,
 }
 
 impl From<Spot> for ItemHash {
     #[inline(always)]
     fn from(spot: Spot) -> Self {
-        Self { place: spot.place, pattern: spot.pattern }
+        spot.hash
     }
 }
 
 /// Locates an item in a layer of so many blocks.
 #[inline(always)]
 pub fn locate(hash: &ItemHash, blocks: u64) -> Spot {
-    Spot { first: scale(hash.place, blocks) as usize, place: hash.place, pattern: hash.pattern }
+    Spot { first: scale(hash.place, blocks) as usize, hash: *hash }
 }
 
 impl Spot {
@@ -57,14 +55,15 @@ impl Spot {
     /// is branchless, because whether an item wraps is unpredictable.
     #[inline(always)]
     pub fn further(self, geometry: &Geometry) -> impl Iterator<Item = (usize, u64)> {
-        let stride = 1 + (((self.pattern >> STRIDE_SHIFT) * geometry.strides()) >> STRIDE_BITS);
-        let page = (scale(self.place, geometry.pages()) * geometry.blocks_per_page()) as usize;
+        let ItemHash { place, pattern } = self.hash;
+        let stride = 1 + (((pattern >> STRIDE_SHIFT) * geometry.strides()) >> STRIDE_BITS);
+        let page = (scale(place, geometry.pages()) * geometry.blocks_per_page()) as usize;
         let page_blocks = geometry.blocks_per_page() as i64;
         let mut block = (self.first - page) as i64;
         FURTHER.iter().take(usize::from(geometry.blocks_per_item()) - 1).map(move |&multiplier| {
             let over = block + stride as i64 - page_blocks;
             block = over + (over >> 63 & page_blocks);
-            (page + block as usize, fold(self.pattern, multiplier))
+            (page + block as usize, fold(pattern, multiplier))
         })
     }
 }

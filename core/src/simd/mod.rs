@@ -105,7 +105,7 @@ pub fn dispatch<T: Task>(task: T) -> T::Output {
 ///
 /// Between single commands the processor's widest units sleep. Measured in a server on a Zen 4, in
 /// turns: BF.ADD of new items takes 0.89 of the time with AVX2, and no single command takes more
-/// than 1.01. Scalar code takes 0.93 out of cache, but 1.2 to 1.3 in 14 layers.
+/// than 1.03. Scalar code takes 0.93 out of cache, but 1.1 to 1.2 in 14 layers.
 #[inline(always)]
 pub fn dispatch_single<T: Task>(task: T) -> T::Output {
     match Selected::get() {

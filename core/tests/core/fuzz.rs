@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use bloomline_reference::checks::{decode, model};
 use bloomline_reference::random::Random;
@@ -16,17 +17,37 @@ fn run_on_seeds(target: &str, body: fn(&[u8]) -> bool) {
     }
 }
 
-/// Runs a body on `count` random inputs of 16 to `most - 1` bytes; more than one in 1,000 must be
-/// accepted.
+/// Prints the seed of a case that panics.
+struct Seed(u64);
+
+impl Drop for Seed {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("the input of seed {}", self.0);
+        }
+    }
+}
+
+/// The longest that one case may take. On filters this small a case takes microseconds; one that
+/// takes seconds here would take hours on real filters. Miri is a thousand times as slow.
+const PATIENCE: Duration = Duration::from_secs(if cfg!(miri) { 600 } else { 20 });
+
+/// Runs a body on `count` random inputs of 64 to `most - 1` bytes.
+///
+/// Of 100 inputs or more, more than one of 20 must be accepted; of fewer, at least one.
 fn run_on_random_bytes(count: u64, most: u64, body: fn(&[u8]) -> bool) {
     let mut accepted = 0;
     for seed in 0..count {
-        let mut random = Random::new(seed);
-        let length = 16 + random.below(most - 16);
+        let seed = Seed(seed);
+        let mut random = Random::new(seed.0);
+        let length = 64 + random.below(most - 64);
         let bytes: Vec<u8> = (0..length).map(|_| random.next() as u8).collect();
+        let start = Instant::now();
         accepted += u64::from(body(&bytes));
+        assert!(start.elapsed() < PATIENCE, "it took {:?}", start.elapsed());
     }
-    assert!(accepted > count / 1000, "{accepted} of {count} inputs were accepted");
+    let least = if count < 100 { 0 } else { count / 20 };
+    assert!(accepted > least, "{accepted} of {count} inputs were accepted");
 }
 
 #[test]
@@ -41,15 +62,15 @@ fn random_headers_are_refused_or_give_working_filters() {
     if cfg!(miri) {
         run_on_random_bytes(60, 216, decode::run);
     } else {
-        run_on_random_bytes(20_000, 2048, decode::run);
+        run_on_random_bytes(20_000, 2112, decode::run);
     }
 }
 
 #[test]
 fn random_operations_agree_with_the_reference_models() {
     if cfg!(miri) {
-        run_on_random_bytes(3, 40, model::run);
+        run_on_random_bytes(3, 80, model::run);
     } else {
-        run_on_random_bytes(4_000, 2048, model::run);
+        run_on_random_bytes(4_000, 2112, model::run);
     }
 }
