@@ -208,8 +208,13 @@ impl AnyFilter {
     }
 
     /// Calls `see` with each of [`Filter::chunks`], until it breaks.
-    pub fn each_chunk<'a>(&'a self, from: u64, mut see: impl FnMut(Chunk<'a>) -> ControlFlow<()>) {
-        let _ = either!(self, filter => filter.chunks(from).try_for_each(&mut see));
+    pub fn each_chunk<'a>(
+        &'a self,
+        from: u64,
+        max_bytes: usize,
+        mut see: impl FnMut(Chunk<'a>) -> ControlFlow<()>,
+    ) {
+        let _ = either!(self, filter => filter.chunks(from, max_bytes).try_for_each(&mut see));
     }
 
     /// See [`Filter::write_chunk`].

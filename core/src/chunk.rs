@@ -1,4 +1,4 @@
-//! The bits of a filter as bytes, in chunks of at most 16 MiB.
+//! The bits of a filter as bytes, in chunks.
 
 use std::ops::Range;
 
@@ -7,10 +7,11 @@ use crate::layer::Layer;
 use crate::memory::words::{Words, overwrite};
 use crate::scalable::ScalableFilter;
 
-/// The largest number of bytes in a chunk: 16 MiB, as in RedisBloom.
+/// The largest number of bytes in a chunk that clients and other servers get: 16 MiB, as in
+/// RedisBloom.
 pub const MAX_CHUNK_BYTES: usize = 16 << 20;
 
-/// Consecutive bytes of the bits of one layer, at most [`MAX_CHUNK_BYTES`].
+/// Consecutive bytes of the bits of one layer.
 #[derive(Clone)]
 pub struct Chunk<'a> {
     words: &'a Words,
@@ -31,7 +32,7 @@ impl<'a> Chunk<'a> {
         self.words.is_zero(self.range.clone())
     }
 
-    /// The number of bytes, 1 to [`MAX_CHUNK_BYTES`].
+    /// The number of bytes, at least 1.
     #[expect(clippy::len_without_is_empty, reason = "a chunk is never empty")]
     pub fn len(&self) -> usize {
         self.range.len()
@@ -51,9 +52,9 @@ impl<'a> Chunk<'a> {
 impl<L: Layer> ScalableFilter<L> {
     /// The bits from byte `from` on of the concatenated bytes of all layers, oldest first.
     ///
-    /// Each chunk ends at the end of its layer or after [`MAX_CHUNK_BYTES`]. Cost before the first
-    /// chunk: one step per layer.
-    pub fn chunks(&self, from: u64) -> impl Iterator<Item = Chunk<'_>> {
+    /// Each chunk ends at the end of its layer or after `max_bytes`, which is at least 1. Cost
+    /// before the first chunk: one step per layer.
+    pub fn chunks(&self, from: u64, max_bytes: usize) -> impl Iterator<Item = Chunk<'_>> {
         let mut layer_end = 0;
         self.layers().flat_map(move |layer| {
             let words = layer.words();
@@ -62,16 +63,17 @@ impl<L: Layer> ScalableFilter<L> {
             // If `from` lies past the end of this layer, the range is empty.
             let first = from.saturating_sub(offset).min(words.bytes()) as usize;
             let len = words.bytes() as usize;
-            (first..len).step_by(MAX_CHUNK_BYTES).map(move |start| {
-                let range = start..len.min(start + MAX_CHUNK_BYTES);
+            (first..len).step_by(max_bytes).map(move |start| {
+                let range = start..len.min(start + max_bytes);
                 Chunk { words, range, offset: offset + start as u64 }
             })
         })
     }
 
-    /// The bytes of the first of [`ScalableFilter::chunks`]; `None` past the end.
+    /// The bytes of the first of [`ScalableFilter::chunks`], at most [`MAX_CHUNK_BYTES`]; `None`
+    /// past the end.
     pub fn chunk(&self, offset: u64) -> Option<&[u8]> {
-        self.chunks(offset).next().map(|chunk| chunk.bytes())
+        self.chunks(offset, MAX_CHUNK_BYTES).next().map(|chunk| chunk.bytes())
     }
 
     /// Overwrites the bits from byte `offset` on of the concatenated bytes of all layers.

@@ -102,7 +102,7 @@ fn next_chunk(filter: &AnyFilter, from: u64) -> Option<Chunk<'_>> {
     /// The most chunks that one call tests. A chunk of zeros takes 0.6 ms if it was written once.
     const MAX_TESTED: usize = 64;
     let (mut found, mut tested) = (None, 0);
-    filter.each_chunk(from, |chunk| {
+    filter.each_chunk(from, MAX_CHUNK_BYTES, |chunk| {
         tested += 1;
         let may_be_left_out =
             filter.layout() == Layout::Bloomline && chunk.len() == MAX_CHUNK_BYTES;

@@ -8,6 +8,7 @@ use redis_module::raw::{RedisModuleIO, RedisModuleString};
 use super::handle::borrowed;
 use crate::server::api::api;
 use bloomline_core::AnyFilter;
+use bloomline_core::chunk::MAX_CHUNK_BYTES;
 
 /// Writes the BF.LOADCHUNK calls that recreate the filter to an append-only file.
 pub unsafe extern "C" fn rewrite(
@@ -38,7 +39,7 @@ pub unsafe extern "C" fn rewrite(
 /// the header, then each chunk that has a set bit.
 pub fn each_loadchunk(filter: &AnyFilter, mut load: impl FnMut(u64, &[u8])) {
     load(1, &filter.encode_header());
-    filter.each_chunk(0, |chunk| {
+    filter.each_chunk(0, MAX_CHUNK_BYTES, |chunk| {
         if !chunk.is_zero() {
             load(chunk.end() + 1, chunk.bytes());
         }

@@ -16,6 +16,7 @@ use crate::server::api::api;
 use crate::server::args::Arg;
 use crate::server::loading::Loading;
 use crate::server::log;
+use bloomline_core::chunk::MAX_CHUNK_BYTES;
 
 /// The name of the type: RedisBloom's, because files and programs contain it.
 const NAME: &CStr = c"MBbloom--";
@@ -110,7 +111,7 @@ unsafe extern "C" fn digest(digest: *mut RedisModuleDigest, value: *mut c_void) 
             api!(RedisModule_DigestAddStringBuffer)(digest, bytes.as_ptr().cast(), bytes.len())
         };
         add(&filter.encode_header());
-        filter.each_chunk(0, |chunk| {
+        filter.each_chunk(0, MAX_CHUNK_BYTES, |chunk| {
             add(chunk.set_bytes());
             ControlFlow::Continue(())
         });

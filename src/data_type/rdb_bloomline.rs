@@ -3,7 +3,7 @@
 //! ```text
 //! unsigned 2^64-1   written and read by `rdb`
 //! string            the header, 64 bytes
-//! string...         the bits, oldest layer first: each layer in strings of 16 MiB and a shorter
+//! string...         the bits, oldest layer first: each layer in strings of 2 MiB and a shorter
 //!                   last one; an empty string stands for as many zeros
 //! ```
 
@@ -11,14 +11,20 @@ use std::ops::ControlFlow;
 
 use super::load::{LoadError, Loader};
 use crate::server::rdb::Writer;
-use bloomline_core::chunk::MAX_CHUNK_BYTES;
 use bloomline_core::memory::words::copy_to_zeros;
 use bloomline_core::{AnyFilter, Filter};
+
+/// Bytes of a string of bits, except the last one of a layer.
+///
+/// The server reads a string into memory of its own, from which it is copied. Strings of 2 MiB get
+/// the same memory again and again. Those of 16 MiB got fresh pages each, which took more than half
+/// of the time of a load.
+const STRING_BYTES: usize = 2 << 20;
 
 /// Saves header and bits.
 pub fn save(writer: &Writer, filter: &AnyFilter) {
     writer.string(&filter.encode_header());
-    filter.each_chunk(0, |chunk| {
+    filter.each_chunk(0, STRING_BYTES, |chunk| {
         writer.string(chunk.set_bytes());
         ControlFlow::Continue(())
     });
@@ -34,7 +40,7 @@ pub fn load(loader: &mut Loader) -> Result<Filter, LoadError> {
     let decoded = Filter::decode_header(header.bytes(), &mut loader.limits.permit());
     let mut filter = decoded.map_err(|error| loader.reason(error))?;
     for layer in filter.layers_mut() {
-        for chunk in layer.as_mut_bytes().chunks_mut(MAX_CHUNK_BYTES) {
+        for chunk in layer.as_mut_bytes().chunks_mut(STRING_BYTES) {
             let string = loader.reader.string()?;
             match string.bytes() {
                 // A new layer is zero already.

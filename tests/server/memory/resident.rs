@@ -27,7 +27,7 @@ fn sparse_filters_use_few_pages_after_a_load() {
     for_each_build(|kind| {
         let mut server = Setup::new().start(kind);
         let mut client = server.resp2();
-        // The bits take 120 MB. They are saved in strings of 16 MiB, none of which is all zeros.
+        // The bits take 120 MB. They are saved in strings of 2 MiB, few of which are all zeros.
         client.ok("BF.RESERVE k 0.01 100000000");
         let items: Vec<String> = (0..500).map(|i| format!("item:{i}")).collect();
         client.ask(&format!("BF.MADD k {}", items.join(" ")));
