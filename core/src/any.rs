@@ -1,4 +1,4 @@
-//! A filter of either layout.
+//! A filter of either layout, or one that forgets.
 
 use std::ops::ControlFlow;
 use std::ptr::NonNull;
@@ -7,29 +7,35 @@ use crate::bloomline::Filter;
 use crate::bloomline::header::HEADER_BYTES;
 use crate::chunk::Chunk;
 use crate::error::Error;
+use crate::insertion::Insertion;
 use crate::layer::Layer;
 use crate::memory::words::{Mover, Words};
 use crate::redisbloom::geometry::Options;
 use crate::redisbloom::{ClassicFilter, Common};
 use crate::scalable::Added;
 use crate::spec::{Growth, Layout, Permit, Spec};
+use crate::window::WindowedFilter;
+use crate::window::header::{MAX_BYTES, UNIT};
 
-/// A filter of either layout. The methods are those of [`Filter`].
+/// A filter of either layout, or one that forgets. The methods are those of [`Filter`].
 #[derive(Debug)]
 pub enum AnyFilter {
     /// A filter in this project's layout.
     Bloomline(Filter),
+    /// A filter that forgets, in this project's layout.
+    Windowed(Box<WindowedFilter>),
     /// A filter in RedisBloom's layout. It is boxed, so that the enum is as small as [`Filter`].
     RedisBloom(Box<ClassicFilter>),
 }
 
 const _: () = assert!(size_of::<AnyFilter>() == size_of::<Filter>());
 
-/// Evaluates an expression with the filter of either layout.
-macro_rules! either {
+/// Evaluates an expression with the filter of any kind.
+macro_rules! any {
     ($any:expr, $filter:ident => $do:expr) => {
         match $any {
             AnyFilter::Bloomline($filter) => $do,
+            AnyFilter::Windowed($filter) => $do,
             AnyFilter::RedisBloom($filter) => $do,
         }
     };
@@ -38,6 +44,12 @@ macro_rules! either {
 impl From<ClassicFilter> for AnyFilter {
     fn from(filter: ClassicFilter) -> Self {
         Self::RedisBloom(Box::new(filter))
+    }
+}
+
+impl From<WindowedFilter> for AnyFilter {
+    fn from(filter: WindowedFilter) -> Self {
+        Self::Windowed(Box::new(filter))
     }
 }
 
@@ -66,10 +78,13 @@ impl AnyFilter {
     ///
     /// Those of [`Filter::decode_header`] and [`ClassicFilter::decode_header`].
     pub fn decode_header(bytes: &[u8], permit: Permit) -> Result<Self, Error> {
-        // The length decides: a header of RedisBloom's layout never has this one, but its first
+        // The length decides: a header of RedisBloom's layout never has one of these, but its first
         // bytes are a number and may be the magic.
         match bytes.len() {
             HEADER_BYTES => Filter::decode_header(bytes, permit).map(Self::from),
+            len if len <= MAX_BYTES && len.is_multiple_of(UNIT) => {
+                WindowedFilter::decode_header(bytes, permit).map(Self::from)
+            }
             _ => ClassicFilter::decode_header(bytes, permit).map(Self::from),
         }
     }
@@ -78,6 +93,7 @@ impl AnyFilter {
     pub fn encode_header(&self) -> Vec<u8> {
         match self {
             Self::Bloomline(filter) => filter.encode_header().into(),
+            Self::Windowed(filter) => filter.encode_header(),
             Self::RedisBloom(filter) => filter.encode_header(),
         }
     }
@@ -85,7 +101,7 @@ impl AnyFilter {
     /// The filter's layout.
     pub fn layout(&self) -> Layout {
         match self {
-            Self::Bloomline(_) => Layout::Bloomline,
+            Self::Bloomline(_) | Self::Windowed(_) => Layout::Bloomline,
             Self::RedisBloom(_) => Layout::RedisBloom,
         }
     }
@@ -94,6 +110,7 @@ impl AnyFilter {
     pub fn growth(&self) -> Growth {
         match self {
             Self::Bloomline(filter) => filter.spec().growth,
+            Self::Windowed(filter) => filter.spec().growth,
             Self::RedisBloom(filter) => match *filter.common() {
                 Common { options, .. } if options.is_fixed() => Growth::Fixed,
                 Common { expansion, .. } => Growth::Scaling { expansion },
@@ -106,6 +123,7 @@ impl AnyFilter {
     pub fn error_rate(&self) -> f64 {
         match self {
             Self::Bloomline(filter) => filter.spec().error_rate,
+            Self::Windowed(filter) => filter.spec().error_rate,
             Self::RedisBloom(filter) => {
                 let first = filter.layers().next().map_or(0.0, |layer| layer.shape().error);
                 if filter.common().options.is_fixed() { first } else { first * 2.0 }
@@ -119,49 +137,89 @@ impl AnyFilter {
     ///
     /// Those of [`Filter::try_clone`].
     pub fn try_clone(&self, permit: Permit) -> Result<Self, Error> {
-        either!(self, filter => filter.try_clone(permit).map(Self::from))
+        any!(self, filter => filter.try_clone(permit).map(Self::from))
     }
 
-    /// See [`Filter::contains`].
+    /// The filter that forgets, if it is one.
     #[inline]
-    pub fn contains(&self, item: &[u8]) -> bool {
-        either!(self, filter => filter.contains(item))
+    pub fn windowed(&self) -> Option<&WindowedFilter> {
+        match self {
+            Self::Windowed(filter) => Some(filter),
+            Self::Bloomline(_) | Self::RedisBloom(_) => None,
+        }
     }
 
-    /// See [`Filter::insert`].
+    /// The filter that forgets, if it is one, to be changed.
+    #[inline]
+    pub fn windowed_mut(&mut self) -> Option<&mut WindowedFilter> {
+        match self {
+            Self::Windowed(filter) => Some(filter),
+            Self::Bloomline(_) | Self::RedisBloom(_) => None,
+        }
+    }
+
+    /// See [`Filter::contains`]. Filters that forget answer for the time `now`, in milliseconds;
+    /// others ignore it.
+    #[inline]
+    pub fn contains(&self, item: &[u8], now: u64) -> bool {
+        match self {
+            Self::Bloomline(filter) => filter.contains(item),
+            Self::Windowed(filter) => filter.contains(item, now),
+            Self::RedisBloom(filter) => filter.contains(item),
+        }
+    }
+
+    /// See [`Filter::insert`] and [`WindowedFilter::insert`].
     ///
     /// # Errors
     ///
     /// Those of [`Filter::insert`].
     #[inline]
-    pub fn insert(&mut self, item: &[u8], permit: Permit) -> Result<bool, Error> {
-        either!(self, filter => filter.insert(item, permit))
+    pub fn insert(&mut self, item: &[u8], permit: Permit) -> Result<Insertion, Error> {
+        match self {
+            Self::Bloomline(filter) => filter.insert(item, permit).map(Insertion::from),
+            Self::Windowed(filter) => filter.insert(item, permit),
+            Self::RedisBloom(filter) => filter.insert(item, permit).map(Insertion::from),
+        }
     }
 
-    /// See [`Filter::contains_batch`].
+    /// See [`Filter::contains_batch`] and [`AnyFilter::contains`].
     #[inline]
     pub fn contains_batch<'a>(
         &self,
         items: impl Iterator<Item = &'a [u8]>,
+        now: u64,
         answer: impl FnMut(bool),
     ) {
-        either!(self, filter => filter.contains_batch(items, answer))
+        match self {
+            Self::Bloomline(filter) => filter.contains_batch(items, answer),
+            Self::Windowed(filter) => filter.contains_batch(items, now, answer),
+            Self::RedisBloom(filter) => filter.contains_batch(items, answer),
+        }
     }
 
-    /// See [`Filter::insert_batch`].
+    /// See [`Filter::insert_batch`] and [`WindowedFilter::insert_batch`].
     #[inline]
     pub fn insert_batch<'a>(
         &mut self,
         items: impl Iterator<Item = &'a [u8]>,
         permit: Permit,
-        answer: impl FnMut(Result<bool, Error>),
+        mut answer: impl FnMut(Result<Insertion, Error>),
     ) {
-        either!(self, filter => filter.insert_batch(items, permit, answer))
+        match self {
+            Self::Windowed(filter) => filter.insert_batch(items, permit, answer),
+            Self::Bloomline(filter) => {
+                filter.insert_batch(items, permit, |result| answer(result.map(Insertion::from)));
+            }
+            Self::RedisBloom(filter) => {
+                filter.insert_batch(items, permit, |result| answer(result.map(Insertion::from)));
+            }
+        }
     }
 
     /// See [`Filter::len`].
     pub fn len(&self) -> u64 {
-        either!(self, filter => filter.len())
+        any!(self, filter => filter.len())
     }
 
     /// See [`Filter::is_empty`].
@@ -169,42 +227,64 @@ impl AnyFilter {
         self.len() == 0
     }
 
-    /// See [`Filter::newest_len`].
+    /// The items that a filter which forgets contains at the time `now`, in milliseconds; of other
+    /// filters all items.
+    pub fn len_at(&self, now: u64) -> u64 {
+        match self {
+            Self::Windowed(filter) => filter.len_at(now),
+            Self::Bloomline(_) | Self::RedisBloom(_) => self.len(),
+        }
+    }
+
+    /// See [`Filter::newest_len`]. Of a filter that forgets, the items in its newest generation.
     #[inline]
     pub fn newest_len(&self) -> u64 {
-        either!(self, filter => filter.newest_len())
+        match self {
+            Self::Bloomline(filter) => filter.newest_len(),
+            Self::Windowed(filter) => filter.newest().len(),
+            Self::RedisBloom(filter) => filter.newest_len(),
+        }
     }
 
     /// See [`Filter::capacity`].
     pub fn capacity(&self) -> u64 {
-        either!(self, filter => filter.capacity())
+        any!(self, filter => filter.capacity())
     }
 
     /// See [`Filter::room`].
     #[inline]
     pub fn room(&self) -> u64 {
-        either!(self, filter => filter.room())
+        any!(self, filter => filter.room())
     }
 
     /// See [`Filter::layer_count`].
     #[inline]
     pub fn layer_count(&self) -> u32 {
-        either!(self, filter => filter.layer_count())
+        any!(self, filter => filter.layer_count())
     }
 
     /// See [`Filter::size_bytes`].
     pub fn size_bytes(&self) -> u64 {
-        either!(self, filter => filter.size_bytes())
+        any!(self, filter => filter.size_bytes())
     }
 
-    /// See [`Filter::added_since`].
-    pub fn added_since(&self, layers: u32, newest_len: u64) -> Added {
-        either!(self, filter => filter.added_since(layers, newest_len))
+    /// See [`Filter::added_since`]. None for a filter that forgets, which also loses items.
+    pub fn added_since(&self, layers: u32, newest_len: u64) -> Option<Added> {
+        match self {
+            Self::Bloomline(filter) => Some(filter.added_since(layers, newest_len)),
+            Self::Windowed(_) => None,
+            Self::RedisBloom(filter) => Some(filter.added_since(layers, newest_len)),
+        }
+    }
+
+    /// Where the bits begin; see [`WindowedFilter::first_byte`]. 0 for filters that forget nothing.
+    pub fn first_byte(&self) -> u64 {
+        self.windowed().map_or(0, WindowedFilter::first_byte)
     }
 
     /// See [`Filter::chunk`].
     pub fn chunk(&self, offset: u64) -> Option<&[u8]> {
-        either!(self, filter => filter.chunk(offset))
+        any!(self, filter => filter.chunk(offset))
     }
 
     /// Calls `see` with each of [`Filter::chunks`], until it breaks.
@@ -214,7 +294,7 @@ impl AnyFilter {
         max_bytes: usize,
         mut see: impl FnMut(Chunk<'a>) -> ControlFlow<()>,
     ) {
-        let _ = either!(self, filter => filter.chunks(from, max_bytes).try_for_each(&mut see));
+        let _ = any!(self, filter => filter.chunks(from, max_bytes).try_for_each(&mut see));
     }
 
     /// See [`Filter::write_chunk`].
@@ -223,23 +303,38 @@ impl AnyFilter {
     ///
     /// [`Error::Chunk`].
     pub fn write_chunk(&mut self, offset: u64, chunk: &[u8]) -> Result<(), Error> {
-        either!(self, filter => filter.write_chunk(offset, chunk))
+        any!(self, filter => filter.write_chunk(offset, chunk))
     }
 
     /// Calls `see` with the bits of each layer, oldest first.
     pub fn each_layer(&self, mut see: impl FnMut(&Words)) {
-        either!(self, filter => filter.layers().for_each(|layer| see(layer.words())))
+        any!(self, filter => filter.layers().for_each(|layer| see(layer.words())))
+    }
+
+    /// Calls `write` with the bits of each layer, oldest first, until it fails.
+    ///
+    /// # Errors
+    ///
+    /// Those of `write`.
+    pub fn try_each_layer_mut<E>(
+        &mut self,
+        mut write: impl FnMut(&mut Words) -> Result<(), E>,
+    ) -> Result<(), E> {
+        any!(self, filter => filter.layers_mut().try_for_each(|layer| write(layer.words_mut())))
     }
 
     /// The fill of each layer, oldest first, in [0, 1]; see [`Filter::fills`].
     pub fn fills(&self) -> Vec<f64> {
-        either!(self, filter => filter.fills().map(|(_, fill)| fill).collect())
+        any!(self, filter => filter.fills().map(|(_, fill)| fill).collect())
     }
 
     /// The false-positive rate of each layer, oldest first, computed from its fill; in [0, 1].
     pub fn fp_rates(&self) -> Vec<f64> {
         match self {
             Self::Bloomline(filter) => {
+                filter.fills().map(|(layer, fill)| layer.fp_rate_of_fill(fill)).collect()
+            }
+            Self::Windowed(filter) => {
                 filter.fills().map(|(layer, fill)| layer.fp_rate_of_fill(fill)).collect()
             }
             Self::RedisBloom(filter) => {
@@ -251,10 +346,12 @@ impl AnyFilter {
     /// Calls `see` with the start of each allocation that the filter owns. The allocation that
     /// holds the `AnyFilter` itself belongs to the caller.
     pub fn each_block(&self, mut see: impl FnMut(NonNull<u8>)) {
-        if let Self::RedisBloom(filter) = self {
-            see(NonNull::from(&**filter).cast());
+        match self {
+            Self::Bloomline(_) => {}
+            Self::Windowed(filter) => see(NonNull::from(&**filter).cast()),
+            Self::RedisBloom(filter) => see(NonNull::from(&**filter).cast()),
         }
-        either!(self, filter => filter.allocations().for_each(see))
+        any!(self, filter => filter.allocations().for_each(see))
     }
 
     /// See [`Filter::relocate`].
@@ -264,6 +361,6 @@ impl AnyFilter {
         mover: &mut Mover,
         should_stop: impl FnMut() -> bool,
     ) -> Option<usize> {
-        either!(self, filter => filter.relocate(from, mover, should_stop))
+        any!(self, filter => filter.relocate(from, mover, should_stop))
     }
 }

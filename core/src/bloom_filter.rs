@@ -4,8 +4,13 @@ use std::fmt;
 
 use crate::any::AnyFilter;
 use crate::bloomline::Filter;
-use crate::error::Error;
-use crate::spec::{Demand, Growth, Layout, Spec};
+use crate::error::{Error, HeaderError};
+use crate::insertion::Insertion;
+use crate::spec::{Demand, Growth, Layout, Permit, Spec};
+use crate::window::header::VERSION;
+
+/// The time for filters that forget nothing.
+const NO_TIME: u64 = 0;
 
 /// A scalable Bloom filter.
 ///
@@ -139,12 +144,12 @@ impl BloomFilter {
     /// [`Error::Full`] if a fixed filter is full; [`Error::Refused`], [`Error::OutOfMemory`] or
     /// [`Error::TooManyLayers`] if it cannot grow. The item is not inserted then.
     pub fn insert(&mut self, item: impl AsRef<[u8]>) -> Result<bool, Error> {
-        self.filter.insert(item.as_ref(), &mut within(self.memory_limit))
+        self.filter.insert(item.as_ref(), &mut within(self.memory_limit)).map(Insertion::is_new)
     }
 
     /// True if the item may have been inserted: always true for one that was.
     pub fn contains(&self, item: impl AsRef<[u8]>) -> bool {
-        self.filter.contains(item.as_ref())
+        self.filter.contains(item.as_ref(), NO_TIME)
     }
 
     /// Inserts all items, one after the other; the number of new ones.
@@ -169,10 +174,12 @@ impl BloomFilter {
     pub fn insert_batch<'a>(
         &mut self,
         items: impl IntoIterator<Item = &'a [u8]>,
-        answer: impl FnMut(Result<bool, Error>),
+        mut answer: impl FnMut(Result<bool, Error>),
     ) {
         let mut permit = within(self.memory_limit);
-        self.filter.insert_batch(items.into_iter(), &mut permit, answer);
+        self.filter.insert_batch(items.into_iter(), &mut permit, |result| {
+            answer(result.map(Insertion::is_new));
+        });
     }
 
     /// Tests items in groups whose cache misses overlap, and answers for each in turn whether it
@@ -182,7 +189,7 @@ impl BloomFilter {
         items: impl IntoIterator<Item = &'a [u8]>,
         answer: impl FnMut(bool),
     ) {
-        self.filter.contains_batch(items.into_iter(), answer);
+        self.filter.contains_batch(items.into_iter(), NO_TIME, answer);
     }
 
     /// Items that were new when they were inserted.
@@ -241,7 +248,7 @@ impl BloomFilter {
         chunks: impl IntoIterator<Item = &'a [u8]>,
         memory_limit: u64,
     ) -> Result<Self, Error> {
-        let mut filter = AnyFilter::decode_header(header, &mut within(memory_limit))?;
+        let mut filter = decode_header(header, &mut within(memory_limit))?;
         let mut offset = 0;
         for chunk in chunks {
             filter.write_chunk(offset, chunk)?;
@@ -259,6 +266,14 @@ impl BloomFilter {
 impl fmt::Debug for BloomFilter {
     fn fmt(&self, to: &mut fmt::Formatter) -> fmt::Result {
         fmt::Debug::fmt(&self.filter, to)
+    }
+}
+
+/// The filter of a header, which must not be one that forgets.
+fn decode_header(header: &[u8], permit: Permit) -> Result<AnyFilter, Error> {
+    match AnyFilter::decode_header(header, permit)? {
+        AnyFilter::Windowed(_) => Err(HeaderError::Version(VERSION).into()),
+        filter => Ok(filter),
     }
 }
 
@@ -298,7 +313,7 @@ mod with_serde {
     fn from_whole(header: &[u8], bits: &[u8]) -> Result<BloomFilter, Error> {
         let present = bits.len() as u64;
         let mut permit = |demand: crate::Demand| demand.new_bytes == present;
-        let mut filter = crate::AnyFilter::decode_header(header, &mut permit)?;
+        let mut filter = super::decode_header(header, &mut permit)?;
         let (mut offset, mut rest) = (0, bits);
         while let Some(len) = filter.chunk(offset).map(<[u8]>::len) {
             let (chunk, after) = rest.split_at_checked(len).ok_or(ChunkError::Offset(present))?;

@@ -55,19 +55,7 @@ impl<L: Layer> ScalableFilter<L> {
     /// Each chunk ends at the end of its layer or after `max_bytes`, which is at least 1. Cost
     /// before the first chunk: one step per layer.
     pub fn chunks(&self, from: u64, max_bytes: usize) -> impl Iterator<Item = Chunk<'_>> {
-        let mut layer_end = 0;
-        self.layers().flat_map(move |layer| {
-            let words = layer.words();
-            let offset = layer_end;
-            layer_end += words.bytes();
-            // If `from` lies past the end of this layer, the range is empty.
-            let first = from.saturating_sub(offset).min(words.bytes()) as usize;
-            let len = words.bytes() as usize;
-            (first..len).step_by(max_bytes).map(move |start| {
-                let range = start..len.min(start + max_bytes);
-                Chunk { words, range, offset: offset + start as u64 }
-            })
-        })
+        chunks_of(self.layers().map(L::words), 0, from, max_bytes)
     }
 
     /// The bytes of the first of [`ScalableFilter::chunks`], at most [`MAX_CHUNK_BYTES`]; `None`
@@ -83,18 +71,51 @@ impl<L: Layer> ScalableFilter<L> {
     /// [`Error::Chunk`] if no layer has this byte, or if the chunk is longer than the rest of its
     /// layer. Nothing is written then.
     pub fn write_chunk(&mut self, offset: u64, chunk: &[u8]) -> Result<(), Error> {
-        let mut at = offset;
-        for layer in self.layers_mut() {
-            let bytes = layer.words_mut().as_mut_bytes();
-            let len = bytes.len() as u64;
-            if at < len {
-                let end = at.saturating_add(chunk.len() as u64);
-                let target = bytes.get_mut(at as usize..end as usize);
-                overwrite(target.ok_or(ChunkError::TooLong(chunk.len() as u64))?, chunk);
-                return Ok(());
-            }
-            at -= len;
-        }
-        Err(ChunkError::Offset(offset).into())
+        write_chunk_of(self.layers_mut().map(L::words_mut), 0, offset, chunk)
     }
+}
+
+/// The chunks of layers from byte `from` on. The first byte of the first layer is byte `first`.
+pub(crate) fn chunks_of<'a>(
+    layers: impl Iterator<Item = &'a Words>,
+    first: u64,
+    from: u64,
+    max_bytes: usize,
+) -> impl Iterator<Item = Chunk<'a>> {
+    let mut layer_end = first;
+    layers.flat_map(move |words| {
+        let offset = layer_end;
+        layer_end += words.bytes();
+        // If `from` lies past the end of this layer, the range is empty.
+        let first = from.saturating_sub(offset).min(words.bytes()) as usize;
+        let len = words.bytes() as usize;
+        (first..len).step_by(max_bytes).map(move |start| {
+            let range = start..len.min(start + max_bytes);
+            Chunk { words, range, offset: offset + start as u64 }
+        })
+    })
+}
+
+/// Overwrites the bits of layers from byte `offset` on. The first byte of the first layer is byte
+/// `first`.
+pub(crate) fn write_chunk_of<'a>(
+    layers: impl Iterator<Item = &'a mut Words>,
+    first: u64,
+    offset: u64,
+    chunk: &[u8],
+) -> Result<(), Error> {
+    let outside = ChunkError::Offset(offset);
+    let mut at = offset.checked_sub(first).ok_or(outside)?;
+    for words in layers {
+        let bytes = words.as_mut_bytes();
+        let len = bytes.len() as u64;
+        if at < len {
+            let end = at.saturating_add(chunk.len() as u64);
+            let target = bytes.get_mut(at as usize..end as usize);
+            overwrite(target.ok_or(ChunkError::TooLong(chunk.len() as u64))?, chunk);
+            return Ok(());
+        }
+        at -= len;
+    }
+    Err(outside.into())
 }

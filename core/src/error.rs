@@ -15,6 +15,12 @@ pub enum Error {
     ErrorRate(f64),
     /// The expansion is not 1 to [`MAX_EXPANSION`](crate::MAX_EXPANSION).
     Expansion(u32),
+    /// The window is not 1 to
+    /// [`MAX_WINDOW_MILLIS`](crate::window::MAX_WINDOW_MILLIS) milliseconds.
+    Window(u64),
+    /// The number of generations is not [`MIN_GENERATIONS`](crate::window::MIN_GENERATIONS) to
+    /// [`MAX_GENERATIONS`](crate::window::MAX_GENERATIONS).
+    Generations(u32),
     /// A layer would need this target rate, which is below the minimum of its layout
     /// ([`MIN_LAYER_ERROR`](crate::bloomline::sizing::MIN_LAYER_ERROR)) or cannot be reached with
     /// 64-bit hashes.
@@ -59,6 +65,14 @@ pub enum HeaderError {
     Layers(u32),
     /// The newest layer would hold this many items, more than its capacity.
     Len(u64),
+    /// This release does not know this kind of window.
+    Window(u8),
+    /// A filter of these parameters cannot have this many generations.
+    Generations(u32),
+    /// The numbers of the generation with this index contradict each other.
+    Generation(u32),
+    /// The generations before the oldest cannot have had this many bytes.
+    Offset(u64),
 }
 
 /// Why a chunk of bits does not fit the filter.
@@ -89,6 +103,8 @@ impl fmt::Display for Error {
             Self::Capacity(n) => write!(f, "capacity {n} is out of range"),
             Self::ErrorRate(e) => write!(f, "error rate {e} is out of range"),
             Self::Expansion(n) => write!(f, "expansion {n} is out of range"),
+            Self::Window(n) => write!(f, "window of {n} ms is out of range"),
+            Self::Generations(n) => write!(f, "{n} generations are out of range"),
             Self::ErrorRateTooSmall(e) => {
                 write!(f, "a layer error rate of {e:e} is below the minimum of this layout")
             }
@@ -116,6 +132,12 @@ impl fmt::Display for HeaderError {
             Self::Layer(n) => write!(f, "the numbers of link {n} contradict each other"),
             Self::Layers(n) => write!(f, "{n} layers"),
             Self::Len(n) => write!(f, "{n} items in the newest layer, more than its capacity"),
+            Self::Window(n) => write!(f, "window kind {n} is unknown"),
+            Self::Generations(n) => write!(f, "{n} generations"),
+            Self::Generation(n) => {
+                write!(f, "the numbers of generation {n} contradict each other")
+            }
+            Self::Offset(n) => write!(f, "{n} bytes before the oldest generation"),
         }
     }
 }

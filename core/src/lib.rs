@@ -175,6 +175,7 @@ pub mod chunk;
 pub mod error;
 mod fields;
 pub mod host;
+mod insertion;
 pub mod layer;
 #[allow(unsafe_code)]
 pub mod memory;
@@ -184,11 +185,13 @@ mod scale;
 #[allow(unsafe_code)]
 pub mod simd;
 pub mod spec;
+pub mod window;
 
 pub use any::AnyFilter;
 pub use bloom_filter::{BloomFilter, Builder};
 pub use bloomline::Filter;
 pub use error::Error;
+pub use insertion::Insertion;
 pub use scalable::ScalableFilter;
 pub use spec::{Demand, Growth, Layout, MAX_EXPANSION, MAX_LAYERS, Permit, Spec};
 

@@ -210,13 +210,7 @@ impl<L: Layer> ScalableFilter<L> {
     /// differ by some 4 %, so the standard error of a layer with `n` counted pages is about 0.02 /
     /// sqrt(n).
     pub fn fills(&self) -> impl Iterator<Item = (&L, f64)> {
-        /// Number of pages in which bits are counted.
-        const SAMPLE: u64 = 4096;
-        let all = self.bits_bytes();
-        self.layers().map(move |layer| {
-            let words = layer.words();
-            (layer, words.fill((SAMPLE * words.bytes()).div_ceil(all) as usize))
-        })
+        fills_of(self.layers(), self.bits_bytes())
     }
 
     /// Bytes of the filter: its header, its table of layers and its bits. They follow from the
@@ -272,6 +266,20 @@ impl<L: Layer> ScalableFilter<L> {
         self.older = older.into_boxed_slice();
         room.map_err(|_| Error::OutOfMemory(size_of_val(&*self.older) as u64))
     }
+}
+
+/// The fill of each of some layers, whose bits take `all` bytes together; see
+/// [`ScalableFilter::fills`].
+pub(crate) fn fills_of<'a, L: Layer + 'a>(
+    layers: impl Iterator<Item = &'a L>,
+    all: u64,
+) -> impl Iterator<Item = (&'a L, f64)> {
+    /// Number of pages in which bits are counted.
+    const SAMPLE: u64 = 4096;
+    layers.map(move |layer| {
+        let words = layer.words();
+        (layer, words.fill((SAMPLE * words.bytes()).div_ceil(all) as usize))
+    })
 }
 
 /// Asks `permit` for new layers, whose bits take `new` bytes each. The filter has `layers` layers

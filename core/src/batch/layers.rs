@@ -14,6 +14,34 @@ pub fn contains_spot<L: Layer, B: Backend>(layer: &L, backend: B, spot: &L::Spot
     layer.test_first(backend, spot, None) && layer.test_rest(backend, spot)
 }
 
+/// Which of some items of a group any of the layers contains. The first parts in the first layer
+/// are prefetched already.
+///
+/// Layer by layer: what is known of a layer stays in registers, and what is known of the items in
+/// the nearest cache. The first parts in a layer are prefetched while the layer before it is
+/// tested; the blocks of all layers would not fit that cache.
+#[inline(always)]
+pub(super) fn test_layers<'l, L: Layer + 'l, B: Backend>(
+    backend: B,
+    group: &Group<L, B>,
+    mut layers: impl Iterator<Item = &'l L>,
+    items: Mask,
+) -> Mask {
+    let mut missing = items;
+    let mut next = layers.next();
+    while let Some(layer) = next {
+        next = layers.next();
+        if let Some(next) = next {
+            group.prefetch(next, missing, Part::First);
+        }
+        missing = missing.without(group.test(backend, layer, missing));
+        if missing.is_empty() {
+            break;
+        }
+    }
+    items.without(missing)
+}
+
 impl<L: Layer> ScalableFilter<L> {
     /// True if a layer contains the item. The newest is tested first: it is the largest, and the
     /// items of today are in it.
@@ -34,24 +62,9 @@ impl<L: Layer> ScalableFilter<L> {
     }
 
     /// Which items of a group any layer contains.
-    ///
-    /// Layer by layer: what is known of a layer stays in registers, and what is known of the items
-    /// in the nearest cache. The first parts in a layer are prefetched while the layer before it is
-    /// tested; the blocks of all layers would not fit that cache.
     #[inline(always)]
     pub(super) fn test_group<B: Backend>(&self, backend: B, group: &Group<L, B>) -> Mask {
-        let mut missing = group.all();
-        let mut layer = &self.newest;
-        for next in self.older.iter().rev() {
-            group.prefetch(next, missing, Part::First);
-            missing = missing.without(group.test(backend, layer, missing));
-            if missing.is_empty() {
-                return group.all();
-            }
-            layer = next;
-        }
-        missing = missing.without(group.test(backend, layer, missing));
-        group.all().without(missing)
+        test_layers(backend, group, self.layers().rev(), group.all())
     }
 
     /// Inserts an item that lies at `spot` of the newest layer.
@@ -82,7 +95,7 @@ impl<L: Layer> ScalableFilter<L> {
 
     /// Inserts an item that no layer contains, and that lies at `spot` of the newest.
     #[inline(always)]
-    fn push<B: Backend>(
+    pub(super) fn push<B: Backend>(
         &mut self,
         backend: B,
         mut spot: L::Spot,

@@ -11,6 +11,7 @@
 mod group;
 mod layers;
 mod mask;
+mod windowed;
 
 use arrayvec::ArrayVec;
 

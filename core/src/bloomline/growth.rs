@@ -14,7 +14,7 @@ pub struct Common {
     /// Capacity, target rate and growth of the filter.
     pub(super) spec: Spec,
     /// The seed of the hash.
-    pub(super) seed: u64,
+    pub(crate) seed: u64,
     /// The sum of the computed rates of the older layers: the used part of the target rate.
     pub(super) older_rates: f64,
 }
@@ -47,7 +47,7 @@ impl Common {
     ///
     /// [`Error::Capacity`], [`Error::ErrorRate`], [`Error::Expansion`] or
     /// [`Error::ErrorRateTooSmall`] for a number that is out of range.
-    pub(super) fn first(spec: Spec, seed: u64) -> Result<(Self, Shape), Error> {
+    pub(crate) fn first(spec: Spec, seed: u64) -> Result<(Self, Shape), Error> {
         // The first layer gets half of the target rate, which may be in range although the target
         // rate is not. The condition is written so that NaN fails.
         if !(spec.error_rate > 0.0 && spec.error_rate <= MAX_ERROR_RATE) {

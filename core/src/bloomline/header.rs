@@ -27,9 +27,9 @@ pub const MAGIC: [u8; 8] = *b"bloomlin";
 pub const VERSION: u16 = 1;
 
 /// The byte for [`Growth::Fixed`], whose expansion is stored as 0.
-const FIXED: u8 = 0;
+pub(crate) const FIXED: u8 = 0;
 /// The byte for [`Growth::Scaling`].
-const SCALING: u8 = 1;
+pub(crate) const SCALING: u8 = 1;
 
 impl Filter {
     /// The header: everything about the filter but its bits.

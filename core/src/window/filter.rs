@@ -1,0 +1,336 @@
+//! The ring of generations.
+
+use std::fmt;
+use std::iter;
+use std::ptr::NonNull;
+
+use super::generation::Generation;
+use super::spec::{Window, WindowSpec};
+use crate::bloomline::{BlockedLayer, Common, Filter, Shape};
+use crate::chunk::{Chunk, MAX_CHUNK_BYTES, chunks_of, write_chunk_of};
+use crate::error::Error;
+use crate::layer::Layer;
+use crate::memory::words::{Mover, relocate_slice};
+use crate::scalable::fills_of;
+use crate::spec::{Demand, Permit};
+
+/// Bytes of a filter besides its bits, the table of its older generations and their overflow
+/// layers: the size of [`WindowedFilter`] on a 64-bit machine.
+const FILTER_BYTES: u64 = 232;
+
+/// The most overflow layers of one generation.
+pub(super) const MAX_OVERFLOW_LAYERS: u32 = 64;
+
+#[cfg(target_pointer_width = "64")]
+const _: () = assert!(size_of::<WindowedFilter>() as u64 == FILTER_BYTES);
+
+/// A filter that forgets: a ring of generations.
+///
+/// An item is hashed once for all layers of all generations.
+pub struct WindowedFilter {
+    pub(crate) spec: WindowSpec,
+    /// Of the regular layers; the seed is that of all layers.
+    pub(crate) common: Common,
+    /// Of a regular layer.
+    pub(crate) shape: Shape,
+    /// The number of the newest generation. The first one has number 0.
+    pub(crate) number: u64,
+    /// Bytes of the bits of all generations that were dropped: where the bits of the oldest
+    /// generation begin, counted over the life of the filter.
+    pub(crate) dropped_bytes: u64,
+    /// The time that a rotation by count takes as its own: the host's last one.
+    pub(crate) clock: u64,
+    pub(crate) newest: Generation,
+    /// Oldest first.
+    pub(crate) older: Box<[Generation]>,
+    /// Generations that the last rotation dropped, until the host takes them.
+    pub(super) dropped: Vec<Generation>,
+}
+
+impl fmt::Debug for WindowedFilter {
+    /// Writes the numbers of the filter, not its bits.
+    fn fmt(&self, to: &mut fmt::Formatter) -> fmt::Result {
+        to.debug_struct("WindowedFilter")
+            .field("spec", &self.spec)
+            .field("items", &self.len())
+            .field("newest", &self.number)
+            .field("generations", &self.generations().count())
+            .field("bytes", &self.size_bytes())
+            .finish_non_exhaustive()
+    }
+}
+
+impl WindowedFilter {
+    /// An empty filter whose items are hashed with `seed`. Its first generation is opened at `now`,
+    /// in milliseconds.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Capacity`], [`Error::ErrorRate`], [`Error::Expansion`], [`Error::Window`],
+    /// [`Error::Generations`] or [`Error::ErrorRateTooSmall`] for a number of `spec` that is out of
+    /// range; [`Error::Refused`] by `permit`; [`Error::OutOfMemory`].
+    pub fn new(spec: WindowSpec, seed: u64, now: u64, permit: Permit) -> Result<Self, Error> {
+        spec.check()?;
+        let (common, shape) = Common::first(spec.regular(), seed)?;
+        request(permit, [shape.geometry().bytes()], size_bytes(shape.geometry().bytes(), 1, 0))?;
+        Ok(Self {
+            spec,
+            common,
+            shape,
+            number: 0,
+            dropped_bytes: 0,
+            clock: now,
+            newest: Generation::new(&shape, now)?,
+            older: Box::default(),
+            dropped: Vec::new(),
+        })
+    }
+
+    /// A filter equal to this one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Refused`] by `permit`, [`Error::OutOfMemory`].
+    pub fn try_clone(&self, permit: Permit) -> Result<Self, Error> {
+        request(permit, self.layers().map(|layer| layer.words().bytes()), self.size_bytes())?;
+        let mut older = Vec::new();
+        let no_memory = |_| Error::OutOfMemory(self.size_bytes());
+        older.try_reserve_exact(self.older.len()).map_err(no_memory)?;
+        for generation in &self.older {
+            older.push(generation.try_clone()?);
+        }
+        let newest = self.newest.try_clone()?;
+        Ok(Self { newest, older: older.into_boxed_slice(), dropped: Vec::new(), ..*self })
+    }
+
+    /// What the filter was created with.
+    pub fn spec(&self) -> &WindowSpec {
+        &self.spec
+    }
+
+    /// The seed of the hash.
+    pub fn seed(&self) -> u64 {
+        self.common.seed
+    }
+
+    /// The generations and their numbers, oldest first. At least one, and at most one more than
+    /// [`WindowSpec::generations`].
+    pub fn generations(&self) -> impl Iterator<Item = (u64, &Generation)> {
+        let oldest = self.number - self.older.len() as u64;
+        (oldest..).zip(self.older.iter().chain(iter::once(&self.newest)))
+    }
+
+    /// The newest generation.
+    pub fn newest(&self) -> &Generation {
+        &self.newest
+    }
+
+    /// The number of the newest generation, counted from 0: rotations since the creation.
+    #[inline]
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The generations that answer at a time, newest first.
+    #[inline(always)]
+    pub(crate) fn answering(&self, now: u64) -> impl Iterator<Item = &Generation> {
+        let all = iter::once(&self.newest).chain(self.older.iter().rev());
+        all.take_while(move |generation| now < self.expires(generation))
+    }
+
+    /// When a generation stops answering, in milliseconds: a window after its slot.
+    #[inline]
+    pub fn expires(&self, generation: &Generation) -> u64 {
+        let Some((window, slot)) = self.spec.times() else { return u64::MAX };
+        generation.opened.saturating_add(slot).saturating_add(window)
+    }
+
+    /// The layers, oldest first: generation by generation, the regular layer of each before its
+    /// overflow layers.
+    pub fn layers(&self) -> impl Iterator<Item = &BlockedLayer> {
+        self.older.iter().chain(iter::once(&self.newest)).flat_map(Generation::layers)
+    }
+
+    /// The layers, oldest first, to be written.
+    pub fn layers_mut(&mut self) -> impl Iterator<Item = &mut BlockedLayer> {
+        let all = self.older.iter_mut().chain(iter::once(&mut self.newest));
+        all.flat_map(Generation::layers_mut)
+    }
+
+    /// The layers, oldest first, and the fill of each; see [`Filter::fills`].
+    pub fn fills(&self) -> impl Iterator<Item = (&BlockedLayer, f64)> {
+        fills_of(self.layers(), self.bits_bytes())
+    }
+
+    /// Distinct items in all generations: each counts in the newest one that contains it.
+    pub fn len(&self) -> u64 {
+        self.older.iter().map(Generation::live).fold(self.newest.live, u64::saturating_add)
+    }
+
+    /// True if no generation has an item.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Distinct items in the generations that answer at a time.
+    pub fn len_at(&self, now: u64) -> u64 {
+        self.answering(now).map(Generation::live).fold(0, u64::saturating_add)
+    }
+
+    /// Distinct items inside one window that the filter is sized for: what was specified, and the
+    /// capacity of all overflow layers.
+    pub fn capacity(&self) -> u64 {
+        let all = self.older.iter().chain(iter::once(&self.newest));
+        let overflow = all.flat_map(|generation| &generation.overflow);
+        overflow.map(|filter| filter.capacity()).fold(self.spec.capacity, u64::saturating_add)
+    }
+
+    /// Items that can be written before the newest layer is full.
+    pub fn room(&self) -> u64 {
+        match &self.newest.overflow {
+            Some(filter) => filter.room(),
+            None => self.shape.capacity().saturating_sub(self.newest.regular_len),
+        }
+    }
+
+    /// The number of layers of all generations.
+    pub fn layer_count(&self) -> u32 {
+        self.older.iter().map(Generation::layer_count).sum::<u32>() + self.newest.layer_count()
+    }
+
+    /// The computed false-positive rate of all generations: at most the target rate.
+    pub fn fp_rate(&self) -> f64 {
+        self.older.iter().map(Generation::fp_rate).sum::<f64>() + self.newest.fp_rate()
+    }
+
+    /// Bytes of the filter: its header, its tables and its bits. They follow from the geometry
+    /// alone, so they are equal on every server.
+    pub fn size_bytes(&self) -> u64 {
+        let all = || self.older.iter().chain(iter::once(&self.newest));
+        let overflow = all().map(Generation::overflow_bytes).sum();
+        size_bytes(self.bits_bytes(), all().count(), overflow)
+    }
+
+    pub(super) fn bits_bytes(&self) -> u64 {
+        self.layers().map(|layer| layer.words().bytes()).sum()
+    }
+
+    /// Where the bits begin: bytes of the bits of all dropped generations.
+    pub fn first_byte(&self) -> u64 {
+        self.dropped_bytes
+    }
+
+    /// The bits from byte `from` on; see [`Filter::chunks`]. Bytes are counted over the life of the
+    /// filter, so the first chunk begins at [`WindowedFilter::first_byte`] or later.
+    pub fn chunks(&self, from: u64, max_bytes: usize) -> impl Iterator<Item = Chunk<'_>> {
+        chunks_of(self.layers().map(Layer::words), self.dropped_bytes, from, max_bytes)
+    }
+
+    /// The bytes of the first of [`WindowedFilter::chunks`]; `None` past the end.
+    pub fn chunk(&self, offset: u64) -> Option<&[u8]> {
+        self.chunks(offset, MAX_CHUNK_BYTES).next().map(|chunk| chunk.bytes())
+    }
+
+    /// Overwrites the bits from byte `offset` on, counted over the life of the filter.
+    ///
+    /// # Errors
+    ///
+    /// See [`Filter::write_chunk`].
+    pub fn write_chunk(&mut self, offset: u64, chunk: &[u8]) -> Result<(), Error> {
+        let first = self.dropped_bytes;
+        write_chunk_of(self.layers_mut().map(Layer::words_mut), first, offset, chunk)
+    }
+
+    /// The starts of the filter's allocations: the bits of each layer, the overflow layers'
+    /// structures, then the table of the older generations if there is one.
+    pub fn allocations(&self) -> impl Iterator<Item = NonNull<u8>> {
+        let table = (!self.older.is_empty()).then_some(NonNull::from(&*self.older).cast());
+        let all = self.older.iter().chain(iter::once(&self.newest));
+        all.flat_map(Generation::allocations).chain(table)
+    }
+
+    /// Lets `mover` move the filter's allocations; see [`Filter::relocate`].
+    pub fn relocate(
+        &mut self,
+        from: usize,
+        mover: &mut Mover,
+        mut should_stop: impl FnMut() -> bool,
+    ) -> Option<usize> {
+        for (index, layer) in self.layers_mut().enumerate().skip(from) {
+            if should_stop() {
+                return Some(index);
+            }
+            layer.words_mut().relocate(mover);
+        }
+        self.older.iter_mut().for_each(|generation| generation.relocate_table(mover));
+        self.newest.relocate_table(mover);
+        relocate_slice(&mut self.older, mover);
+        None
+    }
+
+    /// Takes the generations that the last rotation dropped, so that a host can free their memory
+    /// elsewhere. What is not taken is freed by the next rotation.
+    pub fn take_dropped(&mut self) -> Vec<Generation> {
+        std::mem::take(&mut self.dropped)
+    }
+
+    /// Adds an overflow layer to the newest generation.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Full`] if generations have no overflow layers, [`Error::TooManyLayers`], and those
+    /// of [`Filter::new`]. The filter is unchanged then.
+    #[cold]
+    pub(crate) fn grow_overflow(&mut self, permit: Permit) -> Result<(), Error> {
+        let spec = self.spec.overflow().ok_or(Error::Full(self.shape.capacity()))?;
+        let others = self.size_bytes() - self.newest.overflow_size();
+        let mut permit = beside(others, permit);
+        match &mut self.newest.overflow {
+            None => {
+                let filter = Filter::new(spec, self.common.seed, &mut permit)?;
+                self.newest.overflow = Some(Box::new(filter));
+                Ok(())
+            }
+            Some(filter) if filter.layer_count() >= MAX_OVERFLOW_LAYERS => {
+                Err(Error::TooManyLayers(MAX_OVERFLOW_LAYERS))
+            }
+            Some(filter) => filter.grow(&mut permit),
+        }
+    }
+
+    /// True if the filter remembers by time.
+    pub fn has_time(&self) -> bool {
+        matches!(self.spec.window, Window::Time { .. })
+    }
+}
+
+/// The permit for a part of a filter whose other parts take so many bytes.
+fn beside(others: u64, permit: Permit) -> impl FnMut(Demand) -> bool {
+    move |part| {
+        permit(Demand { filter_bytes: part.filter_bytes.saturating_add(others), ..part })
+    }
+}
+
+/// Bytes of a filter of so many generations, whose bits and whose overflow layers' structures take
+/// so many bytes.
+pub(super) fn size_bytes(bits_bytes: u64, generations: usize, overflow_bytes: u64) -> u64 {
+    let table = (generations as u64 - 1) * size_of::<Generation>() as u64;
+    bits_bytes.saturating_add(FILTER_BYTES + table + overflow_bytes)
+}
+
+/// Asks `permit` for new layers, whose bits take `new` bytes each. The filter takes `filter_bytes`
+/// with them.
+pub(super) fn request(
+    permit: Permit,
+    new: impl IntoIterator<Item = u64>,
+    filter_bytes: u64,
+) -> Result<(), Error> {
+    let (mut new_bytes, mut largest_layer) = (0u64, 0);
+    for bytes in new {
+        new_bytes = new_bytes.saturating_add(bytes);
+        largest_layer = largest_layer.max(bytes);
+    }
+    let layout = BlockedLayer::LAYOUT;
+    let granted = permit(Demand { new_bytes, largest_layer, filter_bytes, layout });
+    if granted { Ok(()) } else { Err(Error::Refused(filter_bytes)) }
+}

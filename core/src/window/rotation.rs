@@ -1,0 +1,182 @@
+//! Rotation: when generations are opened and dropped.
+//!
+//! | window | opens a generation | drops the oldest |
+//! |---|---|---|
+//! | time | an addition after the slot of the newest | when its own slot and one window have passed |
+//! | last | an addition when the newest is full | when `capacity` distinct items are in newer ones |
+//! | manual | the host | when there are more than `generations` older ones |
+//!
+//! This is the only file that adds and removes generations. It knows no clock: time is an argument,
+//! and never runs backwards for a filter.
+
+use super::filter::{WindowedFilter, request, size_bytes};
+use super::generation::Generation;
+use super::spec::Window;
+use crate::error::Error;
+use crate::spec::Permit;
+
+impl WindowedFilter {
+    /// True if [`WindowedFilter::advance`] to `now` has something to do before `items` further
+    /// items are inserted.
+    #[inline]
+    pub fn is_due(&self, now: u64, items: u64) -> bool {
+        match self.spec.window {
+            Window::Time { .. } => {
+                let now = self.not_before_newest(now);
+                self.slot_has_passed(now) || self.expired(now) > 0
+            }
+            Window::Last => self.clock < now && self.newest.len() + items > self.shape.capacity(),
+            Window::Manual => false,
+        }
+    }
+
+    /// Brings the filter to the time `now`, in milliseconds, before items are inserted.
+    ///
+    /// With a window of time, drops the generations whose window has passed, and opens a new one if
+    /// the slot of the newest has passed. However long the filter was idle, this is one step. With
+    /// a window of items, sets the opening time of the generations that the items will open. An
+    /// earlier time than that of the last call counts as that time.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Refused`] by `permit`, [`Error::OutOfMemory`]. The filter is unchanged then.
+    pub fn advance(&mut self, now: u64, permit: Permit) -> Result<(), Error> {
+        match self.spec.window {
+            Window::Time { .. } => {
+                let now = self.not_before_newest(now);
+                let expired = self.expired(now);
+                if self.slot_has_passed(now) {
+                    self.open(now, expired, permit)
+                } else {
+                    // The newest generation is not among them: its slot has not passed.
+                    self.drop_oldest(expired)
+                }
+            }
+            Window::Last => {
+                self.clock = self.clock.max(now);
+                Ok(())
+            }
+            Window::Manual => Ok(()),
+        }
+    }
+
+    /// Opens a generation at the time `now`, and drops the oldest if there are more than
+    /// [`WindowSpec::generations`](super::WindowSpec::generations) older ones.
+    ///
+    /// For filters with [`Window::Manual`]: with other windows this may forget items too early.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Refused`] by `permit`, [`Error::OutOfMemory`]. The filter is unchanged then.
+    pub fn rotate(&mut self, now: u64, permit: Permit) -> Result<(), Error> {
+        let now = self.not_before_newest(now);
+        self.open(now, usize::from(self.is_complete()), permit)
+    }
+
+    /// Opens a generation if the filter remembers by count, the newest one is full, and the oldest
+    /// may be forgotten. True if it did.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`WindowedFilter::rotate`].
+    #[inline]
+    pub(crate) fn rotate_by_count(&mut self, permit: Permit) -> Result<bool, Error> {
+        let is_full = self.newest.regular_len >= self.shape.capacity();
+        if self.spec.window != Window::Last || !is_full {
+            return Ok(false);
+        }
+        let is_complete = self.is_complete();
+        if is_complete && !self.may_forget_oldest() {
+            return Ok(false);
+        }
+        self.open(self.not_before_newest(self.clock), usize::from(is_complete), permit)?;
+        Ok(true)
+    }
+
+    /// True if there are as many older generations as were specified.
+    fn is_complete(&self) -> bool {
+        self.older.len() >= self.spec.generations as usize
+    }
+
+    /// True if the newer generations hold as many distinct items as the window.
+    ///
+    /// An item that was refreshed is in several generations, but live in one of them only. So the
+    /// live items are the distinct ones, except that an item counts as refreshed too if an older
+    /// generation contains it by mistake. As many mistakes as are likely (the mean and three
+    /// standard deviations of a Poisson distribution) do not keep the oldest generation.
+    fn may_forget_oldest(&self) -> bool {
+        let newer = || self.older.iter().skip(1).chain([&self.newest]);
+        let distinct: u64 = newer().map(Generation::live).sum();
+        let written: u64 = newer().map(Generation::len).sum();
+        let mistakes = written as f64 * self.spec.error_rate;
+        let likely = mistakes + 3.0 * mistakes.sqrt();
+        let repeated = written.saturating_sub(distinct);
+        let window = self.spec.capacity;
+        distinct >= window || (written >= window && repeated as f64 <= likely)
+    }
+
+    fn not_before_newest(&self, now: u64) -> u64 {
+        now.max(self.newest.opened)
+    }
+
+    /// True if the newest generation has been open for a slot.
+    fn slot_has_passed(&self, now: u64) -> bool {
+        self.spec.times().is_some_and(|(_, slot)| now - self.newest.opened >= slot)
+    }
+
+    /// The number of generations whose window has passed. They are the oldest ones.
+    fn expired(&self, now: u64) -> usize {
+        let all = self.older.iter().chain([&self.newest]);
+        all.take_while(|generation| self.expires(generation) <= now).count()
+    }
+
+    /// Opens a generation, and drops the `dropped` oldest ones.
+    fn open(&mut self, now: u64, dropped: usize, permit: Permit) -> Result<(), Error> {
+        let (present, bytes) = (self.older.len() + 1, self.shape.geometry().bytes());
+        let kept = || self.older.iter().chain([&self.newest]).skip(dropped);
+        let bits = kept().map(Generation::bits_bytes).sum::<u64>() + bytes;
+        let overflow = kept().map(Generation::overflow_bytes).sum();
+        request(permit, [bytes], size_bytes(bits, present - dropped + 1, overflow))?;
+        let newest = Generation::new(&self.shape, now)?;
+        let mut all = self.take_older(dropped, 1)?;
+        all.push(std::mem::replace(&mut self.newest, newest));
+        self.number += 1;
+        self.keep(all, dropped);
+        Ok(())
+    }
+
+    /// Drops the oldest generations, which are not the newest one.
+    fn drop_oldest(&mut self, dropped: usize) -> Result<(), Error> {
+        let older = self.take_older(dropped, 0)?;
+        self.keep(older, dropped);
+        Ok(())
+    }
+
+    /// Takes the older generations out, with room for `more`, and makes room for `dropped` in the
+    /// list of dropped ones. Nothing is taken out after an error.
+    fn take_older(&mut self, dropped: usize, more: usize) -> Result<Vec<Generation>, Error> {
+        let mut older = std::mem::take(&mut self.older).into_vec();
+        let bytes = (size_of::<Generation>() * (older.len() + more)) as u64;
+        self.dropped.clear();
+        let room = older
+            .try_reserve_exact(more)
+            .and_then(|()| self.dropped.try_reserve_exact(dropped))
+            .map_err(|_| Error::OutOfMemory(bytes));
+        match room {
+            Ok(()) => Ok(older),
+            Err(error) => {
+                self.older = older.into_boxed_slice();
+                Err(error)
+            }
+        }
+    }
+
+    /// Makes a list the older generations, without the first ones, which are dropped.
+    fn keep(&mut self, mut all: Vec<Generation>, dropped: usize) {
+        for generation in all.drain(..dropped.min(all.len())) {
+            self.dropped_bytes = self.dropped_bytes.saturating_add(generation.bits_bytes());
+            self.dropped.push(generation);
+        }
+        self.older = all.into_boxed_slice();
+    }
+}
