@@ -12,6 +12,7 @@ use super::create::{self, RESERVED};
 use super::error::{self, Failure, NOT_FOUND, WRONG_TYPE};
 use super::handler::{Call, Handler};
 use super::options::{self, FilterOptions, Sender};
+use super::rotate::{self, ROTATED};
 use crate::data_type::handle::{Lookup, filter_mut};
 use crate::policy::counters::GROWTHS_REFUSED;
 use crate::policy::limits::Limits;
@@ -19,7 +20,8 @@ use crate::policy::replicate::NewItems;
 use crate::server::args::Args;
 use crate::server::key::Key;
 use crate::server::log;
-use bloomline_core::{AnyFilter, Error, Growth};
+use bloomline_core::window::WindowedFilter;
+use bloomline_core::{AnyFilter, Error, Growth, Insertion};
 
 /// The keyspace event of a call that inserted items.
 const ADDED: &CStr = c"bloom.add";
@@ -89,11 +91,16 @@ fn add(
 ) -> Result<(), Failure> {
     let mut key = Key::write(call.context, call.key);
     let mut is_created = false;
-    let new = loop {
+    let (new, is_rotated) = loop {
         match filter_mut(&mut key) {
             Lookup::WrongType => return Err(WRONG_TYPE.into()),
             Lookup::Missing => {}
-            Lookup::Found(mut filter) => break insert_items(call, &mut filter, items, reply),
+            Lookup::Found(mut filter) => {
+                let number = filter.windowed().map(WindowedFilter::number);
+                rotate::bring_to_now(call, &mut filter, items.len())?;
+                let new = insert_items(call, &mut filter, items, reply);
+                break (new, number != filter.windowed().map(WindowedFilter::number));
+            }
         }
         create::create(call, &mut key, options.take().ok_or(NOT_FOUND)?())?;
         is_created = true;
@@ -107,6 +114,9 @@ fn add(
     drop(key);
     if is_created {
         call.context.signal_change(call.key, RESERVED);
+    }
+    if is_rotated {
+        call.context.signal_change(call.key, ROTATED);
     }
     if !new.is_empty() {
         call.context.signal_change(call.key, ADDED);
@@ -132,10 +142,10 @@ fn insert_items<'a>(
     }
     let limits = Limits::of_call(context);
     let mut permit = limits.permit();
-    let mut answer = |result: Result<bool, Error>| match result {
-        Ok(is_new) => {
-            new.record(is_new);
-            context.boolean(is_new);
+    let mut answer = |result: Result<Insertion, Error>| match result {
+        Ok(insertion) => {
+            new.record(insertion.is_written());
+            context.boolean(insertion.is_new());
         }
         Err(error) => {
             new.record_refused();

@@ -2,21 +2,24 @@
 
 use std::ffi::CStr;
 
-use super::error::{self, Failure, ITEM_EXISTS, WRONG_TYPE};
+use super::error::{self, Failure, ITEM_EXISTS, NEEDS_EFFECTS, WRONG_TYPE};
 use super::handler::{Call, Handler};
 use super::options::{self, FilterOptions, Sender};
 use crate::data_type::handle::{Lookup, filter_mut, store};
 use crate::policy::counters::CREATIONS_REFUSED;
 use crate::policy::limits::Limits;
 use crate::policy::{replicate, script, seed};
+use crate::server::clock;
 use crate::server::key::Key;
 use crate::server::log;
+use bloomline_core::window::WindowedFilter;
 use bloomline_core::{AnyFilter, Error, Filter, Layout};
 
 /// The keyspace event of a filter that was created.
 pub const RESERVED: &CStr = c"bloom.reserve";
 
-/// BF.RESERVE key error_rate capacity [EXPANSION n] [NONSCALING] [LAYOUT name]
+/// BF.RESERVE key error_rate capacity [EXPANSION n] [NONSCALING] [LAYOUT name] [WINDOW seconds |
+/// LAST] [GENERATIONS g] [NOREFRESH] [TTL seconds]
 pub struct Reserve;
 
 impl Handler for Reserve {
@@ -46,13 +49,25 @@ impl Handler for Reserve {
 /// The filter cannot be created; the key stays as it was.
 pub fn create(call: Call, key: &mut Key, options: FilterOptions) -> Result<(), Failure> {
     let limits = Limits::of_call(call.context);
+    let lifetime = options.lifetime;
+    let windowed = lifetime.windowed(options.spec);
+    let needs_clock = windowed.is_some() || lifetime.ttl.is_some();
+    if needs_clock && script::is_replicated_by_text(call.context) {
+        return Err(NEEDS_EFFECTS.into());
+    }
     let created = match options.layout {
         Layout::Bloomline => {
             let seed = match script::repeatable_seed(call.context, call.key.bytes()) {
                 Some(seed) => seed,
                 None => seed::random().map_err(|error| error::no_seed(&error))?,
             };
-            Filter::new(options.spec, seed, &mut limits.permit()).map(AnyFilter::from)
+            let mut permit = limits.permit();
+            match windowed {
+                None => Filter::new(options.spec, seed, &mut permit).map(AnyFilter::from),
+                Some(spec) => {
+                    WindowedFilter::new(spec, seed, clock::now(), &mut permit).map(AnyFilter::from)
+                }
+            }
         }
         Layout::RedisBloom => {
             AnyFilter::redisbloom(options.spec, options.stored_expansion, &mut limits.permit())
@@ -61,6 +76,12 @@ pub fn create(call: Call, key: &mut Key, options: FilterOptions) -> Result<(), F
     let filter = created.map_err(|error| refused(call, error, &limits))?;
     replicate::chunk(call.context, call.key, 1, &filter.encode_header());
     store(key, filter);
+    if let Some(millis) = lifetime.ttl {
+        key.expire_after(millis);
+        if let Some(at) = key.expires_at() {
+            replicate::expiry(call.context, call.key, at);
+        }
+    }
     Ok(())
 }
 

@@ -1,14 +1,15 @@
 //! BF.SCANDUMP and BF.LOADCHUNK: a filter is saved and restored in chunks.
 //!
 //! The iterator of the header is 1. The iterator of a chunk of bits is the offset of its end, plus
-//! 1.
+//! 1. Offsets are counted over the life of a filter that forgets, so a chunk never lands in another
+//! generation than its own.
 
 use std::ffi::CStr;
 use std::ops::ControlFlow;
 
 use super::create;
 use super::error::{
-    BAD_DATA, CHUNK_TOO_BIG, DUMP_ITERATOR, Failure, LOAD_ITERATOR, NO_LINK, existing,
+    BAD_DATA, CHUNK_TOO_BIG, DROPPED, DUMP_ITERATOR, Failure, LOAD_ITERATOR, NO_LINK, existing,
 };
 use super::handler::{Call, Handler};
 use crate::data_type::handle::{Lookup, filter, filter_mut, store};
@@ -42,13 +43,19 @@ impl Handler for Scandump {
         let key = Key::read(call.context, call.key);
         let filter = existing(filter(&key))?;
         let iterator = call.rest.get(0).and_then(|arg| arg.integer()).ok_or(DUMP_ITERATOR)?;
-        call.context.array(2);
         if iterator == START {
+            call.context.array(2);
             call.context.integer(HEADER);
             call.context.bulk(&filter.encode_header());
             return Ok(());
         }
-        match u64::try_from(iterator).ok().and_then(|next| next_chunk(filter, next - 1)) {
+        let from = u64::try_from(iterator).ok().map(|next| next - 1);
+        // The chunk after the header is the first that there is.
+        if from.is_some_and(|from| from != 0 && from < filter.first_byte()) {
+            return Err(DROPPED.into());
+        }
+        call.context.array(2);
+        match from.and_then(|from| next_chunk(filter, from)) {
             Some(chunk) => {
                 call.context.integer(chunk.end() as i64 + 1);
                 call.context.bulk(chunk.bytes());

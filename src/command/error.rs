@@ -50,6 +50,22 @@ pub const BAD_DATA: &CStr = c"ERR received bad data";
 pub const NO_LINK: &CStr = c"ERR invalid offset - no link found";
 /// BF.LOADCHUNK: the chunk is longer than the rest of its layer.
 pub const CHUNK_TOO_BIG: &CStr = c"ERR invalid chunk - Too big for current filter";
+/// BF.ROTATE: the filter forgets nothing.
+pub const NO_GENERATIONS: &CStr =
+    c"ERR the filter has no generations: create it with GENERATIONS, WINDOW or LAST";
+/// BF.ROTATE: the filter rotates by time or by count.
+pub const NOT_BY_HAND: &CStr =
+    c"ERR the filter rotates by itself: only one with GENERATIONS alone is rotated by hand";
+/// BF.ROTATE: the time is not a number of milliseconds.
+pub const BAD_TIME: &CStr = c"ERR AT needs a Unix time in milliseconds";
+/// BF.ROTATE: the time is in the future.
+pub const AT_IN_FUTURE: &CStr = c"ERR AT must not be in the future";
+/// A call that reads the clock, in a script that replicas execute again.
+pub const NEEDS_EFFECTS: &CStr =
+    c"ERR a filter that forgets needs scripts with lua-replicate-commands yes";
+/// BF.SCANDUMP: the iterator is in a generation that was dropped.
+pub const DROPPED: &CStr =
+    c"ERR the filter has dropped a generation since the dump began: begin again with iterator 0";
 /// The error rate of a layer would be below the minimum of the layout.
 pub const RATE_TOO_SMALL: &CStr = c"ERR error rate is too small for this layout";
 /// No filter of this capacity and error rate is possible.

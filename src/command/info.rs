@@ -1,18 +1,21 @@
 //! BF.INFO and BF.DEBUG.
 
 use std::ffi::CStr;
-use std::fmt;
+use std::{fmt, iter};
 
 use super::error::{BAD_FIELD, Failure, existing};
 use super::float::format_g;
 use super::handler::{Call, Handler};
+use super::read::now_for;
 use crate::data_type::handle::filter;
 use crate::policy::setting::layout_name;
+use crate::server::clock;
 use crate::server::context::Context;
 use crate::server::key::Key;
 use bloomline_core::bloomline::BlockedLayer;
 use bloomline_core::layer::Layer;
 use bloomline_core::redisbloom::{ClassicFilter, ClassicLayer};
+use bloomline_core::window::{Window, WindowedFilter};
 use bloomline_core::{AnyFilter, Filter, Growth};
 
 /// BF.INFO key [field]
@@ -43,7 +46,7 @@ static FIELDS: [Field; 5] = [
     Field {
         token: "ITEMS",
         name: c"Number of items inserted",
-        reply: |to, filter| to.count(filter.len()),
+        reply: |to, filter| to.count(filter.len_at(now_for(filter))),
     },
     Field {
         token: "EXPANSION",
@@ -56,7 +59,7 @@ static FIELDS: [Field; 5] = [
 ];
 
 /// Fields that are returned only if they are requested by name.
-static MORE_FIELDS: [Field; 4] = [
+static MORE_FIELDS: [Field; 8] = [
     Field {
         token: "ERROR",
         name: c"Error rate",
@@ -73,7 +76,44 @@ static MORE_FIELDS: [Field; 4] = [
         name: c"False positive rate",
         reply: |to, filter| layer_numbers(to, &filter.fp_rates()),
     },
+    Field {
+        token: "WINDOW",
+        name: c"Window",
+        reply: |to, filter| match filter.windowed().map(|windowed| windowed.spec().window) {
+            Some(Window::Time { millis }) => to.count(millis / 1000),
+            Some(Window::Last) => to.bulk(b"LAST"),
+            Some(Window::Manual) => to.bulk(b"MANUAL"),
+            None => to.null(),
+        },
+    },
+    Field {
+        token: "GENERATIONS",
+        name: c"Generations",
+        reply: |to, filter| number(to, filter, |windowed| windowed.spec().generations.into()),
+    },
+    Field {
+        token: "OLDEST",
+        name: c"Oldest generation",
+        reply: |to, filter| {
+            number(to, filter, |windowed| {
+                windowed.generations().next().map_or(0, |(_, oldest)| oldest.opened())
+            });
+        },
+    },
+    Field {
+        token: "NEWEST",
+        name: c"Newest generation",
+        reply: |to, filter| number(to, filter, |windowed| windowed.newest().opened()),
+    },
 ];
+
+/// Replies with a number of a filter that forgets; null for other filters.
+fn number(to: Context, filter: &AnyFilter, of: impl Fn(&WindowedFilter) -> u64) {
+    match filter.windowed() {
+        Some(windowed) => to.count(of(windowed)),
+        None => to.null(),
+    }
+}
 
 /// Replies with an array of one number per layer, oldest first.
 fn layer_numbers(to: Context, numbers: &[f64]) {
@@ -123,10 +163,12 @@ impl Handler for Debug {
         let filter = existing(filter(&key))?;
         let lines = match filter {
             AnyFilter::Bloomline(filter) => bloomline_lines(filter),
+            AnyFilter::Windowed(filter) => windowed_lines(filter),
             AnyFilter::RedisBloom(filter) => redisbloom_lines(filter),
         };
         call.context.array(1 + lines.len());
-        call.context.bulk(format!("size:{}", filter.len()).as_bytes());
+        let len = filter.len_at(now_for(filter));
+        call.context.bulk(format!("size:{len}").as_bytes());
         lines.iter().for_each(|line| call.context.bulk(line.to_string().as_bytes()));
         Ok(())
     }
@@ -141,25 +183,30 @@ struct DebugLine {
     capacity: u64,
     len: u64,
     error_rate: f64,
+    /// Number and age in milliseconds.
+    generation: Option<(u64, u64)>,
 }
 
 impl fmt::Display for DebugLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { bytes, bits, hashes, hash_bits, capacity, len, error_rate } = self;
+        let Self { bytes, bits, hashes, hash_bits, capacity, len, error_rate, generation } = self;
         let ratio = format_g(*error_rate);
         write!(
             f,
             "bytes:{bytes} bits:{bits} hashes:{hashes} hashwidth:{hash_bits} \
              capacity:{capacity} size:{len} ratio:{ratio}"
-        )
+        )?;
+        match generation {
+            Some((number, age)) => write!(f, " generation:{number} age:{}", age / 1000),
+            None => Ok(()),
+        }
     }
 }
 
-fn bloomline_lines(filter: &Filter) -> Vec<DebugLine> {
-    let layers = filter.layers_with_len().zip(filter.layer_errors());
-    let line = |((layer, len), error_rate): ((&BlockedLayer, u64), f64)| {
+impl DebugLine {
+    fn of_layer(layer: &BlockedLayer, len: u64, error_rate: f64) -> Self {
         let geometry = layer.geometry();
-        DebugLine {
+        Self {
             bytes: geometry.bytes(),
             bits: geometry.bits(),
             hashes: geometry.hashes(),
@@ -167,9 +214,29 @@ fn bloomline_lines(filter: &Filter) -> Vec<DebugLine> {
             capacity: layer.capacity(),
             len,
             error_rate,
+            generation: None,
         }
-    };
-    layers.map(line).collect()
+    }
+}
+
+fn bloomline_lines(filter: &Filter) -> Vec<DebugLine> {
+    let layers = filter.layers_with_len().zip(filter.layer_errors());
+    layers.map(|((layer, len), error)| DebugLine::of_layer(layer, len, error)).collect()
+}
+
+fn windowed_lines(filter: &WindowedFilter) -> Vec<DebugLine> {
+    let now = clock::now();
+    let mut lines = Vec::new();
+    for (number, generation) in filter.generations() {
+        let errors = iter::once(filter.spec().regular().error_rate);
+        let errors = errors.chain(generation.overflow_errors());
+        let age = now.saturating_sub(generation.opened());
+        lines.extend(generation.layers_with_len().zip(errors).map(|((layer, len), error)| {
+            let generation = Some((number, age));
+            DebugLine { generation, ..DebugLine::of_layer(layer, len, error) }
+        }));
+    }
+    lines
 }
 
 fn redisbloom_lines(filter: &ClassicFilter) -> Vec<DebugLine> {
@@ -184,6 +251,7 @@ fn redisbloom_lines(filter: &ClassicFilter) -> Vec<DebugLine> {
             capacity: shape.capacity,
             len,
             error_rate: shape.error,
+            generation: None,
         }
     };
     filter.layers_with_len().map(line).collect()

@@ -4,6 +4,7 @@ use std::ffi::CStr;
 use std::iter;
 
 use super::error::{CANNOT_EXPAND, Failure, unknown_argument};
+use super::lifetime::{self, Lifetime};
 use crate::policy::origin::Origin;
 use crate::policy::script;
 use crate::policy::setting::{
@@ -26,6 +27,8 @@ pub struct FilterOptions {
     pub stored_expansion: u32,
     /// The layout.
     pub layout: Layout,
+    /// When the filter forgets and the key expires.
+    pub lifetime: Lifetime,
 }
 
 /// Who sends a call. This decides how its arguments are read.
@@ -71,7 +74,7 @@ impl FilterOptions {
             Sender::Client => default_layout(),
             Sender::RedisBloom => Layout::RedisBloom,
         };
-        Self { spec, stored_expansion: expansion, layout }
+        Self { spec, stored_expansion: expansion, layout, lifetime: Lifetime::default() }
     }
 
     fn is_fixed(&self) -> bool {
@@ -122,8 +125,8 @@ fn expansion(given: i64, sender: Sender) -> Option<u32> {
     u32::try_from(given).ok().filter(|&n| n <= MAX_EXPANSION || sender == Sender::RedisBloom)
 }
 
-/// Parses `error_rate capacity [EXPANSION n] [NONSCALING] [LAYOUT name]`, with the checks in
-/// RedisBloom's order.
+/// Parses `error_rate capacity [EXPANSION n] [NONSCALING] [LAYOUT name]` and the options of
+/// [`Lifetime`], with the checks in RedisBloom's order.
 ///
 /// # Errors
 ///
@@ -134,9 +137,12 @@ pub fn reserve(key: Arg, args: Args, sender: Sender) -> Result<FilterOptions, Fa
     };
     let rest = args.from(2);
     let mut options = FilterOptions::default_for(sender);
-    let has_layout = sender == Sender::Client && options.set_layout(rest)?;
+    let mut own = 0;
+    if sender == Sender::Client {
+        own = 2 * usize::from(options.set_layout(rest)?) + lifetime::count(rest);
+    }
     // RedisBloom's options are at most three arguments.
-    if rest.len() > if has_layout { 5 } else { 3 } {
+    if rest.len() > 3 + own {
         return Err(Failure::Arity);
     }
     options.spec.error_rate = error_rate(
@@ -150,7 +156,7 @@ pub fn reserve(key: Arg, args: Args, sender: Sender) -> Result<FilterOptions, Fa
         Layout::RedisBloom => c"ERR capacity must be in the range [1, 1073741824]",
     })?;
     let given = match sender {
-        Sender::Client => reserve_options(rest)?,
+        Sender::Client => reserve_options(rest, &mut options.lifetime)?,
         Sender::RedisBloom => redisbloom_options(key, args)?,
     };
     let mut is_fixed = given.is_fixed || options.is_fixed();
@@ -164,11 +170,13 @@ pub fn reserve(key: Arg, args: Args, sender: Sender) -> Result<FilterOptions, Fa
         None => {}
     }
     options.spec.growth = if is_fixed { Growth::Fixed } else { growth(options.stored_expansion) };
+    let has_growth = given.is_fixed || given.expansion.is_some();
+    options.lifetime.check(options.spec.capacity, options.layout, has_growth)?;
     Ok(options)
 }
 
-/// The growth options of a client's BF.RESERVE.
-fn reserve_options(args: Args) -> Result<GrowthOptions, Failure> {
+/// The growth options of a client's BF.RESERVE, and when the filter forgets.
+fn reserve_options(args: Args, lifetime: &mut Lifetime) -> Result<GrowthOptions, Failure> {
     let mut given = GrowthOptions::default();
     let mut args = args.iter();
     while let Some(arg) = args.next() {
@@ -180,6 +188,8 @@ fn reserve_options(args: Args) -> Result<GrowthOptions, Failure> {
         } else if arg.is("LAYOUT") {
             // `set_layout` has read its value.
             args.next();
+        } else if let Some(option) = lifetime::Token::of(arg) {
+            lifetime.set(option, || args.next().ok_or(Failure::Arity))?;
         } else {
             return Err(unknown_argument(arg));
         }
@@ -221,6 +231,7 @@ enum Token {
     Layout,
     NoCreate,
     NonScaling,
+    Lifetime(lifetime::Token),
 }
 
 /// The option name that an argument is. A client's must match as a whole; RedisBloom compares only
@@ -236,7 +247,8 @@ fn token_of(arg: Arg, sender: Sender) -> Option<Token> {
         ("NONSCALING", Token::NonScaling),
     ];
     if sender == Sender::Client {
-        return TOKENS.iter().find(|(name, _)| arg.is(name)).map(|&(_, token)| token);
+        let token = TOKENS.iter().find(|(name, _)| arg.is(name)).map(|&(_, token)| token);
+        return token.or_else(|| lifetime::Token::of(arg).map(Token::Lifetime));
     }
     let letter = |index| arg.bytes().get(index).map(u8::to_ascii_lowercase);
     match letter(0)? {
@@ -251,7 +263,7 @@ fn token_of(arg: Arg, sender: Sender) -> Option<Token> {
 }
 
 /// Parses `[CAPACITY n] [ERROR f] [EXPANSION n] [NOCREATE] [NONSCALING] [LAYOUT name] ITEMS item
-/// [item ...]`. The last of repeated options counts.
+/// [item ...]`, and the options of [`Lifetime`] before ITEMS. The last of repeated options counts.
 ///
 /// # Errors
 ///
@@ -262,7 +274,7 @@ pub fn insert(args: Args<'_>, sender: Sender) -> Result<Insert<'_>, Failure> {
         options.set_layout(args)?;
     }
     let mut is_fixed = options.is_fixed();
-    let mut may_create = true;
+    let (mut may_create, mut has_growth) = (true, false);
     let mut index = 0;
     while let Some(arg) = args.get(index) {
         let value = args.get(index + 1).ok_or(Failure::Arity);
@@ -272,6 +284,7 @@ pub fn insert(args: Args<'_>, sender: Sender) -> Result<Insert<'_>, Failure> {
                 value?;
                 options.spec.growth =
                     if is_fixed { Growth::Fixed } else { growth(options.stored_expansion) };
+                options.lifetime.check(options.spec.capacity, options.layout, has_growth)?;
                 let if_missing = may_create.then_some(options);
                 return Ok(Insert { if_missing, items: args.from(index - 1) });
             }
@@ -288,11 +301,18 @@ pub fn insert(args: Args<'_>, sender: Sender) -> Result<Insert<'_>, Failure> {
                     .and_then(|given| expansion(given, sender))
                     .ok_or(c"Bad expansion")?;
                 is_fixed |= options.stored_expansion == 0;
+                has_growth = true;
             }
             // `set_layout` has read its value.
             Token::Layout => drop(value?),
             Token::NoCreate => (may_create, index) = (false, index - 1),
-            Token::NonScaling => (is_fixed, index) = (true, index - 1),
+            Token::NonScaling => (is_fixed, has_growth, index) = (true, true, index - 1),
+            Token::Lifetime(option) => {
+                if !option.has_value() {
+                    index -= 1;
+                }
+                options.lifetime.set(option, || value)?;
+            }
         }
     }
     Err(Failure::Arity)

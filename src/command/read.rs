@@ -3,7 +3,9 @@
 use super::error::{Failure, WRONG_TYPE};
 use super::handler::{Call, Handler};
 use crate::data_type::handle::{Lookup, filter};
+use crate::server::clock;
 use crate::server::key::Key;
+use bloomline_core::AnyFilter;
 
 /// BF.EXISTS key item
 pub struct Exists;
@@ -12,6 +14,16 @@ pub struct Mexists;
 /// BF.CARD key
 pub struct Card;
 
+/// The time for which a filter answers, in milliseconds. The clock is read only for a filter that
+/// remembers by time.
+#[inline]
+pub fn now_for(filter: &AnyFilter) -> u64 {
+    match filter.windowed() {
+        Some(windowed) if windowed.has_time() => clock::now(),
+        _ => 0,
+    }
+}
+
 impl Handler for Exists {
     const MIN_ARGS: usize = 3;
     const MAX_ARGS: usize = 3;
@@ -19,7 +31,10 @@ impl Handler for Exists {
     fn run(call: Call) -> Result<(), Failure> {
         let key = Key::read(call.context, call.key);
         let found = match filter(&key) {
-            Lookup::Found(filter) => call.rest.bytes().all(|item| filter.contains(item)),
+            Lookup::Found(filter) => {
+                let now = now_for(filter);
+                call.rest.bytes().all(|item| filter.contains(item, now))
+            }
             // A key of another type does not contain the item.
             Lookup::Missing | Lookup::WrongType => false,
         };
@@ -36,7 +51,8 @@ impl Handler for Mexists {
         call.context.array(call.rest.len());
         match filter(&key) {
             Lookup::Found(filter) => {
-                filter.contains_batch(call.rest.bytes(), |found| call.context.boolean(found));
+                let now = now_for(filter);
+                filter.contains_batch(call.rest.bytes(), now, |found| call.context.boolean(found));
             }
             Lookup::Missing | Lookup::WrongType => {
                 call.rest.iter().for_each(|_| call.context.boolean(false));
@@ -53,7 +69,7 @@ impl Handler for Card {
     fn run(call: Call) -> Result<(), Failure> {
         let key = Key::read(call.context, call.key);
         match filter(&key) {
-            Lookup::Found(filter) => call.context.count(filter.len()),
+            Lookup::Found(filter) => call.context.count(filter.len_at(now_for(filter))),
             Lookup::Missing => call.context.integer(0),
             Lookup::WrongType => return Err(WRONG_TYPE.into()),
         }

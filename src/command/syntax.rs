@@ -18,6 +18,10 @@ pub const RESERVE: &[ArgSpec] = &[
     EXPANSION,
     flag(c"nonscaling", c"NONSCALING"),
     LAYOUT,
+    WINDOW,
+    GENERATIONS,
+    NOREFRESH,
+    TTL,
 ];
 /// BF.INSERT.
 pub const INSERT: &[ArgSpec] = &[
@@ -28,6 +32,10 @@ pub const INSERT: &[ArgSpec] = &[
     flag(c"nocreate", c"NOCREATE"),
     flag(c"nonscaling", c"NONSCALING"),
     LAYOUT,
+    WINDOW,
+    GENERATIONS,
+    NOREFRESH,
+    TTL,
     ArgSpec { token: Some(c"ITEMS"), ..ITEMS },
 ];
 /// BF.INFO.
@@ -47,10 +55,16 @@ pub const INFO: &[ArgSpec] = &[
                 choice(c"layout", c"LAYOUT"),
                 choice(c"fill", c"FILL"),
                 choice(c"fprate", c"FPRATE"),
+                choice(c"window", c"WINDOW"),
+                choice(c"generations", c"GENERATIONS"),
+                choice(c"oldest", c"OLDEST"),
+                choice(c"newest", c"NEWEST"),
             ]),
         )
     },
 ];
+/// BF.ROTATE.
+pub const ROTATE: &[ArgSpec] = &[KEY, optional(c"milliseconds", c"AT", Kind::Integer)];
 /// BF.SCANDUMP.
 pub const SCANDUMP: &[ArgSpec] = &[KEY, required(c"iterator", Kind::Integer)];
 /// BF.LOADCHUNK.
@@ -66,6 +80,20 @@ const LAYOUT: ArgSpec = optional(
     c"LAYOUT",
     Kind::OneOf(&[choice(c"bloomline", c"BLOOMLINE"), choice(c"redisbloom", c"REDISBLOOM")]),
 );
+
+const WINDOW: ArgSpec = ArgSpec {
+    optional: true,
+    ..required(
+        c"window",
+        Kind::OneOf(&[
+            ArgSpec { token: Some(c"WINDOW"), ..required(c"seconds", Kind::Integer) },
+            choice(c"last", c"LAST"),
+        ]),
+    )
+};
+const GENERATIONS: ArgSpec = optional(c"generations", c"GENERATIONS", Kind::Integer);
+const NOREFRESH: ArgSpec = flag(c"norefresh", c"NOREFRESH");
+const TTL: ArgSpec = optional(c"ttl", c"TTL", Kind::Integer);
 
 /// A required argument.
 const fn required(name: &'static CStr, kind: Kind) -> ArgSpec {

@@ -9,7 +9,7 @@ use redis_module::raw::{
 
 use super::error::Failure;
 use super::handler::{Call, Handler, entry};
-use super::{add, create, dump, help, info, read, syntax};
+use super::{add, create, dump, help, info, read, rotate, syntax};
 use crate::server::command::{Access, Command};
 
 /// The ACL category of all commands.
@@ -42,7 +42,7 @@ const NO_KEY: Access =
 
 /// All commands. Their `since` is RedisBloom's version, to which the documentation of clients
 /// refers.
-pub static COMMANDS: [Command; 12] = [
+pub static COMMANDS: [Command; 13] = [
     Command {
         name: c"bf.reserve",
         summary: c"Creates an empty Bloom filter",
@@ -77,6 +77,17 @@ pub static COMMANDS: [Command; 12] = [
         complexity: c"O(M * N) where M is the number of items and N the number of layers",
         args: syntax::INSERT,
         ..command::<add::Insert>(&UPDATE)
+    },
+    Command {
+        name: c"bf.rotate",
+        summary: c"Opens a new generation of a Bloom filter that forgets, and drops the oldest",
+        hint:
+            c"For filters created with GENERATIONS alone; others rotate by themselves, and AT is \
+                for replication.",
+        complexity: c"O(N) where N is the number of generations",
+        since: c"0.1.0",
+        args: syntax::ROTATE,
+        ..command::<rotate::Rotate>(&WRITE)
     },
     Command {
         name: c"bf.exists",
@@ -207,7 +218,8 @@ mod tests {
     fn help_shows_arguments_as_they_are_typed() {
         for line in [
             "BF.RESERVE <key> <error_rate> <capacity> [EXPANSION <expansion>] [NONSCALING] \
-             [LAYOUT BLOOMLINE|REDISBLOOM]",
+             [LAYOUT BLOOMLINE|REDISBLOOM] [WINDOW <seconds>|LAST] [GENERATIONS <generations>] \
+             [NOREFRESH] [TTL <ttl>]",
             "BF.MADD <key> <item> [<item> ...]",
             "BF.CARD <key>",
             "BF.HELP",

@@ -8,9 +8,13 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use redis_module::raw::RedisModuleType;
 
 use crate::policy::counters::{
-    BYTES, CAPACITY, FILTERS, FILTERS_BLOOMLINE, ITEMS, LAYERS, LAYERS_ADDED,
+    BYTES, CAPACITY, FILTERS, FILTERS_BLOOMLINE, FILTERS_WINDOWED, GENERATIONS_DROPPED, ITEMS,
+    LAYERS, LAYERS_ADDED, ROTATIONS,
 };
+use crate::server::background;
 use crate::server::key::{Content, Key};
+use bloomline_core::memory::pages::LARGE;
+use bloomline_core::window::Generation;
 use bloomline_core::{AnyFilter, Layout};
 
 /// The server's handle of the type; null until the type is registered.
@@ -69,14 +73,46 @@ pub fn store(key: &mut Key, filter: AnyFilter) {
     }
 }
 
+/// What a filter adds to the totals of INFO.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Totals {
+    layers: u64,
+    items: u64,
+    capacity: u64,
+    bytes: u64,
+}
+
+impl Totals {
+    fn of(filter: &AnyFilter) -> Self {
+        Self {
+            layers: filter.layer_count().into(),
+            items: filter.len(),
+            capacity: filter.capacity(),
+            bytes: filter.size_bytes(),
+        }
+    }
+
+    fn add(self) {
+        LAYERS.add(self.layers);
+        ITEMS.add(self.items);
+        CAPACITY.add(self.capacity);
+        BYTES.add(self.bytes);
+    }
+
+    fn subtract(self) {
+        LAYERS.subtract(self.layers);
+        ITEMS.subtract(self.items);
+        CAPACITY.subtract(self.capacity);
+        BYTES.subtract(self.bytes);
+    }
+}
+
 /// Boxes a filter for the server, and adds it to the totals.
 pub(super) fn into_raw(filter: AnyFilter) -> NonNull<c_void> {
     FILTERS.add(1);
     FILTERS_BLOOMLINE.add(u64::from(filter.layout() == Layout::Bloomline));
-    LAYERS.add(filter.layer_count().into());
-    ITEMS.add(filter.len());
-    CAPACITY.add(filter.capacity());
-    BYTES.add(filter.size_bytes());
+    FILTERS_WINDOWED.add(u64::from(filter.windowed().is_some()));
+    Totals::of(&filter).add();
     NonNull::from(Box::leak(Box::new(filter))).cast()
 }
 
@@ -90,10 +126,8 @@ pub(super) unsafe fn from_raw(value: NonNull<c_void>) -> Box<AnyFilter> {
     let filter = unsafe { Box::from_raw(value.cast::<AnyFilter>().as_ptr()) };
     FILTERS.subtract(1);
     FILTERS_BLOOMLINE.subtract(u64::from(filter.layout() == Layout::Bloomline));
-    LAYERS.subtract(filter.layer_count().into());
-    ITEMS.subtract(filter.len());
-    CAPACITY.subtract(filter.capacity());
-    BYTES.subtract(filter.size_bytes());
+    FILTERS_WINDOWED.subtract(u64::from(filter.windowed().is_some()));
+    Totals::of(&filter).subtract();
     filter
 }
 
@@ -111,14 +145,65 @@ pub(super) unsafe fn borrowed<'a>(value: *const c_void) -> &'a AnyFilter {
 /// A filter that is open for writing. When it is dropped, the totals are updated.
 pub struct FilterMut<'a> {
     filter: &'a mut AnyFilter,
-    layers_before: u32,
-    newest_len_before: u64,
+    before: Before,
+}
+
+/// What is known of a filter before it is written.
+enum Before {
+    /// A filter that only grows: its layers, and the items in the newest.
+    Growing { layers: u32, newest_len: u64 },
+    /// A filter that forgets: its totals, the number of its newest generation, and its generations.
+    Windowed { totals: Totals, number: u64, generations: u64 },
 }
 
 impl<'a> FilterMut<'a> {
     fn new(filter: &'a mut AnyFilter) -> Self {
-        let (layers_before, newest_len_before) = (filter.layer_count(), filter.newest_len());
-        Self { filter, layers_before, newest_len_before }
+        let before = match filter.windowed() {
+            None => {
+                Before::Growing { layers: filter.layer_count(), newest_len: filter.newest_len() }
+            }
+            Some(windowed) => Before::Windowed {
+                number: windowed.number(),
+                generations: windowed.generations().count() as u64,
+                totals: Totals::of(filter),
+            },
+        };
+        Self { filter, before }
+    }
+
+    /// Adds what a filter that only grows has gained.
+    #[inline]
+    fn count_growth(&self, layers: u32, newest_len: u64) {
+        if (self.filter.layer_count(), self.filter.newest_len()) == (layers, newest_len) {
+            return;
+        }
+        let Some(added) = self.filter.added_since(layers, newest_len) else { return };
+        ITEMS.add(added.items);
+        if added.layers != 0 {
+            LAYERS.add(added.layers.into());
+            LAYERS_ADDED.add(added.layers.into());
+            CAPACITY.add(added.capacity);
+            BYTES.add(added.bytes);
+        }
+    }
+
+    /// Counts what a filter that forgets has gained and lost, and frees what it has dropped
+    /// elsewhere.
+    fn count_rotations(&mut self, totals: Totals, number: u64, generations: u64) {
+        let now = Totals::of(self.filter);
+        if now != totals {
+            now.add();
+            totals.subtract();
+        }
+        let Some(windowed) = self.filter.windowed_mut() else { return };
+        let opened = windowed.number() - number;
+        ROTATIONS.add(opened);
+        let present = windowed.generations().count() as u64;
+        GENERATIONS_DROPPED.add(generations + opened - present);
+        let dropped = windowed.take_dropped();
+        if dropped.iter().map(Generation::size_bytes).sum::<u64>() >= LARGE as u64 {
+            background::drop_later(dropped);
+        }
     }
 }
 
@@ -141,17 +226,11 @@ impl DerefMut for FilterMut<'_> {
 impl Drop for FilterMut<'_> {
     #[inline]
     fn drop(&mut self) {
-        let now = (self.filter.layer_count(), self.filter.newest_len());
-        if now == (self.layers_before, self.newest_len_before) {
-            return;
-        }
-        let added = self.filter.added_since(self.layers_before, self.newest_len_before);
-        ITEMS.add(added.items);
-        if added.layers != 0 {
-            LAYERS.add(added.layers.into());
-            LAYERS_ADDED.add(added.layers.into());
-            CAPACITY.add(added.capacity);
-            BYTES.add(added.bytes);
+        match self.before {
+            Before::Growing { layers, newest_len } => self.count_growth(layers, newest_len),
+            Before::Windowed { totals, number, generations } => {
+                self.count_rotations(totals, number, generations);
+            }
         }
     }
 }

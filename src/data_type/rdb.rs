@@ -31,7 +31,7 @@ pub unsafe extern "C" fn save(io: *mut RedisModuleIO, value: *mut c_void) {
     // SAFETY: the server passes a stream for writing and a filter of this type.
     let (writer, filter) = unsafe { (Writer::new(io), borrowed(value)) };
     match filter {
-        AnyFilter::Bloomline(_) => {
+        AnyFilter::Bloomline(_) | AnyFilter::Windowed(_) => {
             writer.unsigned(BLOOMLINE);
             rdb_bloomline::save(&writer, filter);
         }
@@ -76,7 +76,7 @@ fn load_filter(loader: &mut Loader, encver: c_int) -> Result<AnyFilter, LoadErro
         return Err(reason.into());
     }
     match loader.reader.unsigned()? {
-        BLOOMLINE if encver == ENCODING_VERSION => rdb_bloomline::load(loader).map(AnyFilter::from),
+        BLOOMLINE if encver == ENCODING_VERSION => rdb_bloomline::load(loader),
         items => {
             let classic = rdb_redisbloom::load(loader, encver)?;
             let found = classic.len();

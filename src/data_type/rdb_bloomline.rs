@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! unsigned 2^64-1   written and read by `rdb`
-//! string            the header, 64 bytes
+//! string            the header, 64 bytes; more for a filter that forgets
 //! string...         the bits, oldest layer first: each layer in strings of 2 MiB and a shorter
 //!                   last one; an empty string stands for as many zeros
 //! ```
@@ -12,7 +12,7 @@ use std::ops::ControlFlow;
 use super::load::{LoadError, Loader};
 use crate::server::rdb::Writer;
 use bloomline_core::memory::words::copy_to_zeros;
-use bloomline_core::{AnyFilter, Filter};
+use bloomline_core::{AnyFilter, Layout};
 
 /// Bytes of a string of bits, except the last one of a layer.
 ///
@@ -35,12 +35,15 @@ pub fn save(writer: &Writer, filter: &AnyFilter) {
 /// # Errors
 ///
 /// A header or a string of bits that is not valid, a limit, or lack of memory.
-pub fn load(loader: &mut Loader) -> Result<Filter, LoadError> {
+pub fn load(loader: &mut Loader) -> Result<AnyFilter, LoadError> {
     let header = loader.reader.string()?;
-    let decoded = Filter::decode_header(header.bytes(), &mut loader.limits.permit());
+    let decoded = AnyFilter::decode_header(header.bytes(), &mut loader.limits.permit());
     let mut filter = decoded.map_err(|error| loader.reason(error))?;
-    for layer in filter.layers_mut() {
-        for chunk in layer.as_mut_bytes().chunks_mut(STRING_BYTES) {
+    if filter.layout() != Layout::Bloomline {
+        return Err("the header is of another layout".to_owned().into());
+    }
+    filter.try_each_layer_mut(|words| -> Result<(), LoadError> {
+        for chunk in words.as_mut_bytes().chunks_mut(STRING_BYTES) {
             let string = loader.reader.string()?;
             match string.bytes() {
                 // A new layer is zero already.
@@ -52,6 +55,7 @@ pub fn load(loader: &mut Loader) -> Result<Filter, LoadError> {
                 }
             }
         }
-    }
+        Ok(())
+    })?;
     Ok(filter)
 }

@@ -41,6 +41,12 @@ pub static ITEMS: Counter = Counter::new();
 pub static CAPACITY: Counter = Counter::new();
 /// Bytes of all filters: their headers, tables and bits.
 pub static BYTES: Counter = Counter::new();
+/// Filters that forget.
+pub static FILTERS_WINDOWED: Counter = Counter::new();
+/// Generations that filters have opened since the start, except their first ones.
+pub static ROTATIONS: Counter = Counter::new();
+/// Generations that filters have dropped since the start.
+pub static GENERATIONS_DROPPED: Counter = Counter::new();
 /// Layers that filters have grown by since the start.
 pub static LAYERS_ADDED: Counter = Counter::new();
 /// Filters that were not created because of a limit or lack of memory.
@@ -58,7 +64,7 @@ const VERSION: &CStr =
     };
 
 /// The fields of the section, in order.
-static FIELDS: [(&CStr, &Counter); 10] = [
+static FIELDS: [(&CStr, &Counter); 13] = [
     (c"filters", &FILTERS),
     (c"filters_bloomline", &FILTERS_BLOOMLINE),
     (c"layers", &LAYERS),
@@ -69,6 +75,9 @@ static FIELDS: [(&CStr, &Counter); 10] = [
     (c"creations_refused", &CREATIONS_REFUSED),
     (c"growths_refused", &GROWTHS_REFUSED),
     (c"loads_refused", &LOADS_REFUSED),
+    (c"filters_windowed", &FILTERS_WINDOWED),
+    (c"rotations", &ROTATIONS),
+    (c"generations_dropped", &GENERATIONS_DROPPED),
 ];
 
 /// The section of INFO with the version and all counters.

@@ -8,7 +8,7 @@ use crate::server::context::{Context, Operands};
 /// Items per word of [`NewItems`].
 const WORD_BITS: usize = u64::BITS as usize;
 
-/// Which items of a call were new: one bit per item. A call of fewer than 64 items allocates
+/// Which items of a call were written: one bit per item. A call of fewer than 64 items allocates
 /// nothing for it.
 ///
 /// Not `bitvec::vec::BitVec`: with its `push`, BF.MADD of 100 new and 100 known items takes 8 %
@@ -114,6 +114,13 @@ fn replicate_items(context: Context, key: Arg, items: Args) {
 /// Replicates BF.LOADCHUNK: with iterator 1 the header of a filter, with others its bits.
 pub fn chunk(context: Context, key: Arg, iterator: u64, data: &[u8]) {
     context.replicate(c"BF.LOADCHUNK", key, Operands::IntegerAndBytes(iterator as i64, data));
+}
+
+/// Replicates the rotation of a filter that forgets, at a time in milliseconds of Unix time. Filters
+/// of replicas and of files rotate by nothing else.
+pub fn rotation(context: Context, key: Arg, at: u64) {
+    let at = i64::try_from(at).unwrap_or(i64::MAX);
+    context.replicate(c"BF.ROTATE", key, Operands::Option(c"AT", at));
 }
 
 /// Replicates the deletion of a key.

@@ -29,7 +29,12 @@ pub fn is_repeated(context: Context) -> bool {
 /// The seed of a filter that a script creates, if replicas or a file execute the script again:
 /// XXH3 of the key's name, which anybody can compute. None for all other calls.
 pub fn repeatable_seed(context: Context, key: &[u8]) -> Option<u64> {
-    let is_repeatable = may_be_replicated_by_text(context)
-        && (is_repeated(context) || context.config_is(c"lua-replicate-commands", b"no"));
-    is_repeatable.then(|| xxh3_64(key))
+    is_replicated_by_text(context).then(|| xxh3_64(key))
+}
+
+/// True for a call of a script that replicas or a file execute again. What depends on a clock would
+/// differ there.
+pub fn is_replicated_by_text(context: Context) -> bool {
+    may_be_replicated_by_text(context)
+        && (is_repeated(context) || context.config_is(c"lua-replicate-commands", b"no"))
 }

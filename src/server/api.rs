@@ -44,7 +44,7 @@ pub fn missing() -> Option<&'static str> {
         RedisModule_ReplyWithError RedisModule_ReplyWithSimpleString
         RedisModule_ReplyWithStringBuffer RedisModule_ReplyWithNull RedisModule_WrongArity
         RedisModule_Replicate RedisModule_ReplicateVerbatim RedisModule_SignalModifiedKey
-        RedisModule_GetContextFlags RedisModule_Log
+        RedisModule_GetContextFlags RedisModule_Log RedisModule_Milliseconds RedisModule_SetExpire
         RedisModule_SaveUnsigned RedisModule_SaveDouble RedisModule_SaveStringBuffer
         RedisModule_LoadUnsigned RedisModule_LoadDouble
         RedisModule_LoadStringBuffer RedisModule_IsIOError RedisModule_LogIOError

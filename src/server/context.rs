@@ -30,6 +30,8 @@ pub enum Operands<'a> {
     Integer(i64),
     /// An integer and a string.
     IntegerAndBytes(i64, &'a [u8]),
+    /// The name of an option and its value.
+    Option(&'a CStr, i64),
     /// Arguments of the call.
     Args(Args<'a>),
 }
@@ -184,6 +186,14 @@ impl Context {
                     value as c_longlong,
                     bytes.as_ptr(),
                     bytes.len(),
+                ),
+                Operands::Option(name_of, value) => replicate(
+                    ctx,
+                    name,
+                    c"scl".as_ptr(),
+                    key,
+                    name_of.as_ptr(),
+                    value as c_longlong,
                 ),
                 Operands::Args(args) => {
                     let strings = args.strings();

@@ -82,6 +82,13 @@ impl Key {
         (at >= 0).then_some(at)
     }
 
+    /// Lets the key expire after so many milliseconds. The key must hold a value.
+    pub fn expire_after(&mut self, millis: u64) {
+        let millis = i64::try_from(millis).unwrap_or(i64::MAX);
+        // SAFETY: the key is open for writing. A key without a value is refused.
+        unsafe { api!(RedisModule_SetExpire)(self.key, millis) };
+    }
+
     /// Stores a value in the key, and frees the old value. The server owns the value from then on.
     ///
     /// False if the key is not open for writing; the caller still owns the value then.

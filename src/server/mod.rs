@@ -5,6 +5,8 @@
 //! | [`api`] | the table of the server's functions |
 //! | [`alloc`] | the server's allocator, as the global allocator |
 //! | [`args`] | the arguments of a call |
+//! | [`background`] | freeing large values on another thread |
+//! | [`clock`] | the time |
 //! | [`command`], [`command_docs`] | registering commands and describing them |
 //! | [`config`] | module settings in the server's configuration |
 //! | [`context`] | a call: its reply, its replication, its origin flags |
@@ -22,6 +24,8 @@
 pub mod alloc;
 pub mod api;
 pub mod args;
+pub mod background;
+pub mod clock;
 pub mod command;
 pub mod command_docs;
 pub mod config;

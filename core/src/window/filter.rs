@@ -306,9 +306,7 @@ impl WindowedFilter {
 
 /// The permit for a part of a filter whose other parts take so many bytes.
 fn beside(others: u64, permit: Permit) -> impl FnMut(Demand) -> bool {
-    move |part| {
-        permit(Demand { filter_bytes: part.filter_bytes.saturating_add(others), ..part })
-    }
+    move |part| permit(Demand { filter_bytes: part.filter_bytes.saturating_add(others), ..part })
 }
 
 /// Bytes of a filter of so many generations, whose bits and whose overflow layers' structures take

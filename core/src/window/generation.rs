@@ -91,6 +91,11 @@ impl Generation {
         1 + self.overflow.as_ref().map_or(0, |filter| filter.layer_count())
     }
 
+    /// Bytes of all layers: the bits, and the overflow layers' own structures.
+    pub fn size_bytes(&self) -> u64 {
+        self.bits_bytes() + self.overflow_bytes()
+    }
+
     /// Bytes of the bits of all layers.
     pub(super) fn bits_bytes(&self) -> u64 {
         self.layers().map(|layer| layer.words().bytes()).sum()

@@ -226,8 +226,7 @@ impl Record {
         generation.live = self.live;
         generation.regular_len = self.len;
         if let (Some(spec), 1..) = (spec.overflow(), self.overflow) {
-            let filter =
-                Filter::with_layers(spec, seed, self.overflow, self.len, &mut |_| true)?;
+            let filter = Filter::with_layers(spec, seed, self.overflow, self.len, &mut |_| true)?;
             generation.overflow = Some(Box::new(filter));
             generation.regular_len = shape.capacity();
         }
@@ -254,9 +253,9 @@ fn check_all(
             Some(last) => {
                 let layers = overflow.get(..=last).ok_or(contradiction)?;
                 let (newest, full) = layers.split_last().ok_or(contradiction)?;
-                bits = layers.iter().fold(bits, |sum, layer| {
-                    sum.saturating_add(layer.geometry().bytes())
-                });
+                bits = layers
+                    .iter()
+                    .fold(bits, |sum, layer| sum.saturating_add(layer.geometry().bytes()));
                 let full = full.iter().map(Shape::capacity);
                 (newest.capacity(), full.fold(shape.capacity(), u64::saturating_add))
             }

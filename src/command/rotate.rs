@@ -1,0 +1,133 @@
+//! BF.ROTATE, and the rotation that an addition causes.
+//!
+//! Only commands of a primary's clients read a clock. Everywhere else filters rotate by the
+//! BF.ROTATE with a time that the primary replicates.
+
+use std::ffi::CStr;
+
+use super::create;
+use super::error::{
+    AT_IN_FUTURE, BAD_TIME, Failure, NEEDS_EFFECTS, NO_GENERATIONS, NOT_BY_HAND, existing,
+    unknown_argument,
+};
+use super::handler::{Call, Handler};
+use crate::data_type::handle::filter_mut;
+use crate::policy::counters::GROWTHS_REFUSED;
+use crate::policy::limits::Limits;
+use crate::policy::{replicate, script};
+use crate::server::clock;
+use crate::server::key::Key;
+use crate::server::log;
+use bloomline_core::window::Window;
+use bloomline_core::{AnyFilter, Error};
+
+/// The keyspace event of a filter that has opened a generation.
+pub const ROTATED: &CStr = c"bloom.rotate";
+
+/// BF.ROTATE key [AT milliseconds]
+pub struct Rotate;
+
+impl Handler for Rotate {
+    const MIN_ARGS: usize = 2;
+    const MAX_ARGS: usize = 4;
+
+    fn run(call: Call) -> Result<(), Failure> {
+        let given = given_time(call)?;
+        let mut key = Key::write(call.context, call.key);
+        let mut filter = existing(filter_mut(&mut key))?;
+        let windowed = filter.windowed_mut().ok_or(NO_GENERATIONS)?;
+        let number = windowed.number();
+        let limits = Limits::of_call(call.context);
+        let mut permit = limits.permit();
+        let is_manual = windowed.spec().window == Window::Manual;
+        if given.is_none() && !is_manual {
+            return Err(NOT_BY_HAND.into());
+        }
+        let at = match given {
+            Some(at) => at,
+            None if script::is_replicated_by_text(call.context) => return Err(NEEDS_EFFECTS.into()),
+            None => clock::now(),
+        };
+        // A time in the future would drop generations before their window has passed.
+        let is_early = || at > clock::now() && !limits.origin().is_replicated_or_loaded();
+        if given.is_some() && is_early() {
+            return Err(AT_IN_FUTURE.into());
+        }
+        let rotated = if is_manual {
+            windowed.rotate(at, &mut permit)
+        } else {
+            windowed.advance(at, &mut permit)
+        };
+        rotated.map_err(|error| failed(call, error, &limits))?;
+        replicate::rotation(call.context, call.key, at);
+        let is_rotated = windowed.number() != number;
+        drop(filter);
+        // Closed before the event: a subscriber may delete the key.
+        drop(key);
+        if is_rotated {
+            call.context.signal_change(call.key, ROTATED);
+        }
+        call.context.simple(c"OK");
+        Ok(())
+    }
+}
+
+/// The time after AT, in milliseconds.
+fn given_time(call: Call) -> Result<Option<u64>, Failure> {
+    let Some(token) = call.rest.get(0) else { return Ok(None) };
+    if !token.is("AT") {
+        return Err(unknown_argument(token));
+    }
+    let value = call.rest.get(1).ok_or(Failure::Arity)?;
+    let at = value.integer().and_then(|at| u64::try_from(at).ok()).ok_or(BAD_TIME)?;
+    Ok(Some(at))
+}
+
+/// Brings a filter that forgets to the present time before a client's items are inserted, and
+/// replicates this. Does nothing with other filters, and with items that are replicated or loaded
+/// from a file.
+///
+/// # Errors
+///
+/// The next generation cannot be created; the filter is unchanged.
+#[inline]
+pub fn bring_to_now(call: Call, filter: &mut AnyFilter, items: usize) -> Result<(), Failure> {
+    match filter.windowed() {
+        None => Ok(()),
+        Some(windowed) => {
+            let now = clock::now();
+            if windowed.is_due(now, items as u64) { advance(call, filter, now) } else { Ok(()) }
+        }
+    }
+}
+
+#[cold]
+fn advance(call: Call, filter: &mut AnyFilter, now: u64) -> Result<(), Failure> {
+    let limits = Limits::of_call(call.context);
+    if limits.origin().is_replicated_or_loaded() {
+        return Ok(());
+    }
+    if script::is_replicated_by_text(call.context) {
+        return Err(NEEDS_EFFECTS.into());
+    }
+    let Some(windowed) = filter.windowed_mut() else { return Ok(()) };
+    windowed.advance(now, &mut limits.permit()).map_err(|error| failed(call, error, &limits))?;
+    replicate::rotation(call.context, call.key, now);
+    Ok(())
+}
+
+/// Counts and logs a rotation that was refused for lack of memory, and returns the error reply.
+///
+/// Ends the process if the rotation is replicated or loaded from a file: the next additions depend
+/// on it.
+fn failed(call: Call, error: Error, limits: &Limits) -> Failure {
+    let (key, why) = (call.key.shown(), limits.reason(error));
+    if create::is_for_memory(error) {
+        if limits.origin().is_replicated_or_loaded() {
+            log::fatal(&format!("filter '{key}' must rotate for a primary or a file, but {why}"));
+        }
+        GROWTHS_REFUSED.add(1);
+        log::refusal(format_args!("rotation of filter '{key}' refused: {why}"));
+    }
+    Failure::Formatted(format!("ERR Insufficient memory to rotate filter: {why}"))
+}
