@@ -1,8 +1,8 @@
 //! BF.SCANDUMP and BF.LOADCHUNK: a filter is saved and restored in chunks.
 //!
-//! The iterator of the header is 1. The iterator of a chunk of bits is the offset of its end, plus
-//! 1. Offsets are counted over the life of a filter that forgets, so a chunk never lands in another
-//! generation than its own.
+//! The iterator of the header is 1. The iterator of a chunk of bits is one more than the offset of
+//! its end. Offsets are counted over the life of a filter that forgets, so a chunk never lands in
+//! another generation than its own.
 
 use std::ffi::CStr;
 use std::ops::ControlFlow;
