@@ -12,7 +12,7 @@ use super::create::{self, RESERVED};
 use super::error::{self, Failure, NOT_FOUND, WRONG_TYPE};
 use super::handler::{Call, Handler};
 use super::options::{self, FilterOptions, Sender};
-use super::rotate::{self, ROTATED};
+use super::rotate::{ROTATED, Rotation};
 use crate::data_type::handle::{Lookup, filter_mut};
 use crate::policy::counters::GROWTHS_REFUSED;
 use crate::policy::limits::Limits;
@@ -20,7 +20,6 @@ use crate::policy::replicate::NewItems;
 use crate::server::args::Args;
 use crate::server::key::Key;
 use crate::server::log;
-use bloomline_core::window::WindowedFilter;
 use bloomline_core::{AnyFilter, Error, Growth, Insertion};
 
 /// The keyspace event of a call that inserted items.
@@ -96,10 +95,9 @@ fn add(
             Lookup::WrongType => return Err(WRONG_TYPE.into()),
             Lookup::Missing => {}
             Lookup::Found(mut filter) => {
-                let number = filter.windowed().map(WindowedFilter::number);
-                rotate::bring_to_now(call, &mut filter, items.len())?;
+                let rotation = Rotation::begin(call, &mut filter, items.len())?;
                 let new = insert_items(call, &mut filter, items, reply);
-                break (new, number != filter.windowed().map(WindowedFilter::number));
+                break (new, rotation.finish(call, &mut filter));
             }
         }
         create::create(call, &mut key, options.take().ok_or(NOT_FOUND)?())?;

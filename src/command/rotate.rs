@@ -18,7 +18,7 @@ use crate::policy::{replicate, script};
 use crate::server::clock;
 use crate::server::key::Key;
 use crate::server::log;
-use bloomline_core::window::Window;
+use bloomline_core::window::{Window, WindowedFilter};
 use bloomline_core::{AnyFilter, Error};
 
 /// The keyspace event of a filter that has opened a generation.
@@ -83,37 +83,76 @@ fn given_time(call: Call) -> Result<Option<u64>, Failure> {
     Ok(Some(at))
 }
 
-/// Brings a filter that forgets to the present time before a client's items are inserted, and
-/// replicates this. Does nothing with other filters, and with items that are replicated or loaded
-/// from a file.
-///
-/// # Errors
-///
-/// The next generation cannot be created; the filter is unchanged.
-#[inline]
-pub fn bring_to_now(call: Call, filter: &mut AnyFilter, items: usize) -> Result<(), Failure> {
-    match filter.windowed() {
-        None => Ok(()),
-        Some(windowed) => {
-            let now = clock::now();
-            if windowed.is_due(now, items as u64) { advance(call, filter, now) } else { Ok(()) }
-        }
-    }
+/// A rotation that an addition causes: by time before its items are inserted, or by count while they
+/// are.
+pub struct Rotation {
+    /// The number of the newest generation before the call; none if the filter forgets nothing.
+    number: Option<u64>,
+    /// The time of a rotation by count, and the filter's clock before the call.
+    clock: Option<(u64, u64)>,
 }
 
-#[cold]
-fn advance(call: Call, filter: &mut AnyFilter, now: u64) -> Result<(), Failure> {
-    let limits = Limits::of_call(call.context);
-    if limits.origin().is_replicated_or_loaded() {
-        return Ok(());
+impl Rotation {
+    /// Brings a filter that forgets to the present time before a client's items are inserted. Does
+    /// nothing with other filters, and for items that are replicated or loaded from a file.
+    ///
+    /// # Errors
+    ///
+    /// The next generation cannot be created; the filter is unchanged.
+    #[inline]
+    pub fn begin(call: Call, filter: &mut AnyFilter, items: usize) -> Result<Self, Failure> {
+        match filter.windowed_mut() {
+            None => Ok(Self { number: None, clock: None }),
+            Some(windowed) => Self::begin_windowed(call, windowed, items),
+        }
     }
-    if script::is_replicated_by_text(call.context) {
-        return Err(NEEDS_EFFECTS.into());
+
+    fn begin_windowed(
+        call: Call,
+        filter: &mut WindowedFilter,
+        items: usize,
+    ) -> Result<Self, Failure> {
+        let mut rotation = Self { number: Some(filter.number()), clock: None };
+        let may_rotate_by_count = filter.may_rotate_by_count(items as u64);
+        if !may_rotate_by_count && !filter.has_time() {
+            return Ok(rotation);
+        }
+        let now = clock::now();
+        if !may_rotate_by_count && !filter.is_due(now) {
+            return Ok(rotation);
+        }
+        let limits = Limits::of_call(call.context);
+        if limits.origin().is_replicated_or_loaded() {
+            return Ok(rotation);
+        }
+        if script::is_replicated_by_text(call.context) {
+            return Err(NEEDS_EFFECTS.into());
+        }
+        let before = filter.clock();
+        filter.advance(now, &mut limits.permit()).map_err(|error| failed(call, error, &limits))?;
+        if may_rotate_by_count {
+            rotation.clock = Some((now, before));
+        } else {
+            replicate::rotation(call.context, call.key, now);
+        }
+        Ok(rotation)
     }
-    let Some(windowed) = filter.windowed_mut() else { return Ok(()) };
-    windowed.advance(now, &mut limits.permit()).map_err(|error| failed(call, error, &limits))?;
-    replicate::rotation(call.context, call.key, now);
-    Ok(())
+
+    /// Replicates a rotation by count, before the items that caused it. True if a generation was
+    /// opened since [`Rotation::begin`].
+    #[inline]
+    pub fn finish(self, call: Call, filter: &mut AnyFilter) -> bool {
+        let Some(filter) = filter.windowed_mut() else { return false };
+        let is_rotated = self.number != Some(filter.number());
+        if let Some((now, before)) = self.clock {
+            if is_rotated {
+                replicate::rotation(call.context, call.key, now);
+            } else {
+                filter.set_clock(before);
+            }
+        }
+        is_rotated
+    }
 }
 
 /// Counts and logs a rotation that was refused for lack of memory, and returns the error reply.

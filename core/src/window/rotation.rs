@@ -16,26 +16,38 @@ use crate::error::Error;
 use crate::spec::Permit;
 
 impl WindowedFilter {
-    /// True if [`WindowedFilter::advance`] to `now` has something to do before `items` further
-    /// items are inserted.
+    /// True if [`WindowedFilter::advance`] to `now` opens or drops a generation.
     #[inline]
-    pub fn is_due(&self, now: u64, items: u64) -> bool {
-        match self.spec.window {
-            Window::Time { .. } => {
-                let now = self.not_before_newest(now);
-                self.slot_has_passed(now) || self.expired(now) > 0
-            }
-            Window::Last => self.clock < now && self.newest.len() + items > self.shape.capacity(),
-            Window::Manual => false,
-        }
+    pub fn is_due(&self, now: u64) -> bool {
+        let now = self.not_before_newest(now);
+        self.slot_has_passed(now) || self.expired(now) > 0
+    }
+
+    /// True if inserting so many items may open a generation.
+    #[inline]
+    pub fn may_rotate_by_count(&self, items: u64) -> bool {
+        self.spec.window == Window::Last && self.newest.len() + items > self.shape.capacity()
+    }
+
+    /// The time that a rotation by count takes as its own, in milliseconds.
+    pub fn clock(&self) -> u64 {
+        self.clock
+    }
+
+    /// Sets the time that a rotation by count takes as its own.
+    ///
+    /// It is part of the filter. A host that sets it, inserts items, and sees no rotation restores
+    /// it, so that it has nothing to replicate.
+    pub fn set_clock(&mut self, clock: u64) {
+        self.clock = clock;
     }
 
     /// Brings the filter to the time `now`, in milliseconds, before items are inserted.
     ///
     /// With a window of time, drops the generations whose window has passed, and opens a new one if
     /// the slot of the newest has passed. However long the filter was idle, this is one step. With
-    /// a window of items, sets the opening time of the generations that the items will open. An
-    /// earlier time than that of the last call counts as that time.
+    /// a window of items, sets the clock. A time before that of the last rotation counts as that
+    /// time.
     ///
     /// # Errors
     ///
