@@ -64,11 +64,16 @@ impl WindowedFilter {
         hash: &ItemHash,
         permit: Permit,
     ) -> Result<Insertion, Error> {
-        let is_in = |generation: &Generation| generation_contains(generation, backend, hash);
-        if is_in(&self.newest) {
+        if generation_contains(&self.newest, backend, hash) {
             return Ok(Insertion::Present);
         }
-        let origin = self.older.iter().rposition(is_in);
+        let mut origin = None;
+        for (index, generation) in self.older.iter().enumerate().rev() {
+            if generation_contains(generation, backend, hash) {
+                origin = Some(index);
+                break;
+            }
+        }
         self.insert_in_newest(backend, hash, origin, permit)
     }
 
@@ -135,8 +140,13 @@ impl WindowedFilter {
 /// True if a layer of the generation contains the item.
 #[inline(always)]
 fn generation_contains<B: Backend>(generation: &Generation, backend: B, hash: &ItemHash) -> bool {
-    let is_in = |layer: &BlockedLayer| contains_spot(layer, backend, &layer.locate(hash));
-    generation.layers().rev().any(is_in)
+    if let Some(overflow) = &generation.overflow
+        && overflow.contains_hash(backend, hash)
+    {
+        return true;
+    }
+    let layer = &generation.regular;
+    contains_spot(layer, backend, &layer.locate(hash))
 }
 
 /// The work of [`WindowedFilter::contains`].
