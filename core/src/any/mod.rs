@@ -1,5 +1,7 @@
 //! A filter of either layout, or one that forgets.
 
+mod items;
+
 use std::ops::ControlFlow;
 use std::ptr::NonNull;
 
@@ -7,7 +9,6 @@ use crate::bloomline::Filter;
 use crate::bloomline::header::HEADER_BYTES;
 use crate::chunk::Chunk;
 use crate::error::Error;
-use crate::insertion::Insertion;
 use crate::layer::Layer;
 use crate::memory::words::{Mover, Words};
 use crate::redisbloom::geometry::Options;
@@ -158,65 +159,6 @@ impl AnyFilter {
         }
     }
 
-    /// See [`Filter::contains`]. Filters that forget answer for the time `now`, in milliseconds;
-    /// others ignore it.
-    #[inline]
-    pub fn contains(&self, item: &[u8], now: u64) -> bool {
-        match self {
-            Self::Bloomline(filter) => filter.contains(item),
-            Self::Windowed(filter) => filter.contains(item, now),
-            Self::RedisBloom(filter) => filter.contains(item),
-        }
-    }
-
-    /// See [`Filter::insert`] and [`WindowedFilter::insert`].
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Filter::insert`].
-    #[inline]
-    pub fn insert(&mut self, item: &[u8], permit: Permit) -> Result<Insertion, Error> {
-        match self {
-            Self::Bloomline(filter) => filter.insert(item, permit).map(Insertion::from),
-            Self::Windowed(filter) => filter.insert(item, permit),
-            Self::RedisBloom(filter) => filter.insert(item, permit).map(Insertion::from),
-        }
-    }
-
-    /// See [`Filter::contains_batch`] and [`AnyFilter::contains`].
-    #[inline]
-    pub fn contains_batch<'a>(
-        &self,
-        items: impl Iterator<Item = &'a [u8]>,
-        now: u64,
-        answer: impl FnMut(bool),
-    ) {
-        match self {
-            Self::Bloomline(filter) => filter.contains_batch(items, answer),
-            Self::Windowed(filter) => filter.contains_batch(items, now, answer),
-            Self::RedisBloom(filter) => filter.contains_batch(items, answer),
-        }
-    }
-
-    /// See [`Filter::insert_batch`] and [`WindowedFilter::insert_batch`].
-    #[inline]
-    pub fn insert_batch<'a>(
-        &mut self,
-        items: impl Iterator<Item = &'a [u8]>,
-        permit: Permit,
-        mut answer: impl FnMut(Result<Insertion, Error>),
-    ) {
-        match self {
-            Self::Windowed(filter) => filter.insert_batch(items, permit, answer),
-            Self::Bloomline(filter) => {
-                filter.insert_batch(items, permit, |result| answer(result.map(Insertion::from)));
-            }
-            Self::RedisBloom(filter) => {
-                filter.insert_batch(items, permit, |result| answer(result.map(Insertion::from)));
-            }
-        }
-    }
-
     /// See [`Filter::len`].
     pub fn len(&self) -> u64 {
         any!(self, filter => filter.len())
@@ -225,15 +167,6 @@ impl AnyFilter {
     /// See [`Filter::is_empty`].
     pub fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-
-    /// The items that a filter which forgets contains at the time `now`, in milliseconds; of other
-    /// filters all items.
-    pub fn len_at(&self, now: u64) -> u64 {
-        match self {
-            Self::Windowed(filter) => filter.len_at(now),
-            Self::Bloomline(_) | Self::RedisBloom(_) => self.len(),
-        }
     }
 
     /// See [`Filter::newest_len`]. Of a filter that forgets, the items in its newest generation.

@@ -1,0 +1,78 @@
+//! Testing and inserting items in a filter of any kind.
+
+use super::AnyFilter;
+use crate::error::Error;
+use crate::insertion::Insertion;
+use crate::spec::Permit;
+
+impl AnyFilter {
+    /// True if the item may have been inserted; see [`Filter::contains`](crate::Filter::contains).
+    /// Filters that forget answer for the time `now`, in milliseconds; others ignore it.
+    #[inline]
+    pub fn contains(&self, item: &[u8], now: u64) -> bool {
+        match self {
+            Self::Bloomline(filter) => filter.contains(item),
+            Self::Windowed(filter) => filter.contains(item, now),
+            Self::RedisBloom(filter) => filter.contains(item),
+        }
+    }
+
+    /// Inserts an item; see [`Filter::insert`](crate::Filter::insert) and
+    /// [`WindowedFilter::insert`](crate::window::WindowedFilter::insert).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Filter::insert`](crate::Filter::insert).
+    #[inline]
+    pub fn insert(&mut self, item: &[u8], permit: Permit) -> Result<Insertion, Error> {
+        match self {
+            Self::Bloomline(filter) => filter.insert(item, permit).map(Insertion::from),
+            Self::Windowed(filter) => filter.insert(item, permit),
+            Self::RedisBloom(filter) => filter.insert(item, permit).map(Insertion::from),
+        }
+    }
+
+    /// Answers for each item in turn as [`AnyFilter::contains`] does.
+    #[inline]
+    pub fn contains_batch<'a>(
+        &self,
+        items: impl Iterator<Item = &'a [u8]>,
+        now: u64,
+        answer: impl FnMut(bool),
+    ) {
+        match self {
+            Self::Bloomline(filter) => filter.contains_batch(items, answer),
+            Self::Windowed(filter) => filter.contains_batch(items, now, answer),
+            Self::RedisBloom(filter) => filter.contains_batch(items, answer),
+        }
+    }
+
+    /// Inserts each item in turn, and answers as [`AnyFilter::insert`] does. The first
+    /// [`Error::Full`] is the last answer.
+    #[inline]
+    pub fn insert_batch<'a>(
+        &mut self,
+        items: impl Iterator<Item = &'a [u8]>,
+        permit: Permit,
+        mut answer: impl FnMut(Result<Insertion, Error>),
+    ) {
+        match self {
+            Self::Windowed(filter) => filter.insert_batch(items, permit, answer),
+            Self::Bloomline(filter) => {
+                filter.insert_batch(items, permit, |result| answer(result.map(Insertion::from)));
+            }
+            Self::RedisBloom(filter) => {
+                filter.insert_batch(items, permit, |result| answer(result.map(Insertion::from)));
+            }
+        }
+    }
+
+    /// The items that a filter which forgets contains at the time `now`, in milliseconds; of other
+    /// filters all items.
+    pub fn len_at(&self, now: u64) -> u64 {
+        match self {
+            Self::Windowed(filter) => filter.len_at(now),
+            Self::Bloomline(_) | Self::RedisBloom(_) => self.len(),
+        }
+    }
+}
