@@ -164,7 +164,7 @@ impl<'a> FilterMut<'a> {
             }
             Some(windowed) => Before::Windowed {
                 number: windowed.number(),
-                generations: windowed.generations().count() as u64,
+                generations: windowed.generation_count() as u64,
                 totals: Totals::of(filter),
             },
         };
@@ -198,7 +198,7 @@ impl<'a> FilterMut<'a> {
         let Some(windowed) = self.filter.windowed_mut() else { return };
         let opened = windowed.number() - number;
         ROTATIONS.add(opened);
-        let present = windowed.generations().count() as u64;
+        let present = windowed.generation_count() as u64;
         GENERATIONS_DROPPED.add(generations + opened - present);
         let dropped = windowed.take_dropped();
         if dropped.iter().map(Generation::size_bytes).sum::<u64>() >= LARGE as u64 {

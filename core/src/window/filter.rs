@@ -54,7 +54,7 @@ impl fmt::Debug for WindowedFilter {
             .field("spec", &self.spec)
             .field("items", &self.len())
             .field("newest", &self.number)
-            .field("generations", &self.generations().count())
+            .field("generations", &self.generation_count())
             .field("bytes", &self.size_bytes())
             .finish_non_exhaustive()
     }
@@ -72,7 +72,7 @@ impl WindowedFilter {
     pub fn new(spec: WindowSpec, seed: u64, now: u64, permit: Permit) -> Result<Self, Error> {
         spec.check()?;
         let (common, shape) = Common::first(spec.regular(), seed)?;
-        request(permit, [shape.geometry().bytes()], size_bytes(shape.geometry().bytes(), 1, 0))?;
+        request(permit, [shape.geometry().bytes()], size_bytes(&shape, 1, 0))?;
         Ok(Self {
             spec,
             common,
@@ -120,6 +120,11 @@ impl WindowedFilter {
         (oldest..).zip(self.older.iter().chain(iter::once(&self.newest)))
     }
 
+    /// The number of generations, 1 to [`WindowSpec::generations`] + 1.
+    pub fn generation_count(&self) -> usize {
+        self.older.len() + 1
+    }
+
     /// The newest generation.
     pub fn newest(&self) -> &Generation {
         &self.newest
@@ -159,7 +164,8 @@ impl WindowedFilter {
 
     /// The layers, oldest first, and the fill of each; see [`Filter::fills`].
     pub fn fills(&self) -> impl Iterator<Item = (&BlockedLayer, f64)> {
-        fills_of(self.layers(), self.bits_bytes())
+        let all = self.layers().map(|layer| layer.words().bytes()).sum();
+        fills_of(self.layers(), all)
     }
 
     /// Distinct items in all generations: each counts in the newest one that contains it.
@@ -180,9 +186,7 @@ impl WindowedFilter {
     /// Distinct items inside one window that the filter is sized for: what was specified, and the
     /// capacity of all overflow layers.
     pub fn capacity(&self) -> u64 {
-        let all = self.older.iter().chain(iter::once(&self.newest));
-        let overflow = all.flat_map(|generation| &generation.overflow);
-        overflow.map(|filter| filter.capacity()).fold(self.spec.capacity, u64::saturating_add)
+        self.overflows().map(Filter::capacity).fold(self.spec.capacity, u64::saturating_add)
     }
 
     /// Items that can be written before the newest layer is full.
@@ -195,7 +199,7 @@ impl WindowedFilter {
 
     /// The number of layers of all generations.
     pub fn layer_count(&self) -> u32 {
-        self.older.iter().map(Generation::layer_count).sum::<u32>() + self.newest.layer_count()
+        self.overflows().map(Filter::layer_count).sum::<u32>() + self.generation_count() as u32
     }
 
     /// The computed false-positive rate of all generations: at most the target rate.
@@ -206,13 +210,14 @@ impl WindowedFilter {
     /// Bytes of the filter: its header, its tables and its bits. They follow from the geometry
     /// alone, so they are equal on every server.
     pub fn size_bytes(&self) -> u64 {
-        let all = || self.older.iter().chain(iter::once(&self.newest));
-        let overflow = all().map(Generation::overflow_bytes).sum();
-        size_bytes(self.bits_bytes(), all().count(), overflow)
+        let overflow = self.overflows().map(Filter::size_bytes).sum();
+        size_bytes(&self.shape, self.generation_count(), overflow)
     }
 
-    pub(super) fn bits_bytes(&self) -> u64 {
-        self.layers().map(|layer| layer.words().bytes()).sum()
+    /// The overflow layers of the generations that have some, oldest first.
+    fn overflows(&self) -> impl Iterator<Item = &Filter> {
+        let all = self.older.iter().chain(iter::once(&self.newest));
+        all.filter_map(|generation| generation.overflow.as_deref())
     }
 
     /// Where the bits begin: bytes of the bits of all dropped generations.
@@ -283,7 +288,7 @@ impl WindowedFilter {
     #[cold]
     pub(crate) fn grow_overflow(&mut self, permit: Permit) -> Result<(), Error> {
         let spec = self.spec.overflow().ok_or(Error::Full(self.shape.capacity()))?;
-        let others = self.size_bytes() - self.newest.overflow_size();
+        let others = self.size_bytes() - self.newest.overflow_bytes();
         let mut permit = beside(others, permit);
         match &mut self.newest.overflow {
             None => {
@@ -309,11 +314,13 @@ fn beside(others: u64, permit: Permit) -> impl FnMut(Demand) -> bool {
     move |part| permit(Demand { filter_bytes: part.filter_bytes.saturating_add(others), ..part })
 }
 
-/// Bytes of a filter of so many generations, whose bits and whose overflow layers' structures take
-/// so many bytes.
-pub(super) fn size_bytes(bits_bytes: u64, generations: usize, overflow_bytes: u64) -> u64 {
-    let table = (generations as u64 - 1) * size_of::<Generation>() as u64;
-    bits_bytes.saturating_add(FILTER_BYTES + table + overflow_bytes)
+/// Bytes of a filter of so many generations, whose regular layers have this shape, and whose
+/// overflow layers take so many bytes.
+pub(super) fn size_bytes(regular: &Shape, generations: usize, overflow: u64) -> u64 {
+    let generations = generations as u64;
+    let bits = generations.saturating_mul(regular.geometry().bytes());
+    let table = (generations - 1) * size_of::<Generation>() as u64;
+    bits.saturating_add(overflow).saturating_add(FILTER_BYTES + table)
 }
 
 /// Asks `permit` for new layers, whose bits take `new` bytes each. The filter takes `filter_bytes`

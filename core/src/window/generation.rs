@@ -91,24 +91,19 @@ impl Generation {
         1 + self.overflow.as_ref().map_or(0, |filter| filter.layer_count())
     }
 
-    /// Bytes of all layers: the bits, and the overflow layers' own structures.
+    /// Bytes of all layers: the bits, and what the overflow layers take beside them.
     pub fn size_bytes(&self) -> u64 {
-        self.bits_bytes() + self.overflow_bytes()
+        self.regular.words().bytes() + self.overflow_bytes()
+    }
+
+    /// Bytes of the overflow layers.
+    pub(super) fn overflow_bytes(&self) -> u64 {
+        self.overflow.as_ref().map_or(0, |filter| filter.size_bytes())
     }
 
     /// Bytes of the bits of all layers.
     pub(super) fn bits_bytes(&self) -> u64 {
         self.layers().map(|layer| layer.words().bytes()).sum()
-    }
-
-    /// Bytes of the overflow layers' own structures, beside the bits.
-    pub(super) fn overflow_bytes(&self) -> u64 {
-        self.overflow.as_ref().map_or(0, |filter| BlockedLayer::size_bytes(0, filter.layer_count()))
-    }
-
-    /// Bytes of the overflow layers, with their bits.
-    pub(super) fn overflow_size(&self) -> u64 {
-        self.overflow.as_ref().map_or(0, |filter| filter.size_bytes())
     }
 
     /// See [`Layer::prefault`].

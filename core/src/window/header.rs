@@ -160,10 +160,11 @@ impl WindowedFilter {
         if bits.saturating_add(dropped_bytes) > MAX_OFFSET {
             return Err(HeaderError::Offset(dropped_bytes).into());
         }
+        let regular = shape.geometry().bytes().saturating_mul(records.len() as u64);
         let overflow = records.iter().filter(|record| record.overflow > 0);
-        let structures =
-            overflow.map(|record| BlockedLayer::size_bytes(0, record.overflow)).sum::<u64>();
-        request(permit, [bits], size_bytes(bits, records.len(), structures))?;
+        let structures = overflow.map(|record| BlockedLayer::size_bytes(0, record.overflow));
+        let overflow_bytes = structures.fold(bits - regular, u64::saturating_add);
+        request(permit, [bits], size_bytes(&shape, records.len(), overflow_bytes))?;
 
         let no_memory = |_| Error::OutOfMemory((bytes.len() * 2) as u64);
         let mut all = Vec::new();

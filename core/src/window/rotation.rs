@@ -144,11 +144,11 @@ impl WindowedFilter {
 
     /// Opens a generation, and drops the `dropped` oldest ones.
     fn open(&mut self, now: u64, dropped: usize, permit: Permit) -> Result<(), Error> {
-        let (present, bytes) = (self.older.len() + 1, self.shape.geometry().bytes());
-        let kept = || self.older.iter().chain([&self.newest]).skip(dropped);
-        let bits = kept().map(Generation::bits_bytes).sum::<u64>() + bytes;
-        let overflow = kept().map(Generation::overflow_bytes).sum();
-        request(permit, [bytes], size_bytes(bits, present - dropped + 1, overflow))?;
+        let kept = self.older.iter().chain([&self.newest]).skip(dropped);
+        let overflow = kept.map(Generation::overflow_bytes).sum();
+        let generations = self.generation_count() - dropped + 1;
+        let filter_bytes = size_bytes(&self.shape, generations, overflow);
+        request(permit, [self.shape.geometry().bytes()], filter_bytes)?;
         let newest = Generation::new(&self.shape, now)?;
         let mut all = self.take_older(dropped, 1)?;
         all.push(std::mem::replace(&mut self.newest, newest));
