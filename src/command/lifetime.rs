@@ -6,10 +6,14 @@ use crate::server::args::{Arg, Args};
 use bloomline_core::window::{
     DEFAULT_GENERATIONS, MAX_GENERATIONS, MAX_WINDOW_MILLIS, MIN_GENERATIONS, Window, WindowSpec,
 };
-use bloomline_core::{Layout, Spec};
+use bloomline_core::{Growth, Layout, Spec};
 
 /// The largest number of seconds for WINDOW and TTL.
 const MAX_SECONDS: u64 = MAX_WINDOW_MILLIS / 1000;
+
+/// The growth of a LAST filter, whatever the settings: a generation gets overflow layers only while
+/// refreshed items keep the oldest generation from being dropped, and must not refuse items then.
+const LAST_GROWTH: Growth = Growth::Scaling { expansion: 2 };
 
 /// When a filter forgets, and when its key expires.
 #[derive(Clone, Copy, Default)]
@@ -127,6 +131,7 @@ impl Lifetime {
         let Spec { capacity, error_rate, growth } = spec;
         let (generations, refreshes) = (self.generations(), !self.no_refresh);
         let window = self.window()?;
+        let growth = if window == Window::Last { LAST_GROWTH } else { growth };
         Some(WindowSpec { capacity, error_rate, growth, window, generations, refreshes })
     }
 
