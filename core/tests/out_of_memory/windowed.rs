@@ -86,7 +86,8 @@ fn windowed_filter_is_unchanged_when_it_cannot_grow_or_rotate() {
         // A rotation allocates the bits and the table.
         assert!(failures >= 2 * filter.number(), "{failures} failures, {filter:?}");
         let has_overflow = filter.layer_count() > filter.generations().count() as u32;
-        assert!(has_overflow || spec.capacity > 100, "{filter:?}");
+        let has_bursts = spec.window != Window::Last && spec.capacity < 100;
+        assert!(has_overflow || !has_bursts, "{filter:?}");
         assert!(filter.first_byte() > 0, "{filter:?}");
     }
 }

@@ -155,7 +155,8 @@ impl Exact {
     /// windows and a millisecond of rounding.
     pub fn must_be_forgotten(filter: &WindowedFilter, time: u64, now: u64) -> bool {
         let Window::Time { millis } = filter.spec().window else { return true };
-        now >= time + millis + millis / u64::from(filter.spec().generations) + 1
+        let rounding = 1;
+        now >= time + millis + millis / u64::from(filter.spec().generations) + rounding
     }
 
     /// Compares the number of distinct items. Each mistake hides one until its generation is
