@@ -2,7 +2,6 @@
 //! that forget.
 
 use bloomline_core::bloomline::Shape;
-use bloomline_core::layer::Layer;
 use bloomline_core::window::{Window, WindowSpec};
 use bloomline_core::{Error, Growth, Spec};
 
@@ -11,8 +10,8 @@ use crate::windowed::WindowedPlan;
 /// Items inside one window.
 const ITEMS: u64 = 10_000_000;
 
-/// Bits per item inside one window, by number of generations and error rate: those of a full filter,
-/// then the formula `(1 + 1/g) * 1.44 * log2((g + 1) / e)`.
+/// Bits per item inside one window, by number of generations and error rate: those of a full
+/// filter, then the formula `(1 + 1/g) * 1.44 * log2((g + 1) / e)`.
 ///
 /// # Errors
 ///
@@ -49,7 +48,8 @@ pub fn by_number() -> Result<String, Error> {
 pub fn by_reserve() -> Result<String, Error> {
     const GENERATIONS: u64 = 8;
     let mut text = String::from(
-        "| reserve | 0.01: regular, all the time | first overflow layer | 0.0001: regular, all the time | first overflow layer |\n|---|---|---|---|---|\n",
+        "| reserve | 0.01: regular, all the time | first overflow layer \
+         | 0.0001: regular, all the time | first overflow layer |\n|---|---|---|---|---|\n",
     );
     for part in [2u32, 4, 8, 16, 32] {
         let reserve = 1.0 / f64::from(part);

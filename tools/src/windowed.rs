@@ -165,7 +165,8 @@ impl WindowedPlan {
     /// None: a `String` takes all text.
     pub fn layers(&self) -> Result<String, std::fmt::Error> {
         let mut text = format!(
-            "each of {} generations: {} bytes\nlayer            capacity          items  hashes          bytes  rate\n",
+            "each of {} generations: {} bytes\n\
+             layer            capacity          items  hashes          bytes  rate\n",
             self.generation_count(),
             self.generation_bytes(),
         );
