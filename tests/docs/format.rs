@@ -4,7 +4,6 @@ use std::fmt::Write;
 use std::fs;
 
 use bloomline_core::Growth;
-use bloomline_core::layer::Layer;
 use bloomline_core::window::{Window, WindowSpec, WindowedFilter};
 
 const OPENED: u64 = 1_700_000_000_000;
