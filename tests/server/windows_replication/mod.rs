@@ -10,6 +10,7 @@ mod idle;
 mod links;
 mod model;
 mod replicas;
+mod scripts;
 mod slots;
 mod stream;
 
