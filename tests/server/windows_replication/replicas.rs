@@ -125,7 +125,8 @@ fn random_programs_leave_equal_filters_on_all_replicas() {
                 5 => chain.clocks[0].advance(-((random.next() % WINDOW as u64) as i64)),
                 6 | 7 => {
                     let seconds = (random.next() % (8 * WINDOW as u64)) as i64 - 4 * WINDOW;
-                    chain.clocks[1 + round % 2].set_ahead(seconds);
+                    let primary = chain.clocks[0].ahead();
+                    chain.clocks[1 + round % 2].set_ahead(primary + seconds);
                 }
                 8 if round % 10 == 0 => {
                     chain.primary().call("COPY time hand REPLACE");
