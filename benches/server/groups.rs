@@ -121,7 +121,8 @@ impl Sizes {
 
     fn forgets_big(self) -> Group {
         let cases = vec![case(Op::Miss, 1000, self.size(500_000, 2_000))];
-        self.group_that_forgets("out of cache", self.big_capacity(), cases)
+        // A quarter of the other large filter, because all generations are filled with items.
+        self.group_that_forgets("out of cache", self.big_capacity() / 4, cases)
     }
 
     fn group_that_forgets(self, cache: &str, capacity: u64, cases: Vec<Case>) -> Group {
