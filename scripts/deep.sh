@@ -67,7 +67,7 @@ fuzzing() {
 # Filters that forget, against an exact model, for about three minutes.
 simulation() {
     step "the simulation of filters that forget" \
-        env BLOOMLINE_STEPS="${BLOOMLINE_STEPS:-STEPS}" \
+        env BLOOMLINE_STEPS="${BLOOMLINE_STEPS:-600000}" \
         cargo test --locked -p bloomline-core --test core -- window::simulation::
 }
 
