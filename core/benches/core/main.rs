@@ -66,7 +66,7 @@ const WORKS: [(&str, Source, Work); 7] = [
 
 fn contains(filter: &mut AnyFilter, items: &[[u8; 20]]) {
     for item in items {
-        black_box(filter.contains(item));
+        black_box(filter.contains(item, 0));
     }
 }
 
@@ -78,7 +78,7 @@ fn insert(filter: &mut AnyFilter, items: &[[u8; 20]]) {
 }
 
 fn contains_batch(filter: &mut AnyFilter, items: &[[u8; 20]]) {
-    filter.contains_batch(items.iter().map(<[u8; 20]>::as_slice), |is_in| {
+    filter.contains_batch(items.iter().map(<[u8; 20]>::as_slice), 0, |is_in| {
         black_box(is_in);
     });
 }

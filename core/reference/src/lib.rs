@@ -3,6 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`bloomline`], [`redisbloom`] | reference models of the layouts, written from their documentation, slow and simple |
+//! | [`windowed`] | the reference model of filters that forget |
 //! | [`fixture`], [`payload`], [`overflowing`] | filters recorded from RedisBloom, and a forged header |
 //! | [`items`] | items for benches |
 //! | [`random`] | random numbers with fixed seeds, and means with standard errors |
@@ -21,3 +22,4 @@ pub mod rate_of_bits;
 pub mod redisbloom;
 pub mod short_cycle;
 pub mod splitting;
+pub mod windowed;

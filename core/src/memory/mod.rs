@@ -7,8 +7,27 @@
 //! | [`pages`] | pages of the operating system: which were never touched, and how to drop them |
 //! | `ledger` | with the feature `audit`: a table of all live allocations, which checks each free |
 
+use std::alloc::{Layout, alloc};
+use std::ptr::NonNull;
+
+use crate::error::Error;
+
 pub mod allocation;
 #[cfg(feature = "audit")]
 pub mod ledger;
 pub mod pages;
 pub mod words;
+
+/// Moves a value into an allocation, or returns [`Error::OutOfMemory`].
+pub(crate) fn try_box<T>(value: T) -> Result<Box<T>, Error> {
+    let layout = Layout::new::<T>();
+    const { assert!(size_of::<T>() != 0, "only values with bytes are boxed") };
+    // SAFETY: the layout has at least one byte.
+    let start = NonNull::new(unsafe { alloc(layout) }.cast::<T>());
+    let start = start.ok_or(Error::OutOfMemory(layout.size() as u64))?;
+    // SAFETY: the allocation is new, has the layout of a `T`, and no other owner.
+    unsafe {
+        start.write(value);
+        Ok(Box::from_raw(start.as_ptr()))
+    }
+}

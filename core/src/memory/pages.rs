@@ -57,6 +57,9 @@ pub unsafe fn discard(start: NonNull<u8>, size: usize) -> Range<usize> {
     /// Written to the first page beforehand, to check that the page was dropped: shared memory
     /// keeps its content, and not every emulated system drops pages.
     const MARK: u8 = 0xb1;
+    /// Bytes per system call. Other threads cannot map memory during one, which takes a fifth of a
+    /// millisecond.
+    const STEP: usize = 4 << 20;
     let Some(page) = system_page() else { return 0..0 };
     let before = start.as_ptr().align_offset(page);
     let Some(rest) = size.checked_sub(before) else { return 0..0 };
@@ -71,7 +74,10 @@ pub unsafe fn discard(start: NonNull<u8>, size: usize) -> Range<usize> {
     unsafe {
         let first = start.add(before);
         first.write_volatile(MARK);
-        let is_done = libc::madvise(first.as_ptr().cast(), end - before, libc::MADV_DONTNEED) == 0;
+        let is_done = (before..end).step_by(STEP).all(|at| {
+            let len = STEP.min(end - at);
+            libc::madvise(start.add(at).as_ptr().cast(), len, libc::MADV_DONTNEED) == 0
+        });
         if is_done && first.read_volatile() == 0 { before..end } else { 0..0 }
     }
 }

@@ -10,6 +10,7 @@ use crate::bloomline::{BlockedLayer, Common, Filter, Shape};
 use crate::chunk::{Chunk, MAX_CHUNK_BYTES, chunks_of, write_chunk_of};
 use crate::error::Error;
 use crate::layer::Layer;
+use crate::memory::try_box;
 use crate::memory::words::{Mover, relocate_slice};
 use crate::scalable::fills_of;
 use crate::spec::{Demand, Permit};
@@ -17,6 +18,14 @@ use crate::spec::{Demand, Permit};
 /// Bytes of a filter besides its bits, the table of its older generations and their overflow
 /// layers: the size of [`WindowedFilter`] on a 64-bit machine.
 const FILTER_BYTES: u64 = 232;
+
+/// The latest time at which a generation can be opened, in milliseconds, so that times can be added
+/// without overflow. A later time counts as this one.
+pub(super) const MAX_TIME: u64 = 1 << 62;
+
+/// The most bytes of bits of all generations over the life of a filter, so that offsets can be
+/// added without overflow: 4 EiB.
+pub(super) const MAX_OFFSET: u64 = 1 << 62;
 
 /// The most overflow layers of one generation.
 pub(super) const MAX_OVERFLOW_LAYERS: u32 = 64;
@@ -73,6 +82,7 @@ impl WindowedFilter {
         spec.check()?;
         let (common, shape) = Common::first(spec.regular(), seed)?;
         request(permit, [shape.geometry().bytes()], size_bytes(&shape, 1, 0))?;
+        let now = now.min(MAX_TIME);
         Ok(Self {
             spec,
             common,
@@ -140,14 +150,17 @@ impl WindowedFilter {
     #[inline(always)]
     pub(crate) fn answering(&self, now: u64) -> impl Iterator<Item = &Generation> {
         let all = iter::once(&self.newest).chain(self.older.iter().rev());
+        // Generations that do not expire answer at the end of time too.
+        let now = now.min(u64::MAX - 1);
         all.take_while(move |generation| now < self.expires(generation))
     }
 
-    /// When a generation stops answering, in milliseconds: a window after its slot.
+    /// When a generation stops answering, in milliseconds: a window after its slot. `u64::MAX` if
+    /// the filter does not remember by time.
     #[inline]
     pub fn expires(&self, generation: &Generation) -> u64 {
         let Some((window, slot)) = self.spec.times() else { return u64::MAX };
-        generation.opened.saturating_add(slot).saturating_add(window)
+        generation.opened + slot + window
     }
 
     /// The layers, oldest first: generation by generation, the regular layer of each before its
@@ -220,6 +233,11 @@ impl WindowedFilter {
         all.filter_map(|generation| generation.overflow.as_deref())
     }
 
+    /// Where the bits end, counted over the life of the filter.
+    pub(super) fn end(&self) -> u64 {
+        self.dropped_bytes + self.layers().map(|layer| layer.words().bytes()).sum::<u64>()
+    }
+
     /// Where the bits begin: bytes of the bits of all dropped generations.
     pub fn first_byte(&self) -> u64 {
         self.dropped_bytes
@@ -289,11 +307,11 @@ impl WindowedFilter {
     pub(crate) fn grow_overflow(&mut self, permit: Permit) -> Result<(), Error> {
         let spec = self.spec.overflow().ok_or(Error::Full(self.shape.capacity()))?;
         let others = self.size_bytes() - self.newest.overflow_bytes();
-        let mut permit = beside(others, permit);
+        let mut permit = beside(others, self.end(), permit);
         match &mut self.newest.overflow {
             None => {
                 let filter = Filter::new(spec, self.common.seed, &mut permit)?;
-                self.newest.overflow = Some(Box::new(filter));
+                self.newest.overflow = Some(try_box(filter)?);
                 Ok(())
             }
             Some(filter) if filter.layer_count() >= MAX_OVERFLOW_LAYERS => {
@@ -309,9 +327,13 @@ impl WindowedFilter {
     }
 }
 
-/// The permit for a part of a filter whose other parts take so many bytes.
-fn beside(others: u64, permit: Permit) -> impl FnMut(Demand) -> bool {
-    move |part| permit(Demand { filter_bytes: part.filter_bytes.saturating_add(others), ..part })
+/// The permit for a part of a filter whose other parts take `others` bytes, and whose bits end at
+/// byte `end`. It refuses bits beyond [`MAX_OFFSET`], so that the header of a filter stays valid.
+pub(super) fn beside(others: u64, end: u64, permit: Permit) -> impl FnMut(Demand) -> bool {
+    move |part| {
+        let filter_bytes = part.filter_bytes.saturating_add(others);
+        end.saturating_add(part.new_bytes) <= MAX_OFFSET && permit(Demand { filter_bytes, ..part })
+    }
 }
 
 /// Bytes of a filter of so many generations, whose regular layers have this shape, and whose

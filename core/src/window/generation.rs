@@ -7,6 +7,7 @@ use crate::bloomline::hash::ItemHash;
 use crate::bloomline::{BlockedLayer, Filter, Shape};
 use crate::error::Error;
 use crate::layer::Layer;
+use crate::memory::try_box;
 use crate::memory::words::{Mover, relocate_slice};
 
 /// The items that were inserted during one slot of a window.
@@ -38,7 +39,7 @@ impl Generation {
     /// A generation equal to this one.
     pub(super) fn try_clone(&self) -> Result<Self, Error> {
         let overflow = match &self.overflow {
-            Some(filter) => Some(Box::new(filter.try_clone(&mut |_| true)?)),
+            Some(filter) => Some(try_box(filter.try_clone(&mut |_| true)?)?),
             None => None,
         };
         Ok(Self { regular: self.regular.try_clone()?, overflow, ..*self })

@@ -14,15 +14,23 @@
 //! All numbers are little-endian. Zeros follow up to a multiple of 64 bytes. The geometry is
 //! derived from the header and not stored in it. `docs/format.md` describes the format.
 
-use super::filter::{MAX_OVERFLOW_LAYERS, WindowedFilter, request, size_bytes};
+use std::iter;
+
+use arrayvec::ArrayVec;
+
+use super::filter::{
+    MAX_OFFSET, MAX_OVERFLOW_LAYERS, MAX_TIME, WindowedFilter, request, size_bytes,
+};
 use super::generation::Generation;
 use super::spec::{MAX_GENERATIONS, Window, WindowSpec};
+use crate::bloomline::geometry::BLOCK_BYTES;
 use crate::bloomline::header::{FIXED, MAGIC, SCALING};
 use crate::bloomline::sizing::REVISION;
 use crate::bloomline::{BlockedLayer, Common, Filter, Shape};
 use crate::error::{Error, HeaderError};
 use crate::fields::{Reader, Writer};
 use crate::layer::Layer;
+use crate::memory::try_box;
 use crate::spec::{Growth, Permit};
 
 /// The version of the format.
@@ -45,10 +53,6 @@ pub const MAX_BYTES: usize =
 // of 64 has 3,200 bytes, so the length alone distinguishes the two.
 const _: () = assert!(MAX_BYTES < 3_200);
 
-/// The most bytes of bits of all generations over the life of a filter, so that offsets can be
-/// added without overflow: 4 EiB.
-const MAX_OFFSET: u64 = 1 << 62;
-
 const TIME: u8 = 1;
 const LAST: u8 = 2;
 const MANUAL: u8 = 3;
@@ -63,6 +67,9 @@ struct Record {
     /// Overflow layers.
     overflow: u32,
 }
+
+/// The records of a header, oldest first. No memory is allocated for them.
+type Records = ArrayVec<Record, { MAX_GENERATIONS as usize + 1 }>;
 
 impl WindowedFilter {
     /// The header: everything about the filter but its bits.
@@ -156,15 +163,11 @@ impl WindowedFilter {
         spec.check()?;
         let records = Record::decode_all(records, present, &spec)?;
         let (common, shape) = Common::first(spec.regular(), seed)?;
-        let bits = check_all(&records, &spec, &shape, number)?;
-        if bits.saturating_add(dropped_bytes) > MAX_OFFSET {
-            return Err(HeaderError::Offset(dropped_bytes).into());
-        }
-        let regular = shape.geometry().bytes().saturating_mul(records.len() as u64);
-        let overflow = records.iter().filter(|record| record.overflow > 0);
-        let structures = overflow.map(|record| BlockedLayer::size_bytes(0, record.overflow));
-        let overflow_bytes = structures.fold(bits - regular, u64::saturating_add);
-        request(permit, [bits], size_bytes(&shape, records.len(), overflow_bytes))?;
+        let layers = Layers::of(&records, &spec, shape)?;
+        layers.check(&records)?;
+        check_dropped(number, dropped_bytes, &records, &layers)?;
+        let size = size_bytes(&shape, records.len(), layers.overflow_bytes(&records));
+        request(permit, layers.each(&records).map(|layer| layer.geometry().bytes()), size)?;
 
         let no_memory = |_| Error::OutOfMemory((bytes.len() * 2) as u64);
         let mut all = Vec::new();
@@ -199,7 +202,7 @@ impl Record {
     }
 
     /// The records of a header of `present` generations, and nothing but zeros after them.
-    fn decode_all(bytes: &[u8], present: u32, spec: &WindowSpec) -> Result<Vec<Self>, Error> {
+    fn decode_all(bytes: &[u8], present: u32, spec: &WindowSpec) -> Result<Records, Error> {
         if !(1..=spec.generations + 1).contains(&present) {
             return Err(HeaderError::Generations(present).into());
         }
@@ -228,59 +231,97 @@ impl Record {
         generation.regular_len = self.len;
         if let (Some(spec), 1..) = (spec.overflow(), self.overflow) {
             let filter = Filter::with_layers(spec, seed, self.overflow, self.len, &mut |_| true)?;
-            generation.overflow = Some(Box::new(filter));
+            generation.overflow = Some(try_box(filter)?);
             generation.regular_len = shape.capacity();
         }
         Ok(generation)
     }
 }
 
-/// Checks that the records can be those of one filter; returns the bytes of all bits.
-fn check_all(
-    records: &[Record],
-    spec: &WindowSpec,
-    shape: &Shape,
+/// Checks where the bits begin: the generations before the oldest had a regular layer each.
+fn check_dropped(
     number: u64,
-) -> Result<u64, Error> {
-    if (records.len() as u64 - 1) > number {
-        return Err(HeaderError::Generations(records.len() as u32).into());
+    dropped_bytes: u64,
+    records: &[Record],
+    layers: &Layers,
+) -> Result<(), Error> {
+    let generations = HeaderError::Generations(records.len() as u32);
+    let dropped = number.checked_sub(records.len() as u64 - 1).ok_or(generations)?;
+    let is_possible = match dropped {
+        0 => dropped_bytes == 0,
+        _ => dropped.saturating_mul(layers.regular.geometry().bytes()) <= dropped_bytes,
+    };
+    let end = dropped_bytes.saturating_add(layers.bytes(records));
+    if is_possible && dropped_bytes.is_multiple_of(BLOCK_BYTES) && end <= MAX_OFFSET {
+        Ok(())
+    } else {
+        Err(HeaderError::Offset(dropped_bytes).into())
     }
-    let overflow = overflow_shapes(records, spec)?;
-    let (mut bits, mut opened) = (0u64, 0);
-    for (record, index) in records.iter().zip(0..) {
-        let contradiction = HeaderError::Generation(index);
-        let (newest_capacity, full) = match (record.overflow as usize).checked_sub(1) {
-            None => (shape.capacity(), 0),
-            Some(last) => {
-                let layers = overflow.get(..=last).ok_or(contradiction)?;
-                let (newest, full) = layers.split_last().ok_or(contradiction)?;
-                bits = layers
-                    .iter()
-                    .fold(bits, |sum, layer| sum.saturating_add(layer.geometry().bytes()));
-                let full = full.iter().map(Shape::capacity);
-                (newest.capacity(), full.fold(shape.capacity(), u64::saturating_add))
-            }
-        };
-        bits = bits.saturating_add(shape.geometry().bytes());
-        let len = record.len.saturating_add(full);
-        if record.len > newest_capacity || record.live > len || record.opened < opened {
-            return Err(contradiction.into());
-        }
-        opened = record.opened;
-    }
-    Ok(bits)
 }
 
-/// The shapes of the overflow layers of the generation that has most of them. Those of the others
-/// are the first of them.
-fn overflow_shapes(records: &[Record], spec: &WindowSpec) -> Result<Vec<Shape>, Error> {
-    let most = records.iter().map(|record| record.overflow).max().unwrap_or(0);
-    match spec.overflow() {
-        _ if most == 0 => Ok(Vec::new()),
-        Some(overflow) if most <= MAX_OVERFLOW_LAYERS => {
-            let layers = overflow.layers().take(most as usize).collect::<Result<Vec<_>, _>>();
-            layers.map_err(|_| HeaderError::Layers(most).into())
+/// The layers that generations can have.
+struct Layers {
+    regular: Shape,
+    /// Those of the generation that has most of them. Other generations have the first of them.
+    overflow: ArrayVec<Shape, { MAX_OVERFLOW_LAYERS as usize }>,
+}
+
+impl Layers {
+    fn of(records: &[Record], spec: &WindowSpec, regular: Shape) -> Result<Self, Error> {
+        let most = records.iter().map(|record| record.overflow).max().unwrap_or(0);
+        let mut layers = Self { regular, overflow: ArrayVec::new() };
+        if most == 0 {
+            return Ok(layers);
         }
-        _ => Err(HeaderError::Layers(most).into()),
+        let too_many = HeaderError::Layers(most);
+        let overflow = spec.overflow().filter(|_| most <= MAX_OVERFLOW_LAYERS).ok_or(too_many)?;
+        for layer in overflow.layers().take(most as usize) {
+            layers.overflow.try_push(layer.map_err(|_| too_many)?).map_err(|_| too_many)?;
+        }
+        Ok(layers)
+    }
+
+    /// The overflow layers of a generation.
+    fn overflow(&self, record: &Record) -> &[Shape] {
+        self.overflow.get(..record.overflow as usize).unwrap_or_default()
+    }
+
+    /// All layers of some generations.
+    fn each(&self, records: &[Record]) -> impl Iterator<Item = &Shape> {
+        let of_one = |record| iter::once(&self.regular).chain(self.overflow(record));
+        records.iter().flat_map(of_one)
+    }
+
+    /// Bytes of the bits of some generations.
+    fn bytes(&self, records: &[Record]) -> u64 {
+        self.each(records).fold(0, |sum, layer| sum.saturating_add(layer.geometry().bytes()))
+    }
+
+    /// Bytes of the overflow layers of all generations, with the structures beside their bits.
+    fn overflow_bytes(&self, records: &[Record]) -> u64 {
+        let of_one = |record: &Record| {
+            let bits = self.overflow(record).iter().map(|layer| layer.geometry().bytes());
+            let bits = bits.fold(0, u64::saturating_add);
+            BlockedLayer::size_bytes(bits, record.overflow)
+        };
+        let overflow = records.iter().filter(|record| record.overflow > 0);
+        overflow.map(of_one).fold(0, u64::saturating_add)
+    }
+
+    /// Checks that the numbers of each generation can be those of one filter.
+    fn check(&self, records: &[Record]) -> Result<(), Error> {
+        let mut opened = 0;
+        for (record, index) in records.iter().zip(0..) {
+            let full_and_newest = iter::once(&self.regular).chain(self.overflow(record));
+            let all = full_and_newest.map(Shape::capacity).fold(0, u64::saturating_add);
+            let newest = self.overflow(record).last().unwrap_or(&self.regular).capacity();
+            let len = (all - newest).saturating_add(record.len);
+            let is_in_order = (opened..=MAX_TIME).contains(&record.opened);
+            if record.len > newest || record.live > len || !is_in_order {
+                return Err(HeaderError::Generation(index).into());
+            }
+            opened = record.opened;
+        }
+        Ok(())
     }
 }

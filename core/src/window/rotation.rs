@@ -9,7 +9,7 @@
 //! This is the only file that adds and removes generations. It knows no clock: time is an argument,
 //! and never runs backwards for a filter.
 
-use super::filter::{WindowedFilter, request, size_bytes};
+use super::filter::{MAX_TIME, WindowedFilter, beside, request, size_bytes};
 use super::generation::Generation;
 use super::spec::Window;
 use crate::error::Error;
@@ -58,7 +58,9 @@ impl WindowedFilter {
                 let now = self.not_before_newest(now);
                 let expired = self.expired(now);
                 if self.slot_has_passed(now) {
-                    self.open(now, expired, permit)
+                    // Slots that have passed leave room for a generation. Generations that were
+                    // opened by hand, or by a forged header, may not.
+                    self.open(now, expired.max(self.is_complete().into()), permit)
                 } else {
                     // The newest generation is not among them: its slot has not passed.
                     self.drop_oldest(expired)
@@ -128,7 +130,7 @@ impl WindowedFilter {
     }
 
     fn not_before_newest(&self, now: u64) -> u64 {
-        now.max(self.newest.opened)
+        now.min(MAX_TIME).max(self.newest.opened)
     }
 
     /// True if the newest generation has been open for a slot.
@@ -148,47 +150,42 @@ impl WindowedFilter {
         let overflow = kept.map(Generation::overflow_bytes).sum();
         let generations = self.generation_count() - dropped + 1;
         let filter_bytes = size_bytes(&self.shape, generations, overflow);
-        request(permit, [self.shape.geometry().bytes()], filter_bytes)?;
+        let mut permit = beside(0, self.end(), permit);
+        request(&mut permit, [self.shape.geometry().bytes()], filter_bytes)?;
         let newest = Generation::new(&self.shape, now)?;
-        let mut all = self.take_older(dropped, 1)?;
-        all.push(std::mem::replace(&mut self.newest, newest));
-        self.number += 1;
-        self.keep(all, dropped);
-        Ok(())
+        self.shift(dropped, Some(newest))
     }
 
     /// Drops the oldest generations, which are not the newest one.
     fn drop_oldest(&mut self, dropped: usize) -> Result<(), Error> {
-        let older = self.take_older(dropped, 0)?;
-        self.keep(older, dropped);
-        Ok(())
+        if dropped == 0 { Ok(()) } else { self.shift(dropped, None) }
     }
 
-    /// Takes the older generations out, with room for `more`, and makes room for `dropped` in the
-    /// list of dropped ones. Nothing is taken out after an error.
-    fn take_older(&mut self, dropped: usize, more: usize) -> Result<Vec<Generation>, Error> {
-        let mut older = std::mem::take(&mut self.older).into_vec();
-        let bytes = (size_of::<Generation>() * (older.len() + more)) as u64;
+    /// Makes `newest` the newest generation if there is one, and drops the `dropped` oldest of the
+    /// others. Nothing changes after an error.
+    fn shift(&mut self, dropped: usize, newest: Option<Generation>) -> Result<(), Error> {
+        let left = (self.older.len() + usize::from(newest.is_some())).saturating_sub(dropped);
+        let no_memory = |_| Error::OutOfMemory((size_of::<Generation>() * left) as u64);
+        // The list has exactly this capacity, so that the table of it is not allocated again.
+        let mut kept = Vec::new();
+        kept.try_reserve_exact(left).map_err(no_memory)?;
         self.dropped.clear();
-        let room = older
-            .try_reserve_exact(more)
-            .and_then(|()| self.dropped.try_reserve_exact(dropped))
-            .map_err(|_| Error::OutOfMemory(bytes));
-        match room {
-            Ok(()) => Ok(older),
-            Err(error) => {
-                self.older = older.into_boxed_slice();
-                Err(error)
+        self.dropped.try_reserve_exact(dropped).map_err(no_memory)?;
+
+        let older = std::mem::take(&mut self.older).into_vec();
+        let closed = newest.map(|newest| {
+            self.number += 1;
+            std::mem::replace(&mut self.newest, newest)
+        });
+        for (index, generation) in older.into_iter().chain(closed).enumerate() {
+            if index < dropped {
+                self.dropped_bytes += generation.bits_bytes();
+                self.dropped.push(generation);
+            } else {
+                kept.push(generation);
             }
         }
-    }
-
-    /// Makes a list the older generations, without the first ones, which are dropped.
-    fn keep(&mut self, mut all: Vec<Generation>, dropped: usize) {
-        for generation in all.drain(..dropped.min(all.len())) {
-            self.dropped_bytes = self.dropped_bytes.saturating_add(generation.bits_bytes());
-            self.dropped.push(generation);
-        }
-        self.older = all.into_boxed_slice();
+        self.older = kept.into_boxed_slice();
+        Ok(())
     }
 }

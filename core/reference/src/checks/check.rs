@@ -1,6 +1,7 @@
 //! What must hold for every filter, wherever its bytes came from.
 
 use bloomline_core::layer::Layer;
+use bloomline_core::window::{Generation, Window, WindowedFilter};
 use bloomline_core::{AnyFilter, Demand};
 
 /// The largest filter in bytes, so that an input takes little time; still less under Miri.
@@ -28,9 +29,16 @@ pub fn assert_consistent(filter: &AnyFilter) {
     });
     assert_eq!(layers, filter.layer_count());
     assert!(filter.size_bytes() >= bytes && filter.size_bytes() <= LIMIT);
-    assert!(filter.newest_len() <= filter.len());
-    let nothing = filter.added_since(filter.layer_count(), filter.newest_len());
-    assert_eq!((nothing.items, nothing.layers, nothing.capacity, nothing.bytes), (0, 0, 0, 0));
+    // A refreshed item does not count if no item of its former generation counts.
+    assert!(filter.newest_len() <= filter.len() || filter.windowed().is_some());
+    match filter.added_since(filter.layer_count(), filter.newest_len()) {
+        Some(added) => {
+            assert_eq!((added.items, added.layers, added.capacity, added.bytes), (0, 0, 0, 0));
+        }
+        None => assert!(filter.windowed().is_some(), "only a filter that forgets loses items"),
+    }
+    assert_eq!(filter.fills().len() as u32, layers);
+    assert!(filter.fp_rates().iter().all(|rate| (0.0..=1.0).contains(rate)));
     let mut allocations = 0;
     filter.each_block(|_| allocations += 1);
     assert!(allocations >= layers);
@@ -48,6 +56,7 @@ pub fn assert_consistent(filter: &AnyFilter) {
                 assert!((0.0..=1.0).contains(&rate), "rate {rate}");
             }
         }
+        AnyFilter::Windowed(filter) => assert_windowed_consistent(filter),
         AnyFilter::RedisBloom(filter) => {
             let sum = filter.layers_with_len().map(|(_, len)| len).fold(0, u64::saturating_add);
             assert_eq!(sum, filter.len());
@@ -59,13 +68,48 @@ pub fn assert_consistent(filter: &AnyFilter) {
     }
 }
 
+/// Calls the methods that only a filter that forgets has, and compares the results with each other.
+fn assert_windowed_consistent(filter: &WindowedFilter) {
+    let (spec, generations) = (filter.spec(), filter.generations());
+    let present = generations.count();
+    assert!((1..=spec.generations as usize + 1).contains(&present));
+    assert_eq!(filter.generations().last().map(|(number, _)| number), Some(filter.number()));
+    let sum = |of: fn(&Generation) -> u64| filter.generations().map(|(_, it)| of(it)).sum::<u64>();
+    assert_eq!(sum(Generation::live), filter.len());
+    assert_eq!(sum(|it| it.layer_count().into()), u64::from(filter.layer_count()));
+    let mut opened = 0;
+    for (_, generation) in filter.generations() {
+        assert!(generation.live() <= generation.len() && opened <= generation.opened());
+        opened = generation.opened();
+        let lens = generation.layers_with_len();
+        let lens = lens.inspect(|(layer, len)| assert!(*len <= layer.capacity()));
+        assert_eq!(lens.map(|(_, len)| len).sum::<u64>(), generation.len());
+        assert!(generation.overflow_errors().all(|error| error > 0.0 && error < spec.error_rate));
+        assert!(opened < filter.expires(generation) || opened == u64::MAX);
+    }
+    assert!((0.0..=spec.error_rate).contains(&filter.fp_rate()), "rate {}", filter.fp_rate());
+    assert!(filter.len_at(opened) <= filter.len());
+    if spec.window == Window::Last || spec.window == Window::Manual {
+        assert_eq!(filter.len_at(opened), filter.len());
+    }
+    // Offsets are counted over the life of the filter.
+    let (first, mut end) = (filter.first_byte(), filter.first_byte());
+    for chunk in filter.chunks(0, 4096) {
+        assert_eq!(chunk.offset, end);
+        end = chunk.end();
+    }
+    assert_eq!(end - first, filter.layers().map(|layer| layer.words().bytes()).sum::<u64>());
+    assert!(filter.chunk(end).is_none());
+}
+
 /// Encodes the filter as header and chunks, and decodes them again, as SCANDUMP and LOADCHUNK, an
 /// append-only file and a replica do. Panics unless both filters are equal.
 pub fn assert_round_trip(filter: &AnyFilter) -> AnyFilter {
     let header = filter.encode_header();
     let mut copy = AnyFilter::decode_header(&header, &mut |_| true)
         .unwrap_or_else(|why| panic!("the filter's own header is refused: {why}"));
-    let mut offset = 0;
+    assert_eq!(copy.first_byte(), filter.first_byte());
+    let mut offset = filter.first_byte();
     while let Some(chunk) = filter.chunk(offset) {
         copy.write_chunk(offset, chunk).expect("its own chunk");
         offset += chunk.len() as u64;

@@ -1,7 +1,8 @@
 //! A header from anywhere: it is refused, or gives a filter that passes all checks.
 
 use arbitrary::{Result, Unstructured};
-use bloomline_core::{AnyFilter, Demand, Error};
+use bloomline_core::window::{Window, WindowedFilter};
+use bloomline_core::{AnyFilter, Demand, Error, Insertion};
 
 use super::check::{LIMIT, assert_consistent, assert_round_trip, small};
 use super::{header, number};
@@ -48,22 +49,24 @@ fn decode(u: &mut Unstructured) -> Result<bool> {
 
 /// Does one operation that a client could do.
 fn step(filter: &mut AnyFilter, u: &mut Unstructured) -> Result<()> {
-    match u.int_in_range(0..=4u8)? {
+    match u.int_in_range(0..=6u8)? {
         0 => {
             let offset = number::whole(u)? % (2 * LIMIT);
+            // Mostly near the first byte, which is far from 0 after rotations.
+            let offset = filter.first_byte().wrapping_add(offset).wrapping_sub(64);
             let length = u.int_in_range(0..=64usize)?;
             let chunk = vec![u.arbitrary()?; length];
             let _ = filter.write_chunk(offset, &chunk);
         }
         1 => {
             // All bits are set: every item is reported as present, and no lookup ends early.
-            let (mut offset, mut lengths) = (0, Vec::new());
+            let (mut offset, mut lengths) = (filter.first_byte(), Vec::new());
             filter.each_layer(|words| lengths.push(words.bytes()));
             for length in lengths {
                 filter.write_chunk(offset, &vec![0xff; length as usize]).expect("a whole layer");
                 offset += length;
             }
-            assert!(filter.contains(b"anything"));
+            assert!(filter.contains(b"anything", time_of(filter)));
         }
         2 => {
             let item = u.arbitrary::<u16>()?.to_le_bytes();
@@ -74,11 +77,47 @@ fn step(filter: &mut AnyFilter, u: &mut Unstructured) -> Result<()> {
                 (0..u.int_in_range(1..=300u32)?).map(u32::to_le_bytes).collect();
             insert(filter, &items);
         }
+        4 => {
+            let now = number::whole(u)?;
+            let _ = filter.contains(u.bytes(u.len().min(20))?, now);
+        }
+        5 => {
+            let Some(filter) = filter.windowed_mut() else { return Ok(()) };
+            let now = time(u, filter)?;
+            let is_due = filter.is_due(now);
+            let before = filter.encode_header();
+            let result = filter.advance(now, &mut small);
+            let is_unchanged = filter.encode_header() == before;
+            assert!(is_unchanged || result.is_ok(), "an error that changed the filter");
+            assert!(is_unchanged || is_due || !filter.has_time(), "not due, but changed");
+            assert!(result.is_err() || !filter.has_time() || !filter.is_due(now));
+        }
         _ => {
-            let _ = filter.contains(u.bytes(u.len().min(20))?);
+            let Some(filter) = filter.windowed_mut() else { return Ok(()) };
+            let (now, number) = (time(u, filter)?, filter.number());
+            let before = filter.encode_header();
+            match filter.rotate(now, &mut small) {
+                Ok(()) => {
+                    assert_eq!(filter.number(), number + 1);
+                    assert!(filter.newest().is_empty());
+                }
+                Err(_) => assert_eq!(filter.encode_header(), before),
+            }
         }
     }
     Ok(())
+}
+
+/// A time: any, or one near the opening of the newest generation.
+fn time(u: &mut Unstructured, filter: &WindowedFilter) -> Result<u64> {
+    let time = number::whole(u)?;
+    Ok(if u.arbitrary()? { time } else { filter.newest().opened().saturating_add(time % 5_000) })
+}
+
+/// A time at which the newest generation answers.
+fn time_of(filter: &AnyFilter) -> u64 {
+    // The end of time is the only moment at which a generation that opened then does not answer.
+    filter.windowed().map_or(0, |filter| filter.newest().opened()).min(u64::MAX - 1)
 }
 
 /// Inserts items in one call. Items with an answer must be present, and new items must be counted.
@@ -87,9 +126,26 @@ fn insert<T: AsRef<[u8]>>(filter: &mut AnyFilter, items: &[T]) {
     let mut answers = Vec::new();
     filter.insert_batch(items.iter().map(AsRef::as_ref), &mut small, |answer| answers.push(answer));
     assert!(answers.len() == items.len() || matches!(answers.last(), Some(Err(Error::Full(_)))));
-    let new = answers.iter().filter(|answer| **answer == Ok(true)).count() as u64;
-    assert_eq!(filter.len(), before.saturating_add(new));
-    for (item, _) in items.iter().zip(&answers).filter(|(_, answer)| answer.is_ok()) {
-        assert!(filter.contains(item.as_ref()));
+    let new = answers.iter().filter(|answer| **answer == Ok(Insertion::New)).count() as u64;
+    let refreshed = answers.iter().filter(|it| **it == Ok(Insertion::Refreshed)).count() as u64;
+    let window = filter.windowed().map(|filter| filter.spec().window);
+    match window {
+        // Rotations forget items.
+        Some(Window::Last) => assert!(filter.len() <= before + new + refreshed),
+        _ => assert_eq!(filter.len(), before.saturating_add(new)),
+    }
+    let now = time_of(filter);
+    let is_checked = |index: usize| match (&answers[index], window) {
+        (Err(_), _) => false,
+        // An old generation that contains the item may not answer any more.
+        (Ok(insertion), Some(Window::Time { .. })) => insertion.is_written(),
+        // Later items may have caused rotations.
+        (Ok(_), Some(Window::Last)) => index + 1 == answers.len(),
+        (Ok(_), Some(Window::Manual) | None) => true,
+    };
+    for (index, item) in items.iter().enumerate().take(answers.len()) {
+        if is_checked(index) {
+            assert!(filter.contains(item.as_ref(), now));
+        }
     }
 }

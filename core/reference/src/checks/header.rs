@@ -1,13 +1,14 @@
-//! Headers of both layouts. Most are valid in all but one or two fields.
+//! Headers of all kinds. Most are valid in all but one or two fields.
 
 use arbitrary::{Result, Unstructured};
 use bloomline_core::bloomline::header::{MAGIC, VERSION};
 use bloomline_core::bloomline::sizing::REVISION;
 use bloomline_core::redisbloom::geometry::{MAX_HASHES, Options, Shape};
+use bloomline_core::window;
 
 use super::number::{double, whole};
 
-/// Any bytes, or a header of either layout. One header in 16 has a random byte, one is truncated,
+/// Any bytes, or a header of any kind. One header in 16 has a random byte, one is truncated,
 /// and one has an additional byte.
 pub fn any(u: &mut Unstructured) -> Result<Vec<u8>> {
     let mut header = match u.int_in_range(0..=7u8)? {
@@ -15,7 +16,8 @@ pub fn any(u: &mut Unstructured) -> Result<Vec<u8>> {
             let length = u.int_in_range(0..=200usize)?.min(u.len());
             return Ok(u.bytes(length)?.to_vec());
         }
-        1..=3 => own(u)?,
+        1..=2 => own(u)?,
+        3..=4 => windowed(u)?,
         _ => foreign(u)?,
     };
     match u.int_in_range(0..=15u8)? {
@@ -64,6 +66,59 @@ pub fn own(u: &mut Unstructured) -> Result<Vec<u8>> {
         &[0; 8],
     ]
     .concat())
+}
+
+/// The header of a filter that forgets.
+pub fn windowed(u: &mut Unstructured) -> Result<Vec<u8>> {
+    let is_scaling = u.arbitrary::<bool>()?;
+    let growth = mostly(u, u8::from(is_scaling), |u| u.arbitrary())?;
+    let expansion = if is_scaling { u.int_in_range(1..=4)? } else { 0 };
+    let expansion = mostly(u, expansion, |u| whole(u).map(|n| n as u32))?;
+    let generations = u.int_in_range(2..=8u8)?;
+    let generations = mostly(u, generations, |u| u.int_in_range(0..=66))?;
+    let count = u.int_in_range(1..=u32::from(generations) + 1)?;
+    let present = mostly(u, count, |u| whole(u).map(|n| n as u32))?;
+    let capacity = u.int_in_range(1..=1000)?;
+    let capacity = mostly(u, u64::max(capacity, generations.into()), whole)?;
+    let window = u.int_in_range(1..=3u8)?;
+    let refreshes = u8::from(u.arbitrary::<bool>()?);
+    let millis = if window == 1 { u.int_in_range(1..=10_000)? } else { 0 };
+    let number = u64::from(count) - 1 + if u.arbitrary()? { u.int_in_range(0..=9)? } else { 0 };
+    // A generation takes at least one block, so this is more often possible than not.
+    let dropped = number - (u64::from(count) - 1);
+    let dropped_bytes = dropped * u.int_in_range(1..=300u64)? * 64;
+    let regular = capacity.div_ceil(u64::from(generations).max(1));
+    let mut opened = u.int_in_range(0..=10_000u64)?;
+    let mut bytes = [
+        &MAGIC[..],
+        &mostly(u, window::header::VERSION, |u| u.arbitrary())?.to_le_bytes(),
+        &mostly(u, REVISION, |u| u.arbitrary())?.to_le_bytes(),
+        &[growth, mostly(u, window, |u| u.arbitrary())?],
+        &[mostly(u, refreshes, |u| u.arbitrary())?, generations],
+        &expansion.to_le_bytes(),
+        &present.to_le_bytes(),
+        &capacity.to_le_bytes(),
+        &double(u)?.to_le_bytes(),
+        &u.arbitrary::<u64>()?.to_le_bytes(),
+        &mostly(u, millis, whole)?.to_le_bytes(),
+        &mostly(u, number, whole)?.to_le_bytes(),
+        &mostly(u, dropped_bytes, whole)?.to_le_bytes(),
+        &mostly(u, opened, whole)?.to_le_bytes(),
+    ]
+    .concat();
+    for _ in 0..count {
+        let overflow = if is_scaling && u.ratio(1, 4)? { u.int_in_range(1..=3)? } else { 0 };
+        let len = u.int_in_range(0..=regular)?;
+        let live = u.int_in_range(0..=len)?;
+        bytes.extend(mostly(u, opened, whole)?.to_le_bytes());
+        bytes.extend(mostly(u, len, whole)?.to_le_bytes());
+        bytes.extend(mostly(u, live, whole)?.to_le_bytes());
+        bytes.extend(mostly(u, overflow, |u| whole(u).map(|n| n as u32))?.to_le_bytes());
+        bytes.extend([0; 4]);
+        opened += u.int_in_range(0..=5_000)?;
+    }
+    bytes.resize(bytes.len().next_multiple_of(window::header::UNIT), 0);
+    Ok(bytes)
 }
 
 /// The numbers of a layer in RedisBloom's header, which may contradict each other.

@@ -6,3 +6,4 @@ pub mod decode;
 pub mod header;
 pub mod model;
 pub mod number;
+pub mod windowed;

@@ -10,11 +10,15 @@ use bloomline_core::redisbloom::ClassicFilter;
 use bloomline_core::redisbloom::Common;
 use bloomline_core::redisbloom::geometry::Options;
 use bloomline_core::simd::Scalar;
-use bloomline_core::{AnyFilter, Demand, Error, Filter, Growth, Spec};
+use bloomline_core::{AnyFilter, Demand, Error, Filter, Growth, Insertion, Spec};
 
 use crate::{bloomline, redisbloom};
 
 use super::check::{LIMIT, assert_consistent, assert_equal, assert_round_trip, bits, small};
+use super::windowed;
+
+/// Filters that forget nothing ignore the time.
+const NOW: u64 = 0;
 
 /// One step of a program.
 #[derive(Arbitrary, Debug)]
@@ -30,13 +34,13 @@ enum Step {
 
 /// An item: its number, made longer so that every branch of the hash functions is taken.
 #[derive(Arbitrary, Clone, Copy, Debug)]
-struct Item {
+pub(super) struct Item {
     number: u16,
     padding: u8,
 }
 
 impl Item {
-    fn bytes(self) -> Vec<u8> {
+    pub(super) fn bytes(self) -> Vec<u8> {
         let mut bytes = self.number.to_le_bytes().to_vec();
         // The empty item is valid too.
         bytes
@@ -45,7 +49,7 @@ impl Item {
     }
 }
 
-fn numbered(first: u16, count: u8) -> Vec<Vec<u8>> {
+pub(super) fn numbered(first: u16, count: u8) -> Vec<Vec<u8>> {
     let item = |i| Item { number: first.wrapping_add(i), padding: i as u8 % 40 }.bytes();
     (0..u16::from(count) * 2).map(item).collect()
 }
@@ -60,10 +64,11 @@ enum Answer {
 }
 
 impl Answer {
-    fn of(result: Result<bool, Error>) -> Self {
+    fn of(result: Result<Insertion, Error>) -> Self {
         match result {
-            Ok(true) => Self::New,
-            Ok(false) => Self::Seen,
+            Ok(Insertion::New) => Self::New,
+            Ok(Insertion::Present) => Self::Seen,
+            Ok(Insertion::Refreshed) => panic!("the filter forgets nothing"),
             Err(Error::Full(_)) => Self::Full,
             Err(_) => Self::CannotGrow,
         }
@@ -129,8 +134,12 @@ struct Run {
     inserted: u64,
 }
 
-/// Takes the bytes as a program and runs it. True if there was a filter.
+/// Takes the bytes as a program and runs it. The last byte decides whether the filter forgets. True
+/// if there was a filter.
 pub fn run(bytes: &[u8]) -> bool {
+    if let Some((3, rest)) = bytes.split_last().map(|(last, rest)| (last % 4, rest)) {
+        return windowed::run(rest);
+    }
     let mut u = Unstructured::new(bytes);
     program(&mut u).unwrap_or(false)
 }
@@ -246,12 +255,13 @@ impl Run {
 
     fn test(&self, items: &[Vec<u8>]) {
         let mut answers = Vec::new();
-        self.filter
-            .contains_batch(items.iter().map(Vec::as_slice), |is_there| answers.push(is_there));
+        self.filter.contains_batch(items.iter().map(Vec::as_slice), NOW, |is_there| {
+            answers.push(is_there)
+        });
         let expected: Vec<bool> = items.iter().map(|item| self.model.contains(item)).collect();
         assert_eq!(answers, expected);
         for (item, expected) in items.iter().zip(expected) {
-            assert_eq!(self.filter.contains(item), expected);
+            assert_eq!(self.filter.contains(item, NOW), expected);
             assert_eq!(self.contains_scalar(item), expected);
             assert!(expected || !self.inside.contains(item), "an inserted item is missing");
         }
@@ -259,7 +269,9 @@ impl Run {
 
     /// The answer of the scalar backend, in the layout that has vector backends.
     fn contains_scalar(&self, item: &[u8]) -> bool {
-        let AnyFilter::Bloomline(filter) = &self.filter else { return self.filter.contains(item) };
+        let AnyFilter::Bloomline(filter) = &self.filter else {
+            return self.filter.contains(item, NOW);
+        };
         let hash = item_hash(item, filter.seed());
         filter.layers().any(|layer| contains_spot(layer, Scalar, &layer.locate(&hash)))
     }

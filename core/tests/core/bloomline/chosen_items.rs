@@ -90,7 +90,7 @@ fn rate_after(mut filter: AnyFilter, items: &[Vec<u8>]) -> f64 {
     }
     const LOOKUPS: u64 = 100_000;
     let hits = (0..LOOKUPS)
-        .filter(|number| filter.contains(format!("absent:{number}").as_bytes()))
+        .filter(|number| filter.contains(format!("absent:{number}").as_bytes(), 0))
         .count();
     hits as f64 / LOOKUPS as f64
 }
@@ -129,7 +129,7 @@ fn forged(mut attackers: AnyFilter, content: &[Vec<u8>]) -> Vec<Vec<u8>> {
     });
     (0..)
         .map(|number| format!("forged:{number}").into_bytes())
-        .filter(|item| attackers.contains(item))
+        .filter(|item| attackers.contains(item, 0))
         .take(500)
         .collect()
 }
@@ -141,7 +141,7 @@ fn precomputed_false_positives_need_a_known_seed() {
         for item in &content {
             filter.insert(item, &mut granted).unwrap();
         }
-        forged.iter().filter(|item| filter.contains(item)).count() as f64 / forged.len() as f64
+        forged.iter().filter(|item| filter.contains(item, 0)).count() as f64 / forged.len() as f64
     };
     // Some items of the content are false positives themselves. So fewer items than the capacity
     // are inserted, and none is refused.

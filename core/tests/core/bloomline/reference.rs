@@ -453,8 +453,11 @@ fn batches_equal_single_calls_in_large_layers() {
         assert!(filter.size_bytes() > 10 << 20);
         let tested: Vec<[u8; 8]> = (15_000..60_000u64).map(u64::to_le_bytes).collect();
         let mut answers = Vec::new();
-        filter.contains_batch(tested.iter().map(AsRef::as_ref), |present| answers.push(present));
-        assert_eq!(answers, tested.iter().map(|item| filter.contains(item)).collect::<Vec<bool>>());
+        filter.contains_batch(tested.iter().map(AsRef::as_ref), 0, |present| answers.push(present));
+        assert_eq!(
+            answers,
+            tested.iter().map(|item| filter.contains(item, 0)).collect::<Vec<bool>>()
+        );
         assert!(answers[..15_000].iter().all(|&present| present));
         assert!(answers[15_000..].iter().filter(|&&present| present).count() < 600);
     }

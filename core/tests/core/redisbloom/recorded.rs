@@ -41,7 +41,7 @@ fn rebuilt(fixture: &Fixture) -> (AnyFilter, String) {
     let mut answers = String::new();
     for group in fixture.items().chunks(100) {
         filter.insert_batch(group.iter().map(Vec::as_slice), &mut granted, |answer| {
-            answers.push(if answer.unwrap() { '1' } else { '0' });
+            answers.push(if answer.unwrap().is_new() { '1' } else { '0' });
         });
     }
     (filter, answers)
@@ -49,7 +49,7 @@ fn rebuilt(fixture: &Fixture) -> (AnyFilter, String) {
 
 fn answers(filter: &AnyFilter, items: &[Vec<u8>]) -> String {
     let mut answers = String::new();
-    filter.contains_batch(items.iter().map(Vec::as_slice), |is| {
+    filter.contains_batch(items.iter().map(Vec::as_slice), 0, |is| {
         answers.push(if is { '1' } else { '0' })
     });
     answers

@@ -5,7 +5,7 @@ use bloomline_core::redisbloom::ClassicFilter;
 use bloomline_core::redisbloom::Common;
 use bloomline_core::redisbloom::geometry::Options;
 use bloomline_core::redisbloom::indexes::Modulus;
-use bloomline_core::{AnyFilter, Demand, Error};
+use bloomline_core::{AnyFilter, Demand, Error, Insertion};
 use proptest::prelude::*;
 
 use bloomline_reference::redisbloom::{Answer, Model, ModelLayer, Plan};
@@ -14,10 +14,11 @@ fn granted(_: Demand) -> bool {
     true
 }
 
-fn answer(result: Result<bool, Error>) -> Answer {
+fn answer(result: Result<Insertion, Error>) -> Answer {
     match result {
-        Ok(true) => Answer::New,
-        Ok(false) => Answer::Seen,
+        Ok(Insertion::New) => Answer::New,
+        Ok(Insertion::Present) => Answer::Seen,
+        Ok(Insertion::Refreshed) => panic!("the filter forgets nothing"),
         Err(Error::Full(_)) => Answer::Full,
         Err(_) => Answer::CannotGrow,
     }
@@ -55,7 +56,7 @@ fn drive(filter: &mut AnyFilter, model: &mut Model, items: &[Vec<u8>], group: us
     let tested: Vec<Vec<u8>> =
         items.iter().cloned().chain((0..200u32).map(|i| i.to_be_bytes().to_vec())).collect();
     let mut answers = Vec::new();
-    filter.contains_batch(tested.iter().map(Vec::as_slice), |is| answers.push(is));
+    filter.contains_batch(tested.iter().map(Vec::as_slice), 0, |is| answers.push(is));
     let expected: Vec<bool> = tested.iter().map(|item| model.contains(item)).collect();
     assert_eq!(answers, expected);
 }
