@@ -28,3 +28,4 @@ mod redisbloom;
 mod replication;
 mod settings;
 mod soak;
+mod windows;
