@@ -24,12 +24,25 @@ fn real(live: &mut Live) -> Vec<Payload> {
         ("0.001 100 EXPANSION 4", 1500),
         ("0.01 20 NONSCALING", 20),
         ("0.25 1 NONSCALING", 0),
+        ("0.01 20 WINDOW 1000000", 30),
+        ("0.01 40 LAST GENERATIONS 4", 400),
+        ("0.01 40 GENERATIONS 4 EXPANSION 1", 60),
+        ("0.01 40 GENERATIONS 2 NONSCALING NOREFRESH", 20),
     ] {
         for layout in ["BLOOMLINE", "REDISBLOOM"] {
+            let forgets = ["WINDOW", "LAST", "GENERATIONS"].iter().any(|it| reserve.contains(it));
+            if forgets && layout != "BLOOMLINE" {
+                continue;
+            }
             live.begin();
             assert_eq!(live.ask(&format!("BF.RESERVE k {reserve} LAYOUT {layout}")), "+OK");
             for item in numbered("item", count) {
                 live.run(&[b"BF.ADD", b"k".as_slice(), &item]);
+            }
+            // Rotated, if that is possible, so that generations are dropped.
+            for _ in 0..5 {
+                live.ask("BF.ROTATE k");
+                live.ask("BF.ADD k another");
             }
             dumps.push(bulk(&live.run(&["DUMP", "k"])).to_vec());
         }

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use bloomline_core::bloomline::header::MAGIC;
+use bloomline_core::window;
 use redis::Value;
 
 /// What is known of one filter.
@@ -9,8 +11,27 @@ use redis::Value;
 pub struct Known {
     /// Items that must be found from now on.
     pub inside: BTreeSet<Vec<u8>>,
-    /// The expected reply of BF.CARD; `None` if the filter was loaded with a count of its own.
+    /// True if items may be forgotten, so that none must be found.
+    pub forgets: bool,
+    /// The expected reply of BF.CARD; `None` if the filter was loaded with a count
+    /// of its own, or forgets.
     pub card: Option<u64>,
+}
+
+impl Known {
+    /// What is known of a filter that a call with these options has created.
+    fn created(options: &[Vec<u8>]) -> Self {
+        const NAMES: [&[u8]; 3] = [b"WINDOW", b"LAST", b"GENERATIONS"];
+        let is_one = |word: &Vec<u8>| NAMES.iter().any(|name| word.eq_ignore_ascii_case(name));
+        let forgets = options.iter().any(is_one);
+        Self { forgets, card: (!forgets).then_some(0), ..Self::default() }
+    }
+}
+
+/// True if the bytes contain a header of version 2.
+fn holds_window(data: &[u8]) -> bool {
+    let start = [&MAGIC[..], &window::header::VERSION.to_le_bytes()].concat();
+    data.windows(start.len()).any(|bytes| bytes == start)
 }
 
 /// The filters of a case.
@@ -29,18 +50,22 @@ impl Keys {
         let is_ok = matches!(reply, Value::Okay);
         let is_one = *reply == Value::Int(1);
         match String::from_utf8_lossy(name).to_uppercase().as_str() {
-            "BF.ADD" if rest.len() == 1 => self.add(key, rest, std::slice::from_ref(reply)),
-            "BF.MADD" => self.add_all(key, rest, reply),
+            "BF.ADD" if rest.len() == 1 => self.add(key, &[], rest, std::slice::from_ref(reply)),
+            "BF.MADD" => self.add_all(key, &[], rest, reply),
             "BF.INSERT" => {
                 let items = rest.iter().position(|word| word.eq_ignore_ascii_case(b"ITEMS"));
-                self.add_all(key, items.map_or(&[], |at| &rest[at + 1..]), reply);
+                let (options, items) = items.map_or((rest, &[][..]), |at| {
+                    let (options, items) = rest.split_at(at);
+                    (options, &items[1..])
+                });
+                self.add_all(key, options, items, reply);
             }
-            "BF.RESERVE" if is_ok => {
-                drop(self.0.insert(key.clone(), Known { card: Some(0), ..Known::default() }))
-            }
+            "BF.RESERVE" if is_ok => drop(self.0.insert(key.clone(), Known::created(rest))),
             // Chunks may clear bits, and a header sets counts.
             "BF.LOADCHUNK" | "RESTORE" if is_ok => {
-                drop(self.0.insert(key.clone(), Known::default()))
+                let before = self.0.get(key).is_some_and(|known| known.forgets);
+                let forgets = before || rest.iter().any(|data| holds_window(data));
+                drop(self.0.insert(key.clone(), Known { forgets, ..Known::default() }))
             }
             "DEL" | "UNLINK" => drop(self.0.remove(key)),
             "COPY" if is_one => self.put(&rest[0], self.0.get(key).cloned()),
@@ -59,13 +84,14 @@ impl Keys {
         }
     }
 
-    fn add_all(&mut self, key: &[u8], items: &[Vec<u8>], reply: &Value) {
+    /// Items of a call that creates a missing filter with these options.
+    fn add_all(&mut self, key: &[u8], options: &[Vec<u8>], items: &[Vec<u8>], reply: &Value) {
         if let Value::Array(answers) = reply {
-            self.add(key, items, answers);
+            self.add(key, options, items, answers);
         }
     }
 
-    fn add(&mut self, key: &[u8], items: &[Vec<u8>], answers: &[Value]) {
+    fn add(&mut self, key: &[u8], options: &[Vec<u8>], items: &[Vec<u8>], answers: &[Value]) {
         assert!(answers.len() <= items.len(), "{} answers to {} items", answers.len(), items.len());
         for (item, answer) in items.iter().zip(answers) {
             let is_new = match answer {
@@ -75,8 +101,10 @@ impl Keys {
                 Value::ServerError(_) => continue,
                 other => panic!("{other:?} as the reply to an item"),
             };
-            let fresh = || Known { card: Some(0), ..Known::default() };
-            let known = self.0.entry(key.to_vec()).or_insert_with(fresh);
+            let known = self.0.entry(key.to_vec()).or_insert_with(|| Known::created(options));
+            if known.forgets {
+                continue;
+            }
             assert!(
                 !(is_new && known.inside.contains(item)),
                 "{} was new twice",

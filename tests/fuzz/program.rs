@@ -69,6 +69,20 @@ fn expansion(u: &mut Unstructured) -> Result<Vec<u8>> {
     mostly(u, expansion)
 }
 
+fn generations(u: &mut Unstructured) -> Result<Vec<u8>> {
+    let generations = word(u.int_in_range(2..=5u32)?);
+    mostly(u, generations)
+}
+
+/// BF.ROTATE, mostly without a time.
+fn rotation(u: &mut Unstructured, key: Vec<u8>) -> Result<Words> {
+    let mut command = words([word("BF.ROTATE"), key]);
+    if u.int_in_range(0..=3u8)? == 0 {
+        command.extend(words([word("AT"), number(u)?]));
+    }
+    Ok(command)
+}
+
 fn item(u: &mut Unstructured) -> Result<Vec<u8>> {
     Ok(match u.int_in_range(0..=7u8)? {
         0 => u.bytes(u.len().min(9))?.to_vec(),
@@ -94,7 +108,7 @@ fn words<const N: usize>(words: [Vec<u8>; N]) -> Words {
 fn options(u: &mut Unstructured, is_insert: bool) -> Result<Words> {
     let mut options = Vec::new();
     for _ in 0..u.int_in_range(0..=3u8)? {
-        match u.int_in_range(0..=6u8)? {
+        match u.int_in_range(0..=11u8)? {
             0 | 1 => options.extend(words([word("EXPANSION"), expansion(u)?])),
             2 => options.push(word("NonScaling")),
             3 => options.extend(words([
@@ -104,6 +118,14 @@ fn options(u: &mut Unstructured, is_insert: bool) -> Result<Words> {
             4 if is_insert => options.extend(words([word("CAPACITY"), capacity(u)?])),
             5 if is_insert => options.extend(words([word("ERROR"), rate(u)?])),
             6 if is_insert => options.push(word("NOCREATE")),
+            7 => options.push(word("last")),
+            8 => options.push(word("NoRefresh")),
+            9 | 10 => options.extend(words([word("GENERATIONS"), generations(u)?])),
+            // So long that no case of a test lasts as long.
+            11 => options.extend(words([
+                word("WINDOW"),
+                word(u.choose(&["1000000", "9007199254740", "9007199254741", "0"])?),
+            ])),
             _ => {}
         }
     }
@@ -112,7 +134,7 @@ fn options(u: &mut Unstructured, is_insert: bool) -> Result<Words> {
 
 /// A command of the module whose arguments contain no bytes of a filter.
 pub fn command(u: &mut Unstructured) -> Result<Words> {
-    const FIELDS: [&str; 10] = [
+    const FIELDS: [&str; 14] = [
         "CAPACITY",
         "SIZE",
         "FILTERS",
@@ -122,10 +144,14 @@ pub fn command(u: &mut Unstructured) -> Result<Words> {
         "LAYOUT",
         "FILL",
         "fprate",
+        "WINDOW",
+        "generations",
+        "OLDEST",
+        "NEWEST",
         "nothing",
     ];
     let key = key(u)?;
-    let mut command = match u.int_in_range(0..=13u8)? {
+    let mut command = match u.int_in_range(0..=15u8)? {
         0 => {
             [words([word("BF.RESERVE"), key, rate(u)?, capacity(u)?]), options(u, false)?].concat()
         }
@@ -140,6 +166,7 @@ pub fn command(u: &mut Unstructured) -> Result<Words> {
         10 => words([word("BF.CARD"), key]),
         11 => words([word("BF.INFO"), key, word(u.choose(&FIELDS)?)]),
         12 => words([word("BF.DEBUG"), key]),
+        13 | 14 => rotation(u, key)?,
         _ => words([word("BF.SCANDUMP"), key, number(u)?]),
     };
     damage(u, &mut command)?;

@@ -47,7 +47,8 @@ const READS: [&str; 6] = [
 ];
 /// The replies show which items were already present, so these commands also read.
 const ADDS: [&str; 3] = ["BF.ADD seen:1 c", "BF.MADD seen:1 d e", "BF.INSERT seen:1 ITEMS f g"];
-const BLIND_WRITES: [&str; 2] = ["BF.RESERVE seen:new 0.01 100", "BF.LOADCHUNK seen:1 1 x"];
+const BLIND_WRITES: [&str; 3] =
+    ["BF.RESERVE seen:new 0.01 100", "BF.LOADCHUNK seen:1 1 x", "BF.ROTATE seen:1"];
 
 #[test]
 fn the_category_holds_exactly_our_commands() {
@@ -155,5 +156,14 @@ fn single_commands_can_be_allowed_on_every_server() {
             &mut client,
             &["BF.MADD seen:1 a", "BF.CARD seen:1", "BF.RESERVE seen:1 0.01 100"],
         );
+    });
+}
+
+#[test]
+fn rotation_can_be_forbidden_to_writers() {
+    for_each_server(|kind| {
+        let (_server, mut client) = with_filters(kind, "+@write +bf.rotate +bf.add -bf.rotate ~*");
+        assert_denied(&mut client, &["BF.ROTATE seen:1", "BF.ROTATE seen:1 AT 5"]);
+        assert_allowed(&mut client, &["BF.ADD seen:1 c"]);
     });
 }

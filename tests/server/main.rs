@@ -28,4 +28,5 @@ mod redisbloom;
 mod replication;
 mod settings;
 mod soak;
+mod windows;
 mod windows_replication;

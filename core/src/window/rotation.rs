@@ -13,7 +13,7 @@ use super::filter::{MAX_TIME, WindowedFilter, beside, request, size_bytes};
 use super::generation::Generation;
 use super::spec::Window;
 use crate::error::Error;
-use crate::spec::Permit;
+use crate::spec::{Demand, Permit};
 
 impl WindowedFilter {
     /// True if [`WindowedFilter::advance`] to `now` opens or drops a generation.
@@ -150,7 +150,14 @@ impl WindowedFilter {
         let overflow = kept.map(Generation::overflow_bytes).sum();
         let generations = self.generation_count() - dropped + 1;
         let filter_bytes = size_bytes(&self.shape, generations, overflow);
-        let mut permit = beside(0, self.end(), permit);
+        // The host can always give what it gets back. Without this, a filter could not rotate any
+        // more if the host's memory has no room for another generation, and would keep all.
+        let all = self.older.iter().chain([&self.newest]);
+        let freed: u64 = all.take(dropped).map(Generation::bits_bytes).sum();
+        let mut net = |demand: Demand| {
+            permit(Demand { new_bytes: demand.new_bytes.saturating_sub(freed), ..demand })
+        };
+        let mut permit = beside(0, self.end(), &mut net);
         request(&mut permit, [self.shape.geometry().bytes()], filter_bytes)?;
         let newest = Generation::new(&self.shape, now)?;
         self.shift(dropped, Some(newest))

@@ -29,6 +29,11 @@ fn wrong_numbers_of_arguments_are_refused() {
         "bf.scandump k 0 0" => "-ERR wrong number of arguments for 'bf.scandump' command";
         "bf.loadchunk k 1" => "-ERR wrong number of arguments for 'bf.loadchunk' command";
         "bf.loadchunk k 1 x y" => "-ERR wrong number of arguments for 'bf.loadchunk' command";
+        "bf.rotate" => "-ERR wrong number of arguments for 'bf.rotate' command";
+        "bf.rotate k AT" => "-ERR wrong number of arguments for 'bf.rotate' command";
+        "bf.rotate k AT 1 2" => "-ERR wrong number of arguments for 'bf.rotate' command";
+        "bf.reserve k 0.01 100 WINDOW" => "-ERR wrong number of arguments for 'bf.reserve' command";
+        "bf.reserve k 0.01 100 LAST NONSCALING x x x x" => "-ERR wrong number of arguments for 'bf.reserve' command";
         "DBSIZE" => ":0";
     ];
     for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));

@@ -4,12 +4,14 @@ use bloomline_harness::{Client, Setup, for_each_server, show};
 use redis::Value;
 
 /// Name, first version, and the arguments in the notation of [`written`].
-const COMMANDS: [(&str, &str, &str); 11] = [
+const COMMANDS: [(&str, &str, &str); 12] = [
     (
         "bf.reserve",
         "1.0.0",
         "key:key error_rate:double capacity:integer [EXPANSION expansion:integer] [NONSCALING nonscaling:pure-token] \
-         [LAYOUT layout:oneof(BLOOMLINE bloomline:pure-token|REDISBLOOM redisbloom:pure-token)]",
+         [LAYOUT layout:oneof(BLOOMLINE bloomline:pure-token|REDISBLOOM redisbloom:pure-token)] \
+         [window:oneof(WINDOW seconds:integer|LAST last:pure-token)] [GENERATIONS generations:integer] \
+         [NOREFRESH norefresh:pure-token] [TTL ttl:integer]",
     ),
     ("bf.add", "1.0.0", "key:key item:string"),
     ("bf.madd", "1.0.0", "key:key item:string..."),
@@ -18,8 +20,12 @@ const COMMANDS: [(&str, &str, &str); 11] = [
         "1.0.0",
         "key:key [CAPACITY capacity:integer] [ERROR error:double] [EXPANSION expansion:integer] \
          [NOCREATE nocreate:pure-token] [NONSCALING nonscaling:pure-token] \
-         [LAYOUT layout:oneof(BLOOMLINE bloomline:pure-token|REDISBLOOM redisbloom:pure-token)] ITEMS item:string...",
+         [LAYOUT layout:oneof(BLOOMLINE bloomline:pure-token|REDISBLOOM redisbloom:pure-token)] \
+         [window:oneof(WINDOW seconds:integer|LAST last:pure-token)] [GENERATIONS generations:integer] \
+         [NOREFRESH norefresh:pure-token] [TTL ttl:integer] \
+         ITEMS item:string...",
     ),
+    ("bf.rotate", "0.1.0", "key:key [AT milliseconds:integer]"),
     ("bf.exists", "1.0.0", "key:key item:string"),
     ("bf.mexists", "1.0.0", "key:key item:string..."),
     (
@@ -27,7 +33,8 @@ const COMMANDS: [(&str, &str, &str); 11] = [
         "1.0.0",
         "key:key [single_value:oneof(CAPACITY capacity:pure-token|SIZE size:pure-token|FILTERS filters:pure-token|\
          ITEMS items:pure-token|EXPANSION expansion:pure-token|ERROR error:pure-token|LAYOUT layout:pure-token|\
-         FILL fill:pure-token|FPRATE fprate:pure-token)]",
+         FILL fill:pure-token|FPRATE fprate:pure-token|WINDOW window:pure-token|\
+         GENERATIONS generations:pure-token|OLDEST oldest:pure-token|NEWEST newest:pure-token)]",
     ),
     ("bf.card", "2.4.4", "key:key"),
     ("bf.debug", "1.0.0", "key:key"),

@@ -6,7 +6,7 @@ use bloomline_harness::{
 
 use crate::inspect::{Totals, number, sum_of_infos, text, totals, with_debug};
 
-const FIELDS: [&str; 11] = [
+const FIELDS: [&str; 14] = [
     "version",
     "filters",
     "filters_bloomline",
@@ -18,6 +18,9 @@ const FIELDS: [&str; 11] = [
     "creations_refused",
     "growths_refused",
     "loads_refused",
+    "filters_windowed",
+    "rotations",
+    "generations_dropped",
 ];
 
 /// Three filters: one of one layer, one of three, and one that cannot grow.

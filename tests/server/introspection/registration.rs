@@ -6,11 +6,12 @@ use bloomline_harness::{Setup, for_each_server, show};
 use redis::Value;
 
 /// Name, arity, flags, flag of the key, category in addition to `@bloom`.
-const COMMANDS: [(&str, i64, &str, &str, &str); 11] = [
+const COMMANDS: [(&str, i64, &str, &str, &str); 12] = [
     ("bf.reserve", -4, "write denyoom", "RW", "@write"),
     ("bf.add", 3, "write denyoom", "RW", "@write"),
     ("bf.madd", -3, "write denyoom", "RW", "@write"),
     ("bf.insert", -4, "write denyoom", "RW", "@write"),
+    ("bf.rotate", -2, "write denyoom", "RW", "@write"),
     ("bf.exists", 3, "readonly", "RO", "@read"),
     ("bf.mexists", -3, "readonly", "RO", "@read"),
     ("bf.info", -2, "readonly", "RO", "@read"),

@@ -6,14 +6,15 @@ use redis::Value;
 use super::watch::{CALLS, prepare};
 
 /// A connection that receives events, and one that causes them.
-struct Listener {
+pub struct Listener {
     subscriber: Client,
-    client: Client,
+    /// The connection that causes events.
+    pub client: Client,
 }
 
 impl Listener {
     /// Subscribes to events of these classes.
-    fn start(server: &Server, classes: &str) -> Self {
+    pub fn start(server: &Server, classes: &str) -> Self {
         let (mut subscriber, mut client) = (server.resp2(), server.resp2());
         client.ok(&format!("CONFIG SET notify-keyspace-events {classes}"));
         subscriber.call("PSUBSCRIBE __key*__:*");
@@ -21,7 +22,7 @@ impl Listener {
     }
 
     /// The events since the last call, as `event key`.
-    fn received(&mut self) -> Vec<String> {
+    pub fn received(&mut self) -> Vec<String> {
         self.client.call("PUBLISH __keyevent@0__:fence all");
         let mut events = Vec::new();
         loop {

@@ -1,6 +1,6 @@
 //! Filters as keys: copies, time to live, events, WATCH and client-side caching.
 
-mod events;
+pub mod events;
 mod key_life;
-mod tracking;
-mod watch;
+pub mod tracking;
+pub mod watch;

@@ -8,7 +8,7 @@ use crate::inspect::word;
 use super::watch::{CALLS, prepare};
 
 /// The invalidations that a connection received since the last call.
-fn invalidations(client: &mut Client) -> Vec<String> {
+pub fn invalidations(client: &mut Client) -> Vec<String> {
     let fence = "all before";
     client.send(&["ECHO", fence]);
     let mut pushed = Vec::new();

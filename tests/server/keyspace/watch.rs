@@ -67,7 +67,7 @@ pub const CALLS: &[(&str, bool)] = &[
 ];
 
 /// True if `between` aborts the transaction of a client that watches `key`.
-fn is_aborted(watcher: &mut Client, key: &str, between: impl FnOnce()) -> bool {
+pub fn is_aborted(watcher: &mut Client, key: &str, between: impl FnOnce()) -> bool {
     watcher.ok(&format!("WATCH {key}"));
     between();
     watcher.ok("MULTI");

@@ -1,0 +1,116 @@
+//! GENERATIONS alone: BF.ROTATE opens a generation, and items are found for so many rotations.
+
+use std::collections::HashMap;
+
+use bloomline_harness::{Random, Setup, for_each_build, for_each_server, int, numbered, show};
+
+use super::fixture::{RATE, answers, info};
+
+#[test]
+fn items_are_found_for_as_many_rotations_as_generations() {
+    for_each_build(|kind| {
+        let server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        let universe = numbered("item", 300);
+        for (generations, refreshes) in [(2, true), (4, true), (4, false), (64, true), (7, false)] {
+            let option = if refreshes { "" } else { " NOREFRESH" };
+            let options = format!("GENERATIONS {generations}{option}");
+            // Generations of few items, so that some have overflow layers.
+            client.ok(&format!("BF.RESERVE k {RATE} 80 {options}"));
+            let mut random = Random(3);
+            // The rotation after which each item was written.
+            let mut written: HashMap<usize, u64> = HashMap::new();
+            let mut rotation = 0;
+            for step in 0..250 {
+                if random.next().is_multiple_of(3) {
+                    client.ok("BF.ROTATE k");
+                    rotation += 1;
+                    written.retain(|_, at| rotation - *at <= generations);
+                }
+                let count = 1 + random.next() % 60;
+                let picked: Vec<usize> =
+                    (0..count).map(|_| random.next() as usize % universe.len()).collect();
+                let items: Vec<&Vec<u8>> = picked.iter().map(|&item| &universe[item]).collect();
+                let replies = answers(&client.items("BF.MADD", "k", &items));
+                for (&item, is_new) in picked.iter().zip(replies) {
+                    assert_eq!(is_new, !written.contains_key(&item), "{item} at {step}");
+                    if is_new || refreshes {
+                        written.insert(item, rotation);
+                    }
+                }
+                let found = answers(&client.items("BF.MEXISTS", "k", &universe));
+                for (item, is_found) in found.into_iter().enumerate() {
+                    assert_eq!(
+                        is_found,
+                        written.contains_key(&item),
+                        "{options}: {item} at {step}"
+                    );
+                }
+                assert_eq!(int(&client.call("BF.CARD k")), written.len() as i64);
+            }
+            client.ok("FLUSHALL");
+        }
+    });
+}
+
+#[test]
+fn a_full_generation_refuses_until_the_next() {
+    for_each_build(|kind| {
+        let server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        let full = "-ERR non scaling filter is full";
+        // Two generations of 3 items beside the newest.
+        client.ok(&format!("BF.RESERVE k {RATE} 6 GENERATIONS 2 NONSCALING"));
+        assert_eq!(client.ask("BF.MADD k a b c d e"), format!("*[:1 :1 :1 {full}]"));
+        assert_eq!(client.ask("BF.MADD k a c d"), format!("*[:0 :0 {full}]"));
+        assert_eq!(client.ask("BF.ADD k d"), full);
+        assert_eq!(client.ask("BF.INSERT k ITEMS b d"), format!("*[:0 {full}]"));
+        assert_eq!(client.ask("BF.MEXISTS k a b c d e"), "*[:1 :1 :1 :0 :0]");
+        client.ok("BF.ROTATE k");
+        // Refreshed items take room.
+        assert_eq!(client.ask("BF.MADD k d a e b f"), format!("*[:1 :0 :1 {full}]"));
+        assert_eq!(client.ask("BF.MADD k a b"), format!("*[:0 {full}]"));
+        assert_eq!(client.ask("BF.CARD k"), ":5");
+        assert_eq!(client.ask("BF.MEXISTS k a b c d e f"), "*[:1 :1 :1 :1 :1 :0]");
+        client.ok("BF.ROTATE k");
+        client.ok("BF.ROTATE k");
+        assert_eq!(client.ask("BF.MEXISTS k a b c d e f"), "*[:1 :0 :0 :1 :1 :0]");
+        assert_eq!(client.ask("BF.CARD k"), ":3");
+        assert_eq!(client.ask("BF.MADD k b c f"), "*[:1 :1 :1]");
+        assert_eq!(info(&mut client, "k", "FILTERS"), ":3");
+    });
+}
+
+#[test]
+fn present_items_need_no_room_without_refreshing() {
+    for_each_server(|kind| {
+        let server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        client.ok(&format!("BF.RESERVE k {RATE} 4 GENERATIONS 2 NONSCALING NOREFRESH"));
+        assert_eq!(client.ask("BF.MADD k a b"), "*[:1 :1]");
+        client.ok("BF.ROTATE k");
+        assert_eq!(client.ask("BF.MADD k a b c a d"), "*[:0 :0 :1 :0 :1]");
+        let full = "-ERR non scaling filter is full";
+        assert_eq!(client.ask("BF.MADD k a b c d x a"), format!("*[:0 :0 :0 :0 {full}]"));
+    });
+}
+
+#[test]
+fn rotation_at_a_time_sets_the_opening_time() {
+    for_each_server(|kind| {
+        let server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        client.ok("BF.RESERVE k 0.01 100 GENERATIONS 2");
+        let opened = info(&mut client, "k", "NEWEST");
+        // A time before the newest generation was opened counts as that time.
+        client.ok("BF.ROTATE k at 5");
+        assert_eq!(info(&mut client, "k", "NEWEST"), opened);
+        assert_eq!(info(&mut client, "k", "FILTERS"), ":2");
+        for _ in 0..10 {
+            client.ok("BF.ROTATE k");
+        }
+        assert_eq!(info(&mut client, "k", "FILTERS"), ":3");
+        let reply = show(&client.call("BF.DEBUG k"));
+        assert!(reply.contains("generation:9 ") && reply.contains("generation:11 "), "{reply}");
+    });
+}
