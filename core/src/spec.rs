@@ -41,7 +41,7 @@ pub enum Layout {
 /// The memory that new layers need, for a [`Permit`] to grant or refuse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Demand {
-    /// Bytes of the bits of all new layers, less those of the layers that are dropped at once.
+    /// Bytes of the bits of all new layers.
     pub new_bytes: u64,
     /// Bytes of the bits of the largest of them.
     pub largest_layer: u64,

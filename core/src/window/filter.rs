@@ -2,17 +2,13 @@
 
 use std::fmt;
 use std::iter;
-use std::ptr::NonNull;
 
 use super::generation::Generation;
 use super::spec::{Window, WindowSpec};
 use crate::bloomline::{BlockedLayer, Common, Filter, Shape};
-use crate::chunk::{Chunk, MAX_CHUNK_BYTES, chunks_of, write_chunk_of};
 use crate::error::Error;
 use crate::layer::Layer;
 use crate::memory::try_box;
-use crate::memory::words::{Mover, relocate_slice};
-use crate::scalable::fills_of;
 use crate::spec::{Demand, Permit};
 
 /// Bytes of a filter besides its bits, the table of its older generations and their overflow
@@ -175,12 +171,6 @@ impl WindowedFilter {
         all.flat_map(Generation::layers_mut)
     }
 
-    /// The layers, oldest first, and the fill of each; see [`Filter::fills`].
-    pub fn fills(&self) -> impl Iterator<Item = (&BlockedLayer, f64)> {
-        let all = self.layers().map(|layer| layer.words().bytes()).sum();
-        fills_of(self.layers(), all)
-    }
-
     /// Distinct items in all generations: each counts in the newest one that contains it.
     pub fn len(&self) -> u64 {
         self.older.iter().map(Generation::live).fold(self.newest.live, u64::saturating_add)
@@ -231,64 +221,6 @@ impl WindowedFilter {
     fn overflows(&self) -> impl Iterator<Item = &Filter> {
         let all = self.older.iter().chain(iter::once(&self.newest));
         all.filter_map(|generation| generation.overflow.as_deref())
-    }
-
-    /// Where the bits end, counted over the life of the filter.
-    pub(super) fn end(&self) -> u64 {
-        self.dropped_bytes + self.layers().map(|layer| layer.words().bytes()).sum::<u64>()
-    }
-
-    /// Where the bits begin: bytes of the bits of all dropped generations.
-    pub fn first_byte(&self) -> u64 {
-        self.dropped_bytes
-    }
-
-    /// The bits from byte `from` on; see [`Filter::chunks`]. Bytes are counted over the life of the
-    /// filter, so the first chunk begins at [`WindowedFilter::first_byte`] or later.
-    pub fn chunks(&self, from: u64, max_bytes: usize) -> impl Iterator<Item = Chunk<'_>> {
-        chunks_of(self.layers().map(Layer::words), self.dropped_bytes, from, max_bytes)
-    }
-
-    /// The bytes of the first of [`WindowedFilter::chunks`]; `None` past the end.
-    pub fn chunk(&self, offset: u64) -> Option<&[u8]> {
-        self.chunks(offset, MAX_CHUNK_BYTES).next().map(|chunk| chunk.bytes())
-    }
-
-    /// Overwrites the bits from byte `offset` on, counted over the life of the filter.
-    ///
-    /// # Errors
-    ///
-    /// See [`Filter::write_chunk`].
-    pub fn write_chunk(&mut self, offset: u64, chunk: &[u8]) -> Result<(), Error> {
-        let first = self.dropped_bytes;
-        write_chunk_of(self.layers_mut().map(Layer::words_mut), first, offset, chunk)
-    }
-
-    /// The starts of the filter's allocations: the bits of each layer, the overflow layers'
-    /// structures, then the table of the older generations if there is one.
-    pub fn allocations(&self) -> impl Iterator<Item = NonNull<u8>> {
-        let table = (!self.older.is_empty()).then_some(NonNull::from(&*self.older).cast());
-        let all = self.older.iter().chain(iter::once(&self.newest));
-        all.flat_map(Generation::allocations).chain(table)
-    }
-
-    /// Lets `mover` move the filter's allocations; see [`Filter::relocate`].
-    pub fn relocate(
-        &mut self,
-        from: usize,
-        mover: &mut Mover,
-        mut should_stop: impl FnMut() -> bool,
-    ) -> Option<usize> {
-        for (index, layer) in self.layers_mut().enumerate().skip(from) {
-            if should_stop() {
-                return Some(index);
-            }
-            layer.words_mut().relocate(mover);
-        }
-        self.older.iter_mut().for_each(|generation| generation.relocate_table(mover));
-        self.newest.relocate_table(mover);
-        relocate_slice(&mut self.older, mover);
-        None
     }
 
     /// Takes the generations that the last rotation dropped, so that a host can free their memory

@@ -49,8 +49,8 @@ const GENERATION_BYTES: usize = 32;
 pub const MAX_BYTES: usize =
     (FIXED_BYTES + GENERATION_BYTES * (MAX_GENERATIONS as usize + 1)).next_multiple_of(UNIT);
 
-// RedisBloom's headers have 20 bytes and 53 bytes per layer. The shortest of them that is a multiple
-// of 64 has 3,200 bytes, so the length alone distinguishes the two.
+// RedisBloom's headers have 20 bytes and 53 bytes per layer. The shortest of them that is a
+// multiple of 64 has 3,200 bytes, so the length alone distinguishes the two.
 const _: () = assert!(MAX_BYTES < 3_200);
 
 const TIME: u8 = 1;

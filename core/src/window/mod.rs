@@ -55,6 +55,7 @@
 //! * A. Shtul, C. Baquero, P. S. Almeida, *Age-Partitioned Bloom Filters*, 2020: other ways to
 //!   forget by count, and their bits per item.
 
+mod bits;
 mod filter;
 mod generation;
 pub mod header;

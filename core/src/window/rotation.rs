@@ -144,20 +144,16 @@ impl WindowedFilter {
         all.take_while(|generation| self.expires(generation) <= now).count()
     }
 
-    /// Opens a generation, and drops the `dropped` oldest ones.
+    /// Opens a generation, and drops the `dropped` oldest ones. `permit` is asked if none is
+    /// dropped.
     fn open(&mut self, now: u64, dropped: usize, permit: Permit) -> Result<(), Error> {
         let kept = self.older.iter().chain([&self.newest]).skip(dropped);
         let overflow = kept.map(Generation::overflow_bytes).sum();
         let generations = self.generation_count() - dropped + 1;
         let filter_bytes = size_bytes(&self.shape, generations, overflow);
-        // The host can always give what it gets back. Without this, a filter could not rotate any
-        // more if the host's memory has no room for another generation, and would keep all.
-        let all = self.older.iter().chain([&self.newest]);
-        let freed: u64 = all.take(dropped).map(Generation::bits_bytes).sum();
-        let mut net = |demand: Demand| {
-            permit(Demand { new_bytes: demand.new_bytes.saturating_sub(freed), ..demand })
-        };
-        let mut permit = beside(0, self.end(), &mut net);
+        // A generation takes no more than the one that it replaces, so a filter at a limit goes on.
+        let mut granted = |demand: Demand| dropped > 0 || permit(demand);
+        let mut permit = beside(0, self.end(), &mut granted);
         request(&mut permit, [self.shape.geometry().bytes()], filter_bytes)?;
         let newest = Generation::new(&self.shape, now)?;
         self.shift(dropped, Some(newest))
