@@ -8,6 +8,7 @@ mod chunks;
 mod exact;
 mod golden;
 mod header;
+mod permits;
 mod rates;
 mod reference;
 mod simulation;
