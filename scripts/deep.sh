@@ -1,17 +1,19 @@
 #!/usr/bin/env bash
-# Checks that take long or need rare tools: fuzzing, AddressSanitizer, valgrind, Miri, other targets,
-# publishing, advisories.
+# Checks that take long or need rare tools: fuzzing, a long simulation, AddressSanitizer, valgrind,
+# Miri, other targets, publishing, advisories.
 #
 #   scripts/deep.sh [SECONDS [PART]...]
 #
-# SECONDS is the time of fuzzing for each target. The parts are fuzzing, address_sanitizer,
-# valgrind_run, miri, targets, publishing and advisories; without a part all of them run. The script fails if a check
-# fails. A check that is skipped because a tool is missing is reported at once and again at the end.
+# SECONDS is the time of fuzzing for each target. The parts are fuzzing, simulation,
+# address_sanitizer, valgrind_run, miri, targets, publishing and advisories; without a part all of
+# them run. The script fails if a check fails. A check that is skipped because a tool is missing is
+# reported at once and again at the end.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 seconds=${1:-60}
 parts=("${@:2}")
-[ ${#parts[@]} -gt 0 ] || parts=(fuzzing address_sanitizer valgrind_run miri targets publishing advisories)
+[ ${#parts[@]} -gt 0 ] ||
+    parts=(fuzzing simulation address_sanitizer valgrind_run miri targets publishing advisories)
 export BLOOMLINE_SERVERS=${BLOOMLINE_SERVERS:-$PWD/.servers}
 servers=$BLOOMLINE_SERVERS
 target_dir=${CARGO_TARGET_DIR:-$PWD/target}
@@ -60,6 +62,13 @@ fuzzing() {
     else
         not_run "fuzz decode, model" "cargo-fuzz is missing"
     fi
+}
+
+# Filters that forget, against an exact model, for about three minutes.
+simulation() {
+    step "the simulation of filters that forget" \
+        env BLOOMLINE_STEPS="${BLOOMLINE_STEPS:-STEPS}" \
+        cargo test --locked -p bloomline-core --test core -- window::simulation::
 }
 
 # The module with AddressSanitizer. The server must preload the sanitizer's runtime, which sees only
@@ -126,7 +135,7 @@ miri() {
     # so there are few inputs.
     step "the core under Miri" env MIRIFLAGS="-Zmiri-tree-borrows -Zmiri-permissive-provenance" \
         cargo +nightly miri test --locked -p bloomline-core --target-dir "$target_dir/miri" \
-        --test core fuzz::
+        --test core fuzz:: window::simulation::
 }
 
 # The core for processors and systems without this module's servers.

@@ -68,7 +68,13 @@ pub fn start_all(options: &Options, cores: &Cores) -> Result<Vec<Column>> {
     ];
     let (module, is_named) = &options.bloomline;
     if module.exists() || *is_named {
-        columns.push(start("bloomline", Dialect::Bloom, true, Some(module), &[])?);
+        columns.push(start(
+            "bloomline",
+            Dialect::Bloom { forgets: true },
+            true,
+            Some(module),
+            &[],
+        )?);
     } else {
         eprintln!(
             "server bench: NO bloomline.so HERE (make build, or BLOOMLINE_SO=): ITS COLUMN IS MISSING"
@@ -76,7 +82,7 @@ pub fn start_all(options: &Options, cores: &Cores) -> Result<Vec<Column>> {
     }
     let (scalar, is_named) = &options.scalar;
     if scalar.exists() || *is_named {
-        columns.push(start(SCALAR, Dialect::Bloom, true, Some(scalar), &[])?);
+        columns.push(start(SCALAR, Dialect::Bloom { forgets: true }, true, Some(scalar), &[])?);
     } else {
         eprintln!(
             "server bench: NO SCALAR BUILD HERE (make bench builds it): ITS COLUMN IS MISSING"
@@ -84,13 +90,19 @@ pub fn start_all(options: &Options, cores: &Cores) -> Result<Vec<Column>> {
     }
     if module.exists() {
         let arguments = ["bf-layout", "redisbloom"];
-        columns.push(start("redisbloom layout", Dialect::Bloom, true, Some(module), &arguments)?);
+        columns.push(start(
+            "redisbloom layout",
+            Dialect::Bloom { forgets: false },
+            true,
+            Some(module),
+            &arguments,
+        )?);
     }
     for peer in &options.peers {
         let name = peer_name(peer);
         let namesakes = columns.iter().filter(|column| column.name.starts_with(&name)).count();
         let name = if namesakes == 0 { name } else { format!("{name} {}", namesakes + 1) };
-        columns.push(start(&name, Dialect::Bloom, false, Some(peer), &[])?);
+        columns.push(start(&name, Dialect::Bloom { forgets: false }, false, Some(peer), &[])?);
     }
     columns.push(start("set", Dialect::Set, false, None, &[])?);
     columns.push(start("bit string", Dialect::Bits, false, None, &[])?);

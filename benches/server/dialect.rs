@@ -1,20 +1,22 @@
 //! The commands of each column for a row, with the same items.
 
+use std::ops::Range;
+
 use redis::{Cmd, cmd};
 
 use crate::bit_string::BitString;
 use crate::items::Item;
 use crate::options::Scale;
 use crate::payload::{CHUNK_BYTES, Payload};
-use crate::workloads::{Call, Case, FRESH, Group, Op, STANDING, Shape, Traffic};
+use crate::workloads::{Call, Case, FRESH, GENERATIONS, Group, Op, STANDING, Shape, Traffic};
 
 /// The commands that a column supports.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Dialect {
     /// `examples/baseline.rs`. With the hash of each item it has only calls of several items.
     Baseline { hashed: bool },
-    /// BF.* commands.
-    Bloom,
+    /// BF.* commands; with filters that forget, or without.
+    Bloom { forgets: bool },
     /// The server's own sets, which are exact and store every item.
     Set,
     /// The server's own strings as bit arrays, k commands per item.
@@ -36,7 +38,9 @@ impl Dialect {
     pub fn has(self, group: &Group, case: &Case) -> bool {
         match (self, group.shape) {
             (Dialect::Baseline { hashed }, _) => !hashed || case.batch > 1,
-            (Dialect::Bloom, _) => true,
+            (Dialect::Bloom { forgets }, Shape::Forgets { .. }) => forgets,
+            (Dialect::Bloom { .. }, _) => true,
+            (_, Shape::Forgets { .. }) => false,
             // Neither allocates memory without writing to it.
             (_, Shape::Untouched { .. }) => false,
             (Dialect::Set, _) => group.filled <= LARGEST_SET,
@@ -58,13 +62,19 @@ impl Dialect {
             command
         };
         match (self, group.shape) {
-            (_, Shape::Tiny { .. }) | (Dialect::Set, _) | (Dialect::Bloom, Shape::Grown) => vec![],
-            (Dialect::Baseline { .. }, _) => vec![cmd("BASELINE.NEW").arg(key).clone()],
-            (Dialect::Bloom, Shape::Reserved { capacity } | Shape::Untouched { capacity }) => {
-                vec![reserve(capacity)]
+            (_, Shape::Tiny { .. }) | (Dialect::Set, _) | (Dialect::Bloom { .. }, Shape::Grown) => {
+                vec![]
             }
-            (Dialect::Bloom, Shape::Steps { capacity }) => {
+            (Dialect::Baseline { .. }, _) => vec![cmd("BASELINE.NEW").arg(key).clone()],
+            (
+                Dialect::Bloom { .. },
+                Shape::Reserved { capacity } | Shape::Untouched { capacity },
+            ) => vec![reserve(capacity)],
+            (Dialect::Bloom { .. }, Shape::Steps { capacity }) => {
                 vec![reserve(capacity).arg("EXPANSION").arg(1).clone()]
+            }
+            (Dialect::Bloom { .. }, Shape::Forgets { capacity }) => {
+                vec![reserve(capacity).arg("GENERATIONS").arg(GENERATIONS).clone()]
             }
             (Dialect::Bits, _) => {
                 let last = bit_string(group).bits() - 1;
@@ -88,6 +98,16 @@ impl Dialect {
                 commands
             }
             Op::Create => vec![cmd("FLUSHALL")],
+            Op::NewestFills | Op::Refresh => {
+                let mut commands = vec![cmd("DEL").arg(FRESH).clone()];
+                if matches!(self, Dialect::Bloom { .. }) {
+                    commands.push(cmd("COPY").arg(STANDING).arg(FRESH).clone());
+                    commands.push(rotate(FRESH));
+                } else {
+                    commands.extend(self.create(group, FRESH));
+                }
+                commands
+            }
             _ => vec![],
         }
     }
@@ -100,16 +120,28 @@ impl Dialect {
             let string = bit_string(group).filled(group.filled, group.kind);
             create = vec![cmd("SET").arg(STANDING).arg(string).clone()];
         }
-        let made = create.into_iter().map(|command| {
+        let single = |command: Cmd| {
             let mut payload = Payload::new("", CHUNK_BYTES);
             payload.push(&command, 0);
             payload
-        });
-        let is_filled_by_commands = matches!(self, Dialect::Bloom | Dialect::Set);
+        };
+        let is_filled_by_commands = matches!(self, Dialect::Bloom { .. } | Dialect::Set);
         let filled = if is_filled_by_commands { group.filled } else { 0 };
-        let slices = (0..filled.div_ceil(FILL_SLICE)).map(move |slice| {
-            let start = slice * FILL_SLICE;
-            let items = FILL_SLICE.min(filled - start);
+        let part = group.shape.items_per_generation().unwrap_or(filled.max(1));
+        let parts = (0..filled.div_ceil(part)).flat_map(move |number| {
+            let range = number * part..((number + 1) * part).min(filled);
+            let rotation = (number > 0).then(|| single(rotate(STANDING)));
+            rotation.into_iter().chain(self.fill_range(group, range))
+        });
+        Box::new(create.into_iter().map(single).chain(parts))
+    }
+
+    /// The payloads that add these items to the standing filter.
+    fn fill_range(self, group: &Group, range: Range<u64>) -> impl Iterator<Item = Payload> {
+        let filled = range.end - range.start;
+        (0..filled.div_ceil(FILL_SLICE)).map(move |slice| {
+            let start = range.start + slice * FILL_SLICE;
+            let items = FILL_SLICE.min(range.end - start);
             let case =
                 Case { op: Op::More, batch: items.min(1000), items, traffic: Traffic::Pipelined };
             let calls = (0..items.div_ceil(case.batch)).map(move |call| {
@@ -118,8 +150,7 @@ impl Dialect {
                 Call { key: STANDING.to_owned(), items: (first..end).map(Item::Stored).collect() }
             });
             self.encode(group, &case, calls, u64::MAX)
-        });
-        Box::new(made.chain(slices))
+        })
     }
 
     /// The commands of a row.
@@ -182,15 +213,15 @@ impl Dialect {
             (Dialect::Baseline { .. }, _, 1) => match case.op {
                 Op::Hit | Op::Miss => "BASELINE.KEY",
                 Op::Duplicate => "BASELINE.KEYSEEN",
-                Op::Fresh | Op::More => "BASELINE.KEYADD",
+                Op::Fresh | Op::More | Op::NewestFills | Op::Refresh => "BASELINE.KEYADD",
                 Op::Create => "BASELINE.NEW",
             },
             (Dialect::Baseline { hashed: false }, _, _) => "BASELINE.ARR",
             (Dialect::Baseline { hashed: true }, _, _) => "BASELINE.HASH",
-            (Dialect::Bloom, true, 1) => "BF.EXISTS",
-            (Dialect::Bloom, true, _) => "BF.MEXISTS",
-            (Dialect::Bloom, false, 1) => "BF.ADD",
-            (Dialect::Bloom, false, _) => "BF.MADD",
+            (Dialect::Bloom { .. }, true, 1) => "BF.EXISTS",
+            (Dialect::Bloom { .. }, true, _) => "BF.MEXISTS",
+            (Dialect::Bloom { .. }, false, 1) => "BF.ADD",
+            (Dialect::Bloom { .. }, false, _) => "BF.MADD",
             (Dialect::Set, true, 1) => "SISMEMBER",
             (Dialect::Set, true, _) => "SMISMEMBER",
             (Dialect::Set, false, _) => "SADD",
@@ -200,10 +231,17 @@ impl Dialect {
     }
 }
 
+/// Opens a generation of a filter that forgets.
+fn rotate(key: &str) -> Cmd {
+    cmd("BF.ROTATE").arg(key).clone()
+}
+
 /// The client-made filter of a group, large enough for all its items.
 fn bit_string(group: &Group) -> BitString {
     BitString::for_items(match group.shape {
-        Shape::Reserved { capacity } | Shape::Untouched { capacity } => capacity,
+        Shape::Reserved { capacity }
+        | Shape::Untouched { capacity }
+        | Shape::Forgets { capacity } => capacity,
         Shape::Grown | Shape::Steps { .. } | Shape::Tiny { .. } => group.filled,
     })
 }

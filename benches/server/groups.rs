@@ -2,14 +2,15 @@
 
 use crate::items::Kind;
 use crate::options::Scale;
-use crate::workloads::{Case, Group, Op, Shape, TINY_ITEMS, Traffic, thousands};
+use crate::workloads::{Case, GENERATIONS, Group, Op, Shape, TINY_ITEMS, Traffic, thousands};
 
 /// All groups of a scale, in the order in which they run.
 pub fn groups(scale: Scale, kind: Kind) -> Vec<Group> {
     let sizes = Sizes { scale, kind };
-    let mut groups = vec![sizes.cached(), sizes.raw(), sizes.grown(), sizes.steps()];
+    let mut groups =
+        vec![sizes.cached(), sizes.raw(), sizes.grown(), sizes.steps(), sizes.forgets()];
     if scale != Scale::Quick {
-        groups.extend([sizes.big(), sizes.untouched(), sizes.tiny()]);
+        groups.extend([sizes.big(), sizes.forgets_big(), sizes.untouched(), sizes.tiny()]);
     }
     groups
 }
@@ -98,6 +99,38 @@ impl Sizes {
         let cases = vec![case(Op::Hit, 1000, asked), case(Op::Miss, 1000, asked)];
         let title = format!("EXPANSION 1: 100 layers of {}", thousands(step));
         self.group(title, Shape::Steps { capacity: step }, 100 * step, cases)
+    }
+
+    fn forgets(self) -> Group {
+        let cached = self.size(200_000, 8_000);
+        // Rows that add to the newest generation have as many items as it takes.
+        let (part, singles) = (cached / GENERATIONS, self.singles());
+        let cases = vec![
+            case(Op::Hit, 1000, cached),
+            case(Op::Miss, 1000, cached),
+            case(Op::NewestFills, 1000, part),
+            case(Op::Duplicate, 1000, cached),
+            case(Op::Refresh, 1000, part),
+            case(Op::Hit, 1, singles),
+            case(Op::Miss, 1, singles),
+            case(Op::NewestFills, 1, part),
+            case(Op::Duplicate, 1, singles),
+        ];
+        self.group_that_forgets("in cache", cached, cases)
+    }
+
+    fn forgets_big(self) -> Group {
+        let cases = vec![case(Op::Miss, 1000, self.size(500_000, 2_000))];
+        self.group_that_forgets("out of cache", self.big_capacity(), cases)
+    }
+
+    fn group_that_forgets(self, cache: &str, capacity: u64, cases: Vec<Case>) -> Group {
+        let title = format!(
+            "Forgets, {cache}: {} reserved at 1 % with GENERATIONS {GENERATIONS}, all full",
+            thousands(capacity)
+        );
+        let filled = capacity / GENERATIONS * (GENERATIONS + 1);
+        self.group(title, Shape::Forgets { capacity }, filled, cases)
     }
 
     fn big(self) -> Group {

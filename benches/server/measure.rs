@@ -128,11 +128,11 @@ fn check(dialect: Dialect, op: Op, ones: f64) -> Result<()> {
         // SETBIT returns the old bit. GETBIT of an absent item returns any mix.
         (Dialect::Bits, _) => (0.0, HASHES as f64),
         (_, Op::Hit) => (1.0, 1.0),
-        (_, Op::Duplicate) => (0.0, 0.0),
+        (_, Op::Duplicate | Op::Refresh) => (0.0, 0.0),
         // The target rate is 1 %. Twice that is allowed, so that a random deviation does not stop a
         // run.
         (_, Op::Miss) => (0.0, 0.02),
-        (_, Op::Fresh | Op::More | Op::Create) => (0.98, 1.0),
+        (_, Op::Fresh | Op::More | Op::Create | Op::NewestFills) => (0.98, 1.0),
     };
     if (least..=most).contains(&ones) {
         return Ok(());

@@ -30,6 +30,9 @@ round. The columns:
   at once.
 * `-`: the column has no such call.";
 
+/// The capacity up to which the goals of filters that forget apply, because they fit the caches.
+const LARGEST_IN_CACHE: u64 = 1_000_000;
+
 impl Report<'_> {
     /// The table for a terminal.
     pub fn table(&self) -> String {
@@ -71,8 +74,13 @@ impl Report<'_> {
             .filter_map(|(name, bytes)| Some(format!("{name} {:.2}", bytes.as_ref()?)))
             .collect();
         let mut text = String::new();
+        let forgets = matches!(table.shape, Shape::Forgets { .. });
         if !bytes.is_empty() {
-            text += &format!("\nBytes per item by MEMORY USAGE:\n{}.\n", bytes.join(", "));
+            let of = if forgets { "item of the capacity" } else { "item" };
+            text += &format!("\nBytes per {of} by MEMORY USAGE:\n{}.\n", bytes.join(", "));
+        }
+        if matches!(table.shape, Shape::Forgets { capacity } if capacity <= LARGEST_IN_CACHE) {
+            text += &self.goals(table);
         }
         if !matches!(table.shape, Shape::Untouched { .. }) {
             return text;
@@ -86,6 +94,28 @@ impl Report<'_> {
             text += &format!("\nPage faults per item:\n{}.\n", faults.join(", "));
         }
         text
+    }
+
+    /// The goals of filters that forget, and the multiples of this run.
+    fn goals(&self, table: &Table) -> String {
+        let Some(column) = self.outcome.columns.iter().position(|name| name == "bloomline") else {
+            return String::new();
+        };
+        let lines: Vec<String> = table
+            .rows
+            .iter()
+            .filter_map(|row| {
+                let (most, multiple) = (row.case.goal_if_it_forgets()?, row.multiple(column)?);
+                Some(format!("{} at most {most}: {multiple:.2}", row.case.name()))
+            })
+            .collect();
+        if lines.is_empty() {
+            return String::new();
+        }
+        format!(
+            "\nGoals in multiples of the baseline, and what bloomline took in this run:\n{}.\n",
+            lines.join(";\n")
+        )
     }
 
     /// Warns where the times are not reliable.

@@ -15,6 +15,22 @@ pub enum Shape {
     Steps { capacity: u64 },
     /// One filter per user, made by its first BF.ADD.
     Tiny { keys: u64 },
+    /// `BF.RESERVE key 0.01 capacity GENERATIONS 8`: forgets, all nine generations full. It is
+    /// rotated by hand, so that they can be filled at once.
+    Forgets { capacity: u64 },
+}
+
+/// Older generations of a filter that forgets, beside the newest.
+pub const GENERATIONS: u64 = 8;
+
+impl Shape {
+    /// Items after which the standing filter is rotated while it is filled; `None`: never.
+    pub fn items_per_generation(self) -> Option<u64> {
+        match self {
+            Shape::Forgets { capacity } => Some(capacity / GENERATIONS),
+            _ => None,
+        }
+    }
 }
 
 /// What a call does.
@@ -24,7 +40,8 @@ pub enum Op {
     Hit,
     /// Looks up items that were not added.
     Miss,
-    /// Adds items that were added before.
+    /// Adds items that were added before. In a filter that forgets they are in the newest
+    /// generation, so that nothing is written.
     Duplicate,
     /// Adds items to a filter that is created anew in each round, from the first to the last item.
     Fresh,
@@ -32,6 +49,11 @@ pub enum Op {
     More,
     /// Adds the first item to keys that do not exist.
     Create,
+    /// Adds new items to a copy of the standing filter that has just rotated, until its newest
+    /// generation is full.
+    NewestFills,
+    /// Adds items of older generations to such a copy, which writes them to the newest one.
+    Refresh,
 }
 
 /// How calls reach the server.
@@ -74,13 +96,18 @@ pub struct Call {
 
 /// The key of the filter that all rows of a group share.
 pub const STANDING: &str = "standing";
-/// The key of the filter that is created anew for each `Op::Fresh`.
+/// The key of the filter that is created anew for each sample of `Op::Fresh`, `Op::NewestFills` and
+/// `Op::Refresh`.
 pub const FRESH: &str = "fresh";
 
 impl Group {
-    /// Items in the standing filter after this many rounds; `None` for filters that are created
-    /// anew, and for tiny ones.
+    /// The items that share the bytes of the standing filter: those in it after this many rounds,
+    /// but of a filter that forgets only those that it guarantees to remember. `None` for filters
+    /// that are created anew, and for tiny ones.
     pub fn stands_with(&self, rounds: u32) -> Option<u64> {
+        if let Shape::Forgets { capacity } = self.shape {
+            return Some(capacity);
+        }
         let more = self.cases.iter().filter(|case| case.op == Op::More).map(|case| case.items);
         (self.filled > 0).then(|| self.filled + u64::from(rounds) * more.sum::<u64>())
     }
@@ -102,6 +129,8 @@ impl Case {
             Op::Fresh => "new, from empty",
             Op::More => "new",
             Op::Create => "first item, creates",
+            Op::NewestFills => "new, after a rotation",
+            Op::Refresh => "of older generations",
         };
         let times = if self.batch == 1 { String::new() } else { format!(" ×{}", self.batch) };
         let traffic = match self.traffic {
@@ -110,6 +139,16 @@ impl Case {
             Traffic::TwoClients => ", two clients",
         };
         format!("{command} {what}{times}{traffic}")
+    }
+
+    /// The most that the row may take on a filter that forgets and fits the caches, as a multiple of
+    /// the baseline; `None` if there is no goal.
+    pub fn goal_if_it_forgets(&self) -> Option<f64> {
+        match self.op {
+            Op::Hit | Op::Miss if self.batch > 1 => Some(4.0),
+            Op::Duplicate | Op::NewestFills | Op::Refresh if self.batch > 1 => Some(5.0),
+            _ => None,
+        }
     }
 
     /// The calls of the row in a round. All rounds are equal, except that `Op::More` needs new
@@ -121,13 +160,22 @@ impl Case {
             let numbers = first..first + case.batch;
             let Shape::Tiny { keys } = shape else {
                 let added_before = u64::from(round) * case.items;
+                let part = shape.items_per_generation();
+                let first_of_newest = filled - part.unwrap_or(filled);
                 let item = |i| match case.op {
-                    Op::Hit | Op::Duplicate => Item::Stored(scatter(i, filled)),
+                    Op::Hit => Item::Stored(scatter(i, filled)),
                     Op::Miss => Item::Absent(i),
+                    Op::Duplicate => {
+                        Item::Stored(first_of_newest + scatter(i, filled - first_of_newest))
+                    }
+                    // The rotation has dropped the oldest generation.
+                    Op::Refresh => Item::Stored(filled - 1 - scatter(i, first_of_newest)),
                     Op::More => Item::Stored(filled + added_before + i),
+                    Op::NewestFills => Item::Stored(filled + i),
                     Op::Fresh | Op::Create => Item::Stored(i),
                 };
-                let key = if case.op == Op::Fresh { FRESH } else { STANDING };
+                let is_standing = matches!(case.op, Op::Hit | Op::Miss | Op::Duplicate | Op::More);
+                let key = if is_standing { STANDING } else { FRESH };
                 return Call { key: key.to_owned(), items: numbers.map(item).collect() };
             };
             // Each call uses another key, in an order that leaves caches cold.
@@ -148,7 +196,7 @@ pub const TINY_ITEMS: u64 = 20;
 /// The number at index `i` of a fixed permutation of `0..len`, so that layers and blocks are
 /// accessed in no order.
 ///
-/// The factor is coprime to every `len` used here (their prime factors are 2, 5 and 31), so each
+/// The factor is coprime to every `len` used here (their prime factors are 2, 3, 5 and 31), so each
 /// number occurs once.
 fn scatter(i: u64, len: u64) -> u64 {
     (i * 618_033_989) % len.max(1)

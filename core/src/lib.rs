@@ -5,7 +5,8 @@
 //! A Bloom filter is a set that stores a few bits per item instead of the items. It answers one
 //! question: was this item inserted?
 //!
-//! * "No" is always true. An inserted item is found forever.
+//! * "No" is always true. An inserted item is found forever, unless the filter is one that
+//!   [forgets](window).
 //! * "Yes" may be false, with a probability that is chosen beforehand: the *target rate*.
 //!
 //! It suits questions where a rare false yes does no harm and a no saves much: a URL that need not
@@ -59,6 +60,10 @@
 //! sector   | 64 bits, one of them the item's |
 //! ```
 //!
+//! **It can forget.** Bits cannot be cleared, but whole filters can be dropped. A
+//! [filter that forgets](window) is a ring of generations, and keeps its promises inside a window of
+//! time or of items.
+//!
 //! **It is seeded.** Each filter can hash with its own secret seed, so that nobody who does not
 //! know the seed can prepare items that collide.
 //!
@@ -100,6 +105,7 @@
 //! | [`host`] | the filters for hosts: permits, relocation, lists of allocations |
 //! | [`bloomline`], [`redisbloom`] | the two layouts: hash, geometry, layer, header |
 //! | [`scalable`], [`batch`] | layers as one filter; single items and batches in it |
+//! | [`window`] | filters that forget: a ring of generations |
 //! | [`simd`] | blocks, and the backends that test and set their bits |
 //! | [`memory`] | bit arrays: zeroed lazily, aligned to pages, fallible |
 //! | [`chunk`], [`error`], [`spec`] | bits as bytes, what can go wrong, what a filter is asked to be |
@@ -123,23 +129,29 @@
 //! | expansion | the capacity of a layer divided by that of the layer before it |
 //! | false-positive rate | the probability that an absent item is reported as present, computed or measured |
 //! | fill | the share of bits that are set |
+//! | generation | the items that were inserted during one slot of a window |
 //! | geometry | pages, blocks per page, blocks per item and bits per block of a layer |
 //! | group | up to 64 items of a batch that are prefetched together |
 //! | header | everything about a filter but its bits |
 //! | host | the program that decides about the memory of filters |
 //! | inserted | was new, and counted; an item that seems to be there is not inserted again |
 //! | layer | one filter of fixed capacity |
+//! | overflow layer | a layer for more items than a generation was sized for |
 //! | page | up to 64 blocks, at most 4 KiB |
 //! | part | the first or the other blocks (or bits) of an item |
 //! | pattern | the half of an item's hash that selects the bits in a block |
 //! | permit | the host's decision about the memory of new layers |
 //! | reference model | a slow implementation that tests compare with |
+//! | refreshed | found in an older generation, and written to the newest one too |
+//! | ring | the generations of a filter that forgets |
+//! | rotation | opening a generation, and dropping the oldest |
 //! | scalable filter | layers that together are one filter |
 //! | sector | one 64-bit word of a block |
 //! | seed | the number that makes the hash of a filter its own |
 //! | spot | where an item lies in one layer |
 //! | stride | blocks from one of an item's blocks to the next, around the page |
 //! | target rate | the false-positive rate that a filter was asked for |
+//! | window | the time, or the number of further items, for which an item is found |
 //!
 //! # Literature
 //!

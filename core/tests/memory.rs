@@ -6,6 +6,7 @@ use std::process::Command;
 
 use bloomline_core::bloomline::BlockedLayer;
 use bloomline_core::memory::words::Words;
+use bloomline_core::window::{Generation, Window, WindowSpec, WindowedFilter};
 use bloomline_core::{Error, Filter, Growth, Spec};
 
 /// Checks every allocation when it is freed.
@@ -60,6 +61,43 @@ fn resident_pages(bytes: &[u8]) -> usize {
 fn filter_takes_96_bytes_and_older_layer_32() {
     assert_eq!((size_of::<Filter>(), size_of::<BlockedLayer>(), size_of::<Words>()), (96, 32, 16));
     assert!(align_of::<Filter>() <= 16, "the servers' allocators guarantee no larger alignment");
+}
+
+#[test]
+fn windowed_filter_takes_its_structure_and_64_bytes_per_generation() {
+    assert_eq!(size_of::<Generation>(), 64);
+    assert!(align_of::<WindowedFilter>() <= 16, "as for other filters");
+    for (window, growth) in [(Window::Manual, DOUBLING), (Window::Last, Growth::Fixed)] {
+        let spec = WindowSpec {
+            capacity: 100,
+            error_rate: 0.01,
+            growth,
+            window,
+            generations: 4,
+            refreshes: false,
+        };
+        let (mut permitted, mut sizes) = (0, 0);
+        let mut permit = |demand: bloomline_core::Demand| {
+            permitted = demand.filter_bytes;
+            true
+        };
+        let mut filter = WindowedFilter::new(spec, 7, 0, &mut permit).unwrap();
+        for item in 0..500u64 {
+            if window == Window::Manual && item % 60 == 0 {
+                filter.rotate(0, &mut permit).unwrap();
+            }
+            filter.insert(&item.to_le_bytes(), &mut permit).unwrap();
+            let bits: u64 = filter.layers().map(|layer| layer.as_bytes().len() as u64).sum();
+            let generations = filter.generations().count() as u64;
+            let structures = |layers: u64| if layers > 1 { 96 + 32 * (layers - 2) } else { 0 };
+            let overflow = filter.generations().map(|(_, it)| structures(it.layer_count().into()));
+            let size = size_of::<WindowedFilter>() as u64 + 64 * (generations - 1);
+            assert_eq!(filter.size_bytes(), size + bits + overflow.sum::<u64>());
+            sizes = filter.size_bytes();
+        }
+        // The last demand named the size that the filter has had since.
+        assert_eq!(permitted, sizes);
+    }
 }
 
 #[test]

@@ -11,12 +11,20 @@ DAY = 24 * 60 * 60
 
 
 class Feed:
-    """The articles that each user has seen, kept as long as the user comes back."""
+    """The articles that each user has seen in the last thirty days."""
 
-    def __init__(self, client, keep_seconds=30 * DAY):
+    # Articles are remembered for at least `keep_seconds`, and at most one generation longer: with 4
+    # generations for 30 to 37.5 days. A small filter with more generations takes more memory.
+    GENERATIONS = 4
+
+    def __init__(self, client, keep_seconds=30 * DAY, capacity=300, error_rate=0.01):
         self.client = client
         self.bloom = client.bf()
         self.keep_seconds = keep_seconds
+        # `capacity` is the number of articles that most users see in that time. A filter grows beyond
+        # it.
+        self.options = ["CAPACITY", capacity, "ERROR", error_rate, "WINDOW", keep_seconds]
+        self.options += ["GENERATIONS", self.GENERATIONS, "TTL", keep_seconds]
 
     @staticmethod
     def key(user):
@@ -26,7 +34,7 @@ class Feed:
         """Returns the articles that the user has not seen, by one BF.MEXISTS.
 
         A user without a filter has seen nothing. About one in a hundred new articles may be
-        withheld forever (the error rate). An article that was seen is never returned.
+        withheld (the error rate). An article that was seen is not returned for thirty days.
         """
         if not articles:
             return []
@@ -34,14 +42,51 @@ class Feed:
         return [article for article, seen in zip(articles, answers) if not seen]
 
     def remember(self, user, articles):
-        """Adds the articles that the user has seen by one BF.MADD, and sets the time to live."""
+        """Adds the articles that the user has seen, and renews the time to live of the filter."""
         if not articles:
             return
-        # A transaction, since a filter without a time to live would never be deleted.
-        with self.client.pipeline(transaction=True) as together:
-            together.execute_command("BF.MADD", self.key(user), *articles)
+        # No transaction is needed: TTL sets the time to live of a filter that this call creates, so
+        # no filter is without one.
+        with self.client.pipeline(transaction=False) as together:
+            together.execute_command("BF.INSERT", self.key(user), *self.options, "ITEMS", *articles)
             together.expire(self.key(user), self.keep_seconds)
             together.execute()
+
+
+def bytes_of_one_key(client, articles):
+    """The bytes of a filter that has taken so many articles per thirty days for a long time.
+
+    Without WINDOW it is rotated by hand, so that nobody has to wait for thirty days. It has the same
+    size.
+    """
+    key = "seen:measured"
+    client.delete(key)
+    part = articles // Feed.GENERATIONS
+    client.execute_command("BF.RESERVE", key, 0.01, articles, "GENERATIONS", Feed.GENERATIONS)
+    for generation in range(Feed.GENERATIONS + 1):
+        if generation > 0:
+            client.execute_command("BF.ROTATE", key)
+        first = generation * part
+        client.bf().madd(key, *(f"article:{number}" for number in range(first, first + part)))
+    return size_and_delete(client, key)
+
+
+def bytes_of_two_months(client, articles):
+    """The bytes of two filters of a month each, which together have the same error rate."""
+    total = 0
+    for month in range(2):
+        key = f"seen:measured:{month}"
+        client.delete(key)
+        client.bf().create(key, 0.005, articles)
+        client.bf().madd(key, *(f"article:{month}:{number}" for number in range(articles)))
+        total += size_and_delete(client, key)
+    return total
+
+
+def size_and_delete(client, key):
+    size = client.bf().info(key).get("size")
+    client.delete(key)
+    return size
 
 
 def main():
@@ -57,7 +102,12 @@ def main():
         print(f"{user}: {page[0]} to {page[-1]}" if page else f"{user}: nothing new")
 
     print(f"ann has seen {feed.bloom.card(Feed.key('ann'))}, bob {feed.bloom.card(Feed.key('bob'))}")
-    print(f"forgotten after {client.ttl(Feed.key('ann')) / DAY:.0f} days without a visit")
+    print(f"deleted after {client.ttl(Feed.key('ann')) / DAY:.0f} days without a visit")
+
+    print()
+    print("articles in 30 days   bytes: one key   a key per month")
+    for articles in (100, 300, 1000, 10_000):
+        print(f"{articles:19,}{bytes_of_one_key(client, articles):17,}{bytes_of_two_months(client, articles):18,}")
 
 
 if __name__ == "__main__":

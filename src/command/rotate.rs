@@ -43,11 +43,10 @@ impl Handler for Rotate {
         if given.is_none() && !is_manual {
             return Err(NOT_BY_HAND.into());
         }
-        let at = match given {
-            Some(at) => at,
-            None if script::is_replicated_by_text(call.context) => return Err(NEEDS_EFFECTS.into()),
-            None => clock::now(),
-        };
+        if script::is_replicated_by_text(call.context) {
+            return Err(NEEDS_EFFECTS.into());
+        }
+        let at = given.unwrap_or_else(clock::now);
         // A time in the future would drop generations before their window has passed.
         let is_early = || at > clock::now() && !limits.origin().is_replicated_or_loaded();
         if given.is_some() && is_early() {
@@ -117,6 +116,11 @@ impl Rotation {
         if !may_rotate_by_count && !filter.has_time() {
             return Ok(rotation);
         }
+        // Refused whether a rotation is due or not: those that execute the script again cannot know
+        // what was due, and must refuse the same calls.
+        if script::is_replicated_by_text(call.context) {
+            return Err(NEEDS_EFFECTS.into());
+        }
         let now = clock::now();
         if !may_rotate_by_count && !filter.is_due(now) {
             return Ok(rotation);
@@ -124,9 +128,6 @@ impl Rotation {
         let limits = Limits::of_call(call.context);
         if limits.origin().is_replicated_or_loaded() {
             return Ok(rotation);
-        }
-        if script::is_replicated_by_text(call.context) {
-            return Err(NEEDS_EFFECTS.into());
         }
         let before = filter.clock();
         filter.advance(now, &mut limits.permit()).map_err(|error| failed(call, error, &limits))?;

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 from conftest import ROOT
+from older import make_older
 from scrapy import Request
 from scrapy.settings import Settings
 from scrapy.utils.request import RequestFingerprinter
@@ -162,6 +163,26 @@ def test_filters_without_batches_and_with_scrapys_scheduler(server, site, crawl)
     assert site.fetched == PAGES
     assert crawl("default", SCHEDULER=scheduler).filtered() == 110
     assert site.fetched == PAGES
+
+
+def test_pages_are_fetched_again_after_the_window(server, site, crawl):
+    day = 24 * 60 * 60
+    window = {"BLOOMFILTER_WINDOW_DAYS": 7}
+    assert crawl("default", **window).filtered() == 10
+    with server.client() as client:
+        make_older(client, "pages:bloomfilter", 7 * day - 3600)
+        assert crawl("default", **window).filtered() == 110
+        assert site.fetched == PAGES
+        # A window and one of 8 generations after the first crawl; the second did not prolong it.
+        make_older(client, "pages:bloomfilter", 1 * day)
+    assert crawl("default", **window).filtered() == 10
+    assert site.fetched == {page: 2 for page in PAGES}
+
+
+def test_filter_without_a_window_remembers_for_ever(server, crawl):
+    assert crawl("default").filtered() == 10
+    with server.client() as client:
+        assert client.execute_command("BF.INFO", "pages:bloomfilter", "WINDOW") in ([None], {b"Window": None})
 
 
 def test_key_of_another_type_is_refused_and_kept(server, site, crawl):

@@ -10,6 +10,7 @@
     reason = "a failed test panics"
 )]
 
+mod format;
 mod plan;
 mod rates;
 mod sessions;

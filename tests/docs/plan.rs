@@ -2,11 +2,14 @@
 //! plan are those of a server's filter.
 
 use std::fs;
+use std::path::Path;
 
+use bloomline_core::window::{Window, WindowSpec};
 use bloomline_core::{Growth, Spec};
 use bloomline_harness::{Setup, for_newest_servers};
 
 use bloomline_tools::plan::{self as program, Plan};
+use bloomline_tools::windowed::WindowedPlan;
 
 const GROWTHS: [Growth; 4] = [
     Growth::Fixed,
@@ -23,16 +26,18 @@ fn answer(arguments: &str) -> Result<String, String> {
 
 #[test]
 fn plans_in_the_docs_are_what_the_program_prints() {
-    let text = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/choosing.md"))
-        .expect("docs/choosing.md");
-    let mut shown = 0;
-    for block in text.split("$ make plan ARGS=\"").skip(1) {
-        let (arguments, rest) = block.split_once("\"\n").expect("a closing quote");
-        let (expected, _) = rest.split_once("```").expect("the end of the block");
-        assert_eq!(answer(arguments).expect(arguments), expected, "{arguments}");
-        shown += 1;
+    for (page, least) in [("docs/choosing.md", 2), ("docs/forgetting.md", 2)] {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(page);
+        let text = fs::read_to_string(path).expect(page);
+        let mut shown = 0;
+        for block in text.split("$ make plan ARGS=\"").skip(1) {
+            let (arguments, rest) = block.split_once("\"\n").expect("a closing quote");
+            let (expected, _) = rest.split_once("```").expect("the end of the block");
+            assert_eq!(answer(arguments).expect(arguments), expected, "{page}: {arguments}");
+            shown += 1;
+        }
+        assert!(shown >= least, "{page} shows {shown} plans");
     }
-    assert!(shown >= 2, "docs/choosing.md shows {shown} plans");
 }
 
 #[test]
@@ -45,6 +50,11 @@ fn refuses_impossible_plans_with_a_reason() {
         ("--items 1e6 --error 1e-20", "error rate"),
         ("--items 1000 --capacity 100 --expansion 0", "full"),
         ("--items 10 --colour red", "--colour"),
+        ("--items 1e6 --window 60 --last", "exclude each other"),
+        ("--items 1e6 --norefresh", "--norefresh needs"),
+        ("--items 1e6 --window 60 --generations 1", "generations"),
+        ("--items 1e6 --window 0", "window"),
+        ("--items 2000 --capacity 1000 --window 60 --expansion 0", "full"),
     ] {
         let printed = answer(arguments).expect_err(arguments);
         assert!(printed.contains(reason), "{arguments}: {printed}");
@@ -90,6 +100,52 @@ fn a_plan_agrees_with_the_filter_of_a_server() {
                 let newest = newest.rsplit("hashes:").next().expect("a layer");
                 assert!(newest.starts_with(&format!("{} ", plan.hashes())), "{case}: {newest}");
                 assert!(plan.fp_rate() <= error_rate, "{case}");
+            }
+        }
+    });
+}
+
+#[test]
+fn a_plan_with_generations_agrees_with_a_full_filter() {
+    const CAPACITY: u64 = 1_200;
+    for_newest_servers(|kind| {
+        let server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        for (generations, growth) in
+            [2, 4, 12].into_iter().flat_map(|number| GROWTHS.map(|growth| (number, growth)))
+        {
+            // Half of the capacity, all of it, and a burst of five times as much.
+            for items in [CAPACITY / 2, CAPACITY, 5 * CAPACITY] {
+                if growth == Growth::Fixed && items > CAPACITY {
+                    continue;
+                }
+                let (window, error_rate, refreshes) = (Window::Manual, 1e-6, true);
+                let spec = WindowSpec {
+                    capacity: CAPACITY,
+                    error_rate,
+                    growth,
+                    window,
+                    generations,
+                    refreshes,
+                };
+                let plan = WindowedPlan::new(spec, items).expect("a plan");
+                let case = plan.command("k");
+                client.ok("FLUSHALL");
+                client.ok(&case);
+                let slot = items / u64::from(generations);
+                for number in 0..plan.generation_count() {
+                    let first = u64::from(number) * slot;
+                    let items: Vec<String> = (first..first + slot).map(|n| n.to_string()).collect();
+                    client.items("BF.MADD", "k", &items);
+                    if number + 1 < plan.generation_count() {
+                        client.ok("BF.ROTATE k");
+                    }
+                }
+                let size = client.ask("BF.INFO k SIZE");
+                assert_eq!(size, format!("*[:{}]", plan.size_bytes()), "{case}, {items} items");
+                let layers = client.ask("BF.INFO k FILTERS");
+                assert_eq!(layers, format!("*[:{}]", plan.layer_count()), "{case}, {items} items");
+                assert!(plan.fp_rate() <= error_rate, "{case}, {items} items");
             }
         }
     });

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use bloomline_tools::rates as tables;
+use bloomline_tools::{generations, rates as tables};
 
 fn assert_is_shown(table: &str) {
     let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/rates.md"))
@@ -65,4 +65,16 @@ fn overfull_filters_are_shown_and_growing_ones_keep_rates() {
         assert!(grown <= target * 1.05, "{row:?}");
         assert!(times < 2.0 || over > 5.0 * target, "{row:?}");
     }
+}
+
+#[test]
+fn bits_of_filters_that_forget_are_shown_and_near_the_formula() {
+    let table = generations::by_number().expect("filters");
+    assert_is_shown(&table);
+    for row in numbers(&table) {
+        for pair in row[2..].chunks(2) {
+            assert!((1.0..1.1).contains(&(pair[0] / pair[1])), "{row:?}");
+        }
+    }
+    assert_is_shown(&generations::by_reserve().expect("filters"));
 }

@@ -29,3 +29,4 @@ mod replication;
 mod settings;
 mod soak;
 mod windows;
+mod windows_replication;

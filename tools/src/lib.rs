@@ -2,8 +2,10 @@
 //!
 //! | program | prints |
 //! |---|---|
-//! | `make plan` ([`plan`]) | the layers and bytes of a filter before it is created |
-//! | `cargo run --release -p bloomline-tools --bin rates` ([`rates`]) | the tables of docs/rates.md |
+//! | `make plan` ([`plan`], [`windowed`]) | the layers and bytes of a filter before it is created |
+//! | `cargo run --release -p bloomline-tools --bin rates` ([`rates`], [`generations`]) | the tables of docs/rates.md |
 
+pub mod generations;
 pub mod plan;
 pub mod rates;
+pub mod windowed;

@@ -1,5 +1,4 @@
-//! The sizes of a filter from what it is asked to be, by the module's own rule; nothing is
-//! allocated.
+//! The sizes of a filter from its parameters, by the module's own rule; nothing is allocated.
 
 use std::error::Error;
 use std::fmt::Write;
@@ -8,8 +7,11 @@ use bloomline_core::bloomline::BlockedLayer;
 use bloomline_core::bloomline::Shape;
 use bloomline_core::bloomline::rate::fp_rate;
 use bloomline_core::layer::Layer;
+use bloomline_core::window::{DEFAULT_GENERATIONS, WindowSpec};
 use bloomline_core::{Growth, Spec};
 use lexopt::prelude::*;
+
+use crate::windowed::{Lifetime, WindowedPlan};
 
 /// How to ask.
 pub const HELP: &str = "\
@@ -18,6 +20,12 @@ make plan ARGS=\"--items 1e6 --error 0.001\"
   --error RATE    highest share of absent items reported as present (default: 0.01)
   --capacity N    items the first layer is sized for: shows every layer (default: compares several)
   --expansion N   how many times as large each further layer is; 0: NONSCALING (default: 2)
+a filter that forgets, when it is full: --items are distinct items inside one window
+  --window N      seconds for which items are found
+  --last          items are found until --items further ones were added
+  --generations N older generations: shows the layers of one (default: compares several);
+                  without --window and --last, a filter that is rotated by hand
+  --norefresh     an item that is added again is not found longer
 ";
 
 /// Capacity of a filter that nobody reserved, unless `bf-initial-size` says otherwise.
@@ -101,12 +109,17 @@ impl Plan {
 /// What is wrong with it.
 pub fn answer(mut words: lexopt::Parser) -> Result<String, Box<dyn Error>> {
     let (mut items, mut capacity, mut error_rate, mut expansion) = (None, None, 0.01, None);
+    let mut lifetime = Lifetime::default();
     while let Some(word) = words.next()? {
         match word {
             Long("items") => items = Some(count(&words.value()?.string()?)?),
             Long("capacity") => capacity = Some(count(&words.value()?.string()?)?),
             Long("error") => error_rate = words.value()?.parse()?,
             Long("expansion") => expansion = Some(words.value()?.parse()?),
+            Long("window") => lifetime.seconds = Some(words.value()?.parse()?),
+            Long("last") => lifetime.is_last = true,
+            Long("generations") => lifetime.generations = Some(words.value()?.parse()?),
+            Long("norefresh") => lifetime.no_refresh = true,
             Short('h') | Long("help") => return Ok(HELP.to_owned()),
             other => return Err(other.unexpected().into()),
         }
@@ -116,6 +129,12 @@ pub fn answer(mut words: lexopt::Parser) -> Result<String, Box<dyn Error>> {
         Some(0) => Growth::Fixed,
         other => Growth::Scaling { expansion: other.unwrap_or(2) },
     };
+    if let Some(window) = lifetime.window()? {
+        let (generations, refreshes) = (DEFAULT_GENERATIONS, lifetime.refreshes());
+        let capacity = capacity.unwrap_or(items);
+        let spec = WindowSpec { capacity, error_rate, growth, window, generations, refreshes };
+        return windowed(spec, items, lifetime.generations);
+    }
     let asked = |capacity, growth| Plan::new(Spec { capacity, error_rate, growth }, items);
     if let Some(capacity) = capacity {
         let plan = asked(capacity, growth)?;
@@ -129,6 +148,24 @@ pub fn answer(mut words: lexopt::Parser) -> Result<String, Box<dyn Error>> {
         plans.push(asked(UNRESERVED, Growth::Scaling { expansion: 2 })?);
     }
     Ok(table(&plans)?)
+}
+
+/// The plans of a filter that forgets: one with its layers, or several to compare.
+fn windowed(
+    spec: WindowSpec,
+    items: u64,
+    generations: Option<u32>,
+) -> Result<String, Box<dyn Error>> {
+    const COMPARED: [u32; 6] = [2, 4, 8, 16, 32, 64];
+    let plan = |generations| WindowedPlan::new(WindowSpec { generations, ..spec }, items);
+    let Some(generations) = generations else {
+        let compared = COMPARED.iter().filter(|&&generations| u64::from(generations) <= items);
+        let plans =
+            compared.map(|&generations| plan(generations)).collect::<Result<Vec<_>, _>>()?;
+        return Ok(crate::windowed::table(&plans)?);
+    };
+    let plan = plan(generations)?;
+    Ok(crate::windowed::table(std::slice::from_ref(&plan))? + "\n" + &plan.layers()?)
 }
 
 /// A number of items, which people write as `1e9` too.
@@ -182,7 +219,7 @@ fn layers(plan: &Plan) -> Result<String, std::fmt::Error> {
 }
 
 /// Bytes with a unit, to three digits.
-fn human(bytes: u64) -> String {
+pub(crate) fn human(bytes: u64) -> String {
     let units = ["B", "kB", "MB", "GB", "TB"];
     let mut value = bytes as f64;
     let mut unit = 0;
@@ -201,6 +238,6 @@ fn human(bytes: u64) -> String {
 }
 
 /// A rate to three digits, as a share.
-fn rate(rate: f64) -> String {
+pub(crate) fn rate(rate: f64) -> String {
     if rate >= 1e-4 { format!("{rate:.6}") } else { format!("{rate:.2e}") }
 }

@@ -8,6 +8,7 @@ use super::clock::{self, Repeats};
 use super::filters::{self, Bits, CHUNK, FILTER, Layout, State};
 use super::persist;
 use super::plain_copy::PlainCopy;
+use super::rotation;
 use super::rows::{Cell, Cells, Row, add_run};
 use super::sizes::Size;
 use crate::Result;
@@ -97,9 +98,12 @@ pub fn measure(
         bench.timed::<u64>(Row::Unlink, cmd("UNLINK").arg(FILTER))?;
     }
     bench.flush()?;
-    if layout == Layout::Bloomline && state == State::Untouched {
-        bench.growth(bytes)?;
-        bench.flush()?;
+    if layout == Layout::Bloomline {
+        rotation::measure(&mut bench, bytes, state)?;
+        if state == State::Untouched {
+            bench.growth(bytes)?;
+            bench.flush()?;
+        }
     }
     Ok(())
 }
@@ -136,12 +140,12 @@ impl Bench<'_> {
     }
 
     /// Empties the server, and waits until background threads have freed everything.
-    fn flush(&mut self) -> Result<()> {
+    pub fn flush(&mut self) -> Result<()> {
         self.execute(&cmd("FLUSHALL"))?;
         self.all_freed()
     }
 
-    fn all_freed(&mut self) -> Result<()> {
+    pub fn all_freed(&mut self) -> Result<()> {
         let server = &mut *self.server;
         until("memory to be freed", || {
             Ok((server.info::<u64>("memory", "lazyfree_pending_objects")? == 0).then_some(()))
@@ -149,7 +153,7 @@ impl Bench<'_> {
     }
 
     /// Times a command repeatedly, with untimed commands before and after each run.
-    fn timed_after(
+    pub fn timed_after(
         &mut self,
         row: Row,
         before: &[Cmd],

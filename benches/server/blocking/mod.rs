@@ -24,6 +24,7 @@
 //! | `filters` | filters of a wanted size, untouched and filled |
 //! | `measure` | one filter: every command on it |
 //! | `persist` | DUMP, RESTORE, SAVE and BGSAVE of it |
+//! | `rotation` | filters that forget: a generation is opened and another dropped |
 //! | `layers` | filters of hundreds and thousands of layers |
 //! | `plain_copy` | the time to copy memory without a filter |
 //! | `table` | the tables as Markdown, and the check of their shape |
@@ -36,6 +37,7 @@ mod measure;
 mod page;
 mod persist;
 mod plain_copy;
+mod rotation;
 mod rows;
 mod sizes;
 mod table;

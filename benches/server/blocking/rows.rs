@@ -11,6 +11,8 @@ use super::filters::Layout;
 pub enum Row {
     Reserve,
     Grow,
+    Rotate,
+    AddRotates,
     Exists,
     MAdd,
     MExists,
@@ -40,9 +42,11 @@ pub enum Row {
 use Row::*;
 
 impl Row {
-    pub const ALL: [Row; 26] = [
+    pub const ALL: [Row; 28] = [
         Reserve,
         Grow,
+        Rotate,
+        AddRotates,
         Exists,
         MAdd,
         MExists,
@@ -74,6 +78,8 @@ impl Row {
         match self {
             Reserve => "BF.RESERVE",
             Grow => "BF.ADD that adds a layer",
+            Rotate => "BF.ROTATE, 9 generations",
+            AddRotates => "BF.ADD that rotates, 9 generations",
             Exists => "BF.EXISTS",
             MAdd => "BF.MADD, 1,000 new items",
             MExists => "BF.MEXISTS, 1,000 items",

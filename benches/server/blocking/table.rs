@@ -26,7 +26,8 @@ the server serves no other client. Two numbers in a cell: an untouched filter, j
 filled filter, every page written and half of the bits set. “–”: not run, since it would take too much memory or \
 time. Not one call: the sum of all chunks of BF.SCANDUMP; the child of BGSAVE, which runs beside the server and \
 blocks it for the fork only (`latest_fork_usec`); the plain copy, which is the time to get as much fresh memory from \
-the system and copy into it.";
+the system and copy into it. BF.ROTATE and the BF.ADD that rotates open a generation and drop the oldest of a filter \
+that forgets; the size is that of its nine generations together.";
 
 /// All tables and the text above them.
 pub fn text(options: &Options, machine: &Machine, outcome: &Outcome) -> String {
@@ -155,6 +156,15 @@ fn goals(columns: &[Column]) -> String {
     let ratio = cells("1 GB", |column| &column.filled).and_then(copy_ratio);
     let text = ratio.map(|ratio| (ratio, format!("{ratio:.2}")));
     line("filled 1 GB: COPY / plain copy, median", format!("{MOST_RATIO}"), text, MOST_RATIO);
+
+    const MOST_ROTATION: f64 = 1.0;
+    let filled = cells("1 GB", |column| &column.filled);
+    for row in [Row::Rotate, Row::AddRotates] {
+        let longest = filled.and_then(|cells| cells.get(&(row, Layout::Bloomline))?.longest());
+        let text = longest.map(|longest| (longest, format!("{} ms", number(longest))));
+        let limit = format!("{MOST_ROTATION} ms");
+        line(&format!("filled 1 GB: {}", row.name()), limit, text, MOST_ROTATION);
+    }
 
     const MOST: f64 = 500.0;
     let untouched = cells("10 GB", |column| &column.untouched);

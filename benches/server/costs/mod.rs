@@ -44,6 +44,8 @@ pub struct Line {
 pub struct Subject {
     pub name: String,
     pub is_ours: bool,
+    /// True if it has filters that forget.
+    forgets: bool,
     launch: Launch,
 }
 
@@ -101,10 +103,12 @@ pub fn chosen(options: &Options) -> Vec<Experiment> {
 /// Their servers may use all cores. Otherwise a server that frees in the background or saves in a
 /// child would share one core with it.
 pub fn subjects(columns: &[Column], cores: &Cores) -> Vec<Subject> {
-    let is_subject = |column: &&Column| column.dialect == Dialect::Bloom && column.name != SCALAR;
+    let is_subject =
+        |column: &&Column| matches!(column.dialect, Dialect::Bloom { .. }) && column.name != SCALAR;
     let subject = |column: &Column| Subject {
         name: column.name.clone(),
         is_ours: column.is_ours,
+        forgets: column.dialect == Dialect::Bloom { forgets: true },
         launch: Launch { cores: cores.all, ..column.launch.clone() },
     };
     columns.iter().filter(is_subject).map(subject).collect()

@@ -338,7 +338,7 @@ pub(super) fn beside(others: u64, end: u64, permit: Permit) -> impl FnMut(Demand
 
 /// Bytes of a filter of so many generations, whose regular layers have this shape, and whose
 /// overflow layers take so many bytes.
-pub(super) fn size_bytes(regular: &Shape, generations: usize, overflow: u64) -> u64 {
+pub fn size_bytes(regular: &Shape, generations: usize, overflow: u64) -> u64 {
     let generations = generations as u64;
     let bits = generations.saturating_mul(regular.geometry().bytes());
     let table = (generations - 1) * size_of::<Generation>() as u64;

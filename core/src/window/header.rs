@@ -170,13 +170,15 @@ impl WindowedFilter {
         request(permit, layers.each(&records).map(|layer| layer.geometry().bytes()), size)?;
 
         let no_memory = |_| Error::OutOfMemory((bytes.len() * 2) as u64);
-        let mut all = Vec::new();
-        all.try_reserve_exact(records.len()).map_err(no_memory)?;
-        for record in &records {
-            all.push(record.build(&spec, &shape, seed)?);
+        let (newest, closed) = records.split_last().ok_or(HeaderError::Generations(present))?;
+        // With exactly this capacity the table is not allocated again when it is boxed.
+        let mut older = Vec::new();
+        older.try_reserve_exact(closed.len()).map_err(no_memory)?;
+        for record in closed {
+            older.push(record.build(&spec, &shape, seed)?);
         }
-        let newest = all.pop().ok_or(HeaderError::Generations(present))?;
-        let (older, dropped) = (all.into_boxed_slice(), Vec::new());
+        let newest = newest.build(&spec, &shape, seed)?;
+        let (older, dropped) = (older.into_boxed_slice(), Vec::new());
         Ok(Self { spec, common, shape, number, dropped_bytes, clock, newest, older, dropped })
     }
 }

@@ -61,7 +61,7 @@ pub mod header;
 mod rotation;
 mod spec;
 
-pub use filter::WindowedFilter;
+pub use filter::{WindowedFilter, size_bytes};
 pub use generation::Generation;
 pub use spec::{
     DEFAULT_GENERATIONS, MAX_GENERATIONS, MAX_WINDOW_MILLIS, MIN_GENERATIONS, Window, WindowSpec,

@@ -64,7 +64,7 @@ impl WindowSpec {
     ///
     /// [`Error::Capacity`], [`Error::ErrorRate`], [`Error::Expansion`], [`Error::Window`] or
     /// [`Error::Generations`] for a number that is out of range.
-    pub(super) fn check(&self) -> Result<(), Error> {
+    pub fn check(&self) -> Result<(), Error> {
         let Self { capacity, error_rate, growth, window, generations, .. } = *self;
         if !(MIN_GENERATIONS..=MAX_GENERATIONS).contains(&generations) {
             return Err(Error::Generations(generations));

@@ -37,3 +37,5 @@ mod redisbloom {
     mod reference;
     mod sizing;
 }
+/// Filters that forget.
+mod window;

@@ -17,6 +17,9 @@ SPIDER_MIDDLEWARES = {"crawl.start_batches.StartBatches": 100}
 # a filter with the right capacity is smaller and faster.
 BLOOMFILTER_ERRORRATE = 0.001
 BLOOMFILTER_CAPACITY = 100_000
+# Days after which a page is fetched again; 0: never. With a window, the capacity is the number of
+# pages within it.
+BLOOMFILTER_WINDOW_DAYS = 0
 # Number of start requests per call.
 BLOOMFILTER_START_BATCH = 1000
 

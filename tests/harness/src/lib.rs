@@ -13,9 +13,11 @@
 //! | `process` | what the operating system reports of a process |
 //! | `random`, `wait` | repeatable items; polling with a deadline |
 //! | `c_module` | modules written in C for one test |
+//! | `clock` | wall clocks of servers, which a test moves |
 
 mod c_module;
 mod client;
+mod clock;
 mod kinds;
 mod limits;
 mod payload;
@@ -32,6 +34,7 @@ use std::path::{Path, PathBuf};
 
 pub use c_module::CModule;
 pub use client::{Client, append_only_file};
+pub use clock::Clock;
 pub use kinds::{
     Kind, find_servers, for_each_build, for_each_server, for_newest_servers, newest,
     one_per_version, report_missing, servers_folder,

@@ -35,6 +35,11 @@ impl Replica {
     pub fn received(&mut self, primary: &Server) -> Vec<Vec<Vec<u8>>> {
         self.fences += 1;
         let fence = format!("fence:{}", self.fences);
+        self.received_before(primary, &fence)
+    }
+
+    /// The same with the name of a key that the test has not set yet, and the server accepts.
+    pub fn received_before(&mut self, primary: &Server, fence: &str) -> Vec<Vec<Vec<u8>>> {
         primary.resp2().ok(&format!("SET {fence} 1"));
         let mut commands = Vec::new();
         loop {

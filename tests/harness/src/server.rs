@@ -10,6 +10,7 @@ use std::{env, thread};
 use tempfile::TempDir;
 
 use super::client::Client;
+use super::clock::{Clock, set_variables};
 use super::kinds::Kind;
 use super::limits::Limits;
 use super::process::Process;
@@ -29,6 +30,7 @@ pub struct Setup {
     is_bare: bool,
     is_sandboxed: bool,
     append_file: Option<Vec<u8>>,
+    variables: Vec<(&'static str, PathBuf)>,
 }
 
 impl Setup {
@@ -67,6 +69,12 @@ impl Setup {
         self
     }
 
+    /// Gives the server a clock that the test moves; it must live as long as the server.
+    pub fn clock(mut self, clock: &Clock) -> Self {
+        self.variables = clock.variables();
+        self
+    }
+
     /// Puts an append-only file into the folder, which the server loads at its start.
     pub fn append_file(mut self, commands: Vec<u8>) -> Self {
         self.append_file = Some(commands);
@@ -96,13 +104,15 @@ impl Setup {
             self.write_config(folder.path(), port);
             let prepare = |command: &mut Command| {
                 Limits::default().put_on_start(command);
+                set_variables(command, &self.variables);
                 if self.is_sandboxed {
                     forbid_getrandom(command);
                 }
             };
             match spawn(kind, folder.path(), prepare) {
                 Ok(child) => {
-                    return Ok(Server { kind: kind.clone(), folder, child, port });
+                    let (kind, variables) = (kind.clone(), self.variables);
+                    return Ok(Server { kind, folder, child, port, variables });
                 }
                 Err(refusal) if refusal.log.contains("Address already in use") && tries < 5 => {
                     tries += 1
@@ -144,6 +154,7 @@ pub struct Server {
     pub port: u16,
     folder: TempDir,
     child: Child,
+    variables: Vec<(&'static str, PathBuf)>,
 }
 
 impl Server {
@@ -219,7 +230,11 @@ impl Server {
     /// How the process ended, and what it logged during this start.
     pub fn try_revive(&mut self, limits: Limits) -> Result<(), Refusal> {
         let before = self.log().len();
-        match spawn(&self.kind, self.folder.path(), |command| limits.put_on_start(command)) {
+        let prepare = |command: &mut Command| {
+            limits.put_on_start(command);
+            set_variables(command, &self.variables);
+        };
+        match spawn(&self.kind, self.folder.path(), prepare) {
             Ok(child) => {
                 self.child = child;
                 Ok(())

@@ -1,9 +1,10 @@
 //! Prints the tables of `docs/rates.md`: false-positive rates by formula and as measured.
 
-use bloomline_tools::rates;
+use bloomline_tools::{generations, rates};
 
 fn main() -> Result<(), bloomline_core::Error> {
     print!("{}\n{}\n", rates::classic(), rates::layouts()?);
-    print!("{}\n{}", rates::small()?, rates::overfull()?);
+    print!("{}\n{}\n", rates::small()?, rates::overfull()?);
+    print!("{}\n{}", generations::by_number()?, generations::by_reserve()?);
     Ok(())
 }

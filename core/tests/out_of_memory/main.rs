@@ -14,6 +14,8 @@ use bloomline_core::redisbloom::Common;
 use bloomline_core::redisbloom::geometry::Options;
 use bloomline_core::{Demand, Error, Filter, Growth, ScalableFilter, Spec};
 
+mod windowed;
+
 thread_local! {
     /// Number of allocations until one fails; `None` if none is to fail.
     static UNTIL_FAILURE: Cell<Option<u64>> = const { Cell::new(None) };

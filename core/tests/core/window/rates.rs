@@ -1,0 +1,86 @@
+//! Computed rates and sizes of rings whose generations are all full.
+
+use bloomline_core::bloomline::rate::fp_rate;
+use bloomline_core::window::{MAX_GENERATIONS, Window, WindowSpec};
+use bloomline_core::{Error, Growth, Spec};
+
+use super::{TIME, spec};
+
+/// The most overflow layers of a generation.
+const MAX_OVERFLOW_LAYERS: usize = 64;
+
+/// Layers that are computed, not built: the sum of their rates when they are full, and their bytes.
+fn layers(spec: Spec, most: usize) -> (f64, u64) {
+    let (mut rate, mut bytes) = (0.0, 0u64);
+    for layer in spec.layers().take(most) {
+        match layer {
+            Ok(layer) => {
+                rate += fp_rate(layer.geometry(), layer.capacity());
+                bytes = bytes.saturating_add(layer.geometry().bytes());
+            }
+            // A layer out of range is refused, and the filter keeps its rate.
+            Err(Error::Capacity(_) | Error::ErrorRateTooSmall(_) | Error::Full(_)) => break,
+            Err(other) => panic!("{other}"),
+        }
+    }
+    (rate, bytes)
+}
+
+/// The computed rate of a ring whose generations are full, with overflow layers up to the most.
+fn full_rate(spec: &WindowSpec) -> f64 {
+    let overflow = spec.overflow().map_or(0.0, |spec| layers(spec, MAX_OVERFLOW_LAYERS).0);
+    f64::from(spec.generations + 1) * (layers(spec.regular(), 1).0 + overflow)
+}
+
+#[test]
+fn full_rings_keep_their_target_rate() {
+    let rates = [0.25, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-6, 1e-9];
+    for generations in 2..=MAX_GENERATIONS {
+        for error_rate in rates {
+            for capacity in [64, 100, 1_000, 12_345, 100_000, 1_000_000, 10_000_000] {
+                for (window, growth, refreshes) in [
+                    (TIME, Growth::Scaling { expansion: 1 }, true),
+                    (TIME, Growth::Scaling { expansion: 2 }, false),
+                    (Window::Last, Growth::Scaling { expansion: 4 }, true),
+                    (Window::Last, Growth::Scaling { expansion: 2 }, false),
+                    (Window::Manual, Growth::Fixed, true),
+                ] {
+                    let spec = spec(capacity, error_rate, window, generations, growth, refreshes);
+                    let rate = full_rate(&spec);
+                    assert!(rate > 0.0 && rate <= error_rate, "{rate:e}: {spec:?}");
+                }
+            }
+        }
+    }
+}
+
+/// Bits of a full ring per item of its window, if `reserve` of the error budget is for overflow.
+fn bits_per_item(error_rate: f64, generations: u32, reserve: f64) -> f64 {
+    const CAPACITY: u64 = 1_000_000;
+    let regular = Spec {
+        capacity: CAPACITY.div_ceil(generations.into()),
+        error_rate: error_rate / f64::from(generations + 1) * (1.0 - reserve),
+        growth: Growth::Fixed,
+    };
+    let bytes = layers(regular, 1).1 * u64::from(generations + 1);
+    bytes as f64 * 8.0 / CAPACITY as f64
+}
+
+#[test]
+fn full_ring_takes_at_most_17_bits_per_item_at_1_percent() {
+    for reserve in [0.0, 1.0 / 16.0, 1.0 / 8.0, 1.0 / 4.0] {
+        for generations in [4, 6, 8, 12, 16] {
+            let bits = [0.01, 0.001].map(|rate| bits_per_item(rate, generations, reserve));
+            println!("reserve {reserve:.4}, {generations} generations: {bits:.2?} bits");
+        }
+    }
+    // What filters take, by their own numbers.
+    for (error_rate, most) in [(0.01, 17.0), (0.001, 22.5)] {
+        let growth = Growth::Scaling { expansion: 2 };
+        let spec = spec(1_000_000, error_rate, TIME, 8, growth, true);
+        let bits = layers(spec.regular(), 1).1 as f64 * 9.0 * 8.0 / 1e6;
+        assert!(bits <= most && bits > most - 1.5, "{bits} at {error_rate}");
+        let expected = bits_per_item(error_rate, 8, 1.0 / 8.0);
+        assert!((bits - expected).abs() < 1e-9, "{bits} instead of {expected}");
+    }
+}
