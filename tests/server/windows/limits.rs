@@ -137,7 +137,14 @@ fn rotation_that_frees_as_much_needs_no_memory() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
-        // Generations of 2 MB and more.
+        // A generation more than before does need memory.
+        client.ok(&format!("BF.RESERVE growing {RATE} 400000 GENERATIONS 2"));
+        leave(&mut client, 900_000);
+        let reply = client.ask("BF.ROTATE growing");
+        assert!(reply.starts_with("-ERR Insufficient memory to rotate filter: "), "{reply}");
+        client.ok("CONFIG SET maxmemory 0");
+        client.ok("BF.ROTATE growing");
+        // Generations of more than 1 MB.
         client.ok(&format!("BF.RESERVE window {RATE} 400000 WINDOW 2000000 GENERATIONS 2"));
         client.ok(&format!("BF.RESERVE hand {RATE} 400000 GENERATIONS 2"));
         for step in 0..3 {
@@ -158,14 +165,6 @@ fn rotation_that_frees_as_much_needs_no_memory() {
         });
         assert_eq!(client.ask("BF.MEXISTS window 0 1 2 3"), "*[:0 :1 :1 :1]");
         assert_eq!(client.ask("BF.MEXISTS hand 0 1 2 3"), "*[:0 :1 :1 :0]");
-        // A generation more than before does need memory.
-        client.ok("CONFIG SET maxmemory 0");
-        client.ok(&format!("BF.RESERVE growing {RATE} 400000 GENERATIONS 2"));
-        leave(&mut client, 900_000);
-        let reply = client.ask("BF.ROTATE growing");
-        assert!(reply.starts_with("-ERR Insufficient memory to rotate filter: "), "{reply}");
-        client.ok("CONFIG SET maxmemory 0");
-        client.ok("BF.ROTATE growing");
     });
 }
 
