@@ -37,7 +37,7 @@ fn replica(kind: &Kind, clock: &Clock, primary: &Server) -> Setup {
     setup(kind, clock).line(format!("replicaof 127.0.0.1 {}", primary.port))
 }
 
-/// A server with a clock of its own.
+/// A server with its own clock.
 struct Timed {
     // Stopped before its clock is gone.
     server: Server,

@@ -1,4 +1,4 @@
-//! A primary, a replica and a replica of that, each with a clock of its own.
+//! A primary, a replica and a replica of that, each with its own clock.
 
 use bloomline_harness::{Client, Clock, Kind, Random, Server, for_each_server};
 

@@ -14,7 +14,7 @@ use crate::cluster::nodes::{Cluster, PRIMARIES};
 
 const KEYS: [&str; 3] = ["{k}time", "{k}last", "{k}hand"];
 
-/// A cluster in which each node has a clock of its own.
+/// A cluster in which each node has its own clock.
 struct Timed {
     // Stopped before the clocks are gone.
     cluster: Cluster,
@@ -71,7 +71,7 @@ fn filters_that_forget_move_unchanged_by_migrate() {
         for client in [&mut target, &mut source] {
             client.ok(&format!("CLUSTER SETSLOT {slot} NODE {}", cluster.id(to)));
         }
-        // The target goes on by its own clock, and tells its replica.
+        // The target goes on by its own clock, and replicates that.
         assert_eq!(target.ask("BF.EXISTS {k}time during"), ":0");
         assert_eq!(target.ask("BF.MADD {k}time during after"), "*[:1 :1]");
         assert_eq!(target.ask("BF.MEXISTS {k}last during after"), "*[:1 :0]");
