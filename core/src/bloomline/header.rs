@@ -27,18 +27,15 @@ pub const MAGIC: [u8; 8] = *b"bloomlin";
 pub const VERSION: u16 = 1;
 
 /// The byte for [`Growth::Fixed`], whose expansion is stored as 0.
-pub(crate) const FIXED: u8 = 0;
+const FIXED: u8 = 0;
 /// The byte for [`Growth::Scaling`].
-pub(crate) const SCALING: u8 = 1;
+const SCALING: u8 = 1;
 
 impl Filter {
     /// The header: everything about the filter but its bits.
     pub fn encode_header(&self) -> [u8; HEADER_BYTES] {
         let spec = self.spec();
-        let (growth, expansion) = match spec.growth {
-            Growth::Fixed => (FIXED, 0),
-            Growth::Scaling { expansion } => (SCALING, expansion),
-        };
+        let (growth, expansion) = encode_growth(spec.growth);
         let mut fields = Writer::<HEADER_BYTES>::new();
         fields.put(MAGIC);
         fields.put(VERSION.to_le_bytes());
@@ -66,17 +63,7 @@ impl Filter {
             return Err(HeaderError::Length(bytes.len()).into());
         }
         let mut fields = Reader::new(bytes);
-        if fields.take() != MAGIC {
-            return Err(HeaderError::Magic.into());
-        }
-        let version = u16::from_le_bytes(fields.take());
-        if version != VERSION {
-            return Err(HeaderError::Version(version).into());
-        }
-        let sizing = u16::from_le_bytes(fields.take());
-        if sizing != REVISION {
-            return Err(HeaderError::Sizing(sizing).into());
-        }
+        decode_start(&mut fields, VERSION)?;
         let [growth, reserved @ ..] = fields.take::<4>();
         let expansion = u32::from_le_bytes(fields.take());
         let layers = u32::from_le_bytes(fields.take());
@@ -87,12 +74,48 @@ impl Filter {
         if reserved != [0; 3] || fields.take() != [0; 8] {
             return Err(HeaderError::Reserved.into());
         }
-        let growth = match (growth, expansion) {
-            (FIXED, 0) => Growth::Fixed,
-            (FIXED, _) => return Err(Error::Expansion(expansion)),
-            (SCALING, _) => Growth::Scaling { expansion },
-            (other, _) => return Err(HeaderError::Growth(other).into()),
-        };
+        let growth = decode_growth(growth, expansion)?;
         Self::with_layers(Spec { capacity, error_rate, growth }, seed, layers, newest_len, permit)
+    }
+}
+
+/// Reads the fields with which headers of all versions begin: magic, version, sizing revision.
+///
+/// # Errors
+///
+/// They are not those of a header of this version.
+pub(crate) fn decode_start(fields: &mut Reader, version: u16) -> Result<(), HeaderError> {
+    if fields.take() != MAGIC {
+        return Err(HeaderError::Magic);
+    }
+    match u16::from_le_bytes(fields.take()) {
+        found if found == version => {}
+        other => return Err(HeaderError::Version(other)),
+    }
+    match u16::from_le_bytes(fields.take()) {
+        REVISION => Ok(()),
+        other => Err(HeaderError::Sizing(other)),
+    }
+}
+
+/// The byte for a kind of growth, and the expansion.
+pub(crate) fn encode_growth(growth: Growth) -> (u8, u32) {
+    match growth {
+        Growth::Fixed => (FIXED, 0),
+        Growth::Scaling { expansion } => (SCALING, expansion),
+    }
+}
+
+/// The growth of a byte and an expansion, which may be out of range.
+///
+/// # Errors
+///
+/// [`HeaderError::Growth`] for another byte, [`Error::Expansion`] for a fixed filter with one.
+pub(crate) fn decode_growth(kind: u8, expansion: u32) -> Result<Growth, Error> {
+    match (kind, expansion) {
+        (FIXED, 0) => Ok(Growth::Fixed),
+        (FIXED, _) => Err(Error::Expansion(expansion)),
+        (SCALING, _) => Ok(Growth::Scaling { expansion }),
+        (other, _) => Err(HeaderError::Growth(other).into()),
     }
 }

@@ -24,14 +24,14 @@ use super::filter::{
 use super::generation::Generation;
 use super::spec::{MAX_GENERATIONS, Window, WindowSpec};
 use crate::bloomline::geometry::BLOCK_BYTES;
-use crate::bloomline::header::{FIXED, MAGIC, SCALING};
+use crate::bloomline::header::{MAGIC, decode_growth, decode_start, encode_growth};
 use crate::bloomline::sizing::REVISION;
 use crate::bloomline::{BlockedLayer, Common, Filter, Shape};
 use crate::error::{Error, HeaderError};
 use crate::fields::{Reader, Writer};
 use crate::layer::Layer;
 use crate::memory::try_box;
-use crate::spec::{Growth, Permit};
+use crate::spec::Permit;
 
 /// The version of the format.
 pub const VERSION: u16 = 2;
@@ -75,10 +75,7 @@ impl WindowedFilter {
     /// The header: everything about the filter but its bits.
     pub fn encode_header(&self) -> Vec<u8> {
         let spec = self.spec();
-        let (growth, expansion) = match spec.growth {
-            Growth::Fixed => (FIXED, 0),
-            Growth::Scaling { expansion } => (SCALING, expansion),
-        };
+        let (growth, expansion) = encode_growth(spec.growth);
         let (window, millis) = match spec.window {
             Window::Time { millis } => (TIME, millis),
             Window::Last => (LAST, 0),
@@ -119,17 +116,7 @@ impl WindowedFilter {
         let length = HeaderError::Length(bytes.len());
         let (fixed, records) = bytes.split_at_checked(FIXED_BYTES).ok_or(length)?;
         let mut fields = Reader::new(fixed);
-        if fields.take() != MAGIC {
-            return Err(HeaderError::Magic.into());
-        }
-        let version = u16::from_le_bytes(fields.take());
-        if version != VERSION {
-            return Err(HeaderError::Version(version).into());
-        }
-        let sizing = u16::from_le_bytes(fields.take());
-        if sizing != REVISION {
-            return Err(HeaderError::Sizing(sizing).into());
-        }
+        decode_start(&mut fields, VERSION)?;
         let [growth, window, refreshes, generations] = fields.take();
         let expansion = u32::from_le_bytes(fields.take());
         let present = u32::from_le_bytes(fields.take());
@@ -140,12 +127,7 @@ impl WindowedFilter {
         let number = u64::from_le_bytes(fields.take());
         let dropped_bytes = u64::from_le_bytes(fields.take());
         let clock = u64::from_le_bytes(fields.take());
-        let growth = match (growth, expansion) {
-            (FIXED, 0) => Growth::Fixed,
-            (FIXED, _) => return Err(Error::Expansion(expansion)),
-            (SCALING, _) => Growth::Scaling { expansion },
-            (other, _) => return Err(HeaderError::Growth(other).into()),
-        };
+        let growth = decode_growth(growth, expansion)?;
         let window = match (window, millis) {
             (TIME, _) => Window::Time { millis },
             (LAST, 0) => Window::Last,
