@@ -135,7 +135,7 @@ miri() {
     # so there are few inputs.
     step "the core under Miri" env MIRIFLAGS="-Zmiri-tree-borrows -Zmiri-permissive-provenance" \
         cargo +nightly miri test --locked -p bloomline-core --target-dir "$target_dir/miri" \
-        --test core fuzz:: window::simulation::
+        --test core fuzz::
 }
 
 # The core for processors and systems without this module's servers.

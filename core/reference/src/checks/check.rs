@@ -38,7 +38,9 @@ pub fn assert_consistent(filter: &AnyFilter) {
         None => assert!(filter.windowed().is_some(), "only a filter that forgets loses items"),
     }
     assert_eq!(filter.fills().len() as u32, layers);
-    assert!(filter.fp_rates().iter().all(|rate| (0.0..=1.0).contains(rate)));
+    // Miri gives powers of floating-point numbers a random error of some units in the last place.
+    let largest = if cfg!(miri) { 1.0 + 1e-12 } else { 1.0 };
+    assert!(filter.fp_rates().iter().all(|rate| (0.0..=largest).contains(rate)));
     let mut allocations = 0;
     filter.each_block(|_| allocations += 1);
     assert!(allocations >= layers);
