@@ -122,13 +122,11 @@ impl<L: Layer> ScalableFilter<L> {
         &mut self,
         from: usize,
         mover: &mut Mover,
-        mut should_stop: impl FnMut() -> bool,
+        should_stop: impl FnMut() -> bool,
     ) -> Option<usize> {
-        for (index, layer) in self.layers_mut().enumerate().skip(from) {
-            if should_stop() {
-                return Some(index);
-            }
-            layer.words_mut().relocate(mover);
+        let next = relocate_layers(self.layers_mut(), from, mover, should_stop);
+        if next.is_some() {
+            return next;
         }
         relocate_slice(&mut self.older, mover);
         None
@@ -266,6 +264,22 @@ impl<L: Layer> ScalableFilter<L> {
         self.older = older.into_boxed_slice();
         room.map_err(|_| Error::OutOfMemory(size_of_val(&*self.older) as u64))
     }
+}
+
+/// Lets `mover` move the bits of layers; see [`ScalableFilter::relocate`].
+pub(crate) fn relocate_layers<'a, L: Layer + 'a>(
+    layers: impl Iterator<Item = &'a mut L>,
+    from: usize,
+    mover: &mut Mover,
+    mut should_stop: impl FnMut() -> bool,
+) -> Option<usize> {
+    for (index, layer) in layers.enumerate().skip(from) {
+        if should_stop() {
+            return Some(index);
+        }
+        layer.words_mut().relocate(mover);
+    }
+    None
 }
 
 /// The fill of each of some layers, whose bits take `all` bytes together; see

@@ -16,7 +16,7 @@ use bloomline_core::{AnyFilter, Layout};
 
 /// Bytes of a string of bits, except the last one of a layer.
 ///
-/// The server reads a string into memory of its own, from which it is copied. Strings of 2 MiB get
+/// The server reads a string into its own memory, from which it is copied. Strings of 2 MiB get
 /// the same memory again and again. Those of 16 MiB got fresh pages each, which took more than half
 /// of the time of a load.
 const STRING_BYTES: usize = 2 << 20;

@@ -1,6 +1,5 @@
 //! The bits of a filter that forgets, as bytes and as allocations.
 
-use std::iter;
 use std::ptr::NonNull;
 
 use super::filter::WindowedFilter;
@@ -10,7 +9,7 @@ use crate::chunk::{Chunk, MAX_CHUNK_BYTES, chunks_of, write_chunk_of};
 use crate::error::Error;
 use crate::layer::Layer;
 use crate::memory::words::{Mover, relocate_slice};
-use crate::scalable::fills_of;
+use crate::scalable::{fills_of, relocate_layers};
 
 impl WindowedFilter {
     /// The layers, oldest first, and the fill of each; see [`fills`](crate::Filter::fills).
@@ -55,8 +54,7 @@ impl WindowedFilter {
     /// structures, then the table of the older generations if there is one.
     pub fn allocations(&self) -> impl Iterator<Item = NonNull<u8>> {
         let table = (!self.older.is_empty()).then_some(NonNull::from(&*self.older).cast());
-        let all = self.older.iter().chain(iter::once(&self.newest));
-        all.flat_map(Generation::allocations).chain(table)
+        self.all().flat_map(Generation::allocations).chain(table)
     }
 
     /// Lets `mover` move the filter's allocations; see [`relocate`](crate::Filter::relocate).
@@ -64,13 +62,11 @@ impl WindowedFilter {
         &mut self,
         from: usize,
         mover: &mut Mover,
-        mut should_stop: impl FnMut() -> bool,
+        should_stop: impl FnMut() -> bool,
     ) -> Option<usize> {
-        for (index, layer) in self.layers_mut().enumerate().skip(from) {
-            if should_stop() {
-                return Some(index);
-            }
-            layer.words_mut().relocate(mover);
+        let next = relocate_layers(self.layers_mut(), from, mover, should_stop);
+        if next.is_some() {
+            return next;
         }
         self.older.iter_mut().for_each(|generation| generation.relocate_table(mover));
         self.newest.relocate_table(mover);

@@ -123,7 +123,13 @@ impl WindowedFilter {
     /// [`WindowSpec::generations`].
     pub fn generations(&self) -> impl Iterator<Item = (u64, &Generation)> {
         let oldest = self.number - self.older.len() as u64;
-        (oldest..).zip(self.older.iter().chain(iter::once(&self.newest)))
+        (oldest..).zip(self.all())
+    }
+
+    /// The generations, oldest first.
+    #[inline(always)]
+    pub(super) fn all(&self) -> impl DoubleEndedIterator<Item = &Generation> {
+        self.older.iter().chain(iter::once(&self.newest))
     }
 
     /// The number of generations, 1 to [`WindowSpec::generations`] + 1.
@@ -145,10 +151,9 @@ impl WindowedFilter {
     /// The generations that answer at a time, newest first.
     #[inline(always)]
     pub(crate) fn answering(&self, now: u64) -> impl Iterator<Item = &Generation> {
-        let all = iter::once(&self.newest).chain(self.older.iter().rev());
         // Generations that do not expire answer at the end of time too.
         let now = now.min(u64::MAX - 1);
-        all.take_while(move |generation| now < self.expires(generation))
+        self.all().rev().take_while(move |generation| now < self.expires(generation))
     }
 
     /// When a generation stops answering, in milliseconds: a window after its slot. `u64::MAX` if
@@ -162,7 +167,7 @@ impl WindowedFilter {
     /// The layers, oldest first: generation by generation, the regular layer of each before its
     /// overflow layers.
     pub fn layers(&self) -> impl Iterator<Item = &BlockedLayer> {
-        self.older.iter().chain(iter::once(&self.newest)).flat_map(Generation::layers)
+        self.all().flat_map(Generation::layers)
     }
 
     /// The layers, oldest first, to be written.
@@ -173,7 +178,7 @@ impl WindowedFilter {
 
     /// Distinct items in all generations: each counts in the newest one that contains it.
     pub fn len(&self) -> u64 {
-        self.older.iter().map(Generation::live).fold(self.newest.live, u64::saturating_add)
+        self.all().map(Generation::live).fold(0, u64::saturating_add)
     }
 
     /// True if no generation has an item.
@@ -207,7 +212,7 @@ impl WindowedFilter {
 
     /// The computed false-positive rate of all generations: at most the target rate.
     pub fn fp_rate(&self) -> f64 {
-        self.older.iter().map(Generation::fp_rate).sum::<f64>() + self.newest.fp_rate()
+        self.all().map(Generation::fp_rate).sum()
     }
 
     /// Bytes of the filter: its header, its tables and its bits. They follow from the geometry
@@ -219,8 +224,7 @@ impl WindowedFilter {
 
     /// The overflow layers of the generations that have some, oldest first.
     fn overflows(&self) -> impl Iterator<Item = &Filter> {
-        let all = self.older.iter().chain(iter::once(&self.newest));
-        all.filter_map(|generation| generation.overflow.as_deref())
+        self.all().filter_map(|generation| generation.overflow.as_deref())
     }
 
     /// Takes the generations that the last rotation dropped, so that a host can free their memory

@@ -119,7 +119,7 @@ impl WindowedFilter {
     /// generation contains it by mistake. As many mistakes as are likely (the mean and three
     /// standard deviations of a Poisson distribution) do not keep the oldest generation.
     fn may_forget_oldest(&self) -> bool {
-        let newer = || self.older.iter().skip(1).chain([&self.newest]);
+        let newer = || self.all().skip(1);
         let distinct: u64 = newer().map(Generation::live).sum();
         let written: u64 = newer().map(Generation::len).sum();
         let mistakes = written as f64 * self.spec.error_rate;
@@ -140,14 +140,13 @@ impl WindowedFilter {
 
     /// The number of generations whose window has passed. They are the oldest ones.
     fn expired(&self, now: u64) -> usize {
-        let all = self.older.iter().chain([&self.newest]);
-        all.take_while(|generation| self.expires(generation) <= now).count()
+        self.all().take_while(|generation| self.expires(generation) <= now).count()
     }
 
     /// Opens a generation, and drops the `dropped` oldest ones. `permit` is asked if none is
     /// dropped.
     fn open(&mut self, now: u64, dropped: usize, permit: Permit) -> Result<(), Error> {
-        let kept = self.older.iter().chain([&self.newest]).skip(dropped);
+        let kept = self.all().skip(dropped);
         let overflow = kept.map(Generation::overflow_bytes).sum();
         let generations = self.generation_count() - dropped + 1;
         let filter_bytes = size_bytes(&self.shape, generations, overflow);
