@@ -1,6 +1,6 @@
 //! An allocation together with its kind, which decides how it is freed.
 
-use std::alloc::{Layout, alloc, alloc_zeroed, dealloc};
+use std::alloc::{Layout, alloc, alloc_zeroed, dealloc, handle_alloc_error, realloc};
 use std::ptr::NonNull;
 
 use super::pages::{self, LARGE, PAGE};
@@ -14,7 +14,8 @@ const ALIGNED_FROM: usize = 32 * 1024;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Kind {
-    /// By the global allocator, with exactly the size of its content.
+    /// By the global allocator, with exactly the size of its content, which may have any size: it
+    /// may have been adopted and then shrunk.
     Exact = 0,
     /// By the global allocator, with one page more than its content.
     Padded = 1,
@@ -107,6 +108,54 @@ impl Allocation {
             Kind::Padded | Kind::Lazy if over == 0 => 0,
             Kind::Padded | Kind::Lazy => PAGE - over,
         }
+    }
+
+    /// Shrinks the allocation to the first `content` bytes of its content. `skip` is the number of
+    /// bytes before the content. Returns the new allocation, and that number in it.
+    ///
+    /// As in [`Allocation::free`], pages are first returned to the operating system if at least
+    /// [`LARGE`] bytes become free. If the allocator moves the content, it may no longer start on a
+    /// page, which affects only the speed. The process ends if the allocator has no memory for the
+    /// smaller size.
+    ///
+    /// # Safety
+    ///
+    /// The memory must have been allocated as described, and must not have been freed. Nobody may
+    /// use it any more except through the result. `content` must be at least 1 and at most the
+    /// current one, and `skip` must be the current one.
+    pub unsafe fn shrink(self, skip: usize, content: usize) -> (Self, usize) {
+        let is_padded = matches!(self.kind, Kind::Padded | Kind::Lazy) && content >= ALIGNED_FROM;
+        // Adopted memory also becomes exact: from now on it is the global allocator's.
+        let kind = if is_padded { self.kind } else { Kind::Exact };
+        let layouts = self.kind.layout(self.content).zip(kind.layout(content));
+        // Both layouts exist, because the allocation does.
+        let Some((old, new)) = layouts else { return (self, skip) };
+        #[cfg(feature = "audit")]
+        super::ledger::check_kind(self.start.addr().get(), self.kind == Kind::Adopted);
+        // SAFETY: the old layout is that of the allocation. The new one is at least one byte and no
+        // larger, and the remaining content lies in it: at its start if it is exact, and otherwise
+        // `skip` bytes after it, which are less than a page. The bytes after it are not used.
+        let moved = unsafe {
+            if !is_padded && skip != 0 {
+                self.start.copy_from(self.start.add(skip), content);
+            }
+            let freed = old.size() - new.size();
+            if freed >= LARGE {
+                #[cfg(feature = "audit")]
+                super::ledger::check_range(
+                    self.start.addr().get(),
+                    old.size(),
+                    new.size()..old.size(),
+                );
+                pages::discard(self.start.add(new.size()), freed);
+            }
+            realloc(self.start.as_ptr(), old, new.size())
+        };
+        let Some(start) = NonNull::new(moved) else { handle_alloc_error(new) };
+        // Nothing is known about the pages of another allocation.
+        let is_unknown = kind == Kind::Lazy && start.addr() != self.start.addr();
+        let kind = if is_unknown { Kind::Padded } else { kind };
+        (Self { start, kind, content }, if is_padded { skip } else { 0 })
     }
 
     /// Frees the memory.

@@ -3,6 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`words`] | an owned array of 64-bit words |
+//! | `union` | the union of two such arrays |
 //! | [`allocation`] | an allocation with its kind, which decides how it is freed |
 //! | [`pages`] | pages of the operating system: which were never touched, and how to drop them |
 //! | `ledger` | with the feature `audit`: a table of all live allocations, which checks each free |
@@ -16,6 +17,7 @@ pub mod allocation;
 #[cfg(feature = "audit")]
 pub mod ledger;
 pub mod pages;
+mod union;
 pub mod words;
 
 /// Moves a value into an allocation, or returns [`Error::OutOfMemory`].

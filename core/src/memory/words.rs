@@ -71,11 +71,18 @@ impl Words {
 
     /// The words that are the content of an allocation, all of which must be initialised.
     fn in_allocation(allocation: Allocation) -> Self {
-        let (skip, len) = (allocation.skip(), allocation.content as u64 / WORD as u64);
+        let (first, shape) = Self::parts(allocation, allocation.skip());
+        Self { first, shape }
+    }
+
+    /// The first word and the shape of the words that begin `skip` bytes after the start of an
+    /// allocation.
+    fn parts(allocation: Allocation, skip: usize) -> (NonNull<u64>, u64) {
         // SAFETY: a kind that skips bytes is one page longer than its content.
         let first = unsafe { allocation.start.byte_add(skip) }.cast();
+        let len = allocation.content as u64 / WORD as u64;
         let low = allocation.kind.to_bits() << SKIP_BITS | (skip / WORD) as u64;
-        Self { first, shape: len << LEN_SHIFT | low }
+        (first, len << LEN_SHIFT | low)
     }
 
     /// Takes ownership of memory that the host allocated; `None`, without taking it, if `bytes` is
@@ -126,7 +133,7 @@ impl Words {
     }
 
     /// Calls `visit` with the parts of a range of bytes that may differ from zero, in order.
-    fn visit_touched(
+    pub(super) fn visit_touched(
         &self,
         range: Range<usize>,
         mut visit: impl FnMut(Range<usize>) -> ControlFlow<()>,
@@ -166,6 +173,21 @@ impl Words {
             let others = self.shape & !(Kind::Lazy.to_bits() << SKIP_BITS);
             self.shape = others | Kind::Padded.to_bits() << SKIP_BITS;
         }
+    }
+
+    /// Keeps the first `len` words and frees the memory of the others. Does nothing if `len` is 0
+    /// or not less than the number of words.
+    ///
+    /// The process ends if the allocator has no memory for the smaller size.
+    pub fn truncate(&mut self, len: u64) {
+        if len == 0 || len >= self.len() {
+            return;
+        }
+        let (skip, content) = (self.skip() * WORD, len as usize * WORD);
+        // SAFETY: the words own their allocation and begin after `skip` bytes; the content is less
+        // than before, and not empty. The old start is overwritten here.
+        let (allocation, skip) = unsafe { self.block().shrink(skip, content) };
+        (self.first, self.shape) = Self::parts(allocation, skip);
     }
 
     /// The number of words.

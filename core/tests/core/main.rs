@@ -39,3 +39,5 @@ mod redisbloom {
 }
 /// Filters that forget.
 mod window;
+/// The memory of the bits.
+mod words;
