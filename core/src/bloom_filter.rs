@@ -4,10 +4,10 @@ use std::fmt;
 
 use crate::any::AnyFilter;
 use crate::bloomline::Filter;
+use crate::bloomline::header::EXTENDED_VERSION;
 use crate::error::{Error, HeaderError};
 use crate::insertion::Insertion;
 use crate::spec::{Demand, Growth, Layout, Permit, Spec};
-use crate::window::header::VERSION;
 
 /// The time for filters that forget nothing.
 const NO_TIME: u64 = 0;
@@ -272,7 +272,7 @@ impl fmt::Debug for BloomFilter {
 /// The filter of a header, which must not be one that forgets.
 fn decode_header(header: &[u8], permit: Permit) -> Result<AnyFilter, Error> {
     match AnyFilter::decode_header(header, permit)? {
-        AnyFilter::Windowed(_) => Err(HeaderError::Version(VERSION).into()),
+        AnyFilter::Windowed(_) => Err(HeaderError::Version(EXTENDED_VERSION).into()),
         filter => Ok(filter),
     }
 }

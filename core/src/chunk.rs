@@ -50,12 +50,18 @@ impl<'a> Chunk<'a> {
 }
 
 impl<L: Layer> ScalableFilter<L> {
+    /// Where the bits begin. 0 until the filter is compacted; then all offsets are behind those
+    /// that a dump of the larger filter had.
+    pub fn first_byte(&self) -> u64 {
+        L::first_byte(&self.common)
+    }
+
     /// The bits from byte `from` on of the concatenated bytes of all layers, oldest first.
     ///
     /// Each chunk ends at the end of its layer or after `max_bytes`, which is at least 1. Cost
     /// before the first chunk: one step per layer.
     pub fn chunks(&self, from: u64, max_bytes: usize) -> impl Iterator<Item = Chunk<'_>> {
-        chunks_of(self.layers().map(L::words), 0, from, max_bytes)
+        chunks_of(self.layers().map(L::words), self.first_byte(), from, max_bytes)
     }
 
     /// The bytes of the first of [`ScalableFilter::chunks`], at most [`MAX_CHUNK_BYTES`]; `None`
@@ -71,7 +77,8 @@ impl<L: Layer> ScalableFilter<L> {
     /// [`Error::Chunk`] if no layer has this byte, or if the chunk is longer than the rest of its
     /// layer. Nothing is written then.
     pub fn write_chunk(&mut self, offset: u64, chunk: &[u8]) -> Result<(), Error> {
-        write_chunk_of(self.layers_mut().map(L::words_mut), 0, offset, chunk)
+        let first = self.first_byte();
+        write_chunk_of(self.layers_mut().map(L::words_mut), first, offset, chunk)
     }
 }
 

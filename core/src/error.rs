@@ -37,6 +37,61 @@ pub enum Error {
     Header(HeaderError),
     /// The chunk does not fit the filter.
     Chunk(ChunkError),
+    /// The filters cannot be merged: they differ in this.
+    Differs(Parameter),
+    /// The merged filter would have this false-positive rate, which is above the target rate.
+    RateExceeded {
+        /// The computed rate.
+        rate: f64,
+        /// The target rate.
+        target: f64,
+    },
+    /// A layer of the merged filter, not the newest, would hold more items than its capacity.
+    LayerFull {
+        /// Its index, oldest first.
+        layer: u32,
+        /// The estimated number of items.
+        items: u64,
+        /// Its capacity.
+        capacity: u64,
+    },
+}
+
+/// What two filters that cannot be merged differ in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Parameter {
+    /// The layout.
+    Layout,
+    /// Whether and when they forget.
+    Window,
+    /// The seed of the hash.
+    Seed,
+    /// The capacity.
+    Capacity,
+    /// The target rate.
+    ErrorRate,
+    /// The expansion, or whether they grow.
+    Expansion,
+    /// The size of the layer with this index: one of them was compacted or merged before.
+    Layer(u32),
+    /// A generation that was opened at this time, in milliseconds, is missing from the destination.
+    Generation(u64),
+}
+
+impl fmt::Display for Parameter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Layout => f.write_str("layout"),
+            Self::Window => f.write_str("window"),
+            Self::Seed => f.write_str("seed"),
+            Self::Capacity => f.write_str("capacity"),
+            Self::ErrorRate => f.write_str("error rate"),
+            Self::Expansion => f.write_str("expansion"),
+            Self::Layer(index) => write!(f, "size of layer {index}"),
+            Self::Generation(opened) => write!(f, "generation opened at {opened}"),
+        }
+    }
 }
 
 /// Why bytes are not a header of a filter.
@@ -63,6 +118,8 @@ pub enum HeaderError {
     Layer(u32),
     /// A filter of these parameters cannot have this many layers.
     Layers(u32),
+    /// The layer with this index cannot have the pages or the capacity of its record.
+    Irregular(u32),
     /// The newest layer would hold this many items, more than its capacity.
     Len(u64),
     /// This release does not know this kind of window.
@@ -114,6 +171,16 @@ impl fmt::Display for Error {
             Self::OutOfMemory(bytes) => write!(f, "no memory for {bytes} bytes"),
             Self::Header(error) => write!(f, "bad header: {error}"),
             Self::Chunk(error) => write!(f, "bad chunk: {error}"),
+            Self::Differs(parameter) => write!(f, "the filters differ in {parameter}"),
+            Self::RateExceeded { rate, target } => {
+                write!(
+                    f,
+                    "the false-positive rate would be {rate:.3e}, above the target {target:e}"
+                )
+            }
+            Self::LayerFull { layer, items, capacity } => {
+                write!(f, "layer {layer} would hold {items} items, above its capacity {capacity}")
+            }
         }
     }
 }
@@ -131,6 +198,7 @@ impl fmt::Display for HeaderError {
             Self::Total(n) => write!(f, "{n} items, which is not the sum of those in the links"),
             Self::Layer(n) => write!(f, "the numbers of link {n} contradict each other"),
             Self::Layers(n) => write!(f, "{n} layers"),
+            Self::Irregular(n) => write!(f, "the record of layer {n} is not valid"),
             Self::Len(n) => write!(f, "{n} items in the newest layer, more than its capacity"),
             Self::Window(n) => write!(f, "window kind {n} is unknown"),
             Self::Generations(n) => write!(f, "{n} generations"),

@@ -4,7 +4,10 @@
 //! bits that the item has there, its [`Spot`](Layer::Spot). Everything else works on the spot: to
 //! prefetch its blocks, to test its bits, to set them.
 
-use crate::error::Error;
+use std::iter;
+
+use crate::error::{Error, Parameter};
+use crate::estimate::LayerEstimate;
 use crate::memory::words::Words;
 use crate::simd::Backend;
 use crate::spec::Layout;
@@ -16,6 +19,17 @@ pub enum Part {
     First,
     /// The others.
     Rest,
+}
+
+/// The newest layer of a filter that is compacted.
+#[derive(Clone, Copy, Debug)]
+pub struct Newest {
+    /// Items in the layer as the filter counts them.
+    pub len: u64,
+    /// Items in the layer by its count or its fill, whichever is more.
+    pub items: u64,
+    /// Bytes of the bits of all layers.
+    pub filter_bytes: u64,
 }
 
 /// One filter of fixed capacity: a layer of a [`ScalableFilter`](crate::ScalableFilter).
@@ -115,6 +129,36 @@ pub trait Layer: Sized {
     ///
     /// [`Error::OutOfMemory`].
     fn try_clone(&self) -> Result<Self, Error>;
+
+    /// The computed false-positive rate with `len` items, in [0, 1].
+    fn fp_rate(&self, len: u64) -> f64;
+
+    /// What the fill of the OR of the bits of some layers, all of one shape, says about a layer with
+    /// these bits. About `sample` pages are counted.
+    fn estimate<'a>(layers: impl Iterator<Item = &'a Self> + Clone, sample: usize) -> LayerEstimate
+    where
+        Self: 'a;
+
+    /// What the fill of the layer says about it. About `sample` pages are counted.
+    fn by_fill(&self, sample: usize) -> LayerEstimate {
+        Self::estimate(iter::once(self), sample)
+    }
+
+    /// What another layer differs in, if the two cannot be joined. Both have the index `index`.
+    fn differs(&self, other: &Self, index: u32) -> Option<Parameter>;
+
+    /// The newest layer counts as full with `len` items, which may be above its capacity.
+    fn fill_up(&mut self, len: u64);
+
+    /// What the layers of a filter have in common after it got the layers of another one.
+    fn grown_as(common: &Self::Common, other: &Self::Common) -> Self::Common;
+
+    /// Folds the newest layer, layer `index`, to the smallest size that holds its items within the
+    /// layer's target rate. False, without a change, if that saves less than 1/16 of it.
+    fn compact(&mut self, common: &mut Self::Common, index: u32, newest: Newest) -> bool;
+
+    /// Where the bits begin; see [`AnyFilter::first_byte`](crate::AnyFilter::first_byte).
+    fn first_byte(common: &Self::Common) -> u64;
 
     /// Bytes of a filter of `layers` layers, at least one, whose bits take `bits_bytes` bytes:
     /// arithmetic, equal on every server.

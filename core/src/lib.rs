@@ -184,7 +184,9 @@ pub mod batch;
 mod bloom_filter;
 pub mod bloomline;
 pub mod chunk;
+mod compact;
 pub mod error;
+pub mod estimate;
 mod fields;
 pub mod host;
 mod insertion;
@@ -197,6 +199,7 @@ mod scale;
 #[allow(unsafe_code)]
 pub mod simd;
 pub mod spec;
+mod union;
 pub mod window;
 
 pub use any::AnyFilter;

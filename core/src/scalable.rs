@@ -5,6 +5,7 @@ use std::iter;
 use std::ptr::NonNull;
 
 use crate::error::{Error, HeaderError};
+use crate::estimate::Estimate;
 use crate::layer::Layer;
 use crate::memory::words::{Mover, relocate_slice};
 use crate::spec::{Demand, Permit};
@@ -199,16 +200,30 @@ impl<L: Layer> ScalableFilter<L> {
         countable.chain(iter::once((&self.newest, self.newest_len)))
     }
 
-    /// The layers, oldest first, and the fill of each: the share of its bits that are set, in [0,
-    /// 1].
+    /// The layers, oldest first, and how many pages of each are counted for its fill.
     ///
     /// The bits are counted in 4,096 pages, which are divided among the layers by size, at least
     /// one page per layer. So the fill is exact up to 16 MiB. Above that it costs a few
     /// milliseconds, whatever the size and the number of layers. The loads of the pages of a layer
-    /// differ by some 4 %, so the standard error of a layer with `n` counted pages is about 0.02 /
-    /// sqrt(n).
-    pub fn fills(&self) -> impl Iterator<Item = (&L, f64)> {
-        fills_of(self.layers(), self.bits_bytes())
+    /// differ by some 4 %, so the standard error of the fill of a layer with `n` counted pages is
+    /// about 0.02 / sqrt(n).
+    pub fn samples(&self) -> impl Iterator<Item = (&L, usize)> {
+        samples_of(self.layers(), self.bits_bytes())
+    }
+
+    /// The number of distinct items that were added; see
+    /// [`AnyFilter::estimate`](crate::AnyFilter::estimate).
+    ///
+    /// Items that an older layer contains by mistake are not written to a newer one. So the estimate
+    /// of a layer is divided by the share of items that were.
+    pub fn estimate(&self) -> Estimate {
+        let (mut sum, mut older_rates) = (Estimate::default(), 0.0f64);
+        for (layer, sample) in self.samples() {
+            let estimate = layer.by_fill(sample);
+            sum = sum + estimate.attempted.scaled(1.0 / (1.0 - older_rates).max(0.5));
+            older_rates += estimate.rate;
+        }
+        sum
     }
 
     /// Bytes of the filter: its header, its table of layers and its bits. They follow from the
@@ -235,7 +250,8 @@ impl<L: Layer> ScalableFilter<L> {
         }
     }
 
-    fn bits_bytes(&self) -> u64 {
+    /// Bytes of the bits of all layers.
+    pub(crate) fn bits_bytes(&self) -> u64 {
         self.layers().map(|layer| layer.words().bytes()).sum()
     }
 
@@ -282,23 +298,24 @@ pub(crate) fn relocate_layers<'a, L: Layer + 'a>(
     None
 }
 
-/// The fill of each of some layers, whose bits take `all` bytes together; see
-/// [`ScalableFilter::fills`].
-pub(crate) fn fills_of<'a, L: Layer + 'a>(
+/// Number of pages in which the bits of a filter are counted.
+pub(crate) const SAMPLE_PAGES: usize = 4096;
+
+/// How many pages of each of some layers are counted, whose bits take `all` bytes together; see
+/// [`ScalableFilter::samples`].
+pub(crate) fn samples_of<'a, L: Layer + 'a>(
     layers: impl Iterator<Item = &'a L>,
     all: u64,
-) -> impl Iterator<Item = (&'a L, f64)> {
-    /// Number of pages in which bits are counted.
-    const SAMPLE: u64 = 4096;
+) -> impl Iterator<Item = (&'a L, usize)> {
     layers.map(move |layer| {
-        let words = layer.words();
-        (layer, words.fill((SAMPLE * words.bytes()).div_ceil(all) as usize))
+        let bytes = layer.words().bytes();
+        (layer, (SAMPLE_PAGES as u64 * bytes).div_ceil(all) as usize)
     })
 }
 
 /// Asks `permit` for new layers, whose bits take `new` bytes each. The filter has `layers` layers
 /// already, whose bits take `present` bytes together.
-fn request<L: Layer>(
+pub(crate) fn request<L: Layer>(
     permit: Permit,
     new: impl IntoIterator<Item = u64>,
     present: u64,

@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bloomline_core::bloomline::header::MAGIC;
-use bloomline_core::window;
+use bloomline_core::bloomline::header::{EXTENDED_VERSION, MAGIC};
 use redis::Value;
 
 /// What is known of one filter.
@@ -30,7 +29,7 @@ impl Known {
 
 /// True if the bytes contain a header of version 2.
 fn holds_window(data: &[u8]) -> bool {
-    let start = [&MAGIC[..], &window::header::VERSION.to_le_bytes()].concat();
+    let start = [&MAGIC[..], &EXTENDED_VERSION.to_le_bytes()].concat();
     data.windows(start.len()).any(|bytes| bytes == start)
 }
 

@@ -209,7 +209,7 @@ pub fn overfull() -> Result<String, Error> {
             text += &format!(
                 "| {error_rate} | {times} x capacity | {} | {} | {} | {} | {} | {} |\n",
                 shown(formula(m, (times * CAPACITY) as f64, k)),
-                shown(layer.fp_rate_of_fill(layer.words().fill(4096))),
+                shown(layer.by_fill(4096).rate),
                 shown(looked_up(&over, LOOKUPS)),
                 grown.layer_count(),
                 shown(grown.fp_rate()),
@@ -223,7 +223,7 @@ pub fn overfull() -> Result<String, Error> {
 /// The same bits, counted as none: a filter that does not grow refuses items when it is full, and
 /// here it must not.
 fn with_room(filter: &Filter) -> Result<Filter, Error> {
-    let mut other = Filter::with_layers(*filter.spec(), filter.seed(), 1, 0, &mut |_| true)?;
+    let mut other = Filter::with_layers(filter.spec(), filter.seed(), 1, 0, &mut |_| true)?;
     let mut offset = 0;
     while let Some(chunk) = filter.chunk(offset) {
         other.write_chunk(offset, chunk)?;

@@ -125,7 +125,8 @@ impl WindowedPlan {
             0 => 0,
             layers => BlockedLayer::size_bytes(bytes(&self.overflow), layers),
         };
-        size_bytes(&self.regular, generations as usize, overflow * u64::from(generations))
+        let generations = u64::from(generations);
+        size_bytes(generations * self.regular.bytes(), generations as usize, generations * overflow)
     }
 
     /// Bytes of the layers of one generation.

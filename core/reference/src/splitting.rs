@@ -58,7 +58,7 @@ pub fn hash_of(block_hash: u64) -> ItemHash {
 /// The blocks of an item, as indexes in the layer, each with its pattern.
 #[inline]
 pub fn blocks_of(hash: ItemHash, geometry: &Geometry) -> impl Iterator<Item = (usize, u64)> {
-    let spot = locate(&hash, geometry.blocks());
+    let spot = locate(&hash, geometry, geometry.blocks());
     [(spot.first, spot.hash.pattern)].into_iter().chain(spot.further(geometry))
 }
 

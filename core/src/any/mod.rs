@@ -1,12 +1,13 @@
 //! A filter of either layout, or one that forgets.
 
 mod items;
+mod union;
 
 use std::ops::ControlFlow;
 use std::ptr::NonNull;
 
 use crate::bloomline::Filter;
-use crate::bloomline::header::HEADER_BYTES;
+use crate::bloomline::irregular::is_length;
 use crate::chunk::Chunk;
 use crate::error::Error;
 use crate::layer::Layer;
@@ -16,7 +17,6 @@ use crate::redisbloom::{ClassicFilter, Common};
 use crate::scalable::Added;
 use crate::spec::{Growth, Layout, Permit, Spec};
 use crate::window::WindowedFilter;
-use crate::window::header::{MAX_BYTES, UNIT};
 
 /// A filter of either layout, or one that forgets. The methods are those of [`Filter`].
 #[derive(Debug)]
@@ -81,19 +81,20 @@ impl AnyFilter {
     pub fn decode_header(bytes: &[u8], permit: Permit) -> Result<Self, Error> {
         // The length decides: a header of RedisBloom's layout never has one of these, but its first
         // bytes are a number and may be the magic.
-        match bytes.len() {
-            HEADER_BYTES => Filter::decode_header(bytes, permit).map(Self::from),
-            len if len <= MAX_BYTES && len.is_multiple_of(UNIT) => {
-                WindowedFilter::decode_header(bytes, permit).map(Self::from)
-            }
-            _ => ClassicFilter::decode_header(bytes, permit).map(Self::from),
+        if !is_length(bytes.len()) {
+            return ClassicFilter::decode_header(bytes, permit).map(Self::from);
+        }
+        if WindowedFilter::has_header(bytes) {
+            WindowedFilter::decode_header(bytes, permit).map(Self::from)
+        } else {
+            Filter::decode_header(bytes, permit).map(Self::from)
         }
     }
 
     /// The header, in the filter's own layout.
     pub fn encode_header(&self) -> Vec<u8> {
         match self {
-            Self::Bloomline(filter) => filter.encode_header().into(),
+            Self::Bloomline(filter) => filter.encode_header(),
             Self::Windowed(filter) => filter.encode_header(),
             Self::RedisBloom(filter) => filter.encode_header(),
         }
@@ -210,9 +211,9 @@ impl AnyFilter {
         }
     }
 
-    /// Where the bits begin; see [`WindowedFilter::first_byte`]. 0 for filters that forget nothing.
+    /// Where the bits begin; see [`Filter::first_byte`] and [`WindowedFilter::first_byte`].
     pub fn first_byte(&self) -> u64 {
-        self.windowed().map_or(0, WindowedFilter::first_byte)
+        any!(self, filter => filter.first_byte())
     }
 
     /// See [`Filter::chunk`].
@@ -256,24 +257,14 @@ impl AnyFilter {
         any!(self, filter => filter.layers_mut().try_for_each(|layer| write(layer.words_mut())))
     }
 
-    /// The fill of each layer, oldest first, in [0, 1]; see [`Filter::fills`].
+    /// The fill of each layer, oldest first, in [0, 1]; see [`Filter::samples`].
     pub fn fills(&self) -> Vec<f64> {
-        any!(self, filter => filter.fills().map(|(_, fill)| fill).collect())
+        any!(self, filter => filter.samples().map(|(layer, sample)| layer.words().fill(sample)).collect())
     }
 
     /// The false-positive rate of each layer, oldest first, computed from its fill; in [0, 1].
     pub fn fp_rates(&self) -> Vec<f64> {
-        match self {
-            Self::Bloomline(filter) => {
-                filter.fills().map(|(layer, fill)| layer.fp_rate_of_fill(fill)).collect()
-            }
-            Self::Windowed(filter) => {
-                filter.fills().map(|(layer, fill)| layer.fp_rate_of_fill(fill)).collect()
-            }
-            Self::RedisBloom(filter) => {
-                filter.fills().map(|(layer, fill)| fill.powi(layer.shape().hashes as i32)).collect()
-            }
-        }
+        any!(self, filter => filter.samples().map(|(layer, sample)| layer.by_fill(sample).rate).collect())
     }
 
     /// Calls `see` with the start of each allocation that the filter owns. The allocation that

@@ -1,10 +1,10 @@
 //! The scalable filter in this layout: creation, and the parameters it was created with.
 
 use super::Filter;
-use super::growth::Common;
+use super::growth::{Common, Shape};
+use super::irregular::{self, Records};
 use crate::error::{Error, HeaderError};
 use crate::layer::Layer;
-use crate::scalable::try_push;
 use crate::spec::{Permit, Spec};
 
 impl Filter {
@@ -36,27 +36,33 @@ impl Filter {
         newest_len: u64,
         permit: Permit,
     ) -> Result<Self, Error> {
-        let (mut common, mut shape) = Common::first(spec, seed)?;
         let mut shapes = Vec::new();
-        for index in 1..layers.max(1) {
-            try_push(&mut shapes, shape)?;
-            let next =
-                common.successor(&shape, index - 1).map_err(|_| HeaderError::Layers(layers))?;
-            (common, shape) = next;
-        }
-        if layers == 0 {
-            return Err(HeaderError::Layers(layers).into());
-        }
-        if newest_len > shape.capacity {
+        let first = Common::first(spec, seed)?;
+        let common = irregular::layers(first, layers, &mut Records::default(), &mut shapes)?;
+        if newest_len > shapes.last().map_or(0, Shape::capacity) {
             return Err(HeaderError::Len(newest_len).into());
         }
-        try_push(&mut shapes, shape)?;
         Self::with_shapes(common, &shapes, newest_len, permit)
     }
 
+    /// The same for layers of these shapes, which follow from `spec` and records.
+    pub(crate) fn with_shapes_of(
+        spec: Spec,
+        seed: u64,
+        shapes: &[Shape],
+        newest_len: u64,
+        permit: Permit,
+    ) -> Result<Self, Error> {
+        let (mut common, _) = Common::first(spec, seed)?;
+        for (shape, index) in shapes.iter().zip(0..).take(shapes.len().saturating_sub(1)) {
+            (common, _) = common.successor(shape, index)?;
+        }
+        Self::with_shapes(common, shapes, newest_len, permit)
+    }
+
     /// Capacity, target rate and growth, as the filter was created.
-    pub fn spec(&self) -> &Spec {
-        &self.common.spec
+    pub fn spec(&self) -> Spec {
+        self.common.spec()
     }
 
     /// The seed of the hash.
@@ -68,7 +74,7 @@ impl Filter {
     /// The target rate of each layer, oldest first. Cost: up to a microsecond per layer.
     pub fn layer_errors(&self) -> impl Iterator<Item = f64> {
         self.layers().zip(0..).scan(0.0, |older_rates, (layer, index)| {
-            let error = self.common.spec.layer_error(index, *older_rates);
+            let error = self.common.spec().layer_error(index, *older_rates);
             *older_rates += layer.fp_rate(layer.capacity());
             Some(error)
         })

@@ -6,15 +6,23 @@ pub const BLOCK_BYTES: u64 = 64;
 /// Blocks of a whole page of 4 KiB.
 pub const PAGE_BLOCKS: u64 = 64;
 
-/// The shape of a layer: pages, blocks per page, blocks per item, bits per block.
+/// Where the bits per block begin in the packed shape of an item.
+const BITS_SHIFT: u32 = 2;
+
+/// The shape of a layer: pages, blocks per page, blocks per item, bits per block, and how its pages
+/// are folded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
     pages: u32,
     blocks_per_page: u8,
-    blocks_per_item: u8,
-    bits_per_block: u8,
+    /// Blocks per item less 1 in the low bits, bits per block less 1 above: a geometry has 8 bytes,
+    /// and a filter the size of a size class of the servers' allocator.
+    item: u8,
     /// Derived from the others. It is stored because a division costs 3 ns per item.
     strides: u8,
+    /// 0 if every page is stored; otherwise 1 more than the number of halvings of all pages. See
+    /// [`Fold`](super::fold::Fold).
+    folds: u8,
 }
 
 impl Geometry {
@@ -25,12 +33,18 @@ impl Geometry {
         blocks_per_item: u8,
         bits_per_block: u8,
     ) -> Self {
-        let strides =
-            blocks_per_page.saturating_sub(1) / (blocks_per_item.saturating_sub(1)).max(1);
-        Self { pages, blocks_per_page, blocks_per_item, bits_per_block, strides }
+        let further = blocks_per_item.saturating_sub(1);
+        let strides = blocks_per_page.saturating_sub(1) / further.max(1);
+        let item = further | bits_per_block.saturating_sub(1) << BITS_SHIFT;
+        Self { pages, blocks_per_page, item, strides, folds: 0 }
     }
 
-    /// Pages of the layer.
+    /// The same shape with pages that are folded, or not.
+    pub(super) fn with_folds(self, folds: u8) -> Self {
+        Self { folds, ..self }
+    }
+
+    /// Pages that hashes are scaled to. A folded layer stores fewer.
     #[inline]
     pub fn pages(&self) -> u64 {
         u64::from(self.pages)
@@ -42,7 +56,7 @@ impl Geometry {
         u64::from(self.blocks_per_page)
     }
 
-    /// Blocks of the layer.
+    /// Blocks that hashes are scaled to. A folded layer stores fewer.
     #[inline]
     pub fn blocks(&self) -> u64 {
         self.pages() * self.blocks_per_page()
@@ -51,13 +65,19 @@ impl Geometry {
     /// Blocks per item, 1 to 4.
     #[inline]
     pub fn blocks_per_item(&self) -> u8 {
-        self.blocks_per_item
+        self.further_blocks() + 1
+    }
+
+    /// Blocks per item after the first, 0 to 3.
+    #[inline(always)]
+    pub(super) fn further_blocks(&self) -> u8 {
+        self.item & ((1 << BITS_SHIFT) - 1)
     }
 
     /// Bits per item in each of its blocks, 1 to 8.
     #[inline]
     pub fn bits_per_block(&self) -> u8 {
-        self.bits_per_block
+        (self.item >> BITS_SHIFT) + 1
     }
 
     /// Number of strides: the stride of an item ranges over 1..=`strides()` blocks.
@@ -66,18 +86,30 @@ impl Geometry {
         u64::from(self.strides)
     }
 
-    /// Bits of the layer (m).
+    /// True if pages are folded.
+    #[inline(always)]
+    pub(super) fn is_folded(&self) -> bool {
+        self.folds != 0
+    }
+
+    /// How often all pages of a folded layer are halved.
+    #[inline(always)]
+    pub(super) fn halvings(&self) -> u32 {
+        u32::from(self.folds.wrapping_sub(1)) % u64::BITS
+    }
+
+    /// Bits of the layer if it is not folded (m).
     pub fn bits(&self) -> u64 {
         self.bytes() * 8
     }
 
-    /// Bytes of the layer's bits.
+    /// Bytes of the layer's bits if it is not folded.
     pub fn bytes(&self) -> u64 {
         self.blocks() * BLOCK_BYTES
     }
 
     /// Bits that an item sets (k).
     pub fn hashes(&self) -> u32 {
-        u32::from(self.blocks_per_item) * u32::from(self.bits_per_block)
+        u32::from(self.blocks_per_item()) * u32::from(self.bits_per_block())
     }
 }

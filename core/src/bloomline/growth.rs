@@ -2,30 +2,52 @@
 
 use std::iter;
 
-use super::geometry::Geometry;
+use super::fold::Fold;
+use super::geometry::{BLOCK_BYTES, Geometry};
 use super::rate::fp_rate;
 use super::sizing::MAX_ERROR_RATE;
 use crate::error::Error;
 use crate::spec::{Growth, MAX_EXPANSION, MAX_LAYERS, Spec};
 
 /// What the layers of a filter in the Bloomline layout have in common.
+///
+/// The fields of [`Spec`] are apart, because a filter has the size of a size class of the servers'
+/// allocator.
 #[derive(Clone, Copy, Debug)]
 pub struct Common {
-    /// Capacity, target rate and growth of the filter.
-    pub(super) spec: Spec,
+    capacity: u64,
+    error_rate: f64,
     /// The seed of the hash.
     pub(crate) seed: u64,
     /// The sum of the computed rates of the older layers: the used part of the target rate.
     pub(super) older_rates: f64,
+    growth: SmallGrowth,
+    /// Where the bits begin, in units of [`ORIGIN_UNIT`] bytes. Compacting a filter moves it behind
+    /// all earlier bits.
+    origin: u32,
 }
 
-/// A layer in the Bloomline layout, before it is built.
+/// [`Growth`] in four bytes.
 #[derive(Clone, Copy, Debug)]
+enum SmallGrowth {
+    Fixed,
+    Scaling { expansion: u16 },
+}
+
+const _: () = assert!(MAX_EXPANSION <= u16::MAX as u32);
+
+/// Bytes per unit of the origin of the bits.
+pub(super) const ORIGIN_UNIT: u64 = 4 << 20;
+
+/// A layer in the Bloomline layout, before it is built.
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shape {
     /// Items that the layer is sized for.
     pub(super) capacity: u64,
     /// Its blocks, and the bits per item in them.
     pub(super) geometry: Geometry,
+    /// Pages in memory.
+    pub(super) stored: u32,
 }
 
 impl Shape {
@@ -34,9 +56,34 @@ impl Shape {
         self.capacity
     }
 
-    /// Its blocks, and the bits per item in them.
+    /// Its blocks, and the bits per item in them. Of a folded layer, those of the hashed pages.
     pub fn geometry(&self) -> &Geometry {
         &self.geometry
+    }
+
+    /// Bytes of the layer's bits.
+    pub fn bytes(&self) -> u64 {
+        u64::from(self.stored) * self.geometry.blocks_per_page() * BLOCK_BYTES
+    }
+
+    /// How the hashed pages share the stored ones.
+    pub fn fold(&self) -> Fold {
+        Fold::new(self.geometry.pages(), self.stored.into())
+    }
+
+    /// The computed false-positive rate with `len` inserted items, in [0, 1].
+    pub fn fp_rate(&self, len: u64) -> f64 {
+        if self.geometry.is_folded() {
+            self.fold().fp_rate(&self.geometry, len)
+        } else {
+            fp_rate(&self.geometry, len)
+        }
+    }
+
+    /// The shape with fewer pages in memory, and another capacity.
+    pub(super) fn folded(self, fold: Fold, capacity: u64) -> Self {
+        let geometry = self.geometry.with_folds(fold.folds());
+        Self { capacity, geometry, stored: fold.stored() as u32 }
     }
 }
 
@@ -53,12 +100,25 @@ impl Common {
         if !(spec.error_rate > 0.0 && spec.error_rate <= MAX_ERROR_RATE) {
             return Err(Error::ErrorRate(spec.error_rate));
         }
-        match spec.growth {
+        let Spec { capacity, error_rate, growth } = spec;
+        let growth = match growth {
+            Growth::Fixed => SmallGrowth::Fixed,
             Growth::Scaling { expansion } if !(1..=MAX_EXPANSION).contains(&expansion) => {
-                Err(Error::Expansion(expansion))
+                return Err(Error::Expansion(expansion));
             }
-            _ => Self { spec, seed, older_rates: 0.0 }.with_shape(spec.capacity, 0),
-        }
+            Growth::Scaling { expansion } => SmallGrowth::Scaling { expansion: expansion as u16 },
+        };
+        Self { capacity, error_rate, seed, older_rates: 0.0, growth, origin: 0 }
+            .with_shape(capacity, 0)
+    }
+
+    /// Capacity, target rate and growth of the filter.
+    pub(super) fn spec(&self) -> Spec {
+        let growth = match self.growth {
+            SmallGrowth::Fixed => Growth::Fixed,
+            SmallGrowth::Scaling { expansion } => Growth::Scaling { expansion: expansion.into() },
+        };
+        Spec { capacity: self.capacity, error_rate: self.error_rate, growth }
     }
 
     /// The layer that follows when `last`, layer `index` counted from 0, is full.
@@ -68,22 +128,54 @@ impl Common {
     /// [`Error::Full`] if the filter is fixed; [`Error::TooManyLayers`]; [`Error::Capacity`] or
     /// [`Error::ErrorRateTooSmall`] if the next layer would be out of range.
     pub(super) fn successor(&self, last: &Shape, index: u32) -> Result<(Self, Shape), Error> {
-        match self.spec.growth {
-            Growth::Fixed => Err(Error::Full(last.capacity)),
-            Growth::Scaling { .. } if index + 1 >= MAX_LAYERS => {
+        match self.growth {
+            SmallGrowth::Fixed => Err(Error::Full(last.capacity)),
+            SmallGrowth::Scaling { .. } if index + 1 >= MAX_LAYERS => {
                 Err(Error::TooManyLayers(MAX_LAYERS))
             }
-            Growth::Scaling { expansion } => {
+            SmallGrowth::Scaling { expansion } => {
                 let capacity = last.capacity.saturating_mul(u64::from(expansion));
-                let older_rates = self.older_rates + fp_rate(&last.geometry, last.capacity);
+                let older_rates = self.older_rates + last.fp_rate(last.capacity);
                 Self { older_rates, ..*self }.with_shape(capacity, index + 1)
             }
         }
     }
 
     fn with_shape(self, capacity: u64, index: u32) -> Result<(Self, Shape), Error> {
-        let geometry = Geometry::new(capacity, self.spec.layer_error(index, self.older_rates))?;
-        Ok((self, Shape { capacity, geometry }))
+        let geometry = Geometry::new(capacity, self.layer_error(index))?;
+        Ok((self, Shape { capacity, geometry, stored: geometry.pages() as u32 }))
+    }
+
+    /// The target rate of layer `index`, which is the newest.
+    pub(super) fn layer_error(&self, index: u32) -> f64 {
+        self.spec().layer_error(index, self.older_rates)
+    }
+
+    /// True if the newest layer may have this rate: the sum of all rates is at most the target rate.
+    pub(super) fn allows(&self, newest_rate: f64) -> bool {
+        self.older_rates + newest_rate <= self.error_rate
+    }
+
+    /// Where the bits begin: bytes that the filter had before it was compacted.
+    pub(super) fn first_byte(&self) -> u64 {
+        u64::from(self.origin) * ORIGIN_UNIT
+    }
+
+    /// The same filter with bits that begin behind `bytes` bytes at the present origin; `None` if
+    /// there is no such origin.
+    pub(super) fn moved(self, bytes: u64) -> Option<Self> {
+        self.with_first_byte(self.first_byte().checked_add(bytes)?.next_multiple_of(ORIGIN_UNIT))
+    }
+
+    /// The same filter with bits that begin at this byte, a multiple of [`ORIGIN_UNIT`].
+    pub(super) fn with_first_byte(self, byte: u64) -> Option<Self> {
+        let origin = u32::try_from(byte / ORIGIN_UNIT).ok()?;
+        byte.is_multiple_of(ORIGIN_UNIT).then_some(Self { origin, ..self })
+    }
+
+    /// The same filter as `other` has grown to, with its own origin.
+    pub(super) fn grown_as(self, other: &Self) -> Self {
+        Self { origin: self.origin, ..*other }
     }
 }
 

@@ -1,4 +1,6 @@
-//! The header of a filter: everything but its bits, in 64 bytes.
+//! The header of a filter: everything but its bits.
+//!
+//! Version 1 has 64 bytes:
 //!
 //! ```text
 //! offset  0        8       10      12      13        16         20      24
@@ -7,24 +9,42 @@
 //!         capacity  error_rate  seed   newest_len  reserved
 //! ```
 //!
-//! All numbers are little-endian. The geometry is derived from the header and not stored in it, so
-//! the header cannot contradict the geometry. `docs/format.md` describes the format.
+//! Version 2 is that of filters that were compacted, or merged above their capacity, and of
+//! [filters that forget](crate::window::header):
+//!
+//! ```text
+//! offset  0        8       10      12      13        16         20      24
+//!         magic    version sizing  growth  zeros     expansion  layers
+//!        24        32          40     48     56          64          72        80
+//!         capacity  error_rate  seed   zeros  newest_len  first_byte  zeros     records...
+//! ```
+//!
+//! Records of [irregular](super::irregular) layers follow, then zeros. All numbers are
+//! little-endian. The geometry is derived from the header and not stored in it, so the header cannot
+//! contradict the geometry. `docs/format.md` describes the format.
 
-use super::Filter;
+use super::growth::{Common, Shape};
+use super::irregular::{self, Records, is_length, pad_header};
 use super::sizing::REVISION;
+use super::{BlockedLayer, Filter};
 use crate::error::{Error, HeaderError};
 use crate::fields::{Reader, Writer};
 use crate::spec::{Growth, Permit, Spec};
 
-/// Bytes of a header. RedisBloom's headers have 20 bytes and 53 bytes per layer, which is never 64,
-/// so the length alone distinguishes the two.
+/// Bytes of a header of version 1.
 pub const HEADER_BYTES: usize = 64;
+
+/// Bytes of a header of version 2 before its records.
+pub const EXTENDED_BYTES: usize = 80;
 
 /// The first bytes of a header. In RedisBloom's header they would be a count of 8.0e18 items.
 pub const MAGIC: [u8; 8] = *b"bloomlin";
 
-/// The version of the format.
+/// The version of the format, for filters that follow from what they were created with.
 pub const VERSION: u16 = 1;
+
+/// The version of the format for all other filters.
+pub const EXTENDED_VERSION: u16 = 2;
 
 /// The byte for [`Growth::Fixed`], whose expansion is stored as 0.
 const FIXED: u8 = 0;
@@ -33,12 +53,16 @@ const SCALING: u8 = 1;
 
 impl Filter {
     /// The header: everything about the filter but its bits.
-    pub fn encode_header(&self) -> [u8; HEADER_BYTES] {
+    pub fn encode_header(&self) -> Vec<u8> {
         let spec = self.spec();
+        let mut records = Vec::new();
+        irregular::encode(spec, self.layers().map(BlockedLayer::shape), 0, &mut records);
+        let is_extended = !records.is_empty() || self.first_byte() != 0;
+        let version = if is_extended { EXTENDED_VERSION } else { VERSION };
         let (growth, expansion) = encode_growth(spec.growth);
-        let mut fields = Writer::<HEADER_BYTES>::new();
+        let mut fields = Writer::<EXTENDED_BYTES>::new();
         fields.put(MAGIC);
-        fields.put(VERSION.to_le_bytes());
+        fields.put(version.to_le_bytes());
         fields.put(REVISION.to_le_bytes());
         fields.put([growth, 0, 0, 0]);
         fields.put(expansion.to_le_bytes());
@@ -46,8 +70,19 @@ impl Filter {
         fields.put(spec.capacity.to_le_bytes());
         fields.put(spec.error_rate.to_le_bytes());
         fields.put(self.seed().to_le_bytes());
+        if is_extended {
+            fields.put([0; 8]);
+        }
         fields.put(self.newest_len().to_le_bytes());
-        fields.finish()
+        fields.put(self.first_byte().to_le_bytes());
+        let mut bytes = fields.finish().to_vec();
+        if is_extended {
+            bytes.extend(records);
+            pad_header(&mut bytes);
+        } else {
+            bytes.truncate(HEADER_BYTES);
+        }
+        bytes
     }
 
     /// The filter of a header, with all bits zero; [`Filter::write_chunk`] writes them.
@@ -57,25 +92,48 @@ impl Filter {
     ///
     /// # Errors
     ///
-    /// [`Error::Header`], and those of [`Filter::with_layers`].
+    /// [`Error::Header`], and those of [`Filter::new`].
     pub fn decode_header(bytes: &[u8], permit: Permit) -> Result<Self, Error> {
-        if bytes.len() != HEADER_BYTES {
+        let is_extended = bytes.len() >= EXTENDED_BYTES;
+        if !is_length(bytes.len()) {
             return Err(HeaderError::Length(bytes.len()).into());
         }
-        let mut fields = Reader::new(bytes);
-        decode_start(&mut fields, VERSION)?;
+        let (fixed, records) =
+            bytes.split_at(if is_extended { EXTENDED_BYTES } else { HEADER_BYTES });
+        let mut fields = Reader::new(fixed);
+        decode_start(&mut fields, if is_extended { EXTENDED_VERSION } else { VERSION })?;
         let [growth, reserved @ ..] = fields.take::<4>();
         let expansion = u32::from_le_bytes(fields.take());
         let layers = u32::from_le_bytes(fields.take());
         let capacity = u64::from_le_bytes(fields.take());
         let error_rate = f64::from_le_bytes(fields.take());
         let seed = u64::from_le_bytes(fields.take());
+        let mut zeros = u64::from_le_bytes(if is_extended { fields.take() } else { [0; 8] });
         let newest_len = u64::from_le_bytes(fields.take());
-        if reserved != [0; 3] || fields.take() != [0; 8] {
+        let mut first_byte = u64::from_le_bytes(fields.take());
+        if is_extended {
+            zeros |= u64::from_le_bytes(fields.take());
+        } else {
+            zeros |= std::mem::take(&mut first_byte);
+        }
+        if reserved != [0; 3] || zeros != 0 {
             return Err(HeaderError::Reserved.into());
         }
-        let growth = decode_growth(growth, expansion)?;
-        Self::with_layers(Spec { capacity, error_rate, growth }, seed, layers, newest_len, permit)
+        let spec = Spec { capacity, error_rate, growth: decode_growth(growth, expansion)? };
+        let mut irregular = Records::new(records, bytes.len())?;
+        let mut shapes = Vec::new();
+        let common =
+            irregular::layers(Common::first(spec, seed)?, layers, &mut irregular, &mut shapes)?;
+        let is_regular = !irregular.had_any() && first_byte == 0;
+        irregular.finish(bytes.len())?;
+        if is_extended && is_regular {
+            return Err(HeaderError::Version(EXTENDED_VERSION).into());
+        }
+        let common = common.with_first_byte(first_byte).ok_or(HeaderError::Offset(first_byte))?;
+        if newest_len > shapes.last().map_or(0, Shape::capacity) {
+            return Err(HeaderError::Len(newest_len).into());
+        }
+        Self::with_shapes(common, &shapes, newest_len, permit)
     }
 }
 

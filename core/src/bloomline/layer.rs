@@ -2,13 +2,14 @@
 
 use std::hint::{assert_unchecked, black_box};
 
-use super::geometry::Geometry;
+use super::geometry::{BLOCK_BYTES, Geometry};
 use super::growth::{Common, Shape};
 use super::hash::{ItemHash, item_hash};
 use super::locate::{Spot, locate};
-use super::rate;
-use crate::error::Error;
-use crate::layer::{Layer, Part};
+use crate::error::{Error, Parameter};
+use crate::estimate::LayerEstimate;
+use crate::layer::{Layer, Newest, Part};
+use crate::memory::fill::fill_of_union;
 use crate::memory::words::Words;
 use crate::simd::{BLOCK_SECTORS, Backend, Block, prefetch};
 use crate::spec::Layout;
@@ -20,9 +21,9 @@ pub(super) const FILTER_BYTES: u64 = 96;
 /// A bit array of fixed size, and the geometry that maps items to its bits.
 #[derive(Debug)]
 pub struct BlockedLayer {
-    words: Words,
-    capacity: u64,
-    geometry: Geometry,
+    pub(super) words: Words,
+    pub(super) capacity: u64,
+    pub(super) geometry: Geometry,
 }
 
 impl BlockedLayer {
@@ -32,14 +33,11 @@ impl BlockedLayer {
         &self.geometry
     }
 
-    /// The false-positive rate, computed from the fill: the share of bits that are set, in [0, 1].
-    pub fn fp_rate_of_fill(&self, fill: f64) -> f64 {
-        rate::fp_rate_of_fill(&self.geometry, fill)
-    }
-
-    /// The computed false-positive rate with `len` inserted items, in [0, 1].
-    pub fn fp_rate(&self, len: u64) -> f64 {
-        rate::fp_rate(&self.geometry, len)
+    /// The layer without its bits.
+    pub fn shape(&self) -> Shape {
+        let page_blocks = self.geometry.blocks_per_page();
+        let stored = (self.blocks().len() as u64 / page_blocks) as u32;
+        Shape { capacity: self.capacity, geometry: self.geometry, stored }
     }
 
     /// The bits as bytes: little-endian words of 64 bits.
@@ -53,7 +51,7 @@ impl BlockedLayer {
     }
 
     #[inline(always)]
-    fn blocks(&self) -> &[Block] {
+    pub(super) fn blocks(&self) -> &[Block] {
         Block::of(self.words.as_slice())
     }
 }
@@ -83,10 +81,13 @@ impl Layer for BlockedLayer {
     #[inline(always)]
     fn locate(&self, hash: &ItemHash) -> Spot {
         let blocks = self.blocks().len();
-        let spot = locate(hash, blocks as u64);
-        // SAFETY: a hash scaled to the number of blocks, which is not 0, is below it. The compiler,
-        // which cannot know that, drops the check of the index where a spot is used at once.
-        unsafe { assert_unchecked(spot.first < blocks) };
+        let spot = locate(hash, &self.geometry, blocks as u64);
+        if !self.geometry.is_folded() {
+            // SAFETY: a hash scaled to the number of blocks, which is not 0, is below it. The
+            // compiler, which cannot know that, drops the check of the index where a spot is used
+            // at once.
+            unsafe { assert_unchecked(spot.first < blocks) };
+        }
         spot
     }
 
@@ -184,21 +185,74 @@ impl Layer for BlockedLayer {
     }
 
     fn successor(&self, common: &Common, index: u32) -> Result<(Common, Shape), Error> {
-        common.successor(&Shape { capacity: self.capacity, geometry: self.geometry }, index)
+        common.successor(&self.shape(), index)
     }
 
     fn shape_bytes(shape: &Shape) -> u64 {
-        shape.geometry.bytes()
+        shape.bytes()
     }
 
     fn build(shape: &Shape) -> Result<Self, Error> {
-        let &Shape { geometry, capacity } = shape;
-        let words = Words::zeroed(geometry.blocks() * BLOCK_SECTORS as u64)?;
+        let &Shape { geometry, capacity, .. } = shape;
+        let words = Words::zeroed(shape.bytes() / BLOCK_BYTES * BLOCK_SECTORS as u64)?;
         Ok(Self { words, capacity, geometry })
     }
 
     fn try_clone(&self) -> Result<Self, Error> {
         Ok(Self { words: self.words.try_clone()?, ..*self })
+    }
+
+    fn fp_rate(&self, len: u64) -> f64 {
+        self.shape().fp_rate(len)
+    }
+
+    fn estimate<'a>(
+        layers: impl Iterator<Item = &'a Self> + Clone,
+        sample: usize,
+    ) -> LayerEstimate {
+        let Some(shape) = layers.clone().next().map(Self::shape) else {
+            return LayerEstimate::default();
+        };
+        let fold = shape.fold();
+        let pairs = (fold.pairs() * shape.geometry.blocks_per_page()) as usize * BLOCK_SECTORS;
+        let words = layers.map(|layer| layer.words.as_slice().split_at_checked(pairs));
+        let words = words.map(Option::unwrap_or_default);
+        // The sample is divided by size, and each part has at least one page.
+        let sample_of_pairs = sample as u64 * fold.pairs() / fold.stored();
+        let fills = [
+            fill_of_union(words.clone().map(|(paired, _)| paired), sample_of_pairs as usize),
+            fill_of_union(words.map(|(_, single)| single), sample - sample_of_pairs as usize),
+        ];
+        fold.estimate(&shape.geometry, fills)
+    }
+
+    fn differs(&self, other: &Self, index: u32) -> Option<Parameter> {
+        if self.geometry != other.geometry || self.words.len() != other.words.len() {
+            Some(Parameter::Layer(index))
+        } else {
+            None
+        }
+    }
+
+    fn fill_up(&mut self, len: u64) {
+        self.capacity = self.capacity.max(len);
+    }
+
+    fn grown_as(common: &Common, other: &Common) -> Common {
+        common.grown_as(other)
+    }
+
+    fn compact(&mut self, common: &mut Common, index: u32, newest: Newest) -> bool {
+        let Some(moved) = common.moved(newest.filter_bytes) else { return false };
+        let is_folded = self.fold_to(common.layer_error(index), newest.len, newest.items);
+        if is_folded {
+            *common = moved;
+        }
+        is_folded
+    }
+
+    fn first_byte(common: &Common) -> u64 {
+        common.first_byte()
     }
 
     fn size_bytes(bits_bytes: u64, layers: u32) -> u64 {

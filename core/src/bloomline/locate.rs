@@ -1,7 +1,7 @@
 //! From the hash of an item to its blocks and bits.
 //!
 //! ```text
-//! layer   | page 0 | page 1 | page 2 | ...            first block = block hash * blocks / 2^64
+//! layer   | page 0 | page 1 | page 2 | ...            first block = block hash * blocks / 2^64, unless folded
 //! page    | block 0 | block 1 | ... | block 63 |      further blocks: first + j * stride, around the page
 //! block   | sector 0 | sector 1 | ... | sector 7 |    bits: sectors start, start + 1, ..., around the block
 //! sector  64 bits, one of them set by an item         which one: six bits of the pattern
@@ -41,10 +41,36 @@ impl From<Spot> for ItemHash {
     }
 }
 
-/// Locates an item in a layer of so many blocks.
+/// Locates an item in a layer that stores so many blocks.
 #[inline(always)]
-pub fn locate(hash: &ItemHash, blocks: u64) -> Spot {
-    Spot { first: scale(hash.place, blocks) as usize, hash: *hash }
+pub fn locate(hash: &ItemHash, geometry: &Geometry, blocks: u64) -> Spot {
+    let first = if geometry.is_folded() {
+        locate_folded(hash.place, geometry, blocks)
+    } else {
+        scale(hash.place, blocks)
+    };
+    Spot { first: first as usize, hash: *hash }
+}
+
+/// The first block of an item in a folded layer that stores so many blocks; see
+/// [`Fold`](super::fold::Fold), whose rule this is in blocks instead of pages.
+///
+/// Selects without a branch between paired and single pages, because which one an item has is
+/// unpredictable.
+#[inline(always)]
+fn locate_folded(place: u64, geometry: &Geometry, blocks: u64) -> u64 {
+    let (pages, page_blocks, halvings) =
+        (geometry.pages(), geometry.blocks_per_page(), geometry.halvings());
+    let page = scale(place, pages);
+    let within = scale(place, geometry.blocks()) - page * page_blocks;
+    let halved = page >> halvings;
+    let all_halved = pages.wrapping_sub(1) >> halvings;
+    // Blocks that pairing saves: half of those of the paired pages, which are the first ones.
+    let saved = ((all_halved + 1) * page_blocks).wrapping_sub(blocks);
+    let start = halved * page_blocks;
+    let paired = (halved >> 1) * page_blocks;
+    let single = start.wrapping_sub(saved);
+    (if start < 2 * saved { paired } else { single }) + within
 }
 
 impl Spot {
@@ -57,10 +83,16 @@ impl Spot {
     pub fn further(self, geometry: &Geometry) -> impl Iterator<Item = (usize, u64)> {
         let ItemHash { place, pattern } = self.hash;
         let stride = 1 + (((pattern >> STRIDE_SHIFT) * geometry.strides()) >> STRIDE_BITS);
-        let page = (scale(place, geometry.pages()) * geometry.blocks_per_page()) as usize;
+        let hashed_page = (scale(place, geometry.pages()) * geometry.blocks_per_page()) as usize;
+        let within = if geometry.is_folded() {
+            scale(place, geometry.blocks()) as usize - hashed_page
+        } else {
+            self.first - hashed_page
+        };
+        let page = self.first - within;
         let page_blocks = geometry.blocks_per_page() as i64;
-        let mut block = (self.first - page) as i64;
-        FURTHER.iter().take(usize::from(geometry.blocks_per_item()) - 1).map(move |&multiplier| {
+        let mut block = within as i64;
+        FURTHER.iter().take(geometry.further_blocks().into()).map(move |&multiplier| {
             let over = block + stride as i64 - page_blocks;
             block = over + (over >> 63 & page_blocks);
             (page + block as usize, fold(pattern, multiplier))

@@ -1,10 +1,13 @@
 //! The Bloomline layout: all bits of an item in one page, in one to four blocks of it.
 
+mod compact;
 mod filter;
+pub mod fold;
 pub mod geometry;
 mod growth;
 pub mod hash;
 pub mod header;
+pub mod irregular;
 #[allow(unsafe_code)]
 pub mod layer;
 pub mod locate;

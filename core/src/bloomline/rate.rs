@@ -236,44 +236,42 @@ pub fn fp_rate(geometry: &Geometry, len: u64) -> f64 {
 /// effect of about `n / (1 - r (1 + 1.1 r) / (0.65 k + 1.3))` random ones. This formula is fitted
 /// to the integral of the rate over all rows of the table: the resulting rate is between 0.7 % too
 /// high and 0.03 % too low.
-fn rate_of_inserted(hashes: u32, items: f64, rate_after: impl Fn(f64) -> f64) -> f64 {
-    /// Below this rate the difference is less than a thousandth of the rate.
-    const NEGLIGIBLE: f64 = 1e-4;
+pub(super) fn rate_of_inserted(hashes: u32, items: f64, rate_after: impl Fn(f64) -> f64) -> f64 {
     let rate = rate_after(items);
-    if rate < NEGLIGIBLE {
-        return rate;
-    }
-    rate_after(items / (1.0 - rate * (1.0 + 1.1 * rate) / (0.65 * f64::from(hashes) + 1.3)))
+    if rate < NEGLIGIBLE { rate } else { rate_after(items / inserted_share(hashes, rate)) }
+}
+
+/// Below this rate, the difference between inserted and random items is less than a thousandth of
+/// the rate.
+const NEGLIGIBLE: f64 = 1e-4;
+
+/// The number of inserted items divided by the number of random items with the same effect, at a
+/// rate of [`NEGLIGIBLE`] or more.
+pub(super) fn inserted_share(hashes: u32, rate: f64) -> f64 {
+    1.0 - rate * (1.0 + 1.1 * rate) / (0.65 * f64::from(hashes) + 1.3)
 }
 
 /// The rate after the bits of `n` random items were set, whether they seemed to be present or not.
 fn rate_after(geometry: &Geometry, n: f64) -> f64 {
-    let blocks = f64::from(geometry.blocks_per_item());
-    let has_block = blocks / geometry.blocks() as f64;
+    rate_on_pages(geometry, geometry.pages() as f64, n)
+}
+
+/// The same for a layer of this geometry with another number of pages, which need not be a whole
+/// one: that of the hashed pages divided by those that share one.
+pub(super) fn rate_on_pages(geometry: &Geometry, pages: f64, n: f64) -> f64 {
+    let layer_blocks = pages * geometry.blocks_per_page() as f64;
+    let has_block = f64::from(geometry.blocks_per_item()) / layer_blocks;
     let moments = Moments::new(geometry.bits_per_block(), |h| n * libm::log1p(-has_block * h));
     let covariance = match geometry.blocks_per_item() {
         1 => 0.0,
         l => {
             let strides = geometry.strides();
             let placements = shared_placements(geometry.blocks_per_page(), u64::from(l), strides);
-            let both = placements / (geometry.blocks() as f64 * strides as f64);
+            let both = placements / (layer_blocks * strides as f64);
             n * (both - has_block * has_block)
         }
     };
     (moments.product(geometry.blocks_per_item(), covariance) + n * COLLISION).min(1.0)
-}
-
-/// The false-positive rate of a layer with this fill (share of bits that are set), both in [0, 1].
-///
-/// It is the rate after the number of random items that gives this fill on average.
-pub fn fp_rate_of_fill(geometry: &Geometry, fill: f64) -> f64 {
-    if fill <= 0.0 {
-        return 0.0;
-    }
-    let fill_of_item = f64::from(geometry.hashes()) / geometry.bits() as f64;
-    let items = libm::log1p(-fill) / libm::log1p(-fill_of_item);
-    // If all bits are set, `items` is infinite and the result would be NaN.
-    rate_after(geometry, items.min(u64::MAX as f64))
 }
 
 /// The false-positive rate of a layer of infinitely many pages. It has `page` blocks per page,

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`words`] | an owned array of 64-bit words |
 //! | `union` | the union of two such arrays |
+//! | [`fill`] | counting the set bits of words |
 //! | [`allocation`] | an allocation with its kind, which decides how it is freed |
 //! | [`pages`] | pages of the operating system: which were never touched, and how to drop them |
 //! | `ledger` | with the feature `audit`: a table of all live allocations, which checks each free |
@@ -14,6 +15,7 @@ use std::ptr::NonNull;
 use crate::error::Error;
 
 pub mod allocation;
+pub mod fill;
 #[cfg(feature = "audit")]
 pub mod ledger;
 pub mod pages;

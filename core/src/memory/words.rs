@@ -2,18 +2,18 @@
 //! error instead of an abort if there is no memory.
 
 use std::fmt;
+use std::iter;
 use std::ops::{ControlFlow, Range};
 use std::ptr::{self, NonNull};
 use std::slice;
 
 use super::allocation::{Allocation, Kind};
+use super::fill::fill_of_union;
 use super::pages::{PAGE, is_zero, visit_touched};
-use bitvec::order::Lsb0;
-use bitvec::slice::BitSlice;
-
 use crate::error::Error;
 
-const WORD: usize = size_of::<u64>();
+/// Bytes of a word.
+pub(super) const WORD: usize = size_of::<u64>();
 
 /// Moves allocations, as a host does against fragmentation.
 pub struct Mover<'a> {
@@ -133,7 +133,7 @@ impl Words {
     }
 
     /// Calls `visit` with the parts of a range of bytes that may differ from zero, in order.
-    pub(super) fn visit_touched(
+    pub fn visit_touched(
         &self,
         range: Range<usize>,
         mut visit: impl FnMut(Range<usize>) -> ControlFlow<()>,
@@ -226,15 +226,7 @@ impl Words {
     ///
     /// It is exact if the words have at most `sample` pages.
     pub fn fill(&self, sample: usize) -> f64 {
-        let pages = self.as_slice().chunks(PAGE / WORD);
-        let step = pages.len().div_ceil(sample.max(1)).max(1);
-        let (mut ones, mut bits) = (0, 0);
-        for page in pages.step_by(step) {
-            let page = as_bits(page);
-            ones += page.count_ones();
-            bits += page.len();
-        }
-        ones as f64 / bits as f64
+        fill_of_union(iter::once(self.as_slice()), sample).set
     }
 
     /// The words as bytes. They are little-endian, because every supported machine is.
@@ -264,14 +256,6 @@ impl Drop for Words {
         // SAFETY: the words own their allocation, and are not used any more.
         unsafe { self.block().free() }
     }
-}
-
-/// The bits of words, in the machine's own words: the only ones of which bits can be counted on
-/// every machine.
-fn as_bits(words: &[u64]) -> &BitSlice<usize, Lsb0> {
-    let count = size_of_val(words) / size_of::<usize>();
-    // SAFETY: a `u64` is one or two words of the machine, without padding.
-    BitSlice::from_slice(unsafe { slice::from_raw_parts(words.as_ptr().cast(), count) })
 }
 
 /// Copies `from` to `to`, which must be zero and of the same length.

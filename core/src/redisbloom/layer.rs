@@ -3,8 +3,10 @@
 use super::geometry::{Options, Shape};
 use super::hash::{Pair, pair_32, pair_64};
 use super::indexes::{Indexes, Modulus};
-use crate::error::Error;
-use crate::layer::{Layer, Part};
+use crate::error::{Error, Parameter};
+use crate::estimate::LayerEstimate;
+use crate::layer::{Layer, Newest, Part};
+use crate::memory::fill::fill_of_union;
 use crate::memory::words::Words;
 use crate::simd::{Backend, prefetch};
 use crate::spec::{Layout, MAX_LAYERS};
@@ -36,9 +38,9 @@ const FAR: u64 = 1 << 20;
 /// A bit array, and the shape that maps items to its bits.
 #[derive(Debug)]
 pub struct ClassicLayer {
-    words: Words,
-    shape: Shape,
-    modulus: Modulus,
+    pub(super) words: Words,
+    pub(super) shape: Shape,
+    pub(super) modulus: Modulus,
 }
 
 /// What the layers of a filter have in common.
@@ -187,6 +189,55 @@ impl Layer for ClassicLayer {
 
     fn try_clone(&self) -> Result<Self, Error> {
         Ok(Self { words: self.words.try_clone()?, ..*self })
+    }
+
+    fn fp_rate(&self, len: u64) -> f64 {
+        let per_item = f64::from(self.shape.hashes);
+        let load = per_item * len as f64 / self.shape.modulus() as f64;
+        libm::pow(-libm::expm1(-load), per_item)
+    }
+
+    fn estimate<'a>(
+        layers: impl Iterator<Item = &'a Self> + Clone,
+        sample: usize,
+    ) -> LayerEstimate {
+        let Some(shape) = layers.clone().next().map(Self::shape) else {
+            return LayerEstimate::default();
+        };
+        // Bits above the modulus are never set.
+        let used = shape.modulus().div_ceil(64) as usize;
+        let words = layers.map(|layer| layer.words.as_slice().get(..used).unwrap_or_default());
+        let fill = fill_of_union(words, sample);
+        // The bits of an item need not be different, so they count as so many items of one bit.
+        let per_item = f64::from(shape.hashes);
+        let bits = fill.items(1, shape.modulus() as f64);
+        let attempted = bits.scaled(1.0 / per_item);
+        let rate = libm::pow(fill.set, per_item);
+        LayerEstimate { attempted, inserted: attempted.items, rate }
+    }
+
+    fn differs(&self, other: &Self, index: u32) -> Option<Parameter> {
+        let shape = |layer: &Self| {
+            let Shape { bits, log2_bits, hashes, .. } = layer.shape;
+            (bits, log2_bits, hashes)
+        };
+        (shape(self) != shape(other)).then_some(Parameter::Layer(index))
+    }
+
+    /// RedisBloom also fills links above their capacity, and adds the next one then.
+    fn fill_up(&mut self, _len: u64) {}
+
+    fn grown_as(common: &Common, _other: &Common) -> Common {
+        *common
+    }
+
+    fn compact(&mut self, _common: &mut Common, _index: u32, newest: Newest) -> bool {
+        self.fold_to(newest.len, newest.items)
+    }
+
+    /// RedisBloom's header has no place for another number.
+    fn first_byte(_common: &Common) -> u64 {
+        0
     }
 
     fn size_bytes(bits_bytes: u64, layers: u32) -> u64 {

@@ -16,6 +16,7 @@
 //!
 //! The hash has no secret seed: whoever knows the layout can choose items that collide.
 
+mod compact;
 pub mod geometry;
 pub mod hash;
 pub mod header;

@@ -7,15 +7,32 @@ use super::generation::Generation;
 use crate::bloomline::BlockedLayer;
 use crate::chunk::{Chunk, MAX_CHUNK_BYTES, chunks_of, write_chunk_of};
 use crate::error::Error;
+use crate::estimate::Estimate;
 use crate::layer::Layer;
 use crate::memory::words::{Mover, relocate_slice};
-use crate::scalable::{fills_of, relocate_layers};
+use crate::scalable::{relocate_layers, samples_of};
 
 impl WindowedFilter {
-    /// The layers, oldest first, and the fill of each; see [`fills`](crate::Filter::fills).
-    pub fn fills(&self) -> impl Iterator<Item = (&BlockedLayer, f64)> {
+    /// The layers, oldest first, and how many pages of each are counted; see
+    /// [`samples`](crate::Filter::samples).
+    pub fn samples(&self) -> impl Iterator<Item = (&BlockedLayer, usize)> {
         let all = self.layers().map(|layer| layer.words().bytes()).sum();
-        fills_of(self.layers(), all)
+        samples_of(self.layers(), all)
+    }
+
+    /// The number of distinct items in all generations; see
+    /// [`AnyFilter::estimate`](crate::AnyFilter::estimate).
+    pub fn estimate(&self) -> Estimate {
+        let all = self.layers().map(|layer| layer.words().bytes()).sum();
+        let mut sum = Estimate::default();
+        for generation in self.all() {
+            let live = generation.live() as f64 / generation.len().max(1) as f64;
+            for (layer, sample) in samples_of(generation.layers(), all) {
+                let estimate = layer.by_fill(sample);
+                sum = sum + estimate.attempted.scaled(live);
+            }
+        }
+        sum
     }
 
     /// Where the bits end, counted over the life of the filter.

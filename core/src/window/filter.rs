@@ -13,7 +13,7 @@ use crate::spec::{Demand, Permit};
 
 /// Bytes of a filter besides its bits, the table of its older generations and their overflow
 /// layers: the size of [`WindowedFilter`] on a 64-bit machine.
-const FILTER_BYTES: u64 = 232;
+const FILTER_BYTES: u64 = 240;
 
 /// The latest time at which a generation can be opened, in milliseconds, so that times can be added
 /// without overflow. A later time counts as this one.
@@ -77,7 +77,7 @@ impl WindowedFilter {
     pub fn new(spec: WindowSpec, seed: u64, now: u64, permit: Permit) -> Result<Self, Error> {
         spec.check()?;
         let (common, shape) = Common::first(spec.regular(), seed)?;
-        request(permit, [shape.geometry().bytes()], size_bytes(&shape, 1, 0))?;
+        request(permit, [shape.bytes()], size_bytes(shape.bytes(), 1, 0))?;
         let now = now.min(MAX_TIME);
         Ok(Self {
             spec,
@@ -218,8 +218,7 @@ impl WindowedFilter {
     /// Bytes of the filter: its header, its tables and its bits. They follow from the geometry
     /// alone, so they are equal on every server.
     pub fn size_bytes(&self) -> u64 {
-        let overflow = self.overflows().map(Filter::size_bytes).sum();
-        size_bytes(&self.shape, self.generation_count(), overflow)
+        size_of_all(self.all())
     }
 
     /// The overflow layers of the generations that have some, oldest first.
@@ -272,13 +271,22 @@ pub(super) fn beside(others: u64, end: u64, permit: Permit) -> impl FnMut(Demand
     }
 }
 
-/// Bytes of a filter of so many generations, whose regular layers have this shape, and whose
-/// overflow layers take so many bytes.
-pub fn size_bytes(regular: &Shape, generations: usize, overflow: u64) -> u64 {
-    let generations = generations as u64;
-    let bits = generations.saturating_mul(regular.geometry().bytes());
-    let table = (generations - 1) * size_of::<Generation>() as u64;
-    bits.saturating_add(overflow).saturating_add(FILTER_BYTES + table)
+/// Bytes of a filter of these generations.
+pub(super) fn size_of_all<'a>(generations: impl Iterator<Item = &'a Generation>) -> u64 {
+    let (mut regular, mut count, mut overflow) = (0, 0, 0);
+    for generation in generations {
+        regular += generation.regular.words().bytes();
+        overflow += generation.overflow_bytes();
+        count += 1;
+    }
+    size_bytes(regular, count, overflow)
+}
+
+/// Bytes of a filter of so many generations, at least one, whose regular layers take `regular`
+/// bytes together, and whose overflow layers take `overflow` bytes.
+pub fn size_bytes(regular: u64, generations: usize, overflow: u64) -> u64 {
+    let table = generations.saturating_sub(1) as u64 * size_of::<Generation>() as u64;
+    regular.saturating_add(overflow).saturating_add(FILTER_BYTES + table)
 }
 
 /// Asks `permit` for new layers, whose bits take `new` bytes each. The filter takes `filter_bytes`

@@ -56,11 +56,14 @@
 //!   forget by count, and their bits per item.
 
 mod bits;
+mod compact;
 mod filter;
 mod generation;
 pub mod header;
+mod layers;
 mod rotation;
 mod spec;
+mod union;
 
 pub use filter::{WindowedFilter, size_bytes};
 pub use generation::Generation;

@@ -143,17 +143,18 @@ impl WindowedFilter {
         self.all().take_while(|generation| self.expires(generation) <= now).count()
     }
 
-    /// Opens a generation, and drops the `dropped` oldest ones. `permit` is asked if none is
-    /// dropped.
+    /// Opens a generation, and drops the `dropped` oldest ones. `permit` is asked if the filter
+    /// becomes larger.
     fn open(&mut self, now: u64, dropped: usize, permit: Permit) -> Result<(), Error> {
         let kept = self.all().skip(dropped);
-        let overflow = kept.map(Generation::overflow_bytes).sum();
-        let generations = self.generation_count() - dropped + 1;
-        let filter_bytes = size_bytes(&self.shape, generations, overflow);
-        // A generation takes no more than the one that it replaces, so a filter at a limit goes on.
-        let mut granted = |demand: Demand| dropped > 0 || permit(demand);
+        let table = size_bytes(0, self.generation_count() + 1 - dropped, 0);
+        let kept_bytes = kept.map(Generation::size_bytes).fold(table, u64::saturating_add);
+        let filter_bytes = kept_bytes.saturating_add(self.shape.bytes());
+        // A filter at a limit goes on if its new generation takes no more than the dropped ones.
+        let is_larger = filter_bytes > self.size_bytes();
+        let mut granted = |demand: Demand| !is_larger || permit(demand);
         let mut permit = beside(0, self.end(), &mut granted);
-        request(&mut permit, [self.shape.geometry().bytes()], filter_bytes)?;
+        request(&mut permit, [self.shape.bytes()], filter_bytes)?;
         let newest = Generation::new(&self.shape, now)?;
         self.shift(dropped, Some(newest))
     }

@@ -54,7 +54,7 @@ pub fn assert_consistent(filter: &AnyFilter) {
                 filter.layer_errors().all(|error| error > 0.0 && error <= filter.spec().error_rate)
             );
             for layer in filter.layers() {
-                let rate = layer.fp_rate_of_fill(layer.words().fill(4096));
+                let rate = layer.by_fill(4096).rate;
                 assert!((0.0..=1.0).contains(&rate), "rate {rate}");
             }
         }

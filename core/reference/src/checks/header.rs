@@ -1,10 +1,9 @@
 //! Headers of all kinds. Most are valid in all but one or two fields.
 
 use arbitrary::{Result, Unstructured};
-use bloomline_core::bloomline::header::{MAGIC, VERSION};
+use bloomline_core::bloomline::header::{EXTENDED_VERSION, MAGIC, VERSION};
 use bloomline_core::bloomline::sizing::REVISION;
 use bloomline_core::redisbloom::geometry::{MAX_HASHES, Options, Shape};
-use bloomline_core::window;
 
 use super::number::{double, whole};
 
@@ -91,7 +90,7 @@ pub fn windowed(u: &mut Unstructured) -> Result<Vec<u8>> {
     let mut opened = u.int_in_range(0..=10_000u64)?;
     let mut bytes = [
         &MAGIC[..],
-        &mostly(u, window::header::VERSION, |u| u.arbitrary())?.to_le_bytes(),
+        &mostly(u, EXTENDED_VERSION, |u| u.arbitrary())?.to_le_bytes(),
         &mostly(u, REVISION, |u| u.arbitrary())?.to_le_bytes(),
         &[growth, mostly(u, window, |u| u.arbitrary())?],
         &[mostly(u, refreshes, |u| u.arbitrary())?, generations],
@@ -117,7 +116,7 @@ pub fn windowed(u: &mut Unstructured) -> Result<Vec<u8>> {
         bytes.extend([0; 4]);
         opened += u.int_in_range(0..=5_000)?;
     }
-    bytes.resize(bytes.len().next_multiple_of(window::header::UNIT), 0);
+    bytes.resize(bytes.len().next_multiple_of(64), 0);
     Ok(bytes)
 }
 

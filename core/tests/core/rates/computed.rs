@@ -203,7 +203,7 @@ fn rate_of_fill_agrees_with_the_bits() {
                 let mut filter = fixed(capacity, error_rate, seed);
                 insert(&mut filter, 0..items);
                 let layer = filter.layers().next().unwrap();
-                ratios.push(layer.fp_rate_of_fill(layer.words().fill(4096)) / rate_of_bits(layer));
+                ratios.push(layer.by_fill(4096).rate / rate_of_bits(layer));
             }
             let (ratio, error) = mean(&ratios);
             assert!(
@@ -212,9 +212,11 @@ fn rate_of_fill_agrees_with_the_bits() {
             );
         }
     }
-    let full = fixed(100, 0.01, 0);
-    let layer = full.layers().next().unwrap();
-    assert_eq!((layer.fp_rate_of_fill(0.0), layer.fp_rate_of_fill(1.0)), (0.0, 1.0));
+    let mut filter = fixed(100, 0.01, 0);
+    let rate = |filter: &Filter| filter.layers().next().unwrap().by_fill(4096).rate;
+    assert_eq!(rate(&filter), 0.0);
+    filter.write_chunk(0, &[0xff; 128]).unwrap();
+    assert_eq!(rate(&filter), 1.0);
 }
 
 /// Compares the measured rate of every full layer of a growing filter with its target rate and with

@@ -1,0 +1,157 @@
+//! Folding: a layer with fewer items than it was sized for gets fewer pages.
+//!
+//! Pages are joined by OR, and lookups follow them to the joined page. So no inserted item is lost,
+//! and the false-positive rate is that of the fuller pages. An item keeps its block within the page,
+//! its stride and its patterns, which do not depend on the page.
+//!
+//! All pages are halved some times: page `p` becomes page `p >> halvings`. Then the first pages are
+//! joined in pairs once more, and the others are not, so that a layer takes any number of pages and
+//! not only a half or a quarter of them (as the buckets of linear hashing: Litwin, *Linear Hashing:
+//! A New Tool for File and Table Addressing*, VLDB 1980).
+//!
+//! ```text
+//! hashed    0 1  2 3  4 5  6 7  8 9 10      11 pages, 4 of them are left:
+//! halved     0    1    2    3    4   5       once, to ceil(11 / 2) = 6
+//! stored        0         1      2   3       the first two pairs are joined, 6 - 4 = 2
+//! ```
+//!
+//! The number of hashed pages and that of stored pages determine everything else.
+
+use super::geometry::{BLOCK_BYTES, Geometry};
+use super::rate::{inserted_share, rate_of_inserted, rate_on_pages};
+use crate::estimate::{Estimate, Fill, LayerEstimate};
+
+/// How the hashed pages of a layer share its stored pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fold {
+    /// Pages that hashes are scaled to.
+    hashed: u64,
+    /// Pages in memory.
+    stored: u64,
+    /// How often all pages are halved.
+    halvings: u32,
+}
+
+impl Fold {
+    /// The fold of `hashed` pages to `stored` pages, 1 to `hashed`.
+    pub fn new(hashed: u64, stored: u64) -> Self {
+        let mut halvings = 0;
+        while hashed.div_ceil(2 << halvings) >= stored && hashed.div_ceil(1 << halvings) > 1 {
+            halvings += 1;
+        }
+        Self { hashed, stored, halvings }
+    }
+
+    /// Pages in memory.
+    pub fn stored(&self) -> u64 {
+        self.stored
+    }
+
+    /// True if each hashed page has a stored page of its own.
+    pub fn is_identity(&self) -> bool {
+        self.hashed == self.stored
+    }
+
+    /// What the geometry of such a layer keeps of the fold.
+    pub(super) fn folds(&self) -> u8 {
+        if self.is_identity() { 0 } else { self.halvings as u8 + 1 }
+    }
+
+    /// Pages after halving.
+    fn halved(&self) -> u64 {
+        self.hashed.div_ceil(1 << self.halvings)
+    }
+
+    /// Stored pages that are two halved pages each. They are the first ones.
+    pub fn pairs(&self) -> u64 {
+        self.halved() - self.stored
+    }
+
+    /// The stored page of a hashed page.
+    pub fn stored_page(&self, page: u64) -> u64 {
+        let halved = page >> self.halvings;
+        if halved < 2 * self.pairs() { halved / 2 } else { halved - self.pairs() }
+    }
+
+    /// The false-positive rate of a layer with `items` inserted items, in [0, 1]. `geometry` is that
+    /// of the hashed pages.
+    pub fn fp_rate(&self, geometry: &Geometry, items: u64) -> f64 {
+        match items {
+            0 => 0.0,
+            items => {
+                rate_of_inserted(geometry.hashes(), items as f64, |n| self.rate_after(geometry, n))
+            }
+        }
+    }
+
+    /// The rate after the bits of `n` random items were set. A lookup has a paired page as often as
+    /// an item has.
+    fn rate_after(&self, geometry: &Geometry, n: f64) -> f64 {
+        if n == 0.0 {
+            return 0.0;
+        }
+        let halved = self.hashed as f64 / (1u64 << self.halvings) as f64;
+        let single = rate_on_pages(geometry, halved, n);
+        let share = self.paired_share();
+        if share == 0.0 {
+            return single;
+        }
+        share * rate_on_pages(geometry, halved / 2.0, n) + (1.0 - share) * single
+    }
+
+    /// The share of items whose page is paired, in [0, 1].
+    fn paired_share(&self) -> f64 {
+        let paired = ((2 * self.pairs()) << self.halvings).min(self.hashed);
+        paired as f64 / self.hashed as f64
+    }
+
+    /// What the fills of the paired and of the single pages say about a layer.
+    pub(super) fn estimate(&self, geometry: &Geometry, fills: [Fill; 2]) -> LayerEstimate {
+        let page_bits = geometry.blocks_per_page() * BLOCK_BYTES * 8;
+        let pages = [self.pairs(), self.stored - self.pairs()];
+        let mut attempted = Estimate::default();
+        for (fill, pages) in fills.into_iter().zip(pages).filter(|&(_, pages)| pages > 0) {
+            attempted = attempted + fill.items(geometry.hashes(), (pages * page_bits) as f64);
+        }
+        let rate = self.rate_after(geometry, attempted.items);
+        let share = inserted_share(geometry.hashes(), rate).clamp(0.0, 1.0);
+        LayerEstimate { attempted, inserted: attempted.items * share, rate }
+    }
+
+    /// The first hashed page of a stored page.
+    pub fn hashed_page(&self, stored: u64) -> u64 {
+        let pairs = self.pairs();
+        (if stored < pairs { 2 * stored } else { stored + pairs }) << self.halvings
+    }
+
+    /// The smallest fold of the same pages whose rate with `items` items is at most `error`; this
+    /// one if there is none.
+    pub(super) fn smallest(self, geometry: &Geometry, items: u64, error: f64) -> Self {
+        let with = |stored| Self::new(self.hashed, stored);
+        let (mut too_small, mut fits) = (0, self.stored);
+        while fits - too_small > 1 {
+            let middle = too_small + (fits - too_small) / 2;
+            if with(middle).fp_rate(geometry, items) <= error {
+                fits = middle;
+            } else {
+                too_small = middle;
+            }
+        }
+        with(fits)
+    }
+
+    /// The largest number of items, from `least` to `most`, with which the rate is at most `error`;
+    /// `least` if there is none.
+    pub(super) fn items_at(&self, geometry: &Geometry, error: f64, least: u64, most: u64) -> u64 {
+        let (mut fits, mut too_many) = (least, most + 1);
+        while too_many.saturating_sub(fits) > 1 {
+            let middle = fits + (too_many - fits) / 2;
+            if self.fp_rate(geometry, middle) <= error {
+                fits = middle;
+            } else {
+                too_many = middle;
+            }
+        }
+        fits
+    }
+}

@@ -1,0 +1,187 @@
+//! Layers that do not follow from the layers before them: folded ones, and a merged one above its
+//! capacity. The headers have a record for each.
+//!
+//! ```text
+//! offset  0      4      8         16
+//!         index  pages  capacity
+//! ```
+
+use super::fold::Fold;
+use super::growth::{Common, Shape};
+use crate::error::{Error, HeaderError};
+use crate::fields::{Reader, Writer};
+use crate::scalable::try_push;
+use crate::spec::{Growth, Spec};
+
+/// Bytes of a record.
+pub const RECORD_BYTES: usize = 16;
+
+/// The length of every header is a multiple of this number of bytes.
+const UNIT: usize = 64;
+
+/// True if a header of this length can only be one of this layout: a whole number of units, which
+/// RedisBloom's headers of 20 bytes and 53 bytes per layer do not have.
+pub(crate) fn is_length(len: usize) -> bool {
+    len >= UNIT && len.is_multiple_of(UNIT) && !(len - 20).is_multiple_of(53)
+}
+
+/// The length of a header of version 2 with so many bytes before the zeros at its end.
+pub(crate) fn padded_len(len: usize) -> usize {
+    let padded = len.next_multiple_of(UNIT);
+    if is_length(padded) { padded } else { padded + UNIT }
+}
+
+/// Ends a header of version 2 with zeros.
+pub(crate) fn pad_header(bytes: &mut Vec<u8>) {
+    bytes.resize(padded_len(bytes.len()), 0);
+}
+
+/// The record of a layer that does not follow from the layers before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Irregular {
+    /// The index of the layer, oldest first.
+    pub index: u32,
+    /// Its pages in memory.
+    pub pages: u32,
+    /// Items that it is full with.
+    pub capacity: u64,
+}
+
+impl Irregular {
+    /// The record of layer `index`; `None` if it has all its pages and the expected capacity.
+    fn of(index: u32, layer: &Shape, capacity: u64) -> Option<Self> {
+        let record = Self { index, pages: layer.stored, capacity: layer.capacity };
+        (layer.geometry.is_folded() || layer.capacity != capacity).then_some(record)
+    }
+
+    /// The bytes of a record.
+    fn encode(self) -> [u8; RECORD_BYTES] {
+        let mut fields = Writer::new();
+        fields.put(self.index.to_le_bytes());
+        fields.put(self.pages.to_le_bytes());
+        fields.put(self.capacity.to_le_bytes());
+        fields.finish()
+    }
+
+    fn decode(bytes: &[u8; RECORD_BYTES]) -> Self {
+        let mut fields = Reader::new(bytes);
+        let [index, pages] = [(); 2].map(|()| u32::from_le_bytes(fields.take()));
+        Self { index, pages, capacity: u64::from_le_bytes(fields.take()) }
+    }
+}
+
+/// The records at the end of a header, read in the order of the layers.
+#[derive(Default)]
+pub(crate) struct Records<'a> {
+    /// The records that are left, and zeros.
+    rest: &'a [[u8; RECORD_BYTES]],
+    has_any: bool,
+    /// The index of the next layer.
+    index: u32,
+}
+
+impl<'a> Records<'a> {
+    /// The records at the end of a header of `len` bytes, of which those after the last are zero.
+    ///
+    /// # Errors
+    ///
+    /// [`HeaderError::Length`] if no header has this length.
+    pub(crate) fn new(bytes: &'a [u8], len: usize) -> Result<Self, HeaderError> {
+        match bytes.as_chunks() {
+            (records, []) if is_length(len) => Ok(Self { rest: records, has_any: false, index: 0 }),
+            _ => Err(HeaderError::Length(len)),
+        }
+    }
+
+    /// The next layer, which is `expected` if there is no record for it. `allows` decides whether
+    /// the layer may have a rate.
+    ///
+    /// # Errors
+    ///
+    /// There is no such layer.
+    pub(crate) fn next(
+        &mut self,
+        expected: Shape,
+        allows: impl FnOnce(f64) -> bool,
+    ) -> Result<Shape, Error> {
+        let index = self.index;
+        self.index += 1;
+        let Some((record, rest)) = self.rest.split_first() else { return Ok(expected) };
+        let record = Irregular::decode(record);
+        // The capacity of a record is not 0, so that zeros are no record.
+        if record.index != index || record.capacity == 0 {
+            return Ok(expected);
+        }
+        (self.rest, self.has_any) = (rest, true);
+        let pages = u64::from(record.pages);
+        let invalid = HeaderError::Irregular(index).into();
+        if !(1..=expected.geometry.pages()).contains(&pages) {
+            return Err(invalid);
+        }
+        let fold = Fold::new(expected.geometry.pages(), pages);
+        let shape = expected.folded(fold, record.capacity);
+        let is_irregular = Irregular::of(index, &shape, expected.capacity).is_some();
+        if is_irregular && allows(shape.fp_rate(shape.capacity)) { Ok(shape) } else { Err(invalid) }
+    }
+
+    /// True if there was a record.
+    pub(crate) fn had_any(&self) -> bool {
+        self.has_any
+    }
+
+    /// Checks that no record is left, in a header of `len` bytes.
+    ///
+    /// # Errors
+    ///
+    /// A record is out of order, or for a layer that does not exist; [`HeaderError::Length`] if
+    /// there are more zeros than a header ends with.
+    pub(crate) fn finish(self, len: usize) -> Result<(), Error> {
+        if let Some(record) = self.rest.iter().find(|record| record.iter().any(|&byte| byte != 0)) {
+            return Err(HeaderError::Irregular(Irregular::decode(record).index).into());
+        }
+        let used = len - self.rest.len() * RECORD_BYTES;
+        if padded_len(used) == len { Ok(()) } else { Err(HeaderError::Length(len).into()) }
+    }
+}
+
+/// The layers of a filter, oldest first, appended to `shapes`. Returns what they have in common.
+///
+/// # Errors
+///
+/// Those of [`Filter::new`](super::Filter::new); [`HeaderError::Layers`] if a filter of this `spec`
+/// cannot have so many layers, at least one; [`HeaderError::Irregular`].
+pub(crate) fn layers(
+    (common, first): (Common, Shape),
+    layers: u32,
+    records: &mut Records,
+    shapes: &mut Vec<Shape>,
+) -> Result<Common, Error> {
+    let too_many = || Error::from(HeaderError::Layers(layers));
+    let (mut common, mut shape) = (common, first);
+    for index in 0..layers {
+        if index > 0 {
+            (common, shape) = common.successor(&shape, index - 1).map_err(|_| too_many())?;
+        }
+        shape = records.next(shape, |rate| common.allows(rate))?;
+        try_push(shapes, shape)?;
+    }
+    if layers == 0 { Err(too_many()) } else { Ok(common) }
+}
+
+/// Appends the records of the layers of one filter, oldest first. The first of them has index
+/// `first`, and is expected to have the capacity `capacity`.
+pub(crate) fn encode(
+    Spec { mut capacity, growth, .. }: Spec,
+    layers: impl Iterator<Item = Shape>,
+    first: u32,
+    bytes: &mut Vec<u8>,
+) {
+    for (layer, index) in layers.zip(first..) {
+        if let Some(record) = Irregular::of(index, &layer, capacity) {
+            bytes.extend(record.encode());
+        }
+        if let Growth::Scaling { expansion } = growth {
+            capacity = layer.capacity.saturating_mul(expansion.into());
+        }
+    }
+}

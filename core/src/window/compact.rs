@@ -1,0 +1,37 @@
+//! Compacting a filter that forgets.
+
+use super::filter::{MAX_OFFSET, WindowedFilter};
+use super::generation::Generation;
+use crate::compact::items_in;
+
+impl WindowedFilter {
+    /// Gives back the memory that the items of the older generations do not need, and returns the
+    /// number of bytes; see [`compact`](crate::Filter::compact). The newest generation keeps its
+    /// size, because it takes items.
+    ///
+    /// Cost: one pass over the generations that become smaller.
+    pub fn compact(&mut self) -> u64 {
+        let (end, size) = (self.end(), self.size_bytes());
+        // The bits move behind all earlier offsets, in which a dump may be.
+        if end.saturating_add(size) > MAX_OFFSET {
+            return 0;
+        }
+        let error = self.spec.regular().error_rate;
+        self.older.iter_mut().for_each(|generation| generation.compact(error));
+        let freed = size - self.size_bytes();
+        if freed > 0 {
+            self.dropped_bytes = end;
+        }
+        freed
+    }
+}
+
+impl Generation {
+    fn compact(&mut self, error: f64) {
+        let items = items_in(&self.regular, self.regular_len);
+        self.regular.fold_to(error, self.regular_len, items);
+        if let Some(overflow) = &mut self.overflow {
+            overflow.compact();
+        }
+    }
+}

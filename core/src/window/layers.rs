@@ -1,0 +1,111 @@
+//! The layers of all generations that a header describes, before they are built.
+
+use arrayvec::ArrayVec;
+
+use super::filter::{MAX_OVERFLOW_LAYERS, MAX_TIME, size_bytes};
+use super::spec::{MAX_GENERATIONS, WindowSpec};
+use crate::bloomline::irregular::{self, Records};
+use crate::bloomline::{BlockedLayer, Common, Shape};
+use crate::error::{Error, HeaderError};
+use crate::layer::Layer;
+
+/// A generation in the header.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Record {
+    pub opened: u64,
+    /// Items in the newest layer of the generation.
+    pub len: u64,
+    pub live: u64,
+    /// Overflow layers.
+    pub overflow: u32,
+}
+
+/// The layers of all generations, oldest generation first, the regular layer of each first.
+pub(super) struct Layers {
+    shapes: Vec<Shape>,
+    /// Where the layers of each generation end. No memory is allocated for it.
+    ends: ArrayVec<usize, { MAX_GENERATIONS as usize + 1 }>,
+}
+
+impl Layers {
+    /// The layers of generations with these records.
+    pub(super) fn of(
+        records: &[Record],
+        spec: &WindowSpec,
+        seed: u64,
+        irregular: &mut Records,
+    ) -> Result<Self, Error> {
+        let mut layers = Self { shapes: Vec::new(), ends: ArrayVec::new() };
+        let regular = Common::first(spec.regular(), seed)?;
+        let overflow = spec.overflow().map(|spec| Common::first(spec, seed));
+        for (record, left) in records.iter().zip((0..records.len()).rev()) {
+            let index = layers.shapes.len() as u32;
+            irregular::layers(regular, 1, irregular, &mut layers.shapes)?;
+            // The newest generation takes items, for which it has its full size.
+            if left == 0 && layers.shapes.last() != Some(&regular.1) {
+                return Err(HeaderError::Irregular(index).into());
+            }
+            let too_many = HeaderError::Layers(record.overflow);
+            if record.overflow > MAX_OVERFLOW_LAYERS {
+                return Err(too_many.into());
+            }
+            if record.overflow > 0 {
+                let Some(Ok(first)) = overflow else { return Err(too_many.into()) };
+                irregular::layers(first, record.overflow, irregular, &mut layers.shapes)?;
+            }
+            // There is room: no more generations have records.
+            let _ = layers.ends.try_push(layers.shapes.len());
+        }
+        Ok(layers)
+    }
+
+    /// All layers.
+    pub(super) fn each(&self) -> impl Iterator<Item = &Shape> {
+        self.shapes.iter()
+    }
+
+    /// The layers of each generation.
+    pub(super) fn generations(&self) -> impl DoubleEndedIterator<Item = &[Shape]> {
+        (0..self.ends.len()).map(|index| {
+            let end = |index: usize| self.ends.get(index).copied();
+            let start = index.checked_sub(1).and_then(end).unwrap_or(0);
+            self.shapes.get(start..end(index).unwrap_or(start)).unwrap_or_default()
+        })
+    }
+
+    /// Bytes of the bits of all layers.
+    pub(super) fn bytes(&self) -> u64 {
+        self.each().map(Shape::bytes).fold(0, u64::saturating_add)
+    }
+
+    /// Bytes of the filter.
+    pub(super) fn size_bytes(&self) -> u64 {
+        let (mut regular, mut overflow) = (0u64, 0u64);
+        for shapes in self.generations() {
+            let mut bytes = shapes.iter().map(Shape::bytes);
+            regular = regular.saturating_add(bytes.next().unwrap_or(0));
+            if shapes.len() > 1 {
+                let bits = bytes.fold(0, u64::saturating_add);
+                let size = BlockedLayer::size_bytes(bits, shapes.len() as u32 - 1);
+                overflow = overflow.saturating_add(size);
+            }
+        }
+        size_bytes(regular, self.ends.len(), overflow)
+    }
+
+    /// Checks that the numbers of each generation can be those of one filter.
+    pub(super) fn check(&self, records: &[Record]) -> Result<(), Error> {
+        let mut opened = 0;
+        for ((record, shapes), index) in records.iter().zip(self.generations()).zip(0..) {
+            let all = shapes.iter().map(Shape::capacity).fold(0, u64::saturating_add);
+            let newest = shapes.last().map_or(0, Shape::capacity);
+            let len = (all - newest).saturating_add(record.len);
+            let is_in_order = (opened..=MAX_TIME).contains(&record.opened);
+            if record.len > newest || record.live > len || !is_in_order {
+                return Err(HeaderError::Generation(index).into());
+            }
+            opened = record.opened;
+        }
+        Ok(())
+    }
+}
