@@ -19,7 +19,7 @@ use bloomline_core::{AnyFilter, Error, Filter, Layout};
 pub const RESERVED: &CStr = c"bloom.reserve";
 
 /// BF.RESERVE key error_rate capacity [EXPANSION n] [NONSCALING] [LAYOUT name] [WINDOW seconds |
-/// LAST] [GENERATIONS g] [NOREFRESH] [TTL seconds]
+/// LAST] [GENERATIONS g] [NOREFRESH] [TTL seconds] [SEED n]
 pub struct Reserve;
 
 impl Handler for Reserve {
@@ -57,7 +57,8 @@ pub fn create(call: Call, key: &mut Key, options: FilterOptions) -> Result<(), F
     }
     let created = match options.layout {
         Layout::Bloomline => {
-            let seed = match script::repeatable_seed(call.context, call.key.bytes()) {
+            let repeatable = || script::repeatable_seed(call.context, call.key.bytes());
+            let seed = match options.seed.or_else(repeatable) {
                 Some(seed) => seed,
                 None => seed::random().map_err(|error| error::no_seed(&error))?,
             };

@@ -29,6 +29,8 @@ pub struct FilterOptions {
     pub layout: Layout,
     /// When the filter forgets and the key expires.
     pub lifetime: Lifetime,
+    /// The seed of the hash, if the call chooses it.
+    pub seed: Option<u64>,
 }
 
 /// Who sends a call. This decides how its arguments are read.
@@ -74,7 +76,8 @@ impl FilterOptions {
             Sender::Client => default_layout(),
             Sender::RedisBloom => Layout::RedisBloom,
         };
-        Self { spec, stored_expansion: expansion, layout, lifetime: Lifetime::default() }
+        let lifetime = Lifetime::default();
+        Self { spec, stored_expansion: expansion, layout, lifetime, seed: None }
     }
 
     fn is_fixed(&self) -> bool {
@@ -89,6 +92,21 @@ impl FilterOptions {
         let name = args.next().ok_or(Failure::Arity)?;
         self.layout = layout_by_name(name).ok_or_else(|| unknown_argument(name))?;
         Ok(true)
+    }
+
+    /// Sets the seed from the value of SEED.
+    fn set_seed(&mut self, value: Arg) -> Result<(), Failure> {
+        let seed = value.unsigned();
+        self.seed = Some(seed.ok_or(c"ERR seed must be in the range [0, 18446744073709551615]")?);
+        Ok(())
+    }
+
+    /// Checks the options together. `has_growth` is true if NONSCALING or EXPANSION is given.
+    fn check(&self, has_growth: bool) -> Result<(), Failure> {
+        if self.seed.is_some() && self.layout != Layout::Bloomline {
+            return Err(c"ERR SEED needs LAYOUT BLOOMLINE".into());
+        }
+        self.lifetime.check(self.spec.capacity, self.layout, has_growth)
     }
 
     fn capacity(&self, given: i64, sender: Sender) -> Option<u64> {
@@ -125,8 +143,8 @@ fn expansion(given: i64, sender: Sender) -> Option<u32> {
     u32::try_from(given).ok().filter(|&n| n <= MAX_EXPANSION || sender == Sender::RedisBloom)
 }
 
-/// Parses `error_rate capacity [EXPANSION n] [NONSCALING] [LAYOUT name]` and the options of
-/// [`Lifetime`], with the checks in RedisBloom's order.
+/// Parses `error_rate capacity [EXPANSION n] [NONSCALING] [LAYOUT name] [SEED n]` and the options
+/// of [`Lifetime`], with the checks in RedisBloom's order.
 ///
 /// # Errors
 ///
@@ -139,7 +157,8 @@ pub fn reserve(key: Arg, args: Args, sender: Sender) -> Result<FilterOptions, Fa
     let mut options = FilterOptions::default_for(sender);
     let mut own = 0;
     if sender == Sender::Client {
-        own = 2 * usize::from(options.set_layout(rest)?) + lifetime::count(rest);
+        let seeds = rest.iter().filter(|arg| arg.is("SEED")).count();
+        own = 2 * (usize::from(options.set_layout(rest)?) + seeds) + lifetime::count(rest);
     }
     // RedisBloom's options are at most three arguments.
     if rest.len() > 3 + own {
@@ -156,7 +175,7 @@ pub fn reserve(key: Arg, args: Args, sender: Sender) -> Result<FilterOptions, Fa
         Layout::RedisBloom => c"ERR capacity must be in the range [1, 1073741824]",
     })?;
     let given = match sender {
-        Sender::Client => reserve_options(rest, &mut options.lifetime)?,
+        Sender::Client => reserve_options(rest, &mut options)?,
         Sender::RedisBloom => redisbloom_options(key, args)?,
     };
     let mut is_fixed = given.is_fixed || options.is_fixed();
@@ -171,12 +190,12 @@ pub fn reserve(key: Arg, args: Args, sender: Sender) -> Result<FilterOptions, Fa
     }
     options.spec.growth = if is_fixed { Growth::Fixed } else { growth(options.stored_expansion) };
     let has_growth = given.is_fixed || given.expansion.is_some();
-    options.lifetime.check(options.spec.capacity, options.layout, has_growth)?;
+    options.check(has_growth)?;
     Ok(options)
 }
 
-/// The growth options of a client's BF.RESERVE, and when the filter forgets.
-fn reserve_options(args: Args, lifetime: &mut Lifetime) -> Result<GrowthOptions, Failure> {
+/// The growth options of a client's BF.RESERVE. Sets the seed, and when the filter forgets.
+fn reserve_options(args: Args, options: &mut FilterOptions) -> Result<GrowthOptions, Failure> {
     let mut given = GrowthOptions::default();
     let mut args = args.iter();
     while let Some(arg) = args.next() {
@@ -188,8 +207,10 @@ fn reserve_options(args: Args, lifetime: &mut Lifetime) -> Result<GrowthOptions,
         } else if arg.is("LAYOUT") {
             // `set_layout` has read its value.
             args.next();
+        } else if arg.is("SEED") {
+            options.set_seed(args.next().ok_or(Failure::Arity)?)?;
         } else if let Some(option) = lifetime::Token::of(arg) {
-            lifetime.set(option, || args.next().ok_or(Failure::Arity))?;
+            options.lifetime.set(option, || args.next().ok_or(Failure::Arity))?;
         } else {
             return Err(unknown_argument(arg));
         }
@@ -231,13 +252,14 @@ enum Token {
     Layout,
     NoCreate,
     NonScaling,
+    Seed,
     Lifetime(lifetime::Token),
 }
 
 /// The option name that an argument is. A client's must match as a whole; RedisBloom compares only
 /// some of the letters.
 fn token_of(arg: Arg, sender: Sender) -> Option<Token> {
-    const TOKENS: [(&str, Token); 7] = [
+    const TOKENS: [(&str, Token); 8] = [
         ("ITEMS", Token::Items),
         ("CAPACITY", Token::Capacity),
         ("ERROR", Token::Error),
@@ -245,6 +267,7 @@ fn token_of(arg: Arg, sender: Sender) -> Option<Token> {
         ("LAYOUT", Token::Layout),
         ("NOCREATE", Token::NoCreate),
         ("NONSCALING", Token::NonScaling),
+        ("SEED", Token::Seed),
     ];
     if sender == Sender::Client {
         let token = TOKENS.iter().find(|(name, _)| arg.is(name)).map(|&(_, token)| token);
@@ -262,8 +285,9 @@ fn token_of(arg: Arg, sender: Sender) -> Option<Token> {
     }
 }
 
-/// Parses `[CAPACITY n] [ERROR f] [EXPANSION n] [NOCREATE] [NONSCALING] [LAYOUT name] ITEMS item
-/// [item ...]`, and the options of [`Lifetime`] before ITEMS. The last of repeated options counts.
+/// Parses `[CAPACITY n] [ERROR f] [EXPANSION n] [NOCREATE] [NONSCALING] [LAYOUT name] [SEED n]
+/// ITEMS item [item ...]`, and the options of [`Lifetime`] before ITEMS. The last of repeated
+/// options counts.
 ///
 /// # Errors
 ///
@@ -284,7 +308,7 @@ pub fn insert(args: Args<'_>, sender: Sender) -> Result<Insert<'_>, Failure> {
                 value?;
                 options.spec.growth =
                     if is_fixed { Growth::Fixed } else { growth(options.stored_expansion) };
-                options.lifetime.check(options.spec.capacity, options.layout, has_growth)?;
+                options.check(has_growth)?;
                 let if_missing = may_create.then_some(options);
                 return Ok(Insert { if_missing, items: args.from(index - 1) });
             }
@@ -307,6 +331,7 @@ pub fn insert(args: Args<'_>, sender: Sender) -> Result<Insert<'_>, Failure> {
             Token::Layout => drop(value?),
             Token::NoCreate => (may_create, index) = (false, index - 1),
             Token::NonScaling => (is_fixed, has_growth, index) = (true, true, index - 1),
+            Token::Seed => options.set_seed(value?)?,
             Token::Lifetime(option) => {
                 if !option.has_value() {
                     index -= 1;

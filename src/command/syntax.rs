@@ -22,6 +22,7 @@ pub const RESERVE: &[ArgSpec] = &[
     GENERATIONS,
     NOREFRESH,
     TTL,
+    SEED,
 ];
 /// BF.INSERT.
 pub const INSERT: &[ArgSpec] = &[
@@ -36,6 +37,7 @@ pub const INSERT: &[ArgSpec] = &[
     GENERATIONS,
     NOREFRESH,
     TTL,
+    SEED,
     ArgSpec { token: Some(c"ITEMS"), ..ITEMS },
 ];
 /// BF.INFO.
@@ -94,6 +96,7 @@ const WINDOW: ArgSpec = ArgSpec {
 const GENERATIONS: ArgSpec = optional(c"generations", c"GENERATIONS", Kind::Integer);
 const NOREFRESH: ArgSpec = flag(c"norefresh", c"NOREFRESH");
 const TTL: ArgSpec = optional(c"ttl", c"TTL", Kind::Integer);
+const SEED: ArgSpec = optional(c"seed", c"SEED", Kind::Integer);
 
 /// A required argument.
 const fn required(name: &'static CStr, kind: Kind) -> ArgSpec {

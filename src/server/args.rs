@@ -128,6 +128,14 @@ impl<'a> Arg<'a> {
         (status == Status::Ok as c_int).then_some(value)
     }
 
+    /// The argument as an unsigned 64-bit integer in the form of the server's integers: digits
+    /// without a sign or leading zeros. None if it is not one.
+    pub fn unsigned(self) -> Option<u64> {
+        let text = str::from_utf8(self.bytes()).ok()?;
+        let is_canonical = text == "0" || !text.starts_with(['+', '0']);
+        text.parse().ok().filter(|_| is_canonical)
+    }
+
     /// The argument as a number, parsed by the server; none if it is not one, or NaN.
     pub fn number(self) -> Option<f64> {
         let mut value = 0.0;

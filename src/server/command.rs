@@ -22,7 +22,7 @@ use super::log;
 pub type Run =
     unsafe extern "C" fn(*mut RedisModuleCtx, *mut *mut RedisModuleString, c_int) -> c_int;
 
-/// A command whose first argument is its only key, or a command without a key.
+/// A command.
 pub struct Command {
     /// The name.
     pub name: &'static CStr,
@@ -38,7 +38,7 @@ pub struct Command {
     pub since: &'static CStr,
     /// Command tips for clients, separated by blanks.
     pub tips: &'static CStr,
-    /// What the command may do to its key.
+    /// What the command may do.
     pub access: &'static Access,
     /// The arguments, for COMMAND DOCS.
     pub args: &'static [ArgSpec],
@@ -52,8 +52,48 @@ pub struct Access {
     pub flags: &'static str,
     /// The command's ACL categories, separated by blanks.
     pub categories: &'static str,
-    /// The flags of the key; none if the command has no key.
-    pub key: Option<u32>,
+    /// The keys among the arguments.
+    pub keys: Keys,
+}
+
+/// Which arguments are keys, with the flags of each.
+#[derive(Clone, Copy)]
+pub enum Keys {
+    /// None.
+    None,
+    /// The first argument.
+    First(u32),
+    /// All arguments: the first one is written, the others are read.
+    DestinationAndSources {
+        /// The flags of the first argument.
+        destination: u32,
+        /// The flags of the others.
+        sources: u32,
+    },
+}
+
+impl Keys {
+    /// First key, last key and step, as RedisModule_CreateCommand takes them. -1 stands for the
+    /// last argument.
+    fn range(self) -> [c_int; 3] {
+        match self {
+            Self::None => [0, 0, 0],
+            Self::First(_) => [1, 1, 1],
+            Self::DestinationAndSources { .. } => [1, -1, 1],
+        }
+    }
+
+    /// The specifications of the keys. An empty one ends the list.
+    fn specs(self) -> [RedisModuleCommandKeySpec; 3] {
+        let none = zeroed_key_spec();
+        match self {
+            Self::None => [none; 3],
+            Self::First(flags) => [key_spec(1, 0, flags), none, none],
+            Self::DestinationAndSources { destination, sources } => {
+                [key_spec(1, 0, destination), key_spec(2, -1, sources), none]
+            }
+        }
+    }
 }
 
 /// Whether commands can be put into the module's own ACL category.
@@ -116,8 +156,7 @@ pub fn register(loading: Loading, commands: &'static [Command], category: &CStr)
 fn create(loading: Loading, command: &Command) -> bool {
     let flags = CString::new(command.access.flags).unwrap_or_default();
     let run: RedisModuleCmdFunc = Some(command.run);
-    // First key, last key and step: all 1 for one key as the first argument, all 0 for no key.
-    let at = c_int::from(command.access.key.is_some());
+    let [first, last, step] = command.access.keys.range();
     // SAFETY: the module is being loaded, and the server copies the texts.
     let status = unsafe {
         api!(RedisModule_CreateCommand)(
@@ -125,9 +164,9 @@ fn create(loading: Loading, command: &Command) -> bool {
             command.name.as_ptr(),
             run,
             flags.as_ptr(),
-            at,
-            at,
-            at,
+            first,
+            last,
+            step,
         )
     };
     status == Status::Ok as c_int
@@ -145,9 +184,7 @@ fn describe(loading: Loading, command: &Command, category: Category) -> bool {
         let mut described = true;
         if let Some(set_info) = raw::RedisModule_SetCommandInfo {
             let mut args = ArgDocs::new(command.args);
-            // An empty specification ends the list.
-            let mut keys =
-                [command.access.key.map_or_else(zeroed_key_spec, key_spec), zeroed_key_spec()];
+            let mut keys = command.access.keys.specs();
             let version = RedisModuleCommandInfoVersion {
                 version: 1,
                 sizeof_historyentry: size_of::<RedisModuleCommandHistoryEntry>(),
@@ -177,19 +214,20 @@ fn describe(loading: Loading, command: &Command, category: Category) -> bool {
     }
 }
 
-/// The specification of one key, the first argument.
-fn key_spec(flags: u32) -> RedisModuleCommandKeySpec {
+/// The specification of the keys from one argument to another. `last` counts from `first`, or, if
+/// it is negative, from the end: -1 is the last argument.
+fn key_spec(first: c_int, last: c_int, flags: u32) -> RedisModuleCommandKeySpec {
     RedisModuleCommandKeySpec {
         notes: ptr::null(),
         flags: flags.into(),
         begin_search_type: BY_INDEX,
         bs: RedisModuleCommandKeySpec__bindgen_ty_1 {
-            index: RedisModuleCommandKeySpec__bindgen_ty_1__bindgen_ty_1 { pos: 1 },
+            index: RedisModuleCommandKeySpec__bindgen_ty_1__bindgen_ty_1 { pos: first },
         },
         find_keys_type: BY_RANGE,
         fk: RedisModuleCommandKeySpec__bindgen_ty_2 {
             range: RedisModuleCommandKeySpec__bindgen_ty_2__bindgen_ty_1 {
-                lastkey: 0,
+                lastkey: last,
                 keystep: 1,
                 limit: 0,
             },

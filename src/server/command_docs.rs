@@ -24,7 +24,7 @@ pub struct ArgSpec {
 
 /// The type of an argument.
 pub enum Kind {
-    /// The key, by the first key specification.
+    /// A key, or several. The first such argument has the first key specification, and so on.
     Key,
     /// Any bytes.
     Text,
@@ -49,6 +49,7 @@ impl ArgDocs {
     /// The arguments in the server's form.
     pub(super) fn new(args: &[ArgSpec]) -> Self {
         let mut inner: Vec<Self> = Vec::new();
+        let mut key_specs = 0..;
         let mut list: Vec<_> = args
             .iter()
             .map(|arg| {
@@ -80,7 +81,8 @@ impl ArgDocs {
                 let mut spec = no_arg();
                 spec.name = arg.name.as_ptr();
                 spec.type_ = kind;
-                spec.key_spec_index = if matches!(arg.kind, Kind::Key) { 0 } else { -1 };
+                let key_spec = if matches!(arg.kind, Kind::Key) { key_specs.next() } else { None };
+                spec.key_spec_index = key_spec.unwrap_or(-1);
                 spec.token = arg.token.map_or(ptr::null(), CStr::as_ptr);
                 spec.flags = flags as c_int;
                 if let Some(parts) = parts {

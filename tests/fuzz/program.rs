@@ -108,7 +108,7 @@ fn words<const N: usize>(words: [Vec<u8>; N]) -> Words {
 fn options(u: &mut Unstructured, is_insert: bool) -> Result<Words> {
     let mut options = Vec::new();
     for _ in 0..u.int_in_range(0..=3u8)? {
-        match u.int_in_range(0..=11u8)? {
+        match u.int_in_range(0..=12u8)? {
             0 | 1 => options.extend(words([word("EXPANSION"), expansion(u)?])),
             2 => options.push(word("NonScaling")),
             3 => options.extend(words([
@@ -125,6 +125,10 @@ fn options(u: &mut Unstructured, is_insert: bool) -> Result<Words> {
             11 => options.extend(words([
                 word("WINDOW"),
                 word(u.choose(&["1000000", "9007199254740", "9007199254741", "0"])?),
+            ])),
+            12 => options.extend(words([
+                word("Seed"),
+                word(u.choose(&["0", "18446744073709551615", "18446744073709551616"])?),
             ])),
             _ => {}
         }

@@ -13,3 +13,4 @@ mod info_fill;
 mod insert;
 mod reserve;
 mod scripting;
+mod seed;

@@ -63,6 +63,9 @@ fn without_random_bytes_only_new_seeds_are_refused() {
         for key in ["restored", "loaded", "copied"] {
             assert_eq!(digest(&mut client, key), made.digest, "{key}");
         }
+        // A given seed needs no random bytes.
+        client.ok("BF.RESERVE seeded 0.01 100 SEED 7");
+        assert_eq!(client.ask("BF.INSERT window LAST SEED 7 ITEMS a"), "*[:1]");
         // New layers use the seed of the filter.
         client.items("BF.MADD", "loaded", &numbered("more", 300));
         assert_ne!(client.ask("BF.INFO loaded FILTERS"), "*[:1]");

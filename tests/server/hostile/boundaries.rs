@@ -3,7 +3,7 @@
 use bloomline_harness::{Setup, for_each_server};
 
 /// Calls on both sides of each limit: the start of the reply, then the call.
-const CALLS: [(&str, &str); 40] = [
+const CALLS: [(&str, &str); 45] = [
     ("+OK", "BF.RESERVE k 0.01 1"),
     ("-ERR", "BF.RESERVE k 0.01 0"),
     ("-ERR capacity", "BF.RESERVE k 0.01 -1"),
@@ -31,7 +31,12 @@ const CALLS: [(&str, &str); 40] = [
     ("-ERR expansion", "BF.RESERVE k 0.01 1 EXPANSION 4294967298"),
     ("-ERR expansion", "BF.RESERVE k 0.01 1 EXPANSION 9223372036854775807"),
     ("-ERR bad expansion", "BF.RESERVE k 0.01 1 EXPANSION 9223372036854775808"),
+    ("+OK", "BF.RESERVE k 0.01 1 SEED 0"),
+    ("+OK", "BF.RESERVE k 0.01 1 SEED 18446744073709551615"),
+    ("-ERR seed", "BF.RESERVE k 0.01 1 SEED 18446744073709551616"),
+    ("-ERR seed", "BF.RESERVE k 0.01 1 SEED -1"),
     ("*[:1]", "BF.INSERT k CAPACITY 1 ITEMS a"),
+    ("-ERR seed", "BF.INSERT k SEED 18446744073709551616 ITEMS a"),
     ("-Bad capacity", "BF.INSERT k CAPACITY 0 ITEMS a"),
     ("-Bad capacity", "BF.INSERT k CAPACITY 1099511627777 ITEMS a"),
     ("-Bad expansion", "BF.INSERT k EXPANSION 32769 ITEMS a"),

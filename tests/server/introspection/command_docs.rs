@@ -11,7 +11,7 @@ const COMMANDS: [(&str, &str, &str); 12] = [
         "key:key error_rate:double capacity:integer [EXPANSION expansion:integer] [NONSCALING nonscaling:pure-token] \
          [LAYOUT layout:oneof(BLOOMLINE bloomline:pure-token|REDISBLOOM redisbloom:pure-token)] \
          [window:oneof(WINDOW seconds:integer|LAST last:pure-token)] [GENERATIONS generations:integer] \
-         [NOREFRESH norefresh:pure-token] [TTL ttl:integer]",
+         [NOREFRESH norefresh:pure-token] [TTL ttl:integer] [SEED seed:integer]",
     ),
     ("bf.add", "1.0.0", "key:key item:string"),
     ("bf.madd", "1.0.0", "key:key item:string..."),
@@ -22,7 +22,7 @@ const COMMANDS: [(&str, &str, &str); 12] = [
          [NOCREATE nocreate:pure-token] [NONSCALING nonscaling:pure-token] \
          [LAYOUT layout:oneof(BLOOMLINE bloomline:pure-token|REDISBLOOM redisbloom:pure-token)] \
          [window:oneof(WINDOW seconds:integer|LAST last:pure-token)] [GENERATIONS generations:integer] \
-         [NOREFRESH norefresh:pure-token] [TTL ttl:integer] \
+         [NOREFRESH norefresh:pure-token] [TTL ttl:integer] [SEED seed:integer] \
          ITEMS item:string...",
     ),
     ("bf.rotate", "0.1.0", "key:key [AT milliseconds:integer]"),

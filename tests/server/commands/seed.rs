@@ -1,0 +1,256 @@
+//! The option SEED: equal seeds give equal filters, on this server and on every other one.
+
+use bloomline_harness::{
+    Client, Row, Setup, Stop, append_only_file, arguments, check_rows, for_each_server, numbered,
+    report_missing, rows,
+};
+
+use crate::cluster::equal::{OTHER_SETTINGS, assert_equal, catch_up, setup};
+use crate::inspect::{digest, with_debug};
+
+const RANGE: &str = "-ERR seed must be in the range [0, 18446744073709551615]";
+const LAYOUT: &str = "-ERR SEED needs LAYOUT BLOOMLINE";
+
+/// Where the seed stands in the header, which `docs/format.md` describes.
+const SEED: std::ops::Range<usize> = 40..48;
+
+/// The seed in the header of a filter.
+fn seed(client: &mut Client, key: &str) -> u64 {
+    let header = client.scandump(key, 0).1;
+    u64::from_le_bytes(header[SEED].try_into().expect("eight bytes"))
+}
+
+#[test]
+fn equal_seeds_and_items_give_equal_filters() {
+    for_each_server(|kind| {
+        let server = with_debug(kind).start(kind);
+        let mut client = server.resp2();
+        client.ok("BF.RESERVE reserved 0.01 50 SEED 7");
+        client.ok("BF.RESERVE other 0.01 50 SEED 8");
+        client.ok("BF.RESERVE random 0.01 50");
+        assert_eq!(client.ask("BF.INSERT inserted CAPACITY 50 seed 7 ITEMS first"), "*[:1]");
+        for key in ["reserved", "other", "random"] {
+            assert_eq!(client.ask(&format!("BF.ADD {key} first")), ":1");
+        }
+        let items = numbered("item", 300);
+        for key in ["reserved", "other", "random", "inserted"] {
+            client.items("BF.MADD", key, &items);
+            assert_ne!(client.ask(&format!("BF.INFO {key} FILTERS")), "*[:1]");
+        }
+        let expected = digest(&mut client, "reserved");
+        assert_eq!(digest(&mut client, "inserted"), expected);
+        assert_ne!(digest(&mut client, "other"), expected);
+        assert_ne!(digest(&mut client, "random"), expected);
+        let mut iterator = 0;
+        loop {
+            let (next, bytes) = client.scandump("reserved", iterator);
+            assert!(client.scandump("inserted", iterator) == (next, bytes), "at {iterator}");
+            iterator = next;
+            if next == 0 {
+                break;
+            }
+        }
+    });
+}
+
+#[test]
+fn every_64_bit_number_is_a_seed() {
+    for_each_server(|kind| {
+        let server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        for n in [0, 1, 1 << 63, u64::MAX - 1, u64::MAX] {
+            client.ok(&format!("BF.RESERVE k 0.01 100 SEED {n}"));
+            assert_eq!(seed(&mut client, "k"), n);
+            let line = format!("BF.INSERT l SEED 5 NOCREATE SEED {n} ITEMS SEED");
+            assert_eq!(client.ask(&line), "-ERR not found");
+            assert_eq!(client.ask(&line.replace("NOCREATE ", "")), "*[:1]");
+            assert_eq!(seed(&mut client, "l"), n, "the last of repeated options counts");
+            client.ok("FLUSHALL");
+        }
+    });
+}
+
+#[test]
+fn bad_seeds_are_refused() {
+    for_each_server(|kind| {
+        let server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        let bad = [
+            "-1",
+            "+1",
+            "01",
+            "00",
+            "1.5",
+            "1e3",
+            "0x7",
+            "x",
+            "\"\"",
+            "\"7 \"",
+            "\" 7\"",
+            "\"7\\x00\"",
+        ];
+        for value in bad.into_iter().chain(["18446744073709551616", "99999999999999999999"]) {
+            for line in [
+                format!("BF.RESERVE k 0.01 100 SEED {value}"),
+                format!("BF.RESERVE k 0.01 100 SEED 7 SEED {value} TTL 5"),
+                format!("BF.INSERT k SEED {value} ITEMS a"),
+                format!("BF.INSERT k NOCREATE SEED {value} ITEMS a"),
+            ] {
+                assert_eq!(client.ask(&line), RANGE, "{line}");
+            }
+        }
+        assert_eq!(client.ask("DBSIZE"), ":0");
+    });
+}
+
+#[test]
+fn the_value_of_seed_is_required() {
+    const ROWS: &[Row] = rows![
+        "BF.RESERVE k 0.01 100 SEED" => "-ERR wrong number of arguments for <any>";
+        "BF.RESERVE k 0.01 100 SEED 7 EXPANSION 2 NONSCALING bogus" => "-ERR wrong number of arguments for <any>";
+        "BF.RESERVE k 0.01 100 SEEDS 7" => "-Unknown argument received: 'SEEDS'";
+        "BF.INSERT k SEED" => "-ERR wrong number of arguments for <any>";
+        "BF.INSERT k SEED 7" => "-ERR wrong number of arguments for <any>";
+        "BF.INSERT k SEED ITEMS a" => "-ERR seed must be in the range [0, 18446744073709551615]";
+        "EXISTS k" => ":0";
+        "BF.INSERT k ITEMS SEED 7" => "*[:1 :1]" | "*[#t #t]";
+        "BF.INFO k SEED" => "-Invalid information value";
+    ];
+    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+}
+
+#[test]
+fn only_the_bloomline_layout_takes_a_seed() {
+    for_each_server(|kind| {
+        for settings in
+            ["bf-layout bloomline", "bf-layout redisbloom", "bf-redisbloom-replicas yes"]
+        {
+            let server = Setup::new().module_args(settings).start(kind);
+            let mut client = server.resp2();
+            let is_default = settings == "bf-layout bloomline";
+            let named = ["LAYOUT REDISBLOOM SEED 7", "SEED 7 EXPANSION 3 LAYOUT redisbloom"];
+            for options in named.into_iter().chain((!is_default).then_some("SEED 7")) {
+                for line in [
+                    format!("BF.RESERVE k 0.01 100 {options}"),
+                    format!("BF.INSERT k {options} ITEMS a"),
+                ] {
+                    assert_eq!(client.ask(&line), LAYOUT, "{settings}: {line}");
+                }
+            }
+            assert_eq!(client.ask("EXISTS k"), ":0");
+            if settings != "bf-redisbloom-replicas yes" {
+                client.ok("BF.RESERVE k 0.01 100 SEED 7 LAYOUT bloomline NONSCALING EXPANSION 0");
+                assert_eq!(seed(&mut client, "k"), 7);
+            }
+        }
+    });
+}
+
+#[test]
+fn filters_that_forget_take_a_seed() {
+    for_each_server(|kind| {
+        let server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        for options in ["WINDOW 8000000", "LAST", "GENERATIONS 3", "TTL 60 LAST NOREFRESH"] {
+            client.ok(&format!("BF.RESERVE one 0.01 100 SEED 81985529216486895 {options}"));
+            let line = format!("BF.INSERT two CAPACITY 100 {options} SEED 81985529216486895");
+            assert_eq!(client.ask(&format!("{line} ITEMS a b c")), "*[:1 :1 :1]");
+            client.call("BF.MADD one a b c");
+            for key in ["one", "two"] {
+                assert_eq!(seed(&mut client, key), 0x0123_4567_89ab_cdef, "{options}");
+            }
+            // The headers differ in their times.
+            let (next, bits) = client.scandump("one", 1);
+            assert!(client.scandump("two", 1) == (next, bits), "{options}");
+            client.ok("FLUSHALL");
+        }
+    });
+}
+
+#[test]
+fn a_seed_counts_only_when_the_filter_is_created() {
+    for_each_server(|kind| {
+        let server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        client.ok("BF.RESERVE k 0.01 100 SEED 7");
+        assert_eq!(client.ask("BF.RESERVE k 0.01 100 SEED 8"), "-ERR item exists");
+        assert_eq!(client.ask("BF.INSERT k SEED 8 ITEMS a"), "*[:1]");
+        assert_eq!(client.ask("BF.INSERT k SEED x ITEMS b"), RANGE);
+        assert_eq!(client.ask("BF.INSERT k LAYOUT redisbloom SEED 7 ITEMS b"), LAYOUT);
+        assert_eq!(seed(&mut client, "k"), 7);
+        assert_eq!(client.ask("BF.CARD k"), ":1");
+    });
+}
+
+#[test]
+fn replicas_and_files_keep_the_seed() {
+    for_each_server(|kind| {
+        let mut primary =
+            setup(kind).line("appendonly yes").line("aof-use-rdb-preamble no").start(kind);
+        let replica = setup(kind)
+            .module_args(OTHER_SETTINGS)
+            .line(format!("replicaof 127.0.0.1 {}", primary.port))
+            .start(kind);
+        let (mut client, mut follower) = (primary.resp2(), replica.resp2());
+        catch_up(&mut client, &mut follower);
+        client.ok("BF.RESERVE k 0.01 100 SEED 18446744073709551615");
+        client.ok("BF.RESERVE window 0.01 100 GENERATIONS 2 SEED 18446744073709551615");
+        for key in ["k", "window"] {
+            client.items("BF.MADD", key, &numbered("item", 50));
+        }
+        catch_up(&mut client, &mut follower);
+        assert_equal(&mut client, &mut follower);
+        assert_eq!(seed(&mut follower, "k"), u64::MAX);
+        let before = ["k", "window"].map(|key| digest(&mut client, key));
+        primary.restart(Stop::NoSave);
+        let mut client = primary.resp2();
+        assert_eq!(["k", "window"].map(|key| digest(&mut client, key)), before);
+    });
+}
+
+#[test]
+fn scripts_replicated_by_text_use_the_given_seed() {
+    for_each_server(|kind| {
+        if !kind.is_before_7() {
+            return report_missing(kind, "lua-replicate-commands no");
+        }
+        let by_text = setup(kind).line("lua-replicate-commands no");
+        let mut primary =
+            by_text.line("appendonly yes").line("aof-use-rdb-preamble no").start(kind);
+        let replica = setup(kind).line(format!("replicaof 127.0.0.1 {}", primary.port)).start(kind);
+        let (mut client, mut follower) = (primary.resp2(), replica.resp2());
+        catch_up(&mut client, &mut follower);
+        for (key, call) in [
+            ("reserved", "'BF.RESERVE', KEYS[1], 0.01, 100, 'SEED', '9223372036854775808'"),
+            ("inserted", "'BF.INSERT', KEYS[1], 'SEED', '9223372036854775808', 'ITEMS', 'a'"),
+        ] {
+            let script = format!("redis.call({call}) return redis.call('BF.ADD', KEYS[1], 'b')");
+            assert_eq!(client.ask(&format!("EVAL \"{script}\" 1 {key}")), ":1");
+            assert_eq!(seed(&mut client, key), 1 << 63);
+        }
+        client.ok("BF.RESERVE outside 0.01 100 SEED 9223372036854775808");
+        assert_eq!(client.ask("BF.ADD outside b"), ":1");
+        let expected = digest(&mut client, "outside");
+        assert_eq!(digest(&mut client, "reserved"), expected);
+        catch_up(&mut client, &mut follower);
+        assert_equal(&mut client, &mut follower);
+        primary.restart(Stop::NoSave);
+        assert_eq!(digest(&mut primary.resp2(), "reserved"), expected);
+    });
+}
+
+#[test]
+fn the_stream_of_redisbloom_has_no_seeds() {
+    for_each_server(|kind| {
+        let file = append_only_file(&[
+            arguments("SELECT 0"),
+            // RedisBloom ignores what it does not know.
+            arguments("BF.RESERVE seeded 0.01 100 SEED x"),
+            arguments("BF.RESERVE plain 0.01 100"),
+        ]);
+        let server = with_debug(kind).append_file(file).start(kind);
+        let mut client = server.resp2();
+        assert_eq!(client.ask("BF.INFO seeded LAYOUT"), "*[$10 redisbloom]");
+        assert_eq!(digest(&mut client, "seeded"), digest(&mut client, "plain"));
+    });
+}
