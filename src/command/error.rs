@@ -109,6 +109,21 @@ pub fn no_seed(error: &io::Error) -> Failure {
     ))
 }
 
+/// The reply if filters cannot be merged.
+pub fn merge(error: Error, limits: &Limits) -> Failure {
+    Failure::Formatted(match error {
+        Error::Refused(_) | Error::OutOfMemory(_) => {
+            format!("ERR Insufficient memory to merge filters: {}", limits.reason(error))
+        }
+        _ => format!("ERR cannot merge: {error}"),
+    })
+}
+
+/// The reply if a source of a merge does not exist.
+pub fn no_source(name: Arg) -> Failure {
+    Failure::Formatted(format!("ERR source '{}' not found", name.shown()))
+}
+
 /// The reply for an item that cannot be inserted.
 pub fn insertion(error: Error) -> &'static CStr {
     match error {

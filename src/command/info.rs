@@ -59,7 +59,7 @@ static FIELDS: [Field; 5] = [
 ];
 
 /// Fields that are returned only if they are requested by name.
-static MORE_FIELDS: [Field; 8] = [
+static MORE_FIELDS: [Field; 9] = [
     Field {
         token: "ERROR",
         name: c"Error rate",
@@ -104,6 +104,16 @@ static MORE_FIELDS: [Field; 8] = [
         token: "NEWEST",
         name: c"Newest generation",
         reply: |to, filter| number(to, filter, |windowed| windowed.newest().opened()),
+    },
+    Field {
+        token: "ESTIMATE",
+        name: c"Estimated number of items",
+        reply: |to, filter| {
+            let estimate = filter.estimate();
+            to.array(2);
+            to.count(estimate.items.round() as u64);
+            to.count(estimate.standard_error().ceil() as u64);
+        },
     },
 ];
 
@@ -205,11 +215,11 @@ impl fmt::Display for DebugLine {
 
 impl DebugLine {
     fn of_layer(layer: &BlockedLayer, len: u64, error_rate: f64) -> Self {
-        let geometry = layer.geometry();
+        let bytes = layer.shape().bytes();
         Self {
-            bytes: geometry.bytes(),
-            bits: geometry.bits(),
-            hashes: geometry.hashes(),
+            bytes,
+            bits: bytes * 8,
+            hashes: layer.geometry().hashes(),
             hash_bits: 128,
             capacity: layer.capacity(),
             len,

@@ -1,6 +1,7 @@
 //! The commands: from the arguments of a call to its reply.
 
 mod add;
+mod compact;
 mod create;
 mod dump;
 mod error;
@@ -10,6 +11,7 @@ mod handler;
 mod help;
 mod info;
 mod lifetime;
+mod merge;
 mod options;
 mod read;
 mod rotate;

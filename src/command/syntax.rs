@@ -61,12 +61,18 @@ pub const INFO: &[ArgSpec] = &[
                 choice(c"generations", c"GENERATIONS"),
                 choice(c"oldest", c"OLDEST"),
                 choice(c"newest", c"NEWEST"),
+                choice(c"estimate", c"ESTIMATE"),
             ]),
         )
     },
 ];
 /// BF.ROTATE.
 pub const ROTATE: &[ArgSpec] = &[KEY, optional(c"milliseconds", c"AT", Kind::Integer)];
+/// BF.MERGE.
+pub const MERGE: &[ArgSpec] = &[
+    required(c"destination", Kind::Key),
+    ArgSpec { multiple: true, ..required(c"source", Kind::Key) },
+];
 /// BF.SCANDUMP.
 pub const SCANDUMP: &[ArgSpec] = &[KEY, required(c"iterator", Kind::Integer)];
 /// BF.LOADCHUNK.

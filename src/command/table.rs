@@ -9,7 +9,7 @@ use redis_module::raw::{
 
 use super::error::Failure;
 use super::handler::{Call, Handler, entry};
-use super::{add, create, dump, help, info, read, rotate, syntax};
+use super::{add, compact, create, dump, help, info, merge, read, rotate, syntax};
 use crate::server::command::{Access, Command, Keys};
 
 /// The ACL category of all commands.
@@ -37,6 +37,22 @@ const UPDATE: Access =
 const UPDATE_FAST: Access =
     Access { flags: "write deny-oom fast", categories: "bloom write fast", keys: UPDATE.keys };
 
+/// Commands that make a value smaller, also without free memory.
+const SHRINK: Access = Access {
+    flags: "write",
+    categories: "bloom write",
+    keys: Keys::First(REDISMODULE_CMD_KEY_RW | REDISMODULE_CMD_KEY_ACCESS),
+};
+
+/// Commands that change one key by others.
+const JOIN: Access = Access {
+    keys: Keys::DestinationAndSources {
+        destination: WRITE_KEY | REDISMODULE_CMD_KEY_ACCESS,
+        sources: READ_KEY,
+    },
+    ..WRITE
+};
+
 /// A command without a key. As the server's own HELP commands, it is executed in every state of the
 /// server.
 const NO_KEY: Access =
@@ -44,7 +60,7 @@ const NO_KEY: Access =
 
 /// All commands. Their `since` is RedisBloom's version, to which the documentation of clients
 /// refers.
-pub static COMMANDS: [Command; 13] = [
+pub static COMMANDS: [Command; 15] = [
     Command {
         name: c"bf.reserve",
         summary: c"Creates an empty Bloom filter",
@@ -92,6 +108,27 @@ pub static COMMANDS: [Command; 13] = [
         ..command::<rotate::Rotate>(&WRITE)
     },
     Command {
+        name: c"bf.merge",
+        summary: c"Joins Bloom filters of equal parameters and seed into the first one, which is \
+                   created if it does not exist",
+        hint: c"The result contains the items of all of them; an error if its error rate would be \
+                too high.",
+        complexity: c"O(N) where N is the number of bytes of all filters",
+        since: c"0.1.0",
+        args: syntax::MERGE,
+        ..command::<merge::Merge>(&JOIN)
+    },
+    Command {
+        name: c"bf.compact",
+        summary: c"Gives back the memory that the items of a Bloom filter do not need",
+        hint: c"Replies with the number of bytes. The filter is full or nearly so then, and may \
+                grow.",
+        complexity: c"O(N) where N is the number of bytes of the layers that become smaller",
+        since: c"0.1.0",
+        args: syntax::KEY_ONLY,
+        ..command::<compact::Compact>(&SHRINK)
+    },
+    Command {
         name: c"bf.exists",
         summary: c"Determines whether an item may have been added to a Bloom filter",
         hint: c"Replies 0 (certainly not) or 1 (probably); 0 if there is no such key.",
@@ -111,7 +148,8 @@ pub static COMMANDS: [Command; 13] = [
         name: c"bf.info",
         summary: c"Returns what is known of a Bloom filter",
         hint: c"The fields from ERROR on are returned only by name.",
-        complexity: c"O(N) where N is the number of layers; FILL and FPRATE count bits in up to \
+        complexity:
+            c"O(N) where N is the number of layers; FILL, FPRATE and ESTIMATE count bits in up to \
                       8192 pages",
         tips: c"dont_cache",
         args: syntax::INFO,

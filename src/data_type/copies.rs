@@ -12,7 +12,6 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 
 use redis_module::raw::{REDISMODULE_NOTIFY_GENERIC, RedisModuleCtx, RedisModuleString};
 
-use super::aof::each_loadchunk;
 use super::handle::{Lookup, filter};
 use crate::policy::origin::Origin;
 use crate::policy::replicate;
@@ -78,10 +77,7 @@ unsafe extern "C" fn on_event(
 /// Replicates the content of a key if it holds a filter.
 fn replicate_content(context: Context, name: Arg) {
     let key = Key::read(context, name);
-    let Lookup::Found(filter) = filter(&key) else { return };
-    replicate::deletion(context, name);
-    each_loadchunk(filter, |iterator, data| replicate::chunk(context, name, iterator, data));
-    if let Some(at) = key.expires_at() {
-        replicate::expiry(context, name, at);
+    if let Lookup::Found(filter) = filter(&key) {
+        replicate::content(context, name, filter, key.expires_at());
     }
 }

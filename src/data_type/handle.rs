@@ -152,6 +152,8 @@ pub struct FilterMut<'a> {
 enum Before {
     /// A filter that only grows: its layers, and the items in the newest.
     Growing { layers: u32, newest_len: u64 },
+    /// A filter of which anything may change: its totals.
+    Whole(Totals),
     /// A filter that forgets: its totals, the number of its newest generation, and its generations.
     Windowed { totals: Totals, number: u64, generations: u64 },
 }
@@ -171,6 +173,14 @@ impl<'a> FilterMut<'a> {
         Self { filter, before }
     }
 
+    /// Changes the filter in a way in which it does not only grow.
+    pub fn replace<T>(&mut self, change: impl FnOnce(&mut AnyFilter) -> T) -> T {
+        if let Before::Growing { .. } = self.before {
+            self.before = Before::Whole(Totals::of(self.filter));
+        }
+        change(self.filter)
+    }
+
     /// Adds what a filter that only grows has gained.
     #[inline]
     fn count_growth(&self, layers: u32, newest_len: u64) {
@@ -187,14 +197,19 @@ impl<'a> FilterMut<'a> {
         }
     }
 
+    /// Counts the difference to earlier totals.
+    fn count_change(&self, before: Totals) {
+        let now = Totals::of(self.filter);
+        if now != before {
+            now.add();
+            before.subtract();
+        }
+    }
+
     /// Counts what a filter that forgets has gained and lost, and frees what it has dropped
     /// elsewhere.
     fn count_rotations(&mut self, totals: Totals, number: u64, generations: u64) {
-        let now = Totals::of(self.filter);
-        if now != totals {
-            now.add();
-            totals.subtract();
-        }
+        self.count_change(totals);
         let Some(windowed) = self.filter.windowed_mut() else { return };
         let opened = windowed.number() - number;
         ROTATIONS.add(opened);
@@ -228,6 +243,7 @@ impl Drop for FilterMut<'_> {
     fn drop(&mut self) {
         match self.before {
             Before::Growing { layers, newest_len } => self.count_growth(layers, newest_len),
+            Before::Whole(totals) => self.count_change(totals),
             Before::Windowed { totals, number, generations } => {
                 self.count_rotations(totals, number, generations);
             }

@@ -49,6 +49,15 @@ pub static ROTATIONS: Counter = Counter::new();
 pub static GENERATIONS_DROPPED: Counter = Counter::new();
 /// Layers that filters have grown by since the start.
 pub static LAYERS_ADDED: Counter = Counter::new();
+/// Merges that changed their destination.
+pub static MERGES: Counter = Counter::new();
+/// Merges that were refused: the filters differ, the result would exceed its target rate, or there
+/// is no memory.
+pub static MERGES_REFUSED: Counter = Counter::new();
+/// Filters that became smaller by BF.COMPACT.
+pub static COMPACTIONS: Counter = Counter::new();
+/// Bytes that BF.COMPACT has freed.
+pub static BYTES_COMPACTED: Counter = Counter::new();
 /// Filters that were not created because of a limit or lack of memory.
 pub static CREATIONS_REFUSED: Counter = Counter::new();
 /// Items that were not inserted because a limit or lack of memory prevented another layer.
@@ -64,7 +73,7 @@ const VERSION: &CStr =
     };
 
 /// The fields of the section, in order.
-static FIELDS: [(&CStr, &Counter); 13] = [
+static FIELDS: [(&CStr, &Counter); 17] = [
     (c"filters", &FILTERS),
     (c"filters_bloomline", &FILTERS_BLOOMLINE),
     (c"layers", &LAYERS),
@@ -78,6 +87,10 @@ static FIELDS: [(&CStr, &Counter); 13] = [
     (c"filters_windowed", &FILTERS_WINDOWED),
     (c"rotations", &ROTATIONS),
     (c"generations_dropped", &GENERATIONS_DROPPED),
+    (c"merges", &MERGES),
+    (c"merges_refused", &MERGES_REFUSED),
+    (c"compactions", &COMPACTIONS),
+    (c"bytes_compacted", &BYTES_COMPACTED),
 ];
 
 /// The section of INFO with the version and all counters.

@@ -1,9 +1,13 @@
 //! What is replicated of a call: its effects, which do not depend on the settings of replicas.
 
 use std::mem;
+use std::ops::ControlFlow;
 
+use super::setting::REDISBLOOM_REPLICAS;
 use crate::server::args::{Arg, ArgList, Args};
 use crate::server::context::{Context, Operands};
+use bloomline_core::AnyFilter;
+use bloomline_core::chunk::MAX_CHUNK_BYTES;
 
 /// Items per word of [`NewItems`].
 const WORD_BITS: usize = u64::BITS as usize;
@@ -124,11 +128,42 @@ pub fn rotation(context: Context, key: Arg, at: u64) {
 }
 
 /// Replicates the deletion of a key.
-pub fn deletion(context: Context, key: Arg) {
+fn deletion(context: Context, key: Arg) {
     context.replicate(c"DEL", key, Operands::None);
 }
 
 /// Replicates when a key expires, in milliseconds of Unix time.
 pub fn expiry(context: Context, key: Arg, at: i64) {
     context.replicate(c"PEXPIREAT", key, Operands::Integer(at));
+}
+
+/// Replicates a call that has changed the bits of a filter, the new ones of which are `filter`:
+/// verbatim, or by content for replicas that do not know the command.
+pub fn rewrite(context: Context, key: Arg, filter: &AnyFilter, expires_at: Option<i64>) {
+    if REDISBLOOM_REPLICAS.is_on() {
+        content(context, key, filter, expires_at);
+    } else {
+        context.replicate_verbatim();
+    }
+}
+
+/// Replicates a key as DEL, BF.LOADCHUNK with header and bits, and PEXPIREAT.
+pub fn content(context: Context, key: Arg, filter: &AnyFilter, expires_at: Option<i64>) {
+    deletion(context, key);
+    each_loadchunk(filter, |iterator, data| chunk(context, key, iterator, data));
+    if let Some(at) = expires_at {
+        expiry(context, key, at);
+    }
+}
+
+/// Calls a function with iterator and data of each BF.LOADCHUNK that recreates the filter: first
+/// the header, then each chunk that has a set bit.
+pub fn each_loadchunk(filter: &AnyFilter, mut load: impl FnMut(u64, &[u8])) {
+    load(1, &filter.encode_header());
+    filter.each_chunk(0, MAX_CHUNK_BYTES, |chunk| {
+        if !chunk.is_zero() {
+            load(chunk.end() + 1, chunk.bytes());
+        }
+        ControlFlow::Continue(())
+    });
 }

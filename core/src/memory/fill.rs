@@ -4,11 +4,10 @@ use bitvec::order::Lsb0;
 use bitvec::slice::BitSlice;
 
 use super::pages::PAGE;
-use super::words::WORD;
 use crate::estimate::Fill;
 
 /// Words of a page.
-const PAGE_WORDS: usize = PAGE / WORD;
+const PAGE_WORDS: usize = PAGE / size_of::<u64>();
 
 /// The fill of the OR of some words, all of the same length, counted in at most `sample` evenly
 /// spaced pages, but in at least one.

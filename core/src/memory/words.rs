@@ -13,7 +13,7 @@ use super::pages::{PAGE, is_zero, visit_touched};
 use crate::error::Error;
 
 /// Bytes of a word.
-pub(super) const WORD: usize = size_of::<u64>();
+const WORD: usize = size_of::<u64>();
 
 /// Moves allocations, as a host does against fragmentation.
 pub struct Mover<'a> {

@@ -1,0 +1,36 @@
+//! BF.COMPACT: gives back the memory that the items of a filter do not need.
+
+use std::ffi::CStr;
+
+use super::error::{Failure, existing};
+use super::handler::{Call, Handler};
+use crate::data_type::handle::{filter, filter_mut};
+use crate::policy::counters::{BYTES_COMPACTED, COMPACTIONS};
+use crate::policy::replicate;
+use crate::server::key::Key;
+
+/// BF.COMPACT key
+pub struct Compact;
+
+/// The keyspace event of a filter that became smaller.
+const COMPACTED: &CStr = c"bloom.compact";
+
+impl Handler for Compact {
+    const MIN_ARGS: usize = 2;
+    const MAX_ARGS: usize = 2;
+
+    fn run(call: Call) -> Result<(), Failure> {
+        let mut key = Key::write(call.context, call.key);
+        let freed = existing(filter_mut(&mut key))?.replace(|filter| filter.compact());
+        if freed > 0 {
+            COMPACTIONS.add(1);
+            BYTES_COMPACTED.add(freed);
+            replicate::rewrite(call.context, call.key, existing(filter(&key))?, key.expires_at());
+            // Closed before the event: a subscriber may delete the key.
+            drop(key);
+            call.context.signal_change(call.key, COMPACTED);
+        }
+        call.context.count(freed);
+        Ok(())
+    }
+}

@@ -1,0 +1,102 @@
+//! BF.MERGE: the union of filters.
+//!
+//! ```text
+//! handler -> merge -> data_type::handle -> server::key, for the destination and each source
+//!                  -> core: AnyFilter::union
+//! ```
+
+use std::ffi::CStr;
+
+use super::create::is_for_memory;
+use super::error::{self, Failure, WRONG_TYPE, no_source};
+use super::handler::{Call, Handler};
+use crate::data_type::handle::{Lookup, filter, filter_mut, store};
+use crate::policy::counters::{MERGES, MERGES_REFUSED};
+use crate::policy::limits::Limits;
+use crate::policy::replicate;
+use crate::server::key::Key;
+use crate::server::log;
+use bloomline_core::{AnyFilter, Error};
+
+/// BF.MERGE destination source [source ...]
+pub struct Merge;
+
+/// The keyspace event of a filter that a merge has changed or created.
+const MERGED: &CStr = c"bloom.merge";
+
+impl Handler for Merge {
+    const MIN_ARGS: usize = 3;
+
+    fn run(call: Call) -> Result<(), Failure> {
+        // Joining the destination with itself changes nothing, and it must not be borrowed twice.
+        let is_destination = |name: &[u8]| name == call.key.bytes();
+        let names = || call.rest.iter().filter(|name| !is_destination(name.bytes()));
+        let keys: Vec<Key> = names().map(|name| Key::read(call.context, name)).collect();
+        let mut sources = Vec::with_capacity(keys.len());
+        for (key, name) in keys.iter().zip(names()) {
+            match filter(key) {
+                Lookup::Found(filter) => sources.push(filter),
+                Lookup::Missing => return Err(no_source(name)),
+                Lookup::WrongType => return Err(WRONG_TYPE.into()),
+            }
+        }
+        let mut key = Key::write(call.context, call.key);
+        let limits = Limits::of_call(call.context);
+        let joined = match filter_mut(&mut key) {
+            Lookup::WrongType => return Err(WRONG_TYPE.into()),
+            Lookup::Found(mut filter) => {
+                let union = |filter: &mut AnyFilter| filter.union(&sources, &mut limits.permit());
+                filter.replace(union).map(Joined::Existing)
+            }
+            Lookup::Missing if sources.len() < call.rest.len() => return Err(no_source(call.key)),
+            Lookup::Missing => union_of(&sources, &limits).map(Joined::New),
+        };
+        let is_changed = match joined.map_err(|error| refused(call, error, &limits))? {
+            Joined::Existing(is_changed) => is_changed,
+            Joined::New(filter) => {
+                store(&mut key, filter);
+                true
+            }
+        };
+        if is_changed {
+            MERGES.add(1);
+            if let Lookup::Found(filter) = filter(&key) {
+                replicate::rewrite(call.context, call.key, filter, key.expires_at());
+            }
+            // Closed before the event: a subscriber may delete the keys.
+            drop((key, keys));
+            call.context.signal_change(call.key, MERGED);
+        }
+        call.context.simple(c"OK");
+        Ok(())
+    }
+}
+
+/// The result of a merge.
+enum Joined {
+    /// The destination existed; true if it was changed.
+    Existing(bool),
+    /// The destination is missing.
+    New(AnyFilter),
+}
+
+/// The union of filters, at least one, as a new filter.
+fn union_of(sources: &[&AnyFilter], limits: &Limits) -> Result<AnyFilter, Error> {
+    let (first, others) = sources.split_first().ok_or(Error::OutOfMemory(0))?;
+    let mut filter = first.try_clone(&mut limits.permit())?;
+    filter.union(others, &mut limits.permit())?;
+    Ok(filter)
+}
+
+/// Counts and logs a merge that was refused, and returns the error reply.
+///
+/// Ends the process if the merge is replicated or loaded from a file, and there is no memory for it.
+fn refused(call: Call, error: Error, limits: &Limits) -> Failure {
+    MERGES_REFUSED.add(1);
+    let (key, why) = (call.key.shown(), limits.reason(error));
+    if is_for_memory(error) && limits.origin().is_replicated_or_loaded() {
+        log::fatal(&format!("filter '{key}' was merged by a primary or a file, but {why}"));
+    }
+    log::refusal(format_args!("merge into filter '{key}' refused: {why}"));
+    error::merge(error, limits)
+}
