@@ -198,6 +198,7 @@ impl<'a> FilterMut<'a> {
     }
 
     /// Counts the difference to earlier totals.
+    #[cold]
     fn count_change(&self, before: Totals) {
         let now = Totals::of(self.filter);
         if now != before {
