@@ -1,11 +1,15 @@
 //! The filter for programs: a builder, and methods without a host's concerns.
 
+#[cfg(feature = "serde")]
+mod with_serde;
+
 use std::fmt;
 
 use crate::any::AnyFilter;
 use crate::bloomline::Filter;
 use crate::bloomline::header::EXTENDED_VERSION;
 use crate::error::{Error, HeaderError};
+use crate::estimate::Estimate;
 use crate::insertion::Insertion;
 use crate::spec::{Demand, Growth, Layout, Permit, Spec};
 
@@ -192,6 +196,40 @@ impl BloomFilter {
         self.filter.contains_batch(items.into_iter(), NO_TIME, answer);
     }
 
+    /// Adds the items of another filter with equal parameters and seed: the union of the two. True
+    /// if the filter changed.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), bloomline_core::Error> {
+    /// let builder = bloomline_core::BloomFilter::builder().capacity(1_000).seed(42);
+    /// let (mut one, mut other) = (builder.clone().build()?, builder.build()?);
+    /// one.insert("user1")?;
+    /// other.insert("user2")?;
+    /// assert!(one.union(&other)?);
+    /// assert!(one.contains("user1") && one.contains("user2"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`AnyFilter::union`]. Nothing has changed then.
+    pub fn union(&mut self, other: &Self) -> Result<bool, Error> {
+        self.filter.union(&[&other.filter], &mut within(self.memory_limit))
+    }
+
+    /// Gives back the memory that the items do not need, and returns the number of bytes; see
+    /// [`Filter::compact`].
+    pub fn compact(&mut self) -> u64 {
+        self.filter.compact()
+    }
+
+    /// The number of distinct items that were added, estimated from the bits; see
+    /// [`AnyFilter::estimate`].
+    pub fn estimate(&self) -> Estimate {
+        self.filter.estimate()
+    }
+
     /// Items that were new when they were inserted.
     pub fn len(&self) -> u64 {
         self.filter.len()
@@ -280,46 +318,4 @@ fn decode_header(header: &[u8], permit: Permit) -> Result<AnyFilter, Error> {
 /// A permit for filters of at most so many bytes.
 fn within(memory_limit: u64) -> impl FnMut(Demand) -> bool {
     move |demand| demand.filter_bytes <= memory_limit
-}
-
-#[cfg(feature = "serde")]
-mod with_serde {
-    use serde::de::{Deserialize, Deserializer, Error as _};
-    use serde::ser::{Serialize, SerializeTuple, Serializer};
-
-    use super::BloomFilter;
-    use crate::error::{ChunkError, Error};
-
-    /// A header and the bits of all layers, as two byte strings.
-    impl Serialize for BloomFilter {
-        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-            let bits: Vec<u8> = self.chunks().flatten().copied().collect();
-            let mut parts = serializer.serialize_tuple(2)?;
-            parts.serialize_element(&self.header())?;
-            parts.serialize_element(&bits)?;
-            parts.end()
-        }
-    }
-
-    /// From bytes of any origin: takes at most as much memory as the bits that come with the
-    /// header. The filter has no memory limit.
-    impl<'de> Deserialize<'de> for BloomFilter {
-        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-            let (header, bits) = <(Vec<u8>, Vec<u8>)>::deserialize(deserializer)?;
-            from_whole(&header, &bits).map_err(D::Error::custom)
-        }
-    }
-
-    fn from_whole(header: &[u8], bits: &[u8]) -> Result<BloomFilter, Error> {
-        let present = bits.len() as u64;
-        let mut permit = |demand: crate::Demand| demand.new_bytes == present;
-        let mut filter = super::decode_header(header, &mut permit)?;
-        let (mut offset, mut rest) = (0, bits);
-        while let Some(len) = filter.chunk(offset).map(<[u8]>::len) {
-            let (chunk, after) = rest.split_at_checked(len).ok_or(ChunkError::Offset(present))?;
-            filter.write_chunk(offset, chunk)?;
-            (offset, rest) = (offset + len as u64, after);
-        }
-        Ok(BloomFilter { filter, memory_limit: u64::MAX })
-    }
 }

@@ -9,9 +9,10 @@ use crate::scalable::{SAMPLE_PAGES, ScalableFilter};
 impl<L: Layer> ScalableFilter<L> {
     /// Gives back the memory that the items do not need, and returns the number of bytes.
     ///
-    /// The newest layer becomes as small as its items allow within the false-positive rate that it
-    /// was created for. No item is lost. The layer is full then, or nearly so, and the filter goes
-    /// on growing from its new capacity. Layers of one page cannot become smaller.
+    /// The newest layer becomes as small as its items allow. Its false-positive rate rises, and that
+    /// of the filter stays within the target rate. No item is lost. The layer is full then, or nearly
+    /// so, and the filter goes on growing from its new capacity. Layers of one page cannot become
+    /// smaller.
     ///
     /// Cost: one pass over the newest layer. It takes no memory, or an eighth of the old at most.
     pub fn compact(&mut self) -> u64 {

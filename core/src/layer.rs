@@ -154,7 +154,7 @@ pub trait Layer: Sized {
     fn grown_as(common: &Self::Common, other: &Self::Common) -> Self::Common;
 
     /// Folds the newest layer, layer `index`, to the smallest size that holds its items within the
-    /// layer's target rate. False, without a change, if that saves less than 1/16 of it.
+    /// rate that it may have. False, without a change, if that saves less than 1/16 of it.
     fn compact(&mut self, common: &mut Self::Common, index: u32, newest: Newest) -> bool;
 
     /// Where the bits begin; see [`AnyFilter::first_byte`](crate::AnyFilter::first_byte).

@@ -244,7 +244,7 @@ impl Layer for BlockedLayer {
 
     fn compact(&mut self, common: &mut Common, index: u32, newest: Newest) -> bool {
         let Some(moved) = common.moved(newest.filter_bytes) else { return false };
-        let is_folded = self.fold_to(common.layer_error(index), newest.len, newest.items);
+        let is_folded = self.fold_to(common.compacted_error(index), newest.len, newest.items);
         if is_folded {
             *common = moved;
         }
