@@ -6,7 +6,7 @@
 
 use std::iter;
 
-use crate::error::Error;
+use crate::error::{Error, Parameter};
 use crate::layer::Layer;
 use crate::scalable::{SAMPLE_PAGES, ScalableFilter, request, try_push};
 use crate::spec::Permit;
@@ -120,16 +120,23 @@ impl<L: Layer> ScalableFilter<L> {
         for index in 0..count {
             let layers = all.clone().filter_map(|filter| filter.layer(index));
             let Some((first, _)) = layers.clone().next() else { break };
+            let is_older = index + 1 < count;
+            let mut capacity = first.capacity();
             for (layer, _) in layers.clone() {
                 if let Some(parameter) = first.differs(layer, index) {
                     return Err(Error::Differs(parameter));
                 }
+                // The size of the next layer follows from the capacity of an older one.
+                if is_older && layer.capacity() != capacity {
+                    return Err(Error::Differs(Parameter::Layer(index)));
+                }
+                capacity = capacity.max(layer.capacity());
             }
-            let (len, capacity) = (joined_len(layers), first.capacity());
+            let len = joined_len(layers);
             rates += first.fp_rate(len);
             if len > capacity {
                 is_over = true;
-                if index + 1 < count && full.is_none() {
+                if is_older && full.is_none() {
                     full = Some(Error::LayerFull { layer: index, items: len, capacity });
                 }
             }

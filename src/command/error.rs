@@ -65,7 +65,7 @@ pub const NEEDS_EFFECTS: &CStr =
     c"ERR a filter that forgets needs scripts with lua-replicate-commands yes";
 /// BF.SCANDUMP: the iterator is in a generation that was dropped.
 pub const DROPPED: &CStr =
-    c"ERR the filter has dropped a generation since the dump began: begin again with iterator 0";
+    c"ERR the filter was compacted or has dropped a generation since the dump began: begin again with iterator 0";
 /// The error rate of a layer would be below the minimum of the layout.
 pub const RATE_TOO_SMALL: &CStr = c"ERR error rate is too small for this layout";
 /// No filter of this capacity and error rate is possible.

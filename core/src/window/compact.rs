@@ -28,10 +28,13 @@ impl WindowedFilter {
 
 impl Generation {
     fn compact(&mut self, error: f64) {
-        let items = items_in(&self.regular, self.regular_len);
-        self.regular.fold_to(error, self.regular_len, items);
-        if let Some(overflow) = &mut self.overflow {
-            overflow.compact();
+        match &mut self.overflow {
+            // The regular layer is full.
+            Some(overflow) => drop(overflow.compact()),
+            None => {
+                let items = items_in(&self.regular, self.regular_len);
+                self.regular.fold_to(error, self.regular_len, items);
+            }
         }
     }
 }

@@ -71,7 +71,8 @@ impl<'a> Join<'a> {
     ) -> Result<Self, Error> {
         let all = iter::once(own).chain(sources.iter().copied());
         for source in &sources {
-            if own.regular.differs(&source.regular, 0).is_some() {
+            let has_other_capacity = source.regular.capacity() != own.regular.capacity();
+            if has_other_capacity || own.regular.differs(&source.regular, 0).is_some() {
                 return Err(Error::Differs(Parameter::Generation(own.opened)));
             }
         }

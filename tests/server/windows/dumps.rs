@@ -4,8 +4,7 @@ use bloomline_harness::{Client, Setup, for_each_build, for_each_server, numbered
 
 use super::fixture::{DROPPED_BYTES, RATE, age, header, number_at};
 
-const DROPPED: &str =
-    "-ERR the filter has dropped a generation since the dump began: begin again with iterator 0";
+const DROPPED: &str = "-ERR the filter was compacted or has dropped a generation since the dump began: begin again with iterator 0";
 
 /// A filter with three generations of 20 items.
 fn build(client: &mut Client) {
