@@ -19,6 +19,7 @@ mod bloomline {
     mod chosen_items;
     mod codec;
     mod expansion;
+    mod folding;
     mod golden;
     mod reference;
     mod sizing;
