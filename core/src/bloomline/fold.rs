@@ -32,6 +32,15 @@ pub struct Fold {
     halvings: u32,
 }
 
+/// Consecutive stored pages that equally many hashed pages share.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Part {
+    /// Stored pages.
+    pub pages: u64,
+    /// Hashed pages per stored page.
+    pub sharing: u64,
+}
+
 impl Fold {
     /// The fold of `hashed` pages to `stored` pages, 1 to `hashed`.
     pub fn new(hashed: u64, stored: u64) -> Self {
@@ -84,34 +93,45 @@ impl Fold {
         }
     }
 
-    /// The rate after the bits of `n` random items were set. A lookup has a paired page as often as
-    /// an item has.
+    /// The rate after the bits of `n` random items were set. A lookup has a page as often as an item
+    /// has.
     fn rate_after(&self, geometry: &Geometry, n: f64) -> f64 {
         if n == 0.0 {
             return 0.0;
         }
-        let halved = self.hashed as f64 / (1u64 << self.halvings) as f64;
-        let single = rate_on_pages(geometry, halved, n);
-        let share = self.paired_share();
-        if share == 0.0 {
-            return single;
-        }
-        share * rate_on_pages(geometry, halved / 2.0, n) + (1.0 - share) * single
+        let hashed = self.hashed as f64;
+        let parts = self.parts().into_iter().filter(|part| part.pages > 0);
+        let rates = parts.map(|Part { pages, sharing }| {
+            let share = (pages * sharing) as f64 / hashed;
+            share * rate_on_pages(geometry, hashed / sharing as f64, n)
+        });
+        rates.sum()
     }
 
-    /// The share of items whose page is paired, in [0, 1].
-    fn paired_share(&self) -> f64 {
-        let paired = ((2 * self.pairs()) << self.halvings).min(self.hashed);
-        paired as f64 / self.hashed as f64
+    /// The stored pages in the order of the memory: paired ones, single ones, and the last one if
+    /// fewer hashed pages share it than share the others.
+    pub(super) fn parts(&self) -> [Part; 3] {
+        let (pairs, sharing) = (self.pairs(), 1 << self.halvings);
+        let last = self.hashed - self.hashed_page(self.stored - 1);
+        let is_paired = pairs == self.stored;
+        let of_others = if is_paired { 2 * sharing } else { sharing };
+        let lasts = u64::from(last < of_others);
+        let (pairs, singles) =
+            if is_paired { (pairs - lasts, 0) } else { (pairs, self.stored - pairs - lasts) };
+        [
+            Part { pages: pairs, sharing: 2 * sharing },
+            Part { pages: singles, sharing },
+            Part { pages: lasts, sharing: last },
+        ]
     }
 
-    /// What the fills of the paired and of the single pages say about a layer.
-    pub(super) fn estimate(&self, geometry: &Geometry, fills: [Fill; 2]) -> LayerEstimate {
+    /// What the fills of the [parts](Self::parts) say about a layer.
+    pub(super) fn estimate(&self, geometry: &Geometry, fills: [Fill; 3]) -> LayerEstimate {
         let page_bits = geometry.blocks_per_page() * BLOCK_BYTES * 8;
-        let pages = [self.pairs(), self.stored - self.pairs()];
         let mut attempted = Estimate::default();
-        for (fill, pages) in fills.into_iter().zip(pages).filter(|&(_, pages)| pages > 0) {
-            attempted = attempted + fill.items(geometry.hashes(), (pages * page_bits) as f64);
+        for (fill, part) in fills.into_iter().zip(self.parts()).filter(|(_, it)| it.pages > 0) {
+            let bits = (part.pages * page_bits) as f64;
+            attempted = attempted + fill.items(geometry.hashes(), bits);
         }
         let rate = self.rate_after(geometry, attempted.items);
         let share = inserted_share(geometry.hashes(), rate).clamp(0.0, 1.0);
