@@ -8,7 +8,11 @@ use bloomline_core::{AnyFilter, Filter, Growth, ScalableFilter, Spec};
 mod bits;
 mod classic;
 mod compaction;
+mod estimates;
 mod fold;
+mod forgetting;
+mod golden;
+mod headers;
 mod refusals;
 mod union;
 
