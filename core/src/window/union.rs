@@ -50,16 +50,16 @@ struct Join<'a> {
     regular_len: u64,
     /// Items in the overflow layers of the result.
     overflow_len: u64,
-    overflow: Overflow,
+    overflow: Overflow<'a>,
 }
 
 /// The overflow layers of the result.
-enum Overflow {
+enum Overflow<'a> {
     None,
     /// A new filter: only the sources have overflow layers.
     New(Box<Filter>),
     /// The filter of the generation, joined with those of the sources.
-    Own(Plan<BlockedLayer>),
+    Own(Vec<&'a Filter>, Plan<BlockedLayer>),
 }
 
 impl<'a> Join<'a> {
@@ -87,7 +87,7 @@ impl<'a> Join<'a> {
             (Some(filter), _) => {
                 let plan = filter.plan_join(&others, target, permit)?;
                 let len = plan.len();
-                (Overflow::Own(plan), len)
+                (Overflow::Own(others, plan), len)
             }
             (None, Some((first, rest))) => {
                 let mut filter = first.try_clone(permit)?;
@@ -117,9 +117,7 @@ impl<'a> Join<'a> {
                 own.overflow = Some(filter);
                 is_changed = true;
             }
-            Overflow::Own(plan) => {
-                // The memory for the list was needed once already.
-                let others = overflows(&self.sources).unwrap_or_default();
+            Overflow::Own(others, plan) => {
                 if let Some(filter) = &mut own.overflow {
                     is_changed |= filter.join_as(&others, plan);
                 }

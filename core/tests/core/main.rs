@@ -19,12 +19,13 @@ mod bloomline {
     mod chosen_items;
     mod codec;
     mod expansion;
-    mod folding;
     mod golden;
     mod reference;
     mod sizing;
 }
 mod fuzz;
+/// Merged and compacted filters, and estimates.
+mod joined;
 /// False-positive rates, computed and measured.
 mod rates {
     mod computed;
