@@ -6,7 +6,7 @@
 
 use std::iter;
 
-use crate::error::Error;
+use crate::error::{Error, Parameter};
 use crate::layer::Layer;
 use crate::scalable::{SAMPLE_PAGES, ScalableFilter, request, try_push};
 use crate::spec::Permit;
@@ -70,6 +70,12 @@ impl<L: Layer> ScalableFilter<L> {
         let mut longest = others.iter().filter(|other| other.layer_count() > own);
         let longest = longest.find(|other| other.layer_count() as usize == count);
         if let Some(longest) = longest {
+            // The layers that are copied follow from the capacities of those before them.
+            for ((layer, other), index) in self.layers().zip(longest.layers()).zip(0..) {
+                if layer.capacity() != other.capacity() {
+                    return Err(Error::Differs(Parameter::Layer(index)));
+                }
+            }
             let new = || longest.layers().skip(own as usize);
             let bytes = new().map(|layer| layer.words().bytes());
             request::<L>(permit, bytes, self.bits_bytes(), own)?;

@@ -20,6 +20,7 @@ mod bloomline {
     mod codec;
     mod expansion;
     mod golden;
+    mod merged;
     mod reference;
     mod sizing;
 }
