@@ -74,7 +74,7 @@ def cluster(server):
     nodes = []
     try:
         for slots in ((0, 8191), (8192, 16383)):
-            # The bus of the cluster has a port of its own.
+            # The bus of the cluster uses a second port.
             port, bus = free_port(), free_port()
             lines = f"cluster-enabled yes\nport {port}\nbind 127.0.0.1\ncluster-port {bus}"
             nodes.append((Server(server.name, find_servers()[server.name], lines=lines), port, bus))
