@@ -1,6 +1,7 @@
 //! Folding the bits of a layer.
 
 use super::fold::Fold;
+use super::growth::Shape;
 use super::layer::BlockedLayer;
 use crate::memory::words::Words;
 use crate::simd::BLOCK_SECTORS;
@@ -14,26 +15,36 @@ const LEAST_SAVING: u64 = 16;
 /// in its own memory, and takes none besides.
 const FEW_PAGES: u64 = 8;
 
-impl BlockedLayer {
-    /// Folds the layer to the fewest pages with which its rate is at most `error` with `items`
-    /// items, `len` of which are counted. False, without a change, if that saves less than 1/16.
+impl Shape {
+    /// The shape with the fewest pages with which the rate is at most `error` with `items` items,
+    /// `len` of which are counted. `None` if that saves less than 1/16.
     ///
-    /// The capacity falls to what the layer may hold now.
-    pub(crate) fn fold_to(&mut self, error: f64, len: u64, items: u64) -> bool {
-        let shape = self.shape();
-        let from = shape.fold();
+    /// The capacity falls to what the layer may hold then.
+    pub(super) fn compacted(&self, error: f64, len: u64, items: u64) -> Option<Self> {
+        let from = self.fold();
         let to = from.smallest(&self.geometry, items, error);
         if (from.stored() - to.stored()) * LEAST_SAVING < from.stored() {
-            return false;
+            return None;
         }
         let most = self.capacity.max(items);
         let room = to.items_at(&self.geometry, error, items, most) - items;
-        self.capacity = self.capacity.min(len.saturating_add(room)).max(1);
-        self.geometry = shape.folded(to, self.capacity).geometry;
+        let capacity = self.capacity.min(len.saturating_add(room)).max(1);
+        Some(self.folded(to, capacity))
+    }
+}
+
+impl BlockedLayer {
+    /// Folds the layer as [`Shape::compacted`] says. False, without a change, if that saves too
+    /// little.
+    pub(crate) fn fold_to(&mut self, error: f64, len: u64, items: u64) -> bool {
+        let shape = self.shape();
+        let Some(folded) = shape.compacted(error, len, items) else { return false };
+        let (from, to) = (shape.fold(), folded.fold());
+        (self.capacity, self.geometry) = (folded.capacity, folded.geometry);
         let page_words = self.geometry.blocks_per_page() as usize * BLOCK_SECTORS;
         if to.stored() > from.stored() / FEW_PAGES {
             fold_in_place(&mut self.words, page_words, from, to);
-        } else if let Ok(words) = folded(&self.words, page_words, from, to) {
+        } else if let Ok(words) = joined_pages(&self.words, page_words, from, to) {
             self.words = words;
         } else {
             fold_in_place(&mut self.words, page_words, from, to);
@@ -72,7 +83,7 @@ fn fold_in_place(words: &mut Words, page_words: usize, from: Fold, to: Fold) {
 }
 
 /// The folded words in new memory. Pages that were never touched are not read.
-fn folded(
+fn joined_pages(
     words: &Words,
     page_words: usize,
     from: Fold,
