@@ -6,6 +6,7 @@ use redis::{Cmd, FromRedisValue, RedisError, Value, cmd};
 
 use super::clock::{self, Repeats};
 use super::filters::{self, Bits, CHUNK, FILTER, Layout, State};
+use super::joining;
 use super::persist;
 use super::plain_copy::PlainCopy;
 use super::rotation;
@@ -100,6 +101,9 @@ pub fn measure(
     bench.flush()?;
     if layout == Layout::Bloomline {
         rotation::measure(&mut bench, bytes, state)?;
+        if state == State::Filled && bytes <= LARGEST_PAYLOAD {
+            joining::measure(&mut bench, bytes, capacity)?;
+        }
         if state == State::Untouched {
             bench.growth(bytes)?;
             bench.flush()?;
