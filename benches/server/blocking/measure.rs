@@ -6,12 +6,11 @@ use redis::{Cmd, FromRedisValue, RedisError, Value, cmd};
 
 use super::clock::{self, Repeats};
 use super::filters::{self, Bits, CHUNK, FILTER, Layout, State};
-use super::joining;
-use super::persist;
 use super::plain_copy::PlainCopy;
 use super::rotation;
 use super::rows::{Cell, Cells, Row, add_run};
 use super::sizes::Size;
+use super::{joining, persist};
 use crate::Result;
 use crate::items::{Item, Kind};
 use crate::server::Server;
