@@ -1,12 +1,13 @@
 //! Folding the bits of a layer.
 
+use std::ops::{ControlFlow, Range};
+
 use super::fold::Fold;
 use super::growth::Shape;
 use super::layer::BlockedLayer;
+use crate::error::Error;
 use crate::memory::words::Words;
 use crate::simd::BLOCK_SECTORS;
-
-use std::ops::{ControlFlow, Range};
 
 /// A fold that saves less than this part of a layer is not worth a record in the header.
 const LEAST_SAVING: u64 = 16;
@@ -84,12 +85,7 @@ fn fold_in_place(words: &mut Words, page_words: usize, from: Fold, to: Fold) {
 }
 
 /// The folded words in new memory. Pages that were never touched are not read.
-fn joined_pages(
-    words: &Words,
-    page_words: usize,
-    from: Fold,
-    to: Fold,
-) -> Result<Words, crate::error::Error> {
+fn joined_pages(words: &Words, page_words: usize, from: Fold, to: Fold) -> Result<Words, Error> {
     const WORD: usize = size_of::<u64>();
     let mut result = Words::zeroed(to.stored() * page_words as u64)?;
     let (all, target) = (words.as_slice(), result.as_mut_slice());
