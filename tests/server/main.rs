@@ -13,6 +13,7 @@
 mod acl;
 mod cluster;
 mod commands;
+mod compact;
 mod entry_points;
 mod false_positives;
 mod faults;
