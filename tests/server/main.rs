@@ -24,6 +24,7 @@ mod introspection;
 mod keyspace;
 mod limits;
 mod memory;
+mod merge;
 mod modules;
 mod redisbloom;
 mod replication;
