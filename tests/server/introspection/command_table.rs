@@ -14,7 +14,7 @@ const COMMANDS: [(&str, &str, &str, &str, &str); 13] = [
     ("bf.madd KEY a b", "write denyoom", "RW access insert", "@bloom @write", ""),
     ("bf.insert KEY ITEMS a", "write denyoom", "RW access insert", "@bloom @write", ""),
     ("bf.rotate KEY", "write denyoom", "RW insert", "@bloom @write", ""),
-    ("bf.compact KEY", "write", "RW access", "@bloom @write", ""),
+    ("bf.compact KEY", "write", "RW access update", "@bloom @write", ""),
     ("bf.exists KEY a", "readonly fast", "RO access", "@bloom @read @fast", ""),
     ("bf.mexists KEY a b", "readonly fast", "RO access", "@bloom @read @fast", ""),
     ("bf.info KEY", "readonly", "RO access", "@bloom @read", "dont_cache"),
