@@ -1,5 +1,4 @@
-//! BF.COMPACT: what it frees, replicates, refuses and reports. `entry_points` and `windows` have
-//! compacted filters too.
+//! Single calls of BF.COMPACT: what they free, replicate, refuse and report.
 
 use bloomline_harness::{Client, Replica, Setup, for_each_server, int, numbered, show};
 
