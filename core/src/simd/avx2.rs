@@ -6,7 +6,8 @@ use std::arch::x86_64::{
     _mm256_testc_si256,
 };
 
-use super::{BLOCK_SECTORS, Backend, Block, INDEX_BITS, START_SHIFT, Task};
+use super::shifts::shifts;
+use super::{Backend, Block, INDEX_BITS, Task};
 
 /// Proof that this processor has AVX2, BMI1 and BMI2. Only [`Avx2::detect`] creates it.
 #[derive(Clone, Copy)]
@@ -106,36 +107,4 @@ unsafe fn first_bits(pattern: Pattern, bits: u8) -> [__m256i; 2] {
             _mm256_and_si256(high, _mm256_cmpgt_epi64(end, high_shifts)),
         ]
     }
-}
-
-/// For each sector of a block, the shift of its bit index in the pattern: sector `s` has bit
-/// `(s - start) mod 8` of the pattern.
-#[inline(always)]
-fn shifts(pattern: u64) -> &'static [u64; BLOCK_SECTORS] {
-    let Shifts(of_start) = &SHIFTS;
-    #[expect(clippy::indexing_slicing, reason = "the remainder is below the length")]
-    &of_start[(pattern >> START_SHIFT) as usize % BLOCK_SECTORS]
-}
-
-/// A shift per start and sector, aligned so that the row of a start is one cache line.
-#[repr(align(64))]
-struct Shifts([[u64; BLOCK_SECTORS]; BLOCK_SECTORS]);
-
-/// The shifts for each start.
-static SHIFTS: Shifts = Shifts(of_all_starts());
-
-#[expect(clippy::indexing_slicing, reason = "evaluated at compile time")]
-const fn of_all_starts() -> [[u64; BLOCK_SECTORS]; BLOCK_SECTORS] {
-    let mut shifts = [[0; BLOCK_SECTORS]; BLOCK_SECTORS];
-    let mut start = 0;
-    while start < BLOCK_SECTORS {
-        let mut sector = 0;
-        while sector < BLOCK_SECTORS {
-            let index = (sector + BLOCK_SECTORS - start) % BLOCK_SECTORS;
-            shifts[start][sector] = index as u64 * INDEX_BITS as u64;
-            sector += 1;
-        }
-        start += 1;
-    }
-    shifts
 }

@@ -1,11 +1,15 @@
-//! Blocks, and the backends that test and set bits in them: scalar, AVX2, AVX-512.
+//! Blocks, and the backends that test and set bits in them: scalar, AVX2, AVX-512, NEON.
 
 #[cfg(target_arch = "x86_64")]
 pub mod avx2;
 #[cfg(target_arch = "x86_64")]
 pub mod avx512;
 pub mod block;
+#[cfg(target_arch = "aarch64")]
+pub mod neon;
 pub mod scalar;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod shifts;
 
 use std::sync::OnceLock;
 
@@ -62,6 +66,8 @@ enum Selected {
     Avx512(avx512::Avx512),
     #[cfg(target_arch = "x86_64")]
     Avx2(avx2::Avx2),
+    #[cfg(target_arch = "aarch64")]
+    Neon(neon::Neon),
     Scalar,
 }
 
@@ -85,6 +91,10 @@ impl Selected {
                 return Self::Avx2(backend);
             }
         }
+        #[cfg(target_arch = "aarch64")]
+        if !cfg!(feature = "scalar") {
+            return Self::Neon(neon::Neon);
+        }
         Self::Scalar
     }
 }
@@ -97,6 +107,8 @@ pub fn dispatch<T: Task>(task: T) -> T::Output {
         Selected::Avx512(backend) => backend.perform(task),
         #[cfg(target_arch = "x86_64")]
         Selected::Avx2(backend) => backend.perform(task),
+        #[cfg(target_arch = "aarch64")]
+        Selected::Neon(backend) => task.run(backend),
         Selected::Scalar => task.run(Scalar),
     }
 }
@@ -113,6 +125,8 @@ pub fn dispatch_single<T: Task>(task: T) -> T::Output {
         Selected::Avx512(backend) => backend.narrow().perform(task),
         #[cfg(target_arch = "x86_64")]
         Selected::Avx2(backend) => backend.perform(task),
+        #[cfg(target_arch = "aarch64")]
+        Selected::Neon(backend) => task.run(backend),
         Selected::Scalar => task.run(Scalar),
     }
 }
@@ -132,6 +146,8 @@ pub fn dispatch_scalar<T: Task>(task: T) -> T::Output {
             // SAFETY: the value in `Selected` proves that the processor has BMI1 and BMI2.
             unsafe { perform(task) }
         }
+        #[cfg(target_arch = "aarch64")]
+        Selected::Neon(_) => task.run(Scalar),
         Selected::Scalar => task.run(Scalar),
     }
 }
@@ -145,6 +161,15 @@ pub(crate) fn prefetch<T>(address: *const T) {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
         _mm_prefetch::<_MM_HINT_T0>(address.cast());
     }
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: as above. `PRFM` is an instruction of every processor of this architecture.
+    unsafe {
+        std::arch::asm!(
+            "prfm pldl1keep, [{address}]",
+            address = in(reg) address,
+            options(nostack, readonly, preserves_flags),
+        );
+    }
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     let _ = address;
 }

@@ -6,6 +6,8 @@ use bloomline_core::bloomline::BlockedLayer;
 use bloomline_core::bloomline::hash::item_hash;
 use bloomline_core::bloomline::sizing::ROWS;
 use bloomline_core::layer::Layer;
+#[cfg(target_arch = "aarch64")]
+use bloomline_core::simd::neon::Neon;
 use bloomline_core::simd::{Backend, Block, Scalar};
 #[cfg(target_arch = "x86_64")]
 use bloomline_core::simd::{avx2::Avx2, avx512::Avx512};
@@ -257,6 +259,8 @@ fn backends_agree_on_prepared_patterns() {
         Avx2::detect().into_iter().for_each(assert_prepared_patterns_agree);
         Avx512::detect().into_iter().for_each(assert_prepared_patterns_agree);
     }
+    #[cfg(target_arch = "aarch64")]
+    assert_prepared_patterns_agree(Neon);
 }
 
 #[test]
@@ -270,6 +274,12 @@ fn vector_backends_agree_on_every_shape() {
         Some(backend) => assert_backend_agrees_on_every_shape(backend),
         None => eprintln!("NOT TESTED: this processor has no AVX-512 with VBMI"),
     }
+}
+
+#[test]
+#[cfg(target_arch = "aarch64")]
+fn neon_agrees_on_every_shape() {
+    assert_backend_agrees_on_every_shape(Neon);
 }
 
 fn assert_backend_agrees_on_every_shape<P: Backend>(backend: P) {

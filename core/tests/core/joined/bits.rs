@@ -4,6 +4,8 @@ use bloomline_core::Filter;
 use bloomline_core::batch::contains_spot;
 use bloomline_core::bloomline::hash::item_hash;
 use bloomline_core::layer::Layer;
+#[cfg(target_arch = "aarch64")]
+use bloomline_core::simd::neon::Neon;
 use bloomline_core::simd::{Backend, Scalar};
 #[cfg(target_arch = "x86_64")]
 use bloomline_core::simd::{avx2::Avx2, avx512::Avx512};
@@ -64,6 +66,8 @@ fn assert_finds(filter: &Filter, items: u64, model: &Model) {
         Avx2::detect().into_iter().for_each(|it| assert_backend_finds(it, filter, items, model));
         Avx512::detect().into_iter().for_each(|it| assert_backend_finds(it, filter, items, model));
     }
+    #[cfg(target_arch = "aarch64")]
+    assert_backend_finds(Neon, filter, items, model);
 }
 
 #[test]
