@@ -3,8 +3,8 @@
 use std::io;
 use std::ptr;
 
-/// The most bytes that one call of `getentropy` fills.
-const MAX_ENTROPY: usize = 256;
+/// The most bytes that one system call fills completely.
+const MAX_RANDOM: usize = 256;
 
 /// True if the operating system can map this many bytes now. No page is touched.
 pub fn can_map(size: usize) -> bool {
@@ -34,9 +34,14 @@ pub fn physical_memory() -> u64 {
 ///
 /// The error of the system call: a sandbox may forbid it.
 pub fn fill_random(bytes: &mut [u8]) -> io::Result<()> {
-    for part in bytes.chunks_mut(MAX_ENTROPY) {
+    for part in bytes.chunks_mut(MAX_RANDOM) {
         // SAFETY: the pointer and the length are those of a writable slice.
-        if unsafe { libc::getentropy(part.as_mut_ptr().cast(), part.len()) } != 0 {
+        #[cfg(target_os = "linux")]
+        let is_filled = unsafe { libc::getrandom(part.as_mut_ptr().cast(), part.len(), 0) } >= 0;
+        // SAFETY: as above.
+        #[cfg(not(target_os = "linux"))]
+        let is_filled = unsafe { libc::getentropy(part.as_mut_ptr().cast(), part.len()) } == 0;
+        if !is_filled {
             return Err(io::Error::last_os_error());
         }
     }
