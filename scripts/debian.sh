@@ -7,6 +7,7 @@
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
+architecture=''
 
 # The release of this machine; bookworm on systems that are not Debian.
 codename=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
@@ -45,7 +46,8 @@ machine_keyring() {
 }
 
 # apt_root NAME deb|deb-src SUITE...: creates a private apt for the packages, or for the sources, of
-# these suites. Its configuration is $work/NAME/apt.conf. Reads $uri and $keyring.
+# these suites. Its configuration is $work/NAME/apt.conf. Reads $uri and $keyring, and $architecture
+# (a Debian name such as arm64), which is that of this machine if it is empty.
 apt_root() {
     local name=$1 type=$2 root=$work/$1 target=Packages suite
     shift 2
@@ -75,6 +77,10 @@ Acquire::Languages "none";
 Acquire::Check-Valid-Until "false";
 Acquire::Retries "3";
 CONF
+    if [ -n "$architecture" ]; then
+        printf 'APT::Architecture "%s";\nAPT::Architectures { "%s"; };\n' \
+            "$architecture" "$architecture" >>"$root/apt.conf"
+    fi
 }
 
 # private NAME COMMAND...: runs an apt command in that private root, and prints its output only if

