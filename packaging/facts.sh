@@ -16,19 +16,29 @@ fi
 # address in a reserved domain (RFC 2606), which cannot receive mail.
 maintainer=${BLOOMLINE_MAINTAINER:-Bloomline project <packages@bloomline.invalid>}
 
-# The architecture of the module file, which may differ from that of this machine.
-case $(objdump -f "$so") in
-*elf64-x86-64*) machine=x86_64 debian_machine=amd64 ;;
-*elf64-littleaarch64*) machine=aarch64 debian_machine=arm64 ;;
+# The architecture of the module file, which may differ from that of this machine. readelf reads all.
+case $(readelf -h "$so") in
+*"Advanced Micro Devices X86-64"*) machine=x86_64 debian_machine=amd64 ;;
+*AArch64*) machine=aarch64 debian_machine=arm64 ;;
 *)
     echo "$so: no package can be built for its architecture, only for x86-64 and AArch64" >&2
     exit 1
     ;;
 esac
 
-# The newest symbol version that the module requires of the C library. An older library cannot load
-# the module.
-glibc=$(objdump -T "$so" | grep -oE 'GLIBC_[0-9.]+' | sort -Vu | tail -n 1 | cut -d_ -f2)
+# The tools that change such a file.
+binutils=
+[ "$machine" = "$(uname -m)" ] || binutils=$machine-linux-gnu-
+export STRIP=${binutils}strip OBJCOPY=${binutils}objcopy
+
+# The C library, and the newest symbol version that the module requires of glibc. An older library
+# cannot load the module.
+libc=musl glibc=''
+if readelf -d "$so" | grep -qF '[libc.so.6]'; then
+    libc=gnu
+    glibc=$(readelf -W --version-info "$so" | grep -oE 'GLIBC_[0-9.]+' | sort -Vu | tail -n 1 |
+        cut -d_ -f2)
+fi
 
 # With a fixed time, packages of the same module are equal byte for byte whenever they are built.
 if [ -z "${SOURCE_DATE_EPOCH:-}" ]; then

@@ -4,6 +4,8 @@
 #   [DESTDIR=] [PREFIX=/usr] [MODULEDIR=$PREFIX/lib/redis/modules] \
 #       [DOCDIR=$PREFIX/share/doc/bloomline] scripts/install.sh
 #
+# STRIP is the `strip` of the module's architecture, if that is not this machine's.
+#
 # The prefix is /usr, not /usr/local: Debian's services of Redis and Valkey may execute only files
 # below /usr/lib.
 set -euo pipefail
@@ -25,7 +27,7 @@ new=$root$modules/.bloomline.so.new
 trap 'rm -f "$new"' EXIT
 # Keeps the names of functions, for the stack in a crash report. Line numbers and types, which are
 # removed, are nine tenths of the file.
-strip --strip-debug -o "$new" "$built"
+"${STRIP:-strip}" --strip-debug -o "$new" "$built"
 # A server refuses a module that it may not execute, and it runs as another user than this script.
 chmod 755 "$new"
 # Renames the file into its place: a server may have the old file mapped.
