@@ -19,8 +19,8 @@ export PORT SERVER DESTDIR PREFIX MODULEDIR DOCDIR DIST
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build install deb dist run test test-audit test-clients lint
-.PHONY: bench bench-blocking bench-dedup plan soak fuzz deep servers clean
+.PHONY: help build install deb dist wasm run test test-audit test-clients test-platforms lint
+.PHONY: bench bench-arm64 bench-blocking bench-dedup plan soak fuzz deep servers clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -39,9 +39,16 @@ install: ## Install the module: DESTDIR=, PREFIX=/usr, MODULEDIR=PREFIX/lib/redi
 deb: build ## Build the package for Debian and Ubuntu in dist/
 	@scripts/deb.sh
 
-dist: deb ## Build all files of a release, with SHA256SUMS, in dist/
-	@scripts/archive.sh
-	@scripts/sums.sh
+dist: ## Build all files of a release for all platforms, with SHA256SUMS, in dist/
+	@scripts/dist.sh
+
+wasm: ## Build the calculator for browsers, dist/calculator.wasm
+	@scripts/deps.sh build
+	@rustup --quiet target add wasm32-unknown-unknown
+	cargo build --locked -p bloomline-calculator --lib --profile wasm \
+		--target wasm32-unknown-unknown
+	@mkdir -p dist
+	cp $(TARGET_DIR)/wasm32-unknown-unknown/wasm/bloomline_calculator.wasm dist/calculator.wasm
 
 run: build ## Start a server with the module: PORT=6379, SERVER=name, command or path
 	@scripts/deps.sh run
@@ -67,13 +74,16 @@ test-clients: build servers ## Run the tests of client libraries and of the exam
 	.venv-redisbloom/bin/python -m pytest -q -W ignore::DeprecationWarning \
 		tests/clients/test_redisbloom_py.py
 
+test-platforms: ## Run tests on arm64 under qemu and with musl; what only compiles: ARGS="arm64"
+	@scripts/platforms.sh $(ARGS)
+
 lint: ## Check the formatting, the code, the docs and the scripts
 	@scripts/deps.sh build lint
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	cargo clippy --locked -p bloomline-core --features serde -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps
-	shellcheck scripts/*.sh packaging/*.sh .ci/run
+	shellcheck scripts/*.sh packaging/*.sh benches/instructions/*.sh .ci/run
 	@scripts/venv.sh lint
 	.venv-lint/bin/hadolint Dockerfile
 
@@ -88,6 +98,9 @@ bench-blocking: build servers ## Measure blocking, write docs/operations.md: ARG
 soak: build servers ## Load two servers for S=3600 seconds each, check answers, report latencies
 	BLOOMLINE_SOAK_SECONDS=$(or $(S),3600) $(CARGO_TEST) --test server soak:: -- \
 		--nocapture --test-threads 1
+
+bench-arm64: ## Count the instructions per item on arm64, with NEON and without
+	@benches/instructions/count.sh
 
 bench-dedup: build servers ## Measure deduplication, draw docs/dedup.svg: ARGS="--items 1000000"
 	@scripts/venv.sh

@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
 # Checks that take long or need rare tools: fuzzing, a long simulation, AddressSanitizer, valgrind,
-# Miri, other targets, publishing, advisories.
+# Miri, publishing, advisories.
 #
 #   scripts/deep.sh [SECONDS [PART]...]
 #
 # SECONDS is the time of fuzzing for each target. The parts are fuzzing, simulation,
-# address_sanitizer, valgrind_run, miri, targets, publishing and advisories; without a part all of
-# them run. The script fails if a check fails. A check that is skipped because a tool is missing is
-# reported at once and again at the end.
+# address_sanitizer, valgrind_run, miri, publishing and advisories; without a part all of them run.
+# The script fails if a check fails. A check that is skipped because a tool is missing is reported at
+# once and again at the end.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 seconds=${1:-60}
 parts=("${@:2}")
 [ ${#parts[@]} -gt 0 ] ||
-    parts=(fuzzing simulation address_sanitizer valgrind_run miri targets publishing advisories)
+    parts=(fuzzing simulation address_sanitizer valgrind_run miri publishing advisories)
 export BLOOMLINE_SERVERS=${BLOOMLINE_SERVERS:-$PWD/.servers}
 servers=$BLOOMLINE_SERVERS
 target_dir=${CARGO_TARGET_DIR:-$PWD/target}
@@ -136,19 +136,6 @@ miri() {
     step "the core under Miri" env MIRIFLAGS="-Zmiri-tree-borrows -Zmiri-permissive-provenance" \
         cargo +nightly miri test --locked -p bloomline-core --target-dir "$target_dir/miri" \
         --test core fuzz::
-}
-
-# The core for processors and systems without this module's servers.
-targets() {
-    local target
-    for target in wasm32-unknown-unknown aarch64-unknown-linux-gnu; do
-        if rustup target list --installed 2>/dev/null | grep -qx "$target"; then
-            step "the core for $target" \
-                cargo check --locked -p bloomline-core --features serde --target "$target"
-        else
-            not_run "the core for $target" "rustup target add $target"
-        fi
-    done
 }
 
 publishing() {

@@ -1,0 +1,120 @@
+#!/usr/bin/env bash
+# Builds the module for other platforms, and tests it on servers of these platforms.
+#
+#   scripts/platforms.sh [PART]...
+#
+# The parts; without one, all of them:
+#   arm64         64-bit ARM: the core's tests and server tests, under qemu; packages
+#   musl          the C library of Alpine: server tests
+#   wasm          the calculator, run by Node.js
+#   compile       what is only compiled, for macOS: the core, and the module without linking it
+#   reproducible  two builds in different folders: equal files
+# Fails if a part fails. What is missing is installed (scripts/deps.sh cross). A part for which
+# rustup cannot fetch Rust's library is not run, which is reported at once and again at the end.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+target_dir=$(realpath -m "${CARGO_TARGET_DIR:-target}")
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+# server_tests PLATFORM ARGUMENT...: runs server tests with the module of the target on the servers
+# of that platform.
+server_tests() {
+    local platform=$1
+    shift
+    scripts/servers.sh --platform "$platform"
+    scripts/cargo-for.sh "$target" build --release --lib
+    BLOOMLINE_SO=$target_dir/$target/release/libbloomline.so \
+        BLOOMLINE_SERVERS=$PWD/.servers-$platform \
+        BLOOMLINE_REQUIRED_SERVERS=$(cd ".servers-$platform" && echo *) \
+        cargo test --locked --workspace --features audit --test server -- "$@"
+}
+
+arm64() {
+    # Left out: what takes minutes under qemu, or needs pages without memory behind them, which it
+    # does not have.
+    CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="qemu-aarch64 -L /usr/aarch64-linux-gnu" \
+        scripts/cargo-for.sh "$target" test -p bloomline-core --test core -- \
+        --skip expansion:: --skip simulation:: --skip rates:: --skip fuzz::
+    BLOOMLINE_CC=aarch64-linux-gnu-gcc server_tests arm64 \
+        commands:: entry_points:: replication:: redisbloom:: hostile:: \
+        --skip cluster:: --skip windows_replication:: --skip hostile::sizes::
+    (packed arm64)
+}
+
+# packed MACHINE: fails unless archive and Debian package hold the module of that machine.
+packed() {
+    local machine=$1 dist=$folder/dist
+    export DIST=$dist BLOOMLINE_SO=$target_dir/$target/release/libbloomline.so
+    scripts/archive.sh
+    scripts/deb.sh
+    [ "$(dpkg-deb --field "$dist"/*_"$machine".deb Architecture)" = "$machine" ]
+    tar -xzf "$dist"/bloomline-*-"$target".tar.gz -C "$folder" --wildcards '*/bloomline.so'
+    dpkg-deb --fsys-tarfile "$dist"/*_"$machine".deb |
+        tar -x -C "$folder" ./usr/lib/redis/modules/bloomline.so
+    readelf -h "$folder"/bloomline-*/bloomline.so "$folder"/usr/lib/redis/modules/bloomline.so |
+        grep -c AArch64 | grep -qx 2
+}
+
+# Left out: used_memory, which a server with musl only estimates.
+musl() {
+    BLOOMLINE_CC=musl-gcc server_tests musl \
+        commands:: entry_points:: replication:: hostile:: compact:: merge:: windows:: limits:: \
+        --skip cluster:: --skip hostile::sizes:: --skip windows::memory::
+}
+
+# The test compares its numbers with those of this machine, and limits its size.
+wasm() {
+    make wasm
+    scripts/node.sh
+    cargo run --locked -p bloomline-calculator --example numbers >"$folder/numbers"
+    .venv-node/bin/node tests/platforms/calculator.mjs dist/calculator.wasm <"$folder/numbers"
+}
+
+# So that code for macOS does not break unnoticed. Apple's headers are not available: bindgen reads
+# those of this machine, and the C file is compiled for Linux. A check does not link it.
+compile() {
+    cargo check --locked -p bloomline-core --features serde --target "$target"
+    SDKROOT=/ CRATE_CC_NO_DEFAULTS=1 \
+        CC_aarch64_apple_darwin=aarch64-linux-gnu-gcc \
+        AR_aarch64_apple_darwin=aarch64-linux-gnu-ar \
+        BINDGEN_EXTRA_CLANG_ARGS_aarch64_apple_darwin="--target=$(uname -m)-linux-gnu" \
+        cargo check --locked --lib --target "$target"
+}
+
+# Two builds of the same files, in folders of different names and with other target folders.
+reproducible() {
+    local copy=$folder/another/folder
+    mkdir -p "$copy"
+    git ls-files -z --cached --others --exclude-standard | xargs -0 cp --parents -t "$copy"
+    scripts/cargo-for.sh "$target" build --release --lib
+    env -u CARGO_TARGET_DIR "$copy/scripts/cargo-for.sh" "$target" build --release --lib
+    cmp "$target_dir/$target/release/libbloomline.so" \
+        "$copy/target/$target/release/libbloomline.so"
+}
+
+# target_of PART: prints the target whose library the part needs.
+target_of() {
+    case $1 in
+    arm64) echo aarch64-unknown-linux-gnu ;;
+    musl) echo x86_64-unknown-linux-musl ;;
+    wasm) echo wasm32-unknown-unknown ;;
+    compile) echo aarch64-apple-darwin ;;
+    reproducible) echo x86_64-unknown-linux-gnu ;;
+    esac
+}
+
+[ $# -gt 0 ] || set -- arm64 musl wasm compile reproducible
+scripts/deps.sh build servers install cross
+missing=()
+for part in "$@"; do
+    start=$SECONDS target=$(target_of "$part")
+    if ! timeout 300 rustup target add "$target"; then
+        missing+=("$part: rustup cannot fetch the library of $target")
+        echo "platforms: NOT RUN: ${missing[-1]}" >&2
+        continue
+    fi
+    "$part"
+    echo "platforms: $part took $((SECONDS - start)) s"
+done
+for name in "${missing[@]}"; do echo "platforms: NOT RUN: $name"; done
