@@ -151,7 +151,8 @@ impl Form {
         }
         data.extend(item);
         if self == Self::Lines {
-            data.push(b'\n');
+            // The last CR of a line belongs to its end, not to the item.
+            data.extend(if item.ends_with(b"\r") { &b"\r\n"[..] } else { b"\n" });
         }
     }
 }
@@ -224,6 +225,11 @@ mod tests {
         }
         // Only one CR belongs to the end of a line.
         assert_eq!(items(Form::Lines, b"a\r\r\n").unwrap(), [b"a\r"]);
+        let mut data = Vec::new();
+        for item in [&b"a\r"[..], b"\r", b"a\rb"] {
+            Form::Lines.pack(item, &mut data);
+        }
+        assert_eq!(items(Form::Lines, &data).unwrap(), [&b"a\r"[..], b"\r", b"a\rb"]);
     }
 
     #[test]
