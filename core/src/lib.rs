@@ -129,12 +129,14 @@
 //! | expansion | the capacity of a layer divided by that of the layer before it |
 //! | false-positive rate | the probability that an absent item is reported as present, computed or measured |
 //! | fill | the share of bits that are set |
+//! | fold | to join pages of a layer by OR, so that it has fewer pages in memory |
 //! | generation | the items that were inserted during one slot of a window |
 //! | geometry | pages, blocks per page, blocks per item and bits per block of a layer |
 //! | group | up to 64 items of a batch that are prefetched together |
 //! | header | everything about a filter but its bits |
 //! | host | the program that decides about the memory of filters |
 //! | inserted | was new, and counted; an item that seems to be there is not inserted again |
+//! | irregular layer | a layer that does not follow from those before it: it was folded, or merged above its capacity |
 //! | layer | one filter of fixed capacity |
 //! | overflow layer | a layer for more items than a generation was sized for |
 //! | page | up to 64 blocks, at most 4 KiB |
@@ -151,6 +153,7 @@
 //! | spot | where an item lies in one layer |
 //! | stride | blocks from one of an item's blocks to the next, around the page |
 //! | target rate | the false-positive rate that a filter was asked for |
+//! | union | the filter to which the items of several were added: the OR of their bits |
 //! | window | the time, or the number of further items, for which an item is found |
 //!
 //! # Literature

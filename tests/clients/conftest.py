@@ -3,6 +3,7 @@
 import os
 import pathlib
 import shutil
+import socket
 import subprocess
 import tempfile
 import time
@@ -46,6 +47,13 @@ def age(name):
     """A sort key: by version, and of several builds of a version the one without a suffix last."""
     _, version, *suffix = name.split("-")
     return [int(number) for number in version.split(".")], not suffix
+
+
+def free_port():
+    """Returns a TCP port that nobody uses at the moment."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
 
 
 class Server:

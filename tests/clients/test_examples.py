@@ -5,17 +5,21 @@ import re
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
-from conftest import DEADLINE, ROOT
+import redis
+from conftest import DEADLINE, ROOT, Server, find_servers, free_port
 from older import make_older
 
-for folder in ("feed", "cache_guard", "idempotency", "sharded"):
+for folder in ("bulk_load", "feed", "cache_guard", "idempotency", "parallel", "sharded"):
     sys.path.insert(0, str(ROOT / "examples" / folder))
+from bulk_load import BulkLoad  # noqa: E402
 from cache_guard import Database, Guard  # noqa: E402
 from feed import Feed  # noqa: E402
 from idempotency import Database as Ledger  # noqa: E402
 from idempotency import Payments  # noqa: E402
+from parallel import Crawl, work  # noqa: E402
 from seen import Seen  # noqa: E402
 
 pytestmark = pytest.mark.newest
@@ -34,21 +38,62 @@ def test_program_prints_what_its_page_shows(server, text, program):
     check_program(server, program)
 
 
-# Filters that forget exist in one layout.
+# Filters that forget exist in one layout. The sizes after a compaction are those of one.
 @pytest.mark.one_layout
-@pytest.mark.parametrize("program", ["feed/feed.py", "idempotency/idempotency.py"])
-def test_program_that_forgets_prints_what_its_page_shows(server, text, program):
+@pytest.mark.parametrize("program", ["feed/feed.py", "idempotency/idempotency.py", "bulk_load/bulk_load.py"])
+def test_program_of_one_layout_prints_what_its_page_shows(server, text, program):
     check_program(server, program)
 
 
-def check_program(server, program):
+@pytest.mark.one_layout
+def test_parallel_program_prints_what_its_page_shows(server, text, other):
+    check_program(server, "parallel/parallel.py", OTHER_URL=other.url)
+
+
+def check_program(server, program, **variables):
     program = ROOT / "examples" / program
     page = (program.parent / "README.md").read_text()
     (shown,) = re.findall(r"^```text\n(.*?)^```", page, re.M | re.S)
-    environment = {**os.environ, "REDIS_URL": server.url}
+    environment = {**os.environ, "REDIS_URL": server.url, **variables}
     done = subprocess.run([sys.executable, program], env=environment, capture_output=True, text=True, timeout=DEADLINE)
     assert done.returncode == 0, done.stderr
     assert done.stdout == shown
+
+
+@pytest.fixture
+def other(server):
+    """A second server of the same kind."""
+    other = Server(server.name, find_servers()[server.name])
+    yield other
+    other.stop()
+
+
+@pytest.fixture
+def cluster(server):
+    """The client of a cluster of two nodes, each with half of the slots."""
+    nodes = []
+    try:
+        for slots in ((0, 8191), (8192, 16383)):
+            # The bus of the cluster uses a second port.
+            port, bus = free_port(), free_port()
+            lines = f"cluster-enabled yes\nport {port}\nbind 127.0.0.1\ncluster-port {bus}"
+            nodes.append((Server(server.name, find_servers()[server.name], lines=lines), port, bus))
+            with nodes[-1][0].client() as client:
+                client.execute_command("CLUSTER", "ADDSLOTSRANGE", *slots)
+        (first, port, _), (second, second_port, second_bus) = nodes
+        with first.client() as client:
+            client.execute_command("CLUSTER", "MEET", "127.0.0.1", second_port, second_bus)
+        end = time.monotonic() + DEADLINE
+        for node in (first, second):
+            with node.client() as client:
+                while client.execute_command("CLUSTER INFO")["cluster_state"] != "ok":
+                    assert time.monotonic() < end, "the nodes did not find each other"
+                    time.sleep(0.01)
+        with redis.RedisCluster(host="127.0.0.1", port=port, socket_timeout=DEADLINE) as client:
+            yield client
+    finally:
+        for node, *_ in nodes:
+            node.stop()
 
 
 def calls(client):
@@ -146,6 +191,91 @@ def test_url_is_new_once_in_every_shard(server):
         assert 0 < min(cards) and max(cards) <= seen.capacity
         # Two lines: the number of items, and the only layer.
         assert {len(client.execute_command("BF.DEBUG", seen.key(shard))) for shard in range(8)} == {2}
+
+
+CRAWL = {"pages": 5000, "error_rate": 1e-6, "seed": 11}
+
+
+def pages(first, last):
+    return [f"https://example.com/{number}" for number in range(first, last)]
+
+
+@pytest.mark.one_layout
+def test_merged_parts_are_the_filter_of_one_worker(server):
+    with server.client() as client:
+        client.flushall()
+        crawl = Crawl(client, **CRAWL)
+        crawl.reserve("one")
+        assert crawl.add("one", pages(0, 3000)) == pages(0, 3000)
+        assert work(crawl, {1: pages(0, 2000), 2: pages(1000, 3000)}) == [2000, 2000]
+        one, merged = (client.execute_command("BF.SCANDUMP", key, 1) for key in (crawl.key("one"), crawl.ALL))
+        assert one == merged
+        # Four standard errors of the estimate, which adds 1000 items to the exact count of a part.
+        assert abs(crawl.count() - 3000) < 40
+
+
+@pytest.mark.one_layout
+def test_parts_are_merged_again_while_workers_go_on(text):
+    crawl = Crawl(text, **CRAWL)
+    work(crawl, {1: pages(0, 1000), 2: pages(1000, 2000)})
+    crawl.add(2, pages(2000, 2500))
+    assert crawl.contains(pages(2000, 2500)) == 0
+    crawl.merge([1, 2])
+    assert crawl.contains(pages(0, 2500)) == 2500
+
+
+@pytest.mark.one_layout
+def test_parts_are_merged_in_a_cluster(cluster):
+    crawl = Crawl(cluster, **CRAWL)
+    work(crawl, {worker: pages(worker * 500, worker * 500 + 700) for worker in range(8)})
+    assert crawl.contains(pages(0, 4200)) == 4200
+    assert crawl.contains(pages(4200, 5000)) == 0
+    with pytest.raises(redis.exceptions.RedisClusterException):
+        cluster.execute_command("BF.MERGE", "elsewhere", crawl.ALL)
+
+
+@pytest.mark.one_layout
+def test_regions_exchange_their_pages(server, other):
+    with server.client() as client, other.client() as far:
+        client.flushall()
+        here, there = Crawl(client, **CRAWL), Crawl(far, **CRAWL)
+        work(here, {1: pages(0, 1000)})
+        work(there, {1: pages(500, 2000)})
+        here.take(there)
+        there.take(here)
+        for region in (here, there):
+            assert region.contains(pages(0, 2000)) == 2000
+            assert region.contains(pages(2000, 5000)) == 0
+            assert region.client.exists(Crawl.OTHER) == 0
+        here_bits, there_bits = (region.client.execute_command("BF.SCANDUMP", Crawl.ALL, 1) for region in (here, there))
+        assert here_bits == there_bits
+
+
+def test_bulk_load_gives_memory_back_and_keeps_all_items(server):
+    with server.client(decode_responses=True, protocol=2) as client:
+        client.flushall()
+        load = BulkLoad(client, "k", at_most=65_536, error_rate=0.01)
+        before, after = load.load(pages(0, 3000) + pages(0, 10))
+        # In RedisBloom's layout a layer can only be folded to sizes that divide it.
+        assert after < before / 8 or (server.layout == "redisbloom" and after <= before)
+        assert load.info("SIZE") == after and not client.exists(load.loading)
+        assert all(client.execute_command("BF.MEXISTS", "k", *pages(0, 3000)))
+        absent = client.execute_command("BF.MEXISTS", "k", *pages(3000, 13_000))
+        # Four standard deviations above the error rate.
+        assert sum(absent) < 140
+
+
+@pytest.mark.one_layout
+def test_bulk_load_takes_the_lines_of_a_file(server, text, tmp_path):
+    path = tmp_path / "list.txt"
+    path.write_text("".join(f"{page}\n" for page in pages(0, 500)))
+    program = ROOT / "examples/bulk_load/bulk_load.py"
+    environment = {**os.environ, "REDIS_URL": server.url}
+    command = [sys.executable, program, path]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=DEADLINE)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("500 items, ")
+    assert all(text.execute_command("BF.MEXISTS", "unsubscribed", *pages(0, 500)))
 
 
 @pytest.fixture

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 use std::fs;
 
-use bloomline_core::Growth;
 use bloomline_core::window::{Window, WindowSpec, WindowedFilter};
+use bloomline_core::{Filter, Growth, Spec};
 
 const OPENED: u64 = 1_700_000_000_000;
 const SLOT: u64 = 200_000;
@@ -50,10 +50,14 @@ fn set_bytes(bytes: &[u8]) -> String {
     set.map(|(offset, byte)| format!("{offset}:{byte:02x}")).collect::<Vec<_>>().join(" ")
 }
 
+fn page() -> String {
+    fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/format.md"))
+        .expect("docs/format.md")
+}
+
 #[test]
 fn header_of_version_2_in_the_docs_is_written_and_read() {
-    let page = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/format.md"))
-        .expect("docs/format.md");
+    let page = page();
     let filter = example();
     let header = filter.encode_header();
     let mut shown = vec![hex(&header)];
@@ -64,5 +68,49 @@ fn header_of_version_2_in_the_docs_is_written_and_read() {
         assert!(page.contains(&text), "docs/format.md does not show:\n{text}");
     }
     let read = WindowedFilter::decode_header(&header, &mut |_| true).expect("a header");
+    assert_eq!(read.encode_header(), header);
+}
+
+/// The folded filter of the page: 3 pages are stored, and its bits begin at 4 MiB.
+fn folded() -> Filter {
+    let growth = Growth::Scaling { expansion: 2 };
+    let spec = Spec { capacity: 20_000, error_rate: 0.01, growth };
+    let whole = Filter::new(spec, 0x0123_4567_89ab_cdef, &mut |_| true).expect("a filter");
+    let mut header = whole.encode_header();
+    header[8] = 2;
+    header.resize(128, 0);
+    header[64..72].copy_from_slice(&(4u64 << 20).to_le_bytes());
+    let (index, pages, capacity) = (0u32, 3u32, 6_000u64);
+    header[80..84].copy_from_slice(&index.to_le_bytes());
+    header[84..88].copy_from_slice(&pages.to_le_bytes());
+    header[88..96].copy_from_slice(&capacity.to_le_bytes());
+    let mut filter = Filter::decode_header(&header, &mut |_| true).expect("a header");
+    for item in [b"user1", b"user2", b"user3"] {
+        filter.insert(item, &mut |_| true).expect("an item");
+    }
+    filter
+}
+
+#[test]
+fn header_of_a_folded_filter_in_the_docs_is_written_and_read() {
+    let filter = folded();
+    let (header, layer) = (filter.encode_header(), filter.layers().next().expect("a layer"));
+    let geometry = layer.geometry();
+    let mut shown = vec![hex(&header), set_bytes(layer.as_bytes())];
+    shown.push(format!(
+        "{} pages of {} blocks, {} blocks per item, {} bits in each",
+        geometry.pages(),
+        geometry.blocks_per_page(),
+        geometry.blocks_per_item(),
+        geometry.bits_per_block(),
+    ));
+    let fold = layer.shape().fold();
+    let stored: Vec<_> = (0..geometry.pages()).map(|page| fold.stored_page(page)).collect();
+    shown.push(stored.iter().map(u64::to_string).collect::<Vec<_>>().join(" "));
+    let page = page();
+    for text in shown {
+        assert!(page.contains(&text), "docs/format.md does not show:\n{text}");
+    }
+    let read = Filter::decode_header(&header, &mut |_| true).expect("a header");
     assert_eq!(read.encode_header(), header);
 }

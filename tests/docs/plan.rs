@@ -67,7 +67,7 @@ fn a_plan_agrees_with_the_filter_of_a_server() {
     for_newest_servers(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
-        for (capacity, items) in [(100, 1), (100, 3_000), (20_000, 20_000)] {
+        for (capacity, items) in [(100, 1), (100, 3_000), (20_000, 20_000), (20_000, 9_000)] {
             for (error_rate, growth) in
                 [0.1, 0.01, 1e-4].into_iter().flat_map(|rate| GROWTHS.map(|growth| (rate, growth)))
             {
@@ -100,9 +100,25 @@ fn a_plan_agrees_with_the_filter_of_a_server() {
                 let newest = newest.rsplit("hashes:").next().expect("a layer");
                 assert!(newest.starts_with(&format!("{} ", plan.hashes())), "{case}: {newest}");
                 assert!(plan.fp_rate() <= error_rate, "{case}");
+                let freed = format!(":{}", plan.freed_bytes());
+                assert_eq!(client.ask("BF.COMPACT k"), freed, "{case}");
             }
         }
     });
+}
+
+#[test]
+fn a_plan_shows_what_compacting_saves() {
+    for arguments in [
+        "--items 1e5 --capacity 1e6 --compact",
+        "--items 1e6 --compact",
+        "--items 1e5 --capacity 1e6 --window 60 --compact",
+    ] {
+        let printed = answer(arguments).expect(arguments);
+        let (_, table) = printed.split_once("after BF.COMPACT").expect(arguments);
+        let saving = table.lines().skip(1).filter(|line| !line.ends_with(" 0.0 %")).count();
+        assert!(saving > 0, "{printed}");
+    }
 }
 
 #[test]
@@ -146,6 +162,8 @@ fn a_plan_with_generations_agrees_with_a_full_filter() {
                 let layers = client.ask("BF.INFO k FILTERS");
                 assert_eq!(layers, format!("*[:{}]", plan.layer_count()), "{case}, {items} items");
                 assert!(plan.fp_rate() <= error_rate, "{case}, {items} items");
+                let freed = format!(":{}", plan.freed_bytes());
+                assert_eq!(client.ask("BF.COMPACT k"), freed, "{case}, {items} items");
             }
         }
     });

@@ -20,6 +20,7 @@ make plan ARGS=\"--items 1e6 --error 0.001\"
   --error RATE    highest share of absent items reported as present (default: 0.01)
   --capacity N    items the first layer is sized for: shows every layer (default: compares several)
   --expansion N   how many times as large each further layer is; 0: NONSCALING (default: 2)
+  --compact       also show what BF.COMPACT saves then
 a filter that forgets, when it is full: --items are distinct items inside one window
   --window N      seconds for which items are found
   --last          items are found until --items further ones were added
@@ -78,6 +79,11 @@ impl Plan {
         BlockedLayer::size_bytes(bits, self.layers.len() as u32)
     }
 
+    /// Bytes that `BF.COMPACT key` frees.
+    pub fn freed_bytes(&self) -> u64 {
+        freed_bytes(self.spec, self.items)
+    }
+
     /// Bits set per item in the newest layer: `hashes` of `BF.DEBUG key`.
     pub fn hashes(&self) -> u32 {
         self.layers.last().map_or(0, |layer| layer.geometry().hashes())
@@ -103,13 +109,31 @@ impl Plan {
     }
 }
 
+/// Bytes that compacting a filter with so many items frees.
+pub(crate) fn freed_bytes(spec: Spec, items: u64) -> u64 {
+    spec.compacted(items).map_or(0, |(before, after)| before.bytes() - after.bytes())
+}
+
+/// A line for each filter: its command, its bytes, and the bytes that BF.COMPACT frees.
+fn compacted(filters: impl Iterator<Item = (String, u64, u64)>) -> Result<String, Box<dyn Error>> {
+    let filters: Vec<_> = filters.collect();
+    let width = filters.iter().map(|(command, ..)| command.len()).max().unwrap_or(0);
+    let mut text = format!("\n{:width$}  bytes after BF.COMPACT          freed\n", "");
+    for (command, before, freed) in filters {
+        let after = before - freed;
+        let (human, part) = (human(after), freed as f64 * 100.0 / before as f64);
+        writeln!(text, "{command:width$}  {after:>13}  {human:>10}  {freed:>13}  {part:>4.1} %")?;
+    }
+    Ok(text)
+}
+
 /// Answers a command line.
 ///
 /// # Errors
 /// What is wrong with it.
 pub fn answer(mut words: lexopt::Parser) -> Result<String, Box<dyn Error>> {
     let (mut items, mut capacity, mut error_rate, mut expansion) = (None, None, 0.01, None);
-    let mut lifetime = Lifetime::default();
+    let (mut lifetime, mut shows_compacted) = (Lifetime::default(), false);
     while let Some(word) = words.next()? {
         match word {
             Long("items") => items = Some(count(&words.value()?.string()?)?),
@@ -120,6 +144,7 @@ pub fn answer(mut words: lexopt::Parser) -> Result<String, Box<dyn Error>> {
             Long("last") => lifetime.is_last = true,
             Long("generations") => lifetime.generations = Some(words.value()?.parse()?),
             Long("norefresh") => lifetime.no_refresh = true,
+            Long("compact") => shows_compacted = true,
             Short('h') | Long("help") => return Ok(HELP.to_owned()),
             other => return Err(other.unexpected().into()),
         }
@@ -133,21 +158,26 @@ pub fn answer(mut words: lexopt::Parser) -> Result<String, Box<dyn Error>> {
         let (generations, refreshes) = (DEFAULT_GENERATIONS, lifetime.refreshes());
         let capacity = capacity.unwrap_or(items);
         let spec = WindowSpec { capacity, error_rate, growth, window, generations, refreshes };
-        return windowed(spec, items, lifetime.generations);
+        return windowed(spec, items, lifetime.generations, shows_compacted);
     }
     let asked = |capacity, growth| Plan::new(Spec { capacity, error_rate, growth }, items);
-    if let Some(capacity) = capacity {
-        let plan = asked(capacity, growth)?;
-        return Ok(table(std::slice::from_ref(&plan))? + "\n" + &layers(&plan)?);
+    let mut plans = vec![asked(capacity.unwrap_or(items), growth)?];
+    if capacity.is_none() && growth != Growth::Fixed {
+        plans.insert(0, asked(items, Growth::Fixed)?);
+        if items > UNRESERVED {
+            plans.push(asked(UNRESERVED, Growth::Scaling { expansion: 2 })?);
+        }
     }
-    let mut plans = vec![asked(items, Growth::Fixed)?];
-    if growth != Growth::Fixed {
-        plans.push(asked(items, growth)?);
+    let mut text = table(&plans)?;
+    if let (Some(_), [plan]) = (capacity, plans.as_slice()) {
+        text += "\n";
+        text += &layers(plan)?;
     }
-    if growth != Growth::Fixed && items > UNRESERVED {
-        plans.push(asked(UNRESERVED, Growth::Scaling { expansion: 2 })?);
+    if shows_compacted {
+        let rows = plans.iter().map(|it| (it.command("key"), it.size_bytes(), it.freed_bytes()));
+        text += &compacted(rows)?;
     }
-    Ok(table(&plans)?)
+    Ok(text)
 }
 
 /// The plans of a filter that forgets: one with its layers, or several to compare.
@@ -155,17 +185,23 @@ fn windowed(
     spec: WindowSpec,
     items: u64,
     generations: Option<u32>,
+    shows_compacted: bool,
 ) -> Result<String, Box<dyn Error>> {
     const COMPARED: [u32; 6] = [2, 4, 8, 16, 32, 64];
-    let plan = |generations| WindowedPlan::new(WindowSpec { generations, ..spec }, items);
-    let Some(generations) = generations else {
-        let compared = COMPARED.iter().filter(|&&generations| u64::from(generations) <= items);
-        let plans =
-            compared.map(|&generations| plan(generations)).collect::<Result<Vec<_>, _>>()?;
-        return Ok(crate::windowed::table(&plans)?);
-    };
-    let plan = plan(generations)?;
-    Ok(crate::windowed::table(std::slice::from_ref(&plan))? + "\n" + &plan.layers()?)
+    let numbers = generations.as_ref().map_or(COMPARED.as_slice(), std::slice::from_ref);
+    let fits = |number: &&u32| generations.is_some() || u64::from(**number) <= items;
+    let plan = |&generations: &u32| WindowedPlan::new(WindowSpec { generations, ..spec }, items);
+    let plans = numbers.iter().filter(fits).map(plan).collect::<Result<Vec<_>, _>>()?;
+    let mut text = crate::windowed::table(&plans)?;
+    if let (Some(_), [plan]) = (generations, plans.as_slice()) {
+        text += "\n";
+        text += &plan.layers()?;
+    }
+    if shows_compacted {
+        let rows = plans.iter().map(|it| (it.command("key"), it.size_bytes(), it.freed_bytes()));
+        text += &compacted(rows)?;
+    }
+    Ok(text)
 }
 
 /// A number of items, which people write as `1e9` too.

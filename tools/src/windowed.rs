@@ -8,7 +8,7 @@ use bloomline_core::layer::Layer;
 use bloomline_core::window::{DEFAULT_GENERATIONS, Window, WindowSpec, size_bytes};
 use bloomline_core::{Error, Growth};
 
-use crate::plan::{human, rate};
+use crate::plan::{freed_bytes, human, rate};
 
 /// The options of a command line about forgetting.
 #[derive(Default)]
@@ -127,6 +127,17 @@ impl WindowedPlan {
         };
         let generations = u64::from(generations);
         size_bytes(generations * self.regular.bytes(), generations as usize, generations * overflow)
+    }
+
+    /// Bytes that `BF.COMPACT key` frees, in all generations but the newest.
+    pub fn freed_bytes(&self) -> u64 {
+        let items = self.items_per_generation();
+        let overflow = self.spec.overflow().filter(|_| !self.overflow.is_empty());
+        let freed = match overflow {
+            Some(overflow) => freed_bytes(overflow, items - self.regular.capacity()),
+            None => freed_bytes(self.spec.regular(), items),
+        };
+        freed * u64::from(self.spec.generations)
     }
 
     /// Bytes of the layers of one generation.

@@ -5,15 +5,21 @@
 //! hash, bit indexes, answers and growth.
 
 use bitvec::prelude::{BitVec, Lsb0, bitvec};
+use bloomline_core::bloomline::fold::Fold;
 use bloomline_core::bloomline::geometry::Geometry;
 use bloomline_core::bloomline::rate::fp_rate;
 use bloomline_core::{Growth, Spec};
+
+use crate::folding::stored_pages;
 
 /// A layer: its bits in the order of the bytes.
 pub struct ModelLayer {
     pub bits: BitVec<u8, Lsb0>,
     pub capacity: u64,
+    /// That of the hashed pages.
     pub geometry: Geometry,
+    /// The stored page of each hashed page; `None` if each has its own.
+    pub stored: Option<Vec<u64>>,
 }
 
 /// A filter.
@@ -52,7 +58,37 @@ impl ModelLayer {
     fn new(capacity: u64, error: f64) -> Option<Self> {
         let geometry = Geometry::new(capacity, error).ok()?;
         let bits = bitvec![u8, Lsb0; 0; geometry.bits() as usize];
-        Some(Self { bits, capacity, geometry })
+        Some(Self { bits, capacity, geometry, stored: None })
+    }
+
+    /// The stored page of a hashed page.
+    fn stored_page(&self, page: u64) -> u64 {
+        self.stored.as_ref().map_or(page, |stored| stored[page as usize])
+    }
+
+    /// Folds the layer to so many pages.
+    pub fn fold(&mut self, pages: u64) {
+        let stored = stored_pages(self.geometry.pages(), pages);
+        let page_bits = (self.geometry.blocks_per_page() * 512) as usize;
+        let mut bits = bitvec![u8, Lsb0; 0; pages as usize * page_bits];
+        for (page, &target) in stored.iter().enumerate() {
+            let start = self.stored_page(page as u64) as usize * page_bits;
+            for bit in self.bits[start..start + page_bits].iter_ones() {
+                bits.set(target as usize * page_bits + bit, true);
+            }
+        }
+        (self.bits, self.stored) = (bits, Some(stored));
+    }
+
+    /// The computed false-positive rate of the full layer.
+    fn fp_rate(&self) -> f64 {
+        match self.stored.as_ref().and_then(|stored| stored.last()) {
+            Some(last) => {
+                let fold = Fold::new(self.geometry.pages(), last + 1);
+                fold.fp_rate(&self.geometry, self.capacity)
+            }
+            None => fp_rate(&self.geometry, self.capacity),
+        }
     }
 
     /// The indexes of an item's bits in the layer.
@@ -69,6 +105,7 @@ impl ModelLayer {
             (geometry.blocks_per_page() - 1) / (blocks_per_item - 1)
         };
         let stride = 1 + field(pattern, 51, 13) * strides / (1 << 13);
+        let page = self.stored_page(page);
         (0..blocks_per_item).flat_map(move |j| {
             let block = page * geometry.blocks_per_page()
                 + (first_in_page + j * stride) % geometry.blocks_per_page();
@@ -108,7 +145,7 @@ impl Model {
             Growth::Fixed => self.spec.error_rate,
             Growth::Scaling { .. } => {
                 let older_rates: f64 =
-                    self.layers.iter().fold(0.0, |sum, l| sum + fp_rate(&l.geometry, l.capacity));
+                    self.layers.iter().fold(0.0, |sum, layer| sum + layer.fp_rate());
                 (self.spec.error_rate - older_rates) / (self.layers.len() as f64 + 2.0)
             }
         }
@@ -142,6 +179,13 @@ impl Model {
         self.layers.last_mut().expect("at least one").insert(block_hash, pattern);
         self.newest_len += 1;
         Answer::New
+    }
+
+    /// Folds the newest layer to so many pages, with which it has another capacity.
+    pub fn compact(&mut self, pages: u64, capacity: u64) {
+        let newest = self.layers.last_mut().expect("at least one");
+        newest.fold(pages);
+        newest.capacity = capacity;
     }
 
     /// Items that were new when they were inserted.

@@ -3,6 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`bloomline`], [`redisbloom`] | reference models of the layouts, written from their documentation, slow and simple |
+//! | [`folding`] | which pages of a layer are joined when it is folded |
 //! | [`windowed`] | the reference model of filters that forget |
 //! | [`fixture`], [`payload`], [`overflowing`] | filters recorded from RedisBloom, and a forged header |
 //! | [`items`] | items for benches |
@@ -14,6 +15,7 @@ pub mod bloomline;
 pub mod checks;
 pub mod first_block;
 pub mod fixture;
+pub mod folding;
 pub mod items;
 pub mod overflowing;
 pub mod payload;

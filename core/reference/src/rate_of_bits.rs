@@ -7,25 +7,41 @@
 
 use bloomline_core::bloomline::BlockedLayer;
 
-/// The probability that a random lookup finds all its bits set.
+use crate::folding::stored_pages;
+
+/// The probability that a random lookup finds all its bits set, in a layer that is not folded.
 pub fn rate_of_bits(layer: &BlockedLayer) -> f64 {
+    let pages = layer.geometry().pages();
+    (0..pages).map(|page| rate_of_page(layer, page)).sum::<f64>() / pages as f64
+}
+
+/// The same in a folded layer: the mean over the pages that hashes are scaled to.
+pub fn rate_of_folded(layer: &BlockedLayer) -> f64 {
+    let shape = layer.shape();
+    let (fold, hashed) = (shape.fold(), shape.geometry().pages());
+    let rates: Vec<f64> = (0..fold.stored()).map(|page| rate_of_page(layer, page)).collect();
+    let stored = stored_pages(hashed, fold.stored());
+    stored.iter().map(|&page| rates[page as usize]).sum::<f64>() / hashed as f64
+}
+
+/// The probability that a random lookup in a stored page finds all its bits set.
+fn rate_of_page(layer: &BlockedLayer, page: u64) -> f64 {
     let geometry = layer.geometry();
     let bits = usize::from(geometry.bits_per_block());
-    let passes: Vec<f64> =
-        layer.as_bytes().chunks_exact(64).map(|block| passes(block, bits)).collect();
     let blocks_per_item = u64::from(geometry.blocks_per_item());
     let page_blocks = geometry.blocks_per_page();
+    let bytes = page_blocks as usize * 64;
+    let page = &layer.as_bytes()[page as usize * bytes..][..bytes];
+    let passes: Vec<f64> = page.chunks_exact(64).map(|block| passes(block, bits)).collect();
     let strides = if blocks_per_item == 1 { 1 } else { (page_blocks - 1) / (blocks_per_item - 1) };
     let mut sum = 0.0;
-    for page in passes.chunks_exact(page_blocks as usize) {
-        for first in 0..page_blocks {
-            for stride in 1..=strides {
-                let block = |j| page[((first + j * stride) % page_blocks) as usize];
-                sum += (0..blocks_per_item).map(block).product::<f64>();
-            }
+    for first in 0..page_blocks {
+        for stride in 1..=strides {
+            let block = |j| passes[((first + j * stride) % page_blocks) as usize];
+            sum += (0..blocks_per_item).map(block).product::<f64>();
         }
     }
-    sum / (geometry.blocks() * strides) as f64
+    sum / (page_blocks * strides) as f64
 }
 
 /// The probability that `bits` random bits in consecutive sectors of a block are set.

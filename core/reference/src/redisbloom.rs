@@ -120,17 +120,29 @@ impl ModelLayer {
     fn contains(&self, pair: (u64, u64)) -> bool {
         self.bit_indexes(pair).all(|index| self.bits[index])
     }
+
+    /// Sets the bits of an item, which is hashed as the options say.
+    pub fn set(&mut self, options: u32, item: &[u8]) {
+        for index in self.bit_indexes(pair(options, item)).collect::<Vec<_>>() {
+            self.bits.set(index, true);
+        }
+    }
+}
+
+/// The two hashes of an item.
+fn pair(options: u32, item: &[u8]) -> (u64, u64) {
+    if options & 4 != 0 {
+        let a = hash_64(item, 0xc6a4_a793_5bd1_e995);
+        (a, hash_64(item, a))
+    } else {
+        let a = hash_32(item, 0x9747_b28c);
+        (a.into(), hash_32(item, a).into())
+    }
 }
 
 impl Model {
     fn pair(&self, item: &[u8]) -> (u64, u64) {
-        if self.options & 4 != 0 {
-            let a = hash_64(item, 0xc6a4_a793_5bd1_e995);
-            (a, hash_64(item, a))
-        } else {
-            let a = hash_32(item, 0x9747_b28c);
-            (a.into(), hash_32(item, a).into())
-        }
+        pair(self.options, item)
     }
 
     pub fn contains(&self, item: &[u8]) -> bool {
@@ -152,11 +164,8 @@ impl Model {
             let Some(plan) = plan else { return Answer::CannotGrow };
             self.layers.push(ModelLayer::new(plan));
         }
-        let pair = self.pair(item);
         let newest = self.layers.last_mut().unwrap();
-        for index in newest.bit_indexes(pair).collect::<Vec<_>>() {
-            newest.bits.set(index, true);
-        }
+        newest.set(self.options, item);
         newest.len += 1;
         Answer::New
     }

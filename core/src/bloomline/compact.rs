@@ -1,6 +1,7 @@
 //! Folding the bits of a layer.
 
 use super::fold::Fold;
+use super::growth::Shape;
 use super::layer::BlockedLayer;
 use crate::memory::words::Words;
 use crate::simd::BLOCK_SECTORS;
@@ -14,26 +15,36 @@ const LEAST_SAVING: u64 = 16;
 /// in its own memory, and takes none besides.
 const FEW_PAGES: u64 = 8;
 
-impl BlockedLayer {
-    /// Folds the layer to the fewest pages with which its rate is at most `error` with `items`
-    /// items, `len` of which are counted. False, without a change, if that saves less than 1/16.
+impl Shape {
+    /// The shape with the fewest pages with which the rate is at most `error` with `items` items,
+    /// `len` of which are counted. `None` if that saves less than 1/16.
     ///
-    /// The capacity falls to what the layer may hold now.
-    pub(crate) fn fold_to(&mut self, error: f64, len: u64, items: u64) -> bool {
-        let shape = self.shape();
-        let from = shape.fold();
+    /// The capacity falls to what the layer may hold then.
+    pub(super) fn compacted(&self, error: f64, len: u64, items: u64) -> Option<Self> {
+        let from = self.fold();
         let to = from.smallest(&self.geometry, items, error);
         if (from.stored() - to.stored()) * LEAST_SAVING < from.stored() {
-            return false;
+            return None;
         }
         let most = self.capacity.max(items);
         let room = to.items_at(&self.geometry, error, items, most) - items;
-        self.capacity = self.capacity.min(len.saturating_add(room)).max(1);
-        self.geometry = shape.folded(to, self.capacity).geometry;
+        let capacity = self.capacity.min(len.saturating_add(room)).max(1);
+        Some(self.folded(to, capacity))
+    }
+}
+
+impl BlockedLayer {
+    /// Folds the layer as [`Shape::compacted`] says. False, without a change, if that saves too
+    /// little.
+    pub(crate) fn fold_to(&mut self, error: f64, len: u64, items: u64) -> bool {
+        let shape = self.shape();
+        let Some(folded) = shape.compacted(error, len, items) else { return false };
+        let (from, to) = (shape.fold(), folded.fold());
+        (self.capacity, self.geometry) = (folded.capacity, folded.geometry);
         let page_words = self.geometry.blocks_per_page() as usize * BLOCK_SECTORS;
         if to.stored() > from.stored() / FEW_PAGES {
             fold_in_place(&mut self.words, page_words, from, to);
-        } else if let Ok(words) = folded(&self.words, page_words, from, to) {
+        } else if let Ok(words) = joined_pages(&self.words, page_words, from, to) {
             self.words = words;
         } else {
             fold_in_place(&mut self.words, page_words, from, to);
@@ -45,11 +56,12 @@ impl BlockedLayer {
 /// Folds words in their memory, and gives the rest of it back.
 ///
 /// Stored pages that are joined are neighbours, and a page never moves up. So going upwards no page
-/// is overwritten before it is read.
+/// is overwritten before it is read. The first pages are not even read if they stay as they are:
+/// 1 GB of which an eighth is saved takes a sixth of the time of one pass over it.
 fn fold_in_place(words: &mut Words, page_words: usize, from: Fold, to: Fold) {
     let all = words.as_mut_slice();
     let mut joined = None;
-    for page in 0..from.stored() {
+    for page in from.kept_by(&to)..from.stored() {
         let target = to.stored_page(from.hashed_page(page));
         let (start, end) = (target as usize * page_words, page as usize * page_words);
         let is_first = joined.replace(target) != Some(target);
@@ -71,7 +83,7 @@ fn fold_in_place(words: &mut Words, page_words: usize, from: Fold, to: Fold) {
 }
 
 /// The folded words in new memory. Pages that were never touched are not read.
-fn folded(
+fn joined_pages(
     words: &Words,
     page_words: usize,
     from: Fold,

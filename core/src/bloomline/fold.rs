@@ -4,7 +4,7 @@
 //! and the false-positive rate is that of the fuller pages. An item keeps its block within the page,
 //! its stride and its patterns, which do not depend on the page.
 //!
-//! All pages are halved some times: page `p` becomes page `p >> halvings`. Then the first pages are
+//! All pages are halved some times: page `p` becomes page `p >> halvings`. Then the last pages are
 //! joined in pairs once more, and the others are not, so that a layer takes any number of pages and
 //! not only a half or a quarter of them (as the buckets of linear hashing: Litwin, *Linear Hashing:
 //! A New Tool for File and Table Addressing*, VLDB 1980).
@@ -12,8 +12,12 @@
 //! ```text
 //! hashed    0 1  2 3  4 5  6 7  8 9 10      11 pages, 4 of them are left:
 //! halved     0    1    2    3    4   5       once, to ceil(11 / 2) = 6
-//! stored        0         1      2   3       the first two pairs are joined, 6 - 4 = 2
+//! stored     0    1      2         3         the last two pairs are joined, 6 - 4 = 2
 //! ```
+//!
+//! The first pair begins at an even page. If the number of halved pages is odd, the last one is a
+//! pair of its own. The last pages are paired and not the first, so that the others keep their
+//! place: a fold that only pairs reads and writes nothing else.
 //!
 //! The number of hashed pages and that of stored pages determine everything else.
 
@@ -30,6 +34,15 @@ pub struct Fold {
     stored: u64,
     /// How often all pages are halved.
     halvings: u32,
+}
+
+/// Consecutive stored pages that equally many hashed pages share.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Part {
+    /// Stored pages.
+    pub pages: u64,
+    /// Hashed pages per stored page.
+    pub sharing: u64,
 }
 
 impl Fold {
@@ -62,15 +75,22 @@ impl Fold {
         self.hashed.div_ceil(1 << self.halvings)
     }
 
-    /// Stored pages that are two halved pages each. They are the first ones.
-    pub fn pairs(&self) -> u64 {
-        self.halved() - self.stored
+    /// The first of the halved pages that are paired, which is also its stored page. The ones before
+    /// it are single.
+    pub fn first_paired(&self) -> u64 {
+        2 * (self.stored - self.halved().div_ceil(2))
+    }
+
+    /// Stored pages that begin at the place of the same halved page, whatever pages are joined to it
+    /// when this fold becomes the fold `to`.
+    pub(super) fn kept_by(&self, to: &Self) -> u64 {
+        if self.halvings == to.halvings { to.first_paired() } else { 0 }
     }
 
     /// The stored page of a hashed page.
     pub fn stored_page(&self, page: u64) -> u64 {
-        let halved = page >> self.halvings;
-        if halved < 2 * self.pairs() { halved / 2 } else { halved - self.pairs() }
+        let (halved, first) = (page >> self.halvings, self.first_paired());
+        if halved < first { halved } else { (halved + first) / 2 }
     }
 
     /// The false-positive rate of a layer with `items` inserted items, in [0, 1]. `geometry` is that
@@ -84,34 +104,48 @@ impl Fold {
         }
     }
 
-    /// The rate after the bits of `n` random items were set. A lookup has a paired page as often as
-    /// an item has.
+    /// The rate after the bits of `n` random items were set. A lookup has a page as often as an item
+    /// has.
     fn rate_after(&self, geometry: &Geometry, n: f64) -> f64 {
         if n == 0.0 {
             return 0.0;
         }
-        let halved = self.hashed as f64 / (1u64 << self.halvings) as f64;
-        let single = rate_on_pages(geometry, halved, n);
-        let share = self.paired_share();
-        if share == 0.0 {
-            return single;
+        let hashed = self.hashed as f64;
+        let parts = self.parts().into_iter().filter(|part| part.pages > 0);
+        let rates = parts.map(|Part { pages, sharing }| {
+            let share = (pages * sharing) as f64 / hashed;
+            share * rate_on_pages(geometry, hashed / sharing as f64, n)
+        });
+        rates.sum()
+    }
+
+    /// The stored pages in the order of the memory: single ones, paired ones, and the last one if
+    /// fewer hashed pages share it than share the others.
+    pub(super) fn parts(&self) -> [Part; 3] {
+        let sharing = 1 << self.halvings;
+        let last = self.hashed - self.hashed_page(self.stored - 1);
+        let (mut singles, mut pairs, mut lasts) = (self.first_paired(), 0, 0);
+        match self.stored - singles {
+            0 if last < sharing => (singles, lasts) = (singles - 1, 1),
+            0 => {}
+            1 if last == sharing => singles += 1,
+            all if last < 2 * sharing => (pairs, lasts) = (all - 1, 1),
+            all => pairs = all,
         }
-        share * rate_on_pages(geometry, halved / 2.0, n) + (1.0 - share) * single
+        [
+            Part { pages: singles, sharing },
+            Part { pages: pairs, sharing: 2 * sharing },
+            Part { pages: lasts, sharing: last },
+        ]
     }
 
-    /// The share of items whose page is paired, in [0, 1].
-    fn paired_share(&self) -> f64 {
-        let paired = ((2 * self.pairs()) << self.halvings).min(self.hashed);
-        paired as f64 / self.hashed as f64
-    }
-
-    /// What the fills of the paired and of the single pages say about a layer.
-    pub(super) fn estimate(&self, geometry: &Geometry, fills: [Fill; 2]) -> LayerEstimate {
+    /// What the fills of the [parts](Self::parts) say about a layer.
+    pub(super) fn estimate(&self, geometry: &Geometry, fills: [Fill; 3]) -> LayerEstimate {
         let page_bits = geometry.blocks_per_page() * BLOCK_BYTES * 8;
-        let pages = [self.pairs(), self.stored - self.pairs()];
         let mut attempted = Estimate::default();
-        for (fill, pages) in fills.into_iter().zip(pages).filter(|&(_, pages)| pages > 0) {
-            attempted = attempted + fill.items(geometry.hashes(), (pages * page_bits) as f64);
+        for (fill, part) in fills.into_iter().zip(self.parts()).filter(|(_, it)| it.pages > 0) {
+            let bits = (part.pages * page_bits) as f64;
+            attempted = attempted + fill.items(geometry.hashes(), bits);
         }
         let rate = self.rate_after(geometry, attempted.items);
         let share = inserted_share(geometry.hashes(), rate).clamp(0.0, 1.0);
@@ -120,8 +154,8 @@ impl Fold {
 
     /// The first hashed page of a stored page.
     pub fn hashed_page(&self, stored: u64) -> u64 {
-        let pairs = self.pairs();
-        (if stored < pairs { 2 * stored } else { stored + pairs }) << self.halvings
+        let halved = stored + stored.saturating_sub(self.first_paired());
+        halved << self.halvings
     }
 
     /// The smallest fold of the same pages whose rate with `items` items is at most `error`; this

@@ -220,6 +220,30 @@ impl Spec {
         })
     }
 
+    /// The newest layer of a filter with so many items, as [`layers`](Self::layers) has it, and as
+    /// [`compact`](crate::Filter::compact) leaves it: the same if that saves too little. `None` for
+    /// more items than the filter can hold.
+    ///
+    /// ```
+    /// use bloomline_core::{Growth, Spec};
+    ///
+    /// let growth = Growth::Scaling { expansion: 2 };
+    /// let spec = Spec { capacity: 1_000_000, error_rate: 0.01, growth };
+    /// let (before, after) = spec.compacted(100_000).unwrap();
+    /// assert!(after.bytes() < before.bytes() / 6);
+    /// ```
+    pub fn compacted(self, items: u64) -> Option<(Shape, Shape)> {
+        let (mut common, mut shape) = Common::first(self, 0).ok()?;
+        let (mut index, mut len) = (0, items);
+        while len > shape.capacity {
+            len -= shape.capacity;
+            (common, shape) = common.successor(&shape, index).ok()?;
+            index += 1;
+        }
+        let after = shape.compacted(common.compacted_error(index), len, len);
+        Some((shape, after.unwrap_or(shape)))
+    }
+
     /// The target rate of layer `index`, counted from 0. `older_rates` is the sum of the computed
     /// rates of the layers before it.
     ///

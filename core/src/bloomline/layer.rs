@@ -214,15 +214,18 @@ impl Layer for BlockedLayer {
             return LayerEstimate::default();
         };
         let fold = shape.fold();
-        let pairs = (fold.pairs() * shape.geometry.blocks_per_page()) as usize * BLOCK_SECTORS;
-        let words = layers.map(|layer| layer.words.as_slice().split_at_checked(pairs));
-        let words = words.map(Option::unwrap_or_default);
-        // The sample is divided by size, and each part has at least one page.
-        let sample_of_pairs = sample as u64 * fold.pairs() / fold.stored();
-        let fills = [
-            fill_of_union(words.clone().map(|(paired, _)| paired), sample_of_pairs as usize),
-            fill_of_union(words.map(|(_, single)| single), sample - sample_of_pairs as usize),
-        ];
+        let page_words = shape.geometry.blocks_per_page() as usize * BLOCK_SECTORS;
+        let mut start = 0;
+        let fills = fold.parts().map(|part| {
+            let len = part.pages as usize * page_words;
+            let range = start..start + len;
+            start += len;
+            let words = layers
+                .clone()
+                .map(|layer| layer.words.as_slice().get(range.clone()).unwrap_or_default());
+            // The sample is divided by size, and each part has at least one page.
+            fill_of_union(words, (sample as u64 * part.pages / fold.stored()) as usize)
+        });
         fold.estimate(&shape.geometry, fills)
     }
 

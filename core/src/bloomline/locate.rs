@@ -64,13 +64,13 @@ fn locate_folded(place: u64, geometry: &Geometry, blocks: u64) -> u64 {
     let page = scale(place, pages);
     let within = scale(place, geometry.blocks()) - page * page_blocks;
     let halved = page >> halvings;
-    let all_halved = pages.wrapping_sub(1) >> halvings;
-    // Blocks that pairing saves: half of those of the paired pages, which are the first ones.
-    let saved = ((all_halved + 1) * page_blocks).wrapping_sub(blocks);
-    let start = halved * page_blocks;
-    let paired = (halved >> 1) * page_blocks;
-    let single = start.wrapping_sub(saved);
-    (if start < 2 * saved { paired } else { single }) + within
+    // Half of the single blocks, which are the first ones: the stored blocks without those that
+    // would be left if all pages were paired.
+    let all_paired = ((pages.wrapping_sub(1) >> halvings >> 1) + 1) * page_blocks;
+    let half = blocks.wrapping_sub(all_paired);
+    let single = halved * page_blocks;
+    let paired = (halved >> 1) * page_blocks + half;
+    (if single < 2 * half { single } else { paired }) + within
 }
 
 impl Spot {

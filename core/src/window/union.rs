@@ -17,29 +17,56 @@ impl WindowedFilter {
     /// Joins this filter with others of equal parameters; see `ScalableFilter::join`.
     ///
     /// Generations are joined with the one that was opened at the same time, which this filter must
-    /// have. Each stays within its part of the error budget.
+    /// have; of several, in their order. Each stays within its part of the error budget.
     pub(crate) fn join(&mut self, others: &[&Self], permit: Permit) -> Result<bool, Error> {
-        for generation in others.iter().flat_map(|other| other.all()) {
-            if !self.all().any(|own| own.opened == generation.opened) {
-                return Err(Error::Differs(Parameter::Generation(generation.opened)));
+        for generation in others.iter().flat_map(|other| other.all_by_opening()) {
+            if !self.all_by_opening().any(|own| own.opening() == generation.opening()) {
+                return Err(Error::Differs(Parameter::Generation(generation.one.opened)));
             }
         }
         let (mut joins, size, end) = (Vec::new(), self.size_bytes(), self.end());
-        for own in self.all() {
+        let mut layer = 0;
+        for Opened { one: own, nth } in self.all_by_opening() {
             let mut sources = Vec::new();
-            for generation in others.iter().flat_map(|other| other.all()) {
-                if generation.opened == own.opened {
-                    try_push(&mut sources, generation)?;
+            for source in others.iter().flat_map(|other| other.all_by_opening()) {
+                if source.opening() == (own.opened, nth) {
+                    try_push(&mut sources, source.one)?;
                 }
             }
             let mut permit = beside(size - own.overflow_bytes(), end, permit);
-            try_push(&mut joins, Join::plan(own, sources, &self.spec, &mut permit)?)?;
+            try_push(&mut joins, Join::plan(own, layer, sources, &self.spec, &mut permit)?)?;
+            layer += own.layer_count();
         }
         let mut is_changed = false;
         for (own, join) in self.older.iter_mut().chain([&mut self.newest]).zip(joins) {
             is_changed |= join.apply(own);
         }
         Ok(is_changed)
+    }
+}
+
+/// A generation, and the number of those before it that were opened at the same time: rotations by
+/// hand and by count may be that quick.
+struct Opened<'a> {
+    one: &'a Generation,
+    nth: usize,
+}
+
+impl Opened<'_> {
+    /// What is equal in generations that are joined.
+    fn opening(&self) -> (u64, usize) {
+        (self.one.opened, self.nth)
+    }
+}
+
+impl WindowedFilter {
+    /// The generations, oldest first.
+    fn all_by_opening(&self) -> impl Iterator<Item = Opened<'_>> {
+        self.all().scan((0, 0), |(opened, count), one| {
+            let nth = if one.opened == *opened { *count } else { 0 };
+            (*opened, *count) = (one.opened, nth + 1);
+            Some(Opened { one, nth })
+        })
     }
 }
 
@@ -50,21 +77,24 @@ struct Join<'a> {
     regular_len: u64,
     /// Items in the overflow layers of the result.
     overflow_len: u64,
-    overflow: Overflow,
+    overflow: Overflow<'a>,
 }
 
 /// The overflow layers of the result.
-enum Overflow {
+enum Overflow<'a> {
     None,
     /// A new filter: only the sources have overflow layers.
     New(Box<Filter>),
     /// The filter of the generation, joined with those of the sources.
-    Own(Plan<BlockedLayer>),
+    Own(Vec<&'a Filter>, Plan<BlockedLayer>),
 }
 
 impl<'a> Join<'a> {
+    /// Checks the union of a generation, whose regular layer has index `layer`, and allocates the
+    /// memory for it.
     fn plan(
         own: &Generation,
+        layer: u32,
         sources: Vec<&'a Generation>,
         spec: &WindowSpec,
         permit: Permit,
@@ -77,9 +107,11 @@ impl<'a> Join<'a> {
             }
         }
         let regular_len = joined_len(all.map(|one| (&one.regular, one.regular_len)));
-        if regular_len > own.regular.capacity() {
+        let capacity = own.regular.capacity();
+        if regular_len > capacity {
             let (rate, target) = (own.regular.fp_rate(regular_len), spec.regular().error_rate);
-            return Err(Error::RateExceeded { rate, target });
+            let full = Error::LayerFull { layer, items: regular_len, capacity };
+            return Err(if rate > target { Error::RateExceeded { rate, target } } else { full });
         }
         let others = overflows(&sources)?;
         let target = spec.overflow().map_or(0.0, |spec| spec.error_rate);
@@ -87,7 +119,7 @@ impl<'a> Join<'a> {
             (Some(filter), _) => {
                 let plan = filter.plan_join(&others, target, permit)?;
                 let len = plan.len();
-                (Overflow::Own(plan), len)
+                (Overflow::Own(others, plan), len)
             }
             (None, Some((first, rest))) => {
                 let mut filter = first.try_clone(permit)?;
@@ -117,9 +149,7 @@ impl<'a> Join<'a> {
                 own.overflow = Some(filter);
                 is_changed = true;
             }
-            Overflow::Own(plan) => {
-                // The memory for the list was needed once already.
-                let others = overflows(&self.sources).unwrap_or_default();
+            Overflow::Own(others, plan) => {
                 if let Some(filter) = &mut own.overflow {
                     is_changed |= filter.join_as(&others, plan);
                 }

@@ -24,6 +24,8 @@ mod bloomline {
     mod sizing;
 }
 mod fuzz;
+/// Merged and compacted filters, and estimates.
+mod joined;
 /// False-positive rates, computed and measured.
 mod rates {
     mod computed;

@@ -4,7 +4,7 @@ use arbitrary::{Result, Unstructured};
 use bloomline_core::window::{Window, WindowedFilter};
 use bloomline_core::{AnyFilter, Demand, Error, Insertion};
 
-use super::check::{LIMIT, assert_consistent, assert_round_trip, small};
+use super::check::{LIMIT, assert_consistent, assert_equal, assert_round_trip, small};
 use super::{header, number};
 
 /// Decodes the first bytes as a header, and the rest as operations on the filter. True if the
@@ -49,7 +49,7 @@ fn decode(u: &mut Unstructured) -> Result<bool> {
 
 /// Does one operation that a client could do.
 fn step(filter: &mut AnyFilter, u: &mut Unstructured) -> Result<()> {
-    match u.int_in_range(0..=6u8)? {
+    match u.int_in_range(0..=8u8)? {
         0 => {
             let offset = number::whole(u)? % (2 * LIMIT);
             // Mostly near the first byte, which is far from 0 after rotations.
@@ -92,6 +92,8 @@ fn step(filter: &mut AnyFilter, u: &mut Unstructured) -> Result<()> {
             assert!(is_unchanged || is_due || !filter.has_time(), "not due, but changed");
             assert!(result.is_err() || !filter.has_time() || !filter.is_due(now));
         }
+        6 => compact(filter),
+        7 => join(filter, u)?,
         _ => {
             let Some(filter) = filter.windowed_mut() else { return Ok(()) };
             let (now, number) = (time(u, filter)?, filter.number());
@@ -104,6 +106,34 @@ fn step(filter: &mut AnyFilter, u: &mut Unstructured) -> Result<()> {
                 Err(_) => assert_eq!(filter.encode_header(), before),
             }
         }
+    }
+    Ok(())
+}
+
+/// Compacts a filter, which reports no fewer items as present afterwards.
+fn compact(filter: &mut AnyFilter) {
+    let now = time_of(filter);
+    let size = filter.size_bytes();
+    let len = filter.len();
+    let items: Vec<[u8; 4]> = (0..200u32).map(u32::to_le_bytes).collect();
+    let present: Vec<_> = items.iter().filter(|item| filter.contains(&item[..], now)).collect();
+    let freed = filter.compact();
+    assert_eq!((filter.size_bytes() + freed, filter.len()), (size, len));
+    assert!(present.iter().all(|item| filter.contains(&item[..], now)));
+}
+
+/// Joins a filter with a copy of itself that has more items. A refused union changes nothing.
+fn join(filter: &mut AnyFilter, u: &mut Unstructured) -> Result<()> {
+    let Ok(mut other) = filter.try_clone(&mut small) else { return Ok(()) };
+    let items: Vec<[u8; 4]> =
+        (1_000..1_000 + u.int_in_range(0..=200u32)?).map(u32::to_le_bytes).collect();
+    insert(&mut other, &items);
+    let (before, now) = (filter.try_clone(&mut |_| true), time_of(&other));
+    let before = before.expect("memory");
+    let present: Vec<_> = items.iter().filter(|item| other.contains(&item[..], now)).collect();
+    match filter.union(&[&other], &mut small) {
+        Ok(true) => assert!(present.iter().all(|item| filter.contains(&item[..], now))),
+        Ok(false) | Err(_) => assert_equal(filter, &before),
     }
     Ok(())
 }

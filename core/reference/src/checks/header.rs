@@ -15,7 +15,8 @@ pub fn any(u: &mut Unstructured) -> Result<Vec<u8>> {
             let length = u.int_in_range(0..=200usize)?.min(u.len());
             return Ok(u.bytes(length)?.to_vec());
         }
-        1..=2 => own(u)?,
+        1 => own(u)?,
+        2 => irregular(u)?,
         3..=4 => windowed(u)?,
         _ => foreign(u)?,
     };
@@ -67,6 +68,43 @@ pub fn own(u: &mut Unstructured) -> Result<Vec<u8>> {
     .concat())
 }
 
+/// The header of a filter that was compacted or merged.
+pub fn irregular(u: &mut Unstructured) -> Result<Vec<u8>> {
+    let mut bytes = own(u)?;
+    let version = mostly(u, EXTENDED_VERSION, |u| u.arbitrary())?;
+    bytes[8..10].copy_from_slice(&version.to_le_bytes());
+    // Zeros before the number of items, and after the offset of the first byte.
+    bytes.splice(48..48, [0; 8]);
+    let first_byte = u64::from(u.int_in_range(0..=9u32)?) * ORIGIN_UNIT;
+    let first_byte = mostly(u, first_byte, whole)?;
+    bytes[64..72].copy_from_slice(&first_byte.to_le_bytes());
+    bytes.extend([0; 8]);
+    let layers = u32::from_le_bytes([bytes[20], bytes[21], bytes[22], bytes[23]]);
+    let capacity = u64::from(bytes[24]) | u64::from(bytes[25]) << 8;
+    records(u, layers, capacity, &mut bytes)?;
+    Ok(bytes)
+}
+
+/// The unit of the offset of the first byte.
+const ORIGIN_UNIT: u64 = 4 << 20;
+
+/// Appends records of some of the first layers, mostly in order, and zeros.
+fn records(u: &mut Unstructured, layers: u32, capacity: u64, bytes: &mut Vec<u8>) -> Result<()> {
+    for index in 0..layers.min(8) {
+        if u.arbitrary()? {
+            let pages = u.int_in_range(1..=3u32)?;
+            // Mostly fewer items than the layer was made for.
+            let most = capacity / 2 + 1;
+            let items = u.int_in_range(1..=most)?;
+            bytes.extend(mostly(u, index, |u| whole(u).map(|n| n as u32))?.to_le_bytes());
+            bytes.extend(mostly(u, pages, |u| whole(u).map(|n| n as u32))?.to_le_bytes());
+            bytes.extend(mostly(u, items, whole)?.to_le_bytes());
+        }
+    }
+    bytes.resize(bytes.len().next_multiple_of(64), 0);
+    Ok(())
+}
+
 /// The header of a filter that forgets.
 pub fn windowed(u: &mut Unstructured) -> Result<Vec<u8>> {
     let is_scaling = u.arbitrary::<bool>()?;
@@ -116,7 +154,8 @@ pub fn windowed(u: &mut Unstructured) -> Result<Vec<u8>> {
         bytes.extend([0; 4]);
         opened += u.int_in_range(0..=5_000)?;
     }
-    bytes.resize(bytes.len().next_multiple_of(64), 0);
+    let layers = if u.ratio(1, 3)? { count } else { 0 };
+    records(u, layers, regular, &mut bytes)?;
     Ok(bytes)
 }
 

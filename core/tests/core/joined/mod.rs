@@ -1,0 +1,92 @@
+//! Filters that were merged or compacted, and the estimates that both rest on.
+
+use bloomline_core::layer::Layer;
+use bloomline_core::redisbloom::geometry::Options;
+use bloomline_core::redisbloom::{ClassicFilter, Common};
+use bloomline_core::{AnyFilter, Filter, Growth, ScalableFilter, Spec};
+
+mod bits;
+mod classic;
+mod compaction;
+mod estimates;
+mod fold;
+mod forgetting;
+mod golden;
+mod headers;
+mod refusals;
+mod union;
+
+const SEED: u64 = 0x0123_4567_89ab_cdef;
+
+fn scaling(capacity: u64, error_rate: f64, expansion: u32) -> Spec {
+    Spec { capacity, error_rate, growth: Growth::Scaling { expansion } }
+}
+
+fn fixed(capacity: u64, error_rate: f64) -> Spec {
+    Spec { capacity, error_rate, growth: Growth::Fixed }
+}
+
+fn new(spec: Spec, seed: u64) -> Filter {
+    Filter::new(spec, seed, &mut |_| true).unwrap()
+}
+
+/// A filter in RedisBloom's layout, with the options of a new one.
+fn classic(spec: Spec) -> ClassicFilter {
+    let expansion = match spec.growth {
+        Growth::Scaling { expansion } => expansion,
+        Growth::Fixed => 2,
+    };
+    let options = Options::of_new_filter(spec.growth == Growth::Fixed);
+    let common = Common { options, expansion };
+    ClassicFilter::new(spec.capacity, spec.error_rate, common, &mut |_| true).unwrap()
+}
+
+/// Inserts numbers as items. Returns how many were new.
+fn insert<L: Layer>(filter: &mut ScalableFilter<L>, items: impl IntoIterator<Item = u64>) -> u64 {
+    let items: Vec<[u8; 8]> = items.into_iter().map(u64::to_le_bytes).collect();
+    let mut new = 0;
+    filter.insert_batch(items.iter().map(|item| &item[..]), &mut |_| true, |answer| {
+        new += u64::from(answer.unwrap());
+    });
+    new
+}
+
+/// Whether the filter contains each of some numbers.
+fn found<L: Layer>(filter: &ScalableFilter<L>, items: impl IntoIterator<Item = u64>) -> Vec<bool> {
+    let items: Vec<[u8; 8]> = items.into_iter().map(u64::to_le_bytes).collect();
+    let mut answers = Vec::new();
+    filter.contains_batch(items.iter().map(|item| &item[..]), |found| answers.push(found));
+    answers
+}
+
+/// The bits of each layer, oldest first.
+fn bits<L: Layer>(filter: &ScalableFilter<L>) -> Vec<&[u8]> {
+    filter.layers().map(|layer| layer.words().as_bytes()).collect()
+}
+
+/// The header and the bits of a filter: all that an operation may change.
+fn state(filter: &AnyFilter) -> (Vec<u8>, Vec<Vec<u8>>) {
+    let mut bits = Vec::new();
+    filter.each_layer(|words| bits.push(words.as_bytes().to_vec()));
+    (filter.encode_header(), bits)
+}
+
+/// The filter of the header and the chunks of another one, which must be equal.
+fn copied(filter: &AnyFilter) -> AnyFilter {
+    let mut copy = AnyFilter::decode_header(&filter.encode_header(), &mut |_| true).unwrap();
+    let mut offset = filter.first_byte();
+    assert!(offset == copy.first_byte());
+    while let Some(chunk) = filter.chunk(offset) {
+        copy.write_chunk(offset, chunk).unwrap();
+        offset += chunk.len() as u64;
+    }
+    // Not `assert_eq`, which would print megabytes.
+    assert!(state(&copy) == state(filter), "the copy differs");
+    assert_eq!(copy.size_bytes(), filter.size_bytes());
+    copy
+}
+
+/// A clone as a filter of any kind.
+fn any(filter: &Filter) -> AnyFilter {
+    filter.try_clone(&mut |_| true).unwrap().into()
+}

@@ -1,0 +1,137 @@
+//! Unions and compaction, while one allocation fails.
+
+use bloomline_core::window::{Window, WindowSpec, WindowedFilter};
+use bloomline_core::{AnyFilter, Error, Filter, Growth, Spec};
+
+use super::{classic, failing_after, granted, item, live_allocations, scaling};
+
+fn insert(filter: &mut AnyFilter, items: std::ops::Range<u64>) {
+    for number in items {
+        filter.insert(&item(number), &mut granted).unwrap();
+    }
+}
+
+fn clone(filter: &AnyFilter) -> AnyFilter {
+    filter.try_clone(&mut granted).unwrap()
+}
+
+/// All that an operation might change: the header and the bits.
+fn state(filter: &AnyFilter) -> (Vec<u8>, Vec<Vec<u8>>) {
+    let mut bits = Vec::new();
+    filter.each_layer(|words| bits.push(words.as_bytes().to_vec()));
+    (filter.encode_header(), bits)
+}
+
+/// Joins a filter with others, each time with another allocation failing. Failures change nothing
+/// and leak nothing. Returns the number of failures.
+fn join(filter: &mut AnyFilter, others: &[&AnyFilter]) -> u64 {
+    for allocations in 0.. {
+        let before = state(filter);
+        let live = live_allocations();
+        let (result, has_failed) =
+            failing_after(allocations, || filter.union(others, &mut granted));
+        match result {
+            Err(Error::OutOfMemory(_)) => {
+                assert_eq!(live_allocations(), live, "leak after {allocations} allocations");
+                assert!(has_failed && state(filter) == before);
+            }
+            Err(other) => panic!("{other}"),
+            Ok(is_changed) => {
+                assert!(is_changed && !has_failed, "success although an allocation failed");
+                return allocations;
+            }
+        }
+    }
+    unreachable!()
+}
+
+#[test]
+fn failed_union_changes_nothing_and_leaks_nothing() {
+    let spec = scaling(40, 1e-4, 2);
+    for base in [
+        AnyFilter::from(Filter::new(spec, 7, &mut granted).unwrap()),
+        AnyFilter::from(classic(spec).unwrap()),
+    ] {
+        let (mut filter, mut source) = (clone(&base), clone(&base));
+        insert(&mut filter, 0..30);
+        insert(&mut source, 0..2_000);
+        let failures = join(&mut filter, &[&base, &source]);
+        // The lists of sources and of numbers, the table, and the bits of each copy.
+        assert!(failures > u64::from(source.layer_count()), "{failures}");
+        assert!(state(&filter) == state(&source));
+        assert!((0..2_000).all(|number| filter.contains(&item(number), 0)));
+    }
+}
+
+fn ring(capacity: u64) -> WindowedFilter {
+    let (growth, window) = (Growth::Scaling { expansion: 1 }, Window::Manual);
+    let (error_rate, generations, refreshes) = (0.001, 3, true);
+    let spec = WindowSpec { capacity, error_rate, growth, window, generations, refreshes };
+    WindowedFilter::new(spec, 7, 0, &mut granted).unwrap()
+}
+
+#[test]
+fn failed_union_of_windowed_filters_changes_nothing() {
+    let mut early = AnyFilter::from(ring(120));
+    insert(&mut early, 0..30);
+    early.windowed_mut().unwrap().rotate(10, &mut granted).unwrap();
+    insert(&mut early, 100..140);
+    let mut late = clone(&early);
+    insert(&mut late, 140..300);
+    let mut later = clone(&late);
+    insert(&mut later, 300..500);
+    assert!(later.layer_count() > late.layer_count() && late.layer_count() > 2);
+    let mut filter = clone(&early);
+    let failures = join(&mut filter, &[&late, &later]);
+    assert!(failures > 5, "{failures}");
+    assert!(state(&filter).1 == state(&later).1);
+    let mut filter = clone(&late);
+    assert!(join(&mut filter, &[&early, &later]) > 4);
+    assert!(state(&filter).1 == state(&later).1);
+}
+
+/// Compacts clones of a filter, each with another allocation failing. Compaction needs no memory,
+/// so it succeeds.
+fn assert_compacts(filter: &AnyFilter, items: u64) {
+    let mut expected = clone(filter);
+    let freed = expected.compact();
+    assert!(freed > 0, "{filter:?}");
+    for allocations in 0..20 {
+        let live = live_allocations();
+        let mut compacted = clone(filter);
+        let (reply, has_failed) = failing_after(allocations, || compacted.compact());
+        assert_eq!(reply, freed);
+        assert!(state(&compacted) == state(&expected), "after {allocations} allocations");
+        assert!((0..items).all(|number| compacted.contains(&item(number), 0)));
+        drop(compacted);
+        assert_eq!(live_allocations(), live, "leak after {allocations} allocations");
+        if !has_failed {
+            return;
+        }
+    }
+    panic!("more than 20 allocations");
+}
+
+#[test]
+fn compaction_without_memory_gives_the_same_filter() {
+    // To an eighth or less in new memory, otherwise in place; with and without lazily zeroed pages.
+    for (capacity, items) in
+        [(20_000, 300), (20_000, 9_000), (2_000_000, 400), (1_200_000, 500_000)]
+    {
+        let spec = Spec { capacity, error_rate: 0.01, growth: Growth::Fixed };
+        let mut filter = AnyFilter::from(Filter::new(spec, 7, &mut granted).unwrap());
+        insert(&mut filter, 0..items);
+        assert_compacts(&filter, items);
+    }
+    let mut filter = AnyFilter::from(classic(scaling(4_000, 0.01, 2)).unwrap());
+    insert(&mut filter, 0..100);
+    assert_compacts(&filter, 100);
+    let mut filter = ring(30_000);
+    for generation in 0..3 {
+        for number in generation * 100..generation * 100 + 100 {
+            filter.insert(&item(number), &mut granted).unwrap();
+        }
+        filter.rotate(generation, &mut granted).unwrap();
+    }
+    assert_compacts(&filter.into(), 300);
+}
