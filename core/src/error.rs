@@ -173,16 +173,21 @@ impl fmt::Display for Error {
             Self::Chunk(error) => write!(f, "bad chunk: {error}"),
             Self::Differs(parameter) => write!(f, "the filters differ in {parameter}"),
             Self::RateExceeded { rate, target } => {
-                write!(
-                    f,
-                    "the false-positive rate would be {rate:.3e}, above the target {target:e}"
-                )
+                let target = short(*target);
+                write!(f, "the false-positive rate would be {rate:.3e}, above the target {target}")
             }
             Self::LayerFull { layer, items, capacity } => {
                 write!(f, "layer {layer} would hold {items} items, above its capacity {capacity}")
             }
         }
     }
+}
+
+/// A number in four digits, without zeros at their end: `1e-2`, `2.917e-7`.
+fn short(number: f64) -> String {
+    let text = format!("{number:.3e}");
+    let Some((digits, exponent)) = text.split_once('e') else { return text };
+    format!("{}e{exponent}", digits.trim_end_matches('0').trim_end_matches('.'))
 }
 
 impl fmt::Display for HeaderError {

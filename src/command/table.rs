@@ -4,7 +4,7 @@ use std::ffi::{CStr, CString};
 
 use redis_module::raw::{
     REDISMODULE_CMD_KEY_ACCESS, REDISMODULE_CMD_KEY_INSERT, REDISMODULE_CMD_KEY_RO,
-    REDISMODULE_CMD_KEY_RW,
+    REDISMODULE_CMD_KEY_RW, REDISMODULE_CMD_KEY_UPDATE,
 };
 
 use super::error::Failure;
@@ -41,7 +41,10 @@ const UPDATE_FAST: Access =
 const SHRINK: Access = Access {
     flags: "write",
     categories: "bloom write",
-    keys: Keys::First(REDISMODULE_CMD_KEY_RW | REDISMODULE_CMD_KEY_ACCESS),
+    // Without UPDATE, servers would require no permission to write the key.
+    keys: Keys::First(
+        REDISMODULE_CMD_KEY_RW | REDISMODULE_CMD_KEY_ACCESS | REDISMODULE_CMD_KEY_UPDATE,
+    ),
 };
 
 /// Commands that change one key by others.

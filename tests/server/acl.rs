@@ -167,3 +167,36 @@ fn rotation_can_be_forbidden_to_writers() {
         assert_allowed(&mut client, &["BF.ADD seen:1 c"]);
     });
 }
+
+#[test]
+fn compaction_needs_both_permissions_for_the_key() {
+    for_each_server(|kind| {
+        if kind.is_before_7() {
+            return;
+        }
+        for rules in ["+@all %R~*", "+@all %W~*"] {
+            let (_server, mut client) = with_filters(kind, rules);
+            assert_denied(&mut client, &["BF.COMPACT seen:1"]);
+        }
+        let (_server, mut client) = with_filters(kind, "+@all %RW~seen:*");
+        assert_allowed(&mut client, &["BF.COMPACT seen:1"]);
+        assert_denied(&mut client, &["BF.COMPACT other"]);
+    });
+}
+
+#[test]
+fn compaction_is_a_write_and_can_be_forbidden() {
+    for_each_server(|kind| {
+        let (_server, mut client) = with_filters(kind, "+@all -bf.compact ~*");
+        assert_denied(&mut client, &["BF.COMPACT seen:1"]);
+        let (server, mut client) = with_filters(kind, "+bf.compact ~seen:*");
+        assert_allowed(&mut client, &["BF.COMPACT seen:1", "BF.COMPACT seen:missing"]);
+        assert_denied(&mut client, &["BF.COMPACT other", "BF.CARD seen:1"]);
+        if kind.has_acl_categories() {
+            let mut client = user(&server, "+@write ~*");
+            assert_allowed(&mut client, &["BF.COMPACT seen:1"]);
+            let mut client = user(&server, "+@read ~*");
+            assert_denied(&mut client, &["BF.COMPACT seen:1"]);
+        }
+    });
+}

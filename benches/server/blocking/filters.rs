@@ -73,6 +73,17 @@ impl Bits {
         Bits(random(CHUNK + 8 * Bits::OFFSETS, 1, 1))
     }
 
+    /// Bits of which 0.344 are set, as in a filter that is 60 % full.
+    pub fn sparse() -> Bits {
+        let mut bits = Bits(random(CHUNK + 8 * Bits::OFFSETS, 2, 1));
+        let others = [3, 4, 5, 6].map(|seed| random(bits.0.len(), seed, 1));
+        let [b, c, d, e] = others.each_ref().map(|bytes| bytes.iter());
+        for ((((a, b), c), d), e) in bits.0.iter_mut().zip(b).zip(c).zip(d).zip(e) {
+            *a &= b | (c & (d | e));
+        }
+        bits
+    }
+
     /// The chunk with this number.
     pub fn chunk(&self, number: usize, len: usize) -> Result<&[u8]> {
         let start = number % Bits::OFFSETS * 8;

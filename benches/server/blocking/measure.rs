@@ -6,11 +6,11 @@ use redis::{Cmd, FromRedisValue, RedisError, Value, cmd};
 
 use super::clock::{self, Repeats};
 use super::filters::{self, Bits, CHUNK, FILTER, Layout, State};
-use super::persist;
 use super::plain_copy::PlainCopy;
 use super::rotation;
 use super::rows::{Cell, Cells, Row, add_run};
 use super::sizes::Size;
+use super::{joining, persist};
 use crate::Result;
 use crate::items::{Item, Kind};
 use crate::server::Server;
@@ -100,6 +100,9 @@ pub fn measure(
     bench.flush()?;
     if layout == Layout::Bloomline {
         rotation::measure(&mut bench, bytes, state)?;
+        if state == State::Filled && bytes <= LARGEST_PAYLOAD {
+            joining::measure(&mut bench, bytes, capacity)?;
+        }
         if state == State::Untouched {
             bench.growth(bytes)?;
             bench.flush()?;

@@ -25,6 +25,7 @@
 //! | `measure` | one filter: every command on it |
 //! | `persist` | DUMP, RESTORE, SAVE and BGSAVE of it |
 //! | `rotation` | filters that forget: a generation is opened and another dropped |
+//! | `joining` | BF.MERGE and BF.COMPACT, each beside a plain pass over as much memory |
 //! | `layers` | filters of hundreds and thousands of layers |
 //! | `plain_copy` | the time to copy memory without a filter |
 //! | `table` | the tables as Markdown, and the check of their shape |
@@ -32,6 +33,7 @@
 
 mod clock;
 mod filters;
+mod joining;
 mod layers;
 mod measure;
 mod page;

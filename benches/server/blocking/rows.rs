@@ -28,6 +28,10 @@ pub enum Row {
     LoadChunk,
     Copy,
     PlainCopy,
+    Merge,
+    PlainOr,
+    Compact,
+    PlainFold,
     Dump,
     Restore,
     Del,
@@ -42,7 +46,7 @@ pub enum Row {
 use Row::*;
 
 impl Row {
-    pub const ALL: [Row; 28] = [
+    pub const ALL: [Row; 32] = [
         Reserve,
         Grow,
         Rotate,
@@ -62,6 +66,10 @@ impl Row {
         LoadChunk,
         Copy,
         PlainCopy,
+        Merge,
+        PlainOr,
+        Compact,
+        PlainFold,
         Dump,
         Restore,
         Del,
@@ -95,6 +103,10 @@ impl Row {
             LoadChunk => "BF.LOADCHUNK, first chunk",
             Copy => "COPY",
             PlainCopy => "plain copy",
+            Merge => "BF.MERGE into a filled filter",
+            PlainOr => "plain OR of as much memory",
+            Compact => "BF.COMPACT, 60 % full",
+            PlainFold => "plain OR of one half into the other",
             Dump => "DUMP",
             Restore => "RESTORE",
             Del => "DEL",
@@ -109,7 +121,7 @@ impl Row {
 
     /// True if untouched and filled filters are two cases of this row.
     pub fn depends_on_state(self) -> bool {
-        !matches!(self, Reserve | Grow | PlainCopy)
+        !matches!(self, Reserve | Grow | PlainCopy | Merge | PlainOr | Compact | PlainFold)
     }
 
     /// True if RedisBloom's layout has another code path for this row, and so a row of its own.

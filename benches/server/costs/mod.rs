@@ -5,6 +5,7 @@
 //! filter has such bits.
 
 pub mod bits;
+mod compacted;
 mod copied;
 mod follower;
 mod freed;
@@ -88,6 +89,7 @@ pub struct Experiment {
 pub fn chosen(options: &Options) -> Vec<Experiment> {
     let all = [
         rates::EXPERIMENT,
+        compacted::EXPERIMENT,
         tiny::EXPERIMENT,
         saved::EXPERIMENT,
         freed::EXPERIMENT,

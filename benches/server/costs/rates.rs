@@ -99,7 +99,7 @@ fn figures(
 }
 
 /// Sends the items in calls of 1,000; returns the sum of the answers.
-fn send_items(
+pub fn send_items(
     server: &mut Server,
     command: &'static str,
     plan: Plan,

@@ -39,7 +39,7 @@ impl AnyFilter {
     }
 
     /// Gives back the memory that the items do not need, and returns the number of bytes; see
-    /// [`Filter::compact`] and [`WindowedFilter::compact`].
+    /// [`Filter::compact`] and [`WindowedFilter::compact`](crate::window::WindowedFilter::compact).
     pub fn compact(&mut self) -> u64 {
         match self {
             Self::Bloomline(filter) => filter.compact(),

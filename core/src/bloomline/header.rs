@@ -19,7 +19,7 @@
 //!         capacity  error_rate  seed   zeros  newest_len  first_byte  zeros     records...
 //! ```
 //!
-//! Records of [irregular](super::irregular) layers follow, then zeros. All numbers are
+//! Records of [irregular] layers follow, then zeros. All numbers are
 //! little-endian. The geometry is derived from the header and not stored in it, so the header cannot
 //! contradict the geometry. `docs/format.md` describes the format.
 

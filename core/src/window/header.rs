@@ -11,7 +11,7 @@
 //!         opened   len  live   overflow   reserved
 //! ```
 //!
-//! Records of [irregular](crate::bloomline::irregular) layers follow, then zeros up to a multiple
+//! Records of [irregular] layers follow, then zeros up to a multiple
 //! of 64 bytes. All numbers are little-endian. The geometry is derived from the header and not
 //! stored in it. `docs/format.md` describes the format.
 

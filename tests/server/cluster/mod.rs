@@ -4,7 +4,7 @@ mod atomic_slots;
 mod dual_channel;
 pub mod equal;
 mod failover;
-mod filled;
+pub mod filled;
 mod large;
 pub mod nodes;
 mod replication;

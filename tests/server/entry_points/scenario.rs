@@ -47,6 +47,24 @@ pub fn build(client: &mut Client) -> Vec<Made> {
     client.ok("BF.RESERVE binary 0.0001 200");
     keep("binary", add(client, "binary", binary));
 
+    // Folded, and the second one grown and folded again. In RedisBloom's layout a link of fewer bits.
+    for (key, capacity, options) in [
+        ("compacted", 20_000, ""),
+        ("compacted:twice", 20_000, "EXPANSION 4"),
+        ("compacted:redisbloom", 20_000, "LAYOUT REDISBLOOM"),
+    ] {
+        client.ok(&format!("BF.RESERVE {key} 0.01 {capacity} {options}"));
+        let mut items = add(client, key, numbered(key, 1_500));
+        compact(client, key);
+        if key == "compacted:twice" {
+            items.extend(add(client, key, numbered("more", 2_500)));
+            compact(client, key);
+            let layers = client.ask(&format!("BF.INFO {key} FILTERS"));
+            assert_eq!(layers, "*[:2]");
+        }
+        keep(key, items);
+    }
+
     // Only the header was loaded: the items are counted, but their bits are missing.
     let (_, header) = client.scandump("many:layers", 0);
     assert_eq!(client.loadchunk("half:loaded", 1, &header), "+OK");
@@ -59,6 +77,10 @@ pub fn build(client: &mut Client) -> Vec<Made> {
 pub fn build_large(client: &mut Client) -> Vec<Made> {
     client.ok("BF.RESERVE large 0.01 15000000");
     vec![Made { key: "large", items: add(client, "large", numbered("large", 5000)) }]
+}
+
+fn compact(client: &mut Client, key: &str) {
+    assert_ne!(client.ask(&format!("BF.COMPACT {key}")), ":0", "{key}");
 }
 
 fn add(client: &mut Client, key: &str, items: Vec<Vec<u8>>) -> Vec<Vec<u8>> {

@@ -4,7 +4,7 @@ use bloomline_harness::{Client, Setup, for_each_server, show};
 use redis::Value;
 
 /// Name, first version, and the arguments in the notation of [`written`].
-const COMMANDS: [(&str, &str, &str); 12] = [
+const COMMANDS: [(&str, &str, &str); 14] = [
     (
         "bf.reserve",
         "1.0.0",
@@ -26,6 +26,8 @@ const COMMANDS: [(&str, &str, &str); 12] = [
          ITEMS item:string...",
     ),
     ("bf.rotate", "0.1.0", "key:key [AT milliseconds:integer]"),
+    ("bf.merge", "0.1.0", "destination:key source:key..."),
+    ("bf.compact", "0.1.0", "key:key"),
     ("bf.exists", "1.0.0", "key:key item:string"),
     ("bf.mexists", "1.0.0", "key:key item:string..."),
     (
@@ -34,7 +36,8 @@ const COMMANDS: [(&str, &str, &str); 12] = [
         "key:key [single_value:oneof(CAPACITY capacity:pure-token|SIZE size:pure-token|FILTERS filters:pure-token|\
          ITEMS items:pure-token|EXPANSION expansion:pure-token|ERROR error:pure-token|LAYOUT layout:pure-token|\
          FILL fill:pure-token|FPRATE fprate:pure-token|WINDOW window:pure-token|\
-         GENERATIONS generations:pure-token|OLDEST oldest:pure-token|NEWEST newest:pure-token)]",
+         GENERATIONS generations:pure-token|OLDEST oldest:pure-token|NEWEST newest:pure-token|\
+         ESTIMATE estimate:pure-token)]",
     ),
     ("bf.card", "2.4.4", "key:key"),
     ("bf.debug", "1.0.0", "key:key"),
@@ -115,7 +118,7 @@ fn every_command_is_documented() {
 }
 
 #[test]
-fn the_first_argument_is_the_key() {
+fn arguments_that_are_keys_name_their_specification() {
     for_each_server(|kind| {
         if kind.is_before_7() {
             return;
@@ -127,7 +130,8 @@ fn the_first_argument_is_the_key() {
             let Some(Value::Array(arguments)) = field(&docs, "arguments") else { panic!("{name}") };
             for (at, argument) in arguments.iter().enumerate() {
                 let spec = field(argument, "key_spec_index").map(show);
-                assert_eq!(spec, (at == 0).then(|| ":0".to_owned()), "{name}");
+                let is_key = at == 0 || name == "bf.merge";
+                assert_eq!(spec, is_key.then(|| format!(":{at}")), "{name}");
             }
         }
     });

@@ -7,13 +7,14 @@ use redis::Value;
 
 use crate::inspect::word;
 
-/// All commands but BF.HELP, which has no key: a call, flags, flags of the key, categories, tips.
-const COMMANDS: [(&str, &str, &str, &str, &str); 12] = [
+/// All commands with one key: a call, flags, flags of the key, categories, tips.
+const COMMANDS: [(&str, &str, &str, &str, &str); 13] = [
     ("bf.reserve KEY 0.01 100", "write denyoom", "RW insert", "@bloom @write", ""),
     ("bf.add KEY a", "write denyoom fast", "RW access insert", "@bloom @write @fast", ""),
     ("bf.madd KEY a b", "write denyoom", "RW access insert", "@bloom @write", ""),
     ("bf.insert KEY ITEMS a", "write denyoom", "RW access insert", "@bloom @write", ""),
     ("bf.rotate KEY", "write denyoom", "RW insert", "@bloom @write", ""),
+    ("bf.compact KEY", "write", "RW access update", "@bloom @write", ""),
     ("bf.exists KEY a", "readonly fast", "RO access", "@bloom @read @fast", ""),
     ("bf.mexists KEY a b", "readonly fast", "RO access", "@bloom @read @fast", ""),
     ("bf.info KEY", "readonly", "RO access", "@bloom @read", "dont_cache"),
@@ -25,7 +26,8 @@ const COMMANDS: [(&str, &str, &str, &str, &str); 12] = [
 
 /// The names of all commands.
 fn all_names() -> BTreeSet<String> {
-    COMMANDS.iter().map(|(call, ..)| word(call, 0)).chain(["bf.help"]).map(str::to_owned).collect()
+    let others = ["bf.merge", "bf.help"];
+    COMMANDS.iter().map(|(call, ..)| word(call, 0)).chain(others).map(str::to_owned).collect()
 }
 
 fn words(text: &str) -> BTreeSet<String> {
@@ -96,6 +98,37 @@ fn keys_are_found_with_their_flags() {
             for flag in words(key_flags) {
                 assert!(listed.contains(&flag), "{name}: no {flag} in {listed}");
             }
+        }
+    });
+}
+
+#[test]
+fn merge_writes_its_first_key_and_reads_the_others() {
+    for_each_server(|kind| {
+        let server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        let keys = client.ask("COMMAND GETKEYS BF.MERGE to one two");
+        assert_eq!(keys, "*[$2 to $3 one $3 two]");
+        let reply = client.call("COMMAND INFO bf.merge");
+        let info = elements(&elements(&reply)[0]);
+        let flagged = names(&info[2]);
+        assert!(flagged.contains("write") && flagged.contains("denyoom"), "{flagged:?}");
+        let numbers: Vec<String> = info[3..6].iter().map(show).collect();
+        assert_eq!(numbers, [":1", ":-1", ":1"], "first key, last key, step");
+        if kind.is_before_7() {
+            return;
+        }
+        let [destination, sources] = elements(&info[8]) else { panic!("{}", show(&info[8])) };
+        for (spec, flags, index, last) in
+            [(destination, "RW access insert", ":1", ":0"), (sources, "RO access", ":2", ":-1")]
+        {
+            assert_eq!(names(field(spec, "flags")), words(flags));
+            let (begin, find) = (field(spec, "begin_search"), field(spec, "find_keys"));
+            assert_eq!(show(field(field(begin, "spec"), "index")), index);
+            assert_eq!(show(field(field(find, "spec"), "lastkey")), last);
+        }
+        if kind.has_acl_categories() {
+            assert_eq!(names(&info[6]), words("@bloom @write"));
         }
     });
 }

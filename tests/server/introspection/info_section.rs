@@ -6,7 +6,7 @@ use bloomline_harness::{
 
 use crate::inspect::{Totals, number, sum_of_infos, text, totals, with_debug};
 
-const FIELDS: [&str; 14] = [
+const FIELDS: [&str; 18] = [
     "version",
     "filters",
     "filters_bloomline",
@@ -21,6 +21,10 @@ const FIELDS: [&str; 14] = [
     "filters_windowed",
     "rotations",
     "generations_dropped",
+    "merges",
+    "merges_refused",
+    "compactions",
+    "bytes_compacted",
 ];
 
 /// Three filters: one of one layer, one of three, and one that cannot grow.

@@ -8,7 +8,7 @@ use crate::inspect::{digest, with_debug};
 const SLOT: u64 = 1_000_000_000;
 
 /// The key and the options of each filter.
-const FILTERS: [(&str, &str); 10] = [
+const FILTERS: [(&str, &str); 11] = [
     ("empty", "80 WINDOW 8000000"),
     ("window", "80 WINDOW 8000000"),
     ("window:once", "80 WINDOW 4000000 GENERATIONS 4 NOREFRESH"),
@@ -19,6 +19,7 @@ const FILTERS: [(&str, &str); 10] = [
     ("hand", "80 GENERATIONS 4 EXPANSION 1"),
     ("hand:once", "80 GENERATIONS 2 NOREFRESH"),
     ("hand:fixed", "80 GENERATIONS 8 NONSCALING"),
+    ("hand:compacted", "40000 GENERATIONS 8"),
 ];
 
 /// Builds all filters: with dropped generations, refreshed items and overflow layers.
@@ -42,6 +43,7 @@ fn build(client: &mut Client) {
     client.items("BF.MADD", "last:many", &numbered("many", 8000));
     client.items("BF.MADD", "window", &numbered("burst", 300));
     client.items("BF.MADD", "hand", &numbered("burst", 300));
+    assert_ne!(client.ask("BF.COMPACT hand:compacted"), ":0");
     // They have all that an entry point could lose.
     for key in ["window", "window:once", "last", "last:many", "hand"] {
         let (_, header) = client.scandump(key, 0);

@@ -6,7 +6,7 @@ mod by_time;
 mod changes;
 mod dumps;
 mod entry_points;
-mod fixture;
+pub mod fixture;
 mod forged;
 mod introspection;
 mod limits;
