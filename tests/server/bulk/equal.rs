@@ -45,7 +45,8 @@ fn random_splits_leave_the_filter_of_madd() {
     for_each_server(|kind| {
         let server = with_debug(kind).start(kind);
         let mut client = server.resp2();
-        for (options, form) in FILTERS.iter().flat_map(|options| FORMS.map(|form| (options, form))) {
+        for (options, form) in FILTERS.iter().flat_map(|options| FORMS.map(|form| (options, form)))
+        {
             create(&mut client, &["plain", "packed", "counted"], options);
             let mut random = Random(3);
             for round in 0..30 {
@@ -60,7 +61,8 @@ fn random_splits_leave_the_filter_of_madd() {
                 let items = draw(&mut random, form, count, 3000);
                 let expected = plain(&mut client, "BF.MEXISTS", "plain", &items);
                 assert_eq!(exists(&mut client, "packed", form, &items), expected, "{form:?}");
-                let counted = send(&mut client, "BF.BULKEXISTS", "packed", form, &items, &["COUNT"]);
+                let counted =
+                    send(&mut client, "BF.BULKEXISTS", "packed", form, &items, &["COUNT"]);
                 let ones = expected.iter().filter(|is_found| **is_found).count();
                 assert_eq!(show(&counted), format!("*[:{count} :{ones}]"));
             }
@@ -87,7 +89,8 @@ fn a_million_items_fit_in_one_call() {
         let expected = plain(&mut client, "BF.MADD", "plain", &items);
         assert_eq!(add(&mut client, "packed", Form::Fixed, &items), expected);
         assert_equal(&mut client, "plain", "packed");
-        let reply = send(&mut client, "BF.BULKEXISTS", "packed", Form::Prefixed, &items, &["COUNT"]);
+        let reply =
+            send(&mut client, "BF.BULKEXISTS", "packed", Form::Prefixed, &items, &["COUNT"]);
         assert_eq!(show(&reply), format!("*[:{ITEMS} :{ITEMS}]"));
     });
 }
@@ -105,7 +108,11 @@ fn items_of_all_forms_and_commands_meet() {
             assert_eq!(client.ask("BF.MEXISTS k user:1 user:2 user:4 user"), "*[:1 :1 :1 :0]");
             assert_eq!(client.ask("BF.ADD k user:4"), ":0");
             for other in FORMS {
-                assert_eq!(exists(&mut client, "k", other, &items), [true; 4], "{form:?} {other:?}");
+                assert_eq!(
+                    exists(&mut client, "k", other, &items),
+                    [true; 4],
+                    "{form:?} {other:?}"
+                );
             }
             client.ok("FLUSHALL");
         }

@@ -1,14 +1,7 @@
 //! BF.BULKADD and BF.BULKEXISTS: items packed in one string. They are BF.MADD and BF.MEXISTS in
 //! another form, which the tests compare them with.
 
-mod changes;
 mod equal;
-mod fleet;
-mod parsing;
-mod refused;
-mod replicated;
-mod replies;
-mod windows;
 
 use bloomline_harness::{Client, bulk, int, show};
 use redis::Value;
@@ -92,15 +85,7 @@ fn exists<A: AsRef<[u8]>>(client: &mut Client, key: &str, form: Form, items: &[A
 /// The answers of BF.MADD or BF.MEXISTS to the same items.
 fn plain<A: AsRef<[u8]>>(client: &mut Client, command: &str, key: &str, items: &[A]) -> Vec<bool> {
     let calls = items.chunks(10_000);
-    calls.flat_map(|items| crate::windows::answers(&client.items(command, key, items))).collect()
-}
-
-/// The bits of a filter, without its header.
-fn bits(client: &mut Client, key: &str) -> Vec<(i64, Vec<u8>)> {
-    let mut chunks = vec![client.scandump(key, 0)];
-    while chunks[chunks.len() - 1].0 != 0 {
-        let iterator = chunks[chunks.len() - 1].0;
-        chunks.push(client.scandump(key, iterator));
-    }
-    chunks.split_off(1)
+    calls
+        .flat_map(|items| crate::windows::fixture::answers(&client.items(command, key, items)))
+        .collect()
 }
