@@ -107,8 +107,7 @@ fn replicate_new(call: Call, new: &NewItems, items: Packed) {
         call.context.replicate_verbatim();
     } else if !new.is_empty() {
         let form = items.form();
-        let mut data = Vec::with_capacity(items.bytes());
-        selected.for_each(|item| form.pack(item, &mut data));
+        let data = form.pack(selected);
         replicate::packed(call.context, call.key, form.name(), form.width(), &data);
     }
 }

@@ -45,12 +45,18 @@ pub enum Reply {
     Count,
 }
 
-/// Parses `FIXED width data | PREFIXED data | LINES data`, and `COUNT` behind it.
+/// Parses `FIXED width data | PREFIXED data | LINES data`, and `COUNT` before or after it.
+///
+/// Before it, because `redis-cli -x` appends the data as the last argument.
 ///
 /// # Errors
 ///
 /// The error reply: another form, or data that is not a whole number of items.
 pub fn parse(args: Args<'_>) -> Result<(Packed<'_>, Reply), Failure> {
+    let (args, first) = match args.get(0) {
+        Some(word) if word.is("COUNT") => (args.from(1), Reply::Count),
+        _ => (args, Reply::Bitmap),
+    };
     let form = args.get(0).ok_or(Failure::Arity)?;
     let (form, rest) = if form.is("FIXED") {
         let width = args.get(1).ok_or(Failure::Arity)?.unsigned();
@@ -65,8 +71,8 @@ pub fn parse(args: Args<'_>) -> Result<(Packed<'_>, Reply), Failure> {
     };
     let data = rest.get(0).ok_or(Failure::Arity)?.bytes();
     let reply = match (rest.get(1), rest.len()) {
-        (None, _) => Reply::Bitmap,
-        (Some(word), 2) if word.is("COUNT") => Reply::Count,
+        (None, _) => first,
+        (Some(word), 2) if word.is("COUNT") && first == Reply::Bitmap => Reply::Count,
         (Some(word), 2) => return Err(super::error::unknown_argument(word)),
         _ => return Err(Failure::Arity),
     };
@@ -95,7 +101,7 @@ impl<'a> Packed<'a> {
         let (number, left) = (len + 1, items.rest.len());
         Err(Failure::Formatted(match form {
             Form::Fixed(width) => {
-                format!("ERR {left} bytes are left after {len} items of {width} bytes")
+                format!("ERR the data has {} bytes, which is no multiple of {width}", data.len())
             }
             Form::Prefixed => {
                 format!("ERR item {number} does not fit the {left} bytes that are left")
@@ -112,11 +118,6 @@ impl<'a> Packed<'a> {
     /// How the items are packed.
     pub fn form(&self) -> Form {
         self.form
-    }
-
-    /// Bytes of all items as they are packed.
-    pub fn bytes(&self) -> usize {
-        self.data.len()
     }
 
     /// The items in turn.
@@ -143,17 +144,23 @@ impl Form {
         }
     }
 
-    /// Appends an item to packed ones.
-    pub fn pack(self, item: &[u8], data: &mut Vec<u8>) {
-        if self == Self::Prefixed {
-            // An item of a call is shorter than 2^32 bytes, because it came with such a length.
-            data.extend((item.len() as u32).to_le_bytes());
+    /// Packs items of a call.
+    pub fn pack<'a>(self, items: impl Iterator<Item = &'a [u8]> + Clone) -> Vec<u8> {
+        /// More than any form adds to an item.
+        const ADDED: usize = 4;
+        let mut data = Vec::with_capacity(items.clone().map(|item| item.len() + ADDED).sum());
+        for item in items {
+            if self == Self::Prefixed {
+                // An item of a call is shorter than 2^32 bytes: it came with such a length.
+                data.extend((item.len() as u32).to_le_bytes());
+            }
+            data.extend(item);
+            if self == Self::Lines {
+                // The last CR of a line belongs to its end, not to the item.
+                data.extend(if item.ends_with(b"\r") { &b"\r\n"[..] } else { b"\n" });
+            }
         }
-        data.extend(item);
-        if self == Self::Lines {
-            // The last CR of a line belongs to its end, not to the item.
-            data.extend(if item.ends_with(b"\r") { &b"\r\n"[..] } else { b"\n" });
-        }
+        data
     }
 }
 
@@ -206,15 +213,10 @@ mod tests {
     fn each_form_gives_the_items_that_were_packed() {
         let all: [&[u8]; 4] = [b"user", b"a\r\nb", b"\0\0\0\0", b"1234"];
         for form in [FOUR, Form::Prefixed] {
-            let mut data = Vec::new();
-            all.iter().for_each(|item| form.pack(item, &mut data));
-            assert_eq!(items(form, &data).unwrap(), all);
+            assert_eq!(items(form, &form.pack(all.into_iter())).unwrap(), all);
         }
-        let mut data = Vec::new();
-        Form::Prefixed.pack(b"", &mut data);
-        assert_eq!(items(Form::Prefixed, &data).unwrap(), [b""]);
-        Form::Lines.pack(b"x y", &mut data);
-        assert!(data.ends_with(b"x y\n"));
+        let empty: [&[u8]; 2] = [b"", b""];
+        assert_eq!(items(Form::Prefixed, &Form::Prefixed.pack(empty.into_iter())).unwrap(), empty);
     }
 
     #[test]
@@ -225,11 +227,10 @@ mod tests {
         }
         // Only one CR belongs to the end of a line.
         assert_eq!(items(Form::Lines, b"a\r\r\n").unwrap(), [b"a\r"]);
-        let mut data = Vec::new();
-        for item in [&b"a\r"[..], b"\r", b"a\rb"] {
-            Form::Lines.pack(item, &mut data);
-        }
-        assert_eq!(items(Form::Lines, &data).unwrap(), [&b"a\r"[..], b"\r", b"a\rb"]);
+        let all: [&[u8]; 4] = [b"a\r", b"\r", b"a\rb", b"x y"];
+        let data = Form::Lines.pack(all.into_iter());
+        assert_eq!(data, b"a\r\r\n\r\r\na\rb\nx y\n");
+        assert_eq!(items(Form::Lines, &data).unwrap(), all);
     }
 
     #[test]
@@ -241,9 +242,7 @@ mod tests {
 
     #[test]
     fn data_that_is_no_whole_number_of_items_is_refused() {
-        let mut prefixed = Vec::new();
-        Form::Prefixed.pack(b"user1", &mut prefixed);
-        Form::Prefixed.pack(b"", &mut prefixed);
+        let prefixed = Form::Prefixed.pack([&b"user1"[..], b""].into_iter());
         for len in (1..prefixed.len()).filter(|&len| len != 9) {
             assert!(items(Form::Prefixed, &prefixed[..len]).is_none(), "{len} bytes");
         }

@@ -101,10 +101,11 @@ pub static COMMANDS: [Command; 17] = [
     },
     Command {
         name: c"bf.bulkadd",
-        summary: c"Adds items that are packed in one string to a Bloom filter, which is created if \
+        summary:
+            c"Adds items that are packed in one string to a Bloom filter, which is created if \
                    it does not exist",
-        hint: c"Replies with the number of items and a bitmap, 1 for new; with COUNT, with the number of \
-                ones.",
+        hint: c"Replies with the number of items and a bitmap, 1 for new; with COUNT, with the \
+                number of ones.",
         complexity: c"O(M * N) where M is the number of items and N the number of layers",
         since: c"0.1.0",
         args: syntax::BULK,
@@ -160,7 +161,8 @@ pub static COMMANDS: [Command; 17] = [
     },
     Command {
         name: c"bf.bulkexists",
-        summary: c"Determines whether items that are packed in one string may have been added to a \
+        summary:
+            c"Determines whether items that are packed in one string may have been added to a \
                    Bloom filter",
         hint: c"Replies as BF.BULKADD does, 1 for present.",
         complexity: c"O(M * N) where M is the number of items and N the number of layers",

@@ -70,7 +70,7 @@ impl NewItems {
     }
 
     /// The bits of all items; 0 for items that were not recorded.
-    fn words(&self) -> impl Iterator<Item = u64> {
+    fn words(&self) -> impl Iterator<Item = u64> + Clone {
         self.full_words.iter().copied().chain([self.word])
     }
 
@@ -85,7 +85,10 @@ impl NewItems {
     }
 
     /// Those of the items of the call that were new, in order.
-    pub fn select<T>(&self, items: impl Iterator<Item = T>) -> impl Iterator<Item = T> {
+    pub fn select<T>(
+        &self,
+        items: impl Iterator<Item = T> + Clone,
+    ) -> impl Iterator<Item = T> + Clone {
         let bits =
             self.words().flat_map(|word| (0..WORD_BITS).map(move |bit| word >> bit & 1 == 1));
         items.zip(bits).filter(|&(_, is_new)| is_new).map(|(item, _)| item)

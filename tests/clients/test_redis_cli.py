@@ -57,6 +57,7 @@ def test_lines_of_a_file_are_packed_items(cli):
     assert cli("-x", "BF.BULKADD", "bloom", "LINES", given=lines).startswith(b"3000\n")
     assert int(cli("BF.CARD", "bloom")) >= 2940
     assert cli("-x", "BF.BULKADD", "bloom", "LINES", given=b"item:0\n") == b"1\n\0\n"
+    assert cli("-x", "BF.BULKADD", "bloom", "COUNT", "LINES", given=lines) == b"3000\n0\n"
     assert cli("BF.BULKEXISTS", "bloom", "LINES", lines, "COUNT") == b"3000\n3000\n"
 
 
