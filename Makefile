@@ -78,6 +78,7 @@ lint: ## Check the formatting, the code, the docs and the scripts
 	.venv-lint/bin/hadolint Dockerfile
 
 bench: build servers ## Measure, write docs/benchmarks.md: ARGS=--full, PEER=/path/to/other.so
+	@scripts/venv.sh
 	cargo build --release --locked --example baseline
 	cargo build --release --locked --lib --features scalar --target-dir $(TARGET_DIR)/scalar
 	cargo bench --locked --bench server -- --markdown docs/benchmarks.md $(ARGS)

@@ -26,6 +26,7 @@
 //! | `items` | the items that are added and looked up |
 //! | `dialect` | the commands of each column for a row |
 //! | `bit_string` | the filter that a client library builds with SETBIT |
+//! | `packed` | items packed in one string |
 //! | `payload` | commands encoded ahead of time |
 //! | `cores` | which cores the client and the servers use |
 //! | `server`, `wait` | a server process of the bench, and polling with a deadline |
@@ -50,6 +51,7 @@ mod machine;
 mod markdown;
 mod measure;
 mod options;
+mod packed;
 mod payload;
 mod progress;
 mod report;

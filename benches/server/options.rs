@@ -55,7 +55,7 @@ cargo bench --bench server -- [OPTIONS]
   --blocking       how long one call of each command blocks the server, on the newest Redis in .servers
   --sizes LIST     with --blocking: bytes of the filters (default: 1m,100m,1g,4g,10g)
   --server NAME    .servers/NAME/server, a path or a command (default: $SERVER, else redis-server)
-  --items KIND     hex40 (40 hex characters, default) or bytes20 (20 raw bytes)
+  --items KIND     hex40 (40 hex characters, default), bytes20 (20 raw bytes) or hex20
   --rounds N       rounds per row (default: 3 quick, 7 full); with --blocking runs at most (5)
   --only TEXT      only rows whose group or name contains TEXT
   --json FILE      default: bench/server.json in the target folder, with --blocking bench/blocking.json
