@@ -5,6 +5,7 @@
 //! make bench
 //! PEER=/path/a.so:/path/b.so make bench ARGS=--full
 //! make bench-blocking
+//! make bench-packed
 //! ```
 //!
 //! Each column of the table is a server of its own with one module or none: the baseline
@@ -81,6 +82,10 @@ fn main() -> ExitCode {
 fn bench() -> Result<bool> {
     let options = options::Options::from_args()?;
     let cores = cores::Cores::pin_client()?;
+    if options.is_packed {
+        blocking::packed::bench(&options, &cores)?;
+        return Ok(true);
+    }
     if options.is_blocking {
         blocking::bench(&options, &cores)?;
         return Ok(true);
