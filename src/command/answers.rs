@@ -9,7 +9,6 @@ pub struct Answers {
     /// The answers after those, the first one in the highest bit.
     word: u64,
     len: usize,
-    ones: u64,
 }
 
 impl Answers {
@@ -24,10 +23,8 @@ impl Answers {
     /// Adds an answer.
     #[inline(always)]
     pub fn push(&mut self, answer: bool) {
-        let bit = u64::from(answer);
-        self.word |= bit << (63 - self.len as u32 % u64::BITS);
+        self.word |= u64::from(answer) << (63 - self.len as u32 % u64::BITS);
         self.len += 1;
-        self.ones += bit;
         if self.len.is_multiple_of(u64::BITS as usize) {
             self.end_word();
         }
@@ -46,7 +43,8 @@ impl Answers {
 
     /// The number of answers that are 1.
     pub fn ones(&self) -> u64 {
-        self.ones
+        let in_bytes: u64 = self.bytes.iter().map(|byte| u64::from(byte.count_ones())).sum();
+        in_bytes + u64::from(self.word.count_ones())
     }
 
     /// The answers as a bitmap. The bits after the last answer are 0.

@@ -81,7 +81,7 @@ fn insert_items(
     let (mut refusal, is_over) = (None, Cell::new(false));
     // The filter takes items in groups. The others of the group of a refused item are not written:
     // the filter is full, and its growth is refused from then on, also if there is memory again.
-    let items = items.iter().take_while(|_| !is_over.get());
+    let items = items.iter().until(&is_over);
     let mut permit = |demand| !is_over.get() && limits.allows(demand);
     filter.insert_batch(items, &mut permit, |result| match result {
         _ if is_over.get() => {}

@@ -1,5 +1,6 @@
 //! Items packed in one string, as BF.BULKADD and BF.BULKEXISTS take them.
 
+use std::cell::Cell;
 use std::ffi::CStr;
 use std::num::NonZeroUsize;
 
@@ -34,6 +35,15 @@ pub struct Packed<'a> {
 pub struct Items<'a> {
     form: Form,
     rest: &'a [u8],
+}
+
+/// [`Items`] up to the moment at which a flag is set.
+///
+/// Not [`Iterator::take_while`], which is not inlined into the core's backends: an addition takes 6 %
+/// longer with it.
+pub struct Until<'a, 'f> {
+    items: Items<'a>,
+    is_over: &'f Cell<bool>,
 }
 
 /// What a bulk call replies: all answers, or their number.
@@ -190,6 +200,22 @@ impl<'a> Iterator for Items<'a> {
         };
         self.rest = rest;
         Some(item)
+    }
+}
+
+impl<'a> Items<'a> {
+    /// The items up to the moment at which `is_over` is set.
+    pub fn until(self, is_over: &Cell<bool>) -> Until<'a, '_> {
+        Until { items: self, is_over }
+    }
+}
+
+impl<'a> Iterator for Until<'a, '_> {
+    type Item = &'a [u8];
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<&'a [u8]> {
+        if self.is_over.get() { None } else { self.items.next() }
     }
 }
 
