@@ -39,8 +39,8 @@ pub struct Items<'a> {
 
 /// [`Items`] up to the moment at which a flag is set.
 ///
-/// Not [`Iterator::take_while`], which is not inlined into the core's backends: an addition takes 6 %
-/// longer with it.
+/// Not [`Iterator::take_while`], which is not inlined into the core's backends: an addition of lines
+/// takes 4 % longer with it.
 pub struct Until<'a, 'f> {
     items: Items<'a>,
     is_over: &'f Cell<bool>,
@@ -167,6 +167,28 @@ impl Form {
     }
 }
 
+/// The index of the first line feed.
+///
+/// Short lines are searched here, eight bytes at a time. A call of `memchr` takes as long as all else
+/// that is done for a line of 20 bytes.
+#[inline(always)]
+fn find_line_feed(data: &[u8]) -> Option<usize> {
+    /// Words that are searched here.
+    const WORDS: usize = 4;
+    const LOWEST_BITS: u64 = u64::from_ne_bytes([1; 8]);
+    let (words, _) = data.as_chunks::<{ size_of::<u64>() }>();
+    for (index, word) in words.iter().take(WORDS).enumerate() {
+        let difference = u64::from_le_bytes(*word) ^ (LOWEST_BITS * u64::from(b'\n'));
+        // The highest bit of each byte that is 0, and perhaps of bytes after the first of those.
+        let zeros = difference.wrapping_sub(LOWEST_BITS) & !difference & (LOWEST_BITS << 7);
+        if zeros != 0 {
+            return Some(index * size_of::<u64>() + zeros.trailing_zeros() as usize / 8);
+        }
+    }
+    let searched = words.len().min(WORDS) * size_of::<u64>();
+    Some(searched + memchr::memchr(b'\n', data.get(searched..)?)?)
+}
+
 impl<'a> Iterator for Items<'a> {
     type Item = &'a [u8];
 
@@ -179,7 +201,7 @@ impl<'a> Iterator for Items<'a> {
                 rest.split_at_checked(u32::from_le_bytes(*len) as usize)?
             }
             Form::Lines => {
-                let end = memchr::memchr(b'\n', self.rest);
+                let end = find_line_feed(self.rest);
                 let (line, rest) = match end.and_then(|end| self.rest.split_at_checked(end)) {
                     Some((line, rest)) => (line, rest.get(1..).unwrap_or_default()),
                     None => (self.rest, &[][..]),
@@ -256,6 +278,16 @@ mod tests {
             Form::Lines.pack(item, &mut data);
         }
         assert_eq!(items(Form::Lines, &data).unwrap(), [&b"a\r"[..], b"\r", b"a\rb"]);
+    }
+
+    #[test]
+    fn lines_of_every_length_are_found() {
+        for len in 1..200 {
+            // Bytes that differ from a line feed by a bit or by a carry.
+            let other: Vec<u8> = (0..len).map(|at| [0x0b, 0x8a, b'x'][at % 3]).collect();
+            let data = [&other[..], b"\n", &other[..], b"\n\x0b"].concat();
+            assert_eq!(items(Form::Lines, &data).unwrap(), [&other[..], &other[..], b"\x0b"]);
+        }
     }
 
     #[test]
