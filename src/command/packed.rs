@@ -167,28 +167,6 @@ impl Form {
     }
 }
 
-/// The index of the first line feed.
-///
-/// Short lines are searched here, eight bytes at a time. A call of `memchr` takes as long as all else
-/// that is done for a line of 20 bytes.
-#[inline(always)]
-fn find_line_feed(data: &[u8]) -> Option<usize> {
-    /// Words that are searched here.
-    const WORDS: usize = 4;
-    const LOWEST_BITS: u64 = u64::from_ne_bytes([1; 8]);
-    let (words, _) = data.as_chunks::<{ size_of::<u64>() }>();
-    for (index, word) in words.iter().take(WORDS).enumerate() {
-        let difference = u64::from_le_bytes(*word) ^ (LOWEST_BITS * u64::from(b'\n'));
-        // The highest bit of each byte that is 0, and perhaps of bytes after the first of those.
-        let zeros = difference.wrapping_sub(LOWEST_BITS) & !difference & (LOWEST_BITS << 7);
-        if zeros != 0 {
-            return Some(index * size_of::<u64>() + zeros.trailing_zeros() as usize / 8);
-        }
-    }
-    let searched = words.len().min(WORDS) * size_of::<u64>();
-    Some(searched + memchr::memchr(b'\n', data.get(searched..)?)?)
-}
-
 impl<'a> Iterator for Items<'a> {
     type Item = &'a [u8];
 
@@ -201,7 +179,9 @@ impl<'a> Iterator for Items<'a> {
                 rest.split_at_checked(u32::from_le_bytes(*len) as usize)?
             }
             Form::Lines => {
-                let end = find_line_feed(self.rest);
+                // Not a loop over words of eight bytes: it takes 12 % less time for lines of 20
+                // bytes, but 20 % more for lines of 40 to 80.
+                let end = memchr::memchr(b'\n', self.rest);
                 let (line, rest) = match end.and_then(|end| self.rest.split_at_checked(end)) {
                     Some((line, rest)) => (line, rest.get(1..).unwrap_or_default()),
                     None => (self.rest, &[][..]),
@@ -236,7 +216,7 @@ impl<'a> Iterator for Until<'a, '_> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
     use super::*;
 
@@ -283,7 +263,7 @@ mod tests {
     #[test]
     fn lines_of_every_length_are_found() {
         for len in 1..200 {
-            // Bytes that differ from a line feed by a bit or by a carry.
+            // Bytes that differ from a line feed by one bit, by the highest, and by more.
             let other: Vec<u8> = (0..len).map(|at| [0x0b, 0x8a, b'x'][at % 3]).collect();
             let data = [&other[..], b"\n", &other[..], b"\n\x0b"].concat();
             assert_eq!(items(Form::Lines, &data).unwrap(), [&other[..], &other[..], b"\x0b"]);
