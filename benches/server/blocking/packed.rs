@@ -27,7 +27,10 @@ const KIND: Kind = Kind::Bytes20;
 /// Items of the filter: it does not grow in any run.
 const CAPACITY: u64 = 100_000_000;
 
-const ROWS: [(&str, &str, State, fn(u64) -> Item); 3] = [
+/// Command, name, state of the filter, and items of a row.
+type Row = (&'static str, &'static str, State, fn(u64) -> Item);
+
+const ROWS: [Row; 3] = [
     ("BF.BULKADD", "new items, untouched", State::Untouched, Item::Stored),
     ("BF.BULKADD", "new items, filled", State::Filled, Item::Stored),
     ("BF.BULKEXISTS", "absent items, filled", State::Filled, Item::Absent),
