@@ -39,8 +39,8 @@ pub struct Items<'a> {
 
 /// [`Items`] up to the moment at which a flag is set.
 ///
-/// Not [`Iterator::take_while`], which is not inlined into the core's backends: an addition takes 6 %
-/// longer with it.
+/// Not [`Iterator::take_while`], which is not inlined into the core's backends: an addition of lines
+/// takes 4 % longer with it.
 pub struct Until<'a, 'f> {
     items: Items<'a>,
     is_over: &'f Cell<bool>,
@@ -186,6 +186,8 @@ impl<'a> Iterator for Items<'a> {
                 rest.split_at_checked(u32::from_le_bytes(*len) as usize)?
             }
             Form::Lines => {
+                // Not a loop over words of eight bytes: it takes 12 % less time for lines of 20
+                // bytes, but 20 % more for lines of 40 to 80.
                 let end = memchr::memchr(b'\n', self.rest);
                 let (line, rest) = match end.and_then(|end| self.rest.split_at_checked(end)) {
                     Some((line, rest)) => (line, rest.get(1..).unwrap_or_default()),
@@ -221,7 +223,7 @@ impl<'a> Iterator for Until<'a, '_> {
 
 #[cfg(test)]
 mod tests {
-    #![allow(clippy::unwrap_used)]
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 
     use super::*;
 
@@ -257,6 +259,16 @@ mod tests {
         let data = Form::Lines.pack(all.into_iter());
         assert_eq!(data, b"a\r\r\n\r\r\na\rb\nx y\n");
         assert_eq!(items(Form::Lines, &data).unwrap(), all);
+    }
+
+    #[test]
+    fn lines_of_every_length_are_found() {
+        for len in 1..200 {
+            // Bytes that differ from a line feed by one bit, by the highest, and by more.
+            let other: Vec<u8> = (0..len).map(|at| [0x0b, 0x8a, b'x'][at % 3]).collect();
+            let data = [&other[..], b"\n", &other[..], b"\n\x0b"].concat();
+            assert_eq!(items(Form::Lines, &data).unwrap(), [&other[..], &other[..], b"\x0b"]);
+        }
     }
 
     #[test]
