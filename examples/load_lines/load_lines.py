@@ -75,9 +75,9 @@ class Load:
     """A load of lines into one filter, whose position is kept beside the filter.
 
     Each block is added together with the position up to which the server has replied, in one
-    transaction. So a position never stands before lines that are not in the filter: also after a
-    crash of the server, on a replica, and if a block is refused. After a kill the blocks that were in
-    flight are added again, which changes nothing, but counts their items as known.
+    transaction. So all lines before the position are in the filter: also after a crash of the server,
+    on a replica, and if a block is refused. After a kill the blocks that were in flight are added
+    again, which changes nothing, but counts their items as known.
     """
 
     def __init__(self, client, key, block_bytes=MIB, in_flight=2):
@@ -149,8 +149,8 @@ class Load:
             self.client.delete(self.progress)
             raise Failed(f"{self.key} was deleted during the load")
         if isinstance(added, redis.exceptions.ResponseError) and re.search(r"line \d+ is empty", str(added)):
-            # BF.BULKADD has added nothing. Most files have no empty line, and the server finds that out
-            # for nothing; so blocks are split here only from the first such line on.
+            # BF.BULKADD has added nothing. Most files have no empty line, and a search for one would take
+            # longer than the rest of this program; so blocks are split only from the first one on.
             self.has_empty = True
             data, empty = without_empty(block)
             added = self.client.execute_command("BF.BULKADD", self.key, "LINES", data, "COUNT")
