@@ -26,7 +26,7 @@ pub struct BulkExists;
 
 impl Handler for BulkAdd {
     const MIN_ARGS: usize = 4;
-    const MAX_ARGS: usize = 6;
+    const MAX_ARGS: usize = 7;
 
     fn run(call: Call) -> Result<(), Failure> {
         let (items, reply) = packed::parse(call.rest)?;
@@ -47,7 +47,7 @@ impl Handler for BulkAdd {
 
 impl Handler for BulkExists {
     const MIN_ARGS: usize = 4;
-    const MAX_ARGS: usize = 6;
+    const MAX_ARGS: usize = 7;
 
     fn run(call: Call) -> Result<(), Failure> {
         let (items, reply) = packed::parse(call.rest)?;
