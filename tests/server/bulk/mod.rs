@@ -2,6 +2,8 @@
 //! another form, which the tests compare them with.
 
 mod equal;
+mod parsing;
+mod replies;
 
 use bloomline_harness::{Client, bulk, int, show};
 use redis::Value;
