@@ -2,7 +2,10 @@
 //! another form, which the tests compare them with.
 
 mod equal;
+mod fleet;
 mod parsing;
+mod refused;
+mod replicated;
 mod replies;
 
 use bloomline_harness::{Client, bulk, int, show};
