@@ -7,6 +7,7 @@ mod parsing;
 mod refused;
 mod replicated;
 mod replies;
+mod windows;
 
 use bloomline_harness::{Client, bulk, int, show};
 use redis::Value;
