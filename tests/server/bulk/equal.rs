@@ -1,4 +1,5 @@
-//! Packed items leave the same filter, and get the same answers, as those of BF.MADD and BF.MEXISTS.
+//! Packed items leave the same filter, and get the same answers, as those of BF.MADD and
+//! BF.MEXISTS.
 
 use bloomline_harness::{Client, Random, bulk, for_each_server, int, show};
 use redis::Value;
@@ -155,9 +156,9 @@ fn the_bitmap_is_in_the_order_of_getbit() {
             let (bits, _) = answers(&reply);
             let Value::Array(parts) = reply else { panic!("an array") };
             assert_eq!(client.run(&[b"SET", &b"bitmap"[..], bulk(&parts[1])]), Value::Okay);
-            for at in 0..count {
+            for (at, answer) in bits.iter().enumerate() {
                 let bit = int(&client.call(&format!("GETBIT bitmap {at}"))) == 1;
-                assert_eq!((bit, bits[at]), (new(at), new(at)), "item {at} of {count}");
+                assert_eq!((bit, *answer), (new(at), new(at)), "item {at} of {count}");
             }
             let ones = (0..count).filter(|&at| new(at)).count();
             assert_eq!(client.ask("BITCOUNT bitmap"), format!(":{ones}"));

@@ -288,7 +288,8 @@ fn transactions_replicate_their_effects_in_order() {
 fn scripts_replicate_their_effects_in_order() {
     for_each_server(|kind| {
         let mut link = Link::start(kind);
-        let script = "redis.call('BF.BULKADD', KEYS[1], 'FIXED', 1, 'ab') return redis.call('BF.BULKADD', KEYS[1], 'LINES', ARGV[1])";
+        let script = "redis.call('BF.BULKADD', KEYS[1], 'FIXED', 1, 'ab') \
+            return redis.call('BF.BULKADD', KEYS[1], 'LINES', ARGV[1])";
         let line = format!(r#"EVAL "{script}" 1 k "a\r\nc\r\nb\n""#);
         assert_eq!(link.client.ask(&line), "*[:3 $1 @]");
         let expected = [HEADER, "BF.BULKADD k FIXED 1 ab", r"BF.BULKADD k LINES c\n"];
@@ -315,7 +316,9 @@ fn scripts_leave_equal_filters_on_a_replica() {
             let replica =
                 setup(kind).line(format!("replicaof 127.0.0.1 {}", primary.port)).start(kind);
             let (mut client, mut other) = (primary.resp2(), replica.resp2());
-            let script = "local data = '' for i = 1, 900 do data = data .. (1000 + i % 700) end redis.call('BF.BULKADD', KEYS[1], 'FIXED', 4, data) return redis.call('BF.BULKADD', KEYS[1], 'LINES', 'x', 'COUNT')";
+            let script = "local data = '' for i = 1, 900 do data = data .. (1000 + i % 700) end \
+                redis.call('BF.BULKADD', KEYS[1], 'FIXED', 4, data) \
+                return redis.call('BF.BULKADD', KEYS[1], 'LINES', 'x', 'COUNT')";
             for key in ["k", "l"] {
                 let reply = client.ask(&format!("EVAL \"{script}\" 1 {key}"));
                 assert_eq!(reply, "*[:1 :1]");
