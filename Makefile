@@ -20,7 +20,7 @@ export PORT SERVER DESTDIR PREFIX MODULEDIR DOCDIR DIST
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help build install deb dist wasm run test test-audit test-clients test-platforms lint
-.PHONY: bench bench-arm64 bench-blocking bench-dedup plan soak fuzz deep servers clean
+.PHONY: bench bench-arm64 bench-blocking bench-packed bench-dedup plan soak fuzz deep servers clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -88,12 +88,16 @@ lint: ## Check the formatting, the code, the docs and the scripts
 	.venv-lint/bin/hadolint Dockerfile
 
 bench: build servers ## Measure, write docs/benchmarks.md: ARGS=--full, PEER=/path/to/other.so
+	@scripts/venv.sh
 	cargo build --release --locked --example baseline
 	cargo build --release --locked --lib --features scalar --target-dir $(TARGET_DIR)/scalar
 	cargo bench --locked --bench server -- --markdown docs/benchmarks.md $(ARGS)
 
 bench-blocking: build servers ## Measure blocking, write docs/operations.md: ARGS="--sizes 1g,10g"
 	cargo bench --locked --bench server -- --blocking --markdown docs/operations.md $(ARGS)
+
+bench-packed: build servers ## Measure calls of packed items, write docs/operations.md
+	cargo bench --locked --bench server -- --packed --markdown docs/operations.md $(ARGS)
 
 soak: build servers ## Load two servers for S=3600 seconds each, check answers, report latencies
 	BLOOMLINE_SOAK_SECONDS=$(or $(S),3600) $(CARGO_TEST) --test server soak:: -- \

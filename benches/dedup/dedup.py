@@ -89,6 +89,16 @@ def bf_madd(client, pages, items):
     return sum(sum(client.execute_command("BF.MADD", KEY, *batch)) for batch in batches(pages))
 
 
+def bf_bulkadd(client, pages, items):
+    """Packs a batch into one string, and reads only the number of new pages."""
+    reserve(client, items)
+    new = 0
+    for batch in batches(pages):
+        data = "".join(batch)
+        new += client.execute_command("BF.BULKADD", KEY, "FIXED", len(batch[0]), data, "COUNT")[1]
+    return new
+
+
 def pipelined(client, pages, command):
     new = 0
     for batch in batches(pages):
@@ -106,6 +116,7 @@ METHODS = {
     "BF.ADD": bf_add,
     "BF.ADD, pipelined": bf_add_pipelined,
     "BF.MADD": bf_madd,
+    "BF.BULKADD": bf_bulkadd,
 }
 
 
@@ -127,6 +138,7 @@ def measure(client, method, items):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--items", type=int, default=100_000, help="pages (default: 100000)")
+    parser.add_argument("--runs", type=int, default=3, help="of which the least time is taken (default: 3)")
     parser.add_argument("--server", default="redis-7.0", help="a folder of .servers (default: redis-7.0)")
     parser.add_argument("--chart", type=pathlib.Path, help="also write this chart, as SVG")
     options = parser.parse_args()
@@ -137,14 +149,16 @@ def main():
         print("| method | client, s | server, s | memory, MB | reported as new |\n|---|---|---|---|---|")
         with server.client() as client:
             for method in METHODS:
-                mine, servers, memory, new = measure(client, method, options.items)
+                # On a busy machine a run of many round trips may take twice the processor time.
+                runs = [measure(client, method, options.items) for _ in range(options.runs)]
+                mine, servers, memory, new = min(runs, key=lambda run: run[0] + run[1])
                 # A filter has false positives, but no false negatives. More than twice its error
                 # rate is not a random deviation.
                 missed = options.items - new
                 if not 0 <= missed <= max(3, 2 * ERROR_RATE * options.items):
                     raise SystemExit(f"{method}: {new} of {options.items} pages were reported as new")
                 rows.append((method, mine, servers, memory / 1e6))
-                print(f"| {method} | {mine:.2f} | {servers:.2f} | {memory / 1e6:.3f} | {new} |", flush=True)
+                print(f"| {method} | {mine:.3f} | {servers:.3f} | {memory / 1e6:.3f} | {new} |", flush=True)
     finally:
         server.stop()
     if options.chart:

@@ -70,7 +70,7 @@ pub fn start_all(options: &Options, cores: &Cores) -> Result<Vec<Column>> {
     if module.exists() || *is_named {
         columns.push(start(
             "bloomline",
-            Dialect::Bloom { forgets: true },
+            Dialect::Bloom { forgets: true, packs: true },
             true,
             Some(module),
             &[],
@@ -82,7 +82,13 @@ pub fn start_all(options: &Options, cores: &Cores) -> Result<Vec<Column>> {
     }
     let (scalar, is_named) = &options.scalar;
     if scalar.exists() || *is_named {
-        columns.push(start(SCALAR, Dialect::Bloom { forgets: true }, true, Some(scalar), &[])?);
+        columns.push(start(
+            SCALAR,
+            Dialect::Bloom { forgets: true, packs: true },
+            true,
+            Some(scalar),
+            &[],
+        )?);
     } else {
         eprintln!(
             "server bench: NO SCALAR BUILD HERE (make bench builds it): ITS COLUMN IS MISSING"
@@ -92,7 +98,7 @@ pub fn start_all(options: &Options, cores: &Cores) -> Result<Vec<Column>> {
         let arguments = ["bf-layout", "redisbloom"];
         columns.push(start(
             "redisbloom layout",
-            Dialect::Bloom { forgets: false },
+            Dialect::Bloom { forgets: false, packs: true },
             true,
             Some(module),
             &arguments,
@@ -102,7 +108,13 @@ pub fn start_all(options: &Options, cores: &Cores) -> Result<Vec<Column>> {
         let name = peer_name(peer);
         let namesakes = columns.iter().filter(|column| column.name.starts_with(&name)).count();
         let name = if namesakes == 0 { name } else { format!("{name} {}", namesakes + 1) };
-        columns.push(start(&name, Dialect::Bloom { forgets: false }, false, Some(peer), &[])?);
+        columns.push(start(
+            &name,
+            Dialect::Bloom { forgets: false, packs: false },
+            false,
+            Some(peer),
+            &[],
+        )?);
     }
     columns.push(start("set", Dialect::Set, false, None, &[])?);
     columns.push(start("bit string", Dialect::Bits, false, None, &[])?);

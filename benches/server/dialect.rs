@@ -15,8 +15,8 @@ use crate::workloads::{Call, Case, FRESH, GENERATIONS, Group, Op, STANDING, Shap
 pub enum Dialect {
     /// `examples/baseline.rs`. With the hash of each item it has only calls of several items.
     Baseline { hashed: bool },
-    /// BF.* commands; with filters that forget, or without.
-    Bloom { forgets: bool },
+    /// BF.* commands; with filters that forget and with packed items, or without.
+    Bloom { forgets: bool, packs: bool },
     /// The server's own sets, which are exact and store every item.
     Set,
     /// The server's own strings as bit arrays, k commands per item.
@@ -37,8 +37,10 @@ impl Dialect {
     /// chooses.
     pub fn has(self, group: &Group, case: &Case) -> bool {
         match (self, group.shape) {
+            (Dialect::Bloom { packs, .. }, _) if case.form.is_some() => packs,
+            (_, _) if case.form.is_some() => false,
             (Dialect::Baseline { hashed }, _) => !hashed || case.batch > 1,
-            (Dialect::Bloom { forgets }, Shape::Forgets { .. }) => forgets,
+            (Dialect::Bloom { forgets, .. }, Shape::Forgets { .. }) => forgets,
             (Dialect::Bloom { .. }, _) => true,
             (_, Shape::Forgets { .. }) => false,
             // Neither allocates memory without writing to it.
@@ -142,8 +144,13 @@ impl Dialect {
         (0..filled.div_ceil(FILL_SLICE)).map(move |slice| {
             let start = range.start + slice * FILL_SLICE;
             let items = FILL_SLICE.min(range.end - start);
-            let case =
-                Case { op: Op::More, batch: items.min(1000), items, traffic: Traffic::Pipelined };
+            let case = Case {
+                op: Op::More,
+                batch: items.min(1000),
+                items,
+                traffic: Traffic::Pipelined,
+                form: None,
+            };
             let calls = (0..items.div_ceil(case.batch)).map(move |call| {
                 let first = start + call * case.batch;
                 let end = (first + case.batch).min(start + items);
@@ -193,6 +200,10 @@ impl Dialect {
                         payload.push(&command, u64::from(i == 0));
                     }
                 }
+            } else if let Some(form) = case.form {
+                let data = form.pack(kind, call.items.iter().copied());
+                let command = form.call(name, &call.key, kind, &data);
+                payload.push(&command, call.items.len() as u64);
             } else {
                 command.clear();
                 command.arg(name).arg(&call.key);
@@ -218,6 +229,8 @@ impl Dialect {
             },
             (Dialect::Baseline { hashed: false }, _, _) => "BASELINE.ARR",
             (Dialect::Baseline { hashed: true }, _, _) => "BASELINE.HASH",
+            (Dialect::Bloom { .. }, true, _) if case.form.is_some() => "BF.BULKEXISTS",
+            (Dialect::Bloom { .. }, false, _) if case.form.is_some() => "BF.BULKADD",
             (Dialect::Bloom { .. }, true, 1) => "BF.EXISTS",
             (Dialect::Bloom { .. }, true, _) => "BF.MEXISTS",
             (Dialect::Bloom { .. }, false, 1) => "BF.ADD",

@@ -2,13 +2,20 @@
 
 use crate::items::Kind;
 use crate::options::Scale;
+use crate::packed::{Form, PACKED_BATCH};
 use crate::workloads::{Case, GENERATIONS, Group, Op, Shape, TINY_ITEMS, Traffic, thousands};
 
 /// All groups of a scale, in the order in which they run.
 pub fn groups(scale: Scale, kind: Kind) -> Vec<Group> {
     let sizes = Sizes { scale, kind };
-    let mut groups =
-        vec![sizes.cached(), sizes.raw(), sizes.grown(), sizes.steps(), sizes.forgets()];
+    let mut groups = vec![
+        sizes.cached(),
+        sizes.raw(),
+        sizes.packed(),
+        sizes.grown(),
+        sizes.steps(),
+        sizes.forgets(),
+    ];
     if scale != Scale::Quick {
         groups.extend([sizes.big(), sizes.forgets_big(), sizes.untouched(), sizes.tiny()]);
     }
@@ -17,7 +24,7 @@ pub fn groups(scale: Scale, kind: Kind) -> Vec<Group> {
 
 /// A row of pipelined calls.
 fn case(op: Op, batch: u64, items: u64) -> Case {
-    Case { op, batch, items, traffic: Traffic::Pipelined }
+    Case { op, batch, items, traffic: Traffic::Pipelined, form: None }
 }
 
 /// The sizes of filters and calls.
@@ -71,12 +78,32 @@ impl Sizes {
         let cached = self.cached_items();
         let (kind, name) = match self.kind {
             Kind::Hex40 => (Kind::Bytes20, "20 raw bytes"),
-            Kind::Bytes20 => (Kind::Hex40, "40 characters"),
+            Kind::Bytes20 | Kind::Hex20 => (Kind::Hex40, "40 characters"),
         };
         let cases =
             [Op::Hit, Op::Miss, Op::Fresh, Op::Duplicate].map(|op| case(op, 1000, cached)).to_vec();
         let title = format!("Items of {name}: {} reserved at 1 %", thousands(cached));
         Sizes { kind, ..self }.group(title, Shape::Reserved { capacity: cached }, cached, cases)
+    }
+
+    /// Packed items, beside the same items as arguments.
+    fn packed(self) -> Group {
+        let cached = self.cached_items();
+        let mut cases = Vec::new();
+        for op in [Op::Hit, Op::Miss, Op::Fresh, Op::Duplicate] {
+            cases.push(case(op, 1000, cached));
+            for form in Form::ALL {
+                let batch = PACKED_BATCH.min(cached);
+                cases.push(Case { form: Some(form), ..case(op, batch, cached) });
+            }
+        }
+        let title = format!("Packed items of 20 characters: {} reserved at 1 %", thousands(cached));
+        Sizes { kind: Kind::Hex20, ..self }.group(
+            title,
+            Shape::Reserved { capacity: cached },
+            cached,
+            cases,
+        )
     }
 
     fn grown(self) -> Group {

@@ -12,6 +12,8 @@ pub enum Kind {
     Hex40,
     /// The same 20 bytes, raw.
     Bytes20,
+    /// The first 20 of those characters: an item without a line feed.
+    Hex20,
 }
 
 impl Kind {
@@ -22,9 +24,18 @@ impl Kind {
         out.clear();
         match self {
             Kind::Bytes20 => out.extend(bytes),
-            Kind::Hex40 => {
-                out.extend(bytes.iter().flat_map(|byte| [hex(byte >> 4), hex(byte & 15)]))
+            Kind::Hex40 | Kind::Hex20 => {
+                let characters = bytes.iter().flat_map(|byte| [hex(byte >> 4), hex(byte & 15)]);
+                out.extend(characters.take(self.bytes()));
             }
+        }
+    }
+
+    /// The bytes of an item.
+    pub fn bytes(self) -> usize {
+        match self {
+            Kind::Hex40 => 40,
+            Kind::Bytes20 | Kind::Hex20 => 20,
         }
     }
 
@@ -32,6 +43,7 @@ impl Kind {
         match self {
             Kind::Hex40 => "hex40",
             Kind::Bytes20 => "bytes20",
+            Kind::Hex20 => "hex20",
         }
     }
 }
@@ -43,7 +55,8 @@ impl FromStr for Kind {
         match text {
             "hex40" => Ok(Kind::Hex40),
             "bytes20" => Ok(Kind::Bytes20),
-            _ => Err(format!("unknown kind of items {text:?}: hex40 or bytes20")),
+            "hex20" => Ok(Kind::Hex20),
+            _ => Err(format!("unknown kind of items {text:?}: hex40, bytes20 or hex20")),
         }
     }
 }

@@ -5,6 +5,7 @@
 //! make bench
 //! PEER=/path/a.so:/path/b.so make bench ARGS=--full
 //! make bench-blocking
+//! make bench-packed
 //! ```
 //!
 //! Each column of the table is a server of its own with one module or none: the baseline
@@ -26,6 +27,7 @@
 //! | `items` | the items that are added and looked up |
 //! | `dialect` | the commands of each column for a row |
 //! | `bit_string` | the filter that a client library builds with SETBIT |
+//! | `packed` | items packed in one string |
 //! | `payload` | commands encoded ahead of time |
 //! | `cores` | which cores the client and the servers use |
 //! | `server`, `wait` | a server process of the bench, and polling with a deadline |
@@ -50,6 +52,7 @@ mod machine;
 mod markdown;
 mod measure;
 mod options;
+mod packed;
 mod payload;
 mod progress;
 mod report;
@@ -79,6 +82,10 @@ fn main() -> ExitCode {
 fn bench() -> Result<bool> {
     let options = options::Options::from_args()?;
     let cores = cores::Cores::pin_client()?;
+    if options.is_packed {
+        blocking::packed::bench(&options, &cores)?;
+        return Ok(true);
+    }
     if options.is_blocking {
         blocking::bench(&options, &cores)?;
         return Ok(true);

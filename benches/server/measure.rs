@@ -81,7 +81,16 @@ fn sum_of(value: &Value) -> Result<u64> {
     Ok(match value {
         Value::Int(number) => u64::try_from(*number)?,
         Value::Boolean(is_true) => u64::from(*is_true),
+        // Packed items: their number, and a bit per item.
+        Value::BulkString(bitmap) => bitmap.iter().map(|byte| u64::from(byte.count_ones())).sum(),
         Value::Array(values) => {
+            // The reply for packed items begins with their number.
+            let values = match values.as_slice() {
+                [Value::Int(_), bitmap @ Value::BulkString(_), rest @ ..] => {
+                    return Ok(sum_of(bitmap)? + sum_of(&Value::Array(rest.to_vec()))?);
+                }
+                values => values,
+            };
             let mut sum = 0;
             for value in values {
                 sum += sum_of(value)?;

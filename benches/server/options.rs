@@ -29,6 +29,8 @@ pub struct Options {
     pub scale: Scale,
     /// Measures how long one call blocks the server, instead of the time per item.
     pub is_blocking: bool,
+    /// Measures how long one call of packed items blocks the server.
+    pub is_packed: bool,
     /// The sizes of the filters, for `is_blocking`.
     pub sizes: Sizes,
     /// A folder's name in `.servers`, a path, or a command on PATH; `None`: `redis-server`.
@@ -53,9 +55,10 @@ const HELP: &str = "\
 cargo bench --bench server -- [OPTIONS]
   --quick | --full | --smoke   how much to run (default: quick)
   --blocking       how long one call of each command blocks the server, on the newest Redis in .servers
+  --packed         how long one call of packed items blocks the server, by their number
   --sizes LIST     with --blocking: bytes of the filters (default: 1m,100m,1g,4g,10g)
   --server NAME    .servers/NAME/server, a path or a command (default: $SERVER, else redis-server)
-  --items KIND     hex40 (40 hex characters, default) or bytes20 (20 raw bytes)
+  --items KIND     hex40 (40 hex characters, default), bytes20 (20 raw bytes) or hex20
   --rounds N       rounds per row (default: 3 quick, 7 full); with --blocking runs at most (5)
   --only TEXT      only rows whose group or name contains TEXT
   --json FILE      default: bench/server.json in the target folder, with --blocking bench/blocking.json
@@ -81,6 +84,7 @@ impl Options {
         let mut options = Options {
             scale: Scale::Smoke,
             is_blocking: false,
+            is_packed: false,
             sizes: Sizes::default(),
             server: env::var("SERVER").ok().filter(|name| !name.is_empty()),
             rounds: 0,
@@ -104,6 +108,7 @@ impl Options {
                 Long("full") => scale = Some(Scale::Full),
                 Long("smoke") => scale = Some(Scale::Smoke),
                 Long("blocking") => options.is_blocking = true,
+                Long("packed") => options.is_packed = true,
                 Long("sizes") => options.sizes = parser.value()?.parse()?,
                 Long("server") => options.server = Some(parser.value()?.string()?),
                 Long("items") => options.items = parser.value()?.parse()?,
@@ -120,14 +125,14 @@ impl Options {
         }
         options.scale = scale.unwrap_or(if is_cargo_bench { Scale::Quick } else { Scale::Smoke });
         if options.rounds == 0 {
-            options.rounds = match (options.scale, options.is_blocking) {
+            options.rounds = match (options.scale, options.is_blocking || options.is_packed) {
                 (Scale::Smoke, _) => 1,
                 (_, true) => 5,
                 (Scale::Quick, false) => 3,
                 (Scale::Full, false) => 7,
             };
         }
-        if options.is_blocking {
+        if options.is_blocking || options.is_packed {
             options.server = options.server.or_else(newest_redis);
         }
         if options.json.as_os_str().is_empty() {

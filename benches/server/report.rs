@@ -184,6 +184,7 @@ pub fn sheet_lines(sheet: &Sheet) -> impl Iterator<Item = (&str, Vec<String>)> {
 /// A number with this many digits after the point.
 fn number(value: f64, digits: usize) -> String {
     match digits {
+        _ if value.is_nan() => "-".to_owned(),
         0 => thousands(value.round() as u64),
         _ => format!("{value:.digits$}"),
     }

@@ -231,7 +231,8 @@ impl Payloads<'_> {
     fn get(&mut self, row: usize, dialect: Dialect, round: u32) -> &Payload {
         let group = self.group;
         let make = || {
-            let none = Case { op: Op::Hit, batch: 1, items: 0, traffic: Traffic::Pipelined };
+            let none =
+                Case { op: Op::Hit, batch: 1, items: 0, traffic: Traffic::Pipelined, form: None };
             let case = group.cases.get(row).copied().unwrap_or(none);
             (round, dialect.payload(group, &case, round, self.options.scale))
         };

@@ -1,6 +1,7 @@
 //! A row of the table: a filter of some shape, and calls on it.
 
 use crate::items::{Item, Kind};
+use crate::packed::Form;
 
 /// How the filters of a group are created.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -74,6 +75,8 @@ pub struct Case {
     pub batch: u64,
     pub items: u64,
     pub traffic: Traffic,
+    /// How the items of a call are packed; `None`: each is an argument.
+    pub form: Option<Form>,
 }
 
 /// Rows on filters of one shape, which are filled before the rows run.
@@ -116,11 +119,13 @@ impl Group {
 impl Case {
     /// The name of the row, in terms of BF.* commands.
     pub fn name(&self) -> String {
-        let command = match (self.op, self.batch) {
-            (Op::Hit | Op::Miss, 1) => "EXISTS",
-            (Op::Hit | Op::Miss, _) => "MEXISTS",
-            (_, 1) => "ADD",
-            (_, _) => "MADD",
+        let command = match (self.op, self.batch, self.form) {
+            (Op::Hit | Op::Miss, _, Some(form)) => format!("BULKEXISTS {}", form.name()),
+            (Op::Hit | Op::Miss, 1, None) => "EXISTS".to_owned(),
+            (Op::Hit | Op::Miss, _, None) => "MEXISTS".to_owned(),
+            (_, _, Some(form)) => format!("BULKADD {}", form.name()),
+            (_, 1, None) => "ADD".to_owned(),
+            (_, _, None) => "MADD".to_owned(),
         };
         let what = match self.op {
             Op::Hit => "hit",
@@ -132,7 +137,8 @@ impl Case {
             Op::NewestFills => "new, after a rotation",
             Op::Refresh => "of older generations",
         };
-        let times = if self.batch == 1 { String::new() } else { format!(" ×{}", self.batch) };
+        let times =
+            if self.batch == 1 { String::new() } else { format!(" ×{}", thousands(self.batch)) };
         let traffic = match self.traffic {
             Traffic::Pipelined => "",
             Traffic::OneByOne => ", one by one",
@@ -198,7 +204,7 @@ pub const TINY_ITEMS: u64 = 20;
 ///
 /// The factor is coprime to every `len` used here (their prime factors are 2, 3, 5 and 31), so each
 /// number occurs once.
-fn scatter(i: u64, len: u64) -> u64 {
+pub fn scatter(i: u64, len: u64) -> u64 {
     (i * 618_033_989) % len.max(1)
 }
 

@@ -139,6 +139,7 @@
 //! | irregular layer | a layer that does not follow from those before it: it was folded, or merged above its capacity |
 //! | layer | one filter of fixed capacity |
 //! | overflow layer | a layer for more items than a generation was sized for |
+//! | packed items | the items of a batch in one string: of a fixed width, after their lengths, or as lines |
 //! | page | up to 64 blocks, at most 4 KiB |
 //! | part | the first or the other blocks (or bits) of an item |
 //! | pattern | the half of an item's hash that selects the bits in a block |

@@ -68,8 +68,8 @@ def main():
     print(f"compacted: {after} bytes, {8 * after / count:.1f} bits per item")
 
     # Further items add a layer of twice the new capacity, which is compacted after them.
-    client.execute_command("BF.MADD", load.key, *(f"later{number}@example.com" for number in range(10_000)))
-    print(f"10000 items more: {load.info('FILTERS')} layers, {load.info('SIZE')} bytes")
+    client.execute_command("BF.MADD", load.key, *(f"later{number}@example.com" for number in range(11_000)))
+    print(f"11000 items more: {load.info('FILTERS')} layers, {load.info('SIZE')} bytes")
     client.execute_command("BF.COMPACT", load.key)
     print(f"compacted again: {load.info('SIZE')} bytes")
 

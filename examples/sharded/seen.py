@@ -12,6 +12,15 @@ from math import ceil, sqrt
 import redis
 
 
+def packed(items):
+    """Returns the form and the data of items, as BF.BULKADD and BF.BULKEXISTS take them."""
+    width = len(items[0])
+    # An item of no bytes has no fixed width.
+    if width and all(len(item) == width for item in items):
+        return "FIXED", width, b"".join(items)
+    return "PREFIXED", b"".join(len(item).to_bytes(4, "little") + item for item in items)
+
+
 class Seen:
     """A set of URLs in `shards` filters. The hash of a URL decides to which filter it belongs."""
 
@@ -48,22 +57,30 @@ class Seen:
                     raise
 
     def add(self, urls):
-        """Adds URLs and returns the new ones, by one BF.MADD per shard in one pipeline."""
+        """Adds URLs and returns the new ones, by one BF.BULKADD per shard in one pipeline."""
+        return [url for url, is_new in zip(urls, self.call("BF.BULKADD", urls)) if is_new]
+
+    def contains(self, urls):
+        """Returns whether each URL is in the set, by one BF.BULKEXISTS per shard in one pipeline."""
+        return self.call("BF.BULKEXISTS", urls)
+
+    def call(self, command, urls):
+        """Returns the answers for URLs, in their order."""
         members_of = defaultdict(list)
-        for url in urls:
-            shard, fingerprint = self.locate(url)
-            members_of[shard].append((url, fingerprint))
+        for number, url in enumerate(urls):
+            shard, item = self.locate(url)
+            members_of[shard].append((number, item))
         pipeline = self.client.pipeline(transaction=False)
         for shard, members in members_of.items():
-            pipeline.execute_command("BF.MADD", self.key(shard), *(fingerprint for _, fingerprint in members))
-        new = []
-        for members, answers in zip(members_of.values(), pipeline.execute()):
-            # If a filter cannot grow, the answer for an item is an error.
-            errors = [answer for answer in answers if isinstance(answer, Exception)]
-            if errors:
-                raise errors[0]
-            new += [url for (url, _), is_new in zip(members, answers) if is_new]
-        return new
+            pipeline.execute_command(command, self.key(shard), *packed([item for _, item in members]))
+        answers = [False] * len(urls)
+        for members, (_, bits, *refusal) in zip(members_of.values(), pipeline.execute()):
+            # If a filter cannot grow, the call ends at the first item that it refuses.
+            if refusal:
+                raise refusal[0]
+            for at, (number, _) in enumerate(members):
+                answers[number] = bool(bits[at // 8] & 128 >> at % 8)
+        return answers
 
     def cards(self):
         """Returns the number of URLs in each shard."""

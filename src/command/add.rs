@@ -80,57 +80,77 @@ enum Replication {
     Items,
 }
 
-/// Inserts items into the filter of a key. A missing filter is created if there are options for it.
-fn add(
+/// What a call did to a key besides inserting items.
+#[must_use = "its events are sent by `signal`"]
+pub struct Changes {
+    is_created: bool,
+    is_rotated: bool,
+}
+
+impl Changes {
+    /// Sends the events of the call. The key must be closed: a subscriber may delete it.
+    pub fn signal(self, call: Call, has_new: bool) {
+        if self.is_created {
+            call.context.signal_change(call.key, RESERVED);
+        }
+        if self.is_rotated {
+            call.context.signal_change(call.key, ROTATED);
+        }
+        if has_new {
+            call.context.signal_change(call.key, ADDED);
+        }
+    }
+}
+
+/// Calls `write` with the filter of a key, to which it adds at most `items` items. A missing filter
+/// is created if there are options for it, and one that forgets rotates if that is due.
+pub fn write_to<T>(
     call: Call,
-    items: Args,
+    items: usize,
     mut options: Option<impl FnOnce() -> FilterOptions>,
-    replication: Replication,
-    reply: Reply,
-) -> Result<(), Failure> {
+    write: impl FnOnce(&mut AnyFilter) -> T,
+) -> Result<(T, Changes), Failure> {
     let mut key = Key::write(call.context, call.key);
     let mut is_created = false;
-    let (new, is_rotated) = loop {
+    loop {
         match filter_mut(&mut key) {
             Lookup::WrongType => return Err(WRONG_TYPE.into()),
             Lookup::Missing => {}
             Lookup::Found(mut filter) => {
-                let rotation = Rotation::begin(call, &mut filter, items.len())?;
-                let new = insert_items(call, &mut filter, items, reply);
-                break (new, rotation.finish(call, &mut filter));
+                let rotation = Rotation::begin(call, &mut filter, items)?;
+                let result = write(&mut filter);
+                let is_rotated = rotation.finish(call, &mut filter);
+                return Ok((result, Changes { is_created, is_rotated }));
             }
         }
         create::create(call, &mut key, options.take().ok_or(NOT_FOUND)?())?;
         is_created = true;
-    };
+    }
+}
+
+/// Inserts items into the filter of a key. A missing filter is created if there are options for it.
+fn add(
+    call: Call,
+    items: Args,
+    options: Option<impl FnOnce() -> FilterOptions>,
+    replication: Replication,
+    reply: Reply,
+) -> Result<(), Failure> {
+    let insert = |filter: &mut AnyFilter| insert_items(call, filter, items, reply);
+    let (new, changes) = write_to(call, items.len(), options, insert)?;
     if replication == Replication::Verbatim && new.are_nearly_all() {
         call.context.replicate_verbatim();
     } else {
-        new.replicate(call.context, call.key);
+        new.replicate(call.context, call.key, items);
     }
-    // Closed before the events: a subscriber may delete the key.
-    drop(key);
-    if is_created {
-        call.context.signal_change(call.key, RESERVED);
-    }
-    if is_rotated {
-        call.context.signal_change(call.key, ROTATED);
-    }
-    if !new.is_empty() {
-        call.context.signal_change(call.key, ADDED);
-    }
+    changes.signal(call, !new.is_empty());
     Ok(())
 }
 
 /// Inserts items, and replies for each.
-fn insert_items<'a>(
-    call: Call,
-    filter: &mut AnyFilter,
-    items: Args<'a>,
-    reply: Reply,
-) -> NewItems<'a> {
+fn insert_items(call: Call, filter: &mut AnyFilter, items: Args, reply: Reply) -> NewItems {
     let context = call.context;
-    let mut new = NewItems::of(items);
+    let mut new = NewItems::default();
     // Only a filter that cannot grow may reply for fewer items than the call has.
     let may_end_early = filter.growth() == Growth::Fixed && (filter.room() as usize) < items.len();
     match reply {
@@ -147,7 +167,12 @@ fn insert_items<'a>(
         }
         Err(error) => {
             new.record_refused();
-            refuse(call, error, &limits);
+            // An error here would be an error in the replication stream, which some servers do not
+            // survive.
+            match refused(call, error, &limits) {
+                Some(text) => context.error(text),
+                None => context.boolean(false),
+            }
         }
     };
     match reply {
@@ -160,9 +185,10 @@ fn insert_items<'a>(
     new
 }
 
-/// Replies for an item that was not inserted.
+/// Counts and logs an item that was not inserted. Returns the error reply; none for an item that is
+/// replicated or loaded from a file.
 #[cold]
-fn refuse(call: Call, error: Error, limits: &Limits) {
+pub fn refused(call: Call, error: Error, limits: &Limits) -> Option<&'static CStr> {
     let is_replicated_or_loaded = limits.origin().is_replicated_or_loaded();
     if create::is_for_memory(error) {
         let (key, why) = (call.key.shown(), limits.reason(error));
@@ -174,11 +200,5 @@ fn refuse(call: Call, error: Error, limits: &Limits) {
         GROWTHS_REFUSED.add(1);
         log::refusal(format_args!("growth of filter '{key}' refused: {why}"));
     }
-    if is_replicated_or_loaded {
-        // An error here would be an error in the replication stream, which some servers do not
-        // survive.
-        call.context.boolean(false);
-    } else {
-        call.context.error(error::insertion(error));
-    }
+    (!is_replicated_or_loaded).then(|| error::insertion(error))
 }

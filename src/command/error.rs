@@ -66,6 +66,8 @@ pub const NEEDS_EFFECTS: &CStr =
 /// BF.SCANDUMP: the iterator is in a generation that was dropped.
 pub const DROPPED: &CStr =
     c"ERR the filter was compacted or has dropped a generation since the dump began: begin again with iterator 0";
+/// BF.BULKADD and BF.BULKEXISTS: there is no memory for the reply.
+pub const NO_ANSWERS: &CStr = c"ERR no memory for a bit per item";
 /// The error rate of a layer would be below the minimum of the layout.
 pub const RATE_TOO_SMALL: &CStr = c"ERR error rate is too small for this layout";
 /// No filter of this capacity and error rate is possible.

@@ -1,6 +1,8 @@
 //! The commands: from the arguments of a call to its reply.
 
 mod add;
+mod answers;
+mod bulk;
 mod compact;
 mod create;
 mod dump;
@@ -13,6 +15,7 @@ mod info;
 mod lifetime;
 mod merge;
 mod options;
+mod packed;
 mod read;
 mod rotate;
 mod syntax;

@@ -10,6 +10,20 @@ pub const KEY_ONLY: &[ArgSpec] = &[KEY];
 pub const ADD: &[ArgSpec] = &[KEY, ITEM];
 /// BF.MADD and BF.MEXISTS.
 pub const MADD: &[ArgSpec] = &[KEY, ITEMS];
+/// BF.BULKADD and BF.BULKEXISTS.
+pub const BULK: &[ArgSpec] = &[
+    KEY,
+    required(
+        c"form",
+        Kind::OneOf(&[
+            ArgSpec { token: Some(c"FIXED"), ..required(c"width", Kind::Integer) },
+            choice(c"prefixed", c"PREFIXED"),
+            choice(c"lines", c"LINES"),
+        ]),
+    ),
+    required(c"data", Kind::Text),
+    flag(c"count", c"COUNT"),
+];
 /// BF.RESERVE.
 pub const RESERVE: &[ArgSpec] = &[
     KEY,

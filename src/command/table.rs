@@ -9,7 +9,7 @@ use redis_module::raw::{
 
 use super::error::Failure;
 use super::handler::{Call, Handler, entry};
-use super::{add, compact, create, dump, help, info, merge, read, rotate, syntax};
+use super::{add, bulk, compact, create, dump, help, info, merge, read, rotate, syntax};
 use crate::server::command::{Access, Command, Keys};
 
 /// The ACL category of all commands.
@@ -63,7 +63,7 @@ const NO_KEY: Access =
 
 /// All commands. Their `since` is RedisBloom's version, to which the documentation of clients
 /// refers.
-pub static COMMANDS: [Command; 15] = [
+pub static COMMANDS: [Command; 17] = [
     Command {
         name: c"bf.reserve",
         summary: c"Creates an empty Bloom filter",
@@ -98,6 +98,18 @@ pub static COMMANDS: [Command; 15] = [
         complexity: c"O(M * N) where M is the number of items and N the number of layers",
         args: syntax::INSERT,
         ..command::<add::Insert>(&UPDATE)
+    },
+    Command {
+        name: c"bf.bulkadd",
+        summary:
+            c"Adds items that are packed in one string to a Bloom filter, which is created if \
+                   it does not exist",
+        hint: c"Replies with the number of items and a bitmap, 1 for new; with COUNT, with the \
+                number of ones.",
+        complexity: c"O(M * N) where M is the number of items and N the number of layers",
+        since: c"0.1.0",
+        args: syntax::BULK,
+        ..command::<bulk::BulkAdd>(&UPDATE)
     },
     Command {
         name: c"bf.rotate",
@@ -146,6 +158,17 @@ pub static COMMANDS: [Command; 15] = [
         complexity: c"O(M * N) where M is the number of items and N the number of layers",
         args: syntax::MADD,
         ..command::<read::Mexists>(&READ_FAST)
+    },
+    Command {
+        name: c"bf.bulkexists",
+        summary:
+            c"Determines whether items that are packed in one string may have been added to a \
+                   Bloom filter",
+        hint: c"Replies as BF.BULKADD does, 1 for present.",
+        complexity: c"O(M * N) where M is the number of items and N the number of layers",
+        since: c"0.1.0",
+        args: syntax::BULK,
+        ..command::<bulk::BulkExists>(&READ)
     },
     Command {
         name: c"bf.info",

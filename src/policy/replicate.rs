@@ -1,5 +1,6 @@
 //! What is replicated of a call: its effects, which do not depend on the settings of replicas.
 
+use std::ffi::CStr;
 use std::mem;
 use std::ops::ControlFlow;
 
@@ -17,8 +18,8 @@ const WORD_BITS: usize = u64::BITS as usize;
 ///
 /// Not `bitvec::vec::BitVec`: with its `push`, BF.MADD of 100 new and 100 known items takes 8 %
 /// longer.
-pub struct NewItems<'a> {
-    items: Args<'a>,
+#[derive(Default)]
+pub struct NewItems {
     /// How many items were recorded.
     recorded: usize,
     /// The bits of the recorded items in full words, the first item in the lowest bit.
@@ -28,12 +29,7 @@ pub struct NewItems<'a> {
     has_refused: bool,
 }
 
-impl<'a> NewItems<'a> {
-    /// The items of a call, none of which is recorded yet.
-    pub fn of(items: Args<'a>) -> Self {
-        Self { items, recorded: 0, full_words: Vec::new(), word: 0, has_refused: false }
-    }
-
+impl NewItems {
     /// Records whether the next item was new.
     #[inline(always)]
     pub fn record(&mut self, is_new: bool) {
@@ -74,7 +70,7 @@ impl<'a> NewItems<'a> {
     }
 
     /// The bits of all items; 0 for items that were not recorded.
-    fn words(&self) -> impl Iterator<Item = u64> {
+    fn words(&self) -> impl Iterator<Item = u64> + Clone {
         self.full_words.iter().copied().chain([self.word])
     }
 
@@ -88,15 +84,25 @@ impl<'a> NewItems<'a> {
         !self.has_refused && (self.recorded - self.len()) * 16 <= self.recorded
     }
 
-    /// Replicates the new items as BF.ADD or BF.MADD; nothing if no item was new. The items are
-    /// copied to a list only if some were not new.
-    pub fn replicate(&self, context: Context, key: Arg) {
+    /// Those of the items of the call that were new, in order.
+    pub fn select<T>(
+        &self,
+        items: impl Iterator<Item = T> + Clone,
+    ) -> impl Iterator<Item = T> + Clone {
+        let bits =
+            self.words().flat_map(|word| (0..WORD_BITS).map(move |bit| word >> bit & 1 == 1));
+        items.zip(bits).filter(|&(_, is_new)| is_new).map(|(item, _)| item)
+    }
+
+    /// Replicates the new items of a call as BF.ADD or BF.MADD; nothing if no item was new. The
+    /// items are copied to a list only if some were not new.
+    pub fn replicate(&self, context: Context, key: Arg, items: Args) {
         let len = self.len();
-        if len == self.items.len() {
-            return replicate_items(context, key, self.items);
+        if len == items.len() {
+            return replicate_items(context, key, items);
         }
         let mut new = ArgList::with_capacity(len);
-        let mut items = self.items.iter();
+        let mut items = items.iter();
         for word in self.words() {
             let is_new = |index: usize| word >> index & 1 == 1;
             let chunk = items.by_ref().take(WORD_BITS).enumerate();
@@ -113,6 +119,30 @@ fn replicate_items(context: Context, key: Arg, items: Args) {
         _ => c"BF.MADD",
     };
     context.replicate(command, key, Operands::Args(items));
+}
+
+/// Replicates BF.BULKADD with items that are packed in a form, which has a width or not.
+pub fn packed(context: Context, key: Arg, form: &CStr, width: Option<usize>, data: &[u8]) {
+    let width = width.map(|width| i64::try_from(width).unwrap_or(i64::MAX));
+    context.replicate(c"BF.BULKADD", key, Operands::Packed { form, width, data });
+}
+
+/// True if replicas know BF.BULKADD.
+pub fn replicas_know_packed() -> bool {
+    !REDISBLOOM_REPLICAS.is_on()
+}
+
+/// Replicates packed items as BF.MADD, for replicas that know no others.
+pub fn unpacked<'a>(context: Context, key: Arg, mut items: impl Iterator<Item = &'a [u8]>) {
+    /// Items per call, each of which becomes a string of the server.
+    const MOST: usize = 10_000;
+    loop {
+        let part: Vec<&[u8]> = items.by_ref().take(MOST).collect();
+        if part.is_empty() {
+            return;
+        }
+        context.replicate(c"BF.MADD", key, Operands::Strings(&part));
+    }
 }
 
 /// Replicates BF.LOADCHUNK: with iterator 1 the header of a filter, with others its bits.

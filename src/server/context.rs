@@ -34,6 +34,17 @@ pub enum Operands<'a> {
     Option(&'a CStr, i64),
     /// Arguments of the call.
     Args(Args<'a>),
+    /// Other strings.
+    Strings(&'a [&'a [u8]]),
+    /// Items in one string, and how they are packed.
+    Packed {
+        /// The name of the form.
+        form: &'a CStr,
+        /// The integer behind the name, if there is one.
+        width: Option<i64>,
+        /// The string.
+        data: &'a [u8],
+    },
 }
 
 impl Context {
@@ -199,6 +210,34 @@ impl Context {
                     let strings = args.strings();
                     replicate(ctx, name, c"sv".as_ptr(), key, strings.as_ptr(), strings.len())
                 }
+                Operands::Strings(items) => {
+                    let create = api!(RedisModule_CreateString);
+                    let new = |item: &&[u8]| create(ctx, item.as_ptr().cast(), item.len());
+                    let strings: Vec<_> = items.iter().map(new).collect();
+                    replicate(ctx, name, c"sv".as_ptr(), key, strings.as_ptr(), strings.len());
+                    let free = api!(RedisModule_FreeString);
+                    strings.into_iter().for_each(|string| free(ctx, string));
+                    0
+                }
+                Operands::Packed { form, width: None, data } => replicate(
+                    ctx,
+                    name,
+                    c"scb".as_ptr(),
+                    key,
+                    form.as_ptr(),
+                    data.as_ptr(),
+                    data.len(),
+                ),
+                Operands::Packed { form, width: Some(width), data } => replicate(
+                    ctx,
+                    name,
+                    c"sclb".as_ptr(),
+                    key,
+                    form.as_ptr(),
+                    width as c_longlong,
+                    data.as_ptr(),
+                    data.len(),
+                ),
             };
         }
     }

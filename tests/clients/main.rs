@@ -7,4 +7,5 @@
     reason = "a failed test panics"
 )]
 
+mod recipes;
 mod redis_rs;

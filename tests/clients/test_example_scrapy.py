@@ -9,6 +9,7 @@ import time
 from types import SimpleNamespace
 
 import pytest
+import redis
 from conftest import ROOT
 from older import make_older
 from scrapy import Request
@@ -17,7 +18,7 @@ from scrapy.utils.request import RequestFingerprinter
 
 EXAMPLE = ROOT / "examples/scrapy"
 sys.path.insert(0, str(EXAMPLE))
-from crawl.dupefilter import BloomDupeFilter  # noqa: E402
+from crawl.dupefilter import BloomDupeFilter, packed  # noqa: E402
 from local_site import LocalSite  # noqa: E402
 
 # A crawl takes a second or two, and longer on a busy machine.
@@ -154,7 +155,64 @@ def test_start_requests_are_tested_in_one_call(server, site, crawl):
     assert crawl("default").filtered() == 10
     with server.client() as client:
         calls = {name.lower(): of["calls"] for name, of in client.info("commandstats").items() if "_bf." in name.lower()}
-    assert calls == {"cmdstat_bf.insert": 1, "cmdstat_bf.card": 2}
+    assert calls == {"cmdstat_bf.reserve": 1, "cmdstat_bf.bulkadd": 1, "cmdstat_bf.card": 2}
+
+
+@pytest.fixture
+def dupefilter(server):
+    """Creates dupefilters with settings, on an empty server."""
+    with server.client() as client:
+        client.flushall()
+    created = []
+
+    def create(**settings):
+        settings = Settings({"REDIS_URL": server.url, "BLOOMFILTER_ERRORRATE": 1e-9, **settings})
+        crawler = SimpleNamespace(
+            settings=settings, stats=None, request_fingerprinter=RequestFingerprinter(), spider=SimpleNamespace(name="pages")
+        )
+        created.append(BloomDupeFilter.from_crawler(crawler))
+        return created[-1]
+
+    yield create
+    for each in created:
+        each.close("tested")
+
+
+def requests(first, last):
+    return [Request(f"http://site/{number}") for number in range(first, last)]
+
+
+@pytest.mark.parametrize("count", [1, 7, 8, 9, 1000])
+def test_batch_is_answered_in_order(dupefilter, count):
+    pages = dupefilter()
+    seen = [not pages.request_seen(request) for request in requests(0, count)[::3]]
+    assert all(seen)
+    assert pages.add(requests(0, count)) == [number % 3 != 0 for number in range(count)]
+    # A request that is twice in a batch is new once.
+    assert pages.add(requests(count, count + 2) * 2) == [True, True, False, False]
+    assert all(map(pages.request_seen, requests(0, count + 2)))
+
+
+def test_batch_creates_the_filter_of_the_settings(server, dupefilter):
+    pages = dupefilter(BLOOMFILTER_CAPACITY=5000, BLOOMFILTER_WINDOW_DAYS=2, REDIS_PARAMS={"decode_responses": True})
+    for _ in range(2):
+        assert pages.add(requests(0, 500)) == [True] * 500
+        with server.client(protocol=2) as client:
+            assert client.execute_command("BF.INFO", "pages:bloomfilter", "CAPACITY") == [5000]
+            assert client.execute_command("BF.INFO", "pages:bloomfilter", "WINDOW") == [2 * 24 * 60 * 60]
+        pages.clear()
+
+
+def test_batch_for_a_full_filter_is_an_error(server, dupefilter):
+    with server.client() as client:
+        client.execute_command("BF.RESERVE", "pages:bloomfilter", 1e-9, 10, "NONSCALING")
+    with pytest.raises(redis.exceptions.ResponseError, match="full"):
+        dupefilter().add(requests(0, 1000))
+
+
+def test_fingerprints_of_any_length_are_packed():
+    assert packed([b"a" * 20, b"b" * 20]) == ("FIXED", 20, b"a" * 20 + b"b" * 20)
+    assert packed([b"ab", b"c", b""]) == ("PREFIXED", b"\2\0\0\0ab\1\0\0\0c\0\0\0\0")
 
 
 def test_filters_without_batches_and_with_scrapys_scheduler(server, site, crawl):

@@ -184,13 +184,54 @@ def test_url_is_new_once_in_every_shard(server):
         # Several crawlers may call this when they start.
         seen.reserve()
         urls = [f"https://example.com/{number}" for number in range(4000)]
-        assert sorted(seen.add(urls + urls[:100])) == sorted(urls)
+        assert seen.add(urls + urls[:100]) == urls
         assert seen.add(urls) == []
         cards = seen.cards()
         assert sum(cards) == 4000
         assert 0 < min(cards) and max(cards) <= seen.capacity
         # Two lines: the number of items, and the only layer.
         assert {len(client.execute_command("BF.DEBUG", seen.key(shard))) for shard in range(8)} == {2}
+
+
+def test_answers_of_shards_are_in_the_order_of_urls(server):
+    with server.client() as client:
+        client.flushall()
+        seen = Seen(client, shards=5, urls=4000, error_rate=1e-9)
+        seen.reserve()
+        assert seen.add([]) == seen.contains([]) == []
+        urls = [f"https://example.com/{number}" for number in range(1000)]
+        assert seen.add(urls[::3]) == urls[::3]
+        assert seen.contains(urls) == [number % 3 == 0 for number in range(1000)]
+        # One call for each of the shards.
+        calls(client)
+        assert seen.add(urls) == [url for number, url in enumerate(urls) if number % 3 > 0]
+        assert calls(client) == {"BF.BULKADD": 5}
+        # The calls for single items meet the same items.
+        shard, item = seen.locate(urls[7])
+        assert client.execute_command("BF.EXISTS", seen.key(shard), item) == 1
+
+
+def test_shards_take_items_of_different_lengths(server):
+    class Texts(Seen):
+        def locate(self, url):
+            return super().locate(url)[0], url.encode()
+
+    with server.client() as client:
+        client.flushall()
+        seen = Texts(client, shards=3, urls=4000, error_rate=1e-9)
+        seen.reserve()
+        urls = ["", "a", "b", *(f"https://example.com/{number}\n" for number in range(2000))]
+        assert seen.add(urls) == urls
+        assert seen.contains(urls + ["c"]) == [True] * len(urls) + [False]
+
+
+def test_full_shard_is_an_error(server):
+    with server.client() as client:
+        client.flushall()
+        seen = Seen(client, shards=2, urls=4000, error_rate=1e-9)
+        client.execute_command("BF.RESERVE", seen.key(1), 1e-9, 10, "NONSCALING")
+        with pytest.raises(redis.exceptions.ResponseError, match="full"):
+            seen.add([f"https://example.com/{number}" for number in range(500)])
 
 
 CRAWL = {"pages": 5000, "error_rate": 1e-6, "seed": 11}

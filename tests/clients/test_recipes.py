@@ -1,44 +1,80 @@
-"""Runs the code blocks of docs/recipes.md unchanged."""
+"""Runs the code blocks of docs/recipes.md unchanged; those in Rust are run by recipes.rs."""
 
 import os
 import re
 import subprocess
 
 import pytest
-from conftest import DEADLINE, ROOT
+from conftest import DEADLINE, ROOT, find_servers
 
 PAGE = (ROOT / "docs/recipes.md").read_text()
+README = (ROOT / "README.md").read_text()
 FOLDER = ROOT / "tests/clients/node"
 
 pytestmark = pytest.mark.newest
 
 
-def block(language):
-    """Returns the only block of the page in this language."""
-    (found,) = re.findall(rf"^```{language}\n(.*?)^```", PAGE, re.M | re.S)
-    return found
+def blocks(language, page=PAGE):
+    """Returns the blocks of a page in this language."""
+    return re.findall(rf"^```{language}\n(.*?)^```", page, re.M | re.S)
 
 
-def test_python_of_the_page_runs(server):
+@pytest.mark.parametrize("block", blocks("python"))
+def test_python_of_the_page_runs(server, block):
     with server.client() as client:
         client.flushall()
-        exec(block("python"), {"client": client})
+        exec(block, {"client": client})
 
 
-def test_javascript_of_the_page_runs(server):
+@pytest.mark.parametrize("block", blocks("js"))
+def test_javascript_of_the_page_runs(server, block):
     program = f"""
         import assert from 'node:assert/strict';
+        import {{ Redis }} from 'ioredis';
         import {{ createClient, RESP_TYPES }} from 'redis';
-        const client = await createClient({{ socket: {{ path: process.env.BLOOMLINE_SOCKET }} }}).connect();
+        const path = process.env.BLOOMLINE_SOCKET;
+        const client = await createClient({{ socket: {{ path }} }}).connect();
+        const redis = new Redis({{ path }});
         await client.flushAll();
-        {block("js")}
+        {block}
         client.destroy();
+        redis.disconnect();
     """
     node = ROOT / ".venv-node/bin/node"
     command = [node, "--input-type=module", "--eval", program]
     environment = {**os.environ, "BLOOMLINE_SOCKET": str(server.socket)}
     done = subprocess.run(command, cwd=FOLDER, env=environment, capture_output=True, text=True, timeout=DEADLINE)
     assert done.returncode == 0, done.stderr
+
+
+def test_shell_of_the_page_and_of_the_readme_runs(server, tmp_path):
+    """Each command is typed in a folder with a file of lines, some of which occur twice."""
+    lines = [f"https://example.org/{number % 90_000}" for number in range(120_000)]
+    (tmp_path / "urls.txt").write_text("".join(f"{line}\n" for line in lines))
+    # The `redis-cli` of the page connects to this server.
+    program = tmp_path / "redis-cli"
+    program.write_text(f'#!/bin/sh\nexec {find_servers()[server.name] / "cli"} -s {server.socket} "$@"\n')
+    program.chmod(0o755)
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    one_call, calls = blocks("sh")
+    (load,) = [block for block in blocks("sh", README) if "BF.BULKADD" in block]
+    assert load == one_call
+    for command in [one_call, calls]:
+        with server.client() as client:
+            client.flushall()
+            client.bf().create("seen", 0.0001, 100_000)
+            done = subprocess.run(command, shell=True, cwd=tmp_path, env=environment, capture_output=True, timeout=DEADLINE)
+            assert (done.returncode, done.stderr) == (0, b"")
+            processed, new = zip(*[map(int, pair) for pair in pairwise(done.stdout.split())])
+            assert processed == ((120_000,) if command == one_call else (50_000, 50_000, 20_000))
+            assert sum(new) == client.bf().card("seen")
+            assert 89_900 < client.bf().card("seen") <= 90_000
+            assert all(client.bf().mexists("seen", *lines[:1000]))
+
+
+def pairwise(values):
+    """Returns the first and the second value, the third and the fourth, and so on."""
+    return zip(values[::2], values[1::2])
 
 
 def test_page_names_the_installed_versions():

@@ -52,6 +52,15 @@ def test_filter_goes_through_pipes_chunk_by_chunk(server, cli):
     assert set(cli("BF.MEXISTS", "second", *items).split()) == {b"1"}
 
 
+def test_lines_of_a_file_are_packed_items(cli):
+    lines = b"".join(b"item:%d\n" % i for i in range(3000))
+    assert cli("-x", "BF.BULKADD", "bloom", "LINES", given=lines).startswith(b"3000\n")
+    assert int(cli("BF.CARD", "bloom")) >= 2940
+    assert cli("-x", "BF.BULKADD", "bloom", "LINES", given=b"item:0\n") == b"1\n\0\n"
+    assert cli("-x", "BF.BULKADD", "bloom", "COUNT", "LINES", given=lines) == b"3000\n0\n"
+    assert cli("BF.BULKEXISTS", "bloom", "LINES", lines, "COUNT") == b"3000\n3000\n"
+
+
 def test_pipe_mode_loads_a_file_of_commands(cli):
     commands = b"".join(
         b"*3\r\n$6\r\nBF.ADD\r\n$5\r\nbloom\r\n$%d\r\n%s\r\n" % (len(item), item)

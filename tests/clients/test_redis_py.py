@@ -110,6 +110,16 @@ def test_full_filter_returns_an_error_in_the_list(bf):
     assert bf.card("fixed") == 3
 
 
+def test_refused_packed_item_is_an_error_after_the_bitmap(client, bf):
+    bf.create("fixed", 0.001, 2, noScale=True)
+    processed, bitmap, refused = client.execute_command("BF.BULKADD", "fixed", "LINES", b"a\nb\nc\nd")
+    assert (processed, bitmap) == (2, b"\xc0")
+    assert isinstance(refused, ResponseError) and "non scaling filter is full" in str(refused)
+    assert client.execute_command("BF.BULKEXISTS", "fixed", "FIXED", 1, b"abc") == [3, b"\xc0"]
+    with pytest.raises(ResponseError, match="line 2 is empty"):
+        client.execute_command("BF.BULKADD", "fixed", "LINES", b"a\n\n")
+
+
 def test_filter_is_copied_to_another_key_in_chunks(client, bf):
     bf.create("first", 0.0001, 1000)
     for i in range(5000):

@@ -8,8 +8,13 @@ use std::process::{Command, Stdio};
 use bloomline_harness::{Server, Setup, for_each_server, matches};
 
 /// Pages with sessions, and the least number of sessions in each.
-const PAGES: [(&str, usize); 4] =
-    [("README.md", 2), ("docs/faq.md", 10), ("docs/forgetting.md", 5), ("docs/merging.md", 5)];
+const PAGES: [(&str, usize); 5] = [
+    ("README.md", 2),
+    ("docs/commands.md", 2),
+    ("docs/faq.md", 10),
+    ("docs/forgetting.md", 5),
+    ("docs/merging.md", 5),
+];
 
 /// A command with the lines of its reply.
 type Step = (String, String);

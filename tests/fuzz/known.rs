@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use bloomline_core::bloomline::header::{EXTENDED_VERSION, MAGIC};
 use redis::Value;
 
+use crate::packed::{self, Reply};
+
 /// What is known of one filter.
 #[derive(Clone, Default)]
 pub struct Known {
@@ -59,6 +61,9 @@ impl Keys {
                 });
                 self.add_all(key, options, items, reply);
             }
+            "BF.BULKADD" | "BF.BULKEXISTS" if !matches!(reply, Value::Array(_)) => {}
+            "BF.BULKADD" => self.add_packed(key, &packed::items(rest), reply),
+            "BF.BULKEXISTS" => self.test_packed(key, &packed::items(rest), reply),
             "BF.RESERVE" if is_ok => drop(self.0.insert(key.clone(), Known::created(rest))),
             // Chunks may clear bits, and a header sets counts.
             "BF.LOADCHUNK" | "RESTORE" if is_ok => {
@@ -87,6 +92,41 @@ impl Keys {
     fn add_all(&mut self, key: &[u8], options: &[Vec<u8>], items: &[Vec<u8>], reply: &Value) {
         if let Value::Array(answers) = reply {
             self.add(key, options, items, answers);
+        }
+    }
+
+    /// Packed items, with an answer for each or the number of new ones.
+    fn add_packed(&mut self, key: &[u8], items: &[Vec<u8>], reply: &Value) {
+        let Some(reply) = Reply::read(reply, items.len()) else { return };
+        if let Some(answers) = &reply.answers {
+            let answers: Vec<_> = answers.iter().map(|&bit| Value::Int(bit.into())).collect();
+            return self.add(key, &[], items, &answers);
+        }
+        if reply.processed == 0 {
+            return;
+        }
+        let known = self.0.entry(key.to_vec()).or_insert_with(|| Known::created(&[]));
+        if known.forgets {
+            return;
+        }
+        let before = known.inside.len();
+        known.inside.extend(items[..reply.processed].iter().cloned());
+        let most = known.inside.len() - before;
+        assert!(reply.ones <= most, "{} were new, but at most {most} can be", reply.ones);
+        known.card = known.card.map(|card| card + reply.ones as u64);
+    }
+
+    /// Items that are inside must be found.
+    fn test_packed(&self, key: &[u8], items: &[Vec<u8>], reply: &Value) {
+        let Some(reply) = Reply::read(reply, items.len()) else { return };
+        assert_eq!(reply.processed, items.len());
+        let is_inside = |item: &Vec<u8>| {
+            self.0.get(key).is_some_and(|known| !known.forgets && known.inside.contains(item))
+        };
+        let least = items.iter().filter(|item| is_inside(item)).count();
+        assert!(least <= reply.ones, "{least} are inside, {} found", reply.ones);
+        for (item, found) in items.iter().zip(reply.answers.iter().flatten()) {
+            assert!(*found || !is_inside(item), "{} was not found", item.escape_ascii());
         }
     }
 

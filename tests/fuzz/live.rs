@@ -117,6 +117,9 @@ impl Live {
             // what it saves.
             self.items("BF.MADD", "copied", &numbered(&count.to_string(), count));
             self.run(&["BF.ADD", "copied", "one"]);
+            let lines = numbered(&format!("line {count}"), count).join(&b'\n');
+            let reply = show(&self.run(&[b"BF.BULKADD", &b"copied"[..], b"LINES", &lines]));
+            assert!(reply.starts_with("*["), "{reply}");
         }
         self.run(&["BF.INSERT", "copied", "NOCREATE", "ITEMS", "a", "b", "a"]);
         self.assert_carried("copied");

@@ -22,6 +22,7 @@ mod dump;
 mod found;
 mod known;
 mod live;
+mod packed;
 mod payload;
 mod program;
 mod resp;

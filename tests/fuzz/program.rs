@@ -100,6 +100,12 @@ fn items(u: &mut Unstructured) -> Result<Words> {
     (0..u.int_in_range(1..=5u8)?).map(|_| item(u)).collect()
 }
 
+/// A call with packed items, sometimes with none.
+fn packed(u: &mut Unstructured, name: &str, key: Vec<u8>) -> Result<Words> {
+    let items = if u.int_in_range(0..=15u8)? == 0 { Vec::new() } else { items(u)? };
+    Ok([words([word(name), key]), crate::packed::arguments(u, &items)?].concat())
+}
+
 fn words<const N: usize>(words: [Vec<u8>; N]) -> Words {
     words.into()
 }
@@ -155,7 +161,7 @@ pub fn command(u: &mut Unstructured) -> Result<Words> {
         "nothing",
     ];
     let key = key(u)?;
-    let mut command = match u.int_in_range(0..=15u8)? {
+    let mut command = match u.int_in_range(0..=19u8)? {
         0 => {
             [words([word("BF.RESERVE"), key, rate(u)?, capacity(u)?]), options(u, false)?].concat()
         }
@@ -171,6 +177,8 @@ pub fn command(u: &mut Unstructured) -> Result<Words> {
         11 => words([word("BF.INFO"), key, word(u.choose(&FIELDS)?)]),
         12 => words([word("BF.DEBUG"), key]),
         13 | 14 => rotation(u, key)?,
+        15..=17 => packed(u, "BF.BULKADD", key)?,
+        18 => packed(u, "bf.bulkexists", key)?,
         _ => words([word("BF.SCANDUMP"), key, number(u)?]),
     };
     damage(u, &mut command)?;

@@ -37,16 +37,22 @@ fn assert_denied(client: &mut Client, lines: &[&str]) {
     }
 }
 
-const READS: [&str; 6] = [
+const READS: [&str; 7] = [
     "BF.EXISTS seen:1 a",
     "BF.MEXISTS seen:1 a b",
+    "BF.BULKEXISTS seen:1 FIXED 1 ab",
     "BF.CARD seen:1",
     "BF.INFO seen:1",
     "BF.DEBUG seen:1",
     "BF.SCANDUMP seen:1 0",
 ];
 /// The replies show which items were already present, so these commands also read.
-const ADDS: [&str; 3] = ["BF.ADD seen:1 c", "BF.MADD seen:1 d e", "BF.INSERT seen:1 ITEMS f g"];
+const ADDS: [&str; 4] = [
+    "BF.ADD seen:1 c",
+    "BF.MADD seen:1 d e",
+    "BF.INSERT seen:1 ITEMS f g",
+    "BF.BULKADD seen:1 FIXED 1 hi",
+];
 const BLIND_WRITES: [&str; 3] =
     ["BF.RESERVE seen:new 0.01 100", "BF.LOADCHUNK seen:1 1 x", "BF.ROTATE seen:1"];
 

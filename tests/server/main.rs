@@ -11,6 +11,7 @@
 )]
 
 mod acl;
+mod bulk;
 mod cluster;
 mod commands;
 mod compact;

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! make bench-blocking
+//! make bench-packed
 //! make bench-blocking SERVER=valkey-9.1 ARGS="--sizes 1g,10g"
 //! ```
 //!
@@ -29,6 +30,7 @@
 //! | `layers` | filters of hundreds and thousands of layers |
 //! | `plain_copy` | the time to copy memory without a filter |
 //! | `table` | the tables as Markdown, and the check of their shape |
+//! | `packed` | calls of packed items, by their number |
 //! | `page` | the part of a page between two markers |
 
 mod clock;
@@ -36,6 +38,7 @@ mod filters;
 mod joining;
 mod layers;
 mod measure;
+pub mod packed;
 mod page;
 mod persist;
 mod plain_copy;
@@ -62,6 +65,9 @@ pub use sizes::{Size, Sizes};
 /// The page of the repository with the table.
 const PAGE: &str = "docs/operations.md";
 
+/// The name of the markers in it.
+const MARKERS: &str = "bench-blocking";
+
 /// The results of one filter.
 pub struct Column {
     pub name: String,
@@ -85,7 +91,7 @@ pub fn bench(options: &Options, cores: &Cores) -> Result<()> {
     write_json(options, &machine, &outcome)?;
     table::check(&text)?;
     if let Some(path) = &options.markdown {
-        fs::write(path, page::with_table(&fs::read_to_string(path)?, &text)?)?;
+        fs::write(path, page::with_table(&fs::read_to_string(path)?, MARKERS, &text)?)?;
         eprintln!("wrote {}", path.display());
     }
     Ok(())
@@ -111,9 +117,13 @@ pub fn smoke(options: &Options, cores: &Cores) -> Result<()> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(PAGE);
     let before =
         fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
-    let after = page::with_table(&before, &text)?;
-    if page::without_table(&before)? != page::without_table(&after)? || !after.contains(&text) {
-        return Err(format!("writing the table changes the rest of {PAGE}").into());
+    for (markers, text) in [(MARKERS, text), (packed::MARKERS, packed::text(options, cores)?)] {
+        let after = page::with_table(&before, markers, &text)?;
+        let is_unchanged =
+            page::without_table(&before, markers)? == page::without_table(&after, markers)?;
+        if !is_unchanged || !after.contains(&text) {
+            return Err(format!("writing the table {markers} changes the rest of {PAGE}").into());
+        }
     }
     Ok(())
 }

@@ -1,21 +1,20 @@
-//! The part of a page between two markers, which a run replaces.
+//! The part of a page between two markers, which a run replaces. A page may have several.
 
 use crate::Result;
 
-const BEGIN: &str = "<!-- bench-blocking: begin -->\n";
-const END: &str = "<!-- bench-blocking: end -->\n";
-
-/// The page before and after the table. The markers belong to the page.
-fn split(page: &str) -> Result<(&str, &str)> {
+/// The page before and after the table. The markers, which have a name, belong to the page.
+fn split<'a>(page: &'a str, name: &str) -> Result<(&'a str, &'a str)> {
+    let begin_line = format!("<!-- {name}: begin -->\n");
+    let end_line = format!("<!-- {name}: end -->\n");
     let missing =
         |marker: &str| format!("the page has not got the line {} exactly once", marker.trim_end());
-    for marker in [BEGIN, END] {
+    for marker in [&begin_line, &end_line] {
         if page.matches(marker).count() != 1 {
             return Err(missing(marker).into());
         }
     }
-    let begin = page.find(BEGIN).map(|at| at + BEGIN.len()).unwrap_or_default();
-    let end = page.find(END).unwrap_or_default();
+    let begin = page.find(&begin_line).map(|at| at + begin_line.len()).unwrap_or_default();
+    let end = page.find(&end_line).unwrap_or_default();
     match (page.get(..begin), page.get(end..)) {
         (Some(before), Some(behind)) if begin <= end => Ok((before, behind)),
         _ => Err("the markers of the page stand in the wrong order".into()),
@@ -23,12 +22,12 @@ fn split(page: &str) -> Result<(&str, &str)> {
 }
 
 /// The page with this table instead of the previous one.
-pub fn with_table(page: &str, table: &str) -> Result<String> {
-    let (before, behind) = split(page)?;
+pub fn with_table(page: &str, name: &str, table: &str) -> Result<String> {
+    let (before, behind) = split(page, name)?;
     Ok(format!("{before}\n{}\n\n{behind}", table.trim()))
 }
 
 /// The parts that a run does not change.
-pub fn without_table(page: &str) -> Result<(&str, &str)> {
-    split(page)
+pub fn without_table<'a>(page: &'a str, name: &str) -> Result<(&'a str, &'a str)> {
+    split(page, name)
 }

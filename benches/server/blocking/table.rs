@@ -129,7 +129,7 @@ fn cell_text(cell: &Cell) -> String {
 }
 
 /// Three digits, or whole milliseconds.
-fn number(value: f64) -> String {
+pub fn number(value: f64) -> String {
     match value {
         ..0.9995 => format!("{value:.3}"),
         ..9.995 => format!("{value:.2}"),
@@ -216,7 +216,7 @@ pub fn refusals(columns: &[Column]) -> String {
 }
 
 /// A table. The first line holds the heads, and the first column is left-aligned.
-fn markdown(lines: &[Vec<String>]) -> String {
+pub fn markdown(lines: &[Vec<String>]) -> String {
     let columns = lines.first().map_or(0, Vec::len);
     let width = |column: usize| {
         lines
@@ -252,7 +252,7 @@ fn markdown(lines: &[Vec<String>]) -> String {
 }
 
 /// The text, wrapped.
-fn wrapped(text: &str) -> String {
+pub fn wrapped(text: &str) -> String {
     let mut lines = String::new();
     let mut length = 0;
     for word in text.split_whitespace() {

@@ -7,8 +7,10 @@
 pub mod bits;
 mod compacted;
 mod copied;
+mod end_to_end;
 mod follower;
 mod freed;
+mod packed;
 mod rates;
 mod replicated;
 mod saved;
@@ -16,7 +18,7 @@ mod tiny;
 
 use crate::Result;
 use crate::column::{Column, SCALAR};
-use crate::cores::Cores;
+use crate::cores::{CoreSet, Cores};
 use crate::dialect::Dialect;
 use crate::items::Kind;
 use crate::options::{Options, Scale};
@@ -47,6 +49,10 @@ pub struct Subject {
     pub is_ours: bool,
     /// True if it has filters that forget.
     forgets: bool,
+    /// True if it has packed items.
+    packs: bool,
+    /// The cores of a server whose commands are timed.
+    timed: CoreSet,
     launch: Launch,
 }
 
@@ -54,6 +60,11 @@ impl Subject {
     /// Starts a server with further arguments on its command line.
     fn server(&self, settings: &[&str]) -> Result<Server> {
         self.launch.start(settings)
+    }
+
+    /// Starts a server whose commands are timed.
+    fn timed_server(&self) -> Result<Server> {
+        Launch { cores: self.timed, ..self.launch.clone() }.start(&[])
     }
 }
 
@@ -95,6 +106,8 @@ pub fn chosen(options: &Options) -> Vec<Experiment> {
         freed::EXPERIMENT,
         copied::EXPERIMENT,
         replicated::EXPERIMENT,
+        packed::EXPERIMENT,
+        end_to_end::EXPERIMENT,
     ];
     let is_chosen = |title: &str| options.only.as_ref().is_none_or(|text| title.contains(text));
     all.into_iter().filter(|experiment| is_chosen(experiment.title)).collect()
@@ -110,7 +123,9 @@ pub fn subjects(columns: &[Column], cores: &Cores) -> Vec<Subject> {
     let subject = |column: &Column| Subject {
         name: column.name.clone(),
         is_ours: column.is_ours,
-        forgets: column.dialect == Dialect::Bloom { forgets: true },
+        packs: matches!(column.dialect, Dialect::Bloom { packs: true, .. }),
+        timed: cores.of_timed(),
+        forgets: matches!(column.dialect, Dialect::Bloom { forgets: true, .. }),
         launch: Launch { cores: cores.all, ..column.launch.clone() },
     };
     columns.iter().filter(is_subject).map(subject).collect()

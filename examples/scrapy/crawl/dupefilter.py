@@ -14,12 +14,23 @@ TESTED = "bloomfilter_tested"
 DAY = 24 * 60 * 60
 
 
-class BloomDupeFilter(BaseDupeFilter):
-    """Tests and adds a request in one atomic call, so exactly one of several crawlers gets "new".
+def packed(items):
+    """Returns the form and the data of items for BF.BULKADD."""
+    # Scrapy's own fingerprints have 20 bytes. Those of another REQUEST_FINGERPRINTER_CLASS may differ
+    # in length.
+    width = len(items[0])
+    if all(len(item) == width for item in items):
+        return "FIXED", width, b"".join(items)
+    return "PREFIXED", b"".join(len(item).to_bytes(4, "little") + item for item in items)
 
-    The call is BF.INSERT: BF.ADD that also creates a missing filter, with the capacity and the error
-    rate of the settings. So no crawler creates the filter beforehand, and crawlers that start together
-    cannot race. A filter that is deleted during a crawl is created again with the same parameters.
+
+class BloomDupeFilter(BaseDupeFilter):
+    """Tests and adds requests in one atomic step, so exactly one of several crawlers gets "new".
+
+    A missing filter is created in the same step, with the capacity and the error rate of the settings.
+    So no crawler creates the filter beforehand, and crawlers that start together cannot race. A filter
+    that is deleted during a crawl is created again with the same parameters. For one request the step
+    is BF.INSERT; for many it is BF.RESERVE and BF.BULKADD, which takes all fingerprints as one string.
 
     With a window of days, pages are forgotten, and so fetched again, that long after they were first
     requested. NOREFRESH is what counts from the first request: without it, a page that is linked
@@ -31,12 +42,15 @@ class BloomDupeFilter(BaseDupeFilter):
         self.stats = crawler.stats
         self.fingerprint = crawler.request_fingerprinter.fingerprint
         self.debug = settings.getbool("DUPEFILTER_DEBUG")
-        # scrapy-redis does not provide its client, so this is a second connection.
-        self.server = redis.Redis.from_url(settings["REDIS_URL"], **settings.getdict("REDIS_PARAMS"))
+        # scrapy-redis does not provide its client, so this is a second connection. The answers for
+        # many requests are bits, and no text.
+        parameters = {**settings.getdict("REDIS_PARAMS"), "decode_responses": False}
+        self.server = redis.Redis.from_url(settings["REDIS_URL"], **parameters)
         self.key = settings.get("SCHEDULER_DUPEFILTER_KEY", "%(spider)s:bloomfilter") % {"spider": crawler.spider.name}
         self.error_rate = settings.getfloat("BLOOMFILTER_ERRORRATE", 0.001)
         self.capacity = settings.getint("BLOOMFILTER_CAPACITY", 100_000)
-        self.window_days = settings.getfloat("BLOOMFILTER_WINDOW_DAYS", 0)
+        window_days = settings.getfloat("BLOOMFILTER_WINDOW_DAYS", 0)
+        self.window = ["WINDOW", round(window_days * DAY), "NOREFRESH"] if window_days else []
         # If the server lacks the command, or the key holds another type, the crawl stops here,
         # before its first page.
         self.server.execute_command("BF.CARD", self.key)
@@ -54,20 +68,31 @@ class BloomDupeFilter(BaseDupeFilter):
     def request_seen(self, request):
         if request.meta.pop(TESTED, False):
             return False
-        return not self.add([request])[0]
+        options = ["CAPACITY", self.capacity, "ERROR", self.error_rate, *self.window]
+        item = self.fingerprint(request)
+        (is_new,) = self.server.execute_command("BF.INSERT", self.key, *options, "ITEMS", item)
+        # If a filter that does not grow is full, the answer for an item is an error.
+        if isinstance(is_new, Exception):
+            raise is_new
+        return not is_new
 
     def add(self, requests):
-        """Adds requests in one call. Returns True for each request that is new."""
-        options = ["CAPACITY", self.capacity, "ERROR", self.error_rate]
-        if self.window_days:
-            options += ["WINDOW", round(self.window_days * DAY), "NOREFRESH"]
+        """Adds requests in one transaction. Returns True for each request that is new."""
         items = [self.fingerprint(request) for request in requests]
-        answers = self.server.execute_command("BF.INSERT", self.key, *options, "ITEMS", *items)
-        for answer in answers:
-            # If a filter that does not grow is full, the answer for an item is an error.
-            if isinstance(answer, Exception):
-                raise answer
-        return [bool(answer) for answer in answers]
+        with self.server.pipeline() as together:
+            together.execute_command("BF.RESERVE", self.key, self.error_rate, self.capacity, *self.window)
+            together.execute_command("BF.BULKADD", self.key, *packed(items))
+            created, added = together.execute(raise_on_error=False)
+        if isinstance(created, Exception) and "item exists" not in str(created):
+            raise created
+        if isinstance(added, Exception):
+            raise added
+        _, bits, *refusal = added
+        # If a filter that does not grow is full, the third element is the error for the first
+        # request that it refused.
+        if refusal:
+            raise refusal[0]
+        return [bool(bits[number // 8] & 128 >> number % 8) for number in range(len(items))]
 
     def log(self, request, spider):
         self.stats.inc_value("bloomfilter/filtered")

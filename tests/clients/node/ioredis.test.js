@@ -84,6 +84,9 @@ for (const { name, options, typed } of modes) {
       assert.deepEqual(answers.slice(0, 2), [yes, yes]);
       assert.match(String(answers[2]), /non scaling filter is full/);
       await assert.rejects(redis.call('BF.ADD', 'fixed', 'c'), { message: 'ERR non scaling filter is full' });
+      const [processed, bitmap, refused] = await redis.callBuffer('BF.BULKADD', 'fixed', 'LINES', 'a\nb\nc');
+      assert.deepEqual([processed, bitmap], [2, Buffer.from([0])]);
+      assert.match(String(refused), /non scaling filter is full/);
     });
   });
 }

@@ -102,6 +102,18 @@ for (const RESP of [2, 3]) {
       assert.equal(await client.bf.add('fixed', 'a'), false);
     });
 
+    it('returns the error of a refused packed item after the bitmap', async () => {
+      await client.bf.reserve('fixed', 0.001, 2, { NONSCALING: true });
+      const typeMapping = { [RESP_TYPES.BLOB_STRING]: Buffer };
+      const call = ['BF.BULKADD', 'fixed', 'FIXED', '1', 'abcd'];
+      const [processed, bitmap, refused] = await client.sendCommand(call, { typeMapping });
+      assert.deepEqual([processed, bitmap], [2, Buffer.from([0b1100_0000])]);
+      assert.equal(refused.message, 'ERR non scaling filter is full');
+      await assert.rejects(client.sendCommand(['BF.BULKADD', 'fixed', 'FIXED', '3', 'abcd']), {
+        message: 'ERR 1 bytes are left after 1 items of 3 bytes',
+      });
+    });
+
     it('copies a filter to another key in chunks of bytes', async () => {
       const items = Array.from({ length: 3000 }, (_, i) => `item:${i}`);
       await client.bf.mAdd('first', items);

@@ -16,6 +16,15 @@ fn wrong_numbers_of_arguments_are_refused() {
         "bf.madd k" => "-ERR wrong number of arguments for 'bf.madd' command";
         "bf.insert k ITEMS" => "-ERR wrong number of arguments for 'bf.insert' command";
         "bf.insert k" => "-ERR wrong number of arguments for 'bf.insert' command";
+        "bf.bulkadd k LINES" => "-ERR wrong number of arguments for 'bf.bulkadd' command";
+        "bf.bulkadd k COUNT LINES" => "-ERR wrong number of arguments for 'bf.bulkadd' command";
+        "bf.bulkadd k FIXED 1" => "-ERR wrong number of arguments for 'bf.bulkadd' command";
+        "bf.bulkadd k LINES a COUNT x" => "-ERR wrong number of arguments for 'bf.bulkadd' command";
+        "bf.bulkadd k FIXED 1 a COUNT x" => "-ERR wrong number of arguments for 'bf.bulkadd' command";
+        "bf.bulkadd k COUNT FIXED 1 a COUNT x" => "-ERR wrong number of arguments for 'bf.bulkadd' command";
+        "bf.bulkexists k LINES" => "-ERR wrong number of arguments for 'bf.bulkexists' command";
+        "bf.bulkexists k FIXED 1" => "-ERR wrong number of arguments for 'bf.bulkexists' command";
+        "bf.bulkexists k LINES a COUNT x" => "-ERR wrong number of arguments for 'bf.bulkexists' command";
         "bf.exists k" => "-ERR wrong number of arguments for 'bf.exists' command";
         "bf.exists k a b" => "-ERR wrong number of arguments for 'bf.exists' command";
         "bf.mexists k" => "-ERR wrong number of arguments for 'bf.mexists' command";

@@ -7,6 +7,7 @@ use bloomline_harness::{Client, Setup, for_each_server};
 /// not.
 const LIBRARY: &str = "#!lua name=seen
 redis.register_function('add', function(keys, args) return redis.call('BF.ADD', keys[1], args[1]) end)
+redis.register_function('load', function(keys, args) return redis.call('BF.BULKADD', keys[1], 'LINES', args[1]) end)
 redis.register_function{
     function_name = 'has',
     callback = function(keys, args) return redis.call('BF.EXISTS', keys[1], args[1]) end,
@@ -82,6 +83,7 @@ fn a_read_only_script_reads_but_cannot_write() {
         for (call, expected) in [
             ("'BF.EXISTS', KEYS[1], 'a'", ":1"),
             ("'BF.MEXISTS', KEYS[1], 'a', 'b'", "*[:1 :0]"),
+            ("'BF.BULKEXISTS', KEYS[1], 'FIXED', 1, 'ba'", "*[:2 $1 @]"),
             ("'BF.CARD', KEYS[1]", ":1"),
             ("'BF.INFO', KEYS[1], 'CAPACITY'", "*[:100]"),
         ] {
@@ -95,6 +97,7 @@ fn a_read_only_script_reads_but_cannot_write() {
             "'BF.ADD', KEYS[1], 'b'",
             "'BF.ADD', KEYS[1], 'a'",
             "'BF.MADD', KEYS[1], 'b'",
+            "'BF.BULKADD', KEYS[1], 'LINES', 'b'",
             "'BF.INSERT', KEYS[1], 'ITEMS', 'b'",
             "'BF.RESERVE', KEYS[2], 0.01, 100",
             "'BF.LOADCHUNK', KEYS[1], 1, 'x'",
@@ -120,9 +123,11 @@ fn a_no_writes_function_reads_but_cannot_write() {
         client.run(&["FUNCTION", "LOAD", LIBRARY]);
         assert_eq!(client.ask("FCALL add 1 k a"), ":1");
         assert_eq!(client.ask("FCALL has 1 k a"), ":1");
+        assert_eq!(client.ask("FCALL load 1 k \"a\na\""), "*[:2 $1 \\x00]");
         assert_eq!(client.ask("FCALL_RO has 1 k b"), ":0");
         assert_write_refused(&mut client, "FCALL cheat 1 k b");
         assert_write_refused(&mut client, "FCALL_RO add 1 k b");
+        assert_write_refused(&mut client, "FCALL_RO load 1 k b");
         assert_eq!(client.ask("BF.CARD k"), ":1");
     });
 }

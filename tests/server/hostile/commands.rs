@@ -67,13 +67,14 @@ fn numbers_out_of_range_change_nothing() {
         let mut client = server.resp2();
         fill(&mut client);
         for number in numbers {
-            let calls: [&[&str]; 6] = [
+            let calls: [&[&str]; 7] = [
                 &["BF.RESERVE", "new", number, "100"],
                 &["BF.RESERVE", "new", "0.01", number],
                 &["BF.RESERVE", "new", number, number, "EXPANSION", number],
                 &["BF.INSERT", "new", "ERROR", number, "ITEMS", "a"],
                 &["BF.INSERT", "new", "CAPACITY", number, "ITEMS", "a"],
                 &["BF.LOADCHUNK", "k", number, "data"],
+                &["BF.BULKADD", "k", "FIXED", number, "data"],
             ];
             for call in calls {
                 let call: Vec<Vec<u8>> = call.iter().map(|word| word.as_bytes().to_vec()).collect();
@@ -98,6 +99,7 @@ fn invalid_calls_change_nothing() {
         "BF.ADD text a",
         "BF.MADD text a",
         "BF.INSERT text ITEMS a",
+        "BF.BULKADD text LINES a",
         "BF.RESERVE text 0.01 100",
         "BF.CARD text",
         "BF.INFO text",

@@ -3,8 +3,12 @@
 use bloomline_harness::{Client, Setup, for_each_server, show};
 use redis::Value;
 
+/// The arguments of packed items.
+const PACKED: &str = "key:key form:oneof(FIXED width:integer|PREFIXED prefixed:pure-token|LINES lines:pure-token) \
+    data:string [COUNT count:pure-token]";
+
 /// Name, first version, and the arguments in the notation of [`written`].
-const COMMANDS: [(&str, &str, &str); 14] = [
+const COMMANDS: [(&str, &str, &str); 16] = [
     (
         "bf.reserve",
         "1.0.0",
@@ -25,11 +29,13 @@ const COMMANDS: [(&str, &str, &str); 14] = [
          [NOREFRESH norefresh:pure-token] [TTL ttl:integer] [SEED seed:integer] \
          ITEMS item:string...",
     ),
+    ("bf.bulkadd", "0.1.0", PACKED),
     ("bf.rotate", "0.1.0", "key:key [AT milliseconds:integer]"),
     ("bf.merge", "0.1.0", "destination:key source:key..."),
     ("bf.compact", "0.1.0", "key:key"),
     ("bf.exists", "1.0.0", "key:key item:string"),
     ("bf.mexists", "1.0.0", "key:key item:string..."),
+    ("bf.bulkexists", "0.1.0", PACKED),
     (
         "bf.info",
         "1.0.0",

@@ -8,15 +8,17 @@ use redis::Value;
 use crate::inspect::word;
 
 /// All commands with one key: a call, flags, flags of the key, categories, tips.
-const COMMANDS: [(&str, &str, &str, &str, &str); 13] = [
+const COMMANDS: [(&str, &str, &str, &str, &str); 15] = [
     ("bf.reserve KEY 0.01 100", "write denyoom", "RW insert", "@bloom @write", ""),
     ("bf.add KEY a", "write denyoom fast", "RW access insert", "@bloom @write @fast", ""),
     ("bf.madd KEY a b", "write denyoom", "RW access insert", "@bloom @write", ""),
+    ("bf.bulkadd KEY LINES a", "write denyoom", "RW access insert", "@bloom @write", ""),
     ("bf.insert KEY ITEMS a", "write denyoom", "RW access insert", "@bloom @write", ""),
     ("bf.rotate KEY", "write denyoom", "RW insert", "@bloom @write", ""),
     ("bf.compact KEY", "write", "RW access update", "@bloom @write", ""),
     ("bf.exists KEY a", "readonly fast", "RO access", "@bloom @read @fast", ""),
     ("bf.mexists KEY a b", "readonly fast", "RO access", "@bloom @read @fast", ""),
+    ("bf.bulkexists KEY LINES a", "readonly", "RO access", "@bloom @read", ""),
     ("bf.info KEY", "readonly", "RO access", "@bloom @read", "dont_cache"),
     ("bf.card KEY", "readonly fast", "RO access", "@bloom @read @fast", ""),
     ("bf.debug KEY", "readonly", "RO access", "@bloom @read", "dont_cache"),

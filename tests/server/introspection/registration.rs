@@ -6,14 +6,16 @@ use bloomline_harness::{Setup, for_each_server, show};
 use redis::Value;
 
 /// Name, arity, flags, flag of the key, category in addition to `@bloom`.
-const COMMANDS: [(&str, i64, &str, &str, &str); 12] = [
+const COMMANDS: [(&str, i64, &str, &str, &str); 14] = [
     ("bf.reserve", -4, "write denyoom", "RW", "@write"),
     ("bf.add", 3, "write denyoom", "RW", "@write"),
     ("bf.madd", -3, "write denyoom", "RW", "@write"),
+    ("bf.bulkadd", -4, "write denyoom", "RW", "@write"),
     ("bf.insert", -4, "write denyoom", "RW", "@write"),
     ("bf.rotate", -2, "write denyoom", "RW", "@write"),
     ("bf.exists", 3, "readonly", "RO", "@read"),
     ("bf.mexists", -3, "readonly", "RO", "@read"),
+    ("bf.bulkexists", -4, "readonly", "RO", "@read"),
     ("bf.info", -2, "readonly", "RO", "@read"),
     ("bf.card", 2, "readonly", "RO", "@read"),
     ("bf.debug", 2, "readonly", "RO", "@read"),

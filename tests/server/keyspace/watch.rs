@@ -20,6 +20,8 @@ pub const CALLS: &[(&str, bool)] = &[
     ("BF.ADD missing a", true),
     ("BF.MADD k a new", true),
     ("BF.MADD missing a", true),
+    ("BF.BULKADD k LINES \"a\nnew\"", true),
+    ("BF.BULKADD missing FIXED 1 a", true),
     ("BF.INSERT k ITEMS new", true),
     ("BF.INSERT k NOCREATE ITEMS a new", true),
     ("BF.INSERT missing CAPACITY 7 ITEMS a", true),
@@ -27,6 +29,7 @@ pub const CALLS: &[(&str, bool)] = &[
     // Items that are already present.
     ("BF.ADD k a", false),
     ("BF.MADD k a b a", false),
+    ("BF.BULKADD k FIXED 1 aba", false),
     ("BF.INSERT k ITEMS a", false),
     ("BF.INSERT k NOCREATE ITEMS a b", false),
     ("BF.ADD full a", false),
@@ -34,6 +37,7 @@ pub const CALLS: &[(&str, bool)] = &[
     ("BF.ADD full x", false),
     ("BF.MADD full x y", false),
     ("BF.MADD full a x", false),
+    ("BF.BULKADD full FIXED 1 axa", false),
     ("BF.INSERT full ITEMS x", false),
     // Filters that are not created.
     ("BF.RESERVE k 0.01 100", false),
@@ -42,9 +46,12 @@ pub const CALLS: &[(&str, bool)] = &[
     ("BF.RESERVE missing 0.01 100 BOGUS", false),
     ("BF.INSERT missing NOCREATE ITEMS a", false),
     ("BF.INSERT missing CAPACITY x ITEMS a", false),
+    ("BF.BULKADD missing LINES \"a\n\n\"", false),
+    ("BF.BULKADD missing LINES \"\"", false),
     // Keys of other types.
     ("BF.RESERVE text 0.01 100", false),
     ("BF.ADD text a", false),
+    ("BF.BULKADD text FIXED 1 a", false),
     ("BF.INSERT text ITEMS a", false),
     ("BF.LOADCHUNK text 1 garbage", false),
     // Chunks that are refused.
@@ -58,6 +65,8 @@ pub const CALLS: &[(&str, bool)] = &[
     ("BF.EXISTS k a", false),
     ("BF.EXISTS missing a", false),
     ("BF.MEXISTS k a x", false),
+    ("BF.BULKEXISTS k FIXED 1 ax", false),
+    ("BF.BULKEXISTS missing FIXED 1 ax", false),
     ("BF.CARD k", false),
     ("BF.INFO k", false),
     ("BF.INFO k SIZE", false),

@@ -233,6 +233,7 @@ fn out_of_memory_refuses_writes_and_answers_reads() {
             "BF.ADD k a",
             "BF.MADD k c d",
             "BF.INSERT k ITEMS c",
+            "BF.BULKADD k FIXED 1 ca",
             "BF.RESERVE new 0.01 100",
             "BF.LOADCHUNK k 1 x",
         ] {
@@ -240,6 +241,7 @@ fn out_of_memory_refuses_writes_and_answers_reads() {
             assert!(refused.starts_with("-OOM"), "{line}: {refused}");
         }
         assert_eq!(client.ask("BF.MEXISTS k a b c"), "*[:1 :1 :0]");
+        assert_eq!(client.ask("BF.BULKEXISTS k FIXED 1 abc"), "*[:3 $1 \\xc0]");
         assert_eq!(client.ask("BF.CARD k"), ":2");
         assert_eq!(client.ask("BF.INFO k ITEMS"), "*[:2]");
         assert!(client.ask("BF.SCANDUMP k 0").starts_with("*[:1 "));

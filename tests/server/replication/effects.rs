@@ -106,6 +106,7 @@ fn additions_replicate_only_new_items() {
             "BF.MADD k a b c",
             "BF.INSERT k ITEMS a b",
             "BF.INSERT k NOCREATE ITEMS a",
+            "BF.BULKADD k FIXED 1 abc",
         ] {
             assert_eq!(link.writes(line), [""; 0], "{line}");
         }
@@ -185,12 +186,16 @@ fn failed_and_reading_calls_replicate_nothing() {
             "BF.ADD text a",
             "BF.MADD text a b",
             "BF.INSERT new NOCREATE ITEMS a",
+            "BF.BULKADD text FIXED 1 a",
+            "BF.BULKADD new FIXED 2 a",
+            "BF.BULKADD new FIXED 2 \"\"",
             "BF.INSERT new CAPACITY x ITEMS a",
             "BF.LOADCHUNK new 1 garbage",
             "BF.LOADCHUNK k 1 garbage",
             "BF.LOADCHUNK k 0 x",
             "BF.EXISTS k a",
             "BF.MEXISTS k a b",
+            "BF.BULKEXISTS k FIXED 1 ab",
             "BF.INFO k",
             "BF.CARD k",
             "BF.DEBUG k",

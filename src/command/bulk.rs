@@ -1,0 +1,127 @@
+//! BF.BULKADD and BF.BULKEXISTS: items packed in one string.
+//!
+//! The server parses one argument and sends one reply, however many items there are. Otherwise they
+//! are BF.MADD and BF.MEXISTS: the items of both forms meet in one filter.
+
+use std::cell::Cell;
+use std::ffi::CStr;
+
+use super::add;
+use super::answers::Answers;
+use super::error::{Failure, NO_ANSWERS};
+use super::handler::{Call, Handler};
+use super::options::{FilterOptions, Sender};
+use super::packed::{self, Packed, Reply};
+use super::read::now_for;
+use crate::data_type::handle::{Lookup, filter};
+use crate::policy::limits::Limits;
+use crate::policy::replicate::{self, NewItems};
+use crate::server::key::Key;
+use bloomline_core::AnyFilter;
+
+/// BF.BULKADD key FIXED width data | PREFIXED data | LINES data [COUNT]
+pub struct BulkAdd;
+/// BF.BULKEXISTS key FIXED width data | PREFIXED data | LINES data [COUNT]
+pub struct BulkExists;
+
+impl Handler for BulkAdd {
+    const MIN_ARGS: usize = 4;
+    const MAX_ARGS: usize = 7;
+
+    fn run(call: Call) -> Result<(), Failure> {
+        let (items, reply) = packed::parse(call.rest)?;
+        let mut answers = Answers::with_capacity(items.len()).ok_or(NO_ANSWERS)?;
+        if items.len() == 0 {
+            send(call, answers, reply, None);
+            return Ok(());
+        }
+        let options = || FilterOptions::default_for(Sender::of_call(call.context));
+        let insert = |filter: &mut AnyFilter| insert_items(call, filter, items, &mut answers);
+        let ((new, refusal), changes) = add::write_to(call, items.len(), Some(options), insert)?;
+        replicate_new(call, &new, items);
+        changes.signal(call, !new.is_empty());
+        send(call, answers, reply, refusal);
+        Ok(())
+    }
+}
+
+impl Handler for BulkExists {
+    const MIN_ARGS: usize = 4;
+    const MAX_ARGS: usize = 7;
+
+    fn run(call: Call) -> Result<(), Failure> {
+        let (items, reply) = packed::parse(call.rest)?;
+        let mut answers = Answers::with_capacity(items.len()).ok_or(NO_ANSWERS)?;
+        let key = Key::read(call.context, call.key);
+        match filter(&key) {
+            Lookup::Found(filter) => {
+                let now = now_for(filter);
+                filter.contains_batch(items.iter(), now, |found| answers.push(found));
+            }
+            // A key of another type does not contain the items.
+            Lookup::Missing | Lookup::WrongType => {
+                items.iter().for_each(|_| answers.push(false));
+            }
+        }
+        send(call, answers, reply, None);
+        Ok(())
+    }
+}
+
+/// Inserts items up to the first that is refused. Returns which were written, and the error reply
+/// for the refused one.
+fn insert_items(
+    call: Call,
+    filter: &mut AnyFilter,
+    items: Packed,
+    answers: &mut Answers,
+) -> (NewItems, Option<&'static CStr>) {
+    let limits = Limits::of_call(call.context);
+    let mut new = NewItems::default();
+    let (mut refusal, is_over) = (None, Cell::new(false));
+    // The filter takes items in groups. The others of the group of a refused item are not written:
+    // the filter is full, and its growth is refused from then on, also if there is memory again.
+    let items = items.iter().until(&is_over);
+    let mut permit = |demand| !is_over.get() && limits.allows(demand);
+    filter.insert_batch(items, &mut permit, |result| match result {
+        _ if is_over.get() => {}
+        Ok(insertion) => {
+            new.record(insertion.is_written());
+            answers.push(insertion.is_new());
+        }
+        Err(error) => {
+            new.record_refused();
+            refusal = add::refused(call, error, &limits);
+            is_over.set(true);
+        }
+    });
+    (new, refusal)
+}
+
+/// Replicates the new items of a call: verbatim if they are nearly all, or packed in the same form.
+fn replicate_new(call: Call, new: &NewItems, items: Packed) {
+    let selected = new.select(items.iter());
+    if !replicate::replicas_know_packed() {
+        replicate::unpacked(call.context, call.key, selected);
+    } else if new.are_nearly_all() {
+        call.context.replicate_verbatim();
+    } else if !new.is_empty() {
+        let form = items.form();
+        let data = form.pack(selected);
+        replicate::packed(call.context, call.key, form.name(), form.width(), &data);
+    }
+}
+
+/// Replies with the number of items that were processed, their answers, and the error that ended
+/// the call.
+fn send(call: Call, answers: Answers, reply: Reply, refusal: Option<&CStr>) {
+    call.context.array(2 + usize::from(refusal.is_some()));
+    call.context.count(answers.len() as u64);
+    match reply {
+        Reply::Bitmap => call.context.bulk(&answers.into_bitmap()),
+        Reply::Count => call.context.count(answers.ones()),
+    }
+    if let Some(text) = refusal {
+        call.context.error(text);
+    }
+}

@@ -1,0 +1,294 @@
+//! Items packed in one string, as BF.BULKADD and BF.BULKEXISTS take them.
+
+use std::cell::Cell;
+use std::ffi::CStr;
+use std::num::NonZeroUsize;
+
+use super::error::Failure;
+use crate::server::args::Args;
+
+/// How items are packed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// `FIXED width`: items of so many bytes, one after the other.
+    Fixed(NonZeroUsize),
+    /// `PREFIXED`: each item behind its length, 32 bits, little-endian.
+    Prefixed,
+    /// `LINES`: an item per line, which ends with LF or CRLF; the last LF may be left out. No item
+    /// is empty.
+    Lines,
+}
+
+/// Bytes of a length before an item.
+const PREFIX_BYTES: usize = size_of::<u32>();
+
+/// Items in one string, which is a whole number of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Packed<'a> {
+    form: Form,
+    data: &'a [u8],
+    len: usize,
+}
+
+/// The items of a string in turn, without a copy of any. It ends before bytes that are no item.
+#[derive(Clone, Debug)]
+pub struct Items<'a> {
+    form: Form,
+    rest: &'a [u8],
+}
+
+/// [`Items`] up to the moment at which a flag is set.
+///
+/// Not [`Iterator::take_while`], which is not inlined into the core's backends: an addition of lines
+/// takes 4 % longer with it.
+pub struct Until<'a, 'f> {
+    items: Items<'a>,
+    is_over: &'f Cell<bool>,
+}
+
+/// What a bulk call replies: all answers, or their number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reply {
+    /// A bit per item.
+    Bitmap,
+    /// `COUNT`: the number of ones.
+    Count,
+}
+
+/// Parses `FIXED width data | PREFIXED data | LINES data`, and `COUNT` before or after it.
+///
+/// Before it, because `redis-cli -x` appends the data as the last argument.
+///
+/// # Errors
+///
+/// The error reply: another form, or data that is not a whole number of items.
+pub fn parse(args: Args<'_>) -> Result<(Packed<'_>, Reply), Failure> {
+    let (args, first) = match args.get(0) {
+        Some(word) if word.is("COUNT") => (args.from(1), Reply::Count),
+        _ => (args, Reply::Bitmap),
+    };
+    let form = args.get(0).ok_or(Failure::Arity)?;
+    let (form, rest) = if form.is("FIXED") {
+        let width = args.get(1).ok_or(Failure::Arity)?.unsigned();
+        let width = width.and_then(|width| usize::try_from(width).ok()).and_then(NonZeroUsize::new);
+        (Form::Fixed(width.ok_or(c"ERR width must be a positive integer")?), args.from(2))
+    } else if form.is("PREFIXED") {
+        (Form::Prefixed, args.from(1))
+    } else if form.is("LINES") {
+        (Form::Lines, args.from(1))
+    } else {
+        return Err(c"ERR items must be packed as FIXED width, PREFIXED or LINES".into());
+    };
+    let data = rest.get(0).ok_or(Failure::Arity)?.bytes();
+    let reply = match (rest.get(1), rest.len()) {
+        (None, _) => first,
+        (Some(word), 2) if word.is("COUNT") && first == Reply::Bitmap => Reply::Count,
+        (Some(word), 2) => return Err(super::error::unknown_argument(word)),
+        _ => return Err(Failure::Arity),
+    };
+    Ok((Packed::new(form, data)?, reply))
+}
+
+impl<'a> Packed<'a> {
+    /// The items of a string.
+    ///
+    /// # Errors
+    ///
+    /// The error reply: the string is not a whole number of items. Its number is that of the first
+    /// bytes that are none.
+    pub fn new(form: Form, data: &'a [u8]) -> Result<Self, Failure> {
+        let mut items = Items { form, rest: data };
+        let len = match form {
+            Form::Fixed(width) => {
+                items.rest = items.rest.get(data.len() / width * width.get()..).unwrap_or_default();
+                data.len() / width
+            }
+            Form::Prefixed | Form::Lines => items.by_ref().count(),
+        };
+        if items.rest.is_empty() {
+            return Ok(Self { form, data, len });
+        }
+        let (number, left) = (len + 1, items.rest.len());
+        Err(Failure::Formatted(match form {
+            Form::Fixed(width) => {
+                format!("ERR the data has {} bytes, which is no multiple of {width}", data.len())
+            }
+            Form::Prefixed => {
+                format!("ERR item {number} does not fit the {left} bytes that are left")
+            }
+            Form::Lines => format!("ERR line {number} is empty"),
+        }))
+    }
+
+    /// The number of items.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// How the items are packed.
+    pub fn form(&self) -> Form {
+        self.form
+    }
+
+    /// The items in turn.
+    pub fn iter(&self) -> Items<'a> {
+        Items { form: self.form, rest: self.data }
+    }
+}
+
+impl Form {
+    /// The name of the form.
+    pub fn name(self) -> &'static CStr {
+        match self {
+            Self::Fixed(_) => c"FIXED",
+            Self::Prefixed => c"PREFIXED",
+            Self::Lines => c"LINES",
+        }
+    }
+
+    /// The width of each item, if all are equal.
+    pub fn width(self) -> Option<usize> {
+        match self {
+            Self::Fixed(width) => Some(width.get()),
+            Self::Prefixed | Self::Lines => None,
+        }
+    }
+
+    /// Packs items of a call.
+    pub fn pack<'a>(self, items: impl Iterator<Item = &'a [u8]> + Clone) -> Vec<u8> {
+        /// More than any form adds to an item.
+        const ADDED: usize = 4;
+        let mut data = Vec::with_capacity(items.clone().map(|item| item.len() + ADDED).sum());
+        for item in items {
+            if self == Self::Prefixed {
+                // An item of a call is shorter than 2^32 bytes: it came with such a length.
+                data.extend((item.len() as u32).to_le_bytes());
+            }
+            data.extend(item);
+            if self == Self::Lines {
+                // The last CR of a line belongs to its end, not to the item.
+                data.extend(if item.ends_with(b"\r") { &b"\r\n"[..] } else { b"\n" });
+            }
+        }
+        data
+    }
+}
+
+impl<'a> Iterator for Items<'a> {
+    type Item = &'a [u8];
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<&'a [u8]> {
+        let (item, rest) = match self.form {
+            Form::Fixed(width) => self.rest.split_at_checked(width.get())?,
+            Form::Prefixed => {
+                let (len, rest) = self.rest.split_first_chunk::<PREFIX_BYTES>()?;
+                rest.split_at_checked(u32::from_le_bytes(*len) as usize)?
+            }
+            Form::Lines => {
+                // Not a loop over words of eight bytes: it takes 12 % less time for lines of 20
+                // bytes, but 20 % more for lines of 40 to 80.
+                let end = memchr::memchr(b'\n', self.rest);
+                let (line, rest) = match end.and_then(|end| self.rest.split_at_checked(end)) {
+                    Some((line, rest)) => (line, rest.get(1..).unwrap_or_default()),
+                    None => (self.rest, &[][..]),
+                };
+                let line = line.strip_suffix(b"\r").unwrap_or(line);
+                if line.is_empty() {
+                    return None;
+                }
+                (line, rest)
+            }
+        };
+        self.rest = rest;
+        Some(item)
+    }
+}
+
+impl<'a> Items<'a> {
+    /// The items up to the moment at which `is_over` is set.
+    pub fn until(self, is_over: &Cell<bool>) -> Until<'a, '_> {
+        Until { items: self, is_over }
+    }
+}
+
+impl<'a> Iterator for Until<'a, '_> {
+    type Item = &'a [u8];
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<&'a [u8]> {
+        if self.is_over.get() { None } else { self.items.next() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+
+    use super::*;
+
+    const FOUR: Form = Form::Fixed(NonZeroUsize::new(4).unwrap());
+
+    /// The items of a string; none if it is not a whole number of them.
+    fn items(form: Form, data: &[u8]) -> Option<Vec<&[u8]>> {
+        let packed = Packed::new(form, data).ok()?;
+        let items: Vec<_> = packed.iter().collect();
+        assert_eq!(items.len(), packed.len());
+        Some(items)
+    }
+
+    #[test]
+    fn each_form_gives_the_items_that_were_packed() {
+        let all: [&[u8]; 4] = [b"user", b"a\r\nb", b"\0\0\0\0", b"1234"];
+        for form in [FOUR, Form::Prefixed] {
+            assert_eq!(items(form, &form.pack(all.into_iter())).unwrap(), all);
+        }
+        let empty: [&[u8]; 2] = [b"", b""];
+        assert_eq!(items(Form::Prefixed, &Form::Prefixed.pack(empty.into_iter())).unwrap(), empty);
+    }
+
+    #[test]
+    fn lines_end_with_lf_or_crlf() {
+        let two: [&[u8]; 2] = [b"a", b"bc"];
+        for data in ["a\nbc\n", "a\nbc", "a\r\nbc\r\n", "a\r\nbc"] {
+            assert_eq!(items(Form::Lines, data.as_bytes()).unwrap(), two, "{data:?}");
+        }
+        // Only one CR belongs to the end of a line.
+        assert_eq!(items(Form::Lines, b"a\r\r\n").unwrap(), [b"a\r"]);
+        let all: [&[u8]; 4] = [b"a\r", b"\r", b"a\rb", b"x y"];
+        let data = Form::Lines.pack(all.into_iter());
+        assert_eq!(data, b"a\r\r\n\r\r\na\rb\nx y\n");
+        assert_eq!(items(Form::Lines, &data).unwrap(), all);
+    }
+
+    #[test]
+    fn lines_of_every_length_are_found() {
+        for len in 1..200 {
+            // Bytes that differ from a line feed by one bit, by the highest, and by more.
+            let other: Vec<u8> = (0..len).map(|at| [0x0b, 0x8a, b'x'][at % 3]).collect();
+            let data = [&other[..], b"\n", &other[..], b"\n\x0b"].concat();
+            assert_eq!(items(Form::Lines, &data).unwrap(), [&other[..], &other[..], b"\x0b"]);
+        }
+    }
+
+    #[test]
+    fn no_data_is_no_item() {
+        for form in [FOUR, Form::Prefixed, Form::Lines] {
+            assert!(items(form, b"").unwrap().is_empty());
+        }
+    }
+
+    #[test]
+    fn data_that_is_no_whole_number_of_items_is_refused() {
+        let prefixed = Form::Prefixed.pack([&b"user1"[..], b""].into_iter());
+        for len in (1..prefixed.len()).filter(|&len| len != 9) {
+            assert!(items(Form::Prefixed, &prefixed[..len]).is_none(), "{len} bytes");
+        }
+        for data in ["12345", "1", "1234567"] {
+            assert!(items(FOUR, data.as_bytes()).is_none(), "{data:?}");
+        }
+        for data in ["\n", "a\n\n", "\na", "a\n\r\nb", "\r"] {
+            assert!(items(Form::Lines, data.as_bytes()).is_none(), "{data:?}");
+        }
+    }
+}
