@@ -2,7 +2,6 @@
 #
 #   docker build -t bloomline .
 #   docker build -t bloomline --build-arg SERVER_IMAGE=redis:8 .
-#
 #   docker build -t bloomline --platform linux/arm64 .
 #
 # SERVER_IMAGE may be any image of valkey/valkey and redis that is based on Debian. The -alpine

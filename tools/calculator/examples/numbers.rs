@@ -29,7 +29,11 @@ fn main() {
             let arguments = [capacity, error_rate, expansion, items];
             print("plan", &arguments, plan(capacity, error_rate, expansion, items));
         } else {
-            let seconds = [-1.0, 0.0, 3600.0][random(3) as usize % 3];
+            let seconds = match random(3) {
+                0 => -1.0,
+                1 => 0.0,
+                _ => 3600.0,
+            };
             let (generations, refreshes) = (random(15) as f64, random(2) as i32);
             let arguments = [
                 capacity,
