@@ -22,7 +22,7 @@ class Failed(Exception):
 
 
 def read_blocks(source, size):
-    """Yields blocks of whole lines, of about `size` bytes. A longer line is a block of its own."""
+    """Yields blocks of whole lines, of about `size` bytes. A longer line is one block."""
     parts = []
     while data := source.read(size):
         end = data.rfind(b"\n") + 1

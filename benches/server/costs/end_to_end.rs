@@ -73,7 +73,7 @@ fn raw(server: &mut Server, items: u64, rounds: u32, packs: bool) -> Result<Vec<
     Ok(rates.into_iter().map(|rates| median(rates.into_iter()).unwrap_or(f64::NAN)).collect())
 }
 
-/// The rates of redis-py, in a process of its own on the core of this one. There are none without
+/// The rates of redis-py, in another process on the core of this one. There are none without
 /// `.venv`, which `make bench` makes.
 fn redis_py(socket: &Path, items: u64, rounds: u32, packs: bool) -> Result<Vec<f64>> {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR"));

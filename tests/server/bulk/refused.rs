@@ -157,7 +157,7 @@ fn numbers_of_info_count_as_for_madd() {
         assert_eq!(number(&mut client, "growths_refused"), 1);
         client.call("BF.MADD plain new");
         assert_eq!(number(&mut client, "growths_refused"), 2);
-        // A call that asks for no growth is not counted.
+        // A call that needs no growth is not counted.
         send(&mut client, "BF.BULKADD", "packed", Form::Lines, &items(0..100), &[]);
         assert_eq!(number(&mut client, "growths_refused"), 2);
         assert_eq!(totals(&mut client), after);
