@@ -1,6 +1,7 @@
 //! BF.BULKADD and BF.BULKEXISTS: items packed in one string. They are BF.MADD and BF.MEXISTS in
 //! another form, which the tests compare them with.
 
+mod changes;
 mod equal;
 mod fleet;
 mod parsing;

@@ -115,11 +115,14 @@ fn refused_growth_ends_the_call() {
         {
             let server = about_to_grow(kind, options);
             let mut client = server.resp2();
-            // Two items are repeated, and two are present after the refused one.
+            // Two items are repeated, and others are present after the refused one: in its group of
+            // 64 items, and later.
             let mut sent = items(0..50);
             sent.extend(items(10..12));
-            sent.extend(items(50..200));
-            sent.extend(items(0..2));
+            sent.extend(items(50..101));
+            sent.extend(items(0..10));
+            sent.extend(items(101..300));
+            sent.extend(items(0..10));
             let reply = send(&mut client, "BF.BULKADD", "packed", form, &sent, &[]);
             let expected = (102, 100, Some(NO_ROOM.to_owned()));
             assert_eq!(counted(&reply), expected, "{options} {form:?}");
