@@ -19,7 +19,7 @@ export PORT SERVER DESTDIR PREFIX MODULEDIR DOCDIR DIST
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build install deb dist wasm run test test-audit test-clients test-platforms lint
+.PHONY: help build install deb dist run test test-audit test-clients test-platforms lint
 .PHONY: bench bench-arm64 bench-blocking bench-packed bench-dedup plan soak fuzz deep servers clean
 
 help: ## Show this list
@@ -41,14 +41,6 @@ deb: build ## Build the package for Debian and Ubuntu in dist/
 
 dist: ## Build all files of a release for all platforms, with SHA256SUMS, in dist/
 	@scripts/dist.sh
-
-wasm: ## Build the calculator for browsers, dist/calculator.wasm
-	@scripts/deps.sh build
-	@rustup --quiet target add wasm32-unknown-unknown
-	cargo build --locked -p bloomline-calculator --lib --profile wasm \
-		--target wasm32-unknown-unknown
-	@mkdir -p dist
-	cp $(TARGET_DIR)/wasm32-unknown-unknown/wasm/bloomline_calculator.wasm dist/calculator.wasm
 
 run: build ## Start a server with the module: PORT=6379, SERVER=name, command or path
 	@scripts/deps.sh run

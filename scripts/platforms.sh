@@ -6,7 +6,6 @@
 # The parts; without one, all of them:
 #   arm64         64-bit ARM: the core's tests and server tests, under qemu; packages
 #   musl          the C library of Alpine: server tests
-#   wasm          the calculator, run by Node.js
 #   compile       what is only compiled, for macOS: the core, and the module without linking it
 #   reproducible  two builds in different folders: equal files
 # Fails if a part fails. What is missing is installed (scripts/deps.sh cross). A part for which
@@ -63,14 +62,6 @@ musl() {
         --skip cluster:: --skip hostile::sizes:: --skip windows::memory::
 }
 
-# The test compares its numbers with those of this machine, and limits its size.
-wasm() {
-    make wasm
-    scripts/node.sh
-    cargo run --locked -p bloomline-calculator --example numbers >"$folder/numbers"
-    .venv-node/bin/node tests/platforms/calculator.mjs dist/calculator.wasm <"$folder/numbers"
-}
-
 # So that code for macOS does not break unnoticed. Apple's headers are not available: bindgen reads
 # those of this machine, and the C file is compiled for Linux. A check does not link it.
 compile() {
@@ -98,13 +89,12 @@ target_of() {
     case $1 in
     arm64) echo aarch64-unknown-linux-gnu ;;
     musl) echo x86_64-unknown-linux-musl ;;
-    wasm) echo wasm32-unknown-unknown ;;
     compile) echo aarch64-apple-darwin ;;
     reproducible) echo x86_64-unknown-linux-gnu ;;
     esac
 }
 
-[ $# -gt 0 ] || set -- arm64 musl wasm compile reproducible
+[ $# -gt 0 ] || set -- arm64 musl compile reproducible
 scripts/deps.sh build servers install cross
 missing=()
 for part in "$@"; do
