@@ -28,7 +28,7 @@ pub(super) const MAX_TIME: u64 = 1 << 62;
 pub(super) const MAX_OFFSET: u64 = 1 << 62;
 
 /// The most overflow layers of one generation.
-pub(super) const MAX_OVERFLOW_LAYERS: u32 = 64;
+pub const MAX_OVERFLOW_LAYERS: u32 = 64;
 
 #[cfg(target_pointer_width = "64")]
 const _: () = assert!(size_of::<WindowedFilter>() as u64 == FILTER_BYTES);
