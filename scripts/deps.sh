@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing to build, run, test or lint. Does nothing if nothing is missing.
 #
-#   scripts/deps.sh [build|run|test|servers|install|lint|fuzz|deep]...
+#   scripts/deps.sh [build|run|test|servers|install|lint|fuzz|deep|wasm]...
 #
 # Without an argument: the first six groups.
 #
@@ -59,6 +59,10 @@ has_server() {
 
 has_lint_tools() {
     cargo fmt --version && cargo clippy --version
+}
+
+has_wasm_target() {
+    [ -d "$(rustc --print sysroot)/lib/rustlib/wasm32-unknown-unknown" ]
 }
 
 has_cargo_fuzz() {
@@ -132,9 +136,13 @@ probe() {
         # Without rustup the core is not compiled for other targets.
         timeout 300 rustup target add wasm32-unknown-unknown aarch64-unknown-linux-gnu || true
         ;;
+    wasm)
+        # Without rustup another package of the system may have brought the target.
+        has_wasm_target || timeout 300 rustup target add wasm32-unknown-unknown >&2 || true
+        ;;
     *)
         echo "deps: unknown group '$1'; the groups are" \
-            "build, run, test, servers, install, lint, fuzz and deep" >&2
+            "build, run, test, servers, install, lint, fuzz, deep and wasm" >&2
         exit 2
         ;;
     esac
