@@ -4,6 +4,8 @@
 TARGET_DIR := $(or $(CARGO_TARGET_DIR),target)
 LIBRARY := $(TARGET_DIR)/release/libbloomline.so
 
+WASM := wasm32-unknown-unknown
+
 PORT ?= 6379
 SERVER ?=
 # The target of `make fuzz`. S=, a number of seconds, has its own default in each rule.
@@ -20,7 +22,7 @@ export PORT SERVER DESTDIR PREFIX MODULEDIR DOCDIR DIST
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help build install deb dist run test test-audit test-clients test-platforms lint
-.PHONY: bench bench-arm64 bench-blocking bench-packed bench-dedup plan soak fuzz deep servers clean
+.PHONY: bench bench-arm64 bench-blocking bench-packed bench-dedup plan wasm soak fuzz deep servers clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -47,6 +49,7 @@ run: build ## Start a server with the module: PORT=6379, SERVER=name, command or
 	@scripts/run.sh
 
 test: build servers ## Run all tests, on real servers and with client libraries too
+	@scripts/deps.sh wasm
 	$(CARGO_TEST)
 	cargo test --locked -p bloomline-core --features serde --test bloom_filter
 # Runs each bench once with few items, to check that it still works.
@@ -105,6 +108,12 @@ bench-dedup: build servers ## Measure deduplication, draw docs/dedup.svg: ARGS="
 plan: ## Compute the size of a filter: ARGS="--items 1e6 --error 0.001"
 	@scripts/deps.sh build
 	@cargo run --quiet --locked --profile test -p bloomline-tools --bin plan -- $(ARGS)
+
+wasm: ## Build the calculator for browsers, dist/calculator.wasm, and print its bytes
+	@scripts/deps.sh wasm
+	cargo build --locked --lib --profile wasm --target $(WASM) -p bloomline-calculator
+	@install -D -m 644 $(TARGET_DIR)/$(WASM)/wasm/bloomline_calculator.wasm dist/calculator.wasm
+	@wc -c dist/calculator.wasm
 
 fuzz: build servers ## Fuzz for S=60 seconds: T=decode or model (core), resp or dump (servers)
 	@scripts/fuzz.sh $(T) $(or $(S),60)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing to build, run, test or lint. Does nothing if nothing is missing.
 #
-#   scripts/deps.sh [build|run|test|servers|install|lint|cross|fuzz|deep]...
+#   scripts/deps.sh [build|run|test|servers|install|lint|cross|fuzz|deep|wasm]...
 #
 # Without an argument: the first six groups.
 #
@@ -67,6 +67,10 @@ has_server() {
 
 has_lint_tools() {
     cargo fmt --version && cargo clippy --version
+}
+
+has_wasm_target() {
+    [ -d "$(rustc --print sysroot)/lib/rustlib/wasm32-unknown-unknown" ]
 }
 
 has_cargo_fuzz() {
@@ -143,6 +147,10 @@ probe() {
             timeout 300 rustup toolchain install nightly --profile minimal \
                 --component miri,rust-src || true
         fi
+        ;;
+    wasm)
+        # Without rustup another package of the system may have brought the target.
+        has_wasm_target || timeout 300 rustup target add wasm32-unknown-unknown >&2 || true
         ;;
     *)
         echo "deps: unknown group '$1'; the groups are" \

@@ -96,17 +96,32 @@ impl Plan {
 
     /// Computed rate of false positives with these items in it.
     pub fn fp_rate(&self) -> f64 {
-        self.in_layers().map(|(layer, len)| fp_rate(layer.geometry(), len)).sum()
+        self.fp_rate_at(self.items)
+    }
+
+    /// Computed rate of false positives when fewer items were added, for a chart.
+    pub fn fp_rate_at(&self, items: u64) -> f64 {
+        in_layers(self.layers.iter(), items)
+            .map(|(layer, len)| fp_rate(layer.geometry(), len))
+            .sum()
     }
 
     /// Each layer with the items in it, oldest first: all but the newest are full.
-    fn in_layers(&self) -> impl Iterator<Item = (&Shape, u64)> {
-        self.layers.iter().scan(self.items, |left, layer| {
-            let len = layer.capacity().min(*left);
-            *left -= len;
-            Some((layer, len))
-        })
+    pub fn in_layers(&self) -> impl Iterator<Item = (&Shape, u64)> {
+        in_layers(self.layers.iter(), self.items)
     }
+}
+
+/// Each layer with the items in it, of so many that were added.
+pub(crate) fn in_layers<'a>(
+    layers: impl Iterator<Item = &'a Shape>,
+    items: u64,
+) -> impl Iterator<Item = (&'a Shape, u64)> {
+    layers.scan(items, |left, layer| {
+        let len = layer.capacity().min(*left);
+        *left -= len;
+        Some((layer, len))
+    })
 }
 
 /// Bytes that compacting a filter with so many items frees.
@@ -207,8 +222,13 @@ fn windowed(
 /// A number of items, which people write as `1e9` too.
 fn count(text: &str) -> Result<u64, String> {
     let number: f64 = text.parse().map_err(|_| format!("{text} is no number"))?;
+    whole(number).ok_or_else(|| format!("{text} is no number of items"))
+}
+
+/// A number of items that was written with a point or an exponent: whole, 1 to 1e18.
+pub fn whole(number: f64) -> Option<u64> {
     let is_count = number.fract() == 0.0 && (1.0..=1e18).contains(&number);
-    is_count.then_some(number as u64).ok_or_else(|| format!("{text} is no number of items"))
+    is_count.then_some(number as u64)
 }
 
 /// A line for each plan.

@@ -5,10 +5,12 @@ use std::fmt::Write;
 use bloomline_core::bloomline::rate::fp_rate;
 use bloomline_core::bloomline::{BlockedLayer, Shape};
 use bloomline_core::layer::Layer;
-use bloomline_core::window::{DEFAULT_GENERATIONS, Window, WindowSpec, size_bytes};
+use bloomline_core::window::{
+    DEFAULT_GENERATIONS, MAX_OVERFLOW_LAYERS, Window, WindowSpec, size_bytes,
+};
 use bloomline_core::{Error, Growth};
 
-use crate::plan::{freed_bytes, human, rate};
+use crate::plan::{freed_bytes, human, in_layers, rate};
 
 /// The options of a command line about forgetting.
 #[derive(Default)]
@@ -61,7 +63,8 @@ impl WindowedPlan {
     ///
     /// # Errors
     ///
-    /// A number out of range; more items than the capacity if the filter does not grow.
+    /// A number out of range; more items than the capacity if the filter does not grow; more
+    /// overflow layers than a generation may have.
     pub fn new(spec: WindowSpec, items: u64) -> Result<Self, Error> {
         // A LAST filter grows whatever its options, as the module creates it.
         let growth = match spec.window {
@@ -77,6 +80,9 @@ impl WindowedPlan {
         if room < plan.items_per_generation() {
             let layers = spec.overflow().ok_or_else(full)?;
             for layer in layers.layers() {
+                if plan.overflow.len() == MAX_OVERFLOW_LAYERS as usize {
+                    return Err(Error::TooManyLayers(MAX_OVERFLOW_LAYERS));
+                }
                 let layer = layer?;
                 room = room.saturating_add(layer.capacity());
                 plan.overflow.push(layer);
@@ -152,7 +158,12 @@ impl WindowedPlan {
 
     /// The computed false-positive rate when all generations are full.
     pub fn fp_rate(&self) -> f64 {
-        let rates = self.in_layers().map(|(layer, len)| fp_rate(layer.geometry(), len));
+        self.fp_rate_at(self.items)
+    }
+
+    /// The same with fewer items inside each window, for a chart.
+    pub fn fp_rate_at(&self, items: u64) -> f64 {
+        let rates = self.with_items(items).map(|(layer, len)| fp_rate(layer.geometry(), len));
         rates.sum::<f64>() * f64::from(self.generation_count())
     }
 
@@ -161,13 +172,14 @@ impl WindowedPlan {
     }
 
     /// The layers of one generation with the items in each.
-    fn in_layers(&self) -> impl Iterator<Item = (&Shape, u64)> {
+    pub fn in_layers(&self) -> impl Iterator<Item = (&Shape, u64)> {
+        self.with_items(self.items)
+    }
+
+    /// The same with so many items inside each window.
+    fn with_items(&self, items: u64) -> impl Iterator<Item = (&Shape, u64)> {
         let all = std::iter::once(&self.regular).chain(&self.overflow);
-        all.scan(self.items_per_generation(), |left, layer| {
-            let len = layer.capacity().min(*left);
-            *left -= len;
-            Some((layer, len))
-        })
+        in_layers(all, items.div_ceil(self.spec.generations.into()))
     }
 
     /// A line for each layer of one generation.

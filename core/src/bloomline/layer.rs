@@ -18,6 +18,10 @@ use crate::spec::Layout;
 /// [`Filter`](super::Filter) on a 64-bit machine.
 pub(super) const FILTER_BYTES: u64 = 96;
 
+/// Bytes of an older layer besides its bits: the size of [`BlockedLayer`] on a 64-bit machine.
+/// Sizes must not depend on the machine that computes them.
+pub(super) const LAYER_BYTES: u64 = 32;
+
 /// A bit array of fixed size, and the geometry that maps items to its bits.
 #[derive(Debug)]
 pub struct BlockedLayer {
@@ -259,7 +263,7 @@ impl Layer for BlockedLayer {
     }
 
     fn size_bytes(bits_bytes: u64, layers: u32) -> u64 {
-        let table = u64::from(layers - 1) * size_of::<Self>() as u64;
+        let table = u64::from(layers - 1) * LAYER_BYTES;
         bits_bytes.saturating_add(FILTER_BYTES + table)
     }
 }

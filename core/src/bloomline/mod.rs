@@ -24,3 +24,5 @@ pub type Filter = crate::ScalableFilter<BlockedLayer>;
 // 96 bytes are a size class of the servers' allocator. A larger filter would take the next one.
 #[cfg(target_pointer_width = "64")]
 const _: () = assert!(size_of::<Filter>() as u64 == layer::FILTER_BYTES);
+#[cfg(target_pointer_width = "64")]
+const _: () = assert!(size_of::<BlockedLayer>() as u64 == layer::LAYER_BYTES);

@@ -15,6 +15,10 @@ use crate::spec::{Demand, Permit};
 /// layers: the size of [`WindowedFilter`] on a 64-bit machine.
 const FILTER_BYTES: u64 = 240;
 
+/// Bytes of an older generation besides the bits of its layers: the size of [`Generation`] on a
+/// 64-bit machine.
+const GENERATION_BYTES: u64 = 64;
+
 /// The latest time at which a generation can be opened, in milliseconds, so that times can be added
 /// without overflow. A later time counts as this one.
 pub(super) const MAX_TIME: u64 = 1 << 62;
@@ -24,10 +28,12 @@ pub(super) const MAX_TIME: u64 = 1 << 62;
 pub(super) const MAX_OFFSET: u64 = 1 << 62;
 
 /// The most overflow layers of one generation.
-pub(super) const MAX_OVERFLOW_LAYERS: u32 = 64;
+pub const MAX_OVERFLOW_LAYERS: u32 = 64;
 
 #[cfg(target_pointer_width = "64")]
 const _: () = assert!(size_of::<WindowedFilter>() as u64 == FILTER_BYTES);
+#[cfg(target_pointer_width = "64")]
+const _: () = assert!(size_of::<Generation>() as u64 == GENERATION_BYTES);
 
 /// A filter that forgets: a ring of generations.
 ///
@@ -285,7 +291,7 @@ pub(super) fn size_of_all<'a>(generations: impl Iterator<Item = &'a Generation>)
 /// Bytes of a filter of so many generations, at least one, whose regular layers take `regular`
 /// bytes together, and whose overflow layers take `overflow` bytes.
 pub fn size_bytes(regular: u64, generations: usize, overflow: u64) -> u64 {
-    let table = generations.saturating_sub(1) as u64 * size_of::<Generation>() as u64;
+    let table = generations.saturating_sub(1) as u64 * GENERATION_BYTES;
     regular.saturating_add(overflow).saturating_add(FILTER_BYTES + table)
 }
 

@@ -65,7 +65,7 @@ mod rotation;
 mod spec;
 mod union;
 
-pub use filter::{WindowedFilter, size_bytes};
+pub use filter::{MAX_OVERFLOW_LAYERS, WindowedFilter, size_bytes};
 pub use generation::Generation;
 pub use spec::{
     DEFAULT_GENERATIONS, MAX_GENERATIONS, MAX_WINDOW_MILLIS, MIN_GENERATIONS, Window, WindowSpec,

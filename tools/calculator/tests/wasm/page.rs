@@ -1,0 +1,124 @@
+//! The file as WebAssembly: how it is built and called.
+
+use std::env;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use bloomline_calculator::{Column, Value};
+use bloomline_core::bloomline::Shape;
+use bloomline_core::bloomline::rate::fp_rate;
+use wasmi::{Engine, Linker, Module, Store, TypedFunc, WasmParams, WasmResults};
+
+const TARGET: &str = "wasm32-unknown-unknown";
+
+/// The file, built once; none if Rust lacks the target. `BLOOMLINE_REQUIRED_TOOLS` makes this an
+/// error if it names the target.
+pub fn file() -> Option<&'static [u8]> {
+    static FILE: OnceLock<Option<Vec<u8>>> = OnceLock::new();
+    FILE.get_or_init(|| has_target().then(build)).as_deref()
+}
+
+fn has_target() -> bool {
+    let rustc = env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
+    let done = Command::new(rustc).args(["--print", "sysroot"]).output().expect("rustc");
+    let root = PathBuf::from(String::from_utf8(done.stdout).expect("a path").trim());
+    if root.join("lib/rustlib").join(TARGET).exists() {
+        return true;
+    }
+    let required = env::var("BLOOMLINE_REQUIRED_TOOLS").unwrap_or_default();
+    assert!(!required.split_whitespace().any(|name| name == TARGET), "{TARGET} is missing");
+    // The test runner captures `eprintln!`.
+    let _ = writeln!(std::io::stderr(), "NOT TESTED without `rustup target add {TARGET}`");
+    false
+}
+
+/// As `make wasm`, in a folder of its own: another cargo may use the usual one.
+fn build() -> Vec<u8> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("calculator");
+    let done = Command::new(env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()))
+        .args(["build", "--quiet", "--locked", "--lib", "--profile", "wasm", "--target", TARGET])
+        .arg("--target-dir")
+        .arg(&folder)
+        // Flags for the machine of the tests are not for this target.
+        .env_remove("RUSTFLAGS")
+        .env_remove("CARGO_ENCODED_RUSTFLAGS")
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .output()
+        .expect("cargo");
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    fs::read(folder.join(TARGET).join("wasm/bloomline_calculator.wasm")).expect("the file")
+}
+
+/// The file in an interpreter.
+pub struct Page {
+    store: Store<()>,
+    instance: wasmi::Instance,
+}
+
+impl Page {
+    pub fn open() -> Option<Self> {
+        let module = Module::new(&Engine::default(), file()?).expect("WebAssembly");
+        let mut store = Store::new(module.engine(), ());
+        let linker = Linker::new(module.engine());
+        let instance = linker.instantiate_and_start(&mut store, &module).expect("no imports");
+        Some(Self { store, instance })
+    }
+
+    /// Calls an exported function, which must not trap.
+    pub fn call<P: WasmParams, R: WasmResults>(&mut self, name: &str, arguments: P) -> R {
+        let function: TypedFunc<P, R> =
+            self.instance.get_typed_func(&self.store, name).expect(name);
+        function.call(&mut self.store, arguments).expect(name)
+    }
+
+    pub fn plan(&mut self, [items, capacity, error_rate, expansion]: [f64; 4]) -> i32 {
+        self.call("plan", (items, capacity, error_rate, expansion))
+    }
+
+    pub fn plan_forgetting(
+        &mut self,
+        size: [f64; 4],
+        [seconds, number, refreshes]: [f64; 3],
+    ) -> i32 {
+        let [items, capacity, error_rate, expansion] = size;
+        let arguments = (items, capacity, error_rate, expansion, seconds, number, refreshes);
+        self.call("plan_forgetting", arguments)
+    }
+
+    pub fn values(&mut self) -> [f64; 6] {
+        Value::ALL.map(|value| self.call("value", value as u32))
+    }
+
+    fn row(&mut self, index: u32) -> [f64; 6] {
+        Column::ALL.map(|column| self.call("layer", (index, column as u32)))
+    }
+
+    pub fn rate_at(&mut self, items: u64) -> f64 {
+        self.call("rate_at", items as f64)
+    }
+
+    /// Checks that a plan has layers and values, or that a refusal leaves none.
+    pub fn check_answer(&mut self, count: i32) {
+        assert!(count > 0 || (-10..0).contains(&count), "{count}");
+        let values = self.values();
+        assert!(values.iter().all(|number| number.is_nan() == (count < 0)), "{count}: {values:?}");
+    }
+
+    /// Compares the layers that the page has with these.
+    pub fn check_layers<'a>(&mut self, count: i32, layers: impl Iterator<Item = (&'a Shape, u64)>) {
+        let mut index = 0;
+        for (layer, len) in layers {
+            let (capacity, geometry) = (layer.capacity() as f64, layer.geometry());
+            let bytes = geometry.bytes() as f64;
+            let (hashes, rate) = (f64::from(geometry.hashes()), fp_rate(geometry, len));
+            let row = [capacity, len as f64, bytes, bytes * 8.0 / capacity, hashes, rate];
+            assert_eq!(self.row(index), row, "layer {index}");
+            index += 1;
+        }
+        assert_eq!(count, index as i32);
+        assert!(self.row(index).iter().all(|number| number.is_nan()));
+    }
+}
