@@ -99,7 +99,7 @@ scripts/deps.sh build servers install cross
 missing=()
 for part in "$@"; do
     start=$SECONDS target=$(target_of "$part")
-    if ! timeout 300 rustup target add "$target"; then
+    if ! timeout 120 rustup target add "$target"; then
         missing+=("$part: rustup cannot fetch the library of $target")
         echo "platforms: NOT RUN: ${missing[-1]}" >&2
         continue
