@@ -110,7 +110,7 @@ for (const RESP of [2, 3]) {
       assert.deepEqual([processed, bitmap], [2, Buffer.from([0b1100_0000])]);
       assert.equal(refused.message, 'ERR non scaling filter is full');
       await assert.rejects(client.sendCommand(['BF.BULKADD', 'fixed', 'FIXED', '3', 'abcd']), {
-        message: 'ERR 1 bytes are left after 1 items of 3 bytes',
+        message: 'ERR the data has 4 bytes, which is no multiple of 3',
       });
     });
 
