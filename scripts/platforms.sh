@@ -37,7 +37,7 @@ arm64() {
         --skip expansion:: --skip simulation:: --skip rates:: --skip fuzz::
     BLOOMLINE_CC=aarch64-linux-gnu-gcc server_tests arm64 \
         commands:: entry_points:: replication:: redisbloom:: hostile:: \
-        --skip cluster:: --skip windows_replication:: --skip hostile::sizes::
+        --skip cluster:: --skip windows --skip compact:: --skip merge:: --skip hostile::sizes::
     (packed arm64)
 }
 
