@@ -26,7 +26,8 @@ if cargo cyclonedx --version >/dev/null 2>&1; then
     version=$(sed -n 's/^version = "\(.*\)"/\1/p;/^version/q' Cargo.toml)
     SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)} \
         cargo cyclonedx --quiet --format json --override-filename bloomline-sbom --target all
-    mv -f bloomline-sbom.json "$DIST/bloomline-$version.cdx.json"
+    # Without the folder of this machine.
+    sed "s#file://$PWD#file:///bloomline#g" bloomline-sbom.json >"$DIST/bloomline-$version.cdx.json"
     find . -name bloomline-sbom.json -not -path './target/*' -delete
 else
     missing+=("list of the crates (cargo install --locked cargo-cyclonedx)")
