@@ -30,11 +30,12 @@ server_tests() {
 }
 
 arm64() {
-    # Left out: what takes minutes under qemu, or needs pages without memory behind them, which it
-    # does not have.
+    # Bytes, sizes and backends. Left out: what takes minutes under qemu, or needs pages without
+    # memory behind them, which it does not have.
     CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="qemu-aarch64 -L /usr/aarch64-linux-gnu" \
         scripts/cargo-for.sh "$target" test -p bloomline-core --test core -- \
-        --skip expansion:: --skip simulation:: --skip rates:: --skip fuzz::
+        golden:: header codec:: sizing:: recorded:: chunks:: fold:: bits:: words:: reference:: \
+        --skip expansion:: --skip untouched::
     BLOOMLINE_CC=aarch64-linux-gnu-gcc server_tests arm64 \
         commands:: entry_points:: replication:: redisbloom:: hostile:: \
         --skip cluster:: --skip windows --skip compact:: --skip merge:: --skip hostile::sizes::
