@@ -88,11 +88,11 @@ bench: build servers ## Measure, write docs/benchmarks.md: ARGS=--full, PEER=/pa
 	cargo build --release --locked --lib --features scalar --target-dir $(TARGET_DIR)/scalar
 	cargo bench --locked --bench server -- --markdown docs/benchmarks.md $(ARGS)
 
-bench-blocking: build servers ## Measure blocking, write docs/operations.md: ARGS="--sizes 1g,10g"
-	cargo bench --locked --bench server -- --blocking --markdown docs/operations.md $(ARGS)
+bench-blocking: build servers ## Measure blocking, write latency.md: ARGS="--sizes 1g,10g"
+	cargo bench --locked --bench server -- --blocking --markdown docs/reference/latency.md $(ARGS)
 
-bench-packed: build servers ## Measure calls of packed items, write docs/operations.md
-	cargo bench --locked --bench server -- --packed --markdown docs/operations.md $(ARGS)
+bench-packed: build servers ## Measure calls of packed items, write latency.md
+	cargo bench --locked --bench server -- --packed --markdown docs/reference/latency.md $(ARGS)
 
 soak: build servers ## Load two servers for S=3600 seconds each, check answers, report latencies
 	BLOOMLINE_SOAK_SECONDS=$(or $(S),3600) $(CARGO_TEST) --test server soak:: -- \

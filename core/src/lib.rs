@@ -41,7 +41,7 @@
 //! Bloom filter of fixed capacity. When the newest layer is full, a larger one is added. An absent
 //! item may be reported by any layer, so the rates of all layers together must not exceed the
 //! target rate: each new layer gets a share of the error budget that the earlier layers have left.
-//! The series is tightening, but its ratio is not constant (`docs/rates.md`).
+//! The series is tightening, but its ratio is not constant (`docs/explanation/math.md`).
 //!
 //! **An item stays on one page.** Bits that are scattered over memory cost a cache miss each, and
 //! on fresh memory a page fault each. Here all bits of an item lie in one page, in one to four

@@ -1,4 +1,4 @@
-"""Runs the commands of docs/migrating-from-redisbloom.md on filters that RedisBloom created."""
+"""Runs the commands of docs/how-to/migrating-from-redisbloom.md on filters of RedisBloom."""
 
 import json
 import re
@@ -13,7 +13,7 @@ from conftest import DEADLINE, ROOT, Server, find_servers
 # The tests load recorded filters, all in one layout.
 pytestmark = pytest.mark.one_layout
 
-PAGE = (ROOT / "docs/migrating-from-redisbloom.md").read_text()
+PAGE = (ROOT / "docs/how-to/migrating-from-redisbloom.md").read_text()
 GOLDEN = ROOT / "core/tests/golden/redisbloom"
 
 

@@ -1,4 +1,4 @@
-"""Runs the code blocks of docs/recipes.md unchanged; those in Rust are run by recipes.rs."""
+"""Runs the code blocks of docs/how-to/clients.md unchanged; those in Rust are run by recipes.rs."""
 
 import os
 import re
@@ -7,7 +7,7 @@ import subprocess
 import pytest
 from conftest import DEADLINE, ROOT, find_servers
 
-PAGE = (ROOT / "docs/recipes.md").read_text()
+PAGE = (ROOT / "docs/how-to/clients.md").read_text()
 README = (ROOT / "README.md").read_text()
 FOLDER = ROOT / "tests/clients/node"
 

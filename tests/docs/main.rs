@@ -1,7 +1,7 @@
 //! What the documentation shows: its sessions, plans and tables are run and compared.
 //!
-//! The commands of docs/install.md are run by `tests/install/page.rs`, the recipes and examples in
-//! other languages by `tests/clients`.
+//! The commands of docs/how-to/install.md are run by `tests/install/page.rs`, the recipes and the
+//! examples in other languages by `tests/clients`.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -11,6 +11,7 @@
 )]
 
 mod format;
+mod pages;
 mod plan;
 mod rates;
 mod sessions;

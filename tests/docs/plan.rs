@@ -26,7 +26,7 @@ fn answer(arguments: &str) -> Result<String, String> {
 
 #[test]
 fn plans_in_the_docs_are_what_the_program_prints() {
-    for (page, least) in [("docs/choosing.md", 2), ("docs/forgetting.md", 2)] {
+    for (page, least) in [("docs/how-to/choosing.md", 2), ("docs/how-to/forgetting.md", 2)] {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(page);
         let text = fs::read_to_string(path).expect(page);
         let mut shown = 0;

@@ -11,9 +11,9 @@ use bloomline_harness::{Server, Setup, for_each_server, matches};
 const PAGES: [(&str, usize); 5] = [
     ("README.md", 2),
     ("docs/commands.md", 2),
-    ("docs/faq.md", 10),
-    ("docs/forgetting.md", 5),
-    ("docs/merging.md", 5),
+    ("docs/how-to/faq.md", 10),
+    ("docs/how-to/forgetting.md", 5),
+    ("docs/how-to/merging.md", 5),
 ];
 
 /// A command with the lines of its reply.

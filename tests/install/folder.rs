@@ -98,5 +98,5 @@ fn a_module_without_execute_permission_is_refused() {
         let log = Setup::new().bare().line(&line).try_start(kind).err().expect("a refusal");
         assert!(log.contains(REFUSAL), "{log}");
     });
-    assert!(fs::read_to_string(top().join("docs/install.md")).unwrap().contains(REFUSAL));
+    assert!(fs::read_to_string(top().join("docs/how-to/install.md")).unwrap().contains(REFUSAL));
 }

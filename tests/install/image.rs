@@ -132,7 +132,7 @@ fn documented_build_arguments_exist_in_the_dockerfile() {
     let file = parse(&text).unwrap();
     let known: Vec<&str> =
         file.global_args().map(|arg| arg.arguments.value.split('=').next().unwrap()).collect();
-    let page = fs::read_to_string(top().join("docs/install.md")).unwrap();
+    let page = fs::read_to_string(top().join("docs/how-to/install.md")).unwrap();
     for mention in [&text, &page].into_iter().flat_map(|text| text.split("--build-arg ").skip(1)) {
         let name = mention.split('=').next().unwrap();
         assert!(known.contains(&name), "{name} is not one of {known:?}");

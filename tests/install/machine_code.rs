@@ -24,12 +24,12 @@ pub fn newest_glibc() -> (u32, u32) {
 
 #[test]
 fn the_module_needs_no_newer_c_library_than_documented() {
-    let page = fs::read_to_string(top().join("docs/install.md")).unwrap();
+    let page = fs::read_to_string(top().join("docs/how-to/install.md")).unwrap();
     let stated =
         page.split("glibc ").nth(1).and_then(|rest| rest.split(' ').next()).expect("a version");
     let (major, minor) = newest_glibc();
     assert!((major, minor) <= (2, 34), "the module needs glibc {major}.{minor}");
-    assert_eq!(stated, "2.34", "docs/install.md");
+    assert_eq!(stated, "2.34", "docs/how-to/install.md");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! The commands of docs/install.md, run in a folder that stands for a system.
+//! The commands of docs/how-to/install.md, run in a folder that stands for a system.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -99,7 +99,7 @@ fn shell_words(command: &Command) -> String {
 
 /// The blocks of shell commands under a heading of the page.
 fn blocks(heading: &str) -> Vec<String> {
-    let page = fs::read_to_string(top().join("docs/install.md")).unwrap();
+    let page = fs::read_to_string(top().join("docs/how-to/install.md")).unwrap();
     let section =
         page.split("\n## ").find_map(|section| section.strip_prefix(heading)).expect("the heading");
     let fences = section.split("```sh\n").skip(1);

@@ -1,7 +1,7 @@
 //! The module in real servers, as clients, replicas and operators use it.
 //!
 //! Every test runs on all servers that `bloomline_harness` finds. Each folder is named after what
-//! it checks; see docs/testing.md.
+//! it checks; see docs/how-to/contribute.md.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,

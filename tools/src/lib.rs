@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `make plan` ([`plan`], [`windowed`]) | the layers and bytes of a filter before it is created |
 //! | `make wasm` (the crate `bloomline-calculator`) | the same, as WebAssembly for a browser |
-//! | `cargo run --release -p bloomline-tools --bin rates` ([`rates`], [`generations`]) | the tables of docs/rates.md |
+//! | `cargo run --release -p bloomline-tools --bin rates` ([`rates`], [`generations`]) | the tables of rates in the docs |
 
 pub mod generations;
 pub mod plan;

@@ -1,4 +1,4 @@
-//! How long one call of each command blocks the server: the table of `docs/operations.md`.
+//! How long one call of each command blocks the server: the table of `docs/reference/latency.md`.
 //!
 //! ```text
 //! make bench-blocking
@@ -63,7 +63,7 @@ use rows::{Cells, cells_json};
 pub use sizes::{Size, Sizes};
 
 /// The page of the repository with the table.
-const PAGE: &str = "docs/operations.md";
+const PAGE: &str = "docs/reference/latency.md";
 
 /// The name of the markers in it.
 const MARKERS: &str = "bench-blocking";

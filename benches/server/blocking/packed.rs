@@ -1,5 +1,5 @@
 //! How long one call of packed items blocks the server, by the number of its items: a second table
-//! of `docs/operations.md`.
+//! of `docs/reference/latency.md`.
 
 use std::fs;
 

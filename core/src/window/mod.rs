@@ -41,7 +41,8 @@
 //! target rate, so the rates of all together are at most the target rate (union bound). A
 //! generation spends seven eighths of its part on its regular layer, for `capacity / g` items. The
 //! rest is a reserve for bursts: the layers of a [scalable filter](crate::ScalableFilter), whose
-//! rates add up to at most the reserve however many there are. `docs/rates.md` has the proof.
+//! rates add up to at most the reserve however many there are. `docs/explanation/math.md` has the
+//! proof.
 //!
 //! **Time is an argument.** This module reads no clock. Only [`WindowedFilter::advance`] and
 //! [`WindowedFilter::rotate`] change what exists, at a time that the host chooses; inserting items

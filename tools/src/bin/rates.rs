@@ -1,4 +1,4 @@
-//! Prints the tables of `docs/rates.md`: false-positive rates by formula and as measured.
+//! Prints the tables of the docs: false-positive rates by formula and as measured.
 
 use bloomline_tools::{generations, rates};
 

@@ -1,0 +1,170 @@
+//! The pages as documents: their links, their lines, and the paths that other files name.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::{Component, Path, PathBuf};
+use std::process::Command;
+
+use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
+
+/// The longest line, in characters.
+const WIDTH: usize = 100;
+
+fn top() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// The files below a folder, without those that git ignores.
+fn files(pattern: &str) -> Vec<PathBuf> {
+    let git = Command::new("git")
+        .args(["ls-files", "--cached", "--others", "--exclude-standard", "--", pattern])
+        .current_dir(top())
+        .output()
+        .expect("git");
+    assert!(git.status.success(), "{}", String::from_utf8_lossy(&git.stderr));
+    let names = String::from_utf8(git.stdout).expect("names");
+    // A file that was deleted and not committed yet is still listed.
+    names.lines().map(PathBuf::from).filter(|path| top().join(path).is_file()).collect()
+}
+
+fn pages() -> Vec<PathBuf> {
+    let pages = files("*.md");
+    assert!(pages.len() > 30, "{pages:?}");
+    pages
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(top().join(path)).unwrap_or_else(|why| panic!("{}: {why}", path.display()))
+}
+
+/// The name that GitHub gives a heading, without the number of a repetition.
+fn anchor(heading: &str) -> String {
+    let kept = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+    kept.flat_map(char::to_lowercase).map(|c| if c == ' ' { '-' } else { c }).collect()
+}
+
+/// The anchors of a page, and the targets of its links and pictures.
+fn anchors_and_links(text: &str) -> (HashSet<String>, Vec<String>) {
+    let (mut anchors, mut links) = (HashSet::new(), Vec::new());
+    let mut heading: Option<String> = None;
+    for event in Parser::new_ext(text, Options::ENABLE_TABLES) {
+        match event {
+            Event::Start(Tag::Heading { .. }) => heading = Some(String::new()),
+            Event::End(TagEnd::Heading(_)) => {
+                let name = anchor(&heading.take().unwrap_or_default());
+                let mut number = 0;
+                let mut unique = name.clone();
+                while !anchors.insert(unique.clone()) {
+                    number += 1;
+                    unique = format!("{name}-{number}");
+                }
+            }
+            Event::Text(text) | Event::Code(text) => {
+                if let Some(heading) = &mut heading {
+                    heading.push_str(&text);
+                }
+            }
+            Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
+                links.push(dest_url.into_string());
+            }
+            _ => {}
+        }
+    }
+    (anchors, links)
+}
+
+/// The path without `.` and `..`.
+fn normal(path: &Path) -> PathBuf {
+    let mut normal = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => assert!(normal.pop(), "{} leaves the folder", path.display()),
+            Component::CurDir => {}
+            other => normal.push(other),
+        }
+    }
+    normal
+}
+
+/// The page or file that a link on a page leads to, with its anchor. None: another site.
+fn target(page: &Path, link: &str) -> Option<(PathBuf, String)> {
+    if link.contains("://") {
+        return None;
+    }
+    let (path, anchor) = link.split_once('#').unwrap_or((link, ""));
+    let folder = page.parent().unwrap_or(Path::new(""));
+    let path = if path.is_empty() { page.to_owned() } else { normal(&folder.join(path)) };
+    Some((path, anchor.to_owned()))
+}
+
+#[test]
+fn links_lead_to_files_and_headings() {
+    let mut broken = Vec::new();
+    for page in pages() {
+        for link in anchors_and_links(&read(&page)).1 {
+            let Some((path, anchor)) = target(&page, &link) else { continue };
+            let is_found = top().join(&path).exists()
+                && (anchor.is_empty() || anchors_and_links(&read(&path)).0.contains(&anchor));
+            if !is_found {
+                broken.push(format!("{}: {link}", page.display()));
+            }
+        }
+    }
+    assert!(broken.is_empty(), "{broken:#?}");
+}
+
+#[test]
+fn the_index_names_every_page() {
+    let index = Path::new("docs/README.md");
+    let linked: HashSet<PathBuf> = anchors_and_links(&read(index))
+        .1
+        .iter()
+        .filter_map(|link| Some(target(index, link)?.0))
+        .collect();
+    // A folder with an index of its own is linked by that.
+    let has_index = |page: &Path| {
+        page.ancestors().skip(1).any(|folder| linked.contains(&folder.join("README.md")))
+    };
+    let missing: Vec<PathBuf> = files("docs/*.md")
+        .into_iter()
+        .filter(|page| page != index && !linked.contains(page) && !has_index(page))
+        .collect();
+    assert!(missing.is_empty(), "{missing:#?}");
+}
+
+#[test]
+fn lines_are_at_most_100_columns_wide() {
+    let mut long = Vec::new();
+    for page in pages() {
+        let mut is_code = false;
+        for (number, line) in read(&page).lines().enumerate() {
+            is_code ^= line.trim_start().starts_with("```");
+            // A table row cannot be wrapped, and a word that is longer than a line neither.
+            let is_wrappable = !is_code && !line.starts_with('|') && line.trim().contains(' ');
+            if is_wrappable && line.chars().count() > WIDTH {
+                long.push(format!("{}:{}", page.display(), number + 1));
+            }
+        }
+    }
+    assert!(long.is_empty(), "{long:#?}");
+}
+
+#[test]
+fn paths_of_pages_in_other_files_exist() {
+    let mut missing = Vec::new();
+    for file in files("*") {
+        // Binary files are golden data.
+        let Ok(text) = fs::read_to_string(top().join(&file)) else { continue };
+        for (at, _) in text.match_indices("docs/") {
+            let is_path = |c: char| c.is_ascii_alphanumeric() || "-_./".contains(c);
+            let path: String = text[at..].chars().take_while(|&c| is_path(c)).collect();
+            let is_page = path.ends_with(".md") || path.ends_with(".svg");
+            // Relative paths were checked as links.
+            let is_relative = text[..at].ends_with("../");
+            if is_page && !is_relative && !top().join(&path).exists() {
+                missing.push(format!("{}: {path}", file.display()));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "{missing:#?}");
+}
