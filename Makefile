@@ -106,8 +106,9 @@ bench-dedup: build servers ## Measure deduplication, draw docs/dedup.svg: ARGS="
 	.venv/bin/python benches/dedup/dedup.py --chart docs/dedup.svg $(ARGS)
 
 plan: ## Compute the size of a filter: ARGS="--items 1e6 --error 0.001"
-	@scripts/deps.sh build
-	@cargo run --quiet --locked --profile test -p bloomline-tools --bin plan -- $(ARGS)
+	@scripts/deps.sh plan
+# Not optimised: this compiles in seconds, and the program takes milliseconds.
+	@cargo run --quiet --locked -p bloomline-tools --bin plan -- $(ARGS)
 
 wasm: ## Build the calculator for browsers, dist/calculator.wasm, and print its bytes
 	@scripts/deps.sh wasm

@@ -12,9 +12,9 @@ if [ ! -f "$so" ]; then
 fi
 
 # The field Maintainer of the Debian package. Whoever publishes packages sets BLOOMLINE_MAINTAINER
-# to "Name <user@domain>" with an address that receives mail. The default is the project, with an
-# address in a reserved domain (RFC 2606), which cannot receive mail.
-maintainer=${BLOOMLINE_MAINTAINER:-Bloomline project <packages@bloomline.invalid>}
+# to "Name <user@domain>" with an address that receives mail. The project has no address, so the
+# default has none.
+maintainer=${BLOOMLINE_MAINTAINER:-The authors of Bloomline}
 
 # The architecture of the module file, which may differ from that of this machine. readelf reads all.
 case $(readelf -h "$so") in

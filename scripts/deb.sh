@@ -13,7 +13,7 @@ mkdir -p "$tree/DEBIAN"
 DESTDIR=$tree PREFIX=/usr MODULEDIR='' DOCDIR='' scripts/install.sh >/dev/null
 
 documents=$tree/usr/share/doc/bloomline
-install -m 644 README.md "$documents/README.md"
+install -m 644 packaging/README.md SECURITY.md "$documents"
 install -m 644 LICENSE "$documents/copyright"
 gzip -n -9 <CHANGELOG.md >"$documents/changelog.gz"
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Installs what is missing to build, run, test or lint. Does nothing if nothing is missing.
 #
-#   scripts/deps.sh [build|run|test|servers|install|lint|cross|fuzz|deep|wasm]...
+#   scripts/deps.sh [build|plan|run|test|servers|install|lint|cross|fuzz|deep|wasm]...
 #
-# Without an argument: the first six groups.
+# Without an argument: what `make build`, `run`, `test` and `lint` need.
 #
 # On Debian and its derivatives apt-get installs the packages (as root, or with a sudo that needs no
 # password). Elsewhere the script prints the packages with the purpose of each, and its exit status
@@ -99,6 +99,10 @@ probe() {
             "libclang with its headers: bindgen reads redismodule.h with it" has_libclang
         need "ca-certificates" "certificates: cargo fetches crates over TLS" has_certificates
         ;;
+    plan)
+        need "gcc libc6-dev" "a C compiler: Rust links with it" has_compiler
+        need "ca-certificates" "certificates: cargo fetches crates over TLS" has_certificates
+        ;;
     run)
         # redis-tools contains the server's program, without the service of redis-server.
         need "redis-tools" "a Redis or Valkey server to load the module into, and redis-cli" \
@@ -154,7 +158,7 @@ probe() {
         ;;
     *)
         echo "deps: unknown group '$1'; the groups are" \
-            "build, run, test, servers, install, lint, cross, fuzz and deep" >&2
+            "build, plan, run, test, servers, install, lint, cross, fuzz, deep and wasm" >&2
         exit 2
         ;;
     esac

@@ -26,7 +26,7 @@ mkdir -p "$root$modules" "$root$documents"
 new=$root$modules/.bloomline.so.new
 trap 'rm -f "$new"' EXIT
 # Keeps the names of functions, for the stack in a crash report. Line numbers and types, which are
-# removed, are nine tenths of the file.
+# removed, are most of the file.
 "${STRIP:-strip}" --strip-debug -o "$new" "$built"
 # A server refuses a module that it may not execute, and it runs as another user than this script.
 chmod 755 "$new"

@@ -27,13 +27,14 @@ fn files(pattern: &str) -> Vec<PathBuf> {
     names.lines().map(PathBuf::from).filter(|path| top().join(path).is_file()).collect()
 }
 
-fn pages() -> Vec<PathBuf> {
+/// All pages of the repository.
+pub fn pages() -> Vec<PathBuf> {
     let pages = files("*.md");
     assert!(pages.len() > 30, "{pages:?}");
     pages
 }
 
-fn read(path: &Path) -> String {
+pub fn read(path: &Path) -> String {
     fs::read_to_string(top().join(path)).unwrap_or_else(|why| panic!("{}: {why}", path.display()))
 }
 

@@ -23,10 +23,46 @@ fn an_archive_holds_the_module_and_its_documents() {
     let archive = pack(dist.path());
     let listed = output(program("tar").arg("-tzf").arg(&archive));
     let inside: Vec<&str> = listed.lines().filter_map(|line| line.strip_prefix(NAME)).collect();
-    let expected =
-        ["/", "/CHANGELOG.md", "/LICENSE", "/README.md", "/bloomline.so", "/redis.conf.example"];
+    let expected = [
+        "/",
+        "/CHANGELOG.md",
+        "/LICENSE",
+        "/README.md",
+        "/SECURITY.md",
+        "/bloomline.so",
+        "/redis.conf.example",
+    ];
     assert_eq!(inside, expected);
     assert_eq!(listed.lines().count(), inside.len(), "{listed}");
+}
+
+/// The links of a page that lead to other files.
+fn links_to_files(page: &str) -> Vec<&str> {
+    let targets = page.split("](").skip(1).filter_map(|rest| Some(rest.split_once(')')?.0));
+    targets.filter(|target| !target.starts_with('#') && !target.contains("://")).collect()
+}
+
+#[test]
+fn shipped_pages_link_only_to_shipped_files() {
+    let dist = tempfile::tempdir().unwrap();
+    output(program("tar").arg("-xzf").arg(pack(dist.path())).current_dir(dist.path()));
+    let folder = dist.path().join(NAME);
+    for page in ["README.md", "SECURITY.md", "CHANGELOG.md"] {
+        let text = fs::read_to_string(folder.join(page)).unwrap();
+        for link in links_to_files(&text) {
+            assert!(folder.join(link).is_file(), "{page}: {link}");
+        }
+    }
+    // The package has the same pages, under other names.
+    if let Some(package) = crate::package::pack(dist.path()) {
+        let listed = output(program("dpkg-deb").arg("--contents").arg(package));
+        for page in ["README.md", "SECURITY.md", "changelog.gz", "copyright"] {
+            assert!(listed.contains(&format!("/usr/share/doc/bloomline/{page}")), "{listed}");
+        }
+        for page in ["README.md", "SECURITY.md"] {
+            assert_eq!(links_to_files(&fs::read_to_string(folder.join(page)).unwrap()), [""; 0]);
+        }
+    }
 }
 
 #[test]

@@ -18,9 +18,16 @@ const TOOLS: [(&str, &str); 6] = [
     ("systemctl", r#"[ "$1" = restart ]"#),
     ("docker", r#"case $1 in build | run) ;; *) exit 1 ;; esac"#),
     ("redis-cli", r#"exec "$CLI" -s "$SOCKET" "$@""#),
-    ("make", r#"[ "$1" = build ] || exec "$MAKE" -s -C "$TOP" "$@""#),
+    ("make", MAKE),
     ("apt-get", r#"verb=$1 && shift 2 && exec "$DPKG" "--$verb" "$@""#),
 ];
+
+/// The module is built already, and packages go to the user's folder.
+const MAKE: &str = r#"case $1 in
+build) ;;
+deb) exec "$TOP/scripts/deb.sh" ;;
+*) exec "$MAKE" -s -C "$TOP" "$@" ;;
+esac"#;
 
 /// A folder that stands for a system. Its configuration files are empty, and the user's folder
 /// holds the files of a release.
@@ -75,6 +82,7 @@ impl Machine {
             format!("{}:{}", root.join("bin").display(), std::env::var("PATH").unwrap()),
         );
         shell.env("MAKE", make.trim()).env("TOP", top()).env("DESTDIR", root);
+        shell.env("DIST", root.join("work/dist"));
         shell.env("DPKG", root.join("bin/dpkg-here"));
         if let Some(server) = server {
             shell.env("CLI", server.kind.cli()).env("SOCKET", server.socket());
@@ -127,7 +135,7 @@ fn follow(heading: &str, config: &str, prepare: impl Fn(&Path) -> bool + Sync) {
 }
 
 fn with_package(root: &Path) -> bool {
-    package::pack(&root.join("work")).is_some()
+    package::pack(&root.join("work/dist")).is_some()
 }
 
 fn with_module(root: &Path) -> bool {
