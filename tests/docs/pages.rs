@@ -115,6 +115,24 @@ fn links_lead_to_files_and_headings() {
 }
 
 #[test]
+fn paths_of_the_source_in_pages_exist() {
+    let folders = ["src", "core", "tests", "tools", "benches", "scripts", "packaging", "examples"];
+    let mut missing = Vec::new();
+    for page in pages() {
+        let text = read(&page);
+        for event in Parser::new_ext(&text, Options::ENABLE_TABLES) {
+            let Event::Code(code) = event else { continue };
+            let is_path = code.split_once('/').is_some_and(|(first, _)| folders.contains(&first))
+                && code.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c));
+            if is_path && !top().join(&*code).exists() {
+                missing.push(format!("{}: {code}", page.display()));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "{missing:#?}");
+}
+
+#[test]
 fn the_index_names_every_page() {
     let index = Path::new("docs/README.md");
     let linked: HashSet<PathBuf> = anchors_and_links(&read(index))
