@@ -17,3 +17,4 @@ mod machine_code;
 mod package;
 mod page;
 mod program;
+mod readme;

@@ -31,12 +31,12 @@ esac"#;
 
 /// A folder that stands for a system. Its configuration files are empty, and the user's folder
 /// holds the files of a release.
-struct Machine {
+pub struct Machine {
     root: TempDir,
 }
 
 impl Machine {
-    fn new() -> Self {
+    pub fn new() -> Self {
         let machine = Machine { root: tempfile::tempdir().unwrap() };
         let root = machine.root.path();
         for folder in ["bin", "work", "etc/redis", "etc/valkey"] {
@@ -62,7 +62,7 @@ impl Machine {
     }
 
     /// Runs a block of the page. `# 1` at the end of a line is the expected output of that line.
-    fn run(&self, block: &str, server: Option<&Server>) {
+    pub fn run(&self, block: &str, server: Option<&Server>) {
         let root = self.root.path();
         let script: String = block
             .lines()
