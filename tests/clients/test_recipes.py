@@ -1,4 +1,4 @@
-"""Runs the code blocks of docs/how-to/clients.md unchanged; those in Rust are run by recipes.rs."""
+"""Runs the code blocks of two pages unchanged; those in Rust are run by recipes.rs."""
 
 import os
 import re
@@ -8,14 +8,15 @@ import pytest
 from conftest import DEADLINE, ROOT, find_servers
 
 PAGE = (ROOT / "docs/how-to/clients.md").read_text()
+BULK = (ROOT / "docs/how-to/bulk-loading.md").read_text()
 README = (ROOT / "README.md").read_text()
 FOLDER = ROOT / "tests/clients/node"
 
 pytestmark = pytest.mark.newest
 
 
-def blocks(language, page=PAGE):
-    """Returns the blocks of a page in this language."""
+def blocks(language, page=PAGE + BULK):
+    """Returns the blocks in this language, by default of both pages."""
     return re.findall(rf"^```{language}\n(.*?)^```", page, re.M | re.S)
 
 
