@@ -8,6 +8,7 @@ use std::ptr::NonNull;
 
 use redis_module::raw::{RedisModuleDefragCtx, RedisModuleString};
 
+use crate::policy::counters::{DEFRAG_HITS, DEFRAG_MISSES};
 use crate::server::alloc;
 use crate::server::api::api;
 use bloomline_core::AnyFilter;
@@ -28,8 +29,10 @@ pub unsafe extern "C" fn defrag(
         // SAFETY: the server passes a valid context, and the block is its allocator's. It returns
         // null, or a copy of the block, whose original it has freed.
         let moved =
-            NonNull::new(unsafe { api!(RedisModule_DefragAlloc)(ctx, block.as_ptr().cast()) })?
-                .cast();
+            NonNull::new(unsafe { api!(RedisModule_DefragAlloc)(ctx, block.as_ptr().cast()) });
+        let counter = if moved.is_some() { &DEFRAG_HITS } else { &DEFRAG_MISSES };
+        counter.add(1);
+        let moved = moved?.cast();
         alloc::moved(block, moved);
         Some(moved)
     };

@@ -65,6 +65,11 @@ pub static GROWTHS_REFUSED: Counter = Counter::new();
 /// Filters that were not loaded because their bytes were invalid.
 pub static LOADS_REFUSED: Counter = Counter::new();
 
+/// Blocks that active defragmentation has moved.
+pub static DEFRAG_HITS: Counter = Counter::new();
+/// Blocks that active defragmentation has visited and left in their place.
+pub static DEFRAG_MISSES: Counter = Counter::new();
+
 /// This module's own version. MODULE LIST shows another one: see `module.rs`.
 const VERSION: &CStr =
     match CStr::from_bytes_with_nul(concat!(env!("CARGO_PKG_VERSION"), "\0").as_bytes()) {
@@ -93,6 +98,17 @@ static FIELDS: [(&CStr, &Counter); 17] = [
     (c"bytes_compacted", &BYTES_COMPACTED),
 ];
 
+/// The fields that collectors of valkey-bloom know, where they mean the same, in order.
+static KNOWN_FIELDS: [(&CStr, &Counter); 7] = [
+    (c"bloom_total_memory_bytes", &BYTES),
+    (c"bloom_num_objects", &FILTERS),
+    (c"bloom_num_filters_across_objects", &LAYERS),
+    (c"bloom_num_items_across_objects", &ITEMS),
+    (c"bloom_capacity_across_objects", &CAPACITY),
+    (c"bloom_defrag_hits", &DEFRAG_HITS),
+    (c"bloom_defrag_misses", &DEFRAG_MISSES),
+];
+
 /// The section of INFO with the version and all counters.
 pub struct Counters;
 
@@ -101,7 +117,7 @@ impl Section for Counters {
 
     fn write(fields: &Fields) {
         fields.text(c"version", VERSION);
-        for (name, counter) in &FIELDS {
+        for (name, counter) in FIELDS.iter().chain(&KNOWN_FIELDS) {
             fields.number(name, counter.get());
         }
     }

@@ -6,7 +6,7 @@ use bloomline_harness::{
 
 use crate::inspect::{Totals, number, sum_of_infos, text, totals, with_debug};
 
-const FIELDS: [&str; 18] = [
+const FIELDS: [&str; 25] = [
     "version",
     "filters",
     "filters_bloomline",
@@ -25,6 +25,22 @@ const FIELDS: [&str; 18] = [
     "merges_refused",
     "compactions",
     "bytes_compacted",
+    "bloom_total_memory_bytes",
+    "bloom_num_objects",
+    "bloom_num_filters_across_objects",
+    "bloom_num_items_across_objects",
+    "bloom_capacity_across_objects",
+    "bloom_defrag_hits",
+    "bloom_defrag_misses",
+];
+
+/// A field under the name that collectors of valkey-bloom know, and under our own.
+const KNOWN_NAMES: [(&str, &str); 5] = [
+    ("bloom_total_memory_bytes", "bytes"),
+    ("bloom_num_objects", "filters"),
+    ("bloom_num_filters_across_objects", "layers"),
+    ("bloom_num_items_across_objects", "items"),
+    ("bloom_capacity_across_objects", "capacity"),
 ];
 
 /// Three filters: one of one layer, one of three, and one that cannot grow.
@@ -82,6 +98,10 @@ fn totals_are_the_sum_over_all_filters() {
         client.run(&[b"RESTORE", b"restored".as_slice(), b"0", bulk(&dump)]);
         let keys = ["one", "three", "fixed", "copied", "inserted", "restored"];
         assert_eq!(totals(&mut client), sum_of_infos(&mut client, &keys));
+        for (known, ours) in KNOWN_NAMES {
+            let total = number(&mut client, ours);
+            assert!(total > 0 && number(&mut client, known) == total, "{known}");
+        }
     });
 }
 

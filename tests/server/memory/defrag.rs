@@ -6,6 +6,8 @@ use bloomline_harness::{
     Client, Server, Setup, for_each_build, numbered, report_missing, show, until,
 };
 
+use crate::inspect::number;
+
 /// Capacities of the filters.
 ///
 /// The bits take 130 bytes to 13 KiB in blocks of which an allocator keeps several in one slab. The
@@ -110,9 +112,12 @@ fn defragment(server: &Server, client: &mut Client, goal: u64) {
         assert!(!found.contains(":0"), "{found}");
         (gap_bytes(client) < goal).then_some(())
     });
-    let mut number = |field: &str| client.info_number(field);
-    assert!(number("active_defrag_hits") > 0);
-    assert!(number("active_defrag_key_hits") > 0);
+    // The counts of the server include keys, values of other types and its own structures.
+    let (hits, misses) =
+        (number(client, "bloom_defrag_hits"), number(client, "bloom_defrag_misses"));
+    assert!(hits > 0 && hits <= client.info_number("active_defrag_hits"), "{hits}");
+    assert!(misses > 0, "{misses}");
+    assert!(client.info_number("active_defrag_key_hits") > 0);
     client.ok("CONFIG SET activedefrag no");
     client.call("DEL meanwhile");
 }
