@@ -22,7 +22,7 @@ export PORT SERVER DESTDIR PREFIX MODULEDIR DOCDIR DIST
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help build install deb dist run test test-audit test-clients test-platforms lint
-.PHONY: bench bench-arm64 bench-blocking bench-packed bench-dedup plan wasm soak fuzz deep servers clean
+.PHONY: bench publish-bench bench-arm64 bench-blocking bench-packed bench-dedup plan wasm soak fuzz deep servers clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -82,11 +82,15 @@ lint: ## Check the formatting, the code, the docs and the scripts
 	@scripts/venv.sh lint
 	.venv-lint/bin/hadolint Dockerfile
 
-bench: build servers ## Measure, write docs/benchmarks.md: ARGS=--full, PEER=/path/to/other.so
+bench: build servers ## Measure, write dist/benchmarks.md: ARGS=--full, PEER=/path/to/other.so
 	@scripts/venv.sh
 	cargo build --release --locked --example baseline
 	cargo build --release --locked --lib --features scalar --target-dir $(TARGET_DIR)/scalar
-	cargo bench --locked --bench server -- --markdown docs/benchmarks.md $(ARGS)
+	@mkdir -p dist
+	cargo bench --locked --bench server -- --markdown dist/benchmarks.md $(ARGS)
+
+publish-bench: ## Write the published run into docs/benchmarks.md, README.md and their charts
+	@python3 benches/published/publish.py
 
 bench-blocking: build servers ## Measure blocking, write latency.md: ARGS="--sizes 1g,10g"
 	cargo bench --locked --bench server -- --blocking --markdown docs/reference/latency.md $(ARGS)

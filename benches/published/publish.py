@@ -1,0 +1,188 @@
+"""Writes the figures of the published run into the documents: tables, headline numbers, charts.
+
+    make publish-bench
+
+The text of docs/benchmarks.md and README.md is written by hand. What stands between two markers,
+`<!-- NAME: begin -->` and `<!-- NAME: end -->`, comes from docs/reports/2026-11-22-redisbloom.json.
+A test runs this program and compares the documents.
+"""
+
+import pathlib
+import re
+import textwrap
+
+import charts
+from figures import COLUMNS, Run
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+# The rows of the chart in README.md: label, table, row.
+BESIDE = [
+    ("look up, in cache, absent", "In cache", "MEXISTS miss ×1000"),
+    ("add, in cache", "In cache", "MADD new, from empty ×1000"),
+    ("add, default growth", "Default growth", "MADD new, from empty ×1000"),
+    ("look up, 100 layers, absent", "EXPANSION 1", "MEXISTS miss ×1000"),
+    ("look up, out of cache, absent", "Out of cache", "MEXISTS miss ×1000"),
+]
+# The tables whose calls of a thousand items stand in the chart of docs/benchmarks.md.
+CHARTED = ["In cache", "Default growth", "EXPANSION 1", "Out of cache"]
+# Columns of the sheets that are no result, or that are the same result in other units.
+GIVEN = {"MB", "log2(1/e)", "1.44 log2(1/e)", "target %", "bits per item", "pages of the filter", "per item", "bytes sent"}
+# A smaller difference between two runs means nothing.
+NOISE = 0.01
+
+
+def table(heads, rows):
+    """A table in Markdown: the first column is text, the others are numbers."""
+    lines = [f"| {' | '.join(['', *heads]).strip()} |", "|---|" + "---:|" * len(heads)]
+    return "\n".join(lines + [f"| {' | '.join(row)} |" for row in rows])
+
+
+def cell(row, column):
+    """A time as it is read: `23.2 (1.73)`, the baseline without its 1."""
+    if column not in row.cells:
+        return "-"
+    found = row.cells[column]
+    return f"{found.median:.1f}" if column == "baseline" else f"{found.median:.1f} ({found.multiple:.2f})"
+
+
+def times(run):
+    """The tables of times, each under its title."""
+    parts = []
+    for of in run.tables.values():
+        rows = [[row.name, *(cell(row, column) for column in of.columns)] for row in of.rows]
+        parts.append(f"### {of.title}\n\n{table(of.columns, rows)}")
+        if of.bytes_per_item:
+            sizes = [f"{name} {of.bytes_per_item[name]:.2f}" for name in COLUMNS if name in of.bytes_per_item]
+            parts.append(textwrap.fill(f"Bytes per item by MEMORY USAGE: {', '.join(sizes)}.", 100))
+        if of.name == "First touch":
+            faults = [f"{name} {of.rows[0].cells[name].faults:.2f}" for name in of.columns]
+            parts.append(textwrap.fill(f"Page faults per item: {', '.join(faults)}.", 100))
+    return "\n\n".join(parts)
+
+
+def machine(run):
+    """The machine, as a list."""
+    return "\n".join(f"* {name}: {run.machine[name]}" for name in ["cpu", "vectors", "cores", "memory", "load", "server", "date"])
+
+
+def span(run, wanted):
+    """How many times as fast, over the rows that are wanted: `2.0 to 4.0`."""
+    found = [row.times_as_fast() for of in run.tables.values() for row in of.rows if wanted(of, row)]
+    return f"{min(found):.1f} to {max(found):.1f}"
+
+
+def result(run):
+    """Where Bloomline is ahead and where RedisBloom is, in a table each."""
+    thousand = [
+        ("in cache", lambda of, row: of.name == "In cache" and row.batch == 1000),
+        ("default growth to a million items", lambda of, row: of.name == "Default growth" and row.batch == 1000),
+        ("128 million items, out of cache", lambda of, row: of.name == "Out of cache" and row.batch == 1000),
+        ("100 layers", lambda of, row: of.name == "EXPANSION 1"),
+    ]
+    ahead = table(["RedisBloom's time / Bloomline's"], [[name, span(run, wanted)] for name, wanted in thousand])
+    behind = [
+        [f"{of.name}: {row.name}", f"{row.cells['bloomline'].median:,.0f} ns", f"{row.cells['RedisBloom'].median:,.0f} ns"]
+        for of in run.tables.values()
+        for row in of.rows
+        if row.times_as_fast() < 1 / (1 + NOISE)
+    ]
+    for of in run.tables.values():
+        ours, theirs = (of.bytes_per_item.get(name, 0) for name in ["bloomline", "RedisBloom"])
+        if ours > theirs:
+            behind.append([f"{of.name}: bytes per item by MEMORY USAGE", f"{ours:.2f}", f"{theirs:.2f}"])
+    for title, sheet in run.sheets.items():
+        for name in filter(lambda name: name.startswith("bloomline"), sheet.lines):
+            other = name.replace("bloomline", "RedisBloom")
+            for at, head in enumerate(sheet.heads):
+                ours, theirs = sheet.figures[name][at], sheet.figures[other][at]
+                if head not in GIVEN and ours > theirs * (1 + NOISE):
+                    of = ", ".join([title, *name.split(", ")[1:]])
+                    behind.append([f"{of}: {head}", sheet.lines[name][at], sheet.lines[other][at]])
+    return (
+        f"{ahead}\n\nRedisBloom is ahead in these rows, and in no others by more than {100 * NOISE:.0f} %:\n\n"
+        f"{table(['Bloomline', 'RedisBloom'], behind)}"
+    )
+
+
+def numbers(run):
+    """The three numbers of README.md."""
+    growth = run.row("Default growth", "MADD new, from empty ×1000")
+    large = run.row("Out of cache", "MEXISTS miss ×1000")
+    sizes = run.sheets["Bytes per item, and the false-positive rate"].figures
+
+    def pair(row):
+        return f"{row.cells['bloomline'].median:.0f} ns per item instead of {row.cells['RedisBloom'].median:.0f}"
+
+    ours, theirs = (sizes[f"{name}, 1,000,000 at 1 %, from 100"][0] for name in ["bloomline", "RedisBloom"])
+    return (
+        f"* **{growth.times_as_fast():.1f} times as fast** as RedisBloom at adding a million items to a filter that grows:\n"
+        f"  {pair(growth)} (BF.MADD, 1,000 items per call).\n"
+        f"* **{large.times_as_fast():.1f} times as fast** at looking up absent items among 128 million, out of cache:\n"
+        f"  {pair(large)} (BF.MEXISTS).\n"
+        f"* **{100 * (1 - ours / theirs):.0f} % smaller** when a filter has grown from 100 to a million items at 1 %:\n"
+        f"  {ours:.2f} bytes per item instead of {theirs:.2f}."
+    )
+
+
+def filled(text, name, content):
+    """The text with this content between the markers with this name."""
+    begin, end = f"<!-- {name}: begin -->\n", f"<!-- {name}: end -->\n"
+    pattern = re.compile(f"({re.escape(begin)}).*?({re.escape(end)})", re.S)
+    text, count = pattern.subn(lambda found: f"{found[1]}\n{content}\n\n{found[2]}", text)
+    if count != 1:
+        raise SystemExit(f"the markers of {name} occur {count} times")
+    return text
+
+
+def beside_chart(run):
+    """The chart of README.md."""
+    rows = [(label, run.row(of, name)) for label, of, name in BESIDE]
+    return charts.beside(
+        "Time in the server, Bloomline and RedisBloom",
+        f"Calls of 1,000 items, {run.machine['server'].capitalize()}, {run.machine['date']}; shorter is better",
+        [(label, row.cells["bloomline"].median, row.cells["RedisBloom"].median) for label, row in rows],
+    )
+
+
+def multiples_chart(run):
+    """The chart of docs/benchmarks.md."""
+    columns = COLUMNS[2:]
+    rows = [
+        (f"{name}: {row.name}", [row.cells[column].multiple if column in row.cells else None for column in columns])
+        for name in CHARTED
+        for row in run.tables[name].rows
+        if row.batch == 1000 and "two clients" not in row.name and "duplicate" not in row.name
+    ]
+    return charts.multiples(
+        "Time in the server, as multiples of the baseline",
+        "The baseline only reads the same arguments and gives the same replies; logarithmic scale",
+        columns,
+        rows,
+    )
+
+
+def documents():
+    """The path and the content of each document."""
+    run = Run()
+    sheets = {title: table(sheet.heads, [[name, *line] for name, line in sheet.lines.items()]) for title, sheet in run.sheets.items()}
+    page, readme = ROOT / "docs/benchmarks.md", ROOT / "README.md"
+    text = page.read_text()
+    for name, content in {"result": result(run), "machine": machine(run), "times": times(run), **sheets}.items():
+        text = filled(text, name, content)
+    return {
+        page: text,
+        readme: filled(readme.read_text(), "numbers", numbers(run)),
+        ROOT / "docs/redisbloom.svg": beside_chart(run),
+        ROOT / "docs/benchmarks.svg": multiples_chart(run),
+    }
+
+
+def main():
+    for path, content in documents().items():
+        path.write_text(content)
+        print(path.relative_to(ROOT))
+
+
+if __name__ == "__main__":
+    main()

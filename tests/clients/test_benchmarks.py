@@ -1,0 +1,62 @@
+"""The published run: documents and charts are what the program writes, and charts can be read."""
+
+import re
+import sys
+import xml.etree.ElementTree
+
+import pytest
+from conftest import ROOT
+
+sys.path.append(str(ROOT / "benches/published"))
+import publish  # noqa: E402
+
+CHARTS = sorted((ROOT / "docs").glob("*.svg"))
+
+
+def test_documents_show_the_published_run():
+    for path, content in publish.documents().items():
+        assert path.read_text() == content, f"{path.relative_to(ROOT)}: run `make publish-bench`"
+
+
+def test_speeds_in_the_readme_are_those_of_the_run():
+    """A ratio or a time per item outside the markers would not follow the run."""
+    page = (ROOT / "README.md").read_text()
+    block = re.search(r"<!-- numbers: begin -->.*<!-- numbers: end -->\n", page, re.S)[0]
+    rest = page.replace(block, "")
+    assert len(re.findall(r"times as fast", block)) == 2
+    lookup = publish.Run().row("In cache", "MEXISTS hit ×1000").cells["bloomline"].median
+    assert re.findall(r"([\d.]+) (?:ns|times)\b", rest) == [f"{lookup:.0f}"]
+
+
+@pytest.mark.parametrize("chart", CHARTS, ids=lambda path: path.name)
+def test_a_chart_has_a_text_and_follows_light_and_dark(chart):
+    picture = xml.etree.ElementTree.parse(chart).getroot()
+    children = {child.tag.split("}")[1]: child for child in picture}
+    assert len(children["title"].text) > 10 and len(children["desc"].text) > 100
+    assert "prefers-color-scheme: dark" in children["style"].text
+    # A background of its own: the page behind it may be light while the picture is dark.
+    assert next(child for child in picture if child.tag.endswith("rect")).get("class") == "page"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_texts_of_charts_have_a_contrast_of_at_least_4_5(scheme):
+    style = publish.charts.STYLE
+    part = style.split("@media")[1] if scheme == "dark" else style.split("@media")[0]
+    colours = dict(re.findall(r"--(\w+): (#[0-9a-f]{6})", part))
+    for name in ["text", "quiet"]:
+        assert contrast(colours[name], colours["page"]) >= 4.5, name
+    # Bars: the contrast that WCAG 2.1 asks of graphics.
+    for name in [f"c{index}" for index in range(6)]:
+        assert contrast(colours[name], colours["page"]) >= 3, name
+
+
+def contrast(one, other):
+    """The contrast of two colours by WCAG 2.1."""
+    lighter, darker = sorted((luminance(one), luminance(other)), reverse=True)
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def luminance(colour):
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
