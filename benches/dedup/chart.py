@@ -30,8 +30,8 @@ def draw(rows):
             y, width = top + line * (BAR + 2), length(value)
             parts.append(bar(LEFT, y, width, BAR, colour))
             parts.append(text(round(LEFT + width + 6, 1), y + BAR - 3, f"{number(value)} {unit}"))
-    told = "; ".join(f"{name}: {number(time)} s, {number(memory)} MB" for name, (time, _), (memory, _) in pairs)
-    return page(TOP + len(pairs) * ROW + 4, TITLE, f"Processor time and memory of each method. {told}.", parts)
+    described = "; ".join(f"{name}: {number(time)} s, {number(memory)} MB" for name, (time, _), (memory, _) in pairs)
+    return page(TOP + len(pairs) * ROW + 4, TITLE, f"Processor time and memory of each method. {described}.", parts)
 
 
 def scale(values):

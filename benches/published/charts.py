@@ -63,8 +63,8 @@ def beside(title, subtitle, rows):
         parts += [text(left - 12, y + 16, label, "end"), bar(left, y, ours * unit, 10, "c0")]
         parts += [bar(left, y + 11, theirs * unit, 10, "c1"), text(right + 10, y + 16, f"{ours:,.0f} : {theirs:,.0f}")]
         parts.append(text(WIDTH - 24, y + 16, f"{theirs / ours:.1f}", "strong end"))
-    told = "; ".join(f"{label}: {ours:.0f} and {theirs:.0f} ns" for label, ours, theirs in rows)
-    return page(98 + len(rows) * pitch + 14, title, f"{subtitle}. {told}.", parts)
+    described = "; ".join(f"{label}: {ours:.0f} and {theirs:.0f} ns" for label, ours, theirs in rows)
+    return page(98 + len(rows) * pitch + 14, title, f"{subtitle}. {described}.", parts)
 
 
 def multiples(title, subtitle, columns, rows):
@@ -96,5 +96,5 @@ def multiples(title, subtitle, columns, rows):
                 parts.append(bar(left, y, math.log(value) * scale, height - 2, f"c{index}"))
                 y += height
         y += 14
-    told = "; ".join(f"{label}: " + ", ".join(f"{v:.1f}" for v in values if v) for label, values in rows)
-    return page(bottom, title, f"{subtitle}. Columns: {', '.join(columns)}. {told}.", parts)
+    described = "; ".join(f"{label}: " + ", ".join(f"{v:.1f}" for v in values if v) for label, values in rows)
+    return page(bottom, title, f"{subtitle}. Columns: {', '.join(columns)}. {described}.", parts)
