@@ -34,7 +34,7 @@ def test_a_chart_has_a_text_and_follows_light_and_dark(chart):
     children = {child.tag.split("}")[1]: child for child in picture}
     assert len(children["title"].text) > 10 and len(children["desc"].text) > 100
     assert "prefers-color-scheme: dark" in children["style"].text
-    # A background of its own: the page behind it may be light while the picture is dark.
+    # Its own background: the page behind it may be light while the picture is dark.
     assert next(child for child in picture if child.tag.endswith("rect")).get("class") == "page"
 
 

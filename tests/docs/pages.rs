@@ -140,7 +140,7 @@ fn the_index_names_every_page() {
         .iter()
         .filter_map(|link| Some(target(index, link)?.0))
         .collect();
-    // A folder with an index of its own is linked by that.
+    // The index of a folder links its pages.
     let has_index = |page: &Path| {
         page.ancestors().skip(1).any(|folder| linked.contains(&folder.join("README.md")))
     };
