@@ -10,7 +10,7 @@ use bloomline_harness::{Server, Setup, for_each_server, matches};
 /// Pages with sessions, and the least number of sessions in each.
 const PAGES: [(&str, usize); 5] = [
     ("README.md", 2),
-    ("docs/commands.md", 2),
+    ("docs/reference/commands/bf.bulkadd.md", 1),
     ("docs/faq.md", 10),
     ("docs/forgetting.md", 5),
     ("docs/merging.md", 5),
