@@ -10,7 +10,9 @@
     reason = "a failed test panics"
 )]
 
+mod commands;
 mod format;
+mod pages;
 mod plan;
 mod rates;
 mod sessions;
