@@ -58,10 +58,10 @@ fn words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The text of the section `Syntax`, with one blank between words.
+/// The text of the section `Syntax`, with one blank between words. A line may end after a `|`.
 fn syntax_section(text: &str) -> String {
     let (_, section) = text.split_once("\n## Syntax\n").expect("a section Syntax");
-    words(section.split_once("\n## ").expect("a next section").0)
+    words(section.split_once("\n## ").expect("a next section").0).replace("| ", "|")
 }
 
 /// The names in an array of names, each as code: `@read` `@fast`.
