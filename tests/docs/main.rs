@@ -10,6 +10,7 @@
     reason = "a failed test panics"
 )]
 
+mod commands;
 mod format;
 mod pages;
 mod plan;

@@ -44,6 +44,11 @@ fn anchor(heading: &str) -> String {
     kept.flat_map(char::to_lowercase).map(|c| if c == ' ' { '-' } else { c }).collect()
 }
 
+/// All pages, each as its path and its text.
+pub fn all() -> Vec<(String, String)> {
+    pages().iter().map(|page| (page.display().to_string(), read(page))).collect()
+}
+
 /// The anchors of a page, and the targets of its links and pictures.
 fn anchors_and_links(text: &str) -> (HashSet<String>, Vec<String>) {
     let (mut anchors, mut links) = (HashSet::new(), Vec::new());

@@ -1,28 +1,16 @@
 //! The `redis-cli` sessions in the documentation, run by the command line client of each server.
 
-use std::fs;
 use std::io::Write;
-use std::path::Path;
 use std::process::{Command, Stdio};
 
+use crate::pages;
 use bloomline_harness::{Server, Setup, for_each_server, matches};
-
-/// Pages with sessions, and the least number of sessions in each.
-const PAGES: [(&str, usize); 5] = [
-    ("README.md", 2),
-    ("docs/commands.md", 2),
-    ("docs/how-to/faq.md", 10),
-    ("docs/how-to/forgetting.md", 5),
-    ("docs/how-to/merging.md", 5),
-];
 
 /// A command with the lines of its reply.
 type Step = (String, String);
 
 /// The blocks of a page that are marked `redis-cli`, each as its steps.
-fn sessions(page: &str) -> Vec<Vec<Step>> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(page);
-    let text = fs::read_to_string(&path).unwrap_or_else(|why| panic!("{page}: {why}"));
+pub fn sessions(text: &str) -> Vec<Vec<Step>> {
     let block = |block: &str| block.split_once("\n```").expect("the end of a block").0.to_owned();
     text.split("```redis-cli\n").skip(1).map(|rest| steps(&block(rest))).collect()
 }
@@ -56,12 +44,14 @@ fn typed(server: &Server, line: &str) -> String {
 
 #[test]
 fn sessions_in_the_docs_are_what_servers_answer() {
+    let pages: Vec<_> =
+        pages::all().into_iter().map(|(page, text)| (page, sessions(&text))).collect();
+    let count: usize = pages.iter().map(|(_, sessions)| sessions.len()).sum();
+    assert!(count >= 39, "only {count} sessions");
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
-        for (page, least) in PAGES {
-            let sessions = sessions(page);
-            assert!(sessions.len() >= least, "{page} has {} sessions", sessions.len());
-            for session in &sessions {
+        for (page, sessions) in &pages {
+            for session in sessions {
                 server.resp2().ok("FLUSHALL");
                 for (command, reply) in session {
                     let (pattern, shown) =
