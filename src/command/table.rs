@@ -92,8 +92,9 @@ pub static COMMANDS: [Command; 17] = [
     },
     Command {
         name: c"bf.insert",
-        summary: c"Adds one or more items to a Bloom filter, which is created as asked if it does \
-                   not exist",
+        summary:
+            c"Adds one or more items to a Bloom filter, which is created with the options if it \
+                   does not exist",
         hint: c"Replies as BF.MADD does. Options count only when the filter is created.",
         complexity: c"O(M * N) where M is the number of items and N the number of layers",
         args: syntax::INSERT,
@@ -172,7 +173,7 @@ pub static COMMANDS: [Command; 17] = [
     },
     Command {
         name: c"bf.info",
-        summary: c"Returns what is known of a Bloom filter",
+        summary: c"Returns the parameters and the state of a Bloom filter",
         hint: c"The fields from ERROR on are returned only by name.",
         complexity:
             c"O(N) where N is the number of layers; FILL, FPRATE and ESTIMATE count bits in up to \
@@ -192,7 +193,7 @@ pub static COMMANDS: [Command; 17] = [
     },
     Command {
         name: c"bf.debug",
-        summary: c"Returns what is known of each layer of a Bloom filter",
+        summary: c"Returns the numbers of each layer of a Bloom filter",
         hint: c"A line for each layer, oldest first.",
         complexity: c"O(N) where N is the number of layers",
         tips: c"dont_cache",
@@ -201,7 +202,7 @@ pub static COMMANDS: [Command; 17] = [
     },
     Command {
         name: c"bf.scandump",
-        summary: c"Begins or continues to save a Bloom filter piece by piece",
+        summary: c"Reads a Bloom filter in chunks",
         hint: c"Begin with iterator 0, go on with the one replied, end when it is 0 again.",
         complexity: c"O(N) where N is the number of bytes returned, at most 16 MiB",
         tips: c"dont_cache",
@@ -210,7 +211,7 @@ pub static COMMANDS: [Command; 17] = [
     },
     Command {
         name: c"bf.loadchunk",
-        summary: c"Restores a Bloom filter saved by BF.SCANDUMP, piece by piece",
+        summary: c"Loads a chunk that BF.SCANDUMP has returned",
         hint: c"Takes iterator and data of each reply of BF.SCANDUMP, the one with iterator 1 \
                 first.",
         complexity: c"O(N) where N is the number of bytes given",
@@ -219,7 +220,7 @@ pub static COMMANDS: [Command; 17] = [
     },
     Command {
         name: c"bf.help",
-        summary: c"Returns what the commands of Bloom filters take and do",
+        summary: c"Returns the syntax of the commands of Bloom filters",
         hint: c"This text.",
         complexity: c"O(1)",
         since: c"0.1.0",
