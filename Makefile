@@ -22,7 +22,7 @@ export PORT SERVER DESTDIR PREFIX MODULEDIR DOCDIR DIST
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help build install deb dist run test test-audit test-clients test-platforms lint
-.PHONY: bench publish-bench bench-arm64 bench-blocking bench-packed bench-dedup plan wasm soak fuzz deep servers clean
+.PHONY: bench publish-bench bench-arm64 bench-blocking bench-packed bench-dedup plan wasm calculator soak fuzz deep servers clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -119,6 +119,15 @@ wasm: ## Build the calculator for browsers, dist/calculator.wasm, and print its 
 	cargo build --locked --lib --profile wasm --target $(WASM) -p bloomline-calculator
 	@install -D -m 644 $(TARGET_DIR)/$(WASM)/wasm/bloomline_calculator.wasm dist/calculator.wasm
 	@wc -c dist/calculator.wasm
+
+# The page cannot fetch a file where it is opened without a server, so the WebAssembly is text in a
+# script. It is checked in: the page works from a clone. Its bytes depend on the release of Rust, so
+# tests/wasm compares its numbers with those of the sources, and not the bytes.
+calculator: wasm ## Write the core of the page docs/calculator from the sources
+	@{ echo '// The core as WebAssembly: `make calculator` writes this file.'; \
+		echo '"use strict";'; echo; echo 'const CORE = `'; \
+		base64 -w 96 dist/calculator.wasm; echo '`;'; } >docs/calculator/core.js
+	@wc -c docs/calculator/core.js
 
 fuzz: build servers ## Fuzz for S=60 seconds: T=decode or model (core), resp or dump (servers)
 	@scripts/fuzz.sh $(T) $(or $(S),60)

@@ -6,6 +6,7 @@
 //! | `make wasm` (the crate `bloomline-calculator`) | the same, as WebAssembly for a browser |
 //! | `cargo run --release -p bloomline-tools --features rates --bin rates` (`rates`, `generations`) | the tables of rates in the docs |
 
+pub mod compared;
 #[cfg(feature = "rates")]
 pub mod generations;
 pub mod plan;

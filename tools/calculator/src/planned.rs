@@ -4,6 +4,9 @@ use bloomline_core::bloomline::Shape;
 use bloomline_core::bloomline::rate::fp_rate;
 use bloomline_core::window::{Window, WindowSpec};
 use bloomline_core::{Growth, Spec};
+use bloomline_tools::compared::{
+    RedisBloomPlan, bytes_of_bits, classic_bits_per_item, least_bits_per_item,
+};
 use bloomline_tools::plan::{Plan, whole};
 use bloomline_tools::windowed::WindowedPlan;
 
@@ -25,17 +28,30 @@ pub enum Value {
     Layers = 4,
     /// The number of generations, with the newest; 1 if the filter does not forget.
     Generations = 5,
+    /// Bytes of RedisBloom for the same request. NaN if the filter forgets, which RedisBloom cannot,
+    /// and for a capacity that RedisBloom refuses.
+    RedisBloomBytes = 6,
+    /// The number of RedisBloom's layers. NaN where its bytes are.
+    RedisBloomLayers = 7,
+    /// Bytes that any structure needs for the items at the target rate.
+    LeastBytes = 8,
+    /// Bytes of a full classic Bloom filter at the target rate.
+    ClassicBytes = 9,
 }
 
 impl Value {
     /// All values, in the order of their numbers.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 10] = [
         Self::Bytes,
         Self::CompactedBytes,
         Self::BitsPerItem,
         Self::Rate,
         Self::Layers,
         Self::Generations,
+        Self::RedisBloomBytes,
+        Self::RedisBloomLayers,
+        Self::LeastBytes,
+        Self::ClassicBytes,
     ];
 
     /// The value with this number.
@@ -88,7 +104,9 @@ impl Column {
 /// A filter with so many items in it.
 pub(crate) struct Planned {
     items: u64,
+    error_rate: f64,
     filter: Filter,
+    redisbloom: Option<RedisBloomPlan>,
 }
 
 enum Filter {
@@ -104,7 +122,9 @@ impl Planned {
         expansion: f64,
     ) -> Result<Self, Refusal> {
         let (items, spec) = parameters(items, capacity, error_rate, expansion)?;
-        Ok(Self { items, filter: Filter::Lasting(Plan::new(spec, items)?) })
+        let filter = Filter::Lasting(Plan::new(spec, items)?);
+        let redisbloom = RedisBloomPlan::new(spec, items).ok();
+        Ok(Self { items, error_rate: spec.error_rate, filter, redisbloom })
     }
 
     /// `size` are the arguments of [`Planned::lasting`].
@@ -128,7 +148,8 @@ impl Planned {
         let Spec { capacity, error_rate, growth } = spec;
         let refreshes = refreshes != 0.0;
         let spec = WindowSpec { capacity, error_rate, growth, window, generations, refreshes };
-        Ok(Self { items, filter: Filter::Forgetting(WindowedPlan::new(spec, items)?) })
+        let filter = Filter::Forgetting(WindowedPlan::new(spec, items)?);
+        Ok(Self { items, error_rate, filter, redisbloom: None })
     }
 
     /// The number of layers that [`Planned::layer`] knows.
@@ -155,6 +176,12 @@ impl Planned {
             Value::Rate => self.rate(self.items),
             Value::Layers => layers as f64,
             Value::Generations => f64::from(generations),
+            Value::RedisBloomBytes => self.redisbloom?.size_bytes() as f64,
+            Value::RedisBloomLayers => f64::from(self.redisbloom?.layer_count()),
+            Value::LeastBytes => bytes_of_bits(self.items, least_bits_per_item(self.error_rate)),
+            Value::ClassicBytes => {
+                bytes_of_bits(self.items, classic_bits_per_item(self.error_rate))
+            }
         })
     }
 

@@ -1,0 +1,79 @@
+//! What others need for the same items: RedisBloom, a classic Bloom filter, and the theory.
+
+use bloomline_core::layer::Layer;
+use bloomline_core::redisbloom::ClassicLayer;
+use bloomline_core::redisbloom::geometry::{Options, Shape};
+use bloomline_core::spec::MAX_LAYERS;
+use bloomline_core::{Error, Growth, Spec};
+
+/// The largest capacity that RedisBloom takes for a first layer.
+const MAX_CAPACITY: u64 = 1 << 30;
+
+/// A filter of RedisBloom with so many items in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RedisBloomPlan {
+    bits_bytes: u64,
+    layers: u32,
+}
+
+impl RedisBloomPlan {
+    /// The layers that RedisBloom has when `items` new items have been added.
+    ///
+    /// # Errors
+    ///
+    /// A number out of RedisBloom's range, and a filter that does not grow with less capacity than
+    /// items.
+    pub fn new(spec: Spec, items: u64) -> Result<Self, Error> {
+        let Spec { capacity, error_rate, growth } = spec;
+        if capacity > MAX_CAPACITY {
+            return Err(Error::Capacity(capacity));
+        }
+        let (options, expansion) = match growth {
+            Growth::Fixed => (Options::of_new_filter(true), None),
+            Growth::Scaling { expansion } => (Options::of_new_filter(false), Some(expansion)),
+        };
+        let first_error = if expansion.is_some() { error_rate * 0.5 } else { error_rate };
+        let mut shape = Shape::new(options, capacity, first_error)?;
+        let (mut room, mut plan) = (0u64, Self { bits_bytes: 0, layers: 0 });
+        loop {
+            plan.bits_bytes = plan.bits_bytes.saturating_add(shape.bits / 8);
+            plan.layers += 1;
+            room = room.saturating_add(shape.capacity);
+            if room >= items {
+                return Ok(plan);
+            }
+            let expansion = expansion.ok_or(Error::Full(capacity))?;
+            if plan.layers == MAX_LAYERS {
+                return Err(Error::TooManyLayers(MAX_LAYERS));
+            }
+            let next = shape.capacity.checked_mul(expansion.into());
+            let next = next.ok_or(Error::Capacity(u64::MAX))?;
+            shape = Shape::new(options, next, shape.error * 0.5)?;
+        }
+    }
+
+    /// Number of layers: `BF.INFO key FILTERS`.
+    pub fn layer_count(&self) -> u32 {
+        self.layers
+    }
+
+    /// Bytes: `BF.INFO key SIZE` of a filter in RedisBloom's layout.
+    pub fn size_bytes(&self) -> u64 {
+        ClassicLayer::size_bytes(self.bits_bytes, self.layers)
+    }
+}
+
+/// Bits per item that any structure needs for this false-positive rate (Carter et al. 1978).
+pub fn least_bits_per_item(error_rate: f64) -> f64 {
+    -error_rate.log2()
+}
+
+/// Bits per item of a full classic Bloom filter with the best number of hashes (Bloom 1970).
+pub fn classic_bits_per_item(error_rate: f64) -> f64 {
+    least_bits_per_item(error_rate) * std::f64::consts::LOG2_E
+}
+
+/// The bytes of so many items with so many bits each, rounded up.
+pub fn bytes_of_bits(items: u64, bits_per_item: f64) -> f64 {
+    (items as f64 * bits_per_item / 8.0).ceil()
+}
