@@ -60,7 +60,8 @@ test-audit: servers ## Run the server tests with a debug allocator in the module
 	@scripts/audit.sh $(or $(SERVER),redis-8.0-bundled)
 
 test-clients: build servers ## Run the tests of client libraries and of the examples
-	@scripts/venv.sh "" redis-5 redisbloom
+	@scripts/deps.sh clients
+	@scripts/venv.sh "" redis-5 redisbloom valkey
 	@scripts/node.sh
 	$(CARGO_TEST) --test clients
 	.venv/bin/python -m pytest -q tests/clients --ignore tests/clients/test_redisbloom_py.py
