@@ -67,6 +67,8 @@ test-clients: build servers ## Run the tests of client libraries and of the exam
 	.venv/bin/python -m pytest -q tests/clients --ignore tests/clients/test_redisbloom_py.py
 	.venv-redis-5/bin/python -m pytest -q \
 		tests/clients/test_redis_py.py tests/clients/test_redis_py_asyncio.py
+	BLOOMLINE_LIBRARY=valkey .venv-valkey/bin/python -m pytest -q \
+		tests/clients/test_redis_py.py tests/clients/test_redis_py_asyncio.py
 	.venv-redisbloom/bin/python -m pytest -q -W ignore::DeprecationWarning \
 		tests/clients/test_redisbloom_py.py
 

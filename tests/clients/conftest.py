@@ -9,7 +9,7 @@ import tempfile
 import time
 
 import pytest
-import redis
+from library import Client, exceptions
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DEADLINE = 30.0
@@ -91,7 +91,7 @@ class Server:
                 with self.client() as client:
                     if client.ping():
                         return
-            except redis.exceptions.ConnectionError:
+            except exceptions.ConnectionError:
                 time.sleep(0.005)
         raise AssertionError(f"{self.name} did not start:\n{(self.home / 'server.log').read_text()}")
 
@@ -104,7 +104,7 @@ class Server:
         # Older releases of the library do not have this argument.
         if protocol:
             options["protocol"] = protocol
-        return redis.Redis(unix_socket_path=str(self.socket), socket_timeout=DEADLINE, **options)
+        return Client(unix_socket_path=str(self.socket), socket_timeout=DEADLINE, **options)
 
     def stop(self):
         self.process.kill()
@@ -150,5 +150,5 @@ def client(server, protocol):
 
 @pytest.fixture
 def bf(client):
-    """The Bloom filter commands of redis-py."""
+    """The Bloom filter commands of the library."""
     return client.bf()

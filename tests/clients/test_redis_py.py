@@ -1,9 +1,9 @@
-"""Every Bloom filter command of redis-py, in both protocols, on every server."""
+"""Every Bloom filter command of redis-py and of valkey-py, in both protocols, on every server."""
 
 import hashlib
 
 import pytest
-from redis.exceptions import ResponseError
+from library import ResponseError
 
 
 def info_of(bf, key):
