@@ -59,7 +59,7 @@ def free_port():
 class Server:
     """A server process in a temporary folder, killed at the end."""
 
-    def __init__(self, name, folder, layout=LAYOUTS[0], settings="", lines=""):
+    def __init__(self, name, folder, layout=LAYOUTS[0], settings="", lines="", has_module=True):
         module = pathlib.Path(os.environ.get("BLOOMLINE_SO", ROOT / "bloomline.so")).resolve()
         assert module.is_file(), f"no module at {module}; run `make build`"
         self.name = name
@@ -69,7 +69,8 @@ class Server:
         config = self.home / "server.conf"
         config.write_text(
             f'dir {self.home}\nunixsocket {self.socket}\nport 0\nsave ""\n'
-            f"loadmodule {module} bf-layout {layout} {settings}\n{lines}\n"
+            + (f"loadmodule {module} bf-layout {layout} {settings}\n" if has_module else "")
+            + f"{lines}\n"
         )
         self.log = (self.home / "server.log").open("wb")
         self.process = subprocess.Popen(
