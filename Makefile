@@ -61,7 +61,7 @@ test-audit: servers ## Run the server tests with a debug allocator in the module
 
 test-clients: build servers ## Run the tests of client libraries and of the examples
 	@scripts/deps.sh clients
-	@scripts/venv.sh "" redis-5 redisbloom valkey
+	@scripts/venv.sh "" redis-5 redisbloom valkey crawlee
 	@scripts/node.sh
 	$(CARGO_TEST) --test clients
 	.venv/bin/python -m pytest -q tests/clients --ignore tests/clients/test_redisbloom_py.py
