@@ -8,7 +8,8 @@ CLASS = {"redis": "Redis", "valkey": "Valkey"}[NAME]
 
 exceptions = importlib.import_module(f"{NAME}.exceptions")
 ResponseError = exceptions.ResponseError
-Client = getattr(importlib.import_module(NAME), CLASS)
+module = importlib.import_module(NAME)
+Client, VERSION = getattr(module, CLASS), module.__version__
 
 
 def async_client(**options):

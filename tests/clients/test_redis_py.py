@@ -2,6 +2,7 @@
 
 import hashlib
 
+import library
 import pytest
 from library import ResponseError
 
@@ -97,6 +98,14 @@ def test_info_of_the_default_protocol_has_attributes(server, client):
     with server.client(None) as default:
         info = default.bf().info("bloom")
         assert (info.get("capacity"), info["filterNum"], info["expansionRate"]) == (100, 1, 2)
+
+
+def test_answers_of_the_default_protocol(server, client):
+    is_resp3 = library.NAME == "redis" and int(library.VERSION.split(".")[0]) >= 8
+    expected = bool if is_resp3 and not server.name.startswith("redis-6") else int
+    with server.client(None) as default:
+        answers = [default.bf().add("bloom", "foo"), *default.bf().mexists("bloom", "foo", "bar")]
+        assert {type(answer) for answer in answers} == {expected}
 
 
 def test_full_filter_returns_an_error_in_the_list(bf):
