@@ -65,11 +65,7 @@ has_server() {
         compgen -G "$(dirname "$0")/../.servers/*/server"
 }
 
-# php lists the extensions that it loads; Predis is a folder in PHP's include path.
-has_php_redis() {
-    php --modules | grep -qx redis
-}
-
+# Predis is a folder in PHP's include path.
 has_predis() {
     php -r 'exit((int) !stream_resolve_include_path("Predis/Autoloader.php"));'
 }
@@ -123,7 +119,7 @@ probe() {
             python3 -c 'import ensurepip, venv'
         ;;
     clients)
-        need "php-cli php-redis" "PHP with phpredis: tests of this client" has_php_redis
+        need "php-cli php-redis" "PHP with phpredis: tests of this client" php --ri redis
         need "php-nrk-predis" "Predis: tests of this client for PHP" has_predis
         need "ruby ruby-redis" "Ruby with redis-rb: tests of this client" ruby -rredis -e ''
         need "gcc libc6-dev" "a C compiler: the test of hiredis" has_compiler
