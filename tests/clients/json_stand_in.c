@@ -1,9 +1,9 @@
 /* JSON.SET, JSON.GET and JSON.NUMINCRBY of flat objects: a stand-in for the JSON module, which the
  * queue of crawlee needs besides Bloom filters.
  *
- * An object is a string of JSON. A path is $ or the name of a member, as in $.name. Each command runs
- * a script, since the server has a JSON library for scripts. The file declares the part of the module
- * interface that it uses, which no server has ever changed. */
+ * An object is a string of JSON. A path is $ or the name of a member, as in $.name. Each command
+ * runs a script, since the server has a JSON library for scripts. The file declares the part of the
+ * module interface that it uses, which no server has ever changed. */
 
 #include <stddef.h>
 
@@ -45,9 +45,13 @@ static int run(Context *context, const char *script, String **words, int count) 
     return 0;
 }
 
-static int set(Context *context, String **words, int count) { return run(context, SET, words, count); }
+static int set(Context *context, String **words, int count) {
+    return run(context, SET, words, count);
+}
 
-static int get(Context *context, String **words, int count) { return run(context, GET, words, count); }
+static int get(Context *context, String **words, int count) {
+    return run(context, GET, words, count);
+}
 
 static int increment(Context *context, String **words, int count) {
     return run(context, NUMINCRBY, words, count);
