@@ -63,6 +63,7 @@ test-clients: build servers ## Run the tests of client libraries and of the exam
 	@scripts/deps.sh clients
 	@scripts/venv.sh "" redis-5 redisbloom valkey crawlee
 	@scripts/node.sh
+	@scripts/hiredis.sh
 	$(CARGO_TEST) --test clients
 	.venv/bin/python -m pytest -q tests/clients --ignore tests/clients/test_redisbloom_py.py
 	.venv-redis-5/bin/python -m pytest -q \

@@ -136,6 +136,15 @@ def server(request):
     server.stop()
 
 
+@pytest.fixture(scope="session")
+def port(server):
+    """A TCP port of the server, for libraries that have no Unix sockets. Needs Redis 7."""
+    port = free_port()
+    with server.client() as client:
+        client.config_set("port", port)
+    return port
+
+
 @pytest.fixture(params=[2, 3], ids=["resp2", "resp3"])
 def protocol(request):
     return request.param

@@ -88,10 +88,7 @@ def test_server_without_the_module_is_one_line(bare, program):
 
 
 @pytest.mark.parametrize("program", ["sharded", "parallel"])
-def test_server_that_is_no_cluster_is_one_line(server, program):
-    port = free_port()
-    with server.client() as client:
-        client.config_set("port", port)
+def test_server_that_is_no_cluster_is_one_line(port, program):
     check_one_line(run(program, CLUSTER_URL=f"redis://127.0.0.1:{port}"), program, "cluster")
 
 

@@ -7,9 +7,10 @@ import subprocess
 from dataclasses import dataclass
 
 import pytest
-from conftest import DEADLINE, free_port
+from conftest import DEADLINE, ROOT
 from programs import FOLDER, GLIDE_PYTHON, NODE, ErrorInside, Program, Refused
 
+HIREDIS_1 = ROOT / ".hiredis/hiredis"
 FULL = "non scaling filter is full"
 NAMES = [b"Capacity", b"Size", b"Number of filters", b"Number of items inserted", b"Expansion rate"]
 
@@ -57,7 +58,9 @@ LIBRARIES = {
     "phpredis-literal": Library(["php", FOLDER / "phpredis.php", "literal"], null=False, error=False),
     "predis": Library(["php", FOLDER / "predis.php"]),
     "redis-rb": Library(["ruby", FOLDER / "redis_rb.rb"]),
-    "hiredis": Library(["hiredis"]),
+    "hiredis-0": Library(["hiredis-0", "2"]),
+    "hiredis-1-resp2": Library(["hiredis-1", "2"]),
+    "hiredis-1-resp3": Library(["hiredis-1", "3"], **RESP3),
     "glide-sync-resp2": glide(*SYNC, "2"),
     "glide-sync-resp3": glide(*SYNC, "3", **RESP3),
     "glide-async-resp2": glide(*ASYNC, "2"),
@@ -69,19 +72,18 @@ LIBRARIES = {
 
 @pytest.fixture(scope="session")
 def hiredis(tmp_path_factory):
-    built = tmp_path_factory.mktemp("hiredis") / "hiredis"
-    command = ["cc", "-O1", "-Wall", "-Wextra", "-Werror", FOLDER / "hiredis.c", "-lhiredis", "-o", built]
-    subprocess.run(command, check=True, timeout=DEADLINE)
-    return built
-
-
-@pytest.fixture(scope="session")
-def port(server):
-    """A TCP port of the server: GLIDE has no Unix sockets."""
-    port = free_port()
-    with server.client() as client:
-        client.config_set("port", port)
-    return port
+    """The program in C, with the library of the system and with the source of a newer one."""
+    assert HIREDIS_1.is_dir(), f"{HIREDIS_1} is missing; run scripts/hiredis.sh"
+    parts = ("alloc", "async", "hiredis", "net", "read", "sds", "sockcompat")
+    libraries = {
+        "hiredis-0": ["-Wall", "-Wextra", "-Werror", "-lhiredis"],
+        "hiredis-1": [f"-I{HIREDIS_1.parent}", *(HIREDIS_1 / f"{part}.c" for part in parts)],
+    }
+    folder = tmp_path_factory.mktemp("hiredis")
+    for name, library in libraries.items():
+        command = ["cc", "-O1", FOLDER / "hiredis.c", *library, "-o", folder / name]
+        subprocess.run(command, check=True, timeout=DEADLINE)
+    return folder
 
 
 @pytest.fixture(scope="session", params=LIBRARIES)
@@ -92,9 +94,13 @@ def library(request):
 @pytest.fixture(scope="session")
 def program(server, port, hiredis, library):
     """The running program of the library, connected to the server."""
-    command = [hiredis if word == "hiredis" else word for word in library.command]
-    # Its first argument is the server, behind the program or behind its interpreter and the script.
-    command.insert(min(len(command), 2), str(port if library.by_port else server.socket))
+    name, *words = library.command
+    place = str(port if library.by_port else server.socket)
+    # The first argument is the server, behind the program or behind its interpreter and the script.
+    if str(name).startswith("hiredis"):
+        command = [hiredis / name, place, *words]
+    else:
+        command = [name, words[0], place, *words[1:]]
     program = Program(command)
     yield program
     program.stop()

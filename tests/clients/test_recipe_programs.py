@@ -4,7 +4,7 @@ import re
 import subprocess
 
 import pytest
-from conftest import DEADLINE, ROOT, free_port
+from conftest import DEADLINE, ROOT
 
 PAGE = (ROOT / "docs/recipes.md").read_text()
 NODE_FOLDER = ROOT / "tests/clients/node"
@@ -29,14 +29,6 @@ BLOCKS = [
 ]
 
 pytestmark = pytest.mark.newest
-
-
-@pytest.fixture(scope="session")
-def port(server):
-    port = free_port()
-    with server.client() as client:
-        client.config_set("port", port)
-    return port
 
 
 @pytest.mark.parametrize("name, language, block", BLOCKS, ids=[name for name, *_ in BLOCKS])

@@ -1,4 +1,7 @@
-/* Runs commands through hiredis: see ../programs.py for what it reads and writes. */
+/* Runs commands through hiredis: see ../programs.py for what it reads and writes.
+ *
+ * The first argument is the server's socket, the second the protocol; hiredis before 1.0 has only 2.
+ */
 #include <hiredis/hiredis.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +35,18 @@ static void print_reply(const redisReply *reply, const char *error_name) {
         }
         putchar(']');
         break;
+#if HIREDIS_MAJOR >= 1
+    case REDIS_REPLY_BOOL: printf(reply->integer ? "true" : "false"); break;
+    case REDIS_REPLY_MAP:
+        printf("{\"map\": [");
+        for (size_t i = 0; i < reply->elements; i++) {
+            printf(i % 2 ? "," : i > 0 ? ",[" : "[");
+            print_reply(reply->element[i], "error");
+            if (i % 2) putchar(']');
+        }
+        printf("]}");
+        break;
+#endif
     default: printf("\"unknown type %d\"", reply->type);
     }
 }
@@ -57,8 +72,11 @@ static int decode(char *line, const char **words, size_t *lengths) {
 }
 
 int main(int argc, char **argv) {
-    redisContext *context = argc > 1 ? redisConnectUnix(argv[1]) : NULL;
+    redisContext *context = argc == 3 ? redisConnectUnix(argv[1]) : NULL;
     if (!context || context->err) return 1;
+    redisReply *hello = redisCommand(context, "HELLO %s", argv[2]);
+    if (!hello || hello->type == REDIS_REPLY_ERROR) return 1;
+    freeReplyObject(hello);
     static const char *words[MOST_WORDS];
     static size_t lengths[MOST_WORDS];
     char *line = NULL;
