@@ -60,11 +60,15 @@ test-audit: servers ## Run the server tests with a debug allocator in the module
 	@scripts/audit.sh $(or $(SERVER),redis-8.0-bundled)
 
 test-clients: build servers ## Run the tests of client libraries and of the examples
-	@scripts/venv.sh "" redis-5 redisbloom
+	@scripts/deps.sh clients
+	@scripts/venv.sh "" redis-5 redisbloom valkey crawlee
 	@scripts/node.sh
+	@scripts/hiredis.sh
 	$(CARGO_TEST) --test clients
 	.venv/bin/python -m pytest -q tests/clients --ignore tests/clients/test_redisbloom_py.py
 	.venv-redis-5/bin/python -m pytest -q \
+		tests/clients/test_redis_py.py tests/clients/test_redis_py_asyncio.py
+	BLOOMLINE_LIBRARY=valkey .venv-valkey/bin/python -m pytest -q \
 		tests/clients/test_redis_py.py tests/clients/test_redis_py_asyncio.py
 	.venv-redisbloom/bin/python -m pytest -q -W ignore::DeprecationWarning \
 		tests/clients/test_redisbloom_py.py

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Installs what is missing to build, run, test or lint. Does nothing if nothing is missing.
 #
-#   scripts/deps.sh [build|plan|run|test|servers|install|lint|cross|fuzz|deep|wasm]...
+#   scripts/deps.sh [build|plan|run|test|clients|servers|install|lint|cross|fuzz|deep|wasm]...
 #
-# Without an argument: what `make build`, `run`, `test` and `lint` need.
+# Without an argument: build, run, test, servers, install and lint.
 #
 # On Debian and its derivatives apt-get installs the packages (as root, or with a sudo that needs no
 # password). Elsewhere the script prints the packages with the purpose of each, and its exit status
@@ -65,6 +65,16 @@ has_server() {
         compgen -G "$(dirname "$0")/../.servers/*/server"
 }
 
+# Predis is a folder in PHP's include path.
+has_predis() {
+    php -r 'exit((int) !stream_resolve_include_path("Predis/Autoloader.php"));'
+}
+
+has_hiredis() {
+    printf '#include <hiredis/hiredis.h>\nint main(void) { redisFree(0); }\n' |
+        cc -x c - -lhiredis -o /dev/null
+}
+
 has_lint_tools() {
     cargo fmt --version && cargo clippy --version
 }
@@ -112,6 +122,13 @@ probe() {
         need "python3 python3-venv" "Python with venv: tests of client libraries" \
             python3 -c 'import ensurepip, venv'
         ;;
+    clients)
+        need "php-cli php-redis" "PHP with phpredis: tests of this client" php --ri redis
+        need "php-nrk-predis" "Predis: tests of this client for PHP" has_predis
+        need "ruby ruby-redis" "Ruby with redis-rb: tests of this client" ruby -rredis -e ''
+        need "gcc libc6-dev" "a C compiler: the test of hiredis" has_compiler
+        need "libhiredis-dev" "hiredis: tests of this client for C" has_hiredis
+        ;;
     servers)
         need "make" "make: builds the servers" make --version
         need "gcc libc6-dev" "a C compiler: the servers that are built from source" has_compiler
@@ -158,7 +175,7 @@ probe() {
         ;;
     *)
         echo "deps: unknown group '$1'; the groups are" \
-            "build, plan, run, test, servers, install, lint, cross, fuzz, deep and wasm" >&2
+            "build, plan, run, test, clients, servers, install, lint, cross, fuzz, deep and wasm" >&2
         exit 2
         ;;
     esac

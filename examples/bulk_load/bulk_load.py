@@ -4,6 +4,7 @@
     REDIS_URL=redis://127.0.0.1:6379 python bulk_load.py list.txt   # the lines of a file
 """
 
+import argparse
 import itertools
 import os
 import sys
@@ -54,12 +55,15 @@ def made_up():
 
 
 def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", nargs="?", help="a list with one item per line")
+    file = parser.parse_args().file
     url = os.environ.get("REDIS_URL", "redis://127.0.0.1:6379")
     # RESP2 returns the value of a field without its name.
     client = redis.Redis.from_url(url, decode_responses=True, protocol=2, socket_timeout=10)
     load = BulkLoad(client, "unsubscribed", at_most=1_000_000, error_rate=0.001)
-    if len(sys.argv) > 1:
-        with open(sys.argv[1], encoding="utf-8") as lines:
+    if file:
+        with open(file, encoding="utf-8") as lines:
             before, after = load.load(line.strip() for line in lines)
     else:
         before, after = load.load(made_up())
@@ -75,4 +79,7 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except (OSError, ValueError, redis.exceptions.RedisError) as error:
+        sys.exit(f"bulk_load: {error}")

@@ -3,8 +3,10 @@
     REDIS_URL=redis://127.0.0.1:6379 python cache_guard.py
 """
 
+import argparse
 import os
 import sqlite3
+import sys
 
 import redis
 
@@ -89,6 +91,7 @@ class Guard:
 
 
 def main():
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     url = os.environ.get("REDIS_URL", "redis://127.0.0.1:6379")
     client = redis.Redis.from_url(url, decode_responses=True, socket_timeout=10)
     database = Database(":memory:")
@@ -110,4 +113,7 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except (ValueError, redis.exceptions.RedisError) as error:
+        sys.exit(f"cache_guard: {error}")

@@ -3,7 +3,9 @@
     REDIS_URL=redis://127.0.0.1:6379 python feed.py
 """
 
+import argparse
 import os
+import sys
 
 import redis
 
@@ -90,6 +92,7 @@ def size_and_delete(client, key):
 
 
 def main():
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     url = os.environ.get("REDIS_URL", "redis://127.0.0.1:6379")
     client = redis.Redis.from_url(url, decode_responses=True, socket_timeout=10)
     client.delete(Feed.key("ann"), Feed.key("bob"))
@@ -111,4 +114,7 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except (ValueError, redis.exceptions.RedisError) as error:
+        sys.exit(f"feed: {error}")

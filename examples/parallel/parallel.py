@@ -5,7 +5,9 @@
     OTHER_URL=redis://127.0.0.1:6380 python parallel.py          # also a server in another region
 """
 
+import argparse
 import os
+import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import redis
@@ -95,6 +97,7 @@ def connect(url, is_cluster=False):
 
 
 def main():
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     cluster = os.environ.get("CLUSTER_URL")
     client = connect(cluster or os.environ.get("REDIS_URL", "redis://127.0.0.1:6379"), is_cluster=bool(cluster))
     # The seed is the same for all, in all regions. Where others choose the pages, make it by
@@ -118,4 +121,7 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except (ValueError, redis.exceptions.RedisError, redis.exceptions.RedisClusterException) as error:
+        sys.exit(f"parallel: {error}")

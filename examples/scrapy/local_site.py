@@ -1,9 +1,11 @@
 """A web site on this machine that has every page and counts the fetches of each page."""
 
+import argparse
 import collections
 import http.server
 import sys
 import threading
+import time
 
 
 class LocalSite(http.server.ThreadingHTTPServer):
@@ -45,8 +47,25 @@ class Page(http.server.BaseHTTPRequestHandler):
         pass
 
 
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("port", nargs="?", type=int, default=8000, help="default: 8000")
+    site = LocalSite(parser.parse_args().port)
+    print(f"{site.url}: prints the number of fetches, Ctrl-C ends", flush=True)
+    shown = 0
+    # It reads nothing, so it also runs in the background, without a terminal.
+    while True:
+        time.sleep(1)
+        fetches = site.fetched.total()
+        if fetches != shown:
+            print(f"{len(site.fetched)} pages, {fetches} times", flush=True)
+            shown = fetches
+
+
 if __name__ == "__main__":
-    site = LocalSite(int(sys.argv[1]) if len(sys.argv) > 1 else 8000)
-    print(f"{site.url}: Enter shows the number of fetches, Ctrl-D ends", flush=True)
-    for _ in sys.stdin:
-        print(f"{len(site.fetched)} pages, {site.fetched.total()} times", flush=True)
+    try:
+        main()
+    except (OSError, OverflowError) as error:
+        sys.exit(f"local_site: {error}")
+    except KeyboardInterrupt:
+        pass

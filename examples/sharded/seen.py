@@ -4,8 +4,10 @@
     CLUSTER_URL=redis://127.0.0.1:7000 python seen.py           # any node of a cluster
 """
 
+import argparse
 import hashlib
 import os
+import sys
 from collections import defaultdict
 from math import ceil, sqrt
 
@@ -88,6 +90,7 @@ class Seen:
 
 
 def main():
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     cluster = os.environ.get("CLUSTER_URL")
     if cluster:
         client = redis.RedisCluster.from_url(cluster, socket_timeout=10)
@@ -110,4 +113,7 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except (ValueError, redis.exceptions.RedisError, redis.exceptions.RedisClusterException) as error:
+        sys.exit(f"seen: {error}")

@@ -9,7 +9,7 @@ import tempfile
 import time
 
 import pytest
-import redis
+from library import Client, exceptions
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DEADLINE = 30.0
@@ -59,7 +59,7 @@ def free_port():
 class Server:
     """A server process in a temporary folder, killed at the end."""
 
-    def __init__(self, name, folder, layout=LAYOUTS[0], settings="", lines=""):
+    def __init__(self, name, folder, layout=LAYOUTS[0], settings="", lines="", has_module=True):
         module = pathlib.Path(os.environ.get("BLOOMLINE_SO", ROOT / "bloomline.so")).resolve()
         assert module.is_file(), f"no module at {module}; run `make build`"
         self.name = name
@@ -69,7 +69,8 @@ class Server:
         config = self.home / "server.conf"
         config.write_text(
             f'dir {self.home}\nunixsocket {self.socket}\nport 0\nsave ""\n'
-            f"loadmodule {module} bf-layout {layout} {settings}\n{lines}\n"
+            + (f"loadmodule {module} bf-layout {layout} {settings}\n" if has_module else "")
+            + f"{lines}\n"
         )
         self.log = (self.home / "server.log").open("wb")
         self.process = subprocess.Popen(
@@ -91,7 +92,7 @@ class Server:
                 with self.client() as client:
                     if client.ping():
                         return
-            except redis.exceptions.ConnectionError:
+            except exceptions.ConnectionError:
                 time.sleep(0.005)
         raise AssertionError(f"{self.name} did not start:\n{(self.home / 'server.log').read_text()}")
 
@@ -104,7 +105,7 @@ class Server:
         # Older releases of the library do not have this argument.
         if protocol:
             options["protocol"] = protocol
-        return redis.Redis(unix_socket_path=str(self.socket), socket_timeout=DEADLINE, **options)
+        return Client(unix_socket_path=str(self.socket), socket_timeout=DEADLINE, **options)
 
     def stop(self):
         self.process.kill()
@@ -135,6 +136,15 @@ def server(request):
     server.stop()
 
 
+@pytest.fixture(scope="session")
+def port(server):
+    """A TCP port of the server, for libraries that have no Unix sockets. Needs Redis 7."""
+    port = free_port()
+    with server.client() as client:
+        client.config_set("port", port)
+    return port
+
+
 @pytest.fixture(params=[2, 3], ids=["resp2", "resp3"])
 def protocol(request):
     return request.param
@@ -150,5 +160,5 @@ def client(server, protocol):
 
 @pytest.fixture
 def bf(client):
-    """The Bloom filter commands of redis-py."""
+    """The Bloom filter commands of the library."""
     return client.bf()

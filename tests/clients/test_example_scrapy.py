@@ -155,7 +155,8 @@ def test_start_requests_are_tested_in_one_call(server, site, crawl):
     assert crawl("default").filtered() == 10
     with server.client() as client:
         calls = {name.lower(): of["calls"] for name, of in client.info("commandstats").items() if "_bf." in name.lower()}
-    assert calls == {"cmdstat_bf.reserve": 1, "cmdstat_bf.bulkadd": 1, "cmdstat_bf.card": 2}
+    # BF.EXISTS is the call by which a crawl tests its server before it begins.
+    assert calls == {"cmdstat_bf.exists": 1, "cmdstat_bf.reserve": 1, "cmdstat_bf.bulkadd": 1, "cmdstat_bf.card": 2}
 
 
 @pytest.fixture

@@ -1,9 +1,10 @@
-"""Every Bloom filter command of redis-py, in both protocols, on every server."""
+"""Every Bloom filter command of redis-py and of valkey-py, in both protocols, on every server."""
 
 import hashlib
 
+import library
 import pytest
-from redis.exceptions import ResponseError
+from library import ResponseError
 
 
 def info_of(bf, key):
@@ -97,6 +98,14 @@ def test_info_of_the_default_protocol_has_attributes(server, client):
     with server.client(None) as default:
         info = default.bf().info("bloom")
         assert (info.get("capacity"), info["filterNum"], info["expansionRate"]) == (100, 1, 2)
+
+
+def test_answers_of_the_default_protocol(server, client):
+    is_resp3 = library.NAME == "redis" and int(library.VERSION.split(".")[0]) >= 8
+    expected = bool if is_resp3 and not server.name.startswith("redis-6") else int
+    with server.client(None) as default:
+        answers = [default.bf().add("bloom", "foo"), *default.bf().mexists("bloom", "foo", "bar")]
+        assert {type(answer) for answer in answers} == {expected}
 
 
 def test_full_filter_returns_an_error_in_the_list(bf):

@@ -1,12 +1,11 @@
-"""The Bloom filter commands through redis-py's asyncio client, in both protocols."""
+"""The Bloom filter commands through the asyncio clients of redis-py and valkey-py, in both protocols."""
 
 import asyncio
 import functools
 
 import pytest
-import redis.asyncio
 from conftest import DEADLINE
-from redis.exceptions import ResponseError
+from library import ResponseError, async_client
 
 pytestmark = pytest.mark.newest
 
@@ -18,7 +17,7 @@ def with_client(test):
     def run(server, protocol):
         async def body():
             options = {"unix_socket_path": str(server.socket), "protocol": protocol, "socket_timeout": DEADLINE}
-            async with redis.asyncio.Redis(**options) as client:
+            async with async_client(**options) as client:
                 await client.flushall()
                 await asyncio.wait_for(test(client), DEADLINE)
 

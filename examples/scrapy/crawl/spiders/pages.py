@@ -2,12 +2,20 @@
 
 import scrapy
 
+from ..reachable import check
+
 
 class Pages(scrapy.Spider):
     """Requests 110 pages of a site; a dupefilter leaves 100 of them."""
 
     name = "pages"
     site = "http://127.0.0.1:8000"  # scrapy crawl pages -a site=...
+
+    @classmethod
+    def from_crawler(cls, crawler, *args, **kwargs):
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        check(crawler.settings, f"{cls.name}:bloomfilter", spider.site)
+        return spider
 
     async def start(self):
         # Scrapy 2.13 and later call this instead of `start_requests`. A spider that has only the

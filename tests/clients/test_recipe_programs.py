@@ -1,0 +1,75 @@
+"""Runs the complete programs of docs/how-to/clients.md, unchanged but for the port of the server."""
+
+import re
+import subprocess
+
+import pytest
+from conftest import DEADLINE, ROOT
+
+PAGE = (ROOT / "docs/how-to/clients.md").read_text()
+NODE_FOLDER = ROOT / "tests/clients/node"
+VALKEY_PYTHON = ROOT / ".venv-valkey/bin/python"
+
+# How to run a program in the file that is the last argument. PHP ignores assert() by default.
+COMMANDS = {
+    "python": [VALKEY_PYTHON],
+    "js": [ROOT / ".venv-node/bin/node"],
+    "php": ["php", "-d", "zend.assertions=1", "-d", "assert.exception=1"],
+    "ruby": ["ruby", "-w"],
+    "c": ["sh", "-c", 'cc -Wall -Wextra -Werror "$1" -lhiredis -o "$1.out" && exec "$1.out"', "sh"],
+}
+PRINTED = {"c": "new\nnew\nknown\n2 items\n"}
+# Each section with the language and the text of its blocks; those that connect are programs.
+SECTIONS = [section.partition("\n") for section in re.split(r"^##+ ", PAGE, flags=re.M)]
+BLOCKS = [
+    (name, language, block)
+    for name, _, text in SECTIONS
+    for language, block in re.findall(r"^```(\w+)\n(.*?)^```", text, re.M | re.S)
+    if "6379" in block
+]
+
+pytestmark = pytest.mark.newest
+
+
+@pytest.mark.parametrize("name, language, block", BLOCKS, ids=[name for name, *_ in BLOCKS])
+def test_program_of_the_page_runs(server, port, tmp_path, name, language, block):
+    with server.client() as client:
+        client.flushall()
+    # Node.js looks for libraries beside the program, so its program comes from its input.
+    text = block.replace("6379", str(port))
+    path = tmp_path / f"program.{language}"
+    path.write_text(text)
+    command, cwd, given = [*COMMANDS[language], path], tmp_path, None
+    if language == "js":
+        command, cwd, given = [*COMMANDS["js"], "--input-type=module"], NODE_FOLDER, text
+    done = subprocess.run(command, cwd=cwd, input=given, capture_output=True, text=True, timeout=DEADLINE)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == PRINTED.get(language, ""), done.stdout
+    with server.client() as client:
+        assert client.bf().card("pages") == 2
+
+
+def test_each_program_of_the_page_is_found():
+    assert [name for name, *_ in BLOCKS] == [
+        "valkey-py",
+        "GLIDE for Python",
+        "GLIDE for Node.js",
+        "PHP, phpredis",
+        "PHP, Predis",
+        "Ruby, redis-rb",
+        "C, hiredis",
+    ]
+
+
+@pytest.mark.parametrize(
+    "library, package", [("valkey-py", "valkey"), ("GLIDE for Python", "valkey-glide"), ("crawlee", "crawlee[redis]")]
+)
+def test_page_names_the_installed_version(library, package):
+    lists = "".join(path.read_text() for path in (ROOT / "tests/clients").glob("requirements*.txt"))
+    (version,) = re.findall(rf"^\| {library}\b[^|]*\| ([\d.]+) \|", PAGE, re.M)
+    assert f"{package}=={version}\n" in lists
+
+
+def test_page_names_the_installed_version_of_node_glide():
+    (version,) = re.findall(r"^\| GLIDE for Node.js [^|]*\| ([\d.]+) \|", PAGE, re.M)
+    assert f'"@valkey/valkey-glide": "{version}"' in (NODE_FOLDER / "package.json").read_text()
