@@ -22,7 +22,9 @@ export PORT SERVER DESTDIR PREFIX MODULEDIR DOCDIR DIST
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help build install deb dist run test test-audit test-clients test-platforms lint
-.PHONY: bench publish-bench bench-arm64 bench-blocking bench-packed bench-dedup plan wasm calculator soak fuzz deep servers clean
+.PHONY: test-calculator
+.PHONY: bench publish-bench bench-arm64 bench-blocking bench-packed bench-dedup
+.PHONY: plan wasm calculator soak fuzz deep servers clean
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
@@ -65,13 +67,21 @@ test-clients: build servers ## Run the tests of client libraries and of the exam
 	@scripts/node.sh
 	@scripts/hiredis.sh
 	$(CARGO_TEST) --test clients
-	.venv/bin/python -m pytest -q tests/clients --ignore tests/clients/test_redisbloom_py.py
+	.venv/bin/python -m pytest -q tests/clients --ignore tests/clients/test_redisbloom_py.py \
+		--ignore tests/clients/test_calculator.py
 	.venv-redis-5/bin/python -m pytest -q \
 		tests/clients/test_redis_py.py tests/clients/test_redis_py_asyncio.py
 	BLOOMLINE_LIBRARY=valkey .venv-valkey/bin/python -m pytest -q \
 		tests/clients/test_redis_py.py tests/clients/test_redis_py_asyncio.py
 	.venv-redisbloom/bin/python -m pytest -q -W ignore::DeprecationWarning \
 		tests/clients/test_redisbloom_py.py
+	@$(MAKE) --no-print-directory test-calculator
+
+test-calculator: build servers ## Run the tests of the page docs/calculator in Chromium
+	@scripts/deps.sh browser
+	@scripts/venv.sh browser
+	cargo build --locked -p bloomline-tools --bin plan
+	.venv-browser/bin/python -m pytest -q tests/clients/test_calculator.py
 
 test-platforms: ## Run tests on arm64 under qemu and with musl; what only compiles: ARGS="arm64"
 	@scripts/platforms.sh $(ARGS)

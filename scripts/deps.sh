@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs what is missing to build, run, test or lint. Does nothing if nothing is missing.
 #
-#   scripts/deps.sh [build|plan|run|test|clients|servers|install|lint|cross|fuzz|deep|wasm]...
+#   scripts/deps.sh [build|plan|run|test|clients|servers|install|lint|cross|fuzz|deep|wasm|
+#                    browser]...
 #
 # Without an argument: build, run, test, servers, install and lint.
 #
@@ -81,6 +82,10 @@ has_lint_tools() {
 
 has_wasm_target() {
     [ -d "$(rustc --print sysroot)/lib/rustlib/wasm32-unknown-unknown" ]
+}
+
+has_browser() {
+    command -v chromium && command -v chromedriver
 }
 
 has_cargo_fuzz() {
@@ -173,9 +178,14 @@ probe() {
         # Without rustup another package of the system may have brought the target.
         has_wasm_target || timeout 300 rustup target add wasm32-unknown-unknown >&2 || true
         ;;
+    browser)
+        need "chromium chromium-driver fonts-liberation" \
+            "Chromium and chromedriver: the tests of docs/calculator" has_browser
+        ;;
     *)
         echo "deps: unknown group '$1'; the groups are" \
-            "build, plan, run, test, clients, servers, install, lint, cross, fuzz, deep and wasm" >&2
+            "build, plan, run, test, clients, servers, install, lint, cross, fuzz, deep, wasm and" \
+            "browser" >&2
         exit 2
         ;;
     esac

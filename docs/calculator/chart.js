@@ -50,8 +50,10 @@ function drawChart(place, points, target, ends) {
     viewBox: `0 0 ${width} ${HEIGHT}`, width, height: HEIGHT, role: "img",
     "aria-labelledby": "rate-title", "aria-describedby": "chart-text",
   });
+  const level = (name, rate) =>
+    svg("line", { class: name, x1: MARGIN.left, x2: right, y1: y(rate), y2: y(rate) });
   for (const tick of ticks(top)) {
-    root.append(svg("line", { class: "grid", x1: MARGIN.left, x2: right, y1: y(tick), y2: y(tick) }));
+    root.append(level("grid", tick));
     root.append(svg("text", { x: MARGIN.left - 8, y: y(tick) + 4, "text-anchor": "end" },
       tickRate(tick)));
   }
@@ -62,7 +64,7 @@ function drawChart(place, points, target, ends) {
     const anchor = x(tick) > right - 20 ? "end" : "middle";
     root.append(svg("text", { x: x(tick), y: base + 18, "text-anchor": anchor }, shortCount(tick)));
   }
-  root.append(svg("text", { class: "axis", x: right, y: HEIGHT - 4, "text-anchor": "end" }, "items"));
+  root.append(svg("text", { x: right, y: HEIGHT - 4, "text-anchor": "end" }, "items"));
   for (const end of ends.filter((end) => end < items && x(end) - MARGIN.left > 6)) {
     root.append(svg("line", { class: "layer", x1: x(end), x2: x(end), y1: MARGIN.top, y2: base }));
   }
@@ -70,7 +72,7 @@ function drawChart(place, points, target, ends) {
   root.append(svg("polygon", { class: "area",
     points: `${x(0)},${base} ${line.join(" ")} ${right},${base}` }));
   root.append(svg("polyline", { class: "curve", points: line.join(" ") }));
-  root.append(svg("line", { class: "target", x1: MARGIN.left, x2: right, y1: y(target), y2: y(target) }));
+  root.append(level("target", target));
   root.append(svg("text", { class: "target-text", x: MARGIN.left + 6, y: y(target) - 6 },
     `target ${rate(target)}`));
   place.replaceChildren(root);

@@ -16,7 +16,8 @@ function plain(number) {
   const point = whole.length + Number(exponent);
   const all = whole + fraction;
   if (point <= 0) return "0." + "0".repeat(-point) + all;
-  return all.slice(0, point).padEnd(point, "0") + (all.length > point ? "." + all.slice(point) : "");
+  const rest = all.slice(point);
+  return all.slice(0, point).padEnd(point, "0") + (rest === "" ? "" : `.${rest}`);
 }
 
 /** Bytes with a decimal unit, to three digits, as `make plan` writes them. */
@@ -34,14 +35,14 @@ function humanBytes(bytes) {
 /** A rate to three digits, as a fraction. */
 function rate(number) {
   if (number === 0) return "0";
-  return number < 1e-6 ? power(number) : plain(Number(number.toPrecision(3)));
+  return number < 1e-4 ? power(number) : plain(Number(number.toPrecision(3)));
 }
 
 /** A small number as digits and a power of ten: 1.23 × 10⁻⁷. */
 function power(number) {
   const [digits, exponent] = number.toExponential(2).split("e");
-  const raised = [...exponent].map((sign) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[sign] ?? (sign === "-" ? "⁻" : ""));
-  return `${digits} × 10${raised.join("")}`;
+  const raised = [...exponent.replace("-", "")].map((digit) => "⁰¹²³⁴⁵⁶⁷⁸⁹"[digit]);
+  return `${digits} × 10⁻${raised.join("")}`;
 }
 
 /** A rate as a percentage. */

@@ -71,7 +71,7 @@ function request(texts) {
 
 /** 0 seconds would mean LAST, and 0 as expansion NONSCALING: both have their own choice here. */
 const growing = (text) => count(text) || NaN;
-const seconds_of = (texts) => count(`${count(texts.window)}e0`) * Number(texts.unit) || NaN;
+const seconds_of = (texts) => count(texts.window) * Number(texts.unit) || NaN;
 
 /** The command that creates the filter, with the words that `make plan` writes. */
 function command(asked) {
@@ -90,6 +90,10 @@ function command(asked) {
 /** Where a refusal of the core belongs, and what it says there; by its number. */
 function refusal(number, asked) {
   const capacityField = asked.growth === "grown" ? "capacity" : "items";
+  // The core names the capacity if it is valid and smaller than the number of generations.
+  const isBelowGenerations = asked.forgets !== "none" && asked.capacity >= 1
+    && asked.capacity < asked.generations;
+  if (number === -2 && isBelowGenerations) return refusal(-6, asked);
   switch (number) {
     case -1: return ["items", `Give a whole number from ${MOST_ITEMS}, such as 1e6.`];
     case -2: return [capacityField, `The capacity is a whole number from ${MOST_CAPACITY}.`];

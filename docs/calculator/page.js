@@ -138,11 +138,11 @@ function showHints(asked) {
   const items = asked.forgets === "none" ? "that will be added" : "distinct, inside one window";
   element("items-label").textContent = asked.forgets === "last" ? "Last items to keep" : "Items";
   element("items-hint").textContent = known(asked.items, () => `${grouped(asked.items)} ${items}`);
-  element("error-hint").textContent = known(asked.error, () =>
-    `${plain(asked.error)} = ${percent(asked.error)}, or 1 in ${grouped(Math.round(1 / asked.error))}`
-    + " absent items");
+  element("error-hint").textContent = asked.error > 0.25 ? "" : known(asked.error, () =>
+    `${plain(asked.error)} = ${percent(asked.error)}: `
+    + `1 in ${grouped(Math.round(1 / asked.error))} absent items is reported as present`);
   element("capacity-hint").textContent = known(asked.capacity, () =>
-    `${grouped(asked.capacity)} items; 100 if nobody reserves the filter`);
+    `${grouped(asked.capacity)} items. A filter that nobody reserves starts with 100.`);
   element("window-hint").textContent = known(asked.seconds, () =>
     `${grouped(asked.seconds)} s: found for ${duration(asked.seconds)}`
     + known(asked.generations, () =>

@@ -77,3 +77,47 @@ pub fn classic_bits_per_item(error_rate: f64) -> f64 {
 pub fn bytes_of_bits(items: u64, bits_per_item: f64) -> f64 {
     (items as f64 * bits_per_item / 8.0).ceil()
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, reason = "a failed test panics")]
+
+    use bloomline_core::redisbloom::{ClassicFilter, Common};
+
+    use super::*;
+
+    #[test]
+    fn sizes_equal_those_of_filters_that_grew() {
+        for growth in [1, 2, 4].map(|expansion| Growth::Scaling { expansion }) {
+            for (capacity, error_rate, items) in [(100, 0.01, 5_000), (1_000, 0.0001, 1_001)] {
+                let Growth::Scaling { expansion } = growth else { continue };
+                let common = Common { options: Options::of_new_filter(false), expansion };
+                let mut filter =
+                    ClassicFilter::new(capacity, error_rate, common, &mut |_| true).unwrap();
+                for item in 0u64.. {
+                    if filter.len() == items {
+                        break;
+                    }
+                    filter.insert(&item.to_le_bytes(), &mut |_| true).unwrap();
+                }
+                let spec = Spec { capacity, error_rate, growth };
+                let plan = RedisBloomPlan::new(spec, items).unwrap();
+                assert_eq!(plan.layer_count(), filter.layer_count());
+                assert_eq!(plan.size_bytes(), filter.size_bytes());
+            }
+        }
+    }
+
+    #[test]
+    fn refuses_what_redisbloom_refuses() {
+        let spec = Spec { capacity: MAX_CAPACITY + 1, error_rate: 0.01, growth: Growth::Fixed };
+        assert!(RedisBloomPlan::new(spec, 1).is_err());
+        assert!(RedisBloomPlan::new(Spec { capacity: 10, ..spec }, 11).is_err());
+    }
+
+    #[test]
+    fn the_theory_is_that_of_the_literature() {
+        assert_eq!(least_bits_per_item(0.25), 2.0);
+        assert!((classic_bits_per_item(0.01) - 9.585).abs() < 0.001);
+    }
+}

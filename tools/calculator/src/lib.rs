@@ -14,6 +14,8 @@
 //! const rate = rate_at(5e5);
 //! ```
 //!
+//! `docs/calculator` is such a page: `make calculator` writes the file into it as text.
+//!
 //! No argument ends the program: what is wrong is refused, and what does not exist is NaN. Results
 //! above 2^53 are rounded.
 

@@ -9,9 +9,10 @@
 
 mod page;
 
-use bloomline_calculator::Refusal;
+use bloomline_calculator::{Refusal, Value};
 use bloomline_core::window::{Window, WindowSpec};
 use bloomline_core::{Growth, Spec};
+use bloomline_tools::compared::RedisBloomPlan;
 use bloomline_tools::plan::Plan;
 use bloomline_tools::windowed::WindowedPlan;
 use wasmi::{Engine, Module};
@@ -69,14 +70,25 @@ fn the_file_is_small_and_needs_nothing_of_a_page() {
 
 #[test]
 fn plans_equal_those_of_make_plan() {
-    let Some(mut page) = Page::open() else { return };
+    let Some(page) = Page::open() else { return };
+    compare_plans(page);
+}
+
+/// If this fails, `make calculator` writes the file of the page again.
+#[test]
+fn the_checked_in_page_plans_as_make_plan() {
+    compare_plans(Page::checked_in());
+    compare_plans_that_forget(Page::checked_in());
+}
+
+fn compare_plans(mut page: Page) {
     let mut random = Random(1);
     let (mut planned, mut compacted) = (0, 0);
     while planned < 100 {
         let (items, capacity, error_rate, expansion) = random.size();
         let count = page.plan([items as f64, capacity as f64, error_rate, expansion.into()]);
-        let plan = match Plan::new(Spec { capacity, error_rate, growth: growth(expansion) }, items)
-        {
+        let spec = Spec { capacity, error_rate, growth: growth(expansion) };
+        let plan = match Plan::new(spec, items) {
             Ok(plan) => plan,
             Err(error) => {
                 assert_eq!(count, Refusal::from(error) as i32, "{error}");
@@ -91,6 +103,7 @@ fn plans_equal_those_of_make_plan() {
         let values = [bytes as f64, after, rates[0], rates[1], layers, 1.0];
         assert_eq!(page.values(), values, "{}, {items} items", plan.command("key"));
         page.check_layers(count, plan.in_layers());
+        check_compared(&mut page, spec, items);
         for fewer in [0, 1, items / 3, items / 2, items] {
             assert_eq!(page.rate_at(fewer), plan.fp_rate_at(fewer));
         }
@@ -98,9 +111,28 @@ fn plans_equal_those_of_make_plan() {
     assert!(compacted > 20, "{compacted} of {planned}");
 }
 
+fn check_compared(page: &mut Page, spec: Spec, items: u64) {
+    let [bytes, layers, least, classic] = page.compared();
+    match RedisBloomPlan::new(spec, items) {
+        Ok(plan) => {
+            let expected = (plan.size_bytes() as f64, f64::from(plan.layer_count()));
+            assert_eq!((bytes, layers), expected);
+        }
+        Err(_) => assert!(bytes.is_nan() && layers.is_nan()),
+    }
+    // -log2 e, and the same divided by ln 2, to a byte and rounding.
+    let bits = -(spec.error_rate.ln() / 2f64.ln()) * items as f64;
+    assert!((least - bits / 8.0).abs() <= 1.0 + bits * 1e-12, "{least}");
+    assert!((classic - bits / 8.0 / 2f64.ln()).abs() <= 1.0 + bits * 1e-12, "{classic}");
+}
+
 #[test]
 fn plans_that_forget_equal_those_of_make_plan() {
-    let Some(mut page) = Page::open() else { return };
+    let Some(page) = Page::open() else { return };
+    compare_plans_that_forget(page);
+}
+
+fn compare_plans_that_forget(mut page: Page) {
     let mut random = Random(2);
     let (mut planned, mut compacted) = (0, 0);
     while planned < 100 {
@@ -209,7 +241,7 @@ fn every_argument_has_an_answer() {
         let rate: f64 = page.call("rate_at", number);
         assert!(rate.is_nan(), "{number}: {rate}");
     }
-    for number in [6, 1 << 31, u32::MAX] {
+    for number in [Value::ALL.len() as u32, 1 << 31, u32::MAX] {
         assert!(page.call::<_, f64>("value", number).is_nan());
         assert!(page.call::<_, f64>("layer", (0u32, number)).is_nan());
         assert!(page.call::<_, f64>("layer", (number, 0u32)).is_nan());

@@ -52,6 +52,22 @@ fn build() -> Vec<u8> {
     fs::read(folder.join(TARGET).join("wasm/bloomline_calculator.wasm")).expect("the file")
 }
 
+/// The bytes of a text in base64, whose lines may end anywhere.
+fn base64(text: &str) -> Vec<u8> {
+    const DIGITS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let digits = text.chars().filter(|digit| !digit.is_whitespace() && *digit != '=');
+    let (mut bytes, mut bits, mut width) = (Vec::new(), 0u32, 0);
+    for digit in digits {
+        bits = (bits << 6 | DIGITS.find(digit).expect("base64") as u32) & 0xffff;
+        width += 6;
+        if width >= 8 {
+            width -= 8;
+            bytes.push((bits >> width) as u8);
+        }
+    }
+    bytes
+}
+
 /// The file in an interpreter.
 pub struct Page {
     store: Store<()>,
@@ -60,11 +76,22 @@ pub struct Page {
 
 impl Page {
     pub fn open() -> Option<Self> {
-        let module = Module::new(&Engine::default(), file()?).expect("WebAssembly");
+        Some(Self::of(file()?))
+    }
+
+    /// The file that the page `docs/calculator` has.
+    pub fn checked_in() -> Self {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/calculator/core.js");
+        let script = fs::read_to_string(path).expect("run `make calculator`");
+        Self::of(&base64(script.split('`').nth(3).expect("a text in backquotes")))
+    }
+
+    fn of(file: &[u8]) -> Self {
+        let module = Module::new(&Engine::default(), file).expect("WebAssembly");
         let mut store = Store::new(module.engine(), ());
         let linker = Linker::new(module.engine());
         let instance = linker.instantiate_and_start(&mut store, &module).expect("no imports");
-        Some(Self { store, instance })
+        Self { store, instance }
     }
 
     /// Calls an exported function, which must not trap.
@@ -89,7 +116,12 @@ impl Page {
     }
 
     pub fn values(&mut self) -> [f64; 6] {
-        Value::ALL.map(|value| self.call("value", value as u32))
+        Value::ALL.first_chunk().unwrap().map(|value| self.call("value", value as u32))
+    }
+
+    /// RedisBloom's bytes and layers, the bytes of the theory and of a classic Bloom filter.
+    pub fn compared(&mut self) -> [f64; 4] {
+        Value::ALL.last_chunk().unwrap().map(|value| self.call("value", value as u32))
     }
 
     fn row(&mut self, index: u32) -> [f64; 6] {
@@ -105,6 +137,8 @@ impl Page {
         assert!(count > 0 || (-10..0).contains(&count), "{count}");
         let values = self.values();
         assert!(values.iter().all(|number| number.is_nan() == (count < 0)), "{count}: {values:?}");
+        let compared = self.compared();
+        assert!(count > 0 || compared.iter().all(|number| number.is_nan()), "{compared:?}");
     }
 
     /// Compares the layers that the page has with these.
