@@ -1,4 +1,4 @@
-// The expected false-positive rate over the number of items, as an SVG of its own size.
+// The expected false-positive rate over the number of items, as an SVG with its own size.
 "use strict";
 
 const SVG = "http://www.w3.org/2000/svg";

@@ -21,7 +21,7 @@ TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 DEADLINE = 30.0
 SEED = 7
 
-# Ratios of texts to backgrounds, of everything with a text of its own.
+# Ratios of texts to backgrounds, of all elements that have a text.
 CONTRASTS = """
 const parse = (text) => text.match(/[\\d.]+/g).map(Number);
 const light = (color) => {
