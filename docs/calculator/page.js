@@ -140,7 +140,7 @@ function showHints(asked) {
   element("items-hint").textContent = known(asked.items, () => `${grouped(asked.items)} ${items}`);
   element("error-hint").textContent = asked.error > 0.25 ? "" : known(asked.error, () =>
     `${plain(asked.error)} = ${percent(asked.error)}: `
-    + `1 in ${grouped(Math.round(1 / asked.error))} absent items is reported as present`);
+    + `at most 1 in ${grouped(Math.round(1 / asked.error))} absent items is reported as present`);
   element("capacity-hint").textContent = known(asked.capacity, () =>
     `${grouped(asked.capacity)} items. A filter that nobody reserves starts with 100.`);
   element("window-hint").textContent = known(asked.seconds, () =>
