@@ -22,14 +22,9 @@ export PORT SERVER DESTDIR PREFIX MODULEDIR DOCDIR DIST
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help build install deb dist run test test-audit test-clients test-platforms lint
-<<<<<<< HEAD
 .PHONY: test-calculator
 .PHONY: bench publish-bench bench-arm64 bench-blocking bench-packed bench-dedup
 .PHONY: plan wasm calculator soak fuzz deep servers clean
-=======
-.PHONY: test-calculator calculator
-.PHONY: bench publish-bench bench-arm64 bench-blocking bench-packed bench-dedup plan wasm soak fuzz deep servers clean
->>>>>>> h-calc
 
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
