@@ -27,7 +27,7 @@ export PORT SERVER DESTDIR PREFIX MODULEDIR DOCDIR DIST
 .PHONY: plan wasm calculator soak fuzz deep servers clean
 
 help: ## Show this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-15s %s\n", $$1, $$2 }' Makefile
 
 build: ## Build the module, bloomline.so; installs what the build needs
 	@scripts/deps.sh build
