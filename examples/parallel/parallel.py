@@ -47,6 +47,10 @@ class Crawl:
         for start in range(0, len(pages), BATCH):
             batch = pages[start : start + BATCH]
             answers = self.client.execute_command("BF.MADD", self.key(worker), *batch)
+            # A refused item is an exception object among the answers.
+            for answer in answers:
+                if isinstance(answer, Exception):
+                    raise answer
             new += [page for page, is_new in zip(batch, answers) if is_new]
         return new
 
