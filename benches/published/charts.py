@@ -72,7 +72,7 @@ def multiples(title, subtitle, columns, rows):
 
     A row is a label and a multiple for each column, or None.
     """
-    left, right, height = 350, WIDTH - 40, 11
+    left, right, height = 370, WIDTH - 40, 11
     most = max(value for _, values in rows for value in values if value)
     scale = (right - left) / math.log(most)
     bars = sum(value is not None for _, values in rows for value in values)

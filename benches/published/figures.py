@@ -33,7 +33,7 @@ DIGITS = {
     "load s": 2,
     "load peak / MB": 3,
     "AOF rewrite s": 2,
-    "child, MB": 1,
+    "child, MB": 2,
     "AOF load s": 2,
     "AOF peak / MB": 3,
     "an item": 2,
