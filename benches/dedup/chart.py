@@ -16,10 +16,10 @@ def number(value):
     return f"{value:.{max(0, 2 - int(log10(value) // 1))}f}" if value > 0 else "0"
 
 
-def draw(rows):
+def draw(rows, items):
     """Returns the chart as SVG. Rows are (name, client seconds, server seconds, megabytes)."""
     pairs = [(name, (client + server, "s"), (memory, "MB")) for name, client, server, memory in rows]
-    parts = [text(24, 34, TITLE, "title"), text(24, 56, "100,000 new pages; logarithmic scales, shorter is better", "quiet")]
+    parts = [text(24, 34, TITLE, "title"), text(24, 56, f"{items:,} new pages; logarithmic scales, shorter is better", "quiet")]
     parts += [bar(24, 70, 12, 12, "c0"), text(42, 81, "processor time, client and server")]
     parts += [bar(290, 70, 12, 12, "c4"), text(308, 81, "memory of the key")]
     scales = [scale([pair[1 + kind][0] for pair in pairs]) for kind in (0, 1)]

@@ -162,7 +162,7 @@ def main():
     finally:
         server.stop()
     if options.chart:
-        options.chart.write_text(chart.draw(rows))
+        options.chart.write_text(chart.draw(rows, options.items))
 
 
 if __name__ == "__main__":

@@ -93,7 +93,6 @@ class Run:
 
     def __init__(self, path=RUN):
         run = json.loads(path.read_text())
-        self.command = run["command"]
         self.machine = run["machine"]
         self.tables = {table.name: table for table in map(Table, run["tables"])}
         self.sheets = {sheet.title: sheet for sheet in map(Sheet, run["costs"])}

@@ -27,8 +27,8 @@ fn files(pattern: &str) -> Vec<PathBuf> {
     names.lines().map(PathBuf::from).filter(|path| top().join(path).is_file()).collect()
 }
 
-/// All pages of the repository.
-pub fn pages() -> Vec<PathBuf> {
+/// The paths of all pages of the repository.
+fn pages() -> Vec<PathBuf> {
     let pages = files("*.md");
     assert!(pages.len() > 30, "{pages:?}");
     pages

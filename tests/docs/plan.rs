@@ -26,11 +26,10 @@ fn answer(arguments: &str) -> Result<String, String> {
 #[test]
 fn plans_in_the_docs_are_what_the_program_prints() {
     let mut shown = 0;
-    for page in pages::pages() {
-        for block in pages::read(&page).split("$ make plan ARGS=\"").skip(1) {
+    for (page, text) in pages::all() {
+        for block in text.split("$ make plan ARGS=\"").skip(1) {
             let (arguments, rest) = block.split_once("\"\n").expect("a closing quote");
             let (expected, _) = rest.split_once("```").expect("the end of the block");
-            let page = page.display();
             assert_eq!(answer(arguments).expect(arguments), expected, "{page}: {arguments}");
             shown += 1;
         }

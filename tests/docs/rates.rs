@@ -1,16 +1,16 @@
 //! The tables of rates in docs/how-to/choosing.md and docs/explanation/math.md are what the program
 //! prints, and their measured rates agree with their formulas.
 
-use std::fs;
 use std::path::Path;
 
 use bloomline_tools::{generations, rates as tables};
 
+use crate::pages;
+
 fn assert_is_shown(table: &str) {
-    let is_shown = ["docs/how-to/choosing.md", "docs/explanation/math.md"].iter().any(|page| {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(page);
-        fs::read_to_string(path).expect(page).contains(table)
-    });
+    let is_shown = ["docs/how-to/choosing.md", "docs/explanation/math.md"]
+        .iter()
+        .any(|page| pages::read(Path::new(page)).contains(table));
     assert!(is_shown, "no page shows this table:\n{table}");
 }
 
