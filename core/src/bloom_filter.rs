@@ -1,20 +1,22 @@
 //! The filter for programs: a builder, and methods without a host's concerns.
 
+mod bytes;
 #[cfg(feature = "serde")]
 mod with_serde;
 
+use std::alloc::{Layout as MemoryLayout, handle_alloc_error};
 use std::fmt;
+use std::hash::{BuildHasher, RandomState};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::any::AnyFilter;
 use crate::bloomline::Filter;
-use crate::bloomline::header::EXTENDED_VERSION;
-use crate::error::{Error, HeaderError};
+use crate::bloomline::sizing::MAX_CAPACITY;
+use crate::error::Error;
 use crate::estimate::Estimate;
 use crate::insertion::Insertion;
-use crate::spec::{Demand, Growth, Layout, Permit, Spec};
-
-/// The time for filters that forget nothing.
-const NO_TIME: u64 = 0;
+use crate::spec::{Demand, Growth, Layout, MAX_EXPANSION, Spec};
+use crate::window::{MIN_GENERATIONS, Window, WindowSpec, WindowedFilter};
 
 /// A scalable Bloom filter.
 ///
@@ -34,6 +36,28 @@ const NO_TIME: u64 = 0;
 /// # }
 /// ```
 ///
+/// A filter with a [window](Builder::window) forgets old items:
+///
+/// ```
+/// use std::time::Duration;
+/// use bloomline_core::{BloomFilter, Window};
+///
+/// # fn main() -> Result<(), bloomline_core::Error> {
+/// let week = Duration::from_secs(7 * 24 * 60 * 60);
+/// let mut shown = BloomFilter::builder().capacity(10_000).window(week).build()?;
+/// assert!(shown.insert("article:1")?); // forgotten in seven days, or up to 21 hours later
+///
+/// let mut recent = BloomFilter::builder().capacity(1_000).window(Window::Last).build()?;
+/// recent.try_extend((0..100_000u32).map(u32::to_le_bytes))?;
+/// assert!((99_000..100_000u32).all(|number| recent.contains(number.to_le_bytes())));
+/// assert!(!recent.contains(7u32.to_le_bytes()));
+/// # Ok(())
+/// # }
+/// ```
+///
+/// Two filters are equal if they have equal parameters, equal numbers of items and equal bits; the
+/// memory limit does not matter.
+///
 /// Hosts that decide about memory layer by layer use [`AnyFilter`], which this is made of.
 pub struct BloomFilter {
     filter: AnyFilter,
@@ -45,27 +69,35 @@ pub struct BloomFilter {
 #[must_use = "nothing is created before `build`"]
 pub struct Builder {
     spec: Spec,
-    seed: u64,
+    seed: Option<u64>,
     layout: Layout,
     memory_limit: u64,
+    window: Option<Window>,
+    generations: Option<u32>,
+    refreshes: bool,
 }
 
 impl Builder {
-    /// Items of the first layer, 1 to 2^40; 100 by default.
+    /// Items of the first layer, 1 to 2^40; 100 by default. With a [window](Builder::window), the
+    /// distinct items inside one window, at least the number of generations.
     pub fn capacity(mut self, items: u64) -> Self {
         self.spec.capacity = items;
         self
     }
 
-    /// The highest false-positive rate of the whole filter, however far it grows: above 0, at most
-    /// 0.25; 0.01 by default.
+    /// The target rate: the false-positive rate of the whole filter that its size is computed for,
+    /// however far it grows. Above 0, at most 0.25 (below 1 with [`Layout::RedisBloom`]); 0.01 by
+    /// default.
+    ///
+    /// Filters that grow stay below it. A full one that is [fixed](Self::fixed) may exceed it where
+    /// it is very small: by up to 0.7 % of it down to 1e-9, 3 % at 1e-15.
     pub fn false_positive_rate(mut self, rate: f64) -> Self {
         self.spec.error_rate = rate;
         self
     }
 
     /// Each further layer has `factor` times the capacity of the layer before it, 1 to 32,768; 2 by
-    /// default.
+    /// default. Does not matter with [`Window::Last`].
     pub fn expansion(mut self, factor: u32) -> Self {
         self.spec.growth = Growth::Scaling { expansion: factor };
         self
@@ -77,16 +109,43 @@ impl Builder {
         self
     }
 
-    /// The seed of the hash; 0 by default. Choose a random one where others choose the items:
-    /// whoever knows it can prepare items that collide.
+    /// The seed of the hash. By default [`Builder::build`] chooses a random one for each filter:
+    /// whoever knows the seed can prepare items that collide.
+    ///
+    /// Filters that are to be [merged](BloomFilter::union) need the same seed, so give them one,
+    /// and keep it secret where others choose the items.
     pub fn seed(mut self, seed: u64) -> Self {
-        self.seed = seed;
+        self.seed = Some(seed);
         self
     }
 
     /// How items map to bits. [`Layout::RedisBloom`] has no seed.
     pub fn layout(mut self, layout: Layout) -> Self {
         self.layout = layout;
+        self
+    }
+
+    /// The filter forgets: an item is found for the whole window after it was last inserted, and
+    /// forgotten at most one generation later. The window is a [`Duration`](std::time::Duration)
+    /// from a millisecond on, or a [`Window`]. The rate holds at every moment, and the memory does
+    /// not grow with time.
+    ///
+    /// With a duration, the filter reads the system's clock when items are inserted or tested.
+    pub fn window(mut self, window: impl Into<Window>) -> Self {
+        self.window = Some(window.into());
+        self
+    }
+
+    /// Into how many generations the window is divided, 2 to 64; 8 by default, but not more than
+    /// the capacity. More generations forget closer to the window, and take longer to test.
+    pub fn generations(mut self, generations: u32) -> Self {
+        self.generations = Some(generations);
+        self
+    }
+
+    /// An item is forgotten a window after it was first inserted, even if it is inserted again.
+    pub fn without_refreshing(mut self) -> Self {
+        self.refreshes = false;
         self
     }
 
@@ -100,14 +159,36 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// A number out of its range, [`Error::Refused`] by the memory limit, [`Error::OutOfMemory`].
+    /// A number out of its range, [`Error::Layout`] for a window in [`Layout::RedisBloom`],
+    /// [`Error::Refused`] by the memory limit, [`Error::OutOfMemory`].
     pub fn build(self) -> Result<BloomFilter, Error> {
-        let Self { spec, seed, layout, memory_limit } = self;
+        let Self { spec, seed, layout, memory_limit, window, generations, refreshes } = self;
         let mut permit = within(memory_limit);
-        let filter = match layout {
-            Layout::Bloomline => Filter::new(spec, seed, &mut permit)?.into(),
-            Layout::RedisBloom => {
+        let filter = match (layout, window) {
+            (Layout::RedisBloom, Some(_)) => return Err(Error::Layout(layout)),
+            (Layout::Bloomline, None) => {
+                let seed = seed.unwrap_or_else(random_seed);
+                Filter::new(spec, seed, &mut permit)?.into()
+            }
+            (Layout::Bloomline, Some(window)) => {
+                let spec = WindowSpec::new(spec, window, MIN_GENERATIONS, refreshes);
+                let generations = generations.unwrap_or_else(|| spec.default_generations());
+                let spec = WindowSpec { generations, ..spec };
+                let seed = seed.unwrap_or_else(random_seed);
+                WindowedFilter::new(spec, seed, millis_of(SystemTime::now()), &mut permit)?.into()
+            }
+            (Layout::RedisBloom, None) => {
+                if spec.capacity > MAX_CAPACITY {
+                    return Err(Error::Capacity(spec.capacity));
+                }
+                // A filter that grows gives half of the rate to its first layer.
+                if spec.error_rate >= 1.0 {
+                    return Err(Error::ErrorRate(spec.error_rate));
+                }
                 let expansion = match spec.growth {
+                    Growth::Scaling { expansion } if !(1..=MAX_EXPANSION).contains(&expansion) => {
+                        return Err(Error::Expansion(expansion));
+                    }
                     Growth::Scaling { expansion } => expansion,
                     Growth::Fixed => 0,
                 };
@@ -126,9 +207,12 @@ impl Default for Builder {
                 error_rate: 0.01,
                 growth: Growth::Scaling { expansion: 2 },
             },
-            seed: 0,
+            seed: None,
             layout: Layout::Bloomline,
             memory_limit: u64::MAX,
+            window: None,
+            generations: None,
+            refreshes: true,
         }
     }
 }
@@ -146,14 +230,56 @@ impl BloomFilter {
     /// # Errors
     ///
     /// [`Error::Full`] if a fixed filter is full; [`Error::Refused`], [`Error::OutOfMemory`] or
-    /// [`Error::TooManyLayers`] if it cannot grow. The item is not inserted then.
+    /// [`Error::TooManyLayers`] if it cannot grow or rotate. The item is not inserted then.
     pub fn insert(&mut self, item: impl AsRef<[u8]>) -> Result<bool, Error> {
-        self.filter.insert(item.as_ref(), &mut within(self.memory_limit)).map(Insertion::is_new)
+        self.insert_bytes(item.as_ref(), self.now())
     }
 
-    /// True if the item may have been inserted: always true for one that was.
+    /// Inserts an item as at the time `now`, which never runs backwards for a filter: a time before
+    /// that of the last rotation counts as that time. Only filters with a window use the time.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`BloomFilter::insert`].
+    pub fn insert_at(&mut self, item: impl AsRef<[u8]>, now: SystemTime) -> Result<bool, Error> {
+        self.insert_bytes(item.as_ref(), millis_of(now))
+    }
+
+    /// Inserts the item of a hash that was computed elsewhere: the item of its eight bytes,
+    /// little-endian, which are hashed with the filter's seed.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), bloomline_core::Error> {
+    /// let mut filter = bloomline_core::BloomFilter::builder().build()?;
+    /// assert!(filter.insert_hash(42)?);
+    /// assert!(filter.contains_hash(42) && filter.contains(42u64.to_le_bytes()));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// Those of [`BloomFilter::insert`].
+    #[inline]
+    pub fn insert_hash(&mut self, hash: u64) -> Result<bool, Error> {
+        self.insert(hash.to_le_bytes())
+    }
+
+    /// True if the item may have been inserted: always true for one that was, if the filter has no
+    /// window or the item was inserted within it.
     pub fn contains(&self, item: impl AsRef<[u8]>) -> bool {
-        self.filter.contains(item.as_ref(), NO_TIME)
+        self.filter.contains(item.as_ref(), self.now())
+    }
+
+    /// True if the item may have been inserted within the window before `now`.
+    pub fn contains_at(&self, item: impl AsRef<[u8]>, now: SystemTime) -> bool {
+        self.filter.contains(item.as_ref(), millis_of(now))
+    }
+
+    /// [`BloomFilter::contains`] for the item of a hash; see [`BloomFilter::insert_hash`].
+    #[inline]
+    pub fn contains_hash(&self, hash: u64) -> bool {
+        self.contains(hash.to_le_bytes())
     }
 
     /// Inserts all items, one after the other; the number of new ones.
@@ -175,11 +301,17 @@ impl BloomFilter {
     /// Inserts items in groups whose cache misses overlap: two to five times as fast as one by one
     /// out of cache. Answers for each item in turn as [`BloomFilter::insert`] does; the first
     /// [`Error::Full`] is the last answer.
-    pub fn insert_batch<'a>(
+    ///
+    /// If a filter with a window must rotate and cannot, no item is inserted, and each answer is
+    /// that error.
+    pub fn insert_batch(
         &mut self,
-        items: impl IntoIterator<Item = &'a [u8]>,
+        items: impl IntoIterator<Item: AsRef<[u8]>>,
         mut answer: impl FnMut(Result<bool, Error>),
     ) {
+        if let Err(error) = self.advance(self.now()) {
+            return items.into_iter().for_each(|_| answer(Err(error)));
+        }
         let mut permit = within(self.memory_limit);
         self.filter.insert_batch(items.into_iter(), &mut permit, |result| {
             answer(result.map(Insertion::is_new));
@@ -188,16 +320,43 @@ impl BloomFilter {
 
     /// Tests items in groups whose cache misses overlap, and answers for each in turn whether it
     /// may have been inserted.
-    pub fn contains_batch<'a>(
+    pub fn contains_batch(
         &self,
-        items: impl IntoIterator<Item = &'a [u8]>,
+        items: impl IntoIterator<Item: AsRef<[u8]>>,
         answer: impl FnMut(bool),
     ) {
-        self.filter.contains_batch(items.into_iter(), NO_TIME, answer);
+        self.filter.contains_batch(items.into_iter(), self.now(), answer);
+    }
+
+    /// Opens a generation of a filter with [`Window::Manual`], and drops the oldest if there are more
+    /// than the given number of older ones.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Rotation`] if the filter does not rotate by hand, [`Error::Refused`],
+    /// [`Error::OutOfMemory`]. The filter is unchanged then.
+    pub fn rotate(&mut self) -> Result<(), Error> {
+        let mut permit = within(self.memory_limit);
+        let is_manual = |filter: &&mut WindowedFilter| filter.spec().window == Window::Manual;
+        let filter = self.filter.windowed_mut().filter(is_manual).ok_or(Error::Rotation)?;
+        filter.rotate(millis_of(SystemTime::now()), &mut permit)?;
+        drop(filter.take_dropped());
+        Ok(())
+    }
+
+    /// Forgets all items: an empty filter with the same parameters and seed. Like a collection of
+    /// the standard library, it ends the process if there is no memory for its first layer.
+    pub fn clear(&mut self) {
+        let now = self.now();
+        self.filter = unless_out_of_memory(self.filter.emptied(now, &mut |_| true));
     }
 
     /// Adds the items of another filter with equal parameters and seed: the union of the two. True
     /// if the filter changed.
+    ///
+    /// The seeds are equal if [`Builder::seed`] gave both filters the same one, or if one filter is
+    /// a copy of the other. [`Layout::RedisBloom`] has no seed. Filters with windows also need
+    /// generations that were opened at equal times, as those of copies are.
     ///
     /// ```
     /// # fn main() -> Result<(), bloomline_core::Error> {
@@ -230,14 +389,25 @@ impl BloomFilter {
         self.filter.estimate()
     }
 
-    /// Items that were new when they were inserted.
-    pub fn len(&self) -> u64 {
-        self.filter.len()
+    /// The computed false-positive rate with the present items, in [0, 1]: at most the target rate
+    /// while no layer has more items than its capacity.
+    pub fn false_positive_rate(&self) -> f64 {
+        self.filter.fp_rate()
     }
 
-    /// True if nothing was inserted.
+    /// The target rate; see [`Builder::false_positive_rate`].
+    pub fn target_rate(&self) -> f64 {
+        self.filter.error_rate()
+    }
+
+    /// Items that were new when they were inserted; with a window, those that are still found.
+    pub fn len(&self) -> u64 {
+        self.filter.len_at(self.now())
+    }
+
+    /// True if there is no item.
     pub fn is_empty(&self) -> bool {
-        self.filter.is_empty()
+        self.len() == 0
     }
 
     /// Items that all present layers are sized for.
@@ -260,44 +430,44 @@ impl BloomFilter {
         Ok(Self { filter, memory_limit: self.memory_limit })
     }
 
-    /// Everything about the filter but its bits, in the format of `docs/format.md`.
-    pub fn header(&self) -> Vec<u8> {
-        self.filter.encode_header()
-    }
-
-    /// The bits of all layers, oldest first, in chunks of at most 16 MiB.
-    pub fn chunks(&self) -> impl Iterator<Item = &[u8]> {
-        let mut offset = 0;
-        std::iter::from_fn(move || {
-            let chunk = self.filter.chunk(offset)?;
-            offset += chunk.len() as u64;
-            Some(chunk)
-        })
-    }
-
-    /// The filter of a header and its chunks. The bytes may come from anywhere.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Header`], [`Error::Chunk`], [`Error::Refused`] if the header describes more than
-    /// `memory_limit` bytes, or what [`Builder::build`] refuses. Missing chunks are zeros.
-    pub fn from_parts<'a>(
-        header: &[u8],
-        chunks: impl IntoIterator<Item = &'a [u8]>,
-        memory_limit: u64,
-    ) -> Result<Self, Error> {
-        let mut filter = decode_header(header, &mut within(memory_limit))?;
-        let mut offset = 0;
-        for chunk in chunks {
-            filter.write_chunk(offset, chunk)?;
-            offset += chunk.len() as u64;
-        }
-        Ok(Self { filter, memory_limit })
-    }
-
     /// The filter for hosts, which this one is made of.
     pub fn into_inner(self) -> AnyFilter {
         self.filter
+    }
+
+    #[inline]
+    fn insert_bytes(&mut self, item: &[u8], now: u64) -> Result<bool, Error> {
+        self.advance(now)?;
+        self.filter.insert(item, &mut within(self.memory_limit)).map(Insertion::is_new)
+    }
+
+    /// The present time in milliseconds; 0 if the filter has no window, which ignores it.
+    #[inline]
+    fn now(&self) -> u64 {
+        if self.filter.windowed().is_some() { millis_of(SystemTime::now()) } else { 0 }
+    }
+
+    /// Brings a filter with a window to a time, before items are inserted.
+    #[inline]
+    fn advance(&mut self, now: u64) -> Result<(), Error> {
+        let Some(filter) = self.filter.windowed_mut() else { return Ok(()) };
+        filter.advance(now, &mut within(self.memory_limit))?;
+        drop(filter.take_dropped());
+        Ok(())
+    }
+}
+
+/// A copy of all bits. Like a collection of the standard library, it ends the process if there is no
+/// memory for them; [`BloomFilter::try_clone`] returns the error.
+impl Clone for BloomFilter {
+    fn clone(&self) -> Self {
+        unless_out_of_memory(self.try_clone())
+    }
+}
+
+impl PartialEq for BloomFilter {
+    fn eq(&self, other: &Self) -> bool {
+        self.filter == other.filter
     }
 }
 
@@ -307,12 +477,27 @@ impl fmt::Debug for BloomFilter {
     }
 }
 
-/// The filter of a header, which must not be one that forgets.
-fn decode_header(header: &[u8], permit: Permit) -> Result<AnyFilter, Error> {
-    match AnyFilter::decode_header(header, permit)? {
-        AnyFilter::Windowed(_) => Err(HeaderError::Version(EXTENDED_VERSION).into()),
-        filter => Ok(filter),
-    }
+/// The value, unless there is no memory for it: then the process ends.
+fn unless_out_of_memory<T>(result: Result<T, Error>) -> T {
+    result.unwrap_or_else(|error| {
+        // Nothing else can fail: the parameters are those of a filter, and no permit refuses.
+        let bytes = if let Error::OutOfMemory(bytes) = error { bytes } else { 0 };
+        let layout = usize::try_from(bytes).ok().and_then(|n| MemoryLayout::array::<u8>(n).ok());
+        handle_alloc_error(layout.unwrap_or(MemoryLayout::new::<u8>()))
+    })
+}
+
+/// Milliseconds since 1970; 0 before.
+fn millis_of(time: SystemTime) -> u64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// A seed that nobody can guess: the hash of nothing by SipHash, with the random keys of the
+/// standard library. On targets without random numbers, such as wasm32-unknown-unknown, these keys
+/// are not random.
+fn random_seed() -> u64 {
+    RandomState::new().hash_one(())
 }
 
 /// A permit for filters of at most so many bytes.

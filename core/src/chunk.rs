@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::error::{ChunkError, Error};
 use crate::layer::Layer;
-use crate::memory::words::{Words, overwrite};
+use crate::memory::words::{WordsRef, overwrite};
 use crate::scalable::ScalableFilter;
 
 /// The largest number of bytes in a chunk that clients and other servers get: 16 MiB, as in
@@ -14,7 +14,7 @@ pub const MAX_CHUNK_BYTES: usize = 16 << 20;
 /// Consecutive bytes of the bits of one layer.
 #[derive(Clone)]
 pub struct Chunk<'a> {
-    words: &'a Words,
+    words: WordsRef<'a>,
     range: Range<usize>,
     /// Where the chunk begins in the concatenated bytes of all layers, oldest first.
     pub offset: u64,
@@ -61,7 +61,12 @@ impl<L: Layer> ScalableFilter<L> {
     /// Each chunk ends at the end of its layer or after `max_bytes`, which is at least 1. Cost
     /// before the first chunk: one step per layer.
     pub fn chunks(&self, from: u64, max_bytes: usize) -> impl Iterator<Item = Chunk<'_>> {
-        chunks_of(self.layers().map(L::words), self.first_byte(), from, max_bytes)
+        chunks_of(
+            self.layers().map(|layer| layer.words().view()),
+            self.first_byte(),
+            from,
+            max_bytes,
+        )
     }
 
     /// The bytes of the first of [`ScalableFilter::chunks`], at most [`MAX_CHUNK_BYTES`]; `None`
@@ -78,13 +83,14 @@ impl<L: Layer> ScalableFilter<L> {
     /// layer. Nothing is written then.
     pub fn write_chunk(&mut self, offset: u64, chunk: &[u8]) -> Result<(), Error> {
         let first = self.first_byte();
-        write_chunk_of(self.layers_mut().map(L::words_mut), first, offset, chunk)
+        let layers = self.layers_mut().map(|layer| layer.words_mut().as_mut_bytes());
+        write_chunk_of(layers, first, offset, chunk)
     }
 }
 
 /// The chunks of layers from byte `from` on. The first byte of the first layer is byte `first`.
 pub(crate) fn chunks_of<'a>(
-    layers: impl Iterator<Item = &'a Words>,
+    layers: impl Iterator<Item = WordsRef<'a>>,
     first: u64,
     from: u64,
     max_bytes: usize,
@@ -106,15 +112,14 @@ pub(crate) fn chunks_of<'a>(
 /// Overwrites the bits of layers from byte `offset` on. The first byte of the first layer is byte
 /// `first`.
 pub(crate) fn write_chunk_of<'a>(
-    layers: impl Iterator<Item = &'a mut Words>,
+    layers: impl Iterator<Item = &'a mut [u8]>,
     first: u64,
     offset: u64,
     chunk: &[u8],
 ) -> Result<(), Error> {
     let outside = ChunkError::Offset(offset);
     let mut at = offset.checked_sub(first).ok_or(outside)?;
-    for words in layers {
-        let bytes = words.as_mut_bytes();
+    for bytes in layers {
         let len = bytes.len() as u64;
         if at < len {
             let end = at.saturating_add(chunk.len() as u64);

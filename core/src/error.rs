@@ -1,6 +1,8 @@
 //! Why an operation on a filter failed, with the values that caused it.
 
-use std::fmt;
+use std::{fmt, io};
+
+use crate::spec::Layout;
 
 /// Why a filter could not be created, grown, filled or decoded.
 ///
@@ -13,7 +15,7 @@ pub enum Error {
     /// The target rate is not above 0 and at most
     /// [`MAX_ERROR_RATE`](crate::bloomline::sizing::MAX_ERROR_RATE).
     ErrorRate(f64),
-    /// The expansion is not 1 to [`MAX_EXPANSION`](crate::MAX_EXPANSION).
+    /// The expansion is not 1 to [`MAX_EXPANSION`](crate::host::MAX_EXPANSION).
     Expansion(u32),
     /// The window is not 1 to
     /// [`MAX_WINDOW_MILLIS`](crate::window::MAX_WINDOW_MILLIS) milliseconds.
@@ -21,6 +23,17 @@ pub enum Error {
     /// The number of generations is not [`MIN_GENERATIONS`](crate::window::MIN_GENERATIONS) to
     /// [`MAX_GENERATIONS`](crate::window::MAX_GENERATIONS).
     Generations(u32),
+    /// The capacity of a window is smaller than the number of its generations.
+    TooFewItems {
+        /// The capacity.
+        capacity: u64,
+        /// The generations.
+        generations: u32,
+    },
+    /// Filters of this layout have no windows.
+    Layout(Layout),
+    /// The filter has no window, or rotates by itself.
+    Rotation,
     /// A layer would need this target rate, which is below the minimum of its layout
     /// ([`MIN_LAYER_ERROR`](crate::bloomline::sizing::MIN_LAYER_ERROR)) or cannot be reached with
     /// 64-bit hashes.
@@ -35,6 +48,8 @@ pub enum Error {
     OutOfMemory(u64),
     /// The bytes are not a header of a filter.
     Header(HeaderError),
+    /// A cuckoo filter cannot have this number.
+    Cuckoo(CuckooError),
     /// The chunk does not fit the filter.
     Chunk(ChunkError),
     /// The filters cannot be merged: they differ in this.
@@ -57,6 +72,27 @@ pub enum Error {
     },
 }
 
+/// Why [`BloomFilter::read_from`](crate::BloomFilter::read_from) failed.
+///
+/// It is not a kind of [`Error`], because it holds the error of a reader, which can be neither
+/// copied nor compared. Where `?` needs an [`io::Error`], it becomes one, and is its source.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ReadError {
+    /// The reader failed.
+    Io(io::Error),
+    /// The first bytes are not those of a filter.
+    Magic,
+    /// This release does not know this version of the format.
+    Version(u16),
+    /// The input ends before the filter does.
+    TooShort,
+    /// The input has bytes after the end of the filter.
+    TooLong,
+    /// The header is not valid, the filter exceeds the memory limit, or there is no memory for it.
+    Filter(Error),
+}
+
 /// What two filters that cannot be merged differ in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -67,6 +103,8 @@ pub enum Parameter {
     Window,
     /// The seed of the hash.
     Seed,
+    /// How items are hashed and sizes rounded (RedisBloom's layout).
+    Options,
     /// The capacity.
     Capacity,
     /// The target rate.
@@ -85,6 +123,7 @@ impl fmt::Display for Parameter {
             Self::Layout => f.write_str("layout"),
             Self::Window => f.write_str("window"),
             Self::Seed => f.write_str("seed"),
+            Self::Options => f.write_str("hash or rounding of sizes"),
             Self::Capacity => f.write_str("capacity"),
             Self::ErrorRate => f.write_str("error rate"),
             Self::Expansion => f.write_str("expansion"),
@@ -116,6 +155,8 @@ pub enum HeaderError {
     Total(u64),
     /// The numbers of the layer with this index contradict each other (RedisBloom's layout).
     Layer(u32),
+    /// The items have another hash than that of RedisBloom's layout: this version, with a seed.
+    Hash(u64),
     /// A filter of these parameters cannot have this many layers.
     Layers(u32),
     /// The layer with this index cannot have the pages or the capacity of its record.
@@ -130,6 +171,31 @@ pub enum HeaderError {
     Generation(u32),
     /// The generations before the oldest cannot have had this many bytes.
     Offset(u64),
+    /// A cuckoo filter cannot have this number.
+    Cuckoo(CuckooError),
+    /// The header is not that of the filter.
+    Other,
+}
+
+/// A number that a cuckoo filter cannot have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CuckooError {
+    /// Slots per bucket: not 1 to 255.
+    BucketSize(u64),
+    /// Kicks per insertion: not 1 to 65,535.
+    MaxIterations(u64),
+    /// Expansion: neither 0 nor a power of two up to 32,768.
+    Expansion(u64),
+    /// Tables: not 1 to 65,535, more than one in a filter that does not grow, or so many that the
+    /// newest would have 2^56 buckets or more.
+    Tables(u64),
+    /// Buckets of the first table: not a power of two below 2^56.
+    Buckets(u64),
+    /// Items: more than there are slots.
+    Items(u64),
+    /// Bytes of a table: not one per slot.
+    TableBytes(u64),
 }
 
 /// Why a chunk of bits does not fit the filter.
@@ -140,11 +206,25 @@ pub enum ChunkError {
     Offset(u64),
     /// The chunk is longer than the rest of its layer.
     TooLong(u64),
+    /// The chunk has no bytes.
+    Empty,
 }
 
 impl From<HeaderError> for Error {
     fn from(error: HeaderError) -> Self {
         Self::Header(error)
+    }
+}
+
+impl From<CuckooError> for HeaderError {
+    fn from(error: CuckooError) -> Self {
+        Self::Cuckoo(error)
+    }
+}
+
+impl From<CuckooError> for Error {
+    fn from(error: CuckooError) -> Self {
+        Self::Cuckoo(error)
     }
 }
 
@@ -154,14 +234,59 @@ impl From<ChunkError> for Error {
     }
 }
 
+impl From<Error> for ReadError {
+    fn from(error: Error) -> Self {
+        Self::Filter(error)
+    }
+}
+
+impl From<HeaderError> for ReadError {
+    fn from(error: HeaderError) -> Self {
+        Self::Filter(error.into())
+    }
+}
+
+impl From<io::Error> for ReadError {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::UnexpectedEof => Self::TooShort,
+            _ => Self::Io(error),
+        }
+    }
+}
+
+impl From<ReadError> for io::Error {
+    fn from(error: ReadError) -> Self {
+        let kind = match &error {
+            ReadError::Io(error) => error.kind(),
+            ReadError::TooShort => io::ErrorKind::UnexpectedEof,
+            ReadError::Filter(Error::OutOfMemory(_)) => io::ErrorKind::OutOfMemory,
+            _ => io::ErrorKind::InvalidData,
+        };
+        Self::new(kind, error)
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Capacity(n) => write!(f, "capacity {n} is out of range"),
-            Self::ErrorRate(e) => write!(f, "error rate {e} is out of range"),
-            Self::Expansion(n) => write!(f, "expansion {n} is out of range"),
-            Self::Window(n) => write!(f, "window of {n} ms is out of range"),
-            Self::Generations(n) => write!(f, "{n} generations are out of range"),
+            // The numbers are constants of files that import this one.
+            Self::Capacity(n) => write!(f, "capacity {n} is out of range: 1 to 1099511627776"),
+            Self::ErrorRate(e) => write!(
+                f,
+                "error rate {e} is out of range: above 0, at most 0.25, in RedisBloom's layout \
+                 below 1"
+            ),
+            Self::Expansion(n) => write!(f, "expansion {n} is out of range: 1 to 32768"),
+            Self::Window(n) => {
+                write!(f, "window of {n} ms is out of range: 1 to 9007199254740992 ms")
+            }
+            Self::Generations(n) => write!(f, "{n} generations are out of range: 2 to 64"),
+            Self::TooFewItems { capacity, generations } => {
+                write!(f, "capacity {capacity} is below the number of generations, {generations}")
+            }
+            Self::Layout(_) => f.write_str("a windowed filter needs the layout Bloomline"),
+            Self::Rotation => f.write_str("only a filter with Window::Manual rotates by hand"),
             Self::ErrorRateTooSmall(e) => {
                 write!(f, "a layer error rate of {e:e} is below the minimum of this layout")
             }
@@ -170,6 +295,7 @@ impl fmt::Display for Error {
             Self::Refused(bytes) => write!(f, "a filter of {bytes} bytes exceeds a limit"),
             Self::OutOfMemory(bytes) => write!(f, "no memory for {bytes} bytes"),
             Self::Header(error) => write!(f, "bad header: {error}"),
+            Self::Cuckoo(error) => error.fmt(f),
             Self::Chunk(error) => write!(f, "bad chunk: {error}"),
             Self::Differs(parameter) => write!(f, "the filters differ in {parameter}"),
             Self::RateExceeded { rate, target } => {
@@ -190,6 +316,19 @@ fn short(number: f64) -> String {
     format!("{}e{exponent}", digits.trim_end_matches('0').trim_end_matches('.'))
 }
 
+impl fmt::Display for ReadError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Io(error) => write!(f, "cannot read the filter: {error}"),
+            Self::Magic => f.write_str("not a filter: bad magic"),
+            Self::Version(n) => write!(f, "version {n} of the format is unknown"),
+            Self::TooShort => f.write_str("the input ends before the filter does"),
+            Self::TooLong => f.write_str("the input has bytes after the end of the filter"),
+            Self::Filter(error) => error.fmt(f),
+        }
+    }
+}
+
 impl fmt::Display for HeaderError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -202,6 +341,10 @@ impl fmt::Display for HeaderError {
             Self::Options(bits) => write!(f, "options {bits:#x} without a meaning"),
             Self::Total(n) => write!(f, "{n} items, which is not the sum of those in the links"),
             Self::Layer(n) => write!(f, "the numbers of link {n} contradict each other"),
+            Self::Hash(n) => write!(
+                f,
+                "hash version {n} with a seed (bf-hash-seed), which this release does not compute"
+            ),
             Self::Layers(n) => write!(f, "{n} layers"),
             Self::Irregular(n) => write!(f, "the record of layer {n} is not valid"),
             Self::Len(n) => write!(f, "{n} items in the newest layer, more than its capacity"),
@@ -211,6 +354,26 @@ impl fmt::Display for HeaderError {
                 write!(f, "the numbers of generation {n} contradict each other")
             }
             Self::Offset(n) => write!(f, "{n} bytes before the oldest generation"),
+            Self::Cuckoo(error) => error.fmt(f),
+            Self::Other => f.write_str("the header of another filter"),
+        }
+    }
+}
+
+impl fmt::Display for CuckooError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::BucketSize(n) => write!(f, "bucket size {n} is out of range: 1 to 255"),
+            Self::MaxIterations(n) => {
+                write!(f, "maximum of {n} iterations is out of range: 1 to 65535")
+            }
+            Self::Expansion(n) => {
+                write!(f, "expansion {n} is neither 0 nor a power of two up to 32768")
+            }
+            Self::Tables(n) => write!(f, "a filter of these parameters cannot have {n} tables"),
+            Self::Buckets(n) => write!(f, "{n} buckets, which is not a power of two below 2^56"),
+            Self::Items(n) => write!(f, "{n} items, more than there are slots"),
+            Self::TableBytes(n) => write!(f, "a table of {n} bytes, which is not one per slot"),
         }
     }
 }
@@ -220,6 +383,7 @@ impl fmt::Display for ChunkError {
         match self {
             Self::Offset(n) => write!(f, "no layer has a byte {n}"),
             Self::TooLong(n) => write!(f, "{n} bytes are more than its layer has left"),
+            Self::Empty => f.write_str("no bytes"),
         }
     }
 }
@@ -234,5 +398,17 @@ impl std::error::Error for Error {
     }
 }
 
+impl std::error::Error for ReadError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Io(error) => Some(error),
+            // The text is that of the error itself.
+            Self::Filter(error) => error.source(),
+            _ => None,
+        }
+    }
+}
+
 impl std::error::Error for HeaderError {}
+impl std::error::Error for CuckooError {}
 impl std::error::Error for ChunkError {}

@@ -42,6 +42,8 @@ pub struct LayerEstimate {
     pub inserted: f64,
     /// The false-positive rate, in [0, 1].
     pub rate: f64,
+    /// How many of the bits of another random item are not set, on average.
+    pub new_bits: f64,
 }
 
 impl Estimate {

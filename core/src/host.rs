@@ -6,7 +6,8 @@
 //!
 //! ```
 //! use bloomline_core::host::{AnyFilter, Demand};
-//! use bloomline_core::{Error, Filter, Growth, Spec};
+//! use bloomline_core::Error;
+//! use bloomline_core::host::{Filter, Growth, Spec};
 //!
 //! # fn main() -> Result<(), Error> {
 //! let spec = Spec { capacity: 100, error_rate: 0.01, growth: Growth::Scaling { expansion: 2 } };
@@ -30,6 +31,30 @@
 //! ```
 
 pub use crate::any::AnyFilter;
-pub use crate::memory::words::{Mover, Words};
+pub use crate::bloomline::sizing::{MAX_CAPACITY, MAX_ERROR_RATE};
+pub use crate::bloomline::{BlockedLayer, Filter, LayerRef};
+pub use crate::chunk::{Chunk, MAX_CHUNK_BYTES};
+pub use crate::insertion::Insertion;
+pub use crate::layer::{Layer, Probe};
+#[cfg(feature = "audit")]
+pub use crate::memory::ledger;
+pub use crate::memory::pages;
+pub use crate::memory::words::{Mover, Words, WordsRef, copy_to_zeros};
 pub use crate::scalable::{Added, ScalableFilter};
-pub use crate::spec::{Demand, Permit};
+pub use crate::spec::{Demand, Growth, MAX_EXPANSION, MAX_LAYERS, Permit, Spec};
+pub use crate::window::{
+    DEFAULT_GENERATIONS, Generation, GenerationRef, MAX_GENERATIONS, MAX_WINDOW_MILLIS,
+    MIN_GENERATIONS, Window, WindowSpec, WindowedFilter,
+};
+
+/// RedisBloom's layout, for hosts that read and write RedisBloom's own formats.
+pub mod redisbloom {
+    pub use crate::redisbloom::geometry::{Options, Shape};
+    pub use crate::redisbloom::{ClassicFilter, ClassicLayer, Common, hash};
+}
+
+/// Cuckoo filters, from which items can be deleted.
+pub mod cuckoo {
+    pub use crate::cuckoo::classic::{ClassicCuckoo, CuckooNumbers, CuckooOptions, MAX_TABLES};
+    pub use crate::cuckoo::{AnyCuckoo, HEADER_BYTES};
+}

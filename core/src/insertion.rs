@@ -5,7 +5,7 @@
 pub enum Insertion {
     /// The item was new. It was written.
     New,
-    /// Only an older generation of a filter that forgets contained the item. It was written to the
+    /// Only an older generation of a windowed filter contained the item. It was written to the
     /// newest one.
     Refreshed,
     /// The filter seems to contain the item. Nothing was written.
@@ -27,7 +27,7 @@ impl Insertion {
 }
 
 impl From<bool> for Insertion {
-    /// Of a filter that forgets nothing: true if the item was new.
+    /// Of a filter without a window: true if the item was new.
     #[inline(always)]
     fn from(is_new: bool) -> Self {
         if is_new { Self::New } else { Self::Present }

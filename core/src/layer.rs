@@ -1,12 +1,13 @@
-//! What a layer of any layout can do.
+//! What a layer of any layout can do: test and set items ([`Probe`]), and grow ([`Layer`]). Merging
+//! and compacting have their own traits and rooms.
 //!
 //! An item is hashed once for all layers. A layer *locates* it: from the hash to the blocks and
-//! bits that the item has there, its [`Spot`](Layer::Spot). Everything else works on the spot: to
+//! bits that the item has there, its [`Spot`](Probe::Spot). Everything else works on the spot: to
 //! prefetch its blocks, to test its bits, to set them.
 
 use std::iter;
 
-use crate::error::{Error, Parameter};
+use crate::error::Error;
 use crate::estimate::LayerEstimate;
 use crate::memory::words::Words;
 use crate::simd::Backend;
@@ -21,21 +22,8 @@ pub enum Part {
     Rest,
 }
 
-/// The newest layer of a filter that is compacted.
-#[derive(Clone, Copy, Debug)]
-pub struct Newest {
-    /// Items in the layer as the filter counts them.
-    pub len: u64,
-    /// Items in the layer by its count or its fill, whichever is more.
-    pub items: u64,
-    /// Bytes of the bits of all layers.
-    pub filter_bytes: u64,
-}
-
-/// One filter of fixed capacity: a layer of a [`ScalableFilter`](crate::ScalableFilter).
-pub trait Layer: Sized {
-    /// The layout of such layers.
-    const LAYOUT: Layout;
+/// Bits in which items are tested and set.
+pub trait Probe: Sized {
     /// Bytes from which a group's blocks are prefetched.
     const PREFETCH_FROM: u64;
     /// Bytes from which the blocks of [`Part::Rest`] are prefetched only for items whose first
@@ -46,8 +34,6 @@ pub trait Layer: Sized {
     const IS_VECTORIZED: bool;
     /// What all layers of a filter have in common.
     type Common: Copy;
-    /// A layer before it is built.
-    type Shape: Copy;
     /// The hash of an item, for all layers.
     type Hash: Copy;
     /// Where the item of a hash lies in one layer.
@@ -79,12 +65,34 @@ pub trait Layer: Sized {
     /// True if the item's other bits are set.
     fn test_rest<B: Backend>(&self, backend: B, spot: &Self::Spot) -> bool;
 
+    /// Bytes of the bits.
+    fn bytes(&self) -> u64;
+}
+
+pub(crate) mod sealed {
+    /// Only the two layouts have layers.
+    pub trait Sealed {}
+}
+
+/// One filter of fixed capacity: a layer of a [`ScalableFilter`](crate::host::ScalableFilter).
+pub trait Layer: Probe + sealed::Sealed {
+    /// The layout of such layers.
+    const LAYOUT: Layout;
+    /// A layer before it is built.
+    type Shape: Copy + PartialEq;
+
     /// Sets all bits of the item.
     fn set<B: Backend>(&mut self, backend: B, spot: &Self::Spot);
 
     /// Writes to the item's page if it is probably not backed by memory yet: one page fault instead
     /// of two. The layer holds `len` items, and this one may be inserted.
     fn prefault(&mut self, _len: u64, _spot: &Self::Spot) {}
+
+    /// The bits.
+    fn words(&self) -> &Words;
+
+    /// The bits, to be written.
+    fn words_mut(&mut self) -> &mut Words;
 
     /// Items the layer is sized for.
     fn capacity(&self) -> u64;
@@ -94,12 +102,6 @@ pub trait Layer: Sized {
 
     /// Becomes an older layer, with `len` items.
     fn retire(&mut self, len: u64);
-
-    /// The bits.
-    fn words(&self) -> &Words;
-
-    /// The bits, to be written.
-    fn words_mut(&mut self) -> &mut Words;
 
     /// The layer that follows when this one, layer `index`, is full.
     ///
@@ -112,6 +114,9 @@ pub trait Layer: Sized {
         common: &Self::Common,
         index: u32,
     ) -> Result<(Self::Common, Self::Shape), Error>;
+
+    /// The shape of this layer, which holds `len` items.
+    fn shape_with(&self, len: u64) -> Self::Shape;
 
     /// Bytes of the bits of a layer of this shape.
     fn shape_bytes(shape: &Self::Shape) -> u64;
@@ -133,31 +138,18 @@ pub trait Layer: Sized {
     /// The computed false-positive rate with `len` items, in [0, 1].
     fn fp_rate(&self, len: u64) -> f64;
 
-    /// What the fill of the OR of the bits of some layers, all of one shape, says about a layer with
-    /// these bits. About `sample` pages are counted.
+    /// Estimates the items and the rate of the union of layers of equal shape. About `sample` pages
+    /// are counted.
     fn estimate<'a>(layers: impl Iterator<Item = &'a Self> + Clone, sample: usize) -> LayerEstimate
     where
         Self: 'a;
 
-    /// What the fill of the layer says about it. About `sample` pages are counted.
+    /// Estimates the items and the rate of the layer by its fill. About `sample` pages are counted.
     fn by_fill(&self, sample: usize) -> LayerEstimate {
         Self::estimate(iter::once(self), sample)
     }
 
-    /// What another layer differs in, if the two cannot be joined. Both have the index `index`.
-    fn differs(&self, other: &Self, index: u32) -> Option<Parameter>;
-
-    /// The newest layer counts as full with `len` items, which may be above its capacity.
-    fn fill_up(&mut self, len: u64);
-
-    /// What the layers of a filter have in common after it got the layers of another one.
-    fn grown_as(common: &Self::Common, other: &Self::Common) -> Self::Common;
-
-    /// Folds the newest layer, layer `index`, to the smallest size that holds its items within the
-    /// rate that it may have. False, without a change, if that saves less than 1/16 of it.
-    fn compact(&mut self, common: &mut Self::Common, index: u32, newest: Newest) -> bool;
-
-    /// Where the bits begin; see [`AnyFilter::first_byte`](crate::AnyFilter::first_byte).
+    /// Where the bits begin; see [`AnyFilter::first_byte`](crate::host::AnyFilter::first_byte).
     fn first_byte(common: &Self::Common) -> u64;
 
     /// Bytes of a filter of `layers` layers, at least one, whose bits take `bits_bytes` bytes:

@@ -5,8 +5,8 @@
 //! A Bloom filter is a set that stores a few bits per item instead of the items. It answers one
 //! question: was this item inserted?
 //!
-//! * "No" is always true. An inserted item is found forever, unless the filter is one that
-//!   [forgets](window).
+//! * "No" is always true. An inserted item is found forever, unless the filter has a
+//!   [window](Builder::window).
 //! * "Yes" may be false, with a probability that is chosen beforehand: the *target rate*.
 //!
 //! It suits questions where a rare false yes does no harm and a no saves much: a URL that need not
@@ -61,11 +61,12 @@
 //! ```
 //!
 //! **It can forget.** Bits cannot be cleared, but whole filters can be dropped. A
-//! [filter that forgets](window) is a ring of generations, and keeps its promises inside a window of
+//! [windowed filter](window) is a ring of generations, and keeps its promises inside a window of
 //! time or of items.
 //!
-//! **It is seeded.** Each filter can hash with its own secret seed, so that nobody who does not
-//! know the seed can prepare items that collide.
+//! **It is seeded.** Each filter hashes with its own seed, a random one unless it is given, so that
+//! nobody who does not know the seed can prepare items that collide. Filters that are to be merged
+//! need the same seed, so it must be given.
 //!
 //! **It reads RedisBloom's filters.** The bits of a filter cannot be moved without its items. So
 //! filters from RedisBloom keep their [layout](redisbloom): bits anywhere in a layer, half the rate
@@ -78,7 +79,7 @@
 //! ```
 //! use bloomline_core::BloomFilter;
 //!
-//! # fn main() -> Result<(), bloomline_core::Error> {
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let mut filter = BloomFilter::builder().capacity(100).false_positive_rate(0.01).build()?;
 //! assert!(filter.insert("user1")?); // was new
 //! assert!(!filter.insert("user1")?);
@@ -88,8 +89,10 @@
 //! filter.try_extend((0..10_000u32).map(u32::to_le_bytes))?;
 //! assert!((0..10_000u32).all(|number| filter.contains(number.to_le_bytes())));
 //!
-//! // To bytes and back: the header, then the bits.
-//! let copy = BloomFilter::from_parts(&filter.header(), filter.chunks(), 1 << 20)?;
+//! // To bytes and back; a file or a socket will do too.
+//! let mut bytes = Vec::new();
+//! filter.write_to(&mut bytes)?;
+//! let copy = BloomFilter::read_from(bytes.as_slice(), 1 << 20)?; // takes 1 MiB at most
 //! assert_eq!(copy.len(), filter.len());
 //! assert!(copy.contains("user1"));
 //! # Ok(())
@@ -97,15 +100,18 @@
 //! ```
 //!
 //! Hosts, such as a database that decides about memory and moves it, use [`host`]. Everything else
-//! is public for tests, benches and readers.
+//! is private, unless the feature `internals` makes it public for the tests, tools and benches of
+//! this project.
 //!
 //! | module | holds |
 //! |---|---|
 //! | [`BloomFilter`] | the filter for programs |
 //! | [`host`] | the filters for hosts: permits, relocation, lists of allocations |
 //! | [`bloomline`], [`redisbloom`] | the two layouts: hash, geometry, layer, header |
-//! | [`scalable`], [`batch`] | layers as one filter; single items and batches in it |
-//! | [`window`] | filters that forget: a ring of generations |
+//! | [`layer`], [`scalable`], [`batch`] | a layer; layers as one filter; single items and batches in it |
+//! | `merge`, [`compact`] | the union of filters; smaller layers: a file for each layout |
+//! | [`window`] | windowed filters: a ring of generations |
+//! | [`cuckoo`] | cuckoo filters, from which items can be deleted, in RedisBloom's layout |
 //! | [`simd`] | blocks, and the backends that test and set their bits |
 //! | [`memory`] | bit arrays: zeroed lazily, aligned to pages, fallible |
 //! | [`chunk`], [`error`], [`spec`] | bits as bytes, what can go wrong, what a filter is asked to be |
@@ -114,13 +120,14 @@
 //!
 //! | term | is |
 //! |---|---|
-//! | backend | the instructions that test and set bits: scalar, AVX2, AVX-512 |
+//! | backend | the instructions that test and set bits: scalar, AVX2, AVX-512, NEON |
 //! | baseline | the least that a command could cost, measured beside it |
 //! | batch | the items of one call |
 //! | bits per item | `m / n`: bits of a layer divided by its capacity |
 //! | block | 512 bits, one cache line |
 //! | blocked filter | a filter with all bits of an item in few blocks |
 //! | block hash | the half of an item's hash that selects its page and first block |
+//! | bucket | consecutive slots of a table, any of which may hold a fingerprint |
 //! | capacity, `n` | items that a layer is sized for |
 //! | chunk | at most 16 MiB of the bits of one layer |
 //! | classic filter | a filter with the bits of an item anywhere in its layer |
@@ -129,6 +136,7 @@
 //! | expansion | the capacity of a layer divided by that of the layer before it |
 //! | false-positive rate | the probability that an absent item is reported as present, computed or measured |
 //! | fill | the share of bits that are set |
+//! | fingerprint | a few bits of an item's hash, which a cuckoo filter stores |
 //! | fold | to join pages of a layer by OR, so that it has fewer pages in memory |
 //! | generation | the items that were inserted during one slot of a window |
 //! | geometry | pages, blocks per page, blocks per item and bits per block of a layer |
@@ -137,6 +145,7 @@
 //! | host | the program that decides about the memory of filters |
 //! | inserted | was new, and counted; an item that seems to be there is not inserted again |
 //! | irregular layer | a layer that does not follow from those before it: it was folded, or merged above its capacity |
+//! | kick | an insertion that moves a fingerprint to its other bucket to take its slot |
 //! | layer | one filter of fixed capacity |
 //! | overflow layer | a layer for more items than a generation was sized for |
 //! | packed items | the items of a batch in one string: of a fixed width, after their lengths, or as lines |
@@ -146,13 +155,15 @@
 //! | permit | the host's decision about the memory of new layers |
 //! | reference model | a slow implementation that tests compare with |
 //! | refreshed | found in an older generation, and written to the newest one too |
-//! | ring | the generations of a filter that forgets |
+//! | ring | the generations of a windowed filter |
 //! | rotation | opening a generation, and dropping the oldest |
 //! | scalable filter | layers that together are one filter |
 //! | sector | one 64-bit word of a block |
 //! | seed | the number that makes the hash of a filter its own |
+//! | slot | room for one fingerprint |
 //! | spot | where an item lies in one layer |
 //! | stride | blocks from one of an item's blocks to the next, around the page |
+//! | table | one cuckoo filter of fixed capacity, of several that together are one filter |
 //! | target rate | the false-positive rate that a filter was asked for |
 //! | union | the filter to which the items of several were added: the OR of their bits |
 //! | window | the time, or the number of further items, for which an item is found |
@@ -177,42 +188,89 @@
 //! The bytes are described in `docs/format.md`, the decisions in `docs/design.md`.
 
 #![deny(unsafe_code)]
+// Only tests use some of the private items, and docs link to them.
+#![cfg_attr(
+    not(feature = "internals"),
+    allow(dead_code, unused_imports, rustdoc::private_intra_doc_links)
+)]
 
 #[cfg(not(target_endian = "little"))]
 compile_error!(
     "the bits of a filter are bytes of a file as they lie in memory: little-endian only"
 );
 
-pub mod any;
-pub mod batch;
 mod bloom_filter;
-pub mod bloomline;
-pub mod chunk;
-mod compact;
 pub mod error;
-pub mod estimate;
+mod estimate;
 mod fields;
 pub mod host;
 mod insertion;
+mod merge;
+mod scale;
+
+// Public only for the tests, tools and benches of this project.
+#[cfg(not(feature = "internals"))]
+mod any;
+#[cfg(feature = "internals")]
+pub mod any;
+#[cfg(not(feature = "internals"))]
+mod batch;
+#[cfg(feature = "internals")]
+pub mod batch;
+#[cfg(not(feature = "internals"))]
+mod bloomline;
+#[cfg(feature = "internals")]
+pub mod bloomline;
+#[cfg(not(feature = "internals"))]
+mod chunk;
+#[cfg(feature = "internals")]
+pub mod chunk;
+#[cfg(not(feature = "internals"))]
+mod compact;
+#[cfg(feature = "internals")]
+pub mod compact;
+#[cfg(not(feature = "internals"))]
+mod cuckoo;
+#[cfg(feature = "internals")]
+pub mod cuckoo;
+#[cfg(not(feature = "internals"))]
+mod layer;
+#[cfg(feature = "internals")]
 pub mod layer;
+#[cfg(not(feature = "internals"))]
+#[allow(unsafe_code)]
+mod memory;
+#[cfg(feature = "internals")]
 #[allow(unsafe_code)]
 pub mod memory;
+#[cfg(not(feature = "internals"))]
+mod redisbloom;
+#[cfg(feature = "internals")]
 pub mod redisbloom;
+#[cfg(not(feature = "internals"))]
+mod scalable;
+#[cfg(feature = "internals")]
 pub mod scalable;
-mod scale;
+#[cfg(not(feature = "internals"))]
+#[allow(unsafe_code)]
+mod simd;
+#[cfg(feature = "internals")]
 #[allow(unsafe_code)]
 pub mod simd;
+#[cfg(not(feature = "internals"))]
+mod spec;
+#[cfg(feature = "internals")]
 pub mod spec;
-mod union;
+#[cfg(not(feature = "internals"))]
+mod window;
+#[cfg(feature = "internals")]
 pub mod window;
 
-pub use any::AnyFilter;
 pub use bloom_filter::{BloomFilter, Builder};
-pub use bloomline::Filter;
-pub use error::Error;
-pub use insertion::Insertion;
-pub use scalable::ScalableFilter;
-pub use spec::{Demand, Growth, Layout, MAX_EXPANSION, MAX_LAYERS, Permit, Spec};
+pub use error::{Error, ReadError};
+pub use estimate::Estimate;
+pub use spec::Layout;
+pub use window::Window;
 
 /// Compiles the example of the README.
 #[cfg(doctest)]

@@ -5,7 +5,7 @@ use std::iter;
 use std::ptr::NonNull;
 
 use crate::error::{Error, HeaderError};
-use crate::estimate::Estimate;
+use crate::estimate::{Estimate, LayerEstimate};
 use crate::layer::Layer;
 use crate::memory::words::{Mover, relocate_slice};
 use crate::spec::{Demand, Permit};
@@ -45,6 +45,33 @@ pub struct Added {
     pub capacity: u64,
     /// Growth of [`ScalableFilter::size_bytes`], in bytes.
     pub bytes: u64,
+}
+
+/// Everything about a filter but its bits.
+pub(crate) struct Description<L: Layer> {
+    /// What the layers have in common.
+    pub common: L::Common,
+    /// The shapes of the layers, oldest first; at least one.
+    pub shapes: Vec<L::Shape>,
+    /// Items in the newest layer.
+    pub newest_len: u64,
+}
+
+impl<L: Layer> Description<L> {
+    /// The filter, with all bits zero.
+    pub(crate) fn build(&self, permit: Permit) -> Result<ScalableFilter<L>, Error> {
+        ScalableFilter::with_shapes(self.common, &self.shapes, self.newest_len, permit)
+    }
+
+    /// True if this describes the filter.
+    pub(crate) fn is_of(&self, filter: &ScalableFilter<L>) -> bool {
+        let is_of = |((layer, len), shape): ((&L, u64), &L::Shape)| {
+            layer.shape_with(len) == *shape && layer.words().bytes() == L::shape_bytes(shape)
+        };
+        self.newest_len == filter.newest_len
+            && self.shapes.len() == filter.layer_count() as usize
+            && filter.layers_with_len().zip(&self.shapes).all(is_of)
+    }
 }
 
 impl<L: Layer> ScalableFilter<L> {
@@ -208,20 +235,25 @@ impl<L: Layer> ScalableFilter<L> {
     /// differ by some 4 %, so the standard error of the fill of a layer with `n` counted pages is
     /// about 0.02 / sqrt(n).
     pub fn samples(&self) -> impl Iterator<Item = (&L, usize)> {
-        samples_of(self.layers(), self.bits_bytes())
+        let all = self.bits_bytes();
+        self.layers().map(move |layer| (layer, sample_of(layer.bytes(), all)))
     }
 
     /// The number of distinct items that were added; see
-    /// [`AnyFilter::estimate`](crate::AnyFilter::estimate).
+    /// [`AnyFilter::estimate`](crate::host::AnyFilter::estimate).
     ///
     /// Items that an older layer contains by mistake are not written to a newer one. So the estimate
     /// of a layer is divided by the share of items that were.
     pub fn estimate(&self) -> Estimate {
-        let (mut sum, mut older_rates) = (Estimate::default(), 0.0f64);
+        let (mut sum, mut written) = (Estimate::default(), 1.0f64);
         for (layer, sample) in self.samples() {
-            let estimate = layer.by_fill(sample);
-            sum = sum + estimate.attempted.scaled(1.0 / (1.0 - older_rates).max(0.5));
-            older_rates += estimate.rate;
+            let LayerEstimate { attempted, rate, .. } = layer.by_fill(sample);
+            let share = written.max(0.5);
+            let mut all = attempted.scaled(1.0 / share);
+            // How many of so many items are written varies.
+            all.variance += all.items * (1.0 - share) / share;
+            sum = sum + all;
+            written *= 1.0 - rate;
         }
         sum
     }
@@ -301,16 +333,10 @@ pub(crate) fn relocate_layers<'a, L: Layer + 'a>(
 /// Number of pages in which the bits of a filter are counted.
 pub(crate) const SAMPLE_PAGES: usize = 4096;
 
-/// How many pages of each of some layers are counted, whose bits take `all` bytes together; see
-/// [`ScalableFilter::samples`].
-pub(crate) fn samples_of<'a, L: Layer + 'a>(
-    layers: impl Iterator<Item = &'a L>,
-    all: u64,
-) -> impl Iterator<Item = (&'a L, usize)> {
-    layers.map(move |layer| {
-        let bytes = layer.words().bytes();
-        (layer, (SAMPLE_PAGES as u64 * bytes).div_ceil(all) as usize)
-    })
+/// How many pages are counted of a layer whose bits take `bytes` bytes, in a filter whose bits take
+/// `all` bytes; see [`ScalableFilter::samples`].
+pub(crate) fn sample_of(bytes: u64, all: u64) -> usize {
+    (SAMPLE_PAGES as u64 * bytes).div_ceil(all.max(1)) as usize
 }
 
 /// Asks `permit` for new layers, whose bits take `new` bytes each. The filter has `layers` layers

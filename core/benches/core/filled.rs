@@ -1,7 +1,8 @@
 //! Full filters, most bits of which are set at random.
 
+use bloomline_core::Error;
+use bloomline_core::host::{AnyFilter, Filter, Growth, Spec};
 use bloomline_core::window::{DEFAULT_GENERATIONS, Window, WindowSpec, WindowedFilter};
-use bloomline_core::{AnyFilter, Error, Filter, Growth, Spec};
 use bloomline_reference::items::{Item, mix};
 
 /// The largest number of items among which hits are chosen: their blocks do not fit the caches.
@@ -12,7 +13,7 @@ const MOST_STORED: u64 = 2_000_000;
 pub enum Kind {
     Bloomline,
     RedisBloom,
-    /// A filter that forgets, with all of its generations.
+    /// A windowed filter, with all of its generations.
     Forgets,
 }
 
@@ -25,7 +26,7 @@ impl Kind {
 }
 
 /// A filter of about `bytes` bytes with half of its bits set, and the number of its items, which
-/// are [`Item::Stored`] from 0 on. Those of a filter that forgets are spread over its generations.
+/// are [`Item::Stored`] from 0 on. Those of a windowed filter are spread over its generations.
 pub fn filled(kind: Kind, bytes: u64) -> Result<(AnyFilter, u64), Error> {
     let mut filter = empty(kind, bytes)?;
     let stored = (filter.capacity() / 2).min(MOST_STORED);
@@ -45,7 +46,7 @@ pub fn filled(kind: Kind, bytes: u64) -> Result<(AnyFilter, u64), Error> {
 fn empty(kind: Kind, bytes: u64) -> Result<AnyFilter, Error> {
     let (error_rate, growth) = (0.01, Growth::Scaling { expansion: 2 });
     // Tenths of bits per item: 11.2 for a layer with half of the target rate of 1 %, 16.6 for all
-    // generations of a filter that forgets.
+    // generations of a windowed filter.
     let capacity = bytes * 8 * 10 / if kind == Kind::Forgets { 166 } else { 112 };
     let spec = Spec { capacity, error_rate, growth };
     match kind {

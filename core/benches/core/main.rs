@@ -8,7 +8,7 @@
 //! ```
 //!
 //! A name consists of filter, work and regime: `bloomline/contains hit/2 MiB (L3)`. `forgets` is a
-//! filter that forgets, with all of its generations. Which cache holds a filter depends on the
+//! windowed filter, with all of its generations. Which cache holds a filter depends on the
 //! processor; the names are those of one with 1 to 2 MiB of L2 per core and some 32 MiB of L3.
 //!
 //! The items of an iteration, a thousand, are created before the clock starts. Single calls
@@ -21,7 +21,8 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-use bloomline_core::{AnyFilter, Error};
+use bloomline_core::Error;
+use bloomline_core::host::AnyFilter;
 use criterion::{Bencher, Criterion, Throughput};
 
 mod fetches;

@@ -6,8 +6,8 @@ use crate::insertion::Insertion;
 use crate::spec::Permit;
 
 impl AnyFilter {
-    /// True if the item may have been inserted; see [`Filter::contains`](crate::Filter::contains).
-    /// Filters that forget answer for the time `now`, in milliseconds; others ignore it.
+    /// True if the item may have been inserted; see [`Filter::contains`](crate::host::Filter::contains).
+    /// Windowed filters answer for the time `now`, in milliseconds; others ignore it.
     #[inline]
     pub fn contains(&self, item: &[u8], now: u64) -> bool {
         match self {
@@ -17,12 +17,12 @@ impl AnyFilter {
         }
     }
 
-    /// Inserts an item; see [`Filter::insert`](crate::Filter::insert) and
+    /// Inserts an item; see [`Filter::insert`](crate::host::Filter::insert) and
     /// [`WindowedFilter::insert`](crate::window::WindowedFilter::insert).
     ///
     /// # Errors
     ///
-    /// Those of [`Filter::insert`](crate::Filter::insert).
+    /// Those of [`Filter::insert`](crate::host::Filter::insert).
     #[inline]
     pub fn insert(&mut self, item: &[u8], permit: Permit) -> Result<Insertion, Error> {
         match self {
@@ -34,9 +34,9 @@ impl AnyFilter {
 
     /// Answers for each item in turn as [`AnyFilter::contains`] does.
     #[inline]
-    pub fn contains_batch<'a>(
+    pub fn contains_batch(
         &self,
-        items: impl Iterator<Item = &'a [u8]>,
+        items: impl Iterator<Item: AsRef<[u8]>>,
         now: u64,
         answer: impl FnMut(bool),
     ) {
@@ -50,9 +50,9 @@ impl AnyFilter {
     /// Inserts each item in turn, and answers as [`AnyFilter::insert`] does. The first
     /// [`Error::Full`] is the last answer.
     #[inline]
-    pub fn insert_batch<'a>(
+    pub fn insert_batch(
         &mut self,
-        items: impl Iterator<Item = &'a [u8]>,
+        items: impl Iterator<Item: AsRef<[u8]>>,
         permit: Permit,
         mut answer: impl FnMut(Result<Insertion, Error>),
     ) {
@@ -67,7 +67,7 @@ impl AnyFilter {
         }
     }
 
-    /// The items that a filter which forgets contains at the time `now`, in milliseconds; of other
+    /// The items that a windowed filter contains at the time `now`, in milliseconds; of other
     /// filters all items.
     pub fn len_at(&self, now: u64) -> u64 {
         match self {

@@ -1,7 +1,6 @@
-//! A filter of either layout, or one that forgets.
+//! A filter of either layout, or a windowed one.
 
 mod items;
-mod union;
 
 use std::ops::ControlFlow;
 use std::ptr::NonNull;
@@ -9,22 +8,23 @@ use std::ptr::NonNull;
 use crate::bloomline::Filter;
 use crate::bloomline::irregular::is_length;
 use crate::chunk::Chunk;
-use crate::error::Error;
+use crate::error::{Error, HeaderError};
+use crate::estimate::Estimate;
 use crate::layer::Layer;
-use crate::memory::words::{Mover, Words};
+use crate::memory::words::{Mover, WordsRef, bytes_of};
 use crate::redisbloom::geometry::Options;
 use crate::redisbloom::{ClassicFilter, Common};
 use crate::scalable::Added;
 use crate::spec::{Growth, Layout, Permit, Spec};
 use crate::window::WindowedFilter;
 
-/// A filter of either layout, or one that forgets. The methods are those of [`Filter`].
+/// A filter of either layout, or a windowed one. The methods are those of [`Filter`].
 #[derive(Debug)]
 pub enum AnyFilter {
     /// A filter in this project's layout.
     Bloomline(Filter),
-    /// A filter that forgets, in this project's layout.
-    Windowed(Box<WindowedFilter>),
+    /// A windowed filter, in this project's layout.
+    Windowed(WindowedFilter),
     /// A filter in RedisBloom's layout. It is boxed, so that the enum is as small as [`Filter`].
     RedisBloom(Box<ClassicFilter>),
 }
@@ -42,6 +42,33 @@ macro_rules! any {
     };
 }
 
+/// Two filters are equal if they have equal headers and equal bits.
+impl PartialEq for AnyFilter {
+    fn eq(&self, other: &Self) -> bool {
+        let have_equal_bits = match (self, other) {
+            (Self::Bloomline(one), Self::Bloomline(other)) => {
+                have_equal_bits(one.layers(), other.layers())
+            }
+            (Self::Windowed(one), Self::Windowed(other)) => one
+                .layers()
+                .map(|layer| layer.as_bytes())
+                .eq(other.layers().map(|layer| layer.as_bytes())),
+            (Self::RedisBloom(one), Self::RedisBloom(other)) => {
+                have_equal_bits(one.layers(), other.layers())
+            }
+            _ => false,
+        };
+        have_equal_bits && self.encode_header() == other.encode_header()
+    }
+}
+
+fn have_equal_bits<'a, L: Layer + 'a>(
+    one: impl Iterator<Item = &'a L>,
+    other: impl Iterator<Item = &'a L>,
+) -> bool {
+    one.map(|layer| layer.words().as_slice()).eq(other.map(|layer| layer.words().as_slice()))
+}
+
 impl From<ClassicFilter> for AnyFilter {
     fn from(filter: ClassicFilter) -> Self {
         Self::RedisBloom(Box::new(filter))
@@ -50,7 +77,7 @@ impl From<ClassicFilter> for AnyFilter {
 
 impl From<WindowedFilter> for AnyFilter {
     fn from(filter: WindowedFilter) -> Self {
-        Self::Windowed(Box::new(filter))
+        Self::Windowed(filter)
     }
 }
 
@@ -100,6 +127,25 @@ impl AnyFilter {
         }
     }
 
+    /// Checks that the filter is valid, which each method of this type keeps: its header is accepted
+    /// and describes it. So whatever was accepted, and changed by any methods, can be saved and
+    /// loaded again. A failure is a defect of this crate.
+    ///
+    /// Cost: that of writing and reading the header.
+    ///
+    /// # Errors
+    ///
+    /// Why the header would be refused, or [`HeaderError::Other`].
+    pub fn check(&self) -> Result<(), Error> {
+        let header = self.encode_header();
+        let is_described = match self {
+            Self::Bloomline(filter) => Filter::describe(&header)?.is_of(filter),
+            Self::Windowed(filter) => WindowedFilter::describe(&header)?.is_of(filter),
+            Self::RedisBloom(filter) => ClassicFilter::describe(&header)?.is_of(filter),
+        };
+        if is_described { Ok(()) } else { Err(HeaderError::Other.into()) }
+    }
+
     /// The filter's layout.
     pub fn layout(&self) -> Layout {
         match self {
@@ -120,6 +166,15 @@ impl AnyFilter {
         }
     }
 
+    /// True if an insertion may end with [`Error::Full`], after which a batch has no more answers.
+    #[inline]
+    pub fn may_become_full(&self) -> bool {
+        match self {
+            Self::Windowed(filter) => !filter.spec().may_overflow(),
+            Self::Bloomline(_) | Self::RedisBloom(_) => self.growth() == Growth::Fixed,
+        }
+    }
+
     /// The target rate. In RedisBloom's layout it is twice that of the first layer if the filter
     /// grows.
     pub fn error_rate(&self) -> f64 {
@@ -133,6 +188,41 @@ impl AnyFilter {
         }
     }
 
+    /// The computed false-positive rate with the present items, in [0, 1].
+    pub fn fp_rate(&self) -> f64 {
+        match self {
+            Self::Bloomline(filter) => filter.fp_rate(),
+            Self::Windowed(filter) => filter.fp_rate(),
+            Self::RedisBloom(filter) => {
+                let rates = filter.layers_with_len().map(|(layer, len)| layer.fp_rate(len));
+                rates.sum::<f64>().min(1.0)
+            }
+        }
+    }
+
+    /// An empty filter with the same parameters and seed, whose first generation is opened at `now`
+    /// if it has generations. In RedisBloom's layout it has the first layer as it is now, which may
+    /// have been compacted.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Refused`] by `permit`, [`Error::OutOfMemory`].
+    pub fn emptied(&self, now: u64, permit: Permit) -> Result<Self, Error> {
+        match self {
+            Self::Bloomline(filter) => {
+                Filter::new(filter.spec(), filter.seed(), permit).map(Self::from)
+            }
+            Self::Windowed(filter) => {
+                WindowedFilter::new(filter.spec(), filter.seed(), now, permit).map(Self::from)
+            }
+            Self::RedisBloom(filter) => {
+                let first = filter.layers().next().map(|layer| layer.shape_with(0));
+                let shape = first.ok_or(HeaderError::Layers(0))?;
+                ClassicFilter::with_shape(*filter.common(), &shape, permit).map(Self::from)
+            }
+        }
+    }
+
     /// See [`Filter::try_clone`].
     ///
     /// # Errors
@@ -142,7 +232,7 @@ impl AnyFilter {
         any!(self, filter => filter.try_clone(permit).map(Self::from))
     }
 
-    /// The filter that forgets, if it is one.
+    /// The windowed filter, if it is one.
     #[inline]
     pub fn windowed(&self) -> Option<&WindowedFilter> {
         match self {
@@ -151,7 +241,7 @@ impl AnyFilter {
         }
     }
 
-    /// The filter that forgets, if it is one, to be changed.
+    /// The windowed filter, if it is one, to be changed.
     #[inline]
     pub fn windowed_mut(&mut self) -> Option<&mut WindowedFilter> {
         match self {
@@ -170,12 +260,12 @@ impl AnyFilter {
         self.len() == 0
     }
 
-    /// See [`Filter::newest_len`]. Of a filter that forgets, the items in its newest generation.
+    /// See [`Filter::newest_len`]. Of a windowed filter, the items in its newest generation.
     #[inline]
     pub fn newest_len(&self) -> u64 {
         match self {
             Self::Bloomline(filter) => filter.newest_len(),
-            Self::Windowed(filter) => filter.newest().len(),
+            Self::Windowed(filter) => filter.newest_len(),
             Self::RedisBloom(filter) => filter.newest_len(),
         }
     }
@@ -202,12 +292,34 @@ impl AnyFilter {
         any!(self, filter => filter.size_bytes())
     }
 
-    /// See [`Filter::added_since`]. None for a filter that forgets, which also loses items.
+    /// See [`Filter::added_since`]. None for a windowed filter, which also loses items.
     pub fn added_since(&self, layers: u32, newest_len: u64) -> Option<Added> {
         match self {
             Self::Bloomline(filter) => Some(filter.added_since(layers, newest_len)),
             Self::Windowed(_) => None,
             Self::RedisBloom(filter) => Some(filter.added_since(layers, newest_len)),
+        }
+    }
+
+    /// Gives back the memory that the items do not need, and returns the number of bytes; see
+    /// [`Filter::compact`] and [`WindowedFilter::compact`](crate::window::WindowedFilter::compact).
+    pub fn compact(&mut self) -> u64 {
+        match self {
+            Self::Bloomline(filter) => filter.compact(),
+            Self::Windowed(filter) => filter.compact(),
+            Self::RedisBloom(filter) => filter.compact(),
+        }
+    }
+
+    /// The number of distinct items that were added, estimated by the fill of the layers.
+    ///
+    /// An item that the filter contains by mistake when it is added is counted too, unlike in
+    /// [`AnyFilter::len`]. A windowed filter counts the items of all its generations.
+    pub fn estimate(&self) -> Estimate {
+        match self {
+            Self::Bloomline(filter) => filter.estimate(),
+            Self::Windowed(filter) => filter.estimate(),
+            Self::RedisBloom(filter) => filter.estimate(),
         }
     }
 
@@ -241,8 +353,12 @@ impl AnyFilter {
     }
 
     /// Calls `see` with the bits of each layer, oldest first.
-    pub fn each_layer(&self, mut see: impl FnMut(&Words)) {
-        any!(self, filter => filter.layers().for_each(|layer| see(layer.words())))
+    pub fn each_layer(&self, mut see: impl FnMut(WordsRef)) {
+        match self {
+            Self::Bloomline(filter) => filter.layers().for_each(|layer| see(layer.words().view())),
+            Self::Windowed(filter) => filter.layers().for_each(|layer| see(layer.words())),
+            Self::RedisBloom(filter) => filter.layers().for_each(|layer| see(layer.words().view())),
+        }
     }
 
     /// Calls `write` with the bits of each layer, oldest first, until it fails.
@@ -252,9 +368,17 @@ impl AnyFilter {
     /// Those of `write`.
     pub fn try_each_layer_mut<E>(
         &mut self,
-        mut write: impl FnMut(&mut Words) -> Result<(), E>,
+        mut write: impl FnMut(&mut [u8]) -> Result<(), E>,
     ) -> Result<(), E> {
-        any!(self, filter => filter.layers_mut().try_for_each(|layer| write(layer.words_mut())))
+        match self {
+            Self::Bloomline(filter) => {
+                filter.layers_mut().try_for_each(|layer| write(layer.words_mut().as_mut_bytes()))
+            }
+            Self::Windowed(filter) => filter.each_bits_mut().map(bytes_of).try_for_each(write),
+            Self::RedisBloom(filter) => {
+                filter.layers_mut().try_for_each(|layer| write(layer.words_mut().as_mut_bytes()))
+            }
+        }
     }
 
     /// The fill of each layer, oldest first, in [0, 1]; see [`Filter::samples`].
@@ -271,8 +395,7 @@ impl AnyFilter {
     /// holds the `AnyFilter` itself belongs to the caller.
     pub fn each_block(&self, mut see: impl FnMut(NonNull<u8>)) {
         match self {
-            Self::Bloomline(_) => {}
-            Self::Windowed(filter) => see(NonNull::from(&**filter).cast()),
+            Self::Bloomline(_) | Self::Windowed(_) => {}
             Self::RedisBloom(filter) => see(NonNull::from(&**filter).cast()),
         }
         any!(self, filter => filter.allocations().for_each(see))

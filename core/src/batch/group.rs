@@ -3,17 +3,17 @@
 use arrayvec::ArrayVec;
 
 use super::mask::Mask;
-use crate::layer::{Layer, Part};
+use crate::layer::{Part, Probe};
 use crate::simd::Backend;
 
 /// The hashes of up to [`Mask::ITEMS`] items, as many as a processor can fetch blocks for at once,
 /// and what is prepared of them for many layers.
-pub(super) struct Group<L: Layer, B: Backend> {
+pub(super) struct Group<L: Probe, B: Backend> {
     hashes: ArrayVec<L::Hash, { Mask::ITEMS }>,
     prepared: ArrayVec<L::Prepared<B>, { Mask::ITEMS }>,
 }
 
-impl<L: Layer, B: Backend> Group<L, B> {
+impl<L: Probe, B: Backend> Group<L, B> {
     /// No items.
     #[inline(always)]
     pub(super) fn new() -> Self {
@@ -22,16 +22,16 @@ impl<L: Layer, B: Backend> Group<L, B> {
 
     /// Takes the next items, as many as there is room for. False at the end.
     #[inline(always)]
-    pub(super) fn fill<'a>(
+    pub(super) fn fill(
         &mut self,
         backend: B,
-        common: &L::Common,
-        items: &mut impl Iterator<Item = &'a [u8]>,
+        hash: impl Fn(&[u8]) -> L::Hash,
+        items: &mut impl Iterator<Item: AsRef<[u8]>>,
     ) -> bool {
         self.hashes.clear();
         self.prepared.clear();
         for item in items.take(Mask::ITEMS) {
-            let hash = L::hash(common, item);
+            let hash = hash(item.as_ref());
             // There is room for both: no more items are taken than that.
             let _ = self.hashes.try_push(hash);
             let _ = self.prepared.try_push(L::prepare(backend, &hash));
@@ -53,8 +53,11 @@ impl<L: Layer, B: Backend> Group<L, B> {
 
     /// Prefetches a part of the blocks that some of the items have in a layer.
     #[inline(always)]
-    pub(super) fn prefetch(&self, layer: &L, items: Mask, part: Part) {
-        if layer.words().bytes() < L::PREFETCH_FROM {
+    pub(super) fn prefetch<P>(&self, layer: &P, items: Mask, part: Part)
+    where
+        P: Probe<Hash = L::Hash, Prepared<B> = L::Prepared<B>>,
+    {
+        if layer.bytes() < P::PREFETCH_FROM {
             return;
         }
         for index in items {
@@ -65,12 +68,15 @@ impl<L: Layer, B: Backend> Group<L, B> {
     /// Which of the `pending` items a layer contains.
     ///
     /// The first parts of all items are tested without a branch, then the rest of those that
-    /// passed. Absent items pass by chance, one of some dozen: a branch per item would be
+    /// passed. About one absent item in twelve passes by chance: a branch per item would be
     /// mispredicted once or twice.
     #[inline(always)]
-    pub(super) fn test(&self, backend: B, layer: &L, pending: Mask) -> Mask {
+    pub(super) fn test<P>(&self, backend: B, layer: &P, pending: Mask) -> Mask
+    where
+        P: Probe<Hash = L::Hash, Prepared<B> = L::Prepared<B>>,
+    {
         let passed = self.test_first(backend, layer, pending);
-        if layer.words().bytes() >= L::STAGED_FROM {
+        if layer.bytes() >= P::STAGED_FROM {
             self.prefetch(layer, passed, Part::Rest);
         }
         let mut found = Mask::EMPTY;
@@ -86,7 +92,10 @@ impl<L: Layer, B: Backend> Group<L, B> {
     /// If at least half of the group is pending, all items are tested and the result is masked: the
     /// dense loop takes half the time per item.
     #[inline(always)]
-    fn test_first(&self, backend: B, layer: &L, pending: Mask) -> Mask {
+    fn test_first<P>(&self, backend: B, layer: &P, pending: Mask) -> Mask
+    where
+        P: Probe<Hash = L::Hash, Prepared<B> = L::Prepared<B>>,
+    {
         let mut passed = Mask::EMPTY;
         if pending.count() * 2 >= self.hashes.len() {
             let (hashes, last_hashes) = self.hashes.as_chunks::<4>();

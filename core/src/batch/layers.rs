@@ -1,16 +1,18 @@
 //! One item in the layers of a filter, and a group in all of them.
 
+use std::borrow::Borrow;
+
 use super::group::Group;
 use super::mask::Mask;
 use crate::error::Error;
-use crate::layer::{Layer, Part};
+use crate::layer::{Layer, Part, Probe};
 use crate::scalable::ScalableFilter;
 use crate::simd::Backend;
 use crate::spec::Permit;
 
 /// True if a layer contains the item.
 #[inline(always)]
-pub fn contains_spot<L: Layer, B: Backend>(layer: &L, backend: B, spot: &L::Spot) -> bool {
+pub fn contains_spot<L: Probe, B: Backend>(layer: &L, backend: B, spot: &L::Spot) -> bool {
     layer.test_first(backend, spot, None) && layer.test_rest(backend, spot)
 }
 
@@ -21,20 +23,23 @@ pub fn contains_spot<L: Layer, B: Backend>(layer: &L, backend: B, spot: &L::Spot
 /// the nearest cache. The first parts in a layer are prefetched while the layer before it is
 /// tested; the blocks of all layers would not fit that cache.
 #[inline(always)]
-pub(super) fn test_layers<'l, L: Layer + 'l, B: Backend>(
+pub(super) fn test_layers<L: Probe, B: Backend, P>(
     backend: B,
     group: &Group<L, B>,
-    mut layers: impl Iterator<Item = &'l L>,
+    mut layers: impl Iterator<Item: Borrow<P>>,
     items: Mask,
-) -> Mask {
+) -> Mask
+where
+    P: Probe<Hash = L::Hash, Prepared<B> = L::Prepared<B>>,
+{
     let mut missing = items;
     let mut next = layers.next();
     while let Some(layer) = next {
         next = layers.next();
-        if let Some(next) = next {
-            group.prefetch(next, missing, Part::First);
+        if let Some(next) = &next {
+            group.prefetch(next.borrow(), missing, Part::First);
         }
-        missing = missing.without(group.test(backend, layer, missing));
+        missing = missing.without(group.test(backend, layer.borrow(), missing));
         if missing.is_empty() {
             break;
         }
@@ -43,8 +48,8 @@ pub(super) fn test_layers<'l, L: Layer + 'l, B: Backend>(
 }
 
 impl<L: Layer> ScalableFilter<L> {
-    /// True if a layer contains the item. The newest is tested first: it is the largest, and the
-    /// items of today are in it.
+    /// True if a layer contains the item. The newest is tested first: it is the largest, and
+    /// holds the most recent items.
     #[inline(always)]
     pub(super) fn contains_hash<B: Backend>(&self, backend: B, hash: &L::Hash) -> bool {
         let spot = self.newest.locate(hash);
@@ -64,7 +69,7 @@ impl<L: Layer> ScalableFilter<L> {
     /// Which items of a group any layer contains.
     #[inline(always)]
     pub(super) fn test_group<B: Backend>(&self, backend: B, group: &Group<L, B>) -> Mask {
-        test_layers(backend, group, self.layers().rev(), group.all())
+        test_layers::<L, B, L>(backend, group, self.layers().rev(), group.all())
     }
 
     /// Inserts an item that lies at `spot` of the newest layer.

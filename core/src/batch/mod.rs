@@ -17,9 +17,9 @@ use arrayvec::ArrayVec;
 
 use self::group::Group;
 pub use self::layers::contains_spot;
-use self::mask::Mask;
+pub(crate) use self::mask::Mask;
 use crate::error::Error;
-use crate::layer::{Layer, Part};
+use crate::layer::{Layer, Part, Probe};
 use crate::scalable::ScalableFilter;
 use crate::simd::{self, Backend, Task};
 use crate::spec::Permit;
@@ -42,9 +42,9 @@ impl<L: Layer> ScalableFilter<L> {
     }
 
     /// Answers for each item in turn whether it may have been inserted.
-    pub fn contains_batch<'a>(
+    pub fn contains_batch(
         &self,
-        items: impl Iterator<Item = &'a [u8]>,
+        items: impl Iterator<Item: AsRef<[u8]>>,
         answer: impl FnMut(bool),
     ) {
         dispatch::<L, _>(Contains { filter: self, items, answer });
@@ -55,9 +55,9 @@ impl<L: Layer> ScalableFilter<L> {
     ///
     /// An item that occurs twice in one call is new once. After any other error the remaining items
     /// are tried all the same.
-    pub fn insert_batch<'a>(
+    pub fn insert_batch(
         &mut self,
-        items: impl Iterator<Item = &'a [u8]>,
+        items: impl Iterator<Item: AsRef<[u8]>>,
         permit: Permit,
         answer: impl FnMut(Result<bool, Error>),
     ) {
@@ -67,31 +67,31 @@ impl<L: Layer> ScalableFilter<L> {
 
 /// Does the work for a batch with the fastest backend for this layout.
 #[inline(always)]
-fn dispatch<L: Layer, T: Task>(task: T) -> T::Output {
+fn dispatch<L: Probe, T: Task>(task: T) -> T::Output {
     if L::IS_VECTORIZED { simd::dispatch(task) } else { simd::dispatch_scalar(task) }
 }
 
 /// Does the work for one item with the fastest backend for this layout.
 #[inline(always)]
-fn dispatch_single<L: Layer, T: Task>(task: T) -> T::Output {
+fn dispatch_single<L: Probe, T: Task>(task: T) -> T::Output {
     if L::IS_VECTORIZED { simd::dispatch_single(task) } else { simd::dispatch_scalar(task) }
 }
 
 /// The spots of a group in the only layer of a filter.
-type Spots<L> = ArrayVec<<L as Layer>::Spot, { Mask::ITEMS }>;
+type Spots<L> = ArrayVec<<L as Probe>::Spot, { Mask::ITEMS }>;
 
 /// Locates the next items in a layer, as many as there is room for. False at the end.
 #[inline(always)]
-fn locate_next<'a, L: Layer>(
+fn locate_next<L: Probe>(
     spots: &mut Spots<L>,
     common: &L::Common,
     layer: &L,
-    items: &mut impl Iterator<Item = &'a [u8]>,
+    items: &mut impl Iterator<Item: AsRef<[u8]>>,
 ) -> bool {
     spots.clear();
     for item in items.take(Mask::ITEMS) {
         // There is room: no more items are taken than that.
-        let _ = spots.try_push(layer.locate(&L::hash(common, item)));
+        let _ = spots.try_push(layer.locate(&L::hash(common, item.as_ref())));
     }
     !spots.is_empty()
 }
@@ -137,10 +137,10 @@ struct Contains<'f, L: Layer, I, A> {
     answer: A,
 }
 
-impl<'a, L, I, A> Task for Contains<'_, L, I, A>
+impl<L, I, A> Task for Contains<'_, L, I, A>
 where
     L: Layer,
-    I: Iterator<Item = &'a [u8]>,
+    I: Iterator<Item: AsRef<[u8]>>,
     A: FnMut(bool),
 {
     type Output = ();
@@ -155,16 +155,16 @@ where
     }
 }
 
-impl<'a, L, I, A> Contains<'_, L, I, A>
+impl<L, I, A> Contains<'_, L, I, A>
 where
     L: Layer,
-    I: Iterator<Item = &'a [u8]>,
+    I: Iterator<Item: AsRef<[u8]>>,
     A: FnMut(bool),
 {
     #[inline(always)]
     fn in_one_layer<B: Backend>(mut self, backend: B) {
         let layer = &self.filter.newest;
-        let bytes = layer.words().bytes();
+        let bytes = layer.bytes();
         let mut spots = Spots::<L>::new();
         loop {
             if !locate_next(&mut spots, &self.filter.common, layer, &mut self.items) {
@@ -202,7 +202,9 @@ where
     #[inline(always)]
     fn in_layers<B: Backend>(mut self, backend: B) {
         let mut group = Group::new();
-        while group.fill(backend, &self.filter.common, &mut self.items) {
+        let common = self.filter.common;
+        let hash = |item: &[u8]| L::hash(&common, item);
+        while group.fill(backend, hash, &mut self.items) {
             group.prefetch(&self.filter.newest, group.all(), Part::First);
             let found = self.filter.test_group(backend, &group);
             for index in 0..group.hashes().len() {
@@ -220,10 +222,10 @@ struct Insert<'f, 'p, L: Layer, I, A> {
     answer: A,
 }
 
-impl<'a, L, I, A> Task for Insert<'_, '_, L, I, A>
+impl<L, I, A> Task for Insert<'_, '_, L, I, A>
 where
     L: Layer,
-    I: Iterator<Item = &'a [u8]>,
+    I: Iterator<Item: AsRef<[u8]>>,
     A: FnMut(Result<bool, Error>),
 {
     type Output = ();
@@ -236,7 +238,7 @@ where
             if !locate_next(&mut spots, common, newest, &mut self.items) {
                 return;
             }
-            if self.filter.newest.words().bytes() >= L::PREFETCH_FROM {
+            if self.filter.newest.bytes() >= L::PREFETCH_FROM {
                 for spot in &spots {
                     self.filter.newest.prefetch(spot, Part::First);
                     self.filter.newest.prefetch(spot, Part::Rest);
@@ -261,16 +263,18 @@ where
     }
 }
 
-impl<'a, L, I, A> Insert<'_, '_, L, I, A>
+impl<L, I, A> Insert<'_, '_, L, I, A>
 where
     L: Layer,
-    I: Iterator<Item = &'a [u8]>,
+    I: Iterator<Item: AsRef<[u8]>>,
     A: FnMut(Result<bool, Error>),
 {
     #[inline(always)]
     fn in_layers<B: Backend>(mut self, backend: B) {
         let mut group = Group::new();
-        while group.fill(backend, &self.filter.common, &mut self.items) {
+        let common = self.filter.common;
+        let hash = |item: &[u8]| L::hash(&common, item);
+        while group.fill(backend, hash, &mut self.items) {
             for hash in group.hashes() {
                 let spot = self.filter.newest.locate(hash);
                 self.filter.newest.prefault(self.filter.newest_len, &spot);

@@ -1,4 +1,4 @@
-//! Testing and inserting items in a filter that forgets, one or many per call.
+//! Testing and inserting items in a windowed filter, one or many per call.
 //!
 //! Lookups take the layers of all generations that answer, newest first, as those of one filter.
 //! Insertions test the newest generation and the older ones apart: an item that only an older one
@@ -8,14 +8,16 @@ use super::contains_spot;
 use super::group::Group;
 use super::layers::test_layers;
 use super::mask::Mask;
-use crate::bloomline::BlockedLayer;
-use crate::bloomline::hash::ItemHash;
+use crate::bloomline::hash::{ItemHash, item_hash};
+use crate::bloomline::layer::set_bits;
+use crate::bloomline::{BlockedLayer, LayerRef};
 use crate::error::Error;
 use crate::insertion::Insertion;
-use crate::layer::{Layer, Part};
+use crate::layer::{Layer, Part, Probe};
 use crate::simd::{self, Backend, Task};
 use crate::spec::Permit;
-use crate::window::{Generation, WindowedFilter};
+use crate::window::ring::{Ring, in_ring};
+use crate::window::{GenerationRef, WindowedFilter};
 
 impl WindowedFilter {
     /// True if the item may have been inserted within the window before `now`, in milliseconds:
@@ -36,9 +38,9 @@ impl WindowedFilter {
     }
 
     /// Answers for each item in turn as [`WindowedFilter::contains`] does.
-    pub fn contains_batch<'a>(
+    pub fn contains_batch(
         &self,
-        items: impl Iterator<Item = &'a [u8]>,
+        items: impl Iterator<Item: AsRef<[u8]>>,
         now: u64,
         answer: impl FnMut(bool),
     ) {
@@ -47,9 +49,9 @@ impl WindowedFilter {
 
     /// Inserts each item in turn and answers as [`WindowedFilter::insert`] does; the first
     /// [`Error::Full`] is the last answer.
-    pub fn insert_batch<'a>(
+    pub fn insert_batch(
         &mut self,
-        items: impl Iterator<Item = &'a [u8]>,
+        items: impl Iterator<Item: AsRef<[u8]>>,
         permit: Permit,
         answer: impl FnMut(Result<Insertion, Error>),
     ) {
@@ -64,17 +66,11 @@ impl WindowedFilter {
         hash: &ItemHash,
         permit: Permit,
     ) -> Result<Insertion, Error> {
-        if generation_contains(&self.newest, backend, hash) {
-            return Ok(Insertion::Present);
+        let newest = self.generation_count() - 1;
+        match in_ring!(self, all => newest_with(all, newest, backend, hash)) {
+            Some(index) if index == newest => Ok(Insertion::Present),
+            origin => self.insert_in_newest(backend, hash, origin, permit),
         }
-        let mut origin = None;
-        for (index, generation) in self.older.iter().enumerate().rev() {
-            if generation_contains(generation, backend, hash) {
-                origin = Some(index);
-                break;
-            }
-        }
-        self.insert_in_newest(backend, hash, origin, permit)
     }
 
     /// Inserts an item that the newest generation does not contain. `origin` is the index of the
@@ -88,27 +84,29 @@ impl WindowedFilter {
         permit: Permit,
     ) -> Result<Insertion, Error> {
         let insertion = if origin.is_some() { Insertion::Refreshed } else { Insertion::New };
-        if origin.is_some() && !self.spec.refreshes {
+        if origin.is_some() && !self.refreshes {
             return Ok(Insertion::Present);
         }
-        let present = self.older.len();
+        let present = self.generation_count();
         if self.rotate_by_count(permit)? {
-            // If the older generations are as many as before, the first one was dropped.
-            let dropped = present + 1 - self.older.len();
+            // If the generations are as many as before, the first one was dropped.
+            let dropped = present + 1 - self.generation_count();
             origin = origin.and_then(|index| index.checked_sub(dropped));
         }
         self.write(backend, hash, permit)?;
         // An item is live in one generation only. If the origin has no live items, it contains this
         // one by mistake, and the item is live in another one, which cannot be found.
-        let live = match origin.and_then(|index| self.older.get_mut(index)) {
-            Some(origin) => {
-                let moved = origin.live.min(1);
-                origin.live -= moved;
+        let live = match origin.and_then(|index| self.live_mut(index)) {
+            Some(live) => {
+                let moved = (*live).min(1);
+                *live -= moved;
                 moved
             }
             None => 1,
         };
-        self.newest.live += live;
+        if let Some(newest) = self.live_mut(self.generation_count() - 1) {
+            *newest += live;
+        }
         Ok(insertion)
     }
 
@@ -120,27 +118,78 @@ impl WindowedFilter {
         hash: &ItemHash,
         permit: Permit,
     ) -> Result<(), Error> {
-        let newest = &mut self.newest;
-        if newest.regular_len < newest.regular.capacity() {
-            let spot = newest.regular.locate(hash);
-            newest.regular.set(backend, &spot);
-            newest.regular_len += 1;
+        let (capacity, geometry) = (self.regular_capacity, self.geometry);
+        if let Ring::Large(large) = &mut self.ring {
+            let newest = &mut large.newest;
+            if newest.regular_len < capacity {
+                let spot = newest.regular.locate(hash);
+                newest.regular.set(backend, &spot);
+                newest.regular_len += 1;
+                return Ok(());
+            }
+        } else if let Some((bits, [_, len, _])) = self.newest_in_words()
+            && *len < capacity
+            && let Some(layer) = LayerRef::new(bits, capacity, geometry)
+        {
+            let spot = layer.locate(hash);
+            set_bits(bits, geometry, backend, &spot);
+            *len += 1;
             return Ok(());
         }
-        if newest.overflow.as_ref().is_none_or(|overflow| overflow.room() == 0) {
+        self.write_overflow(backend, hash, permit)
+    }
+
+    /// Writes an item to the overflow layers of the newest generation.
+    #[inline(never)]
+    fn write_overflow<B: Backend>(
+        &mut self,
+        backend: B,
+        hash: &ItemHash,
+        permit: Permit,
+    ) -> Result<(), Error> {
+        if self.newest().overflow.is_none_or(|overflow| overflow.room() == 0) {
             self.grow_overflow(permit)?;
         }
-        let Some(overflow) = &mut self.newest.overflow else { return Ok(()) };
+        let Ring::Large(large) = &mut self.ring else { return Ok(()) };
+        let Some(overflow) = &mut large.newest.overflow else { return Ok(()) };
         let spot = overflow.newest.locate(hash);
         // There is room, so no memory is requested.
         overflow.push(backend, spot, permit).map(drop)
     }
+
+    /// See [`Generation::prefault`]. A small ring is backed by memory.
+    #[inline(always)]
+    fn prefault(&mut self, hash: &ItemHash) {
+        if let Ring::Large(large) = &mut self.ring {
+            large.newest.prefault(hash);
+        }
+    }
+}
+
+/// The index of the newest generation that contains an item, of those up to index `newest`.
+#[inline(always)]
+fn newest_with<'a, B: Backend>(
+    all: impl DoubleEndedIterator<Item = GenerationRef<'a>>,
+    newest: usize,
+    backend: B,
+    hash: &ItemHash,
+) -> Option<usize> {
+    for (generation, index) in all.rev().zip((0..=newest).rev()) {
+        if generation_contains(&generation, backend, hash) {
+            return Some(index);
+        }
+    }
+    None
 }
 
 /// True if a layer of the generation contains the item.
 #[inline(always)]
-fn generation_contains<B: Backend>(generation: &Generation, backend: B, hash: &ItemHash) -> bool {
-    if let Some(overflow) = &generation.overflow
+fn generation_contains<B: Backend>(
+    generation: &GenerationRef,
+    backend: B,
+    hash: &ItemHash,
+) -> bool {
+    if let Some(overflow) = generation.overflow
         && overflow.contains_hash(backend, hash)
     {
         return true;
@@ -161,12 +210,18 @@ impl Task for ContainsOne<'_, '_> {
 
     #[inline(always)]
     fn run<B: Backend>(self, backend: B) -> bool {
-        let hash = BlockedLayer::hash(&self.filter.common, self.item);
-        for generation in self.filter.answering(self.now) {
-            if generation_contains(generation, backend, &hash) {
-                return true;
+        let hash = item_hash(self.item, self.filter.seed());
+        let lifetime = self.filter.lifetime();
+        in_ring!(self.filter, all => {
+            for generation in all.rev() {
+                if !generation.answers(self.now, lifetime) {
+                    break;
+                }
+                if generation_contains(&generation, backend, &hash) {
+                    return true;
+                }
             }
-        }
+        });
         false
     }
 }
@@ -183,8 +238,8 @@ impl Task for InsertOne<'_, '_, '_> {
 
     #[inline(always)]
     fn run<B: Backend>(self, backend: B) -> Result<Insertion, Error> {
-        let hash = BlockedLayer::hash(&self.filter.common, self.item);
-        self.filter.newest.prefault(&hash);
+        let hash = item_hash(self.item, self.filter.seed());
+        self.filter.prefault(&hash);
         self.filter.insert_hash(backend, &hash, self.permit)
     }
 }
@@ -197,9 +252,9 @@ struct Contains<'f, I, A> {
     answer: A,
 }
 
-impl<'a, I, A> Task for Contains<'_, I, A>
+impl<I, A> Task for Contains<'_, I, A>
 where
-    I: Iterator<Item = &'a [u8]>,
+    I: Iterator<Item: AsRef<[u8]>>,
     A: FnMut(bool),
 {
     type Output = ();
@@ -207,18 +262,31 @@ where
     #[inline(always)]
     fn run<B: Backend>(mut self, backend: B) {
         let mut group = Group::<BlockedLayer, B>::new();
-        while group.fill(backend, &self.filter.common, &mut self.items) {
-            let answering = self.filter.answering(self.now);
-            let mut layers = answering.flat_map(|generation| generation.layers().rev()).peekable();
-            if let Some(&first) = layers.peek() {
-                group.prefetch(first, group.all(), Part::First);
-            }
-            let found = test_layers(backend, &group, layers, group.all());
+        let (seed, lifetime) = (self.filter.seed(), self.filter.lifetime());
+        while group.fill(backend, |item| item_hash(item, seed), &mut self.items) {
+            let found = in_ring!(self.filter, all => {
+                let answering = all.rev().take_while(|one| one.answers(self.now, lifetime));
+                test_generations(backend, &group, answering)
+            });
             for index in 0..group.hashes().len() {
                 (self.answer)(found.contains(index));
             }
         }
     }
+}
+
+/// Which items of a group any of these generations contains, newest first.
+#[inline(always)]
+fn test_generations<'a, B: Backend>(
+    backend: B,
+    group: &Group<BlockedLayer, B>,
+    generations: impl Iterator<Item = GenerationRef<'a>>,
+) -> Mask {
+    let mut layers = generations.flat_map(|one| one.layers().rev()).peekable();
+    if let Some(first) = layers.peek() {
+        group.prefetch(first, group.all(), Part::First);
+    }
+    test_layers::<_, _, LayerRef>(backend, group, layers, group.all())
 }
 
 /// The work of [`WindowedFilter::insert_batch`].
@@ -229,9 +297,9 @@ struct Insert<'f, 'p, I, A> {
     answer: A,
 }
 
-impl<'a, I, A> Task for Insert<'_, '_, I, A>
+impl<I, A> Task for Insert<'_, '_, I, A>
 where
-    I: Iterator<Item = &'a [u8]>,
+    I: Iterator<Item: AsRef<[u8]>>,
     A: FnMut(Result<Insertion, Error>),
 {
     type Output = ();
@@ -239,15 +307,20 @@ where
     #[inline(always)]
     fn run<B: Backend>(mut self, backend: B) {
         let mut group = Group::new();
-        while group.fill(backend, &self.filter.common, &mut self.items) {
-            let known = Known::of(self.filter, backend, &group);
+        let seed = self.filter.seed();
+        while group.fill(backend, |item| item_hash(item, seed), &mut self.items) {
+            for hash in group.hashes() {
+                self.filter.prefault(hash);
+            }
+            let newest = self.filter.generation_count() - 1;
+            let known = in_ring!(self.filter, all => Known::of(all, newest, backend, &group));
             let number = self.filter.number;
             for (index, hash) in group.hashes().iter().enumerate() {
                 // What is known of a group is valid until the ring rotates.
                 let result = if self.filter.number != number {
                     self.filter.insert_hash(backend, hash, self.permit)
                 } else if known.in_newest.contains(index)
-                    || generation_contains(&self.filter.newest, backend, hash)
+                    || generation_contains(&self.filter.newest(), backend, hash)
                 {
                     // Another item of the group may be the same.
                     Ok(Insertion::Present)
@@ -276,33 +349,38 @@ struct Known {
 }
 
 impl Known {
-    /// Tests the items, and prefetches their blocks in the regular layer of the newest generation.
+    /// Tests the items in all generations, oldest first, the newest of which has index `newest`.
+    /// Prefetches their blocks in its regular layer.
     #[inline(always)]
-    fn of<B: Backend>(
-        filter: &mut WindowedFilter,
+    fn of<'a, B: Backend>(
+        all: impl DoubleEndedIterator<Item = GenerationRef<'a>>,
+        newest: usize,
         backend: B,
         group: &Group<BlockedLayer, B>,
     ) -> Self {
-        for hash in group.hashes() {
-            filter.newest.prefault(hash);
+        let mut known =
+            Self { in_newest: Mask::EMPTY, in_older: Mask::EMPTY, origins: [0; Mask::ITEMS] };
+        let mut missing = group.all();
+        let mut all = all.rev();
+        if let Some(newest) = all.next() {
+            group.prefetch(&newest.regular, missing, Part::First);
+            group.prefetch(&newest.regular, missing, Part::Rest);
+            let layers = newest.layers().rev();
+            known.in_newest = test_layers::<_, _, LayerRef>(backend, group, layers, missing);
+            missing = missing.without(known.in_newest);
         }
-        let newest = &filter.newest;
-        group.prefetch(&newest.regular, group.all(), Part::First);
-        group.prefetch(&newest.regular, group.all(), Part::Rest);
-        let in_newest = test_layers(backend, group, newest.layers().rev(), group.all());
-        let mut known = Self { in_newest, in_older: Mask::EMPTY, origins: [0; Mask::ITEMS] };
-        let mut missing = group.all().without(in_newest);
-        if let Some(last) = filter.older.last() {
+        let mut next = all.next();
+        if let Some(last) = &next {
             group.prefetch(&last.regular, missing, Part::First);
         }
-        for (index, generation) in filter.older.iter().enumerate().rev() {
-            if missing.is_empty() {
-                break;
-            }
-            if let Some(next) = index.checked_sub(1).and_then(|index| filter.older.get(index)) {
+        for index in (0..newest).rev() {
+            let Some(generation) = next.filter(|_| !missing.is_empty()) else { break };
+            next = all.next();
+            if let Some(next) = &next {
                 group.prefetch(&next.regular, missing, Part::First);
             }
-            let found = test_layers(backend, group, generation.layers().rev(), missing);
+            let layers = generation.layers().rev();
+            let found = test_layers::<_, _, LayerRef>(backend, group, layers, missing);
             missing = missing.without(found);
             known.in_older = known.in_older.or(found);
             for item in found {

@@ -1,40 +1,55 @@
 //! Serialization by the crate `serde`.
 
-use serde::de::{Deserialize, Deserializer, Error as _};
-use serde::ser::{Serialize, SerializeTuple, Serializer};
+use std::fmt;
 
-use super::BloomFilter;
-use crate::error::{ChunkError, Error};
+use serde::de::{Deserialize, Deserializer, Error as _, SeqAccess, Visitor};
+use serde::ser::{Error as _, Serialize, Serializer};
 
-/// A header and the bits of all layers, as two byte strings.
+use super::{BloomFilter, bytes};
+use crate::error::Error;
+use crate::scalable::try_push;
+
+/// The bytes of [`BloomFilter::write_to`], which `serde` takes in one piece: a copy of the filter.
 impl Serialize for BloomFilter {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let bits: Vec<u8> = self.chunks().flatten().copied().collect();
-        let mut parts = serializer.serialize_tuple(2)?;
-        parts.serialize_element(&self.header())?;
-        parts.serialize_element(&bits)?;
-        parts.end()
+        let (mut bytes, len) = (Vec::new(), self.serialized_len());
+        let no_memory = |_| S::Error::custom(Error::OutOfMemory(len));
+        bytes.try_reserve_exact(usize::try_from(len).unwrap_or(usize::MAX)).map_err(no_memory)?;
+        self.write_to(&mut bytes).map_err(S::Error::custom)?;
+        serializer.serialize_bytes(&bytes)
     }
 }
 
-/// From bytes of any origin: takes at most as much memory as the bits that come with the
-/// header. The filter has no memory limit.
+/// From bytes of any origin: takes at most as much memory for bits as there are bytes. The filter
+/// has no memory limit.
 impl<'de> Deserialize<'de> for BloomFilter {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let (header, bits) = <(Vec<u8>, Vec<u8>)>::deserialize(deserializer)?;
-        from_whole(&header, &bits).map_err(D::Error::custom)
+        deserializer.deserialize_byte_buf(Bytes)
     }
 }
 
-fn from_whole(header: &[u8], bits: &[u8]) -> Result<BloomFilter, Error> {
-    let present = bits.len() as u64;
-    let mut permit = |demand: crate::Demand| demand.new_bytes == present;
-    let mut filter = super::decode_header(header, &mut permit)?;
-    let (mut offset, mut rest) = (0, bits);
-    while let Some(len) = filter.chunk(offset).map(<[u8]>::len) {
-        let (chunk, after) = rest.split_at_checked(len).ok_or(ChunkError::Offset(present))?;
-        filter.write_chunk(offset, chunk)?;
-        (offset, rest) = (offset + len as u64, after);
+struct Bytes;
+
+impl<'de> Visitor<'de> for Bytes {
+    type Value = BloomFilter;
+
+    fn expecting(&self, to: &mut fmt::Formatter) -> fmt::Result {
+        to.write_str("the bytes of a Bloom filter")
     }
-    Ok(BloomFilter { filter, memory_limit: u64::MAX })
+
+    fn visit_bytes<E: serde::de::Error>(self, input: &[u8]) -> Result<BloomFilter, E> {
+        let present = input.len() as u64;
+        let filter = bytes::read(input, present, &mut |demand| demand.new_bytes <= present);
+        let filter = filter.map_err(E::custom)?;
+        Ok(BloomFilter { filter, memory_limit: u64::MAX })
+    }
+
+    /// Formats without byte strings, such as JSON, have a list of numbers.
+    fn visit_seq<A: SeqAccess<'de>>(self, mut numbers: A) -> Result<BloomFilter, A::Error> {
+        let mut input = Vec::new();
+        while let Some(byte) = numbers.next_element()? {
+            try_push(&mut input, byte).map_err(A::Error::custom)?;
+        }
+        self.visit_bytes(&input)
+    }
 }

@@ -38,7 +38,7 @@ pub struct Fold {
 
 /// Consecutive stored pages that equally many hashed pages share.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Part {
+pub(crate) struct Part {
     /// Stored pages.
     pub pages: u64,
     /// Hashed pages per stored page.
@@ -66,7 +66,7 @@ impl Fold {
     }
 
     /// What the geometry of such a layer keeps of the fold.
-    pub(super) fn folds(&self) -> u8 {
+    pub(crate) fn folds(&self) -> u8 {
         if self.is_identity() { 0 } else { self.halvings as u8 + 1 }
     }
 
@@ -83,7 +83,7 @@ impl Fold {
 
     /// Stored pages that begin at the place of the same halved page, whatever pages are joined to it
     /// when this fold becomes the fold `to`.
-    pub(super) fn kept_by(&self, to: &Self) -> u64 {
+    pub(crate) fn kept_by(&self, to: &Self) -> u64 {
         if self.halvings == to.halvings { to.first_paired() } else { 0 }
     }
 
@@ -121,7 +121,7 @@ impl Fold {
 
     /// The stored pages in the order of the memory: single ones, paired ones, and the last one if
     /// fewer hashed pages share it than share the others.
-    pub(super) fn parts(&self) -> [Part; 3] {
+    pub(crate) fn parts(&self) -> [Part; 3] {
         let sharing = 1 << self.halvings;
         let last = self.hashed - self.hashed_page(self.stored - 1);
         let (mut singles, mut pairs, mut lasts) = (self.first_paired(), 0, 0);
@@ -140,16 +140,18 @@ impl Fold {
     }
 
     /// What the fills of the [parts](Self::parts) say about a layer.
-    pub(super) fn estimate(&self, geometry: &Geometry, fills: [Fill; 3]) -> LayerEstimate {
+    pub(crate) fn estimate(&self, geometry: &Geometry, fills: [Fill; 3]) -> LayerEstimate {
         let page_bits = geometry.blocks_per_page() * BLOCK_BYTES * 8;
-        let mut attempted = Estimate::default();
+        let (mut attempted, mut new_bits) = (Estimate::default(), 0.0);
         for (fill, part) in fills.into_iter().zip(self.parts()).filter(|(_, it)| it.pages > 0) {
             let bits = (part.pages * page_bits) as f64;
             attempted = attempted + fill.items(geometry.hashes(), bits);
+            let share = (part.pages * part.sharing) as f64 / self.hashed as f64;
+            new_bits += share * f64::from(geometry.hashes()) * (1.0 - fill.set);
         }
         let rate = self.rate_after(geometry, attempted.items);
         let share = inserted_share(geometry.hashes(), rate).clamp(0.0, 1.0);
-        LayerEstimate { attempted, inserted: attempted.items * share, rate }
+        LayerEstimate { attempted, inserted: attempted.items * share, rate, new_bits }
     }
 
     /// The first hashed page of a stored page.
@@ -160,7 +162,7 @@ impl Fold {
 
     /// The smallest fold of the same pages whose rate with `items` items is at most `error`; this
     /// one if there is none.
-    pub(super) fn smallest(self, geometry: &Geometry, items: u64, error: f64) -> Self {
+    pub(crate) fn smallest(self, geometry: &Geometry, items: u64, error: f64) -> Self {
         let with = |stored| Self::new(self.hashed, stored);
         let (mut too_small, mut fits) = (0, self.stored);
         while fits - too_small > 1 {
@@ -176,7 +178,7 @@ impl Fold {
 
     /// The largest number of items, from `least` to `most`, with which the rate is at most `error`;
     /// `least` if there is none.
-    pub(super) fn items_at(&self, geometry: &Geometry, error: f64, least: u64, most: u64) -> u64 {
+    pub(crate) fn items_at(&self, geometry: &Geometry, error: f64, least: u64, most: u64) -> u64 {
         let (mut fits, mut too_many) = (least, most + 1);
         while too_many.saturating_sub(fits) > 1 {
             let middle = fits + (too_many - fits) / 2;

@@ -27,20 +27,20 @@ pub struct Geometry {
 
 impl Geometry {
     /// So many pages of equal size, and what an item sets in them.
-    pub(super) fn of_pages(
+    pub(crate) const fn of_pages(
         pages: u32,
         blocks_per_page: u8,
         blocks_per_item: u8,
         bits_per_block: u8,
     ) -> Self {
         let further = blocks_per_item.saturating_sub(1);
-        let strides = blocks_per_page.saturating_sub(1) / further.max(1);
+        let strides = blocks_per_page.saturating_sub(1) / if further == 0 { 1 } else { further };
         let item = further | bits_per_block.saturating_sub(1) << BITS_SHIFT;
         Self { pages, blocks_per_page, item, strides, folds: 0 }
     }
 
     /// The same shape with pages that are folded, or not.
-    pub(super) fn with_folds(self, folds: u8) -> Self {
+    pub(crate) fn with_folds(self, folds: u8) -> Self {
         Self { folds, ..self }
     }
 
@@ -70,7 +70,7 @@ impl Geometry {
 
     /// Blocks per item after the first, 0 to 3.
     #[inline(always)]
-    pub(super) fn further_blocks(&self) -> u8 {
+    pub(crate) fn further_blocks(&self) -> u8 {
         self.item & ((1 << BITS_SHIFT) - 1)
     }
 
@@ -88,13 +88,13 @@ impl Geometry {
 
     /// True if pages are folded.
     #[inline(always)]
-    pub(super) fn is_folded(&self) -> bool {
+    pub(crate) fn is_folded(&self) -> bool {
         self.folds != 0
     }
 
     /// How often all pages of a folded layer are halved.
     #[inline(always)]
-    pub(super) fn halvings(&self) -> u32 {
+    pub(crate) fn halvings(&self) -> u32 {
         u32::from(self.folds.wrapping_sub(1)) % u64::BITS
     }
 

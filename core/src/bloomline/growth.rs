@@ -1,5 +1,6 @@
 //! How a filter in this layout grows: the capacity and the target rate of each layer.
 
+use std::cell::Cell;
 use std::iter;
 
 use super::fold::Fold;
@@ -11,8 +12,7 @@ use crate::spec::{Growth, MAX_EXPANSION, MAX_LAYERS, Spec};
 
 /// What the layers of a filter in the Bloomline layout have in common.
 ///
-/// The fields of [`Spec`] are apart, because a filter has the size of a size class of the servers'
-/// allocator.
+/// [`Spec`] is flattened to keep a filter at 96 bytes, a size class of the servers' allocator.
 #[derive(Clone, Copy, Debug)]
 pub struct Common {
     capacity: u64,
@@ -20,7 +20,7 @@ pub struct Common {
     /// The seed of the hash.
     pub(crate) seed: u64,
     /// The sum of the computed rates of the older layers: the used part of the target rate.
-    pub(super) older_rates: f64,
+    pub(crate) older_rates: f64,
     growth: SmallGrowth,
     /// Where the bits begin, in units of [`ORIGIN_UNIT`] bytes. Compacting a filter moves it behind
     /// all earlier bits.
@@ -37,17 +37,17 @@ enum SmallGrowth {
 const _: () = assert!(MAX_EXPANSION <= u16::MAX as u32);
 
 /// Bytes per unit of the origin of the bits.
-pub(super) const ORIGIN_UNIT: u64 = 4 << 20;
+pub(crate) const ORIGIN_UNIT: u64 = 4 << 20;
 
 /// A layer in the Bloomline layout, before it is built.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shape {
     /// Items that the layer is sized for.
-    pub(super) capacity: u64,
+    pub(crate) capacity: u64,
     /// Its blocks, and the bits per item in them.
-    pub(super) geometry: Geometry,
+    pub(crate) geometry: Geometry,
     /// Pages in memory.
-    pub(super) stored: u32,
+    pub(crate) stored: u32,
 }
 
 impl Shape {
@@ -81,7 +81,7 @@ impl Shape {
     }
 
     /// The shape with fewer pages in memory, and another capacity.
-    pub(super) fn folded(self, fold: Fold, capacity: u64) -> Self {
+    pub(crate) fn folded(self, fold: Fold, capacity: u64) -> Self {
         let geometry = self.geometry.with_folds(fold.folds());
         Self { capacity, geometry, stored: fold.stored() as u32 }
     }
@@ -113,7 +113,7 @@ impl Common {
     }
 
     /// Capacity, target rate and growth of the filter.
-    pub(super) fn spec(&self) -> Spec {
+    pub(crate) fn spec(&self) -> Spec {
         let growth = match self.growth {
             SmallGrowth::Fixed => Growth::Fixed,
             SmallGrowth::Scaling { expansion } => Growth::Scaling { expansion: expansion.into() },
@@ -127,7 +127,7 @@ impl Common {
     ///
     /// [`Error::Full`] if the filter is fixed; [`Error::TooManyLayers`]; [`Error::Capacity`] or
     /// [`Error::ErrorRateTooSmall`] if the next layer would be out of range.
-    pub(super) fn successor(&self, last: &Shape, index: u32) -> Result<(Self, Shape), Error> {
+    pub(crate) fn successor(&self, last: &Shape, index: u32) -> Result<(Self, Shape), Error> {
         match self.growth {
             SmallGrowth::Fixed => Err(Error::Full(last.capacity)),
             SmallGrowth::Scaling { .. } if index + 1 >= MAX_LAYERS => {
@@ -135,7 +135,7 @@ impl Common {
             }
             SmallGrowth::Scaling { expansion } => {
                 let capacity = last.capacity.saturating_mul(u64::from(expansion));
-                let older_rates = self.older_rates + last.fp_rate(last.capacity);
+                let older_rates = self.older_rates + rate_when_full(last);
                 Self { older_rates, ..*self }.with_shape(capacity, index + 1)
             }
         }
@@ -147,7 +147,7 @@ impl Common {
     }
 
     /// The target rate of layer `index`, which is the newest.
-    pub(super) fn layer_error(&self, index: u32) -> f64 {
+    pub(crate) fn layer_error(&self, index: u32) -> f64 {
         self.spec().layer_error(index, self.older_rates)
     }
 
@@ -157,7 +157,7 @@ impl Common {
     /// The load is probably over then, and at 1 % the filter becomes 5 % smaller by it on average.
     /// The 15th layer leaves 11/15 of the budget instead of 14/15, so that further layers take half a
     /// bit more per item.
-    pub(super) fn compacted_error(&self, index: u32) -> f64 {
+    pub(crate) fn compacted_error(&self, index: u32) -> f64 {
         let error = self.layer_error(index);
         match self.growth {
             SmallGrowth::Fixed => error,
@@ -168,31 +168,49 @@ impl Common {
     }
 
     /// True if the newest layer may have this rate: the sum of all rates is at most the target rate.
-    pub(super) fn allows(&self, newest_rate: f64) -> bool {
+    pub(crate) fn allows(&self, newest_rate: f64) -> bool {
         self.older_rates + newest_rate <= self.error_rate
     }
 
     /// Where the bits begin: bytes that the filter had before it was compacted.
-    pub(super) fn first_byte(&self) -> u64 {
+    pub(crate) fn first_byte(&self) -> u64 {
         u64::from(self.origin) * ORIGIN_UNIT
     }
 
     /// The same filter with bits that begin behind `bytes` bytes at the present origin; `None` if
     /// there is no such origin.
-    pub(super) fn moved(self, bytes: u64) -> Option<Self> {
+    pub(crate) fn moved(self, bytes: u64) -> Option<Self> {
         self.with_first_byte(self.first_byte().checked_add(bytes)?.next_multiple_of(ORIGIN_UNIT))
     }
 
     /// The same filter with bits that begin at this byte, a multiple of [`ORIGIN_UNIT`].
-    pub(super) fn with_first_byte(self, byte: u64) -> Option<Self> {
+    pub(crate) fn with_first_byte(self, byte: u64) -> Option<Self> {
         let origin = u32::try_from(byte / ORIGIN_UNIT).ok()?;
         byte.is_multiple_of(ORIGIN_UNIT).then_some(Self { origin, ..self })
     }
 
     /// The same filter as `other` has grown to, with its own origin.
-    pub(super) fn grown_as(self, other: &Self) -> Self {
+    pub(crate) fn grown_as(self, other: &Self) -> Self {
         Self { origin: self.origin, ..*other }
     }
+}
+
+/// The rate of a layer that holds as many items as its capacity.
+///
+/// The result of a thread's last call is cached: when memory is short, a call computes the next layer
+/// of one filter for each of its items.
+fn rate_when_full(layer: &Shape) -> f64 {
+    thread_local! {
+        static LAST: Cell<Option<(Shape, f64)>> = const { Cell::new(None) };
+    }
+    if let Some((last, rate)) = LAST.get()
+        && last == *layer
+    {
+        return rate;
+    }
+    let rate = layer.fp_rate(layer.capacity);
+    LAST.set(Some((*layer, rate)));
+    rate
 }
 
 impl Spec {
@@ -200,7 +218,7 @@ impl Spec {
     /// of the iterator is the error that ends the growth.
     ///
     /// ```
-    /// use bloomline_core::{Growth, Spec};
+    /// use bloomline_core::host::{Growth, Spec};
     ///
     /// let spec = Spec { capacity: 100, error_rate: 0.01, growth: Growth::Scaling { expansion: 2 } };
     /// let layers: Vec<_> = spec.layers().flatten().take(3).map(|layer| layer.capacity()).collect();
@@ -220,12 +238,12 @@ impl Spec {
         })
     }
 
-    /// The newest layer of a filter with so many items, as [`layers`](Self::layers) has it, and as
-    /// [`compact`](crate::Filter::compact) leaves it: the same if that saves too little. `None` for
-    /// more items than the filter can hold.
+    /// The newest layer after `items` items, before and after [`compact`](crate::host::Filter::compact);
+    /// equal if compacting would save less than 1/16 of it. `None` for more items than the filter
+    /// can hold.
     ///
     /// ```
-    /// use bloomline_core::{Growth, Spec};
+    /// use bloomline_core::host::{Growth, Spec};
     ///
     /// let growth = Growth::Scaling { expansion: 2 };
     /// let spec = Spec { capacity: 1_000_000, error_rate: 0.01, growth };
@@ -252,7 +270,7 @@ impl Spec {
     /// would be `1 / ((i + 1) (i + 2))` of the whole. These shares add up to 1. Their ratio is not
     /// constant, unlike in the tightening series of Almeida et al. (2007). Layers have a whole
     /// number of blocks, so their computed rates are lower, and later layers get the difference.
-    pub(super) fn layer_error(&self, index: u32, older_rates: f64) -> f64 {
+    pub(crate) fn layer_error(&self, index: u32, older_rates: f64) -> f64 {
         match self.growth {
             Growth::Scaling { .. } => (self.error_rate - older_rates) / f64::from(index + 2),
             Growth::Fixed => self.error_rate,

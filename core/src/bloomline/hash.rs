@@ -26,12 +26,12 @@ const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 #[inline(always)]
 pub fn item_hash(item: &[u8], seed: u64) -> ItemHash {
     let place = xxh3_64_with_seed(item, seed);
-    ItemHash { place, pattern: fold(place, GOLDEN) }
+    ItemHash { place, pattern: mix(place, GOLDEN) }
 }
 
 /// Folded multiplication: the low half of the 128-bit product XOR its high half.
 #[inline]
-pub(crate) fn fold(a: u64, b: u64) -> u64 {
+pub(crate) fn mix(a: u64, b: u64) -> u64 {
     let product = u128::from(a) * u128::from(b);
     product as u64 ^ (product >> 64) as u64
 }

@@ -10,7 +10,7 @@
 //! ```
 //!
 //! Version 2 is that of filters that were compacted, or merged above their capacity, and of
-//! [filters that forget](crate::window::header):
+//! [windowed filters](crate::window::header):
 //!
 //! ```text
 //! offset  0        8       10      12      13        16         20      24
@@ -29,6 +29,7 @@ use super::sizing::REVISION;
 use super::{BlockedLayer, Filter};
 use crate::error::{Error, HeaderError};
 use crate::fields::{Reader, Writer};
+use crate::scalable::Description;
 use crate::spec::{Growth, Permit, Spec};
 
 /// Bytes of a header of version 1.
@@ -94,6 +95,16 @@ impl Filter {
     ///
     /// [`Error::Header`], and those of [`Filter::new`].
     pub fn decode_header(bytes: &[u8], permit: Permit) -> Result<Self, Error> {
+        Self::describe(bytes)?.build(permit)
+    }
+
+    /// What a header describes. This is the definition of a valid filter of this layout: one that
+    /// is described by a header which this function accepts.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Header`], and the errors of [`Filter::new`] for a parameter out of range.
+    pub(crate) fn describe(bytes: &[u8]) -> Result<Description<BlockedLayer>, Error> {
         let is_extended = bytes.len() >= EXTENDED_BYTES;
         if !is_length(bytes.len()) {
             return Err(HeaderError::Length(bytes.len()).into());
@@ -133,7 +144,7 @@ impl Filter {
         if newest_len > shapes.last().map_or(0, Shape::capacity) {
             return Err(HeaderError::Len(newest_len).into());
         }
-        Self::with_shapes(common, &shapes, newest_len, permit)
+        Ok(Description { common, shapes, newest_len })
     }
 }
 

@@ -1,33 +1,34 @@
 //! One Bloom filter of fixed capacity in the Bloomline layout.
 
 use std::hint::{assert_unchecked, black_box};
+use std::iter;
 
 use super::geometry::{BLOCK_BYTES, Geometry};
 use super::growth::{Common, Shape};
 use super::hash::{ItemHash, item_hash};
 use super::locate::{Spot, locate};
-use crate::error::{Error, Parameter};
+use crate::error::Error;
 use crate::estimate::LayerEstimate;
-use crate::layer::{Layer, Newest, Part};
+use crate::layer::{Layer, Part, Probe, sealed};
 use crate::memory::fill::fill_of_union;
-use crate::memory::words::Words;
+use crate::memory::words::{Words, WordsRef};
 use crate::simd::{BLOCK_SECTORS, Backend, Block, prefetch};
 use crate::spec::Layout;
 
 /// Bytes of a filter besides the bits of its layers and the table of its older layers: the size of
 /// [`Filter`](super::Filter) on a 64-bit machine.
-pub(super) const FILTER_BYTES: u64 = 96;
+pub(crate) const FILTER_BYTES: u64 = 96;
 
 /// Bytes of an older layer besides its bits: the size of [`BlockedLayer`] on a 64-bit machine.
 /// Sizes must not depend on the machine that computes them.
-pub(super) const LAYER_BYTES: u64 = 32;
+pub(crate) const LAYER_BYTES: u64 = 32;
 
 /// A bit array of fixed size, and the geometry that maps items to its bits.
 #[derive(Debug)]
 pub struct BlockedLayer {
-    pub(super) words: Words,
-    pub(super) capacity: u64,
-    pub(super) geometry: Geometry,
+    pub(crate) words: Words,
+    pub(crate) capacity: u64,
+    pub(crate) geometry: Geometry,
 }
 
 impl BlockedLayer {
@@ -39,9 +40,7 @@ impl BlockedLayer {
 
     /// The layer without its bits.
     pub fn shape(&self) -> Shape {
-        let page_blocks = self.geometry.blocks_per_page();
-        let stored = (self.blocks().len() as u64 / page_blocks) as u32;
-        Shape { capacity: self.capacity, geometry: self.geometry, stored }
+        self.view().shape()
     }
 
     /// The bits as bytes: little-endian words of 64 bits.
@@ -54,16 +53,105 @@ impl BlockedLayer {
         self.words.as_mut_bytes()
     }
 
+    /// The layer, to be read.
     #[inline(always)]
-    pub(super) fn blocks(&self) -> &[Block] {
+    pub fn view(&self) -> LayerRef<'_> {
+        LayerRef { words: self.words.view(), capacity: self.capacity, geometry: self.geometry }
+    }
+}
+
+/// A layer to be read: a [`BlockedLayer`], or one whose bits are a part of other memory.
+#[derive(Clone, Copy)]
+pub struct LayerRef<'a> {
+    /// At least one block.
+    words: WordsRef<'a>,
+    capacity: u64,
+    geometry: Geometry,
+}
+
+impl LayerRef<'static> {
+    /// A layer of one block, without items.
+    pub(crate) const NONE: Self = Self {
+        words: WordsRef::new(&[0; BLOCK_SECTORS]),
+        capacity: 1,
+        geometry: Geometry::of_pages(1, 1, 1, 1),
+    };
+}
+
+impl<'a> LayerRef<'a> {
+    /// An unfolded layer with these bits; `None` without a block of them.
+    #[inline(always)]
+    pub(crate) fn new(words: &'a [u64], capacity: u64, geometry: Geometry) -> Option<Self> {
+        let layer = Self { words: WordsRef::new(words), capacity, geometry };
+        (!layer.blocks().is_empty()).then_some(layer)
+    }
+
+    /// The bits.
+    pub fn words(&self) -> WordsRef<'a> {
+        self.words
+    }
+
+    /// The bits as bytes: little-endian words of 64 bits.
+    pub fn as_bytes(&self) -> &'a [u8] {
+        self.words.as_bytes()
+    }
+
+    /// Items the layer is sized for.
+    pub fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    /// The geometry of the layer.
+    pub fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    /// The layer without its bits.
+    pub fn shape(&self) -> Shape {
+        let page_blocks = self.geometry.blocks_per_page();
+        let stored = (self.blocks().len() as u64 / page_blocks) as u32;
+        Shape { capacity: self.capacity, geometry: self.geometry, stored }
+    }
+
+    /// The computed false-positive rate with `len` items, in [0, 1].
+    pub fn fp_rate(&self, len: u64) -> f64 {
+        self.shape().fp_rate(len)
+    }
+
+    /// See [`Layer::by_fill`].
+    pub(crate) fn by_fill(&self, sample: usize) -> LayerEstimate {
+        Self::estimate(iter::once(*self), sample)
+    }
+
+    /// See [`Layer::estimate`].
+    fn estimate(layers: impl Iterator<Item = Self> + Clone, sample: usize) -> LayerEstimate {
+        let Some(shape) = layers.clone().next().map(|layer| layer.shape()) else {
+            return LayerEstimate::default();
+        };
+        let fold = shape.fold();
+        let page_words = shape.geometry.blocks_per_page() as usize * BLOCK_SECTORS;
+        let mut start = 0;
+        let fills = fold.parts().map(|part| {
+            let len = part.pages as usize * page_words;
+            let range = start..start + len;
+            start += len;
+            let words = layers
+                .clone()
+                .map(|layer| layer.words.as_slice().get(range.clone()).unwrap_or_default());
+            // The sample is divided by size, and each part has at least one page.
+            fill_of_union(words, (sample as u64 * part.pages / fold.stored()) as usize)
+        });
+        fold.estimate(&shape.geometry, fills)
+    }
+
+    #[inline(always)]
+    fn blocks(&self) -> &'a [Block] {
         Block::of(self.words.as_slice())
     }
 }
 
-impl Layer for BlockedLayer {
-    const LAYOUT: Layout = Layout::Bloomline;
+impl Probe for LayerRef<'_> {
     type Common = Common;
-    type Shape = Shape;
     type Hash = ItemHash;
     type Spot = Spot;
     type Prepared<B: Backend> = B::Pattern;
@@ -136,17 +224,84 @@ impl Layer for BlockedLayer {
     }
 
     #[inline(always)]
+    fn bytes(&self) -> u64 {
+        self.words.bytes()
+    }
+}
+
+impl Probe for BlockedLayer {
+    type Common = Common;
+    type Hash = ItemHash;
+    type Spot = Spot;
+    type Prepared<B: Backend> = B::Pattern;
+    const PREFETCH_FROM: u64 = LayerRef::PREFETCH_FROM;
+    const STAGED_FROM: u64 = LayerRef::STAGED_FROM;
+    const IS_VECTORIZED: bool = LayerRef::IS_VECTORIZED;
+
+    #[inline(always)]
+    fn hash(common: &Common, item: &[u8]) -> ItemHash {
+        LayerRef::hash(common, item)
+    }
+
+    #[inline(always)]
+    fn prepare<B: Backend>(backend: B, hash: &ItemHash) -> B::Pattern {
+        LayerRef::prepare(backend, hash)
+    }
+
+    #[inline(always)]
+    fn locate(&self, hash: &ItemHash) -> Spot {
+        self.view().locate(hash)
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, spot: &Spot, part: Part) {
+        self.view().prefetch(spot, part);
+    }
+
+    #[inline(always)]
+    fn test_first<B: Backend>(
+        &self,
+        backend: B,
+        spot: &Spot,
+        prepared: Option<&B::Pattern>,
+    ) -> bool {
+        self.view().test_first(backend, spot, prepared)
+    }
+
+    #[inline(always)]
+    fn test_rest<B: Backend>(&self, backend: B, spot: &Spot) -> bool {
+        self.view().test_rest(backend, spot)
+    }
+
+    #[inline(always)]
+    fn bytes(&self) -> u64 {
+        self.words.bytes()
+    }
+}
+
+/// Sets all bits of an item that lies at `spot` of a layer with these bits.
+#[inline(always)]
+pub(crate) fn set_bits<B: Backend>(words: &mut [u64], geometry: Geometry, backend: B, spot: &Spot) {
+    let (bits, blocks) = (geometry.bits_per_block(), Block::of_mut(words));
+    if let Some(block) = blocks.get_mut(spot.first) {
+        backend.set(block, spot.hash.pattern, bits);
+    }
+    for (index, pattern) in spot.further(&geometry) {
+        if let Some(block) = blocks.get_mut(index) {
+            backend.set(block, pattern, bits);
+        }
+    }
+}
+
+impl sealed::Sealed for BlockedLayer {}
+
+impl Layer for BlockedLayer {
+    const LAYOUT: Layout = Layout::Bloomline;
+    type Shape = Shape;
+
+    #[inline(always)]
     fn set<B: Backend>(&mut self, backend: B, spot: &Spot) {
-        let (geometry, bits) = (self.geometry, self.geometry.bits_per_block());
-        let blocks = Block::of_mut(self.words.as_mut_slice());
-        if let Some(block) = blocks.get_mut(spot.first) {
-            backend.set(block, spot.hash.pattern, bits);
-        }
-        for (index, pattern) in spot.further(&geometry) {
-            if let Some(block) = blocks.get_mut(index) {
-                backend.set(block, pattern, bits);
-            }
-        }
+        set_bits(self.words.as_mut_slice(), self.geometry, backend, spot);
     }
 
     /// The operating system backs a page at its first access, and again at its first write if it
@@ -168,6 +323,14 @@ impl Layer for BlockedLayer {
         }
     }
 
+    fn words(&self) -> &Words {
+        &self.words
+    }
+
+    fn words_mut(&mut self) -> &mut Words {
+        &mut self.words
+    }
+
     #[inline]
     fn capacity(&self) -> u64 {
         self.capacity
@@ -180,16 +343,12 @@ impl Layer for BlockedLayer {
 
     fn retire(&mut self, _len: u64) {}
 
-    fn words(&self) -> &Words {
-        &self.words
-    }
-
-    fn words_mut(&mut self) -> &mut Words {
-        &mut self.words
-    }
-
     fn successor(&self, common: &Common, index: u32) -> Result<(Common, Shape), Error> {
         common.successor(&self.shape(), index)
+    }
+
+    fn shape_with(&self, _len: u64) -> Shape {
+        self.shape()
     }
 
     fn shape_bytes(shape: &Shape) -> u64 {
@@ -214,48 +373,7 @@ impl Layer for BlockedLayer {
         layers: impl Iterator<Item = &'a Self> + Clone,
         sample: usize,
     ) -> LayerEstimate {
-        let Some(shape) = layers.clone().next().map(Self::shape) else {
-            return LayerEstimate::default();
-        };
-        let fold = shape.fold();
-        let page_words = shape.geometry.blocks_per_page() as usize * BLOCK_SECTORS;
-        let mut start = 0;
-        let fills = fold.parts().map(|part| {
-            let len = part.pages as usize * page_words;
-            let range = start..start + len;
-            start += len;
-            let words = layers
-                .clone()
-                .map(|layer| layer.words.as_slice().get(range.clone()).unwrap_or_default());
-            // The sample is divided by size, and each part has at least one page.
-            fill_of_union(words, (sample as u64 * part.pages / fold.stored()) as usize)
-        });
-        fold.estimate(&shape.geometry, fills)
-    }
-
-    fn differs(&self, other: &Self, index: u32) -> Option<Parameter> {
-        if self.geometry != other.geometry || self.words.len() != other.words.len() {
-            Some(Parameter::Layer(index))
-        } else {
-            None
-        }
-    }
-
-    fn fill_up(&mut self, len: u64) {
-        self.capacity = self.capacity.max(len);
-    }
-
-    fn grown_as(common: &Common, other: &Common) -> Common {
-        common.grown_as(other)
-    }
-
-    fn compact(&mut self, common: &mut Common, index: u32, newest: Newest) -> bool {
-        let Some(moved) = common.moved(newest.filter_bytes) else { return false };
-        let is_folded = self.fold_to(common.compacted_error(index), newest.len, newest.items);
-        if is_folded {
-            *common = moved;
-        }
-        is_folded
+        LayerRef::estimate(layers.map(Self::view), sample)
     }
 
     fn first_byte(common: &Common) -> u64 {

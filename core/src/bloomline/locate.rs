@@ -13,7 +13,7 @@
 //! ([`super::rate`]).
 
 use super::geometry::Geometry;
-use super::hash::{ItemHash, fold};
+use super::hash::{ItemHash, mix};
 use crate::scale::scale;
 use crate::simd::{SECTOR_BITS, START_SHIFT};
 
@@ -95,7 +95,7 @@ impl Spot {
         FURTHER.iter().take(geometry.further_blocks().into()).map(move |&multiplier| {
             let over = block + stride as i64 - page_blocks;
             block = over + (over >> 63 & page_blocks);
-            (page + block as usize, fold(pattern, multiplier))
+            (page + block as usize, mix(pattern, multiplier))
         })
     }
 }

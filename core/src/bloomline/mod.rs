@@ -1,6 +1,5 @@
 //! The Bloomline layout: all bits of an item in one page, in one to four blocks of it.
 
-mod compact;
 mod filter;
 pub mod fold;
 pub mod geometry;
@@ -16,10 +15,10 @@ pub mod sizing;
 mod table;
 
 pub use growth::{Common, Shape};
-pub use layer::BlockedLayer;
+pub use layer::{BlockedLayer, LayerRef};
 
 /// A scalable filter in the Bloomline layout.
-pub type Filter = crate::ScalableFilter<BlockedLayer>;
+pub type Filter = crate::scalable::ScalableFilter<BlockedLayer>;
 
 // 96 bytes are a size class of the servers' allocator. A larger filter would take the next one.
 #[cfg(target_pointer_width = "64")]

@@ -37,6 +37,20 @@ const BLOCK_BITS: f64 = 512.0;
 /// Below, rounding up to whole pages would cost more than 0.4 %, and a layer has few pages anyway.
 const WHOLE_PAGES_FROM: u64 = 256 * PAGE_BLOCKS;
 
+/// The part of a layer's target rate that is left for its bits.
+///
+/// # Errors
+///
+/// [`Error::ErrorRateTooSmall`] if no geometry reaches it.
+pub(crate) fn error_of_bits(capacity: u64, error: f64) -> Result<f64, Error> {
+    // More bits do not reduce the probability of equal hashes.
+    let error_of_bits = error - capacity as f64 * COLLISION;
+    if error < MIN_LAYER_ERROR || error_of_bits < table::SMALLEST {
+        return Err(Error::ErrorRateTooSmall(error));
+    }
+    Ok(error_of_bits)
+}
+
 impl Geometry {
     /// The geometry of a layer whose computed rate with `capacity` items is at most `error`.
     ///
@@ -74,11 +88,7 @@ impl Geometry {
         if !(error > 0.0 && error <= MAX_ERROR_RATE) {
             return Err(Error::ErrorRate(error));
         }
-        // More bits do not reduce the probability of equal hashes.
-        let error_of_bits = error - capacity as f64 * COLLISION;
-        if error < MIN_LAYER_ERROR || error_of_bits < table::SMALLEST {
-            return Err(Error::ErrorRateTooSmall(error));
-        }
+        let error_of_bits = error_of_bits(capacity, error)?;
         let row = Row::of(error_of_bits);
         let mut blocks =
             (capacity as f64 * row.bits_per_item(error_of_bits) / BLOCK_BITS).ceil() as u64;

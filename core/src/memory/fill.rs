@@ -1,8 +1,5 @@
 //! Counting the set bits of words, or of the OR of several.
 
-use bitvec::order::Lsb0;
-use bitvec::slice::BitSlice;
-
 use super::pages::PAGE;
 use crate::estimate::Fill;
 
@@ -26,7 +23,7 @@ pub fn fill_of_union<'a>(all: impl Iterator<Item = &'a [u64]> + Clone, sample: u
             let words = words.get(start..).unwrap_or_default();
             page.iter_mut().zip(words).for_each(|(union, word)| *union |= word);
         }
-        ones += bits_of(page).count_ones();
+        ones += page.iter().map(|word| word.count_ones() as usize).sum::<usize>();
         counted += page.len();
     }
     let share = |part: usize, whole: usize| part as f64 / whole.max(1) as f64;
@@ -34,12 +31,4 @@ pub fn fill_of_union<'a>(all: impl Iterator<Item = &'a [u64]> + Clone, sample: u
         set: share(ones, counted * u64::BITS as usize),
         counted: if len == 0 { 1.0 } else { share(counted, len) },
     }
-}
-
-/// The bits of words, in the machine's own words: the only ones of which bits can be counted on
-/// every machine.
-fn bits_of(words: &[u64]) -> &BitSlice<usize, Lsb0> {
-    let count = size_of_val(words) / size_of::<usize>();
-    // SAFETY: a `u64` is one or two words of the machine, without padding.
-    BitSlice::from_slice(unsafe { std::slice::from_raw_parts(words.as_ptr().cast(), count) })
 }

@@ -18,8 +18,8 @@ pub mod allocation;
 pub mod fill;
 #[cfg(feature = "audit")]
 pub mod ledger;
+mod or;
 pub mod pages;
-mod union;
 pub mod words;
 
 /// Moves a value into an allocation, or returns [`Error::OutOfMemory`].

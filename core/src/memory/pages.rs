@@ -27,8 +27,8 @@ pub fn is_zero(bytes: &[u8]) -> bool {
     bytes.chunks(512).all(|chunk| chunk.iter().fold(0, |all, byte| all | byte) == 0)
 }
 
-/// Zeroes `size` bytes of memory, at least [`LARGE`]. True if the operating system zeroes all whole
-/// pages at their first use, which also proves that they are private, anonymous memory.
+/// Zeroes `size` bytes of memory. True if the operating system zeroes all whole pages at their first
+/// use, which also proves that they are private, anonymous memory. It takes some microseconds.
 ///
 /// The `alloc_zeroed` of some servers' allocators writes zeros to recycled memory, and touches new
 /// pages too: up to 10 ms for 29 MB.

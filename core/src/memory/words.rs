@@ -124,29 +124,23 @@ impl Words {
     ///
     /// Pages that were never touched are not read if the operating system reports which those are.
     pub fn is_zero(&self, range: Range<usize>) -> bool {
-        let mut all = true;
-        self.visit_touched(range, |touched| {
-            all = self.as_bytes().get(touched).is_none_or(is_zero);
-            if all { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-        });
-        all
+        self.view().is_zero(range)
     }
 
     /// Calls `visit` with the parts of a range of bytes that may differ from zero, in order.
     pub fn visit_touched(
         &self,
         range: Range<usize>,
-        mut visit: impl FnMut(Range<usize>) -> ControlFlow<()>,
+        visit: impl FnMut(Range<usize>) -> ControlFlow<()>,
     ) {
-        let range = range.start..range.end.min(self.bytes() as usize);
-        let at = range.start;
-        match self.as_bytes().get(range.clone()) {
-            Some(bytes) if self.block().kind == Kind::Lazy => {
-                visit_touched(bytes, |touched| visit(at + touched.start..at + touched.end));
-            }
-            Some(_) => drop(visit(range)),
-            None => {}
-        }
+        self.view().visit_touched(range, visit);
+    }
+
+    /// The words, to be read.
+    #[inline(always)]
+    pub fn view(&self) -> WordsRef<'_> {
+        let kind = Kind::from_bits(self.shape >> SKIP_BITS);
+        WordsRef { words: self.as_slice(), is_lazy: kind == Kind::Lazy }
     }
 
     /// The allocation that holds the words.
@@ -226,21 +220,84 @@ impl Words {
     ///
     /// It is exact if the words have at most `sample` pages.
     pub fn fill(&self, sample: usize) -> f64 {
-        fill_of_union(iter::once(self.as_slice()), sample).set
+        self.view().fill(sample)
     }
 
     /// The words as bytes. They are little-endian, because every supported machine is.
+    #[inline]
     pub fn as_bytes(&self) -> &[u8] {
-        let words = self.as_slice();
-        // SAFETY: a word is eight initialised bytes.
-        unsafe { slice::from_raw_parts(words.as_ptr().cast(), size_of_val(words)) }
+        self.view().as_bytes()
     }
 
     /// The words as bytes, to be written.
+    #[inline]
     pub fn as_mut_bytes(&mut self) -> &mut [u8] {
-        let words = self.as_mut_slice();
-        // SAFETY: any eight bytes are a valid word, and `self` is borrowed exclusively.
-        unsafe { slice::from_raw_parts_mut(words.as_mut_ptr().cast(), size_of_val(words)) }
+        bytes_of(self.as_mut_slice())
+    }
+}
+
+/// Words to be read: [`Words`], or a part of other memory.
+#[derive(Clone, Copy)]
+pub struct WordsRef<'a> {
+    words: &'a [u64],
+    is_lazy: bool,
+}
+
+impl<'a> WordsRef<'a> {
+    /// Words in any memory.
+    #[inline(always)]
+    pub const fn new(words: &'a [u64]) -> Self {
+        Self { words, is_lazy: false }
+    }
+
+    /// The words.
+    #[inline(always)]
+    pub fn as_slice(self) -> &'a [u64] {
+        self.words
+    }
+
+    /// The words as bytes. They are little-endian, because every supported machine is.
+    pub fn as_bytes(self) -> &'a [u8] {
+        // SAFETY: a word is eight initialised bytes.
+        unsafe { slice::from_raw_parts(self.words.as_ptr().cast(), size_of_val(self.words)) }
+    }
+
+    /// The number of bytes.
+    #[inline(always)]
+    pub fn bytes(self) -> u64 {
+        size_of_val(self.words) as u64
+    }
+
+    /// See [`Words::fill`].
+    pub fn fill(self, sample: usize) -> f64 {
+        fill_of_union(iter::once(self.words), sample).set
+    }
+
+    /// See [`Words::is_zero`].
+    pub fn is_zero(self, range: Range<usize>) -> bool {
+        let mut all = true;
+        self.visit_touched(range, |touched| {
+            all = self.as_bytes().get(touched).is_none_or(is_zero);
+            if all { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+        all
+    }
+
+    /// See [`Words::visit_touched`].
+    pub fn visit_touched(
+        self,
+        range: Range<usize>,
+        mut visit: impl FnMut(Range<usize>) -> ControlFlow<()>,
+    ) {
+        let range = range.start..range.end.min(size_of_val(self.words));
+        let at = range.start;
+        match self.as_bytes().get(range.clone()) {
+            Some(bytes) if self.is_lazy => {
+                visit_touched(bytes, |touched| visit(at + touched.start..at + touched.end));
+            }
+            Some(_) => drop(visit(range)),
+            None => {}
+        }
     }
 }
 
@@ -256,6 +313,12 @@ impl Drop for Words {
         // SAFETY: the words own their allocation, and are not used any more.
         unsafe { self.block().free() }
     }
+}
+
+/// Words as bytes, to be written. They are little-endian, because every supported machine is.
+pub fn bytes_of(words: &mut [u64]) -> &mut [u8] {
+    // SAFETY: any eight bytes are a valid word, and the words are borrowed exclusively.
+    unsafe { slice::from_raw_parts_mut(words.as_mut_ptr().cast(), size_of_val(words)) }
 }
 
 /// Copies `from` to `to`, which must be zero and of the same length.

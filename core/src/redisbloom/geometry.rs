@@ -58,6 +58,11 @@ impl Options {
         self.0 & Self::NO_SCALING != 0
     }
 
+    /// The options that decide how items are hashed and sizes rounded.
+    pub(crate) fn without_scaling(self) -> Self {
+        Self(self.0 & !Self::NO_SCALING)
+    }
+
     /// True if items are hashed to 64 bits, false if to 32.
     #[inline]
     pub fn is_64_bit(self) -> bool {

@@ -10,18 +10,26 @@
 //! bytes  bits  len   error  bits_per_item  hashes  capacity  log2_bits
 //! ```
 //!
-//! All numbers are little-endian, without padding between the fields. `bytes` is `bits / 8`.
+//! All numbers are little-endian, without padding between the fields. `bytes` is `bits / 8`. Builds
+//! of RedisBloom with a seed for their hash append two numbers of 8 bytes, the version of the hash
+//! and its seed, unless the version is 0.
 
 use super::ClassicFilter;
 use super::geometry::{Options, Shape};
+use super::hash::check_bytes;
 use super::layer::{ClassicLayer, Common};
 use crate::error::{Error, HeaderError};
 use crate::fields::Reader;
-use crate::scalable::try_push;
+use crate::scalable::{Description, try_push};
 use crate::spec::{MAX_LAYERS, Permit};
 
 const FIRST_BYTES: usize = 20;
 const LAYER_BYTES: usize = 53;
+/// Bytes at the end that say how items are hashed.
+const HASH_BYTES: usize = 16;
+
+/// Bytes of the longest header, which no other kind of plain filter exceeds.
+pub(crate) const MAX_HEADER_BYTES: usize = FIRST_BYTES + LAYER_BYTES * MAX_LAYERS as usize;
 
 impl ClassicFilter {
     /// An empty filter, as a command creates it.
@@ -69,6 +77,16 @@ impl ClassicFilter {
     ///
     /// [`Error::Header`], [`Error::Refused`] by `permit`, [`Error::OutOfMemory`].
     pub fn decode_header(bytes: &[u8], permit: Permit) -> Result<Self, Error> {
+        Self::describe(bytes)?.build(permit)
+    }
+
+    /// What a header describes. This is the definition of a valid filter of this layout: one that
+    /// is described by a header which this function accepts.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Header`].
+    pub(crate) fn describe(bytes: &[u8]) -> Result<Description<ClassicLayer>, Error> {
         let length = HeaderError::Length(bytes.len());
         let (first, layers) = bytes.split_at_checked(FIRST_BYTES).ok_or(length)?;
         let mut first = Reader::new(first);
@@ -77,6 +95,9 @@ impl ClassicFilter {
         let options = Options::from_bits(u32::from_le_bytes(first.take()));
         let expansion = u32::from_le_bytes(first.take());
         let (layers, rest) = layers.as_chunks::<LAYER_BYTES>();
+        if rest.len() == HASH_BYTES {
+            check_bytes(rest)?;
+        }
         if !rest.is_empty() || layers.len() != count as usize {
             return Err(length.into());
         }
@@ -98,7 +119,7 @@ impl ClassicFilter {
             return Err(HeaderError::Total(total).into());
         }
         let newest_len = shapes.last().map_or(0, |shape| shape.len);
-        Self::with_shapes(Common { options, expansion }, &shapes, newest_len, permit)
+        Ok(Description { common: Common { options, expansion }, shapes, newest_len })
     }
 
     /// A filter of layers that were read one by one, oldest first; `None` for an empty list.

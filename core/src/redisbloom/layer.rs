@@ -3,9 +3,9 @@
 use super::geometry::{Options, Shape};
 use super::hash::{Pair, pair_32, pair_64};
 use super::indexes::{Indexes, Modulus};
-use crate::error::{Error, Parameter};
+use crate::error::Error;
 use crate::estimate::LayerEstimate;
-use crate::layer::{Layer, Newest, Part};
+use crate::layer::{Layer, Part, Probe, sealed};
 use crate::memory::fill::fill_of_union;
 use crate::memory::words::Words;
 use crate::simd::{Backend, prefetch};
@@ -38,9 +38,9 @@ const FAR: u64 = 1 << 20;
 /// A bit array, and the shape that maps items to its bits.
 #[derive(Debug)]
 pub struct ClassicLayer {
-    pub(super) words: Words,
-    pub(super) shape: Shape,
-    pub(super) modulus: Modulus,
+    pub(crate) words: Words,
+    pub(crate) shape: Shape,
+    pub(crate) modulus: Modulus,
 }
 
 /// What the layers of a filter have in common.
@@ -87,10 +87,8 @@ impl ClassicLayer {
     }
 }
 
-impl Layer for ClassicLayer {
-    const LAYOUT: Layout = Layout::RedisBloom;
+impl Probe for ClassicLayer {
     type Common = Common;
-    type Shape = Shape;
     type Hash = Pair;
     type Spot = Pair;
     type Prepared<B: Backend> = ();
@@ -133,6 +131,18 @@ impl Layer for ClassicLayer {
     }
 
     #[inline(always)]
+    fn bytes(&self) -> u64 {
+        self.words.bytes()
+    }
+}
+
+impl sealed::Sealed for ClassicLayer {}
+
+impl Layer for ClassicLayer {
+    const LAYOUT: Layout = Layout::RedisBloom;
+    type Shape = Shape;
+
+    #[inline(always)]
     fn set<B: Backend>(&mut self, _: B, spot: &Pair) {
         let mut indexes = Indexes::new(spot, self.modulus);
         let words = self.words.as_mut_slice();
@@ -142,6 +152,14 @@ impl Layer for ClassicLayer {
                 *word |= bit;
             }
         }
+    }
+
+    fn words(&self) -> &Words {
+        &self.words
+    }
+
+    fn words_mut(&mut self) -> &mut Words {
+        &mut self.words
     }
 
     #[inline]
@@ -158,14 +176,6 @@ impl Layer for ClassicLayer {
         self.shape.len = len;
     }
 
-    fn words(&self) -> &Words {
-        &self.words
-    }
-
-    fn words_mut(&mut self) -> &mut Words {
-        &mut self.words
-    }
-
     fn successor(&self, common: &Common, index: u32) -> Result<(Common, Shape), Error> {
         if common.options.is_fixed() {
             return Err(Error::Full(self.shape.capacity));
@@ -176,6 +186,10 @@ impl Layer for ClassicLayer {
         let capacity = self.shape.capacity.checked_mul(common.expansion.into());
         let capacity = capacity.ok_or(Error::Capacity(u64::MAX))?;
         Ok((*common, Shape::new(common.options, capacity, self.shape.error * 0.5)?))
+    }
+
+    fn shape_with(&self, len: u64) -> Shape {
+        Shape { len, ..self.shape }
     }
 
     fn shape_bytes(shape: &Shape) -> u64 {
@@ -213,26 +227,8 @@ impl Layer for ClassicLayer {
         let bits = fill.items(1, shape.modulus() as f64);
         let attempted = bits.scaled(1.0 / per_item);
         let rate = libm::pow(fill.set, per_item);
-        LayerEstimate { attempted, inserted: attempted.items, rate }
-    }
-
-    fn differs(&self, other: &Self, index: u32) -> Option<Parameter> {
-        let shape = |layer: &Self| {
-            let Shape { bits, log2_bits, hashes, .. } = layer.shape;
-            (bits, log2_bits, hashes)
-        };
-        (shape(self) != shape(other)).then_some(Parameter::Layer(index))
-    }
-
-    /// RedisBloom also fills links above their capacity, and adds the next one then.
-    fn fill_up(&mut self, _len: u64) {}
-
-    fn grown_as(common: &Common, _other: &Common) -> Common {
-        *common
-    }
-
-    fn compact(&mut self, _common: &mut Common, _index: u32, newest: Newest) -> bool {
-        self.fold_to(newest.len, newest.items)
+        let new_bits = per_item * (1.0 - fill.set);
+        LayerEstimate { attempted, inserted: attempted.items, rate, new_bits }
     }
 
     /// RedisBloom's header has no place for another number.

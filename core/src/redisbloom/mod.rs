@@ -16,7 +16,6 @@
 //!
 //! The hash has no secret seed: whoever knows the layout can choose items that collide.
 
-mod compact;
 pub mod geometry;
 pub mod hash;
 pub mod header;
@@ -29,4 +28,4 @@ pub mod ln;
 pub use layer::{ClassicLayer, Common};
 
 /// A filter in RedisBloom's layout.
-pub type ClassicFilter = crate::ScalableFilter<ClassicLayer>;
+pub type ClassicFilter = crate::scalable::ScalableFilter<ClassicLayer>;

@@ -1,34 +1,41 @@
-//! The bits of a filter that forgets, as bytes and as allocations.
+//! The bits of a windowed filter, as bytes and as allocations.
 
+use std::iter;
 use std::ptr::NonNull;
 
 use super::filter::WindowedFilter;
 use super::generation::Generation;
-use crate::bloomline::BlockedLayer;
+use super::ring::Ring;
+use crate::bloomline::LayerRef;
 use crate::chunk::{Chunk, MAX_CHUNK_BYTES, chunks_of, write_chunk_of};
 use crate::error::Error;
 use crate::estimate::Estimate;
-use crate::layer::Layer;
-use crate::memory::words::{Mover, relocate_slice};
-use crate::scalable::{relocate_layers, samples_of};
+use crate::layer::Probe;
+use crate::memory::words::{Mover, bytes_of, relocate_slice};
+use crate::scalable::{relocate_layers, sample_of};
 
 impl WindowedFilter {
     /// The layers, oldest first, and how many pages of each are counted; see
-    /// [`samples`](crate::Filter::samples).
-    pub fn samples(&self) -> impl Iterator<Item = (&BlockedLayer, usize)> {
-        let all = self.layers().map(|layer| layer.words().bytes()).sum();
-        samples_of(self.layers(), all)
+    /// [`samples`](crate::host::Filter::samples).
+    pub fn samples(&self) -> impl Iterator<Item = (LayerRef<'_>, usize)> {
+        let all = self.bits_bytes();
+        self.layers().map(move |layer| (layer, sample_of(layer.bytes(), all)))
+    }
+
+    /// Bytes of the bits of all layers.
+    fn bits_bytes(&self) -> u64 {
+        self.layers().map(|layer| layer.bytes()).sum()
     }
 
     /// The number of distinct items in all generations; see
-    /// [`AnyFilter::estimate`](crate::AnyFilter::estimate).
+    /// [`AnyFilter::estimate`](crate::host::AnyFilter::estimate).
     pub fn estimate(&self) -> Estimate {
-        let all = self.layers().map(|layer| layer.words().bytes()).sum();
+        let all = self.bits_bytes();
         let mut sum = Estimate::default();
         for generation in self.all() {
             let live = generation.live() as f64 / generation.len().max(1) as f64;
-            for (layer, sample) in samples_of(generation.layers(), all) {
-                let estimate = layer.by_fill(sample);
+            for layer in generation.layers() {
+                let estimate = layer.by_fill(sample_of(layer.bytes(), all));
                 sum = sum + estimate.attempted.scaled(live);
             }
         }
@@ -36,8 +43,8 @@ impl WindowedFilter {
     }
 
     /// Where the bits end, counted over the life of the filter.
-    pub(super) fn end(&self) -> u64 {
-        self.dropped_bytes + self.layers().map(|layer| layer.words().bytes()).sum::<u64>()
+    pub(crate) fn end(&self) -> u64 {
+        self.dropped_bytes + self.bits_bytes()
     }
 
     /// Where the bits begin: bytes of the bits of all dropped generations.
@@ -45,11 +52,11 @@ impl WindowedFilter {
         self.dropped_bytes
     }
 
-    /// The bits from byte `from` on; see [`chunks`](crate::Filter::chunks). Bytes are counted over
+    /// The bits from byte `from` on; see [`chunks`](crate::host::Filter::chunks). Bytes are counted over
     /// the life of the filter, so the first chunk begins at [`WindowedFilter::first_byte`] or
     /// later.
     pub fn chunks(&self, from: u64, max_bytes: usize) -> impl Iterator<Item = Chunk<'_>> {
-        chunks_of(self.layers().map(Layer::words), self.dropped_bytes, from, max_bytes)
+        chunks_of(self.layers().map(|layer| layer.words()), self.dropped_bytes, from, max_bytes)
     }
 
     /// The bytes of the first of [`WindowedFilter::chunks`]; `None` past the end.
@@ -61,33 +68,50 @@ impl WindowedFilter {
     ///
     /// # Errors
     ///
-    /// See [`write_chunk`](crate::Filter::write_chunk).
+    /// See [`write_chunk`](crate::host::Filter::write_chunk).
     pub fn write_chunk(&mut self, offset: u64, chunk: &[u8]) -> Result<(), Error> {
         let first = self.dropped_bytes;
-        write_chunk_of(self.layers_mut().map(Layer::words_mut), first, offset, chunk)
+        write_chunk_of(self.each_bits_mut().map(bytes_of), first, offset, chunk)
     }
 
-    /// The starts of the filter's allocations: the bits of each layer, the overflow layers'
-    /// structures, then the table of the older generations if there is one.
+    /// The starts of the filter's allocations. Of a large ring the bits of each layer and the overflow
+    /// layers' structures, then the table of the older generations if there is one, and the ring.
     pub fn allocations(&self) -> impl Iterator<Item = NonNull<u8>> {
-        let table = (!self.older.is_empty()).then_some(NonNull::from(&*self.older).cast());
-        self.all().flat_map(Generation::allocations).chain(table)
+        let (small, large) = match &self.ring {
+            Ring::Small(words) => (Some(NonNull::from(&**words).cast()), None),
+            Ring::Large(large) => (None, Some(large)),
+        };
+        let of_large = large.into_iter().flat_map(|large| {
+            let table = (!large.older.is_empty()).then_some(NonNull::from(&*large.older).cast());
+            let generations = large.older.iter().chain(iter::once(&large.newest));
+            let ring = iter::once(NonNull::from(&**large).cast());
+            generations.flat_map(Generation::allocations).chain(table).chain(ring)
+        });
+        small.into_iter().chain(of_large)
     }
 
-    /// Lets `mover` move the filter's allocations; see [`relocate`](crate::Filter::relocate).
+    /// Lets `mover` move the filter's allocations but the structures of a large ring; see
+    /// [`relocate`](crate::host::Filter::relocate).
     pub fn relocate(
         &mut self,
         from: usize,
         mover: &mut Mover,
         should_stop: impl FnMut() -> bool,
     ) -> Option<usize> {
-        let next = relocate_layers(self.layers_mut(), from, mover, should_stop);
-        if next.is_some() {
-            return next;
+        match &mut self.ring {
+            Ring::Small(words) => {
+                relocate_slice(words, mover);
+                None
+            }
+            Ring::Large(large) => {
+                let layers = large.all_mut().flat_map(Generation::layers_mut);
+                let next = relocate_layers(layers, from, mover, should_stop);
+                if next.is_none() {
+                    large.all_mut().for_each(|generation| generation.relocate_table(mover));
+                    relocate_slice(&mut large.older, mover);
+                }
+                next
+            }
         }
-        self.older.iter_mut().for_each(|generation| generation.relocate_table(mover));
-        self.newest.relocate_table(mover);
-        relocate_slice(&mut self.older, mover);
-        None
     }
 }

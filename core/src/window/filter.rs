@@ -3,47 +3,42 @@
 use std::fmt;
 use std::iter;
 
-use super::generation::Generation;
-use super::spec::{Window, WindowSpec};
-use crate::bloomline::{BlockedLayer, Common, Filter, Shape};
+use super::generation::{Generation, GenerationRef};
+use super::ring::{Large, Ring, in_ring, is_small, no_memory};
+use super::size::size_with;
+use super::spec::{MAX_GENERATIONS, Window, WindowSpec};
+use crate::bloomline::geometry::Geometry;
+use crate::bloomline::{BlockedLayer, Common, Filter, LayerRef, Shape};
 use crate::error::Error;
-use crate::layer::Layer;
+use crate::layer::{Layer, Probe};
 use crate::memory::try_box;
-use crate::spec::{Demand, Permit};
-
-/// Bytes of a filter besides its bits, the table of its older generations and their overflow
-/// layers: the size of [`WindowedFilter`] on a 64-bit machine.
-const FILTER_BYTES: u64 = 240;
-
-/// Bytes of an older generation besides the bits of its layers: the size of [`Generation`] on a
-/// 64-bit machine.
-const GENERATION_BYTES: u64 = 64;
+use crate::spec::{Demand, Growth, MAX_EXPANSION, Permit};
 
 /// The latest time at which a generation can be opened, in milliseconds, so that times can be added
 /// without overflow. A later time counts as this one.
-pub(super) const MAX_TIME: u64 = 1 << 62;
+pub(crate) const MAX_TIME: u64 = 1 << 62;
 
 /// The most bytes of bits of all generations over the life of a filter, so that offsets can be
 /// added without overflow: 4 EiB.
-pub(super) const MAX_OFFSET: u64 = 1 << 62;
+pub(crate) const MAX_OFFSET: u64 = 1 << 62;
 
 /// The most overflow layers of one generation.
 pub const MAX_OVERFLOW_LAYERS: u32 = 64;
 
-#[cfg(target_pointer_width = "64")]
-const _: () = assert!(size_of::<WindowedFilter>() as u64 == FILTER_BYTES);
-#[cfg(target_pointer_width = "64")]
-const _: () = assert!(size_of::<Generation>() as u64 == GENERATION_BYTES);
-
-/// A filter that forgets: a ring of generations.
+/// A windowed filter: a ring of generations.
 ///
 /// An item is hashed once for all layers of all generations.
+///
+/// [`WindowSpec`] is flattened, so that the filter fits into 96 bytes together with the kind of the
+/// filter.
 pub struct WindowedFilter {
-    pub(crate) spec: WindowSpec,
-    /// Of the regular layers; the seed is that of all layers.
-    pub(crate) common: Common,
-    /// Of a regular layer.
-    pub(crate) shape: Shape,
+    /// Items that a regular layer is sized for.
+    pub(crate) regular_capacity: u64,
+    pub(crate) error_rate: f64,
+    /// Milliseconds of a window of time.
+    pub(crate) millis: u64,
+    /// Of all layers.
+    pub(crate) seed: u64,
     /// The number of the newest generation. The first one has number 0.
     pub(crate) number: u64,
     /// Bytes of the bits of all generations that were dropped: where the bits of the oldest
@@ -51,18 +46,36 @@ pub struct WindowedFilter {
     pub(crate) dropped_bytes: u64,
     /// The time that a rotation by count takes as its own: the host's last one.
     pub(crate) clock: u64,
-    pub(crate) newest: Generation,
-    /// Oldest first.
-    pub(crate) older: Box<[Generation]>,
-    /// Generations that the last rotation dropped, until the host takes them.
-    pub(super) dropped: Vec<Generation>,
+    /// Of a regular layer.
+    pub(crate) geometry: Geometry,
+    pub(crate) ring: Ring,
+    /// 0 if the filter does not grow.
+    pub(crate) expansion: u16,
+    /// Older generations that were specified.
+    pub(crate) generations: u8,
+    /// Items by which the capacity is below that of `generations` regular layers.
+    pub(crate) short: u8,
+    pub(crate) kind: Kind,
+    pub(crate) refreshes: bool,
+    /// Generations that exist.
+    pub(crate) present: u8,
 }
+
+/// [`Window`] without its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Time,
+    Last,
+    Manual,
+}
+
+const _: () = assert!(MAX_GENERATIONS < u8::MAX as u32 && MAX_EXPANSION <= u16::MAX as u32);
 
 impl fmt::Debug for WindowedFilter {
     /// Writes the numbers of the filter, not its bits.
     fn fmt(&self, to: &mut fmt::Formatter) -> fmt::Result {
         to.debug_struct("WindowedFilter")
-            .field("spec", &self.spec)
+            .field("spec", &self.spec())
             .field("items", &self.len())
             .field("newest", &self.number)
             .field("generations", &self.generation_count())
@@ -82,20 +95,54 @@ impl WindowedFilter {
     /// range; [`Error::Refused`] by `permit`; [`Error::OutOfMemory`].
     pub fn new(spec: WindowSpec, seed: u64, now: u64, permit: Permit) -> Result<Self, Error> {
         spec.check()?;
-        let (common, shape) = Common::first(spec.regular(), seed)?;
-        request(permit, [shape.bytes()], size_bytes(shape.bytes(), 1, 0))?;
+        let (_, shape) = Common::first(spec.regular(), seed)?;
+        request(permit, [shape.bytes()], size_with(is_small(&shape), shape.bytes(), 1, 0))?;
         let now = now.min(MAX_TIME);
-        Ok(Self {
-            spec,
-            common,
-            shape,
-            number: 0,
+        let ring = if is_small(&shape) {
+            Self::small_ring(&shape, iter::empty(), Some(now))?
+        } else {
+            let newest = Generation::new(&shape, now)?;
+            let (older, dropped) = (Box::default(), Vec::new());
+            Ring::Large(try_box(Large { newest, older, dropped })?)
+        };
+        Ok(Self { clock: now, ..Self::of(&spec, seed, &shape, ring, 1) })
+    }
+
+    /// A filter with this ring of `present` generations, of which none was dropped.
+    pub(super) fn of(
+        spec: &WindowSpec,
+        seed: u64,
+        shape: &Shape,
+        ring: Ring,
+        present: usize,
+    ) -> Self {
+        let (kind, millis) = match spec.window {
+            Window::Time { millis } => (Kind::Time, millis),
+            Window::Last => (Kind::Last, 0),
+            Window::Manual => (Kind::Manual, 0),
+        };
+        let expansion = match spec.growth {
+            Growth::Scaling { expansion } => expansion as u16,
+            Growth::Fixed => 0,
+        };
+        let all = shape.capacity().saturating_mul(spec.generations.into());
+        Self {
+            regular_capacity: shape.capacity(),
+            error_rate: spec.error_rate,
+            millis,
+            seed,
+            number: present as u64 - 1,
             dropped_bytes: 0,
-            clock: now,
-            newest: Generation::new(&shape, now)?,
-            older: Box::default(),
-            dropped: Vec::new(),
-        })
+            clock: 0,
+            geometry: *shape.geometry(),
+            ring,
+            expansion,
+            generations: spec.generations as u8,
+            short: all.saturating_sub(spec.capacity) as u8,
+            kind,
+            refreshes: spec.refreshes,
+            present: present as u8,
+        }
     }
 
     /// A filter equal to this one.
@@ -104,48 +151,90 @@ impl WindowedFilter {
     ///
     /// [`Error::Refused`] by `permit`, [`Error::OutOfMemory`].
     pub fn try_clone(&self, permit: Permit) -> Result<Self, Error> {
-        request(permit, self.layers().map(|layer| layer.words().bytes()), self.size_bytes())?;
-        let mut older = Vec::new();
-        let no_memory = |_| Error::OutOfMemory(self.size_bytes());
-        older.try_reserve_exact(self.older.len()).map_err(no_memory)?;
-        for generation in &self.older {
-            older.push(generation.try_clone()?);
-        }
-        let newest = self.newest.try_clone()?;
-        Ok(Self { newest, older: older.into_boxed_slice(), dropped: Vec::new(), ..*self })
+        request(permit, self.layers().map(|layer| layer.bytes()), self.size_bytes())?;
+        self.copy()
+    }
+
+    /// A copy that was permitted.
+    pub(crate) fn copy(&self) -> Result<Self, Error> {
+        let ring = match &self.ring {
+            Ring::Small(words) => Self::small_ring(&self.shape(), self.in_words(words), None)?,
+            Ring::Large(large) => {
+                let mut older = Vec::new();
+                let table = no_memory(size_of_val(&*large.older));
+                older.try_reserve_exact(large.older.len()).map_err(table)?;
+                for generation in &large.older {
+                    older.push(generation.try_clone()?);
+                }
+                let (older, dropped) = (older.into_boxed_slice(), Vec::new());
+                let newest = large.newest.try_clone()?;
+                Ring::Large(try_box(Large { newest, older, dropped })?)
+            }
+        };
+        Ok(Self { ring, ..*self })
     }
 
     /// What the filter was created with.
-    pub fn spec(&self) -> &WindowSpec {
-        &self.spec
+    #[inline(never)]
+    pub fn spec(&self) -> WindowSpec {
+        let generations = u32::from(self.generations);
+        let all = self.regular_capacity.saturating_mul(generations.into());
+        WindowSpec {
+            capacity: all - u64::from(self.short),
+            error_rate: self.error_rate,
+            growth: match self.expansion {
+                0 => Growth::Fixed,
+                expansion => Growth::Scaling { expansion: expansion.into() },
+            },
+            window: match self.kind {
+                Kind::Time => Window::Time { millis: self.millis },
+                Kind::Last => Window::Last,
+                Kind::Manual => Window::Manual,
+            },
+            generations,
+            refreshes: self.refreshes,
+        }
+    }
+
+    /// A regular layer.
+    pub(crate) fn shape(&self) -> Shape {
+        let (capacity, geometry) = (self.regular_capacity, self.geometry);
+        Shape { capacity, geometry, stored: geometry.pages() as u32 }
     }
 
     /// The seed of the hash.
     pub fn seed(&self) -> u64 {
-        self.common.seed
+        self.seed
     }
 
     /// The generations and their numbers, oldest first. At least one, and at most one more than
     /// [`WindowSpec::generations`].
-    pub fn generations(&self) -> impl Iterator<Item = (u64, &Generation)> {
-        let oldest = self.number - self.older.len() as u64;
+    pub fn generations(&self) -> impl Iterator<Item = (u64, GenerationRef<'_>)> {
+        let oldest = self.number - (u64::from(self.present) - 1);
         (oldest..).zip(self.all())
     }
 
-    /// The generations, oldest first.
-    #[inline(always)]
-    pub(super) fn all(&self) -> impl DoubleEndedIterator<Item = &Generation> {
-        self.older.iter().chain(iter::once(&self.newest))
+    /// The generations, oldest first. Slower than [`in_ring`].
+    pub(crate) fn all(&self) -> impl DoubleEndedIterator<Item = GenerationRef<'_>> + Clone {
+        let (small, large) = match &self.ring {
+            Ring::Small(words) => (Some(self.in_words(words)), None),
+            Ring::Large(large) => (None, Some(large.all())),
+        };
+        small.into_iter().flatten().chain(large.into_iter().flatten())
     }
 
     /// The number of generations, 1 to [`WindowSpec::generations`] + 1.
     pub fn generation_count(&self) -> usize {
-        self.older.len() + 1
+        self.present.into()
     }
 
     /// The newest generation.
-    pub fn newest(&self) -> &Generation {
-        &self.newest
+    #[inline]
+    pub fn newest(&self) -> GenerationRef<'_> {
+        match &self.ring {
+            Ring::Small(words) => self.newest_of(words),
+            Ring::Large(large) => large.newest.view(),
+        }
     }
 
     /// The number of the newest generation, counted from 0: rotations since the creation.
@@ -154,37 +243,35 @@ impl WindowedFilter {
         self.number
     }
 
-    /// The generations that answer at a time, newest first.
+    /// For how long a generation answers, in milliseconds since it was opened.
     #[inline(always)]
-    pub(crate) fn answering(&self, now: u64) -> impl Iterator<Item = &Generation> {
-        // Generations that do not expire answer at the end of time too.
-        let now = now.min(u64::MAX - 1);
-        self.all().rev().take_while(move |generation| now < self.expires(generation))
+    pub(crate) fn lifetime(&self) -> u64 {
+        self.times().map_or(u64::MAX, |(window, slot)| slot + window)
+    }
+
+    /// Milliseconds of window and slot; see [`WindowSpec::times`].
+    #[inline(always)]
+    pub(crate) fn times(&self) -> Option<(u64, u64)> {
+        let slot = || self.millis.div_ceil(self.generations.max(1).into());
+        (self.kind == Kind::Time).then(|| (self.millis, slot()))
     }
 
     /// When a generation stops answering, in milliseconds: a window after its slot. `u64::MAX` if
     /// the filter does not remember by time.
     #[inline]
-    pub fn expires(&self, generation: &Generation) -> u64 {
-        let Some((window, slot)) = self.spec.times() else { return u64::MAX };
-        generation.opened + slot + window
+    pub fn expires(&self, generation: &GenerationRef) -> u64 {
+        generation.opened.saturating_add(self.lifetime())
     }
 
     /// The layers, oldest first: generation by generation, the regular layer of each before its
     /// overflow layers.
-    pub fn layers(&self) -> impl Iterator<Item = &BlockedLayer> {
-        self.all().flat_map(Generation::layers)
-    }
-
-    /// The layers, oldest first, to be written.
-    pub fn layers_mut(&mut self) -> impl Iterator<Item = &mut BlockedLayer> {
-        let all = self.older.iter_mut().chain(iter::once(&mut self.newest));
-        all.flat_map(Generation::layers_mut)
+    pub fn layers(&self) -> impl Iterator<Item = LayerRef<'_>> {
+        self.all().flat_map(|generation| generation.layers())
     }
 
     /// Distinct items in all generations: each counts in the newest one that contains it.
     pub fn len(&self) -> u64 {
-        self.all().map(Generation::live).fold(0, u64::saturating_add)
+        in_ring!(self, all => all.map(|one| one.live()).fold(0, u64::saturating_add))
     }
 
     /// True if no generation has an item.
@@ -194,48 +281,91 @@ impl WindowedFilter {
 
     /// Distinct items in the generations that answer at a time.
     pub fn len_at(&self, now: u64) -> u64 {
-        self.answering(now).map(Generation::live).fold(0, u64::saturating_add)
+        let lifetime = self.lifetime();
+        let answering = self.all().rev().take_while(|one| one.answers(now, lifetime));
+        answering.map(|one| one.live()).fold(0, u64::saturating_add)
     }
 
     /// Distinct items inside one window that the filter is sized for: what was specified, and the
     /// capacity of all overflow layers.
     pub fn capacity(&self) -> u64 {
-        self.overflows().map(Filter::capacity).fold(self.spec.capacity, u64::saturating_add)
+        self.overflows().map(Filter::capacity).fold(self.spec().capacity, u64::saturating_add)
+    }
+
+    /// Items in the newest generation.
+    // Not inlined, so that the callers stay small for filters without a window.
+    #[inline(never)]
+    pub(crate) fn newest_len(&self) -> u64 {
+        self.newest().len()
     }
 
     /// Items that can be written before the newest layer is full.
+    #[inline(never)]
     pub fn room(&self) -> u64 {
-        match &self.newest.overflow {
+        let newest = self.newest();
+        match newest.overflow {
             Some(filter) => filter.room(),
-            None => self.shape.capacity().saturating_sub(self.newest.regular_len),
+            None => self.regular_capacity.saturating_sub(newest.regular_len),
         }
     }
 
     /// The number of layers of all generations.
+    #[inline(never)]
     pub fn layer_count(&self) -> u32 {
         self.overflows().map(Filter::layer_count).sum::<u32>() + self.generation_count() as u32
     }
 
     /// The computed false-positive rate of all generations: at most the target rate.
     pub fn fp_rate(&self) -> f64 {
-        self.all().map(Generation::fp_rate).sum()
+        self.all().map(|one| one.fp_rate()).sum()
     }
 
     /// Bytes of the filter: its header, its tables and its bits. They follow from the geometry
     /// alone, so they are equal on every server.
     pub fn size_bytes(&self) -> u64 {
-        size_of_all(self.all())
+        match &self.ring {
+            Ring::Small(_) => {
+                let count = u64::from(self.present);
+                size_with(true, self.geometry.bytes() * count, count as usize, 0)
+            }
+            Ring::Large(large) => self.size_of_all(large.all()),
+        }
+    }
+
+    /// Bytes of a filter like this one with other generations.
+    pub(crate) fn size_of_all<'a>(
+        &self,
+        generations: impl Iterator<Item = GenerationRef<'a>> + Clone,
+    ) -> u64 {
+        let (mut regular, mut count, mut overflow) = (0, 0, 0);
+        for generation in generations.clone() {
+            regular += generation.regular.bytes();
+            overflow += generation.overflow_bytes();
+            count += 1;
+        }
+        size_with(self.can_be_small(generations), regular, count, overflow)
+    }
+
+    /// Bytes of the filter if its ring is a large one.
+    pub(crate) fn large_size_bytes(&self) -> u64 {
+        let regular = self.all().map(|one| one.regular.bytes()).sum();
+        let overflow = self.overflows().map(Filter::size_bytes).sum();
+        size_with(false, regular, self.generation_count(), overflow)
     }
 
     /// The overflow layers of the generations that have some, oldest first.
     fn overflows(&self) -> impl Iterator<Item = &Filter> {
-        self.all().filter_map(|generation| generation.overflow.as_deref())
+        self.all().filter_map(|generation| generation.overflow)
     }
 
     /// Takes the generations that the last rotation dropped, so that a host can free their memory
-    /// elsewhere. What is not taken is freed by the next rotation.
+    /// elsewhere. What is not taken is freed by the next rotation. A small ring has none: the memory
+    /// of its generations is used again.
     pub fn take_dropped(&mut self) -> Vec<Generation> {
-        std::mem::take(&mut self.dropped)
+        let Ring::Large(large) = &mut self.ring else { return Vec::new() };
+        let dropped = std::mem::take(&mut large.dropped);
+        self.pack();
+        dropped
     }
 
     /// Adds an overflow layer to the newest generation.
@@ -246,58 +376,45 @@ impl WindowedFilter {
     /// of [`Filter::new`]. The filter is unchanged then.
     #[cold]
     pub(crate) fn grow_overflow(&mut self, permit: Permit) -> Result<(), Error> {
-        let spec = self.spec.overflow().ok_or(Error::Full(self.shape.capacity()))?;
-        let others = self.size_bytes() - self.newest.overflow_bytes();
+        let spec = self.spec().overflow().ok_or(Error::Full(self.regular_capacity))?;
+        let others = self.large_size_bytes() - self.newest().overflow_bytes();
         let mut permit = beside(others, self.end(), permit);
-        match &mut self.newest.overflow {
-            None => {
-                let filter = Filter::new(spec, self.common.seed, &mut permit)?;
-                self.newest.overflow = Some(try_box(filter)?);
+        let seed = self.seed;
+        let overflow = match self.newest().overflow {
+            None => Some(try_box(Filter::new(spec, seed, &mut permit)?)?),
+            Some(filter) if filter.layer_count() >= MAX_OVERFLOW_LAYERS => {
+                return Err(Error::TooManyLayers(MAX_OVERFLOW_LAYERS));
+            }
+            Some(_) => None,
+        };
+        let newest = &mut self.unpack()?.newest;
+        match &mut newest.overflow {
+            Some(filter) => filter.grow(&mut permit),
+            none => {
+                *none = overflow;
                 Ok(())
             }
-            Some(filter) if filter.layer_count() >= MAX_OVERFLOW_LAYERS => {
-                Err(Error::TooManyLayers(MAX_OVERFLOW_LAYERS))
-            }
-            Some(filter) => filter.grow(&mut permit),
         }
     }
 
     /// True if the filter remembers by time.
     pub fn has_time(&self) -> bool {
-        matches!(self.spec.window, Window::Time { .. })
+        self.kind == Kind::Time
     }
 }
 
 /// The permit for a part of a filter whose other parts take `others` bytes, and whose bits end at
 /// byte `end`. It refuses bits beyond [`MAX_OFFSET`], so that the header of a filter stays valid.
-pub(super) fn beside(others: u64, end: u64, permit: Permit) -> impl FnMut(Demand) -> bool {
+pub(crate) fn beside(others: u64, end: u64, permit: Permit) -> impl FnMut(Demand) -> bool {
     move |part| {
         let filter_bytes = part.filter_bytes.saturating_add(others);
         end.saturating_add(part.new_bytes) <= MAX_OFFSET && permit(Demand { filter_bytes, ..part })
     }
 }
 
-/// Bytes of a filter of these generations.
-pub(super) fn size_of_all<'a>(generations: impl Iterator<Item = &'a Generation>) -> u64 {
-    let (mut regular, mut count, mut overflow) = (0, 0, 0);
-    for generation in generations {
-        regular += generation.regular.words().bytes();
-        overflow += generation.overflow_bytes();
-        count += 1;
-    }
-    size_bytes(regular, count, overflow)
-}
-
-/// Bytes of a filter of so many generations, at least one, whose regular layers take `regular`
-/// bytes together, and whose overflow layers take `overflow` bytes.
-pub fn size_bytes(regular: u64, generations: usize, overflow: u64) -> u64 {
-    let table = generations.saturating_sub(1) as u64 * GENERATION_BYTES;
-    regular.saturating_add(overflow).saturating_add(FILTER_BYTES + table)
-}
-
 /// Asks `permit` for new layers, whose bits take `new` bytes each. The filter takes `filter_bytes`
 /// with them.
-pub(super) fn request(
+pub(crate) fn request(
     permit: Permit,
     new: impl IntoIterator<Item = u64>,
     filter_bytes: u64,

@@ -1,4 +1,4 @@
-//! The header of a filter that forgets: everything but its bits.
+//! The header of a windowed filter: everything but its bits.
 //!
 //! ```text
 //! offset  0        8       10      12     13     14        15          16         20
@@ -20,8 +20,10 @@ use std::iter;
 use arrayvec::ArrayVec;
 
 use super::filter::{MAX_OFFSET, WindowedFilter, request};
-use super::generation::Generation;
+use super::generation::{Generation, GenerationRef};
 use super::layers::{Layers, Record};
+use super::ring::{Large, Ring};
+use super::size::SMALL_BYTES;
 use super::spec::{MAX_GENERATIONS, Window, WindowSpec};
 use crate::bloomline::geometry::BLOCK_BYTES;
 use crate::bloomline::header::{
@@ -29,7 +31,7 @@ use crate::bloomline::header::{
 };
 use crate::bloomline::irregular::{self, Records as IrregularRecords, pad_header};
 use crate::bloomline::sizing::REVISION;
-use crate::bloomline::{BlockedLayer, Common, Filter, Shape};
+use crate::bloomline::{BlockedLayer, Common, Filter, LayerRef, Shape};
 use crate::error::{Error, HeaderError};
 use crate::fields::{Reader, Writer};
 use crate::memory::try_box;
@@ -45,11 +47,11 @@ const MANUAL: u8 = 3;
 /// The records of a header, oldest first. No memory is allocated for them.
 type Records = ArrayVec<Record, { MAX_GENERATIONS as usize + 1 }>;
 
-/// Where the kind of window stands: 0 in a header of a filter that forgets nothing.
+/// Where the kind of window stands: 0 in a header of a filter without a window.
 const WINDOW_OFFSET: usize = 13;
 
 impl WindowedFilter {
-    /// True if a header of version 2 is that of a filter that forgets.
+    /// True if a header of version 2 is that of a windowed filter.
     pub(crate) fn has_header(bytes: &[u8]) -> bool {
         bytes.len() >= EXTENDED_BYTES && bytes.get(WINDOW_OFFSET).is_some_and(|&kind| kind != 0)
     }
@@ -63,7 +65,7 @@ impl WindowedFilter {
             Window::Last => (LAST, 0),
             Window::Manual => (MANUAL, 0),
         };
-        let present = self.older.len() as u32 + 1;
+        let present = self.generation_count() as u32;
         let mut fields = Writer::<EXTENDED_BYTES>::new();
         fields.put(MAGIC);
         fields.put(EXTENDED_VERSION.to_le_bytes());
@@ -80,13 +82,13 @@ impl WindowedFilter {
         fields.put(self.clock.to_le_bytes());
         let mut bytes = fields.finish().to_vec();
         for (_, generation) in self.generations() {
-            bytes.extend(Record::of(generation).encode());
+            bytes.extend(Record::of(&generation).encode());
         }
         let mut index = 0;
         for (_, generation) in self.generations() {
             let regular = iter::once(generation.regular.shape());
             irregular::encode(spec.regular(), regular, index, &mut bytes);
-            if let (Some(spec), Some(filter)) = (spec.overflow(), &generation.overflow) {
+            if let (Some(spec), Some(filter)) = (spec.overflow(), generation.overflow) {
                 let layers = filter.layers().map(BlockedLayer::shape);
                 irregular::encode(spec, layers, index + 1, &mut bytes);
             }
@@ -105,6 +107,16 @@ impl WindowedFilter {
     ///
     /// [`Error::Header`], and those of [`WindowedFilter::new`].
     pub fn decode_header(bytes: &[u8], permit: Permit) -> Result<Self, Error> {
+        Self::describe(bytes)?.build(permit)
+    }
+
+    /// What a header describes. This is the definition of a valid windowed filter: one that is
+    /// described by a header which this function accepts.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Header`], and the errors of [`WindowedFilter::new`] for a parameter out of range.
+    pub(crate) fn describe(bytes: &[u8]) -> Result<Description, Error> {
         let length = HeaderError::Length(bytes.len());
         let (fixed, records) = bytes.split_at_checked(EXTENDED_BYTES).ok_or(length)?;
         let mut fields = Reader::new(fixed);
@@ -139,30 +151,86 @@ impl WindowedFilter {
         let mut irregular = IrregularRecords::new(irregular, bytes.len())?;
         let layers = Layers::of(&records, &spec, seed, &mut irregular)?;
         irregular.finish(bytes.len())?;
-        layers.check(&records)?;
-        let (common, shape) = Common::first(spec.regular(), seed)?;
-        check_dropped(number, dropped_bytes, &records, &layers, &shape)?;
-        request(permit, layers.each().map(Shape::bytes), layers.size_bytes())?;
+        layers.check(&records, &spec)?;
+        check_offsets(number, dropped_bytes, &records, &layers)?;
+        Ok(Description { spec, seed, number, dropped_bytes, clock, records, layers })
+    }
+}
 
-        let no_memory = |_| Error::OutOfMemory((bytes.len() * 2) as u64);
+/// Everything about a filter but its bits.
+pub(crate) struct Description {
+    spec: WindowSpec,
+    seed: u64,
+    number: u64,
+    dropped_bytes: u64,
+    clock: u64,
+    records: Records,
+    layers: Layers,
+}
+
+impl Description {
+    /// The filter, with all bits zero.
+    fn build(&self, permit: Permit) -> Result<WindowedFilter, Error> {
+        let Self { spec, seed, number, dropped_bytes, clock, ref records, ref layers } = *self;
+        let (_, shape) = Common::first(spec.regular(), seed)?;
+        request(permit, layers.each().map(Shape::bytes), layers.size_bytes(&shape))?;
+        let ring =
+            if layers.are_small(&shape) { self.small_ring(&shape)? } else { self.large_ring()? };
+        let filter = WindowedFilter::of(&spec, seed, &shape, ring, records.len());
+        Ok(WindowedFilter { number, dropped_bytes, clock, ..filter })
+    }
+
+    /// The generations in one allocation.
+    fn small_ring(&self, shape: &Shape) -> Result<Ring, Error> {
+        let empty = [0; SMALL_BYTES as usize / size_of::<u64>()];
+        let bits = empty.get(..shape.bytes() as usize / size_of::<u64>()).unwrap_or_default();
+        let regular = LayerRef::new(bits, shape.capacity(), *shape.geometry());
+        let regular = regular.ok_or(HeaderError::Generations(0))?;
+        let generations = self.records.iter().map(|&Record { opened, len, live, .. }| {
+            GenerationRef { regular, regular_len: len, overflow: None, live, opened }
+        });
+        WindowedFilter::small_ring(shape, generations, None)
+    }
+
+    /// The generations with allocations of their own.
+    fn large_ring(&self) -> Result<Ring, Error> {
+        let Self { spec, seed, ref records, ref layers, .. } = *self;
         let mut all = layers.generations();
-        let (newest, shapes) =
-            records.last().zip(all.next_back()).ok_or(HeaderError::Generations(present))?;
+        let none = HeaderError::Generations(0);
+        let (newest, shapes) = records.last().zip(all.next_back()).ok_or(none)?;
         let newest = newest.build(&spec, shapes, seed)?;
         // With exactly this capacity the table is not allocated again when it is boxed.
         let mut older = Vec::new();
-        older.try_reserve_exact(records.len() - 1).map_err(no_memory)?;
+        let table = (size_of::<Generation>() * records.len()) as u64;
+        older.try_reserve_exact(records.len() - 1).map_err(|_| Error::OutOfMemory(table))?;
         for (record, shapes) in records.iter().zip(all) {
             older.push(record.build(&spec, shapes, seed)?);
         }
         let (older, dropped) = (older.into_boxed_slice(), Vec::new());
-        Ok(Self { spec, common, shape, number, dropped_bytes, clock, newest, older, dropped })
+        Ok(Ring::Large(try_box(Large { newest, older, dropped })?))
+    }
+
+    /// True if this describes the filter.
+    pub(crate) fn is_of(&self, filter: &WindowedFilter) -> bool {
+        let Self { spec, seed, number, dropped_bytes, clock, ref records, ref layers } = *self;
+        let numbers = (filter.number, filter.dropped_bytes, filter.clock);
+        let is_of = |((generation, record), shapes): ((GenerationRef, &Record), &[Shape])| {
+            // A generation has overflow layers only if its regular layer is full.
+            let is_full = generation.regular_len == generation.regular.capacity();
+            Record::of(&generation) == *record
+                && (generation.overflow.is_none() || is_full)
+                && generation.layers().map(|layer| layer.shape()).eq(shapes.iter().copied())
+        };
+        (spec, seed) == (filter.spec(), filter.seed())
+            && numbers == (number, dropped_bytes, clock)
+            && records.len() == filter.generation_count()
+            && filter.all().zip(records).zip(layers.generations()).all(is_of)
     }
 }
 
 impl Record {
-    fn of(generation: &Generation) -> Self {
-        let overflow = generation.overflow.as_deref();
+    fn of(generation: &GenerationRef) -> Self {
+        let overflow = generation.overflow;
         Self {
             opened: generation.opened,
             len: overflow.map_or(generation.regular_len, Filter::newest_len),
@@ -220,25 +288,21 @@ impl Record {
     }
 }
 
-/// Checks where the bits begin: the generations before the oldest had a regular layer each.
-fn check_dropped(
+/// Checks where the bits begin and end.
+///
+/// Each dropped generation had a block or more, however far it was folded. So the number of the
+/// newest generation is bounded as the bytes are, and no rotation can overflow it.
+fn check_offsets(
     number: u64,
     dropped_bytes: u64,
     records: &[Record],
     layers: &Layers,
-    regular: &Shape,
 ) -> Result<(), Error> {
     let generations = HeaderError::Generations(records.len() as u32);
     let dropped = number.checked_sub(records.len() as u64 - 1).ok_or(generations)?;
-    let is_possible = match dropped {
-        // A filter that was compacted has moved.
-        0 => true,
-        _ => dropped.saturating_mul(regular.bytes()) <= dropped_bytes,
-    };
     let end = dropped_bytes.saturating_add(layers.bytes());
-    if is_possible && dropped_bytes.is_multiple_of(BLOCK_BYTES) && end <= MAX_OFFSET {
-        Ok(())
-    } else {
-        Err(HeaderError::Offset(dropped_bytes).into())
-    }
+    let is_possible = dropped_bytes.is_multiple_of(BLOCK_BYTES)
+        && dropped <= dropped_bytes / BLOCK_BYTES
+        && end <= MAX_OFFSET;
+    if is_possible { Ok(()) } else { Err(HeaderError::Offset(dropped_bytes).into()) }
 }

@@ -2,15 +2,17 @@
 
 use arrayvec::ArrayVec;
 
-use super::filter::{MAX_OVERFLOW_LAYERS, MAX_TIME, size_bytes};
-use super::spec::{MAX_GENERATIONS, WindowSpec};
+use super::filter::{MAX_OVERFLOW_LAYERS, MAX_TIME};
+use super::ring::is_small;
+use super::size::size_with;
+use super::spec::{MAX_GENERATIONS, Window, WindowSpec};
 use crate::bloomline::irregular::{self, Records};
 use crate::bloomline::{BlockedLayer, Common, Shape};
 use crate::error::{Error, HeaderError};
 use crate::layer::Layer;
 
 /// A generation in the header.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, PartialEq)]
 pub(super) struct Record {
     pub opened: u64,
     /// Items in the newest layer of the generation.
@@ -79,7 +81,7 @@ impl Layers {
     }
 
     /// Bytes of the filter.
-    pub(super) fn size_bytes(&self) -> u64 {
+    pub(super) fn size_bytes(&self, shape: &Shape) -> u64 {
         let (mut regular, mut overflow) = (0u64, 0u64);
         for shapes in self.generations() {
             let mut bytes = shapes.iter().map(Shape::bytes);
@@ -90,18 +92,27 @@ impl Layers {
                 overflow = overflow.saturating_add(size);
             }
         }
-        size_bytes(regular, self.ends.len(), overflow)
+        size_with(self.are_small(shape), regular, self.ends.len(), overflow)
+    }
+
+    /// True if a ring of these generations can be small, whose regular layers have this shape when
+    /// they are new.
+    pub(super) fn are_small(&self, shape: &Shape) -> bool {
+        is_small(shape) && self.generations().all(|layers| layers == [*shape])
     }
 
     /// Checks that the numbers of each generation can be those of one filter.
-    pub(super) fn check(&self, records: &[Record]) -> Result<(), Error> {
+    pub(super) fn check(&self, records: &[Record], spec: &WindowSpec) -> Result<(), Error> {
         let mut opened = 0;
         for ((record, shapes), index) in records.iter().zip(self.generations()).zip(0..) {
             let all = shapes.iter().map(Shape::capacity).fold(0, u64::saturating_add);
             let newest = shapes.last().map_or(0, Shape::capacity);
             let len = (all - newest).saturating_add(record.len);
             let is_in_order = (opened..=MAX_TIME).contains(&record.opened);
-            if record.len > newest || record.live > len || !is_in_order {
+            // Where no item is written again, each is live until its generation is dropped.
+            let may_die = spec.refreshes || spec.window != Window::Last;
+            let is_live_possible = record.live == len || (may_die && record.live < len);
+            if record.len > newest || !is_live_possible || !is_in_order {
                 return Err(HeaderError::Generation(index).into());
             }
             opened = record.opened;

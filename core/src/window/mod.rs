@@ -1,4 +1,4 @@
-//! Filters that forget: they remember the items of the last seven days, or the last million items.
+//! Windowed filters: they remember the items of the last seven days, or the last million items.
 //!
 //! # The promise
 //!
@@ -23,7 +23,7 @@
 //!            oldest                                       newest
 //! ring     | generation 7 | generation 8 | generation 9 | generation 10 |       window of 3 slots
 //! slots    |<-- closed -->|<-- closed -->|<-- closed -->|<--- open ---->|
-//!                                                        ^ an item of now goes here
+//!                                                        ^ new items are inserted here
 //! generation | regular layer, full | overflow layers |            overflow: only after a burst
 //! ```
 //!
@@ -40,7 +40,7 @@
 //! **The error budget.** At most `g + 1` generations exist, and each gets an equal part of the
 //! target rate, so the rates of all together are at most the target rate (union bound). A
 //! generation spends seven eighths of its part on its regular layer, for `capacity / g` items. The
-//! rest is a reserve for bursts: the layers of a [scalable filter](crate::ScalableFilter), whose
+//! rest is a reserve for bursts: the layers of a [scalable filter](crate::host::ScalableFilter), whose
 //! rates add up to at most the reserve however many there are. `docs/explanation/math.md` has the
 //! proof.
 //!
@@ -57,17 +57,19 @@
 //!   forget by count, and their bits per item.
 
 mod bits;
-mod compact;
-mod filter;
+pub(crate) mod filter;
 mod generation;
 pub mod header;
 mod layers;
+pub(crate) mod ring;
 mod rotation;
+mod size;
+mod small;
 mod spec;
-mod union;
 
-pub use filter::{MAX_OVERFLOW_LAYERS, WindowedFilter, size_bytes};
-pub use generation::Generation;
+pub use filter::{MAX_OVERFLOW_LAYERS, WindowedFilter};
+pub use generation::{Generation, GenerationRef};
+pub use size::size_bytes;
 pub use spec::{
     DEFAULT_GENERATIONS, MAX_GENERATIONS, MAX_WINDOW_MILLIS, MIN_GENERATIONS, Window, WindowSpec,
 };

@@ -9,10 +9,12 @@
 //! This is the only file that adds and removes generations. It knows no clock: time is an argument,
 //! and never runs backwards for a filter.
 
-use super::filter::{MAX_TIME, WindowedFilter, beside, request, size_bytes};
+use super::filter::{Kind, MAX_TIME, WindowedFilter, beside, request};
 use super::generation::Generation;
-use super::spec::Window;
+use super::ring::{Large, Ring, in_ring, no_memory};
+use super::size::size_with;
 use crate::error::Error;
+use crate::layer::Probe;
 use crate::spec::{Demand, Permit};
 
 impl WindowedFilter {
@@ -26,7 +28,7 @@ impl WindowedFilter {
     /// True if inserting so many items may open a generation.
     #[inline]
     pub fn may_rotate_by_count(&self, items: u64) -> bool {
-        self.spec.window == Window::Last && self.newest.len() + items > self.shape.capacity()
+        self.kind == Kind::Last && self.newest().len() + items > self.regular_capacity
     }
 
     /// The time that a rotation by count takes as its own, in milliseconds.
@@ -53,8 +55,8 @@ impl WindowedFilter {
     ///
     /// [`Error::Refused`] by `permit`, [`Error::OutOfMemory`]. The filter is unchanged then.
     pub fn advance(&mut self, now: u64, permit: Permit) -> Result<(), Error> {
-        match self.spec.window {
-            Window::Time { .. } => {
+        match self.kind {
+            Kind::Time => {
                 let now = self.not_before_newest(now);
                 let expired = self.expired(now);
                 if self.slot_has_passed(now) {
@@ -66,18 +68,18 @@ impl WindowedFilter {
                     self.drop_oldest(expired)
                 }
             }
-            Window::Last => {
+            Kind::Last => {
                 self.clock = self.clock.max(now);
                 Ok(())
             }
-            Window::Manual => Ok(()),
+            Kind::Manual => Ok(()),
         }
     }
 
     /// Opens a generation at the time `now`, and drops the oldest if there are more than
     /// [`WindowSpec::generations`](super::WindowSpec::generations) older ones.
     ///
-    /// For filters with [`Window::Manual`]: with other windows this may forget items too early.
+    /// For filters with [`Window::Manual`](super::Window::Manual): with other windows this may forget items too early.
     ///
     /// # Errors
     ///
@@ -95,10 +97,15 @@ impl WindowedFilter {
     /// Those of [`WindowedFilter::rotate`].
     #[inline]
     pub(crate) fn rotate_by_count(&mut self, permit: Permit) -> Result<bool, Error> {
-        let is_full = self.newest.regular_len >= self.shape.capacity();
-        if self.spec.window != Window::Last || !is_full {
+        if self.kind != Kind::Last || self.newest().regular_len < self.regular_capacity {
             return Ok(false);
         }
+        self.rotate_full(permit)
+    }
+
+    /// Rotates a filter that remembers by count, whose newest generation is full.
+    #[cold]
+    fn rotate_full(&mut self, permit: Permit) -> Result<bool, Error> {
         let is_complete = self.is_complete();
         if is_complete && !self.may_forget_oldest() {
             return Ok(false);
@@ -109,7 +116,7 @@ impl WindowedFilter {
 
     /// True if there are as many older generations as were specified.
     fn is_complete(&self) -> bool {
-        self.older.len() >= self.spec.generations as usize
+        self.present > self.generations
     }
 
     /// True if the newer generations hold as many distinct items as the window.
@@ -120,43 +127,46 @@ impl WindowedFilter {
     /// standard deviations of a Poisson distribution) do not keep the oldest generation.
     fn may_forget_oldest(&self) -> bool {
         let newer = || self.all().skip(1);
-        let distinct: u64 = newer().map(Generation::live).sum();
-        let written: u64 = newer().map(Generation::len).sum();
-        let mistakes = written as f64 * self.spec.error_rate;
+        let distinct: u64 = newer().map(|one| one.live()).sum();
+        let written: u64 = newer().map(|one| one.len()).sum();
+        let mistakes = written as f64 * self.error_rate;
         let likely = mistakes + 3.0 * mistakes.sqrt();
         let repeated = written.saturating_sub(distinct);
-        let window = self.spec.capacity;
+        let window = self.spec().capacity;
         distinct >= window || (written >= window && repeated as f64 <= likely)
     }
 
     fn not_before_newest(&self, now: u64) -> u64 {
-        now.min(MAX_TIME).max(self.newest.opened)
+        now.min(MAX_TIME).max(self.newest().opened)
     }
 
     /// True if the newest generation has been open for a slot.
     fn slot_has_passed(&self, now: u64) -> bool {
-        self.spec.times().is_some_and(|(_, slot)| now - self.newest.opened >= slot)
+        self.times().is_some_and(|(_, slot)| now - self.newest().opened >= slot)
     }
 
     /// The number of generations whose window has passed. They are the oldest ones.
     fn expired(&self, now: u64) -> usize {
-        self.all().take_while(|generation| self.expires(generation) <= now).count()
+        let lifetime = self.lifetime();
+        in_ring!(self, all => all.take_while(|one| one.opened.saturating_add(lifetime) <= now).count())
     }
 
     /// Opens a generation, and drops the `dropped` oldest ones. `permit` is asked if the filter
     /// becomes larger.
     fn open(&mut self, now: u64, dropped: usize, permit: Permit) -> Result<(), Error> {
-        let kept = self.all().skip(dropped);
-        let table = size_bytes(0, self.generation_count() + 1 - dropped, 0);
-        let kept_bytes = kept.map(Generation::size_bytes).fold(table, u64::saturating_add);
-        let filter_bytes = kept_bytes.saturating_add(self.shape.bytes());
+        let shape = self.shape();
+        let kept = || self.all().skip(dropped);
+        let is_small = self.can_be_small(kept());
+        let regular =
+            kept().map(|one| one.regular.bytes()).fold(shape.bytes(), u64::saturating_add);
+        let overflow = kept().map(|one| one.overflow_bytes()).fold(0, u64::saturating_add);
+        let filter_bytes = size_with(is_small, regular, kept().count() + 1, overflow);
         // A filter at a limit goes on if its new generation takes no more than the dropped ones.
         let is_larger = filter_bytes > self.size_bytes();
         let mut granted = |demand: Demand| !is_larger || permit(demand);
         let mut permit = beside(0, self.end(), &mut granted);
-        request(&mut permit, [self.shape.bytes()], filter_bytes)?;
-        let newest = Generation::new(&self.shape, now)?;
-        self.shift(dropped, Some(newest))
+        request(&mut permit, [shape.bytes()], filter_bytes)?;
+        self.shift(dropped, Some(now))
     }
 
     /// Drops the oldest generations, which are not the newest one.
@@ -164,29 +174,41 @@ impl WindowedFilter {
         if dropped == 0 { Ok(()) } else { self.shift(dropped, None) }
     }
 
+    /// Opens a generation if there is a time for it, and drops the `dropped` oldest of the others.
+    /// Nothing changes after an error.
+    fn shift(&mut self, dropped: usize, opened: Option<u64>) -> Result<(), Error> {
+        let shape = self.shape();
+        let bytes = self.all().take(dropped).map(|one| one.bits_bytes()).sum::<u64>();
+        if let Ring::Small(words) = &self.ring {
+            let kept = self.in_words(words).skip(dropped);
+            self.ring = Self::small_ring(&shape, kept, opened)?;
+        } else if let Ring::Large(large) = &mut self.ring {
+            let newest = opened.map(|opened| Generation::new(&shape, opened)).transpose()?;
+            large.shift(dropped, newest)?;
+        }
+        self.dropped_bytes += bytes;
+        self.number += u64::from(opened.is_some());
+        self.present = self.present + u8::from(opened.is_some()) - dropped as u8;
+        Ok(())
+    }
+}
+
+impl Large {
     /// Makes `newest` the newest generation if there is one, and drops the `dropped` oldest of the
     /// others. Nothing changes after an error.
     fn shift(&mut self, dropped: usize, newest: Option<Generation>) -> Result<(), Error> {
         let left = (self.older.len() + usize::from(newest.is_some())).saturating_sub(dropped);
-        let no_memory = |_| Error::OutOfMemory((size_of::<Generation>() * left) as u64);
         // The list has exactly this capacity, so that the table of it is not allocated again.
         let mut kept = Vec::new();
-        kept.try_reserve_exact(left).map_err(no_memory)?;
+        kept.try_reserve_exact(left).map_err(no_memory(size_of::<Generation>() * left))?;
         self.dropped.clear();
-        self.dropped.try_reserve_exact(dropped).map_err(no_memory)?;
+        let reserved = self.dropped.try_reserve_exact(dropped);
+        reserved.map_err(no_memory(size_of::<Generation>() * dropped))?;
 
         let older = std::mem::take(&mut self.older).into_vec();
-        let closed = newest.map(|newest| {
-            self.number += 1;
-            std::mem::replace(&mut self.newest, newest)
-        });
+        let closed = newest.map(|newest| std::mem::replace(&mut self.newest, newest));
         for (index, generation) in older.into_iter().chain(closed).enumerate() {
-            if index < dropped {
-                self.dropped_bytes += generation.bits_bytes();
-                self.dropped.push(generation);
-            } else {
-                kept.push(generation);
-            }
+            if index < dropped { &mut self.dropped } else { &mut kept }.push(generation);
         }
         self.older = kept.into_boxed_slice();
         Ok(())

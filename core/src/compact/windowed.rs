@@ -1,12 +1,13 @@
-//! Compacting a filter that forgets.
+//! Compacting a windowed filter.
 
-use super::filter::{MAX_OFFSET, WindowedFilter};
-use super::generation::Generation;
-use crate::compact::items_in;
+use super::items_in;
+use crate::window::filter::MAX_OFFSET;
+use crate::window::ring::Ring;
+use crate::window::{Generation, WindowedFilter};
 
 impl WindowedFilter {
     /// Gives back the memory that the items of the older generations do not need, and returns the
-    /// number of bytes; see [`compact`](crate::Filter::compact). The newest generation keeps its
+    /// number of bytes; see [`compact`](crate::host::Filter::compact). The newest generation keeps its
     /// size, because it takes items.
     ///
     /// Cost: one pass over the generations that become smaller.
@@ -16,8 +17,10 @@ impl WindowedFilter {
         if end.saturating_add(size) > MAX_OFFSET {
             return 0;
         }
-        let error = self.spec.regular().error_rate;
-        self.older.iter_mut().for_each(|generation| generation.compact(error));
+        let error = self.spec().regular().error_rate;
+        // The generations of a small ring have one page each.
+        let Ring::Large(large) = &mut self.ring else { return 0 };
+        large.older.iter_mut().for_each(|generation| generation.compact(error));
         let freed = size - self.size_bytes();
         if freed > 0 {
             self.dropped_bytes = end;

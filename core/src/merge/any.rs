@@ -1,10 +1,8 @@
-//! Merging, compacting and estimating filters of any kind.
+//! Merging filters of any kind.
 
-use super::AnyFilter;
+use crate::any::AnyFilter;
 use crate::bloomline::Filter;
 use crate::error::{Error, Parameter};
-use crate::estimate::Estimate;
-use crate::layer::Layer;
 use crate::redisbloom::ClassicFilter;
 use crate::scalable::try_push;
 use crate::spec::Permit;
@@ -38,37 +36,18 @@ impl AnyFilter {
         }
     }
 
-    /// Gives back the memory that the items do not need, and returns the number of bytes; see
-    /// [`Filter::compact`] and [`WindowedFilter::compact`](crate::window::WindowedFilter::compact).
-    pub fn compact(&mut self) -> u64 {
-        match self {
-            Self::Bloomline(filter) => filter.compact(),
-            Self::Windowed(filter) => filter.compact(),
-            Self::RedisBloom(filter) => filter.compact(),
-        }
-    }
-
-    /// The number of distinct items that were added, estimated by the fill of the layers.
-    ///
-    /// An item that the filter contains by mistake when it is added is counted too, unlike in
-    /// [`AnyFilter::len`]. A filter that forgets counts the items of all its generations.
-    pub fn estimate(&self) -> Estimate {
-        match self {
-            Self::Bloomline(filter) => filter.estimate(),
-            Self::Windowed(filter) => filter.estimate(),
-            Self::RedisBloom(filter) => filter.estimate(),
-        }
-    }
-
     /// The first parameter in which another filter differs.
     fn differs(&self, other: &Self) -> Option<Parameter> {
         if self.layout() != other.layout() {
             return Some(Parameter::Layout);
         }
-        let seeds = |filter: &Self| match filter {
-            Self::Bloomline(filter) => filter.seed(),
-            Self::Windowed(filter) => filter.seed(),
-            Self::RedisBloom(filter) => u64::from(filter.common().options.bits()),
+        let seed = |filter: &Self| match filter {
+            Self::Bloomline(filter) => Some(filter.seed()),
+            Self::Windowed(filter) => Some(filter.seed()),
+            Self::RedisBloom(_) => None,
+        };
+        let options = |filter: &Self| {
+            filter.classic().map(|classic| classic.common().options.without_scaling())
         };
         let window = |filter: &Self| {
             filter.windowed().map(|windowed| {
@@ -78,26 +57,30 @@ impl AnyFilter {
         };
         if window(self) != window(other) {
             Some(Parameter::Window)
-        } else if seeds(self) != seeds(other) {
+        } else if seed(self) != seed(other) {
             Some(Parameter::Seed)
-        } else if self.specified_capacity() != other.specified_capacity() {
-            Some(Parameter::Capacity)
+        } else if options(self) != options(other) {
+            Some(Parameter::Options)
         } else if self.error_rate().to_bits() != other.error_rate().to_bits() {
             Some(Parameter::ErrorRate)
         } else if self.growth() != other.growth() {
             Some(Parameter::Expansion)
+        } else if self.first_size() != other.first_size() {
+            Some(Parameter::Capacity)
         } else {
             None
         }
     }
 
-    /// The capacity that the filter was created with. In RedisBloom's layout that of its first
-    /// layer.
-    fn specified_capacity(&self) -> u64 {
+    /// The capacity that the filter was created with. In RedisBloom's layout, which does not store
+    /// that, the number of bits that follows from it: a merge may have raised the capacity.
+    fn first_size(&self) -> u64 {
         match self {
             Self::Bloomline(filter) => filter.spec().capacity,
             Self::Windowed(filter) => filter.spec().capacity,
-            Self::RedisBloom(filter) => filter.layers().next().map_or(0, Layer::capacity),
+            Self::RedisBloom(filter) => {
+                filter.layers().next().map_or(0, |layer| layer.shape().bits)
+            }
         }
     }
 
@@ -116,7 +99,7 @@ impl AnyFilter {
     }
 }
 
-/// The filters as those of one kind, which they are.
+/// Unwraps filters that are known to be of one variant.
 fn all<'a, F>(
     filters: &[&'a AnyFilter],
     kind: impl Fn(&'a AnyFilter) -> Option<&'a F>,

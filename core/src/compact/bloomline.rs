@@ -2,9 +2,9 @@
 
 use std::ops::{ControlFlow, Range};
 
-use super::fold::Fold;
-use super::growth::Shape;
-use super::layer::BlockedLayer;
+use super::{Compact, Newest};
+use crate::bloomline::fold::Fold;
+use crate::bloomline::{BlockedLayer, Common, Shape};
 use crate::error::Error;
 use crate::memory::words::Words;
 use crate::simd::BLOCK_SECTORS;
@@ -21,7 +21,7 @@ impl Shape {
     /// `len` of which are counted. `None` if that saves less than 1/16.
     ///
     /// The capacity falls to what the layer may hold then.
-    pub(super) fn compacted(&self, error: f64, len: u64, items: u64) -> Option<Self> {
+    pub(crate) fn compacted(&self, error: f64, len: u64, items: u64) -> Option<Self> {
         let from = self.fold();
         let to = from.smallest(&self.geometry, items, error);
         if (from.stored() - to.stored()) * LEAST_SAVING < from.stored() {
@@ -31,6 +31,17 @@ impl Shape {
         let room = to.items_at(&self.geometry, error, items, most) - items;
         let capacity = self.capacity.min(len.saturating_add(room)).max(1);
         Some(self.folded(to, capacity))
+    }
+}
+
+impl Compact for BlockedLayer {
+    fn compact(&mut self, common: &mut Common, index: u32, newest: Newest) -> bool {
+        let Some(moved) = common.moved(newest.filter_bytes) else { return false };
+        let is_folded = self.fold_to(common.compacted_error(index), newest.len, newest.items);
+        if is_folded {
+            *common = moved;
+        }
+        is_folded
     }
 }
 

@@ -1,0 +1,400 @@
+//! RedisBloom's layout: tables of buckets of one-byte fingerprints, byte for byte.
+//!
+//! A fingerprint lies in one of two buckets of any table. If both are full in all tables, it takes
+//! the slot of another fingerprint in the newest table, which moves to its own other bucket, and so
+//! on (B. Fan, D. G. Andersen, M. Kaminsky, M. D. Mitzenmacher, *Cuckoo Filter: Practically Better
+//! Than Bloom*, 2014). If that leads nowhere, a table is added.
+//!
+//! | module | holds |
+//! |---|---|
+//! | [`numbers`] | which filters are valid |
+//! | `key` | the fingerprint and the buckets of an item |
+//! | `table` | one table |
+//! | `batch` | many items per call |
+//! | `compact` | moving fingerprints to older tables |
+//! | [`header`], `chunk` | the filter as bytes |
+
+mod batch;
+mod chunk;
+mod compact;
+pub mod header;
+mod key;
+pub mod numbers;
+mod table;
+
+use std::fmt;
+use std::ptr::NonNull;
+
+use self::key::Key;
+pub use self::numbers::{CuckooNumbers, CuckooOptions, MAX_TABLES};
+use self::table::Table;
+use crate::error::{Error, HeaderError};
+use crate::memory::words::{Mover, relocate_slice};
+use crate::spec::{Demand, Layout, Permit};
+
+/// The largest capacity, in items.
+const MAX_CAPACITY: u64 = 1 << 40;
+
+/// Bytes that RedisBloom counts per filter.
+const REDISBLOOM_FILTER_BYTES: u64 = 40;
+/// Bytes that RedisBloom counts per table, beside its slots.
+const REDISBLOOM_TABLE_BYTES: u64 = 16;
+
+/// A cuckoo filter in RedisBloom's layout.
+pub struct ClassicCuckoo {
+    options: CuckooOptions,
+    items: u64,
+    deletes: u64,
+    /// Oldest first; at least one.
+    tables: Box<[Table]>,
+}
+
+impl fmt::Debug for ClassicCuckoo {
+    /// Writes the numbers of the filter, not its slots.
+    fn fmt(&self, to: &mut fmt::Formatter) -> fmt::Result {
+        to.debug_tuple("ClassicCuckoo").field(&self.numbers()).finish()
+    }
+}
+
+/// Two filters are equal if they have equal headers and equal tables.
+impl PartialEq for ClassicCuckoo {
+    fn eq(&self, other: &Self) -> bool {
+        self.numbers() == other.numbers() && self.tables().eq(other.tables())
+    }
+}
+
+impl ClassicCuckoo {
+    /// An empty filter of one table. It has as many buckets as the next power of two at or above
+    /// `capacity / bucket_size`, at least one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Cuckoo`] for options out of range, [`Error::Capacity`] unless the capacity is 1 to
+    /// 2^40, [`Error::Refused`] by `permit`, [`Error::OutOfMemory`].
+    pub fn new(capacity: u64, options: CuckooOptions, permit: Permit) -> Result<Self, Error> {
+        options.check()?;
+        if !(1..=MAX_CAPACITY).contains(&capacity) {
+            return Err(Error::Capacity(capacity));
+        }
+        let buckets = (capacity / u64::from(options.bucket_size)).max(1).next_power_of_two();
+        Self::with_numbers(
+            &CuckooNumbers {
+                items: 0,
+                buckets,
+                deletes: 0,
+                tables: 1,
+                bucket_size: options.bucket_size.into(),
+                max_iterations: options.max_iterations.into(),
+                expansion: options.expansion.into(),
+            },
+            permit,
+        )
+    }
+
+    /// A filter with these numbers, whose slots are all empty; [`ClassicCuckoo::load_table`] and
+    /// [`ClassicCuckoo::load_chunk`] write them. The number of items is not counted anew then.
+    ///
+    /// The numbers may come from anywhere. Nothing is allocated before all are valid and the permit
+    /// was granted.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Header`], [`Error::Refused`] by `permit`, [`Error::OutOfMemory`].
+    pub fn with_numbers(numbers: &CuckooNumbers, permit: Permit) -> Result<Self, Error> {
+        let plan = numbers.plan().map_err(HeaderError::from)?;
+        let bucket_size = plan.options.bucket_size;
+        let memory = |log2| Table::memory_of(Table::bytes_of(log2, bucket_size));
+        request(permit, plan.log2_buckets().map(memory), 0, 0)?;
+        let tables = try_collect(
+            plan.tables,
+            plan.log2_buckets().map(|log2| Table::zeroed(log2, bucket_size)),
+        )?;
+        Ok(Self { options: plan.options, items: numbers.items, deletes: numbers.deletes, tables })
+    }
+
+    /// All numbers of the filter.
+    pub fn numbers(&self) -> CuckooNumbers {
+        CuckooNumbers {
+            items: self.items,
+            buckets: self.buckets(),
+            deletes: self.deletes,
+            tables: self.tables.len() as u64,
+            bucket_size: self.options.bucket_size.into(),
+            max_iterations: self.options.max_iterations.into(),
+            expansion: self.options.expansion.into(),
+        }
+    }
+
+    /// Checks that the filter is valid, which each method of this type keeps: its numbers are
+    /// accepted and describe it. A failure is a defect of this crate.
+    ///
+    /// Cost: one step per table.
+    ///
+    /// # Errors
+    ///
+    /// Why the header would be refused, or [`HeaderError::Other`].
+    pub fn check(&self) -> Result<(), Error> {
+        let numbers = header::describe(&self.encode_header())?;
+        let plan = numbers.plan().map_err(HeaderError::from)?;
+        let bucket_size = plan.options.bucket_size;
+        let planned = plan.log2_buckets().map(|log2| Table::bytes_of(log2, bucket_size));
+        let is_described = self.tables.iter().map(Table::len).eq(planned);
+        if is_described { Ok(()) } else { Err(HeaderError::Other.into()) }
+    }
+
+    /// A filter equal to this one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Refused`] by `permit`, [`Error::OutOfMemory`].
+    pub fn try_clone(&self, permit: Permit) -> Result<Self, Error> {
+        request(permit, self.tables.iter().map(|table| table.words().bytes()), 0, 0)?;
+        let tables = try_collect(self.table_count(), self.tables.iter().map(Table::try_clone))?;
+        Ok(Self { tables, ..*self })
+    }
+
+    /// True if the item may have been inserted. Cost: two buckets per table.
+    pub fn contains(&self, item: &[u8]) -> bool {
+        self.contains_key(&Key::of(item))
+    }
+
+    #[inline(always)]
+    fn contains_key(&self, key: &Key) -> bool {
+        self.tables.iter().rev().any(|table| table.contains(key))
+    }
+
+    /// Slots in the item's buckets with the item's fingerprint. Equal buckets are counted twice,
+    /// and other items with the same fingerprint and buckets are counted too.
+    pub fn count(&self, item: &[u8]) -> u64 {
+        let key = Key::of(item);
+        self.tables.iter().map(|table| table.count(&key)).sum()
+    }
+
+    /// Inserts an item, even if the filter contains it.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Full`] if the filter does not grow; [`Error::Refused`] by `permit`,
+    /// [`Error::OutOfMemory`] and [`Error::TooManyLayers`] if it cannot. The filter is unchanged
+    /// then.
+    pub fn insert(&mut self, item: &[u8], permit: Permit) -> Result<(), Error> {
+        self.insert_key(&Key::of(item), permit)
+    }
+
+    /// Inserts an item unless the filter seems to contain it. False if it does.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ClassicCuckoo::insert`].
+    pub fn insert_new(&mut self, item: &[u8], permit: Permit) -> Result<bool, Error> {
+        self.insert_new_key(&Key::of(item), permit)
+    }
+
+    #[inline(always)]
+    fn insert_new_key(&mut self, key: &Key, permit: Permit) -> Result<bool, Error> {
+        if self.contains_key(key) {
+            return Ok(false);
+        }
+        self.insert_key(key, permit).map(|()| true)
+    }
+
+    #[inline(always)]
+    fn insert_key(&mut self, key: &Key, permit: Permit) -> Result<(), Error> {
+        // A new table has room, so there is a second round at most.
+        while !self.place(key) {
+            self.grow(permit)?;
+        }
+        // Only a forged filter has more empty slots than it counts.
+        self.items = self.items.saturating_add(1).min(self.slots());
+        Ok(())
+    }
+
+    /// Puts a fingerprint into an empty slot, the newest table first, or makes one empty in the
+    /// newest table. False if there is no room.
+    #[inline(always)]
+    fn place(&mut self, key: &Key) -> bool {
+        let is_placed =
+            self.tables.iter_mut().rev().any(|table| table.replace(key, 0, key.fingerprint));
+        let max_iterations = self.options.max_iterations;
+        is_placed || self.tables.last_mut().is_some_and(|newest| newest.kick(key, max_iterations))
+    }
+
+    /// Adds a table.
+    #[cold]
+    fn grow(&mut self, permit: Permit) -> Result<(), Error> {
+        let newest = self.tables.last().map_or(0, Table::len);
+        if self.options.is_fixed() {
+            return Err(Error::Full(newest));
+        }
+        let (bucket_size, count) = (self.options.bucket_size, self.table_count());
+        let first_log2 = self.buckets().trailing_zeros() as u8;
+        let log2 = self.options.log2_buckets(first_log2, count);
+        let log2 = log2.ok_or(Error::TooManyLayers(count))?;
+        let new = Table::memory_of(Table::bytes_of(log2, bucket_size));
+        request(permit, [new], self.memory_bytes(), count)?;
+        let table = Table::zeroed(log2, bucket_size)?;
+        let mut tables = std::mem::take(&mut self.tables).into_vec();
+        let room = tables.try_reserve_exact(1);
+        if room.is_ok() {
+            tables.push(table);
+        }
+        self.tables = tables.into_boxed_slice();
+        room.map_err(|_| Error::OutOfMemory(size_of_val(&*self.tables) as u64))
+    }
+
+    /// Deletes an item: the first slot with its fingerprint, the newest table first. False if there
+    /// is none.
+    ///
+    /// Deleting an item that was not inserted may delete another one with the same fingerprint and
+    /// bucket. If there are several tables, and more deletions since the last compaction than a
+    /// tenth of the items, the filter is compacted until a table cannot be emptied.
+    pub fn remove(&mut self, item: &[u8]) -> bool {
+        let key = Key::of(item);
+        let is_found =
+            self.tables.iter_mut().rev().any(|table| table.replace(&key, key.fingerprint, 0));
+        if is_found {
+            // Only a forged filter counts less items than it holds.
+            self.items = self.items.saturating_sub(1);
+            self.deletes = self.deletes.saturating_add(1);
+            if self.tables.len() > 1 && self.deletes as f64 > 0.10 * self.items as f64 {
+                self.compact_after_deletion();
+            }
+        }
+        is_found
+    }
+
+    /// Items that were inserted, less those that were deleted; at most one per slot.
+    pub fn len(&self) -> u64 {
+        self.items
+    }
+
+    /// True if the filter counts no items.
+    pub fn is_empty(&self) -> bool {
+        self.items == 0
+    }
+
+    /// Deletions since the last compaction.
+    pub fn deletes(&self) -> u64 {
+        self.deletes
+    }
+
+    /// Number of tables, 1 to [`MAX_TABLES`].
+    pub fn table_count(&self) -> u32 {
+        self.tables.len() as u32
+    }
+
+    /// Buckets of the first table, a power of two.
+    pub fn buckets(&self) -> u64 {
+        self.tables.first().map_or(1, Table::buckets)
+    }
+
+    /// What the tables have in common.
+    pub fn options(&self) -> CuckooOptions {
+        self.options
+    }
+
+    /// The slots of each table, oldest first: one byte per slot, and nothing else.
+    pub fn tables(&self) -> impl ExactSizeIterator<Item = &[u8]> {
+        self.tables.iter().map(Table::as_bytes)
+    }
+
+    /// Slots of all tables. Cost: one step per table.
+    pub fn slots(&self) -> u64 {
+        self.tables.iter().map(Table::len).fold(0, u64::saturating_add)
+    }
+
+    /// Bytes of the memory of all tables. Cost: one step per table.
+    fn memory_bytes(&self) -> u64 {
+        self.tables.iter().map(|table| table.words().bytes()).fold(0, u64::saturating_add)
+    }
+
+    /// Bytes as RedisBloom counts them.
+    pub fn size(&self) -> u64 {
+        let tables = REDISBLOOM_TABLE_BYTES * u64::from(self.table_count());
+        self.slots().saturating_add(REDISBLOOM_FILTER_BYTES + tables)
+    }
+
+    /// Bytes of the filter: its header, its list of tables, and the tables in whole words. They are
+    /// arithmetic, so they are equal on every server.
+    pub fn size_bytes(&self) -> u64 {
+        size_bytes(self.memory_bytes(), self.table_count())
+    }
+
+    /// Calls `see` with the start of each allocation that the filter owns. The one that holds the
+    /// filter itself belongs to the caller.
+    pub fn each_block(&self, mut see: impl FnMut(NonNull<u8>)) {
+        self.tables.iter().for_each(|table| see(table.words().block().start));
+        see(NonNull::from(&*self.tables).cast());
+    }
+
+    /// Lets `mover` move the filter's allocations: the tables from index `from` on, oldest first,
+    /// then their list.
+    ///
+    /// `should_stop` is called before each table. Returns the index of the table to continue with,
+    /// or `None` after the last one.
+    pub fn relocate(
+        &mut self,
+        from: usize,
+        mover: &mut Mover,
+        mut should_stop: impl FnMut() -> bool,
+    ) -> Option<usize> {
+        for (index, table) in self.tables.iter_mut().enumerate().skip(from) {
+            if should_stop() {
+                return Some(index);
+            }
+            table.words_mut().relocate(mover);
+        }
+        relocate_slice(&mut self.tables, mover);
+        None
+    }
+}
+
+/// Bytes of a filter besides its tables: the size of [`ClassicCuckoo`] on a 64-bit machine.
+const FILTER_BYTES: u64 = 40;
+
+/// Bytes of a table besides its slots: the size of [`Table`] on a 64-bit machine.
+const TABLE_BYTES: u64 = 24;
+
+#[cfg(target_pointer_width = "64")]
+const _: () = assert!(size_of::<ClassicCuckoo>() as u64 == FILTER_BYTES);
+#[cfg(target_pointer_width = "64")]
+const _: () = assert!(size_of::<Table>() as u64 == TABLE_BYTES);
+
+/// Bytes of a filter whose tables take `memory` bytes.
+fn size_bytes(memory: u64, tables: u32) -> u64 {
+    memory.saturating_add(FILTER_BYTES + TABLE_BYTES * u64::from(tables))
+}
+
+/// Asks `permit` for new tables, whose slots take `new` bytes each. The filter has `tables` tables
+/// already, whose slots take `present` bytes together.
+fn request(
+    permit: Permit,
+    new: impl IntoIterator<Item = u64>,
+    present: u64,
+    mut tables: u32,
+) -> Result<(), Error> {
+    let (mut new_bytes, mut largest_layer) = (0u64, 0);
+    for bytes in new {
+        new_bytes = new_bytes.saturating_add(bytes);
+        largest_layer = largest_layer.max(bytes);
+        tables += 1;
+    }
+    let filter_bytes = size_bytes(present.saturating_add(new_bytes), tables);
+    let layout = Layout::RedisBloom;
+    let is_granted = permit(Demand { new_bytes, largest_layer, filter_bytes, layout });
+    if is_granted { Ok(()) } else { Err(Error::Refused(filter_bytes)) }
+}
+
+/// A list of `count` tables.
+fn try_collect(
+    count: u32,
+    tables: impl Iterator<Item = Result<Table, Error>>,
+) -> Result<Box<[Table]>, Error> {
+    let mut list = Vec::new();
+    let bytes = size_of::<Table>() as u64 * u64::from(count);
+    list.try_reserve_exact(count as usize).map_err(|_| Error::OutOfMemory(bytes))?;
+    for table in tables {
+        list.push(table?);
+    }
+    Ok(list.into_boxed_slice())
+}

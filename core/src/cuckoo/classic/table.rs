@@ -1,0 +1,248 @@
+//! One table of buckets.
+
+use super::key::{Key, alternative};
+use crate::batch::Mask;
+use crate::error::Error;
+use crate::memory::words::Words;
+use crate::simd::prefetch;
+
+/// Bytes from which a table has buckets that lookups do not reach.
+const CUT_FROM: u64 = 1 << 32;
+
+/// Bytes from which buckets are prefetched. Smaller tables are in cache.
+const PREFETCH_FROM: u64 = 1 << 18;
+
+/// Bytes of a word. All slots of a bucket that is not longer are compared at once.
+const WORD: usize = size_of::<u64>();
+
+/// A one in each byte of a word.
+const ONES: u64 = u64::from_ne_bytes([1; WORD]);
+
+/// A power of two of buckets. A slot is one byte, 0 if it is empty.
+///
+/// RedisBloom cuts the offset of a bucket to 32 bits. In a table of 4 GiB or more this makes
+/// buckets share bytes; the items of such a filter lie there, so this table does the same. Only
+/// RedisBloom's kicks do not cut it, and place items where its own lookups do not find them. So
+/// such a table has no kicks here: an item without a free slot makes the filter grow.
+#[derive(Debug)]
+pub(super) struct Table {
+    words: Words,
+    log2_buckets: u8,
+    bucket_size: u8,
+}
+
+impl Table {
+    /// Bytes of a table's slots; more than 2^64 - 1 count as that many.
+    pub(super) fn bytes_of(log2_buckets: u8, bucket_size: u8) -> u64 {
+        let bytes = u128::from(bucket_size) << log2_buckets;
+        u64::try_from(bytes).unwrap_or(u64::MAX)
+    }
+
+    /// Bytes of the memory of so many slots: whole words.
+    pub(super) fn memory_of(slots: u64) -> u64 {
+        slots.div_ceil(8).saturating_mul(8)
+    }
+
+    /// An empty table.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`].
+    pub(super) fn zeroed(log2_buckets: u8, bucket_size: u8) -> Result<Self, Error> {
+        let bytes = Self::bytes_of(log2_buckets, bucket_size);
+        Ok(Self { words: Words::zeroed(bytes.div_ceil(8))?, log2_buckets, bucket_size })
+    }
+
+    /// A copy of the table.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`].
+    pub(super) fn try_clone(&self) -> Result<Self, Error> {
+        Ok(Self { words: self.words.try_clone()?, ..*self })
+    }
+
+    /// The memory of the slots.
+    pub(super) fn words(&self) -> &Words {
+        &self.words
+    }
+
+    /// The memory of the slots, to be moved.
+    pub(super) fn words_mut(&mut self) -> &mut Words {
+        &mut self.words
+    }
+
+    /// The number of slots, which is the number of bytes.
+    pub(super) fn len(&self) -> u64 {
+        u64::from(self.bucket_size) << self.log2_buckets
+    }
+
+    /// The number of buckets.
+    pub(super) fn buckets(&self) -> u64 {
+        1 << self.log2_buckets
+    }
+
+    /// The slots.
+    pub(super) fn as_bytes(&self) -> &[u8] {
+        self.words.as_bytes().get(..self.len() as usize).unwrap_or_default()
+    }
+
+    /// The slots, to be written.
+    pub(super) fn as_mut_bytes(&mut self) -> &mut [u8] {
+        let len = self.len() as usize;
+        self.words.as_mut_bytes().get_mut(..len).unwrap_or_default()
+    }
+
+    /// The offset of the bucket of a hash.
+    #[inline(always)]
+    fn offset(&self, hash: u64) -> usize {
+        let bucket = hash & (self.buckets() - 1);
+        (bucket * u64::from(self.bucket_size)) as u32 as usize
+    }
+
+    /// The bucket of a hash.
+    #[inline(always)]
+    pub(super) fn bucket(&self, hash: u64) -> &[u8] {
+        let (offset, len) = (self.offset(hash), self.bucket_size.into());
+        self.words.as_bytes().get(offset..).and_then(|from| from.get(..len)).unwrap_or_default()
+    }
+
+    /// The bucket of a hash, to be written.
+    #[inline(always)]
+    pub(super) fn bucket_mut(&mut self, hash: u64) -> &mut [u8] {
+        let (offset, len) = (self.offset(hash), self.bucket_size.into());
+        let from = self.words.as_mut_bytes().get_mut(offset..);
+        from.and_then(|from| from.get_mut(..len)).unwrap_or_default()
+    }
+
+    /// Prefetches both buckets of a key.
+    #[inline(always)]
+    pub(super) fn prefetch(&self, key: &Key) {
+        let start = self.words.as_bytes().as_ptr();
+        for hash in key.hashes {
+            prefetch(start.wrapping_add(self.offset(hash)));
+        }
+    }
+
+    /// True if a bucket of the key has its fingerprint.
+    #[inline(always)]
+    pub(super) fn contains(&self, key: &Key) -> bool {
+        if usize::from(self.bucket_size) <= WORD {
+            let [first, second] =
+                key.hashes.map(|hash| self.equal_slots(self.offset(hash), key.fingerprint));
+            return first | second != 0;
+        }
+        key.hashes.iter().any(|hash| self.bucket(*hash).contains(&key.fingerprint))
+    }
+
+    /// The slots of a bucket of at most a word that hold a value: not 0 if there is one, and the
+    /// lowest set bit is in the byte of the first.
+    #[inline(always)]
+    fn equal_slots(&self, offset: usize, value: u8) -> u64 {
+        let bytes = self.words.as_bytes();
+        // A word that begins in the last bytes of the table would end behind it.
+        let start = offset.min(bytes.len() - WORD);
+        let word = bytes.get(start..).and_then(<[u8]>::first_chunk).copied().unwrap_or_default();
+        let word = u64::from_le_bytes(word) >> (8 * (offset - start) as u32 % u64::BITS);
+        let outside = !(u64::MAX >> (u64::BITS - 8 * u32::from(self.bucket_size)));
+        let differing = (word ^ (ONES * u64::from(value))) | outside;
+        // The lowest byte of zeros is exact; those above it may be ones that follow a borrow.
+        differing.wrapping_sub(ONES) & !differing & (ONES << 7)
+    }
+
+    /// Prefetches the buckets of some keys of a group.
+    #[inline(always)]
+    pub(super) fn prefetch_all(&self, keys: &[Key], items: Mask) {
+        if self.len() < PREFETCH_FROM {
+            return;
+        }
+        for key in items.filter_map(|index| keys.get(index)) {
+            self.prefetch(key);
+        }
+    }
+
+    /// Which of some keys of a group the table contains.
+    #[inline(always)]
+    pub(super) fn test_all(&self, keys: &[Key], items: Mask) -> Mask {
+        let mut found = Mask::EMPTY;
+        for index in items {
+            found.insert_if(index, keys.get(index).is_some_and(|key| self.contains(key)));
+        }
+        found
+    }
+
+    /// Slots of the first bucket with the fingerprint, and slots of the second, even if they are
+    /// the same.
+    pub(super) fn count(&self, key: &Key) -> u64 {
+        let is_it = |slot: &&u8| **slot == key.fingerprint;
+        key.hashes.iter().map(|hash| self.bucket(*hash).iter().filter(is_it).count() as u64).sum()
+    }
+
+    /// Replaces the first slot that holds `from`, in the first bucket of the key or else in the
+    /// second. False if there is none.
+    #[inline(always)]
+    pub(super) fn replace(&mut self, key: &Key, from: u8, to: u8) -> bool {
+        key.hashes.iter().any(|hash| self.replace_in(*hash, from, to))
+    }
+
+    /// Replaces the first slot that holds `from` in the bucket of a hash. False if there is none.
+    #[inline(always)]
+    fn replace_in(&mut self, hash: u64, from: u8, to: u8) -> bool {
+        if usize::from(self.bucket_size) > WORD {
+            return replace(self.bucket_mut(hash), from, to);
+        }
+        let offset = self.offset(hash);
+        let equal = self.equal_slots(offset, from);
+        if equal == 0 {
+            return false;
+        }
+        let first = offset + equal.trailing_zeros() as usize / 8;
+        self.words.as_mut_bytes().get_mut(first).map(|slot| *slot = to).is_some()
+    }
+
+    /// Puts the fingerprint into a slot of its first bucket, the one that was there into its other
+    /// bucket, and so on, at most `max_iterations` times, until one finds an empty slot. If none
+    /// does, everything is undone, and the result is false.
+    pub(super) fn kick(&mut self, key: &Key, max_iterations: u16) -> bool {
+        if self.len() >= CUT_FROM {
+            return false;
+        }
+        let (mut in_hand, mut hash) = (key.fingerprint, key.hashes[0]);
+        for iteration in 0..max_iterations {
+            self.swap(hash, self.victim(iteration), &mut in_hand);
+            hash = alternative(in_hand, hash);
+            if self.replace_in(hash, 0, in_hand) {
+                return true;
+            }
+        }
+        for iteration in (0..max_iterations).rev() {
+            hash = alternative(in_hand, hash);
+            self.swap(hash, self.victim(iteration), &mut in_hand);
+        }
+        false
+    }
+
+    /// The slot of a bucket that an iteration of [`Table::kick`] replaces.
+    fn victim(&self, iteration: u16) -> usize {
+        usize::from(iteration % u16::from(self.bucket_size))
+    }
+
+    /// Exchanges a slot of a bucket with the fingerprint in hand.
+    fn swap(&mut self, hash: u64, slot: usize, in_hand: &mut u8) {
+        if let Some(slot) = self.bucket_mut(hash).get_mut(slot) {
+            std::mem::swap(slot, in_hand);
+        }
+    }
+}
+
+/// Replaces the first slot of a bucket that holds `from`. False if there is none.
+#[inline(always)]
+fn replace(bucket: &mut [u8], from: u8, to: u8) -> bool {
+    match bucket.iter_mut().find(|slot| **slot == from) {
+        Some(slot) => {
+            *slot = to;
+            true
+        }
+        None => false,
+    }
+}

@@ -1,0 +1,244 @@
+//! Cuckoo filters: sets of fingerprints, from which items can be deleted.
+//!
+//! Each layout has a module and an arm of [`AnyCuckoo`].
+
+pub mod classic;
+
+use std::ptr::NonNull;
+
+pub use self::classic::header::HEADER_BYTES;
+use self::classic::{ClassicCuckoo, CuckooNumbers, CuckooOptions};
+use crate::error::Error;
+use crate::memory::words::Mover;
+use crate::spec::{Layout, Permit};
+
+/// A cuckoo filter of any layout. The methods are those of [`ClassicCuckoo`].
+#[derive(Debug, PartialEq)]
+pub enum AnyCuckoo {
+    /// A filter in RedisBloom's layout.
+    RedisBloom(ClassicCuckoo),
+}
+
+/// Evaluates an expression with the filter of any layout.
+macro_rules! any {
+    ($any:expr, $filter:ident => $do:expr) => {
+        match $any {
+            AnyCuckoo::RedisBloom($filter) => $do,
+        }
+    };
+}
+
+impl From<ClassicCuckoo> for AnyCuckoo {
+    fn from(filter: ClassicCuckoo) -> Self {
+        Self::RedisBloom(filter)
+    }
+}
+
+impl AnyCuckoo {
+    /// An empty filter in RedisBloom's layout; see [`ClassicCuckoo::new`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ClassicCuckoo::new`].
+    pub fn redisbloom(
+        capacity: u64,
+        options: CuckooOptions,
+        permit: Permit,
+    ) -> Result<Self, Error> {
+        ClassicCuckoo::new(capacity, options, permit).map(Self::from)
+    }
+
+    /// A filter in RedisBloom's layout with these numbers; see [`ClassicCuckoo::with_numbers`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ClassicCuckoo::with_numbers`].
+    pub fn with_numbers(numbers: &CuckooNumbers, permit: Permit) -> Result<Self, Error> {
+        ClassicCuckoo::with_numbers(numbers, permit).map(Self::from)
+    }
+
+    /// The filter of a header of any layout, with all slots empty.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ClassicCuckoo::decode_header`].
+    pub fn decode_header(bytes: &[u8], permit: Permit) -> Result<Self, Error> {
+        ClassicCuckoo::decode_header(bytes, permit).map(Self::from)
+    }
+
+    /// The header, in the filter's own layout.
+    pub fn encode_header(&self) -> Vec<u8> {
+        any!(self, filter => filter.encode_header())
+    }
+
+    /// See [`ClassicCuckoo::check`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ClassicCuckoo::check`].
+    pub fn check(&self) -> Result<(), Error> {
+        any!(self, filter => filter.check())
+    }
+
+    /// The filter's layout.
+    pub fn layout(&self) -> Layout {
+        match self {
+            Self::RedisBloom(_) => Layout::RedisBloom,
+        }
+    }
+
+    /// See [`ClassicCuckoo::try_clone`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ClassicCuckoo::try_clone`].
+    pub fn try_clone(&self, permit: Permit) -> Result<Self, Error> {
+        any!(self, filter => filter.try_clone(permit).map(Self::from))
+    }
+
+    /// See [`ClassicCuckoo::contains`].
+    pub fn contains(&self, item: &[u8]) -> bool {
+        any!(self, filter => filter.contains(item))
+    }
+
+    /// See [`ClassicCuckoo::contains_batch`].
+    pub fn contains_batch(
+        &self,
+        items: impl Iterator<Item: AsRef<[u8]>>,
+        answer: impl FnMut(bool),
+    ) {
+        any!(self, filter => filter.contains_batch(items, answer))
+    }
+
+    /// See [`ClassicCuckoo::count`].
+    pub fn count(&self, item: &[u8]) -> u64 {
+        any!(self, filter => filter.count(item))
+    }
+
+    /// See [`ClassicCuckoo::insert`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ClassicCuckoo::insert`].
+    pub fn insert(&mut self, item: &[u8], permit: Permit) -> Result<(), Error> {
+        any!(self, filter => filter.insert(item, permit))
+    }
+
+    /// See [`ClassicCuckoo::insert_new`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ClassicCuckoo::insert`].
+    pub fn insert_new(&mut self, item: &[u8], permit: Permit) -> Result<bool, Error> {
+        any!(self, filter => filter.insert_new(item, permit))
+    }
+
+    /// See [`ClassicCuckoo::insert_batch`].
+    pub fn insert_batch(
+        &mut self,
+        items: impl Iterator<Item: AsRef<[u8]>>,
+        only_new: bool,
+        permit: Permit,
+        answer: impl FnMut(Result<bool, Error>),
+    ) {
+        any!(self, filter => filter.insert_batch(items, only_new, permit, answer))
+    }
+
+    /// See [`ClassicCuckoo::remove`].
+    pub fn remove(&mut self, item: &[u8]) -> bool {
+        any!(self, filter => filter.remove(item))
+    }
+
+    /// See [`ClassicCuckoo::compact`].
+    pub fn compact(&mut self) -> u64 {
+        any!(self, filter => filter.compact())
+    }
+
+    /// See [`ClassicCuckoo::len`].
+    pub fn len(&self) -> u64 {
+        any!(self, filter => filter.len())
+    }
+
+    /// True if the filter counts no items.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// See [`ClassicCuckoo::deletes`].
+    pub fn deletes(&self) -> u64 {
+        any!(self, filter => filter.deletes())
+    }
+
+    /// See [`ClassicCuckoo::table_count`].
+    pub fn table_count(&self) -> u32 {
+        any!(self, filter => filter.table_count())
+    }
+
+    /// See [`ClassicCuckoo::buckets`].
+    pub fn buckets(&self) -> u64 {
+        any!(self, filter => filter.buckets())
+    }
+
+    /// See [`ClassicCuckoo::options`].
+    pub fn options(&self) -> CuckooOptions {
+        any!(self, filter => filter.options())
+    }
+
+    /// See [`ClassicCuckoo::numbers`].
+    pub fn numbers(&self) -> CuckooNumbers {
+        any!(self, filter => filter.numbers())
+    }
+
+    /// See [`ClassicCuckoo::size`].
+    pub fn size(&self) -> u64 {
+        any!(self, filter => filter.size())
+    }
+
+    /// See [`ClassicCuckoo::size_bytes`].
+    pub fn size_bytes(&self) -> u64 {
+        any!(self, filter => filter.size_bytes())
+    }
+
+    /// See [`ClassicCuckoo::tables`].
+    pub fn tables(&self) -> impl ExactSizeIterator<Item = &[u8]> {
+        any!(self, filter => filter.tables())
+    }
+
+    /// See [`ClassicCuckoo::load_table`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ClassicCuckoo::load_table`].
+    pub fn load_table(&mut self, index: u32, bytes: &[u8]) -> Result<(), Error> {
+        any!(self, filter => filter.load_table(index, bytes))
+    }
+
+    /// See [`ClassicCuckoo::scan_dump`].
+    pub fn scan_dump(&self, iterator: u64) -> Option<(u64, &[u8])> {
+        any!(self, filter => filter.scan_dump(iterator))
+    }
+
+    /// See [`ClassicCuckoo::load_chunk`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ClassicCuckoo::load_chunk`].
+    pub fn load_chunk(&mut self, iterator: u64, data: &[u8]) -> Result<(), Error> {
+        any!(self, filter => filter.load_chunk(iterator, data))
+    }
+
+    /// See [`ClassicCuckoo::each_block`].
+    pub fn each_block(&self, see: impl FnMut(NonNull<u8>)) {
+        any!(self, filter => filter.each_block(see))
+    }
+
+    /// See [`ClassicCuckoo::relocate`].
+    pub fn relocate(
+        &mut self,
+        from: usize,
+        mover: &mut Mover,
+        should_stop: impl FnMut() -> bool,
+    ) -> Option<usize> {
+        any!(self, filter => filter.relocate(from, mover, should_stop))
+    }
+}
