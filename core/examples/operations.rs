@@ -5,7 +5,7 @@
 use std::env;
 use std::process::ExitCode;
 
-use bloomline_core::{AnyFilter, Filter, Growth, Spec};
+use bloomline_core::host::{AnyFilter, Filter, Growth, Spec};
 
 /// Items of a round.
 const ITEMS: u64 = 1000;

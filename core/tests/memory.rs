@@ -5,10 +5,11 @@ use std::cell::Cell;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
+use bloomline_core::Error;
 use bloomline_core::bloomline::BlockedLayer;
+use bloomline_core::host::{AnyFilter, Filter, Growth, Spec};
 use bloomline_core::memory::words::Words;
 use bloomline_core::window::{Generation, Window, WindowSpec, WindowedFilter};
-use bloomline_core::{Error, Filter, Growth, Spec};
 
 /// Checks every allocation when it is freed.
 #[cfg(feature = "audit")]
@@ -65,8 +66,8 @@ fn filter_takes_96_bytes_and_older_layer_32() {
 }
 
 #[test]
-fn windowed_filter_takes_its_structure_and_64_bytes_per_generation() {
-    assert_eq!(size_of::<Generation>(), 64);
+fn windowed_filter_takes_24_bytes_per_generation_or_64_in_a_large_ring() {
+    assert_eq!((size_of::<Generation>(), size_of::<AnyFilter>()), (64, 96));
     assert!(align_of::<WindowedFilter>() <= 16, "as for other filters");
     for (window, growth) in [(Window::Manual, DOUBLING), (Window::Last, Growth::Fixed)] {
         let spec = WindowSpec {
@@ -78,7 +79,7 @@ fn windowed_filter_takes_its_structure_and_64_bytes_per_generation() {
             refreshes: false,
         };
         let demanded = Cell::new(None);
-        let mut permit = |demand: bloomline_core::Demand| {
+        let mut permit = |demand: bloomline_core::host::Demand| {
             demanded.set(Some(demand.filter_bytes));
             true
         };
@@ -93,8 +94,12 @@ fn windowed_filter_takes_its_structure_and_64_bytes_per_generation() {
             let generations = filter.generations().count() as u64;
             let structures = |layers: u64| if layers > 1 { 96 + 32 * (layers - 2) } else { 0 };
             let overflow = filter.generations().map(|(_, it)| structures(it.layer_count().into()));
-            let size = size_of::<WindowedFilter>() as u64 + 64 * (generations - 1);
-            assert_eq!(filter.size_bytes(), size + bits + overflow.sum::<u64>());
+            let overflow: u64 = overflow.sum();
+            let is_small = overflow == 0;
+            let ring = if is_small { 24 * generations } else { 104 + 64 * (generations - 1) };
+            assert_eq!(filter.size_bytes(), 96 + ring + bits + overflow);
+            drop(filter.take_dropped());
+            assert_eq!(filter.allocations().count() == 1, is_small);
             // A demand names the size with the new layers. Without one the filter gets no larger.
             match demanded.take() {
                 Some(demanded) => assert_eq!(demanded, filter.size_bytes()),
@@ -103,6 +108,27 @@ fn windowed_filter_takes_its_structure_and_64_bytes_per_generation() {
             before = filter.size_bytes();
         }
     }
+}
+
+#[test]
+fn default_number_of_generations_follows_from_the_bytes() {
+    let default = |capacity, error_rate| {
+        let (window, growth) = (Window::Time { millis: 604_800_000 }, DOUBLING);
+        let spec =
+            WindowSpec { capacity, error_rate, growth, window, generations: 64, refreshes: true };
+        spec.default_generations()
+    };
+    for capacity in 1..=7 {
+        assert!((2..=capacity.max(2)).contains(&u64::from(default(capacity, 0.01))));
+    }
+    // Two blocks per generation would take six blocks, and eight older generations nine.
+    assert_eq!((default(10, 0.01), default(100, 0.01)), (2, 4));
+    for error_rate in [0.01, 0.001, 1e-6] {
+        assert_eq!(default(100_000, error_rate), 8);
+        assert_eq!(default(100_000_000, error_rate), 8);
+    }
+    // A complete ring of the default for 100 items is one allocation of 440 bytes.
+    assert_eq!(bloomline_core::window::size_bytes(5 * 64, 5, 0), 96 + 440);
 }
 
 #[test]

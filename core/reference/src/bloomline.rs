@@ -8,7 +8,7 @@ use bitvec::prelude::{BitVec, Lsb0, bitvec};
 use bloomline_core::bloomline::fold::Fold;
 use bloomline_core::bloomline::geometry::Geometry;
 use bloomline_core::bloomline::rate::fp_rate;
-use bloomline_core::{Growth, Spec};
+use bloomline_core::host::{Growth, Spec};
 
 use crate::folding::stored_pages;
 

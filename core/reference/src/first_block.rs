@@ -27,7 +27,7 @@
 use bloomline_core::batch::contains_spot;
 use bloomline_core::bloomline::BlockedLayer;
 use bloomline_core::bloomline::hash::ItemHash;
-use bloomline_core::layer::Layer;
+use bloomline_core::layer::{Layer, Probe};
 use bloomline_core::simd::Scalar;
 
 use crate::random::{Estimate, Interval, Random};

@@ -4,8 +4,10 @@
 //! |---|---|
 //! | [`bloomline`], [`redisbloom`] | reference models of the layouts, written from their documentation, slow and simple |
 //! | [`folding`] | which pages of a layer are joined when it is folded |
-//! | [`windowed`] | the reference model of filters that forget |
-//! | [`fixture`], [`payload`], [`overflowing`] | filters recorded from RedisBloom, and a forged header |
+//! | [`redisbloom_cuckoo`] | the reference model of RedisBloom's cuckoo filters |
+//! | [`windowed`] | the reference model of windowed filters |
+//! | [`fixture`], [`payload`], [`forged`] | filters recorded from RedisBloom, and forged headers |
+//! | [`strict_loader`] | what a RedisBloom checks before it loads a filter |
 //! | [`items`] | items for benches |
 //! | [`random`] | random numbers with fixed seeds, and means with standard errors |
 //! | [`rate_of_bits`], [`first_block`], [`splitting`], [`short_cycle`] | false-positive rates, measured down to 1e-15 |
@@ -16,12 +18,14 @@ pub mod checks;
 pub mod first_block;
 pub mod fixture;
 pub mod folding;
+pub mod forged;
 pub mod items;
-pub mod overflowing;
 pub mod payload;
 pub mod random;
 pub mod rate_of_bits;
 pub mod redisbloom;
+pub mod redisbloom_cuckoo;
 pub mod short_cycle;
 pub mod splitting;
+pub mod strict_loader;
 pub mod windowed;

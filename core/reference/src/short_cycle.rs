@@ -22,7 +22,7 @@
 //! in any layer. The other draws are like direct lookups, and resolve no smaller rate than these.
 
 use bloomline_core::batch::contains_spot;
-use bloomline_core::layer::Layer;
+use bloomline_core::layer::Probe;
 use bloomline_core::redisbloom::ClassicLayer;
 use bloomline_core::redisbloom::hash::Pair;
 use bloomline_core::simd::Scalar;

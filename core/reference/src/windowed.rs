@@ -1,11 +1,11 @@
-//! The reference model of filters that forget: slow and simple, written from the documentation of
+//! The reference model of windowed filters: slow and simple, written from the documentation of
 //! `bloomline_core::window`.
 //!
 //! A generation is one or two models of the layout without windows. Only the specification comes
 //! from the library.
 
+use bloomline_core::host::{Growth, Spec};
 use bloomline_core::window::{Window, WindowSpec};
-use bloomline_core::{Growth, Spec};
 
 use crate::bloomline::{self, ModelLayer};
 

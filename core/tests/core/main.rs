@@ -23,6 +23,8 @@ mod bloomline {
     mod reference;
     mod sizing;
 }
+/// The findings of the fuzz targets.
+mod found;
 mod fuzz;
 /// Merged and compacted filters, and estimates.
 mod joined;
@@ -38,8 +40,9 @@ mod redisbloom {
     mod recorded;
     mod reference;
     mod sizing;
+    mod strict;
 }
-/// Filters that forget.
+/// Windowed filters.
 mod window;
 /// The memory of the bits.
 mod words;

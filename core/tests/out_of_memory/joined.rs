@@ -1,7 +1,8 @@
 //! Unions and compaction, while one allocation fails.
 
+use bloomline_core::Error;
+use bloomline_core::host::{AnyFilter, Filter, Growth, Spec};
 use bloomline_core::window::{Window, WindowSpec, WindowedFilter};
-use bloomline_core::{AnyFilter, Error, Filter, Growth, Spec};
 
 use super::{classic, failing_after, granted, item, live_allocations, scaling};
 

@@ -1,13 +1,13 @@
-//! Filters that forget, while one allocation fails.
+//! Windowed filters, while one allocation fails.
 
 use std::alloc::{Layout, alloc, dealloc};
 use std::collections::HashMap;
 use std::ptr::{self, NonNull};
 
-use bloomline_core::layer::Layer as _;
+use bloomline_core::Error;
+use bloomline_core::host::{AnyFilter, Filter, Growth};
 use bloomline_core::memory::words::Mover;
 use bloomline_core::window::{Generation, Window, WindowSpec, WindowedFilter};
-use bloomline_core::{AnyFilter, Error, Filter, Growth};
 
 use super::{failing_after, granted, item, live_allocations, until_success};
 
@@ -83,8 +83,9 @@ fn windowed_filter_is_unchanged_when_it_cannot_grow_or_rotate() {
         let (made, failures) = until_success(|| WindowedFilter::new(spec, 7, 0, &mut granted));
         assert!(made.is_empty() && failures > 0);
         let (filter, failures) = lived(spec);
-        // A rotation allocates the bits and the table.
-        assert!(failures >= 2 * filter.number(), "{failures} failures, {filter:?}");
+        // A rotation allocates the bits and the table, or both in one allocation.
+        let least = if spec.capacity < 100 { 1 } else { 2 };
+        assert!(failures >= least * filter.number(), "{failures} failures, {filter:?}");
         let has_overflow = filter.layer_count() > filter.generations().count() as u32;
         let has_bursts = spec.window != Window::Last && spec.capacity < 100;
         assert!(has_overflow || !has_bursts, "{filter:?}");
@@ -101,9 +102,10 @@ fn failed_decoding_and_cloning_of_windowed_filters_leak_nothing() {
         let (decoded, failures) =
             until_success(|| WindowedFilter::decode_header(&header, &mut granted));
         assert_eq!(decoded.encode_header(), header);
-        assert!(failures >= filter.layer_count().into());
+        let least = if filter.allocations().count() == 1 { 1 } else { filter.layer_count().into() };
+        assert!(failures >= least);
         let (copy, failures) = until_success(|| filter.try_clone(&mut granted));
-        assert!(state(&copy) == state(&filter) && failures >= filter.layer_count().into());
+        assert!(state(&copy) == state(&filter) && failures >= least);
     }
 }
 
@@ -152,13 +154,20 @@ fn each_block_lists_every_allocation_of_a_windowed_filter() {
     }
 }
 
+/// Bytes of the structure of a large ring, which is not relocated.
+const RING_BYTES: usize = 104;
+
 /// The sizes of the filter's allocations, which must not be aligned to pages.
 fn sizes(filter: &WindowedFilter) -> HashMap<NonNull<u8>, usize> {
+    if filter.allocations().count() == 1 {
+        // All but the filter itself, in one allocation.
+        let size = filter.size_bytes() as usize - size_of::<AnyFilter>();
+        return filter.allocations().zip([size]).collect();
+    }
     let mut sizes = Vec::new();
     for (_, generation) in filter.generations() {
         let layers = generation.layer_count() as usize - 1;
-        let bits = |layer: &bloomline_core::bloomline::BlockedLayer| layer.words().bytes() as usize;
-        let mut bytes = generation.layers().map(bits);
+        let mut bytes = generation.layers().map(|layer| layer.as_bytes().len());
         sizes.extend(bytes.next());
         if layers > 0 {
             sizes.push(size_of::<Filter>());
@@ -169,6 +178,7 @@ fn sizes(filter: &WindowedFilter) -> HashMap<NonNull<u8>, usize> {
         }
     }
     sizes.push((filter.generations().count() - 1) * size_of::<Generation>());
+    sizes.push(RING_BYTES);
     assert_eq!(filter.allocations().count(), sizes.len());
     filter.allocations().zip(sizes).collect()
 }
@@ -204,10 +214,11 @@ fn relocated_windowed_filter_equals_the_original() {
             });
             steps += 1;
         }
-        assert!(steps > 1 && state(&filter) == before);
-        // All but the structures of the overflow layers.
+        let is_small = sizes.len() == 1;
+        assert!((steps > 1 || is_small) && state(&filter) == before);
+        // All but the structures of the ring and of the overflow layers.
         let overflowing = filter.generations().filter(|(_, it)| it.layer_count() > 1).count();
-        assert_eq!(moved, sizes.len() - overflowing);
+        assert_eq!(moved + usize::from(!is_small), sizes.len() - overflowing);
         for number in 100..200 {
             filter.insert(&item(number), &mut granted).unwrap();
             filter.rotate(number, &mut granted).unwrap();

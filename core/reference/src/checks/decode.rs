@@ -1,54 +1,70 @@
-//! A header from anywhere: it is refused, or gives a filter that passes all checks.
+//! Headers from anywhere: each is refused, or gives a filter that passes all checks.
 
 use arbitrary::{Result, Unstructured};
+use bloomline_core::Error;
+use bloomline_core::host::{AnyFilter, Demand, Insertion};
 use bloomline_core::window::{Window, WindowedFilter};
-use bloomline_core::{AnyFilter, Demand, Error, Insertion};
 
-use super::check::{LIMIT, assert_consistent, assert_equal, assert_round_trip, small};
+use super::check::{LIMIT, assert_consistent, assert_equal, assert_reloads, small};
 use super::{header, number};
 
-/// Decodes the first bytes as a header, and the rest as operations on the filter. True if the
-/// header was accepted.
+/// Decodes the first bytes as headers, and the rest as operations on the filters. True if a header
+/// was accepted.
 pub fn run(bytes: &[u8]) -> bool {
     let mut u = Unstructured::new(bytes);
     // It is no error if the bytes end too early.
-    decode(&mut u).unwrap_or(false)
+    program(&mut u).unwrap_or(false)
 }
 
-fn decode(u: &mut Unstructured) -> Result<bool> {
-    let header = header::any(u)?;
-    let mut demands = Vec::new();
-    let decoded = AnyFilter::decode_header(&header, &mut |demand: Demand| {
-        demands.push(demand);
-        small(demand)
-    });
-    let mut filter = match decoded {
-        Ok(filter) => filter,
-        Err(error) => {
-            assert!(
-                demands.iter().all(|&demand| small(demand)) || matches!(error, Error::Refused(_)),
-                "{error}"
-            );
-            return Ok(false);
+fn program(u: &mut Unstructured) -> Result<bool> {
+    let headers = if u.arbitrary()? { vec![header::any(u)?] } else { header::family(u)? };
+    let mut filters: Vec<AnyFilter> = headers.iter().filter_map(|it| decode(it)).collect();
+    // The last one is changed. The others are those that it is merged with.
+    let Some(mut filter) = filters.pop() else { return Ok(false) };
+    for other in &mut filters {
+        if u.arbitrary()? {
+            step(other, &[], u)?;
         }
-    };
-    // There is one demand for all memory, before any is allocated.
-    assert!(
-        matches!(demands[..], [Demand { filter_bytes, .. }] if filter_bytes == filter.size_bytes())
-    );
-    assert_eq!(filter.encode_header(), header);
-    assert_consistent(&filter);
-    assert_round_trip(&filter);
-    for _ in 0..u.int_in_range(0..=8u8)? {
-        step(&mut filter, u)?;
     }
-    assert_consistent(&filter);
-    assert_round_trip(&filter);
+    for _ in 0..u.int_in_range(0..=8u8)? {
+        step(&mut filter, &filters, u)?;
+    }
     Ok(true)
 }
 
-/// Does one operation that a client could do.
-fn step(filter: &mut AnyFilter, u: &mut Unstructured) -> Result<()> {
+/// Decodes a header. The filter passes all checks.
+fn decode(header: &[u8]) -> Option<AnyFilter> {
+    let mut demands = Vec::new();
+    let decoded = AnyFilter::decode_header(header, &mut |demand: Demand| {
+        demands.push(demand);
+        small(demand)
+    });
+    let filter = match decoded {
+        Ok(filter) => filter,
+        Err(error) => {
+            let is_granted = demands.iter().all(|&demand| small(demand));
+            assert!(is_granted || matches!(error, Error::Refused(_)), "{error}");
+            return None;
+        }
+    };
+    assert_eq!(filter.encode_header(), header);
+    assert_consistent(&filter);
+    assert_reloads(&filter);
+    Some(filter)
+}
+
+/// Does one operation that a client could do, possibly with other filters.
+fn step(filter: &mut AnyFilter, others: &[AnyFilter], u: &mut Unstructured) -> Result<()> {
+    operate(filter, others, u)?;
+    assert_consistent(filter);
+    assert_reloads(filter);
+    Ok(())
+}
+
+fn operate(filter: &mut AnyFilter, others: &[AnyFilter], u: &mut Unstructured) -> Result<()> {
+    if !others.is_empty() && u.ratio(1, 4)? {
+        return join(filter, others, u);
+    }
     match u.int_in_range(0..=8u8)? {
         0 => {
             let offset = number::whole(u)? % (2 * LIMIT);
@@ -93,7 +109,7 @@ fn step(filter: &mut AnyFilter, u: &mut Unstructured) -> Result<()> {
             assert!(result.is_err() || !filter.has_time() || !filter.is_due(now));
         }
         6 => compact(filter),
-        7 => join(filter, u)?,
+        7 => join(filter, others, u)?,
         _ => {
             let Some(filter) = filter.windowed_mut() else { return Ok(()) };
             let (now, number) = (time(u, filter)?, filter.number());
@@ -122,17 +138,30 @@ fn compact(filter: &mut AnyFilter) {
     assert!(present.iter().all(|item| filter.contains(&item[..], now)));
 }
 
-/// Joins a filter with a copy of itself that has more items. A refused union changes nothing.
-fn join(filter: &mut AnyFilter, u: &mut Unstructured) -> Result<()> {
-    let Ok(mut other) = filter.try_clone(&mut small) else { return Ok(()) };
+/// Joins a filter with others, or with a copy of itself that has more items. The result is not larger
+/// than was permitted, and a refused union changes nothing.
+fn join(filter: &mut AnyFilter, others: &[AnyFilter], u: &mut Unstructured) -> Result<()> {
+    let before = filter.try_clone(&mut |_| true).expect("memory");
+    let mut copy = filter.try_clone(&mut |_| true).expect("memory");
     let items: Vec<[u8; 4]> =
         (1_000..1_000 + u.int_in_range(0..=200u32)?).map(u32::to_le_bytes).collect();
-    insert(&mut other, &items);
-    let (before, now) = (filter.try_clone(&mut |_| true), time_of(&other));
-    let before = before.expect("memory");
-    let present: Vec<_> = items.iter().filter(|item| other.contains(&item[..], now)).collect();
-    match filter.union(&[&other], &mut small) {
-        Ok(true) => assert!(present.iter().all(|item| filter.contains(&item[..], now))),
+    insert(&mut copy, &items);
+    let mut others: Vec<&AnyFilter> = others.iter().collect();
+    if others.is_empty() || u.arbitrary()? {
+        others.push(&copy);
+    }
+    let now = others.iter().map(|other| time_of(other)).max().unwrap_or(0).max(time_of(filter));
+    let present: Vec<_> = items
+        .iter()
+        .filter(|item| others.iter().any(|other| other.contains(&item[..], now)))
+        .collect();
+    let limit = (filter.size_bytes() + 64 * u.int_in_range(0..=200u64)?).min(LIMIT);
+    match filter.union(&others, &mut |demand| demand.filter_bytes <= limit) {
+        Ok(true) => {
+            let size = filter.size_bytes();
+            assert!(size <= limit, "{size} bytes, {limit} were permitted");
+            assert!(present.iter().all(|item| filter.contains(&item[..], now)));
+        }
         Ok(false) | Err(_) => assert_equal(filter, &before),
     }
     Ok(())

@@ -1,231 +1,223 @@
-//! Headers of all kinds. Most are valid in all but one or two fields.
+//! Headers of all kinds: valid ones, valid ones of which one or two fields were changed, and any
+//! bytes.
+
+mod classic;
+mod plain;
+mod windowed;
 
 use arbitrary::{Result, Unstructured};
-use bloomline_core::bloomline::header::{EXTENDED_VERSION, MAGIC, VERSION};
-use bloomline_core::bloomline::sizing::REVISION;
-use bloomline_core::redisbloom::geometry::{MAX_HASHES, Options, Shape};
+use bloomline_core::bloomline::header::MAGIC;
+use bloomline_core::host::AnyFilter;
 
-use super::number::{double, whole};
+use super::check::LIMIT;
 
-/// Any bytes, or a header of any kind. One header in 16 has a random byte, one is truncated,
-/// and one has an additional byte.
+pub use classic::{Classic, Link};
+pub use plain::Plain;
+pub use windowed::{Generation, Windowed};
+
+/// The most bytes of bits of a windowed filter, over its life.
+pub const MAX_OFFSET: u64 = 1 << 62;
+
+/// The unit of the offset of the first byte of a filter without a window.
+const ORIGIN_UNIT: u64 = 4 << 20;
+
+/// The length of headers of this project's layout is a multiple of this number of bytes.
+const UNIT: usize = 64;
+
+/// A header, field by field.
+#[derive(Clone, Debug)]
+pub enum Header {
+    /// Of versions 1 and 2: a filter without a window.
+    Plain(Plain),
+    /// Of version 2: a windowed filter.
+    Windowed(Windowed),
+    /// Of RedisBloom's layout.
+    Classic(Classic),
+}
+
+/// The record of an irregular layer.
+#[derive(Clone, Copy, Debug)]
+pub struct Record {
+    pub index: u32,
+    pub pages: u32,
+    pub capacity: u64,
+}
+
+/// Any bytes, or a header of any kind.
 pub fn any(u: &mut Unstructured) -> Result<Vec<u8>> {
-    let mut header = match u.int_in_range(0..=7u8)? {
-        0 => {
-            let length = u.int_in_range(0..=200usize)?.min(u.len());
-            return Ok(u.bytes(length)?.to_vec());
-        }
-        1 => own(u)?,
-        2 => irregular(u)?,
-        3..=4 => windowed(u)?,
-        _ => foreign(u)?,
+    if u.ratio(1, 8)? {
+        let length = u.int_in_range(0..=200usize)?.min(u.len());
+        return Ok(u.bytes(length)?.to_vec());
+    }
+    let header = Header::valid(u)?;
+    damaged(header, u)
+}
+
+/// One to three headers whose filters can be merged, as far as they are valid.
+pub fn family(u: &mut Unstructured) -> Result<Vec<Vec<u8>>> {
+    let first = Header::valid(u)?;
+    let mut headers = Vec::new();
+    for _ in 0..u.int_in_range(0..=2u8)? {
+        let member = first.member(u)?;
+        headers.push(damaged(member, u)?);
+    }
+    headers.push(damaged(first, u)?);
+    Ok(headers)
+}
+
+/// A header of this project's layout, mostly valid.
+pub fn own(u: &mut Unstructured) -> Result<Vec<u8>> {
+    let header = if u.arbitrary()? { Plain::valid(u)?.into() } else { Windowed::valid(u)?.into() };
+    damaged(header, u)
+}
+
+/// The bytes of a header. Every second one is valid. The others have a random byte, are truncated,
+/// have one more byte, or one or two wrong fields.
+fn damaged(mut header: Header, u: &mut Unstructured) -> Result<Vec<u8>> {
+    if u.ratio(1, 5)? {
+        header.move_to_limit(u)?;
+    }
+    let fields = match u.int_in_range(0..=15u8)? {
+        0..=9 => 0,
+        10..=13 => 1,
+        _ => 2,
     };
-    match u.int_in_range(0..=15u8)? {
+    for _ in 0..fields {
+        header.change_field(u)?;
+    }
+    let mut bytes = header.encode();
+    match u.int_in_range(0..=31u8)? {
         0 => {
-            let at = u.choose_index(header.len())?;
-            header[at] = u.arbitrary()?;
+            let at = u.choose_index(bytes.len())?;
+            bytes[at] = u.arbitrary()?;
         }
-        1 => header.truncate(u.choose_index(header.len())?),
-        2 => header.push(u.arbitrary()?),
+        1 => bytes.truncate(u.choose_index(bytes.len())?),
+        2 => bytes.push(u.arbitrary()?),
         _ => {}
     }
-    Ok(header)
-}
-
-/// The value, or with probability 1/16 another one.
-fn mostly<T>(
-    u: &mut Unstructured,
-    value: T,
-    other: impl FnOnce(&mut Unstructured) -> Result<T>,
-) -> Result<T> {
-    if u.int_in_range(0..=15u8)? == 0 { other(u) } else { Ok(value) }
-}
-
-/// A header of this project's layout.
-pub fn own(u: &mut Unstructured) -> Result<Vec<u8>> {
-    let is_scaling = u.arbitrary::<bool>()?;
-    let growth = mostly(u, u8::from(is_scaling), |u| u.arbitrary())?;
-    let expansion = if is_scaling { u.int_in_range(1..=4)? } else { 0 };
-    let expansion = mostly(u, expansion, |u| whole(u).map(|n| n as u32))?;
-    let layers = if is_scaling { u.int_in_range(1..=8)? } else { 1 };
-    let layers = mostly(u, layers, |u| whole(u).map(|n| n as u32))?;
-    let capacity = u.int_in_range(1..=1000)?;
-    let capacity = mostly(u, capacity, whole)?;
-    let newest_len = u.int_in_range(0..=capacity)?;
-    Ok([
-        &MAGIC[..],
-        &mostly(u, VERSION, |u| u.arbitrary())?.to_le_bytes(),
-        &mostly(u, REVISION, |u| u.arbitrary())?.to_le_bytes(),
-        &[growth, 0, 0, 0],
-        &expansion.to_le_bytes(),
-        &layers.to_le_bytes(),
-        &capacity.to_le_bytes(),
-        &double(u)?.to_le_bytes(),
-        &u.arbitrary::<u64>()?.to_le_bytes(),
-        &mostly(u, newest_len, whole)?.to_le_bytes(),
-        &[0; 8],
-    ]
-    .concat())
-}
-
-/// The header of a filter that was compacted or merged.
-pub fn irregular(u: &mut Unstructured) -> Result<Vec<u8>> {
-    let mut bytes = own(u)?;
-    let version = mostly(u, EXTENDED_VERSION, |u| u.arbitrary())?;
-    bytes[8..10].copy_from_slice(&version.to_le_bytes());
-    // Zeros before the number of items, and after the offset of the first byte.
-    bytes.splice(48..48, [0; 8]);
-    let first_byte = u64::from(u.int_in_range(0..=9u32)?) * ORIGIN_UNIT;
-    let first_byte = mostly(u, first_byte, whole)?;
-    bytes[64..72].copy_from_slice(&first_byte.to_le_bytes());
-    bytes.extend([0; 8]);
-    let layers = u32::from_le_bytes([bytes[20], bytes[21], bytes[22], bytes[23]]);
-    let capacity = u64::from(bytes[24]) | u64::from(bytes[25]) << 8;
-    records(u, layers, capacity, &mut bytes)?;
     Ok(bytes)
 }
 
-/// The unit of the offset of the first byte.
-const ORIGIN_UNIT: u64 = 4 << 20;
+impl From<Plain> for Header {
+    fn from(header: Plain) -> Self {
+        Self::Plain(header)
+    }
+}
 
-/// Appends records of some of the first layers, mostly in order, and zeros.
-fn records(u: &mut Unstructured, layers: u32, capacity: u64, bytes: &mut Vec<u8>) -> Result<()> {
-    for index in 0..layers.min(8) {
-        if u.arbitrary()? {
-            let pages = u.int_in_range(1..=3u32)?;
-            // Mostly fewer items than the layer was made for.
-            let most = capacity / 2 + 1;
-            let items = u.int_in_range(1..=most)?;
-            bytes.extend(mostly(u, index, |u| whole(u).map(|n| n as u32))?.to_le_bytes());
-            bytes.extend(mostly(u, pages, |u| whole(u).map(|n| n as u32))?.to_le_bytes());
-            bytes.extend(mostly(u, items, whole)?.to_le_bytes());
+impl From<Windowed> for Header {
+    fn from(header: Windowed) -> Self {
+        Self::Windowed(header)
+    }
+}
+
+impl Header {
+    /// A header of any kind, whose fields do not contradict each other.
+    pub fn valid(u: &mut Unstructured) -> Result<Self> {
+        Ok(match u.int_in_range(0..=7u8)? {
+            0..=1 => Self::Plain(Plain::valid(u)?),
+            2..=5 => Self::Windowed(Windowed::valid(u)?),
+            _ => Self::Classic(Classic::valid(u)?),
+        })
+    }
+
+    /// The bytes.
+    pub fn encode(&self) -> Vec<u8> {
+        match self {
+            Self::Plain(header) => header.encode(),
+            Self::Windowed(header) => header.encode(),
+            Self::Classic(header) => header.encode(),
         }
     }
-    bytes.resize(bytes.len().next_multiple_of(64), 0);
+
+    /// The header of a filter that was created with the same parameters, and used otherwise.
+    fn member(&self, u: &mut Unstructured) -> Result<Self> {
+        let mut member = self.clone();
+        match &mut member {
+            Self::Plain(header) => header.fill(u)?,
+            Self::Windowed(header) => header.fill(u)?,
+            Self::Classic(header) => header.grow(u)?,
+        }
+        Ok(member)
+    }
+
+    /// Moves the bits to the end of all offsets, or some bytes before it.
+    fn move_to_limit(&mut self, u: &mut Unstructured) -> Result<()> {
+        let blocks = u64::from(u.int_in_range(0..=200u32)?) * u.choose(&[0, 64, 4096])?;
+        match self {
+            Self::Plain(header) => {
+                header.first_byte = (u64::from(u32::MAX) - blocks / 64) * ORIGIN_UNIT;
+            }
+            Self::Windowed(header) => {
+                // The number of bytes follows from the other fields.
+                let permit =
+                    &mut |demand: bloomline_core::host::Demand| demand.filter_bytes <= LIMIT;
+                let bits = AnyFilter::decode_header(&header.encode(), permit).map_or(0, |filter| {
+                    let mut bits = 0;
+                    filter.each_layer(|words| bits += words.bytes());
+                    bits
+                });
+                header.dropped_bytes = MAX_OFFSET - bits - blocks;
+            }
+            Self::Classic(_) => {}
+        }
+        Ok(())
+    }
+
+    /// Gives one field any value.
+    fn change_field(&mut self, u: &mut Unstructured) -> Result<()> {
+        match self {
+            Self::Plain(header) => header.change_field(u),
+            Self::Windowed(header) => header.change_field(u),
+            Self::Classic(header) => header.change_field(u),
+        }
+    }
+}
+
+fn change_record(records: &mut [Record], number: u64, u: &mut Unstructured) -> Result<()> {
+    if !records.is_empty() {
+        let at = u.choose_index(records.len())?;
+        match u.int_in_range(0..=2u8)? {
+            0 => records[at].index = number as u32,
+            1 => records[at].pages = number as u32,
+            _ => records[at].capacity = number,
+        }
+    }
     Ok(())
 }
 
-/// The header of a filter that forgets.
-pub fn windowed(u: &mut Unstructured) -> Result<Vec<u8>> {
-    let is_scaling = u.arbitrary::<bool>()?;
-    let growth = mostly(u, u8::from(is_scaling), |u| u.arbitrary())?;
-    let expansion = if is_scaling { u.int_in_range(1..=4)? } else { 0 };
-    let expansion = mostly(u, expansion, |u| whole(u).map(|n| n as u32))?;
-    let generations = u.int_in_range(2..=8u8)?;
-    let generations = mostly(u, generations, |u| u.int_in_range(0..=66))?;
-    let count = u.int_in_range(1..=u32::from(generations) + 1)?;
-    let present = mostly(u, count, |u| whole(u).map(|n| n as u32))?;
-    let capacity = u.int_in_range(1..=1000)?;
-    let capacity = mostly(u, u64::max(capacity, generations.into()), whole)?;
-    let window = u.int_in_range(1..=3u8)?;
-    let refreshes = u8::from(u.arbitrary::<bool>()?);
-    let millis = if window == 1 { u.int_in_range(1..=10_000)? } else { 0 };
-    let number = u64::from(count) - 1 + if u.arbitrary()? { u.int_in_range(0..=9)? } else { 0 };
-    // A generation takes at least one block, so this is more often possible than not.
-    let dropped = number - (u64::from(count) - 1);
-    let dropped_bytes = dropped * u.int_in_range(1..=300u64)? * 64;
-    let regular = capacity.div_ceil(u64::from(generations).max(1));
-    let mut opened = u.int_in_range(0..=10_000u64)?;
-    let mut bytes = [
-        &MAGIC[..],
-        &mostly(u, EXTENDED_VERSION, |u| u.arbitrary())?.to_le_bytes(),
-        &mostly(u, REVISION, |u| u.arbitrary())?.to_le_bytes(),
-        &[growth, mostly(u, window, |u| u.arbitrary())?],
-        &[mostly(u, refreshes, |u| u.arbitrary())?, generations],
-        &expansion.to_le_bytes(),
-        &present.to_le_bytes(),
-        &capacity.to_le_bytes(),
-        &double(u)?.to_le_bytes(),
-        &u.arbitrary::<u64>()?.to_le_bytes(),
-        &mostly(u, millis, whole)?.to_le_bytes(),
-        &mostly(u, number, whole)?.to_le_bytes(),
-        &mostly(u, dropped_bytes, whole)?.to_le_bytes(),
-        &mostly(u, opened, whole)?.to_le_bytes(),
-    ]
-    .concat();
-    for _ in 0..count {
-        let overflow = if is_scaling && u.ratio(1, 4)? { u.int_in_range(1..=3)? } else { 0 };
-        let len = u.int_in_range(0..=regular)?;
-        let live = u.int_in_range(0..=len)?;
-        bytes.extend(mostly(u, opened, whole)?.to_le_bytes());
-        bytes.extend(mostly(u, len, whole)?.to_le_bytes());
-        bytes.extend(mostly(u, live, whole)?.to_le_bytes());
-        bytes.extend(mostly(u, overflow, |u| whole(u).map(|n| n as u32))?.to_le_bytes());
-        bytes.extend([0; 4]);
-        opened += u.int_in_range(0..=5_000)?;
-    }
-    let layers = if u.ratio(1, 3)? { count } else { 0 };
-    records(u, layers, regular, &mut bytes)?;
-    Ok(bytes)
+/// A capacity: layers of one block, of one page, or of some pages, which can be folded.
+fn capacity(u: &mut Unstructured) -> Result<u64> {
+    let most = *u.choose(&[20, 1000, 30_000])?;
+    u.int_in_range(1..=most)
 }
 
-/// The numbers of a layer in RedisBloom's header, which may contradict each other.
-#[derive(Clone, Copy, Debug)]
-pub struct Link {
-    /// All numbers but the number of bytes.
-    pub shape: Shape,
-    /// The number of bytes, which should be an eighth of the number of bits.
-    pub bytes: u64,
+fn rate(u: &mut Unstructured) -> Result<f64> {
+    Ok(*u.choose(&[0.25, 0.1, 0.01, 0.01, 0.005, 0.001, 1e-6, 1e-9])?)
 }
 
-/// The numbers of a layer. In most cases one or two of them are changed.
-pub fn link(u: &mut Unstructured, options: u32) -> Result<Link> {
-    let capacity = u.int_in_range(1..=1000)?;
-    let capacity = mostly(u, capacity, whole)?;
-    let error = double(u)?;
-    let mut shape = Shape::new(Options::from_bits(options), capacity, error).unwrap_or(Shape {
-        capacity,
-        error,
-        bits_per_item: 10.0,
-        hashes: 7,
-        bits: 1024,
-        log2_bits: 0,
-        len: 0,
-    });
-    shape.len = u.int_in_range(0..=shape.capacity)?;
-    match u.int_in_range(0..=15u8)? {
-        0 => shape.capacity = whole(u)?,
-        1 => shape.error = double(u)?,
-        2 => {
-            // Any number of hashes, with the number of bits per item that belongs to it.
-            shape.hashes = u.int_in_range(0..=MAX_HASHES + 2)?;
-            shape.bits_per_item = (f64::from(shape.hashes) - 0.5) / 0.693_147_180_559_945;
-        }
-        3 => shape.bits_per_item = double(u)?,
-        4 => shape.bits = whole(u)?,
-        5 => shape.bits = whole(u)? % 4096 * 64,
-        6 => shape.log2_bits = u.arbitrary()?,
-        7 => shape.log2_bits = u.int_in_range(0..=64)?,
-        8..=9 => shape.len = whole(u)?,
-        10 => shape.hashes = whole(u)? as u32,
-        _ => {}
-    }
-    let bytes = shape.bits / 8;
-    Ok(Link { shape, bytes: mostly(u, bytes, whole)? })
+fn growth(u: &mut Unstructured) -> Result<(u8, u32)> {
+    Ok(if u.ratio(3, 4)? { (1, u.int_in_range(1..=4)?) } else { (0, 0) })
 }
 
-/// A header of RedisBloom's layout.
-pub fn foreign(u: &mut Unstructured) -> Result<Vec<u8>> {
-    let options = u.int_in_range(0..=15u32)?;
-    let options = mostly(u, options, |u| whole(u).map(|n| n as u32))?;
-    let count = u.int_in_range(1..=4u32)?;
-    let links = (0..count).map(|_| link(u, options)).collect::<Result<Vec<_>>>()?;
-    let total = links.iter().map(|link| link.shape.len).fold(0, u64::wrapping_add);
-    let expansion = u.int_in_range(0..=4u32)?;
-    let mut bytes = Vec::new();
-    bytes.extend(mostly(u, total, whole)?.to_le_bytes());
-    bytes.extend(mostly(u, count, |u| whole(u).map(|n| n as u32))?.to_le_bytes());
-    bytes.extend(options.to_le_bytes());
-    bytes.extend(mostly(u, expansion, |u| whole(u).map(|n| n as u32))?.to_le_bytes());
-    for Link { shape, bytes: byte_count } in links {
-        bytes.extend(byte_count.to_le_bytes());
-        bytes.extend(shape.bits.to_le_bytes());
-        bytes.extend(shape.len.to_le_bytes());
-        bytes.extend(shape.error.to_le_bytes());
-        bytes.extend(shape.bits_per_item.to_le_bytes());
-        bytes.extend(shape.hashes.to_le_bytes());
-        bytes.extend(shape.capacity.to_le_bytes());
-        bytes.push(shape.log2_bits);
+/// The start of a header up to the layers: magic, version, revision, and four more bytes.
+fn start(version: u16, revision: u16, kinds: [u8; 4], expansion: u32, layers: u32) -> Vec<u8> {
+    let numbers = [version.to_le_bytes(), revision.to_le_bytes()].concat();
+    let layers = [expansion.to_le_bytes(), layers.to_le_bytes()].concat();
+    [&MAGIC[..], &numbers, &kinds, &layers].concat()
+}
+
+/// Appends the records and the zeros with which a header of version 2 ends.
+fn end(mut bytes: Vec<u8>, records: &[Record]) -> Vec<u8> {
+    for record in records {
+        bytes.extend(record.index.to_le_bytes());
+        bytes.extend(record.pages.to_le_bytes());
+        bytes.extend(record.capacity.to_le_bytes());
     }
-    Ok(bytes)
+    let mut length = bytes.len().next_multiple_of(UNIT);
+    // A header of RedisBloom's layout has 20 bytes and 53 per layer.
+    if (length - 20).is_multiple_of(53) {
+        length += UNIT;
+    }
+    bytes.resize(length, 0);
+    bytes
 }

@@ -2,6 +2,7 @@
 //! first checks.
 
 pub mod check;
+pub mod cuckoo;
 pub mod decode;
 pub mod header;
 pub mod model;

@@ -3,21 +3,21 @@
 use std::collections::HashSet;
 
 use arbitrary::{Arbitrary, Result, Unstructured};
+use bloomline_core::Error;
 use bloomline_core::batch::contains_spot;
 use bloomline_core::bloomline::hash::item_hash;
-use bloomline_core::layer::Layer;
-use bloomline_core::redisbloom::ClassicFilter;
-use bloomline_core::redisbloom::Common;
+use bloomline_core::host::{AnyFilter, Demand, Filter, Growth, Insertion, Spec};
+use bloomline_core::layer::Probe;
 use bloomline_core::redisbloom::geometry::Options;
+use bloomline_core::redisbloom::{ClassicFilter, Common};
 use bloomline_core::simd::Scalar;
-use bloomline_core::{AnyFilter, Demand, Error, Filter, Growth, Insertion, Spec};
 
 use crate::{bloomline, redisbloom};
 
-use super::check::{LIMIT, assert_consistent, assert_equal, assert_round_trip, bits, small};
-use super::windowed;
+use super::check::{LIMIT, assert_consistent, assert_equal, assert_reloads, bits, small};
+use super::{cuckoo, windowed};
 
-/// Filters that forget nothing ignore the time.
+/// Filters without a window ignore the time.
 const NOW: u64 = 0;
 
 /// One step of a program.
@@ -30,6 +30,8 @@ enum Step {
     ContainsMany { first: u16, count: u8 },
     SaveAndLoad,
     Clone,
+    Compact,
+    Merge { first: u16, count: u8 },
 }
 
 /// An item: its number, made longer so that every branch of the hash functions is taken.
@@ -68,7 +70,7 @@ impl Answer {
         match result {
             Ok(Insertion::New) => Self::New,
             Ok(Insertion::Present) => Self::Seen,
-            Ok(Insertion::Refreshed) => panic!("the filter forgets nothing"),
+            Ok(Insertion::Refreshed) => panic!("the filter has no window"),
             Err(Error::Full(_)) => Self::Full,
             Err(_) => Self::CannotGrow,
         }
@@ -128,17 +130,22 @@ impl Model {
 /// A filter with all that is known about it.
 struct Run {
     filter: AnyFilter,
-    model: Model,
+    /// A filter as it was created.
+    empty: AnyFilter,
+    /// None after the filter was compacted or merged: from then on only the exact set counts.
+    model: Option<Model>,
     /// The items that the filter must report as present.
     inside: HashSet<Vec<u8>>,
     inserted: u64,
 }
 
-/// Takes the bytes as a program and runs it. The last byte decides whether the filter forgets. True
-/// if there was a filter.
+/// Takes the bytes as a program and runs it. The last byte decides which kind of
+/// filter it is for. True if there was a filter.
 pub fn run(bytes: &[u8]) -> bool {
-    if let Some((3, rest)) = bytes.split_last().map(|(last, rest)| (last % 4, rest)) {
-        return windowed::run(rest);
+    match bytes.split_last() {
+        Some((last, rest)) if last % 4 == 3 => return windowed::run(rest),
+        Some((last, rest)) if last % 16 == 2 => return cuckoo::run(rest),
+        _ => {}
     }
     let mut u = Unstructured::new(bytes);
     program(&mut u).unwrap_or(false)
@@ -146,10 +153,15 @@ pub fn run(bytes: &[u8]) -> bool {
 
 fn program(u: &mut Unstructured) -> Result<bool> {
     let Some((filter, model)) = created(u)? else { return Ok(false) };
-    let mut run = Run { filter, model, inside: HashSet::new(), inserted: 0 };
+    let empty = filter.try_clone(&mut |_| true).expect("memory");
+    let (model, inside) = (Some(model), HashSet::new());
+    let mut run = Run { filter, empty, model, inside, inserted: 0 };
     for _ in 0..u.int_in_range(0..=40u8)? {
         let step = u.arbitrary()?;
         run.step(step);
+        if run.filter.size_bytes() <= LIMIT {
+            assert_reloads(&run.filter);
+        }
         if run.filter.layer_count() > 40 {
             break;
         }
@@ -203,13 +215,53 @@ impl Run {
             }
             Step::Contains(item) => self.test(&[item.bytes()]),
             Step::ContainsMany { first, count } => self.test(&numbered(first, count)),
-            Step::SaveAndLoad => self.filter = assert_round_trip(&self.filter),
+            Step::SaveAndLoad => self.filter = assert_reloads(&self.filter),
             Step::Clone => self.filter = self.filter.try_clone(&mut |_| true).expect("memory"),
+            Step::Compact => self.compact(),
+            Step::Merge { first, count } => self.merge(&numbered(first, count)),
+        }
+    }
+
+    /// Compacting changes neither the count nor, upwards, the size.
+    fn compact(&mut self) {
+        let (size, len) = (self.filter.size_bytes(), self.filter.len());
+        let freed = self.filter.compact();
+        assert_eq!((self.filter.size_bytes() + freed, self.filter.len()), (size, len));
+        if freed > 0 {
+            self.model = None;
+        }
+    }
+
+    /// Merges the filter with one that was created in the same way and contains the items. A refused
+    /// union changes nothing.
+    fn merge(&mut self, items: &[Vec<u8>]) {
+        let mut other = self.empty.try_clone(&mut |_| true).expect("memory");
+        let mut inside = Vec::new();
+        for item in items {
+            if other.insert(item, &mut |_| true).is_ok() {
+                inside.push(item.clone());
+            }
+        }
+        let before = self.filter.try_clone(&mut |_| true).expect("memory");
+        match self.filter.union(&[&other], &mut |_| true) {
+            Ok(true) => {
+                self.inside.extend(inside);
+                // An estimate.
+                self.inserted = self.filter.len();
+                self.model = None;
+            }
+            Ok(false) => {
+                assert_equal(&self.filter, &before);
+                self.inside.extend(inside);
+            }
+            Err(_) => assert_equal(&self.filter, &before),
         }
     }
 
     fn check(&mut self, item: &[u8], answer: Answer) {
-        assert_eq!(answer, self.model.insert(item), "for item {}", item.escape_ascii());
+        if let Some(model) = &mut self.model {
+            assert_eq!(answer, model.insert(item), "for item {}", item.escape_ascii());
+        }
         match answer {
             Answer::New => {
                 assert!(self.inside.insert(item.to_vec()), "an item was inserted twice");
@@ -258,12 +310,14 @@ impl Run {
         self.filter.contains_batch(items.iter().map(Vec::as_slice), NOW, |is_there| {
             answers.push(is_there)
         });
-        let expected: Vec<bool> = items.iter().map(|item| self.model.contains(item)).collect();
-        assert_eq!(answers, expected);
-        for (item, expected) in items.iter().zip(expected) {
-            assert_eq!(self.filter.contains(item, NOW), expected);
-            assert_eq!(self.contains_scalar(item), expected);
-            assert!(expected || !self.inside.contains(item), "an inserted item is missing");
+        assert_eq!(answers.len(), items.len());
+        for (item, found) in items.iter().zip(answers) {
+            if let Some(model) = &self.model {
+                assert_eq!(found, model.contains(item));
+            }
+            assert_eq!(self.filter.contains(item, NOW), found);
+            assert_eq!(self.contains_scalar(item), found);
+            assert!(found || !self.inside.contains(item), "an inserted item is missing");
         }
     }
 
@@ -279,11 +333,14 @@ impl Run {
     fn finish(self) {
         let inside: Vec<Vec<u8>> = self.inside.iter().cloned().collect();
         self.test(&inside);
-        assert_eq!((self.filter.len(), self.model.len()), (self.inserted, self.inserted));
-        assert!(bits(&self.filter) == self.model.bits(), "the bits differ from the model");
+        assert_eq!(self.filter.len(), self.inserted);
+        if let Some(model) = &self.model {
+            assert_eq!(model.len(), self.inserted);
+            assert!(bits(&self.filter) == model.bits(), "the bits differ from the model");
+        }
         if self.filter.size_bytes() <= LIMIT {
             assert_consistent(&self.filter);
         }
-        assert_equal(&self.filter, &assert_round_trip(&self.filter));
+        assert_reloads(&self.filter);
     }
 }

@@ -4,7 +4,7 @@ use arbitrary::{Result, Unstructured};
 
 /// Numbers at the edges of integer widths, of this project's limits, and of the integers that a
 /// double represents exactly.
-const EDGES: [u64; 28] = [
+const EDGES: [u64; 32] = [
     0,
     1,
     2,
@@ -30,6 +30,10 @@ const EDGES: [u64; 28] = [
     (1 << 32) - 1,
     1 << 40,
     1 << 53,
+    u32::MAX as u64 * (4 << 20),
+    (1 << 62) - 4096,
+    (1 << 62) - 64,
+    1 << 62,
     (1 << 63) - 1,
     1 << 63,
     u64::MAX,

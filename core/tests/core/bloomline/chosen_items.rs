@@ -5,7 +5,7 @@
 //! seed is known. Against an unknown seed it has no effect: the rates are those of other items. All
 //! seeds in this file are fixed, so every run has the same result.
 
-use bloomline_core::{AnyFilter, Filter, Growth, Spec};
+use bloomline_core::host::{AnyFilter, Filter, Growth, Spec};
 
 const CAPACITY: u64 = 1_000;
 const SPEC: Spec = Spec { capacity: CAPACITY, error_rate: 0.01, growth: Growth::Fixed };
@@ -29,7 +29,7 @@ const SEEDS: [u64; 12] = [
     0x2e93_8dc5_7041_f6ba,
 ];
 
-fn granted(_: bloomline_core::Demand) -> bool {
+fn granted(_: bloomline_core::host::Demand) -> bool {
     true
 }
 

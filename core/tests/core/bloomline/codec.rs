@@ -3,9 +3,10 @@
 use bloomline_core::bloomline::header::HEADER_BYTES;
 use bloomline_core::chunk::MAX_CHUNK_BYTES;
 use bloomline_core::error::{ChunkError, HeaderError};
+use bloomline_core::host::{Filter, Growth, MAX_LAYERS, Spec};
 use bloomline_core::layer::Layer;
 use bloomline_core::spec::Demand;
-use bloomline_core::{Error, Filter, Growth, Layout, MAX_LAYERS, Spec};
+use bloomline_core::{Error, Layout};
 
 fn filled(spec: Spec, items: u64) -> Filter {
     let mut filter = Filter::new(spec, 0x0123_4567_89ab_cdef, &mut |_| true).unwrap();

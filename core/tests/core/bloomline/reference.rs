@@ -5,14 +5,14 @@ use bloomline_core::batch::contains_spot;
 use bloomline_core::bloomline::BlockedLayer;
 use bloomline_core::bloomline::hash::item_hash;
 use bloomline_core::bloomline::sizing::ROWS;
-use bloomline_core::layer::Layer;
+use bloomline_core::host::{AnyFilter, Demand, Filter, Growth, Spec};
+use bloomline_core::layer::{Layer, Probe};
 #[cfg(target_arch = "aarch64")]
 use bloomline_core::simd::neon::Neon;
 use bloomline_core::simd::{Backend, Block, Scalar};
 #[cfg(target_arch = "x86_64")]
 use bloomline_core::simd::{avx2::Avx2, avx512::Avx512};
-use bloomline_core::spec::Demand;
-use bloomline_core::{AnyFilter, Error, Filter, Growth, Layout, Spec};
+use bloomline_core::{Error, Layout};
 use bloomline_reference::bloomline::{Answer, Model};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;

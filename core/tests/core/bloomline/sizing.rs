@@ -1,12 +1,13 @@
 //! The sizing rule: its frozen table, its rates and ranges, and 10,000 pinned results.
 
+use bloomline_core::Error;
 use bloomline_core::bloomline::geometry::{Geometry, PAGE_BLOCKS};
 use bloomline_core::bloomline::rate::{fp_rate, fp_rate_at_counted_load, fp_rate_at_load};
 use bloomline_core::bloomline::sizing::{
     MAX_CAPACITY, MAX_ERROR_RATE, MIN_LAYER_ERROR, REVISION, ROWS, Row,
 };
+use bloomline_core::host::{Filter, Growth, Spec};
 use bloomline_core::layer::Layer;
-use bloomline_core::{Error, Filter, Growth, Spec};
 use xxhash_rust::xxh3::Xxh3;
 
 /// Bits per item of the classic filter, divided by `log2(1 / error)`: 1 / ln 2.

@@ -1,9 +1,9 @@
 //! Folded layers compared with the reference model, bit by bit, and lookups in them.
 
-use bloomline_core::Filter;
 use bloomline_core::batch::contains_spot;
 use bloomline_core::bloomline::hash::item_hash;
-use bloomline_core::layer::Layer;
+use bloomline_core::host::Filter;
+use bloomline_core::layer::{Layer, Probe};
 #[cfg(target_arch = "aarch64")]
 use bloomline_core::simd::neon::Neon;
 use bloomline_core::simd::{Backend, Scalar};

@@ -1,7 +1,7 @@
 //! Estimates compared with the number of items that were added.
 
-use bloomline_core::layer::Layer;
-use bloomline_core::{AnyFilter, ScalableFilter, Spec};
+use bloomline_core::compact::Compact;
+use bloomline_core::host::{AnyFilter, ScalableFilter, Spec};
 use bloomline_reference::random::Random;
 
 use super::{classic, fixed, insert, new, scaling};
@@ -38,7 +38,7 @@ fn items(seed: u64, count: u64) -> impl Iterator<Item = u64> {
 }
 
 /// Adds items to `seeds` filters, and checks the estimates of all.
-fn assert_estimates<L: Layer>(
+fn assert_estimates<L: Compact>(
     case: &str,
     make: impl Fn(u64) -> ScalableFilter<L>,
     count: u64,
@@ -88,6 +88,7 @@ fn estimates_of_many_layers_are_as_precise_as_they_say() {
         (scaling(100, 0.02, 2), 3_000),
         (scaling(200, 0.01, 1), 2_500),
         (scaling(1_000, 0.01, 4), 30_000),
+        (scaling(100, 0.25, 2), 5_000),
     ] {
         assert_all(spec, count, 100);
     }

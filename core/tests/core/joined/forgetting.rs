@@ -1,9 +1,9 @@
-//! Filters that forget: compaction of older generations, and unions of equal opening times.
+//! Windowed filters: compaction of older generations, and unions of equal opening times.
 
+use bloomline_core::Error;
 use bloomline_core::error::Parameter;
-use bloomline_core::layer::Layer;
+use bloomline_core::host::{AnyFilter, Growth};
 use bloomline_core::window::{Window, WindowSpec, WindowedFilter};
-use bloomline_core::{AnyFilter, Error, Growth};
 use bloomline_reference::random::Random;
 
 use super::{SEED, copied, state};
@@ -160,7 +160,8 @@ fn generations_of_equal_opening_times_are_joined() {
         assert!(state(&union).1 == state(&all).1, "{union:?}");
         assert_eq!(ring(&union).generation_count(), 5);
         let most: u64 = parts.iter().map(AnyFilter::len).sum();
-        assert!(union.len() <= most && parts.iter().all(|part| part.len() <= union.len()));
+        assert!(parts.iter().all(|part| part.len() <= union.len()));
+        assert!(union.len() as f64 <= most as f64 + union.estimate().standard_error());
         let margin = 5.0 * union.estimate().standard_error().max(1.0) + 5.0;
         assert!((union.len() as f64 - all.len() as f64).abs() < margin, "{union:?} {all:?}");
         copied(&union);
@@ -205,7 +206,7 @@ fn overflow_layers_of_one_side_are_taken() {
     let refused = filter.union(&[&late], &mut |_| false);
     assert!(matches!(refused, Err(Error::Refused(_))) && state(&filter) == state(&early));
     let mut demands = Vec::new();
-    let grant = &mut |demand: bloomline_core::Demand| {
+    let grant = &mut |demand: bloomline_core::host::Demand| {
         demands.push(demand.filter_bytes);
         true
     };
@@ -214,6 +215,84 @@ fn overflow_layers_of_one_side_are_taken() {
     assert!(state(&filter) == state(&late));
     assert_eq!(late.union(&[&early, &filter], &mut |_| unreachable!()), Ok(false));
     copied(&filter);
+}
+
+/// Sources with a burst in different generations, and an empty filter of the same generations.
+fn bursts() -> (AnyFilter, Vec<AnyFilter>) {
+    let mut filter = new(spec(400, 0.01, 4));
+    let mut sources: Vec<AnyFilter> = (0..5).map(|_| clone(&filter)).collect();
+    for generation in 0..5u64 {
+        for (source, index) in sources.iter_mut().zip(0..) {
+            if index == generation {
+                insert(source, generation * 1_000..generation * 1_000 + 300);
+            }
+            rotate(source, generation + 1);
+        }
+        rotate(&mut filter, generation + 1);
+    }
+    (filter, sources)
+}
+
+#[test]
+fn bursts_of_several_generations_are_one_demand() {
+    let (empty, sources) = bursts();
+    let others: Vec<&AnyFilter> = sources.iter().collect();
+    let (mut union, mut demands) = (clone(&empty), Vec::new());
+    let grant = &mut |demand: bloomline_core::host::Demand| {
+        demands.push(demand.filter_bytes);
+        true
+    };
+    assert_eq!(union.union(&others, grant), Ok(true));
+    assert_eq!(demands, [union.size_bytes()]);
+    assert!(union.size_bytes() > sources.iter().map(AnyFilter::size_bytes).max().unwrap());
+    let (mut refused, most) = (clone(&empty), union.size_bytes() - 1);
+    let result = refused.union(&others, &mut |demand| demand.filter_bytes <= most);
+    assert_eq!(result, Err(Error::Refused(union.size_bytes())));
+    assert!(state(&refused) == state(&empty));
+}
+
+/// A forged filter whose bits nearly end at the highest offset has no room for the overflow layers
+/// of all generations, although it has for those of one.
+#[test]
+fn union_never_ends_behind_the_highest_offset() {
+    let (empty, sources) = bursts();
+    let others: Vec<&AnyFilter> = sources.iter().collect();
+    let bits = |filter: &AnyFilter| bytes(filter).iter().sum::<u64>();
+    let mut whole = clone(&empty);
+    whole.union(&others, &mut |_| true).unwrap();
+    // Older generations grow, so the bits move behind all earlier offsets.
+    let needed = bits(&whole);
+    for (room, fits) in [(0, false), (64, false), (needed - 64, false), (needed, true)] {
+        let mut header = empty.encode_header();
+        let first_byte = (1u64 << 62) - bits(&empty) - room;
+        header[64..72].copy_from_slice(&first_byte.to_le_bytes());
+        let mut filter = AnyFilter::decode_header(&header, &mut |_| true).unwrap();
+        let result = filter.union(&others, &mut |_| true);
+        assert_eq!(result.is_ok(), fits, "{room} bytes of room: {result:?}");
+        assert_eq!(filter.check(), Ok(()), "{room} bytes of room");
+    }
+}
+
+#[test]
+fn new_layers_of_older_generations_move_the_bits() {
+    let plain = filled(spec(400, 0.01, 4), &[30, 60, 20]);
+    let end = |filter: &AnyFilter| filter.first_byte() + bytes(filter).iter().sum::<u64>();
+    for (counts, is_moved) in [
+        ([350, 60, 20], true),
+        ([30, 350, 20], true),
+        ([30, 60, 350], false),
+        ([30, 60, 20], false),
+    ] {
+        let (mut filter, other) = (clone(&plain), filled(spec(400, 0.01, 4), &counts));
+        assert!(filter.union(&[&other], &mut |_| true).is_ok());
+        assert_eq!(bytes(&filter), bytes(&other));
+        assert_eq!(filter.first_byte(), if is_moved { end(&plain) } else { 0 }, "{counts:?}");
+        copied(&filter);
+        // What has all layers is not moved again.
+        let first = filter.first_byte();
+        assert!(filter.union(&[&other], &mut |_| true).is_ok());
+        assert_eq!(filter.first_byte(), first);
+    }
 }
 
 #[test]

@@ -6,9 +6,8 @@
 
 use std::path::PathBuf;
 
-use bloomline_core::AnyFilter;
+use bloomline_core::host::{AnyFilter, Growth, Spec};
 use bloomline_core::window::{Window, WindowSpec, WindowedFilter};
-use bloomline_core::{Growth, Spec};
 
 use super::{SEED, new, scaling, state};
 

@@ -1,12 +1,13 @@
 //! Headers with records of irregular layers: lengths, and each field out of range.
 
+use bloomline_core::Error;
 use bloomline_core::bloomline::header::{EXTENDED_BYTES, EXTENDED_VERSION, MAGIC};
 use bloomline_core::bloomline::irregular::RECORD_BYTES;
 use bloomline_core::bloomline::sizing::REVISION;
 use bloomline_core::error::HeaderError;
+use bloomline_core::host::{AnyFilter, Filter, Growth};
 use bloomline_core::layer::Layer;
 use bloomline_core::window::{Window, WindowSpec, WindowedFilter};
-use bloomline_core::{AnyFilter, Error, Filter, Growth};
 
 use super::{SEED, any, copied, insert, new, scaling};
 

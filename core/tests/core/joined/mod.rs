@@ -1,9 +1,9 @@
 //! Filters that were merged or compacted, and the estimates that both rest on.
 
+use bloomline_core::host::{AnyFilter, Filter, Growth, ScalableFilter, Spec};
 use bloomline_core::layer::Layer;
 use bloomline_core::redisbloom::geometry::Options;
 use bloomline_core::redisbloom::{ClassicFilter, Common};
-use bloomline_core::{AnyFilter, Filter, Growth, ScalableFilter, Spec};
 
 mod bits;
 mod classic;
@@ -13,7 +13,9 @@ mod fold;
 mod forgetting;
 mod golden;
 mod headers;
+mod rates;
 mod refusals;
+mod repeated;
 mod union;
 
 const SEED: u64 = 0x0123_4567_89ab_cdef;
@@ -83,6 +85,7 @@ fn copied(filter: &AnyFilter) -> AnyFilter {
     // Not `assert_eq`, which would print megabytes.
     assert!(state(&copy) == state(filter), "the copy differs");
     assert_eq!(copy.size_bytes(), filter.size_bytes());
+    assert_eq!(filter.check(), Ok(()));
     copy
 }
 

@@ -1,9 +1,11 @@
 //! Unions that are refused: each with its error, and nothing has changed.
 
+use bloomline_core::Error;
 use bloomline_core::error::Parameter;
+use bloomline_core::host::{AnyFilter, Growth, Spec};
 use bloomline_core::window::{Window, WindowSpec, WindowedFilter};
-use bloomline_core::{AnyFilter, Error, Growth, Spec};
 
+use super::classic::with_options;
 use super::{SEED, any, classic, copied, fixed, insert, new, scaling, state};
 
 /// The error of a union, which leaves the filter as it was.
@@ -60,11 +62,12 @@ fn each_parameter_that_differs_is_named() {
     }
     let filter = AnyFilter::from(classic(spec));
     let cases = [
-        (classic(scaling(101, 0.01, 2)), Parameter::Capacity),
+        (classic(scaling(110, 0.01, 2)), Parameter::Capacity),
         (classic(scaling(100, 0.02, 2)), Parameter::ErrorRate),
         (classic(scaling(100, 0.01, 3)), Parameter::Expansion),
-        // The option that a filter is fixed is one of those that say how it is hashed.
-        (classic(fixed(100, 0.01)), Parameter::Seed),
+        (classic(fixed(100, 0.01)), Parameter::Expansion),
+        (with_options(1, 100, 0.01), Parameter::Options),
+        (with_options(4, 100, 0.01), Parameter::Options),
     ];
     for (other, parameter) in cases {
         assert_eq!(refusal(&filter, &[&other.into()]), Error::Differs(parameter));

@@ -5,10 +5,11 @@
 //! the computed one by four standard errors. The standard error is that of the mean over the seeds,
 //! because the rates of small filters vary more than the lookups do.
 
+use bloomline_core::Error;
 use bloomline_core::bloomline::geometry::Geometry;
 use bloomline_core::bloomline::rate::fp_rate;
+use bloomline_core::host::{Filter, Growth, Spec};
 use bloomline_core::layer::Layer;
-use bloomline_core::{Error, Filter, Growth, Spec};
 use bloomline_reference::rate_of_bits::rate_of_bits;
 
 const ERROR_RATES: [f64; 7] = [0.25, 0.1, 0.01, 1e-3, 1e-4, 1e-5, 1e-6];

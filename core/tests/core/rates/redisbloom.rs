@@ -12,7 +12,7 @@
 //! multiplies the samples.
 
 use bloomline_core::batch::contains_spot;
-use bloomline_core::layer::Layer;
+use bloomline_core::layer::{Layer, Probe};
 use bloomline_core::redisbloom::ClassicLayer;
 use bloomline_core::redisbloom::geometry::{Options, Shape};
 use bloomline_core::redisbloom::hash::pair_64;

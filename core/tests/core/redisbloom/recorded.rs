@@ -1,12 +1,13 @@
 //! Filters recorded from RedisBloom: equal headers, bits and answers.
 
+use bloomline_core::Layout;
+use bloomline_core::host::{AnyFilter, Growth, Spec};
 use bloomline_core::redisbloom::hash::{Pair, pair_32, pair_64};
-use bloomline_core::{AnyFilter, Growth, Layout, Spec};
 
 use bloomline_reference::fixture::{Fixture, absent_items, fixtures};
 use bloomline_reference::payload::bits_of_dump;
 
-fn granted(_: bloomline_core::Demand) -> bool {
+fn granted(_: bloomline_core::host::Demand) -> bool {
     true
 }
 

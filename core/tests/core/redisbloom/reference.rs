@@ -1,11 +1,11 @@
 //! RedisBloom's layout, with 32-bit and 64-bit hashes, compared with a reference model that
 //! computes with 128 bits.
 
-use bloomline_core::redisbloom::ClassicFilter;
-use bloomline_core::redisbloom::Common;
+use bloomline_core::Error;
+use bloomline_core::host::{AnyFilter, Demand, Insertion};
 use bloomline_core::redisbloom::geometry::Options;
 use bloomline_core::redisbloom::indexes::Modulus;
-use bloomline_core::{AnyFilter, Demand, Error, Insertion};
+use bloomline_core::redisbloom::{ClassicFilter, Common};
 use proptest::prelude::*;
 
 use bloomline_reference::redisbloom::{Answer, Model, ModelLayer, Plan};
@@ -18,7 +18,7 @@ fn answer(result: Result<Insertion, Error>) -> Answer {
     match result {
         Ok(Insertion::New) => Answer::New,
         Ok(Insertion::Present) => Answer::Seen,
-        Ok(Insertion::Refreshed) => panic!("the filter forgets nothing"),
+        Ok(Insertion::Refreshed) => panic!("the filter has no window"),
         Err(Error::Full(_)) => Answer::Full,
         Err(_) => Answer::CannotGrow,
     }

@@ -1,10 +1,9 @@
 //! Sizes in RedisBloom's layout, compared with the reference model.
 
 use bloomline_core::layer::Layer;
-use bloomline_core::redisbloom::ClassicFilter;
 use bloomline_core::redisbloom::geometry::{Options, Shape};
 use bloomline_core::redisbloom::ln::ln;
-use bloomline_core::redisbloom::{ClassicLayer, Common};
+use bloomline_core::redisbloom::{ClassicFilter, ClassicLayer, Common};
 
 use bloomline_reference::redisbloom::Plan;
 

@@ -1,9 +1,9 @@
 //! The bits as chunks, whose offsets are counted over the life of a filter.
 
+use bloomline_core::Error;
 use bloomline_core::error::ChunkError;
-use bloomline_core::layer::Layer;
+use bloomline_core::host::{AnyFilter, Growth};
 use bloomline_core::window::Window;
-use bloomline_core::{AnyFilter, Error, Growth};
 
 use super::{TIME, assert_equal, copied, kinds, lived, spec};
 

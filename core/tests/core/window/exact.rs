@@ -1,9 +1,9 @@
-//! An exact model of a filter that forgets: a map from item to when it was inserted last.
+//! An exact model of a windowed filter: a map from item to when it was inserted last.
 
 use std::collections::{HashMap, VecDeque};
 
-use bloomline_core::Insertion;
-use bloomline_core::window::{Generation, Window, WindowedFilter};
+use bloomline_core::host::Insertion;
+use bloomline_core::window::{Window, WindowedFilter};
 
 /// When an item was inserted last.
 #[derive(Clone, Copy, Debug)]
@@ -171,7 +171,7 @@ impl Exact {
             self.len()
         );
         let counted = filter.generations().map(|(_, generation)| generation);
-        assert!(counted.map(Generation::live).zip(self.lens()).all(|(live, len)| live <= len));
+        assert!(counted.map(|it| it.live()).zip(self.lens()).all(|(live, len)| live <= len));
     }
 
     /// Items that were inserted into each generation, oldest first.

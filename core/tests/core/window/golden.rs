@@ -6,7 +6,7 @@
 
 use std::path::PathBuf;
 
-use bloomline_core::AnyFilter;
+use bloomline_core::host::AnyFilter;
 
 use super::{assert_equal, bits, kinds, lived};
 

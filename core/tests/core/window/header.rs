@@ -1,10 +1,10 @@
 //! Version 2 of the header: round trips, fields out of range, and forged generations.
 
+use bloomline_core::Error;
 use bloomline_core::bloomline::header::HEADER_BYTES;
 use bloomline_core::error::HeaderError;
-use bloomline_core::layer::Layer;
+use bloomline_core::host::{AnyFilter, Demand, Growth};
 use bloomline_core::window::{MAX_GENERATIONS, MAX_WINDOW_MILLIS, Window, WindowedFilter};
-use bloomline_core::{AnyFilter, Demand, Error, Growth};
 
 use super::{TIME, assert_equal, copied, kinds, lived, spec};
 
@@ -48,10 +48,7 @@ fn header_and_chunks_give_an_equal_filter() {
         let filter = lived(spec);
         let copy = copied(&filter);
         assert_equal(&copy, &filter);
-        assert_eq!(
-            (copy.spec(), copy.seed(), copy.clock()),
-            (&spec, filter.seed(), filter.clock())
-        );
+        assert_eq!((copy.spec(), copy.seed(), copy.clock()), (spec, filter.seed(), filter.clock()));
         assert_eq!(copy.fp_rate().to_bits(), filter.fp_rate().to_bits());
         assert_equal(&filter.try_clone(&mut |_| true).unwrap(), &filter);
     }
@@ -122,7 +119,7 @@ fn each_field_out_of_range_is_refused_with_its_own_error() {
         (changed(20, u32::MAX.to_le_bytes()), HeaderError::Generations(u32::MAX).into()),
         // The third generation is no record of an irregular layer.
         (changed(20, 2u32.to_le_bytes()), HeaderError::Irregular(u32_of(at(2, 0))).into()),
-        (changed(24, 3u64.to_le_bytes()), Error::Capacity(3)),
+        (changed(24, 3u64.to_le_bytes()), Error::TooFewItems { capacity: 3, generations: 4 }),
         (changed(24, ((1u64 << 40) + 1).to_le_bytes()), Error::Capacity((1 << 40) + 1)),
         (changed(32, 0.0f64.to_le_bytes()), Error::ErrorRate(0.0)),
         (changed(32, 0.250_001f64.to_le_bytes()), Error::ErrorRate(0.250_001)),
@@ -203,6 +200,47 @@ fn offsets_that_cannot_follow_from_rotations_are_refused() {
     for (header, reason) in cases {
         assert_eq!(refusal(&header), reason.into());
     }
+}
+
+/// The oldest generation takes less than a regular one, and no generation was dropped yet: a rotation
+/// must not leave a header that counts more dropped generations than bytes.
+#[test]
+fn header_is_valid_after_folded_generations_are_dropped() {
+    let spec = spec(20_000, 0.01, Window::Manual, 2, Growth::Scaling { expansion: 2 }, true);
+    let mut filter = WindowedFilter::new(spec, 7, 1_000, &mut |_| true).unwrap();
+    for now in [2_000, 3_000] {
+        filter.insert(b"item", &mut |_| true).unwrap();
+        filter.rotate(now, &mut |_| true).unwrap();
+    }
+    let mut header = filter.encode_header();
+    assert_eq!((header.len(), filter.first_byte()), (192, 0));
+    // The record of an irregular layer: layer 0 has one page, and a capacity of 100 items.
+    header[at(3, 0)..][..16].copy_from_slice(&[0, 0, 0, 0, 1, 0, 0, 0, 100, 0, 0, 0, 0, 0, 0, 0]);
+    let mut forged = AnyFilter::from(decode(&header).unwrap());
+    for step in 0..5 {
+        let windowed = forged.windowed_mut().unwrap();
+        windowed.rotate(4_000 + step, &mut |_| true).unwrap();
+        assert_eq!(forged.check(), Ok(()), "rotation {step}");
+    }
+}
+
+#[test]
+fn items_that_nothing_writes_again_are_all_live() {
+    let lived = |window, refreshes| {
+        lived(spec(60, 0.05, window, 6, Growth::Scaling { expansion: 2 }, refreshes))
+    };
+    let with_dead_item = |filter: WindowedFilter| {
+        let mut header = filter.encode_header();
+        let live = filter.generations().next().expect("a generation").1.live();
+        header[at(0, 16)..][..8].copy_from_slice(&(live - 1).to_le_bytes());
+        header
+    };
+    assert_eq!(
+        refusal(&with_dead_item(lived(Window::Last, false))),
+        HeaderError::Generation(0).into()
+    );
+    decode(&with_dead_item(lived(Window::Last, true))).unwrap();
+    decode(&with_dead_item(lived(TIME, false))).unwrap();
 }
 
 #[test]

@@ -1,8 +1,8 @@
-//! Filters that forget.
+//! Windowed filters.
 
-use bloomline_core::layer::Layer;
+use bloomline_core::Error;
+use bloomline_core::host::Growth;
 use bloomline_core::window::{Window, WindowSpec, WindowedFilter};
-use bloomline_core::{Error, Growth};
 
 mod chunks;
 mod exact;

@@ -1,7 +1,8 @@
 //! Permits: only what makes a filter larger needs one.
 
+use bloomline_core::Error;
+use bloomline_core::host::Growth;
 use bloomline_core::window::{Window, WindowedFilter};
-use bloomline_core::{Error, Growth};
 
 use super::{TIME, kinds, spec};
 

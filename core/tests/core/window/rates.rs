@@ -1,8 +1,11 @@
 //! Computed rates and sizes of rings whose generations are all full.
 
+use bloomline_core::Error;
 use bloomline_core::bloomline::rate::fp_rate;
-use bloomline_core::window::{MAX_GENERATIONS, Window, WindowSpec};
-use bloomline_core::{Error, Growth, Spec};
+use bloomline_core::host::{Growth, Spec};
+use bloomline_core::window::{
+    MAX_GENERATIONS, MIN_GENERATIONS, Window, WindowSpec, WindowedFilter,
+};
 
 use super::{TIME, spec};
 
@@ -83,4 +86,66 @@ fn full_ring_takes_at_most_17_bits_per_item_at_1_percent() {
         let expected = bits_per_item(error_rate, 8, 1.0 / 8.0);
         assert!((bits - expected).abs() < 1e-9, "{bits} instead of {expected}");
     }
+}
+
+/// The least error rate that such a filter may have, and the next one that is refused.
+fn least_rate(of_rate: impl Fn(f64) -> WindowSpec) -> (f64, f64) {
+    let (mut refused, mut accepted) = (1e-18f64, 0.25f64);
+    while accepted / refused > 1.001 {
+        let middle = (refused * accepted).sqrt();
+        match of_rate(middle).check() {
+            Ok(()) => accepted = middle,
+            Err(Error::ErrorRateTooSmall(layer)) => {
+                assert!(layer < middle, "{layer:e} of {middle:e}");
+                refused = middle;
+            }
+            Err(other) => panic!("{other}"),
+        }
+    }
+    (accepted, refused)
+}
+
+#[test]
+fn accepted_rates_allow_all_items_of_a_window_in_one_generation() {
+    for generations in [MIN_GENERATIONS, 8, MAX_GENERATIONS] {
+        for (capacity, expansion) in [(64, 1), (640, 1), (640, 2), (5_000, 3), (1_000_000, 2)] {
+            let growth = Growth::Scaling { expansion };
+            for window in [TIME, Window::Manual, Window::Last] {
+                let (least, _) =
+                    least_rate(|rate| spec(capacity, rate, window, generations, growth, true));
+                let spec = spec(capacity, least, window, generations, growth, true);
+                let mut room = spec.regular().capacity;
+                for layer in spec.overflow().unwrap().layers() {
+                    if room >= capacity {
+                        break;
+                    }
+                    room += layer.unwrap().capacity();
+                }
+                assert!(room >= capacity && least < 1e-8, "{spec:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn refreshed_items_are_never_refused_for_their_number() {
+    let growth = Growth::Scaling { expansion: 2 };
+    let of_rate = |rate| spec(640, rate, Window::Last, 64, growth, true);
+    let (least, refused) = least_rate(of_rate);
+    let mut filter = WindowedFilter::new(of_rate(least), 7, 0, &mut |_| true).unwrap();
+    let mut random = bloomline_reference::random::Random::new(1);
+    for round in 0..60 {
+        for item in 0..600u64 {
+            let item = if round < 30 { item } else { random.below(600) };
+            let result = filter.insert(&item.to_le_bytes(), &mut |_| true);
+            assert!(result.is_ok(), "{result:?} in round {round}");
+        }
+    }
+    // An empty filter of a smaller rate is refused, and so is its header.
+    let too_small = WindowedFilter::new(of_rate(refused), 7, 0, &mut |_| unreachable!());
+    assert!(matches!(too_small, Err(Error::ErrorRateTooSmall(_))), "{too_small:?}");
+    let mut header = filter.encode_header();
+    header[32..40].copy_from_slice(&refused.to_le_bytes());
+    let decoded = WindowedFilter::decode_header(&header, &mut |_| unreachable!());
+    assert!(matches!(decoded, Err(Error::ErrorRateTooSmall(_))), "{decoded:?}");
 }

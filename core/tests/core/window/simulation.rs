@@ -1,4 +1,4 @@
-//! The promise of a filter that forgets, against an exact model: a deterministic simulation with a
+//! The promise of a windowed filter, against an exact model: a deterministic simulation with a
 //! virtual clock.
 //!
 //! * No item is missing inside the window. With [`Window::Last`], [`Exact`] states the exact bound.
@@ -8,8 +8,9 @@
 //!
 //! `BLOOMLINE_STEPS` is the number of calls of each test, some thousands by default.
 
+use bloomline_core::Error;
+use bloomline_core::host::{Growth, Insertion};
 use bloomline_core::window::{Window, WindowSpec, WindowedFilter};
-use bloomline_core::{Error, Growth, Insertion};
 use bloomline_reference::random::Random;
 
 use super::exact::Exact;

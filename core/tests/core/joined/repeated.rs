@@ -1,0 +1,107 @@
+//! Merging small parts into one filter, again and again until it is full: neither does the count
+//! fall behind, nor does the rate rise above the target.
+
+use bloomline_core::Error;
+use bloomline_core::host::{AnyFilter, Growth};
+use bloomline_core::window::{Window, WindowSpec, WindowedFilter};
+use bloomline_reference::random::Random;
+
+use super::{SEED, classic, copied, fixed, new, scaling};
+
+fn insert(filter: &mut AnyFilter, items: impl IntoIterator<Item = u64>) {
+    for item in items {
+        filter.insert(&item.to_le_bytes(), &mut |_| true).unwrap();
+    }
+}
+
+/// Merges parts of `per` new items, at most `most` parts, into copies of an empty filter until one
+/// is refused. The filter, and the number of items in it.
+fn filled(empty: &AnyFilter, per: u64, first: u64, most: u64) -> (AnyFilter, u64) {
+    let (mut filter, mut items) = (empty.try_clone(&mut |_| true).unwrap(), 0);
+    for _ in 0..most {
+        let mut part = empty.try_clone(&mut |_| true).unwrap();
+        insert(&mut part, first + items..first + items + per);
+        match filter.union(&[&part], &mut |_| true) {
+            Ok(_) => items += per,
+            Err(Error::RateExceeded { .. } | Error::LayerFull { .. }) => break,
+            Err(other) => panic!("{other}"),
+        }
+    }
+    (filter, items)
+}
+
+/// The rate of random absent items, divided by the target rate.
+fn measured(filter: &AnyFilter, lookups: u64) -> f64 {
+    let mut random = Random::new(3);
+    let is_hit = |_: &u64| filter.contains(&(random.next() | 1 << 63).to_le_bytes(), 1_000);
+    let hits = (0..lookups).filter(is_hit).count();
+    hits as f64 / lookups as f64 / filter.error_rate()
+}
+
+/// A ring of which one generation takes all items.
+fn ring(capacity: u64, error_rate: f64) -> AnyFilter {
+    let (growth, window) = (Growth::Scaling { expansion: 2 }, Window::Manual);
+    let spec = WindowSpec {
+        capacity: capacity * 4,
+        error_rate,
+        growth,
+        window,
+        generations: 4,
+        refreshes: true,
+    };
+    WindowedFilter::new(spec, SEED, 1_000, &mut |_| true).unwrap().into()
+}
+
+#[test]
+fn counts_keep_up_and_rates_stay_within_the_target() {
+    for (empty, per, filters) in [
+        (AnyFilter::from(new(fixed(2_000, 0.01), SEED)), 1, 24u32),
+        (AnyFilter::from(classic(fixed(2_000, 0.01))), 1, 24),
+        (AnyFilter::from(new(fixed(2_000, 0.01), SEED)), 7, 24),
+        (AnyFilter::from(new(fixed(20_000, 1e-3), SEED)), 5, 6),
+        (AnyFilter::from(classic(fixed(20_000, 1e-3))), 5, 6),
+        (AnyFilter::from(new(fixed(20_000, 1e-3), SEED)), 160, 12),
+        (AnyFilter::from(new(scaling(3_000, 0.02, 2), SEED)), 2, 12),
+        (AnyFilter::from(classic(scaling(3_000, 0.02, 2))), 2, 12),
+        (ring(2_000, 0.05), 1, 12),
+    ] {
+        let (mut rates, mut differences) = (0.0, 0.0);
+        let count = f64::from(filters);
+        for index in 0..filters {
+            let (filter, items) = filled(&empty, per, u64::from(index) << 32, u64::MAX);
+            let estimate = filter.estimate();
+            let error = estimate.standard_error();
+            let (len, case) = (filter.len() as f64, format!("{filter:?} of {items}, {estimate:?}"));
+            // A difference from the estimate is what was cut, or what was exact at the beginning.
+            assert!(
+                len >= estimate.items * (1.0 - 0.6 * filter.error_rate()) - 3.0 * error,
+                "{case}"
+            );
+            assert!((len - items as f64).abs() <= 5.0 * error, "{case}");
+            differences += (len - items as f64) / error / count;
+            rates += measured(&filter, (2_000.0 / filter.error_rate()) as u64) / count;
+            copied(&filter);
+        }
+        let case = format!("{empty:?} by {per}: {rates:.3} of the target, {differences:.2} errors");
+        println!("{case}");
+        // The rates of single filters differ by 3 %.
+        assert!(rates <= 1.01 + 3.0 * 0.04 / count.sqrt(), "{case}");
+        assert!(differences.abs() <= 1.0 + 4.0 / count.sqrt(), "{case}");
+    }
+}
+
+#[test]
+fn counts_keep_up_in_filters_of_which_some_pages_are_counted() {
+    // More than 16 MiB.
+    for empty in [
+        AnyFilter::from(new(fixed(14_000_000, 1e-3), SEED)),
+        classic(fixed(10_000_000, 1e-3)).into(),
+    ] {
+        assert!(empty.size_bytes() > 17 << 20);
+        for (per, parts) in [(1, 60), (100, 60)] {
+            let (filter, items) = filled(&empty, per, 0, parts);
+            let difference = filter.len().abs_diff(items);
+            assert!(difference <= 1 + items / 50, "{filter:?} of {items}");
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! What a filter may be, and what happens at its limits.
+
+use std::time::{Duration, Instant};
+
+use bloomline_core::Error;
+use bloomline_core::error::{ChunkError, CuckooError, HeaderError};
+use bloomline_core::host::MAX_CHUNK_BYTES;
+use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooNumbers, HEADER_BYTES, MAX_TABLES};
+
+use super::{created, granted, options};
+
+const NUMBERS: CuckooNumbers = CuckooNumbers {
+    items: 0,
+    buckets: 4,
+    deletes: 0,
+    tables: 2,
+    bucket_size: 2,
+    max_iterations: 20,
+    expansion: 2,
+};
+
+fn refusal(numbers: CuckooNumbers) -> CuckooError {
+    let mut permit = |_| panic!("the permit is asked for a filter that is not valid");
+    match AnyCuckoo::with_numbers(&numbers, &mut permit) {
+        Err(Error::Header(HeaderError::Cuckoo(error))) => error,
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn refuses_numbers_out_of_range_with_the_reason() {
+    for n in [0, 256, 65_537] {
+        assert_eq!(
+            refusal(CuckooNumbers { bucket_size: n, ..NUMBERS }),
+            CuckooError::BucketSize(n)
+        );
+    }
+    for n in [0, 65_536] {
+        let numbers = CuckooNumbers { max_iterations: n, ..NUMBERS };
+        assert_eq!(refusal(numbers), CuckooError::MaxIterations(n));
+    }
+    for n in [3, 32_767, 32_769, 65_536] {
+        assert_eq!(refusal(CuckooNumbers { expansion: n, ..NUMBERS }), CuckooError::Expansion(n));
+    }
+    for n in [0, 3, 1 << 56, u64::MAX] {
+        assert_eq!(refusal(CuckooNumbers { buckets: n, ..NUMBERS }), CuckooError::Buckets(n));
+    }
+    // 4 x 2^53 buckets are 2^55; one table more would have 2^56.
+    for n in [0, 55, 65_536, u64::MAX] {
+        assert_eq!(refusal(CuckooNumbers { tables: n, ..NUMBERS }), CuckooError::Tables(n));
+    }
+    let fixed = CuckooNumbers { expansion: 0, ..NUMBERS };
+    assert_eq!(refusal(fixed), CuckooError::Tables(2));
+    // Two tables of 4 and 8 buckets have 24 slots.
+    assert_eq!(refusal(CuckooNumbers { items: 25, ..NUMBERS }), CuckooError::Items(25));
+    for numbers in [
+        CuckooNumbers { items: 24, deletes: u64::MAX, ..NUMBERS },
+        CuckooNumbers { tables: 1, expansion: 0, ..NUMBERS },
+        CuckooNumbers {
+            tables: MAX_TABLES.into(),
+            expansion: 1,
+            buckets: 1,
+            bucket_size: 1,
+            ..NUMBERS
+        },
+        CuckooNumbers {
+            tables: 1,
+            expansion: 32_768,
+            max_iterations: 65_535,
+            bucket_size: 255,
+            ..NUMBERS
+        },
+    ] {
+        let filter = AnyCuckoo::with_numbers(&numbers, &mut granted).unwrap();
+        assert_eq!(filter.numbers(), numbers);
+        filter.check().unwrap();
+    }
+}
+
+#[test]
+fn refuses_headers_of_another_length() {
+    for length in (0..=64).filter(|length| *length != HEADER_BYTES) {
+        let error = AnyCuckoo::decode_header(&vec![1; length], &mut granted).unwrap_err();
+        assert_eq!(error, Error::Header(HeaderError::Length(length)));
+    }
+}
+
+/// The largest tables: the permit gets the sum, and nothing is allocated before.
+#[test]
+fn hostile_headers_cost_no_time_before_the_permit() {
+    let start = Instant::now();
+    for (tables, expansion, buckets) in
+        [(65_535, 1, 1u64 << 55), (65_535, 1, 1), (54, 2, 4), (1, 0, 1 << 55)]
+    {
+        let numbers = CuckooNumbers { tables, expansion, buckets, bucket_size: 255, ..NUMBERS };
+        let mut asked = 0;
+        let error = AnyCuckoo::with_numbers(&numbers, &mut |demand| {
+            asked += 1;
+            assert!(demand.filter_bytes >= demand.new_bytes);
+            assert!(demand.new_bytes >= demand.largest_layer && demand.largest_layer >= 255);
+            false
+        });
+        assert!(matches!(error, Err(Error::Refused(_))) && asked == 1);
+    }
+    assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
+}
+
+#[test]
+fn refuses_options_and_capacities_out_of_range() {
+    let create = |capacity, options| AnyCuckoo::redisbloom(capacity, options, &mut granted);
+    let error = |capacity, options| create(capacity, options).unwrap_err();
+    assert_eq!(error(8, options(0, 20, 1)), Error::Cuckoo(CuckooError::BucketSize(0)));
+    assert_eq!(error(8, options(2, 0, 1)), Error::Cuckoo(CuckooError::MaxIterations(0)));
+    assert_eq!(error(8, options(2, 20, 3)), Error::Cuckoo(CuckooError::Expansion(3)));
+    assert_eq!(error(0, options(2, 20, 1)), Error::Capacity(0));
+    assert_eq!(error(u64::MAX, options(2, 20, 1)), Error::Capacity(u64::MAX));
+    for (capacity, bucket_size, buckets) in [(100, 2, 64), (50, 3, 16), (1000, 255, 4), (1, 2, 1)] {
+        assert_eq!(created(capacity, options(bucket_size, 20, 1)).buckets(), buckets);
+    }
+}
+
+#[test]
+fn a_failed_insertion_leaves_the_bytes_unchanged() {
+    for bucket_size in [1, 2, 3, 7] {
+        for (expansion, iterations) in [(0, 1), (0, 20), (0, 500), (1, 3), (2, 20)] {
+            let mut filter = created(64, options(bucket_size, iterations, expansion));
+            let mut failures = 0;
+            for number in 0..400u32 {
+                let before = filter.try_clone(&mut granted).unwrap();
+                if let Err(error) = filter.insert(&number.to_le_bytes(), &mut |_| false) {
+                    let is_expected = match error {
+                        Error::Full(_) => expansion == 0,
+                        Error::Refused(_) => expansion > 0,
+                        _ => false,
+                    };
+                    assert!(is_expected, "{error}");
+                    assert!(filter == before, "the filter has changed");
+                    failures += 1;
+                }
+            }
+            assert!(failures > 0);
+        }
+    }
+}
+
+#[test]
+fn the_number_of_tables_is_limited() {
+    let numbers = CuckooNumbers {
+        tables: MAX_TABLES.into(),
+        expansion: 1,
+        buckets: 1,
+        bucket_size: 1,
+        max_iterations: 1,
+        ..NUMBERS
+    };
+    let mut filter = AnyCuckoo::with_numbers(&numbers, &mut granted).unwrap();
+    for index in 0..MAX_TABLES {
+        filter.load_table(index, &[1]).unwrap();
+    }
+    assert_eq!(filter.insert(b"a", &mut granted), Err(Error::TooManyLayers(MAX_TABLES)));
+    // 2^55 buckets cannot be doubled either.
+    let numbers =
+        CuckooNumbers { tables: 1, buckets: 1 << 33, bucket_size: 1, expansion: 32_768, ..NUMBERS };
+    let Ok(mut filter) = AnyCuckoo::with_numbers(&numbers, &mut granted) else { return };
+    let mut outcome = Ok(());
+    // All copies have the same two buckets, so the third finds no room, and nothing is kicked.
+    for _ in 0..3 {
+        outcome = filter.insert(b"a", &mut |demand| demand.new_bytes < 1 << 40);
+    }
+    assert!(matches!(outcome, Err(Error::Refused(_))), "{outcome:?}");
+    assert_eq!(filter.len(), 2);
+}
+
+/// Chunks of a table of more than 16 MiB are parts of it.
+#[test]
+#[cfg_attr(miri, ignore = "takes 48 MiB")]
+fn large_tables_have_several_chunks() {
+    let mut filter = created(48 << 20, options(3, 20, 1));
+    let items: Vec<[u8; 4]> = (0..10_000u32).map(u32::to_le_bytes).collect();
+    filter.insert_batch(items.iter(), false, &mut granted, |answer| assert_eq!(answer, Ok(true)));
+    let mut copy = AnyCuckoo::decode_header(&filter.encode_header(), &mut granted).unwrap();
+    let (mut iterator, mut lengths) = (1, Vec::new());
+    while let Some((next, chunk)) = filter.scan_dump(iterator) {
+        assert_eq!(next, iterator + chunk.len() as u64);
+        copy.load_chunk(next, chunk).unwrap();
+        (iterator, _) = (next, lengths.push(chunk.len()));
+    }
+    assert_eq!(lengths, [MAX_CHUNK_BYTES; 3]);
+    assert!(copy == filter);
+    assert_eq!(filter.scan_dump(0), None);
+    assert_eq!(filter.scan_dump(u64::MAX), None);
+    // From the middle of a large table on, a chunk begins there.
+    assert_eq!(filter.scan_dump(2).unwrap().0, 2 + MAX_CHUNK_BYTES as u64);
+}
+
+#[test]
+fn refuses_chunks_that_do_not_fit() {
+    let mut filter = AnyCuckoo::with_numbers(&NUMBERS, &mut granted).unwrap();
+    let refused = |error: ChunkError| Err(Error::Chunk(error));
+    assert_eq!(filter.load_chunk(9, &[]), refused(ChunkError::Empty));
+    assert_eq!(filter.load_chunk(0, &[1]), refused(ChunkError::Offset(0)));
+    assert_eq!(filter.load_chunk(1, &[1]), refused(ChunkError::Offset(1)));
+    // RedisBloom wraps an offset past the end.
+    assert_eq!(filter.load_chunk(26, &[1]), refused(ChunkError::Offset(26)));
+    assert_eq!(filter.load_chunk(u64::MAX, &[1]), refused(ChunkError::Offset(u64::MAX)));
+    assert_eq!(filter.load_chunk(10, &[1, 1]), refused(ChunkError::TooLong(2)));
+    assert!(filter.tables().all(|table| table.iter().all(|slot| *slot == 0)));
+    filter.load_chunk(25, &[7]).unwrap();
+    assert_eq!(filter.tables().last().unwrap().last(), Some(&7));
+    // From any byte of a small table on, the table is one chunk.
+    assert_eq!(filter.scan_dump(3), Some((11, [0; 8].as_slice())));
+    assert_eq!(filter.scan_dump(24).map(|(next, chunk)| (next, chunk.len())), Some((40, 16)));
+    assert_eq!(filter.scan_dump(25), None);
+}
+
+/// In RedisBloom's layout, equal fingerprints are the same item: a deletion takes any of them. No
+/// item is lost as long as every deletion is of an item that is there.
+#[test]
+fn deletions_of_live_items_lose_no_item() {
+    for (bucket_size, expansion) in [(1, 1), (2, 1), (2, 2), (4, 2), (3, 4)] {
+        let mut filter = created(100, options(bucket_size, 20, expansion));
+        let item = |number: u32| number.to_le_bytes();
+        for number in 0..1_000 {
+            filter.insert(&item(number), &mut granted).unwrap();
+        }
+        let tables = filter.table_count();
+        for number in (0..1_000).filter(|number| number % 10 != 0) {
+            assert!(filter.remove(&item(number)), "{number}");
+        }
+        assert_eq!(filter.len(), 100);
+        let lost = (0..1_000).step_by(10).filter(|number| !filter.contains(&item(*number))).count();
+        // A later table tells items apart that an older one does not.
+        assert!(lost <= if expansion == 1 { 0 } else { 3 }, "{lost} lost");
+        filter.compact();
+        assert!(filter.table_count() < tables);
+        assert_eq!((filter.len(), filter.deletes()), (100, 0));
+    }
+}
