@@ -1,16 +1,12 @@
 //! Setting the settings: by load arguments, and by the server's configuration.
 
 use std::ffi::CStr;
-use std::sync::OnceLock;
 
 use super::setting::{ALL, Problem, Setting};
 use crate::server::args::{Arg, Args};
 use crate::server::config::{self, ConfigParameter};
 use crate::server::loading::Loading;
 use crate::server::log;
-
-/// The function that is called after each change of a setting.
-static ON_CHANGE: OnceLock<fn()> = OnceLock::new();
 
 /// Applies the load arguments: pairs of a setting's name and its value. False, with a log line, if
 /// one is wrong.
@@ -64,14 +60,8 @@ fn apply_argument(name: Arg, value: Arg) -> bool {
 
 /// Registers the settings with the server, and applies its configuration file to them. False, with
 /// a log line, if the server refuses one.
-///
-/// `on_change` is called now and after each change.
-pub fn register(loading: Loading, on_change: fn()) -> bool {
-    // Set once only: the module is loaded once.
-    let _ = ON_CHANGE.set(on_change);
-    let is_registered = config::register(loading, &ALL);
-    on_change();
-    is_registered
+pub fn register(loading: Loading) -> bool {
+    config::register(loading, &ALL)
 }
 
 impl ConfigParameter for Setting {
@@ -93,10 +83,6 @@ impl ConfigParameter for Setting {
             Problem::FiltersExist(filters) => format!(
                 "`{name}` forbids layout bloomline, and this server holds {filters} such filters"
             ),
-        })?;
-        if let Some(on_change) = ON_CHANGE.get() {
-            on_change();
-        }
-        Ok(())
+        })
     }
 }

@@ -1,9 +1,10 @@
-//! What INFO shows: totals over all filters, and the number of refusals.
+//! What INFO shows: totals over all filters, and the number of refusals. Counters of refusals and
+//! of defragmentation are those of both families.
 
 use std::ffi::CStr;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::server::info::{Fields, Section};
+use crate::server::info::{Report, Sections};
 
 /// A number that any thread may change: the server frees filters in the background.
 pub struct Counter(AtomicU64);
@@ -41,7 +42,7 @@ pub static ITEMS: Counter = Counter::new();
 pub static CAPACITY: Counter = Counter::new();
 /// Bytes of all filters: their headers, tables and bits.
 pub static BYTES: Counter = Counter::new();
-/// Filters that forget.
+/// Windowed filters.
 pub static FILTERS_WINDOWED: Counter = Counter::new();
 /// Generations that filters have opened since the start, except their first ones.
 pub static ROTATIONS: Counter = Counter::new();
@@ -64,6 +65,19 @@ pub static CREATIONS_REFUSED: Counter = Counter::new();
 pub static GROWTHS_REFUSED: Counter = Counter::new();
 /// Filters that were not loaded because their bytes were invalid.
 pub static LOADS_REFUSED: Counter = Counter::new();
+
+/// Cuckoo filters in all databases.
+pub static CF_FILTERS: Counter = Counter::new();
+/// Tables of all cuckoo filters.
+pub static CF_TABLES: Counter = Counter::new();
+/// Items in all cuckoo filters.
+pub static CF_ITEMS: Counter = Counter::new();
+/// Bytes of all cuckoo filters.
+pub static CF_BYTES: Counter = Counter::new();
+/// Items that were deleted from cuckoo filters since the start.
+pub static CF_DELETES: Counter = Counter::new();
+/// Deletions that found no such item.
+pub static CF_DELETES_MISSED: Counter = Counter::new();
 
 /// Blocks that active defragmentation has moved.
 pub static DEFRAG_HITS: Counter = Counter::new();
@@ -109,16 +123,31 @@ static KNOWN_FIELDS: [(&CStr, &Counter); 7] = [
     (c"bloom_defrag_misses", &DEFRAG_MISSES),
 ];
 
-/// The section of INFO with the version and all counters.
+/// The fields of the section of cuckoo filters, in order.
+static CUCKOO_FIELDS: [(&CStr, &Counter); 6] = [
+    (c"cf_filters", &CF_FILTERS),
+    (c"cf_tables", &CF_TABLES),
+    (c"cf_items", &CF_ITEMS),
+    (c"cf_bytes", &CF_BYTES),
+    (c"cf_deletes", &CF_DELETES),
+    (c"cf_deletes_missed", &CF_DELETES_MISSED),
+];
+
+/// The sections of INFO: the version and all counters.
 pub struct Counters;
 
-impl Section for Counters {
-    const NAME: &'static CStr = c"bloom";
-
-    fn write(fields: &Fields) {
-        fields.text(c"version", VERSION);
-        for (name, counter) in FIELDS.iter().chain(&KNOWN_FIELDS) {
-            fields.number(name, counter.get());
+impl Report for Counters {
+    fn write(sections: &Sections) {
+        if let Some(fields) = sections.begin(c"bloom") {
+            fields.text(c"version", VERSION);
+            for (name, counter) in FIELDS.iter().chain(&KNOWN_FIELDS) {
+                fields.number(name, counter.get());
+            }
+        }
+        if let Some(fields) = sections.begin(c"cuckoo") {
+            for (name, counter) in &CUCKOO_FIELDS {
+                fields.number(name, counter.get());
+            }
         }
     }
 }

@@ -5,12 +5,12 @@ use std::ffi::{CStr, CString};
 use std::fmt;
 
 use super::machine;
-use super::origin::Origin;
 use super::setting;
-use crate::server::context::Context;
+use super::source::Source;
 use crate::server::server_info::ServerInfo;
 use crate::server::version;
-use bloomline_core::{Demand, Error, Layout};
+use bloomline_core::host::Demand;
+use bloomline_core::{Error, Layout};
 
 /// Layers of this many bytes or more must fit the free memory. Determining it takes the server as
 /// long as writing this many bytes.
@@ -20,9 +20,9 @@ const LARGE_LAYERS: u64 = 1 << 20;
 const DATABASES: u32 = 1024;
 
 /// The limits of one change of the data set, and the first one that the change exceeded.
-pub struct Limits {
-    /// The call; none for a value that the server passes outside of a call.
-    context: Option<Context>,
+pub struct Limits<'a> {
+    /// Who makes the change.
+    pub source: &'a Source,
     refusal: Cell<Option<Refusal>>,
 }
 
@@ -63,21 +63,20 @@ pub enum Refusal {
     BloomlineLayout,
 }
 
-impl Limits {
-    /// The limits of a call.
-    pub fn of_call(context: Context) -> Self {
-        Self { context: Some(context), refusal: Cell::new(None) }
+impl Refusal {
+    /// True for a limit of memory, false for a filter that this server must not hold.
+    fn is_for_memory(self) -> bool {
+        match self {
+            Self::FilterBytes { .. } | Self::Maxmemory { .. } | Self::Machine { .. } => true,
+            Self::Unsavable { .. } | Self::BloomlineLayout => false,
+        }
     }
+}
 
-    /// The limits of a value that the server passes outside of a call.
-    pub fn outside_calls() -> Self {
-        Self { context: None, refusal: Cell::new(None) }
-    }
-
-    /// Where the change comes from. Call it only when the origin matters: the server computes its
-    /// memory usage for the answer.
-    pub fn origin(&self) -> Origin {
-        self.context.map_or_else(Origin::outside_calls, Origin::of_call)
+impl<'a> Limits<'a> {
+    /// The limits of a change.
+    pub fn of(source: &'a Source) -> Self {
+        Self { source, refusal: Cell::new(None) }
     }
 
     /// The limit that was exceeded; none if all allowed the change so far.
@@ -85,7 +84,16 @@ impl Limits {
         self.refusal.get()
     }
 
-    /// Why there is no memory: the limit that was exceeded, or else the error itself.
+    /// True if an error says that memory is missing: a limit of memory was exceeded, or the
+    /// allocator has none.
+    pub fn lacks_memory(&self, error: Error) -> bool {
+        match error {
+            Error::Refused(_) => self.refusal.get().is_some_and(Refusal::is_for_memory),
+            error => matches!(error, Error::OutOfMemory(_)),
+        }
+    }
+
+    /// Why a change failed: the limit that was exceeded, or else the error itself.
     pub fn reason(&self, error: Error) -> Reason {
         self.refusal.get().map_or(Reason::Error(error), Reason::Refusal)
     }
@@ -111,7 +119,7 @@ impl Limits {
         if demand.layout == Layout::RedisBloom && demand.largest_layer > version::longest_string() {
             return Some(Refusal::Unsavable { layer: demand.largest_layer });
         }
-        if self.origin().is_replicated_or_loaded() {
+        if self.source.is_replicated_or_loaded() {
             return None;
         }
         let (filter, allowed) = (demand.filter_bytes, max_filter_bytes());

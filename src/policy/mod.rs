@@ -2,21 +2,25 @@
 //!
 //! | file | decides or keeps |
 //! |---|---|
+//! | [`family`], `bloom`, `cuckoo` | what the module asks of each family of filters |
 //! | [`setting`], [`config`] | the settings; load arguments and CONFIG SET |
-//! | [`origin`], [`script`] | where a change comes from |
+//! | [`source`] | who sends a call, and who executes it again |
 //! | [`limits`], [`machine`] | how much memory a filter may take |
 //! | [`seed`] | the seed of a new filter |
 //! | [`replicate`] | what is replicated of a call |
-//! | [`counters`] | the totals that INFO shows |
+//! | [`counters`], [`totals`] | the numbers that INFO shows; what filters add to them |
 //!
 //! No `unsafe`: the server is reached through [`crate::server`] only.
 
+mod bloom;
 pub mod config;
 pub mod counters;
+mod cuckoo;
+pub mod family;
 pub mod limits;
 pub mod machine;
-pub mod origin;
 pub mod replicate;
-pub mod script;
 pub mod seed;
 pub mod setting;
+pub mod source;
+pub mod totals;

@@ -2,13 +2,13 @@
 
 use std::ffi::CStr;
 use std::mem;
-use std::ops::ControlFlow;
 
+use super::family::Family;
 use super::setting::REDISBLOOM_REPLICAS;
 use crate::server::args::{Arg, ArgList, Args};
 use crate::server::context::{Context, Operands};
-use bloomline_core::AnyFilter;
-use bloomline_core::chunk::MAX_CHUNK_BYTES;
+use crate::server::log;
+use bloomline_core::host::AnyFilter;
 
 /// Items per word of [`NewItems`].
 const WORD_BITS: usize = u64::BITS as usize;
@@ -65,7 +65,7 @@ impl NewItems {
     }
 
     /// The number of items that were new.
-    fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.words().map(|word| word.count_ones() as usize).sum()
     }
 
@@ -94,12 +94,12 @@ impl NewItems {
         items.zip(bits).filter(|&(_, is_new)| is_new).map(|(item, _)| item)
     }
 
-    /// Replicates the new items of a call as BF.ADD or BF.MADD; nothing if no item was new. The
-    /// items are copied to a list only if some were not new.
-    pub fn replicate(&self, context: Context, key: Arg, items: Args) {
+    /// Replicates the new items of a call; nothing if no item was new. The items are copied to a
+    /// list only if some were not new.
+    pub fn replicate(&self, context: Context, key: Arg, items: Args, by: &ItemCommands) {
         let len = self.len();
         if len == items.len() {
-            return replicate_items(context, key, items);
+            return by.replicate(context, key, items);
         }
         let mut new = ArgList::with_capacity(len);
         let mut items = items.iter();
@@ -108,17 +108,34 @@ impl NewItems {
             let chunk = items.by_ref().take(WORD_BITS).enumerate();
             new.extend(chunk.filter(|&(index, _)| is_new(index)).map(|(_, item)| item));
         }
-        replicate_items(context, key, new.args());
+        by.replicate(context, key, new.args());
     }
 }
 
-fn replicate_items(context: Context, key: Arg, items: Args) {
-    let command = match items.len() {
-        0 => return,
-        1 => c"BF.ADD",
-        _ => c"BF.MADD",
-    };
-    context.replicate(command, key, Operands::Args(items));
+/// The commands that change items, for replication.
+pub struct ItemCommands {
+    /// The command for one item.
+    pub one: &'static CStr,
+    /// The command for several items.
+    pub several: &'static CStr,
+    /// The word before several items.
+    pub before: Option<&'static CStr>,
+}
+
+/// Additions to a Bloom filter.
+pub static ADD: ItemCommands = ItemCommands { one: c"BF.ADD", several: c"BF.MADD", before: None };
+
+impl ItemCommands {
+    fn replicate(&self, context: Context, key: Arg, items: Args) {
+        match (items.len(), self.before) {
+            (0, _) => {}
+            (1, _) => context.replicate(self.one, key, Operands::Args(items)),
+            (_, None) => context.replicate(self.several, key, Operands::Args(items)),
+            (_, Some(word)) => {
+                context.replicate(self.several, key, Operands::WordAndArgs(word, items));
+            }
+        }
+    }
 }
 
 /// Replicates BF.BULKADD with items that are packed in a form, which has a width or not.
@@ -127,9 +144,37 @@ pub fn packed(context: Context, key: Arg, form: &CStr, width: Option<usize>, dat
     context.replicate(c"BF.BULKADD", key, Operands::Packed { form, width, data });
 }
 
-/// True if replicas know BF.BULKADD.
-pub fn replicas_know_packed() -> bool {
+/// Replicates a command for each of several items.
+pub fn each<'a>(context: Context, key: Arg, command: &CStr, items: impl Iterator<Item = &'a [u8]>) {
+    items.for_each(|item| context.replicate(command, key, Operands::Strings(&[item])));
+}
+
+/// True if replicas know the commands that RedisBloom lacks: BF.BULKADD, CF.MDEL.
+pub fn replicas_know_own_commands() -> bool {
     !REDISBLOOM_REPLICAS.is_on()
+}
+
+/// True if items are many, and take at least as many bytes of the replication stream as the content
+/// of their filter. Replicas that know no packed items get the content then.
+///
+/// Until the call ends, the server keeps each replicated item as an argument of its own, which takes
+/// 32 bytes or more: 10 million items of 4 bytes took 400 MB beside the 100 MB of the stream.
+///
+/// Cost: one pass over the items.
+pub fn is_content_shorter<'a>(
+    filter: &AnyFilter,
+    mut items: impl Iterator<Item = &'a [u8]>,
+) -> bool {
+    /// From this number of bytes on, items are many.
+    const MANY: u64 = 1 << 20;
+    /// At least so many bytes are around an argument: its length, and two ends of lines.
+    const ADDED: u64 = 6;
+    let content = filter.size_bytes().max(MANY);
+    let mut bytes = 0;
+    items.any(|item| {
+        bytes += item.len() as u64 + ADDED;
+        bytes >= content
+    })
 }
 
 /// Replicates packed items as BF.MADD, for replicas that know no others.
@@ -145,12 +190,12 @@ pub fn unpacked<'a>(context: Context, key: Arg, mut items: impl Iterator<Item = 
     }
 }
 
-/// Replicates BF.LOADCHUNK: with iterator 1 the header of a filter, with others its bits.
-pub fn chunk(context: Context, key: Arg, iterator: u64, data: &[u8]) {
-    context.replicate(c"BF.LOADCHUNK", key, Operands::IntegerAndBytes(iterator as i64, data));
+/// Replicates LOADCHUNK of the family: with iterator 1 the header of a filter, with others its bits.
+pub fn chunk<F: Family>(context: Context, key: Arg, iterator: u64, data: &[u8]) {
+    context.replicate(F::NAMES.loadchunk, key, Operands::IntegerAndBytes(iterator as i64, data));
 }
 
-/// Replicates the rotation of a filter that forgets, at a time in milliseconds of Unix time. Filters
+/// Replicates the rotation of a windowed filter, at a time in milliseconds of Unix time. Filters
 /// of replicas and of files rotate by nothing else.
 pub fn rotation(context: Context, key: Arg, at: u64) {
     let at = i64::try_from(at).unwrap_or(i64::MAX);
@@ -167,9 +212,9 @@ pub fn expiry(context: Context, key: Arg, at: i64) {
     context.replicate(c"PEXPIREAT", key, Operands::Integer(at));
 }
 
-/// Replicates a call that has changed the bits of a filter, the new ones of which are `filter`:
-/// verbatim, or by content for replicas that do not know the command.
-pub fn rewrite(context: Context, key: Arg, filter: &AnyFilter, expires_at: Option<i64>) {
+/// Replicates BF.MERGE or BF.COMPACT: verbatim, or the content of `filter` for replicas with
+/// RedisBloom.
+pub fn rewrite<F: Family>(context: Context, key: Arg, filter: &F, expires_at: Option<i64>) {
     if REDISBLOOM_REPLICAS.is_on() {
         content(context, key, filter, expires_at);
     } else {
@@ -177,23 +222,26 @@ pub fn rewrite(context: Context, key: Arg, filter: &AnyFilter, expires_at: Optio
     }
 }
 
-/// Replicates a key as DEL, BF.LOADCHUNK with header and bits, and PEXPIREAT.
-pub fn content(context: Context, key: Arg, filter: &AnyFilter, expires_at: Option<i64>) {
+/// Contents of this many bytes or more are logged: a quarter of the server's default limit for the
+/// output buffer of a replica, beyond which it ends the link.
+const LARGE_CONTENT: usize = 64 << 20;
+
+/// Replicates a key as DEL, LOADCHUNK with header and bits, and PEXPIREAT.
+pub fn content<F: Family>(context: Context, key: Arg, filter: &F, expires_at: Option<i64>) {
     deletion(context, key);
-    each_loadchunk(filter, |iterator, data| chunk(context, key, iterator, data));
+    let mut bytes = 0;
+    filter.each_loadchunk(|iterator, data| {
+        bytes += data.len();
+        chunk::<F>(context, key, iterator, data);
+    });
+    if bytes >= LARGE_CONTENT {
+        log::large(format_args!(
+            "filter '{}' is replicated by content, {bytes} bytes at once: \
+             client-output-buffer-limit replica and repl-backlog-size should allow more",
+            key.shown()
+        ));
+    }
     if let Some(at) = expires_at {
         expiry(context, key, at);
     }
-}
-
-/// Calls a function with iterator and data of each BF.LOADCHUNK that recreates the filter: first
-/// the header, then each chunk that has a set bit.
-pub fn each_loadchunk(filter: &AnyFilter, mut load: impl FnMut(u64, &[u8])) {
-    load(1, &filter.encode_header());
-    filter.each_chunk(0, MAX_CHUNK_BYTES, |chunk| {
-        if !chunk.is_zero() {
-            load(chunk.end() + 1, chunk.bytes());
-        }
-        ControlFlow::Continue(())
-    });
 }

@@ -1,5 +1,6 @@
 //! The settings: their names, defaults, ranges and current values.
 
+use std::borrow::Cow;
 use std::ffi::CStr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -31,12 +32,12 @@ struct Parsed {
 }
 
 /// Why a value is refused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Problem {
     /// The text is not of the setting's type.
     Unreadable,
     /// The value is outside of this range.
-    OutOfRange(&'static str),
+    OutOfRange(Cow<'static, str>),
     /// The value forbids the Bloomline layout, and the server holds so many filters of it.
     FiltersExist(u64),
 }
@@ -52,7 +53,7 @@ pub static ERROR_RATE: Setting = Setting {
     parse: |arg| {
         let rate = arg.number().ok_or(Problem::Unreadable)?;
         if !(rate > 0.0 && rate < 1.0) {
-            return Err(Problem::OutOfRange("(0.000000, 1.000000)"));
+            return Err(Problem::OutOfRange("(0.000000, 1.000000)".into()));
         }
         let text = (rate > 0.25).then_some("0.25");
         Ok(Parsed { value: rate.min(0.25).to_bits(), text })
@@ -66,7 +67,7 @@ pub static INITIAL_SIZE: Setting = Setting {
     default: c"100",
     value: AtomicU64::new(100),
     text: Mutex::new(None),
-    parse: |arg| integer(arg, 1, 1 << 30, "[1, 1073741824]"),
+    parse: |arg| integer(arg, 1, 1 << 30),
 };
 
 /// The expansion of filters that are created without one: 0 to 32768. With 0, filters do not scale.
@@ -76,7 +77,7 @@ pub static EXPANSION_FACTOR: Setting = Setting {
     default: c"2",
     value: AtomicU64::new(2),
     text: Mutex::new(None),
-    parse: |arg| integer(arg, 0, 32_768, "[0, 32768]"),
+    parse: |arg| integer(arg, 0, 32_768),
 };
 
 /// The most bytes of one filter; 0 stands for the machine's memory.
@@ -101,7 +102,8 @@ pub static LAYOUT: Setting = Setting {
     value: AtomicU64::new(0),
     text: Mutex::new(None),
     parse: |arg| {
-        let layout = layout_by_name(arg).ok_or(Problem::OutOfRange("{bloomline, redisbloom}"))?;
+        let layout =
+            layout_by_name(arg).ok_or(Problem::OutOfRange("{bloomline, redisbloom}".into()))?;
         let value = u64::from(layout == Layout::RedisBloom);
         Ok(Parsed { value, text: Some(layout_name(layout)) })
     },
@@ -117,14 +119,77 @@ pub static REDISBLOOM_REPLICAS: Setting = Setting {
     text: Mutex::new(None),
     parse: |arg| {
         let names = ["no", "yes"];
-        let index =
-            names.iter().position(|name| arg.is(name)).ok_or(Problem::OutOfRange("{no, yes}"))?;
+        let index = names
+            .iter()
+            .position(|name| arg.is(name))
+            .ok_or(Problem::OutOfRange("{no, yes}".into()))?;
         match FILTERS_BLOOMLINE.get() {
             filters if index == 1 && filters > 0 => Err(Problem::FiltersExist(filters)),
             _ => Ok(Parsed { value: index as u64, text: names.get(index).copied() }),
         }
     },
 };
+
+/// The capacity of cuckoo filters that are created without one, in items: at most 2^30, and at least
+/// twice `cf-bucket-size`.
+pub static CF_INITIAL_SIZE: Setting = Setting {
+    name: c"cf-initial-size",
+    legacy: None,
+    default: c"1024",
+    value: AtomicU64::new(1024),
+    text: Mutex::new(None),
+    parse: |arg| integer(arg, 2 * CF_BUCKET_SIZE.integer(), MAX_CF_CAPACITY),
+};
+
+/// The entries of a bucket of cuckoo filters that are created without a number: 1 to 255, and at
+/// most half of `cf-initial-size`.
+pub static CF_BUCKET_SIZE: Setting = Setting {
+    name: c"cf-bucket-size",
+    legacy: None,
+    default: c"2",
+    value: AtomicU64::new(2),
+    text: Mutex::new(None),
+    parse: |arg| integer(arg, 1, max_bucket_size()),
+};
+
+/// Entries that an insertion into a cuckoo filter may move: 1 to 65535.
+pub static CF_MAX_ITERATIONS: Setting = Setting {
+    name: c"cf-max-iterations",
+    legacy: None,
+    default: c"20",
+    value: AtomicU64::new(20),
+    text: Mutex::new(None),
+    parse: |arg| integer(arg, 1, u16::MAX.into()),
+};
+
+/// The expansion of cuckoo filters that are created without one: 0 to 32768. With 0, filters do not
+/// grow.
+pub static CF_EXPANSION_FACTOR: Setting = Setting {
+    name: c"cf-expansion-factor",
+    legacy: None,
+    default: c"1",
+    value: AtomicU64::new(1),
+    text: Mutex::new(None),
+    parse: |arg| integer(arg, 0, 32_768),
+};
+
+/// A cuckoo filter with this many tables takes no more items: 1 to 65536.
+pub static CF_MAX_EXPANSIONS: Setting = Setting {
+    name: c"cf-max-expansions",
+    legacy: Some("CF_MAX_EXPANSIONS"),
+    default: c"32",
+    value: AtomicU64::new(32),
+    text: Mutex::new(None),
+    parse: |arg| integer(arg, 1, 65_536),
+};
+
+/// The largest capacity of a first table of a cuckoo filter, in items: RedisBloom's limit.
+pub const MAX_CF_CAPACITY: u64 = 1 << 30;
+
+/// The most entries of a bucket. RedisBloom's limit follows the setting of the capacity.
+pub fn max_bucket_size() -> u64 {
+    (CF_INITIAL_SIZE.integer() / 2).min(u8::MAX.into())
+}
 
 /// The name of a layout.
 pub fn layout_name(layout: Layout) -> &'static str {
@@ -148,14 +213,23 @@ pub fn default_layout() -> Layout {
     }
 }
 
-/// All settings.
-pub static ALL: [&Setting; 6] = [
+/// All settings, in the order in which the server applies its configuration file.
+///
+/// The bucket size of cuckoo filters precedes their capacity: it is in range of the default capacity
+/// whatever it is, and then the bound of the capacity is that of the file. In the other order a
+/// server would not start with a file that its CONFIG REWRITE has written.
+pub static ALL: [&Setting; 11] = [
     &ERROR_RATE,
     &INITIAL_SIZE,
     &EXPANSION_FACTOR,
     &MAX_FILTER_BYTES,
     &LAYOUT,
     &REDISBLOOM_REPLICAS,
+    &CF_BUCKET_SIZE,
+    &CF_INITIAL_SIZE,
+    &CF_MAX_ITERATIONS,
+    &CF_EXPANSION_FACTOR,
+    &CF_MAX_EXPANSIONS,
 ];
 
 impl Setting {
@@ -195,10 +269,11 @@ impl Setting {
     }
 }
 
-fn integer(arg: Arg, least: u64, most: u64, range: &'static str) -> Result<Parsed, Problem> {
+fn integer(arg: Arg, least: u64, most: u64) -> Result<Parsed, Problem> {
     let given = arg.integer().ok_or(Problem::Unreadable)?;
     let value = u64::try_from(given).ok().filter(|value| (least..=most).contains(value));
-    value.map(|value| Parsed { value, text: None }).ok_or(Problem::OutOfRange(range))
+    let out_of_range = || Problem::OutOfRange(format!("[{least}, {most}]").into());
+    value.map(|value| Parsed { value, text: None }).ok_or_else(out_of_range)
 }
 
 /// Parses a number of bytes with an optional unit, as in the server's own settings: `1k` is 1,000

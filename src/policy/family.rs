@@ -1,0 +1,72 @@
+//! What the module asks of each family of filters: Bloom filters and cuckoo filters.
+
+use std::ffi::CStr;
+use std::fmt::Debug;
+use std::ptr::NonNull;
+
+use bloomline_core::Error;
+use bloomline_core::host::{Mover, Permit};
+
+/// The names of a family.
+pub struct Names {
+    /// The kind of filter, in log lines.
+    pub kind: &'static str,
+    /// The command that returns a filter in chunks.
+    pub scandump: &'static CStr,
+    /// The command that loads such chunks.
+    pub loadchunk: &'static CStr,
+}
+
+/// A family of filters. Each has its own commands, its own type of the server, and its own totals.
+pub trait Family: Debug + Send + Sized + 'static {
+    /// The names of the family.
+    const NAMES: Names;
+
+    /// What is known of a filter before a change.
+    type Change;
+
+    /// A filter is about to change.
+    fn begin_change(&self) -> Self::Change;
+
+    /// Updates the totals after a change.
+    fn end_change(&mut self, change: &Self::Change);
+
+    /// Adds a filter to the totals.
+    fn add_to_totals(&self);
+
+    /// Subtracts a filter from the totals. May run on any thread.
+    fn subtract_from_totals(&self);
+
+    /// Checks that the filter can be loaded again.
+    ///
+    /// # Errors
+    ///
+    /// What a load would fail with.
+    fn check(&self) -> Result<(), Error>;
+
+    /// The bytes of the filter, its parameters and tables included.
+    fn size_bytes(&self) -> u64;
+
+    /// A copy.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Refused`] or [`Error::OutOfMemory`].
+    fn try_clone(&self, permit: Permit) -> Result<Self, Error>;
+
+    /// Calls `load` with the iterator and the data of each LOADCHUNK that recreates the filter:
+    /// first the header, with iterator 1, then each chunk that is not zero.
+    fn each_loadchunk(&self, load: impl FnMut(u64, &[u8]));
+
+    /// Calls `see` with the start of each allocation that the filter owns.
+    fn each_block(&self, see: impl FnMut(NonNull<u8>));
+
+    /// Moves allocations, from number `from` on, until `should_stop`. Returns the number of the next
+    /// one; none after the last.
+    fn relocate(
+        &mut self,
+        from: usize,
+        mover: &mut Mover,
+        should_stop: impl FnMut() -> bool,
+    ) -> Option<usize>;
+}
