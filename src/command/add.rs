@@ -11,16 +11,20 @@ use std::ffi::CStr;
 use super::create::{self, RESERVED};
 use super::error::{self, Failure, NOT_FOUND, WRONG_TYPE};
 use super::handler::{Call, Handler};
-use super::options::{self, FilterOptions, Sender};
+use super::lifetime::Lifetime;
+use super::option;
+use super::options::{Dialect, FilterOptions};
+use super::parse;
 use super::rotate::{ROTATED, Rotation};
 use crate::data_type::handle::{Lookup, filter_mut};
 use crate::policy::counters::GROWTHS_REFUSED;
 use crate::policy::limits::Limits;
-use crate::policy::replicate::NewItems;
+use crate::policy::replicate::{self, NewItems};
 use crate::server::args::Args;
 use crate::server::key::Key;
 use crate::server::log;
-use bloomline_core::{AnyFilter, Error, Growth, Insertion};
+use bloomline_core::Error;
+use bloomline_core::host::{AnyFilter, Insertion};
 
 /// The keyspace event of a call that inserted items.
 const ADDED: &CStr = c"bloom.add";
@@ -37,8 +41,8 @@ impl Handler for Add {
     const MAX_ARGS: usize = 3;
 
     fn run(call: Call) -> Result<(), Failure> {
-        let options = || FilterOptions::default_for(Sender::of_call(call.context));
-        add(call, call.rest, Some(options), Replication::Verbatim, Reply::Single)
+        let options = || FilterOptions::default_for(Dialect::of(call.source));
+        add(call, call.rest, Wanted::any(options), Replication::Verbatim, Reply::Single)
     }
 }
 
@@ -46,18 +50,38 @@ impl Handler for Madd {
     const MIN_ARGS: usize = 3;
 
     fn run(call: Call) -> Result<(), Failure> {
-        let options = || FilterOptions::default_for(Sender::of_call(call.context));
-        add(call, call.rest, Some(options), Replication::Verbatim, Reply::Array)
+        let options = || FilterOptions::default_for(Dialect::of(call.source));
+        add(call, call.rest, Wanted::any(options), Replication::Verbatim, Reply::Array)
     }
 }
 
 impl Handler for Insert {
     const MIN_ARGS: usize = 4;
 
+    fn is_unknown_to_redisbloom(rest: Args) -> bool {
+        option::has_own(rest)
+    }
+
     fn run(call: Call) -> Result<(), Failure> {
-        let insert = options::insert(call.rest, Sender::of_call(call.context))?;
-        let options = insert.if_missing.map(|options| move || options);
-        add(call, insert.items, options, Replication::Items, Reply::Array)
+        let insert = parse::insert(call.rest, Dialect::of(call.source))?;
+        let if_missing = insert.if_missing.map(|options| move || options);
+        let wanted = Wanted { if_missing, lifetime: insert.lifetime };
+        add(call, insert.items, wanted, Replication::Items, Reply::Array)
+    }
+}
+
+/// The filter that a call adds to.
+pub struct Wanted<F> {
+    /// The options with which a missing filter is created; if there are none, it is an error.
+    pub if_missing: Option<F>,
+    /// When an existing filter must forget.
+    pub lifetime: Lifetime,
+}
+
+impl<F> Wanted<F> {
+    /// Any filter, or the one of the options if there is none.
+    pub fn any(if_missing: F) -> Self {
+        Self { if_missing: Some(if_missing), lifetime: Lifetime::default() }
     }
 }
 
@@ -103,45 +127,46 @@ impl Changes {
 }
 
 /// Calls `write` with the filter of a key, to which it adds at most `items` items. A missing filter
-/// is created if there are options for it, and one that forgets rotates if that is due.
+/// is created if there are options for it, and a windowed one rotates if that is due.
 pub fn write_to<T>(
     call: Call,
     items: usize,
-    mut options: Option<impl FnOnce() -> FilterOptions>,
+    mut wanted: Wanted<impl FnOnce() -> FilterOptions>,
     write: impl FnOnce(&mut AnyFilter) -> T,
 ) -> Result<(T, Changes), Failure> {
     let mut key = Key::write(call.context, call.key);
     let mut is_created = false;
     loop {
-        match filter_mut(&mut key) {
+        match filter_mut::<AnyFilter>(&mut key) {
             Lookup::WrongType => return Err(WRONG_TYPE.into()),
             Lookup::Missing => {}
             Lookup::Found(mut filter) => {
+                wanted.lifetime.check_existing(&filter)?;
                 let rotation = Rotation::begin(call, &mut filter, items)?;
                 let result = write(&mut filter);
                 let is_rotated = rotation.finish(call, &mut filter);
                 return Ok((result, Changes { is_created, is_rotated }));
             }
         }
-        create::create(call, &mut key, options.take().ok_or(NOT_FOUND)?())?;
+        create::create(call, &mut key, wanted.if_missing.take().ok_or(NOT_FOUND)?())?;
         is_created = true;
     }
 }
 
-/// Inserts items into the filter of a key. A missing filter is created if there are options for it.
+/// Inserts items into the filter of a key.
 fn add(
     call: Call,
     items: Args,
-    options: Option<impl FnOnce() -> FilterOptions>,
+    wanted: Wanted<impl FnOnce() -> FilterOptions>,
     replication: Replication,
     reply: Reply,
 ) -> Result<(), Failure> {
     let insert = |filter: &mut AnyFilter| insert_items(call, filter, items, reply);
-    let (new, changes) = write_to(call, items.len(), options, insert)?;
+    let (new, changes) = write_to(call, items.len(), wanted, insert)?;
     if replication == Replication::Verbatim && new.are_nearly_all() {
         call.context.replicate_verbatim();
     } else {
-        new.replicate(call.context, call.key, items);
+        new.replicate(call.context, call.key, items, &replicate::ADD);
     }
     changes.signal(call, !new.is_empty());
     Ok(())
@@ -151,14 +176,13 @@ fn add(
 fn insert_items(call: Call, filter: &mut AnyFilter, items: Args, reply: Reply) -> NewItems {
     let context = call.context;
     let mut new = NewItems::default();
-    // Only a filter that cannot grow may reply for fewer items than the call has.
-    let may_end_early = filter.growth() == Growth::Fixed && (filter.room() as usize) < items.len();
+    let may_end_early = filter.may_become_full() && (filter.room() as usize) < items.len();
     match reply {
         Reply::Single => {}
         Reply::Array if may_end_early => context.array_of_unknown_len(),
         Reply::Array => context.array(items.len()),
     }
-    let limits = Limits::of_call(context);
+    let limits = Limits::of(call.source);
     let mut permit = limits.permit();
     let mut answer = |result: Result<Insertion, Error>| match result {
         Ok(insertion) => {
@@ -189,10 +213,18 @@ fn insert_items(call: Call, filter: &mut AnyFilter, items: Args, reply: Reply) -
 /// replicated or loaded from a file.
 #[cold]
 pub fn refused(call: Call, error: Error, limits: &Limits) -> Option<&'static CStr> {
-    let is_replicated_or_loaded = limits.origin().is_replicated_or_loaded();
+    count_refused(call, error, limits);
+    (!limits.source.is_replicated_or_loaded()).then(|| error::insertion(error))
+}
+
+/// Counts and logs an item that was not inserted for lack of memory.
+///
+/// Ends the process if the item is replicated or loaded from a file.
+#[cold]
+pub fn count_refused(call: Call, error: Error, limits: &Limits) {
     if create::is_for_memory(error) {
         let (key, why) = (call.key.shown(), limits.reason(error));
-        if is_replicated_or_loaded {
+        if limits.source.is_replicated_or_loaded() {
             // A replica without the item would answer wrongly from then on. The server's own types
             // end the process as well.
             log::fatal(&format!("filter '{key}' must grow for a primary or a file, but {why}"));
@@ -200,5 +232,4 @@ pub fn refused(call: Call, error: Error, limits: &Limits) -> Option<&'static CSt
         GROWTHS_REFUSED.add(1);
         log::refusal(format_args!("growth of filter '{key}' refused: {why}"));
     }
-    (!is_replicated_or_loaded).then(|| error::insertion(error))
 }

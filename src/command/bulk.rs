@@ -6,18 +6,19 @@
 use std::cell::Cell;
 use std::ffi::CStr;
 
-use super::add;
+use super::add::{self, Wanted};
 use super::answers::Answers;
 use super::error::{Failure, NO_ANSWERS};
 use super::handler::{Call, Handler};
-use super::options::{FilterOptions, Sender};
+use super::options::{Dialect, FilterOptions};
 use super::packed::{self, Packed, Reply};
 use super::read::now_for;
 use crate::data_type::handle::{Lookup, filter};
 use crate::policy::limits::Limits;
 use crate::policy::replicate::{self, NewItems};
+use crate::server::args::Args;
 use crate::server::key::Key;
-use bloomline_core::AnyFilter;
+use bloomline_core::host::AnyFilter;
 
 /// BF.BULKADD key FIXED width data | PREFIXED data | LINES data [COUNT]
 pub struct BulkAdd;
@@ -28,20 +29,23 @@ impl Handler for BulkAdd {
     const MIN_ARGS: usize = 4;
     const MAX_ARGS: usize = 7;
 
+    fn is_unknown_to_redisbloom(_rest: Args) -> bool {
+        true
+    }
+
     fn run(call: Call) -> Result<(), Failure> {
         let (items, reply) = packed::parse(call.rest)?;
-        let mut answers = Answers::with_capacity(items.len()).ok_or(NO_ANSWERS)?;
+        let mut answers = Answers::to(items).ok_or(NO_ANSWERS)?;
         if items.len() == 0 {
-            send(call, answers, reply, None);
-            return Ok(());
+            return send(call, items, answers, reply, None);
         }
-        let options = || FilterOptions::default_for(Sender::of_call(call.context));
+        let options = || FilterOptions::default_for(Dialect::of(call.source));
         let insert = |filter: &mut AnyFilter| insert_items(call, filter, items, &mut answers);
-        let ((new, refusal), changes) = add::write_to(call, items.len(), Some(options), insert)?;
+        let wanted = Wanted::any(options);
+        let ((new, refusal), changes) = add::write_to(call, items.len(), wanted, insert)?;
         replicate_new(call, &new, items);
         changes.signal(call, !new.is_empty());
-        send(call, answers, reply, refusal);
-        Ok(())
+        send(call, items, answers, reply, refusal)
     }
 }
 
@@ -49,11 +53,15 @@ impl Handler for BulkExists {
     const MIN_ARGS: usize = 4;
     const MAX_ARGS: usize = 7;
 
+    fn is_unknown_to_redisbloom(_rest: Args) -> bool {
+        true
+    }
+
     fn run(call: Call) -> Result<(), Failure> {
         let (items, reply) = packed::parse(call.rest)?;
-        let mut answers = Answers::with_capacity(items.len()).ok_or(NO_ANSWERS)?;
+        let mut answers = Answers::to(items).ok_or(NO_ANSWERS)?;
         let key = Key::read(call.context, call.key);
-        match filter(&key) {
+        match filter::<AnyFilter>(&key) {
             Lookup::Found(filter) => {
                 let now = now_for(filter);
                 filter.contains_batch(items.iter(), now, |found| answers.push(found));
@@ -63,8 +71,7 @@ impl Handler for BulkExists {
                 items.iter().for_each(|_| answers.push(false));
             }
         }
-        send(call, answers, reply, None);
-        Ok(())
+        send(call, items, answers, reply, None)
     }
 }
 
@@ -76,7 +83,7 @@ fn insert_items(
     items: Packed,
     answers: &mut Answers,
 ) -> (NewItems, Option<&'static CStr>) {
-    let limits = Limits::of_call(call.context);
+    let limits = Limits::of(call.source);
     let mut new = NewItems::default();
     let (mut refusal, is_over) = (None, Cell::new(false));
     // The filter takes items in groups. The others of the group of a refused item are not written:
@@ -99,10 +106,17 @@ fn insert_items(
 }
 
 /// Replicates the new items of a call: verbatim if they are nearly all, or packed in the same form.
+/// For replicas that know no packed items, as plain items or as content, whichever is shorter.
 fn replicate_new(call: Call, new: &NewItems, items: Packed) {
     let selected = new.select(items.iter());
-    if !replicate::replicas_know_packed() {
-        replicate::unpacked(call.context, call.key, selected);
+    if !replicate::replicas_know_own_commands() {
+        let key = Key::read(call.context, call.key);
+        match filter::<AnyFilter>(&key) {
+            Lookup::Found(filter) if replicate::is_content_shorter(filter, selected.clone()) => {
+                replicate::content(call.context, call.key, filter, key.expires_at());
+            }
+            _ => replicate::unpacked(call.context, call.key, selected),
+        }
     } else if new.are_nearly_all() {
         call.context.replicate_verbatim();
     } else if !new.is_empty() {
@@ -112,11 +126,31 @@ fn replicate_new(call: Call, new: &NewItems, items: Packed) {
     }
 }
 
-/// Replies with the number of items that were processed, their answers, and the error that ended
-/// the call.
-fn send(call: Call, answers: Answers, reply: Reply, refusal: Option<&CStr>) {
+/// Replies with the number of items and empty lines that were processed, their answers, and the
+/// error that ended the call.
+///
+/// # Errors
+///
+/// The error that ended a call with COUNT. Nobody looks for an error behind two numbers:
+/// `redis-cli -e` and scripts in Lua see only one that is the whole reply.
+fn send(
+    call: Call,
+    items: Packed,
+    mut answers: Answers,
+    reply: Reply,
+    refusal: Option<&CStr>,
+) -> Result<(), Failure> {
+    answers.end_empty_lines();
+    let done = answers.len();
+    if let (Reply::Count, Some(text)) = (reply, refusal) {
+        let (unit, all, new) = (items.form().unit(), items.answers(), answers.ones());
+        let (text, number) = (text.to_string_lossy(), done + 1);
+        return Err(Failure::Formatted(format!(
+            "{text}: {unit} {number} of {all} was refused, {new} of the {done} before it were new"
+        )));
+    }
     call.context.array(2 + usize::from(refusal.is_some()));
-    call.context.count(answers.len() as u64);
+    call.context.count(done as u64);
     match reply {
         Reply::Bitmap => call.context.bulk(&answers.into_bitmap()),
         Reply::Count => call.context.count(answers.ones()),
@@ -124,4 +158,5 @@ fn send(call: Call, answers: Answers, reply: Reply, refusal: Option<&CStr>) {
     if let Some(text) = refusal {
         call.context.error(text);
     }
+    Ok(())
 }

@@ -7,7 +7,9 @@ use super::handler::{Call, Handler};
 use crate::data_type::handle::{filter, filter_mut};
 use crate::policy::counters::{BYTES_COMPACTED, COMPACTIONS};
 use crate::policy::replicate;
+use crate::server::args::Args;
 use crate::server::key::Key;
+use bloomline_core::host::AnyFilter;
 
 /// BF.COMPACT key
 pub struct Compact;
@@ -19,13 +21,22 @@ impl Handler for Compact {
     const MIN_ARGS: usize = 2;
     const MAX_ARGS: usize = 2;
 
+    fn is_unknown_to_redisbloom(_rest: Args) -> bool {
+        true
+    }
+
     fn run(call: Call) -> Result<(), Failure> {
         let mut key = Key::write(call.context, call.key);
-        let freed = existing(filter_mut(&mut key))?.replace(|filter| filter.compact());
+        let freed = existing(filter_mut::<AnyFilter>(&mut key))?.replace(|filter| filter.compact());
         if freed > 0 {
             COMPACTIONS.add(1);
             BYTES_COMPACTED.add(freed);
-            replicate::rewrite(call.context, call.key, existing(filter(&key))?, key.expires_at());
+            replicate::rewrite(
+                call.context,
+                call.key,
+                existing(filter::<AnyFilter>(&key))?,
+                key.expires_at(),
+            );
             // Closed before the event: a subscriber may delete the key.
             drop(key);
             call.context.signal_change(call.key, COMPACTED);

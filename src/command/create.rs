@@ -4,16 +4,20 @@ use std::ffi::CStr;
 
 use super::error::{self, Failure, ITEM_EXISTS, NEEDS_EFFECTS, WRONG_TYPE};
 use super::handler::{Call, Handler};
-use super::options::{self, FilterOptions, Sender};
+use super::lifetime::Lifetime;
+use super::option;
+use super::options::{Dialect, FilterOptions};
+use super::parse;
 use crate::data_type::handle::{Lookup, filter_mut, store};
 use crate::policy::counters::CREATIONS_REFUSED;
 use crate::policy::limits::Limits;
-use crate::policy::{replicate, script, seed};
+use crate::policy::{replicate, seed};
+use crate::server::args::Args;
 use crate::server::clock;
 use crate::server::key::Key;
 use crate::server::log;
-use bloomline_core::window::WindowedFilter;
-use bloomline_core::{AnyFilter, Error, Filter, Layout};
+use bloomline_core::host::{AnyFilter, Filter, WindowedFilter};
+use bloomline_core::{Error, Layout};
 
 /// The keyspace event of a filter that was created.
 pub const RESERVED: &CStr = c"bloom.reserve";
@@ -25,10 +29,14 @@ pub struct Reserve;
 impl Handler for Reserve {
     const MIN_ARGS: usize = 4;
 
+    fn is_unknown_to_redisbloom(rest: Args) -> bool {
+        option::has_own(rest)
+    }
+
     fn run(call: Call) -> Result<(), Failure> {
-        let options = options::reserve(call.key, call.rest, Sender::of_call(call.context))?;
+        let options = parse::reserve(call.key, call.rest, Dialect::of(call.source))?;
         let mut key = Key::write(call.context, call.key);
-        match filter_mut(&mut key) {
+        match filter_mut::<AnyFilter>(&mut key) {
             Lookup::Found(_) => return Err(ITEM_EXISTS.into()),
             Lookup::WrongType => return Err(WRONG_TYPE.into()),
             Lookup::Missing => {}
@@ -48,16 +56,16 @@ impl Handler for Reserve {
 ///
 /// The filter cannot be created; the key stays as it was.
 pub fn create(call: Call, key: &mut Key, options: FilterOptions) -> Result<(), Failure> {
-    let limits = Limits::of_call(call.context);
+    let limits = Limits::of(call.source);
     let lifetime = options.lifetime;
     let windowed = lifetime.windowed(options.spec);
     let needs_clock = windowed.is_some() || lifetime.ttl.is_some();
-    if needs_clock && script::is_replicated_by_text(call.context) {
+    if needs_clock && call.source.is_script_by_text() {
         return Err(NEEDS_EFFECTS.into());
     }
     let created = match options.layout {
         Layout::Bloomline => {
-            let repeatable = || script::repeatable_seed(call.context, call.key.bytes());
+            let repeatable = || call.source.repeatable_seed(call.key.bytes());
             let seed = match options.seed.or_else(repeatable) {
                 Some(seed) => seed,
                 None => seed::random().map_err(|error| error::no_seed(&error))?,
@@ -75,15 +83,20 @@ pub fn create(call: Call, key: &mut Key, options: FilterOptions) -> Result<(), F
         }
     };
     let filter = created.map_err(|error| refused(call, error, &limits))?;
-    replicate::chunk(call.context, call.key, 1, &filter.encode_header());
+    replicate::chunk::<AnyFilter>(call.context, call.key, 1, &filter.encode_header());
     store(key, filter);
+    expire(call, key, lifetime);
+    Ok(())
+}
+
+/// Lets a new key expire if TTL is given, and replicates when.
+pub fn expire(call: Call, key: &mut Key, lifetime: Lifetime) {
     if let Some(millis) = lifetime.ttl {
         key.expire_after(millis);
         if let Some(at) = key.expires_at() {
             replicate::expiry(call.context, call.key, at);
         }
     }
-    Ok(())
 }
 
 /// Counts and logs a creation that was refused for lack of memory, and returns the error reply.
@@ -93,7 +106,7 @@ pub fn create(call: Call, key: &mut Key, options: FilterOptions) -> Result<(), F
 pub fn refused(call: Call, error: Error, limits: &Limits) -> Failure {
     if is_for_memory(error) {
         let (key, why) = (call.key.shown(), limits.reason(error));
-        if limits.origin().is_replicated_or_loaded() {
+        if limits.source.is_replicated_or_loaded() {
             log::fatal(&format!("filter '{key}' was created by a primary or a file, but {why}"));
         }
         CREATIONS_REFUSED.add(1);

@@ -1,7 +1,7 @@
 //! BF.SCANDUMP and BF.LOADCHUNK: a filter is saved and restored in chunks.
 //!
 //! The iterator of the header is 1. The iterator of a chunk of bits is one more than the offset of
-//! its end. Offsets are counted over the life of a filter that forgets, so a chunk never lands in
+//! its end. Offsets are counted over the life of a windowed filter, so a chunk never lands in
 //! another generation than its own.
 
 use std::ffi::CStr;
@@ -15,12 +15,11 @@ use super::handler::{Call, Handler};
 use crate::data_type::handle::{Lookup, filter, filter_mut, store};
 use crate::policy::counters::LOADS_REFUSED;
 use crate::policy::limits::Limits;
-use crate::policy::origin::Origin;
 use crate::server::key::Key;
 use crate::server::log;
-use bloomline_core::chunk::{Chunk, MAX_CHUNK_BYTES};
 use bloomline_core::error::ChunkError;
-use bloomline_core::{AnyFilter, Error, Layout};
+use bloomline_core::host::{AnyFilter, Chunk, MAX_CHUNK_BYTES};
+use bloomline_core::{Error, Layout};
 
 /// BF.SCANDUMP key iterator
 pub struct Scandump;
@@ -41,7 +40,7 @@ impl Handler for Scandump {
 
     fn run(call: Call) -> Result<(), Failure> {
         let key = Key::read(call.context, call.key);
-        let filter = existing(filter(&key))?;
+        let filter = existing(filter::<AnyFilter>(&key))?;
         let iterator = call.rest.get(0).and_then(|arg| arg.integer()).ok_or(DUMP_ITERATOR)?;
         if iterator == START {
             call.context.array(2);
@@ -82,14 +81,14 @@ impl Handler for Loadchunk {
         let mut key = Key::write(call.context, call.key);
         // A header that is replicated or loaded from a file replaces what the key holds, because
         // the key was missing at its origin.
-        let is_missing = matches!(filter_mut(&mut key), Lookup::Missing);
-        let may_store = is_missing || Origin::of_call(call.context).is_replicated_or_loaded();
+        let is_missing = matches!(filter_mut::<AnyFilter>(&mut key), Lookup::Missing);
+        let may_store = is_missing || call.source.is_replicated_or_loaded();
         if iterator == HEADER && may_store && (!data.is_empty() || is_missing) {
-            let limits = Limits::of_call(call.context);
+            let limits = Limits::of(call.source);
             let created = AnyFilter::decode_header(data, &mut limits.permit());
             store(&mut key, created.map_err(|error| bad_header(call, error, &limits))?);
         } else {
-            let mut filter = existing(filter_mut(&mut key))?;
+            let mut filter = existing(filter_mut::<AnyFilter>(&mut key))?;
             write_chunk(&mut filter, iterator, data)?;
         }
         call.context.replicate_verbatim();

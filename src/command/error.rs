@@ -5,9 +5,10 @@ use std::ffi::CStr;
 use std::io;
 
 use crate::data_type::handle::Lookup;
-use crate::policy::limits::{Limits, Refusal};
+use crate::policy::limits::Limits;
 use crate::server::args::Arg;
 use bloomline_core::Error;
+use bloomline_core::error::Parameter;
 
 /// Why a call failed: the error reply.
 #[derive(Debug)]
@@ -50,7 +51,7 @@ pub const BAD_DATA: &CStr = c"ERR received bad data";
 pub const NO_LINK: &CStr = c"ERR invalid offset - no link found";
 /// BF.LOADCHUNK: the chunk is longer than the rest of its layer.
 pub const CHUNK_TOO_BIG: &CStr = c"ERR invalid chunk - Too big for current filter";
-/// BF.ROTATE: the filter forgets nothing.
+/// BF.ROTATE: the filter has no window.
 pub const NO_GENERATIONS: &CStr =
     c"ERR the filter has no generations: create it with GENERATIONS, WINDOW or LAST";
 /// BF.ROTATE: the filter rotates by time or by count.
@@ -61,15 +62,17 @@ pub const BAD_TIME: &CStr = c"ERR AT needs a Unix time in milliseconds";
 /// BF.ROTATE: the time is in the future.
 pub const AT_IN_FUTURE: &CStr = c"ERR AT must not be in the future";
 /// A call that reads the clock, in a script that replicas execute again.
-pub const NEEDS_EFFECTS: &CStr =
-    c"ERR a filter that forgets needs scripts with lua-replicate-commands yes";
+pub const NEEDS_EFFECTS: &CStr = c"ERR \
+    WINDOW, LAST, GENERATIONS and TTL read the clock: a script needs lua-replicate-commands yes";
 /// BF.SCANDUMP: the iterator is in a generation that was dropped.
 pub const DROPPED: &CStr =
-    c"ERR the filter was compacted or has dropped a generation since the dump began: begin again with iterator 0";
+    c"ERR the filter was compacted or merged, or has dropped a generation, since the dump began: begin again with iterator 0";
 /// BF.BULKADD and BF.BULKEXISTS: there is no memory for the reply.
 pub const NO_ANSWERS: &CStr = c"ERR no memory for a bit per item";
-/// The error rate of a layer would be below the minimum of the layout.
-pub const RATE_TOO_SMALL: &CStr = c"ERR error rate is too small for this layout";
+/// BF.BULKADD and BF.BULKEXISTS: COUNT stands between the form and the data, as if it were the data.
+/// The data is not shown: `redis-cli -x` puts a whole file behind this COUNT.
+pub const MISPLACED_COUNT: &CStr =
+    c"ERR COUNT must come before the form or after the data: COUNT LINES data";
 /// No filter of this capacity and error rate is possible.
 pub const COULD_NOT_CREATE: &CStr = c"ERR could not create filter";
 
@@ -88,20 +91,28 @@ pub fn existing<T>(lookup: Lookup<T>) -> Result<T, Failure> {
 
 /// The reply if a filter cannot be created.
 pub fn creation(error: Error, limits: &Limits) -> Failure {
-    match (error, limits.refusal()) {
-        (Error::ErrorRateTooSmall(_), _) => RATE_TOO_SMALL.into(),
-        (
-            Error::Refused(_),
-            Some(refusal @ (Refusal::Unsavable { .. } | Refusal::BloomlineLayout)),
-        ) => Failure::Formatted(format!("ERR could not create filter: {refusal}")),
-        (Error::Refused(_), Some(refusal)) => {
-            Failure::Formatted(format!("ERR Insufficient memory to create filter: {refusal}"))
-        }
-        (Error::OutOfMemory(bytes), _) => Failure::Formatted(format!(
+    match error {
+        Error::ErrorRateTooSmall(rate) => Failure::Formatted(format!(
+            "ERR error rate is too small for this layout: a layer would need {rate:.1e}, \
+             below 1e-15 or capacity / 2^64"
+        )),
+        Error::Refused(_) if limits.refusal().is_some() => failed("create filter", error, limits),
+        Error::OutOfMemory(bytes) => Failure::Formatted(format!(
             "ERR Insufficient memory to create filter: the system has no {bytes} bytes for it"
         )),
         _ => COULD_NOT_CREATE.into(),
     }
+}
+
+/// The reply if a filter cannot open a generation.
+pub fn rotation(error: Error, limits: &Limits) -> Failure {
+    failed("rotate filter", error, limits)
+}
+
+/// The reply if something cannot be done for a reason that has numbers.
+fn failed(action: &str, error: Error, limits: &Limits) -> Failure {
+    let cause = if limits.lacks_memory(error) { "Insufficient memory to" } else { "could not" };
+    Failure::Formatted(format!("ERR {cause} {action}: {}", limits.reason(error)))
 }
 
 /// The reply if the operating system provides no seed for a filter.
@@ -113,12 +124,27 @@ pub fn no_seed(error: &io::Error) -> Failure {
 
 /// The reply if filters cannot be merged.
 pub fn merge(error: Error, limits: &Limits) -> Failure {
-    Failure::Formatted(match error {
-        Error::Refused(_) | Error::OutOfMemory(_) => {
-            format!("ERR Insufficient memory to merge filters: {}", limits.reason(error))
+    match error {
+        Error::Refused(_) | Error::OutOfMemory(_) => failed("merge filters", error, limits),
+        _ => Failure::Formatted(format!("ERR cannot merge: {error}: {}", merge_remedy(error))),
+    }
+}
+
+/// What to do about filters that cannot be merged.
+fn merge_remedy(error: Error) -> &'static str {
+    match error {
+        Error::Differs(Parameter::Seed) => {
+            "create them with one SEED (BF.STATS shows that of each)"
         }
-        _ => format!("ERR cannot merge: {error}"),
-    })
+        Error::Differs(Parameter::Layer(_)) => "merge filters before they are compacted",
+        Error::Differs(Parameter::Generation(_)) => {
+            "merge filters whose generations were opened at the same times"
+        }
+        Error::RateExceeded { .. } | Error::LayerFull { .. } => {
+            "reserve each filter with the capacity of the whole"
+        }
+        _ => "create them with equal options",
+    }
 }
 
 /// The reply if a source of a merge does not exist.
@@ -134,7 +160,14 @@ pub fn insertion(error: Error) -> &'static CStr {
     }
 }
 
-/// The reply for an argument that is not an option.
+/// The reply for an argument that is not an option. It may be a file that was taken for one, so only
+/// the beginning is shown.
 pub fn unknown_argument(arg: Arg) -> Failure {
-    Failure::Formatted(format!("Unknown argument received: '{}'", arg.shown()))
+    const SHOWN: usize = 32;
+    let bytes = arg.bytes();
+    let is_printable = |byte: &u8| byte.is_ascii_graphic() || *byte == b' ';
+    let len = bytes.iter().take(SHOWN).take_while(|byte| is_printable(byte)).count();
+    let start = bytes.get(..len).unwrap_or_default().escape_ascii();
+    let cut = if len < bytes.len() { "..." } else { "" };
+    Failure::Formatted(format!("Unknown argument received: '{start}{cut}'"))
 }

@@ -6,6 +6,7 @@ use std::ffi::c_int;
 use redis_module::raw::{RedisModuleCtx, RedisModuleString, Status};
 
 use super::error::Failure;
+use crate::policy::source::{AS_TEXT, Source};
 use crate::server::args::{Arg, Args};
 use crate::server::context::Context;
 
@@ -15,6 +16,11 @@ pub trait Handler {
     const MIN_ARGS: usize;
     /// The most arguments, with the command's name.
     const MAX_ARGS: usize = usize::MAX;
+
+    /// True if RedisBloom does not know a call with these arguments behind the key.
+    fn is_unknown_to_redisbloom(_rest: Args) -> bool {
+        false
+    }
 
     /// Executes a call, and replies to it.
     ///
@@ -29,6 +35,8 @@ pub trait Handler {
 pub struct Call<'a> {
     /// The context, through which the command replies.
     pub context: Context,
+    /// Who sends the call.
+    pub source: &'a Source,
     /// The name of the key. In a command without a key, the command's own name.
     pub key: Arg<'a>,
     /// The arguments behind the key.
@@ -48,9 +56,12 @@ pub unsafe extern "C" fn entry<H: Handler>(
     // SAFETY: the server passes a valid context and `argc` valid strings until the handler returns.
     let (context, args) = unsafe { (Context::new(ctx), Args::new(argv, argc)) };
     if let Some(context) = context {
+        let source = &Source::of_call(context);
         let is_arity_valid = (H::MIN_ARGS..=H::MAX_ARGS).contains(&args.len());
         let result = match args.get(usize::from(H::MIN_ARGS > 1)) {
-            Some(key) if is_arity_valid => H::run(Call { context, key, rest: args.from(2) }),
+            Some(key) if is_arity_valid => {
+                run::<H>(Call { context, source, key, rest: args.from(2) })
+            }
             _ => Err(Failure::Arity),
         };
         match result {
@@ -61,4 +72,13 @@ pub unsafe extern "C" fn entry<H: Handler>(
         }
     }
     Status::Ok as c_int
+}
+
+/// Executes a call unless it is one of a script that replicas with RedisBloom execute again, and do
+/// not know.
+fn run<H: Handler>(call: Call) -> Result<(), Failure> {
+    if H::is_unknown_to_redisbloom(call.rest) && call.source.reaches_redisbloom_as_text() {
+        return Err(Failure::Formatted(format!("ERR {AS_TEXT}")));
+    }
+    H::run(call)
 }

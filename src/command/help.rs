@@ -1,11 +1,24 @@
-//! The text of BF.HELP, in the form of the server's own HELP commands.
+//! The text of BF.HELP and CF.HELP, in the form of the server's own HELP commands.
+
+use std::ffi::CString;
 
 use crate::server::command::Command;
 use crate::server::command_docs::{ArgSpec, Kind};
+use crate::server::context::Context;
+
+/// Replies with the lines of a family of commands.
+pub fn reply(to: Context, family: &str, commands: &[Command]) {
+    let lines = lines(family, commands);
+    to.array(lines.len());
+    for line in lines {
+        // The lines consist of C strings, so they contain no zero byte.
+        to.simple(&CString::new(line).unwrap_or_default());
+    }
+}
 
 /// The lines of the reply: the syntax of each command, and below it indented sentences.
-pub fn lines(commands: &[Command]) -> Vec<String> {
-    let mut lines = vec!["BF.<command> [<key> [<arg> ...]]. Commands are:".to_owned()];
+pub fn lines(family: &str, commands: &[Command]) -> Vec<String> {
+    let mut lines = vec![format!("{family}.<command> [<key> [<arg> ...]]. Commands are:")];
     for command in commands {
         lines.push(syntax(command));
         lines.push(format!("    {}.", command.summary.to_string_lossy()));

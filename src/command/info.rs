@@ -12,11 +12,8 @@ use crate::policy::setting::layout_name;
 use crate::server::clock;
 use crate::server::context::Context;
 use crate::server::key::Key;
-use bloomline_core::bloomline::BlockedLayer;
-use bloomline_core::layer::Layer;
-use bloomline_core::redisbloom::{ClassicFilter, ClassicLayer};
-use bloomline_core::window::{Window, WindowedFilter};
-use bloomline_core::{AnyFilter, Filter, Growth};
+use bloomline_core::host::redisbloom::{ClassicFilter, ClassicLayer};
+use bloomline_core::host::{AnyFilter, Filter, Growth, LayerRef, Window, WindowedFilter};
 
 /// BF.INFO key [field]
 pub struct Info;
@@ -36,75 +33,27 @@ struct Field {
 /// The fields of the reply without a field argument, in RedisBloom's order. A sixth field would
 /// break clients.
 static FIELDS: [Field; 5] = [
-    Field { token: "CAPACITY", name: c"Capacity", reply: |to, filter| to.count(filter.capacity()) },
-    Field { token: "SIZE", name: c"Size", reply: |to, filter| to.count(filter.size_bytes()) },
-    Field {
-        token: "FILTERS",
-        name: c"Number of filters",
-        reply: |to, filter| to.integer(filter.layer_count().into()),
-    },
-    Field {
-        token: "ITEMS",
-        name: c"Number of items inserted",
-        reply: |to, filter| to.count(filter.len_at(now_for(filter))),
-    },
-    Field {
-        token: "EXPANSION",
-        name: c"Expansion rate",
-        reply: |to, filter| match filter.growth() {
-            Growth::Scaling { expansion } => to.integer(expansion.into()),
-            Growth::Fixed => to.null(),
-        },
-    },
+    Field { token: "CAPACITY", name: c"Capacity", reply: capacity },
+    Field { token: "SIZE", name: c"Size", reply: size },
+    Field { token: "FILTERS", name: c"Number of filters", reply: layers },
+    Field { token: "ITEMS", name: c"Number of items inserted", reply: items },
+    Field { token: "EXPANSION", name: c"Expansion rate", reply: expansion },
 ];
 
 /// Fields that are returned only if they are requested by name.
 static MORE_FIELDS: [Field; 9] = [
-    Field {
-        token: "ERROR",
-        name: c"Error rate",
-        reply: |to, filter| to.bulk(format!("{:?}", filter.error_rate()).as_bytes()),
-    },
-    Field {
-        token: "LAYOUT",
-        name: c"Layout",
-        reply: |to, filter| to.bulk(layout_name(filter.layout()).as_bytes()),
-    },
+    Field { token: "ERROR", name: c"Error rate", reply: error_rate },
+    Field { token: "LAYOUT", name: c"Layout", reply: layout },
     Field { token: "FILL", name: c"Fill", reply: |to, filter| layer_numbers(to, &filter.fills()) },
     Field {
         token: "FPRATE",
         name: c"False positive rate",
         reply: |to, filter| layer_numbers(to, &filter.fp_rates()),
     },
-    Field {
-        token: "WINDOW",
-        name: c"Window",
-        reply: |to, filter| match filter.windowed().map(|windowed| windowed.spec().window) {
-            Some(Window::Time { millis }) => to.count(millis / 1000),
-            Some(Window::Last) => to.bulk(b"LAST"),
-            Some(Window::Manual) => to.bulk(b"MANUAL"),
-            None => to.null(),
-        },
-    },
-    Field {
-        token: "GENERATIONS",
-        name: c"Generations",
-        reply: |to, filter| number(to, filter, |windowed| windowed.spec().generations.into()),
-    },
-    Field {
-        token: "OLDEST",
-        name: c"Oldest generation",
-        reply: |to, filter| {
-            number(to, filter, |windowed| {
-                windowed.generations().next().map_or(0, |(_, oldest)| oldest.opened())
-            });
-        },
-    },
-    Field {
-        token: "NEWEST",
-        name: c"Newest generation",
-        reply: |to, filter| number(to, filter, |windowed| windowed.newest().opened()),
-    },
+    Field { token: "WINDOW", name: c"Window", reply: window },
+    Field { token: "GENERATIONS", name: c"Generations", reply: generations },
+    Field { token: "OLDEST", name: c"Oldest generation", reply: oldest },
+    Field { token: "NEWEST", name: c"Newest generation", reply: newest },
     Field {
         token: "ESTIMATE",
         name: c"Estimated number of items",
@@ -117,8 +66,73 @@ static MORE_FIELDS: [Field; 9] = [
     },
 ];
 
-/// Replies with a number of a filter that forgets; null for other filters.
-fn number(to: Context, filter: &AnyFilter, of: impl Fn(&WindowedFilter) -> u64) {
+/// Replies with the number of items that all layers together are sized for.
+pub fn capacity(to: Context, filter: &AnyFilter) {
+    to.count(filter.capacity());
+}
+
+/// Replies with the computed number of bytes.
+pub fn size(to: Context, filter: &AnyFilter) {
+    to.count(filter.size_bytes());
+}
+
+/// Replies with the number of layers.
+pub fn layers(to: Context, filter: &AnyFilter) {
+    to.integer(filter.layer_count().into());
+}
+
+/// Replies with the number of items that were inserted and are not forgotten.
+pub fn items(to: Context, filter: &AnyFilter) {
+    to.count(filter.len_at(now_for(filter)));
+}
+
+/// Replies with the growth factor; null for a filter that does not grow.
+pub fn expansion(to: Context, filter: &AnyFilter) {
+    match filter.growth() {
+        Growth::Scaling { expansion } => to.integer(expansion.into()),
+        Growth::Fixed => to.null(),
+    }
+}
+
+/// Replies with the target rate.
+pub fn error_rate(to: Context, filter: &AnyFilter) {
+    to.bulk(format!("{:?}", filter.error_rate()).as_bytes());
+}
+
+/// Replies with the name of the layout.
+pub fn layout(to: Context, filter: &AnyFilter) {
+    to.bulk(layout_name(filter.layout()).as_bytes());
+}
+
+/// Replies with the window in seconds, `LAST` or `MANUAL`; null for a filter without a window.
+pub fn window(to: Context, filter: &AnyFilter) {
+    match filter.windowed().map(|windowed| windowed.spec().window) {
+        Some(Window::Time { millis }) => to.count(millis / 1000),
+        Some(Window::Last) => to.bulk(b"LAST"),
+        Some(Window::Manual) => to.bulk(b"MANUAL"),
+        None => to.null(),
+    }
+}
+
+/// Replies with the specified number of older generations.
+pub fn generations(to: Context, filter: &AnyFilter) {
+    number(to, filter, |windowed| windowed.spec().generations.into());
+}
+
+/// Replies with the time at which the oldest generation was opened.
+pub fn oldest(to: Context, filter: &AnyFilter) {
+    number(to, filter, |windowed| {
+        windowed.generations().next().map_or(0, |(_, oldest)| oldest.opened())
+    });
+}
+
+/// Replies with the time at which the newest generation was opened.
+pub fn newest(to: Context, filter: &AnyFilter) {
+    number(to, filter, |windowed| windowed.newest().opened());
+}
+
+/// Replies with a number of a windowed filter; null for other filters.
+pub fn number(to: Context, filter: &AnyFilter, of: impl Fn(&WindowedFilter) -> u64) {
     match filter.windowed() {
         Some(windowed) => to.count(of(windowed)),
         None => to.null(),
@@ -126,7 +140,7 @@ fn number(to: Context, filter: &AnyFilter, of: impl Fn(&WindowedFilter) -> u64) 
 }
 
 /// Replies with an array of one number per layer, oldest first.
-fn layer_numbers(to: Context, numbers: &[f64]) {
+pub fn layer_numbers(to: Context, numbers: &[f64]) {
     to.array(numbers.len());
     numbers.iter().for_each(|&number| to.bulk(format_g(number).as_bytes()));
 }
@@ -137,7 +151,7 @@ impl Handler for Info {
 
     fn run(call: Call) -> Result<(), Failure> {
         let key = Key::read(call.context, call.key);
-        let filter = existing(filter(&key))?;
+        let filter = existing(filter::<AnyFilter>(&key))?;
         let pair = |field: &Field| {
             call.context.simple(field.name);
             (field.reply)(call.context, filter);
@@ -170,7 +184,7 @@ impl Handler for Debug {
 
     fn run(call: Call) -> Result<(), Failure> {
         let key = Key::read(call.context, call.key);
-        let filter = existing(filter(&key))?;
+        let filter = existing(filter::<AnyFilter>(&key))?;
         let lines = match filter {
             AnyFilter::Bloomline(filter) => bloomline_lines(filter),
             AnyFilter::Windowed(filter) => windowed_lines(filter),
@@ -214,7 +228,7 @@ impl fmt::Display for DebugLine {
 }
 
 impl DebugLine {
-    fn of_layer(layer: &BlockedLayer, len: u64, error_rate: f64) -> Self {
+    fn of_layer(layer: LayerRef, len: u64, error_rate: f64) -> Self {
         let bytes = layer.shape().bytes();
         Self {
             bytes,
@@ -231,7 +245,7 @@ impl DebugLine {
 
 fn bloomline_lines(filter: &Filter) -> Vec<DebugLine> {
     let layers = filter.layers_with_len().zip(filter.layer_errors());
-    layers.map(|((layer, len), error)| DebugLine::of_layer(layer, len, error)).collect()
+    layers.map(|((layer, len), error)| DebugLine::of_layer(layer.view(), len, error)).collect()
 }
 
 fn windowed_lines(filter: &WindowedFilter) -> Vec<DebugLine> {

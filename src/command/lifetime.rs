@@ -2,94 +2,61 @@
 //! expires: WINDOW, LAST, GENERATIONS, NOREFRESH and TTL.
 
 use super::error::Failure;
-use crate::server::args::{Arg, Args};
-use bloomline_core::window::{
-    DEFAULT_GENERATIONS, MAX_GENERATIONS, MAX_WINDOW_MILLIS, MIN_GENERATIONS, Window, WindowSpec,
+use crate::server::args::Arg;
+use bloomline_core::Layout;
+use bloomline_core::host::{
+    AnyFilter, MAX_GENERATIONS, MAX_WINDOW_MILLIS, MIN_GENERATIONS, Spec, Window, WindowSpec,
+    WindowedFilter,
 };
-use bloomline_core::{Growth, Layout, Spec};
 
 /// The largest number of seconds for WINDOW and TTL.
 const MAX_SECONDS: u64 = MAX_WINDOW_MILLIS / 1000;
-
-/// The growth of a LAST filter, whatever the settings: a generation gets overflow layers only while
-/// refreshed items keep the oldest generation from being dropped, and must not refuse items then.
-const LAST_GROWTH: Growth = Growth::Scaling { expansion: 2 };
 
 /// When a filter forgets, and when its key expires.
 #[derive(Clone, Copy, Default)]
 pub struct Lifetime {
     /// Milliseconds of WINDOW.
     millis: Option<u64>,
-    is_last: bool,
+    /// LAST
+    pub is_last: bool,
     generations: Option<u32>,
-    no_refresh: bool,
+    /// NOREFRESH
+    pub no_refresh: bool,
     /// Milliseconds after which the key expires.
     pub ttl: Option<u64>,
 }
 
-/// An option name.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Token {
-    /// WINDOW seconds
-    Window,
-    /// LAST
-    Last,
-    /// GENERATIONS g
-    Generations,
-    /// NOREFRESH
-    NoRefresh,
-    /// TTL seconds
-    Ttl,
-}
-
-impl Token {
-    /// The option name that an argument is.
-    pub fn of(arg: Arg) -> Option<Self> {
-        const TOKENS: [(&str, Token); 5] = [
-            ("WINDOW", Token::Window),
-            ("LAST", Token::Last),
-            ("GENERATIONS", Token::Generations),
-            ("NOREFRESH", Token::NoRefresh),
-            ("TTL", Token::Ttl),
-        ];
-        TOKENS.iter().find(|(name, _)| arg.is(name)).map(|&(_, token)| token)
-    }
-
-    /// True if a value follows the name.
-    pub fn has_value(self) -> bool {
-        !matches!(self, Self::Last | Self::NoRefresh)
-    }
-}
-
-/// The number of arguments that are such options or their values.
-pub fn count(args: Args) -> usize {
-    args.iter().filter_map(Token::of).map(|token| 1 + usize::from(token.has_value())).sum()
-}
-
 impl Lifetime {
-    /// Sets an option. `value` returns its value.
+    /// Sets the window from the value of WINDOW.
     ///
     /// # Errors
     ///
-    /// The error reply: the value is missing or out of range.
-    pub fn set<'a>(
-        &mut self,
-        option: Token,
-        value: impl FnOnce() -> Result<Arg<'a>, Failure>,
-    ) -> Result<(), Failure> {
-        match option {
-            Token::Window => self.millis = Some(millis(value()?, "window")?),
-            Token::Ttl => self.ttl = Some(millis(value()?, "TTL")?),
-            Token::Last => self.is_last = true,
-            Token::NoRefresh => self.no_refresh = true,
-            Token::Generations => {
-                let given = value()?.integer().and_then(|given| u32::try_from(given).ok());
-                let is_valid = |n: &u32| (MIN_GENERATIONS..=MAX_GENERATIONS).contains(n);
-                let generations = given.filter(is_valid);
-                self.generations =
-                    Some(generations.ok_or(c"ERR generations must be in the range [2, 64]")?);
-            }
-        }
+    /// The error reply: the value is out of range.
+    pub fn set_window(&mut self, value: Arg) -> Result<(), Failure> {
+        self.millis = Some(millis(value, "window")?);
+        Ok(())
+    }
+
+    /// Sets when the key expires from the value of TTL.
+    ///
+    /// # Errors
+    ///
+    /// The error reply: the value is out of range.
+    pub fn set_ttl(&mut self, value: Arg) -> Result<(), Failure> {
+        self.ttl = Some(millis(value, "TTL")?);
+        Ok(())
+    }
+
+    /// Sets the number of generations from the value of GENERATIONS.
+    ///
+    /// # Errors
+    ///
+    /// The error reply: the value is out of range.
+    pub fn set_generations(&mut self, value: Arg) -> Result<(), Failure> {
+        let given = value.integer().and_then(|given| u32::try_from(given).ok());
+        let generations = given.filter(|n| (MIN_GENERATIONS..=MAX_GENERATIONS).contains(n));
+        self.generations =
+            Some(generations.ok_or(c"ERR generations must be in the range [2, 64]")?);
         Ok(())
     }
 
@@ -117,7 +84,7 @@ impl Lifetime {
                 c"ERR a LAST filter never grows: NONSCALING and EXPANSION do not apply".into()
             );
         }
-        let generations = self.generations();
+        let generations = self.generations.unwrap_or(MIN_GENERATIONS);
         if u64::from(generations) > capacity {
             return Err(Failure::Formatted(format!(
                 "ERR {generations} generations need a capacity of at least {generations}"
@@ -126,13 +93,43 @@ impl Lifetime {
         Ok(())
     }
 
-    /// The filter that forgets, if it does.
+    /// Checks the options against a filter that exists. When it forgets is a promise, which it cannot
+    /// keep if it was made for another window. An option that is left out requests nothing.
+    ///
+    /// # Errors
+    ///
+    /// The error reply.
+    pub fn check_existing(&self, filter: &AnyFilter) -> Result<(), Failure> {
+        let Some(window) = self.window() else { return Ok(()) };
+        let existing = filter.windowed().map(WindowedFilter::spec);
+        let (has, requested) = match (existing, self.generations) {
+            (None, _) => ("without a window".to_owned(), named(window)),
+            (Some(spec), _) if spec.window != window => {
+                (format!("with {}", named(spec.window)), named(window))
+            }
+            (Some(spec), Some(requested)) if spec.generations != requested => {
+                let generations = |n| format!("GENERATIONS {n}");
+                (format!("with {}", generations(spec.generations)), generations(requested))
+            }
+            (Some(spec), _) if spec.refreshes && self.no_refresh => {
+                ("without NOREFRESH".to_owned(), "NOREFRESH".to_owned())
+            }
+            _ => return Ok(()),
+        };
+        Err(Failure::Formatted(format!(
+            "ERR the filter exists {has}, but the call has {requested}: use the options of the \
+             filter, or another key"
+        )))
+    }
+
+    /// The windowed filter that these options describe; none without a window.
     pub fn windowed(&self, spec: Spec) -> Option<WindowSpec> {
-        let Spec { capacity, error_rate, growth } = spec;
-        let (generations, refreshes) = (self.generations(), !self.no_refresh);
-        let window = self.window()?;
-        let growth = if window == Window::Last { LAST_GROWTH } else { growth };
-        Some(WindowSpec { capacity, error_rate, growth, window, generations, refreshes })
+        let of_window = |window| {
+            let spec = WindowSpec::new(spec, window, MIN_GENERATIONS, !self.no_refresh);
+            let generations = self.generations.unwrap_or_else(|| spec.default_generations());
+            WindowSpec { generations, ..spec }
+        };
+        self.window().map(of_window)
     }
 
     fn window(&self) -> Option<Window> {
@@ -143,9 +140,14 @@ impl Lifetime {
             (None, false, None) => None,
         }
     }
+}
 
-    fn generations(&self) -> u32 {
-        self.generations.unwrap_or(DEFAULT_GENERATIONS)
+/// The options that create such a window.
+fn named(window: Window) -> String {
+    match window {
+        Window::Time { millis } => format!("WINDOW {}", millis / 1000),
+        Window::Last => "LAST".to_owned(),
+        Window::Manual => "GENERATIONS alone".to_owned(),
     }
 }
 

@@ -14,9 +14,11 @@ use crate::data_type::handle::{Lookup, filter, filter_mut, store};
 use crate::policy::counters::{MERGES, MERGES_REFUSED};
 use crate::policy::limits::Limits;
 use crate::policy::replicate;
+use crate::server::args::Args;
 use crate::server::key::Key;
 use crate::server::log;
-use bloomline_core::{AnyFilter, Error};
+use bloomline_core::Error;
+use bloomline_core::host::AnyFilter;
 
 /// BF.MERGE destination source [source ...]
 pub struct Merge;
@@ -26,6 +28,10 @@ const MERGED: &CStr = c"bloom.merge";
 
 impl Handler for Merge {
     const MIN_ARGS: usize = 3;
+
+    fn is_unknown_to_redisbloom(_rest: Args) -> bool {
+        true
+    }
 
     fn run(call: Call) -> Result<(), Failure> {
         // Joining the destination with itself changes nothing, and it must not be borrowed twice.
@@ -41,8 +47,8 @@ impl Handler for Merge {
             }
         }
         let mut key = Key::write(call.context, call.key);
-        let limits = Limits::of_call(call.context);
-        let joined = match filter_mut(&mut key) {
+        let limits = Limits::of(call.source);
+        let joined = match filter_mut::<AnyFilter>(&mut key) {
             Lookup::WrongType => return Err(WRONG_TYPE.into()),
             Lookup::Found(mut filter) => {
                 let union = |filter: &mut AnyFilter| filter.union(&sources, &mut limits.permit());
@@ -60,7 +66,7 @@ impl Handler for Merge {
         };
         if is_changed {
             MERGES.add(1);
-            if let Lookup::Found(filter) = filter(&key) {
+            if let Lookup::Found(filter) = filter::<AnyFilter>(&key) {
                 replicate::rewrite(call.context, call.key, filter, key.expires_at());
             }
             // Closed before the event: a subscriber may delete the keys.
@@ -94,7 +100,7 @@ fn union_of(sources: &[&AnyFilter], limits: &Limits) -> Result<AnyFilter, Error>
 fn refused(call: Call, error: Error, limits: &Limits) -> Failure {
     MERGES_REFUSED.add(1);
     let (key, why) = (call.key.shown(), limits.reason(error));
-    if is_for_memory(error) && limits.origin().is_replicated_or_loaded() {
+    if is_for_memory(error) && limits.source.is_replicated_or_loaded() {
         log::fatal(&format!("filter '{key}' was merged by a primary or a file, but {why}"));
     }
     log::refusal(format_args!("merge into filter '{key}' refused: {why}"));

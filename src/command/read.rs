@@ -5,7 +5,7 @@ use super::handler::{Call, Handler};
 use crate::data_type::handle::{Lookup, filter};
 use crate::server::clock;
 use crate::server::key::Key;
-use bloomline_core::AnyFilter;
+use bloomline_core::host::AnyFilter;
 
 /// BF.EXISTS key item
 pub struct Exists;
@@ -30,7 +30,7 @@ impl Handler for Exists {
 
     fn run(call: Call) -> Result<(), Failure> {
         let key = Key::read(call.context, call.key);
-        let found = match filter(&key) {
+        let found = match filter::<AnyFilter>(&key) {
             Lookup::Found(filter) => {
                 let now = now_for(filter);
                 call.rest.bytes().all(|item| filter.contains(item, now))
@@ -49,7 +49,7 @@ impl Handler for Mexists {
     fn run(call: Call) -> Result<(), Failure> {
         let key = Key::read(call.context, call.key);
         call.context.array(call.rest.len());
-        match filter(&key) {
+        match filter::<AnyFilter>(&key) {
             Lookup::Found(filter) => {
                 let now = now_for(filter);
                 filter.contains_batch(call.rest.bytes(), now, |found| call.context.boolean(found));
@@ -68,7 +68,7 @@ impl Handler for Card {
 
     fn run(call: Call) -> Result<(), Failure> {
         let key = Key::read(call.context, call.key);
-        match filter(&key) {
+        match filter::<AnyFilter>(&key) {
             Lookup::Found(filter) => call.context.count(filter.len_at(now_for(filter))),
             Lookup::Missing => call.context.integer(0),
             Lookup::WrongType => return Err(WRONG_TYPE.into()),

@@ -7,19 +7,19 @@ use std::ffi::CStr;
 
 use super::create;
 use super::error::{
-    AT_IN_FUTURE, BAD_TIME, Failure, NEEDS_EFFECTS, NO_GENERATIONS, NOT_BY_HAND, existing,
+    self, AT_IN_FUTURE, BAD_TIME, Failure, NEEDS_EFFECTS, NO_GENERATIONS, NOT_BY_HAND, existing,
     unknown_argument,
 };
 use super::handler::{Call, Handler};
 use crate::data_type::handle::filter_mut;
 use crate::policy::counters::GROWTHS_REFUSED;
 use crate::policy::limits::Limits;
-use crate::policy::{replicate, script};
+use crate::policy::replicate;
 use crate::server::clock;
 use crate::server::key::Key;
 use crate::server::log;
-use bloomline_core::window::{Window, WindowedFilter};
-use bloomline_core::{AnyFilter, Error};
+use bloomline_core::Error;
+use bloomline_core::host::{AnyFilter, Window, WindowedFilter};
 
 /// The keyspace event of a filter that has opened a generation.
 pub const ROTATED: &CStr = c"bloom.rotate";
@@ -34,21 +34,21 @@ impl Handler for Rotate {
     fn run(call: Call) -> Result<(), Failure> {
         let given = given_time(call)?;
         let mut key = Key::write(call.context, call.key);
-        let mut filter = existing(filter_mut(&mut key))?;
+        let mut filter = existing(filter_mut::<AnyFilter>(&mut key))?;
         let windowed = filter.windowed_mut().ok_or(NO_GENERATIONS)?;
         let number = windowed.number();
-        let limits = Limits::of_call(call.context);
+        let limits = Limits::of(call.source);
         let mut permit = limits.permit();
         let is_manual = windowed.spec().window == Window::Manual;
         if given.is_none() && !is_manual {
             return Err(NOT_BY_HAND.into());
         }
-        if script::is_replicated_by_text(call.context) {
+        if call.source.is_script_by_text() {
             return Err(NEEDS_EFFECTS.into());
         }
         let at = given.unwrap_or_else(clock::now);
         // A time in the future would drop generations before their window has passed.
-        let is_early = || at > clock::now() && !limits.origin().is_replicated_or_loaded();
+        let is_early = || at > clock::now() && !limits.source.is_replicated_or_loaded();
         if given.is_some() && is_early() {
             return Err(AT_IN_FUTURE.into());
         }
@@ -85,14 +85,14 @@ fn given_time(call: Call) -> Result<Option<u64>, Failure> {
 /// A rotation that an addition causes: by time before its items are inserted, or by count while they
 /// are.
 pub struct Rotation {
-    /// The number of the newest generation before the call; none if the filter forgets nothing.
+    /// The number of the newest generation before the call; none if the filter has no window.
     number: Option<u64>,
     /// The time of a rotation by count, and the filter's clock before the call.
     clock: Option<(u64, u64)>,
 }
 
 impl Rotation {
-    /// Brings a filter that forgets to the present time before a client's items are inserted. Does
+    /// Brings a windowed filter to the present time before a client's items are inserted. Does
     /// nothing with other filters, and for items that are replicated or loaded from a file.
     ///
     /// # Errors
@@ -118,15 +118,15 @@ impl Rotation {
         }
         // Refused whether a rotation is due or not: those that execute the script again cannot know
         // what was due, and must refuse the same calls.
-        if script::is_replicated_by_text(call.context) {
+        if call.source.is_script_by_text() {
             return Err(NEEDS_EFFECTS.into());
         }
         let now = clock::now();
         if !may_rotate_by_count && !filter.is_due(now) {
             return Ok(rotation);
         }
-        let limits = Limits::of_call(call.context);
-        if limits.origin().is_replicated_or_loaded() {
+        let limits = Limits::of(call.source);
+        if limits.source.is_replicated_or_loaded() {
             return Ok(rotation);
         }
         let before = filter.clock();
@@ -156,18 +156,19 @@ impl Rotation {
     }
 }
 
-/// Counts and logs a rotation that was refused for lack of memory, and returns the error reply.
+/// Counts and logs a rotation that was refused by a limit or for lack of memory, and returns the
+/// error reply.
 ///
 /// Ends the process if the rotation is replicated or loaded from a file: the next additions depend
 /// on it.
 fn failed(call: Call, error: Error, limits: &Limits) -> Failure {
-    let (key, why) = (call.key.shown(), limits.reason(error));
     if create::is_for_memory(error) {
-        if limits.origin().is_replicated_or_loaded() {
+        let (key, why) = (call.key.shown(), limits.reason(error));
+        if limits.source.is_replicated_or_loaded() {
             log::fatal(&format!("filter '{key}' must rotate for a primary or a file, but {why}"));
         }
         GROWTHS_REFUSED.add(1);
         log::refusal(format_args!("rotation of filter '{key}' refused: {why}"));
     }
-    Failure::Formatted(format!("ERR Insufficient memory to rotate filter: {why}"))
+    error::rotation(error, limits)
 }

@@ -1,57 +1,56 @@
-//! The arguments of the commands, as COMMAND DOCS and BF.HELP show them.
+//! The arguments of the commands, as COMMAND DOCS, BF.HELP and CF.HELP show them.
 
-use std::ffi::CStr;
-
+use super::option;
 use crate::server::command_docs::{ArgSpec, Kind};
 
 /// Only a key.
 pub const KEY_ONLY: &[ArgSpec] = &[KEY];
-/// BF.ADD and BF.EXISTS.
+/// BF.ADD and BF.EXISTS; those of cuckoo filters.
 pub const ADD: &[ArgSpec] = &[KEY, ITEM];
-/// BF.MADD and BF.MEXISTS.
+/// BF.MADD and BF.MEXISTS; those of cuckoo filters.
 pub const MADD: &[ArgSpec] = &[KEY, ITEMS];
 /// BF.BULKADD and BF.BULKEXISTS.
 pub const BULK: &[ArgSpec] = &[
     KEY,
-    required(
+    ArgSpec::required(
         c"form",
         Kind::OneOf(&[
-            ArgSpec { token: Some(c"FIXED"), ..required(c"width", Kind::Integer) },
-            choice(c"prefixed", c"PREFIXED"),
-            choice(c"lines", c"LINES"),
+            ArgSpec { token: Some(c"FIXED"), ..ArgSpec::required(c"width", Kind::Integer) },
+            ArgSpec::choice(c"prefixed", c"PREFIXED"),
+            ArgSpec::choice(c"lines", c"LINES"),
         ]),
     ),
-    required(c"data", Kind::Text),
-    flag(c"count", c"COUNT"),
+    ArgSpec::required(c"data", Kind::Text),
+    ArgSpec::optional(c"count", c"COUNT", Kind::Token),
 ];
 /// BF.RESERVE.
 pub const RESERVE: &[ArgSpec] = &[
     KEY,
-    required(c"error_rate", Kind::Number),
-    required(c"capacity", Kind::Integer),
-    EXPANSION,
-    flag(c"nonscaling", c"NONSCALING"),
-    LAYOUT,
+    ArgSpec::required(c"error_rate", Kind::Number),
+    ArgSpec::required(c"capacity", Kind::Integer),
+    option::EXPANSION.docs,
+    option::NONSCALING.docs,
+    option::LAYOUT.docs,
     WINDOW,
-    GENERATIONS,
-    NOREFRESH,
-    TTL,
-    SEED,
+    option::GENERATIONS.docs,
+    option::NOREFRESH.docs,
+    option::TTL.docs,
+    option::SEED.docs,
 ];
 /// BF.INSERT.
 pub const INSERT: &[ArgSpec] = &[
     KEY,
-    optional(c"capacity", c"CAPACITY", Kind::Integer),
-    optional(c"error", c"ERROR", Kind::Number),
-    EXPANSION,
-    flag(c"nocreate", c"NOCREATE"),
-    flag(c"nonscaling", c"NONSCALING"),
-    LAYOUT,
+    option::CAPACITY.docs,
+    option::ERROR.docs,
+    option::EXPANSION.docs,
+    option::NOCREATE.docs,
+    option::NONSCALING.docs,
+    option::LAYOUT.docs,
     WINDOW,
-    GENERATIONS,
-    NOREFRESH,
-    TTL,
-    SEED,
+    option::GENERATIONS.docs,
+    option::NOREFRESH.docs,
+    option::TTL.docs,
+    option::SEED.docs,
     ArgSpec { token: Some(c"ITEMS"), ..ITEMS },
 ];
 /// BF.INFO.
@@ -59,81 +58,58 @@ pub const INFO: &[ArgSpec] = &[
     KEY,
     ArgSpec {
         optional: true,
-        ..required(
+        ..ArgSpec::required(
             c"single_value",
             Kind::OneOf(&[
-                choice(c"capacity", c"CAPACITY"),
-                choice(c"size", c"SIZE"),
-                choice(c"filters", c"FILTERS"),
-                choice(c"items", c"ITEMS"),
-                choice(c"expansion", c"EXPANSION"),
-                choice(c"error", c"ERROR"),
-                choice(c"layout", c"LAYOUT"),
-                choice(c"fill", c"FILL"),
-                choice(c"fprate", c"FPRATE"),
-                choice(c"window", c"WINDOW"),
-                choice(c"generations", c"GENERATIONS"),
-                choice(c"oldest", c"OLDEST"),
-                choice(c"newest", c"NEWEST"),
-                choice(c"estimate", c"ESTIMATE"),
+                ArgSpec::choice(c"capacity", c"CAPACITY"),
+                ArgSpec::choice(c"size", c"SIZE"),
+                ArgSpec::choice(c"filters", c"FILTERS"),
+                ArgSpec::choice(c"items", c"ITEMS"),
+                ArgSpec::choice(c"expansion", c"EXPANSION"),
+                ArgSpec::choice(c"error", c"ERROR"),
+                ArgSpec::choice(c"layout", c"LAYOUT"),
+                ArgSpec::choice(c"fill", c"FILL"),
+                ArgSpec::choice(c"fprate", c"FPRATE"),
+                ArgSpec::choice(c"window", c"WINDOW"),
+                ArgSpec::choice(c"generations", c"GENERATIONS"),
+                ArgSpec::choice(c"oldest", c"OLDEST"),
+                ArgSpec::choice(c"newest", c"NEWEST"),
+                ArgSpec::choice(c"estimate", c"ESTIMATE"),
             ]),
         )
     },
 ];
+/// BF.STATS.
+pub const STATS: &[ArgSpec] =
+    &[KEY, ArgSpec { optional: true, multiple: true, ..ArgSpec::required(c"field", Kind::Text) }];
 /// BF.ROTATE.
-pub const ROTATE: &[ArgSpec] = &[KEY, optional(c"milliseconds", c"AT", Kind::Integer)];
+pub const ROTATE: &[ArgSpec] = &[KEY, ArgSpec::optional(c"milliseconds", c"AT", Kind::Integer)];
 /// BF.MERGE.
 pub const MERGE: &[ArgSpec] = &[
-    required(c"destination", Kind::Key),
-    ArgSpec { multiple: true, ..required(c"source", Kind::Key) },
+    ArgSpec::required(c"destination", Kind::Key),
+    ArgSpec { multiple: true, ..ArgSpec::required(c"source", Kind::Key) },
 ];
 /// BF.SCANDUMP.
-pub const SCANDUMP: &[ArgSpec] = &[KEY, required(c"iterator", Kind::Integer)];
+pub const SCANDUMP: &[ArgSpec] = &[KEY, ArgSpec::required(c"iterator", Kind::Integer)];
 /// BF.LOADCHUNK.
 pub const LOADCHUNK: &[ArgSpec] =
-    &[KEY, required(c"iterator", Kind::Integer), required(c"data", Kind::Text)];
+    &[KEY, ArgSpec::required(c"iterator", Kind::Integer), ArgSpec::required(c"data", Kind::Text)];
+/// BF._HASHCHECK.
+pub const HASH_CHECK: &[ArgSpec] = &[KEY, ArgSpec::required(c"hash", Kind::Text)];
 
-const KEY: ArgSpec = required(c"key", Kind::Key);
-const ITEM: ArgSpec = required(c"item", Kind::Text);
-const ITEMS: ArgSpec = ArgSpec { multiple: true, ..ITEM };
-const EXPANSION: ArgSpec = optional(c"expansion", c"EXPANSION", Kind::Integer);
-const LAYOUT: ArgSpec = optional(
-    c"layout",
-    c"LAYOUT",
-    Kind::OneOf(&[choice(c"bloomline", c"BLOOMLINE"), choice(c"redisbloom", c"REDISBLOOM")]),
-);
+/// The key.
+pub const KEY: ArgSpec = ArgSpec::required(c"key", Kind::Key);
+const ITEM: ArgSpec = ArgSpec::required(c"item", Kind::Text);
+/// One or more items.
+pub const ITEMS: ArgSpec = ArgSpec { multiple: true, ..ITEM };
 
 const WINDOW: ArgSpec = ArgSpec {
     optional: true,
-    ..required(
+    ..ArgSpec::required(
         c"window",
         Kind::OneOf(&[
-            ArgSpec { token: Some(c"WINDOW"), ..required(c"seconds", Kind::Integer) },
-            choice(c"last", c"LAST"),
+            ArgSpec { optional: false, ..option::WINDOW.docs },
+            ArgSpec { optional: false, ..option::LAST.docs },
         ]),
     )
 };
-const GENERATIONS: ArgSpec = optional(c"generations", c"GENERATIONS", Kind::Integer);
-const NOREFRESH: ArgSpec = flag(c"norefresh", c"NOREFRESH");
-const TTL: ArgSpec = optional(c"ttl", c"TTL", Kind::Integer);
-const SEED: ArgSpec = optional(c"seed", c"SEED", Kind::Integer);
-
-/// A required argument.
-const fn required(name: &'static CStr, kind: Kind) -> ArgSpec {
-    ArgSpec { name, kind, token: None, optional: false, multiple: false }
-}
-
-/// An optional token with a value.
-const fn optional(name: &'static CStr, token: &'static CStr, kind: Kind) -> ArgSpec {
-    ArgSpec { name, kind, token: Some(token), optional: true, multiple: false }
-}
-
-/// An optional token without a value.
-const fn flag(name: &'static CStr, token: &'static CStr) -> ArgSpec {
-    optional(name, token, Kind::Token)
-}
-
-/// A token without a value, one of several.
-const fn choice(name: &'static CStr, token: &'static CStr) -> ArgSpec {
-    ArgSpec { optional: false, ..flag(name, token) }
-}

@@ -1,6 +1,6 @@
-//! The table of commands, and BF.HELP, which shows it.
+//! The table of the commands of Bloom filters, and BF.HELP, which shows it.
 
-use std::ffi::{CStr, CString};
+use std::ffi::CStr;
 
 use redis_module::raw::{
     REDISMODULE_CMD_KEY_ACCESS, REDISMODULE_CMD_KEY_INSERT, REDISMODULE_CMD_KEY_RO,
@@ -9,16 +9,18 @@ use redis_module::raw::{
 
 use super::error::Failure;
 use super::handler::{Call, Handler, entry};
-use super::{add, bulk, compact, create, dump, help, info, merge, read, rotate, syntax};
+use super::{
+    add, bulk, compact, create, dump, hash_check, help, info, merge, read, rotate, stats, syntax,
+};
 use crate::server::command::{Access, Command, Keys};
 
-/// The ACL category of all commands.
+/// The ACL category of the commands of Bloom filters.
 pub const CATEGORY: &CStr = c"bloom";
 
 /// Commands that only read.
 const READ_FAST: Access =
     Access { flags: "readonly fast", categories: "bloom read fast", keys: Keys::First(READ_KEY) };
-const READ_KEY: u32 = REDISMODULE_CMD_KEY_RO | REDISMODULE_CMD_KEY_ACCESS;
+pub(super) const READ_KEY: u32 = REDISMODULE_CMD_KEY_RO | REDISMODULE_CMD_KEY_ACCESS;
 
 /// Commands that only read, and may take milliseconds: they copy up to 16 MiB, or count bits.
 const READ: Access =
@@ -27,7 +29,7 @@ const READ: Access =
 /// Commands that write.
 const WRITE: Access =
     Access { flags: "write deny-oom", categories: "bloom write", keys: Keys::First(WRITE_KEY) };
-const WRITE_KEY: u32 = REDISMODULE_CMD_KEY_RW | REDISMODULE_CMD_KEY_INSERT;
+pub(super) const WRITE_KEY: u32 = REDISMODULE_CMD_KEY_RW | REDISMODULE_CMD_KEY_INSERT;
 
 /// Commands that write, and whose reply depends on the old content of the key.
 const UPDATE: Access =
@@ -58,12 +60,12 @@ const JOIN: Access = Access {
 
 /// A command without a key. As the server's own HELP commands, it is executed in every state of the
 /// server.
-const NO_KEY: Access =
+pub(super) const NO_KEY: Access =
     Access { flags: "allow-loading allow-stale", categories: "bloom", keys: Keys::None };
 
-/// All commands. Their `since` is RedisBloom's version, to which the documentation of clients
+/// The commands of Bloom filters. Their `since` is RedisBloom's version, to which the documentation of clients
 /// refers.
-pub static COMMANDS: [Command; 17] = [
+pub static COMMANDS: [Command; 18] = [
     Command {
         name: c"bf.reserve",
         summary: c"Creates an empty Bloom filter",
@@ -95,7 +97,8 @@ pub static COMMANDS: [Command; 17] = [
         summary:
             c"Adds one or more items to a Bloom filter, which is created with the options if it \
                    does not exist",
-        hint: c"Replies as BF.MADD does. Options count only when the filter is created.",
+        hint: c"Replies as BF.MADD does. Options count only when the filter is created; a window that \
+                differs from its own is an error.",
         complexity: c"O(M * N) where M is the number of items and N the number of layers",
         args: syntax::INSERT,
         ..command::<add::Insert>(&UPDATE)
@@ -106,7 +109,7 @@ pub static COMMANDS: [Command; 17] = [
             c"Adds items that are packed in one string to a Bloom filter, which is created if \
                    it does not exist",
         hint: c"Replies with the number of items and a bitmap, 1 for new; with COUNT, with the \
-                number of ones.",
+                number of ones. Empty lines are no items, but count.",
         complexity: c"O(M * N) where M is the number of items and N the number of layers",
         since: c"0.1.0",
         args: syntax::BULK,
@@ -174,13 +177,26 @@ pub static COMMANDS: [Command; 17] = [
     Command {
         name: c"bf.info",
         summary: c"Returns the parameters and the state of a Bloom filter",
-        hint: c"The fields from ERROR on are returned only by name.",
+        hint: c"The fields from ERROR on are returned only by name; clients that know RedisBloom's \
+                fields should use BF.STATS.",
         complexity:
             c"O(N) where N is the number of layers; FILL, FPRATE and ESTIMATE count bits in up to \
                       8192 pages",
         tips: c"dont_cache",
         args: syntax::INFO,
         ..command::<info::Info>(&READ)
+    },
+    Command {
+        name: c"bf.stats",
+        summary: c"Returns all parameters and numbers of a Bloom filter, or those that are named",
+        hint: c"Also the seed, the estimated number of items and the false-positive rate now.",
+        complexity:
+            c"O(N) where N is the number of layers; estimate, estimate_error, fp_rate, layer_fills \
+                      and layer_fp_rates count bits in up to 8192 pages",
+        since: c"0.1.0",
+        tips: c"dont_cache",
+        args: syntax::STATS,
+        ..command::<stats::Stats>(&READ)
     },
     Command {
         name: c"bf.card",
@@ -228,8 +244,18 @@ pub static COMMANDS: [Command; 17] = [
     },
 ];
 
+/// Commands that only files contain. BF.HELP does not list them.
+pub static HIDDEN: [Command; 1] = [Command {
+    name: c"bf._hashcheck",
+    summary:
+        c"Checks that the hash of a Bloom filter in an append-only file of RedisBloom is known",
+    complexity: c"O(1)",
+    args: syntax::HASH_CHECK,
+    ..command::<hash_check::HashCheck>(&READ_FAST)
+}];
+
 /// A command with the fields that most commands have in common.
-const fn command<H: Handler>(access: &'static Access) -> Command {
+pub(super) const fn command<H: Handler>(access: &'static Access) -> Command {
     Command {
         name: c"",
         arity: if H::MIN_ARGS == H::MAX_ARGS { H::MIN_ARGS as i32 } else { -(H::MIN_ARGS as i32) },
@@ -252,12 +278,7 @@ impl Handler for Help {
     const MAX_ARGS: usize = 1;
 
     fn run(call: Call) -> Result<(), Failure> {
-        let lines = help::lines(&COMMANDS);
-        call.context.array(lines.len());
-        for line in lines {
-            // The lines consist of C strings, so they contain no zero byte.
-            call.context.simple(&CString::new(line).unwrap_or_default());
-        }
+        help::reply(call.context, "BF", &COMMANDS);
         Ok(())
     }
 }
@@ -268,7 +289,7 @@ mod tests {
 
     #[test]
     fn help_explains_every_command_in_lines_of_a_terminal() {
-        let lines = help::lines(&COMMANDS);
+        let lines = help::lines("BF", &COMMANDS);
         for command in &COMMANDS {
             let name = command.name.to_str().unwrap_or_default().to_uppercase();
             let is_its_own = |line: &&String| line.split(' ').next() == Some(&name);
@@ -293,7 +314,7 @@ mod tests {
             "BF.CARD <key>",
             "BF.HELP",
         ] {
-            assert!(help::lines(&COMMANDS).iter().any(|found| found == line), "{line}");
+            assert!(help::lines("BF", &COMMANDS).iter().any(|found| found == line), "{line}");
         }
     }
 }

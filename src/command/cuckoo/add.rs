@@ -1,0 +1,192 @@
+//! CF.ADD, CF.ADDNX, CF.INSERT and CF.INSERTNX.
+
+use std::ffi::CStr;
+
+use super::create::{self, RESERVED};
+use super::error::{self, TOO_MANY_EXPANSIONS};
+use super::options::{self, Insert as InsertArgs};
+use crate::command::add::count_refused;
+use crate::command::error::{Failure, NOT_FOUND, WRONG_TYPE};
+use crate::command::handler::{Call, Handler};
+use crate::data_type::handle::{Lookup, filter_mut};
+use crate::policy::limits::Limits;
+use crate::policy::replicate::{ItemCommands, NewItems};
+use crate::policy::setting::CF_MAX_EXPANSIONS;
+use crate::server::args::Args;
+use crate::server::key::Key;
+use bloomline_core::Error;
+use bloomline_core::host::cuckoo::AnyCuckoo;
+
+/// The keyspace event of a call that added items.
+const ADDED: &CStr = c"cuckoo.add";
+
+/// How items that were stored are replicated. Those that were not, because they exist or the filter
+/// is full, change nothing.
+static STORED: ItemCommands =
+    ItemCommands { one: c"CF.ADD", several: c"CF.INSERT", before: Some(c"ITEMS") };
+
+/// CF.ADD key item
+pub struct Add;
+/// CF.ADDNX key item
+pub struct AddNx;
+/// CF.INSERT key [CAPACITY n] [NOCREATE] [TTL seconds] ITEMS item [item ...]
+pub struct Insert;
+/// CF.INSERTNX key [CAPACITY n] [NOCREATE] [TTL seconds] ITEMS item [item ...]
+pub struct InsertNx;
+
+/// Which items are added.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    /// All.
+    All,
+    /// Those that are not found.
+    OnlyNew,
+}
+
+/// The form of the reply.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Reply {
+    /// One answer or error, for the one item.
+    Single,
+    /// An array with one answer per item.
+    Array,
+}
+
+impl Handler for Add {
+    const MIN_ARGS: usize = 3;
+    const MAX_ARGS: usize = 3;
+
+    fn run(call: Call) -> Result<(), Failure> {
+        add(call, &InsertArgs::of_items(call), Wanted::All, Reply::Single)
+    }
+}
+
+impl Handler for AddNx {
+    const MIN_ARGS: usize = 3;
+    const MAX_ARGS: usize = 3;
+
+    fn run(call: Call) -> Result<(), Failure> {
+        add(call, &InsertArgs::of_items(call), Wanted::OnlyNew, Reply::Single)
+    }
+}
+
+impl Handler for Insert {
+    const MIN_ARGS: usize = 4;
+
+    fn is_unknown_to_redisbloom(rest: Args) -> bool {
+        options::has_own(rest)
+    }
+
+    fn run(call: Call) -> Result<(), Failure> {
+        add(call, &InsertArgs::parse(call)?, Wanted::All, Reply::Array)
+    }
+}
+
+impl Handler for InsertNx {
+    const MIN_ARGS: usize = 4;
+
+    fn is_unknown_to_redisbloom(rest: Args) -> bool {
+        options::has_own(rest)
+    }
+
+    fn run(call: Call) -> Result<(), Failure> {
+        add(call, &InsertArgs::parse(call)?, Wanted::OnlyNew, Reply::Array)
+    }
+}
+
+/// Adds items to the filter of a key, which is created if there are options for it.
+fn add(call: Call, args: &InsertArgs, wanted: Wanted, reply: Reply) -> Result<(), Failure> {
+    let mut key = Key::write(call.context, call.key);
+    let mut is_created = false;
+    let stored = loop {
+        match filter_mut::<AnyCuckoo>(&mut key) {
+            Lookup::WrongType => return Err(WRONG_TYPE.into()),
+            Lookup::Missing => {}
+            Lookup::Found(mut filter) => {
+                check_expansions(call, filter.table_count())?;
+                break insert_items(call, &mut filter, args.items, wanted, reply);
+            }
+        }
+        let new = args.if_missing.as_ref().ok_or(NOT_FOUND)?;
+        // RedisBloom creates the filter first, and does not replicate it.
+        check_expansions(call, 1)?;
+        create::create(call, &mut key, new)?;
+        is_created = true;
+    };
+    if args.is_plain && stored.are_nearly_all() {
+        call.context.replicate_verbatim();
+    } else {
+        stored.replicate(call.context, call.key, args.items, &STORED);
+    }
+    // Closed before the events: a subscriber may delete the key.
+    drop(key);
+    if is_created {
+        call.context.signal_change(call.key, RESERVED);
+    }
+    if !stored.is_empty() {
+        call.context.signal_change(call.key, ADDED);
+    }
+    Ok(())
+}
+
+/// Adds items, and replies for each.
+fn insert_items(
+    call: Call,
+    filter: &mut AnyCuckoo,
+    items: Args,
+    wanted: Wanted,
+    reply: Reply,
+) -> NewItems {
+    let limits = Limits::of(call.source);
+    let mut stored = NewItems::default();
+    if reply == Reply::Array {
+        call.context.array(items.len());
+    }
+    let answer = |result: Result<bool, Error>| {
+        match result {
+            Ok(is_stored) => stored.record(is_stored),
+            Err(error) => {
+                count_refused(call, error, &limits);
+                stored.record_refused();
+            }
+        }
+        match reply {
+            Reply::Single => single(call, result),
+            Reply::Array => element(call, result, wanted),
+        }
+    };
+    let only_new = wanted == Wanted::OnlyNew;
+    filter.insert_batch(items.bytes(), only_new, &mut limits.permit(), answer);
+    stored
+}
+
+/// Checks the number of tables before a call adds items, as RedisBloom does: one call may add more.
+/// What a primary or a file adds has passed the check there.
+fn check_expansions(call: Call, tables: u32) -> Result<(), Failure> {
+    let is_full = u64::from(tables) >= CF_MAX_EXPANSIONS.integer();
+    if is_full && !call.source.is_replicated_or_loaded() {
+        return Err(TOO_MANY_EXPANSIONS.into());
+    }
+    Ok(())
+}
+
+/// Replies for the one item of a call. An error of an item that is replicated would be one in the
+/// replication stream, which some servers do not survive.
+fn single(call: Call, result: Result<bool, Error>) {
+    match result {
+        Ok(is_stored) => call.context.boolean(is_stored),
+        Err(_) if call.source.is_replicated_or_loaded() => call.context.boolean(false),
+        Err(error) => call.context.error(error::insertion(error)),
+    }
+}
+
+/// Replies for one of the items of a call. RedisBloom's answers for items that cannot be added
+/// differ: -1, but false for clients of RESP3 if all items were to be added.
+fn element(call: Call, result: Result<bool, Error>, wanted: Wanted) {
+    match (wanted, result) {
+        (Wanted::All, Err(_)) if call.context.has_booleans() => call.context.boolean(false),
+        (_, Err(_)) => call.context.integer(-1),
+        (Wanted::All, Ok(is_stored)) => call.context.boolean(is_stored),
+        (Wanted::OnlyNew, Ok(is_stored)) => call.context.integer(is_stored.into()),
+    }
+}

@@ -1,0 +1,66 @@
+//! CF.RESERVE, and the creation of filters by all commands.
+
+use std::ffi::CStr;
+
+use super::options::{self, NewFilter};
+use crate::command::create::{expire, refused};
+use crate::command::error::{Failure, ITEM_EXISTS, NEEDS_EFFECTS, WRONG_TYPE};
+use crate::command::handler::{Call, Handler};
+use crate::data_type::handle::{Lookup, filter, store};
+use crate::policy::limits::Limits;
+use crate::policy::replicate;
+use crate::server::args::Args;
+use crate::server::key::Key;
+use bloomline_core::host::cuckoo::AnyCuckoo;
+
+/// The keyspace event of a filter that was created.
+pub const RESERVED: &CStr = c"cuckoo.reserve";
+
+/// CF.RESERVE key capacity [BUCKETSIZE n] [MAXITERATIONS n] [EXPANSION n] [TTL seconds]
+pub struct Reserve;
+
+impl Handler for Reserve {
+    const MIN_ARGS: usize = 3;
+
+    fn is_unknown_to_redisbloom(rest: Args) -> bool {
+        options::has_own(rest)
+    }
+
+    fn run(call: Call) -> Result<(), Failure> {
+        // A name without a value would make the number of arguments even.
+        if call.rest.len().is_multiple_of(2) {
+            return Err(Failure::Arity);
+        }
+        let new = NewFilter::reserved(call)?;
+        let mut key = Key::write(call.context, call.key);
+        match filter::<AnyCuckoo>(&key) {
+            Lookup::Found(_) => return Err(ITEM_EXISTS.into()),
+            Lookup::WrongType => return Err(WRONG_TYPE.into()),
+            Lookup::Missing => {}
+        }
+        create(call, &mut key, &new)?;
+        // Closed before the event: a subscriber may delete the key.
+        drop(key);
+        call.context.signal_change(call.key, RESERVED);
+        call.context.simple(c"OK");
+        Ok(())
+    }
+}
+
+/// Creates a filter in a key that holds none, and replicates its header.
+///
+/// # Errors
+///
+/// The filter cannot be created; the key stays as it was.
+pub fn create(call: Call, key: &mut Key, new: &NewFilter) -> Result<(), Failure> {
+    if new.lifetime.ttl.is_some() && call.source.is_script_by_text() {
+        return Err(NEEDS_EFFECTS.into());
+    }
+    let limits = Limits::of(call.source);
+    let created = AnyCuckoo::redisbloom(new.capacity, new.options, &mut limits.permit());
+    let filter = created.map_err(|error| refused(call, error, &limits))?;
+    replicate::chunk::<AnyCuckoo>(call.context, call.key, 1, &filter.encode_header());
+    store(key, filter);
+    expire(call, key, new.lifetime);
+    Ok(())
+}

@@ -1,0 +1,107 @@
+//! CF.SCANDUMP and CF.LOADCHUNK: a filter is saved and restored in chunks.
+
+use std::ffi::CStr;
+
+use super::error::{BAD_CHUNK, BAD_HEADER, BAD_NUMBERS, BAD_POSITION};
+use crate::command::create::refused;
+use crate::command::error::{Failure, ITEM_EXISTS, existing};
+use crate::command::handler::{Call, Handler};
+use crate::data_type::handle::{Lookup, filter, filter_mut, store};
+use crate::policy::counters::LOADS_REFUSED;
+use crate::policy::limits::Limits;
+use crate::server::args::Arg;
+use crate::server::key::Key;
+use crate::server::log;
+use bloomline_core::Error;
+use bloomline_core::error::HeaderError;
+use bloomline_core::host::cuckoo::AnyCuckoo;
+
+/// CF.SCANDUMP key iterator
+pub struct Scandump;
+/// CF.LOADCHUNK key iterator data
+pub struct Loadchunk;
+
+/// The keyspace event of a header or chunk that was loaded.
+const LOADED: &CStr = c"cuckoo.load";
+
+/// The iterator of the header.
+const HEADER: i64 = 1;
+
+impl Handler for Scandump {
+    const MIN_ARGS: usize = 3;
+    const MAX_ARGS: usize = 3;
+
+    fn run(call: Call) -> Result<(), Failure> {
+        let iterator = call.rest.get(0).and_then(Arg::integer);
+        let iterator = iterator.and_then(|given| u64::try_from(given).ok()).ok_or(BAD_POSITION)?;
+        let key = Key::read(call.context, call.key);
+        let filter: &AnyCuckoo = existing(filter(&key))?;
+        call.context.array(2);
+        match iterator {
+            0 => {
+                call.context.integer(HEADER);
+                call.context.bulk(&filter.encode_header());
+            }
+            _ => match filter.scan_dump(iterator) {
+                Some((next, chunk)) => {
+                    call.context.count(next);
+                    call.context.bulk(chunk);
+                }
+                None => {
+                    call.context.integer(0);
+                    call.context.null();
+                }
+            },
+        }
+        Ok(())
+    }
+}
+
+impl Handler for Loadchunk {
+    const MIN_ARGS: usize = 4;
+    const MAX_ARGS: usize = 4;
+
+    fn run(call: Call) -> Result<(), Failure> {
+        let (Some(iterator), Some(data)) = (call.rest.get(0), call.rest.get(1)) else {
+            return Err(Failure::Arity);
+        };
+        let iterator = iterator.integer().filter(|&n| n != 0).ok_or(BAD_POSITION)?;
+        let mut key = Key::write(call.context, call.key);
+        if iterator == HEADER {
+            let is_known = call.source.is_replicated_or_loaded();
+            match filter::<AnyCuckoo>(&key) {
+                // A header that is replicated or loaded from a file replaces what the key holds,
+                // because the key was missing at its origin.
+                Lookup::Missing => {}
+                _ if is_known => {}
+                found => return existing(found).and(Err(ITEM_EXISTS.into())),
+            }
+            let limits = Limits::of(call.source);
+            let created = AnyCuckoo::decode_header(data.bytes(), &mut limits.permit());
+            store(&mut key, created.map_err(|error| bad_header(call, error, &limits))?);
+        } else {
+            let mut filter = existing(filter_mut::<AnyCuckoo>(&mut key))?;
+            let end = u64::try_from(iterator).map_err(|_| BAD_CHUNK)?;
+            filter.load_chunk(end, data.bytes()).map_err(|_| BAD_CHUNK)?;
+        }
+        call.context.replicate_verbatim();
+        // Closed before the event: a subscriber may delete the key.
+        drop(key);
+        call.context.signal_change(call.key, LOADED);
+        call.context.simple(c"OK");
+        Ok(())
+    }
+}
+
+/// The error reply for a header; the log line has the reason.
+fn bad_header(call: Call, error: Error, limits: &Limits) -> Failure {
+    if let Error::Refused(_) | Error::OutOfMemory(_) = error {
+        return refused(call, error, limits);
+    }
+    LOADS_REFUSED.add(1);
+    log::refusal(format_args!("CF.LOADCHUNK of '{}' refused: {error}", call.key.shown()));
+    match error {
+        Error::Header(HeaderError::Length(_)) => BAD_HEADER.into(),
+        _ => BAD_NUMBERS.into(),
+    }
+}

@@ -1,0 +1,228 @@
+//! The table of the commands of cuckoo filters, and CF.HELP, which shows it.
+
+use std::ffi::CStr;
+
+use redis_module::raw::{
+    REDISMODULE_CMD_KEY_ACCESS, REDISMODULE_CMD_KEY_DELETE, REDISMODULE_CMD_KEY_RW,
+    REDISMODULE_CMD_KEY_UPDATE,
+};
+
+use super::{add, compact, create, dump, info, read, remove};
+use crate::command::error::Failure;
+use crate::command::handler::{Call, Handler};
+use crate::command::help;
+use crate::command::table::{NO_KEY as BLOOM_NO_KEY, READ_KEY, WRITE_KEY, command};
+use crate::command::{option, syntax};
+use crate::server::command::{Access, Command, Keys};
+use crate::server::command_docs::{ArgSpec, Kind};
+
+/// The ACL category of the commands of cuckoo filters.
+pub const CATEGORY: &CStr = c"cuckoo";
+
+/// Commands that only read.
+const READ_FAST: Access =
+    Access { flags: "readonly fast", categories: "cuckoo read fast", keys: Keys::First(READ_KEY) };
+
+/// Commands that only read, and copy up to 16 MiB.
+const READ: Access =
+    Access { flags: "readonly", categories: "cuckoo read", keys: Keys::First(READ_KEY) };
+
+/// Commands that write.
+const WRITE: Access =
+    Access { flags: "write deny-oom", categories: "cuckoo write", keys: Keys::First(WRITE_KEY) };
+
+/// Commands that write, and whose reply depends on the old content of the key.
+const UPDATE: Access =
+    Access { keys: Keys::First(WRITE_KEY | REDISMODULE_CMD_KEY_ACCESS), ..WRITE };
+
+/// Commands that delete items, also without free memory.
+const DELETE: Access = Access {
+    flags: "write fast",
+    categories: "cuckoo write fast",
+    keys: Keys::First(
+        REDISMODULE_CMD_KEY_RW | REDISMODULE_CMD_KEY_ACCESS | REDISMODULE_CMD_KEY_DELETE,
+    ),
+};
+
+/// Commands that make a value smaller, also without free memory.
+const SHRINK: Access = Access {
+    flags: "write",
+    categories: "cuckoo write",
+    keys: Keys::First(
+        REDISMODULE_CMD_KEY_RW | REDISMODULE_CMD_KEY_ACCESS | REDISMODULE_CMD_KEY_UPDATE,
+    ),
+};
+
+/// A command without a key.
+const NO_KEY: Access = Access { categories: "cuckoo", ..BLOOM_NO_KEY };
+
+/// CF.RESERVE.
+const RESERVE: &[ArgSpec] = &[
+    syntax::KEY,
+    ArgSpec::required(c"capacity", Kind::Integer),
+    ArgSpec::optional(c"bucketsize", c"BUCKETSIZE", Kind::Integer),
+    ArgSpec::optional(c"maxiterations", c"MAXITERATIONS", Kind::Integer),
+    ArgSpec::optional(c"expansion", c"EXPANSION", Kind::Integer),
+    option::TTL.docs,
+];
+
+/// CF.INSERT and CF.INSERTNX.
+const INSERT: &[ArgSpec] = &[
+    syntax::KEY,
+    option::CAPACITY.docs,
+    option::NOCREATE.docs,
+    option::TTL.docs,
+    ArgSpec { token: Some(c"ITEMS"), ..syntax::ITEMS },
+];
+
+/// The commands of cuckoo filters. Their `since` is RedisBloom's version.
+pub static COMMANDS: [Command; 16] = [
+    Command {
+        name: c"cf.reserve",
+        summary: c"Creates an empty cuckoo filter",
+        hint: c"BUCKETSIZE entries per bucket, MAXITERATIONS of them may be moved. With EXPANSION 0 \
+                it does not grow.",
+        complexity: c"O(1)",
+        args: RESERVE,
+        ..command::<create::Reserve>(&WRITE)
+    },
+    Command {
+        name: c"cf.add",
+        summary: c"Adds an item to a cuckoo filter, which is created if it does not exist",
+        hint: c"Adds it again if it is there: each copy is deleted by itself.",
+        complexity: c"O(N + I) where N is the number of tables and I of iterations",
+        args: syntax::ADD,
+        ..command::<add::Add>(&UPDATE)
+    },
+    Command {
+        name: c"cf.addnx",
+        summary: c"Adds an item to a cuckoo filter if it does not seem to be there",
+        hint: c"Replies 1 if it was added. Another item may look the same: do not delete what was not \
+                added.",
+        complexity: c"O(N + I) where N is the number of tables and I of iterations",
+        args: syntax::ADD,
+        ..command::<add::AddNx>(&UPDATE)
+    },
+    Command {
+        name: c"cf.insert",
+        summary: c"Adds one or more items to a cuckoo filter, which is created with the options if \
+                   it does not exist",
+        hint: c"Replies for each: 1, or -1 if there is no room.",
+        complexity: c"O(M * (N + I)) where M is the number of items, N of tables and I of iterations",
+        args: INSERT,
+        ..command::<add::Insert>(&UPDATE)
+    },
+    Command {
+        name: c"cf.insertnx",
+        summary: c"Adds those of one or more items to a cuckoo filter that do not seem to be there",
+        hint: c"Replies for each: 1 added, 0 there, -1 if there is no room.",
+        complexity: c"O(M * (N + I)) where M is the number of items, N of tables and I of iterations",
+        args: INSERT,
+        ..command::<add::InsertNx>(&UPDATE)
+    },
+    Command {
+        name: c"cf.exists",
+        summary: c"Determines whether an item may be in a cuckoo filter",
+        hint: c"Replies 0 (certainly not) or 1 (probably); 0 if there is no such key.",
+        complexity: c"O(N) where N is the number of tables",
+        args: syntax::ADD,
+        ..command::<read::Exists>(&READ_FAST)
+    },
+    Command {
+        name: c"cf.mexists",
+        summary: c"Determines whether one or more items may be in a cuckoo filter",
+        hint: c"Replies for each as CF.EXISTS does.",
+        complexity: c"O(M * N) where M is the number of items and N of tables",
+        args: syntax::MADD,
+        ..command::<read::Mexists>(&READ_FAST)
+    },
+    Command {
+        name: c"cf.count",
+        summary: c"Returns how often an item may be in a cuckoo filter",
+        hint: c"Never less than its copies in the filter; 0 if there is no such key.",
+        complexity: c"O(N) where N is the number of tables",
+        args: syntax::ADD,
+        ..command::<read::Count>(&READ_FAST)
+    },
+    Command {
+        name: c"cf.del",
+        summary: c"Deletes an item from a cuckoo filter, one copy of it",
+        hint: c"Only items that were added: another item may look the same, and would be lost.",
+        complexity: c"O(N) where N is the number of tables; tables that may be emptied are moved",
+        args: syntax::ADD,
+        ..command::<remove::Del>(&DELETE)
+    },
+    Command {
+        name: c"cf.mdel",
+        summary: c"Deletes one or more items from a cuckoo filter, one copy of each",
+        hint: c"Replies for each as CF.DEL does.",
+        complexity: c"O(M * N) where M is the number of items and N of tables",
+        since: c"0.1.0",
+        args: syntax::MADD,
+        ..command::<remove::Mdel>(&DELETE)
+    },
+    Command {
+        name: c"cf.compact",
+        summary: c"Moves the items of newer tables of a cuckoo filter to older ones with room",
+        hint: c"Tables that are empty then are freed. A deletion does it by itself after many.",
+        complexity: c"O(N) where N is the number of bytes of all tables",
+        args: syntax::KEY_ONLY,
+        ..command::<compact::Compact>(&SHRINK)
+    },
+    Command {
+        name: c"cf.info",
+        summary: c"Returns the parameters and the state of a cuckoo filter",
+        hint: c"Size is in bytes; the number of buckets is that of the first table.",
+        complexity: c"O(N) where N is the number of tables",
+        tips: c"dont_cache",
+        args: syntax::KEY_ONLY,
+        ..command::<info::Info>(&READ_FAST)
+    },
+    Command {
+        name: c"cf.debug",
+        summary: c"Returns the parameters and the state of a cuckoo filter in one line",
+        hint: c"The numbers of CF.INFO but for the size.",
+        complexity: c"O(N) where N is the number of tables",
+        tips: c"dont_cache",
+        args: syntax::KEY_ONLY,
+        ..command::<info::Debug>(&READ_FAST)
+    },
+    Command {
+        name: c"cf.scandump",
+        summary: c"Reads a cuckoo filter in chunks",
+        hint: c"Begin with iterator 0, go on with the one replied, end when it is 0 again.",
+        complexity: c"O(N) where N is the number of bytes returned, at most 16 MiB",
+        tips: c"dont_cache",
+        args: syntax::SCANDUMP,
+        ..command::<dump::Scandump>(&READ)
+    },
+    Command {
+        name: c"cf.loadchunk",
+        summary: c"Loads a chunk that CF.SCANDUMP has returned",
+        hint: c"Takes iterator and data of each reply of CF.SCANDUMP, the one with iterator 1 first.",
+        complexity: c"O(N) where N is the number of bytes given",
+        args: syntax::LOADCHUNK,
+        ..command::<dump::Loadchunk>(&WRITE)
+    },
+    Command {
+        name: c"cf.help",
+        summary: c"Returns the syntax of the commands of cuckoo filters",
+        hint: c"This text.",
+        complexity: c"O(1)",
+        since: c"0.1.0",
+        ..command::<Help>(&NO_KEY)
+    },
+];
+
+/// CF.HELP
+struct Help;
+
+impl Handler for Help {
+    const MIN_ARGS: usize = 1;
+    const MAX_ARGS: usize = 1;
+
+    fn run(call: Call) -> Result<(), Failure> {
+        help::reply(call.context, "CF", &COMMANDS);
+        Ok(())
+    }
+}

@@ -1,0 +1,102 @@
+//! Reads the arguments of BF.RESERVE and BF.INSERT.
+
+use super::error::{Failure, unknown_argument};
+use super::lifetime::Lifetime;
+use super::option::{self, CreateOption};
+use super::options::{Command, Dialect, FilterOptions, Parser};
+use super::redisbloom_dialect::{self, Token};
+use crate::server::args::{Arg, Args};
+
+/// Parses `error_rate capacity [option ...]`, with the checks in RedisBloom's order.
+///
+/// # Errors
+///
+/// The error reply.
+pub fn reserve(key: Arg, args: Args, dialect: Dialect) -> Result<FilterOptions, Failure> {
+    let (Some(rate), Some(capacity)) = (args.get(0), args.get(1)) else {
+        return Err(Failure::Arity);
+    };
+    let rest = args.from(2);
+    let mut parser = Parser::new(Command::Reserve, dialect);
+    let mut own = 0;
+    if dialect == Dialect::Bloomline {
+        parser.find_layout(rest)?;
+        own = option::own_len(rest);
+    }
+    // RedisBloom's options are at most three arguments.
+    if rest.len() > 3 + own {
+        return Err(Failure::Arity);
+    }
+    parser.rate_and_capacity(rate, capacity)?;
+    match dialect {
+        Dialect::RedisBloom => redisbloom_dialect::reserve(key, args, &mut parser)?,
+        Dialect::Bloomline => {
+            let mut index = 0;
+            while let Some(arg) = rest.get(index) {
+                let option = CreateOption::of_reserve(arg).ok_or_else(|| unknown_argument(arg))?;
+                set(option, &mut parser, rest, &mut index)?;
+            }
+        }
+    }
+    let (options, _) = parser.finish()?;
+    Ok(options)
+}
+
+/// The arguments of BF.INSERT.
+pub struct Insert<'a> {
+    /// The filter to create if the key is missing; none with NOCREATE.
+    pub if_missing: Option<FilterOptions>,
+    /// When the filter must forget, also if it exists.
+    pub lifetime: Lifetime,
+    /// The items, at least one.
+    pub items: Args<'a>,
+}
+
+/// Parses `[option ...] ITEMS item [item ...]`.
+///
+/// # Errors
+///
+/// The error reply.
+pub fn insert(args: Args<'_>, dialect: Dialect) -> Result<Insert<'_>, Failure> {
+    let mut parser = Parser::new(Command::Insert, dialect);
+    if dialect == Dialect::Bloomline {
+        parser.find_layout(args)?;
+    }
+    let mut index = 0;
+    while let Some(arg) = args.get(index) {
+        match token(arg, dialect).ok_or_else(|| unknown_argument(arg))? {
+            Token::Option(option) => set(option, &mut parser, args, &mut index)?,
+            Token::Items => {
+                let items = args.from(index + 1);
+                if items.is_empty() {
+                    return Err(Failure::Arity);
+                }
+                let (options, may_create) = parser.finish()?;
+                let if_missing = may_create.then_some(options);
+                return Ok(Insert { if_missing, lifetime: options.lifetime, items });
+            }
+        }
+    }
+    Err(Failure::Arity)
+}
+
+/// What an argument of BF.INSERT before the items is. An option of a client must match as a whole.
+fn token(arg: Arg, dialect: Dialect) -> Option<Token> {
+    match dialect {
+        Dialect::RedisBloom => redisbloom_dialect::token(arg),
+        Dialect::Bloomline if arg.is("ITEMS") => Some(Token::Items),
+        Dialect::Bloomline => CreateOption::named(arg).map(Token::Option),
+    }
+}
+
+/// Sets the option whose name is the argument at `index`, and moves `index` behind its value.
+fn set(
+    option: &CreateOption,
+    parser: &mut Parser,
+    args: Args,
+    index: &mut usize,
+) -> Result<(), Failure> {
+    let value = args.get(*index + option.len() - 1).ok_or(Failure::Arity);
+    *index += option.len();
+    (option.set)(parser, value)
+}

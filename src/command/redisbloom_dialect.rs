@@ -1,0 +1,50 @@
+//! How RedisBloom reads the options of BF.RESERVE and BF.INSERT, for calls that it replicated or
+//! wrote to a file.
+
+use std::iter;
+
+use super::error::Failure;
+use super::option::{self, CreateOption};
+use super::options::Parser;
+use crate::server::args::{Arg, Args};
+
+/// Reads the options of BF.RESERVE. RedisBloom finds them anywhere, even in the key and the numbers,
+/// and ignores all other arguments.
+///
+/// # Errors
+///
+/// The error reply.
+pub fn reserve(key: Arg, args: Args, parser: &mut Parser) -> Result<(), Failure> {
+    let all = || iter::once(key).chain(args.iter());
+    if all().any(|arg| arg.is("NONSCALING")) {
+        parser.non_scaling(Err(Failure::Arity))?;
+    }
+    let mut from_expansion = all().skip_while(|arg| !arg.is("EXPANSION"));
+    match from_expansion.next() {
+        None => Ok(()),
+        Some(_) => parser.expansion(from_expansion.next().ok_or(Failure::Arity)),
+    }
+}
+
+/// What an argument of BF.INSERT before the items is.
+pub enum Token {
+    /// ITEMS
+    Items,
+    /// An option.
+    Option(&'static CreateOption),
+}
+
+/// What an argument of BF.INSERT is: RedisBloom compares only some of its letters.
+pub fn token(arg: Arg) -> Option<Token> {
+    let letter = |index| arg.bytes().get(index).map(u8::to_ascii_lowercase);
+    let option = match letter(0)? {
+        b'i' => return Some(Token::Items),
+        b'c' => &option::CAPACITY,
+        b'e' if letter(1) == Some(b'r') => &option::ERROR,
+        b'e' => &option::EXPANSION,
+        b'n' if letter(2) == Some(b'c') => &option::NOCREATE,
+        b'n' => &option::NONSCALING,
+        _ => return None,
+    };
+    Some(Token::Option(option))
+}

@@ -1,0 +1,118 @@
+//! BF.STATS: everything that is known of a filter.
+//!
+//! BF.INFO has most of it too, by name. But clients know only RedisBloom's five fields, and the
+//! parsers of some fail at any other.
+
+use std::cell::OnceCell;
+
+use super::error::{Failure, existing, unknown_argument};
+use super::float::format_g;
+use super::handler::{Call, Handler};
+use super::info::{self, layer_numbers, number};
+use crate::data_type::handle::filter;
+use crate::server::args::{Arg, Args};
+use crate::server::context::Context;
+use crate::server::key::Key;
+use bloomline_core::Estimate;
+use bloomline_core::host::{AnyFilter, WindowedFilter};
+
+/// BF.STATS key [field ...]
+pub struct Stats;
+
+/// A field of the reply.
+struct Field {
+    /// The name, as argument and in the reply.
+    name: &'static str,
+    /// Replies with the value.
+    reply: fn(Context, &Subject),
+}
+
+/// A filter, and what several fields count in its bits.
+struct Subject<'a> {
+    filter: &'a AnyFilter,
+    estimate: OnceCell<Estimate>,
+    fp_rates: OnceCell<Vec<f64>>,
+}
+
+/// All fields, in the order of the reply.
+static FIELDS: [Field; 19] = [
+    Field { name: "layout", reply: |to, of| info::layout(to, of.filter) },
+    Field { name: "seed", reply: |to, of| seed(to, of.filter) },
+    Field { name: "error_rate", reply: |to, of| info::error_rate(to, of.filter) },
+    Field { name: "capacity", reply: |to, of| info::capacity(to, of.filter) },
+    Field { name: "expansion", reply: |to, of| info::expansion(to, of.filter) },
+    Field { name: "items", reply: |to, of| info::items(to, of.filter) },
+    Field { name: "estimate", reply: |to, of| to.count(of.estimate().items.round() as u64) },
+    Field {
+        name: "estimate_error",
+        reply: |to, of| to.count(of.estimate().standard_error().ceil() as u64),
+    },
+    Field { name: "layers", reply: |to, of| info::layers(to, of.filter) },
+    Field { name: "size", reply: |to, of| info::size(to, of.filter) },
+    Field { name: "fp_rate", reply: |to, of| to.bulk(format_g(of.fp_rate()).as_bytes()) },
+    Field { name: "window", reply: |to, of| info::window(to, of.filter) },
+    Field { name: "generations", reply: |to, of| info::generations(to, of.filter) },
+    Field {
+        name: "norefresh",
+        reply: |to, of| number(to, of.filter, |windowed| (!windowed.spec().refreshes).into()),
+    },
+    Field { name: "rotations", reply: |to, of| number(to, of.filter, WindowedFilter::number) },
+    Field { name: "oldest", reply: |to, of| info::oldest(to, of.filter) },
+    Field { name: "newest", reply: |to, of| info::newest(to, of.filter) },
+    Field { name: "layer_fills", reply: |to, of| layer_numbers(to, &of.filter.fills()) },
+    Field { name: "layer_fp_rates", reply: |to, of| layer_numbers(to, of.fp_rates()) },
+];
+
+impl Subject<'_> {
+    fn estimate(&self) -> &Estimate {
+        self.estimate.get_or_init(|| self.filter.estimate())
+    }
+
+    fn fp_rates(&self) -> &[f64] {
+        self.fp_rates.get_or_init(|| self.filter.fp_rates())
+    }
+
+    /// The probability that any layer contains an absent item: 1 - (1 - p) (1 - q) ..., without that
+    /// difference, which is 0 for rates below 1e-16.
+    fn fp_rate(&self) -> f64 {
+        self.fp_rates().iter().fold(0.0, |all, rate| all + rate * (1.0 - all))
+    }
+}
+
+/// The seed as SEED takes it; it may be above the largest integer of the protocol. Null in
+/// RedisBloom's layout, whose seeds are constant.
+fn seed(to: Context, filter: &AnyFilter) {
+    let seed = match filter {
+        AnyFilter::Bloomline(filter) => filter.seed(),
+        AnyFilter::Windowed(filter) => filter.seed(),
+        AnyFilter::RedisBloom(_) => return to.null(),
+    };
+    to.bulk(seed.to_string().as_bytes());
+}
+
+impl Handler for Stats {
+    const MIN_ARGS: usize = 2;
+
+    fn is_unknown_to_redisbloom(_rest: Args) -> bool {
+        true
+    }
+
+    fn run(call: Call) -> Result<(), Failure> {
+        let key = Key::read(call.context, call.key);
+        let filter = existing(filter::<AnyFilter>(&key))?;
+        let is_field = |arg: Arg| FIELDS.iter().any(|field| arg.is(field.name));
+        if let Some(other) = call.rest.iter().find(|&arg| !is_field(arg)) {
+            return Err(unknown_argument(other));
+        }
+        // Each field once, however often it is named: some count bits.
+        let is_requested =
+            |field: &&Field| call.rest.is_empty() || call.rest.iter().any(|arg| arg.is(field.name));
+        let subject = Subject { filter, estimate: OnceCell::new(), fp_rates: OnceCell::new() };
+        call.context.map(FIELDS.iter().filter(is_requested).count());
+        for field in FIELDS.iter().filter(is_requested) {
+            call.context.bulk(field.name.as_bytes());
+            (field.reply)(call.context, &subject);
+        }
+        Ok(())
+    }
+}
