@@ -8,11 +8,11 @@ use std::ptr::NonNull;
 
 use redis_module::raw::{RedisModuleDefragCtx, RedisModuleString};
 
+use super::handle::DataType;
 use crate::policy::counters::{DEFRAG_HITS, DEFRAG_MISSES};
 use crate::server::alloc;
 use crate::server::api::api;
-use bloomline_core::AnyFilter;
-use bloomline_core::memory::words::Mover;
+use bloomline_core::host::Mover;
 
 /// All blocks were visited.
 const DONE: c_int = 0;
@@ -20,7 +20,7 @@ const DONE: c_int = 0;
 const MORE: c_int = 1;
 
 /// Moves the filter itself, then its layers one by one, until the time is up.
-pub unsafe extern "C" fn defrag(
+pub unsafe extern "C" fn defrag<F: DataType>(
     ctx: *mut RedisModuleDefragCtx,
     _key: *mut RedisModuleString,
     value: *mut *mut c_void,
@@ -42,7 +42,7 @@ pub unsafe extern "C" fn defrag(
         if let Some(moved) = NonNull::new(*value).and_then(|value| move_block(value.cast())) {
             *value = moved.as_ptr().cast();
         }
-        &mut *(*value).cast::<AnyFilter>()
+        &mut *(*value).cast::<F>()
     };
     // Only large values get a cursor. Without one, the layers are moved from the first on.
     let mut from: c_ulong = 0;

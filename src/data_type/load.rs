@@ -2,19 +2,24 @@
 
 use std::fmt;
 
+use crate::policy::family::Names;
 use crate::policy::limits::{Limits, Refusal};
+use crate::policy::setting::REDISBLOOM_REPLICAS;
 use crate::server::alloc;
 use crate::server::rdb::{LoadedString, ReadError, Reader};
-use bloomline_core::memory::pages::LARGE;
-use bloomline_core::memory::words::Words;
-use bloomline_core::{Demand, Error};
+use crate::server::version;
+use bloomline_core::Error;
+use bloomline_core::host::pages::LARGE;
+use bloomline_core::host::{Demand, Words};
 
 /// The stream that a filter is loaded from, and the limits that apply to the filter.
-pub struct Loader {
+pub struct Loader<'a> {
     /// The stream.
     pub reader: Reader,
     /// The limits.
-    pub limits: Limits,
+    pub limits: Limits<'a>,
+    /// The names of the filter's family.
+    pub names: Names,
 }
 
 /// Why a filter is not loaded.
@@ -28,10 +33,54 @@ pub enum LoadError {
     Bytes(String),
 }
 
-impl Loader {
+impl Loader<'_> {
     /// Logs a warning about the filter.
     pub fn warn(&self, reason: &str) {
-        self.reader.warn(&format!("bloom filter: {reason}"));
+        self.reader.warn(&format!("{} filter: {reason}", self.names.kind));
+    }
+
+    /// Checks that replicas with RedisBloom can read the payload that a client restores, which the
+    /// server replicates.
+    ///
+    /// # Errors
+    ///
+    /// They cannot, because of the server's RDB version or because `is_newest` is true: only newer
+    /// builds of RedisBloom know the encoding version.
+    pub fn check_readable(&self, is_newest: bool) -> Result<(), LoadError> {
+        let reader = match is_newest {
+            true => "RedisBloom without bf-hash-seed",
+            false if version::has_payloads_unknown_to_redis() => "Redis",
+            false => return Ok(()),
+        };
+        if !self.is_for_redisbloom_replicas() {
+            return Ok(());
+        }
+        let Names { scandump, loadchunk, .. } = self.names;
+        Err(format!(
+            "{reader} cannot read this payload, so bf-redisbloom-replicas forbids RESTORE: use {} \
+             and {}",
+            scandump.to_string_lossy(),
+            loadchunk.to_string_lossy()
+        )
+        .into())
+    }
+
+    /// True if a client restores the filter, and the server replicates the payload to RedisBloom.
+    fn is_for_redisbloom_replicas(&self) -> bool {
+        REDISBLOOM_REPLICAS.is_on() && !self.limits.source.is_replicated_or_loaded()
+    }
+
+    /// Logs that the filter is repaired.
+    ///
+    /// # Errors
+    ///
+    /// A client restores the filter, and replicas with RedisBloom would keep the original.
+    pub fn repair(&self, fault: &str) -> Result<(), LoadError> {
+        if self.is_for_redisbloom_replicas() {
+            return Err(format!("{fault}, and bf-redisbloom-replicas forbids a repair").into());
+        }
+        self.warn(&format!("repaired: {fault}"));
+        Ok(())
     }
 
     /// The reason for an error of the core.
@@ -55,21 +104,33 @@ impl Loader {
         Ok(adopt(self.reader.string()?))
     }
 
-    /// Checks the limits and the free memory for a string that the server allocates itself: the
-    /// server would report lack of memory as data that ends too early.
+    /// Reads a string that should have so many bytes, for which the limits were checked.
+    ///
+    /// # Errors
+    ///
+    /// [`LoadError::OutOfMemory`] before the string is read, and those of the stream.
+    pub fn string(&mut self, bytes: u64) -> Result<LoadedString, LoadError> {
+        check_memory(bytes)?;
+        Ok(self.reader.string()?)
+    }
+
     fn check(&self, demand: Demand) -> Result<(), LoadError> {
         if !self.limits.allows(demand) {
             let refused = self.limits.refusal().map(LoadError::Refused);
             return Err(refused.unwrap_or(LoadError::OutOfMemory(demand.new_bytes)));
         }
-        let is_large = demand.new_bytes >= LARGE as u64;
-        let can_allocate = || usize::try_from(demand.new_bytes).is_ok_and(alloc::can_allocate);
-        if is_large && !can_allocate() {
-            Err(LoadError::OutOfMemory(demand.new_bytes))
-        } else {
-            Ok(())
-        }
+        check_memory(demand.new_bytes)
     }
+}
+
+/// Checks the free memory for a string that the server allocates itself: the server would report
+/// lack of memory as data that ends too early.
+fn check_memory(bytes: u64) -> Result<(), LoadError> {
+    let can_allocate = || usize::try_from(bytes).is_ok_and(alloc::can_allocate);
+    if bytes >= LARGE as u64 && !can_allocate() {
+        return Err(LoadError::OutOfMemory(bytes));
+    }
+    Ok(())
 }
 
 /// The string's memory as words; none if it is not a whole number of them.

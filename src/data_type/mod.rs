@@ -4,8 +4,9 @@
 //! |---|---|
 //! | [`handle`] | commands: from an open key to its filter, and back |
 //! | [`callbacks`] | the server: the table of callbacks, and the short ones |
-//! | `rdb`, `rdb_bloomline`, `rdb_redisbloom`, `load` | RDB files, DUMP, full synchronization |
-//! | `aof`, [`copies`] | filters as commands: AOF rewrite, and COPY for replicas with RedisBloom |
+//! | `rdb`, `rdb_bloom`, `rdb_bloomline`, `rdb_redisbloom`, `rdb_cuckoo`, `load` | RDB files, DUMP, full synchronization |
+//! | [`copies`] | COPY, and what replicas with RedisBloom get of it |
+//! | `aof` | filters as commands: AOF rewrite |
 //! | `defrag` | active defragmentation |
 
 mod aof;
@@ -15,5 +16,7 @@ mod defrag;
 pub mod handle;
 mod load;
 mod rdb;
+mod rdb_bloom;
 mod rdb_bloomline;
+mod rdb_cuckoo;
 mod rdb_redisbloom;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! unsigned 2^64-1   written and read by `rdb`
-//! string            the header, 64 bytes; more for a filter that forgets
+//! string            the header, 64 bytes; more for a windowed filter
 //! string...         the bits, oldest layer first: each layer in strings of 2 MiB and a shorter
 //!                   last one; an empty string stands for as many zeros
 //! ```
@@ -11,8 +11,8 @@ use std::ops::ControlFlow;
 
 use super::load::{LoadError, Loader};
 use crate::server::rdb::Writer;
-use bloomline_core::memory::words::copy_to_zeros;
-use bloomline_core::{AnyFilter, Layout};
+use bloomline_core::Layout;
+use bloomline_core::host::{AnyFilter, copy_to_zeros};
 
 /// Bytes of a string of bits, except the last one of a layer.
 ///
@@ -42,8 +42,8 @@ pub fn load(loader: &mut Loader) -> Result<AnyFilter, LoadError> {
     if filter.layout() != Layout::Bloomline {
         return Err("the header is of another layout".to_owned().into());
     }
-    filter.try_each_layer_mut(|words| -> Result<(), LoadError> {
-        for chunk in words.as_mut_bytes().chunks_mut(STRING_BYTES) {
+    filter.try_each_layer_mut(|bits| -> Result<(), LoadError> {
+        for chunk in bits.chunks_mut(STRING_BYTES) {
             let string = loader.reader.string()?;
             match string.bytes() {
                 // A new layer is zero already.

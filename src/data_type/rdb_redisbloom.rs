@@ -8,17 +8,18 @@
 //! unsigned bits, unsigned log2_bits, string the bits, unsigned items
 //! ```
 //!
-//! This is version 4. Versions 3 and 2 have no growth, version 1 also has no options, and version 0
-//! also has neither bits nor log2_bits. RedisBloom calls a layer a link.
+//! This is version 4. Version 5 has two more unsigned numbers at the end, which say how items are
+//! hashed: the version of the hash, and its seed; both are 0 for the hash of version 4, which is the
+//! only one that is read here. Versions 3 and 2 have no growth, version 1 also has no options, and
+//! version 0 also has neither bits nor log2_bits. RedisBloom calls a layer a link.
 
 use std::ffi::c_int;
 
 use super::load::{LoadError, Loader};
 use crate::server::rdb::Writer;
-use bloomline_core::layer::Layer;
-use bloomline_core::redisbloom::geometry::{Options, Shape};
-use bloomline_core::redisbloom::{ClassicFilter, ClassicLayer, Common};
-use bloomline_core::{Demand, Layout, MAX_LAYERS};
+use bloomline_core::Layout;
+use bloomline_core::host::redisbloom::{ClassicFilter, ClassicLayer, Common, Options, Shape, hash};
+use bloomline_core::host::{Demand, Layer, MAX_LAYERS};
 
 /// The growth of filters of versions that do not store it.
 const OLD_GROWTH: u64 = 2;
@@ -54,7 +55,13 @@ pub fn load(loader: &mut Loader, encver: c_int) -> Result<ClassicFilter, LoadErr
         return Err(format!("{count} links").into());
     }
     let options = if encver >= 2 { loader.reader.unsigned()? as u32 } else { 0 };
-    let options = without_unknown(Options::from_bits(options), loader);
+    let mut options = Options::from_bits(options);
+    if !options.are_known() {
+        // A header with them would be refused.
+        let unknown = options.unknown_bits();
+        loader.repair(&format!("options {unknown:#x} without a meaning are dropped"))?;
+        options = options.without_unknown_bits();
+    }
     let expansion = if encver >= 4 { loader.reader.unsigned()? } else { OLD_GROWTH } as u32;
     let (mut layers, mut bytes) = (Vec::new(), 0u64);
     for index in 0..count {
@@ -62,6 +69,10 @@ pub fn load(loader: &mut Loader, encver: c_int) -> Result<ClassicFilter, LoadErr
             .ok_or_else(|| format!("link {index}: numbers that contradict each other"))?;
         bytes = bytes.saturating_add(layer.words().bytes());
         layers.push(layer);
+    }
+    if encver >= 5 {
+        let (version, seed) = (loader.reader.unsigned()?, loader.reader.unsigned()?);
+        hash::check(version, seed).map_err(|error| error.to_string())?;
     }
     let filter = ClassicFilter::from_links(Common { options, expansion }, layers);
     filter.ok_or_else(|| LoadError::Bytes("no link".into()))
@@ -94,15 +105,4 @@ fn load_layer(
     let len = loader.reader.unsigned()?;
     let shape = Shape { capacity, error, bits_per_item, hashes, bits, log2_bits, len };
     Ok(words.filter(|_| shape.is_sound()).and_then(|words| ClassicLayer::with_words(shape, words)))
-}
-
-/// Drops options that have no meaning, with a log line: a header with them would be refused.
-fn without_unknown(options: Options, loader: &Loader) -> Options {
-    if !options.are_known() {
-        loader.warn(&format!(
-            "repaired: options {:#x} without a meaning are dropped",
-            options.unknown_bits()
-        ));
-    }
-    options.without_unknown_bits()
 }

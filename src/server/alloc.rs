@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use redis_module::raw;
 
 #[cfg(feature = "audit")]
-use bloomline_core::memory::ledger;
+use bloomline_core::host::ledger;
+use bloomline_core::host::pages;
 
 use super::system;
 
@@ -18,6 +19,10 @@ const GUARANTEED_ALIGN: usize = 16;
 /// From this size on, a block is first mapped on trial if the server's allocator ends the process
 /// when memory is short. The trial takes some microseconds.
 const LARGE: usize = 1 << 20;
+
+/// From this size on, the operating system zeroes the pages of a block if the server's allocator
+/// cannot: eight pages. A few system calls take as long as writing to as many fresh pages.
+const ZEROED_BY_SYSTEM: usize = 32 * 1024;
 
 /// Blocks that the system allocated before the server's functions were known.
 static UNBOUND: AtomicUsize = AtomicUsize::new(0);
@@ -78,16 +83,23 @@ unsafe impl GlobalAlloc for ServerAlloc {
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        // SAFETY: as in `alloc`; its block has the requested size if it is not null.
+        // SAFETY: as in `alloc`; its block has the requested size if it is not null, and is the
+        // caller's.
         unsafe {
             match raw::RedisModule_TryCalloc {
                 Some(try_calloc) if layout.align() <= GUARANTEED_ALIGN => {
                     try_calloc(1, layout.size()).cast()
                 }
+                // A server without `TryCalloc` (6.2, 7.0). A filter may have thousands of layers,
+                // so that no page is touched here that no item touches.
                 _ => {
                     let block = self.alloc(layout);
-                    if !block.is_null() {
-                        block.write_bytes(0, layout.size());
+                    match NonNull::new(block) {
+                        Some(start) if layout.size() >= ZEROED_BY_SYSTEM => {
+                            pages::zero(start, layout.size());
+                        }
+                        Some(start) => start.write_bytes(0, layout.size()),
+                        None => {}
                     }
                     block
                 }

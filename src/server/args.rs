@@ -66,13 +66,13 @@ impl<'a> Args<'a> {
 
     /// The arguments in order.
     #[inline]
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = Arg<'a>> + use<'a> {
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = Arg<'a>> + Clone + use<'a> {
         self.strings.iter().map(|&string| Arg::new(string))
     }
 
     /// The bytes of each argument, in order.
     #[inline]
-    pub fn bytes(&self) -> impl ExactSizeIterator<Item = &'a [u8]> + use<'a> {
+    pub fn bytes(&self) -> impl ExactSizeIterator<Item = &'a [u8]> + Clone + use<'a> {
         self.iter().map(Arg::bytes)
     }
 

@@ -1,5 +1,6 @@
 //! Registering commands: with all descriptions that the server's version accepts.
 
+use std::borrow::Cow;
 use std::ffi::{CStr, CString, c_int};
 use std::ptr;
 
@@ -118,30 +119,39 @@ fn add_category(loading: Loading, name: &CStr) -> Category {
     }
 }
 
-/// Registers commands, and the ACL category that they share. False, with a log line, if the server
-/// refuses one.
-pub fn register(loading: Loading, commands: &'static [Command], category: &CStr) -> bool {
+/// Registers commands and the ACL categories that are their own. False, with a log line, if the
+/// server refuses one.
+pub fn register(
+    loading: Loading,
+    mut commands: impl Iterator<Item = &'static Command>,
+    own_categories: &[&CStr],
+) -> bool {
     // SAFETY: the pointers are written once, while the module is loaded.
     let (describes, categorizes) = unsafe {
         let describes = optional_api!(RedisModule_GetCommand).is_some()
             && optional_api!(RedisModule_SetCommandInfo).is_some();
         (describes, optional_api!(RedisModule_SetCommandACLCategories).is_some())
     };
-    let added = add_category(loading, category);
+    let unknown: Vec<_> = own_categories
+        .iter()
+        .filter(|name| add_category(loading, name) == Category::Unsupported)
+        .map(|name| name.to_string_lossy())
+        .collect();
     if !describes {
         log::notice(
             "this server takes no descriptions of commands: COMMAND DOCS and key flags are left \
              out",
         );
     }
-    if !categorizes || added == Category::Unsupported {
+    if !categorizes || !unknown.is_empty() {
+        let names: Vec<_> = own_categories.iter().map(|name| name.to_string_lossy()).collect();
         log::notice(&format!(
-            "this server takes no ACL categories from modules: @{} is left out",
-            category.to_string_lossy()
+            "this server takes no ACL categories from modules: @{} are left out",
+            names.join(" and @")
         ));
     }
-    commands.iter().all(|command| {
-        let done = create(loading, command) && describe(loading, command, added);
+    commands.all(|command| {
+        let done = create(loading, command) && describe(loading, command, &unknown);
         if !done {
             log::warning(&format!(
                 "command {} can't be registered: if another module has it (MODULE LIST), load \
@@ -172,8 +182,9 @@ fn create(loading: Loading, command: &Command) -> bool {
     status == Status::Ok as c_int
 }
 
-/// Passes the server the descriptions of a command that its version accepts.
-fn describe(loading: Loading, command: &Command, category: Category) -> bool {
+/// Passes the server the descriptions of a command that its version accepts. The server does not
+/// know the ACL categories `unknown`.
+fn describe(loading: Loading, command: &Command, unknown: &[Cow<str>]) -> bool {
     // SAFETY: the module is being loaded, and the server copies what it is passed.
     unsafe {
         let Some(get) = raw::RedisModule_GetCommand else { return true };
@@ -204,14 +215,23 @@ fn describe(loading: Loading, command: &Command, category: Category) -> bool {
             };
             described = set_info(handle, &info) == Status::Ok as c_int;
         }
-        if let (Some(set_categories), Category::Exists) =
-            (raw::RedisModule_SetCommandACLCategories, category)
+        let categories = categories_without(command.access.categories, unknown);
+        if let Some(set_categories) = raw::RedisModule_SetCommandACLCategories
+            && !categories.is_empty()
         {
-            let categories = CString::new(command.access.categories).unwrap_or_default();
+            let categories = CString::new(categories).unwrap_or_default();
             described &= set_categories(handle, categories.as_ptr()) == Status::Ok as c_int;
         }
         described
     }
+}
+
+/// Those of the categories, separated by blanks, that are not `unknown`. Redis 7.2 and Valkey 7.2
+/// take the server's categories, but none of a module's own.
+fn categories_without(categories: &str, unknown: &[Cow<str>]) -> String {
+    let is_known = |name: &&str| !unknown.iter().any(|other| other == name);
+    let known: Vec<&str> = categories.split(' ').filter(is_known).collect();
+    known.join(" ")
 }
 
 /// The specification of the keys from one argument to another. `last` counts from `first`, or, if
@@ -239,4 +259,16 @@ fn key_spec(first: c_int, last: c_int, flags: u32) -> RedisModuleCommandKeySpec 
 fn zeroed_key_spec() -> RedisModuleCommandKeySpec {
     // SAFETY: null pointers and zeros are valid values of all fields.
     unsafe { std::mem::zeroed() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::categories_without;
+
+    #[test]
+    fn servers_without_own_categories_get_the_others() {
+        assert_eq!(categories_without("bloom read fast", &["bloom".into()]), "read fast");
+        assert_eq!(categories_without("bloom write", &[]), "bloom write");
+        assert_eq!(categories_without("bloom", &["bloom".into()]), "");
+    }
 }

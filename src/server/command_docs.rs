@@ -38,6 +38,23 @@ pub enum Kind {
     OneOf(&'static [ArgSpec]),
 }
 
+impl ArgSpec {
+    /// A required argument.
+    pub const fn required(name: &'static CStr, kind: Kind) -> Self {
+        Self { name, kind, token: None, optional: false, multiple: false }
+    }
+
+    /// An optional token, with a value unless the kind is [`Kind::Token`].
+    pub const fn optional(name: &'static CStr, token: &'static CStr, kind: Kind) -> Self {
+        Self { name, kind, token: Some(token), optional: true, multiple: false }
+    }
+
+    /// A token without a value, one of several.
+    pub const fn choice(name: &'static CStr, token: &'static CStr) -> Self {
+        Self { name, kind: Kind::Token, token: Some(token), optional: false, multiple: false }
+    }
+}
+
 /// A list of arguments in the server's form: ended by an empty argument, and owning the lists that
 /// its elements point to.
 pub(super) struct ArgDocs {

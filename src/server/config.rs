@@ -12,6 +12,7 @@ use super::api::api;
 use super::args::Arg;
 use super::loading::Loading;
 use super::log;
+use super::version;
 
 /// A setting as CONFIG GET and CONFIG SET see it: a name and a text.
 pub trait ConfigParameter: Sync + 'static {
@@ -42,7 +43,12 @@ pub fn register<P: ConfigParameter>(loading: Loading, parameters: &[&'static P])
         log::notice("this server takes no settings from modules: they are load arguments only");
         return true;
     };
-    let mut flags = REDISMODULE_CONFIG_UNPREFIXED;
+    // Before Redis 8.0 and on Valkey, all settings of modules have a prefix. A server that does not
+    // know the flag would log a warning.
+    let mut flags = match version::has_settings_without_prefix() {
+        true => REDISMODULE_CONFIG_UNPREFIXED,
+        false => REDISMODULE_CONFIG_DEFAULT,
+    };
     for &parameter in parameters {
         let text = CString::new(parameter.text()).unwrap_or_default();
         let data: *const P = parameter;
@@ -66,7 +72,7 @@ pub fn register<P: ConfigParameter>(loading: Loading, parameters: &[&'static P])
         if register_with(flags) {
             continue;
         }
-        // A server that does not know the flag logs that. One such line is enough.
+        // Perhaps a server of another kind, which does not know the flag.
         flags = REDISMODULE_CONFIG_DEFAULT;
         if !register_with(flags) {
             let name = parameter.name().to_string_lossy();

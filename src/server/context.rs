@@ -34,6 +34,8 @@ pub enum Operands<'a> {
     Option(&'a CStr, i64),
     /// Arguments of the call.
     Args(Args<'a>),
+    /// A word and arguments of the call.
+    WordAndArgs(&'a CStr, Args<'a>),
     /// Other strings.
     Strings(&'a [&'a [u8]]),
     /// Items in one string, and how they are packed.
@@ -87,6 +89,13 @@ impl Context {
                 None => api!(RedisModule_ReplyWithLongLong)(self.as_ptr(), value.into()),
             }
         };
+    }
+
+    /// True if the client speaks RESP3 and the server has booleans for it.
+    pub fn has_booleans(self) -> bool {
+        // SAFETY: the pointer is written once, while the module is loaded.
+        let is_available = || unsafe { optional_api!(RedisModule_ReplyWithBool).is_some() };
+        self.flags().is_resp3() && is_available()
     }
 
     /// Begins an array; its `len` elements follow.
@@ -209,6 +218,11 @@ impl Context {
                 Operands::Args(args) => {
                     let strings = args.strings();
                     replicate(ctx, name, c"sv".as_ptr(), key, strings.as_ptr(), strings.len())
+                }
+                Operands::WordAndArgs(word, args) => {
+                    let (word, strings) = (word.as_ptr(), args.strings());
+                    let format = c"scv".as_ptr();
+                    replicate(ctx, name, format, key, word, strings.as_ptr(), strings.len())
                 }
                 Operands::Strings(items) => {
                     let create = api!(RedisModule_CreateString);

@@ -1,4 +1,4 @@
-//! A section of INFO written by the module.
+//! The sections of INFO written by the module.
 
 use std::ffi::{CStr, c_int};
 
@@ -8,13 +8,26 @@ use super::api::{api, optional_api};
 use super::loading::Loading;
 use super::log;
 
-/// A section of INFO.
-pub trait Section {
-    /// The part of the section's name behind the module's.
-    const NAME: &'static CStr;
+/// The sections of INFO.
+pub trait Report {
+    /// Writes the sections. Also runs in a crash report, so it must neither allocate nor lock.
+    fn write(sections: &Sections);
+}
 
-    /// Writes the fields. Also runs in a crash report, so it must neither allocate nor lock.
-    fn write(fields: &Fields);
+/// The sections that a client has requested.
+pub struct Sections {
+    ctx: *mut RedisModuleInfoCtx,
+}
+
+impl Sections {
+    /// Begins a section, unless it is not requested. `name` is the part of its name behind the
+    /// module's.
+    pub fn begin(&self, name: &CStr) -> Option<Fields> {
+        // SAFETY: `report` has a valid context. The server returns an error if the client did not
+        // request this section.
+        let status = unsafe { api!(RedisModule_InfoAddSection)(self.ctx, name.as_ptr()) };
+        (status == 0).then_some(Fields { ctx: self.ctx })
+    }
 }
 
 /// The fields of a section that is being written.
@@ -36,13 +49,13 @@ impl Fields {
     }
 }
 
-/// Adds a section to INFO, in place of the one of the crate `redis_module`, which makes a backtrace
+/// Adds sections to INFO, in place of the one of the crate `redis_module`, which makes a backtrace
 /// in a crash report. A server without sections of modules gets a log line.
-pub fn register<S: Section>(loading: Loading) {
+pub fn register<R: Report>(loading: Loading) {
     // SAFETY: the module is being loaded.
     unsafe {
         match optional_api!(RedisModule_RegisterInfoFunc) {
-            Some(register) => drop(register(loading.as_ptr(), Some(report::<S>))),
+            Some(register) => drop(register(loading.as_ptr(), Some(report::<R>))),
             None => {
                 log::notice("this server takes no sections of INFO from modules: it is left out")
             }
@@ -51,11 +64,6 @@ pub fn register<S: Section>(loading: Loading) {
 }
 
 /// What the server calls for INFO and for a crash report.
-unsafe extern "C" fn report<S: Section>(ctx: *mut RedisModuleInfoCtx, _for_crash_report: c_int) {
-    // SAFETY: the server passes a valid context. It returns an error if the client did not request
-    // this section.
-    let is_requested = unsafe { api!(RedisModule_InfoAddSection)(ctx, S::NAME.as_ptr()) } == 0;
-    if is_requested {
-        S::write(&Fields { ctx });
-    }
+unsafe extern "C" fn report<R: Report>(ctx: *mut RedisModuleInfoCtx, _for_crash_report: c_int) {
+    R::write(&Sections { ctx });
 }

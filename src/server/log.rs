@@ -33,11 +33,27 @@ pub fn notice(message: &str) {
 /// of INFO count all refusals.
 pub fn refusal(message: fmt::Arguments) {
     static LAST: Mutex<Option<Instant>> = Mutex::new(None);
-    let mut last = LAST.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    if last.is_none_or(|last| last.elapsed() >= Duration::from_secs(1)) {
-        *last = Some(Instant::now());
+    if is_first_of_second(&LAST) {
         warning(&message.to_string());
     }
+}
+
+/// Writes a line about something large that clients can cause: at most one line per second.
+pub fn large(message: fmt::Arguments) {
+    static LAST: Mutex<Option<Instant>> = Mutex::new(None);
+    if is_first_of_second(&LAST) {
+        notice(&message.to_string());
+    }
+}
+
+/// True if a second has passed since this was true the last time.
+fn is_first_of_second(last: &Mutex<Option<Instant>>) -> bool {
+    let mut last = last.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let is_first = last.is_none_or(|last| last.elapsed() >= Duration::from_secs(1));
+    if is_first {
+        *last = Some(Instant::now());
+    }
+    is_first
 }
 
 fn write(level: &std::ffi::CStr, message: &str) {

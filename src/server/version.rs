@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 
 use super::api::optional_api;
+use super::server_info::ServerInfo;
 
 /// The server's version as 0x00MMmmpp; 0 if the server does not report one. Valkey reports the
 /// version of Redis that it is compatible with, 7.2.4.
@@ -18,6 +19,26 @@ fn number() -> u32 {
 /// True for Redis before 7.0.
 pub fn is_before_7() -> bool {
     number() < 0x0007_0000
+}
+
+/// The first number of Valkey's own version; none on Redis.
+fn valkey() -> Option<u32> {
+    static MAJOR: OnceLock<Option<u32>> = OnceLock::new();
+    *MAJOR.get_or_init(|| {
+        let info = ServerInfo::of(c"server")?;
+        info.text(c"valkey_version")?.to_str().ok()?.split('.').next()?.parse().ok()
+    })
+}
+
+/// True if settings of modules may have names without a prefix: on Redis from 8.0 on.
+pub fn has_settings_without_prefix() -> bool {
+    number() >= 0x0008_0000 && valkey().is_none()
+}
+
+/// True if Redis cannot read the payloads of this server's DUMP, which have an RDB version of their
+/// own: on Valkey from 9.0 on.
+pub fn has_payloads_unknown_to_redis() -> bool {
+    valkey().is_some_and(|major| major >= 9)
 }
 
 /// The longest string, in bytes, that the server can write to an RDB file and read again.

@@ -1,0 +1,56 @@
+//! A Bloom filter in an RDB file.
+//!
+//! Both layouts share RedisBloom's type name and encoding version. The first number
+//! distinguishes them: 2^64 - 1 for the Bloomline layout, the number of items for RedisBloom's.
+//! The rest is that of `rdb_bloomline` or `rdb_redisbloom`.
+
+use std::ffi::{CStr, c_int};
+
+use super::load::{LoadError, Loader};
+use super::rdb::Saved;
+use super::{rdb_bloomline, rdb_redisbloom};
+use crate::server::rdb::Writer;
+use bloomline_core::host::AnyFilter;
+
+/// The first number of a filter in the Bloomline layout.
+const BLOOMLINE: u64 = u64::MAX;
+
+impl Saved for AnyFilter {
+    const TYPE_NAME: &'static CStr = c"MBbloom--";
+    const ENCODING_VERSION: c_int = 4;
+    /// That of RedisBloom builds with a setting for the seed of their hash.
+    const NEWEST_VERSION: c_int = 5;
+
+    fn save(&self, writer: &Writer) {
+        match self {
+            Self::Bloomline(_) | Self::Windowed(_) => {
+                writer.unsigned(BLOOMLINE);
+                rdb_bloomline::save(writer, self);
+            }
+            Self::RedisBloom(classic) => {
+                writer.unsigned(saved_len(classic.len()));
+                rdb_redisbloom::save(writer, classic);
+            }
+        }
+    }
+
+    fn load(loader: &mut Loader, encver: c_int) -> Result<Self, LoadError> {
+        match loader.reader.unsigned()? {
+            BLOOMLINE if encver == Self::ENCODING_VERSION => rdb_bloomline::load(loader),
+            items => {
+                loader.check_readable(encver > Self::ENCODING_VERSION)?;
+                let classic = rdb_redisbloom::load(loader, encver)?;
+                let found = classic.len();
+                if saved_len(found) != items {
+                    loader.repair(&format!("{found} items in the links, {items} in the sum"))?;
+                }
+                Ok(classic.into())
+            }
+        }
+    }
+}
+
+/// The number of items as it is saved: at most 2^64 - 2. Only forged layers hold more.
+fn saved_len(items: u64) -> u64 {
+    items.min(BLOOMLINE - 1)
+}
