@@ -4,7 +4,8 @@ use std::ffi::{c_char, c_int};
 
 use redis_module::raw::{self, RedisModuleCtx, RedisModuleString, Status};
 
-use crate::command::table::{CATEGORY, COMMANDS};
+use crate::command::cuckoo::table as cuckoo;
+use crate::command::table::{CATEGORY, COMMANDS, HIDDEN};
 use crate::data_type::{callbacks, copies};
 use crate::policy::config;
 use crate::policy::counters::Counters;
@@ -31,8 +32,8 @@ static ALLOCATOR: ServerAlloc = ServerAlloc;
 /// Records every block.
 #[cfg(feature = "audit")]
 #[global_allocator]
-static ALLOCATOR: bloomline_core::memory::ledger::Audited<ServerAlloc> =
-    bloomline_core::memory::ledger::Audited(ServerAlloc);
+static ALLOCATOR: bloomline_core::host::ledger::Audited<ServerAlloc> =
+    bloomline_core::host::ledger::Audited(ServerAlloc);
 
 /// The function that the server calls to load the module.
 ///
@@ -78,11 +79,15 @@ fn load(loading: Loading, args: Args) -> bool {
         return false;
     }
     loading.set_options();
-    copies::register(loading);
     let loaded = config::apply_arguments(args)
         && callbacks::register(loading)
-        && command::register(loading, &COMMANDS, CATEGORY)
-        && config::register(loading, copies::follow_setting);
+        && command::register(
+            loading,
+            COMMANDS.iter().chain(&HIDDEN).chain(&cuckoo::COMMANDS),
+            &[CATEGORY, cuckoo::CATEGORY],
+        )
+        && config::register(loading);
+    copies::register(loading);
     info::register::<Counters>(loading);
     loaded
 }
