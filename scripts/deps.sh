@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs what is missing to build, run, test or lint. Does nothing if nothing is missing.
 #
-#   scripts/deps.sh [build|plan|run|test|clients|servers|install|lint|cross|fuzz|deep|wasm|
+#   scripts/deps.sh [build|plan|run|test|clients|servers|install|lint|cross|fuzz|deep|miri|wasm|
 #                    browser]...
 #
 # Without an argument: build, run, test, servers, install and lint.
@@ -41,11 +41,6 @@ has_libclang() {
 # gcc without libc's headers compiles nothing, so the probe compiles a file that needs them.
 has_compiler() {
     echo '#include <stdlib.h>' | cc -x c -fsyntax-only -
-}
-
-# The same for g++ and libstdc++'s headers.
-has_cxx_compiler() {
-    echo '#include <cmath>' | g++ -x c++ -fsyntax-only -
 }
 
 has_arm64_compiler() {
@@ -137,7 +132,6 @@ probe() {
     servers)
         need "make" "make: builds the servers" make --version
         need "gcc libc6-dev" "a C compiler: the servers that are built from source" has_compiler
-        need "g++" "a C++ compiler: Redis 8 reads numbers with a C++ library" has_cxx_compiler
         need "xz-utils" "xz: unpacks Valkey's source" xz --version
         ;;
     install)
@@ -168,6 +162,8 @@ probe() {
         need "libclang-rt-14-dev" \
             "the sanitizer's runtime as a library, for a server that was built without it" \
             has_asan_runtime
+        ;;
+    miri)
         if ! cargo +nightly miri --version >/dev/null 2>&1; then
             # Some 100 MB. Without rustup, or with a slow connection, Miri is skipped.
             timeout 300 rustup toolchain install nightly --profile minimal \
@@ -184,8 +180,8 @@ probe() {
         ;;
     *)
         echo "deps: unknown group '$1'; the groups are" \
-            "build, plan, run, test, clients, servers, install, lint, cross, fuzz, deep, wasm and" \
-            "browser" >&2
+            "build, plan, run, test, clients, servers, install, lint, cross, fuzz, deep, miri, wasm" \
+            "and browser" >&2
         exit 2
         ;;
     esac

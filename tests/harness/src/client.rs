@@ -1,7 +1,7 @@
 //! A blocking connection that keeps replies exactly as the server sent them, including errors
 //! inside arrays.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::Duration;
@@ -60,6 +60,30 @@ impl Client {
         self.parser.parse_value(&mut self.stream)
     }
 
+    /// Runs one command and ECHO behind it, in one write, and returns the reply of the command.
+    ///
+    /// Panics unless exactly one complete reply stands before that of ECHO. A reply with fewer
+    /// elements than its head says would take that of the next command for an element.
+    pub fn run_before_echo<A: AsRef<[u8]>>(&mut self, args: &[A], token: &str) -> Value {
+        self.send_raw(&[packed(args), packed(&["ECHO", token])].concat());
+        let echo = format!("${}\r\n{token}\r\n", token.len());
+        let (mut bytes, mut buffer) = (Vec::new(), [0; 16 << 10]);
+        while !bytes.ends_with(echo.as_bytes()) {
+            match self.stream.read(&mut buffer) {
+                Ok(count @ 1..) => bytes.extend(&buffer[..count]),
+                end => panic!("the connection broke: {end:?}, after {}", bytes.escape_ascii()),
+            }
+        }
+        let (mut rest, mut parser) = (&bytes[..], Parser::new());
+        let mut next = || parser.parse_value(&mut rest).ok();
+        let (reply, echoed, end) = (next(), next(), next());
+        let is_alone = echoed == Some(Value::BulkString(token.into())) && end.is_none();
+        match reply {
+            Some(reply) if is_alone => reply,
+            _ => panic!("no reply with ECHO behind it: {}", bytes.escape_ascii()),
+        }
+    }
+
     /// Writes bytes as they are. They need not be a command.
     pub fn send_raw(&mut self, bytes: &[u8]) {
         self.stream.write_all(bytes).expect("an open connection");
@@ -87,31 +111,69 @@ impl Client {
         self.run(&args)
     }
 
+    /// What the names of the commands begin with that serve the filter under a key: `BF` or `CF`.
+    pub fn family(&mut self, key: &str) -> &'static str {
+        match self.ask(&format!("TYPE {key}")).as_str() {
+            "+MBbloom--" => "BF",
+            "+MBbloomCF" => "CF",
+            other => panic!("{key} is no filter: {other}"),
+        }
+    }
+
     /// One step of BF.SCANDUMP: the next iterator, which is 0 at the end, and the data.
     pub fn scandump(&mut self, key: &str, iterator: i64) -> (i64, Vec<u8>) {
-        match self.call(&format!("BF.SCANDUMP {key} {iterator}")) {
+        self.scandump_of("BF", key, iterator)
+    }
+
+    /// The same for a family of filters.
+    pub fn scandump_of(&mut self, family: &str, key: &str, iterator: i64) -> (i64, Vec<u8>) {
+        let line = format!("{family}.SCANDUMP {key} {iterator}");
+        match self.call(&line) {
+            // Cuckoo filters end with a null.
+            Value::Array(pair) if pair.len() == 2 && pair[1] == Value::Nil => {
+                (int(&pair[0]), Vec::new())
+            }
             Value::Array(pair) if pair.len() == 2 => (int(&pair[0]), bulk(&pair[1]).to_vec()),
-            other => panic!("BF.SCANDUMP {key} {iterator} returned {}", show(&other)),
+            other => panic!("{line} returned {}", show(&other)),
         }
     }
 
     /// Runs BF.LOADCHUNK and renders the reply.
     pub fn loadchunk(&mut self, key: &str, iterator: i64, data: &[u8]) -> String {
-        let iterator = iterator.to_string();
-        show(&self.run(&[b"BF.LOADCHUNK", key.as_bytes(), iterator.as_bytes(), data]))
+        self.loadchunk_of("BF", key, iterator, data)
+    }
+
+    /// The same for a family of filters.
+    pub fn loadchunk_of(&mut self, family: &str, key: &str, iterator: i64, data: &[u8]) -> String {
+        let (name, iterator) = (format!("{family}.LOADCHUNK"), iterator.to_string());
+        show(&self.run(&[name.as_bytes(), key.as_bytes(), iterator.as_bytes(), data]))
+    }
+
+    /// All chunks of a filter, each with the iterator that loads it.
+    pub fn chunks(&mut self, key: &str) -> Vec<(i64, Vec<u8>)> {
+        let family = self.family(key);
+        let mut chunks = vec![self.scandump_of(family, key, 0)];
+        while let Some(&(iterator, _)) = chunks.last()
+            && iterator != 0
+        {
+            chunks.push(self.scandump_of(family, key, iterator));
+        }
+        chunks.pop();
+        chunks
+    }
+
+    /// Loads chunks of a filter of a family under a missing key.
+    pub fn load_chunks(&mut self, family: &str, key: &str, chunks: &[(i64, Vec<u8>)]) {
+        for (iterator, data) in chunks {
+            let reply = self.loadchunk_of(family, key, *iterator, data);
+            assert_eq!(reply, "+OK", "{key} at {iterator}");
+        }
     }
 
     /// Copies a filter to a missing key of the same server, chunk by chunk.
     pub fn copy_by_chunks(&mut self, from: &str, to: &str) {
-        let mut iterator = 0;
-        loop {
-            let (next, data) = self.scandump(from, iterator);
-            if next == 0 {
-                return;
-            }
-            assert_eq!(self.loadchunk(to, next, &data), "+OK", "{from} at {next}");
-            iterator = next;
-        }
+        let (family, chunks) = (self.family(from), self.chunks(from));
+        self.load_chunks(family, to, &chunks);
     }
 
     /// Writes a command without waiting for its reply.
@@ -153,6 +215,13 @@ impl Client {
                 ["rdb_bgsave_in_progress", "aof_rewrite_in_progress", "aof_rewrite_scheduled"];
             fields.iter().all(|field| self.info(field) == "0").then_some(())
         });
+    }
+
+    /// Rewrites the append-only file, and waits until that has succeeded.
+    pub fn rewrite_append_only_file(&mut self) {
+        self.call("BGREWRITEAOF");
+        self.wait_for_saves();
+        assert_eq!(self.info("aof_last_bgrewrite_status"), "ok");
     }
 
     /// Waits until the server's background threads have freed everything.

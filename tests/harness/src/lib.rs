@@ -45,7 +45,7 @@ pub use process::Process;
 pub use random::{Random, numbered};
 pub use replica::Replica;
 pub use reply::{bulk, int, show};
-pub use server::{Server, Setup, Stop, module};
+pub use server::{Server, Setup, Stop, module, module_for, redisbloom};
 pub use table::{Row, arguments, check_rows, matches};
 pub use wait::{SetOnDrop, poll, until};
 

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use super::client::Client;
 use super::clock::{Clock, set_variables};
-use super::kinds::Kind;
+use super::kinds::{Kind, servers_folder};
 use super::limits::Limits;
 use super::process::Process;
 use super::reply::show;
@@ -101,7 +101,7 @@ impl Setup {
         let mut tries = 0;
         loop {
             let port = if self.is_on_tcp { free_port() } else { 0 };
-            self.write_config(folder.path(), port);
+            self.write_config(kind, folder.path(), port);
             let prepare = |command: &mut Command| {
                 Limits::default().put_on_start(command);
                 set_variables(command, &self.variables);
@@ -122,7 +122,7 @@ impl Setup {
         }
     }
 
-    fn write_config(&self, folder: &Path, port: u16) {
+    fn write_config(&self, kind: &Kind, folder: &Path, port: u16) {
         let mut text = format!(
             "dir {0}\nunixsocket {0}/socket\nport {port}\nbind 127.0.0.1\nsave \"\"\nrepl-diskless-sync-delay 0\n",
             folder.display(),
@@ -131,7 +131,8 @@ impl Setup {
             text += &format!("{line}\n");
         }
         if !self.is_bare {
-            text += &format!("loadmodule {} {}\n", module().display(), self.module_args);
+            let module = module_for(kind);
+            text += &format!("loadmodule {} {}\n", module.display(), self.module_args);
         }
         fs::write(folder.join("server.conf"), text).expect("the configuration file");
     }
@@ -306,6 +307,24 @@ pub fn module() -> PathBuf {
         .map_or_else(|| crate::repository().join("bloomline.so"), PathBuf::from);
     assert!(path.is_file(), "no module at {}; run `make build`", path.display());
     fs::canonicalize(path).expect("the module's whole path")
+}
+
+/// The module under test on a server: the one with the debug allocator, `BLOOMLINE_AUDIT_SO`, on the
+/// server that `BLOOMLINE_AUDITED` names, otherwise [`module`].
+pub fn module_for(kind: &Kind) -> PathBuf {
+    let is_audited = env::var("BLOOMLINE_AUDITED").is_ok_and(|name| name == kind.name);
+    match env::var_os("BLOOMLINE_AUDIT_SO") {
+        Some(path) if is_audited => fs::canonicalize(path).expect("the audited module"),
+        _ => module(),
+    }
+}
+
+/// The module file of RedisBloom, the peer of tests and benches: `BLOOMLINE_REDISBLOOM`, otherwise
+/// the one that `make servers` puts beside `redis-7.4`. `None` if there is no such file.
+pub fn redisbloom() -> Option<PathBuf> {
+    let path = env::var_os("BLOOMLINE_REDISBLOOM")
+        .map_or_else(|| servers_folder().join("redis-7.4/redisbloom.so"), PathBuf::from);
+    fs::canonicalize(path).ok()
 }
 
 /// A node of a cluster listens to the other nodes on its port plus this number.
