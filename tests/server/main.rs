@@ -1,7 +1,32 @@
 //! The module in real servers, as clients, replicas and operators use it.
 //!
-//! Every test runs on all servers that `bloomline_harness` finds. Each folder is named after what
-//! it checks; see docs/how-to/contribute.md.
+//! Every test runs on all servers that `bloomline_harness` finds. A folder is a concern, and a file
+//! in it is the part of that concern that belongs to a command or a feature:
+//!
+//! | the test is about | folder | of BF.MERGE, for example |
+//! |---|---|---|
+//! | replies, errors and arguments | `commands` | `commands::merge` |
+//! | access rules | `acl` | `acl` |
+//! | a changed key: events, WATCH, caching, TTL, MULTI, COPY | `keyspace` | `keyspace::merging` |
+//! | a limit of memory | `limits` | `limits::merging` |
+//! | memory taken, reported, moved, freed | `memory` | `memory::defrag_kinds` |
+//! | what is replicated; scripts | `replication` | `replication::merging` |
+//! | files, full sync, DUMP, chunks, COPY, MIGRATE | `entry_points` | the kinds `merged` |
+//! | slots, failover, links of several servers | `cluster` | `cluster::merging` |
+//! | COMMAND, DEBUG DIGEST, INFO | `introspection` | `introspection::command_table` |
+//! | what a windowed filter finds and forgets | `windows` | |
+//! | bytes made to do harm | `hostile` | `hostile::generations` |
+//! | crashes, full disks, lack of memory | `faults` | |
+//! | load, checked against a model | `soak` | |
+//! | other modules in the same server | `modules` | |
+//! | settings and load arguments | `settings` | |
+//! | RedisBloom's layout; RedisBloom itself | `redisbloom`, `redisbloom_live` | |
+//!
+//! Kinds of filters, of both families, are data: a test that must hold for every kind runs over
+//! [`filters::all`]. What only cuckoo filters have is in the file `cuckoo` of each folder. The other
+//! files are tools of several folders: [`inspect`] (queries), [`overlapping`] (filters to
+//! merge), [`packed`] (items in one string), [`timed`] (servers with moved clocks), [`windowed`]
+//! (fields of headers).
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -11,13 +36,12 @@
 )]
 
 mod acl;
-mod bulk;
 mod cluster;
 mod commands;
-mod compact;
 mod entry_points;
 mod false_positives;
 mod faults;
+mod filters;
 mod harness;
 mod hostile;
 mod inspect;
@@ -25,11 +49,14 @@ mod introspection;
 mod keyspace;
 mod limits;
 mod memory;
-mod merge;
 mod modules;
+mod overlapping;
+mod packed;
 mod redisbloom;
+mod redisbloom_live;
 mod replication;
 mod settings;
 mod soak;
+mod timed;
+mod windowed;
 mod windows;
-mod windows_replication;

@@ -1,14 +1,12 @@
 //! Atomic slot migration: the source sends the keys as commands of an append-only file.
 
-use bloomline_harness::{
-    Client, Kind, Setup, for_each_server, numbered, report_missing, show, until,
-};
-use redis::Value;
+use bloomline_harness::{Kind, Setup, for_each_server, report_missing, show, until};
 
 use super::equal::{assert_equal, catch_up};
 use super::filled::fill;
 use super::nodes::{Cluster, PRIMARIES};
 use super::traffic::{assert_has_rounds, while_adding};
+use crate::filters::{assert_observed, build, in_one_slot, observe_all};
 
 #[test]
 fn atomic_slot_migration_under_traffic_loses_nothing() {
@@ -36,9 +34,14 @@ fn atomic_slot_migration_under_traffic_loses_nothing() {
         for (key, capacity) in KEYS[1..].iter().zip([850_000, 85_000_000]) {
             fill(&mut |args| source.run(args), key, capacity);
         }
-        let carried = build_carried(&mut source);
-        let before: Vec<Value> =
-            carried.iter().map(|key| source.call(&format!("DUMP {key}"))).collect();
+        // No client changes these filters during the migration.
+        let carried = in_one_slot();
+        build(&mut source, &carried);
+        let before = observe_all(&mut source, &carried);
+        // This filter has few items, so that nearly all its chunks are zero.
+        source.ok("BF.RESERVE {k}sparse 0.001 50000000");
+        assert_eq!(source.ask("BF.MADD {k}sparse a b c"), "*[:1 :1 :1]");
+        let sparse = source.call("DUMP {k}sparse");
 
         let mut router = cluster.router();
         let rounds = while_adding(
@@ -58,9 +61,8 @@ fn atomic_slot_migration_under_traffic_loses_nothing() {
         assert!(router.followed("MOVED") > 0, "there was no redirection");
         assert_eq!(source.ask("DBSIZE"), ":0");
         assert_has_rounds(&mut target, &KEYS, rounds);
-        for (key, before) in carried.iter().zip(&before) {
-            assert!(&target.call(&format!("DUMP {key}")) == before, "{key} has other bytes");
-        }
+        assert_observed(&mut target, &carried, &before, "the migration");
+        assert!(target.call("DUMP {k}sparse") == sparse, "the sparse filter has other bytes");
         // The target's limit still applies to clients.
         let refused = target.ask("BF.RESERVE {k}new 0.01 10000000");
         assert!(refused.starts_with("-ERR"), "{refused}");
@@ -71,20 +73,8 @@ fn atomic_slot_migration_under_traffic_loses_nothing() {
     });
 }
 
-fn has_atomic_slot_migration(kind: &Kind) -> bool {
+/// True if the server has CLUSTER MIGRATESLOTS.
+pub fn has_atomic_slot_migration(kind: &Kind) -> bool {
     let server = Setup::new().bare().line("cluster-enabled yes").on_tcp().start(kind);
     server.resp2().ask("CLUSTER GETSLOTMIGRATIONS").starts_with('*')
-}
-
-/// Filters of other kinds in the same slot, which no client changes during the migration.
-fn build_carried(client: &mut Client) -> [&'static str; 4] {
-    client.ok("BF.RESERVE {k}empty 0.01 100");
-    client.ok("BF.RESERVE {k}full 0.0000001 50 NONSCALING");
-    client.items("BF.MADD", "{k}full", &numbered("full", 60));
-    client.ok("BF.RESERVE {k}layers 0.01 10 EXPANSION 1");
-    client.items("BF.MADD", "{k}layers", &numbered("layers", 600));
-    // This filter has few items, so that nearly all its chunks are zero.
-    client.ok("BF.RESERVE {k}sparse 0.001 50000000");
-    client.items("BF.MADD", "{k}sparse", &numbered("sparse", 3));
-    ["{k}empty", "{k}full", "{k}layers", "{k}sparse"]
 }

@@ -31,7 +31,7 @@ fn filters_beyond_the_bulk_limit_move_by_chunks_or_setting() {
         );
         let reply = show(&refused.receive("RESTORE"));
         assert_eq!(reply, "-ERR Protocol error: invalid bulk length");
-        let migrate = format!("MIGRATE 127.0.0.1 {} k 0 30000", target.port);
+        let migrate = format!("MIGRATE 127.0.0.1 {} k 0 120000", target.port);
         let reply = from.ask(&migrate);
         assert!(reply.starts_with("-ERR") || reply.starts_with("-IOERR"), "{reply}");
         assert_eq!((from.ask("EXISTS k"), to.ask("EXISTS k")), (":1".into(), ":0".into()));

@@ -23,9 +23,9 @@ fn runner(server: &Server) -> impl FnMut(&[&[u8]]) -> redis::Value + Send + use<
 #[test]
 fn a_full_resync_under_traffic_loses_nothing() {
     for_each_server(|kind| {
-        // Each of the 300 filters is saved with a delay of 1 ms, so that the client adds while the
-        // file is written.
-        let primary = setup(kind).line("rdb-key-save-delay 1000").start(kind);
+        // Each of the 300 filters is saved with a delay of 4 ms, so that the client adds while the
+        // file is written, also on a busy machine.
+        let primary = setup(kind).line("rdb-key-save-delay 4000").start(kind);
         let mut client = primary.resp2();
         make_keys(&mut client);
         many_small(&mut client, 300);

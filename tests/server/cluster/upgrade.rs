@@ -7,8 +7,8 @@ use bloomline_harness::{Client, Stop, for_each_server, int, numbered, show};
 
 use super::equal::{OTHER_SETTINGS, assert_equal, catch_up, setup};
 
-/// A filter that an earlier release dumped. Its items are the decimal numbers from 0; a filter that
-/// forgets has the last of them.
+/// A filter that an earlier release dumped. Its items are the decimal numbers from 0; a
+/// windowed filter has the last of them.
 struct Golden {
     key: String,
     header: Vec<u8>,
@@ -43,14 +43,14 @@ fn golden() -> Vec<Golden> {
 }
 
 impl Golden {
-    /// True if the filter forgets: its header is of version 2.
-    fn forgets(&self) -> bool {
+    /// True for a header of version 2.
+    fn is_windowed(&self) -> bool {
         self.header[8] == 2
     }
 
     /// Where the bits begin: after those of all generations that were dropped.
     fn first_byte(&self) -> usize {
-        let dropped = self.header[64..].first_chunk().filter(|_| self.forgets());
+        let dropped = self.header[64..].first_chunk().filter(|_| self.is_windowed());
         dropped.map_or(0, |bytes| u64::from_le_bytes(*bytes) as usize)
     }
 
@@ -90,7 +90,7 @@ impl Golden {
         assert!(chunks[1..].concat() == self.bits, "{} has other bits", self.key);
         let len = int(&client.call(&format!("BF.CARD {}", self.key)));
         // More numbers than any of the filters has got.
-        let numbers = if self.forgets() { 20_000 } else { len };
+        let numbers = if self.is_windowed() { 20_000 } else { len };
         if len > 0 {
             let items: Vec<String> = (0..numbers).map(|number| number.to_string()).collect();
             let found = show(&client.items("BF.MEXISTS", &self.key, &items)).matches(":1").count();

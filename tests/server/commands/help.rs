@@ -1,4 +1,4 @@
-//! BF.HELP: a summary of the commands for users of redis-cli.
+//! BF.HELP and CF.HELP: a summary of the commands for users of redis-cli.
 
 use bloomline_harness::{Kind, Setup, for_each_server, show};
 use redis::Value;
@@ -15,23 +15,30 @@ fn lines(reply: &Value) -> Vec<String> {
     lines.iter().map(line).collect()
 }
 
-/// The names of the module's commands, as the server lists them.
-fn commands(kind: &Kind) -> Vec<String> {
+/// What the names of the commands of a family begin with.
+const FAMILIES: [&str; 2] = ["BF", "CF"];
+
+/// The names of the commands of a family, as the server lists them. One with an underscore is for
+/// servers, not for users.
+fn commands(kind: &Kind, family: &str) -> Vec<String> {
     let server = Setup::new().start(kind);
     let Value::Array(names) = server.resp2().call("COMMAND LIST FILTERBY MODULE bf") else {
         panic!("expected an array")
     };
-    names.iter().map(|name| text(name).to_uppercase()).collect()
+    let names = names.iter().map(|name| text(name).to_uppercase());
+    names.filter(|name| name.starts_with(family) && !name.contains('_')).collect()
 }
 
 #[test]
 fn help_has_the_form_of_the_servers_and_all_commands() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
-        for mut client in [server.resp2(), server.resp3()] {
-            let ours = lines(&client.call("BF.HELP"));
+        for (mut client, family) in
+            FAMILIES.iter().flat_map(|family| [(server.resp2(), *family), (server.resp3(), family)])
+        {
+            let ours = lines(&client.call(&format!("{family}.HELP")));
             let servers = lines(&client.call("OBJECT HELP"));
-            assert_eq!(ours, lines(&client.call("bf.help")));
+            assert_eq!(ours, lines(&client.call(&format!("{}.help", family.to_lowercase()))));
             // A line with the syntax, then sentences that are indented by four blanks.
             for (ours, servers) in ours.iter().zip(&servers).take(3) {
                 assert_eq!(
@@ -50,10 +57,12 @@ fn help_has_the_form_of_the_servers_and_all_commands() {
                 .filter(|line| !line.starts_with(' '))
                 .map(|line| line.split(' ').next().unwrap())
                 .collect();
-            for name in commands(kind) {
+            let names = commands(kind, family);
+            assert!(names.len() > 15, "{names:?}");
+            for name in &names {
                 assert!(listed.contains(&name.as_str()), "{name}");
             }
-            assert_eq!(listed.len(), commands(kind).len());
+            assert_eq!(listed.len(), names.len());
         }
     });
 }
@@ -63,21 +72,25 @@ fn help_has_no_key_and_the_flags_of_the_servers_help() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
-        // Older servers refuse every call of this length, with another text.
-        assert!(client.ask("COMMAND GETKEYS BF.HELP").starts_with("-ERR "));
-        assert_eq!(client.ask("bf.help k"), "-ERR wrong number of arguments for 'bf.help' command");
-        let info = client.ask("COMMAND INFO bf.help");
-        assert!(info.contains("+loading +stale"), "{info}");
-        if kind.has_acl_categories() {
-            assert!(info.contains("+@bloom"), "{info}");
+        for (name, category) in [("bf.help", "bloom"), ("cf.help", "cuckoo")] {
+            // Older servers refuse every call of this length, with another text.
+            let keys = client.ask(&format!("COMMAND GETKEYS {name}"));
+            assert!(keys.starts_with("-ERR "), "{keys}");
+            let refused = format!("-ERR wrong number of arguments for '{name}' command");
+            assert_eq!(client.ask(&format!("{name} k")), refused);
+            let info = client.ask(&format!("COMMAND INFO {name}"));
+            assert!(info.contains("+loading +stale"), "{info}");
+            if kind.has_acl_categories() {
+                assert!(info.contains(&format!("+@{category}")), "{info}");
+            }
+            if kind.is_before_7() {
+                continue;
+            }
+            let flags = client.ask("COMMAND INFO object|help");
+            assert!(flags.contains("+loading +stale"), "{flags}");
+            let docs = client.ask(&format!("COMMAND DOCS {name}"));
+            assert!(docs.contains("summary") && docs.contains("0.1.0"), "{docs}");
         }
-        if kind.is_before_7() {
-            return;
-        }
-        let flags = client.ask("COMMAND INFO object|help");
-        assert!(flags.contains("+loading +stale"), "{flags}");
-        let docs = client.ask("COMMAND DOCS bf.help");
-        assert!(docs.contains("summary") && docs.contains("0.1.0"), "{docs}");
     });
 }
 
@@ -88,7 +101,10 @@ fn help_works_while_the_server_has_no_data() {
         let mut client = server.resp2();
         // No server listens on this port.
         client.ok("REPLICAOF 127.0.0.1 1");
-        assert!(client.ask("BF.EXISTS k a").starts_with("-MASTERDOWN"));
-        assert!(client.ask("BF.HELP").starts_with("*[+BF."));
+        for family in FAMILIES {
+            assert!(client.ask(&format!("{family}.EXISTS k a")).starts_with("-MASTERDOWN"));
+            let help = client.ask(&format!("{family}.HELP"));
+            assert!(help.starts_with(&format!("*[+{family}.")), "{help}");
+        }
     });
 }

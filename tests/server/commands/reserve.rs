@@ -82,12 +82,12 @@ fn unusable_numbers_are_refused() {
 #[test]
 fn error_rates_below_the_minimum_of_the_layout_are_refused() {
     const ROWS: &[Row] = rows![
-        "BF.RESERVE k 9e-16 100 NONSCALING" => "-ERR error rate is too small for this layout";
-        "BF.RESERVE k 1e-16 100" => "-ERR error rate is too small for this layout";
-        "BF.RESERVE k 1e-300 1073741824" => "-ERR error rate is too small for this layout";
+        "BF.RESERVE k 9e-16 100 NONSCALING" => "-ERR error rate is too small for this layout: a layer would need 9.0e-16, below 1e-15 or capacity / 2^64";
+        "BF.RESERVE k 1e-16 100" => "-ERR error rate is too small for this layout: a layer would need 5.0e-17, below 1e-15 or capacity / 2^64";
+        "BF.RESERVE k 1e-300 1073741824" => "-ERR error rate is too small for this layout: a layer would need 5.0e-301, below 1e-15 or capacity / 2^64";
         // The first layer of a scaling filter gets half of the rate.
-        "BF.RESERVE k 1e-15 100" => "-ERR error rate is too small for this layout";
-        "BF.INSERT k ERROR 1e-16 ITEMS a" => "-ERR error rate is too small for this layout";
+        "BF.RESERVE k 1e-15 100" => "-ERR error rate is too small for this layout: a layer would need 5.0e-16, below 1e-15 or capacity / 2^64";
+        "BF.INSERT k ERROR 1e-16 ITEMS a" => "-ERR error rate is too small for this layout: a layer would need 5.0e-17, below 1e-15 or capacity / 2^64";
         "EXISTS k" => ":0";
         "BF.RESERVE k 2e-15 100" => "+OK";
     ];

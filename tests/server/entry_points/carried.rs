@@ -1,57 +1,86 @@
-//! One filter carried to another key, as a DUMP payload and as chunks.
+//! Filters carried to another key or to another server: equal afterwards, and independent.
 
-use bloomline_harness::{Client, Setup, bulk, for_each_build, show};
+use bloomline_harness::{Client, Server, bulk, for_each_build, show};
 
-use super::scenario::{
-    assert_nothing_lost, assert_usable, build, build_large, observe, observe_all,
-};
+use super::assert_changes_as_built;
+use crate::filters::{assert_observed, build_all, change, large, observe, observe_all};
+use crate::inspect::with_debug;
 
-/// Builds filters on one server, carries each to another key of a second one, and compares them.
-fn carrying_keeps_everything(carry: impl Fn(&mut Client, &mut Client, &str, &str) + Sync) {
+/// Copies the filter under a key from one server to the same key of another one.
+type Carry = fn(from: &mut Client, to: &mut Client, there: &Server, key: &str);
+
+const WAYS: [(&str, Carry); 3] =
+    [("DUMP and RESTORE", dump_and_restore), ("chunks", chunks), ("MIGRATE", migrate)];
+
+fn dump_and_restore(from: &mut Client, to: &mut Client, _: &Server, key: &str) {
+    let dump = from.call(&format!("DUMP {key}"));
+    assert_eq!(show(&to.run(&[b"RESTORE", key.as_bytes(), b"0", bulk(&dump)])), "+OK", "{key}");
+    assert!(to.call(&format!("DUMP {key}")) == dump, "{key} is dumped to other bytes");
+}
+
+fn chunks(from: &mut Client, to: &mut Client, _: &Server, key: &str) {
+    to.load_chunks(from.family(key), key, &from.chunks(key));
+}
+
+fn migrate(from: &mut Client, _: &mut Client, there: &Server, key: &str) {
+    from.ok(&format!("MIGRATE 127.0.0.1 {} {key} 0 10000 COPY", there.port));
+}
+
+#[test]
+fn every_filter_is_carried_between_servers() {
     for_each_build(|kind| {
-        let (here, there) = (Setup::new().start(kind), Setup::new().start(kind));
+        let (here, there) = (with_debug(kind).start(kind), with_debug(kind).on_tcp().start(kind));
         let (mut from, mut to) = (here.resp2(), there.resp2());
-        let mut made = build(&mut from);
-        made.extend(build_large(&mut from));
-        let before = observe_all(&mut from, &made);
-        assert_nothing_lost(&made, &before);
-        for (filter, before) in made.iter().zip(&before) {
-            let copy = format!("{}:copy", filter.key);
-            carry(&mut from, &mut to, filter.key, &copy);
-            assert_eq!(&observe(&mut to, &copy, &filter.items), before, "{}", filter.key);
-            to.ok(&format!("RENAME {copy} {}", filter.key));
-        }
-        // Both continue in the same way.
-        assert_usable(&mut from, &made);
-        assert_usable(&mut to, &made);
-        for filter in &made {
-            let seen = observe(&mut from, filter.key, &filter.items);
-            assert_eq!(observe(&mut to, filter.key, &filter.items), seen, "{}", filter.key);
-        }
-    });
-}
-
-#[test]
-fn dump_and_restore_carry_a_filter() {
-    carrying_keeps_everything(|from, to, key, copy| {
-        let dump = from.call(&format!("DUMP {key}"));
-        assert_eq!(show(&to.run(&[b"RESTORE", copy.as_bytes(), b"0", bulk(&dump)])), "+OK");
-        let again = to.call(&format!("DUMP {copy}"));
-        assert!(again == dump, "{key} is dumped to other bytes after it was restored");
-    });
-}
-
-#[test]
-fn scandump_and_loadchunk_carry_a_filter() {
-    carrying_keeps_everything(|from, to, key, copy| {
-        let mut at = 0;
-        loop {
-            let (next, data) = from.scandump(key, at);
-            if next == 0 {
-                break;
+        let filters = build_all(&mut from);
+        let before = observe_all(&mut from, &filters);
+        for (way, carry) in WAYS {
+            for filter in &filters {
+                carry(&mut from, &mut to, &there, &filter.key);
             }
-            assert_eq!(to.loadchunk(copy, next, &data), "+OK", "{key} at {next}");
-            at = next;
+            assert_observed(&mut to, &filters, &before, way);
+            assert_changes_as_built(kind, &mut to, &filters, way);
+            to.ok("FLUSHALL");
+        }
+        // What was carried has not changed.
+        assert_observed(&mut from, &filters, &before, "all ways");
+        assert_changes_as_built(kind, &mut from, &filters, "all ways");
+    });
+}
+
+#[test]
+fn filters_of_several_chunks_are_carried() {
+    for_each_build(|kind| {
+        let (here, there) = (with_debug(kind).start(kind), with_debug(kind).on_tcp().start(kind));
+        let (mut from, mut to) = (here.resp2(), there.resp2());
+        for filter in large() {
+            filter.build(&mut from);
+            let before = observe(&mut from, &filter.key);
+            for (way, carry) in WAYS {
+                carry(&mut from, &mut to, &there, &filter.key);
+                assert_eq!(observe(&mut to, &filter.key), before, "{} by {way}", filter.key);
+                to.ok("FLUSHALL");
+            }
+        }
+    });
+}
+
+#[test]
+fn copies_are_equal_and_independent() {
+    for_each_build(|kind| {
+        let server = with_debug(kind).start(kind);
+        let mut client = server.resp2();
+        let filters = build_all(&mut client);
+        for filter in &filters {
+            let before = observe(&mut client, &filter.key);
+            assert_eq!(client.ask(&format!("COPY {} copy", filter.key)), ":1");
+            assert_eq!(observe(&mut client, "copy"), before, "{}", filter.key);
+            change(&mut client, "copy");
+            assert_eq!(observe(&mut client, &filter.key), before, "{}", filter.key);
+            // The copy stands where the original stood, and changes as that does.
+            assert_eq!(client.ask(&format!("COPY {} copy REPLACE", filter.key)), ":1");
+            let copy = change(&mut client, "copy");
+            assert_eq!(change(&mut client, &filter.key), copy, "{}", filter.key);
+            assert_eq!(client.ask("DEL copy"), ":1");
         }
     });
 }

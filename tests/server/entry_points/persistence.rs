@@ -1,94 +1,94 @@
 //! Restarts, from an RDB file and from an append-only file of either kind.
 
-use bloomline_harness::{Client, Server, Stop, for_each_build, numbered};
+use bloomline_harness::{Client, Setup, Stop, for_each_build, for_each_server};
 
-use super::scenario::{
-    Made, assert_nothing_lost, assert_same, assert_usable, build, build_large, observe_all,
-};
+use super::assert_changes_as_built;
+use crate::filters::{assert_observed, build, build_all, large, observe, observe_all};
+use crate::inspect::with_debug;
 
-/// Builds filters, restarts the server, and compares. `before_stop` prepares the entry point while
-/// the server still runs.
-fn restart_keeps_everything(
-    lines: &[&str],
-    stop: Stop,
-    build: impl Fn(&mut Client) -> Vec<Made> + Sync,
-    before_stop: impl Fn(&mut Client) + Sync,
-) {
+/// Rewrites the append-only file, with its base as an RDB file or as commands.
+fn rewrite(client: &mut Client, preamble: &str) {
+    client.ok(&format!("CONFIG SET aof-use-rdb-preamble {preamble}"));
+    client.rewrite_append_only_file();
+}
+
+fn append_only(setup: Setup) -> Setup {
+    setup.line("appendonly yes").line("aof-use-rdb-preamble no")
+}
+
+#[test]
+fn every_filter_survives_an_rdb_file() {
     for_each_build(|kind| {
-        let mut server = Server::start(kind, lines);
+        let mut server = with_debug(kind).start(kind);
         let mut client = server.resp2();
-        let made = build(&mut client);
-        let before = observe_all(&mut client, &made);
-        assert_nothing_lost(&made, &before);
-        before_stop(&mut client);
+        let filters = build_all(&mut client);
+        let before = observe_all(&mut client, &filters);
+        client.ok("DEBUG RELOAD");
+        assert_observed(&mut client, &filters, &before, "DEBUG RELOAD");
         // Twice, because what was loaded must be saved as well.
-        for _ in 0..2 {
-            server.restart(stop);
-            assert_same(&mut server.resp2(), &made, &before);
+        for restart in ["a restart", "a second restart"] {
+            server.restart(Stop::Save);
+            assert_observed(&mut server.resp2(), &filters, &before, restart);
         }
-        assert_usable(&mut server.resp2(), &made);
+        assert_changes_as_built(kind, &mut server.resp2(), &filters, "a restart");
+        let changed = observe_all(&mut server.resp2(), &filters);
+        server.restart(Stop::Save);
+        assert_observed(&mut server.resp2(), &filters, &changed, "changes and a restart");
     });
 }
 
-/// Rewrites the append-only file and waits until that has finished.
-fn rewrite(client: &mut Client) {
-    client.call("BGREWRITEAOF");
-    client.wait_for_saves();
-    assert_eq!(client.info("aof_last_bgrewrite_status").trim(), "ok");
-}
-
-const RDB: [&str; 0] = [];
-const AOF_PREAMBLE: [&str; 2] = ["appendonly yes", "aof-use-rdb-preamble yes"];
-const AOF_PLAIN: [&str; 2] = ["appendonly yes", "aof-use-rdb-preamble no"];
-
 #[test]
-fn filters_survive_a_restart_from_an_rdb_file() {
-    restart_keeps_everything(&RDB, Stop::Save, build, |_| ());
-}
-
-#[test]
-fn a_filter_of_several_chunks_survives_an_rdb_file() {
-    restart_keeps_everything(&RDB, Stop::Save, build_large, |_| ());
-}
-
-#[test]
-fn filters_survive_an_aof_rewritten_as_rdb() {
-    restart_keeps_everything(&AOF_PREAMBLE, Stop::NoSave, build, rewrite);
-}
-
-#[test]
-fn filters_survive_an_aof_rewritten_as_commands() {
-    restart_keeps_everything(&AOF_PLAIN, Stop::NoSave, build, rewrite);
-}
-
-#[test]
-fn a_filter_of_several_chunks_survives_an_aof_of_commands() {
-    restart_keeps_everything(&AOF_PLAIN, Stop::NoSave, build_large, rewrite);
-}
-
-#[test]
-fn filters_survive_an_aof_that_is_never_rewritten() {
-    restart_keeps_everything(&AOF_PLAIN, Stop::NoSave, build, |_| ());
-}
-
-#[test]
-fn additions_after_a_rewrite_are_kept() {
-    restart_keeps_everything(
-        &AOF_PLAIN,
-        Stop::NoSave,
-        |client| {
-            let mut made = build(client);
-            rewrite(client);
-            for filter in made
-                .iter_mut()
-                .filter(|filter| filter.key == "many:layers" || filter.key == "one:layer")
-            {
-                let more = numbered("after:rewrite", 500);
-                client.items("BF.MADD", filter.key, &more);
-                filter.items.extend(more);
+fn every_filter_survives_an_append_only_file() {
+    for_each_build(|kind| {
+        let mut server = append_only(with_debug(kind)).start(kind);
+        let mut client = server.resp2();
+        let filters = build_all(&mut client);
+        let before = observe_all(&mut client, &filters);
+        for file in ["never rewritten", "rewritten as commands", "rewritten as RDB"] {
+            match file {
+                "rewritten as commands" => rewrite(&mut server.resp2(), "no"),
+                "rewritten as RDB" => rewrite(&mut server.resp2(), "yes"),
+                _ => {}
             }
-            made
-        },
-        |_| (),
-    );
+            server.restart(Stop::NoSave);
+            assert_observed(&mut server.resp2(), &filters, &before, file);
+        }
+        // These changes follow the base that was rewritten.
+        assert_changes_as_built(kind, &mut server.resp2(), &filters, "a rewrite");
+        let changed = observe_all(&mut server.resp2(), &filters);
+        server.restart(Stop::NoSave);
+        assert_observed(&mut server.resp2(), &filters, &changed, "changes after a rewrite");
+        rewrite(&mut server.resp2(), "no");
+        server.restart(Stop::NoSave);
+        assert_observed(&mut server.resp2(), &filters, &changed, "changes and a rewrite");
+    });
+}
+
+#[test]
+fn filters_of_several_chunks_survive_every_file() {
+    for_each_server(|kind| {
+        let mut server = append_only(with_debug(kind)).start(kind);
+        let mut client = server.resp2();
+        let filters = large();
+        build(&mut client, &filters);
+        let before = observe_all(&mut client, &filters);
+        for (filter, before) in filters.iter().zip(&before) {
+            let key = &filter.key;
+            assert_eq!(client.ask(&format!("COPY {key} copied")), ":1");
+            client.copy_by_chunks(key, "loaded");
+            for copy in ["copied", "loaded"] {
+                assert_eq!(&observe(&mut client, copy), before, "{copy} from {key}");
+            }
+            assert_eq!(client.ask("DEL copied loaded"), ":2");
+        }
+        rewrite(&mut client, "no");
+        server.restart(Stop::NoSave);
+        assert_observed(&mut server.resp2(), &filters, &before, "a file of commands");
+        server.edit_config("appendonly yes", "appendonly no");
+        server.restart(Stop::Save);
+        assert_observed(&mut server.resp2(), &filters, &before, "an RDB file");
+        for filter in &filters {
+            filter.assert_has_items(&mut server.resp2());
+        }
+    });
 }

@@ -1,77 +1,80 @@
 //! Replicas: by full synchronisation, by the stream of commands, with other settings.
 
-use bloomline_harness::{Kind, Server, Setup, for_each_build};
+use bloomline_harness::{Kind, Server, for_each_build, for_each_server};
 
-use crate::cluster::equal::catch_up;
-
-use super::scenario::{
-    assert_nothing_lost, assert_same, assert_usable, build, build_large, observe_all,
-};
+use super::assert_changes_as_built;
+use crate::cluster::equal::{OTHER_SETTINGS, catch_up, setup};
+use crate::filters::{assert_observed, build, build_all, large, observe_all};
 
 /// A replica whose own defaults differ from the primary's in every setting.
 fn replica_of(kind: &Kind, primary: &Server) -> Server {
-    Setup::new()
-        .module_args(
-            "bf-error-rate 0.1 bf-initial-size 17 bf-expansion-factor 5 bf-max-filter-bytes 1",
-        )
+    setup(kind)
+        .module_args(OTHER_SETTINGS)
         .line(format!("replicaof 127.0.0.1 {}", primary.port))
         .start(kind)
 }
 
 #[test]
-fn a_full_sync_gives_the_replica_the_same_filters() {
+fn replicas_hold_every_filter() {
     for_each_build(|kind| {
-        for build in [build, build_large] {
-            let primary = Setup::new().on_tcp().start(kind);
-            let mut client = primary.resp2();
-            let made = build(&mut client);
-            let before = observe_all(&mut client, &made);
-            assert_nothing_lost(&made, &before);
-            let replica = replica_of(kind, &primary);
-            catch_up(&mut client, &mut replica.resp2());
-            assert_same(&mut replica.resp2(), &made, &before);
+        let primary = setup(kind).start(kind);
+        let mut client = primary.resp2();
+        let early = replica_of(kind, &primary);
+        catch_up(&mut client, &mut early.resp2());
+        // The early replica gets the stream of commands, the late one a full synchronisation.
+        let filters = build_all(&mut client);
+        let late = replica_of(kind, &primary);
+        let replicas = [("the stream", &early), ("a full synchronisation", &late)];
+        let before = observe_all(&mut client, &filters);
+        for (way, replica) in replicas {
+            let mut other = replica.resp2();
+            catch_up(&mut client, &mut other);
+            assert_observed(&mut other, &filters, &before, way);
+            assert_eq!(other.ask("DEBUG DIGEST"), client.ask("DEBUG DIGEST"), "{way}");
         }
+        // Both follow all changes.
+        assert_changes_as_built(kind, &mut client, &filters, "replication");
+        let changed = observe_all(&mut client, &filters);
+        for (way, replica) in replicas {
+            let mut other = replica.resp2();
+            catch_up(&mut client, &mut other);
+            assert_observed(&mut other, &filters, &changed, way);
+            assert_eq!(other.ask("DEBUG DIGEST"), client.ask("DEBUG DIGEST"), "{way}");
+        }
+        for call in [
+            "BF.ADD empty a",
+            "BF.BULKADD empty FIXED 1 a",
+            "BF.COMPACT empty",
+            "BF.ROTATE hand",
+            "BF.MERGE empty empty",
+            "CF.ADD cuckoo:empty a",
+            "CF.DEL cuckoo:half item:1",
+            "CF.MDEL cuckoo:half absent",
+            // RedisBloom's runs on a replica.
+            "CF.COMPACT cuckoo:empty",
+        ] {
+            assert!(early.resp2().ask(call).starts_with("-READONLY"), "{call}");
+        }
+        assert_eq!(early.resp2().ask("BF.BULKEXISTS empty LINES absent COUNT"), "*[:1 :0]");
+        // After its promotion a replica continues where the primary was.
+        early.resp2().ok("REPLICAOF NO ONE");
+        assert_eq!(early.resp2().ask("BF.MADD many:layers item:1 item:2"), "*[:0 :0]");
+        let deleted = early.resp2().ask("CF.MDEL cuckoo:half item:1 item:1 item:1");
+        assert_eq!(deleted, "*[:1 :1 :0]", "the changes have added one of them again");
     });
 }
 
 #[test]
-fn the_stream_gives_the_replica_the_same_filters() {
-    for_each_build(|kind| {
-        let primary = Setup::new().on_tcp().start(kind);
+fn a_full_sync_copies_filters_of_several_chunks() {
+    for_each_server(|kind| {
+        let primary = setup(kind).start(kind);
         let mut client = primary.resp2();
+        let filters = large();
+        build(&mut client, &filters);
         let replica = replica_of(kind, &primary);
-        client.ok("SET written 1");
-        catch_up(&mut client, &mut replica.resp2());
-
-        let made = build(&mut client);
-        assert_usable(&mut client, &made);
-        let before = observe_all(&mut client, &made);
-        client.ok("SET written 2");
-        catch_up(&mut client, &mut replica.resp2());
-        assert_same(&mut replica.resp2(), &made, &before);
-
-        // After its promotion the replica continues where the primary was.
-        replica.resp2().ok("REPLICAOF NO ONE");
-        assert_eq!(replica.resp2().ask("BF.ADD many:layers many:1"), ":0");
-    });
-}
-
-#[test]
-fn a_full_filter_does_not_end_its_replica() {
-    for_each_build(|kind| {
-        let primary = Setup::new().on_tcp().start(kind);
-        let mut client = primary.resp2();
-        let mut replica = replica_of(kind, &primary);
-        // On servers with this setting, a replica ends if a replicated command returns an error.
-        replica.resp2().call("CONFIG SET propagation-error-behavior panic");
-        client.ok("BF.RESERVE ns 0.001 3 NONSCALING");
-        client.call("BF.MADD ns a b c d e f");
-        client.call("BF.ADD ns g");
-        client.call("BF.INSERT ns ITEMS h i");
-        client.call("BF.MADD ns a d");
-        catch_up(&mut client, &mut replica.resp2());
-        assert_eq!(replica.resp2().ask("BF.DEBUG ns"), client.ask("BF.DEBUG ns"));
-        assert_eq!(replica.resp2().ask("BF.MEXISTS ns a b c d"), "*[:1 :1 :1 :0]");
-        assert!(replica.is_running());
+        let mut other = replica.resp2();
+        catch_up(&mut client, &mut other);
+        let expected = observe_all(&mut client, &filters);
+        assert_observed(&mut other, &filters, &expected, "a full synchronisation");
     });
 }

@@ -202,7 +202,7 @@ fn a_truncated_aof_keeps_every_item_before_the_cut() {
     for_each_server(|kind| {
         let mut server = Server::start(kind, &APPENDING);
         let mut client = server.resp2();
-        client.ok("BF.RESERVE k 0.0000001 20");
+        client.ok("BF.RESERVE k 0.000000001 20");
         let items = numbered("item", 400);
         for item in &items {
             assert_eq!(show(&client.run(&[b"BF.ADD", b"k".as_slice(), item])), ":1");

@@ -17,6 +17,9 @@ const WRITERS: usize = 3;
 /// layout.
 const SHARED: [&str; 3] = ["growing", "reserved", "foreign"];
 
+/// The key of a cuckoo filter to which all clients add.
+const CUCKOO: &str = "cuckoo";
+
 /// RedisBloom's header of an empty filter that grows.
 const FOREIGN: &[u8] =
     include_bytes!("../../../core/tests/golden/redisbloom/empty_default.scandump.0.bin");
@@ -133,7 +136,8 @@ impl Ledger {
         for (key, entries) in &self.entries {
             let items: Vec<&[u8]> = entries.iter().map(|entry| entry.item.as_slice()).collect();
             let answers = items.chunks(1000).flat_map(|batch| {
-                let Value::Array(found) = client.items("BF.MEXISTS", key, batch) else {
+                let command = if key == CUCKOO { "CF.MEXISTS" } else { "BF.MEXISTS" };
+                let Value::Array(found) = client.items(command, key, batch) else {
                     panic!("no array")
                 };
                 found
@@ -162,17 +166,20 @@ fn write(
             (0..10).map(|i| format!("{name}:{round}:{i}").into_bytes()).collect();
         // A new key every few rounds, because creations are logged differently from additions.
         let own = format!("own:{name}:{}", round / 8);
-        let calls: [(&str, &str, &[Vec<u8>]); 5] = [
+        let calls: [(&str, &str, &[Vec<u8>]); 6] = [
             ("BF.MADD", SHARED[0], &items),
             ("BF.ADD", SHARED[1], &items[..1]),
             ("BF.INSERT", SHARED[2], &items),
             ("BF.MADD", &own, &items),
             ("BF.ADD", SHARED[0], &items[..1]),
+            ("CF.INSERT", CUCKOO, &items),
         ];
         for (command, key, items) in calls {
             let mut call: Vec<&[u8]> = vec![command.as_bytes(), key.as_bytes()];
-            if command == "BF.INSERT" {
-                call.push(b"ITEMS");
+            match command {
+                "BF.INSERT" => call.push(b"ITEMS"),
+                "CF.INSERT" => call.extend([&b"CAPACITY"[..], b"200000", b"ITEMS"]),
+                _ => {}
             }
             call.extend(items.iter().map(Vec::as_slice));
             let Ok(reply) = client.try_run(&call) else { return acknowledged };

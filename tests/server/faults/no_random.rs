@@ -18,6 +18,7 @@ struct Made {
 
 /// A filter of a server that has random bytes.
 fn made(client: &mut Client) -> Made {
+    client.ok("BF.RESERVE k 0.0000001 100");
     client.items("BF.MADD", "k", &numbered("item", 100));
     let chunks =
         ["0", "1"].map(|iterator| match client.call(&format!("BF.SCANDUMP k {iterator}")) {
@@ -65,7 +66,7 @@ fn without_random_bytes_only_new_seeds_are_refused() {
         }
         // A given seed needs no random bytes.
         client.ok("BF.RESERVE seeded 0.01 100 SEED 7");
-        assert_eq!(client.ask("BF.INSERT window LAST SEED 7 ITEMS a"), "*[:1]");
+        assert_eq!(client.ask("BF.INSERT window LAST GENERATIONS 8 SEED 7 ITEMS a"), "*[:1]");
         // New layers use the seed of the filter.
         client.items("BF.MADD", "loaded", &numbered("more", 300));
         assert_ne!(client.ask("BF.INFO loaded FILTERS"), "*[:1]");
@@ -91,6 +92,7 @@ fn without_random_bytes_an_append_only_file_is_loaded() {
         let (file, before) = {
             let server = setup().start(kind);
             let mut client = server.resp2();
+            client.ok("BF.RESERVE k 0.0000001 100");
             client.items("BF.MADD", "k", &numbered("item", 500));
             client.ok("BF.RESERVE fixed 0.01 100 NONSCALING");
             let digests = ["k", "fixed"].map(|key| digest(&mut client, key));

@@ -28,7 +28,7 @@ fn lift_limits(server: &Server) {
 
 /// A filter whose next item adds a second layer of 48 MB; returns its items.
 fn about_to_grow(client: &mut Client, key: &str) -> Vec<Vec<u8>> {
-    client.ok(&format!("BF.RESERVE {key} 0.0001 1000 EXPANSION 20000"));
+    client.ok(&format!("BF.RESERVE {key} 0.0001 1000 EXPANSION 20000 SEED 7"));
     let items = numbered(key, 1010);
     let mut inside = Vec::new();
     for item in items {

@@ -3,6 +3,7 @@
 use bloomline_harness::{Client, Random, Setup, bulk, for_each_server, show};
 
 use super::{assert_works, damaged};
+use crate::inspect::info_field;
 
 fn load(client: &mut Client, iterator: &str, data: &[u8]) -> String {
     show(&client.run(&[b"BF.LOADCHUNK", b"k".as_slice(), iterator.as_bytes(), data]))
@@ -84,6 +85,29 @@ fn a_damaged_byte_is_bad_data_or_makes_a_usable_filter() {
                 }
             }
         }
+    });
+}
+
+#[test]
+fn headers_of_many_layers_take_little_memory() {
+    /// Where the number of layers stands in a header.
+    const LAYERS: usize = 20;
+    for_each_server(|kind| {
+        let server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        client.ok("BF.RESERVE one 0.25 100000 EXPANSION 1");
+        let mut header = client.scandump("one", 0).1;
+        header[LAYERS..LAYERS + 4].copy_from_slice(&1_000_u32.to_le_bytes());
+        let before = server.resident();
+        assert_eq!(load(&mut client, "1", &header), "+OK");
+        let dump = client.call("DUMP k");
+        assert_eq!(client.ask("COPY k copy"), ":1");
+        let restored = client.run(&[b"RESTORE", b"restored".as_slice(), b"0", bulk(&dump)]);
+        assert_eq!(show(&restored), "+OK");
+        let size: u64 =
+            ["k", "copy", "restored"].iter().map(|key| info_field(&mut client, key, "SIZE")).sum();
+        let grown = server.resident().saturating_sub(before);
+        assert!(size > 1_000_000_000 && grown < size / 8, "{grown} bytes are resident of {size}");
     });
 }
 

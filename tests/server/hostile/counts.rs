@@ -7,7 +7,7 @@ use crate::inspect::{Totals, digest, number, totals, with_debug};
 use crate::redisbloom::forged::{header, load, with_links};
 
 use super::value::{payload_of_links, restore};
-use bloomline_reference::overflowing::overflowing_header;
+use bloomline_reference::forged::overflowing_header;
 
 const HALF: u64 = 1 << 63;
 
@@ -76,8 +76,7 @@ fn values_whose_items_overflow_are_repaired() {
             assert_eq!(client.ask("DEL k"), ":1");
             assert_eq!(restore(&mut client, &dump), "+OK");
             assert_eq!(digest(&mut client, "k"), before);
-            client.call("BGREWRITEAOF");
-            client.wait_for_saves();
+            client.rewrite_append_only_file();
             server.restart(Stop::NoSave);
             let mut client = server.resp2();
             assert_eq!(digest(&mut client, "k"), before, "{lens:?}: after a rewrite");

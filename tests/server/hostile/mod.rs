@@ -4,6 +4,8 @@ mod boundaries;
 mod chunk;
 mod commands;
 mod counts;
+mod cuckoo;
+mod generations;
 mod restore;
 mod sizes;
 mod value;

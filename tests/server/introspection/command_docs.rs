@@ -7,8 +7,12 @@ use redis::Value;
 const PACKED: &str = "key:key form:oneof(FIXED width:integer|PREFIXED prefixed:pure-token|LINES lines:pure-token) \
     data:string [COUNT count:pure-token]";
 
+/// The arguments of CF.INSERT and CF.INSERTNX.
+const INSERTED: &str = "key:key [CAPACITY capacity:integer] [NOCREATE nocreate:pure-token] [TTL ttl:integer] \
+    ITEMS item:string...";
+
 /// Name, first version, and the arguments in the notation of [`written`].
-const COMMANDS: [(&str, &str, &str); 16] = [
+const COMMANDS: [(&str, &str, &str); 32] = [
     (
         "bf.reserve",
         "1.0.0",
@@ -45,10 +49,31 @@ const COMMANDS: [(&str, &str, &str); 16] = [
          GENERATIONS generations:pure-token|OLDEST oldest:pure-token|NEWEST newest:pure-token|\
          ESTIMATE estimate:pure-token)]",
     ),
+    ("bf.stats", "0.1.0", "key:key [field:string...]"),
     ("bf.card", "2.4.4", "key:key"),
     ("bf.debug", "1.0.0", "key:key"),
     ("bf.scandump", "1.0.0", "key:key iterator:integer"),
     ("bf.loadchunk", "1.0.0", "key:key iterator:integer data:string"),
+    (
+        "cf.reserve",
+        "1.0.0",
+        "key:key capacity:integer [BUCKETSIZE bucketsize:integer] [MAXITERATIONS maxiterations:integer] \
+         [EXPANSION expansion:integer] [TTL ttl:integer]",
+    ),
+    ("cf.add", "1.0.0", "key:key item:string"),
+    ("cf.addnx", "1.0.0", "key:key item:string"),
+    ("cf.insert", "1.0.0", INSERTED),
+    ("cf.insertnx", "1.0.0", INSERTED),
+    ("cf.exists", "1.0.0", "key:key item:string"),
+    ("cf.mexists", "1.0.0", "key:key item:string..."),
+    ("cf.count", "1.0.0", "key:key item:string"),
+    ("cf.del", "1.0.0", "key:key item:string"),
+    ("cf.mdel", "0.1.0", "key:key item:string..."),
+    ("cf.compact", "1.0.0", "key:key"),
+    ("cf.info", "1.0.0", "key:key"),
+    ("cf.debug", "1.0.0", "key:key"),
+    ("cf.scandump", "1.0.0", "key:key iterator:integer"),
+    ("cf.loadchunk", "1.0.0", "key:key iterator:integer data:string"),
 ];
 
 fn text(value: &Value) -> String {

@@ -8,7 +8,7 @@ use redis::Value;
 use crate::inspect::word;
 
 /// All commands with one key: a call, flags, flags of the key, categories, tips.
-const COMMANDS: [(&str, &str, &str, &str, &str); 15] = [
+const COMMANDS: [(&str, &str, &str, &str, &str); 32] = [
     ("bf.reserve KEY 0.01 100", "write denyoom", "RW insert", "@bloom @write", ""),
     ("bf.add KEY a", "write denyoom fast", "RW access insert", "@bloom @write @fast", ""),
     ("bf.madd KEY a b", "write denyoom", "RW access insert", "@bloom @write", ""),
@@ -20,15 +20,32 @@ const COMMANDS: [(&str, &str, &str, &str, &str); 15] = [
     ("bf.mexists KEY a b", "readonly fast", "RO access", "@bloom @read @fast", ""),
     ("bf.bulkexists KEY LINES a", "readonly", "RO access", "@bloom @read", ""),
     ("bf.info KEY", "readonly", "RO access", "@bloom @read", "dont_cache"),
+    ("bf.stats KEY", "readonly", "RO access", "@bloom @read", "dont_cache"),
     ("bf.card KEY", "readonly fast", "RO access", "@bloom @read @fast", ""),
     ("bf.debug KEY", "readonly", "RO access", "@bloom @read", "dont_cache"),
     ("bf.scandump KEY 0", "readonly", "RO access", "@bloom @read", "dont_cache"),
     ("bf.loadchunk KEY 1 x", "write denyoom", "RW insert", "@bloom @write", ""),
+    ("bf._hashcheck KEY x", "readonly fast", "RO access", "@bloom @read @fast", ""),
+    ("cf.reserve KEY 100", "write denyoom", "RW insert", "@cuckoo @write", ""),
+    ("cf.add KEY a", "write denyoom", "RW access insert", "@cuckoo @write", ""),
+    ("cf.addnx KEY a", "write denyoom", "RW access insert", "@cuckoo @write", ""),
+    ("cf.insert KEY ITEMS a", "write denyoom", "RW access insert", "@cuckoo @write", ""),
+    ("cf.insertnx KEY ITEMS a", "write denyoom", "RW access insert", "@cuckoo @write", ""),
+    ("cf.del KEY a", "write fast", "RW access delete", "@cuckoo @write @fast", ""),
+    ("cf.mdel KEY a b", "write fast", "RW access delete", "@cuckoo @write @fast", ""),
+    ("cf.compact KEY", "write", "RW access update", "@cuckoo @write", ""),
+    ("cf.exists KEY a", "readonly fast", "RO access", "@cuckoo @read @fast", ""),
+    ("cf.mexists KEY a b", "readonly fast", "RO access", "@cuckoo @read @fast", ""),
+    ("cf.count KEY a", "readonly fast", "RO access", "@cuckoo @read @fast", ""),
+    ("cf.info KEY", "readonly fast", "RO access", "@cuckoo @read @fast", "dont_cache"),
+    ("cf.debug KEY", "readonly fast", "RO access", "@cuckoo @read @fast", "dont_cache"),
+    ("cf.scandump KEY 0", "readonly", "RO access", "@cuckoo @read", "dont_cache"),
+    ("cf.loadchunk KEY 1 x", "write denyoom", "RW insert", "@cuckoo @write", ""),
 ];
 
 /// The names of all commands.
 fn all_names() -> BTreeSet<String> {
-    let others = ["bf.merge", "bf.help"];
+    let others = ["bf.merge", "bf.help", "cf.help"];
     COMMANDS.iter().map(|(call, ..)| word(call, 0)).chain(others).map(str::to_owned).collect()
 }
 
@@ -136,12 +153,13 @@ fn merge_writes_its_first_key_and_reads_the_others() {
 }
 
 #[test]
-fn categories_are_bloom_and_those_of_similar_commands() {
+fn categories_are_the_familys_and_those_of_similar_commands() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
         if !kind.has_acl_categories() {
-            assert!(!names(&client.call("ACL CAT")).contains("bloom"));
+            let all = names(&client.call("ACL CAT"));
+            assert!(!all.contains("bloom") && !all.contains("cuckoo"), "{all:?}");
             return;
         }
         for (call, _, _, categories, _) in COMMANDS {
@@ -149,13 +167,14 @@ fn categories_are_bloom_and_those_of_similar_commands() {
             let reply = client.call(&format!("COMMAND INFO {name}"));
             assert_eq!(names(&elements(&elements(&reply)[0])[6]), words(categories), "{name}");
         }
-        let expected = all_names();
-        let listed = names(&client.call("ACL CAT bloom"));
-        // Valkey 8.0 leaves the commands of modules out of all its categories.
-        assert!(
-            listed == expected || listed.is_empty() && kind.series() == "valkey-8.0",
-            "{listed:?}"
-        );
+        for (category, prefix) in [("bloom", "bf."), ("cuckoo", "cf.")] {
+            let mut expected = all_names();
+            expected.retain(|name| name.starts_with(prefix));
+            let listed = names(&client.call(&format!("ACL CAT {category}")));
+            // These leave the commands of modules out of all their categories.
+            let omits = ["redis-7.4", "valkey-8.0"].contains(&kind.series());
+            assert!(listed == expected || listed.is_empty() && omits, "{listed:?}");
+        }
     });
 }
 
@@ -185,6 +204,33 @@ fn tips_prevent_caching_of_changing_replies() {
             let name = word(call, 0);
             let reply = client.call(&format!("COMMAND INFO {name}"));
             assert_eq!(names(&elements(&elements(&reply)[0])[7]), words(tips), "{name}");
+        }
+    });
+}
+
+#[test]
+fn every_argument_of_a_merge_is_a_key() {
+    for_each_server(|kind| {
+        let server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        for (line, keys) in [
+            ("BF.MERGE d a", "*[$1 d $1 a]"),
+            ("BF.MERGE d a b c", "*[$1 d $1 a $1 b $1 c]"),
+            ("BF.MERGE d d d", "*[$1 d $1 d $1 d]"),
+        ] {
+            assert_eq!(client.ask(&format!("COMMAND GETKEYS {line}")), keys, "{line}");
+        }
+        if !kind.is_before_7() {
+            let flags = client.ask("COMMAND GETKEYSANDFLAGS BF.MERGE d a b").to_lowercase();
+            let key = |name: &str| flags.split(&format!("$1 {name} ")).nth(1).map(str::to_owned);
+            let destination = key("d").expect("the destination");
+            let destination = destination.split("$1 ").next().expect("flags");
+            assert!(destination.contains("rw") && destination.contains("insert"), "{flags}");
+            for source in ["a", "b"] {
+                let source = key(source).expect("a source");
+                let source = source.split("$1 ").next().expect("flags");
+                assert!(source.contains("ro") && source.contains("access"), "{flags}");
+            }
         }
     });
 }

@@ -1,4 +1,5 @@
-//! The INFO section of the module: totals over all filters, and the number of refusals.
+//! The INFO sections of the module: totals over all filters, and the number of refusals. Those of
+//! cuckoo filters: [`super::cuckoo`].
 
 use bloomline_harness::{
     Client, Setup, Stop, bulk, for_each_server, numbered, seal_dump, show, until,
@@ -34,6 +35,9 @@ const FIELDS: [&str; 25] = [
     "bloom_defrag_misses",
 ];
 
+const CUCKOO_FIELDS: [&str; 6] =
+    ["cf_filters", "cf_tables", "cf_items", "cf_bytes", "cf_deletes", "cf_deletes_missed"];
+
 /// A field under the name that collectors of valkey-bloom know, and under our own.
 const KNOWN_NAMES: [(&str, &str); 5] = [
     ("bloom_total_memory_bytes", "bytes"),
@@ -57,20 +61,31 @@ fn the_section_has_its_fields_in_every_info_call() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         for mut client in [server.resp2(), server.resp3()] {
-            for line in ["INFO bf", "INFO bf_bloom", "INFO modules", "INFO everything"] {
+            for (line, sections) in [
+                ("INFO bf", &["bloom", "cuckoo"][..]),
+                ("INFO bf_bloom", &["bloom"]),
+                ("INFO bf_cuckoo", &["cuckoo"]),
+                ("INFO modules", &["bloom", "cuckoo"]),
+                ("INFO everything", &["bloom", "cuckoo"]),
+            ] {
                 let shown = text(&client.call(line));
-                let section = shown
-                    .split_once("# bf_bloom\r\n")
-                    .unwrap_or_else(|| panic!("{line}\n{shown}"))
-                    .1;
-                let section = section.split("\r\n\r\n").next().expect("a first part");
-                let names: Vec<&str> =
-                    section.lines().map(|line| line.split(':').next().expect("a name")).collect();
-                assert_eq!(names, FIELDS.map(|name| format!("bf_{name}")), "{line}");
+                for (section, fields) in [("bloom", &FIELDS[..]), ("cuckoo", &CUCKOO_FIELDS)] {
+                    let found = shown.split_once(&format!("# bf_{section}\r\n"));
+                    assert_eq!(found.is_some(), sections.contains(&section), "{line}\n{shown}");
+                    let Some((_, found)) = found else { continue };
+                    let found = found.split("\r\n\r\n").next().expect("a first part");
+                    let name = |line: &str| line.split(':').next().expect("a name").to_owned();
+                    let names: Vec<String> = found.lines().map(name).collect();
+                    let expected: Vec<String> =
+                        fields.iter().map(|name| format!("bf_{name}")).collect();
+                    assert_eq!(names, expected, "{line}");
+                }
             }
             for line in ["INFO", "INFO memory", "INFO all"] {
                 let shown = text(&client.call(line));
-                assert!(!shown.contains("bf_filters") || line == "INFO all", "{line}");
+                for field in ["bf_filters", "bf_cf_filters"] {
+                    assert!(!shown.contains(field) || line == "INFO all", "{line}");
+                }
             }
         }
     });

@@ -1,9 +1,12 @@
 //! What a server reports: its table of commands, digests of filters, the INFO section of the
-//! module.
+//! module, totals.
 
 mod command_docs;
 mod command_table;
+mod cuckoo;
 mod digest;
 mod digest_large;
 mod info_section;
 mod registration;
+mod windowed;
+mod windowed_totals;

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use bloomline_harness::{Setup, for_each_server, show};
 use redis::Value;
 
-/// Name, arity, flags, flag of the key, category in addition to `@bloom`.
-const COMMANDS: [(&str, i64, &str, &str, &str); 14] = [
+/// Name, arity, flags, flag of the key, category in addition to `@bloom` or `@cuckoo`.
+const COMMANDS: [(&str, i64, &str, &str, &str); 29] = [
     ("bf.reserve", -4, "write denyoom", "RW", "@write"),
     ("bf.add", 3, "write denyoom", "RW", "@write"),
     ("bf.madd", -3, "write denyoom", "RW", "@write"),
@@ -21,6 +21,21 @@ const COMMANDS: [(&str, i64, &str, &str, &str); 14] = [
     ("bf.debug", 2, "readonly", "RO", "@read"),
     ("bf.scandump", 3, "readonly", "RO", "@read"),
     ("bf.loadchunk", 4, "write denyoom", "RW", "@write"),
+    ("cf.reserve", -3, "write denyoom", "RW", "@write"),
+    ("cf.add", 3, "write denyoom", "RW", "@write"),
+    ("cf.addnx", 3, "write denyoom", "RW", "@write"),
+    ("cf.insert", -4, "write denyoom", "RW", "@write"),
+    ("cf.insertnx", -4, "write denyoom", "RW", "@write"),
+    ("cf.exists", 3, "readonly", "RO", "@read"),
+    ("cf.mexists", -3, "readonly", "RO", "@read"),
+    ("cf.count", 3, "readonly", "RO", "@read"),
+    ("cf.del", 3, "write", "RW", "@write"),
+    ("cf.mdel", -3, "write", "RW", "@write"),
+    ("cf.compact", 2, "write", "RW", "@write"),
+    ("cf.info", 2, "readonly", "RO", "@read"),
+    ("cf.debug", 2, "readonly", "RO", "@read"),
+    ("cf.scandump", 3, "readonly", "RO", "@read"),
+    ("cf.loadchunk", 4, "write denyoom", "RW", "@write"),
 ];
 
 fn elements(value: &Value) -> &[Value] {
@@ -69,12 +84,30 @@ fn arity_flags_and_key_position_are_reported() {
             }
             if kind.has_acl_categories() {
                 let categories = set_of(&info[6]);
+                let family = if name.starts_with("bf.") { "@bloom" } else { "@cuckoo" };
                 assert!(
-                    categories.contains("@bloom") && categories.contains(category),
+                    categories.contains(family) && categories.contains(category),
                     "{name}: {categories:?}"
                 );
             }
         }
+    });
+}
+
+/// The warnings in a log, without numbers, which differ from start to start.
+fn warnings(log: &str) -> BTreeSet<String> {
+    let text =
+        |line: &str| Some(line.split_once(" # ")?.1.replace(|c: char| c.is_ascii_digit(), ""));
+    log.lines().filter_map(text).collect()
+}
+
+#[test]
+fn loading_logs_no_warning() {
+    for_each_server(|kind| {
+        let server = Setup::new().start(kind);
+        let without = Setup::new().bare().start(kind);
+        assert!(server.log().len() > without.log().len(), "the log names the module");
+        assert_eq!(warnings(&server.log()), warnings(&without.log()));
     });
 }
 

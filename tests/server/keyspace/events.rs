@@ -43,6 +43,16 @@ impl Listener {
 fn expected(line: &str) -> &'static [&'static str] {
     match line {
         "BF.RESERVE missing 0.01 100" => &["bloom.reserve missing"],
+        "BF.COMPACT roomy" => &["bloom.compact roomy"],
+        "BF.ROTATE hand" => &["bloom.rotate hand"],
+        "CF.RESERVE missing 100" => &["cuckoo.reserve missing"],
+        "CF.DEL cuckoo a" | "CF.MDEL cuckoo x b b b" => &["cuckoo.del cuckoo"],
+        "CF.COMPACT deleted" => &["cuckoo.compact deleted"],
+        "CF.LOADCHUNK deleted 2 x" => &["cuckoo.load deleted"],
+        line if line.starts_with("CF.") && line.contains(" missing ") => {
+            &["cuckoo.reserve missing", "cuckoo.add missing"]
+        }
+        line if line.starts_with("CF.") => &["cuckoo.add cuckoo"],
         line if line.contains(" missing ") => &["bloom.reserve missing", "bloom.add missing"],
         _ => &["bloom.add k"],
     }

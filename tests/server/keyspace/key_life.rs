@@ -4,7 +4,7 @@ use bloomline_harness::{Client, Setup, for_each_server, int, matches, numbered};
 
 /// A filter of several layers with so small an error rate that no reply is a false positive.
 fn build(client: &mut Client, key: &str) {
-    client.ok(&format!("BF.RESERVE {key} 0.000001 100"));
+    client.ok(&format!("BF.RESERVE {key} 0.000000001 100"));
     client.items("BF.MADD", key, &numbered("item", 500));
     assert_eq!(client.ask(&format!("BF.INFO {key} FILTERS")), "*[:3]");
 }

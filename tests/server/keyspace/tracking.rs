@@ -67,6 +67,20 @@ fn every_reading_command_is_tracked() {
             assert_eq!(client.ask("BF.ADD k new"), ":1");
             assert_eq!(invalidations(&mut caching), ["*[$1 k]"], "{line}");
         }
+        for line in [
+            "CF.EXISTS cuckoo a",
+            "CF.MEXISTS cuckoo a x",
+            "CF.COUNT cuckoo a",
+            "CF.INFO cuckoo",
+            "CF.DEBUG cuckoo",
+            "CF.SCANDUMP cuckoo 0",
+        ] {
+            prepare(&mut client);
+            invalidations(&mut caching);
+            caching.call(line);
+            assert_eq!(client.ask("CF.ADD cuckoo new"), ":1");
+            assert_eq!(invalidations(&mut caching), ["*[$6 cuckoo]"], "{line}");
+        }
     });
 }
 

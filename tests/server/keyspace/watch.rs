@@ -12,6 +12,18 @@ pub fn prepare(client: &mut Client) {
     client.ok("BF.RESERVE full 0.0000001 2 NONSCALING");
     assert_eq!(client.ask("BF.MADD full a b"), "*[:1 :1]");
     client.ok("SET text value");
+    for key in ["roomy", "compacted"] {
+        client.ok(&format!("BF.RESERVE {key} 0.001 100000"));
+    }
+    assert_ne!(client.ask("BF.COMPACT compacted"), ":0");
+    client.ok("BF.RESERVE hand 0.0000001 100 GENERATIONS 2");
+    client.ok("CF.RESERVE cuckoo 100");
+    assert_eq!(client.ask("CF.INSERT cuckoo ITEMS a b b"), "*[:1 :1 :1]");
+    client.ok("CF.RESERVE caged 4 EXPANSION 0");
+    client.ok("CF.LOADCHUNK caged 5 \"\\x01\\x01\\x01\\x01\"");
+    client.ok("CF.RESERVE deleted 100");
+    assert_eq!(client.ask("CF.ADD deleted a"), ":1");
+    assert_eq!(client.ask("CF.DEL deleted a"), ":1");
 }
 
 /// Calls whose second argument is the key, and whether they change it.
@@ -26,7 +38,38 @@ pub const CALLS: &[(&str, bool)] = &[
     ("BF.INSERT k NOCREATE ITEMS a new", true),
     ("BF.INSERT missing CAPACITY 7 ITEMS a", true),
     ("BF.RESERVE missing 0.01 100", true),
+    ("BF.COMPACT roomy", true),
+    ("BF.ROTATE hand", true),
+    ("CF.ADD cuckoo a", true),
+    ("CF.ADD missing a", true),
+    ("CF.ADDNX cuckoo new", true),
+    ("CF.ADDNX missing a", true),
+    ("CF.INSERT cuckoo ITEMS a", true),
+    ("CF.INSERT missing CAPACITY 7 ITEMS a", true),
+    ("CF.INSERTNX cuckoo NOCREATE ITEMS a new", true),
+    ("CF.INSERTNX missing ITEMS a a", true),
+    ("CF.RESERVE missing 100", true),
+    ("CF.DEL cuckoo a", true),
+    ("CF.MDEL cuckoo x b b b", true),
+    ("CF.COMPACT deleted", true),
+    ("CF.LOADCHUNK deleted 2 x", true),
+    // Filters that cannot become smaller, or have no generations.
+    ("BF.COMPACT k", false),
+    ("BF.COMPACT compacted", false),
+    ("BF.COMPACT missing", false),
+    ("BF.ROTATE hand AT x", false),
+    ("BF.ROTATE k", false),
+    // Cuckoo filters of one table without deletions.
+    ("CF.COMPACT cuckoo", false),
+    ("CF.COMPACT missing", false),
+    // Items that are not there to be deleted.
+    ("CF.DEL cuckoo x", false),
+    ("CF.MDEL cuckoo x y", false),
+    ("CF.DEL missing a", false),
+    ("CF.MDEL missing a", false),
     // Items that are already present.
+    ("CF.ADDNX cuckoo a", false),
+    ("CF.INSERTNX cuckoo ITEMS a b a", false),
     ("BF.ADD k a", false),
     ("BF.MADD k a b a", false),
     ("BF.BULKADD k FIXED 1 aba", false),
@@ -39,14 +82,23 @@ pub const CALLS: &[(&str, bool)] = &[
     ("BF.MADD full a x", false),
     ("BF.BULKADD full FIXED 1 axa", false),
     ("BF.INSERT full ITEMS x", false),
+    ("CF.ADD caged x", false),
+    ("CF.ADDNX caged x", false),
+    ("CF.INSERT caged ITEMS x y", false),
+    ("CF.INSERTNX caged ITEMS x y", false),
     // Filters that are not created.
+    ("CF.RESERVE cuckoo 100", false),
+    ("CF.RESERVE missing 1", false),
+    ("CF.RESERVE missing 100 EXPANSION x", false),
+    ("CF.INSERT missing NOCREATE ITEMS a", false),
+    ("CF.INSERTNX missing CAPACITY 1 ITEMS a", false),
     ("BF.RESERVE k 0.01 100", false),
     ("BF.RESERVE k 0.01 0", false),
     ("BF.RESERVE missing 0.01 0", false),
     ("BF.RESERVE missing 0.01 100 BOGUS", false),
     ("BF.INSERT missing NOCREATE ITEMS a", false),
     ("BF.INSERT missing CAPACITY x ITEMS a", false),
-    ("BF.BULKADD missing LINES \"a\n\n\"", false),
+    ("BF.BULKADD missing LINES \"\n\r\n\"", false),
     ("BF.BULKADD missing LINES \"\"", false),
     // Keys of other types.
     ("BF.RESERVE text 0.01 100", false),
@@ -54,6 +106,13 @@ pub const CALLS: &[(&str, bool)] = &[
     ("BF.BULKADD text FIXED 1 a", false),
     ("BF.INSERT text ITEMS a", false),
     ("BF.LOADCHUNK text 1 garbage", false),
+    ("CF.RESERVE text 100", false),
+    ("CF.ADD text a", false),
+    ("CF.ADD k a", false),
+    ("CF.INSERT text ITEMS a", false),
+    ("CF.DEL text a", false),
+    ("CF.COMPACT text", false),
+    ("CF.LOADCHUNK text 1 garbage", false),
     // Chunks that are refused.
     ("BF.LOADCHUNK missing 1 garbage", false),
     ("BF.LOADCHUNK missing 2 garbage", false),
@@ -61,7 +120,20 @@ pub const CALLS: &[(&str, bool)] = &[
     ("BF.LOADCHUNK k 0 x", false),
     ("BF.LOADCHUNK k 1000000 x", false),
     ("BF.LOADCHUNK k x x", false),
+    ("CF.LOADCHUNK missing 1 garbage", false),
+    ("CF.LOADCHUNK missing 2 garbage", false),
+    ("CF.LOADCHUNK cuckoo 1 garbage", false),
+    ("CF.LOADCHUNK cuckoo 0 x", false),
+    ("CF.LOADCHUNK cuckoo 1000000 x", false),
+    ("CF.LOADCHUNK cuckoo x x", false),
     // Reads.
+    ("CF.EXISTS cuckoo a", false),
+    ("CF.MEXISTS cuckoo a x", false),
+    ("CF.COUNT cuckoo b", false),
+    ("CF.INFO cuckoo", false),
+    ("CF.DEBUG cuckoo", false),
+    ("CF.SCANDUMP cuckoo 0", false),
+    ("CF.SCANDUMP cuckoo 1", false),
     ("BF.EXISTS k a", false),
     ("BF.EXISTS missing a", false),
     ("BF.MEXISTS k a x", false),
@@ -70,6 +142,7 @@ pub const CALLS: &[(&str, bool)] = &[
     ("BF.CARD k", false),
     ("BF.INFO k", false),
     ("BF.INFO k SIZE", false),
+    ("BF.STATS k", false),
     ("BF.DEBUG k", false),
     ("BF.SCANDUMP k 0", false),
     ("BF.SCANDUMP k 1", false),

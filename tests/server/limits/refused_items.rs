@@ -14,7 +14,7 @@ const TIMES: usize = 3;
 
 /// A full filter of one layer, whose next layer takes 250 MB.
 fn about_to_grow(client: &mut Client) {
-    client.ok("BF.RESERVE k 0.000000001 1000 EXPANSION 32768");
+    client.ok("BF.RESERVE k 0.000000001 1000 EXPANSION 32768 SEED 7");
     client.items("BF.MADD", "k", &numbered("item", 1000));
 }
 

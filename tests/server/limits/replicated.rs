@@ -77,12 +77,7 @@ fn restarts_load_filters_beyond_the_limits() {
             build(&mut client);
             let before = digests(&mut client);
             if rewrite {
-                client.call("BGREWRITEAOF");
-                until("the append-only file to be rewritten", || {
-                    let is_busy = client.info("aof_rewrite_in_progress") != "0"
-                        || client.info("aof_rewrite_scheduled") != "0";
-                    (!is_busy).then_some(())
-                });
+                client.rewrite_append_only_file();
             }
             server.edit_config("bf-max-filter-bytes 0", "bf-max-filter-bytes 100kb");
             server.edit_config("appendonly", "maxmemory 3mb\nappendonly");

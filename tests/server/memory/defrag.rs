@@ -28,6 +28,9 @@ fn defragmentation_moves_filters_and_loses_no_item() {
             return report_missing(kind, "active defragmentation");
         }
         client.ok("CONFIG SET activedefrag no");
+        if kind.has_large_pages() {
+            return report_missing(kind, "an allocator whose small gaps can be removed");
+        }
         make_filters(&mut client);
         // The gaps between filters that were made consecutively are the padding of the allocator.
         let packed = gap_bytes(&mut client);

@@ -1,7 +1,11 @@
 //! Memory of filters: when it is taken, how it is counted, moved and freed.
 
+mod compacting;
+mod cuckoo;
 mod defrag;
+mod defrag_kinds;
 mod freeing;
+mod generations;
 mod neighbours;
 mod neighbours_defrag;
 mod resident;

@@ -4,12 +4,12 @@
 //! records what BF.LOADCHUNK delivers: `standin_module.c`.
 
 use bloomline_harness::{
-    CModule, Client, Kind, Limits, Server, Setup, bulk, for_each_server, matches, numbered,
-    report_missing, show, until,
+    CModule, Client, Kind, Limits, Server, Setup, bulk, for_each_server, for_newest_servers,
+    matches, numbered, report_missing, show, until,
 };
 use redis::Value;
 
-use crate::cluster::equal::{catch_up, setup};
+use crate::cluster::equal::{assert_equal, catch_up, setup};
 
 const FLEET: &str = "bf-redisbloom-replicas yes";
 const FORBIDDEN: &str = "its layout is bloomline, which bf-redisbloom-replicas forbids";
@@ -201,6 +201,154 @@ fn a_primary_cannot_replicate_our_layout() {
         until("the synchronisation to be refused", || {
             fresh.log().contains(FORBIDDEN).then_some(())
         });
+    });
+}
+
+#[test]
+fn payloads_are_refused_if_redis_cannot_read_them() {
+    for_each_server(|kind| {
+        let server = Setup::new().module_args(FLEET).start(kind);
+        let mut client = server.resp2();
+        fill(&mut client);
+        let dump = bulk(&client.call("DUMP src")).to_vec();
+        let reply = show(&client.run(&[b"RESTORE", b"restored".as_slice(), b"0", &dump]));
+        if kind.has_payloads_unknown_to_redis() {
+            assert_eq!(reply, "-ERR Bad data format");
+            assert!(server.log().contains("use BF.SCANDUMP and BF.LOADCHUNK"), "{}", server.log());
+        } else {
+            assert_eq!(reply, "+OK");
+        }
+    });
+}
+
+#[test]
+fn moves_and_copies_leave_clients_in_their_database() {
+    for_each_server(|kind| {
+        let lines = ["appendonly yes", "appendfsync always", "aof-use-rdb-preamble no"];
+        let mut primary = lines
+            .iter()
+            .fold(setup(kind), |setup, line| setup.line(*line))
+            .module_args(FLEET)
+            .start(kind);
+        let replica = setup(kind)
+            .module_args(FLEET)
+            .line(format!("replicaof 127.0.0.1 {}", primary.port))
+            .start(kind);
+        let (mut client, mut follower) = (primary.resp2(), replica.resp2());
+        catch_up(&mut client, &mut follower);
+        client.ok("SET moved v");
+        client.ok("SET copied v");
+        fill(&mut client);
+        for line in [
+            "MOVE moved 2",
+            "COPY copied copy DB 1",
+            "COPY src src DB 3",
+            "COPY src src DB 3 REPLACE",
+            "MOVE sparse 4",
+        ] {
+            assert_eq!(client.ask(line), ":1", "{line}");
+            let state = client.ask("CLIENT INFO");
+            assert!(state.contains(" db=0 "), "{line}: {state}");
+        }
+        client.ok("SET after v");
+        catch_up(&mut client, &mut follower);
+        let digest = client.ask("DEBUG DIGEST");
+        assert_eq!(follower.ask("DEBUG DIGEST"), digest);
+        primary.kill();
+        primary.revive();
+        let mut client = primary.resp2();
+        assert_eq!(client.ask("DEBUG DIGEST"), digest);
+        assert_eq!(client.ask("EXISTS after copied src moved"), ":3");
+    });
+}
+
+#[test]
+fn large_contents_are_logged() {
+    for_newest_servers(|kind| {
+        let server = Setup::new().module_args(FLEET).start(kind);
+        let mut client = server.resp2();
+        let is_logged = || server.log().contains("is replicated by content, ");
+        for (key, capacity, expected) in [("small", 1_000_000, false), ("large", 50_000_000, true)]
+        {
+            client.ok(&format!("BF.RESERVE {key} 0.001 {capacity}"));
+            // Chunks without a set bit are not sent.
+            client.items("BF.MADD", key, &numbered("item", 1000));
+            assert_eq!(client.ask(&format!("COPY {key} {key}:copy")), ":1");
+            assert_eq!(is_logged(), expected, "{key}");
+        }
+    });
+}
+
+/// Calls that RedisBloom does not know.
+const UNKNOWN: [&str; 7] = [
+    "'BF.MERGE', 'dst', 'src'",
+    "'BF.COMPACT', 'src'",
+    "'BF.BULKADD', 'dst', 'LINES', 'a'",
+    "'BF.BULKEXISTS', 'dst', 'LINES', 'a'",
+    "'BF.INSERT', 'dst', 'LAYOUT', 'redisbloom', 'ITEMS', 'a'",
+    "'BF.RESERVE', 'dst', '0.1', '9', 'LAYOUT', 'redisbloom'",
+    "'COPY', 'src', 'dst'",
+];
+
+#[test]
+fn scripts_replicated_by_text_may_not_use_what_redisbloom_lacks() {
+    for_each_server(|kind| {
+        if !kind.is_before_7() {
+            return report_missing(kind, "lua-replicate-commands no");
+        }
+        let script = |call: &str| format!("EVAL \"return redis.pcall({call})\" 2 src dst");
+        let server = setup(kind).module_args(FLEET).line("lua-replicate-commands no").start(kind);
+        let mut client = server.resp2();
+        fill(&mut client);
+        for call in UNKNOWN {
+            let reply = client.ask(&script(call));
+            assert!(reply.starts_with('-'), "{call}: {reply}");
+            assert!(
+                reply.contains("lua-replicate-commands yes") || call.contains("COPY"),
+                "{reply}"
+            );
+            assert_eq!(client.ask("EXISTS dst"), ":0", "{call}");
+        }
+        let line = "COPY of filter 'src' to 'dst' refused: replicas with RedisBloom do not know";
+        assert!(server.log().contains(line), "{}", server.log());
+        for call in ["'BF.RESERVE', 'dst', '0.1', '9'", "'BF.INSERT', 'dst', 'ITEMS', 'a'"] {
+            assert!(!client.ask(&script(call)).starts_with('-'), "{call}");
+        }
+        // Outside of scripts, and in scripts that are replicated by their effects, all is known.
+        assert_eq!(client.ask("BF.BULKADD dst LINES b COUNT"), "*[:1 :1]");
+        client.ok("CONFIG SET lua-replicate-commands yes");
+        for call in UNKNOWN {
+            assert_eq!(client.ask("DEL dst"), ":1");
+            client.ok("BF.RESERVE dst 0.001 1000 EXPANSION 3");
+            let call = call.replace("'BF.RESERVE', 'dst'", "'BF.RESERVE', 'other'");
+            let call = call.replace("'src', 'dst'", "'src', 'dst', 'REPLACE'");
+            let reply = client.ask(&script(&call));
+            assert!(!reply.starts_with('-'), "{call}: {reply}");
+        }
+    });
+}
+
+#[test]
+fn replicas_repeat_scripts_of_primaries_without_the_setting() {
+    for_each_server(|kind| {
+        if !kind.is_before_7() {
+            return report_missing(kind, "lua-replicate-commands no");
+        }
+        let by_text = || setup(kind).line("lua-replicate-commands no");
+        let primary = by_text().module_args("bf-layout redisbloom").start(kind);
+        let replica = by_text()
+            .module_args(FLEET)
+            .line(format!("replicaof 127.0.0.1 {}", primary.port))
+            .start(kind);
+        let (mut client, mut follower) = (primary.resp2(), replica.resp2());
+        catch_up(&mut client, &mut follower);
+        fill(&mut client);
+        for call in ["'BF.COMPACT', KEYS[1]", "'COPY', KEYS[1], KEYS[2]"] {
+            let reply = client.ask(&format!("EVAL \"return redis.call({call})\" 2 src dst"));
+            assert!(reply.starts_with(':'), "{call}: {reply}");
+        }
+        catch_up(&mut client, &mut follower);
+        assert_equal(&mut client, &mut follower);
     });
 }
 

@@ -1,9 +1,13 @@
-//! Filters recorded from RedisBloom, through every entry point of real servers.
+//! RedisBloom's layout: recorded filters, its stream of commands, mixed fleets.
 
-mod entry_points;
+mod compacted;
 mod fleet;
 pub mod forged;
 mod four_gib;
+mod hashes;
 mod natively;
-mod seen;
+mod packed_items;
+mod recorded;
+mod recorded_cuckoo;
+pub mod seen;
 mod stream;

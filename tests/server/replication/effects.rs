@@ -1,49 +1,26 @@
 //! What a primary replicates: exactly the changes, once each.
 
-use bloomline_harness::{Client, Replica, Server, Setup, for_each_server, until};
+use bloomline_harness::{Setup, for_each_server, until};
 
-/// A server with a recording replica.
-struct Link {
-    server: Server,
-    client: Client,
-    replica: Replica,
-}
+use super::link::Link;
 
-impl Link {
-    fn start(kind: &bloomline_harness::Kind) -> Self {
-        let server = Setup::new().start(kind);
-        Link { client: server.resp2(), replica: Replica::attach(&server), server }
-    }
-
-    /// Runs a command and returns what it replicated, without the frame of a transaction.
-    fn writes(&mut self, line: &str) -> Vec<String> {
-        self.client.call(line);
-        self.pending()
-    }
-
-    fn pending(&mut self) -> Vec<String> {
-        let lines = self.replica.lines(&self.server);
-        lines.into_iter().filter(|line| line != "MULTI" && line != "EXEC").collect()
-    }
-
-    /// As `writes`, with each addition written as BF.MADD: the forms are equivalent to a replica.
-    fn adds(&mut self, line: &str) -> Vec<String> {
-        let as_madd = |line: String| {
-            let words: Vec<&str> = line.split(' ').collect();
-            match words.as_slice() {
-                ["BF.ADD", key, item] => format!("BF.MADD {key} {item}"),
-                ["BF.INSERT", key, options @ ..] => {
-                    let items = options
-                        .iter()
-                        .position(|word| word.eq_ignore_ascii_case("ITEMS"))
-                        .expect("items");
-                    format!("BF.MADD {key} {}", options[items + 1..].join(" "))
-                }
-                _ => line,
+/// As [`Link::writes`], with each addition written as BF.MADD: the forms are equivalent to a replica.
+fn adds(link: &mut Link, line: &str) -> Vec<String> {
+    let as_madd = |line: String| {
+        let words: Vec<&str> = line.split(' ').collect();
+        match words.as_slice() {
+            ["BF.ADD", key, item] => format!("BF.MADD {key} {item}"),
+            ["BF.INSERT", key, options @ ..] => {
+                let items = options
+                    .iter()
+                    .position(|word| word.eq_ignore_ascii_case("ITEMS"))
+                    .expect("items");
+                format!("BF.MADD {key} {}", options[items + 1..].join(" "))
             }
-        };
-        self.writes(line).into_iter().map(as_madd).collect()
-    }
+            _ => line,
+        }
+    };
+    link.writes(line).into_iter().map(as_madd).collect()
 }
 
 const HEADER: &str = "BF.LOADCHUNK k 1 <data>";
@@ -68,7 +45,7 @@ fn creation_replicates_the_header() {
             ("BF.INSERT k CAPACITY 10 ERROR 0.1 ITEMS a b", "BF.MADD k a b"),
             ("BF.INSERT k NONSCALING CAPACITY 2 ITEMS a b c", "BF.MADD k a b"),
         ] {
-            assert_eq!(link.adds(line), [HEADER, items], "{line}");
+            assert_eq!(adds(&mut link, line), [HEADER, items], "{line}");
             link.client.ok("FLUSHALL");
             link.pending();
         }
@@ -94,12 +71,12 @@ fn additions_replicate_only_new_items() {
         // All items are new, so the call is replicated verbatim.
         assert_eq!(link.writes("BF.ADD k a"), ["BF.ADD k a"]);
         assert_eq!(link.writes("BF.MADD k b c d"), ["BF.MADD k b c d"]);
-        assert_eq!(link.adds("BF.INSERT k NOCREATE ITEMS e f"), ["BF.MADD k e f"]);
-        assert_eq!(link.adds("BF.INSERT k ITEMS g"), ["BF.MADD k g"]);
+        assert_eq!(adds(&mut link, "BF.INSERT k NOCREATE ITEMS e f"), ["BF.MADD k e f"]);
+        assert_eq!(adds(&mut link, "BF.INSERT k ITEMS g"), ["BF.MADD k g"]);
         // Some items are new.
-        assert_eq!(link.adds("BF.MADD k a h b i c"), ["BF.MADD k h i"]);
-        assert_eq!(link.adds("BF.MADD k j j a j"), ["BF.MADD k j"]);
-        assert_eq!(link.adds("BF.INSERT k CAPACITY 7 ITEMS a l b"), ["BF.MADD k l"]);
+        assert_eq!(adds(&mut link, "BF.MADD k a h b i c"), ["BF.MADD k h i"]);
+        assert_eq!(adds(&mut link, "BF.MADD k j j a j"), ["BF.MADD k j"]);
+        assert_eq!(adds(&mut link, "BF.INSERT k CAPACITY 7 ITEMS a l b"), ["BF.MADD k l"]);
         // No item is new.
         for line in [
             "BF.ADD k a",
@@ -163,7 +140,7 @@ fn items_without_room_are_not_replicated() {
         let mut link = Link::start(kind);
         link.client.ok("BF.RESERVE k 0.0001 3 NONSCALING");
         link.pending();
-        assert_eq!(link.adds("BF.MADD k a b c d e"), ["BF.MADD k a b c"]);
+        assert_eq!(adds(&mut link, "BF.MADD k a b c d e"), ["BF.MADD k a b c"]);
         for line in
             ["BF.MADD k d", "BF.MADD k a d e", "BF.ADD k d", "BF.INSERT k ITEMS d", "BF.ADD k a"]
         {

@@ -1,6 +1,7 @@
 //! Settings: load arguments on every server, CONFIG on servers that allow settings of modules.
 
 mod config;
+mod cuckoo;
 mod load_arguments;
 
 use bloomline_harness::{Client, Kind, for_each_server, show};

@@ -1,10 +1,8 @@
-//! The latency of single commands as a client measures it, and the commands that the server itself
-//! logs as slow.
+//! The latency of single commands as a client measures it, beside calls on large filters, and the
+//! commands that the server itself logs as slow.
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::Mutex;
-use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use bloomline_harness::{Client, Kind, bulk, int, show};
@@ -12,14 +10,15 @@ use hdrhistogram::Histogram;
 use redis::Value;
 
 use super::Load;
+use super::model::items;
 
 /// Nanoseconds from a command to its reply, without and with traffic on large filters.
-pub struct Pair([Histogram<u64>; 2]);
+pub struct Latencies([Histogram<u64>; 2]);
 
-impl Pair {
+impl Latencies {
     pub fn new() -> Self {
         let empty = || Histogram::new(3).expect("three digits");
-        Pair([empty(), empty()])
+        Self([empty(), empty()])
     }
 
     /// Prints the percentiles in microseconds.
@@ -42,9 +41,9 @@ impl Pair {
 }
 
 /// Adds and looks up single items until the load ends.
-pub fn probe(socket: &Path, load: &Load, latencies: &Mutex<Pair>) {
+pub fn probe(socket: &Path, load: &Load, latencies: &mut Latencies) {
     let mut client = Client::connect(socket).expect("a connection");
-    let mut histograms = Pair::new();
+    let histogram = &mut latencies.0[usize::from(load.is_heavy)];
     client.call("BF.RESERVE probe 0.01 1000000");
     for number in 0_u64.. {
         if !load.continues() {
@@ -52,35 +51,63 @@ pub fn probe(socket: &Path, load: &Load, latencies: &Mutex<Pair>) {
         }
         let item = number.to_string();
         for command in ["BF.ADD", "BF.EXISTS"] {
-            let is_heavy = load.is_heavy.load(Ordering::Relaxed);
             let start = Instant::now();
             let reply = client.run(&[command, "probe", &item]);
             let took = start.elapsed().as_nanos() as u64;
-            histograms.0[usize::from(is_heavy)].record(took).expect("it grows with its values");
+            histogram.record(took).expect("it grows with its values");
             assert!(matches!(reply, Value::Int(0 | 1)), "{}", show(&reply));
         }
     }
-    *latencies.lock().expect("no panic") = histograms;
 }
 
-/// The commands that took the server itself a millisecond or more: the number of each, and the
-/// longest.
-pub fn slow_commands(client: &mut Client) -> Vec<String> {
-    let mut slow: BTreeMap<String, (u64, i64)> = BTreeMap::new();
-    let Value::Array(entries) = client.call("SLOWLOG GET 10000") else { panic!("no log") };
-    for entry in &entries {
-        let Value::Array(fields) = entry else { panic!("{}", show(entry)) };
-        let (microseconds, arguments) = (int(&fields[2]), &fields[3]);
-        let Value::Array(arguments) = arguments else { panic!("{}", show(arguments)) };
-        let name = String::from_utf8_lossy(bulk(&arguments[0])).to_uppercase();
-        let of = slow.entry(format!(
-            "{name} of {}",
-            if arguments.len() > 20 { "many arguments" } else { "few arguments" }
-        ));
-        let (count, longest) = of.or_default();
-        (*count, *longest) = (*count + 1, (*longest).max(microseconds));
+/// Adds to large filters and looks items up in them, 1,000 items per call, and makes the filters
+/// anew every 500 rounds.
+pub fn heavy(socket: &Path, load: &Load) {
+    let mut client = Client::connect(socket).expect("a connection");
+    let mut rounds = 0_u64;
+    while load.continues() {
+        if rounds.is_multiple_of(500) {
+            client.call("UNLINK heavy heavy:growing");
+            // One filter of 180 MB, and one whose layers become as large.
+            client.ok("BF.RESERVE heavy 0.001 100000000");
+            client.ok("BF.RESERVE heavy:growing 0.01 1000 EXPANSION 8");
+        }
+        for key in ["heavy", "heavy:growing"] {
+            let some = items(key, rounds * 1000..rounds * 1000 + 1000);
+            client.items("BF.MADD", key, &some);
+            let found = show(&client.items("BF.MEXISTS", key, &some));
+            assert_eq!(found.matches(":1").count(), some.len(), "{key} lost items");
+        }
+        rounds += 1;
     }
-    slow.into_iter()
-        .map(|(name, (count, longest))| format!("{name}: {count} above 1 ms, longest {longest} us"))
-        .collect()
+    client.call("UNLINK heavy heavy:growing");
+}
+
+/// Commands that took the server itself a millisecond or more: the number of each, and the longest
+/// in microseconds.
+#[derive(Default)]
+pub struct Slow(BTreeMap<String, (u64, i64)>);
+
+impl Slow {
+    /// Adds the entries of the server's log, and empties that.
+    pub fn collect(&mut self, client: &mut Client) {
+        let Value::Array(entries) = client.call("SLOWLOG GET 10000") else { panic!("no log") };
+        client.ok("SLOWLOG RESET");
+        for entry in &entries {
+            let Value::Array(fields) = entry else { panic!("{}", show(entry)) };
+            let (microseconds, arguments) = (int(&fields[2]), &fields[3]);
+            let Value::Array(arguments) = arguments else { panic!("{}", show(arguments)) };
+            let name = String::from_utf8_lossy(bulk(&arguments[0])).to_uppercase();
+            let length = if arguments.len() > 20 { "many arguments" } else { "few arguments" };
+            let (count, longest) = self.0.entry(format!("{name} of {length}")).or_default();
+            (*count, *longest) = (*count + 1, (*longest).max(microseconds));
+        }
+    }
+
+    /// Prints a line for each command.
+    pub fn report(&self, kind: &Kind) {
+        for (name, (count, longest)) in &self.0 {
+            println!("SLOW | {} | {name}: {count} above 1 ms, longest {longest} us", kind.name);
+        }
+    }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use bloomline_harness::{Client, Random, Setup, for_each_build, int, numbered};
 
-use super::fixture::{RATE, answers, info};
+use crate::windowed::{RATE, answers, info};
 
 const CAPACITY: usize = 200;
 const UNIVERSE: usize = 700;
@@ -138,7 +138,7 @@ fn refreshed_items_are_forgotten_in_the_end() {
     for_each_build(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
-        client.ok(&format!("BF.RESERVE k {RATE} {CAPACITY} LAST"));
+        client.ok(&format!("BF.RESERVE k {RATE} {CAPACITY} LAST GENERATIONS 8"));
         let repeated = numbered("repeated", CAPACITY);
         let mut random = Random(5);
         for _ in 0..40 {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use bloomline_harness::{Random, Setup, for_each_build, for_each_server, int, numbered, show};
 
-use super::fixture::{RATE, answers, info};
+use crate::windowed::{RATE, answers, info};
 
 #[test]
 fn items_are_found_for_as_many_rotations_as_generations() {

@@ -2,15 +2,15 @@
 
 use bloomline_harness::{Setup, for_each_build, for_each_server, numbered, until};
 
-use super::fixture::{GENERATION_BYTES, GENERATIONS};
-use super::fixture::{RATE, age, answers, header, info, number_at, set_number};
 use crate::inspect::number;
+use crate::windowed::{GENERATION_BYTES, GENERATIONS};
+use crate::windowed::{RATE, age, answers, header, info, number_at, set_number};
 
 /// Milliseconds of a slot: so long that the time which a test takes does not matter.
 const SLOT: u64 = 1_000_000_000;
 
 /// A window of eight slots.
-const WINDOW: &str = "WINDOW 8000000";
+const WINDOW: &str = "WINDOW 8000000 GENERATIONS 8";
 
 #[test]
 fn items_are_found_for_the_window_and_at_most_a_slot() {

@@ -1,18 +1,8 @@
-//! Filters that forget, on one server: creation, forgetting, replies, events, limits, entry points.
+//! What windowed filters find and forget: by time, by count, by hand, with moved clocks.
 
 mod by_count;
 mod by_hand;
 mod by_time;
-mod changes;
-mod dumps;
-mod entry_points;
-pub mod fixture;
-mod forged;
-mod introspection;
-mod limits;
-mod memory;
-mod options;
-mod refusals;
-mod scripts;
-mod totals;
-mod ttl;
+mod idle;
+mod model;
+mod packed_items;

@@ -1,0 +1,94 @@
+//! Links that are cut, and primaries that die, while a filter rotates.
+
+use bloomline_harness::{Client, Clock, for_each_server, numbered, until};
+
+use crate::cluster::equal::catch_up;
+use crate::timed::{RESERVE, SLOT, Timed, WINDOW, assert_equal, info, replica, setup, time};
+
+/// Adds items in each of some slots.
+fn add(client: &mut Client, clock: &Clock, slots: usize) {
+    for slot in 0..slots {
+        client.items("BF.MADD", "k", &numbered(&format!("slot:{slot}"), 200));
+        client.call("BF.ADD k refreshed");
+        clock.advance(SLOT);
+    }
+}
+
+#[test]
+fn a_partial_resync_brings_missed_rotations() {
+    for_each_server(|kind| {
+        let Timed { server, clock } = Timed::start_with(kind, &["repl-backlog-size 64mb"]);
+        let (mut client, other) = (server.resp2(), Clock::new());
+        let replica = replica(kind, &other, &server).start(kind);
+        let mut follower = replica.resp2();
+        catch_up(&mut client, &mut follower);
+        client.ok(RESERVE);
+        for cuts in 1..=3 {
+            add(&mut client, &clock, 3);
+            // Both run before the replica can return.
+            client.ok("MULTI");
+            client.call("CLIENT KILL TYPE replica");
+            client.call("BF.ADD k inside");
+            client.call("EXEC");
+            add(&mut client, &clock, 3);
+            other.set_ahead(WINDOW * (cuts - 2) * 5);
+            until("the replica to continue", || {
+                (client.info("sync_partial_ok") == cuts.to_string()).then_some(())
+            });
+            catch_up(&mut client, &mut follower);
+            assert_equal(&mut client, &mut follower, &["k"]);
+        }
+        assert_eq!(client.info("sync_full"), "1");
+    });
+}
+
+#[test]
+fn a_full_sync_in_mid_window_copies_the_ring() {
+    for_each_server(|kind| {
+        let Timed { server, clock } = Timed::start(kind);
+        let (mut client, other) = (server.resp2(), Clock::new());
+        other.set_ahead(5 * WINDOW);
+        client.ok(RESERVE);
+        add(&mut client, &clock, 13);
+        let replica = setup(kind, &other).start(kind);
+        let mut follower = replica.resp2();
+        // The replica's own filter of that name is replaced.
+        follower.ok("BF.RESERVE k 0.1 10 LAST GENERATIONS 2");
+        follower.call("BF.MADD k 1 2 3 4 5 6 7 8 9 10 11 12");
+        follower.ok(&format!("REPLICAOF 127.0.0.1 {}", server.port));
+        catch_up(&mut client, &mut follower);
+        assert_equal(&mut client, &mut follower, &["k"]);
+        add(&mut client, &clock, 4);
+        catch_up(&mut client, &mut follower);
+        assert_equal(&mut client, &mut follower, &["k"]);
+    });
+}
+
+#[test]
+fn a_primary_that_dies_after_a_rotation_loses_nothing() {
+    for_each_server(|kind| {
+        let Timed { mut server, clock } = Timed::start(kind);
+        let (mut client, other) = (server.resp2(), Clock::new());
+        let replica = replica(kind, &other, &server).start(kind);
+        let mut follower = replica.resp2();
+        catch_up(&mut client, &mut follower);
+        client.ok(RESERVE);
+        client.call("BF.MADD k a b");
+        clock.advance(SLOT + 10);
+        // The rotation arrives without the addition behind it.
+        let now = time(&mut client) * 1000;
+        client.ok(&format!("BF.ROTATE k AT {now}"));
+        catch_up(&mut client, &mut follower);
+        server.kill();
+        follower.ok("REPLICAOF NO ONE");
+        assert_eq!(info(&mut follower, "NEWEST"), now);
+        // The replica's clock is a slot behind that of the newest generation.
+        assert_eq!(follower.ask("BF.MEXISTS k a b"), "*[:1 :1]");
+        assert_eq!(follower.ask("BF.MADD k a c"), "*[:0 :1]");
+        assert_eq!(info(&mut follower, "NEWEST"), now);
+        other.advance(2 * SLOT + 100);
+        assert_eq!(follower.ask("BF.ADD k d"), ":1");
+        assert!(info(&mut follower, "NEWEST") > now);
+        assert_eq!(follower.ask("BF.MEXISTS k a b c d"), "*[:1 :1 :1 :1]");
+    });
+}

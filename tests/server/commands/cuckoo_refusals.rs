@@ -1,0 +1,177 @@
+//! CF.*: the texts of all errors, and the order of the checks.
+
+use bloomline_harness::{Row, Setup, check_rows, for_each_server, rows};
+
+#[test]
+fn wrong_numbers_of_arguments_are_refused() {
+    const NAMES: &[(&str, &[&str])] = &[
+        ("cf.reserve", &["", "k", "k 100 BUCKETSIZE", "k 100 BUCKETSIZE 2 EXPANSION"]),
+        ("cf.add", &["", "k", "k a b"]),
+        ("cf.addnx", &["", "k", "k a b"]),
+        (
+            "cf.insert",
+            &["", "k", "k a", "k ITEMS", "k CAPACITY 8", "k CAPACITY 8 ITEMS", "k n NOCREATE"],
+        ),
+        ("cf.insertnx", &["", "k", "k a", "k ITEMS", "k NOCREATE ITEMS", "k NOCREATE CAPACITY"]),
+        ("cf.exists", &["", "k", "k a b"]),
+        ("cf.mexists", &["", "k"]),
+        ("cf.count", &["", "k", "k a b"]),
+        ("cf.del", &["", "k", "k a b"]),
+        ("cf.mdel", &["", "k"]),
+        ("cf.compact", &["", "k k"]),
+        ("cf.info", &["", "k Size"]),
+        ("cf.debug", &["", "k k"]),
+        ("cf.scandump", &["", "k", "k 0 0"]),
+        ("cf.loadchunk", &["", "k", "k 1", "k 1 x y"]),
+        ("cf.help", &["k"]),
+    ];
+    for_each_server(|kind| {
+        let server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        for (name, calls) in NAMES {
+            for call in *calls {
+                let expected = format!("-ERR wrong number of arguments for '{name}' command");
+                assert_eq!(client.ask(&format!("{name} {call}")), expected, "{call}");
+            }
+        }
+        assert_eq!(client.ask("DBSIZE"), ":0");
+    });
+}
+
+#[test]
+fn reserve_refuses_bad_numbers_in_order() {
+    const ROWS: &[Row] = rows![
+        "CF.RESERVE k x" => "-Bad capacity";
+        "CF.RESERVE k 1.5" => "-Bad capacity";
+        "CF.RESERVE k +5" => "-Bad capacity";
+        "CF.RESERVE k 05" => "-Bad capacity";
+        "CF.RESERVE k -0" => "-Bad capacity";
+        "CF.RESERVE k \" 5\"" => "-Bad capacity";
+        "CF.RESERVE k \"\"" => "-Bad capacity";
+        "CF.RESERVE k 9223372036854775808" => "-Bad capacity";
+        "CF.RESERVE k x EXPANSION x" => "-Bad capacity";
+        "CF.RESERVE k 1 EXPANSION x BUCKETSIZE x MAXITERATIONS x" => "-Couldn't parse MAXITERATIONS";
+        "CF.RESERVE k 1 EXPANSION x BUCKETSIZE x MAXITERATIONS 0" => "-MAXITERATIONS: value must be in the range [1, 65535]";
+        "CF.RESERVE k 1 MAXITERATIONS 65536" => "-MAXITERATIONS: value must be in the range [1, 65535]";
+        "CF.RESERVE k 1 EXPANSION x BUCKETSIZE x MAXITERATIONS 1" => "-Couldn't parse BUCKETSIZE";
+        "CF.RESERVE k 1 EXPANSION x BUCKETSIZE 0" => "-BUCKETSIZE: value must be in the range [1, 255]";
+        "CF.RESERVE k 1 BUCKETSIZE 256" => "-BUCKETSIZE: value must be in the range [1, 255]";
+        "CF.RESERVE k 1 BUCKETSIZE -1" => "-BUCKETSIZE: value must be in the range [1, 255]";
+        "CF.RESERVE k 1 EXPANSION x BUCKETSIZE 4" => "-Couldn't parse EXPANSION";
+        "CF.RESERVE k 1 EXPANSION 32769" => "-EXPANSION: value must be in the range [0, 32768]";
+        "CF.RESERVE k 1 EXPANSION -1" => "-EXPANSION: value must be in the range [0, 32768]";
+        // A name at the end has no value.
+        "CF.RESERVE k 100 8 BUCKETSIZE" => "-Couldn't parse BUCKETSIZE";
+        "CF.RESERVE BUCKETSIZE x" => "-Bad capacity";
+        "CF.RESERVE k 3" => "-Capacity must be in the range [2 * BUCKETSIZE, 1073741824]";
+        "CF.RESERVE k 0" => "-Capacity must be in the range [2 * BUCKETSIZE, 1073741824]";
+        "CF.RESERVE k -5" => "-Capacity must be in the range [2 * BUCKETSIZE, 1073741824]";
+        "CF.RESERVE k 1073741825" => "-Capacity must be in the range [2 * BUCKETSIZE, 1073741824]";
+        "CF.RESERVE k 19 BUCKETSIZE 10" => "-Capacity must be in the range [2 * BUCKETSIZE, 1073741824]";
+        "DBSIZE" => ":0";
+        "CF.RESERVE k 20 BUCKETSIZE 10" => "+OK";
+        "CF.RESERVE k 20" => "-ERR item exists";
+        "CF.RESERVE k 3" => "-Capacity must be in the range [2 * BUCKETSIZE, 1073741824]";
+        "BF.ADD bloom a" => ":1" | "#t";
+        "CF.RESERVE bloom 20" => "-WRONGTYPE Operation against a key holding the wrong kind of value";
+    ];
+    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+}
+
+#[test]
+fn insertions_refuse_the_first_wrong_word() {
+    const ROWS: &[Row] = rows![
+        "CF.INSERT k FOO ITEMS a" => "-Unknown argument received";
+        "CF.INSERT k \"\" ITEMS a" => "-Unknown argument received";
+        "CF.INSERTNX k FOO CAPACITY 1" => "-Unknown argument received";
+        "CF.INSERT k CAPACITY 1 FOO" => "-Capacity must be in the range [cf-bucket-size * 2, 1073741824]";
+        "CF.INSERT k CAPACITY 1 ITEMS" => "-Capacity must be in the range [cf-bucket-size * 2, 1073741824]";
+        "CF.INSERT k CAPACITY 1 CAPACITY 8 ITEMS a" => "-Capacity must be in the range [cf-bucket-size * 2, 1073741824]";
+        "CF.INSERT k CAPACITY 1073741825 ITEMS a" => "-Capacity must be in the range [cf-bucket-size * 2, 1073741824]";
+        "CF.INSERT k CAPACITY x ITEMS a" => "-Bad capacity";
+        "CF.INSERT k CAPACITY ITEMS a" => "-Bad capacity";
+        "CF.INSERT k CAPACITY 3 ITEMS a" => "-Capacity must be in the range [cf-bucket-size * 2, 1073741824]";
+        "CF.INSERT k NOCREATE ITEMS a" => "-ERR not found";
+        "CF.INSERTNX k NOCREATE ITEMS a" => "-ERR not found";
+        "CF.INSERT k NOCREATE CAPACITY 1 ITEMS a" => "-Capacity must be in the range [cf-bucket-size * 2, 1073741824]";
+        "DBSIZE" => ":0";
+        "BF.ADD bloom a" => ":1" | "#t";
+        "CF.INSERT bloom ITEMS a" => "-WRONGTYPE Operation against a key holding the wrong kind of value";
+        "CF.INSERTNX bloom NOCREATE ITEMS a" => "-WRONGTYPE Operation against a key holding the wrong kind of value";
+        "CF.ADD bloom a" => "-WRONGTYPE Operation against a key holding the wrong kind of value";
+        "CF.ADDNX bloom a" => "-WRONGTYPE Operation against a key holding the wrong kind of value";
+        // The options are checked first, also for a filter that exists.
+        "CF.INSERT bloom CAPACITY 1 ITEMS a" => "-Capacity must be in the range [cf-bucket-size * 2, 1073741824]";
+    ];
+    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+}
+
+#[test]
+fn missing_keys_and_other_types_are_errors_of_their_own() {
+    const ROWS: &[Row] = rows![
+        "BF.ADD bloom a" => ":1" | "#t";
+        "CF.DEL missing a" => "-Not found";
+        "CF.DEL bloom a" => "-Not found";
+        "CF.MDEL missing a b" => "-Not found";
+        "CF.MDEL bloom a b" => "-Not found";
+        "CF.COMPACT missing" => "-Cuckoo filter was not found";
+        "CF.COMPACT bloom" => "-Cuckoo filter was not found";
+        "CF.INFO missing" => "-ERR not found";
+        "CF.INFO bloom" => "-WRONGTYPE Operation against a key holding the wrong kind of value";
+        "CF.DEBUG missing" => "-ERR not found";
+        "CF.DEBUG bloom" => "-WRONGTYPE Operation against a key holding the wrong kind of value";
+        "CF.SCANDUMP missing 0" => "-ERR not found";
+        "CF.SCANDUMP bloom 0" => "-WRONGTYPE Operation against a key holding the wrong kind of value";
+        "CF.SCANDUMP missing x" => "-Invalid position";
+        "CF.SCANDUMP bloom -1" => "-Invalid position";
+        "CF.LOADCHUNK missing 2 x" => "-ERR not found";
+        "CF.LOADCHUNK missing -1 x" => "-ERR not found";
+        "CF.LOADCHUNK bloom 1 x" => "-WRONGTYPE Operation against a key holding the wrong kind of value";
+        "CF.LOADCHUNK bloom 2 x" => "-WRONGTYPE Operation against a key holding the wrong kind of value";
+        // And Bloom filters do not take cuckoo filters for their own.
+        "CF.ADD cuckoo a" => ":1" | "#t";
+        "BF.ADD cuckoo a" => "-WRONGTYPE Operation against a key holding the wrong kind of value";
+        "BF.INFO cuckoo" => "-WRONGTYPE Operation against a key holding the wrong kind of value";
+        "BF.MERGE bloom cuckoo" => "-WRONGTYPE Operation against a key holding the wrong kind of value";
+        "BF.COMPACT cuckoo" => "-WRONGTYPE Operation against a key holding the wrong kind of value";
+        "CF.COUNT cuckoo a" => ":1";
+    ];
+    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+}
+
+#[test]
+fn chunks_that_fit_nowhere_are_refused() {
+    const ROWS: &[Row] = rows![
+        "CF.RESERVE k 4" => "+OK";
+        "CF.SCANDUMP k x" => "-Invalid position";
+        "CF.SCANDUMP k -1" => "-Invalid position";
+        "CF.SCANDUMP k 9223372036854775808" => "-Invalid position";
+        "CF.LOADCHUNK k x data" => "-Invalid position";
+        "CF.LOADCHUNK k 0 data" => "-Invalid position";
+        "CF.LOADCHUNK k 1 x" => "-ERR item exists";
+        "CF.LOADCHUNK new 1 x" => "-Invalid header";
+        "CF.LOADCHUNK new 1 \"\"" => "-Invalid header";
+        "CF.LOADCHUNK k -1 x" => "-Couldn't load chunk!";
+        "CF.LOADCHUNK k 5 \"\"" => "-Couldn't load chunk!";
+        "CF.LOADCHUNK k 2 xy" => "-Couldn't load chunk!";
+        "CF.LOADCHUNK k 6 abcde" => "-Couldn't load chunk!";
+        "CF.LOADCHUNK k -9223372036854775808 x" => "-Couldn't load chunk!";
+        "CF.SCANDUMP k 1" => "*[:5 $4 \\x00\\x00\\x00\\x00]";
+        "EXISTS new" => ":0";
+    ];
+    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+}
+
+#[test]
+fn a_ttl_needs_seconds() {
+    const ROWS: &[Row] = rows![
+        "CF.RESERVE k 100 TTL 0" => "-ERR TTL must be in the range [1, <n>] seconds";
+        "CF.RESERVE k 100 TTL x" => "-ERR TTL must be in the range [1, <n>] seconds";
+        "CF.INSERT k TTL -1 ITEMS a" => "-ERR TTL must be in the range [1, <n>] seconds";
+        "CF.INSERTNX k TTL 1.5 ITEMS a" => "-ERR TTL must be in the range [1, <n>] seconds";
+        "cf.insert k TTL" => "-ERR wrong number of arguments for 'cf.insert' command";
+        "CF.INSERT k TT 5 ITEMS a" => "-Unknown argument received";
+        "DBSIZE" => ":0";
+    ];
+    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+}

@@ -1,0 +1,179 @@
+//! Merges that are refused: each error, and that nothing has changed afterwards.
+
+use bloomline_harness::{Client, Row, Setup, check_rows, for_each_server, rows};
+
+use crate::inspect::{digest, number, totals, with_debug};
+use crate::overlapping::{add, digests, make};
+
+const WRONG_TYPE: &str = "-WRONGTYPE Operation against a key holding the wrong kind of value";
+
+/// Asserts that a call returns this error and changes no key.
+fn assert_refused(client: &mut Client, line: &str, expected: &str) {
+    let before = (client.ask("DEBUG DIGEST"), client.ask("DBSIZE"), totals(client));
+    assert_eq!(client.ask(line), expected, "{line}");
+    let now = (client.ask("DEBUG DIGEST"), client.ask("DBSIZE"), totals(client));
+    assert_eq!(now, before, "{line}");
+}
+
+#[test]
+fn filters_with_other_parameters_are_refused() {
+    const PLAIN: &str = "0.01 100 SEED 7";
+    const WINDOW: &str = "0.01 100 SEED 7 WINDOW 1000000 GENERATIONS 4";
+    const CLASSIC: &str = "0.01 100 LAYOUT REDISBLOOM";
+    for_each_server(|kind| {
+        let server = with_debug(kind).start(kind);
+        let mut client = server.resp2();
+        for (one, other, parameter) in [
+            (PLAIN, "0.01 100 SEED 8", "seed"),
+            (PLAIN, "0.01 100", "seed"),
+            (PLAIN, "0.01 101 SEED 7", "capacity"),
+            (PLAIN, "0.02 100 SEED 7", "error rate"),
+            (PLAIN, "0.01 100 SEED 7 EXPANSION 4", "expansion"),
+            (PLAIN, "0.01 100 SEED 7 NONSCALING", "expansion"),
+            (PLAIN, CLASSIC, "layout"),
+            (PLAIN, WINDOW, "window"),
+            (CLASSIC, WINDOW, "layout"),
+            (CLASSIC, "0.01 110 LAYOUT REDISBLOOM", "capacity"),
+            (CLASSIC, "0.02 100 LAYOUT REDISBLOOM", "error rate"),
+            (CLASSIC, "0.01 100 LAYOUT REDISBLOOM EXPANSION 4", "expansion"),
+            (CLASSIC, "0.01 100 LAYOUT REDISBLOOM NONSCALING", "expansion"),
+            (WINDOW, "0.01 100 SEED 7 WINDOW 1000001 GENERATIONS 4", "window"),
+            (WINDOW, "0.01 100 SEED 7 WINDOW 1000000 GENERATIONS 5", "window"),
+            (WINDOW, "0.01 100 SEED 7 LAST GENERATIONS 4", "window"),
+            (WINDOW, "0.01 100 SEED 7 WINDOW 1000000 GENERATIONS 4 NOREFRESH", "window"),
+            (WINDOW, "0.01 100 SEED 8 WINDOW 1000000 GENERATIONS 4", "seed"),
+            (WINDOW, "0.01 100 SEED 7 WINDOW 1000000 GENERATIONS 4 NONSCALING", "expansion"),
+        ] {
+            client.ok("FLUSHALL");
+            client.wait_for_frees();
+            client.ok(&format!("BF.RESERVE a {one}"));
+            client.ok(&format!("BF.RESERVE b {other}"));
+            assert_eq!(client.ask("COPY a equal"), ":1");
+            add(&mut client, "a", 0..10);
+            add(&mut client, "b", 0..10);
+            let remedy = match parameter {
+                "seed" => "create them with one SEED (BF.STATS shows that of each)",
+                _ => "create them with equal options",
+            };
+            let differs = format!("-ERR cannot merge: the filters differ in {parameter}: {remedy}");
+            // The last source as well as the first, and a destination that is missing.
+            for line in
+                ["BF.MERGE a b", "BF.MERGE b a", "BF.MERGE a equal b", "BF.MERGE new a equal b"]
+            {
+                assert_refused(&mut client, line, &differs);
+            }
+        }
+    });
+}
+
+#[test]
+fn missing_and_other_keys_are_refused() {
+    for_each_server(|kind| {
+        let server = with_debug(kind).start(kind);
+        let mut client = server.resp2();
+        make(&mut client, "SEED 7");
+        client.ok("SET text value");
+        assert_eq!(client.ask("LPUSH list value"), ":1");
+        for line in [
+            "BF.MERGE a missing",
+            "BF.MERGE new missing",
+            "BF.MERGE a b missing c",
+            "BF.MERGE a b missing text",
+            "BF.MERGE missing missing",
+            "BF.MERGE missing b missing",
+        ] {
+            assert_refused(&mut client, line, "-ERR source 'missing' not found");
+        }
+        for line in [
+            "BF.MERGE text a",
+            "BF.MERGE a text",
+            "BF.MERGE new b list c",
+            "BF.MERGE a b text missing",
+            "BF.MERGE text text",
+        ] {
+            assert_refused(&mut client, line, WRONG_TYPE);
+        }
+        let long = "x".repeat(100);
+        let shown = format!("-ERR source '{}' not found", &long[..64]);
+        assert_refused(&mut client, &format!("BF.MERGE a {long}"), &shown);
+        let escaped = "-ERR source '\\x00\\r\\n' not found";
+        assert_refused(&mut client, "BF.MERGE a \"\\x00\\r\\n\"", escaped);
+    });
+}
+
+#[test]
+fn a_source_is_required() {
+    const ROWS: &[Row] = rows![
+        "BF.MERGE" => "-ERR wrong number of arguments for <any>";
+        "BF.MERGE k" => "-ERR wrong number of arguments for <any>";
+        "BF.RESERVE k 0.01 100" => "+OK";
+        "BF.MERGE k" => "-ERR wrong number of arguments for <any>";
+        "BF.MERGE k k" => "+OK";
+        "bf.merge copy k" => "+OK";
+        "BF.MERGE k copy" => "+OK";
+        "EXISTS copy" => ":1";
+    ];
+    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+}
+
+#[test]
+fn layers_that_were_compacted_apart_are_refused() {
+    for_each_server(|kind| {
+        let server = with_debug(kind).start(kind);
+        let mut client = server.resp2();
+        client.ok("BF.RESERVE a 0.01 100000 SEED 7");
+        assert_eq!(client.ask("COPY a b"), ":1");
+        add(&mut client, "a", 0..100);
+        add(&mut client, "b", 0..100);
+        assert_ne!(client.ask("BF.COMPACT a"), ":0");
+        let differs = "-ERR cannot merge: the filters differ in size of layer 0: merge filters before \
+                       they are compacted";
+        assert_refused(&mut client, "BF.MERGE a b", differs);
+        assert_refused(&mut client, "BF.MERGE b a", differs);
+        // Both became equally small.
+        assert_ne!(client.ask("BF.COMPACT b"), ":0");
+        client.ok("BF.MERGE a b");
+        assert_eq!(digest(&mut client, "a"), digest(&mut client, "b"));
+    });
+}
+
+#[test]
+fn merges_and_refusals_are_counted() {
+    for_each_server(|kind| {
+        let server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        make(&mut client, "SEED 7");
+        client.ok("BF.RESERVE other 0.01 100");
+        let mut counted = |line: &str| {
+            client.call(line);
+            (number(&mut client, "merges"), number(&mut client, "merges_refused"))
+        };
+        assert_eq!(counted("BF.MERGE d a b"), (1, 0));
+        assert_eq!(counted("BF.MERGE d c"), (2, 0));
+        // Nothing changed.
+        assert_eq!(counted("BF.MERGE d c"), (2, 0));
+        assert_eq!(counted("BF.MERGE d other"), (2, 1));
+        assert_eq!(counted("BF.MERGE new a other"), (2, 2));
+        // Such calls have no filters to merge.
+        assert_eq!(counted("BF.MERGE d missing"), (2, 2));
+    });
+}
+
+#[test]
+fn a_refused_merge_leaves_sources_and_destination() {
+    for_each_server(|kind| {
+        let server = with_debug(kind).start(kind);
+        let mut client = server.resp2();
+        make(&mut client, "SEED 7 NONSCALING");
+        for key in ["a", "b"] {
+            add(&mut client, key, if key == "a" { 1000..1790 } else { 2000..2790 });
+        }
+        let before = digests(&mut client, ["a", "b", "whole"]);
+        for line in ["BF.MERGE a b", "BF.MERGE b a", "BF.MERGE whole a b", "BF.MERGE new a b"] {
+            let reply = client.ask(line);
+            assert!(reply.starts_with("-ERR cannot merge: the false-positive rate"), "{reply}");
+        }
+        assert_eq!(digests(&mut client, ["a", "b", "whole"]), before);
+        assert_eq!(client.ask("EXISTS new"), ":0");
+    });
+}

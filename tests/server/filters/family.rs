@@ -1,0 +1,157 @@
+//! The families of filters: how items are added and found, what a client can see, and how a filter
+//! is changed in all ways that its commands have.
+
+use bloomline_harness::{Client, numbered, show};
+use redis::Value;
+
+use super::binary;
+use crate::inspect::digest;
+use crate::windowed::header;
+
+/// A family of filters, with commands of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Family {
+    /// BF.*
+    Bloom,
+    /// CF.*
+    Cuckoo,
+}
+
+impl Family {
+    /// The family of the filter under a key.
+    pub fn of(client: &mut Client, key: &str) -> Self {
+        if client.family(key) == "CF" { Self::Cuckoo } else { Self::Bloom }
+    }
+
+    /// What the names of its commands begin with.
+    pub fn prefix(self) -> &'static str {
+        match self {
+            Self::Bloom => "BF",
+            Self::Cuckoo => "CF",
+        }
+    }
+
+    /// Adds items in one call, which has one reply per item.
+    pub fn add<A: AsRef<[u8]>>(self, client: &mut Client, key: &str, items: &[A]) -> Value {
+        let start: &[&[u8]] = match self {
+            Self::Bloom => &[b"BF.MADD", key.as_bytes()],
+            Self::Cuckoo => &[b"CF.INSERT", key.as_bytes(), b"ITEMS"],
+        };
+        let items = items.iter().map(AsRef::as_ref);
+        client.run(&start.iter().copied().chain(items).collect::<Vec<_>>())
+    }
+
+    /// Tests items in one call.
+    pub fn contains<A: AsRef<[u8]>>(self, client: &mut Client, key: &str, items: &[A]) -> Value {
+        client.items(&format!("{}.MEXISTS", self.prefix()), key, items)
+    }
+
+    /// The answers to some hundred items that may have been added, and to as many others.
+    fn answers(self, client: &mut Client, key: &str) -> String {
+        let questions =
+            [numbered("item", 300), numbered("later", 100), binary(), numbered("absent", 500)];
+        let found = questions.map(|items| show(&self.contains(client, key, &items))).concat();
+        match self {
+            Self::Bloom => found,
+            Self::Cuckoo => found + &counts(client, key),
+        }
+    }
+}
+
+/// The numbers of copies of some items.
+fn counts(client: &mut Client, key: &str) -> String {
+    const ITEMS: [&str; 8] =
+        ["item:0", "item:1", "item:77", "item:299", "later:0", "later:120", "absent:3", "\"\""];
+    ITEMS.map(|item| client.ask(&format!("CF.COUNT {key} {item}"))).concat()
+}
+
+/// Everything that a client can see of a filter, except the age of its generations.
+pub fn observe(client: &mut Client, key: &str) -> Vec<String> {
+    let family = Family::of(client, key);
+    let mut seen = vec![digest(client, key), client.ask(&format!("TYPE {key}"))];
+    match family {
+        Family::Bloom => {
+            let debug = client.ask(&format!("BF.DEBUG {key}"));
+            // The length of a line stands before it, and depends on the age.
+            let is_constant = |word: &&str| !word.starts_with("age:") && !word.starts_with('$');
+            let debug: Vec<&str> = debug.split([' ', ']']).filter(is_constant).collect();
+            seen.push(debug.join(" "));
+            for question in ["BF.INFO", "BF.STATS", "BF.CARD"] {
+                seen.push(client.ask(&format!("{question} {key}")));
+            }
+            seen.push(header(client, key).escape_ascii().to_string());
+        }
+        Family::Cuckoo => {
+            for question in ["CF.INFO", "CF.DEBUG"] {
+                seen.push(client.ask(&format!("{question} {key}")));
+            }
+            seen.push(client.scandump_of("CF", key, 0).1.escape_ascii().to_string());
+        }
+    }
+    seen.push(family.answers(client, key));
+    seen
+}
+
+/// Adds items, rotates, deletes, merges and compacts, as far as the family can; returns all replies,
+/// which depend on no time.
+pub fn change(client: &mut Client, key: &str) -> Vec<String> {
+    let family = Family::of(client, key);
+    let mut replies = match family {
+        Family::Bloom => change_bloom(client, key),
+        Family::Cuckoo => change_cuckoo(client, key),
+    };
+    replies.push(client.ask(&format!("{}.INFO {key}", family.prefix())));
+    replies.push(family.answers(client, key));
+    replies
+}
+
+fn change_bloom(client: &mut Client, key: &str) -> Vec<String> {
+    let copy = format!("{key}:copy");
+    let mut replies = vec![
+        show(&client.items("BF.MADD", key, &numbered("later", 150))),
+        client.ask(&format!("BF.ROTATE {key}")),
+        show(&client.items("BF.MADD", key, &numbered("later", 200))),
+        client.ask(&format!("COPY {key} {copy}")),
+    ];
+    // Additions rotate a filter by count, and generations that were opened apart are not merged.
+    if !client.ask(&format!("BF.STATS {key} window")).contains("LAST") {
+        replies.push(show(&client.items("BF.MADD", &copy, &numbered("merged", 5))));
+    }
+    for question in
+        [format!("BF.MERGE {key} {copy}"), format!("DEL {copy}"), format!("BF.COMPACT {key}")]
+    {
+        replies.push(client.ask(&question));
+    }
+    replies
+}
+
+fn change_cuckoo(client: &mut Client, key: &str) -> Vec<String> {
+    let copy = format!("{key}:copy");
+    let mut replies = vec![
+        show(&Family::Cuckoo.add(client, key, &numbered("later", 150))),
+        show(&client.items("CF.MDEL", key, &numbered("later", 120))),
+        show(&client.items(
+            "CF.INSERTNX",
+            key,
+            &[&[b"ITEMS".to_vec()], &numbered("later", 200)[..]].concat(),
+        )),
+        client.ask(&format!("COPY {key} {copy}")),
+        // Most deletions end with a compaction.
+        show(&client.items("CF.MDEL", &copy, &numbered("item", 300))),
+    ];
+    for question in [
+        format!("CF.DEBUG {copy}"),
+        format!("CF.COMPACT {copy}"),
+        format!("CF.DEBUG {copy}"),
+        format!("DEL {copy}"),
+        format!("CF.ADD {key} item:1"),
+        format!("CF.ADDNX {key} item:1"),
+        format!("CF.DEL {key} item:2"),
+        format!("CF.DEL {key} absent:2"),
+        format!("CF.COMPACT {key}"),
+        format!("CF.DEBUG {key}"),
+    ] {
+        replies.push(client.ask(&question));
+    }
+    replies
+}

@@ -1,0 +1,380 @@
+//! Headers, chunks and payloads of cuckoo filters: refused, or a filter that works.
+
+use bloomline_harness::{
+    Client, Random, Setup, body_of_dump, bulk, for_each_server, numbered, seal_dump, show,
+    truncate_dump,
+};
+
+use super::damaged;
+use crate::filters::Family;
+
+/// A server with a limit, so that a damaged header cannot request gigabytes.
+fn limited() -> Setup {
+    Setup::new().module_args("bf-max-filter-bytes 16mb")
+}
+
+/// Runs every command on an accepted filter, and saves, loads and deletes it.
+fn assert_works(client: &mut Client, key: &str, what: &str) {
+    for line in [
+        "CF.EXISTS KEY a",
+        "CF.COUNT KEY a",
+        "CF.INFO KEY",
+        "CF.DEBUG KEY",
+        "CF.SCANDUMP KEY 0",
+        "CF.SCANDUMP KEY 1",
+        "CF.DEL KEY a",
+    ] {
+        let reply = client.ask(&line.replace("KEY", key));
+        assert!(!reply.starts_with('-'), "{what}: {line} returned {reply}");
+    }
+    assert_saves(client, key, what);
+    // It may be full or unable to grow, but it must not break.
+    Family::Cuckoo.add(client, key, &numbered("more", 50));
+    assert_saves(client, key, what);
+    client.items("CF.MDEL", key, &numbered("more", 30));
+    assert_saves(client, key, what);
+    client.ok(&format!("CF.COMPACT {key}"));
+    assert_saves(client, key, what);
+    assert_eq!(client.ask(&format!("DEL {key}")), ":1", "{what}");
+}
+
+fn assert_saves(client: &mut Client, key: &str, what: &str) {
+    let dump = client.call(&format!("DUMP {key}"));
+    let reply = show(&client.run(&[b"RESTORE", b"saved".as_slice(), b"0", bulk(&dump)]));
+    assert_eq!(reply, "+OK", "{what}: the filter does not load from its own dump");
+    let (debug, saved) = (client.ask(&format!("CF.DEBUG {key}")), client.ask("CF.DEBUG saved"));
+    assert_eq!(debug, saved, "{what}");
+    let header = client.scandump_of("CF", key, 0).1;
+    assert_eq!(client.loadchunk_of("CF", "loaded", 1, &header), "+OK", "{what}");
+    assert_eq!(client.ask("DEL saved loaded"), ":2");
+}
+
+/// A header, field by field.
+#[derive(Clone, Copy)]
+struct Header {
+    items: u64,
+    buckets: u64,
+    deletes: u64,
+    tables: u64,
+    bucket_size: u16,
+    max_iterations: u16,
+    expansion: u16,
+}
+
+const SOUND: Header = Header {
+    items: 3,
+    buckets: 4,
+    deletes: 1,
+    tables: 2,
+    bucket_size: 2,
+    max_iterations: 20,
+    expansion: 2,
+};
+
+impl Header {
+    fn encode(&self) -> Vec<u8> {
+        [
+            &self.items.to_le_bytes()[..],
+            &self.buckets.to_le_bytes(),
+            &self.deletes.to_le_bytes(),
+            &self.tables.to_le_bytes(),
+            &self.bucket_size.to_le_bytes(),
+            &self.max_iterations.to_le_bytes(),
+            &self.expansion.to_le_bytes(),
+        ]
+        .concat()
+    }
+}
+
+/// Loads any header. A filter that it makes must work.
+fn assert_refused_or_works(client: &mut Client, header: &[u8], what: &str) -> bool {
+    let reply = client.loadchunk_of("CF", "k", 1, header);
+    client.assert_answers_ping(what);
+    if reply == "+OK" {
+        assert_works(client, "k", what);
+        return true;
+    }
+    assert!(
+        ["-Couldn't create filter!", "-Invalid header"].contains(&reply.as_str())
+            || reply.starts_with("-ERR Insufficient memory to create filter")
+            || reply.starts_with("-ERR could not create filter: it needs a layer of"),
+        "{what}: {reply}"
+    );
+    assert_eq!(client.ask("EXISTS k"), ":0", "{what}");
+    false
+}
+
+#[test]
+fn headers_with_impossible_numbers_are_refused() {
+    let impossible = [
+        ("no buckets", Header { buckets: 0, ..SOUND }),
+        ("buckets that are no power of two", Header { buckets: 3, ..SOUND }),
+        ("2^56 buckets", Header { buckets: 1 << 56, ..SOUND }),
+        ("all buckets", Header { buckets: u64::MAX, ..SOUND }),
+        ("no table", Header { tables: 0, ..SOUND }),
+        ("65,536 tables", Header { tables: 65_536, expansion: 1, ..SOUND }),
+        ("all tables", Header { tables: u64::MAX, ..SOUND }),
+        ("tables beyond 2^56 buckets", Header { tables: 60, ..SOUND }),
+        ("a fixed filter of two tables", Header { expansion: 0, ..SOUND }),
+        ("no slot", Header { bucket_size: 0, ..SOUND }),
+        ("256 slots", Header { bucket_size: 256, ..SOUND }),
+        ("no iteration", Header { max_iterations: 0, ..SOUND }),
+        ("an expansion of 3", Header { expansion: 3, ..SOUND }),
+        ("an expansion of 65,535", Header { expansion: u16::MAX, ..SOUND }),
+        ("more items than slots", Header { items: 25, ..SOUND }),
+        ("all items", Header { items: u64::MAX, ..SOUND }),
+    ];
+    for_each_server(|kind| {
+        let server = limited().start(kind);
+        let mut client = server.resp2();
+        for (what, header) in &impossible {
+            let reply = client.loadchunk_of("CF", "k", 1, &header.encode());
+            assert_eq!(reply, "-Couldn't create filter!", "{what}");
+            client.assert_answers_ping(what);
+        }
+        for (what, header) in [
+            ("2^55 buckets", Header { buckets: 1 << 55, tables: 1, ..SOUND }),
+            ("65,535 tables", Header { buckets: 1 << 20, tables: 65_535, expansion: 1, ..SOUND }),
+        ] {
+            let reply = client.loadchunk_of("CF", "k", 1, &header.encode());
+            // Redis 6.2 cannot save a table of 4 GiB.
+            let is_unsavable =
+                kind.is_before_7() && reply.starts_with("-ERR could not create filter");
+            assert!(
+                is_unsavable || reply.starts_with("-ERR Insufficient memory"),
+                "{what}: {reply}"
+            );
+        }
+        assert_eq!(client.ask("DBSIZE"), ":0");
+        // Numbers at their limits.
+        for (what, header) in [
+            ("sound", SOUND),
+            ("as many items as slots", Header { items: 24, ..SOUND }),
+            ("all deletions", Header { deletes: u64::MAX, ..SOUND }),
+            ("no item", Header { items: 0, ..SOUND }),
+            ("one bucket", Header { buckets: 1, items: 0, ..SOUND }),
+            ("255 slots", Header { bucket_size: 255, ..SOUND }),
+            ("65,535 tables", Header { buckets: 1, tables: 65_535, expansion: 1, ..SOUND }),
+            ("the largest expansion", Header { tables: 1, expansion: 32_768, ..SOUND }),
+            ("the most iterations", Header { max_iterations: u16::MAX, ..SOUND }),
+        ] {
+            assert!(assert_refused_or_works(&mut client, &header.encode(), what), "{what}");
+        }
+    });
+}
+
+#[test]
+fn damaged_headers_are_refused_or_make_usable_filters() {
+    for_each_server(|kind| {
+        let server = limited().start(kind);
+        let mut client = server.resp2();
+        let sound = SOUND.encode();
+        for length in (0..sound.len()).chain([sound.len() + 1]) {
+            let header = [&sound[..], &[0]].concat();
+            let reply = client.loadchunk_of("CF", "k", 1, &header[..length]);
+            assert_eq!(reply, "-Invalid header", "cut to {length}");
+        }
+        for at in 0..sound.len() {
+            for damage in damaged(sound[at]) {
+                let mut header = sound.clone();
+                header[at] = damage;
+                let what = format!("byte {at} turned to {damage:#04x}");
+                assert_refused_or_works(&mut client, &header, &what);
+            }
+        }
+        let mut random = Random(17);
+        for _ in 0..100 {
+            assert_refused_or_works(&mut client, &random.bytes(38), "random bytes");
+        }
+        assert_eq!(client.ask("DBSIZE"), ":0");
+        let used = client.info_number("used_memory");
+        assert!(used < 40 << 20, "{used} bytes are used");
+    });
+}
+
+#[test]
+fn chunks_stay_within_their_table() {
+    for_each_server(|kind| {
+        let server = limited().start(kind);
+        let mut client = server.resp2();
+        // Tables of 8 and 16 bytes.
+        assert_eq!(client.loadchunk_of("CF", "k", 1, &SOUND.encode()), "+OK");
+        for (iterator, length, is_accepted) in [
+            (9, 8, true),
+            (9, 9, false),
+            (2, 1, true),
+            (2, 2, false),
+            (10, 1, true),
+            (10, 2, false),
+            (25, 16, true),
+            (25, 17, false),
+            (26, 1, false),
+            (33, 8, false),
+            (17, 8, true),
+            (i64::MAX, 1, false),
+            (i64::MIN, 1, false),
+            (-1, 1, false),
+            (2, 0, false),
+        ] {
+            let expected = if is_accepted { "+OK" } else { "-Couldn't load chunk!" };
+            let data = vec![0xaa; length];
+            let reply = client.loadchunk_of("CF", "k", iterator, &data);
+            assert_eq!(reply, expected, "{length} bytes at {iterator}");
+        }
+        assert_works(&mut client, "k", "any bytes");
+    });
+}
+
+/// Payloads: of a filter of one table, of one of several, and of one with deletions.
+fn dumps(client: &mut Client) -> Vec<Vec<u8>> {
+    client.ok("CF.RESERVE one 30");
+    client.ok("CF.RESERVE several 8 EXPANSION 2");
+    client.ok("CF.RESERVE fixed 20 BUCKETSIZE 4 EXPANSION 0");
+    for key in ["one", "several", "fixed"] {
+        Family::Cuckoo.add(client, key, &numbered("item", 20));
+    }
+    assert_eq!(client.ask("CF.DEL several item:7"), ":1");
+    let dump = |key: &str| bulk(&client.call(&format!("DUMP {key}"))).to_vec();
+    let dumps = ["one", "several", "fixed"].map(dump).to_vec();
+    client.ok("FLUSHALL");
+    dumps
+}
+
+fn restore(client: &mut Client, payload: &[u8]) -> String {
+    show(&client.run(&[b"RESTORE", b"k".as_slice(), b"0", payload]))
+}
+
+/// Bytes after the value: version and checksum.
+const FOOTER: usize = 10;
+
+#[test]
+fn damaged_payloads_are_refused_or_make_usable_filters() {
+    for_each_server(|kind| {
+        let server = limited().line("rdbcompression no").start(kind);
+        let mut client = server.resp2();
+        for dump in dumps(&mut client) {
+            for length in 1..dump.len() - FOOTER {
+                let reply = restore(&mut client, &truncate_dump(&dump, length));
+                // The footer can replace the end of the value where it happens to fit.
+                if reply == "+OK" && length + FOOTER >= dump.len() - FOOTER {
+                    assert_works(&mut client, "k", &format!("a value cut to {length}"));
+                } else {
+                    assert_eq!(reply, "-ERR Bad data format", "value cut to {length}");
+                }
+            }
+            let mut accepted = 0;
+            for at in 1..dump.len() - FOOTER {
+                for damage in damaged(dump[at]) {
+                    let mut body = body_of_dump(&dump).to_vec();
+                    body[at] = damage;
+                    let what = format!("byte {at} of {} turned to {damage:#04x}", dump.len());
+                    let reply = restore(&mut client, &seal_dump(&body));
+                    client.assert_answers_ping(&what);
+                    if reply == "+OK" {
+                        accepted += 1;
+                        // An identifier can become that of a Bloom filter only with its whole name.
+                        assert_works(&mut client, "k", &what);
+                    } else {
+                        assert_eq!(reply, "-ERR Bad data format", "{what}");
+                    }
+                }
+            }
+            assert!(accepted > 0);
+        }
+        assert_eq!(client.ask("DBSIZE"), ":0");
+    });
+}
+
+/// The value of a filter of two tables, field by field.
+struct Value {
+    numbers: [u64; 7],
+    tables: [(u64, usize); 2],
+}
+
+/// Tables, buckets, items, deletions, bucket size, iterations, expansion; then each table's buckets
+/// and bytes.
+const VALUE: Value = Value { numbers: [2, 4, 3, 1, 2, 20, 2], tables: [(4, 8), (8, 16)] };
+
+impl Value {
+    /// A value with another number.
+    fn with(at: usize, number: u64) -> Self {
+        let mut value = VALUE;
+        value.numbers[at] = number;
+        value
+    }
+
+    /// The payload, with the identifier and the version that this server writes.
+    fn payload(&self, client: &mut Client) -> Vec<u8> {
+        /// Bytes before the value: the type, and the module's identifier in nine bytes.
+        const HEAD: usize = 10;
+        client.call("CF.ADD frame a");
+        let dump = client.call("DUMP frame");
+        client.call("DEL frame");
+        let body = body_of_dump(bulk(&dump));
+        let mut payload = body[..HEAD].to_vec();
+        let unsigned = |payload: &mut Vec<u8>, number: u64| {
+            payload.extend([2, 0x81]);
+            payload.extend(number.to_be_bytes());
+        };
+        for number in self.numbers {
+            unsigned(&mut payload, number);
+        }
+        for (buckets, bytes) in self.tables {
+            unsigned(&mut payload, buckets);
+            payload.extend([5, 0x80]);
+            payload.extend((bytes as u32).to_be_bytes());
+            payload.extend(std::iter::repeat_n(7, bytes));
+        }
+        payload.push(0);
+        payload.extend(&body[body.len() - 2..]);
+        seal_dump(&payload)
+    }
+}
+
+#[test]
+fn values_with_impossible_numbers_are_refused() {
+    for_each_server(|kind| {
+        let server = limited().start(kind);
+        let mut client = server.resp2();
+        let payload = VALUE.payload(&mut client);
+        assert_eq!(restore(&mut client, &payload), "+OK");
+        assert_works(&mut client, "k", "the sound value");
+        for (at, numbers) in [
+            (0, &[0, 1, 3, 65_536, 65_538, u64::MAX][..]),
+            (1, &[0, 3, 8, 1 << 55, 1 << 56, u64::MAX]),
+            (2, &[25, u64::MAX]),
+            (4, &[0, 1, 3, 256, 258, u64::MAX]),
+            (5, &[0, 65_536, u64::MAX]),
+            (6, &[0, 1, 3, 4, 65_536, 65_538, u64::MAX]),
+        ] {
+            for number in numbers {
+                let payload = Value::with(at, *number).payload(&mut client);
+                let reply = restore(&mut client, &payload);
+                assert_eq!(reply, "-ERR Bad data format", "number {at} is {number}");
+                client.assert_answers_ping("the refused value");
+            }
+        }
+        // RedisBloom ends the process for a string of another length.
+        for tables in [
+            [(4, 7), (8, 16)],
+            [(4, 9), (8, 16)],
+            [(4, 8), (8, 0)],
+            [(4, 8), (8, 15)],
+            [(4, 8), (8, 1 << 20)],
+            [(3, 8), (8, 16)],
+            [(0, 0), (8, 16)],
+            [(4, 8), (u64::MAX, 16)],
+        ] {
+            let payload = Value { tables, ..VALUE }.payload(&mut client);
+            let reply = restore(&mut client, &payload);
+            assert_eq!(reply, "-ERR Bad data format", "{tables:?}");
+            client.assert_answers_ping("the refused value");
+        }
+        // Deletions are any number.
+        let payload = Value::with(3, u64::MAX).payload(&mut client);
+        assert_eq!(restore(&mut client, &payload), "+OK");
+        assert_works(&mut client, "k", "all deletions");
+        let used = client.info_number("used_memory");
+        assert!(used < 40 << 20, "{used} bytes are used");
+    });
+}

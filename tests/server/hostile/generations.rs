@@ -1,0 +1,274 @@
+//! Damaged headers of version 2, as a chunk and in a DUMP payload: refused, or a filter that works.
+
+use bloomline_harness::{
+    Client, Server, Setup, body_of_dump, bulk, for_each_server, matches, numbered, seal_dump, show,
+};
+
+use crate::inspect::{Totals, number, totals, with_debug};
+use crate::windowed::{DROPPED_BYTES, GENERATION_BYTES, GENERATIONS, NUMBER, RATE, header};
+use crate::windowed::{number_at, present, set_number};
+
+/// A server whose filters take 1 MiB at most, and RDB strings that are not compressed.
+fn start(kind: &bloomline_harness::Kind) -> Server {
+    let setup: Setup = with_debug(kind).line("rdbcompression no");
+    setup.module_args("bf-max-filter-bytes 1mb").start(kind)
+}
+
+/// A filter with dropped generations and overflow layers.
+fn build(client: &mut Client, options: &str) {
+    client.ok(&format!("BF.RESERVE k {RATE} 8 {options}"));
+    for batch in numbered("item", 60).chunks(6) {
+        client.items("BF.MADD", "k", batch);
+        if options.starts_with("GENERATIONS") {
+            client.ok("BF.ROTATE k");
+        }
+    }
+    client.items("BF.MADD", "k", &numbered("burst", 30));
+}
+
+/// Runs all commands on a filter. It may refuse items and rotations, but must answer, and must load
+/// from what it saves.
+fn use_filter(client: &mut Client, key: &str, case: &str) {
+    for line in ["BF.INFO", "BF.DEBUG", "BF.CARD", "MEMORY USAGE", "DEBUG DIGEST-VALUE", "PTTL"] {
+        let reply = client.ask(&format!("{line} {key}"));
+        assert!(!reply.starts_with('-'), "{case}: {line}: {reply}");
+    }
+    for round in 0..3 {
+        client.items("BF.MADD", key, &numbered(&format!("round{round}"), 20));
+        client.call(&format!("BF.ROTATE {key}"));
+        client.call(&format!("BF.ROTATE {key} AT 5"));
+        client.items("BF.MEXISTS", key, &numbered("round0", 20));
+        let digest = client.ask(&format!("DEBUG DIGEST-VALUE {key}"));
+        let dump = client.call(&format!("DUMP {key}"));
+        let restored = client.run(&[b"RESTORE", &b"back"[..], b"0", bulk(&dump)]);
+        assert_eq!(show(&restored), "+OK", "{case}: round {round}");
+        assert_eq!(client.ask("DEBUG DIGEST-VALUE back"), digest, "{case}");
+        client.call("DEL back");
+        client.copy_by_chunks(key, "back");
+        assert_eq!(client.ask("DEBUG DIGEST-VALUE back"), digest, "{case}: chunks");
+        client.call("DEL back");
+    }
+}
+
+/// Loads a header as a chunk; true if it was accepted.
+fn load(client: &mut Client, header: &[u8], case: &str) -> bool {
+    let reply = client.loadchunk("forged", 1, header);
+    let is_loaded = reply == "+OK";
+    if is_loaded {
+        use_filter(client, "forged", case);
+        assert_eq!(client.ask("DEL forged"), ":1");
+    } else {
+        let memory = "-ERR Insufficient memory to create filter: <any>";
+        let is_known = reply == "-ERR received bad data" || matches(memory, &reply);
+        assert!(is_known, "{case}: {reply}");
+        assert_eq!(client.ask("EXISTS forged"), ":0", "{case}");
+    }
+    is_loaded
+}
+
+#[test]
+fn every_damaged_byte_is_refused_or_harmless() {
+    for_each_server(|kind| {
+        let server = start(kind);
+        let mut client = server.resp2();
+        for options in ["GENERATIONS 2", "LAST GENERATIONS 2", "WINDOW 500 GENERATIONS 4 NOREFRESH"]
+        {
+            build(&mut client, options);
+            let header = header(&mut client, "k");
+            let (mut loaded, mut refused) = (0, 0);
+            for at in 0..header.len() {
+                for value in [0, 1, 2, 0x40, 0x7f, 0x80, 0xff] {
+                    let mut forged = header.clone();
+                    forged[at] = value;
+                    let case = format!("{options}: byte {at} = {value}");
+                    if load(&mut client, &forged, &case) { loaded += 1 } else { refused += 1 }
+                }
+            }
+            assert!(loaded > 100 && refused > 100, "{loaded} loaded, {refused} refused");
+            for length in (0..header.len()).chain([header.len() + 1, header.len() + 64]) {
+                let mut forged = header.clone();
+                forged.resize(length, 0);
+                assert!(!load(&mut client, &forged, &format!("{length} bytes")), "{length}");
+            }
+            client.ok("FLUSHALL SYNC");
+        }
+        assert_eq!(totals(&mut client), Totals::default());
+        assert!(number(&mut client, "loads_refused") > 300);
+    });
+}
+
+#[test]
+fn numbers_at_their_limits_are_refused_or_harmless() {
+    const LIMITS: [u64; 12] = [
+        0,
+        1,
+        63,
+        64,
+        1 << 32,
+        (1 << 53) - 1,
+        1 << 53,
+        1 << 62,
+        i64::MAX as u64 - 1,
+        i64::MAX as u64,
+        u64::MAX - 1,
+        u64::MAX,
+    ];
+    for_each_server(|kind| {
+        let server = start(kind);
+        let mut client = server.resp2();
+        for options in ["GENERATIONS 2", "LAST GENERATIONS 2", "WINDOW 500 GENERATIONS 2"] {
+            build(&mut client, options);
+            let header = header(&mut client, "k");
+            for at in (24..GENERATIONS + GENERATION_BYTES * present(&header)).step_by(8) {
+                for value in LIMITS.into_iter().chain([number_at(&header, at) + 1]) {
+                    let mut forged = header.clone();
+                    set_number(&mut forged, at, value);
+                    load(&mut client, &forged, &format!("{options}: {value} at {at}"));
+                    // Far in the life of a filter, with offsets that belong to it.
+                    set_number(&mut forged, NUMBER, value);
+                    set_number(&mut forged, DROPPED_BYTES, value & !63);
+                    load(&mut client, &forged, &format!("{options}: {value} at {at}, late"));
+                }
+            }
+            client.ok("FLUSHALL SYNC");
+        }
+    });
+}
+
+#[test]
+fn damaged_payloads_are_refused_or_harmless() {
+    for_each_server(|kind| {
+        let server = start(kind);
+        let mut client = server.resp2();
+        build(&mut client, "GENERATIONS 2");
+        let header = header(&mut client, "k");
+        let dump = client.call("DUMP k");
+        let body = body_of_dump(bulk(&dump)).to_vec();
+        let start = body.windows(header.len()).position(|bytes| bytes == header);
+        let start = start.expect("the header in the payload");
+        let mut loaded = 0;
+        for at in 0..header.len() {
+            for value in [0, 2, 0x7f, 0xff] {
+                let mut forged = body.clone();
+                forged[start + at] = value;
+                let forged = seal_dump(&forged);
+                let reply = show(&client.run(&[b"RESTORE", &b"forged"[..], b"0", &forged]));
+                if reply == "+OK" {
+                    use_filter(&mut client, "forged", &format!("byte {at} = {value}"));
+                    assert_eq!(client.ask("DEL forged"), ":1");
+                    loaded += 1;
+                } else {
+                    assert!(reply.starts_with("-ERR"), "byte {at} = {value}: {reply}");
+                    assert_eq!(client.ask("EXISTS forged"), ":0");
+                }
+            }
+        }
+        assert!(loaded > 50, "{loaded}");
+    });
+}
+
+/// Makes the bytes of a generation those of one that has one item, which is live.
+fn set_one_item(header: &mut [u8], generation: usize) {
+    for field in [8, 16] {
+        set_number(header, GENERATIONS + GENERATION_BYTES * generation + field, 1);
+    }
+}
+
+#[test]
+fn filter_with_a_folded_generation_can_be_saved_after_rotations() {
+    for_each_server(|kind| {
+        let server = start(kind);
+        let mut client = server.resp2();
+        client.ok("BF.RESERVE k 0.01 20000 GENERATIONS 2");
+        for item in ["a", "b"] {
+            client.call(&format!("BF.ADD k {item}"));
+            client.ok("BF.ROTATE k");
+        }
+        let mut forged = header(&mut client, "k");
+        assert_eq!((forged.len(), number_at(&forged, DROPPED_BYTES)), (192, 0));
+        // The record of an irregular layer: layer 0 has one page, and a capacity of 100 items.
+        set_number(&mut forged, 176, 1 << 32);
+        set_number(&mut forged, 184, 100);
+        assert!(load(&mut client, &forged, "a folded generation"));
+    });
+}
+
+#[test]
+fn merged_filter_can_be_saved_at_every_offset() {
+    for_each_server(|kind| {
+        let server = start(kind);
+        let mut client = server.resp2();
+        client.ok("BF.RESERVE from 0.01 100 GENERATIONS 2 SEED 7");
+        assert_eq!(client.ask("COPY from k"), ":1");
+        client.items("BF.MADD", "from", &numbered("early", 80));
+        for key in ["from", "k"] {
+            client.ok(&format!("BF.ROTATE {key} AT 5"));
+        }
+        client.items("BF.MADD", "from", &numbered("late", 80));
+        let header = header(&mut client, "k");
+        let (mut merged, mut refused) = (0, 0);
+        for blocks in 1..40 {
+            let mut forged = header.clone();
+            set_number(&mut forged, DROPPED_BYTES, (1 << 62) - 64 * blocks);
+            if client.loadchunk("forged", 1, &forged) != "+OK" {
+                continue;
+            }
+            match client.ask("BF.MERGE forged from").as_str() {
+                "+OK" => merged += 1,
+                other => {
+                    assert!(other.starts_with("-ERR"), "{blocks} blocks: {other}");
+                    refused += 1;
+                }
+            }
+            use_filter(&mut client, "forged", &format!("{blocks} blocks"));
+            assert_eq!(client.ask("DEL forged"), ":1");
+        }
+        assert!(merged > 0 && refused > 0, "{merged} merged, {refused} refused");
+    });
+}
+
+#[test]
+fn full_filter_that_cannot_grow_ends_its_reply() {
+    for_each_server(|kind| {
+        let server = start(kind);
+        let mut client = server.resp2();
+        client.ok(&format!("BF.RESERVE k {RATE} 8 LAST GENERATIONS 2 NOREFRESH"));
+        client.items("BF.MADD", "k", &numbered("item", 12));
+        let mut forged = header(&mut client, "k");
+        assert_eq!(present(&forged), 3);
+        // Newer generations do not hold the items of a window, so the oldest is kept.
+        set_one_item(&mut forged, 0);
+        set_one_item(&mut forged, 1);
+        assert_eq!(client.loadchunk("forged", 1, &forged), "+OK");
+        let full = "*[-ERR non scaling filter is full]";
+        for line in ["BF.MADD forged a b c", "BF.INSERT forged ITEMS a b c"] {
+            assert_eq!(client.ask(line), full, "{line}");
+            assert_eq!(client.ask("ECHO next"), "$4 next", "{line}");
+        }
+        client.ok("MULTI");
+        assert_eq!(client.ask("BF.MADD forged a b c"), "+QUEUED");
+        assert_eq!(client.ask("EXEC"), format!("*[{full}]"));
+        // A reply that is shorter than its head makes all later scripts fail.
+        let script = "redis.pcall('BF.MADD', KEYS[1], 'a', 'b', 'c') return 1";
+        for _ in 0..2 {
+            assert_eq!(client.ask(&format!("EVAL \"{script}\" 1 forged")), ":1");
+        }
+    });
+}
+
+#[test]
+fn rotation_without_offsets_left_is_not_called_lack_of_memory() {
+    for_each_server(|kind| {
+        let server = with_debug(kind).start(kind);
+        let mut client = server.resp2();
+        client.ok("BF.RESERVE k 0.01 100 GENERATIONS 2");
+        let mut header = header(&mut client, "k");
+        // The bits end at 2^62, the last offset there is, after a few more generations.
+        set_number(&mut header, DROPPED_BYTES, (1 << 62) - 4096);
+        assert_eq!(client.loadchunk("late", 1, &header), "+OK");
+        let mut rotations = (0..100).map(|_| client.ask("BF.ROTATE late"));
+        let refused = rotations.find(|reply| reply != "+OK").expect("a refusal");
+        let expected = "-ERR could not rotate filter: a filter of <n> bytes exceeds a limit";
+        assert!(matches(expected, &refused), "{refused}");
+    });
+}

@@ -1,0 +1,91 @@
+//! Memory of cuckoo filters: what is reported, when it is taken, and how it is freed.
+
+use bloomline_harness::{Setup, Stop, for_each_build, int, numbered, until};
+
+use crate::filters::Family;
+
+#[test]
+fn usage_agrees_with_used_memory() {
+    for_each_build(|kind| {
+        let server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        // One table of 8 MiB; 16 tables of 128 KiB.
+        for (options, tables) in [("8000000", 1), ("131072", 16)] {
+            let before = client.info_number("used_memory");
+            client.ok(&format!("CF.RESERVE k {options}"));
+            // A table has room for four copies of an item, in its two buckets.
+            for _ in 0..4 * tables {
+                assert_eq!(client.ask("CF.ADD k a"), ":1");
+            }
+            assert!(client.ask("CF.DEBUG k").contains(&format!("filters:{tables} ")));
+            let grown = client.info_number("used_memory").saturating_sub(before) as f64;
+            let reported = int(&client.call("MEMORY USAGE k")) as f64;
+            assert!(
+                (reported / grown - 1.0).abs() < 0.05,
+                "{options}: {grown} bytes, {reported} reported"
+            );
+            client.ok("FLUSHALL SYNC");
+        }
+    });
+}
+
+#[test]
+fn small_filters_take_little_more_than_their_slots() {
+    for_each_build(|kind| {
+        let server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        client.ok("CF.RESERVE k 100");
+        let bytes = int(&client.call("MEMORY USAGE k"));
+        // RedisBloom's takes 184 bytes and the key.
+        assert!((150..400).contains(&bytes), "{bytes}");
+    });
+}
+
+#[test]
+fn a_gigabyte_is_taken_only_when_it_is_written() {
+    for_each_build(|kind| {
+        let server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        let before = server.resident();
+        client.ok("CF.RESERVE k 1073741824");
+        for item in ["a", "b", "a"] {
+            assert_eq!(client.ask(&format!("CF.ADD k {item}")), ":1");
+        }
+        assert_eq!(client.ask("CF.MEXISTS k a b c"), "*[:1 :1 :0]");
+        assert_eq!(client.ask("CF.COUNT k a"), ":2");
+        assert_eq!(client.ask("CF.DEL k a"), ":1");
+        let grown = server.resident().saturating_sub(before);
+        assert!(grown < 16 << 20, "{grown} bytes became resident");
+        // The server counts all of them.
+        let used = client.info_number("used_memory");
+        assert!(used > 1 << 30, "{used}");
+        assert_eq!(client.ask("UNLINK k"), ":1");
+        until("the filter to be freed", || {
+            (client.info_number("used_memory") < 100 << 20).then_some(())
+        });
+    });
+}
+
+#[test]
+fn large_filters_are_saved_and_freed_in_the_background() {
+    for_each_build(|kind| {
+        let mut server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        client.ok("CF.RESERVE k 32000000");
+        Family::Cuckoo.add(&mut client, "k", &numbered("item", 1000));
+        let chunks = client.chunks("k");
+        assert_eq!(chunks.len(), 3, "a header, and two chunks of 16 MiB");
+        let info = client.ask("CF.INFO k");
+        server.restart(Stop::Save);
+        let mut client = server.resp2();
+        assert_eq!(client.ask("CF.INFO k"), info);
+        assert_eq!(client.ask("CF.MEXISTS k item:0 item:999"), "*[:1 :1]");
+        assert!(client.chunks("k") == chunks, "other bytes");
+        let freed = client.info_number("lazyfreed_objects");
+        assert_eq!(client.ask("UNLINK k"), ":1");
+        until("the background threads to free a filter", || {
+            (client.info_number("lazyfreed_objects") > freed).then_some(())
+        });
+        until("its memory to be returned", || (server.resident() < 48 << 20).then_some(()));
+    });
+}

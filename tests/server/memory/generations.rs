@@ -1,0 +1,103 @@
+//! Memory of windowed filters: MEMORY USAGE, and the freeing of dropped generations.
+
+use bloomline_harness::{Client, Setup, for_each_build, for_each_server, int, numbered, until};
+
+use crate::inspect::{info_field, number};
+use crate::windowed::{RATE, age};
+
+const SLOT: u64 = 1_000_000_000;
+
+fn usage(client: &mut Client, key: &str) -> u64 {
+    int(&client.call(&format!("MEMORY USAGE {key}"))).try_into().expect("bytes")
+}
+
+#[test]
+fn usage_agrees_with_used_memory() {
+    for_each_build(|kind| {
+        let server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        for (capacity, items) in [(400_000, 100_000), (40_000, 60_000)] {
+            // The buffers of the server do not grow after this command.
+            client.items("BF.MADD", "k", &numbered("step0", 1000));
+            client.ok("FLUSHALL SYNC");
+            let before = client.info_number("used_memory");
+            client.ok(&format!("BF.RESERVE k 0.001 {capacity} GENERATIONS 4"));
+            // Six rotations drop two generations; bursts add overflow layers.
+            for step in 0..7 {
+                let all = numbered(&format!("step{step}"), items / 4);
+                for batch in all.chunks(1000) {
+                    client.items("BF.MADD", "k", batch);
+                }
+                client.ok("BF.ROTATE k");
+            }
+            client.wait_for_frees();
+            let size = info_field(&mut client, "k", "SIZE");
+            let reported = usage(&mut client, "k");
+            until("dropped generations to be freed", || {
+                let grown = client.info_number("used_memory").saturating_sub(before) as f64;
+                ((reported as f64 / grown - 1.0).abs() < 0.1).then_some(())
+            });
+            // The allocator gives up to a quarter more than requested.
+            assert!(size <= reported && size * 5 / 4 > reported, "{size}, {reported} reported");
+            client.ok("FLUSHALL SYNC");
+        }
+    });
+}
+
+#[test]
+fn usage_does_not_grow_with_time() {
+    for_each_build(|kind| {
+        let server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        client.ok(&format!("BF.RESERVE hand {RATE} 8000 GENERATIONS 8"));
+        client.ok(&format!("BF.RESERVE last {RATE} 8000 LAST GENERATIONS 8"));
+        let mut most = [0; 2];
+        for step in 0..60 {
+            let items = numbered(&format!("step{step}"), 1000);
+            for (at, key) in ["hand", "last"].into_iter().enumerate() {
+                client.items("BF.MADD", key, &items);
+                let bytes = usage(&mut client, key);
+                // The ring is complete after nine steps.
+                if step < 12 {
+                    most[at] = most[at].max(bytes);
+                }
+                // The allocator of Redis 6.2 gives blocks of one length a few bytes more or less.
+                assert!(
+                    bytes <= most[at] + most[at] / 100,
+                    "{key}: {} bytes, {bytes} in step {step}",
+                    most[at]
+                );
+            }
+            client.ok("BF.ROTATE hand");
+        }
+    });
+}
+
+#[test]
+fn dropped_generations_are_freed() {
+    for_each_server(|kind| {
+        let server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        let before = client.info_number("used_memory");
+        // Nine generations of 5 MB: they are freed on a thread.
+        client.ok("BF.RESERVE k 0.0001 16000000 WINDOW 8000000 GENERATIONS 8");
+        for _ in 0..8 {
+            age(&mut client, "k", SLOT);
+            client.items("BF.MADD", "k", &numbered("item", 1000));
+        }
+        let full = usage(&mut client, "k");
+        assert!(full > 40_000_000, "{full}");
+        assert!(client.info_number("used_memory") > before + full * 9 / 10);
+        age(&mut client, "k", 100 * SLOT);
+        assert_eq!(client.ask("BF.ADD k a"), ":1");
+        assert!(usage(&mut client, "k") < full / 8);
+        until("the memory to be freed", || {
+            (client.info_number("used_memory") < before + full / 7).then_some(())
+        });
+        assert_eq!(number(&mut client, "layers"), 1);
+        assert_eq!(client.ask("DEL k"), ":1");
+        until("the memory to be freed", || {
+            (client.info_number("used_memory") < before + 3_000_000).then_some(())
+        });
+    });
+}

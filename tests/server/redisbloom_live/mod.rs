@@ -1,0 +1,56 @@
+//! RedisBloom itself as the peer: filters go from one module to the other and back.
+//!
+//! Both modules run on the same server. Each test begins once with Bloomline and once with
+//! RedisBloom. Bloomline runs with `bf-redisbloom-replicas yes`. `make servers` fetches RedisBloom.
+
+mod files;
+mod filters;
+mod payloads;
+mod replicas;
+mod stream;
+
+use bloomline_harness::{Kind, Server, Setup, for_each_server, module, redisbloom, report_missing};
+
+/// One of the two modules.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Module {
+    Bloomline,
+    RedisBloom,
+}
+
+impl Module {
+    /// The line of the configuration that loads it.
+    fn line(self) -> String {
+        match self {
+            Self::Bloomline => {
+                format!("loadmodule {} bf-redisbloom-replicas yes", module().display())
+            }
+            Self::RedisBloom => {
+                format!("loadmodule {}", redisbloom().expect("a peer").display())
+            }
+        }
+    }
+
+    fn other(self) -> Self {
+        match self {
+            Self::Bloomline => Self::RedisBloom,
+            Self::RedisBloom => Self::Bloomline,
+        }
+    }
+
+    fn start(self, setup: Setup, kind: &Kind) -> Server {
+        setup.bare().line(self.line()).start(kind)
+    }
+}
+
+/// Runs the test on each server, with either module as the first one.
+fn for_each_direction(test: impl Fn(&Kind, Module) + Sync) {
+    for_each_server(|kind| {
+        if redisbloom().is_none() {
+            return report_missing(kind, "RedisBloom in redis-7.4; `make servers` fetches it");
+        }
+        for first in [Module::Bloomline, Module::RedisBloom] {
+            test(kind, first);
+        }
+    });
+}

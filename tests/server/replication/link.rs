@@ -1,0 +1,30 @@
+//! A server with a recording replica.
+
+use bloomline_harness::{Client, Kind, Replica, Server, Setup};
+
+/// A server, a connection to it, and a replica that records what the server replicates.
+pub struct Link {
+    pub server: Server,
+    pub client: Client,
+    pub replica: Replica,
+}
+
+impl Link {
+    /// Starts a server, and attaches the replica.
+    pub fn start(kind: &Kind) -> Self {
+        let server = Setup::new().start(kind);
+        Self { client: server.resp2(), replica: Replica::attach(&server), server }
+    }
+
+    /// Runs a command, and returns what it replicated, without the frame of a transaction.
+    pub fn writes(&mut self, line: &str) -> Vec<String> {
+        self.client.call(line);
+        self.pending()
+    }
+
+    /// What was replicated since the last call, without the frame of transactions.
+    pub fn pending(&mut self) -> Vec<String> {
+        let lines = self.replica.lines(&self.server).into_iter();
+        lines.filter(|line| line != "MULTI" && line != "EXEC").collect()
+    }
+}

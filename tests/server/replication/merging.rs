@@ -1,0 +1,202 @@
+//! Replication of merges: equal filters on replicas and after a restart, and no command more than
+//! was needed.
+
+use bloomline_harness::{
+    Clock, Kind, Replica, Server, Setup, Stop, for_each_server, report_missing,
+};
+
+use crate::cluster::equal::{OTHER_SETTINGS, assert_equal, catch_up, setup};
+use crate::overlapping::{KINDS, add, digests, make};
+
+/// A replica whose settings would make other filters, or none.
+fn follower(kind: &Kind, primary: &Server) -> Server {
+    let line = format!("replicaof 127.0.0.1 {}", primary.port);
+    setup(kind).module_args(OTHER_SETTINGS).line(line).start(kind)
+}
+
+/// What was replicated since the last call, without the frame of transactions.
+fn writes(replica: &mut Replica, server: &Server) -> Vec<String> {
+    let lines = replica.lines(server).into_iter();
+    lines.filter(|line| line != "MULTI" && line != "EXEC").collect()
+}
+
+#[test]
+fn filters_above_their_capacity_stay_equal() {
+    for_each_server(|kind| {
+        let mut primary = setup(kind).line("appendonly yes").start(kind);
+        let replica = follower(kind, &primary);
+        let (mut client, mut other) = (primary.resp2(), replica.resp2());
+        for key in ["a", "b"] {
+            client.ok(&format!("BF.RESERVE {key} 0.001 1000 SEED 7"));
+        }
+        add(&mut client, "a", 0..600);
+        add(&mut client, "b", 1000..1420);
+        client.ok("BF.MERGE a b");
+        client.ok("BF.MERGE full b a");
+        assert_eq!(client.ask("BF.ADD a grows"), ":1");
+        catch_up(&mut client, &mut other);
+        assert_equal(&mut client, &mut other);
+        let before = digests(&mut client, ["a", "full"]);
+        primary.restart(Stop::NoSave);
+        let mut client = primary.resp2();
+        assert_eq!(digests(&mut client, ["a", "full"]), before);
+        assert_eq!(client.ask("BF.ADD full grows"), ":1");
+        assert_eq!(client.ask("BF.INFO full FILTERS"), "*[:2]");
+    });
+}
+
+#[test]
+fn only_changes_are_replicated_and_verbatim() {
+    for_each_server(|kind| {
+        let server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        for options in KINDS {
+            make(&mut client, options);
+            client.ok("BF.RESERVE other 0.01 10");
+            client.ok("SET text value");
+            let mut replica = Replica::attach(&server);
+            let mut replicated = |line: &str| {
+                client.call(line);
+                writes(&mut replica, &server)
+            };
+            for line in ["BF.MERGE d a b", "BF.MERGE d c a", "BF.MERGE e whole"] {
+                assert_eq!(replicated(line), [line], "{options}");
+            }
+            for line in [
+                "BF.MERGE d a",
+                "BF.MERGE d d",
+                "BF.MERGE d a b c whole",
+                "BF.MERGE d other",
+                "BF.MERGE new a other",
+                "BF.MERGE d missing",
+                "BF.MERGE d text",
+                "BF.MERGE text a",
+                "BF.MERGE d",
+            ] {
+                assert_eq!(replicated(line), [""; 0], "{options}: {line}");
+            }
+        }
+    });
+}
+
+#[test]
+fn transactions_and_scripts_replicate_merges_in_order() {
+    for_each_server(|kind| {
+        let server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        make(&mut client, "SEED 7");
+        let mut replica = Replica::attach(&server);
+        for line in ["MULTI", "BF.MERGE d a", "BF.ADD d new", "BF.MERGE d a", "BF.MERGE d b"] {
+            client.call(line);
+        }
+        assert_eq!(client.ask("EXEC"), "*[+OK :1 +OK +OK]");
+        let expected = ["BF.MERGE d a", "BF.ADD d new", "BF.MERGE d b"];
+        assert_eq!(writes(&mut replica, &server), expected);
+        let script = "redis.call('BF.MERGE', KEYS[1], KEYS[2]) redis.call('BF.MERGE', KEYS[1], KEYS[1]) return redis.call('BF.MERGE', KEYS[1], KEYS[3])";
+        assert_eq!(client.ask(&format!("EVAL \"{script}\" 3 e a c")), "+OK");
+        assert_eq!(writes(&mut replica, &server), ["BF.MERGE e a", "BF.MERGE e c"]);
+    });
+}
+
+#[test]
+fn scripts_leave_equal_filters_on_a_replica() {
+    for_each_server(|kind| {
+        let by_text = kind.is_before_7();
+        if !by_text {
+            report_missing(kind, "lua-replicate-commands no");
+        }
+        for line in ["", "lua-replicate-commands no"] {
+            if !by_text && !line.is_empty() {
+                continue;
+            }
+            let mut primary = setup(kind)
+                .line(line)
+                .line("appendonly yes")
+                .line("aof-use-rdb-preamble no")
+                .start(kind);
+            let replica = follower(kind, &primary);
+            let (mut client, mut other) = (primary.resp2(), replica.resp2());
+            make(&mut client, "SEED 7");
+            let script = "redis.call('BF.MERGE', KEYS[1], KEYS[2], KEYS[3]) local why = redis.pcall('BF.MERGE', KEYS[1], 'missing') redis.call('BF.ADD', KEYS[1], 'by script') return why.err";
+            let reply = client.ask(&format!("EVAL \"{script}\" 3 d a b"));
+            assert!(reply.contains("ERR source"), "{reply}");
+            catch_up(&mut client, &mut other);
+            assert_equal(&mut client, &mut other);
+            let before = digests(&mut client, ["a", "b", "d"]);
+            primary.restart(Stop::NoSave);
+            assert_eq!(digests(&mut primary.resp2(), ["a", "b", "d"]), before, "{line}");
+        }
+    });
+}
+
+#[test]
+fn sources_that_have_expired_elsewhere_are_merged() {
+    for_each_server(|kind| {
+        let (clock, ahead) = (Clock::new(), Clock::new());
+        let mut primary = setup(kind)
+            .line("appendonly yes")
+            .line("aof-use-rdb-preamble no")
+            .clock(&clock)
+            .start(kind);
+        ahead.set_ahead(1_000_000);
+        let replica = setup(kind)
+            .line(format!("replicaof 127.0.0.1 {}", primary.port))
+            .clock(&ahead)
+            .start(kind);
+        let (mut client, mut other) = (primary.resp2(), replica.resp2());
+        make(&mut client, "SEED 7");
+        for key in ["b", "c"] {
+            assert_eq!(client.ask(&format!("EXPIRE {key} 1000")), ":1");
+        }
+        client.ok("BF.MERGE d a b");
+        client.ok("BF.MERGE a c b");
+        catch_up(&mut client, &mut other);
+        let before = digests(&mut client, ["a", "d"]);
+        assert_eq!(digests(&mut other, ["a", "d"]), before);
+        clock.advance(100_000);
+        primary.restart(Stop::NoSave);
+        let mut client = primary.resp2();
+        assert_eq!(digests(&mut client, ["a", "d"]), before);
+        assert_eq!(client.ask("BF.MERGE d b"), "-ERR source 'b' not found");
+    });
+}
+
+#[test]
+fn fleets_with_redisbloom_receive_the_bits() {
+    for_each_server(|kind| {
+        let server = Setup::new().module_args("bf-redisbloom-replicas yes").start(kind);
+        let mut client = server.resp2();
+        for key in ["a", "b"] {
+            client.ok(&format!("BF.RESERVE {key} 0.000001 1000"));
+        }
+        add(&mut client, "a", 0..200);
+        add(&mut client, "b", 100..300);
+        let mut replica = Replica::attach(&server);
+        let mut replicated = |line: &str| {
+            client.call(line);
+            let command = |line: String| match line.split_once(' ') {
+                Some(("UNLINK", key)) => format!("DEL {key}"),
+                Some(("PEXPIREAT", key)) => format!("PEXPIREAT {}", &key[..1]),
+                _ => line,
+            };
+            writes(&mut replica, &server).into_iter().map(command).collect::<Vec<_>>()
+        };
+        let copy = |key: &str, end: usize| {
+            [
+                format!("DEL {key}"),
+                format!("BF.LOADCHUNK {key} 1 <data>"),
+                format!("BF.LOADCHUNK {key} {end} <data>"),
+            ]
+        };
+        let created = replicated("BF.MERGE d a");
+        let end = created.last().and_then(|line| line.split(' ').nth(2)?.parse().ok());
+        let end = end.expect("the end of the bits");
+        assert_eq!(created, copy("d", end));
+        assert_eq!(replicated("BF.MERGE d b"), copy("d", end));
+        assert_eq!(replicated("BF.MERGE d a b"), [""; 0]);
+        replicated("EXPIRE a 10000");
+        let mut expected = copy("a", end).to_vec();
+        expected.push("PEXPIREAT a".to_owned());
+        assert_eq!(replicated("BF.MERGE a b"), expected);
+    });
+}

@@ -1,0 +1,110 @@
+//! Clocks that jump, and filters that were idle for long.
+
+use bloomline_harness::{for_each_server, int};
+
+use crate::timed::{RESERVE, SLOT, Timed, WINDOW, digest, info, time};
+
+#[test]
+fn an_idle_filter_drops_everything_in_one_step() {
+    for_each_server(|kind| {
+        for idle in [WINDOW + SLOT, 3 * WINDOW, 1000 * WINDOW] {
+            let Timed { server, clock } = Timed::start(kind);
+            let mut client = server.resp2();
+            client.ok(RESERVE);
+            for generation in 0..12 {
+                assert_eq!(client.ask(&format!("BF.ADD k item:{generation}")), ":1");
+                clock.advance(SLOT);
+            }
+            assert_eq!(info(&mut client, "FILTERS"), 9, "layers");
+            clock.advance(idle);
+            // Reading changes nothing.
+            let before = digest(&mut client);
+            assert_eq!(client.ask("BF.EXISTS k item:11"), ":0");
+            assert_eq!(client.ask("BF.MEXISTS k item:10 item:11"), "*[:0 :0]");
+            assert_eq!(client.ask("BF.CARD k"), ":0");
+            assert_eq!(info(&mut client, "ITEMS"), 0);
+            assert_eq!(digest(&mut client), before);
+
+            assert_eq!(client.ask("BF.ADD k new"), ":1");
+            assert_eq!(info(&mut client, "FILTERS"), 1, "layers");
+            assert_eq!(client.ask("BF.CARD k"), ":1");
+            let opened = info(&mut client, "NEWEST");
+            assert_eq!(opened, info(&mut client, "OLDEST"));
+            assert!((time(&mut client) - opened / 1000).abs() < 100, "opened at {opened}");
+            assert_eq!(client.ask("BF.ADD k item:11"), ":1");
+        }
+    });
+}
+
+#[test]
+fn a_clock_that_jumps_back_forgets_nothing_early() {
+    for_each_server(|kind| {
+        let Timed { server, clock } = Timed::start(kind);
+        let mut client = server.resp2();
+        client.ok(RESERVE);
+        for generation in 0..4 {
+            assert_eq!(client.ask(&format!("BF.ADD k early:{generation}")), ":1");
+            clock.advance(SLOT);
+        }
+        assert_eq!(client.ask("BF.ADD k before"), ":1");
+        let newest = info(&mut client, "NEWEST");
+        for hours in [1, 5, 24 * 365] {
+            clock.advance(-3600 * hours);
+            // More than the regular layer holds: the generation grows.
+            for index in 0..200 {
+                assert_eq!(client.ask(&format!("BF.ADD k back:{hours}:{index}")), ":1");
+            }
+            assert_eq!(info(&mut client, "NEWEST"), newest);
+            let found = "BF.MEXISTS k early:0 early:3 before back:1:0 back:1:199";
+            assert_eq!(client.ask(found), "*[:1 :1 :1 :1 :1]");
+        }
+        // The clock is right again: all are found until the window of the jump's time is over.
+        clock.set_ahead(4 * SLOT + WINDOW - 200);
+        assert_eq!(client.ask("BF.ADD k later"), ":1");
+        assert_eq!(client.ask("BF.MEXISTS k before back:5:0 back:8760:199"), "*[:1 :1 :1]");
+        assert_eq!(client.ask("BF.EXISTS k early:0"), ":0");
+        clock.set_ahead(5 * SLOT + WINDOW + 200);
+        assert_eq!(client.ask("BF.MEXISTS k before back:5:0 back:8760:199"), "*[:0 :0 :0]");
+        assert_eq!(client.ask("BF.EXISTS k later"), ":1");
+    });
+}
+
+#[test]
+fn a_clock_before_1970_is_no_panic() {
+    for_each_server(|kind| {
+        let Timed { server, clock } = Timed::start(kind);
+        let mut client = server.resp2();
+        client.ok(RESERVE);
+        client.call("BF.ADD k a");
+        clock.set_ahead(-60 * 365 * 24 * 3600);
+        assert!(time(&mut client) < 0 || time(&mut client) > 1 << 40);
+        assert_eq!(client.ask("BF.EXISTS k a"), ":1");
+        assert_eq!(client.ask("BF.ADD k b"), ":1");
+        clock.set_ahead(0);
+        assert_eq!(int(&client.call("BF.CARD k")), 2);
+    });
+}
+
+#[test]
+fn rotation_at_a_time_is_refused_only_in_the_future() {
+    for_each_server(|kind| {
+        let Timed { server, clock } = Timed::start(kind);
+        let mut client = server.resp2();
+        client.ok(RESERVE);
+        client.call("BF.ADD k a");
+        let now = 1000 * time(&mut client);
+        let before = digest(&mut client);
+        let early = client.ask(&format!("BF.ROTATE k AT {}", now + 3_600_000));
+        assert!(early.starts_with("-ERR"), "{early}");
+        // In the past nothing is due.
+        client.ok(&format!("BF.ROTATE k AT {}", now - 3_600_000));
+        client.ok("BF.ROTATE k AT 0");
+        assert_eq!(digest(&mut client), before);
+        clock.advance(2 * SLOT);
+        client.ok(&format!("BF.ROTATE k AT {now}"));
+        assert_eq!(digest(&mut client), before);
+        client.ok(&format!("BF.ROTATE k AT {}", now + 1000 * SLOT + 100_000));
+        assert_ne!(digest(&mut client), before);
+        assert_eq!(client.ask("BF.EXISTS k a"), ":1");
+    });
+}

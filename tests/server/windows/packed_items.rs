@@ -1,0 +1,260 @@
+//! Windowed filters: packed calls rotate, refresh and forget as BF.MADD does.
+
+use bloomline_harness::{
+    Client, Clock, Kind, Random, Replica, Server, Stop, for_each_server, report_missing, show,
+};
+
+use crate::cluster::equal::{catch_up, setup};
+use crate::inspect::{digest, number};
+use crate::keyspace::events::Listener;
+use crate::packed::{FORMS, Form, add, answers, exists, plain, send};
+use crate::windowed::{GENERATION_BYTES, GENERATIONS, present, set_number};
+
+/// Seconds of the windows, and of a slot with eight generations.
+const WINDOW: i64 = 8000;
+const SLOT: i64 = WINDOW / 8;
+
+/// Filters that rotate by time, by count and by hand.
+const OPTIONS: [&str; 5] =
+    ["WINDOW 8000", "WINDOW 8000 NOREFRESH", "LAST", "LAST NOREFRESH", "GENERATIONS 4"];
+
+/// A server with its own clock, which must live as long as the server.
+fn start(kind: &Kind, lines: &[&str]) -> (Server, Clock) {
+    let clock = Clock::new();
+    let setup = lines.iter().fold(setup(kind), |setup, line| setup.line(*line));
+    (setup.line("repl-timeout 100000000").clock(&clock).start(kind), clock)
+}
+
+/// Where the last time that the filter was given stands in a header.
+const CLOCK: usize = 72;
+
+/// Header and bits of a filter, without the times in it.
+fn content(client: &mut Client, key: &str) -> Vec<u8> {
+    let (mut next, mut content) = client.scandump(key, 0);
+    set_number(&mut content, CLOCK, 0);
+    for generation in 0..present(&content) {
+        set_number(&mut content, GENERATIONS + GENERATION_BYTES * generation, 0);
+    }
+    while next != 0 {
+        let (after, data) = client.scandump(key, next);
+        content.extend(next.to_le_bytes());
+        content.extend(data);
+        next = after;
+    }
+    content
+}
+
+/// Up to `most` random items of eight bytes.
+fn draw(random: &mut Random, most: u64) -> Vec<String> {
+    let count = 1 + random.next() % most;
+    (0..count).map(|_| format!("{:08}", random.next() % 600)).collect()
+}
+
+#[test]
+fn random_calls_leave_the_filter_of_madd() {
+    for_each_server(|kind| {
+        let (server, clock) = start(kind, &[]);
+        let mut client = server.resp2();
+        for (options, form) in OPTIONS.iter().flat_map(|options| FORMS.map(|form| (options, form)))
+        {
+            for key in ["plain", "packed"] {
+                client.ok(&format!("BF.RESERVE {key} 0.0000001 160 {options} SEED 7"));
+            }
+            let mut random = Random(23);
+            for round in 0..25 {
+                let what = format!("{options}, {form:?}, round {round}");
+                let items = draw(&mut random, 150);
+                let expected = plain(&mut client, "BF.MADD", "plain", &items);
+                assert_eq!(add(&mut client, "packed", form, &items), expected, "{what}");
+                assert!(content(&mut client, "packed") == content(&mut client, "plain"), "{what}");
+                if options.starts_with("WINDOW") {
+                    // Not near the end of a slot.
+                    clock.advance(SLOT / 3 * (random.next() % 5) as i64 + 5);
+                } else if options.starts_with("GENERATIONS") && round % 4 == 3 {
+                    client.ok("BF.ROTATE plain");
+                    client.ok("BF.ROTATE packed");
+                }
+                let items = draw(&mut random, 150);
+                let expected = plain(&mut client, "BF.MEXISTS", "plain", &items);
+                assert_eq!(exists(&mut client, "packed", form, &items), expected, "{what}");
+            }
+            client.ok("FLUSHALL");
+        }
+    });
+}
+
+#[test]
+fn a_call_may_rotate_many_times() {
+    for_each_server(|kind| {
+        let (server, _clock) = start(kind, &[]);
+        let mut listener = Listener::start(&server, "Eg");
+        for form in FORMS {
+            for key in ["plain", "packed"] {
+                listener
+                    .client
+                    .ok(&format!("BF.RESERVE {key} 0.0000001 80 LAST GENERATIONS 8 SEED 7"));
+            }
+            listener.received();
+            let client = &mut listener.client;
+            let items: Vec<_> = (0..500).map(|at| format!("{at:04}")).collect();
+            let before = number(client, "rotations");
+            plain(client, "BF.MADD", "plain", &items);
+            let each = number(client, "rotations") - before;
+            assert!(each > 10, "{each} rotations");
+            assert_eq!(add(client, "packed", form, &items), [true; 500]);
+            assert_eq!(number(client, "rotations"), before + 2 * each);
+            assert!(content(client, "packed") == content(client, "plain"), "{form:?}");
+            let found = exists(client, "packed", form, &items);
+            assert!(found[420..].iter().all(|found| *found), "the last 80");
+            assert!(!found[..400].iter().any(|found| *found), "those before");
+            let expected = ["plain", "packed"]
+                .map(|key| [format!("bloom.rotate {key}"), format!("bloom.add {key}")]);
+            assert_eq!(listener.received(), expected.concat());
+            listener.client.ok("FLUSHALL");
+        }
+    });
+}
+
+#[test]
+fn items_are_forgotten_after_the_window() {
+    for_each_server(|kind| {
+        let (server, clock) = start(kind, &[]);
+        let mut client = server.resp2();
+        client.ok("BF.RESERVE k 0.0000001 1000 WINDOW 8000 GENERATIONS 8");
+        client.ok("BF.RESERVE not 0.0000001 1000 WINDOW 8000 GENERATIONS 8 NOREFRESH");
+        for key in ["k", "not"] {
+            assert_eq!(add(&mut client, key, Form::Fixed, &["a", "b"]), [true, true]);
+        }
+        clock.advance(5 * SLOT + 5);
+        for key in ["k", "not"] {
+            assert_eq!(add(&mut client, key, Form::Fixed, &["b", "c"]), [false, true]);
+        }
+        clock.advance(5 * SLOT);
+        assert_eq!(exists(&mut client, "k", Form::Lines, &["a", "b", "c"]), [false, true, true]);
+        assert_eq!(exists(&mut client, "not", Form::Lines, &["a", "b", "c"]), [false, false, true]);
+        assert_eq!(client.ask("BF.BULKADD not FIXED 1 abc"), r"*[:3 $1 \xc0]");
+        assert_eq!(client.ask("BF.BULKADD k FIXED 1 abc COUNT"), "*[:3 :1]");
+    });
+}
+
+#[test]
+fn a_full_slot_ends_the_call_until_it_has_passed() {
+    for_each_server(|kind| {
+        let (server, clock) = start(kind, &[]);
+        let mut client = server.resp2();
+        let full = "-ERR non scaling filter is full";
+        client.ok("BF.RESERVE k 0.0000001 16 WINDOW 8000 GENERATIONS 8 NONSCALING");
+        assert_eq!(client.ask("BF.BULKADD k FIXED 1 abcd"), format!(r"*[:2 $1 \xc0 {full}]"));
+        assert_eq!(client.ask("BF.BULKADD k FIXED 1 bacd"), format!(r"*[:2 $1 \x00 {full}]"));
+        clock.advance(SLOT + 5);
+        // Refreshed items take room as well.
+        assert_eq!(client.ask("BF.BULKADD k FIXED 1 caa"), r"*[:3 $1 \x80]");
+        assert_eq!(
+            client.ask("BF.BULKADD k FIXED 1 cab COUNT"),
+            format!("{full}: item 3 of 3 was refused, 0 of the 2 before it were new")
+        );
+    });
+}
+
+/// The lines of a link, without the frame of transactions and the times of rotations.
+fn lines(replica: &mut Replica, server: &Server) -> Vec<String> {
+    let lines = replica.lines(server).into_iter();
+    let line = |line: String| match line.split_once(" AT ") {
+        Some((rotation, _)) => rotation.to_owned(),
+        None => line,
+    };
+    lines.filter(|line| line != "MULTI" && line != "EXEC").map(line).collect()
+}
+
+#[test]
+fn refreshed_items_are_not_new_but_replicated() {
+    for_each_server(|kind| {
+        let (server, clock) = start(kind, &[]);
+        let mut client = server.resp2();
+        let mut replica = Replica::attach(&server);
+        client.ok("BF.RESERVE k 0.0000001 1000 WINDOW 8000 GENERATIONS 8");
+        client.ok("BF.RESERVE not 0.0000001 1000 WINDOW 8000 GENERATIONS 8 NOREFRESH");
+        lines(&mut replica, &server);
+        let mut writes = |line: &str, reply: &str| {
+            assert_eq!(client.ask(line), reply, "{line}");
+            lines(&mut replica, &server)
+        };
+        let all = "BF.BULKADD k FIXED 1 abcd";
+        assert_eq!(writes(all, r"*[:4 $1 \xf0]"), [all]);
+        assert_eq!(
+            writes("BF.BULKADD not FIXED 1 ab COUNT", "*[:2 :2]"),
+            ["BF.BULKADD not FIXED 1 ab COUNT"]
+        );
+        assert_eq!(writes(all, r"*[:4 $1 \x00]"), [""; 0]);
+        clock.advance(SLOT + 5);
+        assert_eq!(writes("BF.BULKEXISTS k FIXED 1 ab COUNT", "*[:2 :2]"), [""; 0]);
+        assert_eq!(
+            writes("BF.BULKADD k FIXED 1 ab COUNT", "*[:2 :0]"),
+            ["BF.ROTATE k", "BF.BULKADD k FIXED 1 ab COUNT"],
+            "all were written"
+        );
+        // Some are refreshed now, some were before.
+        assert_eq!(writes(all, r"*[:4 $1 \x00]"), ["BF.BULKADD k FIXED 1 cd"]);
+        let rest = r#"BF.BULKADD k LINES "a\r\ne\nb""#;
+        assert_eq!(writes(rest, "*[:3 $1 @]"), [r"BF.BULKADD k LINES e\n"]);
+        assert_eq!(writes("BF.BULKADD not FIXED 1 ab", r"*[:2 $1 \x00]"), ["BF.ROTATE not"]);
+        assert_eq!(
+            writes("BF.BULKADD not FIXED 1 abc", "*[:3 $1  ]"),
+            ["BF.BULKADD not FIXED 1 c"]
+        );
+        // No data does not rotate, although that is due.
+        clock.advance(SLOT + 5);
+        assert_eq!(writes(r#"BF.BULKADD k LINES """#, "*[:0 $0 ]"), [""; 0]);
+    });
+}
+
+#[test]
+fn replicas_and_files_hold_equal_filters() {
+    for_each_server(|kind| {
+        let (mut primary, clock) = start(kind, &["appendonly yes", "aof-use-rdb-preamble no"]);
+        let (other, behind) = start(kind, &[&format!("replicaof 127.0.0.1 {}", primary.port)]);
+        behind.set_ahead(-1_000_000);
+        let (mut client, mut follower) = (primary.resp2(), other.resp2());
+        catch_up(&mut client, &mut follower);
+        let keys = ["w", "n", "l", "m", "g"];
+        for (key, options) in keys.iter().zip(OPTIONS) {
+            client.ok(&format!("BF.RESERVE {key} 0.001 160 {options}"));
+        }
+        let mut random = Random(29);
+        for round in 0..30 {
+            for key in keys {
+                let tail: &[&str] = if round % 2 == 0 { &["COUNT"] } else { &[] };
+                let items = draw(&mut random, 200);
+                send(&mut client, "BF.BULKADD", key, FORMS[round % 3], &items, tail);
+            }
+            clock.advance(SLOT / 3 * (random.next() % 5) as i64 + 5);
+            if round % 4 == 3 {
+                client.ok("BF.ROTATE g");
+            }
+        }
+        let before = keys.map(|key| digest(&mut client, key));
+        catch_up(&mut client, &mut follower);
+        assert_eq!(keys.map(|key| digest(&mut follower, key)), before);
+        primary.restart(Stop::NoSave);
+        assert_eq!(keys.map(|key| digest(&mut primary.resp2(), key)), before);
+    });
+}
+
+#[test]
+fn scripts_by_text_cannot_read_the_clock() {
+    for_each_server(|kind| {
+        if !kind.is_before_7() {
+            return report_missing(kind, "lua-replicate-commands no");
+        }
+        let (server, _clock) = start(kind, &["lua-replicate-commands no"]);
+        let mut client = server.resp2();
+        client.ok("BF.RESERVE k 0.01 100 WINDOW 8000 GENERATIONS 8");
+        let refused = client.ask("EVAL \"return redis.call('BF.MADD', KEYS[1], 'a')\" 1 k");
+        assert!(refused.contains("lua-replicate-commands yes"), "{refused}");
+        let script = "return redis.pcall('BF.BULKADD', KEYS[1], 'LINES', 'a')";
+        let reply = client.ask(&format!("EVAL \"{script}\" 1 k"));
+        assert!(reply.contains("lua-replicate-commands yes"), "{reply}");
+        let reply = send(&mut client, "BF.BULKADD", "k", Form::Lines, &["a"], &[]);
+        assert_eq!(answers(&reply), (vec![true], None), "{}", show(&reply));
+    });
+}
