@@ -1,7 +1,8 @@
-//! The pages of docs/reference/commands: every command that the module registers has one, and what
-//! it says of the syntax, the complexity and the access is what servers say.
+//! The pages of docs/reference/commands: every command that the module registers is on one, and
+//! what it says of the syntax, the complexity and the access is what servers say.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use bloomline_harness::{Client, Kind, Setup, for_each_server, for_newest_servers, report_missing};
 use redis::Value;
@@ -11,24 +12,71 @@ use crate::sessions::sessions;
 
 const FOLDER: &str = "docs/reference/commands/";
 
+/// What the names of the commands of each family begin with.
+const FAMILIES: [&str; 2] = ["BF.", "CF."];
+
+/// The page of what the commands share, which also has BF.HELP and CF.HELP.
+const INDEX: &str = "README.md";
+
 /// The sections of every page, in this order.
 const SECTIONS: [&str; 7] =
     ["Syntax", "Arguments", "Reply", "Errors", "Example", "Notes", "See also"];
 
-/// The pages of commands, each as the command's name and the text.
-fn command_pages() -> Vec<(String, String)> {
-    let name = |page: &str| Some(page.strip_prefix(FOLDER)?.strip_suffix(".md")?.to_uppercase());
-    let pages = pages::all().into_iter();
-    pages
-        .filter_map(|(page, text)| Some((name(&page)?, text)))
-        .filter(|(name, _)| name != "README")
-        .collect()
+/// A page of one command, or of one and its variants.
+struct Page {
+    /// Below the folder.
+    file: String,
+    text: String,
+    commands: Vec<String>,
 }
 
-/// The lines of BF.HELP.
+/// All pages with the syntax of a command.
+fn command_pages() -> Vec<Page> {
+    let mut pages: Vec<_> = pages::all()
+        .into_iter()
+        .filter_map(|(path, text)| Some((path.strip_prefix(FOLDER)?.to_owned(), text)))
+        .map(|(file, text)| Page { commands: commands_of(&file, &text), file, text })
+        .collect();
+    pages.sort_by(|a, b| a.file.cmp(&b.file));
+    pages
+}
+
+/// The commands in the title of a page, or in the titles of sections of the index.
+fn commands_of(file: &str, text: &str) -> Vec<String> {
+    let mark = if file == INDEX { "## " } else { "# " };
+    let titles = text.lines().filter_map(|line| line.strip_prefix(mark));
+    let of_commands = titles.filter(|title| FAMILIES.iter().any(|name| title.starts_with(name)));
+    of_commands.flat_map(|title| title.split(", ")).map(str::to_owned).collect()
+}
+
+/// All commands on the pages, each with its name and its syntax: the block of code that begins with
+/// the name, and the list below it.
+fn commands() -> Vec<(String, String)> {
+    let mut commands = Vec::new();
+    for page in command_pages() {
+        for name in &page.commands {
+            commands.push((name.clone(), syntax_of(&page.text, name)));
+        }
+    }
+    commands
+}
+
+fn syntax_of(text: &str, name: &str) -> String {
+    let is_its_block = |block: &&str| block.split_whitespace().next() == Some(name);
+    let mut blocks = text.split("\n```\n");
+    let block = blocks.by_ref().find(is_its_block).unwrap_or_else(|| panic!("no block of {name}"));
+    let list = blocks.next().unwrap_or_else(|| panic!("nothing below the block of {name}"));
+    let list = list.split("\n## ").next().expect("a first part");
+    format!("```\n{block}\n```\n{list}\n")
+}
+
+/// The lines of BF.HELP and CF.HELP.
 fn help(client: &mut Client) -> Vec<String> {
-    let Value::Array(lines) = client.call("BF.HELP") else { panic!("BF.HELP is an array") };
-    lines.iter().map(text_of).collect()
+    let lines = |family: &str| match client.call(&format!("{family}HELP")) {
+        Value::Array(lines) => lines,
+        other => panic!("{family}HELP is no array: {other:?}"),
+    };
+    FAMILIES.into_iter().flat_map(lines).map(|line| text_of(&line)).collect()
 }
 
 fn text_of(value: &Value) -> String {
@@ -58,18 +106,12 @@ fn words(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The text of the section `Syntax`, with one blank between words. A line may end after a `|`.
-fn syntax_section(text: &str) -> String {
-    let (_, section) = text.split_once("\n## Syntax\n").expect("a section Syntax");
-    words(section.split_once("\n## ").expect("a next section").0).replace("| ", "|")
-}
-
 /// The names in an array of names, each as code: `@read` `@fast`.
 fn as_code(names: impl Iterator<Item = String>) -> BTreeSet<String> {
     names.map(|name| format!("`{name}`")).collect()
 }
 
-/// The names that a line of the section Syntax shows as code.
+/// The names that a line of the syntax shows as code.
 fn code_in_line(text: &str, begin: &str) -> BTreeSet<String> {
     let line = text.lines().find(|line| line.starts_with(begin)).expect(begin);
     line.split('`').skip(1).step_by(2).map(|name| format!("`{name}`")).collect()
@@ -77,45 +119,67 @@ fn code_in_line(text: &str, begin: &str) -> BTreeSet<String> {
 
 #[test]
 fn every_command_has_a_page_with_all_sections() {
+    let pages = command_pages();
     for_newest_servers(|kind| {
         let server = Setup::new().start(kind);
         let list = server.resp2().call("COMMAND LIST FILTERBY MODULE bf");
-        let registered: BTreeSet<_> =
-            elements(&list).iter().map(|name| text_of(name).to_uppercase()).collect();
-        let described: BTreeSet<_> = command_pages().into_iter().map(|(name, _)| name).collect();
-        assert_eq!(described, registered);
+        // A name after an underscore is that of a command which no user calls.
+        let names = elements(&list).iter().map(|name| text_of(name).to_uppercase());
+        let registered: BTreeSet<_> = names.filter(|name| !name.contains('_')).collect();
+        let described: Vec<_> = pages.iter().flat_map(|page| page.commands.clone()).collect();
+        let once: BTreeSet<_> = described.iter().cloned().collect();
+        assert_eq!(once.len(), described.len(), "a command is on one page: {described:?}");
+        assert_eq!(once, registered);
     });
-    for (name, text) in command_pages() {
-        assert!(text.starts_with(&format!("# {name}\n")), "the title of {name}");
-        let sections: Vec<_> = text.lines().filter_map(|line| line.strip_prefix("## ")).collect();
-        assert_eq!(sections, SECTIONS, "{name}");
+    for Page { file, text, commands } in pages {
+        if file != INDEX {
+            let sections: Vec<_> =
+                text.lines().filter_map(|line| line.strip_prefix("## ")).collect();
+            assert_eq!(sections, SECTIONS, "{file}");
+            let first = commands.first().unwrap_or_else(|| panic!("no command in {file}"));
+            assert_eq!(file, format!("{}.md", first.to_lowercase()));
+        }
         let sessions = sessions(&text);
-        let mut commands = sessions.iter().flatten().map(|(command, _)| command);
-        let is_run = commands.any(|command| command.split(' ').next() == Some(&name));
-        assert!(is_run, "no session of the page runs {name}");
+        let typed = |name: &str| {
+            let mut commands = sessions.iter().flatten().map(|(command, _)| command);
+            commands.any(|command| command.split(' ').next() == Some(name))
+        };
+        for name in &commands {
+            assert!(typed(name), "no session of {file} runs {name}");
+        }
     }
 }
 
 #[test]
 fn every_command_is_in_the_table_of_commands() {
-    let index = pages::all().into_iter().find(|(page, _)| page == &format!("{FOLDER}README.md"));
-    let (_, index) = index.expect("README.md");
-    for (name, _) in command_pages() {
-        let row = format!("\n| [{name}]({}.md) |", name.to_lowercase());
-        assert!(index.contains(&row), "no row of {name}");
+    let pages = command_pages();
+    let index = pages.iter().find(|page| page.file == INDEX).expect("the index");
+    for Page { file, commands, .. } in &pages {
+        let link = if file == INDEX { "](#".to_owned() } else { format!("]({file})") };
+        for name in commands {
+            let is_its_row = |row: &str| {
+                let cell = row.strip_prefix("| [").and_then(|row| row.split(" |").next());
+                cell.is_some_and(|cell| {
+                    let names = cell.split(']').next().expect("the text of the link");
+                    cell.contains(&link) && names.split(", ").any(|shown| shown == name)
+                })
+            };
+            assert!(index.text.lines().any(is_its_row), "no row of {name}");
+        }
     }
 }
 
 #[test]
-fn syntax_on_the_pages_is_that_of_bf_help() {
+fn syntax_on_the_pages_is_that_of_help() {
     for_newest_servers(|kind| {
         let server = Setup::new().start(kind);
         let lines = help(&mut server.resp2());
-        for (name, text) in command_pages() {
+        for (name, syntax) in commands() {
             let is_its_line = |line: &&String| line.split(' ').next() == Some(&name);
             let line = lines.iter().find(is_its_line).expect(&name);
-            let section = syntax_section(&text);
-            assert!(section.starts_with(&format!("``` {line} ```")), "{line}\n{section}");
+            // A line of the page may end after a `|`.
+            let shown = words(&syntax).replace("| ", "|");
+            assert!(shown.starts_with(&format!("``` {line} ```")), "{line}\n{shown}");
         }
     });
 }
@@ -129,16 +193,29 @@ fn complexity_and_access_on_the_pages_are_those_of_servers() {
         }
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
-        for (name, text) in command_pages() {
+        for (name, syntax) in commands() {
             let docs = client.call(&format!("COMMAND DOCS {name}"));
             let complexity = text_of(field(&elements(&docs)[1], "complexity"));
-            let section = syntax_section(&text);
             assert!(
-                section.contains(&format!("* Complexity: {complexity}.")),
+                words(&syntax).contains(&format!("* Complexity: {complexity}.")),
                 "{name}: {complexity}"
             );
-            assert_access(kind, &mut client, &name, &text);
+            assert_access(kind, &mut client, &name, &syntax);
         }
+    });
+}
+
+#[test]
+fn users_in_the_section_of_access_are_accepted() {
+    let page = pages::read(&Path::new(FOLDER).join(INDEX));
+    let users = |rule: &&str| rule.starts_with("ACL SETUSER");
+    let users: Vec<_> = page.lines().filter(users).collect();
+    assert_eq!(users.len(), 4, "two users for servers with @bloom, and two for the others");
+    for_each_server(|kind| {
+        let server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        let ours = if kind.has_acl_categories() { &users[..2] } else { &users[2..] };
+        ours.iter().for_each(|rule| client.ok(rule));
     });
 }
 

@@ -1,10 +1,12 @@
-//! The header of version 2 in docs/format.md is what the core writes and reads.
+//! The headers and the test vectors in docs/format.md are what the core writes and reads.
 
 use std::fmt::Write;
 use std::fs;
 
+use bloomline_core::BloomFilter;
+use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooOptions};
+use bloomline_core::host::{Filter, Growth, Spec};
 use bloomline_core::window::{Window, WindowSpec, WindowedFilter};
-use bloomline_core::{Filter, Growth, Spec};
 
 const OPENED: u64 = 1_700_000_000_000;
 const SLOT: u64 = 200_000;
@@ -113,4 +115,36 @@ fn header_of_a_folded_filter_in_the_docs_is_written_and_read() {
     }
     let read = Filter::decode_header(&header, &mut |_| true).expect("a header");
     assert_eq!(read.encode_header(), header);
+}
+
+#[test]
+fn start_of_a_file_of_the_core_in_the_docs_is_written() {
+    let builder = BloomFilter::builder().capacity(100).false_positive_rate(0.01).expansion(2);
+    let mut filter = builder.seed(0x0123_4567_89ab_cdef).build().expect("a filter");
+    filter.insert("user1").expect("an item");
+    let mut bytes = Vec::new();
+    filter.write_to(&mut bytes).expect("a vector");
+    let page = page();
+    let len = format!("has {} bytes", bytes.len());
+    for text in [hex(&bytes[..16]), len, set_bytes(&bytes[16 + 64..])] {
+        assert!(page.contains(&text), "docs/format.md does not show:\n{text}");
+    }
+}
+
+#[test]
+fn cuckoo_filter_in_the_docs_is_written_and_read() {
+    let options = CuckooOptions { bucket_size: 2, max_iterations: 20, expansion: 1 };
+    let mut filter = AnyCuckoo::redisbloom(8, options, &mut |_| true).expect("a filter");
+    for item in [b"a", b"b"] {
+        filter.insert(item, &mut |_| true).expect("an item");
+    }
+    let header = filter.encode_header();
+    let (end, table) = filter.scan_dump(1).expect("the table");
+    let page = page();
+    for text in [hex(&header), hex(table)] {
+        assert!(page.contains(&text), "docs/format.md does not show:\n{text}");
+    }
+    let mut read = AnyCuckoo::decode_header(&header, &mut |_| true).expect("a header");
+    read.load_chunk(end, table).expect("a chunk");
+    assert_eq!(read, filter);
 }

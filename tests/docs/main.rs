@@ -16,3 +16,4 @@ mod pages;
 mod plan;
 mod rates;
 mod sessions;
+mod troubleshooting;

@@ -164,7 +164,8 @@ fn lines_are_at_most_100_columns_wide() {
         for (number, line) in read(&page).lines().enumerate() {
             is_code ^= line.trim_start().starts_with("```");
             // A table row cannot be wrapped, and a word that is longer than a line neither.
-            let is_wrappable = !is_code && !line.starts_with('|') && line.trim().contains(' ');
+            let text = line.trim();
+            let is_wrappable = !is_code && !text.starts_with('|') && text.contains(' ');
             if is_wrappable && line.chars().count() > WIDTH {
                 long.push(format!("{}:{}", page.display(), number + 1));
             }

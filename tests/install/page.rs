@@ -118,10 +118,10 @@ fn blocks(heading: &str) -> Vec<String> {
 }
 
 /// Installs as the section describes, starts a server, and checks it as the page describes.
-fn follow(heading: &str, config: &str, prepare: impl Fn(&Path) -> bool + Sync) {
+fn follow(heading: &str, config: &str, prepare: impl Fn(&Path, &Kind) -> bool + Sync) {
     for_newest_servers(|kind| {
         let machine = Machine::new();
-        if !prepare(machine.root.path()) {
+        if !prepare(machine.root.path(), kind) {
             return;
         }
         for block in blocks(heading) {
@@ -135,13 +135,18 @@ fn follow(heading: &str, config: &str, prepare: impl Fn(&Path) -> bool + Sync) {
 }
 
 /// The page itself builds the package, which needs this tool.
-fn can_pack(_root: &Path) -> bool {
+fn can_pack(_root: &Path, _kind: &Kind) -> bool {
+    has_packer()
+}
+
+fn has_packer() -> bool {
     find_tool("dpkg-deb").is_some()
 }
 
-fn with_module(root: &Path) -> bool {
+/// The settings in the configuration have no prefix, which only Redis 8 accepts.
+fn with_module(root: &Path, kind: &Kind) -> bool {
     output(program("scripts/install.sh").env("DESTDIR", root));
-    true
+    kind.name.starts_with("redis-8")
 }
 
 #[test]
@@ -152,14 +157,14 @@ fn the_package_is_installed_as_documented() {
 
 #[test]
 fn the_archive_is_installed_as_documented() {
-    follow("Any other Linux\n", "etc/redis/redis.conf", |root| {
+    follow("Any other Linux\n", "etc/redis/redis.conf", |root, _kind| {
         archive::pack(&root.join("work")).is_file()
     });
 }
 
 #[test]
 fn the_sources_are_installed_as_documented() {
-    follow("From source\n", "etc/redis/redis.conf", |_| true);
+    follow("From source\n", "etc/redis/redis.conf", |_, _| true);
 }
 
 #[test]
@@ -170,16 +175,18 @@ fn our_module_replaces_the_one_of_redis_8() {
     machine.run(&blocks("Redis 8 with its own modules\n")[0], None);
     let config = fs::read_to_string(machine.root.path().join("etc/redis/redis-full.conf")).unwrap();
     assert!(
-        config.starts_with("loadmodule ./modules/redisearch/redisearch.so\nloadmodule "),
+        config.starts_with(
+            "loadmodule ./modules/redisearch/redisearch.so\ncf-bucket-size 2\nloadmodule "
+        ),
         "{config}"
     );
-    assert_eq!(config.lines().count(), 2, "{config}");
+    assert_eq!(config.lines().count(), 3, "{config}");
 }
 
 #[test]
 fn a_documented_removal_deletes_the_module_and_its_line() {
     let machine = Machine::new();
-    if !can_pack(machine.root.path()) {
+    if !has_packer() {
         return;
     }
     machine.run(&blocks("Debian and Ubuntu\n")[0], None);
