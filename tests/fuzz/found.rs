@@ -1,10 +1,10 @@
 //! The findings of the fuzzers, each as a test with its bytes.
 
 use bloomline_harness::{Client, Kind, Setup, bulk, for_each_server, numbered, seal_dump, show};
+use bloomline_reference::forged;
 use redis::Value;
 
 use crate::payload::{Field, Payload};
-use bloomline_reference::checks::decode;
 
 /// The fields of a payload of a filter in RedisBloom's layout.
 fn payload(client: &mut Client) -> Payload {
@@ -51,19 +51,8 @@ fn bits_that_are_no_whole_words_are_freed_once() {
     });
 }
 
-/// Found by `decode`: 2^64 - 1 items plus one is a sum that no header can hold.
-#[test]
-fn a_header_of_2_64_items_makes_a_filter_that_loads_again() {
-    let input = [
-        0xff, 0x04, 0x58, 0x58, 0x58, 0x58, 0x58, 0x58, 0xff, 0xbb, 0x42, 0x58, 0x58, 0xc3, 0xd3,
-        0x53, 0xc3, 0x58, 0xff, 0xff, 0x76, 0x76, 0x3a, 0xff, 0x76, 0xff, 0xff, 0x76, 0xff, 0xff,
-        0x80, 0x7e,
-    ];
-    decode::run(&input);
-}
-
-/// Found by reasoning from the finding above: the number of items has the same position as the mark
-/// of our own layout in an RDB value.
+/// Found by reasoning from a finding of `decode`, a filter of 2^64 - 1 items: in an RDB value the
+/// number of items has the same position as the mark of our own layout.
 #[test]
 fn filters_of_any_item_count_are_saved_and_load_again() {
     for_each_server(|kind| {
@@ -135,5 +124,83 @@ fn bits_that_look_like_a_number_are_saved_verbatim() {
             }
             client.call("DEL made");
         }
+    });
+}
+
+/// Loads a header. It may be refused.
+fn load(client: &mut Client, key: &str, header: &[u8]) -> bool {
+    let reply = client.loadchunk(key, 1, header);
+    assert!(reply == "+OK" || reply == "-ERR received bad data", "{reply}");
+    reply == "+OK"
+}
+
+/// Asserts that a filter is restored from its own dump, and from a file.
+fn assert_reloads(client: &mut Client, key: &str) {
+    let dump = client.call(&format!("DUMP {key}"));
+    let restored = client.run(&[b"RESTORE", b"back".as_slice(), b"0", bulk(&dump)]);
+    assert_eq!(show(&restored), "+OK", "{key}");
+    let digest = client.ask(&format!("DEBUG DIGEST-VALUE {key}"));
+    assert_eq!(client.ask("DEBUG DIGEST-VALUE back"), digest);
+    client.ok("DEBUG RELOAD");
+    assert_eq!(client.ask(&format!("DEBUG DIGEST-VALUE {key}")), digest);
+    assert_eq!(client.ask("DEL back"), ":1");
+}
+
+/// Found by `resp`: no server could load its files any more after a rotation of this filter.
+#[test]
+fn a_ring_that_drops_a_folded_generation_is_saved_and_loads() {
+    for_each_server(|kind| {
+        let server = setup(kind).start(kind);
+        let mut client = server.resp2();
+        if load(&mut client, "k", &forged::oldest_folded()) {
+            for item in ["a", "b", "c"] {
+                client.ok("BF.ROTATE k");
+                assert_eq!(client.ask(&format!("BF.ADD k {item}")), ":1");
+                assert_reloads(&mut client, "k");
+            }
+        }
+    });
+}
+
+/// Found by `resp`: the same after a merge.
+#[test]
+fn a_merge_at_the_last_offset_is_saved_and_loads() {
+    for_each_server(|kind| {
+        let server = setup(kind).start(kind);
+        let mut client = server.resp2();
+        let [_, overflowed] = forged::overflowed_in_another(0);
+        assert!(load(&mut client, "source", &overflowed));
+        // The layers of both generations take less than 8 KiB together.
+        for blocks in 0..128 {
+            let [regular, _] = forged::overflowed_in_another((1 << 62) - 64 * blocks);
+            if load(&mut client, "k", &regular) {
+                client.call("BF.MERGE k source");
+                assert_reloads(&mut client, "k");
+                assert_eq!(client.ask("DEL k"), ":1");
+            }
+        }
+    });
+}
+
+/// Found by `resp`: the reply was shorter than its head, so that the client took replies of its next
+/// commands for elements, and a script made the server refuse all scripts.
+#[test]
+fn a_reply_of_a_full_ring_is_as_long_as_its_head() {
+    for_each_server(|kind| {
+        let server = setup(kind).start(kind);
+        let mut client = server.resp2();
+        if !load(&mut client, "k", &forged::full_ring()) {
+            return;
+        }
+        let clients = if kind.is_before_7() { vec![] } else { vec![server.resp3()] };
+        for mut client in clients.into_iter().chain([server.resp2()]) {
+            client.run_before_echo(&["BF.MADD", "k", "a", "b", "c"], "after MADD");
+            client.run_before_echo(&["BF.INSERT", "k", "ITEMS", "a", "b", "c"], "after INSERT");
+            client.run_before_echo(&["BF.BULKADD", "k", "LINES", "a\nb\nc"], "after BULKADD");
+        }
+        for _ in 0..2 {
+            client.call("EVAL \"redis.pcall('BF.MADD', KEYS[1], 'a', 'b', 'c')\" 1 k");
+        }
+        assert_eq!(client.ask("EVAL \"return 1\" 0"), ":1");
     });
 }

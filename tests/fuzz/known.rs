@@ -5,16 +5,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use bloomline_core::bloomline::header::{EXTENDED_VERSION, MAGIC};
 use redis::Value;
 
-use crate::packed::{self, Reply};
+use crate::packed::Reply;
 
 /// What is known of one filter.
 #[derive(Clone, Default)]
 pub struct Known {
     /// Items that must be found from now on.
     pub inside: BTreeSet<Vec<u8>>,
+    /// Of a cuckoo filter: how often each of them was added and not deleted.
+    copies: BTreeMap<Vec<u8>, u32>,
     /// True if items may be forgotten, so that none must be found.
     pub forgets: bool,
-    /// The expected reply of BF.CARD; `None` if the filter was loaded with a count
+    /// The expected reply of BF.CARD, or the number of items in that of CF.INFO; `None` if the filter was loaded with a count
     /// of its own, or forgets.
     pub card: Option<u64>,
 }
@@ -27,6 +29,43 @@ impl Known {
         let forgets = options.iter().any(is_one);
         Self { forgets, card: (!forgets).then_some(0), ..Self::default() }
     }
+}
+
+impl Known {
+    /// A copy of an item was added to a cuckoo filter.
+    fn add_copy(&mut self, item: &[u8]) {
+        self.card = self.card.map(|card| card + 1);
+        if !self.forgets {
+            *self.copies.entry(item.to_vec()).or_default() += 1;
+            self.inside.insert(item.to_vec());
+        }
+    }
+
+    /// A copy of an item was deleted from a cuckoo filter. If the item was not added, that was an
+    /// entry of another item.
+    fn delete_copy(&mut self, item: &[u8]) {
+        self.card = self.card.map(|card| card - 1);
+        match self.copies.get_mut(item) {
+            Some(copies @ 2..) => *copies -= 1,
+            Some(_) => {
+                self.copies.remove(item);
+                self.inside.remove(item);
+            }
+            None => *self = Self { forgets: true, card: self.card, ..Self::default() },
+        }
+    }
+}
+
+/// The items of CF.INSERT, whose options RedisBloom reads by their first letters.
+fn inserted(mut words: &[Vec<u8>]) -> &[Vec<u8>] {
+    while let Some((name, rest)) = words.split_first() {
+        words = match name.first().map(u8::to_ascii_lowercase) {
+            Some(b'i') => return rest,
+            Some(b'c' | b't') => rest.get(1..).unwrap_or_default(),
+            _ => rest,
+        };
+    }
+    words
 }
 
 /// True if the bytes contain a header of version 2.
@@ -61,16 +100,31 @@ impl Keys {
                 });
                 self.add_all(key, options, items, reply);
             }
-            "BF.BULKADD" | "BF.BULKEXISTS" if !matches!(reply, Value::Array(_)) => {}
-            "BF.BULKADD" => self.add_packed(key, &packed::items(rest), reply),
-            "BF.BULKEXISTS" => self.test_packed(key, &packed::items(rest), reply),
+            "CF.ADD" | "CF.ADDNX" if rest.len() == 1 => {
+                self.store(key, rest, std::slice::from_ref(reply));
+            }
+            "CF.INSERT" | "CF.INSERTNX" => {
+                if let Value::Array(answers) = reply {
+                    self.store(key, inserted(rest), answers);
+                }
+            }
+            "CF.DEL" if rest.len() == 1 => self.delete(key, rest, std::slice::from_ref(reply)),
+            "CF.MDEL" => {
+                if let Value::Array(answers) = reply {
+                    self.delete(key, rest, answers);
+                }
+            }
+            "BF.BULKADD" => self.add_packed(key, rest, reply),
+            "BF.BULKEXISTS" => self.test_packed(key, rest, reply),
+            "CF.RESERVE" if is_ok => drop(self.0.insert(key.clone(), Known::created(&[]))),
             "BF.RESERVE" if is_ok => drop(self.0.insert(key.clone(), Known::created(rest))),
             // Chunks may clear bits, and a header sets counts.
-            "BF.LOADCHUNK" | "RESTORE" if is_ok => {
+            "BF.LOADCHUNK" | "CF.LOADCHUNK" | "RESTORE" if is_ok => {
                 let before = self.0.get(key).is_some_and(|known| known.forgets);
                 let forgets = before || rest.iter().any(|data| holds_window(data));
                 drop(self.0.insert(key.clone(), Known { forgets, ..Known::default() }))
             }
+            "BF.MERGE" if is_ok => self.merge(key, rest),
             "DEL" | "UNLINK" => drop(self.0.remove(key)),
             "COPY" if is_one => self.put(&rest[0], self.0.get(key).cloned()),
             "RENAME" if is_ok => {
@@ -79,6 +133,40 @@ impl Keys {
             }
             _ => {}
         }
+    }
+
+    /// Items that were added to a cuckoo filter, with an answer for each.
+    fn store(&mut self, key: &[u8], items: &[Vec<u8>], answers: &[Value]) {
+        for (item, is_stored) in answered(items, answers) {
+            let known = self.0.entry(key.to_vec()).or_insert_with(|| Known::created(&[]));
+            if is_stored {
+                known.add_copy(item);
+            }
+        }
+    }
+
+    /// Items that were deleted from a cuckoo filter, with an answer for each.
+    fn delete(&mut self, key: &[u8], items: &[Vec<u8>], answers: &[Value]) {
+        for (item, is_deleted) in answered(items, answers) {
+            let known = self.0.get_mut(key).expect("only a filter deletes items");
+            let is_inside = known.inside.contains(item);
+            assert!(is_deleted || !is_inside, "{} was not deleted", item.escape_ascii());
+            if is_deleted {
+                known.delete_copy(item);
+            }
+        }
+    }
+
+    /// The destination has the items of all. Their number is estimated.
+    fn merge(&mut self, destination: &[u8], sources: &[Vec<u8>]) {
+        let mut union = Known::default();
+        for key in sources.iter().map(Vec::as_slice).chain([destination]) {
+            if let Some(known) = self.0.get(key) {
+                union.forgets |= known.forgets;
+                union.inside.extend(known.inside.iter().cloned());
+            }
+        }
+        self.put(destination, Some(union));
     }
 
     fn put(&mut self, key: &[u8], known: Option<Known>) {
@@ -96,11 +184,11 @@ impl Keys {
     }
 
     /// Packed items, with an answer for each or the number of new ones.
-    fn add_packed(&mut self, key: &[u8], items: &[Vec<u8>], reply: &Value) {
-        let Some(reply) = Reply::read(reply, items.len()) else { return };
+    fn add_packed(&mut self, key: &[u8], arguments: &[Vec<u8>], reply: &Value) {
+        let Some((items, reply)) = Reply::read(arguments, reply) else { return };
         if let Some(answers) = &reply.answers {
             let answers: Vec<_> = answers.iter().map(|&bit| Value::Int(bit.into())).collect();
-            return self.add(key, &[], items, &answers);
+            return self.add(key, &[], &items, &answers);
         }
         if reply.processed == 0 {
             return;
@@ -117,8 +205,8 @@ impl Keys {
     }
 
     /// Items that are inside must be found.
-    fn test_packed(&self, key: &[u8], items: &[Vec<u8>], reply: &Value) {
-        let Some(reply) = Reply::read(reply, items.len()) else { return };
+    fn test_packed(&self, key: &[u8], arguments: &[Vec<u8>], reply: &Value) {
+        let Some((items, reply)) = Reply::read(arguments, reply) else { return };
         assert_eq!(reply.processed, items.len());
         let is_inside = |item: &Vec<u8>| {
             self.0.get(key).is_some_and(|known| !known.forgets && known.inside.contains(item))
@@ -153,4 +241,20 @@ impl Keys {
             known.card = known.card.map(|card| card + u64::from(is_new));
         }
     }
+}
+
+/// The items of a call of a cuckoo filter, each with whether it was added or deleted. There is none
+/// if the one answer is an error.
+fn answered<'c>(
+    items: &'c [Vec<u8>],
+    answers: &'c [Value],
+) -> impl Iterator<Item = (&'c Vec<u8>, bool)> {
+    let is_error = matches!(answers, [Value::ServerError(_)]);
+    assert!(is_error || answers.len() == items.len(), "{answers:?} to {} items", items.len());
+    let answers = if is_error { &[] } else { answers };
+    items.iter().zip(answers).map(|(item, answer)| match answer {
+        Value::Int(number @ -1..=1) => (item, *number == 1),
+        Value::Boolean(is_done) => (item, *is_done),
+        other => panic!("{other:?} as the reply to an item"),
+    })
 }

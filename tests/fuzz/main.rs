@@ -3,6 +3,7 @@
 //! ```text
 //! resp            sequences of command lines, valid and damaged
 //! dump            DUMP payloads with damaged values and a correct checksum, restored and used
+//! differential    calls of RedisBloom's commands, to RedisBloom and to Bloomline
 //! ```
 //!
 //! By default every run has the same few cases. `FUZZ_SECONDS=600` runs other cases for that time
@@ -18,7 +19,12 @@
 )]
 
 mod budget;
+mod calls;
+mod cuckoo_calls;
+mod differences;
+mod differential;
 mod dump;
+mod family;
 mod found;
 mod known;
 mod live;

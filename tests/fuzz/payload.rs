@@ -6,9 +6,10 @@
 //! ```
 
 use arbitrary::{Result, Unstructured};
-use bloomline_core::{AnyFilter, Demand};
+use bloomline_core::host::{AnyFilter, Demand};
 use bloomline_harness::seal_dump;
 
+use crate::cuckoo_calls::Numbers;
 use bloomline_reference::checks::header;
 use bloomline_reference::checks::number::{double, whole};
 
@@ -96,6 +97,12 @@ impl Payload {
         Payload { id, fields, version: [footer[0], footer[1]] }
     }
 
+    /// True if the type is that of cuckoo filters. The last letter of its name, six bits of the id
+    /// before the encoding version, is `F`, not `-`.
+    pub fn is_cuckoo(&self) -> bool {
+        self.id >> 10 & 0x3f == 5
+    }
+
     /// Encodes the fields and the version, without the checksum.
     pub fn body(&self) -> Vec<u8> {
         let mut bytes = vec![MODULE];
@@ -154,7 +161,7 @@ fn damage_field(u: &mut Unstructured, field: &mut Field) -> Result<()> {
             1 => string.truncate(u.int_in_range(0..=string.len())?),
             2 => string.push(u.arbitrary()?),
             3 => string.fill(0xff),
-            4 if string.len() == 64 => *string = header::own(u)?,
+            4 if string.len() % 64 == 0 => *string = header::own(u)?,
             _ if string.is_empty() => {}
             _ => {
                 let at = u.choose_index(string.len())?;
@@ -168,17 +175,13 @@ fn damage_field(u: &mut Unstructured, field: &mut Field) -> Result<()> {
 /// Generates the fields of a value in RedisBloom's layout, most of which are consistent.
 fn foreign(u: &mut Unstructured) -> Result<Vec<Field>> {
     use Field::{Double, String, Unsigned};
-    let options = u.int_in_range(0..=15u32)?;
-    let links = (0..u.int_in_range(1..=4u8)?)
-        .map(|_| header::link(u, options))
-        .collect::<Result<Vec<_>>>()?;
-    let total = links.iter().map(|link| link.shape.len).fold(0, u64::wrapping_add);
-    let growth = u.int_in_range(0..=4)?;
+    let header::Classic { total, count, options, expansion, links } =
+        header::Classic::mostly_valid(u)?;
     let mut fields = vec![
         Unsigned(total),
-        Unsigned(links.len() as u64),
+        Unsigned(count.into()),
         Unsigned(options.into()),
-        Unsigned(growth),
+        Unsigned(expansion.into()),
     ];
     for header::Link { shape, bytes } in links {
         fields.extend([
@@ -214,12 +217,39 @@ fn own(u: &mut Unstructured) -> Result<Vec<Field>> {
     Ok(fields)
 }
 
+/// Generates the fields of a cuckoo filter, most of which are consistent.
+fn cuckoo(u: &mut Unstructured) -> Result<Vec<Field>> {
+    use Field::{String, Unsigned};
+    let numbers = Numbers::mostly_valid(u)?;
+    let mut fields = vec![
+        Unsigned(numbers.tables),
+        Unsigned(numbers.buckets),
+        Unsigned(numbers.items),
+        Unsigned(numbers.deletes),
+        Unsigned(numbers.bucket_size),
+        Unsigned(numbers.iterations),
+        Unsigned(numbers.expansion),
+    ];
+    for buckets in numbers.buckets() {
+        let bytes = buckets.saturating_mul(numbers.bucket_size).min(MADE_UP) as usize;
+        let table = if u.arbitrary()? { vec![0; bytes] } else { vec![u.arbitrary()?; bytes] };
+        fields.extend([Unsigned(buckets), String(table)]);
+    }
+    Ok(fields)
+}
+
 /// A payload to restore: a real one, damaged by field or by byte, or a generated one. The checksum
 /// is correct.
 pub fn any(u: &mut Unstructured, real: &[Payload]) -> Result<Vec<u8>> {
     let mut payload = u.choose(real)?.clone();
     match u.int_in_range(0..=7u8)? {
         0..=2 => payload.damage(u)?,
+        3..=6 if payload.is_cuckoo() => {
+            payload.fields = cuckoo(u)?;
+            if u.ratio(1, 4)? {
+                payload.damage(u)?;
+            }
+        }
         3 => payload.fields = own(u)?,
         4 | 5 => payload.fields = foreign(u)?,
         6 => {

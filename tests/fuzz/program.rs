@@ -2,6 +2,8 @@
 
 use arbitrary::{Result, Unstructured};
 
+use crate::cuckoo_calls;
+use crate::family::Family;
 use bloomline_reference::checks::number::{double, whole};
 
 /// The arguments of one command, beginning with its name.
@@ -53,14 +55,17 @@ fn mostly(u: &mut Unstructured, value: Vec<u8>) -> Result<Vec<u8>> {
     if u.int_in_range(0..=11u8)? == 0 { number(u) } else { Ok(value) }
 }
 
+/// A rate; mostly one that other filters have, so that they can be merged.
 fn rate(u: &mut Unstructured) -> Result<Vec<u8>> {
-    const RATES: [&str; 8] = ["0.01", "0.25", "0.001", "1e-6", "1e-12", "0.9", "1e-300", ".1"];
-    let rate = word(u.choose(&RATES)?);
+    const RATES: [&str; 7] = ["0.25", "0.001", "1e-6", "1e-12", "0.9", "1e-300", ".1"];
+    let rate = word(if u.ratio(3, 4)? { "0.01" } else { u.choose(&RATES)? });
     mostly(u, rate)
 }
 
+/// A capacity; mostly one that other filters have. The larger one takes pages, which are folded.
 fn capacity(u: &mut Unstructured) -> Result<Vec<u8>> {
-    let capacity = word(u.int_in_range(1..=200u32)?);
+    let any = u.int_in_range(1..=200u32)?;
+    let capacity = word(u.choose(&[any, 40, 40, 20_000])?);
     mostly(u, capacity)
 }
 
@@ -110,9 +115,35 @@ fn words<const N: usize>(words: [Vec<u8>; N]) -> Words {
     words.into()
 }
 
-/// Options of BF.RESERVE and BF.INSERT, which may contradict each other.
+/// The options of every kind of filter. The windows are so long that no case of a test lasts as
+/// long.
+const KINDS: [&str; 12] = [
+    "",
+    "EXPANSION 1",
+    "NONSCALING",
+    "LAYOUT redisbloom",
+    "LAYOUT redisbloom EXPANSION 4",
+    "LAYOUT redisbloom NONSCALING",
+    "WINDOW 1000000",
+    "WINDOW 1000000 GENERATIONS 3 NONSCALING",
+    "LAST GENERATIONS 4",
+    "LAST GENERATIONS 2 NOREFRESH",
+    "GENERATIONS 2",
+    "GENERATIONS 3 EXPANSION 1 NOREFRESH",
+];
+
+/// Options of BF.RESERVE and BF.INSERT: those of a kind of filter, mostly with a common seed, or
+/// any, which may contradict each other.
 fn options(u: &mut Unstructured, is_insert: bool) -> Result<Words> {
-    let mut options = Vec::new();
+    let mut options: Words = Vec::new();
+    if u.ratio(3, 4)? {
+        let kind = u.choose(&KINDS)?;
+        options.extend(kind.split_whitespace().map(word));
+        if !kind.contains("LAYOUT") && u.ratio(7, 8)? {
+            options.extend(words([word("SEED"), word("7")]));
+        }
+        return Ok(options);
+    }
     for _ in 0..u.int_in_range(0..=3u8)? {
         match u.int_in_range(0..=12u8)? {
             0 | 1 => options.extend(words([word("EXPANSION"), expansion(u)?])),
@@ -144,7 +175,7 @@ fn options(u: &mut Unstructured, is_insert: bool) -> Result<Words> {
 
 /// A command of the module whose arguments contain no bytes of a filter.
 pub fn command(u: &mut Unstructured) -> Result<Words> {
-    const FIELDS: [&str; 14] = [
+    const FIELDS: [&str; 15] = [
         "CAPACITY",
         "SIZE",
         "FILTERS",
@@ -154,6 +185,7 @@ pub fn command(u: &mut Unstructured) -> Result<Words> {
         "LAYOUT",
         "FILL",
         "fprate",
+        "estimate",
         "WINDOW",
         "generations",
         "OLDEST",
@@ -161,7 +193,16 @@ pub fn command(u: &mut Unstructured) -> Result<Words> {
         "nothing",
     ];
     let key = key(u)?;
-    let mut command = match u.int_in_range(0..=19u8)? {
+    let mut command = match u.int_in_range(0..=31u8)? {
+        // A TTL would be part of the digest.
+        24 => [words([word("cf.mdel"), key]), items(u)?].concat(),
+        25.. => cuckoo_calls::call(u, key)?,
+        20..=21 => {
+            let sources = (0..u.int_in_range(1..=3u8)?).map(|_| self::key(u));
+            let sources = sources.collect::<Result<Words>>()?;
+            [words([word("BF.MERGE"), key]), sources].concat()
+        }
+        22..=23 => words([word("BF.COMPACT"), key]),
         0 => {
             [words([word("BF.RESERVE"), key, rate(u)?, capacity(u)?]), options(u, false)?].concat()
         }
@@ -183,6 +224,27 @@ pub fn command(u: &mut Unstructured) -> Result<Words> {
     };
     damage(u, &mut command)?;
     Ok(command)
+}
+
+/// True for commands that change no filter.
+pub fn reads(name: &[u8]) -> bool {
+    const NAMES: [&str; 14] = [
+        "BF.EXISTS",
+        "BF.MEXISTS",
+        "BF.BULKEXISTS",
+        "BF.CARD",
+        "BF.INFO",
+        "BF.DEBUG",
+        "BF.SCANDUMP",
+        "CF.EXISTS",
+        "CF.MEXISTS",
+        "CF.COUNT",
+        "CF.INFO",
+        "CF.DEBUG",
+        "CF.SCANDUMP",
+        "OBJECT",
+    ];
+    NAMES.iter().any(|read| name.eq_ignore_ascii_case(read.as_bytes()))
 }
 
 /// In one case of twelve, changes an argument: removes, repeats, inserts, moves or overwrites it.
@@ -214,8 +276,13 @@ pub fn of_the_server(u: &mut Unstructured) -> Result<Words> {
     })
 }
 
-/// BF.LOADCHUNK of a dumped chunk, with its iterator and bytes unchanged or damaged.
-pub fn piece(u: &mut Unstructured, to: Vec<u8>, iterator: i64, data: &[u8]) -> Result<Words> {
+/// LOADCHUNK of a dumped chunk, with its iterator and bytes unchanged or damaged.
+pub fn piece(
+    u: &mut Unstructured,
+    family: Family,
+    to: Vec<u8>,
+    (iterator, data): (i64, &[u8]),
+) -> Result<Words> {
     let iterator = word(iterator);
     let iterator = mostly(u, iterator)?;
     let mut data = data.to_vec();
@@ -227,5 +294,5 @@ pub fn piece(u: &mut Unstructured, to: Vec<u8>, iterator: i64, data: &[u8]) -> R
             _ => data[at] = u.arbitrary()?,
         }
     }
-    Ok(words([word("BF.LOADCHUNK"), to, iterator, data]))
+    Ok(words([family.command("LOADCHUNK"), to, iterator, data]))
 }

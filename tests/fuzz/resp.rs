@@ -5,8 +5,10 @@ use bloomline_harness::{Kind, Setup, bulk, for_newest_servers, int, show};
 use redis::Value;
 
 use crate::budget::Cases;
+use crate::cuckoo_calls::Numbers;
+use crate::family::Family;
 use crate::known::Keys;
-use crate::live::Live;
+use crate::live::{Live, Protocol};
 use crate::payload::MODULE;
 use crate::program::{self, KEYS, Words};
 use bloomline_reference::checks::header;
@@ -22,36 +24,60 @@ struct Run<'l> {
 
 impl Run<'_> {
     fn run(&mut self, command: &Words) -> Value {
-        let reply = self.live.run(command);
+        let reply = self.live.test(command);
         self.keys.learn(command, &reply);
-        self.live.ping();
+        let [name, key, ..] = &command[..] else { return reply };
+        if !program::reads(name) {
+            self.live.assert_reloads(&String::from_utf8_lossy(key));
+        }
         reply
     }
 
     fn step(&mut self, u: &mut Unstructured) -> Result<()> {
         match u.int_in_range(0..=15u8)? {
-            0..=10 => drop(self.run(&program::command(u)?)),
-            11 => drop(self.run(&program::of_the_server(u)?)),
-            12 => {
-                let (key, header) = (program::key(u)?, header::any(u)?);
-                let mut command = vec![b"BF.LOADCHUNK".to_vec(), key, b"1".to_vec(), header];
+            0..=8 => drop(self.run(&program::command(u)?)),
+            9 => drop(self.run(&program::of_the_server(u)?)),
+            10..=11 => {
+                let (key, family) = (program::key(u)?, family(u)?);
+                let header = match family {
+                    Family::Bloom => header::any(u)?,
+                    Family::Cuckoo => Numbers::mostly_valid(u)?.header(),
+                };
+                let mut command = vec![family.command("LOADCHUNK"), key, b"1".to_vec(), header];
                 program::damage(u, &mut command)?;
                 self.load(command);
             }
+            12 => {
+                // Filters that can be merged, unless their headers are damaged.
+                let headers = header::family(u)?;
+                let merge = [b"BF.MERGE".as_slice(), KEYS[headers.len() - 1].as_bytes()];
+                let mut merge: Words = merge.map(<[u8]>::to_vec).into();
+                for (key, header) in KEYS.into_iter().zip(headers) {
+                    let key = key.as_bytes().to_vec();
+                    self.run(&vec![b"DEL".to_vec(), key.clone()]);
+                    self.run(&vec![b"BF.LOADCHUNK".to_vec(), key.clone(), b"1".to_vec(), header]);
+                    merge.push(key);
+                }
+                if self.run(&merge) == Value::Okay {
+                    self.live.serves(&String::from_utf8_lossy(&merge[1]));
+                }
+            }
             13 => {
                 let (from, to) = (program::key(u)?, program::key(u)?);
-                for (iterator, data) in self.pieces(&from) {
-                    let piece = program::piece(u, to.clone(), iterator, &data)?;
+                let Some(family) = self.live.family_of(&from) else { return Ok(()) };
+                for (iterator, data) in self.pieces(family, &from) {
+                    let piece = program::piece(u, family, to.clone(), (iterator, &data))?;
                     self.load(piece);
                 }
             }
             14 => {
                 let (from, to) = (program::key(u)?, program::key(u)?);
+                let Some(family) = self.live.family_of(&from) else { return Ok(()) };
                 if from != to {
                     self.run(&vec![b"DEL".to_vec(), to.clone()]);
-                    for (iterator, data) in self.pieces(&from) {
+                    for (iterator, data) in self.pieces(family, &from) {
                         let iterator = iterator.to_string().into_bytes();
-                        self.load(vec![b"BF.LOADCHUNK".to_vec(), to.clone(), iterator, data]);
+                        self.load(vec![family.command("LOADCHUNK"), to.clone(), iterator, data]);
                     }
                 }
             }
@@ -71,7 +97,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Runs BF.LOADCHUNK. A filter that is accepted must serve.
+    /// Runs LOADCHUNK. A filter that is accepted must serve.
     fn load(&mut self, command: Words) {
         if self.run(&command) == Value::Okay {
             let key = String::from_utf8(command[1].clone()).expect("one of the keys");
@@ -79,11 +105,12 @@ impl Run<'_> {
         }
     }
 
-    /// All chunks of a filter; none if there is no such filter.
-    fn pieces(&mut self, key: &[u8]) -> Vec<(i64, Vec<u8>)> {
+    /// All chunks of a filter.
+    fn pieces(&mut self, family: Family, key: &[u8]) -> Vec<(i64, Vec<u8>)> {
         let (mut pieces, mut iterator) = (Vec::new(), 0);
+        let scandump = family.command("SCANDUMP");
         loop {
-            let next = self.live.run(&[&b"BF.SCANDUMP"[..], key, iterator.to_string().as_bytes()]);
+            let next = self.live.run(&[&scandump, key, iterator.to_string().as_bytes()]);
             let Value::Array(piece) = next else { return pieces };
             iterator = int(&piece[0]);
             if iterator == 0 {
@@ -101,7 +128,7 @@ impl Run<'_> {
             let inside: Vec<&Vec<u8>> = known.inside.iter().collect();
             self.live.assert_contains(&key, &inside);
             if let Some(card) = known.card {
-                assert_eq!(self.live.ask(&format!("BF.CARD {key}")), format!(":{card}"), "{key}");
+                assert_eq!(self.live.card(&key), card, "{key}");
             }
             self.live.serves(&key);
             filters += 1;
@@ -110,8 +137,14 @@ impl Run<'_> {
     }
 }
 
+/// The family of a header.
+fn family(u: &mut Unstructured) -> Result<Family> {
+    Ok(if u.ratio(1, 3)? { Family::Cuckoo } else { Family::Bloom })
+}
+
 fn case(live: &mut Live, seed: u64, bytes: &[u8]) -> bool {
     live.begin();
+    live.protocol = Protocol::of_case(seed);
     let mut u = Unstructured::new(bytes);
     let mut run = Run { live, keys: Keys::default() };
     while !u.is_empty() && run.step(&mut u).is_ok() {}
@@ -133,7 +166,7 @@ fn start(kind: &Kind) -> Live {
 fn random_commands_leave_a_server_that_keeps_its_filters() {
     for_newest_servers(|kind| {
         let mut live = start(kind);
-        let mut cases = Cases::of(&format!("resp on {}", kind.name), 100);
+        let mut cases = Cases::of(&format!("resp on {}", kind.name), 40);
         let mut on_this_server = 0;
         while let Some(case) = cases.next() {
             if on_this_server == CASES_A_SERVER {
