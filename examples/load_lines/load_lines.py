@@ -36,23 +36,12 @@ def read_blocks(source, size):
         yield b"".join(parts)
 
 
-def without_empty(block):
-    """Returns the lines that are not empty, and the number of the others."""
-    lines = block.removesuffix(b"\n").split(b"\n")
-    kept = [line for line in lines if line not in (b"", b"\r")]
-    return b"".join(line + b"\n" for line in kept), len(lines) - len(kept)
-
-
-def find_item(block, number):
-    """Returns the number of a line in a block and its first byte, of the item with this number."""
-    at, items = 0, 0
-    for line, text in enumerate(block.split(b"\n")):
-        if text not in (b"", b"\r"):
-            if items == number:
-                return line, at
-            items += 1
-        at += len(text) + 1
-    return line, len(block)
+def start_of_line(block, number):
+    """Returns the first byte of a line in a block. The first line is 1."""
+    at = 0
+    for _ in range(number - 1):
+        at = block.index(b"\n", at) + 1
+    return at
 
 
 def count_lines(source, size, samples=16):
@@ -87,9 +76,8 @@ class Load:
         self.progress = f"{key}:load" if "{" in key else f"{{{key}}}:load"
         self.block_bytes = block_bytes
         self.in_flight = in_flight
-        # Of all runs: bytes, items, those that were new, and empty lines.
-        self.has_empty = False
-        self.offset = self.items = self.new = self.empty = 0
+        # Of all runs: bytes, lines, and those that were new. BF.BULKADD counts empty lines as known.
+        self.offset = self.lines = self.new = 0
 
     def reserve(self, capacity, error_rate):
         """Creates the filter if there is none. `capacity` is called only then."""
@@ -102,10 +90,10 @@ class Load:
         position = self.client.get(self.progress)
         # Without its filter a position means nothing.
         if position and self.client.exists(self.key):
-            *known, offset, items, new, empty = position.decode().split()
+            *known, offset, lines, new = position.decode().split()
             if known != identity.split():
                 raise Failed("the file has changed since its load began, or is another one: use --restart")
-            self.offset, self.items, self.new, self.empty = int(offset), int(items), int(new), int(empty)
+            self.offset, self.lines, self.new = int(offset), int(lines), int(new)
 
     def run(self, source, identity=None, report=lambda: None):
         """Adds the blocks of a source. While the server adds one, the next one is read and sent.
@@ -117,14 +105,12 @@ class Load:
         sent = collections.deque()
         try:
             for block in read_blocks(source, self.block_bytes):
-                data, empty = without_empty(block) if self.has_empty else (block, 0)
-                calls = [("EXISTS", self.key), ("BF.BULKADD", self.key, "LINES", data, "COUNT")]
+                calls = [("EXISTS", self.key), ("BF.BULKADD", self.key, "LINES", block, "COUNT")]
                 if identity is not None:
-                    position = f"{identity} {self.offset} {self.items} {self.new} {self.empty}"
-                    calls.append(("SET", self.progress, position))
+                    calls.append(("SET", self.progress, f"{identity} {self.offset} {self.lines} {self.new}"))
                 calls = [("MULTI",), *calls, ("EXEC",)]
                 connection.send_packed_command(connection.pack_commands(calls))
-                sent.append((block, empty, len(calls)))
+                sent.append((block, len(calls)))
                 if len(sent) >= self.in_flight:
                     self.finish(connection, sent)
                     report()
@@ -140,31 +126,24 @@ class Load:
 
     def finish(self, connection, sent):
         """Reads the replies for the first block that was sent."""
-        block, empty, calls = sent.popleft()
+        block, calls = sent.popleft()
         exists, added, *_ = read_replies(connection, calls)
         if not exists:
             # The next transaction stores a position again, so it must have ended.
-            for _, _, calls in sent:
+            for _, calls in sent:
                 read_replies(connection, calls)
             self.client.delete(self.progress)
             raise Failed(f"{self.key} was deleted during the load")
-        if isinstance(added, redis.exceptions.ResponseError) and re.search(r"line \d+ is empty", str(added)):
-            # BF.BULKADD has added nothing. Most files have no empty line, and a search for one would take
-            # longer than the rest of this program; so blocks are split only from the first one on.
-            self.has_empty = True
-            data, empty = without_empty(block)
-            added = self.client.execute_command("BF.BULKADD", self.key, "LINES", data, "COUNT")
         if isinstance(added, Exception):
+            if refused := re.match(r"(.*): line (\d+) of \d+ was refused", str(added)):
+                why, line = refused[1], int(refused[2])
+                at = self.offset + start_of_line(block, line)
+                raise Failed(f"line {self.lines + line}, at byte {at}, was refused: {why}")
             raise added
-        items, new, *refusal = added
-        self.new += new
-        if refusal:
-            line, at = find_item(block, items)
-            number = self.items + self.empty + line + 1
-            raise Failed(f"line {number}, at byte {self.offset + at}, was refused: {refusal[0]}")
+        lines, new = added
         self.offset += len(block)
-        self.items += items
-        self.empty += empty
+        self.lines += lines
+        self.new += new
 
 
 class Bar:
@@ -175,13 +154,13 @@ class Bar:
         self.size = size
         self.is_shown = sys.stderr is not None and sys.stderr.isatty()
         self.began, self.shown = time.monotonic(), -math.inf
-        self.first = load.items, load.offset
+        self.first = load.lines, load.offset
 
     def rates(self):
         """Returns seconds, lines per second and bytes per second."""
         seconds = max(time.monotonic() - self.began, 1e-9)
         lines, offset = self.first
-        return seconds, (self.load.items - lines) / seconds, (self.load.offset - offset) / seconds
+        return seconds, (self.load.lines - lines) / seconds, (self.load.offset - offset) / seconds
 
     def report(self):
         if not self.is_shown or time.monotonic() - self.shown < 0.2:
@@ -241,14 +220,14 @@ def load_lines(options):
     if identity is not None:
         source.seek(load.offset)
     if load.offset:
-        say(f"resumed after {load.items + load.empty:,} lines, at byte {load.offset:,}", sys.stdout)
+        say(f"resumed after {load.lines:,} lines, at byte {load.offset:,}", sys.stdout)
     bar = Bar(load, size)
     try:
         load.run(source, identity, bar.report)
     finally:
         bar.clear()
     seconds, lines, rate = bar.rates()
-    say(f"{load.items:,} lines, {load.new:,} new, {load.empty:,} empty ones left out", sys.stdout)
+    say(f"{load.lines:,} lines, {load.new:,} new", sys.stdout)
     say(f"{seconds:.1f} s: {lines / 1e6:.2f} million lines/s, {rate / 1e6:.0f} MB/s", sys.stdout)
 
 

@@ -56,6 +56,23 @@ def free_port():
         return probe.getsockname()[1]
 
 
+def poll(what, probe, retried=()):
+    """Calls `probe` until its result is true, and returns that. Raises at the deadline.
+
+    An exception of a type in `retried` counts as a false result.
+    """
+    end = time.monotonic() + DEADLINE
+    last = None
+    while time.monotonic() < end:
+        try:
+            if found := probe():
+                return found
+        except retried as error:
+            last = error
+        time.sleep(0.01)
+    raise AssertionError(f"waited {DEADLINE:.0f} s for {what}; {last}")
+
+
 class Server:
     """A server process in a temporary folder, killed at the end."""
 

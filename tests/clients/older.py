@@ -1,4 +1,4 @@
-"""Makes filters that forget older, as if time had passed."""
+"""Makes windowed filters older, as if time had passed."""
 
 import struct
 

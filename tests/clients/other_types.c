@@ -1,7 +1,7 @@
-/* A module with the data types that RedisBloom has besides its Bloom filters: a stand-in for a server
- * that holds keys of these types.
+/* A module with the data types that RedisBloom has besides its filters: a stand-in for a server that
+ * holds keys of these types.
  *
- * OTHERS cuckoo top sketch digest creates one key of each type; the values are empty. The file
+ * OTHERS top sketch digest creates one key of each type; the values are empty. The file
  * declares the part of the module interface that it uses, which no server has ever changed. */
 
 #include <stddef.h>
@@ -22,9 +22,9 @@ typedef struct {
     void (*free)(void *);
 } Methods;
 
-enum { KINDS = 4, READ_AND_WRITE = 3 };
+enum { KINDS = 3, READ_AND_WRITE = 3 };
 
-static const char *const NAMES[KINDS] = {"MBbloomCF", "TopK-TYPE", "CMSk-TYPE", "TDIS-TYPE"};
+static const char *const NAMES[KINDS] = {"TopK-TYPE", "CMSk-TYPE", "TDIS-TYPE"};
 static Type *types[KINDS];
 static char value;
 

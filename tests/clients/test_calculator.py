@@ -263,13 +263,14 @@ def test_typing_changes_the_answer_and_the_address(browser):
     assert text(browser, "command") == "BF.RESERVE key 0.01 2000000"
     items.send_keys(Keys.TAB, Keys.TAB)
     browser.switch_to.active_element.send_keys(Keys.ARROW_DOWN)
-    assert text(browser, "command") == "BF.RESERVE key 0.01 2000000 WINDOW 86400"
+    command = "BF.RESERVE key 0.01 2000000 WINDOW 86400 GENERATIONS 8"
+    assert text(browser, "command") == command
     assert browser.current_url.endswith("#items=2e6&forgets=time")
     address = browser.current_url
     browser.get("about:blank")
     browser.get(address)
     wait = WebDriverWait(browser, DEADLINE, 0.01)
-    wait.until(lambda it: text(it, "command") == "BF.RESERVE key 0.01 2000000 WINDOW 86400")
+    wait.until(lambda it: text(it, "command") == command)
 
 
 def test_every_input_and_chart_has_a_name(browser):

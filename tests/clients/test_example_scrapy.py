@@ -156,7 +156,7 @@ def test_start_requests_are_tested_in_one_call(server, site, crawl):
     with server.client() as client:
         calls = {name.lower(): of["calls"] for name, of in client.info("commandstats").items() if "_bf." in name.lower()}
     # BF.EXISTS is the call by which a crawl tests its server before it begins.
-    assert calls == {"cmdstat_bf.exists": 1, "cmdstat_bf.reserve": 1, "cmdstat_bf.bulkadd": 1, "cmdstat_bf.card": 2}
+    assert calls == {"cmdstat_bf.exists": 1, "cmdstat_bf.reserve": 1, "cmdstat_bf.bulkadd": 1, "cmdstat_bf.stats": 2}
 
 
 @pytest.fixture
@@ -236,6 +236,45 @@ def test_pages_are_fetched_again_after_the_window(server, site, crawl):
         make_older(client, "pages:bloomfilter", 1 * day)
     assert crawl("default", **window).filtered() == 10
     assert site.fetched == {page: 2 for page in PAGES}
+
+
+@pytest.mark.parametrize(
+    "created, days, differs",
+    [
+        ([], 7, "no window, the settings request WINDOW 604800 NOREFRESH"),
+        (["WINDOW", 86400, "NOREFRESH"], 7, "WINDOW 86400 NOREFRESH, the settings"),
+        (["WINDOW", 604800], 7, "WINDOW 604800, the settings"),
+        (["LAST"], 7, "WINDOW LAST, the settings"),
+        (["WINDOW", 604800, "NOREFRESH"], 7, None),
+        ([], 0, None),
+    ],
+)
+def test_window_of_an_existing_filter_is_compared(server, dupefilter, created, days, differs):
+    with server.client() as client:
+        client.execute_command("BF.RESERVE", "pages:bloomfilter", 1e-9, 1000, *created)
+    if differs:
+        with pytest.raises(ValueError, match=re.escape(differs)):
+            dupefilter(BLOOMFILTER_WINDOW_DAYS=days)
+        return
+    pages = dupefilter(BLOOMFILTER_WINDOW_DAYS=days)
+    assert pages.add(requests(0, 10)) == [True] * 10
+    assert [pages.request_seen(request) for request in requests(9, 11)] == [True, False]
+
+
+def test_crawl_without_a_window_warns_of_one(server, dupefilter, caplog):
+    with server.client() as client:
+        client.execute_command("BF.RESERVE", "pages:bloomfilter", 1e-9, 1000, "WINDOW", 86400)
+    assert not dupefilter().request_seen(*requests(0, 1))
+    assert "has WINDOW 86400, the settings request no window" in caplog.text
+
+
+def test_window_that_changes_during_a_crawl_is_refused(server, dupefilter):
+    pages = dupefilter(BLOOMFILTER_WINDOW_DAYS=7)
+    pages.clear()
+    with server.client() as client:
+        client.execute_command("BF.ADD", "pages:bloomfilter", "a")
+    with pytest.raises(redis.exceptions.ResponseError, match="exists without a window"):
+        pages.request_seen(*requests(0, 1))
 
 
 def test_filter_without_a_window_remembers_for_ever(server, crawl):

@@ -5,11 +5,10 @@ import re
 import subprocess
 import sys
 import threading
-import time
 
 import pytest
 import redis
-from conftest import DEADLINE, ROOT, Server, find_servers, free_port
+from conftest import DEADLINE, ROOT, Server, find_servers, free_port, poll
 from older import make_older
 
 for folder in ("bulk_load", "feed", "cache_guard", "idempotency", "parallel", "sharded"):
@@ -38,7 +37,7 @@ def test_program_prints_what_its_page_shows(server, text, program):
     check_program(server, program)
 
 
-# Filters that forget exist in one layout. The sizes after a compaction are those of one.
+# Windowed filters exist in one layout. The sizes after a compaction are those of one.
 @pytest.mark.one_layout
 @pytest.mark.parametrize("program", ["feed/feed.py", "idempotency/idempotency.py", "bulk_load/bulk_load.py"])
 def test_program_of_one_layout_prints_what_its_page_shows(server, text, program):
@@ -83,12 +82,13 @@ def cluster(server):
         (first, port, _), (second, second_port, second_bus) = nodes
         with first.client() as client:
             client.execute_command("CLUSTER", "MEET", "127.0.0.1", second_port, second_bus)
-        end = time.monotonic() + DEADLINE
         for node in (first, second):
             with node.client() as client:
-                while client.execute_command("CLUSTER INFO")["cluster_state"] != "ok":
-                    assert time.monotonic() < end, "the nodes did not find each other"
-                    time.sleep(0.01)
+
+                def is_ok(client=client):
+                    return client.execute_command("CLUSTER INFO")["cluster_state"] == "ok"
+
+                poll("the nodes to find each other", is_ok)
         with redis.RedisCluster(host="127.0.0.1", port=port, socket_timeout=DEADLINE) as client:
             yield client
     finally:

@@ -13,6 +13,14 @@ from conftest import DEADLINE, ROOT, Server, find_servers
 # The tests load recorded filters, all in one layout.
 pytestmark = pytest.mark.one_layout
 
+# Cuckoo filters of the source: how each is reserved, how many items it gets, and how many of them
+# are deleted. All have RedisBloom's bytes.
+CUCKOOS = {
+    "cuckoo": ((1000,), 500, 100),
+    "cuckoo_grown": ((64, "EXPANSION", 2), 1000, 10),
+    "cuckoo_empty": ((64, "BUCKETSIZE", 4, "EXPANSION", 0), 0, 0),
+}
+
 PAGE = (ROOT / "docs/how-to/migrating-from-redisbloom.md").read_text()
 GOLDEN = ROOT / "core/tests/golden/redisbloom"
 
@@ -42,7 +50,14 @@ def source(server):
     for name, chunks in fixtures():
         for iterator, data in chunks:
             client.execute_command("BF.LOADCHUNK", name, iterator, data)
+    for name, (parameters, items, deleted) in CUCKOOS.items():
+        client.execute_command("CF.RESERVE", name, *parameters)
+        for item in range(items):
+            client.execute_command("CF.ADD", name, item)
+        for item in range(deleted):
+            client.execute_command("CF.DEL", name, item)
     client.pexpire("one_layer", 3_600_000)
+    client.pexpire("cuckoo", 3_600_000)
     yield source
     client.close()
     source.stop()
@@ -56,6 +71,10 @@ def compare(source, target):
     for name in names:
         for question in (["BF.DEBUG", name], ["BF.INFO", name], ["BF.SCANDUMP", name, 0], ["BF.MEXISTS", name, *absent]):
             assert target.execute_command(*question) == source.execute_command(*question), question[:2]
+    for name in CUCKOOS:
+        for question in (["CF.DEBUG", name], ["CF.INFO", name], ["CF.SCANDUMP", name, 0], ["CF.MEXISTS", name, *range(2000)]):
+            assert target.execute_command(*question) == source.execute_command(*question), question[:2]
+        assert target.dump(name) == source.dump(name)
 
 
 def run_script(folder, holding, *servers):
@@ -70,26 +89,51 @@ def run_script(folder, holding, *servers):
 
 def answers(outcome, *others):
     """Returns the lines that the script prints if all filters except `others` have this outcome."""
-    names = {name for name, _ in fixtures()}
+    names = {name for name, _ in fixtures()}.union(CUCKOOS)
     return {f"{name.encode()} {outcome}" for name in names.difference(others)}
 
 
 def test_script_copies_filters_with_their_time_to_live(server, source, tmp_path):
     target = server.client(2)
     target.flushall()
-    assert run_script(tmp_path, "BF.SCANDUMP", source, server) == (0, answers("copied"))
+    assert run_script(tmp_path, ".SCANDUMP", source, server) == (0, answers("copied"))
     compare(source.client(2), target)
-    assert 0 < target.pttl("one_layer") <= 3_600_000
+    for name in ("one_layer", "cuckoo"):
+        assert 0 < target.pttl(name) <= 3_600_000
     assert not target.keys("*:loading")
+
+
+def test_cuckoo_filter_that_cannot_be_dumped_is_reported(server, source, tmp_path):
+    """RedisBloom replies to CF.SCANDUMP of an empty filter as to the end; a proxy stands for it."""
+    script = block("python", ".SCANDUMP").replace(
+        "source, target = ",
+        "class Source(redis.Redis):\n"
+        "    def execute_command(self, name, *arguments, **options):\n"
+        "        if name == 'CF.SCANDUMP' and arguments[0] == b'cuckoo_empty':\n"
+        "            return 0, None\n"
+        "        return super().execute_command(name, *arguments, **options)\n"
+        "redis.Redis = Source\n"
+        "source, target = ",
+    )
+    target = server.client(2)
+    target.flushall()
+    path = tmp_path / "script.py"
+    path.write_text(script)
+    done = subprocess.run([sys.executable, path, source.url, server.url], timeout=DEADLINE, capture_output=True, text=True)
+    lines = set(done.stdout.splitlines())
+    reported = {line for line in lines if line.startswith("b'cuckoo_empty' not copied")}
+    assert (done.returncode, done.stderr) == (0, "") and len(reported) == 1, done
+    assert lines - reported == answers("copied", "cuckoo_empty")
+    assert not target.exists("cuckoo_empty") and not target.keys("*:loading")
 
 
 def test_second_run_does_not_change_the_copies(server, source, tmp_path):
     target = server.client(2)
     target.flushall()
-    run_script(tmp_path, "BF.SCANDUMP", source, server)
+    run_script(tmp_path, ".SCANDUMP", source, server)
     target.execute_command("BF.ADD", "five_layers", "added after the copy")
     before = target.dump("five_layers")
-    assert run_script(tmp_path, "BF.SCANDUMP", source, server) == (0, answers("exists already"))
+    assert run_script(tmp_path, ".SCANDUMP", source, server) == (0, answers("exists already"))
     assert target.dump("five_layers") == before
     assert not target.keys("*:loading")
 
@@ -101,7 +145,7 @@ def test_run_continues_after_a_stopped_one(server, source, tmp_path):
     header = source.client(2).execute_command("BF.SCANDUMP", "nonscaling", 0)
     target.execute_command("BF.LOADCHUNK", "five_layers:loading", *header)
     target.set("one_layer:loading", "left")
-    assert run_script(tmp_path, "BF.SCANDUMP", source, server) == (0, answers("copied"))
+    assert run_script(tmp_path, ".SCANDUMP", source, server) == (0, answers("copied"))
     compare(source.client(2), target)
     assert not target.keys("*:loading")
 
@@ -113,7 +157,7 @@ def test_key_of_the_target_is_not_overwritten(server, source, tmp_path):
     target.execute_command("BF.ADD", "five_layers", "an item of the target")
     kept = ("one_layer", "five_layers")
     expected = answers("copied", *kept) | {f"{name.encode()} exists already" for name in kept}
-    assert run_script(tmp_path, "BF.SCANDUMP", source, server) == (0, expected)
+    assert run_script(tmp_path, ".SCANDUMP", source, server) == (0, expected)
     assert target.get("one_layer") == b"a string"
     assert target.execute_command("BF.CARD", "five_layers") == 1
     assert not target.keys("*:loading")
@@ -124,7 +168,7 @@ def test_refused_filter_fails_the_run_but_not_the_others(server, source, tmp_pat
     large = source.client(2)
     large.execute_command("BF.RESERVE", "large", "0.01", 2_000_000)
     target = Server(server.name, find_servers()[server.name], settings="bf-max-filter-bytes 1mb")
-    code, lines = run_script(tmp_path, "BF.SCANDUMP", source, target)
+    code, lines = run_script(tmp_path, ".SCANDUMP", source, target)
     failed = {line for line in lines if line.startswith("b'large' failed: ")}
     assert (code, lines - failed) == (1, answers("copied")) and len(failed) == 1, lines
     compare(large, target.client(2))
@@ -139,9 +183,10 @@ def test_keys_of_other_types_are_listed(server, tmp_path):
     client = source.client(2)
     client.set("string", "1")
     client.execute_command("BF.ADD", "filter", "1")
+    client.execute_command("CF.ADD", "cuckoo", "1")
     assert run_script(tmp_path, "TopK-TYPE", source) == (0, set())
-    client.execute_command("OTHERS", "cuckoo", "top", "sketch", "digest")
-    listed = {"MBbloomCF b'cuckoo'", "TopK-TYPE b'top'", "CMSk-TYPE b'sketch'", "TDIS-TYPE b'digest'"}
+    client.execute_command("OTHERS", "top", "sketch", "digest")
+    listed = {"TopK-TYPE b'top'", "CMSk-TYPE b'sketch'", "TDIS-TYPE b'digest'"}
     assert run_script(tmp_path, "TopK-TYPE", source) == (0, listed)
     source.stop()
 
@@ -151,7 +196,7 @@ def test_shell_command_restores_what_was_dumped(server, source):
     cli = find_servers()[server.name] / "cli"
     target = server.client(2)
     target.flushall()
-    for name, _ in fixtures():
+    for name in [name for name, _ in fixtures()] + [*CUCKOOS]:
         command = line.replace("seen", name)
         for host, socket in (("old-host", source.socket), ("new-host", server.socket)):
             command = command.replace(f"redis-cli -h {host}", f"{cli} -s {socket}")

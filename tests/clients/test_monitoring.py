@@ -4,14 +4,13 @@ import json
 import re
 import shutil
 import subprocess
-import time
 import urllib.error
 import urllib.parse
 import urllib.request
 
 import pytest
 import redis
-from conftest import DEADLINE, ROOT, Server, find_servers, free_port
+from conftest import DEADLINE, ROOT, Server, find_servers, free_port, poll
 
 FILES = ROOT / "packaging/monitoring"
 PROGRAMS = ROOT / ".monitoring"
@@ -32,20 +31,6 @@ def promtool(*arguments):
 def fetch(url):
     with urllib.request.urlopen(url, timeout=DEADLINE) as reply:
         return reply.read().decode()
-
-
-def poll(what, probe):
-    """Calls `probe` until it returns something, at most until the deadline."""
-    end = time.monotonic() + DEADLINE
-    last = None
-    while time.monotonic() < end:
-        try:
-            if found := probe():
-                return found
-        except (urllib.error.URLError, ConnectionError) as error:
-            last = error
-        time.sleep(0.05)
-    raise AssertionError(f"waited {DEADLINE:.0f} s for {what}; {last}")
 
 
 class Stack:
@@ -113,7 +98,8 @@ def stack(request, tmp_path_factory):
         stack = Stack(server, tmp_path_factory.mktemp("monitoring"))
         stack.server = server
         # Rates need two scrapes.
-        poll("two scrapes", lambda: stack.query("count_over_time(bf_filters[1m]) >= 2"))
+        scraped = "count_over_time(bf_filters[1m]) >= 2"
+        poll("two scrapes", lambda: stack.query(scraped), (urllib.error.URLError, ConnectionError))
         yield stack
     finally:
         if stack:

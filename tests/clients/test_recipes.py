@@ -56,11 +56,6 @@ def test_shell_of_the_page_and_of_the_readme_runs(server, tmp_path):
     """Each command is typed in a folder with a file of lines, some of which occur twice."""
     lines = [f"https://example.org/{number % 90_000}" for number in range(120_000)]
     (tmp_path / "urls.txt").write_text("".join(f"{line}\n" for line in lines))
-    # The `redis-cli` of the page connects to this server.
-    program = tmp_path / "redis-cli"
-    program.write_text(f'#!/bin/sh\nexec {find_servers()[server.name] / "cli"} -s {server.socket} "$@"\n')
-    program.chmod(0o755)
-    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
     one_call, calls = blocks("sh")
     (load,) = [block for block in blocks("sh", README) if "BF.BULKADD" in block]
     assert load == one_call
@@ -68,13 +63,51 @@ def test_shell_of_the_page_and_of_the_readme_runs(server, tmp_path):
         with server.client() as client:
             client.flushall()
             client.bf().create("seen", 0.0001, 100_000)
-            done = subprocess.run(command, shell=True, cwd=tmp_path, env=environment, capture_output=True, timeout=DEADLINE)
+            done = typed(server, tmp_path, command)
             assert (done.returncode, done.stderr) == (0, b"")
             processed, new = zip(*[map(int, pair) for pair in pairwise(done.stdout.split())])
             assert processed == ((120_000,) if command == one_call else (50_000, 50_000, 20_000))
             assert sum(new) == client.bf().card("seen")
             assert 89_900 < client.bf().card("seen") <= 90_000
             assert all(client.bf().mexists("seen", *lines[:1000]))
+
+
+def typed(server, folder, command):
+    """Runs a command of the page in a folder. Its `redis-cli` connects to this server."""
+    program = folder / "redis-cli"
+    program.write_text(f'#!/bin/sh\nexec {find_servers()[server.name] / "cli"} -s {server.socket} "$@"\n')
+    program.chmod(0o755)
+    environment = {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}"}
+    return subprocess.run(command, shell=True, cwd=folder, env=environment, capture_output=True, timeout=DEADLINE)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["lf", "crlf"])
+def test_shell_of_the_page_loses_no_line(server, tmp_path, end):
+    """Files with empty lines are loaded, and a line that is refused is an error of the command."""
+    lines = [f"https://example.org/{number}" for number in range(120_000)]
+    parts = [lines[:1], [""], lines[1:70_000], ["", ""], lines[70_000:], [""]]
+    (tmp_path / "urls.txt").write_text("".join(line + end for part in parts for line in part), newline="")
+    for command in blocks("sh"):
+        with server.client() as client:
+            client.flushall()
+            client.execute_command("BF.RESERVE", "seen", 1e-12, 120_000)
+            done = typed(server, tmp_path, command)
+            assert (done.returncode, done.stderr) == (0, b"")
+            assert sum(map(int, done.stdout.split()[::2])) == 120_004
+            assert client.bf().card("seen") == 120_000
+            assert all(client.bf().mexists("seen", *lines))
+
+            # The filter is full within the second block. What follows it is not loaded.
+            client.flushall()
+            client.execute_command("BF.RESERVE", "seen", 1e-12, 60_000, "NONSCALING")
+            done = typed(server, tmp_path, command)
+            assert done.returncode == 1
+            assert re.search(rb"full: line \d+ of \d+ was refused", done.stdout + done.stderr)
+            assert not any(client.bf().mexists("seen", *lines[100_000:]))
+
+            # A whole call is refused.
+            client.set("seen", "text")
+            assert typed(server, tmp_path, command).returncode == 1
 
 
 def pairwise(values):

@@ -51,9 +51,34 @@ class BloomDupeFilter(BaseDupeFilter):
         self.capacity = settings.getint("BLOOMFILTER_CAPACITY", 100_000)
         window_days = settings.getfloat("BLOOMFILTER_WINDOW_DAYS", 0)
         self.window = ["WINDOW", round(window_days * DAY), "NOREFRESH"] if window_days else []
-        # If the server lacks the command, or the key holds another type, the crawl stops here,
-        # before its first page.
-        self.server.execute_command("BF.CARD", self.key)
+        self.check_window()
+
+    def check_window(self):
+        """Compares the settings with the filter of earlier crawls, which keeps its window.
+
+        If they differ, if the server lacks the command, or if the key holds another type, the crawl
+        stops here, before its first page.
+        """
+        try:
+            reply = self.server.execute_command("BF.STATS", self.key, "window", "norefresh")
+        except redis.exceptions.ResponseError as error:
+            if "not found" in str(error):
+                return
+            raise
+        # RESP3 has maps, RESP2 has names and values in turn.
+        stats = reply if isinstance(reply, dict) else dict(zip(reply[::2], reply[1::2]))
+        window = stats[b"window"]
+        if isinstance(window, bytes):
+            # LAST or MANUAL.
+            window = window.decode()
+        window = ["WINDOW", window, *["NOREFRESH"] * stats[b"norefresh"]] if window else []
+        if window == self.window:
+            return
+        names = [" ".join(map(str, each)) or "no window" for each in (window, self.window)]
+        differs = f"the filter {self.key} has {names[0]}, the settings request {names[1]}"
+        if self.window:
+            raise ValueError(f"{differs}: delete it, or set SCHEDULER_DUPEFILTER_KEY to another key")
+        logger.warning("%s: pages will be fetched again", differs)
 
     @classmethod
     def from_crawler(cls, crawler):
