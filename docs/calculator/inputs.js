@@ -80,7 +80,7 @@ function command(asked) {
   else if (asked.expansion !== 2) words.push("EXPANSION", plain(asked.expansion));
   if (asked.forgets === "time") words.push("WINDOW", plain(asked.seconds));
   if (asked.forgets === "last") words.push("LAST");
-  if (asked.forgets === "hand" || asked.forgets !== "none" && asked.generations !== 8) {
+  if (asked.forgets !== "none") {
     words.push("GENERATIONS", plain(asked.generations));
   }
   if (asked.forgets !== "none" && !asked.refreshes) words.push("NOREFRESH");

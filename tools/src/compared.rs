@@ -1,10 +1,11 @@
 //! What others need for the same items: RedisBloom, a classic Bloom filter, and the theory.
 
+use bloomline_core::Error;
+use bloomline_core::host::{Growth, Spec};
 use bloomline_core::layer::Layer;
 use bloomline_core::redisbloom::ClassicLayer;
 use bloomline_core::redisbloom::geometry::{Options, Shape};
 use bloomline_core::spec::MAX_LAYERS;
-use bloomline_core::{Error, Growth, Spec};
 
 /// The largest capacity that RedisBloom takes for a first layer.
 const MAX_CAPACITY: u64 = 1 << 30;

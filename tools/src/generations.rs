@@ -1,9 +1,10 @@
 //! The tables of bits per item over the number of generations and over the reserve, for filters
 //! that forget.
 
+use bloomline_core::Error;
 use bloomline_core::bloomline::Shape;
+use bloomline_core::host::{Growth, Spec};
 use bloomline_core::window::{Window, WindowSpec};
-use bloomline_core::{Error, Growth, Spec};
 
 use crate::windowed::WindowedPlan;
 

@@ -3,12 +3,11 @@
 use std::error::Error;
 use std::fmt::Write;
 
-use bloomline_core::bloomline::BlockedLayer;
-use bloomline_core::bloomline::Shape;
 use bloomline_core::bloomline::rate::fp_rate;
+use bloomline_core::bloomline::{BlockedLayer, Shape};
+use bloomline_core::host::{Growth, Spec};
 use bloomline_core::layer::Layer;
 use bloomline_core::window::{DEFAULT_GENERATIONS, WindowSpec};
-use bloomline_core::{Growth, Spec};
 use lexopt::prelude::*;
 
 use crate::windowed::{Lifetime, WindowedPlan};

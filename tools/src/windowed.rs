@@ -1,14 +1,13 @@
-//! The sizes of a filter that forgets, when it is full.
+//! The sizes of a windowed filter, when it is full.
 
 use std::fmt::Write;
 
+use bloomline_core::Error;
 use bloomline_core::bloomline::rate::fp_rate;
 use bloomline_core::bloomline::{BlockedLayer, Shape};
+use bloomline_core::host::Growth;
 use bloomline_core::layer::Layer;
-use bloomline_core::window::{
-    DEFAULT_GENERATIONS, MAX_OVERFLOW_LAYERS, Window, WindowSpec, size_bytes,
-};
-use bloomline_core::{Error, Growth};
+use bloomline_core::window::{MAX_OVERFLOW_LAYERS, Window, WindowSpec, size_bytes};
 
 use crate::plan::{freed_bytes, human, in_layers, rate};
 
@@ -50,7 +49,7 @@ impl Lifetime {
     }
 }
 
-/// A filter that forgets, with the same number of items in each of its generations.
+/// A windowed filter, with the same number of items in each of its generations.
 pub struct WindowedPlan {
     spec: WindowSpec,
     items: u64,
@@ -107,9 +106,7 @@ impl WindowedPlan {
             Window::Last => " LAST".to_owned(),
             Window::Manual => String::new(),
         };
-        let is_default = generations == DEFAULT_GENERATIONS && !window.is_empty();
-        let generations =
-            if is_default { String::new() } else { format!(" GENERATIONS {generations}") };
+        let generations = format!(" GENERATIONS {generations}");
         let refresh = if refreshes { "" } else { " NOREFRESH" };
         format!("BF.RESERVE {key} {error_rate} {capacity}{growth}{window}{generations}{refresh}")
     }

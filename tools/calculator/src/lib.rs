@@ -42,7 +42,7 @@ pub extern "C" fn plan(items: f64, capacity: f64, error_rate: f64, expansion: f6
     keep(Planned::lasting(items, capacity, error_rate, expansion))
 }
 
-/// Plans a filter that forgets, for when all of its generations are full: `items` are the distinct
+/// Plans a windowed filter, for when all of its generations are full: `items` are the distinct
 /// items inside each window. For the next three arguments see [`plan`]; 0 for NONSCALING.
 ///
 /// `seconds` are those of WINDOW, 0 for LAST, and below 0 for a filter that is rotated by hand.
@@ -71,7 +71,7 @@ pub extern "C" fn value(value: u32) -> f64 {
     ask(|planned| planned.value(Value::of_number(value)?))
 }
 
-/// A [`Column`] of a layer, oldest first, counted from 0. Of a filter that forgets these are the
+/// A [`Column`] of a layer, oldest first, counted from 0. Of a windowed filter these are the
 /// layers of one generation. NaN if there is no plan, no such layer or no such column.
 // SAFETY: no other function of the library has this name.
 #[unsafe(no_mangle)]

@@ -35,7 +35,7 @@ impl From<Error> for Refusal {
             Error::ErrorRate(_) => Self::ErrorRate,
             Error::Expansion(_) => Self::Expansion,
             Error::Window(_) => Self::Window,
-            Error::Generations(_) => Self::Generations,
+            Error::Generations(_) | Error::TooFewItems { .. } => Self::Generations,
             Error::ErrorRateTooSmall(_) => Self::ErrorRateTooSmall,
             Error::TooManyLayers(_) => Self::TooManyLayers,
             Error::Full(_) => Self::Full,

@@ -10,8 +10,8 @@
 mod page;
 
 use bloomline_calculator::{Refusal, Value};
+use bloomline_core::host::{Growth, Spec};
 use bloomline_core::window::{Window, WindowSpec};
-use bloomline_core::{Growth, Spec};
 use bloomline_tools::compared::RedisBloomPlan;
 use bloomline_tools::plan::Plan;
 use bloomline_tools::windowed::WindowedPlan;
