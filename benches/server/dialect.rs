@@ -5,23 +5,28 @@ use std::ops::Range;
 use redis::{Cmd, cmd};
 
 use crate::bit_string::BitString;
-use crate::items::Item;
+use crate::items::{Item, Kind};
 use crate::options::Scale;
 use crate::payload::{CHUNK_BYTES, Payload};
-use crate::workloads::{Call, Case, FRESH, GENERATIONS, Group, Op, STANDING, Shape, Traffic};
+use crate::workloads::{
+    Call, Case, FRESH, Family, GENERATIONS, Group, Op, STANDING, Shape, Traffic,
+};
 
 /// The commands that a column supports.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Dialect {
     /// `examples/baseline.rs`. With the hash of each item it has only calls of several items.
     Baseline { hashed: bool },
-    /// BF.* commands; with filters that forget and with packed items, or without.
+    /// BF.* commands; with windowed filters and with packed items, or without.
     Bloom { forgets: bool, packs: bool },
     /// The server's own sets, which are exact and store every item.
     Set,
     /// The server's own strings as bit arrays, k commands per item.
     Bits,
 }
+
+/// Several items for a cuckoo filter, behind the word ITEMS.
+const INSERT: &str = "CF.INSERT";
 
 /// The number of items that are encoded at once while a standing filter is filled.
 const FILL_SLICE: u64 = 200_000;
@@ -41,12 +46,16 @@ impl Dialect {
             (_, _) if case.form.is_some() => false,
             (Dialect::Baseline { hashed }, _) => !hashed || case.batch > 1,
             (Dialect::Bloom { forgets, .. }, Shape::Forgets { .. }) => forgets,
+            // RedisBloom deletes one item per call.
+            (Dialect::Bloom { packs, .. }, Shape::Cuckoo { .. }) => {
+                packs || case.op != Op::Delete || case.batch == 1
+            }
             (Dialect::Bloom { .. }, _) => true,
             (_, Shape::Forgets { .. }) => false,
             // Neither allocates memory without writing to it.
             (_, Shape::Untouched { .. }) => false,
             (Dialect::Set, _) => group.filled <= LARGEST_SET,
-            (Dialect::Bits, Shape::Tiny { .. }) => false,
+            (Dialect::Bits, Shape::Tiny { .. } | Shape::Cuckoo { .. }) => false,
             (Dialect::Bits, _) => case.batch != 10 && case.traffic == Traffic::Pipelined,
         }
     }
@@ -78,6 +87,9 @@ impl Dialect {
             (Dialect::Bloom { .. }, Shape::Forgets { capacity }) => {
                 vec![reserve(capacity).arg("GENERATIONS").arg(GENERATIONS).clone()]
             }
+            (Dialect::Bloom { .. }, Shape::Cuckoo { capacity }) => {
+                vec![cmd("CF.RESERVE").arg(key).arg(capacity).clone()]
+            }
             (Dialect::Bits, _) => {
                 let last = bit_string(group).bits() - 1;
                 vec![cmd("SETBIT").arg(key).arg(last).arg(0).clone()]
@@ -97,6 +109,17 @@ impl Dialect {
                     commands.push(cmd("MEMORY").arg("PURGE").clone());
                 }
                 commands.extend(self.create(group, FRESH));
+                commands
+            }
+            Op::Delete => {
+                let mut commands = vec![cmd("DEL").arg(FRESH).clone()];
+                commands.extend(self.create(group, FRESH));
+                if self.keeps_items() {
+                    let all = Case { op: Op::Fresh, batch: case.items.min(1000), ..*case };
+                    let name = self.command(&all);
+                    let add = |call| several(name, &call, group.kind);
+                    commands.extend(all.calls(group, 0).map(add));
+                }
                 commands
             }
             Op::Create => vec![cmd("FLUSHALL")],
@@ -150,6 +173,7 @@ impl Dialect {
                 items,
                 traffic: Traffic::Pipelined,
                 form: None,
+                family: group.cases.first().map_or(Family::Bloom, |case| case.family),
             };
             let calls = (0..items.div_ceil(case.batch)).map(move |call| {
                 let first = start + call * case.batch;
@@ -205,13 +229,7 @@ impl Dialect {
                 let command = form.call(name, &call.key, kind, &data);
                 payload.push(&command, call.items.len() as u64);
             } else {
-                command.clear();
-                command.arg(name).arg(&call.key);
-                for number in &call.items {
-                    kind.write(*number, &mut item);
-                    command.arg(item.as_slice());
-                }
-                payload.push(&command, call.items.len() as u64);
+                payload.push(&several(name, &call, kind), call.items.len() as u64);
             }
         }
         payload
@@ -226,9 +244,21 @@ impl Dialect {
                 Op::Duplicate => "BASELINE.KEYSEEN",
                 Op::Fresh | Op::More | Op::NewestFills | Op::Refresh => "BASELINE.KEYADD",
                 Op::Create => "BASELINE.NEW",
+                Op::Delete => "BASELINE.KEYADD",
             },
             (Dialect::Baseline { hashed: false }, _, _) => "BASELINE.ARR",
             (Dialect::Baseline { hashed: true }, _, _) => "BASELINE.HASH",
+            (Dialect::Bloom { .. }, _, _) if case.family == Family::Cuckoo => {
+                match (case.op, case.batch) {
+                    (Op::Hit | Op::Miss, 1) => "CF.EXISTS",
+                    (Op::Hit | Op::Miss, _) => "CF.MEXISTS",
+                    (Op::Delete, 1) => "CF.DEL",
+                    (Op::Delete, _) => "CF.MDEL",
+                    (_, 1) => "CF.ADD",
+                    _ => INSERT,
+                }
+            }
+            (Dialect::Set, _, _) if case.op == Op::Delete => "SREM",
             (Dialect::Bloom { .. }, true, _) if case.form.is_some() => "BF.BULKEXISTS",
             (Dialect::Bloom { .. }, false, _) if case.form.is_some() => "BF.BULKADD",
             (Dialect::Bloom { .. }, true, 1) => "BF.EXISTS",
@@ -244,7 +274,21 @@ impl Dialect {
     }
 }
 
-/// Opens a generation of a filter that forgets.
+/// A command with the items of a call as its arguments.
+fn several(name: &str, call: &Call, kind: Kind) -> Cmd {
+    let (mut command, mut item) = (cmd(name), Vec::new());
+    command.arg(&call.key);
+    if name == INSERT {
+        command.arg("ITEMS");
+    }
+    for number in &call.items {
+        kind.write(*number, &mut item);
+        command.arg(item.as_slice());
+    }
+    command
+}
+
+/// Opens a generation of a windowed filter.
 fn rotate(key: &str) -> Cmd {
     cmd("BF.ROTATE").arg(key).clone()
 }
@@ -254,7 +298,8 @@ fn bit_string(group: &Group) -> BitString {
     BitString::for_items(match group.shape {
         Shape::Reserved { capacity }
         | Shape::Untouched { capacity }
-        | Shape::Forgets { capacity } => capacity,
+        | Shape::Forgets { capacity }
+        | Shape::Cuckoo { capacity } => capacity,
         Shape::Grown | Shape::Steps { .. } | Shape::Tiny { .. } => group.filled,
     })
 }

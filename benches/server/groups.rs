@@ -3,7 +3,9 @@
 use crate::items::Kind;
 use crate::options::Scale;
 use crate::packed::{Form, PACKED_BATCH};
-use crate::workloads::{Case, GENERATIONS, Group, Op, Shape, TINY_ITEMS, Traffic, thousands};
+use crate::workloads::{
+    Case, Family, GENERATIONS, Group, Op, Shape, TINY_ITEMS, Traffic, thousands,
+};
 
 /// All groups of a scale, in the order in which they run.
 pub fn groups(scale: Scale, kind: Kind) -> Vec<Group> {
@@ -15,16 +17,23 @@ pub fn groups(scale: Scale, kind: Kind) -> Vec<Group> {
         sizes.grown(),
         sizes.steps(),
         sizes.forgets(),
+        sizes.cuckoo(),
     ];
     if scale != Scale::Quick {
-        groups.extend([sizes.big(), sizes.forgets_big(), sizes.untouched(), sizes.tiny()]);
+        groups.extend([
+            sizes.big(),
+            sizes.forgets_big(),
+            sizes.untouched(),
+            sizes.cuckoo_big(),
+            sizes.tiny(),
+        ]);
     }
     groups
 }
 
 /// A row of pipelined calls.
 fn case(op: Op, batch: u64, items: u64) -> Case {
-    Case { op, batch, items, traffic: Traffic::Pipelined, form: None }
+    Case { op, batch, items, traffic: Traffic::Pipelined, form: None, family: Family::Bloom }
 }
 
 /// The sizes of filters and calls.
@@ -159,6 +168,35 @@ impl Sizes {
         );
         let filled = capacity / GENERATIONS * (GENERATIONS + 1);
         self.group(title, Shape::Forgets { capacity }, filled, cases)
+    }
+
+    fn cuckoo(self) -> Group {
+        let (cached, singles) = (self.cached_items(), self.singles());
+        let mut cases = Vec::new();
+        for op in [Op::Hit, Op::Miss, Op::Fresh, Op::Delete] {
+            cases.extend([1000, 10].map(|batch| case(op, batch, cached)));
+            cases.push(case(op, 1, singles));
+        }
+        self.cuckoo_group("in cache", cached, cached, cases)
+    }
+
+    fn cuckoo_big(self) -> Group {
+        let asked = self.size(500_000, 2_000);
+        let cases = vec![
+            case(Op::Hit, 1000, asked),
+            case(Op::Miss, 1000, asked),
+            case(Op::More, 1000, self.size(200_000, 1_000)),
+            case(Op::Hit, 1, self.singles()),
+            case(Op::Miss, 1, self.singles()),
+        ];
+        let capacity = self.size(60_000_000, 20_000);
+        self.cuckoo_group("out of cache", capacity, capacity / 2, cases)
+    }
+
+    fn cuckoo_group(self, cache: &str, capacity: u64, filled: u64, cases: Vec<Case>) -> Group {
+        let cases = cases.into_iter().map(|case| Case { family: Family::Cuckoo, ..case }).collect();
+        let title = format!("Cuckoo filter, {cache}: {} reserved", thousands(capacity));
+        self.group(title, Shape::Cuckoo { capacity }, filled, cases)
     }
 
     fn big(self) -> Group {

@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! make bench
-//! PEER=/path/a.so:/path/b.so make bench ARGS=--full
+//! PEER=/path/a.so:/path/b.so make bench ARGS=--full   # without PEER: RedisBloom 2.8
 //! make bench-blocking
 //! make bench-packed
 //! ```

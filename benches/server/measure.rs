@@ -139,9 +139,10 @@ fn check(dialect: Dialect, op: Op, ones: f64) -> Result<()> {
         (_, Op::Hit) => (1.0, 1.0),
         (_, Op::Duplicate | Op::Refresh) => (0.0, 0.0),
         // The target rate is 1 %. Twice that is allowed, so that a random deviation does not stop a
-        // run.
+        // run. A cuckoo filter in RedisBloom's layout has no target; two buckets of two entries of a
+        // byte are wrong for up to 1.6 % of absent items.
         (_, Op::Miss) => (0.0, 0.02),
-        (_, Op::Fresh | Op::More | Op::Create | Op::NewestFills) => (0.98, 1.0),
+        (_, Op::Fresh | Op::More | Op::Create | Op::NewestFills | Op::Delete) => (0.98, 1.0),
     };
     if (least..=most).contains(&ones) {
         return Ok(());

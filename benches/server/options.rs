@@ -3,6 +3,7 @@
 use std::env;
 use std::path::PathBuf;
 
+use bloomline_harness::redisbloom;
 use lexopt::prelude::*;
 
 use crate::Result;
@@ -47,7 +48,7 @@ pub struct Options {
     /// The same, built with the feature `scalar`.
     pub scalar: (PathBuf, bool),
     pub baseline: PathBuf,
-    /// Other modules with BF.* commands, from PEER=/a.so:/b.so.
+    /// Other modules with BF.* commands, from PEER=/a.so:/b.so; the fetched RedisBloom without it.
     pub peers: Vec<PathBuf>,
 }
 
@@ -66,7 +67,8 @@ cargo bench --bench server -- [OPTIONS]
                    with --blocking: write the tables between the markers of that page
 Environment: BLOOMLINE_SO (default ./bloomline.so), SCALAR_SO (default: scalar/release in the target folder),
   BASELINE_SO (default: the built example),
-  PEER=/a.so:/b.so (other modules with BF.* commands, each in its own server)";
+  PEER=/a.so:/b.so (other modules with BF.* commands, each in its own server;
+  default: the RedisBloom that `make servers` fetches; PEER= for none)";
 
 impl Options {
     /// Reads the arguments and the environment.
@@ -95,9 +97,10 @@ impl Options {
             bloomline: named("BLOOMLINE_SO", root.join("bloomline.so")),
             scalar: named("SCALAR_SO", target.join("scalar/release/libbloomline.so")),
             baseline: named("BASELINE_SO", built_baseline()?).0,
-            peers: env::var_os("PEER")
-                .map(|paths| env::split_paths(&paths).filter(|p| p != "").collect())
-                .unwrap_or_default(),
+            peers: env::var_os("PEER").map_or_else(
+                || redisbloom().into_iter().collect(),
+                |paths| env::split_paths(&paths).filter(|path| path != "").collect(),
+            ),
         };
         let (mut scale, mut is_cargo_bench) = (None, false);
         let mut parser = lexopt::Parser::from_env();

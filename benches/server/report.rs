@@ -30,7 +30,7 @@ round. The columns:
   at once.
 * `-`: the column has no such call.";
 
-/// The capacity up to which the goals of filters that forget apply, because they fit the caches.
+/// The capacity up to which the goals of windowed filters apply, because they fit the caches.
 const LARGEST_IN_CACHE: u64 = 1_000_000;
 
 impl Report<'_> {
@@ -96,7 +96,7 @@ impl Report<'_> {
         text
     }
 
-    /// The goals of filters that forget, and the multiples of this run.
+    /// The goals of windowed filters, and the multiples of this run.
     fn goals(&self, table: &Table) -> String {
         let Some(column) = self.outcome.columns.iter().position(|name| name == "bloomline") else {
             return String::new();

@@ -15,7 +15,7 @@ use crate::options::Options;
 use crate::payload::Payload;
 use crate::progress::Progress;
 use crate::server::Server;
-use crate::workloads::{Case, Group, Op, STANDING, Shape, Traffic};
+use crate::workloads::{Case, Family, Group, Op, STANDING, Shape, Traffic};
 
 /// The result of a row on a column.
 #[derive(Clone, Debug, Default)]
@@ -231,8 +231,14 @@ impl Payloads<'_> {
     fn get(&mut self, row: usize, dialect: Dialect, round: u32) -> &Payload {
         let group = self.group;
         let make = || {
-            let none =
-                Case { op: Op::Hit, batch: 1, items: 0, traffic: Traffic::Pipelined, form: None };
+            let none = Case {
+                op: Op::Hit,
+                batch: 1,
+                items: 0,
+                traffic: Traffic::Pipelined,
+                form: None,
+                family: Family::Bloom,
+            };
             let case = group.cases.get(row).copied().unwrap_or(none);
             (round, dialect.payload(group, &case, round, self.options.scale))
         };

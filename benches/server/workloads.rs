@@ -19,9 +19,11 @@ pub enum Shape {
     /// `BF.RESERVE key 0.01 capacity GENERATIONS 8`: forgets, all nine generations full. It is
     /// rotated by hand, so that they can be filled at once.
     Forgets { capacity: u64 },
+    /// `CF.RESERVE key capacity`: a cuckoo filter of one table.
+    Cuckoo { capacity: u64 },
 }
 
-/// Older generations of a filter that forgets, beside the newest.
+/// Older generations of a windowed filter, beside the newest.
 pub const GENERATIONS: u64 = 8;
 
 impl Shape {
@@ -41,7 +43,7 @@ pub enum Op {
     Hit,
     /// Looks up items that were not added.
     Miss,
-    /// Adds items that were added before. In a filter that forgets they are in the newest
+    /// Adds items that were added before. In a windowed filter they are in the newest
     /// generation, so that nothing is written.
     Duplicate,
     /// Adds items to a filter that is created anew in each round, from the first to the last item.
@@ -55,6 +57,8 @@ pub enum Op {
     NewestFills,
     /// Adds items of older generations to such a copy, which writes them to the newest one.
     Refresh,
+    /// Deletes the items of a filter that is created and filled anew in each round.
+    Delete,
 }
 
 /// How calls reach the server.
@@ -77,6 +81,17 @@ pub struct Case {
     pub traffic: Traffic,
     /// How the items of a call are packed; `None`: each is an argument.
     pub form: Option<Form>,
+    /// The filters that the calls are for.
+    pub family: Family,
+}
+
+/// A family of filters, with commands of its own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Family {
+    /// BF.*
+    Bloom,
+    /// CF.*
+    Cuckoo,
 }
 
 /// Rows on filters of one shape, which are filled before the rows run.
@@ -105,7 +120,7 @@ pub const FRESH: &str = "fresh";
 
 impl Group {
     /// The items that share the bytes of the standing filter: those in it after this many rounds,
-    /// but of a filter that forgets only those that it guarantees to remember. `None` for filters
+    /// but of a windowed filter only those that it guarantees to remember. `None` for filters
     /// that are created anew, and for tiny ones.
     pub fn stands_with(&self, rounds: u32) -> Option<u64> {
         if let Shape::Forgets { capacity } = self.shape {
@@ -117,9 +132,12 @@ impl Group {
 }
 
 impl Case {
-    /// The name of the row, in terms of BF.* commands.
+    /// The name of the row, in terms of BF.* or CF.* commands.
     pub fn name(&self) -> String {
         let command = match (self.op, self.batch, self.form) {
+            (Op::Delete, 1, _) => "DEL".to_owned(),
+            (Op::Delete, _, _) => "MDEL".to_owned(),
+            (Op::Fresh, 2.., None) if self.family == Family::Cuckoo => "INSERT".to_owned(),
             (Op::Hit | Op::Miss, _, Some(form)) => format!("BULKEXISTS {}", form.name()),
             (Op::Hit | Op::Miss, 1, None) => "EXISTS".to_owned(),
             (Op::Hit | Op::Miss, _, None) => "MEXISTS".to_owned(),
@@ -136,6 +154,7 @@ impl Case {
             Op::Create => "first item, creates",
             Op::NewestFills => "new, after a rotation",
             Op::Refresh => "of older generations",
+            Op::Delete => "all",
         };
         let times =
             if self.batch == 1 { String::new() } else { format!(" ×{}", thousands(self.batch)) };
@@ -147,7 +166,7 @@ impl Case {
         format!("{command} {what}{times}{traffic}")
     }
 
-    /// The most that the row may take on a filter that forgets and fits the caches, as a multiple of
+    /// The most that the row may take on a windowed filter and fits the caches, as a multiple of
     /// the baseline; `None` if there is no goal.
     pub fn goal_if_it_forgets(&self) -> Option<f64> {
         match self.op {
@@ -178,7 +197,7 @@ impl Case {
                     Op::Refresh => Item::Stored(filled - 1 - scatter(i, first_of_newest)),
                     Op::More => Item::Stored(filled + added_before + i),
                     Op::NewestFills => Item::Stored(filled + i),
-                    Op::Fresh | Op::Create => Item::Stored(i),
+                    Op::Fresh | Op::Create | Op::Delete => Item::Stored(i),
                 };
                 let is_standing = matches!(case.op, Op::Hit | Op::Miss | Op::Duplicate | Op::More);
                 let key = if is_standing { STANDING } else { FRESH };

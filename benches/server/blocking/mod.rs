@@ -25,7 +25,7 @@
 //! | `filters` | filters of a wanted size, untouched and filled |
 //! | `measure` | one filter: every command on it |
 //! | `persist` | DUMP, RESTORE, SAVE and BGSAVE of it |
-//! | `rotation` | filters that forget: a generation is opened and another dropped |
+//! | `rotation` | windowed filters: a generation is opened and another dropped |
 //! | `joining` | BF.MERGE and BF.COMPACT, each beside a plain pass over as much memory |
 //! | `layers` | filters of hundreds and thousands of layers |
 //! | `plain_copy` | the time to copy memory without a filter |

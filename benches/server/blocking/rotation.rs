@@ -1,4 +1,4 @@
-//! Filters that forget: the calls that open a generation and drop the oldest.
+//! Windowed filters: the calls that open a generation and drop the oldest.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

@@ -36,7 +36,7 @@ const STEPS: i32 = 4;
 
 fn run(subject: &Subject, plan: Plan) -> Result<Cases> {
     if !subject.forgets {
-        // A module that has no filters that forget has no BF.COMPACT either.
+        // A module that has no windowed filters has no BF.COMPACT either.
         return Ok(Cases::new());
     }
     let last = plan.size(7, 6, 4);

@@ -47,7 +47,7 @@ pub struct Line {
 pub struct Subject {
     pub name: String,
     pub is_ours: bool,
-    /// True if it has filters that forget.
+    /// True if it has windowed filters.
     forgets: bool,
     /// True if it has packed items.
     packs: bool,
