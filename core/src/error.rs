@@ -50,6 +50,9 @@ pub enum Error {
     Header(HeaderError),
     /// A cuckoo filter cannot have this number.
     Cuckoo(CuckooError),
+    /// The target rate of a cuckoo filter is not
+    /// [`MIN_ERROR_RATE`](crate::host::cuckoo::MIN_ERROR_RATE) or above, and below 1.
+    CuckooErrorRate(f64),
     /// The chunk does not fit the filter.
     Chunk(ChunkError),
     /// The filters cannot be merged: they differ in this.
@@ -196,6 +199,14 @@ pub enum CuckooError {
     Items(u64),
     /// Bytes of a table: not one per slot.
     TableBytes(u64),
+    /// The numbers of the table with this index contradict each other or those of the table before
+    /// it (Bloomline's layout).
+    Table(u32),
+    /// The list of the table with this index is not ascending, or has prefixes that the table
+    /// cannot have, or none of their copies (Bloomline's layout).
+    List(u32),
+    /// No table can be doubled, or not from this slot on (Bloomline's layout).
+    Doubling(u64),
 }
 
 /// Why a chunk of bits does not fit the filter.
@@ -296,6 +307,10 @@ impl fmt::Display for Error {
             Self::OutOfMemory(bytes) => write!(f, "no memory for {bytes} bytes"),
             Self::Header(error) => write!(f, "bad header: {error}"),
             Self::Cuckoo(error) => error.fmt(f),
+            Self::CuckooErrorRate(e) => write!(
+                f,
+                "error rate {e} of a cuckoo filter is out of range: 0.0000005 or above, below 1"
+            ),
             Self::Chunk(error) => write!(f, "bad chunk: {error}"),
             Self::Differs(parameter) => write!(f, "the filters differ in {parameter}"),
             Self::RateExceeded { rate, target } => {
@@ -373,6 +388,9 @@ impl fmt::Display for CuckooError {
             Self::Tables(n) => write!(f, "a filter of these parameters cannot have {n} tables"),
             Self::Buckets(n) => write!(f, "{n} buckets, which is not a power of two below 2^56"),
             Self::Items(n) => write!(f, "{n} items, more than there are slots"),
+            Self::Table(n) => write!(f, "the numbers of table {n} contradict each other"),
+            Self::List(n) => write!(f, "the list of table {n} is not valid"),
+            Self::Doubling(n) => write!(f, "no table can be doubled from slot {n} on"),
             Self::TableBytes(n) => write!(f, "a table of {n} bytes, which is not one per slot"),
         }
     }

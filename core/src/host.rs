@@ -56,5 +56,6 @@ pub mod redisbloom {
 /// Cuckoo filters, from which items can be deleted.
 pub mod cuckoo {
     pub use crate::cuckoo::classic::{ClassicCuckoo, CuckooNumbers, CuckooOptions, MAX_TABLES};
+    pub use crate::cuckoo::prefix::{CuckooFilter, CuckooSpec, MIN_ERROR_RATE};
     pub use crate::cuckoo::{AnyCuckoo, HEADER_BYTES};
 }

@@ -111,7 +111,7 @@
 //! | [`layer`], [`scalable`], [`batch`] | a layer; layers as one filter; single items and batches in it |
 //! | `merge`, [`compact`] | the union of filters; smaller layers: a file for each layout |
 //! | [`window`] | windowed filters: a ring of generations |
-//! | [`cuckoo`] | cuckoo filters, from which items can be deleted, in RedisBloom's layout |
+//! | [`cuckoo`] | cuckoo filters, from which items can be deleted, in both layouts |
 //! | [`simd`] | blocks, and the backends that test and set their bits |
 //! | [`memory`] | bit arrays: zeroed lazily, aligned to pages, fallible |
 //! | [`chunk`], [`error`], [`spec`] | bits as bytes, what can go wrong, what a filter is asked to be |
@@ -153,6 +153,7 @@
 //! | part | the first or the other blocks (or bits) of an item |
 //! | pattern | the half of an item's hash that selects the bits in a block |
 //! | permit | the host's decision about the memory of new layers |
+//! | prefix | the hash of an item, scaled to a number of values and cut: what a cuckoo filter stores |
 //! | reference model | a slow implementation that tests compare with |
 //! | refreshed | found in an older generation, and written to the newest one too |
 //! | ring | the generations of a windowed filter |

@@ -3,18 +3,27 @@
 //! Each layout has a module and an arm of [`AnyCuckoo`].
 
 pub mod classic;
+mod demand;
+mod group;
+pub mod prefix;
 
 use std::ptr::NonNull;
 
 pub use self::classic::header::HEADER_BYTES;
 use self::classic::{ClassicCuckoo, CuckooNumbers, CuckooOptions};
+use self::prefix::header::MAGIC;
+use self::prefix::{CuckooFilter, CuckooSpec};
 use crate::error::Error;
 use crate::memory::words::Mover;
 use crate::spec::{Layout, Permit};
 
-/// A cuckoo filter of any layout. The methods are those of [`ClassicCuckoo`].
+/// A cuckoo filter of any layout.
+///
+/// Methods that say no more than where to look mean the same in both layouts.
 #[derive(Debug, PartialEq)]
 pub enum AnyCuckoo {
+    /// A filter in Bloomline's layout.
+    Bloomline(CuckooFilter),
     /// A filter in RedisBloom's layout.
     RedisBloom(ClassicCuckoo),
 }
@@ -23,9 +32,16 @@ pub enum AnyCuckoo {
 macro_rules! any {
     ($any:expr, $filter:ident => $do:expr) => {
         match $any {
+            AnyCuckoo::Bloomline($filter) => $do,
             AnyCuckoo::RedisBloom($filter) => $do,
         }
     };
+}
+
+impl From<CuckooFilter> for AnyCuckoo {
+    fn from(filter: CuckooFilter) -> Self {
+        Self::Bloomline(filter)
+    }
 }
 
 impl From<ClassicCuckoo> for AnyCuckoo {
@@ -35,6 +51,15 @@ impl From<ClassicCuckoo> for AnyCuckoo {
 }
 
 impl AnyCuckoo {
+    /// An empty filter in Bloomline's layout; see [`CuckooFilter::new`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`CuckooFilter::new`].
+    pub fn bloomline(spec: CuckooSpec, seed: u64, permit: Permit) -> Result<Self, Error> {
+        CuckooFilter::new(spec, seed, permit).map(Self::from)
+    }
+
     /// An empty filter in RedisBloom's layout; see [`ClassicCuckoo::new`].
     ///
     /// # Errors
@@ -57,13 +82,33 @@ impl AnyCuckoo {
         ClassicCuckoo::with_numbers(numbers, permit).map(Self::from)
     }
 
-    /// The filter of a header of any layout, with all slots empty.
+    /// The filter of a header of any layout, with all slots empty; [`AnyCuckoo::load_chunk`] writes
+    /// them. The first bytes tell the layouts apart.
     ///
     /// # Errors
     ///
-    /// Those of [`ClassicCuckoo::decode_header`].
+    /// Those of [`CuckooFilter::decode_header`] and [`ClassicCuckoo::decode_header`].
     pub fn decode_header(bytes: &[u8], permit: Permit) -> Result<Self, Error> {
-        ClassicCuckoo::decode_header(bytes, permit).map(Self::from)
+        match bytes.starts_with(&MAGIC) && bytes.len() != HEADER_BYTES {
+            true => CuckooFilter::decode_header(bytes, permit).map(Self::from),
+            false => ClassicCuckoo::decode_header(bytes, permit).map(Self::from),
+        }
+    }
+
+    /// The filter, if it has RedisBloom's layout: for RedisBloom's own formats.
+    pub fn as_redisbloom(&self) -> Option<&ClassicCuckoo> {
+        match self {
+            Self::Bloomline(_) => None,
+            Self::RedisBloom(filter) => Some(filter),
+        }
+    }
+
+    /// The filter, to be written, if it has RedisBloom's layout.
+    pub fn as_redisbloom_mut(&mut self) -> Option<&mut ClassicCuckoo> {
+        match self {
+            Self::Bloomline(_) => None,
+            Self::RedisBloom(filter) => Some(filter),
+        }
     }
 
     /// The header, in the filter's own layout.
@@ -83,6 +128,7 @@ impl AnyCuckoo {
     /// The filter's layout.
     pub fn layout(&self) -> Layout {
         match self {
+            Self::Bloomline(_) => Layout::Bloomline,
             Self::RedisBloom(_) => Layout::RedisBloom,
         }
     }
@@ -149,6 +195,15 @@ impl AnyCuckoo {
         any!(self, filter => filter.remove(item))
     }
 
+    /// Deletes each item in turn, and answers as [`AnyCuckoo::remove`] does.
+    pub fn remove_batch(
+        &mut self,
+        items: impl Iterator<Item: AsRef<[u8]>>,
+        answer: impl FnMut(bool),
+    ) {
+        any!(self, filter => filter.remove_batch(items, answer))
+    }
+
     /// See [`ClassicCuckoo::compact`].
     pub fn compact(&mut self) -> u64 {
         any!(self, filter => filter.compact())
@@ -174,9 +229,47 @@ impl AnyCuckoo {
         any!(self, filter => filter.table_count())
     }
 
-    /// See [`ClassicCuckoo::buckets`].
+    /// Buckets of the first table, which are a power of two; in Bloomline's layout the windows of all
+    /// tables.
     pub fn buckets(&self) -> u64 {
-        any!(self, filter => filter.buckets())
+        match self {
+            Self::Bloomline(filter) => filter.windows(),
+            Self::RedisBloom(filter) => filter.buckets(),
+        }
+    }
+
+    /// Items that all tables hold before the filter is full or grows; in RedisBloom's layout their
+    /// slots.
+    pub fn capacity(&self) -> u64 {
+        match self {
+            Self::Bloomline(filter) => filter.capacity(),
+            Self::RedisBloom(filter) => filter.slots(),
+        }
+    }
+
+    /// The target rate; `None` in RedisBloom's layout, which has none.
+    pub fn error_rate(&self) -> Option<f64> {
+        match self {
+            Self::Bloomline(filter) => Some(filter.error_rate()),
+            Self::RedisBloom(_) => None,
+        }
+    }
+
+    /// An upper bound of today's false-positive rate; `None` in RedisBloom's layout. See
+    /// [`CuckooFilter::current_rate`].
+    pub fn current_rate(&self) -> Option<f64> {
+        match self {
+            Self::Bloomline(filter) => Some(filter.current_rate()),
+            Self::RedisBloom(_) => None,
+        }
+    }
+
+    /// The seed of the hash; `None` in RedisBloom's layout, which has none.
+    pub fn seed(&self) -> Option<u64> {
+        match self {
+            Self::Bloomline(filter) => Some(filter.seed()),
+            Self::RedisBloom(_) => None,
+        }
     }
 
     /// See [`ClassicCuckoo::options`].
@@ -184,33 +277,17 @@ impl AnyCuckoo {
         any!(self, filter => filter.options())
     }
 
-    /// See [`ClassicCuckoo::numbers`].
-    pub fn numbers(&self) -> CuckooNumbers {
-        any!(self, filter => filter.numbers())
-    }
-
-    /// See [`ClassicCuckoo::size`].
+    /// Bytes as RedisBloom counts them; in Bloomline's layout [`AnyCuckoo::size_bytes`].
     pub fn size(&self) -> u64 {
-        any!(self, filter => filter.size())
+        match self {
+            Self::Bloomline(filter) => filter.size_bytes(),
+            Self::RedisBloom(filter) => filter.size(),
+        }
     }
 
     /// See [`ClassicCuckoo::size_bytes`].
     pub fn size_bytes(&self) -> u64 {
         any!(self, filter => filter.size_bytes())
-    }
-
-    /// See [`ClassicCuckoo::tables`].
-    pub fn tables(&self) -> impl ExactSizeIterator<Item = &[u8]> {
-        any!(self, filter => filter.tables())
-    }
-
-    /// See [`ClassicCuckoo::load_table`].
-    ///
-    /// # Errors
-    ///
-    /// Those of [`ClassicCuckoo::load_table`].
-    pub fn load_table(&mut self, index: u32, bytes: &[u8]) -> Result<(), Error> {
-        any!(self, filter => filter.load_table(index, bytes))
     }
 
     /// See [`ClassicCuckoo::scan_dump`].

@@ -3,13 +3,14 @@
 
 use std::fmt;
 use std::iter;
+use std::mem::ManuallyDrop;
 use std::ops::{ControlFlow, Range};
 use std::ptr::{self, NonNull};
 use std::slice;
 
 use super::allocation::{Allocation, Kind};
 use super::fill::fill_of_union;
-use super::pages::{PAGE, is_zero, visit_touched};
+use super::pages::{PAGE, discard, is_zero, visit_touched};
 use crate::error::Error;
 
 /// Bytes of a word.
@@ -166,6 +167,22 @@ impl Words {
             // Nothing is known about the pages of the new allocation.
             let others = self.shape & !(Kind::Lazy.to_bits() << SKIP_BITS);
             self.shape = others | Kind::Padded.to_bits() << SKIP_BITS;
+        }
+    }
+
+    /// Returns the memory of bytes that are zero to the operating system, in whole pages, if it
+    /// zeroes pages at their first use. Bytes that are not zero are lost.
+    pub fn release_zeros(&mut self, range: Range<usize>) {
+        if self.block().kind != Kind::Lazy {
+            return;
+        }
+        let Some(bytes) = self.as_mut_bytes().get_mut(range) else { return };
+        let (start, len) = (NonNull::from(&mut *bytes).cast(), bytes.len());
+        // SAFETY: the bytes are borrowed exclusively, and their content is given up.
+        let released = unsafe { discard(start, len) };
+        if released.is_empty() {
+            // What was marked for the check is set back.
+            bytes.fill(0);
         }
     }
 
@@ -354,4 +371,17 @@ pub fn relocate_slice<T>(slice: &mut Box<[T]>, mover: &mut Mover) {
     let start = moved.map_or(old.cast(), |start| start.as_ptr().cast::<T>());
     // SAFETY: this is the old allocation or its exact copy, and it has no other owner.
     *slice = unsafe { Box::from_raw(ptr::slice_from_raw_parts_mut(start, len)) };
+}
+
+/// Lets `mover` move the allocation of a vector.
+pub fn relocate_vec<T>(vec: &mut Vec<T>, mover: &mut Mover) {
+    if vec.capacity() == 0 || size_of::<T>() == 0 {
+        return;
+    }
+    let mut old = ManuallyDrop::new(std::mem::take(vec));
+    let (start, len, capacity) = (old.as_mut_ptr(), old.len(), old.capacity());
+    let moved = NonNull::new(start.cast()).and_then(|start| (mover.move_block)(start));
+    let start = moved.map_or(start, |start| start.as_ptr().cast::<T>());
+    // SAFETY: this is the old allocation or its exact copy, and it has no other owner.
+    *vec = unsafe { Vec::from_raw_parts(start, len, capacity) };
 }

@@ -7,7 +7,7 @@ const DISTANCE: u64 = 0x5bd1_e995;
 
 /// A fingerprint with the two hashes whose low bits are its buckets, in a table of any size.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Key {
+pub(in crate::cuckoo) struct Key {
     /// 1 to 255. 0 is an empty slot.
     pub(super) fingerprint: u8,
     /// The hashes of the first and of the second bucket.

@@ -28,9 +28,11 @@ use std::ptr::NonNull;
 use self::key::Key;
 pub use self::numbers::{CuckooNumbers, CuckooOptions, MAX_TABLES};
 use self::table::Table;
+use crate::cuckoo::demand::{self, try_collect, try_push};
+use crate::cuckoo::group::Tables;
 use crate::error::{Error, HeaderError};
 use crate::memory::words::{Mover, relocate_slice};
-use crate::spec::{Demand, Layout, Permit};
+use crate::spec::{Layout, Permit};
 
 /// The largest capacity, in items.
 const MAX_CAPACITY: u64 = 1 << 40;
@@ -104,7 +106,7 @@ impl ClassicCuckoo {
         let plan = numbers.plan().map_err(HeaderError::from)?;
         let bucket_size = plan.options.bucket_size;
         let memory = |log2| Table::memory_of(Table::bytes_of(log2, bucket_size));
-        request(permit, plan.log2_buckets().map(memory), 0, 0)?;
+        request(permit, plan.log2_buckets().map(memory), 0, plan.tables)?;
         let tables = try_collect(
             plan.tables,
             plan.log2_buckets().map(|log2| Table::zeroed(log2, bucket_size)),
@@ -148,7 +150,8 @@ impl ClassicCuckoo {
     ///
     /// [`Error::Refused`] by `permit`, [`Error::OutOfMemory`].
     pub fn try_clone(&self, permit: Permit) -> Result<Self, Error> {
-        request(permit, self.tables.iter().map(|table| table.words().bytes()), 0, 0)?;
+        let memory = self.tables.iter().map(|table| table.words().bytes());
+        request(permit, memory, 0, self.table_count())?;
         let tables = try_collect(self.table_count(), self.tables.iter().map(Table::try_clone))?;
         Ok(Self { tables, ..*self })
     }
@@ -156,11 +159,6 @@ impl ClassicCuckoo {
     /// True if the item may have been inserted. Cost: two buckets per table.
     pub fn contains(&self, item: &[u8]) -> bool {
         self.contains_key(&Key::of(item))
-    }
-
-    #[inline(always)]
-    fn contains_key(&self, key: &Key) -> bool {
-        self.tables.iter().rev().any(|table| table.contains(key))
     }
 
     /// Slots in the item's buckets with the item's fingerprint. Equal buckets are counted twice,
@@ -188,14 +186,6 @@ impl ClassicCuckoo {
     /// Those of [`ClassicCuckoo::insert`].
     pub fn insert_new(&mut self, item: &[u8], permit: Permit) -> Result<bool, Error> {
         self.insert_new_key(&Key::of(item), permit)
-    }
-
-    #[inline(always)]
-    fn insert_new_key(&mut self, key: &Key, permit: Permit) -> Result<bool, Error> {
-        if self.contains_key(key) {
-            return Ok(false);
-        }
-        self.insert_key(key, permit).map(|()| true)
     }
 
     #[inline(always)]
@@ -231,15 +221,8 @@ impl ClassicCuckoo {
         let log2 = self.options.log2_buckets(first_log2, count);
         let log2 = log2.ok_or(Error::TooManyLayers(count))?;
         let new = Table::memory_of(Table::bytes_of(log2, bucket_size));
-        request(permit, [new], self.memory_bytes(), count)?;
-        let table = Table::zeroed(log2, bucket_size)?;
-        let mut tables = std::mem::take(&mut self.tables).into_vec();
-        let room = tables.try_reserve_exact(1);
-        if room.is_ok() {
-            tables.push(table);
-        }
-        self.tables = tables.into_boxed_slice();
-        room.map_err(|_| Error::OutOfMemory(size_of_val(&*self.tables) as u64))
+        request(permit, [new], self.memory_bytes(), count + 1)?;
+        try_push(&mut self.tables, Table::zeroed(log2, bucket_size)?)
     }
 
     /// Deletes an item: the first slot with its fingerprint, the newest table first. False if there
@@ -249,9 +232,13 @@ impl ClassicCuckoo {
     /// bucket. If there are several tables, and more deletions since the last compaction than a
     /// tenth of the items, the filter is compacted until a table cannot be emptied.
     pub fn remove(&mut self, item: &[u8]) -> bool {
-        let key = Key::of(item);
+        self.remove_key(&Key::of(item))
+    }
+
+    #[inline(always)]
+    fn remove_key(&mut self, key: &Key) -> bool {
         let is_found =
-            self.tables.iter_mut().rev().any(|table| table.replace(&key, key.fingerprint, 0));
+            self.tables.iter_mut().rev().any(|table| table.replace(key, key.fingerprint, 0));
         if is_found {
             // Only a forged filter counts less items than it holds.
             self.items = self.items.saturating_sub(1);
@@ -365,36 +352,14 @@ fn size_bytes(memory: u64, tables: u32) -> u64 {
     memory.saturating_add(FILTER_BYTES + TABLE_BYTES * u64::from(tables))
 }
 
-/// Asks `permit` for new tables, whose slots take `new` bytes each. The filter has `tables` tables
-/// already, whose slots take `present` bytes together.
+/// Asks `permit` for new tables, whose slots take `new` bytes each. The filter has tables whose
+/// slots take `present` bytes, and `count` tables in the end.
 fn request(
     permit: Permit,
     new: impl IntoIterator<Item = u64>,
     present: u64,
-    mut tables: u32,
-) -> Result<(), Error> {
-    let (mut new_bytes, mut largest_layer) = (0u64, 0);
-    for bytes in new {
-        new_bytes = new_bytes.saturating_add(bytes);
-        largest_layer = largest_layer.max(bytes);
-        tables += 1;
-    }
-    let filter_bytes = size_bytes(present.saturating_add(new_bytes), tables);
-    let layout = Layout::RedisBloom;
-    let is_granted = permit(Demand { new_bytes, largest_layer, filter_bytes, layout });
-    if is_granted { Ok(()) } else { Err(Error::Refused(filter_bytes)) }
-}
-
-/// A list of `count` tables.
-fn try_collect(
     count: u32,
-    tables: impl Iterator<Item = Result<Table, Error>>,
-) -> Result<Box<[Table]>, Error> {
-    let mut list = Vec::new();
-    let bytes = size_of::<Table>() as u64 * u64::from(count);
-    list.try_reserve_exact(count as usize).map_err(|_| Error::OutOfMemory(bytes))?;
-    for table in tables {
-        list.push(table?);
-    }
-    Ok(list.into_boxed_slice())
+) -> Result<(), Error> {
+    let size = |bytes| size_bytes(present.saturating_add(bytes), count);
+    demand::request(permit, Layout::RedisBloom, new, size)
 }

@@ -59,7 +59,7 @@ impl CuckooOptions {
     }
 
     /// True if the filter does not grow.
-    pub(super) fn is_fixed(&self) -> bool {
+    pub(crate) fn is_fixed(&self) -> bool {
         self.expansion == 0
     }
 

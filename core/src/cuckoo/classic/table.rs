@@ -1,16 +1,13 @@
 //! One table of buckets.
 
 use super::key::{Key, alternative};
-use crate::batch::Mask;
+use crate::cuckoo::group::Slots;
 use crate::error::Error;
 use crate::memory::words::Words;
 use crate::simd::prefetch;
 
 /// Bytes from which a table has buckets that lookups do not reach.
 const CUT_FROM: u64 = 1 << 32;
-
-/// Bytes from which buckets are prefetched. Smaller tables are in cache.
-const PREFETCH_FROM: u64 = 1 << 18;
 
 /// Bytes of a word. All slots of a bucket that is not longer are compared at once.
 const WORD: usize = size_of::<u64>();
@@ -25,7 +22,7 @@ const ONES: u64 = u64::from_ne_bytes([1; WORD]);
 /// RedisBloom's kicks do not cut it, and place items where its own lookups do not find them. So
 /// such a table has no kicks here: an item without a free slot makes the filter grow.
 #[derive(Debug)]
-pub(super) struct Table {
+pub(in crate::cuckoo) struct Table {
     words: Words,
     log2_buckets: u8,
     bucket_size: u8,
@@ -115,26 +112,6 @@ impl Table {
         from.and_then(|from| from.get_mut(..len)).unwrap_or_default()
     }
 
-    /// Prefetches both buckets of a key.
-    #[inline(always)]
-    pub(super) fn prefetch(&self, key: &Key) {
-        let start = self.words.as_bytes().as_ptr();
-        for hash in key.hashes {
-            prefetch(start.wrapping_add(self.offset(hash)));
-        }
-    }
-
-    /// True if a bucket of the key has its fingerprint.
-    #[inline(always)]
-    pub(super) fn contains(&self, key: &Key) -> bool {
-        if usize::from(self.bucket_size) <= WORD {
-            let [first, second] =
-                key.hashes.map(|hash| self.equal_slots(self.offset(hash), key.fingerprint));
-            return first | second != 0;
-        }
-        key.hashes.iter().any(|hash| self.bucket(*hash).contains(&key.fingerprint))
-    }
-
     /// The slots of a bucket of at most a word that hold a value: not 0 if there is one, and the
     /// lowest set bit is in the byte of the first.
     #[inline(always)]
@@ -148,27 +125,6 @@ impl Table {
         let differing = (word ^ (ONES * u64::from(value))) | outside;
         // The lowest byte of zeros is exact; those above it may be ones that follow a borrow.
         differing.wrapping_sub(ONES) & !differing & (ONES << 7)
-    }
-
-    /// Prefetches the buckets of some keys of a group.
-    #[inline(always)]
-    pub(super) fn prefetch_all(&self, keys: &[Key], items: Mask) {
-        if self.len() < PREFETCH_FROM {
-            return;
-        }
-        for key in items.filter_map(|index| keys.get(index)) {
-            self.prefetch(key);
-        }
-    }
-
-    /// Which of some keys of a group the table contains.
-    #[inline(always)]
-    pub(super) fn test_all(&self, keys: &[Key], items: Mask) -> Mask {
-        let mut found = Mask::EMPTY;
-        for index in items {
-            found.insert_if(index, keys.get(index).is_some_and(|key| self.contains(key)));
-        }
-        found
     }
 
     /// Slots of the first bucket with the fingerprint, and slots of the second, even if they are
@@ -232,6 +188,30 @@ impl Table {
         if let Some(slot) = self.bucket_mut(hash).get_mut(slot) {
             std::mem::swap(slot, in_hand);
         }
+    }
+}
+
+impl Slots<Key> for Table {
+    fn bytes(&self) -> u64 {
+        self.len()
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, key: &Key) {
+        let start = self.words.as_bytes().as_ptr();
+        for hash in key.hashes {
+            prefetch(start.wrapping_add(self.offset(hash)));
+        }
+    }
+
+    #[inline(always)]
+    fn contains(&self, key: &Key) -> bool {
+        if usize::from(self.bucket_size) <= WORD {
+            let [first, second] =
+                key.hashes.map(|hash| self.equal_slots(self.offset(hash), key.fingerprint));
+            return first | second != 0;
+        }
+        key.hashes.iter().any(|hash| self.bucket(*hash).contains(&key.fingerprint))
     }
 }
 

@@ -1,0 +1,179 @@
+//! Insertion with growth: doubling the newest table, a few slots at a time, or adding a table.
+
+use super::list::List;
+use super::place::{Placed, Purpose};
+use super::plan::{MAX_END, MAX_TABLES};
+use super::spot::{Spot, prefix_of};
+use super::table::Table;
+use super::{CuckooFilter, size_bytes};
+use crate::cuckoo::demand::{request, try_push};
+use crate::error::Error;
+use crate::spec::{Layout, Permit};
+
+/// Slots of a table that is being doubled that each insertion moves.
+const DRAINED_SLOTS: u64 = 16;
+
+/// Entries that one call moves to the list of the new table at most, since each insertion into the
+/// list moves the entries behind it. 16 slots never have so many. All slots together have them only
+/// in a forged filter, or in one of many items with three copies each.
+const MAX_LISTED: u64 = 1_024;
+
+/// Bytes of a drained table that are returned to the operating system together: a system call of a
+/// fifth of a millisecond.
+const RELEASED_BYTES: u64 = 4 << 20;
+
+impl CuckooFilter {
+    /// Inserts an item: into the newest table with room, else into older ones, else into a larger
+    /// or further one.
+    #[inline(always)]
+    pub(super) fn insert_hash(&mut self, hash: u64, permit: Permit) -> Result<(), Error> {
+        // A new table has room. Only a forged filter has more rounds: each doubles a table whose
+        // slots were counted, or adds one.
+        loop {
+            match self.place(hash)? {
+                (Placed::Stored, _) => break,
+                (Placed::NoRoom, _) => self.make_room(permit)?,
+                (Placed::NoListRoom, index) => self.grow_list(index, permit)?,
+            }
+        }
+        if self.drained.is_some() {
+            self.drain(DRAINED_SLOTS);
+        }
+        Ok(())
+    }
+
+    /// Stores an item in one of the tables, whose index is returned.
+    #[inline(always)]
+    fn place(&mut self, hash: u64) -> Result<(Placed, usize), Error> {
+        let source = self.source_index();
+        let mut reserved =
+            source.and_then(|index| self.tables.get(index)).map_or(0, |source| source.load());
+        for (index, table) in self.tables.iter_mut().enumerate().rev() {
+            if Some(index) == source {
+                continue;
+            }
+            let purpose = Purpose::Insert { reserved: std::mem::take(&mut reserved) };
+            let placed = table.place(prefix_of(hash, &table.shape), purpose)?;
+            if placed != Placed::NoRoom {
+                return Ok((placed, index));
+            }
+        }
+        Ok((Placed::NoRoom, 0))
+    }
+
+    /// Makes room in the list of a table.
+    #[cold]
+    fn grow_list(&mut self, index: usize, permit: Permit) -> Result<(), Error> {
+        let present = self.size_bytes();
+        let Some(table) = self.tables.get_mut(index) else { return Ok(()) };
+        let size = |bytes| present.saturating_add(bytes);
+        request(permit, Layout::Bloomline, [table.list.growth_bytes()], size)?;
+        table.list.grow()
+    }
+
+    /// Finishes a doubling, or else adds a table: a doubled one that takes over the list of the newest
+    /// and from now on its entries, or a further one.
+    ///
+    /// A doubling is only finished if the next table can be allocated, so that a refused insertion
+    /// changes nothing.
+    #[cold]
+    fn make_room(&mut self, permit: Permit) -> Result<(), Error> {
+        let table = self.next_table(permit)?;
+        if self.drained.is_some() {
+            let count = self.table_count();
+            return if self.drain(u64::MAX) { Ok(()) } else { Err(Error::TooManyLayers(count)) };
+        }
+        let end = table.end();
+        try_push(&mut self.tables, table)?;
+        self.end = end;
+        if let [.., source, target] = &mut *self.tables
+            && source.shape.doubled() == Some(target.shape)
+        {
+            target.list = std::mem::take(&mut source.list);
+            self.drained = Some(0);
+        }
+        Ok(())
+    }
+
+    /// The table that is added when no other has room and no doubling is under way.
+    fn next_table(&self, permit: Permit) -> Result<Table, Error> {
+        let source = self.source_index();
+        let count = self.table_count() - u32::from(source.is_some());
+        let too_many = Error::TooManyLayers(count);
+        let newest = self.tables.last().ok_or(too_many)?;
+        let shape = match newest.shape.doubled() {
+            Some(shape) => shape,
+            None if self.options.is_fixed() => return Err(Error::Full(newest.limit())),
+            None => newest.shape.next(self.budget() / 2.0).ok_or(too_many)?,
+        };
+        if count as usize >= MAX_TABLES || self.end.saturating_add(shape.bytes()) > MAX_END {
+            return Err(too_many);
+        }
+        let present = self.lasting_tables().map(Table::memory_bytes).fold(0, u64::saturating_add);
+        let size = |bytes| size_bytes(present.saturating_add(bytes), count + 1);
+        request(permit, Layout::Bloomline, [shape.bytes()], size)?;
+        Table::zeroed(shape, 0, self.end, List::default())
+    }
+
+    /// The error budget: the target rate, less the rates for life of all lasting tables.
+    fn budget(&self) -> f64 {
+        let rates: f64 = self.lasting_tables().map(|table| table.shape.life_rate()).sum();
+        self.error_rate - rates
+    }
+
+    /// Moves the entries of at most `slots` slots into the doubled table, and drops the old one
+    /// after its last slot. True if no table is being doubled any more; false also if an entry finds
+    /// no room, which is tried again later.
+    pub(super) fn drain(&mut self, slots: u64) -> bool {
+        let Some(from) = self.drained else { return true };
+        let [.., source, target] = &mut *self.tables else { return true };
+        let end = from.saturating_add(slots).min(source.shape.slots());
+        let at = target.take_from(source, from, end);
+        if at < source.shape.slots() {
+            source.release_drained(from, at);
+            self.drained = Some(at);
+            return false;
+        }
+        self.drained = None;
+        let mut tables = std::mem::take(&mut self.tables).into_vec();
+        tables.remove(tables.len() - 2);
+        self.tables = tables.into_boxed_slice();
+        true
+    }
+}
+
+impl Table {
+    /// Moves the entries of some slots of another table with as many prefixes into this one. Returns
+    /// the slot at which it stopped.
+    fn take_from(&mut self, source: &mut Self, from: u64, end: u64) -> u64 {
+        let most = self.list.len().saturating_add(MAX_LISTED);
+        for slot in from..end {
+            let value = source.value(slot);
+            if value == 0 {
+                continue;
+            }
+            if self.list.len() >= most {
+                return slot;
+            }
+            // What no item has there, is dropped.
+            if let Some(spot) = Spot::of_entry(slot, value, &source.shape)
+                && self.place(spot.prefix(&source.shape), Purpose::Drain) != Ok(Placed::Stored)
+            {
+                return slot;
+            }
+            source.clear(slot);
+        }
+        end
+    }
+
+    /// Returns memory of slots to the operating system that are empty for good, up to slot `at`,
+    /// after those up to `from` were returned.
+    fn release_drained(&mut self, from: u64, at: u64) {
+        let steps = |slot: u64| slot * u64::from(self.shape.width) / 8 / RELEASED_BYTES;
+        let (before, after) = (steps(from), steps(at));
+        if before < after {
+            let range = before * RELEASED_BYTES..after * RELEASED_BYTES;
+            self.words.release_zeros(range.start as usize..range.end as usize);
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! The four slots of an item in a table.
+//!
+//! A prefix `P` of the item's hash is a window `i = P / F` and a fingerprint `f = P mod F`. Its
+//! second window lies at a distance that follows from the fingerprint. So an entry, which has the
+//! fingerprint and is in one of the windows, gives its prefix, and can be moved without the item.
+//!
+//! ```text
+//! slots   0   1   2   3  ...                      i, i + 1: first window      j, j + 1: second window
+//!         |---|---|---|
+//! windows 0: 0, 1     1: 1, 2     2: 2, 3 ...     they overlap, which fills tables to 92 %, not 76 %
+//! ```
+//!
+//! (E. Porat, B. Shalem, *A Cuckoo Hashing Variant with Improved Memory Utilization and Insertion
+//! Time*, 2012: overlapping windows.)
+
+use super::shape::Shape;
+
+/// The factors of the mix from which the distance of the second window follows. Without the second
+/// one, distances of near fingerprints are near, and tables are full at a load of 0.88.
+const FACTORS: [u64; 2] = [0x9e37_79b9_7f4a_7c15, 0xd134_2543_de82_ef95];
+
+/// The low bits of a value, which tell in which of its four slots the entry is.
+const LABEL_BITS: u32 = 2;
+
+/// The high half of the product.
+#[inline(always)]
+fn high(a: u64, b: u64) -> u64 {
+    ((u128::from(a) * u128::from(b)) >> 64) as u64
+}
+
+/// The prefix of a hash: the hash scaled to the prefixes of a table.
+#[inline(always)]
+pub(super) fn prefix_of(hash: u64, shape: &Shape) -> u64 {
+    high(hash, shape.prefixes())
+}
+
+/// Where an item or an entry lies in a table.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Spot {
+    /// The first slot of the first and of the second window: different, and below the number of
+    /// windows.
+    pub(super) windows: [u64; 2],
+    pub(super) fingerprint: u64,
+}
+
+impl Spot {
+    /// The slots of a prefix.
+    #[inline(always)]
+    pub(super) fn of(prefix: u64, shape: &Shape) -> Self {
+        let window = prefix >> shape.fingerprint_bits();
+        let fingerprint = prefix & ((1 << shape.fingerprint_bits()) - 1);
+        let second = window + distance(fingerprint, shape);
+        let second = if second >= shape.windows { second - shape.windows } else { second };
+        Self { windows: [window, second], fingerprint }
+    }
+
+    /// The spot of the entry with a value that is not 0, in a slot. `None` if no item has this value
+    /// there, which only forged bytes do.
+    #[inline(always)]
+    pub(super) fn of_entry(slot: u64, value: u64, shape: &Shape) -> Option<Self> {
+        let label = Label::of(value);
+        let window = slot.checked_sub(label.offset()).filter(|window| *window < shape.windows)?;
+        let fingerprint = value >> LABEL_BITS;
+        let distance = distance(fingerprint, shape);
+        let around = shape.windows;
+        let windows = match label.choice() {
+            0 if window + distance >= around => [window, window + distance - around],
+            0 => [window, window + distance],
+            _ if window < distance => [window + around - distance, window],
+            _ => [window - distance, window],
+        };
+        Some(Self { windows, fingerprint })
+    }
+
+    /// The prefix.
+    #[inline(always)]
+    pub(super) fn prefix(&self, shape: &Shape) -> u64 {
+        self.windows[0] << shape.fingerprint_bits() | self.fingerprint
+    }
+
+    /// The slot of a label.
+    #[inline(always)]
+    pub(super) fn slot(&self, label: Label) -> u64 {
+        let [first, second] = self.windows;
+        (if label.choice() == 0 { first } else { second }) + label.offset()
+    }
+
+    /// The value of the entry in the slot of a label; 0 if it cannot be there.
+    #[inline(always)]
+    pub(super) fn value(&self, label: Label) -> u64 {
+        self.fingerprint << LABEL_BITS | label.0
+    }
+}
+
+/// The distance from the first window of a fingerprint to the second, around the table: 1 to `m - 1`.
+#[inline(always)]
+fn distance(fingerprint: u64, shape: &Shape) -> u64 {
+    let mut mixed = (fingerprint + 1).wrapping_mul(FACTORS[0]);
+    mixed ^= mixed >> 29;
+    1 + high(mixed.wrapping_mul(FACTORS[1]), shape.windows - 1)
+}
+
+/// One of the four slots of an item: twice the number of the window, plus the offset in it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Label(u64);
+
+impl Label {
+    /// All labels, in the order in which slots are filled.
+    pub(super) const ALL: [Self; 4] = [Self(0), Self(1), Self(2), Self(3)];
+
+    /// The label in a value.
+    #[inline(always)]
+    pub(super) fn of(value: u64) -> Self {
+        Self(value & 3)
+    }
+
+    /// The labels to which an entry may move: the other window, then the other slot of its own.
+    #[inline(always)]
+    pub(super) fn others(self) -> [Self; 3] {
+        let other = (self.0 & 2) ^ 2;
+        [Self(other), Self(other | 1), Self(self.0 ^ 1)]
+    }
+
+    /// The number of the window.
+    #[inline(always)]
+    fn choice(self) -> u64 {
+        self.0 >> 1
+    }
+
+    /// The offset in the window.
+    #[inline(always)]
+    fn offset(self) -> u64 {
+        self.0 & 1
+    }
+}
+
+/// A set of slots of an item: bit `k` stands for the slot of label `k`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Labels(pub(super) u8);
+
+impl Labels {
+    /// True if there is none.
+    #[inline(always)]
+    pub(super) fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// The number of slots.
+    #[inline(always)]
+    pub(super) fn count(self) -> u32 {
+        self.0.count_ones()
+    }
+
+    /// The first slot.
+    #[inline(always)]
+    pub(super) fn first(self) -> Option<Label> {
+        (self.0 != 0).then(|| Label(self.0.trailing_zeros().into()))
+    }
+}

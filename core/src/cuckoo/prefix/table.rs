@@ -1,0 +1,232 @@
+//! One table: an array of slots of a few bits each, and the list of entries without a slot.
+
+use super::list::{ENTRY_BYTES, List};
+use super::shape::Shape;
+use super::spot::{Label, Labels, Spot, prefix_of};
+use crate::cuckoo::group::Slots;
+use crate::error::Error;
+use crate::memory::words::Words;
+use crate::simd::prefetch;
+
+/// Bytes of a word.
+const WORD: usize = size_of::<u64>();
+
+/// A table. Slot `s` is in the bits `s * w..(s + 1) * w` of its bytes, the lowest bit first. The
+/// bits behind the last slot are 0.
+#[derive(Debug)]
+pub(in crate::cuckoo) struct Table {
+    pub(super) words: Words,
+    pub(super) list: List,
+    pub(super) shape: Shape,
+    /// Occupied slots. Only a forged table counts other than that.
+    pub(super) used: u64,
+    /// Where the bytes begin in those of all tables that the filter ever had.
+    pub(super) start: u64,
+    /// [`Shape::limit`] of the shape, which takes a square root.
+    limit: u64,
+}
+
+impl Table {
+    /// A table with empty slots.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`].
+    pub(super) fn zeroed(shape: Shape, used: u64, start: u64, list: List) -> Result<Self, Error> {
+        let words = Words::zeroed(shape.words())?;
+        Ok(Self { words, list, shape, used, start, limit: shape.limit() })
+    }
+
+    /// A copy of the table.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`].
+    pub(super) fn try_clone(&self) -> Result<Self, Error> {
+        let list = List::of(self.list.0.iter().copied())?;
+        Ok(Self { words: self.words.try_clone()?, list, ..*self })
+    }
+
+    /// Entries: occupied slots, and those of the list. An absent item is found by at most this many
+    /// of [`Shape::prefixes`] prefixes.
+    #[inline(always)]
+    pub(super) fn load(&self) -> u64 {
+        self.used.saturating_add(self.list.len())
+    }
+
+    /// Entries at which the table is full.
+    #[inline(always)]
+    pub(super) fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// Items: each copy counts.
+    pub(super) fn items(&self) -> u64 {
+        self.used.saturating_add(self.list.copies())
+    }
+
+    /// Bytes of the slots and of the list.
+    pub(super) fn memory_bytes(&self) -> u64 {
+        self.words.bytes().saturating_add(self.list.len() * ENTRY_BYTES)
+    }
+
+    /// Where the bytes of the next table may begin.
+    pub(super) fn end(&self) -> u64 {
+        self.start + self.shape.bytes()
+    }
+
+    /// The byte in which a slot begins, and the bits of it before the slot.
+    #[inline(always)]
+    fn position(&self, slot: u64) -> (usize, u32) {
+        let bit = slot * u64::from(self.shape.width);
+        ((bit / 8) as usize, (bit % 8) as u32)
+    }
+
+    /// The ones of a value.
+    #[inline(always)]
+    fn mask(&self) -> u64 {
+        (1 << self.shape.width) - 1
+    }
+
+    /// The word that begins with a slot. It has the next slot too, and then any bits.
+    #[inline(always)]
+    fn word(&self, slot: u64) -> u64 {
+        let (byte, bits) = self.position(slot);
+        let word = self.words.as_bytes().get(byte..).and_then(<[u8]>::first_chunk::<WORD>);
+        u64::from_le_bytes(word.copied().unwrap_or_default()) >> bits
+    }
+
+    /// The value of a slot, 0 if it is empty.
+    #[inline(always)]
+    pub(super) fn value(&self, slot: u64) -> u64 {
+        self.word(slot) & self.mask()
+    }
+
+    /// Overwrites a slot.
+    #[inline(always)]
+    pub(super) fn set(&mut self, slot: u64, value: u64) {
+        let ((byte, bits), mask) = (self.position(slot), self.mask());
+        let word = self.words.as_mut_bytes().get_mut(byte..);
+        if let Some(word) = word.and_then(<[u8]>::first_chunk_mut::<WORD>) {
+            let others = u64::from_le_bytes(*word) & !(mask << bits);
+            *word = (others | value << bits).to_le_bytes();
+        }
+    }
+
+    /// The slots of an item that hold its own value. There is no branch per slot.
+    #[inline(always)]
+    pub(super) fn own(&self, spot: &Spot) -> Labels {
+        let [value, ..] = Label::ALL.map(|label| spot.value(label));
+        // An empty slot is not an entry of fingerprint 0.
+        let is_usable = u8::from(value != 0);
+        let own = self.equal(spot, [value, value | 1, value | 2, value | 3]);
+        Labels(own.0 & (0b1110 | is_usable))
+    }
+
+    /// The empty slots of an item in which it can be.
+    #[inline(always)]
+    pub(super) fn empty(&self, spot: &Spot) -> Labels {
+        let is_usable = u8::from(spot.fingerprint != 0);
+        Labels(self.equal(spot, [0; 4]).0 & (0b1110 | is_usable))
+    }
+
+    /// The slots of an item that hold these values. One load per window.
+    #[inline(always)]
+    fn equal(&self, spot: &Spot, values: [u64; 4]) -> Labels {
+        let (width, mask) = (self.shape.width, self.mask());
+        let [first, second] = spot.windows.map(|window| self.word(window));
+        let slots = [first, first >> width, second, second >> width];
+        let mut equal = 0;
+        for (label, (slot, value)) in slots.into_iter().zip(values).enumerate() {
+            equal |= u8::from((slot ^ value) & mask == 0) << label;
+        }
+        Labels(equal)
+    }
+
+    /// Puts a value into the slot of a label, which must be empty.
+    #[inline(always)]
+    pub(super) fn fill(&mut self, spot: &Spot, label: Label) {
+        self.set(spot.slot(label), spot.value(label));
+        self.count_one();
+    }
+
+    /// Counts one more occupied slot.
+    #[inline(always)]
+    pub(super) fn count_one(&mut self) {
+        // Only a forged table has more empty slots than it counts.
+        self.used = (self.used + 1).min(self.shape.slots());
+    }
+
+    /// Empties an occupied slot.
+    #[inline(always)]
+    pub(super) fn clear(&mut self, slot: u64) {
+        self.set(slot, 0);
+        // Only a forged table counts less slots than are occupied.
+        self.used = self.used.saturating_sub(1);
+    }
+
+    /// Entries of a hash: slots, and copies in the list.
+    pub(super) fn count(&self, hash: u64) -> u64 {
+        let prefix = prefix_of(hash, &self.shape);
+        let slots = self.own(&Spot::of(prefix, &self.shape)).count();
+        self.list.copies_of(prefix).saturating_add(slots.into())
+    }
+
+    /// Takes out one entry of a hash, from the list, or else from the first slot. False if there is
+    /// none.
+    #[inline(always)]
+    pub(super) fn remove(&mut self, hash: u64) -> bool {
+        let prefix = prefix_of(hash, &self.shape);
+        if self.list.remove(prefix) {
+            return true;
+        }
+        let spot = Spot::of(prefix, &self.shape);
+        match self.own(&spot).first() {
+            Some(label) => {
+                self.clear(spot.slot(label));
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// Sets the bits behind the last slot to 0.
+    pub(super) fn clear_padding(&mut self) {
+        let bits = self.shape.slots() * u64::from(self.shape.width);
+        let rest = self.words.as_mut_slice().get_mut((bits / 64) as usize..).unwrap_or_default();
+        if let Some((first, others)) = rest.split_first_mut() {
+            *first &= (1 << (bits % 64)) - 1;
+            others.fill(0);
+        }
+    }
+
+    /// True if the bits behind the last slot are 0.
+    pub(super) fn has_padding(&self) -> bool {
+        let bits = self.shape.slots() * u64::from(self.shape.width);
+        let rest = self.words.as_slice().get((bits / 64) as usize..).unwrap_or_default();
+        rest.split_first().is_some_and(|(first, others)| {
+            first >> (bits % 64) == 0 && others.iter().all(|word| *word == 0)
+        })
+    }
+}
+
+impl Slots<u64> for Table {
+    fn bytes(&self) -> u64 {
+        self.words.bytes()
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, hash: &u64) {
+        let spot = Spot::of(prefix_of(*hash, &self.shape), &self.shape);
+        let start = self.words.as_bytes().as_ptr();
+        for window in spot.windows {
+            prefetch(start.wrapping_add(self.position(window).0));
+        }
+    }
+
+    #[inline(always)]
+    fn contains(&self, hash: &u64) -> bool {
+        let prefix = prefix_of(*hash, &self.shape);
+        !self.own(&Spot::of(prefix, &self.shape)).is_empty() || self.list.contains(prefix)
+    }
+}
