@@ -1,18 +1,20 @@
-//! The cuckoo bench: nanoseconds per item of filters in RedisBloom's layout, without a server.
+//! The cuckoo bench: nanoseconds per item of filters in both layouts, without a server.
 //!
 //! ```text
-//! cargo bench -p bloomline-core --bench cuckoo          all, in some two minutes
+//! cargo bench -p bloomline-core --bench cuckoo          all, in some four minutes
 //! cargo test -p bloomline-core --bench cuckoo           each once, small, as a test
 //! ```
 //!
 //! A filter is filled once from empty, in batches; its hits, misses and deletions are measured in
-//! the full filter. Items of eight bytes are created before the clock starts.
+//! the full filter. Items of eight bytes are created before the clock starts. The growing filters
+//! are also measured for the longest single insertion, their bits per item and their rate, and after
+//! 95 % of the items were deleted and the filter was compacted.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use bloomline_core::Error;
-use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooOptions};
+use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooOptions, CuckooSpec};
 use bloomline_reference::items::mix;
 
 /// Items per call.
@@ -23,27 +25,75 @@ const MEASURED: u64 = 2_000_000;
 /// A filter to be measured.
 struct Case {
     name: &'static str,
-    /// Slots, a power of two for the bucket sizes here.
-    slots: u64,
     items: u64,
-    bucket_size: u8,
-    /// Buckets of a table divided by those of the table before it; 0 for one table.
+    layout: Layout,
+    /// Items, or in RedisBloom's layout slots: a power of two for the bucket sizes here.
+    capacity: u64,
+    /// 0 for one table. In RedisBloom's layout, the buckets of a table divided by those of the table
+    /// before it.
     expansion: u16,
 }
 
-const fn case(name: &'static str, slots: u64, items: u64, bucket_size: u8, expansion: u16) -> Case {
-    Case { name, slots, items, bucket_size, expansion }
+/// The layout of a case.
+#[derive(Clone, Copy)]
+enum Layout {
+    RedisBloom { bucket_size: u8 },
+    Bloomline { error_rate: f64 },
 }
 
-const CASES: [Case; 7] = [
-    case("200,000 items, buckets of 2, 76 % full", 1 << 18, 200_000, 2, 0),
-    case("200,000 items, buckets of 4, 76 % full", 1 << 18, 200_000, 4, 0),
-    case("200,000 items, buckets of 3, grown", 1024, 200_000, 3, 2),
-    case("200,000 items, buckets of 2, grown", 1024, 200_000, 2, 2),
-    case("2^26 slots, buckets of 2, 76 % full", 1 << 26, 51_000_000, 2, 0),
-    case("2^26 slots, buckets of 4, 90 % full", 1 << 26, 60_000_000, 4, 0),
-    case("2^26 slots, buckets of 16, 90 % full", 1 << 26, 60_000_000, 16, 0),
+const fn classic(
+    name: &'static str,
+    capacity: u64,
+    items: u64,
+    bucket_size: u8,
+    expansion: u16,
+) -> Case {
+    Case { name, items, layout: Layout::RedisBloom { bucket_size }, capacity, expansion }
+}
+
+const fn own(
+    name: &'static str,
+    capacity: u64,
+    items: u64,
+    error_rate: f64,
+    expansion: u16,
+) -> Case {
+    Case { name, items, layout: Layout::Bloomline { error_rate }, capacity, expansion }
+}
+
+const CASES: [Case; 13] = [
+    classic("200,000 items, buckets of 2, 76 % full", 1 << 18, 200_000, 2, 0),
+    classic("200,000 items, buckets of 4, 76 % full", 1 << 18, 200_000, 4, 0),
+    classic("200,000 items, buckets of 3, grown", 1024, 200_000, 3, 2),
+    classic("200,000 items, buckets of 2, grown", 1024, 200_000, 2, 2),
+    own("200,000 items, 1 %, full", 200_000, 200_000, 0.01, 0),
+    own("200,000 items, 0.1 %, full", 200_000, 200_000, 0.001, 0),
+    own("200,000 items, 1e-4, full", 200_000, 200_000, 1e-4, 0),
+    own("200,000 items, 1 %, grown", 1024, 200_000, 0.01, 1),
+    own("2^20 items, 1 %, grown from 100", 100, 1 << 20, 0.01, 1),
+    classic("2^26 slots, buckets of 2, 76 % full", 1 << 26, 51_000_000, 2, 0),
+    classic("2^26 slots, buckets of 4, 90 % full", 1 << 26, 60_000_000, 4, 0),
+    classic("2^26 slots, buckets of 16, 90 % full", 1 << 26, 60_000_000, 16, 0),
+    own("60 million items, 1 %, full", 60_000_000, 60_000_000, 0.01, 0),
 ];
+
+/// Items of the filter that is measured for pauses.
+const GROWN: u64 = 10_000_000;
+
+impl Layout {
+    fn create(self, capacity: u64, expansion: u16) -> Result<AnyCuckoo, Error> {
+        let options = |bucket_size| CuckooOptions { bucket_size, max_iterations: 500, expansion };
+        match self {
+            Self::RedisBloom { bucket_size } => {
+                AnyCuckoo::redisbloom(capacity, options(bucket_size), &mut |_| true)
+            }
+            Self::Bloomline { error_rate } => {
+                let spec = CuckooSpec { capacity, error_rate, options: options(2) };
+                AnyCuckoo::bloomline(spec, 42, &mut |_| true)
+            }
+        }
+    }
+}
 
 /// Calls `work` with consecutive batches of items and returns the nanoseconds per item.
 fn timed(numbers: std::ops::Range<u64>, mut work: impl FnMut(&[[u8; 8]])) -> f64 {
@@ -61,12 +111,8 @@ fn timed(numbers: std::ops::Range<u64>, mut work: impl FnMut(&[[u8; 8]])) -> f64
 }
 
 fn measure(case: &Case, scale: u64) -> Result<(), Error> {
-    let options = CuckooOptions {
-        bucket_size: case.bucket_size,
-        max_iterations: 500,
-        expansion: case.expansion,
-    };
-    let mut filter = AnyCuckoo::redisbloom(case.slots / scale, options, &mut |_| true)?;
+    let capacity = (case.capacity / scale).max(1);
+    let mut filter = case.layout.create(capacity, case.expansion)?;
     let items = case.items / scale;
     let mut failed = 0;
     let fill = timed(0..items, |batch| {
@@ -88,10 +134,14 @@ fn measure(case: &Case, scale: u64) -> Result<(), Error> {
             black_box(filter.contains(item));
         }
     });
+    let mut found = 0;
+    timed(items..items + count, |batch| {
+        filter.contains_batch(batch.iter(), |is_in| found += u64::from(is_in));
+    });
     let delete = timed(0..count, |batch| {
-        for item in batch {
-            black_box(filter.remove(item));
-        }
+        filter.remove_batch(batch.iter(), |is_removed| {
+            black_box(is_removed);
+        });
     });
     let new = timed(0..count, |batch| {
         filter.insert_batch(batch.iter(), true, &mut |_| true, |answer| {
@@ -101,9 +151,47 @@ fn measure(case: &Case, scale: u64) -> Result<(), Error> {
     });
     println!(
         "{}: fill {fill:.1} ns ({failed} failed), hit {hit:.1}, miss {miss:.1}, single hit \
-         {single:.1}, delete {delete:.1}, insert new {new:.1}; {} tables",
+         {single:.1}, delete {delete:.1}, insert new {new:.1}; {} tables, {:.2} bits per item, \
+         rate {:.4} %",
         case.name,
         filter.table_count(),
+        filter.size_bytes() as f64 * 8.0 / items as f64,
+        found as f64 * 100.0 / count as f64,
+    );
+    Ok(())
+}
+
+/// Measures single insertions into a filter that grows from 100 items, and compacting it after 95 %
+/// of the items were deleted.
+fn measure_growth(layout: Layout, name: &str, scale: u64) -> Result<(), Error> {
+    let mut filter = layout.create(128, 2)?;
+    let (mut longest, mut most, mut permit) = (Duration::ZERO, 0.0f64, |_| true);
+    let items = GROWN / scale;
+    for number in 0..items {
+        let item = mix(number).to_le_bytes();
+        let start = Instant::now();
+        filter.insert(&item, &mut permit)?;
+        longest = longest.max(start.elapsed());
+        if number >= 1_000 && number.is_multiple_of(1_000) {
+            most = most.max(filter.size_bytes() as f64 * 8.0 / number as f64);
+        }
+    }
+    let (bytes, tables) = (filter.size_bytes(), filter.table_count());
+    let mut found = 0;
+    timed(items..items * 2, |batch| {
+        filter.contains_batch(batch.iter(), |is_in| found += u64::from(is_in));
+    });
+    timed(0..items / 20 * 19, |batch| filter.remove_batch(batch.iter(), |_| ()));
+    let start = Instant::now();
+    filter.compact();
+    println!(
+        "{name}, {items} items, grown from 128: longest insertion {longest:?}, {:.2} bits per item \
+         (at most {most:.1} on the way), {tables} tables, rate {:.4} %; 95 % deleted and compacted \
+         in {:?}: {bytes} to {} bytes",
+        bytes as f64 * 8.0 / items as f64,
+        found as f64 * 100.0 / items as f64,
+        start.elapsed(),
+        filter.size_bytes(),
     );
     Ok(())
 }
@@ -111,5 +199,13 @@ fn measure(case: &Case, scale: u64) -> Result<(), Error> {
 fn main() -> Result<(), Error> {
     let is_test = !std::env::args().any(|argument| argument == "--bench");
     let scale = if is_test { 1000 } else { 1 };
-    CASES.iter().try_for_each(|case| measure(case, scale))
+    // `cargo bench --bench cuckoo -- grown` measures the cases with this in their name.
+    let name = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
+    let is_wanted = |case: &&Case| name.as_ref().is_none_or(|name| case.name.contains(name));
+    CASES.iter().filter(is_wanted).try_for_each(|case| measure(case, scale))?;
+    if name.is_none_or(|name| name == "growth") {
+        measure_growth(Layout::RedisBloom { bucket_size: 2 }, "RedisBloom's layout", scale)?;
+        measure_growth(Layout::Bloomline { error_rate: 0.01 }, "Bloomline's layout, 1 %", scale)?;
+    }
+    Ok(())
 }

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`bloomline`], [`redisbloom`] | reference models of the layouts, written from their documentation, slow and simple |
 //! | [`folding`] | which pages of a layer are joined when it is folded |
-//! | [`redisbloom_cuckoo`] | the reference model of RedisBloom's cuckoo filters |
+//! | [`bloomline_cuckoo`], [`redisbloom_cuckoo`] | the reference models of the layouts of cuckoo filters |
 //! | [`windowed`] | the reference model of windowed filters |
 //! | [`fixture`], [`payload`], [`forged`] | filters recorded from RedisBloom, and forged headers |
 //! | [`strict_loader`] | what a RedisBloom checks before it loads a filter |
@@ -14,6 +14,7 @@
 //! | [`checks`] | the bodies of the fuzz targets |
 
 pub mod bloomline;
+pub mod bloomline_cuckoo;
 pub mod checks;
 pub mod first_block;
 pub mod fixture;

@@ -7,7 +7,7 @@ use bloomline_core::error::{ChunkError, CuckooError, HeaderError};
 use bloomline_core::host::MAX_CHUNK_BYTES;
 use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooNumbers, HEADER_BYTES, MAX_TABLES};
 
-use super::{created, granted, options};
+use super::{Layout, classic, classic_mut, created, granted, options};
 
 const NUMBERS: CuckooNumbers = CuckooNumbers {
     items: 0,
@@ -72,7 +72,7 @@ fn refuses_numbers_out_of_range_with_the_reason() {
         },
     ] {
         let filter = AnyCuckoo::with_numbers(&numbers, &mut granted).unwrap();
-        assert_eq!(filter.numbers(), numbers);
+        assert_eq!(classic(&filter).numbers(), numbers);
         filter.check().unwrap();
     }
 }
@@ -155,7 +155,7 @@ fn the_number_of_tables_is_limited() {
     };
     let mut filter = AnyCuckoo::with_numbers(&numbers, &mut granted).unwrap();
     for index in 0..MAX_TABLES {
-        filter.load_table(index, &[1]).unwrap();
+        classic_mut(&mut filter).load_table(index, &[1]).unwrap();
     }
     assert_eq!(filter.insert(b"a", &mut granted), Err(Error::TooManyLayers(MAX_TABLES)));
     // 2^55 buckets cannot be doubled either.
@@ -175,22 +175,29 @@ fn the_number_of_tables_is_limited() {
 #[test]
 #[cfg_attr(miri, ignore = "takes 48 MiB")]
 fn large_tables_have_several_chunks() {
-    let mut filter = created(48 << 20, options(3, 20, 1));
-    let items: Vec<[u8; 4]> = (0..10_000u32).map(u32::to_le_bytes).collect();
-    filter.insert_batch(items.iter(), false, &mut granted, |answer| assert_eq!(answer, Ok(true)));
-    let mut copy = AnyCuckoo::decode_header(&filter.encode_header(), &mut granted).unwrap();
-    let (mut iterator, mut lengths) = (1, Vec::new());
-    while let Some((next, chunk)) = filter.scan_dump(iterator) {
-        assert_eq!(next, iterator + chunk.len() as u64);
-        copy.load_chunk(next, chunk).unwrap();
-        (iterator, _) = (next, lengths.push(chunk.len()));
+    let classic = Layout::RedisBloom { bucket_size: 3, max_iterations: 20, expansion: 1 };
+    let own = Layout::Bloomline { error_rate: 0.01, is_fixed: true };
+    for (layout, capacity) in [(classic, 48 << 20), (own, 40_000_000)] {
+        let mut filter = layout.create(capacity);
+        let items: Vec<[u8; 4]> = (0..10_000u32).map(u32::to_le_bytes).collect();
+        filter
+            .insert_batch(items.iter(), false, &mut granted, |answer| assert_eq!(answer, Ok(true)));
+        let mut copy = AnyCuckoo::decode_header(&filter.encode_header(), &mut granted).unwrap();
+        let (mut iterator, mut lengths) = (1, Vec::new());
+        while let Some((next, chunk)) = filter.scan_dump(iterator) {
+            assert_eq!(next, iterator + chunk.len() as u64);
+            copy.load_chunk(next, chunk).unwrap();
+            (iterator, _) = (next, lengths.push(chunk.len()));
+        }
+        assert_eq!(lengths.len(), 3);
+        assert_eq!(lengths[..2], [MAX_CHUNK_BYTES; 2]);
+        assert!(lengths[2] <= MAX_CHUNK_BYTES);
+        assert!(copy == filter);
+        assert_eq!(filter.scan_dump(0), None);
+        assert_eq!(filter.scan_dump(u64::MAX), None);
+        // From the middle of a large table on, a chunk begins there.
+        assert_eq!(filter.scan_dump(2).unwrap().0, 2 + MAX_CHUNK_BYTES as u64);
     }
-    assert_eq!(lengths, [MAX_CHUNK_BYTES; 3]);
-    assert!(copy == filter);
-    assert_eq!(filter.scan_dump(0), None);
-    assert_eq!(filter.scan_dump(u64::MAX), None);
-    // From the middle of a large table on, a chunk begins there.
-    assert_eq!(filter.scan_dump(2).unwrap().0, 2 + MAX_CHUNK_BYTES as u64);
 }
 
 #[test]
@@ -204,9 +211,9 @@ fn refuses_chunks_that_do_not_fit() {
     assert_eq!(filter.load_chunk(26, &[1]), refused(ChunkError::Offset(26)));
     assert_eq!(filter.load_chunk(u64::MAX, &[1]), refused(ChunkError::Offset(u64::MAX)));
     assert_eq!(filter.load_chunk(10, &[1, 1]), refused(ChunkError::TooLong(2)));
-    assert!(filter.tables().all(|table| table.iter().all(|slot| *slot == 0)));
+    assert!(classic(&filter).tables().all(|table| table.iter().all(|slot| *slot == 0)));
     filter.load_chunk(25, &[7]).unwrap();
-    assert_eq!(filter.tables().last().unwrap().last(), Some(&7));
+    assert_eq!(classic(&filter).tables().last().unwrap().last(), Some(&7));
     // From any byte of a small table on, the table is one chunk.
     assert_eq!(filter.scan_dump(3), Some((11, [0; 8].as_slice())));
     assert_eq!(filter.scan_dump(24).map(|(next, chunk)| (next, chunk.len())), Some((40, 16)));

@@ -13,12 +13,20 @@
 static ALLOCATOR: bloomline_core::host::ledger::Audited<std::alloc::System> =
     bloomline_core::host::ledger::Audited(std::alloc::System);
 
+mod bounds;
+mod deletes;
+mod golden;
+mod hostile;
 mod limits;
+mod loads;
 mod programs;
+mod rates;
 mod recorded;
+mod reference;
+mod validity;
 
 use bloomline_core::host::Demand;
-use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooOptions};
+use bloomline_core::host::cuckoo::{AnyCuckoo, ClassicCuckoo, CuckooOptions, CuckooSpec};
 
 fn granted(_: Demand) -> bool {
     true
@@ -30,4 +38,98 @@ fn options(bucket_size: u8, max_iterations: u16, expansion: u16) -> CuckooOption
 
 fn created(capacity: u64, options: CuckooOptions) -> AnyCuckoo {
     AnyCuckoo::redisbloom(capacity, options, &mut granted).expect("a filter")
+}
+
+fn classic(filter: &AnyCuckoo) -> &ClassicCuckoo {
+    filter.as_redisbloom().expect("RedisBloom's layout")
+}
+
+fn classic_mut(filter: &mut AnyCuckoo) -> &mut ClassicCuckoo {
+    filter.as_redisbloom_mut().expect("RedisBloom's layout")
+}
+
+/// The layout of a filter, and what it is created with beside the capacity. Tests of what holds for
+/// each layout run over a list of these.
+#[derive(Clone, Copy, Debug)]
+enum Layout {
+    RedisBloom { bucket_size: u8, max_iterations: u16, expansion: u16 },
+    Bloomline { error_rate: f64, is_fixed: bool },
+}
+
+impl Layout {
+    /// Filters that grow, and filters that do not.
+    const ALL: [Self; 6] = [
+        Self::RedisBloom { bucket_size: 2, max_iterations: 20, expansion: 2 },
+        Self::RedisBloom { bucket_size: 3, max_iterations: 500, expansion: 0 },
+        Self::Bloomline { error_rate: 0.25, is_fixed: false },
+        Self::Bloomline { error_rate: 0.01, is_fixed: false },
+        Self::Bloomline { error_rate: 1e-5, is_fixed: false },
+        Self::Bloomline { error_rate: 0.003, is_fixed: true },
+    ];
+
+    fn create(self, capacity: u64) -> AnyCuckoo {
+        self.create_seeded(capacity, 7)
+    }
+
+    /// RedisBloom's layout has no seed.
+    fn create_seeded(self, capacity: u64, seed: u64) -> AnyCuckoo {
+        match self {
+            Self::RedisBloom { bucket_size, max_iterations, expansion } => {
+                created(capacity, options(bucket_size, max_iterations, expansion))
+            }
+            Self::Bloomline { error_rate, is_fixed } => {
+                let options = options(2, 20, if is_fixed { 0 } else { 1 });
+                let spec = CuckooSpec { capacity, error_rate, options };
+                AnyCuckoo::bloomline(spec, seed, &mut granted).expect("a filter")
+            }
+        }
+    }
+
+    fn is_fixed(self) -> bool {
+        match self {
+            Self::RedisBloom { expansion, .. } => expansion == 0,
+            Self::Bloomline { is_fixed, .. } => is_fixed,
+        }
+    }
+}
+
+/// The filter of the header and the chunks of another one.
+fn reloaded(filter: &AnyCuckoo) -> AnyCuckoo {
+    reloaded_in_chunks_of(filter, usize::MAX)
+}
+
+/// The same; the chunks are split into parts of at most `size` bytes.
+fn reloaded_in_chunks_of(filter: &AnyCuckoo, size: usize) -> AnyCuckoo {
+    let mut copy = AnyCuckoo::decode_header(&filter.encode_header(), &mut granted).expect("valid");
+    let mut iterator = 1;
+    while let Some((next, chunk)) = filter.scan_dump(iterator) {
+        let mut end = next - chunk.len() as u64;
+        for part in chunk.chunks(size) {
+            end += part.len() as u64;
+            copy.load_chunk(end, part).expect("it fits");
+        }
+        iterator = next;
+    }
+    assert!(copy == *filter, "{copy:?} is not {filter:?}");
+    copy
+}
+
+fn item(number: u64) -> [u8; 8] {
+    number.to_le_bytes()
+}
+
+/// The bytes of each table. A table of at most 16 MiB is one chunk.
+fn tables(filter: &AnyCuckoo) -> Vec<Vec<u8>> {
+    let (mut tables, mut iterator) = (Vec::new(), 1);
+    while let Some((next, chunk)) = filter.scan_dump(iterator) {
+        tables.push(chunk.to_vec());
+        iterator = next;
+    }
+    assert_eq!(tables.len() as u32, filter.table_count());
+    tables
+}
+
+/// The header and all tables.
+fn bytes(filter: &AnyCuckoo) -> (Vec<u8>, Vec<Vec<u8>>) {
+    (filter.encode_header(), tables(filter))
 }

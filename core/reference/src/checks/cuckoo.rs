@@ -1,16 +1,55 @@
-//! A program of operations on a cuckoo filter in RedisBloom's layout, compared with the reference
-//! model. The filter is new, or that of a header from anywhere.
+//! A program of operations on a cuckoo filter of either layout, compared with the reference model.
+//! The filter is new, or that of a header from anywhere.
+
+mod bloomline;
+mod redisbloom;
+
+use std::cell::Cell;
 
 use arbitrary::{Arbitrary, Result, Unstructured};
 use bloomline_core::Error;
 use bloomline_core::host::Demand;
-use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooOptions};
+use bloomline_core::host::cuckoo::AnyCuckoo;
 
-use super::number;
-use crate::redisbloom_cuckoo::{Model, Refusal};
+use crate::redisbloom_cuckoo::Refusal;
+use crate::{bloomline_cuckoo, redisbloom_cuckoo};
 
 /// The largest filter in bytes, as [`AnyCuckoo::size_bytes`] counts them.
 const LIMIT: u64 = 8 << 10;
+
+/// The reference model of a layout.
+trait Reference: Sized {
+    /// A new filter and its model; none if it is refused.
+    fn created(u: &mut Unstructured) -> Result<Option<(AnyCuckoo, Option<Self>)>>;
+
+    /// The filter of a header with any numbers, most of them near the limits. The model is that of
+    /// its numbers, if they and the slots do not contradict each other.
+    fn decoded(u: &mut Unstructured) -> Result<Option<(AnyCuckoo, Option<Self>)>>;
+
+    fn contains(&self, item: &[u8]) -> bool;
+
+    fn count(&self, item: &[u8]) -> u64;
+
+    /// Inserts an item. `is_refused` if the permit refused memory.
+    fn insert(&mut self, item: &[u8], is_refused: bool) -> Answer<()>;
+
+    fn remove(&mut self, item: &[u8]) -> bool;
+
+    fn compact(&mut self);
+
+    /// Writes a chunk that lies in one table, and otherwise returns false. None if the numbers of
+    /// the model contradict its slots then.
+    fn load(self, iterator: u64, data: &[u8]) -> Option<(Self, bool)>;
+
+    /// Compares everything that can be read.
+    fn assert_equal(&self, filter: &AnyCuckoo);
+
+    /// Asserts that the filter can be built in the other ways of its layout.
+    fn assert_rebuilds(_filter: &AnyCuckoo) {}
+}
+
+/// The result of an insertion, as far as the models distinguish it.
+type Answer<T> = std::result::Result<T, Refusal>;
 
 /// One step of a program.
 #[derive(Arbitrary, Debug)]
@@ -41,89 +80,36 @@ fn items(first: u8, count: u8) -> Vec<Vec<u8>> {
     (0..count).map(|index| item(first.wrapping_add(index))).collect()
 }
 
-/// Runs the program in the bytes. True if there was a filter.
+/// Runs the program in the bytes on a filter in RedisBloom's layout. True if there was a filter.
 pub fn run(bytes: &[u8]) -> bool {
-    let mut u = Unstructured::new(bytes);
-    program(&mut u).unwrap_or(false)
+    program::<redisbloom_cuckoo::Model>(&mut Unstructured::new(bytes)).unwrap_or(false)
 }
 
-fn program(u: &mut Unstructured) -> Result<bool> {
-    let created = if u.arbitrary()? { created(u)? } else { decoded(u)? };
-    let Some((mut filter, mut model)) = created else { return Ok(false) };
-    assert_equal(&filter, &model);
+/// Runs the program in the bytes on a filter in this project's layout. True if there was a filter.
+pub fn run_bloomline(bytes: &[u8]) -> bool {
+    program::<bloomline_cuckoo::Model>(&mut Unstructured::new(bytes)).unwrap_or(false)
+}
+
+fn program<M: Reference>(u: &mut Unstructured) -> Result<bool> {
+    let created = if u.arbitrary()? { M::created(u)? } else { M::decoded(u)? };
+    let Some((filter, model)) = created else { return Ok(false) };
+    let mut run = Run { filter, model };
+    run.assert_equal();
     for _ in 0..u.int_in_range(0..=60u8)? {
         let step = u.arbitrary()?;
-        perform(&step, &mut filter, &mut model);
-        assert_equal(&filter, &model);
+        run.perform(&step);
+        run.assert_equal();
     }
     Ok(true)
 }
 
-fn created(u: &mut Unstructured) -> Result<Option<(AnyCuckoo, Model)>> {
-    let options = CuckooOptions {
-        bucket_size: *u.choose(&[1, 2, 2, 3, 4, 5, 8, 16, 17, 255])?,
-        max_iterations: *u.choose(&[1, 2, 3, 20, 500])?,
-        expansion: *u.choose(&[0, 1, 1, 2, 4, 32_768])?,
-    };
-    let capacity = u.int_in_range(1..=600u64)?;
-    let filter = AnyCuckoo::redisbloom(capacity, options, &mut small);
-    let CuckooOptions { bucket_size, max_iterations, expansion } = options;
-    let model = Model::new(capacity, bucket_size, max_iterations, expansion);
-    Ok(filter.ok().map(|filter| (filter, model)))
+/// A filter, and its model unless its slots were forged.
+struct Run<M> {
+    filter: AnyCuckoo,
+    model: Option<M>,
 }
 
-/// The filter of a header with any numbers, most of them near the limits.
-fn decoded(u: &mut Unstructured) -> Result<Option<(AnyCuckoo, Model)>> {
-    let mut header = Vec::new();
-    let buckets = match u.int_in_range(0..=3u8)? {
-        0 => number::whole(u)?,
-        1 => 1 << u.int_in_range(0..=63u8)?,
-        _ => 1 << u.int_in_range(0..=6u8)?,
-    };
-    let tables = if u.arbitrary()? { u.int_in_range(0..=5)? } else { number::whole(u)? };
-    for number in [number::whole(u)?, buckets, number::whole(u)?, tables] {
-        header.extend(number.to_le_bytes());
-    }
-    let bucket_size = if u.arbitrary()? { u.int_in_range(1..=4)? } else { number::whole(u)? };
-    let max_iterations = if u.arbitrary()? { u.int_in_range(1..=9)? } else { number::whole(u)? };
-    let expansion = if u.arbitrary()? { u.int_in_range(0..=2)? } else { number::whole(u)? };
-    for number in [bucket_size, max_iterations, expansion] {
-        header.extend((number as u16).to_le_bytes());
-    }
-    if u.ratio(1, 16)? {
-        header.truncate(u.int_in_range(0..=37)?);
-    }
-    let mut demands = 0;
-    let filter = AnyCuckoo::decode_header(&header, &mut |demand| {
-        demands += 1;
-        small(demand)
-    });
-    let filter = match filter {
-        Ok(filter) => filter,
-        Err(Error::Refused(bytes)) => {
-            assert!(bytes > LIMIT);
-            return Ok(None);
-        }
-        Err(error) => {
-            assert!(matches!(error, Error::Header(_)) && demands == 0, "{error}");
-            return Ok(None);
-        }
-    };
-    assert_eq!((filter.encode_header(), demands), (header, 1));
-    let numbers = filter.numbers();
-    let model = Model {
-        bucket_size: numbers.bucket_size as usize,
-        max_iterations: numbers.max_iterations as usize,
-        expansion: numbers.expansion,
-        items: numbers.items,
-        deletes: numbers.deletes,
-        tables: filter.tables().map(<[u8]>::to_vec).collect(),
-    };
-    Ok(Some((filter, model)))
-}
-
-/// The result of an insertion, as far as the model distinguishes it.
-fn answer<T>(result: std::result::Result<T, Error>) -> std::result::Result<T, Refusal> {
+fn answer<T>(result: std::result::Result<T, Error>) -> Answer<T> {
     result.map_err(|error| match error {
         Error::Full(_) => Refusal::Full,
         Error::Refused(_) | Error::TooManyLayers(_) => Refusal::CannotGrow,
@@ -131,124 +117,135 @@ fn answer<T>(result: std::result::Result<T, Error>) -> std::result::Result<T, Re
     })
 }
 
-/// Inserts into the model. The permit depends on the size as this project counts it.
-fn model_insert(
-    model: &mut Model,
-    item: &[u8],
-    only_new: bool,
-) -> std::result::Result<bool, Refusal> {
-    if only_new && model.contains(item) {
-        return Ok(false);
+impl<M: Reference> Run<M> {
+    /// Inserts an item into the model, and compares the answer.
+    fn compare_insertion(
+        &mut self,
+        item: &[u8],
+        only_new: bool,
+        is_refused: bool,
+        answer: Answer<bool>,
+    ) {
+        let Some(model) = &mut self.model else { return };
+        let expected = match only_new && model.contains(item) {
+            true => Ok(false),
+            false => model.insert(item, is_refused).map(|()| true),
+        };
+        assert_eq!(answer, expected);
     }
-    let memory = |bytes: u64| bytes.div_ceil(8).saturating_mul(8).saturating_add(24);
-    let present: u64 = model.tables.iter().map(|table| memory(table.len() as u64)).sum();
-    let may_grow = |bytes| memory(bytes).saturating_add(40 + present) <= LIMIT;
-    model.insert(item, may_grow).map(|()| true)
-}
 
-fn perform(step: &Step, filter: &mut AnyCuckoo, model: &mut Model) {
-    match *step {
-        Step::Insert(number) => {
-            let item = item(number);
-            let inserted = answer(filter.insert(&item, &mut small)).map(|()| true);
-            assert_eq!(inserted, model_insert(model, &item, false));
+    fn insert(&mut self, item: &[u8], only_new: bool) {
+        let mut is_refused = false;
+        let permit = &mut |demand| {
+            is_refused = !small(demand);
+            !is_refused
+        };
+        let answer = answer(match only_new {
+            true => self.filter.insert_new(item, permit),
+            false => self.filter.insert(item, permit).map(|()| true),
+        });
+        assert!(answer.is_err() || self.filter.contains(item));
+        self.compare_insertion(item, only_new, is_refused, answer);
+    }
+
+    fn insert_many(&mut self, items: &[Vec<u8>], only_new: bool) {
+        let (is_refused, mut answers) = (Cell::new(false), Vec::new());
+        let mut permit = |demand| {
+            is_refused.set(!small(demand));
+            small(demand)
+        };
+        self.filter.insert_batch(items.iter(), only_new, &mut permit, |result| {
+            answers.push((answer(result), is_refused.take()));
+        });
+        assert_eq!(answers.len(), items.len());
+        for (item, (answer, is_refused)) in items.iter().zip(answers) {
+            self.compare_insertion(item, only_new, is_refused, answer);
         }
-        Step::InsertNew(number) => {
-            let item = item(number);
-            let inserted = answer(filter.insert_new(&item, &mut small));
-            assert_eq!(inserted, model_insert(model, &item, true));
+    }
+
+    fn compare<T: PartialEq + std::fmt::Debug>(
+        &mut self,
+        answer: T,
+        expected: impl FnOnce(&mut M) -> T,
+    ) {
+        if let Some(model) = &mut self.model {
+            assert_eq!(answer, expected(model));
         }
-        Step::InsertMany { first, count, only_new } => {
-            let items = items(first, count);
-            let mut answers = Vec::new();
-            filter.insert_batch(items.iter(), only_new, &mut small, |result| {
-                answers.push(answer(result));
-            });
-            let expected: Vec<_> =
-                items.iter().map(|item| model_insert(model, item, only_new)).collect();
-            assert_eq!(answers, expected);
-        }
-        Step::Remove(number) => {
-            assert_eq!(filter.remove(&item(number)), model.remove(&item(number)));
-        }
-        Step::RemoveMany { first, count } => {
-            for item in items(first, count) {
-                assert_eq!(filter.remove(&item), model.remove(&item));
+    }
+
+    fn perform(&mut self, step: &Step) {
+        match *step {
+            Step::Insert(number) => self.insert(&item(number), false),
+            Step::InsertNew(number) => self.insert(&item(number), true),
+            Step::InsertMany { first, count, only_new } => {
+                self.insert_many(&items(first, count), only_new);
+            }
+            Step::Remove(number) => {
+                let is_removed = self.filter.remove(&item(number));
+                self.compare(is_removed, |model| model.remove(&item(number)));
+            }
+            Step::RemoveMany { first, count } => {
+                let (items, mut answers) = (items(first, count), Vec::new());
+                self.filter.remove_batch(items.iter(), |is_removed| answers.push(is_removed));
+                self.compare(answers, |model| items.iter().map(|it| model.remove(it)).collect());
+            }
+            Step::ContainsMany { first, count } => {
+                let (items, mut answers) = (items(first, count), Vec::new());
+                self.filter.contains_batch(items.iter(), |is_in| answers.push(is_in));
+                assert!(items.iter().map(|it| self.filter.contains(it)).eq(answers.clone()));
+                self.compare(answers, |model| items.iter().map(|it| model.contains(it)).collect());
+            }
+            Step::Count(number) => {
+                let count = self.filter.count(&item(number));
+                assert_eq!(self.filter.contains(&item(number)), count > 0);
+                self.compare(count, |model| model.count(&item(number)));
+            }
+            Step::Compact => {
+                let before = self.filter.size_bytes();
+                let freed = self.filter.compact();
+                // A list may have become longer.
+                assert_eq!(freed, before.saturating_sub(self.filter.size_bytes()));
+                self.compare((), M::compact);
+            }
+            Step::SaveAndLoad => self.filter = self.reloaded(),
+            Step::Clone => self.filter = self.filter.try_clone(&mut |_| true).expect("memory"),
+            Step::LoadChunk { iterator, len, byte } => {
+                let iterator = u64::from(iterator) % (self.filter.size() * 2);
+                let data = vec![byte; len.into()];
+                let is_written = self.filter.load_chunk(iterator, &data).is_ok();
+                if let Some(model) = self.model.take()
+                    && let Some((model, expected)) = model.load(iterator, &data)
+                {
+                    assert_eq!(is_written, expected);
+                    self.model = Some(model);
+                }
             }
         }
-        Step::ContainsMany { first, count } => {
-            let items = items(first, count);
-            let mut answers = Vec::new();
-            filter.contains_batch(items.iter(), |is_in| answers.push(is_in));
-            let expected: Vec<bool> = items.iter().map(|item| model.contains(item)).collect();
-            assert_eq!(answers, expected);
-            assert!(items.iter().zip(&expected).all(|(item, is)| filter.contains(item) == *is));
-        }
-        Step::Count(number) => assert_eq!(filter.count(&item(number)), model.count(&item(number))),
-        Step::Compact => {
-            let before = filter.size_bytes();
-            let freed = filter.compact();
-            assert_eq!(filter.size_bytes() + freed, before);
-            model.compact(true);
-        }
-        Step::SaveAndLoad => *filter = reloaded(filter),
-        Step::Clone => *filter = filter.try_clone(&mut small).expect("it is small"),
-        Step::LoadChunk { iterator, len, byte } => {
-            let iterator = u64::from(iterator) % (model.size() * 2);
-            let data = vec![byte; len.into()];
-            let is_written = filter.load_chunk(iterator, &data).is_ok();
-            assert_eq!(is_written, model_load(model, iterator, &data));
-        }
     }
-}
 
-/// Writes a chunk into the model, if it lies in one table.
-fn model_load(model: &mut Model, iterator: u64, data: &[u8]) -> bool {
-    let mut start = 0i64;
-    let at = iterator as i64 - 1 - data.len() as i64;
-    for table in &mut model.tables {
-        let end = start + table.len() as i64;
-        if at >= start && at + data.len() as i64 <= end && !data.is_empty() {
-            table[(at - start) as usize..][..data.len()].copy_from_slice(data);
-            return true;
+    /// The filter of its header and its chunks.
+    fn reloaded(&self) -> AnyCuckoo {
+        let filter = &self.filter;
+        let header = filter.encode_header();
+        let mut copy = AnyCuckoo::decode_header(&header, &mut |_| true).expect("valid");
+        let mut iterator = 1;
+        while let Some((next, chunk)) = filter.scan_dump(iterator) {
+            copy.load_chunk(next, chunk).expect("it fits");
+            iterator = next;
         }
-        start = end;
+        assert_eq!(&copy, filter);
+        M::assert_rebuilds(filter);
+        copy
     }
-    false
-}
 
-/// The filter of its header and its chunks.
-fn reloaded(filter: &AnyCuckoo) -> AnyCuckoo {
-    let mut copy = AnyCuckoo::decode_header(&filter.encode_header(), &mut small).expect("valid");
-    let mut iterator = 1;
-    while let Some((next, chunk)) = filter.scan_dump(iterator) {
-        copy.load_chunk(next, chunk).expect("it fits");
-        iterator = next;
+    /// Checks that the filter is valid and what the model is.
+    fn assert_equal(&self) {
+        self.filter.check().expect("valid");
+        // Lists of copies, which the header has too, grow without a permit.
+        let header = self.filter.encode_header().len() as u64;
+        assert!(self.filter.size_bytes() <= LIMIT + header);
+        if let Some(model) = &self.model {
+            model.assert_equal(&self.filter);
+        }
     }
-    assert_eq!(&copy, filter);
-    let mut restored = AnyCuckoo::with_numbers(&filter.numbers(), &mut small).expect("valid");
-    for (index, table) in filter.tables().enumerate() {
-        restored.load_table(index as u32, table).expect("it fits");
-        let longer = [table, &[0]].concat();
-        assert!(restored.load_table(index as u32, &longer).is_err());
-    }
-    assert!(restored.load_table(filter.table_count(), &[0]).is_err());
-    assert_eq!(&restored, filter);
-    copy
-}
-
-/// Compares everything that can be read, and checks that the filter is valid.
-fn assert_equal(filter: &AnyCuckoo, model: &Model) {
-    filter.check().expect("valid");
-    assert_eq!(filter.encode_header(), model.header());
-    assert!(filter.tables().eq(model.tables.iter()), "the tables differ");
-    assert_eq!((filter.size(), filter.len()), (model.size(), model.items));
-    assert_eq!(
-        (filter.table_count() as usize, filter.deletes()),
-        (model.tables.len(), model.deletes)
-    );
-    assert!(filter.size_bytes() <= LIMIT);
-    let mut allocations = 0;
-    filter.each_block(|_| allocations += 1);
-    assert_eq!(allocations, model.tables.len() + 1);
 }

@@ -145,6 +145,7 @@ pub fn run(bytes: &[u8]) -> bool {
     match bytes.split_last() {
         Some((last, rest)) if last % 4 == 3 => return windowed::run(rest),
         Some((last, rest)) if last % 16 == 2 => return cuckoo::run(rest),
+        Some((last, rest)) if last % 16 == 6 => return cuckoo::run_bloomline(rest),
         _ => {}
     }
     let mut u = Unstructured::new(bytes);

@@ -1,0 +1,86 @@
+//! A filter takes the items that it was created for, at every size and every width of its slots.
+
+use bloomline_core::host::cuckoo::AnyCuckoo;
+use bloomline_reference::bloomline_cuckoo::{MAX_BITS, MIN_BITS, Model, limit, windows_for};
+
+use super::{Layout, granted, item};
+
+/// An empty fixed filter of this capacity with slots of `bits` bits. New filters have fewer bits
+/// than the most, so it is decoded from a header.
+fn fixed(capacity: u64, bits: u32, seed: u64) -> AnyCuckoo {
+    let model = Model::with_bits(windows_for(capacity), bits, seed);
+    AnyCuckoo::decode_header(&model.header(2, 20, 0), &mut granted).expect("a filter")
+}
+
+/// Fills a fixed filter and asserts that one more item is refused.
+fn assert_fills(capacity: u64, bits: u32, seed: u64) {
+    let mut filter = fixed(capacity, bits, seed);
+    let windows = windows_for(capacity);
+    for number in 0..limit(windows) {
+        let result = filter.insert(&item(number), &mut granted);
+        assert!(result.is_ok(), "item {number} of {capacity}, {bits} bits, seed {seed}");
+    }
+    assert!(filter.insert(&item(u64::MAX), &mut granted).is_err());
+    assert_eq!(filter.len(), limit(windows));
+    assert!((0..limit(windows)).all(|number| filter.contains(&item(number))));
+}
+
+#[test]
+fn small_filters_take_their_capacity_at_every_width() {
+    let most = if cfg!(miri) { 5 } else { 150 };
+    for capacity in 1..=most {
+        for bits in MIN_BITS..=MAX_BITS {
+            for seed in 0..3 {
+                assert_fills(capacity, bits, seed);
+            }
+        }
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "takes hours")]
+fn larger_filters_take_their_capacity_at_every_width() {
+    for capacity in [200, 333, 512, 1_000, 2_345, 3_700, 3_800, 4_096, 10_007, 20_000] {
+        for bits in MIN_BITS..=MAX_BITS {
+            assert_fills(capacity, bits, 1);
+        }
+    }
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "takes hours")]
+fn large_filters_take_their_capacity() {
+    for (capacity, bits) in [(300_000, MIN_BITS), (500_000, 10), (1_000_000, MIN_BITS + 1)] {
+        assert_fills(capacity, bits, 1);
+    }
+}
+
+/// Copies occupy no more entries than other items do, so they do not make a filter full earlier.
+#[test]
+fn filters_take_their_capacity_in_copies() {
+    let capacities: &[u64] = if cfg!(miri) { &[10] } else { &[1, 2, 10, 100, 1_000, 10_000] };
+    for capacity in capacities {
+        for copies in 1..=6 {
+            for error_rate in [0.9, 0.01, 1e-6] {
+                let mut filter = Layout::Bloomline { error_rate, is_fixed: true }.create(*capacity);
+                for number in 0..*capacity {
+                    let result = filter.insert(&item(number / copies), &mut granted);
+                    assert!(result.is_ok(), "addition {number} of {capacity}, {copies} copies");
+                }
+                assert_eq!(filter.len(), *capacity);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_capacity_is_reached_before_the_filter_grows() {
+    let most = if cfg!(miri) { 10 } else { 2_000 };
+    for capacity in 1..=most {
+        let mut filter = Layout::Bloomline { error_rate: 0.01, is_fixed: false }.create(capacity);
+        for number in 0..capacity {
+            filter.insert(&item(number), &mut granted).unwrap();
+        }
+        assert_eq!(filter.table_count(), 1, "{capacity} items");
+    }
+}
