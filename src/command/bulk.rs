@@ -1,10 +1,12 @@
-//! BF.BULKADD and BF.BULKEXISTS: items packed in one string.
+//! BF.BULKADD and BF.BULKEXISTS, which is CF.BULKEXISTS for a cuckoo filter: items packed in one
+//! string.
 //!
 //! The server parses one argument and sends one reply, however many items there are. Otherwise they
 //! are BF.MADD and BF.MEXISTS: the items of both forms meet in one filter.
 
 use std::cell::Cell;
 use std::ffi::CStr;
+use std::marker::PhantomData;
 
 use super::add::{self, Wanted};
 use super::answers::Answers;
@@ -12,18 +14,18 @@ use super::error::{Failure, NO_ANSWERS};
 use super::handler::{Call, Handler};
 use super::options::{Dialect, FilterOptions};
 use super::packed::{self, Packed, Reply};
-use super::read::now_for;
+use super::read::Contains;
 use crate::data_type::handle::{Lookup, filter};
 use crate::policy::limits::Limits;
-use crate::policy::replicate::{self, NewItems};
+use crate::policy::replicate::{self, ItemCommands, NewItems};
 use crate::server::args::Args;
 use crate::server::key::Key;
 use bloomline_core::host::AnyFilter;
 
 /// BF.BULKADD key FIXED width data | PREFIXED data | LINES data [COUNT]
 pub struct BulkAdd;
-/// BF.BULKEXISTS key FIXED width data | PREFIXED data | LINES data [COUNT]
-pub struct BulkExists;
+/// BF.BULKEXISTS key FIXED width data | PREFIXED data | LINES data [COUNT], and CF.BULKEXISTS
+pub struct BulkExists<F>(PhantomData<F>);
 
 impl Handler for BulkAdd {
     const MIN_ARGS: usize = 4;
@@ -37,7 +39,7 @@ impl Handler for BulkAdd {
         let (items, reply) = packed::parse(call.rest)?;
         let mut answers = Answers::to(items).ok_or(NO_ANSWERS)?;
         if items.len() == 0 {
-            return send(call, items, answers, reply, None);
+            return send(call, items, answers, reply, None, refused_at);
         }
         let options = || FilterOptions::default_for(Dialect::of(call.source));
         let insert = |filter: &mut AnyFilter| insert_items(call, filter, items, &mut answers);
@@ -45,11 +47,11 @@ impl Handler for BulkAdd {
         let ((new, refusal), changes) = add::write_to(call, items.len(), wanted, insert)?;
         replicate_new(call, &new, items);
         changes.signal(call, !new.is_empty());
-        send(call, items, answers, reply, refusal)
+        send(call, items, answers, reply, refusal, refused_at)
     }
 }
 
-impl Handler for BulkExists {
+impl<F: Contains> Handler for BulkExists<F> {
     const MIN_ARGS: usize = 4;
     const MAX_ARGS: usize = 7;
 
@@ -61,17 +63,16 @@ impl Handler for BulkExists {
         let (items, reply) = packed::parse(call.rest)?;
         let mut answers = Answers::to(items).ok_or(NO_ANSWERS)?;
         let key = Key::read(call.context, call.key);
-        match filter::<AnyFilter>(&key) {
+        match filter::<F>(&key) {
             Lookup::Found(filter) => {
-                let now = now_for(filter);
-                filter.contains_batch(items.iter(), now, |found| answers.push(found));
+                filter.contains_batch(items.iter(), |found| answers.push(found));
             }
             // A key of another type does not contain the items.
             Lookup::Missing | Lookup::WrongType => {
                 items.iter().for_each(|_| answers.push(false));
             }
         }
-        send(call, items, answers, reply, None)
+        send(call, items, answers, reply, None, refused_at)
     }
 }
 
@@ -105,52 +106,77 @@ fn insert_items(
     (new, refusal)
 }
 
-/// Replicates the new items of a call: verbatim if they are nearly all, or packed in the same form.
-/// For replicas that know no packed items, as plain items or as content, whichever is shorter.
+/// Replicates the new items of a call. For replicas that know no packed items, as plain items or as
+/// content, whichever is shorter.
 fn replicate_new(call: Call, new: &NewItems, items: Packed) {
+    if replicate::replicas_know_own_commands() {
+        return replicate_packed(call, new, items, &replicate::ADD);
+    }
     let selected = new.select(items.iter());
-    if !replicate::replicas_know_own_commands() {
-        let key = Key::read(call.context, call.key);
-        match filter::<AnyFilter>(&key) {
-            Lookup::Found(filter) if replicate::is_content_shorter(filter, selected.clone()) => {
-                replicate::content(call.context, call.key, filter, key.expires_at());
-            }
-            _ => replicate::unpacked(call.context, call.key, selected),
+    let key = Key::read(call.context, call.key);
+    match filter::<AnyFilter>(&key) {
+        Lookup::Found(filter) if replicate::is_content_shorter(filter, selected.clone()) => {
+            replicate::content(call.context, call.key, filter, key.expires_at());
         }
-    } else if new.are_nearly_all() {
-        call.context.replicate_verbatim();
-    } else if !new.is_empty() {
-        let form = items.form();
-        let data = form.pack(selected);
-        replicate::packed(call.context, call.key, form.name(), form.width(), &data);
+        _ => replicate::unpacked(call.context, call.key, &replicate::ADD, selected),
     }
 }
 
+/// Replicates the items of a call that changed the filter: verbatim if they are nearly all, or packed
+/// in the same form.
+pub fn replicate_packed(call: Call, changed: &NewItems, items: Packed, by: &ItemCommands) {
+    if changed.are_nearly_all() {
+        call.context.replicate_verbatim();
+    } else if !changed.is_empty() {
+        let form = items.form();
+        let data = form.pack(changed.select(items.iter()));
+        replicate::packed(call.context, call.key, by, form.name(), form.width(), &data);
+    }
+}
+
+/// What a bulk call has done before its reply.
+pub struct Done<'a> {
+    /// `item` or `line`.
+    pub unit: &'a str,
+    /// Items and empty lines of the call.
+    pub all: usize,
+    /// Those that were processed.
+    pub processed: usize,
+    /// The ones among the answers.
+    pub ones: u64,
+}
+
+/// Where BF.BULKADD ended.
+fn refused_at(done: &Done) -> String {
+    let Done { unit, all, processed, ones } = done;
+    let number = processed + 1;
+    format!("{unit} {number} of {all} was refused, {ones} of the {processed} before it were new")
+}
+
 /// Replies with the number of items and empty lines that were processed, their answers, and the
-/// error that ended the call.
+/// error of a refused item.
 ///
 /// # Errors
 ///
-/// The error that ended a call with COUNT. Nobody looks for an error behind two numbers:
-/// `redis-cli -e` and scripts in Lua see only one that is the whole reply.
-fn send(
+/// The error of a call with COUNT, with the text of `describe`. Nobody looks for an error behind two
+/// numbers: `redis-cli -e` and scripts in Lua see only one that is the whole reply.
+pub fn send(
     call: Call,
     items: Packed,
     mut answers: Answers,
     reply: Reply,
     refusal: Option<&CStr>,
+    describe: impl FnOnce(&Done) -> String,
 ) -> Result<(), Failure> {
     answers.end_empty_lines();
-    let done = answers.len();
+    let processed = answers.len();
     if let (Reply::Count, Some(text)) = (reply, refusal) {
-        let (unit, all, new) = (items.form().unit(), items.answers(), answers.ones());
-        let (text, number) = (text.to_string_lossy(), done + 1);
-        return Err(Failure::Formatted(format!(
-            "{text}: {unit} {number} of {all} was refused, {new} of the {done} before it were new"
-        )));
+        let (unit, all, ones) = (items.form().unit(), items.answers(), answers.ones());
+        let described = describe(&Done { unit, all, processed, ones });
+        return Err(Failure::Formatted(format!("{}: {described}", text.to_string_lossy())));
     }
     call.context.array(2 + usize::from(refusal.is_some()));
-    call.context.count(done as u64);
+    call.context.count(processed as u64);
     match reply {
         Reply::Bitmap => call.context.bulk(&answers.into_bitmap()),
         Reply::Count => call.context.count(answers.ones()),

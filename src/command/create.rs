@@ -65,11 +65,7 @@ pub fn create(call: Call, key: &mut Key, options: FilterOptions) -> Result<(), F
     }
     let created = match options.layout {
         Layout::Bloomline => {
-            let repeatable = || call.source.repeatable_seed(call.key.bytes());
-            let seed = match options.seed.or_else(repeatable) {
-                Some(seed) => seed,
-                None => seed::random().map_err(|error| error::no_seed(&error))?,
-            };
+            let seed = seed(call, options.seed)?;
             let mut permit = limits.permit();
             match windowed {
                 None => Filter::new(options.spec, seed, &mut permit).map(AnyFilter::from),
@@ -87,6 +83,20 @@ pub fn create(call: Call, key: &mut Key, options: FilterOptions) -> Result<(), F
     store(key, filter);
     expire(call, key, lifetime);
     Ok(())
+}
+
+/// The seed of a new filter: that of the option, or one that nobody can predict unless a script is
+/// executed again elsewhere.
+///
+/// # Errors
+///
+/// The system has no random numbers.
+pub fn seed(call: Call, given: Option<u64>) -> Result<u64, Failure> {
+    let repeatable = || call.source.repeatable_seed(call.key.bytes());
+    match given.or_else(repeatable) {
+        Some(seed) => Ok(seed),
+        None => seed::random().map_err(|error| error::no_seed(&error)),
+    }
 }
 
 /// Lets a new key expire if TTL is given, and replicates when.

@@ -96,6 +96,7 @@ pub fn creation(error: Error, limits: &Limits) -> Failure {
             "ERR error rate is too small for this layout: a layer would need {rate:.1e}, \
              below 1e-15 or capacity / 2^64"
         )),
+        Error::CuckooErrorRate(_) => Failure::Formatted(format!("ERR {error}")),
         Error::Refused(_) if limits.refusal().is_some() => failed("create filter", error, limits),
         Error::OutOfMemory(bytes) => Failure::Formatted(format!(
             "ERR Insufficient memory to create filter: the system has no {bytes} bytes for it"

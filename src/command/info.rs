@@ -7,7 +7,7 @@ use super::error::{BAD_FIELD, Failure, existing};
 use super::float::format_g;
 use super::handler::{Call, Handler};
 use super::read::now_for;
-use crate::data_type::handle::filter;
+use crate::data_type::handle::{DataType, filter};
 use crate::policy::setting::layout_name;
 use crate::server::clock;
 use crate::server::context::Context;
@@ -20,19 +20,19 @@ pub struct Info;
 /// BF.DEBUG key
 pub struct Debug;
 
-/// A field of BF.INFO.
-struct Field {
+/// A field of BF.INFO or CF.INFO.
+pub struct Field<F: 'static> {
     /// The argument that requests the field.
-    token: &'static str,
+    pub token: &'static str,
     /// The name in the reply.
-    name: &'static CStr,
+    pub name: &'static CStr,
     /// Replies with the value.
-    reply: fn(Context, &AnyFilter),
+    pub reply: fn(Context, &F),
 }
 
 /// The fields of the reply without a field argument, in RedisBloom's order. A sixth field would
 /// break clients.
-static FIELDS: [Field; 5] = [
+static FIELDS: [Field<AnyFilter>; 5] = [
     Field { token: "CAPACITY", name: c"Capacity", reply: capacity },
     Field { token: "SIZE", name: c"Size", reply: size },
     Field { token: "FILTERS", name: c"Number of filters", reply: layers },
@@ -41,7 +41,7 @@ static FIELDS: [Field; 5] = [
 ];
 
 /// Fields that are returned only if they are requested by name.
-static MORE_FIELDS: [Field; 9] = [
+static MORE_FIELDS: [Field<AnyFilter>; 9] = [
     Field { token: "ERROR", name: c"Error rate", reply: error_rate },
     Field { token: "LAYOUT", name: c"Layout", reply: layout },
     Field { token: "FILL", name: c"Fill", reply: |to, filter| layer_numbers(to, &filter.fills()) },
@@ -150,32 +150,42 @@ impl Handler for Info {
     const MAX_ARGS: usize = 3;
 
     fn run(call: Call) -> Result<(), Failure> {
-        let key = Key::read(call.context, call.key);
-        let filter = existing(filter::<AnyFilter>(&key))?;
-        let pair = |field: &Field| {
-            call.context.simple(field.name);
-            (field.reply)(call.context, filter);
-        };
-        let Some(token) = call.rest.get(0) else {
-            call.context.map(FIELDS.len());
-            FIELDS.iter().for_each(pair);
-            return Ok(());
-        };
-        let field = FIELDS
-            .iter()
-            .chain(&MORE_FIELDS)
-            .find(|field| token.is(field.token))
-            .ok_or(BAD_FIELD)?;
-        if call.context.has_maps() {
-            call.context.map(1);
-            pair(field);
-        } else {
-            // The value without its name, as clients of RESP2 expect it.
-            call.context.array(1);
-            (field.reply)(call.context, filter);
-        }
-        Ok(())
+        reply(call, &FIELDS, &MORE_FIELDS, BAD_FIELD.into())
     }
+}
+
+/// Replies with all of `fields`, or with the one of `fields` and `more` that the call names.
+///
+/// # Errors
+///
+/// There is no such filter, or `unknown` if there is no such field.
+pub fn reply<F: DataType>(
+    call: Call,
+    fields: &[Field<F>],
+    more: &[Field<F>],
+    unknown: Failure,
+) -> Result<(), Failure> {
+    let key = Key::read(call.context, call.key);
+    let filter = existing(filter::<F>(&key))?;
+    let pair = |field: &Field<F>| {
+        call.context.simple(field.name);
+        (field.reply)(call.context, filter);
+    };
+    let Some(token) = call.rest.get(0) else {
+        call.context.map(fields.len());
+        fields.iter().for_each(pair);
+        return Ok(());
+    };
+    let field = fields.iter().chain(more).find(|field| token.is(field.token)).ok_or(unknown)?;
+    if call.context.has_maps() {
+        call.context.map(1);
+        pair(field);
+    } else {
+        // The value without its name, as clients of RESP2 expect it.
+        call.context.array(1);
+        (field.reply)(call.context, filter);
+    }
+    Ok(())
 }
 
 impl Handler for Debug {

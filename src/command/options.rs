@@ -4,9 +4,7 @@ use std::ffi::CStr;
 
 use super::error::{CANNOT_EXPAND, Failure, unknown_argument};
 use super::lifetime::Lifetime;
-use crate::policy::setting::{
-    ERROR_RATE, EXPANSION_FACTOR, INITIAL_SIZE, default_layout, layout_by_name,
-};
+use crate::policy::setting::{ERROR_RATE, EXPANSION_FACTOR, INITIAL_SIZE, LAYOUT, layout_by_name};
 use crate::policy::source::Source;
 use crate::server::args::{Arg, Args};
 use bloomline_core::Layout;
@@ -57,7 +55,7 @@ impl FilterOptions {
             growth: growth(expansion),
         };
         let layout = match dialect {
-            Dialect::Bloomline => default_layout(),
+            Dialect::Bloomline => LAYOUT.layout(),
             Dialect::RedisBloom => Layout::RedisBloom,
         };
         let lifetime = Lifetime::default();
@@ -95,8 +93,21 @@ fn growth(expansion: u32) -> Growth {
     }
 }
 
+/// The seed of a filter.
+///
+/// # Errors
+///
+/// The error reply.
+pub fn seed(arg: Arg) -> Result<u64, Failure> {
+    Ok(arg.unsigned().ok_or(c"ERR seed must be in the range [0, 18446744073709551615]")?)
+}
+
 /// A target rate above 0 and below 1. Above 0.25 it becomes 0.25, as in RedisBloom.
-fn error_rate(
+///
+/// # Errors
+///
+/// The first reply if the text is not a number, the second if it is out of range.
+pub fn error_rate(
     arg: Arg,
     not_a_number: &'static CStr,
     out_of_range: &'static CStr,
@@ -228,9 +239,7 @@ impl Parser {
 
     /// SEED
     pub fn seed(&mut self, value: Value) -> Result<(), Failure> {
-        let seed = value?.unsigned();
-        self.options.seed =
-            Some(seed.ok_or(c"ERR seed must be in the range [0, 18446744073709551615]")?);
+        self.options.seed = Some(seed(value?)?);
         Ok(())
     }
 

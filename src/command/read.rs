@@ -1,16 +1,19 @@
-//! BF.EXISTS, BF.MEXISTS and BF.CARD.
+//! BF.EXISTS and BF.MEXISTS, which are CF.EXISTS and CF.MEXISTS for a cuckoo filter, and BF.CARD.
+
+use std::marker::PhantomData;
 
 use super::error::{Failure, WRONG_TYPE};
 use super::handler::{Call, Handler};
-use crate::data_type::handle::{Lookup, filter};
+use crate::data_type::handle::{DataType, Lookup, filter};
 use crate::server::clock;
 use crate::server::key::Key;
 use bloomline_core::host::AnyFilter;
+use bloomline_core::host::cuckoo::AnyCuckoo;
 
-/// BF.EXISTS key item
-pub struct Exists;
-/// BF.MEXISTS key item [item ...]
-pub struct Mexists;
+/// BF.EXISTS key item, and CF.EXISTS
+pub struct Exists<F>(PhantomData<F>);
+/// BF.MEXISTS key item [item ...], and CF.MEXISTS
+pub struct Mexists<F>(PhantomData<F>);
 /// BF.CARD key
 pub struct Card;
 
@@ -24,17 +27,47 @@ pub fn now_for(filter: &AnyFilter) -> u64 {
     }
 }
 
-impl Handler for Exists {
+/// A filter of which a call asks whether it contains items.
+pub trait Contains: DataType {
+    /// True if the item may be in the filter.
+    fn contains(&self, item: &[u8]) -> bool;
+
+    /// Calls `answer` for each item, in order.
+    fn contains_batch(&self, items: impl Iterator<Item: AsRef<[u8]>>, answer: impl FnMut(bool));
+}
+
+impl Contains for AnyFilter {
+    #[inline(always)]
+    fn contains(&self, item: &[u8]) -> bool {
+        Self::contains(self, item, now_for(self))
+    }
+
+    #[inline(always)]
+    fn contains_batch(&self, items: impl Iterator<Item: AsRef<[u8]>>, answer: impl FnMut(bool)) {
+        Self::contains_batch(self, items, now_for(self), answer);
+    }
+}
+
+impl Contains for AnyCuckoo {
+    #[inline(always)]
+    fn contains(&self, item: &[u8]) -> bool {
+        Self::contains(self, item)
+    }
+
+    #[inline(always)]
+    fn contains_batch(&self, items: impl Iterator<Item: AsRef<[u8]>>, answer: impl FnMut(bool)) {
+        Self::contains_batch(self, items, answer);
+    }
+}
+
+impl<F: Contains> Handler for Exists<F> {
     const MIN_ARGS: usize = 3;
     const MAX_ARGS: usize = 3;
 
     fn run(call: Call) -> Result<(), Failure> {
         let key = Key::read(call.context, call.key);
-        let found = match filter::<AnyFilter>(&key) {
-            Lookup::Found(filter) => {
-                let now = now_for(filter);
-                call.rest.bytes().all(|item| filter.contains(item, now))
-            }
+        let found = match filter::<F>(&key) {
+            Lookup::Found(filter) => call.rest.bytes().all(|item| filter.contains(item)),
             // A key of another type does not contain the item.
             Lookup::Missing | Lookup::WrongType => false,
         };
@@ -43,16 +76,15 @@ impl Handler for Exists {
     }
 }
 
-impl Handler for Mexists {
+impl<F: Contains> Handler for Mexists<F> {
     const MIN_ARGS: usize = 3;
 
     fn run(call: Call) -> Result<(), Failure> {
         let key = Key::read(call.context, call.key);
         call.context.array(call.rest.len());
-        match filter::<AnyFilter>(&key) {
+        match filter::<F>(&key) {
             Lookup::Found(filter) => {
-                let now = now_for(filter);
-                filter.contains_batch(call.rest.bytes(), now, |found| call.context.boolean(found));
+                filter.contains_batch(call.rest.bytes(), |found| call.context.boolean(found));
             }
             Lookup::Missing | Lookup::WrongType => {
                 call.rest.iter().for_each(|_| call.context.boolean(false));

@@ -13,6 +13,7 @@ use super::{
     add, bulk, compact, create, dump, hash_check, help, info, merge, read, rotate, stats, syntax,
 };
 use crate::server::command::{Access, Command, Keys};
+use bloomline_core::host::AnyFilter;
 
 /// The ACL category of the commands of Bloom filters.
 pub const CATEGORY: &CStr = c"bloom";
@@ -153,7 +154,7 @@ pub static COMMANDS: [Command; 18] = [
         hint: c"Replies 0 (certainly not) or 1 (probably); 0 if there is no such key.",
         complexity: c"O(N) where N is the number of layers",
         args: syntax::ADD,
-        ..command::<read::Exists>(&READ_FAST)
+        ..command::<read::Exists<AnyFilter>>(&READ_FAST)
     },
     Command {
         name: c"bf.mexists",
@@ -161,7 +162,7 @@ pub static COMMANDS: [Command; 18] = [
         hint: c"Replies for each as BF.EXISTS does.",
         complexity: c"O(M * N) where M is the number of items and N the number of layers",
         args: syntax::MADD,
-        ..command::<read::Mexists>(&READ_FAST)
+        ..command::<read::Mexists<AnyFilter>>(&READ_FAST)
     },
     Command {
         name: c"bf.bulkexists",
@@ -172,7 +173,7 @@ pub static COMMANDS: [Command; 18] = [
         complexity: c"O(M * N) where M is the number of items and N the number of layers",
         since: c"0.1.0",
         args: syntax::BULK,
-        ..command::<bulk::BulkExists>(&READ)
+        ..command::<bulk::BulkExists<AnyFilter>>(&READ)
     },
     Command {
         name: c"bf.info",

@@ -9,22 +9,15 @@
 
 use std::ops::ControlFlow;
 
-use super::load::{LoadError, Loader};
+use super::load::{BITS_STRING, LoadError, Loader};
 use crate::server::rdb::Writer;
 use bloomline_core::Layout;
-use bloomline_core::host::{AnyFilter, copy_to_zeros};
-
-/// Bytes of a string of bits, except the last one of a layer.
-///
-/// The server reads a string into its own memory, from which it is copied. Strings of 2 MiB get
-/// the same memory again and again. Those of 16 MiB got fresh pages each, which took more than half
-/// of the time of a load.
-const STRING_BYTES: usize = 2 << 20;
+use bloomline_core::host::AnyFilter;
 
 /// Saves header and bits.
 pub fn save(writer: &Writer, filter: &AnyFilter) {
     writer.string(&filter.encode_header());
-    filter.each_chunk(0, STRING_BYTES, |chunk| {
+    filter.each_chunk(0, BITS_STRING, |chunk| {
         writer.string(chunk.set_bytes());
         ControlFlow::Continue(())
     });
@@ -42,20 +35,6 @@ pub fn load(loader: &mut Loader) -> Result<AnyFilter, LoadError> {
     if filter.layout() != Layout::Bloomline {
         return Err("the header is of another layout".to_owned().into());
     }
-    filter.try_each_layer_mut(|bits| -> Result<(), LoadError> {
-        for chunk in bits.chunks_mut(STRING_BYTES) {
-            let string = loader.reader.string()?;
-            match string.bytes() {
-                // A new layer is zero already.
-                [] => {}
-                bytes if bytes.len() == chunk.len() => copy_to_zeros(chunk, bytes),
-                bytes => {
-                    let (got, expected) = (bytes.len(), chunk.len());
-                    return Err(format!("{got} bytes of bits instead of {expected}").into());
-                }
-            }
-        }
-        Ok(())
-    })?;
+    filter.try_each_layer_mut(|bits| loader.bits(bits))?;
     Ok(filter)
 }

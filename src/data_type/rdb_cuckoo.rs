@@ -1,4 +1,18 @@
-//! A cuckoo filter in an RDB file, as RedisBloom writes it.
+//! A cuckoo filter in an RDB file.
+//!
+//! Both layouts share RedisBloom's type name and encoding version. The first number distinguishes
+//! them: 2^64 - 1 for the Bloomline layout, the number of tables for RedisBloom's.
+//!
+//! Bloomline's:
+//!
+//! ```text
+//! unsigned 2^64-1
+//! string            the header
+//! string...         the tables, oldest first: each in strings of 2 MiB and a shorter last one; an
+//!                   empty string stands for as many zeros
+//! ```
+//!
+//! RedisBloom's:
 //!
 //! ```text
 //! unsigned tables, buckets, items, deletes, bucket_size, max_iterations, expansion
@@ -7,16 +21,17 @@
 //! ```
 //!
 //! This is version 4. Version 5 has two more unsigned numbers at the end, as for Bloom filters: the
-//! version of the hash and its seed, both 0 for the only hash that is read. Versions 0 to 3 have neither `deletes` and what follows it, for which the
-//! settings of the server count, nor the buckets of a table. RedisBloom calls a table a sub-filter.
+//! version of the hash and its seed, both 0 for the only hash that is read. Versions 0 to 3 have
+//! neither `deletes` and what follows it, for which the settings of the server count, nor the buckets
+//! of a table. RedisBloom calls a table a sub-filter.
 
 use std::ffi::{CStr, c_int};
 
-use super::load::{LoadError, Loader};
+use super::load::{BITS_STRING, LoadError, Loader};
 use super::rdb::Saved;
 use crate::policy::setting::{CF_BUCKET_SIZE, CF_EXPANSION_FACTOR, CF_MAX_ITERATIONS};
 use crate::server::rdb::Writer;
-use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooNumbers};
+use bloomline_core::host::cuckoo::{AnyCuckoo, ClassicCuckoo, CuckooFilter, CuckooNumbers};
 use bloomline_core::host::redisbloom::hash;
 
 impl Saved for AnyCuckoo {
@@ -26,46 +41,92 @@ impl Saved for AnyCuckoo {
     const NEWEST_VERSION: c_int = 5;
 
     fn save(&self, writer: &Writer) {
-        let numbers = self.numbers();
-        let CuckooNumbers { items, buckets, deletes, tables, .. } = numbers;
-        let CuckooNumbers { bucket_size, max_iterations, expansion, .. } = numbers;
-        for number in [tables, buckets, items, deletes, bucket_size, max_iterations, expansion] {
-            writer.unsigned(number);
-        }
-        for slots in self.tables() {
-            writer.unsigned(slots.len() as u64 / bucket_size.max(1));
-            writer.string(slots);
+        match self {
+            Self::Bloomline(filter) => {
+                writer.unsigned(BLOOMLINE);
+                save_bloomline(writer, filter);
+            }
+            Self::RedisBloom(filter) => save_redisbloom(writer, filter),
         }
     }
 
     fn load(loader: &mut Loader, encver: c_int) -> Result<Self, LoadError> {
-        loader.check_readable(encver > Self::ENCODING_VERSION)?;
-        let numbers = load_numbers(loader, encver)?;
-        let created = Self::with_numbers(&numbers, &mut loader.limits.permit());
-        let mut filter = created.map_err(|error| loader.reason(error))?;
-        let lengths: Vec<u64> = filter.tables().map(|slots| slots.len() as u64).collect();
-        for (index, length) in (0..).zip(lengths) {
-            if encver >= 4 {
-                let (found, buckets) = (loader.reader.unsigned()?, length / numbers.bucket_size);
-                if found != buckets {
-                    return Err(format!("{found} buckets in table {index}, not {buckets}").into());
-                }
+        match loader.reader.unsigned()? {
+            BLOOMLINE if encver == Self::ENCODING_VERSION => load_bloomline(loader).map(Self::from),
+            tables => {
+                loader.check_readable(encver > Self::ENCODING_VERSION)?;
+                load_redisbloom(loader, tables, encver).map(Self::from)
             }
-            let slots = loader.string(length)?;
-            let loaded = filter.load_table(index, slots.bytes());
-            loaded.map_err(|error| loader.reason(error))?;
         }
-        if encver >= 5 {
-            let (version, seed) = (loader.reader.unsigned()?, loader.reader.unsigned()?);
-            hash::check(version, seed).map_err(|error| error.to_string())?;
-        }
-        Ok(filter)
     }
 }
 
-fn load_numbers(loader: &mut Loader, encver: c_int) -> Result<CuckooNumbers, LoadError> {
+/// The first number of a filter in the Bloomline layout.
+const BLOOMLINE: u64 = u64::MAX;
+
+fn save_bloomline(writer: &Writer, filter: &CuckooFilter) {
+    writer.string(&filter.encode_header());
+    for part in filter.tables().flat_map(|table| table.chunks(BITS_STRING)) {
+        let is_zero = part.iter().all(|&byte| byte == 0);
+        writer.string(if is_zero { &[] } else { part });
+    }
+}
+
+fn load_bloomline(loader: &mut Loader) -> Result<CuckooFilter, LoadError> {
+    let header = loader.reader.string()?;
+    let decoded = CuckooFilter::decode_header(header.bytes(), &mut loader.limits.permit());
+    let mut filter = decoded.map_err(|error| loader.reason(error))?;
+    filter.try_each_table_mut(|table| loader.bits(table))?;
+    Ok(filter)
+}
+
+fn save_redisbloom(writer: &Writer, filter: &ClassicCuckoo) {
+    let numbers = filter.numbers();
+    let CuckooNumbers { items, buckets, deletes, tables, .. } = numbers;
+    let CuckooNumbers { bucket_size, max_iterations, expansion, .. } = numbers;
+    for number in [tables, buckets, items, deletes, bucket_size, max_iterations, expansion] {
+        writer.unsigned(number);
+    }
+    for slots in filter.tables() {
+        writer.unsigned(slots.len() as u64 / bucket_size.max(1));
+        writer.string(slots);
+    }
+}
+
+fn load_redisbloom(
+    loader: &mut Loader,
+    tables: u64,
+    encver: c_int,
+) -> Result<ClassicCuckoo, LoadError> {
+    let numbers = load_numbers(loader, tables, encver)?;
+    let created = ClassicCuckoo::with_numbers(&numbers, &mut loader.limits.permit());
+    let mut filter = created.map_err(|error| loader.reason(error))?;
+    let lengths: Vec<u64> = filter.tables().map(|slots| slots.len() as u64).collect();
+    for (index, length) in (0..).zip(lengths) {
+        if encver >= 4 {
+            let (found, buckets) = (loader.reader.unsigned()?, length / numbers.bucket_size);
+            if found != buckets {
+                return Err(format!("{found} buckets in table {index}, not {buckets}").into());
+            }
+        }
+        let slots = loader.string(length)?;
+        let loaded = filter.load_table(index, slots.bytes());
+        loaded.map_err(|error| loader.reason(error))?;
+    }
+    if encver >= 5 {
+        let (version, seed) = (loader.reader.unsigned()?, loader.reader.unsigned()?);
+        hash::check(version, seed).map_err(|error| error.to_string())?;
+    }
+    Ok(filter)
+}
+
+fn load_numbers(
+    loader: &mut Loader,
+    tables: u64,
+    encver: c_int,
+) -> Result<CuckooNumbers, LoadError> {
     let mut next = || loader.reader.unsigned();
-    let (tables, buckets, items) = (next()?, next()?, next()?);
+    let (buckets, items) = (next()?, next()?);
     let [deletes, bucket_size, max_iterations, expansion] = if encver >= 4 {
         [next()?, next()?, next()?, next()?]
     } else {

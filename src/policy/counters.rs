@@ -68,6 +68,8 @@ pub static LOADS_REFUSED: Counter = Counter::new();
 
 /// Cuckoo filters in all databases.
 pub static CF_FILTERS: Counter = Counter::new();
+/// Cuckoo filters of the Bloomline layout.
+pub static CF_FILTERS_BLOOMLINE: Counter = Counter::new();
 /// Tables of all cuckoo filters.
 pub static CF_TABLES: Counter = Counter::new();
 /// Items in all cuckoo filters.
@@ -124,8 +126,9 @@ static KNOWN_FIELDS: [(&CStr, &Counter); 7] = [
 ];
 
 /// The fields of the section of cuckoo filters, in order.
-static CUCKOO_FIELDS: [(&CStr, &Counter); 6] = [
+static CUCKOO_FIELDS: [(&CStr, &Counter); 7] = [
     (c"cf_filters", &CF_FILTERS),
+    (c"cf_filters_bloomline", &CF_FILTERS_BLOOMLINE),
     (c"cf_tables", &CF_TABLES),
     (c"cf_items", &CF_ITEMS),
     (c"cf_bytes", &CF_BYTES),

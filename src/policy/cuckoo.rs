@@ -2,11 +2,11 @@
 
 use std::ptr::NonNull;
 
-use super::counters::{CF_BYTES, CF_FILTERS, CF_ITEMS, CF_TABLES};
+use super::counters::{CF_BYTES, CF_FILTERS, CF_FILTERS_BLOOMLINE, CF_ITEMS, CF_TABLES};
 use super::family::{Family, Names};
-use bloomline_core::Error;
 use bloomline_core::host::cuckoo::AnyCuckoo;
 use bloomline_core::host::{Mover, Permit};
+use bloomline_core::{Error, Layout};
 
 /// What a cuckoo filter adds to the totals that change with it.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -58,11 +58,13 @@ impl Family for AnyCuckoo {
 
     fn add_to_totals(&self) {
         CF_FILTERS.add(1);
+        CF_FILTERS_BLOOMLINE.add(u64::from(self.layout() == Layout::Bloomline));
         Totals::of(self).add();
     }
 
     fn subtract_from_totals(&self) {
         CF_FILTERS.subtract(1);
+        CF_FILTERS_BLOOMLINE.subtract(u64::from(self.layout() == Layout::Bloomline));
         Totals::of(self).subtract();
     }
 

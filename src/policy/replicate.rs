@@ -120,10 +120,13 @@ pub struct ItemCommands {
     pub several: &'static CStr,
     /// The word before several items.
     pub before: Option<&'static CStr>,
+    /// The command for packed items, which RedisBloom does not know.
+    pub packed: &'static CStr,
 }
 
 /// Additions to a Bloom filter.
-pub static ADD: ItemCommands = ItemCommands { one: c"BF.ADD", several: c"BF.MADD", before: None };
+pub static ADD: ItemCommands =
+    ItemCommands { one: c"BF.ADD", several: c"BF.MADD", before: None, packed: c"BF.BULKADD" };
 
 impl ItemCommands {
     fn replicate(&self, context: Context, key: Arg, items: Args) {
@@ -138,10 +141,17 @@ impl ItemCommands {
     }
 }
 
-/// Replicates BF.BULKADD with items that are packed in a form, which has a width or not.
-pub fn packed(context: Context, key: Arg, form: &CStr, width: Option<usize>, data: &[u8]) {
+/// Replicates a command with items that are packed in a form, which has a width or not.
+pub fn packed(
+    context: Context,
+    key: Arg,
+    by: &ItemCommands,
+    form: &CStr,
+    width: Option<usize>,
+    data: &[u8],
+) {
     let width = width.map(|width| i64::try_from(width).unwrap_or(i64::MAX));
-    context.replicate(c"BF.BULKADD", key, Operands::Packed { form, width, data });
+    context.replicate(by.packed, key, Operands::Packed { form, width, data });
 }
 
 /// Replicates a command for each of several items.
@@ -149,7 +159,7 @@ pub fn each<'a>(context: Context, key: Arg, command: &CStr, items: impl Iterator
     items.for_each(|item| context.replicate(command, key, Operands::Strings(&[item])));
 }
 
-/// True if replicas know the commands that RedisBloom lacks: BF.BULKADD, CF.MDEL.
+/// True if replicas know the commands that RedisBloom lacks: those of packed items, CF.MDEL.
 pub fn replicas_know_own_commands() -> bool {
     !REDISBLOOM_REPLICAS.is_on()
 }
@@ -177,16 +187,22 @@ pub fn is_content_shorter<'a>(
     })
 }
 
-/// Replicates packed items as BF.MADD, for replicas that know no others.
-pub fn unpacked<'a>(context: Context, key: Arg, mut items: impl Iterator<Item = &'a [u8]>) {
+/// Replicates packed items as calls of several items, for replicas that know no packed ones.
+pub fn unpacked<'a>(
+    context: Context,
+    key: Arg,
+    by: &ItemCommands,
+    mut items: impl Iterator<Item = &'a [u8]>,
+) {
     /// Items per call, each of which becomes a string of the server.
     const MOST: usize = 10_000;
+    let word = by.before.map(CStr::to_bytes);
     loop {
-        let part: Vec<&[u8]> = items.by_ref().take(MOST).collect();
-        if part.is_empty() {
+        let part: Vec<&[u8]> = word.into_iter().chain(items.by_ref().take(MOST)).collect();
+        if part.len() == usize::from(word.is_some()) {
             return;
         }
-        context.replicate(c"BF.MADD", key, Operands::Strings(&part));
+        context.replicate(by.several, key, Operands::Strings(&part));
     }
 }
 

@@ -5,7 +5,7 @@ use std::ffi::CStr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::counters::FILTERS_BLOOMLINE;
+use super::counters::{CF_FILTERS_BLOOMLINE, FILTERS_BLOOMLINE};
 use crate::server::args::Arg;
 use bloomline_core::Layout;
 
@@ -50,14 +50,7 @@ pub static ERROR_RATE: Setting = Setting {
     default: c"0.01",
     value: AtomicU64::new(0.01f64.to_bits()),
     text: Mutex::new(None),
-    parse: |arg| {
-        let rate = arg.number().ok_or(Problem::Unreadable)?;
-        if !(rate > 0.0 && rate < 1.0) {
-            return Err(Problem::OutOfRange("(0.000000, 1.000000)".into()));
-        }
-        let text = (rate > 0.25).then_some("0.25");
-        Ok(Parsed { value: rate.min(0.25).to_bits(), text })
-    },
+    parse: rate,
 };
 
 /// The capacity of filters that are created without one, in items: 1 to 2^30.
@@ -93,20 +86,15 @@ pub static MAX_FILTER_BYTES: Setting = Setting {
     },
 };
 
-/// The layout of filters that are created without one: 1 for RedisBloom's, 0 for Bloomline's. Read
-/// by [`default_layout`].
+/// The layout of Bloom filters that are created without one: 1 for RedisBloom's, 0 for Bloomline's.
+/// Read by [`Setting::layout`].
 pub static LAYOUT: Setting = Setting {
     name: c"bf-layout",
     legacy: None,
     default: c"bloomline",
     value: AtomicU64::new(0),
     text: Mutex::new(None),
-    parse: |arg| {
-        let layout =
-            layout_by_name(arg).ok_or(Problem::OutOfRange("{bloomline, redisbloom}".into()))?;
-        let value = u64::from(layout == Layout::RedisBloom);
-        Ok(Parsed { value, text: Some(layout_name(layout)) })
-    },
+    parse: layout,
 };
 
 /// `yes` if servers with RedisBloom replicate from this one: filters of the Bloomline layout are
@@ -123,11 +111,32 @@ pub static REDISBLOOM_REPLICAS: Setting = Setting {
             .iter()
             .position(|name| arg.is(name))
             .ok_or(Problem::OutOfRange("{no, yes}".into()))?;
-        match FILTERS_BLOOMLINE.get() {
+        match FILTERS_BLOOMLINE.get() + CF_FILTERS_BLOOMLINE.get() {
             filters if index == 1 && filters > 0 => Err(Problem::FiltersExist(filters)),
             _ => Ok(Parsed { value: index as u64, text: names.get(index).copied() }),
         }
     },
+};
+
+/// The layout of cuckoo filters that are created without one, as [`LAYOUT`].
+pub static CF_LAYOUT: Setting = Setting {
+    name: c"cf-layout",
+    legacy: None,
+    default: c"bloomline",
+    value: AtomicU64::new(0),
+    text: Mutex::new(None),
+    parse: layout,
+};
+
+/// The target rate of cuckoo filters that are created without one, in Bloomline's layout: above 0
+/// and below 1. A rate above 0.25 is stored as 0.25.
+pub static CF_ERROR_RATE: Setting = Setting {
+    name: c"cf-error-rate",
+    legacy: None,
+    default: c"0.01",
+    value: AtomicU64::new(0.01f64.to_bits()),
+    text: Mutex::new(None),
+    parse: rate,
 };
 
 /// The capacity of cuckoo filters that are created without one, in items: at most 2^30, and at least
@@ -204,27 +213,20 @@ pub fn layout_by_name(name: Arg) -> Option<Layout> {
     [Layout::Bloomline, Layout::RedisBloom].into_iter().find(|&layout| name.is(layout_name(layout)))
 }
 
-/// The layout of filters that clients create without naming one. It is RedisBloom's if
-/// `bf-redisbloom-replicas` is on.
-pub fn default_layout() -> Layout {
-    match LAYOUT.integer() {
-        0 if !REDISBLOOM_REPLICAS.is_on() => Layout::Bloomline,
-        _ => Layout::RedisBloom,
-    }
-}
-
 /// All settings, in the order in which the server applies its configuration file.
 ///
 /// The bucket size of cuckoo filters precedes their capacity: it is in range of the default capacity
 /// whatever it is, and then the bound of the capacity is that of the file. In the other order a
 /// server would not start with a file that its CONFIG REWRITE has written.
-pub static ALL: [&Setting; 11] = [
+pub static ALL: [&Setting; 13] = [
     &ERROR_RATE,
     &INITIAL_SIZE,
     &EXPANSION_FACTOR,
     &MAX_FILTER_BYTES,
     &LAYOUT,
     &REDISBLOOM_REPLICAS,
+    &CF_LAYOUT,
+    &CF_ERROR_RATE,
     &CF_BUCKET_SIZE,
     &CF_INITIAL_SIZE,
     &CF_MAX_ITERATIONS,
@@ -248,6 +250,15 @@ impl Setting {
         f64::from_bits(self.integer())
     }
 
+    /// The value of a setting that is the layout of filters which clients create without naming one.
+    /// It is RedisBloom's if `bf-redisbloom-replicas` is on.
+    pub fn layout(&self) -> Layout {
+        match self.integer() {
+            0 if !REDISBLOOM_REPLICAS.is_on() => Layout::Bloomline,
+            _ => Layout::RedisBloom,
+        }
+    }
+
     /// The value as text.
     pub fn text(&self) -> String {
         let text = self.text.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
@@ -267,6 +278,22 @@ impl Setting {
         self.value.store(value, Ordering::Relaxed);
         Ok(())
     }
+}
+
+fn layout(arg: Arg) -> Result<Parsed, Problem> {
+    let layout =
+        layout_by_name(arg).ok_or(Problem::OutOfRange("{bloomline, redisbloom}".into()))?;
+    let value = u64::from(layout == Layout::RedisBloom);
+    Ok(Parsed { value, text: Some(layout_name(layout)) })
+}
+
+fn rate(arg: Arg) -> Result<Parsed, Problem> {
+    let rate = arg.number().ok_or(Problem::Unreadable)?;
+    if !(rate > 0.0 && rate < 1.0) {
+        return Err(Problem::OutOfRange("(0.000000, 1.000000)".into()));
+    }
+    let text = (rate > 0.25).then_some("0.25");
+    Ok(Parsed { value: rate.min(0.25).to_bits(), text })
 }
 
 fn integer(arg: Arg, least: u64, most: u64) -> Result<Parsed, Problem> {

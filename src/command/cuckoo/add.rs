@@ -4,7 +4,7 @@ use std::ffi::CStr;
 
 use super::create::{self, RESERVED};
 use super::error::{self, TOO_MANY_EXPANSIONS};
-use super::options::{self, Insert as InsertArgs};
+use super::options::{self, Insert as InsertArgs, NewFilter};
 use crate::command::add::count_refused;
 use crate::command::error::{Failure, NOT_FOUND, WRONG_TYPE};
 use crate::command::handler::{Call, Handler};
@@ -22,16 +22,22 @@ const ADDED: &CStr = c"cuckoo.add";
 
 /// How items that were stored are replicated. Those that were not, because they exist or the filter
 /// is full, change nothing.
-static STORED: ItemCommands =
-    ItemCommands { one: c"CF.ADD", several: c"CF.INSERT", before: Some(c"ITEMS") };
+pub static STORED: ItemCommands = ItemCommands {
+    one: c"CF.ADD",
+    several: c"CF.INSERT",
+    before: Some(c"ITEMS"),
+    packed: c"CF.BULKADD",
+};
 
 /// CF.ADD key item
 pub struct Add;
 /// CF.ADDNX key item
 pub struct AddNx;
-/// CF.INSERT key [CAPACITY n] [NOCREATE] [TTL seconds] ITEMS item [item ...]
+/// CF.INSERT key [CAPACITY n] [NOCREATE] [ERROR rate] [LAYOUT name] [TTL seconds] [SEED n] ITEMS item
+/// [item ...]
 pub struct Insert;
-/// CF.INSERTNX key [CAPACITY n] [NOCREATE] [TTL seconds] ITEMS item [item ...]
+/// CF.INSERTNX key [CAPACITY n] [NOCREATE] [ERROR rate] [LAYOUT name] [TTL seconds] [SEED n] ITEMS item
+/// [item ...]
 pub struct InsertNx;
 
 /// Which items are added.
@@ -96,37 +102,52 @@ impl Handler for InsertNx {
 
 /// Adds items to the filter of a key, which is created if there are options for it.
 fn add(call: Call, args: &InsertArgs, wanted: Wanted, reply: Reply) -> Result<(), Failure> {
-    let mut key = Key::write(call.context, call.key);
-    let mut is_created = false;
-    let stored = loop {
-        match filter_mut::<AnyCuckoo>(&mut key) {
-            Lookup::WrongType => return Err(WRONG_TYPE.into()),
-            Lookup::Missing => {}
-            Lookup::Found(mut filter) => {
-                check_expansions(call, filter.table_count())?;
-                break insert_items(call, &mut filter, args.items, wanted, reply);
-            }
-        }
-        let new = args.if_missing.as_ref().ok_or(NOT_FOUND)?;
-        // RedisBloom creates the filter first, and does not replicate it.
-        check_expansions(call, 1)?;
-        create::create(call, &mut key, new)?;
-        is_created = true;
-    };
+    let if_missing = args.if_missing.as_ref();
+    let insert = |filter: &mut AnyCuckoo| insert_items(call, filter, args.items, wanted, reply);
+    let (stored, is_created) = write_to(call, if_missing, insert)?;
     if args.is_plain && stored.are_nearly_all() {
         call.context.replicate_verbatim();
     } else {
         stored.replicate(call.context, call.key, args.items, &STORED);
     }
-    // Closed before the events: a subscriber may delete the key.
-    drop(key);
+    signal(call, is_created, &stored);
+    Ok(())
+}
+
+/// Calls `write` with the filter of a key, and tells whether it was created, for which there must be
+/// options.
+pub fn write_to<T>(
+    call: Call,
+    if_missing: Option<&NewFilter>,
+    write: impl FnOnce(&mut AnyCuckoo) -> T,
+) -> Result<(T, bool), Failure> {
+    let mut key = Key::write(call.context, call.key);
+    let mut is_created = false;
+    loop {
+        match filter_mut::<AnyCuckoo>(&mut key) {
+            Lookup::WrongType => return Err(WRONG_TYPE.into()),
+            Lookup::Missing => {}
+            Lookup::Found(mut filter) => {
+                check_expansions(call, filter.table_count())?;
+                return Ok((write(&mut filter), is_created));
+            }
+        }
+        let new = if_missing.ok_or(NOT_FOUND)?;
+        // RedisBloom creates the filter first, and does not replicate it.
+        check_expansions(call, 1)?;
+        create::create(call, &mut key, new)?;
+        is_created = true;
+    }
+}
+
+/// Sends the events of a call that adds items. The key must be closed: a subscriber may delete it.
+pub fn signal(call: Call, is_created: bool, stored: &NewItems) {
     if is_created {
         call.context.signal_change(call.key, RESERVED);
     }
     if !stored.is_empty() {
         call.context.signal_change(call.key, ADDED);
     }
-    Ok(())
 }
 
 /// Adds items, and replies for each.

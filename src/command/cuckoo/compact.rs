@@ -25,12 +25,12 @@ impl Handler for Compact {
         let Lookup::Found(mut filter) = filter_mut::<AnyCuckoo>(&mut key) else {
             return Err(NOTHING_TO_COMPACT.into());
         };
-        // Nothing can be moved, and nothing counted as deleted becomes 0.
-        if filter.table_count() > 1 || filter.deletes() > 0 {
-            let freed = filter.compact();
-            COMPACTIONS.add(u64::from(freed > 0));
-            BYTES_COMPACTED.add(freed);
-            drop(filter);
+        let may_move = filter.table_count() > 1 || filter.deletes() > 0;
+        let freed = filter.compact();
+        drop(filter);
+        COMPACTIONS.add(u64::from(freed > 0));
+        BYTES_COMPACTED.add(freed);
+        if may_move || freed > 0 {
             call.context.replicate_verbatim();
             // Closed before the event: a subscriber may delete the key.
             drop(key);

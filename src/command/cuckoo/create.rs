@@ -3,7 +3,7 @@
 use std::ffi::CStr;
 
 use super::options::{self, NewFilter};
-use crate::command::create::{expire, refused};
+use crate::command::create::{expire, refused, seed};
 use crate::command::error::{Failure, ITEM_EXISTS, NEEDS_EFFECTS, WRONG_TYPE};
 use crate::command::handler::{Call, Handler};
 use crate::data_type::handle::{Lookup, filter, store};
@@ -11,12 +11,14 @@ use crate::policy::limits::Limits;
 use crate::policy::replicate;
 use crate::server::args::Args;
 use crate::server::key::Key;
-use bloomline_core::host::cuckoo::AnyCuckoo;
+use bloomline_core::Layout;
+use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooSpec};
 
 /// The keyspace event of a filter that was created.
 pub const RESERVED: &CStr = c"cuckoo.reserve";
 
-/// CF.RESERVE key capacity [BUCKETSIZE n] [MAXITERATIONS n] [EXPANSION n] [TTL seconds]
+/// CF.RESERVE key capacity [BUCKETSIZE n] [MAXITERATIONS n] [EXPANSION n] [ERROR rate] [LAYOUT name]
+/// [TTL seconds] [SEED n]
 pub struct Reserve;
 
 impl Handler for Reserve {
@@ -57,7 +59,15 @@ pub fn create(call: Call, key: &mut Key, new: &NewFilter) -> Result<(), Failure>
         return Err(NEEDS_EFFECTS.into());
     }
     let limits = Limits::of(call.source);
-    let created = AnyCuckoo::redisbloom(new.capacity, new.options, &mut limits.permit());
+    let NewFilter { capacity, options, .. } = *new;
+    let mut permit = limits.permit();
+    let created = match new.layout(call.source) {
+        Layout::Bloomline => {
+            let spec = CuckooSpec { capacity, error_rate: new.error_rate(), options };
+            AnyCuckoo::bloomline(spec, seed(call, new.seed)?, &mut permit)
+        }
+        Layout::RedisBloom => AnyCuckoo::redisbloom(capacity, options, &mut permit),
+    };
     let filter = created.map_err(|error| refused(call, error, &limits))?;
     replicate::chunk::<AnyCuckoo>(call.context, call.key, 1, &filter.encode_header());
     store(key, filter);

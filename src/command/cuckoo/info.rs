@@ -1,46 +1,100 @@
 //! CF.INFO and CF.DEBUG.
 
-use std::ffi::CStr;
-
 use crate::command::error::{Failure, existing};
+use crate::command::float::format_g;
 use crate::command::handler::{Call, Handler};
+use crate::command::info::{self, Field};
 use crate::data_type::handle::filter;
+use crate::policy::setting::layout_name;
+use crate::server::args::Arg;
+use crate::server::context::Context;
 use crate::server::key::Key;
 use bloomline_core::host::cuckoo::AnyCuckoo;
 
-/// CF.INFO key
+/// CF.INFO key [field]
 pub struct Info;
 /// CF.DEBUG key
 pub struct Debug;
 
-/// The fields of CF.INFO, in RedisBloom's order.
-fn fields(filter: &AnyCuckoo) -> [(&'static CStr, u64); 8] {
-    let options = filter.options();
-    [
-        (c"Size", filter.size()),
-        (c"Number of buckets", filter.buckets()),
-        (c"Number of filters", filter.table_count().into()),
-        (c"Number of items inserted", filter.len()),
-        (c"Number of items deleted", filter.deletes()),
-        (c"Bucket size", options.bucket_size.into()),
-        (c"Expansion rate", options.expansion.into()),
-        (c"Max iterations", options.max_iterations.into()),
-    ]
+/// The fields of the reply without a field argument, in RedisBloom's order.
+static FIELDS: [Field<AnyCuckoo>; 8] = [
+    Field { token: "SIZE", name: c"Size", reply: |to, filter| to.count(filter.size()) },
+    Field {
+        token: "BUCKETS",
+        name: c"Number of buckets",
+        reply: |to, filter| to.count(filter.buckets()),
+    },
+    Field {
+        token: "FILTERS",
+        name: c"Number of filters",
+        reply: |to, filter| to.count(filter.table_count().into()),
+    },
+    Field {
+        token: "ITEMS",
+        name: c"Number of items inserted",
+        reply: |to, filter| to.count(filter.len()),
+    },
+    Field {
+        token: "DELETES",
+        name: c"Number of items deleted",
+        reply: |to, filter| to.count(filter.deletes()),
+    },
+    Field {
+        token: "BUCKETSIZE",
+        name: c"Bucket size",
+        reply: |to, filter| to.count(filter.options().bucket_size.into()),
+    },
+    Field {
+        token: "EXPANSION",
+        name: c"Expansion rate",
+        reply: |to, filter| to.count(filter.options().expansion.into()),
+    },
+    Field {
+        token: "MAXITERATIONS",
+        name: c"Max iterations",
+        reply: |to, filter| to.count(filter.options().max_iterations.into()),
+    },
+];
+
+/// Fields that are returned only if they are requested by name.
+static MORE_FIELDS: [Field<AnyCuckoo>; 4] = [
+    Field { token: "CAPACITY", name: c"Capacity", reply: |to, filter| to.count(filter.capacity()) },
+    Field {
+        token: "ERROR",
+        name: c"Error rate",
+        reply: |to, filter| match filter.error_rate() {
+            Some(rate) => to.bulk(format!("{rate:?}").as_bytes()),
+            None => to.null(),
+        },
+    },
+    Field {
+        token: "FPRATE",
+        name: c"False positive rate",
+        reply: |to, filter| match filter.current_rate() {
+            Some(rate) => to.bulk(format_g(rate).as_bytes()),
+            None => to.null(),
+        },
+    },
+    Field { token: "LAYOUT", name: c"Layout", reply: layout },
+];
+
+/// Replies with the name of the layout.
+fn layout(to: Context, filter: &AnyCuckoo) {
+    to.bulk(layout_name(filter.layout()).as_bytes());
 }
 
 impl Handler for Info {
     const MIN_ARGS: usize = 2;
-    const MAX_ARGS: usize = 2;
+    const MAX_ARGS: usize = 3;
 
     fn run(call: Call) -> Result<(), Failure> {
-        let key = Key::read(call.context, call.key);
-        let fields = fields(existing(filter(&key))?);
-        call.context.map(fields.len());
-        for (name, value) in fields {
-            call.context.simple(name);
-            call.context.count(value);
+        // RedisBloom knows no fields, and counts the arguments before it looks at the key.
+        let is_known =
+            |token: Arg| FIELDS.iter().chain(&MORE_FIELDS).any(|field| token.is(field.token));
+        if call.rest.get(0).is_some_and(|token| !is_known(token)) {
+            return Err(Failure::Arity);
         }
-        Ok(())
+        info::reply(call, &FIELDS, &MORE_FIELDS, Failure::Arity)
     }
 }
 

@@ -1,14 +1,21 @@
-//! The options of CF.RESERVE and CF.INSERT, as RedisBloom reads them.
+//! The options of CF.RESERVE and CF.INSERT: RedisBloom's, as RedisBloom reads them, and [`OWN`].
+
+use std::ffi::CStr;
 
 use super::error::{BAD_CAPACITY, INSERTED_CAPACITY, RESERVED_CAPACITY, UNKNOWN_ARGUMENT};
-use crate::command::error::Failure;
+use crate::command::error::{Failure, unknown_argument};
 use crate::command::handler::Call;
 use crate::command::lifetime::Lifetime;
+use crate::command::option::{ERROR, LAYOUT, SEED, TTL};
+use crate::command::options::{error_rate, seed};
 use crate::policy::setting::{
-    CF_BUCKET_SIZE, CF_EXPANSION_FACTOR, CF_INITIAL_SIZE, CF_MAX_ITERATIONS, MAX_CF_CAPACITY,
-    max_bucket_size,
+    CF_BUCKET_SIZE, CF_ERROR_RATE, CF_EXPANSION_FACTOR, CF_INITIAL_SIZE, CF_LAYOUT,
+    CF_MAX_ITERATIONS, MAX_CF_CAPACITY, layout_by_name, max_bucket_size,
 };
+use crate::policy::source::Source;
 use crate::server::args::{Arg, Args};
+use crate::server::command_docs::ArgSpec;
+use bloomline_core::Layout;
 use bloomline_core::host::cuckoo::CuckooOptions;
 
 /// The filter that a call creates.
@@ -18,8 +25,60 @@ pub struct NewFilter {
     pub capacity: u64,
     /// The parameters that the filter stores.
     pub options: CuckooOptions,
+    /// The value of LAYOUT.
+    layout: Option<Layout>,
+    /// The value of ERROR.
+    error_rate: Option<f64>,
+    /// The value of SEED.
+    pub seed: Option<u64>,
     /// When the key expires.
     pub lifetime: Lifetime,
+}
+
+/// An option that RedisBloom does not know. It has a value.
+pub struct OwnOption {
+    /// Its name as the token.
+    pub docs: ArgSpec,
+    set: fn(&mut NewFilter, Arg) -> Result<(), Failure>,
+}
+
+/// The options that RedisBloom does not know.
+pub const OWN: [OwnOption; 4] = [
+    OwnOption {
+        docs: ERROR.docs,
+        set: |new, value| {
+            new.error_rate = Some(error_rate(value, c"Bad error rate", c"Bad error rate")?);
+            Ok(())
+        },
+    },
+    OwnOption {
+        docs: LAYOUT.docs,
+        set: |new, value| {
+            new.layout = Some(layout_by_name(value).ok_or_else(|| unknown_argument(value))?);
+            Ok(())
+        },
+    },
+    OwnOption { docs: TTL.docs, set: |new, value| new.lifetime.set_ttl(value) },
+    OwnOption {
+        docs: SEED.docs,
+        set: |new, value| {
+            new.seed = Some(seed(value)?);
+            Ok(())
+        },
+    },
+];
+
+impl OwnOption {
+    fn named(arg: Arg) -> Option<&'static Self> {
+        const ALL: &[OwnOption] = &OWN;
+        ALL.iter().find(|option| {
+            option
+                .docs
+                .token
+                .map(CStr::to_bytes)
+                .is_some_and(|name| arg.bytes().eq_ignore_ascii_case(name))
+        })
+    }
 }
 
 impl NewFilter {
@@ -32,7 +91,36 @@ impl NewFilter {
                 max_iterations: CF_MAX_ITERATIONS.integer() as u16,
                 expansion: rounded(CF_EXPANSION_FACTOR.integer() as u16),
             },
+            layout: None,
+            error_rate: None,
+            seed: None,
             lifetime: Lifetime::default(),
+        }
+    }
+
+    /// The layout: that of the option, or of the setting.
+    pub fn layout(&self, source: &Source) -> Layout {
+        self.layout.unwrap_or_else(|| match source.is_redisbloom() {
+            true => Layout::RedisBloom,
+            false => CF_LAYOUT.layout(),
+        })
+    }
+
+    /// The target rate, in Bloomline's layout.
+    pub fn error_rate(&self) -> f64 {
+        self.error_rate.unwrap_or_else(|| CF_ERROR_RATE.number())
+    }
+
+    /// Checks the options together.
+    fn check(&self, source: &Source) -> Result<(), Failure> {
+        let refusal = match (self.error_rate, self.seed) {
+            (None, None) => return Ok(()),
+            (Some(_), _) => c"ERR ERROR needs LAYOUT BLOOMLINE",
+            (None, Some(_)) => c"ERR SEED needs LAYOUT BLOOMLINE",
+        };
+        match self.layout(source) {
+            Layout::Bloomline => Ok(()),
+            Layout::RedisBloom => Err(refusal.into()),
         }
     }
 
@@ -61,9 +149,18 @@ impl NewFilter {
         }
         let least = 2 * u64::from(new.options.bucket_size);
         new.capacity = capacity(given, least, is_redisbloom).ok_or(RESERVED_CAPACITY)?;
-        // RedisBloom ignores the word.
-        if !is_redisbloom && let Some(ttl) = own_ttl(call.rest.from(1)) {
-            new.lifetime.set_ttl(ttl.ok_or(Failure::Arity)?)?;
+        // RedisBloom ignores the words.
+        if !is_redisbloom {
+            let rest = call.rest.from(1);
+            let mut index = 0;
+            while let Some(arg) = rest.get(index) {
+                index += 1;
+                if let Some(option) = OwnOption::named(arg) {
+                    (option.set)(&mut new, rest.get(index).ok_or(Failure::Arity)?)?;
+                    index += 1;
+                }
+            }
+            new.check(call.source)?;
         }
         Ok(new)
     }
@@ -112,32 +209,25 @@ impl<'a> Insert<'a> {
                     if items.is_empty() {
                         return Err(Failure::Arity);
                     }
+                    new.check(call.source)?;
                     let if_missing = may_create.then_some(new);
                     return Ok(Self { if_missing, items, is_plain: index == 0 });
                 }
-                _ if name.is(TTL) => {
-                    new.lifetime.set_ttl(value()?)?;
+                _ => {
+                    let option = OwnOption::named(name).ok_or(UNKNOWN_ARGUMENT)?;
+                    (option.set)(&mut new, value()?)?;
                     index += 2;
                 }
-                _ => return Err(UNKNOWN_ARGUMENT.into()),
             }
         }
         Err(Failure::Arity)
     }
 }
 
-/// The option that RedisBloom does not know.
-const TTL: &str = "TTL";
-
 /// True if a call has an option before ITEMS that RedisBloom does not know.
 pub fn has_own(args: Args) -> bool {
-    args.iter().take_while(|arg| !arg.is("ITEMS")).any(|arg| arg.is(TTL))
-}
-
-/// The value of TTL, if the option is given; none if the call ends before it.
-fn own_ttl(args: Args<'_>) -> Option<Option<Arg<'_>>> {
-    let at = args.iter().position(|arg| arg.is(TTL))?;
-    Some(args.get(at + 1))
+    let mut before_items = args.iter().take_while(|arg| !arg.is("ITEMS"));
+    before_items.any(|arg| OwnOption::named(arg).is_some())
 }
 
 /// The value of an option of CF.RESERVE; none if the option is not given.

@@ -1,11 +1,14 @@
-//! CF.DEL and CF.MDEL.
+//! CF.DEL, CF.MDEL and CF.BULKDEL.
 
 use std::ffi::CStr;
 
 use super::add::Reply;
 use super::error::NOTHING_TO_DELETE;
-use crate::command::error::Failure;
+use crate::command::answers::Answers;
+use crate::command::bulk;
+use crate::command::error::{Failure, NO_ANSWERS};
 use crate::command::handler::{Call, Handler};
+use crate::command::packed;
 use crate::data_type::handle::{Lookup, filter_mut};
 use crate::policy::counters::{CF_DELETES, CF_DELETES_MISSED};
 use crate::policy::replicate::{self, ItemCommands, NewItems};
@@ -17,7 +20,8 @@ use bloomline_core::host::cuckoo::AnyCuckoo;
 const DELETED: &CStr = c"cuckoo.del";
 
 /// How items that were deleted are replicated.
-static DELETIONS: ItemCommands = ItemCommands { one: c"CF.DEL", several: c"CF.MDEL", before: None };
+static DELETIONS: ItemCommands =
+    ItemCommands { one: c"CF.DEL", several: c"CF.MDEL", before: None, packed: c"CF.BULKDEL" };
 
 /// CF.DEL key item
 pub struct Del;
@@ -56,15 +60,12 @@ fn delete(call: Call, reply: Reply) -> Result<(), Failure> {
         call.context.array(items.len());
     }
     let mut deleted = NewItems::default();
-    for item in items.bytes() {
-        let is_deleted = filter.remove(item);
+    filter.remove_batch(items.bytes(), |is_deleted| {
         deleted.record(is_deleted);
         call.context.boolean(is_deleted);
-    }
+    });
     drop(filter);
-    let count = deleted.len();
-    CF_DELETES.add(count as u64);
-    CF_DELETES_MISSED.add((items.len() - count) as u64);
+    count_deletions(&deleted);
     if reply == Reply::Array && !replicate::replicas_know_own_commands() {
         replicate::each(call.context, call.key, DELETIONS.one, deleted.select(items.bytes()));
     } else if deleted.are_nearly_all() {
@@ -72,10 +73,58 @@ fn delete(call: Call, reply: Reply) -> Result<(), Failure> {
     } else {
         deleted.replicate(call.context, call.key, items, &DELETIONS);
     }
-    if count > 0 {
-        // Closed before the event: a subscriber may delete the key.
-        drop(key);
+    // Closed before the event: a subscriber may delete the key.
+    drop(key);
+    signal(call, &deleted);
+    Ok(())
+}
+
+/// Adds the deletions of a call to the totals.
+fn count_deletions(deleted: &NewItems) {
+    let count = deleted.len();
+    CF_DELETES.add(count as u64);
+    CF_DELETES_MISSED.add((deleted.recorded() - count) as u64);
+}
+
+/// Sends the event of a call that deletes items.
+fn signal(call: Call, deleted: &NewItems) {
+    if !deleted.is_empty() {
         call.context.signal_change(call.key, DELETED);
     }
-    Ok(())
+}
+
+/// CF.BULKDEL key FIXED width data | PREFIXED data | LINES data [COUNT]
+pub struct BulkDel;
+
+impl Handler for BulkDel {
+    const MIN_ARGS: usize = 4;
+    const MAX_ARGS: usize = 7;
+
+    fn is_unknown_to_redisbloom(_rest: Args) -> bool {
+        true
+    }
+
+    fn run(call: Call) -> Result<(), Failure> {
+        let (items, reply) = packed::parse(call.rest)?;
+        let mut answers = Answers::to(items).ok_or(NO_ANSWERS)?;
+        let mut key = Key::write(call.context, call.key);
+        let Lookup::Found(mut filter) = filter_mut::<AnyCuckoo>(&mut key) else {
+            return Err(NOTHING_TO_DELETE.into());
+        };
+        let mut deleted = NewItems::default();
+        filter.remove_batch(items.iter(), |is_deleted| {
+            deleted.record(is_deleted);
+            answers.push(is_deleted);
+        });
+        drop(filter);
+        drop(key);
+        count_deletions(&deleted);
+        if replicate::replicas_know_own_commands() {
+            bulk::replicate_packed(call, &deleted, items, &DELETIONS);
+        } else {
+            replicate::each(call.context, call.key, DELETIONS.one, deleted.select(items.iter()));
+        }
+        signal(call, &deleted);
+        bulk::send(call, items, answers, reply, None, |_| String::new())
+    }
 }

@@ -7,14 +7,16 @@ use redis_module::raw::{
     REDISMODULE_CMD_KEY_UPDATE,
 };
 
-use super::{add, compact, create, dump, info, read, remove};
+use super::{add, bulk, compact, count, create, dump, info, remove};
+use crate::command::bulk::BulkExists;
 use crate::command::error::Failure;
 use crate::command::handler::{Call, Handler};
 use crate::command::help;
 use crate::command::table::{NO_KEY as BLOOM_NO_KEY, READ_KEY, WRITE_KEY, command};
-use crate::command::{option, syntax};
+use crate::command::{option, read, syntax};
 use crate::server::command::{Access, Command, Keys};
 use crate::server::command_docs::{ArgSpec, Kind};
+use bloomline_core::host::cuckoo::AnyCuckoo;
 
 /// The ACL category of the commands of cuckoo filters.
 pub const CATEGORY: &CStr = c"cuckoo";
@@ -44,6 +46,10 @@ const DELETE: Access = Access {
     ),
 };
 
+/// Commands that delete many items in a call.
+const BULK_DELETE: Access =
+    Access { flags: "write", categories: "cuckoo write", keys: DELETE.keys };
+
 /// Commands that make a value smaller, also without free memory.
 const SHRINK: Access = Access {
     flags: "write",
@@ -63,7 +69,10 @@ const RESERVE: &[ArgSpec] = &[
     ArgSpec::optional(c"bucketsize", c"BUCKETSIZE", Kind::Integer),
     ArgSpec::optional(c"maxiterations", c"MAXITERATIONS", Kind::Integer),
     ArgSpec::optional(c"expansion", c"EXPANSION", Kind::Integer),
+    option::ERROR.docs,
+    option::LAYOUT.docs,
     option::TTL.docs,
+    option::SEED.docs,
 ];
 
 /// CF.INSERT and CF.INSERTNX.
@@ -71,17 +80,45 @@ const INSERT: &[ArgSpec] = &[
     syntax::KEY,
     option::CAPACITY.docs,
     option::NOCREATE.docs,
+    option::ERROR.docs,
+    option::LAYOUT.docs,
     option::TTL.docs,
+    option::SEED.docs,
     ArgSpec { token: Some(c"ITEMS"), ..syntax::ITEMS },
 ];
 
+/// CF.INFO.
+const INFO: &[ArgSpec] = &[
+    syntax::KEY,
+    ArgSpec {
+        optional: true,
+        ..ArgSpec::required(
+            c"field",
+            Kind::OneOf(&[
+                ArgSpec::choice(c"size", c"SIZE"),
+                ArgSpec::choice(c"buckets", c"BUCKETS"),
+                ArgSpec::choice(c"filters", c"FILTERS"),
+                ArgSpec::choice(c"items", c"ITEMS"),
+                ArgSpec::choice(c"deletes", c"DELETES"),
+                ArgSpec::choice(c"bucketsize", c"BUCKETSIZE"),
+                ArgSpec::choice(c"expansion", c"EXPANSION"),
+                ArgSpec::choice(c"maxiterations", c"MAXITERATIONS"),
+                ArgSpec::choice(c"capacity", c"CAPACITY"),
+                ArgSpec::choice(c"error", c"ERROR"),
+                ArgSpec::choice(c"fprate", c"FPRATE"),
+                ArgSpec::choice(c"layout", c"LAYOUT"),
+            ]),
+        )
+    },
+];
+
 /// The commands of cuckoo filters. Their `since` is RedisBloom's version.
-pub static COMMANDS: [Command; 16] = [
+pub static COMMANDS: [Command; 19] = [
     Command {
         name: c"cf.reserve",
         summary: c"Creates an empty cuckoo filter",
-        hint: c"BUCKETSIZE entries per bucket, MAXITERATIONS of them may be moved. With EXPANSION 0 \
-                it does not grow.",
+        hint: c"ERROR is the false-positive rate, which growth does not change. With EXPANSION 0 it \
+                does not grow. BUCKETSIZE and MAXITERATIONS have an effect with LAYOUT REDISBLOOM.",
         complexity: c"O(1)",
         args: RESERVE,
         ..command::<create::Reserve>(&WRITE)
@@ -126,7 +163,7 @@ pub static COMMANDS: [Command; 16] = [
         hint: c"Replies 0 (certainly not) or 1 (probably); 0 if there is no such key.",
         complexity: c"O(N) where N is the number of tables",
         args: syntax::ADD,
-        ..command::<read::Exists>(&READ_FAST)
+        ..command::<read::Exists<AnyCuckoo>>(&READ_FAST)
     },
     Command {
         name: c"cf.mexists",
@@ -134,7 +171,7 @@ pub static COMMANDS: [Command; 16] = [
         hint: c"Replies for each as CF.EXISTS does.",
         complexity: c"O(M * N) where M is the number of items and N of tables",
         args: syntax::MADD,
-        ..command::<read::Mexists>(&READ_FAST)
+        ..command::<read::Mexists<AnyCuckoo>>(&READ_FAST)
     },
     Command {
         name: c"cf.count",
@@ -142,7 +179,37 @@ pub static COMMANDS: [Command; 16] = [
         hint: c"Never less than its copies in the filter; 0 if there is no such key.",
         complexity: c"O(N) where N is the number of tables",
         args: syntax::ADD,
-        ..command::<read::Count>(&READ_FAST)
+        ..command::<count::Count>(&READ_FAST)
+    },
+    Command {
+        name: c"cf.bulkadd",
+        summary: c"Adds items that are packed in one string to a cuckoo filter, which is created if \
+                   it does not exist",
+        hint: c"Replies with the number of items and a bitmap, 0 for no room; with COUNT, with the \
+                number of ones. Empty lines are no items, but count.",
+        complexity: c"O(M * (N + I)) where M is the number of items, N of tables and I of iterations",
+        since: c"0.1.0",
+        args: syntax::BULK,
+        ..command::<bulk::BulkAdd>(&UPDATE)
+    },
+    Command {
+        name: c"cf.bulkexists",
+        summary: c"Determines whether items that are packed in one string may be in a cuckoo filter",
+        hint: c"Replies with the number of items and a bitmap; with COUNT, with the number of ones.",
+        complexity: c"O(M * N) where M is the number of items and N of tables",
+        since: c"0.1.0",
+        args: syntax::BULK,
+        ..command::<BulkExists<AnyCuckoo>>(&READ)
+    },
+    Command {
+        name: c"cf.bulkdel",
+        summary: c"Deletes items that are packed in one string from a cuckoo filter",
+        hint: c"Replies with the number of items and a bitmap, 1 for deleted; with COUNT, with the \
+                number of ones. Delete only what was added.",
+        complexity: c"O(M * N) where M is the number of items and N of tables",
+        since: c"0.1.0",
+        args: syntax::BULK,
+        ..command::<remove::BulkDel>(&BULK_DELETE)
     },
     Command {
         name: c"cf.del",
@@ -164,7 +231,8 @@ pub static COMMANDS: [Command; 16] = [
     Command {
         name: c"cf.compact",
         summary: c"Moves the items of newer tables of a cuckoo filter to older ones with room",
-        hint: c"Tables that are empty then are freed. A deletion does it by itself after many.",
+        hint: c"Tables that are empty then are freed. With LAYOUT REDISBLOOM a deletion does it by itself \
+                after many.",
         complexity: c"O(N) where N is the number of bytes of all tables",
         args: syntax::KEY_ONLY,
         ..command::<compact::Compact>(&SHRINK)
@@ -172,10 +240,11 @@ pub static COMMANDS: [Command; 16] = [
     Command {
         name: c"cf.info",
         summary: c"Returns the parameters and the state of a cuckoo filter",
-        hint: c"Size is in bytes; the number of buckets is that of the first table.",
+        hint: c"Size is in bytes. The fields CAPACITY, ERROR, FPRATE and LAYOUT are returned only by \
+                name.",
         complexity: c"O(N) where N is the number of tables",
         tips: c"dont_cache",
-        args: syntax::KEY_ONLY,
+        args: INFO,
         ..command::<info::Info>(&READ_FAST)
     },
     Command {
