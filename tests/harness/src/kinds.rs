@@ -71,7 +71,7 @@ impl Kind {
     }
 }
 
-/// Runs `test` on one build of every version, at most one server per processor at a time.
+/// Runs `test` on one build of every version, at most two servers per processor at a time.
 ///
 /// Of several builds of a version it takes the one with the allocator that is bundled with the
 /// server's source. Panics with the names of the servers on which the test failed.
@@ -200,15 +200,15 @@ pub fn find_servers() -> Result<Vec<Kind>, String> {
     Ok(kinds)
 }
 
-/// Permission to run one server. There is one per processor: more servers at a time would only
-/// slow each other down.
+/// Permission to run one server. There are two per processor: a test waits for its server half of the
+/// time, and more servers at a time would only slow each other down.
 struct Turn;
 
 static FREE_TURNS: Mutex<Option<usize>> = Mutex::new(None);
 static TURN_FREED: Condvar = Condvar::new();
 
 fn all_turns() -> usize {
-    thread::available_parallelism().map_or(2, usize::from)
+    2 * thread::available_parallelism().map_or(2, usize::from)
 }
 
 impl Turn {

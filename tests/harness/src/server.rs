@@ -45,9 +45,9 @@ impl Setup {
         self
     }
 
-    /// Passes load arguments to the module.
+    /// Passes load arguments to the module, after those that are set already.
     pub fn module_args(mut self, args: &str) -> Self {
-        args.clone_into(&mut self.module_args);
+        self.module_args = format!("{} {args}", self.module_args).trim().to_owned();
         self
     }
 
