@@ -1,6 +1,8 @@
 //! CF.*: what each command replies, in both protocols.
 
-use bloomline_harness::{Row, Setup, check_rows, for_each_server, rows};
+use bloomline_harness::{Row, check_rows, for_each_server, rows};
+
+use crate::filters::classic_cuckoo as classic;
 
 #[test]
 fn each_copy_of_an_item_is_added_and_deleted() {
@@ -30,7 +32,7 @@ fn each_copy_of_an_item_is_added_and_deleted() {
         "CF.COMPACT k" => "+OK";
         "CF.DEBUG k" => "$<n> bktsize:2 buckets:64 items:0 deletes:0 filters:1 max_iterations:20 expansion:1";
     ];
-    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+    for_each_server(|kind| check_rows(kind, classic(), ROWS));
 }
 
 #[test]
@@ -55,7 +57,7 @@ fn insertions_answer_for_each_item() {
         "CF.ADDNX full b" => "-Filter is full";
         "CF.ADDNX full a" => ":0" | "#f";
     ];
-    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+    for_each_server(|kind| check_rows(kind, classic(), ROWS));
 }
 
 #[test]
@@ -72,7 +74,7 @@ fn missing_keys_and_other_types_hold_no_item() {
         "CF.COUNT bloom a" => ":0";
         "EXISTS missing" => ":0";
     ];
-    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+    for_each_server(|kind| check_rows(kind, classic(), ROWS));
 }
 
 #[test]
@@ -97,7 +99,7 @@ fn parameters_are_shown_as_they_are_stored() {
         "CF.RESERVE EXPANSION 8" => "+OK";
         "CF.DEBUG EXPANSION" => "$<n> bktsize:2 buckets:4 items:0 deletes:0 filters:1 max_iterations:20 expansion:8";
     ];
-    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+    for_each_server(|kind| check_rows(kind, classic(), ROWS));
 }
 
 #[test]
@@ -116,7 +118,7 @@ fn iterators_are_offsets_of_tables() {
         "CF.LOADCHUNK k 2 z" => "+OK";
         "CF.SCANDUMP k 1" => "*[:5 $4 zxyd]";
     ];
-    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+    for_each_server(|kind| check_rows(kind, classic(), ROWS));
 }
 
 #[test]
@@ -130,7 +132,7 @@ fn a_filter_grows_and_shrinks_by_tables() {
         "CF.DEBUG k" => "$<n> bktsize:2 buckets:2 items:2 deletes:<n> filters:1 max_iterations:20 expansion:2";
         "CF.MEXISTS k 8 9" => "*[:1 :1]" | "*[#t #t]";
     ];
-    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+    for_each_server(|kind| check_rows(kind, classic(), ROWS));
 }
 
 #[test]
@@ -149,7 +151,7 @@ fn expansions_are_limited_once_per_call() {
     ];
     for_each_server(|kind| {
         for args in ["cf-max-expansions 2", "CF_MAX_EXPANSIONS 2"] {
-            check_rows(kind, Setup::new().module_args(args), ROWS);
+            check_rows(kind, classic().module_args(args), ROWS);
         }
     });
 }
@@ -165,7 +167,7 @@ fn no_key_is_left_where_no_expansion_is_allowed() {
         "CF.RESERVE k 4" => "+OK";
         "CF.ADD k a" => "-Maximum expansions reached";
     ];
-    for_each_server(|kind| check_rows(kind, Setup::new().module_args("cf-max-expansions 1"), ROWS));
+    for_each_server(|kind| check_rows(kind, classic().module_args("cf-max-expansions 1"), ROWS));
 }
 
 #[test]
@@ -177,5 +179,5 @@ fn scripts_add_and_delete() {
         "EVAL \"return redis.call('CF.MDEL', KEYS[1], 'a', 'x')\" 1 k" => "*[:1 :0]";
         "EVAL \"return redis.pcall('CF.DEL', 'missing', 'a').err\" 0" => "$<n> <any>Not found";
     ];
-    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+    for_each_server(|kind| check_rows(kind, classic(), ROWS));
 }

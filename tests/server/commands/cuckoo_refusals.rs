@@ -1,6 +1,8 @@
 //! CF.*: the texts of all errors, and the order of the checks.
 
-use bloomline_harness::{Row, Setup, check_rows, for_each_server, rows};
+use bloomline_harness::{Row, check_rows, for_each_server, rows};
+
+use crate::filters::classic_cuckoo as classic;
 
 #[test]
 fn wrong_numbers_of_arguments_are_refused() {
@@ -19,14 +21,14 @@ fn wrong_numbers_of_arguments_are_refused() {
         ("cf.del", &["", "k", "k a b"]),
         ("cf.mdel", &["", "k"]),
         ("cf.compact", &["", "k k"]),
-        ("cf.info", &["", "k Size"]),
+        ("cf.info", &["", "k bogus", "k SIZE ITEMS"]),
         ("cf.debug", &["", "k k"]),
         ("cf.scandump", &["", "k", "k 0 0"]),
         ("cf.loadchunk", &["", "k", "k 1", "k 1 x y"]),
         ("cf.help", &["k"]),
     ];
     for_each_server(|kind| {
-        let server = Setup::new().start(kind);
+        let server = classic().start(kind);
         let mut client = server.resp2();
         for (name, calls) in NAMES {
             for call in *calls {
@@ -75,7 +77,7 @@ fn reserve_refuses_bad_numbers_in_order() {
         "BF.ADD bloom a" => ":1" | "#t";
         "CF.RESERVE bloom 20" => "-WRONGTYPE Operation against a key holding the wrong kind of value";
     ];
-    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+    for_each_server(|kind| check_rows(kind, classic(), ROWS));
 }
 
 #[test]
@@ -103,7 +105,7 @@ fn insertions_refuse_the_first_wrong_word() {
         // The options are checked first, also for a filter that exists.
         "CF.INSERT bloom CAPACITY 1 ITEMS a" => "-Capacity must be in the range [cf-bucket-size * 2, 1073741824]";
     ];
-    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+    for_each_server(|kind| check_rows(kind, classic(), ROWS));
 }
 
 #[test]
@@ -136,7 +138,7 @@ fn missing_keys_and_other_types_are_errors_of_their_own() {
         "BF.COMPACT cuckoo" => "-WRONGTYPE Operation against a key holding the wrong kind of value";
         "CF.COUNT cuckoo a" => ":1";
     ];
-    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+    for_each_server(|kind| check_rows(kind, classic(), ROWS));
 }
 
 #[test]
@@ -159,7 +161,7 @@ fn chunks_that_fit_nowhere_are_refused() {
         "CF.SCANDUMP k 1" => "*[:5 $4 \\x00\\x00\\x00\\x00]";
         "EXISTS new" => ":0";
     ];
-    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+    for_each_server(|kind| check_rows(kind, classic(), ROWS));
 }
 
 #[test]
@@ -173,5 +175,5 @@ fn a_ttl_needs_seconds() {
         "CF.INSERT k TT 5 ITEMS a" => "-Unknown argument received";
         "DBSIZE" => ":0";
     ];
-    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+    for_each_server(|kind| check_rows(kind, classic(), ROWS));
 }

@@ -9,6 +9,8 @@ mod bulk_replies;
 mod chunks;
 mod compact;
 mod cuckoo;
+mod cuckoo_bulk;
+mod cuckoo_layout;
 mod cuckoo_refusals;
 mod dump_of_zeros;
 mod exists;

@@ -6,6 +6,7 @@ use redis::Value;
 
 use super::binary;
 use crate::inspect::digest;
+use crate::packed::{FORMS, send};
 use crate::windowed::header;
 
 /// A family of filters, with commands of its own.
@@ -135,8 +136,12 @@ fn change_cuckoo(client: &mut Client, key: &str) -> Vec<String> {
             key,
             &[&[b"ITEMS".to_vec()], &numbered("later", 200)[..]].concat(),
         )),
+        show(&send(client, "CF.BULKADD", key, FORMS[0], &numbered("packed", 70)[10..], &[])),
+        show(&send(client, "CF.BULKADD", key, FORMS[1], &numbered("packed", 5), &["COUNT"])),
+        show(&send(client, "CF.BULKDEL", key, FORMS[2], &numbered("packed", 60), &[])),
+        show(&send(client, "CF.BULKEXISTS", key, FORMS[1], &numbered("packed", 99), &["COUNT"])),
         client.ask(&format!("COPY {key} {copy}")),
-        // Most deletions end with a compaction.
+        // In RedisBloom's layout most deletions end with a compaction.
         show(&client.items("CF.MDEL", &copy, &numbered("item", 300))),
     ];
     for question in [

@@ -19,7 +19,7 @@ use crate::inspect::info_field;
 use crate::packed::{FORMS, send};
 use crate::redisbloom::seen;
 use crate::windowed::{DROPPED_BYTES, age, header, number_at};
-pub use cuckoo::number as cuckoo_number;
+pub use cuckoo::{classic_setup as classic_cuckoo, number as cuckoo_number};
 pub use family::{Family, change, observe};
 
 /// An item that is reported as present in these tests was added.
@@ -244,11 +244,11 @@ fn recorded() -> Vec<Filter> {
 /// Filters whose bits need several chunks, of one generation and of three.
 pub fn large() -> Vec<Filter> {
     let slide = Step::Slide { times: 4, items: 1000 };
-    vec![
+    let bloom = vec![
         filter("large", "0.01 15000000", 0..5000, &[Step::Add(0..5000)]),
         filter("large:hand", "0.01 30000000 GENERATIONS 2", 1000..2500, &[slide]),
-        cuckoo::large(),
-    ]
+    ];
+    [bloom, cuckoo::large()].concat()
 }
 
 /// Filters that BF.COMPACT makes smaller, before it does.

@@ -8,11 +8,12 @@ const PACKED: &str = "key:key form:oneof(FIXED width:integer|PREFIXED prefixed:p
     data:string [COUNT count:pure-token]";
 
 /// The arguments of CF.INSERT and CF.INSERTNX.
-const INSERTED: &str = "key:key [CAPACITY capacity:integer] [NOCREATE nocreate:pure-token] [TTL ttl:integer] \
-    ITEMS item:string...";
+const INSERTED: &str = "key:key [CAPACITY capacity:integer] [NOCREATE nocreate:pure-token] [ERROR error:double] \
+    [LAYOUT layout:oneof(BLOOMLINE bloomline:pure-token|REDISBLOOM redisbloom:pure-token)] [TTL ttl:integer] \
+    [SEED seed:integer] ITEMS item:string...";
 
 /// Name, first version, and the arguments in the notation of [`written`].
-const COMMANDS: [(&str, &str, &str); 32] = [
+const COMMANDS: [(&str, &str, &str); 35] = [
     (
         "bf.reserve",
         "1.0.0",
@@ -58,7 +59,9 @@ const COMMANDS: [(&str, &str, &str); 32] = [
         "cf.reserve",
         "1.0.0",
         "key:key capacity:integer [BUCKETSIZE bucketsize:integer] [MAXITERATIONS maxiterations:integer] \
-         [EXPANSION expansion:integer] [TTL ttl:integer]",
+         [EXPANSION expansion:integer] [ERROR error:double] \
+         [LAYOUT layout:oneof(BLOOMLINE bloomline:pure-token|REDISBLOOM redisbloom:pure-token)] \
+         [TTL ttl:integer] [SEED seed:integer]",
     ),
     ("cf.add", "1.0.0", "key:key item:string"),
     ("cf.addnx", "1.0.0", "key:key item:string"),
@@ -67,10 +70,21 @@ const COMMANDS: [(&str, &str, &str); 32] = [
     ("cf.exists", "1.0.0", "key:key item:string"),
     ("cf.mexists", "1.0.0", "key:key item:string..."),
     ("cf.count", "1.0.0", "key:key item:string"),
+    ("cf.bulkadd", "0.1.0", PACKED),
+    ("cf.bulkexists", "0.1.0", PACKED),
+    ("cf.bulkdel", "0.1.0", PACKED),
     ("cf.del", "1.0.0", "key:key item:string"),
     ("cf.mdel", "0.1.0", "key:key item:string..."),
     ("cf.compact", "1.0.0", "key:key"),
-    ("cf.info", "1.0.0", "key:key"),
+    (
+        "cf.info",
+        "1.0.0",
+        "key:key [field:oneof(SIZE size:pure-token|BUCKETS buckets:pure-token|FILTERS filters:pure-token|\
+         ITEMS items:pure-token|DELETES deletes:pure-token|BUCKETSIZE bucketsize:pure-token|\
+         EXPANSION expansion:pure-token|MAXITERATIONS maxiterations:pure-token|\
+         CAPACITY capacity:pure-token|ERROR error:pure-token|FPRATE fprate:pure-token|\
+         LAYOUT layout:pure-token)]",
+    ),
     ("cf.debug", "1.0.0", "key:key"),
     ("cf.scandump", "1.0.0", "key:key iterator:integer"),
     ("cf.loadchunk", "1.0.0", "key:key iterator:integer data:string"),

@@ -8,7 +8,7 @@ use redis::Value;
 use crate::inspect::word;
 
 /// All commands with one key: a call, flags, flags of the key, categories, tips.
-const COMMANDS: [(&str, &str, &str, &str, &str); 32] = [
+const COMMANDS: [(&str, &str, &str, &str, &str); 35] = [
     ("bf.reserve KEY 0.01 100", "write denyoom", "RW insert", "@bloom @write", ""),
     ("bf.add KEY a", "write denyoom fast", "RW access insert", "@bloom @write @fast", ""),
     ("bf.madd KEY a b", "write denyoom", "RW access insert", "@bloom @write", ""),
@@ -32,6 +32,9 @@ const COMMANDS: [(&str, &str, &str, &str, &str); 32] = [
     ("cf.insert KEY ITEMS a", "write denyoom", "RW access insert", "@cuckoo @write", ""),
     ("cf.insertnx KEY ITEMS a", "write denyoom", "RW access insert", "@cuckoo @write", ""),
     ("cf.del KEY a", "write fast", "RW access delete", "@cuckoo @write @fast", ""),
+    ("cf.bulkadd KEY LINES a", "write denyoom", "RW access insert", "@cuckoo @write", ""),
+    ("cf.bulkexists KEY LINES a", "readonly", "RO access", "@cuckoo @read", ""),
+    ("cf.bulkdel KEY LINES a", "write", "RW access delete", "@cuckoo @write", ""),
     ("cf.mdel KEY a b", "write fast", "RW access delete", "@cuckoo @write @fast", ""),
     ("cf.compact KEY", "write", "RW access update", "@cuckoo @write", ""),
     ("cf.exists KEY a", "readonly fast", "RO access", "@cuckoo @read @fast", ""),

@@ -35,8 +35,15 @@ const FIELDS: [&str; 25] = [
     "bloom_defrag_misses",
 ];
 
-const CUCKOO_FIELDS: [&str; 6] =
-    ["cf_filters", "cf_tables", "cf_items", "cf_bytes", "cf_deletes", "cf_deletes_missed"];
+const CUCKOO_FIELDS: [&str; 7] = [
+    "cf_filters",
+    "cf_filters_bloomline",
+    "cf_tables",
+    "cf_items",
+    "cf_bytes",
+    "cf_deletes",
+    "cf_deletes_missed",
+];
 
 /// A field under the name that collectors of valkey-bloom know, and under our own.
 const KNOWN_NAMES: [(&str, &str); 5] = [

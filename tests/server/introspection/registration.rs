@@ -6,7 +6,7 @@ use bloomline_harness::{Setup, for_each_server, show};
 use redis::Value;
 
 /// Name, arity, flags, flag of the key, category in addition to `@bloom` or `@cuckoo`.
-const COMMANDS: [(&str, i64, &str, &str, &str); 29] = [
+const COMMANDS: [(&str, i64, &str, &str, &str); 32] = [
     ("bf.reserve", -4, "write denyoom", "RW", "@write"),
     ("bf.add", 3, "write denyoom", "RW", "@write"),
     ("bf.madd", -3, "write denyoom", "RW", "@write"),
@@ -30,9 +30,12 @@ const COMMANDS: [(&str, i64, &str, &str, &str); 29] = [
     ("cf.mexists", -3, "readonly", "RO", "@read"),
     ("cf.count", 3, "readonly", "RO", "@read"),
     ("cf.del", 3, "write", "RW", "@write"),
+    ("cf.bulkadd", -4, "write denyoom", "RW", "@write"),
+    ("cf.bulkexists", -4, "readonly", "RO", "@read"),
+    ("cf.bulkdel", -4, "write", "RW", "@write"),
     ("cf.mdel", -3, "write", "RW", "@write"),
     ("cf.compact", 2, "write", "RW", "@write"),
-    ("cf.info", 2, "readonly", "RO", "@read"),
+    ("cf.info", -2, "readonly", "RO", "@read"),
     ("cf.debug", 2, "readonly", "RO", "@read"),
     ("cf.scandump", 3, "readonly", "RO", "@read"),
     ("cf.loadchunk", 4, "write denyoom", "RW", "@write"),

@@ -46,8 +46,11 @@ fn expected(line: &str) -> &'static [&'static str] {
         "BF.COMPACT roomy" => &["bloom.compact roomy"],
         "BF.ROTATE hand" => &["bloom.rotate hand"],
         "CF.RESERVE missing 100" => &["cuckoo.reserve missing"],
-        "CF.DEL cuckoo a" | "CF.MDEL cuckoo x b b b" => &["cuckoo.del cuckoo"],
+        "CF.DEL cuckoo a" | "CF.MDEL cuckoo x b b b" | "CF.BULKDEL cuckoo FIXED 1 xa" => {
+            &["cuckoo.del cuckoo"]
+        }
         "CF.COMPACT deleted" => &["cuckoo.compact deleted"],
+        "CF.COMPACT sparse" => &["cuckoo.compact sparse"],
         "CF.LOADCHUNK deleted 2 x" => &["cuckoo.load deleted"],
         line if line.starts_with("CF.") && line.contains(" missing ") => {
             &["cuckoo.reserve missing", "cuckoo.add missing"]

@@ -17,11 +17,12 @@ pub fn prepare(client: &mut Client) {
     }
     assert_ne!(client.ask("BF.COMPACT compacted"), ":0");
     client.ok("BF.RESERVE hand 0.0000001 100 GENERATIONS 2");
-    client.ok("CF.RESERVE cuckoo 100");
+    client.ok("CF.RESERVE cuckoo 100 LAYOUT REDISBLOOM");
     assert_eq!(client.ask("CF.INSERT cuckoo ITEMS a b b"), "*[:1 :1 :1]");
-    client.ok("CF.RESERVE caged 4 EXPANSION 0");
+    client.ok("CF.RESERVE caged 4 EXPANSION 0 LAYOUT REDISBLOOM");
     client.ok("CF.LOADCHUNK caged 5 \"\\x01\\x01\\x01\\x01\"");
-    client.ok("CF.RESERVE deleted 100");
+    client.ok("CF.RESERVE sparse 1000");
+    client.ok("CF.RESERVE deleted 100 LAYOUT REDISBLOOM");
     assert_eq!(client.ask("CF.ADD deleted a"), ":1");
     assert_eq!(client.ask("CF.DEL deleted a"), ":1");
 }
@@ -51,7 +52,11 @@ pub const CALLS: &[(&str, bool)] = &[
     ("CF.RESERVE missing 100", true),
     ("CF.DEL cuckoo a", true),
     ("CF.MDEL cuckoo x b b b", true),
+    ("CF.BULKADD cuckoo LINES a", true),
+    ("CF.BULKADD missing LINES a", true),
+    ("CF.BULKDEL cuckoo FIXED 1 xa", true),
     ("CF.COMPACT deleted", true),
+    ("CF.COMPACT sparse", true),
     ("CF.LOADCHUNK deleted 2 x", true),
     // Filters that cannot become smaller, or have no generations.
     ("BF.COMPACT k", false),
@@ -59,7 +64,7 @@ pub const CALLS: &[(&str, bool)] = &[
     ("BF.COMPACT missing", false),
     ("BF.ROTATE hand AT x", false),
     ("BF.ROTATE k", false),
-    // Cuckoo filters of one table without deletions.
+    // Cuckoo filters in RedisBloom's layout, of one table without deletions.
     ("CF.COMPACT cuckoo", false),
     ("CF.COMPACT missing", false),
     // Items that are not there to be deleted.
@@ -67,6 +72,8 @@ pub const CALLS: &[(&str, bool)] = &[
     ("CF.MDEL cuckoo x y", false),
     ("CF.DEL missing a", false),
     ("CF.MDEL missing a", false),
+    ("CF.BULKDEL cuckoo LINES x", false),
+    ("CF.BULKDEL missing LINES a", false),
     // Items that are already present.
     ("CF.ADDNX cuckoo a", false),
     ("CF.INSERTNX cuckoo ITEMS a b a", false),

@@ -65,10 +65,24 @@ fn limits_apply_to_every_creation() {
     });
 }
 
-/// A full table whose successor would have 32,768 times as many buckets, 8 MiB.
-fn about_to_grow(client: &mut Client) {
-    client.ok("CF.RESERVE k 256 BUCKETSIZE 2 EXPANSION 32768 MAXITERATIONS 1");
-    client.ok(&format!("CF.LOADCHUNK k 257 {}", "~".repeat(256)));
+/// A full filter that must grow: in RedisBloom's layout by a table of 8 MiB, in Bloomline's by one of
+/// more than 1 MiB.
+fn about_to_grow(client: &mut Client, layout: &str) {
+    client.ok("FLUSHALL SYNC");
+    if layout == "redisbloom" {
+        let options = "BUCKETSIZE 2 EXPANSION 32768 MAXITERATIONS 1 LAYOUT REDISBLOOM";
+        client.ok(&format!("CF.RESERVE k 256 {options}"));
+        client.ok(&format!("CF.LOADCHUNK k 257 {}", "~".repeat(256)));
+        return;
+    }
+    client.ok("CF.RESERVE k 400000");
+    client.ok("CONFIG SET maxmemory 0");
+    for items in numbered("item", 420_000).chunks(50_000) {
+        let reply = show(&Family::Cuckoo.add(client, "k", items));
+        if reply.contains('-') {
+            return;
+        }
+    }
 }
 
 /// Asserts that calls that need another table are refused and change nothing.
@@ -88,8 +102,10 @@ fn growth_beyond_a_limit_is_refused() {
     for_each_server(|kind| {
         let server = with_debug(kind).module_args("bf-max-filter-bytes 1mb").start(kind);
         let mut client = server.resp2();
-        about_to_grow(&mut client);
-        assert_growth_refused(&mut client);
+        for layout in ["bloomline", "redisbloom"] {
+            about_to_grow(&mut client, layout);
+            assert_growth_refused(&mut client);
+        }
         let (log, line) = (server.log(), "growth of filter 'k' refused: it needs <n> bytes");
         assert!(matches(&format!("<any>{line}<any>"), &log), "{log}");
         // Clients of RESP3 get a false.
@@ -99,7 +115,7 @@ fn growth_beyond_a_limit_is_refused() {
         }
         let server = with_debug(kind).start(kind);
         let mut client = server.resp2();
-        about_to_grow(&mut client);
+        about_to_grow(&mut client, "redisbloom");
         leave(&mut client, 4 << 20);
         assert_growth_refused(&mut client);
         // Without the limit it grows where it stopped.

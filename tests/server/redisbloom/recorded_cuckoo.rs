@@ -3,7 +3,9 @@
 
 use std::fs;
 
-use bloomline_harness::{Client, Setup, for_each_server, repository, show};
+use bloomline_harness::{Client, for_each_server, repository, show};
+
+use crate::filters::classic_cuckoo as classic;
 use serde_json::Value as Json;
 
 use super::seen::{dumped, restore, value_of};
@@ -93,7 +95,7 @@ fn chunks(vector: &Json) -> Vec<(i64, Vec<u8>)> {
 #[test]
 fn recorded_steps_give_the_recorded_cuckoo_filters() {
     for_each_server(|kind| {
-        let server = Setup::new().start(kind);
+        let server = classic().start(kind);
         let mut client = server.resp2();
         let mut seen = 0;
         for vector in vectors().iter().filter(|vector| vector["steps"].is_array()) {
@@ -122,7 +124,7 @@ fn recorded_steps_give_the_recorded_cuckoo_filters() {
 #[test]
 fn recorded_cuckoo_filters_are_restored_and_loaded() {
     for_each_server(|kind| {
-        let server = Setup::new().start(kind);
+        let server = classic().start(kind);
         let mut client = server.resp2();
         let (mut old, mut loaded) = (0, 0);
         for vector in &vectors() {

@@ -5,7 +5,9 @@ use bloomline_harness::{Client, Setup, Stop, for_each_server};
 use super::{for_each_server_with_settings, get, set};
 
 /// The settings with their defaults, and other values.
-const SETTINGS: [(&str, &str, &str); 5] = [
+const SETTINGS: [(&str, &str, &str); 7] = [
+    ("cf-layout", "bloomline", "redisbloom"),
+    ("cf-error-rate", "0.01", "0.002"),
     ("cf-initial-size", "1024", "500"),
     ("cf-bucket-size", "2", "3"),
     ("cf-max-iterations", "20", "7"),
@@ -22,7 +24,7 @@ fn created(client: &mut Client) -> String {
 }
 
 const DEFAULT: &str =
-    "bktsize:2 buckets:512 items:1 deletes:0 filters:1 max_iterations:20 expansion:1";
+    "bktsize:2 buckets:1132 items:1 deletes:0 filters:1 max_iterations:20 expansion:1";
 const OTHER: &str =
     "bktsize:3 buckets:256 items:1 deletes:0 filters:1 max_iterations:7 expansion:4";
 
@@ -60,6 +62,8 @@ fn load_arguments_make_the_filters_of_additions() {
             ("cf-expansion-factor -1", "'cf-expansion-factor' must be in the range [0, 32768]"),
             ("cf-max-expansions 65537", "'cf-max-expansions' must be in the range [1, 65536]"),
             ("CF_MAX_EXPANSIONS 0", "'CF_MAX_EXPANSIONS' must be in the range [1, 65536]"),
+            ("cf-layout other", "'cf-layout' must be in the range {bloomline, redisbloom}"),
+            ("cf-error-rate 1", "'cf-error-rate' must be in the range (0.000000, 1.000000)"),
             ("cf-max-expansions x", "Invalid argument for 'cf-max-expansions'"),
         ] {
             let log = Setup::new().module_args(args).try_start(kind).err();

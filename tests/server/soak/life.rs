@@ -3,6 +3,7 @@
 use bloomline_harness::{Client, Random, bulk, int, show, until};
 use redis::Value;
 
+use super::deletable::Deletables;
 use super::kinds::KINDS;
 use super::model::{Known, Tally};
 
@@ -34,17 +35,22 @@ pub struct Life {
     name: String,
     random: Random,
     filters: Vec<(String, Known)>,
+    deletables: Deletables,
     pub tally: Tally,
 }
 
 impl Life {
     pub fn new(client: Client, seed: u64) -> Self {
         let (name, random) = (format!("soak:{seed}"), Random(seed));
-        Self { client, name, random, filters: Vec::new(), tally: Tally::default() }
+        let (filters, deletables) = (Vec::new(), Deletables::new(&name));
+        Self { client, name, random, filters, deletables, tally: Tally::default() }
     }
 
     /// Makes a random step.
     pub fn step(&mut self) {
+        if self.random.next().is_multiple_of(6) {
+            return self.deletables.step(&mut self.client, &mut self.random, &mut self.tally);
+        }
         if self.filters.len() < KINDS.len() {
             let has = |name: &str| self.filters.iter().any(|(_, known)| known.kind.name == name);
             let kind = KINDS.iter().find(|kind| !has(kind.name)).expect("a kind that is missing");
@@ -72,6 +78,7 @@ impl Life {
         for (key, known) in &self.filters {
             known.assert_kept(&mut self.client, key);
         }
+        self.deletables.assert_kept(&mut self.client);
     }
 
     fn index(&self, key: &str) -> usize {

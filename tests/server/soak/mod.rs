@@ -5,6 +5,7 @@
 //! A run of the tests takes 20 s in total. `make soak S=3600` takes an hour on each of the newest
 //! servers and prints the measured numbers.
 
+mod deletable;
 mod events;
 mod kinds;
 mod latency;

@@ -1,0 +1,188 @@
+//! CF.* in Bloomline's layout: its options, its rate, and what it does with copies and deletions.
+
+use bloomline_harness::{Client, Row, Setup, check_rows, for_each_server, numbered, rows, show};
+
+/// Items of a call.
+const BATCH: usize = 5000;
+
+fn insert(client: &mut Client, key: &str, items: &[Vec<u8>]) {
+    for batch in items.chunks(BATCH) {
+        let reply = show(&client.items("CF.INSERT", key, &[&[b"ITEMS".to_vec()], batch].concat()));
+        assert!(!reply.contains('-'), "{key}: {reply}");
+    }
+}
+
+/// How many of the items are found.
+fn found(client: &mut Client, key: &str, items: &[Vec<u8>]) -> usize {
+    let found = items.chunks(BATCH).map(|batch| show(&client.items("CF.MEXISTS", key, batch)));
+    found.map(|reply| reply.matches(":1").count()).sum()
+}
+
+#[test]
+fn options_choose_rate_layout_and_seed() {
+    const ROWS: &[Row] = rows![
+        "CF.RESERVE k 100" => "+OK";
+        "CF.INFO k LAYOUT" => "*[$9 bloomline]" | "%{+Layout $9 bloomline}";
+        "CF.INFO k error" => "*[$4 0.01]" | "%{+Error rate $4 0.01}";
+        "CF.INFO k FPRATE" => "*[$1 0]" | "%{+False positive rate $1 0}";
+        "CF.INFO k ITEMS" => "*[:0]" | "%{+Number of items inserted :0}";
+        "CF.INFO k FILTERS" => "*[:1]" | "%{+Number of filters :1}";
+        "CF.INFO k MAXITERATIONS" => "*[:20]" | "%{+Max iterations :20}";
+        "CF.INFO k nonsense" => "-ERR wrong number of arguments for <any>";
+        "CF.INFO k SIZE extra" => "-ERR wrong number of arguments for <any>";
+        "CF.RESERVE a 100 ERROR 0.001 SEED 7" => "+OK";
+        "CF.INFO a ERROR" => "*[$5 0.001]" | "%{+Error rate $5 0.001}";
+        "CF.RESERVE b 100 SEED 7 EXPANSION 4 ERROR 0.001 BUCKETSIZE 3 MAXITERATIONS 9" => "+OK";
+        // What has no effect is shown as it was given.
+        "CF.INFO b BUCKETSIZE" => "*[:3]" | "%{+Bucket size :3}";
+        "CF.INFO b EXPANSION" => "*[:4]" | "%{+Expansion rate :4}";
+        "CF.INSERT c CAPACITY 100 ERROR 0.5 LAYOUT bloomline SEED 0 ITEMS x" => "*[:1]" | "*[#t]";
+        "CF.INFO c ERROR" => "*[$4 0.25]" | "%{+Error rate $4 0.25}";
+        "CF.RESERVE d 100 LAYOUT REDISBLOOM" => "+OK";
+        "CF.INFO d LAYOUT" => "*[$10 redisbloom]" | "%{+Layout $10 redisbloom}";
+        "CF.INFO d ERROR" => "*[_]" | "%{+Error rate _}";
+        "CF.INFO d FPRATE" => "*[_]" | "%{+False positive rate _}";
+        "CF.INFO d SIZE" => "*[:184]" | "%{+Size :184}";
+        "CF.INSERTNX e LAYOUT redisbloom CAPACITY 100 ITEMS x" => "*[:1]";
+        "CF.INFO e BUCKETS" => "*[:64]" | "%{+Number of buckets :64}";
+    ];
+    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+}
+
+#[test]
+fn wrong_options_are_refused() {
+    const ROWS: &[Row] = rows![
+        "CF.RESERVE k 100 ERROR 0" => "-Bad error rate";
+        "CF.RESERVE k 100 ERROR 1" => "-Bad error rate";
+        "CF.RESERVE k 100 ERROR nan" => "-Bad error rate";
+        "CF.RESERVE k 100 ERROR x" => "-Bad error rate";
+        "CF.INSERT k ERROR -1 ITEMS a" => "-Bad error rate";
+        "CF.RESERVE k 100 ERROR 1e-12" => "-ERR error rate <any> of a cuckoo filter is out of range<any>";
+        "CF.RESERVE k 100 SEED -1" => "-ERR seed must be in the range [0, 18446744073709551615]";
+        "CF.INSERT k SEED 18446744073709551616 ITEMS a" => "-ERR seed must be in the range [0, 18446744073709551615]";
+        "CF.RESERVE k 100 LAYOUT other" => "-Unknown argument received: 'other'";
+        "CF.RESERVE k 100 LAYOUT" => "-ERR wrong number of arguments for <any>";
+        "CF.INSERT k ERROR" => "-ERR wrong number of arguments for <any>";
+        "CF.INSERT k ERROR 0.1" => "-ERR wrong number of arguments for <any>";
+        "CF.RESERVE k 100 LAYOUT REDISBLOOM ERROR 0.1" => "-ERR ERROR needs LAYOUT BLOOMLINE";
+        "CF.INSERT k SEED 7 LAYOUT REDISBLOOM ITEMS a" => "-ERR SEED needs LAYOUT BLOOMLINE";
+        "CF.RESERVE k 3" => "-Capacity must be in the range <any>";
+        "CF.RESERVE k 1073741825" => "-Capacity must be in the range <any>";
+        "EXISTS k" => ":0";
+    ];
+    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+}
+
+#[test]
+fn settings_choose_layout_and_rate() {
+    for_each_server(|kind| {
+        for (args, layout, rate) in [
+            ("cf-error-rate 0.001", "bloomline", "$5 0.001"),
+            ("cf-layout bloomline cf-error-rate 0.9", "bloomline", "$4 0.25"),
+            ("cf-layout redisbloom", "redisbloom", "_"),
+            ("bf-redisbloom-replicas yes", "redisbloom", "_"),
+            ("bf-layout redisbloom", "bloomline", "$4 0.01"),
+        ] {
+            let server = Setup::new().module_args(args).start(kind);
+            let mut client = server.resp2();
+            client.ok("CF.RESERVE reserved 100");
+            client.call("CF.ADD added a");
+            for key in ["reserved", "added"] {
+                let shown = client.ask(&format!("CF.INFO {key} LAYOUT"));
+                assert!(shown.contains(layout), "{args}: {shown}");
+                assert_eq!(client.ask(&format!("CF.INFO {key} ERROR")), format!("*[{rate}]"));
+            }
+            let forbidden = args.starts_with("bf-redisbloom-replicas");
+            let reply = client.ask("CF.RESERVE own 100 LAYOUT BLOOMLINE");
+            let refusal = "its layout is bloomline, which bf-redisbloom-replicas forbids";
+            assert_eq!(reply.contains(refusal), forbidden, "{reply}");
+            // The setting that forbids the layout is refused while there are such filters.
+            let name = if client.ask("CONFIG GET bf.bf-layout") == "*[]" {
+                "bf-redisbloom-replicas"
+            } else {
+                "bf.bf-redisbloom-replicas"
+            };
+            if !kind.is_before_7() && !forbidden {
+                let refused = client.ask(&format!("CONFIG SET {name} yes"));
+                assert!(refused.contains("forbids layout bloomline"), "{refused}");
+            }
+        }
+    });
+}
+
+#[test]
+fn the_rate_holds_while_a_filter_grows() {
+    let absent = numbered("absent", 100_000);
+    for_each_server(|kind| {
+        let server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        // Four standard deviations of 100,000 answers above the rate.
+        for (rate, most) in [("0.01", 1126), ("0.001", 140)] {
+            for capacity in [20, 30_000] {
+                let key = format!("{rate}:{capacity}");
+                client.ok(&format!("CF.RESERVE {key} {capacity} ERROR {rate} SEED 5"));
+                let items = numbered("item", 30_000);
+                insert(&mut client, &key, &items);
+                assert_eq!(found(&mut client, &key, &items), items.len(), "{key} lost an item");
+                let positives = found(&mut client, &key, &absent);
+                assert!(positives <= most, "{key}: {positives} false positives");
+                let (kept, deleted) = items.split_at(1000);
+                for batch in deleted.chunks(BATCH) {
+                    let reply = show(&client.items("CF.MDEL", &key, batch));
+                    assert!(!reply.contains(":0"), "{key} denied an item");
+                }
+                let before = info(&mut client, &key, "SIZE");
+                client.ok(&format!("CF.COMPACT {key}"));
+                let after = info(&mut client, &key, "SIZE");
+                assert!(4 * after < before, "{key}: {before} bytes, compacted {after}");
+                assert_eq!(found(&mut client, &key, kept), kept.len(), "{key} lost an item");
+                let positives = found(&mut client, &key, &absent);
+                assert!(positives <= most, "{key}: {positives} false positives, compacted");
+            }
+        }
+    });
+}
+
+#[test]
+fn a_filter_that_does_not_grow_takes_its_capacity() {
+    for_each_server(|kind| {
+        let server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        for capacity in [4, 64, 1000, 5000] {
+            client.ok(&format!("CF.RESERVE {capacity} {capacity} EXPANSION 0 SEED 5"));
+            insert(&mut client, &capacity.to_string(), &numbered("item", capacity));
+            let more = numbered("more", 2 * capacity);
+            let arguments = [&[b"ITEMS".to_vec()], &more[..]].concat();
+            let reply = show(&client.items("CF.INSERT", &capacity.to_string(), &arguments));
+            assert!(reply.ends_with(":-1]"), "{capacity}: not full: {reply}");
+            assert_eq!(client.ask(&format!("CF.ADD {capacity} last")), "-Filter is full");
+        }
+    });
+}
+
+#[test]
+fn copies_take_no_table() {
+    for_each_server(|kind| {
+        let server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        client.ok("CF.RESERVE k 100");
+        let before = info(&mut client, "k", "SIZE");
+        insert(&mut client, "k", &vec![b"item".to_vec(); 1000]);
+        assert_eq!(client.ask("CF.COUNT k item"), ":1000");
+        assert_eq!(info(&mut client, "k", "FILTERS"), 1);
+        let grown = info(&mut client, "k", "SIZE") - before;
+        assert!(grown <= 64, "{grown} bytes more");
+        let reply = show(&client.items("CF.MDEL", "k", &vec![b"item".to_vec(); 999]));
+        assert!(!reply.contains(":0"), "{reply}");
+        assert_eq!(client.ask("CF.COUNT k item"), ":1");
+        assert_eq!(client.ask("CF.DEL k item"), ":1");
+        assert_eq!(client.ask("CF.EXISTS k item"), ":0");
+    });
+}
+
+/// A number of CF.INFO.
+fn info(client: &mut Client, key: &str, field: &str) -> u64 {
+    let shown = client.ask(&format!("CF.INFO {key} {field}"));
+    let number = shown.trim_start_matches("*[:").trim_end_matches(']');
+    number.parse().unwrap_or_else(|_| panic!("{field} is {shown}"))
+}
