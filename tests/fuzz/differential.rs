@@ -125,7 +125,8 @@ struct Pair {
 impl Pair {
     fn start(kind: &Kind, peer: &str) -> Self {
         let theirs = Side::new(Setup::new().bare().line(format!("loadmodule {peer}")), kind);
-        let ours = Side::new(Setup::new().module_args("bf-layout redisbloom"), kind);
+        let ours =
+            Side::new(Setup::new().module_args("bf-layout redisbloom cf-layout redisbloom"), kind);
         let (sent, seen) = (Vec::new(), BTreeMap::new());
         let (family, is_forged) = (Family::Bloom, false);
         Self { theirs, ours, sent, calls: 0, cuckoo_calls: 0, family, is_forged, seen }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bloomline_core::bloomline::header::{EXTENDED_VERSION, MAGIC};
+use bloomline_harness::show;
 use redis::Value;
 
 use crate::packed::Reply;
@@ -61,7 +62,7 @@ fn inserted(mut words: &[Vec<u8>]) -> &[Vec<u8>] {
     while let Some((name, rest)) = words.split_first() {
         words = match name.first().map(u8::to_ascii_lowercase) {
             Some(b'i') => return rest,
-            Some(b'c' | b't') => rest.get(1..).unwrap_or_default(),
+            Some(b'c' | b'e' | b'l' | b's' | b't') => rest.get(1..).unwrap_or_default(),
             _ => rest,
         };
     }
@@ -73,6 +74,9 @@ fn holds_window(data: &[u8]) -> bool {
     let start = [&MAGIC[..], &EXTENDED_VERSION.to_le_bytes()].concat();
     data.windows(start.len()).any(|bytes| bytes == start)
 }
+
+/// What a call does with items, of which each has an answer.
+type Change = fn(&mut Keys, &[u8], &[Vec<u8>], &[Value]);
 
 /// The filters of a case.
 #[derive(Default)]
@@ -114,6 +118,9 @@ impl Keys {
                     self.delete(key, rest, answers);
                 }
             }
+            "CF.BULKADD" => self.change_packed(key, rest, reply, Self::store),
+            "CF.BULKDEL" => self.change_packed(key, rest, reply, Self::delete),
+            "CF.BULKEXISTS" => self.test_packed(key, rest, reply),
             "BF.BULKADD" => self.add_packed(key, rest, reply),
             "BF.BULKEXISTS" => self.test_packed(key, rest, reply),
             "CF.RESERVE" if is_ok => drop(self.0.insert(key.clone(), Known::created(&[]))),
@@ -153,6 +160,34 @@ impl Keys {
             assert!(is_deleted || !is_inside, "{} was not deleted", item.escape_ascii());
             if is_deleted {
                 known.delete_copy(item);
+            }
+        }
+    }
+
+    /// Packed items that were added to a cuckoo filter or deleted from it, with an answer for each or
+    /// the number of those that were.
+    fn change_packed(&mut self, key: &[u8], arguments: &[Vec<u8>], reply: &Value, change: Change) {
+        let Some((items, reply)) = Reply::read(arguments, reply) else {
+            // Some items were added, and nobody knows which.
+            if show(reply).ends_with(" were added") {
+                self.put(key, Some(Known { forgets: true, ..Known::default() }));
+            }
+            return;
+        };
+        assert_eq!(reply.processed, items.len());
+        match &reply.answers {
+            Some(answers) => {
+                let answers: Vec<_> = answers.iter().map(|&bit| Value::Int(bit.into())).collect();
+                change(self, key, &items, &answers);
+            }
+            None if reply.ones == items.len() => {
+                change(self, key, &items, &vec![Value::Int(1); items.len()]);
+            }
+            // Nobody knows which.
+            None => {
+                if let Some(known) = self.0.get_mut(key) {
+                    *known = Known { forgets: true, ..Known::default() };
+                }
             }
         }
     }

@@ -111,6 +111,23 @@ fn packed(u: &mut Unstructured, name: &str, key: Vec<u8>) -> Result<Words> {
     Ok([words([word(name), key]), crate::packed::arguments(u, &items)?].concat())
 }
 
+/// A call of RedisBloom's commands of cuckoo filters, with options that it does not have.
+fn cuckoo(u: &mut Unstructured, key: Vec<u8>) -> Result<Words> {
+    const OPTIONS: [[&str; 2]; 6] = [
+        ["LAYOUT", "REDISBLOOM"],
+        ["layout", "bloomline"],
+        ["ERROR", "0.2"],
+        ["ERROR", "1e-5"],
+        ["SEED", "7"],
+        ["SEED", "-7"],
+    ];
+    let mut call = cuckoo_calls::call(u, key)?;
+    if call[0].starts_with(b"CF.RESERVE") && u.ratio(1, 2)? {
+        call.extend(u.choose(&OPTIONS)?.map(word));
+    }
+    Ok(call)
+}
+
 fn words<const N: usize>(words: [Vec<u8>; N]) -> Words {
     words.into()
 }
@@ -195,8 +212,13 @@ pub fn command(u: &mut Unstructured) -> Result<Words> {
     let key = key(u)?;
     let mut command = match u.int_in_range(0..=31u8)? {
         // A TTL would be part of the digest.
-        24 => [words([word("cf.mdel"), key]), items(u)?].concat(),
-        25.. => cuckoo_calls::call(u, key)?,
+        24 => match u.int_in_range(0..=5u8)? {
+            0..=2 => [words([word("cf.mdel"), key]), items(u)?].concat(),
+            3 => packed(u, "CF.BULKADD", key)?,
+            4 => packed(u, "CF.BULKDEL", key)?,
+            _ => packed(u, "CF.BULKEXISTS", key)?,
+        },
+        25.. => cuckoo(u, key)?,
         20..=21 => {
             let sources = (0..u.int_in_range(1..=3u8)?).map(|_| self::key(u));
             let sources = sources.collect::<Result<Words>>()?;
