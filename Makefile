@@ -74,10 +74,9 @@ test-clients: build servers ## Run the tests of client libraries and of the exam
 	$(CARGO_TEST) --test clients
 	.venv/bin/python -m pytest -q tests/clients --ignore tests/clients/test_redisbloom_py.py \
 		--ignore tests/clients/test_calculator.py
-	.venv-redis-5/bin/python -m pytest -q \
-		tests/clients/test_redis_py.py tests/clients/test_redis_py_asyncio.py
+	.venv-redis-5/bin/python -m pytest -q tests/clients/test_redis_py*.py
 	BLOOMLINE_LIBRARY=valkey .venv-valkey/bin/python -m pytest -q \
-		tests/clients/test_redis_py.py tests/clients/test_redis_py_asyncio.py
+		tests/clients/test_redis_py*.py
 	.venv-redisbloom/bin/python -m pytest -q -W ignore::DeprecationWarning \
 		tests/clients/test_redisbloom_py.py
 	@$(MAKE) --no-print-directory test-calculator

@@ -86,7 +86,7 @@ class Server:
         config = self.home / "server.conf"
         config.write_text(
             f'dir {self.home}\nunixsocket {self.socket}\nport 0\nsave ""\n'
-            + (f"loadmodule {module} bf-layout {layout} {settings}\n" if has_module else "")
+            + (f"loadmodule {module} bf-layout {layout} cf-layout {layout} {settings}\n" if has_module else "")
             + f"{lines}\n"
         )
         self.log = (self.home / "server.log").open("wb")

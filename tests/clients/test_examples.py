@@ -37,9 +37,11 @@ def test_program_prints_what_its_page_shows(server, text, program):
     check_program(server, program)
 
 
-# Windowed filters exist in one layout. The sizes after a compaction are those of one.
+# Windowed filters and rates of cuckoo filters exist in one layout. The sizes after a compaction are those of one.
 @pytest.mark.one_layout
-@pytest.mark.parametrize("program", ["feed/feed.py", "idempotency/idempotency.py", "bulk_load/bulk_load.py"])
+@pytest.mark.parametrize(
+    "program", ["feed/feed.py", "idempotency/idempotency.py", "bulk_load/bulk_load.py", "sessions/sessions.py"]
+)
 def test_program_of_one_layout_prints_what_its_page_shows(server, text, program):
     check_program(server, program)
 

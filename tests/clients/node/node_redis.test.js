@@ -147,6 +147,42 @@ for (const RESP of [2, 3]) {
       assert.deepEqual(await client.eval(script, { keys: ['bloom'], arguments: ['foo'] }), [1, 1]);
     });
 
+    it('adds items to a cuckoo filter, finds, counts and deletes them', async () => {
+      assert.equal(await client.cf.reserve('cuckoo', 1000, { BUCKETSIZE: 4, MAXITERATIONS: 9, EXPANSION: 2 }), 'OK');
+      assert.equal(await client.cf.add('cuckoo', 'foo'), true);
+      assert.equal(await client.cf.addNX('cuckoo', 'foo'), false);
+      assert.deepEqual(await client.cf.insert('cuckoo', ['foo', 'bar'], { CAPACITY: 100 }), [true, true]);
+      // The elements of CF.INSERTNX are integers, as in RedisBloom, since -1 is a third answer.
+      const added = await client.cf.insertNX('cuckoo', ['bar', 'baz'], { NOCREATE: true });
+      assert.deepEqual(added.map(Number), [0, 1]);
+      await assert.rejects(client.cf.insert('nothing', 'foo', { NOCREATE: true }), { message: 'ERR not found' });
+      assert.equal(await client.cf.count('cuckoo', 'foo'), 2);
+      assert.equal(await client.cf.del('cuckoo', 'foo'), true);
+      assert.equal(await client.cf.del('cuckoo', 'absent'), false);
+      assert.equal(await client.cf.exists('cuckoo', 'foo'), true);
+      assert.equal(await client.cf.exists('cuckoo', 'absent'), false);
+      const info = await client.cf.info('cuckoo');
+      const shown = ['Number of items inserted', 'Number of items deleted', 'Bucket size', 'Max iterations'];
+      assert.deepEqual(shown.map((name) => info[name]), [3, 1, 4, 9]);
+    });
+
+    it('copies a cuckoo filter in chunks of bytes', async () => {
+      const items = Array.from({ length: 3000 }, (_, i) => `item:${i}`);
+      await client.cf.insert('first', items);
+      const bytes = client.withTypeMapping({ [RESP_TYPES.BLOB_STRING]: Buffer });
+      let iterator = 0;
+      for (;;) {
+        const reply = await bytes.cf.scanDump('first', iterator);
+        iterator = reply.iterator;
+        if (iterator === 0) break;
+        assert.equal(await client.cf.loadChunk('second', iterator, reply.chunk), 'OK');
+      }
+      const both = await Promise.all(['first', 'second'].map((key) => client.sendCommand(['CF.DEBUG', key])));
+      assert.deepEqual(both[1], both[0]);
+      const found = await client.sendCommand(['CF.MEXISTS', 'second', ...items]);
+      assert.ok(found.every((answer) => Boolean(answer)));
+    });
+
     it('rejects keys of another type, except in EXISTS', async () => {
       await client.set('text', 'value');
       await assert.rejects(client.bf.add('text', 'a'), /WRONGTYPE/);
