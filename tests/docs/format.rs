@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::fs;
 
 use bloomline_core::BloomFilter;
-use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooOptions};
+use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooOptions, CuckooSpec};
 use bloomline_core::host::{Filter, Growth, Spec};
 use bloomline_core::window::{Window, WindowSpec, WindowedFilter};
 
@@ -136,6 +136,26 @@ fn cuckoo_filter_in_the_docs_is_written_and_read() {
     let options = CuckooOptions { bucket_size: 2, max_iterations: 20, expansion: 1 };
     let mut filter = AnyCuckoo::redisbloom(8, options, &mut |_| true).expect("a filter");
     for item in [b"a", b"b"] {
+        filter.insert(item, &mut |_| true).expect("an item");
+    }
+    let header = filter.encode_header();
+    let (end, table) = filter.scan_dump(1).expect("the table");
+    let page = page();
+    for text in [hex(&header), hex(table)] {
+        assert!(page.contains(&text), "docs/format.md does not show:\n{text}");
+    }
+    let mut read = AnyCuckoo::decode_header(&header, &mut |_| true).expect("a header");
+    read.load_chunk(end, table).expect("a chunk");
+    assert_eq!(read, filter);
+}
+
+#[test]
+fn own_cuckoo_filter_in_the_docs_is_written_and_read() {
+    let options = CuckooOptions { bucket_size: 2, max_iterations: 20, expansion: 1 };
+    let spec = CuckooSpec { capacity: 6, error_rate: 0.01, options };
+    let mut filter =
+        AnyCuckoo::bloomline(spec, 0x0123_4567_89ab_cdef, &mut |_| true).expect("a filter");
+    for item in [b"a", b"a", b"a", b"a", b"b"] {
         filter.insert(item, &mut |_| true).expect("an item");
     }
     let header = filter.encode_header();
