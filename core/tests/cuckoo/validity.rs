@@ -183,7 +183,9 @@ fn refuses_each_field_out_of_range() {
     assert_accepted(&with(12, &[255]), "255 slots per bucket");
     assert_accepted(&with(14, &[255, 255]), "65,535 iterations");
     assert_accepted(&with(40, &[255; 8]), "the most deletions");
-    assert_accepted(&with(list + 8, &[255; 8]), "the most copies");
+    assert_accepted(&with(list + 8, &(1u64 << 57).to_le_bytes()), "many copies");
+    assert_refused(&with(list + 8, &(1u64 << 58).to_le_bytes()), "2^58 copies, and others");
+    assert_refused(&with(list + 8, &[255; 8]), "the most copies");
 }
 
 /// A position without a source.

@@ -87,10 +87,7 @@ impl Table {
             }
         }
         let mut list = std::mem::take(&mut self.list);
-        list.0.retain_mut(|entry| {
-            self.move_copies(entry, older);
-            entry.copies != 0
-        });
+        list.change(|entry| self.move_copies(entry, older));
         self.list = list;
         is_empty && self.list.is_empty()
     }
@@ -115,9 +112,13 @@ impl Table {
             entry.copies -= 1;
             // Once the prefix is in a list, further copies are only counted. At most three copies
             // come before that in each table.
-            let table = older.get_mut(index);
-            if table.is_some_and(|table| table.list.add_copies(cut, entry.copies)) {
-                entry.copies = 0;
+            let Some(table) = older.get_mut(index) else { return };
+            if table.list.contains(cut) {
+                if table.list.has_room_for(entry.copies) {
+                    table.list.add_copies(cut, entry.copies);
+                    entry.copies = 0;
+                }
+                return;
             }
         }
     }
@@ -129,7 +130,7 @@ impl Table {
             if self.load() > shape.limit() || shape.bytes() >= self.shape.bytes() {
                 return None;
             }
-            let list = List::of(self.list.0.iter().copied()).ok()?;
+            let list = List::of(self.list.entries().iter().copied()).ok()?;
             let mut table = Self::zeroed(shape, 0, self.start, list).ok()?;
             for slot in 0..self.shape.slots() {
                 let value = self.value(slot);

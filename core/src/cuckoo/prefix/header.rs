@@ -74,7 +74,7 @@ impl CuckooFilter {
             fields.put([table.shape.width, table.shape.spare]);
             bytes.extend(fields.finish());
         }
-        for entry in self.tables.iter().flat_map(|table| &table.list.0) {
+        for entry in self.tables.iter().flat_map(|table| table.list.entries()) {
             bytes.extend(entry.prefix.to_le_bytes());
             bytes.extend(entry.copies.to_le_bytes());
         }

@@ -17,7 +17,14 @@ pub(super) struct Entry {
 
 /// Entries in ascending order of their prefixes, which are different.
 #[derive(Debug, Default)]
-pub(super) struct List(pub(super) Vec<Entry>);
+pub(super) struct List {
+    entries: Vec<Entry>,
+    /// The copies of all entries.
+    copies: u64,
+}
+
+/// The most copies in a list, so that no sum of them can overflow.
+pub(super) const MAX_COPIES: u64 = 1 << 58;
 
 impl List {
     /// A list of some entries in order.
@@ -28,32 +35,57 @@ impl List {
     pub(super) fn of(entries: impl ExactSizeIterator<Item = Entry>) -> Result<Self, Error> {
         let mut list = Self::default();
         list.reserve(entries.len())?;
-        list.0.extend(entries);
+        list.entries.extend(entries);
+        list.count_copies();
         Ok(list)
+    }
+
+    /// The entries.
+    pub(super) fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    /// The memory of the entries, to be moved.
+    pub(super) fn memory(&mut self) -> &mut Vec<Entry> {
+        &mut self.entries
+    }
+
+    /// Calls `change` for each entry, and removes those that have no copies then.
+    pub(super) fn change(&mut self, mut change: impl FnMut(&mut Entry)) {
+        self.entries.retain_mut(|entry| {
+            change(entry);
+            entry.copies != 0
+        });
+        self.count_copies();
+    }
+
+    fn count_copies(&mut self) {
+        self.copies = self.entries.iter().map(|entry| entry.copies).sum();
     }
 
     /// The number of entries.
     #[inline(always)]
     pub(super) fn len(&self) -> u64 {
-        self.0.len() as u64
+        self.entries.len() as u64
     }
 
     /// True if there are no entries.
     #[inline(always)]
     pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
+        self.entries.is_empty()
     }
 
     /// The copies of all entries.
+    #[inline(always)]
     pub(super) fn copies(&self) -> u64 {
-        self.0.iter().fold(0, |sum, entry| sum.saturating_add(entry.copies))
+        self.copies
     }
 
     /// The copies of a prefix.
     #[inline(always)]
     pub(super) fn copies_of(&self, prefix: u64) -> u64 {
         match self.find(prefix) {
-            Ok(index) => self.0.get(index).map_or(0, |entry| entry.copies),
+            Ok(index) => self.entries.get(index).map_or(0, |entry| entry.copies),
             Err(_) => 0,
         }
     }
@@ -70,9 +102,11 @@ impl List {
         if self.is_empty() {
             return false;
         }
-        let entry = self.find(prefix).ok().and_then(|index| self.0.get_mut(index));
-        // Only a forged list has nearly 2^64 copies.
-        entry.map(|entry| entry.copies = entry.copies.saturating_add(copies)).is_some()
+        let entry = self.find(prefix).ok().and_then(|index| self.entries.get_mut(index));
+        let Some(entry) = entry else { return false };
+        entry.copies += copies;
+        self.copies += copies;
+        true
     }
 
     /// Adds a prefix that is not in the list, with one copy.
@@ -88,7 +122,8 @@ impl List {
             if !self.has_memory() {
                 self.grow()?;
             }
-            self.0.insert(index, Entry { prefix, copies: 1 });
+            self.entries.insert(index, Entry { prefix, copies: 1 });
+            self.copies += 1;
         }
         Ok(())
     }
@@ -100,17 +135,29 @@ impl List {
             return false;
         }
         let Ok(index) = self.find(prefix) else { return false };
-        let Some(entry) = self.0.get_mut(index) else { return false };
+        let Some(entry) = self.entries.get_mut(index) else { return false };
         entry.copies -= 1;
+        self.copies -= 1;
         if entry.copies == 0 {
-            self.0.remove(index);
+            self.entries.remove(index);
         }
         true
     }
 
+    /// True if there is no allocation.
+    pub(super) fn has_no_memory(&self) -> bool {
+        self.entries.capacity() == 0
+    }
+
+    /// True if so many further copies are allowed.
+    #[inline(always)]
+    pub(super) fn has_room_for(&self, copies: u64) -> bool {
+        self.copies <= MAX_COPIES.saturating_sub(copies)
+    }
+
     /// True if a further entry needs no more memory.
     pub(super) fn has_memory(&self) -> bool {
-        self.0.len() < self.0.capacity()
+        self.entries.len() < self.entries.capacity()
     }
 
     /// Bytes that [`List::grow`] adds.
@@ -128,17 +175,17 @@ impl List {
     }
 
     fn growth(&self) -> usize {
-        self.0.len().max(4)
+        self.entries.len().max(4)
     }
 
     /// Makes room for further entries.
     fn reserve(&mut self, further: usize) -> Result<(), Error> {
         let bytes = (self.len() + further as u64) * ENTRY_BYTES;
-        self.0.try_reserve_exact(further).map_err(|_| Error::OutOfMemory(bytes))
+        self.entries.try_reserve_exact(further).map_err(|_| Error::OutOfMemory(bytes))
     }
 
     /// The index of a prefix, or the one that it would have.
     fn find(&self, prefix: u64) -> Result<usize, usize> {
-        self.0.binary_search_by_key(&prefix, |entry| entry.prefix)
+        self.entries.binary_search_by_key(&prefix, |entry| entry.prefix)
     }
 }

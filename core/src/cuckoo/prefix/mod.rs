@@ -242,8 +242,7 @@ impl CuckooFilter {
         is_found
     }
 
-    /// Items that were inserted, less those that were deleted. Cost: one step per table and entry of
-    /// a list.
+    /// Items that were inserted, less those that were deleted. Cost: one step per table.
     pub fn len(&self) -> u64 {
         self.tables.iter().fold(0, |sum, table| table.items().saturating_add(sum))
     }
@@ -323,8 +322,8 @@ impl CuckooFilter {
     pub fn each_block(&self, mut see: impl FnMut(NonNull<u8>)) {
         for table in &self.tables {
             see(table.words.block().start);
-            if table.list.0.capacity() != 0 {
-                see(NonNull::from(table.list.0.as_slice()).cast());
+            if !table.list.has_no_memory() {
+                see(NonNull::from(table.list.entries()).cast());
             }
         }
         see(NonNull::from(&*self.tables).cast());
@@ -346,7 +345,7 @@ impl CuckooFilter {
                 return Some(index);
             }
             table.words.relocate(mover);
-            relocate_vec(&mut table.list.0, mover);
+            relocate_vec(table.list.memory(), mover);
         }
         relocate_slice(&mut self.tables, mover);
         None
@@ -357,7 +356,7 @@ impl CuckooFilter {
 const FILTER_BYTES: u64 = 72;
 
 /// Bytes of a table besides its slots and its list: the size of [`Table`] on a 64-bit machine.
-const TABLE_BYTES: u64 = 80;
+const TABLE_BYTES: u64 = 88;
 
 #[cfg(target_pointer_width = "64")]
 const _: () = assert!(size_of::<CuckooFilter>() as u64 == FILTER_BYTES);

@@ -2,7 +2,7 @@
 
 use arrayvec::ArrayVec;
 
-use super::list::{ENTRY_BYTES, Entry};
+use super::list::{ENTRY_BYTES, Entry, MAX_COPIES};
 use super::shape::{MIN_ERROR_RATE, Shape};
 use crate::cuckoo::classic::CuckooOptions;
 use crate::error::{CuckooError, Error, HeaderError};
@@ -45,12 +45,15 @@ impl Record<'_> {
         })
     }
 
-    /// True if the list is ascending, each prefix is one of this table, and each has copies.
+    /// True if the list is ascending, each prefix is one of this table, each has copies, and they
+    /// are not too many.
     fn has_list(&self) -> bool {
         let prefixes = || self.entries().map(|entry| entry.prefix);
         prefixes().is_sorted_by(|a, b| a < b)
             && prefixes().last().is_none_or(|last| last < self.shape.prefixes())
             && self.entries().all(|entry| entry.copies != 0)
+            && self.entries().fold(0, |sum: u64, entry| sum.saturating_add(entry.copies))
+                <= MAX_COPIES
     }
 }
 

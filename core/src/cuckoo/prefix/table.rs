@@ -43,7 +43,7 @@ impl Table {
     ///
     /// [`Error::OutOfMemory`].
     pub(super) fn try_clone(&self) -> Result<Self, Error> {
-        let list = List::of(self.list.0.iter().copied())?;
+        let list = List::of(self.list.entries().iter().copied())?;
         Ok(Self { words: self.words.try_clone()?, list, ..*self })
     }
 
