@@ -114,8 +114,7 @@ fn add(call: Call, args: &InsertArgs, wanted: Wanted, reply: Reply) -> Result<()
     Ok(())
 }
 
-/// Calls `write` with the filter of a key, and tells whether it was created, for which there must be
-/// options.
+/// Calls `write` with the filter of a key. True if it was created, for which there must be options.
 pub fn write_to<T>(
     call: Call,
     if_missing: Option<&NewFilter>,

@@ -88,7 +88,7 @@ impl Handler for Info {
     const MAX_ARGS: usize = 3;
 
     fn run(call: Call) -> Result<(), Failure> {
-        // RedisBloom knows no fields, and counts the arguments before it looks at the key.
+        // RedisBloom knows no fields, and counts the arguments before it opens the key.
         let is_known =
             |token: Arg| FIELDS.iter().chain(&MORE_FIELDS).any(|field| token.is(field.token));
         if call.rest.get(0).is_some_and(|token| !is_known(token)) {
