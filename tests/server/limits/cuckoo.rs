@@ -132,7 +132,7 @@ fn out_of_memory_refuses_additions_and_allows_deletions() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
-        client.ok("CF.RESERVE k 64");
+        client.ok("CF.RESERVE k 64 ERROR 0.00001");
         Family::Cuckoo.add(&mut client, "k", &numbered("item", 300));
         client.ok("CONFIG SET maxmemory 1");
         for line in [

@@ -105,7 +105,7 @@ fn refused_calls_and_items_are_not_replicated() {
     for_each_server(|kind| {
         let mut link = Link::start(kind);
         link.client.ok("SET text value");
-        link.client.ok("CF.RESERVE full 4 EXPANSION 0");
+        link.client.ok("CF.RESERVE full 4 EXPANSION 0 LAYOUT REDISBLOOM");
         link.pending();
         let lines = link.writes("CF.INSERT full ITEMS a a a a a a b");
         // Items share places, so that not all slots of a small filter may be reached.
