@@ -419,7 +419,7 @@ impl Model {
                 return Ok(());
             }
             if self.drained.is_some() {
-                // The next table is asked for before a doubling is finished for it.
+                // The next table is requested before a doubling is finished for it.
                 self.clone_drained().grow(may_grow)?;
                 self.drain(u64::MAX);
                 if self.drained.is_some() {

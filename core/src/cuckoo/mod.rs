@@ -83,7 +83,7 @@ impl AnyCuckoo {
     }
 
     /// The filter of a header of any layout, with all slots empty; [`AnyCuckoo::load_chunk`] writes
-    /// them. The first bytes tell the layouts apart.
+    /// them. The first bytes show which layout it is.
     ///
     /// # Errors
     ///

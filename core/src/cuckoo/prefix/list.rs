@@ -1,4 +1,4 @@
-//! Entries without a slot: further copies of an item that has three of its own, and entries for
+//! Entries without a slot: further copies of an item that has three slots, and entries for
 //! which no slot became empty. Different items always find one below the limit of their table;
 //! copies do not, because all copies of an item have the same four slots.
 
@@ -149,7 +149,7 @@ impl List {
         self.entries.capacity() == 0
     }
 
-    /// True if so many further copies are allowed.
+    /// True if this number of further copies is allowed.
     #[inline(always)]
     pub(super) fn has_room_for(&self, copies: u64) -> bool {
         self.copies <= MAX_COPIES.saturating_sub(copies)

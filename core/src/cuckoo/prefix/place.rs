@@ -67,7 +67,7 @@ impl Table {
     /// [`Error::OutOfMemory`] for the list. Nothing is changed then.
     #[inline(always)]
     pub(super) fn place(&mut self, prefix: u64, purpose: Purpose) -> Result<Placed, Error> {
-        // Only a forged list has so many.
+        // Only a forged list has no room.
         if !self.list.has_room_for(1) {
             return Ok(Placed::NoRoom);
         }

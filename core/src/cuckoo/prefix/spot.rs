@@ -19,7 +19,7 @@ use super::shape::Shape;
 /// one, distances of near fingerprints are near, and tables are full at a load of 0.88.
 const FACTORS: [u64; 2] = [0x9e37_79b9_7f4a_7c15, 0xd134_2543_de82_ef95];
 
-/// The low bits of a value, which tell in which of its four slots the entry is.
+/// The low bits of a value, which show in which of its four slots the entry is.
 const LABEL_BITS: u32 = 2;
 
 /// The high half of the product.
