@@ -147,13 +147,13 @@ impl AnyCuckoo {
         any!(self, filter => filter.contains(item))
     }
 
-    /// See [`ClassicCuckoo::contains_batch`].
+    /// Answers for each item in turn whether it may have been inserted.
     pub fn contains_batch(
         &self,
         items: impl Iterator<Item: AsRef<[u8]>>,
         answer: impl FnMut(bool),
     ) {
-        any!(self, filter => filter.contains_batch(items, answer))
+        any!(self, filter => group::contains(filter, items, answer))
     }
 
     /// See [`ClassicCuckoo::count`].
@@ -179,7 +179,10 @@ impl AnyCuckoo {
         any!(self, filter => filter.insert_new(item, permit))
     }
 
-    /// See [`ClassicCuckoo::insert_batch`].
+    /// Inserts each item in turn and answers as [`AnyCuckoo::insert`] does, with true; if `only_new`,
+    /// as [`AnyCuckoo::insert_new`].
+    ///
+    /// After an error the remaining items are tried all the same.
     pub fn insert_batch(
         &mut self,
         items: impl Iterator<Item: AsRef<[u8]>>,
@@ -187,7 +190,7 @@ impl AnyCuckoo {
         permit: Permit,
         answer: impl FnMut(Result<bool, Error>),
     ) {
-        any!(self, filter => filter.insert_batch(items, only_new, permit, answer))
+        any!(self, filter => group::insert(filter, items, only_new, permit, answer))
     }
 
     /// See [`ClassicCuckoo::remove`].
@@ -201,7 +204,7 @@ impl AnyCuckoo {
         items: impl Iterator<Item: AsRef<[u8]>>,
         answer: impl FnMut(bool),
     ) {
-        any!(self, filter => filter.remove_batch(items, answer))
+        any!(self, filter => group::remove(filter, items, answer))
     }
 
     /// See [`ClassicCuckoo::compact`].

@@ -1,8 +1,8 @@
-//! Many items per call.
+//! What a call with many items does with each: see `group`.
 
 use super::CuckooFilter;
 use super::table::Table;
-use crate::cuckoo::group::{self, Tables};
+use crate::cuckoo::group::Tables;
 use crate::error::Error;
 use crate::spec::Permit;
 
@@ -29,39 +29,5 @@ impl Tables for CuckooFilter {
     #[inline(always)]
     fn remove_key(&mut self, hash: &u64) -> bool {
         self.remove_hash(*hash)
-    }
-}
-
-impl CuckooFilter {
-    /// Answers for each item in turn whether it may have been inserted.
-    pub fn contains_batch(
-        &self,
-        items: impl Iterator<Item: AsRef<[u8]>>,
-        answer: impl FnMut(bool),
-    ) {
-        group::contains(self, items, answer);
-    }
-
-    /// Inserts each item in turn and answers as [`CuckooFilter::insert`] does, with true; if
-    /// `only_new`, as [`CuckooFilter::insert_new`].
-    ///
-    /// After an error the remaining items are tried all the same.
-    pub fn insert_batch(
-        &mut self,
-        items: impl Iterator<Item: AsRef<[u8]>>,
-        only_new: bool,
-        permit: Permit,
-        answer: impl FnMut(Result<bool, Error>),
-    ) {
-        group::insert(self, items, only_new, permit, answer);
-    }
-
-    /// Deletes each item in turn, and answers as [`CuckooFilter::remove`] does.
-    pub fn remove_batch(
-        &mut self,
-        items: impl Iterator<Item: AsRef<[u8]>>,
-        answer: impl FnMut(bool),
-    ) {
-        group::remove(self, items, answer);
     }
 }
