@@ -108,7 +108,7 @@ fn deletions_of_absent_items_change_nothing() {
     }
 }
 
-/// A reserved filter asks for its memory once, and one that grows for each table.
+/// A reserved filter requests its memory once, and one that grows for each table.
 #[test]
 fn the_permit_gets_the_size_that_the_filter_will_have() {
     for layout in Layout::ALL {
@@ -134,7 +134,7 @@ fn the_permit_gets_the_size_that_the_filter_will_have() {
     }
 }
 
-/// If no table is left to add, the filter says so, and stays as it is.
+/// If no table is left to add, the error is that, and the filter stays as it is.
 #[test]
 #[cfg_attr(miri, ignore = "takes hours")]
 fn a_filter_that_has_used_up_its_error_budget_is_unchanged() {

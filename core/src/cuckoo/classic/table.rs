@@ -35,7 +35,7 @@ impl Table {
         u64::try_from(bytes).unwrap_or(u64::MAX)
     }
 
-    /// Bytes of the memory of so many slots: whole words.
+    /// Bytes of the memory of a given number of slots: whole words.
     pub(super) fn memory_of(slots: u64) -> u64 {
         slots.div_ceil(8).saturating_mul(8)
     }

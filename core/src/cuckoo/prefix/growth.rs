@@ -14,7 +14,7 @@ use crate::spec::{Layout, Permit};
 const DRAINED_SLOTS: u64 = 16;
 
 /// Entries that one call moves to the list of the new table at most, since each insertion into the
-/// list moves the entries behind it. 16 slots never have so many. All slots together have them only
+/// list moves the entries behind it. 16 slots never have that number. All slots together have them only
 /// in a forged filter, or in one of many items with three copies each.
 const MAX_LISTED: u64 = 1_024;
 

@@ -114,7 +114,7 @@ impl Label {
         Self(value & 3)
     }
 
-    /// The labels to which an entry may move: the other window, then the other slot of its own.
+    /// The labels to which an entry may move: the other window, then the other slot of the same window.
     #[inline(always)]
     pub(super) fn others(self) -> [Self; 3] {
         let other = (self.0 & 2) ^ 2;
