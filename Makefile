@@ -99,6 +99,9 @@ lint: ## Check the formatting, the code, the docs and the scripts
 	shellcheck scripts/*.sh packaging/*.sh benches/instructions/*.sh .ci/run
 	@scripts/venv.sh lint
 	.venv-lint/bin/hadolint Dockerfile
+	.venv-lint/bin/check-jsonschema --quiet --builtin-schema vendor.compose-spec \
+		packaging/compose.yaml
+	.venv-lint/bin/kubernetes-validate --quiet --strict packaging/kubernetes.yaml
 
 bench: build servers ## Measure, write dist/benchmarks.md: ARGS=--full, PEER=/other.so
 	@scripts/venv.sh

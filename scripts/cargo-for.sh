@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Runs cargo for a platform, so that what is built does not depend on the folders of this machine.
+# Runs cargo for a platform, so that what is built does not depend on this machine: neither on its
+# folders nor on its C library.
 #
 #   scripts/cargo-for.sh TARGET COMMAND [ARGUMENT]...
 #
@@ -10,28 +11,41 @@
 #   aarch64-unknown-linux-gnu    64-bit ARM with glibc
 #   x86_64-unknown-linux-musl    x86-64 with musl (Alpine)
 #
-# `scripts/deps.sh cross` installs the compilers and headers. Rust's library for the target is
-# installed by rustup, or comes with the Rust of the system.
+# With glibc the result needs version 2.28 (RHEL 8, Debian 10) or newer, whatever this machine has:
+# Zig brings the symbols of that version and links with them. `scripts/deps.sh release` installs what
+# this needs. Rust's library for the target is installed by rustup, or comes with the Rust of the
+# system.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+
+# tests/install/machine_code.rs and docs/how-to/install.md have this version too.
+oldest_glibc=2.28
 
 target=$1 command=$2
 shift 2
 target_dir=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 
-# bindgen reads redismodule.h with the headers of the target's C library.
 case $target in
-"$(rustc -vV | sed -n 's/^host: //p')") compiler=cc clang= ;;
 aarch64-unknown-linux-gnu | x86_64-unknown-linux-gnu)
-    machine=${target%%-*}-linux-gnu
-    compiler=$machine-gcc
-    clang="--target=$machine -isystem /usr/$machine/include"
+    # The pinned versions of Zig and of cargo-zigbuild. This sets the linker, the compiler of C, and
+    # the headers that bindgen reads redismodule.h with.
+    scripts/venv.sh zig >&2
+    export PATH=$PWD/.venv-zig/bin:$PATH
+    export ZIG_GLOBAL_CACHE_DIR=$target_dir/zig CARGO_ZIGBUILD_CACHE_DIR=$target_dir/zig
+    [ "$command" != build ] || command=zigbuild
+    cargo=cargo-zigbuild versioned=$target.$oldest_glibc
     ;;
 x86_64-unknown-linux-musl)
-    compiler=musl-gcc
-    # clang looks for its own headers only if the target has a GNU C library. The types that the
-    # header uses are the same.
-    clang="--target=x86_64-linux-gnu -isystem /usr/include/x86_64-linux-musl"
+    cargo=cargo versioned=$target
+    if ! command -v musl-gcc >/dev/null; then
+        echo "cargo-for: $target needs musl-gcc; run \`scripts/deps.sh release\`" >&2
+        exit 1
+    fi
+    export CC_x86_64_unknown_linux_musl=musl-gcc CARGO_TARGET_X86_64_UNKNOWN_LINUX_MUSL_LINKER=musl-gcc
+    # bindgen reads redismodule.h with the headers of the target's C library. clang looks for its own
+    # headers only if the target has a GNU C library. The types that the header uses are the same.
+    export BINDGEN_EXTRA_CLANG_ARGS_x86_64_unknown_linux_musl="--target=x86_64-linux-gnu \
+-isystem /usr/include/x86_64-linux-musl"
     ;;
 *)
     echo "cargo-for: unknown target '$target'" >&2
@@ -39,10 +53,6 @@ x86_64-unknown-linux-musl)
     ;;
 esac
 
-if ! command -v "$compiler" >/dev/null; then
-    echo "cargo-for: $target needs $compiler; run \`scripts/deps.sh cross\`" >&2
-    exit 1
-fi
 libraries=$(rustc --print sysroot)/lib/rustlib/$target/lib
 if [ ! -d "$libraries" ] && ! rustup target add "$target" >&2; then
     echo "cargo-for: Rust's library for $target is missing" >&2
@@ -67,9 +77,13 @@ if [ "$target" = x86_64-unknown-linux-musl ]; then
 fi
 
 name=${target//-/_}
-export "CC_$name=$compiler" "CFLAGS_$name=${c_flags[*]}" "BINDGEN_EXTRA_CLANG_ARGS_$name=$clang"
-name=${name^^}
-export "CARGO_TARGET_${name}_LINKER=$compiler" "CARGO_TARGET_${name}_RUSTFLAGS=${flags[*]}"
+export "CFLAGS_$name=${c_flags[*]}" "CARGO_TARGET_${name^^}_RUSTFLAGS=${flags[*]}"
 # It would replace the flags above.
 unset RUSTFLAGS
-exec cargo "$command" --locked --target "$target" "$@"
+# Zig names its headers relative to the current folder if they are below it, and bindgen runs in
+# another one. They are not below the target folder.
+manifest=$PWD/Cargo.toml
+mkdir -p "$target_dir"
+cd "$target_dir"
+CARGO_TARGET_DIR=$target_dir exec "$cargo" "$command" --locked --manifest-path "$manifest" \
+    --target "$versioned" "$@"

@@ -18,11 +18,14 @@ install -m 644 LICENSE "$documents/copyright"
 gzip -n -9 <CHANGELOG.md >"$documents/changelog.gz"
 
 size=$(du -sk --apparent-size "$tree/usr" | cut -f1)
+libraries="libc6 (>= $glibc)"
+# Releases bring their own unwinder.
+! readelf -d "$so" | grep -qF '[libgcc_s.so.1]' || libraries+=", libgcc-s1"
 control=$(<packaging/control.in)
 control=${control/@version@/"$version"}
 control=${control/@machine@/"$debian_machine"}
 control=${control/@size@/"$size"}
-control=${control/@glibc@/"$glibc"}
+control=${control/@libraries@/"$libraries"}
 control=${control/@maintainer@/"$maintainer"}
 printf '%s\n' "$control" >"$tree/DEBIAN/control"
 (cd "$tree" && find usr -type f -print0 | LC_ALL=C sort -z | xargs -0 md5sum) >"$tree/DEBIAN/md5sums"

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Installs what is missing to build, run, test or lint. Does nothing if nothing is missing.
 #
-#   scripts/deps.sh [build|plan|run|test|clients|servers|install|lint|cross|fuzz|deep|miri|wasm|
-#                    browser]...
+#   scripts/deps.sh [build|plan|run|test|clients|servers|install|lint|release|cross|fuzz|deep|miri|
+#                    wasm|browser]...
 #
 # Without an argument: build, run, test, servers, install and lint.
 #
@@ -54,6 +54,10 @@ has_musl_compiler() {
 # cargo and apt on Debian read this file; other systems have their certificates elsewhere.
 has_certificates() {
     [ ! -e /etc/debian_version ] || [ -e /etc/ssl/certs/ca-certificates.crt ]
+}
+
+has_venv() {
+    python3 -c 'import ensurepip, venv'
 }
 
 has_server() {
@@ -119,8 +123,7 @@ probe() {
             has_server
         ;;
     test)
-        need "python3 python3-venv" "Python with venv: tests of client libraries" \
-            python3 -c 'import ensurepip, venv'
+        need "python3 python3-venv" "Python with venv: tests of client libraries" has_venv
         ;;
     clients)
         need "php-cli php-redis" "PHP with phpredis: tests of this client" php --ri redis
@@ -140,15 +143,23 @@ probe() {
         need "qemu-user" "qemu: runs the module on other processors" command -v qemu-x86_64
         ;;
     lint)
+        need "python3 python3-venv" "Python with venv: linters that are Python packages" has_venv
         need "shellcheck" "shellcheck: checks the scripts" shellcheck --version
         if ! has_lint_tools >/dev/null 2>&1; then
             rustup component add rustfmt clippy
         fi
         ;;
+    release)
+        # Zig and cargo-zigbuild come from PyPI; scripts/cargo-for.sh fetches them.
+        need "python3 python3-venv" "Python with venv: the linker of releases is a Python package" \
+            has_venv
+        need "binutils-aarch64-linux-gnu" "strip and objcopy for arm64: packages for it" \
+            aarch64-linux-gnu-strip --version
+        need "musl-tools" "musl and its compiler: builds for Alpine" has_musl_compiler
+        ;;
     cross)
         need "gcc-aarch64-linux-gnu libc6-dev-arm64-cross" \
-            "a compiler and the C library for arm64: builds for it" has_arm64_compiler
-        need "musl-tools" "musl and its compiler: builds for Alpine" has_musl_compiler
+            "a compiler and the C library for arm64: modules of tests, and qemu" has_arm64_compiler
         need "qemu-user" "qemu: runs programs for arm64" command -v qemu-aarch64
         ;;
     fuzz)
@@ -180,8 +191,8 @@ probe() {
         ;;
     *)
         echo "deps: unknown group '$1'; the groups are" \
-            "build, plan, run, test, clients, servers, install, lint, cross, fuzz, deep, miri, wasm" \
-            "and browser" >&2
+            "build, plan, run, test, clients, servers, install, lint, release, cross, fuzz, deep," \
+            "miri, wasm and browser" >&2
         exit 2
         ;;
     esac

@@ -1,5 +1,13 @@
 #!/usr/bin/env bash
-# Builds all files of a release in DIST (dist/), for every platform that this machine can build for.
+# Builds all files of a release in DIST (dist/), for every platform that this machine can build for:
+#   bloomline-VERSION-TARGET.tar.gz            the module, for each target
+#   bloomline-VERSION-TARGET-symbols.tar.gz    its symbols for debuggers
+#   bloomline_VERSION_MACHINE.deb              packages for Debian and its derivatives
+#   bloomline-VERSION.tar.gz                   the source code, as it is committed
+#   bloomline-core-VERSION.crate               the crate, as cargo would publish it
+#   bloomline-VERSION.cdx.json                 the crates in the module, as CycloneDX
+#   NOTES.md                                   the text of the release page
+#   SHA256SUMS
 # What it cannot build is named at the end, and is not an error.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -8,8 +16,11 @@ export DIST=${DIST:-dist}
 missing=()
 
 scripts/deps.sh build install
-scripts/deps.sh cross || true
+scripts/deps.sh release || true
 mkdir -p "$DIST"
+DIST=$(realpath "$DIST")
+version=$(sed -n 's/^version = "\(.*\)"/\1/p;/^version/q' Cargo.toml)
+
 for target in {x86_64,aarch64}-unknown-linux-gnu x86_64-unknown-linux-musl; do
     if ! scripts/cargo-for.sh "$target" build --release --lib; then
         missing+=("$target")
@@ -23,7 +34,6 @@ done
 
 # What is in the module, for those who check their dependencies: CycloneDX.
 if cargo cyclonedx --version >/dev/null 2>&1; then
-    version=$(sed -n 's/^version = "\(.*\)"/\1/p;/^version/q' Cargo.toml)
     SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct)} \
         cargo cyclonedx --quiet --format json --override-filename bloomline-sbom --target all
     # Without the folder of this machine.
@@ -32,6 +42,20 @@ if cargo cyclonedx --version >/dev/null 2>&1; then
 else
     missing+=("list of the crates (cargo install --locked cargo-cyclonedx)")
 fi
+
+if git rev-parse --verify --quiet HEAD >/dev/null; then
+    git archive --prefix="bloomline-$version/" HEAD | gzip -n -9 >"$DIST/bloomline-$version.tar.gz"
+else
+    missing+=("source code (no git repository)")
+fi
+# It is verified by a build when it is published; `cargo publish --dry-run` does it without upload.
+if cargo package --quiet --locked --no-verify -p bloomline-core; then
+    cp "$target_dir/package/bloomline-core-$version.crate" "$DIST/"
+else
+    missing+=("bloomline-core (cargo package fails, for example if changes are not committed)")
+fi
+# The section of this version in the changelog.
+sed -n "/^## \[$version\]/,/^## \[/{/^## \[/d;p}" CHANGELOG.md >"$DIST/NOTES.md"
 
 scripts/sums.sh
 for name in "${missing[@]}"; do echo "dist: NOT BUILT: $name" >&2; done

@@ -4,17 +4,31 @@
 #   scripts/platforms.sh [PART]...
 #
 # The parts; without one, all of them:
+#   glibc         x86-64 with the C library of a release: the tests of packages and installations
 #   arm64         64-bit ARM: the core's tests and server tests, under qemu; packages
 #   musl          the C library of Alpine: server tests
 #   compile       what is only compiled, for macOS: the core, and the module without linking it
 #   reproducible  two builds in different folders: equal files
-# Fails if a part fails. What is missing is installed (scripts/deps.sh cross). A part for which
+# Fails if a part fails. What is missing is installed (scripts/deps.sh release cross). A part for which
 # rustup cannot fetch Rust's library is not run, which is reported at once and again at the end.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 target_dir=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
+
+# The file of a release instead of the one that `make build` links with this machine's C library.
+glibc() {
+    scripts/cargo-for.sh "$target" build --release --lib
+    install_tests
+}
+
+# install_tests ARGUMENT...: runs tests of tests/install with the module of the target.
+install_tests() {
+    BLOOMLINE_RELEASED=yes BLOOMLINE_SO=$target_dir/$target/release/libbloomline.so \
+        BLOOMLINE_SERVERS=${BLOOMLINE_SERVERS:-$PWD/.servers} \
+        cargo test --locked --workspace --features audit --test install -- "$@"
+}
 
 # server_tests PLATFORM ARGUMENT...: runs server tests with the module of the target on the servers
 # of that platform.
@@ -44,11 +58,13 @@ arm64() {
         --skip generations:: --skip merging:: --skip packed_items:: --skip rotations:: \
         --skip several_chunks --skip hostile::sizes:: --skip take_little_memory
     (packed arm64)
+    install_tests machine_code::the_module_needs
 }
 
-# packed MACHINE: fails unless archive and Debian package hold the module of that machine.
+# packed MACHINE: fails unless archive and Debian package hold the module of that machine, and its
+# server loads it.
 packed() {
-    local machine=$1 dist=$folder/dist
+    local machine=$1 server=.servers-$1/valkey-8.1 dist=$folder/dist
     export DIST=$dist BLOOMLINE_SO=$target_dir/$target/release/libbloomline.so
     scripts/archive.sh
     scripts/deb.sh
@@ -58,6 +74,14 @@ packed() {
         tar -x -C "$folder" ./usr/lib/redis/modules/bloomline.so
     readelf -h "$folder"/bloomline-*/bloomline.so "$folder"/usr/lib/redis/modules/bloomline.so |
         grep -c AArch64 | grep -qx 2
+    "$server/server" --port 0 --unixsocket "$folder/socket" --save '' --daemonize yes \
+        --pidfile "$folder/pid" --dir "$folder" \
+        --loadmodule "$folder/usr/lib/redis/modules/bloomline.so"
+    until [ "$("$server/cli" -s "$folder/socket" PING 2>/dev/null)" = PONG ]; do
+        [ "$SECONDS" -lt $((start + 600)) ] || return 1
+    done
+    [ "$("$server/cli" -s "$folder/socket" BF.ADD seen user1)" = 1 ]
+    "$server/cli" -s "$folder/socket" SHUTDOWN NOSAVE
 }
 
 # Left out: used_memory, which a server with musl only estimates.
@@ -93,14 +117,14 @@ reproducible() {
 target_of() {
     case $1 in
     arm64) echo aarch64-unknown-linux-gnu ;;
+    glibc | reproducible) echo x86_64-unknown-linux-gnu ;;
     musl) echo x86_64-unknown-linux-musl ;;
     compile) echo aarch64-apple-darwin ;;
-    reproducible) echo x86_64-unknown-linux-gnu ;;
     esac
 }
 
-[ $# -gt 0 ] || set -- arm64 musl compile reproducible
-scripts/deps.sh build servers install cross
+[ $# -gt 0 ] || set -- glibc arm64 musl compile reproducible
+scripts/deps.sh build servers install release cross
 missing=()
 for part in "$@"; do
     start=$SECONDS target=$(target_of "$part")

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use bloomline_harness::{Setup, for_newest_servers};
 
+use crate::machine_code::needs_at_most_the_documented_glibc;
 use crate::program::{output, program};
 
 const NAME: &str = concat!("bloomline-", env!("CARGO_PKG_VERSION"), "-x86_64-unknown-linux-gnu");
@@ -74,6 +75,7 @@ fn the_module_of_a_checked_archive_loads() {
     );
     output(program("tar").arg("-xzf").arg(&archive).current_dir(dist.path()));
     let module = dist.path().join(NAME).join("bloomline.so");
+    needs_at_most_the_documented_glibc(&module);
     for_newest_servers(|kind| {
         let server =
             Setup::new().bare().line(format!("loadmodule {}", module.display())).start(kind);

@@ -11,6 +11,7 @@
 )]
 
 mod archive;
+mod containers;
 mod folder;
 mod image;
 mod machine_code;

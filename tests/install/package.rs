@@ -5,9 +5,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use bloomline_harness::{Setup, for_newest_servers};
+use bloomline_harness::{Setup, for_newest_servers, module};
 
 use crate::folder::loadmodule_line;
+use crate::machine_code::{needed, newest_glibc};
 use crate::program::{find_tool, output, program};
 
 /// Makes the package in `dist`; `None` without dpkg-deb.
@@ -75,6 +76,8 @@ fn the_package_depends_on_the_needed_c_library() {
     let dist = tempfile::tempdir().unwrap();
     let Some(package) = pack(dist.path()) else { return };
     let depends = output(program("dpkg-deb").arg("--field").arg(&package).arg("Depends"));
-    let (major, minor) = crate::machine_code::newest_glibc();
-    assert_eq!(depends.trim(), format!("libc6 (>= {major}.{minor}), libgcc-s1"));
+    let (major, minor) = newest_glibc(&module());
+    let unwinder = needed(&module()).contains(&"libgcc_s.so.1".to_owned());
+    let unwinder = if unwinder { ", libgcc-s1" } else { "" };
+    assert_eq!(depends.trim(), format!("libc6 (>= {major}.{minor}){unwinder}"));
 }

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::archive;
 use crate::package;
-use crate::program::{find_tool, output, program, top};
+use crate::program::{output, program, top};
 
 /// Replacements of the commands of the page, which do not change this machine.
 const TOOLS: [(&str, &str); 6] = [
@@ -22,12 +22,8 @@ const TOOLS: [(&str, &str); 6] = [
     ("apt-get", r#"verb=$1 && shift 2 && exec "$DPKG" "--$verb" "$@""#),
 ];
 
-/// The module is built already, and packages go to the user's folder.
-const MAKE: &str = r#"case $1 in
-build) ;;
-deb) exec "$TOP/scripts/deb.sh" ;;
-*) exec "$MAKE" -s -C "$TOP" "$@" ;;
-esac"#;
+/// The module is built already.
+const MAKE: &str = r#"[ "$1" = build ] || exec "$MAKE" -s -C "$TOP" "$@""#;
 
 /// A folder that stands for a system. Its configuration files are empty, and the user's folder
 /// holds the files of a release.
@@ -82,7 +78,6 @@ impl Machine {
             format!("{}:{}", root.join("bin").display(), std::env::var("PATH").unwrap()),
         );
         shell.env("MAKE", make.trim()).env("TOP", top()).env("DESTDIR", root);
-        shell.env("DIST", root.join("work/dist"));
         shell.env("DPKG", root.join("bin/dpkg-here"));
         if let Some(server) = server {
             shell.env("CLI", server.kind.cli()).env("SOCKET", server.socket());
@@ -134,13 +129,10 @@ fn follow(heading: &str, config: &str, prepare: impl Fn(&Path, &Kind) -> bool + 
     });
 }
 
-/// The page itself builds the package, which needs this tool.
-fn can_pack(_root: &Path, _kind: &Kind) -> bool {
-    has_packer()
-}
-
-fn has_packer() -> bool {
-    find_tool("dpkg-deb").is_some()
+/// The files of a release in the user's folder; false without the tool that builds the package.
+fn with_release(root: &Path) -> bool {
+    let work = root.join("work");
+    package::pack(&work).is_some() && archive::pack(&work).is_file()
 }
 
 /// The settings in the configuration have no prefix, which only Redis 8 accepts.
@@ -151,8 +143,9 @@ fn with_module(root: &Path, kind: &Kind) -> bool {
 
 #[test]
 fn the_package_is_installed_as_documented() {
-    follow("Debian and Ubuntu\n", "etc/redis/redis.conf", can_pack);
-    follow("Debian and Ubuntu\n", "etc/valkey/valkey.conf", can_pack);
+    for config in ["etc/redis/redis.conf", "etc/valkey/valkey.conf"] {
+        follow("Debian and Ubuntu\n", config, |root, _kind| with_release(root));
+    }
 }
 
 #[test]
@@ -186,7 +179,7 @@ fn our_module_replaces_the_one_of_redis_8() {
 #[test]
 fn a_documented_removal_deletes_the_module_and_its_line() {
     let machine = Machine::new();
-    if !has_packer() {
+    if !with_release(machine.root.path()) {
         return;
     }
     machine.run(&blocks("Debian and Ubuntu\n")[0], None);
