@@ -193,3 +193,21 @@ fn paths_of_pages_in_other_files_exist() {
     }
     assert!(missing.is_empty(), "{missing:#?}");
 }
+
+#[test]
+fn numbers_of_the_comparison_are_those_of_the_benchmarks() {
+    let (page, published) =
+        (read(Path::new("docs/reference/peers.md")), read(Path::new("docs/benchmarks.md")));
+    let mut count = 0;
+    for line in page.lines() {
+        let is_measured = ["| bytes per item", "| % of wrong answers", "| ns per item"];
+        if !is_measured.iter().any(|start| line.starts_with(start)) {
+            continue;
+        }
+        for number in line.split('|').map(str::trim).filter(|cell| cell.parse::<f64>().is_ok()) {
+            assert!(published.contains(number), "docs/benchmarks.md lacks {number}: {line}");
+            count += 1;
+        }
+    }
+    assert!(count > 10, "only {count} numbers");
+}

@@ -38,9 +38,7 @@ pub fn newest_glibc(module: &Path) -> (u32, u32) {
 pub fn needed(module: &Path) -> Vec<String> {
     let entries = output(program("readelf").args(["-W", "-d"]).arg(module));
     let entries = entries.lines().filter(|line| line.contains("(NEEDED)"));
-    entries
-        .filter_map(|line| Some(line.split_once('[')?.1.split_once(']')?.0.to_owned()))
-        .collect()
+    entries.filter_map(|line| Some(line.split_once('[')?.1.split_once(']')?.0.to_owned())).collect()
 }
 
 /// Fails if a module needs a newer C library than the page about installing states.

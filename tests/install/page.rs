@@ -1,4 +1,5 @@
-//! The commands of docs/how-to/install.md, run in a folder that stands for a system.
+//! The commands of docs/how-to/install.md, run in a folder that stands for a system, and those of
+//! docs/how-to/production.md.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -100,9 +101,14 @@ fn shell_words(command: &Command) -> String {
     words.map(|word| word.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")
 }
 
-/// The blocks of shell commands under a heading of the page.
+/// The blocks of shell commands under a heading of the page about installing.
 fn blocks(heading: &str) -> Vec<String> {
-    let page = fs::read_to_string(top().join("docs/how-to/install.md")).unwrap();
+    blocks_of("docs/how-to/install.md", heading)
+}
+
+/// The blocks of shell commands under a heading of a page.
+fn blocks_of(page: &str, heading: &str) -> Vec<String> {
+    let page = fs::read_to_string(top().join(page)).unwrap();
     let section =
         page.split("\n## ").find_map(|section| section.strip_prefix(heading)).expect("the heading");
     let fences = section.split("```sh\n").skip(1);
@@ -194,4 +200,27 @@ fn docker_commands_are_known_ones() {
     for block in blocks("Docker\n") {
         Machine::new().run(&block, None);
     }
+}
+
+#[test]
+fn documented_backups_hold_the_filters() {
+    let blocks = blocks_of("docs/how-to/production.md", "Backup and restore\n");
+    let [all, one] = blocks.as_slice() else { panic!("two blocks are expected: {blocks:?}") };
+    let (dump, restore) = one.split_once('\n').unwrap();
+    for_newest_servers(|kind| {
+        let machine = Machine::new();
+        let work = machine.root.path().join("work");
+        let server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        assert_eq!(client.ask("BF.ADD seen user1"), ":1");
+        machine.run(all, Some(&server));
+        machine.run(dump, Some(&server));
+        assert_eq!(client.ask("DEL seen"), ":1");
+        machine.run(restore, Some(&server));
+        assert_eq!(client.ask("BF.EXISTS seen user1"), ":1");
+
+        let restored = Setup::new().line(format!("dir {}", work.display()));
+        let restored = restored.line("dbfilename backup.rdb").start(kind);
+        assert_eq!(restored.resp2().ask("BF.EXISTS seen user1"), ":1");
+    });
 }
