@@ -19,6 +19,7 @@ trap 'rm -rf "$folder"' EXIT
 
 # The file of a release instead of the one that `make build` links with this machine's C library.
 glibc() {
+    scripts/servers.sh
     scripts/cargo-for.sh "$target" build --release --lib
     install_tests
 }
