@@ -81,9 +81,10 @@ export "CFLAGS_$name=${c_flags[*]}" "CARGO_TARGET_${name^^}_RUSTFLAGS=${flags[*]
 # It would replace the flags above.
 unset RUSTFLAGS
 # Zig names its headers relative to the current folder if they are below it, and bindgen runs in
-# another one. They are not below the target folder.
+# another one. They are not below the target folder. Zig also compiles parts of libunwind and of glibc
+# when it links; this value of PWD keeps the name of that folder out of their debugging information.
 manifest=$PWD/Cargo.toml
 mkdir -p "$target_dir"
 cd "$target_dir"
-CARGO_TARGET_DIR=$target_dir exec "$cargo" "$command" --locked --manifest-path "$manifest" \
-    --target "$versioned" "$@"
+exec env PWD=/proc/self/cwd CARGO_TARGET_DIR="$target_dir" "$cargo" "$command" --locked \
+    --manifest-path "$manifest" --target "$versioned" "$@"

@@ -4,7 +4,7 @@
 #   scripts/platforms.sh [PART]...
 #
 # The parts; without one, all of them:
-#   glibc         x86-64 with the C library of a release: the tests of packages and installations
+#   glibc         x86-64 with the C library of a release: the tests of archives and packages
 #   arm64         64-bit ARM: the core's tests and server tests, under qemu; packages
 #   musl          the C library of Alpine: server tests
 #   compile       what is only compiled, for macOS: the core, and the module without linking it
@@ -21,7 +21,7 @@ trap 'rm -rf "$folder"' EXIT
 glibc() {
     scripts/servers.sh
     scripts/cargo-for.sh "$target" build --release --lib
-    install_tests
+    install_tests machine_code:: archive:: package::
 }
 
 # install_tests ARGUMENT...: runs tests of tests/install with the module of the target.
