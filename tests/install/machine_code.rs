@@ -78,6 +78,7 @@ fn the_module_needs_only_libraries_of_every_system() {
 }
 
 #[test]
+#[cfg(target_arch = "x86_64")]
 fn the_module_has_instructions_of_both_vector_extensions() {
     let code = output(program("objdump").args(["-d", "--no-show-raw-insn"]).arg(module()));
     // AVX2 has registers of 256 bits, AVX-512 of 512 bits.
