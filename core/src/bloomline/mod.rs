@@ -2,6 +2,7 @@
 
 mod filter;
 pub mod fold;
+mod frozen;
 pub mod geometry;
 mod growth;
 pub mod hash;

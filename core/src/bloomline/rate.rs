@@ -32,9 +32,10 @@
 //! Finally, the hash of an item has 64 bits, so another item has the same hash with probability
 //! 2^-64.
 //!
-//! This file uses only IEEE `+ - * /` and the software `exp` and `log1p` of a pinned crate, so that
+//! This file uses only IEEE `+ - * /` and the `exp` and `log1p` of [`frozen`](super::frozen), so that
 //! a primary and its replica compute the same layers on every processor.
 
+use super::frozen;
 use super::geometry::Geometry;
 use super::hash::COLLISION;
 use crate::simd::BLOCK_SECTORS;
@@ -145,7 +146,7 @@ impl Moments {
         let mut sums = [0.0; 3];
         if let Some(terms) = TERMS.get(usize::from(bits).wrapping_sub(1)) {
             for term in terms.terms.iter().take(terms.len) {
-                let weight = term.sign_count * libm::exp(log_untouched(term.h));
+                let weight = term.sign_count * frozen::exp(log_untouched(term.h));
                 sums[0] += weight;
                 sums[1] += weight * term.h;
                 sums[2] += weight * term.h * term.h;
@@ -261,7 +262,7 @@ fn rate_after(geometry: &Geometry, n: f64) -> f64 {
 pub(super) fn rate_on_pages(geometry: &Geometry, pages: f64, n: f64) -> f64 {
     let layer_blocks = pages * geometry.blocks_per_page() as f64;
     let has_block = f64::from(geometry.blocks_per_item()) / layer_blocks;
-    let moments = Moments::new(geometry.bits_per_block(), |h| n * libm::log1p(-has_block * h));
+    let moments = Moments::new(geometry.bits_per_block(), |h| n * frozen::log1p(-has_block * h));
     let covariance = match geometry.blocks_per_item() {
         1 => 0.0,
         l => {

@@ -2,7 +2,7 @@
 //!
 //! The same arguments give the same geometry on every machine and in every release, because a
 //! replica must grow the same layers as its primary. So this file uses only integers, IEEE
-//! `+ - * /`, a frozen table, and the software `exp` and `log1p` of a pinned crate in [`fp_rate`].
+//! `+ - * /`, a frozen table, and frozen `exp` and `log1p` in [`fp_rate`].
 //! Any change of a result needs a new [`REVISION`], and the old one must stay available.
 
 use std::cell::Cell;
