@@ -95,7 +95,7 @@ pub fn start_all(options: &Options, cores: &Cores) -> Result<Vec<Column>> {
         );
     }
     if module.exists() {
-        let arguments = ["bf-layout", "redisbloom"];
+        let arguments = ["bf-layout", "redisbloom", "cf-layout", "redisbloom"];
         columns.push(start(
             "redisbloom layout",
             Dialect::Bloom { forgets: false, packs: true },

@@ -101,7 +101,7 @@ impl Dialect {
     pub fn prepare(self, group: &Group, case: &Case) -> Vec<Cmd> {
         match case.op {
             // Not UNLINK, because freeing in the background would take time from the sample.
-            Op::Fresh => {
+            Op::Fresh | Op::FreshIfAbsent => {
                 let mut commands = vec![cmd("DEL").arg(FRESH).clone()];
                 if matches!(group.shape, Shape::Untouched { .. }) {
                     // Otherwise the allocator reuses the pages of the previous round, which cause
@@ -237,14 +237,14 @@ impl Dialect {
 
     /// The column's command for a row.
     fn command(self, case: &Case) -> &'static str {
-        let is_lookup = matches!(case.op, Op::Hit | Op::Miss);
+        let is_lookup = matches!(case.op, Op::Hit | Op::Miss | Op::Count);
         match (self, is_lookup, case.batch) {
             (Dialect::Baseline { .. }, _, 1) => match case.op {
-                Op::Hit | Op::Miss => "BASELINE.KEY",
+                Op::Hit | Op::Miss | Op::Count => "BASELINE.KEY",
                 Op::Duplicate => "BASELINE.KEYSEEN",
-                Op::Fresh | Op::More | Op::NewestFills | Op::Refresh => "BASELINE.KEYADD",
                 Op::Create => "BASELINE.NEW",
-                Op::Delete => "BASELINE.KEYADD",
+                Op::Fresh | Op::FreshIfAbsent | Op::More | Op::Delete => "BASELINE.KEYADD",
+                Op::NewestFills | Op::Refresh => "BASELINE.KEYADD",
             },
             (Dialect::Baseline { hashed: false }, _, _) => "BASELINE.ARR",
             (Dialect::Baseline { hashed: true }, _, _) => "BASELINE.HASH",
@@ -252,6 +252,8 @@ impl Dialect {
                 match (case.op, case.batch) {
                     (Op::Hit | Op::Miss, 1) => "CF.EXISTS",
                     (Op::Hit | Op::Miss, _) => "CF.MEXISTS",
+                    (Op::Count, _) => "CF.COUNT",
+                    (Op::FreshIfAbsent, _) => "CF.ADDNX",
                     (Op::Delete, 1) => "CF.DEL",
                     (Op::Delete, _) => "CF.MDEL",
                     (_, 1) => "CF.ADD",

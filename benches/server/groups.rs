@@ -18,6 +18,7 @@ pub fn groups(scale: Scale, kind: Kind) -> Vec<Group> {
         sizes.steps(),
         sizes.forgets(),
         sizes.cuckoo(),
+        sizes.cuckoo_grown(),
     ];
     if scale != Scale::Quick {
         groups.extend([
@@ -177,6 +178,8 @@ impl Sizes {
             cases.extend([1000, 10].map(|batch| case(op, batch, cached)));
             cases.push(case(op, 1, singles));
         }
+        cases.push(case(Op::FreshIfAbsent, 1, singles));
+        cases.push(case(Op::Count, 1, singles));
         self.cuckoo_group("in cache", cached, cached, cases)
     }
 
@@ -188,9 +191,26 @@ impl Sizes {
             case(Op::More, 1000, self.size(200_000, 1_000)),
             case(Op::Hit, 1, self.singles()),
             case(Op::Miss, 1, self.singles()),
+            case(Op::More, 1, self.singles()),
         ];
         let capacity = self.size(60_000_000, 20_000);
         self.cuckoo_group("out of cache", capacity, capacity / 2, cases)
+    }
+
+    fn cuckoo_grown(self) -> Group {
+        let (grown, asked, singles) =
+            (self.size(1_000_000, 10_000), self.cached_items(), self.singles());
+        let cases = vec![
+            case(Op::Fresh, 1000, grown),
+            case(Op::Fresh, 1, grown),
+            case(Op::Hit, 1000, asked),
+            case(Op::Miss, 1000, asked),
+            case(Op::Hit, 1, singles),
+            case(Op::Miss, 1, singles),
+        ];
+        let cases = cases.into_iter().map(|case| Case { family: Family::Cuckoo, ..case }).collect();
+        let title = format!("Cuckoo filter, default growth: {} items", thousands(grown));
+        self.group(title, Shape::Grown, grown, cases)
     }
 
     fn cuckoo_group(self, cache: &str, capacity: u64, filled: u64, cases: Vec<Case>) -> Group {
@@ -208,10 +228,12 @@ impl Sizes {
             case(Op::More, 1000, more),
             case(Op::Hit, 1, self.singles()),
             case(Op::Miss, 1, self.singles()),
+            case(Op::More, 1, self.singles()),
         ];
         let title = format!("Out of cache: {} reserved at 1 %, nearly full", thousands(big));
         // Leaves room for the additions of twenty rounds.
-        self.group(title, Shape::Reserved { capacity: big }, big - 20 * more.min(big / 40), cases)
+        let added = (more + self.singles()).min(big / 40);
+        self.group(title, Shape::Reserved { capacity: big }, big - 20 * added, cases)
     }
 
     fn untouched(self) -> Group {

@@ -34,7 +34,8 @@ pub struct Options {
     pub is_packed: bool,
     /// The sizes of the filters, for `is_blocking`.
     pub sizes: Sizes,
-    /// A folder's name in `.servers`, a path, or a command on PATH; `None`: `redis-server`.
+    /// A folder's name in `.servers`, a path, or a command on PATH. By default the newest Redis in
+    /// `.servers`; `None` if there is none: `redis-server`.
     pub server: Option<String>,
     /// Rounds per row. The medians are over these.
     pub rounds: u32,
@@ -55,10 +56,11 @@ pub struct Options {
 const HELP: &str = "\
 cargo bench --bench server -- [OPTIONS]
   --quick | --full | --smoke   how much to run (default: quick)
-  --blocking       how long one call of each command blocks the server, on the newest Redis in .servers
+  --blocking       how long one call of each command blocks the server
   --packed         how long one call of packed items blocks the server, by their number
   --sizes LIST     with --blocking: bytes of the filters (default: 1m,100m,1g,4g,10g)
-  --server NAME    .servers/NAME/server, a path or a command (default: $SERVER, else redis-server)
+  --server NAME    .servers/NAME/server, a path or a command (default: $SERVER, else
+                   the newest Redis of .servers, else redis-server)
   --items KIND     hex40 (40 hex characters, default), bytes20 (20 raw bytes) or hex20
   --rounds N       rounds per row (default: 3 quick, 7 full); with --blocking runs at most (5)
   --only TEXT      only rows whose group or name contains TEXT
@@ -135,9 +137,7 @@ impl Options {
                 (Scale::Full, false) => 7,
             };
         }
-        if options.is_blocking || options.is_packed {
-            options.server = options.server.or_else(newest_redis);
-        }
+        options.server = options.server.or_else(newest_redis);
         if options.json.as_os_str().is_empty() {
             let name = if options.is_blocking { "blocking.json" } else { "server.json" };
             options.json = target.join("bench").join(name);

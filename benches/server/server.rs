@@ -4,7 +4,6 @@
 //! The tests' `bloomline_harness::Server` has another contract: it panics, is not pinned, and keeps
 //! one configuration for all starts. What both need is in that crate.
 
-use std::env;
 use std::fs::File;
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -206,17 +205,9 @@ fn open(socket: &Path) -> Result<Connection> {
 /// The server's program: a name in `.servers` (or the folder BLOOMLINE_SERVERS), a path, or a
 /// command on PATH.
 ///
-/// Without a name it is `redis-server` of PATH, otherwise the fetched `redis-7.0`.
+/// Without a name it is `redis-server` of PATH.
 pub fn program(name: Option<&str>) -> PathBuf {
-    let is_on_path = |command: &str| {
-        env::var_os("PATH")
-            .is_some_and(|path| env::split_paths(&path).any(|dir| dir.join(command).is_file()))
-    };
-    let name = match name {
-        Some(name) => name,
-        None if is_on_path("redis-server") => "redis-server",
-        None => "redis-7.0",
-    };
+    let name = name.unwrap_or("redis-server");
     let fetched = servers_folder().join(name).join("server");
     if fetched.is_file() { fetched } else { name.into() }
 }

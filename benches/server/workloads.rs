@@ -48,6 +48,10 @@ pub enum Op {
     Duplicate,
     /// Adds items to a filter that is created anew in each round, from the first to the last item.
     Fresh,
+    /// The same, each if it is not there.
+    FreshIfAbsent,
+    /// Counts the copies of items that were added once.
+    Count,
     /// Adds new items to the standing filters.
     More,
     /// Adds the first item to keys that do not exist.
@@ -59,6 +63,17 @@ pub enum Op {
     Refresh,
     /// Deletes the items of a filter that is created and filled anew in each round.
     Delete,
+}
+
+impl Op {
+    /// True if the calls are for a filter that is created anew in each round.
+    fn is_on_fresh(self) -> bool {
+        match self {
+            Op::Hit | Op::Miss | Op::Count | Op::Duplicate | Op::More => false,
+            Op::Fresh | Op::FreshIfAbsent | Op::Create => true,
+            Op::NewestFills | Op::Refresh | Op::Delete => true,
+        }
+    }
 }
 
 /// How calls reach the server.
@@ -135,6 +150,8 @@ impl Case {
     /// The name of the row, in terms of BF.* or CF.* commands.
     pub fn name(&self) -> String {
         let command = match (self.op, self.batch, self.form) {
+            (Op::Count, _, _) => "COUNT".to_owned(),
+            (Op::FreshIfAbsent, _, _) => "ADDNX".to_owned(),
             (Op::Delete, 1, _) => "DEL".to_owned(),
             (Op::Delete, _, _) => "MDEL".to_owned(),
             (Op::Fresh, 2.., None) if self.family == Family::Cuckoo => "INSERT".to_owned(),
@@ -146,10 +163,10 @@ impl Case {
             (_, _, None) => "MADD".to_owned(),
         };
         let what = match self.op {
-            Op::Hit => "hit",
+            Op::Hit | Op::Count => "hit",
             Op::Miss => "miss",
             Op::Duplicate => "duplicate",
-            Op::Fresh => "new, from empty",
+            Op::Fresh | Op::FreshIfAbsent => "new, from empty",
             Op::More => "new",
             Op::Create => "first item, creates",
             Op::NewestFills => "new, after a rotation",
@@ -185,21 +202,23 @@ impl Case {
             let numbers = first..first + case.batch;
             let Shape::Tiny { keys } = shape else {
                 let added_before = u64::from(round) * case.items;
+                // Two rows may add to one filter: in calls of one item, and of many.
+                let first_new = filled + if case.batch == 1 { 1 << 40 } else { 0 };
                 let part = shape.items_per_generation();
                 let first_of_newest = filled - part.unwrap_or(filled);
                 let item = |i| match case.op {
-                    Op::Hit => Item::Stored(scatter(i, filled)),
+                    Op::Hit | Op::Count => Item::Stored(scatter(i, filled)),
                     Op::Miss => Item::Absent(i),
                     Op::Duplicate => {
                         Item::Stored(first_of_newest + scatter(i, filled - first_of_newest))
                     }
                     // The rotation has dropped the oldest generation.
                     Op::Refresh => Item::Stored(filled - 1 - scatter(i, first_of_newest)),
-                    Op::More => Item::Stored(filled + added_before + i),
+                    Op::More => Item::Stored(first_new + added_before + i),
                     Op::NewestFills => Item::Stored(filled + i),
-                    Op::Fresh | Op::Create | Op::Delete => Item::Stored(i),
+                    Op::Fresh | Op::FreshIfAbsent | Op::Create | Op::Delete => Item::Stored(i),
                 };
-                let is_standing = matches!(case.op, Op::Hit | Op::Miss | Op::Duplicate | Op::More);
+                let is_standing = !case.op.is_on_fresh();
                 let key = if is_standing { STANDING } else { FRESH };
                 return Call { key: key.to_owned(), items: numbers.map(item).collect() };
             };

@@ -6,28 +6,36 @@ use crate::Result;
 use crate::items::mix;
 use crate::server::Server;
 
+/// The most bytes of one chunk.
+const CHUNK: u64 = 10_000_000;
+
 /// Reserves `key` at 1 %, able to grow, and sets each bit with probability 2^-`thinning`; returns
 /// the bytes of its bits.
 ///
-/// It reads the chunks and writes them back with other bits, so it works in every layout that has
-/// the two commands.
+/// Writes chunks at their offsets, and does not read them: a server may leave out chunks that were
+/// never written.
+///
+/// # Errors
+///
+/// The process of the server does not hold the bytes afterwards.
 pub fn reserve_filled(server: &mut Server, key: &str, capacity: u64, thinning: u32) -> Result<u64> {
     let connection = &mut server.connection;
     cmd("BF.RESERVE").arg(key).arg("0.01").arg(capacity).exec(connection)?;
-    // Iterator 0 is the header, 1 is the first byte.
-    let mut iterator = 1_u64;
-    let mut bytes = 0;
-    loop {
-        let (next, chunk): (u64, Vec<u8>) =
-            cmd("BF.SCANDUMP").arg(key).arg(iterator).query(connection)?;
-        if next == 0 {
-            return Ok(bytes);
-        }
-        let chunk = random(chunk.len(), iterator, thinning);
-        bytes += chunk.len() as u64;
-        cmd("BF.LOADCHUNK").arg(key).arg(next).arg(chunk).exec(connection)?;
-        iterator = next;
+    let layers: Vec<String> = cmd("BF.DEBUG").arg(key).query(connection)?;
+    // After the number of items there is a line for each layer.
+    let bytes = layers.get(1).and_then(|line| line.strip_prefix("bytes:")?.split(' ').next());
+    let bytes: u64 = bytes.ok_or_else(|| format!("no bytes in {layers:?}"))?.parse()?;
+    for start in (0..bytes).step_by(CHUNK as usize) {
+        let end = (start + CHUNK).min(bytes);
+        let chunk = random((end - start) as usize, start + 1, thinning);
+        // An iterator is the offset after the chunk, counted from 1.
+        cmd("BF.LOADCHUNK").arg(key).arg(end + 1).arg(chunk).exec(connection)?;
     }
+    let held = server.process().resident()?;
+    if held < bytes {
+        return Err(format!("the process holds {held} bytes and a filter of {bytes}").into());
+    }
+    Ok(bytes)
 }
 
 /// This many bytes, each bit set with probability 2^-`thinning`. Another `seed` gives other bytes.

@@ -10,6 +10,7 @@ use super::{Cases, Experiment, Plan, Subject};
 use crate::Result;
 use crate::server::Server;
 use crate::wait::until;
+use crate::workloads::thousands;
 
 pub const EXPERIMENT: Experiment = Experiment {
     title: "Saving and loading one filter",
@@ -36,7 +37,13 @@ const MEGABYTE: f64 = 1e6;
 
 fn run(subject: &Subject, plan: Plan) -> Result<Cases> {
     // 11.2 bits per item: a gigabyte, 64 MB, and enough to have several chunks.
-    let capacity = plan.size(715_000_000, 46_000_000, 1_000_000);
+    let sizes: &[u64] = plan.size(&[46_000_000, 715_000_000], &[46_000_000], &[1_000_000]);
+    let case =
+        |&capacity| Ok((format!("{} items", thousands(capacity)), figures(subject, capacity)?));
+    sizes.iter().map(case).collect()
+}
+
+fn figures(subject: &Subject, capacity: u64) -> Result<Vec<f64>> {
     let mut server = subject.server(&[])?;
     let bytes = reserve_filled(&mut server, "filter", capacity, 1)? as f64;
 
@@ -71,7 +78,7 @@ fn run(subject: &Subject, plan: Plan) -> Result<Cases> {
     if (usage as f64) < bytes {
         return Err("the append-only file did not restore the filter".into());
     }
-    let figures = vec![
+    Ok(vec![
         bytes / MEGABYTE,
         save,
         beyond as f64 / MEGABYTE,
@@ -81,8 +88,7 @@ fn run(subject: &Subject, plan: Plan) -> Result<Cases> {
         child as f64 / MEGABYTE,
         aof_load,
         aof_peak as f64 / bytes,
-    ];
-    Ok(vec![(String::new(), figures)])
+    ])
 }
 
 /// The seconds that the server took to load its file, and the most memory it held.

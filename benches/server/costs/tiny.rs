@@ -9,7 +9,7 @@ use crate::payload::{CHUNK_BYTES, Payload};
 use crate::workloads::Traffic;
 
 pub const EXPERIMENT: Experiment = Experiment {
-    title: "A tiny filter, made by BF.ADD",
+    title: "A tiny filter, made by its first item",
     note: "\
 Bytes. MEMORY USAGE is that of one key, as the allocator reports it; used_memory is that of the
 whole server, divided by many such keys.",
@@ -17,18 +17,33 @@ whole server, divided by many such keys.",
     run,
 };
 
+/// With a window that the users of a feed need.
+const WINDOW: [&str; 4] = ["WINDOW", "604800", "CAPACITY", "100"];
+
 fn run(subject: &Subject, plan: Plan) -> Result<Cases> {
+    let plain = (String::new(), figures(subject, plan, &[])?);
+    if !subject.forgets {
+        return Ok(vec![plain]);
+    }
+    Ok(vec![plain, (WINDOW.join(" "), figures(subject, plan, &WINDOW)?)])
+}
+
+fn figures(subject: &Subject, plan: Plan, options: &[&str]) -> Result<Vec<f64>> {
     // A power of two, at which the table of keys is as full as possible.
     let keys: u64 = plan.size(1 << 17, 1 << 17, 1 << 10);
     let mut server = subject.server(&[])?;
-    cmd("BF.ADD").arg("k").arg("a").exec(&mut server.connection)?;
+    let create = |key: &str| match options {
+        [] => cmd("BF.ADD").arg(key).arg("a").clone(),
+        options => cmd("BF.INSERT").arg(key).arg(options).arg("ITEMS").arg("a").clone(),
+    };
+    create("k").exec(&mut server.connection)?;
     let usage: u64 = cmd("MEMORY").arg("USAGE").arg("k").query(&mut server.connection)?;
     let before: u64 = server.info("memory", "used_memory")?;
     let mut payload = Payload::new("BF.ADD", CHUNK_BYTES);
     for user in 1..keys {
-        payload.push(cmd("BF.ADD").arg(format!("user:{user:08}")).arg("a"), 1);
+        payload.push(&create(&format!("user:{user:08}")), 1);
     }
     send(&mut server, Traffic::Pipelined, &payload)?;
     let after: u64 = server.info("memory", "used_memory")?;
-    Ok(vec![(String::new(), vec![usage as f64, (after - before) as f64 / (keys - 1) as f64])])
+    Ok(vec![usage as f64, (after - before) as f64 / (keys - 1) as f64])
 }
