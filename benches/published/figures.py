@@ -1,44 +1,11 @@
-"""A published run of the server bench, read from its JSON under the names of today's documents."""
+"""A run of the server bench, read from its JSON."""
 
 import json
-import pathlib
 
-RUN = pathlib.Path(__file__).resolve().parents[2] / "docs/reports/2026-11-22-redisbloom.json"
-
-# The run was made before these names changed.
-NAMES = {"floor": "baseline", "floor, hash": "baseline, hash"}
+# The column of RedisBloom has the name of its file.
+NAMES = {"redisbloom": "RedisBloom"}
 # The order of columns in tables and charts.
 COLUMNS = ["baseline", "baseline, hash", "bloomline", "RedisBloom", "redisbloom layout", "scalar", "set", "bit string"]
-TITLES = {
-    "Bytes an item, and the rate of false positives": "Bytes per item, and the false-positive rate",
-}
-HEADS = {
-    "bytes an item": "bytes per item",
-    "bits an item": "bits per item",
-    "asked %": "target %",
-    "used_memory a key": "used_memory per key",
-    "beyond, MB": "in addition, MB",
-    "an item": "per item",
-}
-# Digits after the point, by the name of the head in the run. Others have none.
-DIGITS = {
-    "bytes an item": 3,
-    "bits an item": 2,
-    "log2(1/e)": 2,
-    "1.44 log2(1/e)": 2,
-    "asked %": 3,
-    "measured %": 3,
-    "SAVE s": 2,
-    "beyond, MB": 1,
-    "load s": 2,
-    "load peak / MB": 3,
-    "AOF rewrite s": 2,
-    "child, MB": 2,
-    "AOF load s": 2,
-    "AOF peak / MB": 3,
-    "an item": 2,
-    "%": 1,
-}
 
 
 class Cell:
@@ -46,8 +13,8 @@ class Cell:
 
     def __init__(self, cell):
         self.median = cell["median"]
-        self.multiple = cell["times_floor"]
-        self.faults = cell["page_faults_an_item"]
+        self.multiple = cell["times_baseline"]
+        self.faults = cell["page_faults_per_item"]
 
 
 class Row:
@@ -56,10 +23,13 @@ class Row:
     def __init__(self, row):
         self.name = row["name"]
         self.batch = row["batch"]
-        self.cells = {NAMES.get(name, name): Cell(cell) for name, cell in row["columns"].items()}
+        cells = {NAMES.get(name, name): Cell(cell) for name, cell in row["columns"].items() if "failure" not in cell}
+        self.cells = {name: cell for name, cell in cells.items() if cell.median is not None}
 
     def times_as_fast(self):
-        """How many times as long RedisBloom takes."""
+        """How many times as long RedisBloom takes; none if it has no such row."""
+        if not {"RedisBloom", "bloomline"} <= self.cells.keys():
+            return None
         return self.cells["RedisBloom"].median / self.cells["bloomline"].median
 
 
@@ -70,18 +40,24 @@ class Table:
         self.title = table["title"]
         self.name = self.title.split(":")[0]
         self.rows = [Row(row) for row in table["rows"]]
-        self.bytes_per_item = {NAMES.get(name, name): value for name, value in table["bytes_an_item"].items()}
+        self.bytes_per_item = {NAMES.get(name, name): value for name, value in table["bytes_per_item"].items()}
         self.columns = [name for name in COLUMNS if any(name in row.cells for row in self.rows)]
+
+
+def shown(name):
+    """The name of a line, which begins with that of its column."""
+    column, *rest = name.split(", ", 1)
+    return ", ".join([NAMES.get(column, column), *rest])
 
 
 class Sheet:
     """A table of sizes, or of times of whole files: texts that are ready to be shown."""
 
     def __init__(self, sheet):
-        self.title = TITLES.get(sheet["title"], sheet["title"])
-        self.heads = [HEADS.get(head, head) for head in sheet["heads"]]
-        self.figures = {line["name"]: line["figures"] for line in sheet["lines"]}
-        digits = [DIGITS.get(head, 0) for head in sheet["heads"]]
+        self.title = sheet["title"]
+        self.heads = [head["name"] for head in sheet["heads"]]
+        self.figures = {shown(line["name"]): line["figures"] for line in sheet["lines"] if "failure" not in line}
+        digits = [head["digits"] for head in sheet["heads"]]
         self.lines = {
             name: [f"{figure:,.{places}f}" for figure, places in zip(figures, digits)]
             for name, figures in self.figures.items()
@@ -91,8 +67,10 @@ class Sheet:
 class Run:
     """All tables of the run, and the machine that made it."""
 
-    def __init__(self, path=RUN):
+    def __init__(self, path):
         run = json.loads(path.read_text())
+        self.command = run["command"]
+        self.warning = run["warning"]
         self.machine = run["machine"]
         self.tables = {table.name: table for table in map(Table, run["tables"])}
         self.sheets = {sheet.title: sheet for sheet in map(Sheet, run["costs"])}

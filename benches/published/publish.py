@@ -1,29 +1,33 @@
-"""Writes the figures of the published run into the documents: tables, headline numbers, charts.
+"""Writes the figures of a run into documents: tables, headline numbers, charts.
 
-    make publish-bench
+    make publish-bench              the published run, docs/reports/run.json, into docs and README.md
+    publish.py RUN.json FOLDER      another run, into benchmarks.md and its chart in the folder
 
 The text of docs/benchmarks.md and README.md is written by hand. What stands between two markers,
-`<!-- NAME: begin -->` and `<!-- NAME: end -->`, comes from docs/reports/2026-11-22-redisbloom.json.
-A test runs this program and compares the documents.
+`<!-- NAME: begin -->` and `<!-- NAME: end -->`, comes from the run. A test runs this program and
+compares the documents.
 """
 
 import pathlib
 import re
+import sys
 import textwrap
 
 import charts
 from figures import COLUMNS, Run
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+PUBLISHED = ROOT / "docs/reports/run.json"
+PAGE = ROOT / "docs/benchmarks.md"
 
 # The rows of the chart in README.md: label, table, row.
 BESIDE = [
-    ("look up, in cache", "In cache", "MEXISTS hit ×1000"),
-    ("add, in cache", "In cache", "MADD new, from empty ×1000"),
-    ("look up, default growth", "Default growth", "MEXISTS hit ×1000"),
-    ("add, default growth", "Default growth", "MADD new, from empty ×1000"),
-    ("look up, 100 layers", "EXPANSION 1", "MEXISTS hit ×1000"),
-    ("look up, out of cache", "Out of cache", "MEXISTS hit ×1000"),
+    ("look up, in cache", "In cache", "MEXISTS hit ×1,000"),
+    ("add, in cache", "In cache", "MADD new, from empty ×1,000"),
+    ("look up, default growth", "Default growth", "MEXISTS hit ×1,000"),
+    ("add, default growth", "Default growth", "MADD new, from empty ×1,000"),
+    ("look up, 100 layers", "EXPANSION 1", "MEXISTS hit ×1,000"),
+    ("look up, out of cache", "Out of cache", "MEXISTS hit ×1,000"),
 ]
 # The tables whose calls of a thousand items stand in the chart of docs/benchmarks.md.
 CHARTED = ["In cache", "Default growth", "EXPANSION 1", "Out of cache"]
@@ -63,13 +67,18 @@ def times(run):
 
 
 def machine(run):
-    """The machine, as a list."""
-    return "\n".join(f"* {name}: {run.machine[name]}" for name in ["cpu", "vectors", "cores", "memory", "load", "server", "date"])
+    """The command and the machine, as a list."""
+    lines = [f"* {name}: {run.machine[name]}" for name in ["cpu", "vectors", "cores", "memory", "load", "server", "date"]]
+    warning = [textwrap.fill(run.warning, 100), ""] if run.warning else []
+    return "\n".join([*warning, textwrap.fill(f"* command: `{run.command}`", 100, subsequent_indent="  "), *lines])
 
 
 def span(run, name):
     """How many times as fast calls of a thousand items are in the table with this name: `2.0 to 4.0`."""
-    found = [row.times_as_fast() for row in run.tables[name].rows if row.batch == 1000]
+    times = [row.times_as_fast() for row in run.tables[name].rows if row.batch == 1000]
+    found = [time for time in times if time]
+    if not found:
+        return "-"
     return f"{min(found):.1f} to {max(found):.1f}"
 
 
@@ -80,21 +89,27 @@ def result(run):
         "default growth to a million items": "Default growth",
         "128 million items, out of cache": "Out of cache",
         "100 layers": "EXPANSION 1",
+        "cuckoo filters, in cache": "Cuckoo filter, in cache",
+        "cuckoo filters, default growth to a million items": "Cuckoo filter, default growth",
+        "cuckoo filters, 60 million items, out of cache": "Cuckoo filter, out of cache",
     }
+    thousand = {words: name for words, name in thousand.items() if name in run.tables}
     ahead = table(["RedisBloom's time / Bloomline's"], [[words, span(run, name)] for words, name in thousand.items()])
     behind = [
         [f"{of.name}: {row.name}", f"{row.cells['bloomline'].median:,.0f} ns", f"{row.cells['RedisBloom'].median:,.0f} ns"]
         for of in run.tables.values()
         for row in of.rows
-        if row.times_as_fast() < 1 / (1 + NOISE)
+        if row.times_as_fast() and row.times_as_fast() < 1 / (1 + NOISE)
     ]
     for of in run.tables.values():
         ours, theirs = (of.bytes_per_item.get(name, 0) for name in ["bloomline", "RedisBloom"])
-        if ours > theirs:
+        if ours > theirs > 0:
             behind.append([f"{of.name}: bytes per item by MEMORY USAGE", f"{ours:.2f}", f"{theirs:.2f}"])
     for title, sheet in run.sheets.items():
         for name in filter(lambda name: name.startswith("bloomline"), sheet.lines):
             other = name.replace("bloomline", "RedisBloom")
+            if other not in sheet.lines:
+                continue
             for at, head in enumerate(sheet.heads):
                 ours, theirs = sheet.figures[name][at], sheet.figures[other][at]
                 if head not in GIVEN and ours > theirs * (1 + NOISE):
@@ -142,9 +157,10 @@ def beside_chart(run):
 def multiples_chart(run):
     """The chart of docs/benchmarks.md."""
     columns = COLUMNS[2:]
+    tables = [name for name in CHARTED if name in run.tables]
     rows = [
         (f"{name}: {row.name}", [row.cells[column].multiple if column in row.cells else None for column in columns])
-        for name in CHARTED
+        for name in tables
         for row in run.tables[name].rows
         if row.batch == 1000 and "two clients" not in row.name and "duplicate" not in row.name
     ]
@@ -156,16 +172,24 @@ def multiples_chart(run):
     )
 
 
-def documents():
-    """The path and the content of each document."""
-    run = Run()
+def page(run):
+    """docs/benchmarks.md with the figures of a run. A sheet that the run does not have is empty."""
+    text = PAGE.read_text()
     sheets = {title: table(sheet.heads, [[name, *line] for name, line in sheet.lines.items()]) for title, sheet in run.sheets.items()}
-    page, readme = ROOT / "docs/benchmarks.md", ROOT / "README.md"
-    text = page.read_text()
-    for name, content in {"result": result(run), "machine": machine(run), "times": times(run), **sheets}.items():
-        text = filled(text, name, content)
+    contents = {"result": result(run), "machine": machine(run), "times": times(run), **sheets}
+    for name in re.findall(r"<!-- (.*): begin -->", text):
+        text = filled(text, name, contents.pop(name, "Not in this run."))
+    if contents:
+        raise SystemExit(f"{PAGE.name} has no markers of {', '.join(contents)}")
+    return text
+
+
+def documents():
+    """The path and the content of each document of the published run."""
+    run = Run(PUBLISHED)
+    readme = ROOT / "README.md"
     return {
-        page: text,
+        PAGE: page(run),
         readme: filled(readme.read_text(), "numbers", numbers(run)),
         ROOT / "docs/redisbloom.svg": beside_chart(run),
         ROOT / "docs/benchmarks.svg": multiples_chart(run),
@@ -173,9 +197,17 @@ def documents():
 
 
 def main():
-    for path, content in documents().items():
+    match sys.argv[1:]:
+        case []:
+            written = documents()
+        case [run, folder]:
+            run, folder = Run(pathlib.Path(run)), pathlib.Path(folder)
+            written = {folder / "benchmarks.md": page(run), folder / "benchmarks.svg": multiples_chart(run)}
+        case _:
+            raise SystemExit(__doc__)
+    for path, content in written.items():
         path.write_text(content)
-        print(path.relative_to(ROOT))
+        print(path)
 
 
 if __name__ == "__main__":

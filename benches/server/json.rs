@@ -1,4 +1,4 @@
-//! Every sample as JSON, for further computations.
+//! Every sample as JSON, from which `benches/published` writes documents and charts.
 
 use std::fs;
 use std::path::Path;
@@ -7,31 +7,29 @@ use serde_json::{Map, Value, json};
 
 use crate::Result;
 use crate::costs::Sheet;
-use crate::report::Report;
-use crate::run::{Cell, Row, Table};
+use crate::machine::Machine;
+use crate::options::{Options, Scale};
+use crate::run::{Cell, Outcome, Row, Table};
 use crate::workloads::Op;
 
 /// Writes every sample, with the conditions of the run.
-pub fn write(report: &Report, path: &Path) -> Result<()> {
-    let fields = report.machine.fields().into_iter();
-    let machine: Map<String, Value> =
+pub fn write(options: &Options, machine: &Machine, outcome: &Outcome) -> Result<()> {
+    let fields = machine.fields().into_iter();
+    let fields: Map<String, Value> =
         fields.map(|(name, value)| (name.to_owned(), json!(value))).collect();
-    let tables: Vec<Value> = report
-        .outcome
-        .tables
-        .iter()
-        .map(|table| {
-            let rows: Vec<Value> = table.rows.iter().map(|row| row_json(report, row)).collect();
-            json!({ "title": table.title, "rows": rows, "bytes_per_item": bytes_json(report, table) })
-        })
-        .collect();
+    let table = |table: &Table| {
+        let rows: Vec<Value> = table.rows.iter().map(|row| row_json(outcome, row)).collect();
+        json!({ "title": table.title, "rows": rows, "bytes_per_item": bytes_json(outcome, table) })
+    };
     let whole = json!({
-        "command": report.options.command_line(),
-        "machine": machine,
+        "command": options.command_line(),
+        "warning": warning(options, machine),
+        "machine": fields,
         "unit": "ns per item",
-        "tables": tables,
-        "costs": report.outcome.sheets.iter().map(sheet_json).collect::<Vec<Value>>(),
+        "tables": outcome.tables.iter().map(table).collect::<Vec<Value>>(),
+        "costs": outcome.sheets.iter().map(sheet_json).collect::<Vec<Value>>(),
     });
+    let path: &Path = &options.json;
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
@@ -39,8 +37,20 @@ pub fn write(report: &Report, path: &Path) -> Result<()> {
     Ok(())
 }
 
-fn row_json(report: &Report, row: &Row) -> Value {
-    let columns = report.outcome.columns.iter().zip(&row.cells).enumerate();
+/// Why the times are not reliable, if they are not.
+fn warning(options: &Options, machine: &Machine) -> Option<&'static str> {
+    match options.scale {
+        Scale::Smoke => Some("A smoke run shows that the rows work; its times mean nothing."),
+        _ if machine.is_busy() => Some(
+            "Other work ran on the machine, or client and servers shared a core. Sizes and rates \
+             are reliable; times and their ratios are rough.",
+        ),
+        Scale::Quick | Scale::Full => None,
+    }
+}
+
+fn row_json(outcome: &Outcome, row: &Row) -> Value {
+    let columns = outcome.columns.iter().zip(&row.cells).enumerate();
     let cells: Map<String, Value> = columns
         .filter_map(|(column, (name, cell))| {
             Some((name.clone(), cell_json(cell.as_ref()?, row, row.multiple(column))))
@@ -54,8 +64,8 @@ fn row_json(report: &Report, row: &Row) -> Value {
     })
 }
 
-fn bytes_json(report: &Report, table: &Table) -> Map<String, Value> {
-    let columns = report.outcome.columns.iter().zip(&table.bytes);
+fn bytes_json(outcome: &Outcome, table: &Table) -> Map<String, Value> {
+    let columns = outcome.columns.iter().zip(&table.bytes);
     columns.filter_map(|(name, bytes)| Some((name.clone(), json!(bytes.as_ref()?)))).collect()
 }
 
@@ -64,7 +74,8 @@ fn sheet_json(sheet: &Sheet) -> Value {
         Ok(figures) => json!({ "name": line.name, "figures": figures }),
         Err(failure) => json!({ "name": line.name, "failure": failure.to_string() }),
     };
-    let heads: Vec<&str> = sheet.heads.iter().map(|&(head, _)| head).collect();
+    let head = |&(name, digits): &(&str, usize)| json!({ "name": name, "digits": digits });
+    let heads: Vec<Value> = sheet.heads.iter().map(head).collect();
     let lines: Vec<Value> = sheet.lines.iter().map(line).collect();
     json!({ "title": sheet.title, "heads": heads, "lines": lines })
 }

@@ -36,11 +36,10 @@
 //! | `run` | rounds over rows and columns |
 //! | `costs` | memory, disk, copied pages, replicated bytes: one file per experiment |
 //! | `blocking` | the second mode: how long one call of each command blocks the server |
-//! | `report`, `json`, `markdown`, `chart` | the output, one file per form |
+//! | `json` | the output |
 
 mod bit_string;
 mod blocking;
-mod chart;
 mod column;
 mod cores;
 mod costs;
@@ -49,13 +48,11 @@ mod groups;
 mod items;
 mod json;
 mod machine;
-mod markdown;
 mod measure;
 mod options;
 mod packed;
 mod payload;
 mod progress;
-mod report;
 mod run;
 mod server;
 mod wait;
@@ -94,20 +91,15 @@ fn bench() -> Result<bool> {
     let version = columns.first_mut().map(|column| column.server.version()).transpose()?;
     let machine = machine::Machine::describe(version.unwrap_or_default(), &cores)?;
     let outcome = run::run(&options, &mut columns, &cores)?;
-    let report = report::Report { options: &options, machine: &machine, outcome: &outcome };
-    println!("{}", report.table());
-    json::write(&report, &options.json)?;
+    json::write(&options, &machine, &outcome)?;
     eprintln!("wrote {}", options.json.display());
-    if let Some(path) = &options.markdown {
-        let chart = path.with_extension("svg");
-        let name = chart.file_name().unwrap_or_default().to_string_lossy();
-        chart::draw(&report, &chart)?;
-        std::fs::write(path, markdown::document(&report, &name))?;
-        eprintln!("wrote {} and {name}", path.display());
+    let failures = outcome.failures();
+    for (_, line) in &failures {
+        eprintln!("FAILED: {line}");
     }
     drop(columns);
     if options.scale == options::Scale::Smoke && options.only.is_none() {
         blocking::smoke(&options, &cores)?;
     }
-    Ok(outcome.is_complete())
+    Ok(!failures.iter().any(|&(is_ours, _)| is_ours))
 }

@@ -65,8 +65,7 @@ cargo bench --bench server -- [OPTIONS]
   --rounds N       rounds per row (default: 3 quick, 7 full); with --blocking runs at most (5)
   --only TEXT      only rows whose group or name contains TEXT
   --json FILE      default: bench/server.json in the target folder, with --blocking bench/blocking.json
-  --markdown FILE  also write a document, with a chart beside it (FILE with .svg);
-                   with --blocking: write the tables between the markers of that page
+  --markdown FILE  with --blocking and --packed: write the tables between the markers of that page
 Environment: BLOOMLINE_SO (default ./bloomline.so), SCALAR_SO (default: scalar/release in the target folder),
   BASELINE_SO (default: the built example),
   PEER=/a.so:/b.so (other modules with BF.* commands, each in its own server;

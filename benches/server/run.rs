@@ -69,7 +69,6 @@ impl Row {
 /// One part of the table.
 pub struct Table {
     pub title: String,
-    pub shape: Shape,
     pub rows: Vec<Row>,
     /// Bytes per item of the standing filter (MEMORY USAGE), in the order of the columns.
     pub bytes: Vec<Option<f64>>,
@@ -85,20 +84,29 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// True if the baseline and this module completed every row.
-    pub fn is_complete(&self) -> bool {
-        if self
-            .sheets
-            .iter()
-            .flat_map(|sheet| &sheet.lines)
-            .any(|line| line.is_ours && line.figures.is_err())
-        {
-            return false;
+    /// What could not be measured and why, a line each. True with those that the baseline or this
+    /// module must complete.
+    pub fn failures(&self) -> Vec<(bool, String)> {
+        let mut failures = Vec::new();
+        for table in &self.tables {
+            for row in &table.rows {
+                let cells = self.columns.iter().zip(&self.ours).zip(&row.cells);
+                for ((name, &is_ours), cell) in cells {
+                    if let Some(why) = cell.as_ref().and_then(|cell| cell.failure.as_ref()) {
+                        let line = format!("{name}, {}, {}: {why}", table.title, row.case.name());
+                        failures.push((is_ours, line));
+                    }
+                }
+            }
         }
-        let rows = self.tables.iter().flat_map(|table| &table.rows);
-        rows.flat_map(|row| row.cells.iter().zip(&self.ours)).all(|(cell, is_ours)| {
-            !is_ours || cell.as_ref().is_none_or(|cell| cell.failure.is_none())
-        })
+        for sheet in &self.sheets {
+            for line in &sheet.lines {
+                if let Err(why) = &line.figures {
+                    failures.push((line.is_ours, format!("{}, {}: {why}", line.name, sheet.title)));
+                }
+            }
+        }
+        failures
     }
 }
 
@@ -191,7 +199,7 @@ fn run_group(
             .exec(&mut column.server.connection)
             .map_err(|error| in_column(error.into()))?;
     }
-    Ok(Table { title: group.title.clone(), shape: group.shape, rows, bytes })
+    Ok(Table { title: group.title.clone(), rows, bytes })
 }
 
 fn fill(column: &mut Column, group: &Group) -> Result<()> {

@@ -183,16 +183,6 @@ impl Case {
         format!("{command} {what}{times}{traffic}")
     }
 
-    /// The most that the row may take on a windowed filter and fits the caches, as a multiple of
-    /// the baseline; `None` if there is no goal.
-    pub fn goal_if_it_forgets(&self) -> Option<f64> {
-        match self.op {
-            Op::Hit | Op::Miss if self.batch > 1 => Some(4.0),
-            Op::Duplicate | Op::NewestFills | Op::Refresh if self.batch > 1 => Some(5.0),
-            _ => None,
-        }
-    }
-
     /// The calls of the row in a round. All rounds are equal, except that `Op::More` needs new
     /// items in each.
     pub fn calls(&self, group: &Group, round: u32) -> impl Iterator<Item = Call> {

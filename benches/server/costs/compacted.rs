@@ -11,11 +11,6 @@ use crate::workloads::thousands;
 
 pub const EXPERIMENT: Experiment = Experiment {
     title: "Bytes per item of a grown filter, compacted",
-    note: "\
-A filter that nobody reserved: 1 %, from 100 items, EXPANSION 2. Bytes are those of BF.INFO SIZE,
-after the additions and after BF.COMPACT. RedisBloom's are 8 ceil(n bits / 64) per layer, computed
-by its sizing rule. 1.44 log2(1/e) is what a classic Bloom filter of the right size takes. How full
-the newest layer is depends on the number of items, so the last line is the average of all sizes.",
     heads: &[
         ("bytes per item", 3),
         ("compacted", 3),

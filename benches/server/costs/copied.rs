@@ -14,10 +14,6 @@ use crate::workloads::{Traffic, thousands};
 
 pub const EXPERIMENT: Experiment = Experiment {
     title: "Pages copied while a child saves",
-    note: "\
-4 KiB pages that the child had to keep for itself (rdb_last_cow_size), per item that was added while
-it ran. What a child keeps without any additions is subtracted. All bits of an item lie in one page,
-so at most one page is copied per item, and less where items share pages.",
     heads: &[("MB", 0), ("pages of the filter", 0), ("pages copied", 0), ("per item", 2)],
     run,
 };

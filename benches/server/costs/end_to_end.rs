@@ -18,12 +18,6 @@ use crate::workloads::Traffic;
 
 pub const EXPERIMENT: Experiment = Experiment {
     title: "End to end: packed items from one connection",
-    note: "\
-Million new items of 20 bytes per second, by the clock of the client: BF.MADD ×1,000, and BF.BULKADD
-FIXED ×50,000. The raw client sends commands that it has encoded before, and reads ahead of no more
-than two of 64 KiB. redis-py has its parser in Python and encodes commands while the clock runs;
-`joined` also joins a list of items, `buffer` slices one string of items. Client and server have a
-core each. Goals: 15 million from redis-py, and three times BF.MADD from the raw client.",
     heads: &[
         ("raw, BF.MADD", 2),
         ("raw, packed", 2),

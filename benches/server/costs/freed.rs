@@ -9,9 +9,6 @@ use crate::run::median;
 
 pub const EXPERIMENT: Experiment = Experiment {
     title: "Making and freeing one large filter",
-    note: "\
-Microseconds of the main thread by INFO commandstats. BF.RESERVE is on fresh memory. The filters
-that are freed have all pages touched. UNLINK: the median of three.",
     heads: &[("MB", 0), ("BF.RESERVE us", 0), ("UNLINK us", 0), ("DEL us", 0)],
     run,
 };

@@ -1,4 +1,5 @@
 //! The costs of filters other than time: memory, disk, copied pages, replicated bytes.
+//! `docs/benchmarks.md` explains the figures of each experiment.
 //!
 //! Each experiment runs on a server of its own, for this module in both layouts and for each peer.
 //! Filters that are saved, freed or copied are filled with random bits instead of items. A full
@@ -28,8 +29,6 @@ use crate::server::{Launch, Server};
 /// One table of costs.
 pub struct Sheet {
     pub title: String,
-    /// One or two sentences about the figures.
-    pub note: String,
     /// Name of each figure, and its digits after the point.
     pub heads: Vec<(&'static str, usize)>,
     pub lines: Vec<Line>,
@@ -91,7 +90,6 @@ type Cases = Vec<(String, Vec<f64>)>;
 /// An experiment that makes one sheet.
 pub struct Experiment {
     title: &'static str,
-    note: &'static str,
     heads: &'static [(&'static str, usize)],
     run: fn(&Subject, Plan) -> Result<Cases>,
 }
@@ -154,8 +152,8 @@ pub fn run(
             }
             progress.step();
         }
-        let (title, note) = (experiment.title.to_owned(), experiment.note.to_owned());
-        sheets.push(Sheet { title, note, heads: experiment.heads.to_vec(), lines });
+        let title = experiment.title.to_owned();
+        sheets.push(Sheet { title, heads: experiment.heads.to_vec(), lines });
     }
     sheets
 }

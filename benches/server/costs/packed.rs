@@ -17,11 +17,6 @@ use crate::workloads::{Traffic, scatter, thousands};
 
 pub const EXPERIMENT: Experiment = Experiment {
     title: "Packed items, beside the core",
-    note: "\
-Nanoseconds per item of 20 bytes: in BF.MADD or BF.MEXISTS ×1,000, in BF.BULKADD or BF.BULKEXISTS
-×50,000, and in the core's own batches of the same items without a server. The time of the server is
-that of INFO commandstats. The filters are half full at first. The last figure is FIXED as a multiple
-of the core; the goal is at most 1.3.",
     heads: &[
         ("arguments", 1),
         ("FIXED", 1),

@@ -12,12 +12,6 @@ use crate::workloads::{GENERATIONS, Traffic, thousands};
 
 pub const EXPERIMENT: Experiment = Experiment {
     title: "Bytes per item, and the false-positive rate",
-    note: "\
-Bytes are those of BF.INFO SIZE. log2(1/e) bits is the lower bound for any filter, 1.44 log2(1/e) is
-what a classic Bloom filter of the right size takes; e is the target rate. Rates were measured on
-items that were never added. A filter that forgets has all its generations full, and its bytes are
-divided by its capacity, the items that it guarantees to remember; the goals are at most 17 bits at
-1 % and 22.5 at 0.1 %.",
     heads: &[
         ("bytes per item", 3),
         ("bits per item", 2),

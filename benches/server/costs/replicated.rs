@@ -12,8 +12,6 @@ use crate::workloads::Traffic;
 
 pub const EXPERIMENT: Experiment = Experiment {
     title: "Bytes replicated when nine of ten additions are duplicates",
-    note: "\
-master_repl_offset, against the bytes of the commands. The new items alone are 10 %.",
     heads: &[("bytes sent", 0), ("replicated", 0), ("%", 1)],
     run,
 };

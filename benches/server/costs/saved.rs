@@ -14,11 +14,6 @@ use crate::workloads::thousands;
 
 pub const EXPERIMENT: Experiment = Experiment {
     title: "Saving and loading one filter",
-    note: "\
-SAVE: by the client's clock, and the memory that the process held in addition. Loading: by the
-server's log, and the most that its process ever held, as a multiple of the filter's bytes. The
-append-only file has no RDB preamble, so it consists of BF.LOADCHUNK calls; the memory of the child
-that rewrites it is `aof_last_cow_size`.",
     heads: &[
         ("MB", 0),
         ("SAVE s", 2),

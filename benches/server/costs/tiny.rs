@@ -10,9 +10,6 @@ use crate::workloads::Traffic;
 
 pub const EXPERIMENT: Experiment = Experiment {
     title: "A tiny filter, made by its first item",
-    note: "\
-Bytes. MEMORY USAGE is that of one key, as the allocator reports it; used_memory is that of the
-whole server, divided by many such keys.",
     heads: &[("MEMORY USAGE", 0), ("used_memory per key", 0)],
     run,
 };
