@@ -26,7 +26,7 @@ export PORT SERVER DESTDIR PREFIX MODULEDIR DOCDIR DIST
 .NOTPARALLEL:
 .PHONY: help build install deb dist run test test-audit test-clients test-platforms lint
 .PHONY: test-calculator
-.PHONY: bench publish-bench bench-arm64 bench-blocking bench-packed bench-dedup
+.PHONY: bench publish-bench bench-arm64 bench-blocking bench-packed bench-crates bench-dedup
 .PHONY: plan wasm calculator soak fuzz deep servers clean
 
 help: ## Show this list
@@ -108,7 +108,8 @@ bench: build servers ## Measure, write dist/benchmarks.md: ARGS=--full, PEER=/ot
 	cargo build --release --locked --example baseline
 	cargo build --release --locked --lib --features scalar --target-dir $(TARGET_DIR)/scalar
 	@mkdir -p dist
-	cargo bench --locked --bench server -- --markdown dist/benchmarks.md $(ARGS)
+	cargo bench --locked --bench server -- --json dist/benchmarks.json $(ARGS)
+	@python3 benches/published/publish.py dist/benchmarks.json dist
 
 publish-bench: ## Write the published run into docs/benchmarks.md, README.md and their charts
 	@python3 benches/published/publish.py
@@ -125,6 +126,11 @@ soak: build servers ## Load two servers for S=3600 seconds each, check answers, 
 
 bench-arm64: ## Count the instructions per item on arm64, with NEON and without
 	@benches/instructions/count.sh
+
+bench-crates: ## Measure the core beside other crates, for the table of core/README.md
+	@scripts/deps.sh build
+	cargo run --release --locked --manifest-path core/benches/peers/Cargo.toml \
+		--target-dir $(TARGET_DIR)/peers -- $(ARGS)
 
 bench-dedup: build servers ## Measure deduplication, draw docs/dedup.svg: ARGS="--items 1000000"
 	@scripts/venv.sh
