@@ -18,6 +18,7 @@ mod deletes;
 mod golden;
 mod hostile;
 mod limits;
+mod lists;
 mod loads;
 mod programs;
 mod rates;

@@ -1,7 +1,7 @@
 //! Moving entries from newer tables to older ones, and halving tables.
 
 use super::CuckooFilter;
-use super::list::{Entry, List};
+use super::list::Entry;
 use super::place::{Placed, Purpose};
 use super::plan::MAX_END;
 use super::spot::Spot;
@@ -17,9 +17,7 @@ impl CuckooFilter {
     /// halves tables as long as their entries fit. Returns the number of bytes that were freed, as
     /// [`CuckooFilter::size_bytes`] counts them.
     ///
-    /// No rate for life changes: a halved table has as many prefixes as before. A doubling that has
-    /// just begun in a filter of many items with several copies may take several calls to finish;
-    /// until then nothing else is compacted.
+    /// No rate for life changes: a halved table has as many prefixes as before.
     ///
     /// Cost: one step per slot, and one per entry and older table. A halved table is built beside
     /// the old one; if there is no memory for it, the old one stays.
@@ -130,7 +128,7 @@ impl Table {
             if self.load() > shape.limit() || shape.bytes() >= self.shape.bytes() {
                 return None;
             }
-            let list = List::of(self.list.entries().iter().copied()).ok()?;
+            let list = self.list.try_clone().ok()?;
             let mut table = Self::zeroed(shape, 0, self.start, list).ok()?;
             for slot in 0..self.shape.slots() {
                 let value = self.value(slot);

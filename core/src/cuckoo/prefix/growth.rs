@@ -13,11 +13,6 @@ use crate::spec::{Layout, Permit};
 /// Slots of a table that is being doubled that each insertion moves.
 const DRAINED_SLOTS: u64 = 16;
 
-/// Entries that one call moves to the list of the new table at most, since each insertion into the
-/// list moves the entries behind it. 16 slots never have that number. All slots together have them only
-/// in a forged filter, or in one of many items with three copies each.
-const MAX_LISTED: u64 = 1_024;
-
 /// Bytes of a drained table that are returned to the operating system together: a system call of a
 /// fifth of a millisecond.
 const RELEASED_BYTES: u64 = 4 << 20;
@@ -33,7 +28,7 @@ impl CuckooFilter {
             match self.place(hash)? {
                 (Placed::Stored, _) => break,
                 (Placed::NoRoom, _) => self.make_room(permit)?,
-                (Placed::NoListRoom, index) => self.grow_list(index, permit)?,
+                (Placed::NoListRoom, index) => self.grow_list(index, hash, permit)?,
             }
         }
         if self.drained.is_some() {
@@ -61,14 +56,17 @@ impl CuckooFilter {
         Ok((Placed::NoRoom, 0))
     }
 
-    /// Makes room in the list of a table.
+    /// Makes room for an item in the list of a table.
     #[cold]
-    fn grow_list(&mut self, index: usize, permit: Permit) -> Result<(), Error> {
+    fn grow_list(&mut self, index: usize, hash: u64, permit: Permit) -> Result<(), Error> {
         let present = self.size_bytes();
         let Some(table) = self.tables.get_mut(index) else { return Ok(()) };
+        let prefix = prefix_of(hash, &table.shape);
+        // What was granted for other blocks of the list is not granted twice.
+        let present = present.saturating_add(table.list.room_bytes());
         let size = |bytes| present.saturating_add(bytes);
-        request(permit, Layout::Bloomline, [table.list.growth_bytes()], size)?;
-        table.list.grow()
+        request(permit, Layout::Bloomline, [table.list.growth_bytes(prefix)], size)?;
+        table.list.grow(prefix)
     }
 
     /// Finishes a doubling, or else adds a table: a doubled one that takes over the list of the newest
@@ -146,14 +144,10 @@ impl Table {
     /// Moves the entries of some slots of another table with as many prefixes into this one. Returns
     /// the slot at which it stopped.
     fn take_from(&mut self, source: &mut Self, from: u64, end: u64) -> u64 {
-        let most = self.list.len().saturating_add(MAX_LISTED);
         for slot in from..end {
             let value = source.value(slot);
             if value == 0 {
                 continue;
-            }
-            if self.list.len() >= most {
-                return slot;
             }
             // What no item has there, is dropped.
             if let Some(spot) = Spot::of_entry(slot, value, &source.shape)

@@ -59,7 +59,7 @@ use super::demand::{request, try_collect};
 use super::group::Tables;
 use crate::bloomline::hash::item_hash;
 use crate::error::{Error, HeaderError};
-use crate::memory::words::{Mover, relocate_slice, relocate_vec};
+use crate::memory::words::{Mover, relocate_slice};
 use crate::spec::{Layout, Permit};
 
 /// Capacity, target rate and options of a filter.
@@ -141,7 +141,7 @@ impl CuckooFilter {
         let size = |bytes: u64| size_bytes(bytes.saturating_add(lists), count);
         request(permit, Layout::Bloomline, new, size)?;
         let tables = plan.tables.iter().map(|table| {
-            let list = List::of(table.entries())?;
+            let list = List::of(table.list.len() as u64, table.entries())?;
             Table::zeroed(table.shape, table.used, table.start, list)
         });
         Ok(Self {
@@ -322,30 +322,35 @@ impl CuckooFilter {
     pub fn each_block(&self, mut see: impl FnMut(NonNull<u8>)) {
         for table in &self.tables {
             see(table.words.block().start);
-            if !table.list.has_no_memory() {
-                see(NonNull::from(table.list.entries()).cast());
-            }
+            table.list.each_block(&mut see);
         }
         see(NonNull::from(&*self.tables).cast());
     }
 
-    /// Lets `mover` move the filter's allocations: the tables with their lists from index `from` on,
-    /// oldest first, then the list of tables.
+    /// Lets `mover` move the filter's allocations from number `from` on: those of each table and of
+    /// its list, oldest first, then the list of tables.
     ///
-    /// `should_stop` is called before each table. Returns the index of the table to continue with,
-    /// or `None` after the last one.
+    /// `should_stop` is called before each. Returns the number of the allocation to continue with,
+    /// or `None` after the last one. If the filter has changed since, some may be left out.
     pub fn relocate(
         &mut self,
         from: usize,
         mover: &mut Mover,
         mut should_stop: impl FnMut() -> bool,
     ) -> Option<usize> {
-        for (index, table) in self.tables.iter_mut().enumerate().skip(from) {
-            if should_stop() {
-                return Some(index);
+        let mut first = 0;
+        for table in &mut self.tables {
+            let allocations = 1 + table.list.allocations();
+            for index in from.saturating_sub(first)..allocations {
+                if should_stop() {
+                    return Some(first + index);
+                }
+                match index.checked_sub(1) {
+                    None => table.words.relocate(mover),
+                    Some(index) => table.list.relocate(index, mover),
+                }
             }
-            table.words.relocate(mover);
-            relocate_vec(table.list.memory(), mover);
+            first += allocations;
         }
         relocate_slice(&mut self.tables, mover);
         None

@@ -6,7 +6,7 @@
 
 use arrayvec::ArrayVec;
 
-use super::spot::{Label, Spot};
+use super::spot::{Label, Spot, moves};
 use super::table::Table;
 use crate::error::Error;
 
@@ -43,16 +43,24 @@ pub(super) enum Placed {
     NoListRoom,
 }
 
-/// A slot that the search reached.
+/// An occupied slot that the search reached.
 #[derive(Clone, Copy)]
 struct Visit {
     slot: u64,
+    /// The value of the slot, which has at most 28 bits.
+    value: u32,
     /// The index of the slot from whose entry it was reached; [`NO_PARENT`] for a slot of the new
     /// entry.
     parent: u16,
     /// The label that this entry would have in the slot.
     label: Label,
 }
+
+/// Bytes from which windows are prefetched. Smaller tables are in cache.
+const PREFETCH_FROM: u64 = 1 << 20;
+
+/// How many slots ahead of the one that is searched the windows of entries are prefetched.
+const AHEAD: u16 = 4;
 
 const NO_PARENT: u16 = u16::MAX;
 
@@ -110,7 +118,7 @@ impl Table {
     /// Stores an entry in the list.
     #[cold]
     fn place_in_list(&mut self, prefix: u64, purpose: Purpose) -> Result<Placed, Error> {
-        if matches!(purpose, Purpose::Insert { .. }) && !self.list.has_memory() {
+        if matches!(purpose, Purpose::Insert { .. }) && !self.list.has_memory_for(prefix) {
             return Ok(Placed::NoListRoom);
         }
         self.list.insert(prefix).map(|()| Placed::Stored)
@@ -122,23 +130,35 @@ impl Table {
         let mut visited = Visited::new();
         for label in Label::ALL {
             if spot.value(label) != 0 {
-                visited.visit(spot.slot(label), NO_PARENT, label);
+                let slot = spot.slot(label);
+                visited.visit(slot, self.value(slot), NO_PARENT, label);
             }
         }
+        let is_large = self.words.bytes() >= PREFETCH_FROM;
         let mut index = 0;
         while let Some(visit) = visited.get(index) {
-            let value = self.value(visit.slot);
-            if let Some(entry) = Spot::of_entry(visit.slot, value, &self.shape) {
-                for label in Label::of(value).others() {
-                    let slot = entry.slot(label);
-                    if entry.value(label) == 0 || visited.contains(slot) {
-                        continue;
+            if is_large {
+                self.prefetch_moves(visited.get(index + AHEAD));
+            }
+            let value = u64::from(visit.value);
+            if let Some(moves) = moves(visit.slot, value, &self.shape) {
+                let [(other, _), _, (sibling, _)] = moves;
+                let [first, second] = self.window(other);
+                let values = [first, second, self.value(sibling)];
+                // An empty slot is new, since only occupied ones were visited.
+                if values.contains(&0) {
+                    for ((slot, label), there) in moves.into_iter().zip(values) {
+                        if there == 0 && label.moved(value) != 0 {
+                            let empty = Visit { slot, value: 0, parent: index, label };
+                            self.shift(&visited, spot, empty);
+                            return true;
+                        }
                     }
-                    if self.value(slot) == 0 {
-                        self.shift(&visited, spot, Visit { slot, parent: index, label });
-                        return true;
+                }
+                for ((slot, label), there) in moves.into_iter().zip(values) {
+                    if label.moved(value) != 0 && !visited.is_near(index, slot) {
+                        visited.visit(slot, there, index, label);
                     }
-                    visited.visit(slot, index, label);
                 }
             }
             index += 1;
@@ -146,14 +166,21 @@ impl Table {
         false
     }
 
+    /// Prefetches the other window of the entry in a slot.
+    #[inline(always)]
+    fn prefetch_moves(&self, visit: Option<Visit>) {
+        if let Some(visit) = visit
+            && let Some([(other, _), ..]) = moves(visit.slot, visit.value.into(), &self.shape)
+        {
+            self.prefetch_window(other);
+        }
+    }
+
     /// Moves each entry on the way to an empty slot by one, and the new entry into the first slot.
     fn shift(&mut self, visited: &Visited, spot: &Spot, empty: Visit) {
         let mut to = empty;
         while let Some(from) = visited.get(to.parent) {
-            let value = self.value(from.slot);
-            if let Some(entry) = Spot::of_entry(from.slot, value, &self.shape) {
-                self.set(to.slot, entry.value(to.label));
-            }
+            self.set(to.slot, to.label.moved(from.value.into()));
             to = from;
         }
         self.set(to.slot, spot.value(to.label));
@@ -164,40 +191,66 @@ impl Table {
 /// The slots that a search reached, in order.
 struct Visited {
     visits: ArrayVec<Visit, MAX_VISITED>,
-    /// A bit for the low bits of each slot, so that most slots are known to be new at once: 4 KiB,
-    /// of which 1,000 slots set 3 %.
-    seen: [u64; Self::SEEN_WORDS],
+    /// A bit for the low bits of each slot, so that most slots are known to be new at once.
+    small: [u64; SMALL_WORDS],
+    /// The same for a longer search, which begins to use it at [`SMALL_VISITS`]: 4 KiB, of which
+    /// 1,000 slots set 3 %. To clear it takes as long as half a search.
+    large: Option<[u64; LARGE_WORDS]>,
 }
 
-impl Visited {
-    const SEEN_WORDS: usize = 512;
+const SMALL_WORDS: usize = 32;
+const LARGE_WORDS: usize = 512;
 
+/// Visited slots from which on the small set is not used.
+const SMALL_VISITS: usize = 160;
+
+impl Visited {
+    #[inline(always)]
     fn new() -> Self {
-        Self { visits: ArrayVec::new(), seen: [0; Self::SEEN_WORDS] }
+        Self { visits: ArrayVec::new(), small: [0; SMALL_WORDS], large: None }
     }
 
     /// The slot with an index; `None` for [`NO_PARENT`].
+    #[inline(always)]
     fn get(&self, index: u16) -> Option<Visit> {
         self.visits.get(usize::from(index)).copied()
     }
 
+    /// True if a slot was visited just before or after the slot with an index: the slots of a window
+    /// are.
+    #[inline(always)]
+    fn is_near(&self, index: u16, slot: u64) -> bool {
+        let is_at = |index: u16| self.get(index).is_some_and(|visit| visit.slot == slot);
+        is_at(index.wrapping_sub(1)) | is_at(index + 1)
+    }
+
     /// Adds a slot, if it is new and there is room.
-    fn visit(&mut self, slot: u64, parent: u16, label: Label) {
-        if !self.contains(slot) && self.visits.try_push(Visit { slot, parent, label }).is_ok() {
-            let (word, bit) = Self::bit(slot);
-            if let Some(word) = self.seen.get_mut(word) {
-                *word |= bit;
-            }
+    #[inline(always)]
+    fn visit(&mut self, slot: u64, value: u64, parent: u16, label: Label) {
+        if self.visits.len() == SMALL_VISITS && self.large.is_none() {
+            self.enlarge();
+        }
+        let seen = match &mut self.large {
+            None => self.small.get_mut(slot as usize / 64 % SMALL_WORDS),
+            Some(large) => large.get_mut(slot as usize / 64 % LARGE_WORDS),
+        };
+        let Some(seen) = seen else { return };
+        let bit = 1 << (slot % 64);
+        if *seen & bit != 0 && self.visits.iter().any(|visit| visit.slot == slot) {
+            return;
+        }
+        if self.visits.try_push(Visit { slot, value: value as u32, parent, label }).is_ok() {
+            *seen |= bit;
         }
     }
 
-    fn contains(&self, slot: u64) -> bool {
-        let (word, bit) = Self::bit(slot);
-        self.seen.get(word).is_some_and(|word| word & bit != 0)
-            && self.visits.iter().any(|visit| visit.slot == slot)
-    }
-
-    fn bit(slot: u64) -> (usize, u64) {
-        ((slot / 64) as usize % Self::SEEN_WORDS, 1 << (slot % 64))
+    #[cold]
+    fn enlarge(&mut self) {
+        let large = self.large.insert([0; LARGE_WORDS]);
+        for visit in &self.visits {
+            if let Some(word) = large.get_mut(visit.slot as usize / 64 % LARGE_WORDS) {
+                *word |= 1 << (visit.slot % 64);
+            }
+        }
     }
 }

@@ -49,8 +49,7 @@ impl Spot {
     pub(super) fn of(prefix: u64, shape: &Shape) -> Self {
         let window = prefix >> shape.fingerprint_bits();
         let fingerprint = prefix & ((1 << shape.fingerprint_bits()) - 1);
-        let second = window + distance(fingerprint, shape);
-        let second = if second >= shape.windows { second - shape.windows } else { second };
+        let second = around(window + distance(fingerprint, shape), shape);
         Self { windows: [window, second], fingerprint }
     }
 
@@ -58,18 +57,9 @@ impl Spot {
     /// there, which only forged bytes do.
     #[inline(always)]
     pub(super) fn of_entry(slot: u64, value: u64, shape: &Shape) -> Option<Self> {
-        let label = Label::of(value);
-        let window = slot.checked_sub(label.offset()).filter(|window| *window < shape.windows)?;
-        let fingerprint = value >> LABEL_BITS;
-        let distance = distance(fingerprint, shape);
-        let around = shape.windows;
-        let windows = match label.choice() {
-            0 if window + distance >= around => [window, window + distance - around],
-            0 => [window, window + distance],
-            _ if window < distance => [window + around - distance, window],
-            _ => [window - distance, window],
-        };
-        Some(Self { windows, fingerprint })
+        let [own, other] = windows_of_entry(slot, value, shape)?;
+        let windows = if Label::of(value).choice() == 0 { [own, other] } else { [other, own] };
+        Some(Self { windows, fingerprint: value >> LABEL_BITS })
     }
 
     /// The prefix.
@@ -88,8 +78,38 @@ impl Spot {
     /// The value of the entry in the slot of a label; 0 if it cannot be there.
     #[inline(always)]
     pub(super) fn value(&self, label: Label) -> u64 {
-        self.fingerprint << LABEL_BITS | label.0
+        self.fingerprint << LABEL_BITS | u64::from(label.0)
     }
+}
+
+/// A window that may be past the end, counted around the table. Without a branch.
+#[inline(always)]
+fn around(window: u64, shape: &Shape) -> u64 {
+    window.min(window.wrapping_sub(shape.windows))
+}
+
+/// The window in which an entry is, and its other one. `None` if no item has this value there.
+///
+/// There is no branch on the label, which would be mispredicted for every other entry.
+#[inline(always)]
+fn windows_of_entry(slot: u64, value: u64, shape: &Shape) -> Option<[u64; 2]> {
+    let label = Label::of(value);
+    let own = slot.checked_sub(label.offset()).filter(|window| *window < shape.windows)?;
+    let distance = distance(value >> LABEL_BITS, shape);
+    // From the second window, the first one lies as far ahead as the rest of the table.
+    let is_second = label.choice().wrapping_neg();
+    let ahead = (distance ^ is_second).wrapping_add((shape.windows + 1) & is_second);
+    Some([own, around(own + ahead, shape)])
+}
+
+/// The slots to which an entry may move, with its labels there: the other window, then the other
+/// slot of the same window. `None` if no item has this value there.
+#[inline(always)]
+pub(super) fn moves(slot: u64, value: u64, shape: &Shape) -> Option<[(u64, Label); 3]> {
+    let [own, other] = windows_of_entry(slot, value, shape)?;
+    let label = Label::of(value);
+    let [first, second, third] = label.others();
+    Some([(other, first), (other + 1, second), (own + (label.offset() ^ 1), third)])
 }
 
 /// The distance from the first window of a fingerprint to the second, around the table: 1 to `m - 1`.
@@ -102,7 +122,7 @@ fn distance(fingerprint: u64, shape: &Shape) -> u64 {
 
 /// One of the four slots of an item: twice the number of the window, plus the offset in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Label(u64);
+pub(super) struct Label(u8);
 
 impl Label {
     /// All labels, in the order in which slots are filled.
@@ -111,7 +131,7 @@ impl Label {
     /// The label in a value.
     #[inline(always)]
     pub(super) fn of(value: u64) -> Self {
-        Self(value & 3)
+        Self((value & 3) as u8)
     }
 
     /// The labels to which an entry may move: the other window, then the other slot of the same window.
@@ -124,13 +144,19 @@ impl Label {
     /// The number of the window.
     #[inline(always)]
     fn choice(self) -> u64 {
-        self.0 >> 1
+        u64::from(self.0 >> 1)
     }
 
     /// The offset in the window.
     #[inline(always)]
     fn offset(self) -> u64 {
-        self.0 & 1
+        u64::from(self.0 & 1)
+    }
+
+    /// The value of an entry after a move to this label; 0 if it cannot be there.
+    #[inline(always)]
+    pub(super) fn moved(self, value: u64) -> u64 {
+        value & !3 | u64::from(self.0)
     }
 }
 
@@ -154,6 +180,6 @@ impl Labels {
     /// The first slot.
     #[inline(always)]
     pub(super) fn first(self) -> Option<Label> {
-        (self.0 != 0).then(|| Label(self.0.trailing_zeros().into()))
+        (self.0 != 0).then(|| Label(self.0.trailing_zeros() as u8))
     }
 }

@@ -43,8 +43,7 @@ impl Table {
     ///
     /// [`Error::OutOfMemory`].
     pub(super) fn try_clone(&self) -> Result<Self, Error> {
-        let list = List::of(self.list.entries().iter().copied())?;
-        Ok(Self { words: self.words.try_clone()?, list, ..*self })
+        Ok(Self { words: self.words.try_clone()?, list: self.list.try_clone()?, ..*self })
     }
 
     /// Entries: occupied slots, and those of the list. An absent item is found by at most this many
@@ -100,6 +99,19 @@ impl Table {
     #[inline(always)]
     pub(super) fn value(&self, slot: u64) -> u64 {
         self.word(slot) & self.mask()
+    }
+
+    /// The values of the two slots of a window.
+    #[inline(always)]
+    pub(super) fn window(&self, first: u64) -> [u64; 2] {
+        let (word, mask) = (self.word(first), self.mask());
+        [word & mask, word >> self.shape.width & mask]
+    }
+
+    /// Prefetches the slots of a window.
+    #[inline(always)]
+    pub(super) fn prefetch_window(&self, first: u64) {
+        prefetch(self.words.as_bytes().as_ptr().wrapping_add(self.position(first).0));
     }
 
     /// Overwrites a slot.
@@ -218,9 +230,8 @@ impl Slots<u64> for Table {
     #[inline(always)]
     fn prefetch(&self, hash: &u64) {
         let spot = Spot::of(prefix_of(*hash, &self.shape), &self.shape);
-        let start = self.words.as_bytes().as_ptr();
         for window in spot.windows {
-            prefetch(start.wrapping_add(self.position(window).0));
+            self.prefetch_window(window);
         }
     }
 
