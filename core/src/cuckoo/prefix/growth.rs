@@ -1,10 +1,12 @@
 //! Insertion with growth: doubling the newest table, a few slots at a time, or adding a table.
 
+use arrayvec::ArrayVec;
+
 use super::list::List;
 use super::place::{Placed, Purpose};
 use super::plan::{MAX_END, MAX_TABLES};
 use super::spot::{Spot, prefix_of};
-use super::table::Table;
+use super::table::{PREFETCH_FROM, Table};
 use super::{CuckooFilter, size_bytes};
 use crate::cuckoo::demand::{request, try_push};
 use crate::error::Error;
@@ -144,18 +146,33 @@ impl Table {
     /// Moves the entries of some slots of another table with as many prefixes into this one. Returns
     /// the slot at which it stopped.
     fn take_from(&mut self, source: &mut Self, from: u64, end: u64) -> u64 {
-        for slot in from..end {
-            let value = source.value(slot);
-            if value == 0 {
-                continue;
+        for first in (from..end).step_by(DRAINED_SLOTS as usize) {
+            let after = end.min(first + DRAINED_SLOTS);
+            // All entries are read before one is cleared: to read a word that overlaps one just
+            // written takes as long as to place an entry.
+            let mut prefixes = ArrayVec::<_, { DRAINED_SLOTS as usize }>::new();
+            for slot in first..after {
+                let value = source.value(slot);
+                // What no item has there, is dropped.
+                if value != 0
+                    && let Some(spot) = Spot::of_entry(slot, value, &source.shape)
+                {
+                    // There is room: no more slots are read than that.
+                    let _ = prefixes.try_push((slot, spot.prefix(&source.shape)));
+                }
             }
-            // What no item has there, is dropped.
-            if let Some(spot) = Spot::of_entry(slot, value, &source.shape)
-                && self.place(spot.prefix(&source.shape), Purpose::Drain) != Ok(Placed::Stored)
-            {
-                return slot;
+            if self.words.bytes() >= PREFETCH_FROM {
+                for (_, prefix) in &prefixes {
+                    self.prefetch_spot(&Spot::of(*prefix, &self.shape));
+                }
             }
-            source.clear(slot);
+            for (slot, prefix) in prefixes {
+                if self.place(prefix, Purpose::Drain) != Ok(Placed::Stored) {
+                    source.clear_range(first, slot);
+                    return slot;
+                }
+            }
+            source.clear_range(first, after);
         }
         end
     }

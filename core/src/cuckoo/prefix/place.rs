@@ -7,7 +7,7 @@
 use arrayvec::ArrayVec;
 
 use super::spot::{Label, Spot, moves};
-use super::table::Table;
+use super::table::{PREFETCH_FROM, Table};
 use crate::error::Error;
 
 /// The most slots that a search visits.
@@ -55,9 +55,6 @@ struct Visit {
     /// The label that this entry would have in the slot.
     label: Label,
 }
-
-/// Bytes from which windows are prefetched. Smaller tables are in cache.
-const PREFETCH_FROM: u64 = 1 << 20;
 
 /// How many slots ahead of the one that is searched the windows of entries are prefetched.
 const AHEAD: u16 = 4;

@@ -58,7 +58,8 @@ impl Spot {
     #[inline(always)]
     pub(super) fn of_entry(slot: u64, value: u64, shape: &Shape) -> Option<Self> {
         let [own, other] = windows_of_entry(slot, value, shape)?;
-        let windows = if Label::of(value).choice() == 0 { [own, other] } else { [other, own] };
+        let choice = Label::of(value).choice();
+        let windows = [select(choice, own, other), select(choice, other, own)];
         Some(Self { windows, fingerprint: value >> LABEL_BITS })
     }
 
@@ -72,7 +73,7 @@ impl Spot {
     #[inline(always)]
     pub(super) fn slot(&self, label: Label) -> u64 {
         let [first, second] = self.windows;
-        (if label.choice() == 0 { first } else { second }) + label.offset()
+        select(label.choice(), first, second) + label.offset()
     }
 
     /// The value of the entry in the slot of a label; 0 if it cannot be there.
@@ -80,6 +81,12 @@ impl Spot {
     pub(super) fn value(&self, label: Label) -> u64 {
         self.fingerprint << LABEL_BITS | u64::from(label.0)
     }
+}
+
+/// The first value for 0, the second for 1. Without a branch, which would be mispredicted.
+#[inline(always)]
+fn select(choice: u64, first: u64, second: u64) -> u64 {
+    first ^ (first ^ second) & choice.wrapping_neg()
 }
 
 /// A window that may be past the end, counted around the table. Without a branch.
@@ -97,8 +104,7 @@ fn windows_of_entry(slot: u64, value: u64, shape: &Shape) -> Option<[u64; 2]> {
     let own = slot.checked_sub(label.offset()).filter(|window| *window < shape.windows)?;
     let distance = distance(value >> LABEL_BITS, shape);
     // From the second window, the first one lies as far ahead as the rest of the table.
-    let is_second = label.choice().wrapping_neg();
-    let ahead = (distance ^ is_second).wrapping_add((shape.windows + 1) & is_second);
+    let ahead = select(label.choice(), distance, shape.windows - distance);
     Some([own, around(own + ahead, shape)])
 }
 

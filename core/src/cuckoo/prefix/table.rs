@@ -8,6 +8,9 @@ use crate::error::Error;
 use crate::memory::words::Words;
 use crate::simd::prefetch;
 
+/// Bytes of slots from which windows are prefetched. Smaller tables are in cache.
+pub(super) const PREFETCH_FROM: u64 = 1 << 20;
+
 /// Bytes of a word.
 const WORD: usize = size_of::<u64>();
 
@@ -114,6 +117,14 @@ impl Table {
         prefetch(self.words.as_bytes().as_ptr().wrapping_add(self.position(first).0));
     }
 
+    /// Prefetches the slots of an item.
+    #[inline(always)]
+    pub(super) fn prefetch_spot(&self, spot: &Spot) {
+        for window in spot.windows {
+            self.prefetch_window(window);
+        }
+    }
+
     /// Overwrites a slot.
     #[inline(always)]
     pub(super) fn set(&mut self, slot: u64, value: u64) {
@@ -177,6 +188,24 @@ impl Table {
         self.used = self.used.saturating_sub(1);
     }
 
+    /// Empties the slots from `first` up to, but not including, `end`.
+    pub(super) fn clear_range(&mut self, first: u64, end: u64) {
+        let occupied = (first..end).map(|slot| u64::from(self.value(slot) != 0)).sum();
+        let bits = |slot: u64| slot * u64::from(self.shape.width);
+        let (first, end) = (bits(first), bits(end));
+        let words = (first / 64) as usize..end.div_ceil(64) as usize;
+        let before = first / 64 * 64;
+        for (at, word) in
+            (before..).step_by(64).zip(self.words.as_mut_slice().get_mut(words).unwrap_or_default())
+        {
+            let kept_below = !(u64::MAX << first.saturating_sub(at));
+            let kept_above = if end - at < 64 { u64::MAX << (end - at) } else { 0 };
+            *word &= kept_below | kept_above;
+        }
+        // Only a forged table counts less slots than are occupied.
+        self.used = self.used.saturating_sub(occupied);
+    }
+
     /// Entries of a hash: slots, and copies in the list.
     pub(super) fn count(&self, hash: u64) -> u64 {
         let prefix = prefix_of(hash, &self.shape);
@@ -229,10 +258,7 @@ impl Slots<u64> for Table {
 
     #[inline(always)]
     fn prefetch(&self, hash: &u64) {
-        let spot = Spot::of(prefix_of(*hash, &self.shape), &self.shape);
-        for window in spot.windows {
-            self.prefetch_window(window);
-        }
+        self.prefetch_spot(&Spot::of(prefix_of(*hash, &self.shape), &self.shape));
     }
 
     #[inline(always)]
