@@ -5,6 +5,7 @@ use bloomline_core::host::{Growth, Spec};
 use bloomline_core::window::{Window, WindowSpec};
 use bloomline_harness::{Setup, for_newest_servers};
 
+use bloomline_tools::deletable::DeletablePlan;
 use bloomline_tools::plan::{self as program, Plan};
 use bloomline_tools::windowed::WindowedPlan;
 
@@ -34,7 +35,7 @@ fn plans_in_the_docs_are_what_the_program_prints() {
             shown += 1;
         }
     }
-    assert!(shown >= 7, "the docs show {shown} plans");
+    assert!(shown >= 8, "the docs show {shown} plans");
 }
 
 #[test]
@@ -47,6 +48,11 @@ fn refuses_impossible_plans_with_a_reason() {
         ("--items 1e6 --error 1e-20", "error rate"),
         ("--items 1000 --capacity 100 --expansion 0", "full"),
         ("--items 10 --colour red", "--colour"),
+        ("--items 10 --deletable --error 1e-9", "error rate"),
+        ("--items 1e18 --deletable", "capacity"),
+        ("--items 10 --deletable --capacity 20", "--items and --error only"),
+        ("--items 10 --deletable --window 60", "--items and --error only"),
+        ("--items 10 --deletable --norefresh", "--norefresh needs"),
         ("--items 1e6 --window 60 --last", "exclude each other"),
         ("--items 1e6 --norefresh", "--norefresh needs"),
         ("--items 1e6 --window 60 --generations 1", "generations"),
@@ -99,6 +105,27 @@ fn a_plan_agrees_with_the_filter_of_a_server() {
                 assert!(plan.fp_rate() <= error_rate, "{case}");
                 let freed = format!(":{}", plan.freed_bytes());
                 assert_eq!(client.ask("BF.COMPACT k"), freed, "{case}");
+            }
+        }
+    });
+}
+
+#[test]
+fn a_plan_of_a_cuckoo_filter_agrees_with_a_server() {
+    for_newest_servers(|kind| {
+        let server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        for items in [1, 100, 5_000, 1_000_000] {
+            for (error_rate, is_fixed) in [0.5, 0.01, 1e-6]
+                .into_iter()
+                .flat_map(|rate| [true, false].map(|is_fixed| (rate, is_fixed)))
+            {
+                let plan = DeletablePlan::new(items, error_rate, is_fixed).expect("a plan");
+                let case = plan.command("k");
+                client.ok("FLUSHALL");
+                client.ok(&case);
+                let size = client.ask("CF.INFO k SIZE");
+                assert_eq!(size, format!("*[:{}]", plan.size_bytes()), "{case}");
             }
         }
     });

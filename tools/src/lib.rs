@@ -2,11 +2,12 @@
 //!
 //! | program | prints |
 //! |---|---|
-//! | `make plan` ([`plan`], [`windowed`]) | the layers and bytes of a filter before it is created |
+//! | `make plan` ([`plan`], [`windowed`], [`deletable`]) | the layers and bytes of a filter before it is created |
 //! | `make wasm` (the crate `bloomline-calculator`) | the same, as WebAssembly for a browser |
 //! | `cargo run --release -p bloomline-tools --features rates --bin rates` (`rates`, `generations`) | the tables of rates in the docs |
 
 pub mod compared;
+pub mod deletable;
 #[cfg(feature = "rates")]
 pub mod generations;
 pub mod plan;

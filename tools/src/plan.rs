@@ -10,6 +10,7 @@ use bloomline_core::layer::Layer;
 use bloomline_core::window::{DEFAULT_GENERATIONS, WindowSpec};
 use lexopt::prelude::*;
 
+use crate::deletable;
 use crate::windowed::{Lifetime, WindowedPlan};
 
 /// How to ask.
@@ -20,6 +21,8 @@ make plan ARGS=\"--items 1e6 --error 0.001\"
   --capacity N    items the first layer is sized for: shows every layer (default: compares several)
   --expansion N   how many times as large each further layer is; 0: NONSCALING (default: 2)
   --compact       also show what BF.COMPACT saves then
+a filter from which items can be deleted, beside one from which they cannot
+  --deletable     a cuckoo filter for --items; takes --error only
 a filter that forgets, when it is full: --items are distinct items inside one window
   --window N      seconds for which items are found
   --last          items are found until --items further ones were added
@@ -148,6 +151,7 @@ fn compacted(filters: impl Iterator<Item = (String, u64, u64)>) -> Result<String
 pub fn answer(mut words: lexopt::Parser) -> Result<String, Box<dyn Error>> {
     let (mut items, mut capacity, mut error_rate, mut expansion) = (None, None, 0.01, None);
     let (mut lifetime, mut shows_compacted) = (Lifetime::default(), false);
+    let mut is_deletable = false;
     while let Some(word) = words.next()? {
         match word {
             Long("items") => items = Some(count(&words.value()?.string()?)?),
@@ -159,11 +163,19 @@ pub fn answer(mut words: lexopt::Parser) -> Result<String, Box<dyn Error>> {
             Long("generations") => lifetime.generations = Some(words.value()?.parse()?),
             Long("norefresh") => lifetime.no_refresh = true,
             Long("compact") => shows_compacted = true,
+            Long("deletable") => is_deletable = true,
             Short('h') | Long("help") => return Ok(HELP.to_owned()),
             other => return Err(other.unexpected().into()),
         }
     }
     let items = items.ok_or("--items is needed")?;
+    if is_deletable {
+        let is_alone = capacity.is_none() && expansion.is_none() && !shows_compacted;
+        return match lifetime.window()? {
+            None if is_alone => deletable::table(items, error_rate),
+            _ => Err("--deletable takes --items and --error only".into()),
+        };
+    }
     let growth = match expansion {
         Some(0) => Growth::Fixed,
         other => Growth::Scaling { expansion: other.unwrap_or(2) },

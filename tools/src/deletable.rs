@@ -1,0 +1,73 @@
+//! The sizes of a cuckoo filter, from which items can be deleted.
+
+use std::fmt::Write;
+
+use bloomline_core::Error;
+use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooOptions, CuckooSpec};
+use bloomline_core::host::{Growth, Spec};
+
+use crate::plan::{Plan, human};
+
+/// A cuckoo filter that was reserved for a number of items.
+pub struct DeletablePlan {
+    items: u64,
+    error_rate: f64,
+    is_fixed: bool,
+    size_bytes: u64,
+}
+
+impl DeletablePlan {
+    /// The filter. It is requested from the core with a permit that refuses, so nothing is allocated.
+    ///
+    /// # Errors
+    ///
+    /// A number out of range.
+    pub fn new(items: u64, error_rate: f64, is_fixed: bool) -> Result<Self, Error> {
+        // The options of a CF.RESERVE that does not name them. Only the expansion has an effect.
+        let expansion = if is_fixed { 0 } else { 1 };
+        let options = CuckooOptions { bucket_size: 2, max_iterations: 20, expansion };
+        let spec = CuckooSpec { capacity: items, error_rate, options };
+        match AnyCuckoo::bloomline(spec, 0, &mut |_| false) {
+            Err(Error::Refused(size_bytes)) => Ok(Self { items, error_rate, is_fixed, size_bytes }),
+            Err(error) => Err(error),
+            Ok(filter) => Ok(Self { items, error_rate, is_fixed, size_bytes: filter.size_bytes() }),
+        }
+    }
+
+    /// The command that makes it.
+    pub fn command(&self, key: &str) -> String {
+        let growth = if self.is_fixed { " EXPANSION 0" } else { "" };
+        format!("CF.RESERVE {key} {} ERROR {}{growth}", self.items, self.error_rate)
+    }
+
+    /// Bytes: `CF.INFO key SIZE`.
+    pub fn size_bytes(&self) -> u64 {
+        self.size_bytes
+    }
+}
+
+/// A line for each cuckoo filter, and for a Bloom filter to compare them with.
+///
+/// # Errors
+///
+/// A number out of range.
+pub fn table(items: u64, error_rate: f64) -> Result<String, Box<dyn std::error::Error>> {
+    let mut rows = Vec::new();
+    for is_fixed in [true, false] {
+        let plan = DeletablePlan::new(items, error_rate, is_fixed)?;
+        rows.push((plan.command("key"), plan.size_bytes()));
+    }
+    let spec = Spec { capacity: items, error_rate, growth: Growth::Fixed };
+    // A Bloom filter has a smaller range of rates.
+    if let Ok(bloom) = Plan::new(spec, items) {
+        rows.push((bloom.command("key"), bloom.size_bytes()));
+    }
+    let width = rows.iter().map(|(command, _)| command.len()).max().unwrap_or(0);
+    let mut text =
+        format!("{items} items\n{:width$}          bytes             bits per item\n", "");
+    for (command, bytes) in rows {
+        let bits = bytes as f64 * 8.0 / items as f64;
+        writeln!(text, "{command:width$}  {bytes:>13}  {:>10}  {bits:>12.2}", human(bytes))?;
+    }
+    Ok(text)
+}
