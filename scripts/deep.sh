@@ -136,7 +136,7 @@ miri() {
     # so there are few inputs.
     step "the core under Miri" env MIRIFLAGS="-Zmiri-tree-borrows -Zmiri-permissive-provenance" \
         cargo +nightly miri test --locked -p bloomline-core --target-dir "$target_dir/miri" \
-        --test core fuzz::
+        --test core --test cuckoo -- fuzz:: programs::random
 }
 
 publishing() {
