@@ -133,8 +133,8 @@ fn compaction_without_memory_loses_no_item() {
     }
 }
 
-/// Filters of each layout with several tables; those in the own layout have lists, and the last one
-/// is being doubled.
+/// Filters of each layout with several tables; those in the own layout have lists, and one of them is
+/// being doubled. Then one of one table with a long list.
 fn grown() -> Vec<AnyCuckoo> {
     let mut filters = vec![AnyCuckoo::redisbloom(4, OPTIONS, &mut granted).expect("a filter")];
     for error_rate in [0.25, 0.01] {
@@ -148,6 +148,12 @@ fn grown() -> Vec<AnyCuckoo> {
             }
         }
     }
+    // A list of several blocks.
+    let mut filter = bloomline(20_000, 1e-5).expect("a filter");
+    for number in (0..5).flat_map(|_| 0..3_000) {
+        filter.insert(&item(number), &mut granted).expect("memory");
+    }
+    filters.push(filter);
     filters
 }
 

@@ -5,9 +5,10 @@
 //! The entries are in ascending order, in blocks of up to 1,024. So an insertion moves at most 16
 //! KiB of entries, and the blocks behind a new one: 32 bytes per 512 to 1,024 entries.
 
+use std::ptr::NonNull;
+
 use crate::error::Error;
 use crate::memory::words::{Mover, relocate_slice, relocate_vec};
-use std::ptr::NonNull;
 
 /// Bytes of an entry.
 pub(super) const ENTRY_BYTES: u64 = 16;
@@ -88,7 +89,7 @@ impl List {
     /// [`Error::OutOfMemory`].
     pub(super) fn of(count: u64, mut entries: impl Iterator<Item = Entry>) -> Result<Self, Error> {
         let out_of_memory = Error::OutOfMemory(count * ENTRY_BYTES);
-        let mut left = usize::try_from(count).map_err(|_| out_of_memory.clone())?;
+        let mut left = usize::try_from(count).map_err(|_| out_of_memory)?;
         let mut blocks: Vec<Block> = Vec::new();
         blocks.try_reserve_exact(left.div_ceil(BLOCK)).map_err(|_| out_of_memory)?;
         while left > 0 {
