@@ -5,6 +5,7 @@ use std::time::Duration;
 use redis::{Cmd, FromRedisValue, RedisError, Value, cmd};
 
 use super::clock::{self, Repeats};
+use super::cuckoo;
 use super::filters::{self, Bits, CHUNK, FILTER, Layout, State};
 use super::plain_copy::PlainCopy;
 use super::rotation;
@@ -102,6 +103,7 @@ pub fn measure(
         rotation::measure(&mut bench, bytes, state)?;
         if state == State::Filled && bytes <= LARGEST_PAYLOAD {
             joining::measure(&mut bench, bytes, capacity)?;
+            cuckoo::measure(&mut bench, bytes)?;
         }
         if state == State::Untouched {
             bench.growth(bytes)?;

@@ -27,6 +27,7 @@
 //! | `persist` | DUMP, RESTORE, SAVE and BGSAVE of it |
 //! | `rotation` | windowed filters: a generation is opened and another dropped |
 //! | `joining` | BF.MERGE and BF.COMPACT, each beside a plain pass over as much memory |
+//! | `cuckoo` | cuckoo filters: CF.COMPACT, and what else takes a time in proportion to the bytes |
 //! | `layers` | filters of hundreds and thousands of layers |
 //! | `plain_copy` | the time to copy memory without a filter |
 //! | `table` | the tables as Markdown, and the check of their shape |
@@ -34,6 +35,7 @@
 //! | `page` | the part of a page between two markers |
 
 mod clock;
+mod cuckoo;
 mod filters;
 mod joining;
 mod layers;

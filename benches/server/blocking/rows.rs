@@ -41,12 +41,18 @@ pub enum Row {
     Save,
     BgSaveFork,
     BgSaveChild,
+    CfReserve,
+    CfCompact,
+    CfCopy,
+    CfDel,
+    CfUnlink,
+    CfSave,
 }
 
 use Row::*;
 
 impl Row {
-    pub const ALL: [Row; 32] = [
+    pub const ALL: [Row; 38] = [
         Reserve,
         Grow,
         Rotate,
@@ -79,6 +85,12 @@ impl Row {
         Save,
         BgSaveFork,
         BgSaveChild,
+        CfReserve,
+        CfCompact,
+        CfCopy,
+        CfDel,
+        CfUnlink,
+        CfSave,
     ];
 
     /// The name in the table.
@@ -116,12 +128,22 @@ impl Row {
             Save => "SAVE",
             BgSaveFork => "BGSAVE, fork",
             BgSaveChild => "BGSAVE, child",
+            CfReserve => "CF.RESERVE",
+            CfCompact => "CF.COMPACT, 5 % full",
+            CfCopy => "COPY of a cuckoo filter",
+            CfDel => "DEL of a cuckoo filter",
+            CfUnlink => "UNLINK of a cuckoo filter",
+            CfSave => "SAVE of a cuckoo filter",
         }
     }
 
     /// True if untouched and filled filters are two cases of this row.
     pub fn depends_on_state(self) -> bool {
-        !matches!(self, Reserve | Grow | PlainCopy | Merge | PlainOr | Compact | PlainFold)
+        let is_of_cuckoo_filters =
+            matches!(self, CfReserve | CfCompact | CfCopy | CfDel | CfUnlink | CfSave);
+        let is_of_one_state =
+            matches!(self, Reserve | Grow | PlainCopy | Merge | PlainOr | Compact | PlainFold);
+        !is_of_one_state && !is_of_cuckoo_filters
     }
 
     /// True if RedisBloom's layout has another code path for this row, and so a row of its own.

@@ -28,7 +28,8 @@ time. Not one call: the sum of all chunks of BF.SCANDUMP; the child of BGSAVE, w
 blocks it for the fork only (`latest_fork_usec`); the plain copy, which is the time to get as much fresh memory from \
 the system and copy into it; the plain OR, a loop over memory that is in use. BF.MERGE and BF.COMPACT are on fixed \
 filters. BF.ROTATE and the BF.ADD that rotates open a generation and drop the oldest of a filter \
-that forgets; the size is that of its nine generations together.";
+that forgets; the size is that of its nine generations together. The cuckoo filters are fixed ones \
+in Bloomline's layout, full ones of which 95 % of the items were deleted.";
 
 /// All tables and the text above them.
 pub fn text(options: &Options, machine: &Machine, outcome: &Outcome) -> String {
