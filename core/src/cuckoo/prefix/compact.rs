@@ -1,5 +1,7 @@
 //! Moving entries from newer tables to older ones, and halving tables.
 
+use arrayvec::ArrayVec;
+
 use super::CuckooFilter;
 use super::list::Entry;
 use super::place::{Placed, Purpose};
@@ -11,6 +13,12 @@ use super::table::Table;
 /// the slots, and so of their prefixes, entries would fill a small older table from one end, and
 /// searches there would fail until its limit is reached: 1.9 s for ten million slots.
 const SWEEPS: u64 = 64;
+
+/// Entries whose new slots are prefetched together.
+const GROUP: usize = 16;
+
+/// An occupied slot, and the prefix in it.
+type Occupied = (u64, Option<u64>);
 
 impl CuckooFilter {
     /// Finishes a doubling, moves entries to older tables, drops tables that become empty, and
@@ -71,23 +79,42 @@ impl Table {
     /// Moves entries to older tables, the oldest first. True if none is left.
     fn move_to(&mut self, older: &mut [Self]) -> bool {
         let mut is_empty = true;
-        let slots = self.shape.slots();
-        for slot in (0..SWEEPS).flat_map(|first| (first..slots).step_by(SWEEPS as usize)) {
-            let value = self.value(slot);
-            if value == 0 {
-                continue;
+        let end = self.shape.slots();
+        let mut slots = (0..SWEEPS).flat_map(|first| (first..end).step_by(SWEEPS as usize));
+        loop {
+            let group = self.next_group(&mut slots);
+            if group.is_empty() {
+                break;
             }
-            let spot = Spot::of_entry(slot, value, &self.shape);
-            if spot.is_some_and(|spot| self.move_one(spot.prefix(&self.shape), older).is_some()) {
-                self.clear(slot);
-            } else {
-                is_empty = false;
+            if let Some(oldest) = older.first() {
+                let divisor = self.shape.prefixes() / oldest.shape.prefixes();
+                oldest.prefetch_group(
+                    group.iter().filter_map(|(_, prefix)| Some((*prefix)? / divisor)),
+                );
+            }
+            for (slot, prefix) in group {
+                if prefix.is_some_and(|prefix| self.move_one(prefix, older).is_some()) {
+                    self.clear(slot);
+                } else {
+                    is_empty = false;
+                }
             }
         }
         let mut list = std::mem::take(&mut self.list);
         list.change(|entry| self.move_copies(entry, older));
         self.list = list;
         is_empty && self.list.is_empty()
+    }
+
+    /// The next occupied ones of these slots and the prefixes in them, of which a value that no item
+    /// has there has none.
+    fn next_group(&self, slots: &mut impl Iterator<Item = u64>) -> ArrayVec<Occupied, GROUP> {
+        let entry = |slot| {
+            let value = self.value(slot);
+            let prefix = || Spot::of_entry(slot, value, &self.shape)?.prefix(&self.shape).into();
+            (value != 0).then(|| (slot, prefix()))
+        };
+        slots.filter_map(entry).take(GROUP).collect()
     }
 
     /// Copies a prefix of this table to the oldest table with room. The index of that table, and the
@@ -130,16 +157,19 @@ impl Table {
             }
             let list = self.list.try_clone().ok()?;
             let mut table = Self::zeroed(shape, 0, self.start, list).ok()?;
-            for slot in 0..self.shape.slots() {
-                let value = self.value(slot);
-                if value != 0
-                    && let Some(spot) = Spot::of_entry(slot, value, &self.shape)
-                    && table.place(spot.prefix(&self.shape), Purpose::Move) != Ok(Placed::Stored)
-                {
-                    return None;
+            let mut slots = 0..self.shape.slots();
+            loop {
+                let group = self.next_group(&mut slots);
+                if group.is_empty() {
+                    return Some(table);
+                }
+                table.prefetch_group(group.iter().filter_map(|&(_, prefix)| prefix));
+                for prefix in group.into_iter().filter_map(|(_, prefix)| prefix) {
+                    if table.place(prefix, Purpose::Move) != Ok(Placed::Stored) {
+                        return None;
+                    }
                 }
             }
-            Some(table)
         })
     }
 }

@@ -6,7 +6,7 @@ use super::list::List;
 use super::place::{Placed, Purpose};
 use super::plan::{MAX_END, MAX_TABLES};
 use super::spot::{Spot, prefix_of};
-use super::table::{PREFETCH_FROM, Table};
+use super::table::Table;
 use super::{CuckooFilter, size_bytes};
 use crate::cuckoo::demand::{request, try_push};
 use crate::error::Error;
@@ -161,11 +161,7 @@ impl Table {
                     let _ = prefixes.try_push((slot, spot.prefix(&source.shape)));
                 }
             }
-            if self.words.bytes() >= PREFETCH_FROM {
-                for (_, prefix) in &prefixes {
-                    self.prefetch_spot(&Spot::of(*prefix, &self.shape));
-                }
-            }
+            self.prefetch_group(prefixes.iter().map(|&(_, prefix)| prefix));
             for (slot, prefix) in prefixes {
                 if self.place(prefix, Purpose::Drain) != Ok(Placed::Stored) {
                     source.clear_range(first, slot);

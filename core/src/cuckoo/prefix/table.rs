@@ -125,6 +125,13 @@ impl Table {
         }
     }
 
+    /// Prefetches the slots of some prefixes, if they are not in cache.
+    pub(super) fn prefetch_group(&self, prefixes: impl Iterator<Item = u64>) {
+        if self.words.bytes() >= PREFETCH_FROM {
+            prefixes.for_each(|prefix| self.prefetch_spot(&Spot::of(prefix, &self.shape)));
+        }
+    }
+
     /// Overwrites a slot.
     #[inline(always)]
     pub(super) fn set(&mut self, slot: u64, value: u64) {
