@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::error::{ChunkError, Error};
 use crate::layer::Layer;
-use crate::memory::words::{WordsRef, overwrite};
+use crate::memory::words::{WordsRef, bytes_of, overwrite};
 use crate::scalable::ScalableFilter;
 
 /// The largest number of bytes in a chunk that clients and other servers get: 16 MiB, as in
@@ -49,29 +49,46 @@ impl<'a> Chunk<'a> {
     }
 }
 
-impl<L: Layer> ScalableFilter<L> {
-    /// Where the bits begin. 0 until the filter is compacted; then all offsets are behind those
-    /// that a dump of the larger filter had.
-    pub fn first_byte(&self) -> u64 {
-        L::first_byte(&self.common)
+/// The bits of a filter, layer by layer, as bytes in chunks.
+pub trait Bits {
+    /// Where the bits begin. 0 until bits are dropped: by compacting, or because their generation
+    /// is forgotten. Offsets are never used again, so a dump that began before finds no other bits.
+    fn first_byte(&self) -> u64;
+
+    /// The bits of each layer, oldest first.
+    fn each_bits(&self) -> impl Iterator<Item = WordsRef<'_>>;
+
+    /// The bits of each layer, oldest first, to be written.
+    fn each_bits_mut(&mut self) -> impl Iterator<Item = &mut [u64]>;
+
+    /// Bytes of the bits of all layers.
+    fn bits_bytes(&self) -> u64 {
+        self.each_bits().map(|bits| bits.bytes()).sum()
     }
 
-    /// The bits from byte `from` on of the concatenated bytes of all layers, oldest first.
+    /// The bits from byte `from` on of the concatenated bytes of all layers, oldest first. The
+    /// first byte of the first layer is byte [`Bits::first_byte`].
     ///
     /// Each chunk ends at the end of its layer or after `max_bytes`, which is at least 1. Cost
     /// before the first chunk: one step per layer.
-    pub fn chunks(&self, from: u64, max_bytes: usize) -> impl Iterator<Item = Chunk<'_>> {
-        chunks_of(
-            self.layers().map(|layer| layer.words().view()),
-            self.first_byte(),
-            from,
-            max_bytes,
-        )
+    fn chunks(&self, from: u64, max_bytes: usize) -> impl Iterator<Item = Chunk<'_>> {
+        let mut layer_end = self.first_byte();
+        self.each_bits().flat_map(move |words| {
+            let offset = layer_end;
+            layer_end += words.bytes();
+            // If `from` lies past the end of this layer, the range is empty.
+            let first = from.saturating_sub(offset).min(words.bytes()) as usize;
+            let len = words.bytes() as usize;
+            (first..len).step_by(max_bytes).map(move |start| {
+                let range = start..len.min(start + max_bytes);
+                Chunk { words, range, offset: offset + start as u64 }
+            })
+        })
     }
 
-    /// The bytes of the first of [`ScalableFilter::chunks`], at most [`MAX_CHUNK_BYTES`]; `None`
-    /// past the end.
-    pub fn chunk(&self, offset: u64) -> Option<&[u8]> {
+    /// The bytes of the first of [`Bits::chunks`], at most [`MAX_CHUNK_BYTES`]; `None` past the
+    /// end.
+    fn chunk(&self, offset: u64) -> Option<&[u8]> {
         self.chunks(offset, MAX_CHUNK_BYTES).next().map(|chunk| chunk.bytes())
     }
 
@@ -81,53 +98,33 @@ impl<L: Layer> ScalableFilter<L> {
     ///
     /// [`Error::Chunk`] if no layer has this byte, or if the chunk is longer than the rest of its
     /// layer. Nothing is written then.
-    pub fn write_chunk(&mut self, offset: u64, chunk: &[u8]) -> Result<(), Error> {
-        let first = self.first_byte();
-        let layers = self.layers_mut().map(|layer| layer.words_mut().as_mut_bytes());
-        write_chunk_of(layers, first, offset, chunk)
-    }
-}
-
-/// The chunks of layers from byte `from` on. The first byte of the first layer is byte `first`.
-pub(crate) fn chunks_of<'a>(
-    layers: impl Iterator<Item = WordsRef<'a>>,
-    first: u64,
-    from: u64,
-    max_bytes: usize,
-) -> impl Iterator<Item = Chunk<'a>> {
-    let mut layer_end = first;
-    layers.flat_map(move |words| {
-        let offset = layer_end;
-        layer_end += words.bytes();
-        // If `from` lies past the end of this layer, the range is empty.
-        let first = from.saturating_sub(offset).min(words.bytes()) as usize;
-        let len = words.bytes() as usize;
-        (first..len).step_by(max_bytes).map(move |start| {
-            let range = start..len.min(start + max_bytes);
-            Chunk { words, range, offset: offset + start as u64 }
-        })
-    })
-}
-
-/// Overwrites the bits of layers from byte `offset` on. The first byte of the first layer is byte
-/// `first`.
-pub(crate) fn write_chunk_of<'a>(
-    layers: impl Iterator<Item = &'a mut [u8]>,
-    first: u64,
-    offset: u64,
-    chunk: &[u8],
-) -> Result<(), Error> {
-    let outside = ChunkError::Offset(offset);
-    let mut at = offset.checked_sub(first).ok_or(outside)?;
-    for bytes in layers {
-        let len = bytes.len() as u64;
-        if at < len {
-            let end = at.saturating_add(chunk.len() as u64);
-            let target = bytes.get_mut(at as usize..end as usize);
-            overwrite(target.ok_or(ChunkError::TooLong(chunk.len() as u64))?, chunk);
-            return Ok(());
+    fn write_chunk(&mut self, offset: u64, chunk: &[u8]) -> Result<(), Error> {
+        let outside = ChunkError::Offset(offset);
+        let mut at = offset.checked_sub(self.first_byte()).ok_or(outside)?;
+        for bytes in self.each_bits_mut().map(bytes_of) {
+            let len = bytes.len() as u64;
+            if at < len {
+                let end = at.saturating_add(chunk.len() as u64);
+                let target = bytes.get_mut(at as usize..end as usize);
+                overwrite(target.ok_or(ChunkError::TooLong(chunk.len() as u64))?, chunk);
+                return Ok(());
+            }
+            at -= len;
         }
-        at -= len;
+        Err(outside.into())
     }
-    Err(outside.into())
+}
+
+impl<L: Layer> Bits for ScalableFilter<L> {
+    fn first_byte(&self) -> u64 {
+        L::first_byte(&self.common)
+    }
+
+    fn each_bits(&self) -> impl Iterator<Item = WordsRef<'_>> {
+        self.layers().map(|layer| layer.words().view())
+    }
+
+    fn each_bits_mut(&mut self) -> impl Iterator<Item = &mut [u64]> {
+        self.layers_mut().map(|layer| layer.words_mut().as_mut_slice())
+    }
 }

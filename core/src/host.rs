@@ -33,7 +33,7 @@
 pub use crate::any::AnyFilter;
 pub use crate::bloomline::sizing::{MAX_CAPACITY, MAX_ERROR_RATE};
 pub use crate::bloomline::{BlockedLayer, Filter, LayerRef};
-pub use crate::chunk::{Chunk, MAX_CHUNK_BYTES};
+pub use crate::chunk::{Bits, Chunk, MAX_CHUNK_BYTES};
 pub use crate::insertion::Insertion;
 pub use crate::layer::{Layer, Probe};
 #[cfg(feature = "audit")]

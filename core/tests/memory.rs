@@ -7,7 +7,7 @@ use std::process::Command;
 
 use bloomline_core::Error;
 use bloomline_core::bloomline::BlockedLayer;
-use bloomline_core::host::{AnyFilter, Filter, Growth, Spec};
+use bloomline_core::host::{AnyFilter, Bits, Filter, Growth, Spec};
 use bloomline_core::memory::words::Words;
 use bloomline_core::window::{Generation, Window, WindowSpec, WindowedFilter};
 

@@ -1,13 +1,11 @@
 //! A filter of either layout, or a windowed one.
 
-mod items;
-
 use std::ops::ControlFlow;
 use std::ptr::NonNull;
 
 use crate::bloomline::Filter;
 use crate::bloomline::irregular::is_length;
-use crate::chunk::Chunk;
+use crate::chunk::{Bits, Chunk};
 use crate::error::{Error, HeaderError};
 use crate::estimate::Estimate;
 use crate::layer::Layer;
@@ -42,31 +40,16 @@ macro_rules! any {
     };
 }
 
+mod items;
+
 /// Two filters are equal if they have equal headers and equal bits.
 impl PartialEq for AnyFilter {
     fn eq(&self, other: &Self) -> bool {
-        let have_equal_bits = match (self, other) {
-            (Self::Bloomline(one), Self::Bloomline(other)) => {
-                have_equal_bits(one.layers(), other.layers())
-            }
-            (Self::Windowed(one), Self::Windowed(other)) => one
-                .layers()
-                .map(|layer| layer.as_bytes())
-                .eq(other.layers().map(|layer| layer.as_bytes())),
-            (Self::RedisBloom(one), Self::RedisBloom(other)) => {
-                have_equal_bits(one.layers(), other.layers())
-            }
-            _ => false,
-        };
-        have_equal_bits && self.encode_header() == other.encode_header()
+        let (mut own, mut others) = (Vec::new(), Vec::new());
+        self.each_layer(|bits| own.push(bits.as_bytes()));
+        other.each_layer(|bits| others.push(bits.as_bytes()));
+        own == others && self.encode_header() == other.encode_header()
     }
-}
-
-fn have_equal_bits<'a, L: Layer + 'a>(
-    one: impl Iterator<Item = &'a L>,
-    other: impl Iterator<Item = &'a L>,
-) -> bool {
-    one.map(|layer| layer.words().as_slice()).eq(other.map(|layer| layer.words().as_slice()))
 }
 
 impl From<ClassicFilter> for AnyFilter {
@@ -120,11 +103,7 @@ impl AnyFilter {
 
     /// The header, in the filter's own layout.
     pub fn encode_header(&self) -> Vec<u8> {
-        match self {
-            Self::Bloomline(filter) => filter.encode_header(),
-            Self::Windowed(filter) => filter.encode_header(),
-            Self::RedisBloom(filter) => filter.encode_header(),
-        }
+        any!(self, filter => filter.encode_header())
     }
 
     /// Checks that the filter is valid, which each method of this type keeps: its header is accepted
@@ -156,14 +135,7 @@ impl AnyFilter {
 
     /// What happens when the newest layer is full.
     pub fn growth(&self) -> Growth {
-        match self {
-            Self::Bloomline(filter) => filter.spec().growth,
-            Self::Windowed(filter) => filter.spec().growth,
-            Self::RedisBloom(filter) => match *filter.common() {
-                Common { options, .. } if options.is_fixed() => Growth::Fixed,
-                Common { expansion, .. } => Growth::Scaling { expansion },
-            },
-        }
+        any!(self, filter => filter.spec().growth)
     }
 
     /// True if an insertion may end with [`Error::Full`], after which a batch has no more answers.
@@ -178,26 +150,12 @@ impl AnyFilter {
     /// The target rate. In RedisBloom's layout it is twice that of the first layer if the filter
     /// grows.
     pub fn error_rate(&self) -> f64 {
-        match self {
-            Self::Bloomline(filter) => filter.spec().error_rate,
-            Self::Windowed(filter) => filter.spec().error_rate,
-            Self::RedisBloom(filter) => {
-                let first = filter.layers().next().map_or(0.0, |layer| layer.shape().error);
-                if filter.common().options.is_fixed() { first } else { first * 2.0 }
-            }
-        }
+        any!(self, filter => filter.spec().error_rate)
     }
 
     /// The computed false-positive rate with the present items, in [0, 1].
     pub fn fp_rate(&self) -> f64 {
-        match self {
-            Self::Bloomline(filter) => filter.fp_rate(),
-            Self::Windowed(filter) => filter.fp_rate(),
-            Self::RedisBloom(filter) => {
-                let rates = filter.layers_with_len().map(|(layer, len)| layer.fp_rate(len));
-                rates.sum::<f64>().min(1.0)
-            }
-        }
+        any!(self, filter => filter.fp_rate())
     }
 
     /// An empty filter with the same parameters and seed, whose first generation is opened at `now`
@@ -263,11 +221,7 @@ impl AnyFilter {
     /// See [`Filter::newest_len`]. Of a windowed filter, the items in its newest generation.
     #[inline]
     pub fn newest_len(&self) -> u64 {
-        match self {
-            Self::Bloomline(filter) => filter.newest_len(),
-            Self::Windowed(filter) => filter.newest_len(),
-            Self::RedisBloom(filter) => filter.newest_len(),
-        }
+        any!(self, filter => filter.newest_len())
     }
 
     /// See [`Filter::capacity`].
@@ -304,11 +258,7 @@ impl AnyFilter {
     /// Gives back the memory that the items do not need, and returns the number of bytes; see
     /// [`Filter::compact`] and [`WindowedFilter::compact`](crate::window::WindowedFilter::compact).
     pub fn compact(&mut self) -> u64 {
-        match self {
-            Self::Bloomline(filter) => filter.compact(),
-            Self::Windowed(filter) => filter.compact(),
-            Self::RedisBloom(filter) => filter.compact(),
-        }
+        any!(self, filter => filter.compact())
     }
 
     /// The number of distinct items that were added, estimated by the fill of the layers.
@@ -316,24 +266,20 @@ impl AnyFilter {
     /// An item that the filter contains by mistake when it is added is counted too, unlike in
     /// [`AnyFilter::len`]. A windowed filter counts the items of all its generations.
     pub fn estimate(&self) -> Estimate {
-        match self {
-            Self::Bloomline(filter) => filter.estimate(),
-            Self::Windowed(filter) => filter.estimate(),
-            Self::RedisBloom(filter) => filter.estimate(),
-        }
+        any!(self, filter => filter.estimate())
     }
 
-    /// Where the bits begin; see [`Filter::first_byte`] and [`WindowedFilter::first_byte`].
+    /// Where the bits begin; see [`Bits::first_byte`].
     pub fn first_byte(&self) -> u64 {
         any!(self, filter => filter.first_byte())
     }
 
-    /// See [`Filter::chunk`].
+    /// See [`Bits::chunk`].
     pub fn chunk(&self, offset: u64) -> Option<&[u8]> {
         any!(self, filter => filter.chunk(offset))
     }
 
-    /// Calls `see` with each of [`Filter::chunks`], until it breaks.
+    /// Calls `see` with each of [`Bits::chunks`], until it breaks.
     pub fn each_chunk<'a>(
         &'a self,
         from: u64,
@@ -343,7 +289,7 @@ impl AnyFilter {
         let _ = any!(self, filter => filter.chunks(from, max_bytes).try_for_each(&mut see));
     }
 
-    /// See [`Filter::write_chunk`].
+    /// See [`Bits::write_chunk`].
     ///
     /// # Errors
     ///
@@ -353,12 +299,8 @@ impl AnyFilter {
     }
 
     /// Calls `see` with the bits of each layer, oldest first.
-    pub fn each_layer(&self, mut see: impl FnMut(WordsRef)) {
-        match self {
-            Self::Bloomline(filter) => filter.layers().for_each(|layer| see(layer.words().view())),
-            Self::Windowed(filter) => filter.layers().for_each(|layer| see(layer.words())),
-            Self::RedisBloom(filter) => filter.layers().for_each(|layer| see(layer.words().view())),
-        }
+    pub fn each_layer<'a>(&'a self, see: impl FnMut(WordsRef<'a>)) {
+        any!(self, filter => filter.each_bits().for_each(see));
     }
 
     /// Calls `write` with the bits of each layer, oldest first, until it fails.
@@ -368,17 +310,9 @@ impl AnyFilter {
     /// Those of `write`.
     pub fn try_each_layer_mut<E>(
         &mut self,
-        mut write: impl FnMut(&mut [u8]) -> Result<(), E>,
+        write: impl FnMut(&mut [u8]) -> Result<(), E>,
     ) -> Result<(), E> {
-        match self {
-            Self::Bloomline(filter) => {
-                filter.layers_mut().try_for_each(|layer| write(layer.words_mut().as_mut_bytes()))
-            }
-            Self::Windowed(filter) => filter.each_bits_mut().map(bytes_of).try_for_each(write),
-            Self::RedisBloom(filter) => {
-                filter.layers_mut().try_for_each(|layer| write(layer.words_mut().as_mut_bytes()))
-            }
-        }
+        any!(self, filter => filter.each_bits_mut().map(bytes_of).try_for_each(write))
     }
 
     /// The fill of each layer, oldest first, in [0, 1]; see [`Filter::samples`].

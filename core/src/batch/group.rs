@@ -8,7 +8,7 @@ use crate::simd::Backend;
 
 /// The hashes of up to [`Mask::ITEMS`] items, as many as a processor can fetch blocks for at once,
 /// and what is prepared of them for many layers.
-pub(super) struct Group<L: Probe, B: Backend> {
+pub(crate) struct Group<L: Probe, B: Backend> {
     hashes: ArrayVec<L::Hash, { Mask::ITEMS }>,
     prepared: ArrayVec<L::Prepared<B>, { Mask::ITEMS }>,
 }

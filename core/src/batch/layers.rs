@@ -1,10 +1,12 @@
-//! One item in the layers of a filter, and a group in all of them.
+//! The batches in a filter without a window, and in the layers of any filter.
 
 use std::borrow::Borrow;
 
+use super::generations::{Generations, goes_on_after};
 use super::group::Group;
 use super::mask::Mask;
 use crate::error::Error;
+use crate::insertion::Insertion;
 use crate::layer::{Layer, Part, Probe};
 use crate::scalable::ScalableFilter;
 use crate::simd::Backend;
@@ -23,7 +25,7 @@ pub fn contains_spot<L: Probe, B: Backend>(layer: &L, backend: B, spot: &L::Spot
 /// the nearest cache. The first parts in a layer are prefetched while the layer before it is
 /// tested; the blocks of all layers would not fit that cache.
 #[inline(always)]
-pub(super) fn test_layers<L: Probe, B: Backend, P>(
+pub(super) fn test_layers<L: Probe, P, B: Backend>(
     backend: B,
     group: &Group<L, B>,
     mut layers: impl Iterator<Item: Borrow<P>>,
@@ -48,14 +50,6 @@ where
 }
 
 impl<L: Layer> ScalableFilter<L> {
-    /// True if a layer contains the item. The newest is tested first: it is the largest, and
-    /// holds the most recent items.
-    #[inline(always)]
-    pub(super) fn contains_hash<B: Backend>(&self, backend: B, hash: &L::Hash) -> bool {
-        let spot = self.newest.locate(hash);
-        contains_spot(&self.newest, backend, &spot) || self.older_contain(backend, hash)
-    }
-
     #[inline(always)]
     fn older_contain<B: Backend>(&self, backend: B, hash: &L::Hash) -> bool {
         for layer in self.older.iter().rev() {
@@ -66,38 +60,6 @@ impl<L: Layer> ScalableFilter<L> {
         false
     }
 
-    /// Which items of a group any layer contains.
-    #[inline(always)]
-    pub(super) fn test_group<B: Backend>(&self, backend: B, group: &Group<L, B>) -> Mask {
-        test_layers::<L, B, L>(backend, group, self.layers().rev(), group.all())
-    }
-
-    /// Inserts an item that lies at `spot` of the newest layer.
-    #[inline(always)]
-    pub(super) fn insert_spot<B: Backend>(
-        &mut self,
-        backend: B,
-        spot: L::Spot,
-        permit: Permit,
-    ) -> Result<bool, Error> {
-        let is_found = contains_spot(&self.newest, backend, &spot)
-            || self.older_contain(backend, &spot.into());
-        if is_found { Ok(false) } else { self.push(backend, spot, permit) }
-    }
-
-    /// Inserts an item that no older layer contains.
-    #[inline(always)]
-    pub(super) fn insert_in_newest<B: Backend>(
-        &mut self,
-        backend: B,
-        hash: &L::Hash,
-        permit: Permit,
-    ) -> Result<bool, Error> {
-        let spot = self.newest.locate(hash);
-        let is_found = contains_spot(&self.newest, backend, &spot);
-        if is_found { Ok(false) } else { self.push(backend, spot, permit) }
-    }
-
     /// Inserts an item that no layer contains, and that lies at `spot` of the newest.
     #[inline(always)]
     pub(super) fn push<B: Backend>(
@@ -105,13 +67,105 @@ impl<L: Layer> ScalableFilter<L> {
         backend: B,
         mut spot: L::Spot,
         permit: Permit,
-    ) -> Result<bool, Error> {
+    ) -> Result<Insertion, Error> {
         if self.room() == 0 {
             self.grow(permit)?;
             spot = self.newest.locate(&spot.into());
         }
         self.newest.set(backend, &spot);
         self.newest_len += 1;
-        Ok(true)
+        Ok(Insertion::New)
+    }
+}
+
+impl<L: Layer> Generations for ScalableFilter<L> {
+    type Layer = L;
+    type Seed = L::Common;
+
+    #[inline(always)]
+    fn seed(&self) -> L::Common {
+        self.common
+    }
+
+    #[inline(always)]
+    fn hash(seed: &L::Common, item: &[u8]) -> L::Hash {
+        L::hash(seed, item)
+    }
+
+    #[inline(always)]
+    fn locate(&self, hash: &L::Hash) -> L::Spot {
+        self.newest.locate(hash)
+    }
+
+    #[inline(always)]
+    fn only_layer(&self) -> Option<&L> {
+        self.older.is_empty().then_some(&self.newest)
+    }
+
+    /// The newest layer is tested first: it is the largest, and holds the most recent items.
+    #[inline(always)]
+    fn contains_hash<B: Backend>(&self, backend: B, hash: &L::Hash, _now: u64) -> bool {
+        let spot = self.newest.locate(hash);
+        contains_spot(&self.newest, backend, &spot) || self.older_contain(backend, hash)
+    }
+
+    #[inline(always)]
+    fn test_group<B: Backend>(&self, backend: B, group: &Group<L, B>, _now: u64) -> Mask {
+        group.prefetch(&self.newest, group.all(), Part::First);
+        test_layers::<L, L, B>(backend, group, self.layers().rev(), group.all())
+    }
+
+    #[inline(always)]
+    fn insert_spot<B: Backend>(
+        &mut self,
+        backend: B,
+        spot: L::Spot,
+        permit: Permit,
+    ) -> Result<Insertion, Error> {
+        self.newest.prefault(self.newest_len, &spot);
+        let is_found = contains_spot(&self.newest, backend, &spot)
+            || self.older_contain(backend, &spot.into());
+        if is_found { Ok(Insertion::Present) } else { self.push(backend, spot, permit) }
+    }
+
+    #[inline(always)]
+    fn insert_group<B: Backend>(
+        &mut self,
+        backend: B,
+        group: &Group<L, B>,
+        permit: Permit,
+        answer: &mut impl FnMut(Result<Insertion, Error>),
+    ) -> bool {
+        for hash in group.hashes() {
+            let spot = self.newest.locate(hash);
+            self.newest.prefault(self.newest_len, &spot);
+        }
+        group.prefetch(&self.newest, group.all(), Part::First);
+        group.prefetch(&self.newest, group.all(), Part::Rest);
+        // What is found stays found. An item that is not found may be inserted as another item of
+        // the group, into the newest layer.
+        let mut found = test_layers::<L, L, B>(backend, group, self.layers().rev(), group.all());
+        for (index, hash) in group.hashes().iter().enumerate() {
+            if found.contains(index) {
+                answer(Ok(Insertion::Present));
+                continue;
+            }
+            let layers = self.older.len();
+            let spot = self.newest.locate(hash);
+            let result = if contains_spot(&self.newest, backend, &spot) {
+                Ok(Insertion::Present)
+            } else {
+                self.push(backend, spot, permit)
+            };
+            if self.older.len() > layers
+                && let Some(full) = self.older.last()
+            {
+                found = found.or(group.test(backend, full, group.all()));
+            }
+            if !goes_on_after(result, answer) {
+                return false;
+            }
+        }
+        true
     }
 }

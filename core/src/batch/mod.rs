@@ -7,7 +7,12 @@
 //! * Many layers, layer by layer: all first parts without a branch between them, then the rest of
 //!   the few items that passed. Item by item a branch is mispredicted once or twice per item: 1.2
 //!   to 1.4 times the time on 14 or 100 layers.
+//!
+//! All filters are taken as rings of generations; one without a window has one generation and never
+//! rotates. `layers` and `windowed` have what differs, which includes the insertion of a group: one
+//! loop for both takes 1.04 to 1.19 times the time (`docs/explanation/performance.md`).
 
+mod generations;
 mod group;
 mod layers;
 mod mask;
@@ -15,19 +20,59 @@ mod windowed;
 
 use arrayvec::ArrayVec;
 
+use self::generations::{Generations, SpotOf, goes_on_after};
 use self::group::Group;
 pub use self::layers::contains_spot;
 pub(crate) use self::mask::Mask;
 use crate::error::Error;
+use crate::insertion::Insertion;
 use crate::layer::{Layer, Part, Probe};
 use crate::scalable::ScalableFilter;
 use crate::simd::{self, Backend, Task};
 use crate::spec::Permit;
+use crate::window::WindowedFilter;
+
+/// Testing and inserting items in a filter of any kind.
+pub(crate) trait Items: Generations {
+    /// True if the item may have been inserted, as of the time `now` in milliseconds, which filters
+    /// without a window ignore.
+    fn test(&self, item: &[u8], now: u64) -> bool {
+        dispatch_single::<Self, _>(ContainsOne { filter: self, item, now })
+    }
+
+    /// Inserts an item.
+    fn add(&mut self, item: &[u8], permit: Permit) -> Result<Insertion, Error> {
+        dispatch_single::<Self, _>(InsertOne { filter: self, item, permit })
+    }
+
+    /// Answers for each item in turn as [`Items::test`] does.
+    fn test_batch(
+        &self,
+        items: impl Iterator<Item: AsRef<[u8]>>,
+        now: u64,
+        answer: impl FnMut(bool),
+    ) {
+        dispatch::<Self, _>(Contains { filter: self, items, now, answer });
+    }
+
+    /// Inserts each item in turn and answers as [`Items::add`] does; the first [`Error::Full`] is
+    /// the last answer.
+    fn add_batch(
+        &mut self,
+        items: impl Iterator<Item: AsRef<[u8]>>,
+        permit: Permit,
+        answer: impl FnMut(Result<Insertion, Error>),
+    ) {
+        dispatch::<Self, _>(Insert { filter: self, items, permit, answer });
+    }
+}
+
+impl<F: Generations> Items for F {}
 
 impl<L: Layer> ScalableFilter<L> {
     /// True if the item may have been inserted: always true for one that was.
     pub fn contains(&self, item: &[u8]) -> bool {
-        dispatch_single::<L, _>(ContainsOne { filter: self, item })
+        self.test(item, 0)
     }
 
     /// Inserts an item; true if it was new.
@@ -38,7 +83,7 @@ impl<L: Layer> ScalableFilter<L> {
     ///
     /// [`Error::Full`], or why the next layer could not be created. The item is not inserted then.
     pub fn insert(&mut self, item: &[u8], permit: Permit) -> Result<bool, Error> {
-        dispatch_single::<L, _>(InsertOne { filter: self, item, permit })
+        self.add(item, permit).map(Insertion::is_new)
     }
 
     /// Answers for each item in turn whether it may have been inserted.
@@ -47,7 +92,7 @@ impl<L: Layer> ScalableFilter<L> {
         items: impl Iterator<Item: AsRef<[u8]>>,
         answer: impl FnMut(bool),
     ) {
-        dispatch::<L, _>(Contains { filter: self, items, answer });
+        self.test_batch(items, 0, answer);
     }
 
     /// Inserts each item in turn and answers as [`ScalableFilter::insert`] does; the first
@@ -59,118 +104,161 @@ impl<L: Layer> ScalableFilter<L> {
         &mut self,
         items: impl Iterator<Item: AsRef<[u8]>>,
         permit: Permit,
-        answer: impl FnMut(Result<bool, Error>),
+        mut answer: impl FnMut(Result<bool, Error>),
     ) {
-        dispatch::<L, _>(Insert { filter: self, items, permit, answer });
+        self.add_batch(items, permit, |result| answer(result.map(Insertion::is_new)));
+    }
+}
+
+impl WindowedFilter {
+    /// True if the item may have been inserted within the window before `now`, in milliseconds:
+    /// always true for one that was.
+    pub fn contains(&self, item: &[u8], now: u64) -> bool {
+        self.test(item, now)
+    }
+
+    /// Inserts an item. Before, the filter must have been brought to the present time by
+    /// [`WindowedFilter::advance`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Full`], or why the next layer or generation could not be created. The item is not
+    /// inserted then.
+    pub fn insert(&mut self, item: &[u8], permit: Permit) -> Result<Insertion, Error> {
+        self.add(item, permit)
+    }
+
+    /// Answers for each item in turn as [`WindowedFilter::contains`] does.
+    pub fn contains_batch(
+        &self,
+        items: impl Iterator<Item: AsRef<[u8]>>,
+        now: u64,
+        answer: impl FnMut(bool),
+    ) {
+        self.test_batch(items, now, answer);
+    }
+
+    /// Inserts each item in turn and answers as [`WindowedFilter::insert`] does; the first
+    /// [`Error::Full`] is the last answer.
+    pub fn insert_batch(
+        &mut self,
+        items: impl Iterator<Item: AsRef<[u8]>>,
+        permit: Permit,
+        answer: impl FnMut(Result<Insertion, Error>),
+    ) {
+        self.add_batch(items, permit, answer);
     }
 }
 
 /// Does the work for a batch with the fastest backend for this layout.
 #[inline(always)]
-fn dispatch<L: Probe, T: Task>(task: T) -> T::Output {
-    if L::IS_VECTORIZED { simd::dispatch(task) } else { simd::dispatch_scalar(task) }
+fn dispatch<F: Generations, T: Task>(task: T) -> T::Output {
+    if F::Layer::IS_VECTORIZED { simd::dispatch(task) } else { simd::dispatch_scalar(task) }
 }
 
 /// Does the work for one item with the fastest backend for this layout.
 #[inline(always)]
-fn dispatch_single<L: Probe, T: Task>(task: T) -> T::Output {
-    if L::IS_VECTORIZED { simd::dispatch_single(task) } else { simd::dispatch_scalar(task) }
+fn dispatch_single<F: Generations, T: Task>(task: T) -> T::Output {
+    if F::Layer::IS_VECTORIZED { simd::dispatch_single(task) } else { simd::dispatch_scalar(task) }
 }
 
 /// The spots of a group in the only layer of a filter.
-type Spots<L> = ArrayVec<<L as Probe>::Spot, { Mask::ITEMS }>;
+type Spots<F> = ArrayVec<SpotOf<F>, { Mask::ITEMS }>;
 
-/// Locates the next items in a layer, as many as there is room for. False at the end.
+/// Locates the next items in the only layer, as many as there is room for. False at the end.
 #[inline(always)]
-fn locate_next<L: Probe>(
-    spots: &mut Spots<L>,
-    common: &L::Common,
-    layer: &L,
+fn locate_next<F: Generations>(
+    spots: &mut Spots<F>,
+    filter: &F,
     items: &mut impl Iterator<Item: AsRef<[u8]>>,
 ) -> bool {
     spots.clear();
+    let seed = filter.seed();
     for item in items.take(Mask::ITEMS) {
         // There is room: no more items are taken than that.
-        let _ = spots.try_push(layer.locate(&L::hash(common, item.as_ref())));
+        let _ = spots.try_push(filter.locate(&F::hash(&seed, item.as_ref())));
     }
     !spots.is_empty()
 }
 
-/// The work of [`ScalableFilter::contains`].
-struct ContainsOne<'f, 'a, L: Layer> {
-    filter: &'f ScalableFilter<L>,
-    item: &'a [u8],
+/// Prefetches all blocks of items that lie in a layer which is not in the nearest cache.
+#[inline(always)]
+fn prefetch_all<L: Probe>(layer: &L, spots: &[L::Spot]) {
+    if layer.bytes() >= L::PREFETCH_FROM {
+        for spot in spots {
+            layer.prefetch(spot, Part::First);
+            layer.prefetch(spot, Part::Rest);
+        }
+    }
 }
 
-impl<L: Layer> Task for ContainsOne<'_, '_, L> {
+/// The work of [`Items::test`].
+struct ContainsOne<'f, 'a, F> {
+    filter: &'f F,
+    item: &'a [u8],
+    now: u64,
+}
+
+impl<F: Generations> Task for ContainsOne<'_, '_, F> {
     type Output = bool;
 
     #[inline(always)]
     fn run<B: Backend>(self, backend: B) -> bool {
-        self.filter.contains_hash(backend, &L::hash(&self.filter.common, self.item))
+        let hash = F::hash(&self.filter.seed(), self.item);
+        self.filter.contains_hash(backend, &hash, self.now)
     }
 }
 
-/// The work of [`ScalableFilter::insert`].
-struct InsertOne<'f, 'a, 'p, L: Layer> {
-    filter: &'f mut ScalableFilter<L>,
+/// The work of [`Items::add`].
+struct InsertOne<'f, 'a, 'p, F> {
+    filter: &'f mut F,
     item: &'a [u8],
     permit: Permit<'p>,
 }
 
-impl<L: Layer> Task for InsertOne<'_, '_, '_, L> {
-    type Output = Result<bool, Error>;
+impl<F: Generations> Task for InsertOne<'_, '_, '_, F> {
+    type Output = Result<Insertion, Error>;
 
     #[inline(always)]
-    fn run<B: Backend>(self, backend: B) -> Result<bool, Error> {
-        let hash = L::hash(&self.filter.common, self.item);
-        let spot = self.filter.newest.locate(&hash);
-        self.filter.newest.prefault(self.filter.newest_len, &spot);
+    fn run<B: Backend>(self, backend: B) -> Result<Insertion, Error> {
+        let hash = F::hash(&self.filter.seed(), self.item);
+        let spot = self.filter.locate(&hash);
         self.filter.insert_spot(backend, spot, self.permit)
     }
 }
 
-/// The work of [`ScalableFilter::contains_batch`].
-struct Contains<'f, L: Layer, I, A> {
-    filter: &'f ScalableFilter<L>,
+/// The work of [`Items::test_batch`].
+struct Contains<'f, F, I, A> {
+    filter: &'f F,
     items: I,
+    now: u64,
     answer: A,
 }
 
-impl<L, I, A> Task for Contains<'_, L, I, A>
+impl<F, I, A> Task for Contains<'_, F, I, A>
 where
-    L: Layer,
+    F: Generations,
     I: Iterator<Item: AsRef<[u8]>>,
     A: FnMut(bool),
 {
     type Output = ();
 
     #[inline(always)]
-    fn run<B: Backend>(self, backend: B) {
-        if self.filter.older.is_empty() {
-            self.in_one_layer(backend)
-        } else {
-            self.in_layers(backend)
-        }
-    }
-}
-
-impl<L, I, A> Contains<'_, L, I, A>
-where
-    L: Layer,
-    I: Iterator<Item: AsRef<[u8]>>,
-    A: FnMut(bool),
-{
-    #[inline(always)]
-    fn in_one_layer<B: Backend>(mut self, backend: B) {
-        let layer = &self.filter.newest;
-        let bytes = layer.bytes();
-        let mut spots = Spots::<L>::new();
-        loop {
-            if !locate_next(&mut spots, &self.filter.common, layer, &mut self.items) {
-                return;
+    fn run<B: Backend>(mut self, backend: B) {
+        let Some(layer) = self.filter.only_layer() else {
+            let (mut group, seed) = (Group::new(), self.filter.seed());
+            while group.fill(backend, |item| F::hash(&seed, item), &mut self.items) {
+                let found = self.filter.test_group(backend, &group, self.now);
+                for index in 0..group.hashes().len() {
+                    (self.answer)(found.contains(index));
+                }
             }
-            if bytes >= L::STAGED_FROM {
+            return;
+        };
+        let bytes = layer.bytes();
+        let mut spots = Spots::<F>::new();
+        while locate_next(&mut spots, self.filter, &mut self.items) {
+            if bytes >= F::Layer::STAGED_FROM {
                 for spot in &spots {
                     layer.prefetch(spot, Part::First);
                 }
@@ -186,121 +274,55 @@ where
                     (self.answer)(passed.contains(index) && layer.test_rest(backend, spot));
                 }
             } else {
-                if bytes >= L::PREFETCH_FROM {
-                    for spot in &spots {
-                        layer.prefetch(spot, Part::First);
-                        layer.prefetch(spot, Part::Rest);
-                    }
-                }
+                prefetch_all(layer, &spots);
                 for spot in &spots {
                     (self.answer)(contains_spot(layer, backend, spot));
                 }
             }
         }
     }
-
-    #[inline(always)]
-    fn in_layers<B: Backend>(mut self, backend: B) {
-        let mut group = Group::new();
-        let common = self.filter.common;
-        let hash = |item: &[u8]| L::hash(&common, item);
-        while group.fill(backend, hash, &mut self.items) {
-            group.prefetch(&self.filter.newest, group.all(), Part::First);
-            let found = self.filter.test_group(backend, &group);
-            for index in 0..group.hashes().len() {
-                (self.answer)(found.contains(index));
-            }
-        }
-    }
 }
 
-/// The work of [`ScalableFilter::insert_batch`].
-struct Insert<'f, 'p, L: Layer, I, A> {
-    filter: &'f mut ScalableFilter<L>,
+/// The work of [`Items::add_batch`].
+struct Insert<'f, 'p, F, I, A> {
+    filter: &'f mut F,
     items: I,
     permit: Permit<'p>,
     answer: A,
 }
 
-impl<L, I, A> Task for Insert<'_, '_, L, I, A>
+impl<F, I, A> Task for Insert<'_, '_, F, I, A>
 where
-    L: Layer,
+    F: Generations,
     I: Iterator<Item: AsRef<[u8]>>,
-    A: FnMut(Result<bool, Error>),
+    A: FnMut(Result<Insertion, Error>),
 {
     type Output = ();
 
     #[inline(always)]
     fn run<B: Backend>(mut self, backend: B) {
-        let mut spots = Spots::<L>::new();
-        while self.filter.older.is_empty() {
-            let ScalableFilter { common, newest, .. } = &*self.filter;
-            if !locate_next(&mut spots, common, newest, &mut self.items) {
+        let mut spots = Spots::<F>::new();
+        while let Some(layer) = self.filter.only_layer() {
+            if !locate_next(&mut spots, &*self.filter, &mut self.items) {
                 return;
             }
-            if self.filter.newest.bytes() >= L::PREFETCH_FROM {
-                for spot in &spots {
-                    self.filter.newest.prefetch(spot, Part::First);
-                    self.filter.newest.prefetch(spot, Part::Rest);
-                }
-            }
+            prefetch_all(layer, &spots);
             for &spot in &spots {
                 let mut spot = spot;
                 // Another item of the group may have filled the layer in which the spot is.
-                if !self.filter.older.is_empty() {
-                    spot = self.filter.newest.locate(&spot.into());
+                if self.filter.only_layer().is_none() {
+                    spot = self.filter.locate(&spot.into());
                 }
-                self.filter.newest.prefault(self.filter.newest_len, &spot);
                 let result = self.filter.insert_spot(backend, spot, self.permit);
-                let is_full = matches!(result, Err(Error::Full(_)));
-                (self.answer)(result);
-                if is_full {
+                if !goes_on_after(result, &mut self.answer) {
                     return;
                 }
             }
         }
-        self.in_layers(backend);
-    }
-}
-
-impl<L, I, A> Insert<'_, '_, L, I, A>
-where
-    L: Layer,
-    I: Iterator<Item: AsRef<[u8]>>,
-    A: FnMut(Result<bool, Error>),
-{
-    #[inline(always)]
-    fn in_layers<B: Backend>(mut self, backend: B) {
-        let mut group = Group::new();
-        let common = self.filter.common;
-        let hash = |item: &[u8]| L::hash(&common, item);
-        while group.fill(backend, hash, &mut self.items) {
-            for hash in group.hashes() {
-                let spot = self.filter.newest.locate(hash);
-                self.filter.newest.prefault(self.filter.newest_len, &spot);
-            }
-            group.prefetch(&self.filter.newest, group.all(), Part::First);
-            group.prefetch(&self.filter.newest, group.all(), Part::Rest);
-            // What is found stays found. An item that is not found may be inserted as another item
-            // of the group, into the newest layer.
-            let mut found = self.filter.test_group(backend, &group);
-            for (index, hash) in group.hashes().iter().enumerate() {
-                if found.contains(index) {
-                    (self.answer)(Ok(false));
-                    continue;
-                }
-                let layers = self.filter.older.len();
-                let result = self.filter.insert_in_newest(backend, hash, self.permit);
-                if self.filter.older.len() > layers
-                    && let Some(full) = self.filter.older.last()
-                {
-                    found = found.or(group.test(backend, full, group.all()));
-                }
-                let is_full = matches!(result, Err(Error::Full(_)));
-                (self.answer)(result);
-                if is_full {
-                    return;
-                }
+        let (mut group, seed) = (Group::new(), self.filter.seed());
+        while group.fill(backend, |item| F::hash(&seed, item), &mut self.items) {
+            if !self.filter.insert_group(backend, &group, self.permit, &mut self.answer) {
+                return;
             }
         }
     }

@@ -1,63 +1,129 @@
-//! Testing and inserting items in a windowed filter, one or many per call.
+//! The batches in a windowed filter.
 //!
 //! Lookups take the layers of all generations that answer, newest first, as those of one filter.
 //! Insertions test the newest generation and the older ones apart: an item that only an older one
 //! contains is written to the newest.
 
 use super::contains_spot;
+use super::generations::{Generations, goes_on_after};
 use super::group::Group;
 use super::layers::test_layers;
 use super::mask::Mask;
 use crate::bloomline::hash::{ItemHash, item_hash};
 use crate::bloomline::layer::set_bits;
+use crate::bloomline::locate::{Spot, locate};
 use crate::bloomline::{BlockedLayer, LayerRef};
 use crate::error::Error;
 use crate::insertion::Insertion;
 use crate::layer::{Layer, Part, Probe};
-use crate::simd::{self, Backend, Task};
+use crate::simd::Backend;
 use crate::spec::Permit;
 use crate::window::ring::{Ring, in_ring};
 use crate::window::{GenerationRef, WindowedFilter};
 
-impl WindowedFilter {
-    /// True if the item may have been inserted within the window before `now`, in milliseconds:
-    /// always true for one that was.
-    pub fn contains(&self, item: &[u8], now: u64) -> bool {
-        simd::dispatch_single(ContainsOne { filter: self, item, now })
+impl Generations for WindowedFilter {
+    type Layer = BlockedLayer;
+    type Seed = u64;
+
+    #[inline(always)]
+    fn seed(&self) -> u64 {
+        self.seed
     }
 
-    /// Inserts an item. Before, the filter must have been brought to the present time by
-    /// [`WindowedFilter::advance`].
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Full`], or why the next layer or generation could not be created. The item is not
-    /// inserted then.
-    pub fn insert(&mut self, item: &[u8], permit: Permit) -> Result<Insertion, Error> {
-        simd::dispatch_single(InsertOne { filter: self, item, permit })
+    #[inline(always)]
+    fn hash(seed: &u64, item: &[u8]) -> ItemHash {
+        item_hash(item, *seed)
     }
 
-    /// Answers for each item in turn as [`WindowedFilter::contains`] does.
-    pub fn contains_batch(
-        &self,
-        items: impl Iterator<Item: AsRef<[u8]>>,
-        now: u64,
-        answer: impl FnMut(bool),
-    ) {
-        simd::dispatch(Contains { filter: self, items, now, answer });
+    /// The newest regular layer is never folded.
+    #[inline(always)]
+    fn locate(&self, hash: &ItemHash) -> Spot {
+        locate(hash, &self.geometry, self.geometry.blocks())
     }
 
-    /// Inserts each item in turn and answers as [`WindowedFilter::insert`] does; the first
-    /// [`Error::Full`] is the last answer.
-    pub fn insert_batch(
+    #[inline(always)]
+    fn contains_hash<B: Backend>(&self, backend: B, hash: &ItemHash, now: u64) -> bool {
+        let lifetime = self.lifetime();
+        in_ring!(self, all => {
+            for generation in all.rev() {
+                if !generation.answers(now, lifetime) {
+                    break;
+                }
+                if generation_contains(&generation, backend, hash) {
+                    return true;
+                }
+            }
+        });
+        false
+    }
+
+    #[inline(always)]
+    fn test_group<B: Backend>(&self, backend: B, group: &Group<BlockedLayer, B>, now: u64) -> Mask {
+        let lifetime = self.lifetime();
+        in_ring!(self, all => {
+            let answering = all.rev().take_while(|one| one.answers(now, lifetime));
+            let mut layers = answering.flat_map(|one| one.layers().rev()).peekable();
+            if let Some(first) = layers.peek() {
+                group.prefetch(first, group.all(), Part::First);
+            }
+            test_layers::<_, LayerRef, B>(backend, group, layers, group.all())
+        })
+    }
+
+    #[inline(always)]
+    fn insert_spot<B: Backend>(
         &mut self,
-        items: impl Iterator<Item: AsRef<[u8]>>,
+        backend: B,
+        spot: Spot,
         permit: Permit,
-        answer: impl FnMut(Result<Insertion, Error>),
-    ) {
-        simd::dispatch(Insert { filter: self, items, permit, answer });
+    ) -> Result<Insertion, Error> {
+        // A small ring is backed by memory.
+        if let Ring::Large(large) = &mut self.ring {
+            let newest = &mut large.newest;
+            newest.regular.prefault(newest.regular_len, &spot);
+        }
+        self.insert_hash(backend, &spot.hash, permit)
     }
 
+    #[inline(always)]
+    fn insert_group<B: Backend>(
+        &mut self,
+        backend: B,
+        group: &Group<BlockedLayer, B>,
+        permit: Permit,
+        answer: &mut impl FnMut(Result<Insertion, Error>),
+    ) -> bool {
+        if let Ring::Large(large) = &mut self.ring {
+            let newest = &mut large.newest;
+            for hash in group.hashes() {
+                let spot = newest.regular.locate(hash);
+                newest.regular.prefault(newest.regular_len, &spot);
+            }
+        }
+        let newest = self.generation_count() - 1;
+        let known = in_ring!(self, all => Known::of(all, newest, backend, group));
+        let number = self.number;
+        for (index, hash) in group.hashes().iter().enumerate() {
+            // What is known of a group is valid until the ring rotates.
+            let result = if self.number != number {
+                self.insert_hash(backend, hash, permit)
+            } else if known.in_newest.contains(index)
+                || generation_contains(&self.newest(), backend, hash)
+            {
+                // Another item of the group may be the same.
+                Ok(Insertion::Present)
+            } else {
+                self.insert_in_newest(backend, hash, known.origin(index), permit)
+            };
+            if !goes_on_after(result, answer) {
+                return false;
+            }
+        }
+        true
+    }
+}
+
+impl WindowedFilter {
     /// Inserts an item of which nothing is known.
     #[inline(always)]
     fn insert_hash<B: Backend>(
@@ -156,14 +222,6 @@ impl WindowedFilter {
         // There is room, so no memory is requested.
         overflow.push(backend, spot, permit).map(drop)
     }
-
-    /// See [`Generation::prefault`]. A small ring is backed by memory.
-    #[inline(always)]
-    fn prefault(&mut self, hash: &ItemHash) {
-        if let Ring::Large(large) = &mut self.ring {
-            large.newest.prefault(hash);
-        }
-    }
 }
 
 /// The index of the newest generation that contains an item, of those up to index `newest`.
@@ -189,153 +247,14 @@ fn generation_contains<B: Backend>(
     backend: B,
     hash: &ItemHash,
 ) -> bool {
+    // A filter without a window answers at any time.
     if let Some(overflow) = generation.overflow
-        && overflow.contains_hash(backend, hash)
+        && overflow.contains_hash(backend, hash, 0)
     {
         return true;
     }
     let layer = &generation.regular;
     contains_spot(layer, backend, &layer.locate(hash))
-}
-
-/// The work of [`WindowedFilter::contains`].
-struct ContainsOne<'f, 'a> {
-    filter: &'f WindowedFilter,
-    item: &'a [u8],
-    now: u64,
-}
-
-impl Task for ContainsOne<'_, '_> {
-    type Output = bool;
-
-    #[inline(always)]
-    fn run<B: Backend>(self, backend: B) -> bool {
-        let hash = item_hash(self.item, self.filter.seed());
-        let lifetime = self.filter.lifetime();
-        in_ring!(self.filter, all => {
-            for generation in all.rev() {
-                if !generation.answers(self.now, lifetime) {
-                    break;
-                }
-                if generation_contains(&generation, backend, &hash) {
-                    return true;
-                }
-            }
-        });
-        false
-    }
-}
-
-/// The work of [`WindowedFilter::insert`].
-struct InsertOne<'f, 'a, 'p> {
-    filter: &'f mut WindowedFilter,
-    item: &'a [u8],
-    permit: Permit<'p>,
-}
-
-impl Task for InsertOne<'_, '_, '_> {
-    type Output = Result<Insertion, Error>;
-
-    #[inline(always)]
-    fn run<B: Backend>(self, backend: B) -> Result<Insertion, Error> {
-        let hash = item_hash(self.item, self.filter.seed());
-        self.filter.prefault(&hash);
-        self.filter.insert_hash(backend, &hash, self.permit)
-    }
-}
-
-/// The work of [`WindowedFilter::contains_batch`].
-struct Contains<'f, I, A> {
-    filter: &'f WindowedFilter,
-    items: I,
-    now: u64,
-    answer: A,
-}
-
-impl<I, A> Task for Contains<'_, I, A>
-where
-    I: Iterator<Item: AsRef<[u8]>>,
-    A: FnMut(bool),
-{
-    type Output = ();
-
-    #[inline(always)]
-    fn run<B: Backend>(mut self, backend: B) {
-        let mut group = Group::<BlockedLayer, B>::new();
-        let (seed, lifetime) = (self.filter.seed(), self.filter.lifetime());
-        while group.fill(backend, |item| item_hash(item, seed), &mut self.items) {
-            let found = in_ring!(self.filter, all => {
-                let answering = all.rev().take_while(|one| one.answers(self.now, lifetime));
-                test_generations(backend, &group, answering)
-            });
-            for index in 0..group.hashes().len() {
-                (self.answer)(found.contains(index));
-            }
-        }
-    }
-}
-
-/// Which items of a group any of these generations contains, newest first.
-#[inline(always)]
-fn test_generations<'a, B: Backend>(
-    backend: B,
-    group: &Group<BlockedLayer, B>,
-    generations: impl Iterator<Item = GenerationRef<'a>>,
-) -> Mask {
-    let mut layers = generations.flat_map(|one| one.layers().rev()).peekable();
-    if let Some(first) = layers.peek() {
-        group.prefetch(first, group.all(), Part::First);
-    }
-    test_layers::<_, _, LayerRef>(backend, group, layers, group.all())
-}
-
-/// The work of [`WindowedFilter::insert_batch`].
-struct Insert<'f, 'p, I, A> {
-    filter: &'f mut WindowedFilter,
-    items: I,
-    permit: Permit<'p>,
-    answer: A,
-}
-
-impl<I, A> Task for Insert<'_, '_, I, A>
-where
-    I: Iterator<Item: AsRef<[u8]>>,
-    A: FnMut(Result<Insertion, Error>),
-{
-    type Output = ();
-
-    #[inline(always)]
-    fn run<B: Backend>(mut self, backend: B) {
-        let mut group = Group::new();
-        let seed = self.filter.seed();
-        while group.fill(backend, |item| item_hash(item, seed), &mut self.items) {
-            for hash in group.hashes() {
-                self.filter.prefault(hash);
-            }
-            let newest = self.filter.generation_count() - 1;
-            let known = in_ring!(self.filter, all => Known::of(all, newest, backend, &group));
-            let number = self.filter.number;
-            for (index, hash) in group.hashes().iter().enumerate() {
-                // What is known of a group is valid until the ring rotates.
-                let result = if self.filter.number != number {
-                    self.filter.insert_hash(backend, hash, self.permit)
-                } else if known.in_newest.contains(index)
-                    || generation_contains(&self.filter.newest(), backend, hash)
-                {
-                    // Another item of the group may be the same.
-                    Ok(Insertion::Present)
-                } else {
-                    let origin = known.origin(index);
-                    self.filter.insert_in_newest(backend, hash, origin, self.permit)
-                };
-                let is_full = matches!(result, Err(Error::Full(_)));
-                (self.answer)(result);
-                if is_full {
-                    return;
-                }
-            }
-        }
-    }
 }
 
 /// Where the items of a group are.
@@ -366,7 +285,7 @@ impl Known {
             group.prefetch(&newest.regular, missing, Part::First);
             group.prefetch(&newest.regular, missing, Part::Rest);
             let layers = newest.layers().rev();
-            known.in_newest = test_layers::<_, _, LayerRef>(backend, group, layers, missing);
+            known.in_newest = test_layers::<_, LayerRef, B>(backend, group, layers, missing);
             missing = missing.without(known.in_newest);
         }
         let mut next = all.next();
@@ -380,7 +299,7 @@ impl Known {
                 group.prefetch(&next.regular, missing, Part::First);
             }
             let layers = generation.layers().rev();
-            let found = test_layers::<_, _, LayerRef>(backend, group, layers, missing);
+            let found = test_layers::<_, LayerRef, B>(backend, group, layers, missing);
             missing = missing.without(found);
             known.in_older = known.in_older.or(found);
             for item in found {

@@ -58,7 +58,7 @@ impl Filter {
         let spec = self.spec();
         let mut records = Vec::new();
         irregular::encode(spec, self.layers().map(BlockedLayer::shape), 0, &mut records);
-        let is_extended = !records.is_empty() || self.first_byte() != 0;
+        let is_extended = !records.is_empty() || self.common.first_byte() != 0;
         let version = if is_extended { EXTENDED_VERSION } else { VERSION };
         let (growth, expansion) = encode_growth(spec.growth);
         let mut fields = Writer::<EXTENDED_BYTES>::new();
@@ -75,7 +75,7 @@ impl Filter {
             fields.put([0; 8]);
         }
         fields.put(self.newest_len().to_le_bytes());
-        fields.put(self.first_byte().to_le_bytes());
+        fields.put(self.common.first_byte().to_le_bytes());
         let mut bytes = fields.finish().to_vec();
         if is_extended {
             bytes.extend(records);
@@ -86,7 +86,7 @@ impl Filter {
         bytes
     }
 
-    /// The filter of a header, with all bits zero; [`Filter::write_chunk`] writes them.
+    /// The filter of a header, with all bits zero; [`Bits::write_chunk`](crate::chunk::Bits::write_chunk) writes them.
     ///
     /// The bytes may come from anywhere. Nothing is allocated for bits before all numbers are
     /// valid.

@@ -20,8 +20,9 @@ use super::hash::check_bytes;
 use super::layer::{ClassicLayer, Common};
 use crate::error::{Error, HeaderError};
 use crate::fields::Reader;
+use crate::layer::Layer;
 use crate::scalable::{Description, try_push};
-use crate::spec::{MAX_LAYERS, Permit};
+use crate::spec::{Growth, MAX_LAYERS, Permit, Spec};
 
 const FIRST_BYTES: usize = 20;
 const LAYER_BYTES: usize = 53;
@@ -47,6 +48,24 @@ impl ClassicFilter {
         Self::with_shape(common, &Shape::new(common.options, capacity, first_error)?, permit)
     }
 
+    /// The capacity and the target rate that the first layer stands for, and the growth.
+    pub fn spec(&self) -> Spec {
+        let &Common { options, expansion } = self.common();
+        let first = self.layers().next().map(ClassicLayer::shape);
+        let (capacity, first_error) = first.map_or((0, 0.0), |it| (it.capacity, it.error));
+        if options.is_fixed() {
+            Spec { capacity, error_rate: first_error, growth: Growth::Fixed }
+        } else {
+            Spec { capacity, error_rate: first_error * 2.0, growth: Growth::Scaling { expansion } }
+        }
+    }
+
+    /// The computed false-positive rate with the present items, in [0, 1].
+    pub fn fp_rate(&self) -> f64 {
+        let rates = self.layers_with_len().map(|(layer, len)| layer.fp_rate(len));
+        rates.sum::<f64>().min(1.0)
+    }
+
     /// The header: everything about the filter but its bits.
     pub fn encode_header(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(FIRST_BYTES + LAYER_BYTES * self.layer_count() as usize);
@@ -68,7 +87,7 @@ impl ClassicFilter {
         bytes
     }
 
-    /// The filter of a header, with all bits zero; [`ClassicFilter::write_chunk`] writes them.
+    /// The filter of a header, with all bits zero; [`Bits::write_chunk`](crate::chunk::Bits::write_chunk) writes them.
     ///
     /// The bytes may come from anywhere. Nothing is allocated for bits before all numbers are
     /// valid.

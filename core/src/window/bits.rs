@@ -7,12 +7,35 @@ use super::filter::WindowedFilter;
 use super::generation::Generation;
 use super::ring::Ring;
 use crate::bloomline::LayerRef;
-use crate::chunk::{Chunk, MAX_CHUNK_BYTES, chunks_of, write_chunk_of};
-use crate::error::Error;
+use crate::chunk::Bits;
 use crate::estimate::Estimate;
-use crate::layer::Probe;
-use crate::memory::words::{Mover, bytes_of, relocate_slice};
+use crate::layer::{Layer, Probe};
+use crate::memory::words::{Mover, WordsRef, relocate_slice};
 use crate::scalable::{relocate_layers, sample_of};
+
+/// Bytes are counted over the life of the filter: the first is where the bits of all dropped
+/// generations end.
+impl Bits for WindowedFilter {
+    fn first_byte(&self) -> u64 {
+        self.dropped_bytes
+    }
+
+    fn each_bits(&self) -> impl Iterator<Item = WordsRef<'_>> {
+        self.layers().map(|layer| layer.words())
+    }
+
+    fn each_bits_mut(&mut self) -> impl Iterator<Item = &mut [u64]> {
+        let (len, count) = (self.layer_words(), usize::from(self.present));
+        let (small, large) = match &mut self.ring {
+            Ring::Small(words) => (Some(words), None),
+            Ring::Large(large) => (None, Some(large)),
+        };
+        let small = small.into_iter().flat_map(move |words| words.chunks_mut(len).take(count));
+        let large = large.into_iter().flat_map(|large| large.all_mut());
+        let large = large.flat_map(Generation::layers_mut);
+        small.chain(large.map(|layer| layer.words_mut().as_mut_slice()))
+    }
+}
 
 impl WindowedFilter {
     /// The layers, oldest first, and how many pages of each are counted; see
@@ -20,11 +43,6 @@ impl WindowedFilter {
     pub fn samples(&self) -> impl Iterator<Item = (LayerRef<'_>, usize)> {
         let all = self.bits_bytes();
         self.layers().map(move |layer| (layer, sample_of(layer.bytes(), all)))
-    }
-
-    /// Bytes of the bits of all layers.
-    fn bits_bytes(&self) -> u64 {
-        self.layers().map(|layer| layer.bytes()).sum()
     }
 
     /// The number of distinct items in all generations; see
@@ -45,33 +63,6 @@ impl WindowedFilter {
     /// Where the bits end, counted over the life of the filter.
     pub(crate) fn end(&self) -> u64 {
         self.dropped_bytes + self.bits_bytes()
-    }
-
-    /// Where the bits begin: bytes of the bits of all dropped generations.
-    pub fn first_byte(&self) -> u64 {
-        self.dropped_bytes
-    }
-
-    /// The bits from byte `from` on; see [`chunks`](crate::host::Filter::chunks). Bytes are counted over
-    /// the life of the filter, so the first chunk begins at [`WindowedFilter::first_byte`] or
-    /// later.
-    pub fn chunks(&self, from: u64, max_bytes: usize) -> impl Iterator<Item = Chunk<'_>> {
-        chunks_of(self.layers().map(|layer| layer.words()), self.dropped_bytes, from, max_bytes)
-    }
-
-    /// The bytes of the first of [`WindowedFilter::chunks`]; `None` past the end.
-    pub fn chunk(&self, offset: u64) -> Option<&[u8]> {
-        self.chunks(offset, MAX_CHUNK_BYTES).next().map(|chunk| chunk.bytes())
-    }
-
-    /// Overwrites the bits from byte `offset` on, counted over the life of the filter.
-    ///
-    /// # Errors
-    ///
-    /// See [`write_chunk`](crate::host::Filter::write_chunk).
-    pub fn write_chunk(&mut self, offset: u64, chunk: &[u8]) -> Result<(), Error> {
-        let first = self.dropped_bytes;
-        write_chunk_of(self.each_bits_mut().map(bytes_of), first, offset, chunk)
     }
 
     /// The starts of the filter's allocations. Of a large ring the bits of each layer and the overflow

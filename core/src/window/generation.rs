@@ -4,7 +4,6 @@ use std::iter;
 use std::ptr::NonNull;
 
 use super::size::GENERATION_BYTES;
-use crate::bloomline::hash::ItemHash;
 use crate::bloomline::{BlockedLayer, Filter, LayerRef, Shape};
 use crate::error::Error;
 use crate::layer::{Layer, Probe};
@@ -159,13 +158,6 @@ impl Generation {
     /// Bytes of all layers: the bits, and what the overflow layers take beside them.
     pub fn size_bytes(&self) -> u64 {
         self.regular.bytes() + self.view().overflow_bytes()
-    }
-
-    /// See [`Layer::prefault`].
-    #[inline(always)]
-    pub(crate) fn prefault(&mut self, hash: &ItemHash) {
-        let spot = self.regular.locate(hash);
-        self.regular.prefault(self.regular_len, &spot);
     }
 
     /// The starts of the allocations: the bits of each layer, and what the overflow layers have.

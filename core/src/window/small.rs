@@ -33,7 +33,7 @@ pub(crate) type Record = [u64; RECORD_WORDS];
 impl WindowedFilter {
     /// Words of the bits of a regular layer.
     #[inline(always)]
-    fn layer_words(&self) -> usize {
+    pub(super) fn layer_words(&self) -> usize {
         self.geometry.bytes() as usize / size_of::<u64>()
     }
 
@@ -85,19 +85,6 @@ impl WindowedFilter {
                 Some(&mut generation.live)
             }
         }
-    }
-
-    /// The bits of each layer, oldest first, to be written.
-    pub(crate) fn each_bits_mut(&mut self) -> impl Iterator<Item = &mut [u64]> {
-        let (len, count) = (self.layer_words(), usize::from(self.present));
-        let (small, large) = match &mut self.ring {
-            Ring::Small(words) => (Some(words), None),
-            Ring::Large(large) => (None, Some(large)),
-        };
-        let small = small.into_iter().flat_map(move |words| words.chunks_mut(len).take(count));
-        let large = large.into_iter().flat_map(|large| large.all_mut());
-        let large = large.flat_map(Generation::layers_mut);
-        small.chain(large.map(|layer| layer.words_mut().as_mut_slice()))
     }
 
     /// True if a ring of these generations can be small.

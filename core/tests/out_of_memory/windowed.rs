@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::ptr::{self, NonNull};
 
 use bloomline_core::Error;
-use bloomline_core::host::{AnyFilter, Filter, Growth};
+use bloomline_core::host::{AnyFilter, Bits, Filter, Growth};
 use bloomline_core::memory::words::Mover;
 use bloomline_core::window::{Generation, Window, WindowSpec, WindowedFilter};
 

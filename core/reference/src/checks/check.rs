@@ -1,6 +1,6 @@
 //! What must hold for every filter, wherever its bytes came from.
 
-use bloomline_core::host::{AnyFilter, Demand};
+use bloomline_core::host::{AnyFilter, Bits, Demand};
 use bloomline_core::layer::Layer;
 use bloomline_core::window::{GenerationRef, Window, WindowedFilter};
 

@@ -7,7 +7,7 @@
 use std::path::PathBuf;
 
 use bloomline_core::bloomline::hash::item_hash;
-use bloomline_core::host::{Filter, Growth, Spec};
+use bloomline_core::host::{Bits, Filter, Growth, Spec};
 
 /// A filter of a golden file.
 struct Golden {

@@ -5,7 +5,7 @@ use bloomline_core::bloomline::header::{EXTENDED_BYTES, EXTENDED_VERSION, MAGIC}
 use bloomline_core::bloomline::irregular::RECORD_BYTES;
 use bloomline_core::bloomline::sizing::REVISION;
 use bloomline_core::error::HeaderError;
-use bloomline_core::host::{AnyFilter, Filter, Growth};
+use bloomline_core::host::{AnyFilter, Bits, Filter, Growth};
 use bloomline_core::layer::Layer;
 use bloomline_core::window::{Window, WindowSpec, WindowedFilter};
 

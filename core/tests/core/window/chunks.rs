@@ -2,7 +2,7 @@
 
 use bloomline_core::Error;
 use bloomline_core::error::ChunkError;
-use bloomline_core::host::{AnyFilter, Growth};
+use bloomline_core::host::{AnyFilter, Bits, Growth};
 use bloomline_core::window::Window;
 
 use super::{TIME, assert_equal, copied, kinds, lived, spec};

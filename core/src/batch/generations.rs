@@ -1,0 +1,79 @@
+//! What single items and batches need of a filter of any kind.
+
+use super::group::Group;
+use super::mask::Mask;
+use crate::error::Error;
+use crate::insertion::Insertion;
+use crate::layer::Probe;
+use crate::simd::Backend;
+use crate::spec::Permit;
+
+/// A filter as a ring of generations. Only the newest takes items. A filter without a window is one
+/// generation, and never rotates.
+pub(crate) trait Generations: Sized {
+    /// Hashes, locates and tests items.
+    type Layer: Probe;
+
+    /// What items are hashed with.
+    type Seed: Copy;
+
+    /// What items are hashed with.
+    fn seed(&self) -> Self::Seed;
+
+    /// Hashes an item.
+    fn hash(seed: &Self::Seed, item: &[u8]) -> HashOf<Self>;
+
+    /// Locates an item in the layer that is written to, or may be.
+    fn locate(&self, hash: &HashOf<Self>) -> SpotOf<Self>;
+
+    /// The layer, if it is the only one: items are located once.
+    #[inline(always)]
+    fn only_layer(&self) -> Option<&Self::Layer> {
+        None
+    }
+
+    /// True if a generation that answers at the time `now` contains the item.
+    fn contains_hash<B: Backend>(&self, backend: B, hash: &HashOf<Self>, now: u64) -> bool;
+
+    /// Which items of a group the generations contain that answer at the time `now`.
+    fn test_group<B: Backend>(&self, backend: B, group: &Group<Self::Layer, B>, now: u64) -> Mask;
+
+    /// Inserts an item of which nothing is known.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Full`], or why the next layer or generation could not be created. The item is not
+    /// inserted then.
+    fn insert_spot<B: Backend>(
+        &mut self,
+        backend: B,
+        spot: SpotOf<Self>,
+        permit: Permit,
+    ) -> Result<Insertion, Error>;
+
+    /// Inserts the items of a group, and answers for each. False after [`Error::Full`], which is
+    /// the last answer.
+    fn insert_group<B: Backend>(
+        &mut self,
+        backend: B,
+        group: &Group<Self::Layer, B>,
+        permit: Permit,
+        answer: &mut impl FnMut(Result<Insertion, Error>),
+    ) -> bool;
+}
+
+/// The hash of an item in the layers of a filter.
+pub(crate) type HashOf<F> = <<F as Generations>::Layer as Probe>::Hash;
+/// Where an item lies in a layer of a filter.
+pub(crate) type SpotOf<F> = <<F as Generations>::Layer as Probe>::Spot;
+
+/// Answers. False if this was the last answer.
+#[inline(always)]
+pub(super) fn goes_on_after(
+    result: Result<Insertion, Error>,
+    answer: &mut impl FnMut(Result<Insertion, Error>),
+) -> bool {
+    let is_full = matches!(result, Err(Error::Full(_)));
+    answer(result);
+    !is_full
+}
