@@ -5,7 +5,7 @@ use std::fs;
 
 use bloomline_core::BloomFilter;
 use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooOptions, CuckooSpec};
-use bloomline_core::host::{Bits, Filter, Growth, Spec};
+use bloomline_core::host::{Filter, Growth, Spec};
 use bloomline_core::window::{Window, WindowSpec, WindowedFilter};
 
 const OPENED: u64 = 1_700_000_000_000;
