@@ -32,7 +32,7 @@
 //! Finally, the hash of an item has 64 bits, so another item has the same hash with probability
 //! 2^-64.
 //!
-//! This file uses only IEEE `+ - * /` and the `exp` and `log1p` of [`frozen`](super::frozen), so that
+//! This file uses only IEEE `+ - * /` and the `exp` and `log1p` of `frozen.rs`, so that
 //! a primary and its replica compute the same layers on every processor.
 
 use super::frozen;
