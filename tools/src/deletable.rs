@@ -10,14 +10,14 @@ use crate::plan::{Plan, human};
 
 /// A cuckoo filter that was reserved for a number of items.
 pub struct DeletablePlan {
-    items: u64,
+    capacity: u64,
     error_rate: f64,
     is_fixed: bool,
     size_bytes: u64,
 }
 
 impl DeletablePlan {
-    /// The filter. It is requested from the core with a permit that refuses, so nothing is allocated.
+    /// The filter, for at least as many items as CF.RESERVE takes. It is requested from the core with a permit that refuses, so nothing is allocated.
     ///
     /// # Errors
     ///
@@ -26,18 +26,21 @@ impl DeletablePlan {
         // The options of a CF.RESERVE that does not name them. Only the expansion has an effect.
         let expansion = if is_fixed { 0 } else { 1 };
         let options = CuckooOptions { bucket_size: 2, max_iterations: 20, expansion };
-        let spec = CuckooSpec { capacity: items, error_rate, options };
-        match AnyCuckoo::bloomline(spec, 0, &mut |_| false) {
-            Err(Error::Refused(size_bytes)) => Ok(Self { items, error_rate, is_fixed, size_bytes }),
-            Err(error) => Err(error),
-            Ok(filter) => Ok(Self { items, error_rate, is_fixed, size_bytes: filter.size_bytes() }),
-        }
+        // CF.RESERVE refuses less.
+        let capacity = items.max(2 * u64::from(options.bucket_size));
+        let spec = CuckooSpec { capacity, error_rate, options };
+        let size_bytes = match AnyCuckoo::bloomline(spec, 0, &mut |_| false) {
+            Err(Error::Refused(size_bytes)) => size_bytes,
+            Err(error) => return Err(error),
+            Ok(filter) => filter.size_bytes(),
+        };
+        Ok(Self { capacity, error_rate, is_fixed, size_bytes })
     }
 
     /// The command that makes it.
     pub fn command(&self, key: &str) -> String {
         let growth = if self.is_fixed { " EXPANSION 0" } else { "" };
-        format!("CF.RESERVE {key} {} ERROR {}{growth}", self.items, self.error_rate)
+        format!("CF.RESERVE {key} {} ERROR {}{growth}", self.capacity, self.error_rate)
     }
 
     /// Bytes: `CF.INFO key SIZE`.
