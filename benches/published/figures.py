@@ -59,7 +59,7 @@ class Sheet:
         self.figures = {shown(line["name"]): line["figures"] for line in sheet["lines"] if "failure" not in line}
         digits = [head["digits"] for head in sheet["heads"]]
         self.lines = {
-            name: [f"{figure:,.{places}f}" for figure, places in zip(figures, digits)]
+            name: ["-" if figure is None else f"{figure:,.{places}f}" for figure, places in zip(figures, digits)]
             for name, figures in self.figures.items()
         }
 

@@ -106,7 +106,12 @@ pub fn start_all(options: &Options, cores: &Cores) -> Result<Vec<Column>> {
     }
     for peer in &options.peers {
         let name = peer_name(peer);
-        let namesakes = columns.iter().filter(|column| column.name.starts_with(&name)).count();
+        // The names of further ones end with a number; "redisbloom layout" is none of them.
+        let is_namesake = |column: &&Column| {
+            let rest = column.name.strip_prefix(&name);
+            rest.is_some_and(|rest| rest.is_empty() || rest.trim().parse::<usize>().is_ok())
+        };
+        let namesakes = columns.iter().filter(is_namesake).count();
         let name = if namesakes == 0 { name } else { format!("{name} {}", namesakes + 1) };
         columns.push(start(
             &name,
