@@ -13,7 +13,9 @@ mod peers;
 use std::hint::black_box;
 
 use cpu_time::ThreadTime;
-use peers::{Batched, Bloomfilter, Fastbloom, Folded, Growable, Ours, Peer};
+use fastbloom::DefaultHasher;
+use foldhash::fast::RandomState;
+use peers::{Batched, Bloomfilter, Fastbloom, Growable, Ours, Peer};
 
 /// Absent items by which a rate is measured: 1 % has a standard error of 0.007 %.
 const ABSENT: u64 = 2_000_000;
@@ -130,8 +132,8 @@ fn main() {
     let mut rows = [
         Row::new::<Ours>(&tuning, &absent),
         Row::new::<Batched>(&tuning, &absent),
-        Row::new::<Fastbloom>(&tuning, &absent),
-        Row::new::<Folded>(&tuning, &absent),
+        Row::new::<Fastbloom<DefaultHasher>>(&tuning, &absent),
+        Row::new::<Fastbloom<RandomState>>(&tuning, &absent),
         Row::new::<Bloomfilter>(&tuning, &absent),
         Row::new::<Growable>(&tuning, &absent),
     ];

@@ -1,8 +1,10 @@
 //! The crates behind one trait.
 
+use std::hash::BuildHasher;
+
 use bloomfilter::Bloom;
 use bloomline_core::BloomFilter;
-use fastbloom::BloomFilter as FastBloomFilter;
+use fastbloom::{BloomFilter as FastBloomFilter, DefaultHasher};
 use foldhash::fast::RandomState;
 use growable_bloom_filter::GrowableBloom;
 
@@ -82,35 +84,26 @@ impl Peer for Batched {
     }
 }
 
-pub struct Fastbloom(FastBloomFilter);
-
-impl Peer for Fastbloom {
-    const NAME: &'static str = "fastbloom, SipHash";
-
-    fn new(items: usize, rate: f64) -> Self {
-        Self(FastBloomFilter::with_false_pos(rate).expected_items(items))
-    }
-
-    fn insert_all<'a>(&mut self, items: impl Iterator<Item = &'a [u8]>) -> u64 {
-        items.map(|item| u64::from(!self.0.insert(item))).sum()
-    }
-
-    fn count<'a>(&self, items: impl Iterator<Item = &'a [u8]>) -> u64 {
-        items.map(|item| u64::from(self.0.contains(item))).sum()
-    }
-
-    fn bits(&self) -> u64 {
-        self.0.num_bits() as u64
-    }
+/// A hasher of the crate fastbloom.
+pub trait FastHasher: BuildHasher + Default {
+    const NAME: &'static str;
 }
 
-pub struct Folded(FastBloomFilter<RandomState>);
+impl FastHasher for DefaultHasher {
+    const NAME: &'static str = "fastbloom, SipHash";
+}
 
-impl Peer for Folded {
+impl FastHasher for RandomState {
     const NAME: &'static str = "fastbloom, foldhash";
+}
+
+pub struct Fastbloom<S>(FastBloomFilter<S>);
+
+impl<S: FastHasher> Peer for Fastbloom<S> {
+    const NAME: &'static str = S::NAME;
 
     fn new(items: usize, rate: f64) -> Self {
-        let builder = FastBloomFilter::with_false_pos(rate).hasher(RandomState::default());
+        let builder = FastBloomFilter::with_false_pos(rate).hasher(S::default());
         Self(builder.expected_items(items))
     }
 
