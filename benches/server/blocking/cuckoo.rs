@@ -15,7 +15,7 @@ use crate::server::Server;
 
 /// Bytes of a slot at an error rate of 0.0001.
 const SLOT: u64 = 2;
-/// One of so many slots is occupied: those whose number leaves half of it as remainder.
+/// One of this many slots is occupied: those whose number leaves half of it as remainder.
 const DISTANCE: u64 = 20;
 
 /// Offsets in the header, see `docs/format.md`: of the first table the windows, the occupied slots,
