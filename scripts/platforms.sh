@@ -65,7 +65,7 @@ arm64() {
 # packed MACHINE: fails unless archive and Debian package hold the module of that machine, and its
 # server loads it.
 packed() {
-    local machine=$1 server=.servers-$1/valkey-8.1 dist=$folder/dist
+    local machine=$1 server=.servers-$1/valkey-8.1 dist=$folder/dist started
     export DIST=$dist BLOOMLINE_SO=$target_dir/$target/release/libbloomline.so
     scripts/archive.sh
     scripts/deb.sh
@@ -75,11 +75,12 @@ packed() {
         tar -x -C "$folder" ./usr/lib/redis/modules/bloomline.so
     readelf -h "$folder"/bloomline-*/bloomline.so "$folder"/usr/lib/redis/modules/bloomline.so |
         grep -c AArch64 | grep -qx 2
+    started=$SECONDS
     "$server/server" --port 0 --unixsocket "$folder/socket" --save '' --daemonize yes \
         --pidfile "$folder/pid" --dir "$folder" \
         --loadmodule "$folder/usr/lib/redis/modules/bloomline.so"
     until [ "$("$server/cli" -s "$folder/socket" PING 2>/dev/null)" = PONG ]; do
-        [ "$SECONDS" -lt $((start + 600)) ] || return 1
+        [ "$SECONDS" -lt $((started + 120)) ] || return 1
     done
     [ "$("$server/cli" -s "$folder/socket" BF.ADD seen user1)" = 1 ]
     "$server/cli" -s "$folder/socket" SHUTDOWN NOSAVE
