@@ -4,6 +4,8 @@
 //! Insertions test the newest generation and the older ones apart: an item that only an older one
 //! contains is written to the newest.
 
+use arrayvec::ArrayVec;
+
 use super::contains_spot;
 use super::generations::{Generations, goes_on_after};
 use super::group::Group;
@@ -82,7 +84,7 @@ impl Generations for WindowedFilter {
             let newest = &mut large.newest;
             newest.regular.prefault(newest.regular_len, &spot);
         }
-        self.insert_hash(backend, &spot.hash, permit)
+        self.insert_unknown(backend, &spot, permit)
     }
 
     #[inline(always)]
@@ -93,27 +95,26 @@ impl Generations for WindowedFilter {
         permit: Permit,
         answer: &mut impl FnMut(Result<Insertion, Error>),
     ) -> bool {
+        let spots: ArrayVec<Spot, { Mask::ITEMS }> =
+            group.hashes().iter().map(|hash| self.locate(hash)).collect();
         if let Ring::Large(large) = &mut self.ring {
             let newest = &mut large.newest;
-            for hash in group.hashes() {
-                let spot = newest.regular.locate(hash);
-                newest.regular.prefault(newest.regular_len, &spot);
+            for spot in &spots {
+                newest.regular.prefault(newest.regular_len, spot);
             }
         }
         let newest = self.generation_count() - 1;
         let known = in_ring!(self, all => Known::of(all, newest, backend, group));
         let number = self.number;
-        for (index, hash) in group.hashes().iter().enumerate() {
+        for (index, spot) in spots.iter().enumerate() {
             // What is known of a group is valid until the ring rotates.
             let result = if self.number != number {
-                self.insert_hash(backend, hash, permit)
-            } else if known.in_newest.contains(index)
-                || generation_contains(&self.newest(), backend, hash)
-            {
+                self.insert_unknown(backend, spot, permit)
+            } else if known.in_newest.contains(index) || self.newest_contains(backend, spot) {
                 // Another item of the group may be the same.
                 Ok(Insertion::Present)
             } else {
-                self.insert_in_newest(backend, hash, known.origin(index), permit)
+                self.insert_in_newest(backend, spot, known.origin(index), permit)
             };
             if !goes_on_after(result, answer) {
                 return false;
@@ -126,17 +127,25 @@ impl Generations for WindowedFilter {
 impl WindowedFilter {
     /// Inserts an item of which nothing is known.
     #[inline(always)]
-    fn insert_hash<B: Backend>(
+    fn insert_unknown<B: Backend>(
         &mut self,
         backend: B,
-        hash: &ItemHash,
+        spot: &Spot,
         permit: Permit,
     ) -> Result<Insertion, Error> {
         let newest = self.generation_count() - 1;
-        match in_ring!(self, all => newest_with(all, newest, backend, hash)) {
+        match in_ring!(self, all => newest_with(all, newest, backend, &spot.hash)) {
             Some(index) if index == newest => Ok(Insertion::Present),
-            origin => self.insert_in_newest(backend, hash, origin, permit),
+            origin => self.insert_in_newest(backend, spot, origin, permit),
         }
+    }
+
+    /// True if the newest generation contains an item. The spot is that in its regular layer.
+    #[inline(always)]
+    fn newest_contains<B: Backend>(&self, backend: B, spot: &Spot) -> bool {
+        let newest = self.newest();
+        contains_spot(&newest.regular, backend, spot)
+            || newest.overflow.is_some_and(|filter| filter.contains_hash(backend, &spot.hash, 0))
     }
 
     /// Inserts an item that the newest generation does not contain. `origin` is the index of the
@@ -145,7 +154,7 @@ impl WindowedFilter {
     fn insert_in_newest<B: Backend>(
         &mut self,
         backend: B,
-        hash: &ItemHash,
+        spot: &Spot,
         mut origin: Option<usize>,
         permit: Permit,
     ) -> Result<Insertion, Error> {
@@ -159,7 +168,8 @@ impl WindowedFilter {
             let dropped = present + 1 - self.generation_count();
             origin = origin.and_then(|index| index.checked_sub(dropped));
         }
-        self.write(backend, hash, permit)?;
+        // The regular layers of a new generation and of the last one have the same shape.
+        self.write(backend, spot, permit)?;
         // An item is live in one generation only. If the origin has no live items, it contains this
         // one by mistake, and the item is live in another one, which cannot be found.
         let live = match origin.and_then(|index| self.live_mut(index)) {
@@ -178,31 +188,23 @@ impl WindowedFilter {
 
     /// Writes an item to the newest generation.
     #[inline(always)]
-    fn write<B: Backend>(
-        &mut self,
-        backend: B,
-        hash: &ItemHash,
-        permit: Permit,
-    ) -> Result<(), Error> {
+    fn write<B: Backend>(&mut self, backend: B, spot: &Spot, permit: Permit) -> Result<(), Error> {
         let (capacity, geometry) = (self.regular_capacity, self.geometry);
         if let Ring::Large(large) = &mut self.ring {
             let newest = &mut large.newest;
             if newest.regular_len < capacity {
-                let spot = newest.regular.locate(hash);
-                newest.regular.set(backend, &spot);
+                newest.regular.set(backend, spot);
                 newest.regular_len += 1;
                 return Ok(());
             }
         } else if let Some((bits, [_, len, _])) = self.newest_in_words()
             && *len < capacity
-            && let Some(layer) = LayerRef::new(bits, capacity, geometry)
         {
-            let spot = layer.locate(hash);
-            set_bits(bits, geometry, backend, &spot);
+            set_bits(bits, geometry, backend, spot);
             *len += 1;
             return Ok(());
         }
-        self.write_overflow(backend, hash, permit)
+        self.write_overflow(backend, &spot.hash, permit)
     }
 
     /// Writes an item to the overflow layers of the newest generation.
