@@ -15,7 +15,8 @@ use crate::bloomline::sizing::MAX_CAPACITY;
 use crate::error::Error;
 use crate::estimate::Estimate;
 use crate::insertion::Insertion;
-use crate::spec::{Demand, Growth, Layout, MAX_EXPANSION, Spec};
+use crate::permit::Demand;
+use crate::spec::{Growth, Layout, MAX_EXPANSION, Spec};
 use crate::window::{MIN_GENERATIONS, Window, WindowSpec, WindowedFilter};
 
 /// A scalable Bloom filter.

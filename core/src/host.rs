@@ -40,8 +40,9 @@ pub use crate::layer::{Layer, Probe};
 pub use crate::memory::ledger;
 pub use crate::memory::pages;
 pub use crate::memory::words::{Mover, Words, WordsRef, copy_to_zeros};
+pub use crate::permit::{Demand, Permit};
 pub use crate::scalable::{Added, ScalableFilter};
-pub use crate::spec::{Demand, Growth, MAX_EXPANSION, MAX_LAYERS, Permit, Spec};
+pub use crate::spec::{Growth, MAX_EXPANSION, MAX_LAYERS, Spec};
 pub use crate::window::{
     DEFAULT_GENERATIONS, Generation, GenerationRef, MAX_GENERATIONS, MAX_WINDOW_MILLIS,
     MIN_GENERATIONS, Window, WindowSpec, WindowedFilter,

@@ -114,7 +114,8 @@
 //! | [`cuckoo`] | cuckoo filters, from which items can be deleted, in both layouts |
 //! | [`simd`] | blocks, and the backends that test and set their bits |
 //! | [`memory`] | bit arrays: zeroed lazily, aligned to pages, fallible |
-//! | [`chunk`], [`error`], [`spec`] | bits as bytes, what can go wrong, what a filter is asked to be |
+//! | [`chunk`], [`error`] | bits as bytes, what can go wrong |
+//! | [`spec`], [`permit`] | what a filter is asked to be; the memory it asks for |
 //!
 //! # Glossary
 //!
@@ -244,6 +245,10 @@ mod memory;
 #[cfg(feature = "internals")]
 #[allow(unsafe_code)]
 pub mod memory;
+#[cfg(not(feature = "internals"))]
+mod permit;
+#[cfg(feature = "internals")]
+pub mod permit;
 #[cfg(not(feature = "internals"))]
 mod redisbloom;
 #[cfg(feature = "internals")]

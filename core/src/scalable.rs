@@ -7,8 +7,9 @@ use std::ptr::NonNull;
 use crate::error::{Error, HeaderError};
 use crate::estimate::{Estimate, LayerEstimate};
 use crate::layer::Layer;
+use crate::memory::lists::try_collect;
 use crate::memory::words::{Mover, relocate_slice};
-use crate::spec::{Demand, Permit};
+use crate::permit::{self, Permit};
 
 /// A list of layers. New items are inserted into the newest one; the older ones are full.
 ///
@@ -81,7 +82,7 @@ impl<L: Layer> ScalableFilter<L> {
         shape: &L::Shape,
         permit: Permit,
     ) -> Result<Self, Error> {
-        request::<L>(permit, [L::shape_bytes(shape)], 0, 0)?;
+        request::<L>(permit, [L::shape_bytes(shape)], 0, 1)?;
         Ok(Self { common, newest_len: 0, newest: L::build(shape)?, older: Box::default() })
     }
 
@@ -95,14 +96,9 @@ impl<L: Layer> ScalableFilter<L> {
         permit: Permit,
     ) -> Result<Self, Error> {
         let (newest, full) = shapes.split_last().ok_or(HeaderError::Layers(0))?;
-        request::<L>(permit, shapes.iter().map(L::shape_bytes), 0, 0)?;
-        let mut older = Vec::new();
-        let table = (full.len() * size_of::<L>()) as u64;
-        older.try_reserve_exact(full.len()).map_err(|_| Error::OutOfMemory(table))?;
-        for shape in full {
-            older.push(L::build(shape)?);
-        }
-        Ok(Self { common, newest_len, newest: L::build(newest)?, older: older.into_boxed_slice() })
+        request::<L>(permit, shapes.iter().map(L::shape_bytes), 0, shapes.len() as u32)?;
+        let older = try_collect(full.len(), full.iter().map(L::build))?;
+        Ok(Self { common, newest_len, newest: L::build(newest)?, older })
     }
 
     /// A filter of these layers, oldest first; `None` for an empty list.
@@ -123,15 +119,10 @@ impl<L: Layer> ScalableFilter<L> {
     ///
     /// [`Error::Refused`] by `permit`, [`Error::OutOfMemory`].
     pub fn try_clone(&self, permit: Permit) -> Result<Self, Error> {
-        request::<L>(permit, self.layers().map(|layer| layer.words().bytes()), 0, 0)?;
-        let mut older = Vec::new();
-        older
-            .try_reserve_exact(self.older.len())
-            .map_err(|_| Error::OutOfMemory(self.size_bytes()))?;
-        for layer in &self.older {
-            older.push(layer.try_clone()?);
-        }
-        Ok(Self { newest: self.newest.try_clone()?, older: older.into_boxed_slice(), ..*self })
+        let bytes = self.layers().map(|layer| layer.words().bytes());
+        request::<L>(permit, bytes, 0, self.layer_count())?;
+        let older = try_collect(self.older.len(), self.older.iter().map(L::try_clone))?;
+        Ok(Self { newest: self.newest.try_clone()?, older, ..*self })
     }
 
     /// The starts of the filter's allocations: the bits of each layer, oldest first, then the table
@@ -297,7 +288,7 @@ impl<L: Layer> ScalableFilter<L> {
     pub(crate) fn grow(&mut self, permit: Permit) -> Result<(), Error> {
         let layers = self.layer_count();
         let (common, shape) = self.newest.successor(&self.common, layers - 1)?;
-        request::<L>(permit, [L::shape_bytes(&shape)], self.bits_bytes(), layers)?;
+        request::<L>(permit, [L::shape_bytes(&shape)], self.bits_bytes(), layers + 1)?;
         let layer = L::build(&shape)?;
 
         let mut older = std::mem::take(&mut self.older).into_vec();
@@ -339,28 +330,14 @@ pub(crate) fn sample_of(bytes: u64, all: u64) -> usize {
     (SAMPLE_PAGES as u64 * bytes).div_ceil(all.max(1)) as usize
 }
 
-/// Asks `permit` for new layers, whose bits take `new` bytes each. The filter has `layers` layers
-/// already, whose bits take `present` bytes together.
+/// Asks `permit` for new layers, whose bits take `new` bytes each. The filter has layers whose bits
+/// take `present` bytes together, and `layers` layers in the end.
 pub(crate) fn request<L: Layer>(
     permit: Permit,
     new: impl IntoIterator<Item = u64>,
     present: u64,
-    mut layers: u32,
+    layers: u32,
 ) -> Result<(), Error> {
-    let (mut new_bytes, mut largest_layer) = (0u64, 0);
-    for bytes in new {
-        new_bytes = new_bytes.saturating_add(bytes);
-        largest_layer = largest_layer.max(bytes);
-        layers += 1;
-    }
-    let filter_bytes = L::size_bytes(present.saturating_add(new_bytes), layers);
-    let granted = permit(Demand { new_bytes, largest_layer, filter_bytes, layout: L::LAYOUT });
-    if granted { Ok(()) } else { Err(Error::Refused(filter_bytes)) }
-}
-
-/// Appends a value to a list, or returns [`Error::OutOfMemory`].
-pub(crate) fn try_push<T>(list: &mut Vec<T>, value: T) -> Result<(), Error> {
-    list.try_reserve(1).map_err(|_| Error::OutOfMemory(size_of_val(&**list) as u64))?;
-    list.push(value);
-    Ok(())
+    let size = |bytes| L::size_bytes(present.saturating_add(bytes), layers);
+    permit::request(permit, L::LAYOUT, new, size)
 }

@@ -1,4 +1,4 @@
-//! What a caller specifies of a filter: capacity, target rate, growth, layout, memory.
+//! What a caller specifies of a filter: capacity, target rate, growth, layout.
 
 /// The largest expansion: 32,768, as in RedisBloom.
 pub const MAX_EXPANSION: u32 = 32_768;
@@ -37,19 +37,3 @@ pub enum Layout {
     /// RedisBloom's layout, bit for bit.
     RedisBloom,
 }
-
-/// The memory that new layers need, for a [`Permit`] to grant or refuse.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Demand {
-    /// Bytes of the bits of all new layers.
-    pub new_bytes: u64,
-    /// Bytes of the bits of the largest of them.
-    pub largest_layer: u64,
-    /// [`ScalableFilter::size_bytes`](crate::host::ScalableFilter::size_bytes) with the new layers.
-    pub filter_bytes: u64,
-    /// The filter's layout.
-    pub layout: Layout,
-}
-
-/// Decides whether new layers may be allocated. It is called before memory is allocated.
-pub type Permit<'a> = &'a mut dyn FnMut(Demand) -> bool;

@@ -4,7 +4,7 @@ use super::AnyFilter;
 use crate::batch::Items;
 use crate::error::Error;
 use crate::insertion::Insertion;
-use crate::spec::Permit;
+use crate::permit::Permit;
 
 impl AnyFilter {
     /// True if the item may have been inserted; see [`Filter::contains`](crate::host::Filter::contains).

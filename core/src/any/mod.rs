@@ -10,10 +10,11 @@ use crate::error::{Error, HeaderError};
 use crate::estimate::Estimate;
 use crate::layer::Layer;
 use crate::memory::words::{Mover, WordsRef, bytes_of};
+use crate::permit::Permit;
 use crate::redisbloom::geometry::Options;
 use crate::redisbloom::{ClassicFilter, Common};
 use crate::scalable::Added;
-use crate::spec::{Growth, Layout, Permit, Spec};
+use crate::spec::{Growth, Layout, Spec};
 use crate::window::WindowedFilter;
 
 /// A filter of either layout, or a windowed one. The methods are those of [`Filter`].

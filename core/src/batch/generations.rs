@@ -5,8 +5,8 @@ use super::mask::Mask;
 use crate::error::Error;
 use crate::insertion::Insertion;
 use crate::layer::Probe;
+use crate::permit::Permit;
 use crate::simd::Backend;
-use crate::spec::Permit;
 
 /// A filter as a ring of generations. Only the newest takes items. A filter without a window is one
 /// generation, and never rotates.

@@ -8,9 +8,9 @@ use super::mask::Mask;
 use crate::error::Error;
 use crate::insertion::Insertion;
 use crate::layer::{Layer, Part, Probe};
+use crate::permit::Permit;
 use crate::scalable::ScalableFilter;
 use crate::simd::Backend;
-use crate::spec::Permit;
 
 /// True if a layer contains the item.
 #[inline(always)]

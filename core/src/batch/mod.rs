@@ -27,9 +27,9 @@ pub(crate) use self::mask::Mask;
 use crate::error::Error;
 use crate::insertion::Insertion;
 use crate::layer::{Layer, Part, Probe};
+use crate::permit::Permit;
 use crate::scalable::ScalableFilter;
 use crate::simd::{self, Backend, Task};
-use crate::spec::Permit;
 use crate::window::WindowedFilter;
 
 /// Testing and inserting items in a filter of any kind.

@@ -18,8 +18,8 @@ use crate::bloomline::{BlockedLayer, LayerRef};
 use crate::error::Error;
 use crate::insertion::Insertion;
 use crate::layer::{Layer, Part, Probe};
+use crate::permit::Permit;
 use crate::simd::Backend;
-use crate::spec::Permit;
 use crate::window::ring::{Ring, in_ring};
 use crate::window::{GenerationRef, WindowedFilter};
 

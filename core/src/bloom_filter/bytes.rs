@@ -17,8 +17,8 @@ use crate::chunk::MAX_CHUNK_BYTES;
 use crate::error::{Error, HeaderError, ReadError};
 use crate::fields::{Reader, Writer};
 use crate::memory::words::copy_to_zeros;
+use crate::permit::Permit;
 use crate::redisbloom::header::MAX_HEADER_BYTES;
-use crate::spec::Permit;
 
 const START_BYTES: usize = 16;
 const MAGIC: [u8; 8] = *b"bloomfil";

@@ -7,7 +7,7 @@ use serde::ser::{Error as _, Serialize, Serializer};
 
 use super::{BloomFilter, bytes};
 use crate::error::Error;
-use crate::scalable::try_push;
+use crate::memory::lists::try_push;
 
 /// The bytes of [`BloomFilter::write_to`], which `serde` takes in one piece: a copy of the filter.
 impl Serialize for BloomFilter {

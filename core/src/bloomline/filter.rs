@@ -5,7 +5,8 @@ use super::growth::{Common, Shape};
 use super::irregular::{self, Records};
 use crate::error::{Error, HeaderError};
 use crate::layer::Layer;
-use crate::spec::{Permit, Spec};
+use crate::permit::Permit;
+use crate::spec::Spec;
 
 impl Filter {
     /// An empty filter whose items are hashed with `seed`.

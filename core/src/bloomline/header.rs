@@ -29,8 +29,9 @@ use super::sizing::REVISION;
 use super::{BlockedLayer, Filter};
 use crate::error::{Error, HeaderError};
 use crate::fields::{Reader, Writer};
+use crate::permit::Permit;
 use crate::scalable::Description;
-use crate::spec::{Growth, Permit, Spec};
+use crate::spec::{Growth, Spec};
 
 /// Bytes of a header of version 1.
 pub const HEADER_BYTES: usize = 64;
@@ -60,23 +61,19 @@ impl Filter {
         irregular::encode(spec, self.layers().map(BlockedLayer::shape), 0, &mut records);
         let is_extended = !records.is_empty() || self.common.first_byte() != 0;
         let version = if is_extended { EXTENDED_VERSION } else { VERSION };
-        let (growth, expansion) = encode_growth(spec.growth);
-        let mut fields = Writer::<EXTENDED_BYTES>::new();
-        fields.put(MAGIC);
-        fields.put(version.to_le_bytes());
-        fields.put(REVISION.to_le_bytes());
-        fields.put([growth, 0, 0, 0]);
-        fields.put(expansion.to_le_bytes());
-        fields.put(self.layer_count().to_le_bytes());
-        fields.put(spec.capacity.to_le_bytes());
-        fields.put(spec.error_rate.to_le_bytes());
-        fields.put(self.seed().to_le_bytes());
-        if is_extended {
-            fields.put([0; 8]);
-        }
-        fields.put(self.newest_len().to_le_bytes());
-        fields.put(self.common.first_byte().to_le_bytes());
-        let mut bytes = fields.finish().to_vec();
+        let (newest_len, first_byte) = (self.newest_len(), self.common.first_byte());
+        let fixed = Fixed {
+            spec,
+            window: [0; 3],
+            count: self.layer_count(),
+            seed: self.seed(),
+            numbers: if is_extended {
+                [0, newest_len, first_byte, 0]
+            } else {
+                [newest_len, 0, 0, 0]
+            },
+        };
+        let mut bytes = fixed.encode(version).to_vec();
         if is_extended {
             bytes.extend(records);
             pad_header(&mut bytes);
@@ -111,26 +108,17 @@ impl Filter {
         }
         let (fixed, records) =
             bytes.split_at(if is_extended { EXTENDED_BYTES } else { HEADER_BYTES });
-        let mut fields = Reader::new(fixed);
-        decode_start(&mut fields, if is_extended { EXTENDED_VERSION } else { VERSION })?;
-        let [growth, reserved @ ..] = fields.take::<4>();
-        let expansion = u32::from_le_bytes(fields.take());
-        let layers = u32::from_le_bytes(fields.take());
-        let capacity = u64::from_le_bytes(fields.take());
-        let error_rate = f64::from_le_bytes(fields.take());
-        let seed = u64::from_le_bytes(fields.take());
-        let mut zeros = u64::from_le_bytes(if is_extended { fields.take() } else { [0; 8] });
-        let newest_len = u64::from_le_bytes(fields.take());
-        let mut first_byte = u64::from_le_bytes(fields.take());
-        if is_extended {
-            zeros |= u64::from_le_bytes(fields.take());
-        } else {
-            zeros |= std::mem::take(&mut first_byte);
-        }
-        if reserved != [0; 3] || zeros != 0 {
+        let fixed = Fixed::decode(fixed, if is_extended { EXTENDED_VERSION } else { VERSION })?;
+        let Fixed { spec, window, count: layers, seed, numbers } = fixed;
+        let (newest_len, first_byte, zeros) = match numbers {
+            [zero, newest_len, first_byte, last] if is_extended => {
+                (newest_len, first_byte, zero | last)
+            }
+            [newest_len, zero, ..] => (newest_len, 0, zero),
+        };
+        if window != [0; 3] || zeros != 0 {
             return Err(HeaderError::Reserved.into());
         }
-        let spec = Spec { capacity, error_rate, growth: decode_growth(growth, expansion)? };
         let mut irregular = Records::new(records, bytes.len())?;
         let mut shapes = Vec::new();
         let common =
@@ -148,43 +136,80 @@ impl Filter {
     }
 }
 
-/// Reads the fields with which headers of all versions begin: magic, version, sizing revision.
-///
-/// # Errors
-///
-/// They are not those of a header of this version.
-pub(crate) fn decode_start(fields: &mut Reader, version: u16) -> Result<(), HeaderError> {
-    if fields.take() != MAGIC {
-        return Err(HeaderError::Magic);
-    }
-    match u16::from_le_bytes(fields.take()) {
-        found if found == version => {}
-        other => return Err(HeaderError::Version(other)),
-    }
-    match u16::from_le_bytes(fields.take()) {
-        REVISION => Ok(()),
-        other => Err(HeaderError::Sizing(other)),
-    }
+/// The fields of fixed length of a header, in their order.
+pub(crate) struct Fixed {
+    pub spec: Spec,
+    /// Kind, refreshes and generations of a window; zeros in a header of a filter without one.
+    pub window: [u8; 3],
+    /// Layers; of a windowed filter, generations.
+    pub count: u32,
+    pub seed: u64,
+    /// What follows. A header of version 1 has the first two.
+    pub numbers: [u64; 4],
 }
 
-/// The byte for a kind of growth, and the expansion.
-pub(crate) fn encode_growth(growth: Growth) -> (u8, u32) {
-    match growth {
-        Growth::Fixed => (FIXED, 0),
-        Growth::Scaling { expansion } => (SCALING, expansion),
+impl Fixed {
+    /// The fields as bytes, of which a header of version 1 has the first [`HEADER_BYTES`].
+    pub(crate) fn encode(&self, version: u16) -> [u8; EXTENDED_BYTES] {
+        let Spec { capacity, error_rate, growth } = self.spec;
+        let (growth, expansion) = match growth {
+            Growth::Fixed => (FIXED, 0),
+            Growth::Scaling { expansion } => (SCALING, expansion),
+        };
+        let mut fields = Writer::new();
+        fields.put(MAGIC);
+        fields.put(version.to_le_bytes());
+        fields.put(REVISION.to_le_bytes());
+        fields.put([growth]);
+        fields.put(self.window);
+        fields.put(expansion.to_le_bytes());
+        fields.put(self.count.to_le_bytes());
+        fields.put(capacity.to_le_bytes());
+        fields.put(error_rate.to_le_bytes());
+        fields.put(self.seed.to_le_bytes());
+        for number in self.numbers {
+            fields.put(number.to_le_bytes());
+        }
+        fields.finish()
     }
-}
 
-/// The growth of a byte and an expansion, which may be out of range.
-///
-/// # Errors
-///
-/// [`HeaderError::Growth`] for another byte, [`Error::Expansion`] for a fixed filter with one.
-pub(crate) fn decode_growth(kind: u8, expansion: u32) -> Result<Growth, Error> {
-    match (kind, expansion) {
-        (FIXED, 0) => Ok(Growth::Fixed),
-        (FIXED, _) => Err(Error::Expansion(expansion)),
-        (SCALING, _) => Ok(Growth::Scaling { expansion }),
-        (other, _) => Err(HeaderError::Growth(other).into()),
+    /// The fields of a header of this version. Its numbers may be out of range.
+    ///
+    /// # Errors
+    ///
+    /// [`HeaderError::Magic`], [`HeaderError::Version`], [`HeaderError::Sizing`] and
+    /// [`HeaderError::Growth`]; [`Error::Expansion`] for a fixed filter with one.
+    pub(crate) fn decode(bytes: &[u8], version: u16) -> Result<Self, Error> {
+        let mut fields = Reader::new(bytes);
+        if fields.take() != MAGIC {
+            return Err(HeaderError::Magic.into());
+        }
+        match u16::from_le_bytes(fields.take()) {
+            found if found == version => {}
+            other => return Err(HeaderError::Version(other).into()),
+        }
+        match u16::from_le_bytes(fields.take()) {
+            REVISION => {}
+            other => return Err(HeaderError::Sizing(other).into()),
+        }
+        let [kind] = fields.take();
+        let window = fields.take();
+        let expansion = u32::from_le_bytes(fields.take());
+        let count = u32::from_le_bytes(fields.take());
+        let capacity = u64::from_le_bytes(fields.take());
+        let error_rate = f64::from_le_bytes(fields.take());
+        let seed = u64::from_le_bytes(fields.take());
+        let mut numbers = [0; 4];
+        let present = if version == VERSION { 2 } else { numbers.len() };
+        for number in numbers.iter_mut().take(present) {
+            *number = u64::from_le_bytes(fields.take());
+        }
+        let growth = match (kind, expansion) {
+            (FIXED, 0) => Growth::Fixed,
+            (FIXED, _) => return Err(Error::Expansion(expansion)),
+            (SCALING, _) => Growth::Scaling { expansion },
+            (other, _) => return Err(HeaderError::Growth(other).into()),
+        };
+        Ok(Self { spec: Spec { capacity, error_rate, growth }, window, count, seed, numbers })
     }
 }

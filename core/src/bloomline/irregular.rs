@@ -10,7 +10,7 @@ use super::fold::Fold;
 use super::growth::{Common, Shape};
 use crate::error::{Error, HeaderError};
 use crate::fields::{Reader, Writer};
-use crate::scalable::try_push;
+use crate::memory::lists::try_push;
 use crate::spec::{Growth, Spec};
 
 /// Bytes of a record.

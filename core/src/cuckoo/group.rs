@@ -4,7 +4,7 @@ use arrayvec::ArrayVec;
 
 use crate::batch::Mask;
 use crate::error::Error;
-use crate::spec::Permit;
+use crate::permit::Permit;
 
 /// Newest tables whose slots are prefetched before items are inserted or deleted. Older ones are
 /// tested only if those give no answer.

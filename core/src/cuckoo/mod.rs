@@ -3,7 +3,6 @@
 //! Each layout has a module and an arm of [`AnyCuckoo`].
 
 pub mod classic;
-mod demand;
 mod group;
 pub mod prefix;
 
@@ -15,7 +14,8 @@ use self::prefix::header::MAGIC;
 use self::prefix::{CuckooFilter, CuckooSpec};
 use crate::error::Error;
 use crate::memory::words::Mover;
-use crate::spec::{Layout, Permit};
+use crate::permit::Permit;
+use crate::spec::Layout;
 
 /// A cuckoo filter of any layout.
 ///

@@ -7,6 +7,7 @@
 //! | [`fill`] | counting the set bits of words |
 //! | [`allocation`] | an allocation with its kind, which decides how it is freed |
 //! | [`pages`] | pages of the operating system: which were never touched, and how to drop them |
+//! | `lists` | lists that grow without panics |
 //! | `ledger` | with the feature `audit`: a table of all live allocations, which checks each free |
 
 use std::alloc::{Layout, alloc};
@@ -18,6 +19,7 @@ pub mod allocation;
 pub mod fill;
 #[cfg(feature = "audit")]
 pub mod ledger;
+pub(crate) mod lists;
 mod or;
 pub mod pages;
 pub mod words;

@@ -3,9 +3,9 @@
 use crate::any::AnyFilter;
 use crate::bloomline::Filter;
 use crate::error::{Error, Parameter};
+use crate::memory::lists::try_push;
+use crate::permit::Permit;
 use crate::redisbloom::ClassicFilter;
-use crate::scalable::try_push;
-use crate::spec::Permit;
 
 impl AnyFilter {
     /// Joins this filter with others: it becomes the filter to which the items of all of them were

@@ -14,9 +14,10 @@ use std::iter;
 use crate::error::{Error, Parameter};
 use crate::estimate::LayerEstimate;
 use crate::layer::Layer;
+use crate::memory::lists::try_push;
 use crate::memory::pages::PAGE;
-use crate::scalable::{SAMPLE_PAGES, ScalableFilter, request, try_push};
-use crate::spec::Permit;
+use crate::permit::Permit;
+use crate::scalable::{SAMPLE_PAGES, ScalableFilter, request};
 
 /// A layer that can be joined with others.
 pub trait Merge: Layer {
@@ -86,7 +87,7 @@ impl<L: Merge> ScalableFilter<L> {
         if let Some(longest) = longest {
             let new = || longest.layers().skip(own as usize);
             let bytes = new().map(|layer| layer.words().bytes());
-            request::<L>(permit, bytes, self.bits_bytes(), own)?;
+            request::<L>(permit, bytes, self.bits_bytes(), count as u32)?;
             let no_memory = |_| Error::OutOfMemory((size_of::<L>() * count) as u64);
             table.try_reserve_exact(count - 1).map_err(no_memory)?;
             for layer in new() {

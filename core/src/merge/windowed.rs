@@ -6,10 +6,11 @@ use super::{Joined, Merge, Plan};
 use crate::bloomline::{BlockedLayer, Filter};
 use crate::error::{Error, Parameter};
 use crate::layer::Layer;
+use crate::memory::lists::try_push;
 use crate::memory::try_box;
-use crate::scalable::try_push;
-use crate::spec::Permit;
-use crate::window::filter::{beside, request};
+use crate::permit::{Permit, request};
+use crate::spec::Layout;
+use crate::window::filter::beside;
 use crate::window::ring::Ring;
 use crate::window::{Generation, WindowSpec, WindowedFilter};
 
@@ -101,7 +102,8 @@ impl WindowedFilter {
         }
         // Where the bits end if they move behind all earlier offsets.
         let last_end = self.end().saturating_add(self.end() - self.dropped_bytes);
-        request(&mut beside(0, last_end, permit), new, filter_bytes)
+        let permit = &mut beside(0, last_end, permit);
+        request(permit, Layout::Bloomline, new, |_| filter_bytes)
     }
 }
 

@@ -21,8 +21,10 @@ use super::layer::{ClassicLayer, Common};
 use crate::error::{Error, HeaderError};
 use crate::fields::Reader;
 use crate::layer::Layer;
-use crate::scalable::{Description, try_push};
-use crate::spec::{Growth, MAX_LAYERS, Permit, Spec};
+use crate::memory::lists::try_push;
+use crate::permit::Permit;
+use crate::scalable::Description;
+use crate::spec::{Growth, MAX_LAYERS, Spec};
 
 const FIRST_BYTES: usize = 20;
 const LAYER_BYTES: usize = 53;

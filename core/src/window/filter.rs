@@ -4,15 +4,17 @@ use std::fmt;
 use std::iter;
 
 use super::generation::{Generation, GenerationRef};
-use super::ring::{Large, Ring, in_ring, is_small, no_memory};
+use super::ring::{Large, Ring, in_ring, is_small};
 use super::size::size_with;
 use super::spec::{MAX_GENERATIONS, Window, WindowSpec};
 use crate::bloomline::geometry::Geometry;
-use crate::bloomline::{BlockedLayer, Common, Filter, LayerRef, Shape};
+use crate::bloomline::{Common, Filter, LayerRef, Shape};
 use crate::error::Error;
-use crate::layer::{Layer, Probe};
+use crate::layer::Probe;
+use crate::memory::lists::try_collect;
 use crate::memory::try_box;
-use crate::spec::{Demand, Growth, MAX_EXPANSION, Permit};
+use crate::permit::{Demand, Permit, request};
+use crate::spec::{Growth, Layout, MAX_EXPANSION};
 
 /// The latest time at which a generation can be opened, in milliseconds, so that times can be added
 /// without overflow. A later time counts as this one.
@@ -96,7 +98,8 @@ impl WindowedFilter {
     pub fn new(spec: WindowSpec, seed: u64, now: u64, permit: Permit) -> Result<Self, Error> {
         spec.check()?;
         let (_, shape) = Common::first(spec.regular(), seed)?;
-        request(permit, [shape.bytes()], size_with(is_small(&shape), shape.bytes(), 1, 0))?;
+        let size = |bytes| size_with(is_small(&shape), bytes, 1, 0);
+        request(permit, Layout::Bloomline, [shape.bytes()], size)?;
         let now = now.min(MAX_TIME);
         let ring = if is_small(&shape) {
             Self::small_ring(&shape, iter::empty(), Some(now))?
@@ -151,7 +154,8 @@ impl WindowedFilter {
     ///
     /// [`Error::Refused`] by `permit`, [`Error::OutOfMemory`].
     pub fn try_clone(&self, permit: Permit) -> Result<Self, Error> {
-        request(permit, self.layers().map(|layer| layer.bytes()), self.size_bytes())?;
+        let bytes = self.layers().map(|layer| layer.bytes());
+        request(permit, Layout::Bloomline, bytes, |_| self.size_bytes())?;
         self.copy()
     }
 
@@ -160,13 +164,8 @@ impl WindowedFilter {
         let ring = match &self.ring {
             Ring::Small(words) => Self::small_ring(&self.shape(), self.in_words(words), None)?,
             Ring::Large(large) => {
-                let mut older = Vec::new();
-                let table = no_memory(size_of_val(&*large.older));
-                older.try_reserve_exact(large.older.len()).map_err(table)?;
-                for generation in &large.older {
-                    older.push(generation.try_clone()?);
-                }
-                let (older, dropped) = (older.into_boxed_slice(), Vec::new());
+                let older = large.older.iter().map(Generation::try_clone);
+                let (older, dropped) = (try_collect(large.older.len(), older)?, Vec::new());
                 let newest = large.newest.try_clone()?;
                 Ring::Large(try_box(Large { newest, older, dropped })?)
             }
@@ -410,21 +409,4 @@ pub(crate) fn beside(others: u64, end: u64, permit: Permit) -> impl FnMut(Demand
         let filter_bytes = part.filter_bytes.saturating_add(others);
         end.saturating_add(part.new_bytes) <= MAX_OFFSET && permit(Demand { filter_bytes, ..part })
     }
-}
-
-/// Asks `permit` for new layers, whose bits take `new` bytes each. The filter takes `filter_bytes`
-/// with them.
-pub(crate) fn request(
-    permit: Permit,
-    new: impl IntoIterator<Item = u64>,
-    filter_bytes: u64,
-) -> Result<(), Error> {
-    let (mut new_bytes, mut largest_layer) = (0u64, 0);
-    for bytes in new {
-        new_bytes = new_bytes.saturating_add(bytes);
-        largest_layer = largest_layer.max(bytes);
-    }
-    let layout = BlockedLayer::LAYOUT;
-    let granted = permit(Demand { new_bytes, largest_layer, filter_bytes, layout });
-    if granted { Ok(()) } else { Err(Error::Refused(filter_bytes)) }
 }

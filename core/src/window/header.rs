@@ -19,23 +19,22 @@ use std::iter;
 
 use arrayvec::ArrayVec;
 
-use super::filter::{MAX_OFFSET, WindowedFilter, request};
+use super::filter::{MAX_OFFSET, WindowedFilter};
 use super::generation::{Generation, GenerationRef};
 use super::layers::{Layers, Record};
 use super::ring::{Large, Ring};
 use super::size::SMALL_BYTES;
 use super::spec::{MAX_GENERATIONS, Window, WindowSpec};
 use crate::bloomline::geometry::BLOCK_BYTES;
-use crate::bloomline::header::{
-    EXTENDED_BYTES, EXTENDED_VERSION, MAGIC, decode_growth, decode_start, encode_growth,
-};
+use crate::bloomline::header::{EXTENDED_BYTES, EXTENDED_VERSION, Fixed};
 use crate::bloomline::irregular::{self, Records as IrregularRecords, pad_header};
-use crate::bloomline::sizing::REVISION;
 use crate::bloomline::{BlockedLayer, Common, Filter, LayerRef, Shape};
 use crate::error::{Error, HeaderError};
 use crate::fields::{Reader, Writer};
+use crate::memory::lists::try_collect;
 use crate::memory::try_box;
-use crate::spec::Permit;
+use crate::permit::{Permit, request};
+use crate::spec::{Layout, Spec};
 
 /// Bytes of a generation.
 const GENERATION_BYTES: usize = 32;
@@ -59,28 +58,20 @@ impl WindowedFilter {
     /// The header: everything about the filter but its bits.
     pub fn encode_header(&self) -> Vec<u8> {
         let spec = self.spec();
-        let (growth, expansion) = encode_growth(spec.growth);
         let (window, millis) = match spec.window {
             Window::Time { millis } => (TIME, millis),
             Window::Last => (LAST, 0),
             Window::Manual => (MANUAL, 0),
         };
-        let present = self.generation_count() as u32;
-        let mut fields = Writer::<EXTENDED_BYTES>::new();
-        fields.put(MAGIC);
-        fields.put(EXTENDED_VERSION.to_le_bytes());
-        fields.put(REVISION.to_le_bytes());
-        fields.put([growth, window, spec.refreshes.into(), spec.generations as u8]);
-        fields.put(expansion.to_le_bytes());
-        fields.put(present.to_le_bytes());
-        fields.put(spec.capacity.to_le_bytes());
-        fields.put(spec.error_rate.to_le_bytes());
-        fields.put(self.seed().to_le_bytes());
-        fields.put(millis.to_le_bytes());
-        fields.put(self.number.to_le_bytes());
-        fields.put(self.dropped_bytes.to_le_bytes());
-        fields.put(self.clock.to_le_bytes());
-        let mut bytes = fields.finish().to_vec();
+        let WindowSpec { capacity, error_rate, growth, generations, refreshes, .. } = spec;
+        let fixed = Fixed {
+            spec: Spec { capacity, error_rate, growth },
+            window: [window, refreshes.into(), generations as u8],
+            count: self.generation_count() as u32,
+            seed: self.seed(),
+            numbers: [millis, self.number, self.dropped_bytes, self.clock],
+        };
+        let mut bytes = fixed.encode(EXTENDED_VERSION).to_vec();
         for (_, generation) in self.generations() {
             bytes.extend(Record::of(&generation).encode());
         }
@@ -119,19 +110,11 @@ impl WindowedFilter {
     pub(crate) fn describe(bytes: &[u8]) -> Result<Description, Error> {
         let length = HeaderError::Length(bytes.len());
         let (fixed, records) = bytes.split_at_checked(EXTENDED_BYTES).ok_or(length)?;
-        let mut fields = Reader::new(fixed);
-        decode_start(&mut fields, EXTENDED_VERSION)?;
-        let [growth, window, refreshes, generations] = fields.take();
-        let expansion = u32::from_le_bytes(fields.take());
-        let present = u32::from_le_bytes(fields.take());
-        let capacity = u64::from_le_bytes(fields.take());
-        let error_rate = f64::from_le_bytes(fields.take());
-        let seed = u64::from_le_bytes(fields.take());
-        let millis = u64::from_le_bytes(fields.take());
-        let number = u64::from_le_bytes(fields.take());
-        let dropped_bytes = u64::from_le_bytes(fields.take());
-        let clock = u64::from_le_bytes(fields.take());
-        let growth = decode_growth(growth, expansion)?;
+        let Fixed { spec, window, count: present, seed, numbers } =
+            Fixed::decode(fixed, EXTENDED_VERSION)?;
+        let Spec { capacity, error_rate, growth } = spec;
+        let [window, refreshes, generations] = window;
+        let [millis, number, dropped_bytes, clock] = numbers;
         let window = match (window, millis) {
             (TIME, _) => Window::Time { millis },
             (LAST, 0) => Window::Last,
@@ -173,7 +156,8 @@ impl Description {
     fn build(&self, permit: Permit) -> Result<WindowedFilter, Error> {
         let Self { spec, seed, number, dropped_bytes, clock, ref records, ref layers } = *self;
         let (_, shape) = Common::first(spec.regular(), seed)?;
-        request(permit, layers.each().map(Shape::bytes), layers.size_bytes(&shape))?;
+        let bytes = layers.each().map(Shape::bytes);
+        request(permit, Layout::Bloomline, bytes, |_| layers.size_bytes(&shape))?;
         let ring =
             if layers.are_small(&shape) { self.small_ring(&shape)? } else { self.large_ring()? };
         let filter = WindowedFilter::of(&spec, seed, &shape, ring, records.len());
@@ -199,14 +183,9 @@ impl Description {
         let none = HeaderError::Generations(0);
         let (newest, shapes) = records.last().zip(all.next_back()).ok_or(none)?;
         let newest = newest.build(&spec, shapes, seed)?;
-        // With exactly this capacity the table is not allocated again when it is boxed.
-        let mut older = Vec::new();
-        let table = (size_of::<Generation>() * records.len()) as u64;
-        older.try_reserve_exact(records.len() - 1).map_err(|_| Error::OutOfMemory(table))?;
-        for (record, shapes) in records.iter().zip(all) {
-            older.push(record.build(&spec, shapes, seed)?);
-        }
-        let (older, dropped) = (older.into_boxed_slice(), Vec::new());
+        let older =
+            records.iter().zip(all).map(|(record, shapes)| record.build(&spec, shapes, seed));
+        let (older, dropped) = (try_collect(records.len() - 1, older)?, Vec::new());
         Ok(Ring::Large(try_box(Large { newest, older, dropped })?))
     }
 

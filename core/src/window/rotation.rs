@@ -9,13 +9,14 @@
 //! This is the only file that adds and removes generations. It knows no clock: time is an argument,
 //! and never runs backwards for a filter.
 
-use super::filter::{Kind, MAX_TIME, WindowedFilter, beside, request};
+use super::filter::{Kind, MAX_TIME, WindowedFilter, beside};
 use super::generation::Generation;
 use super::ring::{Large, Ring, in_ring, no_memory};
 use super::size::size_with;
 use crate::error::Error;
 use crate::layer::Probe;
-use crate::spec::{Demand, Permit};
+use crate::permit::{Demand, Permit, request};
+use crate::spec::Layout;
 
 impl WindowedFilter {
     /// True if [`WindowedFilter::advance`] to `now` opens or drops a generation.
@@ -165,7 +166,7 @@ impl WindowedFilter {
         let is_larger = filter_bytes > self.size_bytes();
         let mut granted = |demand: Demand| !is_larger || permit(demand);
         let mut permit = beside(0, self.end(), &mut granted);
-        request(&mut permit, [shape.bytes()], filter_bytes)?;
+        request(&mut permit, Layout::Bloomline, [shape.bytes()], |_| filter_bytes)?;
         self.shift(dropped, Some(now))
     }
 

@@ -5,7 +5,7 @@ use super::key::Key;
 use super::table::Table;
 use crate::cuckoo::group::Tables;
 use crate::error::Error;
-use crate::spec::Permit;
+use crate::permit::Permit;
 
 impl Tables for ClassicCuckoo {
     type Key = Key;

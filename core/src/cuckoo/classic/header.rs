@@ -12,7 +12,7 @@ use super::ClassicCuckoo;
 use super::numbers::CuckooNumbers;
 use crate::error::{Error, HeaderError};
 use crate::fields::{Reader, Writer};
-use crate::spec::Permit;
+use crate::permit::Permit;
 
 /// Bytes of a header.
 pub const HEADER_BYTES: usize = 38;

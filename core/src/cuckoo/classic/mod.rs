@@ -28,11 +28,12 @@ use std::ptr::NonNull;
 use self::key::Key;
 pub use self::numbers::{CuckooNumbers, CuckooOptions, MAX_TABLES};
 use self::table::Table;
-use crate::cuckoo::demand::{self, try_collect, try_push};
 use crate::cuckoo::group::Tables;
 use crate::error::{Error, HeaderError};
+use crate::memory::lists::{try_collect, try_insert};
 use crate::memory::words::{Mover, relocate_slice};
-use crate::spec::{Layout, Permit};
+use crate::permit::{self, Permit};
+use crate::spec::Layout;
 
 /// The largest capacity, in items.
 const MAX_CAPACITY: u64 = 1 << 40;
@@ -108,7 +109,7 @@ impl ClassicCuckoo {
         let memory = |log2| Table::memory_of(Table::bytes_of(log2, bucket_size));
         request(permit, plan.log2_buckets().map(memory), 0, plan.tables)?;
         let tables = try_collect(
-            plan.tables,
+            plan.tables as usize,
             plan.log2_buckets().map(|log2| Table::zeroed(log2, bucket_size)),
         )?;
         Ok(Self { options: plan.options, items: numbers.items, deletes: numbers.deletes, tables })
@@ -152,7 +153,7 @@ impl ClassicCuckoo {
     pub fn try_clone(&self, permit: Permit) -> Result<Self, Error> {
         let memory = self.tables.iter().map(|table| table.words().bytes());
         request(permit, memory, 0, self.table_count())?;
-        let tables = try_collect(self.table_count(), self.tables.iter().map(Table::try_clone))?;
+        let tables = try_collect(self.tables.len(), self.tables.iter().map(Table::try_clone))?;
         Ok(Self { tables, ..*self })
     }
 
@@ -222,7 +223,7 @@ impl ClassicCuckoo {
         let log2 = log2.ok_or(Error::TooManyLayers(count))?;
         let new = Table::memory_of(Table::bytes_of(log2, bucket_size));
         request(permit, [new], self.memory_bytes(), count + 1)?;
-        try_push(&mut self.tables, Table::zeroed(log2, bucket_size)?)
+        try_insert(&mut self.tables, count as usize, Table::zeroed(log2, bucket_size)?)
     }
 
     /// Deletes an item: the first slot with its fingerprint, the newest table first. False if there
@@ -361,5 +362,5 @@ fn request(
     count: u32,
 ) -> Result<(), Error> {
     let size = |bytes| size_bytes(present.saturating_add(bytes), count);
-    demand::request(permit, Layout::RedisBloom, new, size)
+    permit::request(permit, Layout::RedisBloom, new, size)
 }

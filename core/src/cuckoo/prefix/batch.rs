@@ -4,7 +4,7 @@ use super::CuckooFilter;
 use super::table::Table;
 use crate::cuckoo::group::Tables;
 use crate::error::Error;
-use crate::spec::Permit;
+use crate::permit::Permit;
 
 impl Tables for CuckooFilter {
     /// The hash of an item.

@@ -1,24 +1,15 @@
 //! Moving entries from newer tables to older ones, and halving tables.
 
-use arrayvec::ArrayVec;
-
 use super::CuckooFilter;
 use super::list::Entry;
 use super::place::{Placed, Purpose};
 use super::plan::MAX_END;
-use super::spot::Spot;
 use super::table::Table;
 
 /// Sweeps over a table that is emptied: the first takes the slots 0, 64 and so on. In the order of
 /// the slots, and so of their prefixes, entries would fill a small older table from one end, and
 /// searches there would fail until its limit is reached: 1.9 s for ten million slots.
 const SWEEPS: u64 = 64;
-
-/// Entries whose new slots are prefetched together.
-const GROUP: usize = 16;
-
-/// An occupied slot, and the prefix in it.
-type Occupied = (u64, Option<u64>);
 
 impl CuckooFilter {
     /// Finishes a doubling, moves entries to older tables, drops tables that become empty, and
@@ -104,17 +95,6 @@ impl Table {
         list.change(|entry| self.move_copies(entry, older));
         self.list = list;
         is_empty && self.list.is_empty()
-    }
-
-    /// The next occupied ones of these slots and the prefixes in them, of which a value that no item
-    /// has there has none.
-    fn next_group(&self, slots: &mut impl Iterator<Item = u64>) -> ArrayVec<Occupied, GROUP> {
-        let entry = |slot| {
-            let value = self.value(slot);
-            let prefix = || Spot::of_entry(slot, value, &self.shape)?.prefix(&self.shape).into();
-            (value != 0).then(|| (slot, prefix()))
-        };
-        slots.filter_map(entry).take(GROUP).collect()
     }
 
     /// Copies a prefix of this table to the oldest table with room. The index of that table, and the

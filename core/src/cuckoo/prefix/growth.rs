@@ -1,19 +1,18 @@
 //! Insertion with growth: doubling the newest table, a few slots at a time, or adding a table.
 
-use arrayvec::ArrayVec;
-
 use super::list::List;
 use super::place::{Placed, Purpose};
 use super::plan::{MAX_END, MAX_TABLES};
-use super::spot::{Spot, prefix_of};
-use super::table::Table;
+use super::spot::prefix_of;
+use super::table::{GROUP, Table};
 use super::{CuckooFilter, size_bytes};
-use crate::cuckoo::demand::{request, try_push};
 use crate::error::Error;
-use crate::spec::{Layout, Permit};
+use crate::memory::lists::try_insert;
+use crate::permit::{Permit, request};
+use crate::spec::Layout;
 
 /// Slots of a table that is being doubled that each insertion moves.
-const DRAINED_SLOTS: u64 = 16;
+const DRAINED_SLOTS: u64 = GROUP as u64;
 
 /// Bytes of a drained table that are returned to the operating system together: a system call of a
 /// fifth of a millisecond.
@@ -84,7 +83,8 @@ impl CuckooFilter {
             return if self.drain(u64::MAX) { Ok(()) } else { Err(Error::TooManyLayers(count)) };
         }
         let end = table.end();
-        try_push(&mut self.tables, table)?;
+        let newest = self.tables.len();
+        try_insert(&mut self.tables, newest, table)?;
         self.end = end;
         if let [.., source, target] = &mut *self.tables
             && source.shape.doubled() == Some(target.shape)
@@ -146,24 +146,17 @@ impl Table {
     /// Moves the entries of some slots of another table with as many prefixes into this one. Returns
     /// the slot at which it stopped.
     fn take_from(&mut self, source: &mut Self, from: u64, end: u64) -> u64 {
-        for first in (from..end).step_by(DRAINED_SLOTS as usize) {
-            let after = end.min(first + DRAINED_SLOTS);
+        for first in (from..end).step_by(GROUP) {
+            let after = end.min(first + GROUP as u64);
             // All entries are read before one is cleared: to read a word that overlaps one just
             // written takes as long as to place an entry.
-            let mut prefixes = ArrayVec::<_, { DRAINED_SLOTS as usize }>::new();
-            for slot in first..after {
-                let value = source.value(slot);
+            let group = source.next_group(&mut (first..after));
+            self.prefetch_group(group.iter().filter_map(|&(_, prefix)| prefix));
+            for (slot, prefix) in group {
                 // What no item has there, is dropped.
-                if value != 0
-                    && let Some(spot) = Spot::of_entry(slot, value, &source.shape)
+                if let Some(prefix) = prefix
+                    && self.place(prefix, Purpose::Drain) != Ok(Placed::Stored)
                 {
-                    // There is room: no more slots are read than that.
-                    let _ = prefixes.try_push((slot, spot.prefix(&source.shape)));
-                }
-            }
-            self.prefetch_group(prefixes.iter().map(|&(_, prefix)| prefix));
-            for (slot, prefix) in prefixes {
-                if self.place(prefix, Purpose::Drain) != Ok(Placed::Stored) {
                     source.clear_range(first, slot);
                     return slot;
                 }

@@ -29,7 +29,7 @@ use super::shape::Shape;
 use crate::cuckoo::classic::CuckooOptions;
 use crate::error::{CuckooError, Error, HeaderError};
 use crate::fields::{Reader, Writer};
-use crate::spec::Permit;
+use crate::permit::Permit;
 
 /// The first bytes of a header. In RedisBloom's layout they would be a count of 8.0e18 items.
 pub const MAGIC: [u8; 8] = *b"bloomcko";

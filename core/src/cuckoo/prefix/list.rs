@@ -8,6 +8,7 @@
 use std::ptr::NonNull;
 
 use crate::error::Error;
+use crate::memory::lists::try_insert;
 use crate::memory::words::{Mover, relocate_slice, relocate_vec};
 
 /// Bytes of an entry.
@@ -309,13 +310,13 @@ impl List {
                 let kept = if is_behind { BLOCK } else { BLOCK / 2 };
                 let first = block.entries.get(kept).map_or(prefix, |entry| entry.prefix);
                 let further = Block::with_capacity(first, growth)?;
-                self.insert_block(index + 1, further)?;
+                try_insert(&mut self.blocks, index + 1, further)?;
                 if let Some([block, further, ..]) = self.blocks.get_mut(index..) {
                     further.entries.extend(block.entries.drain(kept..));
                 }
                 Ok(())
             }
-            None => self.insert_block(0, Block::with_capacity(prefix, growth)?),
+            None => try_insert(&mut self.blocks, 0, Block::with_capacity(prefix, growth)?),
         }
     }
 
@@ -324,16 +325,6 @@ impl List {
             BLOCK.. => BLOCK,
             len => len.max(4).min(BLOCK - len),
         }
-    }
-
-    fn insert_block(&mut self, index: usize, block: Block) -> Result<(), Error> {
-        let mut blocks = std::mem::take(&mut self.blocks).into_vec();
-        let room = blocks.try_reserve_exact(1);
-        if room.is_ok() {
-            blocks.insert(index, block);
-        }
-        self.blocks = blocks.into_boxed_slice();
-        room.map_err(|_| Error::OutOfMemory(size_of_val(&*self.blocks) as u64))
     }
 
     /// The index of the block that has the prefix, or would have it.

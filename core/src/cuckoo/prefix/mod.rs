@@ -55,12 +55,13 @@ pub use self::shape::MIN_ERROR_RATE;
 use self::shape::Shape;
 use self::table::Table;
 use super::classic::CuckooOptions;
-use super::demand::{request, try_collect};
 use super::group::Tables;
 use crate::bloomline::hash::item_hash;
 use crate::error::{Error, HeaderError};
+use crate::memory::lists::try_collect;
 use crate::memory::words::{Mover, relocate_slice};
-use crate::spec::{Layout, Permit};
+use crate::permit::{Permit, request};
+use crate::spec::Layout;
 
 /// Capacity, target rate and options of a filter.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -128,7 +129,7 @@ impl CuckooFilter {
         let share = if options.is_fixed() { error_rate } else { error_rate / 2.0 };
         let shape = Shape::first(capacity, share)?;
         request(permit, Layout::Bloomline, [shape.bytes()], |bytes| size_bytes(bytes, 1))?;
-        let tables = try_collect(1, [Table::zeroed(shape, 0, 0, List::default())].into_iter())?;
+        let tables = try_collect(1, [Table::zeroed(shape, 0, 0, List::default())])?;
         let end = shape.bytes();
         Ok(Self { seed, error_rate, deletes: 0, drained: None, end, tables, options })
     }
@@ -150,7 +151,7 @@ impl CuckooFilter {
             deletes: plan.deletes,
             drained: plan.drained,
             end: plan.end,
-            tables: try_collect(count, tables)?,
+            tables: try_collect(plan.tables.len(), tables)?,
             options: plan.options,
         })
     }
@@ -184,7 +185,7 @@ impl CuckooFilter {
     pub fn try_clone(&self, permit: Permit) -> Result<Self, Error> {
         let new = self.tables.iter().map(|table| table.words.bytes());
         request(permit, Layout::Bloomline, new, |_| self.size_bytes())?;
-        let tables = try_collect(self.table_count(), self.tables.iter().map(Table::try_clone))?;
+        let tables = try_collect(self.tables.len(), self.tables.iter().map(Table::try_clone))?;
         Ok(Self { tables, ..*self })
     }
 

@@ -1,5 +1,7 @@
 //! One table: an array of slots of a few bits each, and the list of entries without a slot.
 
+use arrayvec::ArrayVec;
+
 use super::list::{ENTRY_BYTES, List};
 use super::shape::Shape;
 use super::spot::{Label, Labels, Spot, prefix_of};
@@ -10,6 +12,12 @@ use crate::simd::prefetch;
 
 /// Bytes of slots from which windows are prefetched. Smaller tables are in cache.
 pub(super) const PREFETCH_FROM: u64 = 1 << 20;
+
+/// Entries that are moved together: their new slots are prefetched.
+pub(super) const GROUP: usize = 16;
+
+/// An occupied slot, and the prefix in it.
+pub(super) type Occupied = (u64, Option<u64>);
 
 /// Bytes of a word.
 const WORD: usize = size_of::<u64>();
@@ -123,6 +131,20 @@ impl Table {
         for window in spot.windows {
             self.prefetch_window(window);
         }
+    }
+
+    /// The next occupied ones of these slots and the prefixes in them, of which a value that no item
+    /// has there has none.
+    pub(super) fn next_group(
+        &self,
+        slots: &mut impl Iterator<Item = u64>,
+    ) -> ArrayVec<Occupied, GROUP> {
+        let entry = |slot| {
+            let value = self.value(slot);
+            let prefix = || Spot::of_entry(slot, value, &self.shape)?.prefix(&self.shape).into();
+            (value != 0).then(|| (slot, prefix()))
+        };
+        slots.filter_map(entry).take(GROUP).collect()
     }
 
     /// Prefetches the slots of some prefixes, if they are not in cache.

@@ -5,7 +5,7 @@ use bloomline_core::chunk::MAX_CHUNK_BYTES;
 use bloomline_core::error::{ChunkError, HeaderError};
 use bloomline_core::host::{Bits, Filter, Growth, MAX_LAYERS, Spec};
 use bloomline_core::layer::Layer;
-use bloomline_core::spec::Demand;
+use bloomline_core::permit::Demand;
 use bloomline_core::{Error, Layout};
 
 fn filled(spec: Spec, items: u64) -> Filter {
