@@ -47,7 +47,7 @@ impl Dialect {
             (Dialect::Baseline { hashed }, _) => !hashed || case.batch > 1,
             (Dialect::Bloom { forgets, .. }, Shape::Forgets { .. }) => forgets,
             // RedisBloom deletes one item per call.
-            (Dialect::Bloom { packs, .. }, Shape::Cuckoo { .. }) => {
+            (Dialect::Bloom { packs, .. }, Shape::Cuckoo { .. } | Shape::CuckooGrown) => {
                 packs || case.op != Op::Delete || case.batch == 1
             }
             (Dialect::Bloom { .. }, _) => true,
@@ -55,7 +55,9 @@ impl Dialect {
             // Neither allocates memory without writing to it.
             (_, Shape::Untouched { .. }) => false,
             (Dialect::Set, _) => group.filled <= LARGEST_SET,
-            (Dialect::Bits, Shape::Tiny { .. } | Shape::Cuckoo { .. }) => false,
+            (Dialect::Bits, Shape::Tiny { .. } | Shape::Cuckoo { .. } | Shape::CuckooGrown) => {
+                false
+            }
             (Dialect::Bits, _) => case.batch != 10 && case.traffic == Traffic::Pipelined,
         }
     }
@@ -89,6 +91,9 @@ impl Dialect {
             }
             (Dialect::Bloom { .. }, Shape::Cuckoo { capacity }) => {
                 vec![cmd("CF.RESERVE").arg(key).arg(capacity).clone()]
+            }
+            (Dialect::Bloom { .. }, Shape::CuckooGrown) => {
+                vec![cmd("CF.RESERVE").arg(key).arg(1024).arg("EXPANSION").arg(2).clone()]
             }
             (Dialect::Bits, _) => {
                 let last = bit_string(group).bits() - 1;
@@ -302,6 +307,8 @@ fn bit_string(group: &Group) -> BitString {
         | Shape::Untouched { capacity }
         | Shape::Forgets { capacity }
         | Shape::Cuckoo { capacity } => capacity,
-        Shape::Grown | Shape::Steps { .. } | Shape::Tiny { .. } => group.filled,
+        Shape::Grown | Shape::CuckooGrown | Shape::Steps { .. } | Shape::Tiny { .. } => {
+            group.filled
+        }
     })
 }

@@ -209,8 +209,9 @@ impl Sizes {
             case(Op::Miss, 1, singles),
         ];
         let cases = cases.into_iter().map(|case| Case { family: Family::Cuckoo, ..case }).collect();
-        let title = format!("Cuckoo filter, default growth: {} items", thousands(grown));
-        self.group(title, Shape::Grown, grown, cases)
+        let title =
+            format!("Cuckoo filter, EXPANSION 2: 1,024 reserved, {} items", thousands(grown));
+        self.group(title, Shape::CuckooGrown, grown, cases)
     }
 
     fn cuckoo_group(self, cache: &str, capacity: u64, filled: u64, cases: Vec<Case>) -> Group {

@@ -21,6 +21,9 @@ pub enum Shape {
     Forgets { capacity: u64 },
     /// `CF.RESERVE key capacity`: a cuckoo filter of one table.
     Cuckoo { capacity: u64 },
+    /// `CF.RESERVE key 1024 EXPANSION 2`: a cuckoo filter that doubles. By default, RedisBloom's
+    /// tables are all of one size, and it refuses a 33rd.
+    CuckooGrown,
 }
 
 /// Older generations of a windowed filter, beside the newest.
