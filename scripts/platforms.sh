@@ -63,7 +63,7 @@ arm64() {
 }
 
 # packed MACHINE: fails unless archive and Debian package hold the module of that machine, and its
-# server loads it.
+# server loads it. Call it in a subshell, at whose end the server is stopped.
 packed() {
     local machine=$1 server=.servers-$1/valkey-8.1 dist=$folder/dist started
     export DIST=$dist BLOOMLINE_SO=$target_dir/$target/release/libbloomline.so
@@ -76,6 +76,7 @@ packed() {
     readelf -h "$folder"/bloomline-*/bloomline.so "$folder"/usr/lib/redis/modules/bloomline.so |
         grep -c AArch64 | grep -qx 2
     started=$SECONDS
+    trap 'kill "$(cat "$folder/pid")"' EXIT
     "$server/server" --port 0 --unixsocket "$folder/socket" --save '' --daemonize yes \
         --pidfile "$folder/pid" --dir "$folder" \
         --loadmodule "$folder/usr/lib/redis/modules/bloomline.so"
@@ -83,7 +84,6 @@ packed() {
         [ "$SECONDS" -lt $((started + 120)) ] || return 1
     done
     [ "$("$server/cli" -s "$folder/socket" BF.ADD seen user1)" = 1 ]
-    "$server/cli" -s "$folder/socket" SHUTDOWN NOSAVE
 }
 
 # Left out: used_memory, which a server with musl only estimates.
