@@ -100,7 +100,7 @@ fn the_port_is_that_of_the_servers() {
 
 #[test]
 fn the_page_has_the_commands_of_both_files() {
-    let page = read("docs/how-to/containers.md");
+    let page = read("docs/how-to/production.md");
     for file in [COMPOSE, KUBERNETES] {
         let text = read(file);
         let commands: Vec<_> = text.lines().filter_map(|line| line.strip_prefix("#   ")).collect();
