@@ -39,7 +39,9 @@ pub fn is_zero(bytes: &[u8]) -> bool {
 pub unsafe fn zero(start: NonNull<u8>, size: usize) -> bool {
     // SAFETY: all written bytes lie in the memory of the caller.
     unsafe {
-        let zeros = discard(start, size);
+        // Only new memory is zeroed, which mostly has no pages yet: one system call takes as long
+        // for all of it as for a part.
+        let zeros = drop_pages(start, size, usize::MAX);
         start.write_bytes(0, zeros.start);
         start.add(zeros.end).write_bytes(0, size - zeros.end);
         !zeros.is_empty()
@@ -52,14 +54,24 @@ pub unsafe fn zero(start: NonNull<u8>, size: usize) -> bool {
 /// # Safety
 ///
 /// The memory must be `size` bytes long and exclusively the caller's. Its content is lost.
-#[cfg(all(target_os = "linux", not(miri)))]
 pub unsafe fn discard(start: NonNull<u8>, size: usize) -> Range<usize> {
-    /// Written to the first page beforehand, to check that the page was dropped: shared memory
-    /// keeps its content, and not every emulated system drops pages.
-    const MARK: u8 = 0xb1;
     /// Bytes per system call. Other threads cannot map memory during one, which takes a fifth of a
     /// millisecond.
     const STEP: usize = 4 << 20;
+    // SAFETY: guaranteed by the caller.
+    unsafe { drop_pages(start, size, STEP) }
+}
+
+/// [`discard`] with `step` bytes per system call, a multiple of its page, or `usize::MAX` for one call.
+///
+/// # Safety
+///
+/// That of [`discard`].
+#[cfg(all(target_os = "linux", not(miri)))]
+unsafe fn drop_pages(start: NonNull<u8>, size: usize, step: usize) -> Range<usize> {
+    /// Written to the first page beforehand, to check that the page was dropped: shared memory
+    /// keeps its content, and not every emulated system drops pages.
+    const MARK: u8 = 0xb1;
     let Some(page) = system_page() else { return 0..0 };
     let before = start.as_ptr().align_offset(page);
     let Some(rest) = size.checked_sub(before) else { return 0..0 };
@@ -74,8 +86,8 @@ pub unsafe fn discard(start: NonNull<u8>, size: usize) -> Range<usize> {
     unsafe {
         let first = start.add(before);
         first.write_volatile(MARK);
-        let is_done = (before..end).step_by(STEP).all(|at| {
-            let len = STEP.min(end - at);
+        let is_done = (before..end).step_by(step).all(|at| {
+            let len = step.min(end - at);
             libc::madvise(start.add(at).as_ptr().cast(), len, libc::MADV_DONTNEED) == 0
         });
         if is_done && first.read_volatile() == 0 { before..end } else { 0..0 }
@@ -88,7 +100,7 @@ pub unsafe fn discard(start: NonNull<u8>, size: usize) -> Range<usize> {
 ///
 /// There are no requirements.
 #[cfg(not(all(target_os = "linux", not(miri))))]
-pub unsafe fn discard(_start: NonNull<u8>, _size: usize) -> Range<usize> {
+unsafe fn drop_pages(_start: NonNull<u8>, _size: usize, _step: usize) -> Range<usize> {
     0..0
 }
 
