@@ -9,6 +9,7 @@ use std::iter;
 
 use crate::error::Error;
 use crate::estimate::LayerEstimate;
+use crate::located::Located;
 use crate::memory::words::Words;
 use crate::simd::Backend;
 use crate::spec::Layout;
@@ -78,6 +79,8 @@ pub(crate) mod sealed {
 pub trait Layer: Probe + sealed::Sealed {
     /// The layout of such layers.
     const LAYOUT: Layout;
+    /// Items of a group in one layer.
+    type Located: Located<Self>;
     /// A layer before it is built.
     type Shape: Copy + PartialEq;
 

@@ -207,6 +207,7 @@ mod estimate;
 mod fields;
 pub mod host;
 mod insertion;
+mod located;
 mod merge;
 mod scale;
 

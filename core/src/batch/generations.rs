@@ -4,7 +4,8 @@ use super::group::Group;
 use super::mask::Mask;
 use crate::error::Error;
 use crate::insertion::Insertion;
-use crate::layer::Probe;
+use crate::layer::{Layer, Probe};
+use crate::located::Located;
 use crate::permit::Permit;
 use crate::simd::Backend;
 
@@ -12,7 +13,7 @@ use crate::simd::Backend;
 /// generation, and never rotates.
 pub(crate) trait Generations: Sized {
     /// Hashes, locates and tests items.
-    type Layer: Probe;
+    type Layer: Layer;
 
     /// What items are hashed with.
     type Seed: Copy;
@@ -51,6 +52,23 @@ pub(crate) trait Generations: Sized {
         permit: Permit,
     ) -> Result<Insertion, Error>;
 
+    /// Inserts an item of a group that was located in the only layer.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Generations::insert_spot`].
+    #[inline(always)]
+    fn insert_located<B: Backend>(
+        &mut self,
+        backend: B,
+        located: &LocatedOf<Self>,
+        index: usize,
+        permit: Permit,
+    ) -> Result<Insertion, Error> {
+        let spot = self.locate(&located.hash(index));
+        self.insert_spot(backend, spot, permit)
+    }
+
     /// Inserts the items of a group, and answers for each. False after [`Error::Full`], which is
     /// the last answer.
     fn insert_group<B: Backend>(
@@ -66,6 +84,8 @@ pub(crate) trait Generations: Sized {
 pub(crate) type HashOf<F> = <<F as Generations>::Layer as Probe>::Hash;
 /// Where an item lies in a layer of a filter.
 pub(crate) type SpotOf<F> = <<F as Generations>::Layer as Probe>::Spot;
+/// The items of a group in the only layer of a filter.
+pub(crate) type LocatedOf<F> = <<F as Generations>::Layer as Layer>::Located;
 
 /// Answers. False if this was the last answer.
 #[inline(always)]

@@ -8,6 +8,7 @@ use super::mask::Mask;
 use crate::error::Error;
 use crate::insertion::Insertion;
 use crate::layer::{Layer, Part, Probe};
+use crate::located::Located;
 use crate::permit::Permit;
 use crate::scalable::ScalableFilter;
 use crate::simd::Backend;
@@ -126,6 +127,28 @@ impl<L: Layer> Generations for ScalableFilter<L> {
         let is_found = contains_spot(&self.newest, backend, &spot)
             || self.older_contain(backend, &spot.into());
         if is_found { Ok(Insertion::Present) } else { self.push(backend, spot, permit) }
+    }
+
+    #[inline(always)]
+    fn insert_located<B: Backend>(
+        &mut self,
+        backend: B,
+        located: &L::Located,
+        index: usize,
+        permit: Permit,
+    ) -> Result<Insertion, Error> {
+        let spot = self.newest.locate(&located.hash(index));
+        // Another item of the group may have filled the layer in which the items are located.
+        if !self.older.is_empty() || self.room() == 0 {
+            return self.insert_spot(backend, spot, permit);
+        }
+        self.newest.prefault(self.newest_len, &spot);
+        if located.is_in(backend, &self.newest, index) {
+            return Ok(Insertion::Present);
+        }
+        located.set(backend, &mut self.newest, index);
+        self.newest_len += 1;
+        Ok(Insertion::New)
     }
 
     #[inline(always)]

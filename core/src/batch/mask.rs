@@ -1,12 +1,16 @@
 //! A set of items of a group.
 
+use crate::located::GROUP_ITEMS;
+
+const _: () = assert!(GROUP_ITEMS == u64::BITS as usize, "a mask has one bit per item");
+
 /// Items of a group: bit i stands for item i.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Mask(u64);
 
 impl Mask {
     /// The most items of a group.
-    pub(crate) const ITEMS: usize = u64::BITS as usize;
+    pub(crate) const ITEMS: usize = GROUP_ITEMS;
     /// No items.
     pub(crate) const EMPTY: Self = Self(0);
 

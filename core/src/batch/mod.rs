@@ -18,15 +18,14 @@ mod layers;
 mod mask;
 mod windowed;
 
-use arrayvec::ArrayVec;
-
-use self::generations::{Generations, SpotOf, goes_on_after};
+use self::generations::{Generations, LocatedOf, goes_on_after};
 use self::group::Group;
 pub use self::layers::contains_spot;
 pub(crate) use self::mask::Mask;
 use crate::error::Error;
 use crate::insertion::Insertion;
 use crate::layer::{Layer, Part, Probe};
+use crate::located::{GROUP_ITEMS, Located};
 use crate::permit::Permit;
 use crate::scalable::ScalableFilter;
 use crate::simd::{self, Backend, Task};
@@ -162,34 +161,20 @@ fn dispatch_single<F: Generations, T: Task>(task: T) -> T::Output {
     if F::Layer::IS_VECTORIZED { simd::dispatch_single(task) } else { simd::dispatch_scalar(task) }
 }
 
-/// The spots of a group in the only layer of a filter.
-type Spots<F> = ArrayVec<SpotOf<F>, { Mask::ITEMS }>;
-
 /// Locates the next items in the only layer, as many as there is room for. False at the end.
 #[inline(always)]
 fn locate_next<F: Generations>(
-    spots: &mut Spots<F>,
-    filter: &F,
+    located: &mut LocatedOf<F>,
+    seed: &F::Seed,
+    layer: &F::Layer,
     items: &mut impl Iterator<Item: AsRef<[u8]>>,
 ) -> bool {
-    spots.clear();
-    let seed = filter.seed();
-    for item in items.take(Mask::ITEMS) {
-        // There is room: no more items are taken than that.
-        let _ = spots.try_push(filter.locate(&F::hash(&seed, item.as_ref())));
+    located.clear();
+    for item in items.take(GROUP_ITEMS) {
+        located.push(F::hash(seed, item.as_ref()));
     }
-    !spots.is_empty()
-}
-
-/// Prefetches all blocks of items that lie in a layer which is not in the nearest cache.
-#[inline(always)]
-fn prefetch_all<L: Probe>(layer: &L, spots: &[L::Spot]) {
-    if layer.bytes() >= L::PREFETCH_FROM {
-        for spot in spots {
-            layer.prefetch(spot, Part::First);
-            layer.prefetch(spot, Part::Rest);
-        }
-    }
+    located.locate(layer);
+    located.len() != 0
 }
 
 /// The work of [`Items::test`].
@@ -255,29 +240,30 @@ where
             }
             return;
         };
-        let bytes = layer.bytes();
-        let mut spots = Spots::<F>::new();
-        while locate_next(&mut spots, self.filter, &mut self.items) {
-            if bytes >= F::Layer::STAGED_FROM {
-                for spot in &spots {
-                    layer.prefetch(spot, Part::First);
+        let (seed, is_staged) = (self.filter.seed(), layer.bytes() >= F::Layer::STAGED_FROM);
+        let mut located = LocatedOf::<F>::new();
+        while locate_next::<F>(&mut located, &seed, layer, &mut self.items) {
+            if !is_staged {
+                located.prefetch_all(layer);
+                for index in 0..located.len() {
+                    (self.answer)(located.is_in(backend, layer, index));
                 }
-                // By now the first blocks of the first items have arrived.
-                let mut passed = Mask::EMPTY;
-                for (index, spot) in spots.iter().enumerate() {
-                    if layer.test_first(backend, spot, None) {
-                        layer.prefetch(spot, Part::Rest);
-                        passed.insert_if(index, true);
-                    }
+                continue;
+            }
+            for index in 0..located.len() {
+                located.prefetch(layer, index, Part::First);
+            }
+            // By now the first blocks of the first items have arrived.
+            let mut passed = Mask::EMPTY;
+            for index in 0..located.len() {
+                if located.test_first(backend, layer, index) {
+                    located.prefetch(layer, index, Part::Rest);
+                    passed.insert_if(index, true);
                 }
-                for (index, spot) in spots.iter().enumerate() {
-                    (self.answer)(passed.contains(index) && layer.test_rest(backend, spot));
-                }
-            } else {
-                prefetch_all(layer, &spots);
-                for spot in &spots {
-                    (self.answer)(contains_spot(layer, backend, spot));
-                }
+            }
+            for index in 0..located.len() {
+                let is_in = passed.contains(index) && located.test_rest(backend, layer, index);
+                (self.answer)(is_in);
             }
         }
     }
@@ -301,25 +287,22 @@ where
 
     #[inline(always)]
     fn run<B: Backend>(mut self, backend: B) {
-        let mut spots = Spots::<F>::new();
+        let seed = self.filter.seed();
+        let mut located = LocatedOf::<F>::new();
         while let Some(layer) = self.filter.only_layer() {
-            if !locate_next(&mut spots, &*self.filter, &mut self.items) {
+            if !locate_next::<F>(&mut located, &seed, layer, &mut self.items) {
                 return;
             }
-            prefetch_all(layer, &spots);
-            for &spot in &spots {
-                let mut spot = spot;
-                // Another item of the group may have filled the layer in which the spot is.
-                if self.filter.only_layer().is_none() {
-                    spot = self.filter.locate(&spot.into());
-                }
-                let result = self.filter.insert_spot(backend, spot, self.permit);
+            located.prefetch_all(layer);
+            for index in 0..located.len() {
+                let result = self.filter.insert_located(backend, &located, index, self.permit);
                 if !goes_on_after(result, &mut self.answer) {
                     return;
                 }
             }
         }
-        let (mut group, seed) = (Group::new(), self.filter.seed());
+        let seed = self.filter.seed();
+        let mut group = Group::new();
         while group.fill(backend, |item| F::hash(&seed, item), &mut self.items) {
             if !self.filter.insert_group(backend, &group, self.permit, &mut self.answer) {
                 return;

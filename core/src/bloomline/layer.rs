@@ -7,6 +7,7 @@ use super::geometry::{BLOCK_BYTES, Geometry};
 use super::growth::{Common, Shape};
 use super::hash::{ItemHash, item_hash};
 use super::locate::{Spot, locate};
+use super::located::LocatedBlocks;
 use crate::error::Error;
 use crate::estimate::LayerEstimate;
 use crate::layer::{Layer, Part, Probe, sealed};
@@ -297,6 +298,7 @@ impl sealed::Sealed for BlockedLayer {}
 
 impl Layer for BlockedLayer {
     const LAYOUT: Layout = Layout::Bloomline;
+    type Located = LocatedBlocks;
     type Shape = Shape;
 
     #[inline(always)]

@@ -23,7 +23,8 @@ const STRIDE_BITS: u32 = u64::BITS - STRIDE_SHIFT;
 
 /// Multipliers that derive the patterns of blocks 1, 2 and 3 from the first: odd numbers without
 /// structure (the fractions of the square roots of 2, 3 and 5).
-const FURTHER: [u64; 3] = [0x6a09_e667_f3bc_c909, 0xbb67_ae85_84ca_a73b, 0x3c6e_f372_fe94_f82b];
+pub(super) const FURTHER: [u64; 3] =
+    [0x6a09_e667_f3bc_c909, 0xbb67_ae85_84ca_a73b, 0x3c6e_f372_fe94_f82b];
 
 /// Where an item lies in a layer: its first block, and what the others are derived from.
 #[derive(Clone, Copy, Debug)]
@@ -73,16 +74,29 @@ fn locate_folded(place: u64, geometry: &Geometry, blocks: u64) -> u64 {
     (if single < 2 * half { single } else { paired }) + within
 }
 
+/// The stride of an item: the blocks from one of its blocks to the next, 1 to `strides`.
+#[inline(always)]
+pub(super) fn stride(pattern: u64, strides: u64) -> u64 {
+    1 + (((pattern >> STRIDE_SHIFT) * (strides & 0xff)) >> STRIDE_BITS)
+}
+
+/// The block of a page that is `stride` blocks after `block`.
+///
+/// `(L - 1) * stride` is less than the blocks of a page, so one conditional wrap is enough. It is
+/// branchless, because whether an item wraps is unpredictable.
+#[inline(always)]
+pub(super) fn next_within(block: u64, stride: u64, page_blocks: u64) -> u64 {
+    let over = (block + stride) as i64 - page_blocks as i64;
+    (over + (over >> 63 & page_blocks as i64)) as u64
+}
+
 impl Spot {
     /// The item's blocks but the first: index among all blocks of the layer, and pattern. All are
     /// different, and in the page of the first.
-    ///
-    /// `(L - 1) * stride` is less than the blocks of a page, so one conditional wrap is enough. It
-    /// is branchless, because whether an item wraps is unpredictable.
     #[inline(always)]
     pub fn further(self, geometry: &Geometry) -> impl Iterator<Item = (usize, u64)> {
         let ItemHash { place, pattern } = self.hash;
-        let stride = 1 + (((pattern >> STRIDE_SHIFT) * geometry.strides()) >> STRIDE_BITS);
+        let stride = stride(pattern, geometry.strides());
         let hashed_page = (scale(place, geometry.pages()) * geometry.blocks_per_page()) as usize;
         let within = if geometry.is_folded() {
             scale(place, geometry.blocks()) as usize - hashed_page
@@ -90,11 +104,10 @@ impl Spot {
             self.first - hashed_page
         };
         let page = self.first - within;
-        let page_blocks = geometry.blocks_per_page() as i64;
-        let mut block = within as i64;
+        let page_blocks = geometry.blocks_per_page();
+        let mut block = within as u64;
         FURTHER.iter().take(geometry.further_blocks().into()).map(move |&multiplier| {
-            let over = block + stride as i64 - page_blocks;
-            block = over + (over >> 63 & page_blocks);
+            block = next_within(block, stride, page_blocks);
             (page + block as usize, mix(pattern, multiplier))
         })
     }

@@ -11,6 +11,7 @@ pub mod irregular;
 #[allow(unsafe_code)]
 pub mod layer;
 pub mod locate;
+mod located;
 pub mod rate;
 pub mod sizing;
 mod table;

@@ -1,11 +1,14 @@
 //! One Bloom filter of fixed capacity in RedisBloom's layout.
 
+use arrayvec::ArrayVec;
+
 use super::geometry::{Options, Shape};
 use super::hash::{Pair, pair_32, pair_64};
 use super::indexes::{Indexes, Modulus};
 use crate::error::Error;
 use crate::estimate::LayerEstimate;
 use crate::layer::{Layer, Part, Probe, sealed};
+use crate::located::{GROUP_ITEMS, Located};
 use crate::memory::fill::fill_of_union;
 use crate::memory::words::Words;
 use crate::simd::{Backend, prefetch};
@@ -136,10 +139,69 @@ impl Probe for ClassicLayer {
     }
 }
 
+/// Items of a group: their hashes are also their spots.
+pub struct LocatedPairs(ArrayVec<Pair, GROUP_ITEMS>);
+
+impl Located<ClassicLayer> for LocatedPairs {
+    #[inline(always)]
+    fn new() -> Self {
+        Self(ArrayVec::new())
+    }
+
+    #[inline(always)]
+    fn clear(&mut self) {
+        self.0.clear();
+    }
+
+    #[inline(always)]
+    fn push(&mut self, hash: Pair) {
+        // There is room: the caller adds no more items.
+        let _ = self.0.try_push(hash);
+    }
+
+    #[inline(always)]
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    #[inline(always)]
+    fn locate(&mut self, _layer: &ClassicLayer) {}
+
+    #[inline(always)]
+    fn hash(&self, index: usize) -> Pair {
+        self.0.get(index).copied().unwrap_or_default()
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, layer: &ClassicLayer, index: usize, part: Part) {
+        if let Some(pair) = self.0.get(index) {
+            layer.prefetch(pair, part);
+        }
+    }
+
+    #[inline(always)]
+    fn test_first<B: Backend>(&self, _: B, layer: &ClassicLayer, index: usize) -> bool {
+        self.0.get(index).is_some_and(|pair| layer.test(pair, Part::First))
+    }
+
+    #[inline(always)]
+    fn test_rest<B: Backend>(&self, _: B, layer: &ClassicLayer, index: usize) -> bool {
+        self.0.get(index).is_some_and(|pair| layer.test(pair, Part::Rest))
+    }
+
+    #[inline(always)]
+    fn set<B: Backend>(&self, backend: B, layer: &mut ClassicLayer, index: usize) {
+        if let Some(pair) = self.0.get(index) {
+            layer.set(backend, pair);
+        }
+    }
+}
+
 impl sealed::Sealed for ClassicLayer {}
 
 impl Layer for ClassicLayer {
     const LAYOUT: Layout = Layout::RedisBloom;
+    type Located = LocatedPairs;
     type Shape = Shape;
 
     #[inline(always)]
