@@ -161,6 +161,15 @@ fn dispatch_single<F: Generations, T: Task>(task: T) -> T::Output {
     if F::Layer::IS_VECTORIZED { simd::dispatch_single(task) } else { simd::dispatch_scalar(task) }
 }
 
+/// The most items that are few.
+const FEW: usize = 16;
+
+/// True if a group would cost more than it gains: for a few items in the nearest cache.
+#[inline(always)]
+fn is_one_by_one<L: Probe>(layer: &L, items: &impl Iterator) -> bool {
+    layer.bytes() < L::PREFETCH_FROM && items.size_hint().1.is_some_and(|most| most <= FEW)
+}
+
 /// Locates the next items in the only layer, as many as there is room for. False at the end.
 #[inline(always)]
 fn locate_next<F: Generations>(
@@ -241,6 +250,13 @@ where
             return;
         };
         let (seed, is_staged) = (self.filter.seed(), layer.bytes() >= F::Layer::STAGED_FROM);
+        if is_one_by_one(layer, &self.items) {
+            for item in self.items {
+                let spot = layer.locate(&F::hash(&seed, item.as_ref()));
+                (self.answer)(contains_spot(layer, backend, &spot));
+            }
+            return;
+        }
         let mut located = LocatedOf::<F>::new();
         while locate_next::<F>(&mut located, &seed, layer, &mut self.items) {
             if !is_staged {
@@ -288,6 +304,16 @@ where
     #[inline(always)]
     fn run<B: Backend>(mut self, backend: B) {
         let seed = self.filter.seed();
+        if self.filter.only_layer().is_some_and(|layer| is_one_by_one(layer, &self.items)) {
+            for item in self.items {
+                let spot = self.filter.locate(&F::hash(&seed, item.as_ref()));
+                let result = self.filter.insert_spot(backend, spot, self.permit);
+                if !goes_on_after(result, &mut self.answer) {
+                    return;
+                }
+            }
+            return;
+        }
         let mut located = LocatedOf::<F>::new();
         while let Some(layer) = self.filter.only_layer() {
             if !locate_next::<F>(&mut located, &seed, layer, &mut self.items) {
@@ -301,7 +327,6 @@ where
                 }
             }
         }
-        let seed = self.filter.seed();
         let mut group = Group::new();
         while group.fill(backend, |item| F::hash(&seed, item), &mut self.items) {
             if !self.filter.insert_group(backend, &group, self.permit, &mut self.answer) {
