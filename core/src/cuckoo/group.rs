@@ -2,6 +2,7 @@
 
 use arrayvec::ArrayVec;
 
+use super::tables::{Key, Slots, Tables};
 use crate::batch::Mask;
 use crate::error::Error;
 use crate::permit::Permit;
@@ -13,55 +14,8 @@ const PREFETCHED_TABLES: usize = 4;
 /// Bytes from which the slots of a table are prefetched. Smaller tables are in cache.
 const PREFETCH_FROM: u64 = 1 << 18;
 
-/// One table of a filter.
-pub(super) trait Slots<Key> {
-    /// Bytes of the slots.
-    fn bytes(&self) -> u64;
-
-    /// Prefetches the slots of a key.
-    fn prefetch(&self, key: &Key);
-
-    /// True if a slot of the key has its fingerprint.
-    fn contains(&self, key: &Key) -> bool;
-}
-
-/// A filter, and what it does with single items.
-pub(super) trait Tables {
-    /// What the filter computes of an item once for all tables.
-    type Key: Copy;
-    /// One table.
-    type Table: Slots<Self::Key>;
-
-    /// The key of an item.
-    fn key(&self, item: &[u8]) -> Self::Key;
-
-    /// The tables, oldest first.
-    fn tables(&self) -> &[Self::Table];
-
-    /// Inserts an item.
-    fn insert_key(&mut self, key: &Self::Key, permit: Permit) -> Result<(), Error>;
-
-    /// Deletes an item. False if it is not found.
-    fn remove_key(&mut self, key: &Self::Key) -> bool;
-
-    /// True if any table contains the key.
-    #[inline(always)]
-    fn contains_key(&self, key: &Self::Key) -> bool {
-        self.tables().iter().rev().any(|table| table.contains(key))
-    }
-
-    /// Inserts an item unless the filter seems to contain it. False if it does.
-    #[inline(always)]
-    fn insert_new_key(&mut self, key: &Self::Key, permit: Permit) -> Result<bool, Error> {
-        if self.contains_key(key) {
-            return Ok(false);
-        }
-        self.insert_key(key, permit).map(|()| true)
-    }
-}
-
 /// The keys of the items of a group.
-type Keys<F> = ArrayVec<<F as Tables>::Key, { Mask::ITEMS }>;
+type Keys<F> = ArrayVec<Key<F>, { Mask::ITEMS }>;
 
 /// Hashes the next items, as many as there is room for. False at the end.
 #[inline(always)]
@@ -80,8 +34,8 @@ fn fill<F: Tables>(
 
 /// Prefetches the slots of some keys of a group.
 #[inline(always)]
-fn prefetch<K>(table: &impl Slots<K>, keys: &[K], items: Mask) {
-    if table.bytes() < PREFETCH_FROM {
+fn prefetch<T: Slots>(table: &T, keys: &[T::Key], items: Mask) {
+    if table.words().bytes() < PREFETCH_FROM {
         return;
     }
     for key in items.filter_map(|index| keys.get(index)) {
@@ -92,7 +46,7 @@ fn prefetch<K>(table: &impl Slots<K>, keys: &[K], items: Mask) {
 /// Prefetches the slots of a group in the newest tables.
 #[inline(always)]
 fn prefetch_newest<F: Tables>(filter: &F, keys: &Keys<F>) {
-    for table in filter.tables().iter().rev().take(PREFETCHED_TABLES) {
+    for table in filter.list().iter().rev().take(PREFETCHED_TABLES) {
         prefetch(table, keys, Mask::below(keys.len()));
     }
 }
@@ -103,7 +57,7 @@ fn prefetch_newest<F: Tables>(filter: &F, keys: &Keys<F>) {
 fn test_group<F: Tables>(filter: &F, keys: &Keys<F>) -> Mask {
     let all = Mask::below(keys.len());
     let mut missing = all;
-    let mut tables = filter.tables().iter().rev();
+    let mut tables = filter.list().iter().rev();
     let mut next = tables.next();
     if let Some(table) = next {
         prefetch(table, keys, all);

@@ -1,10 +1,12 @@
 //! Cuckoo filters: sets of fingerprints, from which items can be deleted.
 //!
-//! Each layout has a module and an arm of [`AnyCuckoo`].
+//! Each layout has a module and an arm of [`AnyCuckoo`]. What both do with one table after another
+//! is in `tables`, and calls with many items are in `group`.
 
 pub mod classic;
 mod group;
 pub mod prefix;
+mod tables;
 
 use std::ptr::NonNull;
 
@@ -12,6 +14,7 @@ pub use self::classic::header::HEADER_BYTES;
 use self::classic::{ClassicCuckoo, CuckooNumbers, CuckooOptions};
 use self::prefix::header::MAGIC;
 use self::prefix::{CuckooFilter, CuckooSpec};
+use self::tables::Tables;
 use crate::error::Error;
 use crate::memory::words::Mover;
 use crate::permit::Permit;
@@ -19,7 +22,6 @@ use crate::spec::Layout;
 
 /// A cuckoo filter of any layout.
 ///
-/// Methods that say no more than where to look mean the same in both layouts.
 #[derive(Debug, PartialEq)]
 pub enum AnyCuckoo {
     /// A filter in Bloomline's layout.
@@ -116,11 +118,12 @@ impl AnyCuckoo {
         any!(self, filter => filter.encode_header())
     }
 
-    /// See [`ClassicCuckoo::check`].
+    /// Checks that the filter is valid, which each method keeps: its header is accepted and describes
+    /// it. A failure is a defect of this crate.
     ///
     /// # Errors
     ///
-    /// Those of [`ClassicCuckoo::check`].
+    /// Why the header would be refused, or [`HeaderError::Other`](crate::error::HeaderError::Other).
     pub fn check(&self) -> Result<(), Error> {
         any!(self, filter => filter.check())
     }
@@ -133,18 +136,18 @@ impl AnyCuckoo {
         }
     }
 
-    /// See [`ClassicCuckoo::try_clone`].
+    /// A filter equal to this one.
     ///
     /// # Errors
     ///
-    /// Those of [`ClassicCuckoo::try_clone`].
+    /// [`Error::Refused`] by `permit`, [`Error::OutOfMemory`].
     pub fn try_clone(&self, permit: Permit) -> Result<Self, Error> {
         any!(self, filter => filter.try_clone(permit).map(Self::from))
     }
 
-    /// See [`ClassicCuckoo::contains`].
+    /// True if the item may have been inserted. Cost: two buckets or windows per table.
     pub fn contains(&self, item: &[u8]) -> bool {
-        any!(self, filter => filter.contains(item))
+        any!(self, filter => filter.contains_key(&filter.key(item)))
     }
 
     /// Answers for each item in turn whether it may have been inserted.
@@ -156,27 +159,32 @@ impl AnyCuckoo {
         any!(self, filter => group::contains(filter, items, answer))
     }
 
-    /// See [`ClassicCuckoo::count`].
+    /// Copies of the item. Other items with the same prefix, or with the same fingerprint and buckets,
+    /// are counted too. In RedisBloom's layout equal buckets of an item are counted twice.
     pub fn count(&self, item: &[u8]) -> u64 {
         any!(self, filter => filter.count(item))
     }
 
-    /// See [`ClassicCuckoo::insert`].
+    /// Inserts an item, even if the filter contains it.
+    ///
+    /// Cost: while a table is being doubled, each insertion moves the entries of 16 slots.
     ///
     /// # Errors
     ///
-    /// Those of [`ClassicCuckoo::insert`].
+    /// [`Error::Full`] if the filter does not grow; [`Error::Refused`] by `permit`,
+    /// [`Error::OutOfMemory`] and [`Error::TooManyLayers`] if it cannot. The filter is unchanged
+    /// then.
     pub fn insert(&mut self, item: &[u8], permit: Permit) -> Result<(), Error> {
-        any!(self, filter => filter.insert(item, permit))
+        any!(self, filter => filter.insert_key(&filter.key(item), permit))
     }
 
-    /// See [`ClassicCuckoo::insert_new`].
+    /// Inserts an item unless the filter seems to contain it. False if it does.
     ///
     /// # Errors
     ///
-    /// Those of [`ClassicCuckoo::insert`].
+    /// Those of [`AnyCuckoo::insert`].
     pub fn insert_new(&mut self, item: &[u8], permit: Permit) -> Result<bool, Error> {
-        any!(self, filter => filter.insert_new(item, permit))
+        any!(self, filter => filter.insert_new_key(&filter.key(item), permit))
     }
 
     /// Inserts each item in turn and answers as [`AnyCuckoo::insert`] does, with true; if `only_new`,
@@ -193,9 +201,12 @@ impl AnyCuckoo {
         any!(self, filter => group::insert(filter, items, only_new, permit, answer))
     }
 
-    /// See [`ClassicCuckoo::remove`].
+    /// Deletes one copy of an item, from the newest table that has it. False if none has.
+    ///
+    /// Deleting an item that was not inserted may delete another one with the same prefix, or with
+    /// the same fingerprint and bucket.
     pub fn remove(&mut self, item: &[u8]) -> bool {
-        any!(self, filter => filter.remove(item))
+        any!(self, filter => filter.remove_key(&filter.key(item)))
     }
 
     /// Deletes each item in turn, and answers as [`AnyCuckoo::remove`] does.
@@ -207,12 +218,15 @@ impl AnyCuckoo {
         any!(self, filter => group::remove(filter, items, answer))
     }
 
-    /// See [`ClassicCuckoo::compact`].
+    /// Moves entries to older tables, and frees tables that become empty. Returns the number of bytes
+    /// that were freed, as [`AnyCuckoo::size_bytes`] counts them.
+    ///
+    /// Cost: one step per slot, and one per entry and older table.
     pub fn compact(&mut self) -> u64 {
         any!(self, filter => filter.compact())
     }
 
-    /// See [`ClassicCuckoo::len`].
+    /// Items that were inserted, less those that were deleted.
     pub fn len(&self) -> u64 {
         any!(self, filter => filter.len())
     }
@@ -222,12 +236,12 @@ impl AnyCuckoo {
         self.len() == 0
     }
 
-    /// See [`ClassicCuckoo::deletes`].
+    /// Deletions since the last compaction.
     pub fn deletes(&self) -> u64 {
         any!(self, filter => filter.deletes())
     }
 
-    /// See [`ClassicCuckoo::table_count`].
+    /// Number of tables, at least 1. A table that is being doubled counts twice.
     pub fn table_count(&self) -> u32 {
         any!(self, filter => filter.table_count())
     }
@@ -275,7 +289,7 @@ impl AnyCuckoo {
         }
     }
 
-    /// See [`ClassicCuckoo::options`].
+    /// The options that the filter was created with.
     pub fn options(&self) -> CuckooOptions {
         any!(self, filter => filter.options())
     }
@@ -288,31 +302,45 @@ impl AnyCuckoo {
         }
     }
 
-    /// See [`ClassicCuckoo::size_bytes`].
+    /// Bytes of the filter: its header, its list of tables, the tables in whole words, and 16 per
+    /// entry of a list of copies. They are arithmetic, so they are equal on every server.
     pub fn size_bytes(&self) -> u64 {
         any!(self, filter => filter.size_bytes())
     }
 
-    /// See [`ClassicCuckoo::scan_dump`].
+    /// The chunk of an iterator and the iterator of the next chunk; `None` past the end.
+    ///
+    /// Iterators start at 1. A chunk begins at byte `iterator - 1` of the bytes of the filter, or at
+    /// the next table if none has it, and ends after 16 MiB or at the end of its table. In
+    /// RedisBloom's layout a table of at most 16 MiB is one chunk, whatever byte of it the iterator
+    /// points to.
     pub fn scan_dump(&self, iterator: u64) -> Option<(u64, &[u8])> {
         any!(self, filter => filter.scan_dump(iterator))
     }
 
-    /// See [`ClassicCuckoo::load_chunk`].
+    /// Writes a chunk that was dumped with this next iterator. Its last byte is byte `iterator - 2`
+    /// of the bytes of the filter. Bits behind the last slot of a table are ignored.
     ///
     /// # Errors
     ///
-    /// Those of [`ClassicCuckoo::load_chunk`].
+    /// [`Error::Chunk`] if the chunk is empty, if no table has its first byte, or if it is longer
+    /// than the rest of its table. Nothing is written then.
     pub fn load_chunk(&mut self, iterator: u64, data: &[u8]) -> Result<(), Error> {
         any!(self, filter => filter.load_chunk(iterator, data))
     }
 
-    /// See [`ClassicCuckoo::each_block`].
+    /// Calls `see` with the start of each allocation that the filter owns. The one that holds the
+    /// filter itself belongs to the caller.
     pub fn each_block(&self, see: impl FnMut(NonNull<u8>)) {
         any!(self, filter => filter.each_block(see))
     }
 
-    /// See [`ClassicCuckoo::relocate`].
+    /// Lets `mover` move the filter's allocations from number `from` on: those of each table, oldest
+    /// first, then the list of tables.
+    ///
+    /// `should_stop` is called before each but the last. Returns the number of the allocation to
+    /// continue with, or `None` after the last one. If the filter has changed since, some may be
+    /// left out.
     pub fn relocate(
         &mut self,
         from: usize,

@@ -3,6 +3,7 @@
 use super::ClassicCuckoo;
 use super::key::Key;
 use super::table::Table;
+use crate::cuckoo::tables::Tables;
 
 /// What to do if a table cannot be emptied.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -15,7 +16,7 @@ enum Rest {
 
 impl ClassicCuckoo {
     /// Moves fingerprints to older tables, and frees the newest tables that become empty. Returns
-    /// the number of bytes that were freed, as [`ClassicCuckoo::size_bytes`] counts them.
+    /// the number of bytes that were freed, as `size_bytes` counts them.
     ///
     /// Cost: one step per slot of all tables but the first, and one per occupied slot and older
     /// table.

@@ -32,7 +32,7 @@ impl ClassicCuckoo {
         fields.finish().to_vec()
     }
 
-    /// The filter of a header, with all slots empty; [`ClassicCuckoo::load_chunk`] writes them.
+    /// The filter of a header, with all slots empty; `load_chunk` writes them.
     ///
     /// The bytes may come from anywhere. Nothing is allocated before all numbers are valid and the
     /// permit was granted.

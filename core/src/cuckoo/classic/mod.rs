@@ -10,12 +10,9 @@
 //! | [`numbers`] | which filters are valid |
 //! | `key` | the fingerprint and the buckets of an item |
 //! | `table` | one table |
-//! | `batch` | many items per call |
 //! | `compact` | moving fingerprints to older tables |
-//! | [`header`], `chunk` | the filter as bytes |
+//! | [`header`] | the filter as bytes |
 
-mod batch;
-mod chunk;
 mod compact;
 pub mod header;
 mod key;
@@ -23,16 +20,15 @@ pub mod numbers;
 mod table;
 
 use std::fmt;
-use std::ptr::NonNull;
 
 use self::key::Key;
 pub use self::numbers::{CuckooNumbers, CuckooOptions, MAX_TABLES};
 use self::table::Table;
-use crate::cuckoo::group::Tables;
-use crate::error::{Error, HeaderError};
+use crate::cuckoo::tables::{Slots, Tables};
+use crate::error::{CuckooError, Error, HeaderError};
 use crate::memory::lists::{try_collect, try_insert};
-use crate::memory::words::{Mover, relocate_slice};
-use crate::permit::{self, Permit};
+use crate::memory::words::overwrite;
+use crate::permit::Permit;
 use crate::spec::Layout;
 
 /// The largest capacity, in items.
@@ -95,7 +91,7 @@ impl ClassicCuckoo {
     }
 
     /// A filter with these numbers, whose slots are all empty; [`ClassicCuckoo::load_table`] and
-    /// [`ClassicCuckoo::load_chunk`] write them. The number of items is not counted anew then.
+    /// `load_chunk` write them. The number of items is not counted anew then.
     ///
     /// The numbers may come from anywhere. Nothing is allocated before all are valid and the permit
     /// was granted.
@@ -107,7 +103,7 @@ impl ClassicCuckoo {
         let plan = numbers.plan().map_err(HeaderError::from)?;
         let bucket_size = plan.options.bucket_size;
         let memory = |log2| Table::memory_of(Table::bytes_of(log2, bucket_size));
-        request(permit, plan.log2_buckets().map(memory), 0, plan.tables)?;
+        Self::request(permit, plan.log2_buckets().map(memory), 0, plan.tables)?;
         let tables = try_collect(
             plan.tables as usize,
             plan.log2_buckets().map(|log2| Table::zeroed(log2, bucket_size)),
@@ -151,53 +147,7 @@ impl ClassicCuckoo {
     ///
     /// [`Error::Refused`] by `permit`, [`Error::OutOfMemory`].
     pub fn try_clone(&self, permit: Permit) -> Result<Self, Error> {
-        let memory = self.tables.iter().map(|table| table.words().bytes());
-        request(permit, memory, 0, self.table_count())?;
-        let tables = try_collect(self.tables.len(), self.tables.iter().map(Table::try_clone))?;
-        Ok(Self { tables, ..*self })
-    }
-
-    /// True if the item may have been inserted. Cost: two buckets per table.
-    pub fn contains(&self, item: &[u8]) -> bool {
-        self.contains_key(&Key::of(item))
-    }
-
-    /// Slots in the item's buckets with the item's fingerprint. Equal buckets are counted twice,
-    /// and other items with the same fingerprint and buckets are counted too.
-    pub fn count(&self, item: &[u8]) -> u64 {
-        let key = Key::of(item);
-        self.tables.iter().map(|table| table.count(&key)).sum()
-    }
-
-    /// Inserts an item, even if the filter contains it.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Full`] if the filter does not grow; [`Error::Refused`] by `permit`,
-    /// [`Error::OutOfMemory`] and [`Error::TooManyLayers`] if it cannot. The filter is unchanged
-    /// then.
-    pub fn insert(&mut self, item: &[u8], permit: Permit) -> Result<(), Error> {
-        self.insert_key(&Key::of(item), permit)
-    }
-
-    /// Inserts an item unless the filter seems to contain it. False if it does.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`ClassicCuckoo::insert`].
-    pub fn insert_new(&mut self, item: &[u8], permit: Permit) -> Result<bool, Error> {
-        self.insert_new_key(&Key::of(item), permit)
-    }
-
-    #[inline(always)]
-    fn insert_key(&mut self, key: &Key, permit: Permit) -> Result<(), Error> {
-        // A new table has room, so there is a second round at most.
-        while !self.place(key) {
-            self.grow(permit)?;
-        }
-        // Only a forged filter has more empty slots than it counts.
-        self.items = self.items.saturating_add(1).min(self.slots());
-        Ok(())
+        Ok(Self { tables: self.try_clone_tables(permit)?, ..*self })
     }
 
     /// Puts a fingerprint into an empty slot, the newest table first, or makes one empty in the
@@ -222,33 +172,8 @@ impl ClassicCuckoo {
         let log2 = self.options.log2_buckets(first_log2, count);
         let log2 = log2.ok_or(Error::TooManyLayers(count))?;
         let new = Table::memory_of(Table::bytes_of(log2, bucket_size));
-        request(permit, [new], self.memory_bytes(), count + 1)?;
+        Self::request(permit, [new], self.memory_bytes(), count + 1)?;
         try_insert(&mut self.tables, count as usize, Table::zeroed(log2, bucket_size)?)
-    }
-
-    /// Deletes an item: the first slot with its fingerprint, the newest table first. False if there
-    /// is none.
-    ///
-    /// Deleting an item that was not inserted may delete another one with the same fingerprint and
-    /// bucket. If there are several tables, and more deletions since the last compaction than a
-    /// tenth of the items, the filter is compacted until a table cannot be emptied.
-    pub fn remove(&mut self, item: &[u8]) -> bool {
-        self.remove_key(&Key::of(item))
-    }
-
-    #[inline(always)]
-    fn remove_key(&mut self, key: &Key) -> bool {
-        let is_found =
-            self.tables.iter_mut().rev().any(|table| table.replace(key, key.fingerprint, 0));
-        if is_found {
-            // Only a forged filter counts less items than it holds.
-            self.items = self.items.saturating_sub(1);
-            self.deletes = self.deletes.saturating_add(1);
-            if self.tables.len() > 1 && self.deletes as f64 > 0.10 * self.items as f64 {
-                self.compact_after_deletion();
-            }
-        }
-        is_found
     }
 
     /// Items that were inserted, less those that were deleted; at most one per slot.
@@ -256,19 +181,9 @@ impl ClassicCuckoo {
         self.items
     }
 
-    /// True if the filter counts no items.
-    pub fn is_empty(&self) -> bool {
-        self.items == 0
-    }
-
     /// Deletions since the last compaction.
     pub fn deletes(&self) -> u64 {
         self.deletes
-    }
-
-    /// Number of tables, 1 to [`MAX_TABLES`].
-    pub fn table_count(&self) -> u32 {
-        self.tables.len() as u32
     }
 
     /// Buckets of the first table, a power of two.
@@ -283,7 +198,24 @@ impl ClassicCuckoo {
 
     /// The slots of each table, oldest first: one byte per slot, and nothing else.
     pub fn tables(&self) -> impl ExactSizeIterator<Item = &[u8]> {
-        self.tables.iter().map(Table::as_bytes)
+        self.tables.iter().map(Slots::as_bytes)
+    }
+
+    /// Overwrites the slots of a table.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Header`] if there is no such table, or if it has not as many slots as there are
+    /// bytes. Nothing is written then.
+    pub fn load_table(&mut self, index: u32, bytes: &[u8]) -> Result<(), Error> {
+        let tables = CuckooError::Tables(u64::from(index) + 1);
+        let table = self.tables.get_mut(index as usize);
+        let slots = table.ok_or(HeaderError::Cuckoo(tables))?.as_mut_bytes();
+        if slots.len() != bytes.len() {
+            return Err(HeaderError::Cuckoo(CuckooError::TableBytes(bytes.len() as u64)).into());
+        }
+        overwrite(slots, bytes);
+        Ok(())
     }
 
     /// Slots of all tables. Cost: one step per table.
@@ -291,76 +223,75 @@ impl ClassicCuckoo {
         self.tables.iter().map(Table::len).fold(0, u64::saturating_add)
     }
 
-    /// Bytes of the memory of all tables. Cost: one step per table.
-    fn memory_bytes(&self) -> u64 {
-        self.tables.iter().map(|table| table.words().bytes()).fold(0, u64::saturating_add)
-    }
-
     /// Bytes as RedisBloom counts them.
     pub fn size(&self) -> u64 {
         let tables = REDISBLOOM_TABLE_BYTES * u64::from(self.table_count());
         self.slots().saturating_add(REDISBLOOM_FILTER_BYTES + tables)
     }
+}
 
-    /// Bytes of the filter: its header, its list of tables, and the tables in whole words. They are
-    /// arithmetic, so they are equal on every server.
-    pub fn size_bytes(&self) -> u64 {
-        size_bytes(self.memory_bytes(), self.table_count())
+impl Tables for ClassicCuckoo {
+    type Table = Table;
+
+    const LAYOUT: Layout = Layout::RedisBloom;
+    const FILTER_BYTES: u64 = 40;
+    const TABLE_BYTES: u64 = 24;
+    const HAS_WHOLE_CHUNKS: bool = true;
+
+    #[inline(always)]
+    fn key(&self, item: &[u8]) -> Key {
+        Key::of(item)
     }
 
-    /// Calls `see` with the start of each allocation that the filter owns. The one that holds the
-    /// filter itself belongs to the caller.
-    pub fn each_block(&self, mut see: impl FnMut(NonNull<u8>)) {
-        self.tables.iter().for_each(|table| see(table.words().block().start));
-        see(NonNull::from(&*self.tables).cast());
+    #[inline(always)]
+    fn list(&self) -> &[Table] {
+        &self.tables
     }
 
-    /// Lets `mover` move the filter's allocations: the tables from index `from` on, oldest first,
-    /// then their list.
-    ///
-    /// `should_stop` is called before each table. Returns the index of the table to continue with,
-    /// or `None` after the last one.
-    pub fn relocate(
-        &mut self,
-        from: usize,
-        mover: &mut Mover,
-        mut should_stop: impl FnMut() -> bool,
-    ) -> Option<usize> {
-        for (index, table) in self.tables.iter_mut().enumerate().skip(from) {
-            if should_stop() {
-                return Some(index);
-            }
-            table.words_mut().relocate(mover);
+    fn list_mut(&mut self) -> &mut Box<[Table]> {
+        &mut self.tables
+    }
+
+    fn starts(&self) -> impl Iterator<Item = u64> {
+        self.tables.iter().scan(0, |end, table| {
+            let start = *end;
+            *end += table.len();
+            Some(start)
+        })
+    }
+
+    #[inline(always)]
+    fn insert_key(&mut self, key: &Key, permit: Permit) -> Result<(), Error> {
+        // A new table has room, so there is a second round at most.
+        while !self.place(key) {
+            self.grow(permit)?;
         }
-        relocate_slice(&mut self.tables, mover);
-        None
+        // Only a forged filter has more empty slots than it counts.
+        self.items = self.items.saturating_add(1).min(self.slots());
+        Ok(())
+    }
+
+    /// Deletes the first slot with the fingerprint of an item, the newest table first.
+    ///
+    /// If there are several tables, and more deletions since the last compaction than a tenth of the
+    /// items, the filter is compacted until a table cannot be emptied.
+    #[inline(always)]
+    fn remove_key(&mut self, key: &Key) -> bool {
+        let is_found =
+            self.tables.iter_mut().rev().any(|table| table.replace(key, key.fingerprint, 0));
+        if is_found {
+            // Only a forged filter counts less items than it holds.
+            self.items = self.items.saturating_sub(1);
+            self.deletes = self.deletes.saturating_add(1);
+            if self.tables.len() > 1 && self.deletes as f64 > 0.10 * self.items as f64 {
+                self.compact_after_deletion();
+            }
+        }
+        is_found
     }
 }
 
-/// Bytes of a filter besides its tables: the size of [`ClassicCuckoo`] on a 64-bit machine.
-const FILTER_BYTES: u64 = 40;
-
-/// Bytes of a table besides its slots: the size of [`Table`] on a 64-bit machine.
-const TABLE_BYTES: u64 = 24;
-
 #[cfg(target_pointer_width = "64")]
-const _: () = assert!(size_of::<ClassicCuckoo>() as u64 == FILTER_BYTES);
+const _: () = assert!(size_of::<ClassicCuckoo>() as u64 == ClassicCuckoo::FILTER_BYTES);
 #[cfg(target_pointer_width = "64")]
-const _: () = assert!(size_of::<Table>() as u64 == TABLE_BYTES);
-
-/// Bytes of a filter whose tables take `memory` bytes.
-fn size_bytes(memory: u64, tables: u32) -> u64 {
-    memory.saturating_add(FILTER_BYTES + TABLE_BYTES * u64::from(tables))
-}
-
-/// Asks `permit` for new tables, whose slots take `new` bytes each. The filter has tables whose
-/// slots take `present` bytes, and `count` tables in the end.
-fn request(
-    permit: Permit,
-    new: impl IntoIterator<Item = u64>,
-    present: u64,
-    count: u32,
-) -> Result<(), Error> {
-    let size = |bytes| size_bytes(present.saturating_add(bytes), count);
-    permit::request(permit, Layout::RedisBloom, new, size)
-}
+const _: () = assert!(size_of::<Table>() as u64 == ClassicCuckoo::TABLE_BYTES);

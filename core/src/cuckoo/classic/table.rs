@@ -1,7 +1,7 @@
 //! One table of buckets.
 
 use super::key::{Key, alternative};
-use crate::cuckoo::group::Slots;
+use crate::cuckoo::tables::Slots;
 use crate::error::Error;
 use crate::memory::words::Words;
 use crate::simd::prefetch;
@@ -50,25 +50,6 @@ impl Table {
         Ok(Self { words: Words::zeroed(bytes.div_ceil(8))?, log2_buckets, bucket_size })
     }
 
-    /// A copy of the table.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfMemory`].
-    pub(super) fn try_clone(&self) -> Result<Self, Error> {
-        Ok(Self { words: self.words.try_clone()?, ..*self })
-    }
-
-    /// The memory of the slots.
-    pub(super) fn words(&self) -> &Words {
-        &self.words
-    }
-
-    /// The memory of the slots, to be moved.
-    pub(super) fn words_mut(&mut self) -> &mut Words {
-        &mut self.words
-    }
-
     /// The number of slots, which is the number of bytes.
     pub(super) fn len(&self) -> u64 {
         u64::from(self.bucket_size) << self.log2_buckets
@@ -77,17 +58,6 @@ impl Table {
     /// The number of buckets.
     pub(super) fn buckets(&self) -> u64 {
         1 << self.log2_buckets
-    }
-
-    /// The slots.
-    pub(super) fn as_bytes(&self) -> &[u8] {
-        self.words.as_bytes().get(..self.len() as usize).unwrap_or_default()
-    }
-
-    /// The slots, to be written.
-    pub(super) fn as_mut_bytes(&mut self) -> &mut [u8] {
-        let len = self.len() as usize;
-        self.words.as_mut_bytes().get_mut(..len).unwrap_or_default()
     }
 
     /// The offset of the bucket of a hash.
@@ -99,7 +69,7 @@ impl Table {
 
     /// The bucket of a hash.
     #[inline(always)]
-    pub(super) fn bucket(&self, hash: u64) -> &[u8] {
+    fn bucket(&self, hash: u64) -> &[u8] {
         let (offset, len) = (self.offset(hash), self.bucket_size.into());
         self.words.as_bytes().get(offset..).and_then(|from| from.get(..len)).unwrap_or_default()
     }
@@ -125,13 +95,6 @@ impl Table {
         let differing = (word ^ (ONES * u64::from(value))) | outside;
         // The lowest byte of zeros is exact; those above it may be ones that follow a borrow.
         differing.wrapping_sub(ONES) & !differing & (ONES << 7)
-    }
-
-    /// Slots of the first bucket with the fingerprint, and slots of the second, even if they are
-    /// the same.
-    pub(super) fn count(&self, key: &Key) -> u64 {
-        let is_it = |slot: &&u8| **slot == key.fingerprint;
-        key.hashes.iter().map(|hash| self.bucket(*hash).iter().filter(is_it).count() as u64).sum()
     }
 
     /// Replaces the first slot that holds `from`, in the first bucket of the key or else in the
@@ -191,9 +154,29 @@ impl Table {
     }
 }
 
-impl Slots<Key> for Table {
-    fn bytes(&self) -> u64 {
-        self.len()
+impl Slots for Table {
+    type Key = Key;
+
+    #[inline(always)]
+    fn words(&self) -> &Words {
+        &self.words
+    }
+
+    fn words_mut(&mut self) -> &mut Words {
+        &mut self.words
+    }
+
+    fn as_bytes(&self) -> &[u8] {
+        self.words.as_bytes().get(..self.len() as usize).unwrap_or_default()
+    }
+
+    fn as_mut_bytes(&mut self) -> &mut [u8] {
+        let len = self.len() as usize;
+        self.words.as_mut_bytes().get_mut(..len).unwrap_or_default()
+    }
+
+    fn try_clone(&self) -> Result<Self, Error> {
+        Ok(Self { words: self.words.try_clone()?, ..*self })
     }
 
     #[inline(always)]
@@ -212,6 +195,13 @@ impl Slots<Key> for Table {
             return first | second != 0;
         }
         key.hashes.iter().any(|hash| self.bucket(*hash).contains(&key.fingerprint))
+    }
+
+    /// Slots of the first bucket with the fingerprint, and slots of the second, even if they are
+    /// the same.
+    fn count(&self, key: &Key) -> u64 {
+        let is_it = |slot: &&u8| **slot == key.fingerprint;
+        key.hashes.iter().map(|hash| self.bucket(*hash).iter().filter(is_it).count() as u64).sum()
     }
 }
 

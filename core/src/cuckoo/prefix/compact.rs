@@ -5,6 +5,7 @@ use super::list::Entry;
 use super::place::{Placed, Purpose};
 use super::plan::MAX_END;
 use super::table::Table;
+use crate::cuckoo::tables::Tables;
 
 /// Sweeps over a table that is emptied: the first takes the slots 0, 64 and so on. In the order of
 /// the slots, and so of their prefixes, entries would fill a small older table from one end, and
@@ -14,7 +15,7 @@ const SWEEPS: u64 = 64;
 impl CuckooFilter {
     /// Finishes a doubling, moves entries to older tables, drops tables that become empty, and
     /// halves tables as long as their entries fit. Returns the number of bytes that were freed, as
-    /// [`CuckooFilter::size_bytes`] counts them.
+    /// `size_bytes` counts them.
     ///
     /// No rate for life changes: a halved table has as many prefixes as before.
     ///

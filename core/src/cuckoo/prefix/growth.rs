@@ -1,11 +1,12 @@
 //! Insertion with growth: doubling the newest table, a few slots at a time, or adding a table.
 
+use super::CuckooFilter;
 use super::list::List;
 use super::place::{Placed, Purpose};
 use super::plan::{MAX_END, MAX_TABLES};
 use super::spot::prefix_of;
 use super::table::{GROUP, Table};
-use super::{CuckooFilter, size_bytes};
+use crate::cuckoo::tables::{Slots, Tables};
 use crate::error::Error;
 use crate::memory::lists::try_insert;
 use crate::permit::{Permit, request};
@@ -109,9 +110,8 @@ impl CuckooFilter {
         if count as usize >= MAX_TABLES || self.end.saturating_add(shape.bytes()) > MAX_END {
             return Err(too_many);
         }
-        let present = self.lasting_tables().map(Table::memory_bytes).fold(0, u64::saturating_add);
-        let size = |bytes| size_bytes(present.saturating_add(bytes), count + 1);
-        request(permit, Layout::Bloomline, [shape.bytes()], size)?;
+        let present = self.lasting_tables().map(Slots::memory_bytes).fold(0, u64::saturating_add);
+        Self::request(permit, [shape.bytes()], present, count + 1)?;
         Table::zeroed(shape, 0, self.end, List::default())
     }
 

@@ -81,7 +81,7 @@ impl CuckooFilter {
         bytes
     }
 
-    /// The filter of a header, with all slots empty; [`CuckooFilter::load_chunk`] writes them. The
+    /// The filter of a header, with all slots empty; `load_chunk` writes them. The
     /// occupied slots are not counted anew then.
     ///
     /// The bytes may come from anywhere. Nothing is allocated before all numbers are valid and the

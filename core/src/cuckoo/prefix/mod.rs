@@ -28,14 +28,11 @@
 //! | `table`, `list` | one table; its entries without a slot |
 //! | `place` | finding a slot |
 //! | `growth`, `compact` | doubling a table, adding one; moving entries to older tables, halving |
-//! | `batch` | many items per call |
-//! | [`header`], `plan`, `chunk` | the filter as bytes, and which filters are valid |
+//! | [`header`], `plan` | the filter as bytes, and which filters are valid |
 //!
 //! The fingerprints and two choices are those of B. Fan, D. G. Andersen, M. Kaminsky, M. D.
 //! Mitzenmacher, *Cuckoo Filter: Practically Better Than Bloom*, 2014.
 
-mod batch;
-mod chunk;
 mod compact;
 mod growth;
 pub mod header;
@@ -47,7 +44,6 @@ mod spot;
 mod table;
 
 use std::fmt;
-use std::ptr::NonNull;
 
 use self::list::{ENTRY_BYTES, List};
 use self::plan::Plan;
@@ -55,12 +51,11 @@ pub use self::shape::MIN_ERROR_RATE;
 use self::shape::Shape;
 use self::table::Table;
 use super::classic::CuckooOptions;
-use super::group::Tables;
+use super::tables::{Slots, Tables};
 use crate::bloomline::hash::item_hash;
 use crate::error::{Error, HeaderError};
 use crate::memory::lists::try_collect;
-use crate::memory::words::{Mover, relocate_slice};
-use crate::permit::{Permit, request};
+use crate::permit::Permit;
 use crate::spec::Layout;
 
 /// Capacity, target rate and options of a filter.
@@ -128,7 +123,7 @@ impl CuckooFilter {
         plan::check_error_rate(error_rate)?;
         let share = if options.is_fixed() { error_rate } else { error_rate / 2.0 };
         let shape = Shape::first(capacity, share)?;
-        request(permit, Layout::Bloomline, [shape.bytes()], |bytes| size_bytes(bytes, 1))?;
+        Self::request(permit, [shape.bytes()], 0, 1)?;
         let tables = try_collect(1, [Table::zeroed(shape, 0, 0, List::default())])?;
         let end = shape.bytes();
         Ok(Self { seed, error_rate, deletes: 0, drained: None, end, tables, options })
@@ -139,8 +134,7 @@ impl CuckooFilter {
         let count = plan.tables.len() as u32;
         let new = plan.tables.iter().map(|table| table.shape.bytes());
         let lists = plan.tables.iter().map(|table| table.list.len() as u64 * ENTRY_BYTES).sum();
-        let size = |bytes: u64| size_bytes(bytes.saturating_add(lists), count);
-        request(permit, Layout::Bloomline, new, size)?;
+        Self::request(permit, new, lists, count)?;
         let tables = plan.tables.iter().map(|table| {
             let list = List::of(table.list.len() as u64, table.entries())?;
             Table::zeroed(table.shape, table.used, table.start, list)
@@ -183,64 +177,7 @@ impl CuckooFilter {
     ///
     /// [`Error::Refused`] by `permit`, [`Error::OutOfMemory`].
     pub fn try_clone(&self, permit: Permit) -> Result<Self, Error> {
-        let new = self.tables.iter().map(|table| table.words.bytes());
-        request(permit, Layout::Bloomline, new, |_| self.size_bytes())?;
-        let tables = try_collect(self.tables.len(), self.tables.iter().map(Table::try_clone))?;
-        Ok(Self { tables, ..*self })
-    }
-
-    /// True if the item may have been inserted. Cost: two loads per table.
-    pub fn contains(&self, item: &[u8]) -> bool {
-        self.contains_key(&self.hash(item))
-    }
-
-    /// The hash of an item: its prefixes in all tables follow from it.
-    #[inline(always)]
-    fn hash(&self, item: &[u8]) -> u64 {
-        item_hash(item, self.seed).place
-    }
-
-    /// Copies of the item. Other items with the same prefix are counted too.
-    pub fn count(&self, item: &[u8]) -> u64 {
-        let hash = self.hash(item);
-        self.tables.iter().fold(0, |sum, table| table.count(hash).saturating_add(sum))
-    }
-
-    /// Inserts an item, even if the filter contains it.
-    ///
-    /// Cost: while a table is being doubled, each insertion moves the entries of 16 slots.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Full`] if the filter does not grow; [`Error::Refused`] by `permit`,
-    /// [`Error::OutOfMemory`] and [`Error::TooManyLayers`] if it cannot. The filter is unchanged
-    /// then.
-    pub fn insert(&mut self, item: &[u8], permit: Permit) -> Result<(), Error> {
-        self.insert_hash(self.hash(item), permit)
-    }
-
-    /// Inserts an item unless the filter seems to contain it. False if it does.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`CuckooFilter::insert`].
-    pub fn insert_new(&mut self, item: &[u8], permit: Permit) -> Result<bool, Error> {
-        self.insert_new_key(&self.hash(item), permit)
-    }
-
-    /// Deletes one copy of an item, from the newest table that has its prefix. False if there is
-    /// none.
-    ///
-    /// Deleting an item that was not inserted may delete another one with the same prefix.
-    pub fn remove(&mut self, item: &[u8]) -> bool {
-        self.remove_hash(self.hash(item))
-    }
-
-    #[inline(always)]
-    fn remove_hash(&mut self, hash: u64) -> bool {
-        let is_found = self.tables.iter_mut().rev().any(|table| table.remove(hash));
-        self.deletes = self.deletes.saturating_add(is_found.into());
-        is_found
+        Ok(Self { tables: self.try_clone_tables(permit)?, ..*self })
     }
 
     /// Items that were inserted, less those that were deleted. Cost: one step per table.
@@ -248,19 +185,9 @@ impl CuckooFilter {
         self.tables.iter().fold(0, |sum, table| table.items().saturating_add(sum))
     }
 
-    /// True if the filter counts no items.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
     /// Deletions since the last compaction.
     pub fn deletes(&self) -> u64 {
         self.deletes
-    }
-
-    /// Number of tables, 1 to 32. A table that is being doubled counts twice.
-    pub fn table_count(&self) -> u32 {
-        self.tables.len() as u32
     }
 
     /// Windows of all tables.
@@ -307,69 +234,73 @@ impl CuckooFilter {
         tables.filter(move |(index, _)| Some(*index) != source).map(|(_, table)| table)
     }
 
-    /// Bytes of the memory of all tables and lists.
-    fn memory_bytes(&self) -> u64 {
-        self.tables.iter().map(Table::memory_bytes).fold(0, u64::saturating_add)
+    /// The bytes of each table, oldest first, with those behind its last slot.
+    pub fn tables(&self) -> impl ExactSizeIterator<Item = &[u8]> {
+        self.tables.iter().map(Slots::as_bytes)
     }
 
-    /// Bytes of the filter: its header, its list of tables, the tables in whole words, and 16 per
-    /// entry of a list. They are arithmetic, so they are equal on every server.
-    pub fn size_bytes(&self) -> u64 {
-        size_bytes(self.memory_bytes(), self.table_count())
-    }
-
-    /// Calls `see` with the start of each allocation that the filter owns. The one that holds the
-    /// filter itself belongs to the caller.
-    pub fn each_block(&self, mut see: impl FnMut(NonNull<u8>)) {
-        for table in &self.tables {
-            see(table.words.block().start);
-            table.list.each_block(&mut see);
-        }
-        see(NonNull::from(&*self.tables).cast());
-    }
-
-    /// Lets `mover` move the filter's allocations from number `from` on: those of each table and of
-    /// its list, oldest first, then the list of tables.
+    /// Calls `load` with the bytes of each table to be written, oldest first, until it fails. Bits
+    /// behind the last slot are cleared afterwards.
     ///
-    /// `should_stop` is called before each. Returns the number of the allocation to continue with,
-    /// or `None` after the last one. If the filter has changed since, some may be left out.
-    pub fn relocate(
+    /// # Errors
+    ///
+    /// Those of `load`.
+    pub fn try_each_table_mut<E>(
         &mut self,
-        from: usize,
-        mover: &mut Mover,
-        mut should_stop: impl FnMut() -> bool,
-    ) -> Option<usize> {
-        let mut first = 0;
-        for table in &mut self.tables {
-            let allocations = 1 + table.list.allocations();
-            for index in from.saturating_sub(first)..allocations {
-                if should_stop() {
-                    return Some(first + index);
-                }
-                match index.checked_sub(1) {
-                    None => table.words.relocate(mover),
-                    Some(index) => table.list.relocate(index, mover),
-                }
-            }
-            first += allocations;
-        }
-        relocate_slice(&mut self.tables, mover);
-        None
+        mut load: impl FnMut(&mut [u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        self.tables.iter_mut().try_for_each(|table| {
+            let loaded = load(table.as_mut_bytes());
+            table.clear_padding();
+            loaded
+        })
     }
 }
 
-/// Bytes of a filter besides its tables: the size of [`CuckooFilter`] on a 64-bit machine.
-const FILTER_BYTES: u64 = 72;
+impl Tables for CuckooFilter {
+    type Table = Table;
 
-/// Bytes of a table besides its slots and its list: the size of [`Table`] on a 64-bit machine.
-const TABLE_BYTES: u64 = 88;
+    const LAYOUT: Layout = Layout::Bloomline;
+    const FILTER_BYTES: u64 = 72;
+    const TABLE_BYTES: u64 = 88;
+    const HAS_WHOLE_CHUNKS: bool = false;
 
-#[cfg(target_pointer_width = "64")]
-const _: () = assert!(size_of::<CuckooFilter>() as u64 == FILTER_BYTES);
-#[cfg(target_pointer_width = "64")]
-const _: () = assert!(size_of::<Table>() as u64 == TABLE_BYTES);
+    /// The hash of an item: its prefixes in all tables follow from it.
+    #[inline(always)]
+    fn key(&self, item: &[u8]) -> u64 {
+        item_hash(item, self.seed).place
+    }
 
-/// Bytes of a filter whose tables and lists take `memory` bytes.
-fn size_bytes(memory: u64, tables: u32) -> u64 {
-    memory.saturating_add(FILTER_BYTES + TABLE_BYTES * u64::from(tables))
+    #[inline(always)]
+    fn list(&self) -> &[Table] {
+        &self.tables
+    }
+
+    fn list_mut(&mut self) -> &mut Box<[Table]> {
+        &mut self.tables
+    }
+
+    /// Each table keeps its place in the bytes of the filter for life, behind all tables that came
+    /// before it. So a chunk never lands in another table than the one it is from.
+    fn starts(&self) -> impl Iterator<Item = u64> {
+        self.tables.iter().map(|table| table.start)
+    }
+
+    #[inline(always)]
+    fn insert_key(&mut self, hash: &u64, permit: Permit) -> Result<(), Error> {
+        self.insert_hash(*hash, permit)
+    }
+
+    /// Deletes one copy of an item, from the newest table that has its prefix.
+    #[inline(always)]
+    fn remove_key(&mut self, hash: &u64) -> bool {
+        let is_found = self.tables.iter_mut().rev().any(|table| table.remove(*hash));
+        self.deletes = self.deletes.saturating_add(is_found.into());
+        is_found
+    }
 }
+
+#[cfg(target_pointer_width = "64")]
+const _: () = assert!(size_of::<CuckooFilter>() as u64 == CuckooFilter::FILTER_BYTES);
+#[cfg(target_pointer_width = "64")]
+const _: () = assert!(size_of::<Table>() as u64 == CuckooFilter::TABLE_BYTES);

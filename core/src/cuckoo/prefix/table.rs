@@ -1,13 +1,15 @@
 //! One table: an array of slots of a few bits each, and the list of entries without a slot.
 
+use std::ptr::NonNull;
+
 use arrayvec::ArrayVec;
 
 use super::list::{ENTRY_BYTES, List};
 use super::shape::Shape;
 use super::spot::{Label, Labels, Spot, prefix_of};
-use crate::cuckoo::group::Slots;
+use crate::cuckoo::tables::Slots;
 use crate::error::Error;
-use crate::memory::words::Words;
+use crate::memory::words::{Mover, Words};
 use crate::simd::prefetch;
 
 /// Bytes of slots from which windows are prefetched. Smaller tables are in cache.
@@ -48,15 +50,6 @@ impl Table {
         Ok(Self { words, list, shape, used, start, limit: shape.limit() })
     }
 
-    /// A copy of the table.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfMemory`].
-    pub(super) fn try_clone(&self) -> Result<Self, Error> {
-        Ok(Self { words: self.words.try_clone()?, list: self.list.try_clone()?, ..*self })
-    }
-
     /// Entries: occupied slots, and those of the list. An absent item is found by at most this many
     /// of [`Shape::prefixes`] prefixes.
     #[inline(always)]
@@ -73,11 +66,6 @@ impl Table {
     /// Items: each copy counts.
     pub(super) fn items(&self) -> u64 {
         self.used.saturating_add(self.list.copies())
-    }
-
-    /// Bytes of the slots and of the list.
-    pub(super) fn memory_bytes(&self) -> u64 {
-        self.words.bytes().saturating_add(self.list.len() * ENTRY_BYTES)
     }
 
     /// Where the bytes of the next table may begin.
@@ -235,13 +223,6 @@ impl Table {
         self.used = self.used.saturating_sub(occupied);
     }
 
-    /// Entries of a hash: slots, and copies in the list.
-    pub(super) fn count(&self, hash: u64) -> u64 {
-        let prefix = prefix_of(hash, &self.shape);
-        let slots = self.own(&Spot::of(prefix, &self.shape)).count();
-        self.list.copies_of(prefix).saturating_add(slots.into())
-    }
-
     /// Takes out one entry of a hash, from the list, or else from the first slot. False if there is
     /// none.
     #[inline(always)]
@@ -260,16 +241,6 @@ impl Table {
         }
     }
 
-    /// Sets the bits behind the last slot to 0.
-    pub(super) fn clear_padding(&mut self) {
-        let bits = self.shape.slots() * u64::from(self.shape.width);
-        let rest = self.words.as_mut_slice().get_mut((bits / 64) as usize..).unwrap_or_default();
-        if let Some((first, others)) = rest.split_first_mut() {
-            *first &= (1 << (bits % 64)) - 1;
-            others.fill(0);
-        }
-    }
-
     /// True if the bits behind the last slot are 0.
     pub(super) fn has_padding(&self) -> bool {
         let bits = self.shape.slots() * u64::from(self.shape.width);
@@ -280,9 +251,38 @@ impl Table {
     }
 }
 
-impl Slots<u64> for Table {
-    fn bytes(&self) -> u64 {
-        self.words.bytes()
+impl Slots for Table {
+    /// The hash of an item.
+    type Key = u64;
+
+    #[inline(always)]
+    fn words(&self) -> &Words {
+        &self.words
+    }
+
+    fn words_mut(&mut self) -> &mut Words {
+        &mut self.words
+    }
+
+    fn as_bytes(&self) -> &[u8] {
+        self.words.as_bytes()
+    }
+
+    fn as_mut_bytes(&mut self) -> &mut [u8] {
+        self.words.as_mut_bytes()
+    }
+
+    fn clear_padding(&mut self) {
+        let bits = self.shape.slots() * u64::from(self.shape.width);
+        let rest = self.words.as_mut_slice().get_mut((bits / 64) as usize..).unwrap_or_default();
+        if let Some((first, others)) = rest.split_first_mut() {
+            *first &= (1 << (bits % 64)) - 1;
+            others.fill(0);
+        }
+    }
+
+    fn try_clone(&self) -> Result<Self, Error> {
+        Ok(Self { words: self.words.try_clone()?, list: self.list.try_clone()?, ..*self })
     }
 
     #[inline(always)]
@@ -294,5 +294,31 @@ impl Slots<u64> for Table {
     fn contains(&self, hash: &u64) -> bool {
         let prefix = prefix_of(*hash, &self.shape);
         !self.own(&Spot::of(prefix, &self.shape)).is_empty() || self.list.contains(prefix)
+    }
+
+    fn count(&self, hash: &u64) -> u64 {
+        let prefix = prefix_of(*hash, &self.shape);
+        let slots = self.own(&Spot::of(prefix, &self.shape)).count();
+        self.list.copies_of(prefix).saturating_add(slots.into())
+    }
+
+    fn memory_bytes(&self) -> u64 {
+        self.words.bytes().saturating_add(self.list.len() * ENTRY_BYTES)
+    }
+
+    fn each_block(&self, mut see: impl FnMut(NonNull<u8>)) {
+        see(self.words.block().start);
+        self.list.each_block(&mut see);
+    }
+
+    fn allocations(&self) -> usize {
+        1 + self.list.allocations()
+    }
+
+    fn relocate(&mut self, index: usize, mover: &mut Mover) {
+        match index.checked_sub(1) {
+            None => self.words.relocate(mover),
+            Some(index) => self.list.relocate(index, mover),
+        }
     }
 }

@@ -1,0 +1,242 @@
+//! A filter as a list of tables: what both layouts do in the same way with one table after another.
+
+use std::ptr::NonNull;
+
+use crate::chunk::MAX_CHUNK_BYTES;
+use crate::error::{ChunkError, Error};
+use crate::memory::lists::try_collect;
+use crate::memory::words::{Mover, Words, overwrite, relocate_slice};
+use crate::permit::{self, Permit};
+use crate::spec::Layout;
+
+/// One table of a filter.
+pub(super) trait Slots: Sized {
+    /// What the filter computes of an item once for all tables.
+    type Key: Copy;
+
+    /// The memory of the slots.
+    fn words(&self) -> &Words;
+
+    /// The memory of the slots, to be moved.
+    fn words_mut(&mut self) -> &mut Words;
+
+    /// The bytes of the slots.
+    fn as_bytes(&self) -> &[u8];
+
+    /// The bytes of the slots, to be written; [`Slots::clear_padding`] must follow.
+    fn as_mut_bytes(&mut self) -> &mut [u8];
+
+    /// Sets the bits behind the last slot to 0.
+    fn clear_padding(&mut self) {}
+
+    /// A copy of the table.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`].
+    fn try_clone(&self) -> Result<Self, Error>;
+
+    /// Prefetches the slots of a key.
+    fn prefetch(&self, key: &Self::Key);
+
+    /// True if the table contains a key.
+    fn contains(&self, key: &Self::Key) -> bool;
+
+    /// Entries of a key.
+    fn count(&self, key: &Self::Key) -> u64;
+
+    /// Bytes of all allocations.
+    fn memory_bytes(&self) -> u64 {
+        self.words().bytes()
+    }
+
+    /// Calls `see` with the start of each allocation.
+    fn each_block(&self, mut see: impl FnMut(NonNull<u8>)) {
+        see(self.words().block().start);
+    }
+
+    /// The number of allocations that can be moved.
+    fn allocations(&self) -> usize {
+        1
+    }
+
+    /// Lets `mover` move an allocation.
+    fn relocate(&mut self, _index: usize, mover: &mut Mover) {
+        self.words_mut().relocate(mover);
+    }
+}
+
+/// The key of the items of a filter.
+pub(super) type Key<F> = <<F as Tables>::Table as Slots>::Key;
+
+/// A filter in one of the layouts.
+pub(super) trait Tables: Sized {
+    /// One table.
+    type Table: Slots;
+
+    /// The layout.
+    const LAYOUT: Layout;
+
+    /// Bytes of a filter besides its tables: the size of the type on a 64-bit machine.
+    const FILTER_BYTES: u64;
+
+    /// Bytes of a table besides its slots: the size of the type on a 64-bit machine.
+    const TABLE_BYTES: u64;
+
+    /// True if a table of at most 16 MiB is one chunk, whatever byte of it an iterator points to.
+    const HAS_WHOLE_CHUNKS: bool;
+
+    /// The key of an item.
+    fn key(&self, item: &[u8]) -> Key<Self>;
+
+    /// The tables, oldest first.
+    fn list(&self) -> &[Self::Table];
+
+    /// The tables, oldest first, to be changed.
+    fn list_mut(&mut self) -> &mut Box<[Self::Table]>;
+
+    /// Where each table begins in the bytes of the filter.
+    fn starts(&self) -> impl Iterator<Item = u64>;
+
+    /// Inserts an item.
+    fn insert_key(&mut self, key: &Key<Self>, permit: Permit) -> Result<(), Error>;
+
+    /// Deletes an item. False if it is not found.
+    fn remove_key(&mut self, key: &Key<Self>) -> bool;
+
+    /// True if any table contains the key.
+    #[inline(always)]
+    fn contains_key(&self, key: &Key<Self>) -> bool {
+        self.list().iter().rev().any(|table| table.contains(key))
+    }
+
+    /// Inserts an item unless the filter seems to contain it. False if it does.
+    #[inline(always)]
+    fn insert_new_key(&mut self, key: &Key<Self>, permit: Permit) -> Result<bool, Error> {
+        if self.contains_key(key) {
+            return Ok(false);
+        }
+        self.insert_key(key, permit).map(|()| true)
+    }
+
+    /// Entries of an item in all tables.
+    fn count(&self, item: &[u8]) -> u64 {
+        let key = self.key(item);
+        self.list().iter().fold(0, |sum, table| table.count(&key).saturating_add(sum))
+    }
+
+    /// The number of tables.
+    fn table_count(&self) -> u32 {
+        self.list().len() as u32
+    }
+
+    /// Bytes of the memory of all tables. Cost: one step per table.
+    fn memory_bytes(&self) -> u64 {
+        self.list().iter().map(Slots::memory_bytes).fold(0, u64::saturating_add)
+    }
+
+    /// Bytes of a filter whose tables take `memory` bytes.
+    fn size_with(memory: u64, tables: u32) -> u64 {
+        memory.saturating_add(Self::FILTER_BYTES + Self::TABLE_BYTES * u64::from(tables))
+    }
+
+    /// Bytes of the filter: its header, its list of tables, and their memory.
+    fn size_bytes(&self) -> u64 {
+        Self::size_with(self.memory_bytes(), self.table_count())
+    }
+
+    /// Asks `permit` for new tables, whose slots take `new` bytes each. The memory of the tables that
+    /// the filter has takes `present` bytes, and it has `count` tables in the end.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Refused`].
+    fn request(
+        permit: Permit,
+        new: impl IntoIterator<Item = u64>,
+        present: u64,
+        count: u32,
+    ) -> Result<(), Error> {
+        let size = |bytes| Self::size_with(present.saturating_add(bytes), count);
+        permit::request(permit, Self::LAYOUT, new, size)
+    }
+
+    /// Copies of all tables.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Refused`] by `permit`, [`Error::OutOfMemory`].
+    fn try_clone_tables(&self, permit: Permit) -> Result<Box<[Self::Table]>, Error> {
+        let new = self.list().iter().map(|table| table.words().bytes());
+        permit::request(permit, Self::LAYOUT, new, |_| self.size_bytes())?;
+        try_collect(self.list().len(), self.list().iter().map(Slots::try_clone))
+    }
+
+    /// The index of the table with byte `at` of the filter, or else of the next one, and where that
+    /// table begins.
+    fn table_at(&self, at: u64) -> Option<(usize, u64)> {
+        let mut tables = self.list().iter().zip(self.starts()).enumerate();
+        let is_before_end = |table: &Self::Table, start| at < start + table.as_bytes().len() as u64;
+        let found = tables.find(|(_, (table, start))| is_before_end(table, *start));
+        found.map(|(index, (_, start))| (index, start))
+    }
+
+    /// See [`AnyCuckoo::scan_dump`](super::AnyCuckoo::scan_dump).
+    fn scan_dump(&self, iterator: u64) -> Option<(u64, &[u8])> {
+        let at = iterator.checked_sub(1)?;
+        let (index, start) = self.table_at(at)?;
+        let bytes = self.list().get(index)?.as_bytes();
+        let chunk = if Self::HAS_WHOLE_CHUNKS && bytes.len() <= MAX_CHUNK_BYTES {
+            bytes
+        } else {
+            let rest = bytes.get(at.saturating_sub(start) as usize..)?;
+            rest.get(..MAX_CHUNK_BYTES).unwrap_or(rest)
+        };
+        Some((at.max(start) + chunk.len() as u64 + 1, chunk))
+    }
+
+    /// See [`AnyCuckoo::load_chunk`](super::AnyCuckoo::load_chunk).
+    fn load_chunk(&mut self, iterator: u64, data: &[u8]) -> Result<(), Error> {
+        if data.is_empty() {
+            return Err(ChunkError::Empty.into());
+        }
+        let outside = ChunkError::Offset(iterator);
+        let end = iterator.checked_sub(1).ok_or(outside)?;
+        let at = end.checked_sub(data.len() as u64).ok_or(outside)?;
+        let (index, start) = self.table_at(at).ok_or(outside)?;
+        let from = at.checked_sub(start).ok_or(outside)? as usize;
+        let table = self.list_mut().get_mut(index).ok_or(outside)?;
+        let target = table.as_mut_bytes().get_mut(from..from + data.len());
+        overwrite(target.ok_or(ChunkError::TooLong(data.len() as u64))?, data);
+        table.clear_padding();
+        Ok(())
+    }
+
+    /// See [`AnyCuckoo::each_block`](super::AnyCuckoo::each_block).
+    fn each_block(&self, mut see: impl FnMut(NonNull<u8>)) {
+        self.list().iter().for_each(|table| table.each_block(&mut see));
+        see(NonNull::from(self.list()).cast());
+    }
+
+    /// See [`AnyCuckoo::relocate`](super::AnyCuckoo::relocate).
+    fn relocate(
+        &mut self,
+        from: usize,
+        mover: &mut Mover,
+        mut should_stop: impl FnMut() -> bool,
+    ) -> Option<usize> {
+        let mut first = 0;
+        for table in self.list_mut() {
+            let allocations = table.allocations();
+            for index in from.saturating_sub(first)..allocations {
+                if should_stop() {
+                    return Some(first + index);
+                }
+                table.relocate(index, mover);
+            }
+            first += allocations;
+        }
+        relocate_slice(self.list_mut(), mover);
+        None
+    }
+}
