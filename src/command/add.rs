@@ -10,19 +10,17 @@ use std::ffi::CStr;
 
 use super::create::{self, RESERVED};
 use super::error::{self, Failure, NOT_FOUND, WRONG_TYPE};
-use super::handler::{Call, Handler};
+use super::handler::{ArgCount, Call, Handler};
 use super::lifetime::Lifetime;
 use super::option;
 use super::options::{Dialect, FilterOptions};
 use super::parse;
 use super::rotate::{ROTATED, Rotation};
 use crate::data_type::handle::{Lookup, filter_mut};
-use crate::policy::counters::GROWTHS_REFUSED;
-use crate::policy::limits::Limits;
+use crate::policy::limits::{GROWTH, Limits, is_for_memory};
 use crate::policy::replicate::{self, NewItems};
 use crate::server::args::Args;
 use crate::server::key::Key;
-use crate::server::log;
 use bloomline_core::Error;
 use bloomline_core::host::{AnyFilter, Insertion};
 
@@ -37,8 +35,7 @@ pub struct Madd;
 pub struct Insert;
 
 impl Handler for Add {
-    const MIN_ARGS: usize = 3;
-    const MAX_ARGS: usize = 3;
+    const ARGS: ArgCount = 3..=3;
 
     fn run(call: Call) -> Result<(), Failure> {
         let options = || FilterOptions::default_for(Dialect::of(call.source));
@@ -47,7 +44,7 @@ impl Handler for Add {
 }
 
 impl Handler for Madd {
-    const MIN_ARGS: usize = 3;
+    const ARGS: ArgCount = 3..=usize::MAX;
 
     fn run(call: Call) -> Result<(), Failure> {
         let options = || FilterOptions::default_for(Dialect::of(call.source));
@@ -56,7 +53,7 @@ impl Handler for Madd {
 }
 
 impl Handler for Insert {
-    const MIN_ARGS: usize = 4;
+    const ARGS: ArgCount = 4..=usize::MAX;
 
     fn is_unknown_to_redisbloom(rest: Args) -> bool {
         option::has_own(rest)
@@ -217,19 +214,10 @@ pub fn refused(call: Call, error: Error, limits: &Limits) -> Option<&'static CSt
     (!limits.source.is_replicated_or_loaded()).then(|| error::insertion(error))
 }
 
-/// Counts and logs an item that was not inserted for lack of memory.
-///
-/// Ends the process if the item is replicated or loaded from a file.
+/// Counts and logs an item that was not inserted for lack of memory; see [`Limits::refuse`].
 #[cold]
 pub fn count_refused(call: Call, error: Error, limits: &Limits) {
-    if create::is_for_memory(error) {
-        let (key, why) = (call.key.shown(), limits.reason(error));
-        if limits.source.is_replicated_or_loaded() {
-            // A replica without the item would answer wrongly from then on. The server's own types
-            // end the process as well.
-            log::fatal(&format!("filter '{key}' must grow for a primary or a file, but {why}"));
-        }
-        GROWTHS_REFUSED.add(1);
-        log::refusal(format_args!("growth of filter '{key}' refused: {why}"));
+    if is_for_memory(error) {
+        limits.refuse(&GROWTH, call.key, error);
     }
 }

@@ -11,7 +11,7 @@ use std::marker::PhantomData;
 use super::add::{self, Wanted};
 use super::answers::Answers;
 use super::error::{Failure, NO_ANSWERS};
-use super::handler::{Call, Handler};
+use super::handler::{ArgCount, Call, Handler};
 use super::options::{Dialect, FilterOptions};
 use super::packed::{self, Packed, Reply};
 use super::read::Contains;
@@ -28,8 +28,7 @@ pub struct BulkAdd;
 pub struct BulkExists<F>(PhantomData<F>);
 
 impl Handler for BulkAdd {
-    const MIN_ARGS: usize = 4;
-    const MAX_ARGS: usize = 7;
+    const ARGS: ArgCount = 4..=7;
 
     fn is_unknown_to_redisbloom(_rest: Args) -> bool {
         true
@@ -52,8 +51,7 @@ impl Handler for BulkAdd {
 }
 
 impl<F: Contains> Handler for BulkExists<F> {
-    const MIN_ARGS: usize = 4;
-    const MAX_ARGS: usize = 7;
+    const ARGS: ArgCount = 4..=7;
 
     fn is_unknown_to_redisbloom(_rest: Args) -> bool {
         true

@@ -3,7 +3,7 @@
 use std::ffi::CStr;
 
 use super::error::{Failure, existing};
-use super::handler::{Call, Handler};
+use super::handler::{ArgCount, Call, Handler};
 use crate::data_type::handle::{filter, filter_mut};
 use crate::policy::counters::{BYTES_COMPACTED, COMPACTIONS};
 use crate::policy::replicate;
@@ -18,8 +18,7 @@ pub struct Compact;
 const COMPACTED: &CStr = c"bloom.compact";
 
 impl Handler for Compact {
-    const MIN_ARGS: usize = 2;
-    const MAX_ARGS: usize = 2;
+    const ARGS: ArgCount = 2..=2;
 
     fn is_unknown_to_redisbloom(_rest: Args) -> bool {
         true

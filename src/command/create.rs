@@ -3,19 +3,17 @@
 use std::ffi::CStr;
 
 use super::error::{self, Failure, ITEM_EXISTS, NEEDS_EFFECTS, WRONG_TYPE};
-use super::handler::{Call, Handler};
+use super::handler::{ArgCount, Call, Handler};
 use super::lifetime::Lifetime;
 use super::option;
 use super::options::{Dialect, FilterOptions};
 use super::parse;
 use crate::data_type::handle::{Lookup, filter_mut, store};
-use crate::policy::counters::CREATIONS_REFUSED;
-use crate::policy::limits::Limits;
+use crate::policy::limits::{CREATION, Limits, is_for_memory};
 use crate::policy::{replicate, seed};
 use crate::server::args::Args;
 use crate::server::clock;
 use crate::server::key::Key;
-use crate::server::log;
 use bloomline_core::host::{AnyFilter, Filter, WindowedFilter};
 use bloomline_core::{Error, Layout};
 
@@ -27,7 +25,7 @@ pub const RESERVED: &CStr = c"bloom.reserve";
 pub struct Reserve;
 
 impl Handler for Reserve {
-    const MIN_ARGS: usize = 4;
+    const ARGS: ArgCount = 4..=usize::MAX;
 
     fn is_unknown_to_redisbloom(rest: Args) -> bool {
         option::has_own(rest)
@@ -109,23 +107,11 @@ pub fn expire(call: Call, key: &mut Key, lifetime: Lifetime) {
     }
 }
 
-/// Counts and logs a creation that was refused for lack of memory, and returns the error reply.
-///
-/// Ends the process if the creation is replicated or loaded from a file: what follows depends on
-/// the key, and the next addition would create another filter under its name.
+/// Counts and logs a creation that was refused for lack of memory, and returns the error reply; see
+/// [`Limits::refuse`].
 pub fn refused(call: Call, error: Error, limits: &Limits) -> Failure {
     if is_for_memory(error) {
-        let (key, why) = (call.key.shown(), limits.reason(error));
-        if limits.source.is_replicated_or_loaded() {
-            log::fatal(&format!("filter '{key}' was created by a primary or a file, but {why}"));
-        }
-        CREATIONS_REFUSED.add(1);
-        log::refusal(format_args!("creation of filter '{key}' refused: {why}"));
+        limits.refuse(&CREATION, call.key, error);
     }
     error::creation(error, limits)
-}
-
-/// True for an error that a limit or lack of memory caused.
-pub fn is_for_memory(error: Error) -> bool {
-    matches!(error, Error::Refused(_) | Error::OutOfMemory(_))
 }

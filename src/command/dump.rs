@@ -11,10 +11,10 @@ use super::create;
 use super::error::{
     BAD_DATA, CHUNK_TOO_BIG, DROPPED, DUMP_ITERATOR, Failure, LOAD_ITERATOR, NO_LINK, existing,
 };
-use super::handler::{Call, Handler};
+use super::handler::{ArgCount, Call, Handler};
 use crate::data_type::handle::{Lookup, filter, filter_mut, store};
 use crate::policy::counters::LOADS_REFUSED;
-use crate::policy::limits::Limits;
+use crate::policy::limits::{Limits, is_for_memory};
 use crate::server::key::Key;
 use crate::server::log;
 use bloomline_core::error::ChunkError;
@@ -35,8 +35,7 @@ const START: i64 = 0;
 const HEADER: i64 = 1;
 
 impl Handler for Scandump {
-    const MIN_ARGS: usize = 3;
-    const MAX_ARGS: usize = 3;
+    const ARGS: ArgCount = 3..=3;
 
     fn run(call: Call) -> Result<(), Failure> {
         let key = Key::read(call.context, call.key);
@@ -69,8 +68,7 @@ impl Handler for Scandump {
 }
 
 impl Handler for Loadchunk {
-    const MIN_ARGS: usize = 4;
-    const MAX_ARGS: usize = 4;
+    const ARGS: ArgCount = 4..=4;
 
     fn run(call: Call) -> Result<(), Failure> {
         let (Some(iterator), Some(data)) = (call.rest.get(0), call.rest.get(1)) else {
@@ -131,12 +129,10 @@ fn write_chunk(filter: &mut AnyFilter, iterator: i64, data: &[u8]) -> Result<(),
 
 /// The error reply for a header; the log line has the reason.
 fn bad_header(call: Call, error: Error, limits: &Limits) -> Failure {
-    match error {
-        Error::Refused(_) | Error::OutOfMemory(_) => create::refused(call, error, limits),
-        _ => {
-            LOADS_REFUSED.add(1);
-            log::refusal(format_args!("BF.LOADCHUNK of '{}' refused: {error}", call.key.shown()));
-            BAD_DATA.into()
-        }
+    if is_for_memory(error) {
+        return create::refused(call, error, limits);
     }
+    LOADS_REFUSED.add(1);
+    log::refusal(format_args!("BF.LOADCHUNK of '{}' refused: {error}", call.key.shown()));
+    BAD_DATA.into()
 }

@@ -2,6 +2,7 @@
 //! replies with its error.
 
 use std::ffi::c_int;
+use std::ops::RangeInclusive;
 
 use redis_module::raw::{RedisModuleCtx, RedisModuleString, Status};
 
@@ -10,12 +11,13 @@ use crate::policy::source::{AS_TEXT, Source};
 use crate::server::args::{Arg, Args};
 use crate::server::context::Context;
 
+/// Numbers of arguments, both ends included.
+pub type ArgCount = RangeInclusive<usize>;
+
 /// A command.
 pub trait Handler {
-    /// The fewest arguments, with the command's name: 1 only for a command without a key.
-    const MIN_ARGS: usize;
-    /// The most arguments, with the command's name.
-    const MAX_ARGS: usize = usize::MAX;
+    /// How many arguments a call has, with the command's name: 1 only for a command without a key.
+    const ARGS: ArgCount;
 
     /// True if RedisBloom does not know a call with these arguments behind the key.
     fn is_unknown_to_redisbloom(_rest: Args) -> bool {
@@ -57,8 +59,8 @@ pub unsafe extern "C" fn entry<H: Handler>(
     let (context, args) = unsafe { (Context::new(ctx), Args::new(argv, argc)) };
     if let Some(context) = context {
         let source = &Source::of_call(context);
-        let is_arity_valid = (H::MIN_ARGS..=H::MAX_ARGS).contains(&args.len());
-        let result = match args.get(usize::from(H::MIN_ARGS > 1)) {
+        let is_arity_valid = H::ARGS.contains(&args.len());
+        let result = match args.get(usize::from(*H::ARGS.start() > 1)) {
             Some(key) if is_arity_valid => {
                 run::<H>(Call { context, source, key, rest: args.from(2) })
             }

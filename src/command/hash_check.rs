@@ -3,7 +3,7 @@
 //! Only builds of RedisBloom with a seed for their hash write it.
 
 use super::error::Failure;
-use super::handler::{Call, Handler};
+use super::handler::{ArgCount, Call, Handler};
 use crate::server::log;
 use bloomline_core::host::redisbloom::hash;
 
@@ -14,8 +14,7 @@ use bloomline_core::host::redisbloom::hash;
 pub struct HashCheck;
 
 impl Handler for HashCheck {
-    const MIN_ARGS: usize = 3;
-    const MAX_ARGS: usize = 3;
+    const ARGS: ArgCount = 3..=3;
 
     fn run(call: Call) -> Result<(), Failure> {
         let hash = call.rest.bytes().next().unwrap_or_default();

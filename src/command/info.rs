@@ -5,7 +5,7 @@ use std::{fmt, iter};
 
 use super::error::{BAD_FIELD, Failure, existing};
 use super::float::format_g;
-use super::handler::{Call, Handler};
+use super::handler::{ArgCount, Call, Handler};
 use super::read::now_for;
 use crate::data_type::handle::{DataType, filter};
 use crate::policy::setting::layout_name;
@@ -146,8 +146,7 @@ pub fn layer_numbers(to: Context, numbers: &[f64]) {
 }
 
 impl Handler for Info {
-    const MIN_ARGS: usize = 2;
-    const MAX_ARGS: usize = 3;
+    const ARGS: ArgCount = 2..=3;
 
     fn run(call: Call) -> Result<(), Failure> {
         reply(call, &FIELDS, &MORE_FIELDS, BAD_FIELD.into())
@@ -189,8 +188,7 @@ pub fn reply<F: DataType>(
 }
 
 impl Handler for Debug {
-    const MIN_ARGS: usize = 2;
-    const MAX_ARGS: usize = 2;
+    const ARGS: ArgCount = 2..=2;
 
     fn run(call: Call) -> Result<(), Failure> {
         let key = Key::read(call.context, call.key);

@@ -7,16 +7,14 @@
 
 use std::ffi::CStr;
 
-use super::create::is_for_memory;
 use super::error::{self, Failure, WRONG_TYPE, no_source};
-use super::handler::{Call, Handler};
+use super::handler::{ArgCount, Call, Handler};
 use crate::data_type::handle::{Lookup, filter, filter_mut, store};
-use crate::policy::counters::{MERGES, MERGES_REFUSED};
-use crate::policy::limits::Limits;
+use crate::policy::counters::MERGES;
+use crate::policy::limits::{Limits, MERGE};
 use crate::policy::replicate;
 use crate::server::args::Args;
 use crate::server::key::Key;
-use crate::server::log;
 use bloomline_core::Error;
 use bloomline_core::host::AnyFilter;
 
@@ -27,7 +25,7 @@ pub struct Merge;
 const MERGED: &CStr = c"bloom.merge";
 
 impl Handler for Merge {
-    const MIN_ARGS: usize = 3;
+    const ARGS: ArgCount = 3..=usize::MAX;
 
     fn is_unknown_to_redisbloom(_rest: Args) -> bool {
         true
@@ -57,7 +55,11 @@ impl Handler for Merge {
             Lookup::Missing if sources.len() < call.rest.len() => return Err(no_source(call.key)),
             Lookup::Missing => union_of(&sources, &limits).map(Joined::New),
         };
-        let is_changed = match joined.map_err(|error| refused(call, error, &limits))? {
+        let refused = |error| {
+            limits.refuse(&MERGE, call.key, error);
+            error::merge(error, &limits)
+        };
+        let is_changed = match joined.map_err(refused)? {
             Joined::Existing(is_changed) => is_changed,
             Joined::New(filter) => {
                 store(&mut key, filter);
@@ -92,17 +94,4 @@ fn union_of(sources: &[&AnyFilter], limits: &Limits) -> Result<AnyFilter, Error>
     let mut filter = first.try_clone(&mut limits.permit())?;
     filter.union(others, &mut limits.permit())?;
     Ok(filter)
-}
-
-/// Counts and logs a merge that was refused, and returns the error reply.
-///
-/// Ends the process if the merge is replicated or loaded from a file, and there is no memory for it.
-fn refused(call: Call, error: Error, limits: &Limits) -> Failure {
-    MERGES_REFUSED.add(1);
-    let (key, why) = (call.key.shown(), limits.reason(error));
-    if is_for_memory(error) && limits.source.is_replicated_or_loaded() {
-        log::fatal(&format!("filter '{key}' was merged by a primary or a file, but {why}"));
-    }
-    log::refusal(format_args!("merge into filter '{key}' refused: {why}"));
-    error::merge(error, limits)
 }

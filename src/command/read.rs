@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use super::error::{Failure, WRONG_TYPE};
-use super::handler::{Call, Handler};
+use super::handler::{ArgCount, Call, Handler};
 use crate::data_type::handle::{DataType, Lookup, filter};
 use crate::server::clock;
 use crate::server::key::Key;
@@ -61,8 +61,7 @@ impl Contains for AnyCuckoo {
 }
 
 impl<F: Contains> Handler for Exists<F> {
-    const MIN_ARGS: usize = 3;
-    const MAX_ARGS: usize = 3;
+    const ARGS: ArgCount = 3..=3;
 
     fn run(call: Call) -> Result<(), Failure> {
         let key = Key::read(call.context, call.key);
@@ -77,7 +76,7 @@ impl<F: Contains> Handler for Exists<F> {
 }
 
 impl<F: Contains> Handler for Mexists<F> {
-    const MIN_ARGS: usize = 3;
+    const ARGS: ArgCount = 3..=usize::MAX;
 
     fn run(call: Call) -> Result<(), Failure> {
         let key = Key::read(call.context, call.key);
@@ -95,8 +94,7 @@ impl<F: Contains> Handler for Mexists<F> {
 }
 
 impl Handler for Card {
-    const MIN_ARGS: usize = 2;
-    const MAX_ARGS: usize = 2;
+    const ARGS: ArgCount = 2..=2;
 
     fn run(call: Call) -> Result<(), Failure> {
         let key = Key::read(call.context, call.key);

@@ -5,19 +5,16 @@
 
 use std::ffi::CStr;
 
-use super::create;
 use super::error::{
     self, AT_IN_FUTURE, BAD_TIME, Failure, NEEDS_EFFECTS, NO_GENERATIONS, NOT_BY_HAND, existing,
     unknown_argument,
 };
-use super::handler::{Call, Handler};
+use super::handler::{ArgCount, Call, Handler};
 use crate::data_type::handle::filter_mut;
-use crate::policy::counters::GROWTHS_REFUSED;
-use crate::policy::limits::Limits;
+use crate::policy::limits::{Limits, ROTATION, is_for_memory};
 use crate::policy::replicate;
 use crate::server::clock;
 use crate::server::key::Key;
-use crate::server::log;
 use bloomline_core::Error;
 use bloomline_core::host::{AnyFilter, Window, WindowedFilter};
 
@@ -28,8 +25,7 @@ pub const ROTATED: &CStr = c"bloom.rotate";
 pub struct Rotate;
 
 impl Handler for Rotate {
-    const MIN_ARGS: usize = 2;
-    const MAX_ARGS: usize = 4;
+    const ARGS: ArgCount = 2..=4;
 
     fn run(call: Call) -> Result<(), Failure> {
         let given = given_time(call)?;
@@ -157,18 +153,10 @@ impl Rotation {
 }
 
 /// Counts and logs a rotation that was refused by a limit or for lack of memory, and returns the
-/// error reply.
-///
-/// Ends the process if the rotation is replicated or loaded from a file: the next additions depend
-/// on it.
+/// error reply; see [`Limits::refuse`].
 fn failed(call: Call, error: Error, limits: &Limits) -> Failure {
-    if create::is_for_memory(error) {
-        let (key, why) = (call.key.shown(), limits.reason(error));
-        if limits.source.is_replicated_or_loaded() {
-            log::fatal(&format!("filter '{key}' must rotate for a primary or a file, but {why}"));
-        }
-        GROWTHS_REFUSED.add(1);
-        log::refusal(format_args!("rotation of filter '{key}' refused: {why}"));
+    if is_for_memory(error) {
+        limits.refuse(&ROTATION, call.key, error);
     }
     error::rotation(error, limits)
 }

@@ -7,7 +7,7 @@ use std::cell::OnceCell;
 
 use super::error::{Failure, existing, unknown_argument};
 use super::float::format_g;
-use super::handler::{Call, Handler};
+use super::handler::{ArgCount, Call, Handler};
 use super::info::{self, layer_numbers, number};
 use crate::data_type::handle::filter;
 use crate::server::args::{Arg, Args};
@@ -91,7 +91,7 @@ fn seed(to: Context, filter: &AnyFilter) {
 }
 
 impl Handler for Stats {
-    const MIN_ARGS: usize = 2;
+    const ARGS: ArgCount = 2..=usize::MAX;
 
     fn is_unknown_to_redisbloom(_rest: Args) -> bool {
         true

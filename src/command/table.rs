@@ -8,7 +8,7 @@ use redis_module::raw::{
 };
 
 use super::error::Failure;
-use super::handler::{Call, Handler, entry};
+use super::handler::{ArgCount, Call, Handler, entry};
 use super::{
     add, bulk, compact, create, dump, hash_check, help, info, merge, read, rotate, stats, syntax,
 };
@@ -257,9 +257,10 @@ pub static HIDDEN: [Command; 1] = [Command {
 
 /// A command with the fields that most commands have in common.
 pub(super) const fn command<H: Handler>(access: &'static Access) -> Command {
+    let (least, most) = (*H::ARGS.start() as i32, *H::ARGS.end());
     Command {
         name: c"",
-        arity: if H::MIN_ARGS == H::MAX_ARGS { H::MIN_ARGS as i32 } else { -(H::MIN_ARGS as i32) },
+        arity: if least as usize == most { least } else { -least },
         summary: c"",
         hint: c"",
         complexity: c"",
@@ -275,8 +276,7 @@ pub(super) const fn command<H: Handler>(access: &'static Access) -> Command {
 struct Help;
 
 impl Handler for Help {
-    const MIN_ARGS: usize = 1;
-    const MAX_ARGS: usize = 1;
+    const ARGS: ArgCount = 1..=1;
 
     fn run(call: Call) -> Result<(), Failure> {
         help::reply(call.context, "BF", &COMMANDS);

@@ -4,9 +4,12 @@ use std::cell::Cell;
 use std::ffi::{CStr, CString};
 use std::fmt;
 
+use super::counters::{CREATIONS_REFUSED, Counter, GROWTHS_REFUSED, MERGES_REFUSED};
 use super::machine;
 use super::setting;
 use super::source::Source;
+use crate::server::args::Arg;
+use crate::server::log;
 use crate::server::server_info::ServerInfo;
 use crate::server::version;
 use bloomline_core::host::Demand;
@@ -54,7 +57,7 @@ pub enum Refusal {
         /// Bytes of the machine, or of the control group.
         machine: u64,
     },
-    /// With a layer of so many bytes, the RDB file of this server would be unreadable.
+    /// With a layer of this size, the RDB file of this server would be unreadable.
     Unsavable {
         /// Bytes of the layer.
         layer: u64,
@@ -71,6 +74,34 @@ impl Refusal {
             Self::Unsavable { .. } | Self::BloomlineLayout => false,
         }
     }
+}
+
+/// A change of a filter that may be refused.
+pub struct Change {
+    /// What is refused, in log lines.
+    name: &'static str,
+    /// What a primary or a file did to the filter, in log lines.
+    done_by_primary: &'static str,
+    /// The number of refusals in INFO.
+    refused: &'static Counter,
+}
+
+/// The filter is created.
+pub static CREATION: Change =
+    Change { name: "creation of", done_by_primary: "was created by", refused: &CREATIONS_REFUSED };
+/// The filter grows.
+pub static GROWTH: Change =
+    Change { name: "growth of", done_by_primary: "must grow for", refused: &GROWTHS_REFUSED };
+/// The filter opens a generation.
+pub static ROTATION: Change =
+    Change { name: "rotation of", done_by_primary: "must rotate for", refused: &GROWTHS_REFUSED };
+/// Other filters are merged into the filter.
+pub static MERGE: Change =
+    Change { name: "merge into", done_by_primary: "was merged by", refused: &MERGES_REFUSED };
+
+/// True for an error that a limit or lack of memory caused.
+pub fn is_for_memory(error: Error) -> bool {
+    matches!(error, Error::Refused(_) | Error::OutOfMemory(_))
 }
 
 impl<'a> Limits<'a> {
@@ -96,6 +127,22 @@ impl<'a> Limits<'a> {
     /// Why a change failed: the limit that was exceeded, or else the error itself.
     pub fn reason(&self, error: Error) -> Reason {
         self.refusal.get().map_or(Reason::Error(error), Reason::Refusal)
+    }
+
+    /// Counts and logs a change of the filter `key` that failed.
+    ///
+    /// Ends the process if the change is replicated or loaded from a file, and there is no memory for
+    /// it: later calls depend on it, so a server without it would answer wrongly from then on. The
+    /// server's own types end the process as well.
+    #[cold]
+    pub fn refuse(&self, change: &Change, key: Arg, error: Error) {
+        let (key, why) = (key.shown(), self.reason(error));
+        if is_for_memory(error) && self.source.is_replicated_or_loaded() {
+            let done = change.done_by_primary;
+            log::fatal(&format!("filter '{key}' {done} a primary or a file, but {why}"));
+        }
+        change.refused.add(1);
+        log::refusal(format_args!("{} filter '{key}' refused: {why}", change.name));
     }
 
     /// The function that the core calls before it allocates bits.

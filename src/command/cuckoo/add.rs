@@ -7,7 +7,7 @@ use super::error::{self, TOO_MANY_EXPANSIONS};
 use super::options::{self, Insert as InsertArgs, NewFilter};
 use crate::command::add::count_refused;
 use crate::command::error::{Failure, NOT_FOUND, WRONG_TYPE};
-use crate::command::handler::{Call, Handler};
+use crate::command::handler::{ArgCount, Call, Handler};
 use crate::data_type::handle::{Lookup, filter_mut};
 use crate::policy::limits::Limits;
 use crate::policy::replicate::{ItemCommands, NewItems};
@@ -59,8 +59,7 @@ pub enum Reply {
 }
 
 impl Handler for Add {
-    const MIN_ARGS: usize = 3;
-    const MAX_ARGS: usize = 3;
+    const ARGS: ArgCount = 3..=3;
 
     fn run(call: Call) -> Result<(), Failure> {
         add(call, &InsertArgs::of_items(call), Wanted::All, Reply::Single)
@@ -68,8 +67,7 @@ impl Handler for Add {
 }
 
 impl Handler for AddNx {
-    const MIN_ARGS: usize = 3;
-    const MAX_ARGS: usize = 3;
+    const ARGS: ArgCount = 3..=3;
 
     fn run(call: Call) -> Result<(), Failure> {
         add(call, &InsertArgs::of_items(call), Wanted::OnlyNew, Reply::Single)
@@ -77,7 +75,7 @@ impl Handler for AddNx {
 }
 
 impl Handler for Insert {
-    const MIN_ARGS: usize = 4;
+    const ARGS: ArgCount = 4..=usize::MAX;
 
     fn is_unknown_to_redisbloom(rest: Args) -> bool {
         options::has_own(rest)
@@ -89,7 +87,7 @@ impl Handler for Insert {
 }
 
 impl Handler for InsertNx {
-    const MIN_ARGS: usize = 4;
+    const ARGS: ArgCount = 4..=usize::MAX;
 
     fn is_unknown_to_redisbloom(rest: Args) -> bool {
         options::has_own(rest)

@@ -9,7 +9,7 @@ use crate::command::add::count_refused;
 use crate::command::answers::Answers;
 use crate::command::bulk::{self, Done};
 use crate::command::error::{Failure, NO_ANSWERS};
-use crate::command::handler::{Call, Handler};
+use crate::command::handler::{ArgCount, Call, Handler};
 use crate::command::packed::{self, Packed};
 use crate::policy::limits::Limits;
 use crate::policy::replicate::{self, NewItems};
@@ -20,8 +20,7 @@ use bloomline_core::host::cuckoo::AnyCuckoo;
 pub struct BulkAdd;
 
 impl Handler for BulkAdd {
-    const MIN_ARGS: usize = 4;
-    const MAX_ARGS: usize = 7;
+    const ARGS: ArgCount = 4..=7;
 
     fn is_unknown_to_redisbloom(_rest: Args) -> bool {
         true

@@ -4,7 +4,7 @@ use std::ffi::CStr;
 
 use super::error::NOTHING_TO_COMPACT;
 use crate::command::error::Failure;
-use crate::command::handler::{Call, Handler};
+use crate::command::handler::{ArgCount, Call, Handler};
 use crate::data_type::handle::{Lookup, filter_mut};
 use crate::policy::counters::{BYTES_COMPACTED, COMPACTIONS};
 use crate::server::key::Key;
@@ -17,8 +17,7 @@ pub struct Compact;
 const COMPACTED: &CStr = c"cuckoo.compact";
 
 impl Handler for Compact {
-    const MIN_ARGS: usize = 2;
-    const MAX_ARGS: usize = 2;
+    const ARGS: ArgCount = 2..=2;
 
     fn run(call: Call) -> Result<(), Failure> {
         let mut key = Key::write(call.context, call.key);

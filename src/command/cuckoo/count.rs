@@ -1,7 +1,7 @@
 //! CF.COUNT. A key of another type does not contain the item.
 
 use crate::command::error::Failure;
-use crate::command::handler::{Call, Handler};
+use crate::command::handler::{ArgCount, Call, Handler};
 use crate::data_type::handle::{Lookup, filter};
 use crate::server::key::Key;
 use bloomline_core::host::cuckoo::AnyCuckoo;
@@ -10,8 +10,7 @@ use bloomline_core::host::cuckoo::AnyCuckoo;
 pub struct Count;
 
 impl Handler for Count {
-    const MIN_ARGS: usize = 3;
-    const MAX_ARGS: usize = 3;
+    const ARGS: ArgCount = 3..=3;
 
     fn run(call: Call) -> Result<(), Failure> {
         let key = Key::read(call.context, call.key);

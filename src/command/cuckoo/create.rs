@@ -5,7 +5,7 @@ use std::ffi::CStr;
 use super::options::{self, NewFilter};
 use crate::command::create::{expire, refused, seed};
 use crate::command::error::{Failure, ITEM_EXISTS, NEEDS_EFFECTS, WRONG_TYPE};
-use crate::command::handler::{Call, Handler};
+use crate::command::handler::{ArgCount, Call, Handler};
 use crate::data_type::handle::{Lookup, filter, store};
 use crate::policy::limits::Limits;
 use crate::policy::replicate;
@@ -22,7 +22,7 @@ pub const RESERVED: &CStr = c"cuckoo.reserve";
 pub struct Reserve;
 
 impl Handler for Reserve {
-    const MIN_ARGS: usize = 3;
+    const ARGS: ArgCount = 3..=usize::MAX;
 
     fn is_unknown_to_redisbloom(rest: Args) -> bool {
         options::has_own(rest)

@@ -5,10 +5,10 @@ use std::ffi::CStr;
 use super::error::{BAD_CHUNK, BAD_HEADER, BAD_NUMBERS, BAD_POSITION};
 use crate::command::create::refused;
 use crate::command::error::{Failure, ITEM_EXISTS, existing};
-use crate::command::handler::{Call, Handler};
+use crate::command::handler::{ArgCount, Call, Handler};
 use crate::data_type::handle::{Lookup, filter, filter_mut, store};
 use crate::policy::counters::LOADS_REFUSED;
-use crate::policy::limits::Limits;
+use crate::policy::limits::{Limits, is_for_memory};
 use crate::server::args::Arg;
 use crate::server::key::Key;
 use crate::server::log;
@@ -28,8 +28,7 @@ const LOADED: &CStr = c"cuckoo.load";
 const HEADER: i64 = 1;
 
 impl Handler for Scandump {
-    const MIN_ARGS: usize = 3;
-    const MAX_ARGS: usize = 3;
+    const ARGS: ArgCount = 3..=3;
 
     fn run(call: Call) -> Result<(), Failure> {
         let iterator = call.rest.get(0).and_then(Arg::integer);
@@ -58,8 +57,7 @@ impl Handler for Scandump {
 }
 
 impl Handler for Loadchunk {
-    const MIN_ARGS: usize = 4;
-    const MAX_ARGS: usize = 4;
+    const ARGS: ArgCount = 4..=4;
 
     fn run(call: Call) -> Result<(), Failure> {
         let (Some(iterator), Some(data)) = (call.rest.get(0), call.rest.get(1)) else {
@@ -95,7 +93,7 @@ impl Handler for Loadchunk {
 
 /// The error reply for a header; the log line has the reason.
 fn bad_header(call: Call, error: Error, limits: &Limits) -> Failure {
-    if let Error::Refused(_) | Error::OutOfMemory(_) = error {
+    if is_for_memory(error) {
         return refused(call, error, limits);
     }
     LOADS_REFUSED.add(1);

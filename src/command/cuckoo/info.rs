@@ -2,7 +2,7 @@
 
 use crate::command::error::{Failure, existing};
 use crate::command::float::format_g;
-use crate::command::handler::{Call, Handler};
+use crate::command::handler::{ArgCount, Call, Handler};
 use crate::command::info::{self, Field};
 use crate::data_type::handle::filter;
 use crate::policy::setting::layout_name;
@@ -84,8 +84,7 @@ fn layout(to: Context, filter: &AnyCuckoo) {
 }
 
 impl Handler for Info {
-    const MIN_ARGS: usize = 2;
-    const MAX_ARGS: usize = 3;
+    const ARGS: ArgCount = 2..=3;
 
     fn run(call: Call) -> Result<(), Failure> {
         // RedisBloom knows no fields, and counts the arguments before it opens the key.
@@ -99,8 +98,7 @@ impl Handler for Info {
 }
 
 impl Handler for Debug {
-    const MIN_ARGS: usize = 2;
-    const MAX_ARGS: usize = 2;
+    const ARGS: ArgCount = 2..=2;
 
     fn run(call: Call) -> Result<(), Failure> {
         let key = Key::read(call.context, call.key);

@@ -7,7 +7,7 @@ use super::error::NOTHING_TO_DELETE;
 use crate::command::answers::Answers;
 use crate::command::bulk;
 use crate::command::error::{Failure, NO_ANSWERS};
-use crate::command::handler::{Call, Handler};
+use crate::command::handler::{ArgCount, Call, Handler};
 use crate::command::packed;
 use crate::data_type::handle::{Lookup, filter_mut};
 use crate::policy::counters::{CF_DELETES, CF_DELETES_MISSED};
@@ -29,8 +29,7 @@ pub struct Del;
 pub struct Mdel;
 
 impl Handler for Del {
-    const MIN_ARGS: usize = 3;
-    const MAX_ARGS: usize = 3;
+    const ARGS: ArgCount = 3..=3;
 
     fn run(call: Call) -> Result<(), Failure> {
         delete(call, Reply::Single)
@@ -38,7 +37,7 @@ impl Handler for Del {
 }
 
 impl Handler for Mdel {
-    const MIN_ARGS: usize = 3;
+    const ARGS: ArgCount = 3..=usize::MAX;
 
     fn is_unknown_to_redisbloom(_rest: Args) -> bool {
         true
@@ -97,8 +96,7 @@ fn signal(call: Call, deleted: &NewItems) {
 pub struct BulkDel;
 
 impl Handler for BulkDel {
-    const MIN_ARGS: usize = 4;
-    const MAX_ARGS: usize = 7;
+    const ARGS: ArgCount = 4..=7;
 
     fn is_unknown_to_redisbloom(_rest: Args) -> bool {
         true

@@ -10,7 +10,7 @@ use redis_module::raw::{
 use super::{add, bulk, compact, count, create, dump, info, remove};
 use crate::command::bulk::BulkExists;
 use crate::command::error::Failure;
-use crate::command::handler::{Call, Handler};
+use crate::command::handler::{ArgCount, Call, Handler};
 use crate::command::help;
 use crate::command::table::{NO_KEY as BLOOM_NO_KEY, READ_KEY, WRITE_KEY, command};
 use crate::command::{option, read, syntax};
@@ -287,8 +287,7 @@ pub static COMMANDS: [Command; 19] = [
 struct Help;
 
 impl Handler for Help {
-    const MIN_ARGS: usize = 1;
-    const MAX_ARGS: usize = 1;
+    const ARGS: ArgCount = 1..=1;
 
     fn run(call: Call) -> Result<(), Failure> {
         help::reply(call.context, "CF", &COMMANDS);
