@@ -1,22 +1,22 @@
 //! BF.ADD, BF.MADD and BF.INSERT.
 //!
 //! ```text
-//! handler -> add -> data_type::handle -> server::key
+//! handler -> add -> access -> data_type::handle -> server::key
 //!                -> policy::limits, policy::replicate::NewItems
 //!                -> core: insert_batch, which replies per item
 //! ```
 
 use std::ffi::CStr;
 
+use super::access::{self, Written};
 use super::create::{self, RESERVED};
-use super::error::{self, Failure, NOT_FOUND, WRONG_TYPE};
+use super::error::{self, Failure, NOT_FOUND};
 use super::handler::{ArgCount, Call, Handler};
 use super::lifetime::Lifetime;
 use super::option;
 use super::options::{Dialect, FilterOptions};
 use super::parse;
 use super::rotate::{ROTATED, Rotation};
-use crate::data_type::handle::{Lookup, filter_mut};
 use crate::policy::limits::{GROWTH, Limits, is_for_memory};
 use crate::policy::replicate::{self, NewItems};
 use crate::server::args::Args;
@@ -104,22 +104,16 @@ enum Replication {
 /// What a call did to a key besides inserting items.
 #[must_use = "its events are sent by `signal`"]
 pub struct Changes {
-    is_created: bool,
+    written: Written,
     is_rotated: bool,
 }
 
 impl Changes {
-    /// Sends the events of the call. The key must be closed: a subscriber may delete it.
+    /// Sends the events of the call.
     pub fn signal(self, call: Call, has_new: bool) {
-        if self.is_created {
-            call.context.signal_change(call.key, RESERVED);
-        }
-        if self.is_rotated {
-            call.context.signal_change(call.key, ROTATED);
-        }
-        if has_new {
-            call.context.signal_change(call.key, ADDED);
-        }
+        let Written { key, is_created } = self.written;
+        let events = [(is_created, RESERVED), (self.is_rotated, ROTATED), (has_new, ADDED)];
+        call.signal_each(key, events);
     }
 }
 
@@ -128,26 +122,19 @@ impl Changes {
 pub fn write_to<T>(
     call: Call,
     items: usize,
-    mut wanted: Wanted<impl FnOnce() -> FilterOptions>,
+    wanted: Wanted<impl FnOnce() -> FilterOptions>,
     write: impl FnOnce(&mut AnyFilter) -> T,
 ) -> Result<(T, Changes), Failure> {
-    let mut key = Key::write(call.context, call.key);
-    let mut is_created = false;
-    loop {
-        match filter_mut::<AnyFilter>(&mut key) {
-            Lookup::WrongType => return Err(WRONG_TYPE.into()),
-            Lookup::Missing => {}
-            Lookup::Found(mut filter) => {
-                wanted.lifetime.check_existing(&filter)?;
-                let rotation = Rotation::begin(call, &mut filter, items)?;
-                let result = write(&mut filter);
-                let is_rotated = rotation.finish(call, &mut filter);
-                return Ok((result, Changes { is_created, is_rotated }));
-            }
-        }
-        create::create(call, &mut key, wanted.if_missing.take().ok_or(NOT_FOUND)?())?;
-        is_created = true;
-    }
+    let Wanted { mut if_missing, lifetime } = wanted;
+    let create = |key: &mut Key| create::create(call, key, if_missing.take().ok_or(NOT_FOUND)?());
+    let write = |filter: &mut AnyFilter| {
+        lifetime.check_existing(filter)?;
+        let rotation = Rotation::begin(call, filter, items)?;
+        let result = write(filter);
+        Ok((result, rotation.finish(call, filter)))
+    };
+    let ((result, is_rotated), written) = access::write_or_create(call, create, write)?;
+    Ok((result, Changes { written, is_rotated }))
 }
 
 /// Inserts items into the filter of a key.

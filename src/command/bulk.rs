@@ -8,6 +8,7 @@ use std::cell::Cell;
 use std::ffi::CStr;
 use std::marker::PhantomData;
 
+use super::access;
 use super::add::{self, Wanted};
 use super::answers::Answers;
 use super::error::{Failure, NO_ANSWERS};
@@ -15,11 +16,9 @@ use super::handler::{ArgCount, Call, Handler};
 use super::options::{Dialect, FilterOptions};
 use super::packed::{self, Packed, Reply};
 use super::read::Contains;
-use crate::data_type::handle::{Lookup, filter};
 use crate::policy::limits::Limits;
 use crate::policy::replicate::{self, ItemCommands, NewItems};
 use crate::server::args::Args;
-use crate::server::key::Key;
 use bloomline_core::host::AnyFilter;
 
 /// BF.BULKADD key FIXED width data | PREFIXED data | LINES data [COUNT]
@@ -60,15 +59,10 @@ impl<F: Contains> Handler for BulkExists<F> {
     fn run(call: Call) -> Result<(), Failure> {
         let (items, reply) = packed::parse(call.rest)?;
         let mut answers = Answers::to(items).ok_or(NO_ANSWERS)?;
-        let key = Key::read(call.context, call.key);
-        match filter::<F>(&key) {
-            Lookup::Found(filter) => {
-                filter.contains_batch(items.iter(), |found| answers.push(found));
-            }
-            // A key of another type does not contain the items.
-            Lookup::Missing | Lookup::WrongType => {
-                items.iter().for_each(|_| answers.push(false));
-            }
+        let key = access::read(call);
+        match access::found::<F>(&key) {
+            Some(filter) => filter.contains_batch(items.iter(), |found| answers.push(found)),
+            None => items.iter().for_each(|_| answers.push(false)),
         }
         send(call, items, answers, reply, None, refused_at)
     }
@@ -111,9 +105,9 @@ fn replicate_new(call: Call, new: &NewItems, items: Packed) {
         return replicate_packed(call, new, items, &replicate::ADD);
     }
     let selected = new.select(items.iter());
-    let key = Key::read(call.context, call.key);
-    match filter::<AnyFilter>(&key) {
-        Lookup::Found(filter) if replicate::is_content_shorter(filter, selected.clone()) => {
+    let key = access::read(call);
+    match access::found::<AnyFilter>(&key) {
+        Some(filter) if replicate::is_content_shorter(filter, selected.clone()) => {
             replicate::content(call.context, call.key, filter, key.expires_at());
         }
         _ => replicate::unpacked(call.context, call.key, &replicate::ADD, selected),

@@ -2,13 +2,13 @@
 
 use std::ffi::CStr;
 
-use super::error::{Failure, existing};
+use super::access;
+use super::error::Failure;
 use super::handler::{ArgCount, Call, Handler};
-use crate::data_type::handle::{filter, filter_mut};
+use crate::data_type::handle::FilterMut;
 use crate::policy::counters::{BYTES_COMPACTED, COMPACTIONS};
 use crate::policy::replicate;
 use crate::server::args::Args;
-use crate::server::key::Key;
 use bloomline_core::host::AnyFilter;
 
 /// BF.COMPACT key
@@ -25,20 +25,16 @@ impl Handler for Compact {
     }
 
     fn run(call: Call) -> Result<(), Failure> {
-        let mut key = Key::write(call.context, call.key);
-        let freed = existing(filter_mut::<AnyFilter>(&mut key))?.replace(|filter| filter.compact());
+        let mut key = access::write(call);
+        let mut filter: FilterMut<AnyFilter> = access::existing_mut(&mut key)?;
+        let freed = filter.replace(AnyFilter::compact);
+        drop(filter);
         if freed > 0 {
             COMPACTIONS.add(1);
             BYTES_COMPACTED.add(freed);
-            replicate::rewrite(
-                call.context,
-                call.key,
-                existing(filter::<AnyFilter>(&key))?,
-                key.expires_at(),
-            );
-            // Closed before the event: a subscriber may delete the key.
-            drop(key);
-            call.context.signal_change(call.key, COMPACTED);
+            let filter: &AnyFilter = access::existing(&key)?;
+            replicate::rewrite(call.context, call.key, filter, key.expires_at());
+            call.signal(key, COMPACTED);
         }
         call.context.count(freed);
         Ok(())

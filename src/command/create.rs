@@ -2,13 +2,14 @@
 
 use std::ffi::CStr;
 
-use super::error::{self, Failure, ITEM_EXISTS, NEEDS_EFFECTS, WRONG_TYPE};
+use super::access;
+use super::error::{self, Failure, NEEDS_EFFECTS};
 use super::handler::{ArgCount, Call, Handler};
 use super::lifetime::Lifetime;
 use super::option;
 use super::options::{Dialect, FilterOptions};
 use super::parse;
-use crate::data_type::handle::{Lookup, filter_mut, store};
+use crate::data_type::handle::store;
 use crate::policy::limits::{CREATION, Limits, is_for_memory};
 use crate::policy::{replicate, seed};
 use crate::server::args::Args;
@@ -33,16 +34,10 @@ impl Handler for Reserve {
 
     fn run(call: Call) -> Result<(), Failure> {
         let options = parse::reserve(call.key, call.rest, Dialect::of(call.source))?;
-        let mut key = Key::write(call.context, call.key);
-        match filter_mut::<AnyFilter>(&mut key) {
-            Lookup::Found(_) => return Err(ITEM_EXISTS.into()),
-            Lookup::WrongType => return Err(WRONG_TYPE.into()),
-            Lookup::Missing => {}
-        }
+        let mut key = access::write(call);
+        access::missing::<AnyFilter>(&key)?;
         create(call, &mut key, options)?;
-        // Closed before the event: a subscriber may delete the key.
-        drop(key);
-        call.context.signal_change(call.key, RESERVED);
+        call.signal(key, RESERVED);
         call.context.simple(c"OK");
         Ok(())
     }

@@ -7,15 +7,15 @@
 use std::ffi::CStr;
 use std::ops::ControlFlow;
 
+use super::access;
 use super::create;
 use super::error::{
-    BAD_DATA, CHUNK_TOO_BIG, DROPPED, DUMP_ITERATOR, Failure, LOAD_ITERATOR, NO_LINK, existing,
+    BAD_DATA, CHUNK_TOO_BIG, DROPPED, DUMP_ITERATOR, Failure, LOAD_ITERATOR, NO_LINK,
 };
 use super::handler::{ArgCount, Call, Handler};
-use crate::data_type::handle::{Lookup, filter, filter_mut, store};
+use crate::data_type::handle::store;
 use crate::policy::counters::LOADS_REFUSED;
 use crate::policy::limits::{Limits, is_for_memory};
-use crate::server::key::Key;
 use crate::server::log;
 use bloomline_core::error::ChunkError;
 use bloomline_core::host::{AnyFilter, Chunk, MAX_CHUNK_BYTES};
@@ -38,8 +38,8 @@ impl Handler for Scandump {
     const ARGS: ArgCount = 3..=3;
 
     fn run(call: Call) -> Result<(), Failure> {
-        let key = Key::read(call.context, call.key);
-        let filter = existing(filter::<AnyFilter>(&key))?;
+        let key = access::read(call);
+        let filter: &AnyFilter = access::existing(&key)?;
         let iterator = call.rest.get(0).and_then(|arg| arg.integer()).ok_or(DUMP_ITERATOR)?;
         if iterator == START {
             call.context.array(2);
@@ -76,23 +76,21 @@ impl Handler for Loadchunk {
         };
         let iterator = iterator.integer().ok_or(LOAD_ITERATOR)?;
         let data = data.bytes();
-        let mut key = Key::write(call.context, call.key);
+        let mut key = access::write(call);
         // A header that is replicated or loaded from a file replaces what the key holds, because
         // the key was missing at its origin.
-        let is_missing = matches!(filter_mut::<AnyFilter>(&mut key), Lookup::Missing);
+        let is_missing = matches!(access::optional::<AnyFilter>(&key), Ok(None));
         let may_store = is_missing || call.source.is_replicated_or_loaded();
         if iterator == HEADER && may_store && (!data.is_empty() || is_missing) {
             let limits = Limits::of(call.source);
             let created = AnyFilter::decode_header(data, &mut limits.permit());
             store(&mut key, created.map_err(|error| bad_header(call, error, &limits))?);
         } else {
-            let mut filter = existing(filter_mut::<AnyFilter>(&mut key))?;
+            let mut filter = access::existing_mut(&mut key)?;
             write_chunk(&mut filter, iterator, data)?;
         }
         call.context.replicate_verbatim();
-        // Closed before the event: a subscriber may delete the key.
-        drop(key);
-        call.context.signal_change(call.key, LOADED);
+        call.signal(key, LOADED);
         call.context.simple(c"OK");
         Ok(())
     }

@@ -4,7 +4,6 @@
 use std::ffi::CStr;
 use std::io;
 
-use crate::data_type::handle::Lookup;
 use crate::policy::limits::Limits;
 use crate::server::args::Arg;
 use bloomline_core::Error;
@@ -75,19 +74,6 @@ pub const MISPLACED_COUNT: &CStr =
     c"ERR COUNT must come before the form or after the data: COUNT LINES data";
 /// No filter of this capacity and error rate is possible.
 pub const COULD_NOT_CREATE: &CStr = c"ERR could not create filter";
-
-/// The filter that a lookup found.
-///
-/// # Errors
-///
-/// The key is missing, or holds another type.
-pub fn existing<T>(lookup: Lookup<T>) -> Result<T, Failure> {
-    match lookup {
-        Lookup::Found(filter) => Ok(filter),
-        Lookup::Missing => Err(NOT_FOUND.into()),
-        Lookup::WrongType => Err(WRONG_TYPE.into()),
-    }
-}
 
 /// The reply if a filter cannot be created.
 pub fn creation(error: Error, limits: &Limits) -> Failure {

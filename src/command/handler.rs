@@ -1,7 +1,7 @@
 //! The entry point of all commands: it checks the number of arguments, runs the command, and
 //! replies with its error.
 
-use std::ffi::c_int;
+use std::ffi::{CStr, c_int};
 use std::ops::RangeInclusive;
 
 use redis_module::raw::{RedisModuleCtx, RedisModuleString, Status};
@@ -10,6 +10,7 @@ use super::error::Failure;
 use crate::policy::source::{AS_TEXT, Source};
 use crate::server::args::{Arg, Args};
 use crate::server::context::Context;
+use crate::server::key::Key;
 
 /// Numbers of arguments, both ends included.
 pub type ArgCount = RangeInclusive<usize>;
@@ -43,6 +44,24 @@ pub struct Call<'a> {
     pub key: Arg<'a>,
     /// The arguments behind the key.
     pub rest: Args<'a>,
+}
+
+impl Call<'_> {
+    /// Reports a change of the call's key: to watchers and caching clients, and as a keyspace event.
+    pub fn signal(self, key: Key, event: &CStr) {
+        self.signal_each(key, [(true, event)]);
+    }
+
+    /// Reports the changes of the call's key that have happened, in their order.
+    pub fn signal_each<const N: usize>(self, key: Key, events: [(bool, &CStr); N]) {
+        // Closed before the events: a subscriber may delete the key.
+        drop(key);
+        for (has_happened, event) in events {
+            if has_happened {
+                self.context.signal_change(self.key, event);
+            }
+        }
+    }
 }
 
 /// The function that the server calls for the command `H`.

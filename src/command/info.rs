@@ -3,15 +3,15 @@
 use std::ffi::CStr;
 use std::{fmt, iter};
 
-use super::error::{BAD_FIELD, Failure, existing};
+use super::access;
+use super::error::{BAD_FIELD, Failure};
 use super::float::format_g;
 use super::handler::{ArgCount, Call, Handler};
 use super::read::now_for;
-use crate::data_type::handle::{DataType, filter};
+use crate::data_type::handle::DataType;
 use crate::policy::setting::layout_name;
 use crate::server::clock;
 use crate::server::context::Context;
-use crate::server::key::Key;
 use bloomline_core::host::redisbloom::{ClassicFilter, ClassicLayer};
 use bloomline_core::host::{AnyFilter, Filter, Growth, LayerRef, Window, WindowedFilter};
 
@@ -164,8 +164,8 @@ pub fn reply<F: DataType>(
     more: &[Field<F>],
     unknown: Failure,
 ) -> Result<(), Failure> {
-    let key = Key::read(call.context, call.key);
-    let filter = existing(filter::<F>(&key))?;
+    let key = access::read(call);
+    let filter = access::existing(&key)?;
     let pair = |field: &Field<F>| {
         call.context.simple(field.name);
         (field.reply)(call.context, filter);
@@ -191,8 +191,8 @@ impl Handler for Debug {
     const ARGS: ArgCount = 2..=2;
 
     fn run(call: Call) -> Result<(), Failure> {
-        let key = Key::read(call.context, call.key);
-        let filter = existing(filter::<AnyFilter>(&key))?;
+        let key = access::read(call);
+        let filter: &AnyFilter = access::existing(&key)?;
         let lines = match filter {
             AnyFilter::Bloomline(filter) => bloomline_lines(filter),
             AnyFilter::Windowed(filter) => windowed_lines(filter),

@@ -7,9 +7,10 @@
 
 use std::ffi::CStr;
 
-use super::error::{self, Failure, WRONG_TYPE, no_source};
+use super::access;
+use super::error::{self, Failure, no_source};
 use super::handler::{ArgCount, Call, Handler};
-use crate::data_type::handle::{Lookup, filter, filter_mut, store};
+use crate::data_type::handle::store;
 use crate::policy::counters::MERGES;
 use crate::policy::limits::{Limits, MERGE};
 use crate::policy::replicate;
@@ -32,48 +33,42 @@ impl Handler for Merge {
     }
 
     fn run(call: Call) -> Result<(), Failure> {
-        // Joining the destination with itself changes nothing, and it must not be borrowed twice.
+        // Merging the destination with itself changes nothing, and it must not be borrowed twice.
         let is_destination = |name: &[u8]| name == call.key.bytes();
         let names = || call.rest.iter().filter(|name| !is_destination(name.bytes()));
         let keys: Vec<Key> = names().map(|name| Key::read(call.context, name)).collect();
         let mut sources = Vec::with_capacity(keys.len());
         for (key, name) in keys.iter().zip(names()) {
-            match filter(key) {
-                Lookup::Found(filter) => sources.push(filter),
-                Lookup::Missing => return Err(no_source(name)),
-                Lookup::WrongType => return Err(WRONG_TYPE.into()),
-            }
+            sources.push(access::optional(key)?.ok_or_else(|| no_source(name))?);
         }
-        let mut key = Key::write(call.context, call.key);
+        let mut key = access::write(call);
         let limits = Limits::of(call.source);
-        let joined = match filter_mut::<AnyFilter>(&mut key) {
-            Lookup::WrongType => return Err(WRONG_TYPE.into()),
-            Lookup::Found(mut filter) => {
+        let merged = match access::optional_mut::<AnyFilter>(&mut key)? {
+            Some(mut filter) => {
                 let union = |filter: &mut AnyFilter| filter.union(&sources, &mut limits.permit());
-                filter.replace(union).map(Joined::Existing)
+                filter.replace(union).map(Merged::Existing)
             }
-            Lookup::Missing if sources.len() < call.rest.len() => return Err(no_source(call.key)),
-            Lookup::Missing => union_of(&sources, &limits).map(Joined::New),
+            None if sources.len() < call.rest.len() => return Err(no_source(call.key)),
+            None => union_of(&sources, &limits).map(Merged::New),
         };
         let refused = |error| {
             limits.refuse(&MERGE, call.key, error);
             error::merge(error, &limits)
         };
-        let is_changed = match joined.map_err(refused)? {
-            Joined::Existing(is_changed) => is_changed,
-            Joined::New(filter) => {
+        let is_changed = match merged.map_err(refused)? {
+            Merged::Existing(is_changed) => is_changed,
+            Merged::New(filter) => {
                 store(&mut key, filter);
                 true
             }
         };
         if is_changed {
             MERGES.add(1);
-            if let Lookup::Found(filter) = filter::<AnyFilter>(&key) {
-                replicate::rewrite(call.context, call.key, filter, key.expires_at());
-            }
-            // Closed before the event: a subscriber may delete the keys.
-            drop((key, keys));
-            call.context.signal_change(call.key, MERGED);
+            let filter: &AnyFilter = access::existing(&key)?;
+            replicate::rewrite(call.context, call.key, filter, key.expires_at());
+            // The sources are closed as well: a subscriber may delete them.
+            drop(keys);
+            call.signal(key, MERGED);
         }
         call.context.simple(c"OK");
         Ok(())
@@ -81,7 +76,7 @@ impl Handler for Merge {
 }
 
 /// The result of a merge.
-enum Joined {
+enum Merged {
     /// The destination existed; true if it was changed.
     Existing(bool),
     /// The destination is missing.

@@ -1,5 +1,6 @@
 //! The commands: from the arguments of a call to its reply.
 
+mod access;
 mod add;
 mod answers;
 mod bulk;

@@ -2,11 +2,11 @@
 
 use std::marker::PhantomData;
 
-use super::error::{Failure, WRONG_TYPE};
+use super::access;
+use super::error::Failure;
 use super::handler::{ArgCount, Call, Handler};
-use crate::data_type::handle::{DataType, Lookup, filter};
+use crate::data_type::handle::DataType;
 use crate::server::clock;
-use crate::server::key::Key;
 use bloomline_core::host::AnyFilter;
 use bloomline_core::host::cuckoo::AnyCuckoo;
 
@@ -64,13 +64,9 @@ impl<F: Contains> Handler for Exists<F> {
     const ARGS: ArgCount = 3..=3;
 
     fn run(call: Call) -> Result<(), Failure> {
-        let key = Key::read(call.context, call.key);
-        let found = match filter::<F>(&key) {
-            Lookup::Found(filter) => call.rest.bytes().all(|item| filter.contains(item)),
-            // A key of another type does not contain the item.
-            Lookup::Missing | Lookup::WrongType => false,
-        };
-        call.context.boolean(found);
+        let key = access::read(call);
+        let contains = |filter: &F| call.rest.bytes().all(|item| filter.contains(item));
+        call.context.boolean(access::found(&key).is_some_and(contains));
         Ok(())
     }
 }
@@ -79,15 +75,13 @@ impl<F: Contains> Handler for Mexists<F> {
     const ARGS: ArgCount = 3..=usize::MAX;
 
     fn run(call: Call) -> Result<(), Failure> {
-        let key = Key::read(call.context, call.key);
+        let key = access::read(call);
         call.context.array(call.rest.len());
-        match filter::<F>(&key) {
-            Lookup::Found(filter) => {
+        match access::found::<F>(&key) {
+            Some(filter) => {
                 filter.contains_batch(call.rest.bytes(), |found| call.context.boolean(found));
             }
-            Lookup::Missing | Lookup::WrongType => {
-                call.rest.iter().for_each(|_| call.context.boolean(false));
-            }
+            None => call.rest.iter().for_each(|_| call.context.boolean(false)),
         }
         Ok(())
     }
@@ -97,12 +91,9 @@ impl Handler for Card {
     const ARGS: ArgCount = 2..=2;
 
     fn run(call: Call) -> Result<(), Failure> {
-        let key = Key::read(call.context, call.key);
-        match filter::<AnyFilter>(&key) {
-            Lookup::Found(filter) => call.context.count(filter.len_at(now_for(filter))),
-            Lookup::Missing => call.context.integer(0),
-            Lookup::WrongType => return Err(WRONG_TYPE.into()),
-        }
+        let key = access::read(call);
+        let filter: Option<&AnyFilter> = access::optional(&key)?;
+        call.context.count(filter.map_or(0, |filter| filter.len_at(now_for(filter))));
         Ok(())
     }
 }

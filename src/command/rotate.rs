@@ -5,16 +5,15 @@
 
 use std::ffi::CStr;
 
+use super::access;
 use super::error::{
-    self, AT_IN_FUTURE, BAD_TIME, Failure, NEEDS_EFFECTS, NO_GENERATIONS, NOT_BY_HAND, existing,
+    self, AT_IN_FUTURE, BAD_TIME, Failure, NEEDS_EFFECTS, NO_GENERATIONS, NOT_BY_HAND,
     unknown_argument,
 };
 use super::handler::{ArgCount, Call, Handler};
-use crate::data_type::handle::filter_mut;
 use crate::policy::limits::{Limits, ROTATION, is_for_memory};
 use crate::policy::replicate;
 use crate::server::clock;
-use crate::server::key::Key;
 use bloomline_core::Error;
 use bloomline_core::host::{AnyFilter, Window, WindowedFilter};
 
@@ -29,8 +28,8 @@ impl Handler for Rotate {
 
     fn run(call: Call) -> Result<(), Failure> {
         let given = given_time(call)?;
-        let mut key = Key::write(call.context, call.key);
-        let mut filter = existing(filter_mut::<AnyFilter>(&mut key))?;
+        let mut key = access::write(call);
+        let mut filter = access::existing_mut::<AnyFilter>(&mut key)?;
         let windowed = filter.windowed_mut().ok_or(NO_GENERATIONS)?;
         let number = windowed.number();
         let limits = Limits::of(call.source);
@@ -57,11 +56,7 @@ impl Handler for Rotate {
         replicate::rotation(call.context, call.key, at);
         let is_rotated = windowed.number() != number;
         drop(filter);
-        // Closed before the event: a subscriber may delete the key.
-        drop(key);
-        if is_rotated {
-            call.context.signal_change(call.key, ROTATED);
-        }
+        call.signal_each(key, [(is_rotated, ROTATED)]);
         call.context.simple(c"OK");
         Ok(())
     }

@@ -5,14 +5,13 @@
 
 use std::cell::OnceCell;
 
-use super::error::{Failure, existing, unknown_argument};
+use super::access;
+use super::error::{Failure, unknown_argument};
 use super::float::format_g;
 use super::handler::{ArgCount, Call, Handler};
 use super::info::{self, layer_numbers, number};
-use crate::data_type::handle::filter;
 use crate::server::args::{Arg, Args};
 use crate::server::context::Context;
-use crate::server::key::Key;
 use bloomline_core::Estimate;
 use bloomline_core::host::{AnyFilter, WindowedFilter};
 
@@ -98,8 +97,8 @@ impl Handler for Stats {
     }
 
     fn run(call: Call) -> Result<(), Failure> {
-        let key = Key::read(call.context, call.key);
-        let filter = existing(filter::<AnyFilter>(&key))?;
+        let key = access::read(call);
+        let filter = access::existing(&key)?;
         let is_field = |arg: Arg| FIELDS.iter().any(|field| arg.is(field.name));
         if let Some(other) = call.rest.iter().find(|&arg| !is_field(arg)) {
             return Err(unknown_argument(other));

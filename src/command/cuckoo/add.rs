@@ -5,10 +5,10 @@ use std::ffi::CStr;
 use super::create::{self, RESERVED};
 use super::error::{self, TOO_MANY_EXPANSIONS};
 use super::options::{self, Insert as InsertArgs, NewFilter};
+use crate::command::access::{self, Written};
 use crate::command::add::count_refused;
-use crate::command::error::{Failure, NOT_FOUND, WRONG_TYPE};
+use crate::command::error::{Failure, NOT_FOUND};
 use crate::command::handler::{ArgCount, Call, Handler};
-use crate::data_type::handle::{Lookup, filter_mut};
 use crate::policy::limits::Limits;
 use crate::policy::replicate::{ItemCommands, NewItems};
 use crate::policy::setting::CF_MAX_EXPANSIONS;
@@ -102,49 +102,39 @@ impl Handler for InsertNx {
 fn add(call: Call, args: &InsertArgs, wanted: Wanted, reply: Reply) -> Result<(), Failure> {
     let if_missing = args.if_missing.as_ref();
     let insert = |filter: &mut AnyCuckoo| insert_items(call, filter, args.items, wanted, reply);
-    let (stored, is_created) = write_to(call, if_missing, insert)?;
+    let (stored, written) = write_to(call, if_missing, insert)?;
     if args.is_plain && stored.are_nearly_all() {
         call.context.replicate_verbatim();
     } else {
         stored.replicate(call.context, call.key, args.items, &STORED);
     }
-    signal(call, is_created, &stored);
+    signal(call, written, &stored);
     Ok(())
 }
 
-/// Calls `write` with the filter of a key. True if it was created, for which there must be options.
+/// Calls `write` with the filter of a key. A missing filter is created if there are options for it.
 pub fn write_to<T>(
     call: Call,
     if_missing: Option<&NewFilter>,
     write: impl FnOnce(&mut AnyCuckoo) -> T,
-) -> Result<(T, bool), Failure> {
-    let mut key = Key::write(call.context, call.key);
-    let mut is_created = false;
-    loop {
-        match filter_mut::<AnyCuckoo>(&mut key) {
-            Lookup::WrongType => return Err(WRONG_TYPE.into()),
-            Lookup::Missing => {}
-            Lookup::Found(mut filter) => {
-                check_expansions(call, filter.table_count())?;
-                return Ok((write(&mut filter), is_created));
-            }
-        }
+) -> Result<(T, Written), Failure> {
+    let create = |key: &mut Key| {
         let new = if_missing.ok_or(NOT_FOUND)?;
         // RedisBloom creates the filter first, and does not replicate it.
         check_expansions(call, 1)?;
-        create::create(call, &mut key, new)?;
-        is_created = true;
-    }
+        create::create(call, key, new)
+    };
+    let write = |filter: &mut AnyCuckoo| {
+        check_expansions(call, filter.table_count())?;
+        Ok(write(filter))
+    };
+    access::write_or_create(call, create, write)
 }
 
-/// Sends the events of a call that adds items. The key must be closed: a subscriber may delete it.
-pub fn signal(call: Call, is_created: bool, stored: &NewItems) {
-    if is_created {
-        call.context.signal_change(call.key, RESERVED);
-    }
-    if !stored.is_empty() {
-        call.context.signal_change(call.key, ADDED);
-    }
+/// Sends the events of a call that adds items.
+pub fn signal(call: Call, written: Written, stored: &NewItems) {
+    let events = [(written.is_created, RESERVED), (!stored.is_empty(), ADDED)];
+    call.signal_each(written.key, events);
 }
 
 /// Adds items, and replies for each.

@@ -34,13 +34,13 @@ impl Handler for BulkAdd {
         }
         let insert = |filter: &mut AnyCuckoo| insert_items(call, filter, items, &mut answers);
         let new = NewFilter::by_default();
-        let ((stored, refusal), is_created) = add::write_to(call, Some(&new), insert)?;
+        let ((stored, refusal), written) = add::write_to(call, Some(&new), insert)?;
         if replicate::replicas_know_own_commands() {
             bulk::replicate_packed(call, &stored, items, &STORED);
         } else {
             replicate::unpacked(call.context, call.key, &STORED, stored.select(items.iter()));
         }
-        add::signal(call, is_created, &stored);
+        add::signal(call, written, &stored);
         bulk::send(call, items, answers, reply, refusal, added)
     }
 }

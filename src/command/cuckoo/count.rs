@@ -1,9 +1,8 @@
 //! CF.COUNT. A key of another type does not contain the item.
 
+use crate::command::access;
 use crate::command::error::Failure;
 use crate::command::handler::{ArgCount, Call, Handler};
-use crate::data_type::handle::{Lookup, filter};
-use crate::server::key::Key;
 use bloomline_core::host::cuckoo::AnyCuckoo;
 
 /// CF.COUNT key item
@@ -13,12 +12,9 @@ impl Handler for Count {
     const ARGS: ArgCount = 3..=3;
 
     fn run(call: Call) -> Result<(), Failure> {
-        let key = Key::read(call.context, call.key);
-        let copies = match filter::<AnyCuckoo>(&key) {
-            Lookup::Found(filter) => call.rest.bytes().map(|item| filter.count(item)).sum(),
-            Lookup::Missing | Lookup::WrongType => 0,
-        };
-        call.context.count(copies);
+        let key = access::read(call);
+        let count = |filter: &AnyCuckoo| call.rest.bytes().map(|item| filter.count(item)).sum();
+        call.context.count(access::found(&key).map_or(0, count));
         Ok(())
     }
 }

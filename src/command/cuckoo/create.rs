@@ -3,10 +3,11 @@
 use std::ffi::CStr;
 
 use super::options::{self, NewFilter};
+use crate::command::access;
 use crate::command::create::{expire, refused, seed};
-use crate::command::error::{Failure, ITEM_EXISTS, NEEDS_EFFECTS, WRONG_TYPE};
+use crate::command::error::{Failure, NEEDS_EFFECTS};
 use crate::command::handler::{ArgCount, Call, Handler};
-use crate::data_type::handle::{Lookup, filter, store};
+use crate::data_type::handle::store;
 use crate::policy::limits::Limits;
 use crate::policy::replicate;
 use crate::server::args::Args;
@@ -34,16 +35,10 @@ impl Handler for Reserve {
             return Err(Failure::Arity);
         }
         let new = NewFilter::reserved(call)?;
-        let mut key = Key::write(call.context, call.key);
-        match filter::<AnyCuckoo>(&key) {
-            Lookup::Found(_) => return Err(ITEM_EXISTS.into()),
-            Lookup::WrongType => return Err(WRONG_TYPE.into()),
-            Lookup::Missing => {}
-        }
+        let mut key = access::write(call);
+        access::missing::<AnyCuckoo>(&key)?;
         create(call, &mut key, &new)?;
-        // Closed before the event: a subscriber may delete the key.
-        drop(key);
-        call.context.signal_change(call.key, RESERVED);
+        call.signal(key, RESERVED);
         call.context.simple(c"OK");
         Ok(())
     }

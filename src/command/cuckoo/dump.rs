@@ -3,14 +3,14 @@
 use std::ffi::CStr;
 
 use super::error::{BAD_CHUNK, BAD_HEADER, BAD_NUMBERS, BAD_POSITION};
+use crate::command::access;
 use crate::command::create::refused;
-use crate::command::error::{Failure, ITEM_EXISTS, existing};
+use crate::command::error::Failure;
 use crate::command::handler::{ArgCount, Call, Handler};
-use crate::data_type::handle::{Lookup, filter, filter_mut, store};
+use crate::data_type::handle::store;
 use crate::policy::counters::LOADS_REFUSED;
 use crate::policy::limits::{Limits, is_for_memory};
 use crate::server::args::Arg;
-use crate::server::key::Key;
 use crate::server::log;
 use bloomline_core::Error;
 use bloomline_core::error::HeaderError;
@@ -33,8 +33,8 @@ impl Handler for Scandump {
     fn run(call: Call) -> Result<(), Failure> {
         let iterator = call.rest.get(0).and_then(Arg::integer);
         let iterator = iterator.and_then(|given| u64::try_from(given).ok()).ok_or(BAD_POSITION)?;
-        let key = Key::read(call.context, call.key);
-        let filter: &AnyCuckoo = existing(filter(&key))?;
+        let key = access::read(call);
+        let filter: &AnyCuckoo = access::existing(&key)?;
         call.context.array(2);
         match iterator {
             0 => {
@@ -64,28 +64,23 @@ impl Handler for Loadchunk {
             return Err(Failure::Arity);
         };
         let iterator = iterator.integer().filter(|&n| n != 0).ok_or(BAD_POSITION)?;
-        let mut key = Key::write(call.context, call.key);
+        let mut key = access::write(call);
         if iterator == HEADER {
-            let is_known = call.source.is_replicated_or_loaded();
-            match filter::<AnyCuckoo>(&key) {
-                // A header that is replicated or loaded from a file replaces what the key holds,
-                // because the key was missing at its origin.
-                Lookup::Missing => {}
-                _ if is_known => {}
-                found => return existing(found).and(Err(ITEM_EXISTS.into())),
+            // A header that is replicated or loaded from a file replaces what the key holds, because
+            // the key was missing at its origin.
+            if !call.source.is_replicated_or_loaded() {
+                access::missing::<AnyCuckoo>(&key)?;
             }
             let limits = Limits::of(call.source);
             let created = AnyCuckoo::decode_header(data.bytes(), &mut limits.permit());
             store(&mut key, created.map_err(|error| bad_header(call, error, &limits))?);
         } else {
-            let mut filter = existing(filter_mut::<AnyCuckoo>(&mut key))?;
+            let mut filter = access::existing_mut::<AnyCuckoo>(&mut key)?;
             let end = u64::try_from(iterator).map_err(|_| BAD_CHUNK)?;
             filter.load_chunk(end, data.bytes()).map_err(|_| BAD_CHUNK)?;
         }
         call.context.replicate_verbatim();
-        // Closed before the event: a subscriber may delete the key.
-        drop(key);
-        call.context.signal_change(call.key, LOADED);
+        call.signal(key, LOADED);
         call.context.simple(c"OK");
         Ok(())
     }

@@ -1,14 +1,13 @@
 //! CF.INFO and CF.DEBUG.
 
-use crate::command::error::{Failure, existing};
+use crate::command::access;
+use crate::command::error::Failure;
 use crate::command::float::format_g;
 use crate::command::handler::{ArgCount, Call, Handler};
 use crate::command::info::{self, Field};
-use crate::data_type::handle::filter;
 use crate::policy::setting::layout_name;
 use crate::server::args::Arg;
 use crate::server::context::Context;
-use crate::server::key::Key;
 use bloomline_core::host::cuckoo::AnyCuckoo;
 
 /// CF.INFO key [field]
@@ -101,8 +100,8 @@ impl Handler for Debug {
     const ARGS: ArgCount = 2..=2;
 
     fn run(call: Call) -> Result<(), Failure> {
-        let key = Key::read(call.context, call.key);
-        let filter: &AnyCuckoo = existing(filter(&key))?;
+        let key = access::read(call);
+        let filter: &AnyCuckoo = access::existing(&key)?;
         let options = filter.options();
         let line = format!(
             "bktsize:{} buckets:{} items:{} deletes:{} filters:{} max_iterations:{} expansion:{}",

@@ -4,16 +4,16 @@ use std::ffi::CStr;
 
 use super::add::Reply;
 use super::error::NOTHING_TO_DELETE;
+use crate::command::access;
 use crate::command::answers::Answers;
 use crate::command::bulk;
 use crate::command::error::{Failure, NO_ANSWERS};
 use crate::command::handler::{ArgCount, Call, Handler};
 use crate::command::packed;
-use crate::data_type::handle::{Lookup, filter_mut};
+use crate::data_type::handle::FilterMut;
 use crate::policy::counters::{CF_DELETES, CF_DELETES_MISSED};
 use crate::policy::replicate::{self, ItemCommands, NewItems};
 use crate::server::args::Args;
-use crate::server::key::Key;
 use bloomline_core::host::cuckoo::AnyCuckoo;
 
 /// The keyspace event of a call that deleted items.
@@ -50,10 +50,8 @@ impl Handler for Mdel {
 
 /// Deletes the items of a call, and replies for each.
 fn delete(call: Call, reply: Reply) -> Result<(), Failure> {
-    let mut key = Key::write(call.context, call.key);
-    let Lookup::Found(mut filter) = filter_mut::<AnyCuckoo>(&mut key) else {
-        return Err(NOTHING_TO_DELETE.into());
-    };
+    let mut key = access::write(call);
+    let mut filter: FilterMut<AnyCuckoo> = access::found_mut(&mut key, NOTHING_TO_DELETE)?;
     let items = call.rest;
     if reply == Reply::Array {
         call.context.array(items.len());
@@ -72,9 +70,7 @@ fn delete(call: Call, reply: Reply) -> Result<(), Failure> {
     } else {
         deleted.replicate(call.context, call.key, items, &DELETIONS);
     }
-    // Closed before the event: a subscriber may delete the key.
-    drop(key);
-    signal(call, &deleted);
+    call.signal_each(key, [(!deleted.is_empty(), DELETED)]);
     Ok(())
 }
 
@@ -83,13 +79,6 @@ fn count_deletions(deleted: &NewItems) {
     let count = deleted.len();
     CF_DELETES.add(count as u64);
     CF_DELETES_MISSED.add((deleted.recorded() - count) as u64);
-}
-
-/// Sends the event of a call that deletes items.
-fn signal(call: Call, deleted: &NewItems) {
-    if !deleted.is_empty() {
-        call.context.signal_change(call.key, DELETED);
-    }
 }
 
 /// CF.BULKDEL key FIXED width data | PREFIXED data | LINES data [COUNT]
@@ -105,24 +94,21 @@ impl Handler for BulkDel {
     fn run(call: Call) -> Result<(), Failure> {
         let (items, reply) = packed::parse(call.rest)?;
         let mut answers = Answers::to(items).ok_or(NO_ANSWERS)?;
-        let mut key = Key::write(call.context, call.key);
-        let Lookup::Found(mut filter) = filter_mut::<AnyCuckoo>(&mut key) else {
-            return Err(NOTHING_TO_DELETE.into());
-        };
+        let mut key = access::write(call);
+        let mut filter: FilterMut<AnyCuckoo> = access::found_mut(&mut key, NOTHING_TO_DELETE)?;
         let mut deleted = NewItems::default();
         filter.remove_batch(items.iter(), |is_deleted| {
             deleted.record(is_deleted);
             answers.push(is_deleted);
         });
         drop(filter);
-        drop(key);
         count_deletions(&deleted);
         if replicate::replicas_know_own_commands() {
             bulk::replicate_packed(call, &deleted, items, &DELETIONS);
         } else {
             replicate::each(call.context, call.key, DELETIONS.one, deleted.select(items.iter()));
         }
-        signal(call, &deleted);
+        call.signal_each(key, [(!deleted.is_empty(), DELETED)]);
         bulk::send(call, items, answers, reply, None, |_| String::new())
     }
 }

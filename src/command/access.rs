@@ -1,0 +1,134 @@
+//! Opening a key, and the error replies if it does not hold the filter that a command needs.
+
+use super::error::{Failure, ITEM_EXISTS, NOT_FOUND, WRONG_TYPE};
+use super::handler::Call;
+use crate::data_type::handle::{DataType, FilterMut, Lookup, filter, filter_mut};
+use crate::server::key::Key;
+
+/// Opens the key of a call for reading.
+#[inline]
+pub fn read(call: Call) -> Key {
+    Key::read(call.context, call.key)
+}
+
+/// Opens the key of a call for writing.
+#[inline]
+pub fn write(call: Call) -> Key {
+    Key::write(call.context, call.key)
+}
+
+/// The filter of a key; none if the key is missing.
+///
+/// # Errors
+///
+/// The key holds another type.
+#[inline]
+pub fn optional<F: DataType>(key: &Key) -> Result<Option<&F>, Failure> {
+    match filter(key) {
+        Lookup::Found(filter) => Ok(Some(filter)),
+        Lookup::Missing => Ok(None),
+        Lookup::WrongType => Err(WRONG_TYPE.into()),
+    }
+}
+
+/// The filter of a key, to be changed; none if the key is missing.
+///
+/// # Errors
+///
+/// The key holds another type.
+#[inline]
+pub fn optional_mut<F: DataType>(key: &mut Key) -> Result<Option<FilterMut<'_, F>>, Failure> {
+    match filter_mut(key) {
+        Lookup::Found(filter) => Ok(Some(filter)),
+        Lookup::Missing => Ok(None),
+        Lookup::WrongType => Err(WRONG_TYPE.into()),
+    }
+}
+
+/// The filter of a key.
+///
+/// # Errors
+///
+/// The key is missing, or holds another type.
+#[inline]
+pub fn existing<F: DataType>(key: &Key) -> Result<&F, Failure> {
+    optional(key)?.ok_or_else(|| NOT_FOUND.into())
+}
+
+/// The filter of a key, to be changed.
+///
+/// # Errors
+///
+/// The key is missing, or holds another type.
+#[inline]
+pub fn existing_mut<F: DataType>(key: &mut Key) -> Result<FilterMut<'_, F>, Failure> {
+    optional_mut(key)?.ok_or_else(|| NOT_FOUND.into())
+}
+
+/// The filter of a key, for commands that treat a key of another type as a missing one: it does not
+/// contain the items.
+#[inline]
+pub fn found<F: DataType>(key: &Key) -> Option<&F> {
+    match filter(key) {
+        Lookup::Found(filter) => Some(filter),
+        Lookup::Missing | Lookup::WrongType => None,
+    }
+}
+
+/// The same for a filter to be changed.
+///
+/// # Errors
+///
+/// `otherwise` for both.
+#[inline]
+pub fn found_mut<F: DataType>(
+    key: &mut Key,
+    otherwise: impl Into<Failure>,
+) -> Result<FilterMut<'_, F>, Failure> {
+    match filter_mut(key) {
+        Lookup::Found(filter) => Ok(filter),
+        Lookup::Missing | Lookup::WrongType => Err(otherwise.into()),
+    }
+}
+
+/// Checks that a key is missing, so that a filter can be created in it.
+///
+/// # Errors
+///
+/// It holds a filter of the family, or another type.
+pub fn missing<F: DataType>(key: &Key) -> Result<(), Failure> {
+    match optional::<F>(key)? {
+        Some(_) => Err(ITEM_EXISTS.into()),
+        None => Ok(()),
+    }
+}
+
+/// A key that is open for writing, after a call has changed its filter.
+pub struct Written {
+    /// The key.
+    pub key: Key,
+    /// True if the call created the filter.
+    pub is_created: bool,
+}
+
+/// Calls `write` with the filter of the call's key. If the key is missing, `create` stores one first.
+///
+/// # Errors
+///
+/// The key holds another type, and those of `create` and `write`.
+pub fn write_or_create<F: DataType, T>(
+    call: Call,
+    mut create: impl FnMut(&mut Key) -> Result<(), Failure>,
+    write: impl FnOnce(&mut F) -> Result<T, Failure>,
+) -> Result<(T, Written), Failure> {
+    let mut key = self::write(call);
+    let mut is_created = false;
+    let result = loop {
+        if let Some(mut filter) = optional_mut::<F>(&mut key)? {
+            break write(&mut filter)?;
+        }
+        create(&mut key)?;
+        is_created = true;
+    };
+    Ok((result, Written { key, is_created }))
+}
