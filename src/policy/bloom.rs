@@ -1,12 +1,18 @@
-//! Bloom filters as a family of filters.
+//! Bloom filters as a family of filters, and what they add to the totals of INFO.
 
 use std::ops::ControlFlow;
 use std::ptr::NonNull;
 
+use super::counters::{
+    BYTES, CAPACITY, Counter, FILTERS, FILTERS_BLOOMLINE, FILTERS_WINDOWED, GENERATIONS_DROPPED,
+    ITEMS, LAYERS, LAYERS_ADDED, ROTATIONS,
+};
 use super::family::{Family, Names};
-use super::totals::{self, Change};
-use bloomline_core::Error;
-use bloomline_core::host::{AnyFilter, MAX_CHUNK_BYTES, Mover, Permit};
+use super::totals::Totals;
+use crate::server::background;
+use bloomline_core::host::pages::LARGE;
+use bloomline_core::host::{AnyFilter, Generation, MAX_CHUNK_BYTES, Mover, Permit};
+use bloomline_core::{Error, Layout};
 
 impl Family for AnyFilter {
     const NAMES: Names =
@@ -25,11 +31,11 @@ impl Family for AnyFilter {
     }
 
     fn add_to_totals(&self) {
-        totals::add(self);
+        totals(self).add();
     }
 
     fn subtract_from_totals(&self) {
-        totals::subtract(self);
+        totals(self).subtract();
     }
 
     fn check(&self) -> Result<(), Error> {
@@ -65,5 +71,111 @@ impl Family for AnyFilter {
         should_stop: impl FnMut() -> bool,
     ) -> Option<usize> {
         Self::relocate(self, from, mover, should_stop)
+    }
+}
+
+/// The totals of all Bloom filters.
+static TOTALS: [&Counter; 7] =
+    [&FILTERS, &FILTERS_BLOOMLINE, &FILTERS_WINDOWED, &LAYERS, &ITEMS, &CAPACITY, &BYTES];
+
+/// What a filter adds to them.
+fn totals(filter: &AnyFilter) -> Totals<7> {
+    Totals::new(
+        &TOTALS,
+        [
+            1,
+            (filter.layout() == Layout::Bloomline).into(),
+            filter.windowed().is_some().into(),
+            filter.layer_count().into(),
+            filter.len(),
+            filter.capacity(),
+            filter.size_bytes(),
+        ],
+    )
+}
+
+/// A change of a filter: what is known of the filter before it.
+pub enum Change {
+    /// The filter only grows: its layers, and the items in the newest.
+    Growth {
+        /// The layers.
+        layers: u32,
+        /// The items.
+        newest_len: u64,
+    },
+    /// Anything may change: its totals.
+    Any(Totals<7>),
+    /// The filter is a windowed one.
+    OfWindow {
+        /// Its totals.
+        before: Totals<7>,
+        /// The number of its newest generation.
+        number: u64,
+        /// Its generations.
+        generations: u64,
+    },
+}
+
+impl Change {
+    /// A change of a filter begins.
+    #[inline]
+    pub fn begin(filter: &AnyFilter) -> Self {
+        match filter.windowed() {
+            None => Self::Growth { layers: filter.layer_count(), newest_len: filter.newest_len() },
+            Some(windowed) => Self::OfWindow {
+                number: windowed.number(),
+                generations: windowed.generation_count() as u64,
+                before: totals(filter),
+            },
+        }
+    }
+
+    /// The filter, which is not changed yet, may do more than grow.
+    pub fn may_be_any(&mut self, filter: &AnyFilter) {
+        if let Self::Growth { .. } = self {
+            *self = Self::Any(totals(filter));
+        }
+    }
+
+    /// Counts the change, and frees elsewhere what a windowed filter has dropped.
+    #[inline]
+    pub fn end(&self, filter: &mut AnyFilter) {
+        match self {
+            Self::Growth { layers, newest_len } => count_growth(filter, *layers, *newest_len),
+            Self::Any(before) => totals(filter).replace(before),
+            Self::OfWindow { before, number, generations } => {
+                totals(filter).replace(before);
+                count_rotations(filter, *number, *generations);
+            }
+        }
+    }
+}
+
+/// Adds what a filter that only grows has gained.
+#[inline]
+fn count_growth(filter: &AnyFilter, layers: u32, newest_len: u64) {
+    if (filter.layer_count(), filter.newest_len()) == (layers, newest_len) {
+        return;
+    }
+    let Some(added) = filter.added_since(layers, newest_len) else { return };
+    ITEMS.add(added.items);
+    if added.layers != 0 {
+        LAYERS.add(added.layers.into());
+        LAYERS_ADDED.add(added.layers.into());
+        CAPACITY.add(added.capacity);
+        BYTES.add(added.bytes);
+    }
+}
+
+fn count_rotations(filter: &mut AnyFilter, number: u64, generations: u64) {
+    let Some(windowed) = filter.windowed_mut() else { return };
+    let opened = windowed.number() - number;
+    ROTATIONS.add(opened);
+    let present = windowed.generation_count() as u64;
+    GENERATIONS_DROPPED.add(generations + opened - present);
+    let dropped = windowed.take_dropped();
+    let bytes = dropped.iter().map(Generation::size_bytes).sum::<u64>();
+    if bytes >= LARGE as u64 {
+        background::drop_later(dropped, bytes);
     }
 }

@@ -2,70 +2,51 @@
 
 use std::ptr::NonNull;
 
-use super::counters::{CF_BYTES, CF_FILTERS, CF_FILTERS_BLOOMLINE, CF_ITEMS, CF_TABLES};
+use super::counters::{CF_BYTES, CF_FILTERS, CF_FILTERS_BLOOMLINE, CF_ITEMS, CF_TABLES, Counter};
 use super::family::{Family, Names};
+use super::totals::Totals;
 use bloomline_core::host::cuckoo::AnyCuckoo;
 use bloomline_core::host::{Mover, Permit};
 use bloomline_core::{Error, Layout};
 
-/// What a cuckoo filter adds to the totals that change with it.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub struct Totals {
-    tables: u64,
-    items: u64,
-    bytes: u64,
-}
+/// The totals of all cuckoo filters.
+static TOTALS: [&Counter; 5] =
+    [&CF_FILTERS, &CF_FILTERS_BLOOMLINE, &CF_TABLES, &CF_ITEMS, &CF_BYTES];
 
-impl Totals {
-    fn of(filter: &AnyCuckoo) -> Self {
-        Self {
-            tables: filter.table_count().into(),
-            items: filter.len(),
-            bytes: filter.size_bytes(),
-        }
-    }
-
-    fn add(self) {
-        CF_TABLES.add(self.tables);
-        CF_ITEMS.add(self.items);
-        CF_BYTES.add(self.bytes);
-    }
-
-    fn subtract(self) {
-        CF_TABLES.subtract(self.tables);
-        CF_ITEMS.subtract(self.items);
-        CF_BYTES.subtract(self.bytes);
-    }
+/// What a filter adds to them.
+fn totals(filter: &AnyCuckoo) -> Totals<5> {
+    Totals::new(
+        &TOTALS,
+        [
+            1,
+            (filter.layout() == Layout::Bloomline).into(),
+            filter.table_count().into(),
+            filter.len(),
+            filter.size_bytes(),
+        ],
+    )
 }
 
 impl Family for AnyCuckoo {
     const NAMES: Names =
         Names { kind: "cuckoo", scandump: c"CF.SCANDUMP", loadchunk: c"CF.LOADCHUNK" };
 
-    type Change = Totals;
+    type Change = Totals<5>;
 
-    fn begin_change(&self) -> Totals {
-        Totals::of(self)
+    fn begin_change(&self) -> Totals<5> {
+        totals(self)
     }
 
-    fn end_change(&mut self, before: &Totals) {
-        let now = Totals::of(self);
-        if now != *before {
-            now.add();
-            before.subtract();
-        }
+    fn end_change(&mut self, before: &Totals<5>) {
+        totals(self).replace(before);
     }
 
     fn add_to_totals(&self) {
-        CF_FILTERS.add(1);
-        CF_FILTERS_BLOOMLINE.add(u64::from(self.layout() == Layout::Bloomline));
-        Totals::of(self).add();
+        totals(self).add();
     }
 
     fn subtract_from_totals(&self) {
-        CF_FILTERS.subtract(1);
-        CF_FILTERS_BLOOMLINE.subtract(u64::from(self.layout() == Layout::Bloomline));
-        Totals::of(self).subtract();
+        totals(self).subtract();
     }
 
     fn check(&self) -> Result<(), Error> {

@@ -8,7 +8,7 @@
 //! | [`limits`], [`machine`] | how much memory a filter may take |
 //! | [`seed`] | the seed of a new filter |
 //! | [`replicate`] | what is replicated of a call |
-//! | [`counters`], [`totals`] | the numbers that INFO shows; what filters add to them |
+//! | [`counters`], `totals` | the numbers that INFO shows; what filters add to them |
 //!
 //! No `unsafe`: the server is reached through [`crate::server`] only.
 
@@ -23,4 +23,4 @@ pub mod replicate;
 pub mod seed;
 pub mod setting;
 pub mod source;
-pub mod totals;
+mod totals;
