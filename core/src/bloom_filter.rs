@@ -501,7 +501,7 @@ fn random_seed() -> u64 {
     RandomState::new().hash_one(())
 }
 
-/// A permit for filters of at most so many bytes.
+/// A permit for filters of at most a given number of bytes.
 fn within(memory_limit: u64) -> impl FnMut(Demand) -> bool {
     move |demand| demand.filter_bytes <= memory_limit
 }

@@ -132,13 +132,14 @@
 //! | capacity, `n` | items that a layer is sized for |
 //! | chunk | at most 16 MiB of the bits of one layer |
 //! | classic filter | a filter with the bits of an item anywhere in its layer |
+//! | compact, to | to free the memory that the items of a filter do not need |
 //! | entry point | a way in for bytes: RESTORE, BF.LOADCHUNK, RDB, replication |
 //! | error budget | the part of the target rate that the layers so far have left |
 //! | expansion | the capacity of a layer divided by that of the layer before it |
 //! | false-positive rate | the probability that an absent item is reported as present, computed or measured |
 //! | fill | the share of bits that are set |
 //! | fingerprint | a few bits of an item's hash, which a cuckoo filter stores |
-//! | fold | to join pages of a layer by OR, so that it has fewer pages in memory |
+//! | fold | to merge pages of a layer by OR, so that it has fewer pages in memory |
 //! | generation | the items that were inserted during one slot of a window |
 //! | geometry | pages, blocks per page, blocks per item and bits per block of a layer |
 //! | group | up to 64 items of a batch that are prefetched together |
@@ -148,6 +149,8 @@
 //! | irregular layer | a layer that does not follow from those before it: it was folded, or merged above its capacity |
 //! | kick | an insertion that moves a fingerprint to its other bucket to take its slot |
 //! | layer | one filter of fixed capacity |
+//! | layout | how items are hashed, and where their bits or entries lie: Bloomline's own, or RedisBloom's |
+//! | merge, to | to make a filter the union of itself and others |
 //! | overflow layer | a layer for more items than a generation was sized for |
 //! | packed items | the items of a batch in one string: of a fixed width, after their lengths, or as lines |
 //! | page | up to 64 blocks, at most 4 KiB |
@@ -169,6 +172,7 @@
 //! | target rate | the false-positive rate that a filter was asked for |
 //! | union | the filter to which the items of several were added: the OR of their bits |
 //! | window | the time, or the number of further items, for which an item is found |
+//! | windowed filter | a filter that forgets items after a window |
 //!
 //! # Literature
 //!

@@ -11,7 +11,7 @@ use crate::server::args::Args;
 /// How items are packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// `FIXED width`: items of so many bytes, one after the other.
+    /// `FIXED width`: items of this width in bytes, one after the other.
     Fixed(NonZeroUsize),
     /// `PREFIXED`: each item behind its length, 32 bits, little-endian.
     Prefixed,

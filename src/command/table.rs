@@ -51,7 +51,7 @@ const SHRINK: Access = Access {
 };
 
 /// Commands that change one key by others.
-const JOIN: Access = Access {
+const MERGE: Access = Access {
     keys: Keys::DestinationAndSources {
         destination: WRITE_KEY | REDISMODULE_CMD_KEY_ACCESS,
         sources: READ_KEY,
@@ -136,7 +136,7 @@ pub static COMMANDS: [Command; 18] = [
         complexity: c"O(N) where N is the number of bytes of all filters",
         since: c"0.1.0",
         args: syntax::MERGE,
-        ..command::<merge::Merge>(&JOIN)
+        ..command::<merge::Merge>(&MERGE)
     },
     Command {
         name: c"bf.compact",

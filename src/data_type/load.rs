@@ -33,7 +33,7 @@ pub struct Loader<'a> {
 /// Why a filter is not loaded.
 #[derive(Debug)]
 pub enum LoadError {
-    /// There is no memory for so many bytes.
+    /// There is no memory for this number of bytes.
     OutOfMemory(u64),
     /// A limit forbids it.
     Refused(Refusal),
@@ -132,7 +132,7 @@ impl Loader<'_> {
         Ok(adopt(self.reader.string()?))
     }
 
-    /// Reads a string that should have so many bytes, for which the limits were checked.
+    /// Reads a string that should have `bytes` bytes, for which the limits were checked.
     ///
     /// # Errors
     ///

@@ -177,7 +177,7 @@ pub fn is_content_shorter<'a>(
 ) -> bool {
     /// From this number of bytes on, items are many.
     const MANY: u64 = 1 << 20;
-    /// At least so many bytes are around an argument: its length, and two ends of lines.
+    /// The fewest bytes around an argument: its length, and two ends of lines.
     const ADDED: u64 = 6;
     let content = filter.size_bytes().max(MANY);
     let mut bytes = 0;

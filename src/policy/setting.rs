@@ -38,7 +38,7 @@ pub enum Problem {
     Unreadable,
     /// The value is outside of this range.
     OutOfRange(Cow<'static, str>),
-    /// The value forbids the Bloomline layout, and the server holds so many filters of it.
+    /// The value forbids the Bloomline layout, of which the server holds this number of filters.
     FiltersExist(u64),
 }
 

@@ -30,7 +30,7 @@ impl Drop for Pending {
     }
 }
 
-/// Drops a value of so many bytes on a new thread. Drops it at once if threads still have to free
+/// Drops a value of `bytes` bytes on a new thread. Drops it at once if threads still have to free
 /// `MOST_PENDING` bytes, or if no thread can be started.
 ///
 /// Starting a thread takes some 20 us. The allocators of all servers may be called from any thread.

@@ -82,7 +82,7 @@ impl Key {
         (at >= 0).then_some(at)
     }
 
-    /// Lets the key expire after so many milliseconds. The key must hold a value.
+    /// Lets the key expire after a given number of milliseconds. The key must hold a value.
     pub fn expire_after(&mut self, millis: u64) {
         let millis = i64::try_from(millis).unwrap_or(i64::MAX);
         // SAFETY: the key is open for writing. A key without a value is refused.

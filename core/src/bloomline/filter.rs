@@ -29,7 +29,7 @@ impl Filter {
     /// # Errors
     ///
     /// Those of [`Filter::new`]; [`HeaderError::Layers`] or [`HeaderError::Len`] if a filter of
-    /// this `spec` cannot have so many layers or items.
+    /// this `spec` cannot have that number of layers or items.
     pub fn with_layers(
         spec: Spec,
         seed: u64,

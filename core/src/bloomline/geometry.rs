@@ -26,7 +26,7 @@ pub struct Geometry {
 }
 
 impl Geometry {
-    /// So many pages of equal size, and what an item sets in them.
+    /// A given number of pages of equal size, and what an item sets in them.
     pub(crate) const fn of_pages(
         pages: u32,
         blocks_per_page: u8,

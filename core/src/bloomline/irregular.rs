@@ -149,7 +149,7 @@ impl<'a> Records<'a> {
 /// # Errors
 ///
 /// Those of [`Filter::new`](super::Filter::new); [`HeaderError::Layers`] if a filter of this `spec`
-/// cannot have so many layers, at least one; [`HeaderError::Irregular`].
+/// cannot have this number of layers, at least one; [`HeaderError::Irregular`].
 pub(crate) fn layers(
     (common, first): (Common, Shape),
     layers: u32,

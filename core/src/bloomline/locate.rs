@@ -42,7 +42,7 @@ impl From<Spot> for ItemHash {
     }
 }
 
-/// Locates an item in a layer that stores so many blocks.
+/// Locates an item in a layer that stores a given number of blocks.
 #[inline(always)]
 pub fn locate(hash: &ItemHash, geometry: &Geometry, blocks: u64) -> Spot {
     let first = if geometry.is_folded() {
@@ -53,7 +53,7 @@ pub fn locate(hash: &ItemHash, geometry: &Geometry, blocks: u64) -> Spot {
     Spot { first: first as usize, hash: *hash }
 }
 
-/// The first block of an item in a folded layer that stores so many blocks; see
+/// The first block of an item in a folded layer that stores a given number of blocks; see
 /// [`Fold`](super::fold::Fold), whose rule this is in blocks instead of pages.
 ///
 /// Selects without a branch between paired and single pages, because which one an item has is

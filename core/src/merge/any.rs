@@ -8,7 +8,7 @@ use crate::permit::Permit;
 use crate::redisbloom::ClassicFilter;
 
 impl AnyFilter {
-    /// Joins this filter with others: it becomes the filter to which the items of all of them were
+    /// Merges this filter with others: it becomes the filter to which the items of all of them were
     /// added. True if a bit changed; otherwise nothing has changed.
     ///
     /// The filters must have equal parameters and seeds. The number of items of the result is
@@ -30,9 +30,9 @@ impl AnyFilter {
         }
         let target = self.error_rate();
         match self {
-            Self::Bloomline(filter) => filter.join(&all(others, Self::bloomline)?, target, permit),
-            Self::Windowed(filter) => filter.join(&all(others, Self::windowed)?, permit),
-            Self::RedisBloom(filter) => filter.join(&all(others, Self::classic)?, target, permit),
+            Self::Bloomline(filter) => filter.merge(&all(others, Self::bloomline)?, target, permit),
+            Self::Windowed(filter) => filter.merge(&all(others, Self::windowed)?, permit),
+            Self::RedisBloom(filter) => filter.merge(&all(others, Self::classic)?, target, permit),
         }
     }
 

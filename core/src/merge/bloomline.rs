@@ -1,4 +1,4 @@
-//! Which layers in the Bloomline layout can be joined.
+//! Which layers in the Bloomline layout can be merged.
 
 use super::Merge;
 use crate::bloomline::{BlockedLayer, Common};

@@ -1,7 +1,7 @@
 //! Merging: the union of filters with equal parameters and seed.
 //!
 //! The OR of the bits of two such layers is the layer to which all items of both were added. So
-//! layers are joined pairwise, oldest first. The number of items of the result is estimated by its
+//! layers are merged pairwise, oldest first. The number of items of the result is estimated by its
 //! fill, because the same item may be in several of the filters.
 
 mod any;
@@ -19,9 +19,9 @@ use crate::memory::pages::PAGE;
 use crate::permit::Permit;
 use crate::scalable::{SAMPLE_PAGES, ScalableFilter, request};
 
-/// A layer that can be joined with others.
+/// A layer that can be merged with others.
 pub trait Merge: Layer {
-    /// What another layer differs in, if the two cannot be joined. Both have the index `index`.
+    /// What another layer differs in, if the two cannot be merged. Both have the index `index`.
     fn differs(&self, other: &Self, index: u32) -> Option<Parameter>;
 
     /// The newest layer counts as full with `len` items, which may be above its capacity.
@@ -36,7 +36,7 @@ pub(crate) struct Plan<L: Layer> {
     /// The number of items in each layer of the result, oldest first.
     lens: Vec<u64>,
     /// How the number of items in the newest layer is estimated.
-    newest: Joined,
+    newest: Union,
     /// Copies of the layers that only others have, oldest first.
     copies: Vec<L>,
     /// What the layers have in common if there are copies.
@@ -46,7 +46,7 @@ pub(crate) struct Plan<L: Layer> {
 }
 
 impl<L: Merge> ScalableFilter<L> {
-    /// Joins this filter with others of equal parameters, whose `target` is the target rate. True
+    /// Merges this filter with others of equal parameters, whose `target` is the target rate. True
     /// if a bit changed; otherwise nothing has changed.
     ///
     /// The newest layer of the result may hold more items than its capacity if the rates of all
@@ -58,28 +58,28 @@ impl<L: Merge> ScalableFilter<L> {
     ///
     /// [`Error::Differs`], [`Error::RateExceeded`], [`Error::LayerFull`], [`Error::Refused`] by
     /// `permit`, [`Error::OutOfMemory`]. Nothing has changed then.
-    pub(crate) fn join(
+    pub(crate) fn merge(
         &mut self,
         others: &[&Self],
         target: f64,
         permit: Permit,
     ) -> Result<bool, Error> {
-        let plan = self.plan_join(others, target, permit)?;
-        Ok(self.join_as(others, plan))
+        let plan = self.plan_merge(others, target, permit)?;
+        Ok(self.merge_as(others, plan))
     }
 
     /// Checks a union, and allocates the memory for it.
     ///
     /// # Errors
     ///
-    /// Those of [`ScalableFilter::join`].
-    pub(crate) fn plan_join(
+    /// Those of [`ScalableFilter::merge`].
+    pub(crate) fn plan_merge(
         &self,
         others: &[&Self],
         target: f64,
         permit: Permit,
     ) -> Result<Plan<L>, Error> {
-        let (lens, newest) = self.joined_lens(others, target)?;
+        let (lens, newest) = self.merged_lens(others, target)?;
         let (own, count) = (self.layer_count(), lens.len());
         let (mut copies, mut table) = (Vec::new(), Vec::new());
         let mut longest = others.iter().filter(|other| other.layer_count() > own);
@@ -98,9 +98,9 @@ impl<L: Merge> ScalableFilter<L> {
         Ok(Plan { lens, newest, copies, common, table })
     }
 
-    /// Joins this filter with others as planned. True if a bit changed.
-    pub(crate) fn join_as(&mut self, others: &[&Self], plan: Plan<L>) -> bool {
-        let Plan { lens, newest: joined, mut copies, common, mut table } = plan;
+    /// Merges this filter with others as planned. True if a bit changed.
+    pub(crate) fn merge_as(&mut self, others: &[&Self], plan: Plan<L>) -> bool {
+        let Plan { lens, newest: union, mut copies, common, mut table } = plan;
         let mut is_changed = false;
         if let (Some(newest), Some(common)) = (copies.pop(), common) {
             let mut last = std::mem::replace(&mut self.newest, newest);
@@ -126,7 +126,7 @@ impl<L: Merge> ScalableFilter<L> {
         if let (true, Some(&planned)) = (is_changed, lens.last()) {
             // What was not planned must not make the layer overfull.
             let most = self.newest.capacity().max(planned);
-            self.newest_len = joined.len_after(new_bits).min(most);
+            self.newest_len = union.len_after(new_bits).min(most);
             self.newest.fill_up(self.newest_len);
         }
         is_changed
@@ -134,9 +134,9 @@ impl<L: Merge> ScalableFilter<L> {
 
     /// The number of items in each layer of the result, oldest first, and how that of the newest
     /// was estimated.
-    fn joined_lens(&self, others: &[&Self], target: f64) -> Result<(Vec<u64>, Joined), Error> {
+    fn merged_lens(&self, others: &[&Self], target: f64) -> Result<(Vec<u64>, Union), Error> {
         let all = iter::once(self).chain(others.iter().copied());
-        let mut newest = Joined::of(iter::once((&self.newest, self.newest_len)));
+        let mut newest = Union::of(iter::once((&self.newest, self.newest_len)));
         let count = all.clone().map(Self::layer_count).max().unwrap_or(1);
         let (mut lens, mut rates, mut full) = (Vec::new(), 0.0, None);
         let mut is_over = false;
@@ -155,7 +155,7 @@ impl<L: Merge> ScalableFilter<L> {
                 }
                 capacity = capacity.max(layer.capacity());
             }
-            newest = Joined::of(layers);
+            newest = Union::of(layers);
             let len = newest.len();
             rates += first.fp_rate(len);
             if len > capacity {
@@ -187,7 +187,7 @@ impl<L: Merge> ScalableFilter<L> {
 /// The count of the fullest layer is kept, and only what the others add to it is estimated. The
 /// estimate must not be cut at one side only: a filter that is the union of thousands of small ones
 /// would count a few per cent too little, and hold more items than its target rate allows.
-pub(crate) struct Joined {
+pub(crate) struct Union {
     /// Items that the fullest layer counts.
     fullest: u64,
     /// Items that the others count together: the most that they can add.
@@ -205,13 +205,13 @@ pub(crate) struct Joined {
     items_per_bit: Option<f64>,
 }
 
-impl Joined {
+impl Union {
     /// Layers with their numbers of items, at least one. The first of them becomes the union.
     pub(crate) fn of<'a, L: Layer + 'a>(
         layers: impl Iterator<Item = (&'a L, u64)> + Clone,
     ) -> Self {
         let most = layers.clone().map(|(_, len)| len).fold(0, u64::saturating_add);
-        let mut joined = Self {
+        let mut union = Self {
             fullest: most,
             others: 0,
             by_fill: 0.0,
@@ -225,19 +225,19 @@ impl Joined {
             .enumerate()
             .reduce(|fullest, one| if one.1.1 > fullest.1.1 { one } else { fullest });
         let Some((index, (fullest, len))) = fullest.filter(|(_, (_, len))| *len != most) else {
-            return joined;
+            return union;
         };
         let of_fullest = fullest.by_fill(SAMPLE_PAGES);
         let of_union = L::estimate(layers.map(|(layer, _)| layer), SAMPLE_PAGES);
-        (joined.fullest, joined.others) = (len, most - len);
-        joined.by_fill = of_fullest.inserted;
-        let margin = of_fullest.attempted.standard_error().min(joined.others as f64);
-        joined.proven = of_fullest.inserted - margin;
-        joined.added = (of_union.inserted - of_fullest.inserted).max(0.0);
+        (union.fullest, union.others) = (len, most - len);
+        union.by_fill = of_fullest.inserted;
+        let margin = of_fullest.attempted.standard_error().min(union.others as f64);
+        union.proven = of_fullest.inserted - margin;
+        union.added = (of_union.inserted - of_fullest.inserted).max(0.0);
         if index == 0 && fullest.words().bytes() > (SAMPLE_PAGES * PAGE) as u64 {
-            joined.items_per_bit = items_per_bit(&of_fullest, &of_union);
+            union.items_per_bit = items_per_bit(&of_fullest, &of_union);
         }
-        joined
+        union
     }
 
     /// The number of items, estimated before the union.
@@ -246,7 +246,7 @@ impl Joined {
     }
 
     /// The number of items after the union has changed `new_bits` bits of the first layer. It is
-    /// more precise than [`Joined::len`] for layers of which only some pages are counted.
+    /// more precise than [`Union::len`] for layers of which only some pages are counted.
     pub(crate) fn len_after(&self, new_bits: u64) -> u64 {
         self.len_with(self.items_per_bit.map_or(self.added, |items| items * new_bits as f64))
     }

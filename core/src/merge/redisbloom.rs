@@ -1,4 +1,4 @@
-//! Which links of RedisBloom's layout can be joined.
+//! Which links of RedisBloom's layout can be merged.
 
 use super::Merge;
 use crate::error::Parameter;

@@ -2,7 +2,7 @@
 
 use std::iter;
 
-use super::{Joined, Merge, Plan};
+use super::{Merge, Plan, Union};
 use crate::bloomline::{BlockedLayer, Filter};
 use crate::error::{Error, Parameter};
 use crate::layer::Layer;
@@ -15,12 +15,12 @@ use crate::window::ring::Ring;
 use crate::window::{Generation, WindowSpec, WindowedFilter};
 
 impl WindowedFilter {
-    /// Joins this filter with others of equal parameters; see `ScalableFilter::join`.
+    /// Merges this filter with others of equal parameters; see `ScalableFilter::merge`.
     ///
-    /// Generations are joined with the one that was opened at the same time, which this filter must
+    /// Generations are merged with the one that was opened at the same time, which this filter must
     /// have; of several, in their order. Each stays within its part of the error budget.
-    pub(crate) fn join(&mut self, others: &[&Self], permit: Permit) -> Result<bool, Error> {
-        // Generations are joined layer by layer, which takes layers that own their bits.
+    pub(crate) fn merge(&mut self, others: &[&Self], permit: Permit) -> Result<bool, Error> {
+        // Generations are merged layer by layer, which takes layers that own their bits.
         let mut copies = Vec::new();
         for other in others {
             try_push(&mut copies, other.unpacked()?)?;
@@ -30,7 +30,7 @@ impl WindowedFilter {
             try_push(&mut large, copy.as_ref().unwrap_or(other))?;
         }
         self.unpack()?;
-        let is_changed = self.join_large(&large, permit);
+        let is_changed = self.merge_large(&large, permit);
         self.pack();
         is_changed
     }
@@ -46,18 +46,18 @@ impl WindowedFilter {
     }
 
     /// The same for filters that have large rings.
-    fn join_large(&mut self, others: &[&Self], permit: Permit) -> Result<bool, Error> {
+    fn merge_large(&mut self, others: &[&Self], permit: Permit) -> Result<bool, Error> {
         let partners = self.partners(others)?;
         self.request_overflow(&partners, permit)?;
-        let (mut joins, mut layer, end) = (Vec::new(), 0, self.end());
+        let (mut merges, mut layer, end) = (Vec::new(), 0, self.end());
         for (own, sources) in self.owned().zip(partners) {
-            try_push(&mut joins, Join::plan(own, layer, sources, &self.spec())?)?;
+            try_push(&mut merges, Merged::plan(own, layer, sources, &self.spec())?)?;
             layer += own.view().layer_count();
         }
         let (mut is_changed, older_bytes) = (false, self.older_bytes());
         if let Ring::Large(large) = &mut self.ring {
-            for (own, join) in large.all_mut().zip(joins) {
-                is_changed |= join.apply(own);
+            for (own, merged) in large.all_mut().zip(merges) {
+                is_changed |= merged.apply(own);
             }
         }
         if self.older_bytes() != older_bytes {
@@ -115,7 +115,7 @@ struct Opened<'a> {
 }
 
 impl Opened<'_> {
-    /// What is equal in generations that are joined.
+    /// What is equal in generations that are merged.
     fn opening(&self) -> (u64, usize) {
         (self.one.opened, self.nth)
     }
@@ -127,7 +127,7 @@ impl WindowedFilter {
         self.all().rev().skip(1).map(|one| one.bits_bytes()).sum()
     }
 
-    /// For each generation, oldest first, those of other filters that are joined with it.
+    /// For each generation, oldest first, those of other filters that are merged with it.
     ///
     /// Cost: one pass over the generations of each filter, which are in the order of their opening.
     ///
@@ -161,11 +161,11 @@ impl WindowedFilter {
     }
 }
 
-/// What a generation is joined with. It was checked, and its memory is allocated.
-struct Join<'a> {
+/// What a generation is merged with. It was checked, and its memory is allocated.
+struct Merged<'a> {
     sources: Vec<&'a Generation>,
     /// How the number of items in the regular layer is estimated.
-    regular: Joined,
+    regular: Union,
     overflow: Overflow<'a>,
 }
 
@@ -174,11 +174,11 @@ enum Overflow<'a> {
     None,
     /// A new filter: only the sources have overflow layers.
     New(Box<Filter>),
-    /// The filter of the generation, joined with those of the sources.
+    /// The filter of the generation, merged with those of the sources.
     Own(Vec<&'a Filter>, Plan<BlockedLayer>),
 }
 
-impl<'a> Join<'a> {
+impl<'a> Merged<'a> {
     /// Checks the union of a generation, whose regular layer has index `layer`, and allocates the
     /// memory for it.
     fn plan(
@@ -196,7 +196,7 @@ impl<'a> Join<'a> {
                 return Err(Error::Differs(Parameter::Generation(own.opened)));
             }
         }
-        let regular = Joined::of(all.map(|one| (&one.regular, one.regular_len)));
+        let regular = Union::of(all.map(|one| (&one.regular, one.regular_len)));
         let (regular_len, capacity) = (regular.len(), own.regular.capacity());
         if regular_len > capacity {
             let (rate, target) = (own.regular.fp_rate(regular_len), spec.regular().error_rate);
@@ -207,12 +207,12 @@ impl<'a> Join<'a> {
         let target = spec.overflow().map_or(0.0, |spec| spec.error_rate);
         let overflow = match (&own.overflow, others.split_first()) {
             (Some(filter), _) => {
-                let plan = filter.plan_join(&others, target, permit)?;
+                let plan = filter.plan_merge(&others, target, permit)?;
                 Overflow::Own(others, plan)
             }
             (None, Some((first, rest))) => {
                 let mut filter = first.try_clone(permit)?;
-                filter.join(rest, target, permit)?;
+                filter.merge(rest, target, permit)?;
                 Overflow::New(try_box(filter)?)
             }
             (None, None) => Overflow::None,
@@ -220,7 +220,7 @@ impl<'a> Join<'a> {
         Ok(Self { sources, regular, overflow })
     }
 
-    /// Joins the generation. True if a bit changed.
+    /// Merges the generation. True if a bit changed.
     fn apply(self, own: &mut Generation) -> bool {
         let counts = |one: &Generation| [one.live, one.len()];
         let sums = iter::once(counts(own)).chain(self.sources.iter().map(|one| counts(one)));
@@ -238,15 +238,15 @@ impl<'a> Join<'a> {
             }
             Overflow::Own(others, plan) => {
                 if let Some(filter) = &mut own.overflow {
-                    is_changed |= filter.join_as(&others, plan);
+                    is_changed |= filter.merge_as(&others, plan);
                 }
             }
         }
         if is_changed {
             own.regular_len = self.regular.len_after(new_bits).min(own.regular.capacity());
             // As many of the items are live as were in the parts.
-            let joined = u128::from(own.len());
-            own.live = (joined * live / len.max(1)).min(joined) as u64;
+            let len_after = u128::from(own.len());
+            own.live = (len_after * live / len.max(1)).min(len_after) as u64;
         }
         is_changed
     }

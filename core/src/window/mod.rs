@@ -4,9 +4,9 @@
 //!
 //! After an item was inserted,
 //!
-//! * it is found for the whole window: for a time ([`Window::Time`]), until so many further
-//!   distinct items were inserted ([`Window::Last`]), or until so many further rotations
-//!   ([`Window::Manual`]);
+//! * it is found for the whole window: for a time ([`Window::Time`]), until a given number of
+//!   further distinct items were inserted ([`Window::Last`]), or until a given number of further
+//!   rotations ([`Window::Manual`]);
 //! * it is forgotten at most one generation later: after `1 + 1 / generations` windows.
 //!
 //! The false-positive rate is at most the target rate at every moment, and the memory does not grow

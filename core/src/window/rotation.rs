@@ -26,7 +26,7 @@ impl WindowedFilter {
         self.slot_has_passed(now) || self.expired(now) > 0
     }
 
-    /// True if inserting so many items may open a generation.
+    /// True if inserting `items` items may open a generation.
     #[inline]
     pub fn may_rotate_by_count(&self, items: u64) -> bool {
         self.kind == Kind::Last && self.newest().len() + items > self.regular_capacity
