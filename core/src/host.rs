@@ -32,31 +32,40 @@
 
 pub use crate::any::AnyFilter;
 pub use crate::bloomline::sizing::{MAX_CAPACITY, MAX_ERROR_RATE};
-pub use crate::bloomline::{BlockedLayer, Filter, LayerRef};
+pub use crate::bloomline::{Filter, LayerRef};
 pub use crate::chunk::{Bits, Chunk, MAX_CHUNK_BYTES};
 pub use crate::insertion::Insertion;
-pub use crate::layer::{Layer, Probe};
+pub use crate::layer::Layer;
 #[cfg(feature = "audit")]
 pub use crate::memory::ledger;
-pub use crate::memory::pages;
-pub use crate::memory::words::{Mover, Words, WordsRef, copy_to_zeros};
+pub use crate::memory::words::{Mover, Words, copy_to_zeros};
 pub use crate::permit::{Demand, Permit};
-pub use crate::scalable::{Added, ScalableFilter};
+pub use crate::scalable::ScalableFilter;
 pub use crate::spec::{Growth, MAX_EXPANSION, MAX_LAYERS, Spec};
 pub use crate::window::{
-    DEFAULT_GENERATIONS, Generation, GenerationRef, MAX_GENERATIONS, MAX_WINDOW_MILLIS,
-    MIN_GENERATIONS, Window, WindowSpec, WindowedFilter,
+    Generation, MAX_GENERATIONS, MAX_WINDOW_MILLIS, MIN_GENERATIONS, Window, WindowSpec,
+    WindowedFilter,
 };
+
+/// Pages of memory, for the allocator of a host.
+pub mod pages {
+    pub use crate::memory::pages::{LARGE, zero};
+}
 
 /// RedisBloom's layout, for hosts that read and write RedisBloom's own formats.
 pub mod redisbloom {
     pub use crate::redisbloom::geometry::{Options, Shape};
-    pub use crate::redisbloom::{ClassicFilter, ClassicLayer, Common, hash};
+    pub use crate::redisbloom::{ClassicFilter, ClassicLayer, Common};
+
+    /// How items are hashed, as files of RedisBloom say it.
+    pub mod hash {
+        pub use crate::redisbloom::hash::{check, check_bytes};
+    }
 }
 
 /// Cuckoo filters, from which items can be deleted.
 pub mod cuckoo {
-    pub use crate::cuckoo::classic::{ClassicCuckoo, CuckooNumbers, CuckooOptions, MAX_TABLES};
+    pub use crate::cuckoo::AnyCuckoo;
+    pub use crate::cuckoo::classic::{ClassicCuckoo, CuckooNumbers, CuckooOptions};
     pub use crate::cuckoo::prefix::{CuckooFilter, CuckooSpec, MIN_ERROR_RATE};
-    pub use crate::cuckoo::{AnyCuckoo, HEADER_BYTES};
 }

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::ptr::NonNull;
 
 use crate::bloomline::Filter;
-use crate::bloomline::irregular::is_length;
+use crate::bloomline::length::is_length;
 use crate::chunk::{Bits, Chunk};
 use crate::error::{Error, HeaderError};
 use crate::estimate::Estimate;

@@ -24,7 +24,9 @@
 //! contradict the geometry. `docs/format.md` describes the format.
 
 use super::growth::{Common, Shape};
-use super::irregular::{self, Records, is_length, pad_header};
+use super::irregular::{self, Records};
+pub use super::length::{EXTENDED_BYTES, HEADER_BYTES};
+use super::length::{is_length, pad_header};
 use super::sizing::REVISION;
 use super::{BlockedLayer, Filter};
 use crate::error::{Error, HeaderError};
@@ -32,12 +34,6 @@ use crate::fields::{Reader, Writer};
 use crate::permit::Permit;
 use crate::scalable::Description;
 use crate::spec::{Growth, Spec};
-
-/// Bytes of a header of version 1.
-pub const HEADER_BYTES: usize = 64;
-
-/// Bytes of a header of version 2 before its records.
-pub const EXTENDED_BYTES: usize = 80;
 
 /// The first bytes of a header. In RedisBloom's header they would be a count of 8.0e18 items.
 pub const MAGIC: [u8; 8] = *b"bloomlin";

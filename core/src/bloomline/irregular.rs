@@ -8,6 +8,7 @@
 
 use super::fold::Fold;
 use super::growth::{Common, Shape};
+use super::length::{is_length, padded_len};
 use crate::error::{Error, HeaderError};
 use crate::fields::{Reader, Writer};
 use crate::memory::lists::try_push;
@@ -15,26 +16,6 @@ use crate::spec::{Growth, Spec};
 
 /// Bytes of a record.
 pub const RECORD_BYTES: usize = 16;
-
-/// The length of every header is a multiple of this number of bytes.
-const UNIT: usize = 64;
-
-/// True if a header of this length can only be one of this layout: a whole number of units, which
-/// RedisBloom's headers of 20 bytes and 53 bytes per layer do not have.
-pub(crate) fn is_length(len: usize) -> bool {
-    len >= UNIT && len.is_multiple_of(UNIT) && !(len - 20).is_multiple_of(53)
-}
-
-/// The length of a header of version 2 with so many bytes before the zeros at its end.
-pub(crate) fn padded_len(len: usize) -> usize {
-    let padded = len.next_multiple_of(UNIT);
-    if is_length(padded) { padded } else { padded + UNIT }
-}
-
-/// Ends a header of version 2 with zeros.
-pub(crate) fn pad_header(bytes: &mut Vec<u8>) {
-    bytes.resize(padded_len(bytes.len()), 0);
-}
 
 /// The record of a layer that does not follow from the layers before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

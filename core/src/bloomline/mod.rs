@@ -10,6 +10,7 @@ pub mod header;
 pub mod irregular;
 #[allow(unsafe_code)]
 pub mod layer;
+pub mod length;
 pub mod locate;
 mod located;
 pub mod rate;

@@ -3,9 +3,11 @@
 use std::time::{Duration, Instant};
 
 use bloomline_core::Error;
+use bloomline_core::cuckoo::HEADER_BYTES;
+use bloomline_core::cuckoo::classic::MAX_TABLES;
 use bloomline_core::error::{ChunkError, CuckooError, HeaderError};
 use bloomline_core::host::MAX_CHUNK_BYTES;
-use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooNumbers, HEADER_BYTES, MAX_TABLES};
+use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooNumbers};
 
 use super::{Layout, classic, classic_mut, created, granted, options};
 

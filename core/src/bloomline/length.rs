@@ -1,0 +1,27 @@
+//! The lengths of headers: by its length, a header of this layout is told from those of RedisBloom.
+
+/// Bytes of a header of version 1.
+pub const HEADER_BYTES: usize = 64;
+
+/// Bytes of a header of version 2 before its records.
+pub const EXTENDED_BYTES: usize = 80;
+
+/// The length of every header is a multiple of this number of bytes.
+const UNIT: usize = 64;
+
+/// True if a header of this length can only be one of this layout: a whole number of units, which
+/// RedisBloom's headers of 20 bytes and 53 bytes per layer do not have.
+pub(crate) fn is_length(len: usize) -> bool {
+    len >= UNIT && len.is_multiple_of(UNIT) && !(len - 20).is_multiple_of(53)
+}
+
+/// The length of a header of version 2 with `len` bytes before the zeros at its end.
+pub(crate) fn padded_len(len: usize) -> usize {
+    let padded = len.next_multiple_of(UNIT);
+    if is_length(padded) { padded } else { padded + UNIT }
+}
+
+/// Ends a header of version 2 with zeros.
+pub(crate) fn pad_header(bytes: &mut Vec<u8>) {
+    bytes.resize(padded_len(bytes.len()), 0);
+}
