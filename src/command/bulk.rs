@@ -21,12 +21,29 @@ use crate::policy::replicate::{self, ItemCommands, NewItems};
 use crate::server::args::Args;
 use bloomline_core::host::AnyFilter;
 
-/// BF.BULKADD key FIXED width data | PREFIXED data | LINES data [COUNT]
-pub struct BulkAdd;
-/// BF.BULKEXISTS key FIXED width data | PREFIXED data | LINES data [COUNT], and CF.BULKEXISTS
-pub struct BulkExists<F>(PhantomData<F>);
+/// A command whose items are packed in one string: `key FIXED width data | PREFIXED data | LINES data
+/// [COUNT]`.
+pub struct Bulk<C>(PhantomData<C>);
 
-impl Handler for BulkAdd {
+/// The error reply for an item that was refused, or that of the whole call.
+pub type BulkResult = Result<Option<&'static CStr>, Failure>;
+
+/// What such a command does with its items.
+pub trait BulkCommand {
+    /// Processes the items, and pushes the answer to each.
+    ///
+    /// # Errors
+    ///
+    /// The error reply of the whole call.
+    fn process(call: Call, items: Packed, answers: &mut Answers) -> BulkResult;
+
+    /// What a call with COUNT has done, if an item was refused.
+    fn describe(_done: &Done) -> String {
+        String::new()
+    }
+}
+
+impl<C: BulkCommand> Handler for Bulk<C> {
     const ARGS: ArgCount = 4..=7;
 
     fn is_unknown_to_redisbloom(_rest: Args) -> bool {
@@ -36,35 +53,47 @@ impl Handler for BulkAdd {
     fn run(call: Call) -> Result<(), Failure> {
         let (items, reply) = packed::parse(call.rest)?;
         let mut answers = Answers::to(items).ok_or(NO_ANSWERS)?;
+        let refusal = C::process(call, items, &mut answers)?;
+        send(call, items, answers, reply, refusal, C::describe)
+    }
+}
+
+/// BF.BULKADD
+pub struct BulkAdd;
+/// BF.BULKEXISTS, and CF.BULKEXISTS
+pub struct BulkExists<F>(PhantomData<F>);
+
+impl BulkCommand for BulkAdd {
+    fn process(call: Call, items: Packed, answers: &mut Answers) -> BulkResult {
         if items.len() == 0 {
-            return send(call, items, answers, reply, None, refused_at);
+            return Ok(None);
         }
         let options = || FilterOptions::default_for(Dialect::of(call.source));
-        let insert = |filter: &mut AnyFilter| insert_items(call, filter, items, &mut answers);
+        let insert = |filter: &mut AnyFilter| insert_items(call, filter, items, answers);
         let wanted = Wanted::any(options);
         let ((new, refusal), changes) = add::write_to(call, items.len(), wanted, insert)?;
         replicate_new(call, &new, items);
         changes.signal(call, !new.is_empty());
-        send(call, items, answers, reply, refusal, refused_at)
+        Ok(refusal)
+    }
+
+    fn describe(done: &Done) -> String {
+        let Done { unit, all, processed, ones } = done;
+        let number = processed + 1;
+        format!(
+            "{unit} {number} of {all} was refused, {ones} of the {processed} before it were new"
+        )
     }
 }
 
-impl<F: Contains> Handler for BulkExists<F> {
-    const ARGS: ArgCount = 4..=7;
-
-    fn is_unknown_to_redisbloom(_rest: Args) -> bool {
-        true
-    }
-
-    fn run(call: Call) -> Result<(), Failure> {
-        let (items, reply) = packed::parse(call.rest)?;
-        let mut answers = Answers::to(items).ok_or(NO_ANSWERS)?;
+impl<F: Contains> BulkCommand for BulkExists<F> {
+    fn process(call: Call, items: Packed, answers: &mut Answers) -> BulkResult {
         let key = access::read(call);
         match access::found::<F>(&key) {
             Some(filter) => filter.contains_batch(items.iter(), |found| answers.push(found)),
             None => items.iter().for_each(|_| answers.push(false)),
         }
-        send(call, items, answers, reply, None, refused_at)
+        Ok(None)
     }
 }
 
@@ -138,13 +167,6 @@ pub struct Done<'a> {
     pub ones: u64,
 }
 
-/// Where BF.BULKADD ended.
-fn refused_at(done: &Done) -> String {
-    let Done { unit, all, processed, ones } = done;
-    let number = processed + 1;
-    format!("{unit} {number} of {all} was refused, {ones} of the {processed} before it were new")
-}
-
 /// Replies with the number of items and empty lines that were processed, their answers, and the
 /// error of a refused item.
 ///
@@ -152,7 +174,7 @@ fn refused_at(done: &Done) -> String {
 ///
 /// The error of a call with COUNT, with the text of `describe`. Nobody looks for an error behind two
 /// numbers: `redis-cli -e` and scripts in Lua see only one that is the whole reply.
-pub fn send(
+fn send(
     call: Call,
     items: Packed,
     mut answers: Answers,

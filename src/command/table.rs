@@ -7,10 +7,11 @@ use redis_module::raw::{
     REDISMODULE_CMD_KEY_RW, REDISMODULE_CMD_KEY_UPDATE,
 };
 
+use super::bulk::{Bulk, BulkAdd, BulkExists};
 use super::error::Failure;
 use super::handler::{ArgCount, Call, Handler, entry};
 use super::{
-    add, bulk, compact, create, dump, hash_check, help, info, merge, read, rotate, stats, syntax,
+    add, compact, create, dump, hash_check, help, info, merge, read, rotate, stats, syntax,
 };
 use crate::server::command::{Access, Command, Keys};
 use bloomline_core::host::AnyFilter;
@@ -114,7 +115,7 @@ pub static COMMANDS: [Command; 18] = [
         complexity: c"O(M * N) where M is the number of items and N the number of layers",
         since: c"0.1.0",
         args: syntax::BULK,
-        ..command::<bulk::BulkAdd>(&UPDATE)
+        ..command::<Bulk<BulkAdd>>(&UPDATE)
     },
     Command {
         name: c"bf.rotate",
@@ -173,7 +174,7 @@ pub static COMMANDS: [Command; 18] = [
         complexity: c"O(M * N) where M is the number of items and N the number of layers",
         since: c"0.1.0",
         args: syntax::BULK,
-        ..command::<bulk::BulkExists<AnyFilter>>(&READ)
+        ..command::<Bulk<BulkExists<AnyFilter>>>(&READ)
     },
     Command {
         name: c"bf.info",

@@ -7,32 +7,22 @@ use super::error;
 use super::options::NewFilter;
 use crate::command::add::count_refused;
 use crate::command::answers::Answers;
-use crate::command::bulk::{self, Done};
-use crate::command::error::{Failure, NO_ANSWERS};
-use crate::command::handler::{ArgCount, Call, Handler};
-use crate::command::packed::{self, Packed};
+use crate::command::bulk::{self, BulkCommand, BulkResult, Done};
+use crate::command::handler::Call;
+use crate::command::packed::Packed;
 use crate::policy::limits::Limits;
 use crate::policy::replicate::{self, NewItems};
-use crate::server::args::Args;
 use bloomline_core::host::cuckoo::AnyCuckoo;
 
-/// CF.BULKADD key FIXED width data | PREFIXED data | LINES data [COUNT]
+/// CF.BULKADD
 pub struct BulkAdd;
 
-impl Handler for BulkAdd {
-    const ARGS: ArgCount = 4..=7;
-
-    fn is_unknown_to_redisbloom(_rest: Args) -> bool {
-        true
-    }
-
-    fn run(call: Call) -> Result<(), Failure> {
-        let (items, reply) = packed::parse(call.rest)?;
-        let mut answers = Answers::to(items).ok_or(NO_ANSWERS)?;
+impl BulkCommand for BulkAdd {
+    fn process(call: Call, items: Packed, answers: &mut Answers) -> BulkResult {
         if items.len() == 0 {
-            return bulk::send(call, items, answers, reply, None, added);
+            return Ok(None);
         }
-        let insert = |filter: &mut AnyCuckoo| insert_items(call, filter, items, &mut answers);
+        let insert = |filter: &mut AnyCuckoo| insert_items(call, filter, items, answers);
         let new = NewFilter::by_default();
         let ((stored, refusal), written) = add::write_to(call, Some(&new), insert)?;
         if replicate::replicas_know_own_commands() {
@@ -41,14 +31,13 @@ impl Handler for BulkAdd {
             replicate::unpacked(call.context, call.key, &STORED, stored.select(items.iter()));
         }
         add::signal(call, written, &stored);
-        bulk::send(call, items, answers, reply, refusal, added)
+        Ok(refusal)
     }
-}
 
-/// How many items a call has added.
-fn added(done: &Done) -> String {
-    let Done { unit, processed, ones, .. } = done;
-    format!("{ones} of {processed} {unit}s were added")
+    fn describe(done: &Done) -> String {
+        let Done { unit, processed, ones, .. } = done;
+        format!("{ones} of {processed} {unit}s were added")
+    }
 }
 
 /// Adds items. Returns which were stored, and the error reply for the first that was not: the next

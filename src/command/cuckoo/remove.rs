@@ -6,10 +6,10 @@ use super::add::Reply;
 use super::error::NOTHING_TO_DELETE;
 use crate::command::access;
 use crate::command::answers::Answers;
-use crate::command::bulk;
-use crate::command::error::{Failure, NO_ANSWERS};
+use crate::command::bulk::{self, BulkCommand, BulkResult};
+use crate::command::error::Failure;
 use crate::command::handler::{ArgCount, Call, Handler};
-use crate::command::packed;
+use crate::command::packed::Packed;
 use crate::data_type::handle::FilterMut;
 use crate::policy::counters::{CF_DELETES, CF_DELETES_MISSED};
 use crate::policy::replicate::{self, ItemCommands, NewItems};
@@ -81,19 +81,11 @@ fn count_deletions(deleted: &NewItems) {
     CF_DELETES_MISSED.add((deleted.recorded() - count) as u64);
 }
 
-/// CF.BULKDEL key FIXED width data | PREFIXED data | LINES data [COUNT]
+/// CF.BULKDEL
 pub struct BulkDel;
 
-impl Handler for BulkDel {
-    const ARGS: ArgCount = 4..=7;
-
-    fn is_unknown_to_redisbloom(_rest: Args) -> bool {
-        true
-    }
-
-    fn run(call: Call) -> Result<(), Failure> {
-        let (items, reply) = packed::parse(call.rest)?;
-        let mut answers = Answers::to(items).ok_or(NO_ANSWERS)?;
+impl BulkCommand for BulkDel {
+    fn process(call: Call, items: Packed, answers: &mut Answers) -> BulkResult {
         let mut key = access::write(call);
         let mut filter: FilterMut<AnyCuckoo> = access::found_mut(&mut key, NOTHING_TO_DELETE)?;
         let mut deleted = NewItems::default();
@@ -109,6 +101,6 @@ impl Handler for BulkDel {
             replicate::each(call.context, call.key, DELETIONS.one, deleted.select(items.iter()));
         }
         call.signal_each(key, [(!deleted.is_empty(), DELETED)]);
-        bulk::send(call, items, answers, reply, None, |_| String::new())
+        Ok(None)
     }
 }

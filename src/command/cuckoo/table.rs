@@ -8,7 +8,7 @@ use redis_module::raw::{
 };
 
 use super::{add, bulk, compact, count, create, dump, info, remove};
-use crate::command::bulk::BulkExists;
+use crate::command::bulk::{Bulk, BulkExists};
 use crate::command::error::Failure;
 use crate::command::handler::{ArgCount, Call, Handler};
 use crate::command::help;
@@ -190,7 +190,7 @@ pub static COMMANDS: [Command; 19] = [
         complexity: c"O(M * (N + I)) where M is the number of items, N of tables and I of iterations",
         since: c"0.1.0",
         args: syntax::BULK,
-        ..command::<bulk::BulkAdd>(&UPDATE)
+        ..command::<Bulk<bulk::BulkAdd>>(&UPDATE)
     },
     Command {
         name: c"cf.bulkexists",
@@ -199,7 +199,7 @@ pub static COMMANDS: [Command; 19] = [
         complexity: c"O(M * N) where M is the number of items and N of tables",
         since: c"0.1.0",
         args: syntax::BULK,
-        ..command::<BulkExists<AnyCuckoo>>(&READ)
+        ..command::<Bulk<BulkExists<AnyCuckoo>>>(&READ)
     },
     Command {
         name: c"cf.bulkdel",
@@ -209,7 +209,7 @@ pub static COMMANDS: [Command; 19] = [
         complexity: c"O(M * N) where M is the number of items and N of tables",
         since: c"0.1.0",
         args: syntax::BULK,
-        ..command::<remove::BulkDel>(&BULK_DELETE)
+        ..command::<Bulk<remove::BulkDel>>(&BULK_DELETE)
     },
     Command {
         name: c"cf.del",
