@@ -84,8 +84,8 @@ impl<F> Wanted<F> {
 
 /// The form of the reply.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Reply {
-    /// One answer, for the one item.
+pub enum Reply {
+    /// One answer or error, for the one item.
     Single,
     /// An array with one answer per item.
     Array,

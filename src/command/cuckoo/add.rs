@@ -6,7 +6,7 @@ use super::create::{self, RESERVED};
 use super::error::{self, TOO_MANY_EXPANSIONS};
 use super::options::{self, Insert as InsertArgs, NewFilter};
 use crate::command::access::{self, Written};
-use crate::command::add::count_refused;
+use crate::command::add::{Reply, count_refused};
 use crate::command::error::{Failure, NOT_FOUND};
 use crate::command::handler::{ArgCount, Call, Handler};
 use crate::policy::limits::Limits;
@@ -47,15 +47,6 @@ enum Wanted {
     All,
     /// Those that are not found.
     OnlyNew,
-}
-
-/// The form of the reply.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Reply {
-    /// One answer or error, for the one item.
-    Single,
-    /// An array with one answer per item.
-    Array,
 }
 
 impl Handler for Add {

@@ -2,9 +2,9 @@
 
 use std::ffi::CStr;
 
-use super::add::Reply;
 use super::error::NOTHING_TO_DELETE;
 use crate::command::access;
+use crate::command::add::Reply;
 use crate::command::answers::Answers;
 use crate::command::bulk::{self, BulkCommand, BulkResult};
 use crate::command::error::Failure;
