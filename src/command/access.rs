@@ -36,7 +36,7 @@ pub fn optional<F: DataType>(key: &Key) -> Result<Option<&F>, Failure> {
 /// # Errors
 ///
 /// The key holds another type.
-#[inline]
+#[inline(always)]
 pub fn optional_mut<F: DataType>(key: &mut Key) -> Result<Option<FilterMut<'_, F>>, Failure> {
     match filter_mut(key) {
         Lookup::Found(filter) => Ok(Some(filter)),
@@ -103,32 +103,24 @@ pub fn missing<F: DataType>(key: &Key) -> Result<(), Failure> {
     }
 }
 
-/// A key that is open for writing, after a call has changed its filter.
-pub struct Written {
-    /// The key.
-    pub key: Key,
-    /// True if the call created the filter.
-    pub is_created: bool,
-}
-
-/// Calls `write` with the filter of the call's key. If the key is missing, `create` stores one first.
+/// Calls `write` with the filter of a key. If the key is missing, `create` stores one first: then the
+/// second result is true.
 ///
 /// # Errors
 ///
 /// The key holds another type, and those of `create` and `write`.
+#[inline(always)]
 pub fn write_or_create<F: DataType, T>(
-    call: Call,
+    key: &mut Key,
     mut create: impl FnMut(&mut Key) -> Result<(), Failure>,
     write: impl FnOnce(&mut F) -> Result<T, Failure>,
-) -> Result<(T, Written), Failure> {
-    let mut key = self::write(call);
+) -> Result<(T, bool), Failure> {
     let mut is_created = false;
-    let result = loop {
-        if let Some(mut filter) = optional_mut::<F>(&mut key)? {
-            break write(&mut filter)?;
+    loop {
+        if let Some(mut filter) = optional_mut::<F>(key)? {
+            return Ok((write(&mut filter)?, is_created));
         }
-        create(&mut key)?;
+        create(key)?;
         is_created = true;
-    };
-    Ok((result, Written { key, is_created }))
+    }
 }

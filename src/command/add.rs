@@ -8,7 +8,7 @@
 
 use std::ffi::CStr;
 
-use super::access::{self, Written};
+use super::access;
 use super::create::{self, RESERVED};
 use super::error::{self, Failure, NOT_FOUND};
 use super::handler::{ArgCount, Call, Handler};
@@ -104,23 +104,24 @@ enum Replication {
 /// What a call did to a key besides inserting items.
 #[must_use = "its events are sent by `signal`"]
 pub struct Changes {
-    written: Written,
+    is_created: bool,
     is_rotated: bool,
 }
 
 impl Changes {
     /// Sends the events of the call.
-    pub fn signal(self, call: Call, has_new: bool) {
-        let Written { key, is_created } = self.written;
-        let events = [(is_created, RESERVED), (self.is_rotated, ROTATED), (has_new, ADDED)];
-        call.signal_each(key, events);
+    pub fn signal(self, call: Call, key: Key, has_new: bool) {
+        let Self { is_created, is_rotated } = self;
+        call.signal_each(key, [(is_created, RESERVED), (is_rotated, ROTATED), (has_new, ADDED)]);
     }
 }
 
 /// Calls `write` with the filter of a key, to which it adds at most `items` items. A missing filter
 /// is created if there are options for it, and a windowed one rotates if that is due.
+#[inline(always)]
 pub fn write_to<T>(
     call: Call,
+    key: &mut Key,
     items: usize,
     wanted: Wanted<impl FnOnce() -> FilterOptions>,
     write: impl FnOnce(&mut AnyFilter) -> T,
@@ -133,8 +134,8 @@ pub fn write_to<T>(
         let result = write(filter);
         Ok((result, rotation.finish(call, filter)))
     };
-    let ((result, is_rotated), written) = access::write_or_create(call, create, write)?;
-    Ok((result, Changes { written, is_rotated }))
+    let ((result, is_rotated), is_created) = access::write_or_create(key, create, write)?;
+    Ok((result, Changes { is_created, is_rotated }))
 }
 
 /// Inserts items into the filter of a key.
@@ -146,13 +147,14 @@ fn add(
     reply: Reply,
 ) -> Result<(), Failure> {
     let insert = |filter: &mut AnyFilter| insert_items(call, filter, items, reply);
-    let (new, changes) = write_to(call, items.len(), wanted, insert)?;
+    let mut key = access::write(call);
+    let (new, changes) = write_to(call, &mut key, items.len(), wanted, insert)?;
     if replication == Replication::Verbatim && new.are_nearly_all() {
         call.context.replicate_verbatim();
     } else {
         new.replicate(call.context, call.key, items, &replicate::ADD);
     }
-    changes.signal(call, !new.is_empty());
+    changes.signal(call, key, !new.is_empty());
     Ok(())
 }
 

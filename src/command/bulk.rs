@@ -71,9 +71,10 @@ impl BulkCommand for BulkAdd {
         let options = || FilterOptions::default_for(Dialect::of(call.source));
         let insert = |filter: &mut AnyFilter| insert_items(call, filter, items, answers);
         let wanted = Wanted::any(options);
-        let ((new, refusal), changes) = add::write_to(call, items.len(), wanted, insert)?;
+        let mut key = access::write(call);
+        let ((new, refusal), changes) = add::write_to(call, &mut key, items.len(), wanted, insert)?;
         replicate_new(call, &new, items);
-        changes.signal(call, !new.is_empty());
+        changes.signal(call, key, !new.is_empty());
         Ok(refusal)
     }
 

@@ -53,6 +53,7 @@ impl Call<'_> {
     }
 
     /// Reports the changes of the call's key that have happened, in their order.
+    #[inline(always)]
     pub fn signal_each<const N: usize>(self, key: Key, events: [(bool, &CStr); N]) {
         // Closed before the events: a subscriber may delete the key.
         drop(key);

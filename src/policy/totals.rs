@@ -26,10 +26,10 @@ impl<const N: usize> Totals<N> {
     }
 
     /// Counts the change of a filter that added the totals `before`.
+    #[inline]
     pub fn replace(&self, before: &Self) {
-        for (index, counter) in self.counters.iter().enumerate() {
-            let value = |totals: &Self| totals.values.get(index).copied().unwrap_or_default();
-            let (now, before) = (value(self), value(before));
+        let counters = self.counters.iter().zip(self.values).zip(before.values);
+        for ((counter, now), before) in counters {
             if now != before {
                 // A decrease is a difference modulo 2^64.
                 counter.add(now.wrapping_sub(before));

@@ -187,8 +187,25 @@ impl AnyCuckoo {
         any!(self, filter => filter.insert_new_key(&filter.key(item), permit))
     }
 
-    /// Inserts each item in turn and answers as [`AnyCuckoo::insert`] does, with true; if `only_new`,
-    /// as [`AnyCuckoo::insert_new`].
+    /// [`AnyCuckoo::insert`], with true; if `only_new`, [`AnyCuckoo::insert_new`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`AnyCuckoo::insert`].
+    pub fn insert_one(
+        &mut self,
+        item: &[u8],
+        only_new: bool,
+        permit: Permit,
+    ) -> Result<bool, Error> {
+        if only_new {
+            self.insert_new(item, permit)
+        } else {
+            self.insert(item, permit).map(|()| true)
+        }
+    }
+
+    /// Inserts each item in turn and answers as [`AnyCuckoo::insert_one`] does.
     ///
     /// After an error the remaining items are tried all the same.
     pub fn insert_batch(

@@ -5,7 +5,7 @@ use std::ffi::CStr;
 use super::create::{self, RESERVED};
 use super::error::{self, TOO_MANY_EXPANSIONS};
 use super::options::{self, Insert as InsertArgs, NewFilter};
-use crate::command::access::{self, Written};
+use crate::command::access;
 use crate::command::add::{Reply, count_refused};
 use crate::command::error::{Failure, NOT_FOUND};
 use crate::command::handler::{ArgCount, Call, Handler};
@@ -93,22 +93,26 @@ impl Handler for InsertNx {
 fn add(call: Call, args: &InsertArgs, wanted: Wanted, reply: Reply) -> Result<(), Failure> {
     let if_missing = args.if_missing.as_ref();
     let insert = |filter: &mut AnyCuckoo| insert_items(call, filter, args.items, wanted, reply);
-    let (stored, written) = write_to(call, if_missing, insert)?;
+    let mut key = access::write(call);
+    let (stored, is_created) = write_to(call, &mut key, if_missing, insert)?;
     if args.is_plain && stored.are_nearly_all() {
         call.context.replicate_verbatim();
     } else {
         stored.replicate(call.context, call.key, args.items, &STORED);
     }
-    signal(call, written, &stored);
+    signal(call, key, is_created, &stored);
     Ok(())
 }
 
-/// Calls `write` with the filter of a key. A missing filter is created if there are options for it.
+/// Calls `write` with the filter of a key. A missing filter is created if there are options for it:
+/// then the second result is true.
+#[inline(always)]
 pub fn write_to<T>(
     call: Call,
+    key: &mut Key,
     if_missing: Option<&NewFilter>,
     write: impl FnOnce(&mut AnyCuckoo) -> T,
-) -> Result<(T, Written), Failure> {
+) -> Result<(T, bool), Failure> {
     let create = |key: &mut Key| {
         let new = if_missing.ok_or(NOT_FOUND)?;
         // RedisBloom creates the filter first, and does not replicate it.
@@ -119,13 +123,12 @@ pub fn write_to<T>(
         check_expansions(call, filter.table_count())?;
         Ok(write(filter))
     };
-    access::write_or_create(call, create, write)
+    access::write_or_create(key, create, write)
 }
 
 /// Sends the events of a call that adds items.
-pub fn signal(call: Call, written: Written, stored: &NewItems) {
-    let events = [(written.is_created, RESERVED), (!stored.is_empty(), ADDED)];
-    call.signal_each(written.key, events);
+pub fn signal(call: Call, key: Key, is_created: bool, stored: &NewItems) {
+    call.signal_each(key, [(is_created, RESERVED), (!stored.is_empty(), ADDED)]);
 }
 
 /// Adds items, and replies for each.
@@ -154,8 +157,13 @@ fn insert_items(
             Reply::Array => element(call, result, wanted),
         }
     };
-    let only_new = wanted == Wanted::OnlyNew;
-    filter.insert_batch(items.bytes(), only_new, &mut limits.permit(), answer);
+    let (only_new, permit) = (wanted == Wanted::OnlyNew, &mut limits.permit());
+    match reply {
+        Reply::Single => {
+            items.bytes().map(|item| filter.insert_one(item, only_new, permit)).for_each(answer)
+        }
+        Reply::Array => filter.insert_batch(items.bytes(), only_new, permit, answer),
+    }
     stored
 }
 

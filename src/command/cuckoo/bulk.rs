@@ -5,6 +5,7 @@ use std::ffi::CStr;
 use super::add::{self, STORED};
 use super::error;
 use super::options::NewFilter;
+use crate::command::access;
 use crate::command::add::count_refused;
 use crate::command::answers::Answers;
 use crate::command::bulk::{self, BulkCommand, BulkResult, Done};
@@ -24,13 +25,14 @@ impl BulkCommand for BulkAdd {
         }
         let insert = |filter: &mut AnyCuckoo| insert_items(call, filter, items, answers);
         let new = NewFilter::by_default();
-        let ((stored, refusal), written) = add::write_to(call, Some(&new), insert)?;
+        let mut key = access::write(call);
+        let ((stored, refusal), is_created) = add::write_to(call, &mut key, Some(&new), insert)?;
         if replicate::replicas_know_own_commands() {
             bulk::replicate_packed(call, &stored, items, &STORED);
         } else {
             replicate::unpacked(call.context, call.key, &STORED, stored.select(items.iter()));
         }
-        add::signal(call, written, &stored);
+        add::signal(call, key, is_created, &stored);
         Ok(refusal)
     }
 

@@ -57,10 +57,14 @@ fn delete(call: Call, reply: Reply) -> Result<(), Failure> {
         call.context.array(items.len());
     }
     let mut deleted = NewItems::default();
-    filter.remove_batch(items.bytes(), |is_deleted| {
+    let answer = |is_deleted| {
         deleted.record(is_deleted);
         call.context.boolean(is_deleted);
-    });
+    };
+    match reply {
+        Reply::Single => items.bytes().map(|item| filter.remove(item)).for_each(answer),
+        Reply::Array => filter.remove_batch(items.bytes(), answer),
+    }
     drop(filter);
     count_deletions(&deleted);
     if reply == Reply::Array && !replicate::replicas_know_own_commands() {

@@ -181,6 +181,7 @@ impl CuckooFilter {
     }
 
     /// Items that were inserted, less those that were deleted. Cost: one step per table.
+    #[expect(clippy::len_without_is_empty, reason = "`AnyCuckoo` has it")]
     pub fn len(&self) -> u64 {
         self.tables.iter().fold(0, |sum, table| table.items().saturating_add(sum))
     }
