@@ -103,8 +103,8 @@ pub fn missing<F: DataType>(key: &Key) -> Result<(), Failure> {
     }
 }
 
-/// Calls `write` with the filter of a key. If the key is missing, `create` stores one first: then the
-/// second result is true.
+/// Calls `write` with the filter of a key. If the key is missing, `create` stores one first: then
+/// the second result is true.
 ///
 /// # Errors
 ///
@@ -117,8 +117,10 @@ pub fn write_or_create<F: DataType, T>(
 ) -> Result<(T, bool), Failure> {
     let mut is_created = false;
     loop {
-        if let Some(mut filter) = optional_mut::<F>(key)? {
-            return Ok((write(&mut filter)?, is_created));
+        match filter_mut::<F>(key) {
+            Lookup::Found(mut filter) => return Ok((write(&mut filter)?, is_created)),
+            Lookup::Missing => {}
+            Lookup::WrongType => return Err(WRONG_TYPE.into()),
         }
         create(key)?;
         is_created = true;
