@@ -16,6 +16,7 @@ mkdir -p "$work/$name" "$work/$name-symbols"
 chmod 755 "$work/$name/bloomline.so"
 chmod 644 "$work/$name-symbols/bloomline.so.debug"
 install -m 644 packaging/README.md SECURITY.md LICENSE CHANGELOG.md redis.conf.example "$work/$name"
+install -D -m 644 -t "$work/$name/monitoring" packaging/monitoring/*
 
 # Fixed order, times, owners and gzip header: the archives must not depend on the machine.
 for folder in "$name" "$name-symbols"; do

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Installs the built module, and an example of its configuration with the path of the module.
+# Installs the built module, an example of its configuration with the path of the module, and the
+# files for monitoring.
 #
 #   [DESTDIR=] [PREFIX=/usr] [MODULEDIR=$PREFIX/lib/redis/modules] \
 #       [DOCDIR=$PREFIX/share/doc/bloomline] scripts/install.sh
@@ -35,6 +36,7 @@ mv -f "$new" "$root$modules/bloomline.so"
 sed "s#/path/to/bloomline.so#$modules/bloomline.so#" redis.conf.example \
     >"$root$documents/redis.conf.example"
 chmod 644 "$root$documents/redis.conf.example"
+install -D -m 644 -t "$root$documents/monitoring" packaging/monitoring/*
 
 echo "installed $root$modules/bloomline.so; add this line to redis.conf or valkey.conf and restart:"
 echo "loadmodule $modules/bloomline.so"

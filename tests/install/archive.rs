@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use bloomline_harness::{Setup, for_newest_servers};
 
 use crate::machine_code::needs_at_most_the_documented_glibc;
-use crate::program::{output, program};
+use crate::program::{output, program, top};
 
 const NAME: &str = concat!("bloomline-", env!("CARGO_PKG_VERSION"), "-x86_64-unknown-linux-gnu");
 
@@ -31,10 +31,23 @@ fn an_archive_holds_the_module_and_its_documents() {
         "/README.md",
         "/SECURITY.md",
         "/bloomline.so",
+        "/monitoring/",
+        "/monitoring/bloomline.lua",
+        "/monitoring/grafana-dashboard.json",
+        "/monitoring/prometheus-rules.yml",
+        "/monitoring/prometheus.yml",
         "/redis.conf.example",
     ];
     assert_eq!(inside, expected);
+    let monitored = inside.iter().filter(|path| path.starts_with("/monitoring/")).count();
+    assert_eq!(monitored, 1 + monitoring().len());
     assert_eq!(listed.lines().count(), inside.len(), "{listed}");
+}
+
+/// The names of the files for Prometheus and Grafana.
+pub fn monitoring() -> Vec<String> {
+    let files = fs::read_dir(top().join("packaging/monitoring")).unwrap();
+    files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect()
 }
 
 /// The links of a page that lead to other files.
@@ -59,6 +72,11 @@ fn shipped_pages_link_only_to_shipped_files() {
         let listed = output(program("dpkg-deb").arg("--contents").arg(package));
         for page in ["README.md", "SECURITY.md", "changelog.gz", "copyright"] {
             assert!(listed.contains(&format!("/usr/share/doc/bloomline/{page}")), "{listed}");
+        }
+        assert!(!monitoring().is_empty());
+        for file in monitoring() {
+            let path = format!("/usr/share/doc/bloomline/monitoring/{file}\n");
+            assert!(listed.contains(&path), "{path}{listed}");
         }
         for page in ["README.md", "SECURITY.md"] {
             assert_eq!(links_to_files(&fs::read_to_string(folder.join(page)).unwrap()), [""; 0]);

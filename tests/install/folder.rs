@@ -6,6 +6,7 @@ use std::path::Path;
 
 use bloomline_harness::{Setup, for_each_server, for_newest_servers};
 
+use crate::archive::monitoring;
 use crate::program::{output, program, top};
 
 const MODULE: &str = "usr/lib/redis/modules/bloomline.so";
@@ -59,6 +60,9 @@ fn folders_can_be_chosen() {
     assert!(printed.contains("\nloadmodule /opt/modules/bloomline.so\n"), "{printed}");
     assert!(root.path().join("opt/modules/bloomline.so").is_file());
     assert!(root.path().join("opt/doc/redis.conf.example").is_file());
+    for file in monitoring() {
+        assert!(root.path().join("opt/doc/monitoring").join(&file).is_file(), "{file}");
+    }
     assert!(!root.path().join("usr").exists());
 }
 
