@@ -3,7 +3,7 @@
 
 // The numbers of `Value` and of `Column` in tools/calculator/src/planned.rs.
 const VALUES = ["bytes", "compacted", "bitsPerItem", "rate", "layerCount", "generations",
-  "redisbloomBytes", "redisbloomLayers", "leastBytes", "classicBytes"];
+  "redisbloomBytes", "redisbloomLayers", "leastBytes", "classicBytes", "usedBytes"];
 const COLUMNS = ["capacity", "items", "bytes", "bitsPerItem", "hashes", "rate"];
 
 /** The layers that the table shows: a filter has at most 4,096. */
@@ -36,6 +36,7 @@ function showFacts(plan, asked) {
   const freed = plan.bytes - plan.compacted;
   const hashes = [...new Set(plan.layers.map((layer) => layer.hashes))];
   const facts = [
+    ["used", "used_memory", humanBytes(plan.usedBytes), "what maxmemory counts, with the key"],
     ["compacted", "After BF.COMPACT", freed === 0 ? "no change" : humanBytes(plan.compacted),
       `${grouped(plan.compacted)} bytes`],
     ["bits", "Bits per item", plan.bitsPerItem.toFixed(2)],

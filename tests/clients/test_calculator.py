@@ -143,14 +143,14 @@ def planned(inputs):
     command, columns = re.split(r"  +", plans.splitlines()[2], maxsplit=1)
     columns = columns.split()
     if inputs["forgets"] == "none":
-        count, _, size, _, _, bits, rate = columns
+        count, _, size, _, _, *used, bits, rate = columns
     else:
-        count, size, _, _, bits, rate, *_ = columns
+        count, size, _, _, *used, bits, rate, _, _, _ = columns
     rows = [line.split() for line in layers.splitlines() if re.match(r" *\d|regular|overflow", line)]
     after = re.split(r"  +", compacted.splitlines()[1])[1]
     # From the end: "overflow 1" is two words.
     rows = [[float(number) for number in row[-5:]] for row in rows]
-    return {"command": command, "layers": int(count), "bytes": int(size), "bits": bits,
+    return {"command": command, "layers": int(count), "bytes": int(size), "bits": bits, "used": " ".join(used),
             "rate": float(rate), "after": int(after), "rows": rows}
 
 
@@ -163,6 +163,7 @@ def test_numbers_equal_those_of_make_plan(browser):
         assert text(browser, "command") == expected["command"], inputs
         assert digits(text(browser, "exact")) == expected["bytes"]
         assert text(browser, "bits") == expected["bits"]
+        assert text(browser, "used").replace("bytes", "B") == expected["used"]
         assert digits(text(browser, "layer-count")) == expected["layers"]
         shown = browser.execute_script("return shown")
         assert shown["compacted"] == expected["after"]

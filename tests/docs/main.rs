@@ -17,3 +17,4 @@ mod plan;
 mod rates;
 mod sessions;
 mod troubleshooting;
+mod used;

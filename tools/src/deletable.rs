@@ -7,6 +7,7 @@ use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooOptions, CuckooSpec};
 use bloomline_core::host::{Growth, Spec};
 
 use crate::plan::{Plan, human};
+use crate::used::{self, Rounding};
 
 /// A cuckoo filter that was reserved for a number of items.
 pub struct DeletablePlan {
@@ -17,7 +18,8 @@ pub struct DeletablePlan {
 }
 
 impl DeletablePlan {
-    /// The filter, for at least as many items as CF.RESERVE takes. It is requested from the core with a permit that refuses, so nothing is allocated.
+    /// The filter, for at least as many items as CF.RESERVE takes. It is requested from the core with
+    /// a permit that refuses, so nothing is allocated.
     ///
     /// # Errors
     ///
@@ -47,6 +49,11 @@ impl DeletablePlan {
     pub fn size_bytes(&self) -> u64 {
         self.size_bytes
     }
+
+    /// Bytes of `used_memory` for the key with this filter.
+    pub fn used_bytes(&self, rounding: Rounding) -> u64 {
+        used::used_bytes(used::of_cuckoo(self.size_bytes), rounding)
+    }
 }
 
 /// A line for each cuckoo filter, and for a Bloom filter to compare them with.
@@ -58,19 +65,20 @@ pub fn table(items: u64, error_rate: f64) -> Result<String, Box<dyn std::error::
     let mut rows = Vec::new();
     for is_fixed in [true, false] {
         let plan = DeletablePlan::new(items, error_rate, is_fixed)?;
-        rows.push((plan.command("key"), plan.size_bytes()));
+        rows.push((plan.command("key"), plan.size_bytes(), plan.used_bytes(Rounding::Classes)));
     }
     let spec = Spec { capacity: items, error_rate, growth: Growth::Fixed };
     // A Bloom filter has a smaller range of rates.
     if let Ok(bloom) = Plan::new(spec, items) {
-        rows.push((bloom.command("key"), bloom.size_bytes()));
+        rows.push((bloom.command("key"), bloom.size_bytes(), bloom.used_bytes(Rounding::Classes)));
     }
-    let width = rows.iter().map(|(command, _)| command.len()).max().unwrap_or(0);
-    let mut text =
-        format!("{items} items\n{:width$}          bytes             bits per item\n", "");
-    for (command, bytes) in rows {
+    let width = rows.iter().map(|(command, ..)| command.len()).max().unwrap_or(0);
+    let heads = "        bytes             used_memory  bits per item";
+    let mut text = format!("{items} items\n{:width$}  {heads}\n", "");
+    for (command, bytes, used) in rows {
         let bits = bytes as f64 * 8.0 / items as f64;
-        writeln!(text, "{command:width$}  {bytes:>13}  {:>10}  {bits:>12.2}", human(bytes))?;
+        let (human, used) = (human(bytes), human(used));
+        writeln!(text, "{command:width$}  {bytes:>13}  {human:>10}  {used:>11}  {bits:>13.2}")?;
     }
     Ok(text)
 }

@@ -13,4 +13,5 @@ pub mod generations;
 pub mod plan;
 #[cfg(feature = "rates")]
 pub mod rates;
+pub mod used;
 pub mod windowed;

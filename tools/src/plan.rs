@@ -11,9 +11,10 @@ use bloomline_core::window::{DEFAULT_GENERATIONS, WindowSpec};
 use lexopt::prelude::*;
 
 use crate::deletable;
+use crate::used::{self, Rounding};
 use crate::windowed::{Lifetime, WindowedPlan};
 
-/// How to ask.
+/// How the program is called.
 pub const HELP: &str = "\
 make plan ARGS=\"--items 1e6 --error 0.001\"
   --items N       items that will be added; 1e6 is a million
@@ -23,12 +24,13 @@ make plan ARGS=\"--items 1e6 --error 0.001\"
   --compact       also show what BF.COMPACT saves then
 a filter from which items can be deleted, beside one from which they cannot
   --deletable     a cuckoo filter for --items; takes --error only
-a filter that forgets, when it is full: --items are distinct items inside one window
+a windowed filter, when it is full: --items are distinct items inside one window
   --window N      seconds for which items are found
   --last          items are found until --items further ones were added
   --generations N older generations: shows the layers of one (default: compares several);
                   without --window and --last, a filter that is rotated by hand
   --norefresh     an item that is added again is not found longer
+used_memory is what the server counts: the filter in size classes of jemalloc, and 80 bytes per key
 ";
 
 /// Capacity of a filter that nobody reserved, unless `bf-initial-size` says otherwise.
@@ -79,6 +81,11 @@ impl Plan {
     pub fn size_bytes(&self) -> u64 {
         let bits = self.layers.iter().map(|layer| layer.geometry().bytes()).sum();
         BlockedLayer::size_bytes(bits, self.layers.len() as u32)
+    }
+
+    /// Bytes of `used_memory` for the key with this filter.
+    pub fn used_bytes(&self, rounding: Rounding) -> u64 {
+        used::used_bytes(used::of_filter(&self.layers), rounding)
     }
 
     /// Bytes that `BF.COMPACT key` frees.
@@ -249,16 +256,21 @@ fn table(plans: &[Plan]) -> Result<String, std::fmt::Error> {
     if let Some(plan) = plans.first() {
         writeln!(text, "{} items", plan.items)?;
     }
-    writeln!(text, "{:width$}  layers  hashes          bytes             bits per item  rate", "")?;
+    writeln!(
+        text,
+        "{:width$}  layers  hashes          bytes             used_memory  bits per item  rate",
+        ""
+    )?;
     for plan in plans {
         writeln!(
             text,
-            "{:width$}  {:>6}  {:>6}  {:>13}  {:>10}  {:>12.2}  {}",
+            "{:width$}  {:>6}  {:>6}  {:>13}  {:>10}  {:>11}  {:>13.2}  {}",
             plan.command("key"),
             plan.layer_count(),
             plan.hashes(),
             plan.size_bytes(),
             human(plan.size_bytes()),
+            human(plan.used_bytes(Rounding::Classes)),
             plan.bits_an_item(),
             rate(plan.fp_rate()),
         )?;

@@ -10,6 +10,7 @@ use bloomline_core::layer::Layer;
 use bloomline_core::window::{MAX_OVERFLOW_LAYERS, Window, WindowSpec, size_bytes};
 
 use crate::plan::{freed_bytes, human, in_layers, rate};
+use crate::used::{self, Rounding};
 
 /// The options of a command line about forgetting.
 #[derive(Default)]
@@ -132,6 +133,13 @@ impl WindowedPlan {
         size_bytes(generations * self.regular.bytes(), generations as usize, generations * overflow)
     }
 
+    /// Bytes of `used_memory` for the key with this filter.
+    pub fn used_bytes(&self, rounding: Rounding) -> u64 {
+        let generations = self.generation_count() as usize;
+        let allocations = used::of_windowed(generations, &self.regular, &self.overflow);
+        used::used_bytes(allocations.into_iter(), rounding)
+    }
+
     /// Bytes that `BF.COMPACT key` frees, in all generations but the newest.
     pub fn freed_bytes(&self) -> u64 {
         let items = self.items_per_generation();
@@ -225,17 +233,18 @@ pub fn table(plans: &[WindowedPlan]) -> Result<String, std::fmt::Error> {
     }
     writeln!(
         text,
-        "{:width$}  layers          bytes             bits per item  rate      found for, windows",
+        "{:width$}  layers          bytes             used_memory  bits per item  rate      found for, windows",
         ""
     )?;
     for plan in plans {
         writeln!(
             text,
-            "{:width$}  {:>6}  {:>13}  {:>10}  {:>12.2}  {}  1 to {:.3}",
+            "{:width$}  {:>6}  {:>13}  {:>10}  {:>11}  {:>13.2}  {}  1 to {:.3}",
             plan.command("key"),
             plan.layer_count(),
             plan.size_bytes(),
             human(plan.size_bytes()),
+            human(plan.used_bytes(Rounding::Classes)),
             plan.bits_per_item(),
             rate(plan.fp_rate()),
             1.0 + 1.0 / f64::from(plan.spec.generations),

@@ -8,6 +8,7 @@ use bloomline_tools::compared::{
     RedisBloomPlan, bytes_of_bits, classic_bits_per_item, least_bits_per_item,
 };
 use bloomline_tools::plan::{Plan, whole};
+use bloomline_tools::used::Rounding;
 use bloomline_tools::windowed::WindowedPlan;
 
 use crate::refusal::Refusal;
@@ -37,11 +38,13 @@ pub enum Value {
     LeastBytes = 8,
     /// Bytes of a full classic Bloom filter at the target rate.
     ClassicBytes = 9,
+    /// Bytes of `used_memory` for the key, with the size classes of jemalloc.
+    UsedBytes = 10,
 }
 
 impl Value {
     /// All values, in the order of their numbers.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Bytes,
         Self::CompactedBytes,
         Self::BitsPerItem,
@@ -52,6 +55,7 @@ impl Value {
         Self::RedisBloomLayers,
         Self::LeastBytes,
         Self::ClassicBytes,
+        Self::UsedBytes,
     ];
 
     /// The value with this number.
@@ -182,6 +186,10 @@ impl Planned {
             Value::ClassicBytes => {
                 bytes_of_bits(self.items, classic_bits_per_item(self.error_rate))
             }
+            Value::UsedBytes => match &self.filter {
+                Filter::Lasting(plan) => plan.used_bytes(Rounding::Classes) as f64,
+                Filter::Forgetting(plan) => plan.used_bytes(Rounding::Classes) as f64,
+            },
         })
     }
 

@@ -14,6 +14,7 @@ use bloomline_core::host::{Growth, Spec};
 use bloomline_core::window::{Window, WindowSpec};
 use bloomline_tools::compared::RedisBloomPlan;
 use bloomline_tools::plan::Plan;
+use bloomline_tools::used::Rounding;
 use bloomline_tools::windowed::WindowedPlan;
 use wasmi::{Engine, Module};
 
@@ -102,6 +103,7 @@ fn compare_plans(mut page: Page) {
         let rates = [plan.bits_an_item(), plan.fp_rate()];
         let values = [bytes as f64, after, rates[0], rates[1], layers, 1.0];
         assert_eq!(page.values(), values, "{}, {items} items", plan.command("key"));
+        assert_eq!(page.used_bytes(), plan.used_bytes(Rounding::Classes) as f64);
         page.check_layers(count, plan.in_layers());
         check_compared(&mut page, spec, items);
         for fewer in [0, 1, items / 3, items / 2, items] {
@@ -166,6 +168,7 @@ fn compare_plans_that_forget(mut page: Page) {
         let all = f64::from(plan.generation_count());
         let values = [bytes as f64, after, rates[0], rates[1], layers, all];
         assert_eq!(page.values(), values, "{}, {items} items", plan.command("key"));
+        assert_eq!(page.used_bytes(), plan.used_bytes(Rounding::Classes) as f64);
         page.check_layers(count, plan.in_layers());
         for fewer in [0, 1, items / 3, items / 2, items] {
             assert_eq!(page.rate_at(fewer), plan.fp_rate_at(fewer));

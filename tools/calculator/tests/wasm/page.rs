@@ -121,7 +121,12 @@ impl Page {
 
     /// RedisBloom's bytes and layers, the bytes of the theory and of a classic Bloom filter.
     pub fn compared(&mut self) -> [f64; 4] {
-        Value::ALL.last_chunk().unwrap().map(|value| self.call("value", value as u32))
+        Value::ALL[6..].first_chunk().unwrap().map(|value| self.call("value", value as u32))
+    }
+
+    /// Bytes of `used_memory`.
+    pub fn used_bytes(&mut self) -> f64 {
+        self.call("value", Value::UsedBytes as u32)
     }
 
     fn row(&mut self, index: u32) -> [f64; 6] {

@@ -1,0 +1,255 @@
+//! `used_memory` of filters: what `make plan` computes, and what choosing.md shows, is what servers
+//! count.
+
+use std::path::Path;
+use std::slice;
+
+use bloomline_core::host::{Growth, Spec};
+use bloomline_core::window::{Window, WindowSpec};
+use bloomline_harness::{Client, Kind, Setup, for_each_server, for_newest_servers, report_missing};
+use bloomline_tools::deletable::DeletablePlan;
+use bloomline_tools::plan::Plan;
+use bloomline_tools::used::{KEY_BYTES, Rounding};
+use bloomline_tools::windowed::WindowedPlan;
+
+use crate::pages;
+
+/// Keys of the small filters. The dictionary of this number of keys is nearly full.
+const KEYS: u64 = 4_000;
+
+/// What `used_memory` rises by per key if each key gets these commands, in which `KEY` is its name.
+fn used_per_key(kind: &Kind, keys: u64, commands: &[String]) -> u64 {
+    let server = Setup::new().start(kind);
+    let mut client = server.resp2();
+    // The first commands allocate buffers for the connection.
+    fill(&mut client, keys.min(50), commands);
+    client.ok("FLUSHALL SYNC");
+    client.wait_for_frees();
+    fill(&mut client, keys, commands) / keys
+}
+
+/// Runs the commands for each key, and returns by how much `used_memory` has risen.
+fn fill(client: &mut Client, keys: u64, commands: &[String]) -> u64 {
+    let before = client.info_number("used_memory");
+    for key in 0..keys {
+        let key = format!("seen:{key:07}");
+        for command in commands {
+            let reply = client.ask(&command.replace("KEY", &key));
+            assert!(!reply.starts_with('-'), "{reply}");
+        }
+    }
+    client.info_number("used_memory").saturating_sub(before)
+}
+
+/// How the server's jemalloc rounds; none for another allocator.
+fn rounding(kind: &Kind) -> Option<Rounding> {
+    let allocator = Setup::new().start(kind).resp2().info("mem_allocator");
+    allocator.strip_prefix("jemalloc-").map(|version| match version {
+        "5.1.0" | "5.3.0" => Rounding::Classes,
+        _ => Rounding::Pages,
+    })
+}
+
+/// Asserts that two numbers of bytes differ by at most a percentage and 6 bytes.
+fn assert_close(percent: u64, measured: u64, expected: u64, case: &str) {
+    println!("{case}: {measured}, expected {expected}");
+    let allowed = expected * percent / 100 + 6;
+    assert!(measured.abs_diff(expected) <= allowed, "{case}: {measured}, expected {expected}");
+}
+
+/// The rows of numbers below a heading of choosing.md: the text of the first cell, and the numbers
+/// of the others.
+fn rows(heading: &str) -> Vec<(String, Vec<u64>)> {
+    let page = pages::read(Path::new("docs/how-to/choosing.md"));
+    let (_, section) = page.split_once(heading).expect(heading);
+    let section = section.split("\n## ").next().expect("a section");
+    let cells = |line: &str| {
+        let mut cells = line.trim_matches('|').split('|').map(str::trim);
+        let name = cells.next().expect("a cell").to_owned();
+        let numbers: Vec<u64> =
+            cells.filter_map(|cell| cell.replace(',', "").parse().ok()).collect();
+        (name, numbers)
+    };
+    let lines = section.lines().filter(|line| line.starts_with('|'));
+    lines.map(cells).filter(|(_, numbers)| !numbers.is_empty()).collect()
+}
+
+/// What choosing.md says that a server allocates per key, and in addition with a time to live; none
+/// if the page does not name the server.
+fn of_the_server(kind: &Kind) -> Option<[u64; 2]> {
+    let name = kind.series().replace("redis-", "Redis ").replace("valkey-", "Valkey ");
+    let (_, numbers) =
+        rows("\n## What the server counts").into_iter().find(|(row, _)| *row == name)?;
+    numbers.try_into().ok()
+}
+
+/// A filter, the number of keys that get one, the commands for each, and the bytes of the plan.
+struct Case {
+    keys: u64,
+    commands: Vec<String>,
+    used_bytes: u64,
+}
+
+fn cases(rounding: Rounding) -> Vec<Case> {
+    let mut cases = Vec::new();
+    let scaling = Growth::Scaling { expansion: 2 };
+    // The size of a layer just below and above that with a page more, and from 1 MiB on.
+    for (keys, items, growth) in [
+        (KEYS, 10, Growth::Fixed),
+        (KEYS, 100, Growth::Fixed),
+        (KEYS, 100, scaling),
+        (KEYS, 1_000, scaling),
+        (500, 20_000, scaling),
+        (500, 25_000, scaling),
+        (50, 100_000, scaling),
+        (10, 1_000_000, scaling),
+    ] {
+        let spec = Spec { capacity: items, error_rate: 0.01, growth };
+        let plan = Plan::new(spec, items).expect("a plan");
+        let (commands, used_bytes) = (vec![plan.command("KEY")], plan.used_bytes(rounding));
+        cases.push(Case { keys, commands, used_bytes });
+        let plan = DeletablePlan::new(items, 0.01, growth == Growth::Fixed).expect("a plan");
+        let (commands, used_bytes) = (vec![plan.command("KEY")], plan.used_bytes(rounding));
+        cases.push(Case { keys, commands, used_bytes });
+    }
+    // Grown to 5 layers.
+    let spec = Spec { capacity: 100, error_rate: 0.01, growth: scaling };
+    let plan = Plan::new(spec, 2_000).expect("a plan");
+    let items: String = (0..2_020).map(|item| format!(" {item}")).collect();
+    let commands = vec![plan.command("KEY"), format!("BF.MADD KEY{items}")];
+    cases.push(Case { keys: 500, commands, used_bytes: plan.used_bytes(rounding) });
+    // One allocation for all generations; one for each; with overflow layers.
+    for (keys, capacity, items) in
+        [(KEYS, 100, 100), (1_000, 8_000, 8_000), (500, 8_000, 16_000), (50, 200_000, 200_000)]
+    {
+        let (window, generations) = (Window::Manual, 4);
+        let spec = WindowSpec {
+            capacity,
+            error_rate: 0.01,
+            growth: scaling,
+            window,
+            generations,
+            refreshes: true,
+        };
+        let plan = WindowedPlan::new(spec, items).expect("a plan");
+        let mut commands = vec![plan.command("KEY")];
+        for generation in 0..=generations {
+            if generation > 0 {
+                commands.push("BF.ROTATE KEY".to_owned());
+            }
+            if items > capacity {
+                let first = u64::from(generation) * items;
+                let numbers = first..first + items / u64::from(generations);
+                let items: String = numbers.map(|item| format!(" {item}")).collect();
+                commands.push(format!("BF.MADD KEY{items}"));
+            }
+        }
+        cases.push(Case { keys, commands, used_bytes: plan.used_bytes(rounding) });
+    }
+    cases
+}
+
+#[test]
+fn plans_agree_with_used_memory_of_servers() {
+    for_newest_servers(|kind| {
+        let rounding = rounding(kind).expect("jemalloc");
+        let [key_bytes, _] = of_the_server(kind).expect("a row of choosing.md");
+        for Case { keys, commands, used_bytes } in cases(rounding) {
+            let case: String = commands[0].chars().take(60).collect();
+            let measured = used_per_key(kind, keys, &commands);
+            let expected = used_bytes - KEY_BYTES + key_bytes;
+            assert_close(2, measured, expected, &format!("{}: {keys} × {case}", kind.name));
+        }
+    });
+}
+
+#[test]
+fn bytes_per_key_are_those_of_the_page() {
+    let documented = rows("\n## What the server counts");
+    let all: Vec<u64> = documented.iter().map(|(_, numbers)| numbers[0]).collect();
+    let (least, most) = (all.iter().min().expect("rows"), all.iter().max().expect("rows"));
+    assert!((*least..=*most).contains(&KEY_BYTES), "{KEY_BYTES} is not in {all:?}");
+    for_each_server(|kind| {
+        let Some([key_bytes, ttl_bytes]) = of_the_server(kind) else {
+            return report_missing(kind, "jemalloc");
+        };
+        let spec = Spec { capacity: 100, error_rate: 0.01, growth: Growth::Fixed };
+        let plan = Plan::new(spec, 100).expect("a plan");
+        let of_filter = plan.used_bytes(Rounding::Classes) - KEY_BYTES;
+        let command = plan.command("KEY");
+        let bare = used_per_key(kind, KEYS, slice::from_ref(&command));
+        assert_close(0, bare - of_filter, key_bytes, &kind.name);
+        let expiring = used_per_key(kind, KEYS, &[command, EXPIRE.to_owned()]);
+        assert_close(0, expiring - bare, ttl_bytes, &format!("{}, TTL", kind.name));
+    });
+}
+
+const EXPIRE: &str = "EXPIRE KEY 604800";
+
+/// The numbers of items of the table of small filters.
+const ITEMS: [u64; 4] = [10, 30, 60, 100];
+
+/// The commands of a row of the table of small filters.
+fn commands(row: &str, count: u64) -> Vec<String> {
+    let list = |item: &dyn Fn(u64) -> String| -> String {
+        (0..count).map(|number| format!(" {}", item(123_456 + 7 * number))).collect()
+    };
+    let (text, id) = (|number| format!("article:{number}"), |number: u64| number.to_string());
+    let at_time = |number: u64, item: String| format!("{} {item}", 1_790_000_000 + number);
+    let command = match row {
+        "BF.MADD" => format!("BF.MADD KEY{}", list(&text)),
+        "CAPACITY of the items, NONSCALING" => {
+            format!("BF.INSERT KEY CAPACITY {count} NONSCALING ITEMS{}", list(&text))
+        }
+        "WINDOW 604800, CAPACITY of the items" => {
+            // All generations that the filter can have, without moving the clock.
+            let spec = Spec {
+                capacity: count,
+                error_rate: 0.01,
+                growth: Growth::Scaling { expansion: 2 },
+            };
+            let window = Window::Time { millis: 604_800_000 };
+            let generations = WindowSpec::new(spec, window, 2, true).default_generations();
+            let mut commands =
+                vec![format!("BF.RESERVE KEY 0.01 {count} GENERATIONS {generations}")];
+            commands.extend((0..generations).map(|_| "BF.ROTATE KEY".to_owned()));
+            commands.push(EXPIRE.to_owned());
+            return commands;
+        }
+        "a set of texts" => format!("SADD KEY{}", list(&text)),
+        "a set of integers" => format!("SADD KEY{}", list(&id)),
+        "a sorted set of texts by time" => {
+            format!("ZADD KEY{}", list(&|number| at_time(number, text(number))))
+        }
+        "a sorted set of integers by time" => {
+            format!("ZADD KEY{}", list(&|number| at_time(number, id(number))))
+        }
+        "the key with one byte" => "SET KEY x".to_owned(),
+        other => panic!("a row without commands: {other}"),
+    };
+    vec![command, EXPIRE.to_owned()]
+}
+
+#[test]
+fn small_filters_and_sets_take_what_the_page_shows() {
+    let rows = rows("\n## Millions of small filters");
+    let rows: Vec<_> = rows.iter().filter(|(_, numbers)| numbers.len() == ITEMS.len()).collect();
+    assert_eq!(rows.len(), 8);
+    let documented = |name: &str| &rows.iter().find(|(row, _)| row == name).expect(name).1;
+    // The numbers of items from which a filter is smaller: more than 10, and more than 60.
+    assert!(documented("a set of texts")[0] < documented("BF.MADD")[0]);
+    assert!(documented("a set of texts")[1] > documented("BF.MADD")[1]);
+    assert!(documented("a set of integers")[2] < documented("BF.MADD")[2]);
+    assert!(documented("a set of integers")[3] > documented("BF.MADD")[3]);
+    for_each_server(|kind| {
+        if kind.series() != "redis-8.0" {
+            return;
+        }
+        for (row, numbers) in &rows {
+            for (count, expected) in ITEMS.into_iter().zip(numbers) {
+                let measured = used_per_key(kind, KEYS, &commands(row, count));
+                assert_close(3, measured, *expected, &format!("{row}, {count} items"));
+            }
+        }
+    });
+}
