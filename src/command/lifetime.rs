@@ -77,7 +77,7 @@ impl Lifetime {
             return Err(c"ERR WINDOW and LAST exclude each other".into());
         }
         if layout != Layout::Bloomline {
-            return Err(c"ERR a filter that forgets must have LAYOUT BLOOMLINE".into());
+            return Err(c"ERR a windowed filter must have LAYOUT BLOOMLINE".into());
         }
         if window == Window::Last && has_growth {
             return Err(

@@ -65,14 +65,14 @@ const MERGE: Access = Access {
 pub(super) const NO_KEY: Access =
     Access { flags: "allow-loading allow-stale", categories: "bloom", keys: Keys::None };
 
-/// The commands of Bloom filters. Their `since` is RedisBloom's version, to which the documentation of clients
-/// refers.
+/// The commands of Bloom filters. Their `since` is RedisBloom's version, to which the documentation
+/// of clients refers.
 pub static COMMANDS: [Command; 18] = [
     Command {
         name: c"bf.reserve",
         summary: c"Creates an empty Bloom filter",
-        hint: c"An error rate of 0.01 is 1 %. With capacity items in it the filter grows, or is \
-                full if NONSCALING. With WINDOW, LAST or GENERATIONS it forgets.",
+        hint: c"An error rate of 0.01 is 1 %. Beyond its capacity the filter grows, or refuses items \
+                (NONSCALING). WINDOW, LAST or GENERATIONS: it forgets old items.",
         complexity: c"O(1)",
         args: syntax::RESERVE,
         ..command::<create::Reserve>(&WRITE)
@@ -80,7 +80,7 @@ pub static COMMANDS: [Command; 18] = [
     Command {
         name: c"bf.add",
         summary: c"Adds an item to a Bloom filter, which is created if it does not exist",
-        hint: c"Replies 1 if the item was new, 0 if it had probably been added.",
+        hint: c"Replies 1 if the item was new, 0 if it had probably been added before.",
         complexity: c"O(N) where N is the number of layers",
         args: syntax::ADD,
         ..command::<add::Add>(&UPDATE_FAST)
@@ -88,8 +88,8 @@ pub static COMMANDS: [Command; 18] = [
     Command {
         name: c"bf.madd",
         summary: c"Adds one or more items to a Bloom filter, which is created if it does not exist",
-        hint: c"Replies for each as BF.ADD does; ends with an error at the item for which a \
-                NONSCALING filter is full.",
+        hint: c"Replies for each item as BF.ADD does. The reply ends with an error at the first item \
+                that a full NONSCALING filter refuses.",
         complexity: c"O(M * N) where M is the number of items and N the number of layers",
         args: syntax::MADD,
         ..command::<add::Madd>(&UPDATE)
@@ -99,8 +99,8 @@ pub static COMMANDS: [Command; 18] = [
         summary:
             c"Adds one or more items to a Bloom filter, which is created with the options if it \
                    does not exist",
-        hint: c"Replies as BF.MADD does. Options count only when the filter is created; a window that \
-                differs from its own is an error.",
+        hint: c"Replies as BF.MADD does. The options apply when the filter is created. Another WINDOW, \
+                LAST or GENERATIONS than that of an existing filter is an error.",
         complexity: c"O(M * N) where M is the number of items and N the number of layers",
         args: syntax::INSERT,
         ..command::<add::Insert>(&UPDATE)
@@ -110,8 +110,8 @@ pub static COMMANDS: [Command; 18] = [
         summary:
             c"Adds items that are packed in one string to a Bloom filter, which is created if \
                    it does not exist",
-        hint: c"Replies with the number of items and a bitmap, 1 for new; with COUNT, with the \
-                number of ones. Empty lines are no items, but count.",
+        hint: c"Packed as lines, as items of width bytes, or each after its length. Replies: the number \
+                of items and a bitmap, 1 for new; with COUNT, the number of ones.",
         complexity: c"O(M * N) where M is the number of items and N the number of layers",
         since: c"0.1.0",
         args: syntax::BULK,
@@ -119,10 +119,10 @@ pub static COMMANDS: [Command; 18] = [
     },
     Command {
         name: c"bf.rotate",
-        summary: c"Opens a new generation of a Bloom filter that forgets, and drops the oldest",
+        summary: c"Opens a new generation of a windowed Bloom filter, and drops the oldest",
         hint:
-            c"For filters created with GENERATIONS alone; others rotate by themselves, and AT is \
-                for replication.",
+            c"For filters with GENERATIONS and without WINDOW and LAST. Others rotate by themselves; \
+                with AT, what is due at that time is done.",
         complexity: c"O(N) where N is the number of generations",
         since: c"0.1.0",
         args: syntax::ROTATE,
@@ -130,9 +130,9 @@ pub static COMMANDS: [Command; 18] = [
     },
     Command {
         name: c"bf.merge",
-        summary: c"Joins Bloom filters of equal parameters and seed into the first one, which is \
+        summary: c"Merges Bloom filters of equal parameters and seed into the first key, which is \
                    created if it does not exist",
-        hint: c"The result contains the items of all of them; an error if its error rate would be \
+        hint: c"The destination then contains the items of all. An error if its error rate would be \
                 too high.",
         complexity: c"O(N) where N is the number of bytes of all filters",
         since: c"0.1.0",
@@ -142,8 +142,8 @@ pub static COMMANDS: [Command; 18] = [
     Command {
         name: c"bf.compact",
         summary: c"Gives back the memory that the items of a Bloom filter do not need",
-        hint: c"Replies with the number of bytes. The filter is full or nearly so then, and may \
-                grow.",
+        hint: c"Replies with the number of bytes freed. The filter is full or nearly full then: call it \
+                when no more items come.",
         complexity: c"O(N) where N is the number of bytes of the layers that become smaller",
         since: c"0.1.0",
         args: syntax::KEY_ONLY,
@@ -160,7 +160,7 @@ pub static COMMANDS: [Command; 18] = [
     Command {
         name: c"bf.mexists",
         summary: c"Determines whether one or more items may have been added to a Bloom filter",
-        hint: c"Replies for each as BF.EXISTS does.",
+        hint: c"Replies for each item as BF.EXISTS does.",
         complexity: c"O(M * N) where M is the number of items and N the number of layers",
         args: syntax::MADD,
         ..command::<read::Mexists<AnyFilter>>(&READ_FAST)
@@ -170,7 +170,7 @@ pub static COMMANDS: [Command; 18] = [
         summary:
             c"Determines whether items that are packed in one string may have been added to a \
                    Bloom filter",
-        hint: c"Replies as BF.BULKADD does, 1 for present.",
+        hint: c"Replies as BF.BULKADD does, 1 for probably added.",
         complexity: c"O(M * N) where M is the number of items and N the number of layers",
         since: c"0.1.0",
         args: syntax::BULK,
@@ -179,8 +179,8 @@ pub static COMMANDS: [Command; 18] = [
     Command {
         name: c"bf.info",
         summary: c"Returns the parameters and the state of a Bloom filter",
-        hint: c"The fields from ERROR on are returned only by name; clients that know RedisBloom's \
-                fields should use BF.STATS.",
+        hint: c"Without a name, RedisBloom's five fields; those from ERROR on only by name. Client \
+                libraries may not know these: use BF.STATS.",
         complexity:
             c"O(N) where N is the number of layers; FILL, FPRATE and ESTIMATE count bits in up to \
                       8192 pages",
@@ -191,7 +191,7 @@ pub static COMMANDS: [Command; 18] = [
     Command {
         name: c"bf.stats",
         summary: c"Returns all parameters and numbers of a Bloom filter, or those that are named",
-        hint: c"Also the seed, the estimated number of items and the false-positive rate now.",
+        hint: c"Also the seed, the estimated number of items and the present false-positive rate.",
         complexity:
             c"O(N) where N is the number of layers; estimate, estimate_error, fp_rate, layer_fills \
                       and layer_fp_rates count bits in up to 8192 pages",
@@ -203,7 +203,7 @@ pub static COMMANDS: [Command; 18] = [
     Command {
         name: c"bf.card",
         summary: c"Returns the number of items that were added to a Bloom filter",
-        hint: c"Items that looked new when they were added; 0 if there is no such key.",
+        hint: c"Counts the items that were new when they were added; 0 if there is no such key.",
         complexity: c"O(N) where N is the number of layers",
         since: c"2.4.4",
         args: syntax::KEY_ONLY,
@@ -212,7 +212,7 @@ pub static COMMANDS: [Command; 18] = [
     Command {
         name: c"bf.debug",
         summary: c"Returns the numbers of each layer of a Bloom filter",
-        hint: c"A line for each layer, oldest first.",
+        hint: c"A line with the number of items, then one line per layer, oldest first.",
         complexity: c"O(N) where N is the number of layers",
         tips: c"dont_cache",
         args: syntax::KEY_ONLY,
@@ -221,7 +221,7 @@ pub static COMMANDS: [Command; 18] = [
     Command {
         name: c"bf.scandump",
         summary: c"Reads a Bloom filter in chunks",
-        hint: c"Begin with iterator 0, go on with the one replied, end when it is 0 again.",
+        hint: c"Begin with iterator 0, continue with the iterator of each reply, end when it is 0.",
         complexity: c"O(N) where N is the number of bytes returned, at most 16 MiB",
         tips: c"dont_cache",
         args: syntax::SCANDUMP,
@@ -230,8 +230,7 @@ pub static COMMANDS: [Command; 18] = [
     Command {
         name: c"bf.loadchunk",
         summary: c"Loads a chunk that BF.SCANDUMP has returned",
-        hint: c"Takes iterator and data of each reply of BF.SCANDUMP, the one with iterator 1 \
-                first.",
+        hint: c"Takes iterator and data of each reply of BF.SCANDUMP, in the same order.",
         complexity: c"O(N) where N is the number of bytes given",
         args: syntax::LOADCHUNK,
         ..command::<dump::Loadchunk>(&WRITE)

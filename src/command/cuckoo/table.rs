@@ -117,8 +117,8 @@ pub static COMMANDS: [Command; 19] = [
     Command {
         name: c"cf.reserve",
         summary: c"Creates an empty cuckoo filter",
-        hint: c"ERROR is the false-positive rate, which growth does not change. With EXPANSION 0 it \
-                does not grow. BUCKETSIZE and MAXITERATIONS have an effect with LAYOUT REDISBLOOM.",
+        hint: c"ERROR is the highest false-positive rate, also after growth; EXPANSION 0: no growth. \
+                BUCKETSIZE and MAXITERATIONS are for LAYOUT REDISBLOOM only.",
         complexity: c"O(1)",
         args: RESERVE,
         ..command::<create::Reserve>(&WRITE)
@@ -126,7 +126,7 @@ pub static COMMANDS: [Command; 19] = [
     Command {
         name: c"cf.add",
         summary: c"Adds an item to a cuckoo filter, which is created if it does not exist",
-        hint: c"Adds it again if it is there: each copy is deleted by itself.",
+        hint: c"Replies 1. An item that is added twice has two copies: each deletion removes one.",
         complexity: c"O(N + I) where N is the number of tables and I of iterations",
         args: syntax::ADD,
         ..command::<add::Add>(&UPDATE)
@@ -134,8 +134,8 @@ pub static COMMANDS: [Command; 19] = [
     Command {
         name: c"cf.addnx",
         summary: c"Adds an item to a cuckoo filter if it does not seem to be there",
-        hint: c"Replies 1 if it was added. Another item may look the same: do not delete what was not \
-                added.",
+        hint: c"Replies 1 if it was added, 0 if it seemed to be there, which another item can cause: \
+                delete it only after a 1.",
         complexity: c"O(N + I) where N is the number of tables and I of iterations",
         args: syntax::ADD,
         ..command::<add::AddNx>(&UPDATE)
@@ -144,15 +144,16 @@ pub static COMMANDS: [Command; 19] = [
         name: c"cf.insert",
         summary: c"Adds one or more items to a cuckoo filter, which is created with the options if \
                    it does not exist",
-        hint: c"Replies for each: 1, or -1 if there is no room.",
+        hint: c"Replies for each item: 1 if it was added, -1 if there is no room.",
         complexity: c"O(M * (N + I)) where M is the number of items, N of tables and I of iterations",
         args: INSERT,
         ..command::<add::Insert>(&UPDATE)
     },
     Command {
         name: c"cf.insertnx",
-        summary: c"Adds those of one or more items to a cuckoo filter that do not seem to be there",
-        hint: c"Replies for each: 1 added, 0 there, -1 if there is no room.",
+        summary: c"Adds one or more items to a cuckoo filter, except those that seem to be there",
+        hint: c"Replies for each item: 1 if it was added, 0 if it seemed to be there, -1 if there is no \
+                room.",
         complexity: c"O(M * (N + I)) where M is the number of items, N of tables and I of iterations",
         args: INSERT,
         ..command::<add::InsertNx>(&UPDATE)
@@ -168,7 +169,7 @@ pub static COMMANDS: [Command; 19] = [
     Command {
         name: c"cf.mexists",
         summary: c"Determines whether one or more items may be in a cuckoo filter",
-        hint: c"Replies for each as CF.EXISTS does.",
+        hint: c"Replies for each item as CF.EXISTS does.",
         complexity: c"O(M * N) where M is the number of items and N of tables",
         args: syntax::MADD,
         ..command::<read::Mexists<AnyCuckoo>>(&READ_FAST)
@@ -185,8 +186,8 @@ pub static COMMANDS: [Command; 19] = [
         name: c"cf.bulkadd",
         summary: c"Adds items that are packed in one string to a cuckoo filter, which is created if \
                    it does not exist",
-        hint: c"Replies with the number of items and a bitmap, 0 for no room; with COUNT, with the \
-                number of ones. Empty lines are no items, but count.",
+        hint: c"Packed as lines, as items of width bytes, or each after its length. Replies: the number \
+                of items and a bitmap, 1 for added; with COUNT, the number of ones.",
         complexity: c"O(M * (N + I)) where M is the number of items, N of tables and I of iterations",
         since: c"0.1.0",
         args: syntax::BULK,
@@ -195,7 +196,8 @@ pub static COMMANDS: [Command; 19] = [
     Command {
         name: c"cf.bulkexists",
         summary: c"Determines whether items that are packed in one string may be in a cuckoo filter",
-        hint: c"Replies with the number of items and a bitmap; with COUNT, with the number of ones.",
+        hint: c"Replies with the number of items and a bitmap, 1 for probably there; with COUNT, with \
+                the number of ones.",
         complexity: c"O(M * N) where M is the number of items and N of tables",
         since: c"0.1.0",
         args: syntax::BULK,
@@ -214,7 +216,8 @@ pub static COMMANDS: [Command; 19] = [
     Command {
         name: c"cf.del",
         summary: c"Deletes an item from a cuckoo filter, one copy of it",
-        hint: c"Only items that were added: another item may look the same, and would be lost.",
+        hint: c"Replies 1 if a copy was deleted, else 0. Delete only what was added: otherwise an item \
+                that looks the same may be lost.",
         complexity: c"O(N) where N is the number of tables; tables that may be emptied are moved",
         args: syntax::ADD,
         ..command::<remove::Del>(&DELETE)
@@ -222,7 +225,7 @@ pub static COMMANDS: [Command; 19] = [
     Command {
         name: c"cf.mdel",
         summary: c"Deletes one or more items from a cuckoo filter, one copy of each",
-        hint: c"Replies for each as CF.DEL does.",
+        hint: c"Replies for each item as CF.DEL does.",
         complexity: c"O(M * N) where M is the number of items and N of tables",
         since: c"0.1.0",
         args: syntax::MADD,
@@ -231,8 +234,8 @@ pub static COMMANDS: [Command; 19] = [
     Command {
         name: c"cf.compact",
         summary: c"Moves the items of newer tables of a cuckoo filter to older ones with room",
-        hint: c"Tables that are empty then are freed. With LAYOUT REDISBLOOM a deletion does it by itself \
-                after many.",
+        hint: c"Frees tables that are empty then, halves those that are less than half full. Call it \
+                after deletions.",
         complexity: c"O(N) where N is the number of bytes of all tables",
         args: syntax::KEY_ONLY,
         ..command::<compact::Compact>(&SHRINK)
@@ -240,8 +243,7 @@ pub static COMMANDS: [Command; 19] = [
     Command {
         name: c"cf.info",
         summary: c"Returns the parameters and the state of a cuckoo filter",
-        hint: c"Size is in bytes. The fields CAPACITY, ERROR, FPRATE and LAYOUT are returned only by \
-                name.",
+        hint: c"Size is in bytes. CAPACITY, ERROR, FPRATE and LAYOUT are returned only by name.",
         complexity: c"O(N) where N is the number of tables",
         tips: c"dont_cache",
         args: INFO,
@@ -250,7 +252,7 @@ pub static COMMANDS: [Command; 19] = [
     Command {
         name: c"cf.debug",
         summary: c"Returns the parameters and the state of a cuckoo filter in one line",
-        hint: c"The numbers of CF.INFO but for the size.",
+        hint: c"The numbers of CF.INFO without the size.",
         complexity: c"O(N) where N is the number of tables",
         tips: c"dont_cache",
         args: syntax::KEY_ONLY,
@@ -259,7 +261,7 @@ pub static COMMANDS: [Command; 19] = [
     Command {
         name: c"cf.scandump",
         summary: c"Reads a cuckoo filter in chunks",
-        hint: c"Begin with iterator 0, go on with the one replied, end when it is 0 again.",
+        hint: c"Begin with iterator 0, continue with the iterator of each reply, end when it is 0.",
         complexity: c"O(N) where N is the number of bytes returned, at most 16 MiB",
         tips: c"dont_cache",
         args: syntax::SCANDUMP,
@@ -268,7 +270,7 @@ pub static COMMANDS: [Command; 19] = [
     Command {
         name: c"cf.loadchunk",
         summary: c"Loads a chunk that CF.SCANDUMP has returned",
-        hint: c"Takes iterator and data of each reply of CF.SCANDUMP, the one with iterator 1 first.",
+        hint: c"Takes iterator and data of each reply of CF.SCANDUMP, in the same order.",
         complexity: c"O(N) where N is the number of bytes given",
         args: syntax::LOADCHUNK,
         ..command::<dump::Loadchunk>(&WRITE)

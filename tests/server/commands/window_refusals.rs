@@ -11,7 +11,7 @@ const TTL: &str = "-ERR TTL must be in the range [1, 9007199254740] seconds";
 const GENERATIONS: &str = "-ERR generations must be in the range [2, 64]";
 const BOTH: &str = "-ERR WINDOW and LAST exclude each other";
 const GROWTH: &str = "-ERR a LAST filter never grows: NONSCALING and EXPANSION do not apply";
-const LAYOUT: &str = "-ERR a filter that forgets must have LAYOUT BLOOMLINE";
+const LAYOUT: &str = "-ERR a windowed filter must have LAYOUT BLOOMLINE";
 const NO_REFRESH: &str = "-ERR NOREFRESH needs WINDOW, LAST or GENERATIONS";
 
 /// Options that no filter of 20 items can have.
