@@ -10,16 +10,17 @@
 //! | [`strict_loader`] | what a RedisBloom checks before it loads a filter |
 //! | [`items`] | items for benches |
 //! | [`random`] | random numbers with fixed seeds, and means with standard errors |
-//! | [`rate_of_bits`], [`first_block`], [`splitting`], [`short_cycle`] | false-positive rates, measured down to 1e-15 |
+//! | [`golden`] | golden files |
+//! | [`rate_of_bits`], [`splitting`], [`short_cycle`] | false-positive rates, measured down to 1e-15 |
 //! | [`checks`] | the bodies of the fuzz targets |
 
 pub mod bloomline;
 pub mod bloomline_cuckoo;
 pub mod checks;
-pub mod first_block;
 pub mod fixture;
 pub mod folding;
 pub mod forged;
+pub mod golden;
 pub mod items;
 pub mod payload;
 pub mod random;

@@ -2,10 +2,10 @@
 
 use std::error::Error as _;
 use std::io::{self, Read};
-use std::path::Path;
 
 use bloomline_core::error::HeaderError;
 use bloomline_core::{BloomFilter, Error, Layout, ReadError, Window};
+use bloomline_reference::golden::file;
 
 use super::cases::{Case, compacted, merged};
 use super::{assert_equal, builder, bytes_of, filled, for_each, insert_each, read, written};
@@ -154,17 +154,6 @@ fn errors_of_readers_and_writers_are_returned() {
     }
 }
 
-/// A golden file of a filter. The files were written once and never change: `BLOOMLINE_BLESS=1`
-/// writes only missing ones.
-fn golden(name: &str, filter: &BloomFilter) -> Vec<u8> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/core-v1");
-    let path = folder.join(name).with_extension("bin");
-    if !path.exists() && std::env::var_os("BLOOMLINE_BLESS").is_some_and(|value| value == "1") {
-        std::fs::write(&path, written(filter)).unwrap();
-    }
-    std::fs::read(&path).expect("a golden file")
-}
-
 #[test]
 fn golden_files_are_read_and_written_unchanged() {
     let layout = Layout::Bloomline;
@@ -175,7 +164,7 @@ fn golden_files_are_read_and_written_unchanged() {
         ("merged", merged(filled(wide(), 0..275), &filled(wide(), 275..550)), 550),
         ("redisbloom", filled(builder(Layout::RedisBloom, 50), 0..300), 300),
     ] {
-        let file = golden(name, &filter);
+        let file = file(&format!("core-v1/{name}.bin"), &written(&filter));
         assert!(written(&filter) == file, "{name}");
         let copy = read(&file).unwrap();
         assert!(written(&copy) == file, "{name}");
@@ -188,7 +177,7 @@ fn golden_files_are_read_and_written_unchanged() {
 fn golden_file_of_a_window_is_read_and_written_unchanged() {
     let mut filter = builder(Layout::Bloomline, 500).window(Window::Last).build().unwrap();
     filter.try_extend(bytes_of(0..2_000)).unwrap();
-    let file = golden("windowed", &filter);
+    let file = file("core-v1/windowed.bin", &written(&filter));
     let copy = read(&file).unwrap();
     assert!(written(&copy) == file);
     assert!(bytes_of(1_500..2_000).all(|item| copy.contains(item)));

@@ -19,13 +19,14 @@ mod bloomline {
     mod chosen_items;
     mod codec;
     mod expansion;
-    mod golden;
     mod reference;
     mod sizing;
 }
 /// The findings of the fuzz targets.
 mod found;
 mod fuzz;
+/// The format of filters, byte for byte.
+mod golden;
 /// Merged and compacted filters, and estimates.
 mod joined;
 /// False-positive rates, computed and measured.

@@ -1,12 +1,7 @@
 //! Filters in Bloomline's layout, byte for byte: golden files.
-//!
-//! The files were written once. `BLOOMLINE_BLESS=1 cargo test -p bloomline-core --test cuckoo golden`
-//! writes missing files, but never overwrites one: if a file no longer matches, saved filters are
-//! lost.
-
-use std::path::PathBuf;
 
 use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooSpec};
+use bloomline_reference::golden::file;
 
 use super::{bytes, granted, options};
 
@@ -42,17 +37,6 @@ impl Golden {
         }
         filter
     }
-
-    /// The bytes of a golden file. A missing file is written first if `BLOOMLINE_BLESS` is 1.
-    fn file(&self, part: &str, now: &[u8]) -> Vec<u8> {
-        let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden/cuckoo-v1");
-        let path = folder.join(format!("{}.{part}.bin", self.name));
-        if !path.exists() && std::env::var_os("BLOOMLINE_BLESS").is_some_and(|value| value == "1") {
-            std::fs::create_dir_all(&folder).unwrap();
-            std::fs::write(&path, now).unwrap();
-        }
-        std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-    }
 }
 
 const NONE: Golden = Golden {
@@ -77,25 +61,17 @@ const GOLDEN: [Golden; 6] = [
 
 #[test]
 #[cfg_attr(miri, ignore = "reads files")]
-fn calls_give_the_bytes_of_the_golden_files() {
+fn golden_files_are_written_and_read_unchanged() {
     for golden in &GOLDEN {
-        let (header, tables) = bytes(&golden.filter());
-        let tables = tables.concat();
-        assert!(golden.file("header", &header) == header, "{}: the header differs", golden.name);
-        assert!(golden.file("slots", &tables) == tables, "{}: the slots differ", golden.name);
-        // Byte 13 is 1 if a table is being doubled.
-        assert!(header[13] == 1 || golden.name != "doubling");
-    }
-}
-
-#[test]
-#[cfg_attr(miri, ignore = "reads files")]
-fn golden_files_are_decoded_and_encoded_unchanged() {
-    for golden in &GOLDEN {
-        let fresh = golden.filter();
+        let (name, fresh) = (golden.name, golden.filter());
         let (header, tables) = bytes(&fresh);
-        let header = golden.file("header", &header);
-        let slots = golden.file("slots", &tables.concat());
+        let slots = tables.concat();
+        let path = |part| format!("cuckoo-v1/{name}.{part}.bin");
+        assert!(file(&path("header"), &header) == header, "{name}: the header differs");
+        assert!(file(&path("slots"), &slots) == slots, "{name}: the slots differ");
+        // Byte 13 is 1 if a table is being doubled.
+        assert!(header[13] == 1 || name != "doubling");
+
         let mut filter = AnyCuckoo::decode_header(&header, &mut granted).unwrap();
         let (mut iterator, mut rest) = (1, slots.as_slice());
         while let Some((next, length)) =
@@ -105,7 +81,7 @@ fn golden_files_are_decoded_and_encoded_unchanged() {
             filter.load_chunk(next, chunk).unwrap();
             (iterator, rest) = (next, others);
         }
-        assert!(rest.is_empty(), "{}", golden.name);
-        assert!(filter == fresh && filter.encode_header() == header, "{}", golden.name);
+        assert!(rest.is_empty(), "{name}");
+        assert!(filter == fresh && filter.encode_header() == header, "{name}");
     }
 }

@@ -5,7 +5,7 @@ mod carried;
 mod clocks;
 mod dumps_and_compacting;
 mod dumps_and_rotations;
-mod golden;
+pub mod golden;
 mod persistence;
 mod replicas;
 

@@ -11,24 +11,23 @@ mod compaction;
 mod estimates;
 mod fold;
 mod forgetting;
-mod golden;
 mod headers;
 mod rates;
 mod refusals;
 mod repeated;
 mod union;
 
-const SEED: u64 = 0x0123_4567_89ab_cdef;
+pub const SEED: u64 = 0x0123_4567_89ab_cdef;
 
-fn scaling(capacity: u64, error_rate: f64, expansion: u32) -> Spec {
+pub const fn scaling(capacity: u64, error_rate: f64, expansion: u32) -> Spec {
     Spec { capacity, error_rate, growth: Growth::Scaling { expansion } }
 }
 
-fn fixed(capacity: u64, error_rate: f64) -> Spec {
+pub const fn fixed(capacity: u64, error_rate: f64) -> Spec {
     Spec { capacity, error_rate, growth: Growth::Fixed }
 }
 
-fn new(spec: Spec, seed: u64) -> Filter {
+pub fn new(spec: Spec, seed: u64) -> Filter {
     Filter::new(spec, seed, &mut |_| true).unwrap()
 }
 
@@ -67,7 +66,7 @@ fn bits<L: Layer>(filter: &ScalableFilter<L>) -> Vec<&[u8]> {
 }
 
 /// The header and the bits of a filter: all that an operation may change.
-fn state(filter: &AnyFilter) -> (Vec<u8>, Vec<Vec<u8>>) {
+pub fn state(filter: &AnyFilter) -> (Vec<u8>, Vec<Vec<u8>>) {
     let mut bits = Vec::new();
     filter.each_layer(|words| bits.push(words.as_bytes().to_vec()));
     (filter.encode_header(), bits)

@@ -1,20 +1,18 @@
 //! False-positive rates from 1e-6 down to 1e-15, which direct lookups cannot resolve.
 //!
-//! There are three estimators. Each is unbiased, and each makes other assumptions:
+//! There are two estimators. Both are unbiased, and each makes other assumptions:
 //!
 //! | estimator | averages over | assumes | resolves |
 //! |---|---|---|---|
 //! | [`rate_of_bits`] | all lookups of a filled layer | independent patterns of blocks | any rate |
-//! | [`rate_given_first_block`] | lookups that pass the first block | block hash independent of pattern | 1e-8 |
 //! | [`split`] | lookups and items, by splitting | uniform hashes | any rate |
 //!
 //! The first is precise to about 1 %, since only the items are drawn. What it assumes is tested by
-//! the other two, which use the library's own derivation of patterns, strides, and bits: the second
-//! on the filled layers themselves, by `contains_spot`; the third where rates are too small
-//! for that, with standard errors of 5 to 20 %. Direct lookups confirm the third at 1e-3 to 1e-5,
-//! and the first in `computed.rs`.
+//! the second, which uses the library's own derivation of patterns, strides, and bits, with standard
+//! errors of 5 to 20 %. Direct lookups confirm the second at 1e-3 to 1e-5, and the first in
+//! `computed.rs`.
 //!
-//! A filter cannot distinguish items with equal 64-bit hashes. None of the estimators includes
+//! A filter cannot distinguish items with equal 64-bit hashes. Neither estimator includes
 //! this, so `n / 2^64` is added.
 //!
 //! Every comparison allows four standard errors (`SIGMAS`), which a normally distributed estimate
@@ -28,7 +26,6 @@ use bloomline_core::bloomline::rate::fp_rate;
 use bloomline_core::host::{Filter, Growth, Spec};
 use bloomline_core::layer::{Layer, Probe};
 use bloomline_core::simd::Scalar;
-use bloomline_reference::first_block::rate_given_first_block;
 use bloomline_reference::random::{Estimate, Random, effort};
 use bloomline_reference::rate_of_bits::rate_of_bits;
 use bloomline_reference::splitting::{bits_of, blocks_of, hash_of, split};
@@ -194,31 +191,6 @@ fn growing_filters_stay_below_small_target_rates() {
         let (computed, error) = (filter.fp_rate(), variance.sqrt());
         println!("9 layers at {error_rate:e}: {sum:.3e} +- {error:.1e}, computed {computed:.3e}");
         assert!(sum + SIGMAS * error <= error_rate, "{error_rate:e}: {sum:e} +- {error:e}");
-    }
-}
-
-#[test]
-fn sampling_by_first_block_agrees_with_the_bits() {
-    for (capacity, error_rate, draws) in [
-        (10_000, 1e-3, 2_000_000),
-        (10_000, 1e-4, 4_000_000),
-        (10_000, 1e-5, 8_000_000),
-        (100_000, 1e-6, 16_000_000),
-        (50, 1e-6, 8_000_000),
-        (10_000, 1e-7, 32_000_000),
-        (300, 1e-8, 32_000_000),
-    ] {
-        let filter = filled(capacity, error_rate, 42);
-        let layer = filter.layers().next().unwrap();
-        let of_bits = rate_of_bits(layer);
-        let found = rate_given_first_block(layer, draws * effort(), &mut Random::new(7));
-        let z = found.z_score(Estimate { mean: of_bits, error: 0.0 });
-        let Estimate { mean, error } = found;
-        let case = format!(
-            "{capacity} items at {error_rate:e}: bits {of_bits:.3e}, found {mean:.3e} +- {error:.1e}, z {z:.2}"
-        );
-        println!("{case}");
-        assert!(z.abs() <= SIGMAS, "{case}");
     }
 }
 

@@ -6,7 +6,6 @@ use bloomline_core::window::{Window, WindowSpec, WindowedFilter};
 
 mod chunks;
 mod exact;
-mod golden;
 mod header;
 mod permits;
 mod rates;
@@ -41,7 +40,7 @@ fn assert_equal(one: &WindowedFilter, other: &WindowedFilter) {
 }
 
 /// One specification of each kind.
-fn kinds() -> [WindowSpec; 6] {
+pub fn kinds() -> [WindowSpec; 6] {
     let twice = Growth::Scaling { expansion: 2 };
     [
         spec(80, 0.01, TIME, 4, twice, true),
@@ -56,7 +55,7 @@ fn kinds() -> [WindowSpec; 6] {
 
 /// A filter that has rotated often, dropped generations, and had a burst in some of those that it
 /// has. The items are the decimal numbers from 0 on, as text; some of them are inserted again.
-fn lived(spec: WindowSpec) -> WindowedFilter {
+pub fn lived(spec: WindowSpec) -> WindowedFilter {
     let slot = spec.times().map_or(100, |(_, slot)| slot);
     let share = spec.capacity.div_ceil(spec.generations.into());
     let (mut now, mut next) = (1_700_000_000_000, 0);
