@@ -211,10 +211,8 @@ fn users_in_the_section_of_access_are_accepted() {
     let users = |rule: &&str| rule.starts_with("ACL SETUSER");
     let users: Vec<_> = page.lines().filter(users).collect();
     assert_eq!(users.len(), 4, "two users for servers with @bloom, and two for the others");
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
-        let ours = if kind.has_acl_categories() { &users[..2] } else { &users[2..] };
+    Setup::new().on_each_server(|mut client, server| {
+        let ours = if server.kind.has_acl_categories() { &users[..2] } else { &users[2..] };
         ours.iter().for_each(|rule| client.ok(rule));
     });
 }

@@ -1,7 +1,7 @@
 //! The two classic experiments on false positives: 100,000 random strings of 64 letters, half of
 //! them added.
 
-use bloomline_harness::{Client, Random, Setup, for_each_server, show};
+use bloomline_harness::{Client, Random, Setup, show};
 use redis::Value;
 
 const ADDED: usize = 50_000;
@@ -31,29 +31,25 @@ fn ones(client: &mut Client, command: &str, items: &[Vec<u8>]) -> usize {
 
 #[test]
 fn default_filter_has_at_most_1_percent_false_positives() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, server| {
         let (added, absent) = strings();
         ones(&mut client, "BF.MADD", &added);
         assert_eq!(ones(&mut client, "BF.MEXISTS", &added), ADDED, "an added item is missing");
         let wrong = ones(&mut client, "BF.MEXISTS", &absent);
-        println!("{}: {wrong} of {ABSENT} absent items answered 1", kind.name);
+        println!("{}: {wrong} of {ABSENT} absent items answered 1", server.kind.name);
         assert!(wrong <= ABSENT / 100, "{wrong} of {ABSENT}");
     });
 }
 
 #[test]
 fn filter_for_0_1_percent_has_at_most_that_many() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, server| {
         let (added, absent) = strings();
         client.ok("BF.RESERVE codehole 0.001 50000");
         ones(&mut client, "BF.MADD", &added);
         assert_eq!(ones(&mut client, "BF.MEXISTS", &added), ADDED, "an added item is missing");
         let wrong = ones(&mut client, "BF.MEXISTS", &absent);
-        println!("{}: {wrong} of {ABSENT} absent items answered 1", kind.name);
+        println!("{}: {wrong} of {ABSENT} absent items answered 1", server.kind.name);
         assert!(wrong <= ABSENT / 1000, "{wrong} of {ABSENT}");
     });
 }

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use bloomline_harness::{
-    Kind, Replica, Row, Setup, Stop, arguments, body_of_dump, bulk, check_rows, for_each_server,
-    matches, newest, one_per_version, rows, seal_dump, show,
+    Kind, Replica, Setup, Stop, arguments, body_of_dump, bulk, for_each_server, matches, newest,
+    one_per_version, rows, seal_dump, show,
 };
 
 #[test]
@@ -47,13 +47,12 @@ fn acl_categories_do_not_depend_on_the_suffix() {
 
 #[test]
 fn rows_run_in_both_protocols() {
-    const ROWS: &[Row] = rows![
+    Setup::new().bare().check_rows(rows![
         r#"SET k "a\x00b""# => "+OK";
         "GET k" => r"$3 a\x00b";
         "GET absent" => "_";
         "BF.NOSUCH k" => "-ERR unknown command <any>";
-    ];
-    for_each_server(|kind| check_rows(kind, Setup::new().bare(), ROWS));
+    ]);
 }
 
 #[test]
@@ -91,9 +90,7 @@ fn replica_records_writes_only() {
 
 #[test]
 fn seal_dump_computes_the_checksum_of_the_server() {
-    for_each_server(|kind| {
-        let server = Setup::new().bare().start(kind);
-        let mut client = server.resp2();
+    Setup::new().bare().on_each_server(|mut client, _| {
         client.ok("SET k value");
         let dump = client.call("DUMP k");
         assert_eq!(seal_dump(body_of_dump(bulk(&dump))), bulk(&dump));

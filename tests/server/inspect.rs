@@ -1,12 +1,7 @@
 //! Queries that several tests share: the digest of a filter, its numbers, the totals of the module.
 
-use bloomline_harness::{Client, Kind, Setup, show};
+use bloomline_harness::{Client, show};
 use redis::Value;
-
-/// A server that answers DEBUG. Redis allows it since 7.0 only with a setting.
-pub fn with_debug(kind: &Kind) -> Setup {
-    if kind.is_before_7() { Setup::new() } else { Setup::new().line("enable-debug-command yes") }
-}
 
 /// The server's digest of one key's value.
 pub fn digest(client: &mut Client, key: &str) -> String {

@@ -3,9 +3,12 @@
 //! The windows last hours and the tests seconds, so an item is never near the end of its window
 //! unless the test moves the clock there.
 
-use bloomline_harness::{Client, Clock, Kind, Server, Setup, show};
+use bloomline_harness::{Client, Clock, Kind, Server, Setup, for_each_server, show};
 
 use crate::cluster::equal;
+
+/// Lines of a server with an append-only file, always as commands.
+pub const APPEND_ONLY: [&str; 2] = ["appendonly yes", "aof-use-rdb-preamble no"];
 
 /// Seconds of the windows.
 pub const WINDOW: i64 = 8000;
@@ -17,13 +20,8 @@ pub const SLOT: i64 = WINDOW / 8;
 pub const RESERVE: &str = "BF.RESERVE k 0.0000001 1000 WINDOW 8000 GENERATIONS 8";
 
 /// A server with a clock, whose links survive moved clocks.
-pub fn setup(kind: &Kind, clock: &Clock) -> Setup {
-    equal::setup(kind).line("repl-timeout 100000000").clock(clock)
-}
-
-/// The same as a replica of another server.
-pub fn replica(kind: &Kind, clock: &Clock, primary: &Server) -> Setup {
-    setup(kind, clock).line(format!("replicaof 127.0.0.1 {}", primary.port))
+pub fn setup(clock: &Clock) -> Setup {
+    equal::setup().line("repl-timeout 100000000").clock(clock)
 }
 
 /// A server with its own clock.
@@ -34,14 +32,18 @@ pub struct Timed {
 }
 
 impl Timed {
-    pub fn start(kind: &Kind) -> Self {
-        Self::start_with(kind, &[])
+    pub fn start(kind: &Kind, lines: &[&str]) -> Self {
+        let clock = Clock::new();
+        let setup = lines.iter().fold(setup(&clock), |setup, line| setup.line(*line));
+        Self { server: setup.start(kind), clock }
     }
 
-    pub fn start_with(kind: &Kind, lines: &[&str]) -> Self {
-        let clock = Clock::new();
-        let setup = lines.iter().fold(setup(kind, &clock), |setup, line| setup.line(*line));
-        Self { server: setup.start(kind), clock }
+    /// Runs `test` with a server of each version, and a connection to it.
+    pub fn on_each_server(lines: &[&str], test: impl Fn(Client, Self) + Sync) {
+        for_each_server(|kind| {
+            let timed = Self::start(kind, lines);
+            test(timed.server.resp2(), timed);
+        });
     }
 }
 

@@ -111,6 +111,16 @@ impl Client {
         self.run(&args)
     }
 
+    /// The payload of DUMP.
+    pub fn dump(&mut self, key: &str) -> Vec<u8> {
+        bulk(&self.call(&format!("DUMP {key}"))).to_vec()
+    }
+
+    /// Runs RESTORE without a time to live, and renders the reply.
+    pub fn restore(&mut self, key: &str, payload: &[u8]) -> String {
+        show(&self.run(&[b"RESTORE", key.as_bytes(), b"0", payload]))
+    }
+
     /// What the names of the commands begin with that serve the filter under a key: `BF` or `CF`.
     pub fn family(&mut self, key: &str) -> &'static str {
         match self.ask(&format!("TYPE {key}")).as_str() {
@@ -206,6 +216,11 @@ impl Client {
     pub fn info_number(&mut self, field: &str) -> u64 {
         let text = self.info(field);
         text.trim().parse().unwrap_or_else(|why| panic!("INFO {field}:{text}: {why}"))
+    }
+
+    /// Waits until a field of INFO has a value.
+    pub fn wait_for(&mut self, field: &str, value: &str) {
+        until(&format!("{field} to be {value}"), || (self.info(field) == value).then_some(()));
     }
 
     /// Waits until no child process of the server writes a file and none is scheduled.

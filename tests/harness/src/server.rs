@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use super::client::Client;
 use super::clock::{Clock, set_variables};
-use super::kinds::{Kind, servers_folder};
+use super::kinds::{Kind, for_each_build, for_each_server, servers_folder};
 use super::limits::Limits;
 use super::process::Process;
 use super::reply::show;
@@ -29,6 +29,7 @@ pub struct Setup {
     is_on_tcp: bool,
     is_bare: bool,
     is_sandboxed: bool,
+    is_debugged: bool,
     append_file: Option<Vec<u8>>,
     variables: Vec<(&'static str, PathBuf)>,
 }
@@ -57,6 +58,22 @@ impl Setup {
         self
     }
 
+    /// Lets the server answer DEBUG, which Redis since 7.0 does only with a setting.
+    pub fn debug(mut self) -> Self {
+        self.is_debugged = true;
+        self
+    }
+
+    /// Logs every change to an append-only file, as commands also after a rewrite.
+    pub fn append_only(self) -> Self {
+        self.line("appendonly yes").line("aof-use-rdb-preamble no")
+    }
+
+    /// Starts the server as a replica of another one, which must be [on TCP](Self::on_tcp).
+    pub fn follows(self, primary: &Server) -> Self {
+        self.line(format!("replicaof 127.0.0.1 {}", primary.port))
+    }
+
     /// Starts the server without the module.
     pub fn bare(mut self) -> Self {
         self.is_bare = true;
@@ -79,6 +96,23 @@ impl Setup {
     pub fn append_file(mut self, commands: Vec<u8>) -> Self {
         self.append_file = Some(commands);
         self.line("appendonly yes")
+    }
+
+    /// Starts a server of every version, and runs `test` with a connection to each, as
+    /// [`for_each_server`].
+    pub fn on_each_server(&self, test: impl Fn(Client, Server) + Sync) {
+        for_each_server(|kind| {
+            let server = self.clone().start(kind);
+            test(server.resp2(), server);
+        });
+    }
+
+    /// The same with every build, as [`for_each_build`].
+    pub fn on_each_build(&self, test: impl Fn(Client, Server) + Sync) {
+        for_each_build(|kind| {
+            let server = self.clone().start(kind);
+            test(server.resp2(), server);
+        });
     }
 
     /// Starts the server and waits until it answers; panics with its log if it does not.
@@ -127,6 +161,9 @@ impl Setup {
             "dir {0}\nunixsocket {0}/socket\nport {port}\nbind 127.0.0.1\nsave \"\"\nrepl-diskless-sync-delay 0\n",
             folder.display(),
         );
+        if self.is_debugged && !kind.is_before_7() {
+            text += "enable-debug-command yes\n";
+        }
         for line in &self.lines {
             text += &format!("{line}\n");
         }

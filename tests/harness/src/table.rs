@@ -1,6 +1,6 @@
 //! Tables of commands with the expected replies of both protocols.
 
-use super::kinds::Kind;
+use super::kinds::{Kind, for_each_server};
 use super::server::Setup;
 
 /// A command line, the expected reply in RESP2, and that in RESP3, in the notation of `show`.
@@ -14,6 +14,13 @@ macro_rules! rows {
     };
     (@last $resp2:literal) => { $resp2 };
     (@last $resp2:literal $resp3:literal) => { $resp3 };
+}
+
+impl Setup {
+    /// Checks the rows on a server of every version, as [`check_rows`].
+    pub fn check_rows(&self, rows: &[Row]) {
+        for_each_server(|kind| check_rows(kind, self.clone(), rows));
+    }
 }
 
 /// Runs the rows in order on a new server, once per protocol; panics with every reply that differs.

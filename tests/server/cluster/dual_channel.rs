@@ -57,7 +57,7 @@ fn assert_same_answers(client: &mut Client, follower: &mut Client, items: Range<
 fn a_dual_channel_sync_under_traffic_loses_nothing() {
     for_each_server(|kind| {
         for load in ["disabled", "swapdb"] {
-            let primary = setup(kind).line("repl-diskless-sync yes").start(kind);
+            let primary = setup().line("repl-diskless-sync yes").start(kind);
             let mut client = primary.resp2();
             if client.ask("CONFIG SET dual-channel-replication-enabled yes") != "+OK" {
                 return report_missing(kind, "dual-channel replication");
@@ -71,7 +71,7 @@ fn a_dual_channel_sync_under_traffic_loses_nothing() {
                 ));
             }
             many_small(&mut client, FILTERS);
-            let replica = setup(kind)
+            let replica = setup()
                 .module_args(OTHER_SETTINGS)
                 .line("dual-channel-replication-enabled yes")
                 .line(format!("repl-diskless-load {load}"))
@@ -96,9 +96,7 @@ fn a_dual_channel_sync_under_traffic_loses_nothing() {
                     text.contains("type=rdb-channel"),
                     "the synchronisation ended before the writes: {text}"
                 );
-                until("the link to be up", || {
-                    (follower.info("master_link_status") == "up").then_some(())
-                });
+                follower.wait_for("master_link_status", "up");
                 rounds.pass(2);
             });
             catch_up(&mut client, &mut follower);

@@ -1,12 +1,11 @@
 //! Equality of two servers: the same bytes, digests and numbers under every key.
 
-use bloomline_harness::{Client, Kind, Setup, bulk, numbered, show, until};
+use bloomline_harness::{Client, Setup, bulk, numbered, show, until};
 use redis::Value;
 
 /// A server that answers DEBUG DIGEST and accepts replicas.
-pub fn setup(kind: &Kind) -> Setup {
-    let setup = Setup::new().on_tcp();
-    if kind.is_before_7() { setup } else { setup.line("enable-debug-command local") }
+pub fn setup() -> Setup {
+    Setup::new().on_tcp().debug()
 }
 
 /// Settings each of which would make another filter, or none.

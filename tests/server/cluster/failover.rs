@@ -1,6 +1,6 @@
 //! A promoted replica has every item that it acknowledged.
 
-use bloomline_harness::{Kind, for_each_server, int, until};
+use bloomline_harness::{Kind, for_each_server, int};
 use redis::Value;
 
 use super::equal::{assert_equal, catch_up, setup};
@@ -10,11 +10,11 @@ use super::traffic::{assert_has_rounds, while_adding};
 #[test]
 fn a_promoted_replica_has_every_acknowledged_item() {
     for_each_server(|kind| {
-        let mut primary = setup(kind).start(kind);
+        let mut primary = setup().start(kind);
         let mut client = primary.resp2();
-        let replica = setup(kind)
+        let replica = setup()
             .module_args("bf-error-rate 0.1 bf-initial-size 17")
-            .line(format!("replicaof 127.0.0.1 {}", primary.port))
+            .follows(&primary)
             .start(kind);
         let mut follower = replica.resp2();
         // The error rate is so small that no item of this test is a false positive, whatever the
@@ -117,7 +117,7 @@ fn a_failover_after_a_crash_keeps_every_acknowledged_item() {
         cluster.nodes[owner].revive();
         let (mut leader, mut follower) =
             (cluster.nodes[owner + PRIMARIES].resp2(), cluster.nodes[owner].resp2());
-        until("the former primary to follow", || (follower.info("role") == "slave").then_some(()));
+        follower.wait_for("role", "slave");
         catch_up(&mut leader, &mut follower);
         assert_equal(&mut leader, &mut follower);
     });

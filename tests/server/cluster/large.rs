@@ -11,7 +11,7 @@ const BULK_LIMIT: usize = 512 << 20;
 #[test]
 fn filters_beyond_the_bulk_limit_move_by_chunks_or_setting() {
     for_newest_servers(|kind| {
-        let [source, target] = [(), ()].map(|()| setup(kind).line("rdbcompression no").start(kind));
+        let [source, target] = [(), ()].map(|()| setup().line("rdbcompression no").start(kind));
         let (mut from, mut to) = (source.resp2(), target.resp2());
         let bytes = fill(&mut |args| from.run(args), "k", 390_000_000);
         from.call("BF.MADD k a b c");

@@ -1,9 +1,9 @@
 //! Links that are cut, and primaries that die, while a filter rotates.
 
-use bloomline_harness::{Client, Clock, for_each_server, numbered, until};
+use bloomline_harness::{Client, Clock, numbered, until};
 
 use crate::cluster::equal::catch_up;
-use crate::timed::{RESERVE, SLOT, Timed, WINDOW, assert_equal, info, replica, setup, time};
+use crate::timed::{RESERVE, SLOT, Timed, WINDOW, assert_equal, info, setup, time};
 
 /// Adds items in each of some slots.
 fn add(client: &mut Client, clock: &Clock, slots: usize) {
@@ -16,10 +16,9 @@ fn add(client: &mut Client, clock: &Clock, slots: usize) {
 
 #[test]
 fn a_partial_resync_brings_missed_rotations() {
-    for_each_server(|kind| {
-        let Timed { server, clock } = Timed::start_with(kind, &["repl-backlog-size 64mb"]);
+    Timed::on_each_server(&["repl-backlog-size 64mb"], |_, Timed { server, clock }| {
         let (mut client, other) = (server.resp2(), Clock::new());
-        let replica = replica(kind, &other, &server).start(kind);
+        let replica = setup(&other).follows(&server).start(&server.kind);
         let mut follower = replica.resp2();
         catch_up(&mut client, &mut follower);
         client.ok(RESERVE);
@@ -44,13 +43,12 @@ fn a_partial_resync_brings_missed_rotations() {
 
 #[test]
 fn a_full_sync_in_mid_window_copies_the_ring() {
-    for_each_server(|kind| {
-        let Timed { server, clock } = Timed::start(kind);
+    Timed::on_each_server(&[], |_, Timed { server, clock }| {
         let (mut client, other) = (server.resp2(), Clock::new());
         other.set_ahead(5 * WINDOW);
         client.ok(RESERVE);
         add(&mut client, &clock, 13);
-        let replica = setup(kind, &other).start(kind);
+        let replica = setup(&other).start(&server.kind);
         let mut follower = replica.resp2();
         // The replica's own filter of that name is replaced.
         follower.ok("BF.RESERVE k 0.1 10 LAST GENERATIONS 2");
@@ -66,10 +64,9 @@ fn a_full_sync_in_mid_window_copies_the_ring() {
 
 #[test]
 fn a_primary_that_dies_after_a_rotation_loses_nothing() {
-    for_each_server(|kind| {
-        let Timed { mut server, clock } = Timed::start(kind);
+    Timed::on_each_server(&[], |_, Timed { mut server, clock }| {
         let (mut client, other) = (server.resp2(), Clock::new());
-        let replica = replica(kind, &other, &server).start(kind);
+        let replica = setup(&other).follows(&server).start(&server.kind);
         let mut follower = replica.resp2();
         catch_up(&mut client, &mut follower);
         client.ok(RESERVE);

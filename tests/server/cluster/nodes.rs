@@ -23,7 +23,7 @@ impl Cluster {
     /// `adapt` changes the setup of the node with this index.
     pub fn start(kind: &Kind, adapt: impl Fn(usize, Setup) -> Setup) -> Self {
         let start = |i: usize| {
-            let setup = equal::setup(kind)
+            let setup = equal::setup()
                 .line("cluster-enabled yes")
                 .line("cluster-allow-replica-migration no");
             adapt(i, setup).start(kind)

@@ -25,27 +25,23 @@ fn a_full_resync_under_traffic_loses_nothing() {
     for_each_server(|kind| {
         // Each of the 300 filters is saved with a delay of 4 ms, so that the client adds while the
         // file is written, also on a busy machine.
-        let primary = setup(kind).line("rdb-key-save-delay 4000").start(kind);
+        let primary = setup().line("rdb-key-save-delay 4000").start(kind);
         let mut client = primary.resp2();
         make_keys(&mut client);
         many_small(&mut client, 300);
-        let replica = setup(kind).module_args(OTHER_SETTINGS).start(kind);
+        let replica = setup().module_args(OTHER_SETTINGS).start(kind);
         let mut follower = replica.resp2();
         let rounds = while_adding(&KEYS, runner(&primary), |rounds| {
             rounds.pass(3);
             follower.ok(&format!("REPLICAOF 127.0.0.1 {}", primary.port));
-            until("the data set to be saved", || {
-                (client.info("rdb_bgsave_in_progress") == "1").then_some(())
-            });
+            client.wait_for("rdb_bgsave_in_progress", "1");
             rounds.pass(3);
             assert_eq!(
                 client.info("rdb_bgsave_in_progress"),
                 "1",
                 "the save ended before the client had added"
             );
-            until("the link to be up", || {
-                (follower.info("master_link_status") == "up").then_some(())
-            });
+            follower.wait_for("master_link_status", "up");
             rounds.pass(3);
         });
         catch_up(&mut client, &mut follower);
@@ -58,13 +54,10 @@ fn a_full_resync_under_traffic_loses_nothing() {
 #[test]
 fn a_partial_resync_under_traffic_loses_nothing() {
     for_each_server(|kind| {
-        let primary = setup(kind).line("repl-backlog-size 64mb").start(kind);
+        let primary = setup().line("repl-backlog-size 64mb").start(kind);
         let mut client = primary.resp2();
         make_keys(&mut client);
-        let replica = setup(kind)
-            .module_args(OTHER_SETTINGS)
-            .line(format!("replicaof 127.0.0.1 {}", primary.port))
-            .start(kind);
+        let replica = setup().module_args(OTHER_SETTINGS).follows(&primary).start(kind);
         let mut follower = replica.resp2();
         catch_up(&mut client, &mut follower);
         let rounds = while_adding(&KEYS, runner(&primary), |rounds| {
@@ -88,30 +81,22 @@ fn a_partial_resync_under_traffic_loses_nothing() {
 #[test]
 fn chained_replicas_with_other_settings_are_equal() {
     for_each_server(|kind| {
-        let primary = setup(kind).start(kind);
+        let primary = setup().start(kind);
         let mut client = primary.resp2();
         make_keys(&mut client);
-        let chained = |above: &Server| {
-            setup(kind)
-                .module_args(OTHER_SETTINGS)
-                .line(format!("replicaof 127.0.0.1 {}", above.port))
-                .start(kind)
-        };
+        let chained =
+            |above: &Server| setup().module_args(OTHER_SETTINGS).follows(above).start(kind);
         let middle = chained(&primary);
         let mut between = middle.resp2();
         catch_up(&mut client, &mut between);
         let last = chained(&middle);
         let mut follower = last.resp2();
         let rounds = while_adding(&KEYS, runner(&primary), |rounds| {
-            until("the replicas to be linked", || {
-                (follower.info("master_link_status") == "up").then_some(())
-            });
+            follower.wait_for("master_link_status", "up");
             rounds.pass(3);
             assert_eq!(client.ask("CLIENT KILL TYPE replica"), ":1");
             rounds.pass(3);
-            until("the replicas to be linked", || {
-                (between.info("master_link_status") == "up").then_some(())
-            });
+            between.wait_for("master_link_status", "up");
             rounds.pass(3);
         });
         client.call("BF.INSERT inserted CAPACITY 30 ERROR 0.2 EXPANSION 3 ITEMS a b c");
@@ -126,16 +111,16 @@ fn chained_replicas_with_other_settings_are_equal() {
 fn a_diskless_load_serves_the_old_data_until_the_swap() {
     for_each_server(|kind| {
         let primary =
-            setup(kind).line("repl-diskless-sync yes").line("repl-backlog-size 16kb").start(kind);
+            setup().line("repl-diskless-sync yes").line("repl-backlog-size 16kb").start(kind);
         let mut client = primary.resp2();
         make_keys(&mut client);
         many_small(&mut client, 300);
         client.ok("SET old 1");
         client.call("BF.ADD reserved before");
-        let replica = setup(kind)
+        let replica = setup()
             .module_args(OTHER_SETTINGS)
             .line("repl-diskless-load swapdb")
-            .line(format!("replicaof 127.0.0.1 {}", primary.port))
+            .follows(&primary)
             .start(kind);
         let mut follower = replica.resp2();
         catch_up(&mut client, &mut follower);
@@ -155,7 +140,7 @@ fn a_diskless_load_serves_the_old_data_until_the_swap() {
         client.call("DEL old");
         client.call("EXEC");
         if looks_up {
-            until("the second full sync", || (follower.info("async_loading") == "1").then_some(()));
+            follower.wait_for("async_loading", "1");
             assert_eq!(follower.ask("BF.MEXISTS reserved before"), "*[:1]");
             assert_eq!(follower.ask("EXISTS old"), ":1", "the load ended too early");
             follower.ok("CONFIG SET key-load-delay 0");
@@ -172,12 +157,9 @@ fn a_diskless_load_serves_the_old_data_until_the_swap() {
 #[test]
 fn full_filters_and_refused_growth_do_not_end_a_replica() {
     for_each_server(|kind| {
-        let primary = setup(kind).module_args("bf-max-filter-bytes 64kb").start(kind);
+        let primary = setup().module_args("bf-max-filter-bytes 64kb").start(kind);
         let mut client = primary.resp2();
-        let mut replica = setup(kind)
-            .module_args(OTHER_SETTINGS)
-            .line(format!("replicaof 127.0.0.1 {}", primary.port))
-            .start(kind);
+        let mut replica = setup().module_args(OTHER_SETTINGS).follows(&primary).start(kind);
         let mut follower = replica.resp2();
         if follower.ask("CONFIG SET propagation-error-behavior panic") != "+OK" {
             report_missing(kind, "propagation-error-behavior");

@@ -143,7 +143,7 @@ fn atomic_slot_migration_does_not_rotate_on_the_target() {
                 .collect();
             let rotations = commands.iter().filter(|command| command[0] == b"BF.ROTATE").count();
             assert!(rotations > 10, "{rotations} rotations");
-            let model = setup(kind, &clocks[from]).append_file(append_only_file(&commands));
+            let model = setup(&clocks[from]).append_file(append_only_file(&commands));
             let model = model.start(kind);
             assert_equal(&mut model.resp2(), &mut target, &KEYS);
             let mut replica = cluster.nodes[to + PRIMARIES].resp2();

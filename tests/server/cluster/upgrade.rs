@@ -26,11 +26,8 @@ fn assert_unchanged(client: &mut Client, Golden { key, header, bits }: &Golden) 
 fn filters_of_earlier_releases_are_taken_over() {
     let golden = all();
     for_each_server(|kind| {
-        let mut primary = setup(kind).start(kind);
-        let replica = setup(kind)
-            .module_args(OTHER_SETTINGS)
-            .line(format!("replicaof 127.0.0.1 {}", primary.port))
-            .start(kind);
+        let mut primary = setup().start(kind);
+        let replica = setup().module_args(OTHER_SETTINGS).follows(&primary).start(kind);
         let (mut client, mut follower) = (primary.resp2(), replica.resp2());
         catch_up(&mut client, &mut follower);
         for filter in &golden {

@@ -24,7 +24,7 @@ impl Pair {
     /// `None` if the server does not answer while it loads a data set.
     fn loading(kind: &Kind) -> Option<Self> {
         let primary =
-            setup(kind).line("repl-diskless-sync yes").line("repl-backlog-size 16kb").start(kind);
+            setup().line("repl-diskless-sync yes").line("repl-backlog-size 16kb").start(kind);
         let mut client = primary.resp2();
         for layout in ["bloomline", "redisbloom"] {
             client.ok(&format!("BF.RESERVE growing:{layout} 0.001 10 LAYOUT {layout}"));
@@ -36,11 +36,11 @@ impl Pair {
         client.ok("SET old 1");
         // A low limit would refuse the writes of the replica's clients.
         let settings = OTHER_SETTINGS.replace(" bf-max-filter-bytes 1", "");
-        let replica = setup(kind)
+        let replica = setup()
             .module_args(&settings)
             .line("repl-diskless-load swapdb")
             .line("replica-read-only no")
-            .line(format!("replicaof 127.0.0.1 {}", primary.port))
+            .follows(&primary)
             .start(kind);
         let mut follower = replica.resp2();
         catch_up(&mut client, &mut follower);
@@ -58,7 +58,7 @@ impl Pair {
             client.items("BF.MADD", &format!("growing:{layout}"), &numbered("missed", 200));
         }
         client.call("EXEC");
-        until("the second full sync", || (follower.info("async_loading") == "1").then_some(()));
+        follower.wait_for("async_loading", "1");
         Some(Pair { primary, replica })
     }
 
@@ -66,9 +66,7 @@ impl Pair {
     fn finish(self) {
         let (mut client, mut follower) = (self.primary.resp2(), self.replica.resp2());
         follower.ok("CONFIG SET key-load-delay 0");
-        until("the data sets to be swapped", || {
-            (follower.info("async_loading") == "0").then_some(())
-        });
+        follower.wait_for("async_loading", "0");
         client.call("BF.MADD growing:bloomline after");
         catch_up(&mut client, &mut follower);
         assert_eq!(client.info("sync_full"), "2");

@@ -1,10 +1,10 @@
 //! BF.ADD, BF.MADD, BF.CARD: which items are new, and what happens when there is no room.
 
-use bloomline_harness::{Row, Setup, check_rows, for_each_server, rows};
+use bloomline_harness::{Setup, rows};
 
 #[test]
 fn an_item_is_new_once() {
-    const ROWS: &[Row] = rows![
+    Setup::new().check_rows(rows![
         "BF.ADD k a" => ":1" | "#t";
         "BF.ADD k a" => ":0" | "#f";
         "BF.MADD k a b c" => "*[:0 :1 :1]" | "*[#f #t #t]";
@@ -13,35 +13,32 @@ fn an_item_is_new_once() {
         "BF.MADD k e" => "*[:1]" | "*[#t]";
         "BF.CARD k" => ":5";
         "BF.CARD absent" => ":0";
-    ];
-    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+    ]);
 }
 
 #[test]
 fn a_missing_key_gets_the_default_filter() {
-    const ROWS: &[Row] = rows![
+    Setup::new().check_rows(rows![
         "BF.ADD k a" => ":1" | "#t";
         "BF.INFO k" => "*[+Capacity :100 +Size :<n> +Number of filters :1 +Number of items inserted :1 +Expansion rate :2]" | "%{+Capacity :100 +Size :<n> +Number of filters :1 +Number of items inserted :1 +Expansion rate :2}";
         "BF.DEBUG k" => "*[$6 size:1 $<n> bytes:<n> bits:<n> hashes:<n> hashwidth:128 capacity:100 size:1 ratio:0.005]";
-    ];
-    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+    ]);
 }
 
 #[test]
 fn items_are_bytes_and_may_be_empty() {
-    const ROWS: &[Row] = rows![
+    Setup::new().check_rows(rows![
         r#"BF.ADD k """# => ":1" | "#t";
         r#"BF.ADD k """# => ":0" | "#f";
         r#"BF.MADD k "\x00" "\x00\x00" "\xff\xfe" " " "\r\n""# => "*[:1 :1 :1 :1 :1]" | "*[#t #t #t #t #t]";
         r#"BF.MEXISTS k "" "\x00" "\x00\x00" "\x00\x00\x00" "\xff\xfe" "\xff" " " "\r\n""# => "*[:1 :1 :1 :0 :1 :0 :1 :1]" | "*[#t #t #t #f #t #f #t #t]";
         "BF.CARD k" => ":6";
-    ];
-    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+    ]);
 }
 
 #[test]
 fn keys_are_bytes_and_may_be_empty() {
-    const ROWS: &[Row] = rows![
+    Setup::new().check_rows(rows![
         r#"BF.ADD "\xff\x00\xfe" a"# => ":1" | "#t";
         r#"BF.EXISTS "\xff\x00\xfe" a"# => ":1" | "#t";
         r#"BF.CARD "\xff\x00\xff""# => ":0";
@@ -50,13 +47,12 @@ fn keys_are_bytes_and_may_be_empty() {
         r#"BF.INSERT "\xff\x01" NOCREATE ITEMS a"# => "-ERR not found";
         r#"BF.RESERVE "\xff\x01" 0.01 10"# => "+OK";
         "DBSIZE" => ":3";
-    ];
-    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+    ]);
 }
 
 #[test]
 fn a_full_nonscaling_filter_ends_the_array_with_an_error() {
-    const ROWS: &[Row] = rows![
+    Setup::new().check_rows(rows![
         "BF.RESERVE ns 0.001 3 NONSCALING" => "+OK";
         "BF.MADD ns a b c d e f" => "*[:1 :1 :1 -ERR non scaling filter is full]" | "*[#t #t #t -ERR non scaling filter is full]";
         "BF.CARD ns" => ":3";
@@ -70,13 +66,12 @@ fn a_full_nonscaling_filter_ends_the_array_with_an_error() {
         "BF.INSERT ns NOCREATE ITEMS b y z" => "*[:0 -ERR non scaling filter is full]" | "*[#f -ERR non scaling filter is full]";
         "BF.CARD ns" => ":3";
         "BF.MEXISTS ns a b c x" => "*[:1 :1 :1 :0]" | "*[#t #t #t #f]";
-    ];
-    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+    ]);
 }
 
 #[test]
 fn a_full_layer_is_followed_by_a_larger_one() {
-    const ROWS: &[Row] = rows![
+    Setup::new().check_rows(rows![
         "BF.RESERVE k 0.0001 2 EXPANSION 3" => "+OK";
         "BF.MADD k a b" => "*[:1 :1]" | "*[#t #t]";
         "BF.INFO k FILTERS" => "*[:1]" | "%{+Number of filters :1}";
@@ -88,13 +83,12 @@ fn a_full_layer_is_followed_by_a_larger_one() {
         "BF.MADD k d e f g h i" => "*[:1 :1 :1 :1 :1 :1]" | "*[#t #t #t #t #t #t]";
         "BF.INFO k CAPACITY" => "*[:26]" | "%{+Capacity :26}";
         "BF.INFO k FILTERS" => "*[:3]" | "%{+Number of filters :3}";
-    ];
-    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+    ]);
 }
 
 #[test]
 fn keys_of_other_types_are_refused_and_unchanged() {
-    const ROWS: &[Row] = rows![
+    Setup::new().check_rows(rows![
         "SET text value" => "+OK";
         "BF.ADD text a" => "-WRONGTYPE Operation against a key holding the wrong kind of value";
         "BF.MADD text a b" => "-WRONGTYPE Operation against a key holding the wrong kind of value";
@@ -102,6 +96,5 @@ fn keys_of_other_types_are_refused_and_unchanged() {
         "GET text" => "$5 value";
         "RPUSH list x" => ":1";
         "BF.ADD list a" => "-WRONGTYPE Operation against a key holding the wrong kind of value";
-    ];
-    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+    ]);
 }

@@ -7,7 +7,7 @@ use bloomline_harness::{Row, Setup, check_rows, for_each_server, rows};
 
 #[test]
 fn wrong_numbers_of_arguments_are_refused() {
-    const ROWS: &[Row] = rows![
+    Setup::new().check_rows(rows![
         "bf.reserve" => "-ERR wrong number of arguments for 'bf.reserve' command";
         "bf.reserve k 0.01" => "-ERR wrong number of arguments for 'bf.reserve' command";
         "bf.reserve k 0.01 100 EXPANSION 2 NONSCALING x" => "-ERR wrong number of arguments for 'bf.reserve' command";
@@ -44,8 +44,7 @@ fn wrong_numbers_of_arguments_are_refused() {
         "bf.reserve k 0.01 100 WINDOW" => "-ERR wrong number of arguments for 'bf.reserve' command";
         "bf.reserve k 0.01 100 LAST NONSCALING x x x x" => "-ERR wrong number of arguments for 'bf.reserve' command";
         "DBSIZE" => ":0";
-    ];
-    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+    ]);
 }
 
 #[test]

@@ -1,10 +1,10 @@
 //! Packed items leave the same filter, and get the same answers, as those of BF.MADD and
 //! BF.MEXISTS.
 
-use bloomline_harness::{Client, Random, bulk, for_each_server, int, show};
+use bloomline_harness::{Client, Random, Setup, bulk, int, show};
 use redis::Value;
 
-use crate::inspect::{digest, with_debug};
+use crate::inspect::digest;
 use crate::packed::{FORMS, Form, add, answers, exists, plain, send};
 
 /// Filters that grow: their layouts, and options which make two of them equal.
@@ -43,9 +43,7 @@ fn draw(random: &mut Random, form: Form, count: usize, most: u64) -> Vec<Vec<u8>
 
 #[test]
 fn random_splits_leave_the_filter_of_madd() {
-    for_each_server(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, _| {
         for (options, form) in FILTERS.iter().flat_map(|options| FORMS.map(|form| (options, form)))
         {
             create(&mut client, &["plain", "packed", "counted"], options);
@@ -78,9 +76,7 @@ fn random_splits_leave_the_filter_of_madd() {
 #[test]
 fn a_million_items_fit_in_one_call() {
     const ITEMS: u64 = 1_000_000;
-    for_each_server(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, _| {
         // Every fourth item is a repetition of an earlier one.
         let number = |at: u64| if at % 4 == 3 { at / 2 } else { at };
         let items: Vec<_> = (0..ITEMS).map(|at| number(at).to_be_bytes()).collect();
@@ -98,9 +94,7 @@ fn a_million_items_fit_in_one_call() {
 
 #[test]
 fn items_of_all_forms_and_commands_meet() {
-    for_each_server(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, _| {
         let items = ["user:1", "user:2", "user:3", "user:4"];
         for form in FORMS {
             client.ok("BF.RESERVE k 0.000001 100");
@@ -123,9 +117,7 @@ fn items_of_all_forms_and_commands_meet() {
 #[test]
 fn fixed_and_prefixed_items_are_any_bytes() {
     let items: [&[u8]; 6] = [b"\n\n\n", b"\0\0\0", b"\xff\xfe\xfd", b"a\r\n", b"\r\n\0", b"   "];
-    for_each_server(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, _| {
         let mut mixed = items.to_vec();
         let long = vec![b'\n'; 70_000];
         mixed.extend([&b""[..], b"a", b"\x03\0\0\0abc", &long]);
@@ -143,9 +135,7 @@ fn fixed_and_prefixed_items_are_any_bytes() {
 
 #[test]
 fn the_bitmap_is_in_the_order_of_getbit() {
-    for_each_server(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, _| {
         for count in [1, 7, 8, 9, 63, 64, 65, 200] {
             client.ok("BF.RESERVE k 0.000001 1000");
             let items: Vec<_> = (0..count).map(|at| format!("{at:04}")).collect();
@@ -169,9 +159,7 @@ fn the_bitmap_is_in_the_order_of_getbit() {
 
 #[test]
 fn an_item_that_is_repeated_in_a_call_is_new_once() {
-    for_each_server(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, _| {
         for form in FORMS {
             let items: Vec<_> = (0..300).map(|at| format!("{:04}", at % 100)).collect();
             let expected: Vec<bool> = (0..300).map(|at| at < 100).collect();

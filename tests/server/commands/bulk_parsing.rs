@@ -1,8 +1,8 @@
 //! What the data means: items, or an error, after which nothing was added and no filter created.
 
-use bloomline_harness::{Client, Random, for_each_server, show};
+use bloomline_harness::{Client, Random, Setup, show};
 
-use crate::inspect::{digest, totals, with_debug};
+use crate::inspect::{digest, totals};
 use crate::packed::{FORMS, Form, answers, plain};
 
 const MISPLACED: &str = "-ERR COUNT must come before the form or after the data: COUNT LINES data";
@@ -74,9 +74,7 @@ fn assert_refused(
 
 #[test]
 fn every_error_changes_nothing() {
-    for_each_server(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, _| {
         assert_eq!(client.ask("BF.ADD k old"), ":1");
         for (args, error) in ERRORS {
             let call = |client: &mut Client, command: &str, key: &str| {
@@ -90,9 +88,7 @@ fn every_error_changes_nothing() {
 
 #[test]
 fn data_is_checked_before_the_type_of_the_key() {
-    for_each_server(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, _| {
         client.ok("SET text value");
         for (args, error) in ERRORS {
             assert_eq!(&client.ask(&format!("BF.BULKADD text {args}")), error, "{args}");
@@ -104,9 +100,7 @@ fn data_is_checked_before_the_type_of_the_key() {
 
 #[test]
 fn every_truncation_of_prefixed_items_is_refused() {
-    for_each_server(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, _| {
         client.ok("BF.RESERVE k 0.000001 100");
         let items: [&[u8]; 6] = [b"one", b"", b"\0\0\0\0", b"\x01\0\0\0x", b"a longer item", b"z"];
         let [_, data] = Form::Prefixed.args(&items).try_into().expect("form and data");
@@ -140,9 +134,7 @@ fn every_truncation_of_prefixed_items_is_refused() {
 
 #[test]
 fn lengths_beyond_the_data_are_refused() {
-    for_each_server(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, _| {
         assert_eq!(client.ask("BF.ADD k old"), ":1");
         for len in
             [4, 5, 255, 256, 65_536, 1 << 24, i32::MAX as u32, 1 << 31, u32::MAX - 4, u32::MAX]
@@ -180,9 +172,7 @@ fn lines_are_the_items_between_their_ends() {
         ("\0\n\0\0\n", &["\0", "\0\0"]),
         ("é\u{85}\u{2028}x\x0b\x0c\n", &["é\u{85}\u{2028}x\x0b\x0c"]),
     ];
-    for_each_server(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, _| {
         for (data, items) in lines {
             for key in ["plain", "packed"] {
                 client.ok(&format!("BF.RESERVE {key} 0.000001 100 SEED 5"));
@@ -211,9 +201,7 @@ fn empty_lines_answer_0_and_are_no_items() {
         ("a\nb\nc\n\r", &[1, 1, 1, 0]),
         ("\n\na\n\na\n\n\nb\n\n", &[0, 0, 1, 0, 0, 0, 0, 1, 0]),
     ];
-    for_each_server(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, _| {
         for (data, added) in all {
             let bits = |answers: &[u8]| answers.iter().map(|bit| *bit == 1).collect::<Vec<_>>();
             let reply = client.run(&["BF.BULKADD", "k", "LINES", data]);
@@ -239,9 +227,7 @@ fn empty_lines_answer_0_and_are_no_items() {
 
 #[test]
 fn empty_lines_anywhere_leave_the_filter_of_the_other_lines() {
-    for_each_server(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, _| {
         for key in ["plain", "packed"] {
             client.ok(&format!("BF.RESERVE {key} 0.000001 100 SEED 5"));
         }
@@ -268,9 +254,7 @@ fn empty_lines_anywhere_leave_the_filter_of_the_other_lines() {
 
 #[test]
 fn lines_of_every_length_are_found() {
-    for_each_server(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, _| {
         let mut random = Random(11);
         for end in ["\n", "\r\n"] {
             let items: Vec<Vec<u8>> = (1..300).map(|len| random.letters(len)).collect();
@@ -291,9 +275,7 @@ fn lines_of_every_length_are_found() {
 
 #[test]
 fn no_data_is_no_item() {
-    for_each_server(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, _| {
         client.ok("SET text value");
         assert_eq!(client.ask("BF.ADD k old"), ":1");
         let before = (digest(&mut client, "k"), totals(&mut client));

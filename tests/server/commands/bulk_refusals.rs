@@ -1,9 +1,9 @@
 //! Calls that end at a refused item: a filter that is full, or that may not grow.
 
-use bloomline_harness::{Client, Kind, Server, for_each_server, show};
+use bloomline_harness::{Client, Kind, Server, Setup, for_each_server, show};
 use redis::Value;
 
-use crate::inspect::{digest, number, totals, with_debug};
+use crate::inspect::{digest, number, totals};
 use crate::packed::{FORMS, Form, answers, exists, plain, send};
 
 const FULL: &str = "-ERR non scaling filter is full";
@@ -39,9 +39,7 @@ fn counted(reply: &Value) -> (usize, usize, Option<String>) {
 
 #[test]
 fn a_full_filter_ends_the_call() {
-    for_each_server(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, _| {
         for (options, form) in LAYOUTS.iter().flat_map(|options| FORMS.map(|form| (options, form)))
         {
             let what = format!("{options}, {form:?}");
@@ -75,9 +73,7 @@ fn a_full_filter_ends_the_call() {
 
 #[test]
 fn refused_line_has_its_number_among_empty_lines() {
-    for_each_server(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, _| {
         client.ok("BF.RESERVE k 0.000001 2 NONSCALING");
         let data = "\na\n\r\nb\n\na\n\nc\n\nd\n";
         let reply = client.run(&["BF.BULKADD", "k", "LINES", data]);
@@ -93,9 +89,7 @@ fn refused_line_has_its_number_among_empty_lines() {
 
 #[test]
 fn items_of_a_full_filter_are_found_up_to_the_first_new_one() {
-    for_each_server(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, _| {
         for (options, form) in LAYOUTS.iter().flat_map(|options| FORMS.map(|form| (options, form)))
         {
             client.ok(&format!("BF.RESERVE k 0.000001 10 NONSCALING {options}"));
@@ -124,7 +118,7 @@ fn items_of_a_full_filter_are_found_up_to_the_first_new_one() {
 /// A server whose filters may take a megabyte, with two filters of 100 items whose next layer takes
 /// more.
 fn about_to_grow(kind: &Kind, options: &str) -> Server {
-    let server = with_debug(kind).module_args("bf-max-filter-bytes 1mb").start(kind);
+    let server = Setup::new().debug().module_args("bf-max-filter-bytes 1mb").start(kind);
     let mut client = server.resp2();
     for key in ["plain", "packed"] {
         client.ok(&format!("BF.RESERVE {key} 0.0000001 100 EXPANSION 32768 {options}"));
@@ -193,9 +187,7 @@ fn numbers_of_info_count_as_for_madd() {
 
 #[test]
 fn maxmemory_ends_the_call_and_room_continues_it() {
-    for_each_server(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, _| {
         for key in ["plain", "packed"] {
             client.ok(&format!("BF.RESERVE {key} 0.0000001 100 EXPANSION 32768 SEED 7"));
         }

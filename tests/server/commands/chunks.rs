@@ -1,13 +1,13 @@
 //! BF.SCANDUMP, BF.LOADCHUNK: a filter copied chunk by chunk.
 
-use bloomline_harness::{Row, Setup, check_rows, for_each_server, numbered, rows, show};
+use bloomline_harness::{Setup, numbered, rows, show};
 use redis::Value;
 
 const WRONG_TYPE: &str = "-WRONGTYPE Operation against a key holding the wrong kind of value";
 
 #[test]
 fn scandump_checks_the_key_first_loadchunk_the_iterator() {
-    const ROWS: &[Row] = rows![
+    Setup::new().check_rows(rows![
         "SET text value" => "+OK";
         "BF.ADD k a" => ":1" | "#t";
         "BF.SCANDUMP absent 0" => "-ERR not found";
@@ -25,27 +25,23 @@ fn scandump_checks_the_key_first_loadchunk_the_iterator() {
         r#"BF.LOADCHUNK absent 1 """# => "-ERR received bad data";
         "EXISTS absent" => ":0";
         "GET text" => "$5 value";
-    ];
-    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+    ]);
 }
 
 #[test]
 fn a_scan_ends_with_iterator_zero_and_no_data() {
-    const ROWS: &[Row] = rows![
+    Setup::new().check_rows(rows![
         "BF.ADD k a" => ":1" | "#t";
         "BF.SCANDUMP k 100000" => "*[:0 $0 ]";
         "BF.SCANDUMP k -1" => "*[:0 $0 ]";
         "BF.SCANDUMP k -9223372036854775808" => "*[:0 $0 ]";
         "BF.SCANDUMP k 9223372036854775807" => "*[:0 $0 ]";
-    ];
-    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+    ]);
 }
 
 #[test]
 fn the_iterator_is_the_end_of_the_data_plus_one() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         client.ok("BF.RESERVE k 0.01 10");
         client.items("BF.MADD", "k", &numbered("item", 100));
         let (first, header) = client.scandump("k", 0);
@@ -74,9 +70,7 @@ fn the_iterator_is_the_end_of_the_data_plus_one() {
 
 #[test]
 fn loading_all_chunks_makes_an_equal_filter() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         let items = numbered("item", 1000);
         client.items("BF.MADD", "k", &items);
         let mut at = 0;
@@ -99,9 +93,7 @@ fn loading_all_chunks_makes_an_equal_filter() {
 
 #[test]
 fn a_header_alone_makes_a_filter_without_bits() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         client.call("BF.MADD k a b c");
         let (_, header) = client.scandump("k", 0);
         assert_eq!(client.loadchunk("half", 1, &header), "+OK");
@@ -113,9 +105,7 @@ fn a_header_alone_makes_a_filter_without_bits() {
 
 #[test]
 fn chunks_must_lie_inside_a_layer() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         client.call("BF.ADD k a");
         client.call("SET text value");
         let before = client.ask("DUMP k");
@@ -162,9 +152,7 @@ fn chunks_must_lie_inside_a_layer() {
 
 #[test]
 fn a_large_layer_has_chunks_of_16_mib() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         client.ok("BF.RESERVE k 0.01 15000000");
         client.items("BF.MADD", "k", &numbered("item", 100));
         let (next, first) = client.scandump("k", 1);

@@ -1,17 +1,15 @@
 //! BF.COMPACT: its reply, the number of bytes by which the filter has become smaller, and what the
 //! filter is afterwards.
 
-use bloomline_harness::{for_each_server, numbered, show};
+use bloomline_harness::{Setup, numbered, show};
 
 use crate::filters::{build, compact, compactable, observe};
-use crate::inspect::{digest, info_field, number, sum_of_infos, totals, with_debug};
+use crate::inspect::{digest, info_field, number, sum_of_infos, totals};
 use crate::windowed::restore;
 
 #[test]
 fn the_reply_is_the_change_of_size() {
-    for_each_server(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, _| {
         let filters = compactable();
         build(&mut client, &filters);
         let keys: Vec<&str> = filters.iter().map(|filter| filter.key.as_str()).collect();
@@ -42,9 +40,7 @@ fn the_reply_is_the_change_of_size() {
 
 #[test]
 fn a_second_call_frees_nothing() {
-    for_each_server(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, _| {
         let filters = compactable();
         build(&mut client, &filters);
         for filter in &filters {
@@ -60,9 +56,7 @@ fn a_second_call_frees_nothing() {
 
 #[test]
 fn a_compacted_filter_is_full_at_its_new_capacity() {
-    for_each_server(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, _| {
         for (layout, rate, capacity, growth) in [
             ("bloomline", "0.0000001", 20_000, "EXPANSION 3"),
             ("bloomline", "0.0000001", 20_000, "NONSCALING"),
@@ -98,9 +92,7 @@ fn a_compacted_filter_is_full_at_its_new_capacity() {
 
 #[test]
 fn small_and_full_filters_stay_as_they_are() {
-    for_each_server(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, _| {
         client.ok("BF.RESERVE page 0.01 300");
         client.ok("BF.RESERVE full 0.0001 5000 NONSCALING");
         client.items("BF.MADD", "full", &numbered("item", 4_990));
@@ -118,9 +110,7 @@ fn small_and_full_filters_stay_as_they_are() {
 
 #[test]
 fn equal_filters_are_equal_after_compacting() {
-    for_each_server(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, _| {
         for filter in compactable() {
             filter.build(&mut client);
             let dump = client.call(&format!("DUMP {}", filter.key));

@@ -6,7 +6,7 @@ use crate::filters::classic_cuckoo as classic;
 
 #[test]
 fn each_copy_of_an_item_is_added_and_deleted() {
-    const ROWS: &[Row] = rows![
+    classic().check_rows(rows![
         "CF.RESERVE k 100" => "+OK";
         "TYPE k" => "+MBbloomCF";
         "CF.ADD k a" => ":1" | "#t";
@@ -31,13 +31,12 @@ fn each_copy_of_an_item_is_added_and_deleted() {
         "CF.DEBUG k" => "$<n> bktsize:2 buckets:64 items:0 deletes:4 filters:1 max_iterations:20 expansion:1";
         "CF.COMPACT k" => "+OK";
         "CF.DEBUG k" => "$<n> bktsize:2 buckets:64 items:0 deletes:0 filters:1 max_iterations:20 expansion:1";
-    ];
-    for_each_server(|kind| check_rows(kind, classic(), ROWS));
+    ]);
 }
 
 #[test]
 fn insertions_answer_for_each_item() {
-    const ROWS: &[Row] = rows![
+    classic().check_rows(rows![
         "CF.INSERT k ITEMS a b a" => "*[:1 :1 :1]" | "*[#t #t #t]";
         "CF.INSERTNX k ITEMS a c c" => "*[:0 :1 :0]";
         "CF.INSERT k CAPACITY 8 ITEMS d" => "*[:1]" | "*[#t]";
@@ -56,13 +55,12 @@ fn insertions_answer_for_each_item() {
         "CF.ADD full a" => "-Filter is full";
         "CF.ADDNX full b" => "-Filter is full";
         "CF.ADDNX full a" => ":0" | "#f";
-    ];
-    for_each_server(|kind| check_rows(kind, classic(), ROWS));
+    ]);
 }
 
 #[test]
 fn missing_keys_and_other_types_hold_no_item() {
-    const ROWS: &[Row] = rows![
+    classic().check_rows(rows![
         "SET text value" => "+OK";
         "BF.ADD bloom a" => ":1" | "#t";
         "CF.EXISTS missing a" => ":0" | "#f";
@@ -73,13 +71,12 @@ fn missing_keys_and_other_types_hold_no_item() {
         "CF.COUNT missing a" => ":0";
         "CF.COUNT bloom a" => ":0";
         "EXISTS missing" => ":0";
-    ];
-    for_each_server(|kind| check_rows(kind, classic(), ROWS));
+    ]);
 }
 
 #[test]
 fn parameters_are_shown_as_they_are_stored() {
-    const ROWS: &[Row] = rows![
+    classic().check_rows(rows![
         "CF.RESERVE k 1000 BUCKETSIZE 3 MAXITERATIONS 65535 EXPANSION 3" => "+OK";
         "CF.INFO k" => "*[+Size :1592 +Number of buckets :512 +Number of filters :1 +Number of items inserted :0 +Number of items deleted :0 +Bucket size :3 +Expansion rate :4 +Max iterations :65535]"
             | "%{+Size :1592 +Number of buckets :512 +Number of filters :1 +Number of items inserted :0 +Number of items deleted :0 +Bucket size :3 +Expansion rate :4 +Max iterations :65535}";
@@ -98,13 +95,12 @@ fn parameters_are_shown_as_they_are_stored() {
         // Options are looked for in the whole call, the key included.
         "CF.RESERVE EXPANSION 8" => "+OK";
         "CF.DEBUG EXPANSION" => "$<n> bktsize:2 buckets:4 items:0 deletes:0 filters:1 max_iterations:20 expansion:8";
-    ];
-    for_each_server(|kind| check_rows(kind, classic(), ROWS));
+    ]);
 }
 
 #[test]
 fn iterators_are_offsets_of_tables() {
-    const ROWS: &[Row] = rows![
+    classic().check_rows(rows![
         "CF.RESERVE k 4" => "+OK";
         // An empty filter is dumped as well.
         "CF.SCANDUMP k 0" => "*[:1 $38 \\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x02\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x01\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x02\\x00\\x14\\x00\\x01\\x00]";
@@ -117,13 +113,12 @@ fn iterators_are_offsets_of_tables() {
         "CF.SCANDUMP k 1" => "*[:5 $4 axyd]";
         "CF.LOADCHUNK k 2 z" => "+OK";
         "CF.SCANDUMP k 1" => "*[:5 $4 zxyd]";
-    ];
-    for_each_server(|kind| check_rows(kind, classic(), ROWS));
+    ]);
 }
 
 #[test]
 fn a_filter_grows_and_shrinks_by_tables() {
-    const ROWS: &[Row] = rows![
+    classic().check_rows(rows![
         "CF.RESERVE k 4 EXPANSION 2" => "+OK";
         "CF.INSERT k ITEMS 0 1 2 3 4 5 6 7 8 9" => "*[:1 :1 :1 :1 :1 :1 :1 :1 :1 :1]" | "*[#t #t #t #t #t #t #t #t #t #t]";
         "CF.DEBUG k" => "$<n> bktsize:2 buckets:2 items:10 deletes:0 filters:2 max_iterations:20 expansion:2";
@@ -131,8 +126,7 @@ fn a_filter_grows_and_shrinks_by_tables() {
         "CF.MDEL k 0 1 2 3 4 5 6 7" => "*[:1 :1 :1 :1 :1 :1 :1 :1]" | "*[#t #t #t #t #t #t #t #t]";
         "CF.DEBUG k" => "$<n> bktsize:2 buckets:2 items:2 deletes:<n> filters:1 max_iterations:20 expansion:2";
         "CF.MEXISTS k 8 9" => "*[:1 :1]" | "*[#t #t]";
-    ];
-    for_each_server(|kind| check_rows(kind, classic(), ROWS));
+    ]);
 }
 
 #[test]
@@ -158,7 +152,7 @@ fn expansions_are_limited_once_per_call() {
 
 #[test]
 fn no_key_is_left_where_no_expansion_is_allowed() {
-    const ROWS: &[Row] = rows![
+    classic().module_args("cf-max-expansions 1").check_rows(rows![
         "CF.ADD k a" => "-Maximum expansions reached";
         "CF.ADDNX k a" => "-Maximum expansions reached";
         "CF.INSERT k ITEMS a b" => "-Maximum expansions reached";
@@ -166,18 +160,16 @@ fn no_key_is_left_where_no_expansion_is_allowed() {
         "EXISTS k" => ":0";
         "CF.RESERVE k 4" => "+OK";
         "CF.ADD k a" => "-Maximum expansions reached";
-    ];
-    for_each_server(|kind| check_rows(kind, classic().module_args("cf-max-expansions 1"), ROWS));
+    ]);
 }
 
 #[test]
 fn scripts_add_and_delete() {
-    const ROWS: &[Row] = rows![
+    classic().check_rows(rows![
         "EVAL \"return redis.call('CF.ADD', KEYS[1], 'a')\" 1 k" => ":1";
         "EVAL \"return redis.call('CF.INSERTNX', KEYS[1], 'ITEMS', 'a', 'b')\" 1 k" => "*[:0 :1]";
         "EVAL \"return redis.call('CF.COUNT', KEYS[1], 'a')\" 1 k" => ":1";
         "EVAL \"return redis.call('CF.MDEL', KEYS[1], 'a', 'x')\" 1 k" => "*[:1 :0]";
         "EVAL \"return redis.pcall('CF.DEL', 'missing', 'a').err\" 0" => "$<n> <any>Not found";
-    ];
-    for_each_server(|kind| check_rows(kind, classic(), ROWS));
+    ]);
 }

@@ -2,11 +2,11 @@
 //!
 //! Their arguments are parsed as those of BF.BULKADD.
 
-use bloomline_harness::{Row, Setup, check_rows, for_each_server, rows};
+use bloomline_harness::{Setup, rows};
 
 #[test]
 fn each_copy_is_added_and_deleted() {
-    const ROWS: &[Row] = rows![
+    Setup::new().module_args("cf-error-rate 0.00001").check_rows(rows![
         "CF.BULKADD k LINES \"a\\nb\\na\"" => "*[:3 $1 \\xe0]";
         "CF.BULKADD k FIXED 1 abcdefghi" => "*[:9 $2 \\xff\\x80]";
         "CF.BULKADD k PREFIXED \"\\x01\\x00\\x00\\x00x\" COUNT" => "*[:1 :1]";
@@ -27,18 +27,14 @@ fn each_copy_is_added_and_deleted() {
         "CF.BULKADD text LINES a" => "-WRONGTYPE <any>";
         "CF.BULKDEL text LINES a" => "-Not found";
         "CF.BULKEXISTS text LINES a" => "*[:1 $1 \\x00]";
-    ];
-    for_each_server(|kind| {
-        check_rows(kind, Setup::new().module_args("cf-error-rate 0.00001"), ROWS);
-    });
+    ]);
 }
 
 #[test]
 fn items_without_room_are_named_and_the_next_are_tried() {
-    const ROWS: &[Row] = rows![
+    Setup::new().check_rows(rows![
         "CF.RESERVE full 2 BUCKETSIZE 1 MAXITERATIONS 1 EXPANSION 0 LAYOUT REDISBLOOM" => "+OK";
         "CF.BULKADD full LINES \"a\\na\\nb\\nc\"" => "*[:4 $1 \\x90 -Filter is full]";
         "CF.BULKADD full LINES \"a\\nb\" COUNT" => "-Filter is full: 0 of 2 lines were added";
-    ];
-    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+    ]);
 }

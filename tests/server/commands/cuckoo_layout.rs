@@ -1,6 +1,6 @@
 //! CF.* in Bloomline's layout: its options, its rate, and what it does with copies and deletions.
 
-use bloomline_harness::{Client, Row, Setup, check_rows, for_each_server, numbered, rows, show};
+use bloomline_harness::{Client, Setup, for_each_server, numbered, rows, show};
 
 /// Items of a call.
 const BATCH: usize = 5000;
@@ -20,7 +20,7 @@ fn found(client: &mut Client, key: &str, items: &[Vec<u8>]) -> usize {
 
 #[test]
 fn options_choose_rate_layout_and_seed() {
-    const ROWS: &[Row] = rows![
+    Setup::new().check_rows(rows![
         "CF.RESERVE k 100" => "+OK";
         "CF.INFO k LAYOUT" => "*[$9 bloomline]" | "%{+Layout $9 bloomline}";
         "CF.INFO k error" => "*[$4 0.01]" | "%{+Error rate $4 0.01}";
@@ -45,13 +45,12 @@ fn options_choose_rate_layout_and_seed() {
         "CF.INFO d SIZE" => "*[:184]" | "%{+Size :184}";
         "CF.INSERTNX e LAYOUT redisbloom CAPACITY 100 ITEMS x" => "*[:1]";
         "CF.INFO e BUCKETS" => "*[:64]" | "%{+Number of buckets :64}";
-    ];
-    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+    ]);
 }
 
 #[test]
 fn wrong_options_are_refused() {
-    const ROWS: &[Row] = rows![
+    Setup::new().check_rows(rows![
         "CF.RESERVE k 100 ERROR 0" => "-Bad error rate";
         "CF.RESERVE k 100 ERROR 1" => "-Bad error rate";
         "CF.RESERVE k 100 ERROR nan" => "-Bad error rate";
@@ -69,8 +68,7 @@ fn wrong_options_are_refused() {
         "CF.RESERVE k 3" => "-Capacity must be in the range <any>";
         "CF.RESERVE k 1073741825" => "-Capacity must be in the range <any>";
         "EXISTS k" => ":0";
-    ];
-    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+    ]);
 }
 
 #[test]
@@ -113,9 +111,7 @@ fn settings_choose_layout_and_rate() {
 #[test]
 fn the_rate_holds_while_a_filter_grows() {
     let absent = numbered("absent", 100_000);
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         // Four standard deviations of 100,000 answers above the rate.
         for (rate, most) in [("0.01", 1126), ("0.001", 140)] {
             for capacity in [20, 30_000] {
@@ -145,9 +141,7 @@ fn the_rate_holds_while_a_filter_grows() {
 
 #[test]
 fn a_filter_that_does_not_grow_takes_its_capacity() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         for capacity in [4, 64, 1000, 5000] {
             client.ok(&format!("CF.RESERVE {capacity} {capacity} EXPANSION 0 SEED 5"));
             insert(&mut client, &capacity.to_string(), &numbered("item", capacity));
@@ -162,9 +156,7 @@ fn a_filter_that_does_not_grow_takes_its_capacity() {
 
 #[test]
 fn copies_take_no_table() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         client.ok("CF.RESERVE k 100");
         let before = info(&mut client, "k", "SIZE");
         insert(&mut client, "k", &vec![b"item".to_vec(); 1000]);

@@ -1,6 +1,6 @@
 //! CF.*: the texts of all errors, and the order of the checks.
 
-use bloomline_harness::{Row, check_rows, for_each_server, rows};
+use bloomline_harness::rows;
 
 use crate::filters::classic_cuckoo as classic;
 
@@ -27,9 +27,7 @@ fn wrong_numbers_of_arguments_are_refused() {
         ("cf.loadchunk", &["", "k", "k 1", "k 1 x y"]),
         ("cf.help", &["k"]),
     ];
-    for_each_server(|kind| {
-        let server = classic().start(kind);
-        let mut client = server.resp2();
+    classic().on_each_server(|mut client, _| {
         for (name, calls) in NAMES {
             for call in *calls {
                 let expected = format!("-ERR wrong number of arguments for '{name}' command");
@@ -42,7 +40,7 @@ fn wrong_numbers_of_arguments_are_refused() {
 
 #[test]
 fn reserve_refuses_bad_numbers_in_order() {
-    const ROWS: &[Row] = rows![
+    classic().check_rows(rows![
         "CF.RESERVE k x" => "-Bad capacity";
         "CF.RESERVE k 1.5" => "-Bad capacity";
         "CF.RESERVE k +5" => "-Bad capacity";
@@ -76,13 +74,12 @@ fn reserve_refuses_bad_numbers_in_order() {
         "CF.RESERVE k 3" => "-Capacity must be in the range [2 * BUCKETSIZE, 1073741824]";
         "BF.ADD bloom a" => ":1" | "#t";
         "CF.RESERVE bloom 20" => "-WRONGTYPE Operation against a key holding the wrong kind of value";
-    ];
-    for_each_server(|kind| check_rows(kind, classic(), ROWS));
+    ]);
 }
 
 #[test]
 fn insertions_refuse_the_first_wrong_word() {
-    const ROWS: &[Row] = rows![
+    classic().check_rows(rows![
         "CF.INSERT k FOO ITEMS a" => "-Unknown argument received";
         "CF.INSERT k \"\" ITEMS a" => "-Unknown argument received";
         "CF.INSERTNX k FOO CAPACITY 1" => "-Unknown argument received";
@@ -104,13 +101,12 @@ fn insertions_refuse_the_first_wrong_word() {
         "CF.ADDNX bloom a" => "-WRONGTYPE Operation against a key holding the wrong kind of value";
         // The options are checked first, also for a filter that exists.
         "CF.INSERT bloom CAPACITY 1 ITEMS a" => "-Capacity must be in the range [cf-bucket-size * 2, 1073741824]";
-    ];
-    for_each_server(|kind| check_rows(kind, classic(), ROWS));
+    ]);
 }
 
 #[test]
 fn missing_keys_and_other_types_are_errors_of_their_own() {
-    const ROWS: &[Row] = rows![
+    classic().check_rows(rows![
         "BF.ADD bloom a" => ":1" | "#t";
         "CF.DEL missing a" => "-Not found";
         "CF.DEL bloom a" => "-Not found";
@@ -137,13 +133,12 @@ fn missing_keys_and_other_types_are_errors_of_their_own() {
         "BF.MERGE bloom cuckoo" => "-WRONGTYPE Operation against a key holding the wrong kind of value";
         "BF.COMPACT cuckoo" => "-WRONGTYPE Operation against a key holding the wrong kind of value";
         "CF.COUNT cuckoo a" => ":1";
-    ];
-    for_each_server(|kind| check_rows(kind, classic(), ROWS));
+    ]);
 }
 
 #[test]
 fn chunks_that_fit_nowhere_are_refused() {
-    const ROWS: &[Row] = rows![
+    classic().check_rows(rows![
         "CF.RESERVE k 4" => "+OK";
         "CF.SCANDUMP k x" => "-Invalid position";
         "CF.SCANDUMP k -1" => "-Invalid position";
@@ -160,13 +155,12 @@ fn chunks_that_fit_nowhere_are_refused() {
         "CF.LOADCHUNK k -9223372036854775808 x" => "-Couldn't load chunk!";
         "CF.SCANDUMP k 1" => "*[:5 $4 \\x00\\x00\\x00\\x00]";
         "EXISTS new" => ":0";
-    ];
-    for_each_server(|kind| check_rows(kind, classic(), ROWS));
+    ]);
 }
 
 #[test]
 fn a_ttl_needs_seconds() {
-    const ROWS: &[Row] = rows![
+    classic().check_rows(rows![
         "CF.RESERVE k 100 TTL 0" => "-ERR TTL must be in the range [1, <n>] seconds";
         "CF.RESERVE k 100 TTL x" => "-ERR TTL must be in the range [1, <n>] seconds";
         "CF.INSERT k TTL -1 ITEMS a" => "-ERR TTL must be in the range [1, <n>] seconds";
@@ -174,6 +168,5 @@ fn a_ttl_needs_seconds() {
         "cf.insert k TTL" => "-ERR wrong number of arguments for 'cf.insert' command";
         "CF.INSERT k TT 5 ITEMS a" => "-Unknown argument received";
         "DBSIZE" => ":0";
-    ];
-    for_each_server(|kind| check_rows(kind, classic(), ROWS));
+    ]);
 }

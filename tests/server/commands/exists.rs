@@ -1,37 +1,33 @@
 //! BF.EXISTS, BF.MEXISTS: replies, and no errors about keys.
 
-use bloomline_harness::{Row, Setup, check_rows, for_each_server, rows, show};
+use bloomline_harness::{Setup, rows, show};
 
 #[test]
 fn items_are_present_or_absent() {
-    const ROWS: &[Row] = rows![
+    Setup::new().check_rows(rows![
         "BF.MADD k a b" => "*[:1 :1]" | "*[#t #t]";
         "BF.EXISTS k a" => ":1" | "#t";
         "BF.EXISTS k z" => ":0" | "#f";
         "BF.MEXISTS k a z b z" => "*[:1 :0 :1 :0]" | "*[#t #f #t #f]";
         "BF.MEXISTS k z" => "*[:0]" | "*[#f]";
-    ];
-    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+    ]);
 }
 
 #[test]
 fn missing_keys_and_other_types_hold_no_items() {
-    const ROWS: &[Row] = rows![
+    Setup::new().check_rows(rows![
         "SET text a" => "+OK";
         "BF.EXISTS absent a" => ":0" | "#f";
         "BF.MEXISTS absent a b" => "*[:0 :0]" | "*[#f #f]";
         "BF.EXISTS text a" => ":0" | "#f";
         "BF.MEXISTS text a b c" => "*[:0 :0 :0]" | "*[#f #f #f]";
         "EXISTS absent" => ":0";
-    ];
-    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+    ]);
 }
 
 #[test]
 fn batches_larger_than_a_group_answer_in_order() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         client.ok("BF.RESERVE k 0.000001 1000");
         // Sizes around the end of a group of 64.
         for count in [1, 2, 63, 64, 65, 127, 128, 129, 1000] {

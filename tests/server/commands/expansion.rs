@@ -46,7 +46,7 @@ fn full_header(client: &mut Client, key: &str, layout: &str) -> Vec<u8> {
 fn growth_by_32768_stops_before_the_fourth_layer() {
     for_newest_servers(|kind| {
         for layout in ["bloomline", "redisbloom"] {
-            let mut server = setup(kind).start(kind);
+            let mut server = setup().start(kind);
             let mut client = server.resp2();
             client.ok(&format!("BF.RESERVE k 0.01 1 EXPANSION 32768 LAYOUT {layout}"));
             let before = server.resident();

@@ -69,9 +69,7 @@ fn help_has_the_form_of_the_servers_and_all_commands() {
 
 #[test]
 fn help_has_no_key_and_the_flags_of_the_servers_help() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, server| {
         for (name, category) in [("bf.help", "bloom"), ("cf.help", "cuckoo")] {
             // Older servers refuse every call of this length, with another text.
             let keys = client.ask(&format!("COMMAND GETKEYS {name}"));
@@ -80,10 +78,10 @@ fn help_has_no_key_and_the_flags_of_the_servers_help() {
             assert_eq!(client.ask(&format!("{name} k")), refused);
             let info = client.ask(&format!("COMMAND INFO {name}"));
             assert!(info.contains("+loading +stale"), "{info}");
-            if kind.has_acl_categories() {
+            if server.kind.has_acl_categories() {
                 assert!(info.contains(&format!("+@{category}")), "{info}");
             }
-            if kind.is_before_7() {
+            if server.kind.is_before_7() {
                 continue;
             }
             let flags = client.ask("COMMAND INFO object|help");
@@ -96,9 +94,7 @@ fn help_has_no_key_and_the_flags_of_the_servers_help() {
 
 #[test]
 fn help_works_while_the_server_has_no_data() {
-    for_each_server(|kind| {
-        let server = Setup::new().line("replica-serve-stale-data no").on_tcp().start(kind);
-        let mut client = server.resp2();
+    Setup::new().line("replica-serve-stale-data no").on_tcp().on_each_server(|mut client, _| {
         // No server listens on this port.
         client.ok("REPLICAOF 127.0.0.1 1");
         for family in FAMILIES {

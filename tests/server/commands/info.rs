@@ -1,21 +1,20 @@
 //! BF.INFO, BF.DEBUG: exactly the fields that client libraries read.
 
-use bloomline_harness::{Row, Setup, check_rows, for_each_server, rows};
+use bloomline_harness::{Setup, rows};
 
 #[test]
 fn info_has_five_fields_in_a_fixed_order() {
-    const ROWS: &[Row] = rows![
+    Setup::new().check_rows(rows![
         "BF.RESERVE k 0.001 2000" => "+OK";
         "BF.INFO k" => "*[+Capacity :2000 +Size :<n> +Number of filters :1 +Number of items inserted :0 +Expansion rate :2]" | "%{+Capacity :2000 +Size :<n> +Number of filters :1 +Number of items inserted :0 +Expansion rate :2}";
         "BF.RESERVE ns 0.001 2000 NONSCALING" => "+OK";
         "BF.INFO ns" => "*[+Capacity :2000 +Size :<n> +Number of filters :1 +Number of items inserted :0 +Expansion rate _]" | "%{+Capacity :2000 +Size :<n> +Number of filters :1 +Number of items inserted :0 +Expansion rate _}";
-    ];
-    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+    ]);
 }
 
 #[test]
 fn one_field_is_returned_under_its_long_name() {
-    const ROWS: &[Row] = rows![
+    Setup::new().check_rows(rows![
         "BF.RESERVE k 0.001 2000" => "+OK";
         "BF.MADD k a b c" => "*[:1 :1 :1]" | "*[#t #t #t]";
         "BF.INFO k CAPACITY" => "*[:2000]" | "%{+Capacity :2000}";
@@ -27,13 +26,12 @@ fn one_field_is_returned_under_its_long_name() {
         "BF.INFO k CAP" => "-Invalid information value";
         "BF.INFO k CAPACITYX" => "-Invalid information value";
         r#"BF.INFO k """# => "-Invalid information value";
-    ];
-    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+    ]);
 }
 
 #[test]
 fn the_key_is_checked_before_the_field() {
-    const ROWS: &[Row] = rows![
+    Setup::new().check_rows(rows![
         "SET text value" => "+OK";
         "BF.INFO absent" => "-ERR not found";
         "BF.INFO absent CAPACITY" => "-ERR not found";
@@ -42,25 +40,21 @@ fn the_key_is_checked_before_the_field() {
         "BF.INFO text bogus" => "-WRONGTYPE Operation against a key holding the wrong kind of value";
         "BF.DEBUG absent" => "-ERR not found";
         "BF.DEBUG text" => "-WRONGTYPE Operation against a key holding the wrong kind of value";
-    ];
-    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+    ]);
 }
 
 #[test]
 fn debug_shows_the_layers_oldest_first() {
-    const ROWS: &[Row] = rows![
+    Setup::new().check_rows(rows![
         "BF.RESERVE k 0.001 3 EXPANSION 4" => "+OK";
         "BF.MADD k a b c d" => "*[:1 :1 :1 :1]" | "*[#t #t #t #t]";
         "BF.DEBUG k" => "*[$6 size:4 $<n> bytes:<n> bits:<n> hashes:<n> hashwidth:128 capacity:3 size:3 ratio:0.0005 $<n> bytes:<n> bits:<n> hashes:<n> hashwidth:128 capacity:12 size:1 ratio:<any>]";
-    ];
-    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+    ]);
 }
 
 #[test]
 fn size_is_equal_for_equal_filters() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         client.ok("BF.RESERVE one 0.01 100000");
         client.ok("BF.RESERVE another 0.01 100000");
         let size = client.ask("BF.INFO one SIZE");

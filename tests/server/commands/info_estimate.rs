@@ -1,6 +1,6 @@
 //! BF.INFO key ESTIMATE: its shape in both protocols, and how near it is to the truth.
 
-use bloomline_harness::{Client, Row, Setup, bulk, check_rows, for_each_server, rows, show};
+use bloomline_harness::{Client, Setup, bulk, rows, show};
 use redis::Value;
 
 use crate::overlapping::{KINDS, add, make};
@@ -26,7 +26,7 @@ fn assert_near(client: &mut Client, key: &str, truth: i64) {
 
 #[test]
 fn an_estimate_is_a_pair_of_numbers() {
-    const ROWS: &[Row] = rows![
+    Setup::new().check_rows(rows![
         "BF.RESERVE k 0.0001 1000 SEED 7" => "+OK";
         "BF.INFO k ESTIMATE" => "*[*[:0 :0]]" | "%{+Estimated number of items *[:0 :0]}";
         "BF.MADD k a b c" => "<any>";
@@ -36,15 +36,12 @@ fn an_estimate_is_a_pair_of_numbers() {
         "BF.INFO missing ESTIMATE" => "-ERR not found";
         "SET text value" => "+OK";
         "BF.INFO text ESTIMATE" => "-WRONGTYPE Operation against a key holding the wrong kind of value";
-    ];
-    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+    ]);
 }
 
 #[test]
 fn estimates_are_near_the_number_of_items() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         for options in KINDS {
             make(&mut client, options);
             for (key, truth) in [("a", 200), ("b", 200), ("c", 150), ("whole", 400)] {
@@ -59,9 +56,7 @@ fn estimates_are_near_the_number_of_items() {
 
 #[test]
 fn estimates_of_several_layers_are_added() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         for (key, options) in [
             ("own", "SEED 7"),
             ("classic", "LAYOUT REDISBLOOM"),
@@ -77,9 +72,7 @@ fn estimates_of_several_layers_are_added() {
 
 #[test]
 fn estimates_count_items_that_the_filter_took_for_present() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         // A third of the last items seem to be present.
         client.ok("BF.RESERVE k 0.3 20000 NONSCALING SEED 7");
         add(&mut client, "k", 0..20_000);
@@ -91,9 +84,7 @@ fn estimates_count_items_that_the_filter_took_for_present() {
 
 #[test]
 fn an_item_that_was_refreshed_counts_once() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         client.ok("BF.RESERVE k 0.000001 3000 SEED 7 GENERATIONS 3");
         for _ in 0..3 {
             add(&mut client, "k", 0..500);
@@ -106,9 +97,7 @@ fn an_item_that_was_refreshed_counts_once() {
 
 #[test]
 fn large_filters_are_estimated_by_a_sample() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         client.ok("BF.RESERVE k 0.01 30000000 SEED 7");
         for part in 0..20 {
             add(&mut client, "k", part * 10_000..(part + 1) * 10_000);
@@ -119,9 +108,7 @@ fn large_filters_are_estimated_by_a_sample() {
 
 #[test]
 fn estimates_survive_a_copy_and_change_nothing() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         for options in KINDS {
             make(&mut client, options);
             let dump = client.call("DUMP whole");

@@ -1,11 +1,11 @@
 //! BF.INFO with a field: the fields, and whether they agree with the bits.
 
-use bloomline_harness::{Client, Row, Setup, check_rows, for_each_server, numbered, rows, show};
+use bloomline_harness::{Client, Setup, for_each_server, numbered, rows, show};
 use redis::Value;
 
 #[test]
 fn further_fields_are_returned_only_by_name() {
-    const ROWS: &[Row] = rows![
+    Setup::new().check_rows(rows![
         "BF.RESERVE k 0.01 100" => "+OK";
         "BF.INFO k ERROR" => "*[$4 0.01]" | "%{+Error rate $4 0.01}";
         "BF.INFO k error" => "*[$4 0.01]" | "%{+Error rate $4 0.01}";
@@ -19,8 +19,7 @@ fn further_fields_are_returned_only_by_name() {
         "BF.INFO k FILLS" => "-Invalid information value";
         "BF.INFO k FP" => "-Invalid information value";
         "BF.INFO k" => "*[+Capacity :100 +Size :<n> +Number of filters :1 +Number of items inserted :0 +Expansion rate :2]" | "%{+Capacity :100 +Size :<n> +Number of filters :1 +Number of items inserted :0 +Expansion rate :2}";
-    ];
-    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+    ]);
 }
 
 /// All numbers in a reply, at any depth, in order.
@@ -80,9 +79,7 @@ fn fill_is_the_share_of_set_bits_in_each_layer() {
 #[test]
 fn the_computed_rate_agrees_with_the_measured_one() {
     const ABSENT: usize = 100_000;
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         for (key, target) in [("one:layer", 0.01), ("layers", 0.05)] {
             let capacity = if key == "layers" { 1000 } else { 20_000 };
             client.ok(&format!("BF.RESERVE {key} {target} {capacity}"));
@@ -112,9 +109,7 @@ fn the_computed_rate_agrees_with_the_measured_one() {
 
 #[test]
 fn a_filter_with_all_bits_set_reports_1() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         client.ok("BF.RESERVE k 0.01 100");
         let bits = vec![0xff; client.scandump("k", 1).1.len()];
         let next = (bits.len() + 1).to_string();

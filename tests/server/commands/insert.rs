@@ -1,10 +1,10 @@
 //! BF.INSERT: options for a filter that may not exist yet.
 
-use bloomline_harness::{Row, Setup, check_rows, for_each_server, rows};
+use bloomline_harness::{Setup, rows};
 
 #[test]
 fn a_missing_filter_is_created_with_the_options() {
-    const ROWS: &[Row] = rows![
+    Setup::new().check_rows(rows![
         "BF.INSERT plain ITEMS a b a" => "*[:1 :1 :0]" | "*[#t #t #f]";
         "BF.INFO plain CAPACITY" => "*[:100]" | "%{+Capacity :100}";
         "BF.INSERT k CAPACITY 7 ERROR 0.1 EXPANSION 3 ITEMS a" => "*[:1]" | "*[#t]";
@@ -19,51 +19,47 @@ fn a_missing_filter_is_created_with_the_options() {
         // Here NONSCALING overrides an expansion, unlike in BF.RESERVE.
         "BF.INSERT both NONSCALING EXPANSION 4 ITEMS a" => "*[:1]" | "*[#t]";
         "BF.INFO both EXPANSION" => "*[_]" | "%{+Expansion rate _}";
-    ];
-    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+    ]);
 }
 
 #[test]
 fn all_arguments_after_items_are_items() {
-    const ROWS: &[Row] = rows![
+    Setup::new().check_rows(rows![
         "BF.INSERT k ITEMS ITEMS NOCREATE CAPACITY" => "*[:1 :1 :1]" | "*[#t #t #t]";
         "BF.MEXISTS k ITEMS NOCREATE CAPACITY" => "*[:1 :1 :1]" | "*[#t #t #t]";
         r#"BF.INSERT k ITEMS "" "\xff""# => "*[:1 :1]" | "*[#t #t]";
         "BF.INSERT ITEMS ITEMS a" => "*[:1]" | "*[#t]";
         "BF.INSERT NOCREATE ITEMS a" => "*[:1]" | "*[#t]";
         "BF.EXISTS NOCREATE a" => ":1" | "#t";
-    ];
-    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+    ]);
 }
 
 #[test]
 fn an_existing_filter_keeps_its_parameters() {
-    const ROWS: &[Row] = rows![
+    Setup::new().check_rows(rows![
         "BF.RESERVE k 0.01 50 EXPANSION 4" => "+OK";
         "BF.INSERT k CAPACITY 7 ERROR 0.1 EXPANSION 3 ITEMS a" => "*[:1]" | "*[#t]";
         "BF.INSERT k NOCREATE CAPACITY 7 NONSCALING ITEMS a b" => "*[:0 :1]" | "*[#f #t]";
         "BF.INFO k CAPACITY" => "*[:50]" | "%{+Capacity :50}";
         "BF.INFO k EXPANSION" => "*[:4]" | "%{+Expansion rate :4}";
-    ];
-    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+    ]);
 }
 
 #[test]
 fn nocreate_fails_on_a_missing_key() {
-    const ROWS: &[Row] = rows![
+    Setup::new().check_rows(rows![
         "BF.INSERT k NOCREATE ITEMS a" => "-ERR not found";
         "BF.INSERT k nocreate CAPACITY 10 ERROR 0.01 ITEMS a" => "-ERR not found";
         "EXISTS k" => ":0";
         "SET text value" => "+OK";
         "BF.INSERT text ITEMS a" => "-WRONGTYPE Operation against a key holding the wrong kind of value";
         "BF.INSERT text NOCREATE ITEMS a" => "-WRONGTYPE Operation against a key holding the wrong kind of value";
-    ];
-    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+    ]);
 }
 
 #[test]
 fn unusable_numbers_are_refused_even_without_effect() {
-    const ROWS: &[Row] = rows![
+    Setup::new().check_rows(rows![
         "BF.RESERVE k 0.01 50" => "+OK";
         "SET text value" => "+OK";
         "BF.INSERT k CAPACITY x ITEMS a" => "-Bad capacity";
@@ -83,13 +79,12 @@ fn unusable_numbers_are_refused_even_without_effect() {
         "BF.INSERT new NOCREATE CAPACITY x ITEMS a" => "-Bad capacity";
         "EXISTS new" => ":0";
         "BF.CARD k" => ":0";
-    ];
-    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+    ]);
 }
 
 #[test]
 fn unknown_arguments_are_named() {
-    const ROWS: &[Row] = rows![
+    Setup::new().check_rows(rows![
         "BF.INSERT k foo ITEMS a" => "-Unknown argument received: 'foo'";
         "BF.INSERT k CAP 7 ITEMS a" => "-Unknown argument received: 'CAP'";
         "BF.INSERT k ERR 0.1 ITEMS a" => "-Unknown argument received: 'ERR'";
@@ -97,19 +92,17 @@ fn unknown_arguments_are_named() {
         "BF.INSERT k item a" => "-Unknown argument received: 'item'";
         r#"BF.INSERT k "" ITEMS a"# => "-Unknown argument received: ''";
         "EXISTS k" => ":0";
-    ];
-    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+    ]);
 }
 
 #[test]
 fn incomplete_calls_are_wrong_numbers_of_arguments() {
-    const ROWS: &[Row] = rows![
+    Setup::new().check_rows(rows![
         "bf.insert k ITEMS" => "-ERR wrong number of arguments for 'bf.insert' command";
         "bf.insert k CAPACITY 10" => "-ERR wrong number of arguments for 'bf.insert' command";
         "bf.insert k CAPACITY 10 ITEMS" => "-ERR wrong number of arguments for 'bf.insert' command";
         "bf.insert k NOCREATE CAPACITY" => "-ERR wrong number of arguments for 'bf.insert' command";
         "bf.insert k NOCREATE NONSCALING" => "-ERR wrong number of arguments for 'bf.insert' command";
         "EXISTS k" => ":0";
-    ];
-    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+    ]);
 }

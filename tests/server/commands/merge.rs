@@ -3,7 +3,7 @@
 use bloomline_harness::{Client, Setup, Stop, bulk, for_each_server, int};
 use redis::Value;
 
-use crate::inspect::{digest, info_field, sum_of_infos, totals, with_debug};
+use crate::inspect::{digest, info_field, sum_of_infos, totals};
 use crate::overlapping::{
     ALL, KINDS, PARTS, add, assert_contains, assert_same_bits, digests, make,
 };
@@ -14,9 +14,7 @@ fn card(client: &mut Client, key: &str) -> i64 {
 
 #[test]
 fn a_missing_destination_becomes_the_union() {
-    for_each_server(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, _| {
         for options in KINDS {
             make(&mut client, options);
             let before = digests(&mut client, ["a", "b", "c"]);
@@ -38,9 +36,7 @@ fn a_missing_destination_becomes_the_union() {
 
 #[test]
 fn an_existing_destination_takes_part() {
-    for_each_server(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, _| {
         for options in KINDS {
             make(&mut client, options);
             let before = digests(&mut client, ["b", "c"]);
@@ -56,9 +52,7 @@ fn an_existing_destination_takes_part() {
 
 #[test]
 fn the_order_and_repetition_of_sources_do_not_matter() {
-    for_each_server(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, _| {
         for options in KINDS {
             make(&mut client, options);
             for (key, line) in [
@@ -81,9 +75,7 @@ fn the_order_and_repetition_of_sources_do_not_matter() {
 
 #[test]
 fn merging_a_filter_with_itself_changes_nothing() {
-    for_each_server(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, _| {
         for options in KINDS {
             make(&mut client, options);
             let before = digests(&mut client, ["a", "whole"]);
@@ -99,9 +91,7 @@ fn merging_a_filter_with_itself_changes_nothing() {
 
 #[test]
 fn the_count_is_between_the_largest_and_the_sum() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         for options in KINDS {
             for (one, other) in [(0..300, 0..300), (0..300, 299..301), (0..1, 1..2), (0..0, 5..90)]
             {
@@ -125,9 +115,7 @@ fn the_count_is_between_the_largest_and_the_sum() {
 
 #[test]
 fn layers_that_only_a_source_has_are_copied() {
-    for_each_server(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, _| {
         for options in ["SEED 7", "LAYOUT REDISBLOOM"] {
             client.ok("FLUSHALL");
             client.ok(&format!("BF.RESERVE a 0.000001 100 {options}"));
@@ -153,9 +141,7 @@ fn layers_that_only_a_source_has_are_copied() {
 
 #[test]
 fn a_destination_keeps_its_time_to_live() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         for options in KINDS {
             make(&mut client, options);
             assert_eq!(client.ask("EXPIRE a 10000"), ":1");
@@ -212,9 +198,7 @@ fn filters_of_two_servers_are_merged_by_dump_and_restore() {
 
 #[test]
 fn totals_follow_merges() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         for options in KINDS {
             make(&mut client, options);
             client.ok("BF.MERGE d a b");

@@ -3,7 +3,7 @@
 use bloomline_harness::{Client, Clock, Kind, Server, Setup, bulk, for_each_server, matches, show};
 use redis::Value;
 
-use crate::inspect::{digest, info_field, sum_of_infos, totals, with_debug};
+use crate::inspect::{digest, info_field, sum_of_infos, totals};
 use crate::overlapping::{add, assert_contains, assert_same_bits, digests, items};
 
 /// A server whose clock the test moves, since a rotation must not be in the future.
@@ -53,7 +53,7 @@ fn fill(client: &mut Client, clock: &Clock, rotations: u64) -> u64 {
 #[test]
 fn generations_of_equal_times_are_merged() {
     for_each_server(|kind| {
-        let (server, clock) = start(with_debug(kind), kind);
+        let (server, clock) = start(Setup::new().debug(), kind);
         let mut client = server.resp2();
         for rotations in [0, 1, 3, 7] {
             fill(&mut client, &clock, rotations);
@@ -100,7 +100,7 @@ fn a_merged_filter_forgets_generation_by_generation() {
 #[test]
 fn a_generation_without_partner_is_refused() {
     for_each_server(|kind| {
-        let (server, clock) = start(with_debug(kind), kind);
+        let (server, clock) = start(Setup::new().debug(), kind);
         let mut client = server.resp2();
         let differs = "-ERR cannot merge: the filters differ in generation opened at <n>: merge \
                        filters whose generations were opened at the same times";
@@ -152,9 +152,7 @@ fn a_source_may_lack_generations_of_the_destination() {
 
 #[test]
 fn overflow_layers_of_a_source_are_copied() {
-    for_each_server(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, _| {
         copies(&mut client, "0.000001 80 SEED 7 GENERATIONS 2", &["a", "b"]);
         add(&mut client, "a", 0..10);
         add(&mut client, "b", 0..200);
@@ -179,9 +177,7 @@ fn overflow_layers_of_a_source_are_copied() {
 
 #[test]
 fn generations_above_their_capacity_are_refused() {
-    for_each_server(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, _| {
         for growth in ["", " NONSCALING"] {
             // Each generation has 50 items.
             let options = format!("0.000001 100 SEED 7 GENERATIONS 2{growth}");

@@ -1,8 +1,8 @@
 //! The promise of the error rate: a merge keeps it, or is refused with both numbers.
 
-use bloomline_harness::{Client, Random, Setup, for_each_server, int, matches, show};
+use bloomline_harness::{Client, Random, Setup, int, matches, show};
 
-use crate::inspect::{info_field, with_debug};
+use crate::inspect::info_field;
 use crate::overlapping::{add, assert_contains, digests};
 
 const TOO_HIGH: &str = "-ERR cannot merge: the false-positive rate would be <any>e-<n>, above the target 1e-3: \
@@ -21,9 +21,7 @@ fn two(client: &mut Client, options: &str, one: usize, other: usize) {
 
 #[test]
 fn a_result_above_the_error_rate_is_refused_with_numbers() {
-    for_each_server(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, _| {
         for options in
             ["SEED 7", "SEED 7 NONSCALING", "LAYOUT REDISBLOOM", "LAYOUT REDISBLOOM NONSCALING"]
         {
@@ -44,9 +42,7 @@ fn a_result_above_the_error_rate_is_refused_with_numbers() {
 
 #[test]
 fn two_layers_that_exceed_the_older_capacity_are_refused() {
-    for_each_server(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, _| {
         for options in ["SEED 7", "LAYOUT REDISBLOOM"] {
             two(&mut client, options, 1500, 1500);
             let before = digests(&mut client, ["a", "b"]);
@@ -72,9 +68,7 @@ fn two_layers_that_exceed_the_older_capacity_are_refused() {
 
 #[test]
 fn a_merged_filter_above_its_capacity_is_full() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         // Filters that grow reserve half of their error budget for further layers, which the
         // newest layer may use.
         two(&mut client, "SEED 7", 600, 420);
@@ -95,9 +89,7 @@ fn a_merged_filter_above_its_capacity_is_full() {
 
 #[test]
 fn a_fixed_filter_at_its_capacity_refuses_after_a_merge() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         for options in ["SEED 7 NONSCALING", "LAYOUT REDISBLOOM NONSCALING"] {
             two(&mut client, options, 1000, 1);
             assert_eq!(client.ask("DEL b"), ":1");
@@ -115,9 +107,7 @@ fn a_fixed_filter_at_its_capacity_refuses_after_a_merge() {
 
 #[test]
 fn full_filters_with_the_same_items_are_merged() {
-    for_each_server(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, _| {
         for options in ["SEED 7", "SEED 7 NONSCALING", "LAYOUT REDISBLOOM"] {
             client.ok("FLUSHALL");
             client.ok(&format!("BF.RESERVE a 0.001 1000 {options}"));
@@ -138,9 +128,7 @@ fn full_filters_with_the_same_items_are_merged() {
 #[test]
 fn false_positives_of_a_union_keep_the_target_rate() {
     const LOOKUPS: usize = 200_000;
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         for options in ["SEED 7", "LAYOUT REDISBLOOM"] {
             client.ok("FLUSHALL");
             for (part, key) in ["a", "b", "c", "d"].iter().enumerate() {

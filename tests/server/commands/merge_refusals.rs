@@ -1,8 +1,8 @@
 //! Merges that are refused: each error, and that nothing has changed afterwards.
 
-use bloomline_harness::{Client, Row, Setup, check_rows, for_each_server, rows};
+use bloomline_harness::{Client, Setup, rows};
 
-use crate::inspect::{digest, number, totals, with_debug};
+use crate::inspect::{digest, number, totals};
 use crate::overlapping::{add, digests, make};
 
 const WRONG_TYPE: &str = "-WRONGTYPE Operation against a key holding the wrong kind of value";
@@ -20,9 +20,7 @@ fn filters_with_other_parameters_are_refused() {
     const PLAIN: &str = "0.01 100 SEED 7";
     const WINDOW: &str = "0.01 100 SEED 7 WINDOW 1000000 GENERATIONS 4";
     const CLASSIC: &str = "0.01 100 LAYOUT REDISBLOOM";
-    for_each_server(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, _| {
         for (one, other, parameter) in [
             (PLAIN, "0.01 100 SEED 8", "seed"),
             (PLAIN, "0.01 100", "seed"),
@@ -68,9 +66,7 @@ fn filters_with_other_parameters_are_refused() {
 
 #[test]
 fn missing_and_other_keys_are_refused() {
-    for_each_server(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, _| {
         make(&mut client, "SEED 7");
         client.ok("SET text value");
         assert_eq!(client.ask("LPUSH list value"), ":1");
@@ -103,7 +99,7 @@ fn missing_and_other_keys_are_refused() {
 
 #[test]
 fn a_source_is_required() {
-    const ROWS: &[Row] = rows![
+    Setup::new().check_rows(rows![
         "BF.MERGE" => "-ERR wrong number of arguments for <any>";
         "BF.MERGE k" => "-ERR wrong number of arguments for <any>";
         "BF.RESERVE k 0.01 100" => "+OK";
@@ -112,15 +108,12 @@ fn a_source_is_required() {
         "bf.merge copy k" => "+OK";
         "BF.MERGE k copy" => "+OK";
         "EXISTS copy" => ":1";
-    ];
-    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+    ]);
 }
 
 #[test]
 fn layers_that_were_compacted_apart_are_refused() {
-    for_each_server(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, _| {
         client.ok("BF.RESERVE a 0.01 100000 SEED 7");
         assert_eq!(client.ask("COPY a b"), ":1");
         add(&mut client, "a", 0..100);
@@ -139,9 +132,7 @@ fn layers_that_were_compacted_apart_are_refused() {
 
 #[test]
 fn merges_and_refusals_are_counted() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         make(&mut client, "SEED 7");
         client.ok("BF.RESERVE other 0.01 100");
         let mut counted = |line: &str| {
@@ -161,9 +152,7 @@ fn merges_and_refusals_are_counted() {
 
 #[test]
 fn a_refused_merge_leaves_sources_and_destination() {
-    for_each_server(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, _| {
         make(&mut client, "SEED 7 NONSCALING");
         for key in ["a", "b"] {
             add(&mut client, key, if key == "a" { 1000..1790 } else { 2000..2790 });

@@ -1,10 +1,10 @@
 //! BF.RESERVE: parameters, their limits, and the order of the checks.
 
-use bloomline_harness::{Row, Setup, check_rows, for_each_server, rows};
+use bloomline_harness::{Setup, rows};
 
 #[test]
 fn a_filter_is_reserved_with_the_given_parameters() {
-    const ROWS: &[Row] = rows![
+    Setup::new().check_rows(rows![
         "BF.RESERVE k 0.01 100" => "+OK";
         "TYPE k" => "+MBbloom--";
         "BF.INFO k EXPANSION" => "*[:2]" | "%{+Expansion rate :2}";
@@ -30,23 +30,21 @@ fn a_filter_is_reserved_with_the_given_parameters() {
         "BF.RESERVE least 0.01 1" => "+OK";
         "BF.RESERVE fastest 0.01 1 EXPANSION 32768" => "+OK";
         "BF.RESERVE finest 1e-15 1 NONSCALING" => "+OK";
-    ];
-    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+    ]);
 }
 
 #[test]
 fn an_error_rate_above_a_quarter_becomes_a_quarter() {
-    const ROWS: &[Row] = rows![
+    Setup::new().check_rows(rows![
         "BF.RESERVE k 0.9 100 NONSCALING" => "+OK";
         "BF.DEBUG k" => "*[$6 size:0 $<n> bytes:<n> bits:<n> hashes:<n> hashwidth:128 capacity:100 size:0 ratio:0.25]";
         "BF.RESERVE almost 0.999999 100" => "+OK";
-    ];
-    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+    ]);
 }
 
 #[test]
 fn unusable_numbers_are_refused() {
-    const ROWS: &[Row] = rows![
+    Setup::new().check_rows(rows![
         "BF.RESERVE k abc 100" => "-ERR bad error rate";
         r#"BF.RESERVE k "" 100"# => "-ERR bad error rate";
         "BF.RESERVE k nan 100" => "-ERR bad error rate";
@@ -75,13 +73,12 @@ fn unusable_numbers_are_refused() {
         "BF.RESERVE k 0.01 100 EXPANSION" => "-ERR no expansion";
         "BF.RESERVE k 0.01 100 NONSCALING EXPANSION" => "-ERR no expansion";
         "EXISTS k" => ":0";
-    ];
-    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+    ]);
 }
 
 #[test]
 fn error_rates_below_the_minimum_of_the_layout_are_refused() {
-    const ROWS: &[Row] = rows![
+    Setup::new().check_rows(rows![
         "BF.RESERVE k 9e-16 100 NONSCALING" => "-ERR error rate is too small for this layout: a layer would need 9.0e-16, below 1e-15 or capacity / 2^64";
         "BF.RESERVE k 1e-16 100" => "-ERR error rate is too small for this layout: a layer would need 5.0e-17, below 1e-15 or capacity / 2^64";
         "BF.RESERVE k 1e-300 1073741824" => "-ERR error rate is too small for this layout: a layer would need 5.0e-301, below 1e-15 or capacity / 2^64";
@@ -90,51 +87,47 @@ fn error_rates_below_the_minimum_of_the_layout_are_refused() {
         "BF.INSERT k ERROR 1e-16 ITEMS a" => "-ERR error rate is too small for this layout: a layer would need 5.0e-17, below 1e-15 or capacity / 2^64";
         "EXISTS k" => ":0";
         "BF.RESERVE k 2e-15 100" => "+OK";
-    ];
-    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+    ]);
 }
 
 #[test]
 fn a_nonscaling_filter_takes_no_expansion() {
-    const ROWS: &[Row] = rows![
+    Setup::new().check_rows(rows![
         "BF.RESERVE k 0.01 100 EXPANSION 2 NONSCALING" => "-Nonscaling filters cannot expand";
         "BF.RESERVE k 0.01 100 NONSCALING EXPANSION 2" => "-Nonscaling filters cannot expand";
         // This check precedes that of the range.
         "BF.RESERVE k 0.01 100 EXPANSION 32769 NONSCALING" => "-Nonscaling filters cannot expand";
         "EXISTS k" => ":0";
-    ];
-    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+    ]);
 }
 
 #[test]
 fn unknown_arguments_are_named() {
-    const ROWS: &[Row] = rows![
+    Setup::new().check_rows(rows![
         "BF.RESERVE k 0.01 100 bogus" => "-Unknown argument received: 'bogus'";
         "BF.RESERVE k 0.01 100 EXP 2" => "-Unknown argument received: 'EXP'";
         "BF.RESERVE k 0.01 100 NOSCALE" => "-Unknown argument received: 'NOSCALE'";
         "BF.RESERVE k 0.01 100 EXPANSION 2 NONSCALINGS" => "-Unknown argument received: 'NONSCALINGS'";
         r#"BF.RESERVE k 0.01 100 """# => "-Unknown argument received: ''";
         "EXISTS k" => ":0";
-    ];
-    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+    ]);
 }
 
 #[test]
 fn option_names_are_not_recognised_as_keys_or_numbers() {
-    const ROWS: &[Row] = rows![
+    Setup::new().check_rows(rows![
         "BF.RESERVE NONSCALING 0.01 100" => "+OK";
         "BF.INFO NONSCALING EXPANSION" => "*[:2]" | "%{+Expansion rate :2}";
         "BF.RESERVE EXPANSION 0.01 100" => "+OK";
         "BF.RESERVE k NONSCALING 100" => "-ERR bad error rate";
         "BF.RESERVE k 0.01 EXPANSION" => "-ERR bad capacity";
         "BF.RESERVE k 0.01 100 EXPANSION NONSCALING" => "-ERR bad expansion";
-    ];
-    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+    ]);
 }
 
 #[test]
 fn arguments_are_checked_before_the_key() {
-    const ROWS: &[Row] = rows![
+    Setup::new().check_rows(rows![
         "SET text value" => "+OK";
         "BF.RESERVE k 0.01 100" => "+OK";
         "BF.RESERVE k 0.01 100" => "-ERR item exists";
@@ -146,6 +139,5 @@ fn arguments_are_checked_before_the_key() {
         "BF.RESERVE k 0.01 100 EXPANSION z" => "-ERR bad expansion";
         "BF.RESERVE text 0.01 100 EXPANSION 5 NONSCALING" => "-Nonscaling filters cannot expand";
         "GET text" => "$5 value";
-    ];
-    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+    ]);
 }

@@ -29,9 +29,7 @@ fn assert_write_refused(client: &mut Client, line: &str) {
 
 #[test]
 fn a_script_reads_writes_and_receives_errors() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         assert_eq!(client.ask(r#"EVAL "return redis.call('BF.ADD', KEYS[1], 'a')" 1 k"#), ":1");
         assert_eq!(client.ask(r#"EVAL "return redis.call('BF.ADD', KEYS[1], 'a')" 1 k"#), ":0");
         assert_eq!(

@@ -1,12 +1,12 @@
 //! The option SEED: equal seeds give equal filters, on this server and on every other one.
 
 use bloomline_harness::{
-    Client, Row, Setup, Stop, append_only_file, arguments, check_rows, for_each_server, numbered,
-    report_missing, rows,
+    Client, Setup, Stop, append_only_file, arguments, for_each_server, numbered, report_missing,
+    rows,
 };
 
 use crate::cluster::equal::{OTHER_SETTINGS, assert_equal, catch_up, setup};
-use crate::inspect::{digest, with_debug};
+use crate::inspect::digest;
 
 const RANGE: &str = "-ERR seed must be in the range [0, 18446744073709551615]";
 const LAYOUT: &str = "-ERR SEED needs LAYOUT BLOOMLINE";
@@ -22,9 +22,7 @@ fn seed(client: &mut Client, key: &str) -> u64 {
 
 #[test]
 fn equal_seeds_and_items_give_equal_filters() {
-    for_each_server(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, _| {
         client.ok("BF.RESERVE reserved 0.01 50 SEED 7");
         client.ok("BF.RESERVE other 0.01 50 SEED 8");
         client.ok("BF.RESERVE random 0.01 50");
@@ -55,9 +53,7 @@ fn equal_seeds_and_items_give_equal_filters() {
 
 #[test]
 fn every_64_bit_number_is_a_seed() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         for n in [0, 1, 1 << 63, u64::MAX - 1, u64::MAX] {
             client.ok(&format!("BF.RESERVE k 0.01 100 SEED {n}"));
             assert_eq!(seed(&mut client, "k"), n);
@@ -72,9 +68,7 @@ fn every_64_bit_number_is_a_seed() {
 
 #[test]
 fn bad_seeds_are_refused() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         let bad = [
             "-1",
             "+1",
@@ -105,7 +99,7 @@ fn bad_seeds_are_refused() {
 
 #[test]
 fn the_value_of_seed_is_required() {
-    const ROWS: &[Row] = rows![
+    Setup::new().check_rows(rows![
         "BF.RESERVE k 0.01 100 SEED" => "-ERR wrong number of arguments for <any>";
         "BF.RESERVE k 0.01 100 SEED 7 EXPANSION 2 NONSCALING bogus" => "-ERR wrong number of arguments for <any>";
         "BF.RESERVE k 0.01 100 SEEDS 7" => "-Unknown argument received: 'SEEDS'";
@@ -115,8 +109,7 @@ fn the_value_of_seed_is_required() {
         "EXISTS k" => ":0";
         "BF.INSERT k ITEMS SEED 7" => "*[:1 :1]" | "*[#t #t]";
         "BF.INFO k SEED" => "-Invalid information value";
-    ];
-    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+    ]);
 }
 
 #[test]
@@ -148,9 +141,7 @@ fn only_the_bloomline_layout_takes_a_seed() {
 
 #[test]
 fn filters_that_forget_take_a_seed() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         for options in ["WINDOW 8000000", "LAST", "GENERATIONS 3", "TTL 60 LAST NOREFRESH"] {
             client.ok(&format!("BF.RESERVE one 0.01 100 SEED 81985529216486895 {options}"));
             let line = format!("BF.INSERT two CAPACITY 100 {options} SEED 81985529216486895");
@@ -169,9 +160,7 @@ fn filters_that_forget_take_a_seed() {
 
 #[test]
 fn a_seed_counts_only_when_the_filter_is_created() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         client.ok("BF.RESERVE k 0.01 100 SEED 7");
         assert_eq!(client.ask("BF.RESERVE k 0.01 100 SEED 8"), "-ERR item exists");
         assert_eq!(client.ask("BF.INSERT k SEED 8 ITEMS a"), "*[:1]");
@@ -185,12 +174,8 @@ fn a_seed_counts_only_when_the_filter_is_created() {
 #[test]
 fn replicas_and_files_keep_the_seed() {
     for_each_server(|kind| {
-        let mut primary =
-            setup(kind).line("appendonly yes").line("aof-use-rdb-preamble no").start(kind);
-        let replica = setup(kind)
-            .module_args(OTHER_SETTINGS)
-            .line(format!("replicaof 127.0.0.1 {}", primary.port))
-            .start(kind);
+        let mut primary = setup().append_only().start(kind);
+        let replica = setup().module_args(OTHER_SETTINGS).follows(&primary).start(kind);
         let (mut client, mut follower) = (primary.resp2(), replica.resp2());
         catch_up(&mut client, &mut follower);
         client.ok("BF.RESERVE k 0.01 100 SEED 18446744073709551615");
@@ -214,10 +199,9 @@ fn scripts_replicated_by_text_use_the_given_seed() {
         if !kind.is_before_7() {
             return report_missing(kind, "lua-replicate-commands no");
         }
-        let by_text = setup(kind).line("lua-replicate-commands no");
-        let mut primary =
-            by_text.line("appendonly yes").line("aof-use-rdb-preamble no").start(kind);
-        let replica = setup(kind).line(format!("replicaof 127.0.0.1 {}", primary.port)).start(kind);
+        let by_text = setup().line("lua-replicate-commands no");
+        let mut primary = by_text.append_only().start(kind);
+        let replica = setup().follows(&primary).start(kind);
         let (mut client, mut follower) = (primary.resp2(), replica.resp2());
         catch_up(&mut client, &mut follower);
         for (key, call) in [
@@ -248,7 +232,7 @@ fn the_stream_of_redisbloom_has_no_seeds() {
             arguments("BF.RESERVE seeded 0.01 100 SEED x"),
             arguments("BF.RESERVE plain 0.01 100"),
         ]);
-        let server = with_debug(kind).append_file(file).start(kind);
+        let server = Setup::new().debug().append_file(file).start(kind);
         let mut client = server.resp2();
         assert_eq!(client.ask("BF.INFO seeded LAYOUT"), "*[$10 redisbloom]");
         assert_eq!(digest(&mut client, "seeded"), digest(&mut client, "plain"));

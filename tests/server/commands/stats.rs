@@ -1,6 +1,6 @@
 //! BF.STATS: its fields in both protocols, and whether they agree with BF.INFO and the bits.
 
-use bloomline_harness::{Client, Row, Setup, check_rows, for_each_server, numbered, rows, show};
+use bloomline_harness::{Client, Setup, for_each_server, numbered, rows, show};
 use redis::Value;
 
 use crate::windowed::{age, info};
@@ -46,7 +46,7 @@ fn all_fields_are_returned_in_order() {
 
 #[test]
 fn named_fields_are_returned_once_in_order() {
-    const ROWS: &[Row] = rows![
+    Setup::new().check_rows(rows![
         "BF.RESERVE k 0.01 100" => "+OK";
         "BF.STATS k items" => "*[$5 items :0]" | "%{$5 items :0}";
         "bf.stats k Items CAPACITY items" => "*[$8 capacity :100 $5 items :0]" | "%{$8 capacity :100 $5 items :0}";
@@ -66,15 +66,12 @@ fn named_fields_are_returned_once_in_order() {
         "SET text value" => "+OK";
         "BF.STATS text" => "-WRONGTYPE Operation against a key holding the wrong kind of value";
         "BF.STATS" => "-ERR wrong number of arguments for <any>";
-    ];
-    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+    ]);
 }
 
 #[test]
 fn fields_are_those_of_info_in_every_kind_of_filter() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         for options in
             ["", "NONSCALING", "LAYOUT REDISBLOOM", "WINDOW 8000000", "LAST", "GENERATIONS 2"]
         {
@@ -132,9 +129,7 @@ fn fields_are_those_of_info_in_every_kind_of_filter() {
 
 #[test]
 fn seed_is_the_one_that_makes_filters_equal() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         for options in ["", "GENERATIONS 2"] {
             client.ok(&format!("BF.RESERVE a 0.01 100 {options}"));
             assert_eq!(client.ask("BF.ADD a x"), ":1");
@@ -157,9 +152,7 @@ fn seed_is_the_one_that_makes_filters_equal() {
 
 #[test]
 fn all_bits_set_are_a_rate_of_1() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         client.ok("BF.RESERVE k 0.01 100");
         let bits = vec![0xff; client.scandump("k", 1).1.len()];
         assert_eq!(client.loadchunk("k", bits.len() as i64 + 1, &bits), "+OK");

@@ -1,8 +1,8 @@
 //! Options that are refused: the exact error, and nothing changes.
 
-use bloomline_harness::{Setup, for_each_build, for_each_server, matches};
+use bloomline_harness::{Setup, matches};
 
-use crate::inspect::{digest, totals, with_debug};
+use crate::inspect::{digest, totals};
 use crate::windowed::info;
 
 const ARITY: &str = "-ERR wrong number of arguments for <any>";
@@ -64,9 +64,7 @@ const REFUSED: &[(&str, &str)] = &[
 
 #[test]
 fn refused_options_change_nothing() {
-    for_each_build(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_build(|mut client, _| {
         client.ok("BF.RESERVE there 0.01 100 WINDOW 500 TTL 500");
         assert_eq!(client.ask("BF.MADD there a b"), "*[:1 :1]");
         let before = (digest(&mut client, "there"), totals(&mut client));
@@ -93,9 +91,7 @@ fn refused_options_change_nothing() {
 
 #[test]
 fn missing_values_are_wrong_numbers_of_arguments() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         for line in [
             "BF.RESERVE k 0.01 100 WINDOW",
             "BF.RESERVE k 0.01 100 LAST GENERATIONS",
@@ -119,9 +115,7 @@ fn missing_values_are_wrong_numbers_of_arguments() {
 
 #[test]
 fn a_value_may_be_missing_before_items() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         // ITEMS is the value.
         assert_eq!(client.ask("BF.INSERT k WINDOW ITEMS a"), WINDOW);
         assert_eq!(client.ask("BF.INSERT k TTL ITEMS a"), TTL);
@@ -132,9 +126,7 @@ fn a_value_may_be_missing_before_items() {
 
 #[test]
 fn nocreate_creates_nothing() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         let line = "BF.INSERT k NOCREATE WINDOW 60 TTL 60 ITEMS a";
         assert_eq!(client.ask(line), "-ERR not found");
         assert_eq!(client.ask("EXISTS k"), ":0");
@@ -146,9 +138,7 @@ fn nocreate_creates_nothing() {
 
 #[test]
 fn small_defaults_have_few_generations() {
-    for_each_server(|kind| {
-        let server = Setup::new().module_args("bf-initial-size 7").start(kind);
-        let mut client = server.resp2();
+    Setup::new().module_args("bf-initial-size 7").on_each_server(|mut client, _| {
         let refused = "-ERR 8 generations need a capacity of at least 8";
         assert_eq!(client.ask("BF.INSERT k WINDOW 60 GENERATIONS 8 ITEMS a"), refused);
         assert_eq!(client.ask("EXISTS k"), ":0");
@@ -159,9 +149,7 @@ fn small_defaults_have_few_generations() {
 
 #[test]
 fn the_default_layout_may_forbid_forgetting() {
-    for_each_server(|kind| {
-        let server = Setup::new().module_args("bf-layout redisbloom").start(kind);
-        let mut client = server.resp2();
+    Setup::new().module_args("bf-layout redisbloom").on_each_server(|mut client, _| {
         for options in ["WINDOW 60", "LAST", "GENERATIONS 3 NOREFRESH"] {
             let reserve = format!("BF.RESERVE k 0.01 100 {options}");
             assert_eq!(client.ask(&reserve), LAYOUT);
@@ -179,9 +167,7 @@ fn the_default_layout_may_forbid_forgetting() {
 
 #[test]
 fn rotate_refuses_what_it_cannot_rotate() {
-    for_each_build(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_build(|mut client, _| {
         client.ok("BF.RESERVE window 0.01 100 WINDOW 60");
         client.ok("BF.RESERVE last 0.01 100 LAST");
         client.ok("BF.RESERVE hand 0.01 100 GENERATIONS 3");

@@ -1,8 +1,8 @@
 //! Transactions and Lua scripts.
 
-use bloomline_harness::{Client, Setup, for_each_build, for_each_server};
+use bloomline_harness::{Client, Setup, for_each_server};
 
-use crate::inspect::{digest, with_debug};
+use crate::inspect::digest;
 use crate::windowed::{RATE, age, info};
 
 const NEEDS_EFFECTS: &str =
@@ -14,9 +14,7 @@ fn script(client: &mut Client, call: &str, key: &str) -> String {
 
 #[test]
 fn a_transaction_creates_adds_and_rotates() {
-    for_each_build(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_build(|mut client, _| {
         client.ok("MULTI");
         for line in [
             &format!("BF.RESERVE k {RATE} 6 GENERATIONS 2 NONSCALING"),
@@ -41,10 +39,8 @@ fn a_transaction_creates_adds_and_rotates() {
 
 #[test]
 fn a_script_creates_adds_and_rotates() {
-    for_each_build(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
-        if kind.is_before_7() {
+    Setup::new().on_each_build(|mut client, server| {
+        if server.kind.is_before_7() {
             client.ok("CONFIG SET lua-replicate-commands yes");
         }
         let reserve =
@@ -75,7 +71,7 @@ fn scripts_replicated_by_text_are_refused_what_needs_a_clock() {
         if !kind.is_before_7() {
             return;
         }
-        let server = with_debug(kind).line("lua-replicate-commands no").start(kind);
+        let server = Setup::new().debug().line("lua-replicate-commands no").start(kind);
         let mut client = server.resp2();
         client.ok(&format!("BF.RESERVE hand {RATE} 100 GENERATIONS 2"));
         client.ok(&format!("BF.RESERVE window {RATE} 100 WINDOW 8000000 GENERATIONS 8"));

@@ -1,10 +1,9 @@
 //! Filters carried to another key or to another server: equal afterwards, and independent.
 
-use bloomline_harness::{Client, Server, bulk, for_each_build, show};
+use bloomline_harness::{Client, Server, Setup, bulk, for_each_build, show};
 
 use super::assert_changes_as_built;
 use crate::filters::{assert_observed, build_all, change, large, observe, observe_all};
-use crate::inspect::with_debug;
 
 /// Copies the filter under a key from one server to the same key of another one.
 type Carry = fn(from: &mut Client, to: &mut Client, there: &Server, key: &str);
@@ -29,7 +28,8 @@ fn migrate(from: &mut Client, _: &mut Client, there: &Server, key: &str) {
 #[test]
 fn every_filter_is_carried_between_servers() {
     for_each_build(|kind| {
-        let (here, there) = (with_debug(kind).start(kind), with_debug(kind).on_tcp().start(kind));
+        let (here, there) =
+            (Setup::new().debug().start(kind), Setup::new().debug().on_tcp().start(kind));
         let (mut from, mut to) = (here.resp2(), there.resp2());
         let filters = build_all(&mut from);
         let before = observe_all(&mut from, &filters);
@@ -50,7 +50,8 @@ fn every_filter_is_carried_between_servers() {
 #[test]
 fn filters_of_several_chunks_are_carried() {
     for_each_build(|kind| {
-        let (here, there) = (with_debug(kind).start(kind), with_debug(kind).on_tcp().start(kind));
+        let (here, there) =
+            (Setup::new().debug().start(kind), Setup::new().debug().on_tcp().start(kind));
         let (mut from, mut to) = (here.resp2(), there.resp2());
         for filter in large() {
             filter.build(&mut from);
@@ -66,9 +67,7 @@ fn filters_of_several_chunks_are_carried() {
 
 #[test]
 fn copies_are_equal_and_independent() {
-    for_each_build(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_build(|mut client, _| {
         let filters = build_all(&mut client);
         for filter in &filters {
             let before = observe(&mut client, &filter.key);

@@ -1,12 +1,9 @@
 //! Append-only files and RDB files that are loaded after the clock has moved.
 
-use bloomline_harness::{
-    Client, Clock, Replica, Stop, append_only_file, for_each_server, numbered,
-};
+use bloomline_harness::{Client, Clock, Replica, Stop, append_only_file, numbered};
 
-use crate::timed::{RESERVE, SLOT, Timed, WINDOW, digest, info, setup};
+use crate::timed::{APPEND_ONLY, RESERVE, SLOT, Timed, WINDOW, digest, info, setup};
 
-const PLAIN: [&str; 2] = ["appendonly yes", "aof-use-rdb-preamble no"];
 const PREAMBLE: [&str; 2] = ["appendonly yes", "aof-use-rdb-preamble yes"];
 
 /// Adds items in each of twelve slots, so that some generations are dropped.
@@ -20,9 +17,7 @@ fn fill(client: &mut Client, clock: &Clock) {
 }
 
 fn restart_keeps_the_ring(lines: &[&str], stop: Stop, rewrites: bool) {
-    for_each_server(|kind| {
-        let Timed { mut server, clock } = Timed::start_with(kind, lines);
-        let mut client = server.resp2();
+    Timed::on_each_server(lines, |mut client, Timed { mut server, clock }| {
         fill(&mut client, &clock);
         if rewrites {
             client.rewrite_append_only_file();
@@ -48,12 +43,12 @@ fn restart_keeps_the_ring(lines: &[&str], stop: Stop, rewrites: bool) {
 
 #[test]
 fn an_append_only_file_is_replayed_without_rotating() {
-    restart_keeps_the_ring(&PLAIN, Stop::NoSave, false);
+    restart_keeps_the_ring(&APPEND_ONLY, Stop::NoSave, false);
 }
 
 #[test]
 fn an_aof_rewritten_as_commands_keeps_the_ring() {
-    restart_keeps_the_ring(&PLAIN, Stop::NoSave, true);
+    restart_keeps_the_ring(&APPEND_ONLY, Stop::NoSave, true);
 }
 
 #[test]
@@ -68,9 +63,7 @@ fn an_rdb_file_keeps_the_ring() {
 
 #[test]
 fn every_prefix_of_an_append_only_file_is_a_state_of_the_primary() {
-    for_each_server(|kind| {
-        let Timed { server, clock } = Timed::start(kind);
-        let mut client = server.resp2();
+    Timed::on_each_server(&[], |mut client, Timed { server, clock }| {
         let mut replica = Replica::attach(&server);
         let mut commands: Vec<Vec<Vec<u8>>> = Vec::new();
         // The digest after so many commands of the file.
@@ -98,7 +91,7 @@ fn every_prefix_of_an_append_only_file_is_a_state_of_the_primary() {
         for length in states[0].0..=commands.len() {
             // A file that ends within a transaction: the server leaves out its commands.
             let file = append_only_file(&commands[..length]);
-            let loaded = setup(kind, &later).append_file(file).start(kind);
+            let loaded = setup(&later).append_file(file).start(&server.kind);
             let mut client = loaded.resp2();
             let state = states.iter().rfind(|(end, _)| *end <= length).expect("a state");
             assert_eq!(digest(&mut client), state.1, "{length} commands");
@@ -109,9 +102,7 @@ fn every_prefix_of_an_append_only_file_is_a_state_of_the_primary() {
 
 #[test]
 fn a_time_to_live_goes_on_while_the_server_is_down() {
-    for_each_server(|kind| {
-        let Timed { mut server, clock } = Timed::start_with(kind, &PLAIN);
-        let mut client = server.resp2();
+    Timed::on_each_server(&APPEND_ONLY, |mut client, Timed { mut server, clock }| {
         client.ok("BF.RESERVE short 0.01 100 WINDOW 8000 GENERATIONS 8 TTL 8000");
         client.ok("BF.RESERVE long 0.01 100 WINDOW 8000 GENERATIONS 8 TTL 80000");
         clock.advance(9000);

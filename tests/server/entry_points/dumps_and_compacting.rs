@@ -1,11 +1,11 @@
 //! BF.SCANDUMP and compacting: a dump that began before is refused, one that begins after is equal.
 
-use bloomline_harness::{Client, for_each_server, numbered};
+use bloomline_harness::{Client, Setup, numbered};
 
 use super::DROPPED;
 use crate::cluster::filled::fill;
 use crate::filters::{compact, compactable, large, observe};
-use crate::inspect::{info_field, with_debug};
+use crate::inspect::info_field;
 
 /// The iterators of a dump, from that of the first bits to that after the last ones.
 fn iterators(client: &mut Client, key: &str) -> Vec<i64> {
@@ -19,9 +19,7 @@ fn iterators(client: &mut Client, key: &str) -> Vec<i64> {
 
 #[test]
 fn a_dump_that_began_before_is_refused_afterwards() {
-    for_each_server(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, _| {
         let own = compactable().into_iter().filter(|filter| !filter.key.starts_with("classic"));
         // The last one has several chunks.
         for filter in own.chain(large().into_iter().take(1)) {
@@ -54,9 +52,7 @@ fn a_dump_that_began_before_is_refused_afterwards() {
 
 #[test]
 fn a_dump_that_begins_after_is_equal() {
-    for_each_server(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, _| {
         for filter in compactable() {
             filter.build(&mut client);
             for _ in 0..3 {
@@ -74,9 +70,7 @@ fn a_dump_that_begins_after_is_equal() {
 
 #[test]
 fn a_call_that_frees_nothing_does_not_end_a_dump() {
-    for_each_server(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, _| {
         for filter in compactable() {
             filter.build(&mut client);
             compact(&mut client, &filter.key);
@@ -99,9 +93,7 @@ fn a_call_that_frees_nothing_does_not_end_a_dump() {
 
 #[test]
 fn large_compacted_filters_are_dumped_in_several_chunks() {
-    for_each_server(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, _| {
         fill(&mut |args| client.run(args), "k", 85_000_000);
         client.items("BF.MADD", "k", &numbered("item", 1000));
         // Its bits are set, so that there is nothing to give back.

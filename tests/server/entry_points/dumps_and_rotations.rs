@@ -1,6 +1,6 @@
 //! BF.SCANDUMP while a windowed filter rotates: an error, never a mixture of two states.
 
-use bloomline_harness::{Client, Setup, for_each_build, for_each_server, numbered, show};
+use bloomline_harness::{Client, Setup, numbered, show};
 
 use super::DROPPED;
 use crate::windowed::{DROPPED_BYTES, GENERATIONS, RATE, age, header, number_at};
@@ -37,9 +37,7 @@ fn load(client: &mut Client, mut at: i64, to: &str) -> Result<(), String> {
 
 #[test]
 fn an_iterator_in_a_dropped_generation_is_refused() {
-    for_each_build(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_build(|mut client, _| {
         build(&mut client);
         let (first, bits) = client.scandump("k", 1);
         assert!(first > 1 && !bits.is_empty());
@@ -63,9 +61,7 @@ fn an_iterator_in_a_dropped_generation_is_refused() {
 
 #[test]
 fn a_dump_across_rotations_is_refused_or_equal() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         for rotations in 0..4 {
             for chunks_before in 0..3 {
                 client.ok("FLUSHALL");
@@ -104,9 +100,7 @@ fn a_dump_across_rotations_is_refused_or_equal() {
 
 #[test]
 fn a_dump_across_a_merge_that_moves_the_bits_is_refused() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         client.ok(&format!("BF.RESERVE k {RATE} 40 GENERATIONS 2"));
         assert_eq!(client.ask("COPY k burst"), ":1");
         client.items("BF.MADD", "k", &numbered("item", 10));
@@ -128,9 +122,7 @@ fn a_dump_across_a_merge_that_moves_the_bits_is_refused() {
 
 #[test]
 fn chunks_of_dropped_generations_are_not_loaded() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         build(&mut client);
         let (first, bits) = client.scandump("k", 1);
         client.ok("BF.ROTATE k");
@@ -147,9 +139,7 @@ fn chunks_of_dropped_generations_are_not_loaded() {
 
 #[test]
 fn expired_generations_are_dumped_until_they_are_dropped() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         client.ok(&format!("BF.RESERVE k {RATE} 80 WINDOW 8000000 GENERATIONS 8"));
         client.items("BF.MADD", "k", &numbered("item", 20));
         age(&mut client, "k", 9_000_000_000);

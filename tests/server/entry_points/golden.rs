@@ -1,10 +1,10 @@
 //! Filters that earlier releases wrote are loaded, and compacted.
 
-use bloomline_harness::{Client, for_each_server};
+use bloomline_harness::{Client, Setup};
 use bloomline_reference::golden::{Golden, all};
 
 use crate::filters::{compact, observe};
-use crate::inspect::{info_field, with_debug};
+use crate::inspect::info_field;
 
 /// Loads a golden filter as a client does that dumped it: its header, then its bits.
 pub fn load(client: &mut Client, Golden { key, header, bits }: &Golden) {
@@ -22,9 +22,7 @@ pub fn load(client: &mut Client, Golden { key, header, bits }: &Golden) {
 
 #[test]
 fn filters_of_earlier_releases_are_compacted() {
-    for_each_server(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, _| {
         for filter in &all() {
             let name = &filter.key;
             load(&mut client, filter);

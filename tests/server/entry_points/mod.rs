@@ -11,10 +11,9 @@ mod replicas;
 
 use std::sync::OnceLock;
 
-use bloomline_harness::{Client, Kind};
+use bloomline_harness::{Client, Kind, Setup};
 
 use crate::filters::{Filter, all, build, change_all};
-use crate::inspect::with_debug;
 
 /// The reply to an iterator of a dump that cannot continue.
 const DROPPED: &str = "-ERR the filter was compacted or merged, or has dropped a generation, since the dump began: begin again with iterator 0";
@@ -24,7 +23,7 @@ fn assert_changes_as_built(kind: &Kind, client: &mut Client, filters: &[Filter],
     // Replies depend on no server, so that one builds the filters for all.
     static EXPECTED: OnceLock<Vec<Vec<String>>> = OnceLock::new();
     let expected = EXPECTED.get_or_init(|| {
-        let server = with_debug(kind).start(kind);
+        let server = Setup::new().debug().start(kind);
         let mut client = server.resp2();
         build(&mut client, &all());
         change_all(&mut client, &all())

@@ -1,10 +1,9 @@
 //! Restarts, from an RDB file and from an append-only file of either kind.
 
-use bloomline_harness::{Client, Setup, Stop, for_each_build, for_each_server};
+use bloomline_harness::{Client, Setup, Stop};
 
 use super::assert_changes_as_built;
 use crate::filters::{assert_observed, build, build_all, large, observe, observe_all};
-use crate::inspect::with_debug;
 
 /// Rewrites the append-only file, with its base as an RDB file or as commands.
 fn rewrite(client: &mut Client, preamble: &str) {
@@ -13,14 +12,12 @@ fn rewrite(client: &mut Client, preamble: &str) {
 }
 
 fn append_only(setup: Setup) -> Setup {
-    setup.line("appendonly yes").line("aof-use-rdb-preamble no")
+    setup.append_only()
 }
 
 #[test]
 fn every_filter_survives_an_rdb_file() {
-    for_each_build(|kind| {
-        let mut server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_build(|mut client, mut server| {
         let filters = build_all(&mut client);
         let before = observe_all(&mut client, &filters);
         client.ok("DEBUG RELOAD");
@@ -30,7 +27,7 @@ fn every_filter_survives_an_rdb_file() {
             server.restart(Stop::Save);
             assert_observed(&mut server.resp2(), &filters, &before, restart);
         }
-        assert_changes_as_built(kind, &mut server.resp2(), &filters, "a restart");
+        assert_changes_as_built(&server.kind, &mut server.resp2(), &filters, "a restart");
         let changed = observe_all(&mut server.resp2(), &filters);
         server.restart(Stop::Save);
         assert_observed(&mut server.resp2(), &filters, &changed, "changes and a restart");
@@ -39,9 +36,7 @@ fn every_filter_survives_an_rdb_file() {
 
 #[test]
 fn every_filter_survives_an_append_only_file() {
-    for_each_build(|kind| {
-        let mut server = append_only(with_debug(kind)).start(kind);
-        let mut client = server.resp2();
+    append_only(Setup::new().debug()).on_each_build(|mut client, mut server| {
         let filters = build_all(&mut client);
         let before = observe_all(&mut client, &filters);
         for file in ["never rewritten", "rewritten as commands", "rewritten as RDB"] {
@@ -54,7 +49,7 @@ fn every_filter_survives_an_append_only_file() {
             assert_observed(&mut server.resp2(), &filters, &before, file);
         }
         // These changes follow the base that was rewritten.
-        assert_changes_as_built(kind, &mut server.resp2(), &filters, "a rewrite");
+        assert_changes_as_built(&server.kind, &mut server.resp2(), &filters, "a rewrite");
         let changed = observe_all(&mut server.resp2(), &filters);
         server.restart(Stop::NoSave);
         assert_observed(&mut server.resp2(), &filters, &changed, "changes after a rewrite");
@@ -66,9 +61,7 @@ fn every_filter_survives_an_append_only_file() {
 
 #[test]
 fn filters_of_several_chunks_survive_every_file() {
-    for_each_server(|kind| {
-        let mut server = append_only(with_debug(kind)).start(kind);
-        let mut client = server.resp2();
+    append_only(Setup::new().debug()).on_each_server(|mut client, mut server| {
         let filters = large();
         build(&mut client, &filters);
         let before = observe_all(&mut client, &filters);

@@ -8,16 +8,13 @@ use crate::filters::{assert_observed, build, build_all, large, observe_all};
 
 /// A replica whose own defaults differ from the primary's in every setting.
 fn replica_of(kind: &Kind, primary: &Server) -> Server {
-    setup(kind)
-        .module_args(OTHER_SETTINGS)
-        .line(format!("replicaof 127.0.0.1 {}", primary.port))
-        .start(kind)
+    setup().module_args(OTHER_SETTINGS).follows(primary).start(kind)
 }
 
 #[test]
 fn replicas_hold_every_filter() {
     for_each_build(|kind| {
-        let primary = setup(kind).start(kind);
+        let primary = setup().start(kind);
         let mut client = primary.resp2();
         let early = replica_of(kind, &primary);
         catch_up(&mut client, &mut early.resp2());
@@ -67,7 +64,7 @@ fn replicas_hold_every_filter() {
 #[test]
 fn a_full_sync_copies_filters_of_several_chunks() {
     for_each_server(|kind| {
-        let primary = setup(kind).start(kind);
+        let primary = setup().start(kind);
         let mut client = primary.resp2();
         let filters = large();
         build(&mut client, &filters);

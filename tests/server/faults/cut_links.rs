@@ -1,6 +1,6 @@
 //! Replication links that are cut repeatedly at either end, while clients add.
 
-use bloomline_harness::{Random, for_each_server, until};
+use bloomline_harness::{Random, for_each_server};
 
 use crate::cluster::equal::{OTHER_SETTINGS, assert_equal, catch_up, setup};
 use crate::cluster::traffic::{assert_has_rounds, while_adding};
@@ -13,14 +13,11 @@ const KEYS: [&str; 2] = ["growing", "reserved"];
 fn a_replica_with_cut_links_ends_equal_to_its_primary() {
     for_each_server(|kind| {
         // The backlog is so small that some cuts cause a full synchronisation and others do not.
-        let primary = setup(kind).line("repl-backlog-size 16kb").start(kind);
+        let primary = setup().line("repl-backlog-size 16kb").start(kind);
         let mut client = primary.resp2();
         client.ok("BF.RESERVE growing 0.001 10");
         client.ok("BF.RESERVE reserved 0.0001 10000000 NONSCALING");
-        let replica = setup(kind)
-            .module_args(OTHER_SETTINGS)
-            .line(format!("replicaof 127.0.0.1 {}", primary.port))
-            .start(kind);
+        let replica = setup().module_args(OTHER_SETTINGS).follows(&primary).start(kind);
         let mut follower = replica.resp2();
         catch_up(&mut client, &mut follower);
 
@@ -47,9 +44,7 @@ fn a_replica_with_cut_links_ends_equal_to_its_primary() {
                             }
                         }
                     }
-                    until("the link to be up", || {
-                        (follower.info("master_link_status") == "up").then_some(())
-                    });
+                    follower.wait_for("master_link_status", "up");
                 }
                 rounds.pass(1);
             },

@@ -57,9 +57,7 @@ fn repeated_failover_under_load_keeps_acknowledged_items() {
                 }
                 let (mut leader, mut follower) =
                     (cluster.nodes[to].resp2(), cluster.nodes[from].resp2());
-                until("the former primary to follow", || {
-                    (follower.info("role") == "slave").then_some(())
-                });
+                follower.wait_for("role", "slave");
                 until("the new replica to be in step", || {
                     (follower.info("master_link_status") == "up"
                         && leader.info("connected_slaves") != "0")

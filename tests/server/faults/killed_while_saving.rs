@@ -41,9 +41,7 @@ fn wait_for_child(client: &mut Client, field: &str) {
 
 #[test]
 fn a_killed_save_keeps_the_last_file() {
-    for_each_server(|kind| {
-        let mut server = setup(kind).line(SLOW).start(kind);
-        let mut client = server.resp2();
+    setup().line(SLOW).on_each_server(|mut client, mut server| {
         make_keys(&mut client);
         many_small(&mut client, KEYS);
         let (mut saved, times) = (Ledger::default(), repetitions(2));
@@ -61,9 +59,7 @@ fn a_killed_save_keeps_the_last_file() {
                 wait_for_child(&mut client, "rdb_bgsave_in_progress");
                 // First kill the child alone, which the server notices, then kill all.
                 kill(&children(server));
-                until("the server to notice it", || {
-                    (client.info("rdb_bgsave_in_progress") == "0").then_some(())
-                });
+                client.wait_for("rdb_bgsave_in_progress", "0");
                 assert_eq!(client.info("rdb_last_bgsave_status"), "err");
                 progress.pass(5);
                 client.call("BGSAVE");
@@ -76,7 +72,7 @@ fn a_killed_save_keeps_the_last_file() {
             saved.assert_kept(&mut server.resp2());
         }
         let outcome = format!("{} saved, 0 lost", saved.len());
-        report(kind, "SIGKILL while an RDB file is saved", times, &outcome);
+        report(&server.kind, "SIGKILL while an RDB file is saved", times, &outcome);
     });
 }
 
@@ -84,7 +80,7 @@ fn a_killed_save_keeps_the_last_file() {
 fn a_killed_rewrite_loses_nothing() {
     for_each_server(|kind| {
         for preamble in ["yes", "no"] {
-            let mut server = setup(kind)
+            let mut server = setup()
                 .line("appendonly yes")
                 .line("appendfsync always")
                 .line(format!("aof-use-rdb-preamble {preamble}"))
@@ -118,12 +114,12 @@ fn a_killed_rewrite_loses_nothing() {
 fn a_killed_full_sync_is_repeated_without_loss() {
     for_each_server(|kind| {
         let mut primary =
-            setup(kind).line("appendonly yes").line("appendfsync always").line(SLOW).start(kind);
+            setup().line("appendonly yes").line("appendfsync always").line(SLOW).start(kind);
         let mut client = primary.resp2();
         make_keys(&mut client);
         many_small(&mut client, KEYS);
         let (mut ledger, times) = (Ledger::default(), repetitions(2));
-        let mut replica = setup(kind).start(kind);
+        let mut replica = setup().start(kind);
         for time in 0..times {
             ledger.extend(while_writing(&mut primary, &time.to_string(), |primary, progress| {
                 progress.pass(5);

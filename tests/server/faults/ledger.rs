@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use bloomline_harness::{Client, Server, SetOnDrop, bulk, show, until};
+use bloomline_harness::{Client, Server, SetOnDrop, show, until};
 use redis::Value;
 
 /// Clients that write at the same time.
@@ -247,7 +247,7 @@ pub fn data_files(server: &Server) -> Vec<PathBuf> {
 
 /// The bytes of a filter's value, as in an RDB file.
 pub fn value_bytes(client: &mut Client, key: &str) -> Vec<u8> {
-    let dump = bulk(&client.call(&format!("DUMP {key}"))).to_vec();
+    let dump = client.dump(key);
     // The type precedes them. The version and the checksum follow.
     dump[1..dump.len() - 10].to_vec()
 }

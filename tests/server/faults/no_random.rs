@@ -1,8 +1,8 @@
 //! A system without random bytes: only filters that need a new seed are refused.
 
-use bloomline_harness::{Client, Server, bulk, for_each_server, numbered, show};
+use bloomline_harness::{Client, Server, Setup, bulk, for_each_server, numbered, show};
 
-use crate::inspect::{digest, with_debug};
+use crate::inspect::digest;
 use crate::redisbloom::forged;
 
 /// The reply to a call that would create a filter in our own layout.
@@ -27,15 +27,15 @@ fn made(client: &mut Client) -> Made {
             }
             other => panic!("{}", show(&other)),
         });
-    let payload = bulk(&client.call("DUMP k")).to_vec();
+    let payload = client.dump("k");
     Made { payload, chunks: chunks.into(), digest: digest(client, "k") }
 }
 
 #[test]
 fn without_random_bytes_only_new_seeds_are_refused() {
     for_each_server(|kind| {
-        let made = made(&mut with_debug(kind).start(kind).resp2());
-        let mut server = with_debug(kind).without_getrandom().start(kind);
+        let made = made(&mut Setup::new().debug().start(kind).resp2());
+        let mut server = Setup::new().debug().without_getrandom().start(kind);
         let mut client = server.resp2();
         for _ in 0..2 {
             for line in [
@@ -88,7 +88,7 @@ fn without_random_bytes_only_new_seeds_are_refused() {
 fn without_random_bytes_an_append_only_file_is_loaded() {
     for_each_server(|kind| {
         let lines = ["appendonly yes", "aof-use-rdb-preamble no", "appendfsync always"];
-        let setup = || lines.iter().fold(with_debug(kind), |setup, line| setup.line(*line));
+        let setup = || lines.iter().fold(Setup::new().debug(), |setup, line| setup.line(*line));
         let (file, before) = {
             let server = setup().start(kind);
             let mut client = server.resp2();
@@ -98,7 +98,7 @@ fn without_random_bytes_an_append_only_file_is_loaded() {
             let digests = ["k", "fixed"].map(|key| digest(&mut client, key));
             (append_file(&server), digests)
         };
-        let server = with_debug(kind).without_getrandom().append_file(file).start(kind);
+        let server = Setup::new().debug().without_getrandom().append_file(file).start(kind);
         let mut client = server.resp2();
         assert_eq!(["k", "fixed"].map(|key| digest(&mut client, key)), before);
         assert_eq!(client.ask("BF.ADD new a"), NO_SEED);

@@ -4,7 +4,7 @@
 //! function of Redis 6.2 that ends the server if there is no memory.
 
 use bloomline_harness::{
-    Client, Kind, Limits, Server, Setup, Stop, arguments, bulk, for_each_server, numbered, show,
+    Client, Kind, Limits, Server, Setup, Stop, arguments, for_each_server, numbered, show,
     truncate_dump, until,
 };
 
@@ -52,7 +52,7 @@ fn payload_and_header(kind: &Kind) -> (Vec<u8>, Vec<u8>) {
     let server = Setup::new().start(kind);
     let mut client = server.resp2();
     client.ok(LARGE);
-    let payload = bulk(&client.call("DUMP large")).to_vec();
+    let payload = client.dump("large");
     (payload, client.scandump("large", 0).1)
 }
 
@@ -72,7 +72,7 @@ fn refuses_without_memory_and_continues_with_memory() {
                 assert!(refused.starts_with("-ERR Insufficient memory"), "{refused}");
                 let refused = client.ask("BF.INSERT large CAPACITY 100000000 ITEMS a");
                 assert!(refused.starts_with("-ERR Insufficient memory"), "{refused}");
-                let refused = show(&client.run(&[b"RESTORE", b"large".as_slice(), b"0", &payload]));
+                let refused = client.restore("large", &payload);
                 assert_eq!(refused, "-ERR Bad data format");
                 let refused =
                     show(&client.run(&[b"BF.LOADCHUNK", b"large".as_slice(), b"1", &header]));
@@ -180,7 +180,7 @@ impl Creation {
     fn prepare(&self, client: &mut Client) -> Vec<u8> {
         client.ok(self.reserve);
         assert_eq!(client.ask("BF.ADD a x"), ":1");
-        bulk(&client.call("DUMP a")).to_vec()
+        client.dump("a")
     }
 
     /// Makes one more filter and adds items to it.
@@ -216,11 +216,10 @@ fn states(log: &str, kind: &Kind, logged: &str) -> bool {
 fn a_replica_without_memory_for_a_new_filter_ends() {
     for_each_server(|kind| {
         for creation in CREATIONS {
-            let primary = setup(kind).start(kind);
+            let primary = setup().start(kind);
             let mut client = primary.resp2();
             let dump = creation.prepare(&mut client);
-            let mut replica =
-                setup(kind).line(format!("replicaof 127.0.0.1 {}", primary.port)).start(kind);
+            let mut replica = setup().follows(&primary).start(kind);
             catch_up(&mut client, &mut replica.resp2());
             limit_memory(&replica);
             let mut filters = 0;
@@ -274,17 +273,15 @@ fn an_aof_without_memory_for_a_new_filter_ends_the_start() {
 
 #[test]
 fn damaged_payloads_are_refused_the_same_without_memory() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, server| {
         client.ok("BF.RESERVE k 0.01 20000000");
         client.call("BF.ADD k a");
-        let dump = bulk(&client.call("DUMP k")).to_vec();
+        let dump = client.dump("k");
         client.call("DEL k");
         limit_memory(&server);
         for length in [dump.len() - 20, 80, 60, 30] {
             let cut = truncate_dump(&dump, length);
-            let refused = show(&client.run(&[b"RESTORE", b"k".as_slice(), b"0", &cut]));
+            let refused = client.restore("k", &cut);
             assert_eq!(refused, "-ERR Bad data format", "cut to {length}");
         }
         client.assert_answers_ping("payloads");

@@ -1,6 +1,6 @@
 //! Numbers at every limit: the last one that is accepted, and the first one that is refused.
 
-use bloomline_harness::{Setup, for_each_server};
+use bloomline_harness::Setup;
 
 /// Calls on both sides of each limit: the start of the reply, then the call.
 const CALLS: [(&str, &str); 45] = [
@@ -54,9 +54,7 @@ const CALLS: [(&str, &str); 45] = [
 
 #[test]
 fn accepts_the_last_number_of_each_range_and_no_more() {
-    for_each_server(|kind| {
-        let server = Setup::new().module_args("bf-max-filter-bytes 64mb").start(kind);
-        let mut client = server.resp2();
+    Setup::new().module_args("bf-max-filter-bytes 64mb").on_each_server(|mut client, _| {
         client.ok("BF.RESERVE full 0.01 3 NONSCALING");
         client.call("BF.MADD full a b c");
         let before = client.ask("BF.SCANDUMP full 1");
@@ -82,9 +80,7 @@ fn accepts_the_last_number_of_each_range_and_no_more() {
 
 #[test]
 fn bytes_outside_of_the_layers_are_refused() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         client.ok("BF.RESERVE k 0.01 3 NONSCALING");
         let size = client.scandump("k", 1).1.len();
         // The iterator of a chunk is the offset of its end, plus one.

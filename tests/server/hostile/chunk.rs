@@ -1,6 +1,6 @@
 //! BF.LOADCHUNK with headers that are truncated, damaged, foreign or expensive.
 
-use bloomline_harness::{Client, Random, Setup, bulk, for_each_server, show};
+use bloomline_harness::{Client, Random, Setup, bulk, show};
 
 use super::{assert_works, damaged};
 use crate::inspect::info_field;
@@ -43,9 +43,7 @@ fn limited() -> Setup {
 
 #[test]
 fn truncated_or_extended_headers_are_bad_data() {
-    for_each_server(|kind| {
-        let server = limited().start(kind);
-        let mut client = server.resp2();
+    limited().on_each_server(|mut client, _| {
         for header in headers(&mut client) {
             for length in 0..header.len() {
                 assert_eq!(
@@ -69,9 +67,7 @@ fn truncated_or_extended_headers_are_bad_data() {
 
 #[test]
 fn a_damaged_byte_is_bad_data_or_makes_a_usable_filter() {
-    for_each_server(|kind| {
-        let server = limited().start(kind);
-        let mut client = server.resp2();
+    limited().on_each_server(|mut client, _| {
         for header in headers(&mut client) {
             for at in 0..header.len() {
                 for damage in damaged(header[at]) {
@@ -92,9 +88,7 @@ fn a_damaged_byte_is_bad_data_or_makes_a_usable_filter() {
 fn headers_of_many_layers_take_little_memory() {
     /// Where the number of layers stands in a header.
     const LAYERS: usize = 20;
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, server| {
         client.ok("BF.RESERVE one 0.25 100000 EXPANSION 1");
         let mut header = client.scandump("one", 0).1;
         header[LAYERS..LAYERS + 4].copy_from_slice(&1_000_u32.to_le_bytes());
@@ -113,9 +107,7 @@ fn headers_of_many_layers_take_little_memory() {
 
 #[test]
 fn random_bytes_are_bad_data() {
-    for_each_server(|kind| {
-        let server = limited().start(kind);
-        let mut client = server.resp2();
+    limited().on_each_server(|mut client, _| {
         let mut random = Random(11);
         for length in 0..200 {
             assert_refused_or_works(
@@ -200,9 +192,7 @@ fn foreign_headers_with_impossible_numbers_are_bad_data() {
         ("hashes that do not fit the bits", Foreign { hashes: 9, ..sound() }),
         ("a total that does not add up", Foreign { total: 2, ..sound() }),
     ];
-    for_each_server(|kind| {
-        let server = limited().start(kind);
-        let mut client = server.resp2();
+    limited().on_each_server(|mut client, _| {
         for (what, header) in &impossible {
             assert_eq!(
                 load(&mut client, "1", &header.encode()),
@@ -218,9 +208,7 @@ fn foreign_headers_with_impossible_numbers_are_bad_data() {
 #[test]
 fn foreign_headers_cannot_make_one_call_take_seconds() {
     let sound = Foreign::sound;
-    for_each_server(|kind| {
-        let server = limited().start(kind);
-        let mut client = server.resp2();
+    limited().on_each_server(|mut client, _| {
         for (what, header) in [
             (
                 "two thousand million hashes",

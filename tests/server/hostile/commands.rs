@@ -1,7 +1,7 @@
 //! Invalid commands of any kind: the reply is an error, nothing changes, and the server still
 //! answers.
 
-use bloomline_harness::{Client, Setup, arguments, bulk, for_each_server, numbered, show};
+use bloomline_harness::{Client, Setup, arguments, bulk, numbered, show};
 use redis::Value;
 
 /// Creates the keys that every call meets: two filters and a string.
@@ -62,9 +62,7 @@ fn numbers_out_of_range_change_nothing() {
         "1\x00",
         "0.01\x00",
     ];
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         fill(&mut client);
         for number in numbers {
             let calls: [&[&str]; 7] = [
@@ -127,9 +125,7 @@ fn invalid_calls_change_nothing() {
         "BF.LOADCHUNK k 1 garbage",
         "RESTORE new 0 garbage",
     ];
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         fill(&mut client);
         for line in lines {
             assert_refused(&mut client, &arguments(line));
@@ -141,9 +137,7 @@ fn invalid_calls_change_nothing() {
 fn unknown_arguments_cannot_break_the_protocol() {
     let long = vec![b'w'; 1 << 20];
     let words: [&[u8]; 5] = [b"a\r\n+OK\r\n", b"\n", b"\x00", b"\xff\xfe%s%n", &long];
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         fill(&mut client);
         for word in words {
             for call in [
@@ -165,9 +159,7 @@ fn unknown_arguments_cannot_break_the_protocol() {
 
 #[test]
 fn calls_of_100000_items_are_answered_completely() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         let items = numbered("item", 100_000);
         // The error rate is so small that the last item is certainly new.
         assert_eq!(show(&client.call("BF.RESERVE k 0.0000001 100")), "+OK");

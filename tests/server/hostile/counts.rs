@@ -3,7 +3,7 @@
 
 use bloomline_harness::{Client, Setup, Stop, bulk, for_each_server, int, show};
 
-use crate::inspect::{Totals, digest, number, totals, with_debug};
+use crate::inspect::{Totals, digest, number, totals};
 use crate::redisbloom::forged::{header, load, with_links};
 
 use super::value::{payload_of_links, restore};
@@ -16,9 +16,7 @@ const LARGEST: i64 = i64::MAX;
 
 #[test]
 fn headers_whose_items_overflow_are_bad_data() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         let one = header(&mut client, "0.01 100");
         let before = number(&mut client, "loads_refused");
         let headers = [
@@ -59,18 +57,15 @@ fn assert_counts_all(client: &mut Client) {
 fn values_whose_items_overflow_are_repaired() {
     for_each_server(|kind| {
         for lens in [[HALF, HALF], [u64::MAX, 10], [10, u64::MAX]] {
-            let mut server = with_debug(kind)
-                .line("appendonly yes")
-                .line("aof-use-rdb-preamble no")
-                .line("appendfsync always")
-                .start(kind);
+            let mut server =
+                Setup::new().debug().append_only().line("appendfsync always").start(kind);
             let mut client = server.resp2();
             let payload = payload_of_links(&mut client, &lens);
             assert_eq!(restore(&mut client, &payload), "+OK");
             assert_counts_all(&mut client);
             // Everything it saves is valid: payloads, files, commands, header and chunks.
             let before = digest(&mut client, "k");
-            let dump = bulk(&client.call("DUMP k")).to_vec();
+            let dump = client.dump("k");
             client.ok("DEBUG RELOAD");
             assert_eq!(digest(&mut client, "k"), before);
             assert_eq!(client.ask("DEL k"), ":1");

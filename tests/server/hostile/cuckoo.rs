@@ -1,8 +1,7 @@
 //! Headers, chunks and payloads of cuckoo filters: refused, or a filter that works.
 
 use bloomline_harness::{
-    Client, Random, Setup, body_of_dump, bulk, for_each_server, numbered, seal_dump, show,
-    truncate_dump,
+    Client, Random, Setup, body_of_dump, bulk, numbered, seal_dump, truncate_dump,
 };
 
 use super::damaged;
@@ -40,7 +39,7 @@ fn assert_works(client: &mut Client, key: &str, what: &str) {
 
 fn assert_saves(client: &mut Client, key: &str, what: &str) {
     let dump = client.call(&format!("DUMP {key}"));
-    let reply = show(&client.run(&[b"RESTORE", b"saved".as_slice(), b"0", bulk(&dump)]));
+    let reply = client.restore("saved", bulk(&dump));
     assert_eq!(reply, "+OK", "{what}: the filter does not load from its own dump");
     let (debug, saved) = (client.ask(&format!("CF.DEBUG {key}")), client.ask("CF.DEBUG saved"));
     assert_eq!(debug, saved, "{what}");
@@ -124,9 +123,7 @@ fn headers_with_impossible_numbers_are_refused() {
         ("more items than slots", Header { items: 25, ..SOUND }),
         ("all items", Header { items: u64::MAX, ..SOUND }),
     ];
-    for_each_server(|kind| {
-        let server = limited().start(kind);
-        let mut client = server.resp2();
+    limited().on_each_server(|mut client, server| {
         for (what, header) in &impossible {
             let reply = client.loadchunk_of("CF", "k", 1, &header.encode());
             assert_eq!(reply, "-Couldn't create filter!", "{what}");
@@ -139,7 +136,7 @@ fn headers_with_impossible_numbers_are_refused() {
             let reply = client.loadchunk_of("CF", "k", 1, &header.encode());
             // Redis 6.2 cannot save a table of 4 GiB.
             let is_unsavable =
-                kind.is_before_7() && reply.starts_with("-ERR could not create filter");
+                server.kind.is_before_7() && reply.starts_with("-ERR could not create filter");
             assert!(
                 is_unsavable || reply.starts_with("-ERR Insufficient memory"),
                 "{what}: {reply}"
@@ -165,9 +162,7 @@ fn headers_with_impossible_numbers_are_refused() {
 
 #[test]
 fn damaged_headers_are_refused_or_make_usable_filters() {
-    for_each_server(|kind| {
-        let server = limited().start(kind);
-        let mut client = server.resp2();
+    limited().on_each_server(|mut client, _| {
         let sound = SOUND.encode();
         for length in (0..sound.len()).chain([sound.len() + 1]) {
             let header = [&sound[..], &[0]].concat();
@@ -194,9 +189,7 @@ fn damaged_headers_are_refused_or_make_usable_filters() {
 
 #[test]
 fn chunks_stay_within_their_table() {
-    for_each_server(|kind| {
-        let server = limited().start(kind);
-        let mut client = server.resp2();
+    limited().on_each_server(|mut client, _| {
         // Tables of 8 and 16 bytes.
         assert_eq!(client.loadchunk_of("CF", "k", 1, &SOUND.encode()), "+OK");
         for (iterator, length, is_accepted) in [
@@ -234,14 +227,14 @@ fn dumps(client: &mut Client) -> Vec<Vec<u8>> {
         Family::Cuckoo.add(client, key, &numbered("item", 20));
     }
     assert_eq!(client.ask("CF.DEL several item:7"), ":1");
-    let dump = |key: &str| bulk(&client.call(&format!("DUMP {key}"))).to_vec();
+    let dump = |key: &str| client.dump(key);
     let dumps = ["one", "several", "fixed"].map(dump).to_vec();
     client.ok("FLUSHALL");
     dumps
 }
 
 fn restore(client: &mut Client, payload: &[u8]) -> String {
-    show(&client.run(&[b"RESTORE", b"k".as_slice(), b"0", payload]))
+    client.restore("k", payload)
 }
 
 /// Bytes after the value: version and checksum.
@@ -249,9 +242,7 @@ const FOOTER: usize = 10;
 
 #[test]
 fn damaged_payloads_are_refused_or_make_usable_filters() {
-    for_each_server(|kind| {
-        let server = limited().line("rdbcompression no").start(kind);
-        let mut client = server.resp2();
+    limited().line("rdbcompression no").on_each_server(|mut client, _| {
         for dump in dumps(&mut client) {
             for length in 1..dump.len() - FOOTER {
                 let reply = restore(&mut client, &truncate_dump(&dump, length));
@@ -333,9 +324,7 @@ impl Value {
 
 #[test]
 fn values_with_impossible_numbers_are_refused() {
-    for_each_server(|kind| {
-        let server = limited().start(kind);
-        let mut client = server.resp2();
+    limited().on_each_server(|mut client, _| {
         let payload = VALUE.payload(&mut client);
         assert_eq!(restore(&mut client, &payload), "+OK");
         assert_works(&mut client, "k", "the sound value");

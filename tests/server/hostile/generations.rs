@@ -4,13 +4,13 @@ use bloomline_harness::{
     Client, Server, Setup, body_of_dump, bulk, for_each_server, matches, numbered, seal_dump, show,
 };
 
-use crate::inspect::{Totals, number, totals, with_debug};
+use crate::inspect::{Totals, number, totals};
 use crate::windowed::{DROPPED_BYTES, GENERATION_BYTES, GENERATIONS, NUMBER, RATE, header};
 use crate::windowed::{number_at, present, set_number};
 
 /// A server whose filters take 1 MiB at most, and RDB strings that are not compressed.
 fn start(kind: &bloomline_harness::Kind) -> Server {
-    let setup: Setup = with_debug(kind).line("rdbcompression no");
+    let setup: Setup = Setup::new().debug().line("rdbcompression no");
     setup.module_args("bf-max-filter-bytes 1mb").start(kind)
 }
 
@@ -152,7 +152,7 @@ fn damaged_payloads_are_refused_or_harmless() {
                 let mut forged = body.clone();
                 forged[start + at] = value;
                 let forged = seal_dump(&forged);
-                let reply = show(&client.run(&[b"RESTORE", &b"forged"[..], b"0", &forged]));
+                let reply = client.restore("forged", &forged);
                 if reply == "+OK" {
                     use_filter(&mut client, "forged", &format!("byte {at} = {value}"));
                     assert_eq!(client.ask("DEL forged"), ":1");
@@ -258,9 +258,7 @@ fn full_filter_that_cannot_grow_ends_its_reply() {
 
 #[test]
 fn rotation_without_offsets_left_is_not_called_lack_of_memory() {
-    for_each_server(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, _| {
         client.ok("BF.RESERVE k 0.01 100 GENERATIONS 2");
         let mut header = header(&mut client, "k");
         // The bits end at 2^62, the last offset there is, after a few more generations.

@@ -38,7 +38,7 @@ fn assert_works(client: &mut Client, key: &str, what: &str) {
 
 fn assert_saves(client: &mut Client, key: &str, what: &str) {
     let dump = client.call(&format!("DUMP {key}"));
-    let reply = show(&client.run(&[b"RESTORE", b"saved".as_slice(), b"0", bulk(&dump)]));
+    let reply = client.restore("saved", bulk(&dump));
     assert_eq!(reply, "+OK", "{what}: the filter does not load from its own dump");
     let (debug, saved) = (client.ask(&format!("BF.DEBUG {key}")), client.ask("BF.DEBUG saved"));
     assert_eq!(debug, saved, "{what}");

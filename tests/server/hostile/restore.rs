@@ -1,7 +1,7 @@
 //! DUMP payloads that are truncated or damaged, with a correct checksum so that they reach the
 //! decoder.
 
-use bloomline_harness::{Client, Server, bulk, for_each_server, seal_dump, show, truncate_dump};
+use bloomline_harness::{Client, Server, for_each_server, seal_dump, truncate_dump};
 
 use super::{assert_works, damaged};
 
@@ -15,14 +15,13 @@ fn dumps(client: &mut Client) -> Vec<Vec<u8>> {
     client.call("BF.MADD several a b c d e f g");
     client.ok("BF.RESERVE full 0.1 2 NONSCALING");
     client.call("BF.MADD full a b c");
-    let dumps =
-        ["one", "several", "full"].map(|key| bulk(&client.call(&format!("DUMP {key}"))).to_vec());
+    let dumps = ["one", "several", "full"].map(|key| client.dump(key));
     client.ok("FLUSHALL");
     dumps.into()
 }
 
 fn restore(client: &mut Client, payload: &[u8]) -> String {
-    show(&client.run(&[b"RESTORE", b"k".as_slice(), b"0", payload]))
+    client.restore("k", payload)
 }
 
 /// The server stores strings verbatim, so that damage hits the bits, or compressed, so that it hits
@@ -107,7 +106,7 @@ fn refused_payloads_leak_no_memory() {
         client.ok("BF.RESERVE k 0.01 100000");
         // An empty filter's payload has no bits that could be truncated.
         client.call("BF.ADD k a");
-        let dump = bulk(&client.call("DUMP k")).to_vec();
+        let dump = client.dump("k");
         client.ok("FLUSHALL");
         let used = |client: &mut Client| client.info_number("used_memory");
         let cut = truncate_dump(&dump, dump.len() - FOOTER - 100);

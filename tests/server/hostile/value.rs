@@ -2,7 +2,7 @@
 //! a refused file would prevent the start of a server.
 
 use bloomline_harness::{
-    Client, Setup, append_only_file, body_of_dump, bulk, for_each_server, seal_dump, show,
+    Client, Setup, append_only_file, body_of_dump, bulk, for_each_server, seal_dump,
 };
 
 use super::assert_works;
@@ -103,7 +103,7 @@ pub fn payload_of_links(client: &mut Client, lens: &[u64]) -> Vec<u8> {
 
 /// Restores a payload under `k`; returns the reply as text.
 pub fn restore(client: &mut Client, payload: &[u8]) -> String {
-    show(&client.run(&[b"RESTORE", b"k".as_slice(), b"0", payload]))
+    client.restore("k", payload)
 }
 
 #[test]
@@ -133,9 +133,7 @@ fn foreign_values_that_contradict_themselves_are_refused() {
             Value { bits_per_item: 2.9e9, hashes: 2_010_126_824, ..sound() },
         ),
     ];
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         for (what, value) in &impossible {
             assert_eq!(value.restore(&mut client), "-ERR Bad data format", "{what}");
             client.assert_answers_ping(what);
@@ -156,9 +154,7 @@ fn wrong_sums_and_options_are_repaired_and_logged() {
             "repaired: options 0x40 without a meaning are dropped",
         ),
     ];
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, server| {
         assert_eq!(sound().restore(&mut client), "+OK");
         let expected = (client.ask("BF.DEBUG k"), client.call("DUMP k"));
         assert!(!server.log().contains("repaired"), "a sound value is not repaired");
@@ -202,9 +198,7 @@ fn replicas_with_redisbloom_forbid_repairs_of_clients() {
 
 #[test]
 fn redis_6_restores_no_layer_of_4_gib() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, server| {
         for bits in [1 << 35, (1 << 35) + 64] {
             let large = Value { bits, ..Value::sound() };
             assert_eq!(large.restore(&mut client), "-ERR Bad data format");
@@ -212,7 +206,7 @@ fn redis_6_restores_no_layer_of_4_gib() {
         // Other servers refuse it because its 144 bytes are too few.
         let rule =
             "it needs a layer of 4294967296 bytes in RedisBloom's layout, and Redis before 7.0";
-        assert_eq!(server.log().contains(rule), kind.is_before_7(), "{}", server.log());
+        assert_eq!(server.log().contains(rule), server.kind.is_before_7(), "{}", server.log());
         assert_eq!(client.ask("DBSIZE"), ":0");
     });
 }

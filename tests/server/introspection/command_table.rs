@@ -83,15 +83,13 @@ fn field<'a>(pairs: &'a Value, name: &str) -> &'a Value {
 
 #[test]
 fn flags_match_what_commands_do() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, server| {
         for (call, flags, ..) in COMMANDS {
             let name = word(call, 0);
             let reply = client.call(&format!("COMMAND INFO {name}"));
             let mut flagged = names(&elements(&elements(&reply)[0])[2]);
             // Servers since 7.0 flag the commands of modules.
-            assert_eq!(flagged.remove("module"), !kind.is_before_7(), "{name}");
+            assert_eq!(flagged.remove("module"), !server.kind.is_before_7(), "{name}");
             assert_eq!(flagged, words(flags), "{name}");
         }
     });
@@ -99,13 +97,11 @@ fn flags_match_what_commands_do() {
 
 #[test]
 fn keys_are_found_with_their_flags() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, server| {
         for (call, _, key_flags, ..) in COMMANDS {
             let name = word(call, 0);
             assert_eq!(client.ask(&format!("COMMAND GETKEYS {call}")), "*[$3 KEY]", "{name}");
-            if kind.is_before_7() {
+            if server.kind.is_before_7() {
                 continue;
             }
             let reply = client.call(&format!("COMMAND INFO {name}"));
@@ -126,9 +122,7 @@ fn keys_are_found_with_their_flags() {
 
 #[test]
 fn merge_writes_its_first_key_and_reads_the_others() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, server| {
         let keys = client.ask("COMMAND GETKEYS BF.MERGE to one two");
         assert_eq!(keys, "*[$2 to $3 one $3 two]");
         let reply = client.call("COMMAND INFO bf.merge");
@@ -137,7 +131,7 @@ fn merge_writes_its_first_key_and_reads_the_others() {
         assert!(flagged.contains("write") && flagged.contains("denyoom"), "{flagged:?}");
         let numbers: Vec<String> = info[3..6].iter().map(show).collect();
         assert_eq!(numbers, [":1", ":-1", ":1"], "first key, last key, step");
-        if kind.is_before_7() {
+        if server.kind.is_before_7() {
             return;
         }
         let [destination, sources] = elements(&info[8]) else { panic!("{}", show(&info[8])) };
@@ -149,7 +143,7 @@ fn merge_writes_its_first_key_and_reads_the_others() {
             assert_eq!(show(field(field(begin, "spec"), "index")), index);
             assert_eq!(show(field(field(find, "spec"), "lastkey")), last);
         }
-        if kind.has_acl_categories() {
+        if server.kind.has_acl_categories() {
             assert_eq!(names(&info[6]), words("@bloom @write"));
         }
     });
@@ -157,10 +151,8 @@ fn merge_writes_its_first_key_and_reads_the_others() {
 
 #[test]
 fn categories_are_the_familys_and_those_of_similar_commands() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
-        if !kind.has_acl_categories() {
+    Setup::new().on_each_server(|mut client, server| {
+        if !server.kind.has_acl_categories() {
             let all = names(&client.call("ACL CAT"));
             assert!(!all.contains("bloom") && !all.contains("cuckoo"), "{all:?}");
             return;
@@ -175,7 +167,7 @@ fn categories_are_the_familys_and_those_of_similar_commands() {
             expected.retain(|name| name.starts_with(prefix));
             let listed = names(&client.call(&format!("ACL CAT {category}")));
             // These leave the commands of modules out of all their categories.
-            let omits = ["redis-7.4", "valkey-8.0"].contains(&kind.series());
+            let omits = ["redis-7.4", "valkey-8.0"].contains(&server.kind.series());
             assert!(listed == expected || listed.is_empty() && omits, "{listed:?}");
         }
     });
@@ -213,9 +205,7 @@ fn tips_prevent_caching_of_changing_replies() {
 
 #[test]
 fn every_argument_of_a_merge_is_a_key() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, server| {
         for (line, keys) in [
             ("BF.MERGE d a", "*[$1 d $1 a]"),
             ("BF.MERGE d a b c", "*[$1 d $1 a $1 b $1 c]"),
@@ -223,7 +213,7 @@ fn every_argument_of_a_merge_is_a_key() {
         ] {
             assert_eq!(client.ask(&format!("COMMAND GETKEYS {line}")), keys, "{line}");
         }
-        if !kind.is_before_7() {
+        if !server.kind.is_before_7() {
             let flags = client.ask("COMMAND GETKEYSANDFLAGS BF.MERGE d a b").to_lowercase();
             let key = |name: &str| flags.split(&format!("$1 {name} ")).nth(1).map(str::to_owned);
             let destination = key("d").expect("the destination");

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use bloomline_harness::{Client, Setup, Stop, bulk, for_each_server, numbered, show, until};
+use bloomline_harness::{Client, Setup, Stop, bulk, numbered, show, until};
 
 use crate::filters::{Family, cuckoo_number};
-use crate::inspect::{digest, number, with_debug};
+use crate::inspect::{digest, number};
 
 /// Filters, tables, items and bytes.
 type Totals = [u64; 4];
@@ -35,9 +35,7 @@ fn assert_totals(client: &mut Client, keys: &[&str], after: &str) {
 
 #[test]
 fn totals_follow_every_change_of_filters() {
-    for_each_server(|kind| {
-        let mut server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, mut server| {
         assert_eq!(totals(&mut client), [0; 4]);
         let bloom = number(&mut client, "filters");
         client.ok("CF.RESERVE grown 64 EXPANSION 2");
@@ -85,9 +83,7 @@ fn totals_follow_every_change_of_filters() {
 
 #[test]
 fn deletions_are_counted_with_those_that_found_nothing() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         client.call("CF.INSERT k ITEMS a a b");
         for line in ["CF.DEL k a", "CF.DEL k x", "CF.MDEL k a a b x", "CF.DEL missing a"] {
             client.call(line);
@@ -102,9 +98,7 @@ fn deletions_are_counted_with_those_that_found_nothing() {
 
 #[test]
 fn refusals_are_counted_with_those_of_bloom_filters() {
-    for_each_server(|kind| {
-        let server = Setup::new().module_args("bf-max-filter-bytes 10kb").start(kind);
-        let mut client = server.resp2();
+    Setup::new().module_args("bf-max-filter-bytes 10kb").on_each_server(|mut client, server| {
         assert_eq!(client.ask("CF.LOADCHUNK k 1 garbage"), "-Invalid header");
         assert_eq!(number(&mut client, "loads_refused"), 1);
         let log = server.log();
@@ -116,9 +110,7 @@ fn refusals_are_counted_with_those_of_bloom_filters() {
 
 #[test]
 fn any_change_gives_another_digest() {
-    for_each_server(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, _| {
         let mut seen = BTreeSet::new();
         client.ok("CF.RESERVE k 16 SEED 7");
         assert!(seen.insert(digest(&mut client, "k")));

@@ -4,15 +4,13 @@
 
 use std::collections::BTreeSet;
 
-use bloomline_harness::{for_each_server, numbered, show};
+use bloomline_harness::{Setup, numbered, show};
 
-use crate::inspect::{digest, with_debug};
+use crate::inspect::digest;
 
 #[test]
 fn any_change_gives_another_digest() {
-    for_each_server(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, _| {
         let mut seen = BTreeSet::new();
         client.ok("BF.RESERVE k 0.0000001 10");
         assert!(seen.insert(digest(&mut client, "k")));
@@ -34,9 +32,7 @@ fn any_change_gives_another_digest() {
 
 #[test]
 fn calls_that_change_nothing_keep_the_digest() {
-    for_each_server(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, _| {
         client.ok("BF.RESERVE k 0.0000001 3 NONSCALING");
         assert_eq!(client.ask("BF.MADD k a b c"), "*[:1 :1 :1]");
         let before = digest(&mut client, "k");
@@ -59,9 +55,7 @@ fn calls_that_change_nothing_keep_the_digest() {
 
 #[test]
 fn other_parameters_give_other_digests() {
-    for_each_server(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, _| {
         let mut seen = BTreeSet::new();
         for (key, parameters) in [
             ("plain", "0.01 100"),

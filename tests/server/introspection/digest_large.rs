@@ -1,8 +1,8 @@
 //! DEBUG DIGEST of layers above 4 GiB: every byte counts, and untouched pages are not read.
 
-use bloomline_harness::{Client, for_each_server, report_missing, show};
+use bloomline_harness::{Client, Setup, report_missing, show};
 
-use crate::inspect::{digest, with_debug};
+use crate::inspect::digest;
 use crate::redisbloom::forged;
 
 /// The offset of the bit that differs.
@@ -61,19 +61,17 @@ fn digest_with(client: &mut Client, header: &[u8], bit: Option<u64>) -> String {
 
 #[test]
 fn digests_cover_all_bytes_of_a_layer_above_4_gib() {
-    for_each_server(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, server| {
         let before = server.resident();
         for layout in ["bloomline", "redisbloom"] {
-            if layout == "redisbloom" && kind.is_before_7() {
+            if layout == "redisbloom" && server.kind.is_before_7() {
                 // Redis 6.2 refuses such layers.
                 continue;
             }
             let header = header(&mut client, layout);
             let reply = forged::load(&mut client, "k", &header);
             if reply.contains("the machine") {
-                return report_missing(kind, "memory for a filter above 4 GiB");
+                return report_missing(&server.kind, "memory for a filter above 4 GiB");
             }
             assert_eq!((reply.as_str(), client.ask("DEL k").as_str()), ("+OK", ":1"));
             let untouched = digest_with(&mut client, &header, None);

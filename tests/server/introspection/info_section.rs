@@ -5,7 +5,7 @@ use bloomline_harness::{
     Client, Setup, Stop, bulk, for_each_server, numbered, seal_dump, show, until,
 };
 
-use crate::inspect::{Totals, number, sum_of_infos, text, totals, with_debug};
+use crate::inspect::{Totals, number, sum_of_infos, text, totals};
 
 const FIELDS: [&str; 25] = [
     "version",
@@ -100,9 +100,7 @@ fn the_section_has_its_fields_in_every_info_call() {
 
 #[test]
 fn totals_are_the_sum_over_all_filters() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         assert_eq!(totals(&mut client), Totals::default());
         let keys = build(&mut client);
         assert_eq!(totals(&mut client), sum_of_infos(&mut client, &keys));
@@ -129,9 +127,7 @@ fn totals_are_the_sum_over_all_filters() {
 
 #[test]
 fn totals_decrease_with_every_kind_of_deletion() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         for line in [
             "DEL one three fixed",
             "UNLINK one three fixed",
@@ -162,9 +158,7 @@ fn totals_decrease_with_every_kind_of_deletion() {
 
 #[test]
 fn totals_follow_replaced_filters() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         build(&mut client);
         let dump = client.call("DUMP one");
         let one = sum_of_infos(&mut client, &["one"]);
@@ -204,9 +198,7 @@ fn totals_are_equal_after_a_restart() {
 
 #[test]
 fn totals_are_equal_after_a_reload() {
-    for_each_server(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, _| {
         let keys = build(&mut client);
         let before = totals(&mut client);
         for _ in 0..3 {
@@ -222,7 +214,7 @@ fn totals_are_equal_after_a_reload() {
 fn a_crash_report_contains_the_section() {
     for_each_server(|kind| {
         // A crash report ends with a test of all memory, which is slow and belongs to the server.
-        let mut server = with_debug(kind).line("crash-memcheck-enabled no").start(kind);
+        let mut server = Setup::new().debug().line("crash-memcheck-enabled no").start(kind);
         let mut client = server.resp2();
         build(&mut client);
         client.send(&["DEBUG", "SEGFAULT"]);
@@ -246,9 +238,7 @@ fn a_full_sync_gives_the_replica_the_primarys_totals() {
             client.items("BF.MADD", "one", &numbered("more", 1000));
             build(&mut other);
             other.ok(&format!("REPLICAOF 127.0.0.1 {}", primary.port));
-            until("the replica's link to be up", || {
-                (other.info("master_link_status") == "up").then_some(())
-            });
+            other.wait_for("master_link_status", "up");
             let expected = totals(&mut client);
             until("the totals to equal the primary's", || {
                 (totals(&mut other) == expected).then_some(())
@@ -259,9 +249,7 @@ fn a_full_sync_gives_the_replica_the_primarys_totals() {
 
 #[test]
 fn layers_added_by_growth_are_counted() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         client.ok("BF.RESERVE three 0.0000001 100");
         assert_eq!(number(&mut client, "layers_added"), 0);
         client.items("BF.MADD", "three", &numbered("item", 500));
@@ -278,9 +266,7 @@ fn layers_added_by_growth_are_counted() {
 
 #[test]
 fn refused_loads_are_counted_and_logged() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, server| {
         assert_eq!(client.ask("BF.LOADCHUNK k 1 garbage"), "-ERR received bad data");
         assert_eq!(number(&mut client, "loads_refused"), 1);
         let log = server.log();
@@ -301,9 +287,7 @@ fn refused_loads_are_counted_and_logged() {
 
 #[test]
 fn module_list_has_redisblooms_version_and_info_ours() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         let section = text(&client.call("INFO bf"));
         assert!(
             section.contains(concat!("bf_version:", env!("CARGO_PKG_VERSION"), "\r\n")),

@@ -54,9 +54,7 @@ fn set_of(value: &Value) -> BTreeSet<String> {
 
 #[test]
 fn arity_flags_and_key_position_are_reported() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, server| {
         for (name, arity, flags, key_flag, category) in COMMANDS {
             let reply = client.call(&format!("COMMAND INFO {name}"));
             let info = elements(&elements(&reply)[0]);
@@ -67,7 +65,7 @@ fn arity_flags_and_key_position_are_reported() {
             );
             // Without GetCommand and SetCommandInfo, Redis 6.2 does not know the arity of a
             // module's command.
-            let expected_arity = if kind.is_before_7() { -1 } else { arity };
+            let expected_arity = if server.kind.is_before_7() { -1 } else { arity };
             assert_eq!(show(&info[1]), format!(":{expected_arity}"), "arity of {name}");
             let mut found_flags = set_of(&info[2]);
             // Which reads have the flag `fast` is tuning. The other flags decide about access.
@@ -81,11 +79,11 @@ fn arity_flags_and_key_position_are_reported() {
                 (":1".into(), ":1".into(), ":1".into()),
                 "{name}"
             );
-            if !kind.is_before_7() {
+            if !server.kind.is_before_7() {
                 let spec = show(&info[8]);
                 assert!(spec.contains(&format!("+{key_flag}")), "key of {name}: {spec}");
             }
-            if kind.has_acl_categories() {
+            if server.kind.has_acl_categories() {
                 let categories = set_of(&info[6]);
                 let family = if name.starts_with("bf.") { "@bloom" } else { "@cuckoo" };
                 assert!(

@@ -1,6 +1,6 @@
 //! BF.INFO, BF.DEBUG and BF.CARD of windowed filters, in both protocols.
 
-use bloomline_harness::{Row, Setup, check_rows, for_each_build, for_each_server, numbered, rows};
+use bloomline_harness::{Row, Setup, check_rows, for_each_build, numbered, rows};
 
 use crate::windowed::{RATE, age, answers, info};
 
@@ -55,9 +55,7 @@ fn all_fields_are_those_of_other_filters() {
 
 #[test]
 fn debug_has_a_line_for_each_layer_of_each_generation() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         client.ok(&format!("BF.RESERVE k {RATE} 40 WINDOW 8000000 GENERATIONS 4"));
         client.items("BF.MADD", "k", &numbered("item", 60));
         age(&mut client, "k", 2_000_000_000);
@@ -89,9 +87,7 @@ fn debug_has_a_line_for_each_layer_of_each_generation() {
 
 #[test]
 fn opening_times_are_those_of_the_clock() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         let now = |client: &mut bloomline_harness::Client| -> u64 {
             let reply = client.call("TIME");
             let redis::Value::Array(parts) = reply else { panic!("TIME returned {reply:?}") };

@@ -1,8 +1,8 @@
 //! The totals of INFO follow filters that grow, rotate, shrink and are deleted.
 
-use bloomline_harness::{Client, Setup, for_each_server, numbered, until};
+use bloomline_harness::{Client, Setup, numbered, until};
 
-use crate::inspect::{Totals, number, sum_of_infos, totals, with_debug};
+use crate::inspect::{Totals, number, sum_of_infos, totals};
 use crate::windowed::{RATE, age, restore};
 
 const SLOT: u64 = 1_000_000_000;
@@ -45,9 +45,7 @@ fn assert_sums(client: &mut Client, keys: &[&str], after: &str) {
 
 #[test]
 fn totals_are_the_sum_after_every_change() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         build(&mut client);
         assert_sums(&mut client, &KEYS, "additions");
         assert_eq!(windowed(&mut client), (3, 4));
@@ -76,9 +74,7 @@ fn totals_are_the_sum_after_every_change() {
 
 #[test]
 fn totals_return_to_zero() {
-    for_each_server(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, _| {
         for line in [
             "DEL window last hand plain",
             "UNLINK window last hand plain",
@@ -102,9 +98,7 @@ fn totals_return_to_zero() {
 
 #[test]
 fn rotations_are_counted() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         client.ok(&format!("BF.RESERVE hand {RATE} 80 GENERATIONS 4"));
         client.ok(&format!("BF.RESERVE last {RATE} 80 LAST GENERATIONS 8"));
         assert_eq!(counts(&mut client), (0, 0));
@@ -124,9 +118,7 @@ fn rotations_are_counted() {
 
 #[test]
 fn overflow_layers_do_not_count_as_added_twice() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         client.ok(&format!("BF.RESERVE hand {RATE} 80 GENERATIONS 4"));
         client.items("BF.MADD", "hand", &numbered("item", 100));
         let layers = sum_of_infos(&mut client, &["hand"]).layers;

@@ -2,11 +2,11 @@
 
 use bloomline_harness::{Client, Kind, Server, Setup, for_each_server, numbered};
 
-use crate::inspect::{info_field, with_debug};
+use crate::inspect::info_field;
 
 /// A server with the filter `k`, which becomes smaller once, and `small`, which does not.
 fn start(kind: &Kind) -> Server {
-    let server = with_debug(kind).start(kind);
+    let server = Setup::new().debug().start(kind);
     let mut client = server.resp2();
     client.ok("BF.RESERVE k 0.001 100000");
     client.items("BF.MADD", "k", &numbered("item", 100));

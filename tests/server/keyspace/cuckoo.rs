@@ -1,6 +1,6 @@
 //! Cuckoo filters as keys: time to live, transactions, copies.
 
-use bloomline_harness::{Client, Setup, Stop, bulk, for_each_server, int, until};
+use bloomline_harness::{Client, Setup, Stop, bulk, int, until};
 
 /// Milliseconds until the key expires.
 fn left(client: &mut Client, key: &str) -> i64 {
@@ -9,9 +9,7 @@ fn left(client: &mut Client, key: &str) -> i64 {
 
 #[test]
 fn only_the_creation_sets_the_ttl() {
-    for_each_server(|kind| {
-        let mut server = Setup::new().line("appendonly yes").start(kind);
-        let mut client = server.resp2();
+    Setup::new().line("appendonly yes").on_each_server(|mut client, mut server| {
         client.ok("CF.RESERVE k 100 BUCKETSIZE 4 TTL 1000");
         assert_eq!(client.ask("CF.INSERT inserted TTL 1000 ITEMS a"), "*[:1]");
         assert_eq!(client.ask("CF.INSERTNX nx CAPACITY 7 TTL 1000 ITEMS a"), "*[:1]");
@@ -40,9 +38,7 @@ fn only_the_creation_sets_the_ttl() {
 
 #[test]
 fn a_transaction_replies_in_order_with_errors_in_place() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         client.ok("SET text value");
         client.ok("MULTI");
         for line in [
@@ -64,9 +60,7 @@ fn a_transaction_replies_in_order_with_errors_in_place() {
 
 #[test]
 fn the_key_is_one_of_its_type() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         client.ok("CF.RESERVE k 100");
         client.call("BF.ADD bloom a");
         assert_eq!(client.ask("SCAN 0 TYPE MBbloomCF COUNT 100"), "*[$1 0 *[$1 k]]");

@@ -1,6 +1,6 @@
 //! Filters as keys: copies, renames, other databases, time to live, type.
 
-use bloomline_harness::{Client, Setup, for_each_server, int, matches, numbered};
+use bloomline_harness::{Client, Setup, int, matches, numbered};
 
 /// A filter of several layers with so small an error rate that no reply is a false positive.
 fn build(client: &mut Client, key: &str) {
@@ -11,9 +11,7 @@ fn build(client: &mut Client, key: &str) {
 
 #[test]
 fn a_copy_is_equal_and_independent() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         build(&mut client, "a");
         assert_eq!(client.ask("COPY a b"), ":1");
         assert_eq!(client.ask("DUMP b"), client.ask("DUMP a"));
@@ -35,9 +33,7 @@ fn a_copy_is_equal_and_independent() {
 
 #[test]
 fn copy_replaces_only_with_the_option() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         build(&mut client, "a");
         client.ok("BF.RESERVE b 0.01 7");
         client.ok("SET text value");
@@ -55,9 +51,7 @@ fn copy_replaces_only_with_the_option() {
 
 #[test]
 fn copies_of_untouched_filters_use_no_physical_memory() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, server| {
         client.ok("BF.RESERVE a 0.01 200000000");
         let before = server.resident();
         assert_eq!(client.ask("BF.ADD a item"), ":1");
@@ -70,9 +64,7 @@ fn copies_of_untouched_filters_use_no_physical_memory() {
 
 #[test]
 fn rename_move_and_swapdb_keep_the_filter() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         build(&mut client, "a");
         let dump = client.ask("DUMP a");
         client.ok("RENAME a b");
@@ -92,9 +84,7 @@ fn rename_move_and_swapdb_keep_the_filter() {
 
 #[test]
 fn time_to_live_survives_changes() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         build(&mut client, "a");
         assert_eq!(client.ask("EXPIRE a 1000"), ":1");
         assert_eq!(client.ask("BF.ADD a more"), ":1");
@@ -112,9 +102,7 @@ fn time_to_live_survives_changes() {
 
 #[test]
 fn the_server_reports_the_type_of_the_key() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         build(&mut client, "a");
         client.ok("SET text value");
         client.call("SADD set member");
@@ -131,9 +119,7 @@ fn the_server_reports_the_type_of_the_key() {
 
 #[test]
 fn commands_of_other_types_refuse_a_filter() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         build(&mut client, "a");
         for line in
             ["GET a", "APPEND a x", "SADD a x", "PFADD a x", "HGET a x", "LPUSH a x", "INCR a"]

@@ -86,9 +86,7 @@ fn exactly_the_changes_are_notified() {
 
 #[test]
 fn a_transaction_merges_and_replies_in_order() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         prepare(&mut client, "SEED 7");
         client.ok("MULTI");
         for line in ["BF.MERGE d a b", "BF.MERGE d missing", "BF.EXISTS d item:0", "BF.MERGE d c"] {

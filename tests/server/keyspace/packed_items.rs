@@ -2,7 +2,7 @@
 
 use bloomline_harness::{Client, Setup, for_each_server};
 
-use crate::inspect::{digest, with_debug};
+use crate::inspect::digest;
 use crate::packed::{FORMS, Form, add, answers, plain, send};
 
 /// Settings of a missing filter. At their rates no reply of these tests is a false positive.
@@ -31,7 +31,7 @@ fn reported(client: &mut Client, key: &str) -> [String; 3] {
 fn a_missing_filter_is_created_by_the_settings() {
     for_each_server(|kind| {
         for settings in SETTINGS {
-            let server = with_debug(kind).module_args(settings).start(kind);
+            let server = Setup::new().debug().module_args(settings).start(kind);
             let mut client = server.resp2();
             for form in FORMS {
                 let expected = plain(&mut client, "BF.MADD", "plain", &items(20));
@@ -64,9 +64,7 @@ fn a_filter_that_is_created_too_small_ends_the_call() {
 
 #[test]
 fn additions_keep_the_time_to_live() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         client.ok("BF.RESERVE k 0.01 100");
         assert_eq!(client.ask("EXPIRE k 100000"), ":1");
         add(&mut client, "k", Form::Lines, &items(500));
@@ -82,9 +80,7 @@ fn additions_keep_the_time_to_live() {
 
 #[test]
 fn a_transaction_queues_and_replies_in_order() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         client.ok("SET text value");
         client.ok("MULTI");
         for line in [

@@ -1,6 +1,6 @@
 //! TTL: the key expires so many seconds after it was created.
 
-use bloomline_harness::{Client, Setup, Stop, for_each_build, for_each_server, int, until};
+use bloomline_harness::{Client, Setup, Stop, for_each_server, int, until};
 
 /// Milliseconds until the key expires.
 fn left(client: &mut Client, key: &str) -> i64 {
@@ -9,9 +9,7 @@ fn left(client: &mut Client, key: &str) -> i64 {
 
 #[test]
 fn a_created_key_expires_after_its_ttl() {
-    for_each_build(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_build(|mut client, _| {
         client.ok("BF.RESERVE plain 0.01 100 TTL 1000");
         client.ok("BF.RESERVE window 0.01 100 WINDOW 60 GENERATIONS 8 TTL 1000");
         client.ok("BF.RESERVE foreign 0.01 100 LAYOUT REDISBLOOM TTL 1000");
@@ -30,9 +28,7 @@ fn a_created_key_expires_after_its_ttl() {
 
 #[test]
 fn only_the_creation_sets_the_ttl() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         client.ok("BF.RESERVE k 0.01 100 TTL 1000");
         assert_eq!(client.ask("BF.RESERVE k 0.01 100 TTL 5"), "-ERR item exists");
         assert_eq!(client.ask("BF.INSERT k TTL 5 ITEMS a"), "*[:1]");
@@ -51,9 +47,7 @@ fn only_the_creation_sets_the_ttl() {
 
 #[test]
 fn the_key_is_gone_in_the_end() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         assert_eq!(client.ask("BF.INSERT k LAST GENERATIONS 8 TTL 1 ITEMS a"), "*[:1]");
         until("the key to expire", || (client.ask("EXISTS k") == ":0").then_some(()));
         // The next call creates another filter, with another time to live.

@@ -224,9 +224,7 @@ fn other_commands_on_the_key_touch_a_watcher() {
 
 #[test]
 fn a_transaction_replies_in_order_with_errors_in_place() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         prepare(&mut client);
         client.ok("MULTI");
         for line in

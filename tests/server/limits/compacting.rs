@@ -1,15 +1,13 @@
 //! Compacting without free memory, of a giant, and while a child process saves.
 
-use bloomline_harness::{Limits, Stop, for_each_server, numbered, show, until};
+use bloomline_harness::{Limits, Setup, Stop, numbered, show};
 
 use crate::filters::{compact, observe};
-use crate::inspect::{digest, info_field, with_debug};
+use crate::inspect::{digest, info_field};
 
 #[test]
 fn an_empty_reservation_of_a_gigabyte_becomes_a_page() {
-    for_each_server(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, server| {
         for (options, most) in [("", 8192), ("NONSCALING", 8192), ("LAYOUT redisbloom", 8192)] {
             client.ok(&format!("BF.RESERVE k 0.01 750000000 {options}"));
             let before = info_field(&mut client, "k", "SIZE");
@@ -30,9 +28,7 @@ fn an_empty_reservation_of_a_gigabyte_becomes_a_page() {
 
 #[test]
 fn folding_works_without_memory_beside_the_filter() {
-    for_each_server(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, server| {
         client.ok("BF.RESERVE k 0.01 20000000 NONSCALING");
         for part in numbered("item", 100_000).chunks(10_000) {
             client.items("BF.MADD", "k", part);
@@ -50,9 +46,7 @@ fn folding_works_without_memory_beside_the_filter() {
 
 #[test]
 fn a_save_in_progress_writes_the_filter_as_it_was() {
-    for_each_server(|kind| {
-        let mut server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, mut server| {
         let keys = ["k", "classic", "ring"];
         for (key, options) in keys.iter().zip(["", "LAYOUT redisbloom", "GENERATIONS 2"]) {
             client.ok(&format!("BF.RESERVE {key} 0.001 224279 {options}"));
@@ -63,7 +57,7 @@ fn a_save_in_progress_writes_the_filter_as_it_was() {
         // The delay applies to each key, in microseconds.
         client.ok("CONFIG SET rdb-key-save-delay 100000");
         client.call("BGSAVE");
-        until("the save to begin", || (client.info("rdb_bgsave_in_progress") == "1").then_some(()));
+        client.wait_for("rdb_bgsave_in_progress", "1");
         let compacted = keys.map(|key| {
             assert!(compact(&mut client, key) > 0, "{key}");
             digest(&mut client, key)
@@ -83,9 +77,7 @@ fn a_save_in_progress_writes_the_filter_as_it_was() {
 
 #[test]
 fn runs_when_maxmemory_is_reached() {
-    for_each_server(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, _| {
         client.ok("BF.RESERVE k 0.001 100000");
         client.items("BF.MADD", "k", &numbered("item", 2000));
         let items = client.ask("BF.CARD k");

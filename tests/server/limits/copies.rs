@@ -1,8 +1,6 @@
 //! COPY and a client's RESTORE make a new filter, so the limits of BF.RESERVE apply to them.
 
-use bloomline_harness::{
-    Client, Server, Setup, Stop, bulk, for_each_server, matches, numbered, show,
-};
+use bloomline_harness::{Client, Server, Setup, Stop, for_each_server, matches, numbered, show};
 
 use crate::inspect::{info_field, number, totals};
 
@@ -21,7 +19,7 @@ const LAYOUTS: [&str; 2] = ["bloomline", "redisbloom"];
 fn make(client: &mut Client, layout: &str) -> Vec<u8> {
     client.ok(&format!("BF.RESERVE k 0.01 10000000 NONSCALING LAYOUT {layout}"));
     assert_eq!(client.ask("BF.MADD k a b"), "*[:1 :1]");
-    bulk(&client.call("DUMP k")).to_vec()
+    client.dump("k")
 }
 
 fn restore(client: &mut Client, key: &str, payload: &[u8]) -> String {
@@ -180,9 +178,7 @@ fn machine(client: &mut Client) -> u64 {
 
 #[test]
 fn without_maxmemory_the_memory_of_the_machine_is_the_limit() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, server| {
         let machine = machine(&mut client);
         // Two filters fit, three do not, although the system has addresses for all of them.
         client.ok("BF.RESERVE probe 0.01 1000000000 NONSCALING");
@@ -192,7 +188,7 @@ fn without_maxmemory_the_memory_of_the_machine_is_the_limit() {
         let capacity = (1_000_000_000.0 * 0.45 * machine as f64 / bytes as f64) as u64;
         client.ok(&format!("BF.RESERVE k 0.01 {capacity} NONSCALING"));
         assert_eq!(client.ask("BF.MADD k a b"), "*[:1 :1]");
-        let payload = bulk(&client.call("DUMP k")).to_vec();
+        let payload = client.dump("k");
         client.ok(&format!("BF.RESERVE second 0.01 {capacity} NONSCALING"));
         let third = client.ask(&format!("BF.RESERVE third 0.01 {capacity} NONSCALING"));
         let expected = format!("-ERR Insufficient memory to create filter: {MACHINE}");

@@ -2,11 +2,11 @@
 //! need no memory.
 
 use bloomline_harness::{
-    Client, Server, Setup, Stop, bulk, for_each_server, matches, numbered, show, until,
+    Client, Server, Setup, Stop, for_each_server, matches, numbered, show, until,
 };
 
 use crate::filters::Family;
-use crate::inspect::{digest, number, with_debug};
+use crate::inspect::{digest, number};
 
 const TOO_LARGE: &str = "-ERR Insufficient memory to create filter";
 
@@ -101,37 +101,35 @@ fn assert_growth_refused(client: &mut Client) {
 
 #[test]
 fn growth_beyond_a_limit_is_refused() {
-    for_each_server(|kind| {
-        let server = with_debug(kind).module_args("bf-max-filter-bytes 1mb").start(kind);
-        let mut client = server.resp2();
-        for layout in ["bloomline", "redisbloom"] {
-            about_to_grow(&mut client, layout);
+    Setup::new().debug().module_args("bf-max-filter-bytes 1mb").on_each_server(
+        |mut client, server| {
+            for layout in ["bloomline", "redisbloom"] {
+                about_to_grow(&mut client, layout);
+                assert_growth_refused(&mut client);
+            }
+            let (log, line) = (server.log(), "growth of filter 'k' refused: it needs <n> bytes");
+            assert!(matches(&format!("<any>{line}<any>"), &log), "{log}");
+            // Clients of RESP3 get a false.
+            if !server.kind.is_before_7() {
+                assert_eq!(server.resp3().ask("CF.INSERT k ITEMS new"), "*[#f]");
+                assert_eq!(server.resp3().ask("CF.INSERTNX k ITEMS new"), "*[:-1]");
+            }
+            let server = Setup::new().debug().start(&server.kind);
+            let mut client = server.resp2();
+            about_to_grow(&mut client, "redisbloom");
+            leave(&mut client, 4 << 20);
             assert_growth_refused(&mut client);
-        }
-        let (log, line) = (server.log(), "growth of filter 'k' refused: it needs <n> bytes");
-        assert!(matches(&format!("<any>{line}<any>"), &log), "{log}");
-        // Clients of RESP3 get a false.
-        if !kind.is_before_7() {
-            assert_eq!(server.resp3().ask("CF.INSERT k ITEMS new"), "*[#f]");
-            assert_eq!(server.resp3().ask("CF.INSERTNX k ITEMS new"), "*[:-1]");
-        }
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
-        about_to_grow(&mut client, "redisbloom");
-        leave(&mut client, 4 << 20);
-        assert_growth_refused(&mut client);
-        // Without the limit it grows where it stopped.
-        client.ok("CONFIG SET maxmemory 0");
-        assert_eq!(client.ask("CF.ADD k new"), ":1");
-        assert!(client.ask("CF.DEBUG k").contains("filters:2"));
-    });
+            // Without the limit it grows where it stopped.
+            client.ok("CONFIG SET maxmemory 0");
+            assert_eq!(client.ask("CF.ADD k new"), ":1");
+            assert!(client.ask("CF.DEBUG k").contains("filters:2"));
+        },
+    );
 }
 
 #[test]
 fn out_of_memory_refuses_additions_and_allows_deletions() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         client.ok("CF.RESERVE k 64 ERROR 0.00001");
         Family::Cuckoo.add(&mut client, "k", &numbered("item", 300));
         client.ok("CONFIG SET maxmemory 1");
@@ -165,7 +163,7 @@ fn out_of_memory_refuses_additions_and_allows_deletions() {
 fn assert_copies_refused(server: &Server, payload: &[u8], because: &str) {
     let mut client = server.resp2();
     assert_eq!(client.ask("COPY k new"), "-ERR module key failed to copy");
-    let reply = show(&client.run(&[b"RESTORE", b"new".as_slice(), b"0", payload]));
+    let reply = client.restore("new", payload);
     assert_eq!(reply, "-ERR Bad data format");
     assert_eq!(client.ask("EXISTS new"), ":0");
     assert_eq!(number(&mut client, "creations_refused"), 1);
@@ -178,12 +176,10 @@ fn assert_copies_refused(server: &Server, payload: &[u8], because: &str) {
 
 #[test]
 fn limits_apply_to_copies_and_not_to_files() {
-    for_each_server(|kind| {
-        let mut server = Setup::new().module_args("bf-max-filter-bytes 8mb").start(kind);
-        let mut client = server.resp2();
+    Setup::new().module_args("bf-max-filter-bytes 8mb").on_each_server(|mut client, mut server| {
         client.ok("CF.RESERVE k 4000000");
         assert_eq!(client.ask("CF.ADD k a"), ":1");
-        let payload = bulk(&client.call("DUMP k")).to_vec();
+        let payload = client.dump("k");
         server.edit_config("bf-max-filter-bytes 8mb", "bf-max-filter-bytes 1mb");
         server.restart(Stop::Save);
         assert_copies_refused(

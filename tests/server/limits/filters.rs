@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use bloomline_harness::{Client, Setup, for_each_server, matches, numbered, show};
 
-use crate::inspect::{digest, number, totals, with_debug};
+use crate::inspect::{digest, number, totals};
 
 const TOO_LARGE: &str = "-ERR Insufficient memory to create filter: ";
 const LEAVES_LESS: &str = "its new layers need <n> bytes, maxmemory <n> leaves <n>";
@@ -77,9 +77,7 @@ fn bf_max_filter_bytes_applies_to_every_creation() {
 
 #[test]
 fn refusals_state_the_needed_bytes_beyond_32_bits() {
-    for_each_server(|kind| {
-        let server = Setup::new().module_args("bf-max-filter-bytes 1gb").start(kind);
-        let mut client = server.resp2();
+    Setup::new().module_args("bf-max-filter-bytes 1gb").on_each_server(|mut client, _| {
         for (line, least) in [
             ("BF.RESERVE k 0.0001 10000000000", 25_000_000_000),
             ("BF.RESERVE k 0.01 1099511627776", 1_000_000_000_000_u64),
@@ -97,9 +95,7 @@ fn refusals_state_the_needed_bytes_beyond_32_bits() {
 
 #[test]
 fn large_layers_must_fit_maxmemory_without_eviction() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         let header = header(&mut client, "0.01 10000000");
         leave(&mut client, 10 << 20);
         // The filter takes 14 MB.
@@ -115,9 +111,7 @@ fn large_layers_must_fit_maxmemory_without_eviction() {
 
 #[test]
 fn large_layers_may_take_half_of_maxmemory_with_eviction() {
-    for_each_server(|kind| {
-        let server = Setup::new().line("maxmemory-policy allkeys-lru").start(kind);
-        let mut client = server.resp2();
+    Setup::new().line("maxmemory-policy allkeys-lru").on_each_server(|mut client, _| {
         let header = header(&mut client, "0.01 20000000");
         client.ok("CONFIG SET maxmemory 40mb");
         // The filter takes 28 MB.
@@ -178,9 +172,7 @@ fn assert_growth_refused(client: &mut Client) {
 
 #[test]
 fn bf_max_filter_bytes_applies_to_growth() {
-    for_each_server(|kind| {
-        let server = with_debug(kind).module_args("bf-max-filter-bytes 1mb").start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().module_args("bf-max-filter-bytes 1mb").on_each_server(|mut client, server| {
         about_to_grow(&mut client);
         assert_growth_refused(&mut client);
         let log = server.log();
@@ -192,9 +184,7 @@ fn bf_max_filter_bytes_applies_to_growth() {
 
 #[test]
 fn maxmemory_applies_to_growth() {
-    for_each_server(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, _| {
         about_to_grow(&mut client);
         // The next layer needs 15 MB.
         leave(&mut client, 4 << 20);
@@ -210,9 +200,7 @@ fn maxmemory_applies_to_growth() {
 
 #[test]
 fn refused_growth_keeps_the_items_added_before_it() {
-    for_each_server(|kind| {
-        let server = Setup::new().module_args("bf-max-filter-bytes 1mb").start(kind);
-        let mut client = server.resp2();
+    Setup::new().module_args("bf-max-filter-bytes 1mb").on_each_server(|mut client, _| {
         client.ok("BF.RESERVE k 0.0000001 100 EXPANSION 32768");
         let reply = show(&client.items("BF.MADD", "k", &numbered("item", 103)));
         let expected = format!("*[{}{}]", ":1 ".repeat(100), [NO_ROOM; 3].join(" "));
@@ -223,9 +211,7 @@ fn refused_growth_keeps_the_items_added_before_it() {
 
 #[test]
 fn out_of_memory_refuses_writes_and_answers_reads() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         assert_eq!(client.ask("BF.MADD k a b"), "*[:1 :1]");
         client.ok("CONFIG SET maxmemory 1");
         for line in [
@@ -254,9 +240,7 @@ fn out_of_memory_refuses_writes_and_answers_reads() {
 #[test]
 fn many_refusals_are_counted_and_do_not_fill_the_log() {
     const REFUSALS: u64 = 1000;
-    for_each_server(|kind| {
-        let server = Setup::new().module_args("bf-max-filter-bytes 1mb").start(kind);
-        let mut client = server.resp2();
+    Setup::new().module_args("bf-max-filter-bytes 1mb").on_each_server(|mut client, server| {
         let start = Instant::now();
         for _ in 0..REFUSALS {
             client.send(&["BF.RESERVE", "k", "0.01", "1000000"]);

@@ -1,8 +1,8 @@
 //! BF.MERGE at a limit of memory: an error, and nothing changes.
 
-use bloomline_harness::{Client, Stop, for_each_server, matches};
+use bloomline_harness::{Client, Setup, Stop, for_each_server, matches};
 
-use crate::inspect::{number, totals, with_debug};
+use crate::inspect::{number, totals};
 use crate::overlapping::{add, assert_contains, digests};
 
 /// Two filters of about 7 MB, the second with a further layer.
@@ -18,7 +18,8 @@ fn large(client: &mut Client, options: &str) {
 fn bf_max_filter_bytes_applies_to_merges() {
     for_each_server(|kind| {
         for options in ["SEED 7", "LAYOUT REDISBLOOM"] {
-            let mut server = with_debug(kind).module_args("bf-max-filter-bytes 20mb").start(kind);
+            let mut server =
+                Setup::new().debug().module_args("bf-max-filter-bytes 20mb").start(kind);
             large(&mut server.resp2(), options);
             server.edit_config("bf-max-filter-bytes 20mb", "bf-max-filter-bytes 1mb");
             server.restart(Stop::Save);
@@ -44,7 +45,7 @@ fn bf_max_filter_bytes_applies_to_merges() {
 fn maxmemory_applies_to_merges() {
     for_each_server(|kind| {
         for options in ["SEED 7", "LAYOUT REDISBLOOM"] {
-            let server = with_debug(kind).start(kind);
+            let server = Setup::new().debug().start(kind);
             let mut client = server.resp2();
             large(&mut client, options);
             let max = client.info_number("used_memory") + (2 << 20);

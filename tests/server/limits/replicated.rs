@@ -1,11 +1,10 @@
 //! Limits do not apply to filters that are replicated or loaded from a file.
 
 use bloomline_harness::{
-    Client, Kind, Setup, Stop, append_only_file, arguments, bulk, for_each_server, numbered, show,
-    until,
+    Client, Setup, Stop, append_only_file, arguments, bulk, for_each_server, numbered, until,
 };
 
-use crate::inspect::{digest, number, with_debug};
+use crate::inspect::{digest, number};
 
 /// Builds filters that the limits below do not allow: one is created large, one has grown large.
 fn build(client: &mut Client) {
@@ -21,8 +20,9 @@ fn digests(client: &mut Client) -> [String; 2] {
 }
 
 /// A server whose limits allow none of the filters.
-fn strict(kind: &Kind) -> Setup {
-    with_debug(kind)
+fn strict() -> Setup {
+    Setup::new()
+        .debug()
         .module_args("bf-max-filter-bytes 100kb")
         .line("maxmemory 3mb")
         .line("maxmemory-policy noeviction")
@@ -40,9 +40,9 @@ fn assert_nothing_refused(client: &mut Client) {
 #[test]
 fn replicas_take_filters_beyond_their_limits() {
     for_each_server(|kind| {
-        let primary = with_debug(kind).on_tcp().start(kind);
+        let primary = Setup::new().debug().on_tcp().start(kind);
         let mut client = primary.resp2();
-        let setup = || strict(kind).line(format!("replicaof 127.0.0.1 {}", primary.port));
+        let setup = || strict().follows(&primary);
         let early = setup().start(kind);
         until("the replica's link to be up", || {
             (early.resp2().info("master_link_status") == "up").then_some(())
@@ -68,7 +68,8 @@ fn restarts_load_filters_beyond_the_limits() {
         for (stop, append, rewrite) in
             [(Stop::Save, "no", false), (Stop::NoSave, "yes", false), (Stop::NoSave, "yes", true)]
         {
-            let mut server = with_debug(kind)
+            let mut server = Setup::new()
+                .debug()
                 .module_args("bf-max-filter-bytes 0")
                 .line(format!("appendonly {append}"))
                 .line("aof-use-rdb-preamble no")
@@ -92,7 +93,7 @@ fn restarts_load_filters_beyond_the_limits() {
 #[test]
 fn filters_beyond_a_new_limit_stay_usable() {
     for_each_server(|kind| {
-        let mut server = with_debug(kind).module_args("bf-max-filter-bytes 0").start(kind);
+        let mut server = Setup::new().debug().module_args("bf-max-filter-bytes 0").start(kind);
         build(&mut server.resp2());
         server.edit_config("bf-max-filter-bytes 0", "bf-max-filter-bytes 100kb");
         server.restart(Stop::Save);
@@ -103,13 +104,13 @@ fn filters_beyond_a_new_limit_stay_usable() {
         assert_eq!(client.ask("COPY large copied"), "-ERR module key failed to copy");
         let dump = client.call("DUMP large");
         let dump = bulk(&dump);
-        let mut restore = || show(&client.run(&[b"RESTORE", b"restored".as_slice(), b"0", dump]));
+        let mut restore = || client.restore("restored", dump);
         assert_eq!(restore(), "-ERR Bad data format");
         server.edit_config("bf-max-filter-bytes 100kb", "bf-max-filter-bytes 0");
         server.restart(Stop::Save);
         let mut client = server.resp2();
         assert_eq!(client.ask("COPY large copied"), ":1");
-        assert_eq!(show(&client.run(&[b"RESTORE", b"restored".as_slice(), b"0", dump])), "+OK");
+        assert_eq!(client.restore("restored", dump), "+OK");
         let before = digest(&mut client, "large");
         for key in ["copied", "restored"] {
             assert_eq!(digest(&mut client, key), before, "{key}");
@@ -123,7 +124,7 @@ fn logged_commands_of_any_kind_ignore_the_limits() {
         let origin = Setup::new().start(kind);
         let mut client = origin.resp2();
         client.ok("BF.RESERVE k 0.01 1000000");
-        let dump = bulk(&client.call("DUMP k")).to_vec();
+        let dump = client.dump("k");
         let (_, header) = client.scandump("k", 0);
         let commands = append_only_file(&[
             arguments("SELECT 0"),

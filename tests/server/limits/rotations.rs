@@ -2,7 +2,7 @@
 
 use bloomline_harness::{Client, Setup, for_each_server, matches, numbered, until};
 
-use crate::inspect::{digest, info_field, number, totals, with_debug};
+use crate::inspect::{digest, info_field, number, totals};
 use crate::windowed::{RATE, age, answers, info};
 
 const SLOT: u64 = 1_000_000_000;
@@ -15,9 +15,7 @@ fn leave(client: &mut Client, bytes: u64) {
 
 #[test]
 fn creation_beyond_the_limit_is_refused() {
-    for_each_server(|kind| {
-        let server = Setup::new().module_args("bf-max-filter-bytes 1mb").start(kind);
-        let mut client = server.resp2();
+    Setup::new().module_args("bf-max-filter-bytes 1mb").on_each_server(|mut client, _| {
         let refused = "-ERR Insufficient memory to create filter: it needs <n> bytes, \
                        bf-max-filter-bytes allows 1048576";
         for options in ["WINDOW 60", "LAST", "GENERATIONS 3", "WINDOW 60 TTL 60"] {
@@ -39,7 +37,7 @@ fn creation_beyond_the_limit_is_refused() {
 #[test]
 fn rotation_beyond_the_limit_changes_nothing() {
     for_each_server(|kind| {
-        let setup = with_debug(kind).module_args("bf-max-filter-bytes 100kb");
+        let setup = Setup::new().debug().module_args("bf-max-filter-bytes 100kb");
         let server = setup.start(kind);
         let mut client = server.resp2();
         let refused = "-ERR Insufficient memory to rotate filter: it needs <n> bytes, \
@@ -89,7 +87,7 @@ fn rotation_beyond_the_limit_changes_nothing() {
 #[test]
 fn rotation_by_count_beyond_the_limit_refuses_items() {
     for_each_server(|kind| {
-        let setup = with_debug(kind).module_args("bf-max-filter-bytes 10kb");
+        let setup = Setup::new().debug().module_args("bf-max-filter-bytes 10kb");
         let server = setup.start(kind);
         let mut client = server.resp2();
         client.ok("BF.RESERVE k 0.0000001 8000 LAST GENERATIONS 8 SEED 7");
@@ -112,9 +110,7 @@ fn rotation_by_count_beyond_the_limit_refuses_items() {
 
 #[test]
 fn overflow_beyond_maxmemory_is_refused() {
-    for_each_server(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, _| {
         // The overflow layer takes 4 MB and more.
         client.ok(&format!("BF.RESERVE k {RATE} 80 GENERATIONS 8 EXPANSION 32768"));
         assert_eq!(answers(&client.items("BF.MADD", "k", &numbered("item", 10))), [true; 10]);
@@ -134,9 +130,7 @@ fn overflow_beyond_maxmemory_is_refused() {
 
 #[test]
 fn rotation_that_frees_as_much_needs_no_memory() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         // A generation more than before does need memory.
         client.ok(&format!("BF.RESERVE growing {RATE} 400000 GENERATIONS 2"));
         leave(&mut client, 900_000);
@@ -170,9 +164,7 @@ fn rotation_that_frees_as_much_needs_no_memory() {
 
 #[test]
 fn a_full_server_rotates_nothing() {
-    for_each_server(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, _| {
         client.ok(&format!("BF.RESERVE k {RATE} 100 GENERATIONS 2"));
         let before = digest(&mut client, "k");
         client.ok("CONFIG SET maxmemory 1");

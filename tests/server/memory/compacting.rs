@@ -1,6 +1,6 @@
 //! BF.COMPACT gives memory back to the server.
 
-use bloomline_harness::{Client, Setup, for_each_build, int, numbered};
+use bloomline_harness::{Client, Setup, int, numbered};
 
 use crate::filters::compact;
 use crate::inspect::info_field;
@@ -14,9 +14,7 @@ fn usage(client: &mut Client, key: &str) -> u64 {
 
 #[test]
 fn the_memory_is_given_back() {
-    for_each_build(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_build(|mut client, _| {
         for options in ["", "NONSCALING", "LAYOUT redisbloom", "GENERATIONS 2"] {
             for items in [0, 1000, 100_000] {
                 client.ok(&format!("BF.RESERVE k 0.01 643496 {options}"));

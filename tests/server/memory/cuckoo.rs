@@ -1,14 +1,12 @@
 //! Memory of cuckoo filters: what is reported, when it is taken, and how it is freed.
 
-use bloomline_harness::{Setup, Stop, for_each_build, int, numbered, until};
+use bloomline_harness::{Setup, Stop, int, numbered, until};
 
 use crate::filters::Family;
 
 #[test]
 fn usage_agrees_with_used_memory() {
-    for_each_build(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_build(|mut client, _| {
         // One table of 8 MiB or 10 MB; 16 tables of 128 KiB.
         for (options, tables) in
             [("8000000", 1), ("8000000 LAYOUT REDISBLOOM", 1), ("131072 LAYOUT REDISBLOOM", 16)]
@@ -33,9 +31,7 @@ fn usage_agrees_with_used_memory() {
 
 #[test]
 fn small_filters_take_little_more_than_their_slots() {
-    for_each_build(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_build(|mut client, _| {
         // 336 bytes as computed, in three blocks. RedisBloom's takes 184 bytes and the key.
         for (options, most) in [("", 420), ("LAYOUT REDISBLOOM", 300)] {
             client.ok(&format!("CF.RESERVE k 100 {options}"));
@@ -48,9 +44,7 @@ fn small_filters_take_little_more_than_their_slots() {
 
 #[test]
 fn a_gigabyte_is_taken_only_when_it_is_written() {
-    for_each_build(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_build(|mut client, server| {
         let before = server.resident();
         client.ok("CF.RESERVE k 1073741824");
         for item in ["a", "b", "a"] {
@@ -73,9 +67,7 @@ fn a_gigabyte_is_taken_only_when_it_is_written() {
 
 #[test]
 fn large_filters_are_saved_and_freed_in_the_background() {
-    for_each_build(|kind| {
-        let mut server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_build(|mut client, mut server| {
         client.ok("CF.RESERVE k 32000000");
         Family::Cuckoo.add(&mut client, "k", &numbered("item", 1000));
         let chunks = client.chunks("k");

@@ -2,9 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use bloomline_harness::{
-    Client, Server, Setup, for_each_build, numbered, report_missing, show, until,
-};
+use bloomline_harness::{Client, Server, Setup, numbered, report_missing, show, until};
 
 use crate::inspect::number;
 
@@ -18,18 +16,16 @@ const FILTERS: usize = 8_000;
 #[test]
 fn defragmentation_moves_filters_and_loses_no_item() {
     let tested = AtomicUsize::new(0);
-    for_each_build(|kind| {
-        let server = Setup::new().line("hz 100").start(kind);
-        let mut client = server.resp2();
+    Setup::new().line("hz 100").on_each_build(|mut client, server| {
         if client.ask("CONFIG SET activedefrag yes") != "+OK" {
             let has_bundled_allocator =
-                kind.name.ends_with("-bundled") || kind.name.ends_with("-defrag");
+                server.kind.name.ends_with("-bundled") || server.kind.name.ends_with("-defrag");
             assert!(!has_bundled_allocator, "the build has lost active defragmentation");
-            return report_missing(kind, "active defragmentation");
+            return report_missing(&server.kind, "active defragmentation");
         }
         client.ok("CONFIG SET activedefrag no");
-        if kind.has_large_pages() {
-            return report_missing(kind, "an allocator whose small gaps can be removed");
+        if server.kind.has_large_pages() {
+            return report_missing(&server.kind, "an allocator whose small gaps can be removed");
         }
         make_filters(&mut client);
         // The gaps between filters that were made consecutively are the padding of the allocator.

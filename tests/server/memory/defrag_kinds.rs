@@ -2,10 +2,9 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use bloomline_harness::{for_each_build, numbered, report_missing, show, until};
+use bloomline_harness::{Setup, numbered, report_missing, show, until};
 
 use crate::filters::{assert_observed, build_all, change, compact, observe_all};
-use crate::inspect::with_debug;
 
 /// Copies of each filter. Three of four are deleted, so that the others lie between gaps.
 const COPIES: usize = 40;
@@ -16,11 +15,9 @@ const MOVES: u64 = 1000;
 #[test]
 fn every_kind_of_filter_moves_unchanged() {
     let tested = AtomicUsize::new(0);
-    for_each_build(|kind| {
-        let server = with_debug(kind).line("hz 100").start(kind);
-        let mut client = server.resp2();
-        if client.ask("CONFIG SET activedefrag yes") != "+OK" || kind.has_large_pages() {
-            return report_missing(kind, "active defragmentation");
+    Setup::new().debug().line("hz 100").on_each_build(|mut client, server| {
+        if client.ask("CONFIG SET activedefrag yes") != "+OK" || server.kind.has_large_pages() {
+            return report_missing(&server.kind, "active defragmentation");
         }
         client.ok("CONFIG SET activedefrag no");
         let filters = build_all(&mut client);

@@ -1,6 +1,6 @@
 //! Large filters are freed in the background, small ones at once.
 
-use bloomline_harness::{Client, Setup, for_each_build, numbered, until};
+use bloomline_harness::{Client, Setup, numbered, until};
 
 /// A filter of 1.3 MB in which every page was written.
 fn build(client: &mut Client, key: &str) {
@@ -22,47 +22,45 @@ fn wait_for_more_than(before: u64, client: &mut Client, after: &str) {
 
 #[test]
 fn large_filters_are_freed_in_the_background() {
-    for_each_build(|kind| {
-        let server = Setup::new()
-            .line("lazyfree-lazy-user-del yes")
-            .line("lazyfree-lazy-user-flush yes")
-            .line("lazyfree-lazy-server-del yes")
-            .line("lazyfree-lazy-expire yes")
-            .start(kind);
-        let mut client = server.resp2();
-        let empty: u64 = client.info_number("used_memory");
-        for line in [
-            "UNLINK k",
-            "DEL k",
-            "SET k value",
-            "RENAME other k",
-            "COPY other k REPLACE",
-            "PEXPIRE k 1",
-            "FLUSHDB ASYNC",
-            "FLUSHALL ASYNC",
-        ] {
-            client.ok("FLUSHALL SYNC");
-            client.ok("SET other value");
-            build(&mut client, "k");
-            let before = freed(&mut client);
-            client.call(line);
-            // An expired key is deleted at the latest when a command accesses it.
-            if line.starts_with("PEXPIRE") {
-                until("the filter to expire", || (client.ask("EXISTS k") == ":0").then_some(()));
+    Setup::new()
+        .line("lazyfree-lazy-user-del yes")
+        .line("lazyfree-lazy-user-flush yes")
+        .line("lazyfree-lazy-server-del yes")
+        .line("lazyfree-lazy-expire yes")
+        .on_each_build(|mut client, _| {
+            let empty: u64 = client.info_number("used_memory");
+            for line in [
+                "UNLINK k",
+                "DEL k",
+                "SET k value",
+                "RENAME other k",
+                "COPY other k REPLACE",
+                "PEXPIRE k 1",
+                "FLUSHDB ASYNC",
+                "FLUSHALL ASYNC",
+            ] {
+                client.ok("FLUSHALL SYNC");
+                client.ok("SET other value");
+                build(&mut client, "k");
+                let before = freed(&mut client);
+                client.call(line);
+                // An expired key is deleted at the latest when a command accesses it.
+                if line.starts_with("PEXPIRE") {
+                    until("the filter to expire", || {
+                        (client.ask("EXISTS k") == ":0").then_some(())
+                    });
+                }
+                wait_for_more_than(before, &mut client, line);
             }
-            wait_for_more_than(before, &mut client, line);
-        }
-        client.ok("FLUSHALL SYNC");
-        let left: u64 = client.info_number("used_memory");
-        assert!(left < empty + (1 << 20), "{empty} bytes before, {left} after");
-    });
+            client.ok("FLUSHALL SYNC");
+            let left: u64 = client.info_number("used_memory");
+            assert!(left < empty + (1 << 20), "{empty} bytes before, {left} after");
+        });
 }
 
 #[test]
 fn expired_filters_are_freed_in_the_background() {
-    for_each_build(|kind| {
-        let server = Setup::new().line("lazyfree-lazy-expire yes").start(kind);
-        let mut client = server.resp2();
+    Setup::new().line("lazyfree-lazy-expire yes").on_each_build(|mut client, _| {
         build(&mut client, "k");
         let before = freed(&mut client);
         assert_eq!(client.ask("PEXPIRE k 1"), ":1");
@@ -73,32 +71,28 @@ fn expired_filters_are_freed_in_the_background() {
 
 #[test]
 fn evicted_filters_are_freed_in_the_background() {
-    for_each_build(|kind| {
-        let server = Setup::new()
-            .line("lazyfree-lazy-eviction yes")
-            .line("maxmemory-policy allkeys-lru")
-            .start(kind);
-        let mut client = server.resp2();
-        for key in 0..8 {
-            build(&mut client, &format!("k{key}"));
-        }
-        let before = freed(&mut client);
-        let used: u64 = client.info_number("used_memory");
-        client.ok(&format!("CONFIG SET maxmemory {}", used - (3 << 20)));
-        wait_for_more_than(before, &mut client, "eviction");
-        until("memory to fall below its limit", || {
-            let used_now: u64 = client.info_number("used_memory");
-            (used_now <= used - (3 << 20)).then_some(())
+    Setup::new()
+        .line("lazyfree-lazy-eviction yes")
+        .line("maxmemory-policy allkeys-lru")
+        .on_each_build(|mut client, _| {
+            for key in 0..8 {
+                build(&mut client, &format!("k{key}"));
+            }
+            let before = freed(&mut client);
+            let used: u64 = client.info_number("used_memory");
+            client.ok(&format!("CONFIG SET maxmemory {}", used - (3 << 20)));
+            wait_for_more_than(before, &mut client, "eviction");
+            until("memory to fall below its limit", || {
+                let used_now: u64 = client.info_number("used_memory");
+                (used_now <= used - (3 << 20)).then_some(())
+            });
+            assert_ne!(client.info("evicted_keys").trim(), "0");
         });
-        assert_ne!(client.info("evicted_keys").trim(), "0");
-    });
 }
 
 #[test]
 fn small_filters_are_freed_at_once() {
-    for_each_build(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_build(|mut client, _| {
         let before = freed(&mut client);
         for _ in 0..10 {
             client.call("BF.MADD k a b c");

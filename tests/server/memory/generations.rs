@@ -1,6 +1,6 @@
 //! Memory of windowed filters: MEMORY USAGE, and the freeing of dropped generations.
 
-use bloomline_harness::{Client, Setup, for_each_build, for_each_server, int, numbered, until};
+use bloomline_harness::{Client, Setup, int, numbered, until};
 
 use crate::inspect::{info_field, number};
 use crate::windowed::{RATE, age};
@@ -13,9 +13,7 @@ fn usage(client: &mut Client, key: &str) -> u64 {
 
 #[test]
 fn usage_agrees_with_used_memory() {
-    for_each_build(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_build(|mut client, _| {
         for (capacity, items) in [(400_000, 100_000), (40_000, 60_000)] {
             // The buffers of the server do not grow after this command.
             client.items("BF.MADD", "k", &numbered("step0", 1000));
@@ -46,9 +44,7 @@ fn usage_agrees_with_used_memory() {
 
 #[test]
 fn usage_does_not_grow_with_time() {
-    for_each_build(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_build(|mut client, _| {
         client.ok(&format!("BF.RESERVE hand {RATE} 8000 GENERATIONS 8"));
         client.ok(&format!("BF.RESERVE last {RATE} 8000 LAST GENERATIONS 8"));
         let mut most = [0; 2];
@@ -75,9 +71,7 @@ fn usage_does_not_grow_with_time() {
 
 #[test]
 fn dropped_generations_are_freed() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         let before = client.info_number("used_memory");
         // Nine generations of 5 MB: they are freed on a thread.
         client.ok("BF.RESERVE k 0.0001 16000000 WINDOW 8000000 GENERATIONS 8");

@@ -1,6 +1,6 @@
 //! Filters from every entry point are freed: their neighbours in memory keep every byte.
 
-use bloomline_harness::{Client, Server, bulk, for_each_build, numbered, show};
+use bloomline_harness::{Client, Server, for_each_build, numbered, show};
 
 use crate::cluster::equal::{catch_up, setup};
 
@@ -28,7 +28,7 @@ fn assert_frees_only_itself(client: &mut Client, neighbours: &mut Neighbours, ho
 #[test]
 fn freed_loaded_filters_leave_their_neighbours_intact() {
     for_each_build(|kind| {
-        let server = setup(kind).start(kind);
+        let server = setup().start(kind);
         let (mut client, mut neighbours) = made(&server);
         client.ok("DEBUG RELOAD");
         assert_frees_only_itself(&mut client, &mut neighbours, "DEBUG RELOAD");
@@ -41,12 +41,10 @@ fn freed_loaded_filters_leave_their_neighbours_intact() {
 #[test]
 fn freed_restored_filters_leave_their_neighbours_intact() {
     for_each_build(|kind| {
-        let server = setup(kind).start(kind);
+        let server = setup().start(kind);
         let (mut client, mut neighbours) = made(&server);
-        let dumps: Vec<(String, Vec<u8>)> = neighbours
-            .keys()
-            .map(|key| (key.to_owned(), bulk(&client.call(&format!("DUMP {key}"))).to_vec()))
-            .collect();
+        let dumps: Vec<(String, Vec<u8>)> =
+            neighbours.keys().map(|key| (key.to_owned(), client.dump(key))).collect();
         for (key, dump) in &dumps {
             let copy = format!("restored:{key}");
             let reply = client.run(&[b"RESTORE", copy.as_bytes(), b"0", dump]);
@@ -60,9 +58,9 @@ fn freed_restored_filters_leave_their_neighbours_intact() {
 #[test]
 fn freed_replicated_filters_leave_their_neighbours_intact() {
     for_each_build(|kind| {
-        let primary = setup(kind).start(kind);
+        let primary = setup().start(kind);
         let (mut client, mut neighbours) = made(&primary);
-        let replica = setup(kind).line(format!("replicaof 127.0.0.1 {}", primary.port)).start(kind);
+        let replica = setup().follows(&primary).start(kind);
         let mut other = replica.resp2();
         catch_up(&mut client, &mut other);
         neighbours.assert_whole(&mut other, "the full synchronisation");
@@ -77,7 +75,7 @@ fn freed_replicated_filters_leave_their_neighbours_intact() {
 #[test]
 fn freed_copies_leave_their_neighbours_intact() {
     for_each_build(|kind| {
-        let server = setup(kind).start(kind);
+        let server = setup().start(kind);
         let (mut client, mut neighbours) = made(&server);
         let keys: Vec<String> = neighbours.keys().map(str::to_owned).collect();
         for key in &keys {
@@ -92,7 +90,7 @@ fn freed_copies_leave_their_neighbours_intact() {
 #[test]
 fn freed_filters_from_chunks_leave_their_neighbours_intact() {
     for_each_build(|kind| {
-        let server = setup(kind).start(kind);
+        let server = setup().start(kind);
         let (mut client, mut neighbours) = made(&server);
         let keys: Vec<String> = neighbours.keys().map(str::to_owned).collect();
         for key in &keys {
@@ -107,7 +105,7 @@ fn freed_filters_from_chunks_leave_their_neighbours_intact() {
 #[test]
 fn freed_grown_filters_leave_their_neighbours_intact() {
     for_each_build(|kind| {
-        let server = setup(kind).start(kind);
+        let server = setup().start(kind);
         let (mut client, mut neighbours) = (server.resp2(), Neighbours::new());
         for layout in ["redisbloom", "bloomline"] {
             // The second layers take 80 kB to 3 MB.

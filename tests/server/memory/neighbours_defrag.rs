@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use bloomline_harness::{Client, for_each_build, report_missing, until};
+use bloomline_harness::{Client, report_missing, until};
 
 use crate::cluster::equal::setup;
 
@@ -22,11 +22,9 @@ fn shapes() -> impl Iterator<Item = Shape> {
 #[test]
 fn freed_moved_filters_leave_their_neighbours_intact() {
     let tested = AtomicUsize::new(0);
-    for_each_build(|kind| {
-        let server = setup(kind).line("hz 100").start(kind);
-        let mut client = server.resp2();
+    setup().line("hz 100").on_each_build(|mut client, server| {
         if client.ask("CONFIG SET activedefrag yes") != "+OK" {
-            return report_missing(kind, "active defragmentation");
+            return report_missing(&server.kind, "active defragmentation");
         }
         client.ok("CONFIG SET activedefrag no");
         let mut neighbours = Neighbours::new();

@@ -1,13 +1,11 @@
 //! Physical memory of filters: allocated when it is first written, returned when filters are
 //! deleted.
 
-use bloomline_harness::{Setup, Stop, for_each_build, numbered, until};
+use bloomline_harness::{Setup, Stop, numbered, until};
 
 #[test]
 fn large_reservations_use_no_physical_memory() {
-    for_each_build(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_build(|mut client, server| {
         let before = server.resident();
         // The bits take 1.4 GB.
         client.ok("BF.RESERVE k 0.01 1000000000");
@@ -24,9 +22,7 @@ fn large_reservations_use_no_physical_memory() {
 
 #[test]
 fn sparse_filters_use_few_pages_after_a_load() {
-    for_each_build(|kind| {
-        let mut server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_build(|mut client, mut server| {
         // The bits take 120 MB. They are saved in strings of 2 MiB, few of which are all zeros.
         client.ok("BF.RESERVE k 0.01 100000000");
         let items: Vec<String> = (0..500).map(|i| format!("item:{i}")).collect();
@@ -41,9 +37,7 @@ fn sparse_filters_use_few_pages_after_a_load() {
 
 #[test]
 fn deleted_filters_return_their_pages() {
-    for_each_build(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_build(|mut client, server| {
         // 1.4, 5.6 and 22 MB: sizes that allocators keep for reuse, and sizes that only the C
         // library keeps.
         for capacity in [1_000_000, 4_000_000, 16_000_000] {

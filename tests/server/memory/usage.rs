@@ -1,6 +1,6 @@
 //! MEMORY USAGE: the bytes that the allocator has given.
 
-use bloomline_harness::{Client, Setup, for_each_build, int, numbered};
+use bloomline_harness::{Client, Setup, int, numbered};
 
 use crate::inspect::info_field;
 
@@ -10,14 +10,12 @@ fn usage(client: &mut Client, key: &str) -> u64 {
 
 #[test]
 fn default_filters_take_at_most_a_fifth_more_than_redisbloom() {
-    for_each_build(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_build(|mut client, server| {
         client.call("BF.ADD k a");
         let bytes = usage(&mut client, "k");
         // RedisBloom's filter takes 272 bytes. The allocator of Redis 6.2 counts its header of each
         // block as well.
-        let most = if kind.is_before_7() { 360 } else { 326 };
+        let most = if server.kind.is_before_7() { 360 } else { 326 };
         assert!((150..=most).contains(&bytes), "{bytes}");
     });
 }
@@ -25,9 +23,7 @@ fn default_filters_take_at_most_a_fifth_more_than_redisbloom() {
 #[test]
 fn usage_of_small_filters_agrees_with_used_memory() {
     const FILTERS: u64 = 4000;
-    for_each_build(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_build(|mut client, _| {
         // The buffers of the server do not grow after this command.
         client.call("BF.ADD k0 a");
         let before = client.info_number("used_memory");
@@ -47,9 +43,7 @@ fn usage_of_small_filters_agrees_with_used_memory() {
 
 #[test]
 fn usage_grows_with_every_layer() {
-    for_each_build(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_build(|mut client, _| {
         let mut last = 0;
         for batch in numbered("item", 3000).chunks(100) {
             let layers = client.ask("BF.INFO k FILTERS");
@@ -69,9 +63,7 @@ fn usage_grows_with_every_layer() {
 
 #[test]
 fn usage_of_large_filters_agrees_with_used_memory() {
-    for_each_build(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_build(|mut client, _| {
         // One layer of 10 MB; ten layers of 1 MB together.
         for reservation in ["0.01 7000000", "0.01 50000 EXPANSION 1"] {
             let before = client.info_number("used_memory");

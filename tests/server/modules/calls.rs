@@ -1,7 +1,8 @@
 //! Calls from another module: typed replies, and replication only on request.
 
-use bloomline_harness::{CModule, arguments};
-use bloomline_harness::{Client, Kind, Replica, Server, Setup, Stop, for_each_server, matches};
+use bloomline_harness::{
+    CModule, Client, Replica, Server, Setup, Stop, arguments, for_each_server, matches,
+};
 
 use crate::cluster::equal::{assert_equal, catch_up, setup};
 
@@ -36,8 +37,8 @@ const EFFECTS: [&str; 8] = [
 ];
 
 /// A server with both modules.
-fn with_caller(kind: &Kind, caller: &CModule) -> Setup {
-    setup(kind).line(format!("loadmodule {}", caller.path().display()))
+fn with_caller(caller: &CModule) -> Setup {
+    setup().line(format!("loadmodule {}", caller.path().display()))
 }
 
 /// The commands on the link, without the frames of transactions.
@@ -49,9 +50,7 @@ fn effects(link: &mut Replica, server: &Server) -> Vec<String> {
 #[test]
 fn module_calls_return_typed_replies() {
     let caller = CModule::build(CALLING_MODULE, &[]);
-    for_each_server(|kind| {
-        let server = with_caller(kind, &caller).start(kind);
-        let mut client = server.resp2();
+    with_caller(&caller).on_each_server(|mut client, server| {
         for (call, expected) in WRITES {
             assert_eq!(client.ask(&format!("CALLER.WRITE - {call}")), expected, "{call}");
         }
@@ -72,7 +71,7 @@ fn module_calls_return_typed_replies() {
             let answer = client.ask(&format!("CALLER.READ - {call}"));
             assert!(matches(expected, &answer), "{call}: {answer}");
         }
-        if !kind.is_before_7() {
+        if !server.kind.is_before_7() {
             // In RESP3, which modules of Redis 6.2 do not have.
             let mut client = server.resp3();
             for (call, expected) in [
@@ -105,11 +104,8 @@ fn write_all(client: &mut Client, flags: &str, in_transaction: bool) {
 fn module_calls_are_replicated_only_on_request() {
     let caller = CModule::build(CALLING_MODULE, &[]);
     for_each_server(|kind| {
-        let mut primary = with_caller(kind, &caller)
-            .line("appendonly yes")
-            .line("aof-use-rdb-preamble no")
-            .start(kind);
-        let replica = setup(kind).line(format!("replicaof 127.0.0.1 {}", primary.port)).start(kind);
+        let mut primary = with_caller(&caller).append_only().start(kind);
+        let replica = setup().follows(&primary).start(kind);
         let (mut client, mut follower) = (primary.resp2(), replica.resp2());
         catch_up(&mut client, &mut follower);
         let mut link = Replica::attach(&primary);
@@ -141,10 +137,10 @@ fn module_calls_are_replicated_only_on_request() {
 fn module_calls_on_a_replica_have_the_rights_of_a_client() {
     let caller = CModule::build(CALLING_MODULE, &[]);
     for_each_server(|kind| {
-        let primary = setup(kind).start(kind);
-        let replica = with_caller(kind, &caller)
+        let primary = setup().start(kind);
+        let replica = with_caller(&caller)
             .module_args("bf-max-filter-bytes 64kb")
-            .line(format!("replicaof 127.0.0.1 {}", primary.port))
+            .follows(&primary)
             .start(kind);
         let (mut client, mut follower) = (primary.resp2(), replica.resp2());
         client.call("BF.MADD seen a b");
@@ -181,7 +177,7 @@ fn module_calls_on_a_replica_have_the_rights_of_a_client() {
 fn module_calls_touch_watchers_only_on_change() {
     let caller = CModule::build(CALLING_MODULE, &[]);
     for_each_server(|kind| {
-        let server = with_caller(kind, &caller).start(kind);
+        let server = with_caller(&caller).start(kind);
         let (mut watcher, mut client) = (server.resp2(), server.resp2());
         client.call("BF.MADD k a b");
         for flags in ["!", "-"] {
@@ -222,9 +218,7 @@ fn module_calls_leak_no_memory() {
     /// A leak of 64 bytes per call of one kind would exceed it.
     const MOST: u64 = 64 * CALLS as u64;
     let caller = CModule::build(CALLING_MODULE, &[]);
-    for_each_server(|kind| {
-        let server = with_caller(kind, &caller).start(kind);
-        let mut client = server.resp2();
+    with_caller(&caller).on_each_server(|mut client, _| {
         client.call("BF.MADD k a b");
         let mut round = || {
             for line in [

@@ -112,13 +112,12 @@ fn chunks(client: &mut Client) -> Vec<(i64, Vec<u8>)> {
 fn calls_survive_the_deletion_of_their_key_by_a_callback() {
     let deleting = CModule::build("modules/deleting.c", &[]);
     for_each_server(|kind| {
-        let chunks = chunks(&mut setup(kind).start(kind).resp2());
+        let chunks = chunks(&mut setup().start(kind).resp2());
         for event in ["bloom.reserve", "bloom.add", "bloom.load"] {
             let line = format!("loadmodule {} {event}", deleting.path().display());
-            let server = setup(kind).line(line).start(kind);
+            let server = setup().line(line).start(kind);
             let mut client = server.resp2();
-            let replica =
-                setup(kind).line(format!("replicaof 127.0.0.1 {}", server.port)).start(kind);
+            let replica = setup().follows(&server).start(kind);
             let mut other = replica.resp2();
             catch_up(&mut client, &mut other);
             run_calls(&mut client, event);

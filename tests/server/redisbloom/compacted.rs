@@ -1,9 +1,9 @@
 //! RedisBloom's layout: a compacted filter is dumped with a header that RedisBloom can load.
 
-use bloomline_harness::{Client, for_each_server, numbered, show};
+use bloomline_harness::{Client, Setup, numbered, show};
 
 use crate::filters::{compact, observe};
-use crate::inspect::{info_field, with_debug};
+use crate::inspect::info_field;
 
 /// Bytes of RedisBloom's header before its links, and of each link.
 const HEAD: usize = 20;
@@ -44,9 +44,7 @@ fn links(client: &mut Client, key: &str) -> Vec<Link> {
 
 #[test]
 fn the_header_of_a_compacted_filter_is_valid() {
-    for_each_server(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, _| {
         // Numbers of words that have many divisors.
         for (options, items) in [
             ("0.001 40778", 0),
@@ -85,9 +83,7 @@ fn the_header_of_a_compacted_filter_is_valid() {
 
 #[test]
 fn a_compacted_filter_has_the_bits_of_a_smaller_one() {
-    for_each_server(|kind| {
-        let server = with_debug(kind).start(kind);
-        let mut client = server.resp2();
+    Setup::new().debug().on_each_server(|mut client, _| {
         let items = numbered("item", 3000);
         client.ok("BF.RESERVE k 0.001 64000 NONSCALING LAYOUT redisbloom");
         client.items("BF.MADD", "k", &items);

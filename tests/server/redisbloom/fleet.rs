@@ -19,7 +19,7 @@ fn standing_in(kind: &Kind, port: u16) -> (Server, CModule) {
     let module = CModule::build("redisbloom/standin_module.c", &[]);
     let lines =
         [format!("loadmodule {}", module.path().display()), format!("replicaof 127.0.0.1 {port}")];
-    let setup = lines.into_iter().fold(setup(kind).bare(), Setup::line);
+    let setup = lines.into_iter().fold(setup().bare(), Setup::line);
     (setup.start(kind), module)
 }
 
@@ -48,7 +48,7 @@ fn own_filter(kind: &Kind) -> (Vec<u8>, Vec<u8>) {
     let mut client = server.resp2();
     client.ok("BF.RESERVE k 0.01 100");
     let (_, header) = client.scandump("k", 0);
-    (header, bulk(&client.call("DUMP k")).to_vec())
+    (header, client.dump("k"))
 }
 
 fn fill(client: &mut Client) {
@@ -67,7 +67,7 @@ fn report(follower: &mut Client, key: &str) -> String {
 #[test]
 fn copies_reach_a_replica_that_cannot_copy() {
     for_each_server(|kind| {
-        let primary = setup(kind).module_args(FLEET).start(kind);
+        let primary = setup().module_args(FLEET).start(kind);
         let (replica, _module) = standing_in(kind, primary.port);
         let (mut client, mut follower) = (primary.resp2(), replica.resp2());
         catch_up(&mut client, &mut follower);
@@ -115,7 +115,7 @@ fn copies_reach_a_replica_that_cannot_copy() {
 #[test]
 fn without_the_setting_an_addition_makes_another_filter() {
     for_each_server(|kind| {
-        let primary = setup(kind).module_args("bf-layout redisbloom").start(kind);
+        let primary = setup().module_args("bf-layout redisbloom").start(kind);
         let (replica, _module) = standing_in(kind, primary.port);
         let (mut client, mut follower) = (primary.resp2(), replica.resp2());
         catch_up(&mut client, &mut follower);
@@ -146,7 +146,7 @@ fn no_command_makes_a_filter_of_our_layout() {
         assert_eq!(client.ask("BF.RESERVE k 0.01 100 LAYOUT bloomline"), refused);
         assert_eq!(client.ask("BF.INSERT k LAYOUT bloomline ITEMS a"), refused);
         assert_eq!(show(&client.run(&[b"BF.LOADCHUNK", b"k".as_slice(), b"1", &header])), refused);
-        let restored = show(&client.run(&[b"RESTORE", b"k".as_slice(), b"0", &dump]));
+        let restored = client.restore("k", &dump);
         assert_eq!(restored, "-ERR Bad data format");
         assert!(server.log().contains(&format!("not loaded: {FORBIDDEN}")), "{}", server.log());
         assert_eq!(client.ask("DBSIZE"), size);
@@ -179,12 +179,9 @@ fn files_with_our_layout_end_the_start() {
 #[test]
 fn a_primary_cannot_replicate_our_layout() {
     for_each_server(|kind| {
-        let primary = setup(kind).start(kind);
+        let primary = setup().start(kind);
         let mut client = primary.resp2();
-        let mut replica = setup(kind)
-            .module_args(FLEET)
-            .line(format!("replicaof 127.0.0.1 {}", primary.port))
-            .start(kind);
+        let mut replica = setup().module_args(FLEET).follows(&primary).start(kind);
         catch_up(&mut client, &mut replica.resp2());
         assert_eq!(client.ask("BF.ADD k a"), ":1");
         let status = replica.wait_for_end();
@@ -196,7 +193,7 @@ fn a_primary_cannot_replicate_our_layout() {
         );
         // A full synchronisation fails. If it uses a file, it ends the process, as for the server's
         // own types.
-        let fresh = setup(kind).module_args(FLEET).start(kind);
+        let fresh = setup().module_args(FLEET).start(kind);
         fresh.resp2().ok(&format!("REPLICAOF 127.0.0.1 {}", primary.port));
         until("the synchronisation to be refused", || {
             fresh.log().contains(FORBIDDEN).then_some(())
@@ -206,13 +203,11 @@ fn a_primary_cannot_replicate_our_layout() {
 
 #[test]
 fn payloads_are_refused_if_redis_cannot_read_them() {
-    for_each_server(|kind| {
-        let server = Setup::new().module_args(FLEET).start(kind);
-        let mut client = server.resp2();
+    Setup::new().module_args(FLEET).on_each_server(|mut client, server| {
         fill(&mut client);
-        let dump = bulk(&client.call("DUMP src")).to_vec();
-        let reply = show(&client.run(&[b"RESTORE", b"restored".as_slice(), b"0", &dump]));
-        if kind.has_payloads_unknown_to_redis() {
+        let dump = client.dump("src");
+        let reply = client.restore("restored", &dump);
+        if server.kind.has_payloads_unknown_to_redis() {
             assert_eq!(reply, "-ERR Bad data format");
             assert!(server.log().contains("use BF.SCANDUMP and BF.LOADCHUNK"), "{}", server.log());
         } else {
@@ -227,13 +222,10 @@ fn moves_and_copies_leave_clients_in_their_database() {
         let lines = ["appendonly yes", "appendfsync always", "aof-use-rdb-preamble no"];
         let mut primary = lines
             .iter()
-            .fold(setup(kind), |setup, line| setup.line(*line))
+            .fold(setup(), |setup, line| setup.line(*line))
             .module_args(FLEET)
             .start(kind);
-        let replica = setup(kind)
-            .module_args(FLEET)
-            .line(format!("replicaof 127.0.0.1 {}", primary.port))
-            .start(kind);
+        let replica = setup().module_args(FLEET).follows(&primary).start(kind);
         let (mut client, mut follower) = (primary.resp2(), replica.resp2());
         catch_up(&mut client, &mut follower);
         client.ok("SET moved v");
@@ -297,7 +289,7 @@ fn scripts_replicated_by_text_may_not_use_what_redisbloom_lacks() {
             return report_missing(kind, "lua-replicate-commands no");
         }
         let script = |call: &str| format!("EVAL \"return redis.pcall({call})\" 2 src dst");
-        let server = setup(kind).module_args(FLEET).line("lua-replicate-commands no").start(kind);
+        let server = setup().module_args(FLEET).line("lua-replicate-commands no").start(kind);
         let mut client = server.resp2();
         fill(&mut client);
         for call in UNKNOWN {
@@ -334,12 +326,9 @@ fn replicas_repeat_scripts_of_primaries_without_the_setting() {
         if !kind.is_before_7() {
             return report_missing(kind, "lua-replicate-commands no");
         }
-        let by_text = || setup(kind).line("lua-replicate-commands no");
+        let by_text = || setup().line("lua-replicate-commands no");
         let primary = by_text().module_args("bf-layout redisbloom").start(kind);
-        let replica = by_text()
-            .module_args(FLEET)
-            .line(format!("replicaof 127.0.0.1 {}", primary.port))
-            .start(kind);
+        let replica = by_text().module_args(FLEET).follows(&primary).start(kind);
         let (mut client, mut follower) = (primary.resp2(), replica.resp2());
         catch_up(&mut client, &mut follower);
         fill(&mut client);
@@ -368,7 +357,7 @@ fn the_setting_is_refused_while_such_filters_exist() {
         if kind.is_before_7() {
             return report_missing(kind, "settings of modules");
         }
-        let primary = setup(kind).start(kind);
+        let primary = setup().start(kind);
         let mut client = primary.resp2();
         let name = config_name(&mut client);
         assert_eq!(client.ask("BF.MADD k a b"), "*[:1 :1]");
@@ -401,8 +390,7 @@ fn the_setting_is_refused_while_such_filters_exist() {
 fn an_append_only_file_repeats_the_copies() {
     for_each_server(|kind| {
         let lines = ["appendonly yes", "appendfsync always", "aof-use-rdb-preamble no"];
-        let setup =
-            lines.iter().fold(setup(kind), |setup, line| setup.line(*line)).module_args(FLEET);
+        let setup = lines.iter().fold(setup(), |setup, line| setup.line(*line)).module_args(FLEET);
         let mut server = setup.start(kind);
         let mut client = server.resp2();
         fill(&mut client);

@@ -58,21 +58,19 @@ fn assert_saves(mut server: Server) {
 
 #[test]
 fn redis_6_creates_no_layer_of_4_gib_by_a_call() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, server| {
         for line in [
             "BF.RESERVE k 0.0000001 1073741824 NONSCALING LAYOUT redisbloom",
             "BF.INSERT k CAPACITY 1073741824 ERROR 0.0000001 LAYOUT redisbloom ITEMS a",
         ] {
-            assert_refused_or_made(&mut client, kind, |client| client.ask(line));
+            assert_refused_or_made(&mut client, &server.kind, |client| client.ask(line));
         }
         let small = header(&mut client, "0.0000001 1000 NONSCALING");
         for bytes in [FOUR_GIB, FOUR_GIB + 8, 5 << 30] {
             let large = with_layer_of(small.clone(), bytes);
-            assert_refused_or_made(&mut client, kind, |client| load(client, "k", &large));
+            assert_refused_or_made(&mut client, &server.kind, |client| load(client, "k", &large));
         }
-        if kind.is_before_7() {
+        if server.kind.is_before_7() {
             let log = server.log();
             let line = format!("<any>creation of filter 'k' refused: {RULE}<any>");
             assert!(matches(&line, &log), "{log}");
@@ -94,14 +92,12 @@ fn redis_6_creates_no_layer_of_4_gib_by_a_call() {
 
 #[test]
 fn redis_6_creates_no_layer_of_4_gib_by_default() {
-    for_each_server(|kind| {
-        let server = Setup::new().module_args(LARGE_BY_DEFAULT).start(kind);
-        let mut client = server.resp2();
+    Setup::new().module_args(LARGE_BY_DEFAULT).on_each_server(|mut client, server| {
         for line in ["BF.ADD k a", "BF.MADD k a b", "BF.INSERT k ITEMS a"] {
-            assert_refused_or_made(&mut client, kind, |client| client.ask(line));
+            assert_refused_or_made(&mut client, &server.kind, |client| client.ask(line));
         }
         // On this server only explicitly described filters are small.
-        if kind.is_before_7() {
+        if server.kind.is_before_7() {
             client.ok("BF.RESERVE small 0.01 100");
         }
         assert_saves(server);
@@ -116,22 +112,20 @@ fn about_to_grow(client: &mut Client) -> Vec<u8> {
 
 #[test]
 fn redis_6_grows_no_layer_of_4_gib() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, server| {
         let header = about_to_grow(&mut client);
         assert_eq!(load(&mut client, "k", &header), "+OK");
         let before = totals(&mut client);
         let reply = client.ask("BF.ADD k a");
         let log = server.log();
-        if kind.is_before_7() {
+        if server.kind.is_before_7() {
             assert_eq!(reply, "-ERR problem inserting into filter");
             let line = format!("<any>growth of filter 'k' refused: {RULE}<any>");
             assert!(matches(&line, &log), "{log}");
             assert_eq!((totals(&mut client), number(&mut client, "growths_refused")), (before, 1));
             assert_eq!(client.ask("BF.MADD k a b"), format!("*[{reply} {reply}]"));
         } else if log.contains("the machine") {
-            report_missing(kind, "memory for a filter of 6 GB");
+            report_missing(&server.kind, "memory for a filter of 6 GB");
         } else {
             assert_eq!(reply, ":1");
             assert_eq!(client.ask("BF.INFO k FILTERS"), "*[:2]");

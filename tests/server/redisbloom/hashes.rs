@@ -38,9 +38,7 @@ fn sixteen(numbers: [u64; 2]) -> Vec<u8> {
 
 #[test]
 fn version_5_is_read_and_written_as_version_4() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         let fixtures = fixtures();
         for fixture in &fixtures {
             let payload = as_version_5(&fixture.dump(), [0, 0]);
@@ -63,9 +61,7 @@ fn version_5_is_not_passed_on_to_older_redisblooms() {
 
 #[test]
 fn seeded_hashes_are_refused_with_their_reason() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, server| {
         let fixture = &fixtures()[0];
         for (numbers, reason) in [([1, 0x0123_4567_89ab_cdef], SEEDED), ([0, 7], "hash version 0")]
         {
@@ -83,9 +79,7 @@ fn seeded_hashes_are_refused_with_their_reason() {
 
 #[test]
 fn hashcheck_accepts_only_the_known_hash() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         let mut check =
             |bytes: &[u8]| show(&client.run(&[b"bf._hashcheck".as_slice(), b"k", bytes]));
         assert_eq!(check(&sixteen([0, 0])), "+OK");

@@ -7,9 +7,7 @@ use bloomline_reference::fixture::fixtures;
 
 #[test]
 fn the_setting_makes_the_filters_of_redisbloom() {
-    for_each_server(|kind| {
-        let server = Setup::new().module_args("bf-layout redisbloom").start(kind);
-        let mut client = server.resp2();
+    Setup::new().module_args("bf-layout redisbloom").on_each_server(|mut client, _| {
         for fixture in fixtures() {
             if fixture.created_from_header().is_some() {
                 continue;
@@ -50,7 +48,7 @@ fn with_the_setting_all_numbers_are_redisblooms() {
 
 #[test]
 fn the_option_layout_applies_to_one_key() {
-    const ROWS: &[Row] = rows![
+    Setup::new().check_rows(rows![
         "BF.RESERVE k 0.001 2000 LAYOUT redisbloom" => "+OK";
         "BF.INFO k SIZE" => "*[:4056]" | "%{+Size :4056}";
         "BF.INSERT i CAPACITY 100 LAYOUT redisbloom ITEMS x" => "*[:1]" | "*[#t]";
@@ -58,6 +56,5 @@ fn the_option_layout_applies_to_one_key() {
         "BF.RESERVE big 0.01 1073741825 LAYOUT redisbloom" => "-ERR capacity must be in the range [1, 1073741824]";
         "BF.ADD own x" => ":1" | "#t";
         "BF.INFO own LAYOUT" => "*[$9 bloomline]" | "%{+Layout $9 bloomline}";
-    ];
-    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+    ]);
 }

@@ -110,8 +110,8 @@ fn add_numbers(client: &mut Client, key: &str, range: std::ops::Range<u32>) {
 #[test]
 fn many_items_of_a_call_are_replicated_as_content() {
     for_each_server(|kind| {
-        let primary = setup(kind).module_args(FLEET).start(kind);
-        let replica = setup(kind).line(format!("replicaof 127.0.0.1 {}", primary.port)).start(kind);
+        let primary = setup().module_args(FLEET).start(kind);
+        let replica = setup().follows(&primary).start(kind);
         let (mut client, mut other) = (primary.resp2(), replica.resp2());
         catch_up(&mut client, &mut other);
         let mut link = Replica::attach(&primary);
@@ -144,7 +144,7 @@ fn many_items_of_a_call_are_replicated_as_content() {
 fn many_items_of_a_call_take_little_memory() {
     for_each_server(|kind| {
         const ITEMS: u32 = 3_000_000;
-        let server = setup(kind).module_args(FLEET).line("appendonly yes").start(kind);
+        let server = setup().module_args(FLEET).line("appendonly yes").start(kind);
         let mut client = server.resp2();
         client.ok(&format!("BF.RESERVE k 0.001 {ITEMS}"));
         let process = server.process();
@@ -178,12 +178,8 @@ fn refused_calls_are_replicated_up_to_their_end() {
 #[test]
 fn replicas_and_files_hold_equal_filters() {
     for_each_server(|kind| {
-        let mut primary = setup(kind)
-            .module_args(FLEET)
-            .line("appendonly yes")
-            .line("aof-use-rdb-preamble no")
-            .start(kind);
-        let replica = setup(kind).line(format!("replicaof 127.0.0.1 {}", primary.port)).start(kind);
+        let mut primary = setup().module_args(FLEET).append_only().start(kind);
+        let replica = setup().follows(&primary).start(kind);
         let (mut client, mut other) = (primary.resp2(), replica.resp2());
         client.ok("BF.RESERVE grows 0.001 100");
         client.ok("BF.RESERVE full 0.001 300 NONSCALING");

@@ -2,7 +2,7 @@
 //!
 //! They are kinds of [`crate::filters`] as well, which pass every entry point.
 
-use bloomline_harness::{Setup, for_each_server, numbered, show};
+use bloomline_harness::{Setup, numbered, show};
 
 use super::seen::{
     assert_all_recorded, assert_recorded, debug, digits, dumped, restore, restore_all, value_of,
@@ -11,9 +11,7 @@ use bloomline_reference::fixture::fixtures;
 
 #[test]
 fn restored_filters_equal_the_recorded_ones() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         let fixtures = fixtures();
         restore_all(&mut client, &fixtures);
         assert_all_recorded(&mut client, &fixtures);
@@ -22,9 +20,7 @@ fn restored_filters_equal_the_recorded_ones() {
 
 #[test]
 fn payloads_of_older_releases_load_or_fail_as_recorded() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         let mut seen = 0;
         for fixture in fixtures() {
             for (version, dump, reply, lines) in fixture.reencoded() {
@@ -52,9 +48,7 @@ fn payloads_of_older_releases_load_or_fail_as_recorded() {
 
 #[test]
 fn recorded_chunks_load_and_are_dumped_unchanged() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         let mut seen = 0;
         for fixture in fixtures() {
             let Some(chunks) = fixture.chunks() else { continue };
@@ -84,9 +78,7 @@ fn recorded_chunks_load_and_are_dumped_unchanged() {
 
 #[test]
 fn restored_filters_grow_like_native_ones() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         let more = numbered("more", 3_000);
         for fixture in fixtures() {
             let Some(create) = fixture.create() else { continue };

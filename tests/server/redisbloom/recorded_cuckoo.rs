@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use bloomline_harness::{Client, for_each_server, repository, show};
+use bloomline_harness::{Client, repository, show};
 
 use crate::filters::classic_cuckoo as classic;
 use serde_json::Value as Json;
@@ -94,9 +94,7 @@ fn chunks(vector: &Json) -> Vec<(i64, Vec<u8>)> {
 
 #[test]
 fn recorded_steps_give_the_recorded_cuckoo_filters() {
-    for_each_server(|kind| {
-        let server = classic().start(kind);
-        let mut client = server.resp2();
+    classic().on_each_server(|mut client, _| {
         let mut seen = 0;
         for vector in vectors().iter().filter(|vector| vector["steps"].is_array()) {
             let mut is_same = true;
@@ -123,9 +121,7 @@ fn recorded_steps_give_the_recorded_cuckoo_filters() {
 
 #[test]
 fn recorded_cuckoo_filters_are_restored_and_loaded() {
-    for_each_server(|kind| {
-        let server = classic().start(kind);
-        let mut client = server.resp2();
+    classic().on_each_server(|mut client, _| {
         let (mut old, mut loaded) = (0, 0);
         for vector in &vectors() {
             let dump = from_hex(&vector["dump_hex"]);

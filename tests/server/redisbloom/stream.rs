@@ -62,9 +62,7 @@ fn an_aof_of_redisbloom_makes_the_recorded_filters() {
 
 #[test]
 fn a_primary_sends_only_commands_that_redisbloom_supports() {
-    for_each_server(|kind| {
-        let server = Setup::new().module_args("bf-layout redisbloom").start(kind);
-        let mut client = server.resp2();
+    Setup::new().module_args("bf-layout redisbloom").on_each_server(|mut client, server| {
         let mut replica = Replica::attach(&server);
         for line in [
             "BF.RESERVE k 0.01 2 EXPANSION 3",

@@ -28,8 +28,7 @@ fn by_chunks(from: &mut Client, to: &mut Client, key: &str) {
 #[test]
 fn dumps_chunks_and_migrate_carry_every_filter() {
     for_each_direction(|kind, first| {
-        let (source, target) =
-            (first.start(setup(kind), kind), first.other().start(setup(kind), kind));
+        let (source, target) = (first.start(setup(), kind), first.other().start(setup(), kind));
         let (mut from, mut to) = (source.resp2(), target.resp2());
         fill(&mut from);
         add_large(&mut from);

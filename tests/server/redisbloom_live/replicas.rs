@@ -8,11 +8,11 @@ use crate::cluster::equal::{catch_up, setup};
 #[test]
 fn a_replica_follows_and_takes_over() {
     for_each_direction(|kind, first| {
-        let primary = first.start(setup(kind), kind);
+        let primary = first.start(setup(), kind);
         let mut client = primary.resp2();
         fill(&mut client);
         let line = format!("replicaof 127.0.0.1 {}", primary.port);
-        let replica = first.other().start(setup(kind).line(line), kind);
+        let replica = first.other().start(setup().line(line), kind);
         let mut follower = replica.resp2();
         catch_up(&mut client, &mut follower);
         assert_all_same(&all_seen(&mut client), &all_seen(&mut follower));

@@ -1,6 +1,6 @@
 //! Random commands, most of which change filters.
 
-use bloomline_harness::{Client, Kind, Random, append_only_file, arguments, bulk};
+use bloomline_harness::{Client, Kind, Random, append_only_file, arguments};
 use redis::Value;
 
 use super::Module;
@@ -130,7 +130,7 @@ struct Carried {
 impl Carried {
     fn read(client: &mut Client, key: &str) -> Self {
         let chunks = client.chunks(key);
-        let dump = bulk(&client.call(&format!("DUMP {key}"))).to_vec();
+        let dump = client.dump(key);
         Self { family: family_of(key), chunks, dump }
     }
 }

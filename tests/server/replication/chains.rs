@@ -4,7 +4,7 @@ use bloomline_harness::{Client, Clock, Kind, Random, Server, for_each_server};
 
 use crate::cluster::equal::{OTHER_SETTINGS, catch_up};
 use crate::inspect::number;
-use crate::timed::{RESERVE, SLOT, Timed, WINDOW, assert_equal, digest, info, replica};
+use crate::timed::{RESERVE, SLOT, Timed, WINDOW, assert_equal, digest, info, setup};
 
 /// The keys of the random programs, one per kind of filter.
 const KEYS: [&str; 6] = ["time", "fixed", "once", "last", "lastonce", "hand"];
@@ -19,13 +19,13 @@ struct Chain {
 
 impl Chain {
     fn start(kind: &Kind, settings: &str) -> Self {
-        let Timed { server, clock } = Timed::start(kind);
+        let Timed { server, clock } = Timed::start(kind, &[]);
         let mut chain =
             Self { clients: vec![server.resp2()], servers: vec![server], clocks: vec![clock] };
         for _ in 0..2 {
             let clock = Clock::new();
             let above = chain.servers.last().expect("a server");
-            let server = replica(kind, &clock, above).module_args(settings).start(kind);
+            let server = setup(&clock).follows(above).module_args(settings).start(kind);
             let mut client = server.resp2();
             catch_up(chain.clients.last_mut().expect("a client"), &mut client);
             chain.clients.push(client);

@@ -1,7 +1,7 @@
 //! What BF.COMPACT replicates, and what replicas and files make of it.
 
 use bloomline_harness::{
-    Client, Kind, Replica, Server, Setup, Stop, for_each_server, numbered, report_missing,
+    Kind, Replica, Server, Setup, Stop, for_each_server, numbered, report_missing,
 };
 
 use crate::cluster::equal::{OTHER_SETTINGS, catch_up, setup};
@@ -10,19 +10,14 @@ use crate::filters::{build, compact, compactable, observe_all};
 /// A server, and a replica with other settings.
 fn pair(kind: &Kind, setup_of_primary: Setup) -> (Server, Server) {
     let primary = setup_of_primary.start(kind);
-    let replica = setup(kind)
-        .module_args(OTHER_SETTINGS)
-        .line(format!("replicaof 127.0.0.1 {}", primary.port))
-        .start(kind);
+    let replica = setup().module_args(OTHER_SETTINGS).follows(&primary).start(kind);
     catch_up(&mut primary.resp2(), &mut replica.resp2());
     (primary, replica)
 }
 
 #[test]
 fn a_call_is_replicated_once_and_nothing_if_nothing_changed() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, server| {
         let filters = compactable();
         build(&mut client, &filters);
         let mut link = Replica::attach(&server);
@@ -44,10 +39,7 @@ fn scripts_replicated_by_text_compact_on_a_replica() {
         if !kind.is_before_7() {
             return report_missing(kind, "lua-replicate-commands no");
         }
-        let by_text = setup(kind)
-            .line("lua-replicate-commands no")
-            .line("appendonly yes")
-            .line("aof-use-rdb-preamble no");
+        let by_text = setup().line("lua-replicate-commands no").append_only();
         let (mut primary, replica) = pair(kind, by_text);
         let (mut client, mut follower) = (primary.resp2(), replica.resp2());
         let filters = compactable();
@@ -74,9 +66,7 @@ fn names(lines: &[String]) -> Vec<&str> {
 
 #[test]
 fn replicas_of_redisbloom_receive_the_content() {
-    for_each_server(|kind| {
-        let server = Setup::new().module_args("bf-redisbloom-replicas yes").start(kind);
-        let mut client: Client = server.resp2();
+    Setup::new().module_args("bf-redisbloom-replicas yes").on_each_server(|mut client, server| {
         client.ok("BF.RESERVE k 0.001 50000");
         client.items("BF.MADD", "k", &numbered("item", 5000));
         let mut link = Replica::attach(&server);

@@ -1,9 +1,7 @@
 //! What a primary replicates of cuckoo filters: the additions that stored, and the deletions that
 //! removed.
 
-use bloomline_harness::{
-    Client, Kind, Replica, Setup, append_only_file, arguments, for_each_server,
-};
+use bloomline_harness::{Client, Setup, append_only_file, arguments, for_each_server};
 
 use super::link::Link;
 use crate::cluster::equal::{OTHER_SETTINGS, assert_equal, catch_up, setup};
@@ -22,8 +20,7 @@ fn assert_effects(link: &mut Link, effects: &[Effect]) {
 
 #[test]
 fn creation_replicates_the_header_and_no_option() {
-    for_each_server(|kind| {
-        let mut link = Link::start(kind);
+    Link::on_each_server(Setup::new(), |mut link| {
         for (line, items) in [
             ("CF.RESERVE k 100", None),
             ("CF.RESERVE k 100 BUCKETSIZE 4 MAXITERATIONS 7 EXPANSION 0", None),
@@ -48,8 +45,7 @@ fn creation_replicates_the_header_and_no_option() {
 
 #[test]
 fn creation_with_items_is_one_transaction() {
-    for_each_server(|kind| {
-        let mut link = Link::start(kind);
+    Link::on_each_server(Setup::new(), |mut link| {
         link.client.call("CF.INSERT k ITEMS a b");
         let lines = link.replica.lines(&link.server);
         assert_eq!(lines, ["MULTI", HEADER, "CF.INSERT k ITEMS a b", "EXEC"]);
@@ -58,8 +54,7 @@ fn creation_with_items_is_one_transaction() {
 
 #[test]
 fn additions_and_deletions_replicate_what_they_changed() {
-    for_each_server(|kind| {
-        let mut link = Link::start(kind);
+    Link::on_each_server(Setup::new(), |mut link| {
         link.client.ok("CF.RESERVE k 1000");
         link.pending();
         assert_effects(
@@ -102,8 +97,7 @@ fn additions_and_deletions_replicate_what_they_changed() {
 
 #[test]
 fn refused_calls_and_items_are_not_replicated() {
-    for_each_server(|kind| {
-        let mut link = Link::start(kind);
+    Link::on_each_server(Setup::new(), |mut link| {
         link.client.ok("SET text value");
         link.client.ok("CF.RESERVE full 4 EXPANSION 0 LAYOUT REDISBLOOM");
         link.pending();
@@ -143,8 +137,7 @@ fn refused_calls_and_items_are_not_replicated() {
 
 #[test]
 fn chunks_are_replicated_verbatim() {
-    for_each_server(|kind| {
-        let mut link = Link::start(kind);
+    Link::on_each_server(Setup::new(), |mut link| {
         link.client.call("CF.INSERT k ITEMS a b c");
         link.pending();
         for (next, data) in link.client.chunks("k") {
@@ -160,8 +153,7 @@ fn chunks_are_replicated_verbatim() {
 
 #[test]
 fn transactions_and_scripts_replicate_their_effects() {
-    for_each_server(|kind| {
-        let mut link = Link::start(kind);
+    Link::on_each_server(Setup::new(), |mut link| {
         for line in
             ["MULTI", "CF.RESERVE k 100", "CF.INSERT k ITEMS a b", "CF.ADDNX k a", "CF.MDEL k a x"]
         {
@@ -207,11 +199,8 @@ fn drive(client: &mut Client) {
 #[test]
 fn replicas_with_other_settings_are_equal() {
     for_each_server(|kind| {
-        let primary = setup(kind).start(kind);
-        let replica = setup(kind)
-            .module_args(OTHER_SETTINGS)
-            .line(format!("replicaof 127.0.0.1 {}", primary.port))
-            .start(kind);
+        let primary = setup().start(kind);
+        let replica = setup().module_args(OTHER_SETTINGS).follows(&primary).start(kind);
         let (mut client, mut other) = (primary.resp2(), replica.resp2());
         catch_up(&mut client, &mut other);
         drive(&mut client);
@@ -220,16 +209,9 @@ fn replicas_with_other_settings_are_equal() {
     });
 }
 
-/// A server for replicas with RedisBloom.
-fn fleet(kind: &Kind) -> Link {
-    let server = Setup::new().module_args("bf-redisbloom-replicas yes").start(kind);
-    Link { client: server.resp2(), replica: Replica::attach(&server), server }
-}
-
 #[test]
 fn redisbloom_gets_single_deletions() {
-    for_each_server(|kind| {
-        let mut link = fleet(kind);
+    Link::on_each_server(Setup::new().module_args("bf-redisbloom-replicas yes"), |mut link| {
         assert_effects(
             &mut link,
             &[

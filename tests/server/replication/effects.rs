@@ -1,6 +1,6 @@
 //! What a primary replicates: exactly the changes, once each.
 
-use bloomline_harness::{Setup, for_each_server, until};
+use bloomline_harness::{Setup, for_each_server};
 
 use super::link::Link;
 
@@ -27,8 +27,7 @@ const HEADER: &str = "BF.LOADCHUNK k 1 <data>";
 
 #[test]
 fn creation_replicates_the_header() {
-    for_each_server(|kind| {
-        let mut link = Link::start(kind);
+    Link::on_each_server(Setup::new(), |mut link| {
         for line in [
             "BF.RESERVE k 0.01 100",
             "BF.RESERVE k 0.01 100 EXPANSION 4",
@@ -54,8 +53,7 @@ fn creation_replicates_the_header() {
 
 #[test]
 fn creation_with_items_is_one_transaction() {
-    for_each_server(|kind| {
-        let mut link = Link::start(kind);
+    Link::on_each_server(Setup::new(), |mut link| {
         link.client.call("BF.MADD k a b");
         let lines = link.replica.lines(&link.server);
         assert_eq!(lines, ["MULTI", HEADER, "BF.MADD k a b", "EXEC"]);
@@ -64,8 +62,7 @@ fn creation_with_items_is_one_transaction() {
 
 #[test]
 fn additions_replicate_only_new_items() {
-    for_each_server(|kind| {
-        let mut link = Link::start(kind);
+    Link::on_each_server(Setup::new(), |mut link| {
         link.client.ok("BF.RESERVE k 0.0001 1000");
         link.pending();
         // All items are new, so the call is replicated verbatim.
@@ -92,8 +89,7 @@ fn additions_replicate_only_new_items() {
 
 #[test]
 fn calls_with_mostly_new_items_are_replicated_verbatim() {
-    for_each_server(|kind| {
-        let mut link = Link::start(kind);
+    Link::on_each_server(Setup::new(), |mut link| {
         link.client.ok("BF.RESERVE k 0.000001 1000");
         link.client.call("BF.MADD k old:1 old:2 old:3");
         link.pending();
@@ -113,8 +109,7 @@ fn calls_with_mostly_new_items_are_replicated_verbatim() {
 
 #[test]
 fn long_calls_replicate_new_items_in_order() {
-    for_each_server(|kind| {
-        let mut link = Link::start(kind);
+    Link::on_each_server(Setup::new(), |mut link| {
         link.client.ok("BF.RESERVE k 0.000001 1000");
         link.client.call("BF.ADD k old:1");
         link.pending();
@@ -136,8 +131,7 @@ fn long_calls_replicate_new_items_in_order() {
 
 #[test]
 fn items_without_room_are_not_replicated() {
-    for_each_server(|kind| {
-        let mut link = Link::start(kind);
+    Link::on_each_server(Setup::new(), |mut link| {
         link.client.ok("BF.RESERVE k 0.0001 3 NONSCALING");
         link.pending();
         assert_eq!(adds(&mut link, "BF.MADD k a b c d e"), ["BF.MADD k a b c"]);
@@ -151,8 +145,7 @@ fn items_without_room_are_not_replicated() {
 
 #[test]
 fn failed_and_reading_calls_replicate_nothing() {
-    for_each_server(|kind| {
-        let mut link = Link::start(kind);
+    Link::on_each_server(Setup::new(), |mut link| {
         link.client.ok("SET text value");
         link.client.ok("BF.RESERVE k 0.01 100");
         link.pending();
@@ -185,8 +178,7 @@ fn failed_and_reading_calls_replicate_nothing() {
 
 #[test]
 fn growth_is_replicated_as_the_items_that_cause_it() {
-    for_each_server(|kind| {
-        let mut link = Link::start(kind);
+    Link::on_each_server(Setup::new(), |mut link| {
         link.client.ok("BF.RESERVE k 0.0001 2");
         link.pending();
         assert_eq!(link.writes("BF.MADD k a b c d e f g"), ["BF.MADD k a b c d e f g"]);
@@ -196,8 +188,7 @@ fn growth_is_replicated_as_the_items_that_cause_it() {
 
 #[test]
 fn chunks_are_replicated_verbatim() {
-    for_each_server(|kind| {
-        let mut link = Link::start(kind);
+    Link::on_each_server(Setup::new(), |mut link| {
         link.client.call("BF.ADD k a");
         link.pending();
         for iterator in [0, 1] {
@@ -214,8 +205,7 @@ fn chunks_are_replicated_verbatim() {
 
 #[test]
 fn transactions_replicate_their_effects_in_order() {
-    for_each_server(|kind| {
-        let mut link = Link::start(kind);
+    Link::on_each_server(Setup::new(), |mut link| {
         for line in
             ["MULTI", "BF.RESERVE k 0.0001 100", "BF.MADD k a b", "BF.ADD k a", "BF.ADD k c"]
         {
@@ -235,13 +225,11 @@ fn scripts_leave_the_same_filter_on_a_replica() {
         let primary = Setup::new().on_tcp().start(kind);
         let replica = Setup::new()
             .module_args("bf-initial-size 7 bf-error-rate 0.2")
-            .line(format!("replicaof 127.0.0.1 {}", primary.port))
+            .follows(&primary)
             .start(kind);
         let mut client = primary.resp2();
         let mut other = replica.resp2();
-        until("the replica's link to be up", || {
-            (other.info("master_link_status") == "up").then_some(())
-        });
+        other.wait_for("master_link_status", "up");
         let script = "redis.call('BF.ADD', KEYS[1], 'a'); redis.call('BF.MADD', KEYS[1], 'a', 'b', 'c'); return redis.call('BF.CARD', KEYS[1])";
         assert_eq!(client.ask(&format!("EVAL \"{script}\" 1 k")), ":3");
         assert_eq!(client.ask(&format!("EVAL \"{script}\" 1 k")), ":3");

@@ -1,6 +1,6 @@
 //! A server with a recording replica.
 
-use bloomline_harness::{Client, Kind, Replica, Server, Setup};
+use bloomline_harness::{Client, Replica, Server, Setup};
 
 /// A server, a connection to it, and a replica that records what the server replicates.
 pub struct Link {
@@ -10,10 +10,11 @@ pub struct Link {
 }
 
 impl Link {
-    /// Starts a server, and attaches the replica.
-    pub fn start(kind: &Kind) -> Self {
-        let server = Setup::new().start(kind);
-        Self { client: server.resp2(), replica: Replica::attach(&server), server }
+    /// Starts a server of each version, attaches the replica, and runs `test`.
+    pub fn on_each_server(setup: Setup, test: impl Fn(Self) + Sync) {
+        setup.on_each_server(|client, server| {
+            test(Self { client, replica: Replica::attach(&server), server });
+        });
     }
 
     /// Runs a command, and returns what it replicated, without the frame of a transaction.

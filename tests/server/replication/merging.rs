@@ -11,7 +11,7 @@ use crate::overlapping::{KINDS, add, digests, make};
 /// A replica whose settings would make other filters, or none.
 fn follower(kind: &Kind, primary: &Server) -> Server {
     let line = format!("replicaof 127.0.0.1 {}", primary.port);
-    setup(kind).module_args(OTHER_SETTINGS).line(line).start(kind)
+    setup().module_args(OTHER_SETTINGS).line(line).start(kind)
 }
 
 /// What was replicated since the last call, without the frame of transactions.
@@ -23,7 +23,7 @@ fn writes(replica: &mut Replica, server: &Server) -> Vec<String> {
 #[test]
 fn filters_above_their_capacity_stay_equal() {
     for_each_server(|kind| {
-        let mut primary = setup(kind).line("appendonly yes").start(kind);
+        let mut primary = setup().line("appendonly yes").start(kind);
         let replica = follower(kind, &primary);
         let (mut client, mut other) = (primary.resp2(), replica.resp2());
         for key in ["a", "b"] {
@@ -47,9 +47,7 @@ fn filters_above_their_capacity_stay_equal() {
 
 #[test]
 fn only_changes_are_replicated_and_verbatim() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, server| {
         for options in KINDS {
             make(&mut client, options);
             client.ok("BF.RESERVE other 0.01 10");
@@ -81,9 +79,7 @@ fn only_changes_are_replicated_and_verbatim() {
 
 #[test]
 fn transactions_and_scripts_replicate_merges_in_order() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, server| {
         make(&mut client, "SEED 7");
         let mut replica = Replica::attach(&server);
         for line in ["MULTI", "BF.MERGE d a", "BF.ADD d new", "BF.MERGE d a", "BF.MERGE d b"] {
@@ -109,11 +105,7 @@ fn scripts_leave_equal_filters_on_a_replica() {
             if !by_text && !line.is_empty() {
                 continue;
             }
-            let mut primary = setup(kind)
-                .line(line)
-                .line("appendonly yes")
-                .line("aof-use-rdb-preamble no")
-                .start(kind);
+            let mut primary = setup().line(line).append_only().start(kind);
             let replica = follower(kind, &primary);
             let (mut client, mut other) = (primary.resp2(), replica.resp2());
             make(&mut client, "SEED 7");
@@ -133,16 +125,9 @@ fn scripts_leave_equal_filters_on_a_replica() {
 fn sources_that_have_expired_elsewhere_are_merged() {
     for_each_server(|kind| {
         let (clock, ahead) = (Clock::new(), Clock::new());
-        let mut primary = setup(kind)
-            .line("appendonly yes")
-            .line("aof-use-rdb-preamble no")
-            .clock(&clock)
-            .start(kind);
+        let mut primary = setup().append_only().clock(&clock).start(kind);
         ahead.set_ahead(1_000_000);
-        let replica = setup(kind)
-            .line(format!("replicaof 127.0.0.1 {}", primary.port))
-            .clock(&ahead)
-            .start(kind);
+        let replica = setup().follows(&primary).clock(&ahead).start(kind);
         let (mut client, mut other) = (primary.resp2(), replica.resp2());
         make(&mut client, "SEED 7");
         for key in ["b", "c"] {
@@ -163,9 +148,7 @@ fn sources_that_have_expired_elsewhere_are_merged() {
 
 #[test]
 fn fleets_with_redisbloom_receive_the_bits() {
-    for_each_server(|kind| {
-        let server = Setup::new().module_args("bf-redisbloom-replicas yes").start(kind);
-        let mut client = server.resp2();
+    Setup::new().module_args("bf-redisbloom-replicas yes").on_each_server(|mut client, server| {
         for key in ["a", "b"] {
             client.ok(&format!("BF.RESERVE {key} 0.000001 1000"));
         }

@@ -59,7 +59,7 @@ fn assert_refuses_writes(client: &mut Client) {
 #[test]
 fn too_few_replicas_refuse_writes_and_allow_reads() {
     for_each_server(|kind| {
-        let primary = setup(kind).start(kind);
+        let primary = setup().start(kind);
         let mut client = primary.resp2();
         prepare(&mut client);
         client.ok("CONFIG SET min-replicas-to-write 1");
@@ -68,7 +68,7 @@ fn too_few_replicas_refuse_writes_and_allow_reads() {
         }
         assert_refuses_writes(&mut client);
 
-        let replica = setup(kind).line(format!("replicaof 127.0.0.1 {}", primary.port)).start(kind);
+        let replica = setup().follows(&primary).start(kind);
         let mut follower = replica.resp2();
         let good = |client: &mut Client, count: &str| {
             until("the replicas to be counted", || {

@@ -1,6 +1,6 @@
 //! What calls with packed items replicate.
 
-use bloomline_harness::{Stop, for_each_server, report_missing};
+use bloomline_harness::{Setup, Stop, for_each_server, report_missing};
 
 use super::link::Link;
 use crate::cluster::equal::{assert_equal, catch_up, setup};
@@ -36,8 +36,7 @@ fn items(prefix: &str, count: usize) -> Vec<String> {
 
 #[test]
 fn a_new_filter_is_replicated_as_header_and_call() {
-    for_each_server(|kind| {
-        let mut link = Link::start(kind);
+    Link::on_each_server(Setup::new(), |mut link| {
         for form in FORMS {
             let items = items("a", 5);
             assert_eq!(adds(&mut link, form, &items, &[]), [HEADER, &line(form, &items, &[])]);
@@ -52,8 +51,7 @@ fn a_new_filter_is_replicated_as_header_and_call() {
 
 #[test]
 fn calls_with_mostly_new_items_are_replicated_verbatim() {
-    for_each_server(|kind| {
-        let mut link = Link::start(kind);
+    Link::on_each_server(Setup::new(), |mut link| {
         for form in FORMS {
             renew(&mut link, "");
             let old = items("old", 3);
@@ -80,8 +78,7 @@ fn calls_with_mostly_new_items_are_replicated_verbatim() {
 
 #[test]
 fn a_verbatim_call_keeps_its_words_and_line_ends() {
-    for_each_server(|kind| {
-        let mut link = Link::start(kind);
+    Link::on_each_server(Setup::new(), |mut link| {
         renew(&mut link, "");
         for call in [
             "BF.BULKADD k lines a\\r\\nb\\nc",
@@ -96,8 +93,7 @@ fn a_verbatim_call_keeps_its_words_and_line_ends() {
 
 #[test]
 fn only_new_items_are_replicated_in_their_form() {
-    for_each_server(|kind| {
-        let mut link = Link::start(kind);
+    Link::on_each_server(Setup::new(), |mut link| {
         for form in FORMS {
             // Numbers around one group of items, and around several.
             for count in [1, 2, 62, 63, 64, 65, 66, 127, 128, 129, 200] {
@@ -123,8 +119,7 @@ fn only_new_items_are_replicated_in_their_form() {
 
 #[test]
 fn packed_again_items_keep_their_bytes() {
-    for_each_server(|kind| {
-        let mut link = Link::start(kind);
+    Link::on_each_server(Setup::new(), |mut link| {
         renew(&mut link, "");
         link.client.call("BF.MADD k old");
         link.pending();
@@ -148,8 +143,7 @@ fn packed_again_items_keep_their_bytes() {
 
 #[test]
 fn refused_calls_are_replicated_up_to_their_end() {
-    for_each_server(|kind| {
-        let mut link = Link::start(kind);
+    Link::on_each_server(Setup::new(), |mut link| {
         for form in FORMS {
             link.client.call("FLUSHALL");
             link.client.ok("BF.RESERVE k 0.000001 70 NONSCALING");
@@ -165,8 +159,7 @@ fn refused_calls_are_replicated_up_to_their_end() {
 
 #[test]
 fn transactions_replicate_their_effects_in_order() {
-    for_each_server(|kind| {
-        let mut link = Link::start(kind);
+    Link::on_each_server(Setup::new(), |mut link| {
         for call in [
             "MULTI",
             "BF.BULKADD k FIXED 1 ab",
@@ -192,8 +185,7 @@ fn transactions_replicate_their_effects_in_order() {
 
 #[test]
 fn scripts_replicate_their_effects_in_order() {
-    for_each_server(|kind| {
-        let mut link = Link::start(kind);
+    Link::on_each_server(Setup::new(), |mut link| {
         let script = "redis.call('BF.BULKADD', KEYS[1], 'FIXED', 1, 'ab') \
             return redis.call('BF.BULKADD', KEYS[1], 'LINES', ARGV[1])";
         let line = format!(r#"EVAL "{script}" 1 k "a\r\nc\r\nb\n""#);
@@ -214,13 +206,8 @@ fn scripts_leave_equal_filters_on_a_replica() {
             if !by_text && !line.is_empty() {
                 continue;
             }
-            let mut primary = setup(kind)
-                .line(line)
-                .line("appendonly yes")
-                .line("aof-use-rdb-preamble no")
-                .start(kind);
-            let replica =
-                setup(kind).line(format!("replicaof 127.0.0.1 {}", primary.port)).start(kind);
+            let mut primary = setup().line(line).append_only().start(kind);
+            let replica = setup().follows(&primary).start(kind);
             let (mut client, mut other) = (primary.resp2(), replica.resp2());
             // x comes first: later it may be a false positive.
             let script = "local data = '' for i = 1, 900 do data = data .. (1000 + i % 700) end \

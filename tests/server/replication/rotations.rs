@@ -1,6 +1,6 @@
 //! What a primary replicates when a filter rotates or expires.
 
-use bloomline_harness::{Replica, for_each_server};
+use bloomline_harness::Replica;
 
 use crate::timed::{RESERVE, SLOT, Timed, WINDOW, time};
 
@@ -19,9 +19,7 @@ fn lines(replica: &mut Replica, timed: &Timed) -> Vec<String> {
 
 #[test]
 fn a_rotation_is_replicated_before_the_items_that_caused_it() {
-    for_each_server(|kind| {
-        let timed = Timed::start(kind);
-        let mut client = timed.server.resp2();
+    Timed::on_each_server(&[], |mut client, timed| {
         let mut replica = Replica::attach(&timed.server);
         client.ok(RESERVE);
         assert_eq!(lines(&mut replica, &timed), ["BF.LOADCHUNK k 1 <data>"]);
@@ -55,9 +53,7 @@ fn a_rotation_is_replicated_before_the_items_that_caused_it() {
 
 #[test]
 fn without_refresh_a_rotation_may_be_all_that_is_replicated() {
-    for_each_server(|kind| {
-        let timed = Timed::start(kind);
-        let mut client = timed.server.resp2();
+    Timed::on_each_server(&[], |mut client, timed| {
         let mut replica = Replica::attach(&timed.server);
         client.ok(&format!("{RESERVE} NOREFRESH"));
         client.call("BF.ADD k a");
@@ -70,9 +66,7 @@ fn without_refresh_a_rotation_may_be_all_that_is_replicated() {
 
 #[test]
 fn rotations_in_transactions_and_scripts_keep_their_order() {
-    for_each_server(|kind| {
-        let timed = Timed::start(kind);
-        let mut client = timed.server.resp2();
+    Timed::on_each_server(&[], |mut client, timed| {
         let mut replica = Replica::attach(&timed.server);
         client.ok(RESERVE);
         client.call("BF.ADD k a");
@@ -88,7 +82,7 @@ fn rotations_in_transactions_and_scripts_keep_their_order() {
         timed.clock.advance(SLOT);
         let script = "redis.call('BF.ADD', 'k', 'b') redis.call('BF.ROTATE', 'm') \
             return redis.call('BF.ADD', 'm', 'b')";
-        if kind.is_before_7() {
+        if timed.server.kind.is_before_7() {
             client.call("CONFIG SET lua-replicate-commands yes");
         }
         assert_eq!(client.ask(&format!("EVAL \"{script}\" 2 k m")), ":0");
@@ -98,9 +92,7 @@ fn rotations_in_transactions_and_scripts_keep_their_order() {
 
 #[test]
 fn a_time_to_live_is_replicated_as_a_time_after_the_header() {
-    for_each_server(|kind| {
-        let timed = Timed::start(kind);
-        let mut client = timed.server.resp2();
+    Timed::on_each_server(&[], |mut client, timed| {
         let mut replica = Replica::attach(&timed.server);
         for (line, items) in [
             ("BF.RESERVE k 0.01 100 TTL 10", None),

@@ -36,7 +36,7 @@ const GROWTH: &str =
 /// A server that replicates scripts by their text; none on servers that cannot.
 fn by_text(kind: &Kind) -> Option<Setup> {
     if kind.is_before_7() {
-        return Some(setup(kind).line("lua-replicate-commands no"));
+        return Some(setup().line("lua-replicate-commands no"));
     }
     report_missing(kind, "lua-replicate-commands no");
     None
@@ -53,7 +53,7 @@ fn scripts_by_text_make_the_same_filter_on_a_replica() {
     for_each_server(|kind| {
         let Some(setup_of_primary) = by_text(kind) else { return };
         let primary = setup_of_primary.start(kind);
-        let replica = setup(kind).line(format!("replicaof 127.0.0.1 {}", primary.port)).start(kind);
+        let replica = setup().follows(&primary).start(kind);
         let (mut client, mut follower) = (primary.resp2(), replica.resp2());
         catch_up(&mut client, &mut follower);
         let mut link = Replica::attach(&primary);
@@ -85,10 +85,7 @@ fn scripts_by_effects_make_the_same_filter_on_a_replica() {
     for_each_server(|kind| {
         let Some(setup_of_primary) = by_text(kind) else { return };
         let primary = setup_of_primary.start(kind);
-        let replica = setup(kind)
-            .module_args(OTHER_SETTINGS)
-            .line(format!("replicaof 127.0.0.1 {}", primary.port))
-            .start(kind);
+        let replica = setup().module_args(OTHER_SETTINGS).follows(&primary).start(kind);
         let (mut client, mut follower) = (primary.resp2(), replica.resp2());
         catch_up(&mut client, &mut follower);
         let mut link = Replica::attach(&primary);
@@ -108,10 +105,7 @@ fn limits_of_a_replica_do_not_apply_to_scripts_by_text() {
     for_each_server(|kind| {
         let Some(setup_of_primary) = by_text(kind) else { return };
         let primary = setup_of_primary.start(kind);
-        let replica = setup(kind)
-            .module_args(OTHER_SETTINGS)
-            .line(format!("replicaof 127.0.0.1 {}", primary.port))
-            .start(kind);
+        let replica = setup().module_args(OTHER_SETTINGS).follows(&primary).start(kind);
         let (mut client, mut follower) = (primary.resp2(), replica.resp2());
         catch_up(&mut client, &mut follower);
         for (key, script) in CREATIONS {
@@ -143,7 +137,7 @@ fn scripts_by_text_derive_the_seed_from_the_key() {
         assert_ne!(one, other);
         assert_eq!(digests(setup_of_primary), [one.clone(), other]);
         // With replication of effects the seed is random, so that nobody can compute it.
-        assert_ne!(digests(setup(kind))[0], one);
+        assert_ne!(digests(setup())[0], one);
     });
 }
 
@@ -151,8 +145,7 @@ fn scripts_by_text_derive_the_seed_from_the_key() {
 fn scripts_in_an_append_only_file_make_the_same_filters() {
     for_each_server(|kind| {
         let Some(setup_of_primary) = by_text(kind) else { return };
-        let mut server =
-            setup_of_primary.line("appendonly yes").line("aof-use-rdb-preamble no").start(kind);
+        let mut server = setup_of_primary.append_only().start(kind);
         let mut client = server.resp2();
         for (key, script) in CREATIONS.into_iter().chain(DEFAULTS) {
             eval(&mut client, script, key);

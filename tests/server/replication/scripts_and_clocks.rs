@@ -4,7 +4,7 @@
 use bloomline_harness::{Clock, Stop, for_each_server, report_missing};
 
 use crate::cluster::equal::catch_up;
-use crate::timed::{RESERVE, SLOT, Timed, assert_equal, digest, replica};
+use crate::timed::{RESERVE, SLOT, Timed, assert_equal, digest, setup};
 
 const REFUSED: &str = "ERR WINDOW, LAST, GENERATIONS and TTL read the clock: a script needs lua-replicate-commands yes";
 
@@ -25,9 +25,9 @@ fn scripts_by_text_refuse_the_same_calls_on_a_replica() {
             return report_missing(kind, "lua-replicate-commands no");
         }
         let lines = ["lua-replicate-commands no", "appendonly yes", "aof-use-rdb-preamble no"];
-        let Timed { mut server, clock } = Timed::start_with(kind, &lines);
+        let Timed { mut server, clock } = Timed::start(kind, &lines);
         let (mut client, other) = (server.resp2(), Clock::new());
-        let replica = replica(kind, &other, &server).start(kind);
+        let replica = setup(&other).follows(&server).start(kind);
         let mut follower = replica.resp2();
         catch_up(&mut client, &mut follower);
         client.ok(RESERVE);

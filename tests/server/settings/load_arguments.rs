@@ -42,9 +42,7 @@ fn older_names_of_load_arguments_work_in_any_case() {
 
 #[test]
 fn expansion_factor_zero_makes_nonscaling_the_default() {
-    for_each_server(|kind| {
-        let server = Setup::new().module_args("bf-expansion-factor 0").start(kind);
-        let mut client = server.resp2();
+    Setup::new().module_args("bf-expansion-factor 0").on_each_server(|mut client, _| {
         assert_eq!(created(&mut client), parameters(":100", "_", "0.01"));
         assert_eq!(
             client.ask("BF.RESERVE k 0.01 10 EXPANSION 2"),

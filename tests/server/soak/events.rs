@@ -34,7 +34,7 @@ impl Pair {
         let clocks = [Clock::new(), Clock::new()];
         let configured = |clock: &Clock| -> Setup {
             // A replica must not lose its primary when a clock moves.
-            let setup = setup(kind).line("repl-timeout 100000000").clock(clock);
+            let setup = setup().line("repl-timeout 100000000").clock(clock);
             lines.iter().fold(setup, |setup, line| setup.line(*line))
         };
         let servers = [0, 1].map(|at| configured(&clocks[at]).start(kind));

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use bloomline_harness::{Client, Random, Setup, for_each_build, int, numbered};
+use bloomline_harness::{Client, Random, Setup, int, numbered};
 
 use crate::windowed::{RATE, answers, info};
 
@@ -56,9 +56,7 @@ fn add(client: &mut Client, items: &[&Vec<u8>], random: &mut Random) -> Vec<bool
 
 #[test]
 fn the_last_items_are_found_whatever_is_repeated() {
-    for_each_build(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_build(|mut client, _| {
         let universe = numbered("item", UNIVERSE);
         for (generations, refreshes) in [(2, true), (8, true), (8, false), (3, false), (64, true)] {
             let option = if refreshes { "" } else { " NOREFRESH" };
@@ -97,9 +95,7 @@ fn the_last_items_are_found_whatever_is_repeated() {
 
 #[test]
 fn items_are_forgotten_a_generation_after_the_window() {
-    for_each_build(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_build(|mut client, _| {
         let items = numbered("item", 4 * CAPACITY);
         for generations in [2, 8, 50] {
             for batch in [1, 7, 64] {
@@ -135,9 +131,7 @@ fn items_are_forgotten_a_generation_after_the_window() {
 
 #[test]
 fn refreshed_items_are_forgotten_in_the_end() {
-    for_each_build(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_build(|mut client, _| {
         client.ok(&format!("BF.RESERVE k {RATE} {CAPACITY} LAST GENERATIONS 8"));
         let repeated = numbered("repeated", CAPACITY);
         let mut random = Random(5);

@@ -2,15 +2,13 @@
 
 use std::collections::HashMap;
 
-use bloomline_harness::{Random, Setup, for_each_build, for_each_server, int, numbered, show};
+use bloomline_harness::{Random, Setup, int, numbered, show};
 
 use crate::windowed::{RATE, answers, info};
 
 #[test]
 fn items_are_found_for_as_many_rotations_as_generations() {
-    for_each_build(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_build(|mut client, _| {
         let universe = numbered("item", 300);
         for (generations, refreshes) in [(2, true), (4, true), (4, false), (64, true), (7, false)] {
             let option = if refreshes { "" } else { " NOREFRESH" };
@@ -55,9 +53,7 @@ fn items_are_found_for_as_many_rotations_as_generations() {
 
 #[test]
 fn a_full_generation_refuses_until_the_next() {
-    for_each_build(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_build(|mut client, _| {
         let full = "-ERR non scaling filter is full";
         // Two generations of 3 items beside the newest.
         client.ok(&format!("BF.RESERVE k {RATE} 6 GENERATIONS 2 NONSCALING"));
@@ -83,9 +79,7 @@ fn a_full_generation_refuses_until_the_next() {
 
 #[test]
 fn present_items_need_no_room_without_refreshing() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         client.ok(&format!("BF.RESERVE k {RATE} 4 GENERATIONS 2 NONSCALING NOREFRESH"));
         assert_eq!(client.ask("BF.MADD k a b"), "*[:1 :1]");
         client.ok("BF.ROTATE k");
@@ -97,9 +91,7 @@ fn present_items_need_no_room_without_refreshing() {
 
 #[test]
 fn rotation_at_a_time_sets_the_opening_time() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         client.ok("BF.RESERVE k 0.01 100 GENERATIONS 2");
         let opened = info(&mut client, "k", "NEWEST");
         // A time before the newest generation was opened counts as that time.

@@ -1,6 +1,6 @@
 //! WINDOW: items are found for a time. The tests make filters older instead of waiting.
 
-use bloomline_harness::{Setup, for_each_build, for_each_server, numbered, until};
+use bloomline_harness::{Setup, numbered, until};
 
 use crate::inspect::number;
 use crate::windowed::{GENERATION_BYTES, GENERATIONS};
@@ -14,9 +14,7 @@ const WINDOW: &str = "WINDOW 8000000 GENERATIONS 8";
 
 #[test]
 fn items_are_found_for_the_window_and_at_most_a_slot() {
-    for_each_build(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_build(|mut client, _| {
         client.ok(&format!("BF.RESERVE k {RATE} 100 {WINDOW}"));
         let items = numbered("item", 30);
         for (step, item) in items.iter().enumerate() {
@@ -48,9 +46,7 @@ fn items_are_found_for_the_window_and_at_most_a_slot() {
 
 #[test]
 fn refreshed_items_are_found_for_another_window() {
-    for_each_build(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_build(|mut client, _| {
         client.ok(&format!("BF.RESERVE refreshed {RATE} 100 {WINDOW}"));
         client.ok(&format!("BF.RESERVE not {RATE} 100 {WINDOW} NOREFRESH"));
         for step in 0..30 {
@@ -73,9 +69,7 @@ fn refreshed_items_are_found_for_another_window() {
 
 #[test]
 fn an_idle_filter_drops_everything_in_one_step() {
-    for_each_build(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_build(|mut client, _| {
         client.ok(&format!("BF.RESERVE k {RATE} 80 {WINDOW}"));
         for batch in numbered("item", 270).chunks(30) {
             age(&mut client, "k", SLOT);
@@ -103,9 +97,7 @@ fn an_idle_filter_drops_everything_in_one_step() {
 
 #[test]
 fn a_generation_may_be_dropped_without_opening_one() {
-    for_each_build(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_build(|mut client, _| {
         client.ok(&format!("BF.RESERVE k {RATE} 100 {WINDOW}"));
         assert_eq!(client.ask("BF.ADD k old"), ":1");
         age(&mut client, "k", 8 * SLOT + SLOT / 2);
@@ -124,9 +116,7 @@ fn a_generation_may_be_dropped_without_opening_one() {
 
 #[test]
 fn a_full_slot_refuses_until_it_has_passed() {
-    for_each_build(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_build(|mut client, _| {
         let full = "-ERR non scaling filter is full";
         client.ok(&format!("BF.RESERVE k {RATE} 16 {WINDOW} NONSCALING"));
         assert_eq!(client.ask("BF.MADD k a b c d"), format!("*[:1 :1 {full}]"));
@@ -141,9 +131,7 @@ fn a_full_slot_refuses_until_it_has_passed() {
 
 #[test]
 fn opening_times_in_the_future_forget_nothing() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         client.ok(&format!("BF.RESERVE k {RATE} 100 {WINDOW}"));
         let mut header = header(&mut client, "k");
         let now = number_at(&header, GENERATIONS);
@@ -162,9 +150,7 @@ fn opening_times_in_the_future_forget_nothing() {
 
 #[test]
 fn a_window_of_a_second_passes() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+    Setup::new().on_each_server(|mut client, _| {
         let line = format!("BF.INSERT k ERROR {RATE} WINDOW 1 GENERATIONS 2 ITEMS a");
         assert_eq!(client.ask(&line), "*[:1]");
         until("the item to be forgotten", || (client.ask("BF.EXISTS k a") == ":0").then_some(()));

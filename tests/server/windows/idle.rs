@@ -8,7 +8,7 @@ use crate::timed::{RESERVE, SLOT, Timed, WINDOW, digest, info, time};
 fn an_idle_filter_drops_everything_in_one_step() {
     for_each_server(|kind| {
         for idle in [WINDOW + SLOT, 3 * WINDOW, 1000 * WINDOW] {
-            let Timed { server, clock } = Timed::start(kind);
+            let Timed { server, clock } = Timed::start(kind, &[]);
             let mut client = server.resp2();
             client.ok(RESERVE);
             for generation in 0..12 {
@@ -38,9 +38,7 @@ fn an_idle_filter_drops_everything_in_one_step() {
 
 #[test]
 fn a_clock_that_jumps_back_forgets_nothing_early() {
-    for_each_server(|kind| {
-        let Timed { server, clock } = Timed::start(kind);
-        let mut client = server.resp2();
+    Timed::on_each_server(&[], |mut client, Timed { clock, .. }| {
         client.ok(RESERVE);
         for generation in 0..4 {
             assert_eq!(client.ask(&format!("BF.ADD k early:{generation}")), ":1");
@@ -71,9 +69,7 @@ fn a_clock_that_jumps_back_forgets_nothing_early() {
 
 #[test]
 fn a_clock_before_1970_is_no_panic() {
-    for_each_server(|kind| {
-        let Timed { server, clock } = Timed::start(kind);
-        let mut client = server.resp2();
+    Timed::on_each_server(&[], |mut client, Timed { clock, .. }| {
         client.ok(RESERVE);
         client.call("BF.ADD k a");
         clock.set_ahead(-60 * 365 * 24 * 3600);
@@ -87,9 +83,7 @@ fn a_clock_before_1970_is_no_panic() {
 
 #[test]
 fn rotation_at_a_time_is_refused_only_in_the_future() {
-    for_each_server(|kind| {
-        let Timed { server, clock } = Timed::start(kind);
-        let mut client = server.resp2();
+    Timed::on_each_server(&[], |mut client, Timed { clock, .. }| {
         client.ok(RESERVE);
         client.call("BF.ADD k a");
         let now = 1000 * time(&mut client);

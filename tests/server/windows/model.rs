@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use bloomline_harness::{Client, Random, for_each_server, show};
+use bloomline_harness::{Client, Random, show};
 
 use crate::timed::{RESERVE, SLOT, Timed, WINDOW, time};
 
@@ -53,9 +53,7 @@ impl Model {
 }
 
 fn run_against_model(options: &str, refreshes: bool) {
-    for_each_server(|kind| {
-        let Timed { server, clock } = Timed::start(kind);
-        let mut client = server.resp2();
+    Timed::on_each_server(&[], |mut client, Timed { clock, .. }| {
         client.ok(&format!("{RESERVE} {options}"));
         let (mut model, mut random) = (Model { times: HashMap::new(), refreshes }, Random(7));
         for step in 0..400 {

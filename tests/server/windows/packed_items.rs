@@ -1,29 +1,19 @@
 //! Windowed filters: packed calls rotate, refresh and forget as BF.MADD does.
 
 use bloomline_harness::{
-    Client, Clock, Kind, Random, Replica, Server, Stop, for_each_server, report_missing, show,
+    Client, Clock, Random, Replica, Server, Stop, for_each_server, report_missing, show,
 };
 
-use crate::cluster::equal::{catch_up, setup};
+use crate::cluster::equal::catch_up;
 use crate::inspect::{digest, number};
 use crate::keyspace::events::Listener;
 use crate::packed::{FORMS, Form, add, answers, exists, plain, send};
+use crate::timed::{APPEND_ONLY, SLOT, Timed, setup};
 use crate::windowed::{GENERATION_BYTES, GENERATIONS, present, set_number};
-
-/// Seconds of the windows, and of a slot with eight generations.
-const WINDOW: i64 = 8000;
-const SLOT: i64 = WINDOW / 8;
 
 /// Filters that rotate by time, by count and by hand.
 const OPTIONS: [&str; 5] =
     ["WINDOW 8000", "WINDOW 8000 NOREFRESH", "LAST", "LAST NOREFRESH", "GENERATIONS 4"];
-
-/// A server with its own clock, which must live as long as the server.
-fn start(kind: &Kind, lines: &[&str]) -> (Server, Clock) {
-    let clock = Clock::new();
-    let setup = lines.iter().fold(setup(kind), |setup, line| setup.line(*line));
-    (setup.line("repl-timeout 100000000").clock(&clock).start(kind), clock)
-}
 
 /// Where the last time that the filter was given stands in a header.
 const CLOCK: usize = 72;
@@ -52,9 +42,7 @@ fn draw(random: &mut Random, most: u64) -> Vec<String> {
 
 #[test]
 fn random_calls_leave_the_filter_of_madd() {
-    for_each_server(|kind| {
-        let (server, clock) = start(kind, &[]);
-        let mut client = server.resp2();
+    Timed::on_each_server(&[], |mut client, Timed { clock, .. }| {
         for (options, form) in OPTIONS.iter().flat_map(|options| FORMS.map(|form| (options, form)))
         {
             for key in ["plain", "packed"] {
@@ -85,8 +73,7 @@ fn random_calls_leave_the_filter_of_madd() {
 
 #[test]
 fn a_call_may_rotate_many_times() {
-    for_each_server(|kind| {
-        let (server, _clock) = start(kind, &[]);
+    Timed::on_each_server(&[], |_, Timed { server, clock: _clock }| {
         let mut listener = Listener::start(&server, "Eg");
         for form in FORMS {
             for key in ["plain", "packed"] {
@@ -117,9 +104,7 @@ fn a_call_may_rotate_many_times() {
 
 #[test]
 fn items_are_forgotten_after_the_window() {
-    for_each_server(|kind| {
-        let (server, clock) = start(kind, &[]);
-        let mut client = server.resp2();
+    Timed::on_each_server(&[], |mut client, Timed { clock, .. }| {
         client.ok("BF.RESERVE k 0.0000001 1000 WINDOW 8000 GENERATIONS 8");
         client.ok("BF.RESERVE not 0.0000001 1000 WINDOW 8000 GENERATIONS 8 NOREFRESH");
         for key in ["k", "not"] {
@@ -139,9 +124,7 @@ fn items_are_forgotten_after_the_window() {
 
 #[test]
 fn a_full_slot_ends_the_call_until_it_has_passed() {
-    for_each_server(|kind| {
-        let (server, clock) = start(kind, &[]);
-        let mut client = server.resp2();
+    Timed::on_each_server(&[], |mut client, Timed { clock, .. }| {
         let full = "-ERR non scaling filter is full";
         client.ok("BF.RESERVE k 0.0000001 16 WINDOW 8000 GENERATIONS 8 NONSCALING");
         assert_eq!(client.ask("BF.BULKADD k FIXED 1 abcd"), format!(r"*[:2 $1 \xc0 {full}]"));
@@ -168,9 +151,7 @@ fn lines(replica: &mut Replica, server: &Server) -> Vec<String> {
 
 #[test]
 fn refreshed_items_are_not_new_but_replicated() {
-    for_each_server(|kind| {
-        let (server, clock) = start(kind, &[]);
-        let mut client = server.resp2();
+    Timed::on_each_server(&[], |mut client, Timed { server, clock }| {
         let mut replica = Replica::attach(&server);
         client.ok("BF.RESERVE k 0.0000001 1000 WINDOW 8000 GENERATIONS 8");
         client.ok("BF.RESERVE not 0.0000001 1000 WINDOW 8000 GENERATIONS 8 NOREFRESH");
@@ -211,8 +192,9 @@ fn refreshed_items_are_not_new_but_replicated() {
 #[test]
 fn replicas_and_files_hold_equal_filters() {
     for_each_server(|kind| {
-        let (mut primary, clock) = start(kind, &["appendonly yes", "aof-use-rdb-preamble no"]);
-        let (other, behind) = start(kind, &[&format!("replicaof 127.0.0.1 {}", primary.port)]);
+        let Timed { server: mut primary, clock } = Timed::start(kind, &APPEND_ONLY);
+        let behind = Clock::new();
+        let other = setup(&behind).follows(&primary).start(kind);
         behind.set_ahead(-1_000_000);
         let (mut client, mut follower) = (primary.resp2(), other.resp2());
         catch_up(&mut client, &mut follower);
@@ -246,7 +228,7 @@ fn scripts_by_text_cannot_read_the_clock() {
         if !kind.is_before_7() {
             return report_missing(kind, "lua-replicate-commands no");
         }
-        let (server, _clock) = start(kind, &["lua-replicate-commands no"]);
+        let Timed { server, .. } = &Timed::start(kind, &["lua-replicate-commands no"]);
         let mut client = server.resp2();
         client.ok("BF.RESERVE k 0.01 100 WINDOW 8000 GENERATIONS 8");
         let refused = client.ask("EVAL \"return redis.call('BF.MADD', KEYS[1], 'a')\" 1 k");
