@@ -74,8 +74,6 @@ fn help_has_no_key_and_the_flags_of_the_servers_help() {
             // Older servers refuse every call of this length, with another text.
             let keys = client.ask(&format!("COMMAND GETKEYS {name}"));
             assert!(keys.starts_with("-ERR "), "{keys}");
-            let refused = format!("-ERR wrong number of arguments for '{name}' command");
-            assert_eq!(client.ask(&format!("{name} k")), refused);
             let info = client.ask(&format!("COMMAND INFO {name}"));
             assert!(info.contains("+loading +stale"), "{info}");
             if server.kind.has_acl_categories() {

@@ -64,3 +64,22 @@ fn size_is_equal_for_equal_filters() {
         assert!((137_000..152_000).contains(&bytes), "{bytes}");
     });
 }
+
+#[test]
+fn further_fields_are_returned_only_by_name() {
+    Setup::new().check_rows(rows![
+        "BF.RESERVE k 0.01 100" => "+OK";
+        "BF.INFO k ERROR" => "*[$4 0.01]" | "%{+Error rate $4 0.01}";
+        "BF.INFO k error" => "*[$4 0.01]" | "%{+Error rate $4 0.01}";
+        "BF.INFO k LAYOUT" => "*[$9 bloomline]" | "%{+Layout $9 bloomline}";
+        "BF.RESERVE tiny 0.000001 100 NONSCALING" => "+OK";
+        "BF.INFO tiny ERROR" => "*[<any>]" | "%{+Error rate <any>}";
+        "BF.INFO absent ERROR" => "-ERR not found";
+        "BF.INFO absent FILL" => "-ERR not found";
+        "SET text value" => "+OK";
+        "BF.INFO text FPRATE" => "-WRONGTYPE Operation against a key holding the wrong kind of value";
+        "BF.INFO k FILLS" => "-Invalid information value";
+        "BF.INFO k FP" => "-Invalid information value";
+        "BF.INFO k" => "*[+Capacity :100 +Size :<n> +Number of filters :1 +Number of items inserted :0 +Expansion rate :2]" | "%{+Capacity :100 +Size :<n> +Number of filters :1 +Number of items inserted :0 +Expansion rate :2}";
+    ]);
+}

@@ -1,7 +1,6 @@
 //! BF.INFO key ESTIMATE: its shape in both protocols, and how near it is to the truth.
 
-use bloomline_harness::{Client, Setup, bulk, rows, show};
-use redis::Value;
+use bloomline_harness::{Client, Setup, rows};
 
 use crate::overlapping::{KINDS, add, make};
 
@@ -55,34 +54,6 @@ fn estimates_are_near_the_number_of_items() {
 }
 
 #[test]
-fn estimates_of_several_layers_are_added() {
-    Setup::new().on_each_server(|mut client, _| {
-        for (key, options) in [
-            ("own", "SEED 7"),
-            ("classic", "LAYOUT REDISBLOOM"),
-            ("window", "SEED 7 GENERATIONS 2"),
-        ] {
-            client.ok(&format!("BF.RESERVE {key} 0.000001 500 {options}"));
-            add(&mut client, key, 0..5000);
-            assert_ne!(client.ask(&format!("BF.INFO {key} FILTERS")), "*[:1]");
-            assert_near(&mut client, key, 5000);
-        }
-    });
-}
-
-#[test]
-fn estimates_count_items_that_the_filter_took_for_present() {
-    Setup::new().on_each_server(|mut client, _| {
-        // A third of the last items seem to be present.
-        client.ok("BF.RESERVE k 0.3 20000 NONSCALING SEED 7");
-        add(&mut client, "k", 0..20_000);
-        let Value::Int(counted) = client.call("BF.CARD k") else { panic!("a number") };
-        assert!(counted < 19_500, "{counted}");
-        assert_near(&mut client, "k", 20_000);
-    });
-}
-
-#[test]
 fn an_item_that_was_refreshed_counts_once() {
     Setup::new().on_each_server(|mut client, _| {
         client.ok("BF.RESERVE k 0.000001 3000 SEED 7 GENERATIONS 3");
@@ -91,32 +62,6 @@ fn an_item_that_was_refreshed_counts_once() {
             assert_near(&mut client, "k", 500);
             client.ok("BF.ROTATE k");
             assert_near(&mut client, "k", 500);
-        }
-    });
-}
-
-#[test]
-fn large_filters_are_estimated_by_a_sample() {
-    Setup::new().on_each_server(|mut client, _| {
-        client.ok("BF.RESERVE k 0.01 30000000 SEED 7");
-        for part in 0..20 {
-            add(&mut client, "k", part * 10_000..(part + 1) * 10_000);
-        }
-        assert_near(&mut client, "k", 200_000);
-    });
-}
-
-#[test]
-fn estimates_survive_a_copy_and_change_nothing() {
-    Setup::new().on_each_server(|mut client, _| {
-        for options in KINDS {
-            make(&mut client, options);
-            let dump = client.call("DUMP whole");
-            let expected = estimate(&mut client, "whole");
-            let restored = client.run(&[&b"RESTORE"[..], b"restored", b"0", bulk(&dump)]);
-            assert_eq!(show(&restored), "+OK");
-            assert_eq!(estimate(&mut client, "restored"), expected, "{options}");
-            assert!(client.call("DUMP whole") == dump, "the filter has other bytes");
         }
     });
 }

@@ -94,15 +94,3 @@ fn unknown_arguments_are_named() {
         "EXISTS k" => ":0";
     ]);
 }
-
-#[test]
-fn incomplete_calls_are_wrong_numbers_of_arguments() {
-    Setup::new().check_rows(rows![
-        "bf.insert k ITEMS" => "-ERR wrong number of arguments for 'bf.insert' command";
-        "bf.insert k CAPACITY 10" => "-ERR wrong number of arguments for 'bf.insert' command";
-        "bf.insert k CAPACITY 10 ITEMS" => "-ERR wrong number of arguments for 'bf.insert' command";
-        "bf.insert k NOCREATE CAPACITY" => "-ERR wrong number of arguments for 'bf.insert' command";
-        "bf.insert k NOCREATE NONSCALING" => "-ERR wrong number of arguments for 'bf.insert' command";
-        "EXISTS k" => ":0";
-    ]);
-}

@@ -1,10 +1,10 @@
 //! BF.MERGE of windowed filters: generations are merged with those that were opened at the same time.
 
-use bloomline_harness::{Client, Clock, Kind, Server, Setup, bulk, for_each_server, matches, show};
+use bloomline_harness::{Client, Clock, Kind, Server, Setup, bulk, for_each_server, matches};
 use redis::Value;
 
-use crate::inspect::{digest, info_field, sum_of_infos, totals};
-use crate::overlapping::{add, assert_contains, assert_same_bits, digests, items};
+use crate::inspect::{digest, sum_of_infos, totals};
+use crate::overlapping::{add, assert_same_bits, digests};
 
 /// A server whose clock the test moves, since a rotation must not be in the future.
 fn start(setup: Setup, kind: &Kind) -> (Server, Clock) {
@@ -77,27 +77,6 @@ fn generations_of_equal_times_are_merged() {
 }
 
 #[test]
-fn a_merged_filter_forgets_generation_by_generation() {
-    for_each_server(|kind| {
-        let (server, clock) = start(Setup::new(), kind);
-        let mut client = server.resp2();
-        let first_at = fill(&mut client, &clock, 3);
-        client.ok("BF.MERGE d a b");
-        for rotation in 0..5 {
-            for unit in 0..4 {
-                let first = unit * 100;
-                let found = client.items("BF.MEXISTS", "d", &items(first..first + 60));
-                let answer = if unit as u64 >= rotation { ":1" } else { ":0" };
-                let expected = format!("*[{}]", vec![answer; 60].join(" "));
-                assert_eq!(show(&found), expected, "{unit} after {rotation}");
-            }
-            client.ok(&format!("BF.ROTATE d AT {}", first_at + 100 + rotation));
-        }
-        assert_eq!(client.ask("BF.CARD d"), ":0");
-    });
-}
-
-#[test]
 fn a_generation_without_partner_is_refused() {
     for_each_server(|kind| {
         let (server, clock) = start(Setup::new().debug(), kind);
@@ -130,64 +109,5 @@ fn a_generation_without_partner_is_refused() {
         clock.advance(1000);
         other.ok("BF.RESERVE b 0.000001 300 SEED 7 GENERATIONS 3");
         refused("BF.MERGE a b", None);
-    });
-}
-
-#[test]
-fn a_source_may_lack_generations_of_the_destination() {
-    for_each_server(|kind| {
-        let (server, clock) = start(Setup::new(), kind);
-        let mut client = server.resp2();
-        let first_at = fill(&mut client, &clock, 1);
-        client.ok(&format!("BF.ROTATE a AT {}", first_at + 50));
-        add(&mut client, "a", 500..520);
-        client.ok("BF.MERGE a b");
-        for range in [0..60, 100..160, 500..520] {
-            assert_contains(&mut client, "a", range);
-        }
-        assert_eq!(info_field(&mut client, "a", "FILTERS"), 3);
-        assert_eq!(client.ask("BF.MERGE b a").split(' ').next(), Some("-ERR"));
-    });
-}
-
-#[test]
-fn overflow_layers_of_a_source_are_copied() {
-    Setup::new().debug().on_each_server(|mut client, _| {
-        copies(&mut client, "0.000001 80 SEED 7 GENERATIONS 2", &["a", "b"]);
-        add(&mut client, "a", 0..10);
-        add(&mut client, "b", 0..200);
-        let layers = info_field(&mut client, "b", "FILTERS");
-        assert!(layers > 2, "{layers} layers");
-        let before = digests(&mut client, ["b"]);
-        client.ok("BF.MERGE a b");
-        client.ok("BF.MERGE d a b");
-        assert_eq!(digests(&mut client, ["b"]), before);
-        for key in ["a", "d"] {
-            assert_contains(&mut client, key, 0..200);
-            assert_same_bits(&mut client, key, "b");
-            assert_eq!(info_field(&mut client, key, "ITEMS"), 200);
-            assert_eq!(info_field(&mut client, key, "FILTERS"), layers);
-            add(&mut client, key, 200..300);
-            assert_contains(&mut client, key, 0..300);
-        }
-        let keys = ["a", "b", "d"];
-        assert_eq!(totals(&mut client), sum_of_infos(&mut client, &keys));
-    });
-}
-
-#[test]
-fn generations_above_their_capacity_are_refused() {
-    Setup::new().debug().on_each_server(|mut client, _| {
-        for growth in ["", " NONSCALING"] {
-            // Each generation has 50 items.
-            let options = format!("0.000001 100 SEED 7 GENERATIONS 2{growth}");
-            copies(&mut client, &options, &["a", "b"]);
-            add(&mut client, "a", 0..50);
-            add(&mut client, "b", 50..100);
-            let before = digests(&mut client, ["a", "b"]);
-            let reply = client.ask("BF.MERGE a b");
-            assert!(reply.starts_with("-ERR cannot merge: "), "{options}: {reply}");
-            assert_eq!(digests(&mut client, ["a", "b"]), before);
-        }
     });
 }

@@ -1,9 +1,9 @@
 //! Merges that are refused: each error, and that nothing has changed afterwards.
 
-use bloomline_harness::{Client, Setup, rows};
+use bloomline_harness::{Client, Setup};
 
 use crate::inspect::{digest, number, totals};
-use crate::overlapping::{add, digests, make};
+use crate::overlapping::{add, make};
 
 const WRONG_TYPE: &str = "-WRONGTYPE Operation against a key holding the wrong kind of value";
 
@@ -98,20 +98,6 @@ fn missing_and_other_keys_are_refused() {
 }
 
 #[test]
-fn a_source_is_required() {
-    Setup::new().check_rows(rows![
-        "BF.MERGE" => "-ERR wrong number of arguments for <any>";
-        "BF.MERGE k" => "-ERR wrong number of arguments for <any>";
-        "BF.RESERVE k 0.01 100" => "+OK";
-        "BF.MERGE k" => "-ERR wrong number of arguments for <any>";
-        "BF.MERGE k k" => "+OK";
-        "bf.merge copy k" => "+OK";
-        "BF.MERGE k copy" => "+OK";
-        "EXISTS copy" => ":1";
-    ]);
-}
-
-#[test]
 fn layers_that_were_compacted_apart_are_refused() {
     Setup::new().debug().on_each_server(|mut client, _| {
         client.ok("BF.RESERVE a 0.01 100000 SEED 7");
@@ -147,22 +133,5 @@ fn merges_and_refusals_are_counted() {
         assert_eq!(counted("BF.MERGE new a other"), (2, 2));
         // Such calls have no filters to merge.
         assert_eq!(counted("BF.MERGE d missing"), (2, 2));
-    });
-}
-
-#[test]
-fn a_refused_merge_leaves_sources_and_destination() {
-    Setup::new().debug().on_each_server(|mut client, _| {
-        make(&mut client, "SEED 7 NONSCALING");
-        for key in ["a", "b"] {
-            add(&mut client, key, if key == "a" { 1000..1790 } else { 2000..2790 });
-        }
-        let before = digests(&mut client, ["a", "b", "whole"]);
-        for line in ["BF.MERGE a b", "BF.MERGE b a", "BF.MERGE whole a b", "BF.MERGE new a b"] {
-            let reply = client.ask(line);
-            assert!(reply.starts_with("-ERR cannot merge: the false-positive rate"), "{reply}");
-        }
-        assert_eq!(digests(&mut client, ["a", "b", "whole"]), before);
-        assert_eq!(client.ask("EXISTS new"), ":0");
     });
 }

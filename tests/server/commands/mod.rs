@@ -18,7 +18,6 @@ mod expansion;
 mod help;
 mod info;
 mod info_estimate;
-mod info_fields;
 mod info_fill;
 mod insert;
 mod merge;

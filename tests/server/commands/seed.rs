@@ -5,7 +5,7 @@ use bloomline_harness::{
     rows,
 };
 
-use crate::cluster::equal::{OTHER_SETTINGS, assert_equal, catch_up, setup};
+use crate::cluster::equal::{assert_equal, catch_up, setup};
 use crate::inspect::digest;
 
 const RANGE: &str = "-ERR seed must be in the range [0, 18446744073709551615]";
@@ -100,11 +100,7 @@ fn bad_seeds_are_refused() {
 #[test]
 fn the_value_of_seed_is_required() {
     Setup::new().check_rows(rows![
-        "BF.RESERVE k 0.01 100 SEED" => "-ERR wrong number of arguments for <any>";
-        "BF.RESERVE k 0.01 100 SEED 7 EXPANSION 2 NONSCALING bogus" => "-ERR wrong number of arguments for <any>";
         "BF.RESERVE k 0.01 100 SEEDS 7" => "-Unknown argument received: 'SEEDS'";
-        "BF.INSERT k SEED" => "-ERR wrong number of arguments for <any>";
-        "BF.INSERT k SEED 7" => "-ERR wrong number of arguments for <any>";
         "BF.INSERT k SEED ITEMS a" => "-ERR seed must be in the range [0, 18446744073709551615]";
         "EXISTS k" => ":0";
         "BF.INSERT k ITEMS SEED 7" => "*[:1 :1]" | "*[#t #t]";
@@ -168,28 +164,6 @@ fn a_seed_counts_only_when_the_filter_is_created() {
         assert_eq!(client.ask("BF.INSERT k LAYOUT redisbloom SEED 7 ITEMS b"), LAYOUT);
         assert_eq!(seed(&mut client, "k"), 7);
         assert_eq!(client.ask("BF.CARD k"), ":1");
-    });
-}
-
-#[test]
-fn replicas_and_files_keep_the_seed() {
-    for_each_server(|kind| {
-        let mut primary = setup().append_only().start(kind);
-        let replica = setup().module_args(OTHER_SETTINGS).follows(&primary).start(kind);
-        let (mut client, mut follower) = (primary.resp2(), replica.resp2());
-        catch_up(&mut client, &mut follower);
-        client.ok("BF.RESERVE k 0.01 100 SEED 18446744073709551615");
-        client.ok("BF.RESERVE window 0.01 100 GENERATIONS 2 SEED 18446744073709551615");
-        for key in ["k", "window"] {
-            client.items("BF.MADD", key, &numbered("item", 50));
-        }
-        catch_up(&mut client, &mut follower);
-        assert_equal(&mut client, &mut follower);
-        assert_eq!(seed(&mut follower, "k"), u64::MAX);
-        let before = ["k", "window"].map(|key| digest(&mut client, key));
-        primary.restart(Stop::NoSave);
-        let mut client = primary.resp2();
-        assert_eq!(["k", "window"].map(|key| digest(&mut client, key)), before);
     });
 }
 

@@ -1,11 +1,10 @@
 //! Options that are refused: the exact error, and nothing changes.
 
-use bloomline_harness::{Setup, matches};
+use bloomline_harness::Setup;
 
 use crate::inspect::{digest, totals};
 use crate::windowed::info;
 
-const ARITY: &str = "-ERR wrong number of arguments for <any>";
 const WINDOW: &str = "-ERR window must be in the range [1, 9007199254740] seconds";
 const TTL: &str = "-ERR TTL must be in the range [1, 9007199254740] seconds";
 const GENERATIONS: &str = "-ERR generations must be in the range [2, 64]";
@@ -86,30 +85,6 @@ fn refused_options_change_nothing() {
         assert!(wrong.is_empty(), "{wrong}");
         assert_eq!(client.ask("DBSIZE"), ":1");
         assert_eq!((digest(&mut client, "there"), totals(&mut client)), before);
-    });
-}
-
-#[test]
-fn missing_values_are_wrong_numbers_of_arguments() {
-    Setup::new().on_each_server(|mut client, _| {
-        for line in [
-            "BF.RESERVE k 0.01 100 WINDOW",
-            "BF.RESERVE k 0.01 100 LAST GENERATIONS",
-            "BF.RESERVE k 0.01 100 TTL",
-            "BF.RESERVE k 0.01 100 NONSCALING WINDOW 5 TTL",
-            "BF.INSERT k CAPACITY 100 WINDOW",
-            "BF.INSERT k WINDOW 5 GENERATIONS",
-            "BF.INSERT k TTL 5",
-            "BF.INSERT k LAST ITEMS",
-            "BF.INSERT k NOREFRESH LAST",
-            "BF.ROTATE",
-            "BF.ROTATE k AT",
-            "BF.ROTATE k AT 5 6",
-        ] {
-            let reply = client.ask(line);
-            assert!(matches(ARITY, &reply), "{line}: {reply}");
-        }
-        assert_eq!(client.ask("DBSIZE"), ":0");
     });
 }
 
