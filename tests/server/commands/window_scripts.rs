@@ -1,4 +1,4 @@
-//! Transactions and Lua scripts.
+//! Lua scripts that create, fill and rotate windowed filters.
 
 use bloomline_harness::{Client, Setup, for_each_server};
 
@@ -10,31 +10,6 @@ const NEEDS_EFFECTS: &str =
 
 fn script(client: &mut Client, call: &str, key: &str) -> String {
     client.ask(&format!("EVAL \"return redis.call({call})\" 1 {key}"))
-}
-
-#[test]
-fn a_transaction_creates_adds_and_rotates() {
-    Setup::new().on_each_build(|mut client, _| {
-        client.ok("MULTI");
-        for line in [
-            &format!("BF.RESERVE k {RATE} 6 GENERATIONS 2 NONSCALING"),
-            "BF.MADD k a b c d",
-            "BF.ROTATE k",
-            "BF.ADD k d",
-            "BF.ROTATE k",
-            "BF.ROTATE k",
-            "BF.MEXISTS k a b c d",
-            "BF.CARD k",
-            "BF.ROTATE k AT x",
-        ] {
-            assert_eq!(client.ask(line), "+QUEUED");
-        }
-        assert_eq!(
-            client.ask("EXEC"),
-            "*[+OK *[:1 :1 :1 -ERR non scaling filter is full] +OK :1 +OK +OK *[:0 :0 :0 :1] :1 \
-             -ERR AT needs a Unix time in milliseconds]"
-        );
-    });
 }
 
 #[test]

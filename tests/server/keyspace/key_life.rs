@@ -1,6 +1,6 @@
 //! Filters as keys: copies, renames, other databases, time to live, type.
 
-use bloomline_harness::{Client, Setup, int, matches, numbered};
+use bloomline_harness::{Client, Setup, bulk, matches, numbered};
 
 /// A filter of several layers with so small an error rate that no reply is a false positive.
 fn build(client: &mut Client, key: &str) {
@@ -83,24 +83,6 @@ fn rename_move_and_swapdb_keep_the_filter() {
 }
 
 #[test]
-fn time_to_live_survives_changes() {
-    Setup::new().on_each_server(|mut client, _| {
-        build(&mut client, "a");
-        assert_eq!(client.ask("EXPIRE a 1000"), ":1");
-        assert_eq!(client.ask("BF.ADD a more"), ":1");
-        client.items("BF.MADD", "a", &numbered("more", 500));
-        let left = int(&client.call("TTL a"));
-        assert!((900..=1000).contains(&left), "{left} seconds");
-        assert_eq!(client.ask("PERSIST a"), ":1");
-        assert_eq!(client.ask("TTL a"), ":-1");
-        // A time in the past deletes the key at once.
-        assert_eq!(client.ask("PEXPIREAT a 1"), ":1");
-        assert_eq!(client.ask("EXISTS a"), ":0");
-        assert_eq!(client.ask("BF.CARD a"), ":0");
-    });
-}
-
-#[test]
 fn the_server_reports_the_type_of_the_key() {
     Setup::new().on_each_server(|mut client, _| {
         build(&mut client, "a");
@@ -130,5 +112,24 @@ fn commands_of_other_types_refuse_a_filter() {
         // SORT does not support the type.
         assert!(client.ask("SORT a").starts_with("-WRONGTYPE"));
         assert_eq!(client.ask("BF.CARD a"), ":500");
+    });
+}
+
+#[test]
+fn cuckoo_filters_have_a_type_of_their_own() {
+    Setup::new().on_each_server(|mut client, _| {
+        client.ok("CF.RESERVE k 100");
+        client.call("BF.ADD bloom a");
+        assert_eq!(client.ask("SCAN 0 TYPE MBbloomCF COUNT 100"), "*[$1 0 *[$1 k]]");
+        assert_eq!(client.ask("COPY k other DB 1"), ":1");
+        assert_eq!(client.ask("RENAME k renamed"), "+OK");
+        assert_eq!(client.ask("CF.ADD renamed a"), ":1");
+        client.ok("SELECT 1");
+        assert_eq!(client.ask("CF.COUNT other a"), ":0");
+        // A payload replaces what the key holds.
+        let dump = client.call("DUMP other");
+        client.ok("SELECT 0");
+        client.run(&[b"RESTORE", b"bloom".as_slice(), b"0", bulk(&dump), b"REPLACE"]);
+        assert_eq!(client.ask("TYPE bloom"), "+MBbloomCF");
     });
 }

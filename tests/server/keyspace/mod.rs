@@ -1,12 +1,7 @@
 //! Filters as keys: copies, time to live, events, WATCH, client-side caching, transactions.
 
-mod compacting;
-mod cuckoo;
-pub mod events;
+pub mod changes;
+mod expiry;
 mod key_life;
-mod merging;
 mod packed_items;
-mod rotations;
-pub mod tracking;
-mod ttl_option;
-pub mod watch;
+mod transactions;

@@ -6,7 +6,7 @@ use bloomline_harness::{
 
 use crate::cluster::equal::catch_up;
 use crate::inspect::{digest, number};
-use crate::keyspace::events::Listener;
+use crate::keyspace::changes::Observers;
 use crate::packed::{FORMS, Form, add, answers, exists, plain, send};
 use crate::timed::{APPEND_ONLY, SLOT, Timed, setup};
 use crate::windowed::{GENERATION_BYTES, GENERATIONS, present, set_number};
@@ -74,14 +74,14 @@ fn random_calls_leave_the_filter_of_madd() {
 #[test]
 fn a_call_may_rotate_many_times() {
     Timed::on_each_server(&[], |_, Timed { server, clock: _clock }| {
-        let mut listener = Listener::start(&server, "Eg");
+        let mut listener = Observers::start(&server, "Eg");
         for form in FORMS {
             for key in ["plain", "packed"] {
                 listener
                     .client
                     .ok(&format!("BF.RESERVE {key} 0.0000001 80 LAST GENERATIONS 8 SEED 7"));
             }
-            listener.received();
+            listener.events();
             let client = &mut listener.client;
             let items: Vec<_> = (0..500).map(|at| format!("{at:04}")).collect();
             let before = number(client, "rotations");
@@ -96,7 +96,7 @@ fn a_call_may_rotate_many_times() {
             assert!(!found[..400].iter().any(|found| *found), "those before");
             let expected = ["plain", "packed"]
                 .map(|key| [format!("bloom.rotate {key}"), format!("bloom.add {key}")]);
-            assert_eq!(listener.received(), expected.concat());
+            assert_eq!(listener.events(), expected.concat());
             listener.client.ok("FLUSHALL");
         }
     });
