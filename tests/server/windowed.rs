@@ -1,6 +1,6 @@
 //! What these tests share: headers whose fields are changed, filters of every kind, models.
 
-use bloomline_harness::{Client, bulk};
+use bloomline_harness::Client;
 use redis::Value;
 
 /// An error rate so small that no reply of these tests is a false positive.
@@ -63,10 +63,4 @@ pub fn answers(reply: &Value) -> Vec<bool> {
 pub fn info(client: &mut Client, key: &str, field: &str) -> String {
     let reply = client.ask(&format!("BF.INFO {key} {field}"));
     reply.trim_start_matches("*[").trim_end_matches(']').to_owned()
-}
-
-/// A DUMP payload under another key.
-pub fn restore(client: &mut Client, key: &str, dump: &Value) {
-    let reply = client.run(&[b"RESTORE", key.as_bytes(), b"0", bulk(dump)]);
-    assert_eq!(reply, Value::Okay);
 }

@@ -2,48 +2,48 @@
 
 use std::collections::BTreeSet;
 
-use bloomline_harness::{Setup, for_each_server, show};
+use bloomline_harness::{Setup, show};
 use redis::Value;
 
 use crate::inspect::word;
 
-/// All commands with one key: a call, flags, flags of the key, categories, tips.
-const COMMANDS: [(&str, &str, &str, &str, &str); 35] = [
-    ("bf.reserve KEY 0.01 100", "write denyoom", "RW insert", "@bloom @write", ""),
-    ("bf.add KEY a", "write denyoom fast", "RW access insert", "@bloom @write @fast", ""),
-    ("bf.madd KEY a b", "write denyoom", "RW access insert", "@bloom @write", ""),
-    ("bf.bulkadd KEY LINES a", "write denyoom", "RW access insert", "@bloom @write", ""),
-    ("bf.insert KEY ITEMS a", "write denyoom", "RW access insert", "@bloom @write", ""),
-    ("bf.rotate KEY", "write denyoom", "RW insert", "@bloom @write", ""),
-    ("bf.compact KEY", "write", "RW access update", "@bloom @write", ""),
-    ("bf.exists KEY a", "readonly fast", "RO access", "@bloom @read @fast", ""),
-    ("bf.mexists KEY a b", "readonly fast", "RO access", "@bloom @read @fast", ""),
-    ("bf.bulkexists KEY LINES a", "readonly", "RO access", "@bloom @read", ""),
-    ("bf.info KEY", "readonly", "RO access", "@bloom @read", "dont_cache"),
-    ("bf.stats KEY", "readonly", "RO access", "@bloom @read", "dont_cache"),
-    ("bf.card KEY", "readonly fast", "RO access", "@bloom @read @fast", ""),
-    ("bf.debug KEY", "readonly", "RO access", "@bloom @read", "dont_cache"),
-    ("bf.scandump KEY 0", "readonly", "RO access", "@bloom @read", "dont_cache"),
-    ("bf.loadchunk KEY 1 x", "write denyoom", "RW insert", "@bloom @write", ""),
-    ("bf._hashcheck KEY x", "readonly fast", "RO access", "@bloom @read @fast", ""),
-    ("cf.reserve KEY 100", "write denyoom", "RW insert", "@cuckoo @write", ""),
-    ("cf.add KEY a", "write denyoom", "RW access insert", "@cuckoo @write", ""),
-    ("cf.addnx KEY a", "write denyoom", "RW access insert", "@cuckoo @write", ""),
-    ("cf.insert KEY ITEMS a", "write denyoom", "RW access insert", "@cuckoo @write", ""),
-    ("cf.insertnx KEY ITEMS a", "write denyoom", "RW access insert", "@cuckoo @write", ""),
-    ("cf.del KEY a", "write fast", "RW access delete", "@cuckoo @write @fast", ""),
-    ("cf.bulkadd KEY LINES a", "write denyoom", "RW access insert", "@cuckoo @write", ""),
-    ("cf.bulkexists KEY LINES a", "readonly", "RO access", "@cuckoo @read", ""),
-    ("cf.bulkdel KEY LINES a", "write", "RW access delete", "@cuckoo @write", ""),
-    ("cf.mdel KEY a b", "write fast", "RW access delete", "@cuckoo @write @fast", ""),
-    ("cf.compact KEY", "write", "RW access update", "@cuckoo @write", ""),
-    ("cf.exists KEY a", "readonly fast", "RO access", "@cuckoo @read @fast", ""),
-    ("cf.mexists KEY a b", "readonly fast", "RO access", "@cuckoo @read @fast", ""),
-    ("cf.count KEY a", "readonly fast", "RO access", "@cuckoo @read @fast", ""),
-    ("cf.info KEY", "readonly fast", "RO access", "@cuckoo @read @fast", "dont_cache"),
-    ("cf.debug KEY", "readonly fast", "RO access", "@cuckoo @read @fast", "dont_cache"),
-    ("cf.scandump KEY 0", "readonly", "RO access", "@cuckoo @read", "dont_cache"),
-    ("cf.loadchunk KEY 1 x", "write denyoom", "RW insert", "@cuckoo @write", ""),
+/// All commands with one key: a call, arity, flags, flags of the key, categories, tips.
+const COMMANDS: [(&str, i64, &str, &str, &str, &str); 35] = [
+    ("bf.reserve KEY 0.01 100", -4, "write denyoom", "RW insert", "@bloom @write", ""),
+    ("bf.add KEY a", 3, "write denyoom fast", "RW access insert", "@bloom @write @fast", ""),
+    ("bf.madd KEY a b", -3, "write denyoom", "RW access insert", "@bloom @write", ""),
+    ("bf.bulkadd KEY LINES a", -4, "write denyoom", "RW access insert", "@bloom @write", ""),
+    ("bf.insert KEY ITEMS a", -4, "write denyoom", "RW access insert", "@bloom @write", ""),
+    ("bf.rotate KEY", -2, "write denyoom", "RW insert", "@bloom @write", ""),
+    ("bf.compact KEY", 2, "write", "RW access update", "@bloom @write", ""),
+    ("bf.exists KEY a", 3, "readonly fast", "RO access", "@bloom @read @fast", ""),
+    ("bf.mexists KEY a b", -3, "readonly fast", "RO access", "@bloom @read @fast", ""),
+    ("bf.bulkexists KEY LINES a", -4, "readonly", "RO access", "@bloom @read", ""),
+    ("bf.info KEY", -2, "readonly", "RO access", "@bloom @read", "dont_cache"),
+    ("bf.stats KEY", -2, "readonly", "RO access", "@bloom @read", "dont_cache"),
+    ("bf.card KEY", 2, "readonly fast", "RO access", "@bloom @read @fast", ""),
+    ("bf.debug KEY", 2, "readonly", "RO access", "@bloom @read", "dont_cache"),
+    ("bf.scandump KEY 0", 3, "readonly", "RO access", "@bloom @read", "dont_cache"),
+    ("bf.loadchunk KEY 1 x", 4, "write denyoom", "RW insert", "@bloom @write", ""),
+    ("bf._hashcheck KEY x", 3, "readonly fast", "RO access", "@bloom @read @fast", ""),
+    ("cf.reserve KEY 100", -3, "write denyoom", "RW insert", "@cuckoo @write", ""),
+    ("cf.add KEY a", 3, "write denyoom", "RW access insert", "@cuckoo @write", ""),
+    ("cf.addnx KEY a", 3, "write denyoom", "RW access insert", "@cuckoo @write", ""),
+    ("cf.insert KEY ITEMS a", -4, "write denyoom", "RW access insert", "@cuckoo @write", ""),
+    ("cf.insertnx KEY ITEMS a", -4, "write denyoom", "RW access insert", "@cuckoo @write", ""),
+    ("cf.del KEY a", 3, "write fast", "RW access delete", "@cuckoo @write @fast", ""),
+    ("cf.bulkadd KEY LINES a", -4, "write denyoom", "RW access insert", "@cuckoo @write", ""),
+    ("cf.bulkexists KEY LINES a", -4, "readonly", "RO access", "@cuckoo @read", ""),
+    ("cf.bulkdel KEY LINES a", -4, "write", "RW access delete", "@cuckoo @write", ""),
+    ("cf.mdel KEY a b", -3, "write fast", "RW access delete", "@cuckoo @write @fast", ""),
+    ("cf.compact KEY", 2, "write", "RW access update", "@cuckoo @write", ""),
+    ("cf.exists KEY a", 3, "readonly fast", "RO access", "@cuckoo @read @fast", ""),
+    ("cf.mexists KEY a b", -3, "readonly fast", "RO access", "@cuckoo @read @fast", ""),
+    ("cf.count KEY a", 3, "readonly fast", "RO access", "@cuckoo @read @fast", ""),
+    ("cf.info KEY", -2, "readonly fast", "RO access", "@cuckoo @read @fast", "dont_cache"),
+    ("cf.debug KEY", 2, "readonly fast", "RO access", "@cuckoo @read @fast", "dont_cache"),
+    ("cf.scandump KEY 0", 3, "readonly", "RO access", "@cuckoo @read", "dont_cache"),
+    ("cf.loadchunk KEY 1 x", 4, "write denyoom", "RW insert", "@cuckoo @write", ""),
 ];
 
 /// The names of all commands.
@@ -81,36 +81,49 @@ fn field<'a>(pairs: &'a Value, name: &str) -> &'a Value {
     &found.unwrap_or_else(|| panic!("no {name} in {}", show(pairs)))[1]
 }
 
-#[test]
-fn flags_match_what_commands_do() {
-    Setup::new().on_each_server(|mut client, server| {
-        for (call, flags, ..) in COMMANDS {
-            let name = word(call, 0);
-            let reply = client.call(&format!("COMMAND INFO {name}"));
-            let mut flagged = names(&elements(&elements(&reply)[0])[2]);
-            // Servers since 7.0 flag the commands of modules.
-            assert_eq!(flagged.remove("module"), !server.kind.is_before_7(), "{name}");
-            assert_eq!(flagged, words(flags), "{name}");
-        }
-    });
+/// Asserts the flags of each key specification, where it begins, and where it ends.
+fn assert_specs(info: &[Value], expected: &[(&str, &str, &str)]) {
+    let specs = elements(&info[8]);
+    assert_eq!(specs.len(), expected.len());
+    for (spec, (flags, index, last)) in specs.iter().zip(expected) {
+        assert_eq!(names(field(spec, "flags")), words(flags));
+        let (begin, find) = (field(spec, "begin_search"), field(spec, "find_keys"));
+        assert_eq!(show(field(field(begin, "spec"), "index")), *index);
+        assert_eq!(show(field(field(find, "spec"), "lastkey")), *last);
+    }
 }
 
 #[test]
-fn keys_are_found_with_their_flags() {
+fn commands_are_reported_as_the_table_says() {
     Setup::new().on_each_server(|mut client, server| {
-        for (call, _, key_flags, ..) in COMMANDS {
+        let kind = &server.kind;
+        for (call, arity, flags, key_flags, categories, tips) in COMMANDS {
             let name = word(call, 0);
+            let reply = client.call(&format!("COMMAND INFO {name}"));
+            let info = elements(&elements(&reply)[0]);
+            // The server's errors use this name.
+            assert_eq!(show(&info[0]), format!("${} {name}", name.len()));
+            // Without GetCommand and SetCommandInfo, Redis 6.2 does not know the arity of a
+            // module's command.
+            let arity = if kind.is_before_7() { -1 } else { arity };
+            assert_eq!(show(&info[1]), format!(":{arity}"), "arity of {name}");
+            let mut flagged = names(&info[2]);
+            // Servers since 7.0 flag the commands of modules.
+            assert_eq!(flagged.remove("module"), !kind.is_before_7(), "{name}");
+            assert_eq!(flagged, words(flags), "{name}");
+            let keys: Vec<String> = info[3..6].iter().map(show).collect();
+            assert_eq!(keys, [":1", ":1", ":1"], "{name}");
             assert_eq!(client.ask(&format!("COMMAND GETKEYS {call}")), "*[$3 KEY]", "{name}");
-            if server.kind.is_before_7() {
+            if kind.has_acl_categories() {
+                assert_eq!(names(&info[6]), words(categories), "{name}");
+            }
+            if kind.is_before_7() {
+                // Redis 6.2 has neither tips nor specifications of keys.
                 continue;
             }
-            let reply = client.call(&format!("COMMAND INFO {name}"));
-            let specs = elements(&elements(&elements(&reply)[0])[8]);
-            let [spec] = specs else { panic!("{name}: {} key specifications", specs.len()) };
-            assert_eq!(names(field(spec, "flags")), words(key_flags), "{name}");
-            let (begin, find) = (field(spec, "begin_search"), field(spec, "find_keys"));
-            assert_eq!(show(field(field(begin, "spec"), "index")), ":1", "{name}");
-            assert_eq!(show(field(field(find, "spec"), "lastkey")), ":0", "{name}");
+            // They prevent caching of changing replies.
+            assert_eq!(names(&info[7]), words(tips), "{name}");
+            assert_specs(info, &[(key_flags, ":1", ":0")]);
             let listed = client.ask(&format!("COMMAND GETKEYSANDFLAGS {call}"));
             assert!(listed.starts_with("*[*[$3 KEY "), "{name}: {listed}");
             for flag in words(key_flags) {
@@ -123,89 +136,6 @@ fn keys_are_found_with_their_flags() {
 #[test]
 fn merge_writes_its_first_key_and_reads_the_others() {
     Setup::new().on_each_server(|mut client, server| {
-        let keys = client.ask("COMMAND GETKEYS BF.MERGE to one two");
-        assert_eq!(keys, "*[$2 to $3 one $3 two]");
-        let reply = client.call("COMMAND INFO bf.merge");
-        let info = elements(&elements(&reply)[0]);
-        let flagged = names(&info[2]);
-        assert!(flagged.contains("write") && flagged.contains("denyoom"), "{flagged:?}");
-        let numbers: Vec<String> = info[3..6].iter().map(show).collect();
-        assert_eq!(numbers, [":1", ":-1", ":1"], "first key, last key, step");
-        if server.kind.is_before_7() {
-            return;
-        }
-        let [destination, sources] = elements(&info[8]) else { panic!("{}", show(&info[8])) };
-        for (spec, flags, index, last) in
-            [(destination, "RW access insert", ":1", ":0"), (sources, "RO access", ":2", ":-1")]
-        {
-            assert_eq!(names(field(spec, "flags")), words(flags));
-            let (begin, find) = (field(spec, "begin_search"), field(spec, "find_keys"));
-            assert_eq!(show(field(field(begin, "spec"), "index")), index);
-            assert_eq!(show(field(field(find, "spec"), "lastkey")), last);
-        }
-        if server.kind.has_acl_categories() {
-            assert_eq!(names(&info[6]), words("@bloom @write"));
-        }
-    });
-}
-
-#[test]
-fn categories_are_the_familys_and_those_of_similar_commands() {
-    Setup::new().on_each_server(|mut client, server| {
-        if !server.kind.has_acl_categories() {
-            let all = names(&client.call("ACL CAT"));
-            assert!(!all.contains("bloom") && !all.contains("cuckoo"), "{all:?}");
-            return;
-        }
-        for (call, _, _, categories, _) in COMMANDS {
-            let name = word(call, 0);
-            let reply = client.call(&format!("COMMAND INFO {name}"));
-            assert_eq!(names(&elements(&elements(&reply)[0])[6]), words(categories), "{name}");
-        }
-        for (category, prefix) in [("bloom", "bf."), ("cuckoo", "cf.")] {
-            let mut expected = all_names();
-            expected.retain(|name| name.starts_with(prefix));
-            let listed = names(&client.call(&format!("ACL CAT {category}")));
-            // These leave the commands of modules out of all their categories.
-            let omits = ["redis-7.4", "valkey-8.0"].contains(&server.kind.series());
-            assert!(listed == expected || listed.is_empty() && omits, "{listed:?}");
-        }
-    });
-}
-
-#[test]
-fn command_list_filters_by_our_module() {
-    for_each_server(|kind| {
-        if kind.is_before_7() {
-            // Redis 6.2 has no COMMAND LIST.
-            return;
-        }
-        let server = Setup::new().start(kind);
-        let expected = all_names();
-        assert_eq!(names(&server.resp2().call("COMMAND LIST FILTERBY MODULE bf")), expected);
-    });
-}
-
-#[test]
-fn tips_prevent_caching_of_changing_replies() {
-    for_each_server(|kind| {
-        if kind.is_before_7() {
-            // Redis 6.2 has no tips.
-            return;
-        }
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
-        for (call, .., tips) in COMMANDS {
-            let name = word(call, 0);
-            let reply = client.call(&format!("COMMAND INFO {name}"));
-            assert_eq!(names(&elements(&elements(&reply)[0])[7]), words(tips), "{name}");
-        }
-    });
-}
-
-#[test]
-fn every_argument_of_a_merge_is_a_key() {
-    Setup::new().on_each_server(|mut client, server| {
         for (line, keys) in [
             ("BF.MERGE d a", "*[$1 d $1 a]"),
             ("BF.MERGE d a b c", "*[$1 d $1 a $1 b $1 c]"),
@@ -213,17 +143,48 @@ fn every_argument_of_a_merge_is_a_key() {
         ] {
             assert_eq!(client.ask(&format!("COMMAND GETKEYS {line}")), keys, "{line}");
         }
-        if !server.kind.is_before_7() {
-            let flags = client.ask("COMMAND GETKEYSANDFLAGS BF.MERGE d a b").to_lowercase();
-            let key = |name: &str| flags.split(&format!("$1 {name} ")).nth(1).map(str::to_owned);
-            let destination = key("d").expect("the destination");
-            let destination = destination.split("$1 ").next().expect("flags");
-            assert!(destination.contains("rw") && destination.contains("insert"), "{flags}");
-            for source in ["a", "b"] {
-                let source = key(source).expect("a source");
-                let source = source.split("$1 ").next().expect("flags");
-                assert!(source.contains("ro") && source.contains("access"), "{flags}");
+        let reply = client.call("COMMAND INFO bf.merge");
+        let info = elements(&elements(&reply)[0]);
+        let flagged = names(&info[2]);
+        assert!(flagged.contains("write") && flagged.contains("denyoom"), "{flagged:?}");
+        let numbers: Vec<String> = info[3..6].iter().map(show).collect();
+        assert_eq!(numbers, [":1", ":-1", ":1"], "first key, last key, step");
+        if server.kind.has_acl_categories() {
+            assert_eq!(names(&info[6]), words("@bloom @write"));
+        }
+        if server.kind.is_before_7() {
+            return;
+        }
+        assert_specs(info, &[("RW access insert", ":1", ":0"), ("RO access", ":2", ":-1")]);
+        let reply = client.call("COMMAND GETKEYSANDFLAGS BF.MERGE d a b");
+        for (key, flags) in
+            elements(&reply).iter().zip(["RW access insert", "RO access", "RO access"])
+        {
+            assert_eq!(names(&elements(key)[1]), words(flags), "{}", show(&reply));
+        }
+    });
+}
+
+#[test]
+fn commands_are_listed_by_category_and_module() {
+    Setup::new().on_each_server(|mut client, server| {
+        if server.kind.has_acl_categories() {
+            for (category, prefix) in [("bloom", "bf."), ("cuckoo", "cf.")] {
+                let mut expected = all_names();
+                expected.retain(|name| name.starts_with(prefix));
+                let listed = names(&client.call(&format!("ACL CAT {category}")));
+                // These leave the commands of modules out of all their categories.
+                let omits = ["redis-7.4", "valkey-8.0"].contains(&server.kind.series());
+                assert!(listed == expected || listed.is_empty() && omits, "{listed:?}");
             }
+        } else {
+            let all = names(&client.call("ACL CAT"));
+            assert!(!all.contains("bloom") && !all.contains("cuckoo"), "{all:?}");
+        }
+        // Redis 6.2 has no COMMAND LIST.
+        if !server.kind.is_before_7() {
+            let listed = names(&client.call("COMMAND LIST FILTERBY MODULE bf"));
+            assert_eq!(listed, all_names());
         }
     });
 }

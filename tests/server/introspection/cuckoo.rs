@@ -1,85 +1,10 @@
-//! The totals over cuckoo filters in INFO, and the digest of each.
+//! Deletions and refusals of cuckoo filters in INFO, and the digest of each.
 
 use std::collections::BTreeSet;
 
-use bloomline_harness::{Client, Setup, Stop, bulk, numbered, show, until};
+use bloomline_harness::{Setup, numbered, show};
 
-use crate::filters::{Family, cuckoo_number};
 use crate::inspect::{digest, number};
-
-/// Filters, tables, items and bytes.
-type Totals = [u64; 4];
-
-fn totals(client: &mut Client) -> Totals {
-    ["cf_filters", "cf_tables", "cf_items", "cf_bytes"].map(|name| number(client, name))
-}
-
-/// The sum of what the filters under these keys report.
-fn sum(client: &mut Client, keys: &[&str]) -> Totals {
-    let mut sum = [keys.len() as u64, 0, 0, 0];
-    for key in keys {
-        sum[1] += cuckoo_number(client, key, "filters");
-        sum[2] += cuckoo_number(client, key, "items");
-    }
-    sum
-}
-
-/// Asserts that the totals are those of the filters under these keys.
-fn assert_totals(client: &mut Client, keys: &[&str], after: &str) {
-    let expected = sum(client, keys);
-    // The server may free what was replaced in the background.
-    until(&format!("the totals of {keys:?} after {after}"), || {
-        (totals(client)[..3] == expected[..3]).then_some(())
-    });
-}
-
-#[test]
-fn totals_follow_every_change_of_filters() {
-    Setup::new().debug().on_each_server(|mut client, mut server| {
-        assert_eq!(totals(&mut client), [0; 4]);
-        let bloom = number(&mut client, "filters");
-        client.ok("CF.RESERVE grown 64 EXPANSION 2");
-        assert_totals(&mut client, &["grown"], "CF.RESERVE");
-        Family::Cuckoo.add(&mut client, "grown", &numbered("item", 1000));
-        client.call("CF.ADD one a");
-        client.call("CF.INSERTNX two CAPACITY 7 ITEMS a b a");
-        let keys = ["grown", "one", "two"];
-        assert_totals(&mut client, &keys, "additions");
-        let bytes = totals(&mut client)[3];
-        assert!((2000..20_000).contains(&bytes), "{bytes}");
-        client.items("CF.MDEL", "grown", &numbered("item", 900));
-        assert_totals(&mut client, &keys, "deletions");
-        client.ok("CF.COMPACT grown");
-        assert_totals(&mut client, &keys, "CF.COMPACT");
-        assert!(totals(&mut client)[3] < bytes);
-        assert_eq!(client.ask("COPY grown copied"), ":1");
-        let dump = client.call("DUMP two");
-        client.run(&[b"RESTORE", b"one".as_slice(), b"0", bulk(&dump), b"REPLACE"]);
-        client.copy_by_chunks("grown", "loaded");
-        let keys = ["grown", "one", "two", "copied", "loaded"];
-        assert_totals(&mut client, &keys, "copies");
-        client.ok("DEBUG RELOAD");
-        assert_totals(&mut client, &keys, "a reload");
-        client.call("CF.DEBUG grown");
-        let before = totals(&mut client);
-        server.restart(Stop::Save);
-        let mut client = server.resp2();
-        assert_eq!(totals(&mut client), before);
-        // Bloom filters are counted by themselves.
-        assert_eq!(number(&mut client, "filters"), bloom);
-        for (line, keys) in [
-            ("DEL one", &["grown", "two", "copied", "loaded"][..]),
-            ("UNLINK two", &["grown", "copied", "loaded"]),
-            ("SET copied value", &["grown", "loaded"]),
-            ("RENAME grown loaded", &["loaded"]),
-            ("FLUSHALL ASYNC", &[]),
-        ] {
-            client.call(line);
-            assert_totals(&mut client, keys, line);
-        }
-        until("no bytes", || (totals(&mut client) == [0; 4]).then_some(()));
-    });
-}
 
 #[test]
 fn deletions_are_counted_with_those_that_found_nothing() {

@@ -1,11 +1,11 @@
-//! The INFO sections of the module: totals over all filters, and the number of refusals. Those of
-//! cuckoo filters: [`super::cuckoo`].
+//! The INFO sections of the module: their fields, and the number of refusals. What cuckoo filters
+//! count: [`super::cuckoo`].
 
-use bloomline_harness::{
-    Client, Setup, Stop, bulk, for_each_server, numbered, seal_dump, show, until,
-};
+use std::collections::BTreeSet;
 
-use crate::inspect::{Totals, number, sum_of_infos, text, totals};
+use bloomline_harness::{Client, Setup, bulk, for_each_server, numbered, seal_dump, show, until};
+
+use crate::inspect::{number, sum_of_infos, text, totals};
 
 const FIELDS: [&str; 25] = [
     "version",
@@ -99,118 +99,6 @@ fn the_section_has_its_fields_in_every_info_call() {
 }
 
 #[test]
-fn totals_are_the_sum_over_all_filters() {
-    Setup::new().on_each_server(|mut client, _| {
-        assert_eq!(totals(&mut client), Totals::default());
-        let keys = build(&mut client);
-        assert_eq!(totals(&mut client), sum_of_infos(&mut client, &keys));
-        assert_eq!((number(&mut client, "filters"), number(&mut client, "layers")), (3, 5));
-        // Additions, duplicates, and growth by single items.
-        client.call("BF.MADD one a b c b");
-        client.items("BF.MADD", "one", &numbered("more", 1000));
-        for item in numbered("single", 300) {
-            client.items("BF.ADD", "three", &[item]);
-        }
-        client.call("BF.INSERT fixed ITEMS x y x");
-        assert_eq!(client.ask("COPY three copied"), ":1");
-        client.call("BF.INSERT inserted CAPACITY 7 ITEMS a b c d e f g h i j k");
-        let dump = client.call("DUMP three");
-        client.run(&[b"RESTORE", b"restored".as_slice(), b"0", bulk(&dump)]);
-        let keys = ["one", "three", "fixed", "copied", "inserted", "restored"];
-        assert_eq!(totals(&mut client), sum_of_infos(&mut client, &keys));
-        for (known, ours) in KNOWN_NAMES {
-            let total = number(&mut client, ours);
-            assert!(total > 0 && number(&mut client, known) == total, "{known}");
-        }
-    });
-}
-
-#[test]
-fn totals_decrease_with_every_kind_of_deletion() {
-    Setup::new().on_each_server(|mut client, _| {
-        for line in [
-            "DEL one three fixed",
-            "UNLINK one three fixed",
-            "FLUSHALL SYNC",
-            "FLUSHALL ASYNC",
-            "FLUSHDB ASYNC",
-            "MSET one 1 three 3 fixed 5",
-        ] {
-            build(&mut client);
-            assert_eq!(number(&mut client, "filters"), 3);
-            client.call(line);
-            until(&format!("the totals to be 0 after {line}"), || {
-                (totals(&mut client) == Totals::default()).then_some(())
-            });
-            client.ok("FLUSHALL SYNC");
-        }
-        // An expired key is deleted at the latest when a command accesses it.
-        let keys = build(&mut client);
-        for key in keys {
-            assert_eq!(client.ask(&format!("PEXPIRE {key} 1")), ":1");
-        }
-        until("the filters to expire", || {
-            (client.ask("EXISTS one three fixed") == ":0").then_some(())
-        });
-        until("the totals to be 0", || (totals(&mut client) == Totals::default()).then_some(()));
-    });
-}
-
-#[test]
-fn totals_follow_replaced_filters() {
-    Setup::new().on_each_server(|mut client, _| {
-        build(&mut client);
-        let dump = client.call("DUMP one");
-        let one = sum_of_infos(&mut client, &["one"]);
-        client.run(&[b"RESTORE", b"three".as_slice(), b"0", bulk(&dump), b"REPLACE"]);
-        client.ok("RENAME one fixed");
-        let expected = sum_of_infos(&mut client, &["three", "fixed"]);
-        assert_eq!(expected.layers, 2 * one.layers);
-        // The server may free the replaced filters later in the background.
-        until("the totals to be those of two filters", || {
-            (totals(&mut client) == expected).then_some(())
-        });
-        assert_eq!(client.ask("COPY three fixed REPLACE"), ":1");
-        until("the totals to be those of two filters", || {
-            (totals(&mut client) == expected).then_some(())
-        });
-        assert_eq!(client.ask("MOVE three 1"), ":1");
-        client.ok("SWAPDB 0 1");
-        assert_eq!(totals(&mut client), expected);
-    });
-}
-
-#[test]
-fn totals_are_equal_after_a_restart() {
-    for_each_server(|kind| {
-        for (stop, append) in [(Stop::Save, "no"), (Stop::NoSave, "yes")] {
-            let mut server = Setup::new()
-                .line(format!("appendonly {append}"))
-                .line("aof-use-rdb-preamble no")
-                .start(kind);
-            build(&mut server.resp2());
-            let before = totals(&mut server.resp2());
-            server.restart(stop);
-            assert_eq!(totals(&mut server.resp2()), before);
-        }
-    });
-}
-
-#[test]
-fn totals_are_equal_after_a_reload() {
-    Setup::new().debug().on_each_server(|mut client, _| {
-        let keys = build(&mut client);
-        let before = totals(&mut client);
-        for _ in 0..3 {
-            client.ok("DEBUG RELOAD");
-            // Newer servers free the previous data in the background.
-            until("the totals to be as before", || (totals(&mut client) == before).then_some(()));
-        }
-        assert_eq!(sum_of_infos(&mut client, &keys), before);
-    });
-}
-
-#[test]
 fn a_crash_report_contains_the_section() {
     for_each_server(|kind| {
         // A crash report ends with a test of all memory, which is slow and belongs to the server.
@@ -227,22 +115,13 @@ fn a_crash_report_contains_the_section() {
 }
 
 #[test]
-fn a_full_sync_gives_the_replica_the_primarys_totals() {
-    for_each_server(|kind| {
-        for load in ["disabled", "swapdb"] {
-            let primary = Setup::new().on_tcp().line("repl-diskless-sync yes").start(kind);
-            let replica = Setup::new().line(format!("repl-diskless-load {load}")).start(kind);
-            let (mut client, mut other) = (primary.resp2(), replica.resp2());
-            build(&mut client);
-            // The replica's own filters are deleted by the synchronisation.
-            client.items("BF.MADD", "one", &numbered("more", 1000));
-            build(&mut other);
-            other.ok(&format!("REPLICAOF 127.0.0.1 {}", primary.port));
-            other.wait_for("master_link_status", "up");
-            let expected = totals(&mut client);
-            until("the totals to equal the primary's", || {
-                (totals(&mut other) == expected).then_some(())
-            });
+fn collectors_of_valkey_bloom_find_the_totals() {
+    Setup::new().on_each_server(|mut client, _| {
+        build(&mut client);
+        assert_eq!((number(&mut client, "filters"), number(&mut client, "layers")), (3, 5));
+        for (known, ours) in KNOWN_NAMES {
+            let total = number(&mut client, ours);
+            assert!(total > 0 && number(&mut client, known) == total, "{known}");
         }
     });
 }
@@ -295,6 +174,23 @@ fn module_list_has_redisblooms_version_and_info_ours() {
         );
         // Client libraries check it: Predis, for example, needs at least 20600 to send BF commands.
         let modules = client.ask("MODULE LIST");
-        assert!(modules.contains("$2 bf $3 ver :80000"), "{modules}");
+        assert!(modules.contains("$4 name $2 bf $3 ver :80000"), "{modules}");
+    });
+}
+
+/// The warnings in a log, without numbers, which differ from start to start.
+fn warnings(log: &str) -> BTreeSet<String> {
+    let text =
+        |line: &str| Some(line.split_once(" # ")?.1.replace(|c: char| c.is_ascii_digit(), ""));
+    log.lines().filter_map(text).collect()
+}
+
+#[test]
+fn loading_logs_no_warning() {
+    for_each_server(|kind| {
+        let server = Setup::new().start(kind);
+        let without = Setup::new().bare().start(kind);
+        assert!(server.log().len() > without.log().len(), "the log names the module");
+        assert_eq!(warnings(&server.log()), warnings(&without.log()));
     });
 }

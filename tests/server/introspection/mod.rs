@@ -7,6 +7,5 @@ mod cuckoo;
 mod digest;
 mod digest_large;
 mod info_section;
-mod registration;
+mod totals;
 mod windowed;
-mod windowed_totals;
