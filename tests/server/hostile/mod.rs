@@ -5,8 +5,9 @@ mod chunk;
 mod commands;
 mod counts;
 mod cuckoo;
+mod damage;
 mod generations;
-mod restore;
+
 mod sizes;
 mod value;
 
@@ -43,10 +44,4 @@ fn assert_saves(client: &mut Client, key: &str, what: &str) {
     let (debug, saved) = (client.ask(&format!("BF.DEBUG {key}")), client.ask("BF.DEBUG saved"));
     assert_eq!(debug, saved, "{what}");
     client.call("DEL saved");
-}
-
-/// A byte damaged in several ways: lowest bit, highest bit, all bits, and the two values with a
-/// meaning in many formats.
-fn damaged(byte: u8) -> impl Iterator<Item = u8> {
-    [byte ^ 1, byte ^ 0x80, !byte, 0, 0xff].into_iter().filter(move |damage| *damage != byte)
 }

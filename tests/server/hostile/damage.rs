@@ -1,0 +1,235 @@
+//! Headers and DUMP payloads of every kind of filter that are truncated or damaged: refused, or a
+//! filter that works.
+
+use bloomline_harness::{
+    Client, Random, Setup, body_of_dump, for_each_server, matches, numbered, seal_dump,
+    truncate_dump,
+};
+
+use super::{assert_works, cuckoo, generations};
+use crate::inspect::{Totals, number, totals};
+use crate::windowed::RATE;
+
+/// Bytes after the value in a payload: version and checksum.
+const FOOTER: usize = 10;
+
+/// The family and the options of each filter, and how many items are added one call after the other.
+/// The first ones have one layer, several layers, and no room.
+const FILTERS: [(&str, &str, usize); 10] = [
+    ("BF", "0.01 100", 3),
+    ("BF", "0.01 3 EXPANSION 1", 7),
+    ("BF", "0.1 2 NONSCALING", 3),
+    ("BF", "8 GENERATIONS 2", 60),
+    ("BF", "8 LAST GENERATIONS 2", 60),
+    ("BF", "8 WINDOW 500 GENERATIONS 4 NOREFRESH", 60),
+    ("CF", "30", 20),
+    ("CF", "8 EXPANSION 2", 20),
+    ("CF", "20 BUCKETSIZE 4 EXPANSION 0", 20),
+    ("CF", "8 EXPANSION 2 LAYOUT REDISBLOOM", 20),
+];
+
+/// Those without a window.
+const PLAIN: usize = 3;
+
+/// A filter of [`FILTERS`].
+struct Made {
+    options: &'static str,
+    family: &'static str,
+    header: Vec<u8>,
+    dump: Vec<u8>,
+}
+
+impl Made {
+    fn new(
+        client: &mut Client,
+        (family, options, count): (&'static str, &'static str, usize),
+    ) -> Self {
+        let is_windowed = options.contains("GENERATIONS");
+        let rate = if is_windowed { RATE } else { "" };
+        client.ok(&format!("{family}.RESERVE k {rate} {options}"));
+        for batch in numbered("item", count).chunks(if is_windowed { 6 } else { count }) {
+            match family {
+                "BF" => client.items("BF.MADD", "k", batch),
+                _ => client.items("CF.INSERT", "k", &[&[b"ITEMS".to_vec()], batch].concat()),
+            };
+            if options.starts_with("8 GENERATIONS") {
+                client.ok("BF.ROTATE k");
+            }
+        }
+        if is_windowed {
+            // Overflow layers.
+            client.items("BF.MADD", "k", &numbered("burst", 30));
+        }
+        if family == "CF" {
+            assert_eq!(client.ask("CF.DEL k item:7"), ":1", "{options}");
+        }
+        let header = client.scandump_of(family, "k", 0).1;
+        let dump = client.dump("k");
+        client.ok("FLUSHALL SYNC");
+        Self { options, family, header, dump }
+    }
+
+    /// Loads a header; true if it made a filter, which must work.
+    fn load(&self, client: &mut Client, header: &[u8], case: &str) -> bool {
+        let reply = client.loadchunk_of(self.family, "k", 1, header);
+        let case = format!("{}: {case}", self.options);
+        client.assert_answers_ping(&case);
+        let known: &[&str] = match self.family {
+            "BF" => &["-ERR received bad data", "-ERR Insufficient memory to create filter: <any>"],
+            _ => &[
+                "-Invalid header",
+                "-Couldn't create filter!",
+                "-ERR Insufficient memory to create filter: <any>",
+                "-ERR could not create filter: it needs a layer of <any>",
+            ],
+        };
+        self.is_made(client, &reply, known, &case)
+    }
+
+    /// Restores a payload; true if it made a filter, which must work.
+    fn restore(&self, client: &mut Client, payload: &[u8], case: &str) -> bool {
+        let reply = client.restore("k", payload);
+        let case = format!("{}: {case}", self.options);
+        client.assert_answers_ping(&case);
+        // No error is about version or checksum, so the decoder was reached.
+        self.is_made(client, &reply, &["-ERR Bad data format"], &case)
+    }
+
+    fn is_made(&self, client: &mut Client, reply: &str, known: &[&str], case: &str) -> bool {
+        if reply != "+OK" {
+            assert!(known.iter().any(|known| matches(known, reply)), "{case}: {reply}");
+            assert_eq!(client.ask("EXISTS k"), ":0", "{case}");
+            return false;
+        }
+        if self.family == "CF" {
+            cuckoo::assert_works(client, "k", case);
+        } else if self.options.contains("GENERATIONS") {
+            generations::use_filter(client, "k", case);
+            assert_eq!(client.ask("DEL k"), ":1");
+        } else {
+            assert_works(client, "k", case);
+        }
+        true
+    }
+}
+
+/// A byte damaged in several ways: lowest bit, highest bit, all bits, and values with a meaning in
+/// many formats.
+fn damaged(byte: u8) -> impl Iterator<Item = u8> {
+    let damages = [byte ^ 1, byte ^ 0x80, !byte, 0, 2, 0x7f, 0xff];
+    damages.into_iter().filter(move |damage| *damage != byte)
+}
+
+#[test]
+fn damaged_headers_are_refused_or_make_usable_filters() {
+    // A damaged header cannot request gigabytes, which DUMP would copy.
+    let setup = Setup::new().debug().module_args("bf-max-filter-bytes 1mb");
+    setup.on_each_server(|mut client, _| {
+        let mut random = Random(11);
+        for filter in FILTERS {
+            let made = Made::new(&mut client, filter);
+            let header = &made.header;
+            for length in (0..header.len()).chain([header.len() + 1, header.len() + 64]) {
+                let mut other = header.clone();
+                other.resize(length, 0);
+                let case = format!("{length} bytes");
+                assert!(!made.load(&mut client, &other, &case), "{case}");
+            }
+            let (mut loaded, mut refused) = (0, 0);
+            for at in 0..header.len() {
+                for damage in damaged(header[at]) {
+                    let mut other = header.clone();
+                    other[at] = damage;
+                    let case = format!("byte {at} turned to {damage:#04x}");
+                    if made.load(&mut client, &other, &case) { loaded += 1 } else { refused += 1 }
+                }
+            }
+            assert!(loaded > 10 && refused > 10, "{loaded} loaded, {refused} refused");
+            for length in (0..200).step_by(3).chain([38; 20]) {
+                made.load(&mut client, &random.bytes(length), &format!("{length} random bytes"));
+            }
+            assert!(made.load(&mut client, header, "the whole header"));
+        }
+        assert_eq!(client.ask("DBSIZE"), ":0");
+        client.wait_for_frees();
+        assert_eq!(totals(&mut client), Totals::default());
+        assert!(number(&mut client, "loads_refused") > 1000);
+        let used = client.info_number("used_memory");
+        assert!(used < 40 << 20, "{used} bytes are used");
+    });
+}
+
+#[test]
+fn damaged_payloads_are_refused_or_make_usable_filters() {
+    for_each_server(|kind| {
+        // The server stores strings verbatim, so that damage hits the bits, or compressed, so that
+        // it hits lengths.
+        for (compression, filters) in
+            [("rdbcompression no", &FILTERS[..]), ("rdbcompression yes", &FILTERS[..PLAIN])]
+        {
+            let setup = Setup::new().debug().module_args("bf-max-filter-bytes 16mb");
+            let server = setup.line(compression).start(kind);
+            let mut client = server.resp2();
+            for filter in filters {
+                let made = Made::new(&mut client, *filter);
+                let dump = &made.dump;
+                let value = dump.len() - FOOTER;
+                for length in 0..dump.len() {
+                    let reply = client.restore("k", &dump[..length]);
+                    assert!(reply.starts_with("-ERR"), "cut to {length}: {reply}");
+                }
+                for length in 1..value {
+                    let cut = truncate_dump(dump, length);
+                    let is_made = made.restore(&mut client, &cut, &format!("cut to {length}"));
+                    // The footer, of up to ten bytes, can replace the end of the value where it
+                    // happens to fit: bits may have any value, and one checksum in 256 ends in the
+                    // zero that ends a value.
+                    assert!(!is_made || length + FOOTER >= value, "value cut to {length}");
+                }
+                // The first byte selects the server's own types, which are not under test. The bits
+                // of a window are damaged only here and there.
+                let header = dump.windows(8).position(|bytes| bytes == &made.header[..8]);
+                let end_of_header = header.map_or(0, |start| start + made.header.len());
+                let is_windowed = made.options.contains("GENERATIONS");
+                let mut accepted = 0;
+                for at in
+                    (1..value).filter(|at| !is_windowed || *at < end_of_header || at % 64 == 0)
+                {
+                    for damage in damaged(dump[at]) {
+                        let mut body = body_of_dump(dump).to_vec();
+                        body[at] = damage;
+                        let case = format!("byte {at} of {} turned to {damage:#04x}", dump.len());
+                        let payload = seal_dump(&body);
+                        accepted += usize::from(made.restore(&mut client, &payload, &case));
+                    }
+                }
+                // Damaged bits are accepted. If no payload was accepted, the decoder was not
+                // reached.
+                assert!(accepted > if is_windowed { 50 } else { 0 }, "{accepted}");
+                assert!(made.restore(&mut client, dump, "the whole payload"));
+            }
+            assert_eq!(client.ask("DBSIZE"), ":0");
+        }
+    });
+}
+
+#[test]
+fn refused_payloads_leak_no_memory() {
+    Setup::new().line("rdbcompression no").on_each_server(|mut client, _| {
+        client.ok("BF.RESERVE k 0.01 100000");
+        // An empty filter's payload has no bits that could be truncated.
+        client.call("BF.ADD k a");
+        let dump = client.dump("k");
+        client.ok("FLUSHALL");
+        let used = |client: &mut Client| client.info_number("used_memory");
+        let cut = truncate_dump(&dump, dump.len() - FOOTER - 100);
+        client.restore("k", &cut);
+        let before = used(&mut client);
+        for _ in 0..100 {
+            assert_eq!(client.restore("k", &cut), "-ERR Bad data format");
+        }
+        // 100 filters of 140 kB would be 14 MB.
+        let grown = used(&mut client).saturating_sub(before);
+        assert!(grown < 2 << 20, "{grown} bytes");
+    });
+}
