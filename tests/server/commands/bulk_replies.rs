@@ -1,6 +1,6 @@
 //! Shapes of replies, in both protocols, and keys that hold no filter.
 
-use bloomline_harness::{Setup, for_each_server, rows};
+use bloomline_harness::{Setup, rows};
 
 #[test]
 fn replies_are_the_same_in_both_protocols() {
@@ -64,21 +64,4 @@ fn other_types_are_refused_and_hold_no_items() {
         "EXISTS missing" => ":0";
         "GET text" => "$1 a";
     ]);
-}
-
-#[test]
-fn filters_that_are_not_created_are_refused_as_by_madd() {
-    for_each_server(|kind| {
-        // The first layer of the default filter is larger than the limit.
-        let args = "bf-initial-size 1000000 bf-max-filter-bytes 100000";
-        let server = Setup::new().module_args(args).start(kind);
-        let mut client = server.resp2();
-        let refused = client.ask("BF.MADD k a b");
-        assert!(refused.starts_with("-ERR Insufficient memory to create filter"), "{refused}");
-        assert_eq!(client.ask("BF.BULKADD k FIXED 1 ab"), refused);
-        assert_eq!(client.ask("BF.BULKADD k COUNT LINES a"), refused);
-        assert_eq!(client.ask(r#"BF.BULKADD k COUNT LINES """#), "*[:0 :0]");
-        assert_eq!(client.ask("EXISTS k"), ":0");
-        assert_eq!(crate::inspect::number(&mut client, "creations_refused"), 3);
-    });
 }

@@ -2,28 +2,37 @@
 
 use bloomline_harness::{Client, Server, Setup, Stop, for_each_server, matches, numbered, show};
 
+use crate::filters::Family;
 use crate::inspect::{info_field, number, totals};
 
 /// The log line of a refused copy.
 const COPY_REFUSED: &str = "COPY of filter 'k' to 'new' refused: ";
-/// The log line of a refused payload. The server writes text of its own before it.
-const LOAD_REFUSED: &str = "bloom filter: not loaded: ";
+/// The log line of a refused payload, without the family. The server writes text of its own before
+/// it.
+const LOAD_REFUSED: &str = " filter: not loaded: ";
 
 /// The refusal by `maxmemory`, and by the memory of the machine if `maxmemory` is not set.
 const MAXMEMORY: &str = "its new layers need <n> bytes, maxmemory <n> leaves <n>";
 const MACHINE: &str = "its new layers need <n> bytes, the machine's <n> bytes leave <n>";
 
-const LAYOUTS: [&str; 2] = ["bloomline", "redisbloom"];
+/// How a filter `k` of about 14 MB is made.
+const FILTERS: [&str; 3] = [
+    "BF.RESERVE k 0.01 10000000 NONSCALING LAYOUT bloomline",
+    "BF.RESERVE k 0.01 10000000 NONSCALING LAYOUT redisbloom",
+    "CF.RESERVE k 10000000 EXPANSION 0",
+];
 
-/// Makes the filter `k` of about 14 MB with two items, and returns its payload.
-fn make(client: &mut Client, layout: &str) -> Vec<u8> {
-    client.ok(&format!("BF.RESERVE k 0.01 10000000 NONSCALING LAYOUT {layout}"));
-    assert_eq!(client.ask("BF.MADD k a b"), "*[:1 :1]");
+/// Makes the filter with two items, and returns its payload.
+fn make(client: &mut Client, reserve: &str) -> Vec<u8> {
+    client.ok(reserve);
+    Family::of(client, "k").add(client, "k", &["a", "b"]);
     client.dump("k")
 }
 
-fn restore(client: &mut Client, key: &str, payload: &[u8]) -> String {
-    show(&client.run(&[b"RESTORE", key.as_bytes(), b"0", payload]))
+/// Asserts that a filter has the two items, and no other one.
+fn assert_has_items(client: &mut Client, key: &str) {
+    let found = Family::of(client, key).contains(client, key, &["a", "b", "c"]);
+    assert_eq!(show(&found), "*[:1 :1 :0]");
 }
 
 /// Runs COPY and RESTORE. Asserts that both are refused, counted and logged, and change nothing.
@@ -32,12 +41,17 @@ fn assert_refused(server: &Server, payload: &[u8], because: &str) {
     let mut state = || {
         let evicted = client.info("evicted_keys");
         let refusals = ["creations_refused", "loads_refused"].map(|name| number(&mut client, name));
-        (client.ask("DBSIZE"), totals(&mut client), evicted, refusals)
+        (
+            client.ask("DBSIZE"),
+            (totals(&mut client), number(&mut client, "cf_bytes")),
+            evicted,
+            refusals,
+        )
     };
     let before = state();
     let logged = server.log().len();
     assert_eq!(server.resp2().ask("COPY k new"), "-ERR module key failed to copy");
-    assert_eq!(restore(&mut server.resp2(), "new", payload), "-ERR Bad data format");
+    assert_eq!(server.resp2().restore("new", payload), "-ERR Bad data format");
     let now = state();
     assert_eq!((now.0, now.1, now.2), (before.0, before.1, before.2));
     assert_eq!(now.3, before.3.map(|count| count + 1));
@@ -48,7 +62,7 @@ fn assert_refused(server: &Server, payload: &[u8], because: &str) {
     let wanted = format!("<any>{LOAD_REFUSED}{because}<any>");
     assert!(matches(&wanted, log), "{wanted} is not in\n{log}");
     // The existing filter works as before.
-    assert_eq!(client.ask("BF.MEXISTS k a b c"), "*[:1 :1 :0]");
+    assert_has_items(&mut client, "k");
 }
 
 /// Asserts that the log states why a copy was refused.
@@ -60,9 +74,9 @@ fn assert_copy_in_log(server: &Server, because: &str) {
 #[test]
 fn bf_max_filter_bytes_applies_to_copy_and_restore() {
     for_each_server(|kind| {
-        for layout in LAYOUTS {
+        for reserve in FILTERS {
             let mut server = Setup::new().module_args("bf-max-filter-bytes 20mb").start(kind);
-            let payload = make(&mut server.resp2(), layout);
+            let payload = make(&mut server.resp2(), reserve);
             // The filter exceeds the new limit, but is loaded from the file.
             server.edit_config("bf-max-filter-bytes 20mb", "bf-max-filter-bytes 5mb");
             server.restart(Stop::Save);
@@ -76,10 +90,10 @@ fn bf_max_filter_bytes_applies_to_copy_and_restore() {
 #[test]
 fn maxmemory_applies_to_copy_and_restore() {
     for_each_server(|kind| {
-        for layout in LAYOUTS {
+        for reserve in FILTERS {
             let server = Setup::new().start(kind);
             let mut client = server.resp2();
-            let payload = make(&mut client, layout);
+            let payload = make(&mut client, reserve);
             let max = client.info_number("used_memory") + (10 << 20);
             client.ok(&format!("CONFIG SET maxmemory {max}"));
             assert_refused(&server, &payload, MAXMEMORY);
@@ -89,11 +103,11 @@ fn maxmemory_applies_to_copy_and_restore() {
             // The limit now allows one more filter, and one more is made.
             client.ok(&format!("CONFIG SET maxmemory {}", max + (10 << 20)));
             assert_eq!(client.ask("COPY k copied"), ":1");
-            assert_eq!(restore(&mut client, "new", &payload), "-ERR Bad data format");
+            assert_eq!(client.restore("new", &payload), "-ERR Bad data format");
             assert_eq!(client.ask("DEL copied"), ":1");
             client.wait_for_frees();
-            assert_eq!(restore(&mut client, "restored", &payload), "+OK");
-            assert_eq!(client.ask("BF.MEXISTS restored a b c"), "*[:1 :1 :0]");
+            assert_eq!(client.restore("restored", &payload), "+OK");
+            assert_has_items(&mut client, "restored");
         }
     });
 }
@@ -101,10 +115,10 @@ fn maxmemory_applies_to_copy_and_restore() {
 #[test]
 fn copies_may_take_half_of_maxmemory_with_eviction() {
     for_each_server(|kind| {
-        for layout in LAYOUTS {
+        for reserve in FILTERS {
             let server = Setup::new().line("maxmemory-policy allkeys-lru").start(kind);
             let mut client = server.resp2();
-            let payload = make(&mut client, layout);
+            let payload = make(&mut client, reserve);
             for key in numbered("key", 1000) {
                 client.run(&[b"SET".as_slice(), &key, b"value"]);
             }
@@ -114,7 +128,7 @@ fn copies_may_take_half_of_maxmemory_with_eviction() {
             assert_copy_in_log(&server, MAXMEMORY);
             client.ok("CONFIG SET maxmemory 60mb");
             assert_eq!(client.ask("COPY k copied"), ":1");
-            assert_eq!(restore(&mut client, "restored", &payload), "+OK");
+            assert_eq!(client.restore("restored", &payload), "+OK");
             assert_eq!(client.info("evicted_keys"), "0");
         }
     });
@@ -138,7 +152,7 @@ fn volatile_policies_count_only_keys_that_expire() {
         for policy in ["volatile-lru", "volatile-ttl", "volatile-random"] {
             let server = Setup::new().line(format!("maxmemory-policy {policy}")).start(kind);
             let mut client = server.resp2();
-            let payload = make(&mut client, "redisbloom");
+            let payload = make(&mut client, FILTERS[1]);
             assert_eq!(client.ask("COPY k other"), ":1");
             let layer = info_field(&mut client, "k", "SIZE");
             let max = client.info_number("used_memory") + layer / 2;
@@ -198,7 +212,7 @@ fn without_maxmemory_the_memory_of_the_machine_is_the_limit() {
         assert_eq!(client.ask("DEL second"), ":1");
         client.wait_for_frees();
         assert_eq!(client.ask("COPY k new"), ":1");
-        assert_eq!(client.ask("BF.MEXISTS new a b c"), "*[:1 :1 :0]");
+        assert_has_items(&mut client, "new");
         assert!(server.resident() < 256 << 20, "{} bytes are resident", server.resident());
     });
 }

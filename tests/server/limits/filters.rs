@@ -5,75 +5,11 @@ use std::time::Instant;
 
 use bloomline_harness::{Client, Setup, for_each_server, matches, numbered, show};
 
+use super::leave;
 use crate::inspect::{digest, number, totals};
 
 const TOO_LARGE: &str = "-ERR Insufficient memory to create filter: ";
-const LEAVES_LESS: &str = "its new layers need <n> bytes, maxmemory <n> leaves <n>";
 const NO_ROOM: &str = "-ERR problem inserting into filter";
-
-/// Sets `maxmemory` so that this many bytes are left.
-fn leave(client: &mut Client, bytes: u64) {
-    let max = client.info_number("used_memory") + bytes;
-    client.ok(&format!("CONFIG SET maxmemory {max}"));
-}
-
-/// The header of a filter with these parameters, made without limits.
-fn header(client: &mut Client, parameters: &str) -> Vec<u8> {
-    client.ok(&format!("BF.RESERVE header {parameters}"));
-    let (_, header) = client.scandump("header", 0);
-    client.ok("FLUSHALL SYNC");
-    header
-}
-
-/// Asserts that every call that creates a filter is refused, including one that loads a header.
-fn assert_creation_refused(client: &mut Client, parameters: &str, header: &[u8], because: &str) {
-    let (rate, capacity) = parameters.split_once(' ').expect("two numbers");
-    let before = (client.ask("DBSIZE"), totals(client), number(client, "creations_refused"));
-    let expected = format!("{TOO_LARGE}{because}");
-    let assert_refused = |reply: String| {
-        assert!(matches(&expected, &reply), "{reply}");
-    };
-    assert_refused(client.ask(&format!("BF.RESERVE new {parameters}")));
-    assert_refused(
-        client.ask(&format!("BF.INSERT new CAPACITY {capacity} ERROR {rate} ITEMS a b")),
-    );
-    assert_refused(show(&client.run(&[b"BF.LOADCHUNK", b"new".as_slice(), b"1", header])));
-    assert_eq!(
-        (client.ask("DBSIZE"), totals(client), number(client, "creations_refused")),
-        (before.0, before.1, before.2 + 3)
-    );
-}
-
-#[test]
-fn bf_max_filter_bytes_applies_to_every_creation() {
-    for_each_server(|kind| {
-        let origin = Setup::new().start(kind);
-        let header = header(&mut origin.resp2(), "0.01 1000000");
-        let server = Setup::new().module_args("bf-max-filter-bytes 1mb").start(kind);
-        let mut client = server.resp2();
-        assert_creation_refused(
-            &mut client,
-            "0.01 1000000",
-            &header,
-            "it needs <n> bytes, bf-max-filter-bytes allows 1048576",
-        );
-        client.ok("BF.RESERVE fits 0.01 600000");
-        let log = server.log();
-        let line = "creation of filter 'new' refused: it needs <n> bytes, bf-max-filter-bytes allows 1048576";
-        assert!(matches(&format!("<any>{line}<any>"), &log), "{log}");
-        // The limit applies to filters that an addition creates.
-        let server =
-            Setup::new().module_args("bf-max-filter-bytes 1mb bf-initial-size 1000000").start(kind);
-        let mut client = server.resp2();
-        for line in ["BF.ADD new a", "BF.MADD new a b"] {
-            assert!(client.ask(line).starts_with(TOO_LARGE), "{line}");
-        }
-        assert_eq!(
-            (client.ask("DBSIZE"), number(&mut client, "creations_refused")),
-            (":0".into(), 2)
-        );
-    });
-}
 
 #[test]
 fn refusals_state_the_needed_bytes_beyond_32_bits() {
@@ -90,36 +26,6 @@ fn refusals_state_the_needed_bytes_beyond_32_bits() {
             client.assert_answers_ping(line);
         }
         assert_eq!(client.ask("DBSIZE"), ":0");
-    });
-}
-
-#[test]
-fn large_layers_must_fit_maxmemory_without_eviction() {
-    Setup::new().on_each_server(|mut client, _| {
-        let header = header(&mut client, "0.01 10000000");
-        leave(&mut client, 10 << 20);
-        // The filter takes 14 MB.
-        assert_creation_refused(&mut client, "0.01 10000000", &header, LEAVES_LESS);
-        // The filter takes 7 MB: one fits, a second one does not.
-        client.ok("BF.RESERVE fits 0.01 5000000");
-        assert!(client.ask("BF.RESERVE again 0.01 5000000").starts_with(TOO_LARGE));
-        // Small layers are left to the server's own rule.
-        client.ok("BF.RESERVE small 0.01 100000");
-        assert_eq!(client.ask("BF.ADD fits a"), ":1");
-    });
-}
-
-#[test]
-fn large_layers_may_take_half_of_maxmemory_with_eviction() {
-    Setup::new().line("maxmemory-policy allkeys-lru").on_each_server(|mut client, _| {
-        let header = header(&mut client, "0.01 20000000");
-        client.ok("CONFIG SET maxmemory 40mb");
-        // The filter takes 28 MB.
-        assert_creation_refused(&mut client, "0.01 20000000", &header, LEAVES_LESS);
-        // The filter takes 14 MB. A second one fits, because the server may evict the first.
-        client.ok("BF.RESERVE fits 0.01 10000000");
-        client.ok("BF.RESERVE again 0.01 10000000");
-        assert_eq!(client.ask("BF.ADD again a"), ":1");
     });
 }
 

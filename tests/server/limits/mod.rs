@@ -3,9 +3,18 @@
 
 mod compacting;
 mod copies;
+mod creations;
 mod cuckoo;
 mod filters;
 mod merging;
 mod refused_items;
 mod replicated;
 mod rotations;
+
+use bloomline_harness::Client;
+
+/// Sets `maxmemory` so that this many bytes are left.
+fn leave(client: &mut Client, bytes: u64) {
+    let max = client.info_number("used_memory") + bytes;
+    client.ok(&format!("CONFIG SET maxmemory {max}"));
+}

@@ -1,38 +1,12 @@
 //! Limits of memory at creation, rotation and growth: an error, and nothing changes.
 
-use bloomline_harness::{Client, Setup, for_each_server, matches, numbered, until};
+use bloomline_harness::{Setup, for_each_server, matches, numbered, until};
 
+use super::leave;
 use crate::inspect::{digest, info_field, number, totals};
 use crate::windowed::{RATE, age, answers, info};
 
 const SLOT: u64 = 1_000_000_000;
-
-/// Sets `maxmemory` so that this many bytes are left.
-fn leave(client: &mut Client, bytes: u64) {
-    let max = client.info_number("used_memory") + bytes;
-    client.ok(&format!("CONFIG SET maxmemory {max}"));
-}
-
-#[test]
-fn creation_beyond_the_limit_is_refused() {
-    Setup::new().module_args("bf-max-filter-bytes 1mb").on_each_server(|mut client, _| {
-        let refused = "-ERR Insufficient memory to create filter: it needs <n> bytes, \
-                       bf-max-filter-bytes allows 1048576";
-        for options in ["WINDOW 60", "LAST", "GENERATIONS 3", "WINDOW 60 TTL 60"] {
-            for line in [
-                format!("BF.RESERVE k 0.01 100000000 {options}"),
-                format!("BF.INSERT k CAPACITY 100000000 {options} ITEMS a"),
-            ] {
-                let before = number(&mut client, "creations_refused");
-                let reply = client.ask(&line);
-                assert!(matches(refused, &reply), "{line}: {reply}");
-                assert_eq!(client.ask("EXISTS k"), ":0");
-                assert_eq!(number(&mut client, "creations_refused"), before + 1);
-            }
-        }
-        assert_eq!(number(&mut client, "filters_windowed"), 0);
-    });
-}
 
 #[test]
 fn rotation_beyond_the_limit_changes_nothing() {
