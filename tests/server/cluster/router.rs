@@ -61,11 +61,6 @@ impl Router {
         self.try_on(self.at, false, args)
     }
 
-    /// The port of the node that answered the last command.
-    pub fn current_node(&self) -> u16 {
-        self.at
-    }
-
     /// The number of redirections of this kind, `MOVED` or `ASK`.
     pub fn followed(&self, word: &str) -> usize {
         self.followed.get(word).copied().unwrap_or_default()

@@ -1,11 +1,9 @@
 //! The option SEED: equal seeds give equal filters, on this server and on every other one.
 
 use bloomline_harness::{
-    Client, Setup, Stop, append_only_file, arguments, for_each_server, numbered, report_missing,
-    rows,
+    Client, Setup, append_only_file, arguments, for_each_server, numbered, rows,
 };
 
-use crate::cluster::equal::{assert_equal, catch_up, setup};
 use crate::inspect::digest;
 
 const RANGE: &str = "-ERR seed must be in the range [0, 18446744073709551615]";
@@ -164,36 +162,6 @@ fn a_seed_counts_only_when_the_filter_is_created() {
         assert_eq!(client.ask("BF.INSERT k LAYOUT redisbloom SEED 7 ITEMS b"), LAYOUT);
         assert_eq!(seed(&mut client, "k"), 7);
         assert_eq!(client.ask("BF.CARD k"), ":1");
-    });
-}
-
-#[test]
-fn scripts_replicated_by_text_use_the_given_seed() {
-    for_each_server(|kind| {
-        if !kind.is_before_7() {
-            return report_missing(kind, "lua-replicate-commands no");
-        }
-        let by_text = setup().line("lua-replicate-commands no");
-        let mut primary = by_text.append_only().start(kind);
-        let replica = setup().follows(&primary).start(kind);
-        let (mut client, mut follower) = (primary.resp2(), replica.resp2());
-        catch_up(&mut client, &mut follower);
-        for (key, call) in [
-            ("reserved", "'BF.RESERVE', KEYS[1], 0.01, 100, 'SEED', '9223372036854775808'"),
-            ("inserted", "'BF.INSERT', KEYS[1], 'SEED', '9223372036854775808', 'ITEMS', 'a'"),
-        ] {
-            let script = format!("redis.call({call}) return redis.call('BF.ADD', KEYS[1], 'b')");
-            assert_eq!(client.ask(&format!("EVAL \"{script}\" 1 {key}")), ":1");
-            assert_eq!(seed(&mut client, key), 1 << 63);
-        }
-        client.ok("BF.RESERVE outside 0.01 100 SEED 9223372036854775808");
-        assert_eq!(client.ask("BF.ADD outside b"), ":1");
-        let expected = digest(&mut client, "outside");
-        assert_eq!(digest(&mut client, "reserved"), expected);
-        catch_up(&mut client, &mut follower);
-        assert_equal(&mut client, &mut follower);
-        primary.restart(Stop::NoSave);
-        assert_eq!(digest(&mut primary.resp2(), "reserved"), expected);
     });
 }
 

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use bloomline_harness::{Client, for_newest_servers, until};
+use bloomline_harness::{Client, for_each_server, until};
 use redis::Value;
 
 use crate::cluster::equal::{assert_equal, catch_up};
@@ -27,7 +27,7 @@ fn take_over(replica: &mut Client) {
 
 #[test]
 fn repeated_failover_under_load_keeps_acknowledged_items() {
-    for_newest_servers(|kind| {
+    for_each_server(|kind| {
         let mut cluster = Cluster::start(kind, |_, setup| setup.line("cluster-node-timeout 2000"));
         let (owner, _) = cluster.owner("{k}");
         let pair = [owner, owner + PRIMARIES];
@@ -66,6 +66,7 @@ fn repeated_failover_under_load_keeps_acknowledged_items() {
             }
             rounds.pass(2);
         });
+        assert!(router.followed("MOVED") > 0, "there was no redirection");
         let (to, from) = (pair[times % 2], pair[(times + 1) % 2]);
         let (mut leader, mut follower) = (cluster.nodes[to].resp2(), cluster.nodes[from].resp2());
         assert_has_rounds(&mut leader, &["{k}"], rounds);

@@ -1,19 +1,8 @@
 //! What BF.COMPACT replicates, and what replicas and files make of it.
 
-use bloomline_harness::{
-    Kind, Replica, Server, Setup, Stop, for_each_server, numbered, report_missing,
-};
+use bloomline_harness::{Replica, Setup, numbered};
 
-use crate::cluster::equal::{OTHER_SETTINGS, catch_up, setup};
-use crate::filters::{build, compact, compactable, observe_all};
-
-/// A server, and a replica with other settings.
-fn pair(kind: &Kind, setup_of_primary: Setup) -> (Server, Server) {
-    let primary = setup_of_primary.start(kind);
-    let replica = setup().module_args(OTHER_SETTINGS).follows(&primary).start(kind);
-    catch_up(&mut primary.resp2(), &mut replica.resp2());
-    (primary, replica)
-}
+use crate::filters::{build, compact, compactable};
 
 #[test]
 fn a_call_is_replicated_once_and_nothing_if_nothing_changed() {
@@ -30,30 +19,6 @@ fn a_call_is_replicated_once_and_nothing_if_nothing_changed() {
         }
         client.call("BF.COMPACT missing");
         assert_eq!(link.lines(&server), [""; 0]);
-    });
-}
-
-#[test]
-fn scripts_replicated_by_text_compact_on_a_replica() {
-    for_each_server(|kind| {
-        if !kind.is_before_7() {
-            return report_missing(kind, "lua-replicate-commands no");
-        }
-        let by_text = setup().line("lua-replicate-commands no").append_only();
-        let (mut primary, replica) = pair(kind, by_text);
-        let (mut client, mut follower) = (primary.resp2(), replica.resp2());
-        let filters = compactable();
-        build(&mut client, &filters);
-        for filter in &filters {
-            let script = "return redis.call('BF.COMPACT', KEYS[1])";
-            let reply = client.ask(&format!("EVAL \"{script}\" 1 {}", filter.key));
-            assert!(reply.starts_with(':') && reply != ":0", "{}: {reply}", filter.key);
-        }
-        catch_up(&mut client, &mut follower);
-        let before = observe_all(&mut client, &filters);
-        assert_eq!(observe_all(&mut follower, &filters), before);
-        primary.restart(Stop::NoSave);
-        assert_eq!(observe_all(&mut primary.resp2(), &filters), before);
     });
 }
 

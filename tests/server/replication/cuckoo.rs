@@ -1,10 +1,9 @@
 //! What a primary replicates of cuckoo filters: the additions that stored, and the deletions that
 //! removed.
 
-use bloomline_harness::{Client, Setup, append_only_file, arguments, for_each_server};
+use bloomline_harness::{Setup, append_only_file, arguments, for_each_server};
 
 use super::link::Link;
-use crate::cluster::equal::{OTHER_SETTINGS, assert_equal, catch_up, setup};
 
 const HEADER: &str = "CF.LOADCHUNK k 1 <data>";
 
@@ -166,46 +165,6 @@ fn transactions_and_scripts_replicate_their_effects() {
                       redis.call('CF.ADDNX', KEYS[1], 'c') return redis.call('CF.DEL', KEYS[1], 'x')";
         assert_eq!(link.client.ask(&format!("EVAL \"{script}\" 1 k")), ":0");
         assert_eq!(link.pending(), ["CF.ADDNX k c"]);
-    });
-}
-
-/// Calls that create, fill, refuse, delete and compact, on filters of several kinds.
-const TRAFFIC: &[&str] = &[
-    "CF.ADD made a",
-    "CF.INSERT other CAPACITY 20 ITEMS a b c d e f g h",
-    "CF.RESERVE small 4 BUCKETSIZE 1 MAXITERATIONS 5 EXPANSION 2",
-    "CF.INSERT small ITEMS 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19",
-    "CF.INSERTNX small ITEMS 0 20 1 21 2 22",
-    "CF.MDEL small 3 x 4 y 5 z 5",
-    "CF.RESERVE full 8 EXPANSION 0",
-    "CF.INSERT full ITEMS 0 1 2 3 4 5 6 7 8 9 10 11 12",
-    "CF.DEL full 1",
-    "CF.INSERT full ITEMS 20 21",
-    "CF.MDEL small 6 7 8 9 10 11 12 13",
-    "CF.COMPACT small",
-    "CF.ADD small last",
-    "EVAL \"return redis.call('CF.INSERT', KEYS[1], 'ITEMS', 'x', 'y')\" 1 small",
-    "COPY small copied",
-    "CF.MDEL copied last 14",
-];
-
-fn drive(client: &mut Client) {
-    for line in TRAFFIC {
-        let reply = client.ask(line);
-        assert!(!reply.starts_with('-'), "{line}: {reply}");
-    }
-}
-
-#[test]
-fn replicas_with_other_settings_are_equal() {
-    for_each_server(|kind| {
-        let primary = setup().start(kind);
-        let replica = setup().module_args(OTHER_SETTINGS).follows(&primary).start(kind);
-        let (mut client, mut other) = (primary.resp2(), replica.resp2());
-        catch_up(&mut client, &mut other);
-        drive(&mut client);
-        catch_up(&mut client, &mut other);
-        assert_equal(&mut client, &mut other);
     });
 }
 

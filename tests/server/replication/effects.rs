@@ -1,6 +1,6 @@
 //! What a primary replicates: exactly the changes, once each.
 
-use bloomline_harness::{Setup, for_each_server};
+use bloomline_harness::Setup;
 
 use super::link::Link;
 
@@ -216,27 +216,5 @@ fn transactions_replicate_their_effects_in_order() {
             link.replica.lines(&link.server),
             ["MULTI", HEADER, "BF.MADD k a b", "BF.ADD k c", "EXEC"]
         );
-    });
-}
-
-#[test]
-fn scripts_leave_the_same_filter_on_a_replica() {
-    for_each_server(|kind| {
-        let primary = Setup::new().on_tcp().start(kind);
-        let replica = Setup::new()
-            .module_args("bf-initial-size 7 bf-error-rate 0.2")
-            .follows(&primary)
-            .start(kind);
-        let mut client = primary.resp2();
-        let mut other = replica.resp2();
-        other.wait_for("master_link_status", "up");
-        let script = "redis.call('BF.ADD', KEYS[1], 'a'); redis.call('BF.MADD', KEYS[1], 'a', 'b', 'c'); return redis.call('BF.CARD', KEYS[1])";
-        assert_eq!(client.ask(&format!("EVAL \"{script}\" 1 k")), ":3");
-        assert_eq!(client.ask(&format!("EVAL \"{script}\" 1 k")), ":3");
-        assert_eq!(client.ask("WAIT 1 30000"), ":1");
-        assert_eq!(other.ask("BF.DEBUG k"), client.ask("BF.DEBUG k"));
-        assert_eq!(other.ask("BF.MEXISTS k a b c d"), "*[:1 :1 :1 :0]");
-        // The dumps contain the seed, which is replicated as well.
-        assert_eq!(other.ask("DUMP k"), client.ask("DUMP k"));
     });
 }

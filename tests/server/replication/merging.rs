@@ -1,9 +1,7 @@
 //! Replication of merges: equal filters on replicas and after a restart, and no command more than
 //! was needed.
 
-use bloomline_harness::{
-    Clock, Kind, Replica, Server, Setup, Stop, for_each_server, report_missing,
-};
+use bloomline_harness::{Clock, Kind, Replica, Server, Setup, Stop, for_each_server};
 
 use crate::cluster::equal::{OTHER_SETTINGS, assert_equal, catch_up, setup};
 use crate::overlapping::{KINDS, add, digests, make};
@@ -91,33 +89,6 @@ fn transactions_and_scripts_replicate_merges_in_order() {
         let script = "redis.call('BF.MERGE', KEYS[1], KEYS[2]) redis.call('BF.MERGE', KEYS[1], KEYS[1]) return redis.call('BF.MERGE', KEYS[1], KEYS[3])";
         assert_eq!(client.ask(&format!("EVAL \"{script}\" 3 e a c")), "+OK");
         assert_eq!(writes(&mut replica, &server), ["BF.MERGE e a", "BF.MERGE e c"]);
-    });
-}
-
-#[test]
-fn scripts_leave_equal_filters_on_a_replica() {
-    for_each_server(|kind| {
-        let by_text = kind.is_before_7();
-        if !by_text {
-            report_missing(kind, "lua-replicate-commands no");
-        }
-        for line in ["", "lua-replicate-commands no"] {
-            if !by_text && !line.is_empty() {
-                continue;
-            }
-            let mut primary = setup().line(line).append_only().start(kind);
-            let replica = follower(kind, &primary);
-            let (mut client, mut other) = (primary.resp2(), replica.resp2());
-            make(&mut client, "SEED 7");
-            let script = "redis.call('BF.MERGE', KEYS[1], KEYS[2], KEYS[3]) local why = redis.pcall('BF.MERGE', KEYS[1], 'missing') redis.call('BF.ADD', KEYS[1], 'by script') return why.err";
-            let reply = client.ask(&format!("EVAL \"{script}\" 3 d a b"));
-            assert!(reply.contains("ERR source"), "{reply}");
-            catch_up(&mut client, &mut other);
-            assert_equal(&mut client, &mut other);
-            let before = digests(&mut client, ["a", "b", "d"]);
-            primary.restart(Stop::NoSave);
-            assert_eq!(digests(&mut primary.resp2(), ["a", "b", "d"]), before, "{line}");
-        }
     });
 }
 

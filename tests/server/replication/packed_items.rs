@@ -1,11 +1,9 @@
 //! What calls with packed items replicate.
 
-use bloomline_harness::{Setup, Stop, for_each_server, report_missing};
+use bloomline_harness::Setup;
 
 use super::link::Link;
-use crate::cluster::equal::{assert_equal, catch_up, setup};
-use crate::inspect::digest;
-use crate::packed::{FORMS, Form, add, answers, plain, send};
+use crate::packed::{FORMS, Form, add, plain, send};
 
 const HEADER: &str = "BF.LOADCHUNK k 1 <data>";
 
@@ -192,47 +190,5 @@ fn scripts_replicate_their_effects_in_order() {
         assert_eq!(link.client.ask(&line), "*[:3 $1 @]");
         let expected = [HEADER, "BF.BULKADD k FIXED 1 ab", r"BF.BULKADD k LINES c\n"];
         assert_eq!(link.pending(), expected);
-    });
-}
-
-#[test]
-fn scripts_leave_equal_filters_on_a_replica() {
-    for_each_server(|kind| {
-        let by_text = kind.is_before_7();
-        if !by_text {
-            report_missing(kind, "lua-replicate-commands no");
-        }
-        for line in ["", "lua-replicate-commands no"] {
-            if !by_text && !line.is_empty() {
-                continue;
-            }
-            let mut primary = setup().line(line).append_only().start(kind);
-            let replica = setup().follows(&primary).start(kind);
-            let (mut client, mut other) = (primary.resp2(), replica.resp2());
-            // x comes first: later it may be a false positive.
-            let script = "local data = '' for i = 1, 900 do data = data .. (1000 + i % 700) end \
-                local reply = redis.call('BF.BULKADD', KEYS[1], 'LINES', 'x', 'COUNT') \
-                redis.call('BF.BULKADD', KEYS[1], 'FIXED', 4, data) \
-                return reply";
-            for key in ["k", "l"] {
-                let reply = client.ask(&format!("EVAL \"{script}\" 1 {key}"));
-                assert_eq!(reply, "*[:1 :1]");
-                let new = answers(&send(
-                    &mut client,
-                    "BF.BULKADD",
-                    key,
-                    Form::Fixed,
-                    &["1001", "9999"],
-                    &[],
-                ));
-                assert!(!new.0[0]);
-            }
-            catch_up(&mut client, &mut other);
-            assert_equal(&mut client, &mut other);
-            let before = ["k", "l"].map(|key| digest(&mut client, key));
-            primary.restart(Stop::NoSave);
-            let mut client = primary.resp2();
-            assert_eq!(["k", "l"].map(|key| digest(&mut client, key)), before, "{line}");
-        }
     });
 }
