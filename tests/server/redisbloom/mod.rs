@@ -1,6 +1,5 @@
 //! RedisBloom's layout: recorded filters, its stream of commands, mixed fleets.
 
-mod compacted;
 mod fleet;
 pub mod forged;
 mod four_gib;
