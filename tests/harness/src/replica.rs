@@ -74,6 +74,12 @@ impl Replica {
         };
         self.received(primary).into_iter().map(line).collect()
     }
+
+    /// The same without the frame of transactions.
+    pub fn writes(&mut self, primary: &Server) -> Vec<String> {
+        let lines = self.lines(primary).into_iter();
+        lines.filter(|line| line != "MULTI" && line != "EXEC").collect()
+    }
 }
 
 /// Reads one line byte by byte, because the parser must not read what follows it. Skips empty

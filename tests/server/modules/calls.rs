@@ -1,7 +1,7 @@
 //! Calls from another module: typed replies, and replication only on request.
 
 use bloomline_harness::{
-    CModule, Client, Replica, Server, Setup, Stop, arguments, for_each_server, matches,
+    CModule, Client, Replica, Setup, Stop, arguments, for_each_server, matches,
 };
 
 use crate::cluster::equal::{assert_equal, catch_up, setup};
@@ -39,12 +39,6 @@ const EFFECTS: [&str; 8] = [
 /// A server with both modules.
 fn with_caller(caller: &CModule) -> Setup {
     setup().line(format!("loadmodule {}", caller.path().display()))
-}
-
-/// The commands on the link, without the frames of transactions.
-fn effects(link: &mut Replica, server: &Server) -> Vec<String> {
-    let lines = link.lines(server);
-    lines.into_iter().filter(|line| line != "MULTI" && line != "EXEC").collect()
 }
 
 #[test]
@@ -111,16 +105,16 @@ fn module_calls_are_replicated_only_on_request() {
         let mut link = Replica::attach(&primary);
         for in_transaction in [false, true] {
             client.ok("FLUSHALL");
-            effects(&mut link, &primary);
+            link.writes(&primary);
             write_all(&mut client, "-", in_transaction);
-            assert_eq!(effects(&mut link, &primary), [""; 0]);
+            assert_eq!(link.writes(&primary), [""; 0]);
             catch_up(&mut client, &mut follower);
             assert_eq!(client.ask("EXISTS reserved stored added inserted"), ":4");
             assert_eq!(follower.ask("EXISTS reserved stored added inserted"), ":0");
             client.ok("FLUSHALL");
-            effects(&mut link, &primary);
+            link.writes(&primary);
             write_all(&mut client, "!", in_transaction);
-            assert_eq!(effects(&mut link, &primary), EFFECTS);
+            assert_eq!(link.writes(&primary), EFFECTS);
             catch_up(&mut client, &mut follower);
             assert_equal(&mut client, &mut follower);
         }

@@ -25,7 +25,6 @@ impl Link {
 
     /// What was replicated since the last call, without the frame of transactions.
     pub fn pending(&mut self) -> Vec<String> {
-        let lines = self.replica.lines(&self.server).into_iter();
-        lines.filter(|line| line != "MULTI" && line != "EXEC").collect()
+        self.replica.writes(&self.server)
     }
 }

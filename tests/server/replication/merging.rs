@@ -8,14 +8,7 @@ use crate::overlapping::{KINDS, add, digests, make};
 
 /// A replica whose settings would make other filters, or none.
 fn follower(kind: &Kind, primary: &Server) -> Server {
-    let line = format!("replicaof 127.0.0.1 {}", primary.port);
-    setup().module_args(OTHER_SETTINGS).line(line).start(kind)
-}
-
-/// What was replicated since the last call, without the frame of transactions.
-fn writes(replica: &mut Replica, server: &Server) -> Vec<String> {
-    let lines = replica.lines(server).into_iter();
-    lines.filter(|line| line != "MULTI" && line != "EXEC").collect()
+    setup().module_args(OTHER_SETTINGS).follows(primary).start(kind)
 }
 
 #[test]
@@ -53,7 +46,7 @@ fn only_changes_are_replicated_and_verbatim() {
             let mut replica = Replica::attach(&server);
             let mut replicated = |line: &str| {
                 client.call(line);
-                writes(&mut replica, &server)
+                replica.writes(&server)
             };
             for line in ["BF.MERGE d a b", "BF.MERGE d c a", "BF.MERGE e whole"] {
                 assert_eq!(replicated(line), [line], "{options}");
@@ -85,10 +78,10 @@ fn transactions_and_scripts_replicate_merges_in_order() {
         }
         assert_eq!(client.ask("EXEC"), "*[+OK :1 +OK +OK]");
         let expected = ["BF.MERGE d a", "BF.ADD d new", "BF.MERGE d b"];
-        assert_eq!(writes(&mut replica, &server), expected);
+        assert_eq!(replica.writes(&server), expected);
         let script = "redis.call('BF.MERGE', KEYS[1], KEYS[2]) redis.call('BF.MERGE', KEYS[1], KEYS[1]) return redis.call('BF.MERGE', KEYS[1], KEYS[3])";
         assert_eq!(client.ask(&format!("EVAL \"{script}\" 3 e a c")), "+OK");
-        assert_eq!(writes(&mut replica, &server), ["BF.MERGE e a", "BF.MERGE e c"]);
+        assert_eq!(replica.writes(&server), ["BF.MERGE e a", "BF.MERGE e c"]);
     });
 }
 
@@ -133,7 +126,7 @@ fn fleets_with_redisbloom_receive_the_bits() {
                 Some(("PEXPIREAT", key)) => format!("PEXPIREAT {}", &key[..1]),
                 _ => line,
             };
-            writes(&mut replica, &server).into_iter().map(command).collect::<Vec<_>>()
+            replica.writes(&server).into_iter().map(command).collect::<Vec<_>>()
         };
         let copy = |key: &str, end: usize| {
             [

@@ -13,8 +13,7 @@ fn lines(replica: &mut Replica, timed: &Timed) -> Vec<String> {
         _ => word.to_owned(),
     };
     let line = |line: String| line.split(' ').map(word).collect::<Vec<_>>().join(" ");
-    let lines = replica.lines(&timed.server).into_iter();
-    lines.filter(|line| line != "MULTI" && line != "EXEC").map(line).collect()
+    replica.writes(&timed.server).into_iter().map(line).collect()
 }
 
 #[test]
