@@ -211,7 +211,6 @@ mod estimate;
 mod fields;
 pub mod host;
 mod insertion;
-mod located;
 mod merge;
 mod scale;
 

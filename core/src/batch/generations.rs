@@ -4,8 +4,7 @@ use super::group::Group;
 use super::mask::Mask;
 use crate::error::Error;
 use crate::insertion::Insertion;
-use crate::layer::{Layer, Probe};
-use crate::located::Located;
+use crate::layer::{Layer, Located, Probe};
 use crate::permit::Permit;
 use crate::simd::Backend;
 

@@ -1,6 +1,6 @@
 //! A set of items of a group.
 
-use crate::located::GROUP_ITEMS;
+use crate::layer::GROUP_ITEMS;
 
 const _: () = assert!(GROUP_ITEMS == u64::BITS as usize, "a mask has one bit per item");
 

@@ -10,7 +10,7 @@ use super::locate::{Spot, locate};
 use super::located::LocatedBlocks;
 use crate::error::Error;
 use crate::estimate::LayerEstimate;
-use crate::layer::{Layer, Part, Probe, sealed};
+use crate::layer::{Layer, Located, Part, Probe, sealed};
 use crate::memory::fill::fill_of_union;
 use crate::memory::words::{Words, WordsRef};
 use crate::simd::{BLOCK_SECTORS, Backend, Block, prefetch};
@@ -214,14 +214,7 @@ impl Probe for LayerRef<'_> {
 
     #[inline(always)]
     fn test_rest<B: Backend>(&self, backend: B, spot: &Spot) -> bool {
-        let (blocks, bits) = (self.blocks(), self.geometry.bits_per_block());
-        for (index, pattern) in spot.further(&self.geometry) {
-            let Some(block) = blocks.get(index) else { return false };
-            if !backend.test_once(block, pattern, bits) {
-                return false;
-            }
-        }
-        true
+        test_blocks(backend, self.blocks(), self.geometry, spot.further(&self.geometry))
     }
 
     #[inline(always)]
@@ -280,17 +273,108 @@ impl Probe for BlockedLayer {
     }
 }
 
+/// True if the bits of an item in some blocks, given by index and pattern, are set.
+#[inline(always)]
+fn test_blocks<B: Backend>(
+    backend: B,
+    blocks: &[Block],
+    geometry: Geometry,
+    places: impl Iterator<Item = (usize, u64)>,
+) -> bool {
+    // No closures around the backend: they do not carry its target features.
+    for (index, pattern) in places {
+        let Some(block) = blocks.get(index) else { return false };
+        if !backend.test_once(block, pattern, geometry.bits_per_block()) {
+            return false;
+        }
+    }
+    true
+}
+
+/// Sets the bits of an item in some blocks, given by index and pattern.
+#[inline(always)]
+fn set_blocks<B: Backend>(
+    backend: B,
+    blocks: &mut [Block],
+    geometry: Geometry,
+    places: impl Iterator<Item = (usize, u64)>,
+) {
+    for (index, pattern) in places {
+        if let Some(block) = blocks.get_mut(index) {
+            backend.set(block, pattern, geometry.bits_per_block());
+        }
+    }
+}
+
 /// Sets all bits of an item that lies at `spot` of a layer with these bits.
 #[inline(always)]
 pub(crate) fn set_bits<B: Backend>(words: &mut [u64], geometry: Geometry, backend: B, spot: &Spot) {
-    let (bits, blocks) = (geometry.bits_per_block(), Block::of_mut(words));
-    if let Some(block) = blocks.get_mut(spot.first) {
-        backend.set(block, spot.hash.pattern, bits);
+    let blocks = Block::of_mut(words);
+    set_blocks(backend, blocks, geometry, iter::once((spot.first, spot.hash.pattern)));
+    set_blocks(backend, blocks, geometry, spot.further(&geometry));
+}
+
+impl Located<BlockedLayer> for LocatedBlocks {
+    #[inline(always)]
+    fn new() -> Self {
+        Self::new()
     }
-    for (index, pattern) in spot.further(&geometry) {
-        if let Some(block) = blocks.get_mut(index) {
-            backend.set(block, pattern, bits);
+
+    #[inline(always)]
+    fn clear(&mut self) {
+        self.clear();
+    }
+
+    #[inline(always)]
+    fn push(&mut self, hash: ItemHash) {
+        self.push(hash);
+    }
+
+    #[inline(always)]
+    fn len(&self) -> usize {
+        self.len()
+    }
+
+    #[inline(always)]
+    fn locate(&mut self, layer: &BlockedLayer) {
+        self.locate(&layer.geometry, layer.view().blocks().len() as u64);
+    }
+
+    #[inline(always)]
+    fn hash(&self, index: usize) -> ItemHash {
+        self.hash(index)
+    }
+
+    #[inline(always)]
+    fn prefetch(&self, layer: &BlockedLayer, index: usize, part: Part) {
+        let blocks = Block::of(layer.words.as_slice()).as_ptr();
+        match part {
+            Part::First => prefetch(blocks.wrapping_add(self.first(index).0)),
+            Part::Rest => {
+                for (block, _) in self.further(&layer.geometry, index) {
+                    prefetch(blocks.wrapping_add(block));
+                }
+            }
         }
+    }
+
+    #[inline(always)]
+    fn test_first<B: Backend>(&self, backend: B, layer: &BlockedLayer, index: usize) -> bool {
+        let blocks = Block::of(layer.words.as_slice());
+        test_blocks(backend, blocks, layer.geometry, iter::once(self.first(index)))
+    }
+
+    #[inline(always)]
+    fn test_rest<B: Backend>(&self, backend: B, layer: &BlockedLayer, index: usize) -> bool {
+        let blocks = Block::of(layer.words.as_slice());
+        test_blocks(backend, blocks, layer.geometry, self.further(&layer.geometry, index))
+    }
+
+    #[inline(always)]
+    fn set<B: Backend>(&self, backend: B, layer: &mut BlockedLayer, index: usize) {
+        let (geometry, blocks) = (layer.geometry, Block::of_mut(layer.words.as_mut_slice()));
+        set_blocks(backend, blocks, geometry, iter::once(self.first(index)));
+        set_blocks(backend, blocks, geometry, self.further(&geometry, index));
     }
 }
 

@@ -4,12 +4,9 @@ use std::iter;
 
 use super::geometry::Geometry;
 use super::hash::{ItemHash, mix};
-use super::layer::BlockedLayer;
-use super::locate::{FURTHER, next_within, stride};
-use crate::layer::{Part, Probe};
-use crate::located::{GROUP_ITEMS, Located};
+use super::locate::{FURTHER, locate, next_within, stride};
+use crate::layer::GROUP_ITEMS;
 use crate::scale::ShortRange;
-use crate::simd::{Backend, Block, prefetch};
 
 /// Items that are located together: those of one vector, or of a few.
 const LANES: usize = 8;
@@ -46,77 +43,64 @@ fn put(numbers: &mut Numbers, index: usize, number: u64) {
 }
 
 impl LocatedBlocks {
-    /// The further blocks of an item: index among all blocks of the layer, and pattern.
     #[inline(always)]
-    fn further(&self, geometry: &Geometry, index: usize) -> impl Iterator<Item = (usize, u64)> {
-        let pattern = of(&self.patterns, index);
-        let [_, further @ ..] = &self.blocks;
-        let pairs = further.iter().zip(&FURTHER).take(geometry.further_blocks().into());
-        pairs.map(move |(block, &multiplier)| (of(block, index) as usize, mix(pattern, multiplier)))
-    }
-
-    /// Locates items one by one.
-    fn locate_each(&mut self, layer: &BlockedLayer) {
-        for index in 0..self.len {
-            let spot = layer.locate(&self.hash(index));
-            let further = spot.further(&layer.geometry).map(|(block, _)| block);
-            for (block, to) in iter::once(spot.first).chain(further).zip(&mut self.blocks) {
-                put(to, index, block as u64);
-            }
-        }
-    }
-}
-
-impl Located<BlockedLayer> for LocatedBlocks {
-    #[inline(always)]
-    fn new() -> Self {
+    pub(super) const fn new() -> Self {
         let [places, patterns] = [[0; GROUP_ITEMS]; 2];
         Self { len: 0, places, patterns, blocks: [[0; GROUP_ITEMS]; BLOCKS] }
     }
 
+    /// The number of items.
     #[inline(always)]
-    fn clear(&mut self) {
+    pub(super) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Drops all items.
+    #[inline(always)]
+    pub(super) fn clear(&mut self) {
         self.len = 0;
     }
 
+    /// Adds an item. There must be fewer than [`GROUP_ITEMS`] items.
     #[inline(always)]
-    fn push(&mut self, hash: ItemHash) {
+    pub(super) fn push(&mut self, hash: ItemHash) {
         put(&mut self.places, self.len, hash.place);
         put(&mut self.patterns, self.len, hash.pattern);
         self.len += 1;
     }
 
+    /// The hash of an item.
     #[inline(always)]
-    fn len(&self) -> usize {
-        self.len
+    pub(super) fn hash(&self, index: usize) -> ItemHash {
+        ItemHash { place: of(&self.places, index), pattern: of(&self.patterns, index) }
     }
 
+    /// Locates all items in a layer that stores a given number of blocks.
+    ///
     /// Plain loops, and no closures: these do not carry the target features of the backend.
     #[inline(always)]
     #[expect(clippy::indexing_slicing, reason = "lanes and items are below their numbers")]
-    fn locate(&mut self, layer: &BlockedLayer) {
-        let geometry = &layer.geometry;
+    pub(super) fn locate(&mut self, geometry: &Geometry, blocks: u64) {
         // Fewer than the blocks.
         let pages = ShortRange::new(geometry.pages());
-        let ranges = ShortRange::new(geometry.blocks()).zip(pages);
-        let Some((blocks, pages)) = ranges.filter(|_| !geometry.is_folded()) else {
-            return self.locate_each(layer);
+        let ranges = ShortRange::new(blocks).zip(pages);
+        let Some((ranges, pages)) = ranges.filter(|_| !geometry.is_folded()) else {
+            return self.locate_each(geometry, blocks);
         };
         let (page_blocks, strides) = (geometry.blocks_per_page(), geometry.strides());
-        let further = usize::from(geometry.further_blocks());
-        let [firsts, seconds, thirds, fourths] = &mut self.blocks;
+        let [firsts, further @ ..] = &mut self.blocks;
         // Whole vectors: what stands after the last item is located too, and not used.
         for start in (0..self.len.min(GROUP_ITEMS)).step_by(LANES) {
             let [mut page, mut within, mut step] = [[0; LANES]; 3];
             for lane in 0..LANES {
                 let (place, pattern) = (self.places[start + lane], self.patterns[start + lane]);
-                let first = blocks.scale(place);
+                let first = ranges.scale(place);
                 page[lane] = pages.scale(place) * page_blocks;
                 within[lane] = first - page[lane];
                 step[lane] = stride(pattern, strides);
                 firsts[start + lane] = first;
             }
-            for to in [&mut *seconds, &mut *thirds, &mut *fourths].into_iter().take(further) {
+            for to in further.iter_mut().take(geometry.further_blocks().into()) {
                 for lane in 0..LANES {
                     within[lane] = next_within(within[lane], step[lane], page_blocks);
                     to[start + lane] = page[lane] + within[lane];
@@ -125,57 +109,34 @@ impl Located<BlockedLayer> for LocatedBlocks {
         }
     }
 
-    #[inline(always)]
-    fn hash(&self, index: usize) -> ItemHash {
-        ItemHash { place: of(&self.places, index), pattern: of(&self.patterns, index) }
-    }
-
-    #[inline(always)]
-    fn prefetch(&self, layer: &BlockedLayer, index: usize, part: Part) {
-        let blocks = Block::of(layer.words.as_slice()).as_ptr();
-        let [firsts, further @ ..] = &self.blocks;
-        match part {
-            Part::First => prefetch(blocks.wrapping_add(of(firsts, index) as usize)),
-            Part::Rest => {
-                for block in further.iter().take(layer.geometry.further_blocks().into()) {
-                    prefetch(blocks.wrapping_add(of(block, index) as usize));
-                }
+    /// Locates items one by one.
+    fn locate_each(&mut self, geometry: &Geometry, blocks: u64) {
+        for index in 0..self.len {
+            let spot = locate(&self.hash(index), geometry, blocks);
+            let further = spot.further(geometry).map(|(block, _)| block);
+            for (block, to) in iter::once(spot.first).chain(further).zip(&mut self.blocks) {
+                put(to, index, block as u64);
             }
         }
     }
 
+    /// The first block of an item: index among all blocks of the layer, and pattern.
     #[inline(always)]
-    fn test_first<B: Backend>(&self, backend: B, layer: &BlockedLayer, index: usize) -> bool {
-        let (blocks, [firsts, ..]) = (Block::of(layer.words.as_slice()), &self.blocks);
-        // No closure around the backend.
-        let Some(block) = blocks.get(of(firsts, index) as usize) else { return false };
-        backend.test_once(block, of(&self.patterns, index), layer.geometry.bits_per_block())
+    pub(super) fn first(&self, index: usize) -> (usize, u64) {
+        let [firsts, ..] = &self.blocks;
+        (of(firsts, index) as usize, of(&self.patterns, index))
     }
 
+    /// The further blocks of an item, in the same form.
     #[inline(always)]
-    fn test_rest<B: Backend>(&self, backend: B, layer: &BlockedLayer, index: usize) -> bool {
-        let (blocks, bits) = (Block::of(layer.words.as_slice()), layer.geometry.bits_per_block());
-        for (block, pattern) in self.further(&layer.geometry, index) {
-            let Some(block) = blocks.get(block) else { return false };
-            if !backend.test_once(block, pattern, bits) {
-                return false;
-            }
-        }
-        true
-    }
-
-    #[inline(always)]
-    fn set<B: Backend>(&self, backend: B, layer: &mut BlockedLayer, index: usize) {
-        let ([firsts, ..], geometry) = (&self.blocks, layer.geometry);
-        let bits = geometry.bits_per_block();
-        let blocks = Block::of_mut(layer.words.as_mut_slice());
-        if let Some(block) = blocks.get_mut(of(firsts, index) as usize) {
-            backend.set(block, of(&self.patterns, index), bits);
-        }
-        for (block, pattern) in self.further(&geometry, index) {
-            if let Some(block) = blocks.get_mut(block) {
-                backend.set(block, pattern, bits);
-            }
-        }
+    pub(super) fn further(
+        &self,
+        geometry: &Geometry,
+        index: usize,
+    ) -> impl Iterator<Item = (usize, u64)> {
+        let pattern = of(&self.patterns, index);
+        let [_, further @ ..] = &self.blocks;
+        let pairs = further.iter().zip(&FURTHER).take(geometry.further_blocks().into());
+        pairs.map(move |(block, &multiplier)| (of(block, index) as usize, mix(pattern, multiplier)))
     }
 }
