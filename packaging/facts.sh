@@ -34,7 +34,7 @@ export STRIP=${binutils}strip OBJCOPY=${binutils}objcopy
 # The C library, and the newest symbol version that the module requires of glibc. An older library
 # cannot load the module.
 libc=musl glibc=''
-if readelf -d "$so" | grep -qF '[libc.so.6]'; then
+if readelf -d "$so" | grep -F '[libc.so.6]' >/dev/null; then
     libc=gnu
     glibc=$(readelf -W --version-info "$so" | grep -oE 'GLIBC_[0-9.]+' | sort -Vu | tail -n 1 |
         cut -d_ -f2)

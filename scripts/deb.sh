@@ -20,7 +20,7 @@ gzip -n -9 <CHANGELOG.md >"$documents/changelog.gz"
 size=$(du -sk --apparent-size "$tree/usr" | cut -f1)
 libraries="libc6 (>= $glibc)"
 # Releases bring their own unwinder.
-! readelf -d "$so" | grep -qF '[libgcc_s.so.1]' || libraries+=", libgcc-s1"
+! readelf -d "$so" | grep -F '[libgcc_s.so.1]' >/dev/null || libraries+=", libgcc-s1"
 control=$(<packaging/control.in)
 control=${control/@version@/"$version"}
 control=${control/@machine@/"$debian_machine"}

@@ -16,7 +16,7 @@ decode | model)
     # The sanitizer needs unstable features: of a nightly compiler, or of a stable one with
     # RUSTC_BOOTSTRAP.
     toolchain=()
-    if rustup toolchain list 2>/dev/null | grep -q '^nightly'; then
+    if rustup toolchain list 2>/dev/null | grep '^nightly' >/dev/null; then
         toolchain=(+nightly)
     else
         export RUSTC_BOOTSTRAP=1

@@ -44,7 +44,8 @@ take "$cli_package" redis-cli 755 bin/redis-cli
 if [ -n "$(find "$work/$package" -name redisbloom.so -print -quit)" ]; then
     take "$package" redisbloom.so 755 redisbloom.so
 fi
-if ldd "$folder/bin/redis-server" | grep -q 'libssl.so.1.1 => not found'; then
+# Not grep -q, which ends at the first match: then ldd may fail, and with it the pipeline.
+if ldd "$folder/bin/redis-server" | grep 'libssl.so.1.1 => not found' >/dev/null; then
     open_archive deb bullseye
     (cd "$work" && private fetch apt-get download libssl1.1)
     dpkg-deb -x "$work"/libssl1.1_*.deb "$work/openssl"

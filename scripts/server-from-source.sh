@@ -69,7 +69,7 @@ build() {
 
 # check_libc SERVER: fails unless the server uses musl.
 check_libc() {
-    if ! objdump -s -j .interp "$1" | grep -q ld-musl; then
+    if ! objdump -s -j .interp "$1" | grep ld-musl >/dev/null; then
         echo "server-from-source: $1 is not linked to musl" >&2
         return 1
     fi
