@@ -296,7 +296,7 @@ impl fmt::Display for Error {
             Self::TooFewItems { capacity, generations } => {
                 write!(f, "capacity {capacity} is below the number of generations, {generations}")
             }
-            Self::Layout(_) => f.write_str("a windowed filter needs the layout Bloomline"),
+            Self::Layout(_) => f.write_str("a windowed filter must have the layout Bloomline"),
             Self::Rotation => f.write_str("only a filter with Window::Manual rotates by hand"),
             Self::ErrorRateTooSmall(e) => {
                 write!(f, "a layer error rate of {e:e} is below the minimum of this layout")
