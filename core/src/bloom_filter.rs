@@ -329,8 +329,8 @@ impl BloomFilter {
         self.filter.contains_batch(items.into_iter(), self.now(), answer);
     }
 
-    /// Opens a generation of a filter with [`Window::Manual`], and drops the oldest if there are more
-    /// than the given number of older ones.
+    /// Opens a generation of a filter with [`Window::Manual`], and drops the oldest if there are
+    /// more than the given number of older ones.
     ///
     /// # Errors
     ///
@@ -458,8 +458,8 @@ impl BloomFilter {
     }
 }
 
-/// A copy of all bits. Like a collection of the standard library, it ends the process if there is no
-/// memory for them; [`BloomFilter::try_clone`] returns the error.
+/// A copy of all bits. Like a collection of the standard library, it ends the process if there is
+/// no memory for them; [`BloomFilter::try_clone`] returns the error.
 impl Clone for BloomFilter {
     fn clone(&self) -> Self {
         unless_out_of_memory(self.try_clone())

@@ -21,8 +21,8 @@ use crate::policy::replicate::{self, ItemCommands, NewItems};
 use crate::server::args::Args;
 use bloomline_core::host::AnyFilter;
 
-/// A command whose items are packed in one string: `key FIXED width data | PREFIXED data | LINES data
-/// [COUNT]`.
+/// A command whose items are packed in one string: `key FIXED width data | PREFIXED data | LINES
+/// data [COUNT]`.
 pub struct Bulk<C>(PhantomData<C>);
 
 /// The error reply for an item that was refused, or that of the whole call.
@@ -144,8 +144,8 @@ fn replicate_new(call: Call, new: &NewItems, items: Packed) {
     }
 }
 
-/// Replicates the items of a call that changed the filter: verbatim if they are nearly all, or packed
-/// in the same form.
+/// Replicates the items of a call that changed the filter: verbatim if they are nearly all, or
+/// packed in the same form.
 pub fn replicate_packed(call: Call, changed: &NewItems, items: Packed, by: &ItemCommands) {
     if changed.are_nearly_all() {
         call.context.replicate_verbatim();
@@ -173,8 +173,8 @@ pub struct Done<'a> {
 ///
 /// # Errors
 ///
-/// The error of a call with COUNT, with the text of `describe`. Nobody looks for an error behind two
-/// numbers: `redis-cli -e` and scripts in Lua see only one that is the whole reply.
+/// The error of a call with COUNT, with the text of `describe`. Nobody looks for an error behind
+/// two numbers: `redis-cli -e` and scripts in Lua see only one that is the whole reply.
 fn send(
     call: Call,
     items: Packed,

@@ -68,8 +68,8 @@ pub const DROPPED: &CStr =
     c"ERR the filter was compacted or merged, or has dropped a generation, since the dump began: begin again with iterator 0";
 /// BF.BULKADD and BF.BULKEXISTS: there is no memory for the reply.
 pub const NO_ANSWERS: &CStr = c"ERR no memory for a bit per item";
-/// BF.BULKADD and BF.BULKEXISTS: COUNT stands between the form and the data, as if it were the data.
-/// The data is not shown: `redis-cli -x` puts a whole file behind this COUNT.
+/// BF.BULKADD and BF.BULKEXISTS: COUNT stands between the form and the data, as if it were the
+/// data. The data is not shown: `redis-cli -x` puts a whole file behind this COUNT.
 pub const MISPLACED_COUNT: &CStr =
     c"ERR COUNT must come before the form or after the data: COUNT LINES data";
 /// No filter of this capacity and error rate is possible.
@@ -147,8 +147,8 @@ pub fn insertion(error: Error) -> &'static CStr {
     }
 }
 
-/// The reply for an argument that is not an option. It may be a file that was taken for one, so only
-/// the beginning is shown.
+/// The reply for an argument that is not an option. It may be a file that was taken for one, so
+/// only the beginning is shown.
 pub fn unknown_argument(arg: Arg) -> Failure {
     const SHOWN: usize = 32;
     let bytes = arg.bytes();

@@ -47,7 +47,8 @@ pub struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// Reports a change of the call's key: to watchers and caching clients, and as a keyspace event.
+    /// Reports a change of the call's key: to watchers and caching clients, and as a keyspace
+    /// event.
     pub fn signal(self, key: Key, event: &CStr) {
         self.signal_each(key, [(true, event)]);
     }

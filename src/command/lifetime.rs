@@ -93,8 +93,8 @@ impl Lifetime {
         Ok(())
     }
 
-    /// Checks the options against a filter that exists. When it forgets is a promise, which it cannot
-    /// keep if it was made for another window. An option that is left out requests nothing.
+    /// Checks the options against a filter that exists. When it forgets is a promise, which it
+    /// cannot keep if it was made for another window. An option that is left out requests nothing.
     ///
     /// # Errors
     ///

@@ -73,8 +73,8 @@ fn given_time(call: Call) -> Result<Option<u64>, Failure> {
     Ok(Some(at))
 }
 
-/// A rotation that an addition causes: by time before its items are inserted, or by count while they
-/// are.
+/// A rotation that an addition causes: by time before its items are inserted, or by count while
+/// they are.
 pub struct Rotation {
     /// The number of the newest generation before the call; none if the filter has no window.
     number: Option<u64>,

@@ -71,8 +71,8 @@ impl Subject<'_> {
         self.fp_rates.get_or_init(|| self.filter.fp_rates())
     }
 
-    /// The probability that any layer contains an absent item: 1 - (1 - p) (1 - q) ..., without that
-    /// difference, which is 0 for rates below 1e-16.
+    /// The probability that any layer contains an absent item: 1 - (1 - p) (1 - q) ..., without
+    /// that difference, which is 0 for rates below 1e-16.
     fn fp_rate(&self) -> f64 {
         self.fp_rates().iter().fold(0.0, |all, rate| all + rate * (1.0 - all))
     }

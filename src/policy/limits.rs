@@ -131,9 +131,9 @@ impl<'a> Limits<'a> {
 
     /// Counts and logs a change of the filter `key` that failed.
     ///
-    /// Ends the process if the change is replicated or loaded from a file, and there is no memory for
-    /// it: later calls depend on it, so a server without it would answer wrongly from then on. The
-    /// server's own types end the process as well.
+    /// Ends the process if the change is replicated or loaded from a file, and there is no memory
+    /// for it: later calls depend on it, so a server without it would answer wrongly from then on.
+    /// The server's own types end the process as well.
     #[cold]
     pub fn refuse(&self, change: &Change, key: Arg, error: Error) {
         let (key, why) = (key.shown(), self.reason(error));

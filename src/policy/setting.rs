@@ -139,8 +139,8 @@ pub static CF_ERROR_RATE: Setting = Setting {
     parse: rate,
 };
 
-/// The capacity of cuckoo filters that are created without one, in items: at most 2^30, and at least
-/// twice `cf-bucket-size`.
+/// The capacity of cuckoo filters that are created without one, in items: at most 2^30, and at
+/// least twice `cf-bucket-size`.
 pub static CF_INITIAL_SIZE: Setting = Setting {
     name: c"cf-initial-size",
     legacy: None,
@@ -215,9 +215,9 @@ pub fn layout_by_name(name: Arg) -> Option<Layout> {
 
 /// All settings, in the order in which the server applies its configuration file.
 ///
-/// The bucket size of cuckoo filters precedes their capacity: it is in range of the default capacity
-/// whatever it is, and then the bound of the capacity is that of the file. In the other order a
-/// server would not start with a file that its CONFIG REWRITE has written.
+/// The bucket size of cuckoo filters precedes their capacity: it is in range of the default
+/// capacity whatever it is, and then the bound of the capacity is that of the file. In the other
+/// order a server would not start with a file that its CONFIG REWRITE has written.
 pub static ALL: [&Setting; 13] = [
     &ERROR_RATE,
     &INITIAL_SIZE,
@@ -250,8 +250,8 @@ impl Setting {
         f64::from_bits(self.integer())
     }
 
-    /// The value of a setting that is the layout of filters which clients create without naming one.
-    /// It is RedisBloom's if `bf-redisbloom-replicas` is on.
+    /// The value of a setting that is the layout of filters which clients create without naming
+    /// one. It is RedisBloom's if `bf-redisbloom-replicas` is on.
     pub fn layout(&self) -> Layout {
         match self.integer() {
             0 if !REDISBLOOM_REPLICAS.is_on() => Layout::Bloomline,

@@ -23,8 +23,8 @@
 //! | RedisBloom's layout; RedisBloom itself | `redisbloom`, `redisbloom_live` | |
 //!
 //! Kinds of filters, of both families, are data: a test that must hold for every kind runs over
-//! [`filters::all`]. What only cuckoo filters have is in the file `cuckoo` of each folder. The other
-//! files are tools of several folders: [`inspect`] (queries), [`overlapping`] (filters to
+//! [`filters::all`]. What only cuckoo filters have is in the file `cuckoo` of each folder. The
+//! other files are tools of several folders: [`inspect`] (queries), [`overlapping`] (filters to
 //! merge), [`packed`] (items in one string), [`timed`] (servers with moved clocks), [`windowed`]
 //! (fields of headers).
 #![allow(

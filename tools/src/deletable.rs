@@ -18,8 +18,8 @@ pub struct DeletablePlan {
 }
 
 impl DeletablePlan {
-    /// The filter, for at least as many items as CF.RESERVE takes. It is requested from the core with
-    /// a permit that refuses, so nothing is allocated.
+    /// The filter, for at least as many items as CF.RESERVE takes. It is requested from the core
+    /// with a permit that refuses, so nothing is allocated.
     ///
     /// # Errors
     ///

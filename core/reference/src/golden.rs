@@ -10,8 +10,8 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/golden")
 }
 
-/// The bytes of a file, by its path in the folder of golden files. `now` is what a missing one is to
-/// contain.
+/// The bytes of a file, by its path in the folder of golden files. `now` is what a missing one is
+/// to contain.
 pub fn file(path: &str, now: &[u8]) -> Vec<u8> {
     let whole = folder().join(path);
     if !whole.exists() && env::var_os("BLOOMLINE_BLESS").is_some_and(|value| value == "1") {

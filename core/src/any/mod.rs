@@ -107,9 +107,9 @@ impl AnyFilter {
         any!(self, filter => filter.encode_header())
     }
 
-    /// Checks that the filter is valid, which each method of this type keeps: its header is accepted
-    /// and describes it. So whatever was accepted, and changed by any methods, can be saved and
-    /// loaded again. A failure is a defect of this crate.
+    /// Checks that the filter is valid, which each method of this type keeps: its header is
+    /// accepted and describes it. So whatever was accepted, and changed by any methods, can be
+    /// saved and loaded again. A failure is a defect of this crate.
     ///
     /// Cost: that of writing and reading the header.
     ///

@@ -20,8 +20,8 @@
 //! ```
 //!
 //! Records of [irregular] layers follow, then zeros. All numbers are
-//! little-endian. The geometry is derived from the header and not stored in it, so the header cannot
-//! contradict the geometry. `docs/format.md` describes the format.
+//! little-endian. The geometry is derived from the header and not stored in it, so the header
+//! cannot contradict the geometry. `docs/format.md` describes the format.
 
 use super::growth::{Common, Shape};
 use super::irregular::{self, Records};
@@ -79,7 +79,8 @@ impl Filter {
         bytes
     }
 
-    /// The filter of a header, with all bits zero; [`Bits::write_chunk`](crate::chunk::Bits::write_chunk) writes them.
+    /// The filter of a header, with all bits zero;
+    /// [`Bits::write_chunk`](crate::chunk::Bits::write_chunk) writes them.
     ///
     /// The bytes may come from anywhere. Nothing is allocated for bits before all numbers are
     /// valid.

@@ -1,4 +1,4 @@
-//! The lengths of headers: by its length, a header of this layout is told from those of RedisBloom.
+//! The lengths of headers, which differ from those of RedisBloom's headers.
 
 /// Bytes of a header of version 1.
 pub const HEADER_BYTES: usize = 64;

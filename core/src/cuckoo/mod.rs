@@ -118,12 +118,13 @@ impl AnyCuckoo {
         any!(self, filter => filter.encode_header())
     }
 
-    /// Checks that the filter is valid, which each method keeps: its header is accepted and describes
-    /// it. A failure is a defect of this crate.
+    /// Checks that the filter is valid, which each method keeps: its header is accepted and
+    /// describes it. A failure is a defect of this crate.
     ///
     /// # Errors
     ///
-    /// Why the header would be refused, or [`HeaderError::Other`](crate::error::HeaderError::Other).
+    /// Why the header would be refused, or
+    /// [`HeaderError::Other`](crate::error::HeaderError::Other).
     pub fn check(&self) -> Result<(), Error> {
         any!(self, filter => filter.check())
     }
@@ -159,8 +160,8 @@ impl AnyCuckoo {
         any!(self, filter => group::contains(filter, items, answer))
     }
 
-    /// Copies of the item. Other items with the same prefix, or with the same fingerprint and buckets,
-    /// are counted too. In RedisBloom's layout equal buckets of an item are counted twice.
+    /// Copies of the item. Other items with the same prefix, or with the same fingerprint and
+    /// buckets, are counted too. In RedisBloom's layout equal buckets of an item are counted twice.
     pub fn count(&self, item: &[u8]) -> u64 {
         any!(self, filter => filter.count(item))
     }
@@ -235,8 +236,8 @@ impl AnyCuckoo {
         any!(self, filter => group::remove(filter, items, answer))
     }
 
-    /// Moves entries to older tables, and frees tables that become empty. Returns the number of bytes
-    /// that were freed, as [`AnyCuckoo::size_bytes`] counts them.
+    /// Moves entries to older tables, and frees tables that become empty. Returns the number of
+    /// bytes that were freed, as [`AnyCuckoo::size_bytes`] counts them.
     ///
     /// Cost: one step per slot, and one per entry and older table.
     pub fn compact(&mut self) -> u64 {
@@ -263,8 +264,8 @@ impl AnyCuckoo {
         any!(self, filter => filter.table_count())
     }
 
-    /// Buckets of the first table, which are a power of two; in Bloomline's layout the windows of all
-    /// tables.
+    /// Buckets of the first table, which are a power of two; in Bloomline's layout the windows of
+    /// all tables.
     pub fn buckets(&self) -> u64 {
         match self {
             Self::Bloomline(filter) => filter.windows(),
@@ -327,8 +328,8 @@ impl AnyCuckoo {
 
     /// The chunk of an iterator and the iterator of the next chunk; `None` past the end.
     ///
-    /// Iterators start at 1. A chunk begins at byte `iterator - 1` of the bytes of the filter, or at
-    /// the next table if none has it, and ends after 16 MiB or at the end of its table. In
+    /// Iterators start at 1. A chunk begins at byte `iterator - 1` of the bytes of the filter, or
+    /// at the next table if none has it, and ends after 16 MiB or at the end of its table. In
     /// RedisBloom's layout a table of at most 16 MiB is one chunk, whatever byte of it the iterator
     /// points to.
     pub fn scan_dump(&self, iterator: u64) -> Option<(u64, &[u8])> {
@@ -352,8 +353,8 @@ impl AnyCuckoo {
         any!(self, filter => filter.each_block(see))
     }
 
-    /// Lets `mover` move the filter's allocations from number `from` on: those of each table, oldest
-    /// first, then the list of tables.
+    /// Lets `mover` move the filter's allocations from number `from` on: those of each table,
+    /// oldest first, then the list of tables.
     ///
     /// `should_stop` is called before each but the last. Returns the number of the allocation to
     /// continue with, or `None` after the last one. If the filter has changed since, some may be

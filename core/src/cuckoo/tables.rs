@@ -145,8 +145,8 @@ pub(super) trait Tables: Sized {
         Self::size_with(self.memory_bytes(), self.table_count())
     }
 
-    /// Asks `permit` for new tables, whose slots take `new` bytes each. The memory of the tables that
-    /// the filter has takes `present` bytes, and it has `count` tables in the end.
+    /// Asks `permit` for new tables, whose slots take `new` bytes each. The memory of the tables
+    /// that the filter has takes `present` bytes, and it has `count` tables in the end.
     ///
     /// # Errors
     ///

@@ -27,8 +27,9 @@ pub fn is_zero(bytes: &[u8]) -> bool {
     bytes.chunks(512).all(|chunk| chunk.iter().fold(0, |all, byte| all | byte) == 0)
 }
 
-/// Zeroes `size` bytes of memory. True if the operating system zeroes all whole pages at their first
-/// use, which also proves that they are private, anonymous memory. It takes some microseconds.
+/// Zeroes `size` bytes of memory. True if the operating system zeroes all whole pages at their
+/// first use, which also proves that they are private, anonymous memory. It takes some
+/// microseconds.
 ///
 /// The `alloc_zeroed` of some servers' allocators writes zeros to recycled memory, and touches new
 /// pages too: up to 10 ms for 29 MB.
@@ -62,7 +63,8 @@ pub unsafe fn discard(start: NonNull<u8>, size: usize) -> Range<usize> {
     unsafe { drop_pages(start, size, STEP) }
 }
 
-/// [`discard`] with `step` bytes per system call, a multiple of its page, or `usize::MAX` for one call.
+/// [`discard`] with `step` bytes per system call, a multiple of its page, or `usize::MAX` for one
+/// call.
 ///
 /// # Safety
 ///

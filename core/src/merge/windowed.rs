@@ -76,8 +76,8 @@ impl WindowedFilter {
         large.into_iter().flat_map(|large| large.older.iter().chain(iter::once(&large.newest)))
     }
 
-    /// Asks `permit` for the overflow layers that generations get from sources. They are one demand:
-    /// each generation may add a little, and all of them too much.
+    /// Asks `permit` for the overflow layers that generations get from sources. They are one
+    /// demand: each generation may add a little, and all of them too much.
     fn request_overflow(&self, partners: &[Vec<&Generation>], permit: Permit) -> Result<(), Error> {
         let (mut new, mut filter_bytes) = (Vec::new(), self.large_size_bytes());
         for (own, sources) in self.owned().zip(partners) {

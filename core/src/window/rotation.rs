@@ -80,7 +80,8 @@ impl WindowedFilter {
     /// Opens a generation at the time `now`, and drops the oldest if there are more than
     /// [`WindowSpec::generations`](super::WindowSpec::generations) older ones.
     ///
-    /// For filters with [`Window::Manual`](super::Window::Manual): with other windows this may forget items too early.
+    /// For filters with [`Window::Manual`](super::Window::Manual): with other windows this may
+    /// forget items too early.
     ///
     /// # Errors
     ///

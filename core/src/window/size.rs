@@ -7,8 +7,8 @@ pub(super) const SMALL_BYTES: u64 = 512;
 /// Bytes that a small ring has for a generation besides its bits.
 pub(super) const RECORD_BYTES: u64 = 24;
 
-/// Bytes of a filter besides its generations: the size of [`AnyFilter`](crate::host::AnyFilter) on a
-/// 64-bit machine.
+/// Bytes of a filter besides its generations: the size of [`AnyFilter`](crate::host::AnyFilter) on
+/// a 64-bit machine.
 const FILTER_BYTES: u64 = 96;
 
 /// Bytes of a large ring besides the bits of its layers, its older generations and their overflow

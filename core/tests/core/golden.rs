@@ -8,7 +8,7 @@ use bloomline_reference::golden::file;
 use crate::joined::{SEED, fixed, new, scaling, state};
 use crate::window::{kinds, lived};
 
-/// A filter of so many items: the decimal numbers from `first` on, as text.
+/// A filter of `count` items: the decimal numbers from `first` on, as text.
 fn filled(spec: Spec, first: u64, count: u64) -> AnyFilter {
     let mut filter = AnyFilter::from(new(spec, SEED));
     insert(&mut filter, first, count);

@@ -33,11 +33,11 @@ pub static STORED: ItemCommands = ItemCommands {
 pub struct Add;
 /// CF.ADDNX key item
 pub struct AddNx;
-/// CF.INSERT key [CAPACITY n] [NOCREATE] [ERROR rate] [LAYOUT name] [TTL seconds] [SEED n] ITEMS item
-/// [item ...]
+/// CF.INSERT key [CAPACITY n] [NOCREATE] [ERROR rate] [LAYOUT name] [TTL seconds] [SEED n] ITEMS
+/// item [item ...]
 pub struct Insert;
-/// CF.INSERTNX key [CAPACITY n] [NOCREATE] [ERROR rate] [LAYOUT name] [TTL seconds] [SEED n] ITEMS item
-/// [item ...]
+/// CF.INSERTNX key [CAPACITY n] [NOCREATE] [ERROR rate] [LAYOUT name] [TTL seconds] [SEED n] ITEMS
+/// item [item ...]
 pub struct InsertNx;
 
 /// Which items are added.

@@ -18,8 +18,8 @@ use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooSpec};
 /// The keyspace event of a filter that was created.
 pub const RESERVED: &CStr = c"cuckoo.reserve";
 
-/// CF.RESERVE key capacity [BUCKETSIZE n] [MAXITERATIONS n] [EXPANSION n] [ERROR rate] [LAYOUT name]
-/// [TTL seconds] [SEED n]
+/// CF.RESERVE key capacity [BUCKETSIZE n] [MAXITERATIONS n] [EXPANSION n] [ERROR rate] [LAYOUT
+/// name] [TTL seconds] [SEED n]
 pub struct Reserve;
 
 impl Handler for Reserve {

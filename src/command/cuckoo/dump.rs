@@ -66,8 +66,8 @@ impl Handler for Loadchunk {
         let iterator = iterator.integer().filter(|&n| n != 0).ok_or(BAD_POSITION)?;
         let mut key = access::write(call);
         if iterator == HEADER {
-            // A header that is replicated or loaded from a file replaces what the key holds, because
-            // the key was missing at its origin.
+            // A header that is replicated or loaded from a file replaces what the key holds,
+            // because the key was missing at its origin.
             if !call.source.is_replicated_or_loaded() {
                 access::missing::<AnyCuckoo>(&key)?;
             }

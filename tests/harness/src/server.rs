@@ -346,8 +346,8 @@ pub fn module() -> PathBuf {
     fs::canonicalize(path).expect("the module's whole path")
 }
 
-/// The module under test on a server: the one with the debug allocator, `BLOOMLINE_AUDIT_SO`, on the
-/// server that `BLOOMLINE_AUDITED` names, otherwise [`module`].
+/// The module under test on a server: the one with the debug allocator, `BLOOMLINE_AUDIT_SO`, on
+/// the server that `BLOOMLINE_AUDITED` names, otherwise [`module`].
 pub fn module_for(kind: &Kind) -> PathBuf {
     let is_audited = env::var("BLOOMLINE_AUDITED").is_ok_and(|name| name == kind.name);
     match env::var_os("BLOOMLINE_AUDIT_SO") {

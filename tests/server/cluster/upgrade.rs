@@ -6,8 +6,8 @@ use bloomline_reference::golden::{Golden, all};
 use super::equal::{OTHER_SETTINGS, assert_equal, catch_up, setup};
 use crate::entry_points::golden::load;
 
-/// Asserts that a filter is dumped as by the earlier release, and has its items: the decimal numbers
-/// from 0; a windowed filter has the last of them.
+/// Asserts that a filter is dumped as by the earlier release, and has its items: the decimal
+/// numbers from 0; a windowed filter has the last of them.
 fn assert_unchanged(client: &mut Client, Golden { key, header, bits }: &Golden) {
     let chunks: Vec<Vec<u8>> = client.chunks(key).into_iter().map(|(_, data)| data).collect();
     assert!(chunks[0] == *header, "{key} has another header");

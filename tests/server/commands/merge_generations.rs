@@ -1,4 +1,5 @@
-//! BF.MERGE of windowed filters: generations are merged with those that were opened at the same time.
+//! BF.MERGE of windowed filters: generations are merged with those that were opened at the same
+//! time.
 
 use bloomline_harness::{Client, Clock, Kind, Server, Setup, bulk, for_each_server, matches};
 use redis::Value;

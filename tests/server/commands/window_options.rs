@@ -1,4 +1,5 @@
-//! The options of BF.RESERVE and BF.INSERT: in any order, in any case, repeated, and their defaults.
+//! The options of BF.RESERVE and BF.INSERT: in any order, in any case, repeated, and their
+//! defaults.
 
 use bloomline_harness::{Client, Clock, Replica, Setup, for_each_server, int};
 

@@ -13,8 +13,8 @@ use crate::windowed::RATE;
 /// Bytes after the value in a payload: version and checksum.
 const FOOTER: usize = 10;
 
-/// The family and the options of each filter, and how many items are added one call after the other.
-/// The first ones have one layer, several layers, and no room.
+/// The family and the options of each filter, and how many items are added one call after the
+/// other. The first ones have one layer, several layers, and no room.
 const FILTERS: [(&str, &str, usize); 10] = [
     ("BF", "0.01 100", 3),
     ("BF", "0.01 3 EXPANSION 1", 7),

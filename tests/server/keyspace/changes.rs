@@ -359,7 +359,7 @@ fn exactly_the_changes_are_seen_by_other_clients() {
             let found = observers.difference("missing", &["bloom.load missing"], load);
             assert_eq!(found, None, "chunk {next}");
         }
-        // The server has an event of its own for the expiry.
+        // The server reports the expiry by another event.
         observers.client.ok("BF.RESERVE ttl 0.01 100 TTL 1000");
         let events = observers.events();
         assert_eq!(events[0], "bloom.reserve ttl");

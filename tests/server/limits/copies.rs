@@ -7,8 +7,7 @@ use crate::inspect::{info_field, number, totals};
 
 /// The log line of a refused copy.
 const COPY_REFUSED: &str = "COPY of filter 'k' to 'new' refused: ";
-/// The log line of a refused payload, without the family. The server writes text of its own before
-/// it.
+/// The log line of a refused payload, without the family. The server's own text precedes it.
 const LOAD_REFUSED: &str = " filter: not loaded: ";
 
 /// The refusal by `maxmemory`, and by the memory of the machine if `maxmemory` is not set.

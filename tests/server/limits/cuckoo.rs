@@ -7,8 +7,8 @@ use super::leave;
 use crate::filters::Family;
 use crate::inspect::{digest, number};
 
-/// A full filter that must grow: in RedisBloom's layout by a table of 8 MiB, in Bloomline's by one of
-/// more than 1 MiB.
+/// A full filter that must grow: in RedisBloom's layout by a table of 8 MiB, in Bloomline's by one
+/// of more than 1 MiB.
 fn about_to_grow(client: &mut Client, layout: &str) {
     client.ok("FLUSHALL");
     // Some servers free it in the background.

@@ -13,7 +13,8 @@ fn usage_agrees_with_used_memory() {
         {
             let before = client.info_number("used_memory");
             client.ok(&format!("CF.RESERVE k {options}"));
-            // A table in RedisBloom's layout has room for four copies of an item, in its two buckets.
+            // A table in RedisBloom's layout has room for four copies of an item, in its two
+            // buckets.
             for _ in 0..4 * tables {
                 assert_eq!(client.ask("CF.ADD k a"), ":1");
             }

@@ -1,4 +1,5 @@
-//! Recorded filters: restored and loaded they are what RedisBloom reported, and grow as its filters do.
+//! Recorded filters: restored and loaded they are what RedisBloom reported, and grow as its filters
+//! do.
 //!
 //! They are kinds of [`crate::filters`] as well, which pass every entry point.
 

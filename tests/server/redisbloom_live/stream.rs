@@ -145,8 +145,8 @@ impl Stream {
         Self { random: Random(28), carried }
     }
 
-    /// Runs this many random commands. At least half of them must be accepted; on Valkey 9, where all
-    /// payloads are refused, two in five.
+    /// Runs this many random commands. At least half of them must be accepted; on Valkey 9, where
+    /// all payloads are refused, two in five.
     pub fn run(&mut self, client: &mut Client, kind: &Kind, module: Module, count: usize) {
         let (mut sent, mut refused) = (0, 0);
         while sent < count {

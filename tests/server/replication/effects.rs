@@ -4,7 +4,8 @@ use bloomline_harness::Setup;
 
 use super::link::Link;
 
-/// As [`Link::writes`], with each addition written as BF.MADD: the forms are equivalent to a replica.
+/// As [`Link::writes`], with each addition written as BF.MADD: the forms are equivalent to a
+/// replica.
 fn adds(link: &mut Link, line: &str) -> Vec<String> {
     let as_madd = |line: String| {
         let words: Vec<&str> = line.split(' ').collect();

@@ -29,8 +29,8 @@ pub enum Value {
     Layers = 4,
     /// The number of generations, with the newest; 1 if the filter does not forget.
     Generations = 5,
-    /// Bytes of RedisBloom for the same request. NaN if the filter forgets, which RedisBloom cannot,
-    /// and for a capacity that RedisBloom refuses.
+    /// Bytes of RedisBloom for the same request. NaN if the filter forgets, which RedisBloom
+    /// cannot, and for a capacity that RedisBloom refuses.
     RedisBloomBytes = 6,
     /// The number of RedisBloom's layers. NaN where its bytes are.
     RedisBloomLayers = 7,

@@ -274,8 +274,8 @@ impl Tables for ClassicCuckoo {
 
     /// Deletes the first slot with the fingerprint of an item, the newest table first.
     ///
-    /// If there are several tables, and more deletions since the last compaction than a tenth of the
-    /// items, the filter is compacted until a table cannot be emptied.
+    /// If there are several tables, and more deletions since the last compaction than a tenth of
+    /// the items, the filter is compacted until a table cannot be emptied.
     #[inline(always)]
     fn remove_key(&mut self, key: &Key) -> bool {
         let is_found =

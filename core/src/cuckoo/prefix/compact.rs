@@ -98,8 +98,8 @@ impl Table {
         is_empty && self.list.is_empty()
     }
 
-    /// Copies a prefix of this table to the oldest table with room. The index of that table, and the
-    /// prefix there.
+    /// Copies a prefix of this table to the oldest table with room. The index of that table, and
+    /// the prefix there.
     fn move_one(&self, prefix: u64, older: &mut [Self]) -> Option<(usize, u64)> {
         for (index, table) in older.iter_mut().enumerate() {
             // The prefixes of an older table divide those of a newer one.

@@ -71,8 +71,8 @@ impl CuckooFilter {
         table.list.grow(prefix)
     }
 
-    /// Finishes a doubling, or else adds a table: a doubled one that takes over the list of the newest
-    /// and from now on its entries, or a further one.
+    /// Finishes a doubling, or else adds a table: a doubled one that takes over the list of the
+    /// newest and from now on its entries, or a further one.
     ///
     /// A doubling is only finished if the next table can be allocated, so that a refused insertion
     /// changes nothing.
@@ -122,8 +122,8 @@ impl CuckooFilter {
     }
 
     /// Moves the entries of at most `slots` slots into the doubled table, and drops the old one
-    /// after its last slot. True if no table is being doubled any more; false also if an entry finds
-    /// no room, which is tried again later.
+    /// after its last slot. True if no table is being doubled any more; false also if an entry
+    /// finds no room, which is tried again later.
     pub(super) fn drain(&mut self, slots: u64) -> bool {
         let Some(from) = self.drained else { return true };
         let [.., source, target] = &mut *self.tables else { return true };
@@ -143,8 +143,8 @@ impl CuckooFilter {
 }
 
 impl Table {
-    /// Moves the entries of some slots of another table with as many prefixes into this one. Returns
-    /// the slot at which it stopped.
+    /// Moves the entries of some slots of another table with as many prefixes into this one.
+    /// Returns the slot at which it stopped.
     fn take_from(&mut self, source: &mut Self, from: u64, end: u64) -> u64 {
         for first in (from..end).step_by(GROUP) {
             let after = end.min(first + GROUP as u64);

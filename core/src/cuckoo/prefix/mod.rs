@@ -5,9 +5,9 @@
 //! most its entries divided by the number of prefixes, and the rate of a filter at most the sum.
 //!
 //! ```text
-//! filter  | table 0 | table 1 | ...                            oldest first; the newest takes items first
-//! table   | slot 0 | slot 1 | ... | slot m |   list            slots of 7 to 28 bits; list of copies
-//! value   | fingerprint | window 0 or 1 | offset 0 or 1 |      0: empty
+//! filter  | table 0 | table 1 | ...                            oldest first; the newest takes
+//! items first table   | slot 0 | slot 1 | ... | slot m |   list            slots of 7 to 28 bits;
+//! list of copies value   | fingerprint | window 0 or 1 | offset 0 or 1 |      0: empty
 //! ```
 //!
 //! * **Insertion.** An entry lies in one of four slots: two windows of two consecutive slots. If

@@ -121,8 +121,8 @@ impl Table {
         }
     }
 
-    /// The next occupied ones of these slots and the prefixes in them, of which a value that no item
-    /// has there has none.
+    /// The next occupied ones of these slots and the prefixes in them, of which a value that no
+    /// item has there has none.
     pub(super) fn next_group(
         &self,
         slots: &mut impl Iterator<Item = u64>,

@@ -8,8 +8,9 @@
 //! | [`split`] | lookups and items, by splitting | uniform hashes | any rate |
 //!
 //! The first is precise to about 1 %, since only the items are drawn. What it assumes is tested by
-//! the second, which uses the library's own derivation of patterns, strides, and bits, with standard
-//! errors of 5 to 20 %. Direct lookups confirm the second at 1e-3 to 1e-5, and the first in
+//! the second, which uses the library's own derivation of patterns, strides, and bits, with
+//! standard errors of 5 to 20 %. Direct lookups confirm the second at 1e-3 to 1e-5, and the first
+//! in
 //! `computed.rs`.
 //!
 //! A filter cannot distinguish items with equal 64-bit hashes. Neither estimator includes
