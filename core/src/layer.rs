@@ -166,7 +166,8 @@ pub(crate) const GROUP_ITEMS: usize = 64;
 ///
 /// A batch in a filter of one layer works on these: it pushes the hashes, locates all items, and
 /// prefetches, tests and sets their blocks by their indexes. So a layout can locate several items
-/// at once, and nothing is computed twice. An index that is out of range is that of no item.
+/// at once, and nothing is computed twice. Indexes must be below the number of items; others give
+/// answers without meaning.
 pub trait Located<L: Layer>: Sized {
     /// No items.
     fn new() -> Self;
@@ -175,11 +176,17 @@ pub trait Located<L: Layer>: Sized {
     fn clear(&mut self);
 
     /// Adds an item, whose index is the number of items before it. There must be fewer than
-    /// [`GROUP_ITEMS`] items.
+    /// `GROUP_ITEMS` items.
     fn push(&mut self, hash: L::Hash);
 
     /// The number of items.
     fn len(&self) -> usize;
+
+    /// True if there are no items.
+    #[inline(always)]
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
 
     /// Locates all items in a layer, that of all calls below.
     fn locate(&mut self, layer: &L);

@@ -210,7 +210,7 @@ fn locate_next<F: Generations>(
         located.push(F::hash(seed, item.as_ref()));
     }
     located.locate(layer);
-    located.len() != 0
+    !located.is_empty()
 }
 
 /// The work of [`Items::test`].
