@@ -50,10 +50,14 @@ fn rounding(kind: &Kind) -> Option<Rounding> {
     })
 }
 
-/// Asserts that two numbers of bytes differ by at most a percentage and 6 bytes.
+/// Bytes per key by which a measurement may be off: buffers of the connection that the server frees
+/// meanwhile, and its dictionary of keys, two of which exist while it grows.
+const NOISE: u64 = 16;
+
+/// Asserts that two numbers of bytes differ by at most a percentage and [`NOISE`].
 fn assert_close(percent: u64, measured: u64, expected: u64, case: &str) {
     println!("{case}: {measured}, expected {expected}");
-    let allowed = expected * percent / 100 + 6;
+    let allowed = expected * percent / 100 + NOISE;
     assert!(measured.abs_diff(expected) <= allowed, "{case}: {measured}, expected {expected}");
 }
 
