@@ -214,7 +214,10 @@ def main():
             written = documents()
         case [run, folder]:
             run, folder = Run(pathlib.Path(run)), pathlib.Path(folder)
-            written = {folder / "benchmarks.md": page(run), folder / "benchmarks.svg": multiples_chart(run)}
+            written = {folder / "benchmarks.md": page(run)}
+            # With --only a run may have no row of the chart.
+            if any(name in run.tables for name in CHARTED):
+                written[folder / "benchmarks.svg"] = multiples_chart(run)
         case _:
             raise SystemExit(__doc__)
     for path, content in written.items():
