@@ -174,7 +174,7 @@
 //! | target rate | the false-positive rate that a filter was asked for |
 //! | union | the filter to which the items of several were added: the OR of their bits |
 //! | window | the time, or the number of further items, for which an item is found |
-//! | windowed filter | a filter that forgets items after a window |
+//! | windowed filter | a filter that drops items after a window |
 //!
 //! # Literature
 //!
