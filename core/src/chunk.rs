@@ -92,13 +92,14 @@ pub trait Bits {
         self.chunks(offset, MAX_CHUNK_BYTES).next().map(|chunk| chunk.bytes())
     }
 
-    /// Overwrites the bits from byte `offset` on of the concatenated bytes of all layers.
+    /// Overwrites the bits from byte `offset` on of the concatenated bytes of all layers. True if
+    /// that changes a bit.
     ///
     /// # Errors
     ///
     /// [`Error::Chunk`] if no layer has this byte, or if the chunk is longer than the rest of its
     /// layer. Nothing is written then.
-    fn write_chunk(&mut self, offset: u64, chunk: &[u8]) -> Result<(), Error> {
+    fn write_chunk(&mut self, offset: u64, chunk: &[u8]) -> Result<bool, Error> {
         let outside = ChunkError::Offset(offset);
         let mut at = offset.checked_sub(self.first_byte()).ok_or(outside)?;
         for bytes in self.each_bits_mut().map(bytes_of) {
@@ -106,8 +107,12 @@ pub trait Bits {
             if at < len {
                 let end = at.saturating_add(chunk.len() as u64);
                 let target = bytes.get_mut(at as usize..end as usize);
-                overwrite(target.ok_or(ChunkError::TooLong(chunk.len() as u64))?, chunk);
-                return Ok(());
+                let target = target.ok_or(ChunkError::TooLong(chunk.len() as u64))?;
+                let is_changed = target != chunk;
+                if is_changed {
+                    overwrite(target, chunk);
+                }
+                return Ok(is_changed);
             }
             at -= len;
         }

@@ -2,7 +2,8 @@
 
 use super::error::{Failure, ITEM_EXISTS, NOT_FOUND, WRONG_TYPE};
 use super::handler::Call;
-use crate::data_type::handle::{DataType, FilterMut, Lookup, filter, filter_mut};
+use crate::data_type::handle::{Changed, DataType, FilterMut, Lookup, Outcome, filter, filter_mut};
+use crate::policy::replicate;
 use crate::server::key::Key;
 
 /// Opens the key of a call for reading.
@@ -103,26 +104,48 @@ pub fn missing<F: DataType>(key: &Key) -> Result<(), Failure> {
     }
 }
 
-/// Calls `write` with the filter of a key. If the key is missing, `create` stores one first: then
-/// the second result is true.
+/// Replicates a change that is a function of the filters' bits; see [`replicate::rewrite`].
+pub fn replicate_rewrite<F: DataType>(call: Call, key: &Key) {
+    if let Some(filter) = found::<F>(key) {
+        replicate::rewrite(call.context, call.key, filter, key.expires_at());
+    }
+}
+
+/// What a call wrote to a key.
+#[must_use = "what has changed is replicated and signalled"]
+pub struct Written<T> {
+    /// The result of the writing.
+    pub outcome: T,
+    /// Whether the key has changed.
+    pub changed: Changed,
+    /// True if the key was missing, and a filter was created in it.
+    pub is_created: bool,
+}
+
+/// Calls `write` with the filter of a key. If the key is missing, `create` stores one first.
 ///
 /// # Errors
 ///
 /// The key holds another type, and those of `create` and `write`.
 #[inline(always)]
-pub fn write_or_create<F: DataType, T>(
+pub fn write_or_create<F: DataType, T: Outcome>(
     key: &mut Key,
-    mut create: impl FnMut(&mut Key) -> Result<(), Failure>,
+    mut create: impl FnMut(&mut Key) -> Result<Changed, Failure>,
     write: impl FnOnce(&mut F) -> Result<T, Failure>,
-) -> Result<(T, bool), Failure> {
-    let mut is_created = false;
+) -> Result<Written<T>, Failure> {
+    let mut created = None;
     loop {
         match filter_mut::<F>(key) {
-            Lookup::Found(mut filter) => return Ok((write(&mut filter)?, is_created)),
+            Lookup::Found(mut filter) => {
+                let outcome = filter.write(write)?;
+                let changed = filter.close();
+                let is_created = created.is_some();
+                let changed = created.map_or(changed, |created| changed | created);
+                return Ok(Written { outcome, changed, is_created });
+            }
             Lookup::Missing => {}
             Lookup::WrongType => return Err(WRONG_TYPE.into()),
         }
-        create(key)?;
-        is_created = true;
+        created = Some(create(key)?);
     }
 }

@@ -8,7 +8,7 @@
 
 use std::ffi::CStr;
 
-use super::access;
+use super::access::{self, Written};
 use super::create::{self, RESERVED};
 use super::error::{self, Failure, NOT_FOUND};
 use super::handler::{ArgCount, Call, Handler};
@@ -16,8 +16,9 @@ use super::lifetime::Lifetime;
 use super::option;
 use super::options::{Dialect, FilterOptions};
 use super::parse;
-use super::rotate::{ROTATED, Rotation};
-use crate::policy::limits::{GROWTH, Limits, is_for_memory};
+use super::rotate::{ROTATED, Rotated, Rotation};
+use crate::data_type::handle::Outcome;
+use crate::policy::limits::{GROWTH, Limits};
 use crate::policy::replicate::{self, NewItems};
 use crate::server::args::Args;
 use crate::server::key::Key;
@@ -101,41 +102,56 @@ enum Replication {
     Items,
 }
 
-/// What a call did to a key besides inserting items.
-#[must_use = "its events are sent by `signal`"]
-pub struct Changes {
-    is_created: bool,
-    is_rotated: bool,
+/// What a call added to a filter.
+pub struct Added<T> {
+    /// The items that were written.
+    pub items: T,
+    rotated: Rotated,
 }
 
-impl Changes {
-    /// Sends the events of the call.
-    pub fn signal(self, call: Call, key: Key, has_new: bool) {
-        let Self { is_created, is_rotated } = self;
-        call.signal_each(key, [(is_created, RESERVED), (is_rotated, ROTATED), (has_new, ADDED)]);
+impl<T: Outcome> Outcome for Added<T> {
+    #[inline]
+    fn has_changed(&self) -> bool {
+        self.items.has_changed() || self.rotated.has_changed()
+    }
+}
+
+impl<T: Outcome> Written<Added<T>> {
+    /// Ends the call: its additions are replicated by `replicate`, and its events are sent.
+    #[inline(always)]
+    pub fn commit(&self, call: Call, key: Key, replicate: impl FnOnce(&Key)) {
+        let Self { outcome: Added { items, rotated }, changed, is_created } = self;
+        let has_new = items.has_changed();
+        let replicate = |key: &Key| {
+            if has_new {
+                replicate(key);
+            }
+        };
+        let events = [(*is_created, RESERVED), (rotated.is_opened, ROTATED), (has_new, ADDED)];
+        call.commit(key, *changed, replicate, events);
     }
 }
 
 /// Calls `write` with the filter of a key, to which it adds at most `items` items. A missing filter
-/// is created if there are options for it, and a windowed one rotates if that is due.
+/// is created if there are options for it, and a windowed one rotates if that is due. The creation
+/// and the rotation are replicated before the items.
 #[inline(always)]
-pub fn write_to<T>(
+pub fn write_to<T: Outcome>(
     call: Call,
     key: &mut Key,
     items: usize,
     wanted: Wanted<impl FnOnce() -> FilterOptions>,
     write: impl FnOnce(&mut AnyFilter) -> T,
-) -> Result<(T, Changes), Failure> {
+) -> Result<Written<Added<T>>, Failure> {
     let Wanted { mut if_missing, lifetime } = wanted;
     let create = |key: &mut Key| create::create(call, key, if_missing.take().ok_or(NOT_FOUND)?());
     let write = |filter: &mut AnyFilter| {
         lifetime.check_existing(filter)?;
         let rotation = Rotation::begin(call, filter, items)?;
-        let result = write(filter);
-        Ok((result, rotation.finish(call, filter)))
+        let items = write(filter);
+        Ok(Added { items, rotated: rotation.finish(call, filter) })
     };
-    let ((result, is_rotated), is_created) = access::write_or_create(key, create, write)?;
-    Ok((result, Changes { is_created, is_rotated }))
+    access::write_or_create(key, create, write)
 }
 
 /// Inserts items into the filter of a key.
@@ -148,13 +164,15 @@ fn add(
 ) -> Result<(), Failure> {
     let insert = |filter: &mut AnyFilter| insert_items(call, filter, items, reply);
     let mut key = access::write(call);
-    let (new, changes) = write_to(call, &mut key, items.len(), wanted, insert)?;
-    if replication == Replication::Verbatim && new.are_nearly_all() {
-        call.context.replicate_verbatim();
-    } else {
-        new.replicate(call.context, call.key, items, &replicate::ADD);
-    }
-    changes.signal(call, key, !new.is_empty());
+    let written = write_to(call, &mut key, items.len(), wanted, insert)?;
+    let new = &written.outcome.items;
+    written.commit(call, key, |_| {
+        if replication == Replication::Verbatim && new.are_nearly_all() {
+            call.context.replicate_verbatim();
+        } else {
+            new.replicate(call.context, call.key, items, &replicate::ADD);
+        }
+    });
     Ok(())
 }
 
@@ -203,10 +221,12 @@ pub fn refused(call: Call, error: Error, limits: &Limits) -> Option<&'static CSt
     (!limits.source.is_replicated_or_loaded()).then(|| error::insertion(error))
 }
 
-/// Counts and logs an item that was not inserted for lack of memory; see [`Limits::refuse`].
+/// Counts and logs an item that was not inserted because its filter cannot grow; see
+/// [`Limits::refuse`]. A client's item for a full filter with a fixed size is none of these.
 #[cold]
 pub fn count_refused(call: Call, error: Error, limits: &Limits) {
-    if is_for_memory(error) {
+    let is_fixed = matches!(error, Error::Full(_));
+    if !is_fixed || limits.source.is_replicated_or_loaded() {
         limits.refuse(&GROWTH, call.key, error);
     }
 }

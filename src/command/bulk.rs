@@ -19,6 +19,7 @@ use super::read::Contains;
 use crate::policy::limits::Limits;
 use crate::policy::replicate::{self, ItemCommands, NewItems};
 use crate::server::args::Args;
+use crate::server::key::Key;
 use bloomline_core::host::AnyFilter;
 
 /// A command whose items are packed in one string: `key FIXED width data | PREFIXED data | LINES
@@ -72,10 +73,10 @@ impl BulkCommand for BulkAdd {
         let insert = |filter: &mut AnyFilter| insert_items(call, filter, items, answers);
         let wanted = Wanted::any(options);
         let mut key = access::write(call);
-        let ((new, refusal), changes) = add::write_to(call, &mut key, items.len(), wanted, insert)?;
-        replicate_new(call, &new, items);
-        changes.signal(call, key, !new.is_empty());
-        Ok(refusal)
+        let written = add::write_to(call, &mut key, items.len(), wanted, insert)?;
+        let (new, refusal) = &written.outcome.items;
+        written.commit(call, key, |key| replicate_new(call, key, new, items));
+        Ok(*refusal)
     }
 
     fn describe(done: &Done) -> String {
@@ -130,13 +131,12 @@ fn insert_items(
 
 /// Replicates the new items of a call. For replicas that know no packed items, as plain items or as
 /// content, whichever is shorter.
-fn replicate_new(call: Call, new: &NewItems, items: Packed) {
+fn replicate_new(call: Call, key: &Key, new: &NewItems, items: Packed) {
     if replicate::replicas_know_own_commands() {
         return replicate_packed(call, new, items, &replicate::ADD);
     }
     let selected = new.select(items.iter());
-    let key = access::read(call);
-    match access::found::<AnyFilter>(&key) {
+    match access::found::<AnyFilter>(key) {
         Some(filter) if replicate::is_content_shorter(filter, selected.clone()) => {
             replicate::content(call.context, call.key, filter, key.expires_at());
         }

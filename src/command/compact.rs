@@ -7,8 +7,8 @@ use super::error::Failure;
 use super::handler::{ArgCount, Call, Handler};
 use crate::data_type::handle::FilterMut;
 use crate::policy::counters::{BYTES_COMPACTED, COMPACTIONS};
-use crate::policy::replicate;
 use crate::server::args::Args;
+use crate::server::key::Key;
 use bloomline_core::host::AnyFilter;
 
 /// BF.COMPACT key
@@ -27,15 +27,15 @@ impl Handler for Compact {
     fn run(call: Call) -> Result<(), Failure> {
         let mut key = access::write(call);
         let mut filter: FilterMut<AnyFilter> = access::existing_mut(&mut key)?;
-        let freed = filter.replace(AnyFilter::compact);
-        drop(filter);
-        if freed > 0 {
-            COMPACTIONS.add(1);
-            BYTES_COMPACTED.add(freed);
-            let filter: &AnyFilter = access::existing(&key)?;
-            replicate::rewrite(call.context, call.key, filter, key.expires_at());
-            call.signal(key, COMPACTED);
-        }
+        let (is_smaller, freed) = filter.replace(|filter| {
+            let freed = filter.compact();
+            (freed > 0, freed)
+        });
+        let changed = filter.close();
+        COMPACTIONS.add(is_smaller.into());
+        BYTES_COMPACTED.add(freed);
+        let replicate = |key: &Key| access::replicate_rewrite::<AnyFilter>(call, key);
+        call.commit(key, changed, replicate, [(true, COMPACTED)]);
         call.context.count(freed);
         Ok(())
     }

@@ -9,7 +9,7 @@ use super::lifetime::Lifetime;
 use super::option;
 use super::options::{Dialect, FilterOptions};
 use super::parse;
-use crate::data_type::handle::store;
+use crate::data_type::handle::{Changed, store};
 use crate::policy::limits::{CREATION, Limits, is_for_memory};
 use crate::policy::{replicate, seed};
 use crate::server::args::Args;
@@ -36,8 +36,8 @@ impl Handler for Reserve {
         let options = parse::reserve(call.key, call.rest, Dialect::of(call.source))?;
         let mut key = access::write(call);
         access::missing::<AnyFilter>(&key)?;
-        create(call, &mut key, options)?;
-        call.signal(key, RESERVED);
+        let created = create(call, &mut key, options)?;
+        call.commit(key, created, |_| {}, [(true, RESERVED)]);
         call.context.simple(c"OK");
         Ok(())
     }
@@ -48,7 +48,7 @@ impl Handler for Reserve {
 /// # Errors
 ///
 /// The filter cannot be created; the key stays as it was.
-pub fn create(call: Call, key: &mut Key, options: FilterOptions) -> Result<(), Failure> {
+pub fn create(call: Call, key: &mut Key, options: FilterOptions) -> Result<Changed, Failure> {
     let limits = Limits::of(call.source);
     let lifetime = options.lifetime;
     let windowed = lifetime.windowed(options.spec);
@@ -73,9 +73,9 @@ pub fn create(call: Call, key: &mut Key, options: FilterOptions) -> Result<(), F
     };
     let filter = created.map_err(|error| refused(call, error, &limits))?;
     replicate::chunk::<AnyFilter>(call.context, call.key, 1, &filter.encode_header());
-    store(key, filter);
+    let created = store(key, filter);
     expire(call, key, lifetime);
-    Ok(())
+    Ok(created)
 }
 
 /// The seed of a new filter: that of the option, or one that nobody can predict unless a script is

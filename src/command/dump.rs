@@ -16,6 +16,7 @@ use super::handler::{ArgCount, Call, Handler};
 use crate::data_type::handle::store;
 use crate::policy::counters::LOADS_REFUSED;
 use crate::policy::limits::{Limits, is_for_memory};
+use crate::server::key::Key;
 use crate::server::log;
 use bloomline_core::error::ChunkError;
 use bloomline_core::host::{AnyFilter, Chunk, MAX_CHUNK_BYTES};
@@ -81,16 +82,17 @@ impl Handler for Loadchunk {
         // the key was missing at its origin.
         let is_missing = matches!(access::optional::<AnyFilter>(&key), Ok(None));
         let may_store = is_missing || call.source.is_replicated_or_loaded();
-        if iterator == HEADER && may_store && (!data.is_empty() || is_missing) {
+        let changed = if iterator == HEADER && may_store && (!data.is_empty() || is_missing) {
             let limits = Limits::of(call.source);
             let created = AnyFilter::decode_header(data, &mut limits.permit());
-            store(&mut key, created.map_err(|error| bad_header(call, error, &limits))?);
+            store(&mut key, created.map_err(|error| bad_header(call, error, &limits))?)
         } else {
-            let mut filter = access::existing_mut(&mut key)?;
-            write_chunk(&mut filter, iterator, data)?;
-        }
-        call.context.replicate_verbatim();
-        call.signal(key, LOADED);
+            let mut filter = access::existing_mut::<AnyFilter>(&mut key)?;
+            filter.write(|filter| write_chunk(filter, iterator, data))?;
+            filter.close()
+        };
+        let replicate = |_: &Key| call.context.replicate_verbatim();
+        call.commit(key, changed, replicate, [(true, LOADED)]);
         call.context.simple(c"OK");
         Ok(())
     }
@@ -115,7 +117,8 @@ fn next_chunk(filter: &AnyFilter, from: u64) -> Option<Chunk<'_>> {
     found
 }
 
-fn write_chunk(filter: &mut AnyFilter, iterator: i64, data: &[u8]) -> Result<(), Failure> {
+/// Writes the data of a chunk. True if that changes a bit.
+fn write_chunk(filter: &mut AnyFilter, iterator: i64, data: &[u8]) -> Result<bool, Failure> {
     let end = u64::try_from(iterator).map_err(|_| BAD_DATA)?;
     let start = end.checked_sub(data.len() as u64).filter(|_| end > 0).ok_or(BAD_DATA)?;
     let offset = start.checked_sub(1).ok_or(NO_LINK)?;

@@ -7,8 +7,10 @@ use std::ops::RangeInclusive;
 use redis_module::raw::{RedisModuleCtx, RedisModuleString, Status};
 
 use super::error::Failure;
+use crate::data_type::handle::Changed;
 use crate::policy::source::{AS_TEXT, Source};
 use crate::server::args::{Arg, Args};
+use crate::server::audit;
 use crate::server::context::Context;
 use crate::server::key::Key;
 
@@ -47,20 +49,28 @@ pub struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// Reports a change of the call's key: to watchers and caching clients, and as a keyspace
-    /// event.
-    pub fn signal(self, key: Key, event: &CStr) {
-        self.signal_each(key, [(true, event)]);
-    }
-
-    /// Reports the changes of the call's key that have happened, in their order.
+    /// Ends the writing of the call's key. Nothing happens if the key has not changed. Otherwise the
+    /// change is replicated by `replicate`, which also writes it to the append-only file, and
+    /// reported to watchers and caching clients. Then those of the events that have happened are
+    /// sent in their order.
     #[inline(always)]
-    pub fn signal_each<const N: usize>(self, key: Key, events: [(bool, &CStr); N]) {
+    pub fn commit<const N: usize>(
+        self,
+        key: Key,
+        changed: Changed,
+        replicate: impl FnOnce(&Key),
+        events: [(bool, &CStr); N],
+    ) {
+        if !changed.is_true() {
+            return;
+        }
+        replicate(&key);
         // Closed before the events: a subscriber may delete the key.
         drop(key);
+        self.context.signal_change(self.key);
         for (has_happened, event) in events {
             if has_happened {
-                self.context.signal_change(self.key, event);
+                self.context.notify(self.key, event);
             }
         }
     }
@@ -79,6 +89,7 @@ pub unsafe extern "C" fn entry<H: Handler>(
     // SAFETY: the server passes a valid context and `argc` valid strings until the handler returns.
     let (context, args) = unsafe { (Context::new(ctx), Args::new(argv, argc)) };
     if let Some(context) = context {
+        audit::begin();
         let source = &Source::of_call(context);
         let is_arity_valid = H::ARGS.contains(&args.len());
         let result = match args.get(usize::from(*H::ARGS.start() > 1)) {
@@ -93,6 +104,7 @@ pub unsafe extern "C" fn entry<H: Handler>(
             Err(Failure::Fixed(text)) => context.error(text),
             Err(Failure::Formatted(text)) => context.error_text(&text),
         }
+        audit::end(args.get(0).map_or(&[], Arg::bytes));
     }
     Status::Ok as c_int
 }

@@ -10,10 +10,9 @@ use std::ffi::CStr;
 use super::access;
 use super::error::{self, Failure, no_source};
 use super::handler::{ArgCount, Call, Handler};
-use crate::data_type::handle::store;
+use crate::data_type::handle::{Changed, store};
 use crate::policy::counters::MERGES;
 use crate::policy::limits::{Limits, MERGE};
-use crate::policy::replicate;
 use crate::server::args::Args;
 use crate::server::key::Key;
 use bloomline_core::Error;
@@ -43,49 +42,46 @@ impl Handler for Merge {
         }
         let mut key = access::write(call);
         let limits = Limits::of(call.source);
-        let merged = match access::optional_mut::<AnyFilter>(&mut key)? {
-            Some(mut filter) => {
-                let union = |filter: &mut AnyFilter| filter.union(&sources, &mut limits.permit());
-                filter.replace(union).map(Merged::Existing)
-            }
-            None if sources.len() < call.rest.len() => return Err(no_source(call.key)),
-            None => union_of(&sources, &limits).map(Merged::New),
-        };
-        let refused = |error| {
+        let merged = merge_into(&mut key, &sources, call, &limits)?;
+        let changed = merged.map_err(|error| {
             limits.refuse(&MERGE, call.key, error);
             error::merge(error, &limits)
-        };
-        let is_changed = match merged.map_err(refused)? {
-            Merged::Existing(is_changed) => is_changed,
-            Merged::New(filter) => {
-                store(&mut key, filter);
-                true
-            }
-        };
-        if is_changed {
-            MERGES.add(1);
-            let filter: &AnyFilter = access::existing(&key)?;
-            replicate::rewrite(call.context, call.key, filter, key.expires_at());
-            // The sources are closed as well: a subscriber may delete them.
-            drop(keys);
-            call.signal(key, MERGED);
-        }
+        })?;
+        MERGES.add(changed.is_true().into());
+        // The sources are closed before the events as well: a subscriber may delete them.
+        drop(keys);
+        let replicate = |key: &Key| access::replicate_rewrite::<AnyFilter>(call, key);
+        call.commit(key, changed, replicate, [(true, MERGED)]);
         call.context.simple(c"OK");
         Ok(())
     }
 }
 
-/// The result of a merge.
-enum Merged {
-    /// The destination existed; true if it was changed.
-    Existing(bool),
-    /// The destination is missing.
-    New(AnyFilter),
+/// Merges the sources into the filter of a key. If it is missing, and all keys of the call are
+/// sources, their union is stored in it.
+fn merge_into(
+    key: &mut Key,
+    sources: &[&AnyFilter],
+    call: Call,
+    limits: &Limits,
+) -> Result<Result<Changed, Error>, Failure> {
+    if let Some(mut filter) = access::optional_mut::<AnyFilter>(key)? {
+        let union = |filter: &mut AnyFilter| filter.union(sources, &mut limits.permit());
+        return Ok(filter.replace(union).map(|_| filter.close()));
+    }
+    let (Some((first, others)), true) = (sources.split_first(), sources.len() == call.rest.len())
+    else {
+        return Err(no_source(call.key));
+    };
+    Ok(union_of(first, others, limits).map(|filter| store(key, filter)))
 }
 
-/// The union of filters, at least one, as a new filter.
-fn union_of(sources: &[&AnyFilter], limits: &Limits) -> Result<AnyFilter, Error> {
-    let (first, others) = sources.split_first().ok_or(Error::OutOfMemory(0))?;
+/// The union of filters, as a new filter.
+fn union_of(
+    first: &AnyFilter,
+    others: &[&AnyFilter],
+    limits: &Limits,
+) -> Result<AnyFilter, Error> {
     let mut filter = first.try_clone(&mut limits.permit())?;
     filter.union(others, &mut limits.permit())?;
     Ok(filter)

@@ -13,7 +13,9 @@ use super::error::{
 use super::handler::{ArgCount, Call, Handler};
 use crate::policy::limits::{Limits, ROTATION, is_for_memory};
 use crate::policy::replicate;
+use crate::data_type::handle::Outcome;
 use crate::server::clock;
+use crate::server::key::Key;
 use bloomline_core::Error;
 use bloomline_core::host::{AnyFilter, Window, WindowedFilter};
 
@@ -30,7 +32,7 @@ impl Handler for Rotate {
         let given = given_time(call)?;
         let mut key = access::write(call);
         let mut filter = access::existing_mut::<AnyFilter>(&mut key)?;
-        let windowed = filter.windowed_mut().ok_or(NO_GENERATIONS)?;
+        let windowed = filter.windowed().ok_or(NO_GENERATIONS)?;
         let number = windowed.number();
         let limits = Limits::of(call.source);
         let mut permit = limits.permit();
@@ -47,16 +49,16 @@ impl Handler for Rotate {
         if given.is_some() && is_early() {
             return Err(AT_IN_FUTURE.into());
         }
-        let rotated = if is_manual {
-            windowed.rotate(at, &mut permit)
-        } else {
-            windowed.advance(at, &mut permit)
+        let rotate = |filter: &mut AnyFilter| match filter.windowed_mut() {
+            None => Ok(false),
+            Some(windowed) if is_manual => windowed.rotate(at, &mut permit).map(|()| true),
+            Some(windowed) => windowed.advance(at, &mut permit),
         };
-        rotated.map_err(|error| failed(call, error, &limits))?;
-        replicate::rotation(call.context, call.key, at);
-        let is_rotated = windowed.number() != number;
-        drop(filter);
-        call.signal_each(key, [(is_rotated, ROTATED)]);
+        filter.write(rotate).map_err(|error| failed(call, error, &limits))?;
+        let is_opened = filter.windowed().is_some_and(|windowed| windowed.number() != number);
+        let changed = filter.close();
+        let replicate = |_: &Key| replicate::rotation(call.context, call.key, at);
+        call.commit(key, changed, replicate, [(is_opened, ROTATED)]);
         call.context.simple(c"OK");
         Ok(())
     }
@@ -80,6 +82,23 @@ pub struct Rotation {
     number: Option<u64>,
     /// The time of a rotation by count, and the filter's clock before the call.
     clock: Option<(u64, u64)>,
+    /// True if a rotation by time has changed the filter.
+    is_advanced: bool,
+}
+
+/// What a rotation did.
+#[derive(Clone, Copy)]
+pub struct Rotated {
+    /// True if it has opened a generation.
+    pub is_opened: bool,
+    /// True if it has changed the filter.
+    is_changed: bool,
+}
+
+impl Outcome for Rotated {
+    fn has_changed(&self) -> bool {
+        self.is_changed
+    }
 }
 
 impl Rotation {
@@ -92,7 +111,7 @@ impl Rotation {
     #[inline]
     pub fn begin(call: Call, filter: &mut AnyFilter, items: usize) -> Result<Self, Failure> {
         match filter.windowed_mut() {
-            None => Ok(Self { number: None, clock: None }),
+            None => Ok(Self { number: None, clock: None, is_advanced: false }),
             Some(windowed) => Self::begin_windowed(call, windowed, items),
         }
     }
@@ -102,7 +121,8 @@ impl Rotation {
         filter: &mut WindowedFilter,
         items: usize,
     ) -> Result<Self, Failure> {
-        let mut rotation = Self { number: Some(filter.number()), clock: None };
+        let number = Some(filter.number());
+        let mut rotation = Self { number, clock: None, is_advanced: false };
         let may_rotate_by_count = filter.may_rotate_by_count(items as u64);
         if !may_rotate_by_count && !filter.has_time() {
             return Ok(rotation);
@@ -121,29 +141,32 @@ impl Rotation {
             return Ok(rotation);
         }
         let before = filter.clock();
-        filter.advance(now, &mut limits.permit()).map_err(|error| failed(call, error, &limits))?;
+        let advanced = filter.advance(now, &mut limits.permit());
+        let is_changed = advanced.map_err(|error| failed(call, error, &limits))?;
         if may_rotate_by_count {
             rotation.clock = Some((now, before));
-        } else {
+        } else if is_changed {
             replicate::rotation(call.context, call.key, now);
+            rotation.is_advanced = true;
         }
         Ok(rotation)
     }
 
-    /// Replicates a rotation by count, before the items that caused it. True if a generation was
-    /// opened since [`Rotation::begin`].
+    /// Replicates a rotation by count, before the items that caused it.
     #[inline]
-    pub fn finish(self, call: Call, filter: &mut AnyFilter) -> bool {
-        let Some(filter) = filter.windowed_mut() else { return false };
-        let is_rotated = self.number != Some(filter.number());
+    pub fn finish(self, call: Call, filter: &mut AnyFilter) -> Rotated {
+        let Some(filter) = filter.windowed_mut() else {
+            return Rotated { is_opened: false, is_changed: false };
+        };
+        let is_opened = self.number != Some(filter.number());
         if let Some((now, before)) = self.clock {
-            if is_rotated {
+            if is_opened {
                 replicate::rotation(call.context, call.key, now);
             } else {
                 filter.set_clock(before);
             }
         }
-        is_rotated
+        Rotated { is_opened, is_changed: is_opened || self.is_advanced }
     }
 }
 

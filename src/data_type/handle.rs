@@ -1,13 +1,15 @@
 //! Filters as values of keys: boxed, checked, and counted.
 
 use std::ffi::c_void;
-use std::ops::{Deref, DerefMut};
+use std::ops::{BitOr, Deref};
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
 use redis_module::raw::RedisModuleType;
 
 use crate::policy::family::Family;
+use crate::policy::replicate::NewItems;
+use crate::server::audit;
 use crate::server::key::{Content, Key};
 use bloomline_core::host::AnyFilter;
 use bloomline_core::host::cuckoo::AnyCuckoo;
@@ -86,13 +88,76 @@ pub fn filter_mut<F: DataType>(key: &mut Key) -> Lookup<FilterMut<'_, F>> {
 }
 
 /// Stores a filter in a key, and frees the old value.
-pub fn store<F: DataType>(key: &mut Key, filter: F) {
+pub fn store<F: DataType>(key: &mut Key, filter: F) -> Changed {
+    audit::changed();
     let value = into_raw(filter);
     // SAFETY: the callbacks of the type expect what `into_raw` returns.
     let is_stored = unsafe { key.set(F::handle().get(), value) };
     if !is_stored {
         // SAFETY: the server did not take the value.
         drop(unsafe { from_raw::<F>(value) });
+    }
+    Changed(true)
+}
+
+/// Whether a call has changed the value of its key. Only this file makes one, from what was written:
+/// commands cannot guess.
+#[must_use = "what a call has changed is replicated and signalled"]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Changed(bool);
+
+impl Changed {
+    /// True if a byte of the value has changed.
+    #[inline]
+    pub fn is_true(self) -> bool {
+        self.0
+    }
+}
+
+impl BitOr for Changed {
+    type Output = Self;
+
+    fn bitor(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+/// The result of a method that may change a filter: it says exactly whether a byte of the filter's
+/// header, tables or bits has changed.
+pub trait Outcome {
+    /// True if it has.
+    fn has_changed(&self) -> bool;
+}
+
+/// True for a change.
+impl Outcome for bool {
+    #[inline]
+    fn has_changed(&self) -> bool {
+        *self
+    }
+}
+
+/// The items that were written.
+impl Outcome for NewItems {
+    #[inline]
+    fn has_changed(&self) -> bool {
+        !self.is_empty()
+    }
+}
+
+/// A method that fails has changed nothing.
+impl<T: Outcome, E> Outcome for Result<T, E> {
+    #[inline]
+    fn has_changed(&self) -> bool {
+        self.as_ref().is_ok_and(T::has_changed)
+    }
+}
+
+/// What was written, and the error reply or the number of bytes that goes with it.
+impl<T: Outcome, U> Outcome for (T, U) {
+    #[inline]
+    fn has_changed(&self) -> bool {
+        self.0.has_changed()
     }
 }
 
@@ -138,24 +203,79 @@ pub(super) unsafe fn borrowed<'a, F: DataType>(value: *const c_void) -> &'a F {
     unsafe { &*value.cast() }
 }
 
-/// A filter that is open for writing. When it is dropped, the totals are updated.
+/// A filter that is open for writing. When it is closed or dropped, the totals are updated.
+///
+/// Builds with a debug allocator compare all bytes of the filter with those before, and end the
+/// process if the methods that wrote said something else.
 pub struct FilterMut<'a, F: Family> {
     filter: &'a mut F,
     change: F::Change,
+    is_changed: bool,
+    #[cfg(feature = "audit")]
+    hash_before: u64,
 }
 
 impl<'a, F: Family> FilterMut<'a, F> {
     fn new(filter: &'a mut F) -> Self {
         let change = filter.begin_change();
-        Self { filter, change }
+        #[cfg(feature = "audit")]
+        let hash_before = hash_of(filter);
+        Self {
+            filter,
+            change,
+            is_changed: false,
+            #[cfg(feature = "audit")]
+            hash_before,
+        }
+    }
+
+    /// Calls `write` with the filter, to which it adds items. Its result says whether it did.
+    #[inline(always)]
+    pub fn write<T: Outcome>(&mut self, write: impl FnOnce(&mut F) -> T) -> T {
+        let outcome = write(self.filter);
+        self.is_changed |= outcome.has_changed();
+        outcome
+    }
+
+    /// Ends the writing. Whether any of the writes has changed the filter.
+    #[inline]
+    pub fn close(self) -> Changed {
+        Changed(self.is_changed)
+    }
+
+    /// Compares what the writes said with what they did.
+    #[cfg(feature = "audit")]
+    fn compare(&self) {
+        let is_changed = hash_of(self.filter) != self.hash_before;
+        if is_changed != self.is_changed {
+            let said = self.is_changed;
+            audit::wrong(&format!(
+                "filter changed: {is_changed}, its methods say {said}: {:?}",
+                self.filter
+            ));
+        }
+        if is_changed {
+            audit::changed();
+        }
     }
 }
 
+/// A hash of everything about a filter: of the calls that would recreate it.
+#[cfg(feature = "audit")]
+fn hash_of<F: Family>(filter: &F) -> u64 {
+    let mut hash = xxhash_rust::xxh3::Xxh3Default::new();
+    filter.each_loadchunk(|iterator, data| {
+        hash.update(&iterator.to_le_bytes());
+        hash.update(data);
+    });
+    hash.digest()
+}
+
 impl FilterMut<'_, AnyFilter> {
-    /// Changes the filter in a way in which it does not only grow.
-    pub fn replace<T>(&mut self, change: impl FnOnce(&mut AnyFilter) -> T) -> T {
+    /// [`FilterMut::write`] for a change in which the filter does not only grow.
+    pub fn replace<T: Outcome>(&mut self, change: impl FnOnce(&mut AnyFilter) -> T) -> T {
         self.change.may_be_any(self.filter);
-        change(self.filter)
+        self.write(change)
     }
 }
 
@@ -168,17 +288,12 @@ impl<F: Family> Deref for FilterMut<'_, F> {
     }
 }
 
-impl<F: Family> DerefMut for FilterMut<'_, F> {
-    #[inline]
-    fn deref_mut(&mut self) -> &mut F {
-        self.filter
-    }
-}
-
 impl<F: Family> Drop for FilterMut<'_, F> {
     #[inline]
     fn drop(&mut self) {
         check(self.filter);
+        #[cfg(feature = "audit")]
+        self.compare();
         self.filter.end_change(&self.change);
     }
 }

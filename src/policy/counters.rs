@@ -61,7 +61,7 @@ pub static COMPACTIONS: Counter = Counter::new();
 pub static BYTES_COMPACTED: Counter = Counter::new();
 /// Filters that were not created because of a limit or lack of memory.
 pub static CREATIONS_REFUSED: Counter = Counter::new();
-/// Items that were not inserted because a limit or lack of memory prevented another layer.
+/// Items that were not inserted because their filter cannot grow, whatever the reason.
 pub static GROWTHS_REFUSED: Counter = Counter::new();
 /// Filters that were not loaded because their bytes were invalid.
 pub static LOADS_REFUSED: Counter = Counter::new();

@@ -64,6 +64,13 @@ pub enum Refusal {
     },
     /// `bf-redisbloom-replicas` forbids the Bloomline layout.
     BloomlineLayout,
+    /// `cf-max-expansions` allows no further table of a cuckoo filter.
+    Expansions {
+        /// Tables of the filter.
+        tables: u32,
+        /// `cf-max-expansions`.
+        allowed: u64,
+    },
 }
 
 impl Refusal {
@@ -71,7 +78,7 @@ impl Refusal {
     fn is_for_memory(self) -> bool {
         match self {
             Self::FilterBytes { .. } | Self::Maxmemory { .. } | Self::Machine { .. } => true,
-            Self::Unsavable { .. } | Self::BloomlineLayout => false,
+            Self::Unsavable { .. } | Self::BloomlineLayout | Self::Expansions { .. } => false,
         }
     }
 }
@@ -133,16 +140,29 @@ impl<'a> Limits<'a> {
     ///
     /// Ends the process if the change is replicated or loaded from a file, and there is no memory
     /// for it: later calls depend on it, so a server without it would answer wrongly from then on.
-    /// The server's own types end the process as well.
+    /// The server's own types end the process as well. A change that fails there for another reason
+    /// has failed at its origin too, unless that runs another program.
     #[cold]
     pub fn refuse(&self, change: &Change, key: Arg, error: Error) {
         let (key, why) = (key.shown(), self.reason(error));
-        if is_for_memory(error) && self.source.is_replicated_or_loaded() {
-            let done = change.done_by_primary;
+        let done = change.done_by_primary;
+        if !self.source.is_replicated_or_loaded() {
+            log::refusal(format_args!("{} filter '{key}' refused: {why}", change.name));
+        } else if is_for_memory(error) {
             log::fatal(&format!("filter '{key}' {done} a primary or a file, but {why}"));
+        } else {
+            log::refusal(format_args!(
+                "filter '{key}' {done} a primary or a file, but {why}: compare DEBUG DIGEST-VALUE"
+            ));
         }
         change.refused.add(1);
-        log::refusal(format_args!("{} filter '{key}' refused: {why}", change.name));
+    }
+
+    /// Counts and logs a change of the filter `key` that a limit forbids which the caller has
+    /// checked; see [`Limits::refuse`].
+    pub fn forbid(&self, change: &Change, key: Arg, refusal: Refusal) {
+        self.refusal.set(Some(refusal));
+        self.refuse(change, key, Error::Refused(0));
     }
 
     /// The function that the core calls before it allocates bits.
@@ -274,6 +294,9 @@ impl fmt::Display for Refusal {
                 "it needs a layer of {layer} bytes in RedisBloom's layout, and Redis before 7.0 \
                  writes an unreadable RDB file of a layer of 4 GiB or more"
             ),
+            Self::Expansions { tables, allowed } => {
+                write!(f, "it has {tables} tables, cf-max-expansions allows {allowed}")
+            }
             Self::BloomlineLayout => {
                 f.write_str("its layout is bloomline, which bf-redisbloom-replicas forbids")
             }

@@ -8,6 +8,7 @@ use redis_module::raw::{self, REDISMODULE_POSTPONED_LEN, RedisModuleCtx};
 
 use super::api::{api, optional_api};
 use super::args::{Arg, Args};
+use super::audit;
 
 /// The context that the server passes to a command handler.
 ///
@@ -182,12 +183,14 @@ impl Context {
 
     /// Replicates the call as the client sent it.
     pub fn replicate_verbatim(self) {
+        audit::replicated();
         // SAFETY: see `integer`.
         unsafe { api!(RedisModule_ReplicateVerbatim)(self.as_ptr()) };
     }
 
     /// Replicates another command in place of the call. A call may replicate several.
     pub fn replicate(self, command: &CStr, key: Arg, operands: Operands) {
+        audit::replicated();
         let (ctx, name, key) = (self.as_ptr(), command.as_ptr(), key.string());
         // SAFETY: see `integer`; each format describes the arguments behind it, which the server
         // copies.
@@ -256,11 +259,17 @@ impl Context {
         }
     }
 
-    /// Reports a change of the key: to watchers and caching clients, and as a keyspace event.
-    pub fn signal_change(self, key: Arg, event: &CStr) {
+    /// Reports a change of the key to watchers and caching clients.
+    pub fn signal_change(self, key: Arg) {
+        audit::signalled();
+        // SAFETY: context and key are valid.
+        unsafe { api!(RedisModule_SignalModifiedKey)(self.as_ptr(), key.string()) };
+    }
+
+    /// Sends a keyspace event of the key.
+    pub fn notify(self, key: Arg, event: &CStr) {
         // SAFETY: context and key are valid, and the event ends with a zero byte.
         unsafe {
-            api!(RedisModule_SignalModifiedKey)(self.as_ptr(), key.string());
             let class = raw::REDISMODULE_NOTIFY_GENERIC;
             api!(RedisModule_NotifyKeyspaceEvent)(
                 self.as_ptr(),

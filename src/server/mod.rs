@@ -5,6 +5,7 @@
 //! | [`api`] | the table of the server's functions |
 //! | [`alloc`] | the server's allocator, as the global allocator |
 //! | [`args`] | the arguments of a call |
+//! | [`audit`] | what a call changed, replicated and signalled, in builds with a debug allocator |
 //! | [`background`] | freeing large values on another thread |
 //! | [`clock`] | the time |
 //! | [`command`], [`command_docs`] | registering commands and describing them |
@@ -25,6 +26,7 @@
 pub mod alloc;
 pub mod api;
 pub mod args;
+pub mod audit;
 pub mod background;
 pub mod clock;
 pub mod command;

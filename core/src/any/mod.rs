@@ -295,7 +295,7 @@ impl AnyFilter {
     /// # Errors
     ///
     /// [`Error::Chunk`].
-    pub fn write_chunk(&mut self, offset: u64, chunk: &[u8]) -> Result<(), Error> {
+    pub fn write_chunk(&mut self, offset: u64, chunk: &[u8]) -> Result<bool, Error> {
         any!(self, filter => filter.write_chunk(offset, chunk))
     }
 

@@ -343,7 +343,7 @@ impl AnyCuckoo {
     ///
     /// [`Error::Chunk`] if the chunk is empty, if no table has its first byte, or if it is longer
     /// than the rest of its table. Nothing is written then.
-    pub fn load_chunk(&mut self, iterator: u64, data: &[u8]) -> Result<(), Error> {
+    pub fn load_chunk(&mut self, iterator: u64, data: &[u8]) -> Result<bool, Error> {
         any!(self, filter => filter.load_chunk(iterator, data))
     }
 

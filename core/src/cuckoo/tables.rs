@@ -196,7 +196,7 @@ pub(super) trait Tables: Sized {
     }
 
     /// See [`AnyCuckoo::load_chunk`](super::AnyCuckoo::load_chunk).
-    fn load_chunk(&mut self, iterator: u64, data: &[u8]) -> Result<(), Error> {
+    fn load_chunk(&mut self, iterator: u64, data: &[u8]) -> Result<bool, Error> {
         if data.is_empty() {
             return Err(ChunkError::Empty.into());
         }
@@ -207,9 +207,11 @@ pub(super) trait Tables: Sized {
         let from = at.checked_sub(start).ok_or(outside)? as usize;
         let table = self.list_mut().get_mut(index).ok_or(outside)?;
         let target = table.as_mut_bytes().get_mut(from..from + data.len());
-        overwrite(target.ok_or(ChunkError::TooLong(data.len() as u64))?, data);
+        let target = target.ok_or(ChunkError::TooLong(data.len() as u64))?;
+        let is_changed = target != data;
+        overwrite(target, data);
         table.clear_padding();
-        Ok(())
+        Ok(is_changed)
     }
 
     /// See [`AnyCuckoo::each_block`](super::AnyCuckoo::each_block).

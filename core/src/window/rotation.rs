@@ -50,12 +50,12 @@ impl WindowedFilter {
     /// With a window of time, drops the generations whose window has passed, and opens a new one if
     /// the slot of the newest has passed. However long the filter was idle, this is one step. With
     /// a window of items, sets the clock. A time before that of the last rotation counts as that
-    /// time.
+    /// time. True if the filter was changed.
     ///
     /// # Errors
     ///
     /// [`Error::Refused`] by `permit`, [`Error::OutOfMemory`]. The filter is unchanged then.
-    pub fn advance(&mut self, now: u64, permit: Permit) -> Result<(), Error> {
+    pub fn advance(&mut self, now: u64, permit: Permit) -> Result<bool, Error> {
         match self.kind {
             Kind::Time => {
                 let now = self.not_before_newest(now);
@@ -63,17 +63,20 @@ impl WindowedFilter {
                 if self.slot_has_passed(now) {
                     // Slots that have passed leave room for a generation. Generations that were
                     // opened by hand, or by a forged header, may not.
-                    self.open(now, expired.max(self.is_complete().into()), permit)
+                    self.open(now, expired.max(self.is_complete().into()), permit)?;
+                    Ok(true)
                 } else {
                     // The newest generation is not among them: its slot has not passed.
-                    self.drop_oldest(expired)
+                    self.drop_oldest(expired)?;
+                    Ok(expired > 0)
                 }
             }
             Kind::Last => {
+                let is_changed = now > self.clock;
                 self.clock = self.clock.max(now);
-                Ok(())
+                Ok(is_changed)
             }
-            Kind::Manual => Ok(()),
+            Kind::Manual => Ok(false),
         }
     }
 

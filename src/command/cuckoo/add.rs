@@ -5,11 +5,12 @@ use std::ffi::CStr;
 use super::create::{self, RESERVED};
 use super::error::{self, TOO_MANY_EXPANSIONS};
 use super::options::{self, Insert as InsertArgs, NewFilter};
-use crate::command::access;
+use crate::command::access::{self, Written};
 use crate::command::add::{Reply, count_refused};
 use crate::command::error::{Failure, NOT_FOUND};
 use crate::command::handler::{ArgCount, Call, Handler};
-use crate::policy::limits::Limits;
+use crate::data_type::handle::Outcome;
+use crate::policy::limits::{GROWTH, Limits, Refusal};
 use crate::policy::replicate::{ItemCommands, NewItems};
 use crate::policy::setting::CF_MAX_EXPANSIONS;
 use crate::server::args::Args;
@@ -94,25 +95,26 @@ fn add(call: Call, args: &InsertArgs, wanted: Wanted, reply: Reply) -> Result<()
     let if_missing = args.if_missing.as_ref();
     let insert = |filter: &mut AnyCuckoo| insert_items(call, filter, args.items, wanted, reply);
     let mut key = access::write(call);
-    let (stored, is_created) = write_to(call, &mut key, if_missing, insert)?;
-    if args.is_plain && stored.are_nearly_all() {
-        call.context.replicate_verbatim();
-    } else {
-        stored.replicate(call.context, call.key, args.items, &STORED);
-    }
-    signal(call, key, is_created, &stored);
+    let written = write_to(call, &mut key, if_missing, insert)?;
+    let stored = &written.outcome;
+    commit(call, key, &written, |_| {
+        if args.is_plain && stored.are_nearly_all() {
+            call.context.replicate_verbatim();
+        } else {
+            stored.replicate(call.context, call.key, args.items, &STORED);
+        }
+    });
     Ok(())
 }
 
-/// Calls `write` with the filter of a key. A missing filter is created if there are options for it:
-/// then the second result is true.
+/// Calls `write` with the filter of a key. A missing filter is created if there are options for it.
 #[inline(always)]
-pub fn write_to<T>(
+pub fn write_to<T: Outcome>(
     call: Call,
     key: &mut Key,
     if_missing: Option<&NewFilter>,
     write: impl FnOnce(&mut AnyCuckoo) -> T,
-) -> Result<(T, bool), Failure> {
+) -> Result<Written<T>, Failure> {
     let create = |key: &mut Key| {
         let new = if_missing.ok_or(NOT_FOUND)?;
         // RedisBloom creates the filter first, and does not replicate it.
@@ -126,9 +128,23 @@ pub fn write_to<T>(
     access::write_or_create(key, create, write)
 }
 
-/// Sends the events of a call that adds items.
-pub fn signal(call: Call, key: Key, is_created: bool, stored: &NewItems) {
-    call.signal_each(key, [(is_created, RESERVED), (!stored.is_empty(), ADDED)]);
+/// Ends a call that adds items: those that were stored are replicated by `replicate`, and the
+/// events are sent.
+#[inline(always)]
+pub fn commit<T: Outcome>(
+    call: Call,
+    key: Key,
+    written: &Written<T>,
+    replicate: impl FnOnce(&Key),
+) {
+    let has_stored = written.outcome.has_changed();
+    let replicate = |key: &Key| {
+        if has_stored {
+            replicate(key);
+        }
+    };
+    let events = [(written.is_created, RESERVED), (has_stored, ADDED)];
+    call.commit(key, written.changed, replicate, events);
 }
 
 /// Adds items, and replies for each.
@@ -170,11 +186,13 @@ fn insert_items(
 /// Checks the number of tables before a call adds items, as RedisBloom does: one call may add more.
 /// What a primary or a file adds has passed the check there.
 fn check_expansions(call: Call, tables: u32) -> Result<(), Failure> {
-    let is_full = u64::from(tables) >= CF_MAX_EXPANSIONS.integer();
-    if is_full && !call.source.is_replicated_or_loaded() {
-        return Err(TOO_MANY_EXPANSIONS.into());
+    let allowed = CF_MAX_EXPANSIONS.integer();
+    if u64::from(tables) < allowed || call.source.is_replicated_or_loaded() {
+        return Ok(());
     }
-    Ok(())
+    let refusal = Refusal::Expansions { tables, allowed };
+    Limits::of(call.source).forbid(&GROWTH, call.key, refusal);
+    Err(TOO_MANY_EXPANSIONS.into())
 }
 
 /// Replies for the one item of a call. An error of an item that is replicated would be one in the

@@ -26,14 +26,16 @@ impl BulkCommand for BulkAdd {
         let insert = |filter: &mut AnyCuckoo| insert_items(call, filter, items, answers);
         let new = NewFilter::by_default();
         let mut key = access::write(call);
-        let ((stored, refusal), is_created) = add::write_to(call, &mut key, Some(&new), insert)?;
-        if replicate::replicas_know_own_commands() {
-            bulk::replicate_packed(call, &stored, items, &STORED);
-        } else {
-            replicate::unpacked(call.context, call.key, &STORED, stored.select(items.iter()));
-        }
-        add::signal(call, key, is_created, &stored);
-        Ok(refusal)
+        let written = add::write_to(call, &mut key, Some(&new), insert)?;
+        let (stored, refusal) = &written.outcome;
+        add::commit(call, key, &written, |_| {
+            if replicate::replicas_know_own_commands() {
+                bulk::replicate_packed(call, stored, items, &STORED);
+            } else {
+                replicate::unpacked(call.context, call.key, &STORED, stored.select(items.iter()));
+            }
+        });
+        Ok(*refusal)
     }
 
     fn describe(done: &Done) -> String {

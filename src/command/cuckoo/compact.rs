@@ -8,6 +8,7 @@ use crate::command::error::Failure;
 use crate::command::handler::{ArgCount, Call, Handler};
 use crate::data_type::handle::FilterMut;
 use crate::policy::counters::{BYTES_COMPACTED, COMPACTIONS};
+use crate::server::key::Key;
 use bloomline_core::host::cuckoo::AnyCuckoo;
 
 /// CF.COMPACT key
@@ -23,14 +24,15 @@ impl Handler for Compact {
         let mut key = access::write(call);
         let mut filter: FilterMut<AnyCuckoo> = access::found_mut(&mut key, NOTHING_TO_COMPACT)?;
         let may_move = filter.table_count() > 1 || filter.deletes() > 0;
-        let freed = filter.compact();
-        drop(filter);
+        let (_, freed) = filter.write(|filter| {
+            let freed = filter.compact();
+            (may_move || freed > 0, freed)
+        });
+        let changed = filter.close();
         COMPACTIONS.add(u64::from(freed > 0));
         BYTES_COMPACTED.add(freed);
-        if may_move || freed > 0 {
-            call.context.replicate_verbatim();
-            call.signal(key, COMPACTED);
-        }
+        let replicate = |_: &Key| call.context.replicate_verbatim();
+        call.commit(key, changed, replicate, [(true, COMPACTED)]);
         call.context.simple(c"OK");
         Ok(())
     }

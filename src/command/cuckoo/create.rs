@@ -7,7 +7,7 @@ use crate::command::access;
 use crate::command::create::{expire, refused, seed};
 use crate::command::error::{Failure, NEEDS_EFFECTS};
 use crate::command::handler::{ArgCount, Call, Handler};
-use crate::data_type::handle::store;
+use crate::data_type::handle::{Changed, store};
 use crate::policy::limits::Limits;
 use crate::policy::replicate;
 use crate::server::args::Args;
@@ -37,8 +37,8 @@ impl Handler for Reserve {
         let new = NewFilter::reserved(call)?;
         let mut key = access::write(call);
         access::missing::<AnyCuckoo>(&key)?;
-        create(call, &mut key, &new)?;
-        call.signal(key, RESERVED);
+        let created = create(call, &mut key, &new)?;
+        call.commit(key, created, |_| {}, [(true, RESERVED)]);
         call.context.simple(c"OK");
         Ok(())
     }
@@ -49,7 +49,7 @@ impl Handler for Reserve {
 /// # Errors
 ///
 /// The filter cannot be created; the key stays as it was.
-pub fn create(call: Call, key: &mut Key, new: &NewFilter) -> Result<(), Failure> {
+pub fn create(call: Call, key: &mut Key, new: &NewFilter) -> Result<Changed, Failure> {
     if new.lifetime.ttl.is_some() && call.source.is_script_by_text() {
         return Err(NEEDS_EFFECTS.into());
     }
@@ -65,7 +65,7 @@ pub fn create(call: Call, key: &mut Key, new: &NewFilter) -> Result<(), Failure>
     };
     let filter = created.map_err(|error| refused(call, error, &limits))?;
     replicate::chunk::<AnyCuckoo>(call.context, call.key, 1, &filter.encode_header());
-    store(key, filter);
+    let created = store(key, filter);
     expire(call, key, new.lifetime);
-    Ok(())
+    Ok(created)
 }

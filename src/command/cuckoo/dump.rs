@@ -11,6 +11,7 @@ use crate::data_type::handle::store;
 use crate::policy::counters::LOADS_REFUSED;
 use crate::policy::limits::{Limits, is_for_memory};
 use crate::server::args::Arg;
+use crate::server::key::Key;
 use crate::server::log;
 use bloomline_core::Error;
 use bloomline_core::error::HeaderError;
@@ -65,7 +66,7 @@ impl Handler for Loadchunk {
         };
         let iterator = iterator.integer().filter(|&n| n != 0).ok_or(BAD_POSITION)?;
         let mut key = access::write(call);
-        if iterator == HEADER {
+        let changed = if iterator == HEADER {
             // A header that is replicated or loaded from a file replaces what the key holds,
             // because the key was missing at its origin.
             if !call.source.is_replicated_or_loaded() {
@@ -73,14 +74,16 @@ impl Handler for Loadchunk {
             }
             let limits = Limits::of(call.source);
             let created = AnyCuckoo::decode_header(data.bytes(), &mut limits.permit());
-            store(&mut key, created.map_err(|error| bad_header(call, error, &limits))?);
+            store(&mut key, created.map_err(|error| bad_header(call, error, &limits))?)
         } else {
             let mut filter = access::existing_mut::<AnyCuckoo>(&mut key)?;
             let end = u64::try_from(iterator).map_err(|_| BAD_CHUNK)?;
-            filter.load_chunk(end, data.bytes()).map_err(|_| BAD_CHUNK)?;
-        }
-        call.context.replicate_verbatim();
-        call.signal(key, LOADED);
+            let load = |filter: &mut AnyCuckoo| filter.load_chunk(end, data.bytes());
+            filter.write(load).map_err(|_| BAD_CHUNK)?;
+            filter.close()
+        };
+        let replicate = |_: &Key| call.context.replicate_verbatim();
+        call.commit(key, changed, replicate, [(true, LOADED)]);
         call.context.simple(c"OK");
         Ok(())
     }

@@ -10,10 +10,11 @@ use crate::command::bulk::{self, BulkCommand, BulkResult};
 use crate::command::error::Failure;
 use crate::command::handler::{ArgCount, Call, Handler};
 use crate::command::packed::Packed;
-use crate::data_type::handle::FilterMut;
+use crate::data_type::handle::{Changed, FilterMut};
 use crate::policy::counters::{CF_DELETES, CF_DELETES_MISSED};
 use crate::policy::replicate::{self, ItemCommands, NewItems};
 use crate::server::args::Args;
+use crate::server::key::Key;
 use bloomline_core::host::cuckoo::AnyCuckoo;
 
 /// The keyspace event of a call that deleted items.
@@ -56,33 +57,44 @@ fn delete(call: Call, reply: Reply) -> Result<(), Failure> {
     if reply == Reply::Array {
         call.context.array(items.len());
     }
-    let mut deleted = NewItems::default();
-    let answer = |is_deleted| {
-        deleted.record(is_deleted);
-        call.context.boolean(is_deleted);
-    };
-    match reply {
-        Reply::Single => items.bytes().map(|item| filter.remove(item)).for_each(answer),
-        Reply::Array => filter.remove_batch(items.bytes(), answer),
-    }
-    drop(filter);
-    count_deletions(&deleted);
-    if reply == Reply::Array && !replicate::replicas_know_own_commands() {
-        replicate::each(call.context, call.key, DELETIONS.one, deleted.select(items.bytes()));
-    } else if deleted.are_nearly_all() {
-        call.context.replicate_verbatim();
-    } else {
-        deleted.replicate(call.context, call.key, items, &DELETIONS);
-    }
-    call.signal_each(key, [(!deleted.is_empty(), DELETED)]);
+    let deleted = filter.write(|filter| {
+        let mut deleted = NewItems::default();
+        let answer = |is_deleted| {
+            deleted.record(is_deleted);
+            call.context.boolean(is_deleted);
+        };
+        match reply {
+            Reply::Single => items.bytes().map(|item| filter.remove(item)).for_each(answer),
+            Reply::Array => filter.remove_batch(items.bytes(), answer),
+        }
+        deleted
+    });
+    let changed = filter.close();
+    commit(call, key, changed, &deleted, || {
+        if reply == Reply::Array && !replicate::replicas_know_own_commands() {
+            replicate::each(call.context, call.key, DELETIONS.one, deleted.select(items.bytes()));
+        } else if deleted.are_nearly_all() {
+            call.context.replicate_verbatim();
+        } else {
+            deleted.replicate(call.context, call.key, items, &DELETIONS);
+        }
+    });
     Ok(())
 }
 
-/// Adds the deletions of a call to the totals.
-fn count_deletions(deleted: &NewItems) {
+/// Ends a call that deletes items: its deletions are added to the totals, replicated by `replicate`,
+/// and reported.
+fn commit(
+    call: Call,
+    key: Key,
+    changed: Changed,
+    deleted: &NewItems,
+    replicate: impl FnOnce(),
+) {
     let count = deleted.len();
     CF_DELETES.add(count as u64);
     CF_DELETES_MISSED.add((deleted.recorded() - count) as u64);
+    call.commit(key, changed, |_| replicate(), [(true, DELETED)]);
 }
 
 /// CF.BULKDEL
@@ -92,19 +104,23 @@ impl BulkCommand for BulkDel {
     fn process(call: Call, items: Packed, answers: &mut Answers) -> BulkResult {
         let mut key = access::write(call);
         let mut filter: FilterMut<AnyCuckoo> = access::found_mut(&mut key, NOTHING_TO_DELETE)?;
-        let mut deleted = NewItems::default();
-        filter.remove_batch(items.iter(), |is_deleted| {
-            deleted.record(is_deleted);
-            answers.push(is_deleted);
+        let deleted = filter.write(|filter| {
+            let mut deleted = NewItems::default();
+            filter.remove_batch(items.iter(), |is_deleted| {
+                deleted.record(is_deleted);
+                answers.push(is_deleted);
+            });
+            deleted
         });
-        drop(filter);
-        count_deletions(&deleted);
-        if replicate::replicas_know_own_commands() {
-            bulk::replicate_packed(call, &deleted, items, &DELETIONS);
-        } else {
-            replicate::each(call.context, call.key, DELETIONS.one, deleted.select(items.iter()));
-        }
-        call.signal_each(key, [(!deleted.is_empty(), DELETED)]);
+        let changed = filter.close();
+        commit(call, key, changed, &deleted, || {
+            if replicate::replicas_know_own_commands() {
+                bulk::replicate_packed(call, &deleted, items, &DELETIONS);
+            } else {
+                let items = deleted.select(items.iter());
+                replicate::each(call.context, call.key, DELETIONS.one, items);
+            }
+        });
         Ok(None)
     }
 }

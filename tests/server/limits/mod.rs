@@ -6,6 +6,7 @@ mod copies;
 mod creations;
 mod cuckoo;
 mod filters;
+mod growth_ends;
 mod merging;
 mod refused_items;
 mod replicated;

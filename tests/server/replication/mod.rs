@@ -4,6 +4,7 @@ mod chains;
 mod compacting;
 mod cuckoo;
 mod effects;
+mod equality;
 mod link;
 mod merging;
 mod min_replicas;

@@ -147,7 +147,7 @@ impl Run {
     fn advance_refused(&mut self) {
         let (now, before) = (self.now, self.filter.try_clone(&mut |_| true).expect("memory"));
         match self.windowed().advance(now, &mut |_| false) {
-            Ok(()) => self.model.advance(now),
+            Ok(_) => self.model.advance(now),
             Err(_) => assert_equal(&self.filter, &before),
         }
     }
