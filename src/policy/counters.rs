@@ -59,6 +59,8 @@ pub static MERGES_REFUSED: Counter = Counter::new();
 pub static COMPACTIONS: Counter = Counter::new();
 /// Bytes that BF.COMPACT has freed.
 pub static BYTES_COMPACTED: Counter = Counter::new();
+/// Compactions that were refused for lack of memory.
+pub static COMPACTIONS_REFUSED: Counter = Counter::new();
 /// Filters that were not created because of a limit or lack of memory.
 pub static CREATIONS_REFUSED: Counter = Counter::new();
 /// Items that were not inserted because their filter cannot grow, whatever the reason.
@@ -94,7 +96,7 @@ const VERSION: &CStr =
     };
 
 /// The fields of the section, in order.
-static FIELDS: [(&CStr, &Counter); 17] = [
+static FIELDS: [(&CStr, &Counter); 18] = [
     (c"filters", &FILTERS),
     (c"filters_bloomline", &FILTERS_BLOOMLINE),
     (c"layers", &LAYERS),
@@ -112,6 +114,7 @@ static FIELDS: [(&CStr, &Counter); 17] = [
     (c"merges_refused", &MERGES_REFUSED),
     (c"compactions", &COMPACTIONS),
     (c"bytes_compacted", &BYTES_COMPACTED),
+    (c"compactions_refused", &COMPACTIONS_REFUSED),
 ];
 
 /// The fields that collectors of valkey-bloom know, where they mean the same, in order.

@@ -4,7 +4,9 @@ use std::cell::Cell;
 use std::ffi::{CStr, CString};
 use std::fmt;
 
-use super::counters::{CREATIONS_REFUSED, Counter, GROWTHS_REFUSED, MERGES_REFUSED};
+use super::counters::{
+    COMPACTIONS_REFUSED, CREATIONS_REFUSED, Counter, GROWTHS_REFUSED, MERGES_REFUSED,
+};
 use super::machine;
 use super::setting;
 use super::source::Source;
@@ -105,6 +107,13 @@ pub static ROTATION: Change =
 /// Other filters are merged into the filter.
 pub static MERGE: Change =
     Change { name: "merge into", done_by_primary: "was merged by", refused: &MERGES_REFUSED };
+
+/// The filter is compacted.
+pub static COMPACTION: Change = Change {
+    name: "compaction of",
+    done_by_primary: "was compacted by",
+    refused: &COMPACTIONS_REFUSED,
+};
 
 /// True for an error that a limit or lack of memory caused.
 pub fn is_for_memory(error: Error) -> bool {

@@ -9,6 +9,7 @@ use bloomline_harness::{
 };
 
 use crate::cluster::equal::{catch_up, setup};
+use crate::inspect::{digest, number};
 
 use super::{repetitions, report};
 
@@ -242,6 +243,45 @@ fn a_replica_without_memory_for_a_new_filter_ends() {
             creation.assert_whole(&mut follower, filters);
         }
         report(kind, "no memory on a replica", 1, "it ends with a message, 0 lost after");
+    });
+}
+
+/// The memory of a smaller table decides about the bytes of a compacted filter, so the primary
+/// decides, and its replicas do the same or end.
+#[test]
+fn a_compaction_without_memory_is_refused_or_ends_a_replica() {
+    for_each_server(|kind| {
+        let primary = setup().start(kind);
+        let mut client = primary.resp2();
+        // Half of its table takes more memory than the limit leaves.
+        client.ok("CF.RESERVE k 60000000 EXPANSION 0 SEED 3");
+        assert_eq!(client.ask("CF.INSERT k ITEMS a b c"), "*[:1 :1 :1]");
+        let mut replica = setup().follows(&primary).start(kind);
+        catch_up(&mut client, &mut replica.resp2());
+
+        let before = (digest(&mut client, "k"), client.info_number("master_repl_offset"));
+        limit_memory(&primary);
+        assert_eq!(client.ask("CF.COMPACT k"), "-ERR Insufficient memory");
+        let after = (digest(&mut client, "k"), client.info_number("master_repl_offset"));
+        assert_eq!(after.0, before.0, "a refused compaction has changed the filter");
+        assert!(after.1 < before.1 + 30, "a refused compaction was replicated");
+        let log = primary.log();
+        assert!(log.contains("compaction of filter 'k' refused: no memory for"), "{log}");
+        assert_eq!(number(&mut client, "compactions_refused"), 1);
+
+        lift_limits(&primary);
+        limit_memory(&replica);
+        client.ok("CF.COMPACT k");
+        let status = replica.wait_for_end();
+        let log = replica.log();
+        let reason = "filter 'k' was compacted by a primary or a file, but no memory for";
+        assert!(!status.success() && log.contains(reason), "{status}\n{log}");
+        replica.revive();
+        let mut follower = replica.resp2();
+        catch_up(&mut client, &mut follower);
+        assert_eq!(digest(&mut follower, "k"), digest(&mut client, "k"));
+        assert_eq!(follower.ask("CF.MEXISTS k a b c"), "*[:1 :1 :1]");
+        report(kind, "no memory to compact", 1, "refused; a replica ends with a message");
     });
 }
 

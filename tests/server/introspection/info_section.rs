@@ -7,7 +7,7 @@ use bloomline_harness::{Client, Setup, bulk, for_each_server, numbered, seal_dum
 
 use crate::inspect::{number, sum_of_infos, text, totals};
 
-const FIELDS: [&str; 25] = [
+const FIELDS: [&str; 26] = [
     "version",
     "filters",
     "filters_bloomline",
@@ -26,6 +26,7 @@ const FIELDS: [&str; 25] = [
     "merges_refused",
     "compactions",
     "bytes_compacted",
+    "compactions_refused",
     "bloom_total_memory_bytes",
     "bloom_num_objects",
     "bloom_num_filters_across_objects",
