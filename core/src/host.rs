@@ -65,7 +65,7 @@ pub mod redisbloom {
 
 /// Cuckoo filters, from which items can be deleted.
 pub mod cuckoo {
-    pub use crate::cuckoo::AnyCuckoo;
     pub use crate::cuckoo::classic::{ClassicCuckoo, CuckooNumbers, CuckooOptions};
     pub use crate::cuckoo::prefix::{CuckooFilter, CuckooSpec, MIN_ERROR_RATE};
+    pub use crate::cuckoo::{AnyCuckoo, Compaction};
 }

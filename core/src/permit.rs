@@ -14,6 +14,9 @@ pub struct Demand {
     pub filter_bytes: u64,
     /// The filter's layout.
     pub layout: Layout,
+    /// Tables of a cuckoo filter with the new ones, of which a doubled one replaces its
+    /// predecessor. 0 for other filters.
+    pub tables: u32,
 }
 
 /// Decides whether new layers may be allocated. It is called before memory is allocated.
@@ -31,12 +34,27 @@ pub(crate) fn request(
     new: impl IntoIterator<Item = u64>,
     size: impl FnOnce(u64) -> u64,
 ) -> Result<(), Error> {
+    request_tables(permit, layout, 0, new, size)
+}
+
+/// [`request`] for a cuckoo filter of `tables` tables with the new ones.
+///
+/// # Errors
+///
+/// [`Error::Refused`].
+pub(crate) fn request_tables(
+    permit: Permit,
+    layout: Layout,
+    tables: u32,
+    new: impl IntoIterator<Item = u64>,
+    size: impl FnOnce(u64) -> u64,
+) -> Result<(), Error> {
     let (mut new_bytes, mut largest_layer) = (0u64, 0);
     for bytes in new {
         new_bytes = new_bytes.saturating_add(bytes);
         largest_layer = largest_layer.max(bytes);
     }
     let filter_bytes = size(new_bytes);
-    let is_granted = permit(Demand { new_bytes, largest_layer, filter_bytes, layout });
+    let is_granted = permit(Demand { new_bytes, largest_layer, filter_bytes, layout, tables });
     if is_granted { Ok(()) } else { Err(Error::Refused(filter_bytes)) }
 }

@@ -12,7 +12,7 @@ use crate::policy::replicate::NewItems;
 use crate::server::audit;
 use crate::server::key::{Content, Key};
 use bloomline_core::host::AnyFilter;
-use bloomline_core::host::cuckoo::AnyCuckoo;
+use bloomline_core::host::cuckoo::{AnyCuckoo, Compaction};
 
 /// A family of filters whose filters are values of keys.
 pub trait DataType: Family {
@@ -142,6 +142,13 @@ impl Outcome for NewItems {
     #[inline]
     fn has_changed(&self) -> bool {
         !self.is_empty()
+    }
+}
+
+impl Outcome for Compaction {
+    #[inline]
+    fn has_changed(&self) -> bool {
+        self.is_changed
     }
 }
 

@@ -101,6 +101,7 @@ fn load_layer(
         largest_layer: bytes,
         filter_bytes: ClassicLayer::size_bytes(older_bytes.saturating_add(bytes), index + 1),
         layout: Layout::RedisBloom,
+        tables: 0,
     })?;
     let len = loader.reader.unsigned()?;
     let shape = Shape { capacity, error, bits_per_item, hashes, bits, log2_bits, len };

@@ -63,13 +63,7 @@ impl Family for AnyCuckoo {
 
     fn each_loadchunk(&self, mut load: impl FnMut(u64, &[u8])) {
         load(1, &self.encode_header());
-        let mut iterator = 1;
-        while let Some((next, chunk)) = self.scan_dump(iterator) {
-            if chunk.iter().any(|&byte| byte != 0) {
-                load(next, chunk);
-            }
-            iterator = next;
-        }
+        self.each_touched_chunk(load);
     }
 
     fn each_block(&self, see: impl FnMut(NonNull<u8>)) {

@@ -20,18 +20,43 @@ const MIN_WINDOWS: u64 = 4;
 const MAX_TABLES: usize = 32;
 /// The most slots that an insertion searches.
 const MAX_SEARCHED: usize = 1_000;
+/// The same in a table with a long list.
+const MAX_SEARCHED_SHORT: usize = 64;
+/// Entries of a long list.
+const LONG_LIST: usize = 64;
+/// The most copies of a list.
+const MAX_COPIES: u64 = 1 << 58;
 /// Slots that each insertion drains.
 const DRAINED: u64 = 16;
+/// The same for an insertion into a doubled table at its limit.
+const HURRIED: u64 = 256;
+/// Bytes of an entry of a list.
+const ENTRY: u64 = 16;
+/// Bytes of a table besides its slots and its list.
+const TABLE: u64 = 88;
+/// Sizes that are tried for a halved table.
+const HALVINGS_TRIED: usize = 4;
 /// How often a new table can be doubled.
 const DOUBLINGS: u32 = 4;
 
-/// Whether an entry is placed in a table at its limit.
+/// How an entry is placed.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Limit {
-    /// It is not, and this load counts as well.
-    Checked { elsewhere: u64 },
-    /// It is: the entry comes from another table of the filter.
-    Ignored,
+enum How {
+    /// Not in a table at its limit, where this load counts as well.
+    Limited { elsewhere: u64 },
+    /// In spite of the limit.
+    Unlimited,
+    /// By a compaction: the list gets no new entry.
+    Moved { is_limited: bool },
+}
+
+/// What became of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Placed {
+    Stored,
+    NoRoom,
+    /// The list may have no more copies.
+    ListFull,
 }
 
 /// The most entries of a table of `windows` windows.
@@ -116,7 +141,7 @@ impl Table {
     }
 
     /// The prefix of a hash.
-    fn prefix(&self, hash: u64) -> u64 {
+    pub fn prefix(&self, hash: u64) -> u64 {
         ((u128::from(hash) * u128::from(self.prefixes())) >> 64) as u64
     }
 
@@ -158,7 +183,7 @@ impl Table {
     }
 
     /// The slots that a prefix can lie in, in order, each with the value it has there.
-    fn places(&self, prefix: u64) -> Vec<(usize, u64)> {
+    pub fn places(&self, prefix: u64) -> Vec<(usize, u64)> {
         let fingerprint = prefix % self.fingerprints();
         let place = |position| (self.slot(prefix, position), value(fingerprint, position));
         POSITIONS.map(place).into_iter().filter(|(_, value)| *value != 0).collect()
@@ -197,35 +222,68 @@ impl Table {
         slot.map(|slot| self.slots[slot] = 0).is_some()
     }
 
-    /// Places an entry. False if there is no room; nothing has changed then.
-    fn place(&mut self, prefix: u64, limited: Limit) -> bool {
-        if let Some(copies) = self.list.get_mut(&prefix) {
-            *copies += 1;
-            return true;
-        }
-        if let Limit::Checked { elsewhere } = limited
-            && self.load() + elsewhere >= limit(self.windows)
-        {
-            return false;
-        }
-        if self.holding(prefix).count() >= 3 {
-            self.list.insert(prefix, 1);
-            return true;
-        }
-        let places = self.places(prefix);
-        if let Some((slot, value)) = places.iter().find(|(slot, _)| self.slots[*slot] == 0) {
-            self.slots[*slot] = *value;
-            return true;
-        }
-        if self.search(&places) {
-            return true;
-        }
-        self.list.insert(prefix, 1);
-        true
+    fn copies(&self) -> u64 {
+        self.list.values().sum()
     }
 
-    /// Searches breadth first for entries that can move so that one of the places becomes empty.
-    fn search(&mut self, places: &[(usize, u64)]) -> bool {
+    /// Adds copies to the list, which may have them.
+    fn add(&mut self, prefix: u64, copies: u64) {
+        *self.list.entry(prefix).or_default() += copies;
+    }
+
+    /// Places an entry, or changes nothing. `visits` are those that searches of a compaction may
+    /// still make in vain.
+    fn place(&mut self, prefix: u64, how: How, visits: &mut u64) -> Placed {
+        if self.list.contains_key(&prefix) {
+            if self.copies() >= MAX_COPIES {
+                return Placed::ListFull;
+            }
+            self.add(prefix, 1);
+            return Placed::Stored;
+        }
+        let elsewhere = match how {
+            How::Limited { elsewhere } => Some(elsewhere),
+            How::Moved { is_limited: true } => Some(0),
+            How::Unlimited | How::Moved { is_limited: false } => None,
+        };
+        if elsewhere.is_some_and(|elsewhere| self.load() + elsewhere >= limit(self.windows)) {
+            return Placed::NoRoom;
+        }
+        let is_moved = matches!(how, How::Moved { .. });
+        if self.holding(prefix).count() < 3 {
+            let places = self.places(prefix);
+            if let Some((slot, value)) = places.iter().find(|(slot, _)| self.slots[*slot] == 0) {
+                self.slots[*slot] = *value;
+                return Placed::Stored;
+            }
+            if is_moved && *visits == 0 {
+                return Placed::NoRoom;
+            }
+            match self.search(&places) {
+                Ok(()) => return Placed::Stored,
+                Err(searched) => *visits = visits.saturating_sub(searched),
+            }
+        }
+        if is_moved {
+            return Placed::NoRoom;
+        }
+        if self.copies() >= MAX_COPIES {
+            return Placed::ListFull;
+        }
+        self.add(prefix, 1);
+        Placed::Stored
+    }
+
+    /// The most slots that are searched.
+    fn max_searched(&self) -> usize {
+        let is_long = self.list.len() >= LONG_LIST || self.copies() >= MAX_COPIES;
+        if is_long { MAX_SEARCHED_SHORT } else { MAX_SEARCHED }
+    }
+
+    /// Searches breadth first for entries that can move so that one of the places becomes empty. If
+    /// there are none, the number of slots that were reached.
+    fn search(&mut self, places: &[(usize, u64)]) -> Result<(), u64> {
+        let most = self.max_searched();
         // Each slot that was reached, the value to store there, and the slot it was reached from.
         let mut reached: Vec<(usize, u64, Option<usize>)> = Vec::new();
         let mut queue = VecDeque::new();
@@ -255,16 +313,16 @@ impl Table {
                         self.slots[slot] = value;
                         step = parent.map(|parent| reached[parent]);
                     }
-                    return true;
+                    return Ok(());
                 }
-                if reached.len() < MAX_SEARCHED {
+                if reached.len() < most {
                     seen.insert(slot);
                     queue.push_back(reached.len());
                     reached.push((slot, value, Some(from)));
                 }
             }
         }
-        false
+        Err(reached.len() as u64)
     }
 
     /// The prefixes of all slots.
@@ -273,20 +331,40 @@ impl Table {
         occupied.map(|slot| self.entry(slot).0)
     }
 
-    /// The smallest table that can hold the same entries, if it takes fewer bytes.
+    /// The table of a `2^times`th of the windows, without entries in slots; none if there is no such
+    /// size, or if it takes no fewer bytes.
+    fn halved(&self, times: u32) -> Option<Self> {
+        let (windows, bits) = (self.windows >> times, self.bits + times);
+        if times > self.windows.trailing_zeros() || windows < MIN_WINDOWS || bits > MAX_BITS {
+            return None;
+        }
+        let mut table = Self::empty(windows, bits, self.spare + times, 0);
+        table.list = self.list.clone();
+        (table.byte_count() < self.byte_count()).then_some(table)
+    }
+
+    /// The smallest table that can hold the same entries, if it takes fewer bytes with its list.
     fn smallest(&self) -> Option<Self> {
-        (1..=self.windows.trailing_zeros()).rev().find_map(|times| {
-            let (windows, bits) = (self.windows >> times, self.bits + times);
-            if windows < MIN_WINDOWS || bits > MAX_BITS || self.load() > limit(windows) {
-                return None;
-            }
-            let mut table = Self::empty(windows, bits, self.spare + times, 0);
-            table.list = self.list.clone();
-            let is_smaller = table.byte_count() < self.byte_count();
-            let checked = Limit::Checked { elsewhere: 0 };
-            let is_whole = self.stored().all(|prefix| table.place(prefix, checked));
-            (is_smaller && is_whole).then_some(table)
+        let sizes = (1..64).rev().filter_map(|times| self.halved(times));
+        let sizes = sizes.filter(|table| self.load() <= limit(table.windows));
+        sizes.take(HALVINGS_TRIED).find_map(|mut table| {
+            let is_whole = self.stored().all(|prefix| {
+                table.place(prefix, How::Unlimited, &mut 0) == Placed::Stored
+                    && table.memory() < self.memory()
+            });
+            is_whole.then_some(table)
         })
+    }
+
+    /// True if copies of a prefix belong into the list, and it may have that many more.
+    fn takes_copies(&self, prefix: u64, copies: u64) -> bool {
+        let is_own = self.list.contains_key(&prefix) || self.holding(prefix).count() >= 3;
+        is_own && self.copies() + copies <= MAX_COPIES
+    }
+
+    /// Bytes of the slots and of the list.
+    fn memory(&self) -> u64 {
+        self.byte_count() + ENTRY * self.list.len() as u64
     }
 
     /// Bytes of the slots and of the padding.
@@ -345,7 +423,7 @@ impl Model {
         Self { seed, error_rate, is_fixed, deletes: 0, tables, drained: None, end }
     }
 
-    fn hash(&self, item: &[u8]) -> u64 {
+    pub fn hash(&self, item: &[u8]) -> u64 {
         xxh3_64_with_seed(item, self.seed)
     }
 
@@ -413,29 +491,22 @@ impl Model {
     }
 
     fn store(&mut self, hash: u64, may_grow: bool) -> Result<(), Refusal> {
-        loop {
-            if self.place(hash) {
-                self.drain(DRAINED);
-                return Ok(());
-            }
+        let mut drained = DRAINED;
+        let mut placed = self.place(hash);
+        if placed == Placed::NoRoom {
             if self.drained.is_some() {
-                // The next table is requested before a doubling is finished for it.
-                self.clone_drained().grow(may_grow)?;
-                self.drain(u64::MAX);
-                if self.drained.is_some() {
-                    return Err(Refusal::CannotGrow);
-                }
+                drained = HURRIED;
             } else {
                 self.grow(may_grow)?;
             }
+            let newest = self.tables.last_mut().unwrap();
+            placed = newest.place(newest.prefix(hash), How::Unlimited, &mut 0);
         }
-    }
-
-    /// The filter after its doubling, which is finished if it can be.
-    fn clone_drained(&self) -> Self {
-        let mut copy = self.clone();
-        copy.drain(u64::MAX);
-        copy
+        if placed == Placed::ListFull {
+            return Err(Refusal::Full);
+        }
+        self.drain(drained);
+        Ok(())
     }
 
     /// The index of the table that is drained.
@@ -444,19 +515,21 @@ impl Model {
     }
 
     /// Places an entry in the newest table that has room.
-    fn place(&mut self, hash: u64) -> bool {
-        let source = self.source();
+    fn place(&mut self, hash: u64) -> Placed {
+        let (source, newest) = (self.source(), self.tables.len() - 1);
         for index in (0..self.tables.len()).rev().filter(|index| Some(*index) != source) {
             let elsewhere = match source {
-                Some(source) if index == source + 1 => self.tables[source].load(),
+                Some(source) if index == newest => self.tables[source].load(),
                 _ => 0,
             };
             let table = &mut self.tables[index];
-            if table.place(table.prefix(hash), Limit::Checked { elsewhere }) {
-                return true;
+            match table.place(table.prefix(hash), How::Limited { elsewhere }, &mut 0) {
+                Placed::Stored => return Placed::Stored,
+                Placed::ListFull if index == newest => return Placed::ListFull,
+                _ => {}
             }
         }
-        false
+        Placed::NoRoom
     }
 
     /// Moves the entries of the next slots of the source.
@@ -466,7 +539,8 @@ impl Model {
         for slot in first as usize..=last as usize {
             if self.tables[source].slots[slot] != 0 {
                 let (prefix, _) = self.tables[source].entry(slot);
-                if !self.tables[source + 1].place(prefix, Limit::Ignored) {
+                let target = &mut self.tables[source + 1];
+                if target.place(prefix, How::Unlimited, &mut 0) != Placed::Stored {
                     self.drained = Some(slot as u64);
                     return;
                 }
@@ -548,49 +622,131 @@ impl Model {
         bytes
     }
 
-    /// Moves entries to older tables, and makes tables smaller.
-    pub fn compact(&mut self) {
-        self.drain(u64::MAX);
-        assert_eq!(self.drained, None, "a table cannot be drained");
-        for from in (1..self.tables.len()).rev() {
-            let (older, newer) = self.tables.split_at_mut(from);
-            empty(&mut newer[0], older);
-            if self.tables[from].load() == 0 {
-                self.tables.remove(from);
-            }
-        }
-        let smaller: Vec<_> = self.tables.iter().map(Table::smallest).collect();
-        if smaller.iter().any(Option::is_some) {
-            for (table, smaller) in self.tables.iter_mut().zip(smaller) {
-                *table = smaller.unwrap_or_else(|| table.clone());
-                table.start = self.end;
-                self.end += table.byte_count();
-            }
-        }
+    /// Finishes a doubling, moves entries to older tables, and makes tables smaller. True if
+    /// anything has changed.
+    pub fn compact(&mut self) -> bool {
+        let before = self.clone();
+        let slots: u64 = self.tables.iter().map(|table| table.windows + 1).sum();
+        let mut visits = 8 * slots + 65_536;
+        let mut may_halve = self.may_halve();
         self.deletes = 0;
+        self.finish_drain(&mut may_halve, &mut visits);
+        if self.drained.is_none() {
+            for from in (1..self.tables.len()).rev() {
+                let (older, newer) = self.tables.split_at_mut(from);
+                empty(&mut newer[0], older, &mut visits);
+                if self.tables[from].load() == 0 {
+                    self.tables.remove(from);
+                    may_halve.remove(from);
+                }
+            }
+            let tables = self.tables.iter().zip(may_halve);
+            let smaller: Vec<_> =
+                tables.map(|(table, may)| may.then(|| table.smallest()).flatten()).collect();
+            if smaller.iter().any(Option::is_some) {
+                for (table, smaller) in self.tables.iter_mut().zip(smaller) {
+                    *table = smaller.unwrap_or_else(|| table.clone());
+                    table.start = self.end;
+                    self.end += table.byte_count();
+                }
+            }
+        }
+        *self != before
+    }
+
+    /// Which tables may be halved: those that may have few enough entries after others were moved
+    /// to all the room of older tables.
+    fn may_halve(&self) -> Vec<bool> {
+        let (source, mut room) = (self.source(), 0);
+        let tables = self.tables.iter().enumerate().map(|(index, table)| {
+            let half = table.halved(1).filter(|_| Some(index) != source);
+            let least = table.load().saturating_sub(room);
+            room += limit(table.windows).saturating_sub(table.load());
+            half.is_some_and(|half| least <= limit(half.windows))
+        });
+        tables.collect()
+    }
+
+    /// Finishes a doubling, if the filter does not become larger.
+    fn finish_drain(&mut self, may_halve: &mut Vec<bool>, visits: &mut u64) {
+        let (Some(at), Some(first)) = (self.source(), self.drained) else { return };
+        let (older, newer) = self.tables.split_at_mut(at + 1);
+        let (source, target) = (&mut older[at], &mut newer[0]);
+        let mut left = None;
+        for slot in first as usize..source.slots.len() {
+            if source.slots[slot] == 0 {
+                continue;
+            }
+            let prefix = source.entry(slot).0;
+            if target.place(prefix, How::Moved { is_limited: false }, visits) == Placed::Stored {
+                source.slots[slot] = 0;
+            } else {
+                left = left.or(Some(slot as u64));
+            }
+        }
+        let used = source.used();
+        if used * ENTRY < source.byte_count() + TABLE && target.copies() + used <= MAX_COPIES {
+            source.stored().for_each(|prefix| target.add(prefix, 1));
+            self.tables.remove(at);
+            may_halve.remove(at);
+            self.drained = None;
+        } else {
+            self.drained = left;
+        }
     }
 }
 
 /// Moves entries to the oldest table that has room for them.
-fn empty(table: &mut Table, older: &mut [Table]) {
+fn empty(table: &mut Table, older: &mut [Table], visits: &mut u64) {
     let prefixes = table.prefixes();
-    let mut placed = |prefix: u64| {
-        older.iter_mut().any(|to| {
-            let cut = prefix / (prefixes / to.prefixes());
-            to.place(cut, Limit::Checked { elsewhere: 0 })
-        })
-    };
+    let cut = |prefix: u64, to: &Table| prefix / (prefixes / to.prefixes());
+    let moved = How::Moved { is_limited: true };
+    for (prefix, mut copies) in std::mem::take(&mut table.list) {
+        for to in &mut *older {
+            let prefix = cut(prefix, to);
+            while copies > 0
+                && !to.list.contains_key(&prefix)
+                && to.place(prefix, moved, visits) == Placed::Stored
+            {
+                copies -= 1;
+            }
+            let may_list = to.list.contains_key(&prefix) || to.load() < limit(to.windows);
+            if copies > 0 && may_list && to.takes_copies(prefix, copies) {
+                to.add(prefix, copies);
+                copies = 0;
+            }
+        }
+        if copies > 0 {
+            table.list.insert(prefix, copies);
+        }
+    }
     // Each 64th slot first, so that entries of all prefixes arrive mixed.
     let slots = table.slots.len();
     for slot in (0..64).flat_map(|first| (first..slots).step_by(64)) {
-        if table.slots[slot] != 0 && placed(table.entry(slot).0) {
-            table.slots[slot] = 0;
+        if table.slots[slot] != 0 {
+            let prefix = table.entry(slot).0;
+            let is_placed = older
+                .iter_mut()
+                .any(|to| to.place(cut(prefix, to), moved, visits) == Placed::Stored);
+            if is_placed {
+                table.slots[slot] = 0;
+            }
         }
     }
-    for (prefix, copies) in std::mem::take(&mut table.list) {
-        let moved = (0..copies).take_while(|_| placed(prefix)).count() as u64;
-        if moved < copies {
-            table.list.insert(prefix, copies - moved);
+    // The last entries, if they are copies in older tables.
+    let left = table.used();
+    if !table.list.is_empty() || left * ENTRY >= table.byte_count() + TABLE {
+        return;
+    }
+    let mut takers: Vec<&mut Table> =
+        older.iter_mut().filter(|to| to.load() + left <= limit(to.windows)).collect();
+    let is_taken =
+        |prefix| takers.iter().any(|to: &&mut Table| to.takes_copies(cut(prefix, to), left));
+    if table.stored().all(is_taken) {
+        for prefix in table.stored() {
+            let taker = takers.iter_mut().find(|to| to.takes_copies(cut(prefix, to), 1)).unwrap();
+            taker.add(cut(prefix, taker), 1);
         }
+        table.slots.fill(0);
     }
 }

@@ -14,6 +14,8 @@ pub struct Model {
     pub deletes: u64,
     /// The bytes of each table, oldest first.
     pub tables: Vec<Vec<u8>>,
+    /// Why an item of the same call was refused.
+    pub refusal: Option<Refusal>,
 }
 
 /// MurmurHash64A (Austin Appleby) with the seed 0.
@@ -56,6 +58,7 @@ impl Model {
             items: 0,
             deletes: 0,
             tables: vec![vec![0; buckets * bucket_size]],
+            refusal: None,
         }
     }
 
@@ -114,8 +117,24 @@ impl Model {
     pub fn insert(
         &mut self,
         item: &[u8],
-        mut may_grow: impl FnMut(u64) -> bool,
+        may_grow: impl FnMut(u64) -> bool,
     ) -> Result<(), Refusal> {
+        self.refusal = None;
+        self.insert_further(item, may_grow)
+    }
+
+    /// The same with a further item of the call.
+    pub fn insert_further(
+        &mut self,
+        item: &[u8],
+        may_grow: impl FnMut(u64) -> bool,
+    ) -> Result<(), Refusal> {
+        let result = self.store(item, may_grow);
+        self.refusal = self.refusal.or(result.err());
+        result
+    }
+
+    fn store(&mut self, item: &[u8], mut may_grow: impl FnMut(u64) -> bool) -> Result<(), Refusal> {
         let hash = murmur_64(item);
         let fingerprint = Self::fingerprint(hash);
         loop {
@@ -125,6 +144,10 @@ impl Model {
                     self.stored();
                     return Ok(());
                 }
+            }
+            // Further items of a call only get empty slots after a refusal.
+            if let Some(refusal) = self.refusal {
+                return Err(refusal);
             }
             let before = self.tables.last().unwrap().clone();
             if self.kick(hash, fingerprint) {
@@ -176,13 +199,29 @@ impl Model {
                 self.tables[table][at] = 0;
                 self.items = self.items.saturating_sub(1);
                 self.deletes = self.deletes.saturating_add(1);
-                if self.tables.len() > 1 && self.deletes as f64 > 0.10 * self.items as f64 {
-                    self.compact(false);
+                if self.tables.len() > 1 && self.has_many_deletes() {
+                    self.count_items();
+                    if self.has_many_deletes() {
+                        self.compact(false);
+                    }
                 }
                 return true;
             }
         }
         false
+    }
+
+    fn has_many_deletes(&self) -> bool {
+        self.deletes as f64 > 0.10 * self.items as f64
+    }
+
+    /// Corrects a number of items that is too small, if there are 64 slots per deletion.
+    fn count_items(&mut self) {
+        let slots: usize = self.tables.iter().map(Vec::len).sum();
+        if slots as u64 / self.deletes >= 64 {
+            let occupied = self.tables.iter().flatten().filter(|slot| **slot != 0).count();
+            self.items = self.items.max(occupied as u64);
+        }
     }
 
     /// Moves fingerprints to older tables. `goes_on` past a table that cannot be emptied.

@@ -2,7 +2,7 @@
 
 use arrayvec::ArrayVec;
 
-use super::tables::{Key, Slots, Tables};
+use super::tables::{Effort, Key, Slots, Tables};
 use crate::batch::Mask;
 use crate::error::Error;
 use crate::permit::Permit;
@@ -100,14 +100,14 @@ pub(super) fn insert<F: Tables>(
     permit: Permit,
     mut answer: impl FnMut(Result<bool, Error>),
 ) {
-    let mut keys = Keys::<F>::new();
+    let (mut keys, mut effort) = (Keys::<F>::new(), Effort::default());
     while fill(filter, &mut keys, &mut items) {
         prefetch_newest(filter, &keys);
         for key in &keys {
             answer(if only_new {
-                filter.insert_new_key(key, permit)
+                filter.insert_new_key(key, &mut effort, permit)
             } else {
-                filter.insert_key(key, permit).map(|()| true)
+                filter.insert_key(key, &mut effort, permit).map(|()| true)
             });
         }
     }

@@ -7,6 +7,7 @@ pub mod classic;
 mod group;
 pub mod prefix;
 mod tables;
+pub mod work;
 
 use std::ptr::NonNull;
 
@@ -14,20 +15,28 @@ pub use self::classic::header::HEADER_BYTES;
 use self::classic::{ClassicCuckoo, CuckooNumbers, CuckooOptions};
 use self::prefix::header::MAGIC;
 use self::prefix::{CuckooFilter, CuckooSpec};
-use self::tables::Tables;
+use self::tables::{Effort, Tables};
 use crate::error::Error;
 use crate::memory::words::Mover;
 use crate::permit::Permit;
 use crate::spec::Layout;
 
 /// A cuckoo filter of any layout.
-///
 #[derive(Debug, PartialEq)]
 pub enum AnyCuckoo {
     /// A filter in Bloomline's layout.
     Bloomline(CuckooFilter),
     /// A filter in RedisBloom's layout.
     RedisBloom(ClassicCuckoo),
+}
+
+/// What a compaction did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Compaction {
+    /// True if a byte of the filter has changed: of its header or of its tables.
+    pub is_changed: bool,
+    /// Bytes that were freed, as [`AnyCuckoo::size_bytes`] counts them.
+    pub freed: u64,
 }
 
 /// Evaluates an expression with the filter of any layout.
@@ -176,7 +185,9 @@ impl AnyCuckoo {
     /// [`Error::OutOfMemory`] and [`Error::TooManyLayers`] if it cannot. The filter is unchanged
     /// then.
     pub fn insert(&mut self, item: &[u8], permit: Permit) -> Result<(), Error> {
-        any!(self, filter => filter.insert_key(&filter.key(item), permit))
+        any!(self, filter => {
+            filter.insert_key(&filter.key(item), &mut Effort::default(), permit)
+        })
     }
 
     /// Inserts an item unless the filter seems to contain it. False if it does.
@@ -185,7 +196,9 @@ impl AnyCuckoo {
     ///
     /// Those of [`AnyCuckoo::insert`].
     pub fn insert_new(&mut self, item: &[u8], permit: Permit) -> Result<bool, Error> {
-        any!(self, filter => filter.insert_new_key(&filter.key(item), permit))
+        any!(self, filter => {
+            filter.insert_new_key(&filter.key(item), &mut Effort::default(), permit)
+        })
     }
 
     /// [`AnyCuckoo::insert`], with true; if `only_new`, [`AnyCuckoo::insert_new`].
@@ -236,11 +249,19 @@ impl AnyCuckoo {
         any!(self, filter => group::remove(filter, items, answer))
     }
 
-    /// Moves entries to older tables, and frees tables that become empty. Returns the number of
-    /// bytes that were freed, as [`AnyCuckoo::size_bytes`] counts them.
+    /// Moves entries to older tables, and frees tables that become empty. The filter never gets
+    /// larger.
     ///
-    /// Cost: one step per slot, and one per entry and older table.
-    pub fn compact(&mut self) -> u64 {
+    /// What it does follows from the filter alone. It allocates all memory before it changes
+    /// anything.
+    ///
+    /// Cost: one step per slot, and one per entry and older table; searches that fail, and tests of
+    /// tables, have a budget in proportion to the slots. What is left then, stays where it is.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`]. The filter is unchanged then.
+    pub fn compact(&mut self) -> Result<Compaction, Error> {
         any!(self, filter => filter.compact())
     }
 
@@ -262,6 +283,11 @@ impl AnyCuckoo {
     /// Number of tables, at least 1. A table that is being doubled counts twice.
     pub fn table_count(&self) -> u32 {
         any!(self, filter => filter.table_count())
+    }
+
+    /// Number of tables, at least 1. A table that is being doubled counts once: for limits.
+    pub fn lasting_table_count(&self) -> u32 {
+        any!(self, filter => filter.lasting_table_count())
     }
 
     /// Buckets of the first table, which are a power of two; in Bloomline's layout the windows of
@@ -337,7 +363,8 @@ impl AnyCuckoo {
     }
 
     /// Writes a chunk that was dumped with this next iterator. Its last byte is byte `iterator - 2`
-    /// of the bytes of the filter. Bits behind the last slot of a table are ignored.
+    /// of the bytes of the filter. Bits behind the last slot of a table are ignored. True if a byte
+    /// of the filter has changed.
     ///
     /// # Errors
     ///
@@ -345,6 +372,13 @@ impl AnyCuckoo {
     /// than the rest of its table. Nothing is written then.
     pub fn load_chunk(&mut self, iterator: u64, data: &[u8]) -> Result<bool, Error> {
         any!(self, filter => filter.load_chunk(iterator, data))
+    }
+
+    /// Calls `see` with the chunks of up to 16 MiB that are not all zeros, each with its next
+    /// iterator, in order. Pages that were never touched are not read where the operating system
+    /// reports which those are.
+    pub fn each_touched_chunk(&self, see: impl FnMut(u64, &[u8])) {
+        any!(self, filter => filter.each_touched_chunk(see));
     }
 
     /// Calls `see` with the start of each allocation that the filter owns. The one that holds the

@@ -29,6 +29,20 @@ pub(super) trait Slots: Sized {
     /// Sets the bits behind the last slot to 0.
     fn clear_padding(&mut self) {}
 
+    /// Counts the occupied slots after all bytes were written.
+    fn count_loaded(&mut self) {}
+
+    /// Overwrites the bytes from `from` on. True if that changed a slot; `None` if there are no such
+    /// bytes.
+    fn write(&mut self, from: usize, bytes: &[u8]) -> Option<bool> {
+        let end = from.checked_add(bytes.len()).filter(|end| *end <= self.as_bytes().len())?;
+        if self.words().equals(from, bytes) {
+            return Some(false);
+        }
+        overwrite(self.as_mut_bytes().get_mut(from..end)?, bytes);
+        Some(true)
+    }
+
     /// A copy of the table.
     ///
     /// # Errors
@@ -66,6 +80,13 @@ pub(super) trait Slots: Sized {
     }
 }
 
+/// What a call that inserts items has found out, so that its work is bounded.
+#[derive(Debug, Default)]
+pub(super) struct Effort {
+    /// Why an item of the call was refused. Others are only stored in empty slots then.
+    pub(super) refusal: Option<Error>,
+}
+
 /// The key of the items of a filter.
 pub(super) type Key<F> = <<F as Tables>::Table as Slots>::Key;
 
@@ -98,8 +119,13 @@ pub(super) trait Tables: Sized {
     /// Where each table begins in the bytes of the filter.
     fn starts(&self) -> impl Iterator<Item = u64>;
 
-    /// Inserts an item.
-    fn insert_key(&mut self, key: &Key<Self>, permit: Permit) -> Result<(), Error>;
+    /// Inserts an item. `effort` is that of one call.
+    fn insert_key(
+        &mut self,
+        key: &Key<Self>,
+        effort: &mut Effort,
+        permit: Permit,
+    ) -> Result<(), Error>;
 
     /// Deletes an item. False if it is not found.
     fn remove_key(&mut self, key: &Key<Self>) -> bool;
@@ -112,11 +138,16 @@ pub(super) trait Tables: Sized {
 
     /// Inserts an item unless the filter seems to contain it. False if it does.
     #[inline(always)]
-    fn insert_new_key(&mut self, key: &Key<Self>, permit: Permit) -> Result<bool, Error> {
+    fn insert_new_key(
+        &mut self,
+        key: &Key<Self>,
+        effort: &mut Effort,
+        permit: Permit,
+    ) -> Result<bool, Error> {
         if self.contains_key(key) {
             return Ok(false);
         }
-        self.insert_key(key, permit).map(|()| true)
+        self.insert_key(key, effort, permit).map(|()| true)
     }
 
     /// Entries of an item in all tables.
@@ -128,6 +159,11 @@ pub(super) trait Tables: Sized {
     /// The number of tables.
     fn table_count(&self) -> u32 {
         self.list().len() as u32
+    }
+
+    /// The number of tables that stay when no table is being doubled any more.
+    fn lasting_table_count(&self) -> u32 {
+        self.table_count()
     }
 
     /// Bytes of the memory of all tables. Cost: one step per table.
@@ -146,7 +182,7 @@ pub(super) trait Tables: Sized {
     }
 
     /// Asks `permit` for new tables, whose slots take `new` bytes each. The memory of the tables
-    /// that the filter has takes `present` bytes, and it has `count` tables in the end.
+    /// that the filter has takes `present` bytes, and it has `count` tables then.
     ///
     /// # Errors
     ///
@@ -158,7 +194,7 @@ pub(super) trait Tables: Sized {
         count: u32,
     ) -> Result<(), Error> {
         let size = |bytes| Self::size_with(present.saturating_add(bytes), count);
-        permit::request(permit, Self::LAYOUT, new, size)
+        permit::request_tables(permit, Self::LAYOUT, count, new, size)
     }
 
     /// Copies of all tables.
@@ -168,7 +204,8 @@ pub(super) trait Tables: Sized {
     /// [`Error::Refused`] by `permit`, [`Error::OutOfMemory`].
     fn try_clone_tables(&self, permit: Permit) -> Result<Box<[Self::Table]>, Error> {
         let new = self.list().iter().map(|table| table.words().bytes());
-        permit::request(permit, Self::LAYOUT, new, |_| self.size_bytes())?;
+        let tables = self.lasting_table_count();
+        permit::request_tables(permit, Self::LAYOUT, tables, new, |_| self.size_bytes())?;
         try_collect(self.list().len(), self.list().iter().map(Slots::try_clone))
     }
 
@@ -206,12 +243,20 @@ pub(super) trait Tables: Sized {
         let (index, start) = self.table_at(at).ok_or(outside)?;
         let from = at.checked_sub(start).ok_or(outside)? as usize;
         let table = self.list_mut().get_mut(index).ok_or(outside)?;
-        let target = table.as_mut_bytes().get_mut(from..from + data.len());
-        let target = target.ok_or(ChunkError::TooLong(data.len() as u64))?;
-        let is_changed = target != data;
-        overwrite(target, data);
-        table.clear_padding();
-        Ok(is_changed)
+        table.write(from, data).ok_or(ChunkError::TooLong(data.len() as u64).into())
+    }
+
+    /// See [`AnyCuckoo::each_touched_chunk`](super::AnyCuckoo::each_touched_chunk).
+    fn each_touched_chunk(&self, mut see: impl FnMut(u64, &[u8])) {
+        for (table, start) in self.list().iter().zip(self.starts()) {
+            let bytes = table.as_bytes();
+            for from in (0..bytes.len()).step_by(MAX_CHUNK_BYTES) {
+                let end = bytes.len().min(from + MAX_CHUNK_BYTES);
+                if !table.words().is_zero(from..end) {
+                    see(start + end as u64 + 1, bytes.get(from..end).unwrap_or_default());
+                }
+            }
+        }
     }
 
     /// See [`AnyCuckoo::each_block`](super::AnyCuckoo::each_block).

@@ -128,6 +128,21 @@ impl Words {
         self.view().is_zero(range)
     }
 
+    /// True if the bytes from `from` on are these.
+    ///
+    /// Pages that were never touched are not read if the operating system reports which those are.
+    pub fn equals(&self, from: usize, bytes: &[u8]) -> bool {
+        let (mut is_equal, mut compared) = (true, 0);
+        self.visit_touched(from..from + bytes.len(), |touched| {
+            let (start, end) = (touched.start - from, touched.end - from);
+            is_equal = bytes.get(compared..start).is_some_and(is_zero)
+                && bytes.get(start..end) == self.as_bytes().get(touched);
+            compared = end;
+            if is_equal { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+        is_equal && bytes.get(compared..).is_some_and(is_zero)
+    }
+
     /// Calls `visit` with the parts of a range of bytes that may differ from zero, in order.
     pub fn visit_touched(
         &self,

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use bloomline_core::host::cuckoo::AnyCuckoo;
 use bloomline_reference::random::Random;
 
-use super::{Layout, granted, item, reloaded, tables};
+use super::{Layout, compact, granted, item, reloaded, tables};
 
 /// Items with the number of their copies, and the same as a list from which one can be drawn.
 #[derive(Default)]
@@ -72,7 +72,7 @@ fn assert_keeps_items(filter: &mut AnyCuckoo, waves: Waves, seed: u64) {
             live.assert_in(filter);
         }
         if random.below(7_000) == 0 {
-            filter.compact();
+            compact(filter);
             live.assert_in(filter);
         }
         if random.below(3_000) == 0 {

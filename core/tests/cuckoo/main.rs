@@ -25,9 +25,12 @@ mod rates;
 mod recorded;
 mod reference;
 mod validity;
+mod work;
 
 use bloomline_core::host::Demand;
-use bloomline_core::host::cuckoo::{AnyCuckoo, ClassicCuckoo, CuckooOptions, CuckooSpec};
+use bloomline_core::host::cuckoo::{
+    AnyCuckoo, ClassicCuckoo, Compaction, CuckooOptions, CuckooSpec,
+};
 
 fn granted(_: Demand) -> bool {
     true
@@ -113,6 +116,15 @@ fn reloaded_in_chunks_of(filter: &AnyCuckoo, size: usize) -> AnyCuckoo {
     }
     assert!(copy == *filter, "{copy:?} is not {filter:?}");
     copy
+}
+
+/// Compacts, and checks what is said about it.
+fn compact(filter: &mut AnyCuckoo) -> Compaction {
+    let (size, before) = (filter.size_bytes(), bytes(filter));
+    let compaction = filter.compact().expect("memory");
+    assert_eq!(size.checked_sub(compaction.freed), Some(filter.size_bytes()));
+    assert_eq!(compaction.is_changed, bytes(filter) != before);
+    compaction
 }
 
 fn item(number: u64) -> [u8; 8] {

@@ -6,7 +6,7 @@ use bloomline_reference::random::Random;
 use bloomline_reference::redisbloom_cuckoo::Model;
 use proptest::prelude::*;
 
-use super::{classic, created, granted, options};
+use super::{classic, compact, created, granted, options};
 
 /// Runs a body on random bytes of which many must give a filter.
 fn assert_programs_agree(cases: u64, run: fn(&[u8]) -> bool) {
@@ -74,7 +74,7 @@ fn perform(step: Step, filter: &mut AnyCuckoo, model: &mut Model) {
         }
         Step::Count(item) => assert_eq!(filter.count(&bytes(item)), model.count(&bytes(item))),
         Step::Compact => {
-            filter.compact();
+            compact(filter);
             model.compact(true);
         }
     }

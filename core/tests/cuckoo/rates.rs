@@ -3,7 +3,7 @@
 use bloomline_core::host::cuckoo::AnyCuckoo;
 use bloomline_reference::random::Random;
 
-use super::{Layout, granted, item};
+use super::{Layout, compact, granted, item};
 
 /// From this number on, no item is ever inserted.
 const ABSENT: u64 = 1 << 40;
@@ -90,7 +90,7 @@ fn assert_grown_rates(target: f64) {
         let at = random.below(live.len() as u64) as usize;
         assert!(filter.remove(&item(live.swap_remove(at))));
     }
-    filter.compact();
+    compact(&mut filter);
     assert!(filter.size_bytes() < size / 5, "{} of {size} bytes", filter.size_bytes());
     assert_rate(&filter, target, "compacted");
     for _ in 0..30_000 {

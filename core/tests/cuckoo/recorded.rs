@@ -8,7 +8,7 @@ use bloomline_core::host::cuckoo::AnyCuckoo;
 use bloomline_reference::payload::bits_of_dump;
 use serde_json::{Value, json};
 
-use super::{classic, classic_mut, created, granted, options};
+use super::{classic, classic_mut, compact, created, granted, options};
 
 fn vectors() -> Vec<Value> {
     let file = "tests/golden/redisbloom-cf/cf-vectors.json";
@@ -118,11 +118,11 @@ fn reply(filter: &mut Option<AnyCuckoo>, arguments: &[Vec<u8>]) -> Value {
         b"CF.DEL" => json!(u8::from(filter.remove(&rest[0]))),
         b"CF.DEBUG" => json!({"bulk_hex": to_hex(debug(filter).as_bytes())}),
         b"CF.COMPACT" => {
-            filter.compact();
+            compact(filter);
             ok
         }
         b"CF.LOADCHUNK" => match filter.load_chunk(number(&rest[0]), &rest[1]) {
-            Ok(()) => ok,
+            Ok(_) => ok,
             Err(_) => json!({"error": "Couldn't load chunk!"}),
         },
         other => panic!("{}", other.escape_ascii()),

@@ -14,11 +14,20 @@ fn header(model: &Model) -> Vec<u8> {
     model.header(2, 20, if model.is_fixed { 0 } else { 1 })
 }
 
+/// The header of the same filter with empty slots, which a header alone describes.
+fn without_slots(header: &[u8]) -> Vec<u8> {
+    let mut header = header.to_vec();
+    for table in 0..usize::from(header[18]) {
+        header[64 + 40 * table + 8..][..8].fill(0);
+    }
+    header
+}
+
 fn assert_accepted(header: &[u8], what: &str) {
     let filter = AnyCuckoo::decode_header(header, &mut granted);
     let filter = filter.unwrap_or_else(|error| panic!("{what}: {error}"));
     filter.check().unwrap();
-    assert!(filter.encode_header() == header, "{what}: another header");
+    assert!(filter.encode_header() == without_slots(header), "{what}: another header");
 }
 
 fn assert_refused(header: &[u8], what: &str) {

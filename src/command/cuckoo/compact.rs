@@ -2,12 +2,13 @@
 
 use std::ffi::CStr;
 
-use super::error::NOTHING_TO_COMPACT;
+use super::error::{self, NOTHING_TO_COMPACT};
 use crate::command::access;
 use crate::command::error::Failure;
 use crate::command::handler::{ArgCount, Call, Handler};
 use crate::data_type::handle::FilterMut;
 use crate::policy::counters::{BYTES_COMPACTED, COMPACTIONS};
+use crate::policy::limits::{COMPACTION, Limits};
 use crate::server::key::Key;
 use bloomline_core::host::cuckoo::AnyCuckoo;
 
@@ -23,12 +24,15 @@ impl Handler for Compact {
     fn run(call: Call) -> Result<(), Failure> {
         let mut key = access::write(call);
         let mut filter: FilterMut<AnyCuckoo> = access::found_mut(&mut key, NOTHING_TO_COMPACT)?;
-        let may_move = filter.table_count() > 1 || filter.deletes() > 0;
-        let (_, freed) = filter.write(|filter| {
-            let freed = filter.compact();
-            (may_move || freed > 0, freed)
-        });
+        let compacted = filter.write(AnyCuckoo::compact);
         let changed = filter.close();
+        let freed = match compacted {
+            Ok(compaction) => compaction.freed,
+            Err(error) => {
+                Limits::of(call.source).refuse(&COMPACTION, call.key, error);
+                return Err(error::insertion(error).into());
+            }
+        };
         COMPACTIONS.add(u64::from(freed > 0));
         BYTES_COMPACTED.add(freed);
         let replicate = |_: &Key| call.context.replicate_verbatim();

@@ -30,12 +30,16 @@ trait Reference: Sized {
 
     fn count(&self, item: &[u8]) -> u64;
 
+    /// Before the items of a call.
+    fn begin_call(&mut self) {}
+
     /// Inserts an item. `is_refused` if the permit refused memory.
     fn insert(&mut self, item: &[u8], is_refused: bool) -> Answer<()>;
 
     fn remove(&mut self, item: &[u8]) -> bool;
 
-    fn compact(&mut self);
+    /// True if anything has changed.
+    fn compact(&mut self) -> bool;
 
     /// Writes a chunk that lies in one table, and otherwise returns false. None if the numbers of
     /// the model contradict its slots then.
@@ -78,6 +82,16 @@ fn item(number: u8) -> Vec<u8> {
 
 fn items(first: u8, count: u8) -> Vec<Vec<u8>> {
     (0..count).map(|index| item(first.wrapping_add(index))).collect()
+}
+
+/// The header and the slots.
+fn digest(filter: &AnyCuckoo) -> Vec<u8> {
+    let (mut bytes, mut iterator) = (filter.encode_header(), 1);
+    while let Some((next, chunk)) = filter.scan_dump(iterator) {
+        bytes.extend(chunk);
+        iterator = next;
+    }
+    bytes
 }
 
 /// Runs the program in the bytes on a filter in RedisBloom's layout. True if there was a filter.
@@ -135,6 +149,8 @@ impl<M: Reference> Run<M> {
     }
 
     fn insert(&mut self, item: &[u8], only_new: bool) {
+        self.model.iter_mut().for_each(M::begin_call);
+        let before = digest(&self.filter);
         let mut is_refused = false;
         let permit = &mut |demand| {
             is_refused = !small(demand);
@@ -145,10 +161,13 @@ impl<M: Reference> Run<M> {
             false => self.filter.insert(item, permit).map(|()| true),
         });
         assert!(answer.is_err() || self.filter.contains(item));
+        assert_eq!(answer == Ok(true), digest(&self.filter) != before);
         self.compare_insertion(item, only_new, is_refused, answer);
     }
 
     fn insert_many(&mut self, items: &[Vec<u8>], only_new: bool) {
+        self.model.iter_mut().for_each(M::begin_call);
+        let before = digest(&self.filter);
         let (is_refused, mut answers) = (Cell::new(false), Vec::new());
         let mut permit = |demand| {
             is_refused.set(!small(demand));
@@ -158,6 +177,8 @@ impl<M: Reference> Run<M> {
             answers.push((answer(result), is_refused.take()));
         });
         assert_eq!(answers.len(), items.len());
+        let is_changed = answers.iter().any(|(answer, _)| *answer == Ok(true));
+        assert_eq!(is_changed, digest(&self.filter) != before);
         for (item, (answer, is_refused)) in items.iter().zip(answers) {
             self.compare_insertion(item, only_new, is_refused, answer);
         }
@@ -201,18 +222,22 @@ impl<M: Reference> Run<M> {
                 self.compare(count, |model| model.count(&item(number)));
             }
             Step::Compact => {
-                let before = self.filter.size_bytes();
-                let freed = self.filter.compact();
-                // A list may have become longer.
-                assert_eq!(freed, before.saturating_sub(self.filter.size_bytes()));
-                self.compare((), M::compact);
+                let (size, before) = (self.filter.size_bytes(), digest(&self.filter));
+                let compaction = self.filter.compact().expect("memory");
+                assert_eq!(size - compaction.freed, self.filter.size_bytes());
+                assert_eq!(compaction.is_changed, digest(&self.filter) != before);
+                self.compare(compaction.is_changed, M::compact);
             }
             Step::SaveAndLoad => self.filter = self.reloaded(),
             Step::Clone => self.filter = self.filter.try_clone(&mut |_| true).expect("memory"),
             Step::LoadChunk { iterator, len, byte } => {
                 let iterator = u64::from(iterator) % (self.filter.size() * 2);
                 let data = vec![byte; len.into()];
-                let is_written = self.filter.load_chunk(iterator, &data).is_ok();
+                let before = digest(&self.filter);
+                let written = self.filter.load_chunk(iterator, &data);
+                let is_changed = digest(&self.filter) != before;
+                assert_eq!(written.as_ref().is_ok_and(|is_changed| *is_changed), is_changed);
+                let is_written = written.is_ok();
                 if let Some(model) = self.model.take()
                     && let Some((model, expected)) = model.load(iterator, &data)
                 {

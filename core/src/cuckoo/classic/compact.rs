@@ -1,9 +1,10 @@
 //! Moving fingerprints from newer tables to older ones, so that the newest can be freed.
 
 use super::ClassicCuckoo;
-use super::key::Key;
 use super::table::Table;
 use crate::cuckoo::tables::Tables;
+use crate::cuckoo::{Compaction, work};
+use crate::error::Error;
 
 /// What to do if a table cannot be emptied.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -14,28 +15,57 @@ enum Rest {
     Stop,
 }
 
+/// Tests of a table for room that a compaction may make: per slot, and besides. Filters with
+/// thousands of tables need more; what is left then stays where it is.
+const TESTS_PER_SLOT: u64 = 64;
+const MORE_TESTS: u64 = 1 << 24;
+
+/// Slots per deletion from which on it is worth while to count the items before a compaction: a
+/// header may claim that there are few, and each deletion would be followed by a compaction.
+const COUNTED_FROM: u64 = 64;
+
 impl ClassicCuckoo {
-    /// Moves fingerprints to older tables, and frees the newest tables that become empty. Returns
-    /// the number of bytes that were freed, as `size_bytes` counts them.
+    /// Moves fingerprints to older tables, and frees the newest tables that become empty.
     ///
     /// Cost: one step per slot of all tables but the first, and one per occupied slot and older
-    /// table.
-    pub fn compact(&mut self) -> u64 {
-        self.compact_tables(Rest::Continue)
+    /// table with room, at most 64 per slot and 2^24. No memory is needed.
+    ///
+    /// # Errors
+    ///
+    /// None.
+    pub fn compact(&mut self) -> Result<Compaction, Error> {
+        Ok(self.compact_tables(Rest::Continue))
     }
 
     /// The same, but stops at the first table that cannot be emptied.
+    #[cold]
     pub(super) fn compact_after_deletion(&mut self) {
+        if self.slots() / self.deletes.max(1) >= COUNTED_FROM {
+            let occupied = self.tables.iter().map(Table::count_occupied).sum();
+            if self.items < occupied {
+                // Only a forged filter counts less.
+                self.items = occupied;
+                if !self.has_many_deletes() {
+                    return;
+                }
+            }
+        }
         self.compact_tables(Rest::Stop);
     }
 
     /// Compacts; `rest` decides about a table that cannot be emptied.
-    fn compact_tables(&mut self, rest: Rest) -> u64 {
-        let before = self.size_bytes();
+    fn compact_tables(&mut self, rest: Rest) -> Compaction {
+        let (before, numbers) = (self.size_bytes(), self.numbers());
+        let mut tests = self.slots().saturating_mul(TESTS_PER_SLOT).saturating_add(MORE_TESTS);
+        let (mut full, mut is_moved) = (0, false);
         let mut tables = std::mem::take(&mut self.tables).into_vec();
         for index in (1..tables.len()).rev() {
             let (older, newer) = tables.split_at_mut(index);
-            let is_emptied = newer.first_mut().is_some_and(|table| empty(table, older));
+            full += older.iter().skip(full).take_while(|table| table.is_full()).count();
+            let older = older.get_mut(full..).unwrap_or_default();
+            let emptied = newer.first_mut().map(|table| table.move_to(older, &mut tests));
+            let is_emptied = emptied.is_some_and(|emptied| emptied.is_empty);
+            is_moved |= emptied.is_some_and(|emptied| emptied.is_changed);
             if is_emptied && tables.len() == index + 1 {
                 tables.pop();
             }
@@ -47,22 +77,45 @@ impl ClassicCuckoo {
         self.deletes = 0;
         // Only a forged filter counts more items than the slots that are left.
         self.items = self.items.min(self.slots());
-        before - self.size_bytes()
+        Compaction {
+            is_changed: is_moved || self.numbers() != numbers,
+            freed: before.saturating_sub(self.size_bytes()),
+        }
     }
 }
 
-/// Moves the fingerprints of a table to older ones, oldest first. True if none is left.
-fn empty(table: &mut Table, older: &mut [Table]) -> bool {
-    let mut is_emptied = true;
-    for hash in 0..table.buckets() {
-        for slot in table.bucket_mut(hash).iter_mut().filter(|slot| **slot != 0) {
-            let key = Key::at(*slot, hash);
-            if older.iter_mut().any(|table| table.replace(&key, 0, key.fingerprint)) {
+/// What [`Table::move_to`] did.
+#[derive(Clone, Copy)]
+struct Emptied {
+    /// True if no fingerprint is left.
+    is_empty: bool,
+    /// True if one was moved.
+    is_changed: bool,
+}
+
+impl Table {
+    /// Moves the fingerprints to older tables, oldest first. `tests` are those of tables that may
+    /// still be made.
+    fn move_to(&mut self, older: &mut [Self], tests: &mut u64) -> Emptied {
+        let (mut left, mut is_changed) = (0u64, false);
+        self.each_fingerprint(|key, slot| {
+            let mut tested = 0;
+            let mut move_in = |key| {
+                older.iter_mut().take(*tests as usize).any(|table| {
+                    tested += 1;
+                    table.move_in(key)
+                })
+            };
+            let is_moved = key.is_some_and(&mut move_in);
+            work::count(tested);
+            *tests -= tested;
+            if is_moved {
                 *slot = 0;
+                is_changed = true;
             } else {
-                is_emptied = false;
+                left += 1;
             }
-        }
+        });
+        Emptied { is_empty: left == 0, is_changed }
     }
-    is_emptied
 }

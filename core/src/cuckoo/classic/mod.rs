@@ -24,7 +24,7 @@ use std::fmt;
 use self::key::Key;
 pub use self::numbers::{CuckooNumbers, CuckooOptions, MAX_TABLES};
 use self::table::Table;
-use crate::cuckoo::tables::{Slots, Tables};
+use crate::cuckoo::tables::{Effort, Slots, Tables};
 use crate::error::{CuckooError, Error, HeaderError};
 use crate::memory::lists::{try_collect, try_insert};
 use crate::memory::words::overwrite;
@@ -150,14 +150,35 @@ impl ClassicCuckoo {
         Ok(Self { tables: self.try_clone_tables(permit)?, ..*self })
     }
 
-    /// Puts a fingerprint into an empty slot, the newest table first, or makes one empty in the
-    /// newest table. False if there is no room.
+    /// Puts a fingerprint into an empty slot, the newest table first. False if there is none.
     #[inline(always)]
-    fn place(&mut self, key: &Key) -> bool {
-        let is_placed =
-            self.tables.iter_mut().rev().any(|table| table.replace(key, 0, key.fingerprint));
+    fn fill(&mut self, key: &Key) -> bool {
+        self.tables.iter_mut().rev().any(|table| table.replace(key, 0, key.fingerprint))
+    }
+
+    /// Stores a fingerprint that has no empty slot: in the newest table by moving others, or else in
+    /// a new table.
+    ///
+    /// After the first refusal of a call, others of it are refused without a search. Only what is
+    /// stored is replicated, and that finds an empty slot there too.
+    #[cold]
+    fn make_room(&mut self, key: &Key, effort: &mut Effort, permit: Permit) -> Result<(), Error> {
+        if let Some(refusal) = effort.refusal {
+            return Err(refusal);
+        }
         let max_iterations = self.options.max_iterations;
-        is_placed || self.tables.last_mut().is_some_and(|newest| newest.kick(key, max_iterations))
+        if self.tables.last_mut().is_some_and(|newest| newest.kick(key, max_iterations)) {
+            return Ok(());
+        }
+        self.grow(permit).inspect_err(|error| effort.refusal = Some(*error))?;
+        self.fill(key);
+        Ok(())
+    }
+
+    /// True if there are more deletions since the last compaction than a tenth of the items.
+    #[inline(always)]
+    fn has_many_deletes(&self) -> bool {
+        self.deletes as f64 > 0.10 * self.items as f64
     }
 
     /// Adds a table.
@@ -262,10 +283,9 @@ impl Tables for ClassicCuckoo {
     }
 
     #[inline(always)]
-    fn insert_key(&mut self, key: &Key, permit: Permit) -> Result<(), Error> {
-        // A new table has room, so there is a second round at most.
-        while !self.place(key) {
-            self.grow(permit)?;
+    fn insert_key(&mut self, key: &Key, effort: &mut Effort, permit: Permit) -> Result<(), Error> {
+        if !self.fill(key) {
+            self.make_room(key, effort, permit)?;
         }
         // Only a forged filter has more empty slots than it counts.
         self.items = self.items.saturating_add(1).min(self.slots());
@@ -284,7 +304,7 @@ impl Tables for ClassicCuckoo {
             // Only a forged filter counts less items than it holds.
             self.items = self.items.saturating_sub(1);
             self.deletes = self.deletes.saturating_add(1);
-            if self.tables.len() > 1 && self.deletes as f64 > 0.10 * self.items as f64 {
+            if self.tables.len() > 1 && self.has_many_deletes() {
                 self.compact_after_deletion();
             }
         }

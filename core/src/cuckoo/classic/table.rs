@@ -1,8 +1,11 @@
 //! One table of buckets.
 
+use std::ops::ControlFlow;
+
 use super::key::{Key, alternative};
 use crate::cuckoo::tables::Slots;
 use crate::error::Error;
+use crate::memory::pages::LARGE;
 use crate::memory::words::Words;
 use crate::simd::prefetch;
 
@@ -18,9 +21,10 @@ const ONES: u64 = u64::from_ne_bytes([1; WORD]);
 /// A power of two of buckets. A slot is one byte, 0 if it is empty.
 ///
 /// RedisBloom cuts the offset of a bucket to 32 bits. In a table of 4 GiB or more this makes
-/// buckets share bytes; the items of such a filter lie there, so this table does the same. Only
-/// RedisBloom's kicks do not cut it, and place items where its own lookups do not find them. So
-/// such a table has no kicks here: an item without a free slot makes the filter grow.
+/// buckets share bytes; the items of such a filter lie there, so this table does the same. What lies
+/// in a shared byte belongs to any of its buckets, so nothing is moved within such a table, out of
+/// it or into it: [`Table::kick`], [`Table::move_in`] and [`Table::each_fingerprint`] keep to that.
+/// An item without an empty slot makes the filter grow.
 #[derive(Debug)]
 pub(in crate::cuckoo) struct Table {
     words: Words,
@@ -58,6 +62,59 @@ impl Table {
     /// The number of buckets.
     pub(super) fn buckets(&self) -> u64 {
         1 << self.log2_buckets
+    }
+
+    /// True if offsets are cut, so that buckets share bytes.
+    fn is_cut(&self) -> bool {
+        self.len() >= CUT_FROM
+    }
+
+    /// True if no slot is empty.
+    pub(super) fn is_full(&self) -> bool {
+        !self.as_bytes().contains(&0)
+    }
+
+    /// The number of occupied slots.
+    ///
+    /// Pages that were never touched are not read where the operating system reports which those
+    /// are.
+    pub(super) fn count_occupied(&self) -> u64 {
+        let mut occupied = 0;
+        self.words.visit_touched(0..self.words.bytes() as usize, |touched| {
+            let words = self.words.as_slice().get(touched.start / WORD..touched.end.div_ceil(WORD));
+            occupied +=
+                words.unwrap_or_default().iter().map(|word| count_occupied(*word)).sum::<u64>();
+            ControlFlow::Continue(())
+        });
+        occupied
+    }
+
+    /// Calls `see` with each fingerprint and its slot, in order. In a table whose buckets share
+    /// bytes, `see` gets a copy that it cannot move, if there is any.
+    pub(super) fn each_fingerprint(&mut self, mut see: impl FnMut(Option<&Key>, &mut u8)) {
+        let len = self.len() as usize;
+        if self.is_cut() {
+            if !self.words.is_zero(0..len) {
+                see(None, &mut 1);
+            }
+            return;
+        }
+        let bucket_size = usize::from(self.bucket_size);
+        for start in (0..len).step_by(LARGE) {
+            let end = len.min(start + LARGE);
+            if self.words.is_zero(start..end) {
+                continue;
+            }
+            let slots = self.words.as_mut_bytes().get_mut(start..end).unwrap_or_default();
+            for (at, slot) in (start..).zip(slots).filter(|(_, slot)| **slot != 0) {
+                see(Some(&Key::at(*slot, (at / bucket_size) as u64)), slot);
+            }
+        }
+    }
+
+    /// Puts a fingerprint of another table into an empty slot. False if there is none.
+    pub(super) fn move_in(&mut self, key: &Key) -> bool {
+        !self.is_cut() && self.replace(key, 0, key.fingerprint)
     }
 
     /// The offset of the bucket of a hash.
@@ -123,7 +180,7 @@ impl Table {
     /// bucket, and so on, at most `max_iterations` times, until one finds an empty slot. If none
     /// does, everything is undone, and the result is false.
     pub(super) fn kick(&mut self, key: &Key, max_iterations: u16) -> bool {
-        if self.len() >= CUT_FROM {
+        if self.is_cut() {
             return false;
         }
         let (mut in_hand, mut hash) = (key.fingerprint, key.hashes[0]);
@@ -203,6 +260,14 @@ impl Slots for Table {
         let is_it = |slot: &&u8| **slot == key.fingerprint;
         key.hashes.iter().map(|hash| self.bucket(*hash).iter().filter(is_it).count() as u64).sum()
     }
+}
+
+/// The bytes of a word that are not 0.
+fn count_occupied(word: u64) -> u64 {
+    const OTHERS: u64 = !(ONES << 7);
+    // The highest bit of a byte is set if any other one is, by the carry.
+    let is_occupied = (((word & OTHERS) + OTHERS) | word) >> 7 & ONES;
+    is_occupied.wrapping_mul(ONES) >> 56
 }
 
 /// Replaces the first slot of a bucket that holds `from`. False if there is none.

@@ -6,7 +6,7 @@ use super::place::{Placed, Purpose};
 use super::plan::{MAX_END, MAX_TABLES};
 use super::spot::prefix_of;
 use super::table::{GROUP, Table};
-use crate::cuckoo::tables::{Slots, Tables};
+use crate::cuckoo::tables::Tables;
 use crate::error::Error;
 use crate::memory::lists::try_insert;
 use crate::permit::{Permit, request};
@@ -14,6 +14,9 @@ use crate::spec::Layout;
 
 /// Slots of a table that is being doubled that each insertion moves.
 const DRAINED_SLOTS: u64 = GROUP as u64;
+
+/// The same for an insertion into a doubled table at its limit, so that the doubling soon ends.
+const HURRIED_SLOTS: u64 = 16 * GROUP as u64;
 
 /// Bytes of a drained table that are returned to the operating system together: a system call of a
 /// fifth of a millisecond.
@@ -24,38 +27,58 @@ impl CuckooFilter {
     /// or further one.
     #[inline(always)]
     pub(super) fn insert_hash(&mut self, hash: u64, permit: Permit) -> Result<(), Error> {
-        // A new table has room. Only a forged filter has more rounds: each doubles a table whose
-        // slots were counted, or adds one.
+        let mut drained = DRAINED_SLOTS;
+        // A new table has room, and a list has memory after it has grown.
         loop {
-            match self.place(hash)? {
-                (Placed::Stored, _) => break,
-                (Placed::NoRoom, _) => self.make_room(permit)?,
-                (Placed::NoListRoom, index) => self.grow_list(index, hash, permit)?,
+            let (mut placed, mut index) = self.place(hash);
+            if placed == Placed::NoRoom && self.drained.is_some() {
+                (placed, index) = self.place_above_limit(hash);
+                drained = HURRIED_SLOTS;
+            }
+            match placed {
+                Placed::Stored => break,
+                Placed::NoRoom => self.grow(permit)?,
+                Placed::NoListMemory => self.grow_list(index, hash, permit)?,
+                Placed::ListFull => return Err(Error::Full(self.capacity())),
             }
         }
         if self.drained.is_some() {
-            self.drain(DRAINED_SLOTS);
+            self.drain(drained);
         }
         Ok(())
     }
 
     /// Stores an item in one of the tables, whose index is returned.
     #[inline(always)]
-    fn place(&mut self, hash: u64) -> Result<(Placed, usize), Error> {
+    fn place(&mut self, hash: u64) -> (Placed, usize) {
         let source = self.source_index();
+        let newest = self.tables.len().saturating_sub(1);
         let mut reserved =
             source.and_then(|index| self.tables.get(index)).map_or(0, |source| source.load());
         for (index, table) in self.tables.iter_mut().enumerate().rev() {
             if Some(index) == source {
                 continue;
             }
-            let purpose = Purpose::Insert { reserved: std::mem::take(&mut reserved) };
-            let placed = table.place(prefix_of(hash, &table.shape), purpose)?;
-            if placed != Placed::NoRoom {
-                return Ok((placed, index));
+            let purpose = Purpose::Insert { reserved: Some(std::mem::take(&mut reserved)) };
+            match table.place(prefix_of(hash, &table.shape), purpose) {
+                Placed::NoRoom => {}
+                Placed::ListFull if index < newest => {}
+                placed => return (placed, index),
             }
         }
-        Ok((Placed::NoRoom, 0))
+        (Placed::NoRoom, newest)
+    }
+
+    /// Stores an item in the doubled table, which is at its limit. That happens only if entries came
+    /// into the filter otherwise than by insertions: by chunks of another filter, or of a dump during
+    /// which the filter was changed.
+    #[cold]
+    fn place_above_limit(&mut self, hash: u64) -> (Placed, usize) {
+        let newest = self.tables.len().saturating_sub(1);
+        let placed = self.tables.last_mut().map(|target| {
+            target.place(prefix_of(hash, &target.shape), Purpose::Insert { reserved: None })
+        });
+        (placed.unwrap_or(Placed::NoRoom), newest)
     }
 
     /// Makes room for an item in the list of a table.
@@ -71,18 +94,11 @@ impl CuckooFilter {
         table.list.grow(prefix)
     }
 
-    /// Finishes a doubling, or else adds a table: a doubled one that takes over the list of the
-    /// newest and from now on its entries, or a further one.
-    ///
-    /// A doubling is only finished if the next table can be allocated, so that a refused insertion
-    /// changes nothing.
+    /// Adds a table: a doubled one that takes over the list of the newest and from now on its
+    /// entries, or a further one. No doubling is under way.
     #[cold]
-    fn make_room(&mut self, permit: Permit) -> Result<(), Error> {
+    fn grow(&mut self, permit: Permit) -> Result<(), Error> {
         let table = self.next_table(permit)?;
-        if self.drained.is_some() {
-            let count = self.table_count();
-            return if self.drain(u64::MAX) { Ok(()) } else { Err(Error::TooManyLayers(count)) };
-        }
         let end = table.end();
         let newest = self.tables.len();
         try_insert(&mut self.tables, newest, table)?;
@@ -96,10 +112,9 @@ impl CuckooFilter {
         Ok(())
     }
 
-    /// The table that is added when no other has room and no doubling is under way.
+    /// The table that is added when no other has room.
     fn next_table(&self, permit: Permit) -> Result<Table, Error> {
-        let source = self.source_index();
-        let count = self.table_count() - u32::from(source.is_some());
+        let count = self.table_count();
         let too_many = Error::TooManyLayers(count);
         let newest = self.tables.last().ok_or(too_many)?;
         let shape = match newest.shape.doubled() {
@@ -110,9 +125,8 @@ impl CuckooFilter {
         if count as usize >= MAX_TABLES || self.end.saturating_add(shape.bytes()) > MAX_END {
             return Err(too_many);
         }
-        let present = self.lasting_tables().map(Slots::memory_bytes).fold(0, u64::saturating_add);
-        Self::request(permit, [shape.bytes()], present, count + 1)?;
-        Table::zeroed(shape, 0, self.end, List::default())
+        Self::request(permit, [shape.bytes()], self.memory_bytes(), count + 1)?;
+        Table::zeroed(shape, self.end, List::default())
     }
 
     /// The error budget: the target rate, less the rates for life of all lasting tables.
@@ -122,23 +136,27 @@ impl CuckooFilter {
     }
 
     /// Moves the entries of at most `slots` slots into the doubled table, and drops the old one
-    /// after its last slot. True if no table is being doubled any more; false also if an entry
-    /// finds no room, which is tried again later.
-    pub(super) fn drain(&mut self, slots: u64) -> bool {
-        let Some(from) = self.drained else { return true };
-        let [.., source, target] = &mut *self.tables else { return true };
+    /// after its last slot. An entry that finds no room is tried again by the next call.
+    fn drain(&mut self, slots: u64) {
+        let Some(from) = self.drained else { return };
+        let [.., source, target] = &mut *self.tables else { return };
         let end = from.saturating_add(slots).min(source.shape.slots());
         let at = target.take_from(source, from, end);
         if at < source.shape.slots() {
             source.release_drained(from, at);
             self.drained = Some(at);
-            return false;
+        } else {
+            self.drop_source();
         }
+    }
+
+    /// Drops the table that was doubled, which is empty.
+    pub(super) fn drop_source(&mut self) {
+        let Some(source) = self.source_index() else { return };
         self.drained = None;
         let mut tables = std::mem::take(&mut self.tables).into_vec();
-        tables.remove(tables.len() - 2);
+        tables.remove(source);
         self.tables = tables.into_boxed_slice();
-        true
     }
 }
 
@@ -155,7 +173,7 @@ impl Table {
             for (slot, prefix) in group {
                 // What no item has there, is dropped.
                 if let Some(prefix) = prefix
-                    && self.place(prefix, Purpose::Drain) != Ok(Placed::Stored)
+                    && self.place(prefix, Purpose::Take) != Placed::Stored
                 {
                     source.clear_range(first, slot);
                     return slot;

@@ -5,6 +5,7 @@
 //! The entries are in ascending order, in blocks of up to 1,024. So an insertion moves at most 16
 //! KiB of entries, and the blocks behind a new one: 32 bytes per 512 to 1,024 entries.
 
+use std::alloc::{Layout, handle_alloc_error};
 use std::ptr::NonNull;
 
 use crate::error::Error;
@@ -209,24 +210,35 @@ impl List {
         true
     }
 
-    /// Adds a prefix that is not in the list, with one copy.
+    /// Adds a copy of a prefix; see [`List::insert`].
+    pub(super) fn add(&mut self, prefix: u64) {
+        self.add_some(prefix, 1);
+    }
+
+    /// Adds copies of a prefix; see [`List::insert`].
+    pub(super) fn add_some(&mut self, prefix: u64, copies: u64) {
+        if !self.add_copies(prefix, copies) {
+            self.insert(prefix, copies);
+        }
+    }
+
+    /// Adds a prefix that is not in the list, with this number of copies.
     ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfMemory`].
-    pub(super) fn insert(&mut self, prefix: u64) -> Result<(), Error> {
-        if !self.has_memory_for(prefix) {
-            self.grow(prefix)?;
+    /// The process ends if the allocator has no memory for a further block, as it does where the
+    /// server itself needs so little: what an insertion needs, [`List::grow`] allocates before. An
+    /// entry that found memory on one server only would make replicas differ.
+    pub(super) fn insert(&mut self, prefix: u64, copies: u64) {
+        if !self.has_memory_for(prefix) && self.grow(prefix).is_err() {
+            handle_alloc_error(Layout::new::<[Entry; BLOCK]>());
         }
         let block = self.block_of(prefix);
         if let Some(block) = self.blocks.get_mut(block)
             && let Err(at) = position(block, prefix)
         {
-            block.entries.insert(at, Entry { prefix, copies: 1 });
+            block.entries.insert(at, Entry { prefix, copies });
             self.len += 1;
-            self.copies += 1;
+            self.copies += copies;
         }
-        Ok(())
     }
 
     /// Takes one copy of a prefix out. False if there is none.

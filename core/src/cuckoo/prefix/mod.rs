@@ -5,9 +5,9 @@
 //! most its entries divided by the number of prefixes, and the rate of a filter at most the sum.
 //!
 //! ```text
-//! filter  | table 0 | table 1 | ...                            oldest first; the newest takes
-//! items first table   | slot 0 | slot 1 | ... | slot m |   list            slots of 7 to 28 bits;
-//! list of copies value   | fingerprint | window 0 or 1 | offset 0 or 1 |      0: empty
+//! filter  | table 0 | table 1 | ...                         oldest first; the newest takes items first
+//! table   | slot 0 | slot 1 | ... | slot m |   list         slots of 7 to 28 bits; list of copies
+//! value   | fingerprint | window 0 or 1 | offset 0 or 1 |   0: empty
 //! ```
 //!
 //! * **Insertion.** An entry lies in one of four slots: two windows of two consecutive slots. If
@@ -51,7 +51,7 @@ pub use self::shape::MIN_ERROR_RATE;
 use self::shape::Shape;
 use self::table::Table;
 use super::classic::CuckooOptions;
-use super::tables::{Slots, Tables};
+use super::tables::{Effort, Slots, Tables};
 use crate::bloomline::hash::item_hash;
 use crate::error::{Error, HeaderError};
 use crate::memory::lists::try_collect;
@@ -124,7 +124,7 @@ impl CuckooFilter {
         let share = if options.is_fixed() { error_rate } else { error_rate / 2.0 };
         let shape = Shape::first(capacity, share)?;
         Self::request(permit, [shape.bytes()], 0, 1)?;
-        let tables = try_collect(1, [Table::zeroed(shape, 0, 0, List::default())])?;
+        let tables = try_collect(1, [Table::zeroed(shape, 0, List::default())])?;
         let end = shape.bytes();
         Ok(Self { seed, error_rate, deletes: 0, drained: None, end, tables, options })
     }
@@ -137,7 +137,7 @@ impl CuckooFilter {
         Self::request(permit, new, lists, count)?;
         let tables = plan.tables.iter().map(|table| {
             let list = List::of(table.list.len() as u64, table.entries())?;
-            Table::zeroed(table.shape, table.used, table.start, list)
+            Table::zeroed(table.shape, table.start, list)
         });
         Ok(Self {
             seed: plan.seed,
@@ -153,7 +153,7 @@ impl CuckooFilter {
     /// Checks that the filter is valid, which each method of this type keeps: its header is
     /// accepted and describes it. A failure is a defect of this crate.
     ///
-    /// Cost: one step per table and entry of a list.
+    /// Cost: one step per entry of a list, and all slots are read.
     ///
     /// # Errors
     ///
@@ -165,6 +165,7 @@ impl CuckooFilter {
             table.shape == planned.shape
                 && table.words.len() == planned.shape.words()
                 && table.limit() == planned.shape.limit()
+                && table.used == table.count_occupied(0..table.shape.slots())
                 && table.has_padding()
         };
         let is_described = self.tables.iter().zip(&plan.tables).all(is_table);
@@ -241,7 +242,7 @@ impl CuckooFilter {
     }
 
     /// Calls `load` with the bytes of each table to be written, oldest first, until it fails. Bits
-    /// behind the last slot are cleared afterwards.
+    /// behind the last slot are cleared and occupied slots counted afterwards.
     ///
     /// # Errors
     ///
@@ -253,6 +254,7 @@ impl CuckooFilter {
         self.tables.iter_mut().try_for_each(|table| {
             let loaded = load(table.as_mut_bytes());
             table.clear_padding();
+            table.count_loaded();
             loaded
         })
     }
@@ -281,6 +283,11 @@ impl Tables for CuckooFilter {
         &mut self.tables
     }
 
+    /// A table that is being doubled counts once, with its successor.
+    fn lasting_table_count(&self) -> u32 {
+        self.table_count() - u32::from(self.drained.is_some())
+    }
+
     /// Each table keeps its place in the bytes of the filter for life, behind all tables that came
     /// before it. So a chunk never lands in another table than the one it is from.
     fn starts(&self) -> impl Iterator<Item = u64> {
@@ -288,7 +295,7 @@ impl Tables for CuckooFilter {
     }
 
     #[inline(always)]
-    fn insert_key(&mut self, hash: &u64, permit: Permit) -> Result<(), Error> {
+    fn insert_key(&mut self, hash: &u64, _: &mut Effort, permit: Permit) -> Result<(), Error> {
         self.insert_hash(*hash, permit)
     }
 

@@ -8,28 +8,43 @@ use arrayvec::ArrayVec;
 
 use super::spot::{Label, Spot, moves};
 use super::table::{PREFETCH_FROM, Table};
-use crate::error::Error;
+use crate::cuckoo::work;
 
 /// The most slots that a search visits.
 const MAX_VISITED: usize = 1_000;
 
+/// The most slots that a search visits in a table with a long list. Of the different items that fill
+/// such a table to its limit, 0.11 % find no slot then (measured with 100,000), and take an entry of
+/// the list. With 32 visits they are 0.5 %, with 48 0.23 %.
+const MAX_VISITED_SHORT: usize = 64;
+
+/// Entries of a list from which on it is long. Different items always find a slot, so only copies
+/// and chosen items make a list long; searches among chosen items fail, and would cost 1,000 visits
+/// each.
+const LONG_LIST: u64 = 64;
+
 /// Own slots of an item from which on further copies are counted in the list.
-const MAX_OWN: u32 = 3;
+pub(super) const MAX_OWN: u32 = 3;
 
 /// Why an entry is placed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Purpose {
-    /// It is inserted. With it and `reserved` other entries the table must not be above its limit,
-    /// and the list must have memory for it.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Purpose<'a> {
+    /// It is inserted, and the list must have memory for it.
     Insert {
-        /// Entries that will be moved into the table.
-        reserved: u64,
+        /// Entries that will be moved into the table. With them and the new one it must not be above
+        /// its limit. `None` if the limit does not matter.
+        reserved: Option<u64>,
     },
-    /// It is moved from a newer table, or from the same one before it is halved. The table must not
-    /// be above its limit then.
-    Move,
-    /// It is moved from the table before its doubling. The limit already counts it.
-    Drain,
+    /// It is moved from the same table before it was doubled or halved. The limit already counts
+    /// it.
+    Take,
+    /// A compaction moves it. The list gets no new entry.
+    Move {
+        /// True if the table must not be above its limit then.
+        is_limited: bool,
+        /// Visits that searches may still make in vain.
+        visits: &'a mut u64,
+    },
 }
 
 /// What became of an entry.
@@ -37,10 +52,12 @@ pub(super) enum Purpose {
 pub(super) enum Placed {
     /// It is stored.
     Stored,
-    /// The table is at its limit.
+    /// The table is at its limit, or no slot becomes empty for an entry that must have one.
     NoRoom,
     /// The list needs memory for it.
-    NoListRoom,
+    NoListMemory,
+    /// The list has as many copies as it may have. Only a forged one has.
+    ListFull,
 }
 
 /// An occupied slot that the search reached.
@@ -65,27 +82,21 @@ impl Table {
     /// Stores an entry, or changes nothing.
     ///
     /// Cost: one load per window while the table is not nearly full; some searches visit up to
-    /// 1,000 slots.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfMemory`] for the list. Nothing is changed then.
+    /// 1,000 slots, or 64 if the list is long.
     #[inline(always)]
-    pub(super) fn place(&mut self, prefix: u64, purpose: Purpose) -> Result<Placed, Error> {
-        // Only a forged list has no room.
-        if !self.list.has_room_for(1) {
-            return Ok(Placed::NoRoom);
-        }
-        if self.list.add_copies(prefix, 1) {
-            return Ok(Placed::Stored);
+    pub(super) fn place(&mut self, prefix: u64, purpose: Purpose) -> Placed {
+        if !self.list.is_empty()
+            && let Some(placed) = self.place_copy(prefix)
+        {
+            return placed;
         }
         let reserved = match purpose {
-            Purpose::Insert { reserved } => Some(reserved),
-            Purpose::Move => Some(0),
-            Purpose::Drain => None,
+            Purpose::Insert { reserved } => reserved,
+            Purpose::Move { is_limited: true, .. } => Some(0),
+            Purpose::Move { .. } | Purpose::Take => None,
         };
         if reserved.is_some_and(|more| self.load().saturating_add(more) >= self.limit()) {
-            return Ok(Placed::NoRoom);
+            return Placed::NoRoom;
         }
         let spot = Spot::of(prefix, &self.shape);
         if self.own(&spot).count() >= MAX_OWN {
@@ -93,38 +104,63 @@ impl Table {
         }
         if let Some(label) = self.empty(&spot).first() {
             self.fill(&spot, label);
-            return Ok(Placed::Stored);
+            return Placed::Stored;
         }
         self.place_by_moving(prefix, &spot, purpose)
     }
 
+    /// Counts a copy in the list. `None` if the list has no entry of the prefix.
+    fn place_copy(&mut self, prefix: u64) -> Option<Placed> {
+        if !self.list.contains(prefix) {
+            return None;
+        }
+        let is_added = self.list.has_room_for(1) && self.list.add_copies(prefix, 1);
+        Some(if is_added { Placed::Stored } else { Placed::ListFull })
+    }
+
     /// Stores an entry whose slots are all occupied.
     #[cold]
-    fn place_by_moving(
-        &mut self,
-        prefix: u64,
-        spot: &Spot,
-        purpose: Purpose,
-    ) -> Result<Placed, Error> {
-        if self.move_others(spot) {
-            return Ok(Placed::Stored);
+    fn place_by_moving(&mut self, prefix: u64, spot: &Spot, mut purpose: Purpose) -> Placed {
+        if matches!(purpose, Purpose::Move { visits: &mut 0, .. }) {
+            return Placed::NoRoom;
         }
-        self.place_in_list(prefix, purpose)
+        match self.move_others(spot) {
+            Ok(()) => Placed::Stored,
+            Err(visited) => {
+                if let Purpose::Move { visits, .. } = &mut purpose {
+                    **visits = visits.saturating_sub(visited);
+                }
+                self.place_in_list(prefix, purpose)
+            }
+        }
     }
 
     /// Stores an entry in the list.
     #[cold]
-    fn place_in_list(&mut self, prefix: u64, purpose: Purpose) -> Result<Placed, Error> {
-        if matches!(purpose, Purpose::Insert { .. }) && !self.list.has_memory_for(prefix) {
-            return Ok(Placed::NoListRoom);
+    fn place_in_list(&mut self, prefix: u64, purpose: Purpose) -> Placed {
+        match purpose {
+            Purpose::Move { .. } => return Placed::NoRoom,
+            _ if !self.list.has_room_for(1) => return Placed::ListFull,
+            Purpose::Insert { .. } if !self.list.has_memory_for(prefix) => {
+                return Placed::NoListMemory;
+            }
+            Purpose::Insert { .. } | Purpose::Take => {}
         }
-        self.list.insert(prefix).map(|()| Placed::Stored)
+        self.list.insert(prefix, 1);
+        Placed::Stored
     }
 
-    /// Moves entries so that one of the slots becomes empty, and fills it. False if the search finds
-    /// no empty slot.
-    fn move_others(&mut self, spot: &Spot) -> bool {
-        let mut visited = Visited::new();
+    /// The most slots that a search visits. It follows from the state of the table alone, so that
+    /// replicas place entries as their primary does.
+    fn max_visited(&self) -> usize {
+        let is_long = self.list.len() >= LONG_LIST || !self.list.has_room_for(1);
+        if is_long { MAX_VISITED_SHORT } else { MAX_VISITED }
+    }
+
+    /// Moves entries so that one of the slots becomes empty, and fills it. If the search finds no
+    /// empty slot, the number of slots that it visited.
+    fn move_others(&mut self, spot: &Spot) -> Result<(), u64> {
+        let mut visited = Visited::new(self.max_visited());
         for label in Label::ALL {
             if spot.value(label) != 0 {
                 let slot = spot.slot(label);
@@ -148,7 +184,8 @@ impl Table {
                         if there == 0 && label.moved(value) != 0 {
                             let empty = Visit { slot, value: 0, parent: index, label };
                             self.shift(&visited, spot, empty);
-                            return true;
+                            work::count(visited.len());
+                            return Ok(());
                         }
                     }
                 }
@@ -160,7 +197,8 @@ impl Table {
             }
             index += 1;
         }
-        false
+        work::count(visited.len());
+        Err(visited.len())
     }
 
     /// Prefetches the other window of the entry in a slot.
@@ -181,30 +219,39 @@ impl Table {
             to = from;
         }
         self.set(to.slot, spot.value(to.label));
-        self.count_one();
+        self.used += 1;
     }
 }
 
 /// The slots that a search reached, in order.
 struct Visited {
     visits: ArrayVec<Visit, MAX_VISITED>,
+    /// The most of them.
+    most: usize,
     /// A bit for the low bits of each slot, so that most slots are known to be new at once.
     small: [u64; SMALL_WORDS],
-    /// The same for a longer search, which begins to use it at [`SMALL_VISITS`]: 4 KiB, of which
-    /// 1,000 slots set 3 %. To clear it takes as long as half a search.
-    large: Option<[u64; LARGE_WORDS]>,
+    /// The numbers of the slots, from 1 on, in a hash table with linear probing: for a search of
+    /// more than [`SMALL_VISITS`]. To clear its 4 KiB takes as long as to visit ten slots.
+    large: Option<[u16; LARGE_CELLS]>,
 }
 
 const SMALL_WORDS: usize = 32;
-const LARGE_WORDS: usize = 512;
 
-/// Visited slots from which on the small set is not used.
+/// More than twice the slots of the longest search.
+const LARGE_CELLS: usize = 2_048;
+
+/// Visited slots from which on the large set is used.
 const SMALL_VISITS: usize = 160;
 
 impl Visited {
     #[inline(always)]
-    fn new() -> Self {
-        Self { visits: ArrayVec::new(), small: [0; SMALL_WORDS], large: None }
+    fn new(most: usize) -> Self {
+        Self { visits: ArrayVec::new(), most, small: [0; SMALL_WORDS], large: None }
+    }
+
+    /// The number of slots.
+    fn len(&self) -> u64 {
+        self.visits.len() as u64
     }
 
     /// The slot with an index; `None` for [`NO_PARENT`].
@@ -224,30 +271,54 @@ impl Visited {
     /// Adds a slot, if it is new and there is room.
     #[inline(always)]
     fn visit(&mut self, slot: u64, value: u64, parent: u16, label: Label) {
-        if self.visits.len() == SMALL_VISITS && self.large.is_none() {
-            self.enlarge();
-        }
-        let seen = match &mut self.large {
-            None => self.small.get_mut(slot as usize / 64 % SMALL_WORDS),
-            Some(large) => large.get_mut(slot as usize / 64 % LARGE_WORDS),
-        };
-        let Some(seen) = seen else { return };
-        let bit = 1 << (slot % 64);
-        if *seen & bit != 0 && self.visits.iter().any(|visit| visit.slot == slot) {
-            return;
-        }
-        if self.visits.try_push(Visit { slot, value: value as u32, parent, label }).is_ok() {
-            *seen |= bit;
+        if self.visits.len() < self.most && self.mark(slot) {
+            let _ = self.visits.try_push(Visit { slot, value: value as u32, parent, label });
         }
     }
 
-    #[cold]
-    fn enlarge(&mut self) {
-        let large = self.large.insert([0; LARGE_WORDS]);
-        for visit in &self.visits {
-            if let Some(word) = large.get_mut(visit.slot as usize / 64 % LARGE_WORDS) {
-                *word |= 1 << (visit.slot % 64);
+    /// Marks a slot as that of the next visit. False if it was visited.
+    #[inline(always)]
+    fn mark(&mut self, slot: u64) -> bool {
+        if self.visits.len() < SMALL_VISITS {
+            let Some(seen) = self.small.get_mut(slot as usize / 64 % SMALL_WORDS) else {
+                return false;
+            };
+            let bit = 1 << (slot % 64);
+            if *seen & bit != 0 && self.visits.iter().any(|visit| visit.slot == slot) {
+                return false;
             }
+            *seen |= bit;
+            return true;
+        }
+        self.mark_large(slot)
+    }
+
+    /// [`Visited::mark`] in a long search.
+    fn mark_large(&mut self, slot: u64) -> bool {
+        let large = self.large.get_or_insert_with(|| {
+            let mut large = [0; LARGE_CELLS];
+            for (number, visit) in (1..).zip(&self.visits) {
+                enter(&mut large, &self.visits, visit.slot, number);
+            }
+            large
+        });
+        enter(large, &self.visits, slot, self.visits.len() as u16 + 1)
+    }
+}
+
+/// Enters the number of a slot into the large set. False if the slot is in it.
+#[inline(always)]
+fn enter(cells: &mut [u16; LARGE_CELLS], visits: &[Visit], slot: u64, number: u16) -> bool {
+    let mut at = (slot.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 53) as usize;
+    while let Some(cell) = cells.get_mut(at) {
+        match visits.get(usize::from(*cell).wrapping_sub(1)) {
+            None => {
+                *cell = number;
+                return true;
+            }
+            Some(visit) if visit.slot == slot => return false,
+            Some(_) => at = (at + 1) % LARGE_CELLS,
         }
     }
+    false
 }

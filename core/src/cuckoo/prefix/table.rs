@@ -1,15 +1,17 @@
 //! One table: an array of slots of a few bits each, and the list of entries without a slot.
 
+use std::ops::{ControlFlow, Range};
 use std::ptr::NonNull;
 
 use arrayvec::ArrayVec;
 
 use super::list::{ENTRY_BYTES, List};
-use super::shape::Shape;
+use super::shape::{MIN_BITS, Shape};
 use super::spot::{Label, Labels, Spot, prefix_of};
 use crate::cuckoo::tables::Slots;
 use crate::error::Error;
-use crate::memory::words::{Mover, Words};
+use crate::memory::pages::LARGE;
+use crate::memory::words::{Mover, Words, overwrite};
 use crate::simd::prefetch;
 
 /// Bytes of slots from which windows are prefetched. Smaller tables are in cache.
@@ -31,12 +33,12 @@ pub(in crate::cuckoo) struct Table {
     pub(super) words: Words,
     pub(super) list: List,
     pub(super) shape: Shape,
-    /// Occupied slots. Only a forged table counts other than that.
+    /// Occupied slots. They are counted when bytes are loaded.
     pub(super) used: u64,
     /// Where the bytes begin in those of all tables that the filter ever had.
     pub(super) start: u64,
     /// [`Shape::limit`] of the shape, which takes a square root.
-    limit: u64,
+    pub(super) limit: u64,
 }
 
 impl Table {
@@ -45,9 +47,9 @@ impl Table {
     /// # Errors
     ///
     /// [`Error::OutOfMemory`].
-    pub(super) fn zeroed(shape: Shape, used: u64, start: u64, list: List) -> Result<Self, Error> {
+    pub(super) fn zeroed(shape: Shape, start: u64, list: List) -> Result<Self, Error> {
         let words = Words::zeroed(shape.words())?;
-        Ok(Self { words, list, shape, used, start, limit: shape.limit() })
+        Ok(Self { words, list, shape, used: 0, start, limit: shape.limit() })
     }
 
     /// Entries: occupied slots, and those of the list. An absent item is found by at most this many
@@ -135,6 +137,21 @@ impl Table {
         slots.filter_map(entry).take(GROUP).collect()
     }
 
+    /// All slots but those of large ranges that are zero. Pages that were never touched are not read
+    /// where the operating system reports which those are.
+    pub(super) fn touched_slots(&self) -> impl Iterator<Item = u64> {
+        const STEP: usize = LARGE as usize;
+        let (end, width) = (self.shape.slots(), self.shape.width as usize);
+        (0..end)
+            .step_by(STEP)
+            .map(move |first| first..end.min(first + STEP as u64))
+            .filter(move |slots| {
+                let bits = slots.start as usize * width..slots.end as usize * width;
+                !self.words.is_zero(bits.start / 8..bits.end.div_ceil(8))
+            })
+            .flatten()
+    }
+
     /// Prefetches the slots of some prefixes, if they are not in cache.
     pub(super) fn prefetch_group(&self, prefixes: impl Iterator<Item = u64>) {
         if self.words.bytes() >= PREFETCH_FROM {
@@ -187,27 +204,19 @@ impl Table {
     #[inline(always)]
     pub(super) fn fill(&mut self, spot: &Spot, label: Label) {
         self.set(spot.slot(label), spot.value(label));
-        self.count_one();
-    }
-
-    /// Counts one more occupied slot.
-    #[inline(always)]
-    pub(super) fn count_one(&mut self) {
-        // Only a forged table has more empty slots than it counts.
-        self.used = (self.used + 1).min(self.shape.slots());
+        self.used += 1;
     }
 
     /// Empties an occupied slot.
     #[inline(always)]
     pub(super) fn clear(&mut self, slot: u64) {
         self.set(slot, 0);
-        // Only a forged table counts less slots than are occupied.
-        self.used = self.used.saturating_sub(1);
+        self.used -= 1;
     }
 
     /// Empties the slots from `first` up to, but not including, `end`.
     pub(super) fn clear_range(&mut self, first: u64, end: u64) {
-        let occupied = (first..end).map(|slot| u64::from(self.value(slot) != 0)).sum();
+        let occupied: u64 = (first..end).map(|slot| u64::from(self.value(slot) != 0)).sum();
         let bits = |slot: u64| slot * u64::from(self.shape.width);
         let (first, end) = (bits(first), bits(end));
         let words = (first / 64) as usize..end.div_ceil(64) as usize;
@@ -219,8 +228,7 @@ impl Table {
             let kept_above = if end - at < 64 { u64::MAX << (end - at) } else { 0 };
             *word &= kept_below | kept_above;
         }
-        // Only a forged table counts less slots than are occupied.
-        self.used = self.used.saturating_sub(occupied);
+        self.used -= occupied;
     }
 
     /// Takes out one entry of a hash, from the list, or else from the first slot. False if there is
@@ -239,6 +247,67 @@ impl Table {
             }
             None => false,
         }
+    }
+
+    /// Counts the occupied ones of some slots.
+    ///
+    /// Pages that were never touched are not read where the operating system reports which those
+    /// are.
+    pub(super) fn count_occupied(&self, slots: Range<u64>) -> u64 {
+        let width = u64::from(self.shape.width);
+        let bytes = (slots.start * width / 8) as usize..(slots.end * width).div_ceil(8) as usize;
+        let (mut occupied, mut counted) = (0, slots.start);
+        self.words.visit_touched(bytes, |touched| {
+            // A slot may lie in two pages.
+            let first = (touched.start as u64 * 8 / width).max(counted);
+            let end = (touched.end as u64 * 8).div_ceil(width).min(slots.end);
+            occupied += self.count_read(first..end);
+            counted = counted.max(end);
+            ControlFlow::Continue(())
+        });
+        occupied
+    }
+
+    /// Counts the occupied ones of some slots, as many at a time as a word has whole slots.
+    fn count_read(&self, slots: Range<u64>) -> u64 {
+        /// Words whose slots are counted in the bits of the slots: each has seven bits at least.
+        const WORDS: u64 = (1 << MIN_BITS) - 1;
+        let width = u32::from(self.shape.width);
+        // A word that begins within a byte has 57 bits of it.
+        let per_word = 57 / width;
+        let lowest = (0..per_word).fold(0u64, |ones, slot| ones | 1 << (slot * width));
+        let others = lowest * ((1 << (width - 1)) - 1);
+        let mut slot = slots.start;
+        let mut occupied = 0;
+        while slots.end.saturating_sub(slot) >= per_word.into() {
+            let words = ((slots.end - slot) / u64::from(per_word)).min(WORDS);
+            let mut sums = 0u64;
+            for _ in 0..words {
+                let word = self.word(slot);
+                // The highest bit of a slot is set if any other one is, by the carry.
+                let is_occupied = (((word & others) + others) | word) >> (width - 1);
+                sums += is_occupied & lowest;
+                slot += u64::from(per_word);
+            }
+            occupied += (0..per_word).map(|slot| sums >> (slot * width) & self.mask()).sum::<u64>();
+        }
+        occupied + (slot..slots.end).map(|slot| u64::from(self.value(slot) != 0)).sum::<u64>()
+    }
+
+    /// Bytes of the slots that are whole, and the bits of the next byte that belong to the last
+    /// slot.
+    fn slot_bytes(&self) -> (usize, u8) {
+        let bits = self.shape.slots() * u64::from(self.shape.width);
+        ((bits / 8) as usize, (1 << (bits % 8)) - 1)
+    }
+
+    /// True if these bytes differ from those from `from` on, as far as they are slots.
+    fn differs(&self, from: usize, bytes: &[u8]) -> bool {
+        let (whole, mask) = self.slot_bytes();
+        let (slots, rest) = bytes.split_at(bytes.len().min(whole.saturating_sub(from)));
+        let last = whole.checked_sub(from + slots.len()).and_then(|at| rest.get(at));
+        let own = self.words.as_bytes().get(whole).copied().unwrap_or_default();
+        last.is_some_and(|last| (last ^ own) & mask != 0) || !self.words.equals(from, slots)
     }
 
     /// True if the bits behind the last slot are 0.
@@ -279,6 +348,25 @@ impl Slots for Table {
             *first &= (1 << (bits % 64)) - 1;
             others.fill(0);
         }
+    }
+
+    fn count_loaded(&mut self) {
+        self.used = self.count_occupied(0..self.shape.slots());
+    }
+
+    fn write(&mut self, from: usize, bytes: &[u8]) -> Option<bool> {
+        let end = from.checked_add(bytes.len()).filter(|end| *end <= self.as_bytes().len())?;
+        if !self.differs(from, bytes) {
+            return Some(false);
+        }
+        let width = u64::from(self.shape.width);
+        let first = (from as u64 * 8 / width).min(self.shape.slots());
+        let slots = first..(end as u64 * 8).div_ceil(width).min(self.shape.slots());
+        let before = if self.used == 0 { 0 } else { self.count_occupied(slots.clone()) };
+        overwrite(self.as_mut_bytes().get_mut(from..end)?, bytes);
+        self.clear_padding();
+        self.used = self.used - before + self.count_occupied(slots);
+        Some(true)
     }
 
     fn try_clone(&self) -> Result<Self, Error> {

@@ -379,7 +379,7 @@ fn refused_growth_changes_nothing_and_can_be_granted_later() {
     let layout = Layout::Bloomline;
     assert_eq!(
         demands[0],
-        Demand { new_bytes: newest, largest_layer: newest, filter_bytes, layout }
+        Demand { new_bytes: newest, largest_layer: newest, filter_bytes, layout, tables: 0 }
     );
     assert_eq!((filter.layer_count(), filter.newest_len()), (2, 1));
 }

@@ -72,6 +72,7 @@ impl Reference for Model {
             items: numbers.items,
             deletes: numbers.deletes,
             tables: classic(&filter).tables().map(<[u8]>::to_vec).collect(),
+            refusal: None,
         };
         Ok(Some((filter, Some(model))))
     }
@@ -84,20 +85,26 @@ impl Reference for Model {
         self.count(item)
     }
 
+    fn begin_call(&mut self) {
+        self.refusal = None;
+    }
+
     /// The permit depends on the size as this project counts it.
     fn insert(&mut self, item: &[u8], _: bool) -> Answer<()> {
         let memory = |bytes: u64| bytes.div_ceil(8).saturating_mul(8).saturating_add(24);
         let present: u64 = self.tables.iter().map(|table| memory(table.len() as u64)).sum();
         let may_grow = |bytes| memory(bytes).saturating_add(40 + present) <= LIMIT;
-        self.insert(item, may_grow)
+        self.insert_further(item, may_grow)
     }
 
     fn remove(&mut self, item: &[u8]) -> bool {
         self.remove(item)
     }
 
-    fn compact(&mut self) {
+    fn compact(&mut self) -> bool {
+        let before = self.clone();
         self.compact(true);
+        self.header() != before.header() || self.tables != before.tables
     }
 
     fn load(mut self, iterator: u64, data: &[u8]) -> Option<(Self, bool)> {

@@ -1,0 +1,267 @@
+//! How much work calls do, in steps instead of time: slots that searches visit, and tables that are
+//! tested. Chosen items and forged bytes cost at most ten times what honest content of the same size
+//! does.
+
+use bloomline_core::Error;
+use bloomline_core::cuckoo::work;
+use bloomline_core::host::cuckoo::AnyCuckoo;
+use bloomline_reference::bloomline_cuckoo::{Model, Table};
+use bloomline_reference::random::Random;
+
+use super::{Layout, bytes, compact, created, granted, item, options};
+
+/// The seed of [`Layout::create`].
+const SEED: u64 = 7;
+
+/// The item of eight bytes with a hash: XXH3 of eight bytes can be inverted.
+fn item_of(hash: u64) -> [u8; 8] {
+    const PRIME: u64 = 0x9fb2_1c65_1e98_df25;
+    let secret = 0x1cad_21f7_2c81_017cu64 ^ 0xdb97_9083_e96d_d4de;
+    let inverse = (0..6).fold(PRIME, |inverse, _| {
+        inverse.wrapping_mul(2u64.wrapping_sub(PRIME.wrapping_mul(inverse)))
+    });
+    let mut mixed = hash ^ (hash >> 28) ^ (hash >> 56);
+    mixed = mixed.wrapping_mul(inverse);
+    mixed ^= (mixed >> 35) + 8;
+    mixed = mixed.wrapping_mul(inverse);
+    // 64 times the identity.
+    for _ in 0..63 {
+        mixed ^= mixed.rotate_left(49) ^ mixed.rotate_left(24);
+    }
+    let seed = SEED ^ u64::from((SEED as u32).swap_bytes()) << 32;
+    (mixed ^ secret.wrapping_sub(seed)).rotate_left(32).to_le_bytes()
+}
+
+/// Items with these prefixes in a table.
+fn items_of(table: &Table, prefixes: impl Iterator<Item = u64>) -> Vec<[u8; 8]> {
+    let hash = |prefix| (u128::from(prefix) << 64).div_ceil(table.prefixes().into()) as u64;
+    prefixes.map(|prefix| item_of(hash(prefix))).collect()
+}
+
+/// A filter that does not grow, and its model.
+fn fixed(capacity: u64, error_rate: f64) -> (AnyCuckoo, Model) {
+    let filter = Layout::Bloomline { error_rate, is_fixed: true }.create(capacity);
+    (filter, Model::new(capacity, error_rate, true, SEED).unwrap())
+}
+
+/// The steps of inserting items, the same call as one batch.
+fn steps_of(filter: &mut AnyCuckoo, items: &[[u8; 8]]) -> u64 {
+    work::take();
+    filter.insert_batch(items.iter(), false, &mut granted, |_| {});
+    work::take()
+}
+
+#[test]
+fn items_can_be_chosen() {
+    let (mut filter, model) = fixed(1_000, 0.01);
+    let items = items_of(&model.tables[0], 100..101);
+    for copies in 1..4 {
+        filter.insert(&items[0], &mut granted).unwrap();
+        assert_eq!(filter.count(&items[0]), copies);
+    }
+    let mut hashes: Vec<u64> = Vec::new();
+    for prefix in [1, 2, 3, 1 << 20] {
+        hashes.push(model.hash(&items_of(&model.tables[0], std::iter::once(prefix))[0]));
+    }
+    let prefixes: Vec<u64> = hashes.into_iter().map(|hash| model.tables[0].prefix(hash)).collect();
+    assert_eq!(prefixes, [1, 2, 3, 1 << 20].map(|prefix| prefix % model.tables[0].prefixes()));
+}
+
+/// Items all of whose slots lie among a few hundred: nearly all searches fail.
+#[test]
+#[cfg_attr(miri, ignore = "takes hours")]
+fn chosen_items_cost_at_most_tenfold() {
+    const ITEMS: u64 = 10_000;
+    let (mut filter, _) = fixed(ITEMS, 1e-4);
+    let honest: Vec<_> = (0..ITEMS).map(item).collect();
+    let steps = steps_of(&mut filter, &honest) + ITEMS;
+    for windows in [4, 20, 300] {
+        let (mut filter, model) = fixed(ITEMS, 1e-4);
+        let table = &model.tables[0];
+        let is_near = |prefix: &u64| table.places(*prefix).iter().all(|(slot, _)| *slot <= windows);
+        let prefixes = (0..windows as u64 * table.prefixes() / table.windows).filter(is_near);
+        let items = items_of(table, prefixes.take(ITEMS as usize));
+        let chosen = steps_of(&mut filter, &items) + items.len() as u64;
+        // The first 64 searches are long, so that honest items that come later find their slots.
+        let most = 10 * steps * items.len() as u64 / ITEMS + 64 * 1_000 + 64 * items.len() as u64;
+        assert!(chosen <= most, "{windows}: {chosen} steps for {} items, {steps}", items.len());
+        assert!(items.iter().all(|item| filter.contains(item)));
+    }
+}
+
+/// Fills the slots of all tables with random values, or with equal ones.
+fn forge(filter: &mut AnyCuckoo, random: Option<&mut Random>) {
+    let (mut iterator, mut random) = (1, random);
+    while let Some((next, chunk)) = filter.scan_dump(iterator) {
+        let mut byte = || random.as_mut().map_or(0x55, |random| random.next() as u8);
+        let forged: Vec<u8> = (0..chunk.len()).map(|_| byte()).collect();
+        filter.load_chunk(next, &forged).unwrap();
+        iterator = next;
+    }
+}
+
+/// A filter that is being doubled, and one of several tables, both with slots that are all occupied.
+fn saturated(seed: u64) -> Vec<AnyCuckoo> {
+    let mut filters = Vec::new();
+    for (error_rate, items) in [(0.01, 4_100), (1e-4, 30_000)] {
+        let mut filter = Layout::Bloomline { error_rate, is_fixed: false }.create(2_000);
+        for number in 0..items {
+            filter.insert(&item(number), &mut granted).unwrap();
+        }
+        let mut random = Random::new(seed);
+        let random = (seed > 0).then_some(&mut random);
+        forge(&mut filter, random);
+        filters.push(filter);
+    }
+    filters
+}
+
+fn slots(filter: &AnyCuckoo) -> u64 {
+    filter.buckets() + u64::from(filter.table_count())
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "takes hours")]
+fn saturated_tables_cost_few_steps_per_slot() {
+    for seed in 0..4 {
+        for filter in saturated(seed) {
+            let mut filter = filter;
+            let tables = u64::from(filter.table_count());
+            let before = slots(&filter);
+            let copy = filter.try_clone(&mut granted).unwrap();
+            work::take();
+            compact(&mut filter);
+            let steps = work::take();
+            let most = (8 + 16) * before + (1 << 16) + 64_000 * tables;
+            assert!(steps <= most, "{steps} steps to compact {before} slots: {filter:?}");
+            for mut filter in [filter, copy] {
+                let items: Vec<_> = (0..2_000).map(|number| item(1 << 40 | number)).collect();
+                let steps = steps_of(&mut filter, &items);
+                // A long search for each of the first 64 entries of a list; then short ones: for the
+                // item, and for those that are drained with it.
+                let most = 2 * 64 * 1_000 + 64 * (items.len() as u64 + before);
+                assert!(steps <= most, "{steps} steps for {} items", items.len());
+                filter.check().unwrap();
+            }
+        }
+    }
+}
+
+/// A doubling whose target is at its limit ends soon, and needs no further table.
+#[test]
+#[cfg_attr(miri, ignore = "takes hours")]
+fn a_doubling_above_the_limit_ends_soon() {
+    let [mut filter, _] = <[AnyCuckoo; 2]>::try_from(saturated(1)).unwrap();
+    let (tables, mut inserted) = (filter.table_count(), 0);
+    assert_eq!(filter.encode_header()[13], 1);
+    while filter.encode_header()[13] == 1 {
+        filter.insert(&item(1 << 40 | inserted), &mut granted).unwrap();
+        assert!(filter.contains(&item(1 << 40 | inserted)) && filter.table_count() <= tables);
+        inserted += 1;
+    }
+    assert!(inserted <= 4_200 / 256 + 1, "{inserted} insertions");
+    assert_eq!(filter.table_count(), filter.lasting_table_count());
+}
+
+/// A header with a list that has as many copies as it may have: what needs the list is refused, and
+/// changes nothing; all else is stored.
+#[test]
+fn a_full_list_refuses_only_what_needs_it() {
+    for is_fixed in [true, false] {
+        let mut model = Model::new(20, 0.01, is_fixed, SEED).unwrap();
+        let prefix = model.tables[0].prefixes() - 1;
+        model.tables[0].list.insert(prefix, 1 << 58);
+        let header = model.header(2, 20, if is_fixed { 0 } else { 1 });
+        let mut filter = AnyCuckoo::decode_header(&header, &mut granted).unwrap();
+        let listed = items_of(&model.tables[0], std::iter::once(prefix))[0];
+        let before = bytes(&filter);
+        assert!(matches!(filter.insert(&listed, &mut granted), Err(Error::Full(_))));
+        assert!(bytes(&filter) == before);
+        let (mut stored, mut refused) = (0, 0);
+        for copy in 0..3_000 {
+            let before = bytes(&filter);
+            match filter.insert(&item(copy / 5), &mut granted) {
+                Ok(()) => stored += 1,
+                Err(Error::Full(_)) => {
+                    refused += 1;
+                    assert!(bytes(&filter) == before);
+                }
+                Err(error) => panic!("{error}"),
+            }
+        }
+        assert!(refused > 0 && stored > if is_fixed { 15 } else { 1_500 }, "{stored} stored");
+        assert!(filter.size_bytes() < 40_000);
+        compact(&mut filter);
+        filter.check().unwrap();
+    }
+}
+
+/// In RedisBloom's layout, items of a call that is refused once are not searched for again; what is
+/// stored, is stored in the same way without them.
+#[test]
+fn after_a_refusal_only_empty_slots_are_filled() {
+    for (bucket_size, max_iterations) in [(1, 200), (2, 65_535), (4, 500)] {
+        let mut filter = created(512, options(bucket_size, max_iterations, 0));
+        let mut other = filter.try_clone(&mut granted).unwrap();
+        let items: Vec<_> = (0..2_000).map(item).collect();
+        let mut stored = Vec::new();
+        for call in items.chunks(700) {
+            let mut answers = Vec::new();
+            filter.insert_batch(call.iter(), false, &mut granted, |answer| answers.push(answer));
+            let accepted = call.iter().zip(answers).filter(|(_, answer)| answer.is_ok());
+            stored.extend(accepted.map(|(item, _)| *item));
+        }
+        assert!(stored.len() > 400 && stored.len() < items.len());
+        for (index, call) in stored.chunks(37).enumerate() {
+            if index % 2 == 0 {
+                other.insert_batch(call.iter(), false, &mut granted, |answer| {
+                    assert_eq!(answer, Ok(true));
+                });
+            } else {
+                call.iter().for_each(|item| other.insert(item, &mut granted).unwrap());
+            }
+        }
+        assert!(other == filter);
+    }
+}
+
+/// Copies of one item in RedisBloom's layout: a table for every two of them.
+#[test]
+#[cfg_attr(miri, ignore = "takes hours")]
+fn thousands_of_tables_are_compacted_in_few_steps() {
+    let mut filter = created(4, options(1, 20, 1));
+    for _ in 0..4_000 {
+        filter.insert(b"again", &mut granted).unwrap();
+    }
+    // Some room in the oldest tables, and in the newest.
+    let tables = u64::from(filter.table_count());
+    assert!(tables > 1_000);
+    work::take();
+    compact(&mut filter);
+    assert!(work::take() <= 64 * 4 * tables + (1 << 24));
+    assert_eq!(filter.count(b"again"), 4_000);
+}
+
+/// A header that counts no items does not make each deletion compact.
+#[test]
+#[cfg_attr(miri, ignore = "takes hours")]
+fn a_header_without_items_does_not_compact_for_each_deletion() {
+    let mut filter = created(4_096, options(2, 20, 1));
+    for number in 0..9_000 {
+        filter.insert(&item(number), &mut granted).unwrap();
+    }
+    let mut header = filter.encode_header();
+    header[..8].fill(0);
+    let mut forged = AnyCuckoo::decode_header(&header, &mut granted).unwrap();
+    let mut iterator = 1;
+    while let Some((next, chunk)) = filter.scan_dump(iterator) {
+        forged.load_chunk(next, chunk).unwrap();
+        iterator = next;
+    }
+    let mut compactions = 0;
+    for number in 0..800 {
+        assert!(forged.remove(&item(number)));
+        compactions += u64::from(forged.deletes() == 0);
+    }
+    assert!(compactions <= 1 && forged.len() > 8_000, "{compactions} compactions");
+}
