@@ -167,16 +167,29 @@ impl<'a> Limits<'a> {
         change.refused.add(1);
     }
 
-    /// Counts and logs a change of the filter `key` that a limit forbids which the caller has
-    /// checked; see [`Limits::refuse`].
-    pub fn forbid(&self, change: &Change, key: Arg, refusal: Refusal) {
-        self.refusal.set(Some(refusal));
-        self.refuse(change, key, Error::Refused(0));
-    }
 
     /// The function that the core calls before it allocates bits.
     pub fn permit(&self) -> impl FnMut(Demand) -> bool + '_ {
         |demand| self.allows(demand)
+    }
+
+    /// [`Limits::permit`] for additions to a cuckoo filter, which may also have too many tables.
+    pub fn permit_within_expansions(&self) -> impl FnMut(Demand) -> bool + '_ {
+        |demand| self.allows_tables(demand.tables) && self.allows(demand)
+    }
+
+    /// True if an addition may make a cuckoo filter one of this number of tables.
+    ///
+    /// RedisBloom looks before a call only, so one call can make thousands of tables there, each of
+    /// which every later call searches.
+    pub fn allows_tables(&self, tables: u32) -> bool {
+        let allowed = setting::CF_MAX_EXPANSIONS.integer();
+        if u64::from(tables) > allowed && !self.source.is_replicated_or_loaded() {
+            let tables = tables - 1;
+            self.refusal.set(Some(Refusal::Expansions { tables, allowed }));
+            return false;
+        }
+        true
     }
 
     /// True if no limit forbids the memory. After a refusal all further demands are refused without

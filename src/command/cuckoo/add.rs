@@ -10,9 +10,8 @@ use crate::command::add::{Reply, count_refused};
 use crate::command::error::{Failure, NOT_FOUND};
 use crate::command::handler::{ArgCount, Call, Handler};
 use crate::data_type::handle::Outcome;
-use crate::policy::limits::{GROWTH, Limits, Refusal};
+use crate::policy::limits::{GROWTH, Limits};
 use crate::policy::replicate::{ItemCommands, NewItems};
-use crate::policy::setting::CF_MAX_EXPANSIONS;
 use crate::server::args::Args;
 use crate::server::key::Key;
 use bloomline_core::Error;
@@ -122,7 +121,7 @@ pub fn write_to<T: Outcome>(
         create::create(call, key, new)
     };
     let write = |filter: &mut AnyCuckoo| {
-        check_expansions(call, filter.table_count())?;
+        check_expansions(call, filter.lasting_table_count())?;
         Ok(write(filter))
     };
     access::write_or_create(key, create, write)
@@ -173,7 +172,7 @@ fn insert_items(
             Reply::Array => element(call, result, wanted),
         }
     };
-    let (only_new, permit) = (wanted == Wanted::OnlyNew, &mut limits.permit());
+    let (only_new, permit) = (wanted == Wanted::OnlyNew, &mut limits.permit_within_expansions());
     match reply {
         Reply::Single => {
             items.bytes().map(|item| filter.insert_one(item, only_new, permit)).for_each(answer)
@@ -183,15 +182,14 @@ fn insert_items(
     stored
 }
 
-/// Checks the number of tables before a call adds items, as RedisBloom does: one call may add more.
-/// What a primary or a file adds has passed the check there.
+/// Checks the number of tables before a call adds items, as RedisBloom does: a filter that has as
+/// many as it may have takes no more items. What a primary or a file adds has passed the check there.
 fn check_expansions(call: Call, tables: u32) -> Result<(), Failure> {
-    let allowed = CF_MAX_EXPANSIONS.integer();
-    if u64::from(tables) < allowed || call.source.is_replicated_or_loaded() {
+    let limits = Limits::of(call.source);
+    if limits.allows_tables(tables.saturating_add(1)) {
         return Ok(());
     }
-    let refusal = Refusal::Expansions { tables, allowed };
-    Limits::of(call.source).forbid(&GROWTH, call.key, refusal);
+    limits.refuse(&GROWTH, call.key, Error::TooManyLayers(tables));
     Err(TOO_MANY_EXPANSIONS.into())
 }
 

@@ -54,7 +54,7 @@ fn insert_items(
 ) -> (NewItems, Option<&'static CStr>) {
     let limits = Limits::of(call.source);
     let (mut stored, mut refusal) = (NewItems::default(), None);
-    filter.insert_batch(items.iter(), false, &mut limits.permit(), |result| {
+    filter.insert_batch(items.iter(), false, &mut limits.permit_within_expansions(), |result| {
         answers.push(result.is_ok());
         match result {
             Ok(is_stored) => stored.record(is_stored),
