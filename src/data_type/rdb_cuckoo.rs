@@ -66,10 +66,7 @@ const BLOOMLINE: u64 = u64::MAX;
 
 fn save_bloomline(writer: &Writer, filter: &CuckooFilter) {
     writer.string(&filter.encode_header());
-    for part in filter.tables().flat_map(|table| table.chunks(BITS_STRING)) {
-        let is_zero = part.iter().all(|&byte| byte == 0);
-        writer.string(if is_zero { &[] } else { part });
-    }
+    filter.parts(BITS_STRING).for_each(|part| writer.string(part));
 }
 
 fn load_bloomline(loader: &mut Loader) -> Result<CuckooFilter, LoadError> {

@@ -7,7 +7,7 @@ use bloomline_core::cuckoo::HEADER_BYTES;
 use bloomline_core::cuckoo::classic::MAX_TABLES;
 use bloomline_core::error::{ChunkError, CuckooError, HeaderError};
 use bloomline_core::host::MAX_CHUNK_BYTES;
-use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooNumbers};
+use bloomline_core::host::cuckoo::{AnyCuckoo, Compaction, CuckooNumbers, CuckooSpec};
 
 use super::{Layout, classic, classic_mut, compact, created, granted, options};
 
@@ -244,4 +244,77 @@ fn deletions_of_live_items_lose_no_item() {
         assert!(filter.table_count() < tables);
         assert_eq!((filter.len(), filter.deletes()), (100, 0));
     }
+}
+
+/// Buckets of a table of 4 GiB and more share bytes, so nothing is moved in it, out of it or into it.
+/// The memory is hardly touched.
+#[test]
+#[cfg_attr(miri, ignore = "maps 10 GiB")]
+fn tables_of_4_gib_keep_their_items() {
+    const BUCKETS: u64 = 1 << 29;
+    for (buckets, expansion) in [(BUCKETS >> 15, 32_768), (BUCKETS, 1)] {
+        for bucket_size in [8, 9] {
+            let numbers = CuckooNumbers { bucket_size, buckets, expansion, ..NUMBERS };
+            // Not every machine grants so much.
+            let Ok(mut filter) = AnyCuckoo::with_numbers(&numbers, &mut granted) else { return };
+            let item = |number: u32| number.to_le_bytes();
+            for number in 0..1_000 {
+                filter.insert(&item(number), &mut granted).unwrap();
+            }
+            let before = filter.encode_header();
+            assert_eq!(filter.compact(), Ok(Compaction::default()));
+            assert!((0..1_000).all(|number| filter.contains(&item(number))));
+            // The last of these deletions is followed by a compaction.
+            for number in 0..100 {
+                assert!(filter.remove(&item(number)));
+            }
+            assert!(filter.deletes() < 100 && filter.encode_header() != before);
+            assert!((100..1_000).all(|number| filter.contains(&item(number))));
+            for number in 100..1_000 {
+                assert!(filter.remove(&item(number)));
+            }
+            filter.compact().unwrap();
+            assert!(filter.is_empty());
+            assert_eq!(filter.table_count(), 1);
+        }
+    }
+}
+
+/// One byte less than 4 GiB: entries are moved.
+#[test]
+#[cfg_attr(miri, ignore = "maps 4 GiB")]
+fn tables_below_4_gib_are_emptied() {
+    let numbers = CuckooNumbers { bucket_size: 7, buckets: 1 << 14, expansion: 32_768, ..NUMBERS };
+    let Ok(mut filter) = AnyCuckoo::with_numbers(&numbers, &mut granted) else { return };
+    for number in 0..1_000u32 {
+        filter.insert(&number.to_le_bytes(), &mut granted).unwrap();
+    }
+    assert!(filter.compact().unwrap().freed > 7 << 29);
+    assert!((0..1_000u32).all(|number| filter.contains(&number.to_le_bytes())));
+    assert_eq!((filter.table_count(), filter.len()), (1, 1_000));
+}
+
+/// A filter that was only reserved is dumped, compared and compacted without touching its pages.
+#[test]
+#[cfg_attr(miri, ignore = "maps 2 GiB")]
+fn untouched_filters_stay_untouched() {
+    let spec = CuckooSpec { capacity: 1 << 30, error_rate: 0.001, options: options(2, 20, 1) };
+    let Ok(mut filter) = AnyCuckoo::bloomline(spec, 7, &mut granted) else { return };
+    filter.insert(b"one", &mut granted).unwrap();
+    let resident = resident_bytes();
+    let mut chunks = Vec::new();
+    filter.each_touched_chunk(|iterator, chunk| chunks.push((iterator, chunk.len())));
+    assert!((1..=2).contains(&chunks.len()), "{chunks:?}");
+    let compaction = filter.compact().unwrap();
+    assert!(compaction.freed > 1 << 30 && filter.contains(b"one"));
+    // A chunk was searched for the item.
+    let touched = resident_bytes().saturating_sub(resident);
+    assert!(touched < 64 << 20, "{touched} bytes were touched");
+}
+
+/// The memory of this process that is backed by pages; 0 where the system does not report it.
+fn resident_bytes() -> u64 {
+    let Ok(status) = std::fs::read_to_string("/proc/self/statm") else { return 0 };
+    let pages = status.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok());
+    pages.unwrap_or(0) * 4096
 }

@@ -241,6 +241,20 @@ impl CuckooFilter {
         self.tables.iter().map(Slots::as_bytes)
     }
 
+    /// The bytes of each table, oldest first, in parts of `most` bytes and a shorter last one. One that
+    /// is zero is empty; pages that were never touched are not read where the operating system
+    /// reports which those are.
+    pub fn parts(&self, most: usize) -> impl Iterator<Item = &[u8]> {
+        self.tables.iter().flat_map(move |table| {
+            let bytes = table.as_bytes();
+            (0..bytes.len()).step_by(most).map(move |start| {
+                let part = start..bytes.len().min(start + most);
+                let is_zero = table.words.is_zero(part.clone());
+                if is_zero { &[] } else { bytes.get(part).unwrap_or_default() }
+            })
+        })
+    }
+
     /// Calls `load` with the bytes of each table to be written, oldest first, until it fails. Bits
     /// behind the last slot are cleared and occupied slots counted afterwards.
     ///

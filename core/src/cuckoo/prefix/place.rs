@@ -228,25 +228,23 @@ struct Visited {
     visits: ArrayVec<Visit, MAX_VISITED>,
     /// The most of them.
     most: usize,
-    /// A bit for the low bits of each slot, so that most slots are known to be new at once.
-    small: [u64; SMALL_WORDS],
-    /// The numbers of the slots, from 1 on, in a hash table with linear probing: for a search of
-    /// more than [`SMALL_VISITS`]. To clear its 4 KiB takes as long as to visit ten slots.
+    /// The numbers of the slots, from 1 on, in a hash table with linear probing.
+    small: [u8; 2 * SMALL_VISITS],
+    /// The same for more than [`SMALL_VISITS`]. To clear its 4 KiB takes as long as to visit ten
+    /// slots.
     large: Option<[u16; LARGE_CELLS]>,
 }
 
-const SMALL_WORDS: usize = 32;
+/// Visited slots from which on the large set is used.
+const SMALL_VISITS: usize = 128;
 
 /// More than twice the slots of the longest search.
 const LARGE_CELLS: usize = 2_048;
 
-/// Visited slots from which on the large set is used.
-const SMALL_VISITS: usize = 160;
-
 impl Visited {
     #[inline(always)]
     fn new(most: usize) -> Self {
-        Self { visits: ArrayVec::new(), most, small: [0; SMALL_WORDS], large: None }
+        Self { visits: ArrayVec::new(), most, small: [0; 2 * SMALL_VISITS], large: None }
     }
 
     /// The number of slots.
@@ -279,21 +277,15 @@ impl Visited {
     /// Marks a slot as that of the next visit. False if it was visited.
     #[inline(always)]
     fn mark(&mut self, slot: u64) -> bool {
-        if self.visits.len() < SMALL_VISITS {
-            let Some(seen) = self.small.get_mut(slot as usize / 64 % SMALL_WORDS) else {
-                return false;
-            };
-            let bit = 1 << (slot % 64);
-            if *seen & bit != 0 && self.visits.iter().any(|visit| visit.slot == slot) {
-                return false;
-            }
-            *seen |= bit;
-            return true;
+        if self.visits.len() >= SMALL_VISITS {
+            return self.mark_large(slot);
         }
-        self.mark_large(slot)
+        enter(&mut self.small, &self.visits, slot, self.visits.len() + 1)
     }
 
     /// [`Visited::mark`] in a long search.
+    #[cold]
+    #[inline(never)]
     fn mark_large(&mut self, slot: u64) -> bool {
         let large = self.large.get_or_insert_with(|| {
             let mut large = [0; LARGE_CELLS];
@@ -302,22 +294,30 @@ impl Visited {
             }
             large
         });
-        enter(large, &self.visits, slot, self.visits.len() as u16 + 1)
+        enter(large, &self.visits, slot, self.visits.len() + 1)
     }
 }
 
-/// Enters the number of a slot into the large set. False if the slot is in it.
+/// Enters the number of a slot into a hash table of numbers, which has an empty cell. False if the
+/// slot is in it.
 #[inline(always)]
-fn enter(cells: &mut [u16; LARGE_CELLS], visits: &[Visit], slot: u64, number: u16) -> bool {
-    let mut at = (slot.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 53) as usize;
+fn enter<N: Copy + Into<usize> + TryFrom<usize>, const CELLS: usize>(
+    cells: &mut [N; CELLS],
+    visits: &[Visit],
+    slot: u64,
+    number: usize,
+) -> bool {
+    let mut at = (slot.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize % CELLS;
     while let Some(cell) = cells.get_mut(at) {
-        match visits.get(usize::from(*cell).wrapping_sub(1)) {
+        match visits.get((*cell).into().wrapping_sub(1)) {
+            Some(visit) if visit.slot == slot => return false,
+            Some(_) => at = (at + 1) % CELLS,
             None => {
-                *cell = number;
+                if let Ok(number) = N::try_from(number) {
+                    *cell = number;
+                }
                 return true;
             }
-            Some(visit) if visit.slot == slot => return false,
-            Some(_) => at = (at + 1) % LARGE_CELLS,
         }
     }
     false
