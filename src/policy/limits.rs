@@ -21,6 +21,9 @@ use bloomline_core::{Error, Layout};
 /// long as writing this many bytes.
 const LARGE_LAYERS: u64 = 1 << 20;
 
+/// Tables of a cuckoo filter up to which one call adds further ones, also beyond `cf-max-expansions`.
+const TABLES_OF_A_CALL: u64 = 128;
+
 /// Databases whose keys are counted, from the first on. No server has more.
 const DATABASES: u32 = 1024;
 
@@ -70,7 +73,7 @@ pub enum Refusal {
     Expansions {
         /// Tables of the filter.
         tables: u32,
-        /// `cf-max-expansions`.
+        /// `cf-max-expansions`, or the most that one call makes.
         allowed: u64,
     },
 }
@@ -173,23 +176,29 @@ impl<'a> Limits<'a> {
         |demand| self.allows(demand)
     }
 
-    /// [`Limits::permit`] for additions to a cuckoo filter, which may also have too many tables.
+    /// [`Limits::permit`] for the additions of a call to a cuckoo filter.
+    ///
+    /// `cf-max-expansions` is checked before a call, so that one call can make more tables, as in
+    /// RedisBloom. There it can make thousands, and each of its items searches all of them.
     pub fn permit_within_expansions(&self) -> impl FnMut(Demand) -> bool + '_ {
-        |demand| self.allows_tables(demand.tables) && self.allows(demand)
+        let most = setting::CF_MAX_EXPANSIONS.integer().max(TABLES_OF_A_CALL);
+        move |demand| self.allows_tables(demand.tables, most) && self.allows(demand)
     }
 
-    /// True if an addition may make a cuckoo filter one of this number of tables.
-    ///
-    /// RedisBloom looks before a call only, so one call can make thousands of tables there, each of
-    /// which every later call searches.
-    pub fn allows_tables(&self, tables: u32) -> bool {
+    /// True if a cuckoo filter that takes another item has fewer tables than `cf-max-expansions`.
+    pub fn allows_expansion(&self, tables: u32) -> bool {
         let allowed = setting::CF_MAX_EXPANSIONS.integer();
-        if u64::from(tables) > allowed && !self.source.is_replicated_or_loaded() {
-            let tables = tables - 1;
-            self.refusal.set(Some(Refusal::Expansions { tables, allowed }));
-            return false;
+        self.allows_tables(tables.saturating_add(1), allowed)
+    }
+
+    /// True if a cuckoo filter may become one of this number of tables.
+    fn allows_tables(&self, tables: u32, allowed: u64) -> bool {
+        let is_allowed =
+            u64::from(tables) <= allowed || self.source.is_replicated_or_loaded();
+        if !is_allowed {
+            self.refusal.set(Some(Refusal::Expansions { tables: tables - 1, allowed }));
         }
-        true
+        is_allowed
     }
 
     /// True if no limit forbids the memory. After a refusal all further demands are refused without

@@ -29,7 +29,7 @@ const MAX_COPIES: u64 = 1 << 58;
 /// Slots that each insertion drains.
 const DRAINED: u64 = 16;
 /// The same for an insertion into a doubled table at its limit.
-const HURRIED: u64 = 256;
+const HURRIED: u64 = 64;
 /// Bytes of an entry of a list.
 const ENTRY: u64 = 16;
 /// Bytes of a table besides its slots and its list.

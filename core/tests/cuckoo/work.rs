@@ -159,7 +159,7 @@ fn a_doubling_above_the_limit_ends_soon() {
         assert!(filter.contains(&item(1 << 40 | inserted)) && filter.table_count() <= tables);
         inserted += 1;
     }
-    assert!(inserted <= 4_200 / 256 + 1, "{inserted} insertions");
+    assert!(inserted <= 4_200 / 64 + 1, "{inserted} insertions");
     assert_eq!(filter.table_count(), filter.lasting_table_count());
 }
 

@@ -186,7 +186,7 @@ fn insert_items(
 /// many as it may have takes no more items. What a primary or a file adds has passed the check there.
 fn check_expansions(call: Call, tables: u32) -> Result<(), Failure> {
     let limits = Limits::of(call.source);
-    if limits.allows_tables(tables.saturating_add(1)) {
+    if limits.allows_expansion(tables) {
         return Ok(());
     }
     limits.refuse(&GROWTH, call.key, Error::TooManyLayers(tables));

@@ -101,3 +101,19 @@ fn out_of_memory_refuses_additions_and_allows_deletions() {
         assert_eq!(client.ask("CF.ADD k a"), ":1");
     });
 }
+
+#[test]
+fn one_call_of_copies_makes_few_tables() {
+    Setup::new().on_each_server(|mut client, _| {
+        client.ok("CF.RESERVE k 4 LAYOUT REDISBLOOM");
+        // Each table has room for four copies of an item.
+        let refused = number(&mut client, "growths_refused");
+        let copies = "a ".repeat(3000);
+        let reply = client.ask(&format!("CF.INSERT k ITEMS {copies}"));
+        let (stored, left) = (reply.matches(":1").count(), reply.matches(":-1").count());
+        assert_eq!(stored + left, 3000);
+        assert!(client.ask("CF.DEBUG k").contains("filters:128 "), "{}", client.ask("CF.DEBUG k"));
+        assert_eq!(number(&mut client, "growths_refused") - refused, left as u64);
+        assert_eq!(client.ask("CF.ADD k b"), "-Maximum expansions reached");
+    });
+}

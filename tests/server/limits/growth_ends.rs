@@ -43,7 +43,7 @@ const ENDS: [(&str, &str, &str, &str); 6] = [
         "CF.RESERVE k 64 BUCKETSIZE 2 LAYOUT REDISBLOOM",
         "CONFIG SET cf-max-expansions 3",
         "-Maximum expansions reached",
-        "it has 3 tables, cf-max-expansions allows 3",
+        "it has <n> tables, cf-max-expansions allows 3",
     ),
 ];
 

@@ -16,7 +16,7 @@ use crate::spec::Layout;
 const DRAINED_SLOTS: u64 = GROUP as u64;
 
 /// The same for an insertion into a doubled table at its limit, so that the doubling soon ends.
-const HURRIED_SLOTS: u64 = 16 * GROUP as u64;
+const HURRIED_SLOTS: u64 = 4 * GROUP as u64;
 
 /// Bytes of a drained table that are returned to the operating system together: a system call of a
 /// fifth of a millisecond.
