@@ -14,6 +14,8 @@
 
 use std::ops::Add;
 
+use crate::frozen;
+
 /// The fill of some memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Fill {
@@ -52,7 +54,7 @@ impl Estimate {
 
     /// The standard error, in items.
     pub fn standard_error(&self) -> f64 {
-        libm::sqrt(self.variance)
+        self.variance.sqrt()
     }
 
     /// The estimate times `factor`, at least 0.
@@ -82,9 +84,9 @@ impl Fill {
         if self.set >= 1.0 {
             return Estimate { items: Estimate::MOST, variance: Estimate::MOST };
         }
-        let items = libm::log1p(-self.set) / libm::log1p(-per_item / bits);
+        let items = frozen::log1p(-self.set) / frozen::log1p(-per_item / bits);
         let load = per_item * items / bits;
-        let of_bits = bits * (libm::expm1(load) - load) / (per_item * per_item);
+        let of_bits = bits * (frozen::expm1(load) - load) / (per_item * per_item);
         let variance = (of_bits + items * (1.0 - self.counted)) / self.counted;
         Estimate { items, variance }
     }

@@ -211,6 +211,7 @@ mod bloom_filter;
 pub mod error;
 mod estimate;
 mod fields;
+mod frozen;
 pub mod host;
 mod insertion;
 mod merge;

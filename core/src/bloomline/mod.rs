@@ -2,7 +2,6 @@
 
 mod filter;
 pub mod fold;
-mod frozen;
 pub mod geometry;
 mod growth;
 pub mod hash;

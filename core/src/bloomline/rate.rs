@@ -35,9 +35,9 @@
 //! This file uses only IEEE `+ - * /` and the `exp` and `log1p` of `frozen.rs`, so that
 //! a primary and its replica compute the same layers on every processor.
 
-use super::frozen;
 use super::geometry::Geometry;
 use super::hash::COLLISION;
+use crate::frozen;
 use crate::simd::BLOCK_SECTORS;
 
 /// A bound of the cancellation error of the alternating sum over [`TERMS`]. It is added, so that

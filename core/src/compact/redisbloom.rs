@@ -39,6 +39,7 @@
 //! | 1e-6 | 4,200,000 | 136,000 |
 
 use super::{Compact, Newest};
+use crate::frozen;
 use crate::redisbloom::geometry::Shape;
 use crate::redisbloom::indexes::Modulus;
 use crate::redisbloom::{ClassicLayer, Common};
@@ -103,8 +104,8 @@ fn folded(shape: &Shape, common: &Common, bits: u64) -> Option<Shape> {
     }
     // The inverse of the formula for the rate.
     let per_item = f64::from(shape.hashes);
-    let fill = libm::pow(shape.error - excess, 1.0 / per_item);
-    let items = -libm::log1p(-fill) * bits as f64 / per_item;
+    let fill = frozen::pow(shape.error - excess, 1.0 / per_item);
+    let items = -frozen::log1p(-fill) * bits as f64 / per_item;
     let capacity = items.min(bits as f64 / shape.bits_per_item) as u64;
     Some(Shape { capacity, ..fold })
 }

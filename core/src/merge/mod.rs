@@ -13,6 +13,7 @@ use std::iter;
 
 use crate::error::{Error, Parameter};
 use crate::estimate::LayerEstimate;
+use crate::frozen;
 use crate::layer::Layer;
 use crate::memory::lists::try_push;
 use crate::memory::pages::PAGE;
@@ -254,7 +255,7 @@ impl Union {
     /// The number of items if the others add `added` to the fullest layer.
     fn len_with(&self, added: f64) -> u64 {
         // The difference of rounded numbers, so that the fractions of many unions add up.
-        let added = libm::round(self.by_fill + added) - libm::round(self.by_fill);
+        let added = (self.by_fill + added).round() - self.by_fill.round();
         // What was cut from earlier estimates, as far as the fill proves it.
         let cut = (self.proven as u64).saturating_sub(self.fullest);
         self.fullest.saturating_add((added as u64).min(self.others.saturating_add(cut)))
@@ -265,7 +266,7 @@ impl Union {
 /// exponentially with the number of items, so the mean of new bits per item is the logarithmic one.
 fn items_per_bit(before: &LayerEstimate, after: &LayerEstimate) -> Option<f64> {
     let (most, least) = (before.new_bits, after.new_bits);
-    let ratio = libm::log(most / least);
+    let ratio = frozen::log(most / least);
     let mean = if ratio > 1e-6 { (most - least) / ratio } else { most };
     let share = 1.0 - f64::midpoint(before.rate, after.rate);
     (least > 0.0).then_some(share / mean)

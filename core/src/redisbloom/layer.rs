@@ -7,6 +7,7 @@ use super::hash::{Pair, pair_32, pair_64};
 use super::indexes::{Indexes, Modulus};
 use crate::error::Error;
 use crate::estimate::LayerEstimate;
+use crate::frozen;
 use crate::layer::{GROUP_ITEMS, Layer, Located, Part, Probe, sealed};
 use crate::memory::fill::fill_of_union;
 use crate::memory::words::Words;
@@ -269,7 +270,7 @@ impl Layer for ClassicLayer {
     fn fp_rate(&self, len: u64) -> f64 {
         let per_item = f64::from(self.shape.hashes);
         let load = per_item * len as f64 / self.shape.modulus() as f64;
-        libm::pow(-libm::expm1(-load), per_item)
+        frozen::pow(-frozen::expm1(-load), per_item)
     }
 
     fn estimate<'a>(
@@ -287,7 +288,7 @@ impl Layer for ClassicLayer {
         let per_item = f64::from(shape.hashes);
         let bits = fill.items(1, shape.modulus() as f64);
         let attempted = bits.scaled(1.0 / per_item);
-        let rate = libm::pow(fill.set, per_item);
+        let rate = frozen::pow(fill.set, per_item);
         let new_bits = per_item * (1.0 - fill.set);
         LayerEstimate { attempted, inserted: attempted.items, rate, new_bits }
     }

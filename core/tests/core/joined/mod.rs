@@ -12,6 +12,7 @@ mod estimates;
 mod fold;
 mod forgetting;
 mod headers;
+mod pinned;
 mod rates;
 mod refusals;
 mod repeated;
