@@ -45,6 +45,25 @@ fn full_filters_are_shown_and_keep_the_target_rate() {
     }
 }
 
+/// The core's tests of the spread check the formula itself.
+#[test]
+fn limits_of_fp_rate_are_those_of_the_formula() {
+    const FORMULA: &str = "fp_rate > error_rate * (1.1 + 2 * sqrt(log2(1 / error_rate) / items))";
+    let [stats, monitoring] = ["docs/reference/commands/bf.stats.md", "docs/how-to/monitoring.md"]
+        .map(|page| pages::read(Path::new(page)));
+    assert!(monitoring.contains(FORMULA) && stats.contains(&FORMULA.replace('>', "<=")));
+    let table = stats.split_once("| items | error rate 0.1 |").expect("a table").1;
+    let table = table.split("\n\n").next().expect("its end").replace(',', "");
+    let rows = numbers(&table);
+    assert_eq!(rows.len(), 5);
+    for row in rows {
+        for (limit, error_rate) in row[1..].iter().zip([0.1f64, 0.01, 0.001, 1e-6]) {
+            let computed = 1.1 + 2.0 * ((1.0 / error_rate).log2() / row[0]).sqrt();
+            assert!((limit - computed).abs() <= 0.005, "{row:?} {computed}");
+        }
+    }
+}
+
 #[test]
 fn small_rates_are_shown_and_as_computed() {
     let table = tables::small().expect("filters");

@@ -34,6 +34,7 @@ mod rates {
     mod computed;
     mod redisbloom;
     mod small;
+    mod spread;
 }
 /// RedisBloom's layout.
 mod redisbloom {

@@ -33,7 +33,7 @@ pub fn new(spec: Spec, seed: u64) -> Filter {
 }
 
 /// A filter in RedisBloom's layout, with the options of a new one.
-fn classic(spec: Spec) -> ClassicFilter {
+pub fn classic(spec: Spec) -> ClassicFilter {
     let expansion = match spec.growth {
         Growth::Scaling { expansion } => expansion,
         Growth::Fixed => 2,
@@ -44,7 +44,10 @@ fn classic(spec: Spec) -> ClassicFilter {
 }
 
 /// Inserts numbers as items. Returns how many were new.
-fn insert<L: Layer>(filter: &mut ScalableFilter<L>, items: impl IntoIterator<Item = u64>) -> u64 {
+pub fn insert<L: Layer>(
+    filter: &mut ScalableFilter<L>,
+    items: impl IntoIterator<Item = u64>,
+) -> u64 {
     let items: Vec<[u8; 8]> = items.into_iter().map(u64::to_le_bytes).collect();
     let mut new = 0;
     filter.insert_batch(items.iter().map(|item| &item[..]), &mut |_| true, |answer| {
