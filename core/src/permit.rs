@@ -14,8 +14,8 @@ pub struct Demand {
     pub filter_bytes: u64,
     /// The filter's layout.
     pub layout: Layout,
-    /// Tables of a cuckoo filter with the new ones, of which a doubled one replaces its
-    /// predecessor. 0 for other filters.
+    /// Tables of a cuckoo filter in the end, when a doubled one has replaced its predecessor. 0 for
+    /// other filters.
     pub tables: u32,
 }
 

@@ -176,19 +176,33 @@ impl<'a> Limits<'a> {
         |demand| self.allows(demand)
     }
 
-    /// [`Limits::permit`] for the additions of a call to a cuckoo filter.
+    /// [`Limits::permit`] for the additions of a call to a cuckoo filter: `cf-max-expansions` limits
+    /// its growth.
     ///
-    /// `cf-max-expansions` is checked before a call, so that one call can make more tables, as in
-    /// RedisBloom. There it can make thousands, and each of its items searches all of them.
+    /// In RedisBloom's layout [`Limits::allows_expansion`] is checked before the call, so that one
+    /// call can make more tables, as in RedisBloom. There it can make thousands, and each of its
+    /// items searches all of them.
     pub fn permit_within_expansions(&self) -> impl FnMut(Demand) -> bool + '_ {
-        let most = setting::CF_MAX_EXPANSIONS.integer().max(TABLES_OF_A_CALL);
-        move |demand| self.allows_tables(demand.tables, most) && self.allows(demand)
+        let allowed = setting::CF_MAX_EXPANSIONS.integer();
+        move |demand| {
+            let most = match demand.layout {
+                Layout::Bloomline => allowed,
+                Layout::RedisBloom => allowed.max(TABLES_OF_A_CALL),
+            };
+            self.allows_tables(demand.tables, most) && self.allows(demand)
+        }
     }
 
-    /// True if a cuckoo filter that takes another item has fewer tables than `cf-max-expansions`.
+    /// True if a cuckoo filter in RedisBloom's layout has fewer tables than `cf-max-expansions`:
+    /// otherwise it takes no more items, also where there is room for them.
     pub fn allows_expansion(&self, tables: u32) -> bool {
         let allowed = setting::CF_MAX_EXPANSIONS.integer();
         self.allows_tables(tables.saturating_add(1), allowed)
+    }
+
+    /// True if `cf-max-expansions` forbids the growth of a cuckoo filter.
+    pub fn forbids_expansion(&self) -> bool {
+        matches!(self.refusal.get(), Some(Refusal::Expansions { .. }))
     }
 
     /// True if a cuckoo filter may become one of this number of tables.

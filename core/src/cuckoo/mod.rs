@@ -285,11 +285,6 @@ impl AnyCuckoo {
         any!(self, filter => filter.table_count())
     }
 
-    /// Number of tables, at least 1. A table that is being doubled counts once: for limits.
-    pub fn lasting_table_count(&self) -> u32 {
-        any!(self, filter => filter.lasting_table_count())
-    }
-
     /// Buckets of the first table, which are a power of two; in Bloomline's layout the windows of
     /// all tables.
     pub fn buckets(&self) -> u64 {

@@ -14,7 +14,7 @@ use crate::policy::limits::{GROWTH, Limits};
 use crate::policy::replicate::{ItemCommands, NewItems};
 use crate::server::args::Args;
 use crate::server::key::Key;
-use bloomline_core::Error;
+use bloomline_core::{Error, Layout};
 use bloomline_core::host::cuckoo::AnyCuckoo;
 
 /// The keyspace event of a call that added items.
@@ -117,11 +117,11 @@ pub fn write_to<T: Outcome>(
     let create = |key: &mut Key| {
         let new = if_missing.ok_or(NOT_FOUND)?;
         // RedisBloom creates the filter first, and does not replicate it.
-        check_expansions(call, 1)?;
+        check_expansions(call, new.layout(call.source), 1)?;
         create::create(call, key, new)
     };
     let write = |filter: &mut AnyCuckoo| {
-        check_expansions(call, filter.lasting_table_count())?;
+        check_expansions(call, filter.layout(), filter.table_count())?;
         Ok(write(filter))
     };
     access::write_or_create(key, create, write)
@@ -168,7 +168,7 @@ fn insert_items(
             }
         }
         match reply {
-            Reply::Single => single(call, result),
+            Reply::Single => single(call, result, &limits),
             Reply::Array => element(call, result, wanted),
         }
     };
@@ -182,11 +182,12 @@ fn insert_items(
     stored
 }
 
-/// Checks the number of tables before a call adds items, as RedisBloom does: a filter that has as
-/// many as it may have takes no more items. What a primary or a file adds has passed the check there.
-fn check_expansions(call: Call, tables: u32) -> Result<(), Failure> {
+/// Checks the number of tables before a call adds items, as RedisBloom does: a filter of its layout
+/// that has as many as it may have takes no more items. What a primary or a file adds has passed the
+/// check there.
+fn check_expansions(call: Call, layout: Layout, tables: u32) -> Result<(), Failure> {
     let limits = Limits::of(call.source);
-    if limits.allows_expansion(tables) {
+    if layout == Layout::Bloomline || limits.allows_expansion(tables) {
         return Ok(());
     }
     limits.refuse(&GROWTH, call.key, Error::TooManyLayers(tables));
@@ -195,11 +196,11 @@ fn check_expansions(call: Call, tables: u32) -> Result<(), Failure> {
 
 /// Replies for the one item of a call. An error of an item that is replicated would be one in the
 /// replication stream, which some servers do not survive.
-fn single(call: Call, result: Result<bool, Error>) {
+fn single(call: Call, result: Result<bool, Error>, limits: &Limits) {
     match result {
         Ok(is_stored) => call.context.boolean(is_stored),
         Err(_) if call.source.is_replicated_or_loaded() => call.context.boolean(false),
-        Err(error) => call.context.error(error::insertion(error)),
+        Err(error) => call.context.error(error::insertion(error, limits)),
     }
 }
 

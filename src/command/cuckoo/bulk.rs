@@ -61,7 +61,7 @@ fn insert_items(
             Err(error) => {
                 count_refused(call, error, &limits);
                 stored.record_refused();
-                refusal.get_or_insert(error::insertion(error));
+                refusal.get_or_insert(error::insertion(error, &limits));
             }
         }
     });

@@ -29,8 +29,9 @@ impl Handler for Compact {
         let freed = match compacted {
             Ok(compaction) => compaction.freed,
             Err(error) => {
-                Limits::of(call.source).refuse(&COMPACTION, call.key, error);
-                return Err(error::insertion(error).into());
+                let limits = Limits::of(call.source);
+                limits.refuse(&COMPACTION, call.key, error);
+                return Err(error::insertion(error, &limits).into());
             }
         };
         COMPACTIONS.add(u64::from(freed > 0));

@@ -2,6 +2,7 @@
 
 use std::ffi::CStr;
 
+use crate::policy::limits::Limits;
 use bloomline_core::Error;
 
 /// CF.DEL: there is no such key, or it holds another type.
@@ -29,9 +30,10 @@ pub const BAD_NUMBERS: &CStr = c"Couldn't create filter!";
 pub const BAD_CHUNK: &CStr = c"Couldn't load chunk!";
 
 /// The reply for an item that cannot be added.
-pub fn insertion(error: Error) -> &'static CStr {
+pub fn insertion(error: Error, limits: &Limits) -> &'static CStr {
     match error {
         Error::Full(_) => c"Filter is full",
+        _ if limits.forbids_expansion() => TOO_MANY_EXPANSIONS,
         _ => c"ERR Insufficient memory",
     }
 }

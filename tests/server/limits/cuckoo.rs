@@ -117,3 +117,22 @@ fn one_call_of_copies_makes_few_tables() {
         assert_eq!(client.ask("CF.ADD k b"), "-Maximum expansions reached");
     });
 }
+
+#[test]
+fn a_limit_of_tables_ends_growth_and_nothing_else() {
+    Setup::new().module_args("cf-max-expansions 2").on_each_server(|mut client, _| {
+        client.ok("CF.RESERVE k 100 SEED 7");
+        let items = numbered("item", 10_000);
+        let is_refused = |item: &Vec<u8>, client: &mut Client| {
+            show(&client.run(&[&b"CF.ADD"[..], b"k", item])) == "-Maximum expansions reached"
+        };
+        let end = items.iter().position(|item| is_refused(item, &mut client)).expect("an end");
+        // The first table, and a second one of as many windows that was doubled four times.
+        assert!(end > 1_600, "{end} items");
+        for items in items[..end].chunks(1000) {
+            let reply = show(&client.items("CF.MDEL", "k", items));
+            assert!(!reply.contains(":0"), "{reply}");
+        }
+        assert_eq!(client.ask("CF.ADD k a"), ":1");
+    });
+}

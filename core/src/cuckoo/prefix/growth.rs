@@ -9,7 +9,7 @@ use super::table::{GROUP, Table};
 use crate::cuckoo::tables::Tables;
 use crate::error::Error;
 use crate::memory::lists::try_insert;
-use crate::permit::{Permit, request};
+use crate::permit::{Permit, request, request_tables};
 use crate::spec::Layout;
 
 /// Slots of a table that is being doubled that each insertion moves.
@@ -125,7 +125,9 @@ impl CuckooFilter {
         if count as usize >= MAX_TABLES || self.end.saturating_add(shape.bytes()) > MAX_END {
             return Err(too_many);
         }
-        Self::request(permit, [shape.bytes()], self.memory_bytes(), count + 1)?;
+        let lasting = count + u32::from(newest.shape.doubled().is_none());
+        let size = |new| Self::size_with(self.memory_bytes().saturating_add(new), count + 1);
+        request_tables(permit, Layout::Bloomline, lasting, [shape.bytes()], size)?;
         Table::zeroed(shape, self.end, List::default())
     }
 
