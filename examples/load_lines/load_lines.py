@@ -15,6 +15,8 @@ import time
 import redis
 
 MIB = 1 << 20
+# Some programs write it at the start of a file in UTF-8. It is no part of the first line.
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 class Failed(Exception):
@@ -104,7 +106,7 @@ class Load:
         connection = self.client.connection_pool.get_connection()
         sent = collections.deque()
         try:
-            for block in read_blocks(source, self.block_bytes):
+            for block in self.without_mark(read_blocks(source, self.block_bytes)):
                 calls = [("EXISTS", self.key), ("BF.BULKADD", self.key, "LINES", block, "COUNT")]
                 if identity is not None:
                     calls.append(("SET", self.progress, f"{identity} {self.offset} {self.lines} {self.new}"))
@@ -123,6 +125,17 @@ class Load:
             self.client.connection_pool.release(connection)
         if identity is not None:
             self.client.delete(self.progress)
+
+    def without_mark(self, blocks):
+        """Yields the blocks. A byte order mark at the start of the file is skipped."""
+        first = next(blocks, b"")
+        if self.offset == 0 and first.startswith(BYTE_ORDER_MARK):
+            say("skipped the byte order mark at the start", sys.stdout)
+            self.offset = len(BYTE_ORDER_MARK)
+            first = first[self.offset :]
+        if first:
+            yield first
+        yield from blocks
 
     def finish(self, connection, sent):
         """Reads the replies for the first block that was sent."""

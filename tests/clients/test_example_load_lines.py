@@ -76,6 +76,28 @@ def present(client, items):
         return sum(pipeline.execute())
 
 
+@pytest.mark.parametrize("is_pipe", [False, True], ids=["file", "pipe"])
+def test_byte_order_mark_is_no_part_of_the_first_line(server, client, path, is_pipe):
+    items, mark = lines(0, 3), b"\xef\xbb\xbf"
+    # Only at the start of the file.
+    path.write_bytes(mark + text([*items, mark + b"inside"]))
+    arguments = [KEY, "-" if is_pipe else path, "--block", 8, "--capacity", 100]
+    with path.open("rb") as file:
+        program = start(server.url, "--rate", RATE, *arguments, **({"stdin": file} if is_pipe else {}))
+        out, errors = program.communicate(timeout=DEADLINE)
+    assert (program.returncode, errors) == (0, b"")
+    assert b"skipped the byte order mark at the start\n" in out and b"4 lines, 4 new" in out
+    assert present(client, items) == 3
+    assert present(client, [mark + items[0], b"inside"]) == 0
+    assert present(client, [mark + b"inside"]) == 1
+
+
+def test_lines_after_a_byte_order_mark_are_reported_at_their_bytes(server, client, path):
+    client.execute_command("BF.RESERVE", KEY, RATE, 2, "NONSCALING")
+    path.write_bytes(b"\xef\xbb\xbf" + text([b"a", b"b", b"c"]))
+    assert "line 3, at byte 7, was refused" in refused(server.url, KEY, path)
+
+
 def test_page_shows_what_the_program_prints(server, client, path):
     path.write_bytes(text(lines(0, 1000)))
     out, _ = start(server.url, KEY, path).communicate(timeout=DEADLINE)
