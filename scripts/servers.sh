@@ -223,7 +223,7 @@ for i in "${!wanted[@]}"; do
     else
         tail -n 20 "$home/.new/$name.log" >&2
         case " $best_effort " in
-        *" $name "*) echo "servers: WARNING: no $name; tests will run without it" >&2 ;;
+        *" $name "*) echo "servers: WARNING: no $name; tests will run without it, but .ci/run requires it" >&2 ;;
         *)
             echo "servers: ERROR: no $name" >&2
             failed=1
