@@ -6,14 +6,14 @@
 //! | part | what it is | uses |
 //! |---|---|---|
 //! | [`bloomline_core`] | the filters: hashing, sizing, growth, bytes of both layouts | memory |
-//! | [`server`] | the server's C interface as safe Rust | the core's memory ledger |
+//! | [`server`] | the server's C interface as safe Rust | the core's pages and memory ledger |
 //! | [`policy`] | settings, limits, origin of a change, seeds, replication | core, `server` |
 //! | [`data_type`] | the value of a key: callbacks, handle for commands | core, `server`, `policy` |
 //! | [`command`] | from the arguments of a call to its reply | the same, [`data_type::handle`] |
 //! | `module` | loading: what is registered, in which order | all |
 //!
-//! With the feature `audit`, the global allocator reports to the memory ledger of the core;
-//! `server` uses nothing else of it. `unsafe` occurs only in `server`, `data_type`, `module` and
+//! The global allocator has the core zero large blocks lazily, and with the feature `audit` reports
+//! to its memory ledger; `server` uses nothing else of it. `unsafe` occurs only in `server`, `data_type`, `module` and
 //! `command::handler`.
 
 #![deny(unsafe_code)]

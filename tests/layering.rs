@@ -1,5 +1,5 @@
 //! The rules of the source trees `src` and `core/src` that the compiler does not check: which part
-//! imports which, no cycle of imports between files, lengths and names of files.
+//! imports which, no cycle of imports between files, names of files.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
