@@ -5,9 +5,10 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::slice;
 
-use redis_module::raw::{RedisModuleString, Status};
+use redis_module::raw::RedisModuleString;
 
 use super::api::api;
+use super::number;
 
 /// An argument: any bytes.
 #[derive(Clone, Copy)]
@@ -120,28 +121,19 @@ impl<'a> Arg<'a> {
         self.bytes().eq_ignore_ascii_case(word.as_bytes())
     }
 
-    /// The argument as a 64-bit integer, parsed by the server; none if it is not one.
+    /// The argument as a 64-bit integer; none if it is not one.
     pub fn integer(self) -> Option<i64> {
-        let mut value = 0;
-        // SAFETY: the string is valid, and the number is written to a local.
-        let status = unsafe { api!(RedisModule_StringToLongLong)(self.string, &mut value) };
-        (status == Status::Ok as c_int).then_some(value)
+        number::integer(self.bytes())
     }
 
-    /// The argument as an unsigned 64-bit integer in the form of the server's integers: digits
-    /// without a sign or leading zeros. None if it is not one.
+    /// The argument as an unsigned 64-bit integer; none if it is not one.
     pub fn unsigned(self) -> Option<u64> {
-        let text = str::from_utf8(self.bytes()).ok()?;
-        let is_canonical = text == "0" || !text.starts_with(['+', '0']);
-        text.parse().ok().filter(|_| is_canonical)
+        number::unsigned(self.bytes())
     }
 
-    /// The argument as a number, parsed by the server; none if it is not one, or NaN.
+    /// The argument as a number; none if it is not one, or NaN.
     pub fn number(self) -> Option<f64> {
-        let mut value = 0.0;
-        // SAFETY: as in `integer`.
-        let status = unsafe { api!(RedisModule_StringToDouble)(self.string, &mut value) };
-        (status == Status::Ok as c_int && !value.is_nan()).then_some(value)
+        number::number(self.bytes())
     }
 
     /// The server's string.

@@ -16,6 +16,7 @@
 //! | [`key`] | an open key |
 //! | [`loading`] | the loading of the module |
 //! | [`log`] | the server's log |
+//! | [`number`] | numbers in arguments |
 //! | [`rdb`] | the stream of a value in an RDB file |
 //! | [`system`] | the operating system: memory, random bytes |
 //! | [`version`] | the server's version |
@@ -38,6 +39,7 @@ pub mod info;
 pub mod key;
 pub mod loading;
 pub mod log;
+pub mod number;
 pub mod rdb;
 pub mod server_info;
 pub mod system;

@@ -24,6 +24,7 @@ mod merge;
 mod merge_generations;
 mod merge_rates;
 mod merge_refusals;
+mod numbers;
 mod reserve;
 mod scripting;
 mod seed;

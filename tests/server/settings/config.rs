@@ -78,6 +78,25 @@ fn values_out_of_range_are_refused_with_the_range() {
 }
 
 #[test]
+fn settings_take_the_same_numbers() {
+    for_each_server_with_settings(|kind| {
+        let server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        for name in ["bf-error-rate", "cf-error-rate"] {
+            assert_eq!(set(&mut client, name, "0x1p-7"), "+OK");
+            assert_eq!(get(&mut client, name).1, "0x1p-7");
+            let refused = set(&mut client, name, "0x1p");
+            assert!(refused.contains("Invalid value for"), "{refused}");
+        }
+        for (filter, add) in [("BF", "BF.ADD k a"), ("CF", "CF.ADD k a")] {
+            client.call("DEL k");
+            client.call(add);
+            assert_eq!(client.ask(&format!("{filter}.INFO k ERROR")), "*[$9 0.0078125]");
+        }
+    });
+}
+
+#[test]
 fn the_memory_limit_takes_units() {
     for_each_server_with_settings(|kind| {
         let server = Setup::new().start(kind);
