@@ -65,6 +65,10 @@ const MERGE: Access = Access {
 pub(super) const NO_KEY: Access =
     Access { flags: "allow-loading allow-stale", categories: "bloom", keys: Keys::None };
 
+/// Tips of commands whose replies change with time, without a write: those about the items of
+/// windowed filters. Caches of clients get no invalidation then.
+const TIMED: &CStr = c"dont_cache nondeterministic_output";
+
 /// The commands of Bloom filters. Their `since` is RedisBloom's version, to which the documentation
 /// of clients refers.
 pub static COMMANDS: [Command; 18] = [
@@ -154,6 +158,7 @@ pub static COMMANDS: [Command; 18] = [
         summary: c"Determines whether an item may have been added to a Bloom filter",
         hint: c"Replies 0 (certainly not) or 1 (probably); 0 if there is no such key.",
         complexity: c"O(N) where N is the number of layers",
+        tips: TIMED,
         args: syntax::ADD,
         ..command::<read::Exists<AnyFilter>>(&READ_FAST)
     },
@@ -162,6 +167,7 @@ pub static COMMANDS: [Command; 18] = [
         summary: c"Determines whether one or more items may have been added to a Bloom filter",
         hint: c"Replies for each item as BF.EXISTS does.",
         complexity: c"O(M * N) where M is the number of items and N the number of layers",
+        tips: TIMED,
         args: syntax::MADD,
         ..command::<read::Mexists<AnyFilter>>(&READ_FAST)
     },
@@ -173,6 +179,7 @@ pub static COMMANDS: [Command; 18] = [
         hint: c"Replies as BF.BULKADD does, 1 for probably added.",
         complexity: c"O(M * N) where M is the number of items and N the number of layers",
         since: c"0.1.0",
+        tips: TIMED,
         args: syntax::BULK,
         ..command::<Bulk<BulkExists<AnyFilter>>>(&READ)
     },
@@ -206,6 +213,7 @@ pub static COMMANDS: [Command; 18] = [
         hint: c"Counts the items that were new when they were added; 0 if there is no such key.",
         complexity: c"O(N) where N is the number of layers",
         since: c"2.4.4",
+        tips: TIMED,
         args: syntax::KEY_ONLY,
         ..command::<read::Card>(&READ_FAST)
     },

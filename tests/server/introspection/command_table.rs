@@ -7,6 +7,9 @@ use redis::Value;
 
 use crate::inspect::word;
 
+/// Tips of commands whose replies change with time.
+const TIMED: &str = "dont_cache nondeterministic_output";
+
 /// All commands with one key: a call, arity, flags, flags of the key, categories, tips.
 const COMMANDS: [(&str, i64, &str, &str, &str, &str); 35] = [
     ("bf.reserve KEY 0.01 100", -4, "write denyoom", "RW insert", "@bloom @write", ""),
@@ -16,12 +19,12 @@ const COMMANDS: [(&str, i64, &str, &str, &str, &str); 35] = [
     ("bf.insert KEY ITEMS a", -4, "write denyoom", "RW access insert", "@bloom @write", ""),
     ("bf.rotate KEY", -2, "write denyoom", "RW insert", "@bloom @write", ""),
     ("bf.compact KEY", 2, "write", "RW access update", "@bloom @write", ""),
-    ("bf.exists KEY a", 3, "readonly fast", "RO access", "@bloom @read @fast", ""),
-    ("bf.mexists KEY a b", -3, "readonly fast", "RO access", "@bloom @read @fast", ""),
-    ("bf.bulkexists KEY LINES a", -4, "readonly", "RO access", "@bloom @read", ""),
+    ("bf.exists KEY a", 3, "readonly fast", "RO access", "@bloom @read @fast", TIMED),
+    ("bf.mexists KEY a b", -3, "readonly fast", "RO access", "@bloom @read @fast", TIMED),
+    ("bf.bulkexists KEY LINES a", -4, "readonly", "RO access", "@bloom @read", TIMED),
     ("bf.info KEY", -2, "readonly", "RO access", "@bloom @read", "dont_cache"),
     ("bf.stats KEY", -2, "readonly", "RO access", "@bloom @read", "dont_cache"),
-    ("bf.card KEY", 2, "readonly fast", "RO access", "@bloom @read @fast", ""),
+    ("bf.card KEY", 2, "readonly fast", "RO access", "@bloom @read @fast", TIMED),
     ("bf.debug KEY", 2, "readonly", "RO access", "@bloom @read", "dont_cache"),
     ("bf.scandump KEY 0", 3, "readonly", "RO access", "@bloom @read", "dont_cache"),
     ("bf.loadchunk KEY 1 x", 4, "write denyoom", "RW insert", "@bloom @write", ""),
