@@ -93,6 +93,15 @@ fn growth(expansion: u32) -> Growth {
     }
 }
 
+/// The layout of a name.
+///
+/// # Errors
+///
+/// The error reply.
+pub fn layout(name: Arg) -> Result<Layout, Failure> {
+    layout_by_name(name).ok_or_else(|| unknown_argument(name))
+}
+
 /// The seed of a filter.
 ///
 /// # Errors
@@ -126,7 +135,8 @@ pub enum Command {
     Insert,
 }
 
-/// What the options of a call have set so far. The last of repeated options counts.
+/// What the options of a call have set so far. The last of repeated options counts, except of
+/// LAYOUT, of which the first counts.
 pub struct Parser {
     /// The filter.
     pub options: FilterOptions,
@@ -167,8 +177,7 @@ impl Parser {
         let mut args =
             args.iter().take_while(|arg| !arg.is("ITEMS")).skip_while(|arg| !arg.is("LAYOUT"));
         let Some(_) = args.next() else { return Ok(()) };
-        let name = args.next().ok_or(Failure::Arity)?;
-        self.options.layout = layout_by_name(name).ok_or_else(|| unknown_argument(name))?;
+        self.options.layout = layout(args.next().ok_or(Failure::Arity)?)?;
         Ok(())
     }
 
@@ -232,9 +241,9 @@ impl Parser {
         Ok(())
     }
 
-    /// LAYOUT, whose value [`Parser::find_layout`] has read.
+    /// LAYOUT. [`Parser::find_layout`] has set the first one; further ones are only checked.
     pub fn layout(&mut self, value: Value) -> Result<(), Failure> {
-        value.map(drop)
+        layout(value?).map(drop)
     }
 
     /// SEED

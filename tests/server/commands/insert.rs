@@ -16,6 +16,13 @@ fn a_missing_filter_is_created_with_the_options() {
         "BF.INSERT ns CAPACITY 2 NONSCALING ITEMS a b c d" => "*[:1 :1 -ERR non scaling filter is full]" | "*[#t #t -ERR non scaling filter is full]";
         "BF.INSERT zero EXPANSION 0 ITEMS a" => "*[:1]" | "*[#t]";
         "BF.INFO zero EXPANSION" => "*[_]" | "%{+Expansion rate _}";
+        // The first of repeated layouts counts. The others are checked too.
+        "BF.INSERT first LAYOUT redisbloom LAYOUT bloomline ITEMS a" => "*[:1]" | "*[#t]";
+        "BF.INFO first LAYOUT" => "*[$10 redisbloom]" | "%{+Layout $10 redisbloom}";
+        "BF.INSERT junk LAYOUT bloomline LAYOUT junk ITEMS a" => "-Unknown argument received: 'junk'";
+        "BF.RESERVE junk 0.01 9 LAYOUT bloomline LAYOUT junk" => "-Unknown argument received: 'junk'";
+        "CF.RESERVE junk 9 LAYOUT bloomline LAYOUT junk" => "-Unknown argument received: 'junk'";
+        "EXISTS junk" => ":0";
         // Here NONSCALING overrides an expansion, unlike in BF.RESERVE.
         "BF.INSERT both NONSCALING EXPANSION 4 ITEMS a" => "*[:1]" | "*[#t]";
         "BF.INFO both EXPANSION" => "*[_]" | "%{+Expansion rate _}";
