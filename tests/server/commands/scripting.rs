@@ -27,6 +27,24 @@ fn assert_write_refused(client: &mut Client, line: &str) {
     );
 }
 
+/// Valkey 9.1 replaces an array that ends with an error by that error. The items are added all the
+/// same.
+#[test]
+fn a_script_gets_an_array_with_an_error_or_the_error() {
+    const ADD: &str = r#"EVAL "local r = redis.pcall('BF.MADD', KEYS[1], 'a', 'b') return #r .. ': ' .. (r.err or 'no error')" 1 k"#;
+    for_each_server(|kind| {
+        let server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        client.ok("BF.RESERVE k 0.01 1 NONSCALING");
+        let expected = match kind.name.as_str() {
+            "valkey-9.1" => "$33 0: ERR non scaling filter is full",
+            _ => "$11 2: no error",
+        };
+        assert_eq!(client.ask(ADD), expected);
+        assert_eq!(client.ask("BF.MEXISTS k a b"), "*[:1 :0]");
+    });
+}
+
 #[test]
 fn a_script_reads_writes_and_receives_errors() {
     Setup::new().on_each_server(|mut client, _| {
