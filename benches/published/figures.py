@@ -2,8 +2,10 @@
 
 import json
 
-# The column of RedisBloom has the name of its file.
-NAMES = {"redisbloom": "RedisBloom"}
+# What the column of the first peer is called, whatever the name of its file is. A run that does not
+# record its modules has a peer of this name, or none.
+PEER = "RedisBloom"
+UNRECORDED = "redisbloom"
 # The order of columns in tables and charts.
 COLUMNS = ["baseline", "baseline, hash", "bloomline", "RedisBloom", "redisbloom layout", "scalar", "set", "bit string"]
 
@@ -20,10 +22,10 @@ class Cell:
 class Row:
     """A workload: its name, the number of items per call, and a cell for each column that has one."""
 
-    def __init__(self, row):
+    def __init__(self, row, shown):
         self.name = row["name"]
         self.batch = row["batch"]
-        cells = {NAMES.get(name, name): Cell(cell) for name, cell in row["columns"].items() if "failure" not in cell}
+        cells = {shown(name): Cell(cell) for name, cell in row["columns"].items() if "failure" not in cell}
         self.cells = {name: cell for name, cell in cells.items() if cell.median is not None}
 
     def times_as_fast(self):
@@ -36,24 +38,18 @@ class Row:
 class Table:
     """Times of one kind of filter."""
 
-    def __init__(self, table):
+    def __init__(self, table, shown):
         self.title = table["title"]
         self.name = self.title.split(":")[0]
-        self.rows = [Row(row) for row in table["rows"]]
-        self.bytes_per_item = {NAMES.get(name, name): value for name, value in table["bytes_per_item"].items()}
+        self.rows = [Row(row, shown) for row in table["rows"]]
+        self.bytes_per_item = {shown(name): value for name, value in table["bytes_per_item"].items()}
         self.columns = [name for name in COLUMNS if any(name in row.cells for row in self.rows)]
-
-
-def shown(name):
-    """The name of a line, which begins with that of its column."""
-    column, *rest = name.split(", ", 1)
-    return ", ".join([NAMES.get(column, column), *rest])
 
 
 class Sheet:
     """A table of sizes, or of times of whole files: texts that are ready to be shown."""
 
-    def __init__(self, sheet):
+    def __init__(self, sheet, shown):
         self.title = sheet["title"]
         self.heads = [head["name"] for head in sheet["heads"]]
         self.figures = {shown(line["name"]): line["figures"] for line in sheet["lines"] if "failure" not in line}
@@ -72,8 +68,16 @@ class Run:
         self.command = run["command"]
         self.warning = run["warning"]
         self.machine = run["machine"]
-        self.tables = {table.name: table for table in map(Table, run["tables"])}
-        self.sheets = {sheet.title: sheet for sheet in map(Sheet, run["costs"])}
+        self.modules = run.get("modules")
+        peers = [module["column"] for module in self.modules or [] if module["is_peer"]]
+        self.peer = UNRECORDED if self.modules is None else next(iter(peers), None)
+        self.tables = {table.name: table for table in (Table(table, self.shown) for table in run["tables"])}
+        self.sheets = {sheet.title: sheet for sheet in (Sheet(sheet, self.shown) for sheet in run["costs"])}
+
+    def shown(self, name):
+        """The name of a column, or of a line, which begins with that of its column."""
+        is_of_peer = self.peer is not None and f"{name}, ".startswith(f"{self.peer}, ")
+        return PEER + name[len(self.peer) :] if is_of_peer else name
 
     def row(self, table, name):
         """The row with this name in the table with this name."""

@@ -78,8 +78,24 @@ def times(run):
 def machine(run):
     """The command and the machine, as a list."""
     lines = [f"* {name}: {run.machine[name]}" for name in ["cpu", "vectors", "cores", "memory", "load", "server", "date"]]
+    lines += modules(run)
     warning = [textwrap.fill(run.warning, 100), ""] if run.warning else []
     return "\n".join([*warning, textwrap.fill(f"* command: `{run.command}`", 100, subsequent_indent="  "), *lines])
+
+
+def modules(run):
+    """What the run records of the files that it measured, as elements of a list."""
+    if run.modules is None:
+        return ["* modules: this run did not record their versions and files"]
+    return [
+        textwrap.fill(
+            f"* {run.shown(of['column'])}: `{of['file']}`, version {of['version']} of the module `{of['name']}`, "
+            f"SHA-256 `{of['sha256']}`",
+            100,
+            subsequent_indent="  ",
+        )
+        for of in run.modules
+    ]
 
 
 def span(run, name):

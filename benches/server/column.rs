@@ -1,6 +1,7 @@
 //! The columns of the table: one server each, with one module or none.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::Result;
 use crate::cores::Cores;
@@ -18,6 +19,42 @@ pub struct Column {
     /// not change these costs.
     pub launch: Launch,
     pub server: Server,
+}
+
+/// The module of a column: what is known of the file that was measured.
+pub struct Module {
+    pub column: String,
+    pub is_peer: bool,
+    pub file: String,
+    /// By MODULE LIST.
+    pub name: String,
+    pub version: i64,
+    /// Hexadecimal.
+    pub sha256: String,
+}
+
+impl Column {
+    /// The module of the column; none without one.
+    ///
+    /// # Errors
+    ///
+    /// The server does not list it, or `sha256sum` is missing.
+    pub fn module(&mut self) -> Result<Option<Module>> {
+        let Some(path) = self.launch.module.first() else { return Ok(None) };
+        let (name, version) = self.server.module()?;
+        let output = Command::new("sha256sum").arg("--").arg(path).output()?;
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let sha256 = text.split_whitespace().next().filter(|_| output.status.success());
+        let file = Path::new(path).file_name().unwrap_or_default().to_string_lossy().into_owned();
+        Ok(Some(Module {
+            column: self.name.clone(),
+            is_peer: !self.is_ours,
+            file,
+            name,
+            version,
+            sha256: sha256.ok_or_else(|| format!("no SHA-256 of {path}"))?.to_owned(),
+        }))
+    }
 }
 
 /// Starts all servers, the baseline first.

@@ -6,6 +6,7 @@ use std::path::Path;
 use serde_json::{Map, Value, json};
 
 use crate::Result;
+use crate::column::Module;
 use crate::costs::Sheet;
 use crate::machine::Machine;
 use crate::options::{Options, Scale};
@@ -13,7 +14,12 @@ use crate::run::{Cell, Outcome, Row, Table};
 use crate::workloads::Op;
 
 /// Writes every sample, with the conditions of the run.
-pub fn write(options: &Options, machine: &Machine, outcome: &Outcome) -> Result<()> {
+pub fn write(
+    options: &Options,
+    machine: &Machine,
+    modules: &[Module],
+    outcome: &Outcome,
+) -> Result<()> {
     let fields = machine.fields().into_iter();
     let fields: Map<String, Value> =
         fields.map(|(name, value)| (name.to_owned(), json!(value))).collect();
@@ -25,6 +31,7 @@ pub fn write(options: &Options, machine: &Machine, outcome: &Outcome) -> Result<
         "command": options.command_line(),
         "warning": warning(options, machine),
         "machine": fields,
+        "modules": modules.iter().map(module_json).collect::<Vec<Value>>(),
         "unit": "ns per item",
         "tables": outcome.tables.iter().map(table).collect::<Vec<Value>>(),
         "costs": outcome.sheets.iter().map(sheet_json).collect::<Vec<Value>>(),
@@ -47,6 +54,18 @@ fn warning(options: &Options, machine: &Machine) -> Option<&'static str> {
         ),
         Scale::Quick | Scale::Full => None,
     }
+}
+
+fn module_json(module: &Module) -> Value {
+    let Module { column, is_peer, file, name, version, sha256 } = module;
+    json!({
+        "column": column,
+        "is_peer": is_peer,
+        "file": file,
+        "name": name,
+        "version": version,
+        "sha256": sha256,
+    })
 }
 
 fn row_json(outcome: &Outcome, row: &Row) -> Value {

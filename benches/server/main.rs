@@ -90,8 +90,12 @@ fn bench() -> Result<bool> {
     let mut columns = column::start_all(&options, &cores)?;
     let version = columns.first_mut().map(|column| column.server.version()).transpose()?;
     let machine = machine::Machine::describe(version.unwrap_or_default(), &cores)?;
+    let mut modules = Vec::new();
+    for column in &mut columns {
+        modules.extend(column.module()?);
+    }
     let outcome = run::run(&options, &mut columns, &cores)?;
-    json::write(&options, &machine, &outcome)?;
+    json::write(&options, &machine, &modules, &outcome)?;
     eprintln!("wrote {}", options.json.display());
     let failures = outcome.failures();
     for (_, line) in &failures {

@@ -4,6 +4,7 @@
 //! The tests' `bloomline_harness::Server` has another contract: it panics, is not pinned, and keeps
 //! one configuration for all starts. What both need is in that crate.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io;
 use std::os::unix::process::CommandExt;
@@ -11,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use bloomline_harness::{Process, find_servers, newest, servers_folder};
-use redis::{Client, Connection, FromRedisValue, InfoDict, cmd};
+use redis::{Client, Connection, FromRedisValue, InfoDict, Value, cmd, from_redis_value};
 use tempfile::TempDir;
 
 use crate::Result;
@@ -140,6 +141,15 @@ impl Server {
         })
     }
 
+    /// Name and version of its module, by MODULE LIST.
+    pub fn module(&mut self) -> Result<(String, i64)> {
+        let mut modules: Vec<HashMap<String, Value>> =
+            cmd("MODULE").arg("LIST").query(&mut self.connection)?;
+        let mut module = modules.pop().ok_or("the server lists no module")?;
+        let mut field = |name: &str| module.remove(name).ok_or(format!("no {name} of the module"));
+        Ok((from_redis_value(field("name")?)?, from_redis_value(field("ver")?)?))
+    }
+
     /// Calls and microseconds of a command since the last reset.
     pub fn command_statistics(&mut self, command: &str) -> Result<(u64, u64)> {
         let info: InfoDict = cmd("INFO").arg("commandstats").query(&mut self.connection)?;
@@ -149,7 +159,7 @@ impl Server {
             .iter()
             .find(|(name, _)| name.eq_ignore_ascii_case(&wanted))
             .ok_or_else(|| format!("the server has no statistics of {command}"))?;
-        let line: String = redis::from_redis_value(value.clone())?;
+        let line: String = from_redis_value(value.clone())?;
         let field = |name: &str| {
             line.split(',')
                 .find_map(|part| part.strip_prefix(name)?.strip_prefix('=')?.parse::<u64>().ok())

@@ -1,5 +1,6 @@
 """The published run: documents and charts are what the program writes, and charts can be read."""
 
+import json
 import re
 import sys
 import xml.etree.ElementTree
@@ -16,6 +17,22 @@ CHARTS = sorted((ROOT / "docs").glob("*.svg"))
 def test_documents_show_the_published_run():
     for path, content in publish.documents().items():
         assert path.read_text() == content, f"{path.relative_to(ROOT)}: run `make publish-bench`"
+
+
+def test_a_peer_keeps_its_column_whatever_its_file_is_called(tmp_path):
+    run = json.loads(publish.PUBLISHED.read_text())
+    text = json.dumps(run).replace('"redisbloom"', '"rb-2.8"').replace('"redisbloom, ', '"rb-2.8, ')
+    run = json.loads(text)
+    hashed = "0123456789abcdef" * 4
+    ours = {"column": "bloomline", "is_peer": False, "file": "bloomline.so", "name": "bf", "version": 100, "sha256": hashed}
+    peer = {**ours, "column": "rb-2.8", "is_peer": True, "file": "rb-2.8.so", "version": 20802, "sha256": hashed[::-1]}
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps({**run, "modules": [ours, peer]}))
+    page, published = publish.page(publish.Run(path)), publish.PAGE.read_text()
+    assert "RedisBloom: `rb-2.8.so`, version 20802 of the module `bf`" in page and hashed[::-1] in page
+    for name in ["result", "times"]:
+        block = re.compile(f"<!-- {name}: begin -->.*<!-- {name}: end -->", re.S)
+        assert block.search(page)[0] == block.search(published)[0], name
 
 
 def test_speeds_in_the_readme_are_those_of_the_run():
