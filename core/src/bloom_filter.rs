@@ -137,8 +137,9 @@ impl Builder {
         self
     }
 
-    /// Into how many generations the window is divided, 2 to 64; 8 by default, but not more than
-    /// the capacity. More generations forget closer to the window, and take longer to test.
+    /// Into how many generations the window is divided, 2 to 64. By default 2 to 8: the most that
+    /// take at most 1/16 more memory than the best of these numbers. More generations forget closer
+    /// to the window, and take longer to test.
     pub fn generations(mut self, generations: u32) -> Self {
         self.generations = Some(generations);
         self

@@ -172,7 +172,7 @@ pub enum HeaderError {
     Generations(u32),
     /// The numbers of the generation with this index contradict each other.
     Generation(u32),
-    /// The generations before the oldest cannot have had this many bytes.
+    /// The bytes of the filter cannot begin or end at this offset.
     Offset(u64),
     /// A cuckoo filter cannot have this number.
     Cuckoo(CuckooError),
@@ -213,7 +213,7 @@ pub enum CuckooError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ChunkError {
-    /// No layer has a byte at this offset.
+    /// The filter has no bytes at this offset or iterator.
     Offset(u64),
     /// The chunk is longer than the rest of its layer.
     TooLong(u64),
@@ -368,7 +368,7 @@ impl fmt::Display for HeaderError {
             Self::Generation(n) => {
                 write!(f, "the numbers of generation {n} contradict each other")
             }
-            Self::Offset(n) => write!(f, "{n} bytes before the oldest generation"),
+            Self::Offset(n) => write!(f, "offset {n} of its bytes is out of range"),
             Self::Cuckoo(error) => error.fmt(f),
             Self::Other => f.write_str("the header of another filter"),
         }
@@ -399,7 +399,7 @@ impl fmt::Display for CuckooError {
 impl fmt::Display for ChunkError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Offset(n) => write!(f, "no layer has a byte {n}"),
+            Self::Offset(n) => write!(f, "the filter has no bytes at offset or iterator {n}"),
             Self::TooLong(n) => write!(f, "{n} bytes are more than its layer has left"),
             Self::Empty => f.write_str("no bytes"),
         }

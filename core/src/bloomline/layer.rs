@@ -27,6 +27,8 @@ pub(crate) const LAYER_BYTES: u64 = 32;
 /// A bit array of fixed size, and the geometry that maps items to its bits.
 #[derive(Debug)]
 pub struct BlockedLayer {
+    /// At least one block: `build` allocates the pages of a geometry, which are not empty, and only
+    /// folding changes their number, to that of a geometry too.
     pub(crate) words: Words,
     pub(crate) capacity: u64,
     pub(crate) geometry: Geometry,
@@ -57,6 +59,7 @@ impl BlockedLayer {
     /// The layer, to be read.
     #[inline(always)]
     pub fn view(&self) -> LayerRef<'_> {
+        debug_assert!(self.words.len() >= BLOCK_SECTORS as u64, "a layer without a block");
         LayerRef { words: self.words.view(), capacity: self.capacity, geometry: self.geometry }
     }
 }
@@ -176,9 +179,9 @@ impl Probe for LayerRef<'_> {
         let blocks = self.blocks().len();
         let spot = locate(hash, &self.geometry, blocks as u64);
         if !self.geometry.is_folded() {
-            // SAFETY: a hash scaled to the number of blocks, which is not 0, is below it. The
-            // compiler, which cannot know that, drops the check of the index where a spot is used
-            // at once.
+            // SAFETY: a hash scaled to the number of blocks is below it if that is not 0, which both
+            // constructors of a view guarantee (the invariant of `words`). The compiler, which
+            // cannot know that, drops the check of the index where a spot is used at once.
             unsafe { assert_unchecked(spot.first < blocks) };
         }
         spot

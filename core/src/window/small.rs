@@ -142,26 +142,22 @@ impl WindowedFilter {
             let (shape, count) = (self.shape(), usize::from(self.present));
             let mut generations = Vec::new();
             let table = no_memory(size_of::<Generation>() * count);
-            // The newest does not stay in the table, which is therefore allocated without it.
+            // The table is that of the older ones.
             generations.try_reserve_exact(count - 1).map_err(table)?;
-            let mut newest = None;
-            for view in self.in_words(words) {
+            let large = |view: GenerationRef| {
                 let mut regular = BlockedLayer::build(&shape)?;
                 let bits = view.regular.words().as_slice();
-                regular
-                    .words_mut()
-                    .as_mut_slice()
-                    .iter_mut()
-                    .zip(bits)
-                    .for_each(|(to, &from)| *to = from);
+                let words = regular.words_mut().as_mut_slice();
+                words.iter_mut().zip(bits).for_each(|(to, &from)| *to = from);
                 let GenerationRef { regular_len, live, opened, .. } = view;
-                let one = Generation { regular, regular_len, overflow: None, live, opened };
-                generations.extend(newest.replace(one));
+                Ok::<_, Error>(Generation { regular, regular_len, overflow: None, live, opened })
+            };
+            for view in self.in_words(words).take(count - 1) {
+                generations.push(large(view)?);
             }
-            let newest = newest.ok_or(Error::OutOfMemory(0))?;
+            let newest = large(self.newest_of(words))?;
             let older = generations.into_boxed_slice();
-            let large = try_box(Large { newest, older, dropped: Vec::new() })?;
-            self.ring = Ring::Large(large);
+            self.ring = Ring::Large(try_box(Large { newest, older, dropped: Vec::new() })?);
         }
         match &mut self.ring {
             Ring::Large(large) => Ok(large),

@@ -4,7 +4,7 @@ use bloomline_core::Error;
 use bloomline_core::bloomline::header::{EXTENDED_BYTES, EXTENDED_VERSION, MAGIC};
 use bloomline_core::bloomline::irregular::RECORD_BYTES;
 use bloomline_core::bloomline::sizing::REVISION;
-use bloomline_core::error::HeaderError;
+use bloomline_core::error::{ChunkError, HeaderError};
 use bloomline_core::host::{AnyFilter, Bits, Filter, Growth};
 use bloomline_core::layer::Layer;
 use bloomline_core::window::{Window, WindowSpec, WindowedFilter};
@@ -120,6 +120,15 @@ fn each_invalid_record_is_refused() {
     ] {
         assert_eq!(refusal(&header(layers, &records, 0, 0)), error, "{layers} {records:?}");
     }
+}
+
+/// They also meet filters without generations and without layers.
+#[test]
+fn texts_of_offsets_name_neither_generations_nor_layers() {
+    let header = Error::from(HeaderError::Offset(7)).to_string();
+    assert_eq!(header, "bad header: offset 7 of its bytes is out of range");
+    let chunk = Error::from(ChunkError::Offset(7)).to_string();
+    assert!(chunk.ends_with("the filter has no bytes at offset or iterator 7"), "{chunk}");
 }
 
 #[test]
