@@ -205,6 +205,29 @@ fn largest_merged_filters_have_the_stated_spread() {
     });
 }
 
+#[test]
+fn filters_of_half_as_many_items_more_exceed_the_limit() {
+    for (capacity, _) in &CAPACITIES[..3] {
+        for error_rate in ERROR_RATES {
+            for seed in 0..50 {
+                let parts = [(0, *capacity), (1 << 30, capacity / 2)].map(|(first, count)| {
+                    let mut part = new(fixed(*capacity, error_rate), seed);
+                    fill(&mut part, seed, first, count);
+                    part
+                });
+                let items = parts[0].len();
+                let [mut filter, other] = parts.map(AnyFilter::from);
+                let mut bits = filter.chunk(0).unwrap().to_vec();
+                bits.iter_mut().zip(other.chunk(0).unwrap()).for_each(|(to, from)| *to |= from);
+                filter.write_chunk(0, &bits).unwrap();
+                let limit = 1.1 + 4.0 * bound(error_rate, items);
+                let rate = filter.fp_rates()[0] / error_rate;
+                assert!(rate > limit, "{capacity} {error_rate}: {rate}, limit {limit}");
+            }
+        }
+    }
+}
+
 /// All generations of a window are full. The target rate of each is a part of the filter's.
 #[test]
 fn full_windows_have_the_stated_spread() {
