@@ -50,16 +50,15 @@
 //! 5 % down to 1e-9.
 //!
 //! ```text
-//! filter   | layer 0 | layer 1       | layer 2                   |      oldest first; only the
-//! newest takes items
-//!             full      full           newest
+//! filter   | layer 0 | layer 1       | layer 2                   |    oldest first
+//!             full      full           newest: takes the items
 //!
-//! layer    | page 0 | page 1 | page 2 | ... |                          one page per item
-//! page     | block 0 | block 1 | ... | block 63 |                      4 KiB: one to four blocks
-//! per item
+//! layer    | page 0 | page 1 | page 2 | ... |                        one page per item
+//! page     | block 0 | block 1 | ... | block 63 |                    4 KiB: 1 to 4 blocks per item
 //!              ^ first   ^ + stride
-//! block    | sector 0 | sector 1 | ... | sector 7 |                    64 bytes: one to eight
-//! consecutive sectors per item sector   | 64 bits, one of them the item's |
+//! block    | sector 0 | sector 1 | ... | sector 7 |                  64 bytes: 1 to 8 consecutive
+//!                                                                    sectors per item
+//! sector   | 64 bits, one of them the item's |
 //! ```
 //!
 //! **It can forget.** Bits cannot be cleared, but whole filters can be dropped. A

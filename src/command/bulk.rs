@@ -2,7 +2,7 @@
 //! string.
 //!
 //! The server parses one argument and sends one reply, however many items there are. Otherwise they
-//! are BF.MADD and BF.MEXISTS: the items of both forms meet in one filter.
+//! are BF.MADD and BF.MEXISTS: items added by either command are found by the other.
 
 use std::cell::Cell;
 use std::ffi::CStr;

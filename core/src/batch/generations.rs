@@ -23,7 +23,7 @@ pub(crate) trait Generations: Sized {
     /// Hashes an item.
     fn hash(seed: &Self::Seed, item: &[u8]) -> HashOf<Self>;
 
-    /// Locates an item in the layer that is written to, or may be.
+    /// Locates an item in the newest layer.
     fn locate(&self, hash: &HashOf<Self>) -> SpotOf<Self>;
 
     /// The layer, if it is the only one: items are located once.

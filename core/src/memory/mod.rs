@@ -3,7 +3,7 @@
 //! | module | holds |
 //! |---|---|
 //! | [`words`] | an owned array of 64-bit words |
-//! | `union` | the union of two such arrays |
+//! | `or` | the union of two such arrays |
 //! | [`fill`] | counting the set bits of words |
 //! | [`allocation`] | an allocation with its kind, which decides how it is freed |
 //! | [`pages`] | pages of the operating system: which were never touched, and how to drop them |
