@@ -24,7 +24,8 @@ const LARGE_LAYERS: u64 = 1 << 20;
 /// Tables of a cuckoo filter up to which one call adds further ones, also beyond `cf-max-expansions`.
 const TABLES_OF_A_CALL: u64 = 128;
 
-/// Databases whose keys are counted, from the first on. No server has more.
+/// Databases whose keys are counted, from the first on. A server may have more; the fraction that it
+/// may evict is estimated from these.
 const DATABASES: u32 = 1024;
 
 /// The limits of one change of the data set, and the first one that the change exceeded.
