@@ -231,8 +231,8 @@ impl Table {
         *self.list.entry(prefix).or_default() += copies;
     }
 
-    /// Places an entry, or changes nothing. `visits` are those that searches of a compaction may
-    /// still make in vain.
+    /// Places an entry, or changes nothing. `visits` are those that failing searches of a compaction
+    /// may still make.
     fn place(&mut self, prefix: u64, how: How, visits: &mut u64) -> Placed {
         if self.list.contains_key(&prefix) {
             if self.copies() >= MAX_COPIES {

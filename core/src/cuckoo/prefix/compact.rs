@@ -23,7 +23,7 @@ use crate::memory::words::Words;
 /// searches there would fail until its limit is reached: 1.9 s for ten million slots.
 const SWEEPS: u64 = 64;
 
-/// Visits that searches may make in vain: per slot, and besides. In a filter of different items no
+/// Visits that failing searches may make: per slot, and besides. In a filter of different items no
 /// search fails. After that, entries only move to slots that are empty.
 const VISITS_PER_SLOT: u64 = 8;
 const MORE_VISITS: u64 = 1 << 16;

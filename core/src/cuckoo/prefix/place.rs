@@ -42,7 +42,7 @@ pub(super) enum Purpose<'a> {
     Move {
         /// True if the table must not be above its limit then.
         is_limited: bool,
-        /// Visits that searches may still make in vain.
+        /// Visits that failing searches may still make.
         visits: &'a mut u64,
     },
 }
