@@ -77,11 +77,7 @@ fn merge_into(
 }
 
 /// The union of filters, as a new filter.
-fn union_of(
-    first: &AnyFilter,
-    others: &[&AnyFilter],
-    limits: &Limits,
-) -> Result<AnyFilter, Error> {
+fn union_of(first: &AnyFilter, others: &[&AnyFilter], limits: &Limits) -> Result<AnyFilter, Error> {
     let mut filter = first.try_clone(&mut limits.permit())?;
     filter.union(others, &mut limits.permit())?;
     Ok(filter)

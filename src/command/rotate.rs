@@ -11,9 +11,9 @@ use super::error::{
     unknown_argument,
 };
 use super::handler::{ArgCount, Call, Handler};
+use crate::data_type::handle::Outcome;
 use crate::policy::limits::{Limits, ROTATION, is_for_memory};
 use crate::policy::replicate;
-use crate::data_type::handle::Outcome;
 use crate::server::clock;
 use crate::server::key::Key;
 use bloomline_core::Error;

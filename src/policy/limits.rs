@@ -171,7 +171,6 @@ impl<'a> Limits<'a> {
         change.refused.add(1);
     }
 
-
     /// The function that the core calls before it allocates bits.
     pub fn permit(&self) -> impl FnMut(Demand) -> bool + '_ {
         |demand| self.allows(demand)
@@ -208,8 +207,7 @@ impl<'a> Limits<'a> {
 
     /// True if a cuckoo filter may become one of this number of tables.
     fn allows_tables(&self, tables: u32, allowed: u64) -> bool {
-        let is_allowed =
-            u64::from(tables) <= allowed || self.source.is_replicated_or_loaded();
+        let is_allowed = u64::from(tables) <= allowed || self.source.is_replicated_or_loaded();
         if !is_allowed {
             self.refusal.set(Some(Refusal::Expansions { tables: tables - 1, allowed }));
         }

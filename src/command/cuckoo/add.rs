@@ -14,8 +14,8 @@ use crate::policy::limits::{GROWTH, Limits};
 use crate::policy::replicate::{ItemCommands, NewItems};
 use crate::server::args::Args;
 use crate::server::key::Key;
-use bloomline_core::{Error, Layout};
 use bloomline_core::host::cuckoo::AnyCuckoo;
+use bloomline_core::{Error, Layout};
 
 /// The keyspace event of a call that added items.
 const ADDED: &CStr = c"cuckoo.add";

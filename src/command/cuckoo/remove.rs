@@ -84,13 +84,7 @@ fn delete(call: Call, reply: Reply) -> Result<(), Failure> {
 
 /// Ends a call that deletes items: its deletions are added to the totals, replicated by `replicate`,
 /// and reported.
-fn commit(
-    call: Call,
-    key: Key,
-    changed: Changed,
-    deleted: &NewItems,
-    replicate: impl FnOnce(),
-) {
+fn commit(call: Call, key: Key, changed: Changed, deleted: &NewItems, replicate: impl FnOnce()) {
     let count = deleted.len();
     CF_DELETES.add(count as u64);
     CF_DELETES_MISSED.add((deleted.recorded() - count) as u64);

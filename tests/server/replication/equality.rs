@@ -275,13 +275,7 @@ impl Trial {
     }
 
     /// Runs a command with items. Returns which of them it has added or deleted.
-    fn run_with(
-        &mut self,
-        name: &str,
-        head: &[&str],
-        items: &[u32],
-        is_packed: bool,
-    ) -> Vec<bool> {
+    fn run_with(&mut self, name: &str, head: &[&str], items: &[u32], is_packed: bool) -> Vec<bool> {
         let name = format!("{}.{name}", self.family);
         let bytes: Vec<[u8; 4]> = items.iter().map(|item| item.to_be_bytes()).collect();
         let packed = bytes.concat();
