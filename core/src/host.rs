@@ -34,6 +34,7 @@ pub use crate::any::AnyFilter;
 pub use crate::bloomline::sizing::{MAX_CAPACITY, MAX_ERROR_RATE};
 pub use crate::bloomline::{Filter, LayerRef};
 pub use crate::chunk::{Bits, Chunk, MAX_CHUNK_BYTES};
+pub use crate::compact::Revision;
 pub use crate::insertion::Insertion;
 pub use crate::layer::Layer;
 #[cfg(feature = "audit")]

@@ -105,17 +105,22 @@ pub trait Layer: Probe + sealed::Sealed {
     /// Becomes an older layer, with `len` items.
     fn retire(&mut self, len: u64);
 
-    /// The layer that follows when this one, layer `index`, is full.
+    /// The layer that follows when `last`, layer `index`, is full. All layers up to it have the
+    /// capacity `capacity` together.
     ///
     /// # Errors
     ///
     /// [`Error::Full`] if the filter does not grow, [`Error::TooManyLayers`], or a layer that is
     /// out of range.
     fn successor(
-        &self,
         common: &Self::Common,
+        last: &Self::Shape,
         index: u32,
+        capacity: u64,
     ) -> Result<(Self::Common, Self::Shape), Error>;
+
+    /// Items that a layer of this shape is sized for.
+    fn shape_capacity(shape: &Self::Shape) -> u64;
 
     /// The shape of this layer, which holds `len` items.
     fn shape_with(&self, len: u64) -> Self::Shape;

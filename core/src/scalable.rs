@@ -287,7 +287,8 @@ impl<L: Layer> ScalableFilter<L> {
     #[cold]
     pub(crate) fn grow(&mut self, permit: Permit) -> Result<(), Error> {
         let layers = self.layer_count();
-        let (common, shape) = self.newest.successor(&self.common, layers - 1)?;
+        let last = self.newest.shape_with(self.newest_len);
+        let (common, shape) = L::successor(&self.common, &last, layers - 1, self.capacity())?;
         request::<L>(permit, [L::shape_bytes(&shape)], self.bits_bytes(), layers + 1)?;
         let layer = L::build(&shape)?;
 

@@ -28,6 +28,8 @@ pub struct Model {
     pub seed: u64,
     pub layers: Vec<ModelLayer>,
     pub newest_len: u64,
+    /// The number of layers when the filter was compacted for the first time.
+    pub regrown: Option<usize>,
 }
 
 /// The result of an insertion. The library has more errors, but these are all that occur with
@@ -132,22 +134,35 @@ impl ModelLayer {
 
 impl Model {
     pub fn new(spec: Spec, seed: u64) -> Self {
-        let mut model = Self { spec, seed, layers: Vec::new(), newest_len: 0 };
-        let layer = ModelLayer::new(spec.capacity, model.next_error()).expect("a spec in range");
+        let mut model = Self { spec, seed, layers: Vec::new(), newest_len: 0, regrown: None };
+        let error = spec.error_rate / if spec.growth == Growth::Fixed { 1.0 } else { 2.0 };
+        let layer = ModelLayer::new(spec.capacity, error).expect("a spec in range");
         model.layers.push(layer);
         model
     }
 
-    /// The target rate of the next layer: the error budget, divided by the number of layers plus
-    /// two.
-    fn next_error(&self) -> f64 {
-        match self.spec.growth {
-            Growth::Fixed => self.spec.error_rate,
-            Growth::Scaling { .. } => {
-                let older_rates: f64 =
-                    self.layers.iter().fold(0.0, |sum, layer| sum + layer.fp_rate());
-                (self.spec.error_rate - older_rates) / (self.layers.len() as f64 + 2.0)
-            }
+    /// Capacity and target rate of the next layer.
+    ///
+    /// The rate is the error budget, divided by the number of layers plus two. After a compaction it
+    /// follows from the capacity, which is then at least that of the specification, and a quarter
+    /// of that of all layers.
+    fn next(&self, expansion: u64) -> (u64, f64) {
+        let older_rates: f64 = self.layers.iter().fold(0.0, |sum, layer| sum + layer.fp_rate());
+        let budget = self.spec.error_rate - older_rates;
+        let last = self.layers.last().expect("at least one").capacity;
+        let capacity = last.saturating_mul(expansion);
+        if self.regrown.is_none() {
+            return (capacity, budget / (self.layers.len() as f64 + 2.0));
+        }
+        let older: u64 = self.layers.iter().map(|layer| layer.capacity).sum();
+        let capacity = capacity.max(self.spec.capacity).max(older / 4).min(1 << 40);
+        let (size, all) = (capacity as f64, older as f64);
+        let error = budget * size / (2.0 * size + 6.0 * all);
+        let collisions = 0.5f64.powi(64);
+        if error >= 1e-15 && size * collisions <= error / 2.0 {
+            (capacity, error)
+        } else {
+            (capacity.min((budget * (7.0 / 16.0) / collisions) as u64).max(1), budget / 2.0)
         }
     }
 
@@ -169,8 +184,8 @@ impl Model {
         let capacity = self.layers.last().expect("at least one").capacity;
         if self.newest_len == capacity {
             let Growth::Scaling { expansion } = self.spec.growth else { return Answer::Full };
-            match ModelLayer::new(capacity.saturating_mul(u64::from(expansion)), self.next_error())
-            {
+            let (capacity, error) = self.next(expansion.into());
+            match ModelLayer::new(capacity, error) {
                 Some(layer) => self.layers.push(layer),
                 None => return Answer::CannotGrow,
             }
@@ -183,9 +198,11 @@ impl Model {
 
     /// Folds the newest layer to so many pages, with which it has another capacity.
     pub fn compact(&mut self, pages: u64, capacity: u64) {
+        let count = self.layers.len();
         let newest = self.layers.last_mut().expect("at least one");
         newest.fold(pages);
         newest.capacity = capacity;
+        self.regrown = self.regrown.or(Some(count));
     }
 
     /// Items that were new when they were inserted.

@@ -6,6 +6,7 @@ use std::ptr::NonNull;
 use crate::bloomline::Filter;
 use crate::bloomline::length::is_length;
 use crate::chunk::{Bits, Chunk};
+use crate::compact::Revision;
 use crate::error::{Error, HeaderError};
 use crate::estimate::Estimate;
 use crate::layer::Layer;
@@ -256,10 +257,20 @@ impl AnyFilter {
         }
     }
 
-    /// Gives back the memory that the items do not need, and returns the number of bytes; see
-    /// [`Filter::compact`] and [`WindowedFilter::compact`](crate::window::WindowedFilter::compact).
+    /// Gives back the memory that the items do not need, and returns the number of bytes: 0 if, and
+    /// only if, nothing has changed. See [`Filter::compact`] and
+    /// [`WindowedFilter::compact`](crate::window::WindowedFilter::compact).
     pub fn compact(&mut self) -> u64 {
-        any!(self, filter => filter.compact())
+        self.compact_by(Revision::Second)
+    }
+
+    /// The same as computed in an earlier release. Windowed filters have only one revision.
+    pub fn compact_by(&mut self, revision: Revision) -> u64 {
+        match self {
+            Self::Bloomline(filter) => filter.compact_by(revision),
+            Self::Windowed(filter) => filter.compact(),
+            Self::RedisBloom(filter) => filter.compact_by(revision),
+        }
     }
 
     /// The number of distinct items that were added, estimated by the fill of the layers.

@@ -54,9 +54,10 @@ impl Filter {
         newest_len: u64,
         permit: Permit,
     ) -> Result<Self, Error> {
-        let (mut common, _) = Common::first(spec, seed)?;
+        let ((mut common, _), mut capacity) = (Common::first(spec, seed)?, 0u64);
         for (shape, index) in shapes.iter().zip(0..).take(shapes.len().saturating_sub(1)) {
-            (common, _) = common.successor(shape, index)?;
+            capacity = capacity.saturating_add(shape.capacity);
+            (common, _) = common.successor(shape, index, capacity)?;
         }
         Self::with_shapes(common, shapes, newest_len, permit)
     }
@@ -74,9 +75,14 @@ impl Filter {
 
     /// The target rate of each layer, oldest first. Cost: up to a microsecond per layer.
     pub fn layer_errors(&self) -> impl Iterator<Item = f64> {
-        self.layers().zip(0..).scan(0.0, |older_rates, (layer, index)| {
-            let error = self.common.spec().layer_error(index, *older_rates);
-            *older_rates += layer.fp_rate(layer.capacity());
+        let mut first = self.common;
+        first.older_rates = 0.0;
+        let first = (first, 0u64, 0u64);
+        self.layers().zip(0..).scan(first, |(common, older, last), (layer, index)| {
+            let (_, error) = common.planned(*last, index, *older);
+            *last = layer.capacity();
+            *older = older.saturating_add(*last);
+            common.older_rates += layer.fp_rate(*last);
             Some(error)
         })
     }

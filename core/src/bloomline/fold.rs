@@ -176,6 +176,11 @@ impl Fold {
         with(fits)
     }
 
+    /// The fold with the fewest pages, at least as many as this one, whose pages are all single.
+    pub(crate) fn evened(self) -> Self {
+        Self::new(self.hashed, self.halved())
+    }
+
     /// The largest number of items, from `least` to `most`, with which the rate is at most `error`;
     /// `least` if there is none.
     pub(crate) fn items_at(&self, geometry: &Geometry, error: f64, least: u64, most: u64) -> u64 {

@@ -5,8 +5,9 @@ use std::iter;
 
 use super::fold::Fold;
 use super::geometry::{BLOCK_BYTES, Geometry};
+use super::hash::COLLISION;
 use super::rate::fp_rate;
-use super::sizing::MAX_ERROR_RATE;
+use super::sizing::{MAX_CAPACITY, MAX_ERROR_RATE, MIN_LAYER_ERROR};
 use crate::error::Error;
 use crate::spec::{Growth, MAX_EXPANSION, MAX_LAYERS, Spec};
 
@@ -15,7 +16,7 @@ use crate::spec::{Growth, MAX_EXPANSION, MAX_LAYERS, Spec};
 /// [`Spec`] is flattened to keep a filter at 96 bytes, a size class of the servers' allocator.
 #[derive(Clone, Copy, Debug)]
 pub struct Common {
-    capacity: u64,
+    capacity: CapacityAndRegrown,
     error_rate: f64,
     /// The seed of the hash.
     pub(crate) seed: u64,
@@ -27,7 +28,7 @@ pub struct Common {
     origin: u32,
 }
 
-/// [`Growth`] in four bytes.
+/// [`Growth`] in four bytes, of which a filter of any kind uses spare values to distinguish kinds.
 #[derive(Clone, Copy, Debug)]
 enum SmallGrowth {
     Fixed,
@@ -35,6 +36,33 @@ enum SmallGrowth {
 }
 
 const _: () = assert!(MAX_EXPANSION <= u16::MAX as u32);
+
+/// The capacity that a filter was created for, and above its bits the index of the first layer that
+/// follows a compaction, 0 if there was none: two numbers in eight bytes.
+#[derive(Clone, Copy, Debug)]
+struct CapacityAndRegrown(u64);
+
+impl CapacityAndRegrown {
+    const SHIFT: u32 = MAX_CAPACITY.ilog2() + 1;
+
+    fn new(capacity: u64, regrown: u32) -> Self {
+        Self(capacity | u64::from(regrown) << Self::SHIFT)
+    }
+
+    fn capacity(self) -> u64 {
+        self.0 & ((1 << Self::SHIFT) - 1)
+    }
+
+    fn regrown(self) -> u32 {
+        (self.0 >> Self::SHIFT) as u32
+    }
+}
+
+const _: () = assert!((MAX_LAYERS as u64) < 1 << (u64::BITS - CapacityAndRegrown::SHIFT));
+
+/// After a compaction, a layer has at least this part of the capacity of all older layers, so that
+/// the number of layers grows with the logarithm of the number of items.
+const LEAST_SHARE: u64 = 4;
 
 /// Bytes per unit of the origin of the bits.
 pub(crate) const ORIGIN_UNIT: u64 = 4 << 20;
@@ -108,8 +136,13 @@ impl Common {
             }
             Growth::Scaling { expansion } => SmallGrowth::Scaling { expansion: expansion as u16 },
         };
-        Self { capacity, error_rate, seed, older_rates: 0.0, growth, origin: 0 }
-            .with_shape(capacity, 0)
+        if capacity > MAX_CAPACITY {
+            return Err(Error::Capacity(capacity));
+        }
+        let packed = CapacityAndRegrown::new(capacity, 0);
+        let common =
+            Self { capacity: packed, error_rate, seed, older_rates: 0.0, growth, origin: 0 };
+        common.with_shape(capacity, common.layer_error(0))
     }
 
     /// Capacity, target rate and growth of the filter.
@@ -118,40 +151,109 @@ impl Common {
             SmallGrowth::Fixed => Growth::Fixed,
             SmallGrowth::Scaling { expansion } => Growth::Scaling { expansion: expansion.into() },
         };
-        Spec { capacity: self.capacity, error_rate: self.error_rate, growth }
+        Spec { capacity: self.capacity.capacity(), error_rate: self.error_rate, growth }
     }
 
-    /// The layer that follows when `last`, layer `index` counted from 0, is full.
+    /// The layer that follows when `last`, layer `index` counted from 0, is full. All layers up to
+    /// it have the capacity `capacity` together.
     ///
     /// # Errors
     ///
     /// [`Error::Full`] if the filter is fixed; [`Error::TooManyLayers`]; [`Error::Capacity`] or
     /// [`Error::ErrorRateTooSmall`] if the next layer would be out of range.
-    pub(crate) fn successor(&self, last: &Shape, index: u32) -> Result<(Self, Shape), Error> {
-        match self.growth {
-            SmallGrowth::Fixed => Err(Error::Full(last.capacity)),
-            SmallGrowth::Scaling { .. } if index + 1 >= MAX_LAYERS => {
-                Err(Error::TooManyLayers(MAX_LAYERS))
-            }
-            SmallGrowth::Scaling { expansion } => {
-                let capacity = last.capacity.saturating_mul(u64::from(expansion));
-                let older_rates = self.older_rates + rate_when_full(last);
-                Self { older_rates, ..*self }.with_shape(capacity, index + 1)
-            }
+    pub(crate) fn successor(
+        &self,
+        last: &Shape,
+        index: u32,
+        capacity: u64,
+    ) -> Result<(Self, Shape), Error> {
+        if matches!(self.growth, SmallGrowth::Fixed) {
+            return Err(Error::Full(last.capacity));
         }
+        if index + 1 >= MAX_LAYERS {
+            return Err(Error::TooManyLayers(MAX_LAYERS));
+        }
+        let next = Self { older_rates: self.older_rates + rate_when_full(last), ..*self };
+        let (capacity, error) = next.planned(last.capacity, index + 1, capacity);
+        next.with_shape(capacity, error)
     }
 
-    fn with_shape(self, capacity: u64, index: u32) -> Result<(Self, Shape), Error> {
-        let geometry = Geometry::new(capacity, self.layer_error(index))?;
+    /// Capacity and target rate of layer `index` after a layer of capacity `last`. All older layers
+    /// have the capacity `older` together.
+    ///
+    /// After a compaction, the small layers that it leaves must not make all further layers small.
+    /// So the next one has at least the capacity that the filter was created for, and a quarter of
+    /// `older`. It does not get a share of the error budget by its index, but by its size.
+    pub(crate) fn planned(&self, last: u64, index: u32, older: u64) -> (u64, f64) {
+        let capacity = match self.growth {
+            SmallGrowth::Fixed => last,
+            SmallGrowth::Scaling { expansion } => last.saturating_mul(expansion.into()),
+        };
+        if !self.is_regrown(index) {
+            return (capacity, self.layer_error(index));
+        }
+        let capacity =
+            capacity.max(self.capacity.capacity()).max(older / LEAST_SHARE).min(MAX_CAPACITY);
+        let error = self.error_by_size(capacity, older);
+        let budget = self.budget();
+        let collisions = capacity as f64 * COLLISION;
+        if error >= MIN_LAYER_ERROR && collisions <= error / 2.0 {
+            return (capacity, error);
+        }
+        // Equal hashes alone would take half of the rate, or no layer can have it: half of the budget,
+        // for as many items as leave an eighth of that for the bits.
+        let most = (budget * (7.0 / 16.0) / COLLISION) as u64;
+        (capacity.min(most.max(1)), budget / 2.0)
+    }
+
+    fn with_shape(self, capacity: u64, error: f64) -> Result<(Self, Shape), Error> {
+        let geometry = Geometry::new(capacity, error)?;
         Ok((self, Shape { capacity, geometry, stored: geometry.pages() as u32 }))
     }
 
-    /// The target rate of layer `index`, which is the newest.
+    /// True if layer `index` follows a compaction.
+    fn is_regrown(&self, index: u32) -> bool {
+        (1..=index).contains(&self.regrown())
+    }
+
+    /// The index of the first layer that follows a compaction; 0 if there was none.
+    pub(crate) fn regrown(&self) -> u32 {
+        self.capacity.regrown()
+    }
+
+    /// The same filter with layers that follow a compaction from index `regrown` on.
+    ///
+    /// `None` for an index that no layer can have, and for a filter that does not grow.
+    pub(crate) fn with_regrown(self, regrown: u32) -> Option<Self> {
+        let may_grow = matches!(self.growth, SmallGrowth::Scaling { .. });
+        let is_valid = regrown == 0 || (may_grow && regrown <= MAX_LAYERS);
+        let capacity = CapacityAndRegrown::new(self.capacity.capacity(), regrown);
+        is_valid.then_some(Self { capacity, ..self })
+    }
+
+    /// What the older layers leave of the target rate.
+    fn budget(&self) -> f64 {
+        self.error_rate - self.older_rates
+    }
+
+    /// The rate that a layer of `capacity` items may have in a filter that was compacted, whose
+    /// older layers have the capacity `older` together.
+    ///
+    /// A layer that doubles the capacity gets an eighth of the budget, one of a quarter of the older
+    /// capacity a 26th, and none more than a half. So the rate per item falls with the number
+    /// of items, and hardly with the number of layers in which they are.
+    pub(crate) fn error_by_size(&self, capacity: u64, older: u64) -> f64 {
+        let (capacity, older) = (capacity as f64, older as f64);
+        self.budget() * capacity / (2.0 * capacity + 6.0 * older)
+    }
+
+    /// The target rate of layer `index`, which is the newest, in a filter that was not compacted.
     pub(crate) fn layer_error(&self, index: u32) -> f64 {
         self.spec().layer_error(index, self.older_rates)
     }
 
-    /// The rate that layer `index`, the newest, may have when it is compacted.
+    /// The rate that layer `index`, the newest, may have when the filter is compacted for the first
+    /// time.
     ///
     /// That of a scaling filter is four times its target rate, but at most half of the error budget.
     /// The load is probably over then, and at 1 % the filter becomes 5 % smaller by it on average.
@@ -161,10 +263,14 @@ impl Common {
         let error = self.layer_error(index);
         match self.growth {
             SmallGrowth::Fixed => error,
-            SmallGrowth::Scaling { .. } => {
-                (error * 4.0).min((self.error_rate - self.older_rates) / 2.0)
-            }
+            SmallGrowth::Scaling { .. } => (error * 4.0).min(self.budget() / 2.0),
         }
+    }
+
+    /// The fewest items that a further compaction leaves room for, beside older layers of the
+    /// capacity `older`.
+    pub(crate) fn least_room(older: u64) -> u64 {
+        older / LEAST_SHARE
     }
 
     /// True if the newest layer may have this rate: the sum of all rates is at most the target rate.
@@ -227,11 +333,12 @@ impl Spec {
     pub fn layers(self) -> impl Iterator<Item = Result<Shape, Error>> {
         // Sizes do not depend on the seed.
         let mut next = Some(Common::first(self, 0));
-        let mut index = 0;
+        let (mut index, mut capacity) = (0, 0u64);
         iter::from_fn(move || {
             let layer = next.take()?;
             if let Ok((common, shape)) = &layer {
-                next = Some(common.successor(shape, index));
+                capacity = capacity.saturating_add(shape.capacity);
+                next = Some(common.successor(shape, index, capacity));
                 index += 1;
             }
             Some(layer.map(|(_, shape)| shape))
@@ -255,10 +362,11 @@ impl Spec {
         let (mut index, mut len) = (0, items);
         while len > shape.capacity {
             len -= shape.capacity;
-            (common, shape) = common.successor(&shape, index).ok()?;
+            // The filter was not compacted yet, so the capacity of the older layers has no effect.
+            (common, shape) = common.successor(&shape, index, 0).ok()?;
             index += 1;
         }
-        let after = shape.compacted(common.compacted_error(index), len, len);
+        let after = shape.compacted(common.compacted_error(index), len, len, len);
         Some((shape, after.unwrap_or(shape)))
     }
 

@@ -12,7 +12,6 @@ use super::length::{is_length, padded_len};
 use crate::error::{Error, HeaderError};
 use crate::fields::{Reader, Writer};
 use crate::memory::lists::try_push;
-use crate::spec::{Growth, Spec};
 
 /// Bytes of a record.
 pub const RECORD_BYTES: usize = 16;
@@ -138,31 +137,44 @@ pub(crate) fn layers(
     shapes: &mut Vec<Shape>,
 ) -> Result<Common, Error> {
     let too_many = || Error::from(HeaderError::Layers(layers));
-    let (mut common, mut shape) = (common, first);
+    let (mut common, mut shape, mut capacity) = (common, first, 0u64);
     for index in 0..layers {
         if index > 0 {
-            (common, shape) = common.successor(&shape, index - 1).map_err(|_| too_many())?;
+            let next = common.successor(&shape, index - 1, capacity);
+            (common, shape) = next.map_err(|_| too_many())?;
         }
         shape = records.next(shape, |rate| common.allows(rate))?;
+        capacity = capacity.saturating_add(shape.capacity);
         try_push(shapes, shape)?;
     }
     if layers == 0 { Err(too_many()) } else { Ok(common) }
 }
 
+/// Appends the record of layer `index`, which is expected to have the capacity `capacity`, if it
+/// needs one.
+pub(crate) fn encode_one(layer: &Shape, capacity: u64, index: u32, bytes: &mut Vec<u8>) {
+    if let Some(record) = Irregular::of(index, layer, capacity) {
+        bytes.extend(record.encode());
+    }
+}
+
 /// Appends the records of the layers of one filter, oldest first. The first of them has index
-/// `first`, and is expected to have the capacity `capacity`.
+/// `first`. `common` is what the layers have in common.
 pub(crate) fn encode(
-    Spec { mut capacity, growth, .. }: Spec,
+    common: &Common,
     layers: impl Iterator<Item = Shape>,
     first: u32,
     bytes: &mut Vec<u8>,
 ) {
-    for (layer, index) in layers.zip(first..) {
-        if let Some(record) = Irregular::of(index, &layer, capacity) {
-            bytes.extend(record.encode());
+    let (mut common, mut expected, mut older) = (*common, common.spec().capacity, 0u64);
+    common.older_rates = 0.0;
+    for (layer, index) in layers.zip(0..) {
+        encode_one(&layer, expected, first + index, bytes);
+        // Only the layers after a compaction need the sums.
+        if common.regrown() != 0 {
+            common.older_rates += layer.fp_rate(layer.capacity);
+            older = older.saturating_add(layer.capacity);
         }
-        if let Growth::Scaling { expansion } = growth {
-            capacity = layer.capacity.saturating_mul(expansion.into());
-        }
+        (expected, _) = common.planned(layer.capacity, index + 1, older);
     }
 }

@@ -432,8 +432,17 @@ impl Layer for BlockedLayer {
 
     fn retire(&mut self, _len: u64) {}
 
-    fn successor(&self, common: &Common, index: u32) -> Result<(Common, Shape), Error> {
-        common.successor(&self.shape(), index)
+    fn successor(
+        common: &Common,
+        last: &Shape,
+        index: u32,
+        capacity: u64,
+    ) -> Result<(Common, Shape), Error> {
+        common.successor(last, index, capacity)
+    }
+
+    fn shape_capacity(shape: &Shape) -> u64 {
+        shape.capacity
     }
 
     fn shape_with(&self, _len: u64) -> Shape {

@@ -2,14 +2,16 @@
 
 use std::ops::{ControlFlow, Range};
 
-use super::{Compact, Newest};
+use super::{Compact, Newest, Revision};
 use crate::bloomline::fold::Fold;
 use crate::bloomline::{BlockedLayer, Common, Shape};
 use crate::error::Error;
 use crate::memory::words::Words;
 use crate::simd::BLOCK_SECTORS;
+use crate::spec::Growth;
 
-/// A fold that saves less than this part of a layer is not worth a record in the header.
+/// A fold that saves less than this part of a layer is not worth a record in the header. A further
+/// one must save this part of the filter.
 const LEAST_SAVING: u64 = 16;
 
 /// A layer that is folded to this part of its pages or less gets new memory. Otherwise it is folded
@@ -17,41 +19,69 @@ const LEAST_SAVING: u64 = 16;
 const FEW_PAGES: u64 = 8;
 
 impl Shape {
-    /// The shape with the fewest pages with which the rate is at most `error` with `items` items,
-    /// `len` of which are counted. `None` if that saves less than 1/16.
+    /// The shape with the fewest pages with which the rate is at most `error` with `least` items.
+    /// The layer has `items` items, at most `least`, and `len` of them are counted. `None` if that
+    /// saves less than 1/16.
     ///
     /// The capacity falls to what the layer may hold then.
-    pub(crate) fn compacted(&self, error: f64, len: u64, items: u64) -> Option<Self> {
+    pub(crate) fn compacted(&self, error: f64, least: u64, len: u64, items: u64) -> Option<Self> {
+        let to = self.fold().smallest(&self.geometry, least, error);
+        self.compacted_to(to, error, least, len, items)
+    }
+
+    /// The same with evenly filled pages, if that takes at most half as many pages more: they take
+    /// up to twice the items, and the filter goes on growing.
+    fn compacted_evenly(&self, error: f64, least: u64, len: u64, items: u64) -> Option<Self> {
+        let to = self.fold().smallest(&self.geometry, least, error);
+        let even = to.evened();
+        let is_better = even.stored() <= self.stored.into() && even.stored() * 2 <= to.stored() * 3;
+        self.compacted_to(if is_better { even } else { to }, error, least, len, items)
+    }
+
+    fn compacted_to(&self, to: Fold, error: f64, least: u64, len: u64, items: u64) -> Option<Self> {
         let from = self.fold();
-        let to = from.smallest(&self.geometry, items, error);
         if (from.stored() - to.stored()) * LEAST_SAVING < from.stored() {
             return None;
         }
-        let most = self.capacity.max(items);
-        let room = to.items_at(&self.geometry, error, items, most) - items;
+        let most = self.capacity.max(least);
+        let room = to.items_at(&self.geometry, error, least, most) - items;
         let capacity = self.capacity.min(len.saturating_add(room)).max(1);
         Some(self.folded(to, capacity))
     }
 }
 
 impl Compact for BlockedLayer {
-    fn compact(&mut self, common: &mut Common, index: u32, newest: Newest) -> bool {
-        let Some(moved) = common.moved(newest.filter_bytes) else { return false };
-        let is_folded = self.fold_to(common.compacted_error(index), newest.len, newest.items);
-        if is_folded {
-            *common = moved;
-        }
-        is_folded
+    fn is_folded(&self) -> bool {
+        self.geometry.is_folded()
     }
-}
 
-impl BlockedLayer {
-    /// Folds the layer as [`Shape::compacted`] says. False, without a change, if that saves too
-    /// little.
-    pub(crate) fn fold_to(&mut self, error: f64, len: u64, items: u64) -> bool {
+    fn created(common: &Common) -> Option<(Common, Shape)> {
+        Common::first(common.spec(), common.seed).ok()
+    }
+
+    fn folded(&self, common: &Common, index: u32, newest: &Newest) -> Option<(Common, Shape)> {
+        let &Newest { len, items, older, .. } = newest;
         let shape = self.shape();
-        let Some(folded) = shape.compacted(error, len, items) else { return false };
-        let (from, to) = (shape.fold(), folded.fold());
+        let mut common = common.moved(newest.filter_bytes)?;
+        let folded = if newest.is_further {
+            let least = items.max(Common::least_room(older)).max(1);
+            let folded =
+                shape.compacted_evenly(common.error_by_size(least, older), least, len, items)?;
+            let saved = shape.bytes() - folded.bytes();
+            (saved.saturating_mul(LEAST_SAVING) >= newest.filter_bytes).then_some(folded)?
+        } else {
+            shape.compacted(common.compacted_error(index), items, len, items)?
+        };
+        let may_grow = common.spec().growth != Growth::Fixed;
+        if newest.revision != Revision::First && may_grow && common.regrown() == 0 {
+            common = common.with_regrown(index + 1)?;
+        }
+        Some((common, folded))
+    }
+
+    /// Folds to a few pages in new memory, and to more of them, or without memory, in place.
+    fn fold(&mut self, folded: &Shape) {
+        let (from, to) = (self.shape().fold(), folded.fold());
         (self.capacity, self.geometry) = (folded.capacity, folded.geometry);
         let page_words = self.geometry.blocks_per_page() as usize * BLOCK_SECTORS;
         if to.stored() > from.stored() / FEW_PAGES {
@@ -61,7 +91,6 @@ impl BlockedLayer {
         } else {
             fold_in_place(&mut self.words, page_words, from, to);
         }
-        true
     }
 }
 

@@ -2,13 +2,34 @@
 //!
 //! Older layers are full, so only the newest one can have more bits than its items need: half of
 //! them on average, if the filter has grown by doubling, and more if it was reserved too large.
+//!
+//! A compaction ends the newest layer early, so a filter that goes on growing gets one layer more.
+//! After the first compaction, three rules keep any number of further ones from ending growth, and
+//! from leaving many layers:
+//!
+//! * The newest layer keeps room in proportion to the older ones, so the number of layers grows with
+//!   the logarithm of the number of items.
+//! * In the Bloomline layout, a layer is sized by what the filter was created for and by what it
+//!   holds, and not by a small layer before it.
+//! * Nothing is folded if the filter could grow less far then than by additions alone.
 
 mod bloomline;
 mod redisbloom;
 mod windowed;
 
+use crate::error::Error;
 use crate::layer::Layer;
 use crate::scalable::{SAMPLE_PAGES, ScalableFilter};
+
+/// What a compaction computes. A log of commands may have compactions of earlier releases, whose
+/// results must be the same again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Revision {
+    /// Release 0.1: each compaction folds the newest layer to the size of its items.
+    First,
+    /// Later releases.
+    Second,
+}
 
 /// The newest layer of a filter that is compacted.
 #[derive(Clone, Copy, Debug)]
@@ -17,36 +38,102 @@ pub struct Newest {
     len: u64,
     /// Items in the layer by its count or its fill, whichever is more.
     items: u64,
+    /// The capacity of the older layers together.
+    older: u64,
+    /// True if an older layer was folded, and the revision takes that into account.
+    is_further: bool,
     /// Bytes of the bits of all layers.
     filter_bytes: u64,
+    revision: Revision,
 }
 
 /// A layer that can become smaller.
 pub trait Compact: Layer {
-    /// Folds the newest layer, layer `index`, to the smallest size that holds its items within the
-    /// rate that it may have. False, without a change, if that saves less than 1/16 of it.
-    fn compact(&mut self, common: &mut Self::Common, index: u32, newest: Newest) -> bool;
+    /// True if the layer was folded.
+    fn is_folded(&self) -> bool;
+
+    /// The first layer of the filter as it was created, and what the layers had in common. `None` if
+    /// that is not known: then growth is compared with that of the filter before the compaction.
+    fn created(common: &Self::Common) -> Option<(Self::Common, Self::Shape)>;
+
+    /// What the newest layer, layer `index`, becomes by a compaction, and what the layers then have
+    /// in common. `None` if that saves too little.
+    fn folded(
+        &self,
+        common: &Self::Common,
+        index: u32,
+        newest: &Newest,
+    ) -> Option<(Self::Common, Self::Shape)>;
+
+    /// Folds the bits to a shape that [`Compact::folded`] has returned.
+    fn fold(&mut self, shape: &Self::Shape);
 }
 
 impl<L: Compact> ScalableFilter<L> {
-    /// Gives back the memory that the items do not need, and returns the number of bytes.
+    /// Gives back the memory that the items do not need, and returns the number of bytes: 0 if, and
+    /// only if, nothing has changed.
     ///
     /// The newest layer becomes as small as its items allow. Its false-positive rate rises, and that
     /// of the filter stays within the target rate. No item is lost. The layer is full then, or nearly
-    /// so, and the filter goes on growing from its new capacity. Layers of one page cannot become
-    /// smaller.
+    /// so, and the filter goes on growing. If an older layer was folded before, the newest one keeps
+    /// room for a part of what the older ones hold: a quarter, or as much in RedisBloom's layout.
+    /// Layers of one page cannot become smaller, and nothing is done if the filter could grow less
+    /// far then than by additions alone, up to 2^40 items.
     ///
     /// Cost: one pass over the newest layer. It takes no memory, or an eighth of the old at most.
     pub fn compact(&mut self) -> u64 {
+        self.compact_by(Revision::Second)
+    }
+
+    /// The same as computed in an earlier release.
+    pub fn compact_by(&mut self, revision: Revision) -> u64 {
         let index = self.layer_count() - 1;
         let newest = Newest {
             len: self.newest_len(),
             items: items_in(&self.newest, self.newest_len()),
+            older: self.older.iter().map(L::capacity).fold(0, u64::saturating_add),
+            is_further: revision != Revision::First && self.older.iter().any(L::is_folded),
             filter_bytes: self.bits_bytes(),
+            revision,
         };
-        self.newest.compact(&mut self.common, index, newest);
+        let Some((common, shape)) = self.newest.folded(&self.common, index, &newest) else {
+            return 0;
+        };
+        let alone = || match L::created(&self.common) {
+            Some((common, shape)) => reach::<L>(common, shape, 0, 0),
+            None => {
+                let present = self.newest.shape_with(newest.len);
+                reach::<L>(self.common, present, index, newest.older)
+            }
+        };
+        let is_first = revision == Revision::First;
+        if is_first || reach::<L>(common, shape, index, newest.older) >= alone() {
+            self.newest.fold(&shape);
+            self.common = common;
+        }
         newest.filter_bytes - self.bits_bytes()
     }
+}
+
+/// Items up to which the growth of a filter is compared.
+const MOST_REACH: u64 = 1 << 33;
+
+/// The number of items, up to [`MOST_REACH`], that a filter can grow to whose newest layer has a shape and the
+/// index `index`. The older layers have the capacity `older` together. 0 if it does not grow.
+///
+/// Cost: up to some microseconds per layer.
+fn reach<L: Layer>(mut common: L::Common, mut shape: L::Shape, mut index: u32, older: u64) -> u64 {
+    let mut capacity = older.saturating_add(L::shape_capacity(&shape));
+    while capacity < MOST_REACH {
+        match L::successor(&common, &shape, index, capacity) {
+            Ok(next) => (common, shape) = next,
+            Err(Error::Full(_)) => return 0,
+            Err(_) => return capacity.min(MOST_REACH),
+        }
+        capacity = capacity.saturating_add(L::shape_capacity(&shape));
+        index += 1;
+    }
+    MOST_REACH
 }
 
 /// The number of items in a layer that counts `len` items: larger than `len` if the fill shows it by

@@ -26,6 +26,10 @@
 //! that loads the filter. So the capacity falls with the bits, and the links that follow are
 //! smaller too. Their excess, `4 / (k m)` each, is in the bound.
 //!
+//! If an older link was folded, the newest one keeps room for as many items as all older ones have,
+//! so that the number of links grows with the logarithm of the number of items: each further link
+//! halves the rate. A folded link is recognised by a capacity of at least 64 bits less than it has.
+//!
 //! A fold is made if this excess is at most a quarter of the target rate of the link, and the
 //! capacity falls so far that the rate of the link and the excess together stay within it. So the
 //! sum of the target rates, which is that of the filter, holds after any number of compactions. For
@@ -38,7 +42,7 @@
 //! | 1e-4 | 59,000 | 2,800 |
 //! | 1e-6 | 4,200,000 | 136,000 |
 
-use super::{Compact, Newest};
+use super::{Compact, Newest, Revision};
 use crate::frozen;
 use crate::redisbloom::geometry::Shape;
 use crate::redisbloom::indexes::Modulus;
@@ -51,34 +55,44 @@ const LEAST_SAVING: u64 = 16;
 const MOST_EXCESS: f64 = 1.0 / 4.0;
 
 impl Compact for ClassicLayer {
-    fn compact(&mut self, common: &mut Common, _index: u32, newest: Newest) -> bool {
-        self.fold_to(common, newest.len, newest.items)
+    fn is_folded(&self) -> bool {
+        self.shape.capacity < unlike_built(&self.shape).saturating_add(1)
     }
-}
 
-impl ClassicLayer {
-    /// Folds the link to the smallest size that is enough for `items` items, `len` of which are
-    /// counted, within its target rate. False, without a change, if there is none.
-    ///
-    /// The capacity falls to what the link may hold now.
-    fn fold_to(&mut self, common: &Common, len: u64, items: u64) -> bool {
-        let Some(shape) = smallest(&self.shape, common, items) else { return false };
+    /// The header has no field for the first capacity of a folded link.
+    fn created(_common: &Common) -> Option<(Common, Shape)> {
+        None
+    }
+
+    fn folded(&self, common: &Common, _index: u32, newest: &Newest) -> Option<(Common, Shape)> {
+        let &Newest { len, items, older, .. } = newest;
+        let least = if newest.is_further { items.max(older) } else { items };
+        let shape = smallest(&self.shape, common, least, newest.revision)?;
         let room = shape.capacity - items;
         let capacity = self.shape.capacity.min(len.saturating_add(room)).max(1);
-        self.shape = Shape { capacity, ..shape };
-        self.modulus = Modulus::new(shape.modulus());
-        let words = (shape.bits / 64) as usize;
+        Some((*common, Shape { capacity, ..shape }))
+    }
+
+    fn fold(&mut self, folded: &Shape) {
+        self.shape = *folded;
+        self.modulus = Modulus::new(folded.modulus());
+        let words = (folded.bits / 64) as usize;
         let (first, others) = self.words.as_mut_slice().split_at_mut(words);
         for part in others.chunks(words) {
             first.iter_mut().zip(part).for_each(|(to, from)| *to |= from);
         }
-        self.words.truncate(shape.bits / 64);
-        true
+        self.words.truncate(folded.bits / 64);
     }
 }
 
+/// The largest capacity of a link that shows that it was folded: a built one has fewer than 64 bits
+/// more than its items need.
+fn unlike_built(shape: &Shape) -> u64 {
+    (shape.bits.saturating_sub(64) as f64 / shape.bits_per_item) as u64
+}
+
 /// The smallest fold of a link whose capacity is at least `items`, with that capacity.
-fn smallest(shape: &Shape, common: &Common, items: u64) -> Option<Shape> {
+fn smallest(shape: &Shape, common: &Common, items: u64, revision: Revision) -> Option<Shape> {
     if shape.modulus() != shape.bits {
         return None;
     }
@@ -86,7 +100,10 @@ fn smallest(shape: &Shape, common: &Common, items: u64) -> Option<Shape> {
     let root = words.isqrt();
     let divisors = (1..=root).filter(|n| words.is_multiple_of(*n)).flat_map(|n| [n, words / n]);
     let folds = divisors.filter_map(|divisor| {
-        let fold = folded(shape, common, shape.bits / divisor)?;
+        let mut fold = folded(shape, common, shape.bits / divisor)?;
+        if revision != Revision::First {
+            fold.capacity = fold.capacity.min(unlike_built(&fold));
+        }
         (fold.capacity >= items.max(1)).then_some(fold)
     });
     let saved = |fold: &Shape| (shape.bits - fold.bits).saturating_mul(LEAST_SAVING);

@@ -1,14 +1,15 @@
 //! Compacting a windowed filter.
 
-use super::items_in;
+use super::{Compact, Revision, items_in};
 use crate::window::filter::MAX_OFFSET;
 use crate::window::ring::Ring;
 use crate::window::{Generation, WindowedFilter};
 
 impl WindowedFilter {
     /// Gives back the memory that the items of the older generations do not need, and returns the
-    /// number of bytes; see [`compact`](crate::host::Filter::compact). The newest generation keeps its
-    /// size, because it takes items.
+    /// number of bytes: 0 if, and only if, nothing has changed; see
+    /// [`compact`](crate::host::Filter::compact). The newest generation keeps its size, because it
+    /// takes items.
     ///
     /// Cost: one pass over the generations that become smaller.
     pub fn compact(&mut self) -> u64 {
@@ -32,11 +33,15 @@ impl WindowedFilter {
 impl Generation {
     fn compact(&mut self, error: f64) {
         match &mut self.overflow {
-            // The regular layer is full.
-            Some(overflow) => drop(overflow.compact()),
+            // The regular layer is full. The generation does not grow any more, and the header has
+            // no field for how it would.
+            Some(overflow) => drop(overflow.compact_by(Revision::First)),
             None => {
-                let items = items_in(&self.regular, self.regular_len);
-                self.regular.fold_to(error, self.regular_len, items);
+                let (layer, len) = (&mut self.regular, self.regular_len);
+                let items = items_in(layer, len);
+                if let Some(folded) = layer.shape().compacted(error, items, len, items) {
+                    layer.fold(&folded);
+                }
             }
         }
     }

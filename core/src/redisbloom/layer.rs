@@ -238,16 +238,25 @@ impl Layer for ClassicLayer {
         self.shape.len = len;
     }
 
-    fn successor(&self, common: &Common, index: u32) -> Result<(Common, Shape), Error> {
+    fn successor(
+        common: &Common,
+        last: &Shape,
+        index: u32,
+        _capacity: u64,
+    ) -> Result<(Common, Shape), Error> {
         if common.options.is_fixed() {
-            return Err(Error::Full(self.shape.capacity));
+            return Err(Error::Full(last.capacity));
         }
         if index + 1 >= MAX_LAYERS {
             return Err(Error::TooManyLayers(MAX_LAYERS));
         }
-        let capacity = self.shape.capacity.checked_mul(common.expansion.into());
+        let capacity = last.capacity.checked_mul(common.expansion.into());
         let capacity = capacity.ok_or(Error::Capacity(u64::MAX))?;
-        Ok((*common, Shape::new(common.options, capacity, self.shape.error * 0.5)?))
+        Ok((*common, Shape::new(common.options, capacity, last.error * 0.5)?))
+    }
+
+    fn shape_capacity(shape: &Shape) -> u64 {
+        shape.capacity
     }
 
     fn shape_with(&self, len: u64) -> Shape {

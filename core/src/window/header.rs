@@ -15,8 +15,6 @@
 //! of 64 bytes. All numbers are little-endian. The geometry is derived from the header and not
 //! stored in it. `docs/format.md` describes the format.
 
-use std::iter;
-
 use arrayvec::ArrayVec;
 
 use super::filter::{MAX_OFFSET, WindowedFilter};
@@ -78,11 +76,11 @@ impl WindowedFilter {
         }
         let mut index = 0;
         for (_, generation) in self.generations() {
-            let regular = iter::once(generation.regular.shape());
-            irregular::encode(spec.regular(), regular, index, &mut bytes);
-            if let (Some(spec), Some(filter)) = (spec.overflow(), generation.overflow) {
+            let layer = generation.regular.shape();
+            irregular::encode_one(&layer, spec.regular().capacity, index, &mut bytes);
+            if let Some(filter) = generation.overflow {
                 let layers = filter.layers().map(BlockedLayer::shape);
-                irregular::encode(spec, layers, index + 1, &mut bytes);
+                irregular::encode(filter.common(), layers, index + 1, &mut bytes);
             }
             index += generation.layer_count();
         }

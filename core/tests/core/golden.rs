@@ -1,7 +1,8 @@
 //! The format of filters in our own layout, byte for byte: golden files, hashes, false positives.
 
 use bloomline_core::bloomline::hash::item_hash;
-use bloomline_core::host::{AnyFilter, Growth, Spec};
+use bloomline_core::host::Revision::{First, Second};
+use bloomline_core::host::{AnyFilter, Growth, Revision, Spec};
 use bloomline_core::window::{Window, WindowSpec, WindowedFilter};
 use bloomline_reference::golden::file;
 
@@ -21,10 +22,10 @@ fn insert(filter: &mut AnyFilter, first: u64, count: u64) {
     }
 }
 
-/// Compacted, and grown afterwards.
-fn compacted(spec: Spec, items: u64, more: u64) -> AnyFilter {
+/// Compacted as a release did it, and grown afterwards.
+fn compacted(revision: Revision, spec: Spec, items: u64, more: u64) -> AnyFilter {
     let mut filter = filled(spec, 0, items);
-    assert!(filter.compact() > 0);
+    assert!(filter.compact_by(revision) > 0);
     insert(&mut filter, items, more);
     filter
 }
@@ -85,9 +86,12 @@ fn all() -> Vec<(String, AnyFilter, u64)> {
     }
     let joined = [
         // Folded in place: more than an eighth of the pages is left.
-        ("compacted", compacted(scaling(20_000, 0.01, 2), 8_000, 0)),
+        ("compacted", compacted(First, scaling(20_000, 0.01, 2), 8_000, 0)),
         // Folded into new memory, to less than an eighth.
-        ("compacted-grown", compacted(scaling(20_000, 1e-4, 1), 300, 1_500)),
+        ("compacted-grown", compacted(First, scaling(20_000, 1e-4, 1), 300, 1_500)),
+        // The second revision of compaction: growth has the reserved capacity again.
+        ("recompacted", compacted(Second, scaling(20_000, 0.01, 2), 8_000, 0)),
+        ("recompacted-grown", compacted(Second, scaling(20_000, 1e-4, 1), 300, 1_500)),
         ("merged-overfull", overfull()),
         ("ring-compacted", ring()),
     ];

@@ -125,7 +125,7 @@ fn headers_of_compacted_filters_are_valid() {
 
 #[test]
 fn compacted_filters_go_on_growing_within_their_rates() {
-    for spec in [scaling(20_000, 0.01, 2), scaling(100_000, 1e-4, 1), scaling(10_000, 0.1, 4)] {
+    for spec in [scaling(20_000, 0.01, 2), scaling(100_000, 1e-4, 2), scaling(10_000, 0.1, 4)] {
         let (mut filter, mut freed, mut next) = (classic(spec), 0, 0);
         for cycle in 1..12 {
             insert(&mut filter, next..next + cycle * 173);

@@ -16,6 +16,7 @@ mod pinned;
 mod rates;
 mod refusals;
 mod repeated;
+mod schedules;
 mod union;
 
 pub const SEED: u64 = 0x0123_4567_89ab_cdef;
