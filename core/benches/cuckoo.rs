@@ -183,7 +183,7 @@ fn measure_growth(layout: Layout, name: &str, scale: u64) -> Result<(), Error> {
     });
     timed(0..items / 20 * 19, |batch| filter.remove_batch(batch.iter(), |_| ()));
     let start = Instant::now();
-    filter.compact().expect("memory");
+    filter.compact()?;
     println!(
         "{name}, {items} items, grown from 128: longest insertion {longest:?}, {:.2} bits per item \
          (at most {most:.1} on the way), {tables} tables, rate {:.4} %; 95 % deleted and compacted \

@@ -109,6 +109,7 @@ fn scaled(significand: u64, exponent: i64) -> f64 {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a failed test panics")]
 mod tests {
     use std::ffi::{CStr, CString};
     use std::ptr;

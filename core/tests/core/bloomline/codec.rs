@@ -231,6 +231,7 @@ fn decoding_demands_memory_for_all_layers_at_once() {
         largest_layer: layers[layers.len() - 1],
         filter_bytes: filter.size_bytes(),
         layout: Layout::Bloomline,
+        tables: 0,
     };
     assert_eq!(demands, [expected]);
 }
