@@ -78,7 +78,7 @@ impl<L: Compact> ScalableFilter<L> {
     /// so, and the filter goes on growing. If an older layer was folded before, the newest one keeps
     /// room for a part of what the older ones hold: a quarter, or as much in RedisBloom's layout.
     /// Layers of one page cannot become smaller, and nothing is done if the filter could grow less
-    /// far then than by additions alone, up to 2^40 items.
+    /// far then than by additions alone, up to 2^33 items.
     ///
     /// Cost: one pass over the newest layer. It takes no memory, or an eighth of the old at most.
     pub fn compact(&mut self) -> u64 {
@@ -106,8 +106,12 @@ impl<L: Compact> ScalableFilter<L> {
                 reach::<L>(self.common, present, index, newest.older)
             }
         };
-        let is_first = revision == Revision::First;
-        if is_first || reach::<L>(common, shape, index, newest.older) >= alone() {
+        // Growth by equal layers takes thousands of steps, so it is compared only where it decides.
+        let may_fold = revision == Revision::First || {
+            let reached = reach::<L>(common, shape, index, newest.older);
+            reached == MOST_REACH || reached >= alone()
+        };
+        if may_fold {
             self.newest.fold(&shape);
             self.common = common;
         }
@@ -118,8 +122,9 @@ impl<L: Compact> ScalableFilter<L> {
 /// Items up to which the growth of a filter is compared.
 const MOST_REACH: u64 = 1 << 33;
 
-/// The number of items, up to [`MOST_REACH`], that a filter can grow to whose newest layer has a shape and the
-/// index `index`. The older layers have the capacity `older` together. 0 if it does not grow.
+/// The number of items, up to [`MOST_REACH`], that a filter can grow to whose newest layer has a
+/// shape and the index `index`. The older layers have the capacity `older` together. 0 if it does
+/// not grow.
 ///
 /// Cost: up to some microseconds per layer.
 fn reach<L: Layer>(mut common: L::Common, mut shape: L::Shape, mut index: u32, older: u64) -> u64 {
