@@ -19,6 +19,7 @@ fn a_call_is_replicated_once_and_nothing_if_nothing_changed() {
             assert_eq!(link.lines(&server), [""; 0], "{call}");
         }
         client.call("BF.COMPACT missing");
+        assert_eq!(client.ask("BF.COMPACT k 3"), "-Unknown argument received: '3'");
         assert_eq!(link.lines(&server), [""; 0]);
     });
 }
