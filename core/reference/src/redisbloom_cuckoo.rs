@@ -14,8 +14,8 @@ pub struct Model {
     pub deletes: u64,
     /// The bytes of each table, oldest first.
     pub tables: Vec<Vec<u8>>,
-    /// Why an item of the same call was refused.
-    pub refusal: Option<Refusal>,
+    /// Iterations of the searches of the same call that failed, of items that were refused.
+    pub failed_iterations: usize,
 }
 
 /// MurmurHash64A (Austin Appleby) with the seed 0.
@@ -58,7 +58,7 @@ impl Model {
             items: 0,
             deletes: 0,
             tables: vec![vec![0; buckets * bucket_size]],
-            refusal: None,
+            failed_iterations: 0,
         }
     }
 
@@ -119,7 +119,7 @@ impl Model {
         item: &[u8],
         may_grow: impl FnMut(u64) -> bool,
     ) -> Result<(), Refusal> {
-        self.refusal = None;
+        self.failed_iterations = 0;
         self.insert_further(item, may_grow)
     }
 
@@ -130,7 +130,9 @@ impl Model {
         may_grow: impl FnMut(u64) -> bool,
     ) -> Result<(), Refusal> {
         let result = self.store(item, may_grow);
-        self.refusal = self.refusal.or(result.err());
+        if result.is_err() {
+            self.failed_iterations += self.max_iterations;
+        }
         result
     }
 
@@ -145,16 +147,15 @@ impl Model {
                     return Ok(());
                 }
             }
-            // Further items of a call only get empty slots after a refusal.
-            if let Some(refusal) = self.refusal {
-                return Err(refusal);
+            // Further items of a call only get empty slots after many iterations.
+            if self.failed_iterations < 1 << 16 {
+                let before = self.tables.last().unwrap().clone();
+                if self.kick(hash, fingerprint) {
+                    self.stored();
+                    return Ok(());
+                }
+                *self.tables.last_mut().unwrap() = before;
             }
-            let before = self.tables.last().unwrap().clone();
-            if self.kick(hash, fingerprint) {
-                self.stored();
-                return Ok(());
-            }
-            *self.tables.last_mut().unwrap() = before;
             if self.expansion == 0 {
                 return Err(Refusal::Full);
             }

@@ -80,11 +80,16 @@ pub(super) trait Slots: Sized {
     }
 }
 
-/// What a call that inserts items has found out, so that its work is bounded.
+/// What the searches of a call that failed took, so that its work is bounded.
 #[derive(Debug, Default)]
 pub(super) struct Effort {
-    /// Why an item of the call was refused. Others are only stored in empty slots then.
-    pub(super) refusal: Option<Error>,
+    /// Steps of searches that failed.
+    pub(super) steps: u64,
+}
+
+impl Effort {
+    /// Steps from which on further items of a call are only stored in empty slots.
+    pub(super) const MOST: u64 = 1 << 16;
 }
 
 /// The key of the items of a filter.

@@ -198,7 +198,7 @@ fn a_full_list_refuses_only_what_needs_it() {
 /// In RedisBloom's layout, items of a call that is refused once are not searched for again; what is
 /// stored, is stored in the same way without them.
 #[test]
-fn after_a_refusal_only_empty_slots_are_filled() {
+fn after_many_failed_searches_only_empty_slots_are_filled() {
     for (bucket_size, max_iterations) in [(1, 200), (2, 65_535), (4, 500)] {
         let mut filter = created(512, options(bucket_size, max_iterations, 0));
         let mut other = filter.try_clone(&mut granted).unwrap();

@@ -159,18 +159,17 @@ impl ClassicCuckoo {
     /// Stores a fingerprint that has no empty slot: in the newest table by moving others, or else in
     /// a new table.
     ///
-    /// After the first refusal of a call, others of it are refused without a search. Only what is
-    /// stored is replicated, and that finds an empty slot there too.
+    /// If the searches of a call that failed took [`Effort::MOST`] iterations, others of it are
+    /// refused without a search. Only what is stored is replicated, and finds the same slot there.
     #[cold]
     fn make_room(&mut self, key: &Key, effort: &mut Effort, permit: Permit) -> Result<(), Error> {
-        if let Some(refusal) = effort.refusal {
-            return Err(refusal);
-        }
         let max_iterations = self.options.max_iterations;
-        if self.tables.last_mut().is_some_and(|newest| newest.kick(key, max_iterations)) {
+        if effort.steps < Effort::MOST
+            && self.tables.last_mut().is_some_and(|newest| newest.kick(key, max_iterations))
+        {
             return Ok(());
         }
-        self.grow(permit).inspect_err(|error| effort.refusal = Some(*error))?;
+        self.grow(permit).inspect_err(|_| effort.steps += u64::from(max_iterations))?;
         self.fill(key);
         Ok(())
     }

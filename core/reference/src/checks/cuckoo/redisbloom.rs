@@ -72,7 +72,7 @@ impl Reference for Model {
             items: numbers.items,
             deletes: numbers.deletes,
             tables: classic(&filter).tables().map(<[u8]>::to_vec).collect(),
-            refusal: None,
+            failed_iterations: 0,
         };
         Ok(Some((filter, Some(model))))
     }
@@ -86,7 +86,7 @@ impl Reference for Model {
     }
 
     fn begin_call(&mut self) {
-        self.refusal = None;
+        self.failed_iterations = 0;
     }
 
     /// The permit depends on the size as this project counts it.
