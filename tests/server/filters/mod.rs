@@ -190,9 +190,9 @@ fn compacted() -> Vec<Filter> {
         ),
         filter(
             "classic:compacted:grown",
-            "0.001 40778 EXPANSION 4 LAYOUT REDISBLOOM",
-            0..9000,
-            &[Add(0..1500), Compact, Add(1500..9000), Compact],
+            "0.001 40778 EXPANSION 16 LAYOUT REDISBLOOM",
+            0..4500,
+            &[Add(0..1500), Compact, Add(1500..4500), Compact],
         ),
         filter("hand:compacted", "0.001 50000 GENERATIONS 8", 0..2500, &[slide.clone(), Compact]),
         filter(
