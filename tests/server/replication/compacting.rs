@@ -14,7 +14,10 @@ fn a_call_is_replicated_once_and_nothing_if_nothing_changed() {
         for filter in &filters {
             let call = format!("BF.COMPACT {}", filter.key);
             client.call(&call);
-            assert_eq!(link.lines(&server), [format!("{call} 2")]);
+            // Redis 6.2 puts what is not the call itself into a transaction.
+            let lines = link.lines(&server).into_iter();
+            let lines: Vec<_> = lines.filter(|line| line.starts_with("BF.")).collect();
+            assert_eq!(lines, [format!("{call} 2")]);
             client.call(&call);
             assert_eq!(link.lines(&server), [""; 0], "{call}");
         }

@@ -124,7 +124,7 @@ fn the_number_of_tables_is_limited_while_the_server_runs() {
     for_each_server_with_settings(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
-        client.ok("CF.RESERVE k 4");
+        client.ok("CF.RESERVE k 4 LAYOUT REDISBLOOM");
         for (value, reply) in [("1", "-Maximum expansions reached"), ("2", ":1"), ("65536", ":1")] {
             assert_eq!(set(&mut client, "cf-max-expansions", value), "+OK");
             assert_eq!(client.ask("CF.ADD k a"), reply);
