@@ -22,7 +22,7 @@ use bloomline_core::{Error, Layout};
 const LARGE_LAYERS: u64 = 1 << 20;
 
 /// Tables of a cuckoo filter up to which one call adds further ones, also beyond `cf-max-expansions`.
-const TABLES_OF_A_CALL: u64 = 128;
+const TABLES_OF_A_CALL: u64 = 512;
 
 /// Databases whose keys are counted, from the first on. A server may have more; the fraction that it
 /// may evict is estimated from these.

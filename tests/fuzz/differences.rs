@@ -34,7 +34,16 @@ const CREATING: &[&str] = &["BF.RESERVE", "BF.INSERT"];
 const CUCKOO_CREATING: &[&str] = &["CF.RESERVE", "CF.INSERT", "CF.INSERTNX"];
 
 /// All of them. The first that explains a difference counts.
-pub const DIFFERENCES: [Difference; 20] = [
+pub const DIFFERENCES: [Difference; 21] = [
+    Difference {
+        what: "Valkey 9.1: RedisBloom reads rates by the server, which knows no hexadecimal ones",
+        explains: |call| {
+            let is_hexadecimal = |word: &Vec<u8>| word.to_ascii_lowercase().starts_with(b"0x");
+            call.is(CREATING)
+                && call.words.iter().any(is_hexadecimal)
+                && (call.theirs("-ERR bad error rate\r\n") || call.theirs("-Bad error rate\r\n"))
+        },
+    },
     Difference {
         what: "2.8: other texts of BF.RESERVE for numbers out of range",
         explains: |call| {

@@ -16,6 +16,8 @@ pub struct Model {
     pub tables: Vec<Vec<u8>>,
     /// Iterations of the searches of the same call that failed, of items that were refused.
     pub failed_iterations: usize,
+    /// Why all further items of the same call are refused.
+    pub end: Option<Refusal>,
 }
 
 /// MurmurHash64A (Austin Appleby) with the seed 0.
@@ -59,6 +61,7 @@ impl Model {
             deletes: 0,
             tables: vec![vec![0; buckets * bucket_size]],
             failed_iterations: 0,
+            end: None,
         }
     }
 
@@ -119,7 +122,7 @@ impl Model {
         item: &[u8],
         may_grow: impl FnMut(u64) -> bool,
     ) -> Result<(), Refusal> {
-        self.failed_iterations = 0;
+        (self.failed_iterations, self.end) = (0, None);
         self.insert_further(item, may_grow)
     }
 
@@ -133,10 +136,16 @@ impl Model {
         if result.is_err() {
             self.failed_iterations += self.max_iterations;
         }
+        if self.tables.len() >= 128 {
+            self.end = self.end.or(result.err());
+        }
         result
     }
 
     fn store(&mut self, item: &[u8], mut may_grow: impl FnMut(u64) -> bool) -> Result<(), Refusal> {
+        if let Some(refusal) = self.end {
+            return Err(refusal);
+        }
         let hash = murmur_64(item);
         let fingerprint = Self::fingerprint(hash);
         loop {

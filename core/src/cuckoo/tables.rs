@@ -85,11 +85,17 @@ pub(super) trait Slots: Sized {
 pub(super) struct Effort {
     /// Steps of searches that failed.
     pub(super) steps: u64,
+    /// Why all further items of the call are refused.
+    pub(super) refusal: Option<Error>,
 }
 
 impl Effort {
     /// Steps from which on further items of a call are only stored in empty slots.
     pub(super) const MOST: u64 = 1 << 16;
+
+    /// Tables above which the first refusal of a call ends it: to find an empty slot in so many
+    /// tables, or none, takes as long as a search.
+    pub(super) const TABLES: usize = 128;
 }
 
 /// The key of the items of a filter.

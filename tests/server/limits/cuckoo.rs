@@ -112,7 +112,7 @@ fn one_call_of_copies_makes_few_tables() {
         let reply = client.ask(&format!("CF.INSERT k ITEMS {copies}"));
         let (stored, left) = (reply.matches(":1").count(), reply.matches(":-1").count());
         assert_eq!(stored + left, 3000);
-        assert!(client.ask("CF.DEBUG k").contains("filters:128 "), "{}", client.ask("CF.DEBUG k"));
+        assert!(client.ask("CF.DEBUG k").contains("filters:512 "), "{}", client.ask("CF.DEBUG k"));
         assert_eq!(number(&mut client, "growths_refused") - refused, left as u64);
         assert_eq!(client.ask("CF.ADD k b"), "-Maximum expansions reached");
     });

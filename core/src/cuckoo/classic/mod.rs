@@ -163,13 +163,20 @@ impl ClassicCuckoo {
     /// refused without a search. Only what is stored is replicated, and finds the same slot there.
     #[cold]
     fn make_room(&mut self, key: &Key, effort: &mut Effort, permit: Permit) -> Result<(), Error> {
+        if let Some(refusal) = effort.refusal {
+            return Err(refusal);
+        }
         let max_iterations = self.options.max_iterations;
         if effort.steps < Effort::MOST
             && self.tables.last_mut().is_some_and(|newest| newest.kick(key, max_iterations))
         {
             return Ok(());
         }
-        self.grow(permit).inspect_err(|_| effort.steps += u64::from(max_iterations))?;
+        let has_many_tables = self.tables.len() >= Effort::TABLES;
+        self.grow(permit).inspect_err(|error| {
+            effort.steps += u64::from(max_iterations);
+            effort.refusal = has_many_tables.then_some(*error);
+        })?;
         self.fill(key);
         Ok(())
     }
@@ -283,7 +290,7 @@ impl Tables for ClassicCuckoo {
 
     #[inline(always)]
     fn insert_key(&mut self, key: &Key, effort: &mut Effort, permit: Permit) -> Result<(), Error> {
-        if !self.fill(key) {
+        if effort.refusal.is_some() || !self.fill(key) {
             self.make_room(key, effort, permit)?;
         }
         // Only a forged filter has more empty slots than it counts.

@@ -73,6 +73,7 @@ impl Reference for Model {
             deletes: numbers.deletes,
             tables: classic(&filter).tables().map(<[u8]>::to_vec).collect(),
             failed_iterations: 0,
+            end: None,
         };
         Ok(Some((filter, Some(model))))
     }
@@ -86,7 +87,7 @@ impl Reference for Model {
     }
 
     fn begin_call(&mut self) {
-        self.failed_iterations = 0;
+        (self.failed_iterations, self.end) = (0, None);
     }
 
     /// The permit depends on the size as this project counts it.
