@@ -84,7 +84,7 @@ impl NewItems {
         !self.has_refused && (self.recorded - self.len()) * 16 <= self.recorded
     }
 
-    /// Those of the items of the call that were new, in order.
+    /// The new items of the call, in order.
     pub fn select<T>(
         &self,
         items: impl Iterator<Item = T> + Clone,
