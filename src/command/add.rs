@@ -117,16 +117,12 @@ impl<T: Outcome> Outcome for Added<T> {
 }
 
 impl<T: Outcome> Written<Added<T>> {
-    /// Ends the call: its additions are replicated by `replicate`, and its events are sent.
+    /// Ends the call: its additions are replicated by `replicate`, and its events are sent. There may
+    /// be no additions, if the filter was only created or has rotated.
     #[inline(always)]
     pub fn commit(&self, call: Call, key: Key, replicate: impl FnOnce(&Key)) {
         let Self { outcome: Added { items, rotated }, changed, is_created } = self;
         let has_new = items.has_changed();
-        let replicate = |key: &Key| {
-            if has_new {
-                replicate(key);
-            }
-        };
         let events = [(*is_created, RESERVED), (rotated.is_opened, ROTATED), (has_new, ADDED)];
         call.commit(key, *changed, replicate, events);
     }

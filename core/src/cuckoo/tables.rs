@@ -93,8 +93,8 @@ impl Effort {
     /// Steps from which on further items of a call are only stored in empty slots.
     pub(super) const MOST: u64 = 1 << 16;
 
-    /// Tables above which the first refusal of a call ends it: to find an empty slot in so many
-    /// tables, or none, takes as long as a search.
+    /// Tables from which on the first refusal of a call ends it: to test this number of tables for an
+    /// empty slot takes as long as a search.
     pub(super) const TABLES: usize = 128;
 }
 

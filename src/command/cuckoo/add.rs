@@ -127,8 +127,8 @@ pub fn write_to<T: Outcome>(
     access::write_or_create(key, create, write)
 }
 
-/// Ends a call that adds items: those that were stored are replicated by `replicate`, and the
-/// events are sent.
+/// Ends a call that adds items: those that were stored, which may be none if the filter was only
+/// created, are replicated by `replicate`, and the events are sent.
 #[inline(always)]
 pub fn commit<T: Outcome>(
     call: Call,
@@ -136,13 +136,7 @@ pub fn commit<T: Outcome>(
     written: &Written<T>,
     replicate: impl FnOnce(&Key),
 ) {
-    let has_stored = written.outcome.has_changed();
-    let replicate = |key: &Key| {
-        if has_stored {
-            replicate(key);
-        }
-    };
-    let events = [(written.is_created, RESERVED), (has_stored, ADDED)];
+    let events = [(written.is_created, RESERVED), (written.outcome.has_changed(), ADDED)];
     call.commit(key, written.changed, replicate, events);
 }
 
