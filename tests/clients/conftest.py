@@ -17,7 +17,10 @@ LAYOUTS = ["bloomline", "redisbloom"]
 
 
 def find_servers():
-    """Returns the folders with a `server`. Raises if there is none or a required one is missing."""
+    """Returns the folders with a `server`: in the quick tier only those that the Rust tests use.
+
+    Raises if there is none or a required one is missing.
+    """
     home = pathlib.Path(os.environ.get("BLOOMLINE_SERVERS", ROOT / ".servers"))
     found = {}
     if home.is_dir():
@@ -28,12 +31,19 @@ def find_servers():
         raise pytest.UsageError(f"required servers missing in {home}: {' '.join(missing)}; run `make servers`")
     if not found:
         raise pytest.UsageError(f"no server in {home}; run `make servers`")
+    if os.environ.get("BLOOMLINE_TIER") == "quick":
+        redis = [name for name in found if name.startswith("redis-")]
+        quick = {min(redis, key=lambda name: (age(name)[0], "-" in name[6:])), *newest_of(found)}
+        found = {name: folder for name, folder in found.items() if name in quick}
     return found
 
 
 def newest_servers():
     """Returns the newest Redis and Valkey, for tests that are too slow for every server."""
-    names = list(find_servers())
+    return newest_of(find_servers())
+
+
+def newest_of(names):
     newest = []
     for product in ("redis", "valkey"):
         candidates = [name for name in names if name.startswith(product)]

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use bloomline_harness::{
-    Kind, Replica, Setup, Stop, arguments, body_of_dump, bulk, for_each_server, matches, newest,
-    one_per_version, rows, seal_dump, show,
+    Kind, Replica, Setup, Stop, Tier, arguments, body_of_dump, bulk, for_each_server, matches,
+    newest, one_per_version, rows, seal_dump, show,
 };
 
 #[test]
@@ -30,6 +30,31 @@ fn one_build_per_version_prefers_the_bundled_one() {
     let kinds: Vec<Kind> = names.iter().map(|name| Kind::in_folder(name, Path::new(""))).collect();
     let taken: Vec<String> = one_per_version(&kinds).into_iter().map(|kind| kind.name).collect();
     assert_eq!(taken, ["redis-6.2", "redis-8.0-bundled", "valkey-9.1"]);
+}
+
+#[test]
+fn tiers_share_the_servers_without_a_gap() {
+    let names = [
+        "redis-6.2",
+        "redis-6.2-defrag",
+        "redis-7.0",
+        "redis-8.2",
+        "valkey-8.1",
+        "valkey-8.1-bundled",
+        "valkey-9.1",
+    ];
+    let all: Vec<Kind> = names.iter().map(|name| Kind::in_folder(name, Path::new(""))).collect();
+    let in_tier = |tier: Tier, chosen: &[Kind]| -> Vec<String> {
+        tier.of(chosen, &all).into_iter().map(|kind| kind.name).collect()
+    };
+    assert_eq!(in_tier(Tier::Quick, &all), ["redis-6.2", "redis-8.2", "valkey-9.1"]);
+    assert_eq!(
+        in_tier(Tier::Rest, &all),
+        ["redis-6.2-defrag", "redis-7.0", "valkey-8.1", "valkey-8.1-bundled"]
+    );
+    let versions = one_per_version(&all);
+    assert_eq!(in_tier(Tier::Rest, &versions), ["redis-7.0", "valkey-8.1-bundled"]);
+    assert_eq!(in_tier(Tier::All, &all), names);
 }
 
 #[test]

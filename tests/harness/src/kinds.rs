@@ -13,7 +13,7 @@ use std::thread;
 /// One build of one version of a server, for example `redis-7.0` or `valkey-8.1-bundled`.
 ///
 /// The suffix after the version names the build. Builds of one version differ in their allocator.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Kind {
     /// The name of its folder.
     pub name: String,
@@ -76,12 +76,50 @@ impl Kind {
 /// Of several builds of a version it takes the one with the allocator that is bundled with the
 /// server's source. Panics with the names of the servers on which the test failed.
 pub fn for_each_server(test: impl Fn(&Kind) + Sync) {
-    run_on(&one_per_version(kinds()), &test);
+    run_on(&Tier::from_env().of(&one_per_version(kinds()), kinds()), &test);
 }
 
 /// Runs `test` on every build: for behaviour that depends on the allocator.
 pub fn for_each_build(test: impl Fn(&Kind) + Sync) {
-    run_on(kinds(), &test);
+    run_on(&Tier::from_env().of(kinds(), kinds()), &test);
+}
+
+/// The servers that a run of the tests uses: `BLOOMLINE_TIER` is `quick`, `rest`, or not set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Tier {
+    /// The oldest Redis, the newest Redis and the newest Valkey.
+    Quick,
+    /// All but those.
+    Rest,
+    /// All servers.
+    All,
+}
+
+impl Tier {
+    /// Panics if the variable has another value: a run on all servers would not be noticed.
+    fn from_env() -> Self {
+        match env::var("BLOOMLINE_TIER").as_deref() {
+            Err(_) | Ok("") => Self::All,
+            Ok("quick") => Self::Quick,
+            Ok("rest") => Self::Rest,
+            Ok(other) => panic!("BLOOMLINE_TIER is {other}; it can be quick or rest"),
+        }
+    }
+
+    /// Those of `chosen`, a part of `all` servers, that belong to the tier. The quick tier has its
+    /// three servers even if they are not among the chosen ones: a test that runs on one build of
+    /// each version runs there on the build of this tier.
+    pub fn of(self, chosen: &[Kind], all: &[Kind]) -> Vec<Kind> {
+        let mut quick: Vec<Kind> = Vec::new();
+        for kind in [oldest(all, "redis-"), newest(all, "redis-"), newest(all, "valkey-")] {
+            quick.extend(kind.filter(|kind| !quick.contains(kind)).cloned());
+        }
+        match self {
+            Self::Quick => quick,
+            Self::Rest => chosen.iter().filter(|kind| !quick.contains(kind)).cloned().collect(),
+            Self::All => chosen.to_vec(),
+        }
+    }
 }
 
 /// One build of each version: the one with the bundled allocator, otherwise the one without a
@@ -102,6 +140,9 @@ pub fn one_per_version(kinds: &[Kind]) -> Vec<Kind> {
 /// Runs `test` on the newest Redis, then on the newest Valkey: for tests that are too expensive for
 /// every version.
 pub fn for_newest_servers(test: impl Fn(&Kind) + Sync) {
+    if Tier::from_env() == Tier::Rest {
+        return;
+    }
     for product in ["redis-", "valkey-"] {
         if let Some(newest) = newest(kinds(), product) {
             run_on(slice::from_ref(newest), &test);
@@ -112,10 +153,15 @@ pub fn for_newest_servers(test: impl Fn(&Kind) + Sync) {
 /// The server with the highest version whose name begins with `product`; of several builds of that
 /// version, the one without a suffix.
 pub fn newest<'a>(kinds: &'a [Kind], product: &str) -> Option<&'a Kind> {
-    kinds
-        .iter()
-        .filter(|kind| kind.name.starts_with(product))
-        .max_by_key(|kind| (kind.version(), kind.series() == kind.name))
+    let of_product = kinds.iter().filter(|kind| kind.name.starts_with(product));
+    of_product.max_by_key(|kind| (kind.version(), kind.series() == kind.name))
+}
+
+/// The server with the lowest version whose name begins with `product`; of several builds of that
+/// version, the one without a suffix.
+fn oldest<'a>(kinds: &'a [Kind], product: &str) -> Option<&'a Kind> {
+    let of_product = kinds.iter().filter(|kind| kind.name.starts_with(product));
+    of_product.min_by_key(|kind| (kind.version(), kind.series() != kind.name))
 }
 
 /// Reports that a test was skipped because the server lacks a feature.

@@ -36,7 +36,7 @@ pub use c_module::CModule;
 pub use client::{Client, append_only_file};
 pub use clock::Clock;
 pub use kinds::{
-    Kind, find_servers, for_each_build, for_each_server, for_newest_servers, newest,
+    Kind, Tier, find_servers, for_each_build, for_each_server, for_newest_servers, newest,
     one_per_version, report_missing, servers_folder,
 };
 pub use limits::Limits;
