@@ -13,9 +13,6 @@ T ?= decode
 
 # The feature audit is a debug allocator that records every allocation of a test.
 CARGO_TEST := cargo test --locked --workspace --features audit
-# The server whose tests use the module with that allocator: the newest Redis, since some tests run
-# on no other one.
-AUDITED := redis-8.2
 
 # Read by the tests and benches of all languages.
 export BLOOMLINE_SO ?= $(CURDIR)/bloomline.so
@@ -24,8 +21,8 @@ export PORT SERVER DESTDIR PREFIX MODULEDIR DOCDIR DIST
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build install deb dist run test test-audit test-clients test-platforms lint
-.PHONY: test-calculator
+.PHONY: help build install deb dist run lint
+.PHONY: test test-all test-rest test-audit test-clients test-calculator test-platforms
 .PHONY: bench publish-bench bench-arm64 bench-blocking bench-packed bench-crates bench-dedup
 .PHONY: plan wasm calculator soak fuzz deep servers clean
 
@@ -53,18 +50,18 @@ run: build ## Start a server with the module: PORT=6379, SERVER=name, command or
 	@scripts/deps.sh run
 	@scripts/run.sh
 
-test: build servers ## Run all tests, on real servers and with client libraries too
-	@scripts/deps.sh wasm
-	cargo build --locked --features audit --profile test --lib
-	BLOOMLINE_AUDITED=$(AUDITED) BLOOMLINE_AUDIT_SO=$(abspath $(TARGET_DIR)/debug/libbloomline.so) \
-		$(CARGO_TEST)
-	cargo test --locked -p bloomline-core --features serde --test bloom_filter
-# Runs each bench once with few items, to check that it still works.
-	$(CARGO_TEST) --bench core --bench server
+test: build ## Run the tests of ten minutes, on three servers; lists what it did not run
+	@scripts/test.sh quick
+
+test-all: test test-rest ## Run all tests, on all servers and with all client libraries
+
+# What `make test` does not run.
+test-rest: build servers
+	@scripts/test.sh rest
 	@$(MAKE) --no-print-directory test-clients
 
 test-audit: servers ## Run the server tests with a debug allocator in the module: SERVER=
-	@scripts/audit.sh $(or $(SERVER),$(AUDITED))
+	@scripts/audit.sh $(or $(SERVER),redis-8.2)
 
 test-clients: build servers ## Run the tests of client libraries and of the examples
 	@scripts/deps.sh clients
@@ -94,7 +91,6 @@ lint: ## Check the formatting, the code, the docs and the scripts
 	@scripts/deps.sh build lint
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
-	cargo clippy --locked -p bloomline-core --features serde -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps
 	shellcheck scripts/*.sh packaging/*.sh benches/instructions/*.sh .ci/run
 	@scripts/venv.sh lint

@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# Runs the tests of one tier with bloomline.so, which `make build` makes.
+#
+#   scripts/test.sh quick   the core, the module on three servers, the docs, one client library
+#   scripts/test.sh rest    all other tests in Rust: the other servers, installation, the calculator,
+#                           examples in the documentation of the code, one round of each bench
+#
+# The three servers are the oldest Redis, the newest Redis, with a debug allocator in the module, and
+# the newest Valkey: tests/harness/src/kinds.rs chooses them among those of .servers. `make test` is
+# the quick tier; `make test-all` runs both and the tests of client libraries.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+tier=$1
+
+quick_servers=(redis-6.2 redis-8.2 valkey-9)
+# Some tests run on no other server than the newest Redis, so it has the debug allocator.
+audited=redis-8.2
+quick_tests=(bloom_filter core cuckoo memory out_of_memory layering server fuzz docs clients)
+# Those that run on servers: the rest runs them again, on the other ones.
+on_servers=(server fuzz docs clients)
+
+# run ARGUMENTS...: runs targets of the workspace. The features are always the same, so that nothing
+# is compiled twice.
+run() {
+    cargo test --locked --workspace --features audit "$@"
+}
+
+# other_tests: prints all test targets but those of the quick tier.
+other_tests() {
+    cargo metadata --locked --no-deps --format-version 1 | python3 -c '
+import json, sys
+targets = [t for p in json.load(sys.stdin)["packages"] for t in p["targets"] if "test" in t["kind"]]
+print(*sorted({t["name"] for t in targets} - set(sys.argv[1:])))' "${quick_tests[@]}"
+}
+
+case $tier in
+quick)
+    start=$SECONDS
+    scripts/servers.sh "${quick_servers[@]}"
+    # One call for all, since cargo compiles what two calls need at the same time. The tests of a
+    # panic load the example.
+    run --no-run --lib "${quick_tests[@]/#/--test=}" --example panicking
+    audited_module=$(realpath "${CARGO_TARGET_DIR:-target}/debug/deps/libbloomline.so")
+    # Builds with other features write the same file.
+    grep -qa 'ledger: allocation at' "$audited_module" || {
+        touch src/lib.rs
+        run --no-run --lib "${quick_tests[@]/#/--test=}" --example panicking
+    }
+    BLOOMLINE_TIER=quick BLOOMLINE_AUDITED=$audited BLOOMLINE_AUDIT_SO=$audited_module \
+        run --lib "${quick_tests[@]/#/--test=}"
+    scripts/venv.sh
+    BLOOMLINE_TIER=quick .venv/bin/python -m pytest -q tests/clients/test_redis_py.py \
+        tests/clients/test_redis_py_cuckoo.py
+    others=$(scripts/servers.sh --list | grep -vxF -e redis-newest "${quick_servers[@]/#/-e}" |
+        paste -sd ' ')
+    cat <<SUMMARY
+test: passed in $((SECONDS - start)) s on ${quick_servers[*]}, with redis-py and redis-rs.
+test: not run: $others; other client libraries; installation; the calculator; one round of each
+test: bench (make test-all); other platforms (make test-platforms); sanitizer, valgrind, publishing
+test: (make deep).
+SUMMARY
+    ;;
+rest)
+    scripts/deps.sh test install wasm
+    read -ra others <<<"$(other_tests)"
+    run --no-run "${on_servers[@]/#/--test=}" "${others[@]/#/--test=}" --examples
+    BLOOMLINE_TIER=rest run "${on_servers[@]/#/--test=}"
+    run "${others[@]/#/--test=}"
+    run --doc
+    # One round of each bench, with few items, to see that it works.
+    run --bench core --bench server
+    ;;
+*)
+    echo "test: unknown tier '$tier'; the tiers are quick and rest" >&2
+    exit 2
+    ;;
+esac
