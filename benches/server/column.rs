@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::Result;
 use crate::cores::Cores;
 use crate::dialect::Dialect;
 use crate::options::Options;
+use crate::result::Result;
 use crate::server::{Launch, Server, program};
 
 /// One column.

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use crate::Result;
+use crate::result::Result;
 
 /// A set of cores on which a process may run.
 #[derive(Clone, Copy, Debug)]

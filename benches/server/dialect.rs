@@ -6,8 +6,8 @@ use redis::{Cmd, cmd};
 
 use crate::bit_string::BitString;
 use crate::items::{Item, Kind};
-use crate::options::Scale;
 use crate::payload::{CHUNK_BYTES, Payload};
+use crate::scale::Scale;
 use crate::workloads::{
     Call, Case, FRESH, Family, GENERATIONS, Group, Op, STANDING, Shape, Traffic,
 };

@@ -1,8 +1,8 @@
 //! The rows of the table: the filters, and the calls on them.
 
 use crate::items::Kind;
-use crate::options::Scale;
 use crate::packed::{Form, PACKED_BATCH};
+use crate::scale::Scale;
 use crate::workloads::{
     Case, Family, GENERATIONS, Group, Op, Shape, TINY_ITEMS, Traffic, thousands,
 };

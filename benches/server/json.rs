@@ -5,12 +5,13 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use crate::Result;
 use crate::column::Module;
 use crate::costs::Sheet;
 use crate::machine::Machine;
-use crate::options::{Options, Scale};
+use crate::options::Options;
+use crate::result::Result;
 use crate::run::{Cell, Outcome, Row, Table};
+use crate::scale::Scale;
 use crate::workloads::Op;
 
 /// Writes every sample, with the conditions of the run.

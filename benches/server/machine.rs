@@ -3,8 +3,8 @@
 use std::fs;
 use std::process::Command;
 
-use crate::Result;
 use crate::cores::Cores;
+use crate::result::Result;
 
 /// The description, as text.
 #[derive(Debug)]

@@ -22,6 +22,7 @@
 //! | file | idea |
 //! |---|---|
 //! | `options` | the command line |
+//! | `scale`, `sizes` | how much is run |
 //! | `workloads` | what a row is: a filter of some shape, and calls on it |
 //! | `groups` | the rows |
 //! | `items` | the items that are added and looked up |
@@ -53,15 +54,17 @@ mod options;
 mod packed;
 mod payload;
 mod progress;
+mod result;
 mod run;
+mod scale;
 mod server;
+mod sizes;
 mod wait;
 mod workloads;
 
 use std::process::ExitCode;
 
-/// Every error is reported to the user as a sentence, so all errors have one type.
-type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;
+use result::Result;
 
 fn main() -> ExitCode {
     match bench() {
@@ -102,7 +105,7 @@ fn bench() -> Result<bool> {
         eprintln!("FAILED: {line}");
     }
     drop(columns);
-    if options.scale == options::Scale::Smoke && options.only.is_none() {
+    if options.scale == scale::Scale::Smoke && options.only.is_none() {
         blocking::smoke(&options, &cores)?;
     }
     Ok(!failures.iter().any(|&(is_ours, _)| is_ours))

@@ -2,11 +2,11 @@
 
 use redis::{Connection, Value, cmd};
 
-use crate::Result;
 use crate::bit_string::HASHES;
 use crate::column::Column;
 use crate::dialect::Dialect;
 use crate::payload::{Chunk, Payload};
+use crate::result::Result;
 use crate::server::Server;
 use crate::workloads::{Case, Family, Op, Traffic};
 

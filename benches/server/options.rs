@@ -6,23 +6,11 @@ use std::path::PathBuf;
 use bloomline_harness::redisbloom;
 use lexopt::prelude::*;
 
-use crate::Result;
-use crate::blocking::Sizes;
 use crate::items::Kind;
+use crate::result::Result;
+use crate::scale::Scale;
 use crate::server::newest_redis;
-
-/// How much is run. All scales have the same rows; filters and numbers of rounds grow.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Scale {
-    /// Seconds: every row once with tiny filters, to check that the bench works. The times have no
-    /// meaning.
-    Smoke,
-    /// Less than two minutes: no filters of 128 million items, no tiny ones, costs of smaller
-    /// filters.
-    Quick,
-    /// Less than twenty minutes.
-    Full,
-}
+use crate::sizes::Sizes;
 
 /// The options of the user.
 #[derive(Debug)]

@@ -4,7 +4,6 @@ use std::collections::HashMap;
 
 use redis::cmd;
 
-use crate::Result;
 use crate::column::Column;
 use crate::cores::Cores;
 use crate::costs::{self, Sheet};
@@ -14,6 +13,7 @@ use crate::measure::{self, Sample};
 use crate::options::Options;
 use crate::payload::Payload;
 use crate::progress::Progress;
+use crate::result::Result;
 use crate::server::Server;
 use crate::workloads::{Case, Family, Group, Op, STANDING, Shape, Traffic};
 

@@ -15,8 +15,8 @@ use bloomline_harness::{Process, find_servers, newest, servers_folder};
 use redis::{Client, Connection, FromRedisValue, InfoDict, Value, cmd, from_redis_value};
 use tempfile::TempDir;
 
-use crate::Result;
 use crate::cores::CoreSet;
+use crate::result::Result;
 use crate::wait::until;
 
 /// The deadline of one reply. Saving four gigabytes takes a minute, and more on a busy machine.

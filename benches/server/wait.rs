@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bloomline_harness::poll;
 
-use crate::Result;
+use crate::result::Result;
 
 /// The longest wait of the bench: a child that saves four gigabytes.
 const DEADLINE: Duration = Duration::from_secs(300);

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use redis::{Cmd, FromRedisValue, Value, cmd};
 
-use crate::Result;
+use crate::result::Result;
 use crate::server::Server;
 
 /// Entries requested from SLOWLOG: more than any series of calls here has.

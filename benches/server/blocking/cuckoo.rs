@@ -6,11 +6,11 @@
 
 use redis::{Cmd, Value, cmd};
 
+use super::bench::{Bench, OTHER};
 use super::clock::Repeats;
 use super::filters::{CHUNK, FILTER, scaled};
-use super::measure::{Bench, OTHER};
 use super::rows::Row;
-use crate::Result;
+use crate::result::Result;
 use crate::server::Server;
 
 /// Bytes of a slot at an error rate of 0.0001.

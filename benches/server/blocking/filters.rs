@@ -2,8 +2,8 @@
 
 use redis::{Cmd, cmd};
 
-use crate::Result;
 use crate::costs::bits::random;
+use crate::result::Result;
 use crate::server::Server;
 
 /// The key of the filter that is measured.

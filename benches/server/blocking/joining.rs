@@ -5,11 +5,11 @@ use std::time::Instant;
 
 use redis::{Value, cmd};
 
+use super::bench::{Bench, OTHER};
 use super::clock::{Repeats, milliseconds};
 use super::filters::{self, Bits, FILTER};
-use super::measure::{Bench, OTHER};
 use super::rows::Row;
-use crate::Result;
+use crate::result::Result;
 
 /// Measures both on filters of about this many bytes, all pages of which were written.
 pub fn measure(bench: &mut Bench, bytes: u64, capacity: u64) -> Result<()> {

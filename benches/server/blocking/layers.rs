@@ -3,13 +3,14 @@
 use redis::cmd;
 
 use super::Column;
+use super::bench::Bench;
 use super::filters::{self, Bits, FILTER, Layout, State};
-use super::measure::Bench;
 use super::rows::Cells;
-use crate::Result;
-use crate::options::Scale;
 use crate::progress::Progress;
+use crate::result::Result;
+use crate::scale::Scale;
 use crate::server::Server;
+use crate::sizes::Size;
 use crate::workloads::thousands;
 
 /// A filter of layers of one size.
@@ -46,7 +47,7 @@ pub fn measure(
     let bits = Bits::new();
     let mut columns = Vec::new();
     for shape in shapes {
-        let size = super::Size::of_bytes(shape.bytes_per_layer);
+        let size = Size::of_bytes(shape.bytes_per_layer);
         let name = format!("{} × {size}", thousands(shape.layers.into()));
         progress.show("many layers", &name);
         let mut column = Column { name, untouched: Cells::new(), filled: Cells::new() };

@@ -19,10 +19,10 @@
 //!
 //! | file | idea |
 //! |---|---|
-//! | `sizes` | the sizes to measure, as the user writes them |
 //! | `rows` | the rows of the table, and what a cell holds |
 //! | `clock` | the time of one call, from SLOWLOG |
 //! | `filters` | filters of a wanted size, untouched and filled |
+//! | `bench` | the runs of one row |
 //! | `measure` | one filter: every command on it |
 //! | `persist` | DUMP, RESTORE, SAVE and BGSAVE of it |
 //! | `rotation` | windowed filters: a generation is opened and another dropped |
@@ -34,6 +34,7 @@
 //! | `packed` | calls of packed items, by their number |
 //! | `page` | the part of a page between two markers |
 
+mod bench;
 mod clock;
 mod cuckoo;
 mod filters;
@@ -46,7 +47,6 @@ mod persist;
 mod plain_copy;
 mod rotation;
 mod rows;
-mod sizes;
 mod table;
 
 use std::fs;
@@ -54,15 +54,14 @@ use std::path::Path;
 
 use serde_json::json;
 
-use crate::Result;
 use crate::cores::Cores;
 use crate::machine::Machine;
 use crate::options::Options;
 use crate::progress::Progress;
+use crate::result::Result;
 use crate::server::{Launch, Server, program};
 use filters::{Layout, State};
 use rows::{Cells, cells_json};
-pub use sizes::{Size, Sizes};
 
 /// The page of the repository with the table.
 const PAGE: &str = "docs/reference/latency.md";

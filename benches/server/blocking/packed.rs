@@ -9,13 +9,14 @@ use super::clock;
 use super::filters::{self, Bits, FILTER, State};
 use super::table::{markdown, number, wrapped};
 use super::{page, start};
-use crate::Result;
 use crate::cores::Cores;
 use crate::items::{Item, Kind};
 use crate::machine::Machine;
-use crate::options::{Options, Scale};
+use crate::options::Options;
 use crate::packed::Form;
+use crate::result::Result;
 use crate::run::median;
+use crate::scale::Scale;
 use crate::server::Server;
 use crate::workloads::thousands;
 

@@ -1,6 +1,6 @@
 //! The part of a page between two markers, which a run replaces. A page may have several.
 
-use crate::Result;
+use crate::result::Result;
 
 /// The page before and after the table. The markers, which have a name, belong to the page.
 fn split<'a>(page: &'a str, name: &str) -> Result<(&'a str, &'a str)> {

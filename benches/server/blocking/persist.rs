@@ -5,11 +5,11 @@ use std::time::Instant;
 
 use redis::{Value, cmd};
 
+use super::bench::{Bench, OTHER};
 use super::clock::{Repeats, milliseconds};
 use super::filters::FILTER;
-use super::measure::{Bench, OTHER};
 use super::rows::Row;
-use crate::Result;
+use crate::result::Result;
 use crate::server::Server;
 use crate::wait::until;
 use crate::workloads::thousands;

@@ -4,8 +4,8 @@ use std::io;
 use std::ptr;
 use std::time::Instant;
 
-use crate::Result;
 use crate::blocking::clock::milliseconds;
+use crate::result::Result;
 
 /// A mapping that is not backed by memory yet, with pages of the usual size. Servers disable huge
 /// pages as well, because a write after a fork would copy a whole huge page.

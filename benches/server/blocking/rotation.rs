@@ -4,11 +4,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use redis::{Value, cmd};
 
+use super::bench::{Bench, LARGEST_PAYLOAD, OTHER};
 use super::clock::Repeats;
 use super::filters::{self, Bits, FILTER, State};
-use super::measure::{Bench, LARGEST_PAYLOAD, OTHER};
 use super::rows::Row;
-use crate::Result;
+use crate::result::Result;
 use crate::server::Server;
 use crate::workloads::GENERATIONS;
 

@@ -3,9 +3,9 @@
 use super::filters::Layout;
 use super::rows::{Cell, Cells, Row};
 use super::{Column, Outcome};
-use crate::Result;
 use crate::machine::Machine;
 use crate::options::Options;
+use crate::result::Result;
 use crate::run::median;
 use crate::workloads::thousands;
 

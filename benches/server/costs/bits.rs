@@ -2,8 +2,8 @@
 
 use redis::cmd;
 
-use crate::Result;
 use crate::items::mix;
+use crate::result::Result;
 use crate::server::Server;
 
 /// The most bytes of one chunk.

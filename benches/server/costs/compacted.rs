@@ -4,8 +4,8 @@ use redis::cmd;
 
 use super::rates::send_items;
 use super::{Cases, Experiment, Plan, Subject};
-use crate::Result;
 use crate::items::Item;
+use crate::result::Result;
 use crate::server::Server;
 use crate::workloads::thousands;
 

@@ -4,10 +4,10 @@ use redis::cmd;
 
 use super::bits::reserve_filled;
 use super::{Cases, Experiment, Plan, Subject};
-use crate::Result;
 use crate::items::Item;
 use crate::measure::send;
 use crate::payload::Payload;
+use crate::result::Result;
 use crate::server::Server;
 use crate::wait::until;
 use crate::workloads::{Traffic, thousands};

@@ -7,11 +7,11 @@ use std::time::Instant;
 use redis::cmd;
 
 use super::{Cases, Experiment, Plan, Subject};
-use crate::Result;
 use crate::items::{Item, Kind};
 use crate::measure::send;
 use crate::packed::{Form, PACKED_BATCH};
 use crate::payload::{CHUNK_BYTES, Payload};
+use crate::result::Result;
 use crate::run::median;
 use crate::server::Server;
 use crate::workloads::Traffic;

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
 use std::thread::{self, JoinHandle};
 
-use crate::Result;
+use crate::result::Result;
 use crate::server::Server;
 use crate::wait::until;
 

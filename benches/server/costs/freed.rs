@@ -4,7 +4,7 @@ use redis::cmd;
 
 use super::bits::reserve_filled;
 use super::{Cases, Experiment, Plan, Subject};
-use crate::Result;
+use crate::result::Result;
 use crate::run::median;
 
 pub const EXPERIMENT: Experiment = Experiment {

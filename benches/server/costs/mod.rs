@@ -17,13 +17,14 @@ mod replicated;
 mod saved;
 mod tiny;
 
-use crate::Result;
 use crate::column::{Column, SCALAR};
 use crate::cores::{CoreSet, Cores};
 use crate::dialect::Dialect;
 use crate::items::Kind;
-use crate::options::{Options, Scale};
+use crate::options::Options;
 use crate::progress::Progress;
+use crate::result::Result;
+use crate::scale::Scale;
 use crate::server::{Launch, Server};
 
 /// One table of costs.

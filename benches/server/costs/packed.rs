@@ -6,11 +6,11 @@ use bloomline_core::{BloomFilter, Layout};
 use redis::cmd;
 
 use super::{Cases, Experiment, Plan, Subject};
-use crate::Result;
 use crate::items::{Item, Kind};
 use crate::measure::send;
 use crate::packed::{Form, PACKED_BATCH};
 use crate::payload::{CHUNK_BYTES, Payload};
+use crate::result::Result;
 use crate::run::median;
 use crate::server::Server;
 use crate::workloads::{Traffic, scatter, thousands};

@@ -3,10 +3,10 @@
 use redis::cmd;
 
 use super::{Cases, Experiment, Plan, Subject};
-use crate::Result;
 use crate::items::Item;
 use crate::measure::send;
 use crate::payload::Payload;
+use crate::result::Result;
 use crate::server::Server;
 use crate::workloads::{GENERATIONS, Traffic, thousands};
 

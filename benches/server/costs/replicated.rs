@@ -4,10 +4,10 @@ use redis::cmd;
 
 use super::follower::Follower;
 use super::{Cases, Experiment, Plan, Subject};
-use crate::Result;
 use crate::items::Item;
 use crate::measure::send;
 use crate::payload::Payload;
+use crate::result::Result;
 use crate::workloads::Traffic;
 
 pub const EXPERIMENT: Experiment = Experiment {

@@ -7,7 +7,7 @@ use redis::cmd;
 
 use super::bits::reserve_filled;
 use super::{Cases, Experiment, Plan, Subject};
-use crate::Result;
+use crate::result::Result;
 use crate::server::Server;
 use crate::wait::until;
 use crate::workloads::thousands;

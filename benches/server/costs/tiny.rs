@@ -3,9 +3,9 @@
 use redis::cmd;
 
 use super::{Cases, Experiment, Plan, Subject};
-use crate::Result;
 use crate::measure::send;
 use crate::payload::{CHUNK_BYTES, Payload};
+use crate::result::Result;
 use crate::workloads::Traffic;
 
 pub const EXPERIMENT: Experiment = Experiment {

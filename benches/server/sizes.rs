@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::options::Scale;
+use crate::scale::Scale;
 
 /// Approximate bytes of the bits of a filter.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
