@@ -111,10 +111,12 @@ publish-bench: ## Write the published run into docs/benchmarks.md, README.md and
 	@python3 benches/published/publish.py
 
 bench-blocking: build servers ## Measure blocking, write latency.md: ARGS="--sizes 1g,10g"
-	cargo bench --locked --bench server -- --blocking --markdown docs/reference/latency.md $(ARGS)
+	cargo bench --locked --bench server -- --blocking --json dist/blocking.json $(ARGS)
+	@python3 benches/published/latency.py dist/blocking.json
 
 bench-packed: build servers ## Measure calls of packed items, write latency.md
-	cargo bench --locked --bench server -- --packed --markdown docs/reference/latency.md $(ARGS)
+	cargo bench --locked --bench server -- --packed --json dist/packed.json $(ARGS)
+	@python3 benches/published/latency.py dist/packed.json
 
 soak: build servers ## Load two servers for S=3600 seconds each, check answers, report latencies
 	BLOOMLINE_SOAK_SECONDS=$(or $(S),3600) $(CARGO_TEST) --test server soak:: -- \

@@ -3,11 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use bloomline_harness::Setup;
+use serde_json::{Value, json};
+
 use crate::cores::Cores;
 use crate::dialect::Dialect;
 use crate::options::Options;
 use crate::result::Result;
-use crate::server::{Launch, Server, program};
+use crate::server::Server;
 
 /// One column.
 pub struct Column {
@@ -15,46 +18,43 @@ pub struct Column {
     pub dialect: Dialect,
     /// A row that fails here makes the bench fail. A peer's failure is only reported.
     pub is_ours: bool,
-    /// The launch of its server, for costs that need a server of their own. Vector instructions do
-    /// not change these costs.
-    pub launch: Launch,
+    module: Option<PathBuf>,
+    /// How its server is started, for costs that need a server of their own.
+    pub setup: Setup,
     pub server: Server,
 }
 
-/// The module of a column: what is known of the file that was measured.
-pub struct Module {
-    pub column: String,
-    pub is_peer: bool,
-    pub file: String,
-    /// By MODULE LIST.
-    pub name: String,
-    pub version: i64,
-    /// Hexadecimal.
-    pub sha256: String,
-}
-
 impl Column {
-    /// The module of the column; none without one.
+    /// What is known of the module's file that was measured; none without a module.
     ///
     /// # Errors
     ///
     /// The server does not list it, or `sha256sum` is missing.
-    pub fn module(&mut self) -> Result<Option<Module>> {
-        let Some(path) = self.launch.module.first() else { return Ok(None) };
+    pub fn module(&mut self) -> Result<Option<Value>> {
+        let Some(path) = &self.module else { return Ok(None) };
         let (name, version) = self.server.module()?;
         let output = Command::new("sha256sum").arg("--").arg(path).output()?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let sha256 = text.split_whitespace().next().filter(|_| output.status.success());
-        let file = Path::new(path).file_name().unwrap_or_default().to_string_lossy().into_owned();
-        Ok(Some(Module {
-            column: self.name.clone(),
-            is_peer: !self.is_ours,
-            file,
-            name,
-            version,
-            sha256: sha256.ok_or_else(|| format!("no SHA-256 of {path}"))?.to_owned(),
-        }))
+        let sha256 = sha256.ok_or_else(|| format!("no SHA-256 of {}", path.display()))?;
+        Ok(Some(json!({
+            "column": self.name,
+            "is_peer": !self.is_ours,
+            "file": path.file_name().unwrap_or_default().to_string_lossy(),
+            // By MODULE LIST.
+            "name": name,
+            "version": version,
+            "sha256": sha256,
+        })))
     }
+}
+
+/// How a server with this module is started, or without one.
+pub fn setup(module: Option<&Path>, arguments: &str) -> Result<Setup> {
+    let setup = Setup::new().bare();
+    let Some(path) = module else { return Ok(setup) };
+    let path = path.canonicalize().map_err(|error| format!("{}: {error}", path.display()))?;
+    Ok(setup.line(format!("loadmodule {} {arguments}", path.display())))
 }
 
 /// Starts all servers, the baseline first.
@@ -65,102 +65,61 @@ impl Column {
 /// server. If our modules are missing at their default paths, this only prints a warning: the
 /// baselines alone are useful without them.
 pub fn start_all(options: &Options, cores: &Cores) -> Result<Vec<Column>> {
-    let program = program(options.server.as_deref());
-    let start = |name: &str, dialect, is_ours, module: Option<&Path>, arguments: &[&str]| {
-        let in_column = |error: &dyn std::fmt::Display| format!("column {name}: {error}");
-        let mut load = Vec::new();
-        if let Some(path) = module {
-            let path = path
-                .canonicalize()
-                .map_err(|error| in_column(&format!("{}: {error}", path.display())))?;
-            load.push(path.to_string_lossy().into_owned());
-            load.extend(arguments.iter().map(|&word| word.to_owned()));
-        }
-        let launch = Launch { program: program.clone(), cores: cores.of_timed(), module: load };
-        let server = launch.start(&[]).map_err(|error| in_column(&error))?;
-        Ok::<_, Box<dyn std::error::Error>>(Column {
-            name: name.to_owned(),
-            dialect,
-            is_ours,
-            launch,
-            server,
-        })
-    };
-
     if !options.baseline.exists() {
         let path = options.baseline.display();
         return Err(
             format!("no baseline at {path}: cargo build --release --example baseline").into()
         );
     }
-    let mut columns = vec![
-        start("baseline", Dialect::Baseline { hashed: false }, true, Some(&options.baseline), &[])?,
-        start(
-            "baseline, hash",
-            Dialect::Baseline { hashed: true },
-            true,
-            Some(&options.baseline),
-            &[],
-        )?,
+    let ours = Dialect::Bloom { forgets: true, packs: true };
+    let classic = Dialect::Bloom { forgets: false, packs: true };
+    let peer = Dialect::Bloom { forgets: false, packs: false };
+    let is_there = |(module, is_named): &(PathBuf, bool), hint| {
+        if !module.exists() && !is_named {
+            eprintln!("server bench: NO {} ({hint}): ITS COLUMN IS MISSING", module.display());
+        }
+        module.exists() || *is_named
+    };
+    let (module, scalar, baseline) = (&options.bloomline.0, &options.scalar.0, &options.baseline);
+    let plain = Dialect::Baseline { hashed: false };
+    let hashed = Dialect::Baseline { hashed: true };
+    let layouts = "bf-layout redisbloom cf-layout redisbloom";
+    let mut planned = vec![
+        ("baseline".to_owned(), plain, true, Some(baseline), ""),
+        ("baseline, hash".to_owned(), hashed, true, Some(baseline), ""),
     ];
-    let (module, is_named) = &options.bloomline;
-    if module.exists() || *is_named {
-        columns.push(start(
-            "bloomline",
-            Dialect::Bloom { forgets: true, packs: true },
-            true,
-            Some(module),
-            &[],
-        )?);
-    } else {
-        eprintln!(
-            "server bench: NO bloomline.so HERE (make build, or BLOOMLINE_SO=): ITS COLUMN IS MISSING"
-        );
+    let has_ours = is_there(&options.bloomline, "make build, or BLOOMLINE_SO=");
+    if has_ours {
+        planned.push(("bloomline".to_owned(), ours, true, Some(module), ""));
     }
-    let (scalar, is_named) = &options.scalar;
-    if scalar.exists() || *is_named {
-        columns.push(start(
-            SCALAR,
-            Dialect::Bloom { forgets: true, packs: true },
-            true,
-            Some(scalar),
-            &[],
-        )?);
-    } else {
-        eprintln!(
-            "server bench: NO SCALAR BUILD HERE (make bench builds it): ITS COLUMN IS MISSING"
-        );
+    if is_there(&options.scalar, "make bench builds it") {
+        planned.push((SCALAR.to_owned(), ours, true, Some(scalar), ""));
     }
-    if module.exists() {
-        let arguments = ["bf-layout", "redisbloom", "cf-layout", "redisbloom"];
-        columns.push(start(
-            "redisbloom layout",
-            Dialect::Bloom { forgets: false, packs: true },
-            true,
-            Some(module),
-            &arguments,
-        )?);
+    if has_ours {
+        planned.push(("redisbloom layout".to_owned(), classic, true, Some(module), layouts));
     }
-    for peer in &options.peers {
-        let name = peer_name(peer);
-        // The names of further ones end with a number; "redisbloom layout" is none of them.
-        let is_namesake = |column: &&Column| {
-            let rest = column.name.strip_prefix(&name);
-            rest.is_some_and(|rest| rest.is_empty() || rest.trim().parse::<usize>().is_ok())
+    for (number, path) in options.peers.iter().enumerate() {
+        let name = peer_name(path);
+        let earlier = options.peers.iter().take(number);
+        let name = match earlier.filter(|other| peer_name(other) == name).count() {
+            _ if planned.iter().take(5).any(|(taken, ..)| *taken == name) => format!("{name} 2"),
+            0 => name,
+            namesakes => format!("{name} {}", namesakes + 1),
         };
-        let namesakes = columns.iter().filter(is_namesake).count();
-        let name = if namesakes == 0 { name } else { format!("{name} {}", namesakes + 1) };
-        columns.push(start(
-            &name,
-            Dialect::Bloom { forgets: false, packs: false },
-            false,
-            Some(peer),
-            &[],
-        )?);
+        planned.push((name, peer, false, Some(path), ""));
     }
-    columns.push(start("set", Dialect::Set, false, None, &[])?);
-    columns.push(start("bit string", Dialect::Bits, false, None, &[])?);
-    Ok(columns)
+    planned.push(("set".to_owned(), Dialect::Set, false, None, ""));
+    planned.push(("bit string".to_owned(), Dialect::Bits, false, None, ""));
+
+    let start =
+        |(name, dialect, is_ours, module, arguments): (String, _, _, Option<&PathBuf>, &str)| {
+            let in_column = |error| format!("column {name}: {error}");
+            let setup = setup(module.map(PathBuf::as_path), arguments).map_err(in_column)?;
+            let setup = setup.on_cores(cores.of_timed());
+            let server = Server::start(&options.server, &setup).map_err(in_column)?;
+            Ok(Column { name, dialect, is_ours, module: module.cloned(), setup, server })
+        };
+    planned.into_iter().map(start).collect()
 }
 
 /// The column of this module without vector instructions.
@@ -168,7 +127,6 @@ pub const SCALAR: &str = "scalar";
 
 /// A peer has the name of its file without `lib` and `.so`.
 fn peer_name(path: &Path) -> String {
-    let stem = PathBuf::from(path).file_stem().map(|stem| stem.to_string_lossy().into_owned());
-    let stem = stem.unwrap_or_else(|| "peer".to_owned());
+    let stem = path.file_stem().unwrap_or("peer".as_ref()).to_string_lossy();
     stem.strip_prefix("lib").unwrap_or(&stem).to_owned()
 }

@@ -5,8 +5,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use crate::column::Module;
-use crate::costs::Sheet;
+use crate::costs::{Line, Sheet};
 use crate::machine::Machine;
 use crate::options::Options;
 use crate::result::Result;
@@ -18,30 +17,36 @@ use crate::workloads::Op;
 pub fn write(
     options: &Options,
     machine: &Machine,
-    modules: &[Module],
+    modules: &[Value],
     outcome: &Outcome,
 ) -> Result<()> {
-    let fields = machine.fields().into_iter();
-    let fields: Map<String, Value> =
-        fields.map(|(name, value)| (name.to_owned(), json!(value))).collect();
     let table = |table: &Table| {
         let rows: Vec<Value> = table.rows.iter().map(|row| row_json(outcome, row)).collect();
-        json!({ "title": table.title, "rows": rows, "bytes_per_item": bytes_json(outcome, table) })
+        let bytes = outcome.columns.iter().zip(&table.bytes);
+        let bytes: Map<String, Value> = bytes
+            .filter_map(|(name, bytes)| Some((name.clone(), json!(bytes.as_ref()?))))
+            .collect();
+        json!({ "title": table.title, "rows": rows, "bytes_per_item": bytes })
     };
     let whole = json!({
         "command": options.command_line(),
         "warning": warning(options, machine),
-        "machine": fields,
-        "modules": modules.iter().map(module_json).collect::<Vec<Value>>(),
+        "machine": machine.fields,
+        "modules": modules,
         "unit": "ns per item",
         "tables": outcome.tables.iter().map(table).collect::<Vec<Value>>(),
         "costs": outcome.sheets.iter().map(sheet_json).collect::<Vec<Value>>(),
     });
-    let path: &Path = &options.json;
+    write_file(&options.json, &whole)
+}
+
+/// Writes a file, and its folder if that is missing.
+pub fn write_file(path: &Path, whole: &Value) -> Result<()> {
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder)?;
     }
-    fs::write(path, serde_json::to_string_pretty(&whole)? + "\n")?;
+    fs::write(path, serde_json::to_string_pretty(whole)? + "\n")?;
+    eprintln!("wrote {}", path.display());
     Ok(())
 }
 
@@ -49,24 +54,12 @@ pub fn write(
 fn warning(options: &Options, machine: &Machine) -> Option<&'static str> {
     match options.scale {
         Scale::Smoke => Some("A smoke run shows that the rows work; its times mean nothing."),
-        _ if machine.is_busy() => Some(
+        _ if machine.is_busy => Some(
             "Other work ran on the machine, or client and servers shared a core. Sizes and rates \
              are reliable; times and their ratios are rough.",
         ),
         Scale::Quick | Scale::Full => None,
     }
-}
-
-fn module_json(module: &Module) -> Value {
-    let Module { column, is_peer, file, name, version, sha256 } = module;
-    json!({
-        "column": column,
-        "is_peer": is_peer,
-        "file": file,
-        "name": name,
-        "version": version,
-        "sha256": sha256,
-    })
 }
 
 fn row_json(outcome: &Outcome, row: &Row) -> Value {
@@ -84,13 +77,8 @@ fn row_json(outcome: &Outcome, row: &Row) -> Value {
     })
 }
 
-fn bytes_json(outcome: &Outcome, table: &Table) -> Map<String, Value> {
-    let columns = outcome.columns.iter().zip(&table.bytes);
-    columns.filter_map(|(name, bytes)| Some((name.clone(), json!(bytes.as_ref()?)))).collect()
-}
-
 fn sheet_json(sheet: &Sheet) -> Value {
-    let line = |line: &crate::costs::Line| match &line.figures {
+    let line = |line: &Line| match &line.figures {
         Ok(figures) => json!({ "name": line.name, "figures": figures }),
         Err(failure) => json!({ "name": line.name, "failure": failure.to_string() }),
     };

@@ -31,7 +31,8 @@
 //! | `packed` | items packed in one string |
 //! | `payload` | commands encoded ahead of time |
 //! | `cores` | which cores the client and the servers use |
-//! | `server`, `wait` | a server process of the bench, and polling with a deadline |
+//! | `server` | a server of the bench, with its connections |
+//! | `bits` | filters whose bits are set without adding items |
 //! | `column` | the servers of a run |
 //! | `measure` | one sample: reset, send, read the statistics, check |
 //! | `run` | rounds over rows and columns |
@@ -40,6 +41,7 @@
 //! | `json` | the output |
 
 mod bit_string;
+mod bits;
 mod blocking;
 mod column;
 mod cores;
@@ -59,11 +61,11 @@ mod run;
 mod scale;
 mod server;
 mod sizes;
-mod wait;
 mod workloads;
 
 use std::process::ExitCode;
 
+use options::Mode;
 use result::Result;
 
 fn main() -> ExitCode {
@@ -82,24 +84,19 @@ fn main() -> ExitCode {
 fn bench() -> Result<bool> {
     let options = options::Options::from_args()?;
     let cores = cores::Cores::pin_client()?;
-    if options.is_packed {
-        blocking::packed::bench(&options, &cores)?;
-        return Ok(true);
-    }
-    if options.is_blocking {
+    if options.mode != Mode::Items {
         blocking::bench(&options, &cores)?;
         return Ok(true);
     }
     let mut columns = column::start_all(&options, &cores)?;
     let version = columns.first_mut().map(|column| column.server.version()).transpose()?;
-    let machine = machine::Machine::describe(version.unwrap_or_default(), &cores)?;
+    let machine = machine::Machine::describe(version.unwrap_or_default(), cores.server);
     let mut modules = Vec::new();
     for column in &mut columns {
         modules.extend(column.module()?);
     }
     let outcome = run::run(&options, &mut columns, &cores)?;
     json::write(&options, &machine, &modules, &outcome)?;
-    eprintln!("wrote {}", options.json.display());
     let failures = outcome.failures();
     for (_, line) in &failures {
         eprintln!("FAILED: {line}");

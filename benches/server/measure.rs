@@ -112,9 +112,9 @@ pub fn sample(column: &mut Column, case: &Case, payload: &Payload) -> Result<Sam
         send_ahead(&mut column.server.connection, payload, payload.chunks.iter().take(part))?;
     }
     cmd("CONFIG").arg("RESETSTAT").exec(&mut column.server.connection)?;
-    let faults_before = column.server.process().page_faults()?;
+    let faults_before = column.server.harness.process().page_faults()?;
     let sum = send(&mut column.server, case.traffic, payload)?;
-    let faults = column.server.process().page_faults()? - faults_before;
+    let faults = column.server.harness.process().page_faults()? - faults_before;
     let (calls, microseconds) = column.server.command_statistics(payload.command)?;
     if calls != payload.calls {
         return Err(format!("{calls} calls counted of {}", payload.calls).into());

@@ -3,35 +3,39 @@
 use std::env;
 use std::path::PathBuf;
 
-use bloomline_harness::redisbloom;
+use bloomline_harness::{Kind as Build, find_servers, newest, redisbloom};
 use lexopt::prelude::*;
 
 use crate::items::Kind;
 use crate::result::Result;
 use crate::scale::Scale;
-use crate::server::newest_redis;
-use crate::sizes::Sizes;
+
+/// What is measured.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mode {
+    /// The time per item.
+    Items,
+    /// How long one call blocks the server.
+    Blocking,
+    /// How long one call of packed items blocks the server.
+    Packed,
+}
 
 /// The options of the user.
 #[derive(Debug)]
 pub struct Options {
     pub scale: Scale,
-    /// Measures how long one call blocks the server, instead of the time per item.
-    pub is_blocking: bool,
-    /// Measures how long one call of packed items blocks the server.
-    pub is_packed: bool,
-    /// The sizes of the filters, for `is_blocking`.
-    pub sizes: Sizes,
-    /// A folder's name in `.servers`, a path, or a command on PATH. By default the newest Redis in
-    /// `.servers`; `None` if there is none: `redis-server`.
-    pub server: Option<String>,
+    pub mode: Mode,
+    /// The sizes of the filters as the user writes them, for [`Mode::Blocking`]; empty: the default.
+    pub sizes: String,
+    /// The server; the newest Redis by default.
+    pub server: Build,
     /// Rounds per row. The medians are over these.
     pub rounds: u32,
     pub items: Kind,
     /// Only rows whose group or name contains this.
     pub only: Option<String>,
     pub json: PathBuf,
-    pub markdown: Option<PathBuf>,
     /// Our module's file, and whether the user named it. A named file must exist.
     pub bloomline: (PathBuf, bool),
     /// The same, built with the feature `scalar`.
@@ -47,13 +51,11 @@ cargo bench --bench server -- [OPTIONS]
   --blocking       how long one call of each command blocks the server
   --packed         how long one call of packed items blocks the server, by their number
   --sizes LIST     with --blocking: bytes of the filters (default: 1m,100m,1g,4g,10g)
-  --server NAME    .servers/NAME/server, a path or a command (default: $SERVER, else
-                   the newest Redis of .servers, else redis-server)
+  --server NAME    a folder of .servers (default: $SERVER, else the newest Redis)
   --items KIND     hex40 (40 hex characters, default), bytes20 (20 raw bytes) or hex20
   --rounds N       rounds per row (default: 3 quick, 7 full); with --blocking runs at most (5)
   --only TEXT      only rows whose group or name contains TEXT
-  --json FILE      default: bench/server.json in the target folder, with --blocking bench/blocking.json
-  --markdown FILE  with --blocking and --packed: write the tables between the markers of that page
+  --json FILE      default: bench/server.json in the target folder
 Environment: BLOOMLINE_SO (default ./bloomline.so), SCALAR_SO (default: scalar/release in the target folder),
   BASELINE_SO (default: the built example),
   PEER=/a.so:/b.so (other modules with BF.* commands, each in its own server;
@@ -72,26 +74,10 @@ impl Options {
             Some(path) => (path.into(), true),
             None => (otherwise, false),
         };
-        let mut options = Options {
-            scale: Scale::Smoke,
-            is_blocking: false,
-            is_packed: false,
-            sizes: Sizes::default(),
-            server: env::var("SERVER").ok().filter(|name| !name.is_empty()),
-            rounds: 0,
-            items: Kind::Hex40,
-            only: None,
-            json: PathBuf::new(),
-            markdown: None,
-            bloomline: named("BLOOMLINE_SO", root.join("bloomline.so")),
-            scalar: named("SCALAR_SO", target.join("scalar/release/libbloomline.so")),
-            baseline: named("BASELINE_SO", built_baseline()?).0,
-            peers: env::var_os("PEER").map_or_else(
-                || redisbloom().into_iter().collect(),
-                |paths| env::split_paths(&paths).filter(|path| path != "").collect(),
-            ),
-        };
-        let (mut scale, mut is_cargo_bench) = (None, false);
+        let (mut scale, mut is_cargo_bench, mut mode) = (None, false, Mode::Items);
+        let (mut sizes, mut rounds, mut items, mut only) = (String::new(), 0, Kind::Hex40, None);
+        let mut json = target.join("bench/server.json");
+        let mut server = env::var("SERVER").ok().filter(|name| !name.is_empty());
         let mut parser = lexopt::Parser::from_env();
         while let Some(argument) = parser.next()? {
             match argument {
@@ -99,15 +85,14 @@ impl Options {
                 Long("quick") => scale = Some(Scale::Quick),
                 Long("full") => scale = Some(Scale::Full),
                 Long("smoke") => scale = Some(Scale::Smoke),
-                Long("blocking") => options.is_blocking = true,
-                Long("packed") => options.is_packed = true,
-                Long("sizes") => options.sizes = parser.value()?.parse()?,
-                Long("server") => options.server = Some(parser.value()?.string()?),
-                Long("items") => options.items = parser.value()?.parse()?,
-                Long("rounds") => options.rounds = parser.value()?.parse()?,
-                Long("only") => options.only = Some(parser.value()?.string()?),
-                Long("json") => options.json = parser.value()?.into(),
-                Long("markdown") => options.markdown = Some(parser.value()?.into()),
+                Long("blocking") => mode = Mode::Blocking,
+                Long("packed") => mode = Mode::Packed,
+                Long("sizes") => sizes = parser.value()?.string()?,
+                Long("server") => server = Some(parser.value()?.string()?),
+                Long("items") => items = parser.value()?.parse()?,
+                Long("rounds") => rounds = parser.value()?.parse()?,
+                Long("only") => only = Some(parser.value()?.string()?),
+                Long("json") => json = parser.value()?.into(),
                 Short('h') | Long("help") => {
                     println!("{HELP}");
                     std::process::exit(0);
@@ -115,30 +100,58 @@ impl Options {
                 other => return Err(format!("{}\n\n{HELP}", other.unexpected()).into()),
             }
         }
-        options.scale = scale.unwrap_or(if is_cargo_bench { Scale::Quick } else { Scale::Smoke });
-        if options.rounds == 0 {
-            options.rounds = match (options.scale, options.is_blocking || options.is_packed) {
+        let scale = scale.unwrap_or(if is_cargo_bench { Scale::Quick } else { Scale::Smoke });
+        if rounds == 0 {
+            rounds = match (scale, mode) {
                 (Scale::Smoke, _) => 1,
-                (_, true) => 5,
-                (Scale::Quick, false) => 3,
-                (Scale::Full, false) => 7,
+                (_, Mode::Blocking | Mode::Packed) => 5,
+                (Scale::Quick, Mode::Items) => 3,
+                (Scale::Full, Mode::Items) => 7,
             };
         }
-        options.server = options.server.or_else(newest_redis);
-        if options.json.as_os_str().is_empty() {
-            let name = if options.is_blocking { "blocking.json" } else { "server.json" };
-            options.json = target.join("bench").join(name);
-        }
-        Ok(options)
+        let kinds = find_servers()?;
+        let server = match &server {
+            Some(name) => kinds.iter().find(|kind| kind.name == *name),
+            None => newest(&kinds, "redis-"),
+        };
+        Ok(Options {
+            scale,
+            mode,
+            sizes,
+            server: server.ok_or("no such server in .servers")?.clone(),
+            rounds,
+            items,
+            only,
+            json,
+            bloomline: named("BLOOMLINE_SO", root.join("bloomline.so")),
+            scalar: named("SCALAR_SO", target.join("scalar/release/libbloomline.so")),
+            baseline: named("BASELINE_SO", built_baseline()?).0,
+            peers: env::var_os("PEER").map_or_else(
+                || redisbloom().into_iter().collect(),
+                |paths| env::split_paths(&paths).filter(|path| path != "").collect(),
+            ),
+        })
     }
 
     /// The command line that repeats this run, without paths of this machine.
     pub fn command_line(&self) -> String {
-        let file_name = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
+        let make = match self.mode {
+            Mode::Items => return self.cargo_line(),
+            Mode::Blocking => "make bench-blocking",
+            Mode::Packed => "make bench-packed",
+        };
+        let sizes = match self.sizes.as_str() {
+            "" => String::new(),
+            sizes => format!(" ARGS=\"--sizes {sizes}\""),
+        };
+        format!("{make} SERVER={}{sizes}", self.server.name)
+    }
+
+    fn cargo_line(&self) -> String {
         let mut line = String::new();
         if !self.peers.is_empty() {
-            let names: Vec<String> =
-                self.peers.iter().map(|p| file_name(&p.to_string_lossy())).collect();
+            let names = self.peers.iter().map(|path| path.file_name().unwrap_or_default());
+            let names: Vec<_> = names.map(|name| name.to_string_lossy()).collect();
             line += &format!("PEER={} ", names.join(":"));
         }
         line += "cargo bench --bench server --";
@@ -147,10 +160,8 @@ impl Options {
             Scale::Quick => " --quick",
             Scale::Full => " --full",
         };
-        if let Some(server) = &self.server {
-            line += &format!(" --server {}", file_name(server));
-        }
-        line += &format!(" --items {} --rounds {}", self.items.name(), self.rounds);
+        let (server, items) = (&self.server.name, self.items.name());
+        line += &format!(" --server {server} --items {items} --rounds {}", self.rounds);
         if let Some(only) = &self.only {
             line += &format!(" --only {only:?}");
         }

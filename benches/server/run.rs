@@ -129,7 +129,7 @@ pub fn run(options: &Options, columns: &mut [Column], cores: &Cores) -> Result<O
         .iter()
         .map(|group| columns.len() * (1 + group.cases.len() * options.rounds as usize))
         .sum();
-    let subjects = costs::subjects(columns, cores);
+    let subjects = costs::subjects(options, columns, cores);
     let experiments = costs::chosen(options);
     if chosen.is_empty() && experiments.is_empty() {
         return Err("--only leaves nothing of this scale; --full has more rows".into());

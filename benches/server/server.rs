@@ -1,127 +1,83 @@
-//! One server process of the bench: started on a Unix socket in a folder of its own, pinned to
-//! cores, killed when dropped.
-//!
-//! The tests' `bloomline_harness::Server` has another contract: it panics, is not pinned, and keeps
-//! one configuration for all starts. What both need is in that crate.
+//! A server of the bench, with two connections that return errors instead of panicking: a peer's
+//! failure must not end a run.
 
 use std::collections::HashMap;
-use std::fs::File;
-use std::io;
-use std::os::unix::process::CommandExt;
-use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::path::Path;
+use std::time::Duration;
 
-use bloomline_harness::{Process, find_servers, newest, servers_folder};
-use redis::{Client, Connection, FromRedisValue, InfoDict, Value, cmd, from_redis_value};
-use tempfile::TempDir;
+use bloomline_harness::{Kind, Limits, Setup, poll};
+use redis::{Client, Cmd, Connection, FromRedisValue, InfoDict, Value, cmd, from_redis_value};
 
-use crate::cores::CoreSet;
 use crate::result::Result;
-use crate::wait::until;
 
-/// The deadline of one reply. Saving four gigabytes takes a minute, and more on a busy machine.
-const REPLY_DEADLINE: std::time::Duration = std::time::Duration::from_secs(300);
-
-/// A server to start, with a module file and its arguments, or without a module.
-#[derive(Clone, Debug)]
-pub struct Launch {
-    pub program: PathBuf,
-    pub cores: CoreSet,
-    pub module: Vec<String>,
-}
+/// The deadline of one reply, and of what the server does in the background. Saving four gigabytes
+/// takes a minute, and more on a busy machine.
+const DEADLINE: Duration = Duration::from_secs(300);
 
 /// A running server with its connections.
 pub struct Server {
-    launch: Launch,
-    folder: TempDir,
-    child: Child,
+    pub harness: bloomline_harness::Server,
     pub connection: Connection,
     /// For rows with two clients.
     pub second: Connection,
 }
 
-impl Launch {
-    /// Starts it with further arguments on the command line, for example `["--appendonly", "yes"]`.
+impl Server {
+    /// Starts a server.
     ///
     /// # Errors
-    /// The last lines of the log, if the server ends or does not answer.
-    pub fn start(&self, settings: &[&str]) -> Result<Server> {
-        let folder = tempfile::Builder::new().prefix("bloomline-bench-").tempdir()?;
-        let (child, connection, second) = self.spawn(folder.path(), settings)?;
-        Ok(Server { launch: self.clone(), folder, child, connection, second })
+    /// The last lines of the log, if the server ends.
+    pub fn start(kind: &Kind, setup: &Setup) -> Result<Server> {
+        let harness = setup.clone().try_start(kind).map_err(|log| end_of(&log))?;
+        let (connection, second) = (open(&harness.socket())?, open(&harness.socket())?);
+        Ok(Server { harness, connection, second })
     }
 
-    fn spawn(&self, folder: &Path, settings: &[&str]) -> Result<(Child, Connection, Connection)> {
-        let (socket, log) = (folder.join("socket"), folder.join("log"));
-        let output = File::create(&log)?;
-        let mut command = Command::new(&self.program);
-        command
-            .args(["--port", "0", "--save", "", "--daemonize", "no"])
-            .arg("--unixsocket")
-            .arg(&socket)
-            .arg("--dir")
-            .arg(folder)
-            .args(settings)
-            .stdin(Stdio::null())
-            .stderr(output.try_clone()?)
-            .stdout(output);
-        if !self.module.is_empty() {
-            command.arg("--loadmodule").args(&self.module);
+    /// Kills the server and starts it again in the same folder, where it loads its files; with the
+    /// append-only file, or else with the RDB file.
+    pub fn restart(&mut self, is_append_only: bool) -> Result<()> {
+        if is_append_only {
+            self.harness.edit_config("save \"\"", "save \"\"\nappendonly yes");
         }
-        let cores = self.cores;
-        // SAFETY: only async-signal-safe calls are allowed between fork and exec. Both functions
-        // make one system call.
-        unsafe {
-            command.pre_exec(move || {
-                die_with_parent()?;
-                cores.pin()
-            });
-        }
-        let mut child = command
-            .spawn()
-            .map_err(|error| format!("could not start {}: {error}", self.program.display()))?;
-        let connections =
-            connect(&mut child, &socket).and_then(|first| Ok((first, open(&socket)?)));
-        match connections {
-            Ok((first, second)) => Ok((child, first, second)),
-            Err(error) => {
-                end(&mut child);
-                let text = std::fs::read_to_string(&log).unwrap_or_default();
-                let lines: Vec<&str> = text.lines().collect();
-                let tail = lines.get(lines.len().saturating_sub(8)..).unwrap_or_default();
-                Err(format!("{error}; the end of its log:\n{}", tail.join("\n")).into())
-            }
-        }
-    }
-}
-
-impl Server {
-    /// Kills the server and starts it again in the same folder, where it loads its files.
-    pub fn restart(&mut self, settings: &[&str]) -> Result<()> {
-        end(&mut self.child);
-        (self.child, self.connection, self.second) =
-            self.launch.spawn(self.folder.path(), settings)?;
+        self.harness.kill();
+        self.harness.try_revive(Limits::default()).map_err(|refusal| end_of(&refusal.log))?;
+        self.connection = self.connect()?;
+        self.second = self.connect()?;
         Ok(())
     }
 
     /// A further connection, for calls after which the server may close it.
     pub fn connect(&self) -> Result<Connection> {
-        open(&self.socket())
+        open(&self.harness.socket())
     }
 
-    /// The process of the server.
-    pub fn process(&self) -> Process {
-        Process(self.child.id())
+    /// Runs a line of a command; an empty line does nothing.
+    pub fn run(&mut self, line: &str) -> Result<()> {
+        match line {
+            "" => Ok(()),
+            line => Ok(command(line).exec(&mut self.connection)?),
+        }
     }
 
-    /// The path of its socket.
-    pub fn socket(&self) -> PathBuf {
-        self.folder.path().join("socket")
+    /// Waits until these fields of INFO are 0.
+    pub fn wait_for_zero(&mut self, section: &str, fields: &[&str]) -> Result<()> {
+        let ended = poll(DEADLINE, || -> Result<Option<()>> {
+            for field in fields {
+                if self.info::<u64>(section, field)? != 0 {
+                    return Ok(None);
+                }
+            }
+            Ok(Some(()))
+        })?;
+        let seconds = DEADLINE.as_secs();
+        ended.ok_or_else(|| format!("waited {seconds} s for {} to be 0", fields.join(", ")).into())
     }
 
-    /// The log since the last start.
-    pub fn log(&self) -> Result<String> {
-        Ok(String::from_utf8_lossy(&std::fs::read(self.folder.path().join("log"))?).into_owned())
+    /// Waits until a save in the background has ended, and fails if the save did.
+    pub fn wait_for_save(&mut self) -> Result<()> {
+        self.wait_for_zero("persistence", &["rdb_bgsave_in_progress"])?;
+        let status: String = self.info("persistence", "rdb_last_bgsave_status")?;
+        if status == "ok" { Ok(()) } else { Err(format!("the save ended with {status}").into()) }
     }
 
     /// One field of INFO.
@@ -169,61 +125,26 @@ impl Server {
     }
 }
 
-impl Drop for Server {
-    fn drop(&mut self) {
-        end(&mut self.child);
-    }
+/// A command from its words.
+pub fn command(line: &str) -> Cmd {
+    let mut command = Cmd::new();
+    line.split_whitespace().for_each(|word| {
+        command.arg(word);
+    });
+    command
 }
 
-/// Kills a child process and waits for it, so that none outlives the bench.
-fn end(child: &mut Child) {
-    // Both calls fail only if the process has already ended.
-    let _ = child.kill();
-    let _ = child.wait();
-}
-
-/// Makes the system kill the calling process when its parent ends, because an interrupted bench
-/// does not run its destructors.
-fn die_with_parent() -> io::Result<()> {
-    // SAFETY: the system call takes only numbers.
-    let status = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
-    if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
-}
-
-/// Connects as soon as the server answers PING, which it does after it has loaded its file.
-///
-/// # Errors
-/// The server ended, or the deadline passed.
-fn connect(child: &mut Child, socket: &Path) -> Result<Connection> {
-    until("the server to answer", || {
-        if let Some(status) = child.try_wait()? {
-            return Err(format!("the server ended ({status})").into());
-        }
-        let Ok(mut connection) = open(socket) else { return Ok(None) };
-        Ok(cmd("PING").query::<String>(&mut connection).is_ok().then_some(connection))
-    })
+/// The last lines of a log.
+fn end_of(log: &str) -> String {
+    let lines: Vec<&str> = log.lines().collect();
+    let tail = lines.get(lines.len().saturating_sub(8)..).unwrap_or_default();
+    format!("the server did not start; the end of its log:\n{}", tail.join("\n"))
 }
 
 /// A connection with a deadline for each reply.
 fn open(socket: &Path) -> Result<Connection> {
     let connection = Client::open(format!("unix://{}", socket.display()))?.get_connection()?;
-    connection.set_read_timeout(Some(REPLY_DEADLINE))?;
-    connection.set_write_timeout(Some(REPLY_DEADLINE))?;
+    connection.set_read_timeout(Some(DEADLINE))?;
+    connection.set_write_timeout(Some(DEADLINE))?;
     Ok(connection)
-}
-
-/// The server's program: a name in `.servers` (or the folder BLOOMLINE_SERVERS), a path, or a
-/// command on PATH.
-///
-/// Without a name it is `redis-server` of PATH.
-pub fn program(name: Option<&str>) -> PathBuf {
-    let name = name.unwrap_or("redis-server");
-    let fetched = servers_folder().join(name).join("server");
-    if fetched.is_file() { fetched } else { name.into() }
-}
-
-/// The fetched Redis of the highest version; `None` if there is none.
-pub fn newest_redis() -> Option<String> {
-    let kinds = find_servers().ok()?;
-    newest(&kinds, "redis-").map(|kind| kind.name.clone())
 }

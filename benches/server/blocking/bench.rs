@@ -1,46 +1,73 @@
-//! The runs of one row on one filter: the time of each, and the refusal that ends them.
+//! The runs of rows on one filter: the time of each, or why the server refused it.
 
-use redis::{Cmd, FromRedisValue, RedisError, Value, cmd};
+use redis::{Cmd, FromRedisValue, RedisError, Value};
+use serde_json::json;
 
-use super::clock::{self, Repeats};
-use super::filters::Layout;
-use super::rows::{Cell, Cells, Row, add_run};
+use super::clock;
+use super::filters::{Layout, State};
 use crate::result::Result;
-use crate::server::Server;
-use crate::wait::until;
+use crate::server::{Server, command};
 
-/// The largest filter of which the server makes a payload with as many bytes. With the reply and
-/// the client's copy of it, DUMP takes five times the filter. In RedisBloom's layout the
-/// compression takes as much again.
-pub const LARGEST_PAYLOAD: u64 = 1_000_000_000;
+/// A row: its name in the table, and lines of commands. Those before and after each run of `call`
+/// are not timed, and may be empty.
+pub type Row<'a> = (&'a str, &'a str, &'a str, &'a str);
 
-/// A second key, for the filters that commands make.
-pub const OTHER: &str = "other";
+/// One run of a row on one filter.
+pub struct Run {
+    /// One of the tables of the page.
+    table: &'static str,
+    column: String,
+    pub row: String,
+    state: State,
+    layout: Layout,
+    /// Milliseconds; or the error of the server, or that it closed the connection.
+    pub result: std::result::Result<f64, String>,
+}
+
+impl Run {
+    /// The run as `benches/published/latency.py` reads it.
+    pub fn json(&self) -> serde_json::Value {
+        json!({
+            "table": self.table,
+            "column": self.column,
+            "row": self.row,
+            "is_filled": self.state == State::Filled,
+            "is_redisbloom": self.layout == Layout::RedisBloom,
+            "milliseconds": self.result.as_ref().ok(),
+            "refused": self.result.as_ref().err(),
+        })
+    }
+}
 
 /// What is measured, and the destination of the figures.
 pub struct Bench<'a> {
     pub server: &'a mut Server,
-    pub cells: &'a mut Cells,
+    pub done: &'a mut Vec<Run>,
+    pub table: &'static str,
+    pub column: String,
+    pub state: State,
     pub layout: Layout,
     /// The most runs per row.
-    pub runs: u32,
+    pub most_runs: u32,
 }
 
 impl Bench<'_> {
-    pub fn add(&mut self, row: Row, milliseconds: f64) {
-        add_run(self.cells, row, self.layout, milliseconds);
+    fn push(&mut self, row: &str, result: std::result::Result<f64, String>) {
+        let Bench { table, ref column, state, layout, .. } = *self;
+        let (column, row) = (column.clone(), row.to_owned());
+        self.done.push(Run { table, column, row, state, layout, result });
     }
 
-    pub fn refuse(&mut self, row: Row, why: String) {
-        self.cells.insert((row, self.layout), Cell::Refused(why));
+    pub fn add(&mut self, row: &str, milliseconds: f64) {
+        self.push(row, Ok(milliseconds));
     }
 
-    pub fn execute(&mut self, command: &Cmd) -> Result<()> {
-        Ok(command.exec(&mut self.server.connection)?)
+    pub fn refuse(&mut self, row: &str, why: String) {
+        self.push(row, Err(why));
     }
 
     /// Runs a command once; returns its reply, or `None` if the server returns an error.
-    pub fn timed<T: FromRedisValue>(&mut self, row: Row, command: &Cmd) -> Result<Option<T>> {
+    pub fn timed<T: FromRedisValue>(&mut self, row: &str, command: &Cmd) -> Result<Option<T>> {
         match clock::timed(self.server, command) {
             Ok((reply, time)) => {
                 self.add(row, time);
@@ -57,36 +84,40 @@ impl Bench<'_> {
         }
     }
 
+    /// The same with a line of a command.
+    pub fn line(&mut self, row: &str, line: &str) -> Result<Option<Value>> {
+        self.timed(row, &command(line))
+    }
+
+    /// The numbers of the runs of a row while there is time.
+    pub fn runs(&self) -> impl Iterator<Item = u32> + use<> {
+        clock::runs(1, self.most_runs)
+    }
+
+    /// Runs rows, each repeatedly; false if the server refused a call.
+    pub fn rows(&mut self, rows: &[Row]) -> Result<bool> {
+        let mut is_allowed = true;
+        for (name, before, call, after) in rows {
+            for _ in self.runs() {
+                self.server.run(before)?;
+                if self.line(name, call)?.is_none() {
+                    is_allowed = false;
+                    break;
+                }
+                self.server.run(after)?;
+                self.all_freed()?;
+            }
+        }
+        Ok(is_allowed)
+    }
+
     /// Empties the server, and waits until background threads have freed everything.
     pub fn flush(&mut self) -> Result<()> {
-        self.execute(&cmd("FLUSHALL"))?;
+        self.server.run("FLUSHALL")?;
         self.all_freed()
     }
 
     pub fn all_freed(&mut self) -> Result<()> {
-        let server = &mut *self.server;
-        until("memory to be freed", || {
-            Ok((server.info::<u64>("memory", "lazyfree_pending_objects")? == 0).then_some(()))
-        })
-    }
-
-    /// Times a command repeatedly, with untimed commands before and after each run.
-    pub fn timed_after(
-        &mut self,
-        row: Row,
-        before: &[Cmd],
-        command: &Cmd,
-        after: &[Cmd],
-    ) -> Result<()> {
-        let mut repeats = Repeats::of(self.runs);
-        while repeats.next() {
-            before.iter().try_for_each(|command| self.execute(command))?;
-            if self.timed::<Value>(row, command)?.is_none() {
-                break;
-            }
-            after.iter().try_for_each(|command| self.execute(command))?;
-            self.all_freed()?;
-        }
-        Ok(())
+        self.server.wait_for_zero("memory", &["lazyfree_pending_objects"])
     }
 }

@@ -1,4 +1,4 @@
-//! The time of one call as the server measures it.
+//! The time of one call as the server measures it, and how often a row is run.
 
 use std::time::{Duration, Instant};
 
@@ -15,25 +15,24 @@ pub fn timed<T: FromRedisValue>(server: &mut Server, command: &Cmd) -> Result<(T
     reset(server)?;
     let started = Instant::now();
     let reply = command.query(&mut server.connection)?;
-    let waited = started.elapsed();
+    let waited = milliseconds(started.elapsed());
     let name = command.args_iter().find_map(|argument| match argument {
         redis::Arg::Simple(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
         _ => None,
     });
-    let times = times(server, &name.unwrap_or_default())?;
-    match times.as_slice() {
-        &[time] if time <= waited + Duration::from_millis(1) => Ok((reply, milliseconds(time))),
-        other => Err(format!("SLOWLOG has {other:?} for a call of {waited:?}").into()),
+    match times(server, &name.unwrap_or_default())?.as_slice() {
+        &[time] if time <= waited + 1.0 => Ok((reply, time)),
+        other => Err(format!("SLOWLOG has {other:?} ms for a call of {waited} ms").into()),
     }
 }
 
 /// Begins a series of calls.
 pub fn reset(server: &mut Server) -> Result<()> {
-    Ok(cmd("SLOWLOG").arg("RESET").exec(&mut server.connection)?)
+    server.run("SLOWLOG RESET")
 }
 
-/// The times of all calls of a command since the last reset, newest first.
-pub fn times(server: &mut Server, command: &str) -> Result<Vec<Duration>> {
+/// The milliseconds of all calls of a command since the last reset, newest first.
+pub fn times(server: &mut Server, command: &str) -> Result<Vec<f64>> {
     let entries: Vec<Vec<Value>> =
         cmd("SLOWLOG").arg("GET").arg(ENTRIES).query(&mut server.connection)?;
     let mut times = Vec::new();
@@ -45,7 +44,7 @@ pub fn times(server: &mut Server, command: &str) -> Result<Vec<Duration>> {
         };
         let arguments: Vec<Vec<u8>> = redis::from_redis_value(arguments)?;
         if arguments.first().is_some_and(|name| name.eq_ignore_ascii_case(command.as_bytes())) {
-            times.push(Duration::from_micros(redis::from_redis_value(time)?));
+            times.push(milliseconds(Duration::from_micros(redis::from_redis_value(time)?)));
         }
     }
     Ok(times)
@@ -56,32 +55,11 @@ pub fn milliseconds(time: Duration) -> f64 {
     time.as_secs_f64() * 1000.0
 }
 
-/// Decides after how many runs a row ends.
-pub struct Repeats {
-    started: Instant,
-    least: u32,
-    most: u32,
-    done: u32,
-}
+/// The time after which a row has no further run. Long calls have one run.
+const BUDGET: Duration = Duration::from_millis(1500);
 
-impl Repeats {
-    /// The time after which a row has no further run. Long calls have one run.
-    const BUDGET: Duration = Duration::from_millis(1500);
-
-    pub fn of(most: u32) -> Repeats {
-        Repeats::between(1, most)
-    }
-
-    /// At least `least` runs, regardless of their time.
-    pub fn between(least: u32, most: u32) -> Repeats {
-        Repeats { started: Instant::now(), least: least.min(most), most, done: 0 }
-    }
-
-    /// True if another run is due.
-    pub fn next(&mut self) -> bool {
-        let is_due = self.done < self.least
-            || (self.done < self.most && self.started.elapsed() < Self::BUDGET);
-        self.done += 1;
-        is_due
-    }
+/// The numbers of the runs of a row: at least `least`, and more up to `most` while there is time.
+pub fn runs(least: u32, most: u32) -> impl Iterator<Item = u32> {
+    let started = Instant::now();
+    (0..most).take_while(move |&done| done < least || started.elapsed() < BUDGET)
 }

@@ -4,12 +4,10 @@
 //! of 95 % of the items of a full filter. Additions would take minutes, so the entries are loaded as
 //! chunks.
 
-use redis::{Cmd, Value, cmd};
+use redis::cmd;
 
-use super::bench::{Bench, OTHER};
-use super::clock::Repeats;
-use super::filters::{CHUNK, FILTER, scaled};
-use super::rows::Row;
+use super::bench::Bench;
+use super::filters::{CHUNK, FILTER, capacity_of, header, load, put};
 use crate::result::Result;
 use crate::server::Server;
 
@@ -26,64 +24,45 @@ const WIDTH: usize = 96;
 
 /// Measures all rows of cuckoo filters on one of about this many bytes.
 pub fn measure(bench: &mut Bench, bytes: u64) -> Result<()> {
-    let capacity = capacity_of(bench.server, bytes)?;
-    let delete = [cmd("DEL").arg(OTHER).clone()];
-    bench.timed_after(Row::CfReserve, &[], &reserve(OTHER, capacity), &delete)?;
-    bench.execute(&reserve(FILTER, capacity))?;
+    let capacity = capacity_of(bench.server, bytes, |server, key, capacity| {
+        server.run(&reserve(key, capacity))?;
+        let mut info = cmd("CF.INFO");
+        let (size,) = info.arg(key).arg("SIZE").query(&mut server.connection)?;
+        Ok(size)
+    })?;
+    bench.rows(&[("CF.RESERVE", "", &reserve("other", capacity), "DEL other")])?;
+    bench.server.run(&reserve(FILTER, capacity))?;
     fill(bench.server)?;
-    bench.timed_after(Row::CfSave, &[], &cmd("SAVE"), &[])?;
-    let mut repeats = Repeats::of(bench.runs);
-    let copy = cmd("COPY").arg(FILTER).arg(OTHER).clone();
-    while repeats.next() {
-        bench.timed::<Value>(Row::CfCopy, &copy)?;
-        bench.timed::<Value>(Row::CfDel, cmd("DEL").arg(OTHER))?;
-        bench.execute(&copy)?;
-        bench.timed::<Value>(Row::CfUnlink, cmd("UNLINK").arg(OTHER))?;
-        bench.all_freed()?;
-        bench.execute(&copy)?;
-        bench.timed::<Value>(Row::CfCompact, cmd("CF.COMPACT").arg(OTHER))?;
-        bench.execute(cmd("DEL").arg(OTHER))?;
-        bench.all_freed()?;
-    }
+    let copy = "COPY filter other";
+    bench.rows(&[
+        ("SAVE of a cuckoo filter", "", "SAVE", ""),
+        ("COPY of a cuckoo filter", "", copy, "DEL other"),
+        ("DEL of a cuckoo filter", copy, "DEL other", ""),
+        ("UNLINK of a cuckoo filter", copy, "UNLINK other", ""),
+        ("CF.COMPACT, 5 % full", copy, "CF.COMPACT other", "DEL other"),
+    ])?;
     bench.flush()
 }
 
-fn reserve(key: &str, capacity: u64) -> Cmd {
-    let mut command = cmd("CF.RESERVE");
-    command.arg(key).arg(capacity).arg("ERROR").arg("0.0001").arg("EXPANSION").arg(0);
-    command.arg("LAYOUT").arg("bloomline");
-    command
-}
-
-/// The capacity of a filter of this many bytes.
-fn capacity_of(server: &mut Server, bytes: u64) -> Result<u64> {
-    const PROBE: u64 = 1_000_000;
-    reserve("probe", PROBE).exec(&mut server.connection)?;
-    let (size,): (u64,) = cmd("CF.INFO").arg("probe").arg("SIZE").query(&mut server.connection)?;
-    cmd("DEL").arg("probe").exec(&mut server.connection)?;
-    Ok(scaled(PROBE, bytes, size))
+fn reserve(key: &str, capacity: u64) -> String {
+    format!("CF.RESERVE {key} {capacity} ERROR 0.0001 EXPANSION 0 LAYOUT bloomline")
 }
 
 /// Loads the entries into the empty filter.
 fn fill(server: &mut Server) -> Result<()> {
-    let (_, mut header): (u64, Vec<u8>) =
-        cmd("CF.SCANDUMP").arg(FILTER).arg(0).query(&mut server.connection)?;
+    let mut header = header(server, "CF", FILTER)?;
     let windows = header.get(WINDOWS..).and_then(<[u8]>::first_chunk).copied();
     let slots = u64::from_le_bytes(windows.ok_or("the header is too short")?) + 1;
     if header.get(WIDTH).map(|bits| u64::from(*bits)) != Some(8 * SLOT) {
         return Err("the slots do not have 16 bits".into());
     }
-    let used = (slots + DISTANCE / 2 - 1) / DISTANCE;
-    header.get_mut(USED..USED + 8).ok_or("no table")?.copy_from_slice(&used.to_le_bytes());
-    cmd("DEL").arg(FILTER).exec(&mut server.connection)?;
-    load(1, &header).exec(&mut server.connection)?;
-    let mut first = 0;
-    while first < slots {
-        let count = (slots - first).min(CHUNK as u64 / SLOT);
-        let chunk: Vec<u8> =
-            (first..first + count).flat_map(|slot| entry(slot).to_le_bytes()).collect();
-        first += count;
-        load(first * SLOT + 1, &chunk).exec(&mut server.connection)?;
+    put(&mut header, USED, &((slots + DISTANCE / 2 - 1) / DISTANCE).to_le_bytes())?;
+    server.run("DEL filter")?;
+    load("CF", FILTER, 1, &header).exec(&mut server.connection)?;
+    for first in (0..slots).step_by(CHUNK / SLOT as usize) {
+        let end = slots.min(first + CHUNK as u64 / SLOT);
+        let chunk: Vec<u8> = (first..end).flat_map(|slot| entry(slot).to_le_bytes()).collect();
+        load("CF", FILTER, end * SLOT + 1, &chunk).exec(&mut server.connection)?;
     }
     Ok(())
 }
@@ -94,10 +73,4 @@ fn entry(slot: u64) -> u16 {
         true => (slot.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 48) as u16 | 4,
         false => 0,
     }
-}
-
-fn load(iterator: u64, data: &[u8]) -> Cmd {
-    let mut command = cmd("CF.LOADCHUNK");
-    command.arg(FILTER).arg(iterator).arg(data);
-    command
 }

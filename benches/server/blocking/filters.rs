@@ -2,18 +2,21 @@
 
 use redis::{Cmd, cmd};
 
-use crate::costs::bits::random;
+use crate::bits::{layer_bytes, random};
 use crate::result::Result;
 use crate::server::Server;
 
 /// The key of the filter that is measured.
 pub const FILTER: &str = "filter";
 
+/// A second key, for the filters that commands make.
+pub const OTHER: &str = "other";
+
 /// Bytes of the longest chunk of BF.SCANDUMP.
 pub const CHUNK: usize = 16 << 20;
 
 /// How items are mapped to bits.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Layout {
     Bloomline,
     RedisBloom,
@@ -27,39 +30,25 @@ pub enum State {
 }
 
 /// BF.RESERVE at 1 %, able to grow.
-pub fn reserve(key: &str, capacity: u64, layout: Layout) -> Cmd {
-    let mut command = cmd("BF.RESERVE");
-    command.arg(key).arg("0.01").arg(capacity);
-    command.arg("LAYOUT").arg(match layout {
-        Layout::Bloomline => "bloomline",
-        Layout::RedisBloom => "redisbloom",
-    });
-    command
+pub fn reserve(key: &str, capacity: u64, layout: Layout) -> String {
+    format!("BF.RESERVE {key} 0.01 {capacity} LAYOUT {layout:?}")
 }
 
-/// The capacity of a first layer of this many bytes.
-pub fn capacity_of(server: &mut Server, bytes: u64, layout: Layout) -> Result<u64> {
+/// The capacity of a filter of this many bytes, from the bytes of one that `make` creates.
+pub fn capacity_of(
+    server: &mut Server,
+    bytes: u64,
+    make: impl FnOnce(&mut Server, &str, u64) -> Result<u64>,
+) -> Result<u64> {
     const PROBE: u64 = 1_000_000;
-    reserve("probe", PROBE, layout).exec(&mut server.connection)?;
-    let size: u64 = layer_bytes(server, "probe")?.iter().sum();
-    cmd("DEL").arg("probe").exec(&mut server.connection)?;
+    let size = make(server, "probe", PROBE)?;
+    server.run("DEL probe")?;
     Ok(scaled(PROBE, bytes, size))
 }
 
 /// `items` times `bytes / of`, at least 1.
 pub fn scaled(items: u64, bytes: u64, of: u64) -> u64 {
     ((items as f64 * bytes as f64 / of.max(1) as f64) as u64).max(1)
-}
-
-/// The bytes of each layer, oldest first, by BF.DEBUG.
-pub fn layer_bytes(server: &mut Server, key: &str) -> Result<Vec<u64>> {
-    let lines: Vec<String> = cmd("BF.DEBUG").arg(key).query(&mut server.connection)?;
-    let bytes = |line: &String| {
-        let text = line.strip_prefix("bytes:").and_then(|rest| rest.split(' ').next());
-        text.and_then(|text| text.parse().ok())
-            .ok_or_else(|| format!("BF.DEBUG returned {line:?}").into())
-    };
-    lines.iter().skip(1).map(bytes).collect()
 }
 
 /// Pseudo-random bits, half of them set, from which every chunk is cut at another offset.
@@ -89,35 +78,42 @@ impl Bits {
         let start = number % Bits::OFFSETS * 8;
         self.0.get(start..start + len).ok_or_else(|| format!("a chunk of {len} bytes").into())
     }
-}
 
-/// Writes all pages of `key`.
-pub fn fill(server: &mut Server, key: &str, bits: &Bits) -> Result<()> {
-    let mut end = 0;
-    let mut number = 0;
-    for layer in layer_bytes(server, key)? {
-        let mut left = layer;
-        while left > 0 {
-            let len = left.min(CHUNK as u64);
-            end += len;
-            left -= len;
-            load(key, end + 1, bits.chunk(number, len as usize)?).exec(&mut server.connection)?;
-            number += 1;
+    /// Writes all pages of `key`.
+    pub fn fill(&self, server: &mut Server, key: &str) -> Result<()> {
+        let (mut end, mut number) = (0, 0);
+        for layer in layer_bytes(server, key)? {
+            let mut left = layer;
+            while left > 0 {
+                let len = left.min(CHUNK as u64);
+                end += len;
+                left -= len;
+                let chunk = load("BF", key, end + 1, self.chunk(number, len as usize)?);
+                chunk.exec(&mut server.connection)?;
+                number += 1;
+            }
         }
+        Ok(())
     }
-    Ok(())
 }
 
-/// BF.LOADCHUNK.
-pub fn load(key: &str, iterator: u64, data: &[u8]) -> Cmd {
-    let mut command = cmd("BF.LOADCHUNK");
+/// BF.LOADCHUNK or CF.LOADCHUNK.
+pub fn load(family: &str, key: &str, iterator: u64, data: &[u8]) -> Cmd {
+    let mut command = cmd(&format!("{family}.LOADCHUNK"));
     command.arg(key).arg(iterator).arg(data);
     command
 }
 
-/// The header of a filter, as BF.SCANDUMP returns it.
-pub fn header(server: &mut Server, key: &str) -> Result<Vec<u8>> {
-    let (_, header): (u64, Vec<u8>) =
-        cmd("BF.SCANDUMP").arg(key).arg(0).query(&mut server.connection)?;
+/// The header of a filter, as BF.SCANDUMP or CF.SCANDUMP returns it.
+pub fn header(server: &mut Server, family: &str, key: &str) -> Result<Vec<u8>> {
+    let mut command = cmd(&format!("{family}.SCANDUMP"));
+    let (_, header): (u64, Vec<u8>) = command.arg(key).arg(0).query(&mut server.connection)?;
     Ok(header)
+}
+
+/// Writes a number into a header, see `docs/format.md`.
+pub fn put(header: &mut [u8], offset: usize, number: &[u8]) -> Result<()> {
+    let field = header.get_mut(offset..offset + number.len());
+    field.ok_or("the header is too short")?.copy_from_slice(number);
+    Ok(())
 }

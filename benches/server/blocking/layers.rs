@@ -1,97 +1,51 @@
 //! Filters of many layers: commands that report or test each layer take longest on these.
 
-use redis::cmd;
-
-use super::Column;
 use super::bench::Bench;
-use super::filters::{self, Bits, FILTER, Layout, State};
-use super::rows::Cells;
-use crate::progress::Progress;
+use super::filters::{self, Bits, FILTER, Layout, State, put, scaled};
+use super::rows;
+use crate::bits::layer_bytes;
 use crate::result::Result;
 use crate::scale::Scale;
 use crate::server::Server;
-use crate::sizes::Size;
-use crate::workloads::thousands;
 
-/// A filter of layers of one size.
-struct Shape {
-    layers: u32,
-    bytes_per_layer: u64,
-    is_filled_too: bool,
-}
+/// A filter of layers of one size: their number, the bytes of one on average, and whether the
+/// filter is also filled. Layers of more than 16 MiB would not be read completely, so filters with
+/// such layers are not filled.
+pub type Shape = (u32, u64, bool);
 
-/// The number of filters.
-pub const STEPS: usize = 3;
-
-const TABLE: [Shape; STEPS] = [
-    Shape { layers: 600, bytes_per_layer: 1_000_000, is_filled_too: true },
-    Shape { layers: 4096, bytes_per_layer: 100_000, is_filled_too: true },
-    // Layers of more than 16 MiB would not be read completely, so these filters are not filled.
-    Shape { layers: 600, bytes_per_layer: 16_000_000, is_filled_too: false },
-];
-
-const SMOKE: [Shape; STEPS] = [
-    Shape { layers: 20, bytes_per_layer: 10_000, is_filled_too: true },
-    Shape { layers: 4096, bytes_per_layer: 8_000, is_filled_too: true },
-    Shape { layers: 3, bytes_per_layer: 1_000_000, is_filled_too: false },
-];
-
-/// Measures all of them.
-pub fn measure(
-    server: &mut Server,
-    scale: Scale,
-    runs: u32,
-    progress: &mut Progress,
-) -> Result<Vec<Column>> {
-    let shapes = if scale == Scale::Smoke { SMOKE } else { TABLE };
-    let bits = Bits::new();
-    let mut columns = Vec::new();
-    for shape in shapes {
-        let size = Size::of_bytes(shape.bytes_per_layer);
-        let name = format!("{} × {size}", thousands(shape.layers.into()));
-        progress.show("many layers", &name);
-        let mut column = Column { name, untouched: Cells::new(), filled: Cells::new() };
-        for state in [State::Untouched, State::Filled] {
-            if state == State::Filled && !shape.is_filled_too {
-                continue;
-            }
-            make(server, &shape)?;
-            let cells = match state {
-                State::Untouched => &mut column.untouched,
-                State::Filled => {
-                    filters::fill(server, FILTER, &bits)?;
-                    &mut column.filled
-                }
-            };
-            let mut bench = Bench { server: &mut *server, cells, layout: Layout::Bloomline, runs };
-            bench.overview()?;
-            bench.items()?;
-        }
-        cmd("FLUSHALL").exec(&mut server.connection)?;
-        columns.push(column);
-        progress.step();
+/// The filters of a run.
+pub fn shapes(scale: Scale) -> [Shape; 3] {
+    match scale {
+        Scale::Smoke => [(20, 10_000, true), (4096, 8_000, true), (3, 1_000_000, false)],
+        _ => [(600, 1_000_000, true), (4096, 100_000, true), (600, 16_000_000, false)],
     }
-    Ok(columns)
 }
 
-/// Makes the filter from its header alone. With additions it would take millions of items.
-fn make(server: &mut Server, shape: &Shape) -> Result<()> {
+/// Measures the rows on one of them.
+pub fn measure(bench: &mut Bench, (layers, bytes, is_filled_too): Shape) -> Result<()> {
+    if bench.state == State::Filled && !is_filled_too {
+        return Ok(());
+    }
     const PROBE: u64 = 10_000;
-    load(server, shape.layers, PROBE)?;
-    let probe: u64 = filters::layer_bytes(server, FILTER)?.iter().sum();
-    let wanted = u64::from(shape.layers) * shape.bytes_per_layer;
-    load(server, shape.layers, filters::scaled(PROBE, wanted, probe))
+    make(bench.server, layers, PROBE)?;
+    let probe = layer_bytes(bench.server, FILTER)?.iter().sum();
+    make(bench.server, layers, scaled(PROBE, u64::from(layers) * bytes, probe))?;
+    if bench.state == State::Filled {
+        Bits::new().fill(bench.server, FILTER)?;
+    }
+    bench.rows(&rows::OVERVIEW)?;
+    rows::items(bench)?;
+    bench.server.run("FLUSHALL")
 }
 
 /// A filter with this number of layers for `capacity` items each. Later layers have lower error
-/// rates and more bytes.
-fn load(server: &mut Server, layers: u32, capacity: u64) -> Result<()> {
-    cmd("FLUSHALL").exec(&mut server.connection)?;
-    let mut reserve = filters::reserve("probe", capacity, Layout::Bloomline);
-    reserve.arg("EXPANSION").arg(1).exec(&mut server.connection)?;
-    let mut header = filters::header(server, "probe")?;
+/// rates and more bytes. It is made from its header alone: additions would take millions of items.
+fn make(server: &mut Server, layers: u32, capacity: u64) -> Result<()> {
+    server.run("FLUSHALL")?;
+    server.run(&(filters::reserve("probe", capacity, Layout::Bloomline) + " EXPANSION 1"))?;
+    let mut header = filters::header(server, "BF", "probe")?;
     // Offset 20 is the number of layers, see docs/format.md.
-    header.get_mut(20..24).ok_or("the header is too short")?.copy_from_slice(&layers.to_le_bytes());
-    cmd("DEL").arg("probe").exec(&mut server.connection)?;
-    Ok(filters::load(FILTER, 1, &header).exec(&mut server.connection)?)
+    put(&mut header, 20, &layers.to_le_bytes())?;
+    server.run("DEL probe")?;
+    Ok(filters::load("BF", FILTER, 1, &header).exec(&mut server.connection)?)
 }

@@ -1,4 +1,5 @@
-//! How long one call of each command blocks the server: the table of `docs/reference/latency.md`.
+//! How long one call of each command blocks the server: the tables of `docs/reference/latency.md`,
+//! which `benches/published/latency.py` writes.
 //!
 //! ```text
 //! make bench-blocking
@@ -15,186 +16,143 @@
 //! Each figure is the longest of up to five runs. A row ends early when its time is used up, so
 //! large filters have one or two runs. Filters have two states. *Untouched*: just reserved, so that
 //! no page is backed by memory yet. *Filled*: every page is written by BF.LOADCHUNK with
-//! pseudo-random bits, half of which are set, as in a full filter.
+//! pseudo-random bits, half of which are set, as in a full filter. The rows of the page are in the
+//! order in which they are measured here.
 //!
 //! | file | idea |
 //! |---|---|
-//! | `rows` | the rows of the table, and what a cell holds |
+//! | `bench` | the runs of rows on one filter |
 //! | `clock` | the time of one call, from SLOWLOG |
 //! | `filters` | filters of a wanted size, untouched and filled |
-//! | `bench` | the runs of one row |
-//! | `measure` | one filter: every command on it |
-//! | `persist` | DUMP, RESTORE, SAVE and BGSAVE of it |
+//! | `rows` | the rows of one filter: every command on it |
+//! | `files` | DUMP, RESTORE, SAVE and BGSAVE of it |
 //! | `rotation` | windowed filters: a generation is opened and another dropped |
 //! | `joining` | BF.MERGE and BF.COMPACT, each beside a plain pass over as much memory |
 //! | `cuckoo` | cuckoo filters: CF.COMPACT, and what else takes a time in proportion to the bytes |
 //! | `layers` | filters of hundreds and thousands of layers |
-//! | `plain_copy` | the time to copy memory without a filter |
-//! | `table` | the tables as Markdown, and the check of their shape |
+//! | `plain` | passes over memory without a filter |
 //! | `packed` | calls of packed items, by their number |
-//! | `page` | the part of a page between two markers |
 
 mod bench;
 mod clock;
 mod cuckoo;
+mod files;
 mod filters;
 mod joining;
 mod layers;
-mod measure;
-pub mod packed;
-mod page;
-mod persist;
-mod plain_copy;
+mod packed;
+mod plain;
 mod rotation;
 mod rows;
-mod table;
-
-use std::fs;
-use std::path::Path;
 
 use serde_json::json;
 
 use crate::cores::Cores;
+use crate::json;
 use crate::machine::Machine;
-use crate::options::Options;
+use crate::options::{Mode, Options};
 use crate::progress::Progress;
 use crate::result::Result;
-use crate::server::{Launch, Server, program};
+use crate::scale::Scale;
+use crate::server::Server;
+use crate::workloads::thousands;
+use crate::{column, sizes};
+use bench::{Bench, Run};
 use filters::{Layout, State};
-use rows::{Cells, cells_json};
 
-/// The page of the repository with the table.
-const PAGE: &str = "docs/reference/latency.md";
-
-/// The name of the markers in it.
-const MARKERS: &str = "bench-blocking";
-
-/// The results of one filter.
-pub struct Column {
-    pub name: String,
-    pub untouched: Cells,
-    /// Empty if the filter is too large to be filled.
-    pub filled: Cells,
-}
-
-/// All results.
-pub struct Outcome {
-    pub columns: Vec<Column>,
-    /// Filters of many layers.
-    pub layers: Vec<Column>,
-}
-
-/// Measures, prints the tables, and writes them into the page if the user named one.
+/// Measures the rows of the mode, and writes every run as JSON.
 pub fn bench(options: &Options, cores: &Cores) -> Result<()> {
-    let (machine, outcome) = run(options, cores)?;
-    let text = table::text(options, &machine, &outcome);
-    println!("{text}");
-    write_json(options, &machine, &outcome)?;
-    table::check(&text)?;
-    if let Some(path) = &options.markdown {
-        fs::write(path, page::with_table(&fs::read_to_string(path)?, MARKERS, &text)?)?;
-        eprintln!("wrote {}", path.display());
-    }
-    Ok(())
+    let mut server = start(options, cores)?;
+    let runs = match options.mode {
+        Mode::Packed => packed_calls(options, &mut server)?,
+        Mode::Blocking | Mode::Items => blocking(options, &mut server)?,
+    };
+    let machine = Machine::describe(server.version()?, None);
+    let whole = json!({
+        "command": options.command_line(),
+        "machine": machine.fields,
+        "most_runs": options.rounds,
+        "unit": "ms per call",
+        "runs": runs.iter().map(Run::json).collect::<Vec<_>>(),
+    });
+    json::write_file(&options.json, &whole)
 }
 
-/// Runs everything in small. Checks the tables, and that the page of this repository has its
-/// markers.
+/// Runs everything in small.
 ///
 /// # Errors
 ///
-/// What failed, as a sentence.
+/// What failed, as a sentence. The server may refuse no call on a small filter.
 pub fn smoke(options: &Options, cores: &Cores) -> Result<()> {
-    let (machine, outcome) = run(options, cores)?;
-    let text = table::text(options, &machine, &outcome);
-    table::check(&text)?;
-    if table::check(&text.replacen(" | ", " ", 1)).is_ok() {
-        return Err("the check of the tables accepts a head with one cell too few".into());
-    }
-    let refusals = table::refusals(&outcome.columns) + &table::refusals(&outcome.layers);
-    if !refusals.is_empty() {
-        return Err(format!("the server refused calls on small filters:\n{refusals}").into());
-    }
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(PAGE);
-    let before =
-        fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;
-    for (markers, text) in [(MARKERS, text), (packed::MARKERS, packed::text(options, cores)?)] {
-        let after = page::with_table(&before, markers, &text)?;
-        let is_unchanged =
-            page::without_table(&before, markers)? == page::without_table(&after, markers)?;
-        if !is_unchanged || !after.contains(&text) {
-            return Err(format!("writing the table {markers} changes the rest of {PAGE}").into());
-        }
-    }
-    Ok(())
+    let mut server = start(options, cores)?;
+    let mut runs = blocking(options, &mut server)?;
+    runs.extend(packed_calls(options, &mut server)?);
+    let refused = |run: &Run| Some(format!("{} refused: {}", run.row, run.result.as_ref().err()?));
+    runs.iter().find_map(refused).map_or(Ok(()), |why| Err(why.into()))
 }
 
 /// A server with this module, on all cores, so that background threads and children have cores of
 /// their own.
 fn start(options: &Options, cores: &Cores) -> Result<Server> {
     let (module, _) = &options.bloomline;
-    let module = module.canonicalize().map_err(|error| format!("{}: {error}", module.display()))?;
-    let launch = Launch {
-        program: program(options.server.as_deref()),
-        cores: cores.all,
-        module: vec![module.to_string_lossy().into_owned()],
-    };
     // hz 500: the server notices within 2 ms that a child has ended.
-    let settings = ["--slowlog-log-slower-than", "0", "--slowlog-max-len", "100000", "--hz", "500"];
-    // Redis 6.2 does not know the setting that newer servers need for DEBUG.
-    let with_debug = [settings.as_slice(), &["--enable-debug-command", "yes"]].concat();
-    launch.start(&with_debug).or_else(|_| launch.start(&settings))
+    let settings = ["slowlog-log-slower-than 0", "slowlog-max-len 100000", "hz 500"];
+    let setup = column::setup(Some(module), "")?.on_cores(cores.all).debug();
+    Server::start(&options.server, &settings.iter().fold(setup, |setup, line| setup.line(*line)))
 }
 
-fn run(options: &Options, cores: &Cores) -> Result<(Machine, Outcome)> {
-    let server = &mut start(options, cores)?;
-    let machine = Machine::describe(server.version()?, &Cores { server: None, all: cores.all })?;
-    let sizes = options.sizes.or_default(options.scale);
-    let mut progress = Progress::new(4 * sizes.len() + layers::STEPS);
-    let mut columns = Vec::new();
-    for size in sizes {
-        let mut column =
-            Column { name: size.to_string(), untouched: Cells::new(), filled: Cells::new() };
+fn blocking(options: &Options, server: &mut Server) -> Result<Vec<Run>> {
+    let sizes = sizes::parse(match (options.sizes.as_str(), options.scale) {
+        ("", Scale::Smoke) => "64k,1m",
+        ("", _) => "1m,100m,1g,4g,10g",
+        (sizes, _) => sizes,
+    })?;
+    let shapes = layers::shapes(options.scale);
+    let mut progress = Progress::new(4 * sizes.len() + 2 * shapes.len());
+    let mut done = Vec::new();
+    let states = [State::Untouched, State::Filled];
+    for bytes in sizes {
         for layout in [Layout::Bloomline, Layout::RedisBloom] {
-            for state in [State::Untouched, State::Filled] {
-                progress.show(&column.name, &format!("{layout:?}, {state:?}"));
-                let cells = match state {
-                    State::Untouched => &mut column.untouched,
-                    State::Filled => &mut column.filled,
-                };
-                measure::measure(server, size, layout, state, options.rounds, cells)
-                    .map_err(|error| format!("{size}, {layout:?}, {state:?}: {error}"))?;
+            for state in states {
+                let column = sizes::show(bytes);
+                let what = format!("{layout:?}, {state:?}");
+                progress.show(&column, &what);
+                let (most_runs, table, done) = (options.rounds, "one layer of", &mut done);
+                let failed = format!("{column}, {what}");
+                let mut bench = Bench { server, done, table, column, state, layout, most_runs };
+                rows::measure(&mut bench, bytes).map_err(|error| format!("{failed}: {error}"))?;
                 progress.step();
             }
         }
-        columns.push(column);
     }
-    let layers = layers::measure(server, options.scale, options.rounds, &mut progress)?;
-    Ok((machine, Outcome { columns, layers }))
+    for shape in shapes {
+        for state in states {
+            let column = format!("{} × {}", thousands(shape.0.into()), sizes::show(shape.1));
+            progress.show("many layers", &column);
+            let (most_runs, table, done) = (options.rounds, "layers", &mut done);
+            let layout = Layout::Bloomline;
+            let mut bench = Bench { server, done, table, column, state, layout, most_runs };
+            layers::measure(&mut bench, shape)?;
+            progress.step();
+        }
+    }
+    Ok(done)
 }
 
-/// Writes every run in milliseconds. The page has only the longest.
-fn write_json(options: &Options, machine: &Machine, outcome: &Outcome) -> Result<()> {
-    let machine: serde_json::Map<String, serde_json::Value> =
-        machine.fields().into_iter().map(|(name, value)| (name.to_owned(), json!(value))).collect();
-    let column = |column: &Column| {
-        json!({
-            "name": column.name,
-            "untouched": cells_json(&column.untouched),
-            "filled": cells_json(&column.filled),
-        })
-    };
-    let whole = json!({
-        "command": options.command_line(),
-        "machine": machine,
-        "unit": "ms per call",
-        "columns": outcome.columns.iter().map(column).collect::<Vec<_>>(),
-        "layers": outcome.layers.iter().map(column).collect::<Vec<_>>(),
-    });
-    if let Some(folder) = options.json.parent() {
-        fs::create_dir_all(folder)?;
+fn packed_calls(options: &Options, server: &mut Server) -> Result<Vec<Run>> {
+    let (sizes, capacity) = packed::sizes(options.scale);
+    let mut done = Vec::new();
+    for &items in sizes {
+        let mut bench = Bench {
+            server,
+            done: &mut done,
+            table: "items in the call",
+            column: thousands(items),
+            state: State::Untouched,
+            layout: Layout::Bloomline,
+            most_runs: options.rounds,
+        };
+        packed::measure(&mut bench, items, capacity)?;
     }
-    fs::write(&options.json, serde_json::to_string_pretty(&whole)? + "\n")?;
-    eprintln!("wrote {}", options.json.display());
-    Ok(())
+    Ok(done)
 }

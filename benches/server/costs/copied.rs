@@ -2,14 +2,13 @@
 
 use redis::cmd;
 
-use super::bits::reserve_filled;
 use super::{Cases, Experiment, Plan, Subject};
+use crate::bits::reserve_filled;
 use crate::items::Item;
 use crate::measure::send;
 use crate::payload::Payload;
 use crate::result::Result;
 use crate::server::Server;
-use crate::wait::until;
 use crate::workloads::{Traffic, thousands};
 
 pub const EXPERIMENT: Experiment = Experiment {
@@ -27,7 +26,8 @@ fn run(subject: &Subject, plan: Plan) -> Result<Cases> {
     // The child must still run when the items arrive. It waits for this time after each key, and
     // does not compress, so that it needs no memory of its own.
     let delay = plan.size("2000000", "300000", "200000");
-    let mut server = subject.server(&["--rdb-key-save-delay", delay, "--rdbcompression", "no"])?;
+    let delay = format!("rdb-key-save-delay {delay}");
+    let mut server = subject.server(&[&delay, "rdbcompression no"])?;
     // Few bits are set, so that nearly every bit of an item is new, but all pages are backed by
     // memory.
     let bytes = reserve_filled(&mut server, "filter", capacity, 4)?;
@@ -50,15 +50,9 @@ fn copied(server: &mut Server, plan: Plan, items: std::ops::Range<u64>) -> Resul
     let payload = Payload::of_items("BF.ADD", "filter", 1, plan.kind, items.map(Item::Stored));
     cmd("BGSAVE").exec(&mut server.connection)?;
     send(server, Traffic::Pipelined, &payload)?;
-    let is_running =
-        |server: &mut Server| server.info::<u64>("persistence", "rdb_bgsave_in_progress");
-    if is_running(server)? == 0 {
+    if server.info::<u64>("persistence", "rdb_bgsave_in_progress")? == 0 {
         return Err("the save ended before the items were added".into());
     }
-    until("the save to end", || Ok((is_running(server)? == 0).then_some(())))?;
-    let status: String = server.info("persistence", "rdb_last_bgsave_status")?;
-    if status != "ok" {
-        return Err(format!("the save ended with {status}").into());
-    }
+    server.wait_for_save()?;
     server.info("persistence", "rdb_last_cow_size")
 }

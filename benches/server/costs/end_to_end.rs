@@ -35,7 +35,7 @@ fn run(subject: &Subject, plan: Plan) -> Result<Cases> {
     let rounds = plan.size(9, 5, 1);
     let mut server = subject.timed_server()?;
     let mut figures = raw(&mut server, items, rounds, subject.packs)?;
-    figures.extend(redis_py(&server.socket(), items, rounds, subject.packs)?);
+    figures.extend(redis_py(&server.harness.socket(), items, rounds, subject.packs)?);
     Ok(vec![(String::new(), figures)])
 }
 

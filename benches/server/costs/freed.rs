@@ -2,8 +2,8 @@
 
 use redis::cmd;
 
-use super::bits::reserve_filled;
 use super::{Cases, Experiment, Plan, Subject};
+use crate::bits::reserve_filled;
 use crate::result::Result;
 use crate::run::median;
 

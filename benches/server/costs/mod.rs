@@ -5,11 +5,9 @@
 //! Filters that are saved, freed or copied are filled with random bits instead of items. A full
 //! filter has such bits.
 
-pub mod bits;
 mod compacted;
 mod copied;
 mod end_to_end;
-mod follower;
 mod freed;
 mod packed;
 mod rates;
@@ -17,15 +15,17 @@ mod replicated;
 mod saved;
 mod tiny;
 
+use bloomline_harness::{CoreSet, Kind as Build, Setup};
+
 use crate::column::{Column, SCALAR};
-use crate::cores::{CoreSet, Cores};
+use crate::cores::Cores;
 use crate::dialect::Dialect;
 use crate::items::Kind;
 use crate::options::Options;
 use crate::progress::Progress;
 use crate::result::Result;
 use crate::scale::Scale;
-use crate::server::{Launch, Server};
+use crate::server::Server;
 
 /// One table of costs.
 pub struct Sheet {
@@ -47,24 +47,27 @@ pub struct Line {
 pub struct Subject {
     pub name: String,
     pub is_ours: bool,
-    /// True if it has windowed filters.
+    /// True if it has windowed filters, which RedisBloom's layout has not.
     forgets: bool,
     /// True if it has packed items.
     packs: bool,
-    /// The cores of a server whose commands are timed.
+    /// The cores of a server whose commands are timed, and of any other.
     timed: CoreSet,
-    launch: Launch,
+    all: CoreSet,
+    build: Build,
+    setup: Setup,
 }
 
 impl Subject {
-    /// Starts a server with further arguments on its command line.
-    fn server(&self, settings: &[&str]) -> Result<Server> {
-        self.launch.start(settings)
+    /// Starts a server with further lines of configuration.
+    fn server(&self, lines: &[&str]) -> Result<Server> {
+        let setup = self.setup.clone().on_cores(self.all);
+        Server::start(&self.build, &lines.iter().fold(setup, |setup, line| setup.line(*line)))
     }
 
     /// Starts a server whose commands are timed.
     fn timed_server(&self) -> Result<Server> {
-        Launch { cores: self.timed, ..self.launch.clone() }.start(&[])
+        Server::start(&self.build, &self.setup.clone().on_cores(self.timed))
     }
 }
 
@@ -116,18 +119,21 @@ pub fn chosen(options: &Options) -> Vec<Experiment> {
 ///
 /// Their servers may use all cores. Otherwise a server that frees in the background or saves in a
 /// child would share one core with it.
-pub fn subjects(columns: &[Column], cores: &Cores) -> Vec<Subject> {
-    let is_subject =
-        |column: &&Column| matches!(column.dialect, Dialect::Bloom { .. }) && column.name != SCALAR;
-    let subject = |column: &Column| Subject {
-        name: column.name.clone(),
-        is_ours: column.is_ours,
-        packs: matches!(column.dialect, Dialect::Bloom { packs: true, .. }),
-        timed: cores.of_timed(),
-        forgets: matches!(column.dialect, Dialect::Bloom { forgets: true, .. }),
-        launch: Launch { cores: cores.all, ..column.launch.clone() },
+pub fn subjects(options: &Options, columns: &[Column], cores: &Cores) -> Vec<Subject> {
+    let subject = |column: &Column| {
+        let Dialect::Bloom { forgets, packs } = column.dialect else { return None };
+        (column.name != SCALAR).then(|| Subject {
+            name: column.name.clone(),
+            is_ours: column.is_ours,
+            forgets,
+            packs,
+            timed: cores.of_timed(),
+            all: cores.all,
+            build: options.server.clone(),
+            setup: column.setup.clone(),
+        })
     };
-    columns.iter().filter(is_subject).map(subject).collect()
+    columns.iter().filter_map(subject).collect()
 }
 
 /// Runs the experiments. The error of a subject is written into its line.

@@ -92,8 +92,7 @@ impl Bench {
         cmd("BF.RESERVE").arg(STANDING).arg("0.01").arg(capacity).exec(&mut server.connection)?;
         let mut core = None;
         if subject.packs {
-            let is_redisbloom = subject.launch.module.iter().any(|word| word == "redisbloom");
-            let layout = if is_redisbloom { Layout::RedisBloom } else { Layout::Bloomline };
+            let layout = if !subject.forgets { Layout::RedisBloom } else { Layout::Bloomline };
             let builder = BloomFilter::builder().false_positive_rate(0.01).layout(layout);
             core = Some(builder.capacity(capacity).build()?);
         }

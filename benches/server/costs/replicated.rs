@@ -1,8 +1,8 @@
 //! Bytes that are sent to a replica for a stream of additions most of which change nothing.
 
+use bloomline_harness::Replica;
 use redis::cmd;
 
-use super::follower::Follower;
 use super::{Cases, Experiment, Plan, Subject};
 use crate::items::Item;
 use crate::measure::send;
@@ -18,12 +18,13 @@ pub const EXPERIMENT: Experiment = Experiment {
 
 fn run(subject: &Subject, plan: Plan) -> Result<Cases> {
     let items: u64 = plan.size(200_000, 50_000, 2_000);
-    let mut server = subject.server(&["--repl-diskless-sync", "no"])?;
+    let mut server = subject.server(&[])?;
     cmd("BF.RESERVE").arg("filter").arg("0.01").arg(4 * items).exec(&mut server.connection)?;
     let known =
         Payload::of_items("BF.MADD", "filter", 1000, plan.kind, (0..items).map(Item::Stored));
     send(&mut server, Traffic::Pipelined, &known)?;
-    let _follower = Follower::attach(&mut server)?;
+    // It reads nothing: the primary counts what it sends.
+    let _replica = Replica::attach(&server.harness);
 
     let mut lines = Vec::new();
     let mut next_new = items;

@@ -5,11 +5,10 @@ use std::time::Instant;
 
 use redis::cmd;
 
-use super::bits::reserve_filled;
 use super::{Cases, Experiment, Plan, Subject};
+use crate::bits::reserve_filled;
 use crate::result::Result;
 use crate::server::Server;
-use crate::wait::until;
 use crate::workloads::thousands;
 
 pub const EXPERIMENT: Experiment = Experiment {
@@ -42,24 +41,21 @@ fn figures(subject: &Subject, capacity: u64) -> Result<Vec<f64>> {
     let mut server = subject.server(&[])?;
     let bytes = reserve_filled(&mut server, "filter", capacity, 1)? as f64;
 
-    let before = server.process().resident()?;
-    server.process().reset_peak()?;
+    let before = server.harness.process().resident()?;
+    server.harness.process().reset_peak()?;
     let started = Instant::now();
     cmd("SAVE").exec(&mut server.connection)?;
     let save = started.elapsed().as_secs_f64();
-    let beyond = server.process().peak()?.saturating_sub(before);
+    let beyond = server.harness.process().peak()?.saturating_sub(before);
 
-    server.restart(&[])?;
+    server.restart(false)?;
     let (load, load_peak) = loaded(&server)?;
 
     let started = Instant::now();
     cmd("CONFIG").arg("SET").arg("aof-use-rdb-preamble").arg("no").exec(&mut server.connection)?;
     cmd("CONFIG").arg("SET").arg("appendonly").arg("yes").exec(&mut server.connection)?;
-    until("the append-only file to be written", || {
-        let is_running: u64 = server.info("persistence", "aof_rewrite_in_progress")?;
-        let is_due: u64 = server.info("persistence", "aof_rewrite_scheduled")?;
-        Ok((is_running + is_due == 0).then_some(()))
-    })?;
+    let fields = ["aof_rewrite_in_progress", "aof_rewrite_scheduled"];
+    server.wait_for_zero("persistence", &fields)?;
     let rewrite = started.elapsed().as_secs_f64();
     let status: String = server.info("persistence", "aof_last_bgrewrite_status")?;
     if status != "ok" {
@@ -67,7 +63,7 @@ fn figures(subject: &Subject, capacity: u64) -> Result<Vec<f64>> {
     }
     let child: u64 = server.info("persistence", "aof_last_cow_size")?;
 
-    server.restart(&["--appendonly", "yes"])?;
+    server.restart(true)?;
     let (aof_load, aof_peak) = loaded(&server)?;
     let usage: u64 = cmd("MEMORY").arg("USAGE").arg("filter").query(&mut server.connection)?;
     if (usage as f64) < bytes {
@@ -88,8 +84,8 @@ fn figures(subject: &Subject, capacity: u64) -> Result<Vec<f64>> {
 
 /// The seconds that the server took to load its file, and the most memory it held.
 fn loaded(server: &Server) -> Result<(f64, u64)> {
-    let peak = server.process().peak()?;
-    let log = server.log()?;
+    let peak = server.harness.process().peak()?;
+    let log = server.harness.log();
     let text = log.lines().rev().find_map(|line| {
         line.split_once("DB loaded from ")?.1.split_once(": ")?.1.split(' ').next()
     });

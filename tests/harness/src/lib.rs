@@ -14,10 +14,12 @@
 //! | `random`, `wait` | repeatable items; polling with a deadline |
 //! | `c_module` | modules written in C for one test |
 //! | `clock` | wall clocks of servers, which a test moves |
+//! | `cores` | the cores on which the client and the servers of a bench run |
 
 mod c_module;
 mod client;
 mod clock;
+mod cores;
 mod kinds;
 mod limits;
 mod payload;
@@ -35,6 +37,7 @@ use std::path::{Path, PathBuf};
 pub use c_module::CModule;
 pub use client::{Client, append_only_file};
 pub use clock::Clock;
+pub use cores::CoreSet;
 pub use kinds::{
     Kind, Tier, find_servers, for_each_build, for_each_server, for_newest_servers, newest,
     one_per_version, report_missing, servers_folder,

@@ -11,6 +11,7 @@ use tempfile::TempDir;
 
 use super::client::Client;
 use super::clock::{Clock, set_variables};
+use super::cores::CoreSet;
 use super::kinds::{Kind, for_each_build, for_each_server, servers_folder};
 use super::limits::Limits;
 use super::process::Process;
@@ -31,6 +32,7 @@ pub struct Setup {
     is_sandboxed: bool,
     is_debugged: bool,
     append_file: Option<Vec<u8>>,
+    cores: Option<CoreSet>,
     variables: Vec<(&'static str, PathBuf)>,
 }
 
@@ -83,6 +85,12 @@ impl Setup {
     /// Makes `getrandom` fail in the server, until [`Server::revive`].
     pub fn without_getrandom(mut self) -> Self {
         self.is_sandboxed = true;
+        self
+    }
+
+    /// Runs the server on these cores only, for a bench; it ends with the thread that starts it.
+    pub fn on_cores(mut self, cores: CoreSet) -> Self {
+        self.cores = Some(cores);
         self
     }
 
@@ -139,14 +147,17 @@ impl Setup {
             let prepare = |command: &mut Command| {
                 Limits::default().put_on_start(command);
                 set_variables(command, &self.variables);
+                if let Some(cores) = self.cores {
+                    cores.pin_on_start(command);
+                }
                 if self.is_sandboxed {
                     forbid_getrandom(command);
                 }
             };
             match spawn(kind, folder.path(), prepare) {
                 Ok(child) => {
-                    let (kind, variables) = (kind.clone(), self.variables);
-                    return Ok(Server { kind, folder, child, port, variables });
+                    let (kind, cores, variables) = (kind.clone(), self.cores, self.variables);
+                    return Ok(Server { kind, folder, child, port, cores, variables });
                 }
                 Err(refusal) if refusal.log.contains("Address already in use") && tries < 5 => {
                     tries += 1
@@ -192,6 +203,7 @@ pub struct Server {
     pub port: u16,
     folder: TempDir,
     child: Child,
+    cores: Option<CoreSet>,
     variables: Vec<(&'static str, PathBuf)>,
 }
 
@@ -271,6 +283,9 @@ impl Server {
         let prepare = |command: &mut Command| {
             limits.put_on_start(command);
             set_variables(command, &self.variables);
+            if let Some(cores) = self.cores {
+                cores.pin_on_start(command);
+            }
         };
         match spawn(&self.kind, self.folder.path(), prepare) {
             Ok(child) => {

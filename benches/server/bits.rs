@@ -6,7 +6,7 @@ use crate::items::mix;
 use crate::result::Result;
 use crate::server::Server;
 
-/// The most bytes of one chunk.
+/// The most bytes of one chunk that is loaded.
 const CHUNK: u64 = 10_000_000;
 
 /// Reserves `key` at 1 %, able to grow, and sets each bit with probability 2^-`thinning`; returns
@@ -19,23 +19,32 @@ const CHUNK: u64 = 10_000_000;
 ///
 /// The process of the server does not hold the bytes afterwards.
 pub fn reserve_filled(server: &mut Server, key: &str, capacity: u64, thinning: u32) -> Result<u64> {
-    let connection = &mut server.connection;
-    cmd("BF.RESERVE").arg(key).arg("0.01").arg(capacity).exec(connection)?;
-    let layers: Vec<String> = cmd("BF.DEBUG").arg(key).query(connection)?;
-    // After the number of items there is a line for each layer.
-    let bytes = layers.get(1).and_then(|line| line.strip_prefix("bytes:")?.split(' ').next());
-    let bytes: u64 = bytes.ok_or_else(|| format!("no bytes in {layers:?}"))?.parse()?;
+    server.run(&format!("BF.RESERVE {key} 0.01 {capacity}"))?;
+    let bytes = layer_bytes(server, key)?.first().copied().ok_or("a filter without layers")?;
     for start in (0..bytes).step_by(CHUNK as usize) {
         let end = (start + CHUNK).min(bytes);
         let chunk = random((end - start) as usize, start + 1, thinning);
         // An iterator is the offset after the chunk, counted from 1.
-        cmd("BF.LOADCHUNK").arg(key).arg(end + 1).arg(chunk).exec(connection)?;
+        let mut load = cmd("BF.LOADCHUNK");
+        load.arg(key).arg(end + 1).arg(chunk).exec(&mut server.connection)?;
     }
-    let held = server.process().resident()?;
+    let held = server.harness.process().resident()?;
     if held < bytes {
         return Err(format!("the process holds {held} bytes and a filter of {bytes}").into());
     }
     Ok(bytes)
+}
+
+/// The bytes of each layer, oldest first, by BF.DEBUG.
+pub fn layer_bytes(server: &mut Server, key: &str) -> Result<Vec<u64>> {
+    let lines: Vec<String> = cmd("BF.DEBUG").arg(key).query(&mut server.connection)?;
+    let bytes = |line: &String| {
+        let text = line.strip_prefix("bytes:").and_then(|rest| rest.split(' ').next());
+        text.and_then(|text| text.parse().ok())
+            .ok_or_else(|| format!("BF.DEBUG returned {line:?}").into())
+    };
+    // After the number of items there is a line for each layer.
+    lines.iter().skip(1).map(bytes).collect()
 }
 
 /// This many bytes, each bit set with probability 2^-`thinning`. Another `seed` gives other bytes.

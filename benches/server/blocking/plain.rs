@@ -1,10 +1,11 @@
-//! The time to copy memory without a filter, for comparison with COPY.
+//! Passes over memory without a filter, for comparison with COPY, BF.MERGE and BF.COMPACT.
 
+use std::hint::black_box;
 use std::io;
 use std::ptr;
 use std::time::Instant;
 
-use crate::blocking::clock::milliseconds;
+use super::clock::milliseconds;
 use crate::result::Result;
 
 /// A mapping that is not backed by memory yet, with pages of the usual size. Servers disable huge
@@ -60,7 +61,16 @@ impl PlainCopy {
         let fresh = Fresh::map(self.source.len())?;
         // SAFETY: both have the length of the source, and the new mapping does not overlap it.
         unsafe { ptr::copy_nonoverlapping(self.source.as_ptr(), fresh.start, self.source.len()) };
-        std::hint::black_box(fresh.start);
+        black_box(fresh.start);
         Ok(milliseconds(started.elapsed()))
     }
+}
+
+/// The milliseconds to OR words into as many others, in the plainest loop there is.
+#[inline(never)]
+pub fn unite(to: &mut [u64], from: &[u64]) -> f64 {
+    let started = Instant::now();
+    to.iter_mut().zip(from).for_each(|(to, from)| *to |= from);
+    black_box(to);
+    milliseconds(started.elapsed())
 }
