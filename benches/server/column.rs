@@ -98,14 +98,15 @@ pub fn start_all(options: &Options, cores: &Cores) -> Result<Vec<Column>> {
     if has_ours {
         planned.push(("redisbloom layout".to_owned(), classic, true, Some(module), layouts));
     }
-    for (number, path) in options.peers.iter().enumerate() {
+    for path in &options.peers {
         let name = peer_name(path);
-        let earlier = options.peers.iter().take(number);
-        let name = match earlier.filter(|other| peer_name(other) == name).count() {
-            _ if planned.iter().take(5).any(|(taken, ..)| *taken == name) => format!("{name} 2"),
-            0 => name,
-            namesakes => format!("{name} {}", namesakes + 1),
+        // The names of further ones end with a number; "redisbloom layout" is none of them.
+        let is_namesake = |column: &&(String, _, _, _, _)| {
+            let rest = column.0.strip_prefix(&name);
+            rest.is_some_and(|rest| rest.is_empty() || rest.trim().parse::<usize>().is_ok())
         };
+        let namesakes = planned.iter().filter(is_namesake).count();
+        let name = if namesakes == 0 { name } else { format!("{name} {}", namesakes + 1) };
         planned.push((name, peer, false, Some(path), ""));
     }
     planned.push(("set".to_owned(), Dialect::Set, false, None, ""));

@@ -1,16 +1,14 @@
 //! The commands of each column for a row, with the same items.
 
-use std::ops::Range;
-
 use redis::{Cmd, cmd};
 
 use crate::bit_string::BitString;
-use crate::items::{Item, Kind};
-use crate::payload::{CHUNK_BYTES, Payload};
+use crate::items::Item;
+use crate::payload::{CHUNK_BYTES, Payload, send};
+use crate::result::Result;
 use crate::scale::Scale;
-use crate::workloads::{
-    Call, Case, FRESH, Family, GENERATIONS, Group, Op, STANDING, Shape, Traffic,
-};
+use crate::server::Server;
+use crate::workloads::{Case, FRESH, Group, Op, STANDING, Shape, Traffic};
 
 /// The commands that a column supports.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -24,9 +22,6 @@ pub enum Dialect {
     /// The server's own strings as bit arrays, k commands per item.
     Bits,
 }
-
-/// Several items for a cuckoo filter, behind the word ITEMS.
-const INSERT: &str = "CF.INSERT";
 
 /// The number of items that are encoded at once while a standing filter is filled.
 const FILL_SLICE: u64 = 200_000;
@@ -67,126 +62,81 @@ impl Dialect {
         !matches!(self, Dialect::Baseline { .. })
     }
 
-    /// The commands that create the empty filter `key`.
-    fn create(self, group: &Group, key: &str) -> Vec<Cmd> {
-        let reserve = |capacity: u64| {
-            let mut command = cmd("BF.RESERVE");
-            command.arg(key).arg("0.01").arg(capacity);
-            command
-        };
+    /// The line that creates the empty filter `key`; empty if the first addition does.
+    fn create(self, group: &Group, key: &str) -> String {
         match (self, group.shape) {
-            (_, Shape::Tiny { .. }) | (Dialect::Set, _) | (Dialect::Bloom { .. }, Shape::Grown) => {
-                vec![]
-            }
-            (Dialect::Baseline { .. }, _) => vec![cmd("BASELINE.NEW").arg(key).clone()],
-            (
-                Dialect::Bloom { .. },
-                Shape::Reserved { capacity } | Shape::Untouched { capacity },
-            ) => vec![reserve(capacity)],
-            (Dialect::Bloom { .. }, Shape::Steps { capacity }) => {
-                vec![reserve(capacity).arg("EXPANSION").arg(1).clone()]
-            }
-            (Dialect::Bloom { .. }, Shape::Forgets { capacity }) => {
-                vec![reserve(capacity).arg("GENERATIONS").arg(GENERATIONS).clone()]
-            }
-            (Dialect::Bloom { .. }, Shape::Cuckoo { capacity }) => {
-                vec![cmd("CF.RESERVE").arg(key).arg(capacity).clone()]
-            }
-            (Dialect::Bloom { .. }, Shape::CuckooGrown) => {
-                vec![cmd("CF.RESERVE").arg(key).arg(1024).arg("EXPANSION").arg(2).clone()]
-            }
-            (Dialect::Bits, _) => {
-                let last = bit_string(group).bits() - 1;
-                vec![cmd("SETBIT").arg(key).arg(last).arg(0).clone()]
-            }
+            (_, Shape::Tiny { .. }) | (Dialect::Set, _) => String::new(),
+            (Dialect::Baseline { .. }, _) => format!("BASELINE.NEW {key}"),
+            (Dialect::Bloom { .. }, shape) => shape.reserve(key),
+            (Dialect::Bits, _) => format!("SETBIT {key} {} 0", bit_string(group).bits() - 1),
         }
     }
 
-    /// The commands to send before each sample of a row.
-    pub fn prepare(self, group: &Group, case: &Case) -> Vec<Cmd> {
+    /// What is done before each sample of a row.
+    pub fn prepare(self, server: &mut Server, group: &Group, case: &Case) -> Result<()> {
         match case.op {
-            // Not UNLINK, because freeing in the background would take time from the sample.
-            Op::Fresh | Op::FreshIfAbsent => {
-                let mut commands = vec![cmd("DEL").arg(FRESH).clone()];
-                if matches!(group.shape, Shape::Untouched { .. }) {
-                    // Otherwise the allocator reuses the pages of the previous round, which cause
-                    // no page faults.
-                    commands.push(cmd("MEMORY").arg("PURGE").clone());
-                }
-                commands.extend(self.create(group, FRESH));
-                commands
-            }
-            Op::Delete => {
-                let mut commands = vec![cmd("DEL").arg(FRESH).clone()];
-                commands.extend(self.create(group, FRESH));
-                if self.keeps_items() {
-                    let all = Case { op: Op::Fresh, batch: case.items.min(1000), ..*case };
-                    let name = self.command(&all);
-                    let add = |call| several(name, &call, group.kind);
-                    commands.extend(all.calls(group, 0).map(add));
-                }
-                commands
-            }
-            Op::Create => vec![cmd("FLUSHALL")],
-            Op::NewestFills | Op::Refresh => {
-                let mut commands = vec![cmd("DEL").arg(FRESH).clone()];
-                if matches!(self, Dialect::Bloom { .. }) {
-                    commands.push(cmd("COPY").arg(STANDING).arg(FRESH).clone());
-                    commands.push(rotate(FRESH));
-                } else {
-                    commands.extend(self.create(group, FRESH));
-                }
-                commands
-            }
-            _ => vec![],
+            Op::Create => return server.run("FLUSHALL"),
+            op if op.is_on_standing() => return Ok(()),
+            _ => {}
         }
+        // Not UNLINK, because freeing in the background would take time from the sample.
+        server.run("DEL fresh")?;
+        if matches!(group.shape, Shape::Untouched { .. }) {
+            // Otherwise the allocator reuses the pages of the previous round, which cause no page
+            // faults.
+            server.run("MEMORY PURGE")?;
+        }
+        let copies = matches!(case.op, Op::NewestFills | Op::Refresh);
+        if copies && matches!(self, Dialect::Bloom { .. }) {
+            server.run("COPY standing fresh")?;
+            return server.run("BF.ROTATE fresh");
+        }
+        server.run(&self.create(group, FRESH))?;
+        if case.op == Op::Delete && self.keeps_items() {
+            let items = (0..case.items).map(Item::Stored);
+            let batch = case.items.min(1000) as usize;
+            let all = Payload::of_items(self.filler(case), FRESH, batch, group.kind, items);
+            send(server, Traffic::Pipelined, &all)?;
+        }
+        Ok(())
     }
 
-    /// The payloads that fill the standing filter of a group, made one at a time so that they are
-    /// never all in memory.
-    pub fn fill(self, group: &Group) -> Box<dyn Iterator<Item = Payload> + '_> {
-        let mut create = self.create(group, STANDING);
+    /// Fills the standing filter of a group.
+    pub fn fill(self, server: &mut Server, group: &Group) -> Result<()> {
+        let Some(case) = group.cases.iter().find(|case| self.has(group, case)) else {
+            return Ok(());
+        };
         if self == Dialect::Bits && group.filled > 0 {
             let string = bit_string(group).filled(group.filled, group.kind);
-            create = vec![cmd("SET").arg(STANDING).arg(string).clone()];
+            return Ok(cmd("SET").arg(STANDING).arg(string).exec(&mut server.connection)?);
         }
-        let single = |command: Cmd| {
-            let mut payload = Payload::new("", CHUNK_BYTES);
-            payload.push(&command, 0);
-            payload
-        };
-        let is_filled_by_commands = matches!(self, Dialect::Bloom { .. } | Dialect::Set);
-        let filled = if is_filled_by_commands { group.filled } else { 0 };
-        let part = group.shape.items_per_generation().unwrap_or(filled.max(1));
-        let parts = (0..filled.div_ceil(part)).flat_map(move |number| {
-            let range = number * part..((number + 1) * part).min(filled);
-            let rotation = (number > 0).then(|| single(rotate(STANDING)));
-            rotation.into_iter().chain(self.fill_range(group, range))
-        });
-        Box::new(create.into_iter().map(single).chain(parts))
+        server.run(&self.create(group, STANDING))?;
+        if !matches!(self, Dialect::Bloom { .. } | Dialect::Set) {
+            return Ok(());
+        }
+        let part = group.shape.items_per_generation().unwrap_or(group.filled);
+        // Never all payloads are in memory.
+        let mut first = 0;
+        while first < group.filled {
+            if first > 0 && first.is_multiple_of(part) {
+                server.run("BF.ROTATE standing")?;
+            }
+            let end = group.filled.min(first + FILL_SLICE).min((first / part + 1) * part);
+            let items = (first..end).map(Item::Stored);
+            let slice = Payload::of_items(self.filler(case), STANDING, 1000, group.kind, items);
+            send(server, Traffic::Pipelined, &slice)?;
+            first = end;
+        }
+        Ok(())
     }
 
-    /// The payloads that add these items to the standing filter.
-    fn fill_range(self, group: &Group, range: Range<u64>) -> impl Iterator<Item = Payload> {
-        let filled = range.end - range.start;
-        (0..filled.div_ceil(FILL_SLICE)).map(move |slice| {
-            let start = range.start + slice * FILL_SLICE;
-            let items = FILL_SLICE.min(range.end - start);
-            let case = Case {
-                op: Op::More,
-                batch: items.min(1000),
-                items,
-                traffic: Traffic::Pipelined,
-                form: None,
-                family: group.cases.first().map_or(Family::Bloom, |case| case.family),
-            };
-            let calls = (0..items.div_ceil(case.batch)).map(move |call| {
-                let first = start + call * case.batch;
-                let end = (first + case.batch).min(start + items);
-                Call { key: STANDING.to_owned(), items: (first..end).map(Item::Stored).collect() }
-            });
-            self.encode(group, &case, calls, u64::MAX)
-        })
+    /// The command that adds many items.
+    fn filler(self, case: &Case) -> &'static str {
+        match self {
+            Dialect::Set => "SADD",
+            _ if case.is_cuckoo() => "CF.INSERT",
+            _ => "BF.MADD",
+        }
     }
 
     /// The commands of a row.
@@ -197,44 +147,29 @@ impl Dialect {
             (Dialect::Bits, _) => 10_000,
             _ => u64::MAX,
         };
-        self.encode(group, case, case.calls(group, round), limit)
-    }
-
-    fn encode(
-        self,
-        group: &Group,
-        case: &Case,
-        calls: impl Iterator<Item = Call>,
-        limit: u64,
-    ) -> Payload {
         let (name, kind) = (self.command(case), group.kind);
-        let mut payload =
-            Payload::new(name, if case.traffic == Traffic::OneByOne { 0 } else { CHUNK_BYTES });
-        let mut item = Vec::new();
-        let mut command = Cmd::new();
-        for call in calls {
+        let chunk_bytes = if case.traffic == Traffic::OneByOne { 0 } else { CHUNK_BYTES };
+        let mut payload = Payload::new(name, chunk_bytes);
+        let (mut item, mut command) = (Vec::new(), Cmd::new());
+        for call in case.calls(group, round) {
             if payload.items >= limit {
                 break;
             }
-            if self == Dialect::Bits {
-                let bits = bit_string(group);
-                for number in call.items {
-                    kind.write(number, &mut item);
-                    for (i, position) in bits.positions(&item).enumerate() {
-                        command.clear();
-                        command.arg(name).arg(&call.key).arg(position);
-                        if name == "SETBIT" {
-                            command.arg(1);
-                        }
-                        payload.push(&command, u64::from(i == 0));
+            if self != Dialect::Bits {
+                payload.push_call(&call.key, kind, case.form, &call.items);
+                continue;
+            }
+            let bits = bit_string(group);
+            for number in call.items {
+                kind.write(number, &mut item);
+                for (i, position) in bits.positions(&item).enumerate() {
+                    command.clear();
+                    command.arg(name).arg(&call.key).arg(position);
+                    if name == "SETBIT" {
+                        command.arg(1);
                     }
+                    payload.push(&command, u64::from(i == 0));
                 }
-            } else if let Some(form) = case.form {
-                let data = form.pack(kind, call.items.iter().copied());
-                let command = form.call(name, &call.key, kind, &data);
-                payload.push(&command, call.items.len() as u64);
-            } else {
-                payload.push(&several(name, &call, kind), call.items.len() as u64);
             }
         }
         payload
@@ -242,62 +177,24 @@ impl Dialect {
 
     /// The column's command for a row.
     fn command(self, case: &Case) -> &'static str {
-        let is_lookup = matches!(case.op, Op::Hit | Op::Miss | Op::Count);
-        match (self, is_lookup, case.batch) {
-            (Dialect::Baseline { .. }, _, 1) => match case.op {
-                Op::Hit | Op::Miss | Op::Count => "BASELINE.KEY",
+        match (self, case.op.is_lookup(), case.batch) {
+            (Dialect::Bloom { .. }, _, _) => case.command,
+            (Dialect::Baseline { .. }, true, 1) => "BASELINE.KEY",
+            (Dialect::Baseline { .. }, false, 1) => match case.op {
                 Op::Duplicate => "BASELINE.KEYSEEN",
                 Op::Create => "BASELINE.NEW",
-                Op::Fresh | Op::FreshIfAbsent | Op::More | Op::Delete => "BASELINE.KEYADD",
-                Op::NewestFills | Op::Refresh => "BASELINE.KEYADD",
+                _ => "BASELINE.KEYADD",
             },
             (Dialect::Baseline { hashed: false }, _, _) => "BASELINE.ARR",
             (Dialect::Baseline { hashed: true }, _, _) => "BASELINE.HASH",
-            (Dialect::Bloom { .. }, _, _) if case.family == Family::Cuckoo => {
-                match (case.op, case.batch) {
-                    (Op::Hit | Op::Miss, 1) => "CF.EXISTS",
-                    (Op::Hit | Op::Miss, _) => "CF.MEXISTS",
-                    (Op::Count, _) => "CF.COUNT",
-                    (Op::FreshIfAbsent, _) => "CF.ADDNX",
-                    (Op::Delete, 1) => "CF.DEL",
-                    (Op::Delete, _) => "CF.MDEL",
-                    (_, 1) => "CF.ADD",
-                    _ => INSERT,
-                }
-            }
-            (Dialect::Set, _, _) if case.op == Op::Delete => "SREM",
-            (Dialect::Bloom { .. }, true, _) if case.form.is_some() => "BF.BULKEXISTS",
-            (Dialect::Bloom { .. }, false, _) if case.form.is_some() => "BF.BULKADD",
-            (Dialect::Bloom { .. }, true, 1) => "BF.EXISTS",
-            (Dialect::Bloom { .. }, true, _) => "BF.MEXISTS",
-            (Dialect::Bloom { .. }, false, 1) => "BF.ADD",
-            (Dialect::Bloom { .. }, false, _) => "BF.MADD",
             (Dialect::Set, true, 1) => "SISMEMBER",
             (Dialect::Set, true, _) => "SMISMEMBER",
+            (Dialect::Set, false, _) if case.op == Op::Delete => "SREM",
             (Dialect::Set, false, _) => "SADD",
             (Dialect::Bits, true, _) => "GETBIT",
             (Dialect::Bits, false, _) => "SETBIT",
         }
     }
-}
-
-/// A command with the items of a call as its arguments.
-fn several(name: &str, call: &Call, kind: Kind) -> Cmd {
-    let (mut command, mut item) = (cmd(name), Vec::new());
-    command.arg(&call.key);
-    if name == INSERT {
-        command.arg("ITEMS");
-    }
-    for number in &call.items {
-        kind.write(*number, &mut item);
-        command.arg(item.as_slice());
-    }
-    command
-}
-
-/// Opens a generation of a windowed filter.
-fn rotate(key: &str) -> Cmd {
-    cmd("BF.ROTATE").arg(key).clone()
 }
 
 /// The client-made filter of a group, large enough for all its items.

@@ -2,15 +2,22 @@
 
 use std::ops::Range;
 
-use redis::Cmd;
+use redis::{Cmd, Connection, Value, cmd};
 
 use crate::items::{Item, Kind};
+use crate::packed::{Form, PACKED_BATCH};
+use crate::result::Result;
+use crate::server::Server;
+use crate::workloads::Traffic;
 
 /// Bytes after which the client reads the replies that are due before it sends more.
 ///
 /// Two chunks are in flight, so that few replies wait in the server's memory. Allocations for them
 /// would count as time of the command.
 pub const CHUNK_BYTES: usize = 64 * 1024;
+
+/// Several items for a cuckoo filter, behind the word ITEMS.
+const INSERT: &str = "CF.INSERT";
 
 /// Commands that are sent at once.
 pub struct Chunk {
@@ -65,23 +72,132 @@ impl Payload {
     ) -> Payload {
         let mut payload = Payload::new(command, CHUNK_BYTES);
         let mut items = items.peekable();
-        let mut buffer = Vec::new();
         while items.peek().is_some() {
-            let mut call = redis::cmd(command);
-            call.arg(key);
-            let mut count = 0;
-            for item in items.by_ref().take(batch) {
-                kind.write(item, &mut buffer);
-                call.arg(buffer.as_slice());
-                count += 1;
-            }
-            payload.push(&call, count);
+            let part: Vec<Item> = items.by_ref().take(batch).collect();
+            payload.push_call(key, kind, None, &part);
         }
         payload
+    }
+
+    /// The same in packed calls.
+    pub fn packed(
+        command: &'static str,
+        key: &str,
+        form: Form,
+        kind: Kind,
+        items: &[Item],
+    ) -> Payload {
+        let mut payload = Payload::new(command, CHUNK_BYTES);
+        for part in items.chunks(PACKED_BATCH as usize) {
+            payload.push_call(key, kind, Some(form), part);
+        }
+        payload
+    }
+
+    /// Adds a call with these items, packed or as arguments.
+    pub fn push_call(&mut self, key: &str, kind: Kind, form: Option<Form>, items: &[Item]) {
+        let call = match form {
+            Some(form) => {
+                form.call(self.command, key, kind, &form.pack(kind, items.iter().copied()))
+            }
+            None => {
+                let (mut call, mut buffer) = (cmd(self.command), Vec::new());
+                call.arg(key);
+                if self.command == INSERT {
+                    call.arg("ITEMS");
+                }
+                for &item in items {
+                    kind.write(item, &mut buffer);
+                    call.arg(buffer.as_slice());
+                }
+                call
+            }
+        };
+        self.push(&call, items.len() as u64);
     }
 
     /// The bytes of a chunk.
     pub fn bytes_of(&self, chunk: &Chunk) -> &[u8] {
         self.bytes.get(chunk.range.clone()).unwrap_or_default()
     }
+}
+
+/// Sends a payload and returns the sum of all integer and boolean answers.
+///
+/// # Errors
+///
+/// The first error among the replies, including those inside arrays; or the connection broke or
+/// timed out.
+pub fn send(server: &mut Server, traffic: Traffic, payload: &Payload) -> Result<u64> {
+    let all = payload.chunks.iter();
+    match traffic {
+        Traffic::Pipelined => send_ahead(&mut server.connection, payload, all),
+        Traffic::OneByOne => {
+            let mut sum = 0;
+            for chunk in all {
+                server.connection.send_packed_command(payload.bytes_of(chunk))?;
+                sum += receive(&mut server.connection, chunk.replies)?;
+            }
+            Ok(sum)
+        }
+        Traffic::TwoClients => std::thread::scope(|scope| {
+            let (first, second) = (&mut server.connection, &mut server.second);
+            let odd = payload.chunks.iter().skip(1).step_by(2);
+            // The errors of the bench cannot be sent to another thread, but their text can.
+            let other =
+                scope.spawn(|| send_ahead(second, payload, odd).map_err(|error| error.to_string()));
+            let sum = send_ahead(first, payload, all.step_by(2));
+            let other = other.join().map_err(|_| "the second client panicked")?;
+            Ok(sum? + other?)
+        }),
+    }
+}
+
+/// Sends each chunk before it reads the replies to the previous one.
+pub fn send_ahead<'a>(
+    connection: &mut Connection,
+    payload: &Payload,
+    chunks: impl Iterator<Item = &'a Chunk>,
+) -> Result<u64> {
+    let mut sum = 0;
+    let mut due = 0;
+    for chunk in chunks {
+        connection.send_packed_command(payload.bytes_of(chunk))?;
+        sum += receive(connection, due)?;
+        due = chunk.replies;
+    }
+    Ok(sum + receive(connection, due)?)
+}
+
+fn receive(connection: &mut Connection, replies: u64) -> Result<u64> {
+    let mut sum = 0;
+    for _ in 0..replies {
+        sum += sum_of(&connection.recv_response()?)?;
+    }
+    Ok(sum)
+}
+
+fn sum_of(value: &Value) -> Result<u64> {
+    Ok(match value {
+        Value::Int(number) => u64::try_from(*number)?,
+        Value::Boolean(is_true) => u64::from(*is_true),
+        // Packed items: their number, and a bit per item.
+        Value::BulkString(bitmap) => bitmap.iter().map(|byte| u64::from(byte.count_ones())).sum(),
+        Value::Array(values) => {
+            // The reply for packed items begins with their number.
+            let values = match values.as_slice() {
+                [Value::Int(_), bitmap @ Value::BulkString(_), rest @ ..] => {
+                    return Ok(sum_of(bitmap)? + sum_of(&Value::Array(rest.to_vec()))?);
+                }
+                values => values,
+            };
+            let mut sum = 0;
+            for value in values {
+                sum += sum_of(value)?;
+            }
+            sum
+        }
+        Value::ServerError(error) => return Err(error.to_string().into()),
+        _ => 0,
+    })
 }

@@ -14,8 +14,9 @@ use crate::options::Options;
 use crate::payload::Payload;
 use crate::progress::Progress;
 use crate::result::Result;
+use crate::scale::Scale;
 use crate::server::Server;
-use crate::workloads::{Case, Family, Group, Op, STANDING, Shape, Traffic};
+use crate::workloads::{Case, Group, Op, STANDING, Shape};
 
 /// The result of a row on a column.
 #[derive(Clone, Debug, Default)]
@@ -158,7 +159,13 @@ fn run_group(
     let mut failures: Vec<Option<String>> = Vec::new();
     for column in columns.iter_mut() {
         progress.show(&group.title, &format!("{} fills", column.name));
-        failures.push(fill(column, group).err().map(|error| format!("filling: {error}")));
+        failures.push(
+            column
+                .dialect
+                .fill(&mut column.server, group)
+                .err()
+                .map(|error| format!("filling: {error}")),
+        );
         progress.step();
     }
     let mut rows: Vec<Row> = Vec::new();
@@ -169,7 +176,7 @@ fn run_group(
         };
         rows.push(Row { case: *case, cells: columns.iter().zip(&failures).map(cell).collect() });
     }
-    let mut payloads = Payloads { options, group, kept: HashMap::new() };
+    let mut payloads = Payloads { scale: options.scale, kept: HashMap::new() };
     for round in 0..options.rounds {
         for (number, row) in rows.iter_mut().enumerate() {
             for (column, cell) in columns.iter_mut().zip(&mut row.cells) {
@@ -179,8 +186,9 @@ fn run_group(
                 };
                 let what = format!("{}, {}, round {}", row.case.name(), column.name, round + 1);
                 progress.show(&group.title, &what);
-                match sample(column, group, &row.case, payloads.get(number, column.dialect, round))
-                {
+                let payload = payloads.get(group, (number, &row.case), column.dialect, round);
+                let prepared = column.dialect.prepare(&mut column.server, group, &row.case);
+                match prepared.and_then(|()| measure::sample(column, &row.case, payload)) {
                     Ok(sample) => cell.samples.push(sample),
                     Err(error) => cell.failure = Some(error.to_string()),
                 }
@@ -195,21 +203,9 @@ fn run_group(
         };
         let held = stands.map(|items| bytes_per_item(&mut column.server, items)).transpose();
         bytes.push(held.map_err(in_column)?.flatten().filter(|_| column.dialect.keeps_items()));
-        cmd("FLUSHALL")
-            .exec(&mut column.server.connection)
-            .map_err(|error| in_column(error.into()))?;
+        column.server.run("FLUSHALL").map_err(in_column)?;
     }
     Ok(Table { title: group.title.clone(), rows, bytes })
-}
-
-fn fill(column: &mut Column, group: &Group) -> Result<()> {
-    if !group.cases.iter().any(|case| column.dialect.has(group, case)) {
-        return Ok(());
-    }
-    for payload in column.dialect.fill(group) {
-        measure::send(&mut column.server, Traffic::Pipelined, &payload)?;
-    }
-    Ok(())
 }
 
 /// The bytes per item of the standing filter as the server reports them; `None` if there is no such
@@ -220,43 +216,27 @@ fn bytes_per_item(server: &mut Server, items: u64) -> Result<Option<f64>> {
     Ok(bytes.map(|bytes| bytes as f64 / items as f64))
 }
 
-fn sample(column: &mut Column, group: &Group, case: &Case, payload: &Payload) -> Result<Sample> {
-    for command in column.dialect.prepare(group, case) {
-        command.exec(&mut column.server.connection)?;
-    }
-    measure::sample(column, case, payload)
-}
-
 /// The encoded commands of a group's rows, made when they are first needed.
-struct Payloads<'a> {
-    options: &'a Options,
-    group: &'a Group,
+struct Payloads {
+    scale: Scale,
     /// By row and dialect, with the round for which they were made.
     kept: HashMap<(usize, Dialect), (u32, Payload)>,
 }
 
-impl Payloads<'_> {
-    fn get(&mut self, row: usize, dialect: Dialect, round: u32) -> &Payload {
-        let group = self.group;
-        let make = || {
-            let none = Case {
-                op: Op::Hit,
-                batch: 1,
-                items: 0,
-                traffic: Traffic::Pipelined,
-                form: None,
-                family: Family::Bloom,
-            };
-            let case = group.cases.get(row).copied().unwrap_or(none);
-            (round, dialect.payload(group, &case, round, self.options.scale))
-        };
+impl Payloads {
+    fn get(
+        &mut self,
+        group: &Group,
+        (row, case): (usize, &Case),
+        dialect: Dialect,
+        round: u32,
+    ) -> &Payload {
         // New items for a standing filter differ from round to round. All other payloads stay the
         // same.
-        let changes = group.cases.get(row).is_some_and(|case| case.op == Op::More);
-        if changes && self.kept.get(&(row, dialect)).is_some_and(|(made, _)| *made != round) {
-            self.kept.remove(&(row, dialect));
+        if case.op == Op::More {
+            self.kept.retain(|&(kept, _), (made, _)| kept != row || *made == round);
         }
-        let (_, payload) = self.kept.entry((row, dialect)).or_insert_with(make);
-        payload
+        let make = || (round, dialect.payload(group, case, round, self.scale));
+        &self.kept.entry((row, dialect)).or_insert_with(make).1
     }
 }

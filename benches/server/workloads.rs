@@ -6,23 +6,23 @@ use crate::packed::Form;
 /// How the filters of a group are created.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Shape {
-    /// `BF.RESERVE key 0.01 capacity`: one layer.
+    /// One layer.
     Reserved { capacity: u64 },
     /// The same, on memory that the server has just allocated from the system.
     Untouched { capacity: u64 },
-    /// No RESERVE: 100 items, then layers of twice the size each.
+    /// 100 items, then layers of twice the size each.
     Grown,
-    /// `BF.RESERVE key 0.01 capacity EXPANSION 1`: many layers of one size.
+    /// Many layers of one size.
     Steps { capacity: u64 },
     /// One filter per user, made by its first BF.ADD.
     Tiny { keys: u64 },
-    /// `BF.RESERVE key 0.01 capacity GENERATIONS 8`: forgets, all nine generations full. It is
-    /// rotated by hand, so that they can be filled at once.
+    /// A filter that forgets, all nine generations full. It is rotated by hand, so that they can be
+    /// filled at once.
     Forgets { capacity: u64 },
-    /// `CF.RESERVE key capacity`: a cuckoo filter of one table.
+    /// A cuckoo filter of one table.
     Cuckoo { capacity: u64 },
-    /// `CF.RESERVE key 1024 EXPANSION 2`: a cuckoo filter that doubles. By default, RedisBloom's
-    /// tables are all of one size, and it refuses a 33rd.
+    /// A cuckoo filter that doubles. By default, RedisBloom's tables are all of one size, and it
+    /// refuses a 33rd.
     CuckooGrown,
 }
 
@@ -30,6 +30,22 @@ pub enum Shape {
 pub const GENERATIONS: u64 = 8;
 
 impl Shape {
+    /// The line that creates the filter `key`; empty if the first addition does.
+    pub fn reserve(self, key: &str) -> String {
+        match self {
+            Shape::Grown | Shape::Tiny { .. } => String::new(),
+            Shape::Reserved { capacity } | Shape::Untouched { capacity } => {
+                format!("BF.RESERVE {key} 0.01 {capacity}")
+            }
+            Shape::Steps { capacity } => format!("BF.RESERVE {key} 0.01 {capacity} EXPANSION 1"),
+            Shape::Forgets { capacity } => {
+                format!("BF.RESERVE {key} 0.01 {capacity} GENERATIONS {GENERATIONS}")
+            }
+            Shape::Cuckoo { capacity } => format!("CF.RESERVE {key} {capacity}"),
+            Shape::CuckooGrown => format!("CF.RESERVE {key} 1024 EXPANSION 2"),
+        }
+    }
+
     /// Items after which the standing filter is rotated while it is filled; `None`: never.
     pub fn items_per_generation(self) -> Option<u64> {
         match self {
@@ -51,8 +67,6 @@ pub enum Op {
     Duplicate,
     /// Adds items to a filter that is created anew in each round, from the first to the last item.
     Fresh,
-    /// The same, each if it is not there.
-    FreshIfAbsent,
     /// Counts the copies of items that were added once.
     Count,
     /// Adds new items to the standing filters.
@@ -69,13 +83,29 @@ pub enum Op {
 }
 
 impl Op {
-    /// True if the calls are for a filter that is created anew in each round.
-    fn is_on_fresh(self) -> bool {
+    /// What it is called in the name of a row.
+    fn name(self) -> &'static str {
         match self {
-            Op::Hit | Op::Miss | Op::Count | Op::Duplicate | Op::More => false,
-            Op::Fresh | Op::FreshIfAbsent | Op::Create => true,
-            Op::NewestFills | Op::Refresh | Op::Delete => true,
+            Op::Hit | Op::Count => "hit",
+            Op::Miss => "miss",
+            Op::Duplicate => "duplicate",
+            Op::Fresh => "new, from empty",
+            Op::More => "new",
+            Op::Create => "first item, creates",
+            Op::NewestFills => "new, after a rotation",
+            Op::Refresh => "of older generations",
+            Op::Delete => "all",
         }
+    }
+
+    /// True if it looks items up, and changes nothing.
+    pub fn is_lookup(self) -> bool {
+        matches!(self, Op::Hit | Op::Miss | Op::Count)
+    }
+
+    /// True if the calls are for the filter that all rows of a group share.
+    pub fn is_on_standing(self) -> bool {
+        self.is_lookup() || matches!(self, Op::Duplicate | Op::More)
     }
 }
 
@@ -93,23 +123,14 @@ pub enum Traffic {
 /// One row: `items` items in calls of `batch` items.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
+    /// The command of a module.
+    pub command: &'static str,
     pub op: Op,
     pub batch: u64,
     pub items: u64,
     pub traffic: Traffic,
     /// How the items of a call are packed; `None`: each is an argument.
     pub form: Option<Form>,
-    /// The filters that the calls are for.
-    pub family: Family,
-}
-
-/// A family of filters, with commands of its own.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Family {
-    /// BF.*
-    Bloom,
-    /// CF.*
-    Cuckoo,
 }
 
 /// Rows on filters of one shape, which are filled before the rows run.
@@ -150,32 +171,23 @@ impl Group {
 }
 
 impl Case {
-    /// The name of the row, in terms of BF.* or CF.* commands.
+    pub fn by(self, traffic: Traffic) -> Case {
+        Case { traffic, ..self }
+    }
+
+    pub fn packed(self, form: Form) -> Case {
+        Case { form: Some(form), ..self }
+    }
+
+    /// True if the calls are for a cuckoo filter.
+    pub fn is_cuckoo(&self) -> bool {
+        self.command.starts_with("CF.")
+    }
+
+    /// The name of the row.
     pub fn name(&self) -> String {
-        let command = match (self.op, self.batch, self.form) {
-            (Op::Count, _, _) => "COUNT".to_owned(),
-            (Op::FreshIfAbsent, _, _) => "ADDNX".to_owned(),
-            (Op::Delete, 1, _) => "DEL".to_owned(),
-            (Op::Delete, _, _) => "MDEL".to_owned(),
-            (Op::Fresh, 2.., None) if self.family == Family::Cuckoo => "INSERT".to_owned(),
-            (Op::Hit | Op::Miss, _, Some(form)) => format!("BULKEXISTS {}", form.name()),
-            (Op::Hit | Op::Miss, 1, None) => "EXISTS".to_owned(),
-            (Op::Hit | Op::Miss, _, None) => "MEXISTS".to_owned(),
-            (_, _, Some(form)) => format!("BULKADD {}", form.name()),
-            (_, 1, None) => "ADD".to_owned(),
-            (_, _, None) => "MADD".to_owned(),
-        };
-        let what = match self.op {
-            Op::Hit | Op::Count => "hit",
-            Op::Miss => "miss",
-            Op::Duplicate => "duplicate",
-            Op::Fresh | Op::FreshIfAbsent => "new, from empty",
-            Op::More => "new",
-            Op::Create => "first item, creates",
-            Op::NewestFills => "new, after a rotation",
-            Op::Refresh => "of older generations",
-            Op::Delete => "all",
-        };
+        let (_, command) = self.command.split_once('.').unwrap_or_default();
+        let form = self.form.map_or(String::new(), |form| format!(" {}", form.name()));
         let times =
             if self.batch == 1 { String::new() } else { format!(" ×{}", thousands(self.batch)) };
         let traffic = match self.traffic {
@@ -183,7 +195,7 @@ impl Case {
             Traffic::OneByOne => ", one by one",
             Traffic::TwoClients => ", two clients",
         };
-        format!("{command} {what}{times}{traffic}")
+        format!("{command}{form} {}{times}{traffic}", self.op.name())
     }
 
     /// The calls of the row in a round. All rounds are equal, except that `Op::More` needs new
@@ -209,10 +221,9 @@ impl Case {
                     Op::Refresh => Item::Stored(filled - 1 - scatter(i, first_of_newest)),
                     Op::More => Item::Stored(first_new + added_before + i),
                     Op::NewestFills => Item::Stored(filled + i),
-                    Op::Fresh | Op::FreshIfAbsent | Op::Create | Op::Delete => Item::Stored(i),
+                    Op::Fresh | Op::Create | Op::Delete => Item::Stored(i),
                 };
-                let is_standing = !case.op.is_on_fresh();
-                let key = if is_standing { STANDING } else { FRESH };
+                let key = if case.op.is_on_standing() { STANDING } else { FRESH };
                 return Call { key: key.to_owned(), items: numbers.map(item).collect() };
             };
             // Each call uses another key, in an order that leaves caches cold.

@@ -8,9 +8,8 @@ use redis::cmd;
 
 use super::{Cases, Experiment, Plan, Subject};
 use crate::items::{Item, Kind};
-use crate::measure::send;
-use crate::packed::{Form, PACKED_BATCH};
-use crate::payload::{CHUNK_BYTES, Payload};
+use crate::packed::Form;
+use crate::payload::{Payload, send};
 use crate::result::Result;
 use crate::run::median;
 use crate::server::Server;
@@ -44,11 +43,7 @@ fn raw(server: &mut Server, items: u64, rounds: u32, packs: bool) -> Result<Vec<
     let kind = Kind::Bytes20;
     let all: Vec<Item> = (0..items).map(Item::Stored).collect();
     let plain = Payload::of_items("BF.MADD", FILTER, 1000, kind, all.iter().copied());
-    let mut packed = Payload::new("BF.BULKADD", CHUNK_BYTES);
-    for part in all.chunks(PACKED_BATCH as usize) {
-        let data = Form::Fixed.pack(kind, part.iter().copied());
-        packed.push(&Form::Fixed.call("BF.BULKADD", FILTER, kind, &data), part.len() as u64);
-    }
+    let packed = Payload::packed("BF.BULKADD", FILTER, Form::Fixed, kind, &all);
     let payloads = if packs { vec![plain, packed] } else { vec![plain] };
     let mut rates = vec![Vec::new(); 2];
     for _ in 0..rounds {

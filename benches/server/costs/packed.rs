@@ -7,9 +7,8 @@ use redis::cmd;
 
 use super::{Cases, Experiment, Plan, Subject};
 use crate::items::{Item, Kind};
-use crate::measure::send;
 use crate::packed::{Form, PACKED_BATCH};
-use crate::payload::{CHUNK_BYTES, Payload};
+use crate::payload::{Payload, send};
 use crate::result::Result;
 use crate::run::median;
 use crate::server::Server;
@@ -122,12 +121,7 @@ impl Bench {
             let name = if work.adds() { "BF.BULKADD" } else { "BF.BULKEXISTS" };
             let items: Vec<Item> = items().collect();
             for form in Form::ALL {
-                let mut payload = Payload::new(name, CHUNK_BYTES);
-                for part in items.chunks(PACKED_BATCH as usize) {
-                    let data = form.pack(KIND, part.iter().copied());
-                    payload.push(&form.call(name, key, KIND, &data), part.len() as u64);
-                }
-                payloads.push(payload);
+                payloads.push(Payload::packed(name, key, form, KIND, &items));
             }
         }
         let mut times = vec![Vec::new(); EXPERIMENT.heads.len()];

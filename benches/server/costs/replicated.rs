@@ -5,8 +5,7 @@ use redis::cmd;
 
 use super::{Cases, Experiment, Plan, Subject};
 use crate::items::Item;
-use crate::measure::send;
-use crate::payload::Payload;
+use crate::payload::{Payload, send};
 use crate::result::Result;
 use crate::workloads::Traffic;
 

@@ -3,8 +3,7 @@
 use redis::cmd;
 
 use super::{Cases, Experiment, Plan, Subject};
-use crate::measure::send;
-use crate::payload::{CHUNK_BYTES, Payload};
+use crate::payload::{CHUNK_BYTES, Payload, send};
 use crate::result::Result;
 use crate::workloads::Traffic;
 
