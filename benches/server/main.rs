@@ -38,7 +38,7 @@
 //! | `run` | rounds over rows and columns |
 //! | `costs` | memory, disk, copied pages, replicated bytes: one file per experiment |
 //! | `blocking` | the second mode: how long one call of each command blocks the server |
-//! | `json` | the output |
+//! | `outcome` | the results as JSON |
 
 mod bit_string;
 mod bits;
@@ -49,10 +49,10 @@ mod costs;
 mod dialect;
 mod groups;
 mod items;
-mod json;
 mod machine;
 mod measure;
 mod options;
+mod outcome;
 mod packed;
 mod payload;
 mod progress;
@@ -96,14 +96,13 @@ fn bench() -> Result<bool> {
         modules.extend(column.module()?);
     }
     let outcome = run::run(&options, &mut columns, &cores)?;
-    json::write(&options, &machine, &modules, &outcome)?;
-    let failures = outcome.failures();
-    for (_, line) in &failures {
+    outcome::write(&options, &machine, &modules, &outcome)?;
+    for (_, line) in &outcome.failures {
         eprintln!("FAILED: {line}");
     }
     drop(columns);
     if options.scale == scale::Scale::Smoke && options.only.is_none() {
         blocking::smoke(&options, &cores)?;
     }
-    Ok(!failures.iter().any(|&(is_ours, _)| is_ours))
+    Ok(!outcome.failures.iter().any(|&(is_ours, _)| is_ours))
 }

@@ -36,37 +36,43 @@ pub fn sample(column: &mut Column, case: &Case, payload: &Payload) -> Result<Sam
     if calls != payload.calls {
         return Err(format!("{calls} calls counted of {}", payload.calls).into());
     }
-    let items = payload.items as f64;
-    let ones = sum as f64 / items;
-    check(column.dialect, case, ones)?;
-    Ok(Sample {
-        nanoseconds: microseconds as f64 * 1000.0 / items,
-        ones,
-        faults: faults as f64 / items,
-    })
-}
-
-/// Rejects a time whose answers are wrong.
-fn check(dialect: Dialect, case: &Case, ones: f64) -> Result<()> {
-    let (least, most) = match (dialect, case.op) {
+    let bounds = match (column.dialect, case.op) {
         (Dialect::Baseline { .. }, _) => (1.0, 1.0),
         (Dialect::Bits, Op::Hit) => (HASHES as f64, HASHES as f64),
         // SETBIT returns the old bit. GETBIT of an absent item returns any mix.
         (Dialect::Bits, _) => (0.0, HASHES as f64),
-        (_, Op::Hit) => (1.0, 1.0),
-        // Other items may have the same fingerprint, a few percent in RedisBloom's layout.
-        (_, Op::Count) => (1.0, 1.1),
-        (_, Op::Duplicate | Op::Refresh) => (0.0, 0.0),
         // A cuckoo filter in RedisBloom's layout has no target rate.
         (Dialect::Bloom { forgets: false, .. }, Op::Miss) if case.is_cuckoo() => (0.0, 0.25),
+        (_, op) => bounds(op),
+    };
+    check(sum, payload.items, bounds)?;
+    let items = payload.items as f64;
+    Ok(Sample {
+        nanoseconds: microseconds as f64 * 1000.0 / items,
+        ones: sum as f64 / items,
+        faults: faults as f64 / items,
+    })
+}
+
+/// The least and the largest share of the items that a filter or a set answers with 1.
+pub fn bounds(op: Op) -> (f64, f64) {
+    match op {
+        Op::Hit => (1.0, 1.0),
+        // Other items may have the same fingerprint, a few percent in RedisBloom's layout.
+        Op::Count => (1.0, 1.1),
+        Op::Duplicate | Op::Refresh => (0.0, 0.0),
         // The target rate is 1 %. Twice that is allowed, so that a random deviation does not stop a
         // run.
-        (_, Op::Miss) => (0.0, 0.02),
-        (_, Op::Fresh | Op::More | Op::Create) => (0.98, 1.0),
-        (_, Op::NewestFills | Op::Delete) => (0.98, 1.0),
-    };
-    if (least..=most).contains(&ones) {
+        Op::Miss => (0.0, 0.02),
+        Op::Fresh | Op::More | Op::Create | Op::NewestFills | Op::Delete => (0.98, 1.0),
+    }
+}
+
+/// Rejects a time whose answers are wrong.
+pub fn check(ones: u64, items: u64, (least, most): (f64, f64)) -> Result<()> {
+    let share = ones as f64 / items as f64;
+    if (least..=most).contains(&share) {
         return Ok(());
     }
-    Err(format!("wrong answers: {ones:.4} of the items got 1, not {least} to {most}").into())
+    Err(format!("wrong answers: {share:.4} of the items got 1, not {least} to {most}").into())
 }

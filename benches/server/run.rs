@@ -3,14 +3,16 @@
 use std::collections::HashMap;
 
 use redis::cmd;
+use serde_json::{Map, Value, json};
 
 use crate::column::Column;
 use crate::cores::Cores;
-use crate::costs::{self, Sheet};
+use crate::costs;
 use crate::dialect::Dialect;
 use crate::groups::groups;
 use crate::measure::{self, Sample};
 use crate::options::Options;
+use crate::outcome::{Outcome, median};
 use crate::payload::Payload;
 use crate::progress::Progress;
 use crate::result::Result;
@@ -19,95 +21,37 @@ use crate::server::Server;
 use crate::workloads::{Case, Group, Op, STANDING, Shape};
 
 /// The result of a row on a column.
-#[derive(Clone, Debug, Default)]
-pub struct Cell {
-    pub samples: Vec<Sample>,
+struct Cell {
+    samples: Vec<Sample>,
     /// Why there are no more samples, if the column failed in this row.
-    pub failure: Option<String>,
+    failure: Option<String>,
 }
 
 impl Cell {
-    /// The median of the times in nanoseconds per item; `None` without samples.
-    pub fn median(&self) -> Option<f64> {
-        median(self.samples.iter().map(|sample| sample.nanoseconds))
-    }
-
-    /// The median of the page faults per item; `None` without samples.
-    pub fn median_faults(&self) -> Option<f64> {
-        median(self.samples.iter().map(|sample| sample.faults))
-    }
-}
-
-/// The median of some values; `None` without values.
-pub fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    let upper = *values.get(values.len() / 2)?;
-    let lower = *values.get(values.len().saturating_sub(1) / 2)?;
-    Some((lower + upper) / 2.0)
-}
-
-/// One line of the table.
-pub struct Row {
-    pub case: Case,
-    /// In the order of the columns; `None` if a column has no such row.
-    pub cells: Vec<Option<Cell>>,
-}
-
-impl Row {
-    /// The multiple of the baseline: the median of the rounds, each relative to the baseline of the same
-    /// round.
+    /// The median over the samples, relative to those of the baseline if the column has any.
     ///
-    /// A machine that is slow for some rounds therefore changes it less than it changes the times.
-    pub fn multiple(&self, column: usize) -> Option<f64> {
-        let baseline = self.cells.first()?.as_ref()?;
-        let cell = self.cells.get(column)?.as_ref()?;
-        let rounds = cell.samples.iter().zip(&baseline.samples);
-        median(rounds.map(|(sample, baseline)| sample.nanoseconds / baseline.nanoseconds))
-    }
-}
-
-/// One part of the table.
-pub struct Table {
-    pub title: String,
-    pub rows: Vec<Row>,
-    /// Bytes per item of the standing filter (MEMORY USAGE), in the order of the columns.
-    pub bytes: Vec<Option<f64>>,
-}
-
-/// All results.
-pub struct Outcome {
-    pub columns: Vec<String>,
-    /// True for columns that must complete every row.
-    pub ours: Vec<bool>,
-    pub tables: Vec<Table>,
-    pub sheets: Vec<Sheet>,
-}
-
-impl Outcome {
-    /// What could not be measured and why, a line each. True with those that the baseline or this
-    /// module must complete.
-    pub fn failures(&self) -> Vec<(bool, String)> {
-        let mut failures = Vec::new();
-        for table in &self.tables {
-            for row in &table.rows {
-                let cells = self.columns.iter().zip(&self.ours).zip(&row.cells);
-                for ((name, &is_ours), cell) in cells {
-                    if let Some(why) = cell.as_ref().and_then(|cell| cell.failure.as_ref()) {
-                        let line = format!("{name}, {}, {}: {why}", table.title, row.case.name());
-                        failures.push((is_ours, line));
-                    }
-                }
+    /// A multiple is the median of the rounds, each relative to the baseline of the same round, so
+    /// a machine that is slow for some rounds changes it less than it changes the times.
+    fn json(&self, op: Op, baseline: Option<&[Sample]>) -> Value {
+        let times = || self.samples.iter().map(|sample| sample.nanoseconds);
+        let ratio = |(time, baseline): (f64, &Sample)| time / baseline.nanoseconds;
+        let mut value = json!({
+            "median": median(times()),
+            "page_faults_per_item": median(self.samples.iter().map(|sample| sample.faults)),
+            "min": times().min_by(f64::total_cmp),
+            "times_baseline": baseline.and_then(|all| median(times().zip(all).map(ratio))),
+            "rounds": times().collect::<Vec<f64>>(),
+        });
+        if let Some(fields) = value.as_object_mut() {
+            if op == Op::Miss {
+                let ones = self.samples.iter().map(|sample| sample.ones).fold(0.0, f64::max);
+                fields.insert("share_answered_1".to_owned(), json!(ones));
+            }
+            if let Some(failure) = &self.failure {
+                fields.insert("failure".to_owned(), json!(failure));
             }
         }
-        for sheet in &self.sheets {
-            for line in &sheet.lines {
-                if let Err(why) = &line.figures {
-                    failures.push((line.is_ours, format!("{}, {}: {why}", line.name, sheet.title)));
-                }
-            }
-        }
-        failures
+        value
     }
 }
 
@@ -136,17 +80,12 @@ pub fn run(options: &Options, columns: &mut [Column], cores: &Cores) -> Result<O
         return Err("--only leaves nothing of this scale; --full has more rows".into());
     }
     let mut progress = Progress::new(steps + subjects.len() * experiments.len());
-    let mut tables = Vec::new();
+    let mut outcome = Outcome::default();
     for group in &chosen {
-        tables.push(run_group(options, columns, group, &mut progress)?);
+        run_group(options, columns, group, &mut progress, &mut outcome)?;
     }
-    let sheets = costs::run(options, &subjects, &experiments, &mut progress);
-    Ok(Outcome {
-        columns: columns.iter().map(|column| column.name.clone()).collect(),
-        ours: columns.iter().map(|column| column.is_ours).collect(),
-        tables,
-        sheets,
-    })
+    costs::run(options, &subjects, &experiments, &mut progress, &mut outcome);
+    Ok(outcome)
 }
 
 /// Fills the filters of the group, runs its rows in rounds, then empties the servers.
@@ -155,57 +94,72 @@ fn run_group(
     columns: &mut [Column],
     group: &Group,
     progress: &mut Progress,
-) -> Result<Table> {
-    let mut failures: Vec<Option<String>> = Vec::new();
+    outcome: &mut Outcome,
+) -> Result<()> {
+    let mut unfilled: Vec<Option<String>> = Vec::new();
     for column in columns.iter_mut() {
-        progress.show(&group.title, &format!("{} fills", column.name));
-        failures.push(
-            column
-                .dialect
-                .fill(&mut column.server, group)
-                .err()
-                .map(|error| format!("filling: {error}")),
-        );
+        progress.show(&group.title);
+        let filled = column.dialect.fill(&mut column.server, group);
+        unfilled.push(filled.err().map(|error| format!("filling: {error}")));
         progress.step();
     }
-    let mut rows: Vec<Row> = Vec::new();
-    for case in &group.cases {
+    // In the order of the columns; `None` if a column has no such row.
+    let new_row = |case: &Case| -> Vec<Option<Cell>> {
         let cell = |(column, failure): (&Column, &Option<String>)| {
             let cell = Cell { samples: Vec::new(), failure: failure.clone() };
             column.dialect.has(group, case).then_some(cell)
         };
-        rows.push(Row { case: *case, cells: columns.iter().zip(&failures).map(cell).collect() });
-    }
+        columns.iter().zip(&unfilled).map(cell).collect()
+    };
+    let mut rows: Vec<_> = group.cases.iter().map(|case| (case, new_row(case))).collect();
     let mut payloads = Payloads { scale: options.scale, kept: HashMap::new() };
     for round in 0..options.rounds {
-        for (number, row) in rows.iter_mut().enumerate() {
-            for (column, cell) in columns.iter_mut().zip(&mut row.cells) {
+        for (number, (case, cells)) in rows.iter_mut().enumerate() {
+            for (column, cell) in columns.iter_mut().zip(cells) {
                 progress.step();
                 let Some(cell) = cell.as_mut().filter(|cell| cell.failure.is_none()) else {
                     continue;
                 };
-                let what = format!("{}, {}, round {}", row.case.name(), column.name, round + 1);
-                progress.show(&group.title, &what);
-                let payload = payloads.get(group, (number, &row.case), column.dialect, round);
-                let prepared = column.dialect.prepare(&mut column.server, group, &row.case);
-                match prepared.and_then(|()| measure::sample(column, &row.case, payload)) {
+                let payload = payloads.get(group, (number, case), column.dialect, round);
+                let prepared = column.dialect.prepare(&mut column.server, group, case);
+                match prepared.and_then(|()| measure::sample(column, case, payload)) {
                     Ok(sample) => cell.samples.push(sample),
                     Err(error) => cell.failure = Some(error.to_string()),
                 }
             }
         }
     }
-    let mut bytes = Vec::new();
-    for (column, failure) in columns.iter_mut().zip(&failures) {
-        let stands = group.stands_with(options.rounds).filter(|_| failure.is_none());
+    let mut table = Vec::new();
+    for (case, cells) in &rows {
+        let baseline = cells.first().and_then(Option::as_ref).map(|cell| cell.samples.as_slice());
+        let mut by_column = Map::new();
+        for (column, cell) in columns.iter().zip(cells) {
+            let Some(cell) = cell else { continue };
+            by_column.insert(column.name.clone(), cell.json(case.op, baseline));
+            let (name, title) = (&column.name, &group.title);
+            outcome.failures.extend(
+                cell.failure.as_ref().map(|why| {
+                    (column.is_ours, format!("{name}, {title}, {}: {why}", case.name()))
+                }),
+            );
+        }
+        let (name, batch, items) = (case.name(), case.batch, case.items);
+        table.push(json!({ "name": name, "batch": batch, "items": items, "columns": by_column }));
+    }
+    let mut bytes = Map::new();
+    for (column, failure) in columns.iter_mut().zip(&unfilled) {
         let in_column = |error: Box<dyn std::error::Error>| {
             format!("column {} after {}: {error}", column.name, group.title)
         };
-        let held = stands.map(|items| bytes_per_item(&mut column.server, items)).transpose();
-        bytes.push(held.map_err(in_column)?.flatten().filter(|_| column.dialect.keeps_items()));
+        let stands = group.stands_with(options.rounds).filter(|_| failure.is_none());
+        if let Some(items) = stands.filter(|_| column.dialect.keeps_items()) {
+            let held = bytes_per_item(&mut column.server, items).map_err(in_column)?;
+            bytes.extend(held.map(|bytes| (column.name.clone(), json!(bytes))));
+        }
         column.server.run("FLUSHALL").map_err(in_column)?;
     }
-    Ok(Table { title: group.title.clone(), rows, bytes })
+    outcome.tables.push(json!({ "title": group.title, "rows": table, "bytes_per_item": bytes }));
+    Ok(())
 }
 
 /// The bytes per item of the standing filter as the server reports them; `None` if there is no such

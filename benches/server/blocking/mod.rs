@@ -48,9 +48,9 @@ mod rows;
 use serde_json::json;
 
 use crate::cores::Cores;
-use crate::json;
 use crate::machine::Machine;
 use crate::options::{Mode, Options};
+use crate::outcome;
 use crate::progress::Progress;
 use crate::result::Result;
 use crate::scale::Scale;
@@ -75,7 +75,7 @@ pub fn bench(options: &Options, cores: &Cores) -> Result<()> {
         "unit": "ms per call",
         "runs": runs.iter().map(Run::json).collect::<Vec<_>>(),
     });
-    json::write_file(&options.json, &whole)
+    outcome::write_file(&options.json, &whole)
 }
 
 /// Runs everything in small.
@@ -116,7 +116,7 @@ fn blocking(options: &Options, server: &mut Server) -> Result<Vec<Run>> {
             for state in states {
                 let column = sizes::show(bytes);
                 let what = format!("{layout:?}, {state:?}");
-                progress.show(&column, &what);
+                progress.show(&column);
                 let (most_runs, table, done) = (options.rounds, "one layer of", &mut done);
                 let failed = format!("{column}, {what}");
                 let mut bench = Bench { server, done, table, column, state, layout, most_runs };
@@ -128,7 +128,7 @@ fn blocking(options: &Options, server: &mut Server) -> Result<Vec<Run>> {
     for shape in shapes {
         for state in states {
             let column = format!("{} × {}", thousands(shape.0.into()), sizes::show(shape.1));
-            progress.show("many layers", &column);
+            progress.show(&column);
             let (most_runs, table, done) = (options.rounds, "layers", &mut done);
             let layout = Layout::Bloomline;
             let mut bench = Bench { server, done, table, column, state, layout, most_runs };

@@ -3,7 +3,7 @@
 use redis::cmd;
 
 use super::rates::send_items;
-use super::{Cases, Experiment, Plan, Subject};
+use super::{Cases, Experiment, Plan, Subject, size_of};
 use crate::items::Item;
 use crate::result::Result;
 use crate::server::Server;
@@ -55,11 +55,10 @@ fn run(subject: &Subject, plan: Plan) -> Result<Cases> {
 /// The figures of the filter, in the order of the heads. A copy is compacted, because the filter
 /// goes on growing.
 fn figures(server: &mut Server, items: u64) -> Result<Vec<f64>> {
-    let connection = &mut server.connection;
-    cmd("COPY").arg("filter").arg("copy").arg("REPLACE").exec(connection)?;
-    let (before,): (u64,) = cmd("BF.INFO").arg("copy").arg("SIZE").query(connection)?;
-    let freed: u64 = cmd("BF.COMPACT").arg("copy").query(connection)?;
-    let (after,): (u64,) = cmd("BF.INFO").arg("copy").arg("SIZE").query(connection)?;
+    server.run("COPY filter copy REPLACE")?;
+    let before = size_of(server, "copy")?;
+    let freed: u64 = cmd("BF.COMPACT").arg("copy").query(&mut server.connection)?;
+    let after = size_of(server, "copy")?;
     if before - freed != after {
         return Err(format!("BF.COMPACT freed {freed} of {before}, {after} are left").into());
     }

@@ -1,7 +1,5 @@
 //! Pages that are copied because items are added while a child process saves.
 
-use redis::cmd;
-
 use super::{Cases, Experiment, Plan, Subject};
 use crate::bits::reserve_filled;
 use crate::items::Item;
@@ -47,7 +45,7 @@ fn run(subject: &Subject, plan: Plan) -> Result<Cases> {
 /// Bytes that the child of a BGSAVE copies if these items are added meanwhile.
 fn copied(server: &mut Server, plan: Plan, items: std::ops::Range<u64>) -> Result<u64> {
     let payload = Payload::of_items("BF.ADD", "filter", 1, plan.kind, items.map(Item::Stored));
-    cmd("BGSAVE").exec(&mut server.connection)?;
+    server.run("BGSAVE")?;
     send(server, Traffic::Pipelined, &payload)?;
     if server.info::<u64>("persistence", "rdb_bgsave_in_progress")? == 0 {
         return Err("the save ended before the items were added".into());

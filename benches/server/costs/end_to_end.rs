@@ -4,14 +4,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use redis::cmd;
-
 use super::{Cases, Experiment, Plan, Subject};
 use crate::items::{Item, Kind};
+use crate::outcome::median;
 use crate::packed::Form;
 use crate::payload::{Payload, send};
 use crate::result::Result;
-use crate::run::median;
 use crate::server::Server;
 use crate::workloads::Traffic;
 
@@ -48,9 +46,8 @@ fn raw(server: &mut Server, items: u64, rounds: u32, packs: bool) -> Result<Vec<
     let mut rates = vec![Vec::new(); 2];
     for _ in 0..rounds {
         for (payload, rates) in payloads.iter().zip(&mut rates) {
-            cmd("DEL").arg(FILTER).exec(&mut server.connection)?;
-            let mut reserve = cmd("BF.RESERVE");
-            reserve.arg(FILTER).arg("0.01").arg(items).exec(&mut server.connection)?;
+            server.run("DEL filter")?;
+            server.run(&format!("BF.RESERVE filter 0.01 {items}"))?;
             let started = Instant::now();
             let new = send(server, Traffic::Pipelined, payload)?;
             rates.push(items as f64 / started.elapsed().as_secs_f64() / 1e6);

@@ -1,11 +1,9 @@
 //! The time in which no other client is served while a large filter is made or freed.
 
-use redis::cmd;
-
 use super::{Cases, Experiment, Plan, Subject};
 use crate::bits::reserve_filled;
+use crate::outcome::median;
 use crate::result::Result;
-use crate::run::median;
 
 pub const EXPERIMENT: Experiment = Experiment {
     title: "Making and freeing one large filter",
@@ -18,9 +16,9 @@ fn run(subject: &Subject, plan: Plan) -> Result<Cases> {
     let mut server = subject.server(&[])?;
     let mut bytes = 0;
     let mut timed = |freeing: &'static str| -> Result<(f64, f64)> {
-        cmd("CONFIG").arg("RESETSTAT").exec(&mut server.connection)?;
+        server.run("CONFIG RESETSTAT")?;
         bytes = reserve_filled(&mut server, "filter", capacity, 1)?;
-        cmd(freeing).arg("filter").exec(&mut server.connection)?;
+        server.run(&format!("{freeing} filter"))?;
         let (_, reserve) = server.command_statistics("BF.RESERVE")?;
         let (_, free) = server.command_statistics(freeing)?;
         Ok((reserve as f64, free as f64))

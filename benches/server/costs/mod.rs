@@ -17,36 +17,23 @@ mod tiny;
 
 use bloomline_harness::{CoreSet, Kind as Build, Setup};
 
+use serde_json::{Value, json};
+
 use crate::column::{Column, SCALAR};
 use crate::cores::Cores;
 use crate::dialect::Dialect;
 use crate::items::Kind;
 use crate::options::Options;
+use crate::outcome::Outcome;
 use crate::progress::Progress;
 use crate::result::Result;
 use crate::scale::Scale;
 use crate::server::Server;
 
-/// One table of costs.
-pub struct Sheet {
-    pub title: String,
-    /// Name of each figure, and its digits after the point.
-    pub heads: Vec<(&'static str, usize)>,
-    pub lines: Vec<Line>,
-}
-
-/// The figures of one module, or of one case of it.
-pub struct Line {
-    pub name: String,
-    pub is_ours: bool,
-    /// In the order of the heads; or the reason why there are none.
-    pub figures: Result<Vec<f64>>,
-}
-
 /// The subject of an experiment: a module with its arguments.
 pub struct Subject {
-    pub name: String,
-    pub is_ours: bool,
+    name: String,
+    is_ours: bool,
     /// True if it has windowed filters, which RedisBloom's layout has not.
     forgets: bool,
     /// True if it has packed items.
@@ -88,12 +75,20 @@ impl Plan {
     }
 }
 
+/// The bytes of a filter by BF.INFO.
+fn size_of(server: &mut Server, key: &str) -> Result<u64> {
+    let mut info = redis::cmd("BF.INFO");
+    let (size,) = info.arg(key).arg("SIZE").query(&mut server.connection)?;
+    Ok(size)
+}
+
 /// Names of cases with their figures.
 type Cases = Vec<(String, Vec<f64>)>;
 
-/// An experiment that makes one sheet.
+/// An experiment that makes one table of costs: a line for each case of each module.
 pub struct Experiment {
     title: &'static str,
+    /// Name of each figure, and its digits after the point.
     heads: &'static [(&'static str, usize)],
     run: fn(&Subject, Plan) -> Result<Cases>,
 }
@@ -142,25 +137,29 @@ pub fn run(
     subjects: &[Subject],
     experiments: &[Experiment],
     progress: &mut Progress,
-) -> Vec<Sheet> {
+    outcome: &mut Outcome,
+) {
     let plan = Plan { scale: options.scale, kind: options.items };
-    let mut sheets = Vec::new();
-    for experiment in experiments {
+    for Experiment { title, heads, run } in experiments {
         let mut lines = Vec::new();
         for subject in subjects {
-            progress.show(experiment.title, &subject.name);
-            let line = |name, figures| Line { name, is_ours: subject.is_ours, figures };
-            match (experiment.run)(subject, plan) {
+            let name = &subject.name;
+            progress.show(title);
+            match run(subject, plan) {
                 Ok(cases) => lines.extend(cases.into_iter().map(|(case, figures)| {
                     let comma = if case.is_empty() { "" } else { ", " };
-                    line(format!("{}{comma}{case}", subject.name), Ok(figures))
+                    json!({ "name": format!("{name}{comma}{case}"), "figures": figures })
                 })),
-                Err(error) => lines.push(line(subject.name.clone(), Err(error))),
+                Err(error) => {
+                    let failure = error.to_string();
+                    lines.push(json!({ "name": name, "failure": failure }));
+                    outcome.failures.push((subject.is_ours, format!("{name}, {title}: {error}")));
+                }
             }
             progress.step();
         }
-        let title = experiment.title.to_owned();
-        sheets.push(Sheet { title, heads: experiment.heads.to_vec(), lines });
+        let head = |(name, digits): &(_, _)| json!({ "name": name, "digits": digits });
+        let heads: Vec<Value> = heads.iter().map(head).collect();
+        outcome.costs.push(json!({ "title": title, "heads": heads, "lines": lines }));
     }
-    sheets
 }

@@ -3,16 +3,16 @@
 use std::time::Instant;
 
 use bloomline_core::{BloomFilter, Layout};
-use redis::cmd;
 
 use super::{Cases, Experiment, Plan, Subject};
 use crate::items::{Item, Kind};
+use crate::measure::{bounds, check};
+use crate::outcome::median;
 use crate::packed::{Form, PACKED_BATCH};
 use crate::payload::{Payload, send};
 use crate::result::Result;
-use crate::run::median;
 use crate::server::Server;
-use crate::workloads::{Traffic, scatter, thousands};
+use crate::workloads::{FRESH, Op, STANDING, Traffic, scatter, thousands};
 
 pub const EXPERIMENT: Experiment = Experiment {
     title: "Packed items, beside the core",
@@ -29,109 +29,80 @@ pub const EXPERIMENT: Experiment = Experiment {
 
 /// The items: no line feed is in them, so that all forms can pack them.
 const KIND: Kind = Kind::Hex20;
-const STANDING: &str = "standing";
-const FRESH: &str = "fresh";
 
 /// What the calls of a line do.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Work {
-    New,
-    Duplicate,
-    Hit,
-    Miss,
-}
-
-impl Work {
-    const ALL: [(Work, &str); 4] = [
-        (Work::New, "new"),
-        (Work::Duplicate, "duplicate"),
-        (Work::Hit, "hit"),
-        (Work::Miss, "miss"),
-    ];
-
-    fn adds(self) -> bool {
-        matches!(self, Work::New | Work::Duplicate)
-    }
-
-    /// The item at an index, for a filter that holds so many.
-    fn item(self, index: u64, held: u64) -> Item {
-        match self {
-            Work::New => Item::Stored(held + index),
-            Work::Duplicate | Work::Hit => Item::Stored(scatter(index, held)),
-            Work::Miss => Item::Absent(index),
-        }
-    }
-}
+const WORK: [(Op, &str); 4] =
+    [(Op::Fresh, "new"), (Op::Duplicate, "duplicate"), (Op::Hit, "hit"), (Op::Miss, "miss")];
 
 fn run(subject: &Subject, plan: Plan) -> Result<Cases> {
-    let cached = plan.size(200_000, 200_000, 2_000);
+    let count = plan.size(200_000, 200_000, 2_000);
+    let rounds = plan.size(15, 9, 1);
     let mut lines = Vec::new();
-    for held in [cached, plan.size(20_000_000, 10_000_000, 10_000)] {
+    for held in [count, plan.size(20_000_000, 10_000_000, 10_000)] {
         let mut bench = Bench::new(subject, held)?;
-        let rounds = plan.size(15, 9, 1);
-        for (work, name) in Work::ALL {
-            let figures = bench.figures(work, cached, rounds)?;
+        for (op, name) in WORK {
+            let item = |index| match op {
+                Op::Fresh => Item::Stored(held + index),
+                Op::Miss => Item::Absent(index),
+                _ => Item::Stored(scatter(index, held)),
+            };
+            let figures = bench.figures(op, &(0..count).map(item).collect::<Vec<_>>(), rounds)?;
             lines.push((format!("{name}, {} in the filter", thousands(held)), figures));
         }
     }
     Ok(lines)
 }
 
-/// A filter on a server, and an equal one without a server.
+/// A filter on a server; and an equal one without a server, if the module has packed items.
 struct Bench {
     server: Server,
     core: Option<BloomFilter>,
-    held: u64,
 }
 
 impl Bench {
     fn new(subject: &Subject, held: u64) -> Result<Bench> {
         let mut server = subject.timed_server()?;
         let capacity = 2 * held;
-        cmd("BF.RESERVE").arg(STANDING).arg("0.01").arg(capacity).exec(&mut server.connection)?;
+        server.run(&format!("BF.RESERVE {STANDING} 0.01 {capacity}"))?;
         let mut core = None;
         if subject.packs {
-            let layout = if !subject.forgets { Layout::RedisBloom } else { Layout::Bloomline };
+            let layout = if subject.forgets { Layout::Bloomline } else { Layout::RedisBloom };
             let builder = BloomFilter::builder().false_positive_rate(0.01).layout(layout);
             core = Some(builder.capacity(capacity).build()?);
         }
-        let mut bench = Bench { server, core, held };
-        let mut first = 0;
-        while first < held {
-            let end = held.min(first + 10 * PACKED_BATCH);
-            let items = || (first..end).map(Item::Stored);
+        let slice = 10 * PACKED_BATCH;
+        for first in (0..held).step_by(slice as usize) {
+            let items = || (first..held.min(first + slice)).map(Item::Stored);
             let payload = Payload::of_items("BF.MADD", STANDING, 1000, KIND, items());
-            send(&mut bench.server, Traffic::Pipelined, &payload)?;
-            if let Some(core) = &mut bench.core {
-                core_batches(core, Work::New, &Form::Fixed.pack(KIND, items()));
+            send(&mut server, Traffic::Pipelined, &payload)?;
+            if let Some(core) = &mut core {
+                core_batches(core, Op::Fresh, &Form::Fixed.pack(KIND, items()));
             }
-            first = end;
         }
-        Ok(bench)
+        Ok(Bench { server, core })
     }
 
     /// The medians of the rounds, in the order of the heads. A round runs everything in turn.
-    fn figures(&mut self, work: Work, count: u64, rounds: u32) -> Result<Vec<f64>> {
-        let items = || (0..count).map(|index| work.item(index, self.held));
-        let key = if work == Work::New { FRESH } else { STANDING };
-        let name = if work.adds() { "BF.MADD" } else { "BF.MEXISTS" };
-        let mut payloads = vec![Payload::of_items(name, key, 1000, KIND, items())];
-        let packed = Form::Fixed.pack(KIND, items());
+    fn figures(&mut self, op: Op, items: &[Item], rounds: u32) -> Result<Vec<f64>> {
+        let key = if op == Op::Fresh { FRESH } else { STANDING };
+        let (plain, packed) = match op.is_lookup() {
+            true => ("BF.MEXISTS", "BF.BULKEXISTS"),
+            false => ("BF.MADD", "BF.BULKADD"),
+        };
+        let mut payloads = vec![Payload::of_items(plain, key, 1000, KIND, items.iter().copied())];
         if self.core.is_some() {
-            let name = if work.adds() { "BF.BULKADD" } else { "BF.BULKEXISTS" };
-            let items: Vec<Item> = items().collect();
-            for form in Form::ALL {
-                payloads.push(Payload::packed(name, key, form, KIND, &items));
-            }
+            let pack = |form| Payload::packed(packed, key, form, KIND, items);
+            payloads.extend(Form::ALL.map(pack));
         }
+        let data = Form::Fixed.pack(KIND, items.iter().copied());
         let mut times = vec![Vec::new(); EXPERIMENT.heads.len()];
         for _ in 0..rounds {
             let mut round = Vec::new();
             for payload in &payloads {
-                round.push(self.on_server(work, payload)?);
+                round.push(self.on_server(op, payload)?);
             }
             if let Some(core) = &self.core {
-                let time = on_core(core, work, &packed)?;
+                let time = on_core(core, op, &data)?;
                 let fixed = round.get(1).copied().unwrap_or(f64::NAN);
                 round.extend([time, fixed / time]);
             }
@@ -141,58 +112,46 @@ impl Bench {
     }
 
     /// The server's nanoseconds per item.
-    fn on_server(&mut self, work: Work, payload: &Payload) -> Result<f64> {
-        if work == Work::New {
+    fn on_server(&mut self, op: Op, payload: &Payload) -> Result<f64> {
+        if op == Op::Fresh {
             // Not UNLINK, because freeing in the background would take time from the sample.
-            cmd("DEL").arg(FRESH).exec(&mut self.server.connection)?;
-            cmd("COPY").arg(STANDING).arg(FRESH).exec(&mut self.server.connection)?;
+            self.server.run("DEL fresh")?;
+            self.server.run("COPY standing fresh")?;
         } else {
             send(&mut self.server, Traffic::Pipelined, payload)?;
         }
-        cmd("CONFIG").arg("RESETSTAT").exec(&mut self.server.connection)?;
+        self.server.run("CONFIG RESETSTAT")?;
         let ones = send(&mut self.server, Traffic::Pipelined, payload)?;
-        check(work, ones, payload.items)?;
+        check(ones, payload.items, bounds(op))?;
         let (_, microseconds) = self.server.command_statistics(payload.command)?;
         Ok(microseconds as f64 * 1000.0 / payload.items as f64)
     }
 }
 
 /// The core's nanoseconds per item.
-fn on_core(standing: &BloomFilter, work: Work, packed: &[u8]) -> Result<f64> {
+fn on_core(standing: &BloomFilter, op: Op, data: &[u8]) -> Result<f64> {
     let mut filter = standing.try_clone()?;
-    if work != Work::New {
-        core_batches(&mut filter, work, packed);
+    if op != Op::Fresh {
+        core_batches(&mut filter, op, data);
     }
     let started = Instant::now();
-    let ones = core_batches(&mut filter, work, packed);
+    let ones = core_batches(&mut filter, op, data);
     let elapsed = started.elapsed();
-    let items = (packed.len() / KIND.bytes()) as u64;
-    check(work, ones, items)?;
+    let items = (data.len() / KIND.bytes()) as u64;
+    check(ones, items, bounds(op))?;
     Ok(elapsed.as_secs_f64() * 1e9 / items as f64)
 }
 
 /// Runs all items in batches of the same size as the calls; returns how many got 1.
-fn core_batches(filter: &mut BloomFilter, work: Work, packed: &[u8]) -> u64 {
+fn core_batches(filter: &mut BloomFilter, op: Op, data: &[u8]) -> u64 {
     let mut ones = 0;
-    for part in packed.chunks(PACKED_BATCH as usize * KIND.bytes()) {
+    for part in data.chunks(PACKED_BATCH as usize * KIND.bytes()) {
         let items = part.chunks_exact(KIND.bytes());
-        if work.adds() {
-            filter.insert_batch(items, |result| ones += u64::from(result == Ok(true)));
-        } else {
+        if op.is_lookup() {
             filter.contains_batch(items, |is_found| ones += u64::from(is_found));
+        } else {
+            filter.insert_batch(items, |result| ones += u64::from(result == Ok(true)));
         }
     }
     ones
-}
-
-/// Rejects a time whose answers are wrong.
-fn check(work: Work, ones: u64, items: u64) -> Result<()> {
-    let share = ones as f64 / items as f64;
-    let is_right = match work {
-        Work::New => share >= 0.98,
-        Work::Duplicate => ones == 0,
-        Work::Hit => ones == items,
-        Work::Miss => share <= 0.02,
-    };
-    if is_right { Ok(()) } else { Err(format!("wrong answers: {ones} of {items} got 1").into()) }
 }

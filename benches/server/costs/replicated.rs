@@ -1,7 +1,6 @@
 //! Bytes that are sent to a replica for a stream of additions most of which change nothing.
 
 use bloomline_harness::Replica;
-use redis::cmd;
 
 use super::{Cases, Experiment, Plan, Subject};
 use crate::items::Item;
@@ -18,7 +17,7 @@ pub const EXPERIMENT: Experiment = Experiment {
 fn run(subject: &Subject, plan: Plan) -> Result<Cases> {
     let items: u64 = plan.size(200_000, 50_000, 2_000);
     let mut server = subject.server(&[])?;
-    cmd("BF.RESERVE").arg("filter").arg("0.01").arg(4 * items).exec(&mut server.connection)?;
+    server.run(&format!("BF.RESERVE filter 0.01 {}", 4 * items))?;
     let known =
         Payload::of_items("BF.MADD", "filter", 1000, plan.kind, (0..items).map(Item::Stored));
     send(&mut server, Traffic::Pipelined, &known)?;

@@ -44,7 +44,7 @@ fn figures(subject: &Subject, capacity: u64) -> Result<Vec<f64>> {
     let before = server.harness.process().resident()?;
     server.harness.process().reset_peak()?;
     let started = Instant::now();
-    cmd("SAVE").exec(&mut server.connection)?;
+    server.run("SAVE")?;
     let save = started.elapsed().as_secs_f64();
     let beyond = server.harness.process().peak()?.saturating_sub(before);
 
@@ -52,8 +52,8 @@ fn figures(subject: &Subject, capacity: u64) -> Result<Vec<f64>> {
     let (load, load_peak) = loaded(&server)?;
 
     let started = Instant::now();
-    cmd("CONFIG").arg("SET").arg("aof-use-rdb-preamble").arg("no").exec(&mut server.connection)?;
-    cmd("CONFIG").arg("SET").arg("appendonly").arg("yes").exec(&mut server.connection)?;
+    server.run("CONFIG SET aof-use-rdb-preamble no")?;
+    server.run("CONFIG SET appendonly yes")?;
     let fields = ["aof_rewrite_in_progress", "aof_rewrite_scheduled"];
     server.wait_for_zero("persistence", &fields)?;
     let rewrite = started.elapsed().as_secs_f64();
