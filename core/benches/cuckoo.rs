@@ -17,64 +17,40 @@ use bloomline_core::Error;
 use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooOptions, CuckooSpec};
 use bloomline_reference::items::mix;
 
+use Layout::{Bloomline, RedisBloom};
+
 /// Items per call.
 const BATCH: u64 = 1000;
 /// Items of a measurement after the filling.
 const MEASURED: u64 = 2_000_000;
 
-/// A filter to be measured.
-struct Case {
-    name: &'static str,
-    items: u64,
-    layout: Layout,
-    /// Items, or in RedisBloom's layout slots: a power of two for the bucket sizes here.
-    capacity: u64,
-    /// 0 for one table. In RedisBloom's layout, the buckets of a table divided by those of the table
-    /// before it.
-    expansion: u16,
-}
+/// A filter to be measured: its name, its capacity, its items, its layout and its expansion.
+///
+/// In RedisBloom's layout the capacity is in slots, a power of two for the bucket sizes here, and the
+/// expansion is the buckets of a table divided by those of the table before it. 0 is one table.
+type Case = (&'static str, u64, u64, Layout, u16);
 
-/// The layout of a case.
+/// The layout of a filter, with its bucket size or its error rate.
 #[derive(Clone, Copy)]
 enum Layout {
-    RedisBloom { bucket_size: u8 },
-    Bloomline { error_rate: f64 },
-}
-
-const fn classic(
-    name: &'static str,
-    capacity: u64,
-    items: u64,
-    bucket_size: u8,
-    expansion: u16,
-) -> Case {
-    Case { name, items, layout: Layout::RedisBloom { bucket_size }, capacity, expansion }
-}
-
-const fn own(
-    name: &'static str,
-    capacity: u64,
-    items: u64,
-    error_rate: f64,
-    expansion: u16,
-) -> Case {
-    Case { name, items, layout: Layout::Bloomline { error_rate }, capacity, expansion }
+    RedisBloom(u8),
+    Bloomline(f64),
 }
 
 const CASES: [Case; 13] = [
-    classic("200,000 items, buckets of 2, 76 % full", 1 << 18, 200_000, 2, 0),
-    classic("200,000 items, buckets of 4, 76 % full", 1 << 18, 200_000, 4, 0),
-    classic("200,000 items, buckets of 3, grown", 1024, 200_000, 3, 2),
-    classic("200,000 items, buckets of 2, grown", 1024, 200_000, 2, 2),
-    own("200,000 items, 1 %, full", 200_000, 200_000, 0.01, 0),
-    own("200,000 items, 0.1 %, full", 200_000, 200_000, 0.001, 0),
-    own("200,000 items, 1e-4, full", 200_000, 200_000, 1e-4, 0),
-    own("200,000 items, 1 %, grown", 1024, 200_000, 0.01, 1),
-    own("2^20 items, 1 %, grown from 100", 100, 1 << 20, 0.01, 1),
-    classic("2^26 slots, buckets of 2, 76 % full", 1 << 26, 51_000_000, 2, 0),
-    classic("2^26 slots, buckets of 4, 90 % full", 1 << 26, 60_000_000, 4, 0),
-    classic("2^26 slots, buckets of 16, 90 % full", 1 << 26, 60_000_000, 16, 0),
-    own("60 million items, 1 %, full", 60_000_000, 60_000_000, 0.01, 0),
+    ("200,000 items, buckets of 2, 76 % full", 1 << 18, 200_000, RedisBloom(2), 0),
+    ("200,000 items, buckets of 4, 76 % full", 1 << 18, 200_000, RedisBloom(4), 0),
+    ("200,000 items, buckets of 3, grown", 1024, 200_000, RedisBloom(3), 2),
+    ("200,000 items, buckets of 2, grown", 1024, 200_000, RedisBloom(2), 2),
+    ("200,000 items, 1 %, full", 200_000, 200_000, Bloomline(0.01), 0),
+    ("200,000 items, 0.1 %, full", 200_000, 200_000, Bloomline(0.001), 0),
+    ("200,000 items, 1e-4, full", 200_000, 200_000, Bloomline(1e-4), 0),
+    ("200,000 items, 1 %, grown", 1024, 200_000, Bloomline(0.01), 1),
+    ("2^20 items, 1 %, grown from 100", 100, 1 << 20, Bloomline(0.01), 1),
+    ("2^26 slots, buckets of 2, 76 % full", 1 << 26, 51_000_000, RedisBloom(2), 0),
+    ("2^26 slots, buckets of 4, 90 % full", 1 << 26, 60_000_000, RedisBloom(4), 0),
+    ("2^26 slots, buckets of 16, 90 % full", 1 << 26, 60_000_000, RedisBloom(16), 0),
+    ("60 million items, 1 %, full", 60_000_000, 60_000_000, Bloomline(0.01), 0),
 ];
 
 /// Items of the filter that is measured for pauses.
@@ -84,10 +60,10 @@ impl Layout {
     fn create(self, capacity: u64, expansion: u16) -> Result<AnyCuckoo, Error> {
         let options = |bucket_size| CuckooOptions { bucket_size, max_iterations: 500, expansion };
         match self {
-            Self::RedisBloom { bucket_size } => {
+            RedisBloom(bucket_size) => {
                 AnyCuckoo::redisbloom(capacity, options(bucket_size), &mut |_| true)
             }
-            Self::Bloomline { error_rate } => {
+            Bloomline(error_rate) => {
                 let spec = CuckooSpec { capacity, error_rate, options: options(2) };
                 AnyCuckoo::bloomline(spec, 42, &mut |_| true)
             }
@@ -110,10 +86,9 @@ fn timed(numbers: std::ops::Range<u64>, mut work: impl FnMut(&[[u8; 8]])) -> f64
     time.as_nanos() as f64 / count as f64
 }
 
-fn measure(case: &Case, scale: u64) -> Result<(), Error> {
-    let capacity = (case.capacity / scale).max(1);
-    let mut filter = case.layout.create(capacity, case.expansion)?;
-    let items = case.items / scale;
+fn measure((name, capacity, items, layout, expansion): Case, scale: u64) -> Result<(), Error> {
+    let mut filter = layout.create((capacity / scale).max(1), expansion)?;
+    let items = items / scale;
     let mut failed = 0;
     let fill = timed(0..items, |batch| {
         filter.insert_batch(batch.iter(), false, &mut |_| true, |answer| {
@@ -150,10 +125,9 @@ fn measure(case: &Case, scale: u64) -> Result<(), Error> {
         });
     });
     println!(
-        "{}: fill {fill:.1} ns ({failed} failed), hit {hit:.1}, miss {miss:.1}, single hit \
+        "{name}: fill {fill:.1} ns ({failed} failed), hit {hit:.1}, miss {miss:.1}, single hit \
          {single:.1}, delete {delete:.1}, insert new {new:.1}; {} tables, {:.2} bits per item, \
          rate {:.4} %",
-        case.name,
         filter.table_count(),
         filter.size_bytes() as f64 * 8.0 / items as f64,
         found as f64 * 100.0 / count as f64,
@@ -201,11 +175,11 @@ fn main() -> Result<(), Error> {
     let scale = if is_test { 1000 } else { 1 };
     // `cargo bench --bench cuckoo -- grown` measures the cases with this in their name.
     let name = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
-    let is_wanted = |case: &&Case| name.as_ref().is_none_or(|name| case.name.contains(name));
-    CASES.iter().filter(is_wanted).try_for_each(|case| measure(case, scale))?;
+    let is_wanted = |case: &Case| name.as_ref().is_none_or(|name| case.0.contains(name));
+    CASES.into_iter().filter(is_wanted).try_for_each(|case| measure(case, scale))?;
     if name.is_none_or(|name| name == "growth") {
-        measure_growth(Layout::RedisBloom { bucket_size: 2 }, "RedisBloom's layout", scale)?;
-        measure_growth(Layout::Bloomline { error_rate: 0.01 }, "Bloomline's layout, 1 %", scale)?;
+        measure_growth(RedisBloom(2), "RedisBloom's layout", scale)?;
+        measure_growth(Bloomline(0.01), "Bloomline's layout, 1 %", scale)?;
     }
     Ok(())
 }

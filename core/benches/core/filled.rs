@@ -8,29 +8,29 @@ use bloomline_reference::items::{Item, mix};
 /// The largest number of items among which hits are chosen: their blocks do not fit the caches.
 const MOST_STORED: u64 = 2_000_000;
 
-/// Which filters are measured.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
-    Bloomline,
-    RedisBloom,
-    /// A windowed filter, with all of its generations.
-    Forgets,
-}
+/// The filters that are measured: the name, tenths of bits per item, and how one is made. A layer with
+/// half of the target rate of 1 % has 11.2 bits per item, and all generations of a windowed filter
+/// have 16.6.
+pub const KINDS: [Kind; 3] = [
+    ("bloomline", 112, |spec| Filter::new(spec, 42, &mut |_| true).map(AnyFilter::from)),
+    ("redisbloom", 112, |spec| AnyFilter::redisbloom(spec, 2, &mut |_| true)),
+    ("forgets", 166, |Spec { capacity, error_rate, growth }| {
+        let (window, generations, refreshes) = (Window::Manual, DEFAULT_GENERATIONS, true);
+        let spec = WindowSpec { capacity, error_rate, growth, window, generations, refreshes };
+        WindowedFilter::new(spec, 42, 0, &mut |_| true).map(AnyFilter::from)
+    }),
+];
 
-impl Kind {
-    pub const ALL: [(Kind, &str); 3] = [
-        (Kind::Bloomline, "bloomline"),
-        (Kind::RedisBloom, "redisbloom"),
-        (Kind::Forgets, "forgets"),
-    ];
-}
+pub type Kind = (&'static str, u64, fn(Spec) -> Result<AnyFilter, Error>);
 
 /// A filter of about `bytes` bytes with half of its bits set, and the number of its items, which
 /// are [`Item::Stored`] from 0 on. Those of a windowed filter are spread over its generations.
-pub fn filled(kind: Kind, bytes: u64) -> Result<(AnyFilter, u64), Error> {
-    let mut filter = empty(kind, bytes)?;
+pub fn filled((_, tenths, new): Kind, bytes: u64) -> Result<(AnyFilter, u64), Error> {
+    let growth = Growth::Scaling { expansion: 2 };
+    let mut filter = new(Spec { capacity: bytes * 8 * 10 / tenths, error_rate: 0.01, growth })?;
     let stored = (filter.capacity() / 2).min(MOST_STORED);
-    let parts = if kind == Kind::Forgets { u64::from(DEFAULT_GENERATIONS) + 1 } else { 1 };
+    let is_windowed = filter.windowed_mut().is_some();
+    let parts = if is_windowed { u64::from(DEFAULT_GENERATIONS) + 1 } else { 1 };
     for part in 0..parts {
         if let (1.., Some(windowed)) = (part, filter.windowed_mut()) {
             windowed.rotate(0, &mut |_| true)?;
@@ -41,24 +41,6 @@ pub fn filled(kind: Kind, bytes: u64) -> Result<(AnyFilter, u64), Error> {
     }
     set_half(&mut filter)?;
     Ok((filter, stored))
-}
-
-fn empty(kind: Kind, bytes: u64) -> Result<AnyFilter, Error> {
-    let (error_rate, growth) = (0.01, Growth::Scaling { expansion: 2 });
-    // Tenths of bits per item: 11.2 for a layer with half of the target rate of 1 %, 16.6 for all
-    // generations of a windowed filter.
-    let capacity = bytes * 8 * 10 / if kind == Kind::Forgets { 166 } else { 112 };
-    let spec = Spec { capacity, error_rate, growth };
-    match kind {
-        Kind::Bloomline => Filter::new(spec, 42, &mut |_| true).map(AnyFilter::from),
-        Kind::RedisBloom => AnyFilter::redisbloom(spec, 2, &mut |_| true),
-        Kind::Forgets => {
-            let (window, generations) = (Window::Manual, DEFAULT_GENERATIONS);
-            let refreshes = true;
-            let spec = WindowSpec { capacity, error_rate, growth, window, generations, refreshes };
-            WindowedFilter::new(spec, 42, 0, &mut |_| true).map(AnyFilter::from)
-        }
-    }
 }
 
 /// Sets each bit with probability 1/2, beside those that are set.

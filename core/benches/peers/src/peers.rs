@@ -23,18 +23,14 @@ pub trait Peer: Sized {
     fn bits(&self) -> u64;
 }
 
-fn ours(items: usize, rate: f64) -> BloomFilter {
-    let builder = BloomFilter::builder().capacity(items as u64).false_positive_rate(rate);
-    builder.fixed().build().expect("memory")
-}
-
 pub struct Ours(BloomFilter);
 
 impl Peer for Ours {
     const NAME: &'static str = "bloomline-core";
 
     fn new(items: usize, rate: f64) -> Self {
-        Self(ours(items, rate))
+        let builder = BloomFilter::builder().capacity(items as u64).false_positive_rate(rate);
+        Self(builder.fixed().build().expect("memory"))
     }
 
     fn insert_all<'a>(&mut self, items: impl Iterator<Item = &'a [u8]>) -> u64 {
@@ -50,19 +46,19 @@ impl Peer for Ours {
     }
 }
 
-pub struct Batched(BloomFilter);
+pub struct Batched(Ours);
 
 impl Peer for Batched {
     const NAME: &'static str = "bloomline-core, batches of 1,000";
 
     fn new(items: usize, rate: f64) -> Self {
-        Self(ours(items, rate))
+        Self(Ours::new(items, rate))
     }
 
     fn insert_all<'a>(&mut self, items: impl Iterator<Item = &'a [u8]>) -> u64 {
         let (mut items, mut new) = (items.peekable(), 0);
         while items.peek().is_some() {
-            self.0.insert_batch(items.by_ref().take(1_000), |is_new| {
+            self.0.0.insert_batch(items.by_ref().take(1_000), |is_new| {
                 new += u64::from(is_new == Ok(true));
             });
         }
@@ -72,7 +68,7 @@ impl Peer for Batched {
     fn count<'a>(&self, items: impl Iterator<Item = &'a [u8]>) -> u64 {
         let (mut items, mut found) = (items.peekable(), 0);
         while items.peek().is_some() {
-            self.0.contains_batch(items.by_ref().take(1_000), |is_found| {
+            self.0.0.contains_batch(items.by_ref().take(1_000), |is_found| {
                 found += u64::from(is_found);
             });
         }
@@ -80,7 +76,7 @@ impl Peer for Batched {
     }
 
     fn bits(&self) -> u64 {
-        self.0.size_bytes() * 8
+        self.0.bits()
     }
 }
 
