@@ -55,7 +55,6 @@ mod options;
 mod outcome;
 mod packed;
 mod payload;
-mod progress;
 mod result;
 mod run;
 mod scale;

@@ -14,7 +14,6 @@ use crate::measure::{self, Sample};
 use crate::options::Options;
 use crate::outcome::{Outcome, median};
 use crate::payload::Payload;
-use crate::progress::Progress;
 use crate::result::Result;
 use crate::scale::Scale;
 use crate::server::Server;
@@ -70,21 +69,16 @@ pub fn run(options: &Options, columns: &mut [Column], cores: &Cores) -> Result<O
         }
         chosen.retain(|group| !group.cases.is_empty());
     }
-    let steps: usize = chosen
-        .iter()
-        .map(|group| columns.len() * (1 + group.cases.len() * options.rounds as usize))
-        .sum();
     let subjects = costs::subjects(options, columns, cores);
     let experiments = costs::chosen(options);
     if chosen.is_empty() && experiments.is_empty() {
         return Err("--only leaves nothing of this scale; --full has more rows".into());
     }
-    let mut progress = Progress::new(steps + subjects.len() * experiments.len());
     let mut outcome = Outcome::default();
     for group in &chosen {
-        run_group(options, columns, group, &mut progress, &mut outcome)?;
+        run_group(options, columns, group, &mut outcome)?;
     }
-    costs::run(options, &subjects, &experiments, &mut progress, &mut outcome);
+    costs::run(options, &subjects, &experiments, &mut outcome);
     Ok(outcome)
 }
 
@@ -93,15 +87,13 @@ fn run_group(
     options: &Options,
     columns: &mut [Column],
     group: &Group,
-    progress: &mut Progress,
     outcome: &mut Outcome,
 ) -> Result<()> {
+    eprintln!("{}", group.title);
     let mut unfilled: Vec<Option<String>> = Vec::new();
     for column in columns.iter_mut() {
-        progress.show(&group.title);
         let filled = column.dialect.fill(&mut column.server, group);
         unfilled.push(filled.err().map(|error| format!("filling: {error}")));
-        progress.step();
     }
     // In the order of the columns; `None` if a column has no such row.
     let new_row = |case: &Case| -> Vec<Option<Cell>> {
@@ -116,7 +108,6 @@ fn run_group(
     for round in 0..options.rounds {
         for (number, (case, cells)) in rows.iter_mut().enumerate() {
             for (column, cell) in columns.iter_mut().zip(cells) {
-                progress.step();
                 let Some(cell) = cell.as_mut().filter(|cell| cell.failure.is_none()) else {
                     continue;
                 };

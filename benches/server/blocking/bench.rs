@@ -42,9 +42,9 @@ impl Run {
 /// What is measured, and the destination of the figures.
 pub struct Bench<'a> {
     pub server: &'a mut Server,
-    pub done: &'a mut Vec<Run>,
-    pub table: &'static str,
-    pub column: String,
+    pub done: Vec<Run>,
+    table: &'static str,
+    column: String,
     pub state: State,
     pub layout: Layout,
     /// The most runs per row.
@@ -52,6 +52,18 @@ pub struct Bench<'a> {
 }
 
 impl Bench<'_> {
+    pub fn new(server: &mut Server, most_runs: u32) -> Bench<'_> {
+        let (table, column) = ("", String::new());
+        let (state, layout) = (State::Untouched, Layout::Bloomline);
+        Bench { server, done: Vec::new(), table, column, state, layout, most_runs }
+    }
+
+    /// Begins a column of a table, with filters of this state and layout.
+    pub fn begin(&mut self, table: &'static str, column: String, layout: Layout, state: State) {
+        eprintln!("{table} {column}, {layout:?}, {state:?}");
+        (self.table, self.column, self.layout, self.state) = (table, column, layout, state);
+    }
+
     fn push(&mut self, row: &str, result: std::result::Result<f64, String>) {
         let Bench { table, ref column, state, layout, .. } = *self;
         let (column, row) = (column.clone(), row.to_owned());
@@ -98,17 +110,25 @@ impl Bench<'_> {
     pub fn rows(&mut self, rows: &[Row]) -> Result<bool> {
         let mut is_allowed = true;
         for (name, before, call, after) in rows {
-            for _ in self.runs() {
-                self.server.run(before)?;
-                if self.line(name, call)?.is_none() {
-                    is_allowed = false;
-                    break;
-                }
-                self.server.run(after)?;
-                self.all_freed()?;
-            }
+            is_allowed &= self.repeat(name, &command(before), &command(call), after)?;
         }
         Ok(is_allowed)
+    }
+
+    /// Runs a row of commands repeatedly; false if the server refused a call. Those before and after
+    /// may be empty.
+    pub fn repeat(&mut self, row: &str, before: &Cmd, call: &Cmd, after: &str) -> Result<bool> {
+        for _ in self.runs() {
+            if before.args_iter().next().is_some() {
+                before.exec(&mut self.server.connection)?;
+            }
+            if self.timed::<Value>(row, call)?.is_none() {
+                return Ok(false);
+            }
+            self.server.run(after)?;
+            self.all_freed()?;
+        }
+        Ok(true)
     }
 
     /// Empties the server, and waits until background threads have freed everything.

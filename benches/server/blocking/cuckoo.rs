@@ -7,7 +7,8 @@
 use redis::cmd;
 
 use super::bench::Bench;
-use super::filters::{CHUNK, FILTER, capacity_of, header, load, put};
+use super::filters::{FILTER, capacity_of, header, put};
+use crate::bits::{CHUNK, load};
 use crate::result::Result;
 use crate::server::Server;
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Instant;
 
-use redis::{Value, cmd};
+use redis::{Cmd, cmd};
 
 use super::bench::Bench;
 use super::clock::milliseconds;
@@ -37,12 +37,7 @@ pub fn payload(bench: &mut Bench) -> Result<()> {
         return Ok(());
     }
     drop(payload);
-    for _ in bench.runs() {
-        if bench.timed::<Value>("RESTORE", &restore)?.is_none() {
-            break;
-        }
-        bench.server.run("DEL other")?;
-    }
+    bench.repeat("RESTORE", &Cmd::new(), &restore, "DEL other")?;
     Ok(())
 }
 

@@ -2,13 +2,14 @@
 
 use super::bench::Bench;
 use super::clock::runs;
-use super::filters::{Bits, FILTER, OTHER, reserve};
+use super::filters::{FILTER, OTHER, reserve};
 use super::plain::unite;
+use crate::bits::Bits;
 use crate::result::Result;
 
 /// Measures both on filters of about this many bytes, all pages of which were written.
 pub fn measure(bench: &mut Bench, bytes: u64, capacity: u64) -> Result<()> {
-    let (half, sparse) = (Bits::new(), Bits::sparse());
+    let (half, sparse) = (Bits::new(1), Bits::sparse());
     bench.server.run(&(reserve(FILTER, capacity, bench.layout) + " NONSCALING"))?;
     half.fill(bench.server, FILTER)?;
     bench.server.run("BF.ADD filter item")?;

@@ -1,9 +1,9 @@
 //! Filters of many layers: commands that report or test each layer take longest on these.
 
 use super::bench::Bench;
-use super::filters::{self, Bits, FILTER, Layout, State, put, scaled};
+use super::filters::{self, FILTER, Layout, State, put, scaled};
 use super::rows;
-use crate::bits::layer_bytes;
+use crate::bits::{Bits, layer_bytes, load};
 use crate::result::Result;
 use crate::scale::Scale;
 use crate::server::Server;
@@ -31,7 +31,7 @@ pub fn measure(bench: &mut Bench, (layers, bytes, is_filled_too): Shape) -> Resu
     let probe = layer_bytes(bench.server, FILTER)?.iter().sum();
     make(bench.server, layers, scaled(PROBE, u64::from(layers) * bytes, probe))?;
     if bench.state == State::Filled {
-        Bits::new().fill(bench.server, FILTER)?;
+        Bits::new(1).fill(bench.server, FILTER)?;
     }
     bench.rows(&rows::OVERVIEW)?;
     rows::items(bench)?;
@@ -47,5 +47,5 @@ fn make(server: &mut Server, layers: u32, capacity: u64) -> Result<()> {
     // Offset 20 is the number of layers, see docs/format.md.
     put(&mut header, 20, &layers.to_le_bytes())?;
     server.run("DEL probe")?;
-    Ok(filters::load("BF", FILTER, 1, &header).exec(&mut server.connection)?)
+    Ok(load("BF", FILTER, 1, &header).exec(&mut server.connection)?)
 }

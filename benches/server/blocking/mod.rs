@@ -51,7 +51,6 @@ use crate::cores::Cores;
 use crate::machine::Machine;
 use crate::options::{Mode, Options};
 use crate::outcome;
-use crate::progress::Progress;
 use crate::result::Result;
 use crate::scale::Scale;
 use crate::server::Server;
@@ -63,10 +62,7 @@ use filters::{Layout, State};
 /// Measures the rows of the mode, and writes every run as JSON.
 pub fn bench(options: &Options, cores: &Cores) -> Result<()> {
     let mut server = start(options, cores)?;
-    let runs = match options.mode {
-        Mode::Packed => packed_calls(options, &mut server)?,
-        Mode::Blocking | Mode::Items => blocking(options, &mut server)?,
-    };
+    let runs = measure(options, options.mode, &mut server)?;
     let machine = Machine::describe(server.version()?, None);
     let whole = json!({
         "command": options.command_line(),
@@ -85,8 +81,8 @@ pub fn bench(options: &Options, cores: &Cores) -> Result<()> {
 /// What failed, as a sentence. The server may refuse no call on a small filter.
 pub fn smoke(options: &Options, cores: &Cores) -> Result<()> {
     let mut server = start(options, cores)?;
-    let mut runs = blocking(options, &mut server)?;
-    runs.extend(packed_calls(options, &mut server)?);
+    let mut runs = measure(options, Mode::Blocking, &mut server)?;
+    runs.extend(measure(options, Mode::Packed, &mut server)?);
     let refused = |run: &Run| Some(format!("{} refused: {}", run.row, run.result.as_ref().err()?));
     runs.iter().find_map(refused).map_or(Ok(()), |why| Err(why.into()))
 }
@@ -101,58 +97,39 @@ fn start(options: &Options, cores: &Cores) -> Result<Server> {
     Server::start(&options.server, &settings.iter().fold(setup, |setup, line| setup.line(*line)))
 }
 
-fn blocking(options: &Options, server: &mut Server) -> Result<Vec<Run>> {
+/// Runs the rows of a mode on each of its filters.
+fn measure(options: &Options, mode: Mode, server: &mut Server) -> Result<Vec<Run>> {
+    let mut bench = Bench::new(server, options.rounds);
+    if mode == Mode::Packed {
+        let (sizes, capacity) = packed::sizes(options.scale);
+        for &items in sizes {
+            bench.begin("items in the call", thousands(items), Layout::Bloomline, State::Untouched);
+            packed::measure(&mut bench, items, capacity)?;
+        }
+        return Ok(bench.done);
+    }
     let sizes = sizes::parse(match (options.sizes.as_str(), options.scale) {
         ("", Scale::Smoke) => "64k,1m",
         ("", _) => "1m,100m,1g,4g,10g",
         (sizes, _) => sizes,
     })?;
-    let shapes = layers::shapes(options.scale);
-    let mut progress = Progress::new(4 * sizes.len() + 2 * shapes.len());
-    let mut done = Vec::new();
     let states = [State::Untouched, State::Filled];
     for bytes in sizes {
         for layout in [Layout::Bloomline, Layout::RedisBloom] {
             for state in states {
-                let column = sizes::show(bytes);
-                let what = format!("{layout:?}, {state:?}");
-                progress.show(&column);
-                let (most_runs, table, done) = (options.rounds, "one layer of", &mut done);
-                let failed = format!("{column}, {what}");
-                let mut bench = Bench { server, done, table, column, state, layout, most_runs };
+                let size = sizes::show(bytes);
+                let failed = format!("{size}, {layout:?}, {state:?}");
+                bench.begin("one layer of", size, layout, state);
                 rows::measure(&mut bench, bytes).map_err(|error| format!("{failed}: {error}"))?;
-                progress.step();
             }
         }
     }
-    for shape in shapes {
+    for shape in layers::shapes(options.scale) {
         for state in states {
             let column = format!("{} × {}", thousands(shape.0.into()), sizes::show(shape.1));
-            progress.show(&column);
-            let (most_runs, table, done) = (options.rounds, "layers", &mut done);
-            let layout = Layout::Bloomline;
-            let mut bench = Bench { server, done, table, column, state, layout, most_runs };
+            bench.begin("layers", column, Layout::Bloomline, state);
             layers::measure(&mut bench, shape)?;
-            progress.step();
         }
     }
-    Ok(done)
-}
-
-fn packed_calls(options: &Options, server: &mut Server) -> Result<Vec<Run>> {
-    let (sizes, capacity) = packed::sizes(options.scale);
-    let mut done = Vec::new();
-    for &items in sizes {
-        let mut bench = Bench {
-            server,
-            done: &mut done,
-            table: "items in the call",
-            column: thousands(items),
-            state: State::Untouched,
-            layout: Layout::Bloomline,
-            most_runs: options.rounds,
-        };
-        packed::measure(&mut bench, items, capacity)?;
-    }
-    Ok(done)
+    Ok(bench.done)
 }

@@ -4,7 +4,8 @@
 use redis::Value;
 
 use super::bench::Bench;
-use super::filters::{Bits, FILTER, State};
+use super::filters::{FILTER, State};
+use crate::bits::Bits;
 use crate::items::{Item, Kind};
 use crate::packed::Form;
 use crate::result::Result;
@@ -32,7 +33,7 @@ pub fn sizes(scale: Scale) -> (&'static [u64], u64) {
 
 /// Measures the rows in calls of this many items. Every run has other items.
 pub fn measure(bench: &mut Bench, items: u64, capacity: u64) -> Result<()> {
-    let bits = Bits::new();
+    let bits = Bits::new(1);
     // Small calls vary more.
     let runs = u64::from(bench.most_runs) * if items <= 100_000 { 5 } else { 1 };
     for (row, command, state, item) in ROWS {

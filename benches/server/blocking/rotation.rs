@@ -5,8 +5,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use redis::cmd;
 
 use super::bench::Bench;
-use super::filters::{Bits, FILTER, OTHER, State, capacity_of, header, load, put};
-use crate::bits::layer_bytes;
+use super::filters::{FILTER, OTHER, State, capacity_of, header, put};
+use crate::bits::{Bits, layer_bytes, load};
 use crate::result::Result;
 use crate::server::Server;
 use crate::workloads::GENERATIONS;
@@ -27,8 +27,10 @@ const GENERATION_BYTES: usize = 32;
 
 /// Measures both rows on filters of about this many bytes in all generations together.
 pub fn measure(bench: &mut Bench, bytes: u64) -> Result<()> {
-    let bits = (bench.state == State::Filled).then(Bits::new);
-    let fill = |server: &mut Server| bits.iter().try_for_each(|bits| bits.fill(server, FILTER));
+    let bits = (bench.state == State::Filled).then(|| Bits::new(1));
+    let fill = |server: &mut Server| {
+        bits.iter().try_for_each(|bits| bits.fill(server, FILTER).map(|_| ()))
+    };
     let capacity = capacity_of(bench.server, bytes, |server, key, capacity| {
         reserve(server, key, capacity)?;
         Ok(layer_bytes(server, key)?.iter().sum())
@@ -44,18 +46,15 @@ pub fn measure(bench: &mut Bench, bytes: u64) -> Result<()> {
     make_due(&mut header, now)?;
     load("BF", FILTER, 1, &header).exec(&mut bench.server.connection)?;
     fill(bench.server)?;
-    for _ in bench.runs() {
-        bench.server.run("COPY filter other")?;
-        if bench.line("BF.ADD that rotates, 9 generations", "BF.ADD other item")?.is_none() {
-            break;
-        }
-        let (newest,): (u64,) =
-            cmd("BF.INFO").arg(OTHER).arg("NEWEST").query(&mut bench.server.connection)?;
-        if newest < now {
-            return Err("the addition opened no generation".into());
-        }
-        bench.server.run("DEL other")?;
-        bench.all_freed()?;
+    let (copy, add) = ("COPY filter other", "BF.ADD other item");
+    bench.rows(&[("BF.ADD that rotates, 9 generations", copy, add, "DEL other")])?;
+    // The runs were of calls that rotate.
+    bench.server.run(copy)?;
+    bench.server.run(add)?;
+    let mut info = cmd("BF.INFO");
+    let (newest,): (u64,) = info.arg(OTHER).arg("NEWEST").query(&mut bench.server.connection)?;
+    if newest < now {
+        return Err("the addition opened no generation".into());
     }
     bench.flush()
 }

@@ -3,12 +3,10 @@
 use redis::{Cmd, Value, cmd};
 
 use super::bench::{Bench, Row};
-use super::filters::{
-    Bits, CHUNK, FILTER, Layout, OTHER, State, capacity_of, header, load, reserve, scaled,
-};
+use super::filters::{FILTER, Layout, OTHER, State, capacity_of, header, reserve, scaled};
 use super::plain::PlainCopy;
 use super::{clock, cuckoo, files, joining, rotation};
-use crate::bits::layer_bytes;
+use crate::bits::{Bits, CHUNK, layer_bytes, load};
 use crate::items::{Item, Kind};
 use crate::result::Result;
 
@@ -64,7 +62,7 @@ pub fn measure(bench: &mut Bench, bytes: u64) -> Result<()> {
         return Ok(());
     }
     bench.server.run(&reserve(FILTER, capacity, layout))?;
-    let bits = Bits::new();
+    let bits = Bits::new(1);
     if is_filled {
         bits.fill(bench.server, FILTER)?;
     }
@@ -122,23 +120,15 @@ fn chunks(bench: &mut Bench, bytes: u64, bits: &Bits) -> Result<()> {
     }
 
     let load_header = load("BF", OTHER, 1, &header(bench.server, "BF", FILTER)?);
-    for _ in bench.runs() {
-        bench.timed::<Value>("BF.LOADCHUNK, header", &load_header)?;
-        bench.server.run("DEL other")?;
-        bench.all_freed()?;
-    }
+    bench.repeat("BF.LOADCHUNK, header", &Cmd::new(), &load_header, "DEL other")?;
     let layer = layer_bytes(bench.server, FILTER)?.first().copied().unwrap_or(bytes);
     let len = CHUNK.min(usize::try_from(layer)?);
-    let key = if bench.state == State::Filled { FILTER } else { OTHER };
+    let (key, before) = match bench.state {
+        State::Filled => (FILTER, Cmd::new()),
+        State::Untouched => (OTHER, load_header),
+    };
     let load_chunk = load("BF", key, len as u64 + 1, bits.chunk(0, len)?);
-    for _ in bench.runs() {
-        if key == OTHER {
-            load_header.exec(&mut bench.server.connection)?;
-        }
-        bench.timed::<Value>("BF.LOADCHUNK, first chunk", &load_chunk)?;
-        bench.server.run("DEL other")?;
-        bench.all_freed()?;
-    }
+    bench.repeat("BF.LOADCHUNK, first chunk", &before, &load_chunk, "DEL other")?;
     Ok(())
 }
 

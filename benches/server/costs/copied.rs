@@ -27,7 +27,7 @@ fn run(subject: &Subject, plan: Plan) -> Result<Cases> {
     let mut server = subject.server(&[&delay, "rdbcompression no"])?;
     // Few bits are set, so that nearly every bit of an item is new, but all pages are backed by
     // memory.
-    let bytes = reserve_filled(&mut server, "filter", capacity, 4)?;
+    let bytes = reserve_filled(&mut server, capacity, 4)?;
 
     let mut next = 0;
     let baseline = copied(&mut server, plan, 0..0)?;

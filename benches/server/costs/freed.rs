@@ -17,7 +17,7 @@ fn run(subject: &Subject, plan: Plan) -> Result<Cases> {
     let mut bytes = 0;
     let mut timed = |freeing: &'static str| -> Result<(f64, f64)> {
         server.run("CONFIG RESETSTAT")?;
-        bytes = reserve_filled(&mut server, "filter", capacity, 1)?;
+        bytes = reserve_filled(&mut server, capacity, 1)?;
         server.run(&format!("{freeing} filter"))?;
         let (_, reserve) = server.command_statistics("BF.RESERVE")?;
         let (_, free) = server.command_statistics(freeing)?;

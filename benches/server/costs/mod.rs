@@ -25,7 +25,6 @@ use crate::dialect::Dialect;
 use crate::items::Kind;
 use crate::options::Options;
 use crate::outcome::Outcome;
-use crate::progress::Progress;
 use crate::result::Result;
 use crate::scale::Scale;
 use crate::server::Server;
@@ -136,15 +135,14 @@ pub fn run(
     options: &Options,
     subjects: &[Subject],
     experiments: &[Experiment],
-    progress: &mut Progress,
     outcome: &mut Outcome,
 ) {
     let plan = Plan { scale: options.scale, kind: options.items };
     for Experiment { title, heads, run } in experiments {
+        eprintln!("{title}");
         let mut lines = Vec::new();
         for subject in subjects {
             let name = &subject.name;
-            progress.show(title);
             match run(subject, plan) {
                 Ok(cases) => lines.extend(cases.into_iter().map(|(case, figures)| {
                     let comma = if case.is_empty() { "" } else { ", " };
@@ -156,7 +154,6 @@ pub fn run(
                     outcome.failures.push((subject.is_ours, format!("{name}, {title}: {error}")));
                 }
             }
-            progress.step();
         }
         let head = |(name, digits): &(_, _)| json!({ "name": name, "digits": digits });
         let heads: Vec<Value> = heads.iter().map(head).collect();

@@ -39,7 +39,7 @@ fn run(subject: &Subject, plan: Plan) -> Result<Cases> {
 
 fn figures(subject: &Subject, capacity: u64) -> Result<Vec<f64>> {
     let mut server = subject.server(&[])?;
-    let bytes = reserve_filled(&mut server, "filter", capacity, 1)? as f64;
+    let bytes = reserve_filled(&mut server, capacity, 1)? as f64;
 
     let before = server.harness.process().resident()?;
     server.harness.process().reset_peak()?;
