@@ -52,12 +52,9 @@ impl FromStr for Kind {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Kind, String> {
-        match text {
-            "hex40" => Ok(Kind::Hex40),
-            "bytes20" => Ok(Kind::Bytes20),
-            "hex20" => Ok(Kind::Hex20),
-            _ => Err(format!("unknown kind of items {text:?}: hex40, bytes20 or hex20")),
-        }
+        let mut all = [Kind::Hex40, Kind::Bytes20, Kind::Hex20].into_iter();
+        all.find(|kind| kind.name() == text)
+            .ok_or_else(|| format!("unknown kind of items {text:?}: hex40, bytes20 or hex20"))
     }
 }
 

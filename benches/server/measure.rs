@@ -5,7 +5,8 @@ use crate::column::Column;
 use crate::dialect::Dialect;
 use crate::payload::{Payload, send, send_ahead};
 use crate::result::Result;
-use crate::workloads::{Case, Op};
+use crate::server::Server;
+use crate::workloads::{Case, Op, Traffic};
 
 /// The result of one round of a row on one column.
 #[derive(Clone, Copy, Debug)]
@@ -28,14 +29,7 @@ pub fn sample(column: &mut Column, case: &Case, payload: &Payload) -> Result<Sam
         let part = payload.chunks.len().div_ceil(8);
         send_ahead(&mut column.server.connection, payload, payload.chunks.iter().take(part))?;
     }
-    column.server.run("CONFIG RESETSTAT")?;
-    let faults_before = column.server.harness.process().page_faults()?;
-    let sum = send(&mut column.server, case.traffic, payload)?;
-    let faults = column.server.harness.process().page_faults()? - faults_before;
-    let (calls, microseconds) = column.server.command_statistics(payload.command)?;
-    if calls != payload.calls {
-        return Err(format!("{calls} calls counted of {}", payload.calls).into());
-    }
+    let sample = timed(&mut column.server, case.traffic, payload)?;
     let bounds = match (column.dialect, case.op) {
         (Dialect::Baseline { .. }, _) => (1.0, 1.0),
         (Dialect::Bits, Op::Hit) => (HASHES as f64, HASHES as f64),
@@ -45,7 +39,20 @@ pub fn sample(column: &mut Column, case: &Case, payload: &Payload) -> Result<Sam
         (Dialect::Bloom { forgets: false, .. }, Op::Miss) if case.is_cuckoo() => (0.0, 0.25),
         (_, op) => bounds(op),
     };
-    check(sum, payload.items, bounds)?;
+    check(sample.ones, bounds)?;
+    Ok(sample)
+}
+
+/// Sends a payload and reads the server's statistics of its command.
+pub fn timed(server: &mut Server, traffic: Traffic, payload: &Payload) -> Result<Sample> {
+    server.run("CONFIG RESETSTAT")?;
+    let faults_before = server.harness.process().page_faults()?;
+    let sum = send(server, traffic, payload)?;
+    let faults = server.harness.process().page_faults()? - faults_before;
+    let (calls, microseconds) = server.command_statistics(payload.command)?;
+    if calls != payload.calls {
+        return Err(format!("{calls} calls counted of {}", payload.calls).into());
+    }
     let items = payload.items as f64;
     Ok(Sample {
         nanoseconds: microseconds as f64 * 1000.0 / items,
@@ -68,9 +75,8 @@ pub fn bounds(op: Op) -> (f64, f64) {
     }
 }
 
-/// Rejects a time whose answers are wrong.
-pub fn check(ones: u64, items: u64, (least, most): (f64, f64)) -> Result<()> {
-    let share = ones as f64 / items as f64;
+/// Rejects a time whose answers are wrong, by the share of the items that got 1.
+pub fn check(share: f64, (least, most): (f64, f64)) -> Result<()> {
     if (least..=most).contains(&share) {
         return Ok(());
     }

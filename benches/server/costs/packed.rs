@@ -6,7 +6,7 @@ use bloomline_core::{BloomFilter, Layout};
 
 use super::{Cases, Experiment, Plan, Subject};
 use crate::items::{Item, Kind};
-use crate::measure::{bounds, check};
+use crate::measure::{bounds, check, timed};
 use crate::outcome::median;
 use crate::packed::{Form, PACKED_BATCH};
 use crate::payload::{Payload, send};
@@ -120,11 +120,9 @@ impl Bench {
         } else {
             send(&mut self.server, Traffic::Pipelined, payload)?;
         }
-        self.server.run("CONFIG RESETSTAT")?;
-        let ones = send(&mut self.server, Traffic::Pipelined, payload)?;
-        check(ones, payload.items, bounds(op))?;
-        let (_, microseconds) = self.server.command_statistics(payload.command)?;
-        Ok(microseconds as f64 * 1000.0 / payload.items as f64)
+        let sample = timed(&mut self.server, Traffic::Pipelined, payload)?;
+        check(sample.ones, bounds(op))?;
+        Ok(sample.nanoseconds)
     }
 }
 
@@ -137,9 +135,9 @@ fn on_core(standing: &BloomFilter, op: Op, data: &[u8]) -> Result<f64> {
     let started = Instant::now();
     let ones = core_batches(&mut filter, op, data);
     let elapsed = started.elapsed();
-    let items = (data.len() / KIND.bytes()) as u64;
-    check(ones, items, bounds(op))?;
-    Ok(elapsed.as_secs_f64() * 1e9 / items as f64)
+    let items = (data.len() / KIND.bytes()) as f64;
+    check(ones as f64 / items, bounds(op))?;
+    Ok(elapsed.as_secs_f64() * 1e9 / items)
 }
 
 /// Runs all items in batches of the same size as the calls; returns how many got 1.
