@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use bloomline_harness::{
-    Kind, Replica, Setup, Stop, Tier, arguments, body_of_dump, bulk, for_each_server, matches,
-    newest, one_per_version, rows, seal_dump, show,
+    CoreSet, Kind, Replica, Setup, Stop, Tier, arguments, body_of_dump, bulk, for_each_server,
+    matches, newest, one_per_version, rows, seal_dump, show,
 };
 
 #[test]
@@ -89,6 +89,19 @@ fn restart_keeps_what_was_saved() {
         server.resp2().ok("SET lost 1");
         server.restart(Stop::NoSave);
         assert_eq!(server.resp3().ask("MGET kept lost"), "*[$1 1 _]");
+    });
+}
+
+#[test]
+fn a_server_on_a_core_stays_there_after_a_restart() {
+    let core = CoreSet::of_this_thread().unwrap().cores().last().unwrap();
+    for_each_server(|kind| {
+        let mut server = Setup::new().bare().on_cores(CoreSet::of(core)).start(kind);
+        for _ in 0..2 {
+            let status = std::fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap();
+            assert!(status.contains(&format!("Cpus_allowed_list:\t{core}\n")), "{status}");
+            server.restart(Stop::NoSave);
+        }
     });
 }
 
