@@ -128,7 +128,7 @@ fn replica_records_writes_only() {
 
 #[test]
 fn seal_dump_computes_the_checksum_of_the_server() {
-    Setup::new().bare().on_each_server(|mut client, _| {
+    Setup::new().bare().on_shared_servers(|mut client, _| {
         client.ok("SET k value");
         let dump = client.call("DUMP k");
         assert_eq!(seal_dump(body_of_dump(bulk(&dump))), bulk(&dump));

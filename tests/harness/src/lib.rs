@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `kinds` | finds the servers in `.servers`, and runs a test on each of them |
 //! | `server` | starts and stops one server process in a folder of its own |
+//! | `shared` | servers that one test uses after another |
 //! | `client` | one connection that keeps replies exactly as the server sent them |
 //! | `reply`, `table` | replies as one line of text; tables of commands with expected replies |
 //! | `replica` | a replica that records the commands of the replication link |
@@ -29,6 +30,7 @@ mod replica;
 mod reply;
 mod sandbox;
 mod server;
+mod shared;
 mod table;
 mod wait;
 
@@ -49,6 +51,7 @@ pub use random::{Random, numbered};
 pub use replica::Replica;
 pub use reply::{bulk, int, show};
 pub use server::{Server, Setup, Stop, module, module_for, redisbloom};
+pub use shared::Shared;
 pub use table::{Row, arguments, check_rows, matches};
 pub use wait::{SetOnDrop, poll, until};
 

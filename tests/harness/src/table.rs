@@ -23,12 +23,13 @@ impl Setup {
     }
 }
 
-/// Runs the rows in order on a new server, once per protocol; panics with every reply that differs.
+/// Runs the rows in order on a [shared](Setup::share) server, once per protocol; panics with every
+/// reply that differs.
 ///
 /// In Redis 6.2 modules have neither booleans nor maps, so RESP3 clients receive the replies of
 /// RESP2.
 pub fn check_rows(kind: &Kind, setup: Setup, rows: &[Row]) {
-    let server = setup.start(kind);
+    let server = setup.share(kind);
     let mut wrong = String::new();
     for protocol in [2, 3] {
         let mut client = if protocol == 3 { server.resp3() } else { server.resp2() };

@@ -73,7 +73,7 @@ fn a_full_filter_ends_the_call() {
 
 #[test]
 fn refused_line_has_its_number_among_empty_lines() {
-    Setup::new().debug().on_each_server(|mut client, _| {
+    Setup::new().debug().on_shared_servers(|mut client, _| {
         client.ok("BF.RESERVE k 0.000001 2 NONSCALING");
         let data = "\na\n\r\nb\n\na\n\nc\n\nd\n";
         let reply = client.run(&["BF.BULKADD", "k", "LINES", data]);
@@ -89,7 +89,7 @@ fn refused_line_has_its_number_among_empty_lines() {
 
 #[test]
 fn items_of_a_full_filter_are_found_up_to_the_first_new_one() {
-    Setup::new().debug().on_each_server(|mut client, _| {
+    Setup::new().debug().on_shared_servers(|mut client, _| {
         for (options, form) in LAYOUTS.iter().flat_map(|options| FORMS.map(|form| (options, form)))
         {
             client.ok(&format!("BF.RESERVE k 0.000001 10 NONSCALING {options}"));

@@ -40,7 +40,7 @@ fn a_scan_ends_with_iterator_zero_and_no_data() {
 
 #[test]
 fn the_iterator_is_the_end_of_the_data_plus_one() {
-    Setup::new().on_each_server(|mut client, _| {
+    Setup::new().on_shared_servers(|mut client, _| {
         client.ok("BF.RESERVE k 0.01 10");
         client.items("BF.MADD", "k", &numbered("item", 100));
         let (first, header) = client.scandump("k", 0);
@@ -69,7 +69,7 @@ fn the_iterator_is_the_end_of_the_data_plus_one() {
 
 #[test]
 fn a_header_alone_makes_a_filter_without_bits() {
-    Setup::new().on_each_server(|mut client, _| {
+    Setup::new().on_shared_servers(|mut client, _| {
         client.call("BF.MADD k a b c");
         let (_, header) = client.scandump("k", 0);
         assert_eq!(client.loadchunk("half", 1, &header), "+OK");
@@ -81,7 +81,7 @@ fn a_header_alone_makes_a_filter_without_bits() {
 
 #[test]
 fn chunks_must_lie_inside_a_layer() {
-    Setup::new().on_each_server(|mut client, _| {
+    Setup::new().on_shared_servers(|mut client, _| {
         client.call("BF.ADD k a");
         client.call("SET text value");
         let before = client.ask("DUMP k");

@@ -39,7 +39,7 @@ fn the_reply_is_the_change_of_size() {
 
 #[test]
 fn small_and_full_filters_stay_as_they_are() {
-    Setup::new().debug().on_each_server(|mut client, _| {
+    Setup::new().debug().on_shared_servers(|mut client, _| {
         client.ok("BF.RESERVE page 0.01 300");
         client.ok("BF.RESERVE full 0.0001 5000 NONSCALING");
         client.items("BF.MADD", "full", &numbered("item", 4_990));

@@ -79,7 +79,7 @@ fn all_ranges(layers: &[u64]) -> Vec<(u64, u64)> {
 
 #[test]
 fn chunks_of_zeros_are_left_out_of_a_dump() {
-    Setup::new().debug().on_each_server(|mut client, _| {
+    Setup::new().debug().on_shared_servers(|mut client, _| {
         // About 100 MB.
         client.ok("BF.RESERVE k 0.01 80000000 NONSCALING");
         let size = layers(&mut client)[0];
@@ -122,7 +122,7 @@ fn chunks_of_zeros_are_left_out_of_a_dump() {
 
 #[test]
 fn each_layer_ends_with_its_short_chunk_in_a_dump() {
-    Setup::new().debug().on_each_server(|mut client, _| {
+    Setup::new().debug().on_shared_servers(|mut client, _| {
         // A third layer of about 25 MB.
         client.ok("BF.RESERVE k 0.01 20 EXPANSION 800");
         client.items("BF.MADD", "k", &numbered("item", 16_200));
@@ -142,7 +142,7 @@ fn each_layer_ends_with_its_short_chunk_in_a_dump() {
 
 #[test]
 fn a_scan_over_a_gigabyte_of_zeros_ends() {
-    Setup::new().debug().on_each_server(|mut client, _| {
+    Setup::new().debug().on_shared_servers(|mut client, _| {
         client.ok("BF.RESERVE k 0.01 1500000000 NONSCALING");
         let size = layers(&mut client)[0];
         assert!(size > 66 * CHUNK, "{size} bytes");
@@ -156,7 +156,7 @@ fn a_scan_over_a_gigabyte_of_zeros_ends() {
 
 #[test]
 fn dumps_in_redisblooms_layout_have_all_chunks() {
-    Setup::new().debug().on_each_server(|mut client, _| {
+    Setup::new().debug().on_shared_servers(|mut client, _| {
         client.ok("BF.RESERVE k 0.01 40000000 NONSCALING LAYOUT redisbloom");
         let layers = layers(&mut client);
         assert!(layers[0] > 2 * CHUNK, "{layers:?}");

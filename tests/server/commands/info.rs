@@ -54,7 +54,7 @@ fn debug_shows_the_layers_oldest_first() {
 
 #[test]
 fn size_is_equal_for_equal_filters() {
-    Setup::new().on_each_server(|mut client, _| {
+    Setup::new().on_shared_servers(|mut client, _| {
         client.ok("BF.RESERVE one 0.01 100000");
         client.ok("BF.RESERVE another 0.01 100000");
         let size = client.ask("BF.INFO one SIZE");

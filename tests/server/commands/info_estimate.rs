@@ -40,7 +40,7 @@ fn an_estimate_is_a_pair_of_numbers() {
 
 #[test]
 fn estimates_are_near_the_number_of_items() {
-    Setup::new().on_each_server(|mut client, _| {
+    Setup::new().on_shared_servers(|mut client, _| {
         for options in KINDS {
             make(&mut client, options);
             for (key, truth) in [("a", 200), ("b", 200), ("c", 150), ("whole", 400)] {
@@ -55,7 +55,7 @@ fn estimates_are_near_the_number_of_items() {
 
 #[test]
 fn an_item_that_was_refreshed_counts_once() {
-    Setup::new().on_each_server(|mut client, _| {
+    Setup::new().on_shared_servers(|mut client, _| {
         client.ok("BF.RESERVE k 0.000001 3000 SEED 7 GENERATIONS 3");
         for _ in 0..3 {
             add(&mut client, "k", 0..500);

@@ -81,7 +81,7 @@ fn size(client: &mut Client) -> u64 {
 
 #[test]
 fn fill_of_many_layers_takes_as_long_as_of_one() {
-    Setup::new().on_each_server(|mut client, _| {
+    Setup::new().on_shared_servers(|mut client, _| {
         for layout in ["bloomline", "redisbloom"] {
             // Layers of 400 kB.
             make(&mut client, layout, if layout == "bloomline" { 80_000 } else { 300_000 }, 4096);
@@ -197,7 +197,7 @@ fn fill_is_exact_up_to_16_mib() {
 
 #[test]
 fn fill_above_16_mib_differs_by_at_most_0_005() {
-    Setup::new().on_each_server(|mut client, _| {
+    Setup::new().on_shared_servers(|mut client, _| {
         for layout in ["bloomline", "redisbloom"] {
             // 40 to 60 MB, of which every third or fourth page is read: 0.005 is more than ten
             // standard errors.

@@ -14,7 +14,7 @@ fn card(client: &mut Client, key: &str) -> i64 {
 
 #[test]
 fn a_missing_destination_becomes_the_union() {
-    Setup::new().debug().on_each_server(|mut client, _| {
+    Setup::new().debug().on_shared_servers(|mut client, _| {
         for options in KINDS {
             make(&mut client, options);
             let before = digests(&mut client, ["a", "b", "c"]);
@@ -36,7 +36,7 @@ fn a_missing_destination_becomes_the_union() {
 
 #[test]
 fn an_existing_destination_takes_part() {
-    Setup::new().debug().on_each_server(|mut client, _| {
+    Setup::new().debug().on_shared_servers(|mut client, _| {
         for options in KINDS {
             make(&mut client, options);
             let before = digests(&mut client, ["b", "c"]);
@@ -52,7 +52,7 @@ fn an_existing_destination_takes_part() {
 
 #[test]
 fn merging_a_filter_with_itself_changes_nothing() {
-    Setup::new().debug().on_each_server(|mut client, _| {
+    Setup::new().debug().on_shared_servers(|mut client, _| {
         for options in KINDS {
             make(&mut client, options);
             let before = digests(&mut client, ["a", "whole"]);

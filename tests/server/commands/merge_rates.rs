@@ -19,7 +19,7 @@ fn two(client: &mut Client, options: &str, one: usize, other: usize) {
 
 #[test]
 fn a_result_above_the_error_rate_is_refused_with_numbers() {
-    Setup::new().debug().on_each_server(|mut client, _| {
+    Setup::new().debug().on_shared_servers(|mut client, _| {
         for options in
             ["SEED 7", "SEED 7 NONSCALING", "LAYOUT REDISBLOOM", "LAYOUT REDISBLOOM NONSCALING"]
         {
@@ -40,7 +40,7 @@ fn a_result_above_the_error_rate_is_refused_with_numbers() {
 
 #[test]
 fn a_layer_above_its_capacity_is_refused_with_numbers() {
-    Setup::new().on_each_server(|mut client, _| {
+    Setup::new().on_shared_servers(|mut client, _| {
         // One item too many does not exceed the rate of the filter, only the size of the layer.
         two(&mut client, "SEED 7 EXPANSION 1", 1000, 20);
         assert_eq!(int(&client.items("BF.ADD", "a", &[b"one more"])), 1);
@@ -54,7 +54,7 @@ fn a_layer_above_its_capacity_is_refused_with_numbers() {
 
 #[test]
 fn a_fixed_filter_at_its_capacity_refuses_after_a_merge() {
-    Setup::new().on_each_server(|mut client, _| {
+    Setup::new().on_shared_servers(|mut client, _| {
         for options in ["SEED 7 NONSCALING", "LAYOUT REDISBLOOM NONSCALING"] {
             client.ok("FLUSHALL");
             for (key, items) in [("a", 0..1000), ("b", 300..700)] {

@@ -66,7 +66,7 @@ fn filters_with_other_parameters_are_refused() {
 
 #[test]
 fn missing_and_other_keys_are_refused() {
-    Setup::new().debug().on_each_server(|mut client, _| {
+    Setup::new().debug().on_shared_servers(|mut client, _| {
         make(&mut client, "SEED 7");
         client.ok("SET text value");
         assert_eq!(client.ask("LPUSH list value"), ":1");
@@ -99,7 +99,7 @@ fn missing_and_other_keys_are_refused() {
 
 #[test]
 fn layers_that_were_compacted_apart_are_refused() {
-    Setup::new().debug().on_each_server(|mut client, _| {
+    Setup::new().debug().on_shared_servers(|mut client, _| {
         client.ok("BF.RESERVE a 0.01 100000 SEED 7");
         assert_eq!(client.ask("COPY a b"), ":1");
         add(&mut client, "a", 0..100);

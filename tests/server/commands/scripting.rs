@@ -47,7 +47,7 @@ fn a_script_gets_an_array_with_an_error_or_the_error() {
 
 #[test]
 fn a_script_reads_writes_and_receives_errors() {
-    Setup::new().on_each_server(|mut client, _| {
+    Setup::new().on_shared_servers(|mut client, _| {
         assert_eq!(client.ask(r#"EVAL "return redis.call('BF.ADD', KEYS[1], 'a')" 1 k"#), ":1");
         assert_eq!(client.ask(r#"EVAL "return redis.call('BF.ADD', KEYS[1], 'a')" 1 k"#), ":0");
         assert_eq!(

@@ -70,7 +70,7 @@ fn named_fields_are_returned_once_in_order() {
 
 #[test]
 fn fields_are_those_of_info_in_every_kind_of_filter() {
-    Setup::new().on_each_server(|mut client, _| {
+    Setup::new().on_shared_servers(|mut client, _| {
         for options in
             ["", "NONSCALING", "LAYOUT REDISBLOOM", "WINDOW 8000000", "LAST", "GENERATIONS 2"]
         {
@@ -128,7 +128,7 @@ fn fields_are_those_of_info_in_every_kind_of_filter() {
 
 #[test]
 fn seed_is_the_one_that_makes_filters_equal() {
-    Setup::new().on_each_server(|mut client, _| {
+    Setup::new().on_shared_servers(|mut client, _| {
         for options in ["", "GENERATIONS 2"] {
             client.ok(&format!("BF.RESERVE a 0.01 100 {options}"));
             assert_eq!(client.ask("BF.ADD a x"), ":1");
@@ -151,7 +151,7 @@ fn seed_is_the_one_that_makes_filters_equal() {
 
 #[test]
 fn all_bits_set_are_a_rate_of_1() {
-    Setup::new().on_each_server(|mut client, _| {
+    Setup::new().on_shared_servers(|mut client, _| {
         client.ok("BF.RESERVE k 0.01 100");
         let bits = vec![0xff; client.scandump("k", 1).1.len()];
         assert_eq!(client.loadchunk("k", bits.len() as i64 + 1, &bits), "+OK");

@@ -39,7 +39,7 @@ fn seen(client: &mut Client, key: &str) -> [String; 6] {
 
 #[test]
 fn options_have_any_order_and_case() {
-    Setup::new().on_each_build(|mut client, _| {
+    Setup::new().on_shared_servers(|mut client, _| {
         let options = ["window 3600", "GENERATIONS 4", "NoRefresh", "TTL 7000", "Expansion 3"];
         let expected = [":3600", ":4", ":3", ":1000", "refreshes 0", "7000 s"];
         for order in orders(&options) {
@@ -61,7 +61,7 @@ fn options_have_any_order_and_case() {
 
 #[test]
 fn the_last_of_repeated_options_counts() {
-    Setup::new().on_each_server(|mut client, _| {
+    Setup::new().on_shared_servers(|mut client, _| {
         let options = "WINDOW 5 GENERATIONS 3 WINDOW 60 NOREFRESH NOREFRESH GENERATIONS 5";
         client.ok(&format!("BF.RESERVE k 0.01 1000 {options}"));
         let line = format!("BF.INSERT l CAPACITY 10 {options} CAPACITY 1000 ITEMS WINDOW LAST");
@@ -77,7 +77,7 @@ fn the_last_of_repeated_options_counts() {
 
 #[test]
 fn option_names_after_items_are_items() {
-    Setup::new().on_each_server(|mut client, _| {
+    Setup::new().on_shared_servers(|mut client, _| {
         let line = "BF.INSERT k ITEMS WINDOW LAST GENERATIONS NOREFRESH TTL";
         assert_eq!(client.ask(line), "*[:1 :1 :1 :1 :1]");
         assert_eq!(info(&mut client, "k", "WINDOW"), "_");
@@ -88,7 +88,7 @@ fn option_names_after_items_are_items() {
 
 #[test]
 fn each_window_has_its_defaults() {
-    Setup::new().on_each_build(|mut client, _| {
+    Setup::new().on_shared_servers(|mut client, _| {
         for (options, window, generations, expansion) in [
             ("WINDOW 1", ":1", ":8", ":2"),
             ("WINDOW 9007199254740 GENERATIONS 64", ":9007199254740", ":64", ":2"),
@@ -137,7 +137,7 @@ fn settings_are_the_defaults_of_insert() {
 
 #[test]
 fn insert_into_an_existing_key_keeps_its_options() {
-    Setup::new().on_each_server(|mut client, _| {
+    Setup::new().on_shared_servers(|mut client, _| {
         client.ok("BF.RESERVE k 0.01 100 WINDOW 60 TTL 500");
         let before = seen(&mut client, "k");
         let line = "BF.INSERT k CAPACITY 9 WINDOW 60 GENERATIONS 4 TTL 9 ITEMS a b";
@@ -152,7 +152,7 @@ fn insert_into_an_existing_key_keeps_its_options() {
 
 #[test]
 fn insert_accepts_the_window_of_an_existing_filter() {
-    Setup::new().on_each_server(|mut client, _| {
+    Setup::new().on_shared_servers(|mut client, _| {
         // How the filter is created, and the options of calls that find it.
         for (options, calls) in [
             ("WINDOW 60", ["WINDOW 60", "WINDOW 60 GENERATIONS 8", ""]),
@@ -176,7 +176,7 @@ fn insert_accepts_the_window_of_an_existing_filter() {
 
 #[test]
 fn insert_refuses_another_window_than_the_filters() {
-    Setup::new().debug().on_each_server(|mut client, _| {
+    Setup::new().debug().on_shared_servers(|mut client, _| {
         // How the filter is created, the options of a call, and both in its error.
         for (options, call, has, requested) in [
             ("", "WINDOW 60", "without a window", "WINDOW 60"),
@@ -234,7 +234,7 @@ fn refused_window_neither_rotates_nor_replicates() {
 
 #[test]
 fn plain_filters_keep_version_1() {
-    Setup::new().on_each_server(|mut client, _| {
+    Setup::new().on_shared_servers(|mut client, _| {
         client.ok("BF.RESERVE plain 0.01 100");
         client.ok("BF.RESERVE expiring 0.01 100 TTL 100");
         client.ok("BF.RESERVE window 0.01 100 WINDOW 100");

@@ -63,7 +63,7 @@ const REFUSED: &[(&str, &str)] = &[
 
 #[test]
 fn refused_options_change_nothing() {
-    Setup::new().debug().on_each_build(|mut client, _| {
+    Setup::new().debug().on_each_server(|mut client, _| {
         client.ok("BF.RESERVE there 0.01 100 WINDOW 500 TTL 500");
         assert_eq!(client.ask("BF.MADD there a b"), "*[:1 :1]");
         let before = (digest(&mut client, "there"), totals(&mut client));
@@ -90,7 +90,7 @@ fn refused_options_change_nothing() {
 
 #[test]
 fn a_value_may_be_missing_before_items() {
-    Setup::new().on_each_server(|mut client, _| {
+    Setup::new().on_shared_servers(|mut client, _| {
         // ITEMS is the value.
         assert_eq!(client.ask("BF.INSERT k WINDOW ITEMS a"), WINDOW);
         assert_eq!(client.ask("BF.INSERT k TTL ITEMS a"), TTL);
@@ -101,7 +101,7 @@ fn a_value_may_be_missing_before_items() {
 
 #[test]
 fn nocreate_creates_nothing() {
-    Setup::new().on_each_server(|mut client, _| {
+    Setup::new().on_shared_servers(|mut client, _| {
         let line = "BF.INSERT k NOCREATE WINDOW 60 TTL 60 ITEMS a";
         assert_eq!(client.ask(line), "-ERR not found");
         assert_eq!(client.ask("EXISTS k"), ":0");
@@ -142,7 +142,7 @@ fn the_default_layout_may_forbid_forgetting() {
 
 #[test]
 fn rotate_refuses_what_it_cannot_rotate() {
-    Setup::new().debug().on_each_build(|mut client, _| {
+    Setup::new().debug().on_shared_servers(|mut client, _| {
         client.ok("BF.RESERVE window 0.01 100 WINDOW 60");
         client.ok("BF.RESERVE last 0.01 100 LAST");
         client.ok("BF.RESERVE hand 0.01 100 GENERATIONS 3");

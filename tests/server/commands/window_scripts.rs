@@ -14,7 +14,7 @@ fn script(client: &mut Client, call: &str, key: &str) -> String {
 
 #[test]
 fn a_script_creates_adds_and_rotates() {
-    Setup::new().on_each_build(|mut client, server| {
+    Setup::new().on_each_server(|mut client, server| {
         if server.kind.is_before_7() {
             client.ok("CONFIG SET lua-replicate-commands yes");
         }

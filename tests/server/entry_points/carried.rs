@@ -1,6 +1,6 @@
 //! Filters carried to another key or to another server: equal afterwards, and independent.
 
-use bloomline_harness::{Client, Server, Setup, bulk, for_each_build, show};
+use bloomline_harness::{Client, Server, Setup, bulk, for_each_server, show};
 
 use super::assert_changes_as_built;
 use crate::filters::{assert_observed, build_all, change, large, observe, observe_all};
@@ -27,7 +27,7 @@ fn migrate(from: &mut Client, _: &mut Client, there: &Server, key: &str) {
 
 #[test]
 fn every_filter_is_carried_between_servers() {
-    for_each_build(|kind| {
+    for_each_server(|kind| {
         let (here, there) =
             (Setup::new().debug().start(kind), Setup::new().debug().on_tcp().start(kind));
         let (mut from, mut to) = (here.resp2(), there.resp2());
@@ -49,7 +49,7 @@ fn every_filter_is_carried_between_servers() {
 
 #[test]
 fn filters_of_several_chunks_are_carried() {
-    for_each_build(|kind| {
+    for_each_server(|kind| {
         let (here, there) =
             (Setup::new().debug().start(kind), Setup::new().debug().on_tcp().start(kind));
         let (mut from, mut to) = (here.resp2(), there.resp2());
@@ -67,7 +67,7 @@ fn filters_of_several_chunks_are_carried() {
 
 #[test]
 fn copies_are_equal_and_independent() {
-    Setup::new().debug().on_each_build(|mut client, _| {
+    Setup::new().debug().on_shared_servers(|mut client, _| {
         let filters = build_all(&mut client);
         for filter in &filters {
             let before = observe(&mut client, &filter.key);

@@ -19,7 +19,7 @@ fn iterators(client: &mut Client, key: &str) -> Vec<i64> {
 
 #[test]
 fn a_dump_that_began_before_is_refused_afterwards() {
-    Setup::new().debug().on_each_server(|mut client, _| {
+    Setup::new().debug().on_shared_servers(|mut client, _| {
         let own = compactable().into_iter().filter(|filter| !filter.key.starts_with("classic"));
         // The last one has several chunks.
         for filter in own.chain(large().into_iter().take(1)) {
@@ -52,7 +52,7 @@ fn a_dump_that_began_before_is_refused_afterwards() {
 
 #[test]
 fn a_dump_that_begins_after_is_equal() {
-    Setup::new().debug().on_each_server(|mut client, _| {
+    Setup::new().debug().on_shared_servers(|mut client, _| {
         for filter in compactable() {
             filter.build(&mut client);
             for _ in 0..3 {
@@ -70,7 +70,7 @@ fn a_dump_that_begins_after_is_equal() {
 
 #[test]
 fn a_call_that_frees_nothing_does_not_end_a_dump() {
-    Setup::new().debug().on_each_server(|mut client, _| {
+    Setup::new().debug().on_shared_servers(|mut client, _| {
         for filter in compactable() {
             filter.build(&mut client);
             compact(&mut client, &filter.key);
@@ -93,7 +93,7 @@ fn a_call_that_frees_nothing_does_not_end_a_dump() {
 
 #[test]
 fn large_compacted_filters_are_dumped_in_several_chunks() {
-    Setup::new().debug().on_each_server(|mut client, _| {
+    Setup::new().debug().on_shared_servers(|mut client, _| {
         fill(&mut |args| client.run(args), "k", 85_000_000);
         client.items("BF.MADD", "k", &numbered("item", 1000));
         // Its bits are set, so that there is nothing to give back.

@@ -37,7 +37,7 @@ fn load(client: &mut Client, mut at: i64, to: &str) -> Result<(), String> {
 
 #[test]
 fn an_iterator_in_a_dropped_generation_is_refused() {
-    Setup::new().on_each_build(|mut client, _| {
+    Setup::new().on_shared_servers(|mut client, _| {
         build(&mut client);
         let (first, bits) = client.scandump("k", 1);
         assert!(first > 1 && !bits.is_empty());
@@ -61,7 +61,7 @@ fn an_iterator_in_a_dropped_generation_is_refused() {
 
 #[test]
 fn a_dump_across_rotations_is_refused_or_equal() {
-    Setup::new().on_each_server(|mut client, _| {
+    Setup::new().on_shared_servers(|mut client, _| {
         for rotations in 0..4 {
             for chunks_before in 0..3 {
                 client.ok("FLUSHALL");
@@ -100,7 +100,7 @@ fn a_dump_across_rotations_is_refused_or_equal() {
 
 #[test]
 fn a_dump_across_a_merge_that_moves_the_bits_is_refused() {
-    Setup::new().on_each_server(|mut client, _| {
+    Setup::new().on_shared_servers(|mut client, _| {
         client.ok(&format!("BF.RESERVE k {RATE} 40 GENERATIONS 2"));
         assert_eq!(client.ask("COPY k burst"), ":1");
         client.items("BF.MADD", "k", &numbered("item", 10));
@@ -122,7 +122,7 @@ fn a_dump_across_a_merge_that_moves_the_bits_is_refused() {
 
 #[test]
 fn chunks_of_dropped_generations_are_not_loaded() {
-    Setup::new().on_each_server(|mut client, _| {
+    Setup::new().on_shared_servers(|mut client, _| {
         build(&mut client);
         let (first, bits) = client.scandump("k", 1);
         client.ok("BF.ROTATE k");
@@ -139,7 +139,7 @@ fn chunks_of_dropped_generations_are_not_loaded() {
 
 #[test]
 fn expired_generations_are_dumped_until_they_are_dropped() {
-    Setup::new().on_each_server(|mut client, _| {
+    Setup::new().on_shared_servers(|mut client, _| {
         client.ok(&format!("BF.RESERVE k {RATE} 80 WINDOW 8000000 GENERATIONS 8"));
         client.items("BF.MADD", "k", &numbered("item", 20));
         age(&mut client, "k", 9_000_000_000);

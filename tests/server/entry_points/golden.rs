@@ -22,7 +22,7 @@ pub fn load(client: &mut Client, Golden { key, header, bits }: &Golden) {
 
 #[test]
 fn filters_of_earlier_releases_are_compacted() {
-    Setup::new().debug().on_each_server(|mut client, _| {
+    Setup::new().debug().on_shared_servers(|mut client, _| {
         for filter in &all() {
             let name = &filter.key;
             load(&mut client, filter);

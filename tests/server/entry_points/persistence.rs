@@ -17,7 +17,7 @@ fn append_only(setup: Setup) -> Setup {
 
 #[test]
 fn every_filter_survives_an_rdb_file() {
-    Setup::new().debug().on_each_build(|mut client, mut server| {
+    Setup::new().debug().on_each_server(|mut client, mut server| {
         let filters = build_all(&mut client);
         let before = observe_all(&mut client, &filters);
         client.ok("DEBUG RELOAD");
@@ -36,7 +36,7 @@ fn every_filter_survives_an_rdb_file() {
 
 #[test]
 fn every_filter_survives_an_append_only_file() {
-    append_only(Setup::new().debug()).on_each_build(|mut client, mut server| {
+    append_only(Setup::new().debug()).on_each_server(|mut client, mut server| {
         let filters = build_all(&mut client);
         let before = observe_all(&mut client, &filters);
         for file in ["never rewritten", "rewritten as commands", "rewritten as RDB"] {

@@ -1,6 +1,6 @@
 //! Replicas: by full synchronisation, by the stream of commands, with other settings.
 
-use bloomline_harness::{Kind, Server, for_each_build, for_each_server};
+use bloomline_harness::{Kind, Server, for_each_server};
 
 use super::assert_changes_as_built;
 use crate::cluster::equal::{OTHER_SETTINGS, catch_up, setup};
@@ -13,7 +13,7 @@ fn replica_of(kind: &Kind, primary: &Server) -> Server {
 
 #[test]
 fn replicas_hold_every_filter() {
-    for_each_build(|kind| {
+    for_each_server(|kind| {
         let primary = setup().start(kind);
         let mut client = primary.resp2();
         let early = replica_of(kind, &primary);

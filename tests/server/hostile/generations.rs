@@ -182,7 +182,7 @@ fn full_filter_that_cannot_grow_ends_its_reply() {
 
 #[test]
 fn rotation_without_offsets_left_is_not_called_lack_of_memory() {
-    Setup::new().debug().on_each_server(|mut client, _| {
+    Setup::new().debug().on_shared_servers(|mut client, _| {
         client.ok("BF.RESERVE k 0.01 100 GENERATIONS 2");
         let mut header = header(&mut client, "k");
         // The bits end at 2^62, the last offset there is, after a few more generations.

@@ -133,7 +133,7 @@ fn foreign_values_that_contradict_themselves_are_refused() {
             Value { bits_per_item: 2.9e9, hashes: 2_010_126_824, ..sound() },
         ),
     ];
-    Setup::new().on_each_server(|mut client, _| {
+    Setup::new().on_shared_servers(|mut client, _| {
         for (what, value) in &impossible {
             assert_eq!(value.restore(&mut client), "-ERR Bad data format", "{what}");
             client.assert_answers_ping(what);

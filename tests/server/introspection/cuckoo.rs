@@ -35,7 +35,7 @@ fn refusals_are_counted_with_those_of_bloom_filters() {
 
 #[test]
 fn any_change_gives_another_digest() {
-    Setup::new().debug().on_each_server(|mut client, _| {
+    Setup::new().debug().on_shared_servers(|mut client, _| {
         let mut seen = BTreeSet::new();
         client.ok("CF.RESERVE k 16 SEED 7");
         assert!(seen.insert(digest(&mut client, "k")));

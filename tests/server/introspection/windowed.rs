@@ -1,6 +1,6 @@
 //! BF.INFO, BF.DEBUG and BF.CARD of windowed filters, in both protocols.
 
-use bloomline_harness::{Row, Setup, check_rows, for_each_build, numbered, rows};
+use bloomline_harness::{Row, Setup, check_rows, for_each_server, numbered, rows};
 
 use crate::windowed::{RATE, age, answers, info};
 
@@ -33,7 +33,7 @@ fn fields_are_returned_by_name() {
         "BF.INFO w AGE" => "-Invalid information value";
         "BF.INFO missing WINDOW" => "-ERR not found";
     ];
-    for_each_build(|kind| check_rows(kind, Setup::new(), ROWS));
+    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
 }
 
 #[test]
@@ -50,12 +50,12 @@ fn all_fields_are_those_of_other_filters() {
         "BF.EXISTS k x" => ":0" | "#f";
         "BF.DEBUG k" => "*[$6 size:3 $<n> bytes:<n> bits:<n> hashes:<n> hashwidth:128 capacity:20 size:2 ratio:<any> generation:0 age:<n> $<n> bytes:<n> bits:<n> hashes:<n> hashwidth:128 capacity:20 size:2 ratio:<any> generation:1 age:<n>]";
     ];
-    for_each_build(|kind| check_rows(kind, Setup::new(), ROWS));
+    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
 }
 
 #[test]
 fn debug_has_a_line_for_each_layer_of_each_generation() {
-    Setup::new().on_each_server(|mut client, _| {
+    Setup::new().on_shared_servers(|mut client, _| {
         client.ok(&format!("BF.RESERVE k {RATE} 40 WINDOW 8000000 GENERATIONS 4"));
         client.items("BF.MADD", "k", &numbered("item", 60));
         age(&mut client, "k", 2_000_000_000);
@@ -87,7 +87,7 @@ fn debug_has_a_line_for_each_layer_of_each_generation() {
 
 #[test]
 fn opening_times_are_those_of_the_clock() {
-    Setup::new().on_each_server(|mut client, _| {
+    Setup::new().on_shared_servers(|mut client, _| {
         let now = |client: &mut bloomline_harness::Client| -> u64 {
             let reply = client.call("TIME");
             let redis::Value::Array(parts) = reply else { panic!("TIME returned {reply:?}") };
@@ -136,5 +136,5 @@ fn card_counts_distinct_items() {
         "BF.CARD k" => ":0";
         "BF.INFO k FILTERS" => "*[:3]" | "%{+Number of filters :3}";
     ];
-    for_each_build(|kind| check_rows(kind, Setup::new(), ROWS));
+    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
 }

@@ -36,7 +36,7 @@ const CHANGES: [(&str, &str); 12] = [
 
 #[test]
 fn changes_keep_the_time_to_live() {
-    Setup::new().on_each_server(|mut client, _| {
+    Setup::new().on_shared_servers(|mut client, _| {
         for (line, change) in CHANGES {
             client.call(line);
             assert_eq!(client.ask("EXPIRE k 1000"), ":1");
@@ -63,7 +63,7 @@ fn changes_keep_the_time_to_live() {
 
 #[test]
 fn expired_filters_are_missing_ones() {
-    Setup::new().on_each_server(|mut client, _| {
+    Setup::new().on_shared_servers(|mut client, _| {
         for key in ["k", "packed"] {
             assert_eq!(client.ask(&format!("BF.ADD {key} 0001")), ":1");
             // A time in the past deletes the key at once.
@@ -88,7 +88,7 @@ fn expired_filters_are_missing_ones() {
 
 #[test]
 fn only_the_creation_sets_the_ttl() {
-    Setup::new().on_each_build(|mut client, _| {
+    Setup::new().on_shared_servers(|mut client, _| {
         client.ok("BF.RESERVE plain 0.01 100 TTL 1000");
         client.ok("BF.RESERVE window 0.01 100 WINDOW 60 GENERATIONS 8 TTL 1000");
         client.ok("BF.RESERVE foreign 0.01 100 LAYOUT REDISBLOOM TTL 1000");

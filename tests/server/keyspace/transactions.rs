@@ -59,7 +59,7 @@ const TRANSACTIONS: &[&[(&str, &str)]] = &[
 
 #[test]
 fn transactions_reply_in_order_with_errors_in_place() {
-    Setup::new().on_each_build(|mut client, _| {
+    Setup::new().on_shared_servers(|mut client, _| {
         make(&mut client, "SEED 7");
         client.ok("BF.RESERVE k 0.0000001 100");
         assert_eq!(client.ask("BF.ADD k a"), ":1");
@@ -86,7 +86,7 @@ fn transactions_reply_in_order_with_errors_in_place() {
 
 #[test]
 fn a_script_compacts() {
-    Setup::new().on_each_server(|mut client, _| {
+    Setup::new().on_shared_servers(|mut client, _| {
         client.ok("BF.RESERVE k 0.001 100000");
         client.items("BF.MADD", "k", &numbered("item", 100));
         let size = info_field(&mut client, "k", "SIZE");

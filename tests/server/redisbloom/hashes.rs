@@ -38,7 +38,7 @@ fn sixteen(numbers: [u64; 2]) -> Vec<u8> {
 
 #[test]
 fn version_5_is_read_and_written_as_version_4() {
-    Setup::new().on_each_server(|mut client, _| {
+    Setup::new().on_shared_servers(|mut client, _| {
         let fixtures = fixtures();
         for fixture in &fixtures {
             let payload = as_version_5(&fixture.dump(), [0, 0]);
@@ -79,7 +79,7 @@ fn seeded_hashes_are_refused_with_their_reason() {
 
 #[test]
 fn hashcheck_accepts_only_the_known_hash() {
-    Setup::new().on_each_server(|mut client, _| {
+    Setup::new().on_shared_servers(|mut client, _| {
         let mut check =
             |bytes: &[u8]| show(&client.run(&[b"bf._hashcheck".as_slice(), b"k", bytes]));
         assert_eq!(check(&sixteen([0, 0])), "+OK");

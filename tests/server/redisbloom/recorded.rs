@@ -12,7 +12,7 @@ use bloomline_reference::fixture::fixtures;
 
 #[test]
 fn restored_filters_equal_the_recorded_ones() {
-    Setup::new().on_each_server(|mut client, _| {
+    Setup::new().on_shared_servers(|mut client, _| {
         let fixtures = fixtures();
         restore_all(&mut client, &fixtures);
         assert_all_recorded(&mut client, &fixtures);
@@ -21,7 +21,7 @@ fn restored_filters_equal_the_recorded_ones() {
 
 #[test]
 fn payloads_of_older_releases_load_or_fail_as_recorded() {
-    Setup::new().on_each_server(|mut client, _| {
+    Setup::new().on_shared_servers(|mut client, _| {
         let mut seen = 0;
         for fixture in fixtures() {
             for (version, dump, reply, lines) in fixture.reencoded() {
@@ -49,7 +49,7 @@ fn payloads_of_older_releases_load_or_fail_as_recorded() {
 
 #[test]
 fn recorded_chunks_load_and_are_dumped_unchanged() {
-    Setup::new().on_each_server(|mut client, _| {
+    Setup::new().on_shared_servers(|mut client, _| {
         let mut seen = 0;
         for fixture in fixtures() {
             let Some(chunks) = fixture.chunks() else { continue };

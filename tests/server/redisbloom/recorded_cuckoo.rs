@@ -94,7 +94,7 @@ fn chunks(vector: &Json) -> Vec<(i64, Vec<u8>)> {
 
 #[test]
 fn recorded_steps_give_the_recorded_cuckoo_filters() {
-    classic().on_each_server(|mut client, _| {
+    classic().on_shared_servers(|mut client, _| {
         let mut seen = 0;
         for vector in vectors().iter().filter(|vector| vector["steps"].is_array()) {
             let mut is_same = true;
@@ -121,7 +121,7 @@ fn recorded_steps_give_the_recorded_cuckoo_filters() {
 
 #[test]
 fn recorded_cuckoo_filters_are_restored_and_loaded() {
-    classic().on_each_server(|mut client, _| {
+    classic().on_shared_servers(|mut client, _| {
         let (mut old, mut loaded) = (0, 0);
         for vector in &vectors() {
             let dump = from_hex(&vector["dump_hex"]);

@@ -8,7 +8,7 @@ use crate::windowed::{RATE, answers, info};
 
 #[test]
 fn items_are_found_for_as_many_rotations_as_generations() {
-    Setup::new().on_each_build(|mut client, _| {
+    Setup::new().on_shared_servers(|mut client, _| {
         let universe = numbered("item", 300);
         for (generations, refreshes) in [(2, true), (4, true), (4, false), (64, true), (7, false)] {
             let option = if refreshes { "" } else { " NOREFRESH" };
@@ -53,7 +53,7 @@ fn items_are_found_for_as_many_rotations_as_generations() {
 
 #[test]
 fn a_full_generation_refuses_until_the_next() {
-    Setup::new().on_each_build(|mut client, _| {
+    Setup::new().on_shared_servers(|mut client, _| {
         let full = "-ERR non scaling filter is full";
         // Two generations of 3 items beside the newest.
         client.ok(&format!("BF.RESERVE k {RATE} 6 GENERATIONS 2 NONSCALING"));
@@ -79,7 +79,7 @@ fn a_full_generation_refuses_until_the_next() {
 
 #[test]
 fn present_items_need_no_room_without_refreshing() {
-    Setup::new().on_each_server(|mut client, _| {
+    Setup::new().on_shared_servers(|mut client, _| {
         client.ok(&format!("BF.RESERVE k {RATE} 4 GENERATIONS 2 NONSCALING NOREFRESH"));
         assert_eq!(client.ask("BF.MADD k a b"), "*[:1 :1]");
         client.ok("BF.ROTATE k");
@@ -91,7 +91,7 @@ fn present_items_need_no_room_without_refreshing() {
 
 #[test]
 fn rotation_at_a_time_sets_the_opening_time() {
-    Setup::new().on_each_server(|mut client, _| {
+    Setup::new().on_shared_servers(|mut client, _| {
         client.ok("BF.RESERVE k 0.01 100 GENERATIONS 2");
         let opened = info(&mut client, "k", "NEWEST");
         // A time before the newest generation was opened counts as that time.
