@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
 # Checks that take long or need rare tools: fuzzing, a long simulation, AddressSanitizer, valgrind,
-# Miri, publishing, advisories.
+# Miri, publishing, licences and advisories of dependencies.
 #
 #   scripts/deep.sh [SECONDS [PART]...]
 #
 # SECONDS is the time of fuzzing for each target. The parts are fuzzing, simulation,
-# address_sanitizer, valgrind_run, miri, publishing and advisories; without a part all of them run.
-# The script fails if a check fails. A check that is skipped because a tool is missing is reported at
-# once and again at the end.
+# address_sanitizer, valgrind_run, miri, publishing and dependencies; without a part all of them
+# run. The script fails if a check fails. A check that is skipped because a tool is missing is
+# reported at once and again at the end.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 seconds=${1:-60}
 parts=("${@:2}")
 [ ${#parts[@]} -gt 0 ] ||
-    parts=(fuzzing simulation address_sanitizer valgrind_run miri publishing advisories)
+    parts=(fuzzing simulation address_sanitizer valgrind_run miri publishing dependencies)
 export BLOOMLINE_SERVERS=${BLOOMLINE_SERVERS:-$PWD/.servers}
 servers=$BLOOMLINE_SERVERS
 target_dir=${CARGO_TARGET_DIR:-$PWD/target}
@@ -144,11 +144,12 @@ publishing() {
         cargo publish --locked --dry-run --allow-dirty -p bloomline-core
 }
 
-# tests/dependencies.rs checks licenses and sources on any machine. Advisories change daily, so they
-# are fetched here.
-advisories() {
+# The rules of deny.toml. Licences and sources follow from Cargo.lock; advisories change daily, so
+# they are fetched.
+dependencies() {
     command -v cargo-deny >/dev/null ||
-        { not_run "advisories" "cargo install --locked cargo-deny"; return; }
+        { not_run "dependencies" "cargo install --locked cargo-deny"; return; }
+    step "licences and sources" cargo deny --offline check licenses bans sources
     timeout 120 cargo deny fetch db ||
         { not_run "advisories" "their database cannot be reached"; return; }
     step "advisories" cargo deny --offline check advisories
