@@ -1,5 +1,6 @@
 //! packaging/compose.yaml and packaging/kubernetes.yaml: they name the same files, images and port as
-//! the Dockerfile, and a server starts with their configuration. `make lint` checks their schemas.
+//! the Dockerfile, and a server starts with their configuration. `make lint` checks their schemas, and
+//! the Dockerfile.
 
 use std::fs;
 
@@ -108,5 +109,26 @@ fn the_page_has_the_commands_of_both_files() {
         for command in commands {
             assert!(page.contains(command), "{file}: {command}");
         }
+    }
+}
+
+#[test]
+fn documented_build_arguments_exist_in_the_dockerfile() {
+    let file = read("Dockerfile");
+    for text in [&file, &read("docs/how-to/install.md")] {
+        for mention in text.split("--build-arg ").skip(1) {
+            let name = mention.split('=').next().unwrap();
+            assert!(file.contains(&format!("\nARG {name}")), "no argument {name}");
+        }
+    }
+}
+
+#[test]
+fn ignored_files_are_not_sent_to_the_builder() {
+    let left_out = read(".dockerignore");
+    for line in read(".gitignore").lines().filter(|line| !line.starts_with('#')) {
+        let pattern = line.trim_matches('/');
+        let is_left_out = left_out.lines().any(|line| line.trim_start_matches("**/") == pattern);
+        assert!(is_left_out, ".dockerignore lacks {line}");
     }
 }

@@ -1,5 +1,5 @@
-//! What is installed and released: folders, packages, archives and images, made by the scripts and
-//! used by real servers.
+//! What is installed and released: folders, packages and archives, made by the scripts and used by
+//! real servers. No test builds the image: it takes a container engine.
 //!
 //! Nothing is installed on this machine. Every test has a folder of its own that stands for one.
 #![allow(
@@ -13,7 +13,6 @@
 mod archive;
 mod containers;
 mod folder;
-mod image;
 mod machine_code;
 mod package;
 mod page;

@@ -14,10 +14,9 @@ use crate::package;
 use crate::program::{output, program, top};
 
 /// Replacements of the commands of the page, which do not change this machine.
-const TOOLS: [(&str, &str); 6] = [
+const TOOLS: [(&str, &str); 5] = [
     ("sudo", r#"exec "$@""#),
     ("systemctl", r#"[ "$1" = restart ]"#),
-    ("docker", r#"case $1 in build | run) ;; *) exit 1 ;; esac"#),
     ("redis-cli", r#"exec "$CLI" -s "$SOCKET" "$@""#),
     ("make", MAKE),
     ("apt-get", r#"verb=$1 && shift 2 && exec "$DPKG" "--$verb" "$@""#),
@@ -193,13 +192,6 @@ fn a_documented_removal_deletes_the_module_and_its_line() {
     let left = |path: &str| machine.root.path().join(path);
     assert_eq!(fs::read_to_string(left("etc/redis/redis.conf")).unwrap(), "");
     assert!(!left("usr/lib/redis").exists());
-}
-
-#[test]
-fn docker_commands_are_known_ones() {
-    for block in blocks("Docker\n") {
-        Machine::new().run(&block, None);
-    }
 }
 
 #[test]

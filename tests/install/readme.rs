@@ -6,7 +6,6 @@ use std::process::{Child, Command, Stdio};
 
 use bloomline_harness::{for_newest_servers, until};
 
-use crate::page::Machine;
 use crate::program::{program, top};
 
 /// A process that is killed at the end.
@@ -47,19 +46,6 @@ fn the_server_of_make_run_has_the_module() {
             (answer.unwrap().stdout == b"0\n").then_some(())
         });
     });
-}
-
-#[test]
-fn docker_commands_of_the_readme_are_known_ones() {
-    let docker: Vec<String> =
-        blocks().into_iter().filter(|block| block.contains("docker")).collect();
-    assert_eq!(docker.len(), 1, "{docker:?}");
-    Machine::new().run(&docker[0], None);
-    // Another page has the same commands; a test of the Dockerfile checks their arguments.
-    let page = fs::read_to_string(top().join("docs/how-to/install.md")).unwrap();
-    for line in docker[0].lines() {
-        assert!(page.contains(line), "{line}");
-    }
 }
 
 #[test]
