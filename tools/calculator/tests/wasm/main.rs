@@ -1,4 +1,5 @@
-//! The calculator as WebAssembly: built, run in an interpreter, and compared with `make plan`.
+//! The WebAssembly of the page docs/calculator, run in an interpreter and compared with `make plan`
+//! bit for bit. tests/clients/test_calculator.py runs the page itself.
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -12,30 +13,20 @@ mod page;
 use bloomline_calculator::{Refusal, Value};
 use bloomline_core::host::{Growth, Spec};
 use bloomline_core::window::{Window, WindowSpec};
+use bloomline_reference::random::Random;
 use bloomline_tools::compared::RedisBloomPlan;
 use bloomline_tools::plan::Plan;
 use bloomline_tools::used::Rounding;
 use bloomline_tools::windowed::WindowedPlan;
-use wasmi::{Engine, Module};
 
-use page::{Page, file};
+use page::Page;
 
-/// A page loads the file before it shows a number.
-const MOST_BYTES: usize = 60_000;
+/// Random sizes with a fixed seed.
+struct Sizes(Random);
 
-/// Random numbers with a fixed seed: SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ mixed >> 31
-    }
-
+impl Sizes {
     fn below(&mut self, end: u64) -> u64 {
-        self.next() % end
+        self.0.below(end)
     }
 
     /// A number from 10^`low` to 10^`high`, any magnitude equally likely.
@@ -60,30 +51,11 @@ fn growth(expansion: u32) -> Growth {
     }
 }
 
-#[test]
-fn the_file_is_small_and_needs_nothing_of_a_page() {
-    let Some(file) = file() else { return };
-    println!("{} bytes", file.len());
-    assert!(file.len() < MOST_BYTES, "{} bytes", file.len());
-    let module = Module::new(&Engine::default(), file).expect("WebAssembly");
-    assert_eq!(module.imports().count(), 0);
-}
-
-#[test]
-fn plans_equal_those_of_make_plan() {
-    let Some(page) = Page::open() else { return };
-    compare_plans(page);
-}
-
 /// If this fails, `make calculator` writes the file of the page again.
 #[test]
-fn the_checked_in_page_plans_as_make_plan() {
-    compare_plans(Page::checked_in());
-    compare_plans_that_forget(Page::checked_in());
-}
-
-fn compare_plans(mut page: Page) {
-    let mut random = Random(1);
+fn plans_equal_those_of_make_plan() {
+    let mut page = Page::checked_in();
+    let mut random = Sizes(Random::new(1));
     let (mut planned, mut compacted) = (0, 0);
     while planned < 100 {
         let (items, capacity, error_rate, expansion) = random.size();
@@ -130,12 +102,8 @@ fn check_compared(page: &mut Page, spec: Spec, items: u64) {
 
 #[test]
 fn plans_that_forget_equal_those_of_make_plan() {
-    let Some(page) = Page::open() else { return };
-    compare_plans_that_forget(page);
-}
-
-fn compare_plans_that_forget(mut page: Page) {
-    let mut random = Random(2);
+    let mut page = Page::checked_in();
+    let mut random = Sizes(Random::new(2));
     let (mut planned, mut compacted) = (0, 0);
     while planned < 100 {
         let (items, capacity, error_rate, expansion) = random.size();
@@ -179,7 +147,7 @@ fn compare_plans_that_forget(mut page: Page) {
 
 #[test]
 fn rates_of_fewer_items_are_those_of_their_own_plans() {
-    let mut random = Random(3);
+    let mut random = Sizes(Random::new(3));
     for _ in 0..100 {
         let (items, capacity, error_rate, expansion) = random.size();
         let spec = Spec { capacity, error_rate, growth: growth(expansion) };
@@ -190,21 +158,8 @@ fn rates_of_fewer_items_are_those_of_their_own_plans() {
 }
 
 #[test]
-fn sizes_above_4_gib_are_right_in_32_bits() {
-    let Some(mut page) = Page::open() else { return };
-    let items = 10_000_000_000u64;
-    assert_eq!(page.plan([1e10, 1e10, 0.001, 2.0]), 1);
-    let growth = Growth::Scaling { expansion: 2 };
-    let plan = Plan::new(Spec { capacity: items, error_rate: 0.001, growth }, items).unwrap();
-    let [bytes, _, bits_per_item, ..] = page.values();
-    assert_eq!(bytes, plan.size_bytes() as f64);
-    // The theoretical minimum is 14.38 bits.
-    assert!(bytes > 14.38 / 8.0 * 1e10 && (14.38..18.0).contains(&bits_per_item), "{bytes}");
-}
-
-#[test]
 fn every_argument_has_an_answer() {
-    let Some(mut page) = Page::open() else { return };
+    let mut page = Page::checked_in();
     let odd = [
         f64::NAN,
         f64::INFINITY,
@@ -249,37 +204,4 @@ fn every_argument_has_an_answer() {
         assert!(page.call::<_, f64>("layer", (0u32, number)).is_nan());
         assert!(page.call::<_, f64>("layer", (number, 0u32)).is_nan());
     }
-}
-
-#[test]
-fn refusals_name_the_argument() {
-    let Some(mut page) = Page::open() else { return };
-    let nan = f64::NAN;
-    for (size, refusal) in [
-        ([nan, 100.0, 0.01, 2.0], Refusal::Items),
-        ([1e6, 1.5, 0.01, 2.0], Refusal::Capacity),
-        ([1e6, 1e15, 0.01, 2.0], Refusal::Capacity),
-        ([1e6, 1e6, nan, 2.0], Refusal::ErrorRate),
-        ([1e6, 1e6, 0.0, 2.0], Refusal::ErrorRate),
-        ([1e6, 1e6, 0.01, -2.0], Refusal::Expansion),
-        ([1e6, 1e6, 0.01, 32_769.0], Refusal::Expansion),
-        ([1e6, 1e6, 1e-30, 2.0], Refusal::ErrorRateTooSmall),
-        ([1e6, 1.0, 0.01, 1.0], Refusal::TooManyLayers),
-        ([1e6, 1e5, 0.01, 0.0], Refusal::Full),
-    ] {
-        assert_eq!(page.plan(size), refusal as i32, "{size:?}");
-    }
-    let size = [1e6, 1e6, 0.01, 2.0];
-    for (lifetime, refusal) in [
-        ([0.5, 8.0, 1.0], Refusal::Window),
-        ([1e17, 8.0, 1.0], Refusal::Window),
-        ([nan, 8.0, 1.0], Refusal::Window),
-        ([60.0, 1.0, 1.0], Refusal::Generations),
-        ([60.0, 65.0, 1.0], Refusal::Generations),
-        ([60.0, nan, 1.0], Refusal::Generations),
-    ] {
-        assert_eq!(page.plan_forgetting(size, lifetime), refusal as i32, "{lifetime:?}");
-    }
-    let many = page.plan_forgetting([1e6, 1e3, 0.01, 1.0], [60.0, 2.0, 1.0]);
-    assert_eq!(many, Refusal::TooManyLayers as i32, "overflow layers");
 }

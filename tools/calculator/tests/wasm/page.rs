@@ -1,56 +1,15 @@
-//! The file as WebAssembly: how it is built and called.
+//! The file as WebAssembly: how it is called.
 
-use std::env;
 use std::fs;
-use std::io::Write;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::OnceLock;
+use std::path::Path;
 
 use bloomline_calculator::{Column, Value};
 use bloomline_core::bloomline::Shape;
 use bloomline_core::bloomline::rate::fp_rate;
 use wasmi::{Engine, Linker, Module, Store, TypedFunc, WasmParams, WasmResults};
 
-const TARGET: &str = "wasm32-unknown-unknown";
-
-/// The file, built once; none if Rust lacks the target. `BLOOMLINE_REQUIRED_TOOLS` makes this an
-/// error if it names the target.
-pub fn file() -> Option<&'static [u8]> {
-    static FILE: OnceLock<Option<Vec<u8>>> = OnceLock::new();
-    FILE.get_or_init(|| has_target().then(build)).as_deref()
-}
-
-fn has_target() -> bool {
-    let rustc = env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
-    let done = Command::new(rustc).args(["--print", "sysroot"]).output().expect("rustc");
-    let root = PathBuf::from(String::from_utf8(done.stdout).expect("a path").trim());
-    if root.join("lib/rustlib").join(TARGET).exists() {
-        return true;
-    }
-    let required = env::var("BLOOMLINE_REQUIRED_TOOLS").unwrap_or_default();
-    assert!(!required.split_whitespace().any(|name| name == TARGET), "{TARGET} is missing");
-    // The test runner captures `eprintln!`.
-    let _ = writeln!(std::io::stderr(), "NOT TESTED without `rustup target add {TARGET}`");
-    false
-}
-
-/// As `make wasm`, in a folder of its own: another cargo may use the usual one.
-fn build() -> Vec<u8> {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("calculator");
-    let done = Command::new(env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned()))
-        .args(["build", "--quiet", "--locked", "--lib", "--profile", "wasm", "--target", TARGET])
-        .arg("--target-dir")
-        .arg(&folder)
-        // Flags for the machine of the tests are not for this target.
-        .env_remove("RUSTFLAGS")
-        .env_remove("CARGO_ENCODED_RUSTFLAGS")
-        .current_dir(env!("CARGO_MANIFEST_DIR"))
-        .output()
-        .expect("cargo");
-    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
-    fs::read(folder.join(TARGET).join("wasm/bloomline_calculator.wasm")).expect("the file")
-}
+/// A page loads the file before it shows a number.
+const MOST_BYTES: usize = 60_000;
 
 /// The bytes of a text in base64, whose lines may end anywhere.
 fn base64(text: &str) -> Vec<u8> {
@@ -75,18 +34,12 @@ pub struct Page {
 }
 
 impl Page {
-    pub fn open() -> Option<Self> {
-        Some(Self::of(file()?))
-    }
-
     /// The file that the page `docs/calculator` has.
     pub fn checked_in() -> Self {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/calculator/core.js");
         let script = fs::read_to_string(path).expect("run `make calculator`");
-        Self::of(&base64(script.split('`').nth(3).expect("a text in backquotes")))
-    }
-
-    fn of(file: &[u8]) -> Self {
+        let file = base64(script.split('`').nth(3).expect("a text in backquotes"));
+        assert!(file.len() < MOST_BYTES, "{} bytes", file.len());
         let module = Module::new(&Engine::default(), file).expect("WebAssembly");
         let mut store = Store::new(module.engine(), ());
         let linker = Linker::new(module.engine());
