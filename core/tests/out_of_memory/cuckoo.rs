@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use bloomline_core::Error;
 use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooNumbers, CuckooOptions, CuckooSpec};
 
-use super::{failing_after, granted, item, live_allocations, until_success};
+use super::{granted, item, live_allocations, retried, until_success};
 
 const OPTIONS: CuckooOptions = CuckooOptions { bucket_size: 2, max_iterations: 3, expansion: 2 };
 
@@ -68,36 +68,26 @@ fn a_cuckoo_filter_that_cannot_grow_is_unchanged() {
     let mut filter = AnyCuckoo::redisbloom(4, OPTIONS, &mut granted).expect("a filter");
     let failures = fill(&mut filter, 0);
     // Each growth needs a table and a longer list of tables.
-    assert_eq!(failures, 2 * (filter.table_count() - 1));
+    assert_eq!(failures, 2 * u64::from(filter.table_count() - 1));
     for (capacity, error_rate) in [(1, 0.25), (1, 0.01), (10, 0.01), (30, 1e-5)] {
         for copies in [0, 4] {
             let mut filter = bloomline(capacity, error_rate).expect("a filter");
             let failures = fill(&mut filter, copies);
-            assert!(failures >= 2 * (filter.table_count() - 1));
+            assert!(failures >= 2 * u64::from(filter.table_count() - 1));
         }
     }
 }
 
+fn clone(filter: &AnyCuckoo) -> AnyCuckoo {
+    filter.try_clone(&mut granted).expect("a copy")
+}
+
 /// Inserts 200 items, each with some more copies, and lets each allocation fail once. Returns the
 /// number of failures.
-fn fill(filter: &mut AnyCuckoo, copies: u64) -> u32 {
+fn fill(filter: &mut AnyCuckoo, copies: u64) -> u64 {
     let mut failures = 0;
     for number in (0..200).flat_map(|number| (0..=copies).map(move |_| number)) {
-        for allocations in 0.. {
-            let before = filter.try_clone(&mut granted).expect("a copy");
-            let live = live_allocations();
-            let insert = || filter.insert(&item(number), &mut granted);
-            let (result, has_failed) = failing_after(allocations, insert);
-            if result.is_ok() {
-                // A drained source is freed when the slots are: nothing has to be allocated for it.
-                assert!(!has_failed);
-                break;
-            }
-            assert!(matches!(result, Err(Error::OutOfMemory(_))) && has_failed);
-            assert!(*filter == before);
-            assert_eq!(live_allocations(), live);
-            failures += 1;
-        }
+        failures += retried(filter, clone, |it| it.insert(&item(number), &mut granted)).1;
     }
     assert!((0..200).all(|number| filter.contains(&item(number))));
     failures
@@ -115,22 +105,12 @@ fn compaction_without_memory_changes_nothing() {
             for number in 0..deleted {
                 assert!(filter.remove(&item(number)));
             }
-            let mut compacted = filter.try_clone(&mut granted).expect("a copy");
+            let (mut compacted, mut copy) = (clone(&filter), clone(&filter));
             let expected = compacted.compact().expect("memory");
-            for allocations in 0.. {
-                let mut copy = filter.try_clone(&mut granted).expect("a copy");
-                let live = live_allocations();
-                let (result, has_failed) = failing_after(allocations, || copy.compact());
-                copy.check().expect("valid");
-                if let Ok(compaction) = result {
-                    assert!(compaction == expected && copy == compacted && !has_failed);
-                    assert!(deleted == 0 || compaction.freed > 0 && allocations > 0);
-                    break;
-                }
-                assert!(matches!(result, Err(Error::OutOfMemory(_))) && has_failed);
-                assert!(copy == filter);
-                assert_eq!(live_allocations(), live);
-            }
+            let (compaction, failures) = retried(&mut copy, clone, AnyCuckoo::compact);
+            copy.check().expect("valid");
+            assert!(compaction == expected && copy == compacted);
+            assert!(deleted == 0 || compaction.freed > 0 && failures > 0);
         }
     }
 }

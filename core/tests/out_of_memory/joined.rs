@@ -1,10 +1,9 @@
 //! Unions and compaction, while one allocation fails.
 
-use bloomline_core::Error;
 use bloomline_core::host::{AnyFilter, Filter, Growth, Spec};
 use bloomline_core::window::{Window, WindowSpec, WindowedFilter};
 
-use super::{classic, failing_after, granted, item, live_allocations, scaling};
+use super::{classic, failing_after, granted, item, live_allocations, retried, scaling, state};
 
 fn insert(filter: &mut AnyFilter, items: std::ops::Range<u64>) {
     for number in items {
@@ -16,34 +15,12 @@ fn clone(filter: &AnyFilter) -> AnyFilter {
     filter.try_clone(&mut granted).unwrap()
 }
 
-/// All that an operation might change: the header and the bits.
-fn state(filter: &AnyFilter) -> (Vec<u8>, Vec<Vec<u8>>) {
-    let mut bits = Vec::new();
-    filter.each_layer(|words| bits.push(words.as_bytes().to_vec()));
-    (filter.encode_header(), bits)
-}
-
-/// Joins a filter with others, each time with another allocation failing. Failures change nothing
-/// and leak nothing. Returns the number of failures.
+/// Joins a filter with others, each time with another allocation failing. Returns the number of
+/// failures.
 fn join(filter: &mut AnyFilter, others: &[&AnyFilter]) -> u64 {
-    for allocations in 0.. {
-        let before = state(filter);
-        let live = live_allocations();
-        let (result, has_failed) =
-            failing_after(allocations, || filter.union(others, &mut granted));
-        match result {
-            Err(Error::OutOfMemory(_)) => {
-                assert_eq!(live_allocations(), live, "leak after {allocations} allocations");
-                assert!(has_failed && state(filter) == before);
-            }
-            Err(other) => panic!("{other}"),
-            Ok(is_changed) => {
-                assert!(is_changed && !has_failed, "success although an allocation failed");
-                return allocations;
-            }
-        }
-    }
-    unreachable!()
+    let (is_changed, failures) = retried(filter, state, |it| it.union(others, &mut granted));
+    assert!(is_changed);
+    failures
 }
 
 #[test]

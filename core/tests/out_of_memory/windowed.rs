@@ -4,12 +4,11 @@ use std::alloc::{Layout, alloc, dealloc};
 use std::collections::HashMap;
 use std::ptr::{self, NonNull};
 
-use bloomline_core::Error;
 use bloomline_core::host::{AnyFilter, Bits, Filter, Growth};
 use bloomline_core::memory::words::Mover;
 use bloomline_core::window::{Generation, Window, WindowSpec, WindowedFilter};
 
-use super::{failing_after, granted, item, live_allocations, until_success};
+use super::{failing_after, granted, item, live_allocations, retried, until_success};
 
 const TIME: Window = Window::Time { millis: 1_000 };
 
@@ -39,39 +38,19 @@ fn state(filter: &WindowedFilter) -> (Vec<u8>, Vec<Vec<u8>>) {
     (filter.encode_header(), bits.map(|bits| bits[..bits.len().min(4096)].to_vec()).collect())
 }
 
-/// Does something until no allocation of it fails, each time with another allocation failing.
-/// Failures must change nothing. Returns the number of failures.
-fn retried<T>(
-    filter: &mut WindowedFilter,
-    mut run: impl FnMut(&mut WindowedFilter) -> Result<T, Error>,
-) -> u64 {
-    for allocations in 0.. {
-        let before = state(filter);
-        let (result, has_failed) = failing_after(allocations, || run(filter));
-        match result {
-            Err(Error::OutOfMemory(_)) => assert!(has_failed && state(filter) == before),
-            Err(other) => panic!("{other}"),
-            Ok(_) => {
-                assert!(!has_failed, "success although an allocation failed");
-                return allocations;
-            }
-        }
-    }
-    unreachable!()
-}
-
 /// A filter that has rotated, with overflow layers in some generations. Every allocation failed
 /// once. Returns it and the number of failures.
 fn lived(spec: WindowSpec) -> (WindowedFilter, u64) {
     let (mut filter, mut failures) = (new(spec), 0);
     for step in 0..8u64 {
         let now = step * 500;
-        failures += retried(&mut filter, |filter| filter.advance(now, &mut granted));
+        failures += retried(&mut filter, state, |filter| filter.advance(now, &mut granted)).1;
         if spec.window == Window::Manual {
-            failures += retried(&mut filter, |filter| filter.rotate(now, &mut granted));
+            failures += retried(&mut filter, state, |filter| filter.rotate(now, &mut granted)).1;
         }
         for number in (step * 5).saturating_sub(9)..step * 5 + 10 {
-            failures += retried(&mut filter, |filter| filter.insert(&item(number), &mut granted));
+            let insert = |filter: &mut WindowedFilter| filter.insert(&item(number), &mut granted);
+            failures += retried(&mut filter, state, insert).1;
         }
     }
     (filter, failures)
