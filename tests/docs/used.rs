@@ -1,5 +1,5 @@
-//! `used_memory` of filters: what `make plan` computes, and what choosing.md shows, is what servers
-//! count.
+//! `used_memory` of filters: what `make plan` computes, and what choosing.md shows per key, is what
+//! servers count.
 
 use std::path::Path;
 use std::slice;
@@ -189,71 +189,3 @@ fn bytes_per_key_are_those_of_the_page() {
 }
 
 const EXPIRE: &str = "EXPIRE KEY 604800";
-
-/// The numbers of items of the table of small filters.
-const ITEMS: [u64; 4] = [10, 30, 60, 100];
-
-/// The commands of a row of the table of small filters.
-fn commands(row: &str, count: u64) -> Vec<String> {
-    let list = |item: &dyn Fn(u64) -> String| -> String {
-        (0..count).map(|number| format!(" {}", item(123_456 + 7 * number))).collect()
-    };
-    let (text, id) = (|number| format!("article:{number}"), |number: u64| number.to_string());
-    let at_time = |number: u64, item: String| format!("{} {item}", 1_790_000_000 + number);
-    let command = match row {
-        "BF.MADD" => format!("BF.MADD KEY{}", list(&text)),
-        "CAPACITY of the items, NONSCALING" => {
-            format!("BF.INSERT KEY CAPACITY {count} NONSCALING ITEMS{}", list(&text))
-        }
-        "WINDOW 604800, CAPACITY of the items" => {
-            // All generations that the filter can have, without moving the clock.
-            let spec = Spec {
-                capacity: count,
-                error_rate: 0.01,
-                growth: Growth::Scaling { expansion: 2 },
-            };
-            let window = Window::Time { millis: 604_800_000 };
-            let generations = WindowSpec::new(spec, window, 2, true).default_generations();
-            let mut commands =
-                vec![format!("BF.RESERVE KEY 0.01 {count} GENERATIONS {generations}")];
-            commands.extend((0..generations).map(|_| "BF.ROTATE KEY".to_owned()));
-            commands.push(EXPIRE.to_owned());
-            return commands;
-        }
-        "a set of texts" => format!("SADD KEY{}", list(&text)),
-        "a set of integers" => format!("SADD KEY{}", list(&id)),
-        "a sorted set of texts by time" => {
-            format!("ZADD KEY{}", list(&|number| at_time(number, text(number))))
-        }
-        "a sorted set of integers by time" => {
-            format!("ZADD KEY{}", list(&|number| at_time(number, id(number))))
-        }
-        "the key with one byte" => "SET KEY x".to_owned(),
-        other => panic!("a row without commands: {other}"),
-    };
-    vec![command, EXPIRE.to_owned()]
-}
-
-#[test]
-fn small_filters_and_sets_take_what_the_page_shows() {
-    let rows = rows("\n## Millions of small filters");
-    let rows: Vec<_> = rows.iter().filter(|(_, numbers)| numbers.len() == ITEMS.len()).collect();
-    assert_eq!(rows.len(), 8);
-    let documented = |name: &str| &rows.iter().find(|(row, _)| row == name).expect(name).1;
-    // The numbers of items from which a filter is smaller: more than 10, and more than 60.
-    assert!(documented("a set of texts")[0] < documented("BF.MADD")[0]);
-    assert!(documented("a set of texts")[1] > documented("BF.MADD")[1]);
-    assert!(documented("a set of integers")[2] < documented("BF.MADD")[2]);
-    assert!(documented("a set of integers")[3] > documented("BF.MADD")[3]);
-    for_each_server(|kind| {
-        if kind.series() != "redis-8.0" {
-            return;
-        }
-        for (row, numbers) in &rows {
-            for (count, expected) in ITEMS.into_iter().zip(numbers) {
-                let measured = used_per_key(kind, KEYS, &commands(row, count));
-                assert_close(3, measured, *expected, &format!("{row}, {count} items"));
-            }
-        }
-    });
-}

@@ -94,28 +94,3 @@ pub(crate) fn of_cuckoo(size_bytes: u64) -> impl Iterator<Item = u64> {
 pub(crate) fn of_bits(bytes: u64) -> u64 {
     if bytes < ALIGNED_FROM { bytes } else { bytes + PAGE }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn classes_are_those_of_jemalloc() {
-        for (request, class) in [
-            (1, 16),
-            (96, 96),
-            (128, 128),
-            (129, 160),
-            (1_409, 1_536),
-            (16_384, 16_384),
-            (144_448, 163_840),
-            (1_404_928, 1_572_864),
-        ] {
-            assert_eq!(Rounding::Classes.bytes(request), class, "{request}");
-            assert_eq!(Rounding::Classes.bytes(class), class);
-        }
-        assert_eq!(Rounding::Pages.bytes(1_409), 1_536);
-        assert_eq!(Rounding::Pages.bytes(144_448), 147_456);
-        assert_eq!(Rounding::Pages.bytes(1_404_928), 1_404_928);
-    }
-}
