@@ -3,10 +3,8 @@
 //! Items and seeds are fixed, so every run prints the same.
 
 use bloomline_core::Error;
-use bloomline_core::bloomline::geometry::Geometry;
 use bloomline_core::host::{Bits, Filter, Growth, Spec};
 use bloomline_core::layer::Layer;
-use bloomline_reference::rate_of_bits::rate_of_bits;
 use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 /// Seed of every filter.
@@ -131,57 +129,6 @@ pub fn layouts() -> Result<String, Error> {
             shown(best),
             shown(filter.fp_rate()),
             shown(looked_up(&filter, lookups)),
-        );
-    }
-    Ok(text)
-}
-
-/// Rates that lookups do not show: the mean of the exact rates of full filters, over their seeds,
-/// with its standard error.
-pub fn small() -> Result<String, Error> {
-    /// Items of all filters of a row.
-    const ITEMS: u64 = 2_000_000;
-    /// Probability that two items have one hash.
-    const COLLISION: f64 = 1.0 / (1u128 << 64) as f64;
-    let mut text = String::from(
-        "| error rate | items | layers | blocks per item | computed | measured, standard error | of the error rate |\n|---|---|---|---|---|---|---|\n",
-    );
-    for (error_rate, capacity, layers) in [
-        (1e-6, 5, 1),
-        (1e-8, 20, 1),
-        (1e-8, 30, 1),
-        (1e-7, 100, 1),
-        (1e-9, 100, 1),
-        (1e-12, 100, 1),
-        (1e-14, 50, 1),
-        (1e-15, 1_000, 1),
-        (1e-7, 10_000, 1),
-        (1e-12, 10_000, 1),
-        (1e-8, 500_000, 1),
-        (1e-13, 500_000, 1),
-        (1e-7, 100, 8),
-        (1e-9, 100, 8),
-        (1e-11, 100, 8),
-    ] {
-        let growth = if layers == 1 { Growth::Fixed } else { Growth::Scaling { expansion: 2 } };
-        let spec = Spec { capacity, error_rate, growth };
-        let items = capacity * ((1 << layers) - 1);
-        let (mut rates, mut computed) = (Vec::new(), 0.0);
-        for seed in SEED..SEED + (ITEMS / items).max(4) {
-            let mut filter = Filter::new(spec, seed, &mut |_| true)?;
-            offer(&mut filter, 0..items)?;
-            let of_bits: f64 = filter.layers().map(rate_of_bits).sum();
-            rates.push(of_bits + filter.len() as f64 * COLLISION);
-            computed = filter.fp_rate();
-        }
-        let n = rates.len() as f64;
-        let mean = rates.iter().sum::<f64>() / n;
-        let variance = rates.iter().map(|rate| (rate - mean).powi(2)).sum::<f64>() / (n - 1.0);
-        let lines = Geometry::new(capacity, error_rate)?.blocks_per_item();
-        text += &format!(
-            "| {error_rate:e} | {items} | {layers} | {lines} | {computed:.2e} | {mean:.2e}, {:.1} % | {:.3} |\n",
-            100.0 * (variance / n).sqrt() / mean,
-            mean / error_rate,
         );
     }
     Ok(text)

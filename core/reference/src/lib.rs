@@ -11,7 +11,7 @@
 //! | [`items`] | items for benches |
 //! | [`random`] | random numbers with fixed seeds, and means with standard errors |
 //! | [`golden`] | golden files |
-//! | [`rate_of_bits`], [`splitting`], [`short_cycle`] | false-positive rates, measured down to 1e-15 |
+//! | [`rate_of_bits`] | the exact false-positive rate of a filled layer |
 //! | [`checks`] | the bodies of the fuzz targets |
 
 pub mod bloomline;
@@ -27,7 +27,5 @@ pub mod random;
 pub mod rate_of_bits;
 pub mod redisbloom;
 pub mod redisbloom_cuckoo;
-pub mod short_cycle;
-pub mod splitting;
 pub mod strict_loader;
 pub mod windowed;

@@ -6,7 +6,11 @@
 //! that needs the fewest bits per item. The shapes are chosen by
 //! [`fp_rate_at_load`](super::rate::fp_rate_at_load), and the bits per item are computed by
 //! [`fp_rate_at_counted_load`](super::rate::fp_rate_at_counted_load). A test computes the whole
-//! table again and compares.
+//! table again and compares; it prints the rows for a changed formula:
+//!
+//! ```sh
+//! cargo test -p bloomline-core --test core -- frozen_table --nocapture
+//! ```
 
 /// Half an octave of target rates.
 #[derive(Clone, Copy, Debug)]

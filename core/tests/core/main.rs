@@ -33,7 +33,6 @@ mod joined;
 mod rates {
     mod computed;
     mod redisbloom;
-    mod small;
     mod spread;
 }
 /// RedisBloom's layout.
