@@ -146,6 +146,10 @@ fn every_command_has_a_page_with_all_sections() {
         };
         for name in &commands {
             assert!(typed(name), "no session of {file} runs {name}");
+            // A page of several commands says which reply is whose.
+            let reply = text.split_once("\n## Reply\n").map(|(_, reply)| reply);
+            let reply = reply.and_then(|reply| reply.split("\n## ").next()).unwrap_or(name);
+            assert!(commands.len() == 1 || reply.contains(name), "no reply of {name} in {file}");
         }
     }
 }

@@ -47,7 +47,7 @@ fn full_filters_are_shown_and_keep_the_target_rate() {
 #[test]
 fn limits_of_fp_rate_are_those_of_the_formula() {
     const FORMULA: &str = "fp_rate > error_rate * (1.1 + 2 * sqrt(log2(1 / error_rate) / items))";
-    let [stats, monitoring] = ["docs/reference/commands/bf.stats.md", "docs/how-to/monitoring.md"]
+    let [stats, monitoring] = ["docs/reference/commands/bf.info.md", "docs/how-to/monitoring.md"]
         .map(|page| pages::read(Path::new(page)));
     assert!(monitoring.contains(FORMULA) && stats.contains(&FORMULA.replace('>', "<=")));
     let table = stats.split_once("| items | error rate 0.1 |").expect("a table").1;
