@@ -66,6 +66,8 @@ impl Drop for Shared {
         for line in ["FLUSHALL", "SCRIPT FLUSH", "CONFIG RESETSTAT"] {
             client.ok(line);
         }
+        // The totals of INFO count filters that a thread has not freed yet.
+        client.wait_for_frees();
         if state_of(&used.server) != used.state {
             return;
         }
