@@ -1,7 +1,7 @@
-//! A changed key as other clients see it: keyspace events, WATCH, client-side caching. Each change
-//! has all three effects, and a call that changes nothing has none.
+//! A changed key as others see it: keyspace events, WATCH, client-side caching, replicas. Each change
+//! has all four effects. A call that changes nothing has none, and leaves the bytes as they are.
 
-use bloomline_harness::{Client, Server, Setup, bulk, show};
+use bloomline_harness::{Client, Replica, Server, Setup, bulk, show};
 use redis::Value;
 
 use crate::inspect::word;
@@ -117,6 +117,9 @@ const UNCHANGED: &[&str] = &[
     "BF.RESERVE k 0.01 0",
     "BF.RESERVE missing 0.01 0",
     "BF.RESERVE missing 0.01 100 BOGUS",
+    "BF.RESERVE missing 0.01 100 EXPANSION 2 NONSCALING",
+    "BF.RESERVE missing 0.01 100 EXPANSION -1",
+    "RESTORE missing 0 garbage",
     "BF.INSERT missing NOCREATE ITEMS a",
     "BF.INSERT missing CAPACITY x ITEMS a",
     "BF.BULKADD missing LINES \"\n\r\n\"",
@@ -125,6 +128,7 @@ const UNCHANGED: &[&str] = &[
     "BF.RESERVE text 0.01 100",
     "BF.ADD text a",
     "BF.BULKADD text FIXED 1 a",
+    "BF.BULKADD missing FIXED 2 a",
     "BF.INSERT text ITEMS a",
     "BF.LOADCHUNK text 1 garbage",
     "CF.RESERVE text 100",
@@ -141,6 +145,9 @@ const UNCHANGED: &[&str] = &[
     "BF.LOADCHUNK k 0 x",
     "BF.LOADCHUNK k 1000000 x",
     "BF.LOADCHUNK k x x",
+    "BF.LOADCHUNK k -1 x",
+    "BF.LOADCHUNK k 9223372036854775807 x",
+    r#"BF.LOADCHUNK missing 1 """#,
     "CF.LOADCHUNK missing 1 garbage",
     "CF.LOADCHUNK missing 2 garbage",
     "CF.LOADCHUNK cuckoo 1 garbage",
@@ -327,11 +334,25 @@ fn invalidations(client: &mut Client) -> Vec<String> {
 fn exactly_the_changes_are_seen_by_other_clients() {
     Setup::new().on_each_server(|_, server| {
         let mut observers = Observers::start(&server, "Eg");
+        let mut link = Replica::attach(&server);
+        let mut writes = || {
+            let lines = link.writes(&server).into_iter();
+            lines.filter(|line| !line.starts_with("PUBLISH ")).collect::<Vec<_>>()
+        };
         let mut wrong = String::new();
         let mut check = |prepare: &dyn Fn(&mut Client), line: &str, key: &str, events: &[&str]| {
             prepare(&mut observers.client);
+            let before = observers.client.ask(&format!("DUMP {key}"));
+            writes();
             if let Some(found) = observers.difference(key, events, |client| client.ask(line)) {
                 wrong += &format!("\n{line} on {key}: {found}");
+            }
+            let written = writes();
+            if events.is_empty() != written.is_empty() {
+                wrong += &format!("\n{line} replicates {written:?}");
+            }
+            if events.is_empty() && observers.client.ask(&format!("DUMP {key}")) != before {
+                wrong += &format!("\n{line} has changed {key}");
             }
         };
         let unchanged = UNCHANGED.iter().map(|line| (*line, &[][..]));

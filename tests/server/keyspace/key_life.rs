@@ -10,30 +10,8 @@ fn build(client: &mut Client, key: &str) {
 }
 
 #[test]
-fn a_copy_is_equal_and_independent() {
-    Setup::new().on_each_server(|mut client, _| {
-        build(&mut client, "a");
-        assert_eq!(client.ask("COPY a b"), ":1");
-        assert_eq!(client.ask("DUMP b"), client.ask("DUMP a"));
-        assert_eq!(client.ask("BF.DEBUG b"), client.ask("BF.DEBUG a"));
-        // Additions to one filter, including growth, do not change the other one.
-        client.items("BF.MADD", "b", &numbered("only:b", 500));
-        assert_eq!(client.ask("BF.ADD a only:a"), ":1");
-        assert_eq!(client.ask("BF.MEXISTS a item:7 only:a only:b:0 only:b:499"), "*[:1 :1 :0 :0]");
-        assert_eq!(client.ask("BF.MEXISTS b item:7 only:a only:b:0 only:b:499"), "*[:1 :0 :1 :1]");
-        assert_eq!(
-            (client.ask("BF.CARD a"), client.ask("BF.CARD b")),
-            (":501".into(), ":1000".into())
-        );
-        // The copy survives its origin.
-        assert_eq!(client.ask("DEL a"), ":1");
-        assert_eq!(client.ask("BF.EXISTS b item:7"), ":1");
-    });
-}
-
-#[test]
 fn copy_replaces_only_with_the_option() {
-    Setup::new().on_each_server(|mut client, _| {
+    Setup::new().on_shared_servers(|mut client, _| {
         build(&mut client, "a");
         client.ok("BF.RESERVE b 0.01 7");
         client.ok("SET text value");
@@ -101,7 +79,7 @@ fn the_server_reports_the_type_of_the_key() {
 
 #[test]
 fn commands_of_other_types_refuse_a_filter() {
-    Setup::new().on_each_server(|mut client, _| {
+    Setup::new().on_shared_servers(|mut client, _| {
         build(&mut client, "a");
         for line in
             ["GET a", "APPEND a x", "SADD a x", "PFADD a x", "HGET a x", "LPUSH a x", "INCR a"]
@@ -117,7 +95,7 @@ fn commands_of_other_types_refuse_a_filter() {
 
 #[test]
 fn cuckoo_filters_have_a_type_of_their_own() {
-    Setup::new().on_each_server(|mut client, _| {
+    Setup::new().on_shared_servers(|mut client, _| {
         client.ok("CF.RESERVE k 100");
         client.call("BF.ADD bloom a");
         assert_eq!(client.ask("SCAN 0 TYPE MBbloomCF COUNT 100"), "*[$1 0 *[$1 k]]");

@@ -145,39 +145,6 @@ fn items_without_room_are_not_replicated() {
 }
 
 #[test]
-fn failed_and_reading_calls_replicate_nothing() {
-    Link::on_each_server(Setup::new(), |mut link| {
-        link.client.ok("SET text value");
-        link.client.ok("BF.RESERVE k 0.01 100");
-        link.pending();
-        for line in [
-            "BF.RESERVE k 0.01 100",
-            "BF.RESERVE new 0.01 0",
-            "BF.RESERVE text 0.01 100",
-            "BF.ADD text a",
-            "BF.MADD text a b",
-            "BF.INSERT new NOCREATE ITEMS a",
-            "BF.BULKADD text FIXED 1 a",
-            "BF.BULKADD new FIXED 2 a",
-            "BF.BULKADD new FIXED 2 \"\"",
-            "BF.INSERT new CAPACITY x ITEMS a",
-            "BF.LOADCHUNK new 1 garbage",
-            "BF.LOADCHUNK k 1 garbage",
-            "BF.LOADCHUNK k 0 x",
-            "BF.EXISTS k a",
-            "BF.MEXISTS k a b",
-            "BF.BULKEXISTS k FIXED 1 ab",
-            "BF.INFO k",
-            "BF.CARD k",
-            "BF.DEBUG k",
-            "BF.SCANDUMP k 0",
-        ] {
-            assert_eq!(link.writes(line), [""; 0], "{line}");
-        }
-    });
-}
-
-#[test]
 fn growth_is_replicated_as_the_items_that_cause_it() {
     Link::on_each_server(Setup::new(), |mut link| {
         link.client.ok("BF.RESERVE k 0.0001 2");
