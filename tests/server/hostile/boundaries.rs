@@ -77,28 +77,3 @@ fn accepts_the_last_number_of_each_range_and_no_more() {
         assert_eq!(client.ask("BF.SCANDUMP full 1"), before);
     });
 }
-
-#[test]
-fn bytes_outside_of_the_layers_are_refused() {
-    Setup::new().on_each_server(|mut client, _| {
-        client.ok("BF.RESERVE k 0.01 3 NONSCALING");
-        let size = client.scandump("k", 1).1.len();
-        // The iterator of a chunk is the offset of its end, plus one.
-        for (iterator, len, reply) in [
-            (2, 1, "+OK"),
-            (size + 1, 1, "+OK"),
-            (size + 1, size, "+OK"),
-            (1, 0, "+OK"),
-            (1, 1, "-ERR"),
-            (size, size, "-ERR"),
-            (size + 2, 1, "-ERR"),
-            (size + 2, size + 1, "-ERR"),
-            (size + 2, size, "-ERR"),
-        ] {
-            let bytes = vec![0; len];
-            let got = client.loadchunk("k", iterator as i64, &bytes);
-            assert!(got.starts_with(reply), "{len} bytes at {iterator} of {size}: {got}");
-            client.assert_answers_ping("a chunk");
-        }
-    });
-}

@@ -103,23 +103,12 @@ fn assert_refused_or_works(client: &mut Client, header: &[u8], what: &str) -> bo
 
 #[test]
 fn headers_with_impossible_numbers_are_refused() {
+    // The core's tests know all the numbers that are refused.
     let impossible = [
         ("no buckets", Header { buckets: 0, ..SOUND }),
-        ("buckets that are no power of two", Header { buckets: 3, ..SOUND }),
-        ("2^56 buckets", Header { buckets: 1 << 56, ..SOUND }),
-        ("all buckets", Header { buckets: u64::MAX, ..SOUND }),
-        ("no table", Header { tables: 0, ..SOUND }),
-        ("65,536 tables", Header { tables: 65_536, expansion: 1, ..SOUND }),
         ("all tables", Header { tables: u64::MAX, ..SOUND }),
-        ("tables beyond 2^56 buckets", Header { tables: 60, ..SOUND }),
-        ("a fixed filter of two tables", Header { expansion: 0, ..SOUND }),
-        ("no slot", Header { bucket_size: 0, ..SOUND }),
         ("256 slots", Header { bucket_size: 256, ..SOUND }),
-        ("no iteration", Header { max_iterations: 0, ..SOUND }),
-        ("an expansion of 3", Header { expansion: 3, ..SOUND }),
-        ("an expansion of 65,535", Header { expansion: u16::MAX, ..SOUND }),
         ("more items than slots", Header { items: 25, ..SOUND }),
-        ("all items", Header { items: u64::MAX, ..SOUND }),
     ];
     limited().on_each_server(|mut client, server| {
         for (what, header) in &impossible {
@@ -141,51 +130,22 @@ fn headers_with_impossible_numbers_are_refused() {
             );
         }
         assert_eq!(client.ask("DBSIZE"), ":0");
-        // Numbers at their limits.
-        for (what, header) in [
-            ("sound", SOUND),
-            ("as many items as slots", Header { items: 24, ..SOUND }),
-            ("all deletions", Header { deletes: u64::MAX, ..SOUND }),
-            ("no item", Header { items: 0, ..SOUND }),
-            ("one bucket", Header { buckets: 1, items: 0, ..SOUND }),
-            ("255 slots", Header { bucket_size: 255, ..SOUND }),
-            ("65,535 tables", Header { buckets: 1, tables: 65_535, expansion: 1, ..SOUND }),
-            ("the largest expansion", Header { tables: 1, expansion: 32_768, ..SOUND }),
-            ("the most iterations", Header { max_iterations: u16::MAX, ..SOUND }),
-        ] {
-            assert!(assert_refused_or_works(&mut client, &header.encode(), what), "{what}");
-        }
-    });
-}
-
-#[test]
-fn chunks_stay_within_their_table() {
-    limited().on_each_server(|mut client, _| {
-        // Tables of 8 and 16 bytes.
         assert_eq!(client.loadchunk_of("CF", "k", 1, &SOUND.encode()), "+OK");
-        for (iterator, length, is_accepted) in [
-            (9, 8, true),
-            (9, 9, false),
-            (2, 1, true),
-            (2, 2, false),
-            (10, 1, true),
-            (10, 2, false),
-            (25, 16, true),
-            (25, 17, false),
-            (26, 1, false),
-            (33, 8, false),
-            (17, 8, true),
-            (i64::MAX, 1, false),
-            (i64::MIN, 1, false),
-            (-1, 1, false),
-            (2, 0, false),
-        ] {
-            let expected = if is_accepted { "+OK" } else { "-Couldn't load chunk!" };
-            let data = vec![0xaa; length];
-            let reply = client.loadchunk_of("CF", "k", iterator, &data);
+        // Tables of 8 and 16 bytes: a chunk of 9 bytes lies in both.
+        for (iterator, length, expected) in
+            [(9, 8, "+OK"), (9, 9, "-Couldn't load chunk!"), (25, 17, "-Couldn't load chunk!")]
+        {
+            let reply = client.loadchunk_of("CF", "k", iterator, &vec![0xaa; length]);
             assert_eq!(reply, expected, "{length} bytes at {iterator}");
         }
         assert_works(&mut client, "k", "any bytes");
+        // Numbers at their limits.
+        for (what, header) in [
+            ("sound", SOUND),
+            ("65,535 tables", Header { buckets: 1, tables: 65_535, expansion: 1, ..SOUND }),
+        ] {
+            assert!(assert_refused_or_works(&mut client, &header.encode(), what), "{what}");
+        }
     });
 }
 
