@@ -42,27 +42,6 @@ fn a_partial_resync_brings_missed_rotations() {
 }
 
 #[test]
-fn a_full_sync_in_mid_window_copies_the_ring() {
-    Timed::on_each_server(&[], |_, Timed { server, clock }| {
-        let (mut client, other) = (server.resp2(), Clock::new());
-        other.set_ahead(5 * WINDOW);
-        client.ok(RESERVE);
-        add(&mut client, &clock, 13);
-        let replica = setup(&other).start(&server.kind);
-        let mut follower = replica.resp2();
-        // The replica's own filter of that name is replaced.
-        follower.ok("BF.RESERVE k 0.1 10 LAST GENERATIONS 2");
-        follower.call("BF.MADD k 1 2 3 4 5 6 7 8 9 10 11 12");
-        follower.ok(&format!("REPLICAOF 127.0.0.1 {}", server.port));
-        catch_up(&mut client, &mut follower);
-        assert_equal(&mut client, &mut follower, &["k"]);
-        add(&mut client, &clock, 4);
-        catch_up(&mut client, &mut follower);
-        assert_equal(&mut client, &mut follower, &["k"]);
-    });
-}
-
-#[test]
 fn a_primary_that_dies_after_a_rotation_loses_nothing() {
     Timed::on_each_server(&[], |_, Timed { mut server, clock }| {
         let (mut client, other) = (server.resp2(), Clock::new());

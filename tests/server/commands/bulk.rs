@@ -43,7 +43,7 @@ fn draw(random: &mut Random, form: Form, count: usize, most: u64) -> Vec<Vec<u8>
 
 #[test]
 fn random_splits_leave_the_filter_of_madd() {
-    Setup::new().debug().on_each_server(|mut client, _| {
+    Setup::new().debug().on_shared_servers(|mut client, _| {
         for (options, form) in FILTERS.iter().flat_map(|options| FORMS.map(|form| (options, form)))
         {
             create(&mut client, &["plain", "packed", "counted"], options);
@@ -76,7 +76,7 @@ fn random_splits_leave_the_filter_of_madd() {
 #[test]
 fn a_million_items_fit_in_one_call() {
     const ITEMS: u64 = 1_000_000;
-    Setup::new().debug().on_each_server(|mut client, _| {
+    Setup::new().debug().on_shared_servers(|mut client, _| {
         // Every fourth item is a repetition of an earlier one.
         let number = |at: u64| if at % 4 == 3 { at / 2 } else { at };
         let items: Vec<_> = (0..ITEMS).map(|at| number(at).to_be_bytes()).collect();
@@ -93,31 +93,9 @@ fn a_million_items_fit_in_one_call() {
 }
 
 #[test]
-fn items_of_all_forms_and_commands_meet() {
-    Setup::new().debug().on_each_server(|mut client, _| {
-        let items = ["user:1", "user:2", "user:3", "user:4"];
-        for form in FORMS {
-            client.ok("BF.RESERVE k 0.000001 100");
-            assert_eq!(client.ask("BF.MADD k user:1 user:3"), "*[:1 :1]");
-            assert_eq!(add(&mut client, "k", form, &items), [false, true, false, true]);
-            assert_eq!(client.ask("BF.MEXISTS k user:1 user:2 user:4 user"), "*[:1 :1 :1 :0]");
-            assert_eq!(client.ask("BF.ADD k user:4"), ":0");
-            for other in FORMS {
-                assert_eq!(
-                    exists(&mut client, "k", other, &items),
-                    [true; 4],
-                    "{form:?} {other:?}"
-                );
-            }
-            client.ok("FLUSHALL");
-        }
-    });
-}
-
-#[test]
 fn fixed_and_prefixed_items_are_any_bytes() {
     let items: [&[u8]; 6] = [b"\n\n\n", b"\0\0\0", b"\xff\xfe\xfd", b"a\r\n", b"\r\n\0", b"   "];
-    Setup::new().debug().on_each_server(|mut client, _| {
+    Setup::new().debug().on_shared_servers(|mut client, _| {
         let mut mixed = items.to_vec();
         let long = vec![b'\n'; 70_000];
         mixed.extend([&b""[..], b"a", b"\x03\0\0\0abc", &long]);
@@ -135,7 +113,7 @@ fn fixed_and_prefixed_items_are_any_bytes() {
 
 #[test]
 fn the_bitmap_is_in_the_order_of_getbit() {
-    Setup::new().debug().on_each_server(|mut client, _| {
+    Setup::new().debug().on_shared_servers(|mut client, _| {
         for count in [1, 7, 8, 9, 63, 64, 65, 200] {
             client.ok("BF.RESERVE k 0.000001 1000");
             let items: Vec<_> = (0..count).map(|at| format!("{at:04}")).collect();
@@ -152,20 +130,6 @@ fn the_bitmap_is_in_the_order_of_getbit() {
             }
             let ones = (0..count).filter(|&at| new(at)).count();
             assert_eq!(client.ask("BITCOUNT bitmap"), format!(":{ones}"));
-            client.ok("FLUSHALL");
-        }
-    });
-}
-
-#[test]
-fn an_item_that_is_repeated_in_a_call_is_new_once() {
-    Setup::new().debug().on_each_server(|mut client, _| {
-        for form in FORMS {
-            let items: Vec<_> = (0..300).map(|at| format!("{:04}", at % 100)).collect();
-            let expected: Vec<bool> = (0..300).map(|at| at < 100).collect();
-            client.ok("BF.RESERVE k 0.0000001 1000");
-            assert_eq!(add(&mut client, "k", form, &items), expected, "{form:?}");
-            assert_eq!(client.ask("BF.CARD k"), ":100");
             client.ok("FLUSHALL");
         }
     });

@@ -1,6 +1,6 @@
 //! What the data means: items, or an error, after which nothing was added and no filter created.
 
-use bloomline_harness::{Client, Random, Setup, show};
+use bloomline_harness::{Client, Setup, show};
 
 use crate::inspect::{digest, totals};
 use crate::packed::{FORMS, Form, answers, plain};
@@ -63,18 +63,24 @@ fn assert_refused(
     call: impl Fn(&mut Client, &str, &str) -> String,
     error: &str,
 ) {
+    client.ok("SET text value");
     let before = (digest(client, "k"), totals(client));
-    for (command, key) in [("BF.BULKADD", "k"), ("BF.BULKADD", "missing"), ("BF.BULKEXISTS", "k")] {
+    // The data is checked before the type of the key.
+    for (command, key) in ["BF.BULKADD", "BF.BULKEXISTS"]
+        .iter()
+        .flat_map(|command| ["k", "missing", "text"].map(|key| (*command, key)))
+    {
         let reply = call(client, command, key);
         assert!(bloomline_harness::matches(error, &reply), "{command} {key}: {reply}, not {error}");
     }
     assert_eq!((digest(client, "k"), totals(client)), before);
     assert_eq!(client.ask("EXISTS missing"), ":0");
+    assert_eq!(client.ask("GET text"), "$5 value");
 }
 
 #[test]
 fn every_error_changes_nothing() {
-    Setup::new().debug().on_each_server(|mut client, _| {
+    Setup::new().debug().on_shared_servers(|mut client, _| {
         assert_eq!(client.ask("BF.ADD k old"), ":1");
         for (args, error) in ERRORS {
             let call = |client: &mut Client, command: &str, key: &str| {
@@ -87,20 +93,8 @@ fn every_error_changes_nothing() {
 }
 
 #[test]
-fn data_is_checked_before_the_type_of_the_key() {
-    Setup::new().debug().on_each_server(|mut client, _| {
-        client.ok("SET text value");
-        for (args, error) in ERRORS {
-            assert_eq!(&client.ask(&format!("BF.BULKADD text {args}")), error, "{args}");
-            assert_eq!(&client.ask(&format!("BF.BULKEXISTS text {args}")), error, "{args}");
-        }
-        assert_eq!(client.ask("GET text"), "$5 value");
-    });
-}
-
-#[test]
 fn every_truncation_of_prefixed_items_is_refused() {
-    Setup::new().debug().on_each_server(|mut client, _| {
+    Setup::new().debug().on_shared_servers(|mut client, _| {
         client.ok("BF.RESERVE k 0.000001 100");
         let items: [&[u8]; 6] = [b"one", b"", b"\0\0\0\0", b"\x01\0\0\0x", b"a longer item", b"z"];
         let [_, data] = Form::Prefixed.args(&items).try_into().expect("form and data");
@@ -134,7 +128,7 @@ fn every_truncation_of_prefixed_items_is_refused() {
 
 #[test]
 fn lengths_beyond_the_data_are_refused() {
-    Setup::new().debug().on_each_server(|mut client, _| {
+    Setup::new().debug().on_shared_servers(|mut client, _| {
         assert_eq!(client.ask("BF.ADD k old"), ":1");
         for len in
             [4, 5, 255, 256, 65_536, 1 << 24, i32::MAX as u32, 1 << 31, u32::MAX - 4, u32::MAX]
@@ -172,7 +166,7 @@ fn lines_are_the_items_between_their_ends() {
         ("\0\n\0\0\n", &["\0", "\0\0"]),
         ("é\u{85}\u{2028}x\x0b\x0c\n", &["é\u{85}\u{2028}x\x0b\x0c"]),
     ];
-    Setup::new().debug().on_each_server(|mut client, _| {
+    Setup::new().debug().on_shared_servers(|mut client, _| {
         for (data, items) in lines {
             for key in ["plain", "packed"] {
                 client.ok(&format!("BF.RESERVE {key} 0.000001 100 SEED 5"));
@@ -201,7 +195,7 @@ fn empty_lines_answer_0_and_are_no_items() {
         ("a\nb\nc\n\r", &[1, 1, 1, 0]),
         ("\n\na\n\na\n\n\nb\n\n", &[0, 0, 1, 0, 0, 0, 0, 1, 0]),
     ];
-    Setup::new().debug().on_each_server(|mut client, _| {
+    Setup::new().debug().on_shared_servers(|mut client, _| {
         for (data, added) in all {
             let bits = |answers: &[u8]| answers.iter().map(|bit| *bit == 1).collect::<Vec<_>>();
             let reply = client.run(&["BF.BULKADD", "k", "LINES", data]);
@@ -222,54 +216,6 @@ fn empty_lines_answer_0_and_are_no_items() {
         // The empty item is another thing.
         assert_eq!(client.ask(r#"BF.ADD k """#), ":1");
         assert_eq!(client.ask(r#"BF.BULKEXISTS k LINES "\n\n""#), r"*[:2 $1 \x00]");
-    });
-}
-
-#[test]
-fn empty_lines_anywhere_leave_the_filter_of_the_other_lines() {
-    Setup::new().debug().on_each_server(|mut client, _| {
-        for key in ["plain", "packed"] {
-            client.ok(&format!("BF.RESERVE {key} 0.000001 100 SEED 5"));
-        }
-        let mut random = Random(29);
-        for round in 0..20 {
-            let lines: Vec<String> = (0..random.next() % 400)
-                .map(|_| match random.next() % 4 {
-                    0 => String::new(),
-                    1 => "\r".to_owned(),
-                    _ => format!("item{}", random.next() % 2000),
-                })
-                .collect();
-            let items: Vec<&String> = lines.iter().filter(|line| line.len() > 1).collect();
-            let mut expected = plain(&mut client, "BF.MADD", "plain", &items).into_iter();
-            let expected: Vec<bool> =
-                lines.iter().map(|line| line.len() > 1 && expected.next().unwrap()).collect();
-            let data: String = lines.iter().map(|line| format!("{line}\n")).collect();
-            let reply = client.run(&["BF.BULKADD", "packed", "LINES", &data]);
-            assert_eq!(answers(&reply), (expected, None), "round {round}");
-            assert_eq!(digest(&mut client, "packed"), digest(&mut client, "plain"));
-        }
-    });
-}
-
-#[test]
-fn lines_of_every_length_are_found() {
-    Setup::new().debug().on_each_server(|mut client, _| {
-        let mut random = Random(11);
-        for end in ["\n", "\r\n"] {
-            let items: Vec<Vec<u8>> = (1..300).map(|len| random.letters(len)).collect();
-            let mut data = items.join(end.as_bytes());
-            client.ok("BF.RESERVE k 0.000001 1000");
-            for _ in 0..2 {
-                let reply = client.run(&[b"BF.BULKADD", &b"k"[..], b"LINES", &data]);
-                assert_eq!(answers(&reply).0.len(), items.len());
-                data.extend(end.as_bytes());
-            }
-            assert!(plain(&mut client, "BF.MEXISTS", "k", &items).iter().all(|found| *found));
-            // One-letter items may repeat.
-            assert!(!client.ask("BF.CARD k").is_empty());
-            client.ok("FLUSHALL");
-        }
     });
 }
 

@@ -14,7 +14,7 @@ const WINDOW: &str = "WINDOW 8000000 GENERATIONS 8";
 
 #[test]
 fn items_are_found_for_the_window_and_at_most_a_slot() {
-    Setup::new().on_each_build(|mut client, _| {
+    Setup::new().on_each_server(|mut client, _| {
         client.ok(&format!("BF.RESERVE k {RATE} 100 {WINDOW}"));
         let items = numbered("item", 30);
         for (step, item) in items.iter().enumerate() {
@@ -46,7 +46,7 @@ fn items_are_found_for_the_window_and_at_most_a_slot() {
 
 #[test]
 fn refreshed_items_are_found_for_another_window() {
-    Setup::new().on_each_build(|mut client, _| {
+    Setup::new().on_shared_servers(|mut client, _| {
         client.ok(&format!("BF.RESERVE refreshed {RATE} 100 {WINDOW}"));
         client.ok(&format!("BF.RESERVE not {RATE} 100 {WINDOW} NOREFRESH"));
         for step in 0..30 {
@@ -68,36 +68,8 @@ fn refreshed_items_are_found_for_another_window() {
 }
 
 #[test]
-fn an_idle_filter_drops_everything_in_one_step() {
-    Setup::new().on_each_build(|mut client, _| {
-        client.ok(&format!("BF.RESERVE k {RATE} 80 {WINDOW}"));
-        for batch in numbered("item", 270).chunks(30) {
-            age(&mut client, "k", SLOT);
-            // Generations of ten items: each has overflow layers.
-            client.items("BF.MADD", "k", batch);
-        }
-        assert_eq!(client.ask("BF.CARD k"), ":270");
-        let dropped = number(&mut client, "generations_dropped");
-        age(&mut client, "k", 100 * SLOT);
-        let items = numbered("item", 270);
-        let found = answers(&client.items("BF.MEXISTS", "k", &items));
-        assert!(found.iter().all(|&is_found| !is_found));
-        assert_eq!(client.ask("BF.CARD k"), ":0");
-        assert_eq!(info(&mut client, "k", "ITEMS"), ":0");
-        // Memory is freed by the next addition.
-        assert_eq!(info(&mut client, "k", "FILTERS"), ":18");
-        assert_eq!(client.ask("BF.MADD k item:5 new"), "*[:1 :1]");
-        assert_eq!(info(&mut client, "k", "FILTERS"), ":1");
-        assert_eq!(info(&mut client, "k", "CAPACITY"), ":80");
-        assert_eq!(number(&mut client, "generations_dropped"), dropped + 9);
-        assert_eq!(info(&mut client, "k", "OLDEST"), info(&mut client, "k", "NEWEST"));
-        assert_eq!(client.ask("BF.CARD k"), ":2");
-    });
-}
-
-#[test]
 fn a_generation_may_be_dropped_without_opening_one() {
-    Setup::new().on_each_build(|mut client, _| {
+    Setup::new().on_each_server(|mut client, _| {
         client.ok(&format!("BF.RESERVE k {RATE} 100 {WINDOW}"));
         assert_eq!(client.ask("BF.ADD k old"), ":1");
         age(&mut client, "k", 8 * SLOT + SLOT / 2);
@@ -116,7 +88,7 @@ fn a_generation_may_be_dropped_without_opening_one() {
 
 #[test]
 fn a_full_slot_refuses_until_it_has_passed() {
-    Setup::new().on_each_build(|mut client, _| {
+    Setup::new().on_shared_servers(|mut client, _| {
         let full = "-ERR non scaling filter is full";
         client.ok(&format!("BF.RESERVE k {RATE} 16 {WINDOW} NONSCALING"));
         assert_eq!(client.ask("BF.MADD k a b c d"), format!("*[:1 :1 {full}]"));
@@ -131,7 +103,7 @@ fn a_full_slot_refuses_until_it_has_passed() {
 
 #[test]
 fn opening_times_in_the_future_forget_nothing() {
-    Setup::new().on_each_server(|mut client, _| {
+    Setup::new().on_shared_servers(|mut client, _| {
         client.ok(&format!("BF.RESERVE k {RATE} 100 {WINDOW}"));
         let mut header = header(&mut client, "k");
         let now = number_at(&header, GENERATIONS);
@@ -150,7 +122,7 @@ fn opening_times_in_the_future_forget_nothing() {
 
 #[test]
 fn a_window_of_a_second_passes() {
-    Setup::new().on_each_server(|mut client, _| {
+    Setup::new().on_shared_servers(|mut client, _| {
         let line = format!("BF.INSERT k ERROR {RATE} WINDOW 1 GENERATIONS 2 ITEMS a");
         assert_eq!(client.ask(&line), "*[:1]");
         until("the item to be forgotten", || (client.ask("BF.EXISTS k a") == ":0").then_some(()));

@@ -2,6 +2,7 @@
 
 use bloomline_harness::{for_each_server, int};
 
+use crate::inspect::number;
 use crate::timed::{RESERVE, SLOT, Timed, WINDOW, digest, info, time};
 
 #[test]
@@ -25,7 +26,9 @@ fn an_idle_filter_drops_everything_in_one_step() {
             assert_eq!(info(&mut client, "ITEMS"), 0);
             assert_eq!(digest(&mut client), before);
 
+            let dropped = number(&mut client, "generations_dropped");
             assert_eq!(client.ask("BF.ADD k new"), ":1");
+            assert_eq!(number(&mut client, "generations_dropped"), dropped + 9);
             assert_eq!(info(&mut client, "FILTERS"), 1, "layers");
             assert_eq!(client.ask("BF.CARD k"), ":1");
             let opened = info(&mut client, "NEWEST");

@@ -103,26 +103,6 @@ fn a_call_may_rotate_many_times() {
 }
 
 #[test]
-fn items_are_forgotten_after_the_window() {
-    Timed::on_each_server(&[], |mut client, Timed { clock, .. }| {
-        client.ok("BF.RESERVE k 0.0000001 1000 WINDOW 8000 GENERATIONS 8");
-        client.ok("BF.RESERVE not 0.0000001 1000 WINDOW 8000 GENERATIONS 8 NOREFRESH");
-        for key in ["k", "not"] {
-            assert_eq!(add(&mut client, key, Form::Fixed, &["a", "b"]), [true, true]);
-        }
-        clock.advance(5 * SLOT + 5);
-        for key in ["k", "not"] {
-            assert_eq!(add(&mut client, key, Form::Fixed, &["b", "c"]), [false, true]);
-        }
-        clock.advance(5 * SLOT);
-        assert_eq!(exists(&mut client, "k", Form::Lines, &["a", "b", "c"]), [false, true, true]);
-        assert_eq!(exists(&mut client, "not", Form::Lines, &["a", "b", "c"]), [false, false, true]);
-        assert_eq!(client.ask("BF.BULKADD not FIXED 1 abc"), r"*[:3 $1 \xc0]");
-        assert_eq!(client.ask("BF.BULKADD k FIXED 1 abc COUNT"), "*[:3 :1]");
-    });
-}
-
-#[test]
 fn a_full_slot_ends_the_call_until_it_has_passed() {
     Timed::on_each_server(&[], |mut client, Timed { clock, .. }| {
         let full = "-ERR non scaling filter is full";
