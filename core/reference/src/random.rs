@@ -25,33 +25,6 @@ impl Random {
     pub fn below(&mut self, range: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(range)) >> 64) as u64
     }
-
-    /// A uniform number of an interval.
-    #[inline(always)]
-    pub fn within(&mut self, interval: Interval) -> u64 {
-        interval.first + ((u128::from(self.next()) * interval.width) >> 64) as u64
-    }
-
-    /// A uniform number in [0, 1).
-    #[inline(always)]
-    pub fn unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 / (1u64 << 53) as f64
-    }
-}
-
-/// Consecutive 64-bit numbers.
-#[derive(Clone, Copy)]
-pub struct Interval {
-    first: u64,
-    width: u128,
-}
-
-impl Interval {
-    /// The hashes that scale to `index` in [0, `parts`). The last one may be missing.
-    pub fn scaled_to(index: u64, parts: u64) -> Self {
-        let parts = u128::from(parts);
-        Self { first: (u128::from(index) << 64).div_ceil(parts) as u64, width: (1 << 64) / parts }
-    }
 }
 
 /// An estimate and its standard error.
@@ -70,21 +43,10 @@ impl Estimate {
             samples.iter().map(|sample| (sample - mean).powi(2)).sum::<f64>() / (n - 1.0);
         Self { mean, error: (variance / n).sqrt() }
     }
-
-    /// How many standard errors this estimate lies above another, independent one.
-    pub fn z_score(self, other: Self) -> f64 {
-        (self.mean - other.mean) / self.error.hypot(other.error)
-    }
 }
 
 impl fmt::Display for Estimate {
     fn fmt(&self, to: &mut fmt::Formatter) -> fmt::Result {
         write!(to, "{:.3e} +- {:.1e}", self.mean, self.error)
     }
-}
-
-/// What the sample sizes are multiplied by: `BLOOMLINE_RATE_EFFORT`, 1 by default.
-pub fn effort() -> u64 {
-    std::env::var("BLOOMLINE_RATE_EFFORT")
-        .map_or(1, |effort| effort.parse().expect("a whole number"))
 }
