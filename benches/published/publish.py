@@ -33,6 +33,11 @@ BESIDE = [
 CHARTED = ["In cache", "Default growth", "EXPANSION 1", "Out of cache"]
 # Columns of the sheets that are no result, or that are the same result in other units.
 GIVEN = {"MB", "log2(1/e)", "1.44 log2(1/e)", "target %", "bits per item", "pages of the filter", "per item", "bytes sent"}
+# Columns of a run that the page leaves out: a second baseline, the build without vector
+# instructions, which is in the chart, and what follows from the target rate.
+LEFT_OUT = {"baseline, hash", "scalar", "log2(1/e)", "1.44 log2(1/e)"}
+# Columns that the page also shows as multiples of the baseline.
+COMPARED = {"bloomline", "RedisBloom"}
 # Sheets in which more is better.
 RATES = {"End to end: packed items from one connection"}
 # A smaller difference between two runs means nothing.
@@ -52,11 +57,11 @@ def table(heads, rows):
 
 
 def cell(row, column):
-    """A time as it is read: `23.2 (1.73)`, the baseline without its 1."""
+    """A time as it is read, in the columns that are compared with its multiple: `23.2 (1.73)`."""
     if column not in row.cells:
         return "-"
     found = row.cells[column]
-    has_multiple = column != "baseline" and found.multiple is not None
+    has_multiple = column in COMPARED and found.multiple is not None
     return f"{found.median:.1f}" + (f" ({found.multiple:.2f})" if has_multiple else "")
 
 
@@ -64,15 +69,23 @@ def times(run):
     """The tables of times, each under its title."""
     parts = []
     for of in run.tables.values():
-        rows = [[row.name, *(cell(row, column) for column in of.columns)] for row in of.rows]
-        parts.append(f"### {of.title}\n\n{table(of.columns, rows)}")
+        columns = [name for name in of.columns if name not in LEFT_OUT]
+        rows = [[row.name, *(cell(row, column) for column in columns)] for row in of.rows]
+        parts.append(f"### {of.title}\n\n{table(columns, rows)}")
         if of.bytes_per_item:
-            sizes = [f"{name} {of.bytes_per_item[name]:.2f}" for name in COLUMNS if name in of.bytes_per_item]
+            sizes = [f"{name} {of.bytes_per_item[name]:.2f}" for name in COLUMNS if name in of.bytes_per_item and name not in LEFT_OUT]
             parts.append(textwrap.fill(f"Bytes per item by MEMORY USAGE: {', '.join(sizes)}.", 100))
         if of.name == "First touch":
-            faults = [f"{name} {of.rows[0].cells[name].faults:.2f}" for name in of.columns]
+            faults = [f"{name} {of.rows[0].cells[name].faults:.2f}" for name in columns]
             parts.append(textwrap.fill(f"Page faults per item: {', '.join(faults)}.", 100))
     return "\n\n".join(parts)
+
+
+def sheet_table(sheet):
+    """The table of a sheet."""
+    shown = [at for at, head in enumerate(sheet.heads) if head not in LEFT_OUT]
+    rows = [[name, *(line[at] for at in shown)] for name, line in sheet.lines.items()]
+    return table([sheet.heads[at] for at in shown], rows)
 
 
 def machine(run):
@@ -203,7 +216,7 @@ def multiples_chart(run):
 def page(run):
     """docs/benchmarks.md with the figures of a run. A sheet that the run does not have is named as missing."""
     text = PAGE.read_text()
-    sheets = {title: table(sheet.heads, [[name, *line] for name, line in sheet.lines.items()]) for title, sheet in run.sheets.items()}
+    sheets = {title: sheet_table(sheet) for title, sheet in run.sheets.items()}
     contents = {"result": result(run), "machine": machine(run), "times": times(run), **sheets}
     for name in re.findall(r"<!-- (.*): begin -->", text):
         text = filled(text, name, contents.pop(name, "Not in this run."))
