@@ -5,7 +5,6 @@
 use bloomline_core::Error;
 use bloomline_core::host::{Bits, Filter, Growth, Spec};
 use bloomline_core::layer::Layer;
-use xxhash_rust::xxh3::xxh3_128_with_seed;
 
 /// Seed of every filter.
 const SEED: u64 = 42;
@@ -28,47 +27,6 @@ fn absent(number: u64) -> [u8; 8] {
 fn shown(rate: f64) -> String {
     let digits = (2.0 - rate.log10().floor()).clamp(1.0, 6.0) as usize;
     if rate >= 1e-4 { format!("{rate:.digits$}") } else { format!("{rate:.1e}") }
-}
-
-/// The classic filter as it stands in textbooks: `k` bits anywhere.
-fn measured_classic(bits_per_item: u64, k: u64) -> f64 {
-    const ITEMS: u64 = 20_000;
-    const LOOKUPS: u64 = 400_000;
-    let m = ITEMS * bits_per_item;
-    let mut bits = vec![false; m as usize];
-    let places = |item: [u8; 8]| {
-        let hash = xxh3_128_with_seed(&item, SEED);
-        let (start, step) = (hash as u64, (hash >> 64) as u64 | 1);
-        (0..k).map(move |i| (start.wrapping_add(i.wrapping_mul(step)) % m) as usize)
-    };
-    for place in (0..ITEMS).flat_map(|number| places(stored(number))) {
-        if let Some(bit) = bits.get_mut(place) {
-            *bit = true;
-        }
-    }
-    let is_set = |place: usize| bits.get(place).copied().unwrap_or_default();
-    let hits = (0..LOOKUPS).filter(|&number| places(absent(number)).all(is_set)).count();
-    hits as f64 / LOOKUPS as f64
-}
-
-/// Rate over bits per item and bits set: formula, measured.
-pub fn classic() -> String {
-    const BITS_SET: [u64; 7] = [1, 2, 3, 4, 6, 8, 10];
-    let mut text = String::from("| bits per item |");
-    for k in BITS_SET {
-        text += &format!(" k = {k} |");
-    }
-    text += &format!("\n|---|{}\n", "---|".repeat(BITS_SET.len()));
-    for bits_per_item in [2, 4, 6, 8, 10, 12, 16] {
-        text += &format!("| {bits_per_item} |");
-        for k in BITS_SET {
-            let computed = formula(bits_per_item as f64, 1.0, k as f64);
-            text +=
-                &format!(" {}, {} |", shown(computed), shown(measured_classic(bits_per_item, k)));
-        }
-        text += "\n";
-    }
-    text
 }
 
 /// Offers the items of these numbers to a filter.

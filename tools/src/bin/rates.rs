@@ -3,7 +3,7 @@
 use bloomline_tools::rates;
 
 fn main() -> Result<(), bloomline_core::Error> {
-    print!("{}\n{}\n", rates::classic(), rates::layouts()?);
+    println!("{}", rates::layouts()?);
     print!("{}", rates::overfull()?);
     Ok(())
 }
