@@ -256,7 +256,7 @@ impl Common {
     /// time.
     ///
     /// That of a scaling filter is four times its target rate, but at most half of the error budget.
-    /// The load is probably over then, and at 1 % the filter becomes 5 % smaller by it on average.
+    /// A compaction usually follows the load: this makes a 1 % filter 5 % smaller on average.
     /// The 15th layer leaves 11/15 of the budget instead of 14/15, so that further layers take half a
     /// bit more per item.
     pub(crate) fn compacted_error(&self, index: u32) -> f64 {
