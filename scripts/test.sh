@@ -61,7 +61,7 @@ test: (make deep).
 SUMMARY
     ;;
 rest)
-    scripts/deps.sh test install wasm
+    scripts/deps.sh test install
     read -ra others <<<"$(other_tests)"
     run --no-run "${on_servers[@]/#/--test=}" "${others[@]/#/--test=}" --examples
     BLOOMLINE_TIER=rest run "${on_servers[@]/#/--test=}"
