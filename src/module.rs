@@ -4,8 +4,8 @@ use std::ffi::{c_char, c_int};
 
 use redis_module::raw::{self, RedisModuleCtx, RedisModuleString, Status};
 
+use crate::command::bloom::table::{CATEGORY, COMMANDS, HIDDEN};
 use crate::command::cuckoo::table as cuckoo;
-use crate::command::table::{CATEGORY, COMMANDS, HIDDEN};
 use crate::data_type::{callbacks, copies};
 use crate::policy::config;
 use crate::policy::counters::Counters;

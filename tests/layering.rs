@@ -92,6 +92,11 @@ impl Tree {
     }
 }
 
+/// True if a module is a part, or inside it.
+fn inside(module: &str, part: &str) -> bool {
+    module.strip_prefix(part).is_some_and(|rest| rest.is_empty() || rest.starts_with("::"))
+}
+
 /// A text without its comments, in one line.
 fn code(text: &str) -> String {
     let code: Vec<&str> =
@@ -155,9 +160,6 @@ fn absolute(module: &str, path: &str) -> Option<String> {
 fn each_part_imports_only_parts_below_it() {
     let tree = Tree::read("src");
     for (part, forbidden) in FORBIDDEN {
-        let inside = |module: &str, of: &str| {
-            module == of || module.strip_prefix(of).is_some_and(|rest| rest.starts_with("::"))
-        };
         for module in tree.0.keys().filter(|module| inside(module, part)) {
             for import in tree.imports(module) {
                 let is_forbidden = forbidden.iter().any(|other| inside(&import, other));
@@ -172,6 +174,20 @@ fn each_part_imports_only_parts_below_it() {
             let uses_core = tree.0[module].contains("bloomline_core");
             let may_use_core = part != "server" || module == "server::alloc";
             assert!(!uses_core || may_use_core, "{module} uses the core");
+        }
+    }
+}
+
+#[test]
+fn families_of_commands_share_only_what_is_outside_both() {
+    let tree = Tree::read("src");
+    for family in ["command::bloom", "command::cuckoo"] {
+        let is_outside = |module: &&String| inside(module, "command") && !inside(module, family);
+        for module in tree.0.keys().filter(is_outside) {
+            let mut imports = tree.imports(module).into_iter();
+            assert!(!imports.any(|import| inside(&import, family)), "{module} imports {family}");
+            let text = code(&tree.0[module]);
+            assert!(!text.contains(&format!("crate::{family}::")), "{module} names {family}");
         }
     }
 }

@@ -1,26 +1,20 @@
-//! BF.BULKADD and BF.BULKEXISTS, which is CF.BULKEXISTS for a cuckoo filter: items packed in one
-//! string.
+//! Commands whose items are packed in one string; among them BF.BULKEXISTS and CF.BULKEXISTS.
 //!
 //! The server parses one argument and sends one reply, however many items there are. Otherwise they
-//! are BF.MADD and BF.MEXISTS: items added by either command are found by the other.
+//! are the commands with one argument per item: BF.BULKADD is BF.MADD, and items added by either
+//! command are found by the other.
 
-use std::cell::Cell;
 use std::ffi::CStr;
 use std::marker::PhantomData;
 
 use super::access;
-use super::add::{self, Wanted};
 use super::answers::Answers;
 use super::error::{Failure, NO_ANSWERS};
 use super::handler::{ArgCount, Call, Handler};
-use super::options::{Dialect, FilterOptions};
 use super::packed::{self, Packed, Reply};
 use super::read::Contains;
-use crate::policy::limits::Limits;
 use crate::policy::replicate::{self, ItemCommands, NewItems};
 use crate::server::args::Args;
-use crate::server::key::Key;
-use bloomline_core::host::AnyFilter;
 
 /// A command whose items are packed in one string: `key FIXED width data | PREFIXED data | LINES
 /// data [COUNT]`.
@@ -59,34 +53,8 @@ impl<C: BulkCommand> Handler for Bulk<C> {
     }
 }
 
-/// BF.BULKADD
-pub struct BulkAdd;
 /// BF.BULKEXISTS, and CF.BULKEXISTS
 pub struct BulkExists<F>(PhantomData<F>);
-
-impl BulkCommand for BulkAdd {
-    fn process(call: Call, items: Packed, answers: &mut Answers) -> BulkResult {
-        if items.len() == 0 {
-            return Ok(None);
-        }
-        let options = || FilterOptions::default_for(Dialect::of(call.source));
-        let insert = |filter: &mut AnyFilter| insert_items(call, filter, items, answers);
-        let wanted = Wanted::any(options);
-        let mut key = access::write(call);
-        let written = add::write_to(call, &mut key, items.len(), wanted, insert)?;
-        let (new, refusal) = &written.outcome.items;
-        written.commit(call, key, |key| replicate_new(call, key, new, items));
-        Ok(*refusal)
-    }
-
-    fn describe(done: &Done) -> String {
-        let Done { unit, all, processed, ones } = done;
-        let number = processed + 1;
-        format!(
-            "{unit} {number} of {all} was refused, {ones} of the {processed} before it were new"
-        )
-    }
-}
 
 impl<F: Contains> BulkCommand for BulkExists<F> {
     fn process(call: Call, items: Packed, answers: &mut Answers) -> BulkResult {
@@ -96,51 +64,6 @@ impl<F: Contains> BulkCommand for BulkExists<F> {
             None => items.iter().for_each(|_| answers.push(false)),
         }
         Ok(None)
-    }
-}
-
-/// Inserts items up to the first that is refused. Returns which were written, and the error reply
-/// for the refused one.
-fn insert_items(
-    call: Call,
-    filter: &mut AnyFilter,
-    items: Packed,
-    answers: &mut Answers,
-) -> (NewItems, Option<&'static CStr>) {
-    let limits = Limits::of(call.source);
-    let mut new = NewItems::default();
-    let (mut refusal, is_over) = (None, Cell::new(false));
-    // The filter takes items in groups. The others of the group of a refused item are not written:
-    // the filter is full, and its growth is refused from then on, also if there is memory again.
-    let items = items.iter().until(&is_over);
-    let mut permit = |demand| !is_over.get() && limits.allows(demand);
-    filter.insert_batch(items, &mut permit, |result| match result {
-        _ if is_over.get() => {}
-        Ok(insertion) => {
-            new.record(insertion.is_written());
-            answers.push(insertion.is_new());
-        }
-        Err(error) => {
-            new.record_refused();
-            refusal = add::refused(call, error, &limits);
-            is_over.set(true);
-        }
-    });
-    (new, refusal)
-}
-
-/// Replicates the new items of a call. For replicas that know no packed items, as plain items or as
-/// content, whichever is shorter.
-fn replicate_new(call: Call, key: &Key, new: &NewItems, items: Packed) {
-    if replicate::replicas_know_own_commands() {
-        return replicate_packed(call, new, items, &replicate::ADD);
-    }
-    let selected = new.select(items.iter());
-    match access::found::<AnyFilter>(key) {
-        Some(filter) if replicate::is_content_shorter(filter, selected.clone()) => {
-            replicate::content(call.context, call.key, filter, key.expires_at());
-        }
-        _ => replicate::unpacked(call.context, call.key, &replicate::ADD, selected),
     }
 }
 

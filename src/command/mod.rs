@@ -1,30 +1,22 @@
 //! The commands: from the arguments of a call to its reply.
 
 mod access;
-mod add;
 mod answers;
+pub mod bloom;
 mod bulk;
-mod compact;
-mod create;
+mod creation;
 pub mod cuckoo;
-mod dump;
 mod error;
+mod fields;
 mod float;
 #[allow(unsafe_code)]
 mod handler;
-mod hash_check;
 mod help;
-mod info;
+mod items;
 mod lifetime;
 mod lines;
-mod merge;
 mod option;
-mod options;
 mod packed;
-mod parse;
 mod read;
-mod redisbloom_dialect;
-mod rotate;
-mod stats;
+mod row;
 mod syntax;
-pub mod table;

@@ -1,154 +1,62 @@
-//! The table of the options of BF.RESERVE and BF.INSERT: for each its name, its value, where it
-//! goes, and what COMMAND DOCS says. [`syntax`](super::syntax) names the options of each command.
+//! Options that both families have: what COMMAND DOCS says of them, and their values.
 
 use std::ffi::CStr;
 
-use super::error::Failure;
-use super::options::{Parser, Value};
-use crate::server::args::{Arg, Args};
+use super::error::{Failure, unknown_argument};
+use crate::policy::setting::layout_by_name;
+use crate::server::args::Arg;
 use crate::server::command_docs::{ArgSpec, Kind};
+use bloomline_core::Layout;
+use bloomline_core::host::MAX_ERROR_RATE;
 
-/// An option.
-pub struct CreateOption {
-    /// Its name as the token, and its value.
-    pub docs: ArgSpec,
-    /// True if RedisBloom does not know it.
-    is_own: bool,
-    /// True if BF.RESERVE takes it; BF.INSERT takes all.
-    is_of_reserve: bool,
-    /// Sets the option. The argument is its value, or its name if it has none.
-    pub set: fn(&mut Parser, Value) -> Result<(), Failure>,
-}
-
-/// CAPACITY n, of BF.INSERT
-pub const CAPACITY: CreateOption = CreateOption {
-    is_of_reserve: false,
-    ..known(c"capacity", c"CAPACITY", Kind::Integer, Parser::capacity)
-};
-/// ERROR rate, of BF.INSERT
-pub const ERROR: CreateOption =
-    CreateOption { is_of_reserve: false, ..known(c"error", c"ERROR", Kind::Number, Parser::error) };
-/// EXPANSION n
-pub const EXPANSION: CreateOption =
-    known(c"expansion", c"EXPANSION", Kind::Integer, Parser::expansion);
-/// NOCREATE, of BF.INSERT
-pub const NOCREATE: CreateOption = CreateOption {
-    is_of_reserve: false,
-    ..known(c"nocreate", c"NOCREATE", Kind::Token, Parser::no_create)
-};
-/// NONSCALING
-pub const NONSCALING: CreateOption =
-    known(c"nonscaling", c"NONSCALING", Kind::Token, Parser::non_scaling);
+/// CAPACITY n
+pub const CAPACITY: ArgSpec = ArgSpec::optional(c"capacity", c"CAPACITY", Kind::Integer);
+/// ERROR rate
+pub const ERROR: ArgSpec = ArgSpec::optional(c"error", c"ERROR", Kind::Number);
+/// NOCREATE
+pub const NOCREATE: ArgSpec = ArgSpec::optional(c"nocreate", c"NOCREATE", Kind::Token);
+/// SEED n
+pub const SEED: ArgSpec = ArgSpec::optional(c"seed", c"SEED", Kind::Integer);
+/// TTL seconds
+pub const TTL: ArgSpec = ArgSpec::optional(c"ttl", c"TTL", Kind::Integer);
 /// LAYOUT name
-pub const LAYOUT: CreateOption = own(
+pub const LAYOUT: ArgSpec = ArgSpec::optional(
     c"layout",
     c"LAYOUT",
     Kind::OneOf(&[
         ArgSpec::choice(c"bloomline", c"BLOOMLINE"),
         ArgSpec::choice(c"redisbloom", c"REDISBLOOM"),
     ]),
-    Parser::layout,
 );
-/// SEED n
-pub const SEED: CreateOption = own(c"seed", c"SEED", Kind::Integer, Parser::seed);
-/// WINDOW seconds
-pub const WINDOW: CreateOption = own(c"seconds", c"WINDOW", Kind::Integer, |parser, value| {
-    parser.options.lifetime.set_window(value?)
-});
-/// LAST
-pub const LAST: CreateOption = own(c"last", c"LAST", Kind::Token, |parser, _| {
-    parser.options.lifetime.is_last = true;
-    Ok(())
-});
-/// GENERATIONS g
-pub const GENERATIONS: CreateOption =
-    own(c"generations", c"GENERATIONS", Kind::Integer, |parser, value| {
-        parser.options.lifetime.set_generations(value?)
-    });
-/// NOREFRESH
-pub const NOREFRESH: CreateOption = own(c"norefresh", c"NOREFRESH", Kind::Token, |parser, _| {
-    parser.options.lifetime.no_refresh = true;
-    Ok(())
-});
-/// TTL seconds
-pub const TTL: CreateOption =
-    own(c"ttl", c"TTL", Kind::Integer, |parser, value| parser.options.lifetime.set_ttl(value?));
 
-/// All of them.
-const ALL: [&CreateOption; 12] = [
-    &CAPACITY,
-    &ERROR,
-    &EXPANSION,
-    &NOCREATE,
-    &NONSCALING,
-    &LAYOUT,
-    &SEED,
-    &WINDOW,
-    &LAST,
-    &GENERATIONS,
-    &NOREFRESH,
-    &TTL,
-];
-
-impl CreateOption {
-    /// The option of BF.INSERT that an argument names.
-    pub fn named(arg: Arg) -> Option<&'static Self> {
-        let is_named = |option: &&&Self| arg.bytes().eq_ignore_ascii_case(option.name());
-        ALL.iter().find(is_named).copied()
-    }
-
-    /// The option of BF.RESERVE that an argument names.
-    pub fn of_reserve(arg: Arg) -> Option<&'static Self> {
-        Self::named(arg).filter(|option| option.is_of_reserve)
-    }
-
-    /// The number of its arguments: its name, and its value if it has one.
-    pub fn len(&self) -> usize {
-        1 + usize::from(!matches!(self.docs.kind, Kind::Token))
-    }
-
-    fn name(&self) -> &'static [u8] {
-        self.docs.token.map_or(b"", CStr::to_bytes)
-    }
+/// The layout of a name.
+///
+/// # Errors
+///
+/// The error reply.
+pub fn layout(name: Arg) -> Result<Layout, Failure> {
+    layout_by_name(name).ok_or_else(|| unknown_argument(name))
 }
 
-/// True if there is an option before ITEMS that RedisBloom does not know.
-pub fn has_own(args: Args) -> bool {
-    own_options(args).next().is_some()
+/// The seed of a filter.
+///
+/// # Errors
+///
+/// The error reply.
+pub fn seed(arg: Arg) -> Result<u64, Failure> {
+    Ok(arg.unsigned().ok_or(c"ERR seed must be in the range [0, 18446744073709551615]")?)
 }
 
-/// The number of arguments before ITEMS that name options which RedisBloom does not know, or are
-/// their values.
-pub fn own_len(args: Args) -> usize {
-    own_options(args).map(CreateOption::len).sum()
-}
-
-fn own_options(args: Args<'_>) -> impl Iterator<Item = &'static CreateOption> {
-    let before_items = args.iter().take_while(|arg| !arg.is("ITEMS"));
-    before_items.filter_map(CreateOption::named).filter(|option| option.is_own)
-}
-
-/// An option that RedisBloom knows.
-const fn known(
-    name: &'static CStr,
-    token: &'static CStr,
-    kind: Kind,
-    set: fn(&mut Parser, Value) -> Result<(), Failure>,
-) -> CreateOption {
-    CreateOption {
-        docs: ArgSpec::optional(name, token, kind),
-        is_own: false,
-        is_of_reserve: true,
-        set,
-    }
-}
-
-/// An option that RedisBloom does not know.
-const fn own(
-    name: &'static CStr,
-    token: &'static CStr,
-    kind: Kind,
-    set: fn(&mut Parser, Value) -> Result<(), Failure>,
-) -> CreateOption {
-    CreateOption { is_own: true, ..known(name, token, kind, set) }
+/// A target rate above 0 and below 1. Above 0.25 it becomes 0.25, as in RedisBloom.
+///
+/// # Errors
+///
+/// The first reply if the text is not a number, the second if it is out of range.
+pub fn error_rate(
+    arg: Arg,
+    not_a_number: &'static CStr,
+    out_of_range: &'static CStr,
+) -> Result<f64, Failure> {
+    let rate = arg.number().ok_or(not_a_number)?;
+    if rate > 0.0 && rate < 1.0 { Ok(rate.min(MAX_ERROR_RATE)) } else { Err(out_of_range.into()) }
 }

@@ -1,4 +1,4 @@
-//! BF.EXISTS and BF.MEXISTS, which are CF.EXISTS and CF.MEXISTS for a cuckoo filter, and BF.CARD.
+//! BF.EXISTS and BF.MEXISTS, which are CF.EXISTS and CF.MEXISTS for a cuckoo filter.
 
 use std::marker::PhantomData;
 
@@ -14,9 +14,6 @@ use bloomline_core::host::cuckoo::AnyCuckoo;
 pub struct Exists<F>(PhantomData<F>);
 /// BF.MEXISTS key item [item ...], and CF.MEXISTS
 pub struct Mexists<F>(PhantomData<F>);
-/// BF.CARD key
-pub struct Card;
-
 /// The time for which a filter answers, in milliseconds. The clock is read only for a filter that
 /// remembers by time.
 #[inline]
@@ -83,17 +80,6 @@ impl<F: Contains> Handler for Mexists<F> {
             }
             None => call.rest.iter().for_each(|_| call.context.boolean(false)),
         }
-        Ok(())
-    }
-}
-
-impl Handler for Card {
-    const ARGS: ArgCount = 2..=2;
-
-    fn run(call: Call) -> Result<(), Failure> {
-        let key = access::read(call);
-        let filter: Option<&AnyFilter> = access::optional(&key)?;
-        call.context.count(filter.map_or(0, |filter| filter.len_at(now_for(filter))));
         Ok(())
     }
 }

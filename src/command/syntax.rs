@@ -1,6 +1,5 @@
-//! The arguments of the commands, as COMMAND DOCS, BF.HELP and CF.HELP show them.
+//! The arguments of commands of both families, as COMMAND DOCS, BF.HELP and CF.HELP show them.
 
-use super::option;
 use crate::server::command_docs::{ArgSpec, Kind};
 
 /// Only a key.
@@ -23,93 +22,14 @@ pub const BULK: &[ArgSpec] = &[
     ArgSpec::required(c"data", Kind::Text),
     ArgSpec::optional(c"count", c"COUNT", Kind::Token),
 ];
-/// BF.RESERVE.
-pub const RESERVE: &[ArgSpec] = &[
-    KEY,
-    ArgSpec::required(c"error_rate", Kind::Number),
-    ArgSpec::required(c"capacity", Kind::Integer),
-    option::EXPANSION.docs,
-    option::NONSCALING.docs,
-    option::LAYOUT.docs,
-    WINDOW,
-    option::GENERATIONS.docs,
-    option::NOREFRESH.docs,
-    option::TTL.docs,
-    option::SEED.docs,
-];
-/// BF.INSERT.
-pub const INSERT: &[ArgSpec] = &[
-    KEY,
-    option::CAPACITY.docs,
-    option::ERROR.docs,
-    option::EXPANSION.docs,
-    option::NOCREATE.docs,
-    option::NONSCALING.docs,
-    option::LAYOUT.docs,
-    WINDOW,
-    option::GENERATIONS.docs,
-    option::NOREFRESH.docs,
-    option::TTL.docs,
-    option::SEED.docs,
-    ArgSpec { token: Some(c"ITEMS"), ..ITEMS },
-];
-/// BF.INFO.
-pub const INFO: &[ArgSpec] = &[
-    KEY,
-    ArgSpec {
-        optional: true,
-        ..ArgSpec::required(
-            c"single_value",
-            Kind::OneOf(&[
-                ArgSpec::choice(c"capacity", c"CAPACITY"),
-                ArgSpec::choice(c"size", c"SIZE"),
-                ArgSpec::choice(c"filters", c"FILTERS"),
-                ArgSpec::choice(c"items", c"ITEMS"),
-                ArgSpec::choice(c"expansion", c"EXPANSION"),
-                ArgSpec::choice(c"error", c"ERROR"),
-                ArgSpec::choice(c"layout", c"LAYOUT"),
-                ArgSpec::choice(c"fill", c"FILL"),
-                ArgSpec::choice(c"fprate", c"FPRATE"),
-                ArgSpec::choice(c"window", c"WINDOW"),
-                ArgSpec::choice(c"generations", c"GENERATIONS"),
-                ArgSpec::choice(c"oldest", c"OLDEST"),
-                ArgSpec::choice(c"newest", c"NEWEST"),
-                ArgSpec::choice(c"estimate", c"ESTIMATE"),
-            ]),
-        )
-    },
-];
-/// BF.STATS.
-pub const STATS: &[ArgSpec] =
-    &[KEY, ArgSpec { optional: true, multiple: true, ..ArgSpec::required(c"field", Kind::Text) }];
-/// BF.ROTATE.
-pub const ROTATE: &[ArgSpec] = &[KEY, ArgSpec::optional(c"milliseconds", c"AT", Kind::Integer)];
-/// BF.MERGE.
-pub const MERGE: &[ArgSpec] = &[
-    ArgSpec::required(c"destination", Kind::Key),
-    ArgSpec { multiple: true, ..ArgSpec::required(c"source", Kind::Key) },
-];
 /// BF.SCANDUMP.
 pub const SCANDUMP: &[ArgSpec] = &[KEY, ArgSpec::required(c"iterator", Kind::Integer)];
 /// BF.LOADCHUNK.
 pub const LOADCHUNK: &[ArgSpec] =
     &[KEY, ArgSpec::required(c"iterator", Kind::Integer), ArgSpec::required(c"data", Kind::Text)];
-/// BF._HASHCHECK.
-pub const HASH_CHECK: &[ArgSpec] = &[KEY, ArgSpec::required(c"hash", Kind::Text)];
 
 /// The key.
 pub const KEY: ArgSpec = ArgSpec::required(c"key", Kind::Key);
 const ITEM: ArgSpec = ArgSpec::required(c"item", Kind::Text);
 /// One or more items.
 pub const ITEMS: ArgSpec = ArgSpec { multiple: true, ..ITEM };
-
-const WINDOW: ArgSpec = ArgSpec {
-    optional: true,
-    ..ArgSpec::required(
-        c"window",
-        Kind::OneOf(&[
-            ArgSpec { optional: false, ..option::WINDOW.docs },
-            ArgSpec { optional: false, ..option::LAST.docs },
-        ]),
-    )
-};

@@ -4,7 +4,7 @@ use std::ffi::CStr;
 
 use super::options::{self, NewFilter};
 use crate::command::access;
-use crate::command::create::{expire, refused, seed};
+use crate::command::creation::{expire, refused, seed};
 use crate::command::error::{Failure, NEEDS_EFFECTS};
 use crate::command::handler::{ArgCount, Call, Handler};
 use crate::data_type::handle::{Changed, store};

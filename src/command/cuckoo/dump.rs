@@ -4,7 +4,7 @@ use std::ffi::CStr;
 
 use super::error::{BAD_CHUNK, BAD_HEADER, BAD_NUMBERS, BAD_POSITION};
 use crate::command::access;
-use crate::command::create::refused;
+use crate::command::creation::refused;
 use crate::command::error::Failure;
 use crate::command::handler::{ArgCount, Call, Handler};
 use crate::data_type::handle::store;

@@ -2,9 +2,9 @@
 
 use crate::command::access;
 use crate::command::error::Failure;
+use crate::command::fields::{self, Field};
 use crate::command::float::format_g;
 use crate::command::handler::{ArgCount, Call, Handler};
-use crate::command::info::{self, Field};
 use crate::policy::setting::layout_name;
 use crate::server::args::Arg;
 use crate::server::context::Context;
@@ -92,7 +92,7 @@ impl Handler for Info {
         if call.rest.get(0).is_some_and(|token| !is_known(token)) {
             return Err(Failure::Arity);
         }
-        info::reply(call, &FIELDS, &MORE_FIELDS, Failure::Arity)
+        fields::reply(call, &FIELDS, &MORE_FIELDS, Failure::Arity)
     }
 }
 

@@ -3,14 +3,13 @@
 use std::ffi::CStr;
 
 use super::error::{BAD_CAPACITY, INSERTED_CAPACITY, RESERVED_CAPACITY, UNKNOWN_ARGUMENT};
-use crate::command::error::{Failure, unknown_argument};
+use crate::command::error::Failure;
 use crate::command::handler::Call;
 use crate::command::lifetime::Lifetime;
-use crate::command::option::{ERROR, LAYOUT, SEED, TTL};
-use crate::command::options::{error_rate, seed};
+use crate::command::option::{ERROR, LAYOUT, SEED, TTL, error_rate, layout, seed};
 use crate::policy::setting::{
     CF_BUCKET_SIZE, CF_ERROR_RATE, CF_EXPANSION_FACTOR, CF_INITIAL_SIZE, CF_LAYOUT,
-    CF_MAX_ITERATIONS, MAX_CF_CAPACITY, layout_by_name, max_bucket_size,
+    CF_MAX_ITERATIONS, MAX_CF_CAPACITY, max_bucket_size,
 };
 use crate::policy::source::Source;
 use crate::server::args::{Arg, Args};
@@ -45,22 +44,22 @@ pub struct OwnOption {
 /// The options that RedisBloom does not know.
 pub const OWN: [OwnOption; 4] = [
     OwnOption {
-        docs: ERROR.docs,
+        docs: ERROR,
         set: |new, value| {
             new.error_rate = Some(error_rate(value, c"Bad error rate", c"Bad error rate")?);
             Ok(())
         },
     },
     OwnOption {
-        docs: LAYOUT.docs,
+        docs: LAYOUT,
         set: |new, value| {
-            new.layout = Some(layout_by_name(value).ok_or_else(|| unknown_argument(value))?);
+            new.layout = Some(layout(value)?);
             Ok(())
         },
     },
-    OwnOption { docs: TTL.docs, set: |new, value| new.lifetime.set_ttl(value) },
+    OwnOption { docs: TTL, set: |new, value| new.lifetime.set_ttl(value) },
     OwnOption {
-        docs: SEED.docs,
+        docs: SEED,
         set: |new, value| {
             new.seed = Some(seed(value)?);
             Ok(())

@@ -4,11 +4,11 @@ use std::ffi::CStr;
 
 use super::error::NOTHING_TO_DELETE;
 use crate::command::access;
-use crate::command::add::Reply;
 use crate::command::answers::Answers;
 use crate::command::bulk::{self, BulkCommand, BulkResult};
 use crate::command::error::Failure;
 use crate::command::handler::{ArgCount, Call, Handler};
+use crate::command::items::Reply;
 use crate::command::packed::Packed;
 use crate::data_type::handle::{Changed, FilterMut};
 use crate::policy::counters::{CF_DELETES, CF_DELETES_MISSED};

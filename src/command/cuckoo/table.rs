@@ -4,7 +4,6 @@ use std::ffi::CStr;
 
 use redis_module::raw::{
     REDISMODULE_CMD_KEY_ACCESS, REDISMODULE_CMD_KEY_DELETE, REDISMODULE_CMD_KEY_RW,
-    REDISMODULE_CMD_KEY_UPDATE,
 };
 
 use super::{add, bulk, compact, count, create, dump, info, remove};
@@ -12,7 +11,7 @@ use crate::command::bulk::{Bulk, BulkExists};
 use crate::command::error::Failure;
 use crate::command::handler::{ArgCount, Call, Handler};
 use crate::command::help;
-use crate::command::table::{NO_KEY as BLOOM_NO_KEY, READ_KEY, WRITE_KEY, command};
+use crate::command::row::{self, READ_KEY, SHRINK_KEY, WRITE_KEY, command};
 use crate::command::{option, read, syntax};
 use crate::server::command::{Access, Command, Keys};
 use crate::server::command_docs::{ArgSpec, Kind};
@@ -51,16 +50,10 @@ const BULK_DELETE: Access =
     Access { flags: "write", categories: "cuckoo write", keys: DELETE.keys };
 
 /// Commands that make a value smaller, also without free memory.
-const SHRINK: Access = Access {
-    flags: "write",
-    categories: "cuckoo write",
-    keys: Keys::First(
-        REDISMODULE_CMD_KEY_RW | REDISMODULE_CMD_KEY_ACCESS | REDISMODULE_CMD_KEY_UPDATE,
-    ),
-};
+const SHRINK: Access = Access { flags: "write", categories: "cuckoo write", keys: SHRINK_KEY };
 
 /// A command without a key.
-const NO_KEY: Access = Access { categories: "cuckoo", ..BLOOM_NO_KEY };
+const NO_KEY: Access = Access { categories: "cuckoo", ..row::NO_KEY };
 
 /// CF.RESERVE.
 const RESERVE: &[ArgSpec] = &[
@@ -69,21 +62,21 @@ const RESERVE: &[ArgSpec] = &[
     ArgSpec::optional(c"bucketsize", c"BUCKETSIZE", Kind::Integer),
     ArgSpec::optional(c"maxiterations", c"MAXITERATIONS", Kind::Integer),
     ArgSpec::optional(c"expansion", c"EXPANSION", Kind::Integer),
-    option::ERROR.docs,
-    option::LAYOUT.docs,
-    option::TTL.docs,
-    option::SEED.docs,
+    option::ERROR,
+    option::LAYOUT,
+    option::TTL,
+    option::SEED,
 ];
 
 /// CF.INSERT and CF.INSERTNX.
 const INSERT: &[ArgSpec] = &[
     syntax::KEY,
-    option::CAPACITY.docs,
-    option::NOCREATE.docs,
-    option::ERROR.docs,
-    option::LAYOUT.docs,
-    option::TTL.docs,
-    option::SEED.docs,
+    option::CAPACITY,
+    option::NOCREATE,
+    option::ERROR,
+    option::LAYOUT,
+    option::TTL,
+    option::SEED,
     ArgSpec { token: Some(c"ITEMS"), ..syntax::ITEMS },
 ];
 

@@ -8,17 +8,18 @@
 
 use std::ffi::CStr;
 
-use super::access::{self, Written};
 use super::create::{self, RESERVED};
-use super::error::{self, Failure, NOT_FOUND};
-use super::handler::{ArgCount, Call, Handler};
-use super::lifetime::Lifetime;
 use super::option;
 use super::options::{Dialect, FilterOptions};
 use super::parse;
 use super::rotate::{ROTATED, Rotated, Rotation};
+use crate::command::access::{self, Written};
+use crate::command::error::{self, Failure, NOT_FOUND};
+use crate::command::handler::{ArgCount, Call, Handler};
+use crate::command::items::{Reply, count_refused};
+use crate::command::lifetime::Lifetime;
 use crate::data_type::handle::Outcome;
-use crate::policy::limits::{GROWTH, Limits};
+use crate::policy::limits::Limits;
 use crate::policy::replicate::{self, NewItems};
 use crate::server::args::Args;
 use crate::server::key::Key;
@@ -81,15 +82,6 @@ impl<F> Wanted<F> {
     pub fn any(if_missing: F) -> Self {
         Self { if_missing: Some(if_missing), lifetime: Lifetime::default() }
     }
-}
-
-/// The form of the reply.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Reply {
-    /// One answer or error, for the one item.
-    Single,
-    /// An array with one answer per item.
-    Array,
 }
 
 /// How new items are replicated.
@@ -215,14 +207,4 @@ fn insert_items(call: Call, filter: &mut AnyFilter, items: Args, reply: Reply) -
 pub fn refused(call: Call, error: Error, limits: &Limits) -> Option<&'static CStr> {
     count_refused(call, error, limits);
     (!limits.source.is_replicated_or_loaded()).then(|| error::insertion(error))
-}
-
-/// Counts and logs an item that was not inserted because its filter cannot grow; see
-/// [`Limits::refuse`]. A client's item for a full filter with a fixed size is none of these.
-#[cold]
-pub fn count_refused(call: Call, error: Error, limits: &Limits) {
-    let is_fixed = matches!(error, Error::Full(_));
-    if !is_fixed || limits.source.is_replicated_or_loaded() {
-        limits.refuse(&GROWTH, call.key, error);
-    }
 }

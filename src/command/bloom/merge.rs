@@ -7,9 +7,9 @@
 
 use std::ffi::CStr;
 
-use super::access;
-use super::error::{self, Failure, no_source};
-use super::handler::{ArgCount, Call, Handler};
+use crate::command::access;
+use crate::command::error::{self, Failure, no_source};
+use crate::command::handler::{ArgCount, Call, Handler};
 use crate::data_type::handle::{Changed, store};
 use crate::policy::counters::MERGES;
 use crate::policy::limits::{Limits, MERGE};

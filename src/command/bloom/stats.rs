@@ -5,11 +5,11 @@
 
 use std::cell::OnceCell;
 
-use super::access;
-use super::error::{Failure, unknown_argument};
-use super::float::format_g;
-use super::handler::{ArgCount, Call, Handler};
 use super::info::{self, layer_numbers, number};
+use crate::command::access;
+use crate::command::error::{Failure, unknown_argument};
+use crate::command::float::format_g;
+use crate::command::handler::{ArgCount, Call, Handler};
 use crate::server::args::{Arg, Args};
 use crate::server::context::Context;
 use bloomline_core::Estimate;

@@ -5,12 +5,12 @@
 
 use std::ffi::CStr;
 
-use super::access;
-use super::error::{
+use crate::command::access;
+use crate::command::error::{
     self, AT_IN_FUTURE, BAD_TIME, Failure, NEEDS_EFFECTS, NO_GENERATIONS, NOT_BY_HAND,
     unknown_argument,
 };
-use super::handler::{ArgCount, Call, Handler};
+use crate::command::handler::{ArgCount, Call, Handler};
 use crate::data_type::handle::Outcome;
 use crate::policy::limits::{Limits, ROTATION, is_for_memory};
 use crate::policy::replicate;

@@ -2,21 +2,21 @@
 
 use std::ffi::CStr;
 
-use super::access;
-use super::error::{self, Failure, NEEDS_EFFECTS};
-use super::handler::{ArgCount, Call, Handler};
-use super::lifetime::Lifetime;
 use super::option;
 use super::options::{Dialect, FilterOptions};
 use super::parse;
+use crate::command::access;
+use crate::command::creation::{expire, refused, seed};
+use crate::command::error::{Failure, NEEDS_EFFECTS};
+use crate::command::handler::{ArgCount, Call, Handler};
 use crate::data_type::handle::{Changed, store};
-use crate::policy::limits::{CREATION, Limits, is_for_memory};
-use crate::policy::{replicate, seed};
+use crate::policy::limits::Limits;
+use crate::policy::replicate;
 use crate::server::args::Args;
 use crate::server::clock;
 use crate::server::key::Key;
+use bloomline_core::Layout;
 use bloomline_core::host::{AnyFilter, Filter, WindowedFilter};
-use bloomline_core::{Error, Layout};
 
 /// The keyspace event of a filter that was created.
 pub const RESERVED: &CStr = c"bloom.reserve";
@@ -76,37 +76,4 @@ pub fn create(call: Call, key: &mut Key, options: FilterOptions) -> Result<Chang
     let created = store(key, filter);
     expire(call, key, lifetime);
     Ok(created)
-}
-
-/// The seed of a new filter: that of the option, or one that nobody can predict unless a script is
-/// executed again elsewhere.
-///
-/// # Errors
-///
-/// The system has no random numbers.
-pub fn seed(call: Call, given: Option<u64>) -> Result<u64, Failure> {
-    let repeatable = || call.source.repeatable_seed(call.key.bytes());
-    match given.or_else(repeatable) {
-        Some(seed) => Ok(seed),
-        None => seed::random().map_err(|error| error::no_seed(&error)),
-    }
-}
-
-/// Lets a new key expire if TTL is given, and replicates when.
-pub fn expire(call: Call, key: &mut Key, lifetime: Lifetime) {
-    if let Some(millis) = lifetime.ttl {
-        key.expire_after(millis);
-        if let Some(at) = key.expires_at() {
-            replicate::expiry(call.context, call.key, at);
-        }
-    }
-}
-
-/// Counts and logs a creation that was refused for lack of memory, and returns the error reply; see
-/// [`Limits::refuse`].
-pub fn refused(call: Call, error: Error, limits: &Limits) -> Failure {
-    if is_for_memory(error) {
-        limits.refuse(&CREATION, call.key, error);
-    }
-    error::creation(error, limits)
 }

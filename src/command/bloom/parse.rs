@@ -1,10 +1,10 @@
 //! Reads the arguments of BF.RESERVE and BF.INSERT.
 
-use super::error::{Failure, unknown_argument};
-use super::lifetime::Lifetime;
 use super::option::{self, CreateOption};
 use super::options::{Command, Dialect, FilterOptions, Parser};
 use super::redisbloom_dialect::{self, Token};
+use crate::command::error::{Failure, unknown_argument};
+use crate::command::lifetime::Lifetime;
 use crate::server::args::{Arg, Args};
 
 /// Parses `error_rate capacity [option ...]`, with the checks in RedisBloom's order.

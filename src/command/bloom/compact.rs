@@ -2,9 +2,9 @@
 
 use std::ffi::CStr;
 
-use super::access;
-use super::error::{Failure, unknown_argument};
-use super::handler::{ArgCount, Call, Handler};
+use crate::command::access;
+use crate::command::error::{Failure, unknown_argument};
+use crate::command::handler::{ArgCount, Call, Handler};
 use crate::data_type::handle::FilterMut;
 use crate::policy::counters::{BYTES_COMPACTED, COMPACTIONS};
 use crate::server::args::Args;

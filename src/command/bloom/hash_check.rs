@@ -2,8 +2,8 @@
 //!
 //! Only builds of RedisBloom with a seed for their hash write it.
 
-use super::error::Failure;
-use super::handler::{ArgCount, Call, Handler};
+use crate::command::error::Failure;
+use crate::command::handler::{ArgCount, Call, Handler};
 use crate::server::log;
 use bloomline_core::host::redisbloom::hash;
 

@@ -7,12 +7,12 @@
 use std::ffi::CStr;
 use std::ops::ControlFlow;
 
-use super::access;
-use super::create;
-use super::error::{
+use crate::command::access;
+use crate::command::creation;
+use crate::command::error::{
     BAD_DATA, CHUNK_TOO_BIG, DROPPED, DUMP_ITERATOR, Failure, LOAD_ITERATOR, NO_LINK,
 };
-use super::handler::{ArgCount, Call, Handler};
+use crate::command::handler::{ArgCount, Call, Handler};
 use crate::data_type::handle::store;
 use crate::policy::counters::LOADS_REFUSED;
 use crate::policy::limits::{Limits, is_for_memory};
@@ -131,7 +131,7 @@ fn write_chunk(filter: &mut AnyFilter, iterator: i64, data: &[u8]) -> Result<boo
 /// The error reply for a header; the log line has the reason.
 fn bad_header(call: Call, error: Error, limits: &Limits) -> Failure {
     if is_for_memory(error) {
-        return create::refused(call, error, limits);
+        return creation::refused(call, error, limits);
     }
     LOADS_REFUSED.add(1);
     log::refusal(format_args!("BF.LOADCHUNK of '{}' refused: {error}", call.key.shown()));

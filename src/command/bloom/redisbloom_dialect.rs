@@ -3,9 +3,9 @@
 
 use std::iter;
 
-use super::error::Failure;
 use super::option::{self, CreateOption};
 use super::options::Parser;
+use crate::command::error::Failure;
 use crate::server::args::{Arg, Args};
 
 /// Reads the options of BF.RESERVE. RedisBloom finds them anywhere, even in the key and the numbers,

@@ -2,17 +2,16 @@
 
 use std::ffi::CStr;
 
-use redis_module::raw::{
-    REDISMODULE_CMD_KEY_ACCESS, REDISMODULE_CMD_KEY_INSERT, REDISMODULE_CMD_KEY_RO,
-    REDISMODULE_CMD_KEY_RW, REDISMODULE_CMD_KEY_UPDATE,
-};
+use redis_module::raw::REDISMODULE_CMD_KEY_ACCESS;
 
-use super::bulk::{Bulk, BulkAdd, BulkExists};
-use super::error::Failure;
-use super::handler::{ArgCount, Call, Handler, entry};
-use super::{
-    add, compact, create, dump, hash_check, help, info, merge, read, rotate, stats, syntax,
-};
+use super::bulk::BulkAdd;
+use super::{add, card, compact, create, dump, hash_check, info, merge, rotate, stats, syntax};
+use crate::command::bulk::{Bulk, BulkExists};
+use crate::command::error::Failure;
+use crate::command::handler::{ArgCount, Call, Handler};
+use crate::command::row::{self, READ_KEY, SHRINK_KEY, WRITE_KEY, command};
+use crate::command::syntax::{ADD, BULK, KEY_ONLY, LOADCHUNK, MADD, SCANDUMP};
+use crate::command::{help, read};
 use crate::server::command::{Access, Command, Keys};
 use bloomline_core::host::AnyFilter;
 
@@ -22,7 +21,6 @@ pub const CATEGORY: &CStr = c"bloom";
 /// Commands that only read.
 const READ_FAST: Access =
     Access { flags: "readonly fast", categories: "bloom read fast", keys: Keys::First(READ_KEY) };
-pub(super) const READ_KEY: u32 = REDISMODULE_CMD_KEY_RO | REDISMODULE_CMD_KEY_ACCESS;
 
 /// Commands that only read, and may take milliseconds: they copy up to 16 MiB, or count bits.
 const READ: Access =
@@ -31,7 +29,6 @@ const READ: Access =
 /// Commands that write.
 const WRITE: Access =
     Access { flags: "write deny-oom", categories: "bloom write", keys: Keys::First(WRITE_KEY) };
-pub(super) const WRITE_KEY: u32 = REDISMODULE_CMD_KEY_RW | REDISMODULE_CMD_KEY_INSERT;
 
 /// Commands that write, and whose reply depends on the old content of the key.
 const UPDATE: Access =
@@ -42,14 +39,7 @@ const UPDATE_FAST: Access =
     Access { flags: "write deny-oom fast", categories: "bloom write fast", keys: UPDATE.keys };
 
 /// Commands that make a value smaller, also without free memory.
-const SHRINK: Access = Access {
-    flags: "write",
-    categories: "bloom write",
-    // Without UPDATE, servers would require no permission to write the key.
-    keys: Keys::First(
-        REDISMODULE_CMD_KEY_RW | REDISMODULE_CMD_KEY_ACCESS | REDISMODULE_CMD_KEY_UPDATE,
-    ),
-};
+const SHRINK: Access = Access { flags: "write", categories: "bloom write", keys: SHRINK_KEY };
 
 /// Commands that change one key by others.
 const MERGE: Access = Access {
@@ -60,10 +50,8 @@ const MERGE: Access = Access {
     ..WRITE
 };
 
-/// A command without a key. As the server's own HELP commands, it is executed in every state of the
-/// server.
-pub(super) const NO_KEY: Access =
-    Access { flags: "allow-loading allow-stale", categories: "bloom", keys: Keys::None };
+/// A command without a key.
+const NO_KEY: Access = Access { categories: "bloom", ..row::NO_KEY };
 
 /// Tips of commands whose replies change with time, without a write: those about the items of
 /// windowed filters. Caches of clients get no invalidation then.
@@ -86,7 +74,7 @@ pub static COMMANDS: [Command; 18] = [
         summary: c"Adds an item to a Bloom filter, which is created if it does not exist",
         hint: c"Replies 1 if the item was new, 0 if it had probably been added before.",
         complexity: c"O(N) where N is the number of layers",
-        args: syntax::ADD,
+        args: ADD,
         ..command::<add::Add>(&UPDATE_FAST)
     },
     Command {
@@ -95,7 +83,7 @@ pub static COMMANDS: [Command; 18] = [
         hint: c"Replies for each item as BF.ADD does. The reply ends with an error at the first item \
                 that a full NONSCALING filter refuses.",
         complexity: c"O(M * N) where M is the number of items and N the number of layers",
-        args: syntax::MADD,
+        args: MADD,
         ..command::<add::Madd>(&UPDATE)
     },
     Command {
@@ -118,7 +106,7 @@ pub static COMMANDS: [Command; 18] = [
                 of items and a bitmap, 1 for new; with COUNT, the number of ones.",
         complexity: c"O(M * N) where M is the number of items and N the number of layers",
         since: c"0.1.0",
-        args: syntax::BULK,
+        args: BULK,
         ..command::<Bulk<BulkAdd>>(&UPDATE)
     },
     Command {
@@ -150,7 +138,7 @@ pub static COMMANDS: [Command; 18] = [
                 when no more items come.",
         complexity: c"O(N) where N is the number of bytes of the layers that become smaller",
         since: c"0.1.0",
-        args: syntax::KEY_ONLY,
+        args: KEY_ONLY,
         ..command::<compact::Compact>(&SHRINK)
     },
     Command {
@@ -159,7 +147,7 @@ pub static COMMANDS: [Command; 18] = [
         hint: c"Replies 0 (certainly not) or 1 (probably); 0 if there is no such key.",
         complexity: c"O(N) where N is the number of layers",
         tips: TIMED,
-        args: syntax::ADD,
+        args: ADD,
         ..command::<read::Exists<AnyFilter>>(&READ_FAST)
     },
     Command {
@@ -168,7 +156,7 @@ pub static COMMANDS: [Command; 18] = [
         hint: c"Replies for each item as BF.EXISTS does.",
         complexity: c"O(M * N) where M is the number of items and N the number of layers",
         tips: TIMED,
-        args: syntax::MADD,
+        args: MADD,
         ..command::<read::Mexists<AnyFilter>>(&READ_FAST)
     },
     Command {
@@ -180,7 +168,7 @@ pub static COMMANDS: [Command; 18] = [
         complexity: c"O(M * N) where M is the number of items and N the number of layers",
         since: c"0.1.0",
         tips: TIMED,
-        args: syntax::BULK,
+        args: BULK,
         ..command::<Bulk<BulkExists<AnyFilter>>>(&READ)
     },
     Command {
@@ -214,8 +202,8 @@ pub static COMMANDS: [Command; 18] = [
         complexity: c"O(N) where N is the number of layers",
         since: c"2.4.4",
         tips: TIMED,
-        args: syntax::KEY_ONLY,
-        ..command::<read::Card>(&READ_FAST)
+        args: KEY_ONLY,
+        ..command::<card::Card>(&READ_FAST)
     },
     Command {
         name: c"bf.debug",
@@ -223,7 +211,7 @@ pub static COMMANDS: [Command; 18] = [
         hint: c"A line with the number of items, then one line per layer, oldest first.",
         complexity: c"O(N) where N is the number of layers",
         tips: c"dont_cache",
-        args: syntax::KEY_ONLY,
+        args: KEY_ONLY,
         ..command::<info::Debug>(&READ)
     },
     Command {
@@ -232,7 +220,7 @@ pub static COMMANDS: [Command; 18] = [
         hint: c"Begin with iterator 0, continue with the iterator of each reply, end when it is 0.",
         complexity: c"O(N) where N is the number of bytes returned, at most 16 MiB",
         tips: c"dont_cache",
-        args: syntax::SCANDUMP,
+        args: SCANDUMP,
         ..command::<dump::Scandump>(&READ)
     },
     Command {
@@ -240,7 +228,7 @@ pub static COMMANDS: [Command; 18] = [
         summary: c"Loads a chunk that BF.SCANDUMP has returned",
         hint: c"Takes iterator and data of each reply of BF.SCANDUMP, in the same order.",
         complexity: c"O(N) where N is the number of bytes given",
-        args: syntax::LOADCHUNK,
+        args: LOADCHUNK,
         ..command::<dump::Loadchunk>(&WRITE)
     },
     Command {
@@ -262,23 +250,6 @@ pub static HIDDEN: [Command; 1] = [Command {
     args: syntax::HASH_CHECK,
     ..command::<hash_check::HashCheck>(&READ_FAST)
 }];
-
-/// A command with the fields that most commands have in common.
-pub(super) const fn command<H: Handler>(access: &'static Access) -> Command {
-    let (least, most) = (*H::ARGS.start() as i32, *H::ARGS.end());
-    Command {
-        name: c"",
-        arity: if least as usize == most { least } else { -least },
-        summary: c"",
-        hint: c"",
-        complexity: c"",
-        since: c"1.0.0",
-        tips: c"",
-        access,
-        args: &[],
-        run: entry::<H>,
-    }
-}
 
 /// BF.HELP
 struct Help;

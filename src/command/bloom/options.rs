@@ -1,14 +1,13 @@
 //! The filter that a call creates: the defaults, and what each option sets.
 
-use std::ffi::CStr;
-
-use super::error::{CANNOT_EXPAND, Failure, unknown_argument};
-use super::lifetime::Lifetime;
-use crate::policy::setting::{ERROR_RATE, EXPANSION_FACTOR, INITIAL_SIZE, LAYOUT, layout_by_name};
+use crate::command::error::{CANNOT_EXPAND, Failure};
+use crate::command::lifetime::Lifetime;
+use crate::command::option::{error_rate, layout, seed};
+use crate::policy::setting::{ERROR_RATE, EXPANSION_FACTOR, INITIAL_SIZE, LAYOUT};
 use crate::policy::source::Source;
 use crate::server::args::{Arg, Args};
 use bloomline_core::Layout;
-use bloomline_core::host::{Growth, MAX_CAPACITY, MAX_ERROR_RATE, MAX_EXPANSION, Spec};
+use bloomline_core::host::{Growth, MAX_CAPACITY, MAX_EXPANSION, Spec};
 
 /// The largest capacity of a first layer in RedisBloom's layout, which is RedisBloom's limit.
 const MAX_CAPACITY_REDISBLOOM: u64 = 1 << 30;
@@ -91,38 +90,6 @@ fn growth(expansion: u32) -> Growth {
         0 => Growth::Fixed,
         expansion => Growth::Scaling { expansion },
     }
-}
-
-/// The layout of a name.
-///
-/// # Errors
-///
-/// The error reply.
-pub fn layout(name: Arg) -> Result<Layout, Failure> {
-    layout_by_name(name).ok_or_else(|| unknown_argument(name))
-}
-
-/// The seed of a filter.
-///
-/// # Errors
-///
-/// The error reply.
-pub fn seed(arg: Arg) -> Result<u64, Failure> {
-    Ok(arg.unsigned().ok_or(c"ERR seed must be in the range [0, 18446744073709551615]")?)
-}
-
-/// A target rate above 0 and below 1. Above 0.25 it becomes 0.25, as in RedisBloom.
-///
-/// # Errors
-///
-/// The first reply if the text is not a number, the second if it is out of range.
-pub fn error_rate(
-    arg: Arg,
-    not_a_number: &'static CStr,
-    out_of_range: &'static CStr,
-) -> Result<f64, Failure> {
-    let rate = arg.number().ok_or(not_a_number)?;
-    if rate > 0.0 && rate < 1.0 { Ok(rate.min(MAX_ERROR_RATE)) } else { Err(out_of_range.into()) }
 }
 
 /// The commands that create filters with options. Their error replies are RedisBloom's, which

@@ -1,14 +1,13 @@
 //! BF.INFO and BF.DEBUG.
 
-use std::ffi::CStr;
 use std::{fmt, iter};
 
-use super::access;
-use super::error::{BAD_FIELD, Failure};
-use super::float::format_g;
-use super::handler::{ArgCount, Call, Handler};
-use super::read::now_for;
-use crate::data_type::handle::DataType;
+use crate::command::access;
+use crate::command::error::{BAD_FIELD, Failure};
+use crate::command::fields::{self, Field};
+use crate::command::float::format_g;
+use crate::command::handler::{ArgCount, Call, Handler};
+use crate::command::read::now_for;
 use crate::policy::setting::layout_name;
 use crate::server::clock;
 use crate::server::context::Context;
@@ -19,16 +18,6 @@ use bloomline_core::host::{AnyFilter, Filter, Growth, LayerRef, Window, Windowed
 pub struct Info;
 /// BF.DEBUG key
 pub struct Debug;
-
-/// A field of BF.INFO or CF.INFO.
-pub struct Field<F: 'static> {
-    /// The argument that requests the field.
-    pub token: &'static str,
-    /// The name in the reply.
-    pub name: &'static CStr,
-    /// Replies with the value.
-    pub reply: fn(Context, &F),
-}
 
 /// The fields of the reply without a field argument, in RedisBloom's order. A sixth field would
 /// break clients.
@@ -149,42 +138,8 @@ impl Handler for Info {
     const ARGS: ArgCount = 2..=3;
 
     fn run(call: Call) -> Result<(), Failure> {
-        reply(call, &FIELDS, &MORE_FIELDS, BAD_FIELD.into())
+        fields::reply(call, &FIELDS, &MORE_FIELDS, BAD_FIELD.into())
     }
-}
-
-/// Replies with all of `fields`, or with the one of `fields` and `more` that the call names.
-///
-/// # Errors
-///
-/// There is no such filter, or `unknown` if there is no such field.
-pub fn reply<F: DataType>(
-    call: Call,
-    fields: &[Field<F>],
-    more: &[Field<F>],
-    unknown: Failure,
-) -> Result<(), Failure> {
-    let key = access::read(call);
-    let filter = access::existing(&key)?;
-    let pair = |field: &Field<F>| {
-        call.context.simple(field.name);
-        (field.reply)(call.context, filter);
-    };
-    let Some(token) = call.rest.get(0) else {
-        call.context.map(fields.len());
-        fields.iter().for_each(pair);
-        return Ok(());
-    };
-    let field = fields.iter().chain(more).find(|field| token.is(field.token)).ok_or(unknown)?;
-    if call.context.has_maps() {
-        call.context.map(1);
-        pair(field);
-    } else {
-        // The value without its name, as clients of RESP2 expect it.
-        call.context.array(1);
-        (field.reply)(call.context, filter);
-    }
-    Ok(())
 }
 
 impl Handler for Debug {

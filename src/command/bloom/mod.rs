@@ -1,0 +1,19 @@
+//! The commands of Bloom filters (`BF.*`). What cuckoo filters use as well is in the parent module.
+
+mod add;
+mod bulk;
+mod card;
+mod compact;
+mod create;
+mod dump;
+mod hash_check;
+mod info;
+mod merge;
+mod option;
+mod options;
+mod parse;
+mod redisbloom_dialect;
+mod rotate;
+mod stats;
+mod syntax;
+pub mod table;

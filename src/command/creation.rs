@@ -1,0 +1,43 @@
+//! What the creation of a filter of either family needs: a seed, a time to live, and the reply to a
+//! creation that was refused.
+
+use super::error::{self, Failure};
+use super::handler::Call;
+use super::lifetime::Lifetime;
+use crate::policy::limits::{CREATION, Limits, is_for_memory};
+use crate::policy::{replicate, seed};
+use crate::server::key::Key;
+use bloomline_core::Error;
+
+/// The seed of a new filter: that of the option, or one that nobody can predict unless a script is
+/// executed again elsewhere.
+///
+/// # Errors
+///
+/// The system has no random numbers.
+pub fn seed(call: Call, given: Option<u64>) -> Result<u64, Failure> {
+    let repeatable = || call.source.repeatable_seed(call.key.bytes());
+    match given.or_else(repeatable) {
+        Some(seed) => Ok(seed),
+        None => seed::random().map_err(|error| error::no_seed(&error)),
+    }
+}
+
+/// Lets a new key expire if TTL is given, and replicates when.
+pub fn expire(call: Call, key: &mut Key, lifetime: Lifetime) {
+    if let Some(millis) = lifetime.ttl {
+        key.expire_after(millis);
+        if let Some(at) = key.expires_at() {
+            replicate::expiry(call.context, call.key, at);
+        }
+    }
+}
+
+/// Counts and logs a creation that was refused for lack of memory, and returns the error reply; see
+/// [`Limits::refuse`].
+pub fn refused(call: Call, error: Error, limits: &Limits) -> Failure {
+    if is_for_memory(error) {
+        limits.refuse(&CREATION, call.key, error);
+    }
+    error::creation(error, limits)
+}

@@ -1,0 +1,40 @@
+//! What the rows of both tables of commands have in common.
+
+use redis_module::raw::{
+    REDISMODULE_CMD_KEY_ACCESS, REDISMODULE_CMD_KEY_INSERT, REDISMODULE_CMD_KEY_RO,
+    REDISMODULE_CMD_KEY_RW, REDISMODULE_CMD_KEY_UPDATE,
+};
+
+use super::handler::{Handler, entry};
+use crate::server::command::{Access, Command, Keys};
+
+/// How commands use a key that they only read.
+pub const READ_KEY: u32 = REDISMODULE_CMD_KEY_RO | REDISMODULE_CMD_KEY_ACCESS;
+/// How commands use a key that they write.
+pub const WRITE_KEY: u32 = REDISMODULE_CMD_KEY_RW | REDISMODULE_CMD_KEY_INSERT;
+/// How commands use a key whose value they make smaller. Without UPDATE, servers would require no
+/// permission to write the key.
+pub const SHRINK_KEY: Keys =
+    Keys::First(REDISMODULE_CMD_KEY_RW | REDISMODULE_CMD_KEY_ACCESS | REDISMODULE_CMD_KEY_UPDATE);
+
+/// A command without a key. As the server's own HELP commands, it is executed in every state of the
+/// server.
+pub const NO_KEY: Access =
+    Access { flags: "allow-loading allow-stale", categories: "", keys: Keys::None };
+
+/// A command with the fields that most commands have in common.
+pub const fn command<H: Handler>(access: &'static Access) -> Command {
+    let (least, most) = (*H::ARGS.start() as i32, *H::ARGS.end());
+    Command {
+        name: c"",
+        arity: if least as usize == most { least } else { -least },
+        summary: c"",
+        hint: c"",
+        complexity: c"",
+        since: c"1.0.0",
+        tips: c"",
+        access,
+        args: &[],
+        run: entry::<H>,
+    }
+}
