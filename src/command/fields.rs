@@ -6,48 +6,72 @@ use super::access;
 use super::error::Failure;
 use super::handler::Call;
 use crate::data_type::handle::DataType;
+use crate::server::args::Arg;
+use crate::server::command_docs::ArgSpec;
 use crate::server::context::Context;
 
 /// A field of BF.INFO or CF.INFO.
 pub struct Field<F: 'static> {
     /// The argument that requests the field.
-    pub token: &'static str,
+    pub token: ArgSpec,
     /// The name in the reply.
     pub name: &'static CStr,
     /// Replies with the value.
     pub reply: fn(Context, &F),
 }
 
-/// Replies with all of `fields`, or with the one of `fields` and `more` that the call names.
-///
-/// # Errors
-///
-/// There is no such filter, or `unknown` if there is no such field.
-pub fn reply<F: DataType>(
-    call: Call,
-    fields: &[Field<F>],
-    more: &[Field<F>],
-    unknown: Failure,
-) -> Result<(), Failure> {
-    let key = access::read(call);
-    let filter = access::existing(&key)?;
-    let pair = |field: &Field<F>| {
-        call.context.simple(field.name);
-        (field.reply)(call.context, filter);
-    };
-    let Some(token) = call.rest.get(0) else {
-        call.context.map(fields.len());
-        fields.iter().for_each(pair);
-        return Ok(());
-    };
-    let field = fields.iter().chain(more).find(|field| token.is(field.token)).ok_or(unknown)?;
-    if call.context.has_maps() {
-        call.context.map(1);
-        pair(field);
-    } else {
-        // The value without its name, as clients of RESP2 expect it.
-        call.context.array(1);
-        (field.reply)(call.context, filter);
+/// The fields of a command, those first that are returned if none is requested.
+pub struct Fields<F: 'static> {
+    /// All of them.
+    pub all: &'static [Field<F>],
+    /// How many are returned if none is requested.
+    pub default: usize,
+}
+
+/// The tokens of all fields, for COMMAND DOCS.
+#[expect(clippy::indexing_slicing, reason = "computed by the compiler")]
+pub const fn tokens<F, const N: usize>(fields: &[Field<F>; N]) -> [ArgSpec; N] {
+    let mut tokens = [fields[0].token; N];
+    let mut index = 1;
+    while index < N {
+        tokens[index] = fields[index].token;
+        index += 1;
     }
-    Ok(())
+    tokens
+}
+
+impl<F: DataType> Fields<F> {
+    /// The field that an argument requests.
+    pub fn named(&self, arg: Arg) -> Option<&'static Field<F>> {
+        self.all.iter().find(|field| field.token.has_token(arg))
+    }
+
+    /// Replies with the default fields, or with the one that the call names.
+    ///
+    /// # Errors
+    ///
+    /// There is no such filter, or `unknown` if there is no such field.
+    pub fn reply(&self, call: Call, unknown: Failure) -> Result<(), Failure> {
+        let key = access::read(call);
+        let filter = access::existing(&key)?;
+        let pair = |field: &Field<F>| {
+            call.context.simple(field.name);
+            (field.reply)(call.context, filter);
+        };
+        let Some(token) = call.rest.get(0) else {
+            call.context.map(self.default);
+            self.all.iter().take(self.default).for_each(pair);
+            return Ok(());
+        };
+        let field = self.named(token).ok_or(unknown)?;
+        if call.context.has_maps() {
+            call.context.map(1);
+            pair(field);
+        } else {
+            // The value without its name, as clients of RESP2 expect it.
+            call.context.array(1);
+            (field.reply)(call.context, filter);
+        }
+        Ok(())
+    }
 }

@@ -8,7 +8,10 @@ use redis_module::raw::{
     RedisModuleCommandArg,
 };
 
+use super::args::Arg;
+
 /// An argument of a command.
+#[derive(Clone, Copy)]
 pub struct ArgSpec {
     /// Its name.
     pub name: &'static CStr,
@@ -23,6 +26,7 @@ pub struct ArgSpec {
 }
 
 /// The type of an argument.
+#[derive(Clone, Copy)]
 pub enum Kind {
     /// A key, or several. The first such argument has the first key specification, and so on.
     Key,
@@ -52,6 +56,11 @@ impl ArgSpec {
     /// A token without a value, one of several.
     pub const fn choice(name: &'static CStr, token: &'static CStr) -> Self {
         Self { name, kind: Kind::Token, token: Some(token), optional: false, multiple: false }
+    }
+
+    /// True if an argument of a call is the token.
+    pub fn has_token(&self, arg: Arg) -> bool {
+        self.token.is_some_and(|token| arg.bytes().eq_ignore_ascii_case(token.to_bytes()))
     }
 }
 

@@ -4,12 +4,14 @@ use std::{fmt, iter};
 
 use crate::command::access;
 use crate::command::error::{BAD_FIELD, Failure};
-use crate::command::fields::{self, Field};
+use crate::command::fields::{Field, Fields, tokens};
 use crate::command::float::format_g;
 use crate::command::handler::{ArgCount, Call, Handler};
 use crate::command::read::now_for;
+use crate::command::syntax::KEY;
 use crate::policy::setting::layout_name;
 use crate::server::clock;
+use crate::server::command_docs::{ArgSpec, Kind};
 use crate::server::context::Context;
 use bloomline_core::host::redisbloom::{ClassicFilter, ClassicLayer};
 use bloomline_core::host::{AnyFilter, Filter, Growth, LayerRef, Window, WindowedFilter};
@@ -19,32 +21,56 @@ pub struct Info;
 /// BF.DEBUG key
 pub struct Debug;
 
-/// The fields of the reply without a field argument, in RedisBloom's order. A sixth field would
-/// break clients.
-static FIELDS: [Field<AnyFilter>; 5] = [
-    Field { token: "CAPACITY", name: c"Capacity", reply: capacity },
-    Field { token: "SIZE", name: c"Size", reply: size },
-    Field { token: "FILTERS", name: c"Number of filters", reply: layers },
-    Field { token: "ITEMS", name: c"Number of items inserted", reply: items },
-    Field { token: "EXPANSION", name: c"Expansion rate", reply: expansion },
-];
-
-/// Fields that are returned only if they are requested by name.
-static MORE_FIELDS: [Field<AnyFilter>; 9] = [
-    Field { token: "ERROR", name: c"Error rate", reply: error_rate },
-    Field { token: "LAYOUT", name: c"Layout", reply: layout },
-    Field { token: "FILL", name: c"Fill", reply: |to, filter| layer_numbers(to, &filter.fills()) },
+/// The fields of BF.INFO, in RedisBloom's order. Only the first five are returned if none is
+/// requested: a sixth would break clients.
+static TABLE: [Field<AnyFilter>; 14] = [
+    Field { token: ArgSpec::choice(c"capacity", c"CAPACITY"), name: c"Capacity", reply: capacity },
+    Field { token: ArgSpec::choice(c"size", c"SIZE"), name: c"Size", reply: size },
     Field {
-        token: "FPRATE",
+        token: ArgSpec::choice(c"filters", c"FILTERS"),
+        name: c"Number of filters",
+        reply: layers,
+    },
+    Field {
+        token: ArgSpec::choice(c"items", c"ITEMS"),
+        name: c"Number of items inserted",
+        reply: items,
+    },
+    Field {
+        token: ArgSpec::choice(c"expansion", c"EXPANSION"),
+        name: c"Expansion rate",
+        reply: expansion,
+    },
+    Field { token: ArgSpec::choice(c"error", c"ERROR"), name: c"Error rate", reply: error_rate },
+    Field { token: ArgSpec::choice(c"layout", c"LAYOUT"), name: c"Layout", reply: layout },
+    Field {
+        token: ArgSpec::choice(c"fill", c"FILL"),
+        name: c"Fill",
+        reply: |to, filter| layer_numbers(to, &filter.fills()),
+    },
+    Field {
+        token: ArgSpec::choice(c"fprate", c"FPRATE"),
         name: c"False positive rate",
         reply: |to, filter| layer_numbers(to, &filter.fp_rates()),
     },
-    Field { token: "WINDOW", name: c"Window", reply: window },
-    Field { token: "GENERATIONS", name: c"Generations", reply: generations },
-    Field { token: "OLDEST", name: c"Oldest generation", reply: oldest },
-    Field { token: "NEWEST", name: c"Newest generation", reply: newest },
+    Field { token: ArgSpec::choice(c"window", c"WINDOW"), name: c"Window", reply: window },
     Field {
-        token: "ESTIMATE",
+        token: ArgSpec::choice(c"generations", c"GENERATIONS"),
+        name: c"Generations",
+        reply: generations,
+    },
+    Field {
+        token: ArgSpec::choice(c"oldest", c"OLDEST"),
+        name: c"Oldest generation",
+        reply: oldest,
+    },
+    Field {
+        token: ArgSpec::choice(c"newest", c"NEWEST"),
+        name: c"Newest generation",
+        reply: newest,
+    },
+    Field {
+        token: ArgSpec::choice(c"estimate", c"ESTIMATE"),
         name: c"Estimated number of items",
         reply: |to, filter| {
             let estimate = filter.estimate();
@@ -54,6 +80,14 @@ static MORE_FIELDS: [Field<AnyFilter>; 9] = [
         },
     },
 ];
+
+static FIELDS: Fields<AnyFilter> = Fields { all: &TABLE, default: 5 };
+
+static TOKENS: [ArgSpec; 14] = tokens(&TABLE);
+
+/// The arguments of the command.
+pub const ARGS: &[ArgSpec] =
+    &[KEY, ArgSpec { optional: true, ..ArgSpec::required(c"single_value", Kind::OneOf(&TOKENS)) }];
 
 /// Replies with the number of items that all layers together are sized for.
 pub fn capacity(to: Context, filter: &AnyFilter) {
@@ -138,7 +172,7 @@ impl Handler for Info {
     const ARGS: ArgCount = 2..=3;
 
     fn run(call: Call) -> Result<(), Failure> {
-        fields::reply(call, &FIELDS, &MORE_FIELDS, BAD_FIELD.into())
+        FIELDS.reply(call, BAD_FIELD.into())
     }
 }
 

@@ -1,8 +1,6 @@
 //! The table of the options of BF.RESERVE and BF.INSERT: for each its name, its value, where it
 //! goes, and what COMMAND DOCS says. [`syntax`](super::syntax) names the options of each command.
 
-use std::ffi::CStr;
-
 use super::options::{Parser, Value};
 use crate::command::error::Failure;
 use crate::command::option;
@@ -85,8 +83,7 @@ const ALL: [&CreateOption; 12] = [
 impl CreateOption {
     /// The option of BF.INSERT that an argument names.
     pub fn named(arg: Arg) -> Option<&'static Self> {
-        let is_named = |option: &&&Self| arg.bytes().eq_ignore_ascii_case(option.name());
-        ALL.iter().find(is_named).copied()
+        ALL.iter().find(|option| option.docs.has_token(arg)).copied()
     }
 
     /// The option of BF.RESERVE that an argument names.
@@ -97,10 +94,6 @@ impl CreateOption {
     /// The number of its arguments: its name, and its value if it has one.
     pub fn len(&self) -> usize {
         1 + usize::from(!matches!(self.docs.kind, Kind::Token))
-    }
-
-    fn name(&self) -> &'static [u8] {
-        self.docs.token.map_or(b"", CStr::to_bytes)
     }
 }
 

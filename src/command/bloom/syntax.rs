@@ -34,32 +34,6 @@ pub const INSERT: &[ArgSpec] = &[
     option::SEED.docs,
     ArgSpec { token: Some(c"ITEMS"), ..ITEMS },
 ];
-/// BF.INFO.
-pub const INFO: &[ArgSpec] = &[
-    KEY,
-    ArgSpec {
-        optional: true,
-        ..ArgSpec::required(
-            c"single_value",
-            Kind::OneOf(&[
-                ArgSpec::choice(c"capacity", c"CAPACITY"),
-                ArgSpec::choice(c"size", c"SIZE"),
-                ArgSpec::choice(c"filters", c"FILTERS"),
-                ArgSpec::choice(c"items", c"ITEMS"),
-                ArgSpec::choice(c"expansion", c"EXPANSION"),
-                ArgSpec::choice(c"error", c"ERROR"),
-                ArgSpec::choice(c"layout", c"LAYOUT"),
-                ArgSpec::choice(c"fill", c"FILL"),
-                ArgSpec::choice(c"fprate", c"FPRATE"),
-                ArgSpec::choice(c"window", c"WINDOW"),
-                ArgSpec::choice(c"generations", c"GENERATIONS"),
-                ArgSpec::choice(c"oldest", c"OLDEST"),
-                ArgSpec::choice(c"newest", c"NEWEST"),
-                ArgSpec::choice(c"estimate", c"ESTIMATE"),
-            ]),
-        )
-    },
-];
 /// BF.STATS.
 pub const STATS: &[ArgSpec] =
     &[KEY, ArgSpec { optional: true, multiple: true, ..ArgSpec::required(c"field", Kind::Text) }];

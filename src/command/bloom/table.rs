@@ -180,7 +180,7 @@ pub static COMMANDS: [Command; 18] = [
             c"O(N) where N is the number of layers; FILL, FPRATE and ESTIMATE count bits in up to \
                       8192 pages",
         tips: c"dont_cache",
-        args: syntax::INFO,
+        args: info::ARGS,
         ..command::<info::Info>(&READ)
     },
     Command {

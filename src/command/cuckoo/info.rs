@@ -2,11 +2,12 @@
 
 use crate::command::access;
 use crate::command::error::Failure;
-use crate::command::fields::{self, Field};
+use crate::command::fields::{Field, Fields, tokens};
 use crate::command::float::format_g;
 use crate::command::handler::{ArgCount, Call, Handler};
+use crate::command::syntax::KEY;
 use crate::policy::setting::layout_name;
-use crate::server::args::Arg;
+use crate::server::command_docs::{ArgSpec, Kind};
 use crate::server::context::Context;
 use bloomline_core::host::cuckoo::AnyCuckoo;
 
@@ -15,51 +16,55 @@ pub struct Info;
 /// CF.DEBUG key
 pub struct Debug;
 
-/// The fields of the reply without a field argument, in RedisBloom's order.
-static FIELDS: [Field<AnyCuckoo>; 8] = [
-    Field { token: "SIZE", name: c"Size", reply: |to, filter| to.count(filter.size()) },
+/// The fields of CF.INFO, in RedisBloom's order. The first eight are returned if none is requested.
+static TABLE: [Field<AnyCuckoo>; 12] = [
     Field {
-        token: "BUCKETS",
+        token: ArgSpec::choice(c"size", c"SIZE"),
+        name: c"Size",
+        reply: |to, filter| to.count(filter.size()),
+    },
+    Field {
+        token: ArgSpec::choice(c"buckets", c"BUCKETS"),
         name: c"Number of buckets",
         reply: |to, filter| to.count(filter.buckets()),
     },
     Field {
-        token: "FILTERS",
+        token: ArgSpec::choice(c"filters", c"FILTERS"),
         name: c"Number of filters",
         reply: |to, filter| to.count(filter.table_count().into()),
     },
     Field {
-        token: "ITEMS",
+        token: ArgSpec::choice(c"items", c"ITEMS"),
         name: c"Number of items inserted",
         reply: |to, filter| to.count(filter.len()),
     },
     Field {
-        token: "DELETES",
+        token: ArgSpec::choice(c"deletes", c"DELETES"),
         name: c"Number of items deleted",
         reply: |to, filter| to.count(filter.deletes()),
     },
     Field {
-        token: "BUCKETSIZE",
+        token: ArgSpec::choice(c"bucketsize", c"BUCKETSIZE"),
         name: c"Bucket size",
         reply: |to, filter| to.count(filter.options().bucket_size.into()),
     },
     Field {
-        token: "EXPANSION",
+        token: ArgSpec::choice(c"expansion", c"EXPANSION"),
         name: c"Expansion rate",
         reply: |to, filter| to.count(filter.options().expansion.into()),
     },
     Field {
-        token: "MAXITERATIONS",
+        token: ArgSpec::choice(c"maxiterations", c"MAXITERATIONS"),
         name: c"Max iterations",
         reply: |to, filter| to.count(filter.options().max_iterations.into()),
     },
-];
-
-/// Fields that are returned only if they are requested by name.
-static MORE_FIELDS: [Field<AnyCuckoo>; 4] = [
-    Field { token: "CAPACITY", name: c"Capacity", reply: |to, filter| to.count(filter.capacity()) },
     Field {
-        token: "ERROR",
+        token: ArgSpec::choice(c"capacity", c"CAPACITY"),
+        name: c"Capacity",
+        reply: |to, filter| to.count(filter.capacity()),
+    },
+    Field {
+        token: ArgSpec::choice(c"error", c"ERROR"),
         name: c"Error rate",
         reply: |to, filter| match filter.error_rate() {
             Some(rate) => to.bulk(format!("{rate:?}").as_bytes()),
@@ -67,15 +72,23 @@ static MORE_FIELDS: [Field<AnyCuckoo>; 4] = [
         },
     },
     Field {
-        token: "FPRATE",
+        token: ArgSpec::choice(c"fprate", c"FPRATE"),
         name: c"False positive rate",
         reply: |to, filter| match filter.current_rate() {
             Some(rate) => to.bulk(format_g(rate).as_bytes()),
             None => to.null(),
         },
     },
-    Field { token: "LAYOUT", name: c"Layout", reply: layout },
+    Field { token: ArgSpec::choice(c"layout", c"LAYOUT"), name: c"Layout", reply: layout },
 ];
+
+static FIELDS: Fields<AnyCuckoo> = Fields { all: &TABLE, default: 8 };
+
+static TOKENS: [ArgSpec; 12] = tokens(&TABLE);
+
+/// The arguments of the command.
+pub const ARGS: &[ArgSpec] =
+    &[KEY, ArgSpec { optional: true, ..ArgSpec::required(c"field", Kind::OneOf(&TOKENS)) }];
 
 /// Replies with the name of the layout.
 fn layout(to: Context, filter: &AnyCuckoo) {
@@ -87,12 +100,10 @@ impl Handler for Info {
 
     fn run(call: Call) -> Result<(), Failure> {
         // RedisBloom knows no fields, and counts the arguments before it opens the key.
-        let is_known =
-            |token: Arg| FIELDS.iter().chain(&MORE_FIELDS).any(|field| token.is(field.token));
-        if call.rest.get(0).is_some_and(|token| !is_known(token)) {
+        if call.rest.get(0).is_some_and(|token| FIELDS.named(token).is_none()) {
             return Err(Failure::Arity);
         }
-        fields::reply(call, &FIELDS, &MORE_FIELDS, Failure::Arity)
+        FIELDS.reply(call, Failure::Arity)
     }
 }
 

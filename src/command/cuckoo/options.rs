@@ -1,7 +1,5 @@
 //! The options of CF.RESERVE and CF.INSERT: RedisBloom's, as RedisBloom reads them, and [`OWN`].
 
-use std::ffi::CStr;
-
 use super::error::{BAD_CAPACITY, INSERTED_CAPACITY, RESERVED_CAPACITY, UNKNOWN_ARGUMENT};
 use crate::command::error::Failure;
 use crate::command::handler::Call;
@@ -70,13 +68,7 @@ pub const OWN: [OwnOption; 4] = [
 impl OwnOption {
     fn named(arg: Arg) -> Option<&'static Self> {
         const ALL: &[OwnOption] = &OWN;
-        ALL.iter().find(|option| {
-            option
-                .docs
-                .token
-                .map(CStr::to_bytes)
-                .is_some_and(|name| arg.bytes().eq_ignore_ascii_case(name))
-        })
+        ALL.iter().find(|option| option.docs.has_token(arg))
     }
 }
 

@@ -80,31 +80,6 @@ const INSERT: &[ArgSpec] = &[
     ArgSpec { token: Some(c"ITEMS"), ..syntax::ITEMS },
 ];
 
-/// CF.INFO.
-const INFO: &[ArgSpec] = &[
-    syntax::KEY,
-    ArgSpec {
-        optional: true,
-        ..ArgSpec::required(
-            c"field",
-            Kind::OneOf(&[
-                ArgSpec::choice(c"size", c"SIZE"),
-                ArgSpec::choice(c"buckets", c"BUCKETS"),
-                ArgSpec::choice(c"filters", c"FILTERS"),
-                ArgSpec::choice(c"items", c"ITEMS"),
-                ArgSpec::choice(c"deletes", c"DELETES"),
-                ArgSpec::choice(c"bucketsize", c"BUCKETSIZE"),
-                ArgSpec::choice(c"expansion", c"EXPANSION"),
-                ArgSpec::choice(c"maxiterations", c"MAXITERATIONS"),
-                ArgSpec::choice(c"capacity", c"CAPACITY"),
-                ArgSpec::choice(c"error", c"ERROR"),
-                ArgSpec::choice(c"fprate", c"FPRATE"),
-                ArgSpec::choice(c"layout", c"LAYOUT"),
-            ]),
-        )
-    },
-];
-
 /// The commands of cuckoo filters. Their `since` is RedisBloom's version.
 pub static COMMANDS: [Command; 19] = [
     Command {
@@ -239,7 +214,7 @@ pub static COMMANDS: [Command; 19] = [
         hint: c"Size is in bytes. CAPACITY, ERROR, FPRATE and LAYOUT are returned only by name.",
         complexity: c"O(N) where N is the number of tables",
         tips: c"dont_cache",
-        args: INFO,
+        args: info::ARGS,
         ..command::<info::Info>(&READ_FAST)
     },
     Command {
