@@ -6,7 +6,8 @@ use bloomline_core::window::{Window, WindowSpec};
 use bloomline_harness::{Setup, for_newest_servers};
 
 use bloomline_tools::deletable::DeletablePlan;
-use bloomline_tools::plan::{self as program, Plan};
+use bloomline_tools::growing::Plan;
+use bloomline_tools::plan as program;
 use bloomline_tools::windowed::WindowedPlan;
 
 use crate::pages;

@@ -8,7 +8,7 @@ use bloomline_core::host::{Growth, Spec};
 use bloomline_core::window::{Window, WindowSpec};
 use bloomline_harness::{Client, Kind, Setup, for_each_server, for_newest_servers, report_missing};
 use bloomline_tools::deletable::DeletablePlan;
-use bloomline_tools::plan::Plan;
+use bloomline_tools::growing::Plan;
 use bloomline_tools::used::{KEY_BYTES, Rounding};
 use bloomline_tools::windowed::WindowedPlan;
 

@@ -6,7 +6,7 @@ use bloomline_core::Error;
 use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooOptions, CuckooSpec};
 use bloomline_core::host::{Growth, Spec};
 
-use crate::plan::{Plan, human};
+use crate::growing::{Plan, human};
 use crate::used::{self, Rounding};
 
 /// A cuckoo filter that was reserved for a number of items.

@@ -2,12 +2,13 @@
 //!
 //! | program | prints |
 //! |---|---|
-//! | `make plan` ([`plan`], [`windowed`], [`deletable`]) | the layers and bytes of a filter before it is created |
+//! | `make plan` ([`plan`], [`growing`], [`windowed`], [`deletable`]) | the layers and bytes of a filter before it is created |
 //! | `make wasm` (the crate `bloomline-calculator`) | the same, as WebAssembly for a browser |
 //! | `cargo run --release -p bloomline-tools --features rates --bin rates` (`rates`) | the tables of rates in the docs |
 
 pub mod compared;
 pub mod deletable;
+pub mod growing;
 pub mod plan;
 #[cfg(feature = "rates")]
 pub mod rates;

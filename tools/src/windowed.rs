@@ -9,7 +9,7 @@ use bloomline_core::host::Growth;
 use bloomline_core::layer::Layer;
 use bloomline_core::window::{MAX_OVERFLOW_LAYERS, Window, WindowSpec, size_bytes};
 
-use crate::plan::{freed_bytes, human, in_layers, rate};
+use crate::growing::{freed_bytes, human, in_layers, rate};
 use crate::used::{self, Rounding};
 
 /// The options of a command line about forgetting.

@@ -7,7 +7,8 @@ use bloomline_core::window::{Window, WindowSpec};
 use bloomline_tools::compared::{
     RedisBloomPlan, bytes_of_bits, classic_bits_per_item, least_bits_per_item,
 };
-use bloomline_tools::plan::{Plan, whole};
+use bloomline_tools::growing::Plan;
+use bloomline_tools::plan::whole;
 use bloomline_tools::used::Rounding;
 use bloomline_tools::windowed::WindowedPlan;
 

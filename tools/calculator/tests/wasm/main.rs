@@ -15,7 +15,7 @@ use bloomline_core::host::{Growth, Spec};
 use bloomline_core::window::{Window, WindowSpec};
 use bloomline_reference::random::Random;
 use bloomline_tools::compared::RedisBloomPlan;
-use bloomline_tools::plan::Plan;
+use bloomline_tools::growing::Plan;
 use bloomline_tools::used::Rounding;
 use bloomline_tools::windowed::WindowedPlan;
 
