@@ -13,6 +13,7 @@
 //! | [`golden`] | golden files |
 //! | [`rate_of_bits`] | the exact false-positive rate of a filled layer |
 //! | [`checks`] | the bodies of the fuzz targets |
+//! | [`life`] | random lives of filters of all kinds, beside the models and an exact set |
 
 pub mod bloomline;
 pub mod bloomline_cuckoo;
@@ -22,6 +23,7 @@ pub mod folding;
 pub mod forged;
 pub mod golden;
 pub mod items;
+pub mod life;
 pub mod payload;
 pub mod random;
 pub mod rate_of_bits;

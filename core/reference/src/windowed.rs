@@ -124,6 +124,11 @@ impl Model {
         answering.map(|generation| generation.live).sum()
     }
 
+    /// Where the bytes of the newest generation end.
+    pub fn end(&self) -> u64 {
+        self.dropped_bytes + self.generations.iter().map(Generation::bytes).sum::<u64>()
+    }
+
     fn drop_oldest(&mut self, count: usize) {
         for generation in self.generations.drain(..count) {
             self.dropped_bytes += generation.bytes();

@@ -1,0 +1,289 @@
+//! A filter of either family, with the operations that both have.
+
+use bloomline_core::Error;
+use bloomline_core::batch::contains_spot;
+use bloomline_core::bloomline::hash::item_hash;
+use bloomline_core::host::cuckoo::AnyCuckoo;
+use bloomline_core::host::{AnyFilter, Demand, Insertion};
+use bloomline_core::layer::Probe;
+use bloomline_core::simd::Scalar;
+use bloomline_core::window::WindowedFilter;
+
+/// A filter of either family.
+#[derive(Debug)]
+pub enum Filter {
+    Bloom(AnyFilter),
+    Cuckoo(AnyCuckoo),
+}
+
+impl<T: Into<AnyFilter>> From<T> for Filter {
+    fn from(filter: T) -> Self {
+        Self::Bloom(filter.into())
+    }
+}
+
+/// The result of an insertion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    New,
+    Refreshed,
+    Present,
+    Full,
+    /// The permit has refused memory.
+    Refused,
+    CannotGrow,
+}
+
+impl Outcome {
+    fn of(result: Result<Insertion, Error>) -> Self {
+        match result {
+            Ok(Insertion::New) => Self::New,
+            Ok(Insertion::Refreshed) => Self::Refreshed,
+            Ok(Insertion::Present) => Self::Present,
+            Err(Error::Full(_)) => Self::Full,
+            Err(Error::Refused(_)) => Self::Refused,
+            Err(_) => Self::CannotGrow,
+        }
+    }
+
+    fn of_cuckoo(result: Result<bool, Error>) -> Self {
+        Self::of(result.map(|is_new| if is_new { Insertion::New } else { Insertion::Present }))
+    }
+
+    /// True if the item was written.
+    pub fn is_written(self) -> bool {
+        matches!(self, Self::New | Self::Refreshed)
+    }
+
+    pub fn is_error(self) -> bool {
+        matches!(self, Self::Full | Self::Refused | Self::CannotGrow)
+    }
+}
+
+/// All bytes of a filter: the header, and the chunks with their positions. A position is that of
+/// the argument of LOADCHUNK: the first byte, and in cuckoo filters the byte behind the last one.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Dump {
+    pub header: Vec<u8>,
+    pub chunks: Vec<(u64, Vec<u8>)>,
+}
+
+/// Evaluates an expression with the filter of either family.
+macro_rules! any {
+    ($any:expr, $filter:ident => $do:expr) => {
+        match $any {
+            Filter::Bloom($filter) => $do,
+            Filter::Cuckoo($filter) => $do,
+        }
+    };
+}
+
+impl Filter {
+    pub fn bloom(&self) -> Option<&AnyFilter> {
+        match self {
+            Self::Bloom(filter) => Some(filter),
+            Self::Cuckoo(_) => None,
+        }
+    }
+
+    pub fn windowed(&self) -> Option<&WindowedFilter> {
+        self.bloom()?.windowed()
+    }
+
+    pub fn windowed_mut(&mut self) -> Option<&mut WindowedFilter> {
+        match self {
+            Self::Bloom(filter) => filter.windowed_mut(),
+            Self::Cuckoo(_) => None,
+        }
+    }
+
+    pub fn len(&self) -> u64 {
+        any!(self, filter => filter.len())
+    }
+
+    pub fn size_bytes(&self) -> u64 {
+        any!(self, filter => filter.size_bytes())
+    }
+
+    /// Layers, or tables.
+    pub fn parts(&self) -> u32 {
+        match self {
+            Self::Bloom(filter) => filter.layer_count(),
+            Self::Cuckoo(filter) => filter.table_count(),
+        }
+    }
+
+    pub fn check(&self) {
+        any!(self, filter => filter.check()).unwrap_or_else(|why| panic!("{why}: {self:?}"));
+    }
+
+    pub fn copy(&self) -> Self {
+        match self {
+            Self::Bloom(filter) => filter.try_clone(&mut |_| true).expect("memory").into(),
+            Self::Cuckoo(filter) => Self::Cuckoo(filter.try_clone(&mut |_| true).expect("memory")),
+        }
+    }
+
+    /// Inserts items in one call; `only_new` matters for cuckoo filters.
+    pub fn insert(
+        &mut self,
+        items: &[Vec<u8>],
+        only_new: bool,
+        permit: &mut dyn FnMut(Demand) -> bool,
+    ) -> Vec<Outcome> {
+        let mut outcomes = Vec::new();
+        match self {
+            Self::Bloom(filter) => {
+                let answer = |result| outcomes.push(Outcome::of(result));
+                filter.insert_batch(items.iter().map(Vec::as_slice), permit, answer);
+            }
+            Self::Cuckoo(filter) => {
+                let answer = |result| outcomes.push(Outcome::of_cuckoo(result));
+                filter.insert_batch(items.iter(), only_new, permit, answer);
+            }
+        }
+        outcomes
+    }
+
+    /// Inserts one item by the function for one item.
+    pub fn insert_one(
+        &mut self,
+        item: &[u8],
+        only_new: bool,
+        permit: &mut dyn FnMut(Demand) -> bool,
+    ) -> Outcome {
+        match self {
+            Self::Bloom(filter) => Outcome::of(filter.insert(item, permit)),
+            Self::Cuckoo(filter) => Outcome::of_cuckoo(filter.insert_one(item, only_new, permit)),
+        }
+    }
+
+    pub fn contains(&self, item: &[u8], now: u64) -> bool {
+        match self {
+            Self::Bloom(filter) => filter.contains(item, now),
+            Self::Cuckoo(filter) => filter.contains(item),
+        }
+    }
+
+    /// The answers of one call.
+    pub fn contains_all(&self, items: &[Vec<u8>], now: u64) -> Vec<bool> {
+        let mut answers = Vec::new();
+        let answer = |found| answers.push(found);
+        match self {
+            Self::Bloom(filter) => {
+                filter.contains_batch(items.iter().map(Vec::as_slice), now, answer);
+            }
+            Self::Cuckoo(filter) => filter.contains_batch(items.iter(), answer),
+        }
+        answers
+    }
+
+    /// The answer of the scalar backend, in the layout that has others.
+    pub fn contains_scalar(&self, item: &[u8], now: u64) -> bool {
+        match self {
+            Self::Bloom(AnyFilter::Bloomline(filter)) => {
+                let hash = item_hash(item, filter.seed());
+                filter.layers().any(|layer| contains_spot(layer, Scalar, &layer.locate(&hash)))
+            }
+            Self::Bloom(AnyFilter::Windowed(filter)) => {
+                let hash = item_hash(item, filter.seed());
+                filter
+                    .generations()
+                    .filter(|(_, generation)| now < filter.expires(generation))
+                    .flat_map(|(_, generation)| generation.layers())
+                    .any(|layer| contains_spot(&layer, Scalar, &layer.locate(&hash)))
+            }
+            _ => self.contains(item, now),
+        }
+    }
+
+    /// Copies of an item in a cuckoo filter; 1 for an item of a Bloom filter.
+    pub fn count(&self, item: &[u8], now: u64) -> u64 {
+        match self {
+            Self::Bloom(filter) => filter.contains(item, now).into(),
+            Self::Cuckoo(filter) => filter.count(item),
+        }
+    }
+
+    pub fn remove(&mut self, items: &[Vec<u8>]) -> Vec<bool> {
+        let mut answers = Vec::new();
+        match self {
+            Self::Bloom(_) => answers.resize(items.len(), false),
+            Self::Cuckoo(filter) if items.len() == 1 => answers.push(filter.remove(&items[0])),
+            Self::Cuckoo(filter) => {
+                filter.remove_batch(items.iter(), |is_removed| answers.push(is_removed));
+            }
+        }
+        answers
+    }
+
+    /// Compacts. True if something changed, and the bytes that were freed.
+    pub fn compact(&mut self) -> (bool, u64) {
+        match self {
+            Self::Bloom(filter) => {
+                let freed = filter.compact();
+                (freed > 0, freed)
+            }
+            Self::Cuckoo(filter) => {
+                let compaction = filter.compact().expect("memory");
+                (compaction.is_changed, compaction.freed)
+            }
+        }
+    }
+
+    pub fn dump(&self) -> Dump {
+        let (header, mut chunks) = (any!(self, filter => filter.encode_header()), Vec::new());
+        match self {
+            Self::Bloom(filter) => {
+                let mut offset = filter.first_byte();
+                while let Some(chunk) = filter.chunk(offset) {
+                    chunks.push((offset, chunk.to_vec()));
+                    offset += chunk.len() as u64;
+                }
+            }
+            Self::Cuckoo(filter) => {
+                let mut iterator = 1;
+                while let Some((next, chunk)) = filter.scan_dump(iterator) {
+                    chunks.push((next, chunk.to_vec()));
+                    iterator = next;
+                }
+            }
+        }
+        Dump { header, chunks }
+    }
+
+    /// The filter of a header, of the family of this one.
+    pub fn decode(
+        &self,
+        header: &[u8],
+        permit: &mut dyn FnMut(Demand) -> bool,
+    ) -> Result<Self, Error> {
+        match self {
+            Self::Bloom(_) => AnyFilter::decode_header(header, permit).map(Self::from),
+            Self::Cuckoo(_) => AnyCuckoo::decode_header(header, permit).map(Self::Cuckoo),
+        }
+    }
+
+    /// Writes a chunk. True if a byte has changed.
+    pub fn load(&mut self, position: u64, chunk: &[u8]) -> Result<bool, Error> {
+        match self {
+            Self::Bloom(filter) => filter.write_chunk(position, chunk),
+            Self::Cuckoo(filter) => filter.load_chunk(position, chunk),
+        }
+    }
+
+    /// The position of a part of a chunk.
+    pub fn part_position(&self, (position, chunk): (u64, &[u8]), at: usize, len: usize) -> u64 {
+        match self {
+            Self::Bloom(_) => position + at as u64,
+            Self::Cuckoo(_) => position - chunk.len() as u64 + (at + len) as u64,
+        }
+    }
+}
+
+/// The bits of each layer of a Bloom filter, oldest first.
+pub fn bits(filter: &AnyFilter) -> Vec<Vec<u8>> {
+    let mut bits = Vec::new();
+    filter.each_layer(|words| bits.push(words.as_bytes().to_vec()));
+    bits
+}

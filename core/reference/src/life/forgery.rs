@@ -1,0 +1,111 @@
+//! Changed bytes of a dump: they are refused, or give a filter that is consistent, can be loaded
+//! again, and works.
+
+use bloomline_core::Error;
+use bloomline_core::host::Demand;
+
+use super::choices::Choices;
+use super::filter::{Dump, Filter};
+use crate::checks::check::{LIMIT, assert_consistent, assert_reloads};
+use crate::forged;
+
+/// The filter of a forged dump of another one. `None` if it is refused.
+pub fn forge(filter: &Filter, changes: u64, choices: &mut Choices) -> Option<Filter> {
+    let mut dump = filter.dump();
+    if filter.bloom().is_some() && choices.one_in(16) {
+        dump = Dump { header: recorded(choices), chunks: Vec::new() };
+    }
+    for _ in 0..changes {
+        change(&mut dump.header, choices);
+    }
+    if choices.one_in(32) {
+        dump.header.truncate(choices.below(dump.header.len() as u64 + 1) as usize);
+    }
+    let mut demands = Vec::new();
+    let decoded = filter.decode(&dump.header, &mut |demand| {
+        demands.push(demand);
+        small(demand)
+    });
+    let mut forged = match decoded {
+        Ok(forged) => forged,
+        Err(error) => {
+            let is_granted = demands.iter().all(|&demand| small(demand));
+            assert!(is_granted || matches!(error, Error::Refused(_)), "{error}");
+            return None;
+        }
+    };
+    assert_valid(&forged);
+    for (position, mut chunk) in dump.chunks {
+        match choices.below(16) {
+            0 => chunk.fill(0xff),
+            1 => chunk.fill(choices.any() as u8),
+            2 => change(&mut chunk, choices),
+            _ => {}
+        }
+        let before = forged.dump();
+        let result = forged.load(position, &chunk);
+        assert_eq!(result.unwrap_or(false), forged.dump() != before, "what LOADCHUNK says");
+    }
+    Some(forged)
+}
+
+fn small(demand: Demand) -> bool {
+    demand.filter_bytes <= LIMIT
+}
+
+/// Headers that fuzzers have found.
+fn recorded(choices: &mut Choices) -> Vec<u8> {
+    match choices.below(5) {
+        0 => forged::most_items(),
+        1 => forged::oldest_folded(),
+        2 => forged::overflowed_in_another(choices.below(1 << 20) * 64)[0].clone(),
+        3 => forged::overflowed_in_another(choices.below(1 << 20) * 64)[1].clone(),
+        _ => forged::full_ring(),
+    }
+}
+
+/// Gives one field any value, or one near that which it has.
+fn change(bytes: &mut [u8], choices: &mut Choices) {
+    if bytes.is_empty() {
+        return;
+    }
+    let width = choices.of(&[1, 2, 4, 8, 8, 8]).min(bytes.len());
+    let at = choices.below((bytes.len() / width) as u64) as usize * width;
+    let mut number = [0; 8];
+    number[..width].copy_from_slice(&bytes[at..at + width]);
+    let old = u64::from_le_bytes(number);
+    let new = match choices.below(9) {
+        0 => old.wrapping_add(1),
+        1 => old.wrapping_sub(1),
+        2 => old.wrapping_mul(2),
+        3 => old / 2,
+        4 => choices.below(300),
+        5 => (1u64 << choices.below(64)).wrapping_sub(choices.below(3)),
+        6 => u64::MAX,
+        // The most copies of a list, and the end of all offsets.
+        7 => choices.of(&[1 << 58, 1 << 62]) - choices.of(&[0, 1, 64]),
+        _ => choices.any(),
+    };
+    bytes[at..at + width].copy_from_slice(&new.to_le_bytes()[..width]);
+}
+
+/// Checks that a filter is valid and can be loaded again.
+pub fn assert_valid(filter: &Filter) {
+    filter.check();
+    match filter {
+        Filter::Bloom(bloom) => {
+            if bloom.size_bytes() <= LIMIT {
+                assert_consistent(bloom);
+            }
+            assert_reloads(bloom);
+        }
+        Filter::Cuckoo(_) => {
+            let dump = filter.dump();
+            let mut copy = filter.decode(&dump.header, &mut |_| true).expect("its own header");
+            for (position, chunk) in &dump.chunks {
+                copy.load(*position, chunk).expect("its own chunk");
+            }
+            assert!(copy.dump() == dump, "the loaded filter differs: {filter:?}");
+        }
+    }
+}

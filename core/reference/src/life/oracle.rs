@@ -1,0 +1,251 @@
+//! The reference model of a filter of any kind.
+
+use bloomline_core::host::cuckoo::CuckooOptions;
+use bloomline_core::host::{AnyFilter, Bits, Layer};
+
+use super::filter::{Filter, Outcome, bits};
+use crate::redisbloom_cuckoo::Refusal;
+use crate::{bloomline, bloomline_cuckoo, redisbloom, redisbloom_cuckoo, windowed};
+
+/// The reference model of a filter.
+pub enum Oracle {
+    Bloom(bloomline::Model),
+    ClassicBloom(redisbloom::Model),
+    Windowed(windowed::Model),
+    /// The options are only stored.
+    Cuckoo(bloomline_cuckoo::Model, CuckooOptions),
+    ClassicCuckoo(redisbloom_cuckoo::Model),
+}
+
+fn of_refusal(result: Result<(), Refusal>) -> Outcome {
+    match result {
+        Ok(()) => Outcome::New,
+        Err(Refusal::Full) => Outcome::Full,
+        Err(Refusal::CannotGrow) => Outcome::CannotGrow,
+    }
+}
+
+impl Oracle {
+    /// The model of a filter that was not created here. Only that of a cuckoo filter in
+    /// RedisBloom's layout takes any numbers and bytes.
+    pub fn of(filter: &Filter) -> Option<Self> {
+        let Filter::Cuckoo(filter) = filter else { return None };
+        let classic = filter.as_redisbloom()?;
+        let numbers = classic.numbers();
+        Some(Self::ClassicCuckoo(redisbloom_cuckoo::Model {
+            bucket_size: numbers.bucket_size as usize,
+            max_iterations: numbers.max_iterations as usize,
+            expansion: numbers.expansion,
+            items: numbers.items,
+            deletes: numbers.deletes,
+            tables: classic.tables().map(<[u8]>::to_vec).collect(),
+            failed_iterations: 0,
+            end: None,
+        }))
+    }
+
+    pub fn contains(&self, item: &[u8], now: u64) -> bool {
+        match self {
+            Self::Bloom(model) => model.contains(item),
+            Self::ClassicBloom(model) => model.contains(item),
+            Self::Windowed(model) => model.contains(item, now),
+            Self::Cuckoo(model, _) => model.contains(item),
+            Self::ClassicCuckoo(model) => model.contains(item),
+        }
+    }
+
+    pub fn count(&self, item: &[u8], now: u64) -> u64 {
+        match self {
+            Self::Cuckoo(model, _) => model.count(item),
+            Self::ClassicCuckoo(model) => model.count(item),
+            _ => self.contains(item, now).into(),
+        }
+    }
+
+    /// Before the items of a call.
+    pub fn begin_call(&mut self) {
+        if let Self::ClassicCuckoo(model) = self {
+            (model.failed_iterations, model.end) = (0, None);
+        }
+    }
+
+    /// Compares the outcome of an insertion, after inserting the item here. A filter that was
+    /// refused memory must not have changed, so the item is not inserted here.
+    pub fn assert_inserts(&mut self, item: &[u8], only_new: bool, limit: u64, outcome: Outcome) {
+        let expected = match self {
+            Self::Cuckoo(..) | Self::ClassicCuckoo(_) if only_new && self.contains(item, 0) => {
+                Outcome::Present
+            }
+            Self::ClassicCuckoo(model) => {
+                // The size as this project counts it.
+                let memory = |bytes: u64| bytes.div_ceil(8).saturating_mul(8).saturating_add(24);
+                let present: u64 =
+                    model.tables.iter().map(|table| memory(table.len() as u64)).sum();
+                let may_grow = |bytes| memory(bytes).saturating_add(40 + present) <= limit;
+                match of_refusal(model.insert_further(item, may_grow)) {
+                    Outcome::CannotGrow if outcome == Outcome::Refused => Outcome::Refused,
+                    expected => expected,
+                }
+            }
+            Self::Cuckoo(..) if outcome == Outcome::Refused => Outcome::Refused,
+            Self::Cuckoo(model, _) => of_refusal(model.insert(item, true)),
+            Self::Bloom(model) if outcome == Outcome::Refused => {
+                let newest = model.layers.last().expect("at least one");
+                assert!(model.newest_len == newest.capacity && !model.contains(item));
+                Outcome::Refused
+            }
+            Self::Bloom(model) => match model.insert(item) {
+                bloomline::Answer::New => Outcome::New,
+                bloomline::Answer::Seen => Outcome::Present,
+                bloomline::Answer::Full => Outcome::Full,
+                bloomline::Answer::CannotGrow => Outcome::CannotGrow,
+            },
+            Self::ClassicBloom(model) if outcome == Outcome::Refused => {
+                let newest = model.layers.last().expect("at least one");
+                assert!(newest.len >= newest.plan.capacity && !model.contains(item));
+                Outcome::Refused
+            }
+            Self::ClassicBloom(model) => match model.insert(item) {
+                redisbloom::Answer::New => Outcome::New,
+                redisbloom::Answer::Seen => Outcome::Present,
+                redisbloom::Answer::Full => Outcome::Full,
+                redisbloom::Answer::CannotGrow => Outcome::CannotGrow,
+            },
+            Self::Windowed(_) if outcome == Outcome::Refused => Outcome::Refused,
+            Self::Windowed(model) => match model.insert(item) {
+                windowed::Answer::New => Outcome::New,
+                windowed::Answer::Refreshed => Outcome::Refreshed,
+                windowed::Answer::Present => Outcome::Present,
+                windowed::Answer::Full => Outcome::Full,
+                windowed::Answer::CannotGrow => Outcome::CannotGrow,
+            },
+        };
+        assert_eq!(outcome, expected, "for the item {}", item.escape_ascii());
+    }
+
+    pub fn remove(&mut self, item: &[u8]) -> bool {
+        match self {
+            Self::Cuckoo(model, _) => model.remove(item),
+            Self::ClassicCuckoo(model) => model.remove(item),
+            _ => false,
+        }
+    }
+
+    pub fn advance(&mut self, now: u64) {
+        if let Self::Windowed(model) = self {
+            model.advance(now);
+        }
+    }
+
+    pub fn rotate(&mut self, now: u64) {
+        if let Self::Windowed(model) = self {
+            model.rotate(now);
+        }
+    }
+
+    /// Follows a compaction. True if it must have changed the filter, `None` if that is not known.
+    /// False if there is no model of the result.
+    pub fn compact(&mut self, filter: &Filter, is_changed: bool) -> (Option<bool>, bool) {
+        match self {
+            Self::Cuckoo(model, _) => (Some(model.compact()), true),
+            Self::ClassicCuckoo(model) => {
+                let before = (model.header(), model.tables.clone());
+                model.compact(true);
+                (Some((model.header(), model.tables.clone()) != before), true)
+            }
+            Self::Bloom(model) => {
+                let Filter::Bloom(AnyFilter::Bloomline(filter)) = filter else {
+                    return (None, false);
+                };
+                let newest = filter.layers().next_back().expect("at least one");
+                if is_changed {
+                    model.compact(newest.shape().fold().stored(), newest.capacity());
+                }
+                (None, true)
+            }
+            Self::Windowed(model) => {
+                let Some(filter) = filter.windowed() else { return (None, false) };
+                let (older, end) = (model.generations.len() - 1, model.end());
+                let mut layers = filter.layers();
+                for (index, generation) in model.generations.iter_mut().enumerate() {
+                    let overflow = generation.overflow.iter_mut().flat_map(|it| &mut it.layers);
+                    for layer in generation.regular.layers.iter_mut().chain(overflow) {
+                        let shape = layers.next().expect("a layer").shape();
+                        let pages =
+                            layer.bits.len() as u64 / 512 / layer.geometry.blocks_per_page();
+                        if shape.fold().stored() != pages {
+                            assert!(index < older, "the newest generation was compacted");
+                            layer.fold(shape.fold().stored());
+                            layer.capacity = shape.capacity();
+                        }
+                    }
+                }
+                if is_changed {
+                    // The bits move behind all earlier offsets, in which a dump may be.
+                    model.dropped_bytes = end;
+                }
+                (None, true)
+            }
+            Self::ClassicBloom(_) => (None, !is_changed),
+        }
+    }
+
+    /// Compares everything that can be read.
+    pub fn assert_equal(&self, filter: &Filter, now: u64) {
+        match (self, filter) {
+            (Self::Bloom(model), Filter::Bloom(filter)) => {
+                assert_eq!((filter.len(), filter.newest_len()), (model.len(), model.newest_len));
+                let expected = model.layers.iter().map(|layer| layer.bits.as_raw_slice());
+                assert!(bits(filter).iter().eq(expected), "the bits differ from the model");
+            }
+            (Self::ClassicBloom(model), Filter::Bloom(filter)) => {
+                assert_eq!(filter.len(), model.layers.iter().map(|layer| layer.len).sum::<u64>());
+                let expected = model.layers.iter().map(|layer| layer.bits.as_raw_slice());
+                assert!(bits(filter).iter().eq(expected), "the bits differ from the model");
+            }
+            (Self::Windowed(model), Filter::Bloom(AnyFilter::Windowed(filter))) => {
+                assert_eq!(
+                    (filter.len(), filter.len_at(now), filter.first_byte(), filter.number()),
+                    (model.len(), model.len_at(now), model.dropped_bytes, model.number)
+                );
+                let state = |live, len, opened| (live, len, opened);
+                let generations =
+                    filter.generations().map(|(_, it)| state(it.live(), it.len(), it.opened()));
+                let expected =
+                    model.generations.iter().map(|it| state(it.live, it.len(), it.opened));
+                assert!(generations.eq(expected), "the generations differ: {filter:?}");
+                let bits = filter.layers().map(|layer| layer.words().as_bytes().to_vec());
+                assert!(bits.eq(model.bits()), "the bits differ from the model");
+            }
+            (Self::Cuckoo(model, options), Filter::Cuckoo(filter)) => {
+                let CuckooOptions { bucket_size, max_iterations, expansion } = *options;
+                let header = model.header(bucket_size, max_iterations, expansion);
+                assert!(filter.encode_header() == header, "{filter:?}, {}", model.numbers());
+                let mut iterator = 1;
+                for table in &model.tables {
+                    let (next, chunk) = filter.scan_dump(iterator).expect("the bytes of a table");
+                    assert_eq!(next, 1 + table.start + table.byte_count());
+                    assert!(chunk == table.bytes(), "a table differs: {filter:?}");
+                    iterator = next;
+                }
+                assert_eq!(filter.scan_dump(iterator), None);
+                assert_eq!((filter.len(), filter.deletes()), (model.len(), model.deletes));
+                let (rate, expected) = (filter.current_rate(), model.current_rate());
+                let rate = rate.expect("a rate");
+                assert!((rate - expected).abs() <= 1e-9 * expected, "{rate}, not {expected}");
+                let most = model.rate_for_life() * (1.0 + 1e-12);
+                assert!(expected <= most && most <= model.error_rate * (1.0 + 1e-11));
+            }
+            (Self::ClassicCuckoo(model), Filter::Cuckoo(filter)) => {
+                let tables = filter.as_redisbloom().expect("RedisBloom's layout").tables();
+                assert_eq!(filter.encode_header(), model.header());
+                assert!(tables.eq(model.tables.iter()), "the tables differ");
+                assert_eq!((filter.size(), filter.len()), (model.size(), model.items));
+                let mut allocations = 0;
+                filter.each_block(|_| allocations += 1);
+                assert_eq!(allocations, model.tables.len() + 1);
+            }
+            _ => panic!("a model of another kind"),
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! What a filter costs after many rounds of insertions and compactions, beside one that is
+//! compacted once, at the end.
+
+use bloomline_core::host::{AnyFilter, Layer, ScalableFilter};
+
+use super::filter::{Filter, Outcome};
+use super::kinds::Numbers;
+use super::steps::Items;
+
+/// Growth ends no earlier than without compactions, all layers keep the target rate when they are
+/// full, the number of layers grows with the logarithm of the number of items, and the bits per
+/// item stay within a bound.
+pub fn assert_rounds(filter: &Filter, numbers: &Numbers, next: u64) {
+    let (mut alone, _) = numbers.create(0, u64::MAX).expect("it was created before");
+    let items = Items { first: 1, count: next - 1, stride: 1 }.bytes();
+    let outcomes = alone.insert(&items, false, &mut |_| true);
+    let refused = outcomes.iter().position(|outcome| *outcome == Outcome::CannotGrow);
+    let most = refused.unwrap_or(items.len()) as u64;
+    // Some items seem to be present when they are inserted.
+    let least = most.min(alone.len()) as f64 * (1.0 - 2.0 * numbers.error_rate);
+    assert!(filter.len() as f64 >= least, "{} of {most}", filter.len());
+    alone.compact();
+    match (filter, &alone) {
+        (Filter::Bloom(AnyFilter::Bloomline(one)), Filter::Bloom(AnyFilter::Bloomline(alone))) => {
+            assert_cost(
+                one,
+                alone,
+                numbers.error_rate,
+                &Bounds { rate: 1.0 + 1e-9, step: 1.25, size: 2.5 },
+            );
+        }
+        (
+            Filter::Bloom(AnyFilter::RedisBloom(one)),
+            Filter::Bloom(AnyFilter::RedisBloom(alone)),
+        ) => {
+            // The number of hashes is rounded up. A link of four times the last one may have no
+            // divisor to be folded by.
+            let size = if numbers.expansion > 2 { 5.2 } else { 2.6 };
+            assert_cost(one, alone, numbers.error_rate, &Bounds { rate: 1.06, step: 2.0, size });
+        }
+        _ => {}
+    }
+}
+
+struct Bounds {
+    /// The rate of the full filter, divided by the target rate.
+    rate: f64,
+    /// By how much the capacity of all layers grows with each layer, at least.
+    step: f64,
+    /// Times the bits per item.
+    size: f64,
+}
+
+fn assert_cost<L: Layer>(
+    filter: &ScalableFilter<L>,
+    alone: &ScalableFilter<L>,
+    target: f64,
+    bounds: &Bounds,
+) {
+    let full = filter.layers().map(|layer| layer.fp_rate(layer.capacity())).sum::<f64>() / target;
+    assert!(full <= bounds.rate, "{full} of the target rate: {filter:?}");
+    let more = (filter.capacity() as f64).ln() / bounds.step.ln();
+    let most = f64::from(alone.layer_count()) + more;
+    assert!(f64::from(filter.layer_count()) <= most, "more than {most} layers: {filter:?}");
+    let bits =
+        |filter: &ScalableFilter<L>| filter.layers().map(|it| it.words().bytes()).sum::<u64>();
+    let ratio = bits(filter) as f64 / bits(alone) as f64;
+    assert!(ratio <= bounds.size, "{ratio} of {}: {filter:?}, {alone:?}", bounds.size);
+}
