@@ -4,43 +4,13 @@ use arbitrary::{Result, Unstructured};
 
 use crate::cuckoo_calls;
 use crate::family::Family;
-use crate::program::Words;
+use crate::words::{Words, item, items, iterator, number, word};
 
 /// The keys: three of filters, one of a string. They are few, so that calls meet.
 pub const KEYS: [&str; 4] = ["a", "b", "c", "text"];
 
-pub fn word(text: impl ToString) -> Vec<u8> {
-    text.to_string().into_bytes()
-}
-
 pub fn key(u: &mut Unstructured) -> Result<Vec<u8>> {
     Ok(word(KEYS[if u.ratio(1, 24)? { 3 } else { u.int_in_range(0..=2usize)? }]))
-}
-
-/// One of the values that are usual, or, in one case of eight, of those that are not.
-pub fn number(u: &mut Unstructured, usual: &[&str], others: &[&str]) -> Result<Vec<u8>> {
-    const JUNK: [&str; 15] = [
-        "",
-        "nan",
-        "x",
-        "0x10",
-        "1e",
-        " 1",
-        "1 ",
-        "+1",
-        "01",
-        "1.0",
-        "1e3",
-        "--1",
-        "-1",
-        "0",
-        "18446744073709551616",
-    ];
-    Ok(word(match u.int_in_range(0..=15u8)? {
-        0 => u.choose(&JUNK)?,
-        1 => u.choose(others)?,
-        _ => u.choose(usual)?,
-    }))
 }
 
 fn rate(u: &mut Unstructured) -> Result<Vec<u8>> {
@@ -57,23 +27,6 @@ fn capacity(u: &mut Unstructured) -> Result<Vec<u8>> {
 
 fn expansion(u: &mut Unstructured) -> Result<Vec<u8>> {
     number(u, &["1", "2", "3", "4"], &["32768", "32769", "4294967296"])
-}
-
-pub fn item(u: &mut Unstructured) -> Result<Vec<u8>> {
-    Ok(match u.int_in_range(0..=7u8)? {
-        0 => u.bytes(u.len().min(9))?.to_vec(),
-        1 => vec![b'x'; u.int_in_range(0..=300)?],
-        _ => word(u.int_in_range(0..=400u32)?),
-    })
-}
-
-pub fn items(u: &mut Unstructured) -> Result<Words> {
-    if u.ratio(1, 4)? {
-        // So many that layers fill.
-        let (first, count) = (u.int_in_range(0..=2_000u32)?, u.int_in_range(1..=300u32)?);
-        return Ok((first..first + count).map(word).collect());
-    }
-    (0..u.int_in_range(1..=5u8)?).map(|_| item(u)).collect()
 }
 
 /// Options of BF.RESERVE and BF.INSERT, which may contradict each other.
@@ -147,11 +100,6 @@ fn bloom(u: &mut Unstructured, key: Vec<u8>) -> Result<Words> {
         24 => with("BF.DEBUG", vec![]),
         _ => with("BF.SCANDUMP", vec![iterator(u)?]),
     })
-}
-
-/// An iterator of SCANDUMP or LOADCHUNK.
-pub fn iterator(u: &mut Unstructured) -> Result<Vec<u8>> {
-    number(u, &["0", "1", "2", "5", "100", "145", "100000"], &["-2", "9223372036854775807"])
 }
 
 /// In one call of sixteen an argument is missing, there twice, or another one.

@@ -6,8 +6,7 @@
 
 use arbitrary::{Result, Unstructured};
 
-use crate::calls::{item, items, iterator, number, word};
-use crate::program::Words;
+use crate::words::{Words, item, items, iterator, number, word};
 
 /// The options of CF.RESERVE.
 const OPTIONS: [&str; 3] = ["BUCKETSIZE", "MAXITERATIONS", "EXPANSION"];

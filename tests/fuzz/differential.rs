@@ -19,7 +19,7 @@ use crate::calls::{self, KEYS};
 use crate::cuckoo_calls::{self, Numbers};
 use crate::differences::{Call, DIFFERENCES};
 use crate::family::Family;
-use crate::program::Words;
+use crate::words::{self, Words};
 
 /// The number of cases per server. Each has a hundred calls or more.
 const CASES: u64 = 500;
@@ -239,7 +239,7 @@ impl Pair {
                 [family.command("LOADCHUNK"), to.clone(), iterator.clone(), data.clone()];
             if is_damaged {
                 match u.int_in_range(0..=3u8)? {
-                    0 => load[2] = calls::iterator(u)?,
+                    0 => load[2] = words::iterator(u)?,
                     1 => load[3].truncate(u.int_in_range(0..=data.len())?),
                     2 => load[3].extend(u.bytes(1)?),
                     _ => {}

@@ -32,3 +32,4 @@ mod packed;
 mod payload;
 mod program;
 mod resp;
+mod words;

@@ -4,7 +4,7 @@ use arbitrary::{Result, Unstructured};
 use bloomline_harness::show;
 use redis::Value;
 
-use crate::program::Words;
+use crate::words::Words;
 
 /// The arguments after the key, with these items if the form can hold them.
 pub fn arguments(u: &mut Unstructured, items: &[Vec<u8>]) -> Result<Words> {

@@ -4,19 +4,13 @@ use arbitrary::{Result, Unstructured};
 
 use crate::cuckoo_calls;
 use crate::family::Family;
+use crate::words::{Words, word};
 use bloomline_reference::checks::number::{double, whole};
-
-/// The arguments of one command, beginning with its name.
-pub type Words = Vec<Vec<u8>>;
 
 /// The keys: three of filters, one of a string. They are few, so that commands meet.
 pub const KEYS: [&str; 4] = ["a", "b", "c", TEXT];
 /// The key that holds a string.
 pub const TEXT: &str = "text";
-
-fn word(text: impl ToString) -> Vec<u8> {
-    text.to_string().into_bytes()
-}
 
 /// A key.
 pub fn key(u: &mut Unstructured) -> Result<Vec<u8>> {

@@ -10,7 +10,8 @@ use crate::family::Family;
 use crate::known::Keys;
 use crate::live::{Live, Protocol};
 use crate::payload::MODULE;
-use crate::program::{self, KEYS, Words};
+use crate::program::{self, KEYS};
+use crate::words::Words;
 use bloomline_reference::checks::header;
 
 /// The number of cases per server, so that the append-only file stays short.

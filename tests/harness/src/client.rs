@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use redis::{Cmd, Parser, RedisError, Value};
 
+use super::arguments::arguments;
 use super::reply::{bulk, int, show};
-use super::table::arguments;
 use super::wait::{DEADLINE, until};
 
 /// One connection over the server's Unix socket; every read and write has a deadline.

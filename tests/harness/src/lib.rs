@@ -17,6 +17,7 @@
 //! | `clock` | wall clocks of servers, which a test moves |
 //! | `cores` | the cores on which the client and the servers of a bench run |
 
+mod arguments;
 mod c_module;
 mod client;
 mod clock;
@@ -36,6 +37,7 @@ mod wait;
 
 use std::path::{Path, PathBuf};
 
+pub use arguments::arguments;
 pub use c_module::CModule;
 pub use client::{Client, append_only_file};
 pub use clock::Clock;
@@ -52,7 +54,7 @@ pub use replica::Replica;
 pub use reply::{bulk, int, show};
 pub use server::{Server, Setup, Stop, module, module_for, redisbloom};
 pub use shared::Shared;
-pub use table::{Row, arguments, check_rows, matches};
+pub use table::{Row, check_rows, matches};
 pub use wait::{SetOnDrop, poll, until};
 
 /// The top folder of the repository.

@@ -4,7 +4,8 @@ use bloomline_core::host::{AnyFilter, Bits, Demand};
 use bloomline_core::layer::Layer;
 use bloomline_core::window::{GenerationRef, Window, WindowedFilter};
 
-use super::header::MAX_OFFSET;
+/// The most bytes of bits of a windowed filter, over its life.
+pub const MAX_OFFSET: u64 = 1 << 62;
 
 /// The largest filter in bytes, so that an input takes little time; still less under Miri.
 pub const LIMIT: u64 = if cfg!(miri) { 4 << 10 } else { 64 << 10 };

@@ -9,14 +9,11 @@ use arbitrary::{Result, Unstructured};
 use bloomline_core::bloomline::header::MAGIC;
 use bloomline_core::host::AnyFilter;
 
-use super::check::LIMIT;
+use super::check::{LIMIT, MAX_OFFSET};
 
 pub use classic::{Classic, Link};
 pub use plain::Plain;
 pub use windowed::{Generation, Windowed};
-
-/// The most bytes of bits of a windowed filter, over its life.
-pub const MAX_OFFSET: u64 = 1 << 62;
 
 /// The unit of the offset of the first byte of a filter without a window.
 const ORIGIN_UNIT: u64 = 4 << 20;

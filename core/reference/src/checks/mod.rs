@@ -5,6 +5,7 @@ pub mod check;
 pub mod cuckoo;
 pub mod decode;
 pub mod header;
+mod items;
 pub mod model;
 pub mod number;
 pub mod windowed;

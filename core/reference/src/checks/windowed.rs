@@ -12,7 +12,7 @@ use bloomline_core::window::{Window, WindowSpec, WindowedFilter};
 use crate::windowed::{Answer, Model};
 
 use super::check::{LIMIT, assert_consistent, assert_equal, assert_reloads, bits, small};
-use super::model::{Item, numbered};
+use super::items::{Item, numbered};
 
 /// One step of a program.
 #[derive(Arbitrary, Debug)]

@@ -4,8 +4,9 @@ use arbitrary::{Result, Unstructured};
 use bloomline_core::bloomline::header::EXTENDED_VERSION;
 use bloomline_core::bloomline::sizing::REVISION;
 
+use super::super::check::MAX_OFFSET;
 use super::super::number::{double, whole};
-use super::{MAX_OFFSET, Record, capacity, change_record, end, growth, rate, start};
+use super::{Record, capacity, change_record, end, growth, rate, start};
 
 /// The header of a windowed filter.
 #[derive(Clone, Debug)]
