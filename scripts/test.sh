@@ -6,8 +6,9 @@
 #                           examples in the documentation of the code, one round of each bench
 #
 # The three servers are the oldest Redis, the newest Redis, with a debug allocator in the module, and
-# the newest Valkey: tests/harness/src/kinds.rs chooses them among those of .servers. `make test` is
-# the quick tier; `make test-all` runs both and the tests of client libraries.
+# the newest Valkey: tests/harness/src/kinds.rs chooses them among those of .servers. Tests of
+# clusters and of faults run on the newest Redis only. `make test` is the quick tier; `make test-all`
+# runs both, and the tests of client libraries.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tier=$1

@@ -76,20 +76,27 @@ impl Kind {
 /// Of several builds of a version it takes the one with the allocator that is bundled with the
 /// server's source. Panics with the names of the servers on which the test failed.
 pub fn for_each_server(test: impl Fn(&Kind) + Sync) {
-    run_on(&Tier::from_env().of(&one_per_version(kinds()), kinds()), &test);
+    run_on(&Tier::from_env().of(&one_per_version(kinds()), &quick(kinds())), &test);
+}
+
+/// Runs `test` as [`for_each_server`], but in the quick tier on the newest Redis only: for tests
+/// that start several servers or take seconds.
+pub fn for_each_server_long(test: impl Fn(&Kind) + Sync) {
+    let newest: Vec<Kind> = newest(kinds(), "redis-").cloned().into_iter().collect();
+    run_on(&Tier::from_env().of(&one_per_version(kinds()), &newest), &test);
 }
 
 /// Runs `test` on every build: for behaviour that depends on the allocator.
 pub fn for_each_build(test: impl Fn(&Kind) + Sync) {
-    run_on(&Tier::from_env().of(kinds(), kinds()), &test);
+    run_on(&Tier::from_env().of(kinds(), &quick(kinds())), &test);
 }
 
 /// The servers that a run of the tests uses: `BLOOMLINE_TIER` is `quick`, `rest`, or not set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tier {
-    /// The oldest Redis, the newest Redis and the newest Valkey.
+    /// Those of [`quick`].
     Quick,
-    /// All but those.
+    /// All others.
     Rest,
     /// All servers.
     All,
@@ -106,20 +113,25 @@ impl Tier {
         }
     }
 
-    /// Those of `chosen`, a part of `all` servers, that belong to the tier. The quick tier has its
-    /// three servers even if they are not among the chosen ones: a test that runs on one build of
-    /// each version runs there on the build of this tier.
-    pub fn of(self, chosen: &[Kind], all: &[Kind]) -> Vec<Kind> {
-        let mut quick: Vec<Kind> = Vec::new();
-        for kind in [oldest(all, "redis-"), newest(all, "redis-"), newest(all, "valkey-")] {
-            quick.extend(kind.filter(|kind| !quick.contains(kind)).cloned());
-        }
+    /// The servers of a test in this tier, of `all` for which it is meant. `quick` are those of the
+    /// quick tier, also if they are not among `all`: a test that runs on one build of each version
+    /// runs there on the build of this tier.
+    pub fn of(self, all: &[Kind], quick: &[Kind]) -> Vec<Kind> {
         match self {
-            Self::Quick => quick,
-            Self::Rest => chosen.iter().filter(|kind| !quick.contains(kind)).cloned().collect(),
-            Self::All => chosen.to_vec(),
+            Self::Quick => quick.to_vec(),
+            Self::Rest => all.iter().filter(|kind| !quick.contains(kind)).cloned().collect(),
+            Self::All => all.to_vec(),
         }
     }
+}
+
+/// The oldest Redis, the newest Redis and the newest Valkey.
+pub fn quick(kinds: &[Kind]) -> Vec<Kind> {
+    let mut quick: Vec<Kind> = Vec::new();
+    for kind in [oldest(kinds, "redis-"), newest(kinds, "redis-"), newest(kinds, "valkey-")] {
+        quick.extend(kind.filter(|kind| !quick.contains(kind)).cloned());
+    }
+    quick
 }
 
 /// One build of each version: the one with the bundled allocator, otherwise the one without a

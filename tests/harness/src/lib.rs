@@ -43,8 +43,8 @@ pub use client::{Client, append_only_file};
 pub use clock::Clock;
 pub use cores::CoreSet;
 pub use kinds::{
-    Kind, Tier, find_servers, for_each_build, for_each_server, for_newest_servers, newest,
-    one_per_version, report_missing, servers_folder,
+    Kind, Tier, find_servers, for_each_build, for_each_server, for_each_server_long,
+    for_newest_servers, newest, one_per_version, quick, report_missing, servers_folder,
 };
 pub use limits::Limits;
 pub use payload::{body_of_dump, seal_dump, truncate_dump};

@@ -1,6 +1,6 @@
 //! Atomic slot migration: the source sends the keys as commands of an append-only file.
 
-use bloomline_harness::{Kind, Setup, for_each_server, report_missing, show, until};
+use bloomline_harness::{Kind, Setup, for_each_server_long, report_missing, show, until};
 
 use super::equal::{assert_equal, catch_up};
 use super::filled::fill;
@@ -11,7 +11,7 @@ use crate::filters::{assert_observed, build, in_one_slot, observe_all};
 #[test]
 fn atomic_slot_migration_under_traffic_loses_nothing() {
     const KEYS: [&str; 3] = ["{k}growing", "{k}megabyte", "{k}hundred"];
-    for_each_server(|kind| {
+    for_each_server_long(|kind| {
         if !has_atomic_slot_migration(kind) {
             return report_missing(kind, "CLUSTER MIGRATESLOTS");
         }

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use bloomline_harness::{Client, for_each_server, numbered, report_missing, until};
+use bloomline_harness::{Client, for_each_server_long, numbered, report_missing, until};
 
 use crate::inspect::totals;
 
@@ -55,7 +55,7 @@ fn assert_same_answers(client: &mut Client, follower: &mut Client, items: Range<
 
 #[test]
 fn a_dual_channel_sync_under_traffic_loses_nothing() {
-    for_each_server(|kind| {
+    for_each_server_long(|kind| {
         for load in ["disabled", "swapdb"] {
             let primary = setup().line("repl-diskless-sync yes").start(kind);
             let mut client = primary.resp2();

@@ -1,13 +1,13 @@
 //! A promoted replica has every item that it acknowledged.
 
-use bloomline_harness::{for_each_server, int};
+use bloomline_harness::{for_each_server_long, int};
 
 use super::equal::{assert_equal, catch_up, setup};
 use super::traffic::{assert_has_rounds, while_adding};
 
 #[test]
 fn a_promoted_replica_has_every_acknowledged_item() {
-    for_each_server(|kind| {
+    for_each_server_long(|kind| {
         let mut primary = setup().start(kind);
         let mut client = primary.resp2();
         let replica = setup()

@@ -1,6 +1,6 @@
 //! BF.MERGE in a cluster: all keys must be in one slot, also while that moves.
 
-use bloomline_harness::{Client, for_each_server};
+use bloomline_harness::{Client, for_each_server_long};
 
 use crate::cluster::equal::{assert_equal, catch_up};
 use crate::cluster::nodes::{Cluster, PRIMARIES};
@@ -17,7 +17,7 @@ fn make(client: &mut Client) {
 
 #[test]
 fn all_keys_must_be_in_one_slot() {
-    for_each_server(|kind| {
+    for_each_server_long(|kind| {
         let cluster = Cluster::start(kind, |_, setup| setup);
         let (owner, slot) = cluster.owner("{k}");
         let mut home = cluster.nodes[owner].resp2();
@@ -43,7 +43,7 @@ fn all_keys_must_be_in_one_slot() {
 
 #[test]
 fn merges_follow_a_slot_that_moves() {
-    for_each_server(|kind| {
+    for_each_server_long(|kind| {
         let cluster = Cluster::start(kind, |_, setup| setup);
         let (from, slot) = cluster.owner("{k}");
         let to = (from + 1) % PRIMARIES;

@@ -1,6 +1,6 @@
 //! Replicas that join, lose their link and return, while a client adds.
 
-use bloomline_harness::{Client, Server, for_each_server, numbered, report_missing, until};
+use bloomline_harness::{Client, Server, for_each_server_long, numbered, report_missing, until};
 
 use super::equal::{OTHER_SETTINGS, assert_equal, catch_up, many_small, setup};
 use super::traffic::{assert_has_rounds, while_adding};
@@ -22,7 +22,7 @@ fn runner(server: &Server) -> impl FnMut(&[&[u8]]) -> redis::Value + Send + use<
 
 #[test]
 fn a_full_resync_under_traffic_loses_nothing() {
-    for_each_server(|kind| {
+    for_each_server_long(|kind| {
         // Each of the 300 filters is saved with a delay of 4 ms, so that the client adds while the
         // file is written, also on a busy machine.
         let primary = setup().line("rdb-key-save-delay 4000").start(kind);
@@ -53,7 +53,7 @@ fn a_full_resync_under_traffic_loses_nothing() {
 
 #[test]
 fn a_partial_resync_under_traffic_loses_nothing() {
-    for_each_server(|kind| {
+    for_each_server_long(|kind| {
         let primary = setup().line("repl-backlog-size 64mb").start(kind);
         let mut client = primary.resp2();
         make_keys(&mut client);
@@ -80,7 +80,7 @@ fn a_partial_resync_under_traffic_loses_nothing() {
 
 #[test]
 fn chained_replicas_with_other_settings_are_equal() {
-    for_each_server(|kind| {
+    for_each_server_long(|kind| {
         let primary = setup().start(kind);
         let mut client = primary.resp2();
         make_keys(&mut client);
@@ -109,7 +109,7 @@ fn chained_replicas_with_other_settings_are_equal() {
 
 #[test]
 fn a_diskless_load_serves_the_old_data_until_the_swap() {
-    for_each_server(|kind| {
+    for_each_server_long(|kind| {
         let primary =
             setup().line("repl-diskless-sync yes").line("repl-backlog-size 16kb").start(kind);
         let mut client = primary.resp2();
@@ -156,7 +156,7 @@ fn a_diskless_load_serves_the_old_data_until_the_swap() {
 
 #[test]
 fn full_filters_and_refused_growth_do_not_end_a_replica() {
-    for_each_server(|kind| {
+    for_each_server_long(|kind| {
         let primary = setup().module_args("bf-max-filter-bytes 64kb").start(kind);
         let mut client = primary.resp2();
         let mut replica = setup().module_args(OTHER_SETTINGS).follows(&primary).start(kind);

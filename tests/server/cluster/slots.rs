@@ -1,6 +1,6 @@
 //! Slots: nodes redirect commands to the owner of the slot, and filters move with their slot.
 
-use bloomline_harness::for_each_server;
+use bloomline_harness::for_each_server_long;
 
 use super::equal::{assert_equal, catch_up};
 use super::filled::fill;
@@ -22,7 +22,7 @@ fn nodes_without_the_slot_redirect_every_command() {
         "BF.SCANDUMP k 0",
         "BF.LOADCHUNK k 1 data",
     ];
-    for_each_server(|kind| {
+    for_each_server_long(|kind| {
         let cluster = Cluster::start(kind, |_, setup| setup);
         let (owner, slot) = cluster.owner("k");
         let moved = format!("-MOVED {slot} 127.0.0.1:{}", cluster.nodes[owner].port);
@@ -53,7 +53,7 @@ fn filters_of_1_kb_to_100_mb_move_with_their_slot() {
     // All keys have one slot, because only the part in braces is hashed. The last key is only
     // moved.
     const KEYS: [&str; 5] = ["{k}growing", "{k}kilobyte", "{k}megabyte", "{k}hundred", "{k}still"];
-    for_each_server(|kind| {
+    for_each_server_long(|kind| {
         // Moving 100 MB blocks a node for about a second, in which the others must not consider it
         // dead.
         let cluster = Cluster::start(kind, |_, setup| setup.line("cluster-node-timeout 30000"));

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use bloomline_harness::{
-    Client, Clock, Kind, Replica, append_only_file, for_each_server, numbered, report_missing,
+    Client, Clock, Kind, Replica, append_only_file, for_each_server_long, numbered, report_missing,
     show, until,
 };
 
@@ -52,7 +52,7 @@ fn fill(client: &mut Client, clock: &Clock) {
 
 #[test]
 fn windowed_filters_move_unchanged_by_migrate() {
-    for_each_server(|kind| {
+    for_each_server_long(|kind| {
         let Timed { cluster, clocks } = Timed::start(kind, &[]);
         let (from, slot) = cluster.owner("{k}");
         let to = (from + 1) % PRIMARIES;
@@ -84,7 +84,7 @@ fn windowed_filters_move_unchanged_by_migrate() {
 
 #[test]
 fn atomic_slot_migration_does_not_rotate_on_the_target() {
-    for_each_server(|kind| {
+    for_each_server_long(|kind| {
         if !has_atomic_slot_migration(kind) {
             return report_missing(kind, "CLUSTER MIGRATESLOTS");
         }

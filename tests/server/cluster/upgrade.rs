@@ -1,6 +1,6 @@
 //! Rolling upgrades: primary and replica take over the filters of an earlier release unchanged.
 
-use bloomline_harness::{Client, Stop, for_each_server, int, numbered, show};
+use bloomline_harness::{Client, Stop, for_each_server_long, int, numbered, show};
 use bloomline_reference::golden::{Golden, all};
 
 use super::equal::{OTHER_SETTINGS, assert_equal, catch_up, setup};
@@ -25,7 +25,7 @@ fn assert_unchanged(client: &mut Client, Golden { key, header, bits }: &Golden) 
 #[test]
 fn filters_of_earlier_releases_are_taken_over() {
     let golden = all();
-    for_each_server(|kind| {
+    for_each_server_long(|kind| {
         let mut primary = setup().start(kind);
         let replica = setup().module_args(OTHER_SETTINGS).follows(&primary).start(kind);
         let (mut client, mut follower) = (primary.resp2(), replica.resp2());

@@ -1,7 +1,7 @@
 //! A writable replica that loads the primary's data set beside its own.
 
 use bloomline_harness::{
-    Client, Kind, Server, arguments, for_each_server, numbered, report_missing, show, until,
+    Client, Kind, Server, arguments, for_each_server_long, numbered, report_missing, show, until,
 };
 
 use crate::inspect::totals;
@@ -91,7 +91,7 @@ fn assert_replies(client: &mut Client, lines: &[(&str, &str)]) {
 
 #[test]
 fn a_loading_replica_takes_writes_and_drops_them_later() {
-    for_each_server(|kind| {
+    for_each_server_long(|kind| {
         let Some(pair) = Pair::loading(kind) else { return };
         let mut follower = pair.replica.resp2();
         for layout in ["bloomline", "redisbloom"] {
@@ -135,7 +135,7 @@ fn a_loading_replica_takes_writes_and_drops_them_later() {
 
 #[test]
 fn a_loading_replica_may_be_emptied() {
-    for_each_server(|kind| {
+    for_each_server_long(|kind| {
         let Some(pair) = Pair::loading(kind) else { return };
         let mut follower = pair.replica.resp2();
         assert_replies(

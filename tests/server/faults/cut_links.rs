@@ -1,6 +1,6 @@
 //! Replication links that are cut repeatedly at either end, while clients add.
 
-use bloomline_harness::{Random, for_each_server};
+use bloomline_harness::{Random, for_each_server_long};
 
 use crate::cluster::equal::{OTHER_SETTINGS, assert_equal, catch_up, setup};
 use crate::cluster::traffic::{assert_has_rounds, while_adding};
@@ -11,7 +11,7 @@ const KEYS: [&str; 2] = ["growing", "reserved"];
 
 #[test]
 fn a_replica_with_cut_links_ends_equal_to_its_primary() {
-    for_each_server(|kind| {
+    for_each_server_long(|kind| {
         // The backlog is so small that some cuts cause a full synchronisation and others do not.
         let primary = setup().line("repl-backlog-size 16kb").start(kind);
         let mut client = primary.resp2();

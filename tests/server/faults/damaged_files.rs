@@ -5,7 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use bloomline_harness::{
-    Client, Kind, Limits, Random, Server, Stop, for_each_server, numbered, show,
+    Client, Kind, Limits, Random, Server, Stop, for_each_server_long, numbered, show,
 };
 use redis::Value;
 
@@ -143,7 +143,7 @@ fn try_bytes(
 
 #[test]
 fn a_truncated_rdb_file_is_refused_with_a_message() {
-    for_each_server(|kind| {
+    for_each_server_long(|kind| {
         let (mut server, file, values) = killed_with_file(kind, &[]);
         let whole = fs::read(&file).expect("the file");
         let value = whole.windows(values[0].len()).position(|window| window == values[0]);
@@ -167,7 +167,7 @@ fn a_truncated_rdb_file_is_refused_with_a_message() {
 
 #[test]
 fn a_flipped_bit_in_an_rdb_filter_loads_or_is_refused() {
-    for_each_server(|kind| {
+    for_each_server_long(|kind| {
         for compression in ["rdbcompression no", "rdbcompression yes"] {
             // Without the checksum of the file, so that the damage reaches the decoder of the
             // filter.
@@ -199,7 +199,7 @@ fn a_flipped_bit_in_an_rdb_filter_loads_or_is_refused() {
 
 #[test]
 fn a_truncated_aof_keeps_every_item_before_the_cut() {
-    for_each_server(|kind| {
+    for_each_server_long(|kind| {
         let mut server = Server::start(kind, &APPENDING);
         let mut client = server.resp2();
         client.ok("BF.RESERVE k 0.000000001 20");
@@ -240,7 +240,7 @@ fn a_truncated_aof_keeps_every_item_before_the_cut() {
 
 #[test]
 fn a_flipped_bit_in_an_aof_loads_or_is_refused() {
-    for_each_server(|kind| {
+    for_each_server_long(|kind| {
         let (mut server, file, _) = killed_with_file(kind, &APPENDING);
         let whole = fs::read(&file).expect("the file");
         let (mut outcomes, mut random, times) = (Outcomes::default(), Random(7), repetitions(6));
@@ -255,7 +255,7 @@ fn a_flipped_bit_in_an_aof_loads_or_is_refused() {
 
 #[test]
 fn a_header_beyond_the_memory_ends_the_start() {
-    for_each_server(|kind| {
+    for_each_server_long(|kind| {
         let (mut server, file, _) = killed_with_file(kind, &APPENDING);
         let mut bytes = fs::read(&file).expect("the file");
         let header = bytes.windows(8).position(|window| window == b"bloomlin").expect("a header");
@@ -275,7 +275,7 @@ fn a_header_beyond_the_memory_ends_the_start() {
 
 #[test]
 fn a_flipped_bit_is_refused_by_the_checksum() {
-    for_each_server(|kind| {
+    for_each_server_long(|kind| {
         let (mut server, file, _) = killed_with_file(kind, &["rdbcompression no"]);
         let whole = fs::read(&file).expect("the file");
         // The middle of the file lies in the bits of the reserved filter, in which any value is

@@ -2,7 +2,7 @@
 //!
 //! Unlike a small file system, a limit needs no privileges and can be lifted while the server runs.
 
-use bloomline_harness::{Limits, Server, Setup, for_each_server, until};
+use bloomline_harness::{Limits, Server, Setup, for_each_server_long, until};
 
 use super::ledger::{Ledger, add_bulk, data_files, make_keys, while_writing};
 use super::{repetitions, report};
@@ -26,7 +26,7 @@ fn clear_disk(server: &Server) {
 
 #[test]
 fn a_failed_save_keeps_the_last_file_and_the_server() {
-    for_each_server(|kind| {
+    for_each_server_long(|kind| {
         let mut server = Setup::new().start(kind);
         make_keys(&mut server.resp2());
         let (mut saved, times) = (Ledger::default(), repetitions(1));
@@ -61,7 +61,7 @@ fn a_failed_save_keeps_the_last_file_and_the_server() {
 
 #[test]
 fn a_full_disk_refuses_writes_until_there_is_room() {
-    for_each_server(|kind| {
+    for_each_server_long(|kind| {
         let mut server =
             Setup::new().line("appendonly yes").line("appendfsync everysec").start(kind);
         make_keys(&mut server.resp2());
@@ -99,7 +99,7 @@ fn a_full_disk_refuses_writes_until_there_is_room() {
 
 #[test]
 fn appendfsync_always_ends_with_a_message_on_a_full_disk() {
-    for_each_server(|kind| {
+    for_each_server_long(|kind| {
         let mut server = Setup::new().line("appendonly yes").line("appendfsync always").start(kind);
         make_keys(&mut server.resp2());
         let (mut ledger, times) = (Ledger::default(), repetitions(1));
@@ -127,7 +127,7 @@ fn appendfsync_always_ends_with_a_message_on_a_full_disk() {
 
 #[test]
 fn a_failed_rewrite_keeps_the_append_only_file() {
-    for_each_server(|kind| {
+    for_each_server_long(|kind| {
         let mut server = Setup::new()
             .line("appendonly yes")
             .line("appendfsync always")

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use bloomline_harness::{Client, for_each_server, until};
+use bloomline_harness::{Client, for_each_server_long, until};
 use redis::Value;
 
 use crate::cluster::equal::{assert_equal, catch_up};
@@ -27,7 +27,7 @@ fn take_over(replica: &mut Client) {
 
 #[test]
 fn repeated_failover_under_load_keeps_acknowledged_items() {
-    for_each_server(|kind| {
+    for_each_server_long(|kind| {
         let mut cluster = Cluster::start(kind, |_, setup| setup.line("cluster-node-timeout 2000"));
         let (owner, _) = cluster.owner("{k}");
         let pair = [owner, owner + PRIMARIES];

@@ -3,14 +3,14 @@
 
 use std::time::{Duration, Instant};
 
-use bloomline_harness::{Random, Setup, for_each_server};
+use bloomline_harness::{Random, Setup, for_each_server_long};
 
 use super::ledger::{Ledger, make_keys, while_writing};
 use super::{repetitions, report};
 
 #[test]
 fn appendfsync_always_loses_no_acknowledged_item() {
-    for_each_server(|kind| {
+    for_each_server_long(|kind| {
         let mut server = Setup::new().line("appendonly yes").line("appendfsync always").start(kind);
         make_keys(&mut server.resp2());
         let (mut ledger, mut random, times) = (Ledger::default(), Random(1), repetitions(3));
@@ -30,7 +30,7 @@ fn appendfsync_always_loses_no_acknowledged_item() {
 
 #[test]
 fn appendfsync_everysec_loses_at_most_two_seconds() {
-    for_each_server(|kind| {
+    for_each_server_long(|kind| {
         let mut server =
             Setup::new().line("appendonly yes").line("appendfsync everysec").start(kind);
         make_keys(&mut server.resp2());

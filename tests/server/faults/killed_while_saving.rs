@@ -1,7 +1,7 @@
 //! A server killed by SIGKILL while its child process writes the data set to an RDB file, a new
 //! append-only file or a replica.
 
-use bloomline_harness::{Client, Server, for_each_server, until};
+use bloomline_harness::{Client, Server, for_each_server_long, until};
 
 use crate::cluster::equal::{assert_equal, catch_up, many_small, setup};
 
@@ -78,7 +78,7 @@ fn a_killed_save_keeps_the_last_file() {
 
 #[test]
 fn a_killed_rewrite_loses_nothing() {
-    for_each_server(|kind| {
+    for_each_server_long(|kind| {
         for preamble in ["yes", "no"] {
             let mut server = setup()
                 .line("appendonly yes")
@@ -112,7 +112,7 @@ fn a_killed_rewrite_loses_nothing() {
 
 #[test]
 fn a_killed_full_sync_is_repeated_without_loss() {
-    for_each_server(|kind| {
+    for_each_server_long(|kind| {
         let mut primary =
             setup().line("appendonly yes").line("appendfsync always").line(SLOW).start(kind);
         let mut client = primary.resp2();

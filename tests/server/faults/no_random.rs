@@ -1,6 +1,6 @@
 //! A system without random bytes: only filters that need a new seed are refused.
 
-use bloomline_harness::{Client, Server, Setup, bulk, for_each_server, numbered, show};
+use bloomline_harness::{Client, Server, Setup, bulk, for_each_server_long, numbered, show};
 
 use crate::inspect::digest;
 use crate::redisbloom::forged;
@@ -33,7 +33,7 @@ fn made(client: &mut Client) -> Made {
 
 #[test]
 fn without_random_bytes_only_new_seeds_are_refused() {
-    for_each_server(|kind| {
+    for_each_server_long(|kind| {
         let made = made(&mut Setup::new().debug().start(kind).resp2());
         let mut server = Setup::new().debug().without_getrandom().start(kind);
         let mut client = server.resp2();
@@ -86,7 +86,7 @@ fn without_random_bytes_only_new_seeds_are_refused() {
 
 #[test]
 fn without_random_bytes_an_append_only_file_is_loaded() {
-    for_each_server(|kind| {
+    for_each_server_long(|kind| {
         let lines = ["appendonly yes", "aof-use-rdb-preamble no", "appendfsync always"];
         let setup = || lines.iter().fold(Setup::new().debug(), |setup, line| setup.line(*line));
         let (file, before) = {

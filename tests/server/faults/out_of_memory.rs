@@ -4,7 +4,7 @@
 //! function of Redis 6.2 that ends the server if there is no memory.
 
 use bloomline_harness::{
-    Client, Kind, Limits, Server, Setup, Stop, arguments, for_each_server, numbered, show,
+    Client, Kind, Limits, Server, Setup, Stop, arguments, for_each_server_long, numbered, show,
     truncate_dump, until,
 };
 
@@ -59,7 +59,7 @@ fn payload_and_header(kind: &Kind) -> (Vec<u8>, Vec<u8>) {
 
 #[test]
 fn refuses_without_memory_and_continues_with_memory() {
-    for_each_server(|kind| {
+    for_each_server_long(|kind| {
         let (payload, header) = payload_and_header(kind);
         let times = repetitions(1);
         for _ in 0..times {
@@ -110,7 +110,7 @@ fn refuses_without_memory_and_continues_with_memory() {
 
 #[test]
 fn a_start_without_memory_logs_it_and_works_with_memory() {
-    for_each_server(|kind| {
+    for_each_server_long(|kind| {
         for persistence in ["appendonly no", "appendonly yes"] {
             let setup = Setup::new()
                 .line(persistence)
@@ -215,7 +215,7 @@ fn states(log: &str, kind: &Kind, logged: &str) -> bool {
 
 #[test]
 fn a_replica_without_memory_for_a_new_filter_ends() {
-    for_each_server(|kind| {
+    for_each_server_long(|kind| {
         for creation in CREATIONS {
             let primary = setup().start(kind);
             let mut client = primary.resp2();
@@ -250,7 +250,7 @@ fn a_replica_without_memory_for_a_new_filter_ends() {
 /// decides, and its replicas do the same or end.
 #[test]
 fn a_compaction_without_memory_is_refused_or_ends_a_replica() {
-    for_each_server(|kind| {
+    for_each_server_long(|kind| {
         let primary = setup().start(kind);
         let mut client = primary.resp2();
         // Half of its table takes more memory than the limit leaves.
@@ -287,7 +287,7 @@ fn a_compaction_without_memory_is_refused_or_ends_a_replica() {
 
 #[test]
 fn an_aof_without_memory_for_a_new_filter_ends_the_start() {
-    for_each_server(|kind| {
+    for_each_server_long(|kind| {
         for creation in CREATIONS {
             let lines = ["appendonly yes", "appendfsync always", "aof-use-rdb-preamble no"];
             let mut server = Server::start(kind, &lines);

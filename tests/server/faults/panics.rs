@@ -3,7 +3,7 @@
 use std::env;
 use std::path::PathBuf;
 
-use bloomline_harness::{Setup, for_each_server, until};
+use bloomline_harness::{Setup, for_each_server_long, until};
 
 /// The module of `examples/panicking.rs`, which `cargo test` builds with the tests.
 fn panicking() -> PathBuf {
@@ -15,7 +15,7 @@ fn panicking() -> PathBuf {
 
 #[test]
 fn a_panic_logs_its_file_and_line() {
-    for_each_server(|kind| {
+    for_each_server_long(|kind| {
         let setup = Setup::new().bare().line(format!("loadmodule {}", panicking().display()));
         let mut server = setup.start(kind);
         let mut client = server.resp2();

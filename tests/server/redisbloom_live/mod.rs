@@ -9,7 +9,9 @@ mod payloads;
 mod replicas;
 mod stream;
 
-use bloomline_harness::{Kind, Server, Setup, for_each_server, module, redisbloom, report_missing};
+use bloomline_harness::{
+    Kind, Server, Setup, for_each_server_long, module, redisbloom, report_missing,
+};
 
 /// One of the two modules.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,7 +47,7 @@ impl Module {
 
 /// Runs the test on each server, with either module as the first one.
 fn for_each_direction(test: impl Fn(&Kind, Module) + Sync) {
-    for_each_server(|kind| {
+    for_each_server_long(|kind| {
         if redisbloom().is_none() {
             return report_missing(kind, "RedisBloom in redis-7.4; `make servers` fetches it");
         }
