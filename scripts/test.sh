@@ -3,7 +3,8 @@
 #
 #   scripts/test.sh quick   the core, the module on three servers, the docs, one client library
 #   scripts/test.sh rest    all other tests in Rust: the other servers, installation, the calculator,
-#                           examples in the documentation of the code, one round of each bench
+#                           ignored tests, examples in the documentation of the code, one round of
+#                           each bench
 #
 # The three servers are the oldest Redis, the newest Redis, with a debug allocator in the module, and
 # the newest Valkey: tests/harness/src/kinds.rs chooses them among those of .servers. Tests of
@@ -67,6 +68,8 @@ rest)
     run --no-run "${on_servers[@]/#/--test=}" "${others[@]/#/--test=}" --examples
     BLOOMLINE_TIER=rest run "${on_servers[@]/#/--test=}"
     run "${others[@]/#/--test=}"
+    # Tests of the core that take a minute.
+    run --test core -- --ignored
     run --doc
     # One round of each bench, with few items, to see that it works.
     run --bench core --bench server

@@ -107,6 +107,7 @@ fn schedules(capacity: u64, expansion: u32) -> Vec<(Batches, u32)> {
 /// half of the target rate, 7.6 bits per item by the logarithm of the rate at 1 %. Layers of a
 /// quarter of all older ones have a 26th of what is left of the rate, and the newest has room.
 #[test]
+#[ignore = "takes a minute: make test-all"]
 fn schedules_keep_rate_layers_and_size() {
     let mut is_small = true;
     for (error_rate, size) in [(1e-9, 1.7), (1e-6, 1.75), (1e-4, 1.65), (0.01, 2.35)] {
@@ -127,6 +128,7 @@ fn schedules_keep_rate_layers_and_size() {
 }
 
 #[test]
+#[ignore = "takes a minute: make test-all"]
 fn schedules_keep_rate_layers_and_size_in_redisbloom_layout() {
     let mut is_small = true;
     for (error_rate, size) in [(1e-9, 1.6), (1e-6, 1.6), (1e-4, 2.2), (0.01, 2.6)] {
