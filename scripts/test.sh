@@ -55,11 +55,9 @@ quick)
         tests/clients/test_redis_py_cuckoo.py
     others=$(scripts/servers.sh --list | grep -vxF -e redis-newest "${quick_servers[@]/#/-e}" |
         paste -sd ' ')
-    cat <<SUMMARY
-test: passed in $((SECONDS - start)) s on ${quick_servers[*]}, with redis-py and redis-rs.
-test: not run: $others; other client libraries; installation; the calculator; one round of each
-test: bench (make test-all); other platforms (make test-platforms); sanitizer, valgrind, publishing
-test: (make deep).
+    fold -s -w 94 <<SUMMARY | sed 's/^/test: /'
+passed in $((SECONDS - start)) s on ${quick_servers[*]}, with redis-py and redis-rs.
+Not run: $others; clusters and faults on other servers than the newest Redis; other client libraries; installation; the calculator; tests of a minute; one round of each bench (make test-all); other platforms (make test-platforms); sanitizer, valgrind, publishing (make deep).
 SUMMARY
     ;;
 rest)
