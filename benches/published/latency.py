@@ -134,7 +134,7 @@ class Figures:
                 yield [name, f"{limit}{unit}", shown + unit, "yes" if value <= limit else "no"]
 
     def refusals(self):
-        """Why the server refused, for the cells that say so."""
+        """The server's refusal, for the cells that have one."""
         for (row, is_redisbloom, column, is_filled), why in self.refused.items():
             layout = ", RedisBloom's layout" if is_redisbloom else ""
             state = "filled" if is_filled else "untouched"

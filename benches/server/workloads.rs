@@ -16,7 +16,7 @@ pub enum Shape {
     Steps { capacity: u64 },
     /// One filter per user, made by its first BF.ADD.
     Tiny { keys: u64 },
-    /// A filter that forgets, all nine generations full. It is rotated by hand, so that they can be
+    /// A windowed filter, all nine generations full. It is rotated by hand, so that they can be
     /// filled at once.
     Forgets { capacity: u64 },
     /// A cuckoo filter of one table.

@@ -31,7 +31,7 @@ impl Drop for Seed {
     }
 }
 
-/// Lives lives of each kind. Fails if a kind was lived less than asked for.
+/// Lives a number of lives of each kind. Fails if most lives of a kind had no filter.
 fn live(kinds: &[Kind], lives: u64, steps: u64) -> Tally {
     let (start, mut tally) = (Instant::now(), Tally::default());
     let lives = if cfg!(miri) { 1 } else { lives * variable("BLOOMLINE_LIVES", 1) };

@@ -7,7 +7,7 @@ use bloomline_core::layer::Layer;
 
 use crate::used::{self, Rounding};
 
-/// A filter with so many items in it.
+/// A filter with a number of items in it.
 pub struct Plan {
     spec: Spec,
     pub(crate) items: u64,
@@ -92,7 +92,7 @@ impl Plan {
     }
 }
 
-/// Each layer with the items in it, of so many that were added.
+/// Each layer with the items in it, of all that were added.
 pub(crate) fn in_layers<'a>(
     layers: impl Iterator<Item = &'a Shape>,
     items: u64,
@@ -104,7 +104,7 @@ pub(crate) fn in_layers<'a>(
     })
 }
 
-/// Bytes that compacting a filter with so many items frees.
+/// Bytes that compacting a filter with this number of items frees.
 pub(crate) fn freed_bytes(spec: Spec, items: u64) -> u64 {
     spec.compacted(items).map_or(0, |(before, after)| before.bytes() - after.bytes())
 }

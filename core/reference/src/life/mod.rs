@@ -1,7 +1,7 @@
 //! Random lives of filters, in this process: steps on a filter of any kind, whose answers and bytes
 //! are compared with a reference model and with what the filter promises.
 //!
-//! A life follows from bytes: those of a fuzzer, or those of a seed. A new kind of filter is a row
+//! A life follows from bytes, of a fuzzer or of a seed. A new kind of filter is a row
 //! of [`kinds::KINDS`], a new operation is a row of [`steps::STEPS`]. Either is then part of all
 //! lives.
 //!

@@ -22,7 +22,7 @@ const MOST_STEPS: u64 = 100;
 /// The largest filter of a life of rounds, in bytes.
 const LARGE_LIMIT: u64 = 16 << 20;
 
-/// Large filters are checked after each so many steps.
+/// Large filters are checked after this number of steps.
 const CHECKED_ROUNDS: u64 = 7;
 
 /// The most steps of searches that a call of a cuckoo filter may take.
