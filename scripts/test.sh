@@ -21,10 +21,24 @@ quick_tests=(life bloom_filter core cuckoo memory out_of_memory layering server 
 # Those that run on servers: the rest runs them again, on the other ones.
 on_servers=(server fuzz docs clients)
 
-# run ARGUMENTS...: runs targets of the workspace. The features are always the same, so that nothing
-# is compiled twice.
+# cargo_with COMMAND ARGUMENTS...: a command for the workspace. The features are always the same, so
+# that nothing is compiled twice.
+packages=(--workspace)
+cargo_with() {
+    local command=$1
+    shift
+    cargo "$command" --locked "${packages[@]}" --features audit "$@"
+}
+
 run() {
-    cargo test --locked --workspace --features audit "$@"
+    cargo_with test "$@"
+}
+
+# build TARGETS...: builds targets of the workspace for the tests, all at once, and the module that
+# the tests of a panic load.
+build() {
+    run --no-run "$@"
+    cargo_with build --profile test --example panicking
 }
 
 # other_tests: prints all test targets but those of the quick tier.
@@ -38,15 +52,15 @@ print(*sorted({t["name"] for t in targets} - set(sys.argv[1:])))' "${quick_tests
 case $tier in
 quick)
     start=$SECONDS
+    # Its tests need an interpreter of WebAssembly, which takes long to compile.
+    packages+=(--exclude bloomline-calculator)
     scripts/servers.sh "${quick_servers[@]}"
-    # One call for all, since cargo compiles what two calls need at the same time. The tests of a
-    # panic load the example.
-    run --no-run --lib "${quick_tests[@]/#/--test=}" --example panicking
+    build --lib "${quick_tests[@]/#/--test=}"
     audited_module=$(realpath "${CARGO_TARGET_DIR:-target}/debug/deps/libbloomline.so")
     # Builds with other features write the same file.
     grep -qa 'ledger: allocation at' "$audited_module" || {
         touch src/lib.rs
-        run --no-run --lib "${quick_tests[@]/#/--test=}" --example panicking
+        build --lib "${quick_tests[@]/#/--test=}"
     }
     BLOOMLINE_TIER=quick BLOOMLINE_AUDITED=$audited BLOOMLINE_AUDIT_SO=$audited_module \
         run --lib "${quick_tests[@]/#/--test=}"
@@ -63,7 +77,7 @@ SUMMARY
 rest)
     scripts/deps.sh test install
     read -ra others <<<"$(other_tests)"
-    run --no-run "${on_servers[@]/#/--test=}" "${others[@]/#/--test=}" --examples
+    build "${on_servers[@]/#/--test=}" "${others[@]/#/--test=}" --examples
     BLOOMLINE_TIER=rest run "${on_servers[@]/#/--test=}"
     run "${others[@]/#/--test=}"
     # Tests of the core that take a minute.
