@@ -25,7 +25,9 @@ impl Cluster {
         let start = |i: usize| {
             let setup = equal::setup()
                 .line("cluster-enabled yes")
-                .line("cluster-allow-replica-migration no");
+                .line("cluster-allow-replica-migration no")
+                // A busy machine is no reason for a failover.
+                .line("cluster-node-timeout 60000");
             adapt(i, setup).start(kind)
         };
         let cluster = Cluster { nodes: (0..2 * PRIMARIES).map(start).collect() };
