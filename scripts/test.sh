@@ -34,11 +34,12 @@ run() {
     cargo_with test "$@"
 }
 
-# build TARGETS...: builds targets of the workspace for the tests, all at once, and the module that
-# the tests of a panic load.
+# build TARGETS...: builds targets of the workspace for the tests, all at once, and examples, of which
+# the tests of a panic load one and the server bench another.
+examples=(--examples)
 build() {
     run --no-run "$@"
-    cargo_with build --profile test --example panicking
+    cargo_with build --profile test "${examples[@]}"
 }
 
 # other_tests: prints all test targets but those of the quick tier.
@@ -54,6 +55,7 @@ quick)
     start=$SECONDS
     # Its tests need an interpreter of WebAssembly, which takes long to compile.
     packages+=(--exclude bloomline-calculator)
+    examples=(--example panicking)
     scripts/servers.sh "${quick_servers[@]}"
     build --lib "${quick_tests[@]/#/--test=}"
     audited_module=$(realpath "${CARGO_TARGET_DIR:-target}/debug/deps/libbloomline.so")
@@ -77,7 +79,7 @@ SUMMARY
 rest)
     scripts/deps.sh test install
     read -ra others <<<"$(other_tests)"
-    build "${on_servers[@]/#/--test=}" "${others[@]/#/--test=}" --examples
+    build "${on_servers[@]/#/--test=}" "${others[@]/#/--test=}"
     BLOOMLINE_TIER=rest run "${on_servers[@]/#/--test=}"
     run "${others[@]/#/--test=}"
     # Tests of the core that take a minute.
