@@ -1,8 +1,8 @@
 //! The cuckoo bench: nanoseconds per item of filters in both layouts, without a server.
 //!
 //! ```text
-//! cargo bench -p bloomline-core --bench cuckoo          all, in some four minutes
-//! cargo test -p bloomline-core --bench cuckoo           each once, small, as a test
+//! cargo bench -p bloomline-core-benches --bench cuckoo          all, in some four minutes
+//! cargo test -p bloomline-core-benches --bench cuckoo           each once, small, as a test
 //! ```
 //!
 //! A filter is filled once from empty, in batches; its hits, misses and deletions are measured in
