@@ -6,7 +6,7 @@ use redis_module::raw::{self, RedisModuleCtx, RedisModuleString, Status};
 
 use crate::command::bloom::table::{CATEGORY, COMMANDS, HIDDEN};
 use crate::command::cuckoo::table as cuckoo;
-use crate::data_type::{callbacks, copies};
+use crate::data_type::{copies, registry};
 use crate::policy::config;
 use crate::policy::counters::Counters;
 use crate::server::alloc::{ServerAlloc, unbound_blocks};
@@ -66,7 +66,7 @@ pub unsafe extern "C" fn RedisModule_OnLoad(
     status as c_int
 }
 
-/// Registers the type, the commands, the settings and the section of INFO. False, with a log line,
+/// Registers the types, the commands, the settings and the section of INFO. False, with a log line,
 /// if the server refuses one.
 fn load(loading: Loading, args: Args) -> bool {
     if let Some(name) = api::missing() {
@@ -80,7 +80,7 @@ fn load(loading: Loading, args: Args) -> bool {
     }
     loading.set_options();
     let loaded = config::apply_arguments(args)
-        && callbacks::register(loading)
+        && registry::register(loading)
         && command::register(
             loading,
             COMMANDS.iter().chain(&HIDDEN).chain(&cuckoo::COMMANDS),

@@ -1,4 +1,4 @@
-//! The table of callbacks, its registration, and the short callbacks.
+//! The table of callbacks, and the short callbacks.
 
 use std::ffi::c_void;
 use std::ptr::NonNull;
@@ -8,52 +8,29 @@ use redis_module::raw::{
 };
 
 use super::handle::{self, DataType, borrowed};
-use super::rdb::Saved;
+use super::rdb::Encoding;
 use super::{aof, copies, defrag, rdb};
 use crate::server::api::api;
-use crate::server::loading::Loading;
-use bloomline_core::host::AnyFilter;
-use bloomline_core::host::cuckoo::AnyCuckoo;
 
 /// Bytes of memory that count as one unit of work when they are freed: a page.
 const FREE_UNIT: u64 = 4096;
 
-/// Registers the types. False if the server refuses one.
-pub fn register(loading: Loading) -> bool {
-    register_type::<AnyFilter>(loading) && register_type::<AnyCuckoo>(loading)
-}
-
-fn register_type<F: Saved>(loading: Loading) -> bool {
-    let mut methods = methods::<F>();
-    // SAFETY: the module is being loaded, and the server copies name and methods.
-    let filter_type = unsafe {
-        api!(RedisModule_CreateDataType)(
-            loading.as_ptr(),
-            F::TYPE_NAME.as_ptr(),
-            F::ENCODING_VERSION,
-            &mut methods,
-        )
-    };
-    F::handle().set(filter_type);
-    !filter_type.is_null()
-}
-
 /// The functions that the server calls for values of the type. An empty slot has a comment with the
 /// reason.
-fn methods<F: Saved>() -> RedisModuleTypeMethods {
+pub const fn methods<E: Encoding>() -> RedisModuleTypeMethods {
     RedisModuleTypeMethods {
-        version: u64::from(REDISMODULE_TYPE_METHOD_VERSION),
-        rdb_load: Some(rdb::load::<F>),
-        rdb_save: Some(rdb::save::<F>),
-        aof_rewrite: Some(aof::rewrite::<F>),
-        mem_usage: Some(mem_usage::<F>),
-        digest: Some(digest::<F>),
-        free: Some(free::<F>),
-        free_effort: Some(free_effort::<F>),
-        copy: Some(copies::copy::<F>),
+        version: REDISMODULE_TYPE_METHOD_VERSION as u64,
+        rdb_load: Some(rdb::load::<E>),
+        rdb_save: Some(rdb::save::<E>),
+        aof_rewrite: Some(aof::rewrite::<E::Filter>),
+        mem_usage: Some(mem_usage::<E::Filter>),
+        digest: Some(digest::<E::Filter>),
+        free: Some(free::<E::Filter>),
+        free_effort: Some(free_effort::<E::Filter>),
+        copy: Some(copies::copy::<E::Filter>),
         // Servers from 7.0 on call this instead of `copy`.
-        copy2: Some(copies::copy2::<F>),
-        defrag: Some(defrag::defrag::<F>),
+        copy2: Some(copies::copy2::<E::Filter>),
+        defrag: Some(defrag::defrag::<E::Filter>),
         // Nothing outside the keyspace is saved.
         aux_load: None,
         aux_save: None,
@@ -78,7 +55,7 @@ unsafe extern "C" fn free<F: DataType>(value: *mut c_void) {
 
 /// The bytes that the allocator uses for the filter and all its blocks of memory.
 unsafe extern "C" fn mem_usage<F: DataType>(value: *const c_void) -> usize {
-    // SAFETY: the server passes a filter of this type, whose blocks are the allocator's.
+    // SAFETY: the server passes a filter of this family, whose blocks are the allocator's.
     unsafe {
         let size = api!(RedisModule_MallocSize);
         let mut bytes = size(value.cast_mut());
@@ -91,7 +68,7 @@ unsafe extern "C" fn free_effort<F: DataType>(
     _key: *mut RedisModuleString,
     value: *const c_void,
 ) -> usize {
-    // SAFETY: the server passes a filter of this type.
+    // SAFETY: the server passes a filter of this family.
     let bytes = unsafe { borrowed::<F>(value) }.size_bytes();
     // Above 64 units, which is 256 KiB, the server frees in the background. Zero would mean
     // "always".
@@ -102,7 +79,7 @@ unsafe extern "C" fn free_effort<F: DataType>(
 /// zeros, so that untouched memory is not read. In chunks, because the server's hash takes a length
 /// of 32 bits.
 unsafe extern "C" fn digest<F: DataType>(digest: *mut RedisModuleDigest, value: *mut c_void) {
-    // SAFETY: the server passes a filter of this type, and reads the bytes before
+    // SAFETY: the server passes a filter of this family, and reads the bytes before
     // its function returns.
     unsafe {
         let add = |bytes: &[u8]| {

@@ -2,56 +2,23 @@
 
 use std::ffi::c_void;
 use std::ops::{BitOr, Deref};
-use std::ptr::{self, NonNull};
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::ptr::NonNull;
 
-use redis_module::raw::RedisModuleType;
-
+use super::server_type::ServerType;
 use crate::policy::family::Family;
 use crate::policy::replicate::NewItems;
 use crate::server::audit;
 use crate::server::key::{Content, Key};
 use bloomline_core::host::AnyFilter;
-use bloomline_core::host::cuckoo::{AnyCuckoo, Compaction};
+use bloomline_core::host::cuckoo::Compaction;
 
 /// A family of filters whose filters are values of keys.
 pub trait DataType: Family {
-    /// The server's handle of the type.
-    fn handle() -> &'static Handle;
-}
+    /// The types of the server whose values are filters of the family.
+    fn types() -> &'static [&'static ServerType];
 
-/// The server's handle of a type; null until the type is registered.
-pub struct Handle(AtomicPtr<RedisModuleType>);
-
-impl Handle {
-    const fn new() -> Self {
-        Self(AtomicPtr::new(ptr::null_mut()))
-    }
-
-    /// Sets the handle.
-    pub(super) fn set(&self, handle: *mut RedisModuleType) {
-        self.0.store(handle, Ordering::Release);
-    }
-
-    fn get(&self) -> *mut RedisModuleType {
-        self.0.load(Ordering::Acquire)
-    }
-}
-
-impl DataType for AnyFilter {
-    #[inline]
-    fn handle() -> &'static Handle {
-        static HANDLE: Handle = Handle::new();
-        &HANDLE
-    }
-}
-
-impl DataType for AnyCuckoo {
-    #[inline]
-    fn handle() -> &'static Handle {
-        static HANDLE: Handle = Handle::new();
-        &HANDLE
-    }
+    /// The type of a filter, which follows from its layout.
+    fn server_type(&self) -> &'static ServerType;
 }
 
 /// What a key holds.
@@ -64,13 +31,19 @@ pub enum Lookup<T> {
     Found(T),
 }
 
+/// What the key holds: a value of any type of the family is one of its filters.
+#[inline]
+fn content<F: DataType>(key: &Key) -> Content {
+    key.content(|found| F::types().iter().any(|server_type| server_type.handle() == found))
+}
+
 /// The filter of a key, for reading.
 #[inline]
 pub fn filter<F: DataType>(key: &Key) -> Lookup<&F> {
-    match key.content(F::handle().get()) {
+    match content::<F>(key) {
         Content::Missing => Lookup::Missing,
         Content::Other => Lookup::WrongType,
-        // SAFETY: values of this type come from `into_raw` and live while the key holds them;
+        // SAFETY: values of the family's types come from `into_raw` and live while the key holds them;
         // commands run one at a time, and the key is borrowed.
         Content::Value(value) => Lookup::Found(unsafe { value.cast().as_ref() }),
     }
@@ -79,7 +52,7 @@ pub fn filter<F: DataType>(key: &Key) -> Lookup<&F> {
 /// The filter of a key, for writing. The key must be open for writing.
 #[inline]
 pub fn filter_mut<F: DataType>(key: &mut Key) -> Lookup<FilterMut<'_, F>> {
-    match key.content(F::handle().get()) {
+    match content::<F>(key) {
         Content::Missing => Lookup::Missing,
         Content::Other => Lookup::WrongType,
         // SAFETY: as in `filter`, and the key is borrowed exclusively.
@@ -90,9 +63,10 @@ pub fn filter_mut<F: DataType>(key: &mut Key) -> Lookup<FilterMut<'_, F>> {
 /// Stores a filter in a key, and frees the old value.
 pub fn store<F: DataType>(key: &mut Key, filter: F) -> Changed {
     audit::changed();
+    let handle = filter.server_type().handle();
     let value = into_raw(filter);
-    // SAFETY: the callbacks of the type expect what `into_raw` returns.
-    let is_stored = unsafe { key.set(F::handle().get(), value) };
+    // SAFETY: the callbacks of the type expect what `into_raw` of the family returns.
+    let is_stored = unsafe { key.set(handle, value) };
     if !is_stored {
         // SAFETY: the server did not take the value.
         drop(unsafe { from_raw::<F>(value) });
@@ -191,7 +165,7 @@ pub(super) fn into_raw<F: DataType>(filter: F) -> NonNull<c_void> {
 ///
 /// # Safety
 ///
-/// `value` must come from [`into_raw`] of this type, and nothing may use it afterwards.
+/// `value` must come from [`into_raw`] of this family, and nothing may use it afterwards.
 pub(super) unsafe fn from_raw<F: DataType>(value: NonNull<c_void>) -> Box<F> {
     // SAFETY: promised by the caller.
     let filter = unsafe { Box::from_raw(value.cast::<F>().as_ptr()) };
@@ -203,8 +177,8 @@ pub(super) unsafe fn from_raw<F: DataType>(value: NonNull<c_void>) -> Box<F> {
 ///
 /// # Safety
 ///
-/// `value` must come from [`into_raw`] of this type, and nothing may change it while the result is used. The
-/// server guarantees this to callbacks that read, until they return.
+/// `value` must come from [`into_raw`] of this family, and nothing may change it while the result is
+/// used. The server guarantees this to callbacks that read, until they return.
 pub(super) unsafe fn borrowed<'a, F: DataType>(value: *const c_void) -> &'a F {
     // SAFETY: promised by the caller.
     unsafe { &*value.cast() }

@@ -1,16 +1,17 @@
-//! The native type of the server: filters as values of keys.
+//! The native types of the server: filters as values of keys.
 //!
 //! | file | serves |
 //! |---|---|
 //! | [`handle`] | commands: from an open key to its filter, and back |
-//! | [`callbacks`] | the server: the table of callbacks, and the short ones |
+//! | [`registry`], [`server_type`] | all: the types of the server, and which of them a filter has |
+//! | `callbacks` | the server: the table of callbacks, and the short ones |
 //! | `rdb`, `rdb_bloom`, `rdb_bloomline`, `rdb_redisbloom`, `rdb_cuckoo`, `load` | RDB files, DUMP, full synchronization |
 //! | [`copies`] | COPY, and what replicas with RedisBloom get of it |
 //! | `aof` | filters as commands: AOF rewrite |
 //! | `defrag` | active defragmentation |
 
 mod aof;
-pub mod callbacks;
+mod callbacks;
 pub mod copies;
 mod defrag;
 pub mod handle;
@@ -20,3 +21,5 @@ mod rdb_bloom;
 mod rdb_bloomline;
 mod rdb_cuckoo;
 mod rdb_redisbloom;
+pub mod registry;
+pub mod server_type;

@@ -11,51 +11,56 @@ use redis_module::raw::RedisModuleIO;
 use super::handle::{DataType, borrowed, into_raw};
 use super::load::{LoadError, Loader};
 use crate::policy::counters::LOADS_REFUSED;
+use crate::policy::family::Family;
 use crate::policy::limits::Limits;
 use crate::policy::source::Source;
 use crate::server::log;
 use crate::server::rdb::{Reader, Writer};
 
-/// A family of filters as bytes of an RDB file.
-pub trait Saved: DataType {
-    /// The name of the type: RedisBloom's, because files and programs contain it.
-    const TYPE_NAME: &'static CStr;
+/// A type of the server, as bytes of an RDB file.
+pub trait Encoding {
+    /// The family whose filters are the values.
+    type Filter: DataType;
 
-    /// The version of the encoding that is written: RedisBloom's.
-    const ENCODING_VERSION: c_int;
+    /// The name of the type, which files and programs contain.
+    const NAME: &'static CStr;
+
+    /// The version of the encoding that is written.
+    const VERSION: c_int;
 
     /// The newest version that is read.
     const NEWEST_VERSION: c_int;
 
-    /// Saves a filter.
-    fn save(&self, writer: &Writer);
+    /// Saves a filter, whose layout is one of the type's.
+    fn save(filter: &Self::Filter, writer: &Writer);
 
-    /// Loads a filter that was saved with this version of the encoding.
+    /// Loads a filter that was saved with this version of the encoding. Its layout is one of the
+    /// type's.
     ///
     /// # Errors
     ///
     /// The bytes are not a filter, or a limit or lack of memory forbids it.
-    fn load(loader: &mut Loader, encver: c_int) -> Result<Self, LoadError>;
+    fn load(loader: &mut Loader, encver: c_int) -> Result<Self::Filter, LoadError>;
 }
 
 /// Saves a filter.
-pub unsafe extern "C" fn save<F: Saved>(io: *mut RedisModuleIO, value: *mut c_void) {
+pub unsafe extern "C" fn save<E: Encoding>(io: *mut RedisModuleIO, value: *mut c_void) {
     // SAFETY: the server passes a stream for writing and a filter of this type.
-    let (writer, filter) = unsafe { (Writer::new(io), borrowed::<F>(value)) };
-    filter.save(&writer);
+    let (writer, filter) = unsafe { (Writer::new(io), borrowed::<E::Filter>(value)) };
+    E::save(filter, &writer);
 }
 
 /// Loads a filter. Null, with a log line, if the bytes are not a filter or a limit forbids it.
 ///
 /// Ends the process if the filter is replicated or loaded from a file, and there is no memory for
 /// it.
-pub unsafe extern "C" fn load<F: Saved>(io: *mut RedisModuleIO, encver: c_int) -> *mut c_void {
+pub unsafe extern "C" fn load<E: Encoding>(io: *mut RedisModuleIO, encver: c_int) -> *mut c_void {
     // SAFETY: the server passes a stream for reading.
     let reader = unsafe { Reader::new(io) };
     let source = Source::outside_calls();
-    let mut loader = Loader { reader, limits: Limits::of(&source), names: F::NAMES };
+    let mut loader = Loader { reader, limits: Limits::of(&source), names: E::Filter::NAMES };
     let loaded = match encver {
-        0.. if encver <= F::NEWEST_VERSION => F::load(&mut loader, encver),
+        0.. if encver <= E::NEWEST_VERSION => E::load(&mut loader, encver),
         _ => {
             Err(format!("a filter of encoding version {encver}, which this release does not read")
                 .into())

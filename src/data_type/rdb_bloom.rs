@@ -7,7 +7,7 @@
 use std::ffi::{CStr, c_int};
 
 use super::load::{LoadError, Loader};
-use super::rdb::Saved;
+use super::rdb::Encoding;
 use super::{rdb_bloomline, rdb_redisbloom};
 use crate::server::rdb::Writer;
 use bloomline_core::host::AnyFilter;
@@ -15,30 +15,35 @@ use bloomline_core::host::AnyFilter;
 /// The first number of a filter in the Bloomline layout.
 const BLOOMLINE: u64 = u64::MAX;
 
-impl Saved for AnyFilter {
-    const TYPE_NAME: &'static CStr = c"MBbloom--";
-    const ENCODING_VERSION: c_int = 4;
+/// RedisBloom's type of Bloom filters.
+pub enum Bloom {}
+
+impl Encoding for Bloom {
+    type Filter = AnyFilter;
+
+    const NAME: &'static CStr = c"MBbloom--";
+    const VERSION: c_int = 4;
     /// That of RedisBloom builds with a setting for the seed of their hash.
     const NEWEST_VERSION: c_int = 5;
 
-    fn save(&self, writer: &Writer) {
-        match self {
-            Self::Bloomline(_) | Self::Windowed(_) => {
+    fn save(filter: &AnyFilter, writer: &Writer) {
+        match filter {
+            AnyFilter::Bloomline(_) | AnyFilter::Windowed(_) => {
                 writer.unsigned(BLOOMLINE);
-                rdb_bloomline::save(writer, self);
+                rdb_bloomline::save(writer, filter);
             }
-            Self::RedisBloom(classic) => {
+            AnyFilter::RedisBloom(classic) => {
                 writer.unsigned(saved_len(classic.len()));
                 rdb_redisbloom::save(writer, classic);
             }
         }
     }
 
-    fn load(loader: &mut Loader, encver: c_int) -> Result<Self, LoadError> {
+    fn load(loader: &mut Loader, encver: c_int) -> Result<AnyFilter, LoadError> {
         match loader.reader.unsigned()? {
-            BLOOMLINE if encver == Self::ENCODING_VERSION => rdb_bloomline::load(loader),
+            BLOOMLINE if encver == Self::VERSION => rdb_bloomline::load(loader),
             items => {
-                loader.check_readable(encver > Self::ENCODING_VERSION)?;
+                loader.check_readable(encver > Self::VERSION)?;
                 let classic = rdb_redisbloom::load(loader, encver)?;
                 let found = classic.len();
                 if saved_len(found) != items {

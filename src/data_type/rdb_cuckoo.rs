@@ -28,34 +28,39 @@
 use std::ffi::{CStr, c_int};
 
 use super::load::{BITS_STRING, LoadError, Loader};
-use super::rdb::Saved;
+use super::rdb::Encoding;
 use crate::policy::setting::{CF_BUCKET_SIZE, CF_EXPANSION_FACTOR, CF_MAX_ITERATIONS};
 use crate::server::rdb::Writer;
 use bloomline_core::host::cuckoo::{AnyCuckoo, ClassicCuckoo, CuckooFilter, CuckooNumbers};
 use bloomline_core::host::redisbloom::hash;
 
-impl Saved for AnyCuckoo {
-    const TYPE_NAME: &'static CStr = c"MBbloomCF";
-    const ENCODING_VERSION: c_int = 4;
+/// RedisBloom's type of cuckoo filters.
+pub enum Cuckoo {}
+
+impl Encoding for Cuckoo {
+    type Filter = AnyCuckoo;
+
+    const NAME: &'static CStr = c"MBbloomCF";
+    const VERSION: c_int = 4;
     /// That of RedisBloom builds with a setting for the seed of their hash.
     const NEWEST_VERSION: c_int = 5;
 
-    fn save(&self, writer: &Writer) {
-        match self {
-            Self::Bloomline(filter) => {
+    fn save(filter: &AnyCuckoo, writer: &Writer) {
+        match filter {
+            AnyCuckoo::Bloomline(filter) => {
                 writer.unsigned(BLOOMLINE);
                 save_bloomline(writer, filter);
             }
-            Self::RedisBloom(filter) => save_redisbloom(writer, filter),
+            AnyCuckoo::RedisBloom(filter) => save_redisbloom(writer, filter),
         }
     }
 
-    fn load(loader: &mut Loader, encver: c_int) -> Result<Self, LoadError> {
+    fn load(loader: &mut Loader, encver: c_int) -> Result<AnyCuckoo, LoadError> {
         match loader.reader.unsigned()? {
-            BLOOMLINE if encver == Self::ENCODING_VERSION => load_bloomline(loader).map(Self::from),
+            BLOOMLINE if encver == Self::VERSION => load_bloomline(loader).map(AnyCuckoo::from),
             tables => {
-                loader.check_readable(encver > Self::ENCODING_VERSION)?;
-                load_redisbloom(loader, tables, encver).map(Self::from)
+                loader.check_readable(encver > Self::VERSION)?;
+                load_redisbloom(loader, tables, encver).map(AnyCuckoo::from)
             }
         }
     }

@@ -23,7 +23,7 @@ pub enum Content {
     Missing,
     /// A value of another type.
     Other,
-    /// A value of the requested type: the pointer that was passed to [`Key::set`].
+    /// A value of a requested type: the pointer that was passed to [`Key::set`].
     Value(NonNull<c_void>),
 }
 
@@ -46,15 +46,15 @@ impl Key {
         Self { key }
     }
 
-    /// What the key holds: nothing, a value of `value_type`, or a value of another type.
+    /// What the key holds: nothing, a value of a type that is requested, or of another type.
     #[inline]
-    pub fn content(&self, value_type: *mut RedisModuleType) -> Content {
+    pub fn content(&self, is_requested: impl Fn(*mut RedisModuleType) -> bool) -> Content {
         // SAFETY: the key is open or null, and all three functions allow null. Module types are
         // compared by address, not by name. The server's types are not converted to an enum,
         // because newer servers have more of them.
         unsafe {
-            if api!(RedisModule_ModuleTypeGetType)(self.key) == value_type && !value_type.is_null()
-            {
+            let value_type = api!(RedisModule_ModuleTypeGetType)(self.key);
+            if !value_type.is_null() && is_requested(value_type) {
                 return NonNull::new(api!(RedisModule_ModuleTypeGetValue)(self.key))
                     .map_or(Content::Other, Content::Value);
             }

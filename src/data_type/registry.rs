@@ -1,0 +1,62 @@
+//! The types of the server, and which of them a filter has: that follows from its layout.
+//!
+//! A filter keeps its layout for life, and so its type: the type of a new value, of a loaded one and
+//! of a copy is that of [`DataType::server_type`].
+
+use super::callbacks::methods;
+use super::handle::DataType;
+use super::rdb::Encoding;
+use super::rdb_bloom::Bloom;
+use super::rdb_cuckoo::Cuckoo;
+use super::server_type::ServerType;
+use crate::server::loading::Loading;
+use bloomline_core::Layout;
+use bloomline_core::host::AnyFilter;
+use bloomline_core::host::cuckoo::AnyCuckoo;
+
+/// RedisBloom's type of Bloom filters, which Bloomline's layout shares.
+static BLOOM: ServerType = row::<Bloom>();
+/// RedisBloom's type of cuckoo filters, which Bloomline's layout shares.
+static CUCKOO: ServerType = row::<Cuckoo>();
+
+/// The types of Bloom filters.
+static BLOOM_TYPES: [&ServerType; 1] = [&BLOOM];
+/// The types of cuckoo filters.
+static CUCKOO_TYPES: [&ServerType; 1] = [&CUCKOO];
+
+const fn row<E: Encoding>() -> ServerType {
+    ServerType::new(E::NAME, E::VERSION, methods::<E>())
+}
+
+impl DataType for AnyFilter {
+    #[inline]
+    fn types() -> &'static [&'static ServerType] {
+        &BLOOM_TYPES
+    }
+
+    #[inline]
+    fn server_type(&self) -> &'static ServerType {
+        match self.layout() {
+            Layout::Bloomline | Layout::RedisBloom => &BLOOM,
+        }
+    }
+}
+
+impl DataType for AnyCuckoo {
+    #[inline]
+    fn types() -> &'static [&'static ServerType] {
+        &CUCKOO_TYPES
+    }
+
+    #[inline]
+    fn server_type(&self) -> &'static ServerType {
+        match self.layout() {
+            Layout::Bloomline | Layout::RedisBloom => &CUCKOO,
+        }
+    }
+}
+
+/// Registers the types. False if the server refuses one.
+pub fn register(loading: Loading) -> bool {
+    BLOOM_TYPES.iter().chain(&CUCKOO_TYPES).all(|server_type| server_type.register(loading))
+}
