@@ -3,7 +3,7 @@
 use std::ffi::CStr;
 
 use super::error::{Failure, unknown_argument};
-use crate::policy::setting::layout_by_name;
+use crate::policy::layout::{CHOICES, LayoutRow};
 use crate::server::args::Arg;
 use crate::server::command_docs::{ArgSpec, Kind};
 use bloomline_core::Layout;
@@ -20,14 +20,7 @@ pub const SEED: ArgSpec = ArgSpec::optional(c"seed", c"SEED", Kind::Integer);
 /// TTL seconds
 pub const TTL: ArgSpec = ArgSpec::optional(c"ttl", c"TTL", Kind::Integer);
 /// LAYOUT name
-pub const LAYOUT: ArgSpec = ArgSpec::optional(
-    c"layout",
-    c"LAYOUT",
-    Kind::OneOf(&[
-        ArgSpec::choice(c"bloomline", c"BLOOMLINE"),
-        ArgSpec::choice(c"redisbloom", c"REDISBLOOM"),
-    ]),
-);
+pub const LAYOUT: ArgSpec = ArgSpec::optional(c"layout", c"LAYOUT", Kind::OneOf(CHOICES));
 
 /// The layout of a name.
 ///
@@ -35,7 +28,7 @@ pub const LAYOUT: ArgSpec = ArgSpec::optional(
 ///
 /// The error reply.
 pub fn layout(name: Arg) -> Result<Layout, Failure> {
-    layout_by_name(name).ok_or_else(|| unknown_argument(name))
+    LayoutRow::named(name).map(|row| row.layout).ok_or_else(|| unknown_argument(name))
 }
 
 /// The seed of a filter.

@@ -7,6 +7,7 @@ use std::fmt;
 use super::counters::{
     COMPACTIONS_REFUSED, CREATIONS_REFUSED, Counter, GROWTHS_REFUSED, MERGES_REFUSED,
 };
+use super::layout::LayoutRow;
 use super::machine;
 use super::setting;
 use super::source::Source;
@@ -14,8 +15,8 @@ use crate::server::args::Arg;
 use crate::server::log;
 use crate::server::server_info::ServerInfo;
 use crate::server::version;
+use bloomline_core::Error;
 use bloomline_core::host::Demand;
-use bloomline_core::{Error, Layout};
 
 /// Layers of this many bytes or more must fit the free memory. Determining it takes the server as
 /// long as writing this many bytes.
@@ -68,8 +69,8 @@ pub enum Refusal {
         /// Bytes of the layer.
         layer: u64,
     },
-    /// `bf-redisbloom-replicas` forbids the Bloomline layout.
-    BloomlineLayout,
+    /// `bf-redisbloom-replicas` forbids the layout of this name.
+    Layout(&'static str),
     /// `cf-max-expansions` allows no further table of a cuckoo filter.
     Expansions {
         /// Tables of the filter.
@@ -84,7 +85,7 @@ impl Refusal {
     fn is_for_memory(self) -> bool {
         match self {
             Self::FilterBytes { .. } | Self::Maxmemory { .. } | Self::Machine { .. } => true,
-            Self::Unsavable { .. } | Self::BloomlineLayout | Self::Expansions { .. } => false,
+            Self::Unsavable { .. } | Self::Layout(_) | Self::Expansions { .. } => false,
         }
     }
 }
@@ -185,9 +186,9 @@ impl<'a> Limits<'a> {
     pub fn permit_within_expansions(&self) -> impl FnMut(Demand) -> bool + '_ {
         let allowed = setting::CF_MAX_EXPANSIONS.integer();
         move |demand| {
-            let most = match demand.layout {
-                Layout::Bloomline => allowed,
-                Layout::RedisBloom => allowed.max(TABLES_OF_A_CALL),
+            let most = match LayoutRow::of(demand.layout).is_redisbloom {
+                true => allowed.max(TABLES_OF_A_CALL),
+                false => allowed,
             };
             self.allows_tables(demand.tables, most) && self.allows(demand)
         }
@@ -224,10 +225,11 @@ impl<'a> Limits<'a> {
     }
 
     fn exceeded(&self, demand: Demand) -> Option<Refusal> {
-        if demand.layout == Layout::Bloomline && setting::REDISBLOOM_REPLICAS.is_on() {
-            return Some(Refusal::BloomlineLayout);
+        let layout = LayoutRow::of(demand.layout);
+        if !layout.is_redisbloom && setting::REDISBLOOM_REPLICAS.is_on() {
+            return Some(Refusal::Layout(layout.name()));
         }
-        if demand.layout == Layout::RedisBloom && demand.largest_layer > version::longest_string() {
+        if layout.has_layer_strings && demand.largest_layer > version::longest_string() {
             return Some(Refusal::Unsavable { layer: demand.largest_layer });
         }
         if self.source.is_replicated_or_loaded() {
@@ -341,8 +343,8 @@ impl fmt::Display for Refusal {
             Self::Expansions { tables, allowed } => {
                 write!(f, "it has {tables} tables, cf-max-expansions allows {allowed}")
             }
-            Self::BloomlineLayout => {
-                f.write_str("its layout is bloomline, which bf-redisbloom-replicas forbids")
+            Self::Layout(name) => {
+                write!(f, "its layout is {name}, which bf-redisbloom-replicas forbids")
             }
         }
     }

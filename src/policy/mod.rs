@@ -3,6 +3,7 @@
 //! | file | decides or keeps |
 //! |---|---|
 //! | [`family`], `bloom`, `cuckoo` | what the module asks of each family of filters |
+//! | [`layout`] | what differs between the layouts for users |
 //! | [`setting`], [`config`] | the settings; load arguments and CONFIG SET |
 //! | [`source`] | who sends a call, and who executes it again |
 //! | [`limits`], [`machine`] | how much memory a filter may take |
@@ -17,6 +18,7 @@ pub mod config;
 pub mod counters;
 mod cuckoo;
 pub mod family;
+pub mod layout;
 pub mod limits;
 pub mod machine;
 pub mod replicate;

@@ -6,6 +6,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::counters::{CF_FILTERS_BLOOMLINE, FILTERS_BLOOMLINE};
+use super::layout::{self, LayoutRow};
 use crate::server::args::Arg;
 use bloomline_core::Layout;
 
@@ -86,7 +87,7 @@ pub static MAX_FILTER_BYTES: Setting = Setting {
     },
 };
 
-/// The layout of Bloom filters that are created without one: 1 for RedisBloom's, 0 for Bloomline's.
+/// The layout of Bloom filters that are created without one, as an index of the table of layouts.
 /// Read by [`Setting::layout`].
 pub static LAYOUT: Setting = Setting {
     name: c"bf-layout",
@@ -200,19 +201,6 @@ pub fn max_bucket_size() -> u64 {
     (CF_INITIAL_SIZE.integer() / 2).min(u8::MAX.into())
 }
 
-/// The name of a layout.
-pub fn layout_name(layout: Layout) -> &'static str {
-    match layout {
-        Layout::Bloomline => "bloomline",
-        Layout::RedisBloom => "redisbloom",
-    }
-}
-
-/// The layout with this name; none if there is none.
-pub fn layout_by_name(name: Arg) -> Option<Layout> {
-    [Layout::Bloomline, Layout::RedisBloom].into_iter().find(|&layout| name.is(layout_name(layout)))
-}
-
 /// All settings, in the order in which the server applies its configuration file.
 ///
 /// The bucket size of cuckoo filters precedes their capacity: it is in range of the default
@@ -253,10 +241,9 @@ impl Setting {
     /// The value of a setting that is the layout of filters which clients create without naming
     /// one. It is RedisBloom's if `bf-redisbloom-replicas` is on.
     pub fn layout(&self) -> Layout {
-        match self.integer() {
-            0 if !REDISBLOOM_REPLICAS.is_on() => Layout::Bloomline,
-            _ => Layout::RedisBloom,
-        }
+        let row = layout::ALL.get(self.integer() as usize);
+        let row = row.filter(|row| row.is_redisbloom || !REDISBLOOM_REPLICAS.is_on());
+        row.map_or(Layout::RedisBloom, |row| row.layout)
     }
 
     /// The value as text.
@@ -281,10 +268,12 @@ impl Setting {
 }
 
 fn layout(arg: Arg) -> Result<Parsed, Problem> {
-    let layout =
-        layout_by_name(arg).ok_or(Problem::OutOfRange("{bloomline, redisbloom}".into()))?;
-    let value = u64::from(layout == Layout::RedisBloom);
-    Ok(Parsed { value, text: Some(layout_name(layout)) })
+    let mut rows = (0..).zip(&layout::ALL);
+    let Some((value, row)) = rows.find(|(_, row)| row.docs.has_token(arg)) else {
+        let names: Vec<&str> = layout::ALL.iter().map(LayoutRow::name).collect();
+        return Err(Problem::OutOfRange(format!("{{{}}}", names.join(", ")).into()));
+    };
+    Ok(Parsed { value, text: Some(row.name()) })
 }
 
 fn rate(arg: Arg) -> Result<Parsed, Problem> {

@@ -64,7 +64,7 @@ impl AnyFilter {
     pub fn len_at(&self, now: u64) -> u64 {
         match self {
             Self::Windowed(filter) => filter.len_at(now),
-            Self::Bloomline(_) | Self::RedisBloom(_) => self.len(),
+            _ => self.len(),
         }
     }
 }

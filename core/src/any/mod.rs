@@ -43,6 +43,9 @@ macro_rules! any {
 }
 
 mod items;
+mod numbers;
+
+pub use numbers::LayerNumbers;
 
 /// Two filters are equal if they have equal headers and equal bits.
 impl PartialEq for AnyFilter {
@@ -145,7 +148,16 @@ impl AnyFilter {
     pub fn may_become_full(&self) -> bool {
         match self {
             Self::Windowed(filter) => !filter.spec().may_overflow(),
-            Self::Bloomline(_) | Self::RedisBloom(_) => self.growth() == Growth::Fixed,
+            _ => self.growth() == Growth::Fixed,
+        }
+    }
+
+    /// The seed of the hash. None in RedisBloom's layout, whose seeds are constant.
+    pub fn seed(&self) -> Option<u64> {
+        match self {
+            Self::Bloomline(filter) => Some(filter.seed()),
+            Self::Windowed(filter) => Some(filter.seed()),
+            Self::RedisBloom(_) => None,
         }
     }
 
@@ -195,19 +207,13 @@ impl AnyFilter {
     /// The windowed filter, if it is one.
     #[inline]
     pub fn windowed(&self) -> Option<&WindowedFilter> {
-        match self {
-            Self::Windowed(filter) => Some(filter),
-            Self::Bloomline(_) | Self::RedisBloom(_) => None,
-        }
+        if let Self::Windowed(filter) = self { Some(filter) } else { None }
     }
 
     /// The windowed filter, if it is one, to be changed.
     #[inline]
     pub fn windowed_mut(&mut self) -> Option<&mut WindowedFilter> {
-        match self {
-            Self::Windowed(filter) => Some(filter),
-            Self::Bloomline(_) | Self::RedisBloom(_) => None,
-        }
+        if let Self::Windowed(filter) = self { Some(filter) } else { None }
     }
 
     /// See [`Filter::len`].
@@ -340,9 +346,8 @@ impl AnyFilter {
     /// Calls `see` with the start of each allocation that the filter owns. The allocation that
     /// holds the `AnyFilter` itself belongs to the caller.
     pub fn each_block(&self, mut see: impl FnMut(NonNull<u8>)) {
-        match self {
-            Self::Bloomline(_) | Self::Windowed(_) => {}
-            Self::RedisBloom(filter) => see(NonNull::from(&**filter).cast()),
+        if let Self::RedisBloom(filter) = self {
+            see(NonNull::from(&**filter).cast());
         }
         any!(self, filter => filter.allocations().for_each(see))
     }

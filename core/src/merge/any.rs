@@ -85,17 +85,11 @@ impl AnyFilter {
     }
 
     fn bloomline(&self) -> Option<&Filter> {
-        match self {
-            Self::Bloomline(filter) => Some(filter),
-            Self::Windowed(_) | Self::RedisBloom(_) => None,
-        }
+        if let Self::Bloomline(filter) = self { Some(filter) } else { None }
     }
 
     fn classic(&self) -> Option<&ClassicFilter> {
-        match self {
-            Self::RedisBloom(filter) => Some(filter),
-            Self::Bloomline(_) | Self::Windowed(_) => None,
-        }
+        if let Self::RedisBloom(filter) = self { Some(filter) } else { None }
     }
 }
 

@@ -15,12 +15,13 @@ use crate::command::error::{
 use crate::command::handler::{ArgCount, Call, Handler};
 use crate::data_type::handle::store;
 use crate::policy::counters::LOADS_REFUSED;
+use crate::policy::layout::LayoutRow;
 use crate::policy::limits::{Limits, is_for_memory};
 use crate::server::key::Key;
 use crate::server::log;
+use bloomline_core::Error;
 use bloomline_core::error::ChunkError;
 use bloomline_core::host::{AnyFilter, Chunk, MAX_CHUNK_BYTES};
-use bloomline_core::{Error, Layout};
 
 /// BF.SCANDUMP key iterator
 pub struct Scandump;
@@ -100,8 +101,8 @@ impl Handler for Loadchunk {
 
 /// The next chunk to send from an offset on; none after the last.
 ///
-/// In the Bloomline layout, chunks of full size without a set bit are left out, because a filter
-/// that is being loaded starts with zeros. RedisBloom sends them, so its layout keeps them.
+/// Chunks of full size without a set bit are left out, because a filter that is being loaded starts
+/// with zeros. RedisBloom sends them, so they are kept in its layout.
 fn next_chunk(filter: &AnyFilter, from: u64) -> Option<Chunk<'_>> {
     /// The most chunks that one call tests. A chunk of zeros takes 0.6 ms if it was written once.
     const MAX_TESTED: usize = 64;
@@ -109,7 +110,7 @@ fn next_chunk(filter: &AnyFilter, from: u64) -> Option<Chunk<'_>> {
     filter.each_chunk(from, MAX_CHUNK_BYTES, |chunk| {
         tested += 1;
         let may_be_left_out =
-            filter.layout() == Layout::Bloomline && chunk.len() == MAX_CHUNK_BYTES;
+            !LayoutRow::of(filter.layout()).is_redisbloom && chunk.len() == MAX_CHUNK_BYTES;
         let is_left_out = may_be_left_out && chunk.is_zero();
         found = (!is_left_out || tested == MAX_TESTED).then_some(chunk);
         if found.is_none() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }

@@ -1,7 +1,5 @@
 //! BF.INFO and BF.DEBUG.
 
-use std::{fmt, iter};
-
 use crate::command::access;
 use crate::command::error::{BAD_FIELD, Failure};
 use crate::command::fields::{Field, Fields, tokens};
@@ -9,12 +7,11 @@ use crate::command::float::format_g;
 use crate::command::handler::{ArgCount, Call, Handler};
 use crate::command::read::now_for;
 use crate::command::syntax::KEY;
-use crate::policy::setting::layout_name;
+use crate::policy::layout::LayoutRow;
 use crate::server::clock;
 use crate::server::command_docs::{ArgSpec, Kind};
 use crate::server::context::Context;
-use bloomline_core::host::redisbloom::{ClassicFilter, ClassicLayer};
-use bloomline_core::host::{AnyFilter, Filter, Growth, LayerRef, Window, WindowedFilter};
+use bloomline_core::host::{AnyFilter, Growth, LayerNumbers, Window, WindowedFilter};
 
 /// BF.INFO key [field]
 pub struct Info;
@@ -124,7 +121,7 @@ pub fn error_rate(to: Context, filter: &AnyFilter) {
 
 /// Replies with the name of the layout.
 pub fn layout(to: Context, filter: &AnyFilter) {
-    to.bulk(layout_name(filter.layout()).as_bytes());
+    to.bulk(LayoutRow::of(filter.layout()).name().as_bytes());
 }
 
 /// Replies with the window in seconds, `LAST` or `MANUAL`; null for a filter without a window.
@@ -182,98 +179,29 @@ impl Handler for Debug {
     fn run(call: Call) -> Result<(), Failure> {
         let key = access::read(call);
         let filter: &AnyFilter = access::existing(&key)?;
-        let lines = match filter {
-            AnyFilter::Bloomline(filter) => bloomline_lines(filter),
-            AnyFilter::Windowed(filter) => windowed_lines(filter),
-            AnyFilter::RedisBloom(filter) => redisbloom_lines(filter),
-        };
-        call.context.array(1 + lines.len());
+        let layers = filter.layer_numbers();
+        call.context.array(1 + layers.len());
         let len = filter.len_at(now_for(filter));
         call.context.bulk(format!("size:{len}").as_bytes());
-        lines.iter().for_each(|line| call.context.bulk(line.to_string().as_bytes()));
+        let now = clock::now();
+        layers.iter().for_each(|layer| call.context.bulk(debug_line(layer, now).as_bytes()));
         Ok(())
     }
 }
 
 /// The line of BF.DEBUG for one layer.
-struct DebugLine {
-    bytes: u64,
-    bits: u64,
-    hashes: u32,
-    hash_bits: u32,
-    capacity: u64,
-    len: u64,
-    error_rate: f64,
-    /// Number and age in milliseconds.
-    generation: Option<(u64, u64)>,
-}
-
-impl fmt::Display for DebugLine {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { bytes, bits, hashes, hash_bits, capacity, len, error_rate, generation } = self;
-        let ratio = format_g(*error_rate);
-        write!(
-            f,
-            "bytes:{bytes} bits:{bits} hashes:{hashes} hashwidth:{hash_bits} \
-             capacity:{capacity} size:{len} ratio:{ratio}"
-        )?;
-        match generation {
-            Some((number, age)) => write!(f, " generation:{number} age:{}", age / 1000),
-            None => Ok(()),
+fn debug_line(layer: &LayerNumbers, now: u64) -> String {
+    let LayerNumbers { bits, hashes, hash_bits, capacity, len, error_rate, generation } = layer;
+    let (bytes, ratio) = (bits / 8, format_g(*error_rate));
+    let line = format!(
+        "bytes:{bytes} bits:{bits} hashes:{hashes} hashwidth:{hash_bits} capacity:{capacity} \
+         size:{len} ratio:{ratio}"
+    );
+    match generation {
+        Some((number, opened)) => {
+            let age = now.saturating_sub(*opened);
+            format!("{line} generation:{number} age:{}", age / 1000)
         }
+        None => line,
     }
-}
-
-impl DebugLine {
-    fn of_layer(layer: LayerRef, len: u64, error_rate: f64) -> Self {
-        let bytes = layer.shape().bytes();
-        Self {
-            bytes,
-            bits: bytes * 8,
-            hashes: layer.geometry().hashes(),
-            hash_bits: 128,
-            capacity: layer.capacity(),
-            len,
-            error_rate,
-            generation: None,
-        }
-    }
-}
-
-fn bloomline_lines(filter: &Filter) -> Vec<DebugLine> {
-    let layers = filter.layers_with_len().zip(filter.layer_errors());
-    layers.map(|((layer, len), error)| DebugLine::of_layer(layer.view(), len, error)).collect()
-}
-
-fn windowed_lines(filter: &WindowedFilter) -> Vec<DebugLine> {
-    let now = clock::now();
-    let mut lines = Vec::new();
-    for (number, generation) in filter.generations() {
-        let errors = iter::once(filter.spec().regular().error_rate);
-        let errors = errors.chain(generation.overflow_errors());
-        let age = now.saturating_sub(generation.opened());
-        lines.extend(generation.layers_with_len().zip(errors).map(|((layer, len), error)| {
-            let generation = Some((number, age));
-            DebugLine { generation, ..DebugLine::of_layer(layer, len, error) }
-        }));
-    }
-    lines
-}
-
-fn redisbloom_lines(filter: &ClassicFilter) -> Vec<DebugLine> {
-    let hash_bits = if filter.common().options.is_64_bit() { 64 } else { 32 };
-    let line = |(layer, len): (&ClassicLayer, u64)| {
-        let shape = layer.shape();
-        DebugLine {
-            bytes: shape.bits / 8,
-            bits: shape.bits,
-            hashes: shape.hashes,
-            hash_bits,
-            capacity: shape.capacity,
-            len,
-            error_rate: shape.error,
-            generation: None,
-        }
-    };
-    filter.layers_with_len().map(line).collect()
 }

@@ -3,14 +3,12 @@
 use crate::command::error::{CANNOT_EXPAND, Failure};
 use crate::command::lifetime::Lifetime;
 use crate::command::option::{error_rate, layout, seed};
+use crate::policy::layout::LayoutRow;
 use crate::policy::setting::{ERROR_RATE, EXPANSION_FACTOR, INITIAL_SIZE, LAYOUT};
 use crate::policy::source::Source;
 use crate::server::args::{Arg, Args};
 use bloomline_core::Layout;
-use bloomline_core::host::{Growth, MAX_CAPACITY, MAX_EXPANSION, Spec};
-
-/// The largest capacity of a first layer in RedisBloom's layout, which is RedisBloom's limit.
-const MAX_CAPACITY_REDISBLOOM: u64 = 1 << 30;
+use bloomline_core::host::{Growth, MAX_EXPANSION, Spec};
 
 /// The filter that a call creates.
 #[derive(Clone, Copy)]
@@ -74,11 +72,10 @@ impl FilterOptions {
     }
 
     fn capacity(&self, given: i64, dialect: Dialect) -> Option<u64> {
-        let max = match (dialect, self.layout) {
-            (Dialect::Bloomline, Layout::Bloomline) => MAX_CAPACITY,
-            (Dialect::Bloomline, Layout::RedisBloom) => MAX_CAPACITY_REDISBLOOM,
+        let max = match dialect {
+            Dialect::Bloomline => LayoutRow::of(self.layout).max_capacity,
             // RedisBloom before 8 had no such limit; the memory is the limit.
-            (Dialect::RedisBloom, _) => u64::MAX,
+            Dialect::RedisBloom => u64::MAX,
         };
         u64::try_from(given).ok().filter(|n| (1..=max).contains(n))
     }
@@ -160,11 +157,11 @@ impl Parser {
             c"ERR error rate must be in the range (0.000000, 1.000000)",
         )?;
         let capacity = capacity.integer().ok_or(c"ERR bad capacity")?;
-        let range = match self.options.layout {
-            Layout::Bloomline => c"ERR capacity must be in the range [1, 1099511627776]",
-            Layout::RedisBloom => c"ERR capacity must be in the range [1, 1073741824]",
-        };
-        self.options.spec.capacity = self.options.capacity(capacity, self.dialect).ok_or(range)?;
+        let capacity = self.options.capacity(capacity, self.dialect);
+        self.options.spec.capacity = capacity.ok_or_else(|| {
+            let most = LayoutRow::of(self.options.layout).max_capacity;
+            Failure::Formatted(format!("ERR capacity must be in the range [1, {most}]"))
+        })?;
         Ok(())
     }
 

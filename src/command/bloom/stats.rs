@@ -81,12 +81,10 @@ impl Subject<'_> {
 /// The seed as SEED takes it; it may be above the largest integer of the protocol. Null in
 /// RedisBloom's layout, whose seeds are constant.
 fn seed(to: Context, filter: &AnyFilter) {
-    let seed = match filter {
-        AnyFilter::Bloomline(filter) => filter.seed(),
-        AnyFilter::Windowed(filter) => filter.seed(),
-        AnyFilter::RedisBloom(_) => return to.null(),
-    };
-    to.bulk(seed.to_string().as_bytes());
+    match filter.seed() {
+        Some(seed) => to.bulk(seed.to_string().as_bytes()),
+        None => to.null(),
+    }
 }
 
 impl Handler for Stats {

@@ -10,6 +10,7 @@ use crate::command::error::{Failure, NOT_FOUND};
 use crate::command::handler::{ArgCount, Call, Handler};
 use crate::command::items::{Reply, count_refused};
 use crate::data_type::handle::Outcome;
+use crate::policy::layout::LayoutRow;
 use crate::policy::limits::{GROWTH, Limits};
 use crate::policy::replicate::{ItemCommands, NewItems};
 use crate::server::args::Args;
@@ -181,7 +182,7 @@ fn insert_items(
 /// check there.
 fn check_expansions(call: Call, layout: Layout, tables: u32) -> Result<(), Failure> {
     let limits = Limits::of(call.source);
-    if layout == Layout::Bloomline || limits.allows_expansion(tables) {
+    if !LayoutRow::of(layout).is_redisbloom || limits.allows_expansion(tables) {
         return Ok(());
     }
     limits.refuse(&GROWTH, call.key, Error::TooManyLayers(tables));

@@ -6,7 +6,7 @@ use crate::command::fields::{Field, Fields, tokens};
 use crate::command::float::format_g;
 use crate::command::handler::{ArgCount, Call, Handler};
 use crate::command::syntax::KEY;
-use crate::policy::setting::layout_name;
+use crate::policy::layout::LayoutRow;
 use crate::server::command_docs::{ArgSpec, Kind};
 use crate::server::context::Context;
 use bloomline_core::host::cuckoo::AnyCuckoo;
@@ -92,7 +92,7 @@ pub const ARGS: &[ArgSpec] =
 
 /// Replies with the name of the layout.
 fn layout(to: Context, filter: &AnyCuckoo) {
-    to.bulk(layout_name(filter.layout()).as_bytes());
+    to.bulk(LayoutRow::of(filter.layout()).name().as_bytes());
 }
 
 impl Handler for Info {

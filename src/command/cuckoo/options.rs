@@ -109,10 +109,7 @@ impl NewFilter {
             (Some(_), _) => c"ERR ERROR needs LAYOUT BLOOMLINE",
             (None, Some(_)) => c"ERR SEED needs LAYOUT BLOOMLINE",
         };
-        match self.layout(source) {
-            Layout::Bloomline => Ok(()),
-            Layout::RedisBloom => Err(refusal.into()),
-        }
+        if self.layout(source) == Layout::Bloomline { Ok(()) } else { Err(refusal.into()) }
     }
 
     /// The filter of CF.RESERVE, with the checks in RedisBloom's order.

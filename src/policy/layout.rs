@@ -1,0 +1,63 @@
+//! What the module knows of each layout: its name, and what differs for users.
+
+use crate::server::args::Arg;
+use crate::server::command_docs::ArgSpec;
+use bloomline_core::Layout;
+use bloomline_core::host::MAX_CAPACITY;
+
+/// A row of the table of layouts.
+pub struct LayoutRow {
+    /// The layout.
+    pub layout: Layout,
+    /// Its name in settings and replies, and as the value of LAYOUT.
+    pub docs: ArgSpec,
+    /// The largest capacity of the first layer of a Bloom filter that a client creates.
+    pub max_capacity: u64,
+    /// True if RedisBloom reads its filters. They keep RedisBloom's habits here.
+    pub is_redisbloom: bool,
+    /// True if a layer is one string of an RDB file.
+    pub has_layer_strings: bool,
+}
+
+/// This project's layout.
+const BLOOMLINE: LayoutRow = LayoutRow {
+    layout: Layout::Bloomline,
+    docs: ArgSpec::choice(c"bloomline", c"BLOOMLINE"),
+    max_capacity: MAX_CAPACITY,
+    is_redisbloom: false,
+    has_layer_strings: false,
+};
+/// RedisBloom's layout, with RedisBloom's limit of the capacity.
+const REDISBLOOM: LayoutRow = LayoutRow {
+    layout: Layout::RedisBloom,
+    docs: ArgSpec::choice(c"redisbloom", c"REDISBLOOM"),
+    max_capacity: 1 << 30,
+    is_redisbloom: true,
+    has_layer_strings: true,
+};
+
+/// All layouts, the default first.
+pub static ALL: [LayoutRow; 2] = [BLOOMLINE, REDISBLOOM];
+
+/// The values of LAYOUT.
+pub const CHOICES: &[ArgSpec] = &[BLOOMLINE.docs, REDISBLOOM.docs];
+
+impl LayoutRow {
+    /// The row of a layout.
+    pub fn of(layout: Layout) -> &'static Self {
+        match layout {
+            Layout::Bloomline => &BLOOMLINE,
+            Layout::RedisBloom => &REDISBLOOM,
+        }
+    }
+
+    /// The row of the layout with this name; none if there is none.
+    pub fn named(name: Arg) -> Option<&'static Self> {
+        ALL.iter().find(|row| row.docs.has_token(name))
+    }
+
+    /// The name.
+    pub fn name(&self) -> &'static str {
+        self.docs.name.to_str().unwrap_or_default()
+    }
+}
