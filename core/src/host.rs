@@ -31,8 +31,8 @@
 //! ```
 
 pub use crate::any::{AnyFilter, LayerNumbers};
-pub use crate::bloomline::sizing::{MAX_CAPACITY, MAX_ERROR_RATE};
 pub use crate::bloomline::Filter;
+pub use crate::bloomline::sizing::{MAX_CAPACITY, MAX_ERROR_RATE};
 pub use crate::chunk::{Bits, Chunk, MAX_CHUNK_BYTES};
 pub use crate::compact::Revision;
 pub use crate::insertion::Insertion;

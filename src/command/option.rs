@@ -1,18 +1,153 @@
-//! Options that both families have: what COMMAND DOCS says of them, and their values.
+//! Options of the commands that create filters.
+//!
+//! Each family has a table of them. Parsing, COMMAND DOCS, the syntax of HELP, and the question
+//! whether RedisBloom knows a call all follow from it.
 
 use std::ffi::CStr;
 
 use super::error::{Failure, unknown_argument};
+use super::syntax::KEY;
 use crate::policy::layout::{CHOICES, LayoutRow};
-use crate::server::args::Arg;
+use crate::server::args::{Arg, Args};
 use crate::server::command_docs::{ArgSpec, Kind};
 use bloomline_core::Layout;
 use bloomline_core::host::MAX_ERROR_RATE;
+
+/// A command that takes options.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Command {
+    /// BF.RESERVE, CF.RESERVE
+    Reserve,
+    /// BF.INSERT, CF.INSERT, CF.INSERTNX
+    Insert,
+}
+
+/// The value of an option, or the reply if the call ends before it.
+pub type Value<'a> = Result<Arg<'a>, Failure>;
+
+/// An option, which is set in a `P`.
+pub struct CreateOption<P: 'static> {
+    /// Its name as the token, and its value.
+    pub docs: ArgSpec,
+    /// What COMMAND DOCS shows of it; none if the option before it shows both.
+    shown: Option<ArgSpec>,
+    /// True if RedisBloom does not know it.
+    pub is_own: bool,
+    /// The command that takes it; none if both do.
+    only: Option<Command>,
+    /// Sets the option. The argument is its value, or its name if it has none.
+    pub set: fn(&mut P, Value) -> Result<(), Failure>,
+}
+
+impl<P> CreateOption<P> {
+    /// An option that RedisBloom knows.
+    pub const fn known(docs: ArgSpec, set: fn(&mut P, Value) -> Result<(), Failure>) -> Self {
+        Self { docs, shown: Some(docs), is_own: false, only: None, set }
+    }
+
+    /// An option that RedisBloom does not know.
+    pub const fn own(docs: ArgSpec, set: fn(&mut P, Value) -> Result<(), Failure>) -> Self {
+        Self { is_own: true, ..Self::known(docs, set) }
+    }
+
+    /// The option of one command only.
+    pub const fn only_of(self, command: Command) -> Self {
+        Self { only: Some(command), ..self }
+    }
+
+    /// The option as COMMAND DOCS shows it.
+    pub const fn shown_as(self, shown: Option<ArgSpec>) -> Self {
+        Self { shown, ..self }
+    }
+
+    /// True if the command takes the option.
+    pub const fn is_of(&self, command: Command) -> bool {
+        match self.only {
+            None => true,
+            Some(only) => only as u8 == command as u8,
+        }
+    }
+
+    /// True if the option has this name.
+    pub fn is_named(&self, name: &CStr) -> bool {
+        self.docs.token == Some(name)
+    }
+
+    /// The number of its arguments: its name, and its value if it has one.
+    pub fn len(&self) -> usize {
+        1 + usize::from(!matches!(self.docs.kind, Kind::Token))
+    }
+
+    /// Sets the option whose name is the argument at `index`, and moves `index` behind its value.
+    ///
+    /// # Errors
+    ///
+    /// The error reply.
+    pub fn read(&self, to: &mut P, args: Args, index: &mut usize) -> Result<(), Failure> {
+        let value = args.get(*index + self.len() - 1).ok_or(Failure::Arity);
+        *index += self.len();
+        (self.set)(to, value)
+    }
+}
+
+/// The option of a command that an argument names.
+pub fn named<P>(
+    table: &'static [CreateOption<P>],
+    arg: Arg,
+    command: Command,
+) -> Option<&'static CreateOption<P>> {
+    table.iter().find(|option| option.docs.has_token(arg) && option.is_of(command))
+}
+
+/// True if there is an option before ITEMS that RedisBloom does not know.
+pub fn has_own<P>(table: &'static [CreateOption<P>], args: Args) -> bool {
+    own(table, args).next().is_some()
+}
+
+/// The options before ITEMS that RedisBloom does not know.
+pub fn own<'a, P>(
+    table: &'static [CreateOption<P>],
+    args: Args<'a>,
+) -> impl Iterator<Item = &'static CreateOption<P>> + use<'a, P> {
+    let before_items = args.iter().take_while(|arg| !arg.is("ITEMS"));
+    let option = |arg| table.iter().find(|option| option.docs.has_token(arg));
+    before_items.filter_map(option).filter(|option| option.is_own)
+}
+
+/// The arguments of a command as COMMAND DOCS shows them: its options, and what is around them.
+#[expect(clippy::indexing_slicing, reason = "computed by the compiler")]
+pub const fn syntax<P, const N: usize>(
+    before: &[ArgSpec],
+    table: &[CreateOption<P>],
+    command: Command,
+    after: &[ArgSpec],
+) -> [ArgSpec; N] {
+    let (mut args, mut len, mut index) = ([KEY; N], 0, 0);
+    while index < before.len() + table.len() + after.len() {
+        let arg = if index < before.len() {
+            Some(before[index])
+        } else if index - before.len() < table.len() {
+            let option = &table[index - before.len()];
+            if option.is_of(command) { option.shown } else { None }
+        } else {
+            Some(after[index - before.len() - table.len()])
+        };
+        if let Some(arg) = arg {
+            args[len] = arg;
+            len += 1;
+        }
+        index += 1;
+    }
+    assert!(len == N, "the number of arguments");
+    args
+}
 
 /// CAPACITY n
 pub const CAPACITY: ArgSpec = ArgSpec::optional(c"capacity", c"CAPACITY", Kind::Integer);
 /// ERROR rate
 pub const ERROR: ArgSpec = ArgSpec::optional(c"error", c"ERROR", Kind::Number);
+/// EXPANSION n
+pub const EXPANSION: ArgSpec = ArgSpec::optional(c"expansion", c"EXPANSION", Kind::Integer);
 /// NOCREATE
 pub const NOCREATE: ArgSpec = ArgSpec::optional(c"nocreate", c"NOCREATE", Kind::Token);
 /// SEED n

@@ -32,4 +32,6 @@ pub const LOADCHUNK: &[ArgSpec] =
 pub const KEY: ArgSpec = ArgSpec::required(c"key", Kind::Key);
 const ITEM: ArgSpec = ArgSpec::required(c"item", Kind::Text);
 /// One or more items.
-pub const ITEMS: ArgSpec = ArgSpec { multiple: true, ..ITEM };
+const ITEMS: ArgSpec = ArgSpec { multiple: true, ..ITEM };
+/// One or more items behind options.
+pub const NAMED_ITEMS: ArgSpec = ArgSpec { token: Some(c"ITEMS"), ..ITEMS };

@@ -9,7 +9,7 @@
 use std::ffi::CStr;
 
 use super::create::{self, RESERVED};
-use super::option;
+use super::option::OPTIONS;
 use super::options::{Dialect, FilterOptions};
 use super::parse;
 use super::rotate::{ROTATED, Rotated, Rotation};
@@ -18,6 +18,7 @@ use crate::command::error::{self, Failure, NOT_FOUND};
 use crate::command::handler::{ArgCount, Call, Handler};
 use crate::command::items::{Reply, count_refused};
 use crate::command::lifetime::Lifetime;
+use crate::command::option::has_own;
 use crate::data_type::handle::Outcome;
 use crate::policy::limits::Limits;
 use crate::policy::replicate::{self, NewItems};
@@ -58,7 +59,7 @@ impl Handler for Insert {
     const ARGS: ArgCount = 4..=usize::MAX;
 
     fn is_unknown_to_redisbloom(rest: Args) -> bool {
-        option::has_own(rest)
+        has_own(&OPTIONS, rest)
     }
 
     fn run(call: Call) -> Result<(), Failure> {

@@ -2,13 +2,14 @@
 
 use std::ffi::CStr;
 
-use super::option;
+use super::option::OPTIONS;
 use super::options::{Dialect, FilterOptions};
 use super::parse;
 use crate::command::access;
 use crate::command::creation::{expire, refused, seed};
 use crate::command::error::{Failure, NEEDS_EFFECTS};
 use crate::command::handler::{ArgCount, Call, Handler};
+use crate::command::option::has_own;
 use crate::data_type::handle::{Changed, store};
 use crate::policy::limits::Limits;
 use crate::policy::replicate;
@@ -29,7 +30,7 @@ impl Handler for Reserve {
     const ARGS: ArgCount = 4..=usize::MAX;
 
     fn is_unknown_to_redisbloom(rest: Args) -> bool {
-        option::has_own(rest)
+        has_own(&OPTIONS, rest)
     }
 
     fn run(call: Call) -> Result<(), Failure> {

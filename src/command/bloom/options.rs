@@ -2,7 +2,7 @@
 
 use crate::command::error::{CANNOT_EXPAND, Failure};
 use crate::command::lifetime::Lifetime;
-use crate::command::option::{error_rate, layout, seed};
+use crate::command::option::{Command, Value, error_rate, layout, seed};
 use crate::policy::layout::LayoutRow;
 use crate::policy::setting::{ERROR_RATE, EXPANSION_FACTOR, INITIAL_SIZE, LAYOUT};
 use crate::policy::source::Source;
@@ -89,21 +89,12 @@ fn growth(expansion: u32) -> Growth {
     }
 }
 
-/// The commands that create filters with options. Their error replies are RedisBloom's, which
-/// differ.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Command {
-    /// BF.RESERVE
-    Reserve,
-    /// BF.INSERT
-    Insert,
-}
-
 /// What the options of a call have set so far. The last of repeated options counts, except of
 /// LAYOUT, of which the first counts.
 pub struct Parser {
     /// The filter.
     pub options: FilterOptions,
+    /// The command, because the error replies of RedisBloom's differ.
     command: Command,
     dialect: Dialect,
     is_fixed: bool,
@@ -113,9 +104,6 @@ pub struct Parser {
     /// The value of EXPANSION in BF.RESERVE, which is checked after all options.
     given_expansion: Option<i64>,
 }
-
-/// The value of an option, or the reply if the call ends before it.
-pub type Value<'a> = Result<Arg<'a>, Failure>;
 
 impl Parser {
     /// No option is set: the settings decide.

@@ -1,10 +1,11 @@
 //! Reads the arguments of BF.RESERVE and BF.INSERT.
 
-use super::option::{self, CreateOption};
-use super::options::{Command, Dialect, FilterOptions, Parser};
+use super::option::OPTIONS;
+use super::options::{Dialect, FilterOptions, Parser};
 use super::redisbloom_dialect::{self, Token};
 use crate::command::error::{Failure, unknown_argument};
 use crate::command::lifetime::Lifetime;
+use crate::command::option::{self, Command, CreateOption};
 use crate::server::args::{Arg, Args};
 
 /// Parses `error_rate capacity [option ...]`, with the checks in RedisBloom's order.
@@ -21,7 +22,7 @@ pub fn reserve(key: Arg, args: Args, dialect: Dialect) -> Result<FilterOptions, 
     let mut own = 0;
     if dialect == Dialect::Bloomline {
         parser.find_layout(rest)?;
-        own = option::own_len(rest);
+        own = option::own(&OPTIONS, rest).map(CreateOption::len).sum();
     }
     // RedisBloom's options are at most three arguments.
     if rest.len() > 3 + own {
@@ -33,8 +34,9 @@ pub fn reserve(key: Arg, args: Args, dialect: Dialect) -> Result<FilterOptions, 
         Dialect::Bloomline => {
             let mut index = 0;
             while let Some(arg) = rest.get(index) {
-                let option = CreateOption::of_reserve(arg).ok_or_else(|| unknown_argument(arg))?;
-                set(option, &mut parser, rest, &mut index)?;
+                let option = option::named(&OPTIONS, arg, Command::Reserve);
+                let option = option.ok_or_else(|| unknown_argument(arg))?;
+                option.read(&mut parser, rest, &mut index)?;
             }
         }
     }
@@ -65,7 +67,7 @@ pub fn insert(args: Args<'_>, dialect: Dialect) -> Result<Insert<'_>, Failure> {
     let mut index = 0;
     while let Some(arg) = args.get(index) {
         match token(arg, dialect).ok_or_else(|| unknown_argument(arg))? {
-            Token::Option(option) => set(option, &mut parser, args, &mut index)?,
+            Token::Option(option) => option.read(&mut parser, args, &mut index)?,
             Token::Items => {
                 let items = args.from(index + 1);
                 if items.is_empty() {
@@ -85,18 +87,6 @@ fn token(arg: Arg, dialect: Dialect) -> Option<Token> {
     match dialect {
         Dialect::RedisBloom => redisbloom_dialect::token(arg),
         Dialect::Bloomline if arg.is("ITEMS") => Some(Token::Items),
-        Dialect::Bloomline => CreateOption::named(arg).map(Token::Option),
+        Dialect::Bloomline => option::named(&OPTIONS, arg, Command::Insert).map(Token::Option),
     }
-}
-
-/// Sets the option whose name is the argument at `index`, and moves `index` behind its value.
-fn set(
-    option: &CreateOption,
-    parser: &mut Parser,
-    args: Args,
-    index: &mut usize,
-) -> Result<(), Failure> {
-    let value = args.get(*index + option.len() - 1).ok_or(Failure::Arity);
-    *index += option.len();
-    (option.set)(parser, value)
 }

@@ -3,9 +3,10 @@
 
 use std::iter;
 
-use super::option::{self, CreateOption};
+use super::option::OPTIONS;
 use super::options::Parser;
 use crate::command::error::Failure;
+use crate::command::option::CreateOption;
 use crate::server::args::{Arg, Args};
 
 /// Reads the options of BF.RESERVE. RedisBloom finds them anywhere, even in the key and the numbers,
@@ -31,20 +32,20 @@ pub enum Token {
     /// ITEMS
     Items,
     /// An option.
-    Option(&'static CreateOption),
+    Option(&'static CreateOption<Parser>),
 }
 
 /// What an argument of BF.INSERT is: RedisBloom compares only some of its letters.
 pub fn token(arg: Arg) -> Option<Token> {
     let letter = |index| arg.bytes().get(index).map(u8::to_ascii_lowercase);
-    let option = match letter(0)? {
+    let name = match letter(0)? {
         b'i' => return Some(Token::Items),
-        b'c' => &option::CAPACITY,
-        b'e' if letter(1) == Some(b'r') => &option::ERROR,
-        b'e' => &option::EXPANSION,
-        b'n' if letter(2) == Some(b'c') => &option::NOCREATE,
-        b'n' => &option::NONSCALING,
+        b'c' => c"CAPACITY",
+        b'e' if letter(1) == Some(b'r') => c"ERROR",
+        b'e' => c"EXPANSION",
+        b'n' if letter(2) == Some(b'c') => c"NOCREATE",
+        b'n' => c"NONSCALING",
         _ => return None,
     };
-    Some(Token::Option(option))
+    OPTIONS.iter().find(|option| option.is_named(name)).map(Token::Option)
 }

@@ -1,39 +1,24 @@
 //! The arguments of the commands of Bloom filters, as COMMAND DOCS and BF.HELP show them.
 
-use super::option;
-use crate::command::syntax::{ITEMS, KEY};
+use super::option::OPTIONS;
+use crate::command::option::{self, Command};
+use crate::command::syntax::{KEY, NAMED_ITEMS};
 use crate::server::command_docs::{ArgSpec, Kind};
 
 /// BF.RESERVE.
-pub const RESERVE: &[ArgSpec] = &[
-    KEY,
-    ArgSpec::required(c"error_rate", Kind::Number),
-    ArgSpec::required(c"capacity", Kind::Integer),
-    option::EXPANSION.docs,
-    option::NONSCALING.docs,
-    option::LAYOUT.docs,
-    WINDOW,
-    option::GENERATIONS.docs,
-    option::NOREFRESH.docs,
-    option::TTL.docs,
-    option::SEED.docs,
-];
+pub static RESERVE: [ArgSpec; 11] = option::syntax(
+    &[
+        KEY,
+        ArgSpec::required(c"error_rate", Kind::Number),
+        ArgSpec::required(c"capacity", Kind::Integer),
+    ],
+    &OPTIONS,
+    Command::Reserve,
+    &[],
+);
 /// BF.INSERT.
-pub const INSERT: &[ArgSpec] = &[
-    KEY,
-    option::CAPACITY.docs,
-    option::ERROR.docs,
-    option::EXPANSION.docs,
-    option::NOCREATE.docs,
-    option::NONSCALING.docs,
-    option::LAYOUT.docs,
-    WINDOW,
-    option::GENERATIONS.docs,
-    option::NOREFRESH.docs,
-    option::TTL.docs,
-    option::SEED.docs,
-    ArgSpec { token: Some(c"ITEMS"), ..ITEMS },
-];
+pub static INSERT: [ArgSpec; 13] =
+    option::syntax(&[KEY], &OPTIONS, Command::Insert, &[NAMED_ITEMS]);
 /// BF.STATS.
 pub const STATS: &[ArgSpec] =
     &[KEY, ArgSpec { optional: true, multiple: true, ..ArgSpec::required(c"field", Kind::Text) }];
@@ -46,14 +31,3 @@ pub const MERGE: &[ArgSpec] = &[
 ];
 /// BF._HASHCHECK.
 pub const HASH_CHECK: &[ArgSpec] = &[KEY, ArgSpec::required(c"hash", Kind::Text)];
-
-const WINDOW: ArgSpec = ArgSpec {
-    optional: true,
-    ..ArgSpec::required(
-        c"window",
-        Kind::OneOf(&[
-            ArgSpec { optional: false, ..option::WINDOW.docs },
-            ArgSpec { optional: false, ..option::LAST.docs },
-        ]),
-    )
-};

@@ -66,7 +66,7 @@ pub static COMMANDS: [Command; 18] = [
         hint: c"An error rate of 0.01 is 1 %. Beyond its capacity the filter grows, or refuses items \
                 (NONSCALING). WINDOW, LAST or GENERATIONS: it forgets old items.",
         complexity: c"O(1)",
-        args: syntax::RESERVE,
+        args: &syntax::RESERVE,
         ..command::<create::Reserve>(&WRITE)
     },
     Command {
@@ -94,7 +94,7 @@ pub static COMMANDS: [Command; 18] = [
         hint: c"Replies as BF.MADD does. The options apply when the filter is created. Another WINDOW, \
                 LAST or GENERATIONS than that of an existing filter is an error.",
         complexity: c"O(M * N) where M is the number of items and N the number of layers",
-        args: syntax::INSERT,
+        args: &syntax::INSERT,
         ..command::<add::Insert>(&UPDATE)
     },
     Command {

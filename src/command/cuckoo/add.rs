@@ -4,11 +4,12 @@ use std::ffi::CStr;
 
 use super::create::{self, RESERVED};
 use super::error::{self, TOO_MANY_EXPANSIONS};
-use super::options::{self, Insert as InsertArgs, NewFilter};
+use super::options::{Insert as InsertArgs, NewFilter, OPTIONS};
 use crate::command::access::{self, Written};
 use crate::command::error::{Failure, NOT_FOUND};
 use crate::command::handler::{ArgCount, Call, Handler};
 use crate::command::items::{Reply, count_refused};
+use crate::command::option::has_own;
 use crate::data_type::handle::Outcome;
 use crate::policy::layout::LayoutRow;
 use crate::policy::limits::{GROWTH, Limits};
@@ -70,7 +71,7 @@ impl Handler for Insert {
     const ARGS: ArgCount = 4..=usize::MAX;
 
     fn is_unknown_to_redisbloom(rest: Args) -> bool {
-        options::has_own(rest)
+        has_own(&OPTIONS, rest)
     }
 
     fn run(call: Call) -> Result<(), Failure> {
@@ -82,7 +83,7 @@ impl Handler for InsertNx {
     const ARGS: ArgCount = 4..=usize::MAX;
 
     fn is_unknown_to_redisbloom(rest: Args) -> bool {
-        options::has_own(rest)
+        has_own(&OPTIONS, rest)
     }
 
     fn run(call: Call) -> Result<(), Failure> {

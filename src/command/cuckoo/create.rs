@@ -2,11 +2,12 @@
 
 use std::ffi::CStr;
 
-use super::options::{self, NewFilter};
+use super::options::{NewFilter, OPTIONS};
 use crate::command::access;
 use crate::command::creation::{expire, refused, seed};
 use crate::command::error::{Failure, NEEDS_EFFECTS};
 use crate::command::handler::{ArgCount, Call, Handler};
+use crate::command::option::has_own;
 use crate::data_type::handle::{Changed, store};
 use crate::policy::limits::Limits;
 use crate::policy::replicate;
@@ -26,7 +27,7 @@ impl Handler for Reserve {
     const ARGS: ArgCount = 3..=usize::MAX;
 
     fn is_unknown_to_redisbloom(rest: Args) -> bool {
-        options::has_own(rest)
+        has_own(&OPTIONS, rest)
     }
 
     fn run(call: Call) -> Result<(), Failure> {

@@ -1,17 +1,21 @@
-//! The options of CF.RESERVE and CF.INSERT: RedisBloom's, as RedisBloom reads them, and [`OWN`].
+//! The options of CF.RESERVE and CF.INSERT. RedisBloom's are read as RedisBloom reads them.
+
+use std::ffi::CStr;
 
 use super::error::{BAD_CAPACITY, INSERTED_CAPACITY, RESERVED_CAPACITY, UNKNOWN_ARGUMENT};
 use crate::command::error::Failure;
 use crate::command::handler::Call;
 use crate::command::lifetime::Lifetime;
-use crate::command::option::{ERROR, LAYOUT, SEED, TTL, error_rate, layout, seed};
+use crate::command::option::Command::{Insert as OfInsert, Reserve};
+use crate::command::option::{self, CreateOption, Value, error_rate, layout, named, seed};
+use crate::command::syntax::{KEY, NAMED_ITEMS};
 use crate::policy::setting::{
     CF_BUCKET_SIZE, CF_ERROR_RATE, CF_EXPANSION_FACTOR, CF_INITIAL_SIZE, CF_LAYOUT,
     CF_MAX_ITERATIONS, MAX_CF_CAPACITY, max_bucket_size,
 };
 use crate::policy::source::Source;
 use crate::server::args::{Arg, Args};
-use crate::server::command_docs::ArgSpec;
+use crate::server::command_docs::{ArgSpec, Kind};
 use bloomline_core::Layout;
 use bloomline_core::host::cuckoo::CuckooOptions;
 
@@ -32,43 +36,80 @@ pub struct NewFilter {
     pub lifetime: Lifetime,
 }
 
-/// An option that RedisBloom does not know. It has a value.
-pub struct OwnOption {
-    /// Its name as the token.
-    pub docs: ArgSpec,
-    set: fn(&mut NewFilter, Arg) -> Result<(), Failure>,
+/// What the options of a call have set so far.
+pub struct Parser {
+    new: NewFilter,
+    may_create: bool,
+    /// True if RedisBloom wrote the call. The settings of the server that replicates it have allowed
+    /// its numbers.
+    is_redisbloom: bool,
 }
 
-/// The options that RedisBloom does not know.
-pub const OWN: [OwnOption; 4] = [
-    OwnOption {
-        docs: ERROR,
-        set: |new, value| {
-            new.error_rate = Some(error_rate(value, c"Bad error rate", c"Bad error rate")?);
+/// The options of CF.RESERVE and CF.INSERT, in the order of COMMAND DOCS.
+pub static OPTIONS: [CreateOption<Parser>; 9] = [
+    CreateOption::known(
+        ArgSpec::optional(c"bucketsize", c"BUCKETSIZE", Kind::Integer),
+        |parser: &mut Parser, value| {
+            let most = if parser.is_redisbloom { u8::MAX.into() } else { max_bucket_size() };
+            parser.new.options.bucket_size = ranged(value, "BUCKETSIZE", 1, most)? as u8;
             Ok(())
         },
-    },
-    OwnOption {
-        docs: LAYOUT,
-        set: |new, value| {
-            new.layout = Some(layout(value)?);
+    )
+    .only_of(Reserve),
+    CreateOption::known(
+        ArgSpec::optional(c"maxiterations", c"MAXITERATIONS", Kind::Integer),
+        |parser: &mut Parser, value| {
+            let given = ranged(value, "MAXITERATIONS", 1, u16::MAX.into())?;
+            parser.new.options.max_iterations = given as u16;
             Ok(())
         },
-    },
-    OwnOption { docs: TTL, set: |new, value| new.lifetime.set_ttl(value) },
-    OwnOption {
-        docs: SEED,
-        set: |new, value| {
-            new.seed = Some(seed(value)?);
-            Ok(())
-        },
-    },
+    )
+    .only_of(Reserve),
+    CreateOption::known(option::EXPANSION, |parser: &mut Parser, value| {
+        let given = ranged(value, "EXPANSION", 0, 32_768)?;
+        parser.new.options.expansion = rounded(given as u16);
+        Ok(())
+    })
+    .only_of(Reserve),
+    CreateOption::known(option::CAPACITY, |parser: &mut Parser, value| {
+        let given = value?.integer().ok_or(BAD_CAPACITY)?;
+        let capacity = capacity(given, 2 * CF_BUCKET_SIZE.integer(), parser.is_redisbloom);
+        parser.new.capacity = capacity.ok_or(INSERTED_CAPACITY)?;
+        Ok(())
+    })
+    .only_of(OfInsert),
+    CreateOption::known(option::NOCREATE, |parser: &mut Parser, _| {
+        parser.may_create = false;
+        Ok(())
+    })
+    .only_of(OfInsert),
+    CreateOption::own(option::ERROR, |parser: &mut Parser, value| {
+        let rate = error_rate(value?, c"Bad error rate", c"Bad error rate")?;
+        parser.new.error_rate = Some(rate);
+        Ok(())
+    }),
+    CreateOption::own(option::LAYOUT, |parser: &mut Parser, value| {
+        parser.new.layout = Some(layout(value?)?);
+        Ok(())
+    }),
+    CreateOption::own(option::TTL, |parser: &mut Parser, value| {
+        parser.new.lifetime.set_ttl(value?)
+    }),
+    CreateOption::own(option::SEED, |parser: &mut Parser, value| {
+        parser.new.seed = Some(seed(value?)?);
+        Ok(())
+    }),
 ];
 
-impl OwnOption {
-    fn named(arg: Arg) -> Option<&'static Self> {
-        const ALL: &[OwnOption] = &OWN;
-        ALL.iter().find(|option| option.docs.has_token(arg))
+/// CF.RESERVE.
+pub static RESERVE: [ArgSpec; 9] =
+    option::syntax(&[KEY, ArgSpec::required(c"capacity", Kind::Integer)], &OPTIONS, Reserve, &[]);
+/// CF.INSERT and CF.INSERTNX.
+pub static INSERT: [ArgSpec; 8] = option::syntax(&[KEY], &OPTIONS, OfInsert, &[NAMED_ITEMS]);
+
+impl Parser {
+    fn new(is_redisbloom: bool) -> Self {
+        Self { new: NewFilter::by_default(), may_create: true, is_redisbloom }
     }
 }
 
@@ -114,43 +155,39 @@ impl NewFilter {
 
     /// The filter of CF.RESERVE, with the checks in RedisBloom's order.
     ///
-    /// RedisBloom looks for the names of the options among all arguments, the key included, takes
+    /// RedisBloom looks for the names of its options among all arguments, the key included, takes
     /// the first of each, and ignores other words.
     ///
     /// # Errors
     ///
     /// The error reply.
     pub fn reserved(call: Call) -> Result<Self, Failure> {
-        let is_redisbloom = call.source.is_redisbloom();
-        let mut new = Self::by_default();
+        let mut parser = Parser::new(call.source.is_redisbloom());
         let given = call.rest.get(0).and_then(Arg::integer).ok_or(BAD_CAPACITY)?;
-        if let Some(n) = named(call, "MAXITERATIONS", 1, u16::MAX.into())? {
-            new.options.max_iterations = n as u16;
+        for name in [c"MAXITERATIONS", c"BUCKETSIZE", c"EXPANSION"] {
+            let Some(option) = OPTIONS.iter().find(|option| option.is_named(name)) else {
+                continue;
+            };
+            let args = [call.key].into_iter().chain(call.rest.iter());
+            let mut args = args.skip_while(|&arg| !option.docs.has_token(arg));
+            if args.next().is_some() {
+                (option.set)(&mut parser, args.next().ok_or(Failure::Arity))?;
+            }
         }
-        // The settings of the server that replicates a call have allowed it.
-        let most = if is_redisbloom { u8::MAX.into() } else { max_bucket_size() };
-        if let Some(n) = named(call, "BUCKETSIZE", 1, most)? {
-            new.options.bucket_size = n as u8;
-        }
-        if let Some(n) = named(call, "EXPANSION", 0, 32_768)? {
-            new.options.expansion = rounded(n as u16);
-        }
-        let least = 2 * u64::from(new.options.bucket_size);
-        new.capacity = capacity(given, least, is_redisbloom).ok_or(RESERVED_CAPACITY)?;
-        // RedisBloom ignores the words.
-        if !is_redisbloom {
-            let rest = call.rest.from(1);
-            let mut index = 0;
+        let least = 2 * u64::from(parser.new.options.bucket_size);
+        let capacity = capacity(given, least, parser.is_redisbloom).ok_or(RESERVED_CAPACITY)?;
+        parser.new.capacity = capacity;
+        if !parser.is_redisbloom {
+            let (rest, mut index) = (call.rest.from(1), 0);
             while let Some(arg) = rest.get(index) {
-                index += 1;
-                if let Some(option) = OwnOption::named(arg) {
-                    (option.set)(&mut new, rest.get(index).ok_or(Failure::Arity)?)?;
-                    index += 1;
+                match named(&OPTIONS, arg, Reserve).filter(|option| option.is_own) {
+                    Some(option) => option.read(&mut parser, rest, &mut index)?,
+                    None => index += 1,
                 }
             }
-            new.check(call.source)?;
+            parser.new.check(call.source)?;
         }
-        Ok(new)
+        Ok(parser.new)
     }
 }
 
@@ -176,58 +213,40 @@ impl<'a> Insert<'a> {
     ///
     /// The error reply: that of the first argument that is wrong.
     pub fn parse(call: Call<'a>) -> Result<Self, Failure> {
-        let (mut new, mut may_create, mut index) = (NewFilter::by_default(), true, 0);
-        let is_redisbloom = call.source.is_redisbloom();
+        let (mut parser, mut index) = (Parser::new(call.source.is_redisbloom()), 0);
         while let Some(name) = call.rest.get(index) {
-            let value = || call.rest.get(index + 1).ok_or(Failure::Arity);
-            match name.bytes().first().map(u8::to_ascii_lowercase) {
-                Some(b'c') => {
-                    let given = value()?.integer().ok_or(BAD_CAPACITY)?;
-                    let least = 2 * CF_BUCKET_SIZE.integer();
-                    new.capacity =
-                        capacity(given, least, is_redisbloom).ok_or(INSERTED_CAPACITY)?;
-                    index += 2;
+            if has_first_letter(name, c"ITEMS") {
+                let items = call.rest.from(index + 1);
+                if items.is_empty() {
+                    return Err(Failure::Arity);
                 }
-                Some(b'n') => {
-                    may_create = false;
-                    index += 1;
-                }
-                Some(b'i') => {
-                    let items = call.rest.from(index + 1);
-                    if items.is_empty() {
-                        return Err(Failure::Arity);
-                    }
-                    new.check(call.source)?;
-                    let if_missing = may_create.then_some(new);
-                    return Ok(Self { if_missing, items, is_plain: index == 0 });
-                }
-                _ => {
-                    let option = OwnOption::named(name).ok_or(UNKNOWN_ARGUMENT)?;
-                    (option.set)(&mut new, value()?)?;
-                    index += 2;
-                }
+                parser.new.check(call.source)?;
+                let if_missing = parser.may_create.then_some(parser.new);
+                return Ok(Self { if_missing, items, is_plain: index == 0 });
             }
+            let known = |option: &&CreateOption<Parser>| {
+                let token = option.docs.token.unwrap_or_default();
+                !option.is_own && option.is_of(OfInsert) && has_first_letter(name, token)
+            };
+            let option = OPTIONS.iter().find(known).or_else(|| named(&OPTIONS, name, OfInsert));
+            option.ok_or(UNKNOWN_ARGUMENT)?.read(&mut parser, call.rest, &mut index)?;
         }
         Err(Failure::Arity)
     }
 }
 
-/// True if a call has an option before ITEMS that RedisBloom does not know.
-pub fn has_own(args: Args) -> bool {
-    let mut before_items = args.iter().take_while(|arg| !arg.is("ITEMS"));
-    before_items.any(|arg| OwnOption::named(arg).is_some())
+/// True if an argument begins with the first letter of a name, in lower or upper case.
+fn has_first_letter(arg: Arg, name: &CStr) -> bool {
+    let letter = |text: &[u8]| text.first().map(u8::to_ascii_lowercase);
+    letter(arg.bytes()) == letter(name.to_bytes())
 }
 
-/// The value of an option of CF.RESERVE; none if the option is not given.
-fn named(call: Call, name: &str, least: u64, most: u64) -> Result<Option<u64>, Failure> {
-    let mut args = [call.key].into_iter().chain(call.rest.iter()).skip_while(|arg| !arg.is(name));
-    if args.next().is_none() {
-        return Ok(None);
-    }
-    let given = args.next().and_then(Arg::integer);
+/// The value of an option of CF.RESERVE.
+fn ranged(value: Value, name: &str, least: u64, most: u64) -> Result<u64, Failure> {
+    let given = value.ok().and_then(Arg::integer);
     let given = given.ok_or_else(|| Failure::Formatted(format!("Couldn't parse {name}")))?;
     let value = u64::try_from(given).ok().filter(|n| (least..=most).contains(n));
-    value.map(Some).ok_or_else(|| {
+    value.ok_or_else(|| {
         Failure::Formatted(format!("{name}: value must be in the range [{least}, {most}]"))
     })
 }

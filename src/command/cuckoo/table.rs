@@ -6,15 +6,14 @@ use redis_module::raw::{
     REDISMODULE_CMD_KEY_ACCESS, REDISMODULE_CMD_KEY_DELETE, REDISMODULE_CMD_KEY_RW,
 };
 
-use super::{add, bulk, compact, count, create, dump, info, remove};
+use super::{add, bulk, compact, count, create, dump, info, options, remove};
 use crate::command::bulk::{Bulk, BulkExists};
 use crate::command::error::Failure;
 use crate::command::handler::{ArgCount, Call, Handler};
 use crate::command::help;
 use crate::command::row::{self, READ_KEY, SHRINK_KEY, WRITE_KEY, command};
-use crate::command::{option, read, syntax};
+use crate::command::{read, syntax};
 use crate::server::command::{Access, Command, Keys};
-use crate::server::command_docs::{ArgSpec, Kind};
 use bloomline_core::host::cuckoo::AnyCuckoo;
 
 /// The ACL category of the commands of cuckoo filters.
@@ -55,31 +54,6 @@ const SHRINK: Access = Access { flags: "write", categories: "cuckoo write", keys
 /// A command without a key.
 const NO_KEY: Access = Access { categories: "cuckoo", ..row::NO_KEY };
 
-/// CF.RESERVE.
-const RESERVE: &[ArgSpec] = &[
-    syntax::KEY,
-    ArgSpec::required(c"capacity", Kind::Integer),
-    ArgSpec::optional(c"bucketsize", c"BUCKETSIZE", Kind::Integer),
-    ArgSpec::optional(c"maxiterations", c"MAXITERATIONS", Kind::Integer),
-    ArgSpec::optional(c"expansion", c"EXPANSION", Kind::Integer),
-    option::ERROR,
-    option::LAYOUT,
-    option::TTL,
-    option::SEED,
-];
-
-/// CF.INSERT and CF.INSERTNX.
-const INSERT: &[ArgSpec] = &[
-    syntax::KEY,
-    option::CAPACITY,
-    option::NOCREATE,
-    option::ERROR,
-    option::LAYOUT,
-    option::TTL,
-    option::SEED,
-    ArgSpec { token: Some(c"ITEMS"), ..syntax::ITEMS },
-];
-
 /// The commands of cuckoo filters. Their `since` is RedisBloom's version.
 pub static COMMANDS: [Command; 19] = [
     Command {
@@ -88,7 +62,7 @@ pub static COMMANDS: [Command; 19] = [
         hint: c"ERROR is the highest false-positive rate, also after growth; EXPANSION 0: no growth. \
                 BUCKETSIZE and MAXITERATIONS are for LAYOUT REDISBLOOM only.",
         complexity: c"O(1)",
-        args: RESERVE,
+        args: &options::RESERVE,
         ..command::<create::Reserve>(&WRITE)
     },
     Command {
@@ -114,7 +88,7 @@ pub static COMMANDS: [Command; 19] = [
                    it does not exist",
         hint: c"Replies for each item: 1 if it was added, -1 if there is no room.",
         complexity: c"O(M * (N + I)) where M is the number of items, N of tables and I of iterations",
-        args: INSERT,
+        args: &options::INSERT,
         ..command::<add::Insert>(&UPDATE)
     },
     Command {
@@ -123,7 +97,7 @@ pub static COMMANDS: [Command; 19] = [
         hint: c"Replies for each item: 1 if it was added, 0 if it seemed to be there, -1 if there is no \
                 room.",
         complexity: c"O(M * (N + I)) where M is the number of items, N of tables and I of iterations",
-        args: INSERT,
+        args: &options::INSERT,
         ..command::<add::InsertNx>(&UPDATE)
     },
     Command {
