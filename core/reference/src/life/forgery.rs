@@ -6,17 +6,22 @@ use bloomline_core::host::Demand;
 
 use super::choices::Choices;
 use super::filter::{Dump, Filter};
-use crate::checks::check::{LIMIT, assert_consistent, assert_reloads};
+use crate::checks::check::{LIMIT, MAX_OFFSET, assert_consistent, assert_reloads};
 use crate::forged;
 
 /// The filter of a forged dump of another one. `None` if it is refused.
 pub fn forge(filter: &Filter, changes: u64, choices: &mut Choices) -> Option<Filter> {
     let mut dump = filter.dump();
-    if filter.bloom().is_some() && choices.one_in(16) {
+    let is_recorded = filter.bloom().is_some() && choices.one_in(4);
+    if is_recorded {
         dump = Dump { header: recorded(choices), chunks: Vec::new() };
     }
-    for _ in 0..changes {
+    let is_changed = !is_recorded || choices.one_in(2);
+    for _ in 0..if is_changed { changes } else { 0 } {
         change(&mut dump.header, choices);
+    }
+    if filter.bloom().is_none() && choices.one_in(8) {
+        fill_list(&mut dump.header, choices);
     }
     if choices.one_in(32) {
         dump.header.truncate(choices.below(dump.header.len() as u64 + 1) as usize);
@@ -38,8 +43,14 @@ pub fn forge(filter: &Filter, changes: u64, choices: &mut Choices) -> Option<Fil
     for (position, mut chunk) in dump.chunks {
         match choices.below(16) {
             0 => chunk.fill(0xff),
-            1 => chunk.fill(choices.any() as u8),
-            2 => change(&mut chunk, choices),
+            // Slots that are equal are copies.
+            1..=3 => {
+                let from = choices.below(chunk.len() as u64 + 1) as usize;
+                let len = choices.below((chunk.len() - from) as u64 + 1) as usize;
+                let any = choices.any() as u8;
+                chunk[from..from + len].fill(choices.of(&[0xff, 0x55, 0x11, any]));
+            }
+            4 => change(&mut chunk, choices),
             _ => {}
         }
         let before = forged.dump();
@@ -58,9 +69,26 @@ fn recorded(choices: &mut Choices) -> Vec<u8> {
     match choices.below(5) {
         0 => forged::most_items(),
         1 => forged::oldest_folded(),
-        2 => forged::overflowed_in_another(choices.below(1 << 20) * 64)[0].clone(),
-        3 => forged::overflowed_in_another(choices.below(1 << 20) * 64)[1].clone(),
+        2 => {
+            // Mostly near the end of all offsets.
+            let (low, high) = (choices.below(1 << 20), MAX_OFFSET / 64 - choices.below(64));
+            let blocks = choices.of(&[low, high, high]);
+            let [regular, _] = forged::overflowed_in_another(blocks * 64);
+            regular
+        }
+        3 => {
+            let [_, overflowed] = forged::overflowed_in_another(0);
+            overflowed
+        }
         _ => forged::full_ring(),
+    }
+}
+
+/// Gives the last entry of the lists of a cuckoo filter about the most copies.
+fn fill_list(header: &mut [u8], choices: &mut Choices) {
+    const MOST_COPIES: u64 = 1 << 58;
+    if let Some(copies) = header.last_chunk_mut() {
+        *copies = (MOST_COPIES - choices.below(4)).to_le_bytes();
     }
 }
 

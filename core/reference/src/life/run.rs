@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bloomline_core::cuckoo::work;
-use bloomline_core::host::{AnyFilter, Demand};
+use bloomline_core::host::{AnyFilter, Bits, Demand};
 use bloomline_core::layer::Layer;
 
 use super::choices::Choices;
@@ -82,6 +82,8 @@ struct Life<'t> {
     oracle: Option<Oracle>,
     promises: Promises,
     now: u64,
+    /// The filter as it was when it was copied last.
+    older: Option<Filter>,
     /// The items below this number were inserted.
     next: u64,
     /// Bytes that the filter may have.
@@ -115,6 +117,7 @@ pub fn run(kind: Kind, choices: &mut Choices, steps: u64, tally: &mut Tally) -> 
         oracle: Some(oracle),
         promises,
         now,
+        older: None,
         next: 1,
         limit,
         is_wild,
@@ -148,8 +151,13 @@ impl Life<'_> {
     fn step(&mut self, step: Step) -> bool {
         self.tally.steps += 1;
         let context = Context(self.numbers, step, self.tally.steps);
+        let before = self.offsets();
         let is_effective = self.perform(step);
         self.check();
+        // The chunks of a dump that was begun before are written to the same layers, or to none.
+        let end = before.last().map_or(0, |&(start, bytes)| start + bytes);
+        let is_known = |layer: &(u64, u64)| layer.0 >= end || before.contains(layer);
+        assert!(self.offsets().iter().all(is_known), "offsets of other layers: {:?}", self.filter);
         drop(context);
         is_effective
     }
@@ -186,11 +194,23 @@ impl Life<'_> {
                 let copy = self.filter.copy();
                 assert!(copy.dump() == self.filter.dump(), "the copy differs");
                 assert_eq!(copy.size_bytes(), self.filter.size_bytes());
-                self.filter = copy;
+                self.older = Some(std::mem::replace(&mut self.filter, copy));
                 true
             }
             Step::Forge { changes, seed } => self.forge(changes, &mut Choices::of_seed(seed)),
         }
+    }
+
+    /// Where the layers of a windowed filter begin, and their lengths in bytes.
+    fn offsets(&self) -> Vec<(u64, u64)> {
+        let Some(filter) = self.filter.windowed() else { return Vec::new() };
+        let mut start = filter.first_byte();
+        let layers = filter.layers().map(|layer| {
+            let bytes = layer.words().bytes();
+            start += bytes;
+            (start - bytes, bytes)
+        });
+        layers.collect()
     }
 
     /// What must hold after each step.
@@ -346,7 +366,10 @@ impl Life<'_> {
         // Generations are merged if they were opened at the same time.
         let opened = filter.windowed().map_or(0, |it| it.newest().opened());
         let mut other = match is_copy {
-            true => filter.try_clone(&mut |_| true).expect("memory"),
+            true => match self.older.take() {
+                Some(Filter::Bloom(older)) => older,
+                _ => filter.try_clone(&mut |_| true).expect("memory"),
+            },
             false => match filter.emptied(opened, &mut |_| true) {
                 Ok(other) => other,
                 Err(_) => return false,
@@ -457,6 +480,7 @@ impl Life<'_> {
             filter,
             promises,
             now: now.saturating_add(choices.below(9_000)),
+            older: None,
             next: self.next,
             limit: self.limit,
             is_wild: true,
@@ -464,7 +488,25 @@ impl Life<'_> {
             tally: &mut *self.tally,
         };
         life.check();
-        for _ in 0..choices.below(12) {
+        match choices.below(4) {
+            0 => drop(life.step(Step::Compact)),
+            1 => {
+                let items = Items { first: life.next, count: choices.within(1..=250), stride: 1 };
+                life.step(Step::Merge {
+                    items,
+                    is_copy: false,
+                    is_compacted: false,
+                    is_refused: false,
+                });
+            }
+            2 => {
+                let items = Items { first: life.next, count: choices.within(1..=60), stride: 0 };
+                life.step(Step::Insert { items, only_new: false, is_refused: false });
+            }
+            _ => {}
+        }
+        let steps = choices.of(&[12, 12, 40]);
+        for _ in 0..choices.below(steps) {
             let most = choices.of(&[2, 30, 250]);
             let (_, step) = choose(choices, &life.numbers, Span { next: life.next, most });
             if !matches!(step, Step::Forge { .. }) {

@@ -68,7 +68,8 @@ pub enum Step {
     },
     Rotate,
     Compact,
-    /// Merges the filter with an empty one of its kind, or a copy of it, that got the items.
+    /// Merges the filter with an empty one of its kind, or a copy of it from the last step
+    /// `Copy`, that got the items.
     Merge {
         items: Items,
         is_copy: bool,
@@ -170,7 +171,7 @@ pub const STEPS: [Row; 15] = [
         size: choices.of(&[1, 7, 64, 333, 4_096, u64::MAX]),
         order: choices.of(&[Order::Forward, Order::Backward, Order::Twice]),
     }),
-    row("copy", 2, always, |_, _| Step::Copy),
+    row("copy", 3, always, |_, _| Step::Copy),
     row("forge", 4, always, |choices, _| Step::Forge {
         changes: choices.below(4),
         seed: choices.any(),
