@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Checks that take long or need rare tools: fuzzing, a long simulation, AddressSanitizer, valgrind,
+# Checks that take long or need rare tools: fuzzing, many lives, AddressSanitizer, valgrind,
 # Miri, publishing, licences and advisories of dependencies.
 #
 #   scripts/deep.sh [SECONDS [PART]...]
 #
-# SECONDS is the time of fuzzing for each target. The parts are fuzzing, simulation,
+# SECONDS is the time of fuzzing for each target. The parts are fuzzing, lives,
 # address_sanitizer, valgrind_run, miri, publishing and dependencies; without a part all of them
 # run. The script fails if a check fails. A check that is skipped because a tool is missing is
 # reported at once and again at the end.
@@ -13,7 +13,7 @@ cd "$(dirname "$0")/.." || exit
 seconds=${1:-60}
 parts=("${@:2}")
 [ ${#parts[@]} -gt 0 ] ||
-    parts=(fuzzing simulation address_sanitizer valgrind_run miri publishing dependencies)
+    parts=(fuzzing lives address_sanitizer valgrind_run miri publishing dependencies)
 export BLOOMLINE_SERVERS=${BLOOMLINE_SERVERS:-$PWD/.servers}
 servers=$BLOOMLINE_SERVERS
 target_dir=${CARGO_TARGET_DIR:-$PWD/target}
@@ -64,11 +64,11 @@ fuzzing() {
     fi
 }
 
-# Windowed filters, against an exact model, for about three minutes.
-simulation() {
-    step "the simulation of windowed filters" \
-        env BLOOMLINE_STEPS="${BLOOMLINE_STEPS:-600000}" \
-        cargo test --locked -p bloomline-core --test core -- window::simulation::
+# Random lives of filters of all kinds, for some minutes.
+lives() {
+    step "the lives of filters" \
+        env BLOOMLINE_LIVES="${BLOOMLINE_LIVES:-20}" BLOOMLINE_SEED="${BLOOMLINE_SEED:-1000}" \
+        cargo test --locked -p bloomline-core --test life
 }
 
 # The module with AddressSanitizer. The server must preload the sanitizer's runtime, which sees only
@@ -136,7 +136,7 @@ miri() {
     # so there are few inputs.
     step "the core under Miri" env MIRIFLAGS="-Zmiri-tree-borrows -Zmiri-permissive-provenance" \
         cargo +nightly miri test --locked -p bloomline-core --target-dir "$target_dir/miri" \
-        --test core --test cuckoo -- fuzz:: programs::random
+        --test core --test life -- fuzz:: filters_of_all_kinds
 }
 
 publishing() {

@@ -1,7 +1,7 @@
-//! Programs of operations, compared with the reference models; see
-//! `bloomline_reference::checks::model`.
+//! Lives of filters, compared with the reference models and with what filters promise; see
+//! `bloomline_reference::life`.
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
-    bloomline_reference::checks::model::run(bytes);
+    bloomline_reference::life::run::run_bytes(bytes);
 });

@@ -20,7 +20,6 @@ mod hostile;
 mod limits;
 mod lists;
 mod loads;
-mod programs;
 mod rates;
 mod recorded;
 mod reference;

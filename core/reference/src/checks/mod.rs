@@ -1,11 +1,7 @@
-//! The bodies of the fuzz targets, without libFuzzer. Each returns true if the input passed the
-//! first checks.
+//! The body of the fuzz target decode, without libFuzzer, and what must hold for every filter. That of
+//! the target model is [`crate::life::run::run_bytes`].
 
 pub mod check;
-pub mod cuckoo;
 pub mod decode;
 pub mod header;
-mod items;
-pub mod model;
 pub mod number;
-pub mod windowed;

@@ -35,7 +35,8 @@ pub fn assert_rounds(filter: &Filter, numbers: &Numbers, next: u64) {
         ) => {
             // The number of hashes is rounded up. A link of four times the last one may have no
             // divisor to be folded by.
-            let size = if numbers.expansion > 2 { 5.2 } else { 2.6 };
+            let size = if numbers.error_rate < 1e-5 { 1.6 } else { 2.6 };
+            let size = if numbers.expansion > 2 { 2.0 * size } else { size };
             assert_cost(one, alone, numbers.error_rate, &Bounds { rate: 1.06, step: 2.0, size });
         }
         _ => {}

@@ -1,5 +1,5 @@
-//! The filter compared with its reference model: equal bits and equal answers, one by one and in
-//! batches.
+//! Large filters compared with the reference model, backends with each other, and batches with single
+//! calls. `bloomline_reference::life` compares random programs.
 
 use bloomline_core::batch::contains_spot;
 use bloomline_core::bloomline::BlockedLayer;
@@ -14,8 +14,6 @@ use bloomline_core::simd::{Backend, Block, Scalar};
 use bloomline_core::simd::{avx2::Avx2, avx512::Avx512};
 use bloomline_core::{Error, Layout};
 use bloomline_reference::bloomline::{Answer, Model};
-use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 
 fn scaling(capacity: u64, error_rate: f64, expansion: u32) -> Spec {
     Spec { capacity, error_rate, growth: Growth::Scaling { expansion } }
@@ -36,10 +34,6 @@ fn answer(result: Result<bool, Error>) -> Answer {
         Err(Error::Full(_)) => Answer::Full,
         Err(_) => Answer::CannotGrow,
     }
-}
-
-fn insert(filter: &mut Filter, item: &[u8]) -> Answer {
-    answer(filter.insert(item, &mut |_| true))
 }
 
 fn insert_batch<T: AsRef<[u8]>>(filter: &mut Filter, items: &[T]) -> Vec<Answer> {
@@ -78,80 +72,6 @@ fn assert_same_bytes(filter: &Filter, model: &Model) {
 fn state(filter: &Filter) -> (Vec<u8>, Vec<Vec<u8>>) {
     let bits = filter.layers().map(|layer| layer.as_bytes().to_vec()).collect();
     (filter.encode_header().to_vec(), bits)
-}
-
-fn specs() -> impl Strategy<Value = Spec> {
-    let error_rates = vec![0.25, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-6, 1e-9, 1e-12];
-    let growth = prop_oneof![
-        Just(Growth::Fixed),
-        (1u32..5).prop_map(|expansion| Growth::Scaling { expansion })
-    ];
-    (1u64..120, prop::sample::select(error_rates), growth)
-        .prop_map(|(capacity, error_rate, growth)| Spec { capacity, error_rate, growth })
-}
-
-/// Items of which many occur twice in a call, with lengths on both sides of every threshold of the
-/// hash function.
-fn items() -> impl Strategy<Value = Vec<Vec<u8>>> {
-    let item = (0u16..400, prop::sample::select(vec![0usize, 1, 3, 14, 38, 127, 239, 260]));
-    let item = item.prop_map(|(number, padding)| {
-        let mut item = number.to_le_bytes().to_vec();
-        item.resize(2 + padding, b'x');
-        // The empty item is valid too.
-        if number == 0 { Vec::new() } else { item }
-    });
-    prop::collection::vec(item, 0..500)
-}
-
-/// A configuration with the same cases in every run.
-fn pinned(cases: u32) -> ProptestConfig {
-    ProptestConfig {
-        cases,
-        rng_seed: RngSeed::Fixed(4096),
-        failure_persistence: None,
-        ..Default::default()
-    }
-}
-
-proptest! {
-    #![proptest_config(pinned(400))]
-
-    #[test]
-    fn single_calls_equal_the_reference_model(spec in specs(), seed: u64, items in items()) {
-        let (mut filter, mut model) = (new(spec, seed), Model::new(spec, seed));
-        for item in &items {
-            prop_assert_eq!(filter.contains(item), model.contains(item));
-            prop_assert_eq!(insert(&mut filter, item), model.insert(item));
-        }
-        assert_same_bytes(&filter, &model);
-        for number in 0..500u16 {
-            let item = number.to_be_bytes();
-            prop_assert_eq!(filter.contains(&item), model.contains(&item));
-        }
-    }
-
-    #[test]
-    fn batches_of_any_size_equal_single_calls(
-        spec in specs(), seed: u64, items in items(), splits in prop::collection::vec(1usize..200, 1..20),
-    ) {
-        let (mut whole, mut single) = (new(spec, seed), new(spec, seed));
-        let (mut rest, mut splits) = (&items[..], splits.into_iter().cycle());
-        while !rest.is_empty() {
-            let (call, later) = rest.split_at(splits.next().unwrap().min(rest.len()));
-            rest = later;
-            let present = contains_batch(&whole, call);
-            prop_assert!(call.iter().zip(present).all(|(item, present)| single.contains(item) == present));
-            let answers = insert_batch(&mut whole, call);
-            let expected: Vec<Answer> = call.iter().map(|item| insert(&mut single, item)).collect();
-            // A full fixed filter ends the call at the first new item.
-            let end = expected.iter().position(|answer| *answer == Answer::Full).map_or(call.len(), |at| at + 1);
-            prop_assert_eq!(&answers[..], &expected[..end]);
-            if end < call.len() {
-                prop_assert!(whole.room() == 0 && state(&whole) == state(&single));
-            }
-        }
-        prop_assert!(state(&whole) == state(&single));
-    }
 }
 
 #[test]

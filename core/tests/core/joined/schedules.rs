@@ -1,11 +1,10 @@
-//! Schedules of additions and compactions: growth, rates, layers and sizes.
+//! Schedules of additions and compactions: rates, layers and sizes. The rounds of
+//! `bloomline_reference::life` check growth.
 
 use bloomline_core::compact::Compact;
-use bloomline_core::host::{AnyFilter, Filter, Growth, Layer, Revision, ScalableFilter, Spec};
-use bloomline_core::window::{Window, WindowSpec, WindowedFilter};
-use bloomline_reference::random::Random;
+use bloomline_core::host::{Filter, Layer, Revision, ScalableFilter};
 
-use super::{SEED, any, classic, copied, found, insert, new, scaling, state};
+use super::{any, classic, copied, insert, new, scaling, state};
 
 /// How many items the batch of a round has.
 #[derive(Clone, Copy, Debug)]
@@ -163,87 +162,6 @@ fn hourly_batches_leave_few_layers() {
 }
 
 #[test]
-fn growth_goes_on_where_it_ended_after_rounds_of_1500_items() {
-    // The rounds after which the first revision refuses every new item.
-    for (error_rate, rounds) in [(1e-9, 48), (1e-6, 200)] {
-        let spec = scaling(1_000, error_rate, 2);
-        let filter = run(new(spec, 7), Batches::Equal(1_500), 3 * rounds);
-        assert!(filter.len() > u64::from(rounds) * 1_500 * 29 / 10 && filter.layer_count() < 40);
-    }
-}
-
-/// The number of items that a filter takes before one is refused, at most `most`. A compaction
-/// follows each batch of `batch` items.
-fn items_until_refusal<L: Compact>(
-    filter: &mut ScalableFilter<L>,
-    batch: Option<u64>,
-    most: u64,
-) -> u64 {
-    for item in 0..most {
-        if filter.insert(&item.to_le_bytes(), &mut |_| true).is_err() {
-            return item;
-        }
-        if batch.is_some_and(|batch| item % batch == batch - 1) {
-            filter.compact();
-        }
-    }
-    most
-}
-
-#[test]
-fn compactions_end_growth_no_earlier_than_additions_alone() {
-    // Near the least rate of a layer, additions alone end as well.
-    for (capacity, error_rate, expansion) in
-        [(10, 2e-14, 1), (1_000, 1e-14, 2), (3_000, 3e-14, 1), (400, 1e-14, 4), (2_000, 4e-15, 2)]
-    {
-        let spec = scaling(capacity, error_rate, expansion);
-        let alone = items_until_refusal(&mut new(spec, 7), None, u64::MAX);
-        assert!(alone < 200_000, "{spec:?}: {alone}");
-        for batch in [1, capacity / 10 + 1, capacity / 2 + 1, capacity + 1, capacity * 2] {
-            let items = items_until_refusal(&mut new(spec, 7), Some(batch), alone);
-            assert_eq!(items, alone, "{spec:?} compacted each {batch} items");
-        }
-    }
-    // With 4,096 layers.
-    let spec = scaling(1, 0.25, 1);
-    let items = items_until_refusal(&mut new(spec, 7), Some(700), 6_000);
-    assert!(items >= items_until_refusal(&mut new(spec, 7), None, 6_000), "{items}");
-}
-
-/// The state of a filter, and what it takes from there on.
-fn assert_reports_each_change<L: Compact>(mut filter: ScalableFilter<L>, spec: Spec)
-where
-    AnyFilter: From<ScalableFilter<L>>,
-{
-    let whole = |filter: &ScalableFilter<L>| {
-        state(&AnyFilter::from(filter.try_clone(&mut |_| true).unwrap()))
-    };
-    let (mut random, mut next, mut changes) = (Random::new(spec.capacity), 0, 0);
-    for _ in 0..60 {
-        let count = random.below(spec.capacity / 4);
-        insert(&mut filter, next..next + count);
-        next += count;
-        let before = whole(&filter);
-        let freed = filter.compact();
-        assert_eq!(freed > 0, whole(&filter) != before, "{filter:?}");
-        changes += u32::from(freed > 0);
-        assert!(full_rate(&filter, spec.error_rate) <= 1.06, "{filter:?}");
-        copied(&AnyFilter::from(filter.try_clone(&mut |_| true).unwrap()));
-    }
-    assert!(changes > 0 && found(&filter, 0..next).into_iter().all(|found| found), "{filter:?}");
-}
-
-#[test]
-fn freed_bytes_say_whether_something_changed() {
-    for spec in [scaling(20_000, 0.01, 2), scaling(9_000, 1e-6, 1), scaling(30_000, 1e-4, 4)] {
-        assert_reports_each_change(new(spec, 7), spec);
-        if spec.growth != (Growth::Scaling { expansion: 1 }) && spec.error_rate > 1e-5 {
-            assert_reports_each_change(classic(spec), spec);
-        }
-    }
-}
-
-#[test]
 fn a_link_that_is_followed_by_equal_ones_stays_as_it_is() {
     let mut filter = classic(scaling(100_000, 1e-3, 1));
     insert(&mut filter, 0..500);
@@ -284,44 +202,6 @@ fn further_layers_have_the_reserved_capacity() {
     let errors: Vec<f64> = filter.layer_errors().collect();
     assert!(errors[1] < 1e-3 / 2.0 && errors[1] > 1e-3 / 6.0, "{errors:?}");
     assert!(filter.fp_rate() <= 1e-3);
-}
-
-#[test]
-fn windowed_filters_keep_their_layers_over_schedules() {
-    for window in [Window::Manual, Window::Last] {
-        let spec = WindowSpec {
-            capacity: 20_000,
-            error_rate: 0.01,
-            growth: Growth::Scaling { expansion: 2 },
-            window,
-            generations: 4,
-            refreshes: true,
-        };
-        let create = || WindowedFilter::new(spec, SEED, 0, &mut |_| true).unwrap();
-        let (mut filter, mut alone) = (create(), create());
-        let (mut next, mut freed) = (0u64, 0);
-        for round in 0..200u64 {
-            for item in next..next + 300 {
-                filter.insert(&item.to_le_bytes(), &mut |_| true).unwrap();
-                alone.insert(&item.to_le_bytes(), &mut |_| true).unwrap();
-            }
-            next += 300;
-            if window == Window::Manual && round % 20 == 19 {
-                filter.rotate(round, &mut |_| true).unwrap();
-                alone.rotate(round, &mut |_| true).unwrap();
-            }
-            let before = filter.encode_header();
-            let now = filter.compact();
-            assert_eq!(now > 0, filter.encode_header() != before);
-            freed += now;
-        }
-        alone.compact();
-        // Generations that are rotated by count are full.
-        assert_eq!(freed > 0, window == Window::Manual);
-        assert!(filter.size_bytes() <= alone.size_bytes() * 3 / 2, "{window:?}");
-        assert_eq!(filter.layer_count(), alone.layer_count());
-        copied(&filter.into());
-    }
 }
 
 /// The bits of the newest layer after one compaction are those of the first revision.

@@ -1,13 +1,11 @@
-//! RedisBloom's layout, with 32-bit and 64-bit hashes, compared with a reference model that
-//! computes with 128 bits.
+//! Layers of any number of bits in RedisBloom's layout, with 32-bit and 64-bit hashes, compared with a
+//! reference model that computes with 128 bits.
 
 use bloomline_core::Error;
 use bloomline_core::host::{AnyFilter, Demand, Insertion};
-use bloomline_core::redisbloom::geometry::Options;
 use bloomline_core::redisbloom::indexes::Modulus;
-use bloomline_core::redisbloom::{ClassicFilter, Common};
-use proptest::prelude::*;
-
+use bloomline_reference::life::choices::Choices;
+use bloomline_reference::life::steps::item;
 use bloomline_reference::redisbloom::{Answer, Model, ModelLayer, Plan};
 
 fn granted(_: Demand) -> bool {
@@ -61,53 +59,35 @@ fn drive(filter: &mut AnyFilter, model: &mut Model, items: &[Vec<u8>], group: us
     assert_eq!(answers, expected);
 }
 
-fn items() -> impl Strategy<Value = Vec<Vec<u8>>> {
-    prop::collection::vec(prop::collection::vec(any::<u8>(), 0..40), 1..400)
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn filters_equal_the_reference_model(
-        options in prop::sample::select(vec![0u32, 1, 4, 5, 8, 9, 12, 13]),
-        capacity in 1u64..120,
-        exponent in 0.6f64..12.0,
-        expansion in 1u32..5,
-        items in items(),
-        group in prop::sample::select(vec![1usize, 3, 64, 100]),
-    ) {
-        let error = 10f64.powf(-exponent);
-        let common = Common { options: Options::from_bits(options), expansion };
-        let mut filter = AnyFilter::from(ClassicFilter::new(capacity, error, common, &mut granted).unwrap());
-        let first = if options & 8 == 0 { error * 0.5 } else { error };
-        let layer = ModelLayer::new(Plan::new(options, capacity, first).unwrap());
-        let mut model = Model { options, expansion: expansion.into(), layers: vec![layer] };
-        drive(&mut filter, &mut model, &items, group);
-    }
-
-    #[test]
-    fn any_number_of_bits_equals_the_reference_model(
-        is_64_bit in any::<bool>(),
-        words in 1u64..5_000,
-        power in 0u8..19,
-        hashes in 1u32..60,
-        items in items(),
-    ) {
-        let bits = words * 64;
+#[test]
+fn any_number_of_bits_equals_the_reference_model() {
+    for seed in 0..if cfg!(miri) { 2 } else { 200 } {
+        let choices = &mut Choices::of_seed(seed);
+        let (bits, power) = (choices.within(1..=5_000) * 64, choices.below(19) as u8);
         let log2_bits = if 1u64 << power <= bits { power } else { 0 };
+        let hashes = choices.within(1..=59) as u32;
         let plan = Plan { capacity: 1_000, error: 0.01, hashes, bits, log2_bits };
-        let options = if is_64_bit { 13u32 } else { 9 };
+        let options = choices.of(&[13u32, 9]);
         let per_item = (f64::from(hashes) - 0.5) / 0.693147180559945;
         let header = [
-            &0u64.to_le_bytes()[..], &1u32.to_le_bytes(), &options.to_le_bytes(), &2u32.to_le_bytes(),
-            &(bits / 8).to_le_bytes(), &bits.to_le_bytes(), &0u64.to_le_bytes(),
-            &plan.error.to_le_bytes(), &per_item.to_le_bytes(), &hashes.to_le_bytes(),
-            &plan.capacity.to_le_bytes(), &[log2_bits],
-        ].concat();
+            &0u64.to_le_bytes()[..],
+            &1u32.to_le_bytes(),
+            &options.to_le_bytes(),
+            &2u32.to_le_bytes(),
+            &(bits / 8).to_le_bytes(),
+            &bits.to_le_bytes(),
+            &0u64.to_le_bytes(),
+            &plan.error.to_le_bytes(),
+            &per_item.to_le_bytes(),
+            &hashes.to_le_bytes(),
+            &plan.capacity.to_le_bytes(),
+            &[log2_bits],
+        ]
+        .concat();
         let mut filter = AnyFilter::decode_header(&header, &mut granted).unwrap();
-        prop_assert_eq!(filter.encode_header(), header);
+        assert_eq!(filter.encode_header(), header);
         let mut model = Model { options, expansion: 2, layers: vec![ModelLayer::new(plan)] };
+        let items = (0..choices.within(1..=400)).map(|_| item(choices.any())).collect::<Vec<_>>();
         drive(&mut filter, &mut model, &items, 64);
     }
 }

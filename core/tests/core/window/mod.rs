@@ -5,12 +5,9 @@ use bloomline_core::host::{Bits, Growth};
 use bloomline_core::window::{Window, WindowSpec, WindowedFilter};
 
 mod chunks;
-mod exact;
 mod header;
 mod permits;
 mod rates;
-mod reference;
-mod simulation;
 
 /// A window of ten seconds.
 const TIME: Window = Window::Time { millis: 10_000 };
