@@ -1,7 +1,7 @@
 //! Compaction: sizes, rates, growth afterwards, offsets and headers.
 
 use bloomline_core::Error;
-use bloomline_core::host::{AnyFilter, Bits, Filter, MAX_LAYERS};
+use bloomline_core::host::{Bits, Filter, MAX_LAYERS};
 use bloomline_core::layer::Layer;
 use bloomline_reference::random::Random;
 use bloomline_reference::rate_of_bits::rate_of_folded;
@@ -101,29 +101,6 @@ fn rates_stay_within_the_target_over_many_cycles() {
         assert!(found(&filter, 0..next).into_iter().all(|found| found));
         let (rate, error) = measured(&filter, 200_000, 5);
         assert!(rate <= spec.error_rate + 4.0 * error, "{rate} +- {error}");
-    }
-}
-
-#[test]
-fn decoded_copies_of_compacted_filters_grow_equally() {
-    for spec in [scaling(5_000, 0.01, 2), scaling(2_000, 1e-5, 1), fixed(9_000, 0.01)] {
-        let mut filter = new(spec, 13);
-        insert(&mut filter, 0..700);
-        assert!(filter.compact() > 0);
-        let (mut one, mut other) = (any(&filter), copied(&any(&filter)));
-        let windows = other.encode_header()[13];
-        assert_eq!((other.encode_header()[8], windows), (2, 0), "version, no window");
-        for item in 0..20_000u64 {
-            let item = item.to_le_bytes();
-            let answer = one.insert(&item, &mut |_| true);
-            assert_eq!(other.insert(&item, &mut |_| true), answer);
-        }
-        assert!(state(&one) == state(&other));
-        copied(&one);
-        if let (AnyFilter::Bloomline(one), AnyFilter::Bloomline(other)) = (&one, &other) {
-            assert!(one.layer_errors().eq(other.layer_errors()));
-            assert_eq!(one.fp_rate().to_bits(), other.fp_rate().to_bits());
-        }
     }
 }
 

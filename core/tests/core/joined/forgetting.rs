@@ -98,29 +98,6 @@ fn assert_measured(filter: &AnyFilter, error_rate: f64) {
 }
 
 #[test]
-fn compacted_rings_rotate_and_drop_as_before() {
-    let ring_spec = spec(20_000, 0.001, 3);
-    let mut filter = filled(ring_spec, &[400, 0, 700]);
-    let (mut other, mut freed) = (clone(&filter), 0);
-    for step in 3..20u64 {
-        freed += filter.compact();
-        let mut copy = copied(&filter);
-        for filter in [&mut filter, &mut copy, &mut other] {
-            rotate(filter, step * 100);
-            insert(filter, step * 1_000_000..step * 1_000_000 + step * 97);
-        }
-        assert!(state(&copy) == state(&filter));
-        assert_eq!(filter.len(), other.len());
-        for index in step - 3..=step {
-            let count = [400, 0, 700].get(index as usize).copied().unwrap_or(index * 97);
-            assert_finds(&filter, index * 1_000_000..index * 1_000_000 + count);
-        }
-        assert!(ring(&filter).fp_rate() <= 0.001 && filter.size_bytes() <= other.size_bytes());
-    }
-    assert!(freed > 0 && filter.first_byte() >= other.first_byte());
-}
-
-#[test]
 fn overflow_layers_of_older_generations_fold() {
     let mut filter = filled(spec(4_000, 0.01, 4), &[1_000, 4_000, 500, 2_100, 100]);
     let layers = filter.layer_count();
@@ -166,17 +143,6 @@ fn generations_of_equal_opening_times_are_joined() {
         assert!((union.len() as f64 - all.len() as f64).abs() < margin, "{union:?} {all:?}");
         copied(&union);
     }
-}
-
-#[test]
-fn source_with_fewer_generations_is_joined() {
-    let (mut filter, ring_spec) = (filled(spec(400, 0.01, 4), &[10, 20, 30]), spec(400, 0.01, 4));
-    let mut young =
-        AnyFilter::from(WindowedFilter::new(ring_spec, SEED, 200, &mut |_| true).unwrap());
-    insert(&mut young, 5_000..5_040);
-    assert_eq!(filter.union(&[&young], &mut |_| true), Ok(true));
-    assert_finds(&filter, (0..10).chain(2_000_000..2_000_030).chain(5_000..5_040));
-    copied(&filter);
 }
 
 #[test]

@@ -1,48 +1,17 @@
-//! Schedules of additions and compactions: rates, layers and sizes. The rounds of
-//! `bloomline_reference::life` check growth.
+//! Schedules of additions and compactions: layers and sizes that docs state, and the first revision.
+//! The rounds of `bloomline_reference::life` check growth, rates, layers and sizes.
 
 use bloomline_core::compact::Compact;
 use bloomline_core::host::{Filter, Layer, Revision, ScalableFilter};
 
 use super::{any, classic, copied, insert, new, scaling, state};
 
-/// How many items the batch of a round has.
-#[derive(Clone, Copy, Debug)]
-enum Batches {
-    Equal(u64),
-    /// Each is 3 thousandths larger than the one before, from ten items on.
-    Growing,
-}
-
-impl Batches {
-    fn len(self, round: u32) -> u64 {
-        match self {
-            Self::Equal(items) => items,
-            Self::Growing => (10.0 * 1.003f64.powi(round as i32)) as u64,
-        }
-    }
-}
-
 /// Adds a batch and compacts, again and again. No item is refused.
-fn run<L: Compact>(
-    mut filter: ScalableFilter<L>,
-    batches: Batches,
-    rounds: u32,
-) -> ScalableFilter<L> {
-    let mut next = 0;
+fn run<L: Compact>(mut filter: ScalableFilter<L>, batch: u64, rounds: u64) -> ScalableFilter<L> {
     for round in 0..rounds {
-        let end = next + batches.len(round);
-        insert(&mut filter, next..end);
-        next = end;
+        insert(&mut filter, round * batch..(round + 1) * batch);
         filter.compact();
     }
-    filter
-}
-
-/// The filter of the same items that is compacted once, at the end.
-fn once<L: Compact>(mut filter: ScalableFilter<L>, items: u64) -> ScalableFilter<L> {
-    insert(&mut filter, 0..items);
-    filter.compact();
     filter
 }
 
@@ -56,107 +25,13 @@ fn full_rate<L: Layer>(filter: &ScalableFilter<L>, target: f64) -> f64 {
     filter.layers().map(|layer| layer.fp_rate(layer.capacity())).sum::<f64>() / target
 }
 
-/// What a schedule may cost beside one compaction at the end.
-struct Bounds {
-    /// The rate of the full filter, divided by the target rate.
-    rate: f64,
-    /// By how much the capacity of all layers grows with each layer, at least.
-    step: f64,
-    /// Times the bits per item.
-    size: f64,
-}
-
-/// Runs a schedule and checks it. Returns the bits per item as a part of what they may be.
-fn assert_schedule<L: Compact>(
-    create: impl Fn() -> ScalableFilter<L>,
-    target: f64,
-    (batches, rounds): (Batches, u32),
-    bounds: &Bounds,
-) -> f64 {
-    let filter = run(create(), batches, rounds);
-    let alone = once(create(), (0..rounds).map(|round| batches.len(round)).sum());
-    let case = format!("{:?} at {target} {batches:?} {filter:?}, {alone:?}", L::LAYOUT);
-    let full = full_rate(&filter, target);
-    assert!(full <= bounds.rate, "{case}: {full} of the target rate");
-    let more = (filter.capacity() as f64).ln() / bounds.step.ln();
-    let most = f64::from(alone.layer_count()) + more;
-    assert!(f64::from(filter.layer_count()) <= most, "{case}: more than {most} layers");
-    let ratio = bits_per_item(&filter) / bits_per_item(&alone);
-    println!("{ratio:.2} {case}");
-    if ratio > bounds.size {
-        println!("too large: {case}");
-    }
-    ratio / bounds.size
-}
-
-/// The schedules for a capacity and an expansion: batches, and rounds. The longest ones are not run
-/// for all of them, since the test would take minutes.
-fn schedules(capacity: u64, expansion: u32) -> Vec<(Batches, u32)> {
-    let mut all = vec![(Batches::Equal(1), 2_000)];
-    if expansion > 1 || capacity > 1_000 {
-        all.push((Batches::Equal(100), 2_000));
-    }
-    if matches!((capacity, expansion), (100, 4) | (1_000, 2) | (100_000, _)) {
-        all.extend([(Batches::Equal(1_000), 2_000), (Batches::Growing, 1_500)]);
-    }
-    all
-}
-
-/// Sizes cannot all be 1.5 times that of one compaction at the end. That one has a single layer at
-/// half of the target rate, 7.6 bits per item by the logarithm of the rate at 1 %. Layers of a
-/// quarter of all older ones have a 26th of what is left of the rate, and the newest has room.
-#[test]
-#[ignore = "takes a minute: make test-all"]
-fn schedules_keep_rate_layers_and_size() {
-    let mut is_small = true;
-    for (error_rate, size) in [(1e-9, 1.7), (1e-6, 1.75), (1e-4, 1.65), (0.01, 2.35)] {
-        let bounds = Bounds { rate: 1.0 + 1e-9, step: 1.25, size };
-        let mut worst = 0.0f64;
-        for capacity in [100, 1_000, 100_000] {
-            for expansion in [1, 2, 4] {
-                for schedule in schedules(capacity, expansion) {
-                    let create = || new(scaling(capacity, error_rate, expansion), 7);
-                    worst = worst.max(assert_schedule(create, error_rate, schedule, &bounds));
-                }
-            }
-        }
-        println!("worst at {error_rate}: {worst:.2} of {size}");
-        is_small &= worst <= 1.0;
-    }
-    assert!(is_small, "too many bits per item");
-}
-
-#[test]
-#[ignore = "takes a minute: make test-all"]
-fn schedules_keep_rate_layers_and_size_in_redisbloom_layout() {
-    let mut is_small = true;
-    for (error_rate, size) in [(1e-9, 1.6), (1e-6, 1.6), (1e-4, 2.2), (0.01, 2.6)] {
-        let mut worst = 0.0f64;
-        for capacity in [100, 1_000, 100_000] {
-            for expansion in [1, 2, 4] {
-                for schedule in schedules(capacity, expansion) {
-                    let create = || classic(scaling(capacity, error_rate, expansion));
-                    // A link of four times the last one may have no divisor to be folded by.
-                    let size = if expansion > 2 { 2.0 * size } else { size };
-                    // The number of hashes is rounded up.
-                    let bounds = Bounds { rate: 1.06, step: 2.0, size };
-                    worst = worst.max(assert_schedule(create, error_rate, schedule, &bounds));
-                }
-            }
-        }
-        println!("worst at {error_rate}: {worst:.2} of {size}");
-        is_small &= worst <= 1.0;
-    }
-    assert!(is_small, "too many bits per item");
-}
-
 #[test]
 fn hourly_batches_leave_few_layers() {
     let spec = scaling(100_000, 0.01, 2);
-    let filter = run(new(spec, 7), Batches::Equal(1_000), 60);
+    let filter = run(new(spec, 7), 1_000, 60);
     println!("{} bits per item, {filter:?}", bits_per_item(&filter));
     assert!(filter.layer_count() <= 14 && bits_per_item(&filter) <= 25.0, "{filter:?}");
-    let filter = run(classic(spec), Batches::Equal(1_000), 60);
+    let filter = run(classic(spec), 1_000, 60);
     println!("{} bits per item, {filter:?}", bits_per_item(&filter));
     assert!(filter.layer_count() <= 8 && bits_per_item(&filter) <= 32.0, "{filter:?}");
 }
