@@ -264,3 +264,25 @@ fn a_header_without_items_does_not_compact_for_each_deletion() {
     }
     assert!(compactions <= 1 && forged.len() > 8_000, "{compactions} compactions");
 }
+
+/// From 128 tables on, the first refusal of a call ends it: to test that number of tables for an
+/// empty slot takes as long as a search.
+#[test]
+fn first_refusal_ends_a_call_of_many_tables() {
+    for (tables, is_ended) in [(100, false), (128, true)] {
+        let mut filter = created(2, options(1, 20, 1));
+        while filter.table_count() < tables {
+            filter.insert(&item(1), &mut granted).unwrap();
+        }
+        let (mut demands, mut refused) = (0, 0);
+        let mut refuse = |_| {
+            demands += 1;
+            false
+        };
+        filter.insert_batch([item(1); 1_000].iter(), false, &mut refuse, |answer| {
+            refused += u64::from(matches!(answer, Err(Error::Refused(_))));
+        });
+        assert!(refused >= 998, "{refused} refused");
+        assert_eq!(demands, if is_ended { 1 } else { refused }, "{tables} tables");
+    }
+}
