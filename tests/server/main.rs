@@ -17,7 +17,8 @@
 //! | what a windowed filter finds and forgets | `windows` | |
 //! | bytes made to do harm | `hostile` | `hostile::generations` |
 //! | crashes, full disks, lack of memory | `faults` | |
-//! | load, checked against a model | `soak` | |
+//! | all operations on all kinds, compared with filters in this process | `life` | |
+//! | the same under load; latencies | `soak` | |
 //! | other modules in the same server | `modules` | |
 //! | settings and load arguments | `settings` | |
 //! | RedisBloom's layout; RedisBloom itself | `redisbloom`, `redisbloom_live` | |
@@ -47,6 +48,7 @@ mod hostile;
 mod inspect;
 mod introspection;
 mod keyspace;
+mod life;
 mod limits;
 mod memory;
 mod modules;

@@ -2,6 +2,7 @@
 //! commands that the server itself logs as slow.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::Path;
 use std::time::Instant;
 
@@ -10,7 +11,11 @@ use hdrhistogram::Histogram;
 use redis::Value;
 
 use super::Load;
-use super::model::items;
+
+/// The items of a key in a range of numbers.
+fn items(key: &str, numbers: Range<u64>) -> Vec<Vec<u8>> {
+    numbers.map(|number| format!("{key}:{number}").into_bytes()).collect()
+}
 
 /// Nanoseconds from a command to its reply, without and with traffic on large filters.
 pub struct Latencies([Histogram<u64>; 2]);
