@@ -4,7 +4,6 @@ mod chains;
 mod compacting;
 mod cuckoo;
 mod effects;
-mod equality;
 mod link;
 mod merging;
 mod min_replicas;
