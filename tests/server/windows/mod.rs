@@ -4,5 +4,4 @@ mod by_count;
 mod by_hand;
 mod by_time;
 mod idle;
-mod model;
 mod packed_items;
