@@ -132,7 +132,7 @@ impl Keys {
                 drop(self.0.insert(key.clone(), Known { forgets, ..Known::default() }))
             }
             "BF.MERGE" if is_ok => self.merge(key, rest),
-            "DEL" | "UNLINK" => drop(self.0.remove(key)),
+            "DEL" | "SET" => drop(self.0.remove(key)),
             "COPY" if is_one => self.put(&rest[0], self.0.get(key).cloned()),
             "RENAME" if is_ok => {
                 let moved = self.0.remove(key);

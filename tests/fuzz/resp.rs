@@ -5,12 +5,13 @@ use bloomline_harness::{Kind, Setup, bulk, for_newest_servers, int, show};
 use redis::Value;
 
 use crate::budget::Cases;
+use crate::calls::{KEYS, key};
 use crate::cuckoo_calls::Numbers;
 use crate::family::Family;
 use crate::known::Keys;
 use crate::live::{Live, Protocol};
 use crate::payload::MODULE;
-use crate::program::{self, KEYS};
+use crate::program;
 use crate::words::Words;
 use bloomline_reference::checks::header;
 
@@ -36,10 +37,9 @@ impl Run<'_> {
 
     fn step(&mut self, u: &mut Unstructured) -> Result<()> {
         match u.int_in_range(0..=15u8)? {
-            0..=8 => drop(self.run(&program::command(u)?)),
-            9 => drop(self.run(&program::of_the_server(u)?)),
+            0..=9 => drop(self.run(&program::command(u)?)),
             10..=11 => {
-                let (key, family) = (program::key(u)?, family(u)?);
+                let (key, family) = (key(u)?, family(u)?);
                 let header = match family {
                     Family::Bloom => header::any(u)?,
                     Family::Cuckoo => Numbers::mostly_valid(u)?.header(),
@@ -64,7 +64,7 @@ impl Run<'_> {
                 }
             }
             13 => {
-                let (from, to) = (program::key(u)?, program::key(u)?);
+                let (from, to) = (key(u)?, key(u)?);
                 let Some(family) = self.live.family_of(&from) else { return Ok(()) };
                 for (iterator, data) in self.pieces(family, &from) {
                     let piece = program::piece(u, family, to.clone(), (iterator, &data))?;
@@ -72,7 +72,7 @@ impl Run<'_> {
                 }
             }
             14 => {
-                let (from, to) = (program::key(u)?, program::key(u)?);
+                let (from, to) = (key(u)?, key(u)?);
                 let Some(family) = self.live.family_of(&from) else { return Ok(()) };
                 if from != to {
                     self.run(&vec![b"DEL".to_vec(), to.clone()]);
@@ -83,7 +83,7 @@ impl Run<'_> {
                 }
             }
             _ => {
-                let (from, to) = (program::key(u)?, program::key(u)?);
+                let (from, to) = (key(u)?, key(u)?);
                 let dump = self.live.run(&[b"DUMP".to_vec(), from]);
                 // Skip the string that one of the keys holds.
                 if let Value::BulkString(dump) = dump
