@@ -167,7 +167,7 @@ impl Life {
                     Filter::Bloom(filter) => filter.room(),
                     Filter::Cuckoo(filter) => filter.capacity().saturating_sub(filter.len()),
                 };
-                let count = room.min(3_000) + more;
+                let count = (room.min(3_000) + more).max(1);
                 self.insert(Items { first: self.next, count, stride: 1 }, false, false);
             }
             Step::Test(items) => self.test(items),

@@ -1,55 +1,8 @@
 //! GENERATIONS alone: BF.ROTATE opens a generation, and items are found for so many rotations.
 
-use std::collections::HashMap;
+use bloomline_harness::{Setup, show};
 
-use bloomline_harness::{Random, Setup, int, numbered, show};
-
-use crate::windowed::{RATE, answers, info};
-
-#[test]
-fn items_are_found_for_as_many_rotations_as_generations() {
-    Setup::new().on_shared_servers(|mut client, _| {
-        let universe = numbered("item", 300);
-        for (generations, refreshes) in [(2, true), (4, true), (4, false), (64, true), (7, false)] {
-            let option = if refreshes { "" } else { " NOREFRESH" };
-            let options = format!("GENERATIONS {generations}{option}");
-            // Generations of few items, so that some have overflow layers.
-            client.ok(&format!("BF.RESERVE k {RATE} 80 {options}"));
-            let mut random = Random(3);
-            // The rotation after which each item was written.
-            let mut written: HashMap<usize, u64> = HashMap::new();
-            let mut rotation = 0;
-            for step in 0..250 {
-                if random.next().is_multiple_of(3) {
-                    client.ok("BF.ROTATE k");
-                    rotation += 1;
-                    written.retain(|_, at| rotation - *at <= generations);
-                }
-                let count = 1 + random.next() % 60;
-                let picked: Vec<usize> =
-                    (0..count).map(|_| random.next() as usize % universe.len()).collect();
-                let items: Vec<&Vec<u8>> = picked.iter().map(|&item| &universe[item]).collect();
-                let replies = answers(&client.items("BF.MADD", "k", &items));
-                for (&item, is_new) in picked.iter().zip(replies) {
-                    assert_eq!(is_new, !written.contains_key(&item), "{item} at {step}");
-                    if is_new || refreshes {
-                        written.insert(item, rotation);
-                    }
-                }
-                let found = answers(&client.items("BF.MEXISTS", "k", &universe));
-                for (item, is_found) in found.into_iter().enumerate() {
-                    assert_eq!(
-                        is_found,
-                        written.contains_key(&item),
-                        "{options}: {item} at {step}"
-                    );
-                }
-                assert_eq!(int(&client.call("BF.CARD k")), written.len() as i64);
-            }
-            client.ok("FLUSHALL");
-        }
-    });
-}
+use crate::windowed::{RATE, info};
 
 #[test]
 fn a_full_generation_refuses_until_the_next() {

@@ -1,19 +1,12 @@
 //! Windowed filters: packed calls rotate, refresh and forget as BF.MADD does.
 
-use bloomline_harness::{
-    Client, Clock, Random, Replica, Server, Stop, for_each_server, report_missing, show,
-};
+use bloomline_harness::{Client, Replica, Server, for_each_server, report_missing, show};
 
-use crate::cluster::equal::catch_up;
-use crate::inspect::{digest, number};
+use crate::inspect::number;
 use crate::keyspace::changes::Observers;
 use crate::packed::{FORMS, Form, add, answers, exists, plain, send};
-use crate::timed::{APPEND_ONLY, SLOT, Timed, setup};
+use crate::timed::{SLOT, Timed};
 use crate::windowed::{GENERATION_BYTES, GENERATIONS, present, set_number};
-
-/// Filters that rotate by time, by count and by hand.
-const OPTIONS: [&str; 5] =
-    ["WINDOW 8000", "WINDOW 8000 NOREFRESH", "LAST", "LAST NOREFRESH", "GENERATIONS 4"];
 
 /// Where the last time that the filter was given stands in a header.
 const CLOCK: usize = 72;
@@ -32,43 +25,6 @@ fn content(client: &mut Client, key: &str) -> Vec<u8> {
         next = after;
     }
     content
-}
-
-/// Up to `most` random items of eight bytes.
-fn draw(random: &mut Random, most: u64) -> Vec<String> {
-    let count = 1 + random.next() % most;
-    (0..count).map(|_| format!("{:08}", random.next() % 600)).collect()
-}
-
-#[test]
-fn random_calls_leave_the_filter_of_madd() {
-    Timed::on_each_server(&[], |mut client, Timed { clock, .. }| {
-        for (options, form) in OPTIONS.iter().flat_map(|options| FORMS.map(|form| (options, form)))
-        {
-            for key in ["plain", "packed"] {
-                client.ok(&format!("BF.RESERVE {key} 0.0000001 160 {options} SEED 7"));
-            }
-            let mut random = Random(23);
-            for round in 0..25 {
-                let what = format!("{options}, {form:?}, round {round}");
-                let items = draw(&mut random, 150);
-                let expected = plain(&mut client, "BF.MADD", "plain", &items);
-                assert_eq!(add(&mut client, "packed", form, &items), expected, "{what}");
-                assert!(content(&mut client, "packed") == content(&mut client, "plain"), "{what}");
-                if options.starts_with("WINDOW") {
-                    // Not near the end of a slot.
-                    clock.advance(SLOT / 3 * (random.next() % 5) as i64 + 5);
-                } else if options.starts_with("GENERATIONS") && round % 4 == 3 {
-                    client.ok("BF.ROTATE plain");
-                    client.ok("BF.ROTATE packed");
-                }
-                let items = draw(&mut random, 150);
-                let expected = plain(&mut client, "BF.MEXISTS", "plain", &items);
-                assert_eq!(exists(&mut client, "packed", form, &items), expected, "{what}");
-            }
-            client.ok("FLUSHALL");
-        }
-    });
 }
 
 #[test]
@@ -165,39 +121,6 @@ fn refreshed_items_are_not_new_but_replicated() {
         // No data does not rotate, although that is due.
         clock.advance(SLOT + 5);
         assert_eq!(writes(r#"BF.BULKADD k LINES """#, "*[:0 $0 ]"), [""; 0]);
-    });
-}
-
-#[test]
-fn replicas_and_files_hold_equal_filters() {
-    for_each_server(|kind| {
-        let Timed { server: mut primary, clock } = Timed::start(kind, &APPEND_ONLY);
-        let behind = Clock::new();
-        let other = setup(&behind).follows(&primary).start(kind);
-        behind.set_ahead(-1_000_000);
-        let (mut client, mut follower) = (primary.resp2(), other.resp2());
-        catch_up(&mut client, &mut follower);
-        let keys = ["w", "n", "l", "m", "g"];
-        for (key, options) in keys.iter().zip(OPTIONS) {
-            client.ok(&format!("BF.RESERVE {key} 0.001 160 {options}"));
-        }
-        let mut random = Random(29);
-        for round in 0..30 {
-            for key in keys {
-                let tail: &[&str] = if round % 2 == 0 { &["COUNT"] } else { &[] };
-                let items = draw(&mut random, 200);
-                send(&mut client, "BF.BULKADD", key, FORMS[round % 3], &items, tail);
-            }
-            clock.advance(SLOT / 3 * (random.next() % 5) as i64 + 5);
-            if round % 4 == 3 {
-                client.ok("BF.ROTATE g");
-            }
-        }
-        let before = keys.map(|key| digest(&mut client, key));
-        catch_up(&mut client, &mut follower);
-        assert_eq!(keys.map(|key| digest(&mut follower, key)), before);
-        primary.restart(Stop::NoSave);
-        assert_eq!(keys.map(|key| digest(&mut primary.resp2(), key)), before);
     });
 }
 
