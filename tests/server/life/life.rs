@@ -9,7 +9,7 @@ use bloomline_harness::{Client, Clock, bulk, matches, show};
 use bloomline_reference::life::choices::Choices;
 use bloomline_reference::life::filter::Filter;
 use bloomline_reference::life::forgery::forge;
-use bloomline_reference::life::kinds::{Kind, Numbers};
+use bloomline_reference::life::kinds::{Kind, Numbers, Shape};
 use bloomline_reference::life::steps::{ABSENT, Items, Order, Span, Step, choose, item};
 use redis::Value;
 
@@ -160,7 +160,9 @@ impl Life {
         self.context = format!("{}; {step:?}", self.context.split(';').next().unwrap_or_default());
         match step {
             Step::Insert { items, only_new, is_refused } => {
-                self.insert(items, only_new, is_refused);
+                // What a list has room for without more memory depends on how it became so long.
+                let has_lists = self.numbers.kind.shape == Shape::Cuckoo;
+                self.insert(items, only_new, is_refused && !has_lists);
             }
             Step::Grow { more } => {
                 let room = match &self.filter {
