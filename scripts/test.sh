@@ -3,8 +3,7 @@
 #
 #   scripts/test.sh quick   the core, the module on three servers, the docs, one client library
 #   scripts/test.sh rest    all other tests in Rust: the other servers, installation, the calculator,
-#                           ignored tests, examples in the documentation of the code, one round of
-#                           each bench
+#                           examples in the documentation of the code, one round of each bench
 #
 # The three servers are the oldest Redis, the newest Redis, with a debug allocator in the module, and
 # the newest Valkey: tests/harness/src/kinds.rs chooses them among those of .servers. Tests of
@@ -64,8 +63,9 @@ quick)
         touch src/lib.rs
         build --lib "${quick_tests[@]/#/--test=}"
     }
+    # The server tests wait for their servers for a third of the time.
     BLOOMLINE_TIER=quick BLOOMLINE_AUDITED=$audited BLOOMLINE_AUDIT_SO=$audited_module \
-        run --lib "${quick_tests[@]/#/--test=}"
+        RUST_TEST_THREADS=$((2 * $(nproc))) run --lib "${quick_tests[@]/#/--test=}"
     scripts/venv.sh
     BLOOMLINE_TIER=quick .venv/bin/python -m pytest -q tests/clients/test_redis_py.py \
         tests/clients/test_redis_py_cuckoo.py
@@ -73,7 +73,7 @@ quick)
         paste -sd ' ')
     fold -s -w 94 <<SUMMARY | sed 's/^/test: /'
 passed in $((SECONDS - start)) s on ${quick_servers[*]}, with redis-py and redis-rs.
-Not run: $others; clusters and faults on other servers than the newest Redis; other client libraries; installation; the calculator; tests of a minute; one round of each bench (make test-all); other platforms (make test-platforms); sanitizer, valgrind, publishing (make deep).
+Not run: $others; clusters and faults on other servers than the newest Redis; other client libraries; installation; the calculator; one round of each bench (make test-all); other platforms (make test-platforms); sanitizer, valgrind, publishing (make deep).
 SUMMARY
     ;;
 rest)
@@ -82,8 +82,6 @@ rest)
     build "${on_servers[@]/#/--test=}" "${others[@]/#/--test=}"
     BLOOMLINE_TIER=rest run "${on_servers[@]/#/--test=}"
     run "${others[@]/#/--test=}"
-    # Tests of the core that take a minute.
-    run --test core -- --ignored
     run --doc
     # One round of each bench, with few items, to see that it works.
     run --bench core --bench server
