@@ -472,14 +472,6 @@ impl Model {
         is_removed
     }
 
-    /// Inserts an item unless the filter contains it. `may_grow` decides about new tables.
-    pub fn insert_new(&mut self, item: &[u8], may_grow: bool) -> Result<bool, Refusal> {
-        if self.contains(item) {
-            return Ok(false);
-        }
-        self.insert(item, may_grow).map(|()| true)
-    }
-
     /// Inserts an item. `may_grow` decides about new tables.
     pub fn insert(&mut self, item: &[u8], may_grow: bool) -> Result<(), Refusal> {
         let before = self.clone();

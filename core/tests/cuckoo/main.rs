@@ -98,19 +98,10 @@ impl Layout {
 
 /// The filter of the header and the chunks of another one.
 fn reloaded(filter: &AnyCuckoo) -> AnyCuckoo {
-    reloaded_in_chunks_of(filter, usize::MAX)
-}
-
-/// The same; the chunks are split into parts of at most `size` bytes.
-fn reloaded_in_chunks_of(filter: &AnyCuckoo, size: usize) -> AnyCuckoo {
     let mut copy = AnyCuckoo::decode_header(&filter.encode_header(), &mut granted).expect("valid");
     let mut iterator = 1;
     while let Some((next, chunk)) = filter.scan_dump(iterator) {
-        let mut end = next - chunk.len() as u64;
-        for part in chunk.chunks(size) {
-            end += part.len() as u64;
-            copy.load_chunk(end, part).expect("it fits");
-        }
+        copy.load_chunk(next, chunk).expect("it fits");
         iterator = next;
     }
     assert!(copy == *filter, "{copy:?} is not {filter:?}");

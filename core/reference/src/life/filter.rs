@@ -280,10 +280,3 @@ impl Filter {
         }
     }
 }
-
-/// The bits of each layer of a Bloom filter, oldest first.
-pub fn bits(filter: &AnyFilter) -> Vec<Vec<u8>> {
-    let mut bits = Vec::new();
-    filter.each_layer(|words| bits.push(words.as_bytes().to_vec()));
-    bits
-}

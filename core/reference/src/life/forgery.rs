@@ -2,11 +2,10 @@
 //! again, and works.
 
 use bloomline_core::Error;
-use bloomline_core::host::Demand;
 
 use super::choices::Choices;
 use super::filter::{Dump, Filter};
-use crate::checks::check::{LIMIT, MAX_OFFSET, assert_consistent, assert_reloads};
+use crate::checks::check::{LIMIT, MAX_OFFSET, assert_consistent, assert_reloads, small};
 use crate::forged;
 
 /// The filter of a forged dump of another one. `None` if it is refused.
@@ -58,10 +57,6 @@ pub fn forge(filter: &Filter, changes: u64, choices: &mut Choices) -> Option<Fil
         assert_eq!(result.unwrap_or(false), forged.dump() != before, "what LOADCHUNK says");
     }
     Some(forged)
-}
-
-fn small(demand: Demand) -> bool {
-    demand.filter_bytes <= LIMIT
 }
 
 /// Headers that fuzzers have found.

@@ -3,7 +3,8 @@
 use bloomline_core::host::cuckoo::CuckooOptions;
 use bloomline_core::host::{AnyFilter, Bits, Layer};
 
-use super::filter::{Filter, Outcome, bits};
+use super::filter::{Filter, Outcome};
+use crate::checks::check::bits;
 use crate::redisbloom_cuckoo::Refusal;
 use crate::{bloomline, bloomline_cuckoo, redisbloom, redisbloom_cuckoo, windowed};
 
