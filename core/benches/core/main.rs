@@ -2,9 +2,9 @@
 //! hierarchy.
 //!
 //! ```text
-//! cargo bench -p bloomline-core-benches --bench core                        all, in some three minutes
-//! cargo bench -p bloomline-core-benches --bench core -- bloomline/insert    those whose name contains this
-//! cargo test -p bloomline-core-benches --bench core                         each once, small, as a test
+//! cargo bench -p bloomline-core-benches --bench core               all, in some three minutes
+//! cargo bench -p bloomline-core-benches --bench core -- insert     those whose name has this
+//! cargo test -p bloomline-core-benches --bench core                each once, small, as a test
 //! ```
 //!
 //! A name consists of filter, work and regime: `bloomline/contains hit/2 MiB (L3)`. `forgets` is a

@@ -104,7 +104,7 @@ impl Manner {
         }
     }
 
-    /// The words of a call: `names` are the commands for one item, for several, and for packed ones.
+    /// The arguments of a call. `names` are the commands for one item, for several, for packed ones.
     pub fn words(self, names: [&str; 3], before: &str, key: &str, items: &[Vec<u8>]) -> Words {
         let start = |name: &str| line(&format!("{name} {key}"));
         match self {
@@ -176,7 +176,7 @@ pub struct Insertion<'a> {
 }
 
 impl Insertion<'_> {
-    /// The words of the call.
+    /// The arguments of the call.
     pub fn words(&self, is_cuckoo: bool, key: &str) -> Words {
         let (names, before) = match (is_cuckoo, self.only_new, self.manner) {
             (true, false, _) => (["CF.ADD", "CF.INSERT", "CF.BULKADD"], "ITEMS"),
