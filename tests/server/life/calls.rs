@@ -1,8 +1,7 @@
 //! The calls of an operation, and what the server must reply: what the same filter replies in this
 //! process.
 
-use bloomline_core::host::Demand;
-use bloomline_core::host::Window;
+use bloomline_core::host::{Demand, MAX_ERROR_RATE, Window};
 use bloomline_reference::life::choices::Choices;
 use bloomline_reference::life::filter::{Filter, Outcome};
 use bloomline_reference::life::kinds::{Numbers, Shape};
@@ -21,15 +20,12 @@ pub fn line(text: &str) -> Words {
 /// Options of headers that BF.RESERVE writes: growing filters, and fixed ones.
 const RESERVED: [u32; 2] = [5, 13];
 
-/// The largest error rate that is kept; a larger one is replaced by it.
-const MOST: f64 = 0.25;
-
 /// The call that creates a filter. `None` if only chunks can.
 pub fn reserve(numbers: &Numbers, key: &str) -> Option<String> {
     let Numbers { capacity, error_rate, expansion, seed, options, cuckoo, .. } = *numbers;
     if numbers.is_cuckoo() {
         let bucket = cuckoo.bucket_size;
-        let is_taken = error_rate <= MOST && capacity >= 2 * u64::from(bucket);
+        let is_taken = error_rate <= MAX_ERROR_RATE && capacity >= 2 * u64::from(bucket);
         let own = match numbers.kind.shape {
             Shape::Cuckoo => format!("ERROR {error_rate} SEED {seed}"),
             _ => "LAYOUT REDISBLOOM".to_owned(),
