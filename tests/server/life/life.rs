@@ -165,11 +165,7 @@ impl Life {
                 self.insert(items, only_new, is_refused && !has_lists);
             }
             Step::Grow { more } => {
-                let room = match &self.filter {
-                    Filter::Bloom(filter) => filter.room(),
-                    Filter::Cuckoo(filter) => filter.capacity().saturating_sub(filter.len()),
-                };
-                let count = (room.min(3_000) + more).max(1);
+                let count = (self.filter.room().min(3_000) + more).max(1);
                 self.insert(Items { first: self.next, count, stride: 1 }, false, false);
             }
             Step::Test(items) => self.test(items),

@@ -101,6 +101,14 @@ impl Filter {
         any!(self, filter => filter.len())
     }
 
+    /// Items that there is room for without growth; of a cuckoo filter at the load it is sized for.
+    pub fn room(&self) -> u64 {
+        match self {
+            Self::Bloom(filter) => filter.room(),
+            Self::Cuckoo(filter) => filter.capacity().saturating_sub(filter.len()),
+        }
+    }
+
     pub fn size_bytes(&self) -> u64 {
         any!(self, filter => filter.size_bytes())
     }

@@ -168,11 +168,7 @@ impl Life<'_> {
                 self.insert(items, only_new, is_refused)
             }
             Step::Grow { more } => {
-                let room = match &self.filter {
-                    Filter::Bloom(filter) => filter.room(),
-                    Filter::Cuckoo(filter) => filter.capacity().saturating_sub(filter.len()),
-                };
-                let count = room.min(3_000) + more;
+                let count = self.filter.room().min(3_000) + more;
                 self.insert(Items { first: self.next, count, stride: 1 }, false, false)
             }
             Step::Test(items) => self.test(&items.numbers().collect::<Vec<_>>()),
