@@ -9,16 +9,13 @@ use bloomline_reference::life::choices::Choices;
 use bloomline_reference::life::kinds::{KINDS, Kind, LONG_KINDS};
 use bloomline_reference::life::run::{Tally, run};
 use bloomline_reference::life::steps::STEPS;
+use bloomline_reference::life::variable;
 
 /// Checks every allocation when it is freed.
 #[cfg(feature = "audit")]
 #[global_allocator]
 static ALLOCATOR: bloomline_core::host::ledger::Audited<std::alloc::System> =
     bloomline_core::host::ledger::Audited(std::alloc::System);
-
-fn variable(name: &str, otherwise: u64) -> u64 {
-    std::env::var(name).map_or(otherwise, |text| text.parse().expect("a whole number"))
-}
 
 /// Prints the seed of a life that panics.
 struct Seed(&'static str, u64, Instant);

@@ -11,12 +11,12 @@ mod life;
 mod pair;
 
 use std::collections::BTreeMap;
-use std::env;
 
 use bloomline_harness::{Kind, for_each_server_long};
 use bloomline_reference::checks::check::LIMIT;
 use bloomline_reference::life::kinds::KINDS;
 use bloomline_reference::life::steps::STEPS;
+use bloomline_reference::life::variable;
 
 use life::Alone;
 pub use life::{Count, Life};
@@ -30,10 +30,6 @@ const LENGTH: u64 = 40;
 
 /// Lives between two events.
 const LIVES_AN_EVENT: usize = 6;
-
-fn variable(name: &str, otherwise: u64) -> u64 {
-    env::var(name).map_or(otherwise, |text| text.parse().expect("a whole number"))
-}
 
 #[test]
 fn filters_in_servers_equal_those_in_this_process() {

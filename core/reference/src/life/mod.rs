@@ -26,3 +26,9 @@ pub mod promises;
 pub mod rounds;
 pub mod run;
 pub mod steps;
+
+/// A number from the environment: `BLOOMLINE_LIVES`, by which the number of lives is multiplied, or
+/// `BLOOMLINE_SEED`, where the seeds begin.
+pub fn variable(name: &str, otherwise: u64) -> u64 {
+    std::env::var(name).map_or(otherwise, |text| text.parse().expect("a whole number"))
+}
