@@ -69,10 +69,22 @@ impl Mask {
     }
 }
 
-impl Iterator for Mask {
+impl IntoIterator for Mask {
+    type Item = usize;
+    type IntoIter = MaskItems;
+
+    #[inline(always)]
+    fn into_iter(self) -> MaskItems {
+        MaskItems(self.0)
+    }
+}
+
+/// The items of a [`Mask`], the lowest first.
+pub(crate) struct MaskItems(u64);
+
+impl Iterator for MaskItems {
     type Item = usize;
 
-    /// Takes the lowest item out.
     #[inline(always)]
     fn next(&mut self) -> Option<usize> {
         if self.0 == 0 {

@@ -1,20 +1,17 @@
 //! One Bloom filter of fixed capacity in the Bloomline layout.
 
-use std::hint::{assert_unchecked, black_box};
+use std::hint::assert_unchecked;
 use std::iter;
 
-use super::geometry::{BLOCK_BYTES, Geometry};
+use super::geometry::Geometry;
 use super::growth::{Common, Shape};
 use super::hash::{ItemHash, item_hash};
 use super::locate::{Spot, locate};
-use super::located::LocatedBlocks;
-use crate::error::Error;
 use crate::estimate::LayerEstimate;
-use crate::layer::{Layer, Located, Part, Probe, sealed};
+use crate::layer::{Part, Probe};
 use crate::memory::fill::fill_of_union;
 use crate::memory::words::{Words, WordsRef};
 use crate::simd::{BLOCK_SECTORS, Backend, Block, prefetch};
-use crate::spec::Layout;
 
 /// Bytes of a filter besides the bits of its layers and the table of its older layers: the size of
 /// [`Filter`](super::Filter) on a 64-bit machine.
@@ -122,13 +119,16 @@ impl<'a> LayerRef<'a> {
         self.shape().fp_rate(len)
     }
 
-    /// See [`Layer::by_fill`].
+    /// See [`Layer::by_fill`](crate::layer::Layer::by_fill).
     pub(crate) fn by_fill(&self, sample: usize) -> LayerEstimate {
         Self::estimate(iter::once(*self), sample)
     }
 
-    /// See [`Layer::estimate`].
-    fn estimate(layers: impl Iterator<Item = Self> + Clone, sample: usize) -> LayerEstimate {
+    /// See [`Layer::estimate`](crate::layer::Layer::estimate).
+    pub(super) fn estimate(
+        layers: impl Iterator<Item = Self> + Clone,
+        sample: usize,
+    ) -> LayerEstimate {
         let Some(shape) = layers.clone().next().map(|layer| layer.shape()) else {
             return LayerEstimate::default();
         };
@@ -154,7 +154,44 @@ impl<'a> LayerRef<'a> {
     }
 }
 
-impl Probe for LayerRef<'_> {
+/// What an item is tested in: the blocks of a layer, and where they lie.
+///
+/// # Safety
+///
+/// There is at least one block.
+unsafe trait Blocks {
+    fn blocks(&self) -> &[Block];
+
+    fn geometry(&self) -> Geometry;
+}
+
+// SAFETY: the invariant of `words`.
+unsafe impl Blocks for BlockedLayer {
+    #[inline(always)]
+    fn blocks(&self) -> &[Block] {
+        Block::of(self.words.as_slice())
+    }
+
+    #[inline(always)]
+    fn geometry(&self) -> Geometry {
+        self.geometry
+    }
+}
+
+// SAFETY: the invariant of `words`.
+unsafe impl Blocks for LayerRef<'_> {
+    #[inline(always)]
+    fn blocks(&self) -> &[Block] {
+        Block::of(self.words.as_slice())
+    }
+
+    #[inline(always)]
+    fn geometry(&self) -> Geometry {
+        self.geometry
+    }
+}
+
+impl<L: Blocks> Probe for L {
     type Common = Common;
     type Hash = ItemHash;
     type Spot = Spot;
@@ -177,11 +214,11 @@ impl Probe for LayerRef<'_> {
     #[inline(always)]
     fn locate(&self, hash: &ItemHash) -> Spot {
         let blocks = self.blocks().len();
-        let spot = locate(hash, &self.geometry, blocks as u64);
-        if !self.geometry.is_folded() {
-            // SAFETY: a hash scaled to the number of blocks is below it if that is not 0, which both
-            // constructors of a view guarantee (the invariant of `words`). The compiler, which
-            // cannot know that, drops the check of the index where a spot is used at once.
+        let spot = locate(hash, &self.geometry(), blocks as u64);
+        if !self.geometry().is_folded() {
+            // SAFETY: a hash scaled to the number of blocks is below it if that is not 0, which
+            // `Blocks` guarantees. The compiler, which cannot know that, drops the check of the
+            // index where a spot is used at once.
             unsafe { assert_unchecked(spot.first < blocks) };
         }
         spot
@@ -193,7 +230,7 @@ impl Probe for LayerRef<'_> {
         match part {
             Part::First => prefetch(blocks.wrapping_add(spot.first)),
             Part::Rest => {
-                for (index, _) in spot.further(&self.geometry) {
+                for (index, _) in spot.further(&self.geometry()) {
                     prefetch(blocks.wrapping_add(index));
                 }
             }
@@ -208,7 +245,7 @@ impl Probe for LayerRef<'_> {
         prepared: Option<&B::Pattern>,
     ) -> bool {
         let Some(block) = self.blocks().get(spot.first) else { return false };
-        let bits = self.geometry.bits_per_block();
+        let bits = self.geometry().bits_per_block();
         match prepared {
             Some(&pattern) => backend.test(block, pattern, bits),
             None => backend.test_once(block, spot.hash.pattern, bits),
@@ -217,68 +254,18 @@ impl Probe for LayerRef<'_> {
 
     #[inline(always)]
     fn test_rest<B: Backend>(&self, backend: B, spot: &Spot) -> bool {
-        test_blocks(backend, self.blocks(), self.geometry, spot.further(&self.geometry))
+        test_blocks(backend, self.blocks(), self.geometry(), spot.further(&self.geometry()))
     }
 
     #[inline(always)]
     fn bytes(&self) -> u64 {
-        self.words.bytes()
-    }
-}
-
-impl Probe for BlockedLayer {
-    type Common = Common;
-    type Hash = ItemHash;
-    type Spot = Spot;
-    type Prepared<B: Backend> = B::Pattern;
-    const PREFETCH_FROM: u64 = LayerRef::PREFETCH_FROM;
-    const STAGED_FROM: u64 = LayerRef::STAGED_FROM;
-    const IS_VECTORIZED: bool = LayerRef::IS_VECTORIZED;
-
-    #[inline(always)]
-    fn hash(common: &Common, item: &[u8]) -> ItemHash {
-        LayerRef::hash(common, item)
-    }
-
-    #[inline(always)]
-    fn prepare<B: Backend>(backend: B, hash: &ItemHash) -> B::Pattern {
-        LayerRef::prepare(backend, hash)
-    }
-
-    #[inline(always)]
-    fn locate(&self, hash: &ItemHash) -> Spot {
-        self.view().locate(hash)
-    }
-
-    #[inline(always)]
-    fn prefetch(&self, spot: &Spot, part: Part) {
-        self.view().prefetch(spot, part);
-    }
-
-    #[inline(always)]
-    fn test_first<B: Backend>(
-        &self,
-        backend: B,
-        spot: &Spot,
-        prepared: Option<&B::Pattern>,
-    ) -> bool {
-        self.view().test_first(backend, spot, prepared)
-    }
-
-    #[inline(always)]
-    fn test_rest<B: Backend>(&self, backend: B, spot: &Spot) -> bool {
-        self.view().test_rest(backend, spot)
-    }
-
-    #[inline(always)]
-    fn bytes(&self) -> u64 {
-        self.words.bytes()
+        size_of_val(self.blocks()) as u64
     }
 }
 
 /// True if the bits of an item in some blocks, given by index and pattern, are set.
 #[inline(always)]
-fn test_blocks<B: Backend>(
+pub(super) fn test_blocks<B: Backend>(
     backend: B,
     blocks: &[Block],
     geometry: Geometry,
@@ -296,7 +283,7 @@ fn test_blocks<B: Backend>(
 
 /// Sets the bits of an item in some blocks, given by index and pattern.
 #[inline(always)]
-fn set_blocks<B: Backend>(
+pub(super) fn set_blocks<B: Backend>(
     backend: B,
     blocks: &mut [Block],
     geometry: Geometry,
@@ -315,171 +302,4 @@ pub(crate) fn set_bits<B: Backend>(words: &mut [u64], geometry: Geometry, backen
     let blocks = Block::of_mut(words);
     set_blocks(backend, blocks, geometry, iter::once((spot.first, spot.hash.pattern)));
     set_blocks(backend, blocks, geometry, spot.further(&geometry));
-}
-
-impl Located<BlockedLayer> for LocatedBlocks {
-    #[inline(always)]
-    fn new() -> Self {
-        Self::new()
-    }
-
-    #[inline(always)]
-    fn clear(&mut self) {
-        self.clear();
-    }
-
-    #[inline(always)]
-    fn push(&mut self, hash: ItemHash) {
-        self.push(hash);
-    }
-
-    #[inline(always)]
-    fn len(&self) -> usize {
-        self.len()
-    }
-
-    #[inline(always)]
-    fn locate(&mut self, layer: &BlockedLayer) {
-        self.locate(&layer.geometry, layer.view().blocks().len() as u64);
-    }
-
-    #[inline(always)]
-    fn hash(&self, index: usize) -> ItemHash {
-        self.hash(index)
-    }
-
-    #[inline(always)]
-    fn prefetch(&self, layer: &BlockedLayer, index: usize, part: Part) {
-        let blocks = Block::of(layer.words.as_slice()).as_ptr();
-        match part {
-            Part::First => prefetch(blocks.wrapping_add(self.first(index).0)),
-            Part::Rest => {
-                for (block, _) in self.further(&layer.geometry, index) {
-                    prefetch(blocks.wrapping_add(block));
-                }
-            }
-        }
-    }
-
-    #[inline(always)]
-    fn test_first<B: Backend>(&self, backend: B, layer: &BlockedLayer, index: usize) -> bool {
-        let blocks = Block::of(layer.words.as_slice());
-        test_blocks(backend, blocks, layer.geometry, iter::once(self.first(index)))
-    }
-
-    #[inline(always)]
-    fn test_rest<B: Backend>(&self, backend: B, layer: &BlockedLayer, index: usize) -> bool {
-        let blocks = Block::of(layer.words.as_slice());
-        test_blocks(backend, blocks, layer.geometry, self.further(&layer.geometry, index))
-    }
-
-    #[inline(always)]
-    fn set<B: Backend>(&self, backend: B, layer: &mut BlockedLayer, index: usize) {
-        let (geometry, blocks) = (layer.geometry, Block::of_mut(layer.words.as_mut_slice()));
-        set_blocks(backend, blocks, geometry, iter::once(self.first(index)));
-        set_blocks(backend, blocks, geometry, self.further(&geometry, index));
-    }
-}
-
-impl sealed::Sealed for BlockedLayer {}
-
-impl Layer for BlockedLayer {
-    const LAYOUT: Layout = Layout::Bloomline;
-    type Located = LocatedBlocks;
-    type Shape = Shape;
-
-    #[inline(always)]
-    fn set<B: Backend>(&mut self, backend: B, spot: &Spot) {
-        set_bits(self.words.as_mut_slice(), self.geometry, backend, spot);
-    }
-
-    /// The operating system backs a page at its first access, and again at its first write if it
-    /// was only read: reading first would cost two page faults per item, 2 us each. With four items
-    /// per page on average, 98 % of the pages are backed; small layers do not matter.
-    #[inline(always)]
-    fn prefault(&mut self, len: u64, spot: &Spot) {
-        const ITEMS_PER_PAGE: u64 = 4;
-        const FROM_PAGES: u64 = 256;
-        let pages = self.geometry.pages();
-        if len < pages * ITEMS_PER_PAGE
-            && pages >= FROM_PAGES
-            && let Some(Block([sector, ..])) =
-                Block::of_mut(self.words.as_mut_slice()).get_mut(spot.first)
-        {
-            // One instruction that reads and writes; the compiler does not know that it changes
-            // nothing.
-            *sector |= black_box(0);
-        }
-    }
-
-    fn words(&self) -> &Words {
-        &self.words
-    }
-
-    fn words_mut(&mut self) -> &mut Words {
-        &mut self.words
-    }
-
-    #[inline]
-    fn capacity(&self) -> u64 {
-        self.capacity
-    }
-
-    #[inline]
-    fn len_when_older(&self) -> u64 {
-        self.capacity
-    }
-
-    fn retire(&mut self, _len: u64) {}
-
-    fn successor(
-        common: &Common,
-        last: &Shape,
-        index: u32,
-        capacity: u64,
-    ) -> Result<(Common, Shape), Error> {
-        common.successor(last, index, capacity)
-    }
-
-    fn shape_capacity(shape: &Shape) -> u64 {
-        shape.capacity
-    }
-
-    fn shape_with(&self, _len: u64) -> Shape {
-        self.shape()
-    }
-
-    fn shape_bytes(shape: &Shape) -> u64 {
-        shape.bytes()
-    }
-
-    fn build(shape: &Shape) -> Result<Self, Error> {
-        let &Shape { geometry, capacity, .. } = shape;
-        let words = Words::zeroed(shape.bytes() / BLOCK_BYTES * BLOCK_SECTORS as u64)?;
-        Ok(Self { words, capacity, geometry })
-    }
-
-    fn try_clone(&self) -> Result<Self, Error> {
-        Ok(Self { words: self.words.try_clone()?, ..*self })
-    }
-
-    fn fp_rate(&self, len: u64) -> f64 {
-        self.shape().fp_rate(len)
-    }
-
-    fn estimate<'a>(
-        layers: impl Iterator<Item = &'a Self> + Clone,
-        sample: usize,
-    ) -> LayerEstimate {
-        LayerRef::estimate(layers.map(Self::view), sample)
-    }
-
-    fn first_byte(common: &Common) -> u64 {
-        common.first_byte()
-    }
-
-    fn size_bytes(bits_bytes: u64, layers: u32) -> u64 {
-        let table = u64::from(layers - 1) * LAYER_BYTES;
-        bits_bytes.saturating_add(FILTER_BYTES + table)
-    }
 }

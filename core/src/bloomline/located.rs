@@ -4,9 +4,11 @@ use std::iter;
 
 use super::geometry::Geometry;
 use super::hash::{ItemHash, mix};
+use super::layer::{BlockedLayer, set_blocks, test_blocks};
 use super::locate::{FURTHER, locate, next_within, stride};
-use crate::layer::GROUP_ITEMS;
+use crate::layer::{GROUP_ITEMS, Located, Part};
 use crate::scale::ShortRange;
+use crate::simd::{Backend, Block, prefetch};
 
 /// Items that are located together: those of one vector, or of a few.
 const LANES: usize = 8;
@@ -42,45 +44,80 @@ fn put(numbers: &mut Numbers, index: usize, number: u64) {
     numbers[index % GROUP_ITEMS] = number;
 }
 
-impl LocatedBlocks {
+impl Located<BlockedLayer> for LocatedBlocks {
     #[inline(always)]
-    pub(super) const fn new() -> Self {
+    fn new() -> Self {
         let [places, patterns] = [[0; GROUP_ITEMS]; 2];
         Self { len: 0, places, patterns, blocks: [[0; GROUP_ITEMS]; BLOCKS] }
     }
 
-    /// The number of items.
     #[inline(always)]
-    pub(super) fn len(&self) -> usize {
-        self.len
-    }
-
-    /// Drops all items.
-    #[inline(always)]
-    pub(super) fn clear(&mut self) {
+    fn clear(&mut self) {
         self.len = 0;
     }
 
-    /// Adds an item. There must be fewer than [`GROUP_ITEMS`] items.
     #[inline(always)]
-    pub(super) fn push(&mut self, hash: ItemHash) {
+    fn push(&mut self, hash: ItemHash) {
         put(&mut self.places, self.len, hash.place);
         put(&mut self.patterns, self.len, hash.pattern);
         self.len += 1;
     }
 
-    /// The hash of an item.
     #[inline(always)]
-    pub(super) fn hash(&self, index: usize) -> ItemHash {
+    fn len(&self) -> usize {
+        self.len
+    }
+
+    #[inline(always)]
+    fn locate(&mut self, layer: &BlockedLayer) {
+        self.locate_all(&layer.geometry, Block::of(layer.words.as_slice()).len() as u64);
+    }
+
+    #[inline(always)]
+    fn hash(&self, index: usize) -> ItemHash {
         ItemHash { place: of(&self.places, index), pattern: of(&self.patterns, index) }
     }
 
+    #[inline(always)]
+    fn prefetch(&self, layer: &BlockedLayer, index: usize, part: Part) {
+        let blocks = Block::of(layer.words.as_slice()).as_ptr();
+        match part {
+            Part::First => prefetch(blocks.wrapping_add(self.first(index).0)),
+            Part::Rest => {
+                for (block, _) in self.further(&layer.geometry, index) {
+                    prefetch(blocks.wrapping_add(block));
+                }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn test_first<B: Backend>(&self, backend: B, layer: &BlockedLayer, index: usize) -> bool {
+        let blocks = Block::of(layer.words.as_slice());
+        test_blocks(backend, blocks, layer.geometry, iter::once(self.first(index)))
+    }
+
+    #[inline(always)]
+    fn test_rest<B: Backend>(&self, backend: B, layer: &BlockedLayer, index: usize) -> bool {
+        let blocks = Block::of(layer.words.as_slice());
+        test_blocks(backend, blocks, layer.geometry, self.further(&layer.geometry, index))
+    }
+
+    #[inline(always)]
+    fn set<B: Backend>(&self, backend: B, layer: &mut BlockedLayer, index: usize) {
+        let (geometry, blocks) = (layer.geometry, Block::of_mut(layer.words.as_mut_slice()));
+        set_blocks(backend, blocks, geometry, iter::once(self.first(index)));
+        set_blocks(backend, blocks, geometry, self.further(&geometry, index));
+    }
+}
+
+impl LocatedBlocks {
     /// Locates all items in a layer that stores a given number of blocks.
     ///
     /// Plain loops, and no closures: these do not carry the target features of the backend.
     #[inline(always)]
     #[expect(clippy::indexing_slicing, reason = "lanes and items are below their numbers")]
-    pub(super) fn locate(&mut self, geometry: &Geometry, blocks: u64) {
+    fn locate_all(&mut self, geometry: &Geometry, blocks: u64) {
         // Fewer than the blocks.
         let pages = ShortRange::new(geometry.pages());
         let ranges = ShortRange::new(blocks).zip(pages);
@@ -122,18 +159,14 @@ impl LocatedBlocks {
 
     /// The first block of an item: index among all blocks of the layer, and pattern.
     #[inline(always)]
-    pub(super) fn first(&self, index: usize) -> (usize, u64) {
+    fn first(&self, index: usize) -> (usize, u64) {
         let [firsts, ..] = &self.blocks;
         (of(firsts, index) as usize, of(&self.patterns, index))
     }
 
     /// The further blocks of an item, in the same form.
     #[inline(always)]
-    pub(super) fn further(
-        &self,
-        geometry: &Geometry,
-        index: usize,
-    ) -> impl Iterator<Item = (usize, u64)> {
+    fn further(&self, geometry: &Geometry, index: usize) -> impl Iterator<Item = (usize, u64)> {
         let pattern = of(&self.patterns, index);
         let [_, further @ ..] = &self.blocks;
         let pairs = further.iter().zip(&FURTHER).take(geometry.further_blocks().into());

@@ -38,7 +38,7 @@ fn prefetch<T: Slots>(table: &T, keys: &[T::Key], items: Mask) {
     if table.words().bytes() < PREFETCH_FROM {
         return;
     }
-    for key in items.filter_map(|index| keys.get(index)) {
+    for key in items.into_iter().filter_map(|index| keys.get(index)) {
         table.prefetch(key);
     }
 }
