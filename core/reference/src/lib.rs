@@ -2,11 +2,11 @@
 //!
 //! | module | holds |
 //! |---|---|
-//! | [`bloomline`], [`redisbloom`] | reference models of the layouts, written from their documentation, slow and simple |
+//! | [`bloomline`], [`redisbloom`], [`valkey`] | reference models of the layouts, written from their documentation, slow and simple |
 //! | [`folding`] | which pages of a layer are joined when it is folded |
 //! | [`bloomline_cuckoo`], [`redisbloom_cuckoo`] | the reference models of the layouts of cuckoo filters |
 //! | [`windowed`] | the reference model of windowed filters |
-//! | [`fixture`], [`payload`], [`forged`] | filters recorded from RedisBloom, and forged headers |
+//! | [`fixture`], [`valkey_fixture`], [`payload`], [`forged`] | recorded filters, and forged headers |
 //! | [`strict_loader`] | what a RedisBloom checks before it loads a filter |
 //! | [`items`] | items for benches |
 //! | [`random`] | random numbers with fixed seeds, and means with standard errors |
@@ -30,4 +30,6 @@ pub mod rate_of_bits;
 pub mod redisbloom;
 pub mod redisbloom_cuckoo;
 pub mod strict_loader;
+pub mod valkey;
+pub mod valkey_fixture;
 pub mod windowed;

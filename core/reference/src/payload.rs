@@ -1,4 +1,4 @@
-//! A parser of the bit arrays in a DUMP payload.
+//! A parser of the fields in a DUMP payload.
 
 /// A reader of the bytes of an RDB value.
 struct Bytes<'a>(&'a [u8]);
@@ -60,19 +60,36 @@ fn unpack(packed: &[u8]) -> Vec<u8> {
     to
 }
 
-/// The strings of the payload: the bits of each layer, oldest first.
-pub fn bits_of_dump(dump: &[u8]) -> Vec<Vec<u8>> {
+/// A field of a module's value.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Field {
+    Unsigned(u64),
+    Number(f64),
+    String(Vec<u8>),
+}
+
+/// The fields of the payload.
+pub fn fields_of_dump(dump: &[u8]) -> Vec<Field> {
     let mut bytes = Bytes(dump);
     assert_eq!(bytes.take(1), [7], "a module's value");
     bytes.length().unwrap();
-    let mut strings = Vec::new();
+    let mut fields = Vec::new();
     loop {
-        match bytes.length().unwrap() {
-            0 => return strings,
-            2 => drop(bytes.length().unwrap()),
-            4 => drop(bytes.take(8)),
-            5 => strings.push(bytes.string()),
+        fields.push(match bytes.length().unwrap() {
+            0 => return fields,
+            2 => Field::Unsigned(bytes.length().unwrap()),
+            4 => Field::Number(f64::from_le_bytes(bytes.take(8).try_into().unwrap())),
+            5 => Field::String(bytes.string()),
             other => panic!("opcode {other}"),
-        }
+        });
     }
+}
+
+/// The strings of the payload: the bits of each layer, oldest first.
+pub fn bits_of_dump(dump: &[u8]) -> Vec<Vec<u8>> {
+    let string = |field| match field {
+        Field::String(bytes) => Some(bytes),
+        Field::Unsigned(_) | Field::Number(_) => None,
+    };
+    fields_of_dump(dump).into_iter().filter_map(string).collect()
 }

@@ -43,6 +43,10 @@ mod redisbloom {
     mod sizing;
     mod strict;
 }
+/// valkey-bloom's layout.
+mod valkey {
+    mod recorded;
+}
 /// Windowed filters.
 mod window;
 /// The memory of the bits.
