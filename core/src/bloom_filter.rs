@@ -162,13 +162,16 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// A number out of its range, [`Error::Layout`] for a window in [`Layout::RedisBloom`],
-    /// [`Error::Refused`] by the memory limit, [`Error::OutOfMemory`].
+    /// A number out of its range, [`Error::Layout`] for a window in [`Layout::RedisBloom`]
+    /// and for [`Layout::ValkeyBloom`], [`Error::Refused`] by the memory limit, [`Error::OutOfMemory`].
     pub fn build(self) -> Result<BloomFilter, Error> {
         let Self { spec, seed, layout, memory_limit, window, generations, refreshes } = self;
         let mut permit = within(memory_limit);
         let filter = match (layout, window) {
-            (Layout::RedisBloom, Some(_)) => return Err(Error::Layout(layout)),
+            // Filters of valkey-bloom are read, and not created here.
+            (Layout::ValkeyBloom, _) | (Layout::RedisBloom, Some(_)) => {
+                return Err(Error::Layout(layout));
+            }
             (Layout::Bloomline, None) => {
                 let seed = seed.unwrap_or_else(random_seed);
                 Filter::new(spec, seed, &mut permit)?.into()

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::error::{ChunkError, Error};
 use crate::layer::Layer;
-use crate::memory::words::{WordsRef, bytes_of, overwrite};
+use crate::memory::words::{WordsRef, overwrite};
 use crate::scalable::ScalableFilter;
 
 /// The largest number of bytes in a chunk that clients and other servers get: 16 MiB, as in
@@ -21,7 +21,7 @@ pub struct Chunk<'a> {
 }
 
 impl<'a> Chunk<'a> {
-    /// The bytes: little-endian words of 64 bits.
+    /// The bytes: little-endian words of 64 bits, and in valkey-bloom's layout a rest.
     pub fn bytes(&self) -> &'a [u8] {
         self.words.as_bytes().get(self.range.clone()).unwrap_or_default()
     }
@@ -59,7 +59,7 @@ pub trait Bits {
     fn each_bits(&self) -> impl Iterator<Item = WordsRef<'_>>;
 
     /// The bits of each layer, oldest first, to be written.
-    fn each_bits_mut(&mut self) -> impl Iterator<Item = &mut [u64]>;
+    fn each_bits_mut(&mut self) -> impl Iterator<Item = &mut [u8]>;
 
     /// Bytes of the bits of all layers.
     fn bits_bytes(&self) -> u64 {
@@ -102,7 +102,7 @@ pub trait Bits {
     fn write_chunk(&mut self, offset: u64, chunk: &[u8]) -> Result<bool, Error> {
         let outside = ChunkError::Offset(offset);
         let mut at = offset.checked_sub(self.first_byte()).ok_or(outside)?;
-        for bytes in self.each_bits_mut().map(bytes_of) {
+        for bytes in self.each_bits_mut() {
             let len = bytes.len() as u64;
             if at < len {
                 let end = at.saturating_add(chunk.len() as u64);
@@ -129,7 +129,7 @@ impl<L: Layer> Bits for ScalableFilter<L> {
         self.layers().map(|layer| layer.words().view())
     }
 
-    fn each_bits_mut(&mut self) -> impl Iterator<Item = &mut [u64]> {
-        self.layers_mut().map(|layer| layer.words_mut().as_mut_slice())
+    fn each_bits_mut(&mut self) -> impl Iterator<Item = &mut [u8]> {
+        self.layers_mut().map(|layer| layer.words_mut().as_mut_bytes())
     }
 }

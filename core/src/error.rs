@@ -30,7 +30,7 @@ pub enum Error {
         /// The generations.
         generations: u32,
     },
-    /// Filters of this layout have no windows.
+    /// Filters of this layout have no windows, or are not built.
     Layout(Layout),
     /// The filter has no window, or rotates by itself.
     Rotation,
@@ -48,6 +48,8 @@ pub enum Error {
     OutOfMemory(u64),
     /// The bytes are not a header of a filter.
     Header(HeaderError),
+    /// A filter in valkey-bloom's layout cannot have this number, or not in these bytes.
+    Valkey(ValkeyError),
     /// A cuckoo filter cannot have this number.
     Cuckoo(CuckooError),
     /// The target rate of a cuckoo filter is not
@@ -114,6 +116,8 @@ pub enum Parameter {
     ErrorRate,
     /// The expansion, or whether they grow.
     Expansion,
+    /// The tightening ratio (valkey-bloom's layout).
+    Tightening,
     /// The size of the layer with this index: one of them was compacted or merged before.
     Layer(u32),
     /// A generation that was opened at this time, in milliseconds, is missing from the destination.
@@ -130,6 +134,7 @@ impl fmt::Display for Parameter {
             Self::Capacity => f.write_str("capacity"),
             Self::ErrorRate => f.write_str("error rate"),
             Self::Expansion => f.write_str("expansion"),
+            Self::Tightening => f.write_str("tightening ratio"),
             Self::Layer(index) => write!(f, "size of layer {index}"),
             Self::Generation(opened) => write!(f, "generation opened at {opened}"),
         }
@@ -180,6 +185,47 @@ pub enum HeaderError {
     Other,
 }
 
+/// What a filter in valkey-bloom's layout cannot have.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum ValkeyError {
+    /// Capacity of a layer: not 1 or more, or above 2^63 - 1 with the layers before it.
+    Capacity(u64),
+    /// Expansion: above 2^32 - 1.
+    Expansion(u64),
+    /// Error rate: not above 0 and below 1.
+    ErrorRate(f64),
+    /// Tightening ratio: not above 0 and below 1.
+    Tightening(f64),
+    /// Whether the seed is random: neither 0 nor 1.
+    SeedFlag(u64),
+    /// The seed is not the fixed one, but is said to be.
+    FixedSeed,
+    /// The layer with this index has another seed than the first.
+    Seed(u32),
+    /// Layers: not 1 to [`MAX_LAYERS`](crate::host::MAX_LAYERS).
+    Layers(u64),
+    /// Items of a layer: above its capacity; or, unless it is the newest, below.
+    Items {
+        /// The index of the layer.
+        layer: u32,
+        /// Its items.
+        items: u64,
+        /// Its capacity.
+        capacity: u64,
+    },
+    /// Bits per item: not 1 to 1,026.
+    Hashes(u32),
+    /// Bytes of the bits of a layer: none, or more than can be counted.
+    Bytes(u64),
+    /// Version of the bytes of a layer: not 1.
+    LayerVersion(u8),
+    /// Version of the payload of BF.LOAD: not 1.
+    PayloadVersion(u8),
+    /// The bytes end before the filter does, or after it.
+    Length(u64),
+}
+
 /// A number that a cuckoo filter cannot have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -224,6 +270,12 @@ pub enum ChunkError {
 impl From<HeaderError> for Error {
     fn from(error: HeaderError) -> Self {
         Self::Header(error)
+    }
+}
+
+impl From<ValkeyError> for Error {
+    fn from(error: ValkeyError) -> Self {
+        Self::Valkey(error)
     }
 }
 
@@ -296,6 +348,9 @@ impl fmt::Display for Error {
             Self::TooFewItems { capacity, generations } => {
                 write!(f, "capacity {capacity} is below the number of generations, {generations}")
             }
+            Self::Layout(Layout::ValkeyBloom) => {
+                f.write_str("filters in valkey-bloom's layout are read, and not built")
+            }
             Self::Layout(_) => f.write_str("a windowed filter must have the layout Bloomline"),
             Self::Rotation => f.write_str("only a filter with Window::Manual rotates by hand"),
             Self::ErrorRateTooSmall(e) => {
@@ -306,6 +361,7 @@ impl fmt::Display for Error {
             Self::Refused(bytes) => write!(f, "a filter of {bytes} bytes exceeds a limit"),
             Self::OutOfMemory(bytes) => write!(f, "no memory for {bytes} bytes"),
             Self::Header(error) => write!(f, "bad header: {error}"),
+            Self::Valkey(error) => error.fmt(f),
             Self::Cuckoo(error) => error.fmt(f),
             Self::CuckooErrorRate(e) => write!(
                 f,
@@ -375,6 +431,38 @@ impl fmt::Display for HeaderError {
     }
 }
 
+impl fmt::Display for ValkeyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Capacity(n) => write!(
+                f,
+                "capacity {n} is out of range: 1 to 9223372036854775807, for all layers together"
+            ),
+            Self::Expansion(n) => write!(f, "expansion {n} is out of range: 0 to 4294967295"),
+            Self::ErrorRate(e) => {
+                write!(f, "error rate {e} is out of range: above 0, below 1")
+            }
+            Self::Tightening(t) => {
+                write!(f, "tightening ratio {t} is out of range: above 0, below 1")
+            }
+            Self::SeedFlag(n) => write!(f, "{n} says neither that the seed is random nor that not"),
+            Self::FixedSeed => f.write_str("the seed is not the fixed one, but is said to be"),
+            Self::Seed(n) => write!(f, "layer {n} has another seed than the first"),
+            Self::Layers(n) => write!(f, "{n} layers are out of range: 1 to 4096"),
+            Self::Items { layer, items, capacity } => write!(
+                f,
+                "layer {layer} of capacity {capacity} cannot hold {items} items: only the newest \
+                 may hold fewer than its capacity, and none more"
+            ),
+            Self::Hashes(n) => write!(f, "{n} bits per item are out of range: 1 to 1026"),
+            Self::Bytes(n) => write!(f, "a layer cannot have {n} bytes of bits"),
+            Self::LayerVersion(n) => write!(f, "version {n} of a layer is unknown"),
+            Self::PayloadVersion(n) => write!(f, "version {n} of the payload is unknown"),
+            Self::Length(n) => write!(f, "{n} bytes are too short or too long"),
+        }
+    }
+}
+
 impl fmt::Display for CuckooError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -428,5 +516,6 @@ impl std::error::Error for ReadError {
 }
 
 impl std::error::Error for HeaderError {}
+impl std::error::Error for ValkeyError {}
 impl std::error::Error for CuckooError {}
 impl std::error::Error for ChunkError {}

@@ -64,6 +64,17 @@ pub mod redisbloom {
     }
 }
 
+/// valkey-bloom's layout, for hosts that read and write valkey-bloom's own formats.
+pub mod valkey {
+    pub use crate::error::ValkeyError;
+    pub use crate::valkey::fields::{ReadFields, WriteFields};
+    /// Bytes before the bits of a layer in a file.
+    pub const LAYER_HEADER_BYTES: u64 = crate::valkey::blob::HEADER_BYTES as u64;
+    pub use crate::valkey::hash::{FIXED_SEED, Seed};
+    pub use crate::valkey::valid::MAX_CAPACITY;
+    pub use crate::valkey::{Common, Reach, ValkeyFilter, ValkeyLayer};
+}
+
 /// Cuckoo filters, from which items can be deleted.
 pub mod cuckoo {
     pub use crate::cuckoo::classic::{ClassicCuckoo, CuckooNumbers, CuckooOptions};

@@ -1,4 +1,5 @@
-//! Scalable Bloom filters: blocked, seeded and fast, and RedisBloom's layout bit for bit.
+//! Scalable Bloom filters: blocked, seeded and fast, and the layouts of RedisBloom and valkey-bloom bit
+//! for bit.
 //!
 //! # What a Bloom filter promises
 //!
@@ -69,9 +70,9 @@
 //! nobody who does not know the seed can prepare items that collide. Filters that are to be merged
 //! need the same seed, so it must be given.
 //!
-//! **It reads RedisBloom's filters.** The bits of a filter cannot be moved without its items. So
-//! filters from RedisBloom keep their [layout](redisbloom): bits anywhere in a layer, half the rate
-//! for each further layer, and no seed.
+//! **It reads RedisBloom's and valkey-bloom's filters.** The bits of a filter cannot be moved without
+//! its items. So filters from RedisBloom keep their [layout](redisbloom): bits anywhere in a layer,
+//! half the rate for each further layer, and no seed. Filters from valkey-bloom keep [theirs](valkey).
 //!
 //! # Where to begin
 //!
@@ -108,7 +109,7 @@
 //! |---|---|
 //! | [`BloomFilter`] | the filter for programs |
 //! | [`host`] | the filters for hosts: permits, relocation, lists of allocations |
-//! | [`bloomline`], [`redisbloom`] | the two layouts: hash, geometry, layer, header |
+//! | [`bloomline`], [`redisbloom`], [`valkey`] | the layouts: hash, geometry, layer, header |
 //! | [`layer`], [`scalable`], [`batch`] | a layer; layers as one filter; single items and batches in it |
 //! | `merge`, [`compact`] | the union of filters; smaller layers: a file for each layout |
 //! | [`window`] | windowed filters: a ring of generations |
@@ -150,7 +151,7 @@
 //! | irregular layer | a layer that does not follow from those before it: it was folded, or merged above its capacity |
 //! | kick | an insertion that moves a fingerprint to its other bucket to take its slot |
 //! | layer | one filter of fixed capacity |
-//! | layout | how items are hashed, and where their bits or entries lie: Bloomline's own, or RedisBloom's |
+//! | layout | how items are hashed, and where their bits or entries lie: Bloomline's own, or RedisBloom's, or valkey-bloom's |
 //! | merge, to | to make a filter the union of itself and others |
 //! | overflow layer | a layer for more items than a generation was sized for |
 //! | packed items | the items of a batch in one string: of a fixed width, after their lengths, or as lines |
@@ -273,6 +274,10 @@ pub mod simd;
 mod spec;
 #[cfg(feature = "internals")]
 pub mod spec;
+#[cfg(not(feature = "internals"))]
+mod valkey;
+#[cfg(feature = "internals")]
+pub mod valkey;
 #[cfg(not(feature = "internals"))]
 mod window;
 #[cfg(feature = "internals")]

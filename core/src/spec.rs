@@ -11,7 +11,7 @@ pub const MAX_LAYERS: u32 = 4_096;
 pub enum Growth {
     /// A layer is added with `expansion` times the capacity of the newest one.
     Scaling {
-        /// 1 to [`MAX_EXPANSION`], both included.
+        /// 1 to [`MAX_EXPANSION`], both included; up to 2^32 - 1 in valkey-bloom's layout.
         expansion: u32,
     },
     /// New items are refused.
@@ -36,4 +36,6 @@ pub enum Layout {
     Bloomline,
     /// RedisBloom's layout, bit for bit.
     RedisBloom,
+    /// valkey-bloom's layout, bit for bit.
+    ValkeyBloom,
 }

@@ -1,8 +1,8 @@
 //! A Bloom filter in an RDB file.
 //!
-//! Both layouts share RedisBloom's type name and encoding version. The first number
-//! distinguishes them: 2^64 - 1 for the Bloomline layout, the number of items for RedisBloom's.
-//! The rest is that of `rdb_bloomline` or `rdb_redisbloom`.
+//! Bloomline's layout and RedisBloom's share RedisBloom's type name and encoding version. The first
+//! number distinguishes them: 2^64 - 1 for the Bloomline layout, the number of items for
+//! RedisBloom's. The rest is that of `rdb_bloomline` or `rdb_redisbloom`.
 
 use std::ffi::{CStr, c_int};
 
@@ -36,6 +36,8 @@ impl Encoding for Bloom {
                 writer.unsigned(saved_len(classic.len()));
                 rdb_redisbloom::save(writer, classic);
             }
+            // It has a type of its own.
+            AnyFilter::ValkeyBloom(_) => {}
         }
     }
 

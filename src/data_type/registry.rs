@@ -8,6 +8,7 @@ use super::handle::DataType;
 use super::rdb::Encoding;
 use super::rdb_bloom::Bloom;
 use super::rdb_cuckoo::Cuckoo;
+use super::rdb_valkey::ValkeyBloom;
 use super::server_type::ServerType;
 use crate::server::loading::Loading;
 use bloomline_core::Layout;
@@ -16,11 +17,13 @@ use bloomline_core::host::cuckoo::AnyCuckoo;
 
 /// RedisBloom's type of Bloom filters, which Bloomline's layout shares.
 static BLOOM: ServerType = row::<Bloom>();
+/// valkey-bloom's type.
+static VALKEY_BLOOM: ServerType = row::<ValkeyBloom>();
 /// RedisBloom's type of cuckoo filters, which Bloomline's layout shares.
 static CUCKOO: ServerType = row::<Cuckoo>();
 
 /// The types of Bloom filters.
-static BLOOM_TYPES: [&ServerType; 1] = [&BLOOM];
+static BLOOM_TYPES: [&ServerType; 2] = [&BLOOM, &VALKEY_BLOOM];
 /// The types of cuckoo filters.
 static CUCKOO_TYPES: [&ServerType; 1] = [&CUCKOO];
 
@@ -38,6 +41,7 @@ impl DataType for AnyFilter {
     fn server_type(&self) -> &'static ServerType {
         match self.layout() {
             Layout::Bloomline | Layout::RedisBloom => &BLOOM,
+            Layout::ValkeyBloom => &VALKEY_BLOOM,
         }
     }
 }
@@ -50,9 +54,7 @@ impl DataType for AnyCuckoo {
 
     #[inline]
     fn server_type(&self) -> &'static ServerType {
-        match self.layout() {
-            Layout::Bloomline | Layout::RedisBloom => &CUCKOO,
-        }
+        &CUCKOO
     }
 }
 

@@ -35,12 +35,20 @@ const REDISBLOOM: LayoutRow = LayoutRow {
     is_redisbloom: true,
     has_layer_strings: true,
 };
+/// valkey-bloom's layout, with its limit of the capacity. Cuckoo filters do not have it.
+const VALKEY_BLOOM: LayoutRow = LayoutRow {
+    layout: Layout::ValkeyBloom,
+    docs: ArgSpec::choice(c"valkey-bloom", c"VALKEY-BLOOM"),
+    max_capacity: i64::MAX as u64,
+    is_redisbloom: false,
+    has_layer_strings: true,
+};
 
 /// All layouts, the default first.
-pub static ALL: [LayoutRow; 2] = [BLOOMLINE, REDISBLOOM];
+pub static ALL: [LayoutRow; 3] = [BLOOMLINE, REDISBLOOM, VALKEY_BLOOM];
 
 /// The values of LAYOUT.
-pub const CHOICES: &[ArgSpec] = &[BLOOMLINE.docs, REDISBLOOM.docs];
+pub const CHOICES: &[ArgSpec] = &[BLOOMLINE.docs, REDISBLOOM.docs, VALKEY_BLOOM.docs];
 
 impl LayoutRow {
     /// The row of a layout.
@@ -48,6 +56,7 @@ impl LayoutRow {
         match layout {
             Layout::Bloomline => &BLOOMLINE,
             Layout::RedisBloom => &REDISBLOOM,
+            Layout::ValkeyBloom => &VALKEY_BLOOM,
         }
     }
 

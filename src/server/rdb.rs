@@ -166,6 +166,12 @@ impl LoadedString {
     }
 }
 
+impl AsRef<[u8]> for LoadedString {
+    fn as_ref(&self) -> &[u8] {
+        self.bytes()
+    }
+}
+
 impl Drop for LoadedString {
     fn drop(&mut self) {
         // SAFETY: the server allocated the string, and nothing uses it any more.

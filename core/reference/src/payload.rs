@@ -1,5 +1,8 @@
 //! A parser of the fields in a DUMP payload.
 
+use bloomline_core::Error;
+use bloomline_core::host::valkey::{ReadFields, WriteFields};
+
 /// A reader of the bytes of an RDB value.
 struct Bytes<'a>(&'a [u8]);
 
@@ -66,6 +69,68 @@ pub enum Field {
     Unsigned(u64),
     Number(f64),
     String(Vec<u8>),
+}
+
+/// Why a list of fields is no filter.
+#[derive(Debug, PartialEq)]
+pub enum FieldError {
+    /// There is no next field, or it is of another kind.
+    Missing,
+    /// What the core says.
+    Core(Error),
+}
+
+impl From<Error> for FieldError {
+    fn from(error: Error) -> Self {
+        Self::Core(error)
+    }
+}
+
+/// Reads fields from a list.
+pub struct FieldReader<'a>(pub &'a [Field]);
+
+impl ReadFields for FieldReader<'_> {
+    type Text = Vec<u8>;
+    type Error = FieldError;
+
+    fn unsigned(&mut self) -> Result<u64, FieldError> {
+        match self.0.split_off_first() {
+            Some(Field::Unsigned(value)) => Ok(*value),
+            _ => Err(FieldError::Missing),
+        }
+    }
+
+    fn number(&mut self) -> Result<f64, FieldError> {
+        match self.0.split_off_first() {
+            Some(Field::Number(value)) => Ok(*value),
+            _ => Err(FieldError::Missing),
+        }
+    }
+
+    fn string(&mut self, _expected: u64) -> Result<Vec<u8>, FieldError> {
+        match self.0.split_off_first() {
+            Some(Field::String(value)) => Ok(value.clone()),
+            _ => Err(FieldError::Missing),
+        }
+    }
+}
+
+/// Writes fields to a list.
+#[derive(Default)]
+pub struct FieldWriter(pub Vec<Field>);
+
+impl WriteFields for FieldWriter {
+    fn unsigned(&mut self, value: u64) {
+        self.0.push(Field::Unsigned(value));
+    }
+
+    fn number(&mut self, value: f64) {
+        self.0.push(Field::Number(value));
+    }
+
+    fn string(&mut self, bytes: &[u8]) {
+        self.0.push(Field::String(bytes.to_vec()));
+    }
 }
 
 /// The fields of the payload.

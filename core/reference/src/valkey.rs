@@ -85,7 +85,7 @@ pub fn bytes(capacity: u64, rate: f64) -> u64 {
 
 /// The bits that an item sets in a layer of that many bytes.
 pub fn hashes(bytes: u64, capacity: u64) -> u32 {
-    let bits = (8 * bytes) as f64;
+    let bits = bytes.saturating_mul(8) as f64;
     ((bits / capacity as f64 * std::f64::consts::LN_2).round() as u32).max(1)
 }
 

@@ -17,6 +17,7 @@ impl AnyFilter {
             // generations.
             Self::Windowed(filter) => filter.contains(item, now),
             Self::RedisBloom(filter) => filter.test(item, now),
+            Self::ValkeyBloom(filter) => filter.test(item, now),
         }
     }
 
@@ -33,6 +34,7 @@ impl AnyFilter {
             // As in `contains`.
             Self::Windowed(filter) => filter.insert(item, permit),
             Self::RedisBloom(filter) => filter.add(item, permit),
+            Self::ValkeyBloom(filter) => filter.add(item, permit),
         }
     }
 

@@ -1,4 +1,4 @@
-//! A filter of either layout, or a windowed one.
+//! A filter of any layout, or a windowed one.
 
 use std::ops::ControlFlow;
 use std::ptr::NonNull;
@@ -10,15 +10,16 @@ use crate::compact::Revision;
 use crate::error::{Error, HeaderError};
 use crate::estimate::Estimate;
 use crate::layer::Layer;
-use crate::memory::words::{Mover, WordsRef, bytes_of};
+use crate::memory::words::{Mover, WordsRef};
 use crate::permit::Permit;
 use crate::redisbloom::geometry::Options;
 use crate::redisbloom::{ClassicFilter, Common};
 use crate::scalable::Added;
 use crate::spec::{Growth, Layout, Spec};
+use crate::valkey::ValkeyFilter;
 use crate::window::WindowedFilter;
 
-/// A filter of either layout, or a windowed one. The methods are those of [`Filter`].
+/// A filter of any layout, or a windowed one. The methods are those of [`Filter`].
 #[derive(Debug)]
 pub enum AnyFilter {
     /// A filter in this project's layout.
@@ -27,6 +28,8 @@ pub enum AnyFilter {
     Windowed(WindowedFilter),
     /// A filter in RedisBloom's layout. It is boxed, so that the enum is as small as [`Filter`].
     RedisBloom(Box<ClassicFilter>),
+    /// A filter in valkey-bloom's layout. It is boxed for the same reason.
+    ValkeyBloom(Box<ValkeyFilter>),
 }
 
 const _: () = assert!(size_of::<AnyFilter>() == size_of::<Filter>());
@@ -38,6 +41,7 @@ macro_rules! any {
             AnyFilter::Bloomline($filter) => $do,
             AnyFilter::Windowed($filter) => $do,
             AnyFilter::RedisBloom($filter) => $do,
+            AnyFilter::ValkeyBloom($filter) => $do,
         }
     };
 }
@@ -60,6 +64,12 @@ impl PartialEq for AnyFilter {
 impl From<ClassicFilter> for AnyFilter {
     fn from(filter: ClassicFilter) -> Self {
         Self::RedisBloom(Box::new(filter))
+    }
+}
+
+impl From<ValkeyFilter> for AnyFilter {
+    fn from(filter: ValkeyFilter) -> Self {
+        Self::ValkeyBloom(Box::new(filter))
     }
 }
 
@@ -88,18 +98,21 @@ impl AnyFilter {
         ClassicFilter::new(spec.capacity, spec.error_rate, common, permit).map(Self::from)
     }
 
-    /// The filter of a header of either layout, its bits all zero.
+    /// The filter of a header of any layout, its bits all zero.
     ///
     /// # Errors
     ///
-    /// Those of [`Filter::decode_header`] and [`ClassicFilter::decode_header`].
+    /// Those of [`Filter::decode_header`], [`ClassicFilter::decode_header`] and
+    /// [`ValkeyFilter::decode_header`].
     pub fn decode_header(bytes: &[u8], permit: Permit) -> Result<Self, Error> {
         // The length decides: a header of RedisBloom's layout never has one of these, but its first
         // bytes are a number and may be the magic.
         if !is_length(bytes.len()) {
             return ClassicFilter::decode_header(bytes, permit).map(Self::from);
         }
-        if WindowedFilter::has_header(bytes) {
+        if ValkeyFilter::has_header(bytes) {
+            ValkeyFilter::decode_header(bytes, permit).map(Self::from)
+        } else if WindowedFilter::has_header(bytes) {
             WindowedFilter::decode_header(bytes, permit).map(Self::from)
         } else {
             Filter::decode_header(bytes, permit).map(Self::from)
@@ -126,6 +139,7 @@ impl AnyFilter {
             Self::Bloomline(filter) => Filter::describe(&header)?.is_of(filter),
             Self::Windowed(filter) => WindowedFilter::describe(&header)?.is_of(filter),
             Self::RedisBloom(filter) => ClassicFilter::describe(&header)?.is_of(filter),
+            Self::ValkeyBloom(filter) => ValkeyFilter::describe(&header)?.is_of(filter),
         };
         if is_described { Ok(()) } else { Err(HeaderError::Other.into()) }
     }
@@ -135,6 +149,7 @@ impl AnyFilter {
         match self {
             Self::Bloomline(_) | Self::Windowed(_) => Layout::Bloomline,
             Self::RedisBloom(_) => Layout::RedisBloom,
+            Self::ValkeyBloom(_) => Layout::ValkeyBloom,
         }
     }
 
@@ -152,17 +167,18 @@ impl AnyFilter {
         }
     }
 
-    /// The seed of the hash. None in RedisBloom's layout, whose seeds are constant.
+    /// The seed of the hash, where it is a number of 64 bits. None in RedisBloom's layout, whose seeds
+    /// are constant, and in valkey-bloom's, whose seed has 32 bytes.
     pub fn seed(&self) -> Option<u64> {
         match self {
             Self::Bloomline(filter) => Some(filter.seed()),
             Self::Windowed(filter) => Some(filter.seed()),
-            Self::RedisBloom(_) => None,
+            Self::RedisBloom(_) | Self::ValkeyBloom(_) => None,
         }
     }
 
     /// The target rate. In RedisBloom's layout it is twice that of the first layer if the filter
-    /// grows.
+    /// grows; in valkey-bloom's it is that of the first layer, so a filter that grows exceeds it.
     pub fn error_rate(&self) -> f64 {
         any!(self, filter => filter.spec().error_rate)
     }
@@ -173,7 +189,7 @@ impl AnyFilter {
     }
 
     /// An empty filter with the same parameters and seed, whose first generation is opened at `now`
-    /// if it has generations. In RedisBloom's layout it has the first layer as it is now, which may
+    /// if it has generations. In the layouts of others it has the first layer as it is now, which may
     /// have been compacted.
     ///
     /// # Errors
@@ -191,6 +207,11 @@ impl AnyFilter {
                 let first = filter.layers().next().map(|layer| layer.shape_with(0));
                 let shape = first.ok_or(HeaderError::Layers(0))?;
                 ClassicFilter::with_shape(*filter.common(), &shape, permit).map(Self::from)
+            }
+            Self::ValkeyBloom(filter) => {
+                let first = filter.layers().next().map(|layer| *layer.shape());
+                let shape = first.ok_or(HeaderError::Layers(0))?;
+                ValkeyFilter::with_shape(*filter.common(), &shape, permit).map(Self::from)
             }
         }
     }
@@ -214,6 +235,11 @@ impl AnyFilter {
     #[inline]
     pub fn windowed_mut(&mut self) -> Option<&mut WindowedFilter> {
         if let Self::Windowed(filter) = self { Some(filter) } else { None }
+    }
+
+    /// The filter in valkey-bloom's layout, if it is one.
+    pub fn valkey(&self) -> Option<&ValkeyFilter> {
+        if let Self::ValkeyBloom(filter) = self { Some(filter) } else { None }
     }
 
     /// See [`Filter::len`].
@@ -260,12 +286,14 @@ impl AnyFilter {
             Self::Bloomline(filter) => Some(filter.added_since(layers, newest_len)),
             Self::Windowed(_) => None,
             Self::RedisBloom(filter) => Some(filter.added_since(layers, newest_len)),
+            Self::ValkeyBloom(filter) => Some(filter.added_since(layers, newest_len)),
         }
     }
 
     /// Gives back the memory that the items do not need, and returns the number of bytes: 0 if, and
     /// only if, nothing has changed. See [`Filter::compact`] and
-    /// [`WindowedFilter::compact`](crate::window::WindowedFilter::compact).
+    /// [`WindowedFilter::compact`](crate::window::WindowedFilter::compact). Filters in valkey-bloom's
+    /// layout are never changed.
     pub fn compact(&mut self) -> u64 {
         self.compact_by(Revision::Second)
     }
@@ -276,6 +304,7 @@ impl AnyFilter {
             Self::Bloomline(filter) => filter.compact_by(revision),
             Self::Windowed(filter) => filter.compact(),
             Self::RedisBloom(filter) => filter.compact_by(revision),
+            Self::ValkeyBloom(_) => 0,
         }
     }
 
@@ -330,7 +359,7 @@ impl AnyFilter {
         &mut self,
         write: impl FnMut(&mut [u8]) -> Result<(), E>,
     ) -> Result<(), E> {
-        any!(self, filter => filter.each_bits_mut().map(bytes_of).try_for_each(write))
+        any!(self, filter => filter.each_bits_mut().try_for_each(write))
     }
 
     /// The fill of each layer, oldest first, in [0, 1]; see [`Filter::samples`].
@@ -346,8 +375,10 @@ impl AnyFilter {
     /// Calls `see` with the start of each allocation that the filter owns. The allocation that
     /// holds the `AnyFilter` itself belongs to the caller.
     pub fn each_block(&self, mut see: impl FnMut(NonNull<u8>)) {
-        if let Self::RedisBloom(filter) = self {
-            see(NonNull::from(&**filter).cast());
+        match self {
+            Self::Bloomline(_) | Self::Windowed(_) => {}
+            Self::RedisBloom(filter) => see(NonNull::from(&**filter).cast()),
+            Self::ValkeyBloom(filter) => see(NonNull::from(&**filter).cast()),
         }
         any!(self, filter => filter.allocations().for_each(see))
     }

@@ -5,6 +5,7 @@ use std::iter;
 use super::AnyFilter;
 use crate::bloomline::LayerRef;
 use crate::redisbloom::ClassicLayer;
+use crate::valkey::ValkeyLayer;
 
 /// The numbers of one layer.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -50,6 +51,19 @@ impl LayerNumbers {
             generation: None,
         }
     }
+
+    fn of_valkey(layer: &ValkeyLayer, len: u64, error_rate: f64) -> Self {
+        let shape = layer.shape();
+        Self {
+            bits: 8 * shape.bytes,
+            hashes: shape.hashes,
+            hash_bits: 128,
+            capacity: shape.capacity,
+            len,
+            error_rate,
+            generation: None,
+        }
+    }
 }
 
 impl AnyFilter {
@@ -83,6 +97,12 @@ impl AnyFilter {
                 let layers = filter.layers_with_len();
                 layers
                     .map(|(layer, len)| LayerNumbers::of_redisbloom(layer, len, hash_bits))
+                    .collect()
+            }
+            Self::ValkeyBloom(filter) => {
+                let layers = filter.layers_with_len().zip(filter.layer_errors());
+                layers
+                    .map(|((layer, len), error)| LayerNumbers::of_valkey(layer, len, error))
                     .collect()
             }
         }

@@ -34,19 +34,24 @@ impl<'a> Mover<'a> {
     }
 }
 
-/// Number of the low bits of [`Words::shape`] that hold the skipped words; the kind follows them.
+/// Number of the low bits of [`Words::shape`] that hold the skipped words; the kind follows them,
+/// and then the unused bytes.
 const SKIP_BITS: u32 = PAGE.trailing_zeros() - WORD.trailing_zeros();
 const SKIP_MASK: u64 = (1 << SKIP_BITS) - 1;
-const LEN_SHIFT: u32 = SKIP_BITS + Kind::BITS;
+const UNUSED_SHIFT: u32 = SKIP_BITS + Kind::BITS;
+const UNUSED_MASK: u64 = WORD as u64 - 1;
+const LEN_SHIFT: u32 = UNUSED_SHIFT + UNUSED_MASK.count_ones();
 
-/// An owned slice of 64-bit words.
+/// An owned slice of 64-bit words, the last of which may have unused bytes: as bytes they end before
+/// these, which stay zero.
 ///
 /// A `Vec` does not suffice: `vec![0; n]` aborts if there is no memory, and no server's allocator
 /// guarantees an alignment above 16.
 pub struct Words {
     first: NonNull<u64>,
-    /// From [`LEN_SHIFT`] on the number of words; below it the kind of the allocation; in the low
-    /// bits the number of words between the start of the allocation and `first`.
+    /// From [`LEN_SHIFT`] on the number of words; below it the number of unused bytes and the kind of
+    /// the allocation; in the low bits the number of words between the start of the allocation and
+    /// `first`.
     shape: u64,
 }
 
@@ -68,6 +73,18 @@ impl Words {
         let content = usize::try_from(bytes).ok().filter(|_| is_countable);
         let allocation = content.and_then(Allocation::zeroed).ok_or(Error::OutOfMemory(bytes))?;
         Ok(Self::in_allocation(allocation))
+    }
+
+    /// Words for `bytes` bytes, at least one, all zero.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Words::zeroed`].
+    pub fn for_bytes(bytes: u64) -> Result<Self, Error> {
+        let len = bytes.div_ceil(WORD as u64);
+        let mut words = Self::zeroed(len)?;
+        words.shape |= (words.bytes() - bytes) << UNUSED_SHIFT;
+        Ok(words)
     }
 
     /// The words that are the content of an allocation, all of which must be initialised.
@@ -110,7 +127,7 @@ impl Words {
     ///
     /// [`Error::OutOfMemory`].
     pub fn try_clone(&self) -> Result<Self, Error> {
-        let mut copy = Self::zeroed(self.len())?;
+        let mut copy = Self::for_bytes(self.bytes())?;
         let (to, from) = (copy.as_mut_bytes(), self.as_bytes());
         self.visit_touched(0..from.len(), |range| {
             if let (Some(to), Some(from)) = (to.get_mut(range.clone()), from.get(range)) {
@@ -156,7 +173,11 @@ impl Words {
     #[inline(always)]
     pub fn view(&self) -> WordsRef<'_> {
         let kind = Kind::from_bits(self.shape >> SKIP_BITS);
-        WordsRef { words: self.as_slice(), is_lazy: kind == Kind::Lazy }
+        WordsRef {
+            words: self.as_slice(),
+            unused: self.unused() as usize,
+            is_lazy: kind == Kind::Lazy,
+        }
     }
 
     /// The allocation that holds the words.
@@ -164,7 +185,7 @@ impl Words {
         // SAFETY: the allocation begins `skip` words before the first word.
         let start = unsafe { self.first.sub(self.skip()) }.cast();
         let kind = Kind::from_bits(self.shape >> SKIP_BITS);
-        Allocation { start, kind, content: self.bytes() as usize }
+        Allocation { start, kind, content: self.len() as usize * WORD }
     }
 
     /// Number of words between the start of the allocation and the first word.
@@ -222,10 +243,16 @@ impl Words {
         self.shape >> LEN_SHIFT
     }
 
+    /// Bytes of the last word that are not used, 0 to 7.
+    #[inline]
+    fn unused(&self) -> u64 {
+        self.shape >> UNUSED_SHIFT & UNUSED_MASK
+    }
+
     /// The number of bytes.
     #[inline]
     pub fn bytes(&self) -> u64 {
-        self.len() * WORD as u64
+        self.len() * WORD as u64 - self.unused()
     }
 
     /// Always false: there is at least one word.
@@ -264,7 +291,8 @@ impl Words {
     /// The words as bytes, to be written.
     #[inline]
     pub fn as_mut_bytes(&mut self) -> &mut [u8] {
-        bytes_of(self.as_mut_slice())
+        let used = self.bytes() as usize;
+        bytes_of(self.as_mut_slice()).get_mut(..used).unwrap_or_default()
     }
 }
 
@@ -272,6 +300,8 @@ impl Words {
 #[derive(Clone, Copy)]
 pub struct WordsRef<'a> {
     words: &'a [u64],
+    /// Bytes of the last word that are not used, 0 to 7.
+    unused: usize,
     is_lazy: bool,
 }
 
@@ -279,7 +309,7 @@ impl<'a> WordsRef<'a> {
     /// Words in any memory.
     #[inline(always)]
     pub const fn new(words: &'a [u64]) -> Self {
-        Self { words, is_lazy: false }
+        Self { words, unused: 0, is_lazy: false }
     }
 
     /// The words.
@@ -290,19 +320,21 @@ impl<'a> WordsRef<'a> {
 
     /// The words as bytes. They are little-endian, because every supported machine is.
     pub fn as_bytes(self) -> &'a [u8] {
-        // SAFETY: a word is eight initialised bytes.
-        unsafe { slice::from_raw_parts(self.words.as_ptr().cast(), size_of_val(self.words)) }
+        // SAFETY: a word is eight initialised bytes, and no more bytes are unused than there are.
+        unsafe { slice::from_raw_parts(self.words.as_ptr().cast(), self.bytes() as usize) }
     }
 
     /// The number of bytes.
     #[inline(always)]
     pub fn bytes(self) -> u64 {
-        size_of_val(self.words) as u64
+        (size_of_val(self.words) - self.unused) as u64
     }
 
     /// See [`Words::fill`].
     pub fn fill(self, sample: usize) -> f64 {
-        fill_of_union(iter::once(self.words), sample).set
+        let of_words = fill_of_union(iter::once(self.words), sample).set;
+        // The bits of unused bytes are counted, and are zero.
+        (of_words * (size_of_val(self.words) as f64 / self.bytes().max(1) as f64)).min(1.0)
     }
 
     /// See [`Words::is_zero`].
@@ -321,7 +353,7 @@ impl<'a> WordsRef<'a> {
         range: Range<usize>,
         mut visit: impl FnMut(Range<usize>) -> ControlFlow<()>,
     ) {
-        let range = range.start..range.end.min(size_of_val(self.words));
+        let range = range.start..range.end.min(self.bytes() as usize);
         let at = range.start;
         match self.as_bytes().get(range.clone()) {
             Some(bytes) if self.is_lazy => {

@@ -2,10 +2,12 @@
 
 use crate::any::AnyFilter;
 use crate::bloomline::Filter;
-use crate::error::{Error, Parameter};
+use crate::error::{Error, Parameter, ValkeyError};
 use crate::memory::lists::try_push;
 use crate::permit::Permit;
 use crate::redisbloom::ClassicFilter;
+use crate::valkey::ValkeyFilter;
+use crate::valkey::valid::MAX_CAPACITY;
 
 impl AnyFilter {
     /// Merges this filter with others: it becomes the filter to which the items of all of them were
@@ -33,6 +35,17 @@ impl AnyFilter {
             Self::Bloomline(filter) => filter.merge(&all(others, Self::bloomline)?, target, permit),
             Self::Windowed(filter) => filter.merge(&all(others, Self::windowed)?, permit),
             Self::RedisBloom(filter) => filter.merge(&all(others, Self::classic)?, target, permit),
+            Self::ValkeyBloom(filter) => {
+                let others = all(others, Self::valkey)?;
+                // The newest layer may get a larger capacity.
+                let most = others
+                    .iter()
+                    .fold(filter.capacity(), |sum, other| sum.saturating_add(other.capacity()));
+                if most > MAX_CAPACITY {
+                    return Err(ValkeyError::Capacity(most).into());
+                }
+                filter.merge(&others, target, permit)
+            }
         }
     }
 
@@ -44,8 +57,11 @@ impl AnyFilter {
         let seed = |filter: &Self| match filter {
             Self::Bloomline(filter) => Some(filter.seed()),
             Self::Windowed(filter) => Some(filter.seed()),
-            Self::RedisBloom(_) => None,
+            Self::RedisBloom(_) | Self::ValkeyBloom(_) => None,
         };
+        let long_seed = |filter: &Self| filter.valkey().map(|valkey| valkey.common().seed);
+        let tightening =
+            |filter: &Self| filter.valkey().map(|valkey| valkey.common().tightening.to_bits());
         let options = |filter: &Self| {
             filter.classic().map(|classic| classic.common().options.without_scaling())
         };
@@ -57,7 +73,7 @@ impl AnyFilter {
         };
         if window(self) != window(other) {
             Some(Parameter::Window)
-        } else if seed(self) != seed(other) {
+        } else if seed(self) != seed(other) || long_seed(self) != long_seed(other) {
             Some(Parameter::Seed)
         } else if options(self) != options(other) {
             Some(Parameter::Options)
@@ -65,6 +81,8 @@ impl AnyFilter {
             Some(Parameter::ErrorRate)
         } else if self.growth() != other.growth() {
             Some(Parameter::Expansion)
+        } else if tightening(self) != tightening(other) {
+            Some(Parameter::Tightening)
         } else if self.first_size() != other.first_size() {
             Some(Parameter::Capacity)
         } else {
@@ -72,7 +90,7 @@ impl AnyFilter {
         }
     }
 
-    /// The capacity that the filter was created with. In RedisBloom's layout, which does not store
+    /// The capacity that the filter was created with. In the layouts of others, which do not store
     /// that, the number of bits that follows from it: a merge may have raised the capacity.
     fn first_size(&self) -> u64 {
         match self {
@@ -80,6 +98,9 @@ impl AnyFilter {
             Self::Windowed(filter) => filter.spec().capacity,
             Self::RedisBloom(filter) => {
                 filter.layers().next().map_or(0, |layer| layer.shape().bits)
+            }
+            Self::ValkeyBloom(filter) => {
+                filter.layers().next().map_or(0, |layer| layer.shape().bytes)
             }
         }
     }

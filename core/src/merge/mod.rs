@@ -7,6 +7,7 @@
 mod any;
 mod bloomline;
 mod redisbloom;
+mod valkey;
 mod windowed;
 
 use std::iter;

@@ -1,5 +1,7 @@
 //! The bits of an item in a layer, from its two hashes: the inner loop of RedisBloom's layout.
 
+use std::marker::PhantomData;
+
 use super::hash::Pair;
 use crate::scale::scale;
 
@@ -32,21 +34,40 @@ impl Modulus {
     }
 }
 
-/// The indexes of an item's bits: `(a + i b mod 2^64) mod modulus` for i from 0 on.
+/// What is done with a sum before it is reduced modulo the number of bits.
+pub trait Reduction: Copy {
+    /// The number that is reduced instead of `sum`.
+    fn of(sum: u64) -> u64;
+}
+
+/// Nothing is done: RedisBloom's layout.
 #[derive(Clone, Copy)]
-pub struct Indexes {
+pub struct Whole;
+
+impl Reduction for Whole {
+    #[inline(always)]
+    fn of(sum: u64) -> u64 {
+        sum
+    }
+}
+
+/// The indexes of an item's bits: `(a + i b mod 2^64) mod modulus` for i from 0 on. `R` may change
+/// the sum before it is taken modulo the modulus.
+#[derive(Clone, Copy)]
+pub struct Indexes<R: Reduction = Whole> {
     /// `a + i b mod 2^64`
     sum: u64,
     /// `b`
     distance: u64,
     modulus: Modulus,
+    reduction: PhantomData<R>,
 }
 
-impl Indexes {
+impl<R: Reduction> Indexes<R> {
     /// The indexes from the first one on.
     #[inline(always)]
     pub fn new(pair: &Pair, modulus: Modulus) -> Self {
-        Self { sum: pair.a, distance: pair.b, modulus }
+        Self { sum: pair.a, distance: pair.b, modulus, reduction: PhantomData }
     }
 
     /// The indexes after the first `count`.
@@ -59,7 +80,7 @@ impl Indexes {
     /// The index of the word that holds the next bit, and a mask of the bit.
     #[inline(always)]
     pub fn next_bit(&mut self) -> (usize, u64) {
-        let index = self.modulus.reduce(self.sum);
+        let index = self.modulus.reduce(R::of(self.sum));
         self.sum = self.sum.wrapping_add(self.distance);
         ((index / 64) as usize, 1 << (index % 64))
     }

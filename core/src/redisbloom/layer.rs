@@ -4,7 +4,7 @@ use arrayvec::ArrayVec;
 
 use super::geometry::{Options, Shape};
 use super::hash::{Pair, pair_32, pair_64};
-use super::indexes::{Indexes, Modulus};
+use super::indexes::{Indexes, Modulus, Whole};
 use crate::error::Error;
 use crate::estimate::LayerEstimate;
 use crate::frozen;
@@ -30,13 +30,13 @@ const LAYER_BYTES: u64 = 64;
 /// | 4 | 15 | 252 | 1353 |
 /// | 5 | 16 | 262 | 1128 |
 /// | 6 | 16 | 272 | 1080 |
-const FIRST: u32 = 5;
+pub(crate) const FIRST: u32 = 5;
 /// The same for a layer of [`FAR`] bytes or more, where cache misses cost more than branches: in a
 /// full layer with 7 bits per item, 3.25 of them are fetched per absent item.
-const FIRST_FAR: u32 = 2;
+pub(crate) const FIRST_FAR: u32 = 2;
 /// Bytes of a layer from which cache lines are prefetched: it does not fit the first levels of
 /// cache.
-const FAR: u64 = 1 << 20;
+pub(crate) const FAR: u64 = 1 << 20;
 
 /// A bit array, and the shape that maps items to its bits.
 #[derive(Debug)]
@@ -78,8 +78,10 @@ impl ClassicLayer {
         let is_far = self.words.bytes() >= FAR;
         let first = self.shape.hashes.min(if is_far { FIRST_FAR } else { FIRST });
         match part {
-            Part::First => (Indexes::new(spot, self.modulus), first),
-            Part::Rest => (Indexes::new(spot, self.modulus).skip(first), self.shape.hashes - first),
+            Part::First => (Indexes::<Whole>::new(spot, self.modulus), first),
+            Part::Rest => {
+                (Indexes::<Whole>::new(spot, self.modulus).skip(first), self.shape.hashes - first)
+            }
         }
     }
 
@@ -139,10 +141,10 @@ impl Probe for ClassicLayer {
     }
 }
 
-/// Items of a group: their hashes are also their spots.
+/// Items of a group in a layer where hashes are also spots.
 pub struct LocatedPairs(ArrayVec<Pair, GROUP_ITEMS>);
 
-impl Located<ClassicLayer> for LocatedPairs {
+impl<L: Layer<Hash = Pair, Spot = Pair>> Located<L> for LocatedPairs {
     #[inline(always)]
     fn new() -> Self {
         Self(ArrayVec::new())
@@ -165,7 +167,7 @@ impl Located<ClassicLayer> for LocatedPairs {
     }
 
     #[inline(always)]
-    fn locate(&mut self, _layer: &ClassicLayer) {}
+    fn locate(&mut self, _layer: &L) {}
 
     #[inline(always)]
     fn hash(&self, index: usize) -> Pair {
@@ -173,24 +175,24 @@ impl Located<ClassicLayer> for LocatedPairs {
     }
 
     #[inline(always)]
-    fn prefetch(&self, layer: &ClassicLayer, index: usize, part: Part) {
+    fn prefetch(&self, layer: &L, index: usize, part: Part) {
         if let Some(pair) = self.0.get(index) {
             layer.prefetch(pair, part);
         }
     }
 
     #[inline(always)]
-    fn test_first<B: Backend>(&self, _: B, layer: &ClassicLayer, index: usize) -> bool {
-        self.0.get(index).is_some_and(|pair| layer.test(pair, Part::First))
+    fn test_first<B: Backend>(&self, backend: B, layer: &L, index: usize) -> bool {
+        self.0.get(index).is_some_and(|pair| layer.test_first(backend, pair, None))
     }
 
     #[inline(always)]
-    fn test_rest<B: Backend>(&self, _: B, layer: &ClassicLayer, index: usize) -> bool {
-        self.0.get(index).is_some_and(|pair| layer.test(pair, Part::Rest))
+    fn test_rest<B: Backend>(&self, backend: B, layer: &L, index: usize) -> bool {
+        self.0.get(index).is_some_and(|pair| layer.test_rest(backend, pair))
     }
 
     #[inline(always)]
-    fn set<B: Backend>(&self, backend: B, layer: &mut ClassicLayer, index: usize) {
+    fn set<B: Backend>(&self, backend: B, layer: &mut L, index: usize) {
         if let Some(pair) = self.0.get(index) {
             layer.set(backend, pair);
         }
@@ -206,7 +208,7 @@ impl Layer for ClassicLayer {
 
     #[inline(always)]
     fn set<B: Backend>(&mut self, _: B, spot: &Pair) {
-        let mut indexes = Indexes::new(spot, self.modulus);
+        let mut indexes = Indexes::<Whole>::new(spot, self.modulus);
         let words = self.words.as_mut_slice();
         for _ in 0..self.shape.hashes {
             let (word, bit) = indexes.next_bit();

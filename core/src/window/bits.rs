@@ -10,7 +10,7 @@ use crate::bloomline::LayerRef;
 use crate::chunk::Bits;
 use crate::estimate::Estimate;
 use crate::layer::{Layer, Probe};
-use crate::memory::words::{Mover, WordsRef, relocate_slice};
+use crate::memory::words::{Mover, WordsRef, bytes_of, relocate_slice};
 use crate::scalable::{relocate_layers, sample_of};
 
 /// Bytes are counted over the life of the filter: the first is where the bits of all dropped
@@ -24,7 +24,7 @@ impl Bits for WindowedFilter {
         self.layers().map(|layer| layer.words())
     }
 
-    fn each_bits_mut(&mut self) -> impl Iterator<Item = &mut [u64]> {
+    fn each_bits_mut(&mut self) -> impl Iterator<Item = &mut [u8]> {
         let (len, count) = (self.layer_words(), usize::from(self.present));
         let (small, large) = match &mut self.ring {
             Ring::Small(words) => (Some(words), None),
@@ -33,7 +33,8 @@ impl Bits for WindowedFilter {
         let small = small.into_iter().flat_map(move |words| words.chunks_mut(len).take(count));
         let large = large.into_iter().flat_map(|large| large.all_mut());
         let large = large.flat_map(Generation::layers_mut);
-        small.chain(large.map(|layer| layer.words_mut().as_mut_slice()))
+        let large = large.map(|layer| layer.words_mut().as_mut_bytes());
+        small.map(bytes_of).chain(large)
     }
 }
 

@@ -46,6 +46,7 @@ mod redisbloom {
 /// valkey-bloom's layout.
 mod valkey {
     mod recorded;
+    mod sizing;
 }
 /// Windowed filters.
 mod window;

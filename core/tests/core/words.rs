@@ -99,6 +99,23 @@ fn check_truncated(words: &mut Words, bytes: u64) {
 }
 
 #[test]
+fn bytes_that_fill_no_whole_words_end_in_unused_ones() {
+    for bytes in (1..200).chain([4_095, 32_767, 32_769, (2 << 20) + 3]) {
+        let mut words = Words::for_bytes(bytes).expect("memory");
+        assert_eq!((words.bytes(), words.len()), (bytes, bytes.div_ceil(8)));
+        assert_eq!(words.as_mut_bytes().len() as u64, bytes);
+        words.as_mut_bytes().fill(0xff);
+        assert_eq!((words.as_bytes().len() as u64, words.view().bytes()), (bytes, bytes));
+        assert!((1.0 - 1e-12..=1.0).contains(&words.fill(4_096)), "{bytes} bytes");
+        let copy = words.try_clone().expect("memory");
+        assert_eq!((copy.bytes(), copy.as_slice()), (bytes, words.as_slice()));
+        let ones = words.as_slice().iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
+        assert_eq!(ones, 8 * bytes, "an unused byte was written");
+        assert!(!words.is_zero(0..usize::MAX) && words.equals(0, copy.as_bytes()));
+    }
+}
+
+#[test]
 fn truncated_words_of_all_kinds_keep_their_start() {
     for (index, from) in SIZES.iter().copied().enumerate() {
         for to in SIZES.iter().copied().take(index) {

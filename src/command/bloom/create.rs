@@ -16,8 +16,8 @@ use crate::policy::replicate;
 use crate::server::args::Args;
 use crate::server::clock;
 use crate::server::key::Key;
-use bloomline_core::Layout;
 use bloomline_core::host::{AnyFilter, Filter, WindowedFilter};
+use bloomline_core::{Error, Layout};
 
 /// The keyspace event of a filter that was created.
 pub const RESERVED: &CStr = c"bloom.reserve";
@@ -71,6 +71,8 @@ pub fn create(call: Call, key: &mut Key, options: FilterOptions) -> Result<Chang
         Layout::RedisBloom => {
             AnyFilter::redisbloom(options.spec, options.stored_expansion, &mut limits.permit())
         }
+        // No option names it.
+        Layout::ValkeyBloom => Err(Error::Layout(options.layout)),
     };
     let filter = created.map_err(|error| refused(call, error, &limits))?;
     replicate::chunk::<AnyFilter>(call.context, call.key, 1, &filter.encode_header());

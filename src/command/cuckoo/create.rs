@@ -62,7 +62,10 @@ pub fn create(call: Call, key: &mut Key, new: &NewFilter) -> Result<Changed, Fai
             let spec = CuckooSpec { capacity, error_rate: new.error_rate(), options };
             AnyCuckoo::bloomline(spec, seed(call, new.seed)?, &mut permit)
         }
-        Layout::RedisBloom => AnyCuckoo::redisbloom(capacity, options, &mut permit),
+        // Cuckoo filters have two layouts.
+        Layout::RedisBloom | Layout::ValkeyBloom => {
+            AnyCuckoo::redisbloom(capacity, options, &mut permit)
+        }
     };
     let filter = created.map_err(|error| refused(call, error, &limits))?;
     replicate::chunk::<AnyCuckoo>(call.context, call.key, 1, &filter.encode_header());

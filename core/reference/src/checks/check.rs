@@ -1,5 +1,6 @@
 //! What must hold for every filter, wherever its bytes came from.
 
+use bloomline_core::host::valkey::MAX_CAPACITY;
 use bloomline_core::host::{AnyFilter, Bits, Demand};
 use bloomline_core::layer::Layer;
 use bloomline_core::window::{GenerationRef, Window, WindowedFilter};
@@ -63,6 +64,12 @@ pub fn assert_consistent(filter: &AnyFilter) {
             }
         }
         AnyFilter::Windowed(filter) => assert_windowed_consistent(filter),
+        AnyFilter::ValkeyBloom(filter) => {
+            let sum = filter.layers_with_len().map(|(_, len)| len).sum::<u64>();
+            assert_eq!(sum, filter.len());
+            assert!(filter.capacity() <= MAX_CAPACITY && filter.newest_len() <= filter.capacity());
+            assert!((0.0..=1.0).contains(&filter.fp_rate()));
+        }
         AnyFilter::RedisBloom(filter) => {
             let sum = filter.layers_with_len().map(|(_, len)| len).fold(0, u64::saturating_add);
             assert_eq!(sum, filter.len());

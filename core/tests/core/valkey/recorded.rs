@@ -1,7 +1,12 @@
 //! Filters recorded from valkey-bloom: equal bytes, replies and answers.
 
+use bloomline_core::Error;
+use bloomline_core::host::valkey::{Common, ValkeyFilter};
+use bloomline_core::host::{AnyFilter, Demand, Growth};
+use bloomline_reference::checks::check::assert_reloads;
+use bloomline_reference::payload::{Field, FieldReader, FieldWriter, fields_of_dump};
 use bloomline_reference::valkey::{Answer, Model, pair};
-use bloomline_reference::valkey_fixture::{Recorded, recorded};
+use bloomline_reference::valkey_fixture::{Recorded, file, load_payloads, recorded};
 
 /// The reference model of a filter before any item was added.
 fn empty_model(filter: &Recorded) -> Model {
@@ -51,4 +56,108 @@ fn items_of_the_documentation_have_its_hashes() {
     let seed = &bloomline_reference::valkey::FIXED_SEED;
     assert_eq!(pair(seed, b""), (0x61ec_3bc3_3753_f4d6, 0x0aa4_a395_4a19_4204));
     assert_eq!(pair(seed, b"a"), (0x1980_7c47_e864_9714, 0x7244_f273_6f0f_b39a));
+}
+
+fn granted(_: Demand) -> bool {
+    true
+}
+
+/// The filter before any item was added.
+fn empty(filter: &Recorded) -> ValkeyFilter {
+    let (_, expansion, error_rate, tightening, is_random) = filter.head();
+    let (capacity, seed) = filter.first_layer();
+    let common = Common { expansion, error_rate, tightening, seed, is_random };
+    ValkeyFilter::new(capacity, common, &mut granted).expect("a filter")
+}
+
+fn fields(filter: &ValkeyFilter) -> Vec<Field> {
+    let mut writer = FieldWriter::default();
+    filter.encode_fields(&mut writer).expect("memory");
+    writer.0
+}
+
+fn decoded(fields: &[Field]) -> ValkeyFilter {
+    let mut reader = FieldReader(fields);
+    let filter = ValkeyFilter::decode_fields(&mut reader, &mut granted).expect("a filter");
+    assert!(reader.0.is_empty());
+    filter
+}
+
+#[test]
+fn filters_are_filled_as_recorded() {
+    for recorded in recorded() {
+        let mut filter = empty(&recorded);
+        let mut replies = String::new();
+        for group in recorded.items().chunks(1_000) {
+            filter.insert_batch(group.iter().map(Vec::as_slice), &mut granted, |result| {
+                replies.push(match result {
+                    Ok(true) => '1',
+                    Ok(false) => '0',
+                    Err(_) => '-',
+                });
+            });
+        }
+        assert_eq!(replies, recorded.replies(), "{}", recorded.name);
+        assert!(fields(&filter) == recorded.fields, "{}", recorded.name);
+    }
+}
+
+#[test]
+fn recorded_payloads_give_equal_bytes_and_answers() {
+    for recorded in recorded() {
+        let name = &recorded.name;
+        let filter = decoded(&recorded.fields);
+        assert!(fields(&filter) == recorded.fields, "{name}");
+        let payload = filter.encode_payload().expect("memory");
+        let copy = ValkeyFilter::decode_payload(&payload, &mut granted).expect("a filter");
+        assert!(fields(&copy) == recorded.fields, "{name}");
+        for (item, answer) in recorded.absent() {
+            assert_eq!(filter.contains(&item), answer, "{name}");
+        }
+        let absent: Vec<_> = (0..3000).map(|n| format!("absent:{n}").into_bytes()).collect();
+        let mut found = 0;
+        filter.contains_batch(absent.iter(), |is_in| found += u64::from(is_in));
+        assert_eq!(found, recorded.false_positives(), "{name}");
+        let added = recorded.items();
+        let replies = recorded.replies();
+        filter.contains_batch(added.iter().take(replies.trim_end_matches('-').len()), |is_in| {
+            assert!(is_in, "{name}");
+        });
+        // The rate of layer 1,016.
+        const LEAST: Error = Error::ErrorRateTooSmall(1.424047269444609e-308);
+        let limit = 128 << 20;
+        let spec = filter.spec();
+        let reach = ValkeyFilter::reach(spec.capacity, filter.common(), limit).expect("a reach");
+        if let Growth::Scaling { .. } = spec.growth {
+            assert_eq!(recorded.info("Max scaled capacity"), Some(reach.capacity), "{name}");
+            match reach.end {
+                Error::Refused(bytes) => assert!(bytes > limit),
+                other => assert_eq!((name.as_str(), other), ("expansion-1", LEAST)),
+            }
+        }
+        for (field, value) in [
+            ("Capacity", filter.capacity()),
+            ("Size", filter.size_bytes()),
+            ("Number of filters", filter.layer_count().into()),
+            ("Number of items inserted", filter.len()),
+        ] {
+            assert_eq!(recorded.info(field), Some(value), "{name}: {field}");
+        }
+        let filter = AnyFilter::from(filter);
+        filter.check().expect("valid");
+        assert_reloads(&filter);
+    }
+}
+
+#[test]
+fn recorded_payloads_of_bf_load_give_equal_bytes() {
+    for (name, payload) in load_payloads() {
+        let filter = ValkeyFilter::decode_payload(&payload, &mut granted).expect("a filter");
+        assert!(filter.encode_payload().expect("memory") == payload, "{name}");
+        let copy = decoded(&fields(&filter));
+        assert!(copy.encode_payload().expect("memory") == payload, "{name}");
+        AnyFilter::from(filter).check().expect("valid");
+    }
+    let dumped = decoded(&fields_of_dump(&file("annotated.dump")));
+    assert!(dumped.encode_payload().expect("memory") == file("annotated.load"));
 }

@@ -1,0 +1,46 @@
+//! The numbers of a layer from its capacity and its rate, bit for bit.
+//!
+//! The order of the operations decides the last bit of a result, and so the number of bytes. The
+//! logarithm is the correctly rounded one, as that of the common C libraries nearly always is.
+
+use std::f64::consts::LN_2;
+
+use crate::redisbloom::ln::ln;
+
+/// The rate of every layer is above this one, the smallest normal number.
+pub const MIN_LAYER_RATE: f64 = f64::MIN_POSITIVE;
+
+/// The largest number of bits that an item sets in a valid layer: that of one item at the smallest
+/// rate, whose layer has 185 bytes.
+///
+/// Without this limit, one lookup in a forged layer could take seconds.
+pub const MAX_HASHES: u32 = 1_026;
+
+/// The most bytes of a layer: their bits can be counted.
+pub const MAX_LAYER_BYTES: u64 = u64::MAX / 8;
+
+/// The target rate of a layer: `rate * tightening^index`, the power by repeated squaring.
+pub fn layer_rate(rate: f64, tightening: f64, index: u32) -> f64 {
+    let (mut power, mut square, mut rest) = (1.0, tightening, index);
+    loop {
+        if rest % 2 == 1 {
+            power *= square;
+        }
+        rest /= 2;
+        if rest == 0 {
+            return rate * power;
+        }
+        square *= square;
+    }
+}
+
+/// The bytes of a layer, at least 1. `capacity` is at least 1, and `rate` is above 0 and below 1.
+pub fn layer_bytes(capacity: u64, rate: f64) -> u64 {
+    (capacity as f64 * ln(rate) / (-8.0 * (LN_2 * LN_2))).ceil() as u64
+}
+
+/// The bits that an item sets in a layer of `bytes` bytes.
+pub fn hashes(bytes: u64, capacity: u64) -> u32 {
+    let bits = bytes.saturating_mul(8) as f64;
+    ((bits / capacity as f64 * LN_2).round() as u32).max(1)
+}
