@@ -83,11 +83,13 @@ fn unite_step(to: &mut [u8], from: &[u8]) -> u64 {
     new_bits
 }
 
-/// The number of bits that are set in `from` and not in `to`, whose length is a multiple of 8.
+/// The number of bits that are set in `from` and not in `to`, which have the same length.
 #[inline(always)]
 fn count_new(to: &[u8], from: &[u8]) -> u64 {
-    // Of words and not of bytes, which would take several times as long.
+    // Of words and not of bytes, which would take several times as long; the rest is at most seven.
     let word = |bytes: &[u8; 8]| u64::from_ne_bytes(*bytes);
-    let words = from.as_chunks().0.iter().zip(to.as_chunks().0);
-    words.map(|(from, to)| (word(from) & !word(to)).count_ones()).sum::<u32>().into()
+    let ((to, to_rest), (from, from_rest)) = (to.as_chunks(), from.as_chunks());
+    let words = from.iter().zip(to).map(|(from, to)| (word(from) & !word(to)).count_ones());
+    let rest = from_rest.iter().zip(to_rest).map(|(from, to)| (from & !to).count_ones());
+    words.chain(rest).sum::<u32>().into()
 }

@@ -112,6 +112,8 @@ fn bytes_that_fill_no_whole_words_end_in_unused_ones() {
         let ones = words.as_slice().iter().map(|word| u64::from(word.count_ones())).sum::<u64>();
         assert_eq!(ones, 8 * bytes, "an unused byte was written");
         assert!(!words.is_zero(0..usize::MAX) && words.equals(0, copy.as_bytes()));
+        let mut empty = Words::for_bytes(bytes).expect("memory");
+        assert_eq!((empty.union(&words), empty.union(&words)), (8 * bytes, 0));
     }
 }
 

@@ -1,6 +1,7 @@
-//! The kinds of filters: one table for both families and both layouts.
+//! The kinds of filters: one table for both families and all layouts.
 
 use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooOptions, CuckooSpec};
+use bloomline_core::host::valkey::{Common as ValkeyCommon, ValkeyFilter};
 use bloomline_core::host::{Demand, Filter as OwnFilter, Growth, Spec};
 use bloomline_core::redisbloom::geometry::Options;
 use bloomline_core::redisbloom::{ClassicFilter, Common};
@@ -9,19 +10,30 @@ use bloomline_core::window::{Window, WindowSpec, WindowedFilter};
 use super::choices::Choices;
 use super::filter::Filter;
 use super::oracle::Oracle;
-use crate::{bloomline, bloomline_cuckoo, redisbloom, redisbloom_cuckoo, windowed};
+use crate::{bloomline, bloomline_cuckoo, redisbloom, redisbloom_cuckoo, valkey, windowed};
 
 /// The family and the layout of a filter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Shape {
     Bloom,
     /// RedisBloom's layout, with the options of its headers.
     ClassicBloom(&'static [u32]),
+    /// valkey-bloom's layout, with the tightening ratios and the seed.
+    ValkeyBloom(&'static [f64], ValkeySeed),
     Time,
     Last,
     Manual,
     Cuckoo,
     ClassicCuckoo,
+}
+
+/// The seed of a filter in valkey-bloom's layout.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ValkeySeed {
+    /// The same for all filters.
+    Fixed,
+    /// Any other.
+    Own,
 }
 
 /// A kind of filter: a row of the table.
@@ -57,7 +69,7 @@ const fn row(
 }
 
 /// All kinds.
-pub const KINDS: [Kind; 20] = [
+pub const KINDS: [Kind; 26] = [
     row("bloom", Shape::Bloom, (8, 400), RATES, GROWING),
     row("bloom of one item", Shape::Bloom, (1, 4), RATES, &[2, 3, 4]),
     row("large bloom", Shape::Bloom, (2_000, 20_000), RATES, GROWING),
@@ -66,6 +78,12 @@ pub const KINDS: [Kind; 20] = [
     row("large classic bloom", Shape::ClassicBloom(NEW), (2_000, 20_000), RATES, GROWING),
     row("fixed classic bloom", Shape::ClassicBloom(NEW_FIXED), (1, 3_000), RATES, &[2]),
     row("old classic bloom", Shape::ClassicBloom(OLD), (8, 400), RATES, &[1, 2, 4]),
+    row("valkey bloom", VALKEY, (8, 400), RATES, GROWING),
+    row("large valkey bloom", VALKEY, (2_000, 20_000), RATES, GROWING),
+    row("valkey bloom with the fixed seed", FIXED_SEED, (8, 400), RATES, &[2, 4_294_967_295]),
+    row("tightening valkey bloom", TIGHTENING, (8, 400), RATES, GROWING),
+    row("fixed valkey bloom", VALKEY, (1, 3_000), RATES, &[0]),
+    row("valkey bloom of one item", VALKEY, (1, 1), RATES, GROWING),
     row("time", Shape::Time, (8, 600), RATES, &[1, 2, 3]),
     row("large time", Shape::Time, (2_000, 10_000), RATES, &[0, 1, 2]),
     row("last", Shape::Last, (8, 600), RATES, &[1, 2, 3]),
@@ -79,6 +97,10 @@ pub const KINDS: [Kind; 20] = [
     row("classic cuckoo", Shape::ClassicCuckoo, (1, 600), &[0.0], &[1, 1, 2, 4, 32_768]),
     row("fixed classic cuckoo", Shape::ClassicCuckoo, (1, 600), &[0.0], &[0]),
 ];
+
+const VALKEY: Shape = Shape::ValkeyBloom(&[0.5], ValkeySeed::Own);
+const FIXED_SEED: Shape = Shape::ValkeyBloom(&[0.5], ValkeySeed::Fixed);
+const TIGHTENING: Shape = Shape::ValkeyBloom(&[0.9, 0.85, 0.3, 0.01], ValkeySeed::Own);
 
 const CUCKOO_RATES: &[f64] = &[0.9, 0.25, 0.1, 0.03, 0.01, 0.01, 1e-3, 1e-4, 1e-6];
 
@@ -115,6 +137,7 @@ pub struct Numbers {
     pub seed: u64,
     pub window: Option<WindowSpec>,
     pub options: u32,
+    pub tightening: f64,
     pub cuckoo: CuckooOptions,
 }
 
@@ -146,6 +169,10 @@ impl Numbers {
             Shape::ClassicBloom(options) => choices.of(options),
             _ => 0,
         };
+        let tightening = match kind.shape {
+            Shape::ValkeyBloom(ratios, _) => choices.of(ratios),
+            _ => 0.0,
+        };
         let cuckoo = match kind.shape {
             Shape::ClassicCuckoo => CuckooOptions {
                 bucket_size: choices.of(&[1, 2, 2, 3, 4, 5, 8, 16, 17, 255]),
@@ -155,7 +182,7 @@ impl Numbers {
             _ => CuckooOptions { bucket_size: 2, max_iterations: 20, expansion: expansion as u16 },
         };
         let seed = choices.any();
-        Self { kind, capacity, error_rate, expansion, seed, window, options, cuckoo }
+        Self { kind, capacity, error_rate, expansion, seed, window, options, tightening, cuckoo }
     }
 
     fn growth(&self) -> Growth {
@@ -168,6 +195,12 @@ impl Numbers {
     /// True if items can be deleted.
     pub fn is_cuckoo(&self) -> bool {
         matches!(self.kind.shape, Shape::Cuckoo | Shape::ClassicCuckoo)
+    }
+
+    /// True if the filter promises its rate. RedisBloom's cuckoo filters have none; in
+    /// valkey-bloom's layout the first layer takes the whole rate, and further ones come on top.
+    pub fn promises_rate(&self) -> bool {
+        self.error_rate > 0.0 && !matches!(self.kind.shape, Shape::ValkeyBloom(..))
     }
 
     /// True if the filter refuses items when it is full.
@@ -196,6 +229,18 @@ impl Numbers {
                 let expansion = self.expansion.into();
                 let model = redisbloom::Model { options, expansion, layers };
                 Some((filter.ok()?.into(), Oracle::ClassicBloom(model)))
+            }
+            Shape::ValkeyBloom(_, own) => {
+                let seed = match own {
+                    ValkeySeed::Fixed => valkey::FIXED_SEED,
+                    ValkeySeed::Own => std::array::from_fn(|at| (seed >> (at % 8 * 8)) as u8),
+                };
+                let Self { expansion, tightening, .. } = *self;
+                let model = valkey::Model::new(capacity, error_rate, expansion, tightening, seed);
+                let is_random = model.is_random;
+                let common = ValkeyCommon { expansion, error_rate, tightening, seed, is_random };
+                let filter = ValkeyFilter::new(capacity, common, permit).ok()?;
+                Some((filter.into(), Oracle::ValkeyBloom(model)))
             }
             Shape::Time | Shape::Last | Shape::Manual => {
                 let spec = self.window?;

@@ -5,13 +5,15 @@ use bloomline_core::host::{AnyFilter, Bits, Layer};
 
 use super::filter::{Filter, Outcome};
 use crate::checks::check::bits;
+use crate::payload::FieldWriter;
 use crate::redisbloom_cuckoo::Refusal;
-use crate::{bloomline, bloomline_cuckoo, redisbloom, redisbloom_cuckoo, windowed};
+use crate::{bloomline, bloomline_cuckoo, redisbloom, redisbloom_cuckoo, valkey, windowed};
 
 /// The reference model of a filter.
 pub enum Oracle {
     Bloom(bloomline::Model),
     ClassicBloom(redisbloom::Model),
+    ValkeyBloom(valkey::Model),
     Windowed(windowed::Model),
     /// The options are only stored.
     Cuckoo(bloomline_cuckoo::Model, CuckooOptions),
@@ -49,6 +51,7 @@ impl Oracle {
         match self {
             Self::Bloom(model) => model.contains(item),
             Self::ClassicBloom(model) => model.contains(item),
+            Self::ValkeyBloom(model) => model.contains(item),
             Self::Windowed(model) => model.contains(item, now),
             Self::Cuckoo(model, _) => model.contains(item),
             Self::ClassicCuckoo(model) => model.contains(item),
@@ -111,6 +114,17 @@ impl Oracle {
                 redisbloom::Answer::Seen => Outcome::Present,
                 redisbloom::Answer::Full => Outcome::Full,
                 redisbloom::Answer::CannotGrow => Outcome::CannotGrow,
+            },
+            Self::ValkeyBloom(model) if outcome == Outcome::Refused => {
+                let newest = model.layers.last().expect("at least one");
+                assert!(model.newest_len >= newest.capacity && !model.contains(item));
+                Outcome::Refused
+            }
+            Self::ValkeyBloom(model) => match model.insert(item) {
+                valkey::Answer::New => Outcome::New,
+                valkey::Answer::Seen => Outcome::Present,
+                valkey::Answer::Full => Outcome::Full,
+                valkey::Answer::CannotGrow => Outcome::CannotGrow,
             },
             Self::Windowed(_) if outcome == Outcome::Refused => Outcome::Refused,
             Self::Windowed(model) => match model.insert(item) {
@@ -188,6 +202,7 @@ impl Oracle {
                 (None, true)
             }
             Self::ClassicBloom(_) => (None, !is_changed),
+            Self::ValkeyBloom(_) => (Some(false), true),
         }
     }
 
@@ -203,6 +218,15 @@ impl Oracle {
                 assert_eq!(filter.len(), model.layers.iter().map(|layer| layer.len).sum::<u64>());
                 let expected = model.layers.iter().map(|layer| layer.bits.as_raw_slice());
                 assert!(bits(filter).iter().eq(expected), "the bits differ from the model");
+            }
+            (Self::ValkeyBloom(model), Filter::Bloom(AnyFilter::ValkeyBloom(filter))) => {
+                assert_eq!((filter.len(), filter.newest_len()), (model.len(), model.newest_len));
+                assert_eq!(filter.size_bytes(), model.size());
+                let mut fields = FieldWriter::default();
+                filter.encode_fields(&mut fields).expect("memory");
+                assert!(fields.0 == model.fields(), "the fields differ from the model");
+                let payload = filter.encode_payload().expect("memory");
+                assert!(payload == model.load_payload(), "the payload differs from the model");
             }
             (Self::Windowed(model), Filter::Bloom(AnyFilter::Windowed(filter))) => {
                 assert_eq!(

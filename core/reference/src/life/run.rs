@@ -447,8 +447,7 @@ impl Life<'_> {
                 assert_eq!(count, oracle.count(item, self.now));
             }
         }
-        // In RedisBloom's layout of cuckoo filters there is no target rate.
-        if self.numbers.error_rate > 0.0 && !self.is_forged {
+        if self.numbers.promises_rate() && !self.is_forged {
             let hits = answers[numbers.len()..].iter().filter(|found| **found).count() as u64;
             self.tally.hits += hits;
             self.tally.lookups += missing.len() as u64;
