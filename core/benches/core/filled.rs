@@ -1,6 +1,7 @@
 //! Full filters, most bits of which are set at random.
 
 use bloomline_core::Error;
+use bloomline_core::host::valkey::{Common, ValkeyFilter};
 use bloomline_core::host::{AnyFilter, Filter, Growth, Spec};
 use bloomline_core::window::{DEFAULT_GENERATIONS, Window, WindowSpec, WindowedFilter};
 use bloomline_reference::items::{Item, mix};
@@ -9,11 +10,20 @@ use bloomline_reference::items::{Item, mix};
 const MOST_STORED: u64 = 2_000_000;
 
 /// The filters that are measured: the name, tenths of bits per item, and how one is made. A layer with
-/// half of the target rate of 1 % has 11.2 bits per item, and all generations of a windowed filter
-/// have 16.6.
-pub const KINDS: [Kind; 3] = [
+/// half of the target rate of 1 % has 11.2 bits per item, one with the whole of it 9.6, and all
+/// generations of a windowed filter have 16.6.
+pub const KINDS: [Kind; 4] = [
     ("bloomline", 112, |spec| Filter::new(spec, 42, &mut |_| true).map(AnyFilter::from)),
     ("redisbloom", 112, |spec| AnyFilter::redisbloom(spec, 2, &mut |_| true)),
+    ("valkey-bloom", 96, |Spec { capacity, error_rate, growth }| {
+        let expansion = match growth {
+            Growth::Scaling { expansion } => expansion,
+            Growth::Fixed => 0,
+        };
+        let (seed, is_random) = ([42; 32], true);
+        let common = Common { expansion, error_rate, tightening: 0.5, seed, is_random };
+        ValkeyFilter::new(capacity, common, &mut |_| true).map(AnyFilter::from)
+    }),
     ("forgets", 166, |Spec { capacity, error_rate, growth }| {
         let (window, generations, refreshes) = (Window::Manual, DEFAULT_GENERATIONS, true);
         let spec = WindowSpec { capacity, error_rate, growth, window, generations, refreshes };
@@ -41,6 +51,16 @@ pub fn filled((_, tenths, new): Kind, bytes: u64) -> Result<(AnyFilter, u64), Er
     }
     set_half(&mut filter)?;
     Ok((filter, stored))
+}
+
+/// A filter that has grown from a capacity of 100 to `items` items, which are [`Item::Stored`] from
+/// 0 on.
+pub fn grown((_, _, new): Kind, items: u64) -> Result<(AnyFilter, u64), Error> {
+    let growth = Growth::Scaling { expansion: 2 };
+    let mut filter = new(Spec { capacity: 100, error_rate: 0.01, growth })?;
+    let items: Vec<[u8; 20]> = (0..items).map(|number| Item::Stored(number).bytes()).collect();
+    filter.insert_batch(items.iter(), &mut |_| true, |_| {});
+    Ok((filter, items.len() as u64))
 }
 
 /// Sets each bit with probability 1/2, beside those that are set.

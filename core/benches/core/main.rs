@@ -30,7 +30,7 @@ mod filled;
 
 use bloomline_reference::items::{Item, mix};
 use fetches::{Lines, fetch};
-use filled::{KINDS, Kind, filled};
+use filled::{KINDS, Kind, filled, grown};
 
 /// The name of each regime, and the bytes of the bits of its filters.
 const REGIMES: [(&str, u64); 4] = [
@@ -39,6 +39,8 @@ const REGIMES: [(&str, u64); 4] = [
     ("32 MiB (edge of L3)", 32 << 20),
     ("512 MiB (memory)", 512 << 20),
 ];
+/// Items of the filters that have grown.
+const GROWN_ITEMS: u64 = 1_000_000;
 /// Bytes of the bits in a test, with room for two thousand items.
 const TEST_BYTES: u64 = 16 << 10;
 /// Items per iteration.
@@ -55,13 +57,14 @@ enum Source {
 /// What a measurement does with the items.
 type Work = fn(&mut AnyFilter, &[[u8; 20]]);
 
-const WORKS: [(&str, Source, Work); 7] = [
+const WORKS: [(&str, Source, Work); 8] = [
     ("contains hit", Source::Stored, contains),
     ("contains miss", Source::Absent, contains),
     ("insert duplicate", Source::Stored, insert),
     ("insert new", Source::New, insert),
     ("contains_batch hit", Source::Stored, contains_batch),
     ("contains_batch miss", Source::Absent, contains_batch),
+    ("insert_batch duplicate", Source::Stored, insert_batch),
     ("insert_batch new", Source::New, insert_batch),
 ];
 
@@ -104,12 +107,12 @@ fn main() -> Result<(), Error> {
     for (regime, bytes) in REGIMES {
         let bytes = if is_test { TEST_BYTES } else { bytes };
         for kind in KINDS {
-            let mut subject = Subject::new(kind, bytes)?;
+            let mut subject = Subject::new(kind, filled, bytes)?;
             let mut group = criterion.benchmark_group(kind.0);
             group.throughput(Throughput::Elements(BATCH));
             for (what, source, work) in WORKS {
                 // Duplicates of older generations are written to the newest one, and overfill it.
-                if subject.filter.windowed_mut().is_some() && what == "insert duplicate" {
+                if subject.filter.windowed_mut().is_some() && what.ends_with("duplicate") {
                     continue;
                 }
                 let mut outcome = Ok(());
@@ -120,6 +123,23 @@ fn main() -> Result<(), Error> {
             }
             group.finish();
         }
+    }
+    for kind in KINDS {
+        if kind.0 == "forgets" {
+            continue;
+        }
+        let items = if is_test { 2_000 } else { GROWN_ITEMS };
+        let mut subject = Subject::new(kind, grown, items)?;
+        let mut group = criterion.benchmark_group(kind.0);
+        group.throughput(Throughput::Elements(BATCH));
+        for (what, source, work) in WORKS.into_iter().filter(|(what, ..)| what.contains("batch")) {
+            let mut outcome = Ok(());
+            group.bench_function(format!("{what}/grown from 100 to a million"), |bench| {
+                outcome = subject.measure(bench, source, work);
+            });
+            outcome?;
+        }
+        group.finish();
     }
     for (regime, bytes) in REGIMES {
         let words = vec![1; if is_test { TEST_BYTES } else { bytes } as usize / 8];
@@ -142,10 +162,15 @@ fn main() -> Result<(), Error> {
     Ok(())
 }
 
-/// A filter with half of its bits set, and the numbers of its items.
+/// Creates a filter of a kind and a size, and returns the number of its items.
+type Make = fn(Kind, u64) -> Result<(AnyFilter, u64), Error>;
+
+/// A filter, and the numbers of its items.
 struct Subject {
     kind: Kind,
-    bytes: u64,
+    make: Make,
+    /// Bytes or items.
+    size: u64,
     filter: AnyFilter,
     /// Items 0 to `stored`, not included, were inserted.
     stored: u64,
@@ -154,9 +179,9 @@ struct Subject {
 }
 
 impl Subject {
-    fn new(kind: Kind, bytes: u64) -> Result<Subject, Error> {
-        let (filter, stored) = filled(kind, bytes)?;
-        Ok(Subject { kind, bytes, filter, stored, next: [0, 0, stored] })
+    fn new(kind: Kind, make: Make, size: u64) -> Result<Subject, Error> {
+        let (filter, stored) = make(kind, size)?;
+        Ok(Subject { kind, make, size, filter, stored, next: [0, 0, stored] })
     }
 
     /// Times the work alone, and creates the filter again when it has no room for new items.
@@ -166,7 +191,7 @@ impl Subject {
             let mut elapsed = Duration::ZERO;
             for _ in 0..iterations {
                 if source == Source::New && self.filter.room() < BATCH {
-                    outcome = filled(self.kind, self.bytes).map(|(filter, _)| {
+                    outcome = (self.make)(self.kind, self.size).map(|(filter, _)| {
                         self.filter = filter;
                     });
                 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use bloomline_reference::checks::decode;
+use bloomline_reference::checks::{decode, valkey};
 use bloomline_reference::life::run::run_bytes;
 use bloomline_reference::random::Random;
 
@@ -57,6 +57,7 @@ fn run_on_random_bytes(count: u64, lengths: Range<u64>, body: fn(&[u8]) -> bool)
 fn recorded_fuzz_inputs_pass() {
     run_on_seeds("decode", decode::run);
     run_on_seeds("model", run_bytes);
+    run_on_seeds("valkey", valkey::run);
 }
 
 #[test]
@@ -65,6 +66,15 @@ fn random_headers_are_refused_or_give_working_filters() {
         run_on_random_bytes(60, 16..216, decode::run);
     } else {
         run_on_random_bytes(20_000, 64..2112, decode::run);
+    }
+}
+
+#[test]
+fn random_filters_of_valkey_are_refused_or_work() {
+    if cfg!(miri) {
+        run_on_random_bytes(30, 64..400, valkey::run);
+    } else {
+        run_on_random_bytes(10_000, 64..600, valkey::run);
     }
 }
 

@@ -45,6 +45,7 @@ mod redisbloom {
 }
 /// valkey-bloom's layout.
 mod valkey {
+    mod hostile;
     mod recorded;
     mod sizing;
 }
