@@ -162,8 +162,8 @@ impl Builder {
     ///
     /// # Errors
     ///
-    /// A number out of its range, [`Error::Layout`] for a window in [`Layout::RedisBloom`]
-    /// and for [`Layout::ValkeyBloom`], [`Error::Refused`] by the memory limit, [`Error::OutOfMemory`].
+    /// A number out of its range, [`Error::Layout`] for a window in [`Layout::RedisBloom`] and for
+    /// [`Layout::ValkeyBloom`], [`Error::Refused`] by the memory limit, [`Error::OutOfMemory`].
     pub fn build(self) -> Result<BloomFilter, Error> {
         let Self { spec, seed, layout, memory_limit, window, generations, refreshes } = self;
         let mut permit = within(memory_limit);

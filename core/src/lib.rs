@@ -1,5 +1,5 @@
-//! Scalable Bloom filters: blocked, seeded and fast, and the layouts of RedisBloom and valkey-bloom bit
-//! for bit.
+//! Scalable Bloom filters: blocked, seeded and fast, and the layouts of RedisBloom and valkey-bloom
+//! bit for bit.
 //!
 //! # What a Bloom filter promises
 //!
@@ -70,9 +70,10 @@
 //! nobody who does not know the seed can prepare items that collide. Filters that are to be merged
 //! need the same seed, so it must be given.
 //!
-//! **It reads RedisBloom's and valkey-bloom's filters.** The bits of a filter cannot be moved without
-//! its items. So filters from RedisBloom keep their [layout](redisbloom): bits anywhere in a layer,
-//! half the rate for each further layer, and no seed. Filters from valkey-bloom keep [theirs](valkey).
+//! **It reads RedisBloom's and valkey-bloom's filters.** The bits of a filter cannot be moved
+//! without its items. So filters from RedisBloom keep their [layout](redisbloom): bits anywhere in
+//! a layer, half the rate for each further layer, and no seed. Filters from valkey-bloom keep
+//! [theirs](valkey).
 //!
 //! # Where to begin
 //!

@@ -9,9 +9,9 @@ use bloomline_reference::items::{Item, mix};
 /// The largest number of items among which hits are chosen: their blocks do not fit the caches.
 const MOST_STORED: u64 = 2_000_000;
 
-/// The filters that are measured: the name, tenths of bits per item, and how one is made. A layer with
-/// half of the target rate of 1 % has 11.2 bits per item, one with the whole of it 9.6, and all
-/// generations of a windowed filter have 16.6.
+/// The filters that are measured: the name, tenths of bits per item, and how one is made. A layer
+/// with half of the target rate of 1 % has 11.2 bits per item, one with the whole of it 9.6, and
+/// all generations of a windowed filter have 16.6.
 pub const KINDS: [Kind; 4] = [
     ("bloomline", 112, |spec| Filter::new(spec, 42, &mut |_| true).map(AnyFilter::from)),
     ("redisbloom", 112, |spec| AnyFilter::redisbloom(spec, 2, &mut |_| true)),

@@ -189,8 +189,8 @@ impl AnyFilter {
     }
 
     /// An empty filter with the same parameters and seed, whose first generation is opened at `now`
-    /// if it has generations. In the layouts of others it has the first layer as it is now, which may
-    /// have been compacted.
+    /// if it has generations. In the layouts of others it has the first layer as it is now, which
+    /// may have been compacted.
     ///
     /// # Errors
     ///
@@ -292,8 +292,8 @@ impl AnyFilter {
 
     /// Gives back the memory that the items do not need, and returns the number of bytes: 0 if, and
     /// only if, nothing has changed. See [`Filter::compact`] and
-    /// [`WindowedFilter::compact`](crate::window::WindowedFilter::compact). Filters in valkey-bloom's
-    /// layout are never changed.
+    /// [`WindowedFilter::compact`](crate::window::WindowedFilter::compact). Filters in
+    /// valkey-bloom's layout are never changed.
     pub fn compact(&mut self) -> u64 {
         self.compact_by(Revision::Second)
     }

@@ -42,16 +42,16 @@ const UNUSED_SHIFT: u32 = SKIP_BITS + Kind::BITS;
 const UNUSED_MASK: u64 = WORD as u64 - 1;
 const LEN_SHIFT: u32 = UNUSED_SHIFT + UNUSED_MASK.count_ones();
 
-/// An owned slice of 64-bit words, the last of which may have unused bytes: as bytes they end before
-/// these, which stay zero.
+/// An owned slice of 64-bit words, the last of which may have unused bytes: as bytes they end
+/// before these, which stay zero.
 ///
 /// A `Vec` does not suffice: `vec![0; n]` aborts if there is no memory, and no server's allocator
 /// guarantees an alignment above 16.
 pub struct Words {
     first: NonNull<u64>,
-    /// From [`LEN_SHIFT`] on the number of words; below it the number of unused bytes and the kind of
-    /// the allocation; in the low bits the number of words between the start of the allocation and
-    /// `first`.
+    /// From [`LEN_SHIFT`] on the number of words; below it the number of unused bytes and the kind
+    /// of the allocation; in the low bits the number of words between the start of the allocation
+    /// and `first`.
     shape: u64,
 }
 

@@ -56,8 +56,8 @@ impl State {
     }
 }
 
-/// Hashes an item with both keys in one pass over it. Per item of 8, 20 and 40 bytes that takes 11.8,
-/// 13.4 and 19.3 ns, and the crate `siphasher` twice 12.3, 14.1 and 21.7 ns.
+/// Hashes an item with both keys in one pass over it. Per item of 8, 20 and 40 bytes that takes
+/// 11.8, 13.4 and 19.3 ns, and the crate `siphasher` twice 12.3, 14.1 and 21.7 ns.
 #[inline]
 pub fn pair(seed: &Seed, item: &[u8]) -> Pair {
     let (mut a, mut b) = (State::new(key(seed, 0)), State::new(key(seed, 16)));

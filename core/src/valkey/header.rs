@@ -10,8 +10,8 @@
 //! capacity  bytes  hashes  0
 //! ```
 //!
-//! All numbers are little-endian. Zeros follow up to a multiple of 64 bytes, as in the other headers
-//! of this project.
+//! All numbers are little-endian. Zeros follow up to a multiple of 64 bytes, as in the other
+//! headers of this project.
 
 use super::ValkeyFilter;
 use super::layer::{Common, Shape, ValkeyLayer};

@@ -46,8 +46,8 @@ impl Shape {
     ///
     /// [`Error::ErrorRateTooSmall`], [`ValkeyError::Capacity`] if the bits cannot be counted.
     pub fn new(capacity: u64, rate: f64) -> Result<Self, Error> {
-        // The condition is written so that NaN fails.
-        if !(rate > MIN_LAYER_RATE) {
+        let is_normal = rate > MIN_LAYER_RATE;
+        if !is_normal {
             return Err(Error::ErrorRateTooSmall(rate));
         }
         let bytes = layer_bytes(capacity, rate);

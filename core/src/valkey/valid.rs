@@ -1,4 +1,5 @@
-//! What a valid filter of this layout is. Every entry point checks it, and every operation keeps it.
+//! What a valid filter of this layout is. Every entry point checks it, and every operation keeps
+//! it.
 //!
 //! valkey-bloom checks less, and bytes that it does not check end its server. What it writes itself
 //! passes.

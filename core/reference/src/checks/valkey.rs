@@ -1,5 +1,6 @@
-//! Filters of valkey-bloom from anywhere: fields of RDB files, payloads of BF.LOAD and headers. Each
-//! is refused, or gives a filter that passes all checks, and goes on doing so whatever is done.
+//! Filters of valkey-bloom from anywhere: fields of RDB files, payloads of BF.LOAD and headers.
+//! Each is refused, or gives a filter that passes all checks, and goes on doing so whatever is
+//! done.
 
 use arbitrary::{Result, Unstructured};
 use bloomline_core::Error;
@@ -79,7 +80,9 @@ fn model(u: &mut Unstructured) -> Result<Model> {
     let mut model = Model::new(capacity, rate, expansion, tightening, seed);
     let items =
         u.int_in_range(0..=60u32)?.min(if expansion > 3 { capacity as u32 / 2 } else { 60 });
-    (0..items).for_each(|item| drop(model.insert(&item.to_le_bytes())));
+    for item in 0..items {
+        model.insert(&item.to_le_bytes());
+    }
     Ok(model)
 }
 
