@@ -5,6 +5,7 @@ use std::fs;
 
 use bloomline_core::BloomFilter;
 use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooOptions, CuckooSpec};
+use bloomline_core::host::valkey::{Common, FIXED_SEED, ValkeyFilter};
 use bloomline_core::host::{Filter, Growth, Spec};
 use bloomline_core::window::{Window, WindowSpec, WindowedFilter};
 
@@ -32,13 +33,17 @@ fn example() -> WindowedFilter {
     filter
 }
 
-/// Lines of 16 bytes in hexadecimal.
+/// Lines of 16 bytes in hexadecimal, in groups of four.
 fn hex(bytes: &[u8]) -> String {
     let mut text = String::new();
     for (index, line) in bytes.chunks(16).enumerate() {
         write!(text, "{:>4} ", index * 16).expect("a line");
         for (index, byte) in line.iter().enumerate() {
-            let blank = if index == 8 { "  " } else { " " };
+            let blank = match index {
+                0 | 4 | 12 => " ",
+                8 => "  ",
+                _ => "",
+            };
             write!(text, "{blank}{byte:02x}").expect("a byte");
         }
         text += "\n";
@@ -167,4 +172,33 @@ fn own_cuckoo_filter_in_the_docs_is_written_and_read() {
     let mut read = AnyCuckoo::decode_header(&header, &mut |_| true).expect("a header");
     read.load_chunk(end, table).expect("a chunk");
     assert_eq!(read, filter);
+}
+
+#[test]
+fn the_payload_of_valkey_bloom_is_that_of_the_page() {
+    let common = Common {
+        expansion: 2,
+        error_rate: 0.01,
+        tightening: 0.5,
+        seed: FIXED_SEED,
+        is_random: false,
+    };
+    let mut filter = ValkeyFilter::new(2, common, &mut |_| true).expect("a filter");
+    for item in [b"a", b"b", b"c"] {
+        assert_eq!(filter.insert(item, &mut |_| true), Ok(true));
+    }
+    let payload = filter.encode_payload().expect("memory");
+    let hex: String = payload.iter().map(|byte| format!("{byte:02x}")).collect();
+    let page: String = page().split_whitespace().collect();
+    assert!(page.contains(&hex), "{hex}");
+    let pair = bloomline_core::valkey::hash::pair(&FIXED_SEED, b"a");
+    assert!(page.contains(&format!("{:016x}`and`{:016x}", pair.a, pair.b)), "{pair:x?}");
+    let header = filter.encode_header();
+    assert_eq!((&header[..8], header.len()), (&b"valkeybf"[..], 128));
+    assert_eq!(header[40..72], FIXED_SEED);
+    assert_eq!(header[72..80], 1u64.to_le_bytes());
+    assert_eq!(
+        header[80..100],
+        [&[2u8, 0, 0, 0, 0, 0, 0, 0, 3][..], &[0; 7], &[8, 0, 0, 0]].concat()
+    );
 }
