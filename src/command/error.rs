@@ -50,6 +50,12 @@ pub const BAD_DATA: &CStr = c"ERR received bad data";
 pub const NO_LINK: &CStr = c"ERR invalid offset - no link found";
 /// BF.LOADCHUNK: the chunk is longer than the rest of its layer.
 pub const CHUNK_TOO_BIG: &CStr = c"ERR invalid chunk - Too big for current filter";
+/// BF.LOAD: the key holds something.
+pub const BUSY_KEY: &CStr = c"BUSYKEY Target key name already exists.";
+/// BF.LOAD: the payload is not a filter.
+pub const DECODING_FAILED: &CStr = c"ERR bloom object decoding failed";
+/// BF.LOAD: the payload has another version.
+pub const UNSUPPORTED_PAYLOAD: &CStr = c"ERR bloom object decoding failed. Unsupported version";
 /// BF.ROTATE: the filter has no window.
 pub const NO_GENERATIONS: &CStr =
     c"ERR the filter has no generations: create it with GENERATIONS, WINDOW or LAST";

@@ -20,12 +20,12 @@ pub struct Field<F: 'static> {
     pub reply: fn(Context, &F),
 }
 
-/// The fields of a command, those first that are returned if none is requested.
+/// The fields of a command.
 pub struct Fields<F: 'static> {
     /// All of them.
     pub all: &'static [Field<F>],
-    /// How many are returned if none is requested.
-    pub default: usize,
+    /// The indexes of those that are returned of a filter if none is requested.
+    pub default: fn(&F) -> &'static [usize],
 }
 
 /// The tokens of all fields, for COMMAND DOCS.
@@ -59,8 +59,9 @@ impl<F: DataType> Fields<F> {
             (field.reply)(call.context, filter);
         };
         let Some(token) = call.rest.get(0) else {
-            call.context.map(self.default);
-            self.all.iter().take(self.default).for_each(pair);
+            let fields = || (self.default)(filter).iter().filter_map(|&index| self.all.get(index));
+            call.context.map(fields().count());
+            fields().for_each(pair);
             return Ok(());
         };
         let field = self.named(token).ok_or(unknown)?;

@@ -7,11 +7,9 @@ use std::ffi::CStr;
 
 use super::error::{Failure, unknown_argument};
 use super::syntax::KEY;
-use crate::policy::layout::{CHOICES, LayoutRow};
+use crate::policy::layout::{CHOICES, CUCKOO_CHOICES, LayoutRow};
 use crate::server::args::{Arg, Args};
 use crate::server::command_docs::{ArgSpec, Kind};
-use bloomline_core::Layout;
-use bloomline_core::host::MAX_ERROR_RATE;
 
 /// A command that takes options.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -155,15 +153,21 @@ pub const SEED: ArgSpec = ArgSpec::optional(c"seed", c"SEED", Kind::Integer);
 /// TTL seconds
 pub const TTL: ArgSpec = ArgSpec::optional(c"ttl", c"TTL", Kind::Integer);
 /// LAYOUT name
-pub const LAYOUT: ArgSpec = ArgSpec::optional(c"layout", c"LAYOUT", Kind::OneOf(CHOICES));
+pub const LAYOUT: ArgSpec = layout_of(CHOICES);
+/// LAYOUT name, for cuckoo filters
+pub const CUCKOO_LAYOUT: ArgSpec = layout_of(CUCKOO_CHOICES);
 
-/// The layout of a name.
+const fn layout_of(choices: &'static [ArgSpec]) -> ArgSpec {
+    ArgSpec::optional(c"layout", c"LAYOUT", Kind::OneOf(choices))
+}
+
+/// The row of the layout of a name.
 ///
 /// # Errors
 ///
 /// The error reply.
-pub fn layout(name: Arg) -> Result<Layout, Failure> {
-    LayoutRow::named(name).map(|row| row.layout).ok_or_else(|| unknown_argument(name))
+pub fn layout(name: Arg) -> Result<&'static LayoutRow, Failure> {
+    LayoutRow::named(name).ok_or_else(|| unknown_argument(name))
 }
 
 /// The seed of a filter.
@@ -175,16 +179,17 @@ pub fn seed(arg: Arg) -> Result<u64, Failure> {
     Ok(arg.unsigned().ok_or(c"ERR seed must be in the range [0, 18446744073709551615]")?)
 }
 
-/// A target rate above 0 and below 1. Above 0.25 it becomes 0.25, as in RedisBloom.
+/// A target rate above 0 and below 1. Above `most`, which is 0.25 in RedisBloom, it becomes that.
 ///
 /// # Errors
 ///
 /// The first reply if the text is not a number, the second if it is out of range.
 pub fn error_rate(
     arg: Arg,
+    most: f64,
     not_a_number: &'static CStr,
     out_of_range: &'static CStr,
 ) -> Result<f64, Failure> {
     let rate = arg.number().ok_or(not_a_number)?;
-    if rate > 0.0 && rate < 1.0 { Ok(rate.min(MAX_ERROR_RATE)) } else { Err(out_of_range.into()) }
+    if rate > 0.0 && rate < 1.0 { Ok(rate.min(most)) } else { Err(out_of_range.into()) }
 }

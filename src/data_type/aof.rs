@@ -1,13 +1,14 @@
-//! A filter as the LOADCHUNK calls that recreate it, for AOF rewrites.
+//! A filter as the calls that recreate it, for AOF rewrites.
 
 use std::ffi::{c_longlong, c_void};
 
 use redis_module::raw::{RedisModuleIO, RedisModuleString};
 
 use super::handle::{DataType, borrowed};
+use crate::policy::replicate::LOAD;
 use crate::server::api::api;
 
-/// Writes the LOADCHUNK calls that recreate the filter to an append-only file.
+/// Writes the calls that recreate the filter to an append-only file.
 pub unsafe extern "C" fn rewrite<F: DataType>(
     io: *mut RedisModuleIO,
     key: *mut RedisModuleString,
@@ -15,6 +16,15 @@ pub unsafe extern "C" fn rewrite<F: DataType>(
 ) {
     // SAFETY: the server passes a filter of this type.
     let filter = unsafe { borrowed::<F>(value) };
+    if let Some(payload) = filter.payload() {
+        // SAFETY: stream and key are valid; the format describes a string, and a buffer with its
+        // length.
+        unsafe {
+            let (name, format) = (LOAD.as_ptr(), c"sb".as_ptr());
+            api!(RedisModule_EmitAOF)(io, name, format, key, payload.as_ptr(), payload.len());
+        }
+        return;
+    }
     filter.each_loadchunk(|iterator, data| {
         // SAFETY: stream and key are valid; the format describes a string, an integer, and a buffer
         // with its length.

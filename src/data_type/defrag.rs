@@ -10,6 +10,7 @@ use redis_module::raw::{RedisModuleDefragCtx, RedisModuleString};
 
 use super::handle::DataType;
 use crate::policy::counters::{DEFRAG_HITS, DEFRAG_MISSES};
+use crate::policy::setting::DEFRAG_ENABLED;
 use crate::server::alloc;
 use crate::server::api::api;
 use bloomline_core::host::Mover;
@@ -25,6 +26,9 @@ pub unsafe extern "C" fn defrag<F: DataType>(
     _key: *mut RedisModuleString,
     value: *mut *mut c_void,
 ) -> c_int {
+    if !DEFRAG_ENABLED.is_on() {
+        return DONE;
+    }
     let mut move_block = |block: NonNull<u8>| {
         // SAFETY: the server passes a valid context, and the block is its allocator's. It returns
         // null, or a copy of the block, whose original it has freed.

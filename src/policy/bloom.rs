@@ -4,8 +4,8 @@ use std::ops::ControlFlow;
 use std::ptr::NonNull;
 
 use super::counters::{
-    BYTES, CAPACITY, Counter, FILTERS, FILTERS_BLOOMLINE, FILTERS_WINDOWED, GENERATIONS_DROPPED,
-    ITEMS, LAYERS, LAYERS_ADDED, ROTATIONS,
+    BYTES, CAPACITY, Counter, FILTERS, FILTERS_BLOOMLINE, FILTERS_VALKEY_BLOOM, FILTERS_WINDOWED,
+    GENERATIONS_DROPPED, ITEMS, LAYERS, LAYERS_ADDED, ROTATIONS,
 };
 use super::family::{Family, Names};
 use super::totals::Totals;
@@ -60,6 +60,17 @@ impl Family for AnyFilter {
         });
     }
 
+    fn is_of_valkey(&self) -> bool {
+        self.valkey().is_some()
+    }
+
+    fn payload(&self) -> Option<Vec<u8>> {
+        /// The largest filter that is sent as one argument: clients may send no longer one by default.
+        const MOST: u64 = 512 << 20;
+        let small = self.valkey().filter(|filter| filter.size_bytes() <= MOST);
+        small.and_then(|filter| filter.encode_payload().ok())
+    }
+
     fn each_block(&self, see: impl FnMut(NonNull<u8>)) {
         Self::each_block(self, see);
     }
@@ -75,16 +86,25 @@ impl Family for AnyFilter {
 }
 
 /// The totals of all Bloom filters.
-static TOTALS: [&Counter; 7] =
-    [&FILTERS, &FILTERS_BLOOMLINE, &FILTERS_WINDOWED, &LAYERS, &ITEMS, &CAPACITY, &BYTES];
+static TOTALS: [&Counter; 8] = [
+    &FILTERS,
+    &FILTERS_BLOOMLINE,
+    &FILTERS_VALKEY_BLOOM,
+    &FILTERS_WINDOWED,
+    &LAYERS,
+    &ITEMS,
+    &CAPACITY,
+    &BYTES,
+];
 
 /// What a filter adds to them.
-fn totals(filter: &AnyFilter) -> Totals<7> {
+fn totals(filter: &AnyFilter) -> Totals<8> {
     Totals::new(
         &TOTALS,
         [
             1,
             (filter.layout() == Layout::Bloomline).into(),
+            (filter.layout() == Layout::ValkeyBloom).into(),
             filter.windowed().is_some().into(),
             filter.layer_count().into(),
             filter.len(),
@@ -104,11 +124,11 @@ pub enum Change {
         newest_len: u64,
     },
     /// Anything may change: its totals.
-    Any(Totals<7>),
+    Any(Totals<8>),
     /// The filter is a windowed one.
     OfWindow {
         /// Its totals.
-        before: Totals<7>,
+        before: Totals<8>,
         /// The number of its newest generation.
         number: u64,
         /// Its generations.

@@ -1,6 +1,7 @@
 //! Setting the settings: by load arguments, and by the server's configuration.
 
 use std::ffi::CStr;
+use std::iter;
 
 use super::setting::{ALL, Problem, Setting};
 use crate::server::args::{Arg, Args};
@@ -30,7 +31,8 @@ pub fn apply_arguments(args: Args) -> bool {
 
 fn apply_argument(name: Arg, value: Arg) -> bool {
     let shown = String::from_utf8_lossy(name.bytes());
-    let by_name = |setting: &&&Setting| setting.name.to_str().is_ok_and(|own| name.is(own));
+    let by_name =
+        |setting: &&&Setting| setting.names().any(|own| own.to_str().is_ok_and(|own| name.is(own)));
     let by_legacy = |setting: &&&Setting| setting.legacy.is_some_and(|legacy| name.is(legacy));
     let setting = match (ALL.iter().find(by_name), ALL.iter().find(by_legacy)) {
         (Some(setting), _) => setting,
@@ -65,8 +67,8 @@ pub fn register(loading: Loading) -> bool {
 }
 
 impl ConfigParameter for Setting {
-    fn name(&self) -> &'static CStr {
-        self.name
+    fn names(&self) -> impl Iterator<Item = &'static CStr> {
+        iter::once(self.name).chain(self.valkey)
     }
 
     fn text(&self) -> String {
@@ -81,7 +83,8 @@ impl ConfigParameter for Setting {
                 format!("Value for `{name}` must be in the range {range}")
             }
             Problem::FiltersExist(filters) => format!(
-                "`{name}` forbids layout bloomline, and this server holds {filters} such filters"
+                "`{name}` forbids all layouts but redisbloom, and this server holds {filters} filters of \
+                 others"
             ),
         })
     }

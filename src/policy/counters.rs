@@ -34,6 +34,8 @@ impl Counter {
 pub static FILTERS: Counter = Counter::new();
 /// Filters of the Bloomline layout.
 pub static FILTERS_BLOOMLINE: Counter = Counter::new();
+/// Filters of valkey-bloom's layout.
+pub static FILTERS_VALKEY_BLOOM: Counter = Counter::new();
 /// Layers of all filters.
 pub static LAYERS: Counter = Counter::new();
 /// Items inserted into all filters.
@@ -96,7 +98,7 @@ const VERSION: &CStr =
     };
 
 /// The fields of the section, in order.
-static FIELDS: [(&CStr, &Counter); 18] = [
+static FIELDS: [(&CStr, &Counter); 19] = [
     (c"filters", &FILTERS),
     (c"filters_bloomline", &FILTERS_BLOOMLINE),
     (c"layers", &LAYERS),
@@ -115,6 +117,7 @@ static FIELDS: [(&CStr, &Counter); 18] = [
     (c"compactions", &COMPACTIONS),
     (c"bytes_compacted", &BYTES_COMPACTED),
     (c"compactions_refused", &COMPACTIONS_REFUSED),
+    (c"filters_valkey_bloom", &FILTERS_VALKEY_BLOOM),
 ];
 
 /// The fields that collectors of valkey-bloom know, where they mean the same, in order.

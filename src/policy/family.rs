@@ -58,6 +58,18 @@ pub trait Family: Debug + Send + Sized + 'static {
     /// first the header, with iterator 1, then each chunk that is not zero.
     fn each_loadchunk(&self, load: impl FnMut(u64, &[u8]));
 
+    /// True if replicas may be servers with valkey-bloom, which know neither LOADCHUNK nor the calls
+    /// that RedisBloom lacks.
+    fn is_of_valkey(&self) -> bool {
+        false
+    }
+
+    /// The payload of the BF.LOAD that recreates the filter, in place of LOADCHUNK. None if there is
+    /// no such payload, or no memory for it.
+    fn payload(&self) -> Option<Vec<u8>> {
+        None
+    }
+
     /// Calls `see` with the start of each allocation that the filter owns.
     fn each_block(&self, see: impl FnMut(NonNull<u8>));
 

@@ -3,7 +3,7 @@
 use crate::server::args::Arg;
 use crate::server::command_docs::ArgSpec;
 use bloomline_core::Layout;
-use bloomline_core::host::MAX_CAPACITY;
+use bloomline_core::host::{MAX_CAPACITY, MAX_ERROR_RATE, MAX_EXPANSION, valkey};
 
 /// A row of the table of layouts.
 pub struct LayoutRow {
@@ -13,10 +13,16 @@ pub struct LayoutRow {
     pub docs: ArgSpec,
     /// The largest capacity of the first layer of a Bloom filter that a client creates.
     pub max_capacity: u64,
+    /// The largest target rate. A larger one is replaced by it.
+    pub max_error_rate: f64,
+    /// The largest expansion of a Bloom filter that a client creates.
+    pub max_expansion: u32,
+    /// True if cuckoo filters have it, too.
+    pub has_cuckoo: bool,
     /// True if RedisBloom reads its filters. They keep RedisBloom's habits here.
     pub is_redisbloom: bool,
-    /// True if a layer is one string of an RDB file.
-    pub has_layer_strings: bool,
+    /// Bytes before the bits of a layer, if a layer is one string of an RDB file.
+    pub string_header: Option<u64>,
 }
 
 /// This project's layout.
@@ -24,31 +30,42 @@ const BLOOMLINE: LayoutRow = LayoutRow {
     layout: Layout::Bloomline,
     docs: ArgSpec::choice(c"bloomline", c"BLOOMLINE"),
     max_capacity: MAX_CAPACITY,
+    max_error_rate: MAX_ERROR_RATE,
+    max_expansion: MAX_EXPANSION,
+    has_cuckoo: true,
     is_redisbloom: false,
-    has_layer_strings: false,
+    string_header: None,
 };
 /// RedisBloom's layout, with RedisBloom's limit of the capacity.
 const REDISBLOOM: LayoutRow = LayoutRow {
     layout: Layout::RedisBloom,
     docs: ArgSpec::choice(c"redisbloom", c"REDISBLOOM"),
     max_capacity: 1 << 30,
+    max_error_rate: MAX_ERROR_RATE,
+    max_expansion: MAX_EXPANSION,
+    has_cuckoo: true,
     is_redisbloom: true,
-    has_layer_strings: true,
+    string_header: Some(0),
 };
 /// valkey-bloom's layout, with its limit of the capacity. Cuckoo filters do not have it.
 const VALKEY_BLOOM: LayoutRow = LayoutRow {
     layout: Layout::ValkeyBloom,
     docs: ArgSpec::choice(c"valkey-bloom", c"VALKEY-BLOOM"),
-    max_capacity: i64::MAX as u64,
+    max_capacity: valkey::MAX_CAPACITY,
+    max_error_rate: 1.0,
+    max_expansion: u32::MAX,
+    has_cuckoo: false,
     is_redisbloom: false,
-    has_layer_strings: true,
+    string_header: Some(valkey::LAYER_HEADER_BYTES),
 };
 
 /// All layouts, the default first.
 pub static ALL: [LayoutRow; 3] = [BLOOMLINE, REDISBLOOM, VALKEY_BLOOM];
 
-/// The values of LAYOUT.
+/// The values of LAYOUT for Bloom filters.
 pub const CHOICES: &[ArgSpec] = &[BLOOMLINE.docs, REDISBLOOM.docs, VALKEY_BLOOM.docs];
+/// The values of LAYOUT for cuckoo filters.
+pub const CUCKOO_CHOICES: &[ArgSpec] = &[BLOOMLINE.docs, REDISBLOOM.docs];
 
 impl LayoutRow {
     /// The row of a layout.

@@ -229,7 +229,8 @@ impl<'a> Limits<'a> {
         if !layout.is_redisbloom && setting::REDISBLOOM_REPLICAS.is_on() {
             return Some(Refusal::Layout(layout.name()));
         }
-        if layout.has_layer_strings && demand.largest_layer > version::longest_string() {
+        let string = layout.string_header.map(|header| demand.largest_layer.saturating_add(header));
+        if string.is_some_and(|bytes| bytes > version::longest_string()) {
             return Some(Refusal::Unsavable { layer: demand.largest_layer });
         }
         if self.source.is_replicated_or_loaded() {
@@ -351,7 +352,7 @@ impl fmt::Display for Refusal {
 }
 
 /// The most bytes of one filter: `bf-max-filter-bytes`, or the machine's memory if that is 0.
-fn max_filter_bytes() -> u64 {
+pub fn max_filter_bytes() -> u64 {
     match setting::MAX_FILTER_BYTES.integer() {
         0 => machine::memory(),
         bytes => bytes,

@@ -206,6 +206,9 @@ pub fn unpacked<'a>(
     }
 }
 
+/// valkey-bloom's command that creates a filter of a payload.
+pub const LOAD: &CStr = c"BF.LOAD";
+
 /// Replicates LOADCHUNK of the family: with iterator 1 the header of a filter, with others its
 /// bits.
 pub fn chunk<F: Family>(context: Context, key: Arg, iterator: u64, data: &[u8]) {
@@ -230,7 +233,7 @@ pub fn expiry(context: Context, key: Arg, at: i64) {
 }
 
 /// Replicates BF.MERGE or BF.COMPACT: verbatim, as BF.COMPACT with a revision if there is one, or the
-/// content of `filter` for replicas with RedisBloom.
+/// content of `filter` for replicas with RedisBloom or valkey-bloom.
 pub fn rewrite<F: Family>(
     context: Context,
     key: Arg,
@@ -239,7 +242,9 @@ pub fn rewrite<F: Family>(
     revision: Option<i64>,
 ) {
     match revision {
-        _ if REDISBLOOM_REPLICAS.is_on() => content(context, key, filter, expires_at),
+        _ if REDISBLOOM_REPLICAS.is_on() || filter.is_of_valkey() => {
+            content(context, key, filter, expires_at);
+        }
         Some(revision) => {
             context.replicate(c"BF.COMPACT", key, Operands::Integer(revision));
         }
@@ -251,14 +256,20 @@ pub fn rewrite<F: Family>(
 /// output buffer of a replica, beyond which it ends the link.
 const LARGE_CONTENT: usize = 64 << 20;
 
-/// Replicates a key as DEL, LOADCHUNK with header and bits, and PEXPIREAT.
+/// Replicates a key as DEL, LOADCHUNK with header and bits or BF.LOAD, and PEXPIREAT.
 pub fn content<F: Family>(context: Context, key: Arg, filter: &F, expires_at: Option<i64>) {
     deletion(context, key);
     let mut bytes = 0;
-    filter.each_loadchunk(|iterator, data| {
-        bytes += data.len();
-        chunk::<F>(context, key, iterator, data);
-    });
+    match filter.payload() {
+        Some(payload) => {
+            bytes = payload.len();
+            context.replicate(LOAD, key, Operands::Strings(&[&payload]));
+        }
+        None => filter.each_loadchunk(|iterator, data| {
+            bytes += data.len();
+            chunk::<F>(context, key, iterator, data);
+        }),
+    }
     if bytes >= LARGE_CONTENT {
         log::large(format_args!(
             "filter '{}' is replicated by content, {bytes} bytes at once: \

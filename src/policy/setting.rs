@@ -5,10 +5,11 @@ use std::ffi::CStr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::counters::{CF_FILTERS_BLOOMLINE, FILTERS_BLOOMLINE};
+use super::counters::{CF_FILTERS_BLOOMLINE, FILTERS_BLOOMLINE, FILTERS_VALKEY_BLOOM};
 use super::layout::{self, LayoutRow};
 use crate::server::args::Arg;
 use bloomline_core::Layout;
+use bloomline_core::host::MAX_ERROR_RATE;
 
 /// A setting. Any thread may read its value at any time.
 pub struct Setting {
@@ -16,6 +17,8 @@ pub struct Setting {
     pub name: &'static CStr,
     /// The name that RedisBloom before Redis 8 had for it in the load arguments.
     pub legacy: Option<&'static str>,
+    /// The name that valkey-bloom has for it, if it has another one.
+    pub valkey: Option<&'static CStr>,
     /// The default value as text.
     pub default: &'static CStr,
     /// The value: an integer, or the bits of an `f64`.
@@ -39,7 +42,7 @@ pub enum Problem {
     Unreadable,
     /// The value is outside of this range.
     OutOfRange(Cow<'static, str>),
-    /// The value forbids the Bloomline layout, of which the server holds this number of filters.
+    /// The value forbids all layouts but RedisBloom's, and the server holds this number of others.
     FiltersExist(u64),
 }
 
@@ -48,6 +51,7 @@ pub enum Problem {
 pub static ERROR_RATE: Setting = Setting {
     name: c"bf-error-rate",
     legacy: Some("ERROR_RATE"),
+    valkey: Some(c"bloom-fp-rate"),
     default: c"0.01",
     value: AtomicU64::new(0.01f64.to_bits()),
     text: Mutex::new(None),
@@ -58,6 +62,7 @@ pub static ERROR_RATE: Setting = Setting {
 pub static INITIAL_SIZE: Setting = Setting {
     name: c"bf-initial-size",
     legacy: Some("INITIAL_SIZE"),
+    valkey: Some(c"bloom-capacity"),
     default: c"100",
     value: AtomicU64::new(100),
     text: Mutex::new(None),
@@ -68,6 +73,7 @@ pub static INITIAL_SIZE: Setting = Setting {
 pub static EXPANSION_FACTOR: Setting = Setting {
     name: c"bf-expansion-factor",
     legacy: None,
+    valkey: Some(c"bloom-expansion"),
     default: c"2",
     value: AtomicU64::new(2),
     text: Mutex::new(None),
@@ -78,6 +84,7 @@ pub static EXPANSION_FACTOR: Setting = Setting {
 pub static MAX_FILTER_BYTES: Setting = Setting {
     name: c"bf-max-filter-bytes",
     legacy: None,
+    valkey: Some(c"bloom-memory-usage-limit"),
     default: c"0",
     value: AtomicU64::new(0),
     text: Mutex::new(None),
@@ -92,10 +99,11 @@ pub static MAX_FILTER_BYTES: Setting = Setting {
 pub static LAYOUT: Setting = Setting {
     name: c"bf-layout",
     legacy: None,
+    valkey: None,
     default: c"bloomline",
     value: AtomicU64::new(0),
     text: Mutex::new(None),
-    parse: layout,
+    parse: |arg| layout(arg, |_| true),
 };
 
 /// `yes` if servers with RedisBloom replicate from this one: filters of the Bloomline layout are
@@ -103,18 +111,16 @@ pub static LAYOUT: Setting = Setting {
 pub static REDISBLOOM_REPLICAS: Setting = Setting {
     name: c"bf-redisbloom-replicas",
     legacy: None,
+    valkey: None,
     default: c"no",
     value: AtomicU64::new(0),
     text: Mutex::new(None),
     parse: |arg| {
-        let names = ["no", "yes"];
-        let index = names
-            .iter()
-            .position(|name| arg.is(name))
-            .ok_or(Problem::OutOfRange("{no, yes}".into()))?;
-        match FILTERS_BLOOMLINE.get() + CF_FILTERS_BLOOMLINE.get() {
-            filters if index == 1 && filters > 0 => Err(Problem::FiltersExist(filters)),
-            _ => Ok(Parsed { value: index as u64, text: names.get(index).copied() }),
+        let parsed = switch(arg)?;
+        let others = [&FILTERS_BLOOMLINE, &FILTERS_VALKEY_BLOOM, &CF_FILTERS_BLOOMLINE];
+        match others.iter().map(|filters| filters.get()).sum() {
+            filters if parsed.value == 1 && filters > 0 => Err(Problem::FiltersExist(filters)),
+            _ => Ok(parsed),
         }
     },
 };
@@ -123,10 +129,11 @@ pub static REDISBLOOM_REPLICAS: Setting = Setting {
 pub static CF_LAYOUT: Setting = Setting {
     name: c"cf-layout",
     legacy: None,
+    valkey: None,
     default: c"bloomline",
     value: AtomicU64::new(0),
     text: Mutex::new(None),
-    parse: layout,
+    parse: |arg| layout(arg, |row| row.has_cuckoo),
 };
 
 /// The target rate of cuckoo filters that are created without one, in Bloomline's layout: above 0
@@ -134,6 +141,7 @@ pub static CF_LAYOUT: Setting = Setting {
 pub static CF_ERROR_RATE: Setting = Setting {
     name: c"cf-error-rate",
     legacy: None,
+    valkey: None,
     default: c"0.01",
     value: AtomicU64::new(0.01f64.to_bits()),
     text: Mutex::new(None),
@@ -145,6 +153,7 @@ pub static CF_ERROR_RATE: Setting = Setting {
 pub static CF_INITIAL_SIZE: Setting = Setting {
     name: c"cf-initial-size",
     legacy: None,
+    valkey: None,
     default: c"1024",
     value: AtomicU64::new(1024),
     text: Mutex::new(None),
@@ -156,6 +165,7 @@ pub static CF_INITIAL_SIZE: Setting = Setting {
 pub static CF_BUCKET_SIZE: Setting = Setting {
     name: c"cf-bucket-size",
     legacy: None,
+    valkey: None,
     default: c"2",
     value: AtomicU64::new(2),
     text: Mutex::new(None),
@@ -166,6 +176,7 @@ pub static CF_BUCKET_SIZE: Setting = Setting {
 pub static CF_MAX_ITERATIONS: Setting = Setting {
     name: c"cf-max-iterations",
     legacy: None,
+    valkey: None,
     default: c"20",
     value: AtomicU64::new(20),
     text: Mutex::new(None),
@@ -177,6 +188,7 @@ pub static CF_MAX_ITERATIONS: Setting = Setting {
 pub static CF_EXPANSION_FACTOR: Setting = Setting {
     name: c"cf-expansion-factor",
     legacy: None,
+    valkey: None,
     default: c"1",
     value: AtomicU64::new(1),
     text: Mutex::new(None),
@@ -187,10 +199,45 @@ pub static CF_EXPANSION_FACTOR: Setting = Setting {
 pub static CF_MAX_EXPANSIONS: Setting = Setting {
     name: c"cf-max-expansions",
     legacy: Some("CF_MAX_EXPANSIONS"),
+    valkey: None,
     default: c"32",
     value: AtomicU64::new(32),
     text: Mutex::new(None),
     parse: |arg| integer(arg, 1, 65_536),
+};
+
+/// The tightening ratio of filters in valkey-bloom's layout that are created without one: above 0 and
+/// below 1.
+pub static TIGHTENING_RATIO: Setting = Setting {
+    name: c"bloom-tightening-ratio",
+    legacy: None,
+    valkey: None,
+    default: c"0.5",
+    value: AtomicU64::new(0.5f64.to_bits()),
+    text: Mutex::new(None),
+    parse: |arg| fraction(arg, 1.0),
+};
+
+/// `yes` if filters in valkey-bloom's layout get a random seed; the fixed one otherwise.
+pub static USE_RANDOM_SEED: Setting = Setting {
+    name: c"bloom-use-random-seed",
+    legacy: None,
+    valkey: None,
+    default: c"yes",
+    value: AtomicU64::new(1),
+    text: Mutex::new(None),
+    parse: switch,
+};
+
+/// `yes` if active defragmentation moves filters.
+pub static DEFRAG_ENABLED: Setting = Setting {
+    name: c"bloom-defrag-enabled",
+    legacy: None,
+    valkey: None,
+    default: c"yes",
+    value: AtomicU64::new(1),
+    text: Mutex::new(None),
+    parse: switch,
 };
 
 /// The largest capacity of a first table of a cuckoo filter, in items: RedisBloom's limit.
@@ -206,7 +253,7 @@ pub fn max_bucket_size() -> u64 {
 /// The bucket size of cuckoo filters precedes their capacity: it is in range of the default
 /// capacity whatever it is, and then the bound of the capacity is that of the file. In the other
 /// order a server would not start with a file that its CONFIG REWRITE has written.
-pub static ALL: [&Setting; 13] = [
+pub static ALL: [&Setting; 16] = [
     &ERROR_RATE,
     &INITIAL_SIZE,
     &EXPANSION_FACTOR,
@@ -220,6 +267,9 @@ pub static ALL: [&Setting; 13] = [
     &CF_MAX_ITERATIONS,
     &CF_EXPANSION_FACTOR,
     &CF_MAX_EXPANSIONS,
+    &TIGHTENING_RATIO,
+    &USE_RANDOM_SEED,
+    &DEFRAG_ENABLED,
 ];
 
 impl Setting {
@@ -267,22 +317,35 @@ impl Setting {
     }
 }
 
-fn layout(arg: Arg) -> Result<Parsed, Problem> {
-    let mut rows = (0..).zip(&layout::ALL);
-    let Some((value, row)) = rows.find(|(_, row)| row.docs.has_token(arg)) else {
-        let names: Vec<&str> = layout::ALL.iter().map(LayoutRow::name).collect();
+/// A layout of those that `is_possible`, as its index in the table.
+fn layout(arg: Arg, is_possible: fn(&LayoutRow) -> bool) -> Result<Parsed, Problem> {
+    let rows = (0..).zip(&layout::ALL).filter(|(_, row)| is_possible(row));
+    let Some((value, row)) = rows.clone().find(|(_, row)| row.docs.has_token(arg)) else {
+        let names: Vec<&str> = rows.map(|(_, row)| row.name()).collect();
         return Err(Problem::OutOfRange(format!("{{{}}}", names.join(", ")).into()));
     };
     Ok(Parsed { value, text: Some(row.name()) })
 }
 
+fn switch(arg: Arg) -> Result<Parsed, Problem> {
+    let mut names = (0..).zip(["no", "yes"]);
+    let found = names.find(|(_, name)| arg.is(name));
+    let (value, name) = found.ok_or(Problem::OutOfRange("{no, yes}".into()))?;
+    Ok(Parsed { value, text: Some(name) })
+}
+
 fn rate(arg: Arg) -> Result<Parsed, Problem> {
+    fraction(arg, MAX_ERROR_RATE)
+}
+
+/// A number above 0 and below 1. A larger one than `most` is replaced by it.
+fn fraction(arg: Arg, most: f64) -> Result<Parsed, Problem> {
     let rate = arg.number().ok_or(Problem::Unreadable)?;
     if !(rate > 0.0 && rate < 1.0) {
         return Err(Problem::OutOfRange("(0.000000, 1.000000)".into()));
     }
-    let text = (rate > 0.25).then_some("0.25");
-    Ok(Parsed { value: rate.min(0.25).to_bits(), text })
+    let text = (rate > most).then_some("0.25");
+    Ok(Parsed { value: rate.min(most).to_bits(), text })
 }
 
 fn integer(arg: Arg, least: u64, most: u64) -> Result<Parsed, Problem> {

@@ -14,10 +14,10 @@ use super::loading::Loading;
 use super::log;
 use super::version;
 
-/// A setting as CONFIG GET and CONFIG SET see it: a name and a text.
+/// A setting as CONFIG GET and CONFIG SET see it: one or more names, and a text.
 pub trait ConfigParameter: Sync + 'static {
-    /// The name.
-    fn name(&self) -> &'static CStr;
+    /// The names.
+    fn names(&self) -> impl Iterator<Item = &'static CStr>;
 
     /// The value as text.
     fn text(&self) -> String;
@@ -49,7 +49,8 @@ pub fn register<P: ConfigParameter>(loading: Loading, parameters: &[&'static P])
         true => REDISMODULE_CONFIG_UNPREFIXED,
         false => REDISMODULE_CONFIG_DEFAULT,
     };
-    for &parameter in parameters {
+    let named = |parameter: &'static P| parameter.names().map(move |name| (parameter, name));
+    for (parameter, name) in parameters.iter().copied().flat_map(named) {
         let text = CString::new(parameter.text()).unwrap_or_default();
         let data: *const P = parameter;
         let register_with = |flags: c_uint| {
@@ -58,7 +59,7 @@ pub fn register<P: ConfigParameter>(loading: Loading, parameters: &[&'static P])
             let status = unsafe {
                 register(
                     loading.as_ptr(),
-                    parameter.name().as_ptr(),
+                    name.as_ptr(),
                     text.as_ptr(),
                     flags,
                     Some(get::<P>),
@@ -75,7 +76,7 @@ pub fn register<P: ConfigParameter>(loading: Loading, parameters: &[&'static P])
         // Perhaps a server of another kind, which does not know the flag.
         flags = REDISMODULE_CONFIG_DEFAULT;
         if !register_with(flags) {
-            let name = parameter.name().to_string_lossy();
+            let name = name.to_string_lossy();
             log::warning(&format!("the server refuses the setting {name}"));
             return false;
         }

@@ -6,7 +6,6 @@ use crate::error::{Error, Parameter, ValkeyError};
 use crate::memory::lists::try_push;
 use crate::permit::Permit;
 use crate::redisbloom::ClassicFilter;
-use crate::valkey::ValkeyFilter;
 use crate::valkey::valid::MAX_CAPACITY;
 
 impl AnyFilter {

@@ -34,7 +34,7 @@ const ADDED: &CStr = c"bloom.add";
 pub struct Add;
 /// BF.MADD key item [item ...]
 pub struct Madd;
-/// BF.INSERT key [option ...] ITEMS item [item ...]
+/// BF.INSERT key [option ...] ITEMS item [item ...]; in valkey-bloom's layout without items, too
 pub struct Insert;
 
 impl Handler for Add {
@@ -56,14 +56,14 @@ impl Handler for Madd {
 }
 
 impl Handler for Insert {
-    const ARGS: ArgCount = 4..=usize::MAX;
+    const ARGS: ArgCount = 2..=usize::MAX;
 
     fn is_unknown_to_redisbloom(rest: Args) -> bool {
         has_own(&OPTIONS, rest)
     }
 
     fn run(call: Call) -> Result<(), Failure> {
-        let insert = parse::insert(call.rest, Dialect::of(call.source))?;
+        let insert = parse::insert(call.rest, Dialect::of_insert(call.source, call.rest))?;
         let if_missing = insert.if_missing.map(|options| move || options);
         let wanted = Wanted { if_missing, lifetime: insert.lifetime };
         add(call, insert.items, wanted, Replication::Items, Reply::Array)

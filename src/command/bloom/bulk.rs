@@ -10,6 +10,7 @@ use crate::command::answers::Answers;
 use crate::command::bulk::{BulkCommand, BulkResult, Done, replicate_packed};
 use crate::command::handler::Call;
 use crate::command::packed::Packed;
+use crate::policy::family::Family;
 use crate::policy::limits::Limits;
 use crate::policy::replicate::{self, NewItems};
 use crate::server::key::Key;
@@ -75,11 +76,12 @@ fn insert_items(
 /// Replicates the new items of a call. For replicas that know no packed items, as plain items or as
 /// content, whichever is shorter.
 fn replicate_new(call: Call, key: &Key, new: &NewItems, items: Packed) {
-    if replicate::replicas_know_own_commands() {
+    let filter = access::found::<AnyFilter>(key);
+    if replicate::replicas_know_own_commands() && !filter.is_some_and(Family::is_of_valkey) {
         return replicate_packed(call, new, items, &replicate::ADD);
     }
     let selected = new.select(items.iter());
-    match access::found::<AnyFilter>(key) {
+    match filter {
         Some(filter) if replicate::is_content_shorter(filter, selected.clone()) => {
             replicate::content(call.context, call.key, filter, key.expires_at());
         }

@@ -4,7 +4,7 @@ use std::ffi::CStr;
 
 use super::option::OPTIONS;
 use super::options::{Dialect, FilterOptions};
-use super::parse;
+use super::{parse, valkey};
 use crate::command::access;
 use crate::command::creation::{expire, refused, seed};
 use crate::command::error::{Failure, NEEDS_EFFECTS};
@@ -16,8 +16,8 @@ use crate::policy::replicate;
 use crate::server::args::Args;
 use crate::server::clock;
 use crate::server::key::Key;
+use bloomline_core::Layout;
 use bloomline_core::host::{AnyFilter, Filter, WindowedFilter};
-use bloomline_core::{Error, Layout};
 
 /// The keyspace event of a filter that was created.
 pub const RESERVED: &CStr = c"bloom.reserve";
@@ -71,11 +71,17 @@ pub fn create(call: Call, key: &mut Key, options: FilterOptions) -> Result<Chang
         Layout::RedisBloom => {
             AnyFilter::redisbloom(options.spec, options.stored_expansion, &mut limits.permit())
         }
-        // No option names it.
-        Layout::ValkeyBloom => Err(Error::Layout(options.layout)),
+        Layout::ValkeyBloom => {
+            let mut permit = limits.permit();
+            let created = valkey::create(call, options.spec, options.valkey, &mut permit)?;
+            created.map(AnyFilter::from)
+        }
     };
     let filter = created.map_err(|error| refused(call, error, &limits))?;
-    replicate::chunk::<AnyFilter>(call.context, call.key, 1, &filter.encode_header());
+    match filter.valkey() {
+        Some(filter) => valkey::replicate(call, filter),
+        None => replicate::chunk::<AnyFilter>(call.context, call.key, 1, &filter.encode_header()),
+    }
     let created = store(key, filter);
     expire(call, key, lifetime);
     Ok(created)

@@ -29,7 +29,7 @@ pub struct Scandump;
 pub struct Loadchunk;
 
 /// The keyspace event of a header or chunk that was loaded.
-const LOADED: &CStr = c"bloom.load";
+pub const LOADED: &CStr = c"bloom.load";
 
 /// The iterator that requests the header; in a reply, the end.
 const START: i64 = 0;

@@ -8,9 +8,11 @@ use crate::command::handler::{ArgCount, Call, Handler};
 use crate::command::read::now_for;
 use crate::command::syntax::KEY;
 use crate::policy::layout::LayoutRow;
+use crate::policy::limits::max_filter_bytes;
 use crate::server::clock;
 use crate::server::command_docs::{ArgSpec, Kind};
 use crate::server::context::Context;
+use bloomline_core::host::valkey::ValkeyFilter;
 use bloomline_core::host::{AnyFilter, Growth, LayerNumbers, Window, WindowedFilter};
 
 /// BF.INFO key [field]
@@ -18,9 +20,8 @@ pub struct Info;
 /// BF.DEBUG key
 pub struct Debug;
 
-/// The fields of BF.INFO, in RedisBloom's order. Only the first five are returned if none is
-/// requested: a sixth would break clients.
-static TABLE: [Field<AnyFilter>; 14] = [
+/// The fields of BF.INFO.
+static TABLE: [Field<AnyFilter>; 16] = [
     Field { token: ArgSpec::choice(c"capacity", c"CAPACITY"), name: c"Capacity", reply: capacity },
     Field { token: ArgSpec::choice(c"size", c"SIZE"), name: c"Size", reply: size },
     Field {
@@ -76,11 +77,35 @@ static TABLE: [Field<AnyFilter>; 14] = [
             to.count(estimate.standard_error().ceil() as u64);
         },
     },
+    Field {
+        token: ArgSpec::choice(c"tightening", c"TIGHTENING"),
+        name: c"Tightening ratio",
+        reply: tightening,
+    },
+    Field {
+        token: ArgSpec::choice(c"maxscaledcapacity", c"MAXSCALEDCAPACITY"),
+        name: c"Max scaled capacity",
+        reply: max_scaled_capacity,
+    },
 ];
 
-static FIELDS: Fields<AnyFilter> = Fields { all: &TABLE, default: 5 };
+/// RedisBloom's fields, in its order: a sixth would break clients.
+const OF_REDISBLOOM: &[usize] = &[0, 1, 2, 3, 4];
+/// valkey-bloom's fields, in its order. The last two are those of filters that grow.
+const OF_VALKEY_BLOOM: &[usize] = &[0, 1, 2, 3, 5, 4, 14, 15];
 
-static TOKENS: [ArgSpec; 14] = tokens(&TABLE);
+/// The fields that are returned if none is requested.
+fn default_fields(filter: &AnyFilter) -> &'static [usize] {
+    match (filter.valkey(), filter.growth()) {
+        (None, _) => OF_REDISBLOOM,
+        (Some(_), Growth::Scaling { .. }) => OF_VALKEY_BLOOM,
+        (Some(_), Growth::Fixed) => OF_VALKEY_BLOOM.get(..6).unwrap_or_default(),
+    }
+}
+
+static FIELDS: Fields<AnyFilter> = Fields { all: &TABLE, default: default_fields };
+
+static TOKENS: [ArgSpec; 16] = tokens(&TABLE);
 
 /// The arguments of the command.
 pub const ARGS: &[ArgSpec] =
@@ -117,6 +142,27 @@ pub fn expansion(to: Context, filter: &AnyFilter) {
 /// Replies with the target rate.
 pub fn error_rate(to: Context, filter: &AnyFilter) {
     to.bulk(format!("{:?}", filter.error_rate()).as_bytes());
+}
+
+/// Replies with the tightening ratio; null in other layouts than valkey-bloom's.
+pub fn tightening(to: Context, filter: &AnyFilter) {
+    match filter.valkey() {
+        Some(filter) => to.bulk(format!("{:?}", filter.common().tightening).as_bytes()),
+        None => to.null(),
+    }
+}
+
+/// Replies with the capacity that the filter can grow to within the limits; null in other layouts than
+/// valkey-bloom's, and for a filter that does not grow.
+pub fn max_scaled_capacity(to: Context, filter: &AnyFilter) {
+    let growing = filter.valkey().filter(|filter| filter.common().expansion > 0);
+    let reach = growing.map(|filter| {
+        ValkeyFilter::reach(filter.spec().capacity, filter.common(), max_filter_bytes())
+    });
+    match reach {
+        Some(Ok(reach)) => to.count(reach.capacity),
+        _ => to.null(),
+    }
 }
 
 /// Replies with the name of the layout.

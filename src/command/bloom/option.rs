@@ -6,7 +6,7 @@ use crate::command::option::{self, CreateOption};
 use crate::server::command_docs::{ArgSpec, Kind};
 
 /// The options, in the order of COMMAND DOCS.
-pub static OPTIONS: [CreateOption<Parser>; 12] = [
+pub static OPTIONS: [CreateOption<Parser>; 14] = [
     CreateOption::known(option::CAPACITY, Parser::capacity).only_of(Insert),
     CreateOption::known(option::ERROR, Parser::error).only_of(Insert),
     CreateOption::known(option::EXPANSION, Parser::expansion),
@@ -40,6 +40,14 @@ pub static OPTIONS: [CreateOption<Parser>; 12] = [
         parser.options.lifetime.set_ttl(value?)
     }),
     CreateOption::own(option::SEED, Parser::seed),
+    CreateOption::own(
+        ArgSpec::optional(c"tightening", c"TIGHTENING", Kind::Number),
+        |parser: &mut Parser, value| parser.options.valkey.set_tightening(value?),
+    ),
+    CreateOption::own(
+        ArgSpec::optional(c"validatescaleto", c"VALIDATESCALETO", Kind::Integer),
+        |parser: &mut Parser, value| parser.options.valkey.set_scale_to(value?),
+    ),
 ];
 
 const WINDOW: ArgSpec = ArgSpec::optional(c"seconds", c"WINDOW", Kind::Integer);

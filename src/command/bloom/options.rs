@@ -1,5 +1,6 @@
 //! The filter that a call creates: the defaults, and what each option sets.
 
+use super::valkey::{self, ValkeyOptions};
 use crate::command::error::{CANNOT_EXPAND, Failure};
 use crate::command::lifetime::Lifetime;
 use crate::command::option::{Command, Value, error_rate, layout, seed};
@@ -8,7 +9,7 @@ use crate::policy::setting::{ERROR_RATE, EXPANSION_FACTOR, INITIAL_SIZE, LAYOUT}
 use crate::policy::source::Source;
 use crate::server::args::{Arg, Args};
 use bloomline_core::Layout;
-use bloomline_core::host::{Growth, MAX_EXPANSION, Spec};
+use bloomline_core::host::{Growth, Spec};
 
 /// The filter that a call creates.
 #[derive(Clone, Copy)]
@@ -23,6 +24,8 @@ pub struct FilterOptions {
     pub lifetime: Lifetime,
     /// The seed of the hash, if the call chooses it.
     pub seed: Option<u64>,
+    /// The options of valkey-bloom.
+    pub valkey: ValkeyOptions,
 }
 
 /// How the arguments of a call are read.
@@ -40,6 +43,14 @@ impl Dialect {
     pub fn of(source: &Source) -> Self {
         if source.is_redisbloom() { Self::RedisBloom } else { Self::Bloomline }
     }
+
+    /// The dialect of a BF.INSERT, which may also be valkey-bloom's.
+    pub fn of_insert(source: &Source, args: Args) -> Self {
+        match Self::of(source) {
+            Self::RedisBloom if valkey::is_named_in(args) => Self::Bloomline,
+            dialect => dialect,
+        }
+    }
 }
 
 impl FilterOptions {
@@ -56,7 +67,8 @@ impl FilterOptions {
             Dialect::RedisBloom => Layout::RedisBloom,
         };
         let lifetime = Lifetime::default();
-        Self { spec, stored_expansion: expansion, layout, lifetime, seed: None }
+        let valkey = ValkeyOptions::default();
+        Self { spec, stored_expansion: expansion, layout, lifetime, seed: None, valkey }
     }
 
     fn is_fixed(&self) -> bool {
@@ -67,6 +79,9 @@ impl FilterOptions {
     fn check(&self, has_growth: bool) -> Result<(), Failure> {
         if self.seed.is_some() && self.layout != Layout::Bloomline {
             return Err(c"ERR SEED needs LAYOUT BLOOMLINE".into());
+        }
+        if self.valkey.are_given() && self.layout != Layout::ValkeyBloom {
+            return Err(c"ERR TIGHTENING and VALIDATESCALETO need LAYOUT VALKEY-BLOOM".into());
         }
         self.lifetime.check(self.spec.capacity, self.layout, has_growth)
     }
@@ -121,16 +136,23 @@ impl Parser {
     }
 
     /// Sets the layout from the LAYOUT option before ITEMS: the range of the capacity depends on it.
+    /// Without LAYOUT, an option that only valkey-bloom has decides.
     ///
     /// # Errors
     ///
     /// The error reply.
     pub fn find_layout(&mut self, args: Args) -> Result<(), Failure> {
-        let mut args =
-            args.iter().take_while(|arg| !arg.is("ITEMS")).skip_while(|arg| !arg.is("LAYOUT"));
-        let Some(_) = args.next() else { return Ok(()) };
-        self.options.layout = layout(args.next().ok_or(Failure::Arity)?)?;
+        let mut named = args.iter().take_while(|arg| !arg.is("ITEMS"));
+        if named.any(|arg| arg.is("LAYOUT")) {
+            self.options.layout = layout(named.next().ok_or(Failure::Arity)?)?.layout;
+        } else if valkey::is_named_in(args) {
+            self.options.layout = Layout::ValkeyBloom;
+        }
         Ok(())
+    }
+
+    fn row(&self) -> &'static LayoutRow {
+        LayoutRow::of(self.options.layout)
     }
 
     /// Sets rate and capacity of BF.RESERVE, which have no names.
@@ -141,6 +163,7 @@ impl Parser {
     pub fn rate_and_capacity(&mut self, rate: Arg, capacity: Arg) -> Result<(), Failure> {
         self.options.spec.error_rate = error_rate(
             rate,
+            self.row().max_error_rate,
             c"ERR bad error rate",
             c"ERR error rate must be in the range (0.000000, 1.000000)",
         )?;
@@ -163,7 +186,9 @@ impl Parser {
 
     /// ERROR
     pub fn error(&mut self, value: Value) -> Result<(), Failure> {
-        self.options.spec.error_rate = error_rate(value?, c"Bad error rate", c"Bad error rate")?;
+        let most = self.row().max_error_rate;
+        self.options.spec.error_rate =
+            error_rate(value?, most, c"Bad error rate", c"Bad error rate")?;
         Ok(())
     }
 
@@ -174,9 +199,11 @@ impl Parser {
             let value = value.map_err(|_| c"ERR no expansion")?;
             self.given_expansion = Some(value.integer().ok_or(c"ERR bad expansion")?);
         } else {
-            let expansion = value?.integer().and_then(|given| expansion(given, self.dialect));
+            let expansion = value?.integer().and_then(|given| self.expansion_of(given));
             self.options.stored_expansion = expansion.ok_or(c"Bad expansion")?;
-            self.is_fixed |= self.options.stored_expansion == 0;
+            let is_fixed = self.options.stored_expansion == 0;
+            // In valkey-bloom the last option counts, also against the setting.
+            self.is_fixed = is_fixed || self.is_fixed && self.options.layout != Layout::ValkeyBloom;
         }
         Ok(())
     }
@@ -200,8 +227,18 @@ impl Parser {
 
     /// SEED
     pub fn seed(&mut self, value: Value) -> Result<(), Failure> {
+        if self.options.layout == Layout::ValkeyBloom {
+            return self.options.valkey.set_seed(value?);
+        }
         self.options.seed = Some(seed(value?)?);
         Ok(())
+    }
+
+    fn expansion_of(&self, given: i64) -> Option<u32> {
+        // RedisBloom before 8 had no limit.
+        let is_allowed =
+            |n: &u32| *n <= self.row().max_expansion || self.dialect == Dialect::RedisBloom;
+        u32::try_from(given).ok().filter(is_allowed)
     }
 
     /// The filter of the call, and whether it may be created, after the options were checked
@@ -215,8 +252,11 @@ impl Parser {
             Some(0) => (self.is_fixed, self.options.stored_expansion) = (true, 0),
             Some(_) if self.is_fixed => return Err(CANNOT_EXPAND.into()),
             Some(n) => {
-                self.options.stored_expansion = expansion(n, self.dialect)
-                    .ok_or(c"ERR expansion must be in the range [0, 32768]")?;
+                let expansion = self.expansion_of(n);
+                self.options.stored_expansion = expansion.ok_or_else(|| {
+                    let most = self.row().max_expansion;
+                    Failure::Formatted(format!("ERR expansion must be in the range [0, {most}]"))
+                })?;
             }
             None => {}
         }
@@ -225,9 +265,4 @@ impl Parser {
         self.options.check(self.has_growth)?;
         Ok((self.options, self.may_create))
     }
-}
-
-fn expansion(given: i64, dialect: Dialect) -> Option<u32> {
-    // RedisBloom before 8 had no limit.
-    u32::try_from(given).ok().filter(|&n| n <= MAX_EXPANSION || dialect == Dialect::RedisBloom)
 }

@@ -7,6 +7,7 @@ use crate::command::error::{Failure, unknown_argument};
 use crate::command::lifetime::Lifetime;
 use crate::command::option::{self, Command, CreateOption};
 use crate::server::args::{Arg, Args};
+use bloomline_core::Layout;
 
 /// Parses `error_rate capacity [option ...]`, with the checks in RedisBloom's order.
 ///
@@ -50,7 +51,7 @@ pub struct Insert<'a> {
     pub if_missing: Option<FilterOptions>,
     /// When the filter must forget, also if it exists.
     pub lifetime: Lifetime,
-    /// The items, at least one.
+    /// The items. There may be none in valkey-bloom's layout.
     pub items: Args<'a>,
 }
 
@@ -73,13 +74,23 @@ pub fn insert(args: Args<'_>, dialect: Dialect) -> Result<Insert<'_>, Failure> {
                 if items.is_empty() {
                     return Err(Failure::Arity);
                 }
-                let (options, may_create) = parser.finish()?;
-                let if_missing = may_create.then_some(options);
-                return Ok(Insert { if_missing, lifetime: options.lifetime, items });
+                return parser.insert(items);
             }
         }
     }
-    Err(Failure::Arity)
+    // valkey-bloom creates a filter without items.
+    if parser.options.layout != Layout::ValkeyBloom {
+        return Err(Failure::Arity);
+    }
+    parser.insert(args.from(index))
+}
+
+impl Parser {
+    fn insert(self, items: Args<'_>) -> Result<Insert<'_>, Failure> {
+        let (options, may_create) = self.finish()?;
+        let if_missing = may_create.then_some(options);
+        Ok(Insert { if_missing, lifetime: options.lifetime, items })
+    }
 }
 
 /// What an argument of BF.INSERT before the items is. An option of a client must match as a whole.

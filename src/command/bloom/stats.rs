@@ -83,7 +83,10 @@ impl Subject<'_> {
 fn seed(to: Context, filter: &AnyFilter) {
     match filter.seed() {
         Some(seed) => to.bulk(seed.to_string().as_bytes()),
-        None => to.null(),
+        None => match filter.valkey() {
+            Some(filter) => to.bulk(&filter.common().seed),
+            None => to.null(),
+        },
     }
 }
 

@@ -6,7 +6,7 @@ use crate::command::syntax::{KEY, NAMED_ITEMS};
 use crate::server::command_docs::{ArgSpec, Kind};
 
 /// BF.RESERVE.
-pub static RESERVE: [ArgSpec; 11] = option::syntax(
+pub static RESERVE: [ArgSpec; 13] = option::syntax(
     &[
         KEY,
         ArgSpec::required(c"error_rate", Kind::Number),
@@ -17,8 +17,10 @@ pub static RESERVE: [ArgSpec; 11] = option::syntax(
     &[],
 );
 /// BF.INSERT.
-pub static INSERT: [ArgSpec; 13] =
+pub static INSERT: [ArgSpec; 15] =
     option::syntax(&[KEY], &OPTIONS, Command::Insert, &[NAMED_ITEMS]);
+/// BF.LOAD.
+pub const LOAD: &[ArgSpec] = &[KEY, ArgSpec::required(c"payload", Kind::Text)];
 /// BF.STATS.
 pub const STATS: &[ArgSpec] =
     &[KEY, ArgSpec { optional: true, multiple: true, ..ArgSpec::required(c"field", Kind::Text) }];

@@ -5,7 +5,9 @@ use std::ffi::CStr;
 use redis_module::raw::REDISMODULE_CMD_KEY_ACCESS;
 
 use super::bulk::BulkAdd;
-use super::{add, card, compact, create, dump, hash_check, info, merge, rotate, stats, syntax};
+use super::{
+    add, card, compact, create, dump, hash_check, info, load, merge, rotate, stats, syntax,
+};
 use crate::command::bulk::{Bulk, BulkExists};
 use crate::command::error::Failure;
 use crate::command::handler::{ArgCount, Call, Handler};
@@ -59,7 +61,7 @@ const TIMED: &CStr = c"dont_cache nondeterministic_output";
 
 /// The commands of Bloom filters. Their `since` is RedisBloom's version, to which the documentation
 /// of clients refers.
-pub static COMMANDS: [Command; 18] = [
+pub static COMMANDS: [Command; 19] = [
     Command {
         name: c"bf.reserve",
         summary: c"Creates an empty Bloom filter",
@@ -232,6 +234,15 @@ pub static COMMANDS: [Command; 18] = [
         ..command::<dump::Loadchunk>(&WRITE)
     },
     Command {
+        name: c"bf.load",
+        summary: c"Creates a Bloom filter from a payload that valkey-bloom has written to a file",
+        hint: c"Append-only files of valkey-bloom contain it. The filter has LAYOUT VALKEY-BLOOM.",
+        complexity: c"O(N) where N is the number of bytes given",
+        since: c"0.1.0",
+        args: syntax::LOAD,
+        ..command::<load::Load>(&WRITE)
+    },
+    Command {
         name: c"bf.help",
         summary: c"Returns the syntax of the commands of Bloom filters",
         hint: c"This text.",
@@ -288,8 +299,9 @@ mod tests {
     fn help_shows_arguments_as_they_are_typed() {
         for line in [
             "BF.RESERVE <key> <error_rate> <capacity> [EXPANSION <expansion>] [NONSCALING] \
-             [LAYOUT BLOOMLINE|REDISBLOOM] [WINDOW <seconds>|LAST] [GENERATIONS <generations>] \
-             [NOREFRESH] [TTL <ttl>] [SEED <seed>]",
+             [LAYOUT BLOOMLINE|REDISBLOOM|VALKEY-BLOOM] [WINDOW <seconds>|LAST] [GENERATIONS <generations>] \
+             [NOREFRESH] [TTL <ttl>] [SEED <seed>] [TIGHTENING <tightening>] \
+             [VALIDATESCALETO <validatescaleto>]",
             "BF.MADD <key> <item> [<item> ...]",
             "BF.CARD <key>",
             "BF.HELP",

@@ -3,7 +3,7 @@
 use std::ffi::CStr;
 
 use super::error::{BAD_CAPACITY, INSERTED_CAPACITY, RESERVED_CAPACITY, UNKNOWN_ARGUMENT};
-use crate::command::error::Failure;
+use crate::command::error::{Failure, unknown_argument};
 use crate::command::handler::Call;
 use crate::command::lifetime::Lifetime;
 use crate::command::option::Command::{Insert as OfInsert, Reserve};
@@ -17,6 +17,7 @@ use crate::policy::source::Source;
 use crate::server::args::{Arg, Args};
 use crate::server::command_docs::{ArgSpec, Kind};
 use bloomline_core::Layout;
+use bloomline_core::host::MAX_ERROR_RATE;
 use bloomline_core::host::cuckoo::CuckooOptions;
 
 /// The filter that a call creates.
@@ -84,12 +85,14 @@ pub static OPTIONS: [CreateOption<Parser>; 9] = [
     })
     .only_of(OfInsert),
     CreateOption::own(option::ERROR, |parser: &mut Parser, value| {
-        let rate = error_rate(value?, c"Bad error rate", c"Bad error rate")?;
+        let rate = error_rate(value?, MAX_ERROR_RATE, c"Bad error rate", c"Bad error rate")?;
         parser.new.error_rate = Some(rate);
         Ok(())
     }),
-    CreateOption::own(option::LAYOUT, |parser: &mut Parser, value| {
-        parser.new.layout = Some(layout(value?)?);
+    CreateOption::own(option::CUCKOO_LAYOUT, |parser: &mut Parser, value| {
+        let value = value?;
+        let row = layout(value).ok().filter(|row| row.has_cuckoo);
+        parser.new.layout = Some(row.ok_or_else(|| unknown_argument(value))?.layout);
         Ok(())
     }),
     CreateOption::own(option::TTL, |parser: &mut Parser, value| {

@@ -1,0 +1,57 @@
+//! BF.LOAD: a filter is created from valkey-bloom's payload, which its append-only files contain.
+
+use super::dump::LOADED;
+use crate::command::access;
+use crate::command::creation;
+use crate::command::error::{BUSY_KEY, DECODING_FAILED, Failure, UNSUPPORTED_PAYLOAD};
+use crate::command::handler::{ArgCount, Call, Handler};
+use crate::data_type::handle::{Lookup, filter, store};
+use crate::policy::counters::LOADS_REFUSED;
+use crate::policy::limits::{Limits, is_for_memory};
+use crate::server::key::Key;
+use crate::server::log;
+use bloomline_core::Error;
+use bloomline_core::host::AnyFilter;
+use bloomline_core::host::valkey::{ValkeyError, ValkeyFilter};
+
+/// BF.LOAD key payload
+pub struct Load;
+
+impl Handler for Load {
+    const ARGS: ArgCount = 3..=3;
+
+    fn run(call: Call) -> Result<(), Failure> {
+        let payload = call.rest.get(0).ok_or(Failure::Arity)?.bytes();
+        let mut key = access::write(call);
+        // The key was missing where the call comes from, if that is not a client.
+        let may_store = match filter::<AnyFilter>(&key) {
+            Lookup::Missing => true,
+            Lookup::Found(_) => call.source.is_replicated_or_loaded(),
+            Lookup::WrongType => false,
+        };
+        if !may_store {
+            return Err(BUSY_KEY.into());
+        }
+        let limits = Limits::of(call.source);
+        let loaded = ValkeyFilter::decode_payload(payload, &mut limits.permit());
+        let loaded = loaded.map_err(|error| refused(call, error, &limits))?;
+        let changed = store(&mut key, AnyFilter::from(loaded));
+        let replicate = |_: &Key| call.context.replicate_verbatim();
+        call.commit(key, changed, replicate, [(true, LOADED)]);
+        call.context.simple(c"OK");
+        Ok(())
+    }
+}
+
+/// The error reply for a payload; the log line has the reason.
+fn refused(call: Call, error: Error, limits: &Limits) -> Failure {
+    if is_for_memory(error) {
+        return creation::refused(call, error, limits);
+    }
+    LOADS_REFUSED.add(1);
+    log::refusal(format_args!("BF.LOAD of '{}' refused: {error}", call.key.shown()));
+    match error {
+        Error::Valkey(ValkeyError::PayloadVersion(_)) => UNSUPPORTED_PAYLOAD.into(),
+        _ => DECODING_FAILED.into(),
+    }
+}

@@ -1,0 +1,176 @@
+//! Filters in valkey-bloom's layout: the options that only valkey-bloom has, creation, and how it is
+//! replicated.
+
+use std::mem;
+
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+use crate::command::creation;
+use crate::command::error::Failure;
+use crate::command::handler::Call;
+use crate::policy::limits::max_filter_bytes;
+use crate::policy::setting::{TIGHTENING_RATIO, USE_RANDOM_SEED};
+use crate::server::args::{Arg, Args};
+use crate::server::context::Operands;
+use bloomline_core::Error;
+use bloomline_core::host::valkey::{Common, FIXED_SEED, Seed, ValkeyFilter};
+use bloomline_core::host::{Growth, Permit, Spec};
+
+/// The options of BF.RESERVE and BF.INSERT that valkey-bloom has and RedisBloom does not. A call with
+/// one of them creates a filter in valkey-bloom's layout.
+#[derive(Clone, Copy, Default)]
+pub struct ValkeyOptions {
+    /// TIGHTENING: the rate of a layer, divided by that of the layer before it.
+    pub tightening: Option<f64>,
+    /// SEED with 32 bytes.
+    pub seed: Option<Seed>,
+    /// VALIDATESCALETO: the number of items that the filter must be able to grow to.
+    pub scale_to: Option<u64>,
+}
+
+impl ValkeyOptions {
+    /// True if one is given.
+    pub fn are_given(&self) -> bool {
+        self.tightening.is_some() || self.seed.is_some() || self.scale_to.is_some()
+    }
+
+    /// TIGHTENING
+    ///
+    /// # Errors
+    ///
+    /// The error reply.
+    pub fn set_tightening(&mut self, value: Arg) -> Result<(), Failure> {
+        let ratio = value.number().ok_or(c"ERR bad tightening ratio")?;
+        if !(ratio > 0.0 && ratio < 1.0) {
+            return Err(c"ERR (0 < tightening ratio range < 1)".into());
+        }
+        self.tightening = Some(ratio);
+        Ok(())
+    }
+
+    /// SEED
+    ///
+    /// # Errors
+    ///
+    /// The error reply.
+    pub fn set_seed(&mut self, value: Arg) -> Result<(), Failure> {
+        self.seed = Some(seed(value).ok_or(c"ERR invalid seed")?);
+        Ok(())
+    }
+
+    /// VALIDATESCALETO
+    ///
+    /// # Errors
+    ///
+    /// The error reply.
+    pub fn set_scale_to(&mut self, value: Arg) -> Result<(), Failure> {
+        let items = value.integer().and_then(|items| u64::try_from(items).ok());
+        self.scale_to = Some(items.filter(|&items| items > 0).ok_or(c"ERR bad capacity")?);
+        Ok(())
+    }
+}
+
+/// True if there is an option before ITEMS that only valkey-bloom has.
+pub fn is_named_in(args: Args) -> bool {
+    let mut before_items = args.iter().take_while(|arg| !arg.is("ITEMS"));
+    let names = ["TIGHTENING", "VALIDATESCALETO"];
+    let mut is_seed = false;
+    before_items.any(|arg| {
+        let is_value = mem::replace(&mut is_seed, arg.is("SEED"));
+        is_value && seed(arg).is_some() || names.iter().any(|name| arg.is(name))
+    })
+}
+
+/// The seed in 32 bytes; none if they are not as many.
+fn seed(value: Arg) -> Option<Seed> {
+    value.bytes().try_into().ok()
+}
+
+/// Creates a filter.
+///
+/// # Errors
+///
+/// The error reply.
+pub fn create(
+    call: Call,
+    spec: Spec,
+    options: ValkeyOptions,
+    permit: Permit,
+) -> Result<Result<ValkeyFilter, Error>, Failure> {
+    let expansion = match spec.growth {
+        Growth::Fixed => 0,
+        Growth::Scaling { expansion } => expansion,
+    };
+    let seed = new_seed(call, options.seed)?;
+    let common = Common {
+        expansion,
+        error_rate: spec.error_rate,
+        tightening: options.tightening.unwrap_or_else(|| TIGHTENING_RATIO.number()),
+        seed,
+        is_random: seed != FIXED_SEED,
+    };
+    if let Some(items) = options.scale_to {
+        check_reach(spec.capacity, &common, items)?;
+    }
+    Ok(ValkeyFilter::new(spec.capacity, common, permit))
+}
+
+/// Checks that a filter can grow to a number of items.
+fn check_reach(capacity: u64, common: &Common, items: u64) -> Result<(), Failure> {
+    if common.expansion == 0 {
+        return Err(c"ERR cannot use NONSCALING and VALIDATESCALETO options together".into());
+    }
+    let end = match ValkeyFilter::reach(capacity, common, max_filter_bytes()) {
+        Ok(reach) if reach.capacity >= items => return Ok(()),
+        Ok(reach) => reach.end,
+        Err(error) => error,
+    };
+    Err(match end {
+        Error::ErrorRateTooSmall(_) => {
+            c"ERR provided VALIDATESCALETO causes false positive to degrade to 0"
+        }
+        _ => c"ERR provided VALIDATESCALETO causes bloom object to exceed memory limit",
+    }
+    .into())
+}
+
+/// The seed of a new filter: the given one, the fixed one, or one that nobody can predict unless a
+/// script is executed again elsewhere.
+fn new_seed(call: Call, given: Option<Seed>) -> Result<Seed, Failure> {
+    if let Some(seed) = given {
+        return Ok(seed);
+    }
+    if !USE_RANDOM_SEED.is_on() {
+        return Ok(FIXED_SEED);
+    }
+    let mut seed = Seed::default();
+    for (number, part) in (0u8..).zip(seed.as_chunks_mut().0) {
+        // In a repeated script all four are equal, and must not become equal keys.
+        let random = creation::seed(call, None)?;
+        *part = xxh3_64_with_seed(&[number], random).to_le_bytes();
+    }
+    Ok(seed)
+}
+
+/// Replicates the creation of a filter as valkey-bloom does, so that its replicas understand it.
+pub fn replicate(call: Call, filter: &ValkeyFilter) {
+    let (spec, common) = (filter.spec(), filter.common());
+    // Without an exponent, as valkey-bloom writes numbers.
+    let [rate, tightening] = [common.error_rate, common.tightening].map(|it| it.to_string());
+    let (capacity, expansion) = (spec.capacity.to_string(), common.expansion.to_string());
+    let words: [&[u8]; 10] = [
+        b"CAPACITY",
+        capacity.as_bytes(),
+        b"ERROR",
+        rate.as_bytes(),
+        b"TIGHTENING",
+        tightening.as_bytes(),
+        b"SEED",
+        &common.seed,
+        if common.expansion == 0 { b"NONSCALING" } else { b"EXPANSION" },
+        expansion.as_bytes(),
+    ];
+    let used = words.len() - usize::from(common.expansion == 0);
+    let words = words.get(..used).unwrap_or(&words);
+    call.context.replicate(c"BF.INSERT", call.key, Operands::Strings(words));
+}
