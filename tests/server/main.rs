@@ -60,5 +60,6 @@ mod replication;
 mod settings;
 mod soak;
 mod timed;
+mod valkey_bloom;
 mod windowed;
 mod windows;

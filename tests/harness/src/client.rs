@@ -124,7 +124,7 @@ impl Client {
     /// What the names of the commands begin with that serve the filter under a key: `BF` or `CF`.
     pub fn family(&mut self, key: &str) -> &'static str {
         match self.ask(&format!("TYPE {key}")).as_str() {
-            "+MBbloom--" => "BF",
+            "+MBbloom--" | "+bloomfltr" => "BF",
             "+MBbloomCF" => "CF",
             other => panic!("{key} is no filter: {other}"),
         }

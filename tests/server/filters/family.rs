@@ -78,7 +78,9 @@ pub fn observe(client: &mut Client, key: &str) -> Vec<String> {
             let debug: Vec<&str> = debug.split([' ', ']']).filter(is_constant).collect();
             seen.push(debug.join(" "));
             for question in ["BF.INFO", "BF.STATS", "BF.CARD"] {
-                seen.push(client.ask(&format!("{question} {key}")));
+                let reply = client.ask(&format!("{question} {key}"));
+                // This one depends on the limits of the server.
+                seen.push(reply.split(" +Max scaled").next().unwrap().to_owned());
             }
             seen.push(header(client, key).escape_ascii().to_string());
         }

@@ -28,6 +28,9 @@ const SURE: &str = "0.000000001";
 /// The seed of all filters, which needs all 64 bits.
 const SEED: &str = "SEED 11234567890123456789";
 
+/// The seed of filters in valkey-bloom's layout, of 32 bytes.
+const VALKEY_SEED: &str = "SEED abcdefghijklmnopqrstuvwxyz012345";
+
 /// Milliseconds of a slot of `WINDOW 8000000` with 8 generations, and of `WINDOW 4000000` with 4.
 const SLOT: u64 = 1_000_000_000;
 
@@ -71,14 +74,26 @@ pub struct Filter {
 }
 
 fn filter(key: &str, options: &str, present: Range<usize>, steps: &[Step]) -> Filter {
-    let seed = if options.contains("LAYOUT REDISBLOOM") { "" } else { SEED };
+    let seed = match options {
+        _ if options.contains("LAYOUT REDISBLOOM") => "",
+        _ if options.contains("LAYOUT VALKEY-BLOOM") => VALKEY_SEED,
+        _ => SEED,
+    };
     let options = format!("{options} {seed}");
     Filter { key: key.to_owned(), family: Family::Bloom, options, present, steps: steps.to_vec() }
 }
 
 /// All kinds of filters.
 pub fn all() -> Vec<Filter> {
-    let bloom = [growing(), in_redisbloom_layout(), windowed(), compacted(), merged(), recorded()];
+    let bloom = [
+        growing(),
+        in_redisbloom_layout(),
+        in_valkey_layout(),
+        windowed(),
+        compacted(),
+        merged(),
+        recorded(),
+    ];
     [bloom.concat(), cuckoo::all()].concat()
 }
 
@@ -120,6 +135,26 @@ fn in_redisbloom_layout() -> Vec<Filter> {
         filter("classic", "0.01 1000 LAYOUT REDISBLOOM", 0..500, &[Add(0..500)]),
         filter("classic:grown", "0.01 100 LAYOUT REDISBLOOM", 0..3000, &[Add(0..3000)]),
         filter("classic:full", "0.0001 50 NONSCALING LAYOUT REDISBLOOM", 0..40, &[Add(0..60)]),
+    ]
+}
+
+/// Filters in valkey-bloom's layout.
+fn in_valkey_layout() -> Vec<Filter> {
+    use Step::{Add, AddBinary, AddPacked, KeepHeader, Merge};
+    let row = |key: &str, options: &str, present, steps: &[Step]| {
+        filter(&format!("valkey{key}"), &format!("{options} LAYOUT VALKEY-BLOOM"), present, steps)
+    };
+    vec![
+        row("", "0.01 1000", 0..500, &[Add(0..500)]),
+        row(":empty", "0.5 100", 0..0, &[]),
+        row(":grown", "0.01 100", 0..3000, &[Add(0..3000)]),
+        row(":one", "0.0001 1 EXPANSION 1", 0..9, &[Add(0..9)]),
+        row(":full", "0.0001 50 NONSCALING", 0..40, &[Add(0..60)]),
+        row(":tightening", "0.01 30 EXPANSION 3 TIGHTENING 0.9", 0..400, &[Add(0..400)]),
+        row(":binary", "0.0001 200", 0..0, &[AddBinary]),
+        row(":packed", "0.001 100", 1000..3000, &[AddPacked(1000..3000)]),
+        row(":loaded", "0.01 100", 0..0, &[Add(0..1000), KeepHeader]),
+        row(":merged", "0.000001 1000", 0..400, &[Add(0..200), Merge(100..400)]),
     ]
 }
 

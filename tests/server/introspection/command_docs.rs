@@ -13,14 +13,16 @@ const INSERTED: &str = "key:key [CAPACITY capacity:integer] [NOCREATE nocreate:p
     [SEED seed:integer] ITEMS item:string...";
 
 /// Name, first version, and the arguments in the notation of [`written`].
-const COMMANDS: [(&str, &str, &str); 35] = [
+const COMMANDS: [(&str, &str, &str); 36] = [
     (
         "bf.reserve",
         "1.0.0",
         "key:key error_rate:double capacity:integer [EXPANSION expansion:integer] [NONSCALING nonscaling:pure-token] \
-         [LAYOUT layout:oneof(BLOOMLINE bloomline:pure-token|REDISBLOOM redisbloom:pure-token)] \
+         [LAYOUT layout:oneof(BLOOMLINE bloomline:pure-token|REDISBLOOM redisbloom:pure-token|\
+         VALKEY-BLOOM valkey-bloom:pure-token)] \
          [window:oneof(WINDOW seconds:integer|LAST last:pure-token)] [GENERATIONS generations:integer] \
-         [NOREFRESH norefresh:pure-token] [TTL ttl:integer] [SEED seed:integer]",
+         [NOREFRESH norefresh:pure-token] [TTL ttl:integer] [SEED seed:integer] \
+         [TIGHTENING tightening:double] [VALIDATESCALETO validatescaleto:integer]",
     ),
     ("bf.add", "1.0.0", "key:key item:string"),
     ("bf.madd", "1.0.0", "key:key item:string..."),
@@ -29,9 +31,11 @@ const COMMANDS: [(&str, &str, &str); 35] = [
         "1.0.0",
         "key:key [CAPACITY capacity:integer] [ERROR error:double] [EXPANSION expansion:integer] \
          [NOCREATE nocreate:pure-token] [NONSCALING nonscaling:pure-token] \
-         [LAYOUT layout:oneof(BLOOMLINE bloomline:pure-token|REDISBLOOM redisbloom:pure-token)] \
+         [LAYOUT layout:oneof(BLOOMLINE bloomline:pure-token|REDISBLOOM redisbloom:pure-token|\
+         VALKEY-BLOOM valkey-bloom:pure-token)] \
          [window:oneof(WINDOW seconds:integer|LAST last:pure-token)] [GENERATIONS generations:integer] \
          [NOREFRESH norefresh:pure-token] [TTL ttl:integer] [SEED seed:integer] \
+         [TIGHTENING tightening:double] [VALIDATESCALETO validatescaleto:integer] \
          ITEMS item:string...",
     ),
     ("bf.bulkadd", "0.1.0", PACKED),
@@ -48,13 +52,15 @@ const COMMANDS: [(&str, &str, &str); 35] = [
          ITEMS items:pure-token|EXPANSION expansion:pure-token|ERROR error:pure-token|LAYOUT layout:pure-token|\
          FILL fill:pure-token|FPRATE fprate:pure-token|WINDOW window:pure-token|\
          GENERATIONS generations:pure-token|OLDEST oldest:pure-token|NEWEST newest:pure-token|\
-         ESTIMATE estimate:pure-token)]",
+         ESTIMATE estimate:pure-token|TIGHTENING tightening:pure-token|\
+         MAXSCALEDCAPACITY maxscaledcapacity:pure-token)]",
     ),
     ("bf.stats", "0.1.0", "key:key [field:string...]"),
     ("bf.card", "2.4.4", "key:key"),
     ("bf.debug", "1.0.0", "key:key"),
     ("bf.scandump", "1.0.0", "key:key iterator:integer"),
     ("bf.loadchunk", "1.0.0", "key:key iterator:integer data:string"),
+    ("bf.load", "0.1.0", "key:key payload:string"),
     (
         "cf.reserve",
         "1.0.0",

@@ -7,7 +7,7 @@ use bloomline_harness::{Client, Setup, bulk, for_each_server, numbered, seal_dum
 
 use crate::inspect::{number, sum_of_infos, text, totals};
 
-const FIELDS: [&str; 26] = [
+const FIELDS: [&str; 27] = [
     "version",
     "filters",
     "filters_bloomline",
@@ -27,6 +27,7 @@ const FIELDS: [&str; 26] = [
     "compactions",
     "bytes_compacted",
     "compactions_refused",
+    "filters_valkey_bloom",
     "bloom_total_memory_bytes",
     "bloom_num_objects",
     "bloom_num_filters_across_objects",

@@ -41,6 +41,8 @@ pub fn reserve(numbers: &Numbers, key: &str) -> Option<String> {
         false => format!("EXPANSION {expansion}"),
     };
     let own = match (numbers.kind.shape, numbers.window) {
+        // The seed has 32 bytes, which a line cannot have.
+        (Shape::ValkeyBloom(..), _) => return None,
         (Shape::ClassicBloom(_), _) if !RESERVED.contains(&options) => return None,
         // One that remembers a number of items has the expansion of the settings.
         (Shape::Last, _) if expansion != 2 => return None,

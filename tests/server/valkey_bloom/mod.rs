@@ -1,0 +1,8 @@
+//! valkey-bloom's layout: recorded filters, its files and its stream of commands, its options, and what
+//! its replicas get.
+
+mod options;
+mod primary;
+mod recorded;
+mod servers;
+mod stream;

@@ -1,0 +1,83 @@
+//! The options and settings that valkey-bloom has and RedisBloom does not.
+
+use bloomline_harness::Setup;
+
+const SEED: &str = "abcdefghijklmnopqrstuvwxyz012345";
+
+#[test]
+fn options_of_valkey_bloom_choose_its_layout() {
+    Setup::new().on_each_server(|mut client, _| {
+        for (call, reply) in [
+            ("BF.INSERT a TIGHTENING 0.3 ITEMS x", "*[:1]"),
+            (&*format!("BF.INSERT b SEED {SEED} ITEMS x"), "*[:1]"),
+            ("BF.INSERT c VALIDATESCALETO 1000 ITEMS x", "*[:1]"),
+            ("BF.INSERT d LAYOUT valkey-bloom", "*[]"),
+            ("BF.INSERT d LAYOUT VALKEY-BLOOM", "*[]"),
+            ("BF.RESERVE e 0.5 10 EXPANSION 4294967295 LAYOUT valkey-bloom", "+OK"),
+            ("BF.RESERVE f 0.01 10 TIGHTENING 0.9", "+OK"),
+        ] {
+            assert_eq!(client.ask(call), reply, "{call}");
+        }
+        for key in ["a", "b", "c", "d", "e", "f"] {
+            assert_eq!(client.ask(&format!("TYPE {key}")), "+bloomfltr", "{key}");
+        }
+        assert_eq!(client.ask("BF.INFO e ERROR"), "*[$3 0.5]");
+        assert_eq!(client.ask("BF.INFO a TIGHTENING"), "*[$3 0.3]");
+        assert_eq!(client.ask("BF.STATS b seed"), format!("*[$4 seed $32 {SEED}]"));
+        let fields = client.ask("BF.INFO d");
+        for name in ["Error rate", "Tightening ratio", "Max scaled capacity"] {
+            assert!(fields.contains(name), "{fields}");
+        }
+    });
+}
+
+#[test]
+fn refusals_are_valkey_blooms() {
+    Setup::new().module_args("bf-max-filter-bytes 1mb").on_each_server(|mut client, _| {
+        for (call, reply) in [
+            ("BF.INSERT k TIGHTENING 1 ITEMS x", "-ERR (0 < tightening ratio range < 1)"),
+            ("BF.INSERT k TIGHTENING x ITEMS x", "-ERR bad tightening ratio"),
+            ("BF.INSERT k TIGHTENING 0.5 SEED 7 ITEMS x", "-ERR invalid seed"),
+            (
+                "BF.INSERT k NONSCALING VALIDATESCALETO 1000 ITEMS x",
+                "-ERR cannot use NONSCALING and VALIDATESCALETO options together",
+            ),
+            (
+                "BF.INSERT k VALIDATESCALETO 100000000 ITEMS x",
+                "-ERR provided VALIDATESCALETO causes bloom object to exceed memory limit",
+            ),
+            (
+                "BF.INSERT k ERROR 1e-200 CAPACITY 1 EXPANSION 1 VALIDATESCALETO 1000 ITEMS x",
+                "-ERR provided VALIDATESCALETO causes false positive to degrade to 0",
+            ),
+            (
+                "BF.INSERT k TIGHTENING 0.5 LAYOUT bloomline ITEMS x",
+                "-ERR TIGHTENING and VALIDATESCALETO need LAYOUT VALKEY-BLOOM",
+            ),
+            ("BF.INSERT k NOCREATE LAYOUT valkey-bloom", "-ERR not found"),
+            ("BF.RESERVE k 0.01 100 LAYOUT valkey-bloom WINDOW 60", "-ERR a windowed filter<any>"),
+            ("CF.RESERVE k 100 LAYOUT valkey-bloom", "-Unknown argument<any>"),
+        ] {
+            let found = client.ask(call);
+            assert!(bloomline_harness::matches(reply, &found), "{call}: {found}");
+        }
+        assert_eq!(client.ask("DBSIZE"), ":0");
+    });
+}
+
+#[test]
+fn settings_have_the_names_of_valkey_bloom_too() {
+    let setup = Setup::new().module_args(
+        "bloom-fp-rate 0.001 bloom-capacity 200 bloom-expansion 4 bf-layout valkey-bloom \
+                      bloom-tightening-ratio 0.25 bloom-memory-usage-limit 1mb \
+                      bloom-use-random-seed no bloom-defrag-enabled no",
+    );
+    setup.on_each_server(|mut client, _| {
+        assert_eq!(client.ask("BF.ADD k x"), ":1");
+        let fields = client.ask("BF.INFO k");
+        for part in ["Capacity :200", "rate $5 0.001", "rate :4", "ratio $4 0.25"] {
+            assert!(fields.contains(part), "{part}: {fields}");
+        }
+        assert!(client.ask("BF.RESERVE large 0.01 10000000").starts_with('-'));
+    });
+}

@@ -1,0 +1,43 @@
+//! A primary that sends a recorded data set and stream, as valkey-bloom's server did.
+
+use std::io::Write;
+use std::net::{TcpListener, TcpStream};
+use std::thread;
+
+use bloomline_harness::bulk;
+use redis::{Parser, Value};
+
+/// An RDB file without keys, of the oldest server's version. A checksum of zeros is not checked.
+pub const EMPTY: &[u8] = b"REDIS0009\xff\0\0\0\0\0\0\0\0";
+
+/// Serves one replica with a data set and a stream. Returns the port; the link stays open until the
+/// replica ends it.
+pub fn serve(rdb: &[u8], stream: &[u8]) -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = listener.local_addr().expect("an address").port();
+    let full = format!("+FULLRESYNC {} 0\r\n${}\r\n", "a".repeat(40), rdb.len());
+    let sent = [full.as_bytes(), rdb, stream].concat();
+    thread::spawn(move || {
+        let (replica, _) = listener.accept().expect("a replica");
+        talk(replica, &sent);
+    });
+    port
+}
+
+/// Answers the handshake, sends the data when the replica asks for it, and ignores what it
+/// acknowledges.
+fn talk(mut replica: TcpStream, sent: &[u8]) {
+    let mut parser = Parser::new();
+    while let Ok(Value::Array(words)) = parser.parse_value(&mut replica) {
+        let word = |at: usize| bulk(&words[at]).to_ascii_uppercase();
+        let reply: &[u8] = match &word(0)[..] {
+            b"PING" => b"+PONG\r\n",
+            b"PSYNC" => sent,
+            _ if word(1) == b"ACK" => b"",
+            _ => b"+OK\r\n",
+        };
+        if replica.write_all(reply).is_err() {
+            return;
+        }
+    }
+}
