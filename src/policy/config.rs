@@ -83,8 +83,8 @@ impl ConfigParameter for Setting {
                 format!("Value for `{name}` must be in the range {range}")
             }
             Problem::FiltersExist(filters) => format!(
-                "`{name}` forbids all layouts but redisbloom, and this server holds {filters} filters of \
-                 others"
+                "`{name}` forbids layouts that RedisBloom does not read, and this server holds \
+                 {filters} such filters"
             ),
         })
     }

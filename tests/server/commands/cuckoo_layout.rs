@@ -83,7 +83,7 @@ fn settings_choose_layout_and_rate() {
             };
             if !kind.is_before_7() && !forbidden {
                 let refused = client.ask(&format!("CONFIG SET {name} yes"));
-                assert!(refused.contains("forbids layout bloomline"), "{refused}");
+                assert!(refused.contains("forbids layouts that RedisBloom"), "{refused}");
             }
         }
     });

@@ -363,7 +363,7 @@ fn the_setting_is_refused_while_such_filters_exist() {
         assert_eq!(client.ask("BF.MADD k a b"), "*[:1 :1]");
         assert_eq!(client.ask("BF.ADD l a"), ":1");
         let refused = client.ask(&format!("CONFIG SET {name} yes"));
-        let expected = "<any>forbids layout bloomline, and this server holds 2 such filters<any>";
+        let expected = "<any>does not read, and this server holds 2 such filters<any>";
         assert!(matches(expected, &refused), "{refused}");
         assert_eq!(client.ask("DEL k l"), ":2");
         until("both filters to be freed", || {
