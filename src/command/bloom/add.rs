@@ -56,7 +56,7 @@ impl Handler for Madd {
 }
 
 impl Handler for Insert {
-    const ARGS: ArgCount = 2..=usize::MAX;
+    const ARGS: ArgCount = 4..=usize::MAX;
 
     fn is_unknown_to_redisbloom(rest: Args) -> bool {
         has_own(&OPTIONS, rest)
