@@ -288,8 +288,8 @@ impl BloomFilter {
         self.contains(hash.to_le_bytes())
     }
 
-    /// Inserts all items as [`BloomFilter::insert_batch`] does, and as fast; the number of new ones.
-    /// With a window of time, the clock is read again after some thousand items.
+    /// Inserts all items as [`BloomFilter::insert_batch`] does, and as fast; the number of new
+    /// ones. With a window of time, the clock is read again after some thousand items.
     ///
     /// # Errors
     ///

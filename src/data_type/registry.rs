@@ -1,7 +1,7 @@
 //! The types of the server, and which of them a filter has: that follows from its layout.
 //!
-//! A filter keeps its layout for life, and so its type: the type of a new value, of a loaded one and
-//! of a copy is that of [`DataType::server_type`].
+//! A filter keeps its layout for life, and so its type: the type of a new value, of a loaded one
+//! and of a copy is that of [`DataType::server_type`].
 
 use super::callbacks::methods;
 use super::handle::DataType;

@@ -65,7 +65,8 @@ impl Family for AnyFilter {
     }
 
     fn payload(&self) -> Option<Vec<u8>> {
-        /// The largest filter that is sent as one argument: clients may send no longer one by default.
+        /// The largest filter that is sent as one argument: clients may send no longer one by
+        /// default.
         const MOST: u64 = 512 << 20;
         let small = self.valkey().filter(|filter| filter.size_bytes() <= MOST);
         small.and_then(|filter| filter.encode_payload().ok())

@@ -58,14 +58,14 @@ pub trait Family: Debug + Send + Sized + 'static {
     /// first the header, with iterator 1, then each chunk that is not zero.
     fn each_loadchunk(&self, load: impl FnMut(u64, &[u8]));
 
-    /// True if replicas may be servers with valkey-bloom, which know neither LOADCHUNK nor the calls
-    /// that RedisBloom lacks.
+    /// True if replicas may be servers with valkey-bloom, which know neither LOADCHUNK nor the
+    /// calls that RedisBloom lacks.
     fn is_of_valkey(&self) -> bool {
         false
     }
 
-    /// The payload of the BF.LOAD that recreates the filter, in place of LOADCHUNK. None if there is
-    /// no such payload, or no memory for it.
+    /// The payload of the BF.LOAD that recreates the filter, in place of LOADCHUNK. None if there
+    /// is no such payload, or no memory for it.
     fn payload(&self) -> Option<Vec<u8>> {
         None
     }
@@ -73,8 +73,8 @@ pub trait Family: Debug + Send + Sized + 'static {
     /// Calls `see` with the start of each allocation that the filter owns.
     fn each_block(&self, see: impl FnMut(NonNull<u8>));
 
-    /// Moves allocations, from number `from` on, until `should_stop`. Returns the number of the next
-    /// one; none after the last.
+    /// Moves allocations, from number `from` on, until `should_stop`. Returns the number of the
+    /// next one; none after the last.
     fn relocate(
         &mut self,
         from: usize,

@@ -22,11 +22,12 @@ use bloomline_core::host::Demand;
 /// long as writing this many bytes.
 const LARGE_LAYERS: u64 = 1 << 20;
 
-/// Tables of a cuckoo filter up to which one call adds further ones, also beyond `cf-max-expansions`.
+/// Tables of a cuckoo filter up to which one call adds further ones, also beyond
+/// `cf-max-expansions`.
 const TABLES_OF_A_CALL: u64 = 512;
 
-/// Databases whose keys are counted, from the first on. A server may have more; the fraction that it
-/// may evict is estimated from these.
+/// Databases whose keys are counted, from the first on. A server may have more; the fraction that
+/// it may evict is estimated from these.
 const DATABASES: u32 = 1024;
 
 /// The limits of one change of the data set, and the first one that the change exceeded.
@@ -177,8 +178,8 @@ impl<'a> Limits<'a> {
         |demand| self.allows(demand)
     }
 
-    /// [`Limits::permit`] for the additions of a call to a cuckoo filter: `cf-max-expansions` limits
-    /// its growth.
+    /// [`Limits::permit`] for the additions of a call to a cuckoo filter: `cf-max-expansions`
+    /// limits its growth.
     ///
     /// In RedisBloom's layout [`Limits::allows_expansion`] is checked before the call, so that one
     /// call can make more tables, as in RedisBloom. There it can make thousands, and each of its

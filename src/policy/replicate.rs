@@ -167,8 +167,8 @@ pub fn replicas_know_own_commands() -> bool {
 /// True if items are many, and take at least as many bytes of the replication stream as the content
 /// of their filter. Replicas that know no packed items get the content then.
 ///
-/// Until the call ends, the server keeps each replicated item as a separate argument, which takes 32
-/// bytes or more: 10 million items of 4 bytes took 400 MB beside the 100 MB of the stream.
+/// Until the call ends, the server keeps each replicated item as a separate argument, which takes
+/// 32 bytes or more: 10 million items of 4 bytes took 400 MB beside the 100 MB of the stream.
 ///
 /// Cost: one pass over the items.
 pub fn is_content_shorter<'a>(
@@ -232,8 +232,8 @@ pub fn expiry(context: Context, key: Arg, at: i64) {
     context.replicate(c"PEXPIREAT", key, Operands::Integer(at));
 }
 
-/// Replicates BF.MERGE or BF.COMPACT: verbatim, as BF.COMPACT with a revision if there is one, or the
-/// content of `filter` for replicas with RedisBloom or valkey-bloom.
+/// Replicates BF.MERGE or BF.COMPACT: verbatim, as BF.COMPACT with a revision if there is one, or
+/// the content of `filter` for replicas with RedisBloom or valkey-bloom.
 pub fn rewrite<F: Family>(
     context: Context,
     key: Arg,

@@ -206,8 +206,8 @@ pub static CF_MAX_EXPANSIONS: Setting = Setting {
     parse: |arg| integer(arg, 1, 65_536),
 };
 
-/// The tightening ratio of filters in valkey-bloom's layout that are created without one: above 0 and
-/// below 1.
+/// The tightening ratio of filters in valkey-bloom's layout that are created without one: above 0
+/// and below 1.
 pub static TIGHTENING_RATIO: Setting = Setting {
     name: c"bloom-tightening-ratio",
     legacy: None,

@@ -7,8 +7,9 @@ use crate::insertion::Insertion;
 use crate::permit::Permit;
 
 impl AnyFilter {
-    /// True if the item may have been inserted; see [`Filter::contains`](crate::host::Filter::contains).
-    /// Windowed filters answer for the time `now`, in milliseconds; others ignore it.
+    /// True if the item may have been inserted; see
+    /// [`Filter::contains`](crate::host::Filter::contains). Windowed filters answer for the time
+    /// `now`, in milliseconds; others ignore it.
     #[inline]
     pub fn contains(&self, item: &[u8], now: u64) -> bool {
         match self {

@@ -167,8 +167,8 @@ impl AnyFilter {
         }
     }
 
-    /// The seed of the hash, where it is a number of 64 bits. None in RedisBloom's layout, whose seeds
-    /// are constant, and in valkey-bloom's, whose seed has 32 bytes.
+    /// The seed of the hash, where it is a number of 64 bits. None in RedisBloom's layout, whose
+    /// seeds are constant, and in valkey-bloom's, whose seed has 32 bytes.
     pub fn seed(&self) -> Option<u64> {
         match self {
             Self::Bloomline(filter) => Some(filter.seed()),

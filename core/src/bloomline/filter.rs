@@ -1,4 +1,5 @@
-//! The scalable filter in this layout: its layers, creation, and the parameters it was created with.
+//! The scalable filter in this layout: its layers, creation, and the parameters it was created
+//! with.
 
 use std::hint::black_box;
 

@@ -66,8 +66,9 @@ impl WindowedFilter {
         self.dropped_bytes + self.bits_bytes()
     }
 
-    /// The starts of the filter's allocations. Of a large ring the bits of each layer and the overflow
-    /// layers' structures, then the table of the older generations if there is one, and the ring.
+    /// The starts of the filter's allocations. Of a large ring the bits of each layer and the
+    /// overflow layers' structures, then the table of the older generations if there is one, and
+    /// the ring.
     pub fn allocations(&self) -> impl Iterator<Item = NonNull<u8>> {
         let (small, large) = match &self.ring {
             Ring::Small(words) => (Some(NonNull::from(&**words).cast()), None),

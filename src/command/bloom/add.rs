@@ -110,8 +110,8 @@ impl<T: Outcome> Outcome for Added<T> {
 }
 
 impl<T: Outcome> Written<Added<T>> {
-    /// Ends the call: its additions are replicated by `replicate`, and its events are sent. There may
-    /// be no additions, if the filter was only created or has rotated.
+    /// Ends the call: its additions are replicated by `replicate`, and its events are sent. There
+    /// may be no additions, if the filter was only created or has rotated.
     #[inline(always)]
     pub fn commit(&self, call: Call, key: Key, replicate: impl FnOnce(&Key)) {
         let Self { outcome: Added { items, rotated }, changed, is_created } = self;

@@ -152,8 +152,8 @@ pub fn tightening(to: Context, filter: &AnyFilter) {
     }
 }
 
-/// Replies with the capacity that the filter can grow to within the limits; null in other layouts than
-/// valkey-bloom's, and for a filter that does not grow.
+/// Replies with the capacity that the filter can grow to within the limits; null in other layouts
+/// than valkey-bloom's, and for a filter that does not grow.
 pub fn max_scaled_capacity(to: Context, filter: &AnyFilter) {
     let growing = filter.valkey().filter(|filter| filter.common().expansion > 0);
     let reach = growing.map(|filter| {

@@ -135,8 +135,8 @@ impl Parser {
         }
     }
 
-    /// Sets the layout from the LAYOUT option before ITEMS: the range of the capacity depends on it.
-    /// Without LAYOUT, an option that only valkey-bloom has decides.
+    /// Sets the layout from the LAYOUT option before ITEMS: the range of the capacity depends on
+    /// it. Without LAYOUT, an option that only valkey-bloom has decides.
     ///
     /// # Errors
     ///

@@ -1,5 +1,5 @@
-//! Filters in valkey-bloom's layout: the options that only valkey-bloom has, creation, and how it is
-//! replicated.
+//! Filters in valkey-bloom's layout: the options that only valkey-bloom has, creation, and how it
+//! is replicated.
 
 use std::mem;
 
@@ -16,8 +16,8 @@ use bloomline_core::Error;
 use bloomline_core::host::valkey::{Common, FIXED_SEED, Seed, ValkeyFilter};
 use bloomline_core::host::{Growth, Permit, Spec};
 
-/// The options of BF.RESERVE and BF.INSERT that valkey-bloom has and RedisBloom does not. A call with
-/// one of them creates a filter in valkey-bloom's layout.
+/// The options of BF.RESERVE and BF.INSERT that valkey-bloom has and RedisBloom does not. A call
+/// with one of them creates a filter in valkey-bloom's layout.
 #[derive(Clone, Copy, Default)]
 pub struct ValkeyOptions {
     /// TIGHTENING: the rate of a layer, divided by that of the layer before it.

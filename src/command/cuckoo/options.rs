@@ -41,8 +41,8 @@ pub struct NewFilter {
 pub struct Parser {
     new: NewFilter,
     may_create: bool,
-    /// True if RedisBloom wrote the call. The settings of the server that replicates it have allowed
-    /// its numbers.
+    /// True if RedisBloom wrote the call. The settings of the server that replicates it have
+    /// allowed its numbers.
     is_redisbloom: bool,
 }
 

@@ -95,8 +95,8 @@ pub fn observe(client: &mut Client, key: &str) -> Vec<String> {
     seen
 }
 
-/// Adds items, rotates, deletes, merges and compacts, as far as the family can; returns all replies,
-/// which depend on no time.
+/// Adds items, rotates, deletes, merges and compacts, as far as the family can; returns all
+/// replies, which depend on no time.
 pub fn change(client: &mut Client, key: &str) -> Vec<String> {
     let family = Family::of(client, key);
     let mut replies = match family {

@@ -1,7 +1,8 @@
 //! One filter of each kind, as data: its options, and the steps that make it.
 //!
-//! A test that must hold for every kind of filter runs over [`all`]. A new kind is one more row. The
-//! kinds are of two families, Bloom filters and cuckoo filters, whose commands differ: [`Family`].
+//! A test that must hold for every kind of filter runs over [`all`]. A new kind is one more row.
+//! The kinds are of two families, Bloom filters and cuckoo filters, whose commands differ:
+//! [`Family`].
 //!
 //! Every filter of our own layout has a seed, so that equal commands give equal replies on every
 //! server.

@@ -102,7 +102,8 @@ impl Manner {
         }
     }
 
-    /// The arguments of a call. `names` are the commands for one item, for several, for packed ones.
+    /// The arguments of a call. `names` are the commands for one item, for several, for packed
+    /// ones.
     pub fn words(self, names: [&str; 3], before: &str, key: &str, items: &[Vec<u8>]) -> Words {
         let start = |name: &str| line(&format!("{name} {key}"));
         match self {

@@ -1,5 +1,5 @@
-//! valkey-bloom's layout: recorded filters, its files and its stream of commands, its options, and what
-//! its replicas get.
+//! valkey-bloom's layout: recorded filters, its files and its stream of commands, its options, and
+//! what its replicas get.
 
 mod options;
 mod primary;

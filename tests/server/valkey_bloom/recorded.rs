@@ -1,5 +1,5 @@
-//! Recorded filters: what a server restores is what valkey-bloom reported, it is written back as the
-//! same bytes, and filters that are made here become equal to them.
+//! Recorded filters: what a server restores is what valkey-bloom reported, it is written back as
+//! the same bytes, and filters that are made here become equal to them.
 
 use bloomline_harness::{Client, Setup, bulk, show};
 use bloomline_reference::payload::fields_of_dump;

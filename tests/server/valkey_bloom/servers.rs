@@ -1,4 +1,5 @@
-//! What a server with valkey-bloom wrote: an RDB file, an append-only file, and a stream of commands.
+//! What a server with valkey-bloom wrote: an RDB file, an append-only file, and a stream of
+//! commands.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -119,8 +119,8 @@ fn assert_windowed_consistent(filter: &WindowedFilter) {
 /// Asserts that the filter can be loaded from what is saved of it, as by SCANDUMP and LOADCHUNK, a
 /// file and a replica; returns the filter that was loaded.
 ///
-/// It needs the memory of the filter and no more, all offsets of its bits are valid, and it is equal
-/// to the saved one: header, chunks and size.
+/// It needs the memory of the filter and no more, all offsets of its bits are valid, and it is
+/// equal to the saved one: header, chunks and size.
 pub fn assert_reloads(filter: &AnyFilter) -> AnyFilter {
     let header = filter.encode_header();
     let mut demands = Vec::new();
