@@ -7,7 +7,17 @@ import json
 PEER = "RedisBloom"
 UNRECORDED = "redisbloom"
 # The order of columns in tables and charts.
-COLUMNS = ["baseline", "baseline, hash", "bloomline", "RedisBloom", "redisbloom layout", "scalar", "set", "bit string"]
+COLUMNS = [
+    "baseline",
+    "baseline, hash",
+    "bloomline",
+    "RedisBloom",
+    "redisbloom layout",
+    "valkey-bloom layout",
+    "scalar",
+    "set",
+    "bit string",
+]
 
 
 class Cell:

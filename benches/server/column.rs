@@ -71,9 +71,10 @@ pub fn start_all(options: &Options, cores: &Cores) -> Result<Vec<Column>> {
             format!("no baseline at {path}: cargo build --release --example baseline").into()
         );
     }
-    let ours = Dialect::Bloom { forgets: true, packs: true };
-    let classic = Dialect::Bloom { forgets: false, packs: true };
-    let peer = Dialect::Bloom { forgets: false, packs: false };
+    let ours = Dialect::Bloom { forgets: true, packs: true, cuckoo: true };
+    let redisbloom = Dialect::Bloom { forgets: false, packs: true, cuckoo: true };
+    let valkey_bloom = Dialect::Bloom { forgets: false, packs: true, cuckoo: false };
+    let peer = Dialect::Bloom { forgets: false, packs: false, cuckoo: true };
     let is_there = |(module, is_named): &(PathBuf, bool), hint| {
         if !module.exists() && !is_named {
             eprintln!("server bench: NO {} ({hint}): ITS COLUMN IS MISSING", module.display());
@@ -83,7 +84,10 @@ pub fn start_all(options: &Options, cores: &Cores) -> Result<Vec<Column>> {
     let (module, scalar, baseline) = (&options.bloomline.0, &options.scalar.0, &options.baseline);
     let plain = Dialect::Baseline { hashed: false };
     let hashed = Dialect::Baseline { hashed: true };
-    let layouts = "bf-layout redisbloom cf-layout redisbloom";
+    let layouts = [
+        ("redisbloom layout", redisbloom, "bf-layout redisbloom cf-layout redisbloom"),
+        ("valkey-bloom layout", valkey_bloom, "bf-layout valkey-bloom"),
+    ];
     let mut planned = vec![
         ("baseline".to_owned(), plain, true, Some(baseline), ""),
         ("baseline, hash".to_owned(), hashed, true, Some(baseline), ""),
@@ -96,7 +100,10 @@ pub fn start_all(options: &Options, cores: &Cores) -> Result<Vec<Column>> {
         planned.push((SCALAR.to_owned(), ours, true, Some(scalar), ""));
     }
     if has_ours {
-        planned.push(("redisbloom layout".to_owned(), classic, true, Some(module), layouts));
+        let columns = layouts.map(|(name, dialect, arguments)| {
+            (name.to_owned(), dialect, true, Some(module), arguments)
+        });
+        planned.extend(columns);
     }
     for path in &options.peers {
         let name = peer_name(path);

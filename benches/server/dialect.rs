@@ -15,8 +15,8 @@ use crate::workloads::{Case, FRESH, Group, Op, STANDING, Shape, Traffic};
 pub enum Dialect {
     /// `examples/baseline.rs`. With the hash of each item it has only calls of several items.
     Baseline { hashed: bool },
-    /// BF.* commands; with windowed filters and with packed items, or without.
-    Bloom { forgets: bool, packs: bool },
+    /// BF.* commands; with windowed filters, packed items and cuckoo filters, or without.
+    Bloom { forgets: bool, packs: bool, cuckoo: bool },
     /// The server's own sets, which are exact and store every item.
     Set,
     /// The server's own strings as bit arrays, k commands per item.
@@ -42,8 +42,8 @@ impl Dialect {
             (Dialect::Baseline { hashed }, _) => !hashed || case.batch > 1,
             (Dialect::Bloom { forgets, .. }, Shape::Forgets { .. }) => forgets,
             // RedisBloom deletes one item per call.
-            (Dialect::Bloom { packs, .. }, Shape::Cuckoo { .. } | Shape::CuckooGrown) => {
-                packs || case.op != Op::Delete || case.batch == 1
+            (Dialect::Bloom { packs, cuckoo, .. }, Shape::Cuckoo { .. } | Shape::CuckooGrown) => {
+                cuckoo && (packs || case.op != Op::Delete || case.batch == 1)
             }
             (Dialect::Bloom { .. }, _) => true,
             (_, Shape::Forgets { .. }) => false,

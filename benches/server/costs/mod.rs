@@ -33,7 +33,7 @@ use crate::server::Server;
 pub struct Subject {
     name: String,
     is_ours: bool,
-    /// True if it has windowed filters, which RedisBloom's layout has not.
+    /// True if it has windowed filters, which only the project's own layout has.
     forgets: bool,
     /// True if it has packed items.
     packs: bool,
@@ -115,7 +115,7 @@ pub fn chosen(options: &Options) -> Vec<Experiment> {
 /// child would share one core with it.
 pub fn subjects(options: &Options, columns: &[Column], cores: &Cores) -> Vec<Subject> {
     let subject = |column: &Column| {
-        let Dialect::Bloom { forgets, packs } = column.dialect else { return None };
+        let Dialect::Bloom { forgets, packs, .. } = column.dialect else { return None };
         (column.name != SCALAR).then(|| Subject {
             name: column.name.clone(),
             is_ours: column.is_ours,
