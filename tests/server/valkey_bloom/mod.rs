@@ -2,6 +2,7 @@
 //! what its replicas get.
 
 mod options;
+mod page;
 mod primary;
 mod recorded;
 mod servers;

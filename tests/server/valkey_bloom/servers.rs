@@ -11,27 +11,32 @@ use serde_json::Value as Json;
 
 use super::primary::{EMPTY, serve};
 
-fn folder() -> PathBuf {
+/// The folder of the recorded files.
+pub fn folder() -> PathBuf {
     repository().join("core/tests/golden/valkey-bloom/servers")
 }
 
-fn read(name: &str) -> Vec<u8> {
+/// A recorded file.
+pub fn read(name: &str) -> Vec<u8> {
     fs::read(folder().join(name)).unwrap_or_else(|why| panic!("{name}: {why}"))
 }
 
-fn facts(name: &str) -> Json {
+/// What is known of recorded files.
+pub fn facts(name: &str) -> Json {
     serde_json::from_slice(&read(name)).expect("JSON")
+}
+
+/// The bytes of a recorded payload.
+pub fn unhex(text: &str) -> Vec<u8> {
+    let digit = |at: usize| u8::from_str_radix(&text[at..at + 2], 16).expect("hexadecimal");
+    (0..text.len()).step_by(2).map(digit).collect()
 }
 
 /// The fields of each recorded key.
 fn dumps(keys: &Json) -> BTreeMap<String, Vec<Field>> {
-    let bytes = |text: &str| -> Vec<u8> {
-        let digit = |at: usize| u8::from_str_radix(&text[at..at + 2], 16).expect("hexadecimal");
-        (0..text.len()).step_by(2).map(digit).collect()
-    };
     let keys = keys.as_object().expect("keys").iter();
     let dumped = keys.filter_map(|(key, facts)| Some((key, facts["dump"].as_str()?)));
-    dumped.map(|(key, dump)| (key.clone(), fields_of_dump(&bytes(dump)))).collect()
+    dumped.map(|(key, dump)| (key.clone(), fields_of_dump(&unhex(dump)))).collect()
 }
 
 fn assert_holds(client: &mut Client, key: &str, fields: &[Field]) {
@@ -41,7 +46,7 @@ fn assert_holds(client: &mut Client, key: &str, fields: &[Field]) {
 }
 
 /// The keys of the files, whose names begin with the number of their database.
-fn assert_small(client: &mut Client) {
+pub fn assert_small(client: &mut Client) {
     let keys = dumps(&facts("small.json")["keys"]);
     assert_eq!(keys.len(), 6);
     for (name, fields) in keys {
@@ -63,7 +68,7 @@ fn assert_streamed(client: &mut Client) {
 }
 
 /// True if the server reads RDB files of the version that Valkey 8 writes.
-fn reads_rdb(kind: &Kind) -> bool {
+pub fn reads_rdb(kind: &Kind) -> bool {
     !["redis-6.2", "redis-7.0"].iter().any(|old| kind.name.starts_with(old))
 }
 
