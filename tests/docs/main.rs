@@ -16,5 +16,6 @@ mod pages;
 mod plan;
 mod rates;
 mod sessions;
+mod settings;
 mod troubleshooting;
 mod used;

@@ -46,6 +46,7 @@ mod redisbloom {
 /// valkey-bloom's layout.
 mod valkey {
     mod hostile;
+    mod rate;
     mod recorded;
     mod sizing;
 }

@@ -87,13 +87,16 @@ fn keys_move_as_the_page_says() {
             return;
         }
         let [copy, card] = commands("Keys").try_into().expect("two commands");
-        let server = Setup::new().start(kind);
+        let server = Setup::new().debug().start(kind);
         let dump = server.file("seen.dump");
         write_dump(&dump);
         let dumped = format!("(cat {}; echo)", dump.display());
         let restore = copy.replace("valkey-cli -h old --raw DUMP seen", &dumped);
         assert_eq!(run(&server, &restore), "OK");
         assert_card(&server, &card);
+        let digest = server.resp2().ask(&format!("DEBUG DIGEST-VALUE {KEY}"));
+        let theirs = facts("small.json")["keys"][format!("0/{KEY}")]["digest"].clone();
+        assert!(!digest.contains(theirs.as_str().expect("a digest")), "{digest}");
     });
 }
 

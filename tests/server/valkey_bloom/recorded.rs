@@ -155,6 +155,10 @@ fn bytes_that_end_valkey_bloom_are_refused() {
             ("a tightening ratio of 2", with(13, &2f64.to_le_bytes())),
             ("no layer", with(22, &0u64.to_le_bytes())),
             ("2^40 layers", with(22, &(1u64 << 40).to_le_bytes())),
+            ("4,097 layers", with(22, &4_097u64.to_le_bytes())),
+            ("a tightening ratio of 0", with(13, &0f64.to_le_bytes())),
+            ("2 for a random seed", with(21, &[2])),
+            ("a byte after the end", [&payload[..], &[0]].concat()),
             ("a blob of another version", with(38, &[2])),
             ("a blob of another length", with(39, &7u64.to_le_bytes())),
             ("no hash", with(47, &0u32.to_le_bytes())),
@@ -168,5 +172,32 @@ fn bytes_that_end_valkey_bloom_are_refused() {
         }
         assert_eq!(client.ask("DBSIZE"), ":0");
         client.assert_answers_ping("all payloads");
+    });
+}
+
+#[test]
+fn damaged_payloads_of_dump_are_refused_with_the_reason_in_the_log() {
+    setup().on_each_server(|mut client, server| {
+        let dump = file("annotated.dump");
+        for (what, at, bytes) in [
+            ("no layer", 11, &[0][..]),
+            ("a rate of 1", 15, &1f64.to_le_bytes()),
+            ("a tightening ratio of 2", 24, &2f64.to_le_bytes()),
+            ("2 for a random seed", 33, &[2]),
+            ("no capacity", 35, &[0]),
+            ("a layer of another version", 38, &[2]),
+            ("a layer of another length", 39, &[4]),
+            ("no hash", 47, &[0]),
+            ("another seed than the fixed one", 51, &[0]),
+            ("more items than the capacity", 89, &[5]),
+        ] {
+            let mut damaged = dump.clone();
+            damaged[at..at + bytes.len()].copy_from_slice(bytes);
+            let reply = restore(&mut client, "k", &damaged);
+            assert_eq!(reply, "-ERR Bad data format", "{what}");
+        }
+        assert_eq!(client.info("bf_loads_refused"), "10");
+        assert!(server.log().contains("bloom filter: not loaded: "), "{}", server.log());
+        assert_eq!(restore(&mut client, "k", &dump), "+OK");
     });
 }

@@ -1,0 +1,57 @@
+//! What a program sees that comes from valkey-bloom: the table of
+//! docs/how-to/migrating-from-valkey-bloom.md.
+
+use bloomline_harness::{Setup, matches};
+
+#[test]
+fn a_program_sees_what_the_page_says() {
+    Setup::new().on_each_server(|mut client, server| {
+        client.ok("SET string value");
+        assert_eq!(client.ask("RPUSH list item"), ":1");
+        for (call, reply) in [
+            // The eight fields of its layout, six without growth, and RedisBloom's five.
+            ("BF.RESERVE own 0.5 100 TIGHTENING 0.5", "+OK"),
+            ("BF.INFO own", "*[<any>Tightening ratio $3 0.5 <any>Max scaled capacity :<n>]"),
+            ("BF.INFO own ERROR", "*[$3 0.5]"),
+            ("BF.INFO own MAXSCALEDCAPACITY", "*[:<n>]"),
+            ("BF.RESERVE fixed 0.01 100 NONSCALING LAYOUT valkey-bloom", "+OK"),
+            ("BF.RESERVE other 0.5 100", "+OK"),
+            ("BF.INFO other ERROR", "*[$4 0.25]"),
+            ("BF.EXISTS string item", ":0"),
+            ("BF.MEXISTS list a b", "*[:0 :0]"),
+            // Without ITEMS.
+            ("BF.INSERT bare", "-ERR wrong number of arguments<any>"),
+            ("BF.INSERT bare CAPACITY 10", "-ERR wrong number of arguments<any>"),
+            ("BF.INSERT bare LAYOUT valkey-bloom", "*[]"),
+            // Growth.
+            ("BF.RESERVE zero 0.01 10 EXPANSION 0 LAYOUT valkey-bloom", "+OK"),
+            ("BF.INFO zero EXPANSION", "*[_]"),
+            ("BF.INSERT last NONSCALING EXPANSION 4 TIGHTENING 0.5 ITEMS a", "*[:1]"),
+            ("BF.INFO last EXPANSION", "*[:4]"),
+            ("BF.INSERT first NONSCALING EXPANSION 4 ITEMS a", "*[:1]"),
+            ("BF.INFO first EXPANSION", "*[_]"),
+            // Errors.
+            ("BF.RESERVE k 1 100 LAYOUT valkey-bloom", "-ERR error rate must be<any>"),
+            ("BF.LOAD own x", "-BUSYKEY Target key name already exists."),
+            ("BF.LOAD k x", "-ERR bloom object decoding failed. Unsupported version"),
+            ("BF.COMPACT own", ":0"),
+            ("BF.MERGE own fixed", "-<any>"),
+        ] {
+            let found = client.ask(call);
+            assert!(matches(reply, &found), "{call}: {found}");
+        }
+        let fields = |reply: String| reply.matches("Number of").count();
+        assert_eq!(fields(client.ask("BF.INFO fixed")), 2);
+        assert!(!client.ask("BF.INFO fixed").contains("Tightening"));
+        assert!(!client.ask("BF.INFO other").contains("Error rate"));
+        if !server.kind.is_before_7() {
+            for (name, value, is_set) in
+                [("bloom-expansion", "32769", false), ("bloom-memory-usage-limit", "0", true)]
+            {
+                let prefix = if server.kind.name.starts_with("redis-8") { "" } else { "bf." };
+                let reply = client.ask(&format!("CONFIG SET {prefix}{name} {value}"));
+                assert_eq!(reply == "+OK", is_set, "{name}: {reply}");
+            }
+        }
+    });
+}
