@@ -50,7 +50,8 @@ run: build ## Start a server with the module: PORT=6379, SERVER=name, command or
 	@scripts/deps.sh run
 	@scripts/run.sh
 
-test: build ## Run the quick tests, on three servers; lists what it did not run
+test: ## Run the quick tests, on three servers; lists what it did not run
+	@scripts/deps.sh build
 	@scripts/test.sh quick
 
 test-all: test test-rest ## Run all tests, on all servers and with all client libraries

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs the tests of one tier with bloomline.so, which `make build` makes.
+# Runs the tests of one tier with bloomline.so, which `make build` makes; the quick tier calls it.
 #
 #   scripts/test.sh quick   the core, the module on three servers, the docs, one client library
 #   scripts/test.sh rest    all other tests in Rust: the other servers, installation, the calculator,
@@ -52,6 +52,10 @@ print(*sorted({t["name"] for t in targets} - set(sys.argv[1:])))' "${quick_tests
 case $tier in
 quick)
     start=$SECONDS
+    # Most of the release build keeps one core busy only, so the tests are compiled beside it.
+    make --no-print-directory build &
+    release=$!
+    trap 'kill "$release" 2>/dev/null || true' EXIT
     # Its tests need an interpreter of WebAssembly, which takes long to compile.
     packages+=(--exclude bloomline-calculator)
     examples=(--example panicking)
@@ -63,6 +67,8 @@ quick)
         touch src/lib.rs
         build --lib "${quick_tests[@]/#/--test=}"
     }
+    wait "$release"
+    trap - EXIT
     # The server tests wait for their servers for a third of the time.
     BLOOMLINE_TIER=quick BLOOMLINE_AUDITED=$audited BLOOMLINE_AUDIT_SO=$audited_module \
         RUST_TEST_THREADS=$((2 * $(nproc))) run --lib "${quick_tests[@]/#/--test=}"
