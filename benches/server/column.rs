@@ -61,8 +61,8 @@ pub fn setup(module: Option<&Path>, arguments: &str) -> Result<Setup> {
 ///
 /// # Errors
 ///
-/// The baseline is missing, a module that the user named is missing or does not load, or there is no
-/// server. If our modules are missing at their default paths, this only prints a warning: the
+/// The baseline is missing, a module that the user named is missing or does not load, or there is
+/// no server. If our modules are missing at their default paths, this only prints a warning: the
 /// baselines alone are useful without them.
 pub fn start_all(options: &Options, cores: &Cores) -> Result<Vec<Column>> {
     if !options.baseline.exists() {
