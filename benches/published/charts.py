@@ -1,5 +1,6 @@
 """Charts as SVG, readable on light and dark pages: each has a background that follows the reader's."""
 
+import itertools
 import math
 import xml.sax.saxutils
 
@@ -70,8 +71,11 @@ def beside(title, subtitle, rows):
 def multiples(title, subtitle, columns, rows):
     """Groups of bars on a logarithmic scale from 1, one bar per column that a row has.
 
-    A row is a label and a multiple for each column, or None.
+    A row is a label and a multiple for each column, or None. Columns that no row has are left out.
     """
+    measured = [any(values[index] for _, values in rows) for index in range(len(columns))]
+    columns = list(itertools.compress(columns, measured))
+    rows = [(label, list(itertools.compress(values, measured))) for label, values in rows]
     left, right, height = 370, WIDTH - 40, 11
     most = max(value for _, values in rows for value in values if value)
     scale = (right - left) / math.log(most)
