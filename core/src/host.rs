@@ -71,7 +71,7 @@ pub mod valkey {
     /// Bytes before the bits of a layer in a file.
     pub const LAYER_HEADER_BYTES: u64 = crate::valkey::blob::HEADER_BYTES as u64;
     pub use crate::valkey::hash::{FIXED_SEED, Seed};
-    pub use crate::valkey::valid::MAX_CAPACITY;
+    pub use crate::valkey::sizing::MAX_CAPACITY;
     pub use crate::valkey::{Common, Reach, ValkeyFilter, ValkeyLayer};
 }
 

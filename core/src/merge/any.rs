@@ -6,7 +6,7 @@ use crate::error::{Error, Parameter, ValkeyError};
 use crate::memory::lists::try_push;
 use crate::permit::Permit;
 use crate::redisbloom::ClassicFilter;
-use crate::valkey::valid::MAX_CAPACITY;
+use crate::valkey::sizing::MAX_CAPACITY;
 
 impl AnyFilter {
     /// Merges this filter with others: it becomes the filter to which the items of all of them were

@@ -2,8 +2,8 @@
 
 use super::ValkeyFilter;
 use super::layer::{Common, Shape, ValkeyLayer};
-use super::sizing::layer_rate;
-use super::valid::{MAX_CAPACITY, check_common};
+use super::sizing::{MAX_CAPACITY, layer_rate};
+use super::valid::check_common;
 use crate::error::{Error, ValkeyError};
 use crate::layer::Layer;
 use crate::permit::Permit;

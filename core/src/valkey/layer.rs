@@ -2,8 +2,9 @@
 
 use super::hash::{Seed, pair};
 use super::indexes::{BelowPrime, PLAIN};
-use super::sizing::{MAX_LAYER_BYTES, MIN_LAYER_RATE, hashes, layer_bytes, layer_rate};
-use super::valid::MAX_CAPACITY;
+use super::sizing::{
+    MAX_CAPACITY, MAX_LAYER_BYTES, MIN_LAYER_RATE, hashes, layer_bytes, layer_rate,
+};
 use crate::error::{Error, ValkeyError};
 use crate::estimate::{Fill, LayerEstimate};
 use crate::frozen;

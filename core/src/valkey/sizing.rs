@@ -7,6 +7,9 @@ use std::f64::consts::LN_2;
 
 use crate::redisbloom::ln::ln;
 
+/// The largest capacity of all layers together: 2^63 - 1.
+pub const MAX_CAPACITY: u64 = i64::MAX as u64;
+
 /// The rate of every layer is above this one, the smallest normal number.
 pub const MIN_LAYER_RATE: f64 = f64::MIN_POSITIVE;
 

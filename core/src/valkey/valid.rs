@@ -6,12 +6,9 @@
 
 use super::hash::{FIXED_SEED, Seed};
 use super::layer::{Common, Shape};
-use super::sizing::{MAX_HASHES, MAX_LAYER_BYTES, MIN_LAYER_RATE, layer_rate};
+use super::sizing::{MAX_CAPACITY, MAX_HASHES, MAX_LAYER_BYTES, MIN_LAYER_RATE, layer_rate};
 use crate::error::{Error, ValkeyError};
 use crate::spec::MAX_LAYERS;
-
-/// The largest capacity of all layers together: 2^63 - 1.
-pub const MAX_CAPACITY: u64 = i64::MAX as u64;
 
 /// Checks the numbers that the layers have in common, without the seed.
 ///
