@@ -44,6 +44,18 @@ pub trait Probe: Sized {
     /// Hashes an item.
     fn hash(common: &Self::Common, item: &[u8]) -> Self::Hash;
 
+    /// Hashes items, at most `GROUP_ITEMS`, and calls `see` with each hash in turn.
+    #[inline(always)]
+    fn hash_all<T: AsRef<[u8]>>(
+        common: &Self::Common,
+        items: impl Iterator<Item = T>,
+        mut see: impl FnMut(Self::Hash),
+    ) {
+        for item in items {
+            see(Self::hash(common, item.as_ref()));
+        }
+    }
+
     /// Prepares a hash for many layers.
     fn prepare<B: Backend>(backend: B, hash: &Self::Hash) -> Self::Prepared<B>;
 

@@ -23,6 +23,18 @@ pub(crate) trait Generations: Sized {
     /// Hashes an item.
     fn hash(seed: &Self::Seed, item: &[u8]) -> HashOf<Self>;
 
+    /// Hashes items, at most `GROUP_ITEMS`, and calls `see` with each hash in turn.
+    #[inline(always)]
+    fn hash_all<T: AsRef<[u8]>>(
+        seed: &Self::Seed,
+        items: impl Iterator<Item = T>,
+        mut see: impl FnMut(HashOf<Self>),
+    ) {
+        for item in items {
+            see(Self::hash(seed, item.as_ref()));
+        }
+    }
+
     /// Locates an item in the newest layer.
     fn locate(&self, hash: &HashOf<Self>) -> SpotOf<Self>;
 

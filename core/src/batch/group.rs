@@ -20,23 +20,27 @@ impl<L: Probe, B: Backend> Group<L, B> {
         Self { hashes: ArrayVec::new(), prepared: ArrayVec::new() }
     }
 
-    /// Takes the next items, as many as there is room for. False at the end.
+    /// Drops all items.
     #[inline(always)]
-    pub(super) fn fill(
-        &mut self,
-        backend: B,
-        hash: impl Fn(&[u8]) -> L::Hash,
-        items: &mut impl Iterator<Item: AsRef<[u8]>>,
-    ) -> bool {
+    pub(super) fn clear(&mut self) {
         self.hashes.clear();
         self.prepared.clear();
-        for item in items.take(Mask::ITEMS) {
-            let hash = hash(item.as_ref());
-            // There is room for both: no more items are taken than that.
-            let _ = self.hashes.try_push(hash);
-            let _ = self.prepared.try_push(L::prepare(backend, &hash));
+    }
+
+    /// Adds an item. There must be fewer than [`Mask::ITEMS`].
+    #[inline(always)]
+    pub(super) fn push(&mut self, hash: L::Hash) {
+        // There is room: the caller adds no more items.
+        let _ = self.hashes.try_push(hash);
+    }
+
+    /// Prepares the hashes, all of which are added.
+    #[inline(always)]
+    pub(super) fn prepare(&mut self, backend: B) {
+        for hash in &self.hashes {
+            // There is room for as many as there are hashes.
+            let _ = self.prepared.try_push(L::prepare(backend, hash));
         }
-        !self.hashes.is_empty()
     }
 
     /// The hashes.

@@ -93,6 +93,15 @@ impl<L: Layer> Generations for ScalableFilter<L> {
     }
 
     #[inline(always)]
+    fn hash_all<T: AsRef<[u8]>>(
+        seed: &L::Common,
+        items: impl Iterator<Item = T>,
+        see: impl FnMut(L::Hash),
+    ) {
+        L::hash_all(seed, items, see);
+    }
+
+    #[inline(always)]
     fn locate(&self, hash: &L::Hash) -> L::Spot {
         self.newest.locate(hash)
     }

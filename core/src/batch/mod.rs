@@ -184,10 +184,10 @@ fn locate_few<F: Generations>(
     items: &mut impl Iterator<Item: AsRef<[u8]>>,
 ) -> bool {
     spots.clear();
-    for item in items.take(FEW) {
+    F::hash_all(seed, items.take(FEW), |hash| {
         // There is room: no more items are taken than that.
-        let _ = spots.try_push(layer.locate(&F::hash(seed, item.as_ref())));
-    }
+        let _ = spots.try_push(layer.locate(&hash));
+    });
     if layer.bytes() >= F::Layer::PREFETCH_FROM {
         for spot in &*spots {
             layer.prefetch(spot, Part::First);
@@ -206,11 +206,23 @@ fn locate_next<F: Generations>(
     items: &mut impl Iterator<Item: AsRef<[u8]>>,
 ) -> bool {
     located.clear();
-    for item in items.take(GROUP_ITEMS) {
-        located.push(F::hash(seed, item.as_ref()));
-    }
+    F::hash_all(seed, items.take(GROUP_ITEMS), |hash| located.push(hash));
     located.locate(layer);
     !located.is_empty()
+}
+
+/// Hashes the next items, as many as there is room for. False at the end.
+#[inline(always)]
+fn hash_next<F: Generations, B: Backend>(
+    group: &mut Group<F::Layer, B>,
+    backend: B,
+    seed: &F::Seed,
+    items: &mut impl Iterator<Item: AsRef<[u8]>>,
+) -> bool {
+    group.clear();
+    F::hash_all(seed, items.take(GROUP_ITEMS), |hash| group.push(hash));
+    group.prepare(backend);
+    !group.hashes().is_empty()
 }
 
 /// The work of [`Items::test`].
@@ -268,7 +280,7 @@ where
     fn run<B: Backend>(mut self, backend: B) {
         let Some(layer) = self.filter.only_layer() else {
             let (mut group, seed) = (Group::new(), self.filter.seed());
-            while group.fill(backend, |item| F::hash(&seed, item), &mut self.items) {
+            while hash_next::<F, B>(&mut group, backend, &seed, &mut self.items) {
                 let found = self.filter.test_group(backend, &group, self.now);
                 for index in 0..group.hashes().len() {
                     (self.answer)(found.contains(index));
@@ -366,7 +378,7 @@ where
             }
         }
         let mut group = Group::new();
-        while group.fill(backend, |item| F::hash(&seed, item), &mut self.items) {
+        while hash_next::<F, B>(&mut group, backend, &seed, &mut self.items) {
             if !self.filter.insert_group(backend, &group, self.permit, &mut self.answer) {
                 return;
             }

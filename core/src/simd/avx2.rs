@@ -1,13 +1,15 @@
 //! The AVX2 backend: a block is two vectors of four sectors.
 
 use std::arch::x86_64::{
-    __m256i, _mm256_and_si256, _mm256_cmpgt_epi64, _mm256_loadu_si256, _mm256_or_si256,
-    _mm256_set1_epi64x, _mm256_sllv_epi64, _mm256_srlv_epi64, _mm256_storeu_si256,
-    _mm256_testc_si256,
+    __m256i, _mm256_add_epi64, _mm256_and_si256, _mm256_blendv_epi8, _mm256_cmpgt_epi64,
+    _mm256_loadu_si256, _mm256_or_si256, _mm256_set_epi64x, _mm256_set1_epi64x,
+    _mm256_shuffle_epi32, _mm256_sllv_epi64, _mm256_srlv_epi64, _mm256_storeu_si256,
+    _mm256_testc_si256, _mm256_xor_si256,
 };
+use std::array;
 
 use super::shifts::shifts;
-use super::{Backend, Block, INDEX_BITS, Task};
+use super::{Backend, Block, INDEX_BITS, Lanes, MOST_LANES, Task};
 
 /// Proof that this processor has AVX2, BMI1 and BMI2. Only [`Avx2::detect`] creates it.
 #[derive(Clone, Copy)]
@@ -43,6 +45,7 @@ pub struct Pattern {
 
 impl Backend for Avx2 {
     type Pattern = Pattern;
+    type Lanes = Numbers;
 
     #[inline(always)]
     fn prepare(self, pattern: u64) -> Pattern {
@@ -88,6 +91,64 @@ impl Backend for Avx2 {
             let sectors = sectors.add(1);
             _mm256_storeu_si256(sectors, _mm256_or_si256(_mm256_loadu_si256(sectors), high));
         }
+    }
+
+    #[inline(always)]
+    fn lanes(self, mut number: impl FnMut(usize) -> u64) -> Numbers {
+        let [a, b, c, d] = array::from_fn(|lane| number(lane) as i64);
+        // SAFETY: `self` proves that the processor has AVX2.
+        Numbers(unsafe { _mm256_set_epi64x(d, c, b, a) })
+    }
+}
+
+/// Four numbers, and with them the proof that this processor has AVX2.
+#[derive(Clone, Copy)]
+pub struct Numbers(__m256i);
+
+impl Lanes for Numbers {
+    const COUNT: usize = 4;
+
+    #[inline(always)]
+    fn add(self, other: Self) -> Self {
+        // SAFETY: a value of this type proves that the processor has AVX2.
+        Self(unsafe { _mm256_add_epi64(self.0, other.0) })
+    }
+
+    #[inline(always)]
+    fn xor(self, other: Self) -> Self {
+        // SAFETY: as in `add`.
+        Self(unsafe { _mm256_xor_si256(self.0, other.0) })
+    }
+
+    #[inline(always)]
+    fn rotate_left<const BITS: u32>(self) -> Self {
+        // SAFETY: as in `add`.
+        Self(unsafe {
+            if BITS == 32 {
+                // The halves of each lane are exchanged.
+                return Self(_mm256_shuffle_epi32::<0b10_11_00_01>(self.0));
+            }
+            let left = _mm256_sllv_epi64(self.0, _mm256_set1_epi64x(BITS.into()));
+            let right = _mm256_srlv_epi64(self.0, _mm256_set1_epi64x((64 - BITS).into()));
+            _mm256_or_si256(left, right)
+        })
+    }
+
+    #[inline(always)]
+    fn where_below(self, number: u64, limits: Self, other: Self) -> Self {
+        // SAFETY: as in `add`.
+        Self(unsafe {
+            let is_below = _mm256_cmpgt_epi64(limits.0, _mm256_set1_epi64x(number as i64));
+            _mm256_blendv_epi8(other.0, self.0, is_below)
+        })
+    }
+
+    #[inline(always)]
+    fn numbers(self) -> [u64; MOST_LANES] {
+        let mut numbers = [0; MOST_LANES];
+        // SAFETY: as in `add`, and the array has room for the vector.
+        unsafe { _mm256_storeu_si256(numbers.as_mut_ptr().cast(), self.0) };
+        numbers
     }
 }
 

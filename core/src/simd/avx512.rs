@@ -1,14 +1,15 @@
 //! The AVX-512 backend: a block is one vector of eight sectors.
 
 use std::arch::x86_64::{
-    __m512i, _mm512_cmpgt_epi64_mask, _mm512_loadu_si512, _mm512_mask_or_epi64,
-    _mm512_mask_testn_epi64_mask, _mm512_multishift_epi64_epi8, _mm512_permutexvar_epi64,
-    _mm512_rolv_epi64, _mm512_set_epi64, _mm512_set1_epi64, _mm512_srli_epi64, _mm512_storeu_si512,
-    _mm512_sub_epi64,
+    __m512i, _mm512_add_epi64, _mm512_cmpgt_epi64_mask, _mm512_loadu_si512, _mm512_mask_mov_epi64,
+    _mm512_mask_or_epi64, _mm512_mask_testn_epi64_mask, _mm512_multishift_epi64_epi8,
+    _mm512_permutexvar_epi64, _mm512_rolv_epi64, _mm512_set_epi64, _mm512_set1_epi64,
+    _mm512_srli_epi64, _mm512_storeu_si512, _mm512_sub_epi64, _mm512_xor_si512,
 };
+use std::array;
 
 use super::avx2::Avx2;
-use super::{Backend, Block, INDEX_BITS, START_SHIFT, Task};
+use super::{Backend, Block, INDEX_BITS, Lanes, MOST_LANES, START_SHIFT, Task};
 
 /// Proof that this processor has AVX-512 (F and VBMI) and everything that [`Avx2`] proves. Only
 /// [`Avx512::detect`] creates it.
@@ -54,6 +55,7 @@ pub struct Pattern {
 
 impl Backend for Avx512 {
     type Pattern = Pattern;
+    type Lanes = Numbers;
 
     #[inline(always)]
     fn prepare(self, pattern: u64) -> Pattern {
@@ -91,6 +93,56 @@ impl Backend for Avx512 {
             let set = _mm512_mask_or_epi64(sectors, mask, sectors, pattern.bits);
             _mm512_storeu_si512(block.0.as_mut_ptr().cast(), set);
         }
+    }
+
+    #[inline(always)]
+    fn lanes(self, mut number: impl FnMut(usize) -> u64) -> Numbers {
+        let [a, b, c, d, e, f, g, h] = array::from_fn(|lane| number(lane) as i64);
+        // SAFETY: `self` proves that the processor has AVX-512.
+        Numbers(unsafe { _mm512_set_epi64(h, g, f, e, d, c, b, a) })
+    }
+}
+
+/// Eight numbers, and with them the proof that this processor has AVX-512.
+#[derive(Clone, Copy)]
+pub struct Numbers(__m512i);
+
+impl Lanes for Numbers {
+    const COUNT: usize = 8;
+
+    #[inline(always)]
+    fn add(self, other: Self) -> Self {
+        // SAFETY: a value of this type proves that the processor has AVX-512.
+        Self(unsafe { _mm512_add_epi64(self.0, other.0) })
+    }
+
+    #[inline(always)]
+    fn xor(self, other: Self) -> Self {
+        // SAFETY: as in `add`.
+        Self(unsafe { _mm512_xor_si512(self.0, other.0) })
+    }
+
+    #[inline(always)]
+    fn rotate_left<const BITS: u32>(self) -> Self {
+        // SAFETY: as in `add`.
+        Self(unsafe { _mm512_rolv_epi64(self.0, _mm512_set1_epi64(BITS.into())) })
+    }
+
+    #[inline(always)]
+    fn where_below(self, number: u64, limits: Self, other: Self) -> Self {
+        // SAFETY: as in `add`.
+        Self(unsafe {
+            let is_below = _mm512_cmpgt_epi64_mask(limits.0, _mm512_set1_epi64(number as i64));
+            _mm512_mask_mov_epi64(other.0, is_below, self.0)
+        })
+    }
+
+    #[inline(always)]
+    fn numbers(self) -> [u64; MOST_LANES] {
+        let mut numbers = [0; MOST_LANES];
+        // SAFETY: as in `add`, and the array has room for the vector.
+        unsafe { _mm512_storeu_si512(numbers.as_mut_ptr().cast(), self.0) };
+        numbers
     }
 }
 

@@ -5,6 +5,7 @@ pub mod avx2;
 #[cfg(target_arch = "x86_64")]
 pub mod avx512;
 pub mod block;
+pub mod lanes;
 #[cfg(target_arch = "aarch64")]
 pub mod neon;
 pub mod scalar;
@@ -14,6 +15,7 @@ mod shifts;
 use std::sync::OnceLock;
 
 pub use block::{BLOCK_SECTORS, Block};
+pub use lanes::{Lanes, MOST_LANES};
 pub use scalar::Scalar;
 
 /// Bits of a pattern that select the bit in one sector: a bit index from 0 to 63.
@@ -29,6 +31,8 @@ pub(crate) const START_SHIFT: u32 = INDEX_BITS * BLOCK_SECTORS as u32;
 pub trait Backend: Copy {
     /// A pattern that is prepared to be tested in many blocks.
     type Pattern: Copy;
+    /// Numbers side by side.
+    type Lanes: Lanes;
 
     /// Prepares a pattern.
     fn prepare(self, pattern: u64) -> Self::Pattern;
@@ -44,6 +48,9 @@ pub trait Backend: Copy {
 
     /// Sets the first `bits` bits of the pattern, 1 to 8, in the block.
     fn set(self, block: &mut Block, pattern: u64, bits: u8);
+
+    /// A number for each lane.
+    fn lanes(self, number: impl FnMut(usize) -> u64) -> Self::Lanes;
 }
 
 /// Work on blocks that any backend can do.

@@ -28,6 +28,8 @@ pub struct Pattern {
 
 impl Backend for Neon {
     type Pattern = Pattern;
+    /// One: a rotation is one instruction of the scalar unit, and two of NEON.
+    type Lanes = u64;
 
     #[inline(always)]
     fn prepare(self, pattern: u64) -> Pattern {
@@ -74,6 +76,11 @@ impl Backend for Neon {
                 vst1q_u64(sectors, vorrq_u64(vld1q_u64(sectors), bits));
             }
         }
+    }
+
+    #[inline(always)]
+    fn lanes(self, mut number: impl FnMut(usize) -> u64) -> u64 {
+        number(0)
     }
 }
 

@@ -18,6 +18,7 @@ pub struct Masks {
 
 impl Backend for Scalar {
     type Pattern = Masks;
+    type Lanes = u64;
 
     #[inline(always)]
     fn prepare(self, pattern: u64) -> Masks {
@@ -61,6 +62,11 @@ impl Backend for Scalar {
             let sector = &mut block.0[sector % BLOCK_SECTORS];
             *sector |= 1 << index;
         }
+    }
+
+    #[inline(always)]
+    fn lanes(self, mut number: impl FnMut(usize) -> u64) -> u64 {
+        number(0)
     }
 }
 

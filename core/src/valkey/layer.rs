@@ -1,6 +1,8 @@
 //! One Bloom filter of fixed capacity in valkey-bloom's layout.
 
-use super::hash::{Seed, pair};
+use arrayvec::ArrayVec;
+
+use super::hash::{Seed, pair, pairs};
 use super::indexes::{BelowPrime, PLAIN};
 use super::sizing::{
     MAX_CAPACITY, MAX_LAYER_BYTES, MIN_LAYER_RATE, hashes, layer_bytes, layer_rate,
@@ -8,7 +10,7 @@ use super::sizing::{
 use crate::error::{Error, ValkeyError};
 use crate::estimate::{Fill, LayerEstimate};
 use crate::frozen;
-use crate::layer::{Layer, Part, Probe, sealed};
+use crate::layer::{GROUP_ITEMS, Layer, Part, Probe, sealed};
 use crate::memory::fill::fill_of_union;
 use crate::memory::words::Words;
 use crate::redisbloom::hash::Pair;
@@ -142,6 +144,16 @@ impl Probe for ValkeyLayer {
     #[inline(always)]
     fn hash(common: &Common, item: &[u8]) -> Pair {
         pair(&common.seed, item)
+    }
+
+    #[inline(always)]
+    fn hash_all<T: AsRef<[u8]>>(
+        common: &Common,
+        items: impl Iterator<Item = T>,
+        see: impl FnMut(Pair),
+    ) {
+        let items: ArrayVec<T, GROUP_ITEMS> = items.take(GROUP_ITEMS).collect();
+        pairs(&common.seed, &items, see);
     }
 
     #[inline(always)]

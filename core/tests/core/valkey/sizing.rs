@@ -2,7 +2,8 @@
 
 use bloomline_core::redisbloom::hash::Pair;
 use bloomline_core::redisbloom::indexes::{Indexes, Modulus, Reduction};
-use bloomline_core::valkey::hash::pair;
+use bloomline_core::simd::{Scalar, Task};
+use bloomline_core::valkey::hash::{Pairs, Seed, pair};
 use bloomline_core::valkey::indexes::{BelowPrime, PRIME};
 use bloomline_core::valkey::sizing::{MAX_HASHES, MIN_LAYER_RATE, hashes, layer_bytes, layer_rate};
 use bloomline_reference::random::Random;
@@ -71,6 +72,56 @@ fn hashes_of_all_lengths_equal_those_of_the_model() {
     }
 }
 
+/// The hashes that each backend of this processor gives, and [`Scalar`] on all.
+fn hashes_by_backend(seed: &Seed, items: &[&[u8]]) -> Vec<Vec<Pair>> {
+    let mut scalar = Vec::new();
+    Pairs { seed, items, see: |pair| scalar.push(pair) }.run(Scalar);
+    #[cfg_attr(not(target_arch = "x86_64"), expect(unused_mut))]
+    let mut all = vec![scalar];
+    #[cfg(target_arch = "x86_64")]
+    {
+        use bloomline_core::simd::avx2::Avx2;
+        use bloomline_core::simd::avx512::Avx512;
+
+        let mut hashes = Vec::new();
+        if let Some(backend) = Avx2::detect() {
+            backend.perform(Pairs { seed, items, see: |pair| hashes.push(pair) });
+            all.push(std::mem::take(&mut hashes));
+        }
+        if let Some(backend) = Avx512::detect() {
+            backend.perform(Pairs { seed, items, see: |pair| hashes.push(pair) });
+            all.push(hashes);
+        }
+    }
+    all
+}
+
+#[test]
+fn hashes_of_many_items_equal_those_of_each() {
+    let mut random = Random::new(46);
+    let bytes: Vec<u8> = (0..1_000).map(|_| random.next() as u8).collect();
+    for round in 0..2_000 {
+        let mut seed = [0; 32];
+        seed.fill_with(|| random.next() as u8);
+        // Items of one length, of nearly one, or of any, at any address.
+        let (least, spread) = [(random.below(200), 1), (random.below(190), 9), (0, 200)][round % 3];
+        let items: Vec<&[u8]> = (0..random.below(65))
+            .map(|_| {
+                let from = random.below(800) as usize;
+                &bytes[from..from + (least + random.below(spread)) as usize]
+            })
+            .collect();
+        let expected: Vec<Pair> = items
+            .iter()
+            .map(|item| valkey::pair(&seed, item))
+            .map(|(a, b)| Pair { a, b })
+            .collect();
+        for hashes in hashes_by_backend(&seed, &items) {
+            assert_eq!(hashes, expected);
+        }
+    }
+}
+
 #[test]
 fn sums_near_the_prime_are_reduced_by_it() {
     for distance in 0..200u64 {
@@ -93,7 +144,6 @@ fn sums_near_the_prime_are_reduced_by_it() {
 #[test]
 fn bits_of_forged_hashes_equal_those_of_the_model() {
     use bloomline_core::layer::{Layer, Part, Probe};
-    use bloomline_core::simd::Scalar;
     use bloomline_core::valkey::ValkeyLayer;
     use bloomline_core::valkey::layer::Shape;
 
