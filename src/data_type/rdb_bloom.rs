@@ -36,7 +36,7 @@ impl Encoding for Bloom {
                 writer.unsigned(saved_len(classic.len()));
                 rdb_redisbloom::save(writer, classic);
             }
-            // It has a type of its own.
+            // `rdb_valkey` saves it, under its own type.
             AnyFilter::ValkeyBloom(_) => {}
         }
     }

@@ -10,8 +10,8 @@
 //!   to 1.4 times the time on 14 or 100 layers.
 //!
 //! All filters are taken as rings of generations; one without a window has one generation and never
-//! rotates. `layers` and `windowed` hold what differs. The insertion of a group differs too: a shared
-//! loop takes 1.04 to 1.19 times as long (`docs/explanation/performance.md`).
+//! rotates. `layers` and `windowed` hold what differs. The insertion of a group differs too: a
+//! shared loop takes 1.04 to 1.19 times as long (`docs/explanation/performance.md`).
 
 mod generations;
 mod group;

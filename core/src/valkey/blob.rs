@@ -83,8 +83,8 @@ impl<'p> Assembly<'p> {
         self.valid.is_last()
     }
 
-    /// The bytes that the next layer should have, of its capacity. The permit is asked for its
-    /// bits, so that nothing is read that would be refused.
+    /// The bytes that the next layer should have, of its capacity. The permit must grant its bits,
+    /// so that nothing is read that would be refused.
     ///
     /// # Errors
     ///

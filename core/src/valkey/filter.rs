@@ -1,4 +1,4 @@
-//! A filter in this layout: how it is created, what it was asked for, how far it can grow.
+//! A filter in this layout: how it is created, its parameters, how far it can grow.
 
 use super::ValkeyFilter;
 use super::layer::{Common, Shape, ValkeyLayer};

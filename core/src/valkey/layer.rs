@@ -73,7 +73,7 @@ pub struct Common {
     pub tightening: f64,
     /// What items are hashed with.
     pub seed: Seed,
-    /// False if the seed is [`FIXED_SEED`](super::hash::FIXED_SEED) and the filter says so.
+    /// False if the seed is [`FIXED_SEED`](super::hash::FIXED_SEED), and was chosen so.
     pub is_random: bool,
 }
 
@@ -301,7 +301,7 @@ impl Layer for ValkeyLayer {
         // The bits of unused bytes are counted, and are zero.
         let set = (fill.set * (first.words.len() as f64 * 64.0 / bits)).min(1.0);
         let fill = Fill { set, ..fill };
-        // The bits of an item need not be different, so they count as so many items of one bit.
+        // The bits of an item need not be different, so each counts as an item of one bit.
         let per_item = f64::from(first.shape.hashes);
         let attempted = fill.items(1, bits).scaled(1.0 / per_item);
         let rate = frozen::pow(set, per_item);

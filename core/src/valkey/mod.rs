@@ -9,7 +9,7 @@
 //! ```
 //!
 //! The first layer has the whole target rate, so a filter that has grown reports up to
-//! 1 / (1 - tightening) times as many false positives as it was asked for. The bits of an item are
+//! 1 / (1 - tightening) times as many false positives as its target. The bits of an item are
 //! an arithmetic progression, as in RedisBloom's layout, and all layers have the same one. So the
 //! measured rate is still higher: 2.3 times the target after growth by 13 layers.
 //!

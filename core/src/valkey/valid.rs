@@ -45,7 +45,7 @@ pub fn check_seed(is_random: bool, seed: &Seed) -> Result<(), ValkeyError> {
     if is_random || *seed == FIXED_SEED { Ok(()) } else { Err(ValkeyError::FixedSeed) }
 }
 
-/// Whether the seed is random, from the number that says so.
+/// Whether the seed is random, from its flag in files.
 ///
 /// # Errors
 ///
