@@ -37,6 +37,8 @@ GIVEN = {"MB", "log2(1/e)", "1.44 log2(1/e)", "target %", "bits per item", "page
 # Columns of a run that the page leaves out: a second baseline, the build without vector
 # instructions, which is in the chart, and what follows from the target rate.
 LEFT_OUT = {"baseline, hash", "scalar", "log2(1/e)", "1.44 log2(1/e)"}
+# Columns whose lines of a sheet are left out where they are equal to those of another one.
+SAME_AS = {"redisbloom layout": ["RedisBloom", "bloomline"], "valkey-bloom layout": ["bloomline"]}
 # Columns that the page also shows as multiples of the baseline.
 COMPARED = {"bloomline", "RedisBloom"}
 # Sheets in which more is better.
@@ -85,8 +87,16 @@ def times(run):
 def sheet_table(sheet):
     """The table of a sheet."""
     shown = [at for at, head in enumerate(sheet.heads) if head not in LEFT_OUT]
-    rows = [[name, *(line[at] for at in shown)] for name, line in sheet.lines.items()]
-    return table([sheet.heads[at] for at in shown], rows)
+    rows, same = [], set()
+    for name, line in sheet.lines.items():
+        column, _, case = name.partition(", ")
+        figures = [line[at] for at in shown]
+        others = [other for other in SAME_AS.get(column, []) if sheet.lines.get(f"{other}, {case}") == line]
+        same.update((column, other) for other in others[:1])
+        if not others:
+            rows.append([name, *figures])
+    notes = [f"Lines of {column} that are equal to those of {other} are left out." for column, other in sorted(same)]
+    return "\n\n".join([table([sheet.heads[at] for at in shown], rows), *notes])
 
 
 def machine(run):
