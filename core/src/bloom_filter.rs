@@ -195,8 +195,7 @@ impl Builder {
                     Growth::Scaling { expansion } if !(1..=MAX_EXPANSION).contains(&expansion) => {
                         return Err(Error::Expansion(expansion));
                     }
-                    Growth::Scaling { expansion } => expansion,
-                    Growth::Fixed => 0,
+                    growth => growth.expansion(),
                 };
                 AnyFilter::redisbloom(spec, expansion, &mut permit)?
             }

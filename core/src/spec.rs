@@ -18,6 +18,24 @@ pub enum Growth {
     Fixed,
 }
 
+impl Growth {
+    /// The growth of an expansion as clients and files write it: 0 stands for [`Growth::Fixed`].
+    pub const fn of(expansion: u32) -> Self {
+        match expansion {
+            0 => Self::Fixed,
+            expansion => Self::Scaling { expansion },
+        }
+    }
+
+    /// The expansion as clients and files write it; see [`Growth::of`].
+    pub const fn expansion(self) -> u32 {
+        match self {
+            Self::Scaling { expansion } => expansion,
+            Self::Fixed => 0,
+        }
+    }
+}
+
 /// Capacity, target rate and growth of a filter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spec {

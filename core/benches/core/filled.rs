@@ -16,11 +16,7 @@ pub const KINDS: [Kind; 4] = [
     ("bloomline", 112, |spec| Filter::new(spec, 42, &mut |_| true).map(AnyFilter::from)),
     ("redisbloom", 112, |spec| AnyFilter::redisbloom(spec, 2, &mut |_| true)),
     ("valkey-bloom", 96, |Spec { capacity, error_rate, growth }| {
-        let expansion = match growth {
-            Growth::Scaling { expansion } => expansion,
-            Growth::Fixed => 0,
-        };
-        let (seed, is_random) = ([42; 32], true);
+        let (expansion, seed, is_random) = (growth.expansion(), [42; 32], true);
         let common = Common { expansion, error_rate, tightening: 0.5, seed, is_random };
         ValkeyFilter::new(capacity, common, &mut |_| true).map(AnyFilter::from)
     }),

@@ -33,8 +33,7 @@ impl ValkeyFilter {
     pub fn spec(&self) -> Spec {
         let &Common { expansion, error_rate, .. } = self.common();
         let capacity = self.layers().next().map_or(0, ValkeyLayer::capacity);
-        let growth = if expansion == 0 { Growth::Fixed } else { Growth::Scaling { expansion } };
-        Spec { capacity, error_rate, growth }
+        Spec { capacity, error_rate, growth: Growth::of(expansion) }
     }
 
     /// The target rate of each layer, oldest first.

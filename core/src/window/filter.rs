@@ -124,10 +124,7 @@ impl WindowedFilter {
             Window::Last => (Kind::Last, 0),
             Window::Manual => (Kind::Manual, 0),
         };
-        let expansion = match spec.growth {
-            Growth::Scaling { expansion } => expansion as u16,
-            Growth::Fixed => 0,
-        };
+        let expansion = spec.growth.expansion() as u16;
         let all = shape.capacity().saturating_mul(spec.generations.into());
         Self {
             regular_capacity: shape.capacity(),
@@ -181,10 +178,7 @@ impl WindowedFilter {
         WindowSpec {
             capacity: all - u64::from(self.short),
             error_rate: self.error_rate,
-            growth: match self.expansion {
-                0 => Growth::Fixed,
-                expansion => Growth::Scaling { expansion: expansion.into() },
-            },
+            growth: Growth::of(self.expansion.into()),
             window: match self.kind {
                 Kind::Time => Window::Time { millis: self.millis },
                 Kind::Last => Window::Last,

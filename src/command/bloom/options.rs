@@ -60,7 +60,7 @@ impl FilterOptions {
         let spec = Spec {
             capacity: INITIAL_SIZE.integer(),
             error_rate: ERROR_RATE.number(),
-            growth: growth(expansion),
+            growth: Growth::of(expansion),
         };
         let layout = match dialect {
             Dialect::Bloomline => LAYOUT.layout(),
@@ -93,14 +93,6 @@ impl FilterOptions {
             Dialect::RedisBloom => u64::MAX,
         };
         u64::try_from(given).ok().filter(|n| (1..=max).contains(n))
-    }
-}
-
-/// The growth of an expansion as clients write it: 0 stands for a filter that does not grow.
-fn growth(expansion: u32) -> Growth {
-    match expansion {
-        0 => Growth::Fixed,
-        expansion => Growth::Scaling { expansion },
     }
 }
 
@@ -261,7 +253,7 @@ impl Parser {
             None => {}
         }
         self.options.spec.growth =
-            if self.is_fixed { Growth::Fixed } else { growth(self.options.stored_expansion) };
+            if self.is_fixed { Growth::Fixed } else { Growth::of(self.options.stored_expansion) };
         self.options.check(self.has_growth)?;
         Ok((self.options, self.may_create))
     }

@@ -14,7 +14,7 @@ use crate::server::args::{Arg, Args};
 use crate::server::context::Operands;
 use bloomline_core::Error;
 use bloomline_core::host::valkey::{Common, FIXED_SEED, Seed, ValkeyFilter};
-use bloomline_core::host::{Growth, Permit, Spec};
+use bloomline_core::host::{Permit, Spec};
 
 /// The options of BF.RESERVE and BF.INSERT that valkey-bloom has and RedisBloom does not. A call
 /// with one of them creates a filter in valkey-bloom's layout.
@@ -97,13 +97,9 @@ pub fn create(
     options: ValkeyOptions,
     permit: Permit,
 ) -> Result<Result<ValkeyFilter, Error>, Failure> {
-    let expansion = match spec.growth {
-        Growth::Fixed => 0,
-        Growth::Scaling { expansion } => expansion,
-    };
     let seed = new_seed(call, options.seed)?;
     let common = Common {
-        expansion,
+        expansion: spec.growth.expansion(),
         error_rate: spec.error_rate,
         tightening: options.tightening.unwrap_or_else(|| TIGHTENING_RATIO.number()),
         seed,

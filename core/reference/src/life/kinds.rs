@@ -150,7 +150,7 @@ impl Numbers {
             if is_bloom && !kind.has_rounds { choices.below(10) as f64 / 16.0 } else { 0.0 };
         let error_rate = choices.of(kind.rates) * (1.0 - scale);
         let expansion = choices.of(kind.expansions);
-        let growth = if expansion == 0 { Growth::Fixed } else { Growth::Scaling { expansion } };
+        let growth = Growth::of(expansion);
         let window = match kind.shape {
             Shape::Time => Some(Window::Time { millis: choices.within(1..=5_000) }),
             Shape::Last => Some(Window::Last),
@@ -186,10 +186,7 @@ impl Numbers {
     }
 
     fn growth(&self) -> Growth {
-        match self.expansion {
-            0 => Growth::Fixed,
-            expansion => Growth::Scaling { expansion },
-        }
+        Growth::of(self.expansion)
     }
 
     /// True if items can be deleted.
