@@ -1,12 +1,16 @@
 //! What the creation of a filter of either family needs: a seed, a time to live, and the reply to a
-//! creation that was refused.
+//! creation or bytes that were refused.
+
+use std::ffi::CStr;
 
 use super::error::{self, Failure};
 use super::handler::Call;
 use super::lifetime::Lifetime;
+use crate::policy::counters::LOADS_REFUSED;
 use crate::policy::limits::{CREATION, Limits, is_for_memory};
 use crate::policy::{replicate, seed};
 use crate::server::key::Key;
+use crate::server::log;
 use bloomline_core::Error;
 
 /// The seed of a new filter: that of the option, or one that nobody can predict unless a script is
@@ -31,6 +35,23 @@ pub fn expire(call: Call, key: &mut Key, lifetime: Lifetime) {
             replicate::expiry(call.context, call.key, at);
         }
     }
+}
+
+/// Counts and logs bytes that `command` refused to load, and returns its error reply; for lack of
+/// memory that of [`refused`].
+pub fn load_refused(
+    call: Call,
+    command: &str,
+    error: Error,
+    limits: &Limits,
+    reply: &'static CStr,
+) -> Failure {
+    if is_for_memory(error) {
+        return refused(call, error, limits);
+    }
+    LOADS_REFUSED.add(1);
+    log::refusal(format_args!("{command} of '{}' refused: {error}", call.key.shown()));
+    reply.into()
 }
 
 /// Counts and logs a creation that was refused for lack of memory, and returns the error reply; see

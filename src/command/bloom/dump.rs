@@ -14,11 +14,9 @@ use crate::command::error::{
 };
 use crate::command::handler::{ArgCount, Call, Handler};
 use crate::data_type::handle::store;
-use crate::policy::counters::LOADS_REFUSED;
 use crate::policy::layout::LayoutRow;
-use crate::policy::limits::{Limits, is_for_memory};
+use crate::policy::limits::Limits;
 use crate::server::key::Key;
-use crate::server::log;
 use bloomline_core::Error;
 use bloomline_core::error::ChunkError;
 use bloomline_core::host::{AnyFilter, Chunk, MAX_CHUNK_BYTES};
@@ -86,7 +84,9 @@ impl Handler for Loadchunk {
         let changed = if iterator == HEADER && may_store && (!data.is_empty() || is_missing) {
             let limits = Limits::of(call.source);
             let created = AnyFilter::decode_header(data, &mut limits.permit());
-            store(&mut key, created.map_err(|error| bad_header(call, error, &limits))?)
+            let refused =
+                |error| creation::load_refused(call, "BF.LOADCHUNK", error, &limits, BAD_DATA);
+            store(&mut key, created.map_err(refused)?)
         } else {
             let mut filter = access::existing_mut::<AnyFilter>(&mut key)?;
             filter.write(|filter| write_chunk(filter, iterator, data))?;
@@ -127,14 +127,4 @@ fn write_chunk(filter: &mut AnyFilter, iterator: i64, data: &[u8]) -> Result<boo
         Error::Chunk(ChunkError::TooLong(_)) => CHUNK_TOO_BIG.into(),
         _ => NO_LINK.into(),
     })
-}
-
-/// The error reply for a header; the log line has the reason.
-fn bad_header(call: Call, error: Error, limits: &Limits) -> Failure {
-    if is_for_memory(error) {
-        return creation::refused(call, error, limits);
-    }
-    LOADS_REFUSED.add(1);
-    log::refusal(format_args!("BF.LOADCHUNK of '{}' refused: {error}", call.key.shown()));
-    BAD_DATA.into()
 }

@@ -6,10 +6,8 @@ use crate::command::creation;
 use crate::command::error::{BUSY_KEY, DECODING_FAILED, Failure, UNSUPPORTED_PAYLOAD};
 use crate::command::handler::{ArgCount, Call, Handler};
 use crate::data_type::handle::{Lookup, filter, store};
-use crate::policy::counters::LOADS_REFUSED;
-use crate::policy::limits::{Limits, is_for_memory};
+use crate::policy::limits::Limits;
 use crate::server::key::Key;
-use crate::server::log;
 use bloomline_core::Error;
 use bloomline_core::host::AnyFilter;
 use bloomline_core::host::valkey::{ValkeyError, ValkeyFilter};
@@ -45,13 +43,9 @@ impl Handler for Load {
 
 /// The error reply for a payload; the log line has the reason.
 fn refused(call: Call, error: Error, limits: &Limits) -> Failure {
-    if is_for_memory(error) {
-        return creation::refused(call, error, limits);
-    }
-    LOADS_REFUSED.add(1);
-    log::refusal(format_args!("BF.LOAD of '{}' refused: {error}", call.key.shown()));
-    match error {
-        Error::Valkey(ValkeyError::PayloadVersion(_)) => UNSUPPORTED_PAYLOAD.into(),
-        _ => DECODING_FAILED.into(),
-    }
+    let reply = match error {
+        Error::Valkey(ValkeyError::PayloadVersion(_)) => UNSUPPORTED_PAYLOAD,
+        _ => DECODING_FAILED,
+    };
+    creation::load_refused(call, "BF.LOAD", error, limits, reply)
 }

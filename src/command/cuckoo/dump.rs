@@ -4,15 +4,13 @@ use std::ffi::CStr;
 
 use super::error::{BAD_CHUNK, BAD_HEADER, BAD_NUMBERS, BAD_POSITION};
 use crate::command::access;
-use crate::command::creation::refused;
+use crate::command::creation::load_refused;
 use crate::command::error::Failure;
 use crate::command::handler::{ArgCount, Call, Handler};
 use crate::data_type::handle::store;
-use crate::policy::counters::LOADS_REFUSED;
-use crate::policy::limits::{Limits, is_for_memory};
+use crate::policy::limits::Limits;
 use crate::server::args::Arg;
 use crate::server::key::Key;
-use crate::server::log;
 use bloomline_core::Error;
 use bloomline_core::error::HeaderError;
 use bloomline_core::host::cuckoo::AnyCuckoo;
@@ -91,13 +89,9 @@ impl Handler for Loadchunk {
 
 /// The error reply for a header; the log line has the reason.
 fn bad_header(call: Call, error: Error, limits: &Limits) -> Failure {
-    if is_for_memory(error) {
-        return refused(call, error, limits);
-    }
-    LOADS_REFUSED.add(1);
-    log::refusal(format_args!("CF.LOADCHUNK of '{}' refused: {error}", call.key.shown()));
-    match error {
-        Error::Header(HeaderError::Length(_)) => BAD_HEADER.into(),
-        _ => BAD_NUMBERS.into(),
-    }
+    let reply = match error {
+        Error::Header(HeaderError::Length(_)) => BAD_HEADER,
+        _ => BAD_NUMBERS,
+    };
+    load_refused(call, "CF.LOADCHUNK", error, limits, reply)
 }
