@@ -215,7 +215,7 @@ pub static TIGHTENING_RATIO: Setting = Setting {
     default: c"0.5",
     value: AtomicU64::new(0.5f64.to_bits()),
     text: Mutex::new(None),
-    parse: |arg| fraction(arg, 1.0),
+    parse: |arg| fraction(arg).map(|ratio| Parsed { value: ratio.to_bits(), text: None }),
 };
 
 /// `yes` if filters in valkey-bloom's layout get a random seed; the fixed one otherwise.
@@ -335,17 +335,18 @@ fn switch(arg: Arg) -> Result<Parsed, Problem> {
 }
 
 fn rate(arg: Arg) -> Result<Parsed, Problem> {
-    fraction(arg, MAX_ERROR_RATE)
+    let rate = fraction(arg)?;
+    let text = (rate > MAX_ERROR_RATE).then_some("0.25");
+    Ok(Parsed { value: rate.min(MAX_ERROR_RATE).to_bits(), text })
 }
 
-/// A number above 0 and below 1. A larger one than `most` is replaced by it.
-fn fraction(arg: Arg, most: f64) -> Result<Parsed, Problem> {
-    let rate = arg.number().ok_or(Problem::Unreadable)?;
-    if !(rate > 0.0 && rate < 1.0) {
-        return Err(Problem::OutOfRange("(0.000000, 1.000000)".into()));
+/// A number above 0 and below 1.
+fn fraction(arg: Arg) -> Result<f64, Problem> {
+    let number = arg.number().ok_or(Problem::Unreadable)?;
+    if number > 0.0 && number < 1.0 {
+        return Ok(number);
     }
-    let text = (rate > most).then_some("0.25");
-    Ok(Parsed { value: rate.min(most).to_bits(), text })
+    Err(Problem::OutOfRange("(0.000000, 1.000000)".into()))
 }
 
 fn integer(arg: Arg, least: u64, most: u64) -> Result<Parsed, Problem> {
