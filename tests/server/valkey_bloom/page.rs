@@ -5,10 +5,10 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use bloomline_harness::{Server, Setup, for_each_server, repository, until};
+use bloomline_harness::{Server, Setup, repository, until};
 
 use super::primary::serve;
-use super::servers::{assert_small, facts, folder, read, reads_rdb};
+use super::servers::{assert_small, facts, folder, for_each_reader, read, unhex};
 
 const PAGE: &str = "docs/how-to/migrating-from-valkey-bloom.md";
 /// The recorded key that stands for `seen` on the page.
@@ -45,10 +45,7 @@ fn assert_card(server: &Server, command: &str) {
 
 #[test]
 fn files_move_as_the_page_says() {
-    for_each_server(|kind| {
-        if !reads_rdb(kind) {
-            return;
-        }
+    for_each_reader(|kind| {
         let [save, copy, start, card] = commands("A file").try_into().expect("four commands");
         assert_eq!(save, "valkey-cli -h old SHUTDOWN SAVE");
         assert!(copy.starts_with("scp old:") && start.starts_with("ssh new systemctl start"));
@@ -63,10 +60,7 @@ fn files_move_as_the_page_says() {
 
 #[test]
 fn replicas_take_over_as_the_page_says() {
-    for_each_server(|kind| {
-        if !reads_rdb(kind) {
-            return;
-        }
+    for_each_reader(|kind| {
         let [follow, state, card, promote] =
             commands("Replicas").try_into().expect("four commands");
         let server = Setup::new().start(kind);
@@ -82,10 +76,7 @@ fn replicas_take_over_as_the_page_says() {
 
 #[test]
 fn keys_move_as_the_page_says() {
-    for_each_server(|kind| {
-        if !reads_rdb(kind) {
-            return;
-        }
+    for_each_reader(|kind| {
         let [copy, card] = commands("Keys").try_into().expect("two commands");
         let server = Setup::new().debug().start(kind);
         let dump = server.file("seen.dump");
@@ -103,5 +94,5 @@ fn keys_move_as_the_page_says() {
 /// Writes the recorded payload of the key.
 fn write_dump(file: &Path) {
     let dump = facts("small.json")["keys"][format!("0/{KEY}")]["dump"].clone();
-    fs::write(file, super::servers::unhex(dump.as_str().expect("a payload"))).expect("a file");
+    fs::write(file, unhex(dump.as_str().expect("a payload"))).expect("a file");
 }

@@ -24,7 +24,7 @@ pub fn serve(rdb: &[u8], stream: &[u8]) -> u16 {
     port
 }
 
-/// Answers the handshake, sends the data when the replica asks for it, and ignores what it
+/// Answers the handshake, sends the data after PSYNC, and ignores what the replica
 /// acknowledges.
 fn talk(mut replica: TcpStream, sent: &[u8]) {
     let mut parser = Parser::new();
