@@ -36,6 +36,9 @@ impl<L: Layer> fmt::Debug for ScalableFilter<L> {
 }
 
 /// What was added to a filter since an earlier state; see [`ScalableFilter::added_since`].
+///
+/// Items and capacity are modulo 2^64, so that a sum of changes is the change of the sum in forged
+/// filters too, whose numbers exceed 2^64 together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Added {
     /// Number of inserted items.
@@ -255,21 +258,22 @@ impl<L: Layer> ScalableFilter<L> {
         L::size_bytes(self.bits_bytes(), self.layer_count())
     }
 
-    /// What was added since the filter had `layers` layers, at least one, and the newest of them
-    /// had `newest_len` items.
+    /// What was added since the filter had `layers` layers, and the newest of them had `newest_len`
+    /// items. Of 0 layers it is everything.
     ///
     /// Cost: one step per new layer.
     pub fn added_since(&self, layers: u32, newest_len: u64) -> Added {
         let before = layers as usize;
-        let full = self.older.iter().skip(before - 1).map(L::len_when_older);
-        let items = full.fold(self.newest_len, u64::saturating_add);
-        let capacity = self.layers().skip(before).map(L::capacity).fold(0, u64::saturating_add);
+        let full = self.older.iter().skip(before.saturating_sub(1)).map(L::len_when_older);
+        let items = full.fold(self.newest_len, u64::wrapping_add);
+        let capacity = self.layers().skip(before).map(L::capacity).fold(0, u64::wrapping_add);
         let bits = self.layers().skip(before).map(|layer| layer.words().bytes()).sum();
+        let bytes_before = if layers == 0 { 0 } else { L::size_bytes(0, layers) };
         Added {
-            items: items.saturating_sub(newest_len),
+            items: items.wrapping_sub(newest_len),
             layers: self.layer_count() - layers,
             capacity,
-            bytes: L::size_bytes(bits, self.layer_count()) - L::size_bytes(0, layers),
+            bytes: L::size_bytes(bits, self.layer_count()) - bytes_before,
         }
     }
 

@@ -100,6 +100,13 @@ static TOTALS: [&Counter; 8] = [
 
 /// What a filter adds to them.
 fn totals(filter: &AnyFilter) -> Totals<8> {
+    let [layers, items, capacity, bytes] = match filter.added_since(0, 0) {
+        Some(all) => [all.layers.into(), all.items, all.capacity, all.bytes],
+        None => {
+            let layers = filter.layer_count().into();
+            [layers, filter.len(), filter.capacity(), filter.size_bytes()]
+        }
+    };
     Totals::new(
         &TOTALS,
         [
@@ -107,10 +114,10 @@ fn totals(filter: &AnyFilter) -> Totals<8> {
             (filter.layout() == Layout::Bloomline).into(),
             (filter.layout() == Layout::ValkeyBloom).into(),
             filter.windowed().is_some().into(),
-            filter.layer_count().into(),
-            filter.len(),
-            filter.capacity(),
-            filter.size_bytes(),
+            layers,
+            items,
+            capacity,
+            bytes,
         ],
     )
 }

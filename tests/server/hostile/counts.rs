@@ -1,7 +1,7 @@
 //! Links whose items exceed 2^64 - 1 in total. Such a header is refused. Such a value in a file is
 //! repaired, because a refused file would prevent the start of a server.
 
-use bloomline_harness::{Client, Setup, Stop, bulk, for_each_server, int, show};
+use bloomline_harness::{Client, Setup, Stop, bulk, for_each_server, int, numbered, show};
 
 use crate::inspect::{Totals, digest, number, totals};
 use crate::redisbloom::forged::{header, load, with_links};
@@ -43,6 +43,22 @@ fn headers_whose_items_overflow_are_bad_data() {
             assert_eq!(client.ask("DEL k"), ":1");
         }
         assert_eq!(totals(&mut client), Totals::default());
+    });
+}
+
+#[test]
+fn items_beyond_the_largest_count_leave_no_total() {
+    Setup::new().on_each_server(|mut client, _| {
+        let one = header(&mut client, "0.01 100");
+        for lens in [&[u64::MAX - 5, 5][..], &[HALF, HALF - 10, 9], &[u64::MAX]] {
+            assert_eq!(load(&mut client, "k", &with_links(&one, lens)), "+OK");
+            // They do not fit into the number of all items, and the second call adds a layer.
+            client.items("BF.MADD", "k", &numbered("few", 50));
+            client.items("BF.MADD", "k", &numbered("many", 500));
+            assert_eq!(int(&client.call("BF.CARD k")), LARGEST);
+            client.ok("FLUSHALL SYNC");
+            assert_eq!(totals(&mut client), Totals::default(), "{lens:?}");
+        }
     });
 }
 
