@@ -60,9 +60,7 @@ impl Cluster {
         }
         for client in &mut clients {
             wait_for_nodes(client, |nodes| nodes.matches("slave ").count() == PRIMARIES);
-            until("the cluster to be complete", || {
-                text(&client.call("CLUSTER INFO")).contains("cluster_state:ok").then_some(())
-            });
+            wait_until_complete(client);
             wait_for_shards(client);
         }
         let (primaries, replicas) = clients.split_at_mut(PRIMARIES);
@@ -104,6 +102,13 @@ fn wait_for_nodes(client: &mut Client, is_known: impl Fn(&str) -> bool) {
         let nodes = text(&client.call("CLUSTER NODES"));
         let are_met = nodes.lines().count() == 2 * PRIMARIES && !nodes.contains("handshake");
         (are_met && is_known(&nodes)).then_some(())
+    });
+}
+
+/// Waits until a node serves all slots.
+pub fn wait_until_complete(client: &mut Client) {
+    until("the cluster to be complete", || {
+        text(&client.call("CLUSTER INFO")).contains("cluster_state:ok").then_some(())
     });
 }
 
