@@ -124,7 +124,7 @@ fn cases(rounding: Rounding) -> Vec<Case> {
     cases.push(Case { keys: 500, commands, used_bytes: plan.used_bytes(rounding) });
     // One allocation for all generations; one for each; with overflow layers.
     for (keys, capacity, items) in
-        [(KEYS, 100, 100), (1_000, 8_000, 8_000), (500, 8_000, 16_000), (50, 200_000, 200_000)]
+        [(KEYS, 100, 100), (1_000, 8_000, 8_000), (100, 8_000, 16_000), (50, 200_000, 200_000)]
     {
         let (window, generations) = (Window::Manual, 4);
         let spec = WindowSpec {
