@@ -2,6 +2,7 @@
 # Builds all files of a release in DIST (dist/), for every platform that this machine can build for:
 #   bloomline-VERSION-TARGET.tar.gz            the module, for each target
 #   bloomline-VERSION-TARGET-symbols.tar.gz    its symbols for debuggers
+#   bloomline-VERSION-py3-none-PLATFORM.whl    wheels of Python, with the module and without
 #   bloomline_VERSION_MACHINE.deb              packages for Debian and its derivatives
 #   bloomline-VERSION.tar.gz                   the source code, as it is committed
 #   bloomline-core-VERSION.crate               the crate, as cargo would publish it
@@ -14,6 +15,7 @@ cd "$(dirname "$0")/.."
 target_dir=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 export DIST=${DIST:-dist}
 missing=()
+wheels=()
 
 scripts/deps.sh build install
 scripts/deps.sh release || true
@@ -29,8 +31,14 @@ for target in {x86_64,aarch64}-unknown-linux-gnu x86_64-unknown-linux-musl; do
     export BLOOMLINE_SO=$target_dir/$target/release/libbloomline.so
     scripts/archive.sh
     # Debian has glibc.
-    case $target in *-gnu) scripts/deb.sh ;; esac
+    case $target in *-gnu)
+        scripts/deb.sh
+        wheels+=("$target")
+        ;;
+    esac
 done
+# Without BLOOMLINE_SO and BLOOMLINE_PLAN the wheels are those of the targets.
+env -u BLOOMLINE_SO -u BLOOMLINE_PLAN scripts/wheel.sh "${wheels[@]}"
 
 # What is in the module, for those who check their dependencies: CycloneDX.
 if cargo cyclonedx --version >/dev/null 2>&1; then

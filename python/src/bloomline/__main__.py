@@ -1,0 +1,78 @@
+"""The command line: `bloomline COMMAND`, or `python -m bloomline COMMAND`."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import Any, Callable
+
+from .cli import check, copying, load, plan
+from .cli.console import say
+from .connecting import connect
+from .errors import BloomlineError, library_errors
+from .module import command, path
+
+Main = Callable[[Any, argparse.Namespace], int]
+
+# The commands that need a server: their arguments and what runs them.
+_ON_SERVER: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None], Main]] = {
+    "load": ("add the lines of files", load.add_arguments, load.main),
+    "check": ("count the lines of a file that are found", check.add_arguments, check.main),
+    "export": ("write a filter to a file", copying.add_export_arguments, copying.export),
+    "import": ("create a filter from a file", copying.add_import_arguments, copying.import_),
+    "move": ("move a filter to another server", copying.add_move_arguments, copying.move),
+}
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="bloomline", description="Filters on Redis and Valkey.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
+    for name, (text, add_arguments, _) in _ON_SERVER.items():
+        each = commands.add_parser(name, help=text, description=text)
+        each.add_argument(
+            "--url",
+            default=os.environ.get("REDIS_URL", "redis://127.0.0.1:6379"),
+            help="of the server (default: REDIS_URL, or redis://127.0.0.1:6379)",
+        )
+        each.add_argument("--cluster", action="store_true", help="the server is of a cluster")
+        add_arguments(each)
+    # Its arguments are those of the program.
+    commands.add_parser("plan", help="the size of a filter", add_help=False)
+    commands.add_parser("path", help="print the file for loadmodule")
+    serve = commands.add_parser("serve", help="start a server with the module")
+    serve.add_argument("--port", type=int, default=6379)
+    serve.add_argument("options", nargs="*", help="of the server, after --")
+    return parser
+
+
+def _run(arguments: list[str]) -> int:
+    if arguments[:1] == ["plan"]:
+        return plan.main(arguments[1:])
+    options = _parser().parse_args(arguments)
+    if options.command == "path":
+        say(str(path()))
+        return 0
+    if options.command == "serve":
+        words = command("--port", str(options.port), *options.options)
+        os.execv(words[0], words)
+    _, _, run = _ON_SERVER[options.command]
+    return run(connect(options.url, is_cluster=options.cluster), options)
+
+
+def main() -> None:
+    """Runs the command line. The status is 1 after an error, which is one line; 130 after ^C."""
+    try:
+        sys.exit(_run(sys.argv[1:]))
+    except KeyboardInterrupt:
+        say("bloomline: stopped; run it again to resume", is_error=True)
+        sys.exit(130)
+    except Exception as error:
+        if not isinstance(error, (BloomlineError, OSError, ValueError, *library_errors())):
+            raise
+        say(f"bloomline: {error}", is_error=True)
+        sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,246 @@
+"""`bloomline load`: adds the lines of files, and goes on where it stopped if it is run again.
+
+Each block of lines is added together with a position up to which the server has replied, in one
+transaction. So all lines before the position are in the filter: also after a crash of the server,
+on a replica, and if a block is refused. After a kill the blocks that were in flight are added
+again, which changes no bit, but counts their lines as known.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain, islice
+from typing import Any, Callable
+
+from ..creation import Create
+from ..drivers import call, node_of, run
+from ..errors import BloomlineError
+from ..packing import Word
+from ..programs import Call, Program
+from .console import Progress, say
+from .sources import MIB, Source, count_empty, read_blocks, start_of_line
+
+# Some programs write it at the start of a file in UTF-8. It is no part of the first line.
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+# Blocks that are sent before a reply is read.
+IN_FLIGHT = 4
+
+_REFUSED = re.compile(r"(.*): line (\d+) of \d+ was refused, (\d+) of the \d+ before it were new")
+
+
+@dataclass
+class Position:
+    """How far the runs of a load came: bytes, lines with empty ones, new items, empty lines."""
+
+    offset: int = 0
+    lines: int = 0
+    new: int = 0
+    empty: int = 0
+
+    def text(self) -> str:
+        """The position as it is stored."""
+        return f"{self.offset} {self.lines} {self.new} {self.empty}"
+
+
+class Load:
+    """The load of one file into the filter `key`.
+
+    Positions are fields of a hash beside the filter, one per file, so a load of several files
+    resumes too. `delete_positions` ends it.
+    """
+
+    def __init__(self, key: str, source: Source, block_bytes: int = MIB) -> None:
+        self.key = key
+        self.source = source
+        self.block_bytes = block_bytes
+        self.position = Position()
+        self.has_mark = False
+
+    def resume(self) -> Program[None]:
+        """Reads how far earlier runs came.
+
+        Raises:
+            BloomlineError: the file has changed since.
+        """
+        replies = yield [
+            ("HGET", positions_key(self.key), self.source.name),
+            ("EXISTS", self.key),
+        ]
+        for reply in replies:
+            if isinstance(reply, Exception):
+                raise reply
+        stored, exists = replies
+        # Without its filter a position means nothing.
+        if not stored or not exists or self.source.identity is None:
+            return
+        identity, *numbers = stored.decode().split()
+        if identity != self.source.identity:
+            raise BloomlineError(
+                f"{self.source.name} has changed since its load began: use --restart"
+            )
+        self.position = Position(*map(int, numbers))
+
+    def run(self, report: Callable[[Position], None]) -> Program[None]:
+        """Adds the blocks of the source from the position on.
+
+        Raises:
+            BloomlineError: a line was refused, or the filter was deleted. The position is that of
+                the refused line, and has all that is new in the filter.
+        """
+        self.source.seek(self.position.offset)
+        blocks = self._without_mark(read_blocks(self.source, self.block_bytes))
+        while window := list(islice(blocks, IN_FLIGHT)):
+            transaction: list[Call] = [("MULTI",), ("EXISTS", self.key)]
+            end: list[Call] = [*self._store(), ("EXEC",)]
+            calls: list[Call] = []
+            for block in window:
+                add: Call = ("BF.BULKADD", self.key, "LINES", block, "COUNT")
+                calls += [*transaction, add, *end]
+            replies = yield calls
+            step = len(calls) // len(window)
+            executed = [_executed(replies[at : at + step]) for at in range(0, len(calls), step)]
+            yield from self._count(window, executed)
+            report(self.position)
+        # A file that is done is not read again if the load stops in a later one.
+        if store := self._store():
+            yield store
+
+    def _store(self) -> list[Call]:
+        if self.source.identity is None:
+            return []
+        value = f"{self.source.identity} {self.position.text()}"
+        return [("HSET", positions_key(self.key), self.source.name, value)]
+
+    def _without_mark(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
+        first = next(blocks, b"")
+        if self.position.offset == 0 and first.startswith(BYTE_ORDER_MARK):
+            self.has_mark = True
+            self.position.offset = len(BYTE_ORDER_MARK)
+            first = first[self.position.offset :]
+        return chain([first] if first else [], blocks)
+
+    def _count(self, window: list[bytes], executed: list[Any]) -> Program[None]:
+        at = self.position
+        failed: Exception | None = None
+        for block, reply in zip(window, executed):
+            exists, added = (True, reply) if isinstance(reply, Exception) else reply[:2]
+            if not exists:
+                # The transactions after this one have stored a position again.
+                yield [("HDEL", positions_key(self.key), self.source.name)]
+                raise BloomlineError(f"{self.key} was deleted during the load")
+            if isinstance(added, Exception):
+                failed = failed or self._refused(block, added)
+            elif failed is not None:
+                # It was sent ahead: its lines come again, and are known then.
+                at.new += added[1]
+            else:
+                lines, new = added
+                at.offset += len(block)
+                at.lines += lines
+                at.new += new
+                at.empty += count_empty(block)
+        if failed is not None:
+            if store := self._store():
+                yield store
+            raise failed
+
+    def _refused(self, block: bytes, error: Exception) -> Exception:
+        """Advances to the refused line, and returns the error that names it."""
+        found = _REFUSED.match(str(error))
+        if found is None:
+            return error
+        why, line, new = found[1], int(found[2]), int(found[3])
+        before = block[: start_of_line(block, line)]
+        at = self.position
+        at.offset += len(before)
+        at.lines += line - 1
+        at.new += new
+        at.empty += count_empty(before)
+        return BloomlineError(f"line {at.lines + 1}, at byte {at.offset}, was refused: {why}")
+
+
+def positions_key(key: str) -> str:
+    """The key of the positions: in a cluster in the slot of the filter."""
+    return f"{key}:load" if "{" in key else f"{{{key}}}:load"
+
+
+def _executed(replies: list[Any]) -> Any:
+    """The replies of a transaction, or the error that prevented it."""
+    for reply in replies:
+        if isinstance(reply, Exception):
+            return reply
+    return replies[-1]
+
+
+def reserve(client: Any, key: str, create: Callable[[], Create]) -> None:
+    """Creates the filter if there is none. `create` is called only then."""
+    # The reply to BF.CARD is an error if the key holds another type.
+    if call(client, "BF.CARD", key) == 0 and not call(client, "EXISTS", key):
+        call(client, *create().reserve(key))
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Adds the arguments of the command."""
+    parser.add_argument("key", help="the filter, which is created if there is none")
+    parser.add_argument("files", nargs="+", metavar="file", help="plain or gzip; - for the input")
+    parser.add_argument("--capacity", type=int, help="of a new filter (default: estimated)")
+    parser.add_argument("--error", type=float, default=0.001, help="of a new filter (0.001)")
+    parser.add_argument("--window", type=int, help="seconds that a new filter remembers lines for")
+    parser.add_argument("--ttl", type=int, help="time to live of a new filter in seconds")
+    parser.add_argument("--block", type=int, default=MIB, help="bytes per call (1 MiB)")
+    parser.add_argument("--restart", action="store_true", help="load from the start")
+
+
+def main(client: Any, options: argparse.Namespace) -> int:
+    """Runs the command."""
+    if options.block < 1:
+        raise BloomlineError("--block must be positive")
+    sources = [Source(path) for path in options.files]
+
+    def create() -> Create:
+        capacity = options.capacity or sum(source.estimate_lines() for source in sources)
+        return Create(capacity, options.error, window=options.window, ttl=options.ttl)
+
+    # Transactions of a pipeline need the node itself.
+    client = node_of(client, options.key)
+    loads = [Load(options.key, source, options.block) for source in sources]
+    if options.restart:
+        _delete(client, options.key, sources)
+    for load in loads:
+        run(client, load.resume())
+    reserve(client, options.key, create)
+    for load in loads:
+        _load(client, load)
+    _delete(client, options.key, sources)
+    return 0
+
+
+def _delete(client: Any, key: str, sources: list[Source]) -> None:
+    names: list[Word] = [source.name for source in sources if source.identity is not None]
+    if names:
+        call(client, "HDEL", positions_key(key), *names)
+
+
+def _load(client: Any, load: Load) -> None:
+    at = load.position
+    if at.offset:
+        say(f"resumed after {at.lines:,} lines, at byte {at.offset:,}")
+    with Progress(load.source.size, load.source.done()) as progress:
+
+        def report(position: Position) -> None:
+            numbers = f"{position.lines:,} lines, {position.new:,} new"
+            progress.show(load.source.done() or position.offset, position.lines, numbers)
+
+        progress.begin_at(at.lines)
+        run(client, load.run(report))
+    if load.has_mark:
+        say("skipped the byte order mark at the start")
+    at = load.position
+    if at.empty:
+        say(f"skipped {at.empty:,} empty lines")
+    say(f"{at.lines - at.empty:,} items, {at.new:,} new")
+    say(progress.summary(at.lines))

@@ -1,0 +1,29 @@
+"""`bloomline plan`: the program of `make plan`, which platform wheels bring."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from ..errors import BloomlineError
+
+
+def program() -> Path:
+    """Returns the program: that of `BLOOMLINE_PLAN`, or the one in this wheel.
+
+    Raises:
+        BloomlineError: this is the pure wheel, which has none.
+    """
+    named = os.environ.get("BLOOMLINE_PLAN")
+    found = Path(named) if named else Path(__file__).parents[1] / "bloomline-plan"
+    if not found.is_file():
+        raise BloomlineError(
+            "this wheel has no plan for this platform: use docs/calculator, or `make plan`"
+        )
+    return found
+
+
+def main(arguments: list[str]) -> int:
+    """Replaces this process by the program, whose arguments and output are its own."""
+    found = program()
+    os.execv(found, [str(found), *arguments])

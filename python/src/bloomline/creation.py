@@ -1,0 +1,105 @@
+"""The parameters of new filters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .packing import Word
+
+
+@dataclass(frozen=True)
+class Create:
+    """Parameters with which a missing Bloom filter is created. A filter that exists keeps its own.
+
+    Attributes:
+        capacity: the number of items of the first layer, 1 to 2^40; with a window that of the
+            distinct items inside it. The filter grows beyond that unless `expansion` is 0.
+        error_rate: the highest fraction of absent items that are found, above 0 and below 1.
+        expansion: each further layer is this many times as large; 0: full filters refuse items.
+        window: seconds for which items are found after their last addition.
+        last: items are found until `capacity` further ones were added.
+        generations: 2 to 64 older generations of a windowed filter.
+        refresh: if false, `window` counts from the first addition.
+        ttl: the time to live of the key that is created, in seconds.
+        layout: `BLOOMLINE`, `REDISBLOOM` or `VALKEY-BLOOM`.
+        seed: 0 to 2^64 - 1; equal seeds allow filters to be merged.
+
+    RedisBloom and valkey-bloom refuse the parameters that they do not have.
+    """
+
+    capacity: int
+    error_rate: float = 0.001
+    expansion: int | None = None
+    window: int | None = None
+    last: bool = False
+    generations: int | None = None
+    refresh: bool = True
+    ttl: int | None = None
+    layout: str | None = None
+    seed: int | None = None
+
+    def reserve(self, key: str) -> tuple[Word, ...]:
+        """Returns the command that creates the filter, and is refused if there is one."""
+        return ("BF.RESERVE", key, self.error_rate, self.capacity, *self._options())
+
+    def insert(self, key: str, items: tuple[Word, ...]) -> tuple[Word, ...]:
+        """Returns the command that adds items, and creates the filter first if it is missing."""
+        size = ("CAPACITY", self.capacity, "ERROR", self.error_rate)
+        return ("BF.INSERT", key, *size, *self._options(), "ITEMS", *items)
+
+    def _options(self) -> list[Word]:
+        words: list[Word] = []
+        if self.expansion == 0:
+            words.append("NONSCALING")
+        elif self.expansion is not None:
+            words += ["EXPANSION", self.expansion]
+        if self.last:
+            words.append("LAST")
+        if not self.refresh:
+            words.append("NOREFRESH")
+        return words + named(
+            WINDOW=self.window,
+            GENERATIONS=self.generations,
+            TTL=self.ttl,
+            LAYOUT=self.layout,
+            SEED=self.seed,
+        )
+
+
+@dataclass(frozen=True)
+class CreateCuckoo:
+    """Parameters with which a missing cuckoo filter is created.
+
+    Attributes:
+        capacity: the number of items of the first table, 4 to 2^30.
+        error_rate: the highest fraction of absent items that are found, 5e-7 or above; the
+            server's default without.
+        expansion: 0: the filter does not grow.
+        ttl: the time to live of the key that is created, in seconds.
+        layout: `BLOOMLINE` or `REDISBLOOM`, which has no `error_rate` and no `seed`.
+        seed: 0 to 2^64 - 1.
+    """
+
+    capacity: int
+    error_rate: float | None = None
+    expansion: int | None = None
+    ttl: int | None = None
+    layout: str | None = None
+    seed: int | None = None
+
+    def reserve(self, key: str) -> tuple[Word, ...]:
+        """Returns the command that creates the filter, and is refused if there is one."""
+        options = named(
+            EXPANSION=self.expansion,
+            ERROR=self.error_rate,
+            TTL=self.ttl,
+            LAYOUT=self.layout,
+            SEED=self.seed,
+        )
+        return ("CF.RESERVE", key, self.capacity, *options)
+
+
+def named(**options: Word | None) -> list[Word]:
+    """Returns the names and values of the options that are given."""
+    given = ((name, value) for name, value in options.items() if value is not None)
+    return [word for option in given for word in option]

@@ -1,0 +1,53 @@
+"""The exceptions of this package. Those of the client library pass through unchanged."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .answers import Answers
+
+
+class BloomlineError(Exception):
+    """The base of all exceptions of this package."""
+
+
+class BulkError(BloomlineError):
+    """A call of many items ended early. `__cause__` is the error of the server or the connection.
+
+    Attributes:
+        answers: one for each item that has an answer, in order, from the first item on.
+        processed: the number of these items. Of a Bloom filter all of them are in the filter, so
+            continue at item `processed`, counted from 0.
+        new: the number of items that this call added. It may include items after `processed`
+            from calls that were sent ahead. They are in the filter too: repeating them changes
+            nothing, and their answers are then 0.
+
+    A cuckoo filter that is full still tries the items after a refused one. So of a cuckoo filter
+    the items with the answer 0 were not added. If the connection was lost, the items of the calls
+    without a reply may be in the filter.
+    """
+
+    def __init__(self, message: str, answers: Answers, new: int) -> None:
+        super().__init__(message)
+        self.answers = answers
+        self.processed = len(answers)
+        self.new = new
+
+
+def response_errors() -> tuple[type[Exception], ...]:
+    """Returns the classes of the server's error replies, of the client libraries in use."""
+    return _classes("ResponseError")
+
+
+def library_errors() -> tuple[type[Exception], ...]:
+    """Returns the base classes of all errors of the client libraries in use."""
+    return _classes("RedisError", "ValkeyError", "RedisClusterException", "ValkeyClusterException")
+
+
+def _classes(*names: str) -> tuple[type[Exception], ...]:
+    # A library that nobody has imported has raised nothing.
+    modules = [sys.modules.get(f"{name}.exceptions") for name in ("redis", "valkey")]
+    found = (getattr(module, name, None) for module in modules for name in names)
+    return tuple(each for each in found if each is not None)

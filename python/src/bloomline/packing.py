@@ -1,0 +1,199 @@
+"""Packs items into batches, as BF.BULKADD and its relatives take them.
+
+An item is a `str`, which stands for its UTF-8 bytes, or bytes. A batch has about 1 MiB or 32,768
+items, so the server is blocked for at most about a millisecond per batch, and memory is bounded.
+"""
+
+from __future__ import annotations
+
+import itertools
+import struct
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Union
+
+Item = Union[str, bytes, bytearray, memoryview]
+Word = Union[str, bytes, memoryview, int, float]
+
+BATCH_BYTES = 1 << 20
+BATCH_ITEMS = 1 << 14
+
+_PREFIX = struct.Struct("<I")
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """Items of equal width in one block of bytes, which is sent without a copy.
+
+    `width` is in bytes, 1 or more; the block has a whole number of items.
+    """
+
+    block: Any
+    width: int
+
+    def __post_init__(self) -> None:
+        size = memoryview(self.block).nbytes
+        if self.width < 1 or size % self.width:
+            raise ValueError(f"{size} bytes are no whole number of items of {self.width} bytes")
+
+
+@dataclass(frozen=True)
+class Lines:
+    """A block of bytes with one item per line, which is sent without a copy per line.
+
+    LF and CRLF end a line. An empty line is no item, but has a place among the answers.
+    """
+
+    block: Any
+
+
+Items = Union[Iterable[Item], Fixed, Lines]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Packed items of one call."""
+
+    form: tuple[Word, ...]
+    data: bytes | memoryview
+    #: The items one by one, for servers without packed calls; None for an empty line.
+    items: Iterable[Item | None]
+
+
+def batches(items: Items) -> Iterator[Batch]:
+    """Yields the items in batches, in order.
+
+    An array of numpy, or another object with the buffer protocol, is one item per element of its
+    first dimension: the bytes as they are in memory. It is sent without a copy.
+
+    Raises:
+        TypeError: an item is neither text nor bytes, or the items are one `str` or `bytes`.
+    """
+    if isinstance(items, Lines):
+        return _of_lines(items.block)
+    if isinstance(items, Fixed):
+        return _of_block(memoryview(items.block).cast("B"), items.width)
+    if isinstance(items, (str, bytes, bytearray)):
+        raise TypeError("one text is no list of items: use Lines(block) or Fixed(block, width)")
+    try:
+        view = memoryview(items)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return _of_iterable(items)
+    return _of_array(view)
+
+
+def _of_array(view: memoryview) -> Iterator[Batch]:
+    if view.format.endswith(("w", "u", "O")):
+        raise TypeError("an array of text or objects has no bytes of items: use array.tolist()")
+    if not view.c_contiguous:
+        raise TypeError("the array is not contiguous: use numpy.ascontiguousarray(array)")
+    if view.ndim == 0:
+        raise TypeError("the array has no dimension")
+    count = (view.shape or (0,))[0]
+    if count == 0:
+        return iter(())
+    width = view.nbytes // count
+    try:
+        block = view.cast("B")
+    except TypeError:
+        # `cast` knows the formats of single numbers only; numpy has others, such as S20 and >u8.
+        block = memoryview(view.obj.view("u1")).cast("B")  # type: ignore[attr-defined]
+    return _of_block(block, width)
+
+
+def _of_block(block: memoryview, width: int) -> Iterator[Batch]:
+    step = max(1, min(BATCH_ITEMS, BATCH_BYTES // width)) * width
+    for start in range(0, block.nbytes, step):
+        data = block[start : start + step]
+        items = _Slices(data, width)
+        yield Batch(("FIXED", width), data, items)
+
+
+@dataclass(frozen=True)
+class _Slices:
+    data: memoryview
+    width: int
+
+    def __iter__(self) -> Iterator[bytes]:
+        for at in range(0, len(self.data), self.width):
+            yield bytes(self.data[at : at + self.width])
+
+
+def _of_lines(block: Any) -> Iterator[Batch]:
+    view = memoryview(block).cast("B")
+    # `rfind` and `find` are methods of bytes, not of views of them.
+    text = block if isinstance(block, (bytes, bytearray)) else bytes(view)
+    start = 0
+    while start < len(text):
+        end = text.rfind(b"\n", start, start + BATCH_BYTES) + 1
+        if end == 0 or start + BATCH_BYTES >= len(text):
+            at = text.find(b"\n", start + BATCH_BYTES)
+            end = len(text) if at < 0 else at + 1
+        data = view[start:end]
+        yield Batch(("LINES",), data, _SplitLines(data))
+        start = end
+
+
+@dataclass(frozen=True)
+class _SplitLines:
+    data: memoryview
+
+    def __iter__(self) -> Iterator[bytes | None]:
+        lines = bytes(self.data).split(b"\n")
+        if not lines[-1]:
+            lines.pop()
+        for line in lines:
+            yield (line[:-1] if line.endswith(b"\r") else line) or None
+
+
+def _of_iterable(items: Iterable[Item]) -> Iterator[Batch]:
+    # The size of items is unknown: the first batch is small, and its mean sizes the next.
+    count, start = 256, 0
+    remaining = iter(items)
+    while True:
+        # A slice of a list takes a quarter of the time of an iterator.
+        if isinstance(items, list):
+            batch = items[start : start + count]
+            start += count
+        else:
+            batch = list(itertools.islice(remaining, count))
+        if not batch:
+            return
+        packed = pack(batch)
+        yield packed
+        fitting = BATCH_BYTES * len(batch) // max(len(packed.data), 1)
+        count = max(1, min(BATCH_ITEMS, fitting, 16 * count))
+
+
+def pack(items: list[Item]) -> Batch:
+    """Packs items in the form that takes the least time: LINES where their bytes allow it."""
+    try:
+        lines = "\n".join(items).encode()  # type: ignore[arg-type]
+    except TypeError:
+        items = [item.encode() if isinstance(item, str) else item for item in items]
+        _check_types(items)
+        lines = b"\n".join(items)  # type: ignore[arg-type]
+    if _is_lines(lines, items):
+        return Batch(("LINES",), lines, items)
+    encoded = [item.encode() if isinstance(item, str) else item for item in items]
+    widths = set(map(len, encoded))
+    if len(widths) == 1 and (width := widths.pop()):
+        return Batch(("FIXED", width), b"".join(encoded), items)
+    prefixes = map(_PREFIX.pack, map(len, encoded))
+    data = b"".join(itertools.chain.from_iterable(zip(prefixes, encoded)))
+    return Batch(("PREFIXED",), data, items)
+
+
+def _check_types(items: list[Item]) -> None:
+    for item in items:
+        # The length of another view is not its number of bytes.
+        if isinstance(item, memoryview) and item.format != "B":
+            raise TypeError("an item that is a memoryview must have the format B")
+        if not isinstance(item, (bytes, bytearray, memoryview)):
+            raise TypeError(f"an item must be str or bytes, not {type(item).__name__}")
+
+
+def _is_lines(data: bytes, items: list[Item]) -> bool:
+    """Whether items that were joined by LF are these items again when the server cuts lines."""
+    # The rare CR is refused anywhere, since a search for one byte takes the least time.
+    return b"\r" not in data and all(items) and data.count(b"\n") == len(items) - 1

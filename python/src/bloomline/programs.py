@@ -1,0 +1,235 @@
+"""The calls of a filter as programs without input and output, which `drivers` runs.
+
+A program is a generator. It yields the calls of one pipeline, and is resumed with their replies: an
+error reply is an exception object among them. So the clients that wait and those of asyncio share
+all code but one loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, TypeVar
+
+from .answers import Answers, Builder, of_booleans
+from .creation import Create, CreateCuckoo
+from .errors import BulkError
+from .packing import Batch, Item, Items, Word, batches
+from .replies import as_dict, is_exists, is_unknown
+
+T = TypeVar("T")
+Call = tuple[Word, ...]
+Program = Generator[list[Call], list[Any], T]
+
+# Items of one call to a server without packed calls.
+_PLAIN_ITEMS = 1000
+
+
+@dataclass(frozen=True)
+class Verb:
+    """A command in its forms for one item and for many.
+
+    `plain` takes an argument per item; without it, one call of `single` per item takes its place.
+    `in_flight` is the number of batches that are sent before a reply is read.
+    """
+
+    single: str
+    packed: str
+    plain: str | None
+    adds: bool = False
+    in_flight: int = 4
+
+
+BF_ADD = Verb("BF.ADD", "BF.BULKADD", "BF.MADD", adds=True)
+BF_EXISTS = Verb("BF.EXISTS", "BF.BULKEXISTS", "BF.MEXISTS")
+# Whatever follows a failed call must not be added: a repetition would add it a second time.
+CF_ADD = Verb("CF.ADD", "CF.BULKADD", None, adds=True, in_flight=1)
+CF_EXISTS = Verb("CF.EXISTS", "CF.BULKEXISTS", "CF.MEXISTS")
+CF_DELETE = Verb("CF.DEL", "CF.BULKDEL", None, in_flight=1)
+
+
+@dataclass
+class Reply:
+    """The reply for one batch: answers for a prefix of its items, and why that is not all."""
+
+    answers: Answers
+    error: Exception | None = None
+
+
+class Programs:
+    """The programs of one filter. `create` is used whenever the filter is missing."""
+
+    def __init__(self, key: str, create: Create | CreateCuckoo | None) -> None:
+        self.key = key
+        self.make = create
+        # Whether the server has packed calls: unknown before the first one.
+        self.is_packed: bool | None = None
+
+    def create(self) -> Program[bool]:
+        """Creates the filter. Returns whether there was none."""
+        if self.make is None:
+            raise ValueError("the filter has no parameters: give a Create")
+        (reply,) = yield [self.make.reserve(self.key)]
+        if isinstance(reply, Exception):
+            if is_exists(reply):
+                return False
+            raise reply
+        return True
+
+    def one(self, verb: Verb, item: Item) -> Program[bool]:
+        """One call for one item, in one round trip."""
+        calls: list[Call] = [(verb.single, self.key, word_of(item))]
+        if verb.adds and isinstance(self.make, Create):
+            calls = [self.make.insert(self.key, (word_of(item),))]
+        elif verb.adds and self.make is not None:
+            calls.insert(0, self.make.reserve(self.key))
+        replies = yield calls
+        _check_created(replies[:-1])
+        reply = replies[-1]
+        if isinstance(reply, list):
+            (reply,) = reply
+        if isinstance(reply, Exception):
+            raise reply
+        return bool(reply)
+
+    def many(self, verb: Verb, items: Items) -> Program[Answers]:
+        """Packed calls for any number of items; memory for `in_flight` batches and the answers."""
+        builder, ahead = Builder(), 0
+        remaining = batches(items)
+        while window := list(islice(remaining, verb.in_flight)):
+            try:
+                replies = yield from self.send(verb, window)
+            except Exception as error:
+                raise ended(builder, 0, error) from error
+            failed: Exception | None = None
+            for reply in replies:
+                if failed is not None:
+                    ahead += reply.answers.ones
+                    continue
+                builder.append(reply.answers)
+                failed = reply.error
+            if failed is not None:
+                raise ended(builder, ahead, failed) from failed
+        return builder.build()
+
+    def fields(self, command: str) -> Program[dict[str, Any]]:
+        """A call whose reply is a map of names and values."""
+        (reply,) = yield [(command, self.key)]
+        if isinstance(reply, Exception):
+            raise reply
+        return as_dict(reply)
+
+    def number(self, command: str, *words: Word) -> Program[int]:
+        """A call whose reply is a number."""
+        (reply,) = yield [(command, self.key, *words)]
+        if isinstance(reply, Exception):
+            raise reply
+        return int(reply)
+
+    def status(self, command: str, *words: Word) -> Program[None]:
+        """A call whose reply is OK."""
+        (reply,) = yield [(command, self.key, *words)]
+        if isinstance(reply, Exception):
+            raise reply
+
+    def send(self, verb: Verb, window: list[Batch]) -> Program[list[Reply]]:
+        """Sends batches in one pipeline, or a few to a server without packed calls."""
+        if self.is_packed is not False:
+            creation = [self.make.reserve(self.key)] if verb.adds and self.make else []
+            calls: list[Call] = []
+            for batch in window:
+                calls += creation
+                calls.append((verb.packed, self.key, *batch.form, batch.data))
+            replies = yield calls
+            step = len(creation) + 1
+            packed = replies[step - 1 :: step]
+            if not is_unknown(packed[0]):
+                self.is_packed = True
+                if creation:
+                    _check_created(replies[::step])
+                return [_of_packed(reply) for reply in packed]
+            self.is_packed = False
+        sent = []
+        for batch in window:
+            sent.append((yield from self._send_plain(verb, batch.items)))
+        return sent
+
+    def _send_plain(self, verb: Verb, items: Iterable[Item | None]) -> Program[Reply]:
+        """The calls that RedisBloom and valkey-bloom have, one pipeline for a batch."""
+        words = [word_of(item) for item in items if item is not None]
+        groups = [words[at : at + _PLAIN_ITEMS] for at in range(0, len(words), _PLAIN_ITEMS)]
+        calls: list[Call] = [self.make.reserve(self.key)] if verb.adds and self.make else []
+        created = len(calls)
+        if verb.plain is None:
+            calls += [(verb.single, self.key, word) for word in words]
+        else:
+            calls += [(verb.plain, self.key, *group) for group in groups]
+        replies = yield calls
+        _check_created(replies[:created])
+        answers = _one_by_one(replies[created:])
+        found: list[bool] = []
+        for item in items:
+            answer = False if item is None else next(answers)
+            if isinstance(answer, Exception):
+                return Reply(of_booleans(found), answer)
+            found.append(bool(answer))
+        return Reply(of_booleans(found))
+
+
+def gather(programs: list[Program[T]]) -> Program[list[T]]:
+    """Runs programs in step: the calls of all of them are one pipeline. Returns their results."""
+    results: dict[int, T] = {}
+    waiting: dict[int, list[Call]] = {}
+
+    def advance(number: int, replies: list[Any] | None) -> None:
+        try:
+            # `send(None)` starts a generator.
+            waiting[number] = programs[number].send(replies)  # type: ignore[arg-type]
+        except StopIteration as end:
+            waiting.pop(number, None)
+            results[number] = end.value
+
+    for number in range(len(programs)):
+        advance(number, None)
+    while waiting:
+        replies = yield [call for calls in waiting.values() for call in calls]
+        at = 0
+        for number, calls in list(waiting.items()):
+            advance(number, replies[at : at + len(calls)])
+            at += len(calls)
+    return [results[number] for number in range(len(programs))]
+
+
+def _one_by_one(replies: list[Any]) -> Iterator[Any]:
+    for reply in replies:
+        if isinstance(reply, list):
+            yield from reply
+        else:
+            yield reply
+
+
+def word_of(item: Item) -> Word:
+    """An item as the client libraries take it."""
+    return bytes(item) if isinstance(item, bytearray) else item
+
+
+def _of_packed(reply: Any) -> Reply:
+    if isinstance(reply, Exception):
+        return Reply(Answers(), reply)
+    processed, bits, *refused = reply
+    return Reply(Answers(bits, processed), refused[0] if refused else None)
+
+
+def _check_created(replies: list[Any]) -> None:
+    for reply in replies:
+        if isinstance(reply, Exception) and not is_exists(reply):
+            raise reply
+
+
+def ended(builder: Builder, ahead: int, error: Exception) -> BulkError:
+    """The error of a call that ended after the answers of `builder`; `ahead` more were new."""
+    answers = builder.build()
+    new = answers.ones + ahead
+    message = f"ended after {len(answers)} items, {new} of them new: {error}"
+    return BulkError(message, answers, new)

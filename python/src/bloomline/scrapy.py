@@ -1,0 +1,261 @@
+"""A dupefilter for Scrapy: all crawlers keep fingerprints of requests in one Bloom filter.
+
+```python
+DUPEFILTER_CLASS = "bloomline.scrapy.DupeFilter"
+SPIDER_MIDDLEWARES = {"bloomline.scrapy.StartBatches": 100}
+REDIS_URL = "redis://127.0.0.1:6379"
+```
+
+It works with Scrapy's own scheduler and with that of scrapy-redis.
+
+| setting | default | meaning |
+|---|---|---|
+| `BLOOMFILTER_CAPACITY` | 100000 | requests of the first layer; with a window those within it |
+| `BLOOMFILTER_ERRORRATE` | 0.001 | fraction of new requests that may be taken for known ones |
+| `BLOOMFILTER_WINDOW_DAYS` | 0 | days after which a page is fetched again; 0: never |
+| `BLOOMFILTER_START_BATCH` | 1000 | start requests per call |
+| `SCHEDULER_DUPEFILTER_KEY` | `%(spider)s:bloomfilter` | the key |
+| `REDIS_URL`, `REDIS_HOST`, `REDIS_PORT`, `REDIS_PARAMS` | as in scrapy-redis | the server |
+| `DUPEFILTER_DEBUG` | false | log each request that is filtered |
+| `BLOOMFILTER_BIT`, `BLOOMFILTER_HASH_NUMBER` | none | of scrapy-redis-bloomfilter: see `size_of` |
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import socket
+import sys
+import time
+from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from scrapy.dupefilters import BaseDupeFilter
+
+from .connecting import connect
+from .creation import Create
+from .errors import library_errors, response_errors
+from .filters import Filter
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+logger = logging.getLogger(__name__)
+
+#: Set in the meta of requests that were tested in a batch, so that they are not tested again.
+TESTED = "bloomfilter_tested"
+
+_DAY = 24 * 60 * 60
+
+# Seconds to reach a site.
+_TIMEOUT = 10
+
+
+def server_of(settings: Any) -> Any:
+    """Returns a client of the server that the settings of scrapy-redis name.
+
+    scrapy-redis does not provide its own client, so this is a second connection.
+    """
+    parameters = settings.getdict("REDIS_PARAMS")
+    url = settings.get("REDIS_URL")
+    if not url:
+        host = settings.get("REDIS_HOST", "127.0.0.1")
+        url = f"redis://{host}:{settings.getint('REDIS_PORT', 6379)}"
+    # The class of the client is an option of scrapy-redis, and none of the client.
+    parameters.pop("redis_cls", None)
+    return connect(url, **parameters)
+
+
+def size_of(settings: Any) -> tuple[int, float]:
+    """Returns the capacity and the error rate that the settings request.
+
+    scrapy-redis-bf has the names of this package. scrapy-redis-bloomfilter has a number of bits,
+    `2 ** BLOOMFILTER_BIT`, and of hashes: for these it is optimal to hold `bits * ln 2 / hashes`
+    items, at the rate `2 ** -hashes`, which is what they mean here.
+    """
+    capacity, error_rate = 100_000, 0.001
+    if settings.get("BLOOMFILTER_BIT") is not None:
+        hashes = settings.getint("BLOOMFILTER_HASH_NUMBER", 6)
+        capacity = max(1, int(2 ** settings.getint("BLOOMFILTER_BIT") * math.log(2) / hashes))
+        error_rate = 2.0**-hashes
+    return (
+        settings.getint("BLOOMFILTER_CAPACITY", capacity),
+        settings.getfloat("BLOOMFILTER_ERRORRATE", error_rate),
+    )
+
+
+def key_of(settings: Any, spider: str) -> str:
+    """Returns the key of a spider's filter."""
+    pattern = settings.get("SCHEDULER_DUPEFILTER_KEY", "%(spider)s:bloomfilter")
+    return str(pattern % {"spider": spider, "timestamp": int(time.time())})
+
+
+class DupeFilter(BaseDupeFilter):
+    """Tests and adds a request in one atomic step, so exactly one of several crawlers gets "new".
+
+    A missing filter is created in the same step, with capacity and error rate of the settings. So
+    crawlers that start together cannot race, and a filter that is deleted during a crawl is
+    created again with the same parameters.
+
+    With a window of days pages are forgotten, and so fetched again, that long after they were
+    first requested: links to a page do not prolong it.
+
+    A request is remembered before it is fetched, so the page of one that fails, or that a killed
+    crawler had taken, is not fetched by a later crawl.
+    """
+
+    def __init__(self, crawler: Any) -> None:
+        """Connects, and compares the window of the settings with that of the filter.
+
+        Raises:
+            ValueError: a window is requested, and the filter has another one or none.
+            ResponseError: the key holds another type; it is kept.
+        """
+        settings = crawler.settings
+        self.stats = crawler.stats
+        self.fingerprint = crawler.request_fingerprinter.fingerprint
+        self.debug = settings.getbool("DUPEFILTER_DEBUG")
+        self.key = key_of(settings, crawler.spider.name)
+        self.window = round(settings.getfloat("BLOOMFILTER_WINDOW_DAYS", 0) * _DAY) or None
+        capacity, error_rate = size_of(settings)
+        create = Create(capacity, error_rate, window=self.window, refresh=self.window is None)
+        self.server = server_of(settings)
+        self.filter = Filter(self.server, self.key, create)
+        self._check_window()
+
+    @classmethod
+    def from_crawler(cls, crawler: Any) -> Self:
+        """Called by Scrapy's own scheduler."""
+        return cls(crawler)
+
+    @classmethod
+    def from_spider(cls, spider: Any) -> Self:
+        """Called by the scheduler of scrapy-redis."""
+        return cls(spider.crawler)
+
+    def _check_window(self) -> None:
+        try:
+            stats = self.filter.stats()
+        except response_errors() as error:
+            text = str(error).lower()
+            # RedisBloom has no windows, and refuses one when the filter is created.
+            if "not found" in text or "unknown command" in text:
+                return
+            raise
+        words = [f"WINDOW {stats['window']}"] if stats["window"] else []
+        words += ["NOREFRESH"] * bool(stats["norefresh"])
+        found = " ".join(words) or "no window"
+        requested = f"WINDOW {self.window} NOREFRESH" if self.window else "no window"
+        if found == requested:
+            return
+        differs = f"the filter {self.key} has {found}, the settings request {requested}"
+        if self.window:
+            raise ValueError(
+                f"{differs}: delete it, or set SCHEDULER_DUPEFILTER_KEY to another key"
+            )
+        logger.warning("%s: pages will be fetched again", differs)
+
+    def request_seen(self, request: Any) -> bool:
+        """Adds a request. Returns whether it was known."""
+        if request.meta.pop(TESTED, False):
+            return False
+        return not self.filter.add(self.fingerprint(request))
+
+    def add(self, requests: list[Any]) -> list[bool]:
+        """Adds requests by one packed call. Returns True for each that is new.
+
+        Raises:
+            BulkError: a filter that does not grow is full.
+        """
+        return list(self.filter.add_many([self.fingerprint(request) for request in requests]))
+
+    def log(self, request: Any, spider: Any) -> None:
+        """Counts a request that is filtered."""
+        self.stats.inc_value("bloomfilter/filtered")
+        if self.debug:
+            logger.debug("Filtered duplicate request: %s", request, extra={"spider": spider})
+
+    def clear(self) -> None:
+        """Deletes the filter. scrapy-redis calls this at the end without SCHEDULER_PERSIST."""
+        self.server.unlink(self.key)
+
+    def close(self, reason: str) -> None:
+        """Disconnects."""
+        self.server.close()
+
+
+class StartBatches:
+    """A spider middleware that tests start requests in batches, with one call per batch.
+
+    It is for spiders with many start URLs, where one round trip per URL would take too long. A
+    batch is added to the filter before it is queued: a crawler that is killed in between loses at
+    most this batch. It waits until a batch is full or the start requests end, so it does not suit
+    spiders that wait for new URLs in their start method.
+    """
+
+    def __init__(self, crawler: Any) -> None:
+        self.crawler = crawler
+        self.size = crawler.settings.getint("BLOOMFILTER_START_BATCH", 1000)
+
+    @classmethod
+    def from_crawler(cls, crawler: Any) -> Self:
+        """Called by Scrapy."""
+        return cls(crawler)
+
+    async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        """Yields the start requests that are new."""
+        dupefilter = DupeFilter.from_crawler(self.crawler)
+        batch: list[Any] = []
+        async for request in start:
+            # Requests with `dont_filter`, and items, are not tested.
+            if getattr(request, "dont_filter", True):
+                yield request
+                continue
+            batch.append(request)
+            if len(batch) == self.size:
+                for new in self._unseen(dupefilter, batch):
+                    yield new
+                batch = []
+        for new in self._unseen(dupefilter, batch):
+            yield new
+        dupefilter.close("all start requests tested")
+
+    def _unseen(self, dupefilter: DupeFilter, batch: list[Any]) -> list[Any]:
+        unseen = []
+        for request, is_new in zip(batch, dupefilter.add(batch)):
+            if is_new:
+                request.meta[TESTED] = True
+                unseen.append(request)
+            else:
+                dupefilter.log(request, self.crawler.spider)
+        return unseen
+
+
+def check_reachable(settings: Any, site: str) -> None:
+    """Ends the process with one line and status 1 if the server or the site cannot be reached.
+
+    A request is remembered before it is fetched. So a crawl of a site that is down would remember
+    all pages that it failed to fetch, and the next crawl would fetch none of them. Call it in
+    `from_crawler` of a spider. `site` is a URL of http or https.
+    """
+    server = None
+    try:
+        server = server_of(settings)
+        # For a key of another type the answer is 0: what to do with it is up to the dupefilter.
+        Filter(server, "bloomline:reachable").contains("")
+    except Exception as error:
+        if not isinstance(error, (ValueError, OSError, *library_errors())):
+            raise
+        sys.exit(f"crawl: REDIS_URL: {error}")
+    finally:
+        if server is not None:
+            server.close()
+    try:
+        url = urlsplit(site)
+        port = url.port or {"http": 80, "https": 443}[url.scheme]
+        socket.create_connection((url.hostname or "", port), _TIMEOUT).close()
+    except KeyError:
+        sys.exit(f"crawl: the site {site} is no URL of http or https")
+    except (ValueError, OSError) as error:
+        sys.exit(f"crawl: the site {site} cannot be reached, so no page is remembered: {error}")
