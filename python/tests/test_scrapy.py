@@ -1,4 +1,4 @@
-"""Scrapy crawls a local site, with the published packages and with the filter of the example."""
+"""Scrapy crawls a local site, with the published packages and with the dupefilter of this one."""
 
 import os
 import re
@@ -11,21 +11,22 @@ from types import SimpleNamespace
 import pytest
 import redis
 from conftest import ROOT
-from older import make_older
 from scrapy import Request
 from scrapy.settings import Settings
 from scrapy.utils.request import RequestFingerprinter
 
+from bloomline import BulkError
+from bloomline.scrapy import DupeFilter, size_of
+
 EXAMPLE = ROOT / "examples/scrapy"
 sys.path.insert(0, str(EXAMPLE))
-from crawl.dupefilter import BloomDupeFilter, packed  # noqa: E402
+sys.path.insert(0, str(ROOT / "tests/clients"))
 from local_site import LocalSite  # noqa: E402
+from older import make_older  # noqa: E402
 
 # A crawl takes a second or two, and longer on a busy machine.
 DEADLINE = 120.0
 PAGES = {f"/{number}": 1 for number in range(100)}
-
-pytestmark = [pytest.mark.newest, pytest.mark.one_layout]
 
 
 class Crawl:
@@ -56,6 +57,21 @@ class Crawl:
 
     def filtered(self):
         return self.stats().get("bloomfilter/filtered", 0)
+
+
+class Server:
+    """The server of the tests, with clients of any options."""
+
+    def __init__(self, url):
+        self.url = url
+
+    def client(self, **options):
+        return redis.Redis.from_url(self.url, **options)
+
+
+@pytest.fixture
+def server(bloomline_server):
+    return Server(bloomline_server.url)
 
 
 @pytest.fixture
@@ -92,7 +108,9 @@ def wait_for_key(server, key):
 
 
 # Both projects use the same items and the same key, so a later crawl may use the other project.
-@pytest.mark.parametrize("first, later", [("published", ["published", "default"]), ("default", ["default"])])
+@pytest.mark.parametrize(
+    "first, later", [("published", ["published", "default"]), ("default", ["default"])]
+)
 def test_repeats_are_filtered_and_later_crawls_fetch_nothing(server, site, crawl, first, later):
     assert crawl(first).filtered() == 10
     assert site.fetched == PAGES
@@ -126,15 +144,20 @@ def test_example_crawlers_that_start_together_fetch_no_page_twice(server, site, 
 def test_exactly_one_of_many_crawlers_sees_a_page_as_new(server):
     with server.client() as client:
         client.flushall()
-    settings = Settings({"REDIS_URL": server.url, "BLOOMFILTER_ERRORRATE": 1e-9, "BLOOMFILTER_CAPACITY": 1000})
+    settings = Settings(
+        {"REDIS_URL": server.url, "BLOOMFILTER_ERRORRATE": 1e-9, "BLOOMFILTER_CAPACITY": 1000}
+    )
     together = threading.Barrier(8)
     new = [0] * 200
 
     def crawl_pages():
         crawler = SimpleNamespace(
-            settings=settings, stats=None, request_fingerprinter=RequestFingerprinter(), spider=SimpleNamespace(name="pages")
+            settings=settings,
+            stats=None,
+            request_fingerprinter=RequestFingerprinter(),
+            spider=SimpleNamespace(name="pages"),
         )
-        dupefilter = BloomDupeFilter.from_crawler(crawler)
+        dupefilter = DupeFilter.from_crawler(crawler)
         together.wait(DEADLINE)
         for number in range(len(new)):
             if not dupefilter.request_seen(Request(f"http://site/{number}")):
@@ -154,9 +177,18 @@ def test_exactly_one_of_many_crawlers_sees_a_page_as_new(server):
 def test_start_requests_are_tested_in_one_call(server, site, crawl):
     assert crawl("default").filtered() == 10
     with server.client() as client:
-        calls = {name.lower(): of["calls"] for name, of in client.info("commandstats").items() if "_bf." in name.lower()}
+        calls = {
+            name.lower(): of["calls"]
+            for name, of in client.info("commandstats").items()
+            if "_bf." in name.lower()
+        }
     # BF.EXISTS is the call by which a crawl tests its server before it begins.
-    assert calls == {"cmdstat_bf.exists": 1, "cmdstat_bf.reserve": 1, "cmdstat_bf.bulkadd": 1, "cmdstat_bf.stats": 2}
+    assert calls == {
+        "cmdstat_bf.exists": 1,
+        "cmdstat_bf.reserve": 1,
+        "cmdstat_bf.bulkadd": 1,
+        "cmdstat_bf.stats": 2,
+    }
 
 
 @pytest.fixture
@@ -169,9 +201,12 @@ def dupefilter(server):
     def create(**settings):
         settings = Settings({"REDIS_URL": server.url, "BLOOMFILTER_ERRORRATE": 1e-9, **settings})
         crawler = SimpleNamespace(
-            settings=settings, stats=None, request_fingerprinter=RequestFingerprinter(), spider=SimpleNamespace(name="pages")
+            settings=settings,
+            stats=None,
+            request_fingerprinter=RequestFingerprinter(),
+            spider=SimpleNamespace(name="pages"),
         )
-        created.append(BloomDupeFilter.from_crawler(crawler))
+        created.append(DupeFilter.from_crawler(crawler))
         return created[-1]
 
     yield create
@@ -195,25 +230,55 @@ def test_batch_is_answered_in_order(dupefilter, count):
 
 
 def test_batch_creates_the_filter_of_the_settings(server, dupefilter):
-    pages = dupefilter(BLOOMFILTER_CAPACITY=5000, BLOOMFILTER_WINDOW_DAYS=2, REDIS_PARAMS={"decode_responses": True})
+    pages = dupefilter(
+        BLOOMFILTER_CAPACITY=5000,
+        BLOOMFILTER_WINDOW_DAYS=2,
+        REDIS_PARAMS={"decode_responses": True},
+    )
     for _ in range(2):
         assert pages.add(requests(0, 500)) == [True] * 500
         with server.client(protocol=2) as client:
             assert client.execute_command("BF.INFO", "pages:bloomfilter", "CAPACITY") == [5000]
-            assert client.execute_command("BF.INFO", "pages:bloomfilter", "WINDOW") == [2 * 24 * 60 * 60]
+            assert client.execute_command("BF.INFO", "pages:bloomfilter", "WINDOW") == [
+                2 * 24 * 60 * 60
+            ]
         pages.clear()
 
 
 def test_batch_for_a_full_filter_is_an_error(server, dupefilter):
     with server.client() as client:
         client.execute_command("BF.RESERVE", "pages:bloomfilter", 1e-9, 10, "NONSCALING")
-    with pytest.raises(redis.exceptions.ResponseError, match="full"):
+    with pytest.raises(BulkError, match="full"):
         dupefilter().add(requests(0, 1000))
 
 
-def test_fingerprints_of_any_length_are_packed():
-    assert packed([b"a" * 20, b"b" * 20]) == ("FIXED", 20, b"a" * 20 + b"b" * 20)
-    assert packed([b"ab", b"c", b""]) == ("PREFIXED", b"\2\0\0\0ab\1\0\0\0c\0\0\0\0")
+@pytest.mark.parametrize(
+    "settings, expected",
+    [
+        ({}, (100_000, 0.001)),
+        # scrapy-redis-bf.
+        ({"BLOOMFILTER_CAPACITY": 5, "BLOOMFILTER_ERRORRATE": 0.1}, (5, 0.1)),
+        # scrapy-redis-bloomfilter: six hashes and 2^30 bits are optimal for 2^30 * ln 2 / 6 items.
+        ({"BLOOMFILTER_BIT": 30}, (124_043_519, 1 / 64)),
+        ({"BLOOMFILTER_BIT": 20, "BLOOMFILTER_HASH_NUMBER": 10}, (72_681, 1 / 1024)),
+        ({"BLOOMFILTER_BIT": 20, "BLOOMFILTER_ERRORRATE": 0.1}, (121_136, 0.1)),
+    ],
+)
+def test_settings_of_other_packages_are_understood(settings, expected):
+    assert size_of(Settings(settings)) == expected
+
+
+@pytest.mark.parametrize(
+    "scheduler", ["scrapy.core.scheduler.Scheduler", "scrapy_redis.scheduler.Scheduler"]
+)
+def test_settings_of_bloomfilter_package_crawl(server, site, crawl, scheduler):
+    settings = {"SCHEDULER": scheduler, "BLOOMFILTER_BIT": 20, "BLOOMFILTER_HASH_NUMBER": 10}
+    for filtered in (10, 110):
+        assert crawl("default", **settings).filtered() == filtered
+        assert site.fetched == PAGES
+    with server.client() as client:
+        # The capacity in the settings of the project takes precedence.
+        assert client.bf().info("pages:bloomfilter").get("capacity") == 100_000
 
 
 def test_filters_without_batches_and_with_scrapys_scheduler(server, site, crawl):
@@ -235,7 +300,7 @@ def test_pages_are_fetched_again_after_the_window(server, site, crawl):
         # A window and one of 8 generations after the first crawl; the second did not prolong it.
         make_older(client, "pages:bloomfilter", 1 * day)
     assert crawl("default", **window).filtered() == 10
-    assert site.fetched == {page: 2 for page in PAGES}
+    assert site.fetched == dict.fromkeys(PAGES, 2)
 
 
 @pytest.mark.parametrize(
@@ -280,13 +345,16 @@ def test_window_that_changes_during_a_crawl_is_refused(server, dupefilter):
 def test_filter_without_a_window_remembers_for_ever(server, crawl):
     assert crawl("default").filtered() == 10
     with server.client() as client:
-        assert client.execute_command("BF.INFO", "pages:bloomfilter", "WINDOW") in ([None], {b"Window": None})
+        assert client.execute_command("BF.INFO", "pages:bloomfilter", "WINDOW") in (
+            [None],
+            {b"Window": None},
+        )
 
 
 def test_key_of_another_type_is_refused_and_kept(server, site, crawl):
     with server.client() as client:
         client.sadd("pages:bloomfilter", "fingerprints of another filter")
-        with pytest.raises(AssertionError, match="WRONGTYPE|wrong kind of value"):
+        with pytest.raises(AssertionError, match=r"WRONGTYPE|wrong kind of value"):
             crawl("default").stats()
         assert client.scard("pages:bloomfilter") == 1
     assert not site.fetched

@@ -1,0 +1,57 @@
+"""The commands that need no running server."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+import redis
+
+from bloomline.module import path
+
+
+def command(*words):
+    return [sys.executable, "-m", "bloomline", *words]
+
+
+def output(*words):
+    return subprocess.run(command(*words), capture_output=True, text=True, check=True).stdout
+
+
+def test_path_is_the_file_for_loadmodule():
+    assert output("path") == f"{path()}\n"
+    assert os.access(path(), os.X_OK)
+
+
+def test_serve_starts_a_server_with_the_module(tmp_path):
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    words = command("serve", "--port", str(port), "--", "--save", "")
+    with subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.DEVNULL) as server:
+        try:
+            end = time.monotonic() + 30
+            with redis.Redis(port=port) as client:
+                while True:
+                    try:
+                        assert client.bf().add("k", "a") == 1
+                        break
+                    except redis.exceptions.ConnectionError:
+                        assert server.poll() is None and time.monotonic() < end
+                        time.sleep(0.01)
+        finally:
+            server.send_signal(signal.SIGTERM)
+
+
+def test_plan_has_the_numbers_of_the_module(plain):
+    try:
+        text = output("plan", "--items", "1e6", "--error", "0.001", "--capacity", "1e6")
+    except subprocess.CalledProcessError:
+        pytest.skip("this wheel has no plan")
+    plain.execute_command("BF.RESERVE", "k", 0.001, 1_000_000)
+    stats = plain.execute_command("BF.STATS", "k", "size")
+    size = stats[b"size"] if isinstance(stats, dict) else stats[1]
+    assert f" {size} " in text

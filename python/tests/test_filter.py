@@ -1,0 +1,352 @@
+"""Filters answer as the commands for single items do, in every form of items."""
+
+import asyncio
+import contextlib
+import hashlib
+import importlib
+import threading
+import time
+import tracemalloc
+
+import numpy
+import pytest
+from conftest import client_class
+
+from bloomline import (
+    AsyncCuckooFilter,
+    AsyncFilter,
+    BulkError,
+    Create,
+    CreateCuckoo,
+    CuckooFilter,
+    Filter,
+    Fixed,
+    Lines,
+)
+
+SMALL = Create(capacity=200_000, error_rate=1e-9)
+
+
+def urls(first, last):
+    return [f"https://example.com/page/{number}" for number in range(first, last)]
+
+
+def test_answers_of_single_items(client):
+    seen = Filter(client, "k", Create(capacity=1000, window=3600, ttl=7200))
+    assert not seen.contains("a")
+    assert seen.add("a") and not seen.add("a") and seen.contains(b"a") and "a" in seen
+    assert not seen.create()
+    assert seen.stats()["window"] == 3600
+    assert 7100 < client.ttl("k") <= 7200
+    assert seen.card() == 1
+
+
+@pytest.mark.parametrize("count", [0, 1, 7, 8, 9, 255, 256, 257, 100_003])
+def test_many_items_are_answered_in_order(client, count):
+    seen = Filter(client, "k", SMALL)
+    assert seen.add_many(urls(0, count)[::3]) == [True] * len(range(0, count, 3))
+    # A generator has no length.
+    answers = seen.add_many(url for url in urls(0, count))
+    assert answers == [number % 3 != 0 for number in range(count)]
+    assert answers.ones == count - len(range(0, count, 3))
+    assert answers.select(urls(0, count)) == [u for n, u in enumerate(urls(0, count)) if n % 3]
+    assert seen.contains_many(urls(0, count)).to_numpy().all()
+    assert seen.card() == count
+    assert all(client.execute_command("BF.EXISTS", "k", url) for url in urls(0, count)[:50])
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        [""],
+        ["", "a"],
+        ["a", ""],
+        ["a\n", "b"],
+        ["\na"],
+        ["a\r", "b"],
+        ["a", "b\r"],
+        ["a\r"],
+        ["\n"],
+        ["ä", b"\xff", bytearray(b"c"), memoryview(b"d")],
+        [b"\n\n", b"ab"],
+        [hashlib.sha1(b"%d" % n).digest() for n in range(1000)],
+        [b"x" * 3_000_000, b"y", b"z" * 2_000_000],
+    ],
+)
+def test_any_item_is_its_bytes(client, items):
+    seen = Filter(client, "k", SMALL)
+    assert seen.add_many(items) == [True] * len(items)
+    assert seen.card() == len(items)
+    for item in items:
+        word = item.encode() if isinstance(item, str) else bytes(item)
+        assert client.execute_command("BF.EXISTS", "k", word)
+
+
+@pytest.mark.parametrize("dtype", ["<u8", ">u8", "S20", "u1", "<f4"])
+def test_arrays_are_items_of_equal_width(client, dtype):
+    array = numpy.arange(1, 200).astype(dtype)
+    seen = Filter(client, "k", SMALL)
+    assert seen.add_many(array).to_numpy().all()
+    assert seen.contains_many([array[i : i + 1].tobytes() for i in range(len(array))]).ones == 199
+    rows = numpy.arange(600, dtype="u1").reshape(30, 20) if dtype == "u1" else array.reshape(-1, 1)
+    assert len(seen.contains_many(rows)) == len(rows)
+
+
+def test_arrays_that_are_no_items_are_refused(client):
+    seen = Filter(client, "k", SMALL)
+    texts = numpy.array(["a", "b"])
+    for wrong in ("abc", b"abc", texts, numpy.arange(10)[::2], numpy.array(1), [1], ["a", 1]):
+        with pytest.raises(TypeError):
+            seen.add_many(wrong)
+    assert not client.exists("k")
+
+
+def test_blocks_are_cut_by_the_server(client):
+    seen = Filter(client, "k", SMALL)
+    block = "\r\n".join(urls(0, 90_000)).encode()
+    assert seen.add_many(Lines(block)).ones == 90_000
+    assert seen.contains_many(Lines(b"none\n\n" + block)).ones == 90_000
+    assert seen.add_many(Lines(b"")) == []
+    assert seen.add_many(Fixed(b"abcdef", 3)) == [True, True]
+    assert seen.contains("def")
+    with pytest.raises(ValueError, match="whole number"):
+        Fixed(b"abcd", 3)
+
+
+def test_refused_item_ends_the_call_with_the_number_added(client):
+    seen = Filter(client, "k", Create(capacity=70_000, error_rate=1e-9, expansion=0))
+    seen.add_many(urls(100, 200))
+    with pytest.raises(BulkError, match="full") as caught:
+        seen.add_many(urls(0, 90_000))
+    error = caught.value
+    assert error.processed == len(error.answers) > 60_000
+    assert error.new == seen.card() - 100 == error.answers.ones
+    assert seen.contains_many(urls(0, error.processed)).to_numpy().all()
+    assert not seen.contains(urls(0, 90_000)[error.processed])
+
+
+def test_wrong_type_has_no_items(client):
+    client.set("k", "text")
+    for create in (None, SMALL):
+        with pytest.raises(BulkError, match=r"WRONGTYPE|wrong kind") as caught:
+            Filter(client, "k", create).add_many(urls(0, 10))
+        assert (caught.value.processed, caught.value.new) == (0, 0)
+    assert client.get("k") == b"text"
+
+
+def test_counts_add_up_when_memory_ends_during_a_load(client):
+    seen = Filter(client, "k", SMALL)
+    state = {"is_out": False}
+
+    def items():
+        for number, url in enumerate(urls(0, 150_000)):
+            if number == 100_000:
+                client.config_set("maxmemory", 1)
+                state["is_out"] = True
+            yield url
+
+    try:
+        with pytest.raises(BulkError, match=r"maxmemory|memory") as caught:
+            seen.add_many(items())
+    finally:
+        client.config_set("maxmemory", 0)
+    error = caught.value
+    assert state["is_out"] and 0 < error.processed <= 100_000
+    assert seen.contains_many(urls(0, error.processed)).to_numpy().all()
+    again = seen.add_many(urls(error.processed, 150_000))
+    assert error.new + again.ones == seen.card() == 150_000
+
+
+def loop_until_killed(client):
+    with contextlib.suppress(Exception):
+        client.eval("while true do end", 0)
+
+
+def wait_until_busy(client):
+    end = time.monotonic() + 30
+    while time.monotonic() < end:
+        try:
+            client.ping()
+        except Exception as error:
+            assert "BUSY" in str(error).upper(), error
+            return
+    raise AssertionError("the server did not become busy")
+
+
+def test_counts_add_up_when_the_server_is_busy_during_a_load(client, bloomline_server):
+    seen = Filter(client, "k", SMALL)
+    client.config_set("lua-time-limit", 1)
+    other = type(client).from_url(bloomline_server.url)
+    script = threading.Thread(target=loop_until_killed, args=(other,))
+
+    def items():
+        for number, url in enumerate(urls(0, 150_000)):
+            if number == 100_000:
+                script.start()
+                wait_until_busy(client)
+            yield url
+
+    try:
+        with pytest.raises(BulkError, match=r"(?i)busy") as caught:
+            seen.add_many(items())
+    finally:
+        client.script_kill()
+        script.join()
+        other.close()
+    error = caught.value
+    assert 0 < error.processed <= 100_000
+    assert seen.contains_many(urls(0, error.processed)).to_numpy().all()
+    again = seen.add_many(urls(error.processed, 150_000))
+    assert error.new + again.ones == seen.card() == 150_000
+
+
+def test_user_without_permission_adds_nothing(client, bloomline_server):
+    rules = ["on", "nopass", "~*", "+@all", "-bf.bulkadd"]
+    client.execute_command("ACL", "SETUSER", "reader", *rules)
+    url = bloomline_server.url
+    reader = type(client).from_url(url, username="reader", password="x")
+    with reader, pytest.raises(BulkError, match="permission") as caught:
+        Filter(reader, "k").add_many(urls(0, 20))
+    assert (caught.value.processed, caught.value.new) == (0, 0)
+    assert not client.exists("k")
+
+
+class Losing:
+    """A client that loses its connection at the given pipeline."""
+
+    def __init__(self, client, at):
+        self.client = client
+        self.left = at
+
+    def pipeline(self, **options):
+        self.left -= 1
+        if self.left < 0:
+            raise ConnectionError("lost")
+        return self.client.pipeline(**options)
+
+
+def test_lost_connection_is_an_error_with_the_number_added(client):
+    seen = Filter(Losing(client, 2), "k", SMALL)
+    with pytest.raises(BulkError, match="lost") as caught:
+        seen.add_many(urls(0, 300_000))
+    error = caught.value
+    assert 0 < error.processed < 300_000
+    assert error.new == error.processed == Filter(client, "k").card()
+    assert Filter(client, "k").contains_many(urls(0, error.processed)).ones == error.processed
+    assert isinstance(error.__cause__, ConnectionError)
+
+
+def test_cuckoo_filter_deletes(client):
+    members = CuckooFilter(client, "k", CreateCuckoo(capacity=10_000, error_rate=1e-6))
+    assert members.add("a") and members.add("a") and members.count("a") == 2
+    assert members.delete("a") and members.delete("a") and not members.delete("a")
+    assert members.add_many(urls(0, 5000)).ones == 5000
+    assert members.delete_many(urls(2500, 7500)).ones == 2500
+    assert members.contains_many(urls(0, 2500)).to_numpy().all()
+    assert members.info()["Number of items deleted"] == 2502
+
+
+def test_full_cuckoo_filter_shows_what_was_added(client):
+    members = CuckooFilter(client, "k", CreateCuckoo(capacity=1000, expansion=0))
+    with pytest.raises(BulkError, match="full") as caught:
+        members.add_many(urls(0, 5000))
+    assert 900 < caught.value.new == caught.value.answers.ones < 5000
+    assert members.info()["Number of items inserted"] == caught.value.new
+
+
+def test_client_may_decode_and_have_used_bf(client, bloomline_server, protocol):
+    options = {"decode_responses": True, "protocol": protocol}
+    with type(client).from_url(bloomline_server.url, **options) as text:
+        seen = Filter(text, "k", SMALL)
+        assert seen.add_many(urls(0, 1000)).ones == 1000
+        text.bf().info("k")
+        assert seen.info()["Number of items inserted"] == 1000
+        assert seen.info()["Capacity"] == 200_000
+        assert seen.contains_many(urls(999, 1001)) == [True, False]
+
+
+class WithoutPackedCalls:
+    """A client of a server that does not know packed calls, as RedisBloom does not."""
+
+    def __init__(self, client):
+        self.client = client
+        self.names = []
+
+    def change(self, words):
+        self.names.append(words[0])
+        return ["NO." + words[0], *words[1:]] if "BULK" in words[0] else words
+
+    def execute_command(self, *words, **options):
+        return self.client.execute_command(*self.change(words), **options)
+
+    def pipeline(self, **options):
+        pipeline = self.client.pipeline(**options)
+        known = pipeline.execute_command
+        pipeline.execute_command = lambda *words, **options: known(*self.change(words), **options)
+        return pipeline
+
+
+def test_server_without_packed_calls_is_served(client):
+    plain = WithoutPackedCalls(client)
+    seen = Filter(plain, "k", SMALL)
+    assert seen.add_many(urls(0, 3000)).ones == 3000
+    assert seen.add_many(Lines("\n".join(urls(2990, 3010)).encode())) == [False] * 10 + [True] * 10
+    assert seen.contains_many(numpy.zeros(3, "<u8")) == [False] * 3
+    # They are tried once.
+    first = plain.names.index("BF.MADD")
+    assert not any("BULK" in name for name in plain.names[first:])
+    few = Filter(plain, "few", Create(capacity=1500, error_rate=1e-9, expansion=0))
+    with pytest.raises(BulkError, match="full") as caught:
+        few.add_many(urls(0, 3000))
+    assert caught.value.processed == few.card() == caught.value.new
+    members = CuckooFilter(plain, "members", CreateCuckoo(capacity=10_000))
+    assert members.add_many(urls(0, 10)).ones == members.delete_many(urls(0, 20)).ones == 10
+
+
+def test_asyncio_has_the_same_answers(bloomline_server, library, protocol):
+    aio = importlib.import_module(f"{library.__name__}.asyncio")
+
+    async def use():
+        async with client_class(aio).from_url(bloomline_server.url, protocol=protocol) as client:
+            await client.flushall()
+            seen = AsyncFilter(client, "k", SMALL)
+            assert await seen.add("a") and not await seen.add("a") and await seen.contains("a")
+            assert (await seen.add_many(urls(0, 40_000))).ones == 40_000
+            assert (await seen.contains_many(urls(1, 40_001))).ones == 39_999
+            assert await seen.card() == 40_001
+            assert (await seen.stats())["capacity"] == 200_000
+            assert (await seen.info())["Capacity"] == 200_000
+            members = AsyncCuckooFilter(client, "members", CreateCuckoo(capacity=100))
+            assert await members.add("a") and await members.delete("a")
+            await client.set("text", "x")
+            with pytest.raises(BulkError, match=r"WRONGTYPE|wrong kind"):
+                await AsyncFilter(client, "text").add_many(["a"])
+
+    asyncio.run(use())
+
+
+def test_memory_does_not_grow_with_the_number_of_items(client):
+    seen = Filter(client, "k", SMALL)
+    tracemalloc.start()
+    seen.add_many(str(number % 1000) for number in range(1_000_000))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    # Four batches of 16,384 texts with their packed bytes, and a bit per item.
+    assert peak < 24 << 20
+
+
+def test_parts_are_merged_and_compacted(client):
+    create = Create(capacity=100_000, error_rate=1e-6, seed=7)
+    parts = [Filter(client, f"{{crawl}}:{number}", create) for number in range(3)]
+    for number, part in enumerate(parts):
+        part.add_many(urls(number * 1000, number * 1000 + 1500))
+    whole = Filter(client, "{crawl}:all")
+    whole.merge(*(part.key for part in parts))
+    assert whole.contains_many(urls(0, 3500)).to_numpy().all()
+    size = whole.info()["Size"]
+    assert whole.compact() == size - whole.info()["Size"] > size / 2
+    assert whole.contains_many(urls(0, 3500)).to_numpy().all()
+    other = Filter(client, "{crawl}:other", Create(capacity=100, seed=7))
+    other.create()
+    with pytest.raises(Exception, match="cannot merge"):
+        whole.merge(other.key)

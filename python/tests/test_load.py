@@ -1,0 +1,273 @@
+"""`bloomline load` adds every line, resumes after a kill, and ends with one line of explanation."""
+
+import fcntl
+import gzip
+import os
+import re
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+
+import pytest
+
+from bloomline import BloomlineError
+from bloomline.cli.load import Load, positions_key
+from bloomline.cli.sources import Source
+from bloomline.drivers import run
+
+KEY = "urls"
+# So low that no answer of a test is a false positive.
+RATE = 1e-9
+DEADLINE = 60.0
+MARK = b"\xef\xbb\xbf"
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "urls.txt"
+
+
+def lines(first, last):
+    return [b"https://example.com/page/%d" % number for number in range(first, last)]
+
+
+def text(items, end=b"\n"):
+    return b"".join(item + end for item in items)
+
+
+def start(server, *arguments, **options):
+    words = [sys.executable, "-m", "bloomline", *map(str, arguments)]
+    piped = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    environment = {**os.environ, "REDIS_URL": server.url}
+    return subprocess.Popen(words, env=environment, **{**piped, **options})
+
+
+def load(server, *arguments, **options):
+    """Runs the command. Returns the numbers of items and of new ones, and all that it printed."""
+    program = start(server, "load", "--error", RATE, *arguments, **options)
+    out, errors = program.communicate(timeout=DEADLINE)
+    assert (program.returncode, errors) == (0, b"")
+    counts = re.findall(r"^(.*) items, (.*) new$", out.decode(), re.M)
+    numbers = [tuple(int(each.replace(",", "")) for each in file) for file in counts]
+    return numbers, out.decode()
+
+
+def refused(server, *arguments, **options):
+    """Runs the command, which fails. Returns the only line that it prints."""
+    program = start(server, *arguments, **options)
+    _, errors = program.communicate(timeout=DEADLINE)
+    assert program.returncode == 1
+    (line,) = errors.decode().splitlines()
+    assert line.startswith("bloomline: ")
+    return line
+
+
+def present(client, items):
+    """How many items the filter contains, by the call for single items."""
+    with client.pipeline(transaction=False) as pipeline:
+        for item in items:
+            pipeline.execute_command("BF.EXISTS", KEY, item)
+        return sum(map(bool, pipeline.execute()))
+
+
+@pytest.mark.parametrize("block", [1, 30, 1000, 1 << 20])
+@pytest.mark.parametrize("end", [b"\n", b"\r\n"], ids=["lf", "crlf"])
+def test_every_line_is_an_item(bloomline_server, plain, path, end, block):
+    path.write_bytes(text(lines(0, 300), end).removesuffix(end))
+    numbers, _ = load(bloomline_server, "--block", block, KEY, path)
+    assert numbers == [(300, 300)]
+    assert present(plain, lines(0, 300)) == 300
+    assert present(plain, lines(300, 1000)) == 0
+    assert plain.keys() == [KEY.encode()]
+
+
+@pytest.mark.parametrize("way", ["file", "gzip", "pipe", "gzip in a pipe"])
+def test_mark_and_empty_lines_are_skipped_and_counted(bloomline_server, plain, path, way):
+    # The mark is skipped at the start of the file only.
+    items = [*lines(0, 20), MARK + b"inside"]
+    data = MARK + b"\r\n" + text(items[:5]) + b"\n\r\n\n" + text(items[5:], b"\r\n") + b"\n"
+    path.write_bytes(gzip.compress(data) if "gzip" in way else data)
+    with path.open("rb") as file:
+        is_pipe = "pipe" in way
+        options = {"stdin": file} if is_pipe else {}
+        where = "-" if is_pipe else path
+        words = ["--block", 7, "--capacity", 100, KEY, where]
+        numbers, out = load(bloomline_server, *words, **options)
+    assert numbers == [(21, 21)]
+    assert "skipped the byte order mark at the start\n" in out
+    assert "skipped 5 empty lines\n" in out
+    assert present(plain, items) == plain.execute_command("BF.CARD", KEY) == 21
+    assert present(plain, [MARK + items[0], b"inside"]) == 0
+
+
+def test_capacity_is_estimated_from_files_only(bloomline_server, plain, path):
+    path.write_bytes(text(lines(0, 100_000)))
+    packed = path.with_suffix(".gz")
+    packed.write_bytes(gzip.compress(text(lines(100_000, 200_000))))
+    numbers, _ = load(bloomline_server, KEY, path, packed)
+    assert numbers == [(100_000, 100_000)] * 2
+    capacity = plain.execute_command("BF.STATS", KEY, "capacity")
+    capacity = capacity[b"capacity"] if isinstance(capacity, dict) else capacity[1]
+    assert 200_000 <= capacity < 260_000
+    plain.delete(KEY)
+    with path.open("rb") as source:
+        assert "--capacity" in refused(bloomline_server, "load", KEY, "-", stdin=source)
+
+
+def offset_of(plain, path):
+    stored = plain.hget(positions_key(KEY), str(path))
+    return int(stored.split()[1]) if stored else 0
+
+
+def test_killed_load_leaves_no_gap_and_is_resumed(bloomline_server, plain, path):
+    items = lines(0, 200_000)
+    path.write_bytes(text(items))
+    for kills in (1, 2):
+        # Small blocks, so that it takes long enough to be killed.
+        words = ["load", "--error", RATE, "--block", 200, KEY, path]
+        program = start(bloomline_server, *words)
+        end = time.monotonic() + DEADLINE
+        while offset_of(plain, path) < kills * 100_000:
+            assert program.poll() is None and time.monotonic() < end
+        program.send_signal(signal.SIGKILL)
+        program.communicate(timeout=DEADLINE)
+    done = offset_of(plain, path)
+    assert 200_000 <= done < path.stat().st_size
+    before = path.read_bytes()[:done].split()
+    assert present(plain, before) == len(before)
+
+    _, out = load(bloomline_server, KEY, path)
+    assert f"resumed after {len(before):,} lines, at byte {done:,}\n" in out
+    assert plain.execute_command("BF.CARD", KEY) == present(plain, items) == 200_000
+    assert plain.keys() == [KEY.encode()]
+
+
+def test_finished_files_are_not_loaded_again(bloomline_server, plain, path):
+    path.write_bytes(text(lines(0, 100)))
+    last = path.with_suffix(".last")
+    last.write_bytes(text(lines(100, 300)))
+    plain.execute_command("BF.RESERVE", KEY, RATE, 200, "NONSCALING")
+    message = refused(bloomline_server, "load", KEY, path, last)
+    number = int(re.search(r"line (\d+), at byte \d+, was refused: .*full", message)[1])
+    assert number > 100
+    # Nothing is skipped when the load goes on, and the first file is not read.
+    path.touch()
+    os.utime(path, ns=(0, 0))
+    assert "has changed" in refused(bloomline_server, "load", KEY, path, last)
+
+
+@pytest.mark.parametrize("block", [200, 1 << 20])
+def test_counts_add_up_after_a_refused_line(bloomline_server, plain, path, block):
+    plain.execute_command("BF.RESERVE", KEY, RATE, 500, "NONSCALING")
+    path.write_bytes(b"\n\n" + text(lines(0, 1000), b"\r\n"))
+    words = ["load", "--block", block, KEY, path]
+    message = refused(bloomline_server, *words)
+    found = re.search(r"line (\d+), at byte (\d+), was refused", message)
+    number, at = int(found[1]), int(found[2])
+    data = path.read_bytes()
+    assert data[:at].count(b"\n") == number - 1
+    accepted = data[:at].split()
+    assert present(plain, accepted) == len(accepted) >= 500
+    assert present(plain, [data[at:].split()[0]]) == 0
+    assert refused(bloomline_server, *words) == message
+    new = int(plain.hget(positions_key(KEY), str(path)).split()[3])
+    assert new == plain.execute_command("BF.CARD", KEY)
+
+
+def test_changed_file_is_not_resumed(bloomline_server, plain, path):
+    path.write_bytes(text(lines(0, 1000)))
+    plain.execute_command("BF.RESERVE", KEY, RATE, 500, "NONSCALING")
+    refused(bloomline_server, "load", KEY, path)
+    plain.delete(KEY)
+    # A position without its filter means nothing.
+    assert load(bloomline_server, KEY, path)[0] == [(1000, 1000)]
+    assert plain.keys() == [KEY.encode()]
+
+
+class Deleting(Source):
+    """A file during whose load the filter is deleted."""
+
+    def __init__(self, path, client):
+        super().__init__(str(path))
+        self.client = client
+        self.reads = 0
+
+    def read(self, size):
+        self.reads += 1
+        if self.reads == 10:
+            self.client.delete(KEY)
+        return super().read(size)
+
+
+def test_filter_that_is_deleted_ends_the_load(plain, path):
+    path.write_bytes(text(lines(0, 1000)))
+    plain.execute_command("BF.RESERVE", KEY, RATE, 1000)
+    with pytest.raises(BloomlineError, match="was deleted"):
+        run(plain, Load(KEY, Deleting(path, plain), 500).run(lambda position: None))
+    assert not plain.exists(positions_key(KEY))
+
+
+def test_progress_is_a_bar_on_a_terminal_only(bloomline_server, plain, path):
+    path.write_bytes(text(lines(0, 50_000)))
+    ours, theirs = os.openpty()
+    # 24 rows and 120 columns: a new terminal has none.
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("4H", 24, 120, 0, 0))
+    try:
+        program = start(bloomline_server, "load", "--block", 10_000, KEY, path, stderr=theirs)
+        out, _ = program.communicate(timeout=DEADLINE)
+        shown = os.read(ours, 10_000).decode()
+    finally:
+        os.close(ours)
+        os.close(theirs)
+    assert "%" in shown and "new" in shown
+    assert b"%" not in out
+
+
+def test_wrong_key_file_or_server_is_one_line(bloomline_server, plain, path):
+    assert "No such file" in refused(bloomline_server, "load", KEY, path)
+    path.write_bytes(b"a\n")
+    plain.set(KEY, "text")
+    assert "WRONGTYPE" in refused(bloomline_server, "load", KEY, path)
+    nowhere = ["load", "--url", "unix:///nowhere", KEY, path]
+    assert "nowhere" in refused(bloomline_server, *nowhere)
+    assert "must specify" in refused(bloomline_server, "load", "--url", "nonsense", KEY, path)
+
+
+def test_closed_outputs_do_no_harm(bloomline_server, plain, path):
+    path.write_bytes(text(lines(0, 1000)))
+    shell = f"{sys.executable} -m bloomline load {KEY}"
+    for command, code in [
+        (f"{shell} - <&-", 1),
+        (f"{shell} {path} >&-", 0),
+        (f"{shell} {path} >/dev/full", 0),
+        (f"{shell} {path} 2>&-", 0),
+        (f"{shell} {path} <&- >&- 2>&-", 0),
+    ]:
+        environment = {**os.environ, "REDIS_URL": bloomline_server.url}
+        done = subprocess.run(["sh", "-c", command], env=environment, timeout=DEADLINE, check=False)
+        assert done.returncode == code, command
+    assert present(plain, lines(0, 1000)) == 1000
+
+
+def test_check_counts_what_is_found(bloomline_server, plain, path):
+    path.write_bytes(text(lines(0, 1000)))
+    load(bloomline_server, KEY, path)
+    for items, code, expected in [
+        (lines(0, 500), 0, b"500 of 500 items are found"),
+        (lines(500, 1500), 1, b"500 of 1,000 items are found"),
+    ]:
+        path.write_bytes(b"\n" + text(items))
+        program = start(bloomline_server, "check", KEY, path)
+        out, errors = program.communicate(timeout=DEADLINE)
+        assert (program.returncode, errors) == (code, b"")
+        assert expected in out and b"skipped 1 empty lines" in out
+
+
+@pytest.mark.parametrize("key", ["urls", "{tag}:urls", "urls:{tag}"])
+def test_positions_are_in_the_slot_of_their_filter(key):
+    from redis.crc import key_slot  # noqa: PLC0415
+
+    assert key_slot(positions_key(key).encode()) == key_slot(key.encode())

@@ -1,0 +1,113 @@
+"""A filter in shards answers as one filter, on a server and on a cluster."""
+
+import asyncio
+import importlib
+from collections import Counter
+
+import pytest
+from conftest import client_class
+
+from bloomline import AsyncShardedFilter, BulkError, Create, Lines, ShardedFilter, how_many_shards
+from bloomline.sharding import SLOTS, shard_keys
+
+SMALL = Create(capacity=20_000, error_rate=1e-9)
+
+
+def urls(first, last):
+    return [f"https://example.com/page/{number}" for number in range(first, last)]
+
+
+@pytest.mark.parametrize("shards", [1, 2, 3, 16, 256, 4096])
+def test_keys_are_spread_evenly_over_the_slots(shards):
+    from redis.crc import key_slot  # noqa: PLC0415
+
+    slots = [key_slot(key.encode()) for key in shard_keys("seen", shards)]
+    assert [slot * shards // SLOTS for slot in slots] == list(range(shards))
+
+
+def test_keys_never_change():
+    # Filters of earlier releases are found by these names.
+    assert shard_keys("seen", 4) == ["seen:{3}", "seen:{2}", "seen:{1}", "seen:{0}"]
+
+
+@pytest.mark.parametrize("shards", [1, 5, 64])
+def test_answers_are_in_the_order_of_items(client, shards):
+    seen = ShardedFilter(client, "seen", shards, SMALL)
+    assert seen.create() and not seen.create()
+    assert seen.add_many([]) == seen.contains_many([]) == []
+    assert seen.add_many(urls(0, 20_000)[::3]).ones == len(range(0, 20_000, 3))
+    expected = [number % 3 == 0 for number in range(20_000)]
+    assert seen.contains_many(urls(0, 20_000)) == expected
+    assert seen.add_many(urls(0, 20_000)).ones == 20_000 - len(range(0, 20_000, 3))
+    assert seen.card() == sum(seen.cards()) == 20_000
+    assert seen.contains("https://example.com/page/7") and not seen.add(
+        b"https://example.com/page/7"
+    )
+    # No shard has grown a layer.
+    assert seen.stats()["layers"] == shards
+    assert seen.stats()["items"] == seen.info()["Number of items inserted"] == 20_000
+
+
+def test_any_items_are_taken(client):
+    seen = ShardedFilter(client, "seen", 3, SMALL)
+    items = ["", "a", b"b\n", *urls(0, 2000)]
+    assert seen.add_many(items).ones == len(items)
+    block = "\n".join([*urls(1990, 2010), "", "x"]).encode()
+    assert seen.add_many(Lines(block)) == [False] * 10 + [True] * 10 + [False, True]
+
+
+def test_rate_of_the_whole_is_the_mean_of_the_shards(client):
+    seen = ShardedFilter(client, "seen", 8, Create(capacity=4000, error_rate=0.05))
+    seen.add_many(urls(0, 4000))
+    found = seen.contains_many(urls(10_000, 50_000)).ones / 40_000
+    # Seven standard deviations of 40,000 draws at 5 %, and far below the sum of eight rates.
+    assert abs(found - seen.stats()["fp_rate"]) < 0.008
+
+
+def test_full_shard_ends_the_call_with_the_number_added(client):
+    create = Create(capacity=4000, error_rate=1e-9, expansion=0)
+    seen = ShardedFilter(client, "seen", 4, create)
+    client.execute_command("BF.RESERVE", seen.keys[2], 1e-9, 10, "NONSCALING")
+    with pytest.raises(BulkError, match="full") as caught:
+        seen.add_many(urls(0, 500))
+    error = caught.value
+    assert error.new == seen.card() >= error.processed > 10
+    assert seen.contains_many(urls(0, error.processed)).to_numpy().all()
+    assert not seen.contains(urls(0, 500)[error.processed])
+
+
+def test_one_call_per_shard_and_window(client):
+    seen = ShardedFilter(client, "seen", 5)
+    client.config_resetstat()
+    seen.add_many(urls(0, 10_000))
+    stats = client.info("commandstats")
+    assert stats["cmdstat_bf.bulkadd"]["calls"] == 5
+
+
+def test_asyncio_has_the_same_answers(bloomline_server, library, protocol):
+    aio = importlib.import_module(f"{library.__name__}.asyncio")
+
+    async def use():
+        async with client_class(aio).from_url(bloomline_server.url, protocol=protocol) as client:
+            await client.flushall()
+            seen = AsyncShardedFilter(client, "seen", 7, SMALL)
+            assert (await seen.add_many(urls(0, 5000))).ones == 5000
+            assert (await seen.contains_many(urls(4000, 6000))).ones == 1000
+            assert sum(await seen.cards()) == await seen.card() == 5000
+
+    asyncio.run(use())
+
+
+def test_number_of_shards_follows_from_size_and_nodes():
+    assert how_many_shards(1_000_000, 0.001) == 1
+    assert how_many_shards(1_000_000, 0.001, nodes=3) == 64
+    shards = how_many_shards(10_000_000_000, 0.0001)
+    # 10^10 items of 22 bits in shards of 256 MiB.
+    assert shards == 128
+
+
+def test_items_are_spread_evenly():
+    seen = ShardedFilter(None, "seen", 16, Create(capacity=100_000))
+    numbers = Counter(seen._programs.shard_of(url).key for url in urls(0, 100_000))
+    capacity = seen._programs.shards[0].make.capacity
+    assert max(numbers.values()) <= capacity < 100_000 / 16 * 1.1
