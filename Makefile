@@ -6,6 +6,9 @@ LIBRARY := $(TARGET_DIR)/release/libbloomline.so
 
 WASM := wasm32-unknown-unknown
 
+# Those of manylinux_2_28: scripts/cargo-for.sh builds for the glibc of that name.
+WHEEL_TARGETS := x86_64-unknown-linux-gnu aarch64-unknown-linux-gnu
+
 PORT ?= 6379
 SERVER ?=
 # The target of `make fuzz`. S=, a number of seconds, has its own default in each rule.
@@ -21,8 +24,8 @@ export PORT SERVER DESTDIR PREFIX MODULEDIR DOCDIR DIST
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help build install deb dist run lint
-.PHONY: test test-all test-rest test-audit test-clients test-calculator test-platforms
+.PHONY: help build install deb wheel dist run lint
+.PHONY: test test-all test-rest test-audit test-clients test-calculator test-platforms test-python
 .PHONY: bench publish-bench bench-arm64 bench-blocking bench-packed bench-crates bench-dedup
 .PHONY: plan wasm calculator soak fuzz deep servers clean
 
@@ -42,6 +45,10 @@ install: ## Install the module: DESTDIR=, PREFIX=/usr, MODULEDIR=PREFIX/lib/redi
 
 deb: build ## Build the package for Debian and Ubuntu in dist/
 	@scripts/deb.sh
+
+wheel: ## Build the wheels of the Python package in dist/: TARGETS=x86_64-unknown-linux-gnu
+	@scripts/deps.sh build release
+	@scripts/wheel.sh $(or $(TARGETS),$(WHEEL_TARGETS))
 
 dist: ## Build all files of a release for all platforms, with SHA256SUMS, in dist/
 	@scripts/dist.sh
@@ -67,17 +74,27 @@ test-audit: servers ## Run the server tests with a debug allocator in the module
 test-clients: build servers ## Run the tests of client libraries and of the examples
 	@scripts/deps.sh clients
 	@scripts/venv.sh "" redis-5 redisbloom valkey crawlee
+# The examples use the package. Its plugin is loaded by pytest, and by `python -m pytest` not: that
+# takes the file bloomline.so of this folder for the package.
+	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps ./python
 	@scripts/node.sh
 	@scripts/hiredis.sh
 	$(CARGO_TEST) --test clients
-	.venv/bin/python -m pytest -q tests/clients --ignore tests/clients/test_redisbloom_py.py \
+	.venv/bin/pytest -q tests/clients --ignore tests/clients/test_redisbloom_py.py \
 		--ignore tests/clients/test_calculator.py
 	.venv-redis-5/bin/python -m pytest -q tests/clients/test_redis_py*.py
 	BLOOMLINE_LIBRARY=valkey .venv-valkey/bin/python -m pytest -q \
 		tests/clients/test_redis_py*.py
 	.venv-redisbloom/bin/python -m pytest -q -W ignore::DeprecationWarning \
 		tests/clients/test_redisbloom_py.py
+	@$(MAKE) --no-print-directory test-python
 	@$(MAKE) --no-print-directory test-calculator
+
+# Tests wheels that are installed in new virtual environments, and no sources.
+test-python: build servers ## Build and test the wheels of the Python package
+	@scripts/deps.sh clients
+	cargo build --locked -p bloomline-tools --bin plan
+	@BLOOMLINE_PLAN=$(TARGET_DIR)/debug/plan scripts/test-python.sh
 
 test-calculator: build servers ## Run the tests of the page docs/calculator in Chromium
 	@scripts/deps.sh browser
@@ -93,6 +110,10 @@ lint: ## Check the formatting, the code, the docs and the scripts
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps
+	@scripts/venv.sh python-lint
+	.venv-python-lint/bin/ruff format --check python
+	.venv-python-lint/bin/ruff check python
+	cd python && ../.venv-python-lint/bin/mypy
 	shellcheck scripts/*.sh packaging/*.sh benches/instructions/*.sh .ci/run
 	@scripts/venv.sh lint
 	.venv-lint/bin/hadolint Dockerfile

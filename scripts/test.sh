@@ -73,7 +73,7 @@ quick)
     BLOOMLINE_TIER=quick BLOOMLINE_AUDITED=$audited BLOOMLINE_AUDIT_SO=$audited_module \
         RUST_TEST_THREADS=$((2 * $(nproc))) run --lib "${quick_tests[@]/#/--test=}"
     scripts/venv.sh
-    BLOOMLINE_TIER=quick .venv/bin/python -m pytest -q tests/clients/test_redis_py.py \
+    BLOOMLINE_TIER=quick .venv/bin/pytest -q tests/clients/test_redis_py.py \
         tests/clients/test_redis_py_cuckoo.py
     others=$(scripts/servers.sh --list | grep -vxF -e redis-newest "${quick_servers[@]/#/-e}" |
         paste -sd ' ')

@@ -5,46 +5,30 @@
 """
 
 import argparse
-import itertools
 import os
 import sys
 
 import redis
 
-BATCH = 1000
+from bloomline import BulkError, Create, Filter
 
 
-class BulkLoad:
-    """A filter that is filled once, from a list whose length nobody knows."""
+def load(client, key, items, at_most, error_rate):
+    """Loads all items, and replaces the filter `key`. Returns its bytes before it was compacted.
 
-    def __init__(self, client, key, at_most, error_rate):
-        """`at_most` is a capacity that the list does not exceed. Too large a number costs memory
-        only until the load is over, and memory that holds no item is not resident.
-        """
-        self.client = client
-        self.key = key
-        # Readers see the old filter until the new one is complete.
-        self.loading = f"{key}:loading"
-        self.at_most = at_most
-        self.error_rate = error_rate
-
-    def load(self, items):
-        """Loads all items. Returns the bytes of the filter before and after it was compacted."""
-        self.client.delete(self.loading)
-        self.client.execute_command("BF.RESERVE", self.loading, self.error_rate, self.at_most)
-        items = iter(items)
-        while batch := list(itertools.islice(items, BATCH)):
-            self.client.execute_command("BF.MADD", self.loading, *batch)
-        before = self.info("SIZE", self.loading)
-        # Now, since the filter is full or nearly so afterwards.
-        self.client.execute_command("BF.COMPACT", self.loading)
-        after = self.info("SIZE", self.loading)
-        self.client.rename(self.loading, self.key)
-        return before, after
-
-    def info(self, field, key=None):
-        (value,) = self.client.execute_command("BF.INFO", key or self.key, field)
-        return value
+    `at_most` is a capacity that the list does not exceed. Too large a number costs memory only until
+    the load is over, and memory that holds no item is not resident.
+    """
+    # Readers see the old filter until the new one is complete.
+    loading = Filter(client, f"{key}:loading", Create(at_most, error_rate))
+    client.delete(loading.key)
+    loading.create()
+    loading.add_many(items)
+    before = loading.stats()["size"]
+    # Now, since the filter is full or nearly so afterwards.
+    loading.compact()
+    client.rename(loading.key, key)
+    return before
 
 
 def made_up():
@@ -58,28 +42,28 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("file", nargs="?", help="a list with one item per line")
     file = parser.parse_args().file
-    url = os.environ.get("REDIS_URL", "redis://127.0.0.1:6379")
-    # RESP2 returns the value of a field without its name.
-    client = redis.Redis.from_url(url, decode_responses=True, protocol=2, socket_timeout=10)
-    load = BulkLoad(client, "unsubscribed", at_most=1_000_000, error_rate=0.001)
+    client = redis.Redis.from_url(os.environ.get("REDIS_URL", "redis://127.0.0.1:6379"), socket_timeout=10)
+    at_most = 1_000_000
     if file:
         with open(file, encoding="utf-8") as lines:
-            before, after = load.load(line.strip() for line in lines)
+            before = load(client, "unsubscribed", (line.strip() for line in lines), at_most, 0.001)
     else:
-        before, after = load.load(made_up())
-    count = load.info("ITEMS")
-    print(f"{count} items, reserved for {load.at_most}: {before} bytes")
-    print(f"compacted: {after} bytes, {8 * after / count:.1f} bits per item")
+        before = load(client, "unsubscribed", made_up(), at_most, 0.001)
+    unsubscribed = Filter(client, "unsubscribed")
+    stats = unsubscribed.stats()
+    print(f"{stats['items']} items, reserved for {at_most}: {before} bytes")
+    print(f"compacted: {stats['size']} bytes, {8 * stats['size'] / stats['items']:.1f} bits per item")
 
     # Further items add a layer of twice the new capacity, which is compacted after them.
-    client.execute_command("BF.MADD", load.key, *(f"later{number}@example.com" for number in range(11_000)))
-    print(f"11000 items more: {load.info('FILTERS')} layers, {load.info('SIZE')} bytes")
-    client.execute_command("BF.COMPACT", load.key)
-    print(f"compacted again: {load.info('SIZE')} bytes")
+    unsubscribed.add_many(f"later{number}@example.com" for number in range(11_000))
+    stats = unsubscribed.stats()
+    print(f"11000 items more: {stats['layers']} layers, {stats['size']} bytes")
+    unsubscribed.compact()
+    print(f"compacted again: {unsubscribed.stats()['size']} bytes")
 
 
 if __name__ == "__main__":
     try:
         main()
-    except (OSError, ValueError, redis.exceptions.RedisError) as error:
+    except (OSError, ValueError, BulkError, redis.exceptions.RedisError) as error:
         sys.exit(f"bulk_load: {error}")

@@ -18,7 +18,6 @@ PROGRAMS = {
     "cache_guard": ["cache_guard.py"],
     "feed": ["feed.py"],
     "idempotency": ["idempotency.py"],
-    "load_lines": ["load_lines.py", "seen", "load_lines.py"],
     "parallel": ["parallel.py"],
     "scrapy": ["-m", "scrapy", "crawl", "pages", "--nolog"],
     "sharded": ["seen.py"],

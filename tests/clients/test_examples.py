@@ -11,15 +11,16 @@ import redis
 from conftest import DEADLINE, ROOT, Server, find_servers, free_port, poll
 from older import make_older
 
-for folder in ("bulk_load", "feed", "cache_guard", "idempotency", "parallel", "sharded"):
+from bloomline import Create, Filter, ShardedFilter
+
+for folder in ("bulk_load", "feed", "cache_guard", "idempotency", "parallel"):
     sys.path.insert(0, str(ROOT / "examples" / folder))
-from bulk_load import BulkLoad  # noqa: E402
+from bulk_load import load as bulk_load  # noqa: E402
 from cache_guard import Database, Guard  # noqa: E402
 from feed import Feed  # noqa: E402
 from idempotency import Database as Ledger  # noqa: E402
 from idempotency import Payments  # noqa: E402
-from parallel import Crawl, work  # noqa: E402
-from seen import Seen  # noqa: E402
+from parallel import ALL, CREATE, OTHER, take, work  # noqa: E402
 
 pytestmark = pytest.mark.newest
 
@@ -178,134 +179,79 @@ def test_guard_without_its_filter_lets_everything_through(guard, text):
     assert guard.rejected == 1
 
 
-def test_url_is_new_once_in_every_shard(server):
-    with server.client() as client:
-        client.flushall()
-        seen = Seen(client, shards=8, urls=4000, error_rate=1e-6)
-        seen.reserve()
-        # Several crawlers may call this when they start.
-        seen.reserve()
-        urls = [f"https://example.com/{number}" for number in range(4000)]
-        assert seen.add(urls + urls[:100]) == urls
-        assert seen.add(urls) == []
-        cards = seen.cards()
-        assert sum(cards) == 4000
-        assert 0 < min(cards) and max(cards) <= seen.capacity
-        # Two lines: the number of items, and the only layer.
-        assert {len(client.execute_command("BF.DEBUG", seen.key(shard))) for shard in range(8)} == {2}
-
-
-def test_answers_of_shards_are_in_the_order_of_urls(server):
-    with server.client() as client:
-        client.flushall()
-        seen = Seen(client, shards=5, urls=4000, error_rate=1e-9)
-        seen.reserve()
-        assert seen.add([]) == seen.contains([]) == []
-        urls = [f"https://example.com/{number}" for number in range(1000)]
-        assert seen.add(urls[::3]) == urls[::3]
-        assert seen.contains(urls) == [number % 3 == 0 for number in range(1000)]
-        # One call for each of the shards.
-        calls(client)
-        assert seen.add(urls) == [url for number, url in enumerate(urls) if number % 3 > 0]
-        assert calls(client) == {"BF.BULKADD": 5}
-        # The calls for single items meet the same items.
-        shard, item = seen.locate(urls[7])
-        assert client.execute_command("BF.EXISTS", seen.key(shard), item) == 1
-
-
-def test_shards_take_items_of_different_lengths(server):
-    class Texts(Seen):
-        def locate(self, url):
-            return super().locate(url)[0], url.encode()
-
-    with server.client() as client:
-        client.flushall()
-        seen = Texts(client, shards=3, urls=4000, error_rate=1e-9)
-        seen.reserve()
-        urls = ["", "a", "b", *(f"https://example.com/{number}\n" for number in range(2000))]
-        assert seen.add(urls) == urls
-        assert seen.contains(urls + ["c"]) == [True] * len(urls) + [False]
-
-
-def test_full_shard_is_an_error(server):
-    with server.client() as client:
-        client.flushall()
-        seen = Seen(client, shards=2, urls=4000, error_rate=1e-9)
-        client.execute_command("BF.RESERVE", seen.key(1), 1e-9, 10, "NONSCALING")
-        with pytest.raises(redis.exceptions.ResponseError, match="full"):
-            seen.add([f"https://example.com/{number}" for number in range(500)])
-
-
-CRAWL = {"pages": 5000, "error_rate": 1e-6, "seed": 11}
+@pytest.mark.one_layout
+def test_shards_are_spread_over_a_cluster(cluster):
+    seen = ShardedFilter(cluster, "seen", 16, Create(20_000, error_rate=1e-9))
+    assert seen.create() and not seen.create()
+    urls = pages(0, 20_000)
+    assert seen.add_many(urls).ones == 20_000
+    assert seen.contains_many(urls[::2] + pages(20_000, 30_000)) == [True] * 10_000 + [False] * 10_000
+    # Half of the slots have half of the shards.
+    for node in cluster.get_primaries():
+        assert len(cluster.get_redis_connection(node).keys("seen:*")) == 8
 
 
 def pages(first, last):
     return [f"https://example.com/{number}" for number in range(first, last)]
 
 
+def whole(client):
+    return Filter(client, ALL)
+
+
 @pytest.mark.one_layout
 def test_merged_parts_are_the_filter_of_one_worker(server):
     with server.client() as client:
         client.flushall()
-        crawl = Crawl(client, **CRAWL)
-        crawl.reserve("one")
-        assert crawl.add("one", pages(0, 3000)) == pages(0, 3000)
-        assert work(crawl, {1: pages(0, 2000), 2: pages(1000, 3000)}) == [2000, 2000]
-        one, merged = (client.execute_command("BF.SCANDUMP", key, 1) for key in (crawl.key("one"), crawl.ALL))
-        assert one == merged
+        one = Filter(client, "{crawl}:one", CREATE)
+        assert one.add_many(pages(0, 3000)).ones == 3000
+        parts = work(client, {1: pages(0, 2000), 2: pages(1000, 3000)})
+        assert [part.card() for part in parts] == [2000, 2000]
+        bits, merged = (client.execute_command("BF.SCANDUMP", key, 1) for key in (one.key, ALL))
+        assert bits == merged
         # Four standard errors of the estimate, which adds 1000 items to the exact count of a part.
-        assert abs(crawl.count() - 3000) < 40
-
-
-@pytest.mark.one_layout
-def test_parts_are_merged_again_while_workers_go_on(text):
-    crawl = Crawl(text, **CRAWL)
-    work(crawl, {1: pages(0, 1000), 2: pages(1000, 2000)})
-    crawl.add(2, pages(2000, 2500))
-    assert crawl.contains(pages(2000, 2500)) == 0
-    crawl.merge([1, 2])
-    assert crawl.contains(pages(0, 2500)) == 2500
+        assert abs(whole(client).card() - 3000) < 40
+        # The workers go on.
+        parts[1].add_many(pages(3000, 3500))
+        assert whole(client).contains_many(pages(3000, 3500)).ones <= 2
+        whole(client).merge(*(part.key for part in parts))
+        assert whole(client).contains_many(pages(0, 3500)).ones == 3500
 
 
 @pytest.mark.one_layout
 def test_parts_are_merged_in_a_cluster(cluster):
-    crawl = Crawl(cluster, **CRAWL)
-    work(crawl, {worker: pages(worker * 500, worker * 500 + 700) for worker in range(8)})
-    assert crawl.contains(pages(0, 4200)) == 4200
-    assert crawl.contains(pages(4200, 5000)) == 0
+    work(cluster, {worker: pages(worker * 500, worker * 500 + 700) for worker in range(8)})
+    assert whole(cluster).contains_many(pages(0, 4200)).ones == 4200
     with pytest.raises(redis.exceptions.RedisClusterException):
-        cluster.execute_command("BF.MERGE", "elsewhere", crawl.ALL)
+        cluster.execute_command("BF.MERGE", "elsewhere", ALL)
 
 
 @pytest.mark.one_layout
 def test_regions_exchange_their_pages(server, other):
     with server.client() as client, other.client() as far:
         client.flushall()
-        here, there = Crawl(client, **CRAWL), Crawl(far, **CRAWL)
-        work(here, {1: pages(0, 1000)})
-        work(there, {1: pages(500, 2000)})
-        here.take(there)
-        there.take(here)
-        for region in (here, there):
-            assert region.contains(pages(0, 2000)) == 2000
-            assert region.contains(pages(2000, 5000)) == 0
-            assert region.client.exists(Crawl.OTHER) == 0
-        here_bits, there_bits = (region.client.execute_command("BF.SCANDUMP", Crawl.ALL, 1) for region in (here, there))
-        assert here_bits == there_bits
+        work(client, {1: pages(0, 1000)})
+        work(far, {1: pages(500, 2000)})
+        take(client, far)
+        take(far, client)
+        for region in (client, far):
+            assert whole(region).contains_many(pages(0, 2000)).ones == 2000
+            assert region.exists(OTHER) == 0
+        here, there = (region.execute_command("BF.SCANDUMP", ALL, 1) for region in (client, far))
+        assert here == there
 
 
 def test_bulk_load_gives_memory_back_and_keeps_all_items(server):
-    with server.client(decode_responses=True, protocol=2) as client:
+    with server.client() as client:
         client.flushall()
-        load = BulkLoad(client, "k", at_most=65_536, error_rate=0.01)
-        before, after = load.load(pages(0, 3000) + pages(0, 10))
+        before = bulk_load(client, "k", pages(0, 3000) + pages(0, 10), at_most=65_536, error_rate=0.01)
+        after = Filter(client, "k").stats()["size"]
         # In RedisBloom's layout a layer can only be folded to sizes that divide it.
         assert after < before / 8 or (server.layout == "redisbloom" and after <= before)
-        assert load.info("SIZE") == after and not client.exists(load.loading)
-        assert all(client.execute_command("BF.MEXISTS", "k", *pages(0, 3000)))
-        absent = client.execute_command("BF.MEXISTS", "k", *pages(3000, 13_000))
+        assert client.keys() == [b"k"]
+        assert Filter(client, "k").contains_many(pages(0, 3000)).ones == 3000
         # Four standard deviations above the error rate.
-        assert sum(absent) < 140
+        assert Filter(client, "k").contains_many(pages(3000, 13_000)).ones < 140
 
 
 @pytest.mark.one_layout

@@ -1,4 +1,4 @@
-"""Queue of scrapy-redis, dupefilter of this example with BF.*, start URLs in batches."""
+"""Queue of scrapy-redis, dupefilter of the package bloomline, start URLs in batches."""
 
 import os
 
@@ -9,8 +9,8 @@ REDIS_URL = os.environ.get("REDIS_URL", "redis://127.0.0.1:6379")
 SCHEDULER = "scrapy_redis.scheduler.Scheduler"
 # Keeps queue and filter at the end of a crawl, so that the next one fetches only new pages.
 SCHEDULER_PERSIST = True
-DUPEFILTER_CLASS = "crawl.dupefilter.BloomDupeFilter"
-SPIDER_MIDDLEWARES = {"crawl.start_batches.StartBatches": 100}
+DUPEFILTER_CLASS = "bloomline.scrapy.DupeFilter"
+SPIDER_MIDDLEWARES = {"bloomline.scrapy.StartBatches": 100}
 
 # Parameters of a filter that has to be created: the fraction of new pages that may be taken for
 # visited ones, and the number of pages that its first layer is sized for. It grows beyond that, but

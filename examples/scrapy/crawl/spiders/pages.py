@@ -2,7 +2,7 @@
 
 import scrapy
 
-from ..reachable import check
+from bloomline.scrapy import check_reachable
 
 
 class Pages(scrapy.Spider):
@@ -14,7 +14,7 @@ class Pages(scrapy.Spider):
     @classmethod
     def from_crawler(cls, crawler, *args, **kwargs):
         spider = super().from_crawler(crawler, *args, **kwargs)
-        check(crawler.settings, f"{cls.name}:bloomfilter", spider.site)
+        check_reachable(crawler.settings, spider.site)
         return spider
 
     async def start(self):
