@@ -84,6 +84,15 @@ def test_move_copies_and_deletes(bloomline_server, plain, family, tmp_path_facto
 
 def test_other_types_are_refused(bloomline_server, plain, tmp_path):
     plain.set("text", "x")
-    for key, what in (("text", "string"), ("missing", "none")):
+    for key, what in (("text", "string"), ("missing", "there is no key")):
         assert what in refused(bloomline_server, "export", key, tmp_path / "file")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_filters_in_the_layout_of_valkey_bloom_are_copied(bloomline_server, plain, tmp_path):
+    plain.execute_command("BF.RESERVE", "k", 0.001, 100, "LAYOUT", "VALKEY-BLOOM")
+    plain.execute_command("BF.BULKADD", "k", "LINES", "\n".join(map(str, range(1000))))
+    call(bloomline_server, "export", "k", tmp_path / "file")
+    call(bloomline_server, "import", "copy", tmp_path / "file")
+    assert plain.type("copy") == b"bloomfltr"
+    assert bits(plain, "BF", "copy") == bits(plain, "BF", "k")

@@ -30,7 +30,7 @@ _TTL = struct.Struct("<q")
 # SCANDUMP returns 16 MiB at most; a length beyond this is damage, and not allocated.
 _MOST = 64 << 20
 
-_FAMILY_OF = {b"MBbloom--": b"BF", b"MBbloomCF": b"CF"}
+_FAMILY_OF = {b"MBbloom--": b"BF", b"bloomfltr": b"BF", b"MBbloomCF": b"CF"}
 
 Chunk = tuple[int, bytes]
 
@@ -51,6 +51,8 @@ def head_of(client: Any, key: str) -> Head:
     """
     kind = call(client, "TYPE", key)
     kind = kind.encode() if isinstance(kind, str) else kind
+    if kind == b"none":
+        raise BloomlineError(f"there is no key {key}")
     if kind not in _FAMILY_OF:
         raise BloomlineError(f"{key} holds no filter of this module, but: {kind.decode()}")
     return Head(_FAMILY_OF[kind], call(client, "PTTL", key))
