@@ -266,6 +266,20 @@ def test_check_counts_what_is_found(bloomline_server, plain, path):
         assert expected in out and b"skipped 1 empty lines" in out
 
 
+def test_check_refuses_what_is_no_filter(bloomline_server, plain, path):
+    path.write_bytes(b"a\n")
+    plain.set("text", "x")
+    assert "there is no filter missing" in refused(bloomline_server, "check", "missing", path)
+    assert "WRONGTYPE" in refused(bloomline_server, "check", "text", path)
+
+
+def test_capacity_is_a_number_above_zero(bloomline_server, plain, path):
+    path.write_bytes(b"a\n")
+    assert "capacity" in refused(bloomline_server, "load", KEY, path, "--capacity", "0")
+    load(bloomline_server, KEY, path, "--capacity", "2e3")
+    assert plain.bf().info(KEY).get("capacity") == 2000
+
+
 @pytest.mark.parametrize("key", ["urls", "{tag}:urls", "urls:{tag}"])
 def test_positions_are_in_the_slot_of_their_filter(key):
     from redis.crc import key_slot  # noqa: PLC0415

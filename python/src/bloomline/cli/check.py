@@ -6,6 +6,7 @@ import argparse
 from typing import Any
 
 from ..drivers import call, node_of
+from ..errors import BloomlineError
 from .console import Progress, say
 from .sources import MIB, Source, count_empty, read_blocks
 
@@ -19,6 +20,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(client: Any, options: argparse.Namespace) -> int:
     """Runs the command. Returns 0 if all lines are found, else 1, as grep does."""
     client = node_of(client, options.key)
+    # BF.BULKEXISTS answers 0 to every line of a missing key, and of a key of another type.
+    if call(client, "BF.CARD", options.key) == 0 and not call(client, "EXISTS", options.key):
+        raise BloomlineError(f"there is no filter {options.key}")
     source = Source(options.file)
     lines = found = empty = 0
     with Progress(source.size, 0) as progress:

@@ -183,11 +183,23 @@ def reserve(client: Any, key: str, create: Callable[[], Create]) -> None:
         call(client, *create().reserve(key))
 
 
+def _count(text: str) -> int:
+    """A number of items: 1e6 is a million, as for `bloomline plan`."""
+    number = float(text)
+    if not number.is_integer():
+        raise ValueError
+    return int(number)
+
+
+# argparse names the type in its message.
+_count.__name__ = "number"
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Adds the arguments of the command."""
     parser.add_argument("key", help="the filter, which is created if there is none")
     parser.add_argument("files", nargs="+", metavar="file", help="plain or gzip; - for the input")
-    parser.add_argument("--capacity", type=int, help="of a new filter (default: estimated)")
+    parser.add_argument("--capacity", type=_count, help="of a new filter (default: estimated)")
     parser.add_argument("--error", type=float, default=0.001, help="of a new filter (0.001)")
     parser.add_argument("--window", type=int, help="seconds that a new filter remembers lines for")
     parser.add_argument("--ttl", type=int, help="time to live of a new filter in seconds")
@@ -202,7 +214,9 @@ def main(client: Any, options: argparse.Namespace) -> int:
     sources = [Source(path) for path in options.files]
 
     def create() -> Create:
-        capacity = options.capacity or sum(source.estimate_lines() for source in sources)
+        capacity = options.capacity
+        if capacity is None:
+            capacity = sum(source.estimate_lines() for source in sources)
         return Create(capacity, options.error, window=options.window, ttl=options.ttl)
 
     # Transactions of a pipeline need the node itself.
