@@ -6,6 +6,7 @@ import socket
 import subprocess
 import sys
 import time
+from importlib import metadata
 
 import pytest
 import redis
@@ -55,3 +56,15 @@ def test_plan_has_the_numbers_of_the_module(plain):
     stats = plain.execute_command("BF.STATS", "k", "size")
     size = stats[b"size"] if isinstance(stats, dict) else stats[1]
     assert f" {size} " in text
+
+
+@pytest.mark.parametrize("name", ["BLOOMLINE_SO", "BLOOMLINE_SERVER"])
+def test_a_named_file_that_is_missing_is_reported(monkeypatch, tmp_path, name):
+    monkeypatch.setenv(name, str(tmp_path / "missing"))
+    done = subprocess.run(command("serve"), capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"bloomline: {name} names {tmp_path / 'missing'}, which is no ")
+
+
+def test_version_is_that_of_the_package():
+    assert output("--version") == f"{metadata.version('bloomline')}\n"

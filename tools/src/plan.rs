@@ -15,7 +15,7 @@ use crate::windowed::{Lifetime, WindowedPlan};
 
 /// How the program is called.
 pub const HELP: &str = "\
-make plan ARGS=\"--items 1e6 --error 0.001\"
+make plan ARGS=\"--items 1e6 --error 0.001\", or: bloomline plan --items 1e6 --error 0.001
   --items N       items that will be added; 1e6 is a million
   --error RATE    highest share of absent items reported as present (default: 0.01)
   --capacity N    items the first layer is sized for: shows every layer (default: compares several)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from importlib import metadata
 from typing import Any, Callable
 
 from .cli import check, copying, load, plan
@@ -27,6 +28,8 @@ _ON_SERVER: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None], Main
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="bloomline", description="Filters on Redis and Valkey.")
+    version = metadata.version("bloomline")
+    parser.add_argument("--version", action="version", version=version)
     commands = parser.add_subparsers(dest="command", required=True, metavar="command")
     for name, (text, add_arguments, _) in _ON_SERVER.items():
         each = commands.add_parser(name, help=text, description=text)
@@ -39,10 +42,14 @@ def _parser() -> argparse.ArgumentParser:
         add_arguments(each)
     # Its arguments are those of the program.
     commands.add_parser("plan", help="the size of a filter", add_help=False)
-    commands.add_parser("path", help="print the file for loadmodule")
-    serve = commands.add_parser("serve", help="start a server with the module")
-    serve.add_argument("--port", type=int, default=6379)
-    serve.add_argument("options", nargs="*", help="of the server, after --")
+    text = "print the file for loadmodule"
+    commands.add_parser("path", help=text, description=text)
+    text = "start a server with the module"
+    serve = commands.add_parser(
+        "serve", help=text, description=text, usage="%(prog)s [--port PORT] [-- options ...]"
+    )
+    serve.add_argument("--port", type=int, default=6379, help="6379 by default")
+    serve.add_argument("options", nargs="*", help="of the server, such as --dir FOLDER")
     return parser
 
 
@@ -65,7 +72,8 @@ def main() -> None:
     try:
         sys.exit(_run(sys.argv[1:]))
     except KeyboardInterrupt:
-        say("bloomline: stopped; run it again to resume", is_error=True)
+        how = "; run it again to resume" if sys.argv[1:2] == ["load"] else ""
+        say(f"bloomline: stopped{how}", is_error=True)
         sys.exit(130)
     except Exception as error:
         if not isinstance(error, (BloomlineError, OSError, ValueError, *library_errors())):

@@ -24,6 +24,8 @@ def path() -> Path:
     """
     named = os.environ.get("BLOOMLINE_SO")
     module = Path(named) if named else Path(__file__).with_name("bloomline.so")
+    if named and not module.is_file():
+        raise BloomlineError(f"BLOOMLINE_SO names {module}, which is no file")
     if not module.is_file():
         raise BloomlineError(
             f"there is no module at {module}: this wheel has none for this platform; "
@@ -36,11 +38,14 @@ def find_server() -> Path:
     """Returns redis-server or valkey-server: of `BLOOMLINE_SERVER`, the PATH or a package.
 
     Raises:
-        BloomlineError: there is none.
+        BloomlineError: there is none, or `BLOOMLINE_SERVER` names none.
     """
-    for name in (os.environ.get("BLOOMLINE_SERVER"), "redis-server", "valkey-server"):
-        if name and (found := shutil.which(name)):
+    named = os.environ.get("BLOOMLINE_SERVER")
+    for name in (named,) if named else ("redis-server", "valkey-server"):
+        if found := shutil.which(name):
             return Path(found)
+    if named:
+        raise BloomlineError(f"BLOOMLINE_SERVER names {named}, which is no program")
     for package in _PACKAGES:
         with contextlib.suppress(metadata.PackageNotFoundError):
             for file in metadata.files(package) or ():
