@@ -111,3 +111,14 @@ def test_items_are_spread_evenly():
     numbers = Counter(seen._programs.shard_of(url).key for url in urls(0, 100_000))
     capacity = seen._programs.shards[0].make.capacity
     assert max(numbers.values()) <= capacity < 100_000 / 16 * 1.1
+
+
+def test_missing_shards_have_no_fields(client):
+    seen = ShardedFilter(client, "seen", 16, SMALL)
+    with pytest.raises(Exception, match="not found"):
+        seen.stats()
+    seen.add_many(urls(0, 2))
+    one = seen._programs.shards[0].make.capacity
+    assert seen.stats()["capacity"] in (one, 2 * one)
+    assert seen.info()["Number of items inserted"] == 2
+    assert 0 < seen.stats()["fp_rate"] < 0.001

@@ -32,12 +32,19 @@ def as_dict(reply: Any) -> dict[str, Any]:
 
 
 def _text(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_text(each) for each in value]
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
 
 def is_unknown(reply: Any) -> bool:
     """Whether the server does not know the command."""
     return isinstance(reply, Exception) and "unknown command" in str(reply).lower()
+
+
+def is_missing(error: Exception) -> bool:
+    """Whether a command failed because its key is missing."""
+    return "not found" in str(error).lower()
 
 
 def is_exists(error: Exception) -> bool:

@@ -21,6 +21,7 @@ from .creation import Create
 from .filters import Filter
 from .packing import Item, Items, Word, batches, pack
 from .programs import Program, Programs, Verb, ended, gather
+from .replies import is_missing
 
 SLOTS = 16_384
 
@@ -140,9 +141,21 @@ class ShardedPrograms(Programs):
     def fields(self, command: str) -> Program[dict[str, Any]]:
         """The fields of all shards: sums of numbers, the mean false-positive rate, and values that
         are equal in all shards; of others a list of those of the shards.
+
+        A shard is created by its first item. One that is missing has no fields, and reports no
+        absent item as present.
+
+        Raises:
+            ResponseError: all shards are missing.
         """
-        of_shards = yield from gather([shard.fields(command) for shard in self.shards])
-        return {name: _joined(name, [each[name] for each in of_shards]) for name in of_shards[0]}
+        replies = yield from gather([_fields(shard, command) for shard in self.shards])
+        found = [reply for reply in replies if isinstance(reply, dict)]
+        if not found:
+            raise replies[0]
+        joined = {name: _joined(name, [each[name] for each in found]) for name in found[0]}
+        if "fp_rate" in joined:
+            joined["fp_rate"] *= len(found) / len(replies)
+        return joined
 
     def status(self, command: str, *words: Word) -> Program[None]:
         """Refused: a shard cannot be merged with whole filters."""
@@ -155,6 +168,16 @@ class ShardedPrograms(Programs):
     def number(self, command: str, *_: object) -> Program[int]:
         """The sum of a number of each shard."""
         return sum((yield from self.numbers(command)))
+
+
+def _fields(shard: Programs, command: str) -> Program[Any]:
+    """The fields of a shard, or the error if it is missing."""
+    try:
+        return (yield from shard.fields(command))
+    except Exception as error:
+        if not is_missing(error):
+            raise
+        return error
 
 
 def _joined(name: str, values: list[Any]) -> Any:
