@@ -10,6 +10,7 @@ import tracemalloc
 
 import numpy
 import pytest
+import redis.asyncio
 from conftest import client_class
 
 from bloomline import (
@@ -350,3 +351,23 @@ def test_parts_are_merged_and_compacted(client):
     other.create()
     with pytest.raises(Exception, match="cannot merge"):
         whole.merge(other.key)
+
+
+def test_clients_of_asyncio_are_refused():
+    client = redis.asyncio.Redis()
+    for kind in (Filter, CuckooFilter):
+        with pytest.raises(TypeError, match=f"use Async{kind.__name__}"):
+            kind(client, "seen")
+
+
+@pytest.mark.parametrize("item", [5, None, 1.5])
+def test_items_are_text_or_bytes(plain, item):
+    for call in (Filter(plain, "seen").add, CuckooFilter(plain, "members").delete):
+        with pytest.raises(TypeError, match="must be str or bytes"):
+            call(item)
+
+
+def test_fields_are_text(client):
+    seen = Filter(client, "seen", Create(capacity=1000))
+    seen.add("a")
+    assert all(isinstance(fill, str) for fill in seen.stats()["layer_fills"])

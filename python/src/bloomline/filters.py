@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any, TypeVar
 
 from .answers import Answers
@@ -15,6 +16,10 @@ T = TypeVar("T")
 
 class _Filter:
     def __init__(self, client: Any, key: str, create: Create | CreateCuckoo | None = None) -> None:
+        # What such a client returns is true whatever the reply is.
+        if inspect.iscoroutinefunction(getattr(client, "execute_command", None)):
+            name = type(self).__name__
+            raise TypeError(f"this is a client of asyncio: use Async{name} instead of {name}")
         self.client = client
         self.key = key
         self._programs = Programs(key, create)

@@ -210,7 +210,9 @@ def _one_by_one(replies: list[Any]) -> Iterator[Any]:
 
 
 def word_of(item: Item) -> Word:
-    """An item as the client libraries take it."""
+    """An item as the client libraries take it. They would also take numbers, as their digits."""
+    if not isinstance(item, (str, bytes, bytearray, memoryview)):
+        raise TypeError(f"an item must be str or bytes, not {type(item).__name__}")
     return bytes(item) if isinstance(item, bytearray) else item
 
 
