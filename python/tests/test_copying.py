@@ -89,6 +89,15 @@ def test_other_types_are_refused(bloomline_server, plain, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_move_to_the_same_server_keeps_the_filter(bloomline_server, plain, family):
+    before = bits(plain, family, "k")
+    for words in ([], ["--replace"], ["--replace", "--keep"]):
+        text = refused(bloomline_server, "move", "k", bloomline_server.url, *words)
+        assert "k is on that server already" in text
+    assert plain.keys() == [b"k"]
+    assert bits(plain, family, "k") == before
+
+
 def test_filters_in_the_layout_of_valkey_bloom_are_copied(bloomline_server, plain, tmp_path):
     plain.execute_command("BF.RESERVE", "k", 0.001, 100, "LAYOUT", "VALKEY-BLOOM")
     plain.execute_command("BF.BULKADD", "k", "LINES", "\n".join(map(str, range(1000))))

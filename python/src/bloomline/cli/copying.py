@@ -74,6 +74,7 @@ def move(client: Any, options: argparse.Namespace) -> int:
     client = node_of(client, key)
     target = node_of(connect(options.to, is_cluster=options.to_cluster), key)
     head = dump.head_of(client, key)
+    _check_different(client, target, key)
     before = _items(client, head, key)
     chunks = dump.chunks_of(client, head, key)
     dump.load_chunks(target, head, key, chunks, replace=options.replace)
@@ -87,6 +88,16 @@ def move(client: Any, options: argparse.Namespace) -> int:
         call(client, "UNLINK", key)
     say(f"{key}: {there:,} items {'copied' if options.keep else 'moved'}")
     return 0
+
+
+def _check_different(client: Any, target: Any, key: str) -> None:
+    """Refuses a move of a filter to itself, which would delete it, whatever its URLs are."""
+    probe = f"{key}:move" if "{" in key else f"{{{key}}}:move"
+    call(target, "SET", probe, "", "EX", 60)
+    is_same = call(client, "EXISTS", probe)
+    call(target, "UNLINK", probe)
+    if is_same:
+        raise BloomlineError(f"{key} is on that server already")
 
 
 def _items(client: Any, head: dump.Head, key: str) -> int:
