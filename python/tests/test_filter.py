@@ -360,6 +360,11 @@ def test_clients_of_asyncio_are_refused():
             kind(client, "seen")
 
 
+def test_pipelines_are_refused(library):
+    with pytest.raises(TypeError, match="this is a pipeline"):
+        Filter(client_class(library)().pipeline(), "seen")
+
+
 @pytest.mark.parametrize("item", [5, None, 1.5])
 def test_items_are_text_or_bytes(plain, item):
     for call in (Filter(plain, "seen").add, CuckooFilter(plain, "members").delete):

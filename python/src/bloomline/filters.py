@@ -20,6 +20,8 @@ class _Filter:
         if inspect.iscoroutinefunction(getattr(client, "execute_command", None)):
             name = type(self).__name__
             raise TypeError(f"this is a client of asyncio: use Async{name} instead of {name}")
+        if hasattr(client, "command_stack"):
+            raise TypeError("this is a pipeline, whose replies come later: use its client")
         self.client = client
         self.key = key
         self._programs = Programs(key, create)
