@@ -109,8 +109,8 @@ class DupeFilter(BaseDupeFilter):
         """Connects, and compares the window of the settings with that of the filter.
 
         Raises:
-            ValueError: a window is requested, and the filter has another one or none.
-            ResponseError: the key holds another type; it is kept.
+            ValueError: a window is requested, and the filter has another one or none; or the key
+                holds another type. It is kept.
         """
         settings = crawler.settings
         self.stats = crawler.stats
@@ -142,6 +142,11 @@ class DupeFilter(BaseDupeFilter):
             # RedisBloom has no windows, and refuses one when the filter is created.
             if "not found" in text or "unknown command" in text:
                 return
+            if "wrongtype" in text or "wrong kind of value" in text:
+                raise ValueError(
+                    f"{self.key} holds no Bloom filter ({error}): set SCHEDULER_DUPEFILTER_KEY to "
+                    "another key"
+                ) from error
             raise
         words = [f"WINDOW {stats['window']}"] if stats["window"] else []
         words += ["NOREFRESH"] * bool(stats["norefresh"])
