@@ -46,7 +46,10 @@ def _parser() -> argparse.ArgumentParser:
     commands.add_parser("path", help=text, description=text)
     text = "start a server with the module"
     serve = commands.add_parser(
-        "serve", help=text, description=text, usage="%(prog)s [--port PORT] [-- options ...]"
+        "serve",
+        help=text,
+        description=f"{text}, in the foreground; its data are in dump.rdb of this folder",
+        usage="%(prog)s [--port PORT] [-- options ...]",
     )
     serve.add_argument("--port", type=int, default=6379, help="6379 by default")
     serve.add_argument("options", nargs="*", help="of the server, such as --dir FOLDER")
