@@ -16,16 +16,23 @@ def call(server, *words):
     return out.decode()
 
 
-@pytest.fixture(params=["BF", "CF"])
+RESERVE = {
+    "bloomline": ("BF.RESERVE", "k", 0.001, 1000),
+    "windowed": ("BF.RESERVE", "k", 0.001, 50_000, "WINDOW", 3600),
+    "redisbloom": ("BF.RESERVE", "k", 0.001, 1000, "LAYOUT", "REDISBLOOM"),
+    "valkey-bloom": ("BF.RESERVE", "k", 0.001, 1000, "LAYOUT", "VALKEY-BLOOM"),
+    "cuckoo": ("CF.RESERVE", "k", 1000),
+}
+
+
+@pytest.fixture(params=RESERVE)
 def family(request, plain):
     items = [f"item:{number}" for number in range(50_000)]
-    if request.param == "BF":
-        plain.execute_command("BF.RESERVE", "k", 0.001, 1000)
-        plain.execute_command("BF.BULKADD", "k", "LINES", "\n".join(items))
-    else:
-        plain.execute_command("CF.RESERVE", "k", 1000)
-        plain.execute_command("CF.BULKADD", "k", "LINES", "\n".join(items))
-    return request.param
+    words = RESERVE[request.param]
+    plain.execute_command(*words)
+    family = words[0][:2]
+    plain.execute_command(f"{family}.BULKADD", "k", "LINES", "\n".join(items))
+    return family
 
 
 def bits(client, family, key):
