@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Tests the Python package as users get it: wheels that are installed in virtual environments. The
-# tests run on the newest Redis and Valkey with the wheel that has the module. Every version of
-# Python from 3.9 on that this machine has installs it from nothing and makes a first call. The pure
-# wheel must name what it lacks.
+# tests run on the newest Redis and Valkey with the wheel that has the module, and on the RedisBloom
+# of redis-7.4. Every version of Python from 3.9 on that this machine has installs it from nothing
+# and makes a first call. The pure wheel must name what it lacks.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 : "${BLOOMLINE_SO:?names the module}" "${BLOOMLINE_PLAN:?names the program of make plan}"
@@ -23,6 +23,8 @@ install "$DIST"/bloomline-*-linux_*.whl
 # Neither the module nor the program of this folder: those of the wheel.
 unset BLOOMLINE_SO
 export -n BLOOMLINE_PLAN
+# RedisBloom is there.
+export BLOOMLINE_SERVERS=$servers
 for product in redis valkey; do
     newest=$(find "$servers" -maxdepth 1 -name "$product-*.*" ! -name '*-*-*' | sort -V | tail -n 1)
     (cd python && BLOOMLINE_SERVER=$newest/server ../.venv-python/bin/pytest -q)

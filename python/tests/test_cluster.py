@@ -1,6 +1,7 @@
 """Filters on the cluster clients of both libraries; the cluster is one node with all slots."""
 
 import asyncio
+import contextlib
 import importlib
 import socket
 import tempfile
@@ -23,8 +24,9 @@ def urls(first, last):
     return [f"https://example.com/page/{number}" for number in range(first, last)]
 
 
-@pytest.fixture(scope="module")
-def node():
+@contextlib.contextmanager
+def start_node():
+    """Starts a cluster of one node with all slots. Returns its URL."""
     with socket.socket() as probe, socket.socket() as bus_probe:
         probe.bind(("127.0.0.1", 0))
         bus_probe.bind(("127.0.0.1", 0))
@@ -40,6 +42,12 @@ def node():
                 assert time.monotonic() < end
                 time.sleep(0.01)
         yield f"redis://127.0.0.1:{port}"
+
+
+@pytest.fixture(scope="module")
+def node():
+    with start_node() as url:
+        yield url
 
 
 @pytest.fixture

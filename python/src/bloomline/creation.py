@@ -24,7 +24,8 @@ class Create:
         layout: `BLOOMLINE`, `REDISBLOOM` or `VALKEY-BLOOM`.
         seed: 0 to 2^64 - 1; equal seeds allow filters to be merged.
 
-    RedisBloom and valkey-bloom refuse the parameters that they do not have.
+    RedisBloom and valkey-bloom have `capacity`, `error_rate` and `expansion` only. Any other
+    parameter is an error there, also where the server would ignore it.
     """
 
     capacity: int
@@ -47,12 +48,9 @@ class Create:
         size = ("CAPACITY", self.capacity, "ERROR", self.error_rate)
         return ("BF.INSERT", key, *size, *self._options(), "ITEMS", *items)
 
-    def _options(self) -> list[Word]:
+    def own_options(self) -> list[Word]:
+        """Returns the options that Bloomline alone has."""
         words: list[Word] = []
-        if self.expansion == 0:
-            words.append("NONSCALING")
-        elif self.expansion is not None:
-            words += ["EXPANSION", self.expansion]
         if self.last:
             words.append("LAST")
         if not self.refresh:
@@ -64,6 +62,14 @@ class Create:
             LAYOUT=self.layout,
             SEED=self.seed,
         )
+
+    def _options(self) -> list[Word]:
+        words: list[Word] = []
+        if self.expansion == 0:
+            words.append("NONSCALING")
+        elif self.expansion is not None:
+            words += ["EXPANSION", self.expansion]
+        return words + self.own_options()
 
 
 @dataclass(frozen=True)
@@ -78,6 +84,8 @@ class CreateCuckoo:
         ttl: the time to live of the key that is created, in seconds.
         layout: `BLOOMLINE` or `REDISBLOOM`, which has no `error_rate` and no `seed`.
         seed: 0 to 2^64 - 1.
+
+    RedisBloom has `capacity` and `expansion` only. Any other parameter is an error there.
     """
 
     capacity: int
@@ -89,14 +97,17 @@ class CreateCuckoo:
 
     def reserve(self, key: str) -> tuple[Word, ...]:
         """Returns the command that creates the filter, and is refused if there is one."""
-        options = named(
-            EXPANSION=self.expansion,
+        expansion = named(EXPANSION=self.expansion)
+        return ("CF.RESERVE", key, self.capacity, *expansion, *self.own_options())
+
+    def own_options(self) -> list[Word]:
+        """Returns the options that Bloomline alone has."""
+        return named(
             ERROR=self.error_rate,
             TTL=self.ttl,
             LAYOUT=self.layout,
             SEED=self.seed,
         )
-        return ("CF.RESERVE", key, self.capacity, *options)
 
 
 def named(**options: Word | None) -> list[Word]:

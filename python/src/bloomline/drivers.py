@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 from .errors import response_errors
 from .packing import Word
 from .programs import Call, Program
+from .replies import is_unknown
 
 T = TypeVar("T")
 
@@ -19,7 +20,7 @@ def run(client: Any, program: Program[T]) -> T:
             try:
                 replies = _send(client, calls)
             except Exception as error:
-                calls = program.throw(error)
+                calls = _go_on_after(error, program, calls)
             else:
                 calls = program.send(replies)
     except StopIteration as end:
@@ -41,6 +42,11 @@ def _send(client: Any, calls: list[Call]) -> list[Any]:
         return replies
 
 
+def _go_on_after(error: Exception, program: Program[T], calls: list[Call]) -> list[Call]:
+    # A client of a cluster raises this before it sends anything. One server replies with it.
+    return program.send([error] * len(calls)) if is_unknown(error) else program.throw(error)
+
+
 async def run_async(client: Any, program: Program[T]) -> T:
     """Runs a program on a client of `redis.asyncio` or `valkey.asyncio`, or of a cluster."""
     try:
@@ -49,7 +55,7 @@ async def run_async(client: Any, program: Program[T]) -> T:
             try:
                 replies = await _send_async(client, calls)
             except Exception as error:
-                calls = program.throw(error)
+                calls = _go_on_after(error, program, calls)
             else:
                 calls = program.send(replies)
     except StopIteration as end:

@@ -44,7 +44,8 @@ class Filter(_Filter):
 
     `client` is one of redis-py or valkey-py. A missing filter is created with `create` by every
     call that adds, or without it with the server's defaults. A server with RedisBloom or
-    valkey-bloom gets calls of a thousand items each, about a tenth as fast.
+    valkey-bloom gets calls of a thousand items each, about a tenth as fast; a parameter that it
+    does not have is a `BloomlineError`.
 
     Errors of the client library pass through, but those of `*_many` are the cause of a
     `BulkError`. If the client repeats a call because the connection was lost, the items of that

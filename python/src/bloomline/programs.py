@@ -14,9 +14,9 @@ from typing import Any, TypeVar
 
 from .answers import Answers, Builder, of_booleans
 from .creation import Create, CreateCuckoo
-from .errors import BulkError
+from .errors import BloomlineError, BulkError
 from .packing import Batch, Item, Items, Word, batches
-from .replies import as_dict, is_exists, is_unknown
+from .replies import as_dict, is_exists, is_full, is_unknown
 
 T = TypeVar("T")
 Call = tuple[Word, ...]
@@ -51,10 +51,14 @@ CF_DELETE = Verb("CF.DEL", "CF.BULKDEL", None, in_flight=1)
 
 @dataclass
 class Reply:
-    """The reply for one batch: answers for a prefix of its items, and why that is not all."""
+    """The reply for one batch: answers for a prefix of its items, and why that is not all.
+
+    `ahead` is the number of items behind this prefix that were added nevertheless.
+    """
 
     answers: Answers
     error: Exception | None = None
+    ahead: int = 0
 
 
 class Programs:
@@ -65,11 +69,14 @@ class Programs:
         self.make = create
         # Whether the server has packed calls: unknown before the first one.
         self.is_packed: bool | None = None
+        # RedisBloom ignores options of BF.RESERVE that it does not know.
+        self._is_unchecked = create is not None and bool(create.own_options())
 
     def create(self) -> Program[bool]:
         """Creates the filter. Returns whether there was none."""
         if self.make is None:
             raise ValueError("the filter has no parameters: give a Create")
+        yield from self._check_server()
         (reply,) = yield [self.make.reserve(self.key)]
         if isinstance(reply, Exception):
             if is_exists(reply):
@@ -80,6 +87,8 @@ class Programs:
     def one(self, verb: Verb, item: Item) -> Program[bool]:
         """One call for one item, in one round trip."""
         calls: list[Call] = [(verb.single, self.key, word_of(item))]
+        if verb.adds:
+            yield from self._check_server()
         if verb.adds and isinstance(self.make, Create):
             calls = [self.make.insert(self.key, (word_of(item),))]
         elif verb.adds and self.make is not None:
@@ -105,9 +114,10 @@ class Programs:
             failed: Exception | None = None
             for reply in replies:
                 if failed is not None:
-                    ahead += reply.answers.ones
+                    ahead += reply.answers.ones + reply.ahead
                     continue
                 builder.append(reply.answers)
+                ahead += reply.ahead
                 failed = reply.error
             if failed is not None:
                 raise ended(builder, ahead, failed) from failed
@@ -134,7 +144,12 @@ class Programs:
             raise reply
 
     def send(self, verb: Verb, window: list[Batch]) -> Program[list[Reply]]:
-        """Sends batches in one pipeline, or a few to a server without packed calls."""
+        """Sends batches in one pipeline, or one by one to a server without packed calls.
+
+        Returns a reply per batch, of which there are fewer if one of them has an error.
+        """
+        if verb.adds:
+            yield from self._check_server()
         if self.is_packed is not False:
             creation = [self.make.reserve(self.key)] if verb.adds and self.make else []
             calls: list[Call] = []
@@ -150,9 +165,14 @@ class Programs:
                     _check_created(replies[::step])
                 return [_of_packed(reply) for reply in packed]
             self.is_packed = False
-        sent = []
+        sent: list[Reply] = []
         for batch in window:
-            sent.append((yield from self._send_plain(verb, batch.items)))
+            try:
+                sent.append((yield from self._send_plain(verb, batch.items)))
+            except Exception as error:
+                sent.append(Reply(Answers(), error))
+            if sent[-1].error is not None:
+                break
         return sent
 
     def _send_plain(self, verb: Verb, items: Iterable[Item | None]) -> Program[Reply]:
@@ -169,12 +189,32 @@ class Programs:
         _check_created(replies[:created])
         answers = _one_by_one(replies[created:])
         found: list[bool] = []
+        failed: Exception | None = None
         for item in items:
             answer = False if item is None else next(answers)
             if isinstance(answer, Exception):
-                return Reply(of_booleans(found), answer)
+                failed = failed or answer
+                # A full cuckoo filter tries the items after a refused one, as in a packed call.
+                if verb is not CF_ADD or not is_full(answer):
+                    break
+                answer = False
             found.append(bool(answer))
-        return Reply(of_booleans(found))
+        ahead = sum(answer == 1 for answer in answers)
+        return Reply(of_booleans(found), failed, ahead if verb.adds else 0)
+
+    def _check_server(self) -> Program[None]:
+        """Refuses a server that does not have the options of the filter: one call, once."""
+        if self._is_unchecked and self.make is not None:
+            options = " ".join(map(str, self.make.own_options()))
+            yield from need_bloomline(self.key, options)
+            self._is_unchecked = False
+
+
+def need_bloomline(key: str, what: str) -> Program[None]:
+    """Raises a `BloomlineError` that names `what` if the server does not have Bloomline."""
+    (reply,) = yield [("BF.STATS", key)]
+    if is_unknown(reply):
+        raise BloomlineError(f"{what} needs the module Bloomline, which the server does not have")
 
 
 def gather(programs: list[Program[T]]) -> Program[list[T]]:

@@ -38,8 +38,12 @@ def _text(value: Any) -> Any:
 
 
 def is_unknown(reply: Any) -> bool:
-    """Whether the server does not know the command."""
-    return isinstance(reply, Exception) and "unknown command" in str(reply).lower()
+    """Whether the server does not know the command: by its reply, or by a client of a cluster."""
+    if not isinstance(reply, Exception):
+        return False
+    text = str(reply).lower()
+    # The second text is of the clients, which ask a server of the cluster where the key stands.
+    return "unknown command" in text or "command doesn't exist in " in text
 
 
 def is_missing(error: Exception) -> bool:
@@ -50,3 +54,8 @@ def is_missing(error: Exception) -> bool:
 def is_exists(error: Exception) -> bool:
     """Whether a filter was not created because there is one: of any of the modules."""
     return "item exists" in str(error).lower()
+
+
+def is_full(error: Exception) -> bool:
+    """Whether a cuckoo filter has no room for the item."""
+    return "filter is full" in str(error).lower()

@@ -127,15 +127,17 @@ class ShardedPrograms(Programs):
             except Exception as error:
                 raise ended(builder, 0, error) from error
             failed: Exception | None = None
+            ahead = 0
             for row, (reply,) in zip(rows.values(), replies):
                 failed = failed or reply.error
+                ahead += reply.ahead
                 for at, answer in zip(row, reply.answers):
                     answers[at] = answer
             # Items behind the first one without an answer may have been added too.
             end = answers.index(None) if None in answers else len(answers)
             builder.append(of_booleans(answers[:end]))
             if failed is not None:
-                raise ended(builder, sum(map(bool, answers[end:])), failed) from failed
+                raise ended(builder, ahead + sum(map(bool, answers[end:])), failed) from failed
         return builder.build()
 
     def fields(self, command: str) -> Program[dict[str, Any]]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ..drivers import call, node_of
+from ..drivers import call, node_of, run
 from ..errors import BloomlineError
+from ..programs import need_bloomline
 from .console import Progress, say
 from .sources import MIB, Source, count_empty, read_blocks
 
@@ -20,6 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def main(client: Any, options: argparse.Namespace) -> int:
     """Runs the command. Returns 0 if all lines are found, else 1, as grep does."""
     client = node_of(client, options.key)
+    run(client, need_bloomline(options.key, "`bloomline check`"))
     # BF.BULKEXISTS answers 0 to every line of a missing key, and of a key of another type.
     if call(client, "BF.CARD", options.key) == 0 and not call(client, "EXISTS", options.key):
         raise BloomlineError(f"there is no filter {options.key}")

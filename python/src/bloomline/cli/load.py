@@ -19,7 +19,7 @@ from ..creation import Create
 from ..drivers import call, node_of, run
 from ..errors import BloomlineError
 from ..packing import Word
-from ..programs import Call, Program
+from ..programs import Call, Program, need_bloomline
 from .console import Progress, say
 from .sources import MIB, Source, count_empty, read_blocks, start_of_line
 
@@ -221,6 +221,7 @@ def main(client: Any, options: argparse.Namespace) -> int:
 
     # Transactions of a pipeline need the node itself.
     client = node_of(client, options.key)
+    run(client, need_bloomline(options.key, "`bloomline load`"))
     loads = [Load(options.key, source, options.block) for source in sources]
     if options.restart:
         _delete(client, options.key, sources)
