@@ -93,6 +93,27 @@ def test_arrays_are_items_of_equal_width(client, dtype):
     assert len(seen.contains_many(rows)) == len(rows)
 
 
+@pytest.mark.parametrize(
+    "item",
+    [5, None, 1.5, memoryview(numpy.arange(3)), numpy.arange(3)],
+    ids=["int", "none", "float", "view", "array"],
+)
+def test_single_items_that_are_no_bytes_are_refused(client, item):
+    seen, members = Filter(client, "k", SMALL), CuckooFilter(client, "members")
+    uses = [seen.add, seen.contains, members.add, members.contains, members.delete, members.count]
+    for use in uses:
+        with pytest.raises(TypeError, match="item"):
+            use(item)
+    # Nothing was sent: the length of such a view is not its number of bytes.
+    assert client.ping() and client.keys() == []
+
+
+def test_single_items_may_be_views_of_bytes(client):
+    seen = Filter(client, "k", SMALL)
+    assert seen.add(memoryview(b"abcd")[::2]) and seen.contains("ac") and "ac" in seen
+    assert seen.add(bytearray(b"xy")) and seen.contains(memoryview(b"xy"))
+
+
 def test_arrays_that_are_no_items_are_refused(client):
     seen = Filter(client, "k", SMALL)
     texts = numpy.array(["a", "b"])

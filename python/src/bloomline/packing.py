@@ -171,7 +171,7 @@ def pack(items: list[Item]) -> Batch:
         lines = "\n".join(items).encode()  # type: ignore[arg-type]
     except TypeError:
         items = [item.encode() if isinstance(item, str) else item for item in items]
-        _check_types(items)
+        check_types(items)
         lines = b"\n".join(items)  # type: ignore[arg-type]
     if _is_lines(lines, items):
         return Batch(("LINES",), lines, items)
@@ -184,7 +184,8 @@ def pack(items: list[Item]) -> Batch:
     return Batch(("PREFIXED",), data, items)
 
 
-def _check_types(items: list[Item]) -> None:
+def check_types(items: list[Item]) -> None:
+    """Raises a TypeError for an item that is not bytes."""
     for item in items:
         # The length of another view is not its number of bytes.
         if isinstance(item, memoryview) and item.format != "B":

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from .answers import Answers, Builder, of_booleans
 from .creation import Create, CreateCuckoo
 from .errors import BloomlineError, BulkError
-from .packing import Batch, Item, Items, Word, batches
+from .packing import Batch, Item, Items, Word, batches, check_types
 from .replies import as_dict, is_exists, is_full, is_unknown
 
 T = TypeVar("T")
@@ -250,10 +250,15 @@ def _one_by_one(replies: list[Any]) -> Iterator[Any]:
 
 
 def word_of(item: Item) -> Word:
-    """An item as the client libraries take it. They would also take numbers, as their digits."""
-    if not isinstance(item, (str, bytes, bytearray, memoryview)):
-        raise TypeError(f"an item must be str or bytes, not {type(item).__name__}")
-    return bytes(item) if isinstance(item, bytearray) else item
+    """An item as the client libraries take it. They would also take numbers, as their digits.
+
+    Raises:
+        TypeError: the item is neither text nor bytes.
+    """
+    if isinstance(item, str):
+        return item
+    check_types([item])
+    return bytes(item)
 
 
 def _of_packed(reply: Any) -> Reply:
