@@ -27,6 +27,7 @@ export PORT SERVER DESTDIR PREFIX MODULEDIR DOCDIR DIST
 .PHONY: help build install deb wheel dist run lint
 .PHONY: test test-all test-rest test-audit test-clients test-calculator test-platforms test-python
 .PHONY: bench publish-bench bench-arm64 bench-blocking bench-packed bench-crates bench-dedup
+.PHONY: bench-python
 .PHONY: plan wasm calculator soak fuzz deep servers clean
 
 help: ## Show this list
@@ -155,6 +156,10 @@ bench-crates: ## Measure the core beside other crates, for the table of core/REA
 bench-dedup: build servers ## Measure deduplication, draw docs/dedup.svg: ARGS="--items 1000000"
 	@scripts/venv.sh
 	.venv/bin/python benches/dedup/dedup.py --chart docs/dedup.svg $(ARGS)
+
+bench-python: build servers ## Measure the Python package beside calls packed by hand
+	@scripts/deps.sh clients
+	@scripts/bench-python.sh
 
 plan: ## Compute the size of a filter: ARGS="--items 1e6 --error 0.001"
 	@scripts/deps.sh plan
