@@ -233,6 +233,15 @@ def test_user_without_permission_adds_nothing(client, bloomline_server):
     assert not client.exists("k")
 
 
+def test_user_who_may_not_create_has_the_number_added(client, bloomline_server):
+    client.execute_command("ACL", "SETUSER", "adder", "on", "nopass", "~*", "+@all", "-bf.reserve")
+    adder = type(client).from_url(bloomline_server.url, username="adder", password="x")
+    with adder, pytest.raises(BulkError, match="permission") as caught:
+        Filter(adder, "k", SMALL).add_many(urls(0, 20))
+    assert caught.value.processed == 0
+    assert caught.value.new == Filter(client, "k").card() == 20
+
+
 class Losing:
     """A client that loses its connection at the given pipeline."""
 

@@ -76,6 +76,17 @@ def test_full_shard_ends_the_call_with_the_number_added(client):
     assert not seen.contains(urls(0, 500)[error.processed])
 
 
+def test_wrong_type_of_one_shard_has_the_number_of_the_others(client):
+    seen = ShardedFilter(client, "seen", 4, SMALL)
+    client.set(seen.keys[0], "text")
+    with pytest.raises(BulkError, match="WRONGTYPE") as caught:
+        seen.add_many(urls(0, 9000))
+    cards = [client.execute_command("BF.CARD", key) for key in seen.keys[1:]]
+    error = caught.value
+    assert (error.new, len(error.answers)) == (sum(cards), error.processed)
+    assert error.processed < 50
+
+
 def test_one_call_per_shard_and_window(client):
     seen = ShardedFilter(client, "seen", 5)
     client.config_resetstat()

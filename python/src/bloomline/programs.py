@@ -161,11 +161,14 @@ class Programs:
             packed = replies[step - 1 :: step]
             if not is_unknown(packed[0]):
                 self.is_packed = True
-                if creation:
-                    _check_created(replies[::step])
-                return [_of_packed(reply) for reply in packed]
+                sent = [_of_packed(reply) for reply in packed]
+                for number, created in enumerate(replies[::step] if creation else ()):
+                    if isinstance(created, Exception) and not is_exists(created):
+                        # A server may refuse BF.RESERVE alone, for example by its rights.
+                        sent[number] = Reply(Answers(), created, sent[number].answers.ones)
+                return sent
             self.is_packed = False
-        sent: list[Reply] = []
+        sent = []
         for batch in window:
             try:
                 sent.append((yield from self._send_plain(verb, batch.items)))
