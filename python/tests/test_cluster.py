@@ -78,6 +78,15 @@ def test_errors_have_the_number_added(cluster):
     assert caught.value.processed == 0
 
 
+def test_client_may_decode(node, library, protocol):
+    options = {"decode_responses": True, "protocol": protocol}
+    client = getattr(library, CLUSTERS[library.__name__]).from_url(node, **options)
+    client.flushall()
+    assert Filter(client, "k", SMALL).add_many(urls(0, 50_000)).ones == 50_000
+    assert ShardedFilter(client, "seen", 4, SMALL).add_many(urls(0, 5000)).ones == 5000
+    client.close()
+
+
 def test_shards_answer_in_order(cluster):
     seen = ShardedFilter(cluster, "seen", 16, SMALL)
     assert seen.add_many(urls(0, 50_000)[::2]).ones == 25_000

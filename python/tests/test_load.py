@@ -15,7 +15,7 @@ import pytest
 
 from bloomline import BloomlineError
 from bloomline.cli.load import Load, positions_key
-from bloomline.cli.sources import Source
+from bloomline.cli.sources import Source, count_empty
 from bloomline.drivers import run
 
 KEY = "urls"
@@ -278,6 +278,38 @@ def test_capacity_is_a_number_above_zero(bloomline_server, plain, path):
     assert "capacity" in refused(bloomline_server, "load", KEY, path, "--capacity", "0")
     load(bloomline_server, KEY, path, "--capacity", "2e3")
     assert plain.bf().info(KEY).get("capacity") == 2000
+
+
+@pytest.mark.parametrize(
+    "block, empty",
+    [
+        *[(b"", 0), (b"a\n", 0), (b"\n", 1), (b"\r\n", 1), (b"a\n\n\n", 2), (b"a\n\r\nb", 1)],
+        *[(b"\n\n\na", 3), (b"a\r\nb\r\n", 0), (b"a\n\r", 1), (b"a\r\n\r\n", 1)],
+    ],
+)
+def test_empty_lines_are_counted_as_the_server_does(plain, block, empty):
+    assert count_empty(block) == empty
+    number, new = plain.execute_command("BF.BULKADD", KEY, "LINES", block, "COUNT")
+    assert number - new == empty
+
+
+def test_killed_load_of_several_files_is_resumed(bloomline_server, plain, path):
+    items = lines(0, 100_000)
+    packed = path.with_suffix(".gz")
+    packed.write_bytes(gzip.compress(text(items[:50_000]), 1))
+    path.write_bytes(text(items[50_000:]))
+    words = ["load", "--error", RATE, "--capacity", 100_000, "--block", 1000, KEY, packed, path]
+    for file in (packed, path):
+        program = start(bloomline_server, *words)
+        end = time.monotonic() + DEADLINE
+        while offset_of(plain, file) < 200_000:
+            assert program.poll() is None and time.monotonic() < end
+        program.send_signal(signal.SIGKILL)
+        program.communicate(timeout=DEADLINE)
+    numbers, out = load(bloomline_server, *words[1:])
+    assert [each for each, _ in numbers] == [50_000, 50_000]
+    assert out.count("resumed after") == 2
+    assert plain.execute_command("BF.CARD", KEY) == present(plain, items) == 100_000
 
 
 @pytest.mark.parametrize("key", ["urls", "{tag}:urls", "urls:{tag}"])
