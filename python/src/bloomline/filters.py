@@ -67,10 +67,14 @@ class Filter(_Filter):
         """Adds any number of items, in order. An answer is true if the item was new.
 
         Takes any iterable of text or bytes, an array of numpy, `Fixed` or `Lines`. It keeps
-        about 4 MiB of items in memory, and one bit per item for the answer.
+        about 4 MiB of items in memory, and one bit per item for the answer. A call has 16,384
+        items or 1 MiB of them, and four calls are one round trip.
 
         Raises:
             BulkError: an item was refused, or a call failed.
+            TypeError: an item is neither text nor bytes.
+
+        An error of the iterable, and a TypeError, pass through: items before may have been added.
         """
         return self._run(self._programs.many(BF_ADD, items))
 

@@ -1,7 +1,8 @@
 """Packs items into batches, as BF.BULKADD and its relatives take them.
 
-An item is a `str`, which stands for its UTF-8 bytes, or bytes. A batch has about 1 MiB or 32,768
+An item is a `str`, which stands for its UTF-8 bytes, or bytes. A batch has about 1 MiB or 16,384
 items, so the server is blocked for at most about a millisecond per batch, and memory is bounded.
+Only a single item makes a batch of more than 4 MiB; servers accept 512 MiB by default.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ Word = Union[str, bytes, memoryview, int, float]
 
 BATCH_BYTES = 1 << 20
 BATCH_ITEMS = 1 << 14
+# Where items are much larger than those before them, a batch is split.
+MOST_BYTES = 4 * BATCH_BYTES
 
 _PREFIX = struct.Struct("<I")
 
@@ -121,17 +124,18 @@ class _Slices:
 
 def _of_lines(block: Any) -> Iterator[Batch]:
     view = memoryview(block).cast("B")
-    # `rfind` and `find` are methods of bytes, not of views of them.
-    text = block if isinstance(block, (bytes, bytearray)) else bytes(view)
-    start = 0
-    while start < len(text):
-        end = text.rfind(b"\n", start, start + BATCH_BYTES) + 1
-        if end == 0 or start + BATCH_BYTES >= len(text):
-            at = text.find(b"\n", start + BATCH_BYTES)
-            end = len(text) if at < 0 else at + 1
-        data = view[start:end]
+    start, size = 0, BATCH_BYTES
+    while start < len(view):
+        data = view[start : start + size]
+        if start + size < len(view):
+            # A view has no `rfind`, and the block may be a file that is mapped into memory.
+            end = bytes(data).rfind(b"\n") + 1
+            if end == 0:
+                size *= 2
+                continue
+            data = data[:end]
         yield Batch(("LINES",), data, _SplitLines(data))
-        start = end
+        start, size = start + len(data), BATCH_BYTES
 
 
 @dataclass(frozen=True)
@@ -148,7 +152,7 @@ class _SplitLines:
 
 def _of_iterable(items: Iterable[Item]) -> Iterator[Batch]:
     # The size of items is unknown: the first batch is small, and its mean sizes the next.
-    count, start = 256, 0
+    count, start = 16, 0
     remaining = iter(items)
     while True:
         # A slice of a list takes a quarter of the time of an iterator.
@@ -159,10 +163,22 @@ def _of_iterable(items: Iterable[Item]) -> Iterator[Batch]:
             batch = list(itertools.islice(remaining, count))
         if not batch:
             return
-        packed = pack(batch)
-        yield packed
-        fitting = BATCH_BYTES * len(batch) // max(len(packed.data), 1)
+        size = 0
+        for packed in _pack_in_parts(batch):
+            size += len(packed.data)
+            yield packed
+        fitting = BATCH_BYTES * len(batch) // max(size, 1)
         count = max(1, min(BATCH_ITEMS, fitting, 16 * count))
+
+
+def _pack_in_parts(items: list[Item]) -> Iterator[Batch]:
+    packed = pack(items)
+    if len(packed.data) <= MOST_BYTES or len(items) == 1:
+        yield packed
+    else:
+        half = len(items) // 2
+        yield from _pack_in_parts(items[:half])
+        yield from _pack_in_parts(items[half:])
 
 
 def pack(items: list[Item]) -> Batch:

@@ -1,0 +1,153 @@
+"""What a program does to a call of many items: it interrupts, cancels, shares, or runs out."""
+
+import asyncio
+import importlib
+import itertools
+import threading
+import tracemalloc
+
+import pytest
+from conftest import client_class
+
+from bloomline import AsyncFilter, BulkError, Create, Filter, Lines
+
+SMALL = Create(capacity=400_000, error_rate=1e-9)
+
+
+def urls(first, last):
+    return [f"https://example.com/page/{number}" for number in range(first, last)]
+
+
+def test_error_of_the_iterable_passes_through(client):
+    seen = Filter(client, "k", SMALL)
+
+    def items():
+        yield from urls(0, 100_000)
+        raise KeyError("no more")
+
+    with pytest.raises(KeyError, match="no more"):
+        seen.add_many(items())
+    # Of what was drawn at most four batches were not sent.
+    assert 100_000 - 4 * 16_384 <= seen.card() <= 100_000
+    assert seen.contains_many(urls(0, seen.card())).to_numpy().all()
+
+
+def test_endless_items_end_at_the_first_refused_one(client):
+    drawn = itertools.count()
+    seen = Filter(client, "k", Create(capacity=1000, error_rate=1e-9, expansion=0))
+    with pytest.raises(BulkError, match="full") as caught:
+        seen.add_many(str(number) for number in drawn)
+    assert caught.value.processed == caught.value.new == seen.card() >= 1000
+    assert next(drawn) < 4 * 16_384
+
+
+@pytest.mark.parametrize("at", [0, 1, 3, 6])
+def test_interrupted_call_leaves_the_client_usable(client, at):
+    seen = Filter(client, "k", SMALL)
+    items = urls(0, 200_000)
+    seen.contains("a")
+    (connection,) = client.connection_pool._available_connections
+    parser, replies = connection._parser, itertools.count()
+    read = parser.read_response
+
+    def interrupted(*arguments, **options):
+        if next(replies) == at:
+            raise KeyboardInterrupt
+        return read(*arguments, **options)
+
+    parser.read_response = interrupted
+    with pytest.raises(KeyboardInterrupt):
+        seen.contains_many(items)
+    # No reply of the interrupted call is taken for one of these.
+    assert seen.add_many(items[:1000]).ones == 1000
+    assert seen.contains_many(items[:2000]) == [True] * 1000 + [False] * 1000
+    assert seen.card() == 1000
+
+
+def test_cancelled_call_leaves_the_client_usable(bloomline_server, library, protocol):
+    aio = importlib.import_module(f"{library.__name__}.asyncio")
+
+    async def use():
+        async with client_class(aio).from_url(bloomline_server.url, protocol=protocol) as client:
+            await client.flushall()
+            seen = AsyncFilter(client, "k", SMALL)
+            items = urls(0, 400_000)
+            for seconds in (0.0001, 0.002, 0.02):
+                call = asyncio.create_task(seen.contains_many(items))
+                await asyncio.sleep(seconds)
+                # On a fast machine it may be over.
+                call.cancel()
+                await asyncio.gather(call, return_exceptions=True)
+            assert (await seen.add_many(items[:1000])).ones == 1000
+            found = await seen.contains_many(items[:2000])
+            assert found == [True] * 1000 + [False] * 1000
+
+    asyncio.run(use())
+
+
+def test_threads_may_share_a_filter(client):
+    seen = Filter(client, "k", SMALL)
+    new = []
+
+    def add(first):
+        new.append(seen.add_many(urls(first, first + 30_000)).ones)
+        assert seen.contains_many(urls(first, first + 30_000)).to_numpy().all()
+
+    threads = [threading.Thread(target=add, args=(first,)) for first in range(0, 80_000, 20_000)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    # Of the items that two of them add, one gets each as new.
+    assert sum(new) == seen.card() == 90_000
+
+
+@pytest.mark.parametrize("form", [list, iter], ids=["list", "iterator"])
+def test_calls_of_large_items_are_bounded(client, form):
+    # 400 items of 1 MiB in one call would be near the server's limit of 512 MiB.
+    client.config_set("proto-max-bulk-len", 8 << 20)
+    small = [b"%d" % number for number in range(5000)]
+    # The same bytes but for the first ones, so that the test does not need their memory.
+    large = [b"%04d" % number * (1 << 18) for number in range(20)]
+    try:
+        seen = Filter(client, "k", SMALL)
+        assert seen.add_many(form(large)).ones == 20
+        assert seen.add_many(form(small + large + small)).ones == 5000
+        assert seen.contains_many(form(large)).ones == 20
+    finally:
+        client.config_set("proto-max-bulk-len", 512 << 20)
+
+
+def test_large_items_of_an_iterator_take_little_memory(client):
+    seen = Filter(client, "k", SMALL)
+    tracemalloc.start()
+    seen.add_many(b"%04d" % number * (1 << 16) for number in range(1024))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    # All of them have 256 MiB.
+    assert peak < 128 << 20
+
+
+def test_mapped_file_of_lines_is_not_read_into_memory(client, tmp_path):
+    import mmap  # noqa: PLC0415
+
+    path = tmp_path / "lines"
+    path.write_bytes(b"".join(b"line %d\n" % (number % 1000) for number in range(3_000_000)))
+    seen = Filter(client, "k", SMALL)
+    with path.open("rb") as file:
+        block = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    tracemalloc.start()
+    new = seen.add_many(Lines(block)).ones
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert new == 1000
+    assert peak < 12 << 20 < path.stat().st_size
+
+
+@pytest.mark.parametrize("kind", [bytes, bytearray, memoryview])
+@pytest.mark.parametrize("size", [10, 1 << 20, 5 << 20], ids=["short", "batch", "long"])
+def test_blocks_of_long_lines_are_cut_at_line_ends(client, kind, size):
+    lines = [b"a" * size, b"b", b"c" * size + b"\r", b"", b"d" * size]
+    answers = Filter(client, "k", SMALL).add_many(Lines(kind(b"\n".join(lines))))
+    assert answers == [True, True, True, False, True]
+    assert Filter(client, "k").contains_many([lines[0], b"b", lines[2][:-1], lines[4]]).ones == 4
