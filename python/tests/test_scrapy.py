@@ -4,18 +4,20 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from types import SimpleNamespace
 
 import pytest
 import redis
+import valkey_bloom
 from conftest import ROOT
 from scrapy import Request
 from scrapy.settings import Settings
 from scrapy.utils.request import RequestFingerprinter
 
-from bloomline import BulkError
+from bloomline import BloomlineError, BulkError
 from bloomline.scrapy import DupeFilter, size_of
 
 EXAMPLE = ROOT / "examples/scrapy"
@@ -216,6 +218,25 @@ def dupefilter(server):
 
 def requests(first, last):
     return [Request(f"http://site/{number}") for number in range(first, last)]
+
+
+@pytest.mark.parametrize("days", [0, 1])
+def test_window_needs_bloomline(days):
+    folder = tempfile.TemporaryDirectory(prefix="bloomline-")
+    with folder as name, valkey_bloom.Server(name) as server:
+        crawler = SimpleNamespace(
+            settings=Settings({"REDIS_URL": server.url, "BLOOMFILTER_WINDOW_DAYS": days}),
+            stats=None,
+            request_fingerprinter=RequestFingerprinter(),
+            spider=SimpleNamespace(name="pages"),
+        )
+        if days:
+            with pytest.raises(BloomlineError, match="BLOOMFILTER_WINDOW_DAYS needs"):
+                DupeFilter.from_crawler(crawler)
+            return
+        pages = DupeFilter.from_crawler(crawler)
+        assert [pages.request_seen(each) for each in requests(0, 2) * 2] == [False] * 2 + [True] * 2
+        pages.close("tested")
 
 
 @pytest.mark.parametrize("count", [1, 7, 8, 9, 1000])

@@ -35,8 +35,9 @@ from scrapy.dupefilters import BaseDupeFilter
 
 from .connecting import connect
 from .creation import Create
-from .errors import library_errors, response_errors
+from .errors import BloomlineError, library_errors, response_errors
 from .filters import Filter
+from .replies import is_unknown
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -111,6 +112,7 @@ class DupeFilter(BaseDupeFilter):
         Raises:
             ValueError: a window is requested, and the filter has another one or none; or the key
                 holds another type. It is kept.
+            BloomlineError: a window is requested of a server without Bloomline.
         """
         settings = crawler.settings
         self.stats = crawler.stats
@@ -138,9 +140,15 @@ class DupeFilter(BaseDupeFilter):
         try:
             stats = self.filter.stats()
         except response_errors() as error:
+            if is_unknown(error):
+                if self.window:
+                    raise BloomlineError(
+                        "BLOOMFILTER_WINDOW_DAYS needs the module Bloomline, which the server does "
+                        "not have"
+                    ) from error
+                return
             text = str(error).lower()
-            # RedisBloom has no windows, and refuses one when the filter is created.
-            if "not found" in text or "unknown command" in text:
+            if "not found" in text:
                 return
             if "wrongtype" in text or "wrong kind of value" in text:
                 raise ValueError(
