@@ -20,6 +20,7 @@ BATCH_BYTES = 1 << 20
 BATCH_ITEMS = 1 << 14
 # Where items are much larger than those before them, a batch is split.
 MOST_BYTES = 4 * BATCH_BYTES
+_FIRST_ITEMS = 256
 
 _PREFIX = struct.Struct("<I")
 
@@ -152,23 +153,33 @@ class _SplitLines:
 
 def _of_iterable(items: Iterable[Item]) -> Iterator[Batch]:
     # The size of items is unknown: the first batch is small, and its mean sizes the next.
-    count, start = 16, 0
     remaining = iter(items)
-    while True:
-        # A slice of a list takes a quarter of the time of an iterator.
-        if isinstance(items, list):
-            batch = items[start : start + count]
-            start += count
-        else:
-            batch = list(itertools.islice(remaining, count))
-        if not batch:
-            return
+    batch = _first_of(remaining)
+    start = count = len(batch)
+    while batch:
         size = 0
         for packed in _pack_in_parts(batch):
             size += len(packed.data)
             yield packed
         fitting = BATCH_BYTES * len(batch) // max(size, 1)
         count = max(1, min(BATCH_ITEMS, fitting, 16 * count))
+        # A slice of a list takes a quarter of the time of an iterator.
+        if isinstance(items, list):
+            batch = items[start : start + count]
+            start += count
+        else:
+            batch = list(itertools.islice(remaining, count))
+
+
+def _first_of(items: Iterator[Item]) -> list[Item]:
+    batch, size = [], 0
+    for item in itertools.islice(items, _FIRST_ITEMS):
+        batch.append(item)
+        # Packing refuses others.
+        size += len(item) if isinstance(item, (str, bytes, bytearray, memoryview)) else 0
+        if size >= BATCH_BYTES:
+            break
+    return batch
 
 
 def _pack_in_parts(items: list[Item]) -> Iterator[Batch]:
