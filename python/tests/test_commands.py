@@ -36,6 +36,24 @@ def test_named_file_that_is_missing_is_an_error(monkeypatch, name, tmp_path):
         LocalServer(tmp_path)
 
 
+def test_interrupted_start_leaves_no_server(monkeypatch, tmp_path):
+    started = []
+
+    def start(*arguments, **options):
+        started.append(popen(*arguments, **options))
+        return started[0]
+
+    def interrupt(_):
+        raise KeyboardInterrupt
+
+    popen = subprocess.Popen
+    monkeypatch.setattr("bloomline.module.subprocess.Popen", start)
+    monkeypatch.setattr("bloomline.module.time.sleep", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        LocalServer(tmp_path)
+    assert started[0].poll() == -signal.SIGKILL
+
+
 def test_serve_starts_a_server_with_the_module(tmp_path):
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

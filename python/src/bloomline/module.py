@@ -84,12 +84,20 @@ class LocalServer:
                 stdout=log,
                 stderr=subprocess.STDOUT,
             )
+        try:
+            self._wait(seconds)
+        except BaseException:
+            # There is no `with` yet that would stop it, for example at an interrupt.
+            self.stop()
+            raise
+
+    def _wait(self, seconds: float) -> None:
         end = time.monotonic() + seconds
         # The socket is opened last, after the module is loaded.
         while not self.socket.exists():
             if self._process.poll() is not None or time.monotonic() > end:
-                self.stop()
-                raise BloomlineError(f"the server did not start:\n{self.log.read_text()}")
+                log = self.log.read_text(errors="replace")
+                raise BloomlineError(f"the server did not start:\n{log}")
             time.sleep(0.005)
 
     @property
