@@ -11,7 +11,6 @@ from importlib import metadata
 import pytest
 import redis
 
-from bloomline import BloomlineError
 from bloomline.module import LocalServer, path
 
 
@@ -26,14 +25,6 @@ def output(*words):
 def test_path_is_the_file_for_loadmodule():
     assert output("path") == f"{path()}\n"
     assert os.access(path(), os.X_OK)
-
-
-@pytest.mark.parametrize("name", ["BLOOMLINE_SERVER", "BLOOMLINE_SO"])
-def test_named_file_that_is_missing_is_an_error(monkeypatch, name, tmp_path):
-    # Not another server, such as that of the PATH.
-    monkeypatch.setenv(name, "/nowhere/file")
-    with pytest.raises(BloomlineError, match="/nowhere/file"):
-        LocalServer(tmp_path)
 
 
 def test_interrupted_start_leaves_no_server(monkeypatch, tmp_path):
