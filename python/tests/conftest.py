@@ -1,13 +1,18 @@
 """Clients of both libraries and both protocols, on an empty server."""
 
+import contextlib
 import importlib
 import os
+import socket
+import tempfile
+import time
 from pathlib import Path
 
 import pytest
 import redis
 
 import bloomline
+from bloomline.module import LocalServer
 
 ROOT = Path(__file__).resolve().parents[2]
 SERVERS = Path(os.environ.get("BLOOMLINE_SERVERS", ROOT / ".servers"))
@@ -18,6 +23,8 @@ if not Path(bloomline.__file__).with_name("bloomline.so").exists():
 os.environ.setdefault("BLOOMLINE_SERVER", str(SERVERS / "redis-8.2" / "server"))
 
 LIBRARIES = {"redis": "Redis", "valkey": "Valkey"}
+CLUSTERS = {"redis": "RedisCluster", "valkey": "ValkeyCluster"}
+DEADLINE = 60.0
 
 
 @pytest.fixture(params=LIBRARIES)
@@ -47,3 +54,32 @@ def client(bloomline_server, library, protocol):
     with client_class(library).from_url(bloomline_server.url, protocol=protocol) as client:
         client.flushall()
         yield client
+
+
+@contextlib.contextmanager
+def start_node():
+    """Starts a cluster of one node with all slots. Returns its URL."""
+    with socket.socket() as probe, socket.socket() as bus_probe:
+        probe.bind(("127.0.0.1", 0))
+        bus_probe.bind(("127.0.0.1", 0))
+        port, bus = probe.getsockname()[1], bus_probe.getsockname()[1]
+    options = ["--cluster-enabled", "yes", "--bind", "127.0.0.1"]
+    options += ["--port", str(port), "--cluster-port", str(bus)]
+    folder = tempfile.TemporaryDirectory(prefix="bloomline-")
+    with folder as name, LocalServer(Path(name), *options) as server:
+        with redis.Redis.from_url(server.url) as client:
+            client.execute_command("CLUSTER", "ADDSLOTSRANGE", 0, 16383)
+            end = time.monotonic() + DEADLINE
+            while "cluster_state:ok" not in str(client.execute_command("CLUSTER", "INFO")):
+                assert time.monotonic() < end
+                time.sleep(0.01)
+        yield f"redis://127.0.0.1:{port}"
+
+
+@pytest.fixture
+def cluster(node, library, protocol):
+    """A client of the fixture `node` of the file, the URL of an empty cluster."""
+    client = getattr(library, CLUSTERS[library.__name__]).from_url(node, protocol=protocol)
+    client.flushall()
+    yield client
+    client.close()

@@ -1,61 +1,25 @@
 """Filters on the cluster clients of both libraries; the cluster is one node with all slots."""
 
 import asyncio
-import contextlib
 import importlib
-import socket
-import tempfile
-import time
-from pathlib import Path
 
 import pytest
-import redis
+from conftest import CLUSTERS, DEADLINE, start_node
 from test_load import start
 
 from bloomline import AsyncFilter, AsyncShardedFilter, BulkError, Create, Filter, ShardedFilter
-from bloomline.module import LocalServer
 
-CLUSTERS = {"redis": "RedisCluster", "valkey": "ValkeyCluster"}
 SMALL = Create(capacity=100_000, error_rate=1e-9)
-DEADLINE = 60.0
 
 
 def urls(first, last):
     return [f"https://example.com/page/{number}" for number in range(first, last)]
 
 
-@contextlib.contextmanager
-def start_node():
-    """Starts a cluster of one node with all slots. Returns its URL."""
-    with socket.socket() as probe, socket.socket() as bus_probe:
-        probe.bind(("127.0.0.1", 0))
-        bus_probe.bind(("127.0.0.1", 0))
-        port, bus = probe.getsockname()[1], bus_probe.getsockname()[1]
-    options = ["--cluster-enabled", "yes", "--bind", "127.0.0.1"]
-    options += ["--port", str(port), "--cluster-port", str(bus)]
-    folder = tempfile.TemporaryDirectory(prefix="bloomline-")
-    with folder as name, LocalServer(Path(name), *options) as server:
-        with redis.Redis.from_url(server.url) as client:
-            client.execute_command("CLUSTER", "ADDSLOTSRANGE", 0, 16383)
-            end = time.monotonic() + DEADLINE
-            while "cluster_state:ok" not in str(client.execute_command("CLUSTER", "INFO")):
-                assert time.monotonic() < end
-                time.sleep(0.01)
-        yield f"redis://127.0.0.1:{port}"
-
-
 @pytest.fixture(scope="module")
 def node():
     with start_node() as url:
         yield url
-
-
-@pytest.fixture
-def cluster(node, library, protocol):
-    client = getattr(library, CLUSTERS[library.__name__]).from_url(node, protocol=protocol)
-    client.flushall()
-    yield client
-    client.close()
 
 
 @pytest.mark.parametrize("create", [None, SMALL], ids=["default", "create"])

@@ -2,11 +2,10 @@
 
 import pytest
 import redis
+from conftest import DEADLINE
 from test_load import refused, start
 
 from bloomline.module import LocalServer
-
-DEADLINE = 60.0
 
 
 def call(server, *words):

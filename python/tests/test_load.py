@@ -12,6 +12,7 @@ import termios
 import time
 
 import pytest
+from conftest import DEADLINE
 
 from bloomline import BloomlineError
 from bloomline.cli.load import Load, positions_key
@@ -21,7 +22,6 @@ from bloomline.drivers import run
 KEY = "urls"
 # So low that no answer of a test is a false positive.
 RATE = 1e-9
-DEADLINE = 60.0
 MARK = b"\xef\xbb\xbf"
 
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy
 import pytest
 import redis
-from conftest import SERVERS, client_class
-from test_cluster import CLUSTERS, start_node
+from conftest import CLUSTERS, SERVERS, client_class, start_node
 from test_copying import call
 from test_load import refused
 
@@ -204,14 +203,6 @@ def test_asyncio_has_the_same_answers(peer, library, protocol):
 def node(module_is_redisbloom):
     with start_node() as url:
         yield url
-
-
-@pytest.fixture
-def cluster(node, library, protocol):
-    client = getattr(library, CLUSTERS[library.__name__]).from_url(node, protocol=protocol)
-    client.flushall()
-    yield client
-    client.close()
 
 
 def test_clients_of_a_cluster_have_the_same_answers(cluster):
