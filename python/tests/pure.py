@@ -1,4 +1,4 @@
-"""The pure wheel has all but the module and the plan, and says so in one line."""
+"""The pure wheel lacks the module and the plan, and reports each in one line."""
 
 import subprocess
 import sys
