@@ -89,3 +89,8 @@ def node_of(client: Any, key: str) -> Any:
     if not hasattr(client, "get_node_from_key"):
         return client
     return client.get_redis_connection(client.get_node_from_key(key))
+
+
+def beside(key: str, name: str) -> str:
+    """Returns the name of a further key in the slot of a key."""
+    return f"{key}:{name}" if "{" in key else f"{{{key}}}:{name}"

@@ -7,7 +7,7 @@ import os
 from typing import Any
 
 from ..connecting import connect
-from ..drivers import call, node_of
+from ..drivers import beside, call, node_of
 from ..errors import BloomlineError
 from ..replies import as_dict
 from . import dump
@@ -92,7 +92,7 @@ def move(client: Any, options: argparse.Namespace) -> int:
 
 def _check_different(client: Any, target: Any, key: str) -> None:
     """Refuses a move of a filter to itself, which would delete it, whatever its URLs are."""
-    probe = f"{key}:move" if "{" in key else f"{{{key}}}:move"
+    probe = beside(key, "move")
     call(target, "SET", probe, "", "EX", 60)
     is_same = call(client, "EXISTS", probe)
     call(target, "UNLINK", probe)

@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO, Any, Callable
 
-from ..drivers import call
+from ..drivers import beside, call
 from ..errors import BloomlineError
 
 MAGIC = b"BLMLDMP1"
@@ -77,7 +77,7 @@ def load_chunks(
         BloomlineError: the key exists, and `replace` is false.
     """
     # In a cluster both keys are in one slot.
-    loading = f"{key}:loading" if "{" in key else f"{{{key}}}:loading"
+    loading = beside(key, "loading")
     if not replace and call(client, "EXISTS", key):
         raise BloomlineError(f"{key} exists: use --replace, or another key")
     call(client, "DEL", loading)

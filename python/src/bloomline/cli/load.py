@@ -16,7 +16,7 @@ from itertools import chain, islice
 from typing import Any, Callable
 
 from ..creation import Create
-from ..drivers import call, node_of, run
+from ..drivers import beside, call, node_of, run
 from ..errors import BloomlineError
 from ..packing import Word
 from ..programs import Call, Program, need_bloomline
@@ -165,7 +165,7 @@ class Load:
 
 def positions_key(key: str) -> str:
     """The key of the positions: in a cluster in the slot of the filter."""
-    return f"{key}:load" if "{" in key else f"{{{key}}}:load"
+    return beside(key, "load")
 
 
 def _executed(replies: list[Any]) -> Any:
