@@ -91,6 +91,11 @@ def node_of(client: Any, key: str) -> Any:
     return client.get_redis_connection(client.get_node_from_key(key))
 
 
+def has_filter(client: Any, key: str) -> bool:
+    """Whether the key holds a Bloom filter. An error reply, as for another type, is raised."""
+    return call(client, "BF.CARD", key) != 0 or bool(call(client, "EXISTS", key))
+
+
 def beside(key: str, name: str) -> str:
     """Returns the name of a further key in the slot of a key."""
     return f"{key}:{name}" if "{" in key else f"{{{key}}}:{name}"

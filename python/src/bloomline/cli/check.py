@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ..drivers import call, node_of, run
+from ..drivers import call, has_filter, node_of, run
 from ..errors import BloomlineError
 from ..programs import need_bloomline
 from .console import Progress, say
@@ -23,7 +23,7 @@ def main(client: Any, options: argparse.Namespace) -> int:
     client = node_of(client, options.key)
     run(client, need_bloomline(options.key, "`bloomline check`"))
     # BF.BULKEXISTS answers 0 to every line of a missing key, and of a key of another type.
-    if call(client, "BF.CARD", options.key) == 0 and not call(client, "EXISTS", options.key):
+    if not has_filter(client, options.key):
         raise BloomlineError(f"there is no filter {options.key}")
     source = Source(options.file)
     lines = found = empty = 0

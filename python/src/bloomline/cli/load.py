@@ -16,7 +16,7 @@ from itertools import chain, islice
 from typing import Any, Callable
 
 from ..creation import Create
-from ..drivers import beside, call, node_of, run
+from ..drivers import beside, call, has_filter, node_of, run
 from ..errors import BloomlineError
 from ..packing import Word
 from ..programs import Call, Program, need_bloomline
@@ -178,8 +178,7 @@ def _executed(replies: list[Any]) -> Any:
 
 def reserve(client: Any, key: str, create: Callable[[], Create]) -> None:
     """Creates the filter if there is none. `create` is called only then."""
-    # The reply to BF.CARD is an error if the key holds another type.
-    if call(client, "BF.CARD", key) == 0 and not call(client, "EXISTS", key):
+    if not has_filter(client, key):
         call(client, *create().reserve(key))
 
 
