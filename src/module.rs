@@ -12,7 +12,7 @@ use crate::policy::counters::Counters;
 use crate::server::alloc::{ServerAlloc, unbound_blocks};
 use crate::server::args::Args;
 use crate::server::loading::Loading;
-use crate::server::{api, command, info, log};
+use crate::server::{api, background, command, info, log};
 
 /// The name of the module: RedisBloom's, because tools look for the commands under it.
 const NAME: &[u8; 3] = b"bf\0";
@@ -89,5 +89,8 @@ fn load(loading: Loading, args: Args) -> bool {
         && config::register(loading);
     copies::register(loading);
     info::register::<Counters>(loading);
+    if loaded {
+        background::collapse_pages();
+    }
     loaded
 }

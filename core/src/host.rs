@@ -53,6 +53,12 @@ pub mod pages {
     pub use crate::memory::pages::{LARGE, zero};
 }
 
+/// Huge pages behind large layers, for a thread of a host.
+#[cfg(all(target_os = "linux", not(miri)))]
+pub mod huge {
+    pub use crate::memory::huge::Collapser;
+}
+
 /// RedisBloom's layout, for hosts that read and write RedisBloom's own formats.
 pub mod redisbloom {
     pub use crate::redisbloom::geometry::{Options, Shape};

@@ -1,4 +1,5 @@
-//! Freeing large values on another thread, so that the server does not wait for it.
+//! Work on other threads, so that the server does not wait for it: freeing large values, and huge
+//! pages behind large ones.
 //!
 //! Returning a gigabyte to the operating system takes some hundred milliseconds. The server frees
 //! deleted values on its own threads, but not parts of a value.
@@ -42,6 +43,18 @@ pub fn drop_later<T: Send + 'static>(value: T, bytes: u64) {
     // and both with it.
     let both = (value, Pending::new(bytes));
     drop(thread::Builder::new().name("bf-free".into()).spawn(|| drop(both)));
+}
+
+/// Starts the thread that gives large values huge pages, for the life of the process. Does nothing
+/// if no thread can be started: huge pages change only times.
+pub fn collapse_pages() {
+    #[cfg(target_os = "linux")]
+    drop(thread::Builder::new().name("bf-huge".into()).spawn(|| {
+        let mut collapser = bloomline_core::host::huge::Collapser::default();
+        loop {
+            thread::sleep(collapser.pass());
+        }
+    }));
 }
 
 #[cfg(test)]

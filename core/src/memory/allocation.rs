@@ -3,6 +3,7 @@
 use std::alloc::{Layout, alloc, alloc_zeroed, dealloc, handle_alloc_error, realloc};
 use std::ptr::NonNull;
 
+use super::huge;
 use super::pages::{self, LARGE, PAGE};
 
 /// From this number of bytes on, content starts at a page boundary, which costs one page.
@@ -87,6 +88,7 @@ impl Allocation {
         // SAFETY: the allocation is new and has this size.
         let is_lazy = unsafe { pages::zero(start, layout.size()) };
         let kind = if is_lazy { Kind::Lazy } else { kind };
+        huge::list(start, layout.size());
         Some(Self { start, kind, content })
     }
 
@@ -97,7 +99,16 @@ impl Allocation {
     /// The global allocator must be able to free the memory as an allocation of `content` bytes
     /// with the alignment of a `u64`, and nobody else may use it.
     pub unsafe fn adopt(start: NonNull<u8>, content: usize) -> Self {
+        huge::list(start, content);
         Self { start, kind: Kind::Adopted, content }
+    }
+
+    /// Notes that the allocator has moved the memory to `start`.
+    pub fn moved_to(&self, start: NonNull<u8>) {
+        if let Some(layout) = self.kind.layout(self.content) {
+            huge::unlist(self.start, layout.size());
+            huge::list(start, layout.size());
+        }
     }
 
     /// Bytes before the content: up to the next page boundary if the kind has an additional page.
@@ -132,6 +143,7 @@ impl Allocation {
         let Some((old, new)) = layouts else { return (self, skip) };
         #[cfg(feature = "audit")]
         super::ledger::check_kind(self.start.addr().get(), self.kind == Kind::Adopted);
+        huge::unlist(self.start, old.size());
         // SAFETY: the old layout is that of the allocation. The new one is at least one byte and no
         // larger, and the remaining content lies in it: at its start if it is exact, and otherwise
         // `skip` bytes after it, which are less than a page. The bytes after it are not used.
@@ -152,6 +164,7 @@ impl Allocation {
             realloc(self.start.as_ptr(), old, new.size())
         };
         let Some(start) = NonNull::new(moved) else { handle_alloc_error(new) };
+        huge::list(start, new.size());
         // Nothing is known about the pages of another allocation.
         let is_unknown = kind == Kind::Lazy && start.addr() != self.start.addr();
         let kind = if is_unknown { Kind::Padded } else { kind };
@@ -172,6 +185,7 @@ impl Allocation {
         let Some(layout) = self.kind.layout(self.content) else { return };
         #[cfg(feature = "audit")]
         super::ledger::check_kind(self.start.addr().get(), self.kind == Kind::Adopted);
+        huge::unlist(self.start, layout.size());
         // SAFETY: kind and content determine the layout, so it is that of the allocation. The
         // content is no longer used, so it does not matter whether its pages are dropped.
         unsafe {

@@ -7,6 +7,7 @@
 //! | [`fill`] | counting the set bits of words |
 //! | [`allocation`] | an allocation with its kind, which decides how it is freed |
 //! | [`pages`] | pages of the operating system: which were never touched, and how to drop them |
+//! | `huge` | huge pages behind large allocations |
 //! | `lists` | lists that grow without panics |
 //! | `ledger` | with the feature `audit`: a table of all live allocations, which checks each free |
 
@@ -17,6 +18,7 @@ use crate::error::Error;
 
 pub mod allocation;
 pub mod fill;
+pub mod huge;
 #[cfg(feature = "audit")]
 pub mod ledger;
 pub(crate) mod lists;

@@ -131,7 +131,7 @@ pub fn visit_touched(bytes: &[u8], mut visit: impl FnMut(Range<usize>) -> Contro
 }
 
 #[cfg(all(target_os = "linux", not(miri)))]
-mod pagemap {
+pub(super) mod pagemap {
     use std::fs::File;
     use std::ops::{ControlFlow, Range};
     use std::os::unix::fs::FileExt;
@@ -144,6 +144,9 @@ mod pagemap {
     /// The bits of an entry that are set if the page is present, swapped out or being migrated:
     /// it was touched.
     const TOUCHED: u64 = 0b11 << 62;
+    /// The bits of an entry that are set if the page is present, or shared memory or of a file, or
+    /// mapped once: the last one excludes the zero page and pages that a forked child shares.
+    const OWNED: u64 = 1 << 63 | 1 << 61 | 1 << 56;
 
     /// `/proc/self/pagemap`: one entry per page of the process (Linux,
     /// `Documentation/admin-guide/mm/pagemap.rst`).
@@ -176,6 +179,17 @@ mod pagemap {
             entries.is_some_and(|entries| self.file.read_exact_at(entries, offset).is_ok())
         }
 
+        /// True if `count` pages, at most [`ENTRIES`], from page number `first` on are all present,
+        /// private memory of this process only. Always false if the system's pages do not have
+        /// [`PAGE`](super::PAGE) bytes.
+        pub fn is_owned(&mut self, first: usize, count: usize) -> bool {
+            if self.page != super::PAGE || !self.read(first, count) {
+                return false;
+            }
+            let (entries, _) = self.entries.as_chunks();
+            entries.get(..count).is_some_and(|entries| entries.iter().all(is_owned))
+        }
+
         /// See [`visit_touched`](super::visit_touched). Adjacent touched pages are one range.
         pub fn visit(
             &mut self,
@@ -203,6 +217,11 @@ mod pagemap {
                 }
             }
         }
+    }
+
+    /// True if the page is present, private memory, and no other process has it.
+    fn is_owned(entry: &[u8; ENTRY_BYTES]) -> bool {
+        u64::from_ne_bytes(*entry) & OWNED == 1 << 63 | 1 << 56
     }
 
     /// True unless the entry says that the page was never touched.

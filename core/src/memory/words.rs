@@ -195,11 +195,13 @@ impl Words {
 
     /// Lets `mover` move the allocation.
     pub fn relocate(&mut self, mover: &mut Mover) {
-        let Some(start) = (mover.move_block)(self.block().start) else { return };
+        let block = self.block();
+        let Some(start) = (mover.move_block)(block.start) else { return };
+        block.moved_to(start);
         // SAFETY: the new allocation has the size of the old one. The words keep their offset in
         // it. They may no longer start on a page, which affects only the speed.
         self.first = unsafe { start.cast().add(self.skip()) };
-        if self.block().kind == Kind::Lazy {
+        if block.kind == Kind::Lazy {
             // Nothing is known about the pages of the new allocation.
             let others = self.shape & !(Kind::Lazy.to_bits() << SKIP_BITS);
             self.shape = others | Kind::Padded.to_bits() << SKIP_BITS;

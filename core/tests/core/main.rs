@@ -27,6 +27,9 @@ mod found;
 mod fuzz;
 /// The format of filters, byte for byte.
 mod golden;
+/// Huge pages.
+#[cfg(all(target_os = "linux", not(miri)))]
+mod huge;
 /// Merged and compacted filters, and estimates.
 mod joined;
 /// False-positive rates, computed and measured.
