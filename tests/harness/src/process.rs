@@ -52,9 +52,22 @@ impl Process {
         fs::write(format!("/proc/{}/clear_refs", self.0), "5")
     }
 
-    /// A field of `/proc/PID/status`, which is in kibibytes, in bytes.
+    /// Bytes of memory in huge pages (`AnonHugePages`).
+    ///
+    /// # Errors
+    /// As [`Process::page_faults`].
+    pub fn huge_pages(self) -> io::Result<u64> {
+        self.kibibytes("smaps_rollup", "AnonHugePages:")
+    }
+
+    /// A field of `/proc/PID/status` in bytes.
     fn status(self, name: &str) -> io::Result<u64> {
-        let text = fs::read_to_string(format!("/proc/{}/status", self.0))?;
+        self.kibibytes("status", name)
+    }
+
+    /// A field in kibibytes of a file of the process, in bytes.
+    fn kibibytes(self, file: &str, name: &str) -> io::Result<u64> {
+        let text = fs::read_to_string(format!("/proc/{}/{file}", self.0))?;
         let line = text.lines().find_map(|line| line.strip_prefix(name));
         let number = line.ok_or_else(|| missing(name))?.trim_end_matches("kB").trim();
         Ok(number.parse::<u64>().map_err(io::Error::other)? * 1024)

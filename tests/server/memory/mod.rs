@@ -6,6 +6,8 @@ mod defrag;
 mod defrag_kinds;
 mod freeing;
 mod generations;
+#[cfg(target_os = "linux")]
+mod huge;
 mod neighbours;
 mod neighbours_defrag;
 mod resident;
