@@ -89,8 +89,11 @@ fn load(loading: Loading, args: Args) -> bool {
         && config::register(loading);
     copies::register(loading);
     info::register::<Counters>(loading);
+    #[cfg(target_os = "linux")]
     if loaded {
-        background::collapse_pages();
+        // Huge pages change only times: without a thread there are none.
+        let mut collapser = bloomline_core::host::huge::Collapser::default();
+        background::repeat("bf-huge", move || collapser.pass());
     }
     loaded
 }

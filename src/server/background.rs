@@ -1,11 +1,12 @@
-//! Work on other threads, so that the server does not wait for it: freeing large values, and huge
-//! pages behind large ones.
+//! Work on other threads, so that the server does not wait for it: freeing large values, and what
+//! is repeated for the life of the process.
 //!
 //! Returning a gigabyte to the operating system takes some hundred milliseconds. The server frees
 //! deleted values on its own threads, but not parts of a value.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
+use std::time::Duration;
 
 /// As long as threads have this many bytes to free, further values are dropped at once: a client
 /// could make garbage faster than they free it, and no limit of memory would see that. Freeing as
@@ -45,16 +46,13 @@ pub fn drop_later<T: Send + 'static>(value: T, bytes: u64) {
     drop(thread::Builder::new().name("bf-free".into()).spawn(|| drop(both)));
 }
 
-/// Starts the thread that gives large values huge pages, for the life of the process. Does nothing
-/// if no thread can be started: huge pages change only times.
-pub fn collapse_pages() {
-    #[cfg(target_os = "linux")]
-    drop(thread::Builder::new().name("bf-huge".into()).spawn(|| {
-        let mut collapser = bloomline_core::host::huge::Collapser::default();
-        loop {
-            thread::sleep(collapser.pass());
-        }
-    }));
+/// Starts a thread that works for the life of the process. `work` returns how long to wait until it
+/// is called again. Does nothing if no thread can be started.
+pub fn repeat(name: &str, mut work: impl FnMut() -> Duration + Send + 'static) {
+    let run = move || loop {
+        thread::sleep(work());
+    };
+    drop(thread::Builder::new().name(name.into()).spawn(run));
 }
 
 #[cfg(test)]
