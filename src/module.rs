@@ -12,7 +12,7 @@ use crate::policy::counters::Counters;
 use crate::server::alloc::{ServerAlloc, unbound_blocks};
 use crate::server::args::Args;
 use crate::server::loading::Loading;
-use crate::server::{api, background, command, info, log};
+use crate::server::{api, command, info, log};
 
 /// The name of the module: RedisBloom's, because tools look for the commands under it.
 const NAME: &[u8; 3] = b"bf\0";
@@ -93,7 +93,7 @@ fn load(loading: Loading, args: Args) -> bool {
     if loaded {
         // Huge pages change only times: without a thread there are none.
         let mut collapser = bloomline_core::host::huge::Collapser::default();
-        background::repeat("bf-huge", move || collapser.pass());
+        crate::server::background::repeat("bf-huge", move || collapser.pass());
     }
     loaded
 }

@@ -6,7 +6,6 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
-use std::time::Duration;
 
 /// As long as threads have this many bytes to free, further values are dropped at once: a client
 /// could make garbage faster than they free it, and no limit of memory would see that. Freeing as
@@ -48,7 +47,8 @@ pub fn drop_later<T: Send + 'static>(value: T, bytes: u64) {
 
 /// Starts a thread that works for the life of the process. `work` returns how long to wait until it
 /// is called again. Does nothing if no thread can be started.
-pub fn repeat(name: &str, mut work: impl FnMut() -> Duration + Send + 'static) {
+#[cfg(target_os = "linux")]
+pub fn repeat(name: &str, mut work: impl FnMut() -> std::time::Duration + Send + 'static) {
     let run = move || loop {
         thread::sleep(work());
     };
