@@ -26,8 +26,8 @@ export PORT SERVER DESTDIR PREFIX MODULEDIR DOCDIR DIST
 .NOTPARALLEL:
 .PHONY: help build install deb wheel dist run lint
 .PHONY: test test-all test-rest test-audit test-clients test-calculator test-platforms test-python
-.PHONY: bench publish-bench bench-arm64 bench-blocking bench-packed bench-crates bench-dedup
-.PHONY: bench-python
+.PHONY: bench publish-bench bench-arm64 bench-blocking bench-packed bench-huge bench-crates
+.PHONY: bench-dedup bench-python
 .PHONY: plan wasm calculator soak fuzz deep servers clean
 
 help: ## Show this list
@@ -140,6 +140,9 @@ bench-blocking: build servers ## Measure blocking, write latency.md: ARGS="--siz
 bench-packed: build servers ## Measure calls of packed items, write latency.md
 	cargo bench --locked --bench server -- --packed --json dist/packed.json $(ARGS)
 	@python3 benches/published/latency.py dist/packed.json
+
+bench-huge: build servers ## Measure large filters with small and huge pages: ARGS="--sizes 1g,5g"
+	cargo bench --locked --bench server -- --huge --json dist/huge.json $(ARGS)
 
 soak: build servers ## Load two servers for S=3600 seconds each, check answers, report latencies
 	BLOOMLINE_SOAK_SECONDS=$(or $(S),3600) $(CARGO_TEST) --test server soak:: -- \

@@ -6,6 +6,7 @@
 //! PEER=/path/a.so:/path/b.so make bench ARGS=--full   # without PEER: RedisBloom 2.8
 //! make bench-blocking
 //! make bench-packed
+//! make bench-huge
 //! ```
 //!
 //! Each column of the table is a server of its own with one module or none: the baseline
@@ -38,6 +39,7 @@
 //! | `run` | rounds over rows and columns |
 //! | `costs` | memory, disk, copied pages, replicated bytes: one file per experiment |
 //! | `blocking` | the second mode: how long one call of each command blocks the server |
+//! | `huge` | the third mode: large filters with small and with huge pages |
 //! | `outcome` | the results as JSON |
 
 mod bit_string;
@@ -48,6 +50,7 @@ mod cores;
 mod costs;
 mod dialect;
 mod groups;
+mod huge;
 mod items;
 mod machine;
 mod measure;
@@ -83,9 +86,10 @@ fn main() -> ExitCode {
 fn bench() -> Result<bool> {
     let options = options::Options::from_args()?;
     let cores = cores::Cores::pin_client()?;
-    if options.mode != Mode::Items {
-        blocking::bench(&options, &cores)?;
-        return Ok(true);
+    match options.mode {
+        Mode::Items => {}
+        Mode::Blocking | Mode::Packed => return blocking::bench(&options, &cores).map(|()| true),
+        Mode::Huge => return huge::bench(&options, &cores).map(|()| true),
     }
     let mut columns = column::start_all(&options, &cores)?;
     let version = columns.first_mut().map(|column| column.server.version()).transpose()?;

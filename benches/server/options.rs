@@ -19,6 +19,8 @@ pub enum Mode {
     Blocking,
     /// How long one call of packed items blocks the server.
     Packed,
+    /// The time per item in large filters, with small and with huge pages.
+    Huge,
 }
 
 /// The options of the user.
@@ -26,7 +28,8 @@ pub enum Mode {
 pub struct Options {
     pub scale: Scale,
     pub mode: Mode,
-    /// The sizes of the filters as the user writes them, for [`Mode::Blocking`]; empty: the default.
+    /// The sizes of the filters as the user writes them, for [`Mode::Blocking`] and
+    /// [`Mode::Huge`]; empty: the default.
     pub sizes: String,
     /// The server; the newest Redis by default.
     pub server: Build,
@@ -50,7 +53,9 @@ cargo bench --bench server -- [OPTIONS]
   --quick | --full | --smoke   how much to run (default: quick)
   --blocking       how long one call of each command blocks the server
   --packed         how long one call of packed items blocks the server, by their number
-  --sizes LIST     with --blocking: bytes of the filters (default: 1m,100m,1g,4g,10g)
+  --huge           the time per item in large filters, with pages of 4 KiB and of 2 MiB
+  --sizes LIST     with --blocking: bytes of the filters (default: 1m,100m,1g,4g,10g);
+                   with --huge: of each of two (default: 1g,5g)
   --server NAME    a folder of .servers (default: $SERVER, else the newest Redis)
   --items KIND     hex40 (40 hex characters, default), bytes20 (20 raw bytes) or hex20
   --rounds N       rounds per row (default: 3 quick, 7 full); with --blocking runs at most (5)
@@ -87,6 +92,7 @@ impl Options {
                 Long("smoke") => scale = Some(Scale::Smoke),
                 Long("blocking") => mode = Mode::Blocking,
                 Long("packed") => mode = Mode::Packed,
+                Long("huge") => mode = Mode::Huge,
                 Long("sizes") => sizes = parser.value()?.string()?,
                 Long("server") => server = Some(parser.value()?.string()?),
                 Long("items") => items = parser.value()?.parse()?,
@@ -104,7 +110,7 @@ impl Options {
         if rounds == 0 {
             rounds = match (scale, mode) {
                 (Scale::Smoke, _) => 1,
-                (_, Mode::Blocking | Mode::Packed) => 5,
+                (_, Mode::Blocking | Mode::Packed | Mode::Huge) => 5,
                 (Scale::Quick, Mode::Items) => 3,
                 (Scale::Full, Mode::Items) => 7,
             };
@@ -139,6 +145,7 @@ impl Options {
             Mode::Items => return self.cargo_line(),
             Mode::Blocking => "make bench-blocking",
             Mode::Packed => "make bench-packed",
+            Mode::Huge => "make bench-huge",
         };
         let sizes = match self.sizes.as_str() {
             "" => String::new(),
