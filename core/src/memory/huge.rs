@@ -80,6 +80,7 @@ pub fn unlist(start: NonNull<u8>, size: usize) {
 
 #[cfg(all(target_os = "linux", not(miri)))]
 mod collapser {
+
     use std::ptr::NonNull;
     use std::sync::atomic::Ordering;
     use std::time::{Duration, Instant};
@@ -102,6 +103,10 @@ mod collapser {
 
     /// Work without a pause. A collapse is not interrupted.
     const SLICE: Duration = Duration::from_millis(1);
+
+    /// The pause after a slice, in times of its work: it leaves the core to the server, and the
+    /// mappings to commands that wait for them.
+    const PAUSE: u32 = 4;
 
     /// The shortest time between two passes.
     const REST: Duration = Duration::from_secs(1);
@@ -137,7 +142,7 @@ mod collapser {
     }
 
     impl Collapser {
-        /// Visits all huge pages of all listed allocations once, with pauses: at most half of
+        /// Visits all huge pages of all listed allocations once, with pauses: at most a fifth of
         /// the time is work. Returns how long to wait until the next pass, so that passes that
         /// collapse nothing take at most a hundredth of the time.
         pub fn pass(&mut self) -> Duration {
@@ -158,12 +163,14 @@ mod collapser {
                             self.find_memory();
                         }
                         match collapse(page) {
-                            Ok(is_new) => has_memory = !is_new,
-                            // There is no memory; other pages would not get it either.
-                            Err(libc::ENOMEM | libc::EBUSY) => return 10 * REST,
+                            Ok(is_new) => {
+                                has_memory = !is_new;
+                                is_found |= is_new;
+                            }
+                            // The kernel gives up early, and may find memory for the next one.
+                            Err(libc::ENOMEM | libc::EBUSY) => has_memory = false,
                             Err(_) => has_memory = true,
                         }
-                        is_found |= !has_memory;
                     }
                     pace.pause();
                 }
@@ -213,11 +220,11 @@ mod collapser {
             Self { began: now, paused: Duration::ZERO, resumed: now }
         }
 
-        /// Pauses for as long as the work since the last pause took, if that was a slice.
+        /// Pauses for [`PAUSE`] times the work since the last pause, if that was a slice.
         fn pause(&mut self) {
             let worked = self.resumed.elapsed();
             if worked >= SLICE {
-                thread::sleep(worked);
+                thread::sleep(PAUSE * worked);
                 let now = Instant::now();
                 self.paused += now - self.resumed - worked;
                 self.resumed = now;
