@@ -280,7 +280,7 @@ impl Table {
                 table.list.add(self.cut(prefix, table));
             }
         });
-        self.clear_range(0, self.shape.slots());
+        self.clear_range(0, self.shape.slots(), self.used);
     }
 
     /// Moves the entries into `words`, as a table of as few windows as possible, unless the list

@@ -172,16 +172,16 @@ impl Table {
             // written takes as long as to place an entry.
             let group = source.next_group(&mut (first..after));
             self.prefetch_group(group.iter().filter_map(|&(_, prefix)| prefix));
-            for (slot, prefix) in group {
+            for (taken, &(slot, prefix)) in (0..).zip(&group) {
                 // What no item has there, is dropped.
                 if let Some(prefix) = prefix
                     && self.place(prefix, Purpose::Take) != Placed::Stored
                 {
-                    source.clear_range(first, slot);
+                    source.clear_range(first, slot, taken);
                     return slot;
                 }
             }
-            source.clear_range(first, after);
+            source.clear_range(first, after, group.len() as u64);
         }
         end
     }

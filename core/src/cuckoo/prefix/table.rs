@@ -214,9 +214,9 @@ impl Table {
         self.used -= 1;
     }
 
-    /// Empties the slots from `first` up to, but not including, `end`.
-    pub(super) fn clear_range(&mut self, first: u64, end: u64) {
-        let occupied: u64 = (first..end).map(|slot| u64::from(self.value(slot) != 0)).sum();
+    /// Empties the slots from `first` up to, but not including, `end`, of which `occupied` are not
+    /// empty.
+    pub(super) fn clear_range(&mut self, first: u64, end: u64, occupied: u64) {
         let bits = |slot: u64| slot * u64::from(self.shape.width);
         let (first, end) = (bits(first), bits(end));
         let words = (first / 64) as usize..end.div_ceil(64) as usize;
