@@ -97,10 +97,14 @@ impl Server {
         })
     }
 
-    /// Name and version of its module, by MODULE LIST.
+    /// Name and version of the module that it has loaded, by MODULE LIST.
     pub fn module(&mut self) -> Result<(String, i64)> {
         let mut modules: Vec<HashMap<String, Value>> =
             cmd("MODULE").arg("LIST").query(&mut self.connection)?;
+        // The server's own modules have an empty path.
+        modules.retain(|module| {
+            !matches!(module.get("path"), Some(Value::BulkString(path)) if path.is_empty())
+        });
         let mut module = modules.pop().ok_or("the server lists no module")?;
         let mut field = |name: &str| module.remove(name).ok_or(format!("no {name} of the module"));
         Ok((from_redis_value(field("name")?)?, from_redis_value(field("ver")?)?))
