@@ -141,7 +141,7 @@ bench-packed: build servers ## Measure calls of packed items, write latency.md
 	cargo bench --locked --bench server -- --packed --json dist/packed.json $(ARGS)
 	@python3 benches/published/latency.py dist/packed.json
 
-bench-huge: build servers ## Measure large filters with small and huge pages: ARGS="--sizes 1g,5g"
+bench-huge: build servers ## Measure large filters with small and huge pages: ARGS="--sizes 1g,4g,10g"
 	cargo bench --locked --bench server -- --huge --json dist/huge.json $(ARGS)
 
 soak: build servers ## Load two servers for S=3600 seconds each, check answers, report latencies

@@ -1,16 +1,16 @@
 //! Large filters with pages of 4 KiB and of 2 MiB: `make bench-huge`.
 //!
 //! ```text
-//! make bench-huge ARGS="--sizes 1g,5g"
+//! make bench-huge ARGS="--sizes 1g,4g,10g"
 //! ```
 //!
-//! Two servers hold the same filter at 1 %, reserved, with a 64th of its items: so all pages are in
-//! use. One of them may not have huge pages (`PR_SET_THP_DISABLE`). They take turns in calls of a
-//! thousand packed items of eight bytes. The time is what the server counts for the command, the
+//! Two servers, one after the other, hold the same filter at 1 %, NONSCALING, with a 64th of its capacity:
+//! so all pages are in use. The first may not have huge pages (`PR_SET_THP_DISABLE`). The calls have
+//! a thousand packed items of eight bytes. The time is what the server counts for the command, the
 //! longest call what the client has waited.
 
-use std::io;
 use std::time::{Duration, Instant};
+use std::{io, thread};
 
 use bloomline_harness::poll;
 use redis::cmd;
@@ -23,17 +23,16 @@ use crate::options::Options;
 use crate::outcome::{median, write_file};
 use crate::result::Result;
 use crate::scale::Scale;
-use crate::server::Server;
+use crate::server::{Server, command};
+use crate::workloads::thousands;
 use crate::{column, sizes};
 
 const KEY: &str = "filter";
 /// Items of a call, and bytes of an item.
 const BATCH: u64 = 1000;
-/// Bits of a filter per item at 1 %, rounded up.
-const BITS: u64 = 10;
 /// Items of other runs of numbers: none of them is added.
 const ABSENT: u64 = 1 << 40;
-/// How long the huge pages of a filter may take.
+/// How long to wait for the huge pages of a filter.
 const DEADLINE: Duration = Duration::from_secs(300);
 
 /// What is measured, in the order of a round.
@@ -57,35 +56,34 @@ struct Sample {
 struct Side {
     name: &'static str,
     server: Server,
+    /// Bytes of the filter.
+    bytes: u64,
     added: u64,
     samples: Vec<Sample>,
 }
 
-/// Measures each size, prints a table, and writes every round as JSON.
+/// Measures each capacity, prints a table, and writes every round as JSON.
 pub fn bench(options: &Options, cores: &Cores) -> Result<()> {
-    let sizes = sizes::parse(match (options.sizes.as_str(), options.scale) {
+    let capacities = sizes::parse(match (options.sizes.as_str(), options.scale) {
         ("", Scale::Smoke) => "80m",
-        ("", _) => "1g,5g",
+        ("", _) => "1g,4g",
         (sizes, _) => sizes,
     })?;
     let items = if options.scale == Scale::Smoke { 10 * BATCH } else { 2000 * BATCH };
     let (mut rows, mut machine) = (Vec::new(), None);
-    println!("| filter | pages | new ns | hit ns | absent ns | longest call ms |");
-    println!("|---|---|---|---|---|---|");
-    for bytes in sizes {
-        let mut sides = [("4 KiB", false), ("2 MiB", true)]
-            .map(|(name, is_huge)| fill(name, is_huge, bytes, options, cores))
-            .into_iter()
-            .collect::<Result<Vec<Side>>>()?;
-        // The host of a virtual machine may have taken back memory that was idle.
-        sides.iter_mut().try_for_each(|side| side.call(Op::Absent, items).map(drop))?;
-        for _ in 0..options.rounds {
-            for op in OPS {
-                sides.iter_mut().try_for_each(|side| side.measure(op, items))?;
+    println!(
+        "| capacity | GB | pages | in huge pages | new ns | hit ns | absent ns | longest call ms |"
+    );
+    println!("|---|---|---|---|---|---|---|---|");
+    for capacity in capacities {
+        for (name, is_huge) in [("4 KiB", false), ("2 MiB", true)] {
+            let mut side = fill(name, is_huge, capacity, options, cores)?;
+            // The host of a virtual machine may have taken back memory that was idle.
+            side.call(Op::Absent, items)?;
+            for _ in 0..options.rounds {
+                OPS.into_iter().try_for_each(|op| side.measure(op, items))?;
             }
-        }
-        for side in &mut sides {
-            rows.push(side.row(bytes)?);
+            rows.push(side.row(capacity)?);
             machine = Some(Machine::describe(side.server.version()?, cores.server));
         }
     }
@@ -102,7 +100,7 @@ pub fn bench(options: &Options, cores: &Cores) -> Result<()> {
 fn fill(
     name: &'static str,
     is_huge: bool,
-    bytes: u64,
+    capacity: u64,
     options: &Options,
     cores: &Cores,
 ) -> Result<Side> {
@@ -110,16 +108,22 @@ fn fill(
     // The thread that makes huge pages has a core of its own.
     let setup = column::setup(Some(&options.bloomline.0), "")?.on_cores(cores.all);
     let server = Server::start(&options.server, &setup)?;
-    let mut side = Side { name, server, added: 0, samples: Vec::new() };
-    let capacity = bytes * 8 / BITS;
-    side.server.run(&format!("BF.RESERVE {KEY} 0.01 {capacity}"))?;
+    let mut side = Side { name, server, bytes: 0, added: 0, samples: Vec::new() };
+    side.server.run(&format!("BF.RESERVE {KEY} 0.01 {capacity} NONSCALING"))?;
+    let sizes: Vec<u64> =
+        command(&format!("BF.INFO {KEY} SIZE")).query(&mut side.server.connection)?;
+    side.bytes = sizes.first().copied().ok_or("BF.INFO has no size")?;
     side.call(Op::New, capacity / 64)?;
     if is_huge {
         let process = side.server.harness.process();
-        let most = poll(DEADLINE, || -> Result<Option<()>> {
-            Ok((process.huge_pages()? >= bytes / 100 * 98).then_some(()))
+        poll(DEADLINE, || -> Result<Option<()>> {
+            // The kernel counts page by page, and locks the mappings meanwhile.
+            thread::sleep(Duration::from_secs(2));
+            Ok((process.huge_pages()? >= side.bytes / 100 * 98).then_some(()))
         })?;
-        most.ok_or("no huge pages: see docs/reference/memory.md#huge-pages")?;
+        if process.huge_pages()? == 0 {
+            return Err("no huge pages: see docs/reference/memory.md#huge-pages".into());
+        }
     }
     Ok(side)
 }
@@ -203,13 +207,19 @@ impl Side {
     }
 
     /// Prints the row of the table, and returns the measured numbers.
-    fn row(&self, bytes: u64) -> Result<Value> {
-        let size = sizes::show(bytes);
+    fn row(&self, capacity: u64) -> Result<Value> {
         let [new, hit, absent] =
             OPS.map(|op| median(self.of(op).map(|sample| sample.nanoseconds)).unwrap_or(f64::NAN));
         let milliseconds = |sample: &Sample| sample.longest.as_secs_f64() * 1000.0;
         let longest = self.samples.iter().map(milliseconds).fold(0.0, f64::max);
-        println!("| {size} | {} | {new:.1} | {hit:.1} | {absent:.1} | {longest:.1} |", self.name);
+        let huge = self.server.harness.process().huge_pages()?;
+        println!(
+            "| {} | {:.1} | {} | {} % | {new:.1} | {hit:.1} | {absent:.1} | {longest:.1} |",
+            thousands(capacity),
+            self.bytes as f64 / 1e9,
+            self.name,
+            huge * 100 / self.bytes,
+        );
         let rounds = |sample: &Sample| {
             json!({
                 "op": sample.op.name(),
@@ -218,9 +228,10 @@ impl Side {
             })
         };
         Ok(json!({
-            "filter": size,
+            "capacity": capacity,
+            "bytes": self.bytes,
             "pages": self.name,
-            "bytes_in_huge_pages": self.server.harness.process().huge_pages()?,
+            "bytes_in_huge_pages": huge,
             "rounds": self.samples.iter().map(rounds).collect::<Vec<_>>(),
         }))
     }

@@ -55,7 +55,7 @@ cargo bench --bench server -- [OPTIONS]
   --packed         how long one call of packed items blocks the server, by their number
   --huge           the time per item in large filters, with pages of 4 KiB and of 2 MiB
   --sizes LIST     with --blocking: bytes of the filters (default: 1m,100m,1g,4g,10g);
-                   with --huge: of each of two (default: 1g,5g)
+                   with --huge: capacities (default: 1g,4g)
   --server NAME    a folder of .servers (default: $SERVER, else the newest Redis)
   --items KIND     hex40 (40 hex characters, default), bytes20 (20 raw bytes) or hex20
   --rounds N       rounds per row (default: 3 quick, 7 full); with --blocking runs at most (5)

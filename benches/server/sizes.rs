@@ -1,4 +1,4 @@
-//! The sizes of filters for `--blocking`, as the user writes them: `1m,100m,1g`, in powers of ten.
+//! Sizes and capacities of filters, as the user writes them: `1m,100m,1g`, in powers of ten.
 
 use crate::result::Result;
 
