@@ -43,7 +43,10 @@ def test_speeds_in_the_readme_are_those_of_the_run():
     rest = page.replace(block, "")
     assert len(re.findall(r"times as fast", block)) == 2
     lookup = publish.Run(publish.PUBLISHED).row("In cache", "MEXISTS hit ×1,000").cells["bloomline"].median
-    assert re.findall(r"([\d.]+) (?:ns|times)\b", rest) == [f"{lookup:.0f}"]
+    memory = (ROOT / "docs/reference/memory.md").read_text()
+    # The filter of ten billion items with huge pages: new items, hits, absent ones.
+    large = re.search(r"\| 10,000,000,000 .*\| 2 MiB \|[^|]*\|[^|]*\| ([\d.]+) \|", memory)[1]
+    assert re.findall(r"([\d.]+) (?:ns|times)\b", rest) == [f"{float(large):.0f}", f"{lookup:.0f}"]
 
 
 MACHINE = {"cpu": "CPU", "cores": "2, none pinned", "memory": "4 GiB", "system": "linux", "load": "0.1", "server": "redis", "date": "today"}
