@@ -4,10 +4,10 @@
 //! make bench-huge ARGS="--sizes 1g,4g,10g"
 //! ```
 //!
-//! Two servers, one after the other, hold the same filter at 1 %, NONSCALING, with a 64th of its capacity:
-//! so all pages are in use. The first may not have huge pages (`PR_SET_THP_DISABLE`). The calls have
-//! a thousand packed items of eight bytes. The time is what the server counts for the command, the
-//! longest call what the client has waited.
+//! Two servers, one after the other, hold the same filter at 1 %, NONSCALING, with a 64th of its
+//! capacity: so all pages are in use. The first may not have huge pages (`PR_SET_THP_DISABLE`). The
+//! calls have a thousand packed items of eight bytes. The time is what the server counts for the
+//! command, the longest call what the client has waited.
 
 use std::time::{Duration, Instant};
 use std::{io, thread};
@@ -105,7 +105,7 @@ fn fill(
     cores: &Cores,
 ) -> Result<Side> {
     permit_huge_pages(is_huge)?;
-    // The thread that makes huge pages has a core of its own.
+    // The thread that makes huge pages has another core than the server.
     let setup = column::setup(Some(&options.bloomline.0), "")?.on_cores(cores.all);
     let server = Server::start(&options.server, &setup)?;
     let mut side = Side { name, server, bytes: 0, added: 0, samples: Vec::new() };
