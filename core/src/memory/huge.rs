@@ -7,7 +7,7 @@
 //! pages are in use: it takes no more memory than before.
 //!
 //! Allocations of [`FROM`] bytes or more are listed here. A [`Collapser`] visits them, on a thread
-//! of the host: a collapse takes 0.6 ms, and several milliseconds if the kernel has to find memory
+//! of the host: a collapse takes about a millisecond, and several if the kernel has to find memory
 //! first. The ranges are not locked. A collapse changes no byte, and `/proc/self/pagemap` says what
 //! it may be applied to, so a range that was freed meanwhile, or belongs to something else by now,
 //! does no harm.
@@ -80,7 +80,6 @@ pub fn unlist(start: NonNull<u8>, size: usize) {
 
 #[cfg(all(target_os = "linux", not(miri)))]
 mod collapser {
-
     use std::ptr::NonNull;
     use std::sync::atomic::Ordering;
     use std::time::{Duration, Instant};
@@ -93,8 +92,8 @@ mod collapser {
     /// The system's setting, such as `always [madvise] never`.
     const MODE: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 
-    /// The advice that makes pages huge (`asm-generic/mman-common.h`, Linux 6.1). The package `libc` has it for
-    /// glibc only.
+    /// The advice that makes pages huge (`asm-generic/mman-common.h`, Linux 6.1). The package
+    /// `libc` has it for glibc only.
     pub const MADV_COLLAPSE: libc::c_int = 25;
 
     /// The time from which a collapse has copied something. A page that is huge already takes
@@ -206,18 +205,17 @@ mod collapser {
         }
     }
 
-    /// The times of work and of pauses in a pass.
+    /// The work of a pass, in slices.
     struct Pace {
-        began: Instant,
-        paused: Duration,
-        /// The end of the last pause.
+        /// That of the slices before.
+        worked: Duration,
+        /// The start of the slice.
         resumed: Instant,
     }
 
     impl Pace {
         fn new() -> Self {
-            let now = Instant::now();
-            Self { began: now, paused: Duration::ZERO, resumed: now }
+            Self { worked: Duration::ZERO, resumed: Instant::now() }
         }
 
         /// Pauses for [`PAUSE`] times the work since the last pause, if that was a slice.
@@ -225,14 +223,13 @@ mod collapser {
             let worked = self.resumed.elapsed();
             if worked >= SLICE {
                 thread::sleep(PAUSE * worked);
-                let now = Instant::now();
-                self.paused += now - self.resumed - worked;
-                self.resumed = now;
+                self.worked += worked;
+                self.resumed = Instant::now();
             }
         }
 
         fn worked(&self) -> Duration {
-            self.began.elapsed().saturating_sub(self.paused)
+            self.worked + self.resumed.elapsed()
         }
     }
 
