@@ -28,7 +28,7 @@ use crate::workloads::thousands;
 use crate::{column, sizes};
 
 const KEY: &str = "filter";
-/// Items of a call, and bytes of an item.
+/// Items of a call.
 const BATCH: u64 = 1000;
 /// Items of other runs of numbers: none of them is added.
 const ABSENT: u64 = 1 << 40;
@@ -202,14 +202,12 @@ impl Side {
         Ok(longest)
     }
 
-    fn of(&self, op: Op) -> impl Iterator<Item = &Sample> {
-        self.samples.iter().filter(move |sample| sample.op == op)
-    }
-
     /// Prints the row of the table, and returns the measured numbers.
     fn row(&self, capacity: u64) -> Result<Value> {
-        let [new, hit, absent] =
-            OPS.map(|op| median(self.of(op).map(|sample| sample.nanoseconds)).unwrap_or(f64::NAN));
+        let [new, hit, absent] = OPS.map(|op| {
+            let of_op = self.samples.iter().filter(|sample| sample.op == op);
+            median(of_op.map(|sample| sample.nanoseconds)).unwrap_or(f64::NAN)
+        });
         let milliseconds = |sample: &Sample| sample.longest.as_secs_f64() * 1000.0;
         let longest = self.samples.iter().map(milliseconds).fold(0.0, f64::max);
         let huge = self.server.harness.process().huge_pages()?;
