@@ -4,15 +4,45 @@
 //! Returning a gigabyte to the operating system takes some hundred milliseconds. The server frees
 //! deleted values on its own threads, but not parts of a value.
 
+use std::hint::black_box;
+use std::mem;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
+use std::sync::{Arc, Barrier, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::{self, Thread};
 
-/// As long as threads have this many bytes to free, further values are dropped at once: a client
-/// could make garbage faster than they free it, and no limit of memory would see that. Freeing as
+use super::system;
+
+/// Memory that the system must be able to map before a thread is started: more than its stack and
+/// what an allocator maps for it.
+///
+/// The allocator jemalloc crashes if a new thread calls it and it cannot map anything.
+const ROOM: usize = 64 << 20;
+
+/// Starts a thread that lives as long as the process, and waits some 50 us until its first call of
+/// the allocator is done. `None` if there is not enough memory, or if no thread can be started.
+fn start(name: &str, run: impl FnOnce() + Send + 'static) -> Option<Thread> {
+    if !system::can_map(ROOM) {
+        return None;
+    }
+    let begun = Arc::new(Barrier::new(2));
+    let has_begun = Arc::clone(&begun);
+    let run = move || {
+        drop(black_box(Box::new(0_u64)));
+        begun.wait();
+        drop(begun);
+        run();
+    };
+    let started = thread::Builder::new().name(name.into()).spawn(run).ok()?;
+    has_begun.wait();
+    Some(started.thread().clone())
+}
+
+/// As long as the thread has this many bytes to free, further values are dropped at once: a client
+/// could make garbage faster than it frees it, and no limit of memory would see that. Freeing as
 /// much takes some ten milliseconds.
 const MOST_PENDING: u64 = 64 << 20;
 
-/// Bytes that threads have to free.
+/// Bytes that the thread has to free.
 static PENDING: AtomicU64 = AtomicU64::new(0);
 
 /// Bytes that count in [`PENDING`] until this value is dropped.
@@ -31,28 +61,49 @@ impl Drop for Pending {
     }
 }
 
-/// Drops a value of `bytes` bytes on a new thread. Drops it at once if threads still have to free
-/// `MOST_PENDING` bytes, or if no thread can be started.
+/// The values to be freed.
+type Garbage = Vec<(Box<dyn Send>, Pending)>;
+
+fn garbage() -> MutexGuard<'static, Garbage> {
+    static GARBAGE: Mutex<Garbage> = Mutex::new(Vec::new());
+    GARBAGE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Frees values whenever the thread is unparked.
+fn free() {
+    loop {
+        let values = mem::take(&mut *garbage());
+        // Their bytes are subtracted after they are dropped.
+        drop(values);
+        thread::park();
+    }
+}
+
+/// Drops a value of `bytes` bytes on another thread, which the first call starts. Drops it at once
+/// if that thread has [`MOST_PENDING`] bytes to free, or cannot be started.
 ///
-/// Starting a thread takes some 20 us. The allocators of all servers may be called from any thread.
+/// The allocators of all servers may be called from any thread.
 pub fn drop_later<T: Send + 'static>(value: T, bytes: u64) {
+    static FREEING: OnceLock<Thread> = OnceLock::new();
     if PENDING.load(Ordering::Relaxed) >= MOST_PENDING {
         return;
     }
-    // The bytes are dropped after the value. If the thread cannot start, its function is dropped,
-    // and both with it.
-    let both = (value, Pending::new(bytes));
-    drop(thread::Builder::new().name("bf-free".into()).spawn(|| drop(both)));
+    let begin = || start("bf-free", free).map(|thread| FREEING.get_or_init(|| thread));
+    if let Some(thread) = FREEING.get().or_else(begin) {
+        garbage().push((Box::new(value), Pending::new(bytes)));
+        thread.unpark();
+    }
 }
 
 /// Starts a thread that works for the life of the process. `work` returns how long to wait until it
 /// is called again. Does nothing if no thread can be started.
 #[cfg(target_os = "linux")]
 pub fn repeat(name: &str, mut work: impl FnMut() -> std::time::Duration + Send + 'static) {
-    let run = move || loop {
-        thread::sleep(work());
-    };
-    drop(thread::Builder::new().name(name.into()).spawn(run));
+    start(name, move || {
+        loop {
+            thread::sleep(work());
+        }
+    });
 }
 
 #[cfg(test)]

@@ -80,10 +80,12 @@ pub fn unlist(start: NonNull<u8>, size: usize) {
 
 #[cfg(all(target_os = "linux", not(miri)))]
 mod collapser {
+    use std::fs::File;
+    use std::io::{self, Read};
     use std::ptr::NonNull;
     use std::sync::atomic::Ordering;
     use std::time::{Duration, Instant};
-    use std::{fs, io, ptr, thread};
+    use std::{ptr, thread};
 
     use super::{HUGE, RANGES, Range};
     use crate::memory::pages::PAGE;
@@ -235,7 +237,11 @@ mod collapser {
 
     /// True if the kernel can collapse pages, and the system and the process permit huge pages.
     fn is_permitted() -> bool {
-        let is_off = |mode: String| mode.contains("[never]");
+        // The thread allocates nothing: without memory, that would end the process.
+        let mut mode = [0; 64];
+        let is_on = File::open(MODE)
+            .is_ok_and(|mut file| file.read(&mut mode).is_ok_and(|read| read != 0))
+            && !mode.windows(7).any(|word| word == b"[never]");
         // SAFETY: no page is named, which only checks that the kernel knows the advice; the
         // process's setting is read.
         let (is_known, is_disabled) = unsafe {
@@ -244,7 +250,7 @@ mod collapser {
                 libc::prctl(libc::PR_GET_THP_DISABLE, 0, 0, 0, 0) == 1,
             )
         };
-        is_known && !is_disabled && !fs::read_to_string(MODE).map_or(true, is_off)
+        is_known && !is_disabled && is_on
     }
 }
 

@@ -4,8 +4,8 @@
 //! function of Redis 6.2 that ends the server if there is no memory.
 
 use bloomline_harness::{
-    Client, Kind, Limits, Server, Setup, Stop, arguments, for_each_server_long, numbered, show,
-    truncate_dump, until,
+    Client, Kind, Limits, Refusal, Server, Setup, Stop, arguments, for_each_server_long, numbered,
+    show, truncate_dump, until,
 };
 
 use crate::cluster::equal::{catch_up, setup};
@@ -142,6 +142,33 @@ fn a_start_without_memory_logs_it_and_works_with_memory() {
             let fault = format!("no memory to load at the start, {persistence}");
             report(kind, &fault, times, "refused with a message, 0 lost after");
         }
+    });
+}
+
+/// The allocator of most servers crashes if a thread starts when it cannot map anything.
+#[test]
+fn a_start_with_little_memory_works_or_ends_by_itself() {
+    /// With less, some servers crash before they load a module.
+    const LEAST: u64 = 44 << 20;
+    const STEP: u64 = 256 << 10;
+    for_each_server_long(|kind| {
+        let mut server = Setup::new().start(kind);
+        let (mut refused, mut works) = (0, 0);
+        while works < 16 {
+            server.kill();
+            let memory = LEAST + (refused + works) * STEP;
+            match server.try_revive(Limits { memory: Some(memory), file: None }) {
+                Ok(()) => works += 1,
+                Err(Refusal { status, log, .. }) => {
+                    assert!(status.code().is_some(), "{memory} bytes: {status}\n{log}");
+                    refused += 1;
+                }
+            }
+        }
+        server.kill();
+        server.revive();
+        let times = usize::try_from(refused + works).expect("a few");
+        report(kind, "little memory at the start", times, "it works or ends with a message");
     });
 }
 
