@@ -33,12 +33,8 @@ impl Server {
         Ok(Server { harness, connection, second })
     }
 
-    /// Kills the server and starts it again in the same folder, where it loads its files; with the
-    /// append-only file, or else with the RDB file.
-    pub fn restart(&mut self, is_append_only: bool) -> Result<()> {
-        if is_append_only {
-            self.harness.edit_config("save \"\"", "save \"\"\nappendonly yes");
-        }
+    /// Kills the server and starts it again in the same folder, where it loads its files.
+    pub fn restart(&mut self) -> Result<()> {
         self.harness.kill();
         self.harness.try_revive(Limits::default()).map_err(|refusal| end_of(&refusal.log))?;
         self.connection = self.connect()?;

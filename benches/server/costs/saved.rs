@@ -29,6 +29,9 @@ pub const EXPERIMENT: Experiment = Experiment {
 
 const MEGABYTE: f64 = 1e6;
 
+/// How often a file is loaded. The first time, other memory of the machine may have to be freed.
+const STARTS: usize = 5;
+
 fn run(subject: &Subject, plan: Plan) -> Result<Cases> {
     // 11.2 bits per item: a gigabyte, 64 MB, and enough to have several chunks.
     let sizes: &[u64] = plan.size(&[46_000_000, 715_000_000], &[46_000_000], &[1_000_000]);
@@ -48,8 +51,7 @@ fn figures(subject: &Subject, capacity: u64) -> Result<Vec<f64>> {
     let save = started.elapsed().as_secs_f64();
     let beyond = server.harness.process().peak()?.saturating_sub(before);
 
-    server.restart(false)?;
-    let (load, load_peak) = loaded(&server)?;
+    let (load, load_peak) = restarted(&mut server)?;
 
     let started = Instant::now();
     server.run("CONFIG SET aof-use-rdb-preamble no")?;
@@ -63,8 +65,8 @@ fn figures(subject: &Subject, capacity: u64) -> Result<Vec<f64>> {
     }
     let child: u64 = server.info("persistence", "aof_last_cow_size")?;
 
-    server.restart(true)?;
-    let (aof_load, aof_peak) = loaded(&server)?;
+    server.harness.edit_config("save \"\"", "save \"\"\nappendonly yes");
+    let (aof_load, aof_peak) = restarted(&mut server)?;
     let usage: u64 = cmd("MEMORY").arg("USAGE").arg("filter").query(&mut server.connection)?;
     if (usage as f64) < bytes {
         return Err("the append-only file did not restore the filter".into());
@@ -80,6 +82,17 @@ fn figures(subject: &Subject, capacity: u64) -> Result<Vec<f64>> {
         aof_load,
         aof_peak as f64 / bytes,
     ])
+}
+
+/// [`loaded`] of the start of median time.
+fn restarted(server: &mut Server) -> Result<(f64, u64)> {
+    let mut starts = Vec::new();
+    for _ in 0..STARTS {
+        server.restart()?;
+        starts.push(loaded(server)?);
+    }
+    starts.sort_by(|a, b| a.0.total_cmp(&b.0));
+    Ok(starts.swap_remove(STARTS / 2))
 }
 
 /// The seconds that the server took to load its file, and the most memory it held.

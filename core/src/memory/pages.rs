@@ -96,6 +96,22 @@ unsafe fn drop_pages(start: NonNull<u8>, size: usize, step: usize) -> Range<usiz
     }
 }
 
+/// Lets the operating system back whole pages with memory before all of them are written: one call
+/// for 64 pages takes half as long as 64 page faults. The content stays, and nothing else depends
+/// on whether the system does it (Linux 5.14).
+pub fn populate(bytes: &mut [u8]) {
+    #[cfg(all(target_os = "linux", not(miri)))]
+    if let Some(page) = system_page() {
+        let whole = bytes.get_mut(bytes.as_ptr().align_offset(page)..).unwrap_or_default();
+        // SAFETY: the call changes no byte, and the pages begin in the borrowed memory.
+        unsafe {
+            libc::madvise(whole.as_mut_ptr().cast(), whole.len(), libc::MADV_POPULATE_WRITE);
+        }
+    }
+    #[cfg(not(all(target_os = "linux", not(miri))))]
+    let _ = bytes;
+}
+
 /// Does nothing: other systems do not guarantee that dropped pages are zero.
 ///
 /// # Safety

@@ -10,7 +10,7 @@ use std::slice;
 
 use super::allocation::{Allocation, Kind};
 use super::fill::fill_of_union;
-use super::pages::{PAGE, discard, is_zero, visit_touched};
+use super::pages::{PAGE, discard, is_zero, populate, visit_touched};
 use crate::error::Error;
 
 /// Bytes of a word.
@@ -391,20 +391,30 @@ pub fn bytes_of(words: &mut [u64]) -> &mut [u8] {
 ///
 /// Pages of zeros are not written, so that they take no memory if they were never touched.
 pub fn copy_to_zeros(to: &mut [u8], from: &[u8]) {
-    for (to, from) in to.chunks_mut(PAGE).zip(from.chunks(PAGE)) {
-        if !is_zero(from) {
-            to.copy_from_slice(from);
-        }
-    }
+    copy_pages(to, from, |_, from| !is_zero(from));
 }
 
 /// Overwrites `to` with `from`, which must have the same length.
 ///
 /// A page is not written if it is zero in both.
 pub fn overwrite(to: &mut [u8], from: &[u8]) {
-    for (to, from) in to.chunks_mut(PAGE).zip(from.chunks(PAGE)) {
-        if !is_zero(from) || !is_zero(to) {
+    copy_pages(to, from, |to, from| !is_zero(from) || !is_zero(to));
+}
+
+/// Copies the pages for which `is_copied` is true, which depends on both contents.
+fn copy_pages(to: &mut [u8], from: &[u8], is_copied: impl Fn(&[u8], &[u8]) -> bool) {
+    /// Bytes that are copied at once if no page of them is zero.
+    const MANY: usize = 64 * PAGE;
+    for (to, from) in to.chunks_mut(MANY).zip(from.chunks(MANY)) {
+        if from.len() == MANY && !from.chunks(PAGE).any(is_zero) {
+            populate(to);
             to.copy_from_slice(from);
+            continue;
+        }
+        for (to, from) in to.chunks_mut(PAGE).zip(from.chunks(PAGE)) {
+            if is_copied(to, from) {
+                to.copy_from_slice(from);
+            }
         }
     }
 }

@@ -4,7 +4,7 @@ use std::ptr::NonNull;
 
 use bloomline_core::memory::allocation::Kind;
 use bloomline_core::memory::pages;
-use bloomline_core::memory::words::{Mover, Words};
+use bloomline_core::memory::words::{Mover, Words, copy_to_zeros, overwrite};
 use bloomline_reference::items::mix;
 
 /// Bytes from which words start on a page, and from which the system zeroes their pages.
@@ -243,6 +243,31 @@ mod untouched {
         assert!(resident(&words) <= 11, "{} pages", resident(&words));
         assert!(resident(&other) <= before + 1, "{} pages", resident(&other));
         assert_eq!(words.as_bytes(), other.as_bytes());
+    }
+
+    #[test]
+    fn copies_touch_no_page_of_zeros() {
+        const BYTES: u64 = 2 << 20;
+        // Pages of zeros: none of the first 100, every other one, all of the last 200.
+        let from = {
+            let mut words = written(BYTES);
+            for (page, words) in words.as_mut_slice().chunks_mut(pages::PAGE / 8).enumerate() {
+                if page >= 312 || page >= 100 && page.is_multiple_of(2) {
+                    words.fill(0);
+                }
+            }
+            words
+        };
+        let mut to = lazy(BYTES);
+        copy_to_zeros(to.as_mut_bytes(), from.as_bytes());
+        // Reading a page makes it resident.
+        assert_eq!(resident(&to), 100 + 106);
+        assert!(to.as_slice() == from.as_slice());
+        overwrite(to.as_mut_bytes(), zeroed(BYTES).as_bytes());
+        assert!(to.is_zero(0..BYTES as usize));
+        // The bytes may begin within a page.
+        overwrite(&mut to.as_mut_bytes()[8..], &from.as_bytes()[8..]);
+        assert!(to.is_zero(0..8) && to.as_bytes()[8..] == from.as_bytes()[8..]);
     }
 
     #[test]
