@@ -80,7 +80,7 @@ fn free() {
 }
 
 /// Drops a value of `bytes` bytes on another thread, which the first call starts. Drops it at once
-/// if that thread has [`MOST_PENDING`] bytes to free, or cannot be started.
+/// if that thread has `MOST_PENDING` bytes to free, or cannot be started.
 ///
 /// The allocators of all servers may be called from any thread.
 pub fn drop_later<T: Send + 'static>(value: T, bytes: u64) {
