@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use bloomline_harness::{Client, for_each_server_long, until};
+use bloomline_harness::{Client, Server, for_each_server_long, until};
 use redis::Value;
 
 use crate::cluster::equal::{assert_equal, catch_up};
@@ -11,6 +11,13 @@ use crate::cluster::nodes::{Cluster, PRIMARIES, wait_until_complete};
 use crate::cluster::traffic::{assert_has_rounds, while_adding};
 
 use super::{repetitions, report};
+
+/// Shortens the time after which a node is missed: nodes vote for a failover of the same shard once
+/// in twice this time, and a replica requests votes again after four times as long. A node that was
+/// started again has forgotten it.
+fn shorten_timeout(node: &Server) {
+    node.resp2().ok("CONFIG SET cluster-node-timeout 2000");
+}
 
 /// Requests a failover until the replica is the primary: on a machine under load the nodes abandon
 /// a failover after five seconds.
@@ -29,11 +36,8 @@ fn take_over(replica: &mut Client) {
 fn repeated_failover_under_load_keeps_acknowledged_items() {
     for_each_server_long(|kind| {
         let mut cluster = Cluster::start(kind, |_, setup| setup);
-        // Not earlier, because a replica could take over before it is in step. Nodes vote for a
-        // failover of the same shard once in twice this time.
-        for node in &cluster.nodes {
-            node.resp2().ok("CONFIG SET cluster-node-timeout 2000");
-        }
+        // Not earlier, because a replica could take over before it is in step.
+        cluster.nodes.iter().for_each(shorten_timeout);
         let (owner, _) = cluster.owner("{k}");
         let pair = [owner, owner + PRIMARIES];
         let mut router = cluster.router();
@@ -57,6 +61,7 @@ fn repeated_failover_under_load_keeps_acknowledged_items() {
                     cluster.nodes[from].kill();
                     cluster.wait_for_promotion(to);
                     cluster.nodes[from].revive();
+                    shorten_timeout(&cluster.nodes[from]);
                 } else {
                     take_over(&mut cluster.nodes[to].resp2());
                 }
