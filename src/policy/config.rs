@@ -1,7 +1,6 @@
 //! Setting the settings: by load arguments, and by the server's configuration.
 
 use std::ffi::CStr;
-use std::iter;
 
 use super::setting::{ALL, Problem, Setting};
 use crate::server::args::{Arg, Args};
@@ -31,8 +30,7 @@ pub fn apply_arguments(args: Args) -> bool {
 
 fn apply_argument(name: Arg, value: Arg) -> bool {
     let shown = String::from_utf8_lossy(name.bytes());
-    let by_name =
-        |setting: &&&Setting| setting.names().any(|own| own.to_str().is_ok_and(|own| name.is(own)));
+    let by_name = |setting: &&&Setting| setting.name.to_str().is_ok_and(|own| name.is(own));
     let by_legacy = |setting: &&&Setting| setting.legacy.is_some_and(|legacy| name.is(legacy));
     let setting = match (ALL.iter().find(by_name), ALL.iter().find(by_legacy)) {
         (Some(setting), _) => setting,
@@ -67,8 +65,8 @@ pub fn register(loading: Loading) -> bool {
 }
 
 impl ConfigParameter for Setting {
-    fn names(&self) -> impl Iterator<Item = &'static CStr> {
-        iter::once(self.name).chain(self.valkey)
+    fn name(&self) -> &'static CStr {
+        self.name
     }
 
     fn text(&self) -> String {

@@ -17,8 +17,6 @@ pub struct Setting {
     pub name: &'static CStr,
     /// The name that RedisBloom before Redis 8 had for it in the load arguments.
     pub legacy: Option<&'static str>,
-    /// The name that valkey-bloom has for it, if it has another one.
-    pub valkey: Option<&'static CStr>,
     /// The default value as text.
     pub default: &'static CStr,
     /// The value: an integer, or the bits of an `f64`.
@@ -51,7 +49,6 @@ pub enum Problem {
 pub static ERROR_RATE: Setting = Setting {
     name: c"bf-error-rate",
     legacy: Some("ERROR_RATE"),
-    valkey: Some(c"bloom-fp-rate"),
     default: c"0.01",
     value: AtomicU64::new(0.01f64.to_bits()),
     text: Mutex::new(None),
@@ -62,7 +59,6 @@ pub static ERROR_RATE: Setting = Setting {
 pub static INITIAL_SIZE: Setting = Setting {
     name: c"bf-initial-size",
     legacy: Some("INITIAL_SIZE"),
-    valkey: Some(c"bloom-capacity"),
     default: c"100",
     value: AtomicU64::new(100),
     text: Mutex::new(None),
@@ -73,7 +69,6 @@ pub static INITIAL_SIZE: Setting = Setting {
 pub static EXPANSION_FACTOR: Setting = Setting {
     name: c"bf-expansion-factor",
     legacy: None,
-    valkey: Some(c"bloom-expansion"),
     default: c"2",
     value: AtomicU64::new(2),
     text: Mutex::new(None),
@@ -84,7 +79,6 @@ pub static EXPANSION_FACTOR: Setting = Setting {
 pub static MAX_FILTER_BYTES: Setting = Setting {
     name: c"bf-max-filter-bytes",
     legacy: None,
-    valkey: Some(c"bloom-memory-usage-limit"),
     default: c"0",
     value: AtomicU64::new(0),
     text: Mutex::new(None),
@@ -99,7 +93,6 @@ pub static MAX_FILTER_BYTES: Setting = Setting {
 pub static LAYOUT: Setting = Setting {
     name: c"bf-layout",
     legacy: None,
-    valkey: None,
     default: c"bloomline",
     value: AtomicU64::new(0),
     text: Mutex::new(None),
@@ -111,7 +104,6 @@ pub static LAYOUT: Setting = Setting {
 pub static REDISBLOOM_REPLICAS: Setting = Setting {
     name: c"bf-redisbloom-replicas",
     legacy: None,
-    valkey: None,
     default: c"no",
     value: AtomicU64::new(0),
     text: Mutex::new(None),
@@ -129,7 +121,6 @@ pub static REDISBLOOM_REPLICAS: Setting = Setting {
 pub static CF_LAYOUT: Setting = Setting {
     name: c"cf-layout",
     legacy: None,
-    valkey: None,
     default: c"bloomline",
     value: AtomicU64::new(0),
     text: Mutex::new(None),
@@ -141,7 +132,6 @@ pub static CF_LAYOUT: Setting = Setting {
 pub static CF_ERROR_RATE: Setting = Setting {
     name: c"cf-error-rate",
     legacy: None,
-    valkey: None,
     default: c"0.01",
     value: AtomicU64::new(0.01f64.to_bits()),
     text: Mutex::new(None),
@@ -153,7 +143,6 @@ pub static CF_ERROR_RATE: Setting = Setting {
 pub static CF_INITIAL_SIZE: Setting = Setting {
     name: c"cf-initial-size",
     legacy: None,
-    valkey: None,
     default: c"1024",
     value: AtomicU64::new(1024),
     text: Mutex::new(None),
@@ -165,7 +154,6 @@ pub static CF_INITIAL_SIZE: Setting = Setting {
 pub static CF_BUCKET_SIZE: Setting = Setting {
     name: c"cf-bucket-size",
     legacy: None,
-    valkey: None,
     default: c"2",
     value: AtomicU64::new(2),
     text: Mutex::new(None),
@@ -176,7 +164,6 @@ pub static CF_BUCKET_SIZE: Setting = Setting {
 pub static CF_MAX_ITERATIONS: Setting = Setting {
     name: c"cf-max-iterations",
     legacy: None,
-    valkey: None,
     default: c"20",
     value: AtomicU64::new(20),
     text: Mutex::new(None),
@@ -188,7 +175,6 @@ pub static CF_MAX_ITERATIONS: Setting = Setting {
 pub static CF_EXPANSION_FACTOR: Setting = Setting {
     name: c"cf-expansion-factor",
     legacy: None,
-    valkey: None,
     default: c"1",
     value: AtomicU64::new(1),
     text: Mutex::new(None),
@@ -199,7 +185,6 @@ pub static CF_EXPANSION_FACTOR: Setting = Setting {
 pub static CF_MAX_EXPANSIONS: Setting = Setting {
     name: c"cf-max-expansions",
     legacy: Some("CF_MAX_EXPANSIONS"),
-    valkey: None,
     default: c"32",
     value: AtomicU64::new(32),
     text: Mutex::new(None),
@@ -211,7 +196,6 @@ pub static CF_MAX_EXPANSIONS: Setting = Setting {
 pub static TIGHTENING_RATIO: Setting = Setting {
     name: c"bloom-tightening-ratio",
     legacy: None,
-    valkey: None,
     default: c"0.5",
     value: AtomicU64::new(0.5f64.to_bits()),
     text: Mutex::new(None),
@@ -222,7 +206,6 @@ pub static TIGHTENING_RATIO: Setting = Setting {
 pub static USE_RANDOM_SEED: Setting = Setting {
     name: c"bloom-use-random-seed",
     legacy: None,
-    valkey: None,
     default: c"yes",
     value: AtomicU64::new(1),
     text: Mutex::new(None),
@@ -233,7 +216,6 @@ pub static USE_RANDOM_SEED: Setting = Setting {
 pub static DEFRAG_ENABLED: Setting = Setting {
     name: c"bloom-defrag-enabled",
     legacy: None,
-    valkey: None,
     default: c"yes",
     value: AtomicU64::new(1),
     text: Mutex::new(None),

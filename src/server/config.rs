@@ -14,10 +14,14 @@ use super::loading::Loading;
 use super::log;
 use super::version;
 
-/// A setting as CONFIG GET and CONFIG SET see it: one or more names, and a text.
+/// A setting as CONFIG GET and CONFIG SET see it: a name and a text.
+///
+/// One name only: the server sets every registered name that its configuration file does not have
+/// to the text it was registered with, so a second name would undo what the file says for the
+/// first.
 pub trait ConfigParameter: Sync + 'static {
-    /// The names.
-    fn names(&self) -> impl Iterator<Item = &'static CStr>;
+    /// The name.
+    fn name(&self) -> &'static CStr;
 
     /// The value as text.
     fn text(&self) -> String;
@@ -49,8 +53,8 @@ pub fn register<P: ConfigParameter>(loading: Loading, parameters: &[&'static P])
         true => REDISMODULE_CONFIG_UNPREFIXED,
         false => REDISMODULE_CONFIG_DEFAULT,
     };
-    let named = |parameter: &'static P| parameter.names().map(move |name| (parameter, name));
-    for (parameter, name) in parameters.iter().copied().flat_map(named) {
+    for &parameter in parameters {
+        let name = parameter.name();
         let text = CString::new(parameter.text()).unwrap_or_default();
         let data: *const P = parameter;
         let register_with = |flags: c_uint| {

@@ -184,6 +184,10 @@ fn failed_starts(kind: &Kind, files: &Files) -> Vec<(&'static str, String)> {
         ("bf.bf-error-rate", "bf-error-rate", "Bad directive or wrong number of arguments")
     };
     starts.push((line, log(Setup::new().line(format!("{wrong} 0.01")))));
+    if kind.name.starts_with("valkey-") {
+        let line = "Unused Module Configuration: …";
+        starts.push((line, log(Setup::new().line("bf.bloom-fp-rate 0.01"))));
+    }
     if !kind.is_before_7() {
         let line = "Issue during loading of configuration …";
         starts.push((line, log(Setup::new().line(format!("{right} 2")))));

@@ -54,6 +54,13 @@ impl Kind {
         self.name.starts_with("redis-6")
     }
 
+    /// The name of a setting of the module as a directive and in CONFIG. Only Redis 8 takes names
+    /// without a prefix.
+    pub fn directive(&self, setting: &str) -> String {
+        let prefix = if self.name.starts_with("redis-8") { "" } else { "bf." };
+        format!("{prefix}{setting}")
+    }
+
     /// True if the pages of the build's allocator are so large, 64 KiB, that active defragmentation
     /// leaves most gaps of a small data set, also those between strings.
     pub fn has_large_pages(&self) -> bool {

@@ -26,6 +26,7 @@ const SHOWN_LINES: usize = 300;
 #[derive(Debug, Clone, Default)]
 pub struct Setup {
     lines: Vec<String>,
+    options: Vec<String>,
     module_args: String,
     is_on_tcp: bool,
     is_bare: bool,
@@ -45,6 +46,12 @@ impl Setup {
     /// Adds a line to the configuration file, for example `appendonly yes`.
     pub fn line(mut self, line: impl Into<String>) -> Self {
         self.lines.push(line.into());
+        self
+    }
+
+    /// Passes an option on the command line of the first start, for example `--appendonly yes`.
+    pub fn option(mut self, option: &str) -> Self {
+        self.options.extend(option.split(' ').map(str::to_owned));
         self
     }
 
@@ -145,6 +152,7 @@ impl Setup {
             let port = if self.is_on_tcp { free_port() } else { 0 };
             self.write_config(kind, folder.path(), port);
             let prepare = |command: &mut Command| {
+                command.args(&self.options);
                 Limits::default().put_on_start(command);
                 set_variables(command, &self.variables);
                 if let Some(cores) = self.cores {

@@ -22,8 +22,7 @@ fn names_are_bare_where_the_server_allows_it() {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
         for (setting, _) in SETTINGS {
-            let prefix = if kind.name.starts_with("redis-8") { "" } else { "bf." };
-            assert_eq!(get(&mut client, setting).0, format!("{prefix}{setting}"));
+            assert_eq!(get(&mut client, setting).0, kind.directive(setting));
         }
     });
 }

@@ -3,6 +3,7 @@
 mod config;
 mod cuckoo;
 mod load_arguments;
+mod ways;
 
 use bloomline_harness::{Client, Kind, for_each_server, show};
 use redis::Value;

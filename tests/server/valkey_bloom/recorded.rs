@@ -50,7 +50,7 @@ fn fill(client: &mut Client, key: &str, filter: &Recorded) -> String {
 
 /// The limit that valkey-bloom has by default, on which the largest capacities depend.
 fn setup() -> Setup {
-    Setup::new().module_args("bloom-memory-usage-limit 134217728").debug()
+    Setup::new().module_args("bf-max-filter-bytes 128mb").debug()
 }
 
 #[test]
