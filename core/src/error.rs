@@ -214,10 +214,24 @@ pub enum ValkeyError {
         /// Its capacity.
         capacity: u64,
     },
-    /// Bits per item: not 1 to 1,026.
-    Hashes(u32),
-    /// Bytes of the bits of a layer: none, or more than can be counted.
-    Bytes(u64),
+    /// Bits per item of a layer: not those of its capacity and rate.
+    Hashes {
+        /// The index of the layer.
+        layer: u32,
+        /// Its bits per item.
+        hashes: u32,
+        /// Those of its capacity and rate.
+        needed: u32,
+    },
+    /// Bytes of the bits of a layer: not those of its capacity and rate.
+    Bytes {
+        /// The index of the layer.
+        layer: u32,
+        /// Its bytes.
+        bytes: u64,
+        /// Those of its capacity and rate.
+        needed: u64,
+    },
     /// Version of the bytes of a layer: not 1.
     LayerVersion(u8),
     /// Version of the payload of BF.LOAD: not 1.
@@ -454,8 +468,14 @@ impl fmt::Display for ValkeyError {
                 "layer {layer} of capacity {capacity} cannot hold {items} items: only the newest \
                  may hold fewer than its capacity, and none more"
             ),
-            Self::Hashes(n) => write!(f, "{n} bits per item are out of range: 1 to 1026"),
-            Self::Bytes(n) => write!(f, "a layer cannot have {n} bytes of bits"),
+            Self::Hashes { layer, hashes, needed } => write!(
+                f,
+                "layer {layer} has {hashes} bits per item, and its capacity and rate need {needed}"
+            ),
+            Self::Bytes { layer, bytes, needed } => write!(
+                f,
+                "layer {layer} has {bytes} bytes of bits, and its capacity and rate need {needed}"
+            ),
             Self::LayerVersion(n) => write!(f, "version {n} of a layer is unknown"),
             Self::PayloadVersion(n) => write!(f, "version {n} of the payload is unknown"),
             Self::Length(n) => write!(f, "{n} bytes are too short or too long"),

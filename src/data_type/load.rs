@@ -153,7 +153,7 @@ impl Loader<'_> {
 
 /// Checks the free memory for a string that the server allocates itself: the server would report
 /// lack of memory as data that ends too early.
-pub(super) fn check_memory(bytes: u64) -> Result<(), LoadError> {
+fn check_memory(bytes: u64) -> Result<(), LoadError> {
     let can_allocate = || usize::try_from(bytes).is_ok_and(alloc::can_allocate);
     if bytes >= LARGE as u64 && !can_allocate() {
         return Err(LoadError::OutOfMemory(bytes));

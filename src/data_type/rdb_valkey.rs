@@ -3,7 +3,7 @@
 
 use std::ffi::{CStr, c_int};
 
-use super::load::{LoadError, Loader, check_memory};
+use super::load::{LoadError, Loader};
 use super::rdb::Encoding;
 use crate::server::log;
 use crate::server::rdb::{LoadedString, ReadError, Reader, Writer};
@@ -70,8 +70,7 @@ impl ReadFields for Fields<&mut Reader> {
         Ok(self.0.number()?)
     }
 
-    fn string(&mut self, expected: u64) -> Result<LoadedString, Fault> {
-        check_memory(expected).map_err(Fault::Stream)?;
+    fn string(&mut self) -> Result<LoadedString, Fault> {
         Ok(self.0.string()?)
     }
 }

@@ -107,7 +107,7 @@ impl ReadFields for FieldReader<'_> {
         }
     }
 
-    fn string(&mut self, _expected: u64) -> Result<Vec<u8>, FieldError> {
+    fn string(&mut self) -> Result<Vec<u8>, FieldError> {
         match self.0.split_off_first() {
             Some(Field::String(value)) => Ok(value.clone()),
             _ => Err(FieldError::Missing),

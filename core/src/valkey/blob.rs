@@ -9,7 +9,6 @@
 use super::ValkeyFilter;
 use super::hash::Seed;
 use super::layer::{Common, Shape, ValkeyLayer};
-use super::sizing::layer_bytes;
 use super::valid::{Layers, check_seed};
 use crate::error::{Error, ValkeyError};
 use crate::fields::Reader;
@@ -81,18 +80,6 @@ impl<'p> Assembly<'p> {
     /// True if the next layer is the last one.
     pub(super) fn is_last(&self) -> bool {
         self.valid.is_last()
-    }
-
-    /// The bytes that the next layer should have, of its capacity. The permit must grant its bits,
-    /// so that nothing is read that would be refused.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Layers::rate_of_next`], [`Error::Refused`] by the permit.
-    pub(super) fn expect(&mut self, capacity: u64) -> Result<u64, Error> {
-        let bytes = layer_bytes(capacity, self.valid.rate_of_next(capacity)?);
-        request::<ValkeyLayer>(self.permit, [bytes], self.bytes, self.layers.len() as u32 + 1)?;
-        Ok(bytes.saturating_add(HEADER_BYTES as u64))
     }
 
     /// Adds the next layer.

@@ -35,12 +35,12 @@ pub trait ReadFields {
     /// Those of the stream.
     fn number(&mut self) -> Result<f64, Self::Error>;
 
-    /// Reads a string, which should have `expected` bytes. A permit was granted for them.
+    /// Reads a string.
     ///
     /// # Errors
     ///
     /// Those of the stream.
-    fn string(&mut self, expected: u64) -> Result<Self::Text, Self::Error>;
+    fn string(&mut self) -> Result<Self::Text, Self::Error>;
 }
 
 /// A stream of fields, to be written.
@@ -90,8 +90,8 @@ impl ValkeyFilter {
     /// Reads all fields. They may come from anywhere: what is accepted can be saved and loaded
     /// again, whatever is done with it.
     ///
-    /// `permit` gets two demands for each layer: before it is read, for the bytes that its capacity
-    /// and rate need, and for those that it has.
+    /// `permit` gets a demand for each layer, for bytes that were read: nothing is requested for a
+    /// size that the fields only claim.
     ///
     /// # Errors
     ///
@@ -109,8 +109,7 @@ impl ValkeyFilter {
         for _ in 0..filter.count() {
             let capacity = from.unsigned()?;
             let items = if filter.is_last() { from.unsigned()? } else { capacity };
-            let expected = filter.expect(capacity)?;
-            filter.push(capacity, items, from.string(expected)?.as_ref())?;
+            filter.push(capacity, items, from.string()?.as_ref())?;
         }
         Ok(filter.finish()?)
     }

@@ -13,12 +13,6 @@ pub const MAX_CAPACITY: u64 = i64::MAX as u64;
 /// The rate of every layer is above this one, the smallest normal number.
 pub const MIN_LAYER_RATE: f64 = f64::MIN_POSITIVE;
 
-/// The largest number of bits that an item sets in a valid layer: that of one item at the smallest
-/// rate, whose layer has 185 bytes.
-///
-/// Without this limit, one lookup in a forged layer could take seconds.
-pub const MAX_HASHES: u32 = 1_026;
-
 /// The most bytes of a layer: their bits can be counted.
 pub const MAX_LAYER_BYTES: u64 = u64::MAX / 8;
 
@@ -42,7 +36,8 @@ pub fn layer_bytes(capacity: u64, rate: f64) -> u64 {
     (capacity as f64 * ln(rate) / (-8.0 * (LN_2 * LN_2))).ceil() as u64
 }
 
-/// The bits that an item sets in a layer of `bytes` bytes.
+/// The bits that an item sets in a layer of `bytes` bytes: at most 1,026, for a layer of one item at
+/// the smallest rate.
 pub fn hashes(bytes: u64, capacity: u64) -> u32 {
     let bits = bytes.saturating_mul(8) as f64;
     ((bits / capacity as f64 * LN_2).round() as u32).max(1)

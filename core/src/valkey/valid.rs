@@ -1,12 +1,15 @@
 //! What a valid filter of this layout is. Every entry point checks it, and every operation keeps
 //! it.
 //!
+//! The size of a layer and the bits of an item are stored, although they follow from capacity and
+//! rate. They must agree: what a size only claims would be requested wherever the filter is loaded.
+//!
 //! valkey-bloom checks less, and bytes that it does not check end its server. What it writes itself
 //! passes.
 
 use super::hash::{FIXED_SEED, Seed};
 use super::layer::{Common, Shape};
-use super::sizing::{MAX_CAPACITY, MAX_HASHES, MAX_LAYER_BYTES, MIN_LAYER_RATE, layer_rate};
+use super::sizing::{MAX_CAPACITY, layer_rate};
 use crate::error::{Error, ValkeyError};
 use crate::spec::MAX_LAYERS;
 
@@ -92,39 +95,31 @@ impl Layers {
         self.index + 1 == self.count
     }
 
-    /// Checks the capacity of the next layer, and returns its rate.
+    /// Checks the next layer, which holds `items` items. An older layer is full, and the bits of
+    /// each follow from its capacity and its rate.
     ///
     /// # Errors
     ///
-    /// [`ValkeyError::Capacity`], [`Error::ErrorRateTooSmall`].
-    pub fn rate_of_next(&self, capacity: u64) -> Result<f64, Error> {
+    /// [`ValkeyError::Capacity`], [`Error::ErrorRateTooSmall`], [`ValkeyError::Items`],
+    /// [`ValkeyError::Bytes`], [`ValkeyError::Hashes`].
+    pub fn check_next(&mut self, shape: &Shape, items: u64) -> Result<(), Error> {
+        let (layer, capacity) = (self.index, shape.capacity);
         let all = self.capacity.saturating_add(capacity);
-        if capacity == 0 || all > MAX_CAPACITY {
+        if all > MAX_CAPACITY {
             return Err(ValkeyError::Capacity(capacity).into());
         }
-        let rate = layer_rate(self.error_rate, self.tightening, self.index);
-        if rate > MIN_LAYER_RATE { Ok(rate) } else { Err(Error::ErrorRateTooSmall(rate)) }
-    }
-
-    /// Checks the next layer, which holds `items` items. An older layer is full.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`Layers::rate_of_next`], [`ValkeyError::Items`], [`ValkeyError::Hashes`],
-    /// [`ValkeyError::Bytes`].
-    pub fn check_next(&mut self, shape: &Shape, items: u64) -> Result<(), Error> {
-        let &Shape { capacity, bytes, hashes } = shape;
-        self.rate_of_next(capacity)?;
+        let rate = layer_rate(self.error_rate, self.tightening, layer);
+        let Shape { bytes, hashes, .. } = Shape::new(capacity, rate)?;
         if items > capacity || !self.is_last() && items < capacity {
-            return Err(ValkeyError::Items { layer: self.index, items, capacity }.into());
+            return Err(ValkeyError::Items { layer, items, capacity }.into());
         }
-        if !(1..=MAX_HASHES).contains(&hashes) {
-            return Err(ValkeyError::Hashes(hashes).into());
+        if shape.bytes != bytes {
+            return Err(ValkeyError::Bytes { layer, bytes: shape.bytes, needed: bytes }.into());
         }
-        if !(1..=MAX_LAYER_BYTES).contains(&bytes) {
-            return Err(ValkeyError::Bytes(bytes).into());
+        if shape.hashes != hashes {
+            return Err(ValkeyError::Hashes { layer, hashes: shape.hashes, needed: hashes }.into());
         }
-        self.capacity += capacity;
+        self.capacity = all;
         self.index += 1;
         Ok(())
     }

@@ -51,16 +51,19 @@ fn fields_that_no_filter_has_are_refused() {
         assert!(matches!(error, Error::Valkey(_)), "{error}");
     }
     assert_eq!(set(2, Number(5e-324)), Error::ErrorRateTooSmall(5e-324));
-    // The second layer has half of the smallest rate.
-    let smallest = f64::MIN_POSITIVE;
-    assert_eq!(set(2, Number(smallest)), Error::ErrorRateTooSmall(smallest));
-    let half = smallest.next_up() * 0.5;
-    assert_eq!(set(2, Number(smallest.next_up())), Error::ErrorRateTooSmall(half));
+    assert_eq!(set(2, Number(f64::MIN_POSITIVE)), Error::ErrorRateTooSmall(f64::MIN_POSITIVE));
+    // The rate of the second layer.
+    assert_eq!(set(3, Number(1e-307)), Error::ErrorRateTooSmall(0.01 * 1e-307));
     assert_eq!(set(4, Unsigned(2)), ValkeyError::SeedFlag(2).into());
     assert_eq!(set(5, Unsigned(0)), ValkeyError::Capacity(0).into());
     assert_eq!(set(5, Unsigned(1 << 63)), ValkeyError::Capacity(1 << 63).into());
     assert_eq!(set(5, Unsigned(u64::MAX)), ValkeyError::Capacity(u64::MAX).into());
     assert_eq!(set(10, Unsigned(9)), ValkeyError::Items { layer: 2, items: 9, capacity: 8 }.into());
+    // Capacities that need more bits than the layer has, up to ones whose bits cannot be counted.
+    for capacity in [3, 1 << 20, 1 << 60, i64::MAX as u64 - 100] {
+        let error = set(5, Unsigned(capacity));
+        assert!(matches!(error, Error::Valkey(_)), "{error}");
+    }
     // The sum of the capacities is above 2^63 - 1.
     let most = i64::MAX as u64;
     assert_eq!(set(9, Unsigned(most)), ValkeyError::Capacity(most).into());
@@ -75,15 +78,24 @@ fn bytes_of_layers_that_no_filter_has_are_refused() {
     assert_eq!(layer(|bytes| bytes.truncate(47)), length(47));
     assert_eq!(layer(|bytes| bytes[0] = 2), ValkeyError::LayerVersion(2).into());
     assert_eq!(layer(|bytes| bytes[1] = 4), length(48));
-    assert_eq!(layer(|bytes| bytes[9..13].fill(0)), ValkeyError::Hashes(0).into());
     let hashes = |n: u32| layer(|bytes| bytes[9..13].copy_from_slice(&n.to_le_bytes()));
-    assert_eq!(hashes(1_027), ValkeyError::Hashes(1_027).into());
-    assert_eq!(hashes(u32::MAX), ValkeyError::Hashes(u32::MAX).into());
+    for hashes_given in [0, 1, 7, 9, 1_026, 1_027, u32::MAX] {
+        let needed = ValkeyError::Hashes { layer: 0, hashes: hashes_given, needed: 8 };
+        assert_eq!(hashes(hashes_given), needed.into());
+    }
     let empty = layer(|bytes| {
         bytes.truncate(45);
         bytes[1] = 0;
     });
-    assert_eq!(empty, ValkeyError::Bytes(0).into());
+    let bytes = |bytes| Error::from(ValkeyError::Bytes { layer: 0, bytes, needed: 3 });
+    assert_eq!(empty, bytes(0));
+    for given in [1, 2, 4, 200] {
+        let other = layer(|blob| {
+            blob[1] = given;
+            blob.resize(45 + usize::from(given), 0);
+        });
+        assert_eq!(other, bytes(given.into()));
+    }
     assert_eq!(layer(|bytes| bytes[13] ^= 1), ValkeyError::FixedSeed.into());
     let second = refusal(|fields| {
         fields[4] = Field::Unsigned(1);
@@ -101,14 +113,6 @@ fn what_valkey_bloom_loads_and_uses_is_loaded() {
         let filter = ValkeyFilter::decode_fields(&mut FieldReader(&fields), &mut |_| true);
         filter.expect("a filter")
     };
-    // Another number of bits than the capacity and the rate need, with another number per item.
-    let odd = loads(|fields| {
-        let Field::String(bytes) = &mut fields[6] else { panic!() };
-        bytes[1] = 200;
-        bytes[9..13].copy_from_slice(&3u32.to_le_bytes());
-        bytes.resize(245, 0);
-    });
-    assert_eq!(odd.layers().next().map(|layer| layer.shape().bytes), Some(200));
     // A filter that does not grow and has several layers, and a random seed that is the fixed one.
     let fixed = loads(|fields| {
         fields[1] = Field::Unsigned(0);
