@@ -27,6 +27,15 @@ def test_path_is_the_file_for_loadmodule():
     assert os.access(path(), os.X_OK)
 
 
+def test_move_names_what_moves_a_filter():
+    words = command("move", "k", "redis://127.0.0.1:1")
+    program = subprocess.run(words, capture_output=True, text=True, check=False)
+    (line,) = program.stderr.splitlines()
+    assert (program.returncode, program.stdout) == (1, "")
+    for way in ("MIGRATE", "replication", "`bloomline export` and `import`"):
+        assert way in line
+
+
 def test_interrupted_start_leaves_no_server(monkeypatch, tmp_path):
     started = []
 

@@ -1,11 +1,8 @@
-"""Filters survive a file and a move bit for bit; damage is noticed before anything changes."""
+"""Filters survive a file bit for bit; damage is noticed before anything changes."""
 
 import pytest
-import redis
 from conftest import DEADLINE
 from test_load import refused, start
-
-from bloomline.module import LocalServer
 
 
 def call(server, *words):
@@ -75,33 +72,11 @@ def test_any_damage_is_noticed_and_changes_nothing(
         file.write_bytes(data)
 
 
-def test_move_copies_and_deletes(bloomline_server, plain, family, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("s", numbered=True)
-    before = bits(plain, family, "k")
-    with LocalServer(folder) as other, redis.Redis.from_url(other.url) as there:
-        call(bloomline_server, "move", "--keep", "k", other.url)
-        assert plain.exists("k")
-        assert "exists" in refused(bloomline_server, "move", "k", other.url)
-        call(bloomline_server, "move", "--replace", "k", other.url)
-        assert bits(there, family, "k") == before
-        assert there.keys() == [b"k"]
-        assert plain.keys() == []
-
-
 def test_other_types_are_refused(bloomline_server, plain, tmp_path):
     plain.set("text", "x")
     for key, what in (("text", "string"), ("missing", "there is no key")):
         assert what in refused(bloomline_server, "export", key, tmp_path / "file")
     assert list(tmp_path.iterdir()) == []
-
-
-def test_move_to_the_same_server_keeps_the_filter(bloomline_server, plain, family):
-    before = bits(plain, family, "k")
-    for words in ([], ["--replace"], ["--replace", "--keep"]):
-        text = refused(bloomline_server, "move", "k", bloomline_server.url, *words)
-        assert "k is on that server already" in text
-    assert plain.keys() == [b"k"]
-    assert bits(plain, family, "k") == before
 
 
 def test_filters_in_the_layout_of_valkey_bloom_are_copied(bloomline_server, plain, tmp_path):

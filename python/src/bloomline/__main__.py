@@ -22,8 +22,13 @@ _ON_SERVER: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None], Main
     "check": ("count the lines of a file that are found", check.add_arguments, check.main),
     "export": ("write a filter to a file", copying.add_export_arguments, copying.export),
     "import": ("create a filter from a file", copying.add_import_arguments, copying.import_),
-    "move": ("move a filter to another server", copying.add_move_arguments, copying.move),
 }
+
+_NO_MOVE = (
+    "there is no command move, because a copy in chunks can lack what was added meanwhile: use "
+    "MIGRATE for a filter, replication for a whole data set, `bloomline export` and `import` for a "
+    "filter that is not written to meanwhile"
+)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -59,6 +64,8 @@ def _parser() -> argparse.ArgumentParser:
 def _run(arguments: list[str]) -> int:
     if arguments[:1] == ["plan"]:
         return plan.main(arguments[1:])
+    if arguments[:1] == ["move"]:
+        raise BloomlineError(_NO_MOVE)
     options = _parser().parse_args(arguments)
     if options.command == "path":
         say(str(path()))

@@ -1,4 +1,4 @@
-"""`bloomline export`, `import` and `move`: a filter to a file, back, and to another server."""
+"""`bloomline export` and `import`: a filter to a file, and back."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ import argparse
 import os
 from typing import Any
 
-from ..connecting import connect
-from ..drivers import beside, call, node_of
-from ..errors import BloomlineError
+from ..drivers import call, node_of
 from ..replies import as_dict
 from . import dump
 from .console import say
@@ -53,51 +51,6 @@ def import_(client: Any, options: argparse.Namespace) -> int:
         dump.load_chunks(client, head, options.key, chunks, replace=options.replace)
     say(f"{options.key}: {_items(client, head, options.key):,} items")
     return 0
-
-
-def add_move_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds the arguments of `move`."""
-    parser.add_argument("key", help="the filter")
-    parser.add_argument("to", help="the URL of the other server")
-    parser.add_argument("--to-cluster", action="store_true", help="that server is of a cluster")
-    parser.add_argument("--replace", action="store_true", help="replace a key that exists there")
-    parser.add_argument("--keep", action="store_true", help="keep the filter here: copy it")
-
-
-def move(client: Any, options: argparse.Namespace) -> int:
-    """Copies a filter to another server, compares, and deletes it here.
-
-    Items that are added during the copy may be missing in it. Their number shows that, and then
-    the filter stays here.
-    """
-    key = options.key
-    client = node_of(client, key)
-    target = node_of(connect(options.to, is_cluster=options.to_cluster), key)
-    head = dump.head_of(client, key)
-    _check_different(client, target, key)
-    before = _items(client, head, key)
-    chunks = dump.chunks_of(client, head, key)
-    dump.load_chunks(target, head, key, chunks, replace=options.replace)
-    after, there = _items(client, head, key), _items(target, head, key)
-    if not before == after == there:
-        raise BloomlineError(
-            f"{key} changed during the copy ({before} items before, {after} after, {there} in the "
-            "copy): both filters are kept; stop the writers and repeat with --replace"
-        )
-    if not options.keep:
-        call(client, "UNLINK", key)
-    say(f"{key}: {there:,} items {'copied' if options.keep else 'moved'}")
-    return 0
-
-
-def _check_different(client: Any, target: Any, key: str) -> None:
-    """Refuses a move of a filter to itself, which would delete it, whatever its URLs are."""
-    probe = beside(key, "move")
-    call(target, "SET", probe, "", "EX", 60)
-    is_same = call(client, "EXISTS", probe)
-    call(target, "UNLINK", probe)
-    if is_same:
-        raise BloomlineError(f"{key} is on that server already")
 
 
 def _items(client: Any, head: dump.Head, key: str) -> int:
