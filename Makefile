@@ -26,8 +26,7 @@ export PORT SERVER DESTDIR PREFIX MODULEDIR DOCDIR DIST
 .NOTPARALLEL:
 .PHONY: help build install deb wheel dist run lint
 .PHONY: test test-all test-rest test-audit test-clients test-calculator test-platforms test-python
-.PHONY: bench publish-bench bench-arm64 bench-blocking bench-packed bench-huge bench-crates
-.PHONY: bench-dedup bench-python
+.PHONY: bench publish-bench bench-latency bench-python bench-crates
 .PHONY: plan wasm calculator soak fuzz deep servers clean
 
 help: ## Show this list
@@ -115,50 +114,36 @@ lint: ## Check the formatting, the code, the docs and the scripts
 	.venv-python-lint/bin/ruff format --check python
 	.venv-python-lint/bin/ruff check python
 	cd python && ../.venv-python-lint/bin/mypy
-	shellcheck scripts/*.sh packaging/*.sh benches/instructions/*.sh .ci/run
+	shellcheck scripts/*.sh packaging/*.sh .ci/run
 	@scripts/venv.sh lint
 	.venv-lint/bin/hadolint Dockerfile
 	.venv-lint/bin/check-jsonschema --quiet --builtin-schema vendor.compose-spec \
 		packaging/compose.yaml
 	.venv-lint/bin/kubernetes-validate --quiet --strict packaging/kubernetes.yaml
 
-bench: build servers ## Measure, write dist/benchmarks.md: ARGS=--full, PEER=/other.so
-	@scripts/venv.sh
+bench: build servers ## Measure, write dist/benchmarks.md: ARGS=--full, --huge; PEER=/other.so
 	cargo build --release --locked --example baseline
 	cargo build --release --locked --lib --features scalar --target-dir $(TARGET_DIR)/scalar
 	@mkdir -p dist
 	cargo bench --locked --bench server -- --json dist/benchmarks.json $(ARGS)
-	@python3 benches/published/publish.py dist/benchmarks.json dist
+# Large filters are a table of their own, which is printed.
+	@$(if $(findstring --huge,$(ARGS)),,python3 benches/published/publish.py dist/benchmarks.json dist)
 
 publish-bench: ## Write the published run into docs/benchmarks.md, README.md and their charts
 	@python3 benches/published/publish.py
 
-bench-blocking: build servers ## Measure blocking, write latency.md: ARGS="--sizes 1g,10g"
-	cargo bench --locked --bench server -- --blocking --json dist/blocking.json $(ARGS)
-	@python3 benches/published/latency.py dist/blocking.json
-
-bench-packed: build servers ## Measure calls of packed items, write latency.md
-	cargo bench --locked --bench server -- --packed --json dist/packed.json $(ARGS)
-	@python3 benches/published/latency.py dist/packed.json
-
-bench-huge: build servers ## Measure large filters with small and huge pages: ARGS="--sizes 1g,4g,10g"
-	cargo bench --locked --bench server -- --huge --json dist/huge.json $(ARGS)
+bench-latency: build servers ## Measure how long a call blocks, publish it: ARGS="--sizes 1g,10g"
+	cargo bench --locked --bench server -- --latency --json dist/latency.json $(ARGS)
+	@python3 benches/published/latency.py dist/latency.json
 
 soak: build servers ## Load two servers for S=3600 seconds each, check answers, report latencies
 	BLOOMLINE_SOAK_SECONDS=$(or $(S),3600) $(CARGO_TEST) --test server soak:: -- \
 		--nocapture --test-threads 1
 
-bench-arm64: ## Count the instructions per item on arm64, with NEON and without
-	@benches/instructions/count.sh
-
 bench-crates: ## Measure the core beside other crates, for the table of core/README.md
 	@scripts/deps.sh build
 	cargo run --release --locked --manifest-path core/benches/peers/Cargo.toml \
 		--target-dir $(TARGET_DIR)/peers -- $(ARGS)
-
-bench-dedup: build servers ## Measure deduplication, draw docs/dedup.svg: ARGS="--items 1000000"
-	@scripts/venv.sh
-	.venv/bin/python benches/dedup/dedup.py --chart docs/dedup.svg $(ARGS)
 
 bench-python: build servers ## Measure the Python package beside calls packed by hand
 	@scripts/deps.sh clients

@@ -50,7 +50,7 @@ impl Bits {
                 let len = left.min(CHUNK as u64);
                 end += len;
                 left -= len;
-                let chunk = load("BF", key, end + 1, self.chunk(number, len as usize)?);
+                let chunk = load(key, end + 1, self.chunk(number, len as usize)?);
                 chunk.exec(&mut server.connection)?;
                 number += 1;
             }
@@ -59,9 +59,9 @@ impl Bits {
     }
 }
 
-/// BF.LOADCHUNK or CF.LOADCHUNK. An iterator is the offset after the chunk, counted from 1.
-pub fn load(family: &str, key: &str, iterator: u64, data: &[u8]) -> Cmd {
-    let mut command = cmd(&format!("{family}.LOADCHUNK"));
+/// BF.LOADCHUNK. An iterator is the offset after the chunk, counted from 1.
+pub fn load(key: &str, iterator: u64, data: &[u8]) -> Cmd {
+    let mut command = cmd("BF.LOADCHUNK");
     command.arg(key).arg(iterator).arg(data);
     command
 }

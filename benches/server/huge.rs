@@ -1,7 +1,7 @@
-//! Large filters with pages of 4 KiB and of 2 MiB: `make bench-huge`.
+//! Large filters with pages of 4 KiB and of 2 MiB.
 //!
 //! ```text
-//! make bench-huge ARGS="--sizes 1g,4g,10g"
+//! make bench ARGS="--huge --sizes 1g,4g,10g"
 //! ```
 //!
 //! Two servers, one after the other, hold the same filter at 1 %, NONSCALING, with a 64th of its

@@ -4,9 +4,9 @@
 //! ```text
 //! make bench
 //! PEER=/path/a.so:/path/b.so make bench ARGS=--full   # without PEER: RedisBloom 2.8
-//! make bench-blocking
-//! make bench-packed
-//! make bench-huge
+//! make bench ARGS="--only 'In cache'"
+//! make bench ARGS="--huge --sizes 1g,4g,10g"
+//! make bench-latency
 //! ```
 //!
 //! Each column of the table is a server of its own with one module or none: the baseline
@@ -38,13 +38,12 @@
 //! | `measure` | one sample: reset, send, read the statistics, check |
 //! | `run` | rounds over rows and columns |
 //! | `costs` | memory, disk, copied pages, replicated bytes: one file per experiment |
-//! | `blocking` | the second mode: how long one call of each command blocks the server |
+//! | `latency` | the second mode: how long one call of each command blocks the server |
 //! | `huge` | the third mode: large filters with small and with huge pages |
 //! | `outcome` | the results as JSON |
 
 mod bit_string;
 mod bits;
-mod blocking;
 mod column;
 mod cores;
 mod costs;
@@ -52,6 +51,7 @@ mod dialect;
 mod groups;
 mod huge;
 mod items;
+mod latency;
 mod machine;
 mod measure;
 mod options;
@@ -88,7 +88,7 @@ fn bench() -> Result<bool> {
     let cores = cores::Cores::pin_client()?;
     match options.mode {
         Mode::Items => {}
-        Mode::Blocking | Mode::Packed => return blocking::bench(&options, &cores).map(|()| true),
+        Mode::Latency => return latency::bench(&options, &cores).map(|()| true),
         Mode::Huge => return huge::bench(&options, &cores).map(|()| true),
     }
     let mut columns = column::start_all(&options, &cores)?;
@@ -105,7 +105,7 @@ fn bench() -> Result<bool> {
     }
     drop(columns);
     if options.scale == scale::Scale::Smoke && options.only.is_none() {
-        blocking::smoke(&options, &cores)?;
+        latency::smoke(&options, &cores)?;
     }
     Ok(!outcome.failures.iter().any(|&(is_ours, _)| is_ours))
 }

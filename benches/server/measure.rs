@@ -47,7 +47,7 @@ pub fn sample(column: &mut Column, case: &Case, payload: &Payload) -> Result<Sam
 }
 
 /// Sends a payload and reads the server's statistics of its command.
-pub fn timed(server: &mut Server, traffic: Traffic, payload: &Payload) -> Result<Sample> {
+fn timed(server: &mut Server, traffic: Traffic, payload: &Payload) -> Result<Sample> {
     server.run("CONFIG RESETSTAT")?;
     let faults_before = server.harness.process().page_faults()?;
     let sum = send(server, traffic, payload)?;
@@ -65,7 +65,7 @@ pub fn timed(server: &mut Server, traffic: Traffic, payload: &Payload) -> Result
 }
 
 /// The least and the largest share of the items that a filter or a set answers with 1.
-pub fn bounds(op: Op) -> (f64, f64) {
+fn bounds(op: Op) -> (f64, f64) {
     match op {
         Op::Hit => (1.0, 1.0),
         // Other items may have the same fingerprint, a few percent in RedisBloom's layout.
@@ -79,7 +79,7 @@ pub fn bounds(op: Op) -> (f64, f64) {
 }
 
 /// Rejects a time whose answers are wrong, by the share of the items that got 1.
-pub fn check(share: f64, (least, most): (f64, f64)) -> Result<()> {
+fn check(share: f64, (least, most): (f64, f64)) -> Result<()> {
     if (least..=most).contains(&share) {
         return Ok(());
     }

@@ -16,9 +16,7 @@ pub enum Mode {
     /// The time per item.
     Items,
     /// How long one call blocks the server.
-    Blocking,
-    /// How long one call of packed items blocks the server.
-    Packed,
+    Latency,
     /// The time per item in large filters, with small and with huge pages.
     Huge,
 }
@@ -28,7 +26,7 @@ pub enum Mode {
 pub struct Options {
     pub scale: Scale,
     pub mode: Mode,
-    /// The sizes of the filters as the user writes them, for [`Mode::Blocking`] and
+    /// The sizes of the filters as the user writes them, for [`Mode::Latency`] and
     /// [`Mode::Huge`]; empty: the default.
     pub sizes: String,
     /// The server; the newest Redis by default.
@@ -51,14 +49,13 @@ pub struct Options {
 const HELP: &str = "\
 cargo bench --bench server -- [OPTIONS]
   --quick | --full | --smoke   how much to run (default: quick)
-  --blocking       how long one call of each command blocks the server
-  --packed         how long one call of packed items blocks the server, by their number
+  --latency        how long one call of each command blocks the server
   --huge           the time per item in large filters, with pages of 4 KiB and of 2 MiB
-  --sizes LIST     with --blocking: bytes of the filters (default: 1m,100m,1g,4g,10g);
+  --sizes LIST     with --latency: bytes of the filters (default: 1m,100m,1g,4g,10g);
                    with --huge: capacities (default: 1g,4g)
   --server NAME    a folder of .servers (default: $SERVER, else the newest Redis)
   --items KIND     hex40 (40 hex characters, default), bytes20 (20 raw bytes) or hex20
-  --rounds N       rounds per row (default: 3 quick, 7 full); with --blocking runs at most (5)
+  --rounds N       rounds per row (default: 3 quick, 7 full); with --latency runs at most (5)
   --only TEXT      only rows whose group or name contains TEXT
   --json FILE      default: bench/server.json in the target folder
 Environment: BLOOMLINE_SO (default ./bloomline.so), SCALAR_SO (default: scalar/release in the target folder),
@@ -90,8 +87,7 @@ impl Options {
                 Long("quick") => scale = Some(Scale::Quick),
                 Long("full") => scale = Some(Scale::Full),
                 Long("smoke") => scale = Some(Scale::Smoke),
-                Long("blocking") => mode = Mode::Blocking,
-                Long("packed") => mode = Mode::Packed,
+                Long("latency") => mode = Mode::Latency,
                 Long("huge") => mode = Mode::Huge,
                 Long("sizes") => sizes = parser.value()?.string()?,
                 Long("server") => server = Some(parser.value()?.string()?),
@@ -110,7 +106,7 @@ impl Options {
         if rounds == 0 {
             rounds = match (scale, mode) {
                 (Scale::Smoke, _) => 1,
-                (_, Mode::Blocking | Mode::Packed | Mode::Huge) => 5,
+                (_, Mode::Latency | Mode::Huge) => 5,
                 (Scale::Quick, Mode::Items) => 3,
                 (Scale::Full, Mode::Items) => 7,
             };
@@ -141,17 +137,19 @@ impl Options {
 
     /// The command line that repeats this run, without paths of this machine.
     pub fn command_line(&self) -> String {
-        let make = match self.mode {
+        let (target, mut arguments) = match self.mode {
             Mode::Items => return self.cargo_line(),
-            Mode::Blocking => "make bench-blocking",
-            Mode::Packed => "make bench-packed",
-            Mode::Huge => "make bench-huge",
+            Mode::Latency => ("bench-latency", Vec::new()),
+            Mode::Huge => ("bench", vec!["--huge"]),
         };
-        let sizes = match self.sizes.as_str() {
-            "" => String::new(),
-            sizes => format!(" ARGS=\"--sizes {sizes}\""),
-        };
-        format!("{make} SERVER={}{sizes}", self.server.name)
+        if !self.sizes.is_empty() {
+            arguments.extend(["--sizes", &self.sizes]);
+        }
+        let line = format!("make {target} SERVER={}", self.server.name);
+        match arguments.join(" ").as_str() {
+            "" => line,
+            arguments => format!("{line} ARGS=\"{arguments}\""),
+        }
     }
 
     fn cargo_line(&self) -> String {

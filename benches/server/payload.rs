@@ -5,7 +5,7 @@ use std::ops::Range;
 use redis::{Cmd, Connection, Value, cmd};
 
 use crate::items::{Item, Kind};
-use crate::packed::{Form, PACKED_BATCH};
+use crate::packed::Form;
 use crate::result::Result;
 use crate::server::Server;
 use crate::workloads::Traffic;
@@ -75,21 +75,6 @@ impl Payload {
         while items.peek().is_some() {
             let part: Vec<Item> = items.by_ref().take(batch).collect();
             payload.push_call(key, kind, None, &part);
-        }
-        payload
-    }
-
-    /// The same in packed calls.
-    pub fn packed(
-        command: &'static str,
-        key: &str,
-        form: Form,
-        kind: Kind,
-        items: &[Item],
-    ) -> Payload {
-        let mut payload = Payload::new(command, CHUNK_BYTES);
-        for part in items.chunks(PACKED_BATCH as usize) {
-            payload.push_call(key, kind, Some(form), part);
         }
         payload
     }

@@ -37,14 +37,9 @@ impl Server {
     pub fn restart(&mut self) -> Result<()> {
         self.harness.kill();
         self.harness.try_revive(Limits::default()).map_err(|refusal| end_of(&refusal.log))?;
-        self.connection = self.connect()?;
-        self.second = self.connect()?;
+        let socket = self.harness.socket();
+        (self.connection, self.second) = (open(&socket)?, open(&socket)?);
         Ok(())
-    }
-
-    /// A further connection, for calls after which the server may close it.
-    pub fn connect(&self) -> Result<Connection> {
-        open(&self.harness.socket())
     }
 
     /// Runs a line of a command; an empty line does nothing.

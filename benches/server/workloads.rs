@@ -246,7 +246,7 @@ pub const TINY_ITEMS: u64 = 20;
 ///
 /// The factor is coprime to every `len` used here (their prime factors are 2, 3, 5 and 31), so each
 /// number occurs once.
-pub fn scatter(i: u64, len: u64) -> u64 {
+fn scatter(i: u64, len: u64) -> u64 {
     (i * 618_033_989) % len.max(1)
 }
 

@@ -7,16 +7,13 @@
 
 mod compacted;
 mod copied;
-mod end_to_end;
 mod freed;
-mod packed;
 mod rates;
 mod replicated;
 mod saved;
 mod tiny;
 
-use bloomline_harness::{CoreSet, Kind as Build, Setup};
-
+use bloomline_harness::{Kind as Build, Setup};
 use serde_json::{Value, json};
 
 use crate::column::{Column, SCALAR};
@@ -35,11 +32,6 @@ pub struct Subject {
     is_ours: bool,
     /// True if it has windowed filters, which only the project's own layout has.
     forgets: bool,
-    /// True if it has packed items.
-    packs: bool,
-    /// The cores of a server whose commands are timed, and of any other.
-    timed: CoreSet,
-    all: CoreSet,
     build: Build,
     setup: Setup,
 }
@@ -47,13 +39,8 @@ pub struct Subject {
 impl Subject {
     /// Starts a server with further lines of configuration.
     fn server(&self, lines: &[&str]) -> Result<Server> {
-        let setup = self.setup.clone().on_cores(self.all);
+        let setup = self.setup.clone();
         Server::start(&self.build, &lines.iter().fold(setup, |setup, line| setup.line(*line)))
-    }
-
-    /// Starts a server whose commands are timed.
-    fn timed_server(&self) -> Result<Server> {
-        Server::start(&self.build, &self.setup.clone().on_cores(self.timed))
     }
 }
 
@@ -102,8 +89,6 @@ pub fn chosen(options: &Options) -> Vec<Experiment> {
         freed::EXPERIMENT,
         copied::EXPERIMENT,
         replicated::EXPERIMENT,
-        packed::EXPERIMENT,
-        end_to_end::EXPERIMENT,
     ];
     let is_chosen = |title: &str| options.only.as_ref().is_none_or(|text| title.contains(text));
     all.into_iter().filter(|experiment| is_chosen(experiment.title)).collect()
@@ -115,16 +100,13 @@ pub fn chosen(options: &Options) -> Vec<Experiment> {
 /// child would share one core with it.
 pub fn subjects(options: &Options, columns: &[Column], cores: &Cores) -> Vec<Subject> {
     let subject = |column: &Column| {
-        let Dialect::Bloom { forgets, packs, .. } = column.dialect else { return None };
+        let Dialect::Bloom { forgets, .. } = column.dialect else { return None };
         (column.name != SCALAR).then(|| Subject {
             name: column.name.clone(),
             is_ours: column.is_ours,
             forgets,
-            packs,
-            timed: cores.of_timed(),
-            all: cores.all,
             build: options.server.clone(),
-            setup: column.setup.clone(),
+            setup: column.setup.clone().on_cores(cores.all),
         })
     };
     columns.iter().filter_map(subject).collect()

@@ -1,5 +1,4 @@
-//! Calls of packed items, by the number of their items: a second table of
-//! `docs/reference/latency.md`.
+//! Calls of packed items, by the number of their items: a table of its own.
 
 use redis::Value;
 
@@ -46,7 +45,7 @@ pub fn measure(bench: &mut Bench, items: u64, capacity: u64) -> Result<()> {
             let data = Form::Fixed.pack(KIND, (run * items..(run + 1) * items).map(item));
             let call = Form::Fixed.call(command, FILTER, KIND, &data);
             match bench.timed(row, &call)? {
-                Some(Value::Array(parts)) if parts.first() == Some(&Value::Int(items as i64)) => {}
+                Value::Array(parts) if parts.first() == Some(&Value::Int(items as i64)) => {}
                 other => return Err(format!("{command} of {items} items: {other:?}").into()),
             }
         }

@@ -1,7 +1,9 @@
 //! Filters of many layers: commands that report or test each layer take longest on these.
 
+use redis::cmd;
+
 use super::bench::Bench;
-use super::filters::{self, FILTER, Layout, State, put, scaled};
+use super::filters::{self, FILTER, Layout, State, scaled};
 use super::rows;
 use crate::bits::{Bits, layer_bytes, load};
 use crate::result::Result;
@@ -35,7 +37,7 @@ pub fn measure(bench: &mut Bench, (layers, bytes, is_filled_too): Shape) -> Resu
     }
     bench.rows(&rows::OVERVIEW)?;
     rows::items(bench)?;
-    bench.server.run("FLUSHALL")
+    bench.flush()
 }
 
 /// A filter with this number of layers for `capacity` items each. Later layers have lower error
@@ -43,9 +45,11 @@ pub fn measure(bench: &mut Bench, (layers, bytes, is_filled_too): Shape) -> Resu
 fn make(server: &mut Server, layers: u32, capacity: u64) -> Result<()> {
     server.run("FLUSHALL")?;
     server.run(&(filters::reserve("probe", capacity, Layout::Bloomline) + " EXPANSION 1"))?;
-    let mut header = filters::header(server, "BF", "probe")?;
+    let mut dump = cmd("BF.SCANDUMP");
+    let (_, mut header): (u64, Vec<u8>) = dump.arg("probe").arg(0).query(&mut server.connection)?;
     // Offset 20 is the number of layers, see docs/format.md.
-    put(&mut header, 20, &layers.to_le_bytes())?;
+    let field = header.get_mut(20..24).ok_or("the header is too short")?;
+    field.copy_from_slice(&layers.to_le_bytes());
     server.run("DEL probe")?;
-    Ok(load("BF", FILTER, 1, &header).exec(&mut server.connection)?)
+    Ok(load(FILTER, 1, &header).exec(&mut server.connection)?)
 }

@@ -1,10 +1,9 @@
-//! How long one call of each command blocks the server: the tables of `docs/reference/latency.md`,
-//! which `benches/published/latency.py` writes.
+//! How long one call of each command blocks the server: the tables of
+//! `docs/explanation/performance.md`, which `benches/published/latency.py` writes.
 //!
 //! ```text
-//! make bench-blocking
-//! make bench-packed
-//! make bench-blocking SERVER=valkey-9.1 ARGS="--sizes 1g,10g"
+//! make bench-latency
+//! make bench-latency SERVER=valkey-9.1 ARGS="--sizes 1g,10g"
 //! ```
 //!
 //! A server executes one command at a time, so every other client waits for the time of one call.
@@ -16,40 +15,29 @@
 //! Each figure is the longest of up to five runs. A row ends early when its time is used up, so
 //! large filters have one or two runs. Filters have two states. *Untouched*: just reserved, so that
 //! no page is backed by memory yet. *Filled*: every page is written by BF.LOADCHUNK with
-//! pseudo-random bits, half of which are set, as in a full filter. The rows of the page are in the
-//! order in which they are measured here.
+//! pseudo-random bits, half of which are set, as in a full filter.
 //!
 //! | file | idea |
 //! |---|---|
 //! | `bench` | the runs of rows on one filter |
 //! | `clock` | the time of one call, from SLOWLOG |
 //! | `filters` | filters of a wanted size, untouched and filled |
-//! | `rows` | the rows of one filter: every command on it |
-//! | `files` | DUMP, RESTORE, SAVE and BGSAVE of it |
-//! | `rotation` | windowed filters: a generation is opened and another dropped |
-//! | `joining` | BF.MERGE and BF.COMPACT, each beside a plain pass over as much memory |
-//! | `cuckoo` | cuckoo filters: CF.COMPACT, and what else takes a time in proportion to the bytes |
+//! | `rows` | the table of rows, and the filters on which each is run |
 //! | `layers` | filters of hundreds and thousands of layers |
-//! | `plain` | passes over memory without a filter |
 //! | `packed` | calls of packed items, by their number |
 
 mod bench;
 mod clock;
-mod cuckoo;
-mod files;
 mod filters;
-mod joining;
 mod layers;
 mod packed;
-mod plain;
-mod rotation;
 mod rows;
 
 use serde_json::json;
 
 use crate::cores::Cores;
 use crate::machine::Machine;
-use crate::options::{Mode, Options};
+use crate::options::Options;
 use crate::outcome;
 use crate::result::Result;
 use crate::scale::Scale;
@@ -59,10 +47,10 @@ use crate::{column, sizes};
 use bench::{Bench, Run};
 use filters::{Layout, State};
 
-/// Measures the rows of the mode, and writes every run as JSON.
+/// Measures all rows, and writes every run as JSON.
 pub fn bench(options: &Options, cores: &Cores) -> Result<()> {
     let mut server = start(options, cores)?;
-    let runs = measure(options, options.mode, &mut server)?;
+    let runs = measure(options, &mut server)?;
     let machine = Machine::describe(server.version()?, None);
     let whole = json!({
         "command": options.command_line(),
@@ -74,17 +62,9 @@ pub fn bench(options: &Options, cores: &Cores) -> Result<()> {
     outcome::write_file(&options.json, &whole)
 }
 
-/// Runs everything in small.
-///
-/// # Errors
-///
-/// What failed, as a sentence. The server may refuse no call on a small filter.
+/// Runs everything in small, and writes nothing.
 pub fn smoke(options: &Options, cores: &Cores) -> Result<()> {
-    let mut server = start(options, cores)?;
-    let mut runs = measure(options, Mode::Blocking, &mut server)?;
-    runs.extend(measure(options, Mode::Packed, &mut server)?);
-    let refused = |run: &Run| Some(format!("{} refused: {}", run.row, run.result.as_ref().err()?));
-    runs.iter().find_map(refused).map_or(Ok(()), |why| Err(why.into()))
+    measure(options, &mut start(options, cores)?).map(|_| ())
 }
 
 /// A server with this module, on all cores, so that background threads and children have cores of
@@ -92,22 +72,14 @@ pub fn smoke(options: &Options, cores: &Cores) -> Result<()> {
 fn start(options: &Options, cores: &Cores) -> Result<Server> {
     let (module, _) = &options.bloomline;
     // hz 500: the server notices within 2 ms that a child has ended.
-    let settings = ["slowlog-log-slower-than 0", "slowlog-max-len 100000", "hz 500"];
+    let settings = ["slowlog-log-slower-than 0", "hz 500"];
     let setup = column::setup(Some(module), "")?.on_cores(cores.all).debug();
     Server::start(&options.server, &settings.iter().fold(setup, |setup, line| setup.line(*line)))
 }
 
-/// Runs the rows of a mode on each of its filters.
-fn measure(options: &Options, mode: Mode, server: &mut Server) -> Result<Vec<Run>> {
+/// Runs the rows on each of the filters.
+fn measure(options: &Options, server: &mut Server) -> Result<Vec<Run>> {
     let mut bench = Bench::new(server, options.rounds);
-    if mode == Mode::Packed {
-        let (sizes, capacity) = packed::sizes(options.scale);
-        for &items in sizes {
-            bench.begin("items in the call", thousands(items), Layout::Bloomline, State::Untouched);
-            packed::measure(&mut bench, items, capacity)?;
-        }
-        return Ok(bench.done);
-    }
     let sizes = sizes::parse(match (options.sizes.as_str(), options.scale) {
         ("", Scale::Smoke) => "64k,1m",
         ("", _) => "1m,100m,1g,4g,10g",
@@ -130,6 +102,11 @@ fn measure(options: &Options, mode: Mode, server: &mut Server) -> Result<Vec<Run
             bench.begin("layers", column, Layout::Bloomline, state);
             layers::measure(&mut bench, shape)?;
         }
+    }
+    let (counts, capacity) = packed::sizes(options.scale);
+    for &items in counts {
+        bench.begin("items in the call", thousands(items), Layout::Bloomline, State::Untouched);
+        packed::measure(&mut bench, items, capacity)?;
     }
     Ok(bench.done)
 }
