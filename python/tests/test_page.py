@@ -8,7 +8,7 @@ from conftest import ROOT
 def test_python_of_the_page_runs(plain, bloomline_server):
     page = (ROOT / "docs/how-to/python.md").read_text()
     blocks = re.findall(r"^```python\n(.*?)^```", page, re.M | re.S)
-    assert len(blocks) == 3
+    assert len(blocks) == 4
     names = {}
     for block in blocks:
         exec(

@@ -1,4 +1,4 @@
-//! The recipe in Rust of docs/how-to/bulk-loading.md, which stands here unchanged.
+//! The recipe in Rust of docs/how-to/clients.md, which stands here unchanged.
 
 use bloomline_harness::{Setup, for_each_server};
 use redis::{Client, Connection, RedisResult, cmd};
@@ -17,7 +17,7 @@ fn add_lines<'a>(
 
 #[test]
 fn rust_of_the_page_returns_the_new_lines() {
-    let page = include_str!("../../docs/how-to/bulk-loading.md");
+    let page = include_str!("../../docs/how-to/clients.md");
     let block = page.split_once("```rust\n").unwrap().1.split_once("```").unwrap().0;
     assert!(include_str!("recipes.rs").contains(block), "the page shows another function");
     for_each_server(|kind| {

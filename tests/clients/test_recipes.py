@@ -1,4 +1,4 @@
-"""Runs the code blocks of two pages unchanged; those in Rust are run by recipes.rs.
+"""Runs the code blocks of docs/how-to/clients.md unchanged; those in Rust are run by recipes.rs.
 
 Blocks that connect by themselves are programs: test_recipe_programs.py runs them.
 """
@@ -11,15 +11,14 @@ import pytest
 from conftest import DEADLINE, ROOT, find_servers
 
 PAGE = (ROOT / "docs/how-to/clients.md").read_text()
-BULK = (ROOT / "docs/how-to/bulk-loading.md").read_text()
 README = (ROOT / "README.md").read_text()
 FOLDER = ROOT / "tests/clients/node"
 
 pytestmark = pytest.mark.newest
 
 
-def blocks(language, page=PAGE + BULK):
-    """Returns the blocks in this language, by default of both pages, without complete programs."""
+def blocks(language, page=PAGE):
+    """Returns the blocks in this language, by default of the page, without complete programs."""
     found = re.findall(rf"^```{language}\n(.*?)^```", page, re.M | re.S)
     return [block for block in found if "6379" not in block]
 

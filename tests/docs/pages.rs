@@ -196,8 +196,7 @@ fn paths_of_pages_in_other_files_exist() {
 
 #[test]
 fn numbers_of_the_comparison_are_those_of_the_benchmarks() {
-    let (page, published) =
-        (read(Path::new("docs/reference/peers.md")), read(Path::new("docs/benchmarks.md")));
+    let (page, published) = (read(Path::new("README.md")), read(Path::new("docs/benchmarks.md")));
     let mut count = 0;
     for line in page.lines() {
         let is_measured = ["| bytes per item", "| % of wrong answers", "| ns per item"];
