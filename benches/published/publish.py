@@ -35,8 +35,8 @@ CHARTED = ["In cache", "Default growth", "EXPANSION 1", "Out of cache"]
 # by RedisBloom.
 GIVEN = {"MB", "log2(1/e)", "1.44 log2(1/e)", "target %", "bits per item", "pages of the filter", "per item", "bytes sent", "MEMORY USAGE"}
 # Columns of a run that the page leaves out: a second baseline, the build without vector
-# instructions, which is in the chart, and what follows from the target rate.
-LEFT_OUT = {"baseline, hash", "scalar", "log2(1/e)", "1.44 log2(1/e)"}
+# instructions, which is in the chart, and what follows from the target rate or from other columns.
+LEFT_OUT = {"baseline, hash", "scalar", "log2(1/e)", "1.44 log2(1/e)", "target %", "bits per item", "pages of the filter"}
 # Columns whose lines of a sheet are left out where they are equal to those of another one.
 SAME_AS = {"redisbloom layout": ["RedisBloom", "bloomline"], "valkey-bloom layout": ["bloomline"]}
 # Columns that the page also shows as multiples of the baseline.
@@ -106,18 +106,14 @@ def machine(run):
 
 
 def modules(run):
-    """What the run records of the files that it measured, as elements of a list."""
+    """What the run records of the files that it measured, as elements of a list: each file with its columns."""
     if run.modules is None:
         return ["* modules: this run did not record their versions and files"]
-    return [
-        textwrap.fill(
-            f"* {run.shown(of['column'])}: `{of['file']}`, version {of['version']} of the module `{of['name']}`, "
-            f"SHA-256 `{of['sha256']}`",
-            100,
-            subsequent_indent="  ",
-        )
-        for of in run.modules
-    ]
+    columns = {}
+    for of in run.modules:
+        file = f"`{of['file']}`, version {of['version']} of the module `{of['name']}`, SHA-256 `{of['sha256']}`"
+        columns.setdefault(file, []).append(run.shown(of["column"]))
+    return [textwrap.fill(f"* {'; '.join(names)}: {file}", 100, subsequent_indent="  ") for file, names in columns.items()]
 
 
 def span(run, name):

@@ -51,7 +51,6 @@ def test_program_of_the_page_runs(server, port, tmp_path, name, language, block)
 
 def test_each_program_of_the_page_is_found():
     assert [name for name, *_ in BLOCKS] == [
-        "valkey-py",
         "GLIDE for Python",
         "GLIDE for Node.js",
         "PHP, phpredis",

@@ -1,4 +1,4 @@
-//! Calls of packed items, by the number of their items: a table of its own.
+//! Calls of packed items, by the number of their items, in a second table.
 
 use redis::Value;
 
