@@ -240,7 +240,7 @@ def test_command_line_needs_bloomline(peer, client, tmp_path, command):
 
 
 @pytest.mark.parametrize("family", ["BF", "CF"])
-def test_filters_move_to_bloomline(peer, bloomline_server, tmp_path, family):
+def test_filters_of_the_peer_are_imported(peer, bloomline_server, tmp_path, family):
     with redis.Redis.from_url(peer.url) as here, redis.Redis.from_url(bloomline_server.url) as new:
         here.flushall()
         new.flushall()
