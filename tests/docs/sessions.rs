@@ -39,7 +39,16 @@ fn typed(server: &Server, line: &str) -> String {
         .expect("the command line client");
     writeln!(cli.stdin.take().expect("its input"), "{line}").expect("the line");
     let output = cli.wait_with_output().expect("its output");
-    String::from_utf8_lossy(&output.stdout).trim_end().to_owned()
+    without_time(String::from_utf8_lossy(&output.stdout).trim_end()).to_owned()
+}
+
+/// The reply without the time, such as `(0.52s)`, that redis-cli prints below a slow one.
+fn without_time(shown: &str) -> &str {
+    let time = shown.rsplit_once('\n').filter(|(_, line)| {
+        let seconds = line.strip_prefix('(').and_then(|line| line.strip_suffix("s)"));
+        seconds.is_some_and(|seconds| seconds.parse::<f64>().is_ok())
+    });
+    time.map_or(shown, |(reply, _)| reply)
 }
 
 #[test]
