@@ -4,7 +4,7 @@ use std::ffi::{c_char, c_int};
 
 use redis_module::raw::{self, RedisModuleCtx, RedisModuleString, Status};
 
-use crate::command::bloom::table::{CATEGORY, COMMANDS, HIDDEN};
+use crate::command::bloom::table::{CATEGORY, COMMANDS};
 use crate::command::cuckoo::table as cuckoo;
 use crate::data_type::{copies, registry};
 use crate::policy::config;
@@ -83,7 +83,7 @@ fn load(loading: Loading, args: Args) -> bool {
         && registry::register(loading)
         && command::register(
             loading,
-            COMMANDS.iter().chain(&HIDDEN).chain(&cuckoo::COMMANDS),
+            COMMANDS.iter().chain(&cuckoo::COMMANDS),
             &[CATEGORY, cuckoo::CATEGORY],
         )
         && config::register(loading);

@@ -163,8 +163,6 @@ pub enum HeaderError {
     Total(u64),
     /// The numbers of the layer with this index contradict each other (RedisBloom's layout).
     Layer(u32),
-    /// The items have another hash than that of RedisBloom's layout: this version, with a seed.
-    Hash(u64),
     /// A filter of these parameters cannot have this many layers.
     Layers(u32),
     /// The layer with this index cannot have the pages or the capacity of its record.
@@ -426,10 +424,6 @@ impl fmt::Display for HeaderError {
             Self::Options(bits) => write!(f, "options {bits:#x} without a meaning"),
             Self::Total(n) => write!(f, "{n} items, which is not the sum of those in the links"),
             Self::Layer(n) => write!(f, "the numbers of link {n} contradict each other"),
-            Self::Hash(n) => write!(
-                f,
-                "hash version {n} with a seed (bf-hash-seed), which this release does not compute"
-            ),
             Self::Layers(n) => write!(f, "{n} layers"),
             Self::Irregular(n) => write!(f, "the record of layer {n} is not valid"),
             Self::Len(n) => write!(f, "{n} items in the newest layer, more than its capacity"),

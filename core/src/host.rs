@@ -63,11 +63,6 @@ pub mod huge {
 pub mod redisbloom {
     pub use crate::redisbloom::geometry::{Options, Shape};
     pub use crate::redisbloom::{ClassicFilter, ClassicLayer, Common};
-
-    /// How items are hashed, as files of RedisBloom say it.
-    pub mod hash {
-        pub use crate::redisbloom::hash::{check, check_bytes};
-    }
 }
 
 /// valkey-bloom's layout, for hosts that read and write valkey-bloom's own formats.

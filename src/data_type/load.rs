@@ -52,20 +52,14 @@ impl Loader<'_> {
     ///
     /// # Errors
     ///
-    /// They cannot, because of the server's RDB version or because `is_newest` is true: only newer
-    /// builds of RedisBloom know the encoding version.
-    pub fn check_readable(&self, is_newest: bool) -> Result<(), LoadError> {
-        let reader = match is_newest {
-            true => "RedisBloom without bf-hash-seed",
-            false if version::has_payloads_unknown_to_redis() => "Redis",
-            false => return Ok(()),
-        };
-        if !self.is_for_redisbloom_replicas() {
+    /// They cannot, because of the server's RDB version.
+    pub fn check_readable(&self) -> Result<(), LoadError> {
+        if !version::has_payloads_unknown_to_redis() || !self.is_for_redisbloom_replicas() {
             return Ok(());
         }
         let Names { scandump, loadchunk, .. } = self.names;
         Err(format!(
-            "{reader} cannot read this payload, so bf-redisbloom-replicas forbids RESTORE: use {} \
+            "Redis cannot read this payload, so bf-redisbloom-replicas forbids RESTORE: use {} \
              and {}",
             scandump.to_string_lossy(),
             loadchunk.to_string_lossy()

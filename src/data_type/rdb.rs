@@ -25,11 +25,8 @@ pub trait Encoding {
     /// The name of the type, which files and programs contain.
     const NAME: &'static CStr;
 
-    /// The version of the encoding that is written.
+    /// The version of the encoding that is written, which is the newest one that is read.
     const VERSION: c_int;
-
-    /// The newest version that is read.
-    const NEWEST_VERSION: c_int;
 
     /// Saves a filter, whose layout is one of the type's.
     fn save(filter: &Self::Filter, writer: &Writer);
@@ -60,11 +57,12 @@ pub unsafe extern "C" fn load<E: Encoding>(io: *mut RedisModuleIO, encver: c_int
     let source = Source::outside_calls();
     let mut loader = Loader { reader, limits: Limits::of(&source), names: E::Filter::NAMES };
     let loaded = match encver {
-        0.. if encver <= E::NEWEST_VERSION => E::load(&mut loader, encver),
-        _ => {
-            Err(format!("a filter of encoding version {encver}, which this release does not read")
-                .into())
-        }
+        0.. if encver <= E::VERSION => E::load(&mut loader, encver),
+        _ => Err(format!(
+            "its encoding version is {encver}, and the newest that this release reads is {}",
+            E::VERSION
+        )
+        .into()),
     };
     let error = match loaded {
         Ok(filter) => return into_raw(filter).as_ptr(),

@@ -23,8 +23,6 @@ impl Encoding for Bloom {
 
     const NAME: &'static CStr = c"MBbloom--";
     const VERSION: c_int = 4;
-    /// That of RedisBloom builds with a setting for the seed of their hash.
-    const NEWEST_VERSION: c_int = 5;
 
     fn save(filter: &AnyFilter, writer: &Writer) {
         match filter {
@@ -45,7 +43,7 @@ impl Encoding for Bloom {
         match loader.reader.unsigned()? {
             BLOOMLINE if encver == Self::VERSION => rdb_bloomline::load(loader),
             items => {
-                loader.check_readable(encver > Self::VERSION)?;
+                loader.check_readable()?;
                 let classic = rdb_redisbloom::load(loader, encver)?;
                 let found = classic.len();
                 if saved_len(found) != items {

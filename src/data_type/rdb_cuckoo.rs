@@ -20,10 +20,8 @@
 //! unsigned buckets, string the slots, a byte each
 //! ```
 //!
-//! This is version 4. Version 5 has two more unsigned numbers at the end, as for Bloom filters: the
-//! version of the hash and its seed, both 0 for the only hash that is read. Versions 0 to 3 have
-//! neither `deletes` and what follows it, for which the settings of the server count, nor the buckets
-//! of a table. RedisBloom calls a table a sub-filter.
+//! This is version 4. Versions 0 to 3 have neither `deletes` and what follows it, for which the
+//! settings of the server count, nor the buckets of a table. RedisBloom calls a table a sub-filter.
 
 use std::ffi::{CStr, c_int};
 
@@ -32,7 +30,6 @@ use super::rdb::Encoding;
 use crate::policy::setting::{CF_BUCKET_SIZE, CF_EXPANSION_FACTOR, CF_MAX_ITERATIONS};
 use crate::server::rdb::Writer;
 use bloomline_core::host::cuckoo::{AnyCuckoo, ClassicCuckoo, CuckooFilter, CuckooNumbers};
-use bloomline_core::host::redisbloom::hash;
 
 /// RedisBloom's type of cuckoo filters.
 pub enum Cuckoo {}
@@ -42,8 +39,6 @@ impl Encoding for Cuckoo {
 
     const NAME: &'static CStr = c"MBbloomCF";
     const VERSION: c_int = 4;
-    /// That of RedisBloom builds with a setting for the seed of their hash.
-    const NEWEST_VERSION: c_int = 5;
 
     fn save(filter: &AnyCuckoo, writer: &Writer) {
         match filter {
@@ -59,7 +54,7 @@ impl Encoding for Cuckoo {
         match loader.reader.unsigned()? {
             BLOOMLINE if encver == Self::VERSION => load_bloomline(loader).map(AnyCuckoo::from),
             tables => {
-                loader.check_readable(encver > Self::VERSION)?;
+                loader.check_readable()?;
                 load_redisbloom(loader, tables, encver).map(AnyCuckoo::from)
             }
         }
@@ -114,10 +109,6 @@ fn load_redisbloom(
         let slots = loader.string(length)?;
         let loaded = filter.load_table(index, slots.bytes());
         loaded.map_err(|error| loader.reason(error))?;
-    }
-    if encver >= 5 {
-        let (version, seed) = (loader.reader.unsigned()?, loader.reader.unsigned()?);
-        hash::check(version, seed).map_err(|error| error.to_string())?;
     }
     Ok(filter)
 }

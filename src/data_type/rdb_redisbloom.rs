@@ -8,17 +8,15 @@
 //! unsigned bits, unsigned log2_bits, string the bits, unsigned items
 //! ```
 //!
-//! This is version 4. Version 5 has two more unsigned numbers at the end, which say how items are
-//! hashed: the version of the hash, and its seed; both are 0 for the hash of version 4, which is the
-//! only one that is read here. Versions 3 and 2 have no growth, version 1 also has no options, and
-//! version 0 also has neither bits nor log2_bits. RedisBloom calls a layer a link.
+//! This is version 4. Versions 3 and 2 have no growth, version 1 also has no options, and version 0
+//! also has neither bits nor log2_bits. RedisBloom calls a layer a link.
 
 use std::ffi::c_int;
 
 use super::load::{LoadError, Loader};
 use crate::server::rdb::Writer;
 use bloomline_core::Layout;
-use bloomline_core::host::redisbloom::{ClassicFilter, ClassicLayer, Common, Options, Shape, hash};
+use bloomline_core::host::redisbloom::{ClassicFilter, ClassicLayer, Common, Options, Shape};
 use bloomline_core::host::{Demand, Layer, MAX_LAYERS};
 
 /// The growth of filters of versions that do not store it.
@@ -69,10 +67,6 @@ pub fn load(loader: &mut Loader, encver: c_int) -> Result<ClassicFilter, LoadErr
             .ok_or_else(|| format!("link {index}: numbers that contradict each other"))?;
         bytes = bytes.saturating_add(layer.words().bytes());
         layers.push(layer);
-    }
-    if encver >= 5 {
-        let (version, seed) = (loader.reader.unsigned()?, loader.reader.unsigned()?);
-        hash::check(version, seed).map_err(|error| error.to_string())?;
     }
     let filter = ClassicFilter::from_links(Common { options, expansion }, layers);
     filter.ok_or_else(|| LoadError::Bytes("no link".into()))

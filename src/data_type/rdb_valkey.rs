@@ -18,9 +18,8 @@ impl Encoding for ValkeyBloom {
     type Filter = AnyFilter;
 
     const NAME: &'static CStr = c"bloomfltr";
-    const VERSION: c_int = 1;
     /// Version 0 has the same fields.
-    const NEWEST_VERSION: c_int = 1;
+    const VERSION: c_int = 1;
 
     /// Ends the process if there is no memory for a copy of the largest layer: the server ends,
     /// too, if it has none to save a value.

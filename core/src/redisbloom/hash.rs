@@ -1,30 +1,5 @@
 //! The two hashes of an item: MurmurHash64A, or the 32-bit MurmurHash2 in old filters.
 
-use crate::error::HeaderError;
-
-/// Checks the version and the seed of the hash, as newer builds of RedisBloom store them. Both are 0
-/// for the hash of this file, which is the only one that is computed.
-///
-/// # Errors
-///
-/// [`HeaderError::Hash`].
-pub fn check(version: u64, seed: u64) -> Result<(), HeaderError> {
-    if (version, seed) == (0, 0) { Ok(()) } else { Err(HeaderError::Hash(version)) }
-}
-
-/// The same with the 16 bytes that stand for both, little-endian; [`HeaderError::Length`] if there
-/// are more or fewer.
-///
-/// # Errors
-///
-/// Both.
-pub fn check_bytes(bytes: &[u8]) -> Result<(), HeaderError> {
-    match bytes.as_chunks() {
-        ([version, seed], []) => check(u64::from_le_bytes(*version), u64::from_le_bytes(*seed)),
-        _ => Err(HeaderError::Length(bytes.len())),
-    }
-}
-
 /// The two hashes of an item, from which all its bits follow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pair {

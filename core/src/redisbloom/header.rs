@@ -10,13 +10,10 @@
 //! bytes  bits  len   error  bits_per_item  hashes  capacity  log2_bits
 //! ```
 //!
-//! All numbers are little-endian, without padding between the fields. `bytes` is `bits / 8`. Builds
-//! of RedisBloom with a seed for their hash append two numbers of 8 bytes, the version of the hash
-//! and its seed, unless the version is 0.
+//! All numbers are little-endian, without padding between the fields. `bytes` is `bits / 8`.
 
 use super::ClassicFilter;
 use super::geometry::{Options, Shape};
-use super::hash::check_bytes;
 use super::layer::{ClassicLayer, Common};
 use crate::error::{Error, HeaderError};
 use crate::fields::Reader;
@@ -28,8 +25,6 @@ use crate::spec::{Growth, MAX_LAYERS, Spec};
 
 const FIRST_BYTES: usize = 20;
 const LAYER_BYTES: usize = 53;
-/// Bytes at the end that say how items are hashed.
-const HASH_BYTES: usize = 16;
 
 /// Bytes of the longest header, which no other kind of plain filter exceeds.
 pub(crate) const MAX_HEADER_BYTES: usize = FIRST_BYTES + LAYER_BYTES * MAX_LAYERS as usize;
@@ -116,9 +111,6 @@ impl ClassicFilter {
         let options = Options::from_bits(u32::from_le_bytes(first.take()));
         let expansion = u32::from_le_bytes(first.take());
         let (layers, rest) = layers.as_chunks::<LAYER_BYTES>();
-        if rest.len() == HASH_BYTES {
-            check_bytes(rest)?;
-        }
         if !rest.is_empty() || layers.len() != count as usize {
             return Err(length.into());
         }

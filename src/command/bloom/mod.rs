@@ -6,7 +6,6 @@ mod card;
 mod compact;
 mod create;
 mod dump;
-mod hash_check;
 mod info;
 mod load;
 mod merge;

@@ -31,5 +31,3 @@ pub const MERGE: &[ArgSpec] = &[
     ArgSpec::required(c"destination", Kind::Key),
     ArgSpec { multiple: true, ..ArgSpec::required(c"source", Kind::Key) },
 ];
-/// BF._HASHCHECK.
-pub const HASH_CHECK: &[ArgSpec] = &[KEY, ArgSpec::required(c"hash", Kind::Text)];

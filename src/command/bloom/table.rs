@@ -5,9 +5,7 @@ use std::ffi::CStr;
 use redis_module::raw::REDISMODULE_CMD_KEY_ACCESS;
 
 use super::bulk::BulkAdd;
-use super::{
-    add, card, compact, create, dump, hash_check, info, load, merge, rotate, stats, syntax,
-};
+use super::{add, card, compact, create, dump, info, load, merge, rotate, stats, syntax};
 use crate::command::bulk::{Bulk, BulkExists};
 use crate::command::error::Failure;
 use crate::command::handler::{ArgCount, Call, Handler};
@@ -251,16 +249,6 @@ pub static COMMANDS: [Command; 19] = [
         ..command::<Help>(&NO_KEY)
     },
 ];
-
-/// Commands that only files contain. BF.HELP does not list them.
-pub static HIDDEN: [Command; 1] = [Command {
-    name: c"bf._hashcheck",
-    summary:
-        c"Checks that the hash of a Bloom filter in an append-only file of RedisBloom is known",
-    complexity: c"O(1)",
-    args: syntax::HASH_CHECK,
-    ..command::<hash_check::HashCheck>(&READ_FAST)
-}];
 
 /// BF.HELP
 struct Help;

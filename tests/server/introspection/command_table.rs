@@ -11,7 +11,7 @@ use crate::inspect::word;
 const TIMED: &str = "dont_cache nondeterministic_output";
 
 /// All commands with one key: a call, arity, flags, flags of the key, categories, tips.
-const COMMANDS: [(&str, i64, &str, &str, &str, &str); 36] = [
+const COMMANDS: [(&str, i64, &str, &str, &str, &str); 35] = [
     ("bf.reserve KEY 0.01 100", -4, "write denyoom", "RW insert", "@bloom @write", ""),
     ("bf.add KEY a", 3, "write denyoom fast", "RW access insert", "@bloom @write @fast", ""),
     ("bf.madd KEY a b", -3, "write denyoom", "RW access insert", "@bloom @write", ""),
@@ -29,7 +29,6 @@ const COMMANDS: [(&str, i64, &str, &str, &str, &str); 36] = [
     ("bf.scandump KEY 0", 3, "readonly", "RO access", "@bloom @read", "dont_cache"),
     ("bf.load KEY x", 3, "write denyoom", "RW insert", "@bloom @write", ""),
     ("bf.loadchunk KEY 1 x", 4, "write denyoom", "RW insert", "@bloom @write", ""),
-    ("bf._hashcheck KEY x", 3, "readonly fast", "RO access", "@bloom @read @fast", ""),
     ("cf.reserve KEY 100", -3, "write denyoom", "RW insert", "@cuckoo @write", ""),
     ("cf.add KEY a", 3, "write denyoom", "RW access insert", "@cuckoo @write", ""),
     ("cf.addnx KEY a", 3, "write denyoom", "RW access insert", "@cuckoo @write", ""),

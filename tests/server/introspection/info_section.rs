@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use bloomline_harness::{Client, Setup, bulk, for_each_server, numbered, seal_dump, show, until};
+use bloomline_harness::{Client, Setup, for_each_server, numbered, seal_dump, until};
 
 use crate::inspect::{number, sum_of_infos, text, totals};
 
@@ -153,15 +153,23 @@ fn refused_loads_are_counted_and_logged() {
         let log = server.log();
         assert!(log.contains("BF.LOADCHUNK of 'k' refused: bad header: "), "{log}");
         client.call("BF.ADD k a");
-        let dump = client.call("DUMP k");
-        // The body ends with the end mark, and the bits precede it.
-        let mut body = bulk(&dump)[..bulk(&dump).len() - 8].to_vec();
-        // An unknown encoding version: the low ten bits of the identifier, which follows the byte
-        // of the type.
-        body[9] ^= 0x08;
-        let refused = show(&client.run(&[b"RESTORE", b"bad".as_slice(), b"0", &seal_dump(&body)]));
-        assert!(refused.starts_with("-ERR"), "{refused}");
-        assert_eq!(number(&mut client, "loads_refused"), 2);
+        client.call("CF.ADD c a");
+        for (refusals, key, family) in [(2, "k", "bloom"), (3, "c", "cuckoo")] {
+            let dump = client.dump(key);
+            // The body ends with the end mark, and the bits precede it.
+            let mut body = dump[..dump.len() - 8].to_vec();
+            // The encoding version is the low ten bits of the identifier, which follows the byte of
+            // the type.
+            assert_eq!(body[9], 4);
+            body[9] = 5;
+            assert_eq!(client.restore("bad", &seal_dump(&body)), "-ERR Bad data format");
+            let line = format!(
+                "{family} filter: not loaded: its encoding version is 5, and the newest that this \
+                 release reads is 4"
+            );
+            assert!(server.log().contains(&line), "{}", server.log());
+            assert_eq!(number(&mut client, "loads_refused"), refusals);
+        }
         assert_eq!(totals(&mut client), sum_of_infos(&mut client, &["k"]));
     });
 }

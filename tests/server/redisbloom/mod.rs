@@ -3,7 +3,6 @@
 mod fleet;
 pub mod forged;
 mod four_gib;
-mod hashes;
 mod natively;
 mod packed_items;
 mod recorded;

@@ -1,7 +1,6 @@
 //! Invalid headers of RedisBloom's layout are refused before memory is requested.
 
 use bloomline_core::Error;
-use bloomline_core::error::HeaderError;
 use bloomline_core::host::AnyFilter;
 use bloomline_reference::forged::overflowing_header;
 
@@ -55,20 +54,6 @@ fn assert_refused(case: &str, bytes: &[u8]) {
     });
     assert!(matches!(result, Err(Error::Header(_))), "{case} is not refused: {:?}", result.err());
     assert!(!is_called, "{case}: memory was requested");
-}
-
-#[test]
-fn a_seeded_hash_is_refused_with_its_version() {
-    let valid = header(3, 1, 5, &[VALID]);
-    let refusal = |numbers: [u64; 2]| {
-        let bytes = [&valid[..], &numbers.map(u64::to_le_bytes).concat()].concat();
-        (bytes.len(), AnyFilter::decode_header(&bytes, &mut |_| false).err())
-    };
-    assert_eq!(refusal([1, 0x0123_4567]).1, Some(HeaderError::Hash(1).into()));
-    assert_eq!(refusal([0, 1]).1, Some(HeaderError::Hash(0).into()));
-    // RedisBloom appends no zeros.
-    let (len, zeros) = refusal([0, 0]);
-    assert_eq!(zeros, Some(HeaderError::Length(len).into()));
 }
 
 #[test]
