@@ -6,7 +6,7 @@ use redis_module::raw::{self, RedisModuleCtx, RedisModuleString, Status};
 
 use crate::command::bloom::table::{CATEGORY, COMMANDS};
 use crate::command::cuckoo::table as cuckoo;
-use crate::data_type::{copies, registry};
+use crate::data_type::registry;
 use crate::policy::config;
 use crate::policy::counters::Counters;
 use crate::server::alloc::{ServerAlloc, unbound_blocks};
@@ -87,7 +87,6 @@ fn load(loading: Loading, args: Args) -> bool {
             &[CATEGORY, cuckoo::CATEGORY],
         )
         && config::register(loading);
-    copies::register(loading);
     info::register::<Counters>(loading);
     #[cfg(target_os = "linux")]
     if loaded {

@@ -13,8 +13,9 @@ use super::error::{Failure, NO_ANSWERS};
 use super::handler::{ArgCount, Call, Handler};
 use super::packed::{self, Packed, Reply};
 use super::read::Contains;
+use crate::data_type::handle::DataType;
 use crate::policy::replicate::{self, ItemCommands, NewItems};
-use crate::server::args::Args;
+use crate::server::key::Key;
 
 /// A command whose items are packed in one string: `key FIXED width data | PREFIXED data | LINES
 /// data [COUNT]`.
@@ -41,10 +42,6 @@ pub trait BulkCommand {
 impl<C: BulkCommand> Handler for Bulk<C> {
     const ARGS: ArgCount = 4..=7;
 
-    fn is_unknown_to_redisbloom(_rest: Args) -> bool {
-        true
-    }
-
     fn run(call: Call) -> Result<(), Failure> {
         let (items, reply) = packed::parse(call.rest)?;
         let mut answers = Answers::to(items).ok_or(NO_ANSWERS)?;
@@ -68,14 +65,27 @@ impl<F: Contains> BulkCommand for BulkExists<F> {
 }
 
 /// Replicates the items of a call that changed the filter: verbatim if they are nearly all, or
-/// packed in the same form.
-pub fn replicate_packed(call: Call, changed: &NewItems, items: Packed, by: &ItemCommands) {
-    if changed.are_nearly_all() {
-        call.context.replicate_verbatim();
-    } else if !changed.is_empty() {
-        let form = items.form();
-        let data = form.pack(changed.select(items.iter()));
-        replicate::packed(call.context, call.key, by, form.name(), form.width(), &data);
+/// packed in the same form. In layouts of other modules, which know no packed items, plainly.
+pub fn replicate_packed<F: DataType>(
+    call: Call,
+    key: &Key,
+    changed: &NewItems,
+    items: Packed,
+    by: &ItemCommands,
+) {
+    let selected = changed.select(items.iter());
+    match access::found::<F>(key) {
+        Some(filter) if !replicate::is_own(filter) => {
+            let filter = (filter, key.expires_at());
+            replicate::plainly(call.context, call.key, filter, by, selected);
+        }
+        _ if changed.are_nearly_all() => call.context.replicate_verbatim(),
+        _ if changed.is_empty() => {}
+        _ => {
+            let form = items.form();
+            let data = form.pack(selected);
+            replicate::packed(call.context, call.key, by, form.name(), form.width(), &data);
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use redis_module::raw::{RedisModuleCtx, RedisModuleString, Status};
 
 use super::error::Failure;
 use crate::data_type::handle::Changed;
-use crate::policy::source::{AS_TEXT, Source};
+use crate::policy::source::Source;
 use crate::server::args::{Arg, Args};
 use crate::server::audit;
 use crate::server::context::Context;
@@ -21,11 +21,6 @@ pub type ArgCount = RangeInclusive<usize>;
 pub trait Handler {
     /// How many arguments a call has, with the command's name: 1 only for a command without a key.
     const ARGS: ArgCount;
-
-    /// True if RedisBloom does not know a call with these arguments behind the key.
-    fn is_unknown_to_redisbloom(_rest: Args) -> bool {
-        false
-    }
 
     /// Executes a call, and replies to it.
     ///
@@ -94,7 +89,7 @@ pub unsafe extern "C" fn entry<H: Handler>(
         let is_arity_valid = H::ARGS.contains(&args.len());
         let result = match args.get(usize::from(*H::ARGS.start() > 1)) {
             Some(key) if is_arity_valid => {
-                run::<H>(Call { context, source, key, rest: args.from(2) })
+                H::run(Call { context, source, key, rest: args.from(2) })
             }
             _ => Err(Failure::Arity),
         };
@@ -107,13 +102,4 @@ pub unsafe extern "C" fn entry<H: Handler>(
         audit::end(args.get(0).map_or(&[], Arg::bytes));
     }
     Status::Ok as c_int
-}
-
-/// Executes a call unless it is one of a script that replicas with RedisBloom execute again, and do
-/// not know.
-fn run<H: Handler>(call: Call) -> Result<(), Failure> {
-    if H::is_unknown_to_redisbloom(call.rest) && call.source.reaches_redisbloom_as_text() {
-        return Err(Failure::Formatted(format!("ERR {AS_TEXT}")));
-    }
-    H::run(call)
 }

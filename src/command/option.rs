@@ -1,7 +1,6 @@
 //! Options of the commands that create filters.
 //!
-//! Each family has a table of them. Parsing, COMMAND DOCS, the syntax of HELP, and the question
-//! whether RedisBloom knows a call all follow from it.
+//! Each family has a table of them. Parsing, COMMAND DOCS and the syntax of HELP follow from it.
 
 use std::ffi::CStr;
 
@@ -95,11 +94,6 @@ pub fn named<P>(
     command: Command,
 ) -> Option<&'static CreateOption<P>> {
     table.iter().find(|option| option.docs.has_token(arg) && option.is_of(command))
-}
-
-/// True if there is an option before ITEMS that RedisBloom does not know.
-pub fn has_own<P>(table: &'static [CreateOption<P>], args: Args) -> bool {
-    own(table, args).next().is_some()
 }
 
 /// The options before ITEMS that RedisBloom does not know.

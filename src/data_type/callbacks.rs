@@ -28,8 +28,6 @@ pub const fn methods<E: Encoding>() -> RedisModuleTypeMethods {
         free: Some(free::<E::Filter>),
         free_effort: Some(free_effort::<E::Filter>),
         copy: Some(copies::copy::<E::Filter>),
-        // Servers from 7.0 on call this instead of `copy`.
-        copy2: Some(copies::copy2::<E::Filter>),
         defrag: Some(defrag::defrag::<E::Filter>),
         // Nothing outside the keyspace is saved.
         aux_load: None,
@@ -43,6 +41,7 @@ pub const fn methods<E: Encoding>() -> RedisModuleTypeMethods {
         // here.
         mem_usage2: None,
         free_effort2: None,
+        copy2: None,
     }
 }
 

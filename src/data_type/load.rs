@@ -4,10 +4,8 @@ use std::fmt;
 
 use crate::policy::family::Names;
 use crate::policy::limits::{Limits, Refusal};
-use crate::policy::setting::REDISBLOOM_REPLICAS;
 use crate::server::alloc;
 use crate::server::rdb::{LoadedString, ReadError, Reader};
-use crate::server::version;
 use bloomline_core::Error;
 use bloomline_core::host::pages::LARGE;
 use bloomline_core::host::{Demand, Words, copy_to_zeros};
@@ -45,44 +43,6 @@ impl Loader<'_> {
     /// Logs a warning about the filter.
     pub fn warn(&self, reason: &str) {
         self.reader.warn(&format!("{} filter: {reason}", self.names.kind));
-    }
-
-    /// Checks that replicas with RedisBloom can read the payload that a client restores, which the
-    /// server replicates.
-    ///
-    /// # Errors
-    ///
-    /// They cannot, because of the server's RDB version.
-    pub fn check_readable(&self) -> Result<(), LoadError> {
-        if !version::has_payloads_unknown_to_redis() || !self.is_for_redisbloom_replicas() {
-            return Ok(());
-        }
-        let Names { scandump, loadchunk, .. } = self.names;
-        Err(format!(
-            "Redis cannot read this payload, so bf-redisbloom-replicas forbids RESTORE: use {} \
-             and {}",
-            scandump.to_string_lossy(),
-            loadchunk.to_string_lossy()
-        )
-        .into())
-    }
-
-    /// True if a client restores the filter, and the server replicates the payload to RedisBloom.
-    fn is_for_redisbloom_replicas(&self) -> bool {
-        REDISBLOOM_REPLICAS.is_on() && !self.limits.source.is_replicated_or_loaded()
-    }
-
-    /// Logs that the filter is repaired.
-    ///
-    /// # Errors
-    ///
-    /// A client restores the filter, and replicas with RedisBloom would keep the original.
-    pub fn repair(&self, fault: &str) -> Result<(), LoadError> {
-        if self.is_for_redisbloom_replicas() {
-            return Err(format!("{fault}, and bf-redisbloom-replicas forbids a repair").into());
-        }
-        self.warn(&format!("repaired: {fault}"));
-        Ok(())
     }
 
     /// The reason for an error of the core.

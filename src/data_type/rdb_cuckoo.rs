@@ -53,10 +53,7 @@ impl Encoding for Cuckoo {
     fn load(loader: &mut Loader, encver: c_int) -> Result<AnyCuckoo, LoadError> {
         match loader.reader.unsigned()? {
             BLOOMLINE if encver == Self::VERSION => load_bloomline(loader).map(AnyCuckoo::from),
-            tables => {
-                loader.check_readable()?;
-                load_redisbloom(loader, tables, encver).map(AnyCuckoo::from)
-            }
+            tables => load_redisbloom(loader, tables, encver).map(AnyCuckoo::from),
         }
     }
 }

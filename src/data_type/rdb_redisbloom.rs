@@ -57,7 +57,7 @@ pub fn load(loader: &mut Loader, encver: c_int) -> Result<ClassicFilter, LoadErr
     if !options.are_known() {
         // A header with them would be refused.
         let unknown = options.unknown_bits();
-        loader.repair(&format!("options {unknown:#x} without a meaning are dropped"))?;
+        loader.warn(&format!("repaired: options {unknown:#x} without a meaning are dropped"));
         options = options.without_unknown_bits();
     }
     let expansion = if encver >= 4 { loader.reader.unsigned()? } else { OLD_GROWTH } as u32;

@@ -15,8 +15,7 @@ use bloomline_core::host::{AnyFilter, Generation, MAX_CHUNK_BYTES, Mover, Permit
 use bloomline_core::{Error, Layout};
 
 impl Family for AnyFilter {
-    const NAMES: Names =
-        Names { kind: "bloom", scandump: c"BF.SCANDUMP", loadchunk: c"BF.LOADCHUNK" };
+    const NAMES: Names = Names { kind: "bloom", loadchunk: c"BF.LOADCHUNK" };
 
     type Change = Change;
 
@@ -60,8 +59,8 @@ impl Family for AnyFilter {
         });
     }
 
-    fn is_of_valkey(&self) -> bool {
-        self.valkey().is_some()
+    fn layout(&self) -> Layout {
+        Self::layout(self)
     }
 
     fn payload(&self) -> Option<Vec<u8>> {

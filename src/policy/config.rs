@@ -52,8 +52,6 @@ fn apply_argument(name: Arg, value: Arg) -> bool {
         Err(Problem::OutOfRange(range)) => {
             log::warning(&format!("'{shown}' must be in the range {range}"))
         }
-        // Impossible: no filter exists while the module is loaded.
-        Err(Problem::FiltersExist(_)) => {}
     }
     false
 }
@@ -80,10 +78,6 @@ impl ConfigParameter for Setting {
             Problem::OutOfRange(range) => {
                 format!("Value for `{name}` must be in the range {range}")
             }
-            Problem::FiltersExist(filters) => format!(
-                "`{name}` forbids layouts that RedisBloom does not read, and this server holds \
-                 {filters} such filters"
-            ),
         })
     }
 }

@@ -28,8 +28,7 @@ fn totals(filter: &AnyCuckoo) -> Totals<5> {
 }
 
 impl Family for AnyCuckoo {
-    const NAMES: Names =
-        Names { kind: "cuckoo", scandump: c"CF.SCANDUMP", loadchunk: c"CF.LOADCHUNK" };
+    const NAMES: Names = Names { kind: "cuckoo", loadchunk: c"CF.LOADCHUNK" };
 
     type Change = Totals<5>;
 
@@ -64,6 +63,10 @@ impl Family for AnyCuckoo {
     fn each_loadchunk(&self, mut load: impl FnMut(u64, &[u8])) {
         load(1, &self.encode_header());
         self.each_touched_chunk(load);
+    }
+
+    fn layout(&self) -> Layout {
+        Self::layout(self)
     }
 
     fn each_block(&self, see: impl FnMut(NonNull<u8>)) {

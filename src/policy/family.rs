@@ -4,16 +4,14 @@ use std::ffi::CStr;
 use std::fmt::Debug;
 use std::ptr::NonNull;
 
-use bloomline_core::Error;
 use bloomline_core::host::{Mover, Permit};
+use bloomline_core::{Error, Layout};
 
 /// The names of a family.
 pub struct Names {
     /// The kind of filter, in log lines.
     pub kind: &'static str,
-    /// The command that returns a filter in chunks.
-    pub scandump: &'static CStr,
-    /// The command that loads such chunks.
+    /// The command that loads a filter in chunks.
     pub loadchunk: &'static CStr,
 }
 
@@ -58,11 +56,8 @@ pub trait Family: Debug + Send + Sized + 'static {
     /// first the header, with iterator 1, then each chunk that is not zero.
     fn each_loadchunk(&self, load: impl FnMut(u64, &[u8]));
 
-    /// True if replicas may be servers with valkey-bloom, which know neither LOADCHUNK nor the
-    /// calls that RedisBloom lacks.
-    fn is_of_valkey(&self) -> bool {
-        false
-    }
+    /// The layout.
+    fn layout(&self) -> Layout;
 
     /// The payload of the BF.LOAD that recreates the filter, in place of LOADCHUNK. None if there
     /// is no such payload, or no memory for it.

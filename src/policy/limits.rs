@@ -1,4 +1,4 @@
-//! How much memory a filter may take, and which layouts a server accepts.
+//! How much memory a filter may take.
 
 use std::cell::Cell;
 use std::ffi::{CStr, CString};
@@ -70,8 +70,6 @@ pub enum Refusal {
         /// Bytes of the layer.
         layer: u64,
     },
-    /// `bf-redisbloom-replicas` forbids the layout of this name.
-    Layout(&'static str),
     /// `cf-max-expansions` allows no further table of a cuckoo filter.
     Expansions {
         /// Tables of the filter.
@@ -86,7 +84,7 @@ impl Refusal {
     fn is_for_memory(self) -> bool {
         match self {
             Self::FilterBytes { .. } | Self::Maxmemory { .. } | Self::Machine { .. } => true,
-            Self::Unsavable { .. } | Self::Layout(_) | Self::Expansions { .. } => false,
+            Self::Unsavable { .. } | Self::Expansions { .. } => false,
         }
     }
 }
@@ -226,11 +224,8 @@ impl<'a> Limits<'a> {
     }
 
     fn exceeded(&self, demand: Demand) -> Option<Refusal> {
-        let layout = LayoutRow::of(demand.layout);
-        if !layout.is_redisbloom && setting::REDISBLOOM_REPLICAS.is_on() {
-            return Some(Refusal::Layout(layout.name()));
-        }
-        let string = layout.string_header.map(|header| demand.largest_layer.saturating_add(header));
+        let header = LayoutRow::of(demand.layout).string_header;
+        let string = header.map(|header| demand.largest_layer.saturating_add(header));
         if string.is_some_and(|bytes| bytes > version::longest_string()) {
             return Some(Refusal::Unsavable { layer: demand.largest_layer });
         }
@@ -344,9 +339,6 @@ impl fmt::Display for Refusal {
             ),
             Self::Expansions { tables, allowed } => {
                 write!(f, "it has {tables} tables, cf-max-expansions allows {allowed}")
-            }
-            Self::Layout(name) => {
-                write!(f, "its layout is {name}, which bf-redisbloom-replicas forbids")
             }
         }
     }

@@ -4,11 +4,10 @@ use std::ffi::CStr;
 use std::mem;
 
 use super::family::Family;
-use super::setting::REDISBLOOM_REPLICAS;
 use crate::server::args::{Arg, ArgList, Args};
 use crate::server::context::{Context, Operands};
 use crate::server::log;
-use bloomline_core::host::AnyFilter;
+use bloomline_core::Layout;
 
 /// Items per word of [`NewItems`].
 const WORD_BITS: usize = u64::BITS as usize;
@@ -120,13 +119,20 @@ pub struct ItemCommands {
     pub several: &'static CStr,
     /// The word before several items.
     pub before: Option<&'static CStr>,
-    /// The command for packed items, which RedisBloom does not know.
+    /// True if RedisBloom knows the command for several items.
+    pub is_several_known: bool,
+    /// The command for packed items, which only Bloomline knows.
     pub packed: &'static CStr,
 }
 
 /// Additions to a Bloom filter.
-pub static ADD: ItemCommands =
-    ItemCommands { one: c"BF.ADD", several: c"BF.MADD", before: None, packed: c"BF.BULKADD" };
+pub static ADD: ItemCommands = ItemCommands {
+    one: c"BF.ADD",
+    several: c"BF.MADD",
+    before: None,
+    is_several_known: true,
+    packed: c"BF.BULKADD",
+};
 
 impl ItemCommands {
     fn replicate(&self, context: Context, key: Arg, items: Args) {
@@ -154,25 +160,48 @@ pub fn packed(
     context.replicate(by.packed, key, Operands::Packed { form, width, data });
 }
 
-/// Replicates a command for each of several items.
-pub fn each<'a>(context: Context, key: Arg, command: &CStr, items: impl Iterator<Item = &'a [u8]>) {
-    items.for_each(|item| context.replicate(command, key, Operands::Strings(&[item])));
+/// True if only Bloomline has the layout of the filter, so that all its replicas know the commands
+/// that only Bloomline has: those of packed items, CF.MDEL.
+pub fn is_own<F: Family>(filter: &F) -> bool {
+    filter.layout() == Layout::Bloomline
 }
 
-/// True if replicas know the commands that RedisBloom lacks: those of packed items, CF.MDEL.
-pub fn replicas_know_own_commands() -> bool {
-    !REDISBLOOM_REPLICAS.is_on()
+/// Replicates items by which a call has changed a filter in the layout of another module, in commands
+/// that servers with that module know; if that takes too much, as the content of the filter.
+pub fn plainly<'a, F: Family>(
+    context: Context,
+    key: Arg,
+    (filter, expires_at): (&F, Option<i64>),
+    by: &ItemCommands,
+    mut items: impl Iterator<Item = &'a [u8]> + Clone,
+) {
+    /// Items per call, each of which becomes a string of the server.
+    const MOST: usize = 10_000;
+    if is_content_shorter(filter, items.clone()) {
+        return content(context, key, filter, expires_at);
+    }
+    if !by.is_several_known {
+        return items.for_each(|item| context.replicate(by.one, key, Operands::Strings(&[item])));
+    }
+    let word = by.before.map(CStr::to_bytes);
+    loop {
+        let part: Vec<&[u8]> = word.into_iter().chain(items.by_ref().take(MOST)).collect();
+        if part.len() == usize::from(word.is_some()) {
+            return;
+        }
+        context.replicate(by.several, key, Operands::Strings(&part));
+    }
 }
 
 /// True if items are many, and take at least as many bytes of the replication stream as the content
-/// of their filter. Replicas that know no packed items get the content then.
+/// of their filter.
 ///
 /// Until the call ends, the server keeps each replicated item as a separate argument, which takes
 /// 32 bytes or more: 10 million items of 4 bytes took 400 MB beside the 100 MB of the stream.
 ///
 /// Cost: one pass over the items.
-pub fn is_content_shorter<'a>(
-    filter: &AnyFilter,
+fn is_content_shorter<'a, F: Family>(
+    filter: &F,
     mut items: impl Iterator<Item = &'a [u8]>,
 ) -> bool {
     /// From this number of bytes on, items are many.
@@ -185,25 +214,6 @@ pub fn is_content_shorter<'a>(
         bytes += item.len() as u64 + ADDED;
         bytes >= content
     })
-}
-
-/// Replicates packed items as calls of several items, for replicas that know no packed ones.
-pub fn unpacked<'a>(
-    context: Context,
-    key: Arg,
-    by: &ItemCommands,
-    mut items: impl Iterator<Item = &'a [u8]>,
-) {
-    /// Items per call, each of which becomes a string of the server.
-    const MOST: usize = 10_000;
-    let word = by.before.map(CStr::to_bytes);
-    loop {
-        let part: Vec<&[u8]> = word.into_iter().chain(items.by_ref().take(MOST)).collect();
-        if part.len() == usize::from(word.is_some()) {
-            return;
-        }
-        context.replicate(by.several, key, Operands::Strings(&part));
-    }
 }
 
 /// valkey-bloom's command that creates a filter of a payload.
@@ -233,7 +243,7 @@ pub fn expiry(context: Context, key: Arg, at: i64) {
 }
 
 /// Replicates BF.MERGE or BF.COMPACT: verbatim, as BF.COMPACT with a revision if there is one, or
-/// the content of `filter` for replicas with RedisBloom or valkey-bloom.
+/// the content of `filter` for replicas with valkey-bloom.
 pub fn rewrite<F: Family>(
     context: Context,
     key: Arg,
@@ -242,7 +252,7 @@ pub fn rewrite<F: Family>(
     revision: Option<i64>,
 ) {
     match revision {
-        _ if REDISBLOOM_REPLICAS.is_on() || filter.is_of_valkey() => {
+        _ if filter.layout() == Layout::ValkeyBloom => {
             content(context, key, filter, expires_at);
         }
         Some(revision) => {

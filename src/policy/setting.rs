@@ -5,7 +5,6 @@ use std::ffi::CStr;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::counters::{CF_FILTERS_BLOOMLINE, FILTERS_BLOOMLINE, FILTERS_VALKEY_BLOOM};
 use super::layout::{self, LayoutRow};
 use crate::server::args::Arg;
 use bloomline_core::Layout;
@@ -40,8 +39,6 @@ pub enum Problem {
     Unreadable,
     /// The value is outside of this range.
     OutOfRange(Cow<'static, str>),
-    /// The value forbids all layouts but RedisBloom's, and the server holds this number of others.
-    FiltersExist(u64),
 }
 
 /// The target rate of filters that are created without one: above 0 and below 1. A rate above 0.25
@@ -97,24 +94,6 @@ pub static LAYOUT: Setting = Setting {
     value: AtomicU64::new(0),
     text: Mutex::new(None),
     parse: |arg| layout(arg, |_| true),
-};
-
-/// `yes` if servers with RedisBloom replicate from this one: filters of the Bloomline layout are
-/// refused, and COPY is also replicated as the commands that recreate the copy.
-pub static REDISBLOOM_REPLICAS: Setting = Setting {
-    name: c"bf-redisbloom-replicas",
-    legacy: None,
-    default: c"no",
-    value: AtomicU64::new(0),
-    text: Mutex::new(None),
-    parse: |arg| {
-        let parsed = switch(arg)?;
-        let others = [&FILTERS_BLOOMLINE, &FILTERS_VALKEY_BLOOM, &CF_FILTERS_BLOOMLINE];
-        match others.iter().map(|filters| filters.get()).sum() {
-            filters if parsed.value == 1 && filters > 0 => Err(Problem::FiltersExist(filters)),
-            _ => Ok(parsed),
-        }
-    },
 };
 
 /// The layout of cuckoo filters that are created without one, as [`LAYOUT`].
@@ -235,13 +214,12 @@ pub fn max_bucket_size() -> u64 {
 /// The bucket size of cuckoo filters precedes their capacity: it is in range of the default
 /// capacity whatever it is, and then the bound of the capacity is that of the file. In the other
 /// order a server would not start with a file that its CONFIG REWRITE has written.
-pub static ALL: [&Setting; 16] = [
+pub static ALL: [&Setting; 15] = [
     &ERROR_RATE,
     &INITIAL_SIZE,
     &EXPANSION_FACTOR,
     &MAX_FILTER_BYTES,
     &LAYOUT,
-    &REDISBLOOM_REPLICAS,
     &CF_LAYOUT,
     &CF_ERROR_RATE,
     &CF_BUCKET_SIZE,
@@ -271,11 +249,9 @@ impl Setting {
     }
 
     /// The value of a setting that is the layout of filters which clients create without naming
-    /// one. It is RedisBloom's if `bf-redisbloom-replicas` is on.
+    /// one.
     pub fn layout(&self) -> Layout {
-        let row = layout::ALL.get(self.integer() as usize);
-        let row = row.filter(|row| row.is_redisbloom || !REDISBLOOM_REPLICAS.is_on());
-        row.map_or(Layout::RedisBloom, |row| row.layout)
+        layout::ALL.get(self.integer() as usize).map_or(Layout::Bloomline, |row| row.layout)
     }
 
     /// The value as text.

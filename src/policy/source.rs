@@ -15,14 +15,9 @@ use std::cell::OnceCell;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::machine;
-use super::setting::REDISBLOOM_REPLICAS;
 use crate::server::context::{Context, Flags};
 use crate::server::server_info::ServerInfo;
 use crate::server::version;
-
-/// Why a call is refused for which [`Source::reaches_redisbloom_as_text`] is true.
-pub const AS_TEXT: &str = "replicas with RedisBloom do not know this call: scripts with it need \
-     lua-replicate-commands yes";
 
 /// Where a change of the data set comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,15 +117,6 @@ impl Source {
         };
         let ask = || self.may_be_script_by_text() && (self.is_repeated_script() || has_setting());
         *self.is_script_by_text.get_or_init(ask)
-    }
-
-    /// True for a call of a client's script that replicas with RedisBloom execute again, so that
-    /// they must know the call.
-    pub fn reaches_redisbloom_as_text(&self) -> bool {
-        REDISBLOOM_REPLICAS.is_on()
-            && self.may_be_script_by_text()
-            && !self.is_repeated_script()
-            && self.is_script_by_text()
     }
 
     /// The seed of a filter that a script creates, if replicas or a file execute the script again:

@@ -49,9 +49,7 @@ pub fn missing() -> Option<&'static str> {
         RedisModule_LoadStringBuffer RedisModule_IsIOError RedisModule_LogIOError
         RedisModule_EmitAOF RedisModule_GetServerInfo RedisModule_ServerInfoGetFieldUnsigned
         RedisModule_ServerInfoGetFieldC RedisModule_FreeServerInfo
-        RedisModule_NotifyKeyspaceEvent RedisModule_SubscribeToKeyspaceEvents
-        RedisModule_GetDetachedThreadSafeContext RedisModule_SelectDb
-        RedisModule_MallocSize
+        RedisModule_NotifyKeyspaceEvent RedisModule_MallocSize
         RedisModule_DigestAddStringBuffer RedisModule_DigestEndSequence
         RedisModule_DefragAlloc RedisModule_DefragShouldStop RedisModule_DefragCursorGet
         RedisModule_DefragCursorSet

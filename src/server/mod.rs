@@ -11,7 +11,6 @@
 //! | [`command`], [`command_docs`] | registering commands and describing them |
 //! | [`config`] | module settings in the server's configuration |
 //! | [`context`] | a call: its reply, its replication, its origin flags |
-//! | [`detached`] | a context for callbacks to which the server passes none |
 //! | [`info`], [`server_info`] | the module's section of INFO; sections of the server |
 //! | [`key`] | an open key |
 //! | [`loading`] | the loading of the module |
@@ -34,7 +33,6 @@ pub mod command;
 pub mod command_docs;
 pub mod config;
 pub mod context;
-pub mod detached;
 pub mod info;
 pub mod key;
 pub mod loading;

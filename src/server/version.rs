@@ -35,12 +35,6 @@ pub fn has_settings_without_prefix() -> bool {
     number() >= 0x0008_0000 && valkey().is_none()
 }
 
-/// True if Redis cannot read the payloads of this server's DUMP, which have an RDB version of their
-/// own: on Valkey from 9.0 on.
-pub fn has_payloads_unknown_to_redis() -> bool {
-    valkey().is_some_and(|major| major >= 9)
-}
-
 /// The longest string, in bytes, that the server can write to an RDB file and read again.
 ///
 /// Before 7.0 the compression takes a length of 32 bits, which wraps: the file is unreadable.

@@ -33,7 +33,7 @@ fn in_the_example(start: &str) -> BTreeMap<String, String> {
 #[test]
 fn settings_of_the_page_and_the_example_are_the_modules() {
     let expected = on_the_page();
-    assert_eq!(expected.len(), 16, "{expected:#?}");
+    assert_eq!(expected.len(), 15, "{expected:#?}");
     assert_eq!(in_the_example(""), expected);
     assert_eq!(in_the_example("bf."), expected);
     for_each_server(|kind| {

@@ -58,8 +58,8 @@ struct Files {
     _folder: TempDir,
     /// Each with the line of the page.
     unloadable: Vec<(PathBuf, &'static str)>,
-    /// A module that loads, and has commands named BF.
-    standin: PathBuf,
+    /// A module that loads, is called `bf`, and has BF.ADD.
+    namesake: PathBuf,
 }
 
 impl Files {
@@ -87,10 +87,10 @@ impl Files {
         if let Some(newer) = requiring_another_glibc(whole) {
             unloadable.push((write("newer.so", &newer, 0o755), "version `GLIBC_…' not found"));
         }
-        let standin = CModule::build("redisbloom/standin_module.c", &[]);
-        let standin = fs::read(standin.path()).expect("the module");
-        let standin = write("redisbloom.so", &standin, 0o755);
-        Self { _folder: folder, unloadable, standin }
+        let namesake = CModule::build("modules/other.c", &["NAME=\"bf\""]);
+        let namesake = fs::read(namesake.path()).expect("the module");
+        let namesake = write("redisbloom.so", &namesake, 0o755);
+        Self { _folder: folder, unloadable, namesake }
     }
 }
 
@@ -163,7 +163,7 @@ fn failed_starts(kind: &Kind, files: &Files) -> Vec<(&'static str, String)> {
         .map(|(path, line)| (*line, log(Setup::new().bare().line(line_of_loading(path)))))
         .collect();
 
-    let both = [line_of_loading(&module()), line_of_loading(&files.standin)];
+    let both = [line_of_loading(&module()), line_of_loading(&files.namesake)];
     let ours_first = both.iter().fold(Setup::new().bare(), Setup::line);
     starts.push(("redisbloom.so initialization failed", log(ours_first)));
     let ours_second = Setup::new().line(&both[1]);
@@ -171,6 +171,7 @@ fn failed_starts(kind: &Kind, files: &Files) -> Vec<(&'static str, String)> {
 
     for (args, line) in [
         ("bf-colour blue", "Unrecognized option '…'"),
+        ("bf-redisbloom-replicas yes", "Unrecognized option 'bf-redisbloom-replicas'"),
         ("bf-error-rate x", "Invalid argument for '…'"),
         ("bf-error-rate 2", "'…' must be in the range …"),
         ("bf-error-rate", "Invalid number of arguments passed"),
@@ -201,8 +202,8 @@ fn failed_starts(kind: &Kind, files: &Files) -> Vec<(&'static str, String)> {
     let cuckoo = rdb_with("MBbloomCF");
     starts.push(("'MBbloomCF'", log_with_rdb(kind, Setup::new().bare(), &cuckoo)));
     starts.push(("cuckoo filter: not loaded: …", log_with_rdb(kind, Setup::new(), &cuckoo)));
-    let forbids = Setup::new().module_args("bf-redisbloom-replicas yes");
-    starts.push(("bloom filter: not loaded: …", log_with_rdb(kind, forbids, &file)));
+    let bloom = rdb_with("MBbloom--");
+    starts.push(("bloom filter: not loaded: …", log_with_rdb(kind, Setup::new(), &bloom)));
     for (name, line) in [
         ("CMSk-TYPE", "can't load: no matching module type 'CMSk-TYPE'"),
         ("TopK-TYPE", "'TopK-TYPE'"),

@@ -9,7 +9,6 @@
 use std::ffi::CStr;
 
 use super::create::{self, RESERVED};
-use super::option::OPTIONS;
 use super::options::{Dialect, FilterOptions};
 use super::parse;
 use super::rotate::{ROTATED, Rotated, Rotation};
@@ -18,7 +17,6 @@ use crate::command::error::{self, Failure, NOT_FOUND};
 use crate::command::handler::{ArgCount, Call, Handler};
 use crate::command::items::{Reply, count_refused};
 use crate::command::lifetime::Lifetime;
-use crate::command::option::has_own;
 use crate::data_type::handle::Outcome;
 use crate::policy::limits::Limits;
 use crate::policy::replicate::{self, NewItems};
@@ -57,10 +55,6 @@ impl Handler for Madd {
 
 impl Handler for Insert {
     const ARGS: ArgCount = 4..=usize::MAX;
-
-    fn is_unknown_to_redisbloom(rest: Args) -> bool {
-        has_own(&OPTIONS, rest)
-    }
 
     fn run(call: Call) -> Result<(), Failure> {
         let insert = parse::insert(call.rest, Dialect::of_insert(call.source, call.rest))?;

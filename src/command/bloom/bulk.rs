@@ -7,13 +7,11 @@ use super::add::{self, Wanted};
 use super::options::{Dialect, FilterOptions};
 use crate::command::access;
 use crate::command::answers::Answers;
-use crate::command::bulk::{BulkCommand, BulkResult, Done, replicate_packed};
+use crate::command::bulk::{self, BulkCommand, BulkResult, Done};
 use crate::command::handler::Call;
 use crate::command::packed::Packed;
-use crate::policy::family::Family;
 use crate::policy::limits::Limits;
-use crate::policy::replicate::{self, NewItems};
-use crate::server::key::Key;
+use crate::policy::replicate::{ADD, NewItems};
 use bloomline_core::host::AnyFilter;
 
 /// BF.BULKADD
@@ -30,7 +28,9 @@ impl BulkCommand for BulkAdd {
         let mut key = access::write(call);
         let written = add::write_to(call, &mut key, items.len(), wanted, insert)?;
         let (new, refusal) = &written.outcome.items;
-        written.commit(call, key, |key| replicate_new(call, key, new, items));
+        written.commit(call, key, |key| {
+            bulk::replicate_packed::<AnyFilter>(call, key, new, items, &ADD);
+        });
         Ok(*refusal)
     }
 
@@ -71,20 +71,4 @@ fn insert_items(
         }
     });
     (new, refusal)
-}
-
-/// Replicates the new items of a call. For replicas that know no packed items, as plain items or as
-/// content, whichever is shorter.
-fn replicate_new(call: Call, key: &Key, new: &NewItems, items: Packed) {
-    let filter = access::found::<AnyFilter>(key);
-    if replicate::replicas_know_own_commands() && !filter.is_some_and(Family::is_of_valkey) {
-        return replicate_packed(call, new, items, &replicate::ADD);
-    }
-    let selected = new.select(items.iter());
-    match filter {
-        Some(filter) if replicate::is_content_shorter(filter, selected.clone()) => {
-            replicate::content(call.context, call.key, filter, key.expires_at());
-        }
-        _ => replicate::unpacked(call.context, call.key, &replicate::ADD, selected),
-    }
 }

@@ -7,7 +7,6 @@ use crate::command::error::{Failure, unknown_argument};
 use crate::command::handler::{ArgCount, Call, Handler};
 use crate::data_type::handle::FilterMut;
 use crate::policy::counters::{BYTES_COMPACTED, COMPACTIONS};
-use crate::server::args::Args;
 use crate::server::key::Key;
 use bloomline_core::host::{AnyFilter, Revision};
 
@@ -22,10 +21,6 @@ const COMPACTED: &CStr = c"bloom.compact";
 
 impl Handler for Compact {
     const ARGS: ArgCount = 2..=3;
-
-    fn is_unknown_to_redisbloom(_rest: Args) -> bool {
-        true
-    }
 
     fn run(call: Call) -> Result<(), Failure> {
         let revision = revision_of(call)?;

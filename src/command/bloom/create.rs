@@ -2,18 +2,15 @@
 
 use std::ffi::CStr;
 
-use super::option::OPTIONS;
 use super::options::{Dialect, FilterOptions};
 use super::{parse, valkey};
 use crate::command::access;
 use crate::command::creation::{expire, refused, seed};
 use crate::command::error::{Failure, NEEDS_EFFECTS};
 use crate::command::handler::{ArgCount, Call, Handler};
-use crate::command::option::has_own;
 use crate::data_type::handle::{Changed, store};
 use crate::policy::limits::Limits;
 use crate::policy::replicate;
-use crate::server::args::Args;
 use crate::server::clock;
 use crate::server::key::Key;
 use bloomline_core::Layout;
@@ -28,10 +25,6 @@ pub struct Reserve;
 
 impl Handler for Reserve {
     const ARGS: ArgCount = 4..=usize::MAX;
-
-    fn is_unknown_to_redisbloom(rest: Args) -> bool {
-        has_own(&OPTIONS, rest)
-    }
 
     fn run(call: Call) -> Result<(), Failure> {
         let options = parse::reserve(call.key, call.rest, Dialect::of(call.source))?;

@@ -13,7 +13,6 @@ use crate::command::handler::{ArgCount, Call, Handler};
 use crate::data_type::handle::{Changed, store};
 use crate::policy::counters::MERGES;
 use crate::policy::limits::{Limits, MERGE};
-use crate::server::args::Args;
 use crate::server::key::Key;
 use bloomline_core::Error;
 use bloomline_core::host::AnyFilter;
@@ -26,10 +25,6 @@ const MERGED: &CStr = c"bloom.merge";
 
 impl Handler for Merge {
     const ARGS: ArgCount = 3..=usize::MAX;
-
-    fn is_unknown_to_redisbloom(_rest: Args) -> bool {
-        true
-    }
 
     fn run(call: Call) -> Result<(), Failure> {
         // Merging the destination with itself changes nothing, and it must not be borrowed twice.

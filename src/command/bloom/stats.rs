@@ -10,7 +10,7 @@ use crate::command::access;
 use crate::command::error::{Failure, unknown_argument};
 use crate::command::float::format_g;
 use crate::command::handler::{ArgCount, Call, Handler};
-use crate::server::args::{Arg, Args};
+use crate::server::args::Arg;
 use crate::server::context::Context;
 use bloomline_core::Estimate;
 use bloomline_core::host::{AnyFilter, WindowedFilter};
@@ -92,10 +92,6 @@ fn seed(to: Context, filter: &AnyFilter) {
 
 impl Handler for Stats {
     const ARGS: ArgCount = 2..=usize::MAX;
-
-    fn is_unknown_to_redisbloom(_rest: Args) -> bool {
-        true
-    }
 
     fn run(call: Call) -> Result<(), Failure> {
         let key = access::read(call);

@@ -4,12 +4,11 @@ use std::ffi::CStr;
 
 use super::create::{self, RESERVED};
 use super::error::{self, TOO_MANY_EXPANSIONS};
-use super::options::{Insert as InsertArgs, NewFilter, OPTIONS};
+use super::options::{Insert as InsertArgs, NewFilter};
 use crate::command::access::{self, Written};
 use crate::command::error::{Failure, NOT_FOUND};
 use crate::command::handler::{ArgCount, Call, Handler};
 use crate::command::items::{Reply, count_refused};
-use crate::command::option::has_own;
 use crate::data_type::handle::Outcome;
 use crate::policy::layout::LayoutRow;
 use crate::policy::limits::{GROWTH, Limits};
@@ -28,6 +27,7 @@ pub static STORED: ItemCommands = ItemCommands {
     one: c"CF.ADD",
     several: c"CF.INSERT",
     before: Some(c"ITEMS"),
+    is_several_known: true,
     packed: c"CF.BULKADD",
 };
 
@@ -70,10 +70,6 @@ impl Handler for AddNx {
 impl Handler for Insert {
     const ARGS: ArgCount = 4..=usize::MAX;
 
-    fn is_unknown_to_redisbloom(rest: Args) -> bool {
-        has_own(&OPTIONS, rest)
-    }
-
     fn run(call: Call) -> Result<(), Failure> {
         add(call, &InsertArgs::parse(call)?, Wanted::All, Reply::Array)
     }
@@ -81,10 +77,6 @@ impl Handler for Insert {
 
 impl Handler for InsertNx {
     const ARGS: ArgCount = 4..=usize::MAX;
-
-    fn is_unknown_to_redisbloom(rest: Args) -> bool {
-        has_own(&OPTIONS, rest)
-    }
 
     fn run(call: Call) -> Result<(), Failure> {
         add(call, &InsertArgs::parse(call)?, Wanted::OnlyNew, Reply::Array)

@@ -12,7 +12,7 @@ use crate::command::handler::Call;
 use crate::command::items::count_refused;
 use crate::command::packed::Packed;
 use crate::policy::limits::Limits;
-use crate::policy::replicate::{self, NewItems};
+use crate::policy::replicate::NewItems;
 use bloomline_core::host::cuckoo::AnyCuckoo;
 
 /// CF.BULKADD
@@ -28,12 +28,8 @@ impl BulkCommand for BulkAdd {
         let mut key = access::write(call);
         let written = add::write_to(call, &mut key, Some(&new), insert)?;
         let (stored, refusal) = &written.outcome;
-        add::commit(call, key, &written, |_| {
-            if replicate::replicas_know_own_commands() {
-                bulk::replicate_packed(call, stored, items, &STORED);
-            } else {
-                replicate::unpacked(call.context, call.key, &STORED, stored.select(items.iter()));
-            }
+        add::commit(call, key, &written, |key| {
+            bulk::replicate_packed::<AnyCuckoo>(call, key, stored, items, &STORED);
         });
         Ok(*refusal)
     }

@@ -2,16 +2,14 @@
 
 use std::ffi::CStr;
 
-use super::options::{NewFilter, OPTIONS};
+use super::options::NewFilter;
 use crate::command::access;
 use crate::command::creation::{expire, refused, seed};
 use crate::command::error::{Failure, NEEDS_EFFECTS};
 use crate::command::handler::{ArgCount, Call, Handler};
-use crate::command::option::has_own;
 use crate::data_type::handle::{Changed, store};
 use crate::policy::limits::Limits;
 use crate::policy::replicate;
-use crate::server::args::Args;
 use crate::server::key::Key;
 use bloomline_core::Layout;
 use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooSpec};
@@ -25,10 +23,6 @@ pub struct Reserve;
 
 impl Handler for Reserve {
     const ARGS: ArgCount = 3..=usize::MAX;
-
-    fn is_unknown_to_redisbloom(rest: Args) -> bool {
-        has_own(&OPTIONS, rest)
-    }
 
     fn run(call: Call) -> Result<(), Failure> {
         // A name without a value would make the number of arguments even.

@@ -13,7 +13,6 @@ use crate::command::packed::Packed;
 use crate::data_type::handle::{Changed, FilterMut};
 use crate::policy::counters::{CF_DELETES, CF_DELETES_MISSED};
 use crate::policy::replicate::{self, ItemCommands, NewItems};
-use crate::server::args::Args;
 use crate::server::key::Key;
 use bloomline_core::host::cuckoo::AnyCuckoo;
 
@@ -21,8 +20,13 @@ use bloomline_core::host::cuckoo::AnyCuckoo;
 const DELETED: &CStr = c"cuckoo.del";
 
 /// How items that were deleted are replicated.
-static DELETIONS: ItemCommands =
-    ItemCommands { one: c"CF.DEL", several: c"CF.MDEL", before: None, packed: c"CF.BULKDEL" };
+static DELETIONS: ItemCommands = ItemCommands {
+    one: c"CF.DEL",
+    several: c"CF.MDEL",
+    before: None,
+    is_several_known: false,
+    packed: c"CF.BULKDEL",
+};
 
 /// CF.DEL key item
 pub struct Del;
@@ -39,10 +43,6 @@ impl Handler for Del {
 
 impl Handler for Mdel {
     const ARGS: ArgCount = 3..=usize::MAX;
-
-    fn is_unknown_to_redisbloom(_rest: Args) -> bool {
-        true
-    }
 
     fn run(call: Call) -> Result<(), Failure> {
         delete(call, Reply::Array)
@@ -70,13 +70,15 @@ fn delete(call: Call, reply: Reply) -> Result<(), Failure> {
         deleted
     });
     let changed = filter.close();
-    commit(call, key, changed, &deleted, || {
-        if reply == Reply::Array && !replicate::replicas_know_own_commands() {
-            replicate::each(call.context, call.key, DELETIONS.one, deleted.select(items.bytes()));
-        } else if deleted.are_nearly_all() {
-            call.context.replicate_verbatim();
-        } else {
-            deleted.replicate(call.context, call.key, items, &DELETIONS);
+    commit(call, key, changed, &deleted, |key| {
+        let filter = if reply == Reply::Array { access::found::<AnyCuckoo>(key) } else { None };
+        match filter {
+            Some(filter) if !replicate::is_own(filter) => {
+                let (filter, items) = ((filter, key.expires_at()), deleted.select(items.bytes()));
+                replicate::plainly(call.context, call.key, filter, &DELETIONS, items);
+            }
+            _ if deleted.are_nearly_all() => call.context.replicate_verbatim(),
+            _ => deleted.replicate(call.context, call.key, items, &DELETIONS),
         }
     });
     Ok(())
@@ -84,11 +86,17 @@ fn delete(call: Call, reply: Reply) -> Result<(), Failure> {
 
 /// Ends a call that deletes items: its deletions are added to the totals, replicated by `replicate`,
 /// and reported.
-fn commit(call: Call, key: Key, changed: Changed, deleted: &NewItems, replicate: impl FnOnce()) {
+fn commit(
+    call: Call,
+    key: Key,
+    changed: Changed,
+    deleted: &NewItems,
+    replicate: impl FnOnce(&Key),
+) {
     let count = deleted.len();
     CF_DELETES.add(count as u64);
     CF_DELETES_MISSED.add((deleted.recorded() - count) as u64);
-    call.commit(key, changed, |_| replicate(), [(true, DELETED)]);
+    call.commit(key, changed, replicate, [(true, DELETED)]);
 }
 
 /// CF.BULKDEL
@@ -107,13 +115,8 @@ impl BulkCommand for BulkDel {
             deleted
         });
         let changed = filter.close();
-        commit(call, key, changed, &deleted, || {
-            if replicate::replicas_know_own_commands() {
-                bulk::replicate_packed(call, &deleted, items, &DELETIONS);
-            } else {
-                let items = deleted.select(items.iter());
-                replicate::each(call.context, call.key, DELETIONS.one, items);
-            }
+        commit(call, key, changed, &deleted, |key| {
+            bulk::replicate_packed::<AnyCuckoo>(call, key, &deleted, items, &DELETIONS);
         });
         Ok(None)
     }

@@ -67,11 +67,6 @@ impl Kind {
         self.name == "redis-7.4"
     }
 
-    /// True if the payloads of DUMP have an RDB version that Redis does not know: Valkey since 9.0.
-    pub fn has_payloads_unknown_to_redis(&self) -> bool {
-        self.name.starts_with("valkey-") && self.version() >= vec![9]
-    }
-
     /// True if modules can add ACL categories: Redis since 7.4, Valkey since 8.0.
     pub fn has_acl_categories(&self) -> bool {
         !self.is_before_7() && !["redis-7.0", "redis-7.2", "valkey-7.2"].contains(&self.series())

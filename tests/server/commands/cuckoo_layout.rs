@@ -59,7 +59,6 @@ fn settings_choose_layout_and_rate() {
             ("cf-error-rate 0.001", "bloomline", "$5 0.001"),
             ("cf-layout bloomline cf-error-rate 0.9", "bloomline", "$4 0.25"),
             ("cf-layout redisbloom", "redisbloom", "_"),
-            ("bf-redisbloom-replicas yes", "redisbloom", "_"),
             ("bf-layout redisbloom", "bloomline", "$4 0.01"),
         ] {
             let server = Setup::new().module_args(args).start(kind);
@@ -71,20 +70,7 @@ fn settings_choose_layout_and_rate() {
                 assert!(shown.contains(layout), "{args}: {shown}");
                 assert_eq!(client.ask(&format!("CF.INFO {key} ERROR")), format!("*[{rate}]"));
             }
-            let forbidden = args.starts_with("bf-redisbloom-replicas");
-            let reply = client.ask("CF.RESERVE own 100 LAYOUT BLOOMLINE");
-            let refusal = "its layout is bloomline, which bf-redisbloom-replicas forbids";
-            assert_eq!(reply.contains(refusal), forbidden, "{reply}");
-            // The setting that forbids the layout is refused while there are such filters.
-            let name = if client.ask("CONFIG GET bf.bf-layout") == "*[]" {
-                "bf-redisbloom-replicas"
-            } else {
-                "bf.bf-redisbloom-replicas"
-            };
-            if !kind.is_before_7() && !forbidden {
-                let refused = client.ask(&format!("CONFIG SET {name} yes"));
-                assert!(refused.contains("forbids layouts that RedisBloom"), "{refused}");
-            }
+            client.ok("CF.RESERVE own 100 LAYOUT BLOOMLINE");
         }
     });
 }

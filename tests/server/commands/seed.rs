@@ -78,9 +78,7 @@ fn the_value_of_seed_is_required() {
 #[test]
 fn only_the_bloomline_layout_takes_a_seed() {
     for_each_server(|kind| {
-        for settings in
-            ["bf-layout bloomline", "bf-layout redisbloom", "bf-redisbloom-replicas yes"]
-        {
+        for settings in ["bf-layout bloomline", "bf-layout redisbloom"] {
             let server = Setup::new().module_args(settings).start(kind);
             let mut client = server.resp2();
             let is_default = settings == "bf-layout bloomline";
@@ -94,10 +92,8 @@ fn only_the_bloomline_layout_takes_a_seed() {
                 }
             }
             assert_eq!(client.ask("EXISTS k"), ":0");
-            if settings != "bf-redisbloom-replicas yes" {
-                client.ok("BF.RESERVE k 0.01 100 SEED 7 LAYOUT bloomline NONSCALING EXPANSION 0");
-                assert_eq!(seed(&mut client, "k"), 7);
-            }
+            client.ok("BF.RESERVE k 0.01 100 SEED 7 LAYOUT bloomline NONSCALING EXPANSION 0");
+            assert_eq!(seed(&mut client, "k"), 7);
         }
     });
 }

@@ -1,9 +1,7 @@
 //! RedisBloom's RDB value, built field by field: some values are refused, some are repaired because
 //! a refused file would prevent the start of a server.
 
-use bloomline_harness::{
-    Client, Setup, append_only_file, body_of_dump, bulk, for_each_server, seal_dump,
-};
+use bloomline_harness::{Client, Setup, body_of_dump, bulk, seal_dump};
 
 use super::assert_works;
 
@@ -165,34 +163,6 @@ fn wrong_sums_and_options_are_repaired_and_logged() {
             assert_eq!((client.ask("BF.DEBUG k"), client.call("DUMP k")), expected, "{line}");
             assert!(server.log().contains(line), "{line} is not in the log");
         }
-    });
-}
-
-#[test]
-fn replicas_with_redisbloom_forbid_repairs_of_clients() {
-    let sound = Value::sound;
-    for_each_server(|kind| {
-        let fleet = || Setup::new().module_args("bf-redisbloom-replicas yes");
-        let server = fleet().start(kind);
-        let mut client = server.resp2();
-        let mut file = Vec::new();
-        for (value, reason) in [
-            (Value { items: 7, ..sound() }, "1 items in the links, 7 in the sum"),
-            (Value { options: 0x45, ..sound() }, "options 0x40 without a meaning are dropped"),
-        ] {
-            let payload = value.payload(&mut client);
-            assert_eq!(restore(&mut client, &payload), "-ERR Bad data format", "{reason}");
-            let line = if kind.has_payloads_unknown_to_redis() {
-                "not loaded: Redis cannot read this payload".to_owned()
-            } else {
-                format!("not loaded: {reason}, and bf-redisbloom-replicas forbids a repair")
-            };
-            assert!(server.log().contains(&line), "{}", server.log());
-            file.extend(append_only_file(&[[b"RESTORE", reason.as_bytes(), b"0", &payload]]));
-        }
-        assert_eq!(client.ask("DBSIZE"), ":0");
-        // A file was accepted before, by this server or by another.
-        assert_eq!(fleet().append_file(file).start(kind).resp2().ask("DBSIZE"), ":2");
     });
 }
 

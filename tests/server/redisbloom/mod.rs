@@ -1,6 +1,5 @@
-//! RedisBloom's layout: recorded filters, its stream of commands, mixed fleets.
+//! RedisBloom's layout: recorded filters, its stream of commands, and ours.
 
-mod fleet;
 pub mod forged;
 mod four_gib;
 mod natively;

@@ -1,19 +1,22 @@
-//! Replicas with RedisBloom, which know no packed items: `bf-redisbloom-replicas yes`.
+//! What packed items replicate in RedisBloom's layout: replicas may be servers with RedisBloom,
+//! which know no packed items.
 
-use bloomline_harness::{Client, Kind, Replica, Server, Setup, Stop, for_each_server, int};
+use bloomline_harness::{
+    Client, Kind, Replica, Server, Setup, Stop, for_each_server, for_newest_servers, int,
+};
 use redis::Value;
 
 use crate::cluster::equal::{assert_equal, catch_up, setup};
 use crate::inspect::digest;
 use crate::packed::{FORMS, Form, add, answers, exists, plain, send};
 
-const FLEET: &str = "bf-redisbloom-replicas yes";
+const REDISBLOOM: &str = "bf-layout redisbloom cf-layout redisbloom";
 
 /// The most items of a replicated call.
 const MOST: usize = 10_000;
 
 fn start(kind: &Kind) -> (Server, Client, Replica) {
-    let server = Setup::new().module_args(FLEET).start(kind);
+    let server = Setup::new().module_args(REDISBLOOM).start(kind);
     let (client, replica) = (server.resp2(), Replica::attach(&server));
     (server, client, replica)
 }
@@ -97,20 +100,21 @@ fn numbers(range: std::ops::Range<u32>) -> Vec<u8> {
     range.flat_map(u32::to_le_bytes).collect()
 }
 
-/// Adds items of four bytes. All but one in a thousand must be new.
-fn add_numbers(client: &mut Client, key: &str, range: std::ops::Range<u32>) {
+/// Sends items of four bytes. The call must change the filter by all but one in a thousand.
+fn send_numbers(client: &mut Client, command: &str, key: &str, range: std::ops::Range<u32>) {
     let count = i64::from(range.end - range.start);
-    let args: [&[u8]; 6] =
-        [b"BF.BULKADD", key.as_bytes(), b"COUNT", b"FIXED", b"4", &numbers(range)];
+    let words = [command, key, "COUNT", "FIXED", "4"].map(str::as_bytes);
+    let data = numbers(range);
+    let args = [&words[..], &[&data]].concat();
     let Value::Array(reply) = client.run(&args) else { panic!("an array") };
-    let [Value::Int(all), Value::Int(new)] = reply[..] else { panic!("{reply:?}") };
-    assert!(all == count && new > count / 1000 * 999, "{new} of {count}");
+    let [Value::Int(all), Value::Int(changed)] = reply[..] else { panic!("{reply:?}") };
+    assert!(all == count && changed > count / 1000 * 999, "{changed} of {count}");
 }
 
 #[test]
 fn many_items_of_a_call_are_replicated_as_content() {
     for_each_server(|kind| {
-        let primary = setup().module_args(FLEET).start(kind);
+        let primary = setup().module_args(REDISBLOOM).start(kind);
         let replica = setup().follows(&primary).start(kind);
         let (mut client, mut other) = (primary.resp2(), replica.resp2());
         catch_up(&mut client, &mut other);
@@ -118,10 +122,13 @@ fn many_items_of_a_call_are_replicated_as_content() {
         // The new items take 2 MB as arguments, and the filters 0.3 MB and 6 MB.
         client.ok("BF.RESERVE k 0.001 180000");
         client.ok("BF.RESERVE large 0.001 3000000");
+        client.ok("CF.RESERVE c 180000");
+        client.ok("CF.RESERVE c:large 6000000");
         assert_eq!(client.ask("PEXPIRE k 100000000"), ":1");
-        let mut names = |client: &mut Client, range: std::ops::Range<u32>, key: &str| {
+        let mut names = |client: &mut Client, range: std::ops::Range<u32>, call: &str| {
             received(&mut link, &primary);
-            add_numbers(client, key, range);
+            let (command, key) = call.split_once(' ').expect("a key");
+            send_numbers(client, command, key, range);
             let mut names: Vec<String> = received(&mut link, &primary)
                 .iter()
                 .map(|command| String::from_utf8_lossy(&command[0]).into_owned())
@@ -130,10 +137,24 @@ fn many_items_of_a_call_are_replicated_as_content() {
             names.join(" ")
         };
         let by_content = "DEL BF.LOADCHUNK PEXPIREAT";
-        assert_eq!(names(&mut client, 0..180_000, "k"), by_content);
-        assert_eq!(names(&mut client, 0..180_000, "large"), "BF.MADD");
-        assert_eq!(names(&mut client, 180_000..180_100, "k"), "BF.MADD");
-        assert_eq!(names(&mut client, 180_100..500_000, "k"), by_content);
+        for (range, call, expected) in [
+            (0..180_000, "BF.BULKADD k", by_content),
+            (0..180_000, "BF.BULKADD large", "BF.MADD"),
+            (180_000..180_100, "BF.BULKADD k", "BF.MADD"),
+            (180_100..500_000, "BF.BULKADD k", by_content),
+            (0..180_000, "CF.BULKADD c", "DEL CF.LOADCHUNK"),
+            (0..180_000, "CF.BULKADD c:large", "CF.INSERT"),
+            (20_000..20_100, "CF.BULKDEL c", "CF.DEL"),
+            (30_000..160_000, "CF.BULKDEL c", "DEL CF.LOADCHUNK"),
+            (0..10_000, "CF.BULKDEL c:large", "CF.DEL"),
+        ] {
+            assert_eq!(names(&mut client, range, call), expected, "{call}");
+        }
+        // Plain deletions have a command for several items, too, which RedisBloom does not know.
+        let items: Vec<Vec<u8>> = (500..180_000).map(|n: u32| n.to_le_bytes().to_vec()).collect();
+        client.items("CF.MDEL", "c", &items);
+        catch_up(&mut client, &mut other);
+        assert!(received(&mut link, &primary).iter().all(|command| command[0] != b"CF.MDEL"));
         catch_up(&mut client, &mut other);
         assert_equal(&mut client, &mut other);
         assert!(int(&other.call("PTTL k")) > 0);
@@ -144,18 +165,34 @@ fn many_items_of_a_call_are_replicated_as_content() {
 fn many_items_of_a_call_take_little_memory() {
     for_each_server(|kind| {
         const ITEMS: u32 = 3_000_000;
-        let server = setup().module_args(FLEET).line("appendonly yes").start(kind);
+        let server = setup().module_args(REDISBLOOM).line("appendonly yes").start(kind);
         let mut client = server.resp2();
         client.ok(&format!("BF.RESERVE k 0.001 {ITEMS}"));
         let process = server.process();
         process.reset_peak().expect("a running process");
         let before = server.resident();
-        add_numbers(&mut client, "k", 0..ITEMS);
+        send_numbers(&mut client, "BF.BULKADD", "k", 0..ITEMS);
         let grown = process.peak().expect("a running process") - before;
         // The data itself, the filter and its content twice, which has 1.8 bytes per item, and what
         // the server allocates in advance. As arguments the items would take 120 MB and more.
         let data = u64::from(ITEMS) * 4;
         assert!(grown < 5 * data, "{grown} bytes for {data} bytes of data");
+    });
+}
+
+#[test]
+fn large_contents_are_logged() {
+    for_newest_servers(|kind| {
+        let server = Setup::new().module_args(REDISBLOOM).start(kind);
+        let mut client = server.resp2();
+        // Some items whose bytes are as many as those of the filter.
+        for (key, capacity, count) in [("small", 1_000_000, 3_u8), ("large", 50_000_000, 75)] {
+            client.ok(&format!("BF.RESERVE {key} 0.01 {capacity}"));
+            let items: Vec<Vec<u8>> = (0..count).map(|n| vec![n; 1 << 20]).collect();
+            add(&mut client, key, Form::Prefixed, &items);
+            let is_logged = server.log().contains("is replicated by content, ");
+            assert_eq!(is_logged, key == "large", "{key}");
+        }
     });
 }
 
@@ -178,7 +215,7 @@ fn refused_calls_are_replicated_up_to_their_end() {
 #[test]
 fn replicas_and_files_hold_equal_filters() {
     for_each_server(|kind| {
-        let mut primary = setup().module_args(FLEET).append_only().start(kind);
+        let mut primary = setup().module_args(REDISBLOOM).append_only().start(kind);
         let replica = setup().follows(&primary).start(kind);
         let (mut client, mut other) = (primary.resp2(), replica.resp2());
         client.ok("BF.RESERVE grows 0.001 100");

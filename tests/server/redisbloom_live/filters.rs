@@ -77,16 +77,6 @@ fn delete(client: &mut Client, key: &str, items: &[Vec<u8>]) {
     }
 }
 
-/// Runs `restore` while clients may restore payloads: on Valkey 9, whose payloads Redis cannot read,
-/// `bf-redisbloom-replicas` forbids it. RedisBloom, and servers with other names of the setting,
-/// refuse the two calls around it, and need none.
-pub fn allowing_restore<T>(client: &mut Client, restore: impl FnOnce(&mut Client) -> T) -> T {
-    client.call("CONFIG SET bf.bf-redisbloom-replicas no");
-    let result = restore(client);
-    client.call("CONFIG SET bf.bf-redisbloom-replicas yes");
-    result
-}
-
 /// Items that no test adds.
 const ABSENT: usize = 300;
 
@@ -106,10 +96,8 @@ pub fn fill(client: &mut Client) {
     // BF.RESERVE makes a filter of 0.25 in their successor and in Bloomline.
     client.ok("BF.RESERVE made 0.9 1000");
     let dump = client.call("DUMP made");
-    allowing_restore(client, |client| {
-        client.run(&[b"RESTORE", b"larger:rate".as_slice(), b"0", bulk(&dump)]);
-        restore_all(client, &fixtures());
-    });
+    client.run(&[b"RESTORE", b"larger:rate".as_slice(), b"0", bulk(&dump)]);
+    restore_all(client, &fixtures());
     assert_eq!(client.ask("DEL made"), ":1");
     client.call("BF.ADD added a");
     client.items("BF.MADD", "added:many", &numbered("added:many", 1_000));

@@ -1,10 +1,11 @@
 //! RedisBloom itself as the peer: filters go from one module to the other and back.
 //!
 //! Both modules run on the same server. Each test begins once with Bloomline and once with
-//! RedisBloom. Bloomline runs with `bf-redisbloom-replicas yes`. `make servers` fetches RedisBloom.
+//! RedisBloom. Bloomline makes filters in RedisBloom's layout. `make servers` fetches RedisBloom.
 
 mod files;
 mod filters;
+mod followed;
 mod payloads;
 mod replicas;
 mod stream;
@@ -24,9 +25,10 @@ impl Module {
     /// The line of the configuration that loads it.
     fn line(self) -> String {
         match self {
-            Self::Bloomline => {
-                format!("loadmodule {} bf-redisbloom-replicas yes", module().display())
-            }
+            Self::Bloomline => format!(
+                "loadmodule {} bf-layout redisbloom cf-layout redisbloom",
+                module().display()
+            ),
             Self::RedisBloom => {
                 format!("loadmodule {}", redisbloom().expect("a peer").display())
             }

@@ -18,14 +18,14 @@ fn a_replica_follows_and_takes_over() {
         assert_all_same(&all_seen(&mut client), &all_seen(&mut follower));
 
         let mut stream = Stream::new(&mut client);
-        stream.run(&mut client, kind, first, 45_000);
+        stream.run(&mut client, first, 45_000);
         catch_up(&mut client, &mut follower);
         assert_all_same(&all_seen(&mut client), &all_seen(&mut follower));
 
         follower.ok("REPLICAOF NO ONE");
         client.ok(&format!("REPLICAOF 127.0.0.1 {}", replica.port));
         catch_up(&mut follower, &mut client);
-        stream.run(&mut follower, kind, first.other(), 10_000);
+        stream.run(&mut follower, first.other(), 10_000);
         catch_up(&mut follower, &mut client);
         assert_all_same(&all_seen(&mut follower), &all_seen(&mut client));
     });

@@ -4,7 +4,7 @@
 mod differences;
 mod options;
 mod page;
-mod primary;
+pub mod primary;
 mod recorded;
 mod servers;
 mod stream;

@@ -1,4 +1,4 @@
-//! A primary that sends a recorded data set and stream, as valkey-bloom's server did.
+//! A primary that sends a given data set and stream, as a server with another module did.
 
 use std::io::Write;
 use std::net::{TcpListener, TcpStream};
