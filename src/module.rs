@@ -79,7 +79,7 @@ fn load(loading: Loading, args: Args) -> bool {
         return false;
     }
     loading.set_options();
-    let loaded = config::apply_arguments(args)
+    let is_loaded = config::apply_arguments(args)
         && registry::register(loading)
         && command::register(
             loading,
@@ -87,12 +87,16 @@ fn load(loading: Loading, args: Args) -> bool {
             &[CATEGORY, cuckoo::CATEGORY],
         )
         && config::register(loading);
-    info::register::<Counters>(loading);
-    #[cfg(target_os = "linux")]
-    if loaded {
-        // Huge pages change only times: without a thread there are none.
-        let mut collapser = bloomline_core::host::huge::Collapser::default();
-        crate::server::background::repeat("bf-huge", move || collapser.pass());
+    if is_loaded {
+        // What is called without a command comes last: a server that refuses the load unloads the
+        // file, and must call nothing of it from then on.
+        info::register::<Counters>(loading);
+        #[cfg(target_os = "linux")]
+        {
+            // Huge pages change only times: without a thread there are none.
+            let mut collapser = bloomline_core::host::huge::Collapser::default();
+            crate::server::background::repeat("bf-huge", move || collapser.pass());
+        }
     }
-    loaded
+    is_loaded
 }

@@ -67,6 +67,56 @@ fn a_refused_load_leaves_a_running_server_intact() {
 }
 
 #[test]
+fn a_load_with_wrong_arguments_leaves_a_running_server_intact() {
+    for_each_server(|kind| {
+        let server = open_to_modules(kind).bare().line("notify-keyspace-events KA").start(kind);
+        let mut client = server.resp2();
+        let (path, modules) = (module(), client.ask("MODULE LIST"));
+        for (args, logged) in [
+            ("bf-error-rate 0.1 bf-eror-rate 0.01", "Unrecognized option 'bf-eror-rate'"),
+            ("bf-layout redisbloom bf-redisbloom-replicas yes", "'bf-redisbloom-replicas'"),
+            ("bf-error-rate x", "Invalid argument for 'bf-error-rate'"),
+            ("bf-error-rate", "Invalid number of arguments passed"),
+        ] {
+            let refused = client.ask(&format!("MODULE LOAD {} {args}", path.display()));
+            assert!(refused.starts_with("-ERR"), "{refused}");
+            assert!(server.log().contains(logged), "{}", server.log());
+            assert_eq!(client.ask("MODULE LIST"), modules, "{args}");
+            // What would call a function that the module has registered: the file is unloaded.
+            for line in [
+                "SET a 1",
+                "COPY a b",
+                "RENAME b c",
+                "PEXPIRE c 100000",
+                "MOVE c 1",
+                "DEL a",
+                "INFO everything",
+                "INFO bf",
+                "CONFIG GET *",
+                "COMMAND",
+                "FLUSHALL",
+                "SWAPDB 0 1",
+                "BGSAVE",
+            ] {
+                let reply = client.ask(line);
+                assert!(!reply.starts_with('-'), "{line}: {reply}");
+            }
+            client.wait_for_saves();
+            client.assert_answers_ping(args);
+        }
+        // The same server takes the module afterwards, and a second one of its name is refused.
+        let load = format!("MODULE LOAD {}", path.display());
+        client.ok(&load);
+        assert_eq!(client.ask("BF.ADD k a"), ":1");
+        assert_eq!(client.ask("BF.INFO k ERROR"), "*[$4 0.01]");
+        assert!(client.ask(&load).starts_with("-ERR"));
+        assert_eq!(client.ask("COPY k l"), ":1");
+        assert!(client.ask("INFO bf").contains("bf_filters:2"));
+        client.assert_answers_ping("the refused loads");
+    });
+}
+
+#[test]
 fn a_loaded_namesake_is_named_in_the_log() {
     const LOGGED: &str =
         "another module called bf is loaded already (MODULE LIST): load only one of the two";
