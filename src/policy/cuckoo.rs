@@ -4,6 +4,7 @@ use std::ptr::NonNull;
 
 use super::counters::{CF_BYTES, CF_FILTERS, CF_FILTERS_BLOOMLINE, CF_ITEMS, CF_TABLES, Counter};
 use super::family::{Family, Names};
+use super::setting::CF_MAX_EXPANSIONS;
 use super::totals::Totals;
 use bloomline_core::host::cuckoo::AnyCuckoo;
 use bloomline_core::host::{Mover, Permit};
@@ -67,6 +68,10 @@ impl Family for AnyCuckoo {
 
     fn layout(&self) -> Layout {
         Self::layout(self)
+    }
+
+    fn is_closed(&self) -> bool {
+        u64::from(self.table_count()) >= CF_MAX_EXPANSIONS.integer()
     }
 
     fn each_block(&self, see: impl FnMut(NonNull<u8>)) {

@@ -59,6 +59,12 @@ pub trait Family: Debug + Send + Sized + 'static {
     /// The layout.
     fn layout(&self) -> Layout;
 
+    /// True if RedisBloom refuses the next call that adds items, also where there is room for them.
+    /// So the additions of one call must not be replicated as several.
+    fn is_closed(&self) -> bool {
+        false
+    }
+
     /// The payload of the BF.LOAD that recreates the filter, in place of LOADCHUNK. None if there
     /// is no such payload, or no memory for it.
     fn payload(&self) -> Option<Vec<u8>> {

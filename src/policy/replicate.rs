@@ -177,7 +177,8 @@ pub fn plainly<'a, F: Family>(
 ) {
     /// Items per call, each of which becomes a string of the server.
     const MOST: usize = 10_000;
-    if is_content_shorter(filter, items.clone()) {
+    let is_split_and_closed = || filter.is_closed() && items.clone().nth(MOST).is_some();
+    if is_content_shorter(filter, items.clone()) || is_split_and_closed() {
         return content(context, key, filter, expires_at);
     }
     if !by.is_several_known {

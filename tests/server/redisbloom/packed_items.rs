@@ -197,6 +197,22 @@ fn large_contents_are_logged() {
 }
 
 #[test]
+fn a_call_that_ends_the_growth_of_a_cuckoo_filter_is_not_split() {
+    for_each_server(|kind| {
+        let (server, mut client, mut replica) = start(kind);
+        for (capacity, expected) in [(400, "DEL"), (4_000, "CF.INSERT")] {
+            client.call("FLUSHALL");
+            client.ok(&format!("CF.RESERVE k {capacity}"));
+            received(&mut replica, &server);
+            // RedisBloom refuses a call for a filter that has 32 tables.
+            send_numbers(&mut client, "CF.BULKADD", "k", 0..25_000);
+            let commands = received(&mut replica, &server);
+            assert_eq!(commands[0][0].escape_ascii().to_string(), expected, "{capacity}");
+        }
+    });
+}
+
+#[test]
 fn refused_calls_are_replicated_up_to_their_end() {
     for_each_server(|kind| {
         let (server, mut client, mut replica) = start(kind);

@@ -14,7 +14,7 @@ use crate::packed::Form;
 /// forms with a number that many packed items.
 type Calls = (&'static str, &'static [&'static str]);
 
-const CALLS: [Calls; 37] = [
+const CALLS: [Calls; 38] = [
     ("reserve", &["BF.RESERVE KEY 0.01 100"]),
     ("reserve:expansion", &["BF.RESERVE KEY 0.001 100 EXPANSION 4", "BF.MADD KEY ITEMS:3000"]),
     ("reserve:fixed", &["BF.RESERVE KEY 0.001 100 NONSCALING", "BF.MADD KEY ITEMS:150"]),
@@ -68,6 +68,8 @@ const CALLS: [Calls; 37] = [
     ("cf:bulk:lines", &["CF.BULKADD KEY LINES:70", "CF.BULKADD KEY LINES:3000"]),
     ("cf:bulk:full", &["CF.RESERVE KEY 70 EXPANSION 0", "CF.BULKADD KEY FIXED:300"]),
     ("cf:bulk:split", &["CF.RESERVE KEY 5000", "CF.BULKADD KEY LINES:25000"]),
+    // It has more than 32 tables before the last item, so that RedisBloom takes no further call.
+    ("cf:bulk:closed", &["CF.RESERVE KEY 400", "CF.BULKADD KEY LINES:25000"]),
     // Replicated as content.
     (
         "cf:bulk:large",
