@@ -13,3 +13,22 @@ mod neighbours_defrag;
 mod resident;
 mod strings;
 mod usage;
+
+use bloomline_harness::{Client, Server, int};
+
+/// MEMORY USAGE of a key.
+fn usage(client: &mut Client, key: &str) -> u64 {
+    int(&client.call(&format!("MEMORY USAGE {key}"))).try_into().expect("bytes")
+}
+
+/// Deletes all keys; returns the bytes that `used_memory` falls by.
+///
+/// Between the two looks the server frees nothing else: the buffers of a new connection are small,
+/// and there is no other.
+fn freed_by_flushall(server: &Server) -> u64 {
+    let mut client = server.resp2();
+    client.wait_for("connected_clients", "1");
+    let before = client.info_number("used_memory");
+    client.ok("FLUSHALL SYNC");
+    before - client.info_number("used_memory")
+}
