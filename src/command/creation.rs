@@ -13,15 +13,13 @@ use crate::server::key::Key;
 use crate::server::log;
 use bloomline_core::Error;
 
-/// The seed of a new filter: that of the option, or one that nobody can predict unless a script is
-/// executed again elsewhere.
+/// The seed of a new filter: that of the option, or one that nobody can predict.
 ///
 /// # Errors
 ///
 /// The system has no random numbers.
-pub fn seed(call: Call, given: Option<u64>) -> Result<u64, Failure> {
-    let repeatable = || call.source.repeatable_seed(call.key.bytes());
-    match given.or_else(repeatable) {
+pub fn seed(given: Option<u64>) -> Result<u64, Failure> {
+    match given {
         Some(seed) => Ok(seed),
         None => seed::random().map_err(|error| error::no_seed(&error)),
     }

@@ -66,9 +66,9 @@ pub const NOT_BY_HAND: &CStr =
 pub const BAD_TIME: &CStr = c"ERR AT needs a Unix time in milliseconds";
 /// BF.ROTATE: the time is in the future.
 pub const AT_IN_FUTURE: &CStr = c"ERR AT must not be in the future";
-/// A call that reads the clock, in a script that replicas execute again.
-pub const NEEDS_EFFECTS: &CStr = c"ERR \
-    WINDOW, LAST, GENERATIONS and TTL read the clock: a script needs lua-replicate-commands yes";
+/// A command that writes, in a script that is or may be replicated by its text.
+pub const SCRIPT_BY_TEXT: &CStr = c"ERR before Redis 7.0, scripts that write filters need \
+    lua-replicate-commands yes, a CONFIG command that is not renamed, and a server that is no replica";
 /// BF.SCANDUMP: the iterator is in a generation that was dropped.
 pub const DROPPED: &CStr =
     c"ERR the filter was compacted or merged, or has dropped a generation, since the dump began: begin again with iterator 0";

@@ -6,13 +6,14 @@ use std::ops::RangeInclusive;
 
 use redis_module::raw::{RedisModuleCtx, RedisModuleString, Status};
 
-use super::error::Failure;
+use super::error::{Failure, SCRIPT_BY_TEXT};
 use crate::data_type::handle::Changed;
 use crate::policy::source::Source;
 use crate::server::args::{Arg, Args};
 use crate::server::audit;
 use crate::server::context::Context;
 use crate::server::key::Key;
+use crate::server::log;
 
 /// Numbers of arguments, both ends included.
 pub type ArgCount = RangeInclusive<usize>;
@@ -71,12 +72,12 @@ impl Call<'_> {
     }
 }
 
-/// The function that the server calls for the command `H`.
+/// The function that the server calls for the command `H`, which may write or only reads.
 ///
 /// # Safety
 ///
 /// Only the server may call it, as a command handler.
-pub unsafe extern "C" fn entry<H: Handler>(
+pub unsafe extern "C" fn entry<H: Handler, const WRITES: bool>(
     ctx: *mut RedisModuleCtx,
     argv: *mut *mut RedisModuleString,
     argc: c_int,
@@ -89,7 +90,7 @@ pub unsafe extern "C" fn entry<H: Handler>(
         let is_arity_valid = H::ARGS.contains(&args.len());
         let result = match args.get(usize::from(*H::ARGS.start() > 1)) {
             Some(key) if is_arity_valid => {
-                H::run(Call { context, source, key, rest: args.from(2) })
+                run::<H, WRITES>(Call { context, source, key, rest: args.from(2) })
             }
             _ => Err(Failure::Arity),
         };
@@ -102,4 +103,27 @@ pub unsafe extern "C" fn entry<H: Handler>(
         audit::end(args.get(0).map_or(&[], Arg::bytes));
     }
     Status::Ok as c_int
+}
+
+/// Executes a call unless it writes in a script by text.
+fn run<H: Handler, const WRITES: bool>(call: Call) -> Result<(), Failure> {
+    if WRITES && call.source.is_script_by_text() {
+        return Err(refuse_script(call));
+    }
+    H::run(call)
+}
+
+/// Refuses a call that writes in a script by text. Logs it where no client gets the error.
+#[cold]
+fn refuse_script(call: Call) -> Failure {
+    if call.source.may_be_repeated() {
+        log::refusal(format_args!(
+            "filter '{}': a script that a primary or a file repeats was refused to write it. It \
+             was refused there too, unless RedisBloom executed it: then set \
+             lua-replicate-commands yes there, and synchronise fully; for a file, BGREWRITEAOF \
+             there first",
+            call.key.shown()
+        ));
+    }
+    SCRIPT_BY_TEXT.into()
 }

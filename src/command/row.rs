@@ -35,6 +35,6 @@ pub const fn command<H: Handler>(access: &'static Access) -> Command {
         tips: c"",
         access,
         args: &[],
-        run: entry::<H>,
+        run: if access.is_writing() { entry::<H, true> } else { entry::<H, false> },
     }
 }

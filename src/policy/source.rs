@@ -1,4 +1,4 @@
-//! Who sends a call or a value, and who executes a call again.
+//! Who sends a call or a value.
 //!
 //! This decides whether limits apply, how arguments are read, and what is replicated. It is
 //! determined at most once per call, and only if it matters.
@@ -7,12 +7,11 @@
 //!
 //! Redis before 7.0 replicates the text of a Lua script with `lua-replicate-commands no`, and writes
 //! it to its append-only file: every replica executes the script again. The server drops what a
-//! module replicates in such a script, including the header of a new filter. So the filter must
-//! follow from the call alone.
+//! module replicates in such a script, including the seed of a new filter. And it replicates the
+//! text if the script has written anything, also if a call in it was refused: what was refused must
+//! be refused again. So no command writes filters in such a script, wherever it is executed.
 
 use std::cell::OnceCell;
-
-use xxhash_rust::xxh3::xxh3_64;
 
 use super::machine;
 use crate::server::context::{Context, Flags};
@@ -35,7 +34,6 @@ pub struct Source {
     /// The call; none outside of calls.
     context: Option<Context>,
     flags: OnceCell<Flags>,
-    is_script_by_text: OnceCell<bool>,
 }
 
 impl Source {
@@ -51,7 +49,7 @@ impl Source {
     }
 
     fn new(context: Option<Context>) -> Self {
-        Self { context, flags: OnceCell::new(), is_script_by_text: OnceCell::new() }
+        Self { context, flags: OnceCell::new() }
     }
 
     /// Not free the first time: the server computes its memory usage for the answer.
@@ -62,15 +60,14 @@ impl Source {
 
     /// Where the change comes from.
     ///
-    /// On a writable replica, values outside of calls and scripts that may be replicated by their
-    /// text count as the primary's, although they may be its clients'.
+    /// On a writable replica, values outside of calls count as the primary's, although they may be
+    /// its clients'.
     fn origin(&self) -> Origin {
         let flags = self.flags();
         match self.context {
             Some(_) if flags.is_replicated() => Origin::Primary,
             // While a data set is loaded beside the old one, clients are the only source of calls.
             Some(_) if flags.is_loading() && !flags.is_loading_async() => Origin::Loading,
-            Some(_) if self.is_repeated_script() => Origin::Primary,
             None if flags.is_loading() => Origin::Loading,
             None if flags.is_replica() => Origin::Primary,
             _ => Origin::Client,
@@ -103,37 +100,23 @@ impl Source {
     }
 
     /// True for a call that RedisBloom wrote: that of a primary or of a file, because Bloomline
-    /// replicates no call that creates a filter. The calls of a repeated script were a client's.
+    /// replicates no call that creates a filter.
     pub fn is_redisbloom(&self) -> bool {
-        self.is_replicated_or_loaded() && !self.may_be_script_by_text()
+        self.is_replicated_or_loaded()
     }
 
-    /// True for a call of a script that replicas or a file execute again. What depends on a clock
-    /// would differ there.
+    /// True for a call of a script that is replicated by its text, or may be: a module does not see
+    /// `redis.replicate_commands()`.
     pub fn is_script_by_text(&self) -> bool {
-        // A script chooses otherwise by `redis.replicate_commands()`, which a module does not see.
-        let has_setting = || {
-            self.context.is_some_and(|context| context.config_is(c"lua-replicate-commands", b"no"))
-        };
-        let ask = || self.may_be_script_by_text() && (self.is_repeated_script() || has_setting());
-        *self.is_script_by_text.get_or_init(ask)
+        let Some(context) = self.context else { return false };
+        version::is_before_7()
+            && self.flags().is_script()
+            && (self.may_be_repeated() || !context.config_is(c"lua-replicate-commands", b"yes"))
     }
 
-    /// The seed of a filter that a script creates, if replicas or a file execute the script again:
-    /// XXH3 of the key's name, which anybody can compute. None for all other calls.
-    pub fn repeatable_seed(&self, key: &[u8]) -> Option<u64> {
-        self.is_script_by_text().then(|| xxh3_64(key))
-    }
-
-    /// True for a call of a script on a server that may replicate scripts by their text.
-    fn may_be_script_by_text(&self) -> bool {
-        self.context.is_some() && version::is_before_7() && self.flags().is_script()
-    }
-
-    /// True for a call of a script that this server executes for a primary or from a file. The
-    /// server does not mark the calls of a script as replicated.
-    fn is_repeated_script(&self) -> bool {
-        let flags = self.flags();
-        self.may_be_script_by_text() && (flags.is_replica() || flags.is_loading())
+    /// True if a call of a script may be one that a primary or a file repeats: the server does not
+    /// mark it as replicated. On a writable replica it may be a client's.
+    pub fn may_be_repeated(&self) -> bool {
+        self.flags().is_replica() || self.flags().is_loading()
     }
 }

@@ -57,6 +57,13 @@ pub struct Access {
     pub keys: Keys,
 }
 
+impl Access {
+    /// True if the first flag is `write`.
+    pub const fn is_writing(&self) -> bool {
+        matches!(self.flags.as_bytes(), [b'w', b'r', b'i', b't', b'e', ..])
+    }
+}
+
 /// Which arguments are keys, with the flags of each.
 #[derive(Clone, Copy)]
 pub enum Keys {

@@ -287,7 +287,7 @@ impl Context {
         unsafe { flags(self.as_ptr()) }
     }
 
-    /// True if a setting of the server has this value. False if the server cannot be asked.
+    /// True if a setting of the server is known to have this value: CONFIG may be renamed.
     pub fn config_is(self, setting: &CStr, value: &[u8]) -> bool {
         // SAFETY: the pointers are written once, while the module is loaded; the context is valid,
         // the format describes two C strings, and the reply is freed once.

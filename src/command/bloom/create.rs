@@ -6,7 +6,7 @@ use super::options::{Dialect, FilterOptions};
 use super::{parse, valkey};
 use crate::command::access;
 use crate::command::creation::{expire, refused, seed};
-use crate::command::error::{Failure, NEEDS_EFFECTS};
+use crate::command::error::Failure;
 use crate::command::handler::{ArgCount, Call, Handler};
 use crate::data_type::handle::{Changed, store};
 use crate::policy::limits::Limits;
@@ -46,13 +46,9 @@ pub fn create(call: Call, key: &mut Key, options: FilterOptions) -> Result<Chang
     let limits = Limits::of(call.source);
     let lifetime = options.lifetime;
     let windowed = lifetime.windowed(options.spec);
-    let needs_clock = windowed.is_some() || lifetime.ttl.is_some();
-    if needs_clock && call.source.is_script_by_text() {
-        return Err(NEEDS_EFFECTS.into());
-    }
     let created = match options.layout {
         Layout::Bloomline => {
-            let seed = seed(call, options.seed)?;
+            let seed = seed(options.seed)?;
             let mut permit = limits.permit();
             match windowed {
                 None => Filter::new(options.spec, seed, &mut permit).map(AnyFilter::from),
@@ -66,7 +62,7 @@ pub fn create(call: Call, key: &mut Key, options: FilterOptions) -> Result<Chang
         }
         Layout::ValkeyBloom => {
             let mut permit = limits.permit();
-            let created = valkey::create(call, options.spec, options.valkey, &mut permit)?;
+            let created = valkey::create(options.spec, options.valkey, &mut permit)?;
             created.map(AnyFilter::from)
         }
     };

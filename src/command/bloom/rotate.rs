@@ -7,8 +7,7 @@ use std::ffi::CStr;
 
 use crate::command::access;
 use crate::command::error::{
-    self, AT_IN_FUTURE, BAD_TIME, Failure, NEEDS_EFFECTS, NO_GENERATIONS, NOT_BY_HAND,
-    unknown_argument,
+    self, AT_IN_FUTURE, BAD_TIME, Failure, NO_GENERATIONS, NOT_BY_HAND, unknown_argument,
 };
 use crate::command::handler::{ArgCount, Call, Handler};
 use crate::data_type::handle::Outcome;
@@ -39,9 +38,6 @@ impl Handler for Rotate {
         let is_manual = windowed.spec().window == Window::Manual;
         if given.is_none() && !is_manual {
             return Err(NOT_BY_HAND.into());
-        }
-        if call.source.is_script_by_text() {
-            return Err(NEEDS_EFFECTS.into());
         }
         let at = given.unwrap_or_else(clock::now);
         // A time in the future would drop generations before their window has passed.
@@ -126,11 +122,6 @@ impl Rotation {
         let may_rotate_by_count = filter.may_rotate_by_count(items as u64);
         if !may_rotate_by_count && !filter.has_time() {
             return Ok(rotation);
-        }
-        // Refused whether a rotation is due or not: those that execute the script again cannot know
-        // what was due, and must refuse the same calls.
-        if call.source.is_script_by_text() {
-            return Err(NEEDS_EFFECTS.into());
         }
         let now = clock::now();
         if !may_rotate_by_count && !filter.is_due(now) {

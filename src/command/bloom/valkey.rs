@@ -3,8 +3,6 @@
 
 use std::mem;
 
-use xxhash_rust::xxh3::xxh3_64_with_seed;
-
 use crate::command::creation;
 use crate::command::error::Failure;
 use crate::command::handler::Call;
@@ -92,12 +90,11 @@ fn seed(value: Arg) -> Option<Seed> {
 ///
 /// The error reply.
 pub fn create(
-    call: Call,
     spec: Spec,
     options: ValkeyOptions,
     permit: Permit,
 ) -> Result<Result<ValkeyFilter, Error>, Failure> {
-    let seed = new_seed(call, options.seed)?;
+    let seed = new_seed(options.seed)?;
     let common = Common {
         expansion: spec.growth.expansion(),
         error_rate: spec.error_rate,
@@ -130,9 +127,8 @@ fn check_reach(capacity: u64, common: &Common, items: u64) -> Result<(), Failure
     .into())
 }
 
-/// The seed of a new filter: the given one, the fixed one, or one that nobody can predict unless a
-/// script is executed again elsewhere.
-fn new_seed(call: Call, given: Option<Seed>) -> Result<Seed, Failure> {
+/// The seed of a new filter: the given one, the fixed one, or one that nobody can predict.
+fn new_seed(given: Option<Seed>) -> Result<Seed, Failure> {
     if let Some(seed) = given {
         return Ok(seed);
     }
@@ -140,10 +136,8 @@ fn new_seed(call: Call, given: Option<Seed>) -> Result<Seed, Failure> {
         return Ok(FIXED_SEED);
     }
     let mut seed = Seed::default();
-    for (number, part) in (0u8..).zip(seed.as_chunks_mut().0) {
-        // In a repeated script all four are equal, and must not become equal keys.
-        let random = creation::seed(call, None)?;
-        *part = xxh3_64_with_seed(&[number], random).to_le_bytes();
+    for part in seed.as_chunks_mut().0 {
+        *part = creation::seed(None)?.to_le_bytes();
     }
     Ok(seed)
 }

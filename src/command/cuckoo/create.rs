@@ -5,7 +5,7 @@ use std::ffi::CStr;
 use super::options::NewFilter;
 use crate::command::access;
 use crate::command::creation::{expire, refused, seed};
-use crate::command::error::{Failure, NEEDS_EFFECTS};
+use crate::command::error::Failure;
 use crate::command::handler::{ArgCount, Call, Handler};
 use crate::data_type::handle::{Changed, store};
 use crate::policy::limits::Limits;
@@ -45,16 +45,13 @@ impl Handler for Reserve {
 ///
 /// The filter cannot be created; the key stays as it was.
 pub fn create(call: Call, key: &mut Key, new: &NewFilter) -> Result<Changed, Failure> {
-    if new.lifetime.ttl.is_some() && call.source.is_script_by_text() {
-        return Err(NEEDS_EFFECTS.into());
-    }
     let limits = Limits::of(call.source);
     let NewFilter { capacity, options, .. } = *new;
     let mut permit = limits.permit();
     let created = match new.layout(call.source) {
         Layout::Bloomline => {
             let spec = CuckooSpec { capacity, error_rate: new.error_rate(), options };
-            AnyCuckoo::bloomline(spec, seed(call, new.seed)?, &mut permit)
+            AnyCuckoo::bloomline(spec, seed(new.seed)?, &mut permit)
         }
         // Cuckoo filters have two layouts.
         Layout::RedisBloom | Layout::ValkeyBloom => {

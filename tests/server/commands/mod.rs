@@ -31,4 +31,3 @@ mod seed;
 mod stats;
 mod window_options;
 mod window_refusals;
-mod window_scripts;

@@ -3,6 +3,8 @@
 
 use bloomline_harness::{Client, Setup, for_each_server};
 
+use crate::windowed::{RATE, age, info};
+
 /// A library with a function that may write, one that may not, and one that tries although it may
 /// not.
 const LIBRARY: &str = "#!lua name=seen
@@ -61,6 +63,35 @@ fn a_script_reads_writes_and_receives_errors() {
         let caught =
             client.ask(r#"EVAL "return redis.pcall('BF.RESERVE', KEYS[1], 0.01, 100).err" 1 k"#);
         assert!(caught.contains("item exists"), "{caught}");
+    });
+}
+
+fn script(client: &mut Client, call: &str, key: &str) -> String {
+    client.ask(&format!("EVAL \"return redis.call({call})\" 1 {key}"))
+}
+
+#[test]
+fn a_script_creates_fills_and_rotates_windowed_filters() {
+    Setup::new().on_each_server(|mut client, _| {
+        let reserve =
+            format!("'BF.RESERVE', KEYS[1], '{RATE}', 100, 'GENERATIONS', 2, 'TTL', 1000");
+        assert_eq!(script(&mut client, &reserve, "k"), "+OK");
+        assert_eq!(script(&mut client, "'BF.ADD', KEYS[1], 'a'", "k"), ":1");
+        for _ in 0..3 {
+            assert_eq!(script(&mut client, "'BF.ROTATE', KEYS[1]", "k"), "+OK");
+        }
+        assert_eq!(script(&mut client, "'BF.EXISTS', KEYS[1], 'a'", "k"), ":0");
+        assert_eq!(info(&mut client, "k", "FILTERS"), ":3");
+        let insert =
+            "'BF.INSERT', KEYS[1], 'CAPACITY', 8, 'LAST', 'GENERATIONS', 8, 'ITEMS', 'a', 'b', 'c'";
+        assert_eq!(script(&mut client, insert, "last"), "*[:1 :1 :1]");
+        assert_eq!(info(&mut client, "last", "FILTERS"), ":3");
+        let window =
+            format!("'BF.RESERVE', KEYS[1], '{RATE}', 100, 'WINDOW', 8000000, 'GENERATIONS', 8");
+        assert_eq!(script(&mut client, &window, "window"), "+OK");
+        age(&mut client, "window", 1_000_000_000);
+        assert_eq!(script(&mut client, "'BF.ADD', KEYS[1], 'a'", "window"), ":1");
+        assert_eq!(info(&mut client, "window", "FILTERS"), ":2");
     });
 }
 

@@ -49,6 +49,12 @@ const COMMANDS: [(&str, i64, &str, &str, &str, &str); 35] = [
     ("cf.loadchunk KEY 1 x", 4, "write denyoom", "RW insert", "@cuckoo @write", ""),
 ];
 
+/// A call of each command that writes, for the key KEY.
+pub fn writing_calls() -> impl Iterator<Item = &'static str> {
+    let writing = COMMANDS.iter().filter(|(_, _, flags, ..)| flags.contains("write"));
+    writing.map(|(call, ..)| *call).chain(["bf.merge KEY KEY"])
+}
+
 /// The names of all commands.
 fn all_names() -> BTreeSet<String> {
     let others = ["bf.merge", "bf.help", "cf.help"];

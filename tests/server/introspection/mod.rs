@@ -2,7 +2,7 @@
 //! module, totals.
 
 mod command_docs;
-mod command_table;
+pub mod command_table;
 mod cuckoo;
 mod digest;
 mod digest_large;

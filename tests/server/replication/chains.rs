@@ -103,9 +103,6 @@ fn step(client: &mut Client, random: &mut Random) {
 fn random_programs_leave_equal_filters_on_all_replicas() {
     for_each_server(|kind| {
         let mut chain = Chain::start(kind, OTHER_SETTINGS);
-        if kind.is_before_7() {
-            chain.primary().ok("CONFIG SET lua-replicate-commands yes");
-        }
         for line in [
             "BF.RESERVE time 0.01 400 WINDOW 8000 GENERATIONS 8",
             "BF.RESERVE fixed 0.01 400 WINDOW 8000 GENERATIONS 8 NONSCALING",

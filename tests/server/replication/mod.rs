@@ -11,4 +11,3 @@ mod packed_items;
 mod replicated;
 mod rotations;
 mod scripts;
-mod scripts_and_clocks;

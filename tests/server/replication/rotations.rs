@@ -81,9 +81,6 @@ fn rotations_in_transactions_and_scripts_keep_their_order() {
         timed.clock.advance(SLOT);
         let script = "redis.call('BF.ADD', 'k', 'b') redis.call('BF.ROTATE', 'm') \
             return redis.call('BF.ADD', 'm', 'b')";
-        if timed.server.kind.is_before_7() {
-            client.call("CONFIG SET lua-replicate-commands yes");
-        }
         assert_eq!(client.ask(&format!("EVAL \"{script}\" 2 k m")), ":0");
         assert_eq!(lines(&mut replica, &timed), expected);
     });

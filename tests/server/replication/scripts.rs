@@ -1,17 +1,18 @@
-//! Scripts: the same filters on replicas and in files, whether a server replicates a script by its
-//! text, as Redis 6.2 can, or by its effects.
+//! Scripts: the same filters on replicas and in files if a server replicates their effects, and no
+//! filters if it may replicate their text, as Redis 6.2 can.
 
 use bloomline_harness::{
-    Client, Kind, Replica, Setup, Stop, for_each_server, numbered, report_missing,
+    Client, Replica, Stop, arguments, for_each_server, numbered, report_missing, show,
 };
 
-use crate::cluster::equal::{OTHER_SETTINGS, assert_equal, catch_up, setup};
+use crate::cluster::equal::{assert_equal, catch_up, setup};
 use crate::filters::{Filter, build, compactable, observe_all};
 use crate::inspect::digest;
+use crate::introspection::command_table::writing_calls;
 use crate::overlapping::make;
 
-/// Scripts that create the filter of their key and state all its parameters.
-const CREATIONS: [(&str, &str); 6] = [
+/// Scripts that create the filter of their key with options.
+const CREATIONS: [(&str, &str); 4] = [
     ("reserved", "return redis.call('BF.RESERVE', KEYS[1], 0.001, 10, 'EXPANSION', 2)"),
     (
         "stored",
@@ -24,14 +25,6 @@ const CREATIONS: [(&str, &str); 6] = [
     (
         "fixed",
         "return redis.call('BF.INSERT', KEYS[1], 'CAPACITY', 9, 'ERROR', 0.2, 'NONSCALING', 'ITEMS', 'a')",
-    ),
-    (
-        "seeded",
-        "return redis.call('BF.RESERVE', KEYS[1], 0.01, 100, 'EXPANSION', 2, 'SEED', '9223372036854775808')",
-    ),
-    (
-        "given",
-        "return redis.call('BF.INSERT', KEYS[1], 'CAPACITY', 9, 'ERROR', 0.01, 'EXPANSION', 2, 'SEED', '9223372036854775808', 'ITEMS', 'a')",
     ),
 ];
 
@@ -56,14 +49,15 @@ const GROWTH: &str =
 const MERGE: &str = "redis.call('BF.MERGE', KEYS[1], 'a', 'b') local why = redis.pcall('BF.MERGE', KEYS[1], 'missing') \
      redis.call('BF.ADD', KEYS[1], 'by script') return why.err";
 
-/// A server that replicates scripts by their text; none on servers that cannot.
-fn by_text(kind: &Kind) -> Option<Setup> {
-    if kind.is_before_7() {
-        return Some(setup().line("lua-replicate-commands no"));
-    }
-    report_missing(kind, "lua-replicate-commands no");
-    None
-}
+/// Lines with which Redis 6.2 replicates scripts by their text, or does not say that it does not.
+const BY_TEXT: [&str; 2] = ["lua-replicate-commands no", "rename-command CONFIG \"\""];
+
+/// The error of a script that would write filters there.
+const REFUSED: &str = "ERR before Redis 7.0, scripts that write filters need \
+    lua-replicate-commands yes, a CONFIG command that is not renamed, and a server that is no replica";
+
+/// The line in the log of a server that repeats such a script.
+const REPEATED: &str = "a script that a primary or a file repeats was refused to write it";
 
 /// Runs a script that must not fail.
 fn eval(client: &mut Client, script: &str, key: &str) -> String {
@@ -96,116 +90,128 @@ fn run_all(client: &mut Client) -> Vec<Filter> {
 #[test]
 fn scripts_leave_equal_filters_on_replicas_and_in_files() {
     for_each_server(|kind| {
-        for setup_of_primary in [Some(setup()), by_text(kind)].into_iter().flatten() {
-            let mut primary = setup_of_primary.append_only().start(kind);
+        let mut primary = setup().append_only().start(kind);
+        let replica = setup().follows(&primary).start(kind);
+        let (mut client, mut follower) = (primary.resp2(), replica.resp2());
+        catch_up(&mut client, &mut follower);
+        let compacted = run_all(&mut client);
+        catch_up(&mut client, &mut follower);
+        assert_equal(&mut client, &mut follower);
+        let state = |client: &mut Client| {
+            let keys = CREATIONS.into_iter().chain(DEFAULTS).map(|(key, _)| key);
+            let mut state = vec![digest(client, "merged")];
+            for key in keys {
+                state.push(digest(client, key));
+                for field in ["LAYOUT", "ERROR", "EXPANSION"] {
+                    state.push(client.ask(&format!("BF.INFO {key} {field}")));
+                }
+                // An item that was not added may be found with one seed and not with another.
+                let added = if key == "fixed" { "item1" } else { "item1 item250 item500" };
+                let found = client.ask(&format!("BF.MEXISTS {key} {added}"));
+                assert!(!found.contains('0'), "{key} lost items: {found}");
+            }
+            (state, observe_all(client, &compacted))
+        };
+        let before = state(&mut client);
+        primary.restart(Stop::NoSave);
+        assert_eq!(state(&mut primary.resp2()), before);
+    });
+}
+
+#[test]
+fn scripts_by_text_write_no_filters() {
+    for_each_server(|kind| {
+        if !kind.is_before_7() {
+            return report_missing(kind, BY_TEXT[0]);
+        }
+        for line in BY_TEXT {
+            let mut primary = setup().line(line).append_only().start(kind);
             let replica = setup().follows(&primary).start(kind);
             let (mut client, mut follower) = (primary.resp2(), replica.resp2());
             catch_up(&mut client, &mut follower);
-            let compacted = run_all(&mut client);
+            assert_eq!(client.ask("BF.MADD bloom a b"), "*[:1 :1]");
+            assert_eq!(client.ask("CF.INSERT cuckoo ITEMS a b"), "*[:1 :1]");
+            client.ok("BF.RESERVE windowed 0.01 100 GENERATIONS 3");
+            let keys = ["bloom", "cuckoo", "windowed"];
+            let before = keys.map(|key| digest(&mut client, key));
+            // Each script writes something else, so the server replicates its text.
+            for call in writing_calls() {
+                for (key, chooses) in [
+                    ("new", ""),
+                    ("bloom", ""),
+                    ("cuckoo", ""),
+                    ("windowed", ""),
+                    ("bloom", "redis.replicate_commands() "),
+                ] {
+                    let script = format!(
+                        "{chooses}redis.call('INCR', KEYS[1]) return redis.pcall(unpack(ARGV)).err"
+                    );
+                    let call = call.replace("KEY", key);
+                    let mut words = vec![b"EVAL".to_vec(), script.into(), b"1".into(), b"n".into()];
+                    words.extend(arguments(&call));
+                    let reply = show(&client.run(&words));
+                    assert_eq!(reply, format!("${} {REFUSED}", REFUSED.len()), "{call}");
+                }
+            }
+            let script = "redis.call('INCR', KEYS[1]) return redis.call('BF.ADD', KEYS[2], 'c')";
+            let reply = client.ask(&format!("EVAL \"{script}\" 2 n bloom"));
+            assert!(reply.starts_with('-') && reply.contains(REFUSED), "{reply}");
+            // What only reads works.
+            eval(&mut client, "return redis.call('BF.MEXISTS', KEYS[1], 'a', 'c')", "bloom");
+            eval(&mut client, "return redis.call('CF.INFO', KEYS[1])", "cuckoo");
+            assert_eq!(keys.map(|key| digest(&mut client, key)), before);
+            assert_eq!(client.ask("EXISTS n new"), ":1");
             catch_up(&mut client, &mut follower);
             assert_equal(&mut client, &mut follower);
-            let state = |client: &mut Client| {
-                let keys = CREATIONS.into_iter().chain(DEFAULTS).map(|(key, _)| key);
-                let mut state = vec![digest(client, "merged")];
-                for key in keys {
-                    state.push(digest(client, key));
-                    for field in ["LAYOUT", "ERROR", "EXPANSION"] {
-                        state.push(client.ask(&format!("BF.INFO {key} {field}")));
-                    }
-                    // An item that was not added may be found with one seed and not with another.
-                    let added = if key == "fixed" { "item1" } else { "item1 item250 item500" };
-                    let found = client.ask(&format!("BF.MEXISTS {key} {added}"));
-                    assert!(!found.contains('0'), "{key} lost items: {found}");
-                }
-                (state, observe_all(client, &compacted))
-            };
-            let before = state(&mut client);
+            let is_repeated = line == BY_TEXT[0];
+            assert_eq!(replica.log().contains(REPEATED), is_repeated);
+            assert!(!primary.log().contains(REPEATED));
+            let digest = client.ask("DEBUG DIGEST");
             primary.restart(Stop::NoSave);
-            assert_eq!(state(&mut primary.resp2()), before);
+            assert_eq!(primary.resp2().ask("DEBUG DIGEST"), digest);
+            assert_eq!(primary.log().contains(REPEATED), is_repeated);
         }
     });
 }
 
 #[test]
-fn only_the_text_of_a_script_is_replicated() {
+fn a_replica_has_the_effects_of_scripts_and_writes_none_by_its_own() {
     for_each_server(|kind| {
-        let Some(setup_of_primary) = by_text(kind) else { return };
-        let primary = setup_of_primary.start(kind);
-        let (mut client, mut link) = (primary.resp2(), Replica::attach(&primary));
-        for (key, script) in CREATIONS.into_iter().chain(DEFAULTS) {
-            for script in [script, GROWTH] {
-                eval(&mut client, script, key);
-                // The server drops what the module replicates.
-                let text = ["EVAL", script, "1", key].map(|word| word.as_bytes().to_vec());
-                assert_eq!(link.received(&primary), [text]);
-            }
-        }
-        // A given seed is that of filters outside of scripts.
-        client.ok("BF.RESERVE outside 0.01 100 SEED 9223372036854775808");
-        for i in 1..=500 {
-            client.call(&format!("BF.ADD outside item{i}"));
-        }
-        assert_eq!(digest(&mut client, "seeded"), digest(&mut client, "outside"));
-    });
-}
-
-#[test]
-fn scripts_by_effects_make_the_same_filter_on_a_replica() {
-    for_each_server(|kind| {
-        let Some(setup_of_primary) = by_text(kind) else { return };
-        let primary = setup_of_primary.start(kind);
-        let replica = setup().module_args(OTHER_SETTINGS).follows(&primary).start(kind);
-        let (mut client, mut follower) = (primary.resp2(), replica.resp2());
-        catch_up(&mut client, &mut follower);
+        let primary = setup().start(kind);
+        let mut client = primary.resp2();
         let mut link = Replica::attach(&primary);
-        let script = "redis.replicate_commands() return redis.call('BF.ADD', KEYS[1], 'a')";
-        eval(&mut client, script, "k");
+        let [mut reading, mut writing] = ["yes", "no"].map(|value| {
+            let replica = setup().line(format!("replica-read-only {value}")).follows(&primary);
+            let replica = replica.start(kind);
+            let mut follower = replica.resp2();
+            catch_up(&mut client, &mut follower);
+            (replica, follower)
+        });
+        let script = "redis.call('BF.ADD', KEYS[1], 'a') return redis.call('CF.ADD', KEYS[2], 'a')";
+        assert_eq!(client.ask(&format!("EVAL \"{script}\" 2 k c")), ":1");
         assert_eq!(
             link.lines(&primary),
-            ["MULTI", "BF.LOADCHUNK k 1 <data>", "BF.ADD k a", "EXEC"]
+            [
+                "MULTI",
+                "BF.LOADCHUNK k 1 <data>",
+                "BF.ADD k a",
+                "CF.LOADCHUNK c 1 <data>",
+                "CF.ADD c a",
+                "EXEC"
+            ]
         );
-        catch_up(&mut client, &mut follower);
-        assert_equal(&mut client, &mut follower);
-    });
-}
-
-#[test]
-fn limits_of_a_replica_do_not_apply_to_scripts_by_text() {
-    for_each_server(|kind| {
-        let Some(setup_of_primary) = by_text(kind) else { return };
-        let primary = setup_of_primary.start(kind);
-        let replica = setup().module_args(OTHER_SETTINGS).follows(&primary).start(kind);
-        let (mut client, mut follower) = (primary.resp2(), replica.resp2());
-        catch_up(&mut client, &mut follower);
-        for (key, script) in CREATIONS {
-            eval(&mut client, script, key);
-            eval(&mut client, GROWTH, key);
+        for (replica, follower) in [&mut reading, &mut writing] {
+            catch_up(&mut client, follower);
+            assert_equal(&mut client, follower);
+            assert!(!replica.log().contains(REPEATED));
+            let reply = follower.ask("EVAL \"return redis.call('BF.EXISTS', KEYS[1], 'a')\" 1 k");
+            assert_eq!(reply, ":1");
         }
-        catch_up(&mut client, &mut follower);
-        assert_equal(&mut client, &mut follower);
-        assert_eq!(
-            follower.ask("BF.INFO reserved FILTERS"),
-            client.ask("BF.INFO reserved FILTERS")
-        );
-    });
-}
-
-#[test]
-fn scripts_by_text_derive_the_seed_from_the_key() {
-    for_each_server(|kind| {
-        let Some(setup_of_primary) = by_text(kind) else { return };
-        let digests = |setup: Setup| {
-            let server = setup.start(kind);
-            let mut client = server.resp2();
-            ["one", "other"].map(|key| {
-                eval(&mut client, "return redis.call('BF.ADD', KEYS[1], 'a')", key);
-                client.ask(&format!("DEBUG DIGEST-VALUE {key}"))
-            })
-        };
-        let [one, other] = digests(setup_of_primary.clone());
-        assert_ne!(one, other);
-        assert_eq!(digests(setup_of_primary), [one.clone(), other]);
-        // With replication of effects the seed is random, so that nobody can compute it.
-        assert_ne!(digests(setup())[0], one);
+        let add = "EVAL \"return redis.pcall('BF.ADD', KEYS[1], 'b')\" 1 k";
+        let refused = reading.1.ask(add);
+        assert!(refused.contains("READONLY"), "{refused}");
+        let expected = if kind.is_before_7() { format!("-{REFUSED}") } else { ":1".into() };
+        assert_eq!(writing.1.ask(add), expected);
+        assert_eq!(writing.1.ask("BF.ADD k c"), ":1");
     });
 }

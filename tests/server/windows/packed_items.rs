@@ -1,10 +1,10 @@
 //! Windowed filters: packed calls rotate, refresh and forget as BF.MADD does.
 
-use bloomline_harness::{Client, Replica, Server, for_each_server, report_missing, show};
+use bloomline_harness::{Client, Replica, Server};
 
 use crate::inspect::number;
 use crate::keyspace::changes::Observers;
-use crate::packed::{FORMS, Form, add, answers, exists, plain, send};
+use crate::packed::{FORMS, add, exists, plain};
 use crate::timed::{SLOT, Timed};
 use crate::windowed::{GENERATION_BYTES, GENERATIONS, present, set_number};
 
@@ -121,24 +121,5 @@ fn refreshed_items_are_not_new_but_replicated() {
         // No data does not rotate, although that is due.
         clock.advance(SLOT + 5);
         assert_eq!(writes(r#"BF.BULKADD k LINES """#, "*[:0 $0 ]"), [""; 0]);
-    });
-}
-
-#[test]
-fn scripts_by_text_cannot_read_the_clock() {
-    for_each_server(|kind| {
-        if !kind.is_before_7() {
-            return report_missing(kind, "lua-replicate-commands no");
-        }
-        let Timed { server, .. } = &Timed::start(kind, &["lua-replicate-commands no"]);
-        let mut client = server.resp2();
-        client.ok("BF.RESERVE k 0.01 100 WINDOW 8000 GENERATIONS 8");
-        let refused = client.ask("EVAL \"return redis.call('BF.MADD', KEYS[1], 'a')\" 1 k");
-        assert!(refused.contains("lua-replicate-commands yes"), "{refused}");
-        let script = "return redis.pcall('BF.BULKADD', KEYS[1], 'LINES', 'a')";
-        let reply = client.ask(&format!("EVAL \"{script}\" 1 k"));
-        assert!(reply.contains("lua-replicate-commands yes"), "{reply}");
-        let reply = send(&mut client, "BF.BULKADD", "k", Form::Lines, &["a"], &[]);
-        assert_eq!(answers(&reply), (vec![true], None), "{}", show(&reply));
     });
 }
