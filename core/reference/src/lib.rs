@@ -4,7 +4,9 @@
 //! |---|---|
 //! | [`bloomline`], [`redisbloom`], [`valkey`] | reference models of the layouts, written from their documentation, slow and simple |
 //! | [`folding`] | which pages of a layer are joined when it is folded |
-//! | [`bloomline_cuckoo`], [`redisbloom_cuckoo`] | the reference models of the layouts of cuckoo filters |
+//! | [`bloomline_cuckoo`] | what a cuckoo filter must contain, as a multiset |
+//! | [`cuckoo_header`] | the header of a cuckoo filter as numbers |
+//! | [`redisbloom_cuckoo`] | the reference model of RedisBloom's cuckoo filters |
 //! | [`windowed`] | the reference model of windowed filters |
 //! | [`fixture`], [`valkey_fixture`], [`payload`], [`forged`] | recorded filters, and forged headers |
 //! | [`strict_loader`] | what a RedisBloom checks before it loads a filter |
@@ -18,6 +20,7 @@
 pub mod bloomline;
 pub mod bloomline_cuckoo;
 pub mod checks;
+pub mod cuckoo_header;
 pub mod fixture;
 pub mod folding;
 pub mod forged;

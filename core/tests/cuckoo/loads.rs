@@ -1,28 +1,33 @@
 //! A filter takes the items that it was created for, at every size and every width of its slots.
 
-use bloomline_core::host::cuckoo::AnyCuckoo;
-use bloomline_reference::bloomline_cuckoo::{MAX_BITS, MIN_BITS, Model, limit, windows_for};
+use bloomline_core::host::cuckoo::{AnyCuckoo, MIN_ERROR_RATE};
+use bloomline_reference::cuckoo_header::{Header, MAX_BITS, MIN_BITS, limit};
 
 use super::{Layout, granted, item};
 
 /// An empty fixed filter of this capacity with slots of `bits` bits. New filters have fewer bits
 /// than the most, so it is decoded from a header.
 fn fixed(capacity: u64, bits: u32, seed: u64) -> AnyCuckoo {
-    let model = Model::with_bits(windows_for(capacity), bits, seed);
-    AnyCuckoo::decode_header(&model.header(2, 20, 0), &mut granted).expect("a filter")
+    let empty = Layout::Bloomline { error_rate: 0.5, is_fixed: true }.create_seeded(capacity, seed);
+    let mut header = Header::of(&empty);
+    header.tables[0].bits = bits;
+    header.end = u64::from(MAX_BITS) * (header.tables[0].windows + 1) + 128;
+    header.error_rate = header.rate_for_life().max(MIN_ERROR_RATE);
+    AnyCuckoo::decode_header(&header.encode(), &mut granted).expect("a filter")
 }
 
 /// Fills a fixed filter and asserts that one more item is refused.
 fn assert_fills(capacity: u64, bits: u32, seed: u64) {
     let mut filter = fixed(capacity, bits, seed);
-    let windows = windows_for(capacity);
-    for number in 0..limit(windows) {
+    let most = limit(filter.buckets());
+    assert!(most >= capacity);
+    for number in 0..most {
         let result = filter.insert(&item(number), &mut granted);
         assert!(result.is_ok(), "item {number} of {capacity}, {bits} bits, seed {seed}");
     }
     assert!(filter.insert(&item(u64::MAX), &mut granted).is_err());
-    assert_eq!(filter.len(), limit(windows));
-    assert!((0..limit(windows)).all(|number| filter.contains(&item(number))));
+    assert_eq!(filter.len(), most);
+    assert!((0..most).all(|number| filter.contains(&item(number))));
 }
 
 #[test]

@@ -3,15 +3,16 @@
 use bloomline_core::Error;
 use bloomline_core::error::{CuckooError, HeaderError};
 use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooSpec, MIN_ERROR_RATE};
-use bloomline_reference::bloomline_cuckoo::{MAX_BITS, Model, Table};
+use bloomline_reference::cuckoo_header::{Header, MAX_BITS, Table};
 
-use super::{granted, item, options};
+use super::{Layout, compact, granted, item, options};
 
 /// A change of the numbers of a filter.
-type Change = fn(&mut Model);
+type Change = fn(&mut Header);
 
-fn header(model: &Model) -> Vec<u8> {
-    model.header(2, 20, if model.is_fixed { 0 } else { 1 })
+/// An empty filter that grows.
+fn empty() -> AnyCuckoo {
+    Layout::Bloomline { error_rate: 0.01, is_fixed: false }.create(20)
 }
 
 /// The header of the same filter with empty slots, which a header alone describes.
@@ -37,44 +38,45 @@ fn assert_refused(header: &[u8], what: &str) {
     assert!(is_refused, "{what}: {result:?}");
 }
 
-/// A filter of three tables at least, of which one is drained, with lists.
-fn drained() -> Model {
-    let mut model = Model::new(20, 0.01, false, 7).unwrap();
-    let mut number = 0;
-    while model.tables.len() < 4 || model.drained.is_none_or(|at| at < 16) {
-        model.insert(&item(number), true).unwrap();
-        for _ in 0..if number % 20 == 0 { 5 } else { 0 } {
-            model.insert(&item(number), true).unwrap();
+/// The header of a filter of three tables at least, of which one is drained, with lists.
+fn drained() -> Header {
+    let (mut filter, mut number) = (empty(), 0);
+    loop {
+        for _ in 0..if number % 20 == 0 { 6 } else { 1 } {
+            filter.insert(&item(number), &mut granted).unwrap();
+        }
+        let header = Header::of(&filter);
+        if header.tables.len() >= 4 && header.drained.is_some_and(|at| at >= 16) {
+            return header;
         }
         number += 1;
     }
-    model
 }
 
 /// The newest table.
-fn newest(model: &mut Model) -> &mut Table {
-    model.tables.last_mut().unwrap()
+fn newest(header: &mut Header) -> &mut Table {
+    header.tables.last_mut().unwrap()
 }
 
 /// The table that is drained.
-fn source(model: &mut Model) -> &mut Table {
-    let index = model.tables.len() - 2;
-    &mut model.tables[index]
+fn source(header: &mut Header) -> &mut Table {
+    let index = header.tables.len() - 2;
+    &mut header.tables[index]
 }
 
 #[test]
 fn accepts_what_it_encodes() {
-    let mut model = Model::new(20, 0.01, false, 7).unwrap();
+    let mut filter = empty();
     for number in 0..2_000 {
-        model.insert(&item(number), true).unwrap();
-        assert_accepted(&header(&model), "as encoded");
+        filter.insert(&item(number), &mut granted).unwrap();
+        assert_accepted(&filter.encode_header(), "as encoded");
     }
     for number in 0..1_900 {
-        model.remove(&item(number));
+        filter.remove(&item(number));
     }
-    model.compact();
-    assert_accepted(&header(&model), "compacted");
-    assert_accepted(&header(&drained()), "drained");
+    compact(&mut filter);
+    assert_accepted(&filter.encode_header(), "compacted");
+    assert_accepted(&drained().encode(), "drained");
 }
 
 #[test]
@@ -138,22 +140,21 @@ fn refuses_each_number_out_of_range() {
         ("an end past all offsets", |it| it.end = (1 << 62) + 1),
     ];
     for (what, change) in changes {
-        let mut model = drained();
-        assert!(model.drained.is_some());
-        change(&mut model);
-        assert_refused(&header(&model), what);
+        let mut header = drained();
+        change(&mut header);
+        assert_refused(&header.encode(), what);
     }
 }
 
 #[test]
 fn refuses_each_field_out_of_range() {
-    let model = drained();
-    let valid = header(&model);
-    let table = 64 + 40 * (model.tables.len() - 1);
-    let long = model.tables.iter().position(|table| table.list.len() > 1).expect("a list");
-    let before: usize = model.tables[..long].iter().map(|table| table.list.len()).sum();
-    let list = 64 + 40 * model.tables.len() + 16 * before;
-    let most = newest(&mut model.clone()).windows + 1;
+    let mut header = drained();
+    let valid = header.encode();
+    let table = 64 + 40 * (header.tables.len() - 1);
+    let long = header.tables.iter().position(|table| table.list.len() > 1).expect("a list");
+    let before: usize = header.tables[..long].iter().map(|table| table.list.len()).sum();
+    let list = 64 + 40 * header.tables.len() + 16 * before;
+    let most = newest(&mut header).windows + 1;
     let with = |at: usize, field: &[u8]| {
         let mut header = valid.clone();
         header[at..at + field.len()].copy_from_slice(field);
@@ -200,12 +201,11 @@ fn refuses_each_field_out_of_range() {
 /// A position without a source.
 #[test]
 fn refuses_a_position_without_a_source() {
-    let mut model = Model::new(20, 0.01, false, 7).unwrap();
-    let mut header = header(&model);
+    let mut header = empty().encode_header();
     header[48] = 1;
     assert_refused(&header, "a position");
-    model.drained = Some(0);
-    assert_refused(&self::header(&model), "the only table is drained");
+    let header = Header { drained: Some(0), ..Header::of(&empty()) };
+    assert_refused(&header.encode(), "the only table is drained");
 }
 
 #[test]
@@ -244,20 +244,17 @@ fn refuses_to_create_what_is_out_of_range() {
 #[cfg_attr(miri, ignore = "takes hours")]
 fn the_least_rate_leaves_room_for_four_more_tables() {
     for capacity in [1, 10, 100] {
-        let mut model = Model::new(capacity, MIN_ERROR_RATE, false, 7).unwrap();
         let spec = CuckooSpec { capacity, error_rate: MIN_ERROR_RATE, options: options(2, 20, 1) };
         let mut filter = AnyCuckoo::bloomline(spec, 7, &mut granted).unwrap();
         let (mut number, mut grown) = (0, 0);
         while grown < 4 {
-            let newest = model.tables.last().unwrap().clone();
+            let newest = Header::of(&filter).tables.pop().unwrap();
             filter.insert(&item(number), &mut granted).unwrap();
-            model.insert(&item(number), true).unwrap();
             number += 1;
-            let last = model.tables.last().unwrap();
+            let last = Header::of(&filter).tables.pop().unwrap();
             // A table that is not a doubled one.
             grown += u32::from(last.start != newest.start && last.windows == newest.windows);
         }
-        assert!(filter.encode_header() == header(&model));
         assert!(matches!(filter.check(), Ok(())));
     }
 }
@@ -269,7 +266,7 @@ fn headers_of_other_kinds_are_refused() {
         let result = AnyCuckoo::decode_header(bytes, &mut granted);
         assert!(matches!(result, Err(Error::Header(_))), "{bytes:?}");
     }
-    let own = header(&Model::new(10, 0.01, true, 7).unwrap());
+    let own = empty().encode_header();
     let result = AnyCuckoo::decode_header(&own[..38], &mut granted);
     assert!(matches!(result, Err(Error::Header(HeaderError::Cuckoo(_)))), "{result:?}");
 }

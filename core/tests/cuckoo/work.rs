@@ -5,8 +5,9 @@
 use bloomline_core::Error;
 use bloomline_core::cuckoo::work;
 use bloomline_core::host::cuckoo::AnyCuckoo;
-use bloomline_reference::bloomline_cuckoo::{Model, Table};
+use bloomline_reference::cuckoo_header::{Header, Table};
 use bloomline_reference::random::Random;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::{Layout, bytes, compact, created, granted, item, options};
 
@@ -38,10 +39,22 @@ fn items_of(table: &Table, prefixes: impl Iterator<Item = u64>) -> Vec<[u8; 8]> 
     prefixes.map(|prefix| item_of(hash(prefix))).collect()
 }
 
-/// A filter that does not grow, and its model.
-fn fixed(capacity: u64, error_rate: f64) -> (AnyCuckoo, Model) {
+/// The two windows of a prefix.
+fn windows_of(table: &Table, prefix: u64) -> [u64; 2] {
+    let fingerprints = table.prefixes() / table.windows;
+    let (first, fingerprint) = (prefix / fingerprints, prefix % fingerprints);
+    let mut mixed = (fingerprint + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    mixed ^= mixed >> 29;
+    mixed = mixed.wrapping_mul(0xd134_2543_de82_ef95);
+    let distance = 1 + ((u128::from(mixed) * u128::from(table.windows - 1)) >> 64) as u64;
+    [first, (first + distance) % table.windows]
+}
+
+/// A filter that does not grow, and its table.
+fn fixed(capacity: u64, error_rate: f64) -> (AnyCuckoo, Table) {
     let filter = Layout::Bloomline { error_rate, is_fixed: true }.create(capacity);
-    (filter, Model::new(capacity, error_rate, true, SEED).unwrap())
+    let table = Header::of(&filter).tables.remove(0);
+    (filter, table)
 }
 
 /// The steps of inserting items, the same call as one batch.
@@ -53,18 +66,19 @@ fn steps_of(filter: &mut AnyCuckoo, items: &[[u8; 8]]) -> u64 {
 
 #[test]
 fn items_can_be_chosen() {
-    let (mut filter, model) = fixed(1_000, 0.01);
-    let items = items_of(&model.tables[0], 100..101);
+    let (mut filter, table) = fixed(1_000, 0.01);
+    let items = items_of(&table, 100..101);
     for copies in 1..4 {
         filter.insert(&items[0], &mut granted).unwrap();
         assert_eq!(filter.count(&items[0]), copies);
     }
     let mut hashes: Vec<u64> = Vec::new();
     for prefix in [1, 2, 3, 1 << 20] {
-        hashes.push(model.hash(&items_of(&model.tables[0], std::iter::once(prefix))[0]));
+        let [item] = items_of(&table, std::iter::once(prefix))[..] else { panic!("one item") };
+        hashes.push(xxh3_64_with_seed(&item, SEED));
     }
-    let prefixes: Vec<u64> = hashes.into_iter().map(|hash| model.tables[0].prefix(hash)).collect();
-    assert_eq!(prefixes, [1, 2, 3, 1 << 20].map(|prefix| prefix % model.tables[0].prefixes()));
+    let prefixes: Vec<u64> = hashes.into_iter().map(|hash| table.prefix(hash)).collect();
+    assert_eq!(prefixes, [1, 2, 3, 1 << 20].map(|prefix| prefix % table.prefixes()));
 }
 
 /// Items all of whose slots lie among a few hundred: nearly all searches fail.
@@ -76,11 +90,10 @@ fn chosen_items_cost_at_most_tenfold() {
     let honest: Vec<_> = (0..ITEMS).map(item).collect();
     let steps = steps_of(&mut filter, &honest) + ITEMS;
     for windows in [4, 20, 300] {
-        let (mut filter, model) = fixed(ITEMS, 1e-4);
-        let table = &model.tables[0];
-        let is_near = |prefix: &u64| table.places(*prefix).iter().all(|(slot, _)| *slot <= windows);
-        let prefixes = (0..windows as u64 * table.prefixes() / table.windows).filter(is_near);
-        let items = items_of(table, prefixes.take(ITEMS as usize));
+        let (mut filter, table) = fixed(ITEMS, 1e-4);
+        let is_near = |prefix: &u64| windows_of(&table, *prefix).iter().all(|it| *it < windows);
+        let prefixes = (0..windows * table.prefixes() / table.windows).filter(is_near);
+        let items = items_of(&table, prefixes.take(ITEMS as usize));
         let chosen = steps_of(&mut filter, &items) + items.len() as u64;
         // The first 64 searches are long, so that honest items that come later find their slots.
         let most = 10 * steps * items.len() as u64 / ITEMS + 64 * 1_000 + 64 * items.len() as u64;
@@ -167,12 +180,13 @@ fn a_doubling_above_the_limit_ends_soon() {
 #[test]
 fn a_full_list_refuses_only_what_needs_it() {
     for is_fixed in [true, false] {
-        let mut model = Model::new(20, 0.01, is_fixed, SEED).unwrap();
-        let prefix = model.tables[0].prefixes() - 1;
-        model.tables[0].list.insert(prefix, 1 << 58);
-        let header = model.header(2, 20, if is_fixed { 0 } else { 1 });
-        let mut filter = AnyCuckoo::decode_header(&header, &mut granted).unwrap();
-        let listed = items_of(&model.tables[0], std::iter::once(prefix))[0];
+        let empty = Layout::Bloomline { error_rate: 0.01, is_fixed }.create(20);
+        let mut header = Header::of(&empty);
+        let table = &mut header.tables[0];
+        let prefix = table.prefixes() - 1;
+        table.list.insert(prefix, 1 << 58);
+        let listed = items_of(table, std::iter::once(prefix))[0];
+        let mut filter = AnyCuckoo::decode_header(&header.encode(), &mut granted).unwrap();
         let before = bytes(&filter);
         assert!(matches!(filter.insert(&listed, &mut granted), Err(Error::Full(_))));
         assert!(bytes(&filter) == before);

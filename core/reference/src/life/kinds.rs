@@ -245,15 +245,10 @@ impl Numbers {
                 Some((filter.into(), Oracle::Windowed(windowed::Model::new(spec, seed, now))))
             }
             Shape::Cuckoo => {
-                let model = bloomline_cuckoo::Model::new(
-                    capacity,
-                    error_rate,
-                    spec.growth == Growth::Fixed,
-                    seed,
-                )?;
                 let spec = CuckooSpec { capacity, error_rate, options: cuckoo };
                 let filter = AnyCuckoo::bloomline(spec, seed, permit).ok()?;
-                Some((Filter::Cuckoo(filter), Oracle::Cuckoo(model, cuckoo)))
+                let model = bloomline_cuckoo::Model::new(&filter, capacity);
+                Some((Filter::Cuckoo(filter), Oracle::Cuckoo(model)))
             }
             Shape::ClassicCuckoo => {
                 let CuckooOptions { bucket_size, max_iterations, expansion } = cuckoo;

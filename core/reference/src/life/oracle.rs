@@ -1,6 +1,5 @@
 //! The reference model of a filter of any kind.
 
-use bloomline_core::host::cuckoo::CuckooOptions;
 use bloomline_core::host::{AnyFilter, Bits, Layer};
 
 use super::filter::{Filter, Outcome};
@@ -15,8 +14,7 @@ pub enum Oracle {
     ClassicBloom(redisbloom::Model),
     ValkeyBloom(valkey::Model),
     Windowed(windowed::Model),
-    /// The options are only stored.
-    Cuckoo(bloomline_cuckoo::Model, CuckooOptions),
+    Cuckoo(bloomline_cuckoo::Model),
     ClassicCuckoo(redisbloom_cuckoo::Model),
 }
 
@@ -47,29 +45,26 @@ impl Oracle {
         }))
     }
 
-    pub fn contains(&self, item: &[u8], now: u64) -> bool {
-        match self {
-            Self::Bloom(model) => model.contains(item),
-            Self::ClassicBloom(model) => model.contains(item),
-            Self::ValkeyBloom(model) => model.contains(item),
-            Self::Windowed(model) => model.contains(item, now),
-            Self::Cuckoo(model, _) => model.contains(item),
-            Self::ClassicCuckoo(model) => model.contains(item),
-        }
+    /// Compares how often an item was counted: 1 for an item of a Bloom filter.
+    pub fn assert_counts(&self, item: &[u8], now: u64, count: u64) {
+        let exactly = |count: u64| count..=count;
+        let expected = match self {
+            Self::Bloom(model) => exactly(model.contains(item).into()),
+            Self::ClassicBloom(model) => exactly(model.contains(item).into()),
+            Self::ValkeyBloom(model) => exactly(model.contains(item).into()),
+            Self::Windowed(model) => exactly(model.contains(item, now).into()),
+            Self::Cuckoo(model) => model.counts(item),
+            Self::ClassicCuckoo(model) => exactly(model.count(item)),
+        };
+        assert!(expected.contains(&count), "{count}, not {expected:?}: {}", item.escape_ascii());
     }
 
-    pub fn count(&self, item: &[u8], now: u64) -> u64 {
-        match self {
-            Self::Cuckoo(model, _) => model.count(item),
-            Self::ClassicCuckoo(model) => model.count(item),
-            _ => self.contains(item, now).into(),
-        }
-    }
-
-    /// Before the items of a call.
-    pub fn begin_call(&mut self) {
-        if let Self::ClassicCuckoo(model) = self {
-            (model.failed_iterations, model.end) = (0, None);
+    /// Before the items of a call are compared that were inserted into the filter.
+    pub fn begin_call(&mut self, filter: &Filter) {
+        match (self, filter) {
+            (Self::ClassicCuckoo(model), _) => (model.failed_iterations, model.end) = (0, None),
+            (Self::Cuckoo(model), Filter::Cuckoo(filter)) => model.follow(filter),
+            _ => {}
         }
     }
 
@@ -77,9 +72,17 @@ impl Oracle {
     /// refused memory must not have changed, so the item is not inserted here.
     pub fn assert_inserts(&mut self, item: &[u8], only_new: bool, limit: u64, outcome: Outcome) {
         let expected = match self {
-            Self::Cuckoo(..) | Self::ClassicCuckoo(_) if only_new && self.contains(item, 0) => {
-                Outcome::Present
+            Self::Cuckoo(_) if outcome == Outcome::Refused => Outcome::Refused,
+            Self::Cuckoo(model) => {
+                let result = match outcome {
+                    Outcome::Full => Err(Refusal::Full),
+                    Outcome::CannotGrow => Err(Refusal::CannotGrow),
+                    other => Ok(other == Outcome::New),
+                };
+                model.inserted(item, only_new, result);
+                outcome
             }
+            Self::ClassicCuckoo(model) if only_new && model.contains(item) => Outcome::Present,
             Self::ClassicCuckoo(model) => {
                 // The size as this project counts it.
                 let memory = |bytes: u64| bytes.div_ceil(8).saturating_mul(8).saturating_add(24);
@@ -91,8 +94,6 @@ impl Oracle {
                     expected => expected,
                 }
             }
-            Self::Cuckoo(..) if outcome == Outcome::Refused => Outcome::Refused,
-            Self::Cuckoo(model, _) => of_refusal(model.insert(item, true)),
             Self::Bloom(model) if outcome == Outcome::Refused => {
                 let newest = model.layers.last().expect("at least one");
                 assert!(model.newest_len == newest.capacity && !model.contains(item));
@@ -138,11 +139,12 @@ impl Oracle {
         assert_eq!(outcome, expected, "for the item {}", item.escape_ascii());
     }
 
-    pub fn remove(&mut self, item: &[u8]) -> bool {
+    /// Compares the result of a deletion, after deleting the item here.
+    pub fn assert_removes(&mut self, item: &[u8], is_removed: bool) {
         match self {
-            Self::Cuckoo(model, _) => model.remove(item),
-            Self::ClassicCuckoo(model) => model.remove(item),
-            _ => false,
+            Self::Cuckoo(model) => model.removed(item, is_removed),
+            Self::ClassicCuckoo(model) => assert_eq!(is_removed, model.remove(item)),
+            _ => assert!(!is_removed),
         }
     }
 
@@ -162,7 +164,11 @@ impl Oracle {
     /// False if there is no model of the result.
     pub fn compact(&mut self, filter: &Filter, is_changed: bool) -> (Option<bool>, bool) {
         match self {
-            Self::Cuckoo(model, _) => (Some(model.compact()), true),
+            Self::Cuckoo(model) => {
+                let Filter::Cuckoo(filter) = filter else { return (None, false) };
+                model.compacted(filter);
+                (None, true)
+            }
             Self::ClassicCuckoo(model) => {
                 let before = (model.header(), model.tables.clone());
                 model.compact(true);
@@ -242,25 +248,7 @@ impl Oracle {
                 let bits = filter.layers().map(|layer| layer.words().as_bytes().to_vec());
                 assert!(bits.eq(model.bits()), "the bits differ from the model");
             }
-            (Self::Cuckoo(model, options), Filter::Cuckoo(filter)) => {
-                let CuckooOptions { bucket_size, max_iterations, expansion } = *options;
-                let header = model.header(bucket_size, max_iterations, expansion);
-                assert!(filter.encode_header() == header, "{filter:?}, {}", model.numbers());
-                let mut iterator = 1;
-                for table in &model.tables {
-                    let (next, chunk) = filter.scan_dump(iterator).expect("the bytes of a table");
-                    assert_eq!(next, 1 + table.start + table.byte_count());
-                    assert!(chunk == table.bytes(), "a table differs: {filter:?}");
-                    iterator = next;
-                }
-                assert_eq!(filter.scan_dump(iterator), None);
-                assert_eq!((filter.len(), filter.deletes()), (model.len(), model.deletes));
-                let (rate, expected) = (filter.current_rate(), model.current_rate());
-                let rate = rate.expect("a rate");
-                assert!((rate - expected).abs() <= 1e-9 * expected, "{rate}, not {expected}");
-                let most = model.rate_for_life() * (1.0 + 1e-12);
-                assert!(expected <= most && most <= model.error_rate * (1.0 + 1e-11));
-            }
+            (Self::Cuckoo(model), Filter::Cuckoo(filter)) => model.assert_equal(filter),
             (Self::ClassicCuckoo(model), Filter::Cuckoo(filter)) => {
                 let tables = filter.as_redisbloom().expect("RedisBloom's layout").tables();
                 assert_eq!(filter.encode_header(), model.header());

@@ -280,15 +280,20 @@ impl Life<'_> {
         let limit = if is_refused { 0 } else { self.limit };
         let permit = &mut |demand: Demand| demand.filter_bytes <= limit;
         let (bytes, before) = (items.bytes(), self.filter.dump());
-        // One by one, for comparison; a call to a cuckoo filter counts its failed searches.
-        let mut single = self.filter.bloom().map(|_| self.filter.copy());
+        // One by one, for comparison; a call to a classic cuckoo filter counts its failed searches.
+        let has_single = self.numbers.kind.shape != Shape::ClassicCuckoo;
+        if self.numbers.kind.shape == Shape::Cuckoo {
+            // As much room in its lists as the other copy has.
+            self.filter = self.filter.copy();
+        }
+        let mut single = has_single.then(|| self.filter.copy());
         let outcomes = match &bytes[..] {
             [item] => vec![self.filter.insert_one(item, only_new, permit)],
             _ => self.filter.insert(&bytes, only_new, permit),
         };
         let is_whole = outcomes.len() == bytes.len();
         assert!(is_whole || single.is_some() && outcomes.last() == Some(&Outcome::Full));
-        self.oracle.iter_mut().for_each(Oracle::begin_call);
+        self.oracle.iter_mut().for_each(|oracle| oracle.begin_call(&self.filter));
         for ((number, item), &outcome) in items.numbers().zip(&bytes).zip(&outcomes) {
             if let Some(single) = &mut single {
                 let written = single.windowed().map(|filter| {
@@ -325,7 +330,7 @@ impl Life<'_> {
         let answers = self.filter.remove(&bytes);
         for ((number, item), is_removed) in numbers.into_iter().zip(&bytes).zip(&answers) {
             if let Some(oracle) = &mut self.oracle {
-                assert_eq!(*is_removed, oracle.remove(item));
+                oracle.assert_removes(item, *is_removed);
             }
             self.promises.removed(number, *is_removed);
         }
@@ -443,8 +448,7 @@ impl Life<'_> {
                 assert!(count >= self.promises.least_copies(number), "copies of {number}");
             }
             if let Some(oracle) = &self.oracle {
-                assert_eq!(found, oracle.contains(item, self.now));
-                assert_eq!(count, oracle.count(item, self.now));
+                oracle.assert_counts(item, self.now, count);
             }
         }
         if self.numbers.promises_rate() && !self.is_forged {
