@@ -26,7 +26,7 @@ export PORT SERVER DESTDIR PREFIX MODULEDIR DOCDIR DIST
 .NOTPARALLEL:
 .PHONY: help build install deb wheel dist run lint
 .PHONY: test test-all test-rest test-audit test-clients test-calculator test-platforms test-python
-.PHONY: bench publish-bench bench-latency bench-python bench-crates
+.PHONY: bench publish-bench bench-latency bench-python
 .PHONY: plan wasm calculator soak fuzz deep servers clean
 
 help: ## Show this list
@@ -139,11 +139,6 @@ bench-latency: build servers ## Measure how long a call blocks, publish it: ARGS
 soak: build servers ## Load two servers for S=3600 seconds each, check answers, report latencies
 	BLOOMLINE_SOAK_SECONDS=$(or $(S),3600) $(CARGO_TEST) --test server soak:: -- \
 		--nocapture --test-threads 1
-
-bench-crates: ## Measure the core beside other crates, for the table of core/README.md
-	@scripts/deps.sh build
-	cargo run --release --locked --manifest-path core/benches/peers/Cargo.toml \
-		--target-dir $(TARGET_DIR)/peers -- $(ARGS)
 
 bench-python: build servers ## Measure the Python package beside calls packed by hand
 	@scripts/deps.sh clients

@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
 # Checks that take long or need rare tools: fuzzing, many lives, AddressSanitizer, valgrind,
-# Miri, publishing, licences and advisories of dependencies.
+# Miri, licences and advisories of dependencies.
 #
 #   scripts/deep.sh [SECONDS [PART]...]
 #
 # SECONDS is the time of fuzzing for each target. The parts are fuzzing, lives,
-# address_sanitizer, valgrind_run, miri, publishing and dependencies; without a part all of them
-# run. The script fails if a check fails. A check that is skipped because a tool is missing is
-# reported at once and again at the end.
+# address_sanitizer, valgrind_run, miri and dependencies; without a part all of them run. The script
+# fails if a check fails. A check that is skipped because a tool is missing is reported at once and
+# again at the end.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
 seconds=${1:-60}
 parts=("${@:2}")
 [ ${#parts[@]} -gt 0 ] ||
-    parts=(fuzzing lives address_sanitizer valgrind_run miri publishing dependencies)
+    parts=(fuzzing lives address_sanitizer valgrind_run miri dependencies)
 export BLOOMLINE_SERVERS=${BLOOMLINE_SERVERS:-$PWD/.servers}
 servers=$BLOOMLINE_SERVERS
 target_dir=${CARGO_TARGET_DIR:-$PWD/target}
@@ -137,11 +137,6 @@ miri() {
     step "the core under Miri" env MIRIFLAGS="-Zmiri-tree-borrows -Zmiri-permissive-provenance" \
         cargo +nightly miri test --locked -p bloomline-core --target-dir "$target_dir/miri" \
         --test core --test life -- fuzz:: filters_of_all_kinds
-}
-
-publishing() {
-    step "publishing the core, not uploaded" \
-        cargo publish --locked --dry-run --allow-dirty -p bloomline-core
 }
 
 # The rules of deny.toml. Licences and sources follow from Cargo.lock; advisories change daily, so

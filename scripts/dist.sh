@@ -5,7 +5,6 @@
 #   bloomline-VERSION-py3-none-PLATFORM.whl    wheels of Python, with the module and without
 #   bloomline_VERSION_MACHINE.deb              packages for Debian and its derivatives
 #   bloomline-VERSION.tar.gz                   the source code, as it is committed
-#   bloomline-core-VERSION.crate               the crate, as cargo would publish it
 #   bloomline-VERSION.cdx.json                 the crates in the module, as CycloneDX
 #   NOTES.md                                   the text of the release page
 #   SHA256SUMS
@@ -55,12 +54,6 @@ if git rev-parse --verify --quiet HEAD >/dev/null; then
     git archive --prefix="bloomline-$version/" HEAD | gzip -n -9 >"$DIST/bloomline-$version.tar.gz"
 else
     missing+=("source code (no git repository)")
-fi
-# It is verified by a build when it is published; `cargo publish --dry-run` does it without upload.
-if cargo package --quiet --locked --no-verify -p bloomline-core; then
-    cp "$target_dir/package/bloomline-core-$version.crate" "$DIST/"
-else
-    missing+=("bloomline-core (cargo package fails, for example if changes are not committed)")
 fi
 # The section of this version in the changelog.
 sed -n "/^## \[$version\]/,/^## \[/{/^## \[/d;p}" CHANGELOG.md >"$DIST/NOTES.md"

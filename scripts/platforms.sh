@@ -96,7 +96,7 @@ musl() {
 # So that code for macOS does not break unnoticed. Apple's headers are not available: bindgen reads
 # those of this machine, and the C file is compiled for Linux. A check does not link it.
 compile() {
-    cargo check --locked -p bloomline-core --features serde --target "$target"
+    cargo check --locked -p bloomline-core --target "$target"
     SDKROOT=/ CRATE_CC_NO_DEFAULTS=1 \
         CC_aarch64_apple_darwin=aarch64-linux-gnu-gcc \
         AR_aarch64_apple_darwin=aarch64-linux-gnu-ar \

@@ -16,7 +16,7 @@ tier=$1
 quick_servers=(redis-6.2 redis-8.2 valkey-9)
 # Some tests run on no other server than the newest Redis, so it has the debug allocator.
 audited=redis-8.2
-quick_tests=(life bloom_filter core cuckoo memory out_of_memory layering server fuzz docs clients)
+quick_tests=(life core cuckoo memory out_of_memory layering server fuzz docs clients)
 # Those that run on servers: the rest runs them again, on the other ones.
 on_servers=(server fuzz docs clients)
 
@@ -79,7 +79,7 @@ quick)
         paste -sd ' ')
     fold -s -w 94 <<SUMMARY | sed 's/^/test: /'
 passed in $((SECONDS - start)) s on ${quick_servers[*]}, with redis-py and redis-rs.
-Not run: $others; clusters and faults on other servers than the newest Redis; other client libraries; installation; the calculator; one round of each bench (make test-all); other platforms (make test-platforms); sanitizer, valgrind, publishing (make deep).
+Not run: $others; clusters and faults on other servers than the newest Redis; other client libraries; installation; the calculator; one round of each bench (make test-all); other platforms (make test-platforms); sanitizer, valgrind (make deep).
 SUMMARY
     ;;
 rest)

@@ -1,8 +1,6 @@
 //! Why an operation on a filter failed, with the values that caused it.
 
-use std::{fmt, io};
-
-use crate::spec::Layout;
+use std::fmt;
 
 /// Why a filter could not be created, grown, filled or decoded.
 ///
@@ -30,10 +28,6 @@ pub enum Error {
         /// The generations.
         generations: u32,
     },
-    /// Filters of this layout have no windows, or are not built.
-    Layout(Layout),
-    /// The filter has no window, or rotates by itself.
-    Rotation,
     /// A layer would need this target rate, which is below the minimum of its layout
     /// ([`MIN_LAYER_ERROR`](crate::bloomline::sizing::MIN_LAYER_ERROR)) or cannot be reached with
     /// 64-bit hashes.
@@ -75,27 +69,6 @@ pub enum Error {
         /// Its capacity.
         capacity: u64,
     },
-}
-
-/// Why [`BloomFilter::read_from`](crate::BloomFilter::read_from) failed.
-///
-/// It is not a kind of [`Error`], because it holds the error of a reader, which can be neither
-/// copied nor compared. Where `?` needs an [`io::Error`], it becomes one, and is its source.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum ReadError {
-    /// The reader failed.
-    Io(io::Error),
-    /// The first bytes are not those of a filter.
-    Magic,
-    /// This release does not know this version of the format.
-    Version(u16),
-    /// The input ends before the filter does.
-    TooShort,
-    /// The input has bytes after the end of the filter.
-    TooLong,
-    /// The header is not valid, the filter exceeds the memory limit, or there is no memory for it.
-    Filter(Error),
 }
 
 /// What two filters that cannot be merged differ in.
@@ -309,39 +282,6 @@ impl From<ChunkError> for Error {
     }
 }
 
-impl From<Error> for ReadError {
-    fn from(error: Error) -> Self {
-        Self::Filter(error)
-    }
-}
-
-impl From<HeaderError> for ReadError {
-    fn from(error: HeaderError) -> Self {
-        Self::Filter(error.into())
-    }
-}
-
-impl From<io::Error> for ReadError {
-    fn from(error: io::Error) -> Self {
-        match error.kind() {
-            io::ErrorKind::UnexpectedEof => Self::TooShort,
-            _ => Self::Io(error),
-        }
-    }
-}
-
-impl From<ReadError> for io::Error {
-    fn from(error: ReadError) -> Self {
-        let kind = match &error {
-            ReadError::Io(error) => error.kind(),
-            ReadError::TooShort => io::ErrorKind::UnexpectedEof,
-            ReadError::Filter(Error::OutOfMemory(_)) => io::ErrorKind::OutOfMemory,
-            _ => io::ErrorKind::InvalidData,
-        };
-        Self::new(kind, error)
-    }
-}
-
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -360,11 +300,6 @@ impl fmt::Display for Error {
             Self::TooFewItems { capacity, generations } => {
                 write!(f, "capacity {capacity} is below the number of generations, {generations}")
             }
-            Self::Layout(Layout::ValkeyBloom) => {
-                f.write_str("filters in valkey-bloom's layout are read, and not built")
-            }
-            Self::Layout(_) => f.write_str("a windowed filter must have the layout Bloomline"),
-            Self::Rotation => f.write_str("only a filter with Window::Manual rotates by hand"),
             Self::ErrorRateTooSmall(e) => {
                 write!(f, "a layer error rate of {e:e} is below the minimum of this layout")
             }
@@ -397,19 +332,6 @@ fn short(number: f64) -> String {
     let text = format!("{number:.3e}");
     let Some((digits, exponent)) = text.split_once('e') else { return text };
     format!("{}e{exponent}", digits.trim_end_matches('0').trim_end_matches('.'))
-}
-
-impl fmt::Display for ReadError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Io(error) => write!(f, "cannot read the filter: {error}"),
-            Self::Magic => f.write_str("not a filter: bad magic"),
-            Self::Version(n) => write!(f, "version {n} of the format is unknown"),
-            Self::TooShort => f.write_str("the input ends before the filter does"),
-            Self::TooLong => f.write_str("the input has bytes after the end of the filter"),
-            Self::Filter(error) => error.fmt(f),
-        }
-    }
 }
 
 impl fmt::Display for HeaderError {
@@ -508,28 +430,4 @@ impl fmt::Display for ChunkError {
     }
 }
 
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Header(error) => Some(error),
-            Self::Chunk(error) => Some(error),
-            _ => None,
-        }
-    }
-}
-
-impl std::error::Error for ReadError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Io(error) => Some(error),
-            // The text is that of the error itself.
-            Self::Filter(error) => error.source(),
-            _ => None,
-        }
-    }
-}
-
-impl std::error::Error for HeaderError {}
-impl std::error::Error for ValkeyError {}
-impl std::error::Error for CuckooError {}
-impl std::error::Error for ChunkError {}
+impl std::error::Error for Error {}

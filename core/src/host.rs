@@ -1,13 +1,12 @@
-//! What a host needs beyond [`BloomFilter`](crate::BloomFilter): it decides about memory layer by
-//! layer, lists what a filter has allocated, and moves it.
+//! What a host uses, which is the module: filters whose host decides about memory layer by layer,
+//! lists what a filter has allocated, and moves it.
 //!
 //! A *permit* is asked before memory for new layers is allocated. It gets the [`Demand`] and
 //! answers whether the host grants it:
 //!
 //! ```
-//! use bloomline_core::host::{AnyFilter, Demand};
 //! use bloomline_core::Error;
-//! use bloomline_core::host::{Filter, Growth, Spec};
+//! use bloomline_core::host::{AnyFilter, Demand, Filter, Growth, Spec};
 //!
 //! # fn main() -> Result<(), Error> {
 //! let spec = Spec { capacity: 100, error_rate: 0.01, growth: Growth::Scaling { expansion: 2 } };
@@ -35,6 +34,7 @@ pub use crate::bloomline::Filter;
 pub use crate::bloomline::sizing::{MAX_CAPACITY, MAX_ERROR_RATE};
 pub use crate::chunk::{Bits, Chunk, MAX_CHUNK_BYTES};
 pub use crate::compact::Revision;
+pub use crate::estimate::Estimate;
 pub use crate::insertion::Insertion;
 pub use crate::layer::Layer;
 #[cfg(feature = "audit")]

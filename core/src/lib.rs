@@ -7,7 +7,7 @@
 //! question: was this item inserted?
 //!
 //! * "No" is always true. An inserted item is found forever, unless the filter has a
-//!   [window](Builder::window).
+//!   [window].
 //! * "Yes" may be false, with a probability that is chosen beforehand: the *target rate*.
 //!
 //! It suits questions where a rare false yes does no harm and a no saves much: a URL that need not
@@ -77,42 +77,50 @@
 //!
 //! # Where to begin
 //!
-//! Programs use [`BloomFilter`]:
+//! The module uses [`host`] and [`error`] only, which `tests/layering.rs` checks: filters whose host
+//! decides about memory and moves it. The tests, tools and benches of this project use the other
+//! modules too.
 //!
 //! ```
-//! use bloomline_core::BloomFilter;
+//! use bloomline_core::Error;
+//! use bloomline_core::host::{AnyFilter, Demand, Filter, Growth, Spec};
 //!
-//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let mut filter = BloomFilter::builder().capacity(100).false_positive_rate(0.01).build()?;
-//! assert!(filter.insert("user1")?); // was new
-//! assert!(!filter.insert("user1")?);
-//! assert!(filter.contains("user1"));
-//! assert!(!filter.contains("user2"));
+//! # fn main() -> Result<(), Error> {
+//! let mut permit = |demand: Demand| demand.filter_bytes <= 1 << 20; // the filter takes 1 MiB at most
+//! let spec = Spec { capacity: 100, error_rate: 0.01, growth: Growth::Scaling { expansion: 2 } };
+//! let mut filter = AnyFilter::from(Filter::new(spec, 42, &mut permit)?);
+//! assert!(filter.insert(b"user1", &mut permit)?.is_new());
+//! assert!(!filter.insert(b"user1", &mut permit)?.is_new());
+//! assert!(filter.contains(b"user1", 0));
+//! assert!(!filter.contains(b"user2", 0));
 //!
-//! filter.try_extend((0..10_000u32).map(u32::to_le_bytes))?;
-//! assert!((0..10_000u32).all(|number| filter.contains(number.to_le_bytes())));
+//! // It grows.
+//! for number in 0..10_000u32 {
+//!     filter.insert(&number.to_le_bytes(), &mut permit)?;
+//! }
+//! assert!((0..10_000u32).all(|number| filter.contains(&number.to_le_bytes(), 0)));
+//! assert_eq!(filter.layer_count(), 7);
 //!
-//! // To bytes and back; a file or a socket will do too.
-//! let mut bytes = Vec::new();
-//! filter.write_to(&mut bytes)?;
-//! let copy = BloomFilter::read_from(bytes.as_slice(), 1 << 20)?; // takes 1 MiB at most
-//! assert_eq!(copy.len(), filter.len());
-//! assert!(copy.contains("user1"));
+//! // To bytes and back: the header determines the sizes, and the bits follow.
+//! let mut copy = AnyFilter::decode_header(&filter.encode_header(), &mut permit)?;
+//! let mut offset = 0;
+//! while let Some(chunk) = filter.chunk(offset) {
+//!     copy.write_chunk(offset, chunk)?;
+//!     offset += chunk.len() as u64;
+//! }
+//! assert_eq!(copy, filter);
 //! # Ok(())
 //! # }
 //! ```
 //!
-//! Hosts, such as a database that decides about memory and moves it, use [`host`]. Everything else
-//! is private, unless the feature `internals` makes it public for the tests, tools and benches of
-//! this project.
-//!
 //! | module | holds |
 //! |---|---|
-//! | [`BloomFilter`] | the filter for programs |
-//! | [`host`] | the filters for hosts: permits, relocation, lists of allocations |
+//! | [`host`] | what the module uses: filters, permits, relocation, lists of allocations |
+//! | [`any`] | a filter of any layout, or a windowed one |
 //! | [`bloomline`], [`redisbloom`], [`valkey`] | the layouts: hash, geometry, layer, header |
 //! | [`layer`], [`scalable`], [`batch`] | a layer; layers as one filter; single items and batches in it |
-//! | `merge`, [`compact`] | the union of filters; smaller layers: a file for each layout |
+//! | [`merge`], [`compact`] | the union of filters; smaller layers: a file for each layout |
+//! | [`estimate`] | the number of items, estimated from the bits |
 //! | [`window`] | windowed filters: a ring of generations |
 //! | [`cuckoo`] | cuckoo filters, from which items can be deleted, in both layouts |
 //! | [`simd`] | blocks, and the backends that test and set their bits |
@@ -197,100 +205,37 @@
 //! The bytes are described in `docs/format.md`, the decisions in `docs/design.md`.
 
 #![deny(unsafe_code)]
-// Only tests use some of the private items, and docs link to them.
-#![cfg_attr(
-    not(feature = "internals"),
-    allow(dead_code, unused_imports, rustdoc::private_intra_doc_links)
-)]
 
 #[cfg(not(target_endian = "little"))]
 compile_error!(
     "the bits of a filter are bytes of a file as they lie in memory: little-endian only"
 );
 
-mod bloom_filter;
-pub mod error;
-mod estimate;
-mod fields;
-mod frozen;
-pub mod host;
-mod insertion;
-mod merge;
-mod scale;
-
-// Public only for the tests, tools and benches of this project.
-#[cfg(not(feature = "internals"))]
-mod any;
-#[cfg(feature = "internals")]
 pub mod any;
-#[cfg(not(feature = "internals"))]
-mod batch;
-#[cfg(feature = "internals")]
 pub mod batch;
-#[cfg(not(feature = "internals"))]
-mod bloomline;
-#[cfg(feature = "internals")]
 pub mod bloomline;
-#[cfg(not(feature = "internals"))]
-mod chunk;
-#[cfg(feature = "internals")]
 pub mod chunk;
-#[cfg(not(feature = "internals"))]
-mod compact;
-#[cfg(feature = "internals")]
 pub mod compact;
-#[cfg(not(feature = "internals"))]
-mod cuckoo;
-#[cfg(feature = "internals")]
 pub mod cuckoo;
-#[cfg(not(feature = "internals"))]
-mod layer;
-#[cfg(feature = "internals")]
+pub mod error;
+pub mod estimate;
+pub mod fields;
+pub mod frozen;
+pub mod host;
+pub mod insertion;
 pub mod layer;
-#[cfg(not(feature = "internals"))]
-#[allow(unsafe_code)]
-mod memory;
-#[cfg(feature = "internals")]
 #[allow(unsafe_code)]
 pub mod memory;
-#[cfg(not(feature = "internals"))]
-mod permit;
-#[cfg(feature = "internals")]
+pub mod merge;
 pub mod permit;
-#[cfg(not(feature = "internals"))]
-mod redisbloom;
-#[cfg(feature = "internals")]
 pub mod redisbloom;
-#[cfg(not(feature = "internals"))]
-mod scalable;
-#[cfg(feature = "internals")]
 pub mod scalable;
-#[cfg(not(feature = "internals"))]
-#[allow(unsafe_code)]
-mod simd;
-#[cfg(feature = "internals")]
+pub mod scale;
 #[allow(unsafe_code)]
 pub mod simd;
-#[cfg(not(feature = "internals"))]
-mod spec;
-#[cfg(feature = "internals")]
 pub mod spec;
-#[cfg(not(feature = "internals"))]
-mod valkey;
-#[cfg(feature = "internals")]
 pub mod valkey;
-#[cfg(not(feature = "internals"))]
-mod window;
-#[cfg(feature = "internals")]
 pub mod window;
 
-pub use bloom_filter::{BloomFilter, Builder};
-pub use error::{Error, ReadError};
-pub use estimate::Estimate;
+pub use error::Error;
 pub use spec::Layout;
-pub use window::Window;
-
-/// Compiles the example of the README.
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

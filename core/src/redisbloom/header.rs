@@ -26,9 +26,6 @@ use crate::spec::{Growth, MAX_LAYERS, Spec};
 const FIRST_BYTES: usize = 20;
 const LAYER_BYTES: usize = 53;
 
-/// Bytes of the longest header, which no other kind of plain filter exceeds.
-pub(crate) const MAX_HEADER_BYTES: usize = FIRST_BYTES + LAYER_BYTES * MAX_LAYERS as usize;
-
 impl ClassicFilter {
     /// An empty filter, as a command creates it.
     ///

@@ -1,7 +1,6 @@
 //! What a caller specifies of a windowed filter, and what follows for its generations.
 
 use std::cell::Cell;
-use std::time::Duration;
 
 use super::size::size_bytes;
 use crate::bloomline::geometry::Geometry;
@@ -52,14 +51,6 @@ pub enum Window {
     Last,
     /// After [`WindowSpec::generations`] further rotations, which the host requests.
     Manual,
-}
-
-impl From<Duration> for Window {
-    /// Milliseconds, rounded up: no item is forgotten too early.
-    fn from(duration: Duration) -> Self {
-        let millis = duration.as_nanos().div_ceil(1_000_000);
-        Self::Time { millis: u64::try_from(millis).unwrap_or(u64::MAX) }
-    }
 }
 
 /// What a caller specifies of a windowed filter.

@@ -22,6 +22,8 @@ mod bloomline {
     mod reference;
     mod sizing;
 }
+/// The texts of errors.
+mod errors;
 /// The findings of the fuzz targets.
 mod found;
 mod fuzz;

@@ -12,8 +12,7 @@ use crate::command::float::format_g;
 use crate::command::handler::{ArgCount, Call, Handler};
 use crate::server::args::Arg;
 use crate::server::context::Context;
-use bloomline_core::Estimate;
-use bloomline_core::host::{AnyFilter, WindowedFilter};
+use bloomline_core::host::{AnyFilter, Estimate, WindowedFilter};
 
 /// BF.STATS key [field ...]
 pub struct Stats;
