@@ -6,7 +6,6 @@ use std::fmt;
 ///
 /// The filter is unchanged, unless the function that returned the error documents otherwise.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
 pub enum Error {
     /// The capacity is not 1 to [`MAX_CAPACITY`](crate::bloomline::sizing::MAX_CAPACITY) items.
     Capacity(u64),
@@ -47,7 +46,7 @@ pub enum Error {
     /// A cuckoo filter cannot have this number.
     Cuckoo(CuckooError),
     /// The target rate of a cuckoo filter is not
-    /// [`MIN_ERROR_RATE`](crate::host::cuckoo::MIN_ERROR_RATE) or above, and below 1.
+    /// [`MIN_ERROR_RATE`](crate::cuckoo::prefix::MIN_ERROR_RATE) or above, and below 1.
     CuckooErrorRate(f64),
     /// The chunk does not fit the filter.
     Chunk(ChunkError),
@@ -73,7 +72,6 @@ pub enum Error {
 
 /// What two filters that cannot be merged differ in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Parameter {
     /// The layout.
     Layout,
@@ -116,7 +114,6 @@ impl fmt::Display for Parameter {
 
 /// Why bytes are not a header of a filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum HeaderError {
     /// No header has this many bytes, or not with these layers.
     Length(usize),
@@ -158,7 +155,6 @@ pub enum HeaderError {
 
 /// What a filter in valkey-bloom's layout cannot have.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[non_exhaustive]
 pub enum ValkeyError {
     /// Capacity of a layer: not 1 or more, or above 2^63 - 1 with the layers before it.
     Capacity(u64),
@@ -213,7 +209,6 @@ pub enum ValkeyError {
 
 /// A number that a cuckoo filter cannot have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum CuckooError {
     /// Slots per bucket: not 1 to 255.
     BucketSize(u64),
@@ -242,7 +237,6 @@ pub enum CuckooError {
 
 /// Why a chunk of bits does not fit the filter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum ChunkError {
     /// The filter has no bytes at this offset or iterator.
     Offset(u64),

@@ -32,7 +32,7 @@
 pub use crate::any::{AnyFilter, LayerNumbers};
 pub use crate::bloomline::Filter;
 pub use crate::bloomline::sizing::{MAX_CAPACITY, MAX_ERROR_RATE};
-pub use crate::chunk::{Bits, Chunk, MAX_CHUNK_BYTES};
+pub use crate::chunk::{Chunk, MAX_CHUNK_BYTES};
 pub use crate::compact::Revision;
 pub use crate::estimate::Estimate;
 pub use crate::insertion::Insertion;
@@ -41,7 +41,6 @@ pub use crate::layer::Layer;
 pub use crate::memory::ledger;
 pub use crate::memory::words::{Mover, Words, copy_to_zeros};
 pub use crate::permit::{Demand, Permit};
-pub use crate::scalable::ScalableFilter;
 pub use crate::spec::{Growth, MAX_EXPANSION, MAX_LAYERS, Spec};
 pub use crate::window::{
     Generation, MAX_GENERATIONS, MAX_WINDOW_MILLIS, MIN_GENERATIONS, Window, WindowSpec,
@@ -73,12 +72,12 @@ pub mod valkey {
     pub const LAYER_HEADER_BYTES: u64 = crate::valkey::blob::HEADER_BYTES as u64;
     pub use crate::valkey::hash::{FIXED_SEED, Seed};
     pub use crate::valkey::sizing::MAX_CAPACITY;
-    pub use crate::valkey::{Common, Reach, ValkeyFilter, ValkeyLayer};
+    pub use crate::valkey::{Common, ValkeyFilter};
 }
 
 /// Cuckoo filters, from which items can be deleted.
 pub mod cuckoo {
     pub use crate::cuckoo::classic::{ClassicCuckoo, CuckooNumbers, CuckooOptions};
-    pub use crate::cuckoo::prefix::{CuckooFilter, CuckooSpec, MIN_ERROR_RATE};
+    pub use crate::cuckoo::prefix::{CuckooFilter, CuckooSpec};
     pub use crate::cuckoo::{AnyCuckoo, Compaction};
 }

@@ -86,7 +86,7 @@ pub(crate) mod sealed {
     pub trait Sealed {}
 }
 
-/// One filter of fixed capacity: a layer of a [`ScalableFilter`](crate::host::ScalableFilter).
+/// One filter of fixed capacity: a layer of a [`ScalableFilter`](crate::scalable::ScalableFilter).
 pub trait Layer: Probe + sealed::Sealed {
     /// The layout of such layers.
     const LAYOUT: Layout;

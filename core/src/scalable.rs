@@ -80,11 +80,11 @@ impl<L: Layer> Description<L> {
 
 impl<L: Layer> ScalableFilter<L> {
     /// An empty filter of one layer.
-    pub(crate) fn with_shape(
-        common: L::Common,
-        shape: &L::Shape,
-        permit: Permit,
-    ) -> Result<Self, Error> {
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Refused`] by `permit`, [`Error::OutOfMemory`].
+    pub fn with_shape(common: L::Common, shape: &L::Shape, permit: Permit) -> Result<Self, Error> {
         request::<L>(permit, [L::shape_bytes(shape)], 0, 1)?;
         Ok(Self { common, newest_len: 0, newest: L::build(shape)?, older: Box::default() })
     }

@@ -7,9 +7,12 @@ use std::process::Command;
 
 use bloomline_core::Error;
 use bloomline_core::bloomline::BlockedLayer;
-use bloomline_core::host::{AnyFilter, Bits, Filter, Growth, Spec};
+use bloomline_core::chunk::Bits;
+use bloomline_core::host::{AnyFilter, Filter, Growth, Spec};
+use bloomline_core::layer::Layer;
 use bloomline_core::memory::words::Words;
 use bloomline_core::window::{Generation, Window, WindowSpec, WindowedFilter};
+use bloomline_reference::forged::with_layers;
 
 /// Checks every allocation when it is freed.
 #[cfg(feature = "audit")]
@@ -90,7 +93,8 @@ fn windowed_filter_takes_24_bytes_per_generation_or_64_in_a_large_ring() {
                 filter.rotate(0, &mut permit).unwrap();
             }
             filter.insert(&item.to_le_bytes(), &mut permit).unwrap();
-            let bits: u64 = filter.layers().map(|layer| layer.as_bytes().len() as u64).sum();
+            let bits: u64 =
+                filter.layers().map(|layer| layer.words().as_bytes().len() as u64).sum();
             let generations = filter.generations().count() as u64;
             let structures = |layers: u64| if layers > 1 { 96 + 32 * (layers - 2) } else { 0 };
             let overflow = filter.generations().map(|(_, it)| structures(it.layer_count().into()));
@@ -134,7 +138,7 @@ fn default_number_of_generations_follows_from_the_bytes() {
 #[test]
 fn default_filter_is_at_most_a_fifth_larger_than_redisbloom() {
     let filter = new(spec(100, 0.01, DOUBLING));
-    assert_eq!(filter.layers().map(|layer| layer.as_bytes().len()).sum::<usize>(), 192);
+    assert_eq!(filter.layers().map(|layer| layer.words().as_bytes().len()).sum::<usize>(), 192);
     let redisbloom = redisbloom_size(1, redisbloom_bytes(100, 0.005));
     assert_eq!((filter.size_bytes(), redisbloom), (96 + 192, 240));
     assert!(filter.size_bytes() * 10 <= redisbloom * 12);
@@ -206,7 +210,7 @@ fn redisbloom_grown(capacity: u64, error_rate: f64, expansion: u64, layers: u32)
 fn grown_ratio(capacity: u64, error_rate: f64, expansion: u32, layers: u32) -> f64 {
     let mut size = 0;
     let spec = spec(capacity, error_rate, Growth::Scaling { expansion });
-    let refused = Filter::with_layers(spec, 7, layers, 0, &mut |demand| {
+    let refused = with_layers(spec, layers, &mut |demand| {
         size = demand.filter_bytes;
         false
     });
@@ -254,7 +258,7 @@ fn size_is_the_sum_of_header_table_and_bits() {
     let mut filter = new(spec(10, 0.01, DOUBLING));
     for item in 0..10_000u64 {
         filter.insert(&item.to_le_bytes(), &mut |_| true).unwrap();
-        let bits: u64 = filter.layers().map(|layer| layer.as_bytes().len() as u64).sum();
+        let bits: u64 = filter.layers().map(|layer| layer.words().as_bytes().len() as u64).sum();
         assert_eq!(filter.size_bytes(), 96 + 32 * u64::from(filter.layer_count() - 1) + bits);
     }
 }
@@ -291,14 +295,15 @@ fn four_gib_touch_no_page_and_an_item_touches_one() {
     let grown = resident_bytes().saturating_sub(before);
     assert!(grown < GIB, "{grown} bytes became resident");
 
-    let bytes = filter.layers().next().unwrap().as_bytes();
+    let bytes = filter.layers().next().unwrap().words().as_bytes();
     let start = bytes.as_ptr().addr().next_multiple_of(PAGE as usize);
     // SAFETY: the advice is about memory of the filter. It fails if there are no huge pages, which
     // is fine.
     unsafe {
         libc::madvise(start as *mut _, bytes.len() & !(PAGE as usize - 1), libc::MADV_NOHUGEPAGE)
     };
-    let pages = |filter: &Filter| resident_pages(filter.layers().next().unwrap().as_bytes());
+    let pages =
+        |filter: &Filter| resident_pages(filter.layers().next().unwrap().words().as_bytes());
     // One page is read to check that the system has dropped the pages.
     assert!(pages(&filter) <= 1);
     assert!((0..1_000u64).all(|item| !filter.contains(&item.to_le_bytes())));

@@ -6,6 +6,7 @@ use std::fs;
 use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooOptions, CuckooSpec};
 use bloomline_core::host::valkey::{Common, FIXED_SEED, ValkeyFilter};
 use bloomline_core::host::{Filter, Growth, Spec};
+use bloomline_core::layer::Layer;
 use bloomline_core::window::{Window, WindowSpec, WindowedFilter};
 
 const OPENED: u64 = 1_700_000_000_000;
@@ -68,7 +69,7 @@ fn header_of_version_2_in_the_docs_is_written_and_read() {
     let header = filter.encode_header();
     let mut shown = vec![hex(&header)];
     for layer in filter.layers() {
-        shown.push(set_bytes(layer.as_bytes()));
+        shown.push(set_bytes(layer.words().as_bytes()));
     }
     for text in shown {
         assert!(page.contains(&text), "docs/format.md does not show:\n{text}");
@@ -102,7 +103,7 @@ fn header_of_a_folded_filter_in_the_docs_is_written_and_read() {
     let filter = folded();
     let (header, layer) = (filter.encode_header(), filter.layers().next().expect("a layer"));
     let geometry = layer.geometry();
-    let mut shown = vec![hex(&header), set_bytes(layer.as_bytes())];
+    let mut shown = vec![hex(&header), set_bytes(layer.words().as_bytes())];
     shown.push(format!(
         "{} pages of {} blocks, {} blocks per item, {} bits in each",
         geometry.pages(),
@@ -127,7 +128,7 @@ fn bits_of_a_filter_in_the_docs_are_set() {
     let spec = Spec { capacity: 100, error_rate: 0.01, growth };
     let mut filter = Filter::new(spec, 0x0123_4567_89ab_cdef, &mut |_| true).expect("a filter");
     filter.insert(b"user1", &mut |_| true).expect("an item");
-    let text = set_bytes(filter.layers().next().expect("a layer").as_bytes());
+    let text = set_bytes(filter.layers().next().expect("a layer").words().as_bytes());
     assert!(page().contains(&text), "docs/format.md does not show:\n{text}");
 }
 

@@ -3,7 +3,8 @@
 //! Items and seeds are fixed, so every run prints the same.
 
 use bloomline_core::Error;
-use bloomline_core::host::{Bits, Filter, Growth, Spec};
+use bloomline_core::chunk::Bits;
+use bloomline_core::host::{Filter, Growth, Spec};
 use bloomline_core::layer::Layer;
 
 /// Seed of every filter.
@@ -129,7 +130,7 @@ pub fn overfull() -> Result<String, Error> {
 /// The same bits, counted as none: a filter that does not grow refuses items when it is full, and
 /// here it must not.
 fn with_room(filter: &Filter) -> Result<Filter, Error> {
-    let mut other = Filter::with_layers(filter.spec(), filter.seed(), 1, 0, &mut |_| true)?;
+    let mut other = Filter::new(filter.spec(), filter.seed(), &mut |_| true)?;
     let mut offset = 0;
     while let Some(chunk) = filter.chunk(offset) {
         other.write_chunk(offset, chunk)?;

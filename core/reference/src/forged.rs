@@ -1,4 +1,8 @@
-//! Headers that no filter has: the findings of fuzzers and tests, byte by byte.
+//! Headers that no filter has: the findings of fuzzers and tests, byte by byte. And filters of many
+//! layers, without the items that they count.
+
+use bloomline_core::Error;
+use bloomline_core::host::{Demand, Filter, Spec};
 
 /// Layers of capacity 5, 10, 20 and 40 that hold 2^64 - 1, 10, 20 and 12 items. The total in the
 /// header is 2^64 - 1. RedisBloom replies "received bad data".
@@ -51,6 +55,18 @@ const FULL: &str = "\
     ed030000000000000d0000000000000001000000000000000000000000000000ee030000000000000d00000000000000\
     01000000000000000000000000000000ef030000000000000d0000000000000001000000000000000000000000000000\
     f0030000000000000d000000000000000100000000000000000000000000000000000000000000000000000000000000";
+
+/// A filter of `layers` layers whose bits are all zero. The older layers count as full, and the
+/// newest one as empty.
+pub fn with_layers(
+    spec: Spec,
+    layers: u32,
+    permit: &mut dyn FnMut(Demand) -> bool,
+) -> Result<Filter, Error> {
+    let mut header = Filter::new(spec, 7, &mut |_| true)?.encode_header();
+    header[20..24].copy_from_slice(&layers.to_le_bytes());
+    Filter::decode_header(&header, permit)
+}
 
 /// More items in the layers together than a total can count.
 pub fn overflowing_header() -> Vec<u8> {

@@ -6,6 +6,7 @@
 //! is drawn at random, so a rate of 1e-15 costs no more than one of 0.25.
 
 use bloomline_core::bloomline::BlockedLayer;
+use bloomline_core::layer::Layer;
 
 use crate::folding::stored_pages;
 
@@ -31,7 +32,7 @@ fn rate_of_page(layer: &BlockedLayer, page: u64) -> f64 {
     let blocks_per_item = u64::from(geometry.blocks_per_item());
     let page_blocks = geometry.blocks_per_page();
     let bytes = page_blocks as usize * 64;
-    let page = &layer.as_bytes()[page as usize * bytes..][..bytes];
+    let page = &layer.words().as_bytes()[page as usize * bytes..][..bytes];
     let passes: Vec<f64> = page.chunks_exact(64).map(|block| passes(block, bits)).collect();
     let strides = if blocks_per_item == 1 { 1 } else { (page_blocks - 1) / (blocks_per_item - 1) };
     let mut sum = 0.0;

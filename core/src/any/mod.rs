@@ -183,39 +183,6 @@ impl AnyFilter {
         any!(self, filter => filter.spec().error_rate)
     }
 
-    /// The computed false-positive rate with the present items, in [0, 1].
-    pub fn fp_rate(&self) -> f64 {
-        any!(self, filter => filter.fp_rate())
-    }
-
-    /// An empty filter with the same parameters and seed, whose first generation is opened at `now`
-    /// if it has generations. In the layouts of others it has the first layer as it is now, which
-    /// may have been compacted.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Refused`] by `permit`, [`Error::OutOfMemory`].
-    pub fn emptied(&self, now: u64, permit: Permit) -> Result<Self, Error> {
-        match self {
-            Self::Bloomline(filter) => {
-                Filter::new(filter.spec(), filter.seed(), permit).map(Self::from)
-            }
-            Self::Windowed(filter) => {
-                WindowedFilter::new(filter.spec(), filter.seed(), now, permit).map(Self::from)
-            }
-            Self::RedisBloom(filter) => {
-                let first = filter.layers().next().map(|layer| layer.shape_with(0));
-                let shape = first.ok_or(HeaderError::Layers(0))?;
-                ClassicFilter::with_shape(*filter.common(), &shape, permit).map(Self::from)
-            }
-            Self::ValkeyBloom(filter) => {
-                let first = filter.layers().next().map(|layer| *layer.shape());
-                let shape = first.ok_or(HeaderError::Layers(0))?;
-                ValkeyFilter::with_shape(*filter.common(), &shape, permit).map(Self::from)
-            }
-        }
-    }
-
     /// See [`Filter::try_clone`].
     ///
     /// # Errors

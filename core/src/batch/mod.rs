@@ -128,27 +128,6 @@ impl WindowedFilter {
     pub fn insert(&mut self, item: &[u8], permit: Permit) -> Result<Insertion, Error> {
         self.add(item, permit)
     }
-
-    /// Answers for each item in turn as [`WindowedFilter::contains`] does.
-    pub fn contains_batch(
-        &self,
-        items: impl Iterator<Item: AsRef<[u8]>>,
-        now: u64,
-        answer: impl FnMut(bool),
-    ) {
-        self.test_batch(items, now, answer);
-    }
-
-    /// Inserts each item in turn and answers as [`WindowedFilter::insert`] does; the first
-    /// [`Error::Full`] is the last answer.
-    pub fn insert_batch(
-        &mut self,
-        items: impl Iterator<Item: AsRef<[u8]>>,
-        permit: Permit,
-        answer: impl FnMut(Result<Insertion, Error>),
-    ) {
-        self.add_batch(items, permit, answer);
-    }
 }
 
 /// Does the work for a batch with the fastest backend for this layout.

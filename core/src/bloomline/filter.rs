@@ -6,11 +6,10 @@ use std::hint::black_box;
 use super::Filter;
 use super::geometry::BLOCK_BYTES;
 use super::growth::{Common, Shape};
-use super::irregular::{self, Records};
 use super::layer::{BlockedLayer, FILTER_BYTES, LAYER_BYTES, LayerRef, set_bits};
 use super::locate::Spot;
 use super::located::LocatedBlocks;
-use crate::error::{Error, HeaderError};
+use crate::error::Error;
 use crate::estimate::LayerEstimate;
 use crate::layer::{Layer, sealed};
 use crate::memory::words::Words;
@@ -134,32 +133,14 @@ impl Filter {
         Self::with_shape(common, &shape, permit)
     }
 
-    /// A filter of `layers` layers whose bits are all zero. The older layers count as full, and the
-    /// newest one counts `newest_len` items.
+    /// A filter of layers of these shapes, which follow from `spec` and records. Its bits are all
+    /// zero, the older layers count as full, and the newest one counts `newest_len` items.
     ///
     /// `permit` gets one demand for all layers together, before any bits are allocated.
     ///
     /// # Errors
     ///
-    /// Those of [`Filter::new`]; [`HeaderError::Layers`] or [`HeaderError::Len`] if a filter of
-    /// this `spec` cannot have that number of layers or items.
-    pub fn with_layers(
-        spec: Spec,
-        seed: u64,
-        layers: u32,
-        newest_len: u64,
-        permit: Permit,
-    ) -> Result<Self, Error> {
-        let mut shapes = Vec::new();
-        let first = Common::first(spec, seed)?;
-        let common = irregular::layers(first, layers, &mut Records::default(), &mut shapes)?;
-        if newest_len > shapes.last().map_or(0, Shape::capacity) {
-            return Err(HeaderError::Len(newest_len).into());
-        }
-        Self::with_shapes(common, &shapes, newest_len, permit)
-    }
-
-    /// The same for layers of these shapes, which follow from `spec` and records.
+    /// Those of [`Filter::new`].
     pub(crate) fn with_shapes_of(
         spec: Spec,
         seed: u64,

@@ -43,16 +43,6 @@ impl BlockedLayer {
         self.view().shape()
     }
 
-    /// The bits as bytes: little-endian words of 64 bits.
-    pub fn as_bytes(&self) -> &[u8] {
-        self.words.as_bytes()
-    }
-
-    /// The bits as bytes, to be written.
-    pub fn as_mut_bytes(&mut self) -> &mut [u8] {
-        self.words.as_mut_bytes()
-    }
-
     /// The layer, to be read.
     #[inline(always)]
     pub fn view(&self) -> LayerRef<'_> {
@@ -90,11 +80,6 @@ impl<'a> LayerRef<'a> {
     /// The bits.
     pub fn words(&self) -> WordsRef<'a> {
         self.words
-    }
-
-    /// The bits as bytes: little-endian words of 64 bits.
-    pub fn as_bytes(&self) -> &'a [u8] {
-        self.words.as_bytes()
     }
 
     /// Items the layer is sized for.

@@ -12,7 +12,7 @@ pub mod work;
 use std::ptr::NonNull;
 
 pub use self::classic::header::HEADER_BYTES;
-use self::classic::{ClassicCuckoo, CuckooNumbers, CuckooOptions};
+use self::classic::{ClassicCuckoo, CuckooOptions};
 use self::prefix::header::MAGIC;
 use self::prefix::{CuckooFilter, CuckooSpec};
 use self::tables::{Effort, Tables};
@@ -84,15 +84,6 @@ impl AnyCuckoo {
         ClassicCuckoo::new(capacity, options, permit).map(Self::from)
     }
 
-    /// A filter in RedisBloom's layout with these numbers; see [`ClassicCuckoo::with_numbers`].
-    ///
-    /// # Errors
-    ///
-    /// Those of [`ClassicCuckoo::with_numbers`].
-    pub fn with_numbers(numbers: &CuckooNumbers, permit: Permit) -> Result<Self, Error> {
-        ClassicCuckoo::with_numbers(numbers, permit).map(Self::from)
-    }
-
     /// The filter of a header of any layout, with all slots empty; [`AnyCuckoo::load_chunk`] writes
     /// them. The first bytes show which layout it is.
     ///
@@ -103,22 +94,6 @@ impl AnyCuckoo {
         match bytes.starts_with(&MAGIC) && bytes.len() != HEADER_BYTES {
             true => CuckooFilter::decode_header(bytes, permit).map(Self::from),
             false => ClassicCuckoo::decode_header(bytes, permit).map(Self::from),
-        }
-    }
-
-    /// The filter, if it has RedisBloom's layout: for RedisBloom's own formats.
-    pub fn as_redisbloom(&self) -> Option<&ClassicCuckoo> {
-        match self {
-            Self::Bloomline(_) => None,
-            Self::RedisBloom(filter) => Some(filter),
-        }
-    }
-
-    /// The filter, to be written, if it has RedisBloom's layout.
-    pub fn as_redisbloom_mut(&mut self) -> Option<&mut ClassicCuckoo> {
-        match self {
-            Self::Bloomline(_) => None,
-            Self::RedisBloom(filter) => Some(filter),
         }
     }
 
@@ -316,14 +291,6 @@ impl AnyCuckoo {
     pub fn current_rate(&self) -> Option<f64> {
         match self {
             Self::Bloomline(filter) => Some(filter.current_rate()),
-            Self::RedisBloom(_) => None,
-        }
-    }
-
-    /// The seed of the hash; `None` in RedisBloom's layout, which has none.
-    pub fn seed(&self) -> Option<u64> {
-        match self {
-            Self::Bloomline(filter) => Some(filter.seed()),
             Self::RedisBloom(_) => None,
         }
     }

@@ -17,7 +17,6 @@ use super::geometry::{Options, Shape};
 use super::layer::{ClassicLayer, Common};
 use crate::error::{Error, HeaderError};
 use crate::fields::Reader;
-use crate::layer::Layer;
 use crate::memory::lists::try_push;
 use crate::permit::Permit;
 use crate::scalable::Description;
@@ -52,12 +51,6 @@ impl ClassicFilter {
         } else {
             Spec { capacity, error_rate: first_error * 2.0, growth: Growth::Scaling { expansion } }
         }
-    }
-
-    /// The computed false-positive rate with the present items, in [0, 1].
-    pub fn fp_rate(&self) -> f64 {
-        let rates = self.layers_with_len().map(|(layer, len)| layer.fp_rate(len));
-        rates.sum::<f64>().min(1.0)
     }
 
     /// The header: everything about the filter but its bits.

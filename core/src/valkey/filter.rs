@@ -42,12 +42,6 @@ impl ValkeyFilter {
         (0..self.layer_count()).map(move |index| layer_rate(error_rate, tightening, index))
     }
 
-    /// The computed false-positive rate with the present items, in [0, 1]. The measured one is
-    /// higher: the formula takes the bits of an item as independent.
-    pub fn fp_rate(&self) -> f64 {
-        self.layers_with_len().map(|(layer, len)| layer.fp_rate(len)).sum::<f64>().min(1.0)
-    }
-
     /// How far a filter of this capacity can grow in `limit` bytes: valkey-bloom's "Max scaled
     /// capacity", and what VALIDATESCALETO is compared with. Nothing is allocated.
     ///

@@ -26,7 +26,6 @@ pub mod payload;
 pub mod sizing;
 pub mod valid;
 
-pub use filter::Reach;
 pub use layer::{Common, ValkeyLayer};
 
 /// A filter in valkey-bloom's layout.

@@ -249,13 +249,6 @@ impl WindowedFilter {
         (self.kind == Kind::Time).then(|| (self.millis, slot()))
     }
 
-    /// When a generation stops answering, in milliseconds: a window after its slot. `u64::MAX` if
-    /// the filter does not remember by time.
-    #[inline]
-    pub fn expires(&self, generation: &GenerationRef) -> u64 {
-        generation.opened.saturating_add(self.lifetime())
-    }
-
     /// The layers, oldest first: generation by generation, the regular layer of each before its
     /// overflow layers.
     pub fn layers(&self) -> impl Iterator<Item = LayerRef<'_>> {

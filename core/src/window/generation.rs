@@ -144,11 +144,6 @@ impl Generation {
         self.view().len()
     }
 
-    /// The layers, oldest first.
-    pub fn layers(&self) -> impl DoubleEndedIterator<Item = &BlockedLayer> {
-        iter::once(&self.regular).chain(self.overflow.iter().flat_map(|filter| filter.layers()))
-    }
-
     /// The layers, oldest first, to be written.
     pub(crate) fn layers_mut(&mut self) -> impl Iterator<Item = &mut BlockedLayer> {
         let overflow = self.overflow.iter_mut().flat_map(|filter| filter.layers_mut());

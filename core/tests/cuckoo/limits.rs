@@ -8,7 +8,7 @@ use bloomline_core::error::{ChunkError, CuckooError, HeaderError};
 use bloomline_core::host::MAX_CHUNK_BYTES;
 use bloomline_core::host::cuckoo::{AnyCuckoo, Compaction, CuckooNumbers, CuckooSpec};
 
-use super::{Layout, classic, classic_mut, compact, created, granted, options};
+use super::{Layout, classic, classic_mut, compact, created, granted, options, with_numbers};
 
 const NUMBERS: CuckooNumbers = CuckooNumbers {
     items: 0,
@@ -22,7 +22,7 @@ const NUMBERS: CuckooNumbers = CuckooNumbers {
 
 fn refusal(numbers: CuckooNumbers) -> CuckooError {
     let mut permit = |_| panic!("the permit is asked for a filter that is not valid");
-    match AnyCuckoo::with_numbers(&numbers, &mut permit) {
+    match with_numbers(&numbers, &mut permit) {
         Err(Error::Header(HeaderError::Cuckoo(error))) => error,
         other => panic!("{other:?}"),
     }
@@ -72,7 +72,7 @@ fn refuses_numbers_out_of_range_with_the_reason() {
             ..NUMBERS
         },
     ] {
-        let filter = AnyCuckoo::with_numbers(&numbers, &mut granted).unwrap();
+        let filter = with_numbers(&numbers, &mut granted).unwrap();
         assert_eq!(classic(&filter).numbers(), numbers);
         filter.check().unwrap();
     }
@@ -87,7 +87,7 @@ fn hostile_headers_cost_no_time_before_the_permit() {
     {
         let numbers = CuckooNumbers { tables, expansion, buckets, bucket_size: 255, ..NUMBERS };
         let mut asked = 0;
-        let error = AnyCuckoo::with_numbers(&numbers, &mut |demand| {
+        let error = with_numbers(&numbers, &mut |demand| {
             asked += 1;
             assert!(demand.filter_bytes >= demand.new_bytes);
             assert!(demand.new_bytes >= demand.largest_layer && demand.largest_layer >= 255);
@@ -122,7 +122,7 @@ fn the_number_of_tables_is_limited() {
         max_iterations: 1,
         ..NUMBERS
     };
-    let mut filter = AnyCuckoo::with_numbers(&numbers, &mut granted).unwrap();
+    let mut filter = with_numbers(&numbers, &mut granted).unwrap();
     for index in 0..MAX_TABLES {
         classic_mut(&mut filter).load_table(index, &[1]).unwrap();
     }
@@ -130,7 +130,7 @@ fn the_number_of_tables_is_limited() {
     // 2^55 buckets cannot be doubled either.
     let numbers =
         CuckooNumbers { tables: 1, buckets: 1 << 33, bucket_size: 1, expansion: 32_768, ..NUMBERS };
-    let Ok(mut filter) = AnyCuckoo::with_numbers(&numbers, &mut granted) else { return };
+    let Ok(mut filter) = with_numbers(&numbers, &mut granted) else { return };
     let mut outcome = Ok(());
     // All copies have the same two buckets, so the third finds no room, and nothing is kicked.
     for _ in 0..3 {
@@ -171,7 +171,7 @@ fn large_tables_have_several_chunks() {
 
 #[test]
 fn refuses_chunks_that_do_not_fit() {
-    let mut filter = AnyCuckoo::with_numbers(&NUMBERS, &mut granted).unwrap();
+    let mut filter = with_numbers(&NUMBERS, &mut granted).unwrap();
     let refused = |error: ChunkError| Err(Error::Chunk(error));
     assert_eq!(filter.load_chunk(9, &[]), refused(ChunkError::Empty));
     assert_eq!(filter.load_chunk(0, &[1]), refused(ChunkError::Offset(0)));
@@ -223,7 +223,7 @@ fn tables_of_4_gib_keep_their_items() {
         for bucket_size in [8, 9] {
             let numbers = CuckooNumbers { bucket_size, buckets, expansion, ..NUMBERS };
             // Not every machine grants so much.
-            let Ok(mut filter) = AnyCuckoo::with_numbers(&numbers, &mut granted) else { return };
+            let Ok(mut filter) = with_numbers(&numbers, &mut granted) else { return };
             let item = |number: u32| number.to_le_bytes();
             for number in 0..1_000 {
                 filter.insert(&item(number), &mut granted).unwrap();
@@ -252,7 +252,7 @@ fn tables_of_4_gib_keep_their_items() {
 #[cfg_attr(miri, ignore = "maps 4 GiB")]
 fn tables_below_4_gib_are_emptied() {
     let numbers = CuckooNumbers { bucket_size: 7, buckets: 1 << 14, expansion: 32_768, ..NUMBERS };
-    let Ok(mut filter) = AnyCuckoo::with_numbers(&numbers, &mut granted) else { return };
+    let Ok(mut filter) = with_numbers(&numbers, &mut granted) else { return };
     for number in 0..1_000u32 {
         filter.insert(&number.to_le_bytes(), &mut granted).unwrap();
     }

@@ -26,9 +26,10 @@ mod reference;
 mod validity;
 mod work;
 
+use bloomline_core::Error;
 use bloomline_core::host::Demand;
 use bloomline_core::host::cuckoo::{
-    AnyCuckoo, ClassicCuckoo, Compaction, CuckooOptions, CuckooSpec,
+    AnyCuckoo, ClassicCuckoo, Compaction, CuckooNumbers, CuckooOptions, CuckooSpec,
 };
 
 fn granted(_: Demand) -> bool {
@@ -43,12 +44,26 @@ fn created(capacity: u64, options: CuckooOptions) -> AnyCuckoo {
     AnyCuckoo::redisbloom(capacity, options, &mut granted).expect("a filter")
 }
 
+/// A filter in RedisBloom's layout with these numbers.
+fn with_numbers(
+    numbers: &CuckooNumbers,
+    permit: &mut dyn FnMut(Demand) -> bool,
+) -> Result<AnyCuckoo, Error> {
+    ClassicCuckoo::with_numbers(numbers, permit).map(AnyCuckoo::from)
+}
+
 fn classic(filter: &AnyCuckoo) -> &ClassicCuckoo {
-    filter.as_redisbloom().expect("RedisBloom's layout")
+    match filter {
+        AnyCuckoo::RedisBloom(filter) => filter,
+        AnyCuckoo::Bloomline(_) => panic!("Bloomline's layout"),
+    }
 }
 
 fn classic_mut(filter: &mut AnyCuckoo) -> &mut ClassicCuckoo {
-    filter.as_redisbloom_mut().expect("RedisBloom's layout")
+    match filter {
+        AnyCuckoo::RedisBloom(filter) => filter,
+        AnyCuckoo::Bloomline(_) => panic!("Bloomline's layout"),
+    }
 }
 
 /// The layout of a filter, and what it is created with beside the capacity. Tests of what holds for

@@ -8,7 +8,7 @@ use bloomline_core::host::cuckoo::AnyCuckoo;
 use bloomline_reference::payload::bits_of_dump;
 use serde_json::{Value, json};
 
-use super::{classic, classic_mut, compact, created, granted, options};
+use super::{classic, classic_mut, compact, created, granted, options, with_numbers};
 
 fn vectors() -> Vec<Value> {
     let file = "tests/golden/redisbloom-cf/cf-vectors.json";
@@ -201,7 +201,7 @@ fn recorded_dumps_give_filters_with_the_recorded_items() {
             filter.insert(item.as_bytes(), &mut granted).unwrap();
         }
         let numbers = classic(&filter).numbers();
-        let mut loaded = AnyCuckoo::with_numbers(&numbers, &mut granted).unwrap();
+        let mut loaded = with_numbers(&numbers, &mut granted).unwrap();
         for (index, table) in tables_of(vector).iter().enumerate() {
             classic_mut(&mut loaded).load_table(index as u32, table).unwrap();
         }

@@ -4,7 +4,8 @@ use std::alloc::{Layout, alloc, dealloc};
 use std::collections::HashMap;
 use std::ptr::{self, NonNull};
 
-use bloomline_core::host::{AnyFilter, Bits, Filter, Growth};
+use bloomline_core::chunk::Bits;
+use bloomline_core::host::{AnyFilter, Filter, Growth};
 use bloomline_core::memory::words::Mover;
 use bloomline_core::window::{Generation, Window, WindowSpec, WindowedFilter};
 
@@ -91,7 +92,7 @@ fn failed_decoding_and_cloning_of_windowed_filters_leak_nothing() {
 #[test]
 fn batches_without_memory_keep_what_they_acknowledged() {
     for spec in specs() {
-        let (mut filter, mut failed) = (new(spec), 0);
+        let (mut filter, mut failed) = (AnyFilter::from(new(spec)), 0);
         for call in 0..60u64 {
             let items: Vec<[u8; 8]> = (call * 10..call * 10 + 9).map(item).collect();
             let mut answers = Vec::with_capacity(items.len());
@@ -106,7 +107,7 @@ fn batches_without_memory_keep_what_they_acknowledged() {
                 assert!(answer.is_err() || filter.contains(item, 0), "call {call}: {answer:?}");
             }
             if spec.window == Window::Manual && call % 4 == 3 {
-                filter.rotate(0, &mut granted).unwrap();
+                filter.windowed_mut().unwrap().rotate(0, &mut granted).unwrap();
             }
         }
         assert!(failed > 0 || spec.capacity > 100, "no allocation failed");
@@ -146,7 +147,7 @@ fn sizes(filter: &WindowedFilter) -> HashMap<NonNull<u8>, usize> {
     let mut sizes = Vec::new();
     for (_, generation) in filter.generations() {
         let layers = generation.layer_count() as usize - 1;
-        let mut bytes = generation.layers().map(|layer| layer.as_bytes().len());
+        let mut bytes = generation.layers().map(|layer| layer.words().as_bytes().len());
         sizes.extend(bytes.next());
         if layers > 0 {
             sizes.push(size_of::<Filter>());

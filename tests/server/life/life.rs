@@ -7,7 +7,7 @@ use std::thread;
 use bloomline_core::host::Window;
 use bloomline_harness::{Client, Clock, bulk, matches, show};
 use bloomline_reference::life::choices::Choices;
-use bloomline_reference::life::filter::Filter;
+use bloomline_reference::life::filter::{Filter, emptied};
 use bloomline_reference::life::forgery::forge;
 use bloomline_reference::life::kinds::{Kind, Numbers, Shape};
 use bloomline_reference::life::steps::{ABSENT, Items, Order, Span, Step, choose, item};
@@ -420,7 +420,7 @@ impl Life {
         if is_copy {
             assert_eq!(self.client.ask(&format!("COPY {key} {other}")), ":1");
         } else {
-            let Ok(empty) = filter.emptied(opened, &mut permit(self.most_bytes)) else { return };
+            let Ok(empty) = emptied(filter, opened, &mut permit(self.most_bytes)) else { return };
             load(&mut self.client, &other, &empty.into());
         }
         self.client.items("BF.MADD", &other, &items.bytes());

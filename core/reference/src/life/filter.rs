@@ -4,10 +4,14 @@ use bloomline_core::Error;
 use bloomline_core::batch::contains_spot;
 use bloomline_core::bloomline::hash::item_hash;
 use bloomline_core::host::cuckoo::AnyCuckoo;
-use bloomline_core::host::{AnyFilter, Demand, Insertion};
-use bloomline_core::layer::Probe;
+use bloomline_core::host::{self, AnyFilter, Demand, Insertion};
+use bloomline_core::layer::{Layer, Probe};
+use bloomline_core::redisbloom::ClassicFilter;
 use bloomline_core::simd::Scalar;
+use bloomline_core::valkey::ValkeyFilter;
 use bloomline_core::window::WindowedFilter;
+
+use crate::checks::check::expires;
 
 /// A filter of either family.
 #[derive(Debug)]
@@ -19,6 +23,32 @@ pub enum Filter {
 impl<T: Into<AnyFilter>> From<T> for Filter {
     fn from(filter: T) -> Self {
         Self::Bloom(filter.into())
+    }
+}
+
+/// An empty filter with the same parameters and seed, whose first generation is opened at `now` if
+/// it has generations. In the layouts of others it has the first layer as it is now, which may have
+/// been compacted.
+pub fn emptied(
+    filter: &AnyFilter,
+    now: u64,
+    permit: &mut dyn FnMut(Demand) -> bool,
+) -> Result<AnyFilter, Error> {
+    match filter {
+        AnyFilter::Bloomline(filter) => {
+            host::Filter::new(filter.spec(), filter.seed(), permit).map(Into::into)
+        }
+        AnyFilter::Windowed(filter) => {
+            WindowedFilter::new(filter.spec(), filter.seed(), now, permit).map(Into::into)
+        }
+        AnyFilter::RedisBloom(filter) => {
+            let shape = filter.layers().next().expect("a layer").shape_with(0);
+            ClassicFilter::with_shape(*filter.common(), &shape, permit).map(Into::into)
+        }
+        AnyFilter::ValkeyBloom(filter) => {
+            let shape = filter.layers().next().expect("a layer").shape_with(0);
+            ValkeyFilter::with_shape(*filter.common(), &shape, permit).map(Into::into)
+        }
     }
 }
 
@@ -197,7 +227,7 @@ impl Filter {
                 let hash = item_hash(item, filter.seed());
                 filter
                     .generations()
-                    .filter(|(_, generation)| now < filter.expires(generation))
+                    .filter(|(_, generation)| now < expires(&filter.spec(), generation))
                     .flat_map(|(_, generation)| generation.layers())
                     .any(|layer| contains_spot(&layer, Scalar, &layer.locate(&hash)))
             }

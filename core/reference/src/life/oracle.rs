@@ -1,6 +1,8 @@
 //! The reference model of a filter of any kind.
 
-use bloomline_core::host::{AnyFilter, Bits, Layer};
+use bloomline_core::chunk::Bits;
+use bloomline_core::host::cuckoo::AnyCuckoo;
+use bloomline_core::host::{AnyFilter, Layer};
 
 use super::filter::{Filter, Outcome};
 use crate::checks::check::bits;
@@ -30,8 +32,7 @@ impl Oracle {
     /// The model of a filter that was not created here. Only that of a cuckoo filter in
     /// RedisBloom's layout takes any numbers and bytes.
     pub fn of(filter: &Filter) -> Option<Self> {
-        let Filter::Cuckoo(filter) = filter else { return None };
-        let classic = filter.as_redisbloom()?;
+        let Filter::Cuckoo(AnyCuckoo::RedisBloom(classic)) = filter else { return None };
         let numbers = classic.numbers();
         Some(Self::ClassicCuckoo(redisbloom_cuckoo::Model {
             bucket_size: numbers.bucket_size as usize,
@@ -249,8 +250,11 @@ impl Oracle {
                 assert!(bits.eq(model.bits()), "the bits differ from the model");
             }
             (Self::Cuckoo(model), Filter::Cuckoo(filter)) => model.assert_equal(filter),
-            (Self::ClassicCuckoo(model), Filter::Cuckoo(filter)) => {
-                let tables = filter.as_redisbloom().expect("RedisBloom's layout").tables();
+            (
+                Self::ClassicCuckoo(model),
+                Filter::Cuckoo(filter @ AnyCuckoo::RedisBloom(classic)),
+            ) => {
+                let tables = classic.tables();
                 assert_eq!(filter.encode_header(), model.header());
                 assert!(tables.eq(model.tables.iter()), "the tables differ");
                 assert_eq!((filter.size(), filter.len()), (model.size(), model.items));

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
+use bloomline_core::chunk::Bits;
 use bloomline_core::cuckoo::work;
-use bloomline_core::host::{AnyFilter, Bits, Demand};
+use bloomline_core::host::{AnyFilter, Demand};
 use bloomline_core::layer::Layer;
 
 use super::choices::Choices;
-use super::filter::{Filter, Outcome};
+use super::filter::{Filter, Outcome, emptied};
 use super::forgery::{assert_valid, forge};
 use super::kinds::{KINDS, Kind, Numbers, Shape};
 use super::oracle::Oracle;
@@ -371,7 +372,7 @@ impl Life<'_> {
                 Some(Filter::Bloom(older)) => older,
                 _ => filter.try_clone(&mut |_| true).expect("memory"),
             },
-            false => match filter.emptied(opened, &mut |_| true) {
+            false => match emptied(filter, opened, &mut |_| true) {
                 Ok(other) => other,
                 Err(_) => return false,
             },

@@ -214,11 +214,6 @@ impl CuckooFilter {
         self.tables.iter().map(rate).sum()
     }
 
-    /// The seed of the hash.
-    pub fn seed(&self) -> u64 {
-        self.seed
-    }
-
     /// The options that the filter was created with.
     pub fn options(&self) -> CuckooOptions {
         self.options

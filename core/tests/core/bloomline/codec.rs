@@ -1,9 +1,10 @@
 //! Filters as bytes: round trips, invalid headers, chunks at every boundary.
 
 use bloomline_core::bloomline::header::HEADER_BYTES;
+use bloomline_core::chunk::Bits;
 use bloomline_core::chunk::MAX_CHUNK_BYTES;
 use bloomline_core::error::{ChunkError, HeaderError};
-use bloomline_core::host::{Bits, Filter, Growth, MAX_LAYERS, Spec};
+use bloomline_core::host::{Filter, Growth, MAX_LAYERS, Spec};
 use bloomline_core::layer::Layer;
 use bloomline_core::permit::Demand;
 use bloomline_core::{Error, Layout};
@@ -56,7 +57,7 @@ fn assert_equal(a: &Filter, b: &Filter) {
     assert!(a.layer_errors().eq(b.layer_errors()));
     for (a, b) in a.layers().zip(b.layers()) {
         assert_eq!((a.capacity(), a.geometry()), (b.capacity(), b.geometry()));
-        assert!(a.as_bytes() == b.as_bytes(), "the bits differ");
+        assert!(a.words().as_bytes() == b.words().as_bytes(), "the bits differ");
     }
 }
 
@@ -259,10 +260,11 @@ fn decodes_up_to_the_largest_number_of_layers() {
 #[test]
 fn chunks_start_at_any_byte_and_end_with_their_layer() {
     let filter = filled(scaling(10, 2), 500);
-    let all: Vec<u8> = filter.layers().flat_map(|layer| layer.as_bytes().to_vec()).collect();
+    let all: Vec<u8> =
+        filter.layers().flat_map(|layer| layer.words().as_bytes().to_vec()).collect();
     let mut start = 0;
     for layer in filter.layers() {
-        let end = start + layer.as_bytes().len();
+        let end = start + layer.words().as_bytes().len();
         for offset in start..end {
             assert_eq!(filter.chunk(offset as u64), Some(&all[offset..end]), "{offset}");
         }
@@ -277,7 +279,8 @@ fn chunks_start_at_any_byte_and_end_with_their_layer() {
 #[test]
 fn chunks_are_written_anywhere_but_not_past_their_layer() {
     let mut filter = filled(scaling(10, 2), 40);
-    let lens: Vec<u64> = filter.layers().map(|layer| layer.as_bytes().len() as u64).collect();
+    let lens: Vec<u64> =
+        filter.layers().map(|layer| layer.words().as_bytes().len() as u64).collect();
     assert_eq!(lens.len(), 3);
     let mut start = 0;
     for len in lens {
@@ -306,7 +309,7 @@ fn chunks_are_written_anywhere_but_not_past_their_layer() {
 #[test]
 fn large_layers_have_chunks_of_16_mib() {
     let filter = filled(fixed(20_000_000), 1_000);
-    let bytes = filter.layers().next().unwrap().as_bytes().len();
+    let bytes = filter.layers().next().unwrap().words().as_bytes().len();
     let lens: Vec<usize> = chunks(&filter).iter().map(|(_, chunk)| chunk.len()).collect();
     assert_eq!(lens, [MAX_CHUNK_BYTES, bytes - MAX_CHUNK_BYTES]);
     assert_eq!(filter.chunk(1).unwrap().len(), MAX_CHUNK_BYTES);

@@ -61,7 +61,7 @@ fn assert_same_bytes(filter: &Filter, model: &Model) {
         );
         // Not `assert_eq`, which would print megabytes.
         assert!(
-            layer.as_bytes() == model.bits.as_raw_slice(),
+            layer.words().as_bytes() == model.bits.as_raw_slice(),
             "the bits of layer {index} differ: {:?}",
             model.geometry
         );
@@ -70,7 +70,7 @@ fn assert_same_bytes(filter: &Filter, model: &Model) {
 
 /// The header and the bits of a filter.
 fn state(filter: &Filter) -> (Vec<u8>, Vec<Vec<u8>>) {
-    let bits = filter.layers().map(|layer| layer.as_bytes().to_vec()).collect();
+    let bits = filter.layers().map(|layer| layer.words().as_bytes().to_vec()).collect();
     (filter.encode_header().to_vec(), bits)
 }
 
@@ -130,7 +130,7 @@ fn assert_backend_agrees<P: Backend>(backend: P, spec: Spec, seed: u64) -> (u8, 
     let written = dispatched.layers().next().unwrap();
     let geometry = *written.geometry();
     assert!(
-        written.as_bytes() == given.layers().next().unwrap().as_bytes(),
+        written.words().as_bytes() == given.layers().next().unwrap().words().as_bytes(),
         "the bits differ: {geometry:?}"
     );
     // The items and a thousand absent ones, of which up to a quarter are false positives.

@@ -6,8 +6,9 @@ use bloomline_core::bloomline::rate::{fp_rate, fp_rate_at_counted_load, fp_rate_
 use bloomline_core::bloomline::sizing::{
     MAX_CAPACITY, MAX_ERROR_RATE, MIN_LAYER_ERROR, REVISION, ROWS, Row,
 };
-use bloomline_core::host::{Filter, Growth, Spec};
+use bloomline_core::host::{Growth, Spec};
 use bloomline_core::layer::Layer;
+use bloomline_reference::forged::with_layers;
 use xxhash_rust::xxh3::Xxh3;
 
 /// Bits per item of the classic filter, divided by `log2(1 / error)`: 1 / ln 2.
@@ -157,7 +158,7 @@ fn layers_of_growing_filters_are_unchanged() {
             [(1, 2, 20), (100, 2, 14), (1_000, 1, 60), (7, 3, 11), (50_000, 4, 4)]
         {
             let spec = Spec { capacity, error_rate, growth: Growth::Scaling { expansion } };
-            let filter = Filter::with_layers(spec, 0, count, 0, &mut |_| true).unwrap();
+            let filter = with_layers(spec, count, &mut |_| true).unwrap();
             for (layer, error) in filter.layers().zip(filter.layer_errors()) {
                 layers += 1;
                 hash.update(&error.to_bits().to_le_bytes());

@@ -1,6 +1,7 @@
 //! Compaction in RedisBloom's layout: a folded link is the link that would have been built smaller.
 
-use bloomline_core::host::{AnyFilter, Bits};
+use bloomline_core::chunk::Bits;
+use bloomline_core::host::AnyFilter;
 use bloomline_core::layer::Layer;
 use bloomline_core::redisbloom::geometry::{Options, Shape};
 use bloomline_core::redisbloom::{ClassicFilter, Common};

@@ -1,7 +1,8 @@
 //! Compaction: sizes, rates, growth afterwards, offsets and headers.
 
 use bloomline_core::Error;
-use bloomline_core::host::{Bits, Filter, MAX_LAYERS};
+use bloomline_core::chunk::Bits;
+use bloomline_core::host::{Filter, MAX_LAYERS};
 use bloomline_core::layer::Layer;
 use bloomline_reference::random::Random;
 use bloomline_reference::rate_of_bits::rate_of_folded;

@@ -1,7 +1,8 @@
 //! Estimates compared with the number of items that were added.
 
 use bloomline_core::compact::Compact;
-use bloomline_core::host::{AnyFilter, ScalableFilter, Spec};
+use bloomline_core::host::{AnyFilter, Spec};
+use bloomline_core::scalable::ScalableFilter;
 use bloomline_reference::random::Random;
 
 use super::{classic, fixed, insert, new, scaling};

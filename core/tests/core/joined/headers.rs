@@ -4,8 +4,9 @@ use bloomline_core::Error;
 use bloomline_core::bloomline::header::{EXTENDED_BYTES, EXTENDED_VERSION, MAGIC};
 use bloomline_core::bloomline::irregular::RECORD_BYTES;
 use bloomline_core::bloomline::sizing::REVISION;
+use bloomline_core::chunk::Bits;
 use bloomline_core::error::{ChunkError, HeaderError};
-use bloomline_core::host::{AnyFilter, Bits, Filter, Growth};
+use bloomline_core::host::{AnyFilter, Filter, Growth};
 use bloomline_core::layer::Layer;
 use bloomline_core::window::{Window, WindowSpec, WindowedFilter};
 

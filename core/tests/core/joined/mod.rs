@@ -1,9 +1,10 @@
 //! Filters that were merged or compacted, and the estimates that both rest on.
 
-use bloomline_core::host::{AnyFilter, Filter, Growth, ScalableFilter, Spec};
+use bloomline_core::host::{AnyFilter, Filter, Growth, Spec};
 use bloomline_core::layer::Layer;
 use bloomline_core::redisbloom::geometry::Options;
 use bloomline_core::redisbloom::{ClassicFilter, Common};
+use bloomline_core::scalable::ScalableFilter;
 
 mod bits;
 mod classic;

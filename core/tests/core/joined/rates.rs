@@ -1,8 +1,9 @@
 //! Measured false-positive rates after compactions and growth, in both layouts: at most the target.
 
 use bloomline_core::compact::Compact;
-use bloomline_core::host::{AnyFilter, Growth, ScalableFilter, Spec};
+use bloomline_core::host::{AnyFilter, Growth, Spec};
 use bloomline_core::layer::Layer;
+use bloomline_core::scalable::ScalableFilter;
 use bloomline_reference::random::Random;
 
 use super::{classic, found, insert, new, scaling};

@@ -2,7 +2,8 @@
 //! The rounds of `bloomline_reference::life` check growth, rates, layers and sizes.
 
 use bloomline_core::compact::Compact;
-use bloomline_core::host::{Filter, Layer, Revision, ScalableFilter};
+use bloomline_core::host::{Filter, Layer, Revision};
+use bloomline_core::scalable::ScalableFilter;
 
 use super::{any, classic, copied, insert, new, scaling, state};
 

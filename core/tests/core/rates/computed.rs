@@ -8,7 +8,8 @@
 use bloomline_core::Error;
 use bloomline_core::bloomline::geometry::Geometry;
 use bloomline_core::bloomline::rate::fp_rate;
-use bloomline_core::host::{Bits, Filter, Growth, Spec};
+use bloomline_core::chunk::Bits;
+use bloomline_core::host::{Filter, Growth, Spec};
 use bloomline_core::layer::Layer;
 use bloomline_reference::rate_of_bits::rate_of_bits;
 

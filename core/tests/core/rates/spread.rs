@@ -1,8 +1,9 @@
 //! How far `fp_rate`, the rate by the bits set, differs from filter to filter: a target rate is a
 //! mean over seeds. The documentation and the alerts state the bound that is checked here.
 
-use bloomline_core::host::{AnyFilter, Filter, ScalableFilter};
+use bloomline_core::host::{AnyFilter, Filter};
 use bloomline_core::layer::Layer;
+use bloomline_core::scalable::ScalableFilter;
 use bloomline_core::window::{Window, WindowSpec, WindowedFilter};
 use bloomline_reference::random::Estimate;
 

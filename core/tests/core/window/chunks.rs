@@ -1,8 +1,9 @@
 //! The bits as chunks, whose offsets are counted over the life of a filter.
 
 use bloomline_core::Error;
+use bloomline_core::chunk::Bits;
 use bloomline_core::error::ChunkError;
-use bloomline_core::host::{AnyFilter, Bits, Growth};
+use bloomline_core::host::{AnyFilter, Growth};
 use bloomline_core::window::Window;
 
 use super::{TIME, assert_equal, copied, kinds, lived, spec};

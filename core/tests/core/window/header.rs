@@ -2,8 +2,9 @@
 
 use bloomline_core::Error;
 use bloomline_core::bloomline::header::HEADER_BYTES;
+use bloomline_core::chunk::Bits;
 use bloomline_core::error::HeaderError;
-use bloomline_core::host::{AnyFilter, Bits, Demand, Growth};
+use bloomline_core::host::{AnyFilter, Demand, Growth};
 use bloomline_core::window::{MAX_GENERATIONS, MAX_WINDOW_MILLIS, Window, WindowedFilter};
 
 use super::{TIME, assert_equal, copied, kinds, lived, spec};

@@ -1,7 +1,8 @@
 //! Windowed filters.
 
 use bloomline_core::Error;
-use bloomline_core::host::{Bits, Growth};
+use bloomline_core::chunk::Bits;
+use bloomline_core::host::Growth;
 use bloomline_core::window::{Window, WindowSpec, WindowedFilter};
 
 mod chunks;
