@@ -33,7 +33,6 @@ pub use crate::any::{AnyFilter, LayerNumbers};
 pub use crate::bloomline::Filter;
 pub use crate::bloomline::sizing::{MAX_CAPACITY, MAX_ERROR_RATE};
 pub use crate::chunk::{Chunk, MAX_CHUNK_BYTES};
-pub use crate::compact::Revision;
 pub use crate::estimate::Estimate;
 pub use crate::insertion::Insertion;
 pub use crate::layer::Layer;

@@ -104,11 +104,10 @@ pub fn missing<F: DataType>(key: &Key) -> Result<(), Failure> {
     }
 }
 
-/// Replicates a change that is a function of the filters' bits, as BF.COMPACT with this revision if
-/// there is one; see [`replicate::rewrite`].
-pub fn replicate_rewrite<F: DataType>(call: Call, key: &Key, revision: Option<i64>) {
+/// Replicates a change that is a function of the filters' bits; see [`replicate::rewrite`].
+pub fn replicate_rewrite<F: DataType>(call: Call, key: &Key) {
     if let Some(filter) = found::<F>(key) {
-        replicate::rewrite(call.context, call.key, filter, key.expires_at(), revision);
+        replicate::rewrite(call.context, call.key, filter, key.expires_at());
     }
 }
 

@@ -243,23 +243,13 @@ pub fn expiry(context: Context, key: Arg, at: i64) {
     context.replicate(c"PEXPIREAT", key, Operands::Integer(at));
 }
 
-/// Replicates BF.MERGE or BF.COMPACT: verbatim, as BF.COMPACT with a revision if there is one, or
-/// the content of `filter` for replicas with valkey-bloom.
-pub fn rewrite<F: Family>(
-    context: Context,
-    key: Arg,
-    filter: &F,
-    expires_at: Option<i64>,
-    revision: Option<i64>,
-) {
-    match revision {
-        _ if filter.layout() == Layout::ValkeyBloom => {
-            content(context, key, filter, expires_at);
-        }
-        Some(revision) => {
-            context.replicate(c"BF.COMPACT", key, Operands::Integer(revision));
-        }
-        None => context.replicate_verbatim(),
+/// Replicates BF.MERGE or BF.COMPACT: verbatim, or the content of `filter` for replicas with
+/// valkey-bloom.
+pub fn rewrite<F: Family>(context: Context, key: Arg, filter: &F, expires_at: Option<i64>) {
+    if filter.layout() == Layout::ValkeyBloom {
+        content(context, key, filter, expires_at);
+    } else {
+        context.replicate_verbatim();
     }
 }
 

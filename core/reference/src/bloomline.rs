@@ -28,8 +28,6 @@ pub struct Model {
     pub seed: u64,
     pub layers: Vec<ModelLayer>,
     pub newest_len: u64,
-    /// The number of layers when the filter was compacted for the first time.
-    pub regrown: Option<usize>,
 }
 
 /// The result of an insertion. The library has more errors, but these are all that occur with
@@ -134,7 +132,7 @@ impl ModelLayer {
 
 impl Model {
     pub fn new(spec: Spec, seed: u64) -> Self {
-        let mut model = Self { spec, seed, layers: Vec::new(), newest_len: 0, regrown: None };
+        let mut model = Self { spec, seed, layers: Vec::new(), newest_len: 0 };
         let error = spec.error_rate / if spec.growth == Growth::Fixed { 1.0 } else { 2.0 };
         let layer = ModelLayer::new(spec.capacity, error).expect("a spec in range");
         model.layers.push(layer);
@@ -151,7 +149,7 @@ impl Model {
         let budget = self.spec.error_rate - older_rates;
         let last = self.layers.last().expect("at least one").capacity;
         let capacity = last.saturating_mul(expansion);
-        if self.regrown.is_none() {
+        if self.layers.iter().all(|layer| layer.stored.is_none()) {
             return (capacity, budget / (self.layers.len() as f64 + 2.0));
         }
         let older: u64 = self.layers.iter().map(|layer| layer.capacity).sum();
@@ -198,11 +196,9 @@ impl Model {
 
     /// Folds the newest layer to so many pages, with which it has another capacity.
     pub fn compact(&mut self, pages: u64, capacity: u64) {
-        let count = self.layers.len();
         let newest = self.layers.last_mut().expect("at least one");
         newest.fold(pages);
         newest.capacity = capacity;
-        self.regrown = self.regrown.or(Some(count));
     }
 
     /// Items that were new when they were inserted.

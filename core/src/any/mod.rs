@@ -6,7 +6,6 @@ use std::ptr::NonNull;
 use crate::bloomline::Filter;
 use crate::bloomline::length::is_length;
 use crate::chunk::{Bits, Chunk};
-use crate::compact::Revision;
 use crate::error::{Error, HeaderError};
 use crate::estimate::Estimate;
 use crate::layer::Layer;
@@ -262,15 +261,10 @@ impl AnyFilter {
     /// [`WindowedFilter::compact`](crate::window::WindowedFilter::compact). Filters in
     /// valkey-bloom's layout are never changed.
     pub fn compact(&mut self) -> u64 {
-        self.compact_by(Revision::Second)
-    }
-
-    /// The same as computed in an earlier release. Windowed filters have only one revision.
-    pub fn compact_by(&mut self, revision: Revision) -> u64 {
         match self {
-            Self::Bloomline(filter) => filter.compact_by(revision),
+            Self::Bloomline(filter) => filter.compact(),
             Self::Windowed(filter) => filter.compact(),
-            Self::RedisBloom(filter) => filter.compact_by(revision),
+            Self::RedisBloom(filter) => filter.compact(),
             Self::ValkeyBloom(_) => 0,
         }
     }

@@ -169,14 +169,12 @@ impl Filter {
 
     /// The target rate of each layer, oldest first. Cost: up to a microsecond per layer.
     pub fn layer_errors(&self) -> impl Iterator<Item = f64> {
-        let mut first = self.common;
-        first.older_rates = 0.0;
-        let first = (first, 0u64, 0u64);
+        let first = (self.common.before_growth(), 0u64, 0u64);
         self.layers().zip(0..).scan(first, |(common, older, last), (layer, index)| {
             let (_, error) = common.planned(*last, index, *older);
             *last = layer.capacity();
             *older = older.saturating_add(*last);
-            common.older_rates += layer.fp_rate(*last);
+            *common = common.after(&layer.shape());
             Some(error)
         })
     }

@@ -16,7 +16,7 @@ use crate::spec::{Growth, MAX_EXPANSION, MAX_LAYERS, Spec};
 /// [`Spec`] is flattened to keep a filter at 96 bytes, a size class of the servers' allocator.
 #[derive(Clone, Copy, Debug)]
 pub struct Common {
-    capacity: CapacityAndRegrown,
+    capacity: u64,
     error_rate: f64,
     /// The seed of the hash.
     pub(crate) seed: u64,
@@ -32,33 +32,14 @@ pub struct Common {
 #[derive(Clone, Copy, Debug)]
 enum SmallGrowth {
     Fixed,
-    Scaling { expansion: u16 },
+    Scaling {
+        expansion: u16,
+        /// True if an older layer is folded.
+        is_compacted: bool,
+    },
 }
 
 const _: () = assert!(MAX_EXPANSION <= u16::MAX as u32);
-
-/// The capacity that a filter was created for, and above its bits the index of the first layer that
-/// follows a compaction, 0 if there was none: two numbers in eight bytes.
-#[derive(Clone, Copy, Debug)]
-struct CapacityAndRegrown(u64);
-
-impl CapacityAndRegrown {
-    const SHIFT: u32 = MAX_CAPACITY.ilog2() + 1;
-
-    fn new(capacity: u64, regrown: u32) -> Self {
-        Self(capacity | u64::from(regrown) << Self::SHIFT)
-    }
-
-    fn capacity(self) -> u64 {
-        self.0 & ((1 << Self::SHIFT) - 1)
-    }
-
-    fn regrown(self) -> u32 {
-        (self.0 >> Self::SHIFT) as u32
-    }
-}
-
-const _: () = assert!((MAX_LAYERS as u64) < 1 << (u64::BITS - CapacityAndRegrown::SHIFT));
 
 /// After a compaction, a layer has at least this part of the capacity of all older layers, so that
 /// the number of layers grows with the logarithm of the number of items.
@@ -134,14 +115,14 @@ impl Common {
             Growth::Scaling { expansion } if !(1..=MAX_EXPANSION).contains(&expansion) => {
                 return Err(Error::Expansion(expansion));
             }
-            Growth::Scaling { expansion } => SmallGrowth::Scaling { expansion: expansion as u16 },
+            Growth::Scaling { expansion } => {
+                SmallGrowth::Scaling { expansion: expansion as u16, is_compacted: false }
+            }
         };
         if capacity > MAX_CAPACITY {
             return Err(Error::Capacity(capacity));
         }
-        let packed = CapacityAndRegrown::new(capacity, 0);
-        let common =
-            Self { capacity: packed, error_rate, seed, older_rates: 0.0, growth, origin: 0 };
+        let common = Self { capacity, error_rate, seed, older_rates: 0.0, growth, origin: 0 };
         common.with_shape(capacity, common.layer_error(0))
     }
 
@@ -149,9 +130,11 @@ impl Common {
     pub(crate) fn spec(&self) -> Spec {
         let growth = match self.growth {
             SmallGrowth::Fixed => Growth::Fixed,
-            SmallGrowth::Scaling { expansion } => Growth::Scaling { expansion: expansion.into() },
+            SmallGrowth::Scaling { expansion, .. } => {
+                Growth::Scaling { expansion: expansion.into() }
+            }
         };
-        Spec { capacity: self.capacity.capacity(), error_rate: self.error_rate, growth }
+        Spec { capacity: self.capacity, error_rate: self.error_rate, growth }
     }
 
     /// The layer that follows when `last`, layer `index` counted from 0, is full. All layers up to
@@ -173,9 +156,32 @@ impl Common {
         if index + 1 >= MAX_LAYERS {
             return Err(Error::TooManyLayers(MAX_LAYERS));
         }
-        let next = Self { older_rates: self.older_rates + rate_when_full(last), ..*self };
+        let next = self.after(last);
         let (capacity, error) = next.planned(last.capacity, index + 1, capacity);
         next.with_shape(capacity, error)
+    }
+
+    /// What the layers have in common once `last` is an older layer.
+    pub(crate) fn after(&self, last: &Shape) -> Self {
+        let growth = match self.growth {
+            SmallGrowth::Scaling { expansion, is_compacted } => {
+                let is_compacted = is_compacted || last.geometry.is_folded();
+                SmallGrowth::Scaling { expansion, is_compacted }
+            }
+            SmallGrowth::Fixed => SmallGrowth::Fixed,
+        };
+        Self { older_rates: self.older_rates + rate_when_full(last), growth, ..*self }
+    }
+
+    /// What the layers had in common when the first one was the newest.
+    pub(crate) fn before_growth(&self) -> Self {
+        let growth = match self.growth {
+            SmallGrowth::Scaling { expansion, .. } => {
+                SmallGrowth::Scaling { expansion, is_compacted: false }
+            }
+            SmallGrowth::Fixed => SmallGrowth::Fixed,
+        };
+        Self { older_rates: 0.0, growth, ..*self }
     }
 
     /// Capacity and target rate of layer `index` after a layer of capacity `last`. All older layers
@@ -187,13 +193,12 @@ impl Common {
     pub(crate) fn planned(&self, last: u64, index: u32, older: u64) -> (u64, f64) {
         let capacity = match self.growth {
             SmallGrowth::Fixed => last,
-            SmallGrowth::Scaling { expansion } => last.saturating_mul(expansion.into()),
+            SmallGrowth::Scaling { expansion, .. } => last.saturating_mul(expansion.into()),
         };
-        if !self.is_regrown(index) {
+        if !self.is_compacted() {
             return (capacity, self.layer_error(index));
         }
-        let capacity =
-            capacity.max(self.capacity.capacity()).max(older / LEAST_SHARE).min(MAX_CAPACITY);
+        let capacity = capacity.max(self.capacity).max(older / LEAST_SHARE).min(MAX_CAPACITY);
         let error = self.error_by_size(capacity, older);
         let budget = self.budget();
         let collisions = capacity as f64 * COLLISION;
@@ -211,24 +216,9 @@ impl Common {
         Ok((self, Shape { capacity, geometry, stored: geometry.pages() as u32 }))
     }
 
-    /// True if layer `index` follows a compaction.
-    fn is_regrown(&self, index: u32) -> bool {
-        (1..=index).contains(&self.regrown())
-    }
-
-    /// The index of the first layer that follows a compaction; 0 if there was none.
-    pub(crate) fn regrown(&self) -> u32 {
-        self.capacity.regrown()
-    }
-
-    /// The same filter with layers that follow a compaction from index `regrown` on.
-    ///
-    /// `None` for an index that no layer can have, and for a filter that does not grow.
-    pub(crate) fn with_regrown(self, regrown: u32) -> Option<Self> {
-        let may_grow = matches!(self.growth, SmallGrowth::Scaling { .. });
-        let is_valid = regrown == 0 || (may_grow && regrown <= MAX_LAYERS);
-        let capacity = CapacityAndRegrown::new(self.capacity.capacity(), regrown);
-        is_valid.then_some(Self { capacity, ..self })
+    /// True if an older layer is folded, so that the next one follows a compaction.
+    pub(crate) fn is_compacted(&self) -> bool {
+        matches!(self.growth, SmallGrowth::Scaling { is_compacted: true, .. })
     }
 
     /// What the older layers leave of the target rate.

@@ -16,10 +16,8 @@
 //! offset  0        8       10      12      13        16         20      24
 //!         magic    version sizing  growth  zeros     expansion  layers
 //!        24        32          40     48     56          64          72        80
-//!         capacity  error_rate  seed   zeros  newest_len  first_byte  regrown   records...
+//!         capacity  error_rate  seed   zeros  newest_len  first_byte  zeros     records...
 //! ```
-//!
-//! `regrown` is the index of the first layer that follows a compaction, or 0.
 //!
 //! Records of [irregular] layers follow, then zeros. All numbers are
 //! little-endian. The geometry is derived from the header and not stored in it, so the header
@@ -58,8 +56,8 @@ impl Filter {
         let mut records = Vec::new();
         let layers = self.layers().map(BlockedLayer::shape);
         irregular::encode(&self.common, layers, 0, &mut records);
-        let (first_byte, regrown) = (self.common.first_byte(), self.common.regrown());
-        let is_extended = !records.is_empty() || first_byte != 0 || regrown != 0;
+        let first_byte = self.common.first_byte();
+        let is_extended = !records.is_empty() || first_byte != 0;
         let version = if is_extended { EXTENDED_VERSION } else { VERSION };
         let newest_len = self.newest_len();
         let fixed = Fixed {
@@ -68,7 +66,7 @@ impl Filter {
             count: self.layer_count(),
             seed: self.seed(),
             numbers: if is_extended {
-                [0, newest_len, first_byte, regrown.into()]
+                [0, newest_len, first_byte, 0]
             } else {
                 [newest_len, 0, 0, 0]
             },
@@ -111,24 +109,20 @@ impl Filter {
             bytes.split_at(if is_extended { EXTENDED_BYTES } else { HEADER_BYTES });
         let fixed = Fixed::decode(fixed, if is_extended { EXTENDED_VERSION } else { VERSION })?;
         let Fixed { spec, window, count: layers, seed, numbers } = fixed;
-        let (newest_len, first_byte, regrown, zeros) = match numbers {
-            [zero, newest_len, first_byte, regrown] if is_extended => {
-                (newest_len, first_byte, regrown, zero)
+        let (newest_len, first_byte, zeros) = match numbers {
+            [zero, newest_len, first_byte, other] if is_extended => {
+                (newest_len, first_byte, [zero, other])
             }
-            [newest_len, zero, ..] => (newest_len, 0, 0, zero),
+            [newest_len, zero, ..] => (newest_len, 0, [zero, 0]),
         };
-        if window != [0; 3] || zeros != 0 {
+        if window != [0; 3] || zeros != [0; 2] {
             return Err(HeaderError::Reserved.into());
         }
         let mut irregular = Records::new(records, bytes.len())?;
         let mut shapes = Vec::new();
         let (common, first) = Common::first(spec, seed)?;
-        // The layer after the newest one may be the first that follows a compaction.
-        let regrown = u32::try_from(regrown).ok().filter(|regrown| *regrown <= layers);
-        let common = regrown.and_then(|regrown| common.with_regrown(regrown));
-        let common = common.ok_or(HeaderError::Reserved)?;
         let common = irregular::layers((common, first), layers, &mut irregular, &mut shapes)?;
-        let is_regular = !irregular.had_any() && first_byte == 0 && common.regrown() == 0;
+        let is_regular = !irregular.had_any() && first_byte == 0;
         irregular.finish(bytes.len())?;
         if is_extended && is_regular {
             return Err(HeaderError::Version(EXTENDED_VERSION).into());

@@ -166,13 +166,14 @@ pub(crate) fn encode(
     first: u32,
     bytes: &mut Vec<u8>,
 ) {
-    let (mut common, mut expected, mut older) = (*common, common.spec().capacity, 0u64);
-    common.older_rates = 0.0;
+    // Only the layers after a compaction need the sums.
+    let needs_sums = common.is_compacted();
+    let (mut common, mut expected, mut older) =
+        (common.before_growth(), common.spec().capacity, 0u64);
     for (layer, index) in layers.zip(0..) {
         encode_one(&layer, expected, first + index, bytes);
-        // Only the layers after a compaction need the sums.
-        if common.regrown() != 0 {
-            common.older_rates += layer.fp_rate(layer.capacity);
+        if needs_sums {
+            common = common.after(&layer);
             older = older.saturating_add(layer.capacity);
         }
         (expected, _) = common.planned(layer.capacity, index + 1, older);

@@ -2,13 +2,12 @@
 
 use std::ops::{ControlFlow, Range};
 
-use super::{Compact, Newest, Revision};
+use super::{Compact, Newest};
 use crate::bloomline::fold::Fold;
 use crate::bloomline::{BlockedLayer, Common, Shape};
 use crate::error::Error;
 use crate::memory::words::Words;
 use crate::simd::BLOCK_SECTORS;
-use crate::spec::Growth;
 
 /// A fold that saves less than this part of a layer is not worth a record in the header. A further
 /// one must save this part of the filter.
@@ -62,21 +61,18 @@ impl Compact for BlockedLayer {
     fn folded(&self, common: &Common, index: u32, newest: &Newest) -> Option<(Common, Shape)> {
         let &Newest { len, items, older, .. } = newest;
         let shape = self.shape();
-        let mut common = common.moved(newest.filter_bytes)?;
-        let folded = if newest.is_further {
-            let least = items.max(Common::least_room(older)).max(1);
-            let folded =
-                shape.compacted_evenly(common.error_by_size(least, older), least, len, items)?;
-            let saved = shape.bytes() - folded.bytes();
-            (saved.saturating_mul(LEAST_SAVING) >= newest.filter_bytes).then_some(folded)?
-        } else {
-            shape.compacted(common.compacted_error(index), items, len, items)?
-        };
-        let may_grow = common.spec().growth != Growth::Fixed;
-        if newest.revision != Revision::First && may_grow && common.regrown() == 0 {
-            common = common.with_regrown(index + 1)?;
+        let common = common.moved(newest.filter_bytes)?;
+        if !newest.is_further {
+            return Some((
+                common,
+                shape.compacted(common.compacted_error(index), items, len, items)?,
+            ));
         }
-        Some((common, folded))
+        let least = items.max(Common::least_room(older)).max(1);
+        let folded =
+            shape.compacted_evenly(common.error_by_size(least, older), least, len, items)?;
+        let saved = shape.bytes() - folded.bytes();
+        (saved.saturating_mul(LEAST_SAVING) >= newest.filter_bytes).then_some((common, folded))
     }
 
     /// Folds to a few pages in new memory, and to more of them, or without memory, in place.

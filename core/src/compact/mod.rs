@@ -21,16 +21,6 @@ use crate::error::Error;
 use crate::layer::Layer;
 use crate::scalable::{SAMPLE_PAGES, ScalableFilter};
 
-/// What a compaction computes. A log of commands may have compactions of earlier releases, whose
-/// results must be the same again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Revision {
-    /// Release 0.1: each compaction folds the newest layer to the size of its items.
-    First,
-    /// Later releases.
-    Second,
-}
-
 /// The newest layer of a filter that is compacted.
 #[derive(Clone, Copy, Debug)]
 pub struct Newest {
@@ -40,11 +30,10 @@ pub struct Newest {
     items: u64,
     /// The capacity of the older layers together.
     older: u64,
-    /// True if an older layer was folded, and the revision takes that into account.
+    /// True if an older layer was folded.
     is_further: bool,
     /// Bytes of the bits of all layers.
     filter_bytes: u64,
-    revision: Revision,
 }
 
 /// A layer that can become smaller.
@@ -82,19 +71,13 @@ impl<L: Compact> ScalableFilter<L> {
     ///
     /// Cost: one pass over the newest layer. It takes no memory, or an eighth of the old at most.
     pub fn compact(&mut self) -> u64 {
-        self.compact_by(Revision::Second)
-    }
-
-    /// The same as computed in an earlier release.
-    pub fn compact_by(&mut self, revision: Revision) -> u64 {
         let index = self.layer_count() - 1;
         let newest = Newest {
             len: self.newest_len(),
             items: items_in(&self.newest, self.newest_len()),
             older: self.older.iter().map(L::capacity).fold(0, u64::saturating_add),
-            is_further: revision != Revision::First && self.older.iter().any(L::is_folded),
+            is_further: self.older.iter().any(L::is_folded),
             filter_bytes: self.bits_bytes(),
-            revision,
         };
         let Some((common, shape)) = self.newest.folded(&self.common, index, &newest) else {
             return 0;
@@ -107,11 +90,8 @@ impl<L: Compact> ScalableFilter<L> {
             }
         };
         // Growth by equal layers takes thousands of steps, so it is compared only where it decides.
-        let may_fold = revision == Revision::First || {
-            let reached = reach::<L>(common, shape, index, newest.older);
-            reached == MOST_REACH || reached >= alone()
-        };
-        if may_fold {
+        let reached = reach::<L>(common, shape, index, newest.older);
+        if reached == MOST_REACH || reached >= alone() {
             self.newest.fold(&shape);
             self.common = common;
         }

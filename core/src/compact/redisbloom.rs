@@ -42,7 +42,7 @@
 //! | 1e-4 | 59,000 | 2,800 |
 //! | 1e-6 | 4,200,000 | 136,000 |
 
-use super::{Compact, Newest, Revision};
+use super::{Compact, Newest};
 use crate::frozen;
 use crate::redisbloom::geometry::Shape;
 use crate::redisbloom::indexes::Modulus;
@@ -67,7 +67,7 @@ impl Compact for ClassicLayer {
     fn folded(&self, common: &Common, _index: u32, newest: &Newest) -> Option<(Common, Shape)> {
         let &Newest { len, items, older, .. } = newest;
         let least = if newest.is_further { items.max(older) } else { items };
-        let shape = smallest(&self.shape, common, least, newest.revision)?;
+        let shape = smallest(&self.shape, common, least)?;
         let room = shape.capacity - items;
         let capacity = self.shape.capacity.min(len.saturating_add(room)).max(1);
         Some((*common, Shape { capacity, ..shape }))
@@ -92,7 +92,7 @@ fn unlike_built(shape: &Shape) -> u64 {
 }
 
 /// The smallest fold of a link whose capacity is at least `items`, with that capacity.
-fn smallest(shape: &Shape, common: &Common, items: u64, revision: Revision) -> Option<Shape> {
+fn smallest(shape: &Shape, common: &Common, items: u64) -> Option<Shape> {
     if shape.modulus() != shape.bits {
         return None;
     }
@@ -101,9 +101,7 @@ fn smallest(shape: &Shape, common: &Common, items: u64, revision: Revision) -> O
     let divisors = (1..=root).filter(|n| words.is_multiple_of(*n)).flat_map(|n| [n, words / n]);
     let folds = divisors.filter_map(|divisor| {
         let mut fold = folded(shape, common, shape.bits / divisor)?;
-        if revision != Revision::First {
-            fold.capacity = fold.capacity.min(unlike_built(&fold));
-        }
+        fold.capacity = fold.capacity.min(unlike_built(&fold));
         (fold.capacity >= items.max(1)).then_some(fold)
     });
     let saved = |fold: &Shape| (shape.bits - fold.bits).saturating_mul(LEAST_SAVING);

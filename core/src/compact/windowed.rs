@@ -1,6 +1,6 @@
 //! Compacting a windowed filter.
 
-use super::{Compact, Revision, items_in};
+use super::{Compact, items_in};
 use crate::window::filter::MAX_OFFSET;
 use crate::window::ring::Ring;
 use crate::window::{Generation, WindowedFilter};
@@ -33,9 +33,8 @@ impl WindowedFilter {
 impl Generation {
     fn compact(&mut self, error: f64) {
         match &mut self.overflow {
-            // The regular layer is full. The generation does not grow any more, and the header has
-            // no field for how it would.
-            Some(overflow) => drop(overflow.compact_by(Revision::First)),
+            // The regular layer is full. The generation does not grow any more.
+            Some(overflow) => drop(overflow.compact()),
             None => {
                 let (layer, len) = (&mut self.regular, self.regular_len);
                 let items = items_in(layer, len);

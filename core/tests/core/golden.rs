@@ -1,8 +1,7 @@
 //! The format of filters in our own layout, byte for byte: golden files, hashes, false positives.
 
 use bloomline_core::bloomline::hash::item_hash;
-use bloomline_core::host::Revision::{First, Second};
-use bloomline_core::host::{AnyFilter, Growth, Revision, Spec};
+use bloomline_core::host::{AnyFilter, Growth, Spec};
 use bloomline_core::window::{Window, WindowSpec, WindowedFilter};
 use bloomline_reference::golden::file;
 
@@ -22,10 +21,10 @@ fn insert(filter: &mut AnyFilter, first: u64, count: u64) {
     }
 }
 
-/// Compacted as a release did it, and grown afterwards.
-fn compacted(revision: Revision, spec: Spec, items: u64, more: u64) -> AnyFilter {
+/// Compacted, and grown afterwards.
+fn compacted(spec: Spec, items: u64, more: u64) -> AnyFilter {
     let mut filter = filled(spec, 0, items);
-    assert!(filter.compact_by(revision) > 0);
+    assert!(filter.compact() > 0);
     insert(&mut filter, items, more);
     filter
 }
@@ -86,12 +85,9 @@ fn all() -> Vec<(String, AnyFilter, u64)> {
     }
     let joined = [
         // Folded in place: more than an eighth of the pages is left.
-        ("compacted", compacted(First, scaling(20_000, 0.01, 2), 8_000, 0)),
-        // Folded into new memory, to less than an eighth.
-        ("compacted-grown", compacted(First, scaling(20_000, 1e-4, 1), 300, 1_500)),
-        // The second revision of compaction: growth has the reserved capacity again.
-        ("recompacted", compacted(Second, scaling(20_000, 0.01, 2), 8_000, 0)),
-        ("recompacted-grown", compacted(Second, scaling(20_000, 1e-4, 1), 300, 1_500)),
+        ("compacted", compacted(scaling(20_000, 0.01, 2), 8_000, 0)),
+        // Folded into new memory, to less than an eighth. Growth has the reserved capacity again.
+        ("compacted-grown", compacted(scaling(20_000, 1e-4, 1), 300, 1_500)),
         ("merged-overfull", overfull()),
         ("ring-compacted", ring()),
     ];

@@ -56,7 +56,7 @@ const CALLS: &[(&str, &[&str])] = &[
     ("bf.bulkexists", &["k LINES", "k FIXED 1", "k LINES a COUNT x"]),
     ("bf.rotate", &["", "k AT", "k AT 1 2"]),
     ("bf.merge", &["", "k"]),
-    ("bf.compact", &["", "k 2 x"]),
+    ("bf.compact", &["", "k 2"]),
     ("bf.exists", &["k", "k a b"]),
     ("bf.mexists", &["k"]),
     ("bf.info", &["", "k CAPACITY SIZE"]),

@@ -18,7 +18,7 @@ const COMMANDS: [(&str, i64, &str, &str, &str, &str); 35] = [
     ("bf.bulkadd KEY LINES a", -4, "write denyoom", "RW access insert", "@bloom @write", ""),
     ("bf.insert KEY ITEMS a", -4, "write denyoom", "RW access insert", "@bloom @write", ""),
     ("bf.rotate KEY", -2, "write denyoom", "RW insert", "@bloom @write", ""),
-    ("bf.compact KEY", -2, "write", "RW access update", "@bloom @write", ""),
+    ("bf.compact KEY", 2, "write", "RW access update", "@bloom @write", ""),
     ("bf.exists KEY a", 3, "readonly fast", "RO access", "@bloom @read @fast", TIMED),
     ("bf.mexists KEY a b", -3, "readonly fast", "RO access", "@bloom @read @fast", TIMED),
     ("bf.bulkexists KEY LINES a", -4, "readonly", "RO access", "@bloom @read", TIMED),

@@ -151,27 +151,15 @@ fn each_other_invalid_field_is_refused() {
         (changed(14, &[1]), HeaderError::Reserved),
         (changed(48, &[1]), HeaderError::Reserved),
         (changed(55, &[128]), HeaderError::Reserved),
-        // Layers after the next one cannot be the first that follow a compaction.
-        (changed(72, &[3]), HeaderError::Reserved),
+        (changed(72, &[1]), HeaderError::Reserved),
         (changed(79, &[128]), HeaderError::Reserved),
         (changed(20, &0u32.to_le_bytes()), HeaderError::Layers(0)),
-        (changed(56, &10_001u64.to_le_bytes()), HeaderError::Len(10_001)),
+        (changed(56, &100_001u64.to_le_bytes()), HeaderError::Len(100_001)),
         offset(1),
         offset(ORIGIN_UNIT - 64),
         offset(ORIGIN_UNIT + 64),
         offset(too_large),
         offset(u64::MAX),
-        // A fixed filter does not grow after a compaction.
-        (
-            {
-                let mut fixed = header(1, &[(0, 20, 5_000)], 7, ORIGIN_UNIT);
-                fixed[12] = 0;
-                fixed[16..20].fill(0);
-                fixed[72] = 1;
-                fixed
-            },
-            HeaderError::Reserved,
-        ),
         // A regular filter has version 1.
         (header(2, &[], 7, 0), HeaderError::Version(2)),
     ] {
@@ -180,23 +168,22 @@ fn each_other_invalid_field_is_refused() {
 }
 
 #[test]
-fn headers_say_from_which_layer_on_sizes_follow_a_compaction() {
-    for regrown in 0..=3u64 {
-        let mut bytes = header(3, &[(0, 20, 5_000)], 7, ORIGIN_UNIT);
-        bytes[72..80].copy_from_slice(&regrown.to_le_bytes());
+fn layers_after_a_folded_one_have_the_reserved_capacity() {
+    let all = pages();
+    for (record, expected) in [
+        ((0, 20, 5_000), [5_000, 100_000, 200_000, 400_000]),
+        ((1, 20, 1_000), [100_000, 1_000, 100_000, 200_000]),
+        ((2, 20, 700), [100_000, 200_000, 700, 100_000]),
+        // A smaller capacity without a fold.
+        ((0, all, 5_000), [5_000, 10_000, 20_000, 40_000]),
+    ] {
+        let bytes = header(3, &[record], 7, ORIGIN_UNIT);
         let mut filter = decode(&bytes);
-        assert_eq!(filter.encode_header(), bytes, "{regrown}");
-        let capacities = |filter: &Filter| filter.layers().map(Layer::capacity).collect::<Vec<_>>();
-        let expected = match regrown {
-            1 => [5_000, 100_000, 200_000],
-            2 => [5_000, 10_000, 100_000],
-            _ => [5_000, 10_000, 20_000],
-        };
-        assert_eq!(capacities(&filter), expected, "{regrown}");
+        assert_eq!(filter.encode_header(), bytes, "{record:?}");
         let room = filter.room();
-        insert(&mut filter, 0..room + room / 5);
-        let next = if regrown == 3 { 100_000 } else { expected[2] * 2 };
-        assert_eq!(capacities(&filter), [&expected[..], &[next]].concat(), "{regrown}");
+        insert(&mut filter, 0..room + 100);
+        let capacities: Vec<u64> = filter.layers().map(Layer::capacity).collect();
+        assert_eq!(capacities, expected, "{record:?}");
         copied(&filter.into());
     }
 }

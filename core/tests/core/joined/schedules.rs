@@ -1,11 +1,11 @@
-//! Schedules of additions and compactions: layers and sizes that docs state, and the first revision.
+//! Schedules of additions and compactions: layers and sizes that docs state.
 //! The rounds of `bloomline_reference::life` check growth, rates, layers and sizes.
 
 use bloomline_core::compact::Compact;
-use bloomline_core::host::{Filter, Layer, Revision};
+use bloomline_core::host::Layer;
 use bloomline_core::scalable::ScalableFilter;
 
-use super::{any, classic, copied, insert, new, scaling, state};
+use super::{classic, insert, new, scaling};
 
 /// Adds a batch and compacts, again and again. No item is refused.
 fn run<L: Compact>(mut filter: ScalableFilter<L>, batch: u64, rounds: u64) -> ScalableFilter<L> {
@@ -19,11 +19,6 @@ fn run<L: Compact>(mut filter: ScalableFilter<L>, batch: u64, rounds: u64) -> Sc
 fn bits_per_item<L: Layer>(filter: &ScalableFilter<L>) -> f64 {
     let bytes: u64 = filter.layers().map(|layer| layer.words().bytes()).sum();
     bytes as f64 * 8.0 / filter.len().max(1) as f64
-}
-
-/// The rate of the filter when all its layers are full, divided by its target rate.
-fn full_rate<L: Layer>(filter: &ScalableFilter<L>, target: f64) -> f64 {
-    filter.layers().map(|layer| layer.fp_rate(layer.capacity())).sum::<f64>() / target
 }
 
 #[test]
@@ -45,27 +40,6 @@ fn a_link_that_is_followed_by_equal_ones_stays_as_it_is() {
 }
 
 #[test]
-fn filters_that_the_first_revision_compacted_go_on_growing() {
-    let spec = scaling(1_000, 1e-6, 2);
-    let mut filter = new(spec, 7);
-    for round in 0..60 {
-        insert(&mut filter, round * 1_500..(round + 1) * 1_500);
-        filter.compact_by(Revision::First);
-    }
-    let layers = filter.layer_count();
-    assert!(layers > 40 && filter.encode_header()[72..80] == [0; 8], "{filter:?}");
-    // It is loaded as it was written.
-    copied(&any(&filter));
-    for round in 60..160 {
-        insert(&mut filter, round * 1_500..(round + 1) * 1_500);
-        filter.compact();
-    }
-    assert!(filter.layer_count() < layers + 20, "{filter:?}");
-    assert!(full_rate(&filter, 1e-6) <= 1.0 + 1e-9);
-    copied(&any(&filter));
-}
-
-#[test]
 fn further_layers_have_the_reserved_capacity() {
     let spec = scaling(50_000, 1e-3, 1);
     let mut filter = new(spec, 7);
@@ -78,22 +52,4 @@ fn further_layers_have_the_reserved_capacity() {
     let errors: Vec<f64> = filter.layer_errors().collect();
     assert!(errors[1] < 1e-3 / 2.0 && errors[1] > 1e-3 / 6.0, "{errors:?}");
     assert!(filter.fp_rate() <= 1e-3);
-}
-
-/// The bits of the newest layer after one compaction are those of the first revision.
-#[test]
-fn first_compaction_is_as_tight_as_before() {
-    for spec in [scaling(100_000, 0.01, 2), scaling(2_000, 1e-6, 2), scaling(5_000, 1e-3, 1)] {
-        for items in [900, 3_000, 17_000, 60_000] {
-            let create = || -> Filter {
-                let mut filter = new(spec, 7);
-                insert(&mut filter, 0..items);
-                filter
-            };
-            let (mut one, mut other) = (create(), create());
-            assert_eq!(one.compact_by(Revision::First), other.compact(), "{spec:?} {items}");
-            assert!(state(&any(&one)).1 == state(&any(&other)).1, "{spec:?} {items}");
-            assert_eq!(one.capacity(), other.capacity());
-        }
-    }
 }

@@ -20,8 +20,6 @@ pub struct Plain {
     pub seed: u64,
     pub newest_len: u64,
     pub first_byte: u64,
-    /// The index of the first layer that follows a compaction, or 0.
-    pub regrown: u64,
     pub records: Vec<Record>,
 }
 
@@ -40,7 +38,6 @@ impl Plain {
             seed: u.int_in_range(0..=2)?,
             newest_len: 0,
             first_byte: 0,
-            regrown: 0,
             records: Vec::new(),
         };
         header.fill(u)?;
@@ -50,13 +47,10 @@ impl Plain {
     /// Other layers and counts.
     pub(super) fn fill(&mut self, u: &mut Unstructured) -> Result<()> {
         self.layers = if self.growth == 1 { u.int_in_range(1..=8)? } else { 1 };
-        (self.first_byte, self.regrown) = (0, 0);
+        self.first_byte = 0;
         self.records.clear();
         let mut capacity = self.capacity;
         let is_extended = u.arbitrary()?;
-        if is_extended && self.growth == 1 && u.arbitrary()? {
-            self.regrown = u.int_in_range(1..=self.layers)?.into();
-        }
         for index in 0..self.layers {
             if is_extended && u.arbitrary()? {
                 capacity = u.int_in_range(1..=capacity / 2 + 1)?;
@@ -64,10 +58,8 @@ impl Plain {
                 self.records.push(Record { index, pages, capacity });
             }
             if index + 1 < self.layers {
+                // At least: after a compaction, layers have the reserved capacity again.
                 capacity = capacity.saturating_mul(self.expansion.into());
-                if (1..=u64::from(index) + 1).contains(&self.regrown) {
-                    capacity = capacity.max(self.capacity);
-                }
             }
         }
         if is_extended && (self.records.is_empty() || u.arbitrary()?) {
@@ -80,7 +72,7 @@ impl Plain {
 
     pub(super) fn change_field(&mut self, u: &mut Unstructured) -> Result<()> {
         let number = whole(u)?;
-        match u.int_in_range(0..=11u8)? {
+        match u.int_in_range(0..=10u8)? {
             0 => self.version = number as u16,
             1 => self.revision = number as u16,
             2 => self.growth = number as u8,
@@ -90,7 +82,6 @@ impl Plain {
             6 => self.error_rate = double(u)?,
             7 => self.newest_len = number,
             8 => self.first_byte = number,
-            9 => self.regrown = number,
             _ => change_record(&mut self.records, number, u)?,
         }
         Ok(())
@@ -102,7 +93,7 @@ impl Plain {
         bytes.extend(self.capacity.to_le_bytes());
         bytes.extend(self.error_rate.to_le_bytes());
         bytes.extend(self.seed.to_le_bytes());
-        if self.records.is_empty() && self.first_byte == 0 && self.regrown == 0 {
+        if self.records.is_empty() && self.first_byte == 0 {
             bytes.extend(self.newest_len.to_le_bytes());
             bytes.extend([0; 8]);
             return bytes;
@@ -110,7 +101,7 @@ impl Plain {
         bytes.extend([0; 8]);
         bytes.extend(self.newest_len.to_le_bytes());
         bytes.extend(self.first_byte.to_le_bytes());
-        bytes.extend(self.regrown.to_le_bytes());
+        bytes.extend([0; 8]);
         end(bytes, &self.records)
     }
 }
