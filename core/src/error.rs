@@ -50,6 +50,8 @@ pub enum Error {
     CuckooErrorRate(f64),
     /// The chunk does not fit the filter.
     Chunk(ChunkError),
+    /// A windowed filter is neither merged nor compacted.
+    Windowed,
     /// The filters cannot be merged: they differ in this.
     Differs(Parameter),
     /// The merged filter would have this false-positive rate, which is above the target rate.
@@ -75,8 +77,6 @@ pub enum Error {
 pub enum Parameter {
     /// The layout.
     Layout,
-    /// Whether and when they forget.
-    Window,
     /// The seed of the hash.
     Seed,
     /// How items are hashed and sizes rounded (RedisBloom's layout).
@@ -91,15 +91,12 @@ pub enum Parameter {
     Tightening,
     /// The size of the layer with this index: one of them was compacted or merged before.
     Layer(u32),
-    /// A generation that was opened at this time, in milliseconds, is missing from the destination.
-    Generation(u64),
 }
 
 impl fmt::Display for Parameter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Layout => f.write_str("layout"),
-            Self::Window => f.write_str("window"),
             Self::Seed => f.write_str("seed"),
             Self::Options => f.write_str("hash or rounding of sizes"),
             Self::Capacity => f.write_str("capacity"),
@@ -107,7 +104,6 @@ impl fmt::Display for Parameter {
             Self::Expansion => f.write_str("expansion"),
             Self::Tightening => f.write_str("tightening ratio"),
             Self::Layer(index) => write!(f, "size of layer {index}"),
-            Self::Generation(opened) => write!(f, "generation opened at {opened}"),
         }
     }
 }
@@ -309,6 +305,7 @@ impl fmt::Display for Error {
                 "error rate {e} of a cuckoo filter is out of range: 0.0000005 or above, below 1"
             ),
             Self::Chunk(error) => write!(f, "bad chunk: {error}"),
+            Self::Windowed => f.write_str("the filter has a window"),
             Self::Differs(parameter) => write!(f, "the filters differ in {parameter}"),
             Self::RateExceeded { rate, target } => {
                 let target = short(*target);

@@ -33,12 +33,12 @@ function cell(name, content, row, isHeading) {
 }
 
 function showFacts(plan, asked) {
-  const freed = plan.bytes - plan.compacted;
+  const isCompacted = plan.compacted < plan.bytes;
   const hashes = [...new Set(plan.layers.map((layer) => layer.hashes))];
   const facts = [
     ["used", "used_memory", humanBytes(plan.usedBytes), "what maxmemory counts, with the key"],
-    ["compacted", "After BF.COMPACT", freed === 0 ? "no change" : humanBytes(plan.compacted),
-      `${grouped(plan.compacted)} bytes`],
+    ...asked.forgets !== "none" ? [] : [["compacted", "After BF.COMPACT",
+      isCompacted ? humanBytes(plan.compacted) : "no change", `${grouped(plan.compacted)} bytes`]],
     ["bits", "Bits per item", plan.bitsPerItem.toFixed(2)],
     ["rate", "Computed rate", rate(plan.rate), percent(Number(plan.rate.toPrecision(3)))],
     ["layer-count", "Layers", grouped(plan.layerCount)],

@@ -71,7 +71,7 @@ pub const SCRIPT_BY_TEXT: &CStr = c"ERR before Redis 7.0, scripts that write fil
     lua-replicate-commands yes, a CONFIG command that is not renamed, and a server that is no replica";
 /// BF.SCANDUMP: the iterator is in a generation that was dropped.
 pub const DROPPED: &CStr =
-    c"ERR the filter was compacted or merged, or has dropped a generation, since the dump began: begin again with iterator 0";
+    c"ERR the filter was compacted, or has dropped a generation, since the dump began: begin again with iterator 0";
 /// BF.BULKADD and BF.BULKEXISTS: there is no memory for the reply.
 pub const NO_ANSWERS: &CStr = c"ERR no memory for a bit per item";
 /// BF.BULKADD and BF.BULKEXISTS: COUNT stands between the form and the data, as if it were the
@@ -130,14 +130,22 @@ fn merge_remedy(error: Error) -> &'static str {
             "create them with one SEED (BF.STATS shows that of each)"
         }
         Error::Differs(Parameter::Layer(_)) => "merge filters before they are compacted",
-        Error::Differs(Parameter::Generation(_)) => {
-            "merge filters whose generations were opened at the same times"
+        Error::Windowed => {
+            "its generations are not opened when those of another filter are: add the items to both \
+             filters, or create them without WINDOW, LAST and GENERATIONS"
         }
         Error::RateExceeded { .. } | Error::LayerFull { .. } => {
             "reserve each filter with the capacity of the whole"
         }
         _ => "create them with equal options",
     }
+}
+
+/// The reply if a filter cannot be compacted.
+pub fn compaction(error: Error) -> Failure {
+    let remedy = "its memory is freed when its generations are dropped: create it with the capacity \
+                  of one window, or without WINDOW, LAST and GENERATIONS";
+    Failure::Formatted(format!("ERR cannot compact: {error}: {remedy}"))
 }
 
 /// The reply if a source of a merge does not exist.

@@ -134,54 +134,6 @@ fn load(client: &mut Client, key: &str, header: &[u8]) -> bool {
     reply == "+OK"
 }
 
-/// Asserts that a filter is restored from its own dump, and from a file.
-fn assert_reloads(client: &mut Client, key: &str) {
-    let dump = client.call(&format!("DUMP {key}"));
-    let restored = client.run(&[b"RESTORE", b"back".as_slice(), b"0", bulk(&dump)]);
-    assert_eq!(show(&restored), "+OK", "{key}");
-    let digest = client.ask(&format!("DEBUG DIGEST-VALUE {key}"));
-    assert_eq!(client.ask("DEBUG DIGEST-VALUE back"), digest);
-    client.ok("DEBUG RELOAD");
-    assert_eq!(client.ask(&format!("DEBUG DIGEST-VALUE {key}")), digest);
-    assert_eq!(client.ask("DEL back"), ":1");
-}
-
-/// Found by `resp`: no server could load its files any more after a rotation of this filter.
-#[test]
-fn a_ring_that_drops_a_folded_generation_is_saved_and_loads() {
-    for_each_server(|kind| {
-        let server = setup(kind).start(kind);
-        let mut client = server.resp2();
-        if load(&mut client, "k", &forged::oldest_folded()) {
-            for item in ["a", "b", "c"] {
-                client.ok("BF.ROTATE k");
-                assert_eq!(client.ask(&format!("BF.ADD k {item}")), ":1");
-                assert_reloads(&mut client, "k");
-            }
-        }
-    });
-}
-
-/// Found by `resp`: the same after a merge.
-#[test]
-fn a_merge_at_the_last_offset_is_saved_and_loads() {
-    for_each_server(|kind| {
-        let server = setup(kind).start(kind);
-        let mut client = server.resp2();
-        let [_, overflowed] = forged::overflowed_in_another(0);
-        assert!(load(&mut client, "source", &overflowed));
-        // The layers of both generations take less than 8 KiB together.
-        for blocks in 0..128 {
-            let [regular, _] = forged::overflowed_in_another((1 << 62) - 64 * blocks);
-            if load(&mut client, "k", &regular) {
-                client.call("BF.MERGE k source");
-                assert_reloads(&mut client, "k");
-                assert_eq!(client.ask("DEL k"), ":1");
-            }
-        }
-    });
-}
-
 /// Found by `resp`: the reply was shorter than its head, so that the client took replies of its next
 /// commands for elements, and a script made the server refuse all scripts.
 #[test]

@@ -6,6 +6,7 @@ use bloomline_core::bloomline::header::{EXTENDED_VERSION, MAGIC};
 use bloomline_harness::show;
 use redis::Value;
 
+use crate::family::Family;
 use crate::packed::Reply;
 
 /// What is known of one filter.
@@ -33,6 +34,11 @@ impl Known {
 }
 
 impl Known {
+    /// The family of a filter that has items.
+    fn family(&self) -> Family {
+        if self.copies.is_empty() { Family::Bloom } else { Family::Cuckoo }
+    }
+
     /// A copy of an item was added to a cuckoo filter.
     fn add_copy(&mut self, item: &[u8]) {
         self.card = self.card.map(|card| card + 1);
@@ -120,9 +126,9 @@ impl Keys {
             }
             "CF.BULKADD" => self.change_packed(key, rest, reply, Self::store),
             "CF.BULKDEL" => self.change_packed(key, rest, reply, Self::delete),
-            "CF.BULKEXISTS" => self.test_packed(key, rest, reply),
+            "CF.BULKEXISTS" => self.test_packed(key, rest, reply, Family::Cuckoo),
             "BF.BULKADD" => self.add_packed(key, rest, reply),
-            "BF.BULKEXISTS" => self.test_packed(key, rest, reply),
+            "BF.BULKEXISTS" => self.test_packed(key, rest, reply, Family::Bloom),
             "CF.RESERVE" if is_ok => drop(self.0.insert(key.clone(), Known::created(&[]))),
             "BF.RESERVE" if is_ok => drop(self.0.insert(key.clone(), Known::created(rest))),
             // Chunks may clear bits, and a header sets counts.
@@ -239,13 +245,12 @@ impl Keys {
         known.card = known.card.map(|card| card + reply.ones as u64);
     }
 
-    /// Items that are inside must be found.
-    fn test_packed(&self, key: &[u8], arguments: &[Vec<u8>], reply: &Value) {
+    /// Items that are inside must be found, if the filter is of the family of the command.
+    fn test_packed(&self, key: &[u8], arguments: &[Vec<u8>], reply: &Value, family: Family) {
         let Some((items, reply)) = Reply::read(arguments, reply) else { return };
         assert_eq!(reply.processed, items.len());
-        let is_inside = |item: &Vec<u8>| {
-            self.0.get(key).is_some_and(|known| !known.forgets && known.inside.contains(item))
-        };
+        let known = self.0.get(key).filter(|it| !it.forgets && it.family() == family);
+        let is_inside = |item: &Vec<u8>| known.is_some_and(|known| known.inside.contains(item));
         let least = items.iter().filter(|item| is_inside(item)).count();
         assert!(least <= reply.ones, "{least} are inside, {} found", reply.ones);
         for (item, found) in items.iter().zip(reply.answers.iter().flatten()) {

@@ -7,13 +7,8 @@ use bloomline_harness::{Client, numbered, show};
 use crate::inspect::digest;
 
 /// Options of BF.RESERVE, one for each kind of filter.
-pub const KINDS: [&str; 5] = [
-    "SEED 7",
-    "SEED 7 NONSCALING",
-    "LAYOUT REDISBLOOM",
-    "LAYOUT REDISBLOOM NONSCALING",
-    "SEED 7 GENERATIONS 2",
-];
+pub const KINDS: [&str; 4] =
+    ["SEED 7", "SEED 7 NONSCALING", "LAYOUT REDISBLOOM", "LAYOUT REDISBLOOM NONSCALING"];
 
 /// The items of the filters that [`make`] creates.
 pub const PARTS: [(&str, Range<usize>); 3] = [("a", 0..200), ("b", 100..300), ("c", 250..400)];
@@ -33,9 +28,6 @@ pub fn add(client: &mut Client, key: &str, range: Range<usize>) {
 }
 
 /// Makes the filters of [`PARTS`], and `whole` with the items of all of them.
-///
-/// They are copies of one filter, because the generations of a windowed filter must have been
-/// opened at the same time.
 pub fn make(client: &mut Client, options: &str) {
     client.ok("FLUSHALL");
     // The totals of the module fall when the filters are freed.

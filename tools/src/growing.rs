@@ -61,7 +61,8 @@ impl Plan {
 
     /// Bytes that `BF.COMPACT key` frees.
     pub fn freed_bytes(&self) -> u64 {
-        freed_bytes(self.spec, self.items)
+        let compacted = self.spec.compacted(self.items);
+        compacted.map_or(0, |(before, after)| before.bytes() - after.bytes())
     }
 
     /// Bits set per item in the newest layer: `hashes` of `BF.DEBUG key`.
@@ -102,11 +103,6 @@ pub(crate) fn in_layers<'a>(
         *left -= len;
         Some((layer, len))
     })
-}
-
-/// Bytes that compacting a filter with this number of items frees.
-pub(crate) fn freed_bytes(spec: Spec, items: u64) -> u64 {
-    spec.compacted(items).map_or(0, |(before, after)| before.bytes() - after.bytes())
 }
 
 /// Bytes with a unit, to three digits.

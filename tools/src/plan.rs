@@ -20,7 +20,7 @@ make plan ARGS=\"--items 1e6 --error 0.001\", or: bloomline plan --items 1e6 --e
   --error RATE    highest share of absent items reported as present (default: 0.01)
   --capacity N    items the first layer is sized for: shows every layer (default: compares several)
   --expansion N   how many times as large each further layer is; 0: NONSCALING (default: 2)
-  --compact       also show what BF.COMPACT saves then
+  --compact       also show what BF.COMPACT saves then; not for a windowed filter
 a filter from which items can be deleted, beside one from which they cannot
   --deletable     a cuckoo filter for --items; takes --error only
 a windowed filter, when it is full: --items are distinct items inside one window
@@ -85,10 +85,13 @@ pub fn answer(mut words: lexopt::Parser) -> Result<String, Box<dyn Error>> {
         other => Growth::Scaling { expansion: other.unwrap_or(2) },
     };
     if let Some(window) = lifetime.window()? {
+        if shows_compacted {
+            return Err("--compact is not for a windowed filter, which BF.COMPACT refuses".into());
+        }
         let (generations, refreshes) = (DEFAULT_GENERATIONS, lifetime.refreshes());
         let capacity = capacity.unwrap_or(items);
         let spec = WindowSpec { capacity, error_rate, growth, window, generations, refreshes };
-        return windowed(spec, items, lifetime.generations, shows_compacted);
+        return windowed(spec, items, lifetime.generations);
     }
     let asked = |capacity, growth| Plan::new(Spec { capacity, error_rate, growth }, items);
     let mut plans = vec![asked(capacity.unwrap_or(items), growth)?];
@@ -115,7 +118,6 @@ fn windowed(
     spec: WindowSpec,
     items: u64,
     generations: Option<u32>,
-    shows_compacted: bool,
 ) -> Result<String, Box<dyn Error>> {
     const COMPARED: [u32; 6] = [2, 4, 8, 16, 32, 64];
     let numbers = generations.as_ref().map_or(COMPARED.as_slice(), std::slice::from_ref);
@@ -126,10 +128,6 @@ fn windowed(
     if let (Some(_), [plan]) = (generations, plans.as_slice()) {
         text += "\n";
         text += &plan.layers()?;
-    }
-    if shows_compacted {
-        let rows = plans.iter().map(|it| (it.command("key"), it.size_bytes(), it.freed_bytes()));
-        text += &compacted(rows)?;
     }
     Ok(text)
 }

@@ -9,7 +9,7 @@ use bloomline_core::host::Growth;
 use bloomline_core::layer::Layer;
 use bloomline_core::window::{MAX_OVERFLOW_LAYERS, Window, WindowSpec, size_bytes};
 
-use crate::growing::{freed_bytes, human, in_layers, rate};
+use crate::growing::{human, in_layers, rate};
 use crate::used::{self, Rounding};
 
 /// The options of a command line about forgetting.
@@ -138,17 +138,6 @@ impl WindowedPlan {
         let generations = self.generation_count() as usize;
         let allocations = used::of_windowed(generations, &self.regular, &self.overflow);
         used::used_bytes(allocations.into_iter(), rounding)
-    }
-
-    /// Bytes that `BF.COMPACT key` frees, in all generations but the newest.
-    pub fn freed_bytes(&self) -> u64 {
-        let items = self.items_per_generation();
-        let overflow = self.spec.overflow().filter(|_| !self.overflow.is_empty());
-        let freed = match overflow {
-            Some(overflow) => freed_bytes(overflow, items - self.regular.capacity()),
-            None => freed_bytes(self.spec.regular(), items),
-        };
-        freed * u64::from(self.spec.generations)
     }
 
     /// Bytes of the layers of one generation.

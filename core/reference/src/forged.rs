@@ -22,14 +22,6 @@ const MOST_ITEMS: &str = "\
     ffffffffffffffff01000000040000000300000000200000000000000000010000000000ffffffffffffffff9b2ba186\
     9b84063db8d3d82c1bc650402f000000d00300000000000010";
 
-/// GENERATIONS 2 and capacity 20,000: the oldest of three generations is folded to one page, none was
-/// dropped, and the bits begin at byte 0. The next rotation drops less than a whole layer.
-const OLDEST_FOLDED: &str = "\
-    626c6f6f6d6c696e02000100010301020200000003000000204e0000000000007b14ae47e17a843f0700000000000000\
-    0000000000000000020000000000000000000000000000000000000000000000e8030000000000003200000000000000\
-    32000000000000000000000000000000d007000000000000320000000000000032000000000000000000000000000000\
-    b80b00000000000032000000000000003200000000000000000000000000000000000000010000006400000000000000";
-
 /// Two generations of a regular layer each, whose bits begin at byte 0.
 const REGULAR: &str = "\
     626c6f6f6d6c696e0200010001030102020000000200000064000000000000007b14ae47e17a843f0700000000000000\
@@ -78,17 +70,16 @@ pub fn most_items() -> Vec<u8> {
     decoded(MOST_ITEMS)
 }
 
-/// A ring whose oldest generation is folded, although nothing was compacted.
-pub fn oldest_folded() -> Vec<u8> {
-    decoded(OLDEST_FOLDED)
+/// A ring without overflow layers whose bits begin at byte `first`.
+pub fn ring_at(first: u64) -> Vec<u8> {
+    let mut header = decoded(REGULAR);
+    header[64..72].copy_from_slice(&first.to_le_bytes());
+    header
 }
 
-/// Two headers whose filters can be merged, of which the first one has no overflow layers, and its
-/// bits begin at byte `first`.
-pub fn overflowed_in_another(first: u64) -> [Vec<u8>; 2] {
-    let mut regular = decoded(REGULAR);
-    regular[64..72].copy_from_slice(&first.to_le_bytes());
-    [regular, decoded(OVERFLOWED)]
+/// A ring with overflow layers.
+pub fn overflowed_ring() -> Vec<u8> {
+    decoded(OVERFLOWED)
 }
 
 /// A ring that is full, and may forget none of its generations.

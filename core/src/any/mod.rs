@@ -6,7 +6,7 @@ use std::ptr::NonNull;
 use crate::bloomline::Filter;
 use crate::bloomline::length::is_length;
 use crate::chunk::{Bits, Chunk};
-use crate::error::{Error, HeaderError};
+use crate::error::{Error, HeaderError, Parameter};
 use crate::estimate::Estimate;
 use crate::layer::Layer;
 use crate::memory::words::{Mover, WordsRef};
@@ -257,15 +257,26 @@ impl AnyFilter {
     }
 
     /// Gives back the memory that the items do not need, and returns the number of bytes: 0 if, and
-    /// only if, nothing has changed. See [`Filter::compact`] and
-    /// [`WindowedFilter::compact`](crate::window::WindowedFilter::compact). Filters in
-    /// valkey-bloom's layout are never changed.
-    pub fn compact(&mut self) -> u64 {
+    /// only if, nothing has changed. See [`Filter::compact`]. Filters in valkey-bloom's layout are
+    /// never changed.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Windowed`].
+    pub fn compact(&mut self) -> Result<u64, Error> {
         match self {
-            Self::Bloomline(filter) => filter.compact(),
-            Self::Windowed(filter) => filter.compact(),
-            Self::RedisBloom(filter) => filter.compact(),
-            Self::ValkeyBloom(_) => 0,
+            Self::Bloomline(filter) => Ok(filter.compact()),
+            Self::Windowed(_) => Err(self.refusal()),
+            Self::RedisBloom(filter) => Ok(filter.compact()),
+            Self::ValkeyBloom(_) => Ok(0),
+        }
+    }
+
+    /// Why the filter cannot be merged with one of another kind, or cannot be compacted.
+    pub(crate) fn refusal(&self) -> Error {
+        match self {
+            Self::Windowed(_) => Error::Windowed,
+            _ => Error::Differs(Parameter::Layout),
         }
     }
 

@@ -37,7 +37,7 @@ impl Generations for WindowedFilter {
         item_hash(item, *seed)
     }
 
-    /// The newest regular layer is never folded.
+    /// Regular layers are never folded.
     #[inline(always)]
     fn locate(&self, hash: &ItemHash) -> Spot {
         locate(hash, &self.geometry, self.geometry.blocks())

@@ -55,7 +55,7 @@ impl Filter {
         let spec = self.spec();
         let mut records = Vec::new();
         let layers = self.layers().map(BlockedLayer::shape);
-        irregular::encode(&self.common, layers, 0, &mut records);
+        irregular::encode(&self.common, layers, &mut records);
         let first_byte = self.common.first_byte();
         let is_extended = !records.is_empty() || first_byte != 0;
         let version = if is_extended { EXTENDED_VERSION } else { VERSION };

@@ -1,5 +1,5 @@
 //! Layers that do not follow from the layers before them: folded ones, and a merged one above its
-//! capacity. The headers have a record for each.
+//! capacity. The header has a record for each.
 //!
 //! ```text
 //! offset  0      4      8         16
@@ -150,28 +150,17 @@ pub(crate) fn layers(
     if layers == 0 { Err(too_many()) } else { Ok(common) }
 }
 
-/// Appends the record of layer `index`, which is expected to have the capacity `capacity`, if it
-/// needs one.
-pub(crate) fn encode_one(layer: &Shape, capacity: u64, index: u32, bytes: &mut Vec<u8>) {
-    if let Some(record) = Irregular::of(index, layer, capacity) {
-        bytes.extend(record.encode());
-    }
-}
-
-/// Appends the records of the layers of one filter, oldest first. The first of them has index
-/// `first`. `common` is what the layers have in common.
-pub(crate) fn encode(
-    common: &Common,
-    layers: impl Iterator<Item = Shape>,
-    first: u32,
-    bytes: &mut Vec<u8>,
-) {
+/// Appends the records of the layers of a filter, oldest first. `common` is what the layers have in
+/// common.
+pub(crate) fn encode(common: &Common, layers: impl Iterator<Item = Shape>, bytes: &mut Vec<u8>) {
     // Only the layers after a compaction need the sums.
     let needs_sums = common.is_compacted();
     let (mut common, mut expected, mut older) =
         (common.before_growth(), common.spec().capacity, 0u64);
     for (layer, index) in layers.zip(0..) {
-        encode_one(&layer, expected, first + index, bytes);
+        if let Some(record) = Irregular::of(index, &layer, expected) {
+            bytes.extend(record.encode());
+        }
         if needs_sums {
             common = common.after(&layer);
             older = older.saturating_add(layer.capacity);

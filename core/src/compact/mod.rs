@@ -15,7 +15,6 @@
 
 mod bloomline;
 mod redisbloom;
-mod windowed;
 
 use crate::error::Error;
 use crate::layer::Layer;
@@ -123,7 +122,7 @@ fn reach<L: Layer>(mut common: L::Common, mut shape: L::Shape, mut index: u32, o
 
 /// The number of items in a layer that counts `len` items: larger than `len` if the fill shows it by
 /// four standard errors, for example after a dump during writes.
-pub(crate) fn items_in<L: Layer>(layer: &L, len: u64) -> u64 {
+fn items_in<L: Layer>(layer: &L, len: u64) -> u64 {
     /// Standard errors by which an estimate must exceed the count.
     const SIGNIFICANT: f64 = 4.0;
     let estimate = layer.by_fill(SAMPLE_PAGES);

@@ -8,7 +8,6 @@ mod any;
 mod bloomline;
 mod redisbloom;
 mod valkey;
-mod windowed;
 
 use std::iter;
 
@@ -23,6 +22,9 @@ use crate::scalable::{SAMPLE_PAGES, ScalableFilter, request};
 
 /// A layer that can be merged with others.
 pub trait Merge: Layer {
+    /// The first parameter in which two filters differ.
+    fn parameter(one: &ScalableFilter<Self>, other: &ScalableFilter<Self>) -> Option<Parameter>;
+
     /// What another layer differs in, if the two cannot be merged. Both have the index `index`.
     fn differs(&self, other: &Self, index: u32) -> Option<Parameter>;
 
@@ -31,20 +33,6 @@ pub trait Merge: Layer {
 
     /// What the layers of a filter have in common after it got the layers of another one.
     fn grown_as(common: &Self::Common, other: &Self::Common) -> Self::Common;
-}
-
-/// A union that was checked, with the memory that it needs.
-pub(crate) struct Plan<L: Layer> {
-    /// The number of items in each layer of the result, oldest first.
-    lens: Vec<u64>,
-    /// How the number of items in the newest layer is estimated.
-    newest: Union,
-    /// Copies of the layers that only others have, oldest first.
-    copies: Vec<L>,
-    /// What the layers have in common if there are copies.
-    common: Option<L::Common>,
-    /// Empty, with room for the table of the older layers if there are copies.
-    table: Vec<L>,
 }
 
 impl<L: Merge> ScalableFilter<L> {
@@ -66,63 +54,22 @@ impl<L: Merge> ScalableFilter<L> {
         target: f64,
         permit: Permit,
     ) -> Result<bool, Error> {
-        let plan = self.plan_merge(others, target, permit)?;
-        Ok(self.merge_as(others, plan))
-    }
-
-    /// Checks a union, and allocates the memory for it.
-    ///
-    /// # Errors
-    ///
-    /// Those of [`ScalableFilter::merge`].
-    pub(crate) fn plan_merge(
-        &self,
-        others: &[&Self],
-        target: f64,
-        permit: Permit,
-    ) -> Result<Plan<L>, Error> {
-        let (lens, newest) = self.merged_lens(others, target)?;
-        let (own, count) = (self.layer_count(), lens.len());
-        let (mut copies, mut table) = (Vec::new(), Vec::new());
-        let mut longest = others.iter().filter(|other| other.layer_count() > own);
-        let longest = longest.find(|other| other.layer_count() as usize == count);
-        if let Some(longest) = longest {
-            let new = || longest.layers().skip(own as usize);
-            let bytes = new().map(|layer| layer.words().bytes());
-            request::<L>(permit, bytes, self.bits_bytes(), count as u32)?;
-            let no_memory = |_| Error::OutOfMemory((size_of::<L>() * count) as u64);
-            table.try_reserve_exact(count - 1).map_err(no_memory)?;
-            for layer in new() {
-                try_push(&mut copies, layer.try_clone()?)?;
-            }
-        }
-        let common = longest.map(|longest| L::grown_as(&self.common, &longest.common));
-        Ok(Plan { lens, newest, copies, common, table })
-    }
-
-    /// Merges this filter with others as planned. True if a bit changed.
-    pub(crate) fn merge_as(&mut self, others: &[&Self], plan: Plan<L>) -> bool {
-        let Plan { lens, newest: union, mut copies, common, mut table } = plan;
+        let (lens, union) = self.merged_lens(others, target)?;
+        let count = lens.len() as u32;
         let mut is_changed = false;
-        if let (Some(newest), Some(common)) = (copies.pop(), common) {
-            let mut last = std::mem::replace(&mut self.newest, newest);
-            if let Some(&len) = lens.get(self.older.len()) {
-                last.retire(len);
-            }
-            table.extend(std::mem::take(&mut self.older));
-            table.push(last);
-            table.extend(copies);
-            self.older = table.into_boxed_slice();
-            self.common = common;
+        if let Some(longest) = others.iter().find(|other| other.layer_count() == count)
+            && count > self.layer_count()
+        {
+            self.append_layers(longest, &lens, permit)?;
             is_changed = true;
         }
         let mut new_bits = 0;
         for other in others {
             let layers = self.layers_mut().zip(other.layers()).zip(1..);
-            for ((layer, source), count) in layers {
+            for ((layer, source), number) in layers {
                 let changed = layer.words_mut().union(source.words());
                 is_changed |= changed > 0;
-                new_bits += if count == lens.len() { changed } else { 0 };
+                new_bits += if number == count { changed } else { 0 };
             }
         }
         if let (true, Some(&planned)) = (is_changed, lens.last()) {
@@ -131,7 +78,34 @@ impl<L: Merge> ScalableFilter<L> {
             self.newest_len = union.len_after(new_bits).min(most);
             self.newest.fill_up(self.newest_len);
         }
-        is_changed
+        Ok(is_changed)
+    }
+
+    /// Appends copies of the layers that only `longest` has. The layers of the result hold `lens`
+    /// items, oldest first. Nothing has changed after an error.
+    fn append_layers(&mut self, longest: &Self, lens: &[u64], permit: Permit) -> Result<(), Error> {
+        let (own, count) = (self.layer_count(), longest.layer_count());
+        let new = || longest.layers().skip(own as usize);
+        let bytes = new().map(|layer| layer.words().bytes());
+        request::<L>(permit, bytes, self.bits_bytes(), count)?;
+        let (mut copies, mut table) = (Vec::new(), Vec::new());
+        let no_memory = |_| Error::OutOfMemory(size_of::<L>() as u64 * u64::from(count));
+        table.try_reserve_exact(count as usize - 1).map_err(no_memory)?;
+        for layer in new() {
+            try_push(&mut copies, layer.try_clone()?)?;
+        }
+        if let Some(newest) = copies.pop() {
+            let mut last = std::mem::replace(&mut self.newest, newest);
+            if let Some(&len) = lens.get(self.older.len()) {
+                last.retire(len);
+            }
+            table.extend(std::mem::take(&mut self.older));
+            table.push(last);
+            table.extend(copies);
+            self.older = table.into_boxed_slice();
+            self.common = L::grown_as(&self.common, &longest.common);
+        }
+        Ok(())
     }
 
     /// The number of items in each layer of the result, oldest first, and how that of the newest
@@ -189,7 +163,7 @@ impl<L: Merge> ScalableFilter<L> {
 /// The count of the fullest layer is kept, and only what the others add to it is estimated. The
 /// estimate must not be cut at one side only: a filter that is the union of thousands of small ones
 /// would count a few per cent too little, and hold more items than its target rate allows.
-pub(crate) struct Union {
+struct Union {
     /// Items that the fullest layer counts.
     fullest: u64,
     /// Items that the others count together: the most that they can add.
@@ -209,9 +183,7 @@ pub(crate) struct Union {
 
 impl Union {
     /// Layers with their numbers of items, at least one. The first of them becomes the union.
-    pub(crate) fn of<'a, L: Layer + 'a>(
-        layers: impl Iterator<Item = (&'a L, u64)> + Clone,
-    ) -> Self {
+    fn of<'a, L: Layer + 'a>(layers: impl Iterator<Item = (&'a L, u64)> + Clone) -> Self {
         let most = layers.clone().map(|(_, len)| len).fold(0, u64::saturating_add);
         let mut union = Self {
             fullest: most,
@@ -243,13 +215,13 @@ impl Union {
     }
 
     /// The number of items, estimated before the union.
-    pub(crate) fn len(&self) -> u64 {
+    fn len(&self) -> u64 {
         self.len_with(self.added)
     }
 
     /// The number of items after the union has changed `new_bits` bits of the first layer. It is
     /// more precise than [`Union::len`] for layers of which only some pages are counted.
-    pub(crate) fn len_after(&self, new_bits: u64) -> u64 {
+    fn len_after(&self, new_bits: u64) -> u64 {
         self.len_with(self.items_per_bit.map_or(self.added, |items| items * new_bits as f64))
     }
 

@@ -22,7 +22,7 @@ pub(crate) const MAX_TIME: u64 = 1 << 62;
 
 /// The most bytes of bits of all generations over the life of a filter, so that offsets can be
 /// added without overflow: 4 EiB.
-pub(crate) const MAX_OFFSET: u64 = 1 << 62;
+pub(super) const MAX_OFFSET: u64 = 1 << 62;
 
 /// The most overflow layers of one generation.
 pub const MAX_OVERFLOW_LAYERS: u32 = 64;
@@ -153,11 +153,6 @@ impl WindowedFilter {
     pub fn try_clone(&self, permit: Permit) -> Result<Self, Error> {
         let bytes = self.layers().map(|layer| layer.bytes());
         request(permit, Layout::Bloomline, bytes, |_| self.size_bytes())?;
-        self.copy()
-    }
-
-    /// A copy that was permitted.
-    pub(crate) fn copy(&self) -> Result<Self, Error> {
         let ring = match &self.ring {
             Ring::Small(words) => Self::small_ring(&self.shape(), self.in_words(words), None)?,
             Ring::Large(large) => {
@@ -314,26 +309,17 @@ impl WindowedFilter {
                 let count = u64::from(self.present);
                 size_with(true, self.geometry.bytes() * count, count as usize, 0)
             }
-            Ring::Large(large) => self.size_of_all(large.all()),
+            Ring::Large(large) => {
+                let regular = large.all().map(|one| one.regular.bytes()).sum();
+                let overflow = large.all().map(|one| one.overflow_bytes()).sum();
+                let count = self.present.into();
+                size_with(self.can_be_small(large.all()), regular, count, overflow)
+            }
         }
-    }
-
-    /// Bytes of a filter like this one with other generations.
-    pub(crate) fn size_of_all<'a>(
-        &self,
-        generations: impl Iterator<Item = GenerationRef<'a>> + Clone,
-    ) -> u64 {
-        let (mut regular, mut count, mut overflow) = (0, 0, 0);
-        for generation in generations.clone() {
-            regular += generation.regular.bytes();
-            overflow += generation.overflow_bytes();
-            count += 1;
-        }
-        size_with(self.can_be_small(generations), regular, count, overflow)
     }
 
     /// Bytes of the filter if its ring is a large one.
-    pub(crate) fn large_size_bytes(&self) -> u64 {
+    fn large_size_bytes(&self) -> u64 {
         let regular = self.all().map(|one| one.regular.bytes()).sum();
         let overflow = self.overflows().map(Filter::size_bytes).sum();
         size_with(false, regular, self.generation_count(), overflow)
@@ -391,7 +377,7 @@ impl WindowedFilter {
 
 /// The permit for a part of a filter whose other parts take `others` bytes, and whose bits end at
 /// byte `end`. It refuses bits beyond [`MAX_OFFSET`], so that the header of a filter stays valid.
-pub(crate) fn beside(others: u64, end: u64, permit: Permit) -> impl FnMut(Demand) -> bool {
+pub(super) fn beside(others: u64, end: u64, permit: Permit) -> impl FnMut(Demand) -> bool {
     move |part| {
         let filter_bytes = part.filter_bytes.saturating_add(others);
         end.saturating_add(part.new_bytes) <= MAX_OFFSET && permit(Demand { filter_bytes, ..part })

@@ -139,11 +139,6 @@ impl Generation {
         GenerationRef { regular: self.regular.view(), regular_len, overflow, live, opened }
     }
 
-    /// Items that were written to the generation.
-    pub(crate) fn len(&self) -> u64 {
-        self.view().len()
-    }
-
     /// The layers, oldest first, to be written.
     pub(crate) fn layers_mut(&mut self) -> impl Iterator<Item = &mut BlockedLayer> {
         let overflow = self.overflow.iter_mut().flat_map(|filter| filter.layers_mut());

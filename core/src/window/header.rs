@@ -11,9 +11,8 @@
 //!         opened   len  live   overflow   reserved
 //! ```
 //!
-//! Records of [irregular] layers follow, then zeros up to a multiple
-//! of 64 bytes. All numbers are little-endian. The geometry is derived from the header and not
-//! stored in it. `docs/format.md` describes the format.
+//! Zeros follow up to a multiple of 64 bytes. All numbers are little-endian. The geometry is derived
+//! from the header and not stored in it. `docs/format.md` describes the format.
 
 use arrayvec::ArrayVec;
 
@@ -25,9 +24,8 @@ use super::size::SMALL_BYTES;
 use super::spec::{MAX_GENERATIONS, Window, WindowSpec};
 use crate::bloomline::geometry::BLOCK_BYTES;
 use crate::bloomline::header::{EXTENDED_BYTES, EXTENDED_VERSION, Fixed};
-use crate::bloomline::irregular::{self, Records as IrregularRecords};
-use crate::bloomline::length::pad_header;
-use crate::bloomline::{BlockedLayer, Common, Filter, LayerRef, Shape};
+use crate::bloomline::length::{pad_header, padded_len};
+use crate::bloomline::{Common, Filter, LayerRef, Shape};
 use crate::error::{Error, HeaderError};
 use crate::fields::{Reader, Writer};
 use crate::memory::lists::try_collect;
@@ -73,16 +71,6 @@ impl WindowedFilter {
         let mut bytes = fixed.encode(EXTENDED_VERSION).to_vec();
         for (_, generation) in self.generations() {
             bytes.extend(Record::of(&generation).encode());
-        }
-        let mut index = 0;
-        for (_, generation) in self.generations() {
-            let layer = generation.regular.shape();
-            irregular::encode_one(&layer, spec.regular().capacity, index, &mut bytes);
-            if let Some(filter) = generation.overflow {
-                let layers = filter.layers().map(BlockedLayer::shape);
-                irregular::encode(filter.common(), layers, index + 1, &mut bytes);
-            }
-            index += generation.layer_count();
         }
         pad_header(&mut bytes);
         bytes
@@ -130,10 +118,8 @@ impl WindowedFilter {
         let generations = generations.into();
         let spec = WindowSpec { capacity, error_rate, growth, window, generations, refreshes };
         spec.check()?;
-        let (records, irregular) = Record::decode_all(records, present, &spec)?;
-        let mut irregular = IrregularRecords::new(irregular, bytes.len())?;
-        let layers = Layers::of(&records, &spec, seed, &mut irregular)?;
-        irregular.finish(bytes.len())?;
+        let records = Record::decode_all(records, present, &spec)?;
+        let layers = Layers::of(&records, &spec, seed)?;
         layers.check(&records, &spec)?;
         check_offsets(number, dropped_bytes, &records, &layers)?;
         Ok(Description { spec, seed, number, dropped_bytes, clock, records, layers })
@@ -227,19 +213,20 @@ impl Record {
         fields.finish()
     }
 
-    /// The records of a header of `present` generations, and the records of irregular layers and
-    /// zeros after them.
-    fn decode_all<'a>(
-        bytes: &'a [u8],
-        present: u32,
-        spec: &WindowSpec,
-    ) -> Result<(Records, &'a [u8]), Error> {
+    /// The records of a header of `present` generations, which zeros follow.
+    fn decode_all(bytes: &[u8], present: u32, spec: &WindowSpec) -> Result<Records, Error> {
         if !(1..=spec.generations + 1).contains(&present) {
             return Err(HeaderError::Generations(present).into());
         }
-        let length = HeaderError::Length(EXTENDED_BYTES + bytes.len());
-        let (records, rest) =
-            bytes.split_at_checked(present as usize * GENERATION_BYTES).ok_or(length)?;
+        let (len, used) = (EXTENDED_BYTES + bytes.len(), present as usize * GENERATION_BYTES);
+        let length = HeaderError::Length(len);
+        let (records, rest) = bytes.split_at_checked(used).ok_or(length)?;
+        if len != padded_len(EXTENDED_BYTES + used) {
+            return Err(length.into());
+        }
+        if rest.iter().any(|&byte| byte != 0) {
+            return Err(HeaderError::Reserved.into());
+        }
         let decode = |bytes: &[u8; GENERATION_BYTES]| {
             let mut fields = Reader::new(bytes);
             let [opened, len, live] = [(); 3].map(|()| u64::from_le_bytes(fields.take()));
@@ -247,8 +234,7 @@ impl Record {
             let record = Self { opened, len, live, overflow };
             if fields.take() == [0; 4] { Ok(record) } else { Err(HeaderError::Reserved.into()) }
         };
-        let records: Result<Records, Error> = records.as_chunks().0.iter().map(decode).collect();
-        Ok((records?, rest))
+        records.as_chunks().0.iter().map(decode).collect()
     }
 
     /// The generation of a record and the shapes of its layers, regular layer first.
@@ -269,7 +255,7 @@ impl Record {
 
 /// Checks where the bits begin and end.
 ///
-/// Each dropped generation had a block or more, however far it was folded. So the number of the
+/// Each dropped generation had a block or more. So the number of the
 /// newest generation is bounded as the bytes are, and no rotation can overflow it.
 fn check_offsets(
     number: u64,

@@ -10,6 +10,7 @@ use crate::bloomline::irregular::{self, Records};
 use crate::bloomline::{BlockedLayer, Common, Shape};
 use crate::error::{Error, HeaderError};
 use crate::layer::Layer;
+use crate::memory::lists::try_push;
 
 /// A generation in the header.
 #[derive(Clone, Copy, Default, PartialEq)]
@@ -31,29 +32,20 @@ pub(super) struct Layers {
 
 impl Layers {
     /// The layers of generations with these records.
-    pub(super) fn of(
-        records: &[Record],
-        spec: &WindowSpec,
-        seed: u64,
-        irregular: &mut Records,
-    ) -> Result<Self, Error> {
+    pub(super) fn of(records: &[Record], spec: &WindowSpec, seed: u64) -> Result<Self, Error> {
         let mut layers = Self { shapes: Vec::new(), ends: ArrayVec::new() };
-        let regular = Common::first(spec.regular(), seed)?;
+        let (_, regular) = Common::first(spec.regular(), seed)?;
         let overflow = spec.overflow().map(|spec| Common::first(spec, seed));
-        for (record, left) in records.iter().zip((0..records.len()).rev()) {
-            let index = layers.shapes.len() as u32;
-            irregular::layers(regular, 1, irregular, &mut layers.shapes)?;
-            // The newest generation takes items, for which it has its full size.
-            if left == 0 && layers.shapes.last() != Some(&regular.1) {
-                return Err(HeaderError::Irregular(index).into());
-            }
+        for record in records {
+            try_push(&mut layers.shapes, regular)?;
             let too_many = HeaderError::Layers(record.overflow);
             if record.overflow > MAX_OVERFLOW_LAYERS {
                 return Err(too_many.into());
             }
             if record.overflow > 0 {
                 let Some(Ok(first)) = overflow else { return Err(too_many.into()) };
-                irregular::layers(first, record.overflow, irregular, &mut layers.shapes)?;
+                let none = &mut Records::default();
+                irregular::layers(first, record.overflow, none, &mut layers.shapes)?;
             }
             // There is room: no more generations have records.
             let _ = layers.ends.try_push(layers.shapes.len());
@@ -95,10 +87,9 @@ impl Layers {
         size_with(self.are_small(shape), regular, self.ends.len(), overflow)
     }
 
-    /// True if a ring of these generations can be small, whose regular layers have this shape when
-    /// they are new.
+    /// True if a ring of these generations can be small, whose regular layers have this shape.
     pub(super) fn are_small(&self, shape: &Shape) -> bool {
-        is_small(shape) && self.generations().all(|layers| layers == [*shape])
+        is_small(shape) && self.shapes.len() == self.ends.len()
     }
 
     /// Checks that the numbers of each generation can be those of one filter.

@@ -57,7 +57,7 @@
 //!   forget by count, and their bits per item.
 
 mod bits;
-pub(crate) mod filter;
+mod filter;
 mod generation;
 pub mod header;
 mod layers;

@@ -92,9 +92,7 @@ impl WindowedFilter {
         &self,
         mut generations: impl Iterator<Item = GenerationRef<'a>>,
     ) -> bool {
-        let shape = self.shape();
-        is_small(&shape)
-            && generations.all(|one| one.overflow.is_none() && one.regular.shape() == shape)
+        is_small(&self.shape()) && generations.all(|one| one.overflow.is_none())
     }
 
     /// A small ring of these generations, and of an empty one that was opened at a time.
@@ -121,7 +119,7 @@ impl WindowedFilter {
     }
 
     /// Makes the ring a small one if it can be, and if there is memory for it. Otherwise it stays.
-    pub(crate) fn pack(&mut self) {
+    pub(super) fn pack(&mut self) {
         let Ring::Large(large) = &self.ring else { return };
         if !large.dropped.is_empty() || !self.can_be_small(large.all()) {
             return;
@@ -137,7 +135,7 @@ impl WindowedFilter {
     /// # Errors
     ///
     /// [`Error::OutOfMemory`]. The ring is unchanged then.
-    pub(crate) fn unpack(&mut self) -> Result<&mut Large, Error> {
+    pub(super) fn unpack(&mut self) -> Result<&mut Large, Error> {
         if let Ring::Small(words) = &self.ring {
             let (shape, count) = (self.shape(), usize::from(self.present));
             let mut generations = Vec::new();

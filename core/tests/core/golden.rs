@@ -1,8 +1,7 @@
 //! The format of filters in our own layout, byte for byte: golden files, hashes, false positives.
 
 use bloomline_core::bloomline::hash::item_hash;
-use bloomline_core::host::{AnyFilter, Growth, Spec};
-use bloomline_core::window::{Window, WindowSpec, WindowedFilter};
+use bloomline_core::host::{AnyFilter, Spec};
 use bloomline_reference::golden::file;
 
 use crate::joined::{SEED, fixed, new, scaling, state};
@@ -24,7 +23,7 @@ fn insert(filter: &mut AnyFilter, first: u64, count: u64) {
 /// Compacted, and grown afterwards.
 fn compacted(spec: Spec, items: u64, more: u64) -> AnyFilter {
     let mut filter = filled(spec, 0, items);
-    assert!(filter.compact() > 0);
+    assert!(filter.compact().unwrap() > 0);
     insert(&mut filter, items, more);
     filter
 }
@@ -37,23 +36,6 @@ fn overfull() -> AnyFilter {
     assert_eq!(filter.union(&[&other], &mut |_| true), Ok(true));
     assert!(filter.room() == 0 && filter.len() > 2_000);
     insert(&mut filter, 2_200, 100);
-    filter
-}
-
-/// A ring of generations of which the older ones are folded.
-fn ring() -> AnyFilter {
-    let (growth, window) = (Growth::Scaling { expansion: 2 }, Window::Last);
-    let (capacity, error_rate, generations, refreshes) = (12_000, 0.01, 3, true);
-    let spec = WindowSpec { capacity, error_rate, growth, window, generations, refreshes };
-    let filter = WindowedFilter::new(spec, SEED, 1_700_000_000_000, &mut |_| true).unwrap();
-    let mut filter = AnyFilter::from(filter);
-    for generation in 0..4 {
-        insert(&mut filter, generation * 1_000, 300 * generation);
-        let ring = filter.windowed_mut().unwrap();
-        ring.rotate(1_700_000_000_000 + generation, &mut |_| true).unwrap();
-    }
-    assert!(filter.compact() > 0);
-    insert(&mut filter, 4_000, 50);
     filter
 }
 
@@ -89,7 +71,6 @@ fn all() -> Vec<(String, AnyFilter, u64)> {
         // Folded into new memory, to less than an eighth. Growth has the reserved capacity again.
         ("compacted-grown", compacted(scaling(20_000, 1e-4, 1), 300, 1_500)),
         ("merged-overfull", overfull()),
-        ("ring-compacted", ring()),
     ];
     let windowed = WINDOWED.into_iter().zip(kinds().map(|spec| AnyFilter::from(lived(spec))));
     for (name, filter) in joined.into_iter().chain(windowed) {

@@ -1,7 +1,6 @@
 //! Unions and compaction, while one allocation fails.
 
 use bloomline_core::host::{AnyFilter, Filter, Growth, Spec};
-use bloomline_core::window::{Window, WindowSpec, WindowedFilter};
 
 use super::{classic, failing_after, granted, item, live_allocations, retried, scaling, state};
 
@@ -41,39 +40,12 @@ fn failed_union_changes_nothing_and_leaks_nothing() {
     }
 }
 
-fn ring(capacity: u64) -> WindowedFilter {
-    let (growth, window) = (Growth::Scaling { expansion: 1 }, Window::Manual);
-    let (error_rate, generations, refreshes) = (0.001, 3, true);
-    let spec = WindowSpec { capacity, error_rate, growth, window, generations, refreshes };
-    WindowedFilter::new(spec, 7, 0, &mut granted).unwrap()
-}
-
-#[test]
-fn failed_union_of_windowed_filters_changes_nothing() {
-    let mut early = AnyFilter::from(ring(120));
-    insert(&mut early, 0..30);
-    early.windowed_mut().unwrap().rotate(10, &mut granted).unwrap();
-    insert(&mut early, 100..140);
-    let mut late = clone(&early);
-    insert(&mut late, 140..300);
-    let mut later = clone(&late);
-    insert(&mut later, 300..500);
-    assert!(later.layer_count() > late.layer_count() && late.layer_count() > 2);
-    let mut filter = clone(&early);
-    let failures = join(&mut filter, &[&late, &later]);
-    assert!(failures > 5, "{failures}");
-    assert!(state(&filter).1 == state(&later).1);
-    let mut filter = clone(&late);
-    assert!(join(&mut filter, &[&early, &later]) > 4);
-    assert!(state(&filter).1 == state(&later).1);
-}
-
 /// Compacts clones of a filter, each with another allocation failing. Compaction needs no memory,
 /// so it succeeds.
 fn assert_compacts(filter: &AnyFilter, items: u64) {
     let mut expected = clone(filter);
     let freed = expected.compact();
-    assert!(freed > 0, "{filter:?}");
+    assert!(freed.is_ok_and(|freed| freed > 0), "{filter:?}");
     for allocations in 0..20 {
         let live = live_allocations();
         let mut compacted = clone(filter);
@@ -104,12 +76,4 @@ fn compaction_without_memory_gives_the_same_filter() {
     let mut filter = AnyFilter::from(classic(scaling(4_000, 0.01, 2)).unwrap());
     insert(&mut filter, 0..100);
     assert_compacts(&filter, 100);
-    let mut filter = ring(30_000);
-    for generation in 0..3 {
-        for number in generation * 100..generation * 100 + 100 {
-            filter.insert(&item(number), &mut granted).unwrap();
-        }
-        filter.rotate(generation, &mut granted).unwrap();
-    }
-    assert_compacts(&filter.into(), 300);
 }

@@ -98,14 +98,15 @@ class Filter(_Filter):
         """Gives back memory that the items do not need. Returns the bytes that were freed.
 
         Call it when a load is over: further items add a layer. It blocks the server for one pass.
+        A windowed filter is refused.
         """
         return self._run(self._programs.number("BF.COMPACT"))
 
     def merge(self, *keys: str) -> None:
         """Adds the items of other filters, which were created with the same parameters and seed.
 
-        Raises the error of the server, and changes nothing, if the filters differ or the result
-        would exceed the error rate: each needs the capacity of the whole.
+        Raises the error of the server, and changes nothing, if the filters differ or have a window,
+        or the result would exceed the error rate: each needs the capacity of the whole.
         """
         self._run(self._programs.status("BF.MERGE", *keys))
 

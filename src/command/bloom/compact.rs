@@ -3,7 +3,7 @@
 use std::ffi::CStr;
 
 use crate::command::access;
-use crate::command::error::Failure;
+use crate::command::error::{self, Failure};
 use crate::command::handler::{ArgCount, Call, Handler};
 use crate::data_type::handle::FilterMut;
 use crate::policy::counters::{BYTES_COMPACTED, COMPACTIONS};
@@ -22,11 +22,9 @@ impl Handler for Compact {
     fn run(call: Call) -> Result<(), Failure> {
         let mut key = access::write(call);
         let mut filter: FilterMut<AnyFilter> = access::existing_mut(&mut key)?;
-        let (is_smaller, freed) = filter.replace(|filter| {
-            let freed = filter.compact();
-            (freed > 0, freed)
-        });
+        let compacted = filter.replace(|filter| filter.compact().map(|freed| (freed > 0, freed)));
         let changed = filter.close();
+        let (is_smaller, freed) = compacted.map_err(error::compaction)?;
         COMPACTIONS.add(is_smaller.into());
         BYTES_COMPACTED.add(freed);
         let replicate = |key: &Key| access::replicate_rewrite::<AnyFilter>(call, key);

@@ -73,6 +73,7 @@ fn merge_into(
 
 /// The union of filters, as a new filter.
 fn union_of(first: &AnyFilter, others: &[&AnyFilter], limits: &Limits) -> Result<AnyFilter, Error> {
+    first.check_union(others)?;
     let mut filter = first.try_clone(&mut limits.permit())?;
     filter.union(others, &mut limits.permit())?;
     Ok(filter)

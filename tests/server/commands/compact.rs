@@ -38,7 +38,7 @@ fn the_reply_is_the_change_of_size() {
 }
 
 #[test]
-fn small_and_full_filters_stay_as_they_are() {
+fn small_full_and_windowed_filters_stay_as_they_are() {
     Setup::new().debug().on_shared_servers(|mut client, _| {
         client.ok("BF.RESERVE page 0.01 300");
         client.ok("BF.RESERVE full 0.0001 5000 NONSCALING");
@@ -46,6 +46,17 @@ fn small_and_full_filters_stay_as_they_are() {
         for key in ["page", "full"] {
             let before = digest(&mut client, key);
             assert_eq!(compact(&mut client, key), 0, "{key}");
+            assert_eq!(digest(&mut client, key), before, "{key}");
+        }
+        let remedy = "its memory is freed when its generations are dropped: create it with the \
+                      capacity of one window, or without WINDOW, LAST and GENERATIONS";
+        for (key, options) in
+            [("window", "WINDOW 1000"), ("last", "LAST"), ("hand", "GENERATIONS 2")]
+        {
+            client.ok(&format!("BF.RESERVE {key} 0.01 50000 {options}"));
+            let before = digest(&mut client, key);
+            let refused = format!("-ERR cannot compact: the filter has a window: {remedy}");
+            assert_eq!(client.ask(&format!("BF.COMPACT {key}")), refused);
             assert_eq!(digest(&mut client, key), before, "{key}");
         }
         assert_eq!(client.ask("BF.COMPACT missing"), "-ERR not found");

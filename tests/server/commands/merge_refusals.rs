@@ -18,7 +18,6 @@ fn assert_refused(client: &mut Client, line: &str, expected: &str) {
 #[test]
 fn filters_with_other_parameters_are_refused() {
     const PLAIN: &str = "0.01 100 SEED 7";
-    const WINDOW: &str = "0.01 100 SEED 7 WINDOW 1000000 GENERATIONS 4";
     const CLASSIC: &str = "0.01 100 LAYOUT REDISBLOOM";
     Setup::new().debug().on_each_server(|mut client, _| {
         for (one, other, parameter) in [
@@ -29,18 +28,10 @@ fn filters_with_other_parameters_are_refused() {
             (PLAIN, "0.01 100 SEED 7 EXPANSION 4", "expansion"),
             (PLAIN, "0.01 100 SEED 7 NONSCALING", "expansion"),
             (PLAIN, CLASSIC, "layout"),
-            (PLAIN, WINDOW, "window"),
-            (CLASSIC, WINDOW, "layout"),
             (CLASSIC, "0.01 110 LAYOUT REDISBLOOM", "capacity"),
             (CLASSIC, "0.02 100 LAYOUT REDISBLOOM", "error rate"),
             (CLASSIC, "0.01 100 LAYOUT REDISBLOOM EXPANSION 4", "expansion"),
             (CLASSIC, "0.01 100 LAYOUT REDISBLOOM NONSCALING", "expansion"),
-            (WINDOW, "0.01 100 SEED 7 WINDOW 1000001 GENERATIONS 4", "window"),
-            (WINDOW, "0.01 100 SEED 7 WINDOW 1000000 GENERATIONS 5", "window"),
-            (WINDOW, "0.01 100 SEED 7 LAST GENERATIONS 4", "window"),
-            (WINDOW, "0.01 100 SEED 7 WINDOW 1000000 GENERATIONS 4 NOREFRESH", "window"),
-            (WINDOW, "0.01 100 SEED 8 WINDOW 1000000 GENERATIONS 4", "seed"),
-            (WINDOW, "0.01 100 SEED 7 WINDOW 1000000 GENERATIONS 4 NONSCALING", "expansion"),
         ] {
             client.ok("FLUSHALL");
             client.wait_for_frees();
@@ -59,6 +50,35 @@ fn filters_with_other_parameters_are_refused() {
                 ["BF.MERGE a b", "BF.MERGE b a", "BF.MERGE a equal b", "BF.MERGE new a equal b"]
             {
                 assert_refused(&mut client, line, &differs);
+            }
+        }
+    });
+}
+
+#[test]
+fn windowed_filters_are_refused() {
+    let refused = "-ERR cannot merge: the filter has a window: its generations are not opened when \
+                   those of another filter are: add the items to both filters, or create them \
+                   without WINDOW, LAST and GENERATIONS";
+    Setup::new().debug().on_each_server(|mut client, _| {
+        for options in ["WINDOW 1000000", "LAST", "GENERATIONS 4"] {
+            client.ok("FLUSHALL");
+            client.wait_for_frees();
+            client.ok(&format!("BF.RESERVE windowed 0.01 100 SEED 7 {options}"));
+            assert_eq!(client.ask("COPY windowed copy"), ":1");
+            client.ok("BF.RESERVE plain 0.01 100 SEED 7");
+            client.ok("BF.RESERVE classic 0.01 100 LAYOUT REDISBLOOM");
+            for line in [
+                "BF.MERGE windowed windowed",
+                "BF.MERGE windowed copy",
+                "BF.MERGE windowed plain",
+                "BF.MERGE plain windowed",
+                "BF.MERGE plain plain windowed",
+                "BF.MERGE classic windowed",
+                "BF.MERGE new windowed",
+                "BF.MERGE new plain windowed",
+            ] {
+                assert_refused(&mut client, line, refused);
             }
         }
     });

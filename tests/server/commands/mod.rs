@@ -21,7 +21,6 @@ mod info_estimate;
 mod info_fill;
 mod insert;
 mod merge;
-mod merge_generations;
 mod merge_rates;
 mod merge_refusals;
 mod numbers;

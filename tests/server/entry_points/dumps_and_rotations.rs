@@ -3,7 +3,7 @@
 use bloomline_harness::{Client, Setup, numbered, show};
 
 use super::DROPPED;
-use crate::windowed::{DROPPED_BYTES, GENERATIONS, RATE, age, header, number_at};
+use crate::windowed::{DROPPED_BYTES, RATE, age, header, number_at};
 
 /// A filter with three generations of 20 items.
 fn build(client: &mut Client) {
@@ -95,28 +95,6 @@ fn a_dump_across_rotations_is_refused_or_equal() {
                 }
             }
         }
-    });
-}
-
-#[test]
-fn a_dump_across_a_merge_that_moves_the_bits_is_refused() {
-    Setup::new().on_shared_servers(|mut client, _| {
-        client.ok(&format!("BF.RESERVE k {RATE} 40 GENERATIONS 2"));
-        assert_eq!(client.ask("COPY k burst"), ":1");
-        client.items("BF.MADD", "k", &numbered("item", 10));
-        // More items than a generation takes, in what becomes an older one.
-        client.items("BF.MADD", "burst", &numbered("item", 200));
-        let at = number_at(&header(&mut client, "k"), GENERATIONS);
-        for key in ["k", "burst"] {
-            client.ok(&format!("BF.ROTATE {key} AT {at}"));
-        }
-        let (first, _) = client.scandump("k", 1);
-        client.ok("BF.MERGE k burst");
-        assert_eq!(load(&mut client, first, "copy"), Err(DROPPED.to_owned()));
-        client.copy_by_chunks("k", "copy");
-        assert_eq!(header(&mut client, "copy"), header(&mut client, "k"));
-        let found = show(&client.items("BF.MEXISTS", "copy", &numbered("item", 200)));
-        assert!(!found.contains(":0"), "{found}");
     });
 }
 

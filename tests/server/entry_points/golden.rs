@@ -23,7 +23,8 @@ pub fn load(client: &mut Client, Golden { key, header, bits }: &Golden) {
 #[test]
 fn filters_of_earlier_releases_are_compacted() {
     Setup::new().debug().on_shared_servers(|mut client, _| {
-        for filter in &all() {
+        // Windowed filters, which have a number at this offset, are not compacted.
+        for filter in all().iter().filter(|filter| filter.header[13] == 0) {
             let name = &filter.key;
             load(&mut client, filter);
             let size = info_field(&mut client, name, "SIZE");

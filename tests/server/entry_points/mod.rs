@@ -16,7 +16,7 @@ use bloomline_harness::{Client, Kind, Setup};
 use crate::filters::{Filter, all, build, change_all};
 
 /// The reply to an iterator of a dump that cannot continue.
-const DROPPED: &str = "-ERR the filter was compacted or merged, or has dropped a generation, since the dump began: begin again with iterator 0";
+const DROPPED: &str = "-ERR the filter was compacted, or has dropped a generation, since the dump began: begin again with iterator 0";
 
 /// Changes all filters, and asserts that the replies are those of filters that took no entry point.
 fn assert_changes_as_built(kind: &Kind, client: &mut Client, filters: &[Filter], after: &str) {

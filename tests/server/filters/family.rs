@@ -115,11 +115,8 @@ fn change_bloom(client: &mut Client, key: &str) -> Vec<String> {
         client.ask(&format!("BF.ROTATE {key}")),
         show(&client.items("BF.MADD", key, &numbered("later", 200))),
         client.ask(&format!("COPY {key} {copy}")),
+        show(&client.items("BF.MADD", &copy, &numbered("merged", 5))),
     ];
-    // Additions rotate a filter by count, and generations that were opened apart are not merged.
-    if !client.ask(&format!("BF.STATS {key} window")).contains("LAST") {
-        replies.push(show(&client.items("BF.MADD", &copy, &numbered("merged", 5))));
-    }
     for question in
         [format!("BF.MERGE {key} {copy}"), format!("DEL {copy}"), format!("BF.COMPACT {key}")]
     {

@@ -194,7 +194,6 @@ fn windowed() -> Vec<Filter> {
 /// In RedisBloom's layout the bits are 10,080 words, a number with many divisors.
 fn compacted() -> Vec<Filter> {
     use Step::{Add, Compact};
-    let slide = Step::Slide { times: 4, items: 1000 };
     vec![
         filter("compacted", "0.001 50000", 0..5000, &[Add(0..5000), Compact]),
         filter("compacted:empty", "0.001 50000", 0..0, &[Compact]),
@@ -230,27 +229,12 @@ fn compacted() -> Vec<Filter> {
             0..4500,
             &[Add(0..1500), Compact, Add(1500..4500), Compact],
         ),
-        filter("hand:compacted", "0.001 50000 GENERATIONS 8", 0..2500, &[slide.clone(), Compact]),
-        filter(
-            "hand:fixed:compacted",
-            "0.001 50000 GENERATIONS 8 NONSCALING NOREFRESH",
-            0..2500,
-            &[slide.clone(), Compact],
-        ),
-        filter(
-            "hand:compacted:grown",
-            "0.001 50000 GENERATIONS 8",
-            500..6500,
-            &[slide.clone(), Compact, Add(2500..6500)],
-        ),
-        filter("window:compacted", "0.001 50000 WINDOW 8000000", 0..2500, &[slide, Compact]),
     ]
 }
 
 /// Filters of each kind that were merged from three.
 fn merged() -> Vec<Filter> {
     use Step::{Add, Merge};
-    let slide = Step::Slide { times: 4, items: 40 };
     let two = [Add(0..200), Merge(100..400)];
     vec![
         filter("merged", "0.000001 1000", 0..400, &two),
@@ -261,7 +245,6 @@ fn merged() -> Vec<Filter> {
         filter("merged:above", "0.001 1000", 0..600, &[Add(0..600), Merge(1000..1420)]),
         filter("merged:classic", "0.000001 1000 LAYOUT REDISBLOOM", 0..400, &two),
         filter("merged:classic:fixed", "0.000001 1000 NONSCALING LAYOUT REDISBLOOM", 0..400, &two),
-        filter("merged:hand", "0.000001 1000 GENERATIONS 2", 40..400, &[slide, Merge(100..400)]),
     ]
 }
 
@@ -430,7 +413,7 @@ pub fn build_all(client: &mut Client) -> Vec<Filter> {
     for key in ["fixed:full", "classic:full", "packed:full", "classic:packed:full"] {
         assert_eq!(client.ask(&format!("BF.ADD {key} more")), "-ERR non scaling filter is full");
     }
-    for key in ["window", "window:once", "last", "last:many", "hand", "merged:hand"] {
+    for key in ["window", "window:once", "last", "last:many", "hand"] {
         let dropped = number_at(&header(client, key), DROPPED_BYTES);
         assert!(dropped > 0, "{key} has dropped nothing");
     }

@@ -105,55 +105,6 @@ fn set_one_item(header: &mut [u8], generation: usize) {
 }
 
 #[test]
-fn filter_with_a_folded_generation_can_be_saved_after_rotations() {
-    setup().on_each_server(|mut client, _| {
-        client.ok("BF.RESERVE k 0.01 20000 GENERATIONS 2");
-        for item in ["a", "b"] {
-            client.call(&format!("BF.ADD k {item}"));
-            client.ok("BF.ROTATE k");
-        }
-        let mut forged = header(&mut client, "k");
-        assert_eq!((forged.len(), number_at(&forged, DROPPED_BYTES)), (192, 0));
-        // The record of an irregular layer: layer 0 has one page, and a capacity of 100 items.
-        set_number(&mut forged, 176, 1 << 32);
-        set_number(&mut forged, 184, 100);
-        assert!(load(&mut client, &forged, "a folded generation"));
-    });
-}
-
-#[test]
-fn merged_filter_can_be_saved_at_every_offset() {
-    setup().on_each_server(|mut client, _| {
-        client.ok("BF.RESERVE from 0.01 100 GENERATIONS 2 SEED 7");
-        assert_eq!(client.ask("COPY from k"), ":1");
-        client.items("BF.MADD", "from", &numbered("early", 80));
-        for key in ["from", "k"] {
-            client.ok(&format!("BF.ROTATE {key} AT 5"));
-        }
-        client.items("BF.MADD", "from", &numbered("late", 80));
-        let header = header(&mut client, "k");
-        let (mut merged, mut refused) = (0, 0);
-        for blocks in 1..40 {
-            let mut forged = header.clone();
-            set_number(&mut forged, DROPPED_BYTES, (1 << 62) - 64 * blocks);
-            if client.loadchunk("forged", 1, &forged) != "+OK" {
-                continue;
-            }
-            match client.ask("BF.MERGE forged from").as_str() {
-                "+OK" => merged += 1,
-                other => {
-                    assert!(other.starts_with("-ERR"), "{blocks} blocks: {other}");
-                    refused += 1;
-                }
-            }
-            use_filter(&mut client, "forged", &format!("{blocks} blocks"));
-            assert_eq!(client.ask("DEL forged"), ":1");
-        }
-        assert!(merged > 0 && refused > 0, "{merged} merged, {refused} refused");
-    });
-}
-
-#[test]
 fn full_filter_that_cannot_grow_ends_its_reply() {
     setup().on_each_server(|mut client, _| {
         client.ok(&format!("BF.RESERVE k {RATE} 8 LAST GENERATIONS 2 NOREFRESH"));

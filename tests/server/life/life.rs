@@ -405,9 +405,10 @@ impl Life {
     fn compact(&mut self) {
         let prefix = if self.is_cuckoo() { "CF" } else { "BF" };
         let words = line(&format!("{prefix}.COMPACT {}", self.key));
-        self.call(&words, |filter, _| {
-            let (_, freed) = filter.compact();
-            if filter.bloom().is_some() { format!(":{freed}") } else { "+OK".to_owned() }
+        self.call(&words, |filter, _| match filter.compact() {
+            Ok((_, freed)) if filter.bloom().is_some() => format!(":{freed}"),
+            Ok(_) => "+OK".to_owned(),
+            Err(_) => "-ERR cannot compact: <any>".to_owned(),
         });
     }
 
@@ -415,12 +416,11 @@ impl Life {
     fn merge(&mut self, items: Items, is_copy: bool, is_compacted: bool, is_refused: bool) {
         self.advance(false);
         let (key, other) = (self.key.clone(), format!("{}:other", self.key));
-        let opened = self.filter.windowed().map_or(0, |it| it.newest().opened());
         let Filter::Bloom(filter) = &self.filter else { return };
         if is_copy {
             assert_eq!(self.client.ask(&format!("COPY {key} {other}")), ":1");
         } else {
-            let Ok(empty) = emptied(filter, opened, &mut permit(self.most_bytes)) else { return };
+            let Ok(empty) = emptied(filter, 0, &mut permit(self.most_bytes)) else { return };
             load(&mut self.client, &other, &empty.into());
         }
         self.client.items("BF.MADD", &other, &items.bytes());

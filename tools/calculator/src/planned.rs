@@ -20,7 +20,7 @@ use crate::refusal::Refusal;
 pub enum Value {
     /// Bytes: `BF.INFO key SIZE`.
     Bytes = 0,
-    /// Bytes after `BF.COMPACT key`.
+    /// Bytes after `BF.COMPACT key`, which refuses windowed filters.
     CompactedBytes = 1,
     /// Bytes in bits, per item.
     BitsPerItem = 2,
@@ -168,15 +168,16 @@ impl Planned {
 
     pub fn value(&self, value: Value) -> Option<f64> {
         let (bytes, freed, layers, generations) = match &self.filter {
-            Filter::Lasting(plan) => (plan.size_bytes(), plan.freed_bytes(), plan.layer_count(), 1),
+            Filter::Lasting(plan) => {
+                (plan.size_bytes(), Some(plan.freed_bytes()), plan.layer_count(), 1)
+            }
             Filter::Forgetting(plan) => {
-                let generations = plan.generation_count();
-                (plan.size_bytes(), plan.freed_bytes(), plan.layer_count(), generations)
+                (plan.size_bytes(), None, plan.layer_count(), plan.generation_count())
             }
         };
         Some(match value {
             Value::Bytes => bytes as f64,
-            Value::CompactedBytes => bytes.checked_sub(freed)? as f64,
+            Value::CompactedBytes => bytes.checked_sub(freed?)? as f64,
             Value::BitsPerItem => bytes as f64 * 8.0 / self.items as f64,
             Value::Rate => self.rate(self.items),
             Value::Layers => layers as f64,

@@ -203,13 +203,8 @@ fn start(version: u16, revision: u16, kinds: [u8; 4], expansion: u32, layers: u3
     [&MAGIC[..], &numbers, &kinds, &layers].concat()
 }
 
-/// Appends the records and the zeros with which a header of version 2 ends.
-fn end(mut bytes: Vec<u8>, records: &[Record]) -> Vec<u8> {
-    for record in records {
-        bytes.extend(record.index.to_le_bytes());
-        bytes.extend(record.pages.to_le_bytes());
-        bytes.extend(record.capacity.to_le_bytes());
-    }
+/// Appends the zeros with which a header of version 2 ends.
+fn end(mut bytes: Vec<u8>) -> Vec<u8> {
     let mut length = bytes.len().next_multiple_of(UNIT);
     // A header of RedisBloom's layout has 20 bytes and 53 per layer.
     if (length - 20).is_multiple_of(53) {

@@ -176,7 +176,7 @@ fn operate(filter: &mut AnyFilter, u: &mut Unstructured) -> Result<()> {
                 assert!(found.iter().all(|item| filter.contains(&item[..], 0)));
             }
         }
-        2 => assert_eq!(filter.compact(), 0),
+        2 => assert_eq!(filter.compact(), Ok(0)),
         _ => {
             let (before, mut new, mut answers) = (filter.len(), 0, Vec::new());
             filter.insert_batch(items.iter(), &mut small, |answer| answers.push(answer));

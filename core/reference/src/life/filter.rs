@@ -256,16 +256,10 @@ impl Filter {
     }
 
     /// Compacts. True if something changed, and the bytes that were freed.
-    pub fn compact(&mut self) -> (bool, u64) {
+    pub fn compact(&mut self) -> Result<(bool, u64), Error> {
         match self {
-            Self::Bloom(filter) => {
-                let freed = filter.compact();
-                (freed > 0, freed)
-            }
-            Self::Cuckoo(filter) => {
-                let compaction = filter.compact().expect("memory");
-                (compaction.is_changed, compaction.freed)
-            }
+            Self::Bloom(filter) => filter.compact().map(|freed| (freed > 0, freed)),
+            Self::Cuckoo(filter) => filter.compact().map(|it| (it.is_changed, it.freed)),
         }
     }
 

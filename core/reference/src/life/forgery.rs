@@ -61,20 +61,15 @@ pub fn forge(filter: &Filter, changes: u64, choices: &mut Choices) -> Option<Fil
 
 /// Headers that fuzzers have found.
 fn recorded(choices: &mut Choices) -> Vec<u8> {
-    match choices.below(5) {
+    match choices.below(4) {
         0 => forged::most_items(),
-        1 => forged::oldest_folded(),
-        2 => {
+        1 => {
             // Mostly near the end of all offsets.
             let (low, high) = (choices.below(1 << 20), MAX_OFFSET / 64 - choices.below(64));
             let blocks = choices.of(&[low, high, high]);
-            let [regular, _] = forged::overflowed_in_another(blocks * 64);
-            regular
+            forged::ring_at(blocks * 64)
         }
-        3 => {
-            let [_, overflowed] = forged::overflowed_in_another(0);
-            overflowed
-        }
+        2 => forged::overflowed_ring(),
         _ => forged::full_ring(),
     }
 }

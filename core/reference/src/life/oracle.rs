@@ -185,31 +185,8 @@ impl Oracle {
                 }
                 (None, true)
             }
-            Self::Windowed(model) => {
-                let Some(filter) = filter.windowed() else { return (None, false) };
-                let (older, end) = (model.generations.len() - 1, model.end());
-                let mut layers = filter.layers();
-                for (index, generation) in model.generations.iter_mut().enumerate() {
-                    let overflow = generation.overflow.iter_mut().flat_map(|it| &mut it.layers);
-                    for layer in generation.regular.layers.iter_mut().chain(overflow) {
-                        let shape = layers.next().expect("a layer").shape();
-                        let pages =
-                            layer.bits.len() as u64 / 512 / layer.geometry.blocks_per_page();
-                        if shape.fold().stored() != pages {
-                            assert!(index < older, "the newest generation was compacted");
-                            layer.fold(shape.fold().stored());
-                            layer.capacity = shape.capacity();
-                        }
-                    }
-                }
-                if is_changed {
-                    // The bits move behind all earlier offsets, in which a dump may be.
-                    model.dropped_bytes = end;
-                }
-                (None, true)
-            }
             Self::ClassicBloom(_) => (None, !is_changed),
-            Self::ValkeyBloom(_) => (Some(false), true),
+            Self::Windowed(_) | Self::ValkeyBloom(_) => (Some(false), true),
         }
     }
 

@@ -145,14 +145,9 @@ impl Promises {
         }
     }
 
-    /// Notes items that came with a merged filter. Those of a windowed filter are not followed
-    /// through rotations. Merges estimate the number of items.
+    /// Notes items that came with a merged filter. Merges estimate the number of items.
     pub fn merged(&mut self, filter: &Filter, numbers: impl Iterator<Item = u64>, now: u64) {
         self.len = filter.len();
-        if self.window.is_some() {
-            self.is_counted = false;
-            return;
-        }
         for number in numbers {
             let entry = Entry { copies: 1, time: now, generation: 0 };
             self.items.entry(number).or_insert(entry);

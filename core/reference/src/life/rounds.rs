@@ -20,7 +20,7 @@ pub fn assert_rounds(filter: &Filter, numbers: &Numbers, next: u64) {
     // Some items seem to be present when they are inserted.
     let least = most.min(alone.len()) as f64 * (1.0 - 2.0 * numbers.error_rate);
     assert!(filter.len() as f64 >= least, "{} of {most}", filter.len());
-    alone.compact();
+    alone.compact().expect("a kind that is compacted");
     match (filter, &alone) {
         (Filter::Bloom(AnyFilter::Bloomline(one)), Filter::Bloom(AnyFilter::Bloomline(alone))) => {
             // Sizes cannot all be 1.5 times that of one compaction at the end. That one has a single

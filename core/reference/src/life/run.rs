@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use bloomline_core::Error;
 use bloomline_core::chunk::Bits;
 use bloomline_core::cuckoo::work;
 use bloomline_core::host::{AnyFilter, Demand};
@@ -342,7 +343,9 @@ impl Life<'_> {
 
     fn compact(&mut self) -> bool {
         let (size, len, before) = (self.filter.size_bytes(), self.filter.len(), self.filter.dump());
-        let (is_changed, freed) = self.filter.compact();
+        let result = self.filter.compact();
+        assert_eq!(result.err(), self.refusal());
+        let (is_changed, freed) = result.unwrap_or_default();
         assert_eq!(size.checked_sub(freed), Some(self.filter.size_bytes()));
         assert!(self.filter.len() == len || self.is_forged);
         assert_eq!(is_changed, self.filter.dump() != before);
@@ -357,22 +360,25 @@ impl Life<'_> {
         is_changed
     }
 
+    /// Why filters of this kind are neither merged nor compacted.
+    fn refusal(&self) -> Option<Error> {
+        self.filter.windowed().map(|_| Error::Windowed)
+    }
+
     /// A refused union changes nothing, and the result is not larger than was permitted.
     fn merge(&mut self, items: Items, is_copy: bool, is_compacted: bool, is_refused: bool) -> bool {
         if self.advance(false).is_none() {
             return false;
         }
-        let (now, before) = (self.now, self.filter.dump());
+        let (now, before, refusal) = (self.now, self.filter.dump(), self.refusal());
         let limit = if is_refused { self.filter.size_bytes() } else { self.limit };
         let Filter::Bloom(filter) = &mut self.filter else { return false };
-        // Generations are merged if they were opened at the same time.
-        let opened = filter.windowed().map_or(0, |it| it.newest().opened());
         let mut other = match is_copy {
             true => match self.older.take() {
                 Some(Filter::Bloom(older)) => older,
                 _ => filter.try_clone(&mut |_| true).expect("memory"),
             },
-            false => match emptied(filter, opened, &mut |_| true) {
+            false => match emptied(filter, now, &mut |_| true) {
                 Ok(other) => other,
                 Err(_) => return false,
             },
@@ -380,10 +386,11 @@ impl Life<'_> {
         let small = &mut |demand: Demand| demand.filter_bytes <= self.limit;
         other.insert_batch(items.bytes().iter().map(Vec::as_slice), small, |_| {});
         if is_compacted {
-            other.compact();
+            let _ = other.compact();
         }
         let result = filter.union(&[&other], &mut |demand| demand.filter_bytes <= limit);
         assert!(filter.size_bytes() <= limit);
+        assert!(refusal.is_none() || result.as_ref().err() == refusal.as_ref());
         let is_changed = *result.as_ref().unwrap_or(&false);
         if result.is_ok() {
             let found = |number: &u64| other.contains(&item(*number), now);

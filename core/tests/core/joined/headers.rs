@@ -6,9 +6,8 @@ use bloomline_core::bloomline::irregular::RECORD_BYTES;
 use bloomline_core::bloomline::sizing::REVISION;
 use bloomline_core::chunk::Bits;
 use bloomline_core::error::{ChunkError, HeaderError};
-use bloomline_core::host::{AnyFilter, Filter, Growth};
+use bloomline_core::host::{AnyFilter, Filter};
 use bloomline_core::layer::Layer;
-use bloomline_core::window::{Window, WindowSpec, WindowedFilter};
 
 use super::{SEED, any, copied, insert, new, scaling};
 
@@ -237,68 +236,13 @@ fn no_header_has_a_length_of_redisbloom() {
     assert_eq!(filter.layer_count(), 400);
 }
 
-/// A ring with folded older generations.
-fn ring() -> WindowedFilter {
-    let (growth, window) = (Growth::Scaling { expansion: 2 }, Window::Manual);
-    let spec = WindowSpec {
-        capacity: 40_000,
-        error_rate: 0.01,
-        growth,
-        window,
-        generations: 4,
-        refreshes: true,
-    };
-    let mut filter = WindowedFilter::new(spec, SEED, 0, &mut |_| true).unwrap();
-    for generation in 0..3u64 {
-        for item in 0..900 {
-            filter.insert(&(item << 8 | generation).to_le_bytes(), &mut |_| true).unwrap();
-        }
-        filter.rotate(generation, &mut |_| true).unwrap();
-    }
-    assert!(filter.compact() > 0);
-    filter
-}
-
-#[test]
-fn records_of_generations_are_checked() {
-    let header = ring().encode_header();
-    // Four generations, and records of three.
-    let at = EXTENDED_BYTES + 4 * 32;
-    assert_eq!(header.len(), (at + 3 * RECORD_BYTES).next_multiple_of(64));
-    let changed = |at: usize, bytes: &[u8]| {
-        let mut header = header.clone();
-        header[at..at + bytes.len()].copy_from_slice(bytes);
-        header
-    };
-    let irregular = |index| Error::from(HeaderError::Irregular(index));
-    let record = |index: usize| at + index * RECORD_BYTES;
-    for (header, error) in [
-        (changed(record(0) + 4, &0u32.to_le_bytes()), irregular(0)),
-        (changed(record(1) + 4, &u32::MAX.to_le_bytes()), irregular(1)),
-        (changed(record(2) + 8, &0u64.to_le_bytes()), irregular(2)),
-        (changed(record(0) + 8, &100_000u64.to_le_bytes()), irregular(0)),
-        // Out of order, and for the newest generation, which is never folded.
-        (changed(record(2), &1u32.to_le_bytes()), irregular(1)),
-        (changed(record(2), &3u32.to_le_bytes()), irregular(3)),
-        (changed(record(2), &4u32.to_le_bytes()), irregular(4)),
-        // Fewer items than the generation has.
-        (changed(record(1) + 8, &899u64.to_le_bytes()), HeaderError::Generation(1).into()),
-    ] {
-        assert_eq!(refusal(&header), error);
-    }
-    let mut longer = header.clone();
-    longer.extend([0; 64]);
-    assert_eq!(refusal(&longer), HeaderError::Length(longer.len()).into());
-}
-
 #[test]
 fn truncated_headers_are_refused() {
     let mut filter = new(scaling(50_000, 0.01, 2), SEED);
     insert(&mut filter, 0..3_000);
     assert!(filter.compact() > 0);
-    for header in [filter.encode_header(), ring().encode_header()] {
-        for len in 0..header.len() {
-            refusal(&header[..len]);
-        }
+    let header = filter.encode_header();
+    for len in 0..header.len() {
+        refusal(&header[..len]);
     }
 }

@@ -11,7 +11,6 @@ mod classic;
 mod compaction;
 mod estimates;
 mod fold;
-mod forgetting;
 mod headers;
 mod pinned;
 mod rates;

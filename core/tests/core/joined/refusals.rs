@@ -2,8 +2,10 @@
 
 use bloomline_core::Error;
 use bloomline_core::error::Parameter;
-use bloomline_core::host::{AnyFilter, Growth, Spec};
-use bloomline_core::window::{Window, WindowSpec, WindowedFilter};
+use bloomline_core::host::{AnyFilter, Spec};
+use bloomline_core::window::WindowedFilter;
+
+use crate::window::kinds;
 
 use super::classic::with_options;
 use super::{SEED, any, classic, copied, fixed, insert, new, scaling, state};
@@ -23,19 +25,9 @@ fn own(spec: Spec) -> AnyFilter {
 #[test]
 fn each_parameter_that_differs_is_named() {
     let spec = scaling(100, 0.01, 2);
-    let window = WindowSpec {
-        capacity: 100,
-        error_rate: 0.01,
-        growth: spec.growth,
-        window: Window::Manual,
-        generations: 4,
-        refreshes: true,
-    };
-    let ring = |spec| AnyFilter::from(WindowedFilter::new(spec, SEED, 0, &mut |_| true).unwrap());
     let filter = own(spec);
     let cases = [
         (classic(spec).into(), Parameter::Layout),
-        (ring(window), Parameter::Window),
         (new(spec, SEED + 1).into(), Parameter::Seed),
         (own(scaling(101, 0.01, 2)), Parameter::Capacity),
         (own(scaling(100, 0.02, 2)), Parameter::ErrorRate),
@@ -46,19 +38,6 @@ fn each_parameter_that_differs_is_named() {
         assert_eq!(refusal(&filter, &[&other]), Error::Differs(parameter));
         assert_eq!(refusal(&filter, &[&own(spec), &other]), Error::Differs(parameter));
         assert!(matches!(refusal(&other, &[&filter]), Error::Differs(_)));
-    }
-    let filter = ring(window);
-    let cases = [
-        (ring(WindowSpec { window: Window::Last, ..window }), Parameter::Window),
-        (ring(WindowSpec { window: Window::Time { millis: 1 }, ..window }), Parameter::Window),
-        (ring(WindowSpec { generations: 5, ..window }), Parameter::Window),
-        (ring(WindowSpec { refreshes: false, ..window }), Parameter::Window),
-        (ring(WindowSpec { capacity: 104, ..window }), Parameter::Capacity),
-        (ring(WindowSpec { error_rate: 0.02, ..window }), Parameter::ErrorRate),
-        (ring(WindowSpec { growth: Growth::Fixed, ..window }), Parameter::Expansion),
-    ];
-    for (other, parameter) in cases {
-        assert_eq!(refusal(&filter, &[&other]), Error::Differs(parameter));
     }
     let filter = AnyFilter::from(classic(spec));
     let cases = [
@@ -71,6 +50,24 @@ fn each_parameter_that_differs_is_named() {
     ];
     for (other, parameter) in cases {
         assert_eq!(refusal(&filter, &[&other.into()]), Error::Differs(parameter));
+    }
+}
+
+#[test]
+fn windowed_filters_are_neither_merged_nor_compacted() {
+    let plain = own(scaling(100, 0.01, 2));
+    for spec in kinds() {
+        let filter = WindowedFilter::new(spec, SEED, 0, &mut |_| true).unwrap();
+        let mut filter = AnyFilter::from(filter);
+        let copy = filter.try_clone(&mut |_| true).unwrap();
+        assert_eq!(refusal(&filter, &[]), Error::Windowed);
+        assert_eq!(refusal(&filter, &[&copy]), Error::Windowed);
+        assert_eq!(refusal(&filter, &[&plain]), Error::Windowed);
+        assert_eq!(refusal(&plain, &[&plain, &filter]), Error::Windowed);
+        assert_eq!(plain.check_union(&[&filter]), Err(Error::Windowed));
+        assert_eq!(filter.check_union(&[]), Err(Error::Windowed));
+        assert_eq!(filter.compact(), Err(Error::Windowed));
+        assert!(state(&filter) == state(&copy));
     }
 }
 

@@ -2,8 +2,7 @@
 //! fall behind, nor does the rate rise above the target.
 
 use bloomline_core::Error;
-use bloomline_core::host::{AnyFilter, Growth};
-use bloomline_core::window::{Window, WindowSpec, WindowedFilter};
+use bloomline_core::host::AnyFilter;
 use bloomline_reference::random::Random;
 
 use super::{SEED, classic, copied, fixed, new, scaling};
@@ -38,20 +37,6 @@ fn measured(filter: &AnyFilter, lookups: u64) -> f64 {
     hits as f64 / lookups as f64 / filter.error_rate()
 }
 
-/// A ring of which one generation takes all items.
-fn ring(capacity: u64, error_rate: f64) -> AnyFilter {
-    let (growth, window) = (Growth::Scaling { expansion: 2 }, Window::Manual);
-    let spec = WindowSpec {
-        capacity: capacity * 4,
-        error_rate,
-        growth,
-        window,
-        generations: 4,
-        refreshes: true,
-    };
-    WindowedFilter::new(spec, SEED, 1_000, &mut |_| true).unwrap().into()
-}
-
 #[test]
 fn counts_keep_up_and_rates_stay_within_the_target() {
     for (empty, per, filters) in [
@@ -63,7 +48,6 @@ fn counts_keep_up_and_rates_stay_within_the_target() {
         (AnyFilter::from(new(fixed(20_000, 1e-3), SEED)), 160, 12),
         (AnyFilter::from(new(scaling(3_000, 0.02, 2), SEED)), 2, 12),
         (AnyFilter::from(classic(scaling(3_000, 0.02, 2))), 2, 12),
-        (ring(2_000, 0.05), 1, 12),
     ] {
         let (mut rates, mut differences) = (0.0, 0.0);
         let count = f64::from(filters);

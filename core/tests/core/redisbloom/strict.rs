@@ -63,7 +63,7 @@ fn random_lives_write_what_a_strict_loader_accepts() {
                         next = next.max(first + count);
                     }
                 }
-                _ => freed += filter.compact(),
+                _ => freed += filter.compact().unwrap(),
             }
             assert_loads(&filter.encode_header());
             grown += u64::from(filter.layer_count() > 1);

@@ -118,8 +118,9 @@ fn each_field_out_of_range_is_refused_with_its_own_error() {
         (changed(20, 0u32.to_le_bytes()), HeaderError::Generations(0).into()),
         (changed(20, 6u32.to_le_bytes()), HeaderError::Generations(6).into()),
         (changed(20, u32::MAX.to_le_bytes()), HeaderError::Generations(u32::MAX).into()),
-        // The third generation is no record of an irregular layer.
-        (changed(20, 2u32.to_le_bytes()), HeaderError::Irregular(u32_of(at(2, 0))).into()),
+        // The third generation is no padding.
+        (changed(20, 4u32.to_le_bytes()), HeaderError::Reserved.into()),
+        (changed(20, 2u32.to_le_bytes()), HeaderError::Length(header.len()).into()),
         (changed(24, 3u64.to_le_bytes()), Error::TooFewItems { capacity: 3, generations: 4 }),
         (changed(24, ((1u64 << 40) + 1).to_le_bytes()), Error::Capacity((1 << 40) + 1)),
         (changed(32, 0.0f64.to_le_bytes()), Error::ErrorRate(0.0)),
@@ -160,8 +161,8 @@ fn impossible_generations_are_refused() {
         (changed(at(0, 24), 65u32.to_le_bytes()), HeaderError::Layers(65).into()),
         (changed(at(0, 24), u32::MAX.to_le_bytes()), HeaderError::Layers(u32::MAX).into()),
         (changed(at(0, 28), [1]), HeaderError::Reserved.into()),
-        // A byte after the last generation, which is no record of an irregular layer.
-        (changed(at(5, 0), [200]), HeaderError::Irregular(200).into()),
+        // A byte after the last generation.
+        (changed(at(5, 0), [200]), HeaderError::Reserved.into()),
     ];
     for (header, reason) in cases {
         assert_eq!(refusal(&header), reason);
@@ -200,28 +201,6 @@ fn offsets_that_cannot_follow_from_rotations_are_refused() {
     ];
     for (header, reason) in cases {
         assert_eq!(refusal(&header), reason.into());
-    }
-}
-
-/// The oldest generation takes less than a regular one, and no generation was dropped yet: a rotation
-/// must not leave a header that counts more dropped generations than bytes.
-#[test]
-fn header_is_valid_after_folded_generations_are_dropped() {
-    let spec = spec(20_000, 0.01, Window::Manual, 2, Growth::Scaling { expansion: 2 }, true);
-    let mut filter = WindowedFilter::new(spec, 7, 1_000, &mut |_| true).unwrap();
-    for now in [2_000, 3_000] {
-        filter.insert(b"item", &mut |_| true).unwrap();
-        filter.rotate(now, &mut |_| true).unwrap();
-    }
-    let mut header = filter.encode_header();
-    assert_eq!((header.len(), filter.first_byte()), (192, 0));
-    // The record of an irregular layer: layer 0 has one page, and a capacity of 100 items.
-    header[at(3, 0)..][..16].copy_from_slice(&[0, 0, 0, 0, 1, 0, 0, 0, 100, 0, 0, 0, 0, 0, 0, 0]);
-    let mut forged = AnyFilter::from(decode(&header).unwrap());
-    for step in 0..5 {
-        let windowed = forged.windowed_mut().unwrap();
-        windowed.rotate(4_000 + step, &mut |_| true).unwrap();
-        assert_eq!(forged.check(), Ok(()), "rotation {step}");
     }
 }
 

@@ -102,6 +102,11 @@ impl Plain {
         bytes.extend(self.newest_len.to_le_bytes());
         bytes.extend(self.first_byte.to_le_bytes());
         bytes.extend([0; 8]);
-        end(bytes, &self.records)
+        for record in &self.records {
+            bytes.extend(record.index.to_le_bytes());
+            bytes.extend(record.pages.to_le_bytes());
+            bytes.extend(record.capacity.to_le_bytes());
+        }
+        end(bytes)
     }
 }

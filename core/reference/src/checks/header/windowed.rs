@@ -6,7 +6,7 @@ use bloomline_core::bloomline::sizing::REVISION;
 
 use super::super::check::MAX_OFFSET;
 use super::super::number::{double, whole};
-use super::{Record, capacity, change_record, end, growth, rate, start};
+use super::{capacity, end, growth, rate, start};
 
 /// The header of a windowed filter.
 #[derive(Clone, Debug)]
@@ -28,7 +28,6 @@ pub struct Windowed {
     pub clock: u64,
     /// Oldest first.
     pub ring: Vec<Generation>,
-    pub records: Vec<Record>,
 }
 
 /// A generation in the header.
@@ -43,7 +42,7 @@ pub struct Generation {
 }
 
 impl Windowed {
-    /// A windowed filter, rotated, compacted or merged.
+    /// A windowed filter that was rotated.
     pub fn valid(u: &mut Unstructured) -> Result<Self> {
         let (growth, expansion) = growth(u)?;
         let generations = u.int_in_range(2..=8u8)?;
@@ -65,7 +64,6 @@ impl Windowed {
             dropped_bytes: 0,
             clock: 0,
             ring: Vec::new(),
-            records: Vec::new(),
         };
         // Every second ring is full, so that the next rotation drops its oldest generation.
         let full = u32::from(generations) + 1;
@@ -80,25 +78,16 @@ impl Windowed {
         Ok(header)
     }
 
-    /// Other items, overflow layers and irregular layers in the same generations.
+    /// Other items and overflow layers in the same generations.
     pub(super) fn fill(&mut self, u: &mut Unstructured) -> Result<()> {
         let regular = self.capacity.div_ceil(self.generations.into());
         let may_overflow = self.growth == 1 && (self.window != 2 || self.refreshes == 1);
-        let (is_compacted, are_full) = (u.ratio(1, 3)?, u.ratio(1, 3)?);
-        self.records.clear();
-        let (mut index, newest) = (0, self.ring.len() - 1);
-        for (at, generation) in self.ring.iter_mut().enumerate() {
+        let are_full = u.ratio(1, 3)?;
+        for generation in &mut self.ring {
             let overflow = may_overflow && u.ratio(1, 4)?;
             generation.overflow = if overflow { u.int_in_range(1..=3)? } else { 0 };
-            let mut capacity = regular;
-            if is_compacted && at < newest && u.arbitrary()? {
-                capacity = u.int_in_range(1..=regular / 2 + 1)?;
-                let pages = u.int_in_range(1..=3)?;
-                self.records.push(Record { index, pages, capacity });
-            }
-            index += 1 + generation.overflow;
             // The newest overflow layer, if there is one, is at least as large as a regular layer.
-            generation.len = if are_full { capacity } else { u.int_in_range(0..=capacity)? };
+            generation.len = if are_full { regular } else { u.int_in_range(0..=regular)? };
             generation.live = match u.int_in_range(0..=3u8)? {
                 0 => u.int_in_range(0..=generation.len)?,
                 1 => generation.len.min(1),
@@ -106,7 +95,7 @@ impl Windowed {
             };
         }
         let dropped = if u.arbitrary()? { 0 } else { u.int_in_range(0..=9u64)? };
-        self.number = dropped + newest as u64;
+        self.number = dropped + self.ring.len() as u64 - 1;
         // A dropped generation had at least one block.
         let blocks = if u.arbitrary()? { 0 } else { u.int_in_range(1..=300)? };
         self.dropped_bytes = dropped.max(1) * blocks * 64;
@@ -117,7 +106,7 @@ impl Windowed {
         let number = whole(u)?;
         let at = u.choose_index(self.ring.len())?;
         let generation = &mut self.ring[at];
-        match u.int_in_range(0..=22u8)? {
+        match u.int_in_range(0..=21u8)? {
             0 => self.version = number as u16,
             1 => self.revision = number as u16,
             2 => self.growth = number as u8,
@@ -134,12 +123,11 @@ impl Windowed {
             13 => self.dropped_bytes = number,
             14 => self.dropped_bytes = 0,
             15 => self.clock = number,
-            16 => change_record(&mut self.records, number, u)?,
-            17 => generation.opened = number,
-            18 => generation.len = number,
-            19 => generation.live = number,
-            20 => generation.live = generation.live.min(1),
-            21 => generation.live = generation.len,
+            16 => generation.opened = number,
+            17 => generation.len = number,
+            18 => generation.live = number,
+            19 => generation.live = generation.live.min(1),
+            20 => generation.live = generation.len,
             _ => generation.overflow = number as u32,
         }
         Ok(())
@@ -160,6 +148,6 @@ impl Windowed {
             bytes.extend(generation.overflow.to_le_bytes());
             bytes.extend([0; 4]);
         }
-        end(bytes, &self.records)
+        end(bytes)
     }
 }
