@@ -52,6 +52,8 @@ pub enum Error {
     Chunk(ChunkError),
     /// A windowed filter is neither merged nor compacted.
     Windowed,
+    /// A filter in valkey-bloom's layout is neither merged nor compacted.
+    OfValkeyBloom,
     /// The filters cannot be merged: they differ in this.
     Differs(Parameter),
     /// The merged filter would have this false-positive rate, which is above the target rate.
@@ -87,8 +89,6 @@ pub enum Parameter {
     ErrorRate,
     /// The expansion, or whether they grow.
     Expansion,
-    /// The tightening ratio (valkey-bloom's layout).
-    Tightening,
     /// The size of the layer with this index: one of them was compacted or merged before.
     Layer(u32),
 }
@@ -102,7 +102,6 @@ impl fmt::Display for Parameter {
             Self::Capacity => f.write_str("capacity"),
             Self::ErrorRate => f.write_str("error rate"),
             Self::Expansion => f.write_str("expansion"),
-            Self::Tightening => f.write_str("tightening ratio"),
             Self::Layer(index) => write!(f, "size of layer {index}"),
         }
     }
@@ -306,6 +305,7 @@ impl fmt::Display for Error {
             ),
             Self::Chunk(error) => write!(f, "bad chunk: {error}"),
             Self::Windowed => f.write_str("the filter has a window"),
+            Self::OfValkeyBloom => f.write_str("the filter has valkey-bloom's layout"),
             Self::Differs(parameter) => write!(f, "the filters differ in {parameter}"),
             Self::RateExceeded { rate, target } => {
                 let target = short(*target);

@@ -3,7 +3,6 @@
 use super::error::{Failure, ITEM_EXISTS, NOT_FOUND, WRONG_TYPE};
 use super::handler::Call;
 use crate::data_type::handle::{Changed, DataType, FilterMut, Lookup, Outcome, filter, filter_mut};
-use crate::policy::replicate;
 use crate::server::key::Key;
 
 /// Opens the key of a call for reading.
@@ -101,13 +100,6 @@ pub fn missing<F: DataType>(key: &Key) -> Result<(), Failure> {
     match optional::<F>(key)? {
         Some(_) => Err(ITEM_EXISTS.into()),
         None => Ok(()),
-    }
-}
-
-/// Replicates a change that is a function of the filters' bits; see [`replicate::rewrite`].
-pub fn replicate_rewrite<F: DataType>(call: Call, key: &Key) {
-    if let Some(filter) = found::<F>(key) {
-        replicate::rewrite(call.context, call.key, filter, key.expires_at());
     }
 }
 

@@ -134,6 +134,10 @@ fn merge_remedy(error: Error) -> &'static str {
             "its generations are not opened when those of another filter are: add the items to both \
              filters, or create them without WINDOW, LAST and GENERATIONS"
         }
+        Error::OfValkeyBloom => {
+            "valkey-bloom could not follow: add the items to both filters, or create them with \
+             LAYOUT BLOOMLINE"
+        }
         Error::RateExceeded { .. } | Error::LayerFull { .. } => {
             "reserve each filter with the capacity of the whole"
         }
@@ -143,8 +147,16 @@ fn merge_remedy(error: Error) -> &'static str {
 
 /// The reply if a filter cannot be compacted.
 pub fn compaction(error: Error) -> Failure {
-    let remedy = "its memory is freed when its generations are dropped: create it with the capacity \
-                  of one window, or without WINDOW, LAST and GENERATIONS";
+    let remedy = match error {
+        Error::OfValkeyBloom => {
+            "its layers have the bits that their capacity needs: create it with LAYOUT BLOOMLINE, \
+             or with a smaller capacity"
+        }
+        _ => {
+            "its memory is freed when its generations are dropped: create it with the capacity of \
+             one window, or without WINDOW, LAST and GENERATIONS"
+        }
+    };
     Failure::Formatted(format!("ERR cannot compact: {error}: {remedy}"))
 }
 

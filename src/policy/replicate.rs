@@ -243,16 +243,6 @@ pub fn expiry(context: Context, key: Arg, at: i64) {
     context.replicate(c"PEXPIREAT", key, Operands::Integer(at));
 }
 
-/// Replicates BF.MERGE or BF.COMPACT: verbatim, or the content of `filter` for replicas with
-/// valkey-bloom.
-pub fn rewrite<F: Family>(context: Context, key: Arg, filter: &F, expires_at: Option<i64>) {
-    if filter.layout() == Layout::ValkeyBloom {
-        content(context, key, filter, expires_at);
-    } else {
-        context.replicate_verbatim();
-    }
-}
-
 /// Contents of this many bytes or more are logged: a quarter of the server's default limit for the
 /// output buffer of a replica, beyond which it ends the link.
 const LARGE_CONTENT: usize = 64 << 20;

@@ -257,18 +257,16 @@ impl AnyFilter {
     }
 
     /// Gives back the memory that the items do not need, and returns the number of bytes: 0 if, and
-    /// only if, nothing has changed. See [`Filter::compact`]. Filters in valkey-bloom's layout are
-    /// never changed.
+    /// only if, nothing has changed. See [`Filter::compact`].
     ///
     /// # Errors
     ///
-    /// [`Error::Windowed`].
+    /// [`Error::Windowed`], [`Error::OfValkeyBloom`].
     pub fn compact(&mut self) -> Result<u64, Error> {
         match self {
             Self::Bloomline(filter) => Ok(filter.compact()),
-            Self::Windowed(_) => Err(self.refusal()),
             Self::RedisBloom(filter) => Ok(filter.compact()),
-            Self::ValkeyBloom(_) => Ok(0),
+            Self::Windowed(_) | Self::ValkeyBloom(_) => Err(self.refusal()),
         }
     }
 
@@ -276,7 +274,8 @@ impl AnyFilter {
     pub(crate) fn refusal(&self) -> Error {
         match self {
             Self::Windowed(_) => Error::Windowed,
-            _ => Error::Differs(Parameter::Layout),
+            Self::ValkeyBloom(_) => Error::OfValkeyBloom,
+            Self::Bloomline(_) | Self::RedisBloom(_) => Error::Differs(Parameter::Layout),
         }
     }
 

@@ -3,29 +3,27 @@
 use super::Merge;
 use crate::any::AnyFilter;
 use crate::bloomline::Filter;
-use crate::error::{Error, ValkeyError};
+use crate::error::Error;
 use crate::memory::lists::try_push;
 use crate::permit::Permit;
 use crate::redisbloom::ClassicFilter;
 use crate::scalable::ScalableFilter;
-use crate::valkey::ValkeyFilter;
-use crate::valkey::sizing::MAX_CAPACITY;
 
 impl AnyFilter {
     /// Merges this filter with others: it becomes the filter to which the items of all of them were
     /// added. True if a bit changed; otherwise nothing has changed.
     ///
-    /// The filters must have equal parameters and seeds, and no window. The number of items of the
-    /// result is estimated by its fill, because an item may be in several filters. A source that has
-    /// more layers adds copies of them, for which `permit` is asked.
+    /// The filters must have equal parameters and seeds, no window, and not valkey-bloom's layout.
+    /// The number of items of the result is estimated by its fill, because an item may be in several
+    /// filters. A source that has more layers adds copies of them, for which `permit` is asked.
     ///
     /// Cost: one pass over the bits of all filters.
     ///
     /// # Errors
     ///
-    /// [`Error::Windowed`], [`Error::Differs`]; [`Error::RateExceeded`] or [`Error::LayerFull`] if
-    /// the result would not keep its target rate; [`Error::Refused`] by `permit`;
-    /// [`Error::OutOfMemory`]. Nothing has changed then.
+    /// [`Error::Windowed`], [`Error::OfValkeyBloom`], [`Error::Differs`]; [`Error::RateExceeded`] or
+    /// [`Error::LayerFull`] if the result would not keep its target rate; [`Error::Refused`] by
+    /// `permit`; [`Error::OutOfMemory`]. Nothing has changed then.
     pub fn union(&mut self, others: &[&Self], permit: Permit) -> Result<bool, Error> {
         let target = self.error_rate();
         match self {
@@ -33,22 +31,11 @@ impl AnyFilter {
                 let others = sources(filter, others, Self::bloomline)?;
                 filter.merge(&others, target, permit)
             }
-            Self::Windowed(_) => Err(self.refusal()),
             Self::RedisBloom(filter) => {
                 let others = sources(filter, others, Self::classic)?;
                 filter.merge(&others, target, permit)
             }
-            Self::ValkeyBloom(filter) => {
-                let others = sources(filter, others, Self::valkey_bloom)?;
-                // The newest layer may get a larger capacity.
-                let most = others
-                    .iter()
-                    .fold(filter.capacity(), |sum, other| sum.saturating_add(other.capacity()));
-                if most > MAX_CAPACITY {
-                    return Err(ValkeyError::Capacity(most).into());
-                }
-                filter.merge(&others, target, permit)
-            }
+            Self::Windowed(_) | Self::ValkeyBloom(_) => Err(self.refusal()),
         }
     }
 
@@ -57,13 +44,12 @@ impl AnyFilter {
     ///
     /// # Errors
     ///
-    /// [`Error::Windowed`], [`Error::Differs`].
+    /// [`Error::Windowed`], [`Error::OfValkeyBloom`], [`Error::Differs`].
     pub fn check_union(&self, others: &[&Self]) -> Result<(), Error> {
         match self {
             Self::Bloomline(filter) => sources(filter, others, Self::bloomline).map(drop),
-            Self::Windowed(_) => Err(self.refusal()),
             Self::RedisBloom(filter) => sources(filter, others, Self::classic).map(drop),
-            Self::ValkeyBloom(filter) => sources(filter, others, Self::valkey_bloom).map(drop),
+            Self::Windowed(_) | Self::ValkeyBloom(_) => Err(self.refusal()),
         }
     }
 
@@ -73,10 +59,6 @@ impl AnyFilter {
 
     fn classic(&self) -> Result<&ClassicFilter, Error> {
         if let Self::RedisBloom(filter) = self { Ok(filter) } else { Err(self.refusal()) }
-    }
-
-    fn valkey_bloom(&self) -> Result<&ValkeyFilter, Error> {
-        if let Self::ValkeyBloom(filter) = self { Ok(filter) } else { Err(self.refusal()) }
     }
 }
 

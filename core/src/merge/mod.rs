@@ -7,7 +7,6 @@
 mod any;
 mod bloomline;
 mod redisbloom;
-mod valkey;
 
 use std::iter;
 

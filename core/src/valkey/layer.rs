@@ -81,7 +81,7 @@ pub struct Common {
 #[derive(Debug)]
 pub struct ValkeyLayer {
     pub(crate) words: Words,
-    pub(crate) shape: Shape,
+    shape: Shape,
     modulus: Modulus,
 }
 

@@ -27,7 +27,7 @@ impl Handler for Compact {
         let (is_smaller, freed) = compacted.map_err(error::compaction)?;
         COMPACTIONS.add(is_smaller.into());
         BYTES_COMPACTED.add(freed);
-        let replicate = |key: &Key| access::replicate_rewrite::<AnyFilter>(call, key);
+        let replicate = |_: &Key| call.context.replicate_verbatim();
         call.commit(key, changed, replicate, [(true, COMPACTED)]);
         call.context.count(freed);
         Ok(())

@@ -45,7 +45,7 @@ impl Handler for Merge {
         MERGES.add(changed.is_true().into());
         // The sources are closed before the events as well: a subscriber may delete them.
         drop(keys);
-        let replicate = |key: &Key| access::replicate_rewrite::<AnyFilter>(call, key);
+        let replicate = |_: &Key| call.context.replicate_verbatim();
         call.commit(key, changed, replicate, [(true, MERGED)]);
         call.context.simple(c"OK");
         Ok(())

@@ -141,7 +141,7 @@ fn in_redisbloom_layout() -> Vec<Filter> {
 
 /// Filters in valkey-bloom's layout.
 fn in_valkey_layout() -> Vec<Filter> {
-    use Step::{Add, AddBinary, AddPacked, KeepHeader, Merge};
+    use Step::{Add, AddBinary, AddPacked, KeepHeader};
     let row = |key: &str, options: &str, present, steps: &[Step]| {
         filter(&format!("valkey{key}"), &format!("{options} LAYOUT VALKEY-BLOOM"), present, steps)
     };
@@ -155,7 +155,6 @@ fn in_valkey_layout() -> Vec<Filter> {
         row(":binary", "0.0001 200", 0..0, &[AddBinary]),
         row(":packed", "0.001 100", 1000..3000, &[AddPacked(1000..3000)]),
         row(":loaded", "0.01 100", 0..0, &[Add(0..1000), KeepHeader]),
-        row(":merged", "0.000001 1000", 0..400, &[Add(0..200), Merge(100..400)]),
     ]
 }
 

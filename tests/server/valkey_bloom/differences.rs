@@ -34,8 +34,14 @@ fn a_program_sees_what_the_page_says() {
             ("BF.RESERVE k 1 100 LAYOUT valkey-bloom", "-ERR error rate must be<any>"),
             ("BF.LOAD own x", "-BUSYKEY Target key name already exists."),
             ("BF.LOAD k x", "-ERR bloom object decoding failed. Unsupported version"),
-            ("BF.COMPACT own", ":0"),
-            ("BF.MERGE own fixed", "-<any>"),
+            ("BF.COMPACT own", "-ERR cannot compact: the filter has valkey-bloom's layout: <any>"),
+            ("BF.MERGE own own", "-ERR cannot merge: the filter has valkey-bloom's layout: <any>"),
+            (
+                "BF.MERGE own fixed",
+                "-ERR cannot merge: the filter has valkey-bloom's layout: <any>",
+            ),
+            ("BF.MERGE new own", "-ERR cannot merge: the filter has valkey-bloom's layout: <any>"),
+            ("EXISTS new", ":0"),
         ] {
             let found = client.ask(call);
             assert!(matches(reply, &found), "{call}: {found}");

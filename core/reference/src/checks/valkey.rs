@@ -157,7 +157,7 @@ fn operate(filter: &mut AnyFilter, u: &mut Unstructured) -> Result<()> {
     let first = u.int_in_range(0..=1_000u32)?;
     let items: Vec<[u8; 4]> =
         (first..=first + u.int_in_range(0..=100u32)?).map(u32::to_le_bytes).collect();
-    match u.int_in_range(0..=4u8)? {
+    match u.int_in_range(0..=3u8)? {
         0 => {
             let (mut offset, mut lengths) = (0, Vec::new());
             filter.each_layer(|words| lengths.push(words.bytes()));
@@ -169,14 +169,10 @@ fn operate(filter: &mut AnyFilter, u: &mut Unstructured) -> Result<()> {
             assert!(byte != 0xff || filter.contains(b"anything", 0));
         }
         1 => {
-            let mut copy = filter.try_clone(&mut |_| true).expect("memory");
-            copy.insert_batch(items.iter(), &mut small, |_| {});
-            let found: Vec<_> = items.iter().filter(|item| copy.contains(&item[..], 0)).collect();
-            if filter.union(&[&copy], &mut small).is_ok() {
-                assert!(found.iter().all(|item| filter.contains(&item[..], 0)));
-            }
+            let copy = filter.try_clone(&mut |_| true).expect("memory");
+            assert_eq!(filter.union(&[&copy], &mut small), Err(Error::OfValkeyBloom));
+            assert_eq!(filter.compact(), Err(Error::OfValkeyBloom));
         }
-        2 => assert_eq!(filter.compact(), Ok(0)),
         _ => {
             let (before, mut new, mut answers) = (filter.len(), 0, Vec::new());
             filter.insert_batch(items.iter(), &mut small, |answer| answers.push(answer));

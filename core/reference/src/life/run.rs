@@ -362,7 +362,11 @@ impl Life<'_> {
 
     /// Why filters of this kind are neither merged nor compacted.
     fn refusal(&self) -> Option<Error> {
-        self.filter.windowed().map(|_| Error::Windowed)
+        match &self.filter {
+            Filter::Bloom(AnyFilter::Windowed(_)) => Some(Error::Windowed),
+            Filter::Bloom(AnyFilter::ValkeyBloom(_)) => Some(Error::OfValkeyBloom),
+            _ => None,
+        }
     }
 
     /// A refused union changes nothing, and the result is not larger than was permitted.
