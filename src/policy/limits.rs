@@ -240,8 +240,8 @@ impl<'a> Limits<'a> {
     }
 
     /// New layers must fit the free part of `maxmemory`, or of the machine's memory if there is no
-    /// `maxmemory`. If the server may evict keys, the evictable part counts as free, but new layers
-    /// may take at most half of `maxmemory`.
+    /// `maxmemory`. Keys that the server may evict make room as well, for new layers of at most half
+    /// of `maxmemory`.
     ///
     /// The server checks its memory only before a command, so one BF.RESERVE could take any amount.
     fn beyond_memory(new: u64) -> Option<Refusal> {
@@ -255,10 +255,8 @@ impl<'a> Limits<'a> {
             }
             max => {
                 let free = max.saturating_sub(used);
-                let left = match Self::evictable_fraction(&info) {
-                    0.0 => free,
-                    evictable => free.saturating_add((used as f64 * evictable) as u64).min(max / 2),
-                };
+                let evictable = (used as f64 * Self::evictable_fraction(&info)) as u64;
+                let left = free.max(free.saturating_add(evictable).min(max / 2));
                 (new > left).then_some(Refusal::Maxmemory { new, left, max })
             }
         }

@@ -34,7 +34,7 @@ struct Limit {
 const BYTES: &str = "it needs <n> bytes, bf-max-filter-bytes allows 1048576";
 const MAXMEMORY: &str = "its new layers need <n> bytes, maxmemory <n> leaves <n>";
 
-const LIMITS: [Limit; 3] = [
+const LIMITS: [Limit; 4] = [
     Limit {
         args: "bf-max-filter-bytes 1mb",
         policy: "noeviction",
@@ -53,13 +53,27 @@ const LIMITS: [Limit; 3] = [
         refused: "BF.RESERVE again 0.01 5000000",
         because: MAXMEMORY,
     },
-    // Half of the memory. A second filter of 14 MB fits, because the server may evict the first.
+    // Filters of 7 MB: two fit the free memory, and a third one, because the server may evict the
+    // others, fits half of the memory.
     Limit {
         args: "",
         policy: "allkeys-lru",
-        maxmemory: |_| 40 << 20,
-        fits: &["BF.RESERVE fits 0.01 10000000", "BF.RESERVE again 0.01 10000000"],
+        maxmemory: |used| used + (18 << 20),
+        fits: &[
+            "BF.RESERVE other 0.01 5000000",
+            "BF.RESERVE another 0.01 5000000",
+            "BF.RESERVE fits 0.01 5000000",
+        ],
         refused: "CF.RESERVE half 20000000",
+        because: MAXMEMORY,
+    },
+    // Free memory counts whole, whatever keys have a TTL.
+    Limit {
+        args: "",
+        policy: "volatile-lru",
+        maxmemory: |used| used + (18 << 20),
+        fits: &["SET key value EX 1000", "BF.RESERVE fits 0.01 10000000"],
+        refused: "BF.RESERVE again 0.01 10000000",
         because: MAXMEMORY,
     },
 ];
