@@ -1,6 +1,7 @@
 //! The entry point that the server calls to load the module.
 
 use std::ffi::{c_char, c_int};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use redis_module::raw::{self, RedisModuleCtx, RedisModuleString, Status};
 
@@ -17,13 +18,17 @@ use crate::server::{api, command, info, log};
 /// The name of the module: RedisBloom's, because tools look for the commands under it.
 const NAME: &[u8; 3] = b"bf\0";
 
-/// The version that MODULE LIST shows: 8.0.0, the version of RedisBloom with these commands and
+/// The version that MODULE LIST shows: 8.0.1, above the RedisBloom 8.0.0 with these commands and
 /// settings. Tools that check for RedisBloom's version would take Bloomline's own version for an
-/// ancient one. Bloomline's own version is in the section of INFO.
-const VERSION: c_int = 80_000;
+/// ancient one, and up to 8.0.0 some take the module for valkey-bloom. Bloomline's own version is in
+/// the section of INFO.
+const VERSION: c_int = 80_001;
 
 /// The version of the module interface.
 const API_VERSION: c_int = raw::REDISMODULE_APIVER_1 as c_int;
+
+/// True from the end of a load that succeeded. A second load of the same file finds it set.
+static IS_LOADED: AtomicBool = AtomicBool::new(false);
 
 #[cfg(not(feature = "audit"))]
 #[global_allocator]
@@ -54,15 +59,23 @@ pub unsafe extern "C" fn RedisModule_OnLoad(
         let bound =
             raw::Export_RedisModule_Init(ctx, NAME.as_ptr().cast::<c_char>(), VERSION, API_VERSION);
         if bound != Status::Ok as c_int {
-            log::warning(
-                "another module called bf is loaded already (MODULE LIST): load only one of the \
-                 two",
-            );
+            log::warning(match IS_LOADED.load(Ordering::Relaxed) {
+                true => {
+                    "this file is loaded already: remove the second loadmodule line of it, in the \
+                     configuration, a file that it includes, or on the command line"
+                }
+                false => {
+                    "another module called bf is loaded already (MODULE LIST): load only one of \
+                     the two"
+                }
+            });
             return bound;
         }
         (Loading::new(ctx), Args::new(argv, argc))
     };
-    let status = if load(loading, args) { Status::Ok } else { Status::Err };
+    let is_loaded = load(loading, args);
+    IS_LOADED.store(is_loaded, Ordering::Relaxed);
+    let status = if is_loaded { Status::Ok } else { Status::Err };
     status as c_int
 }
 

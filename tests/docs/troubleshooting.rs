@@ -166,6 +166,7 @@ fn failed_starts(kind: &Kind, files: &Files) -> Vec<(&'static str, String)> {
     let both = [line_of_loading(&module()), line_of_loading(&files.namesake)];
     let ours_first = both.iter().fold(Setup::new().bare(), Setup::line);
     starts.push(("redisbloom.so initialization failed", log(ours_first)));
+    starts.push(("this file is loaded already", log(Setup::new().line(&both[0]))));
     let ours_second = Setup::new().line(&both[1]);
     starts.push(("another module called bf is loaded already", log(ours_second)));
 

@@ -184,7 +184,7 @@ fn module_list_has_redisblooms_version_and_info_ours() {
         );
         // Client libraries check it: Predis, for example, needs at least 20600 to send BF commands.
         let modules = client.ask("MODULE LIST");
-        assert!(modules.contains("$4 name $2 bf $3 ver :80000"), "{modules}");
+        assert!(modules.contains("$4 name $2 bf $3 ver :80001"), "{modules}");
     });
 }
 

@@ -110,6 +110,7 @@ fn a_load_with_wrong_arguments_leaves_a_running_server_intact() {
         assert_eq!(client.ask("BF.ADD k a"), ":1");
         assert_eq!(client.ask("BF.INFO k ERROR"), "*[$4 0.01]");
         assert!(client.ask(&load).starts_with("-ERR"));
+        assert!(server.log().contains("this file is loaded already"), "{}", server.log());
         assert_eq!(client.ask("COPY k l"), ":1");
         assert!(client.ask("INFO bf").contains("bf_filters:2"));
         client.assert_answers_ping("the refused loads");
