@@ -32,7 +32,7 @@ impl Drop for Seed {
 
 /// The longest that one case may take. On filters this small a case takes microseconds; one that
 /// takes seconds here would take hours on real filters. Miri is a thousand times as slow.
-const PATIENCE: Duration = Duration::from_secs(if cfg!(miri) { 600 } else { 20 });
+const PATIENCE: Duration = Duration::from_secs(if cfg!(miri) { 600 } else { 120 });
 
 /// Runs a body on `count` random inputs whose length in bytes is in a range.
 ///

@@ -15,7 +15,7 @@ use super::{Layout, bytes, compact, granted, item, reloaded};
 const LIMIT: u64 = 1 << 20;
 
 /// The longest that one header may take.
-const PATIENCE: Duration = Duration::from_secs(if cfg!(miri) { 600 } else { 10 });
+const PATIENCE: Duration = Duration::from_secs(if cfg!(miri) { 600 } else { 120 });
 
 fn small(demand: Demand) -> bool {
     demand.filter_bytes <= LIMIT

@@ -1,7 +1,5 @@
 //! What a filter may be, and what happens at its limits.
 
-use std::time::{Duration, Instant};
-
 use bloomline_core::Error;
 use bloomline_core::cuckoo::classic::MAX_TABLES;
 use bloomline_core::error::{ChunkError, CuckooError, HeaderError};
@@ -80,8 +78,7 @@ fn refuses_numbers_out_of_range_with_the_reason() {
 
 /// The largest tables: the permit gets the sum, and nothing is allocated before.
 #[test]
-fn hostile_headers_cost_no_time_before_the_permit() {
-    let start = Instant::now();
+fn hostile_headers_make_one_demand() {
     for (tables, expansion, buckets) in
         [(65_535, 1, 1u64 << 55), (65_535, 1, 1), (54, 2, 4), (1, 0, 1 << 55)]
     {
@@ -95,7 +92,6 @@ fn hostile_headers_cost_no_time_before_the_permit() {
         });
         assert!(matches!(error, Err(Error::Refused(_))) && asked == 1);
     }
-    assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
 }
 
 #[test]
