@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use bloomline_harness::{
-    CModule, Client, Kind, Limits, Setup, append_only_file, for_each_server, module, until,
+    CModule, Client, Kind, Limits, Setup, append_only_file, for_each_server, module, module_for,
+    until,
 };
 use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 use tempfile::TempDir;
@@ -166,7 +167,8 @@ fn failed_starts(kind: &Kind, files: &Files) -> Vec<(&'static str, String)> {
     let both = [line_of_loading(&module()), line_of_loading(&files.namesake)];
     let ours_first = both.iter().fold(Setup::new().bare(), Setup::line);
     starts.push(("redisbloom.so initialization failed", log(ours_first)));
-    starts.push(("this file is loaded already", log(Setup::new().line(&both[0]))));
+    let twice = Setup::new().line(line_of_loading(&module_for(kind)));
+    starts.push(("this file is loaded already", log(twice)));
     let ours_second = Setup::new().line(&both[1]);
     starts.push(("another module called bf is loaded already", log(ours_second)));
 
