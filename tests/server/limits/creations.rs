@@ -53,21 +53,16 @@ const LIMITS: [Limit; 4] = [
         refused: "BF.RESERVE again 0.01 5000000",
         because: MAXMEMORY,
     },
-    // Filters of 7 MB: two fit the free memory, and a third one, because the server may evict the
-    // others, fits half of the memory.
+    // Free memory counts whole with eviction too; what can be evicted counts up to half.
     Limit {
         args: "",
         policy: "allkeys-lru",
         maxmemory: |used| used + (18 << 20),
-        fits: &[
-            "BF.RESERVE other 0.01 5000000",
-            "BF.RESERVE another 0.01 5000000",
-            "BF.RESERVE fits 0.01 5000000",
-        ],
-        refused: "CF.RESERVE half 20000000",
+        fits: &["BF.RESERVE fits 0.01 10000000"],
+        refused: "BF.RESERVE again 0.01 10000000",
         because: MAXMEMORY,
     },
-    // Free memory counts whole, whatever keys have a TTL.
+    // One key has a TTL.
     Limit {
         args: "",
         policy: "volatile-lru",

@@ -2,12 +2,9 @@
 
 use bloomline_harness::{Setup, numbered};
 
-use super::{freed_by_flushall, usage};
+use super::{NOISE, freed_by_flushall, usage};
 use crate::filters::compact;
 use crate::inspect::info_field;
-
-/// Bytes that FLUSHALL frees beside the filter: the key, and the table of keys.
-const NOISE: u64 = 64 << 10;
 
 #[test]
 fn the_memory_is_given_back() {

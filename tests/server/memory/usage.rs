@@ -2,7 +2,7 @@
 
 use bloomline_harness::{Setup, numbered};
 
-use super::{freed_by_flushall, usage};
+use super::{NOISE, freed_by_flushall, usage};
 use crate::inspect::info_field;
 
 #[test]
@@ -82,7 +82,7 @@ fn usage_of_large_filters_agrees_with_used_memory() {
             // BF.INFO SIZE is computed from the requested bytes. The allocator gives up to a
             // quarter more.
             assert!(
-                size <= freed && size > freed * 0.75,
+                size <= freed + NOISE as f64 && size > freed * 0.75,
                 "{reservation}: {freed} bytes freed, BF.INFO {size}"
             );
         }
