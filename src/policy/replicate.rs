@@ -248,7 +248,7 @@ pub fn expiry(context: Context, key: Arg, at: i64) {
 const LARGE_CONTENT: usize = 64 << 20;
 
 /// Replicates a key as DEL, LOADCHUNK with header and bits or BF.LOAD, and PEXPIREAT.
-pub fn content<F: Family>(context: Context, key: Arg, filter: &F, expires_at: Option<i64>) {
+fn content<F: Family>(context: Context, key: Arg, filter: &F, expires_at: Option<i64>) {
     deletion(context, key);
     let mut bytes = 0;
     match filter.payload() {

@@ -5,6 +5,7 @@
 //!                  -> core: AnyFilter::union
 //! ```
 
+use std::collections::HashSet;
 use std::ffi::CStr;
 
 use crate::command::access;
@@ -13,6 +14,7 @@ use crate::command::handler::{ArgCount, Call, Handler};
 use crate::data_type::handle::{Changed, store};
 use crate::policy::counters::MERGES;
 use crate::policy::limits::{Limits, MERGE};
+use crate::server::args::Arg;
 use crate::server::key::Key;
 use bloomline_core::Error;
 use bloomline_core::host::AnyFilter;
@@ -27,12 +29,13 @@ impl Handler for Merge {
     const ARGS: ArgCount = 3..=usize::MAX;
 
     fn run(call: Call) -> Result<(), Failure> {
-        // Merging the destination with itself changes nothing, and it must not be borrowed twice.
-        let is_destination = |name: &[u8]| name == call.key.bytes();
-        let names = || call.rest.iter().filter(|name| !is_destination(name.bytes()));
-        let keys: Vec<Key> = names().map(|name| Key::read(call.context, name)).collect();
+        // Merging the destination with itself changes nothing, and it must not be borrowed twice. A
+        // source that is named again would cost another pass over its bits.
+        let mut seen = HashSet::from([call.key.bytes()]);
+        let names: Vec<Arg> = call.rest.iter().filter(|name| seen.insert(name.bytes())).collect();
+        let keys: Vec<Key> = names.iter().map(|name| Key::read(call.context, *name)).collect();
         let mut sources = Vec::with_capacity(keys.len());
-        for (key, name) in keys.iter().zip(names()) {
+        for (key, name) in keys.iter().zip(names) {
             sources.push(access::optional(key)?.ok_or_else(|| no_source(name))?);
         }
         let mut key = access::write(call);
@@ -64,8 +67,8 @@ fn merge_into(
         let union = |filter: &mut AnyFilter| filter.union(sources, &mut limits.permit());
         return Ok(filter.replace(union).map(|_| filter.close()));
     }
-    let (Some((first, others)), true) = (sources.split_first(), sources.len() == call.rest.len())
-    else {
+    let is_source = call.rest.iter().any(|name| name.bytes() == call.key.bytes());
+    let (Some((first, others)), false) = (sources.split_first(), is_source) else {
         return Err(no_source(call.key));
     };
     Ok(union_of(first, others, limits).map(|filter| store(key, filter)))

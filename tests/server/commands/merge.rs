@@ -67,6 +67,21 @@ fn merging_a_filter_with_itself_changes_nothing() {
 }
 
 #[test]
+fn a_source_that_is_named_again_counts_once() {
+    Setup::new().debug().on_shared_servers(|mut client, _| {
+        for options in KINDS {
+            make(&mut client, options);
+            client.ok("BF.MERGE once a b");
+            client.ok("BF.MERGE often a b a b b a");
+            client.ok("BF.MERGE often b often a a");
+            assert_eq!(digest(&mut client, "often"), digest(&mut client, "once"), "{options}");
+            assert_eq!(card(&mut client, "often"), card(&mut client, "once"), "{options}");
+            assert_eq!(client.ask("DEL once often"), ":2");
+        }
+    });
+}
+
+#[test]
 fn filters_of_two_servers_are_merged_by_dump_and_restore() {
     for_each_server(|kind| {
         let (one, other) = (Setup::new().start(kind), Setup::new().start(kind));
