@@ -104,12 +104,6 @@ fn load(loading: Loading, args: Args) -> bool {
         // What is called without a command comes last: a server that refuses the load unloads the
         // file, and must call nothing of it from then on.
         info::register::<Counters>(loading);
-        #[cfg(target_os = "linux")]
-        {
-            // Huge pages change only times: without a thread there are none.
-            let mut collapser = bloomline_core::host::huge::Collapser::default();
-            crate::server::background::repeat("bf-huge", move || collapser.pass());
-        }
     }
     is_loaded
 }

@@ -54,7 +54,7 @@ pub mod pages {
 /// Huge pages behind large layers, for a thread of a host.
 #[cfg(all(target_os = "linux", not(miri)))]
 pub mod huge {
-    pub use crate::memory::huge::Collapser;
+    pub use crate::memory::huge::{Collapser, FROM};
 }
 
 /// RedisBloom's layout, for hosts that read and write RedisBloom's own formats.

@@ -7,6 +7,7 @@ use std::fmt;
 use super::counters::{
     COMPACTIONS_REFUSED, CREATIONS_REFUSED, Counter, GROWTHS_REFUSED, MERGES_REFUSED,
 };
+use super::huge;
 use super::layout::LayoutRow;
 use super::machine;
 use super::setting;
@@ -220,7 +221,11 @@ impl<'a> Limits<'a> {
         if self.refusal.get().is_none() {
             self.refusal.set(self.exceeded(demand));
         }
-        self.refusal.get().is_none()
+        let is_allowed = self.refusal.get().is_none();
+        if is_allowed {
+            huge::prepare(demand);
+        }
+        is_allowed
     }
 
     fn exceeded(&self, demand: Demand) -> Option<Refusal> {

@@ -7,6 +7,7 @@
 //! | [`setting`], [`config`] | the settings; load arguments and CONFIG SET |
 //! | [`source`] | who sends a call, and who executes it again |
 //! | [`limits`], [`machine`] | how much memory a filter may take |
+//! | `huge` | when the thread for huge pages is started |
 //! | [`seed`] | the seed of a new filter |
 //! | [`replicate`] | what is replicated of a call |
 //! | [`counters`], `totals` | the numbers that INFO shows; what filters add to them |
@@ -18,6 +19,7 @@ pub mod config;
 pub mod counters;
 mod cuckoo;
 pub mod family;
+mod huge;
 pub mod layout;
 pub mod limits;
 pub mod machine;

@@ -96,14 +96,13 @@ pub fn drop_later<T: Send + 'static>(value: T, bytes: u64) {
 }
 
 /// Starts a thread that works for the life of the process. `work` returns how long to wait until it
-/// is called again. Does nothing if no thread can be started.
+/// is called again. False if no thread can be started.
 #[cfg(target_os = "linux")]
-pub fn repeat(name: &str, mut work: impl FnMut() -> std::time::Duration + Send + 'static) {
-    start(name, move || {
-        loop {
-            thread::sleep(work());
-        }
-    });
+pub fn repeat(name: &str, mut work: impl FnMut() -> std::time::Duration + Send + 'static) -> bool {
+    let run = move || loop {
+        thread::sleep(work());
+    };
+    start(name, run).is_some()
 }
 
 #[cfg(test)]

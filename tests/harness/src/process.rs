@@ -60,6 +60,20 @@ impl Process {
         self.kibibytes("smaps_rollup", "AnonHugePages:")
     }
 
+    /// Threads with this name.
+    ///
+    /// # Errors
+    /// As [`Process::page_faults`].
+    pub fn threads(self, name: &str) -> io::Result<usize> {
+        let mut count = 0;
+        for thread in fs::read_dir(format!("/proc/{}/task", self.0))? {
+            // A thread may end meanwhile.
+            let found = fs::read_to_string(thread?.path().join("comm")).unwrap_or_default();
+            count += usize::from(found.trim_end() == name);
+        }
+        Ok(count)
+    }
+
     /// A field of `/proc/PID/status` in bytes.
     fn status(self, name: &str) -> io::Result<u64> {
         self.kibibytes("status", name)

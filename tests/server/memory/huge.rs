@@ -87,3 +87,16 @@ fn large_filters_get_huge_pages_when_all_pages_are_used() {
         assert_eq!(server.resp2().ask("BF.MEXISTS few 12345678 x"), found);
     });
 }
+
+#[test]
+fn the_first_large_layer_starts_the_thread() {
+    Setup::new().on_each_server(|mut client, server| {
+        let threads = || server.process().threads("bf-huge").expect("its threads");
+        client.ok("BF.RESERVE small 0.01 1000000");
+        assert_eq!(threads(), 0);
+        for key in ["large", "other"] {
+            client.ok(&format!("BF.RESERVE {key} 0.01 62000000"));
+            assert_eq!(threads(), 1, "{key}");
+        }
+    });
+}
