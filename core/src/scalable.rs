@@ -7,7 +7,7 @@ use std::ptr::NonNull;
 use crate::error::{Error, HeaderError};
 use crate::estimate::{Estimate, LayerEstimate};
 use crate::layer::Layer;
-use crate::memory::lists::try_collect;
+use crate::memory::lists::{no_room_for_one_more, try_collect};
 use crate::memory::words::{Mover, relocate_slice};
 use crate::permit::{self, Permit};
 
@@ -306,7 +306,7 @@ impl<L: Layer> ScalableFilter<L> {
             self.common = common;
         }
         self.older = older.into_boxed_slice();
-        room.map_err(|_| Error::OutOfMemory(size_of_val(&*self.older) as u64))
+        room.map_err(|_| no_room_for_one_more(&self.older))
     }
 }
 

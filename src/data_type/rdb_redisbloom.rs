@@ -52,15 +52,16 @@ pub fn load(loader: &mut Loader, encver: c_int) -> Result<ClassicFilter, LoadErr
     if !(1..=u64::from(MAX_LAYERS)).contains(&count) {
         return Err(format!("{count} links").into());
     }
-    let options = if encver >= 2 { loader.reader.unsigned()? as u32 } else { 0 };
-    let mut options = Options::from_bits(options);
+    let options = if encver >= 2 { loader.reader.unsigned()? } else { 0 };
+    let mut options = Options::from_bits(within("options", options)?);
     if !options.are_known() {
         // A header with them would be refused.
         let unknown = options.unknown_bits();
         loader.warn(&format!("repaired: options {unknown:#x} without a meaning are dropped"));
         options = options.without_unknown_bits();
     }
-    let expansion = if encver >= 4 { loader.reader.unsigned()? } else { OLD_GROWTH } as u32;
+    let expansion = if encver >= 4 { loader.reader.unsigned()? } else { OLD_GROWTH };
+    let expansion = within("growth", expansion)?;
     let (mut layers, mut bytes) = (Vec::new(), 0u64);
     for index in 0..count {
         let layer = load_layer(loader, encver, index as u32, bytes)?
@@ -70,6 +71,11 @@ pub fn load(loader: &mut Loader, encver: c_int) -> Result<ClassicFilter, LoadErr
     }
     let filter = ClassicFilter::from_links(Common { options, expansion }, layers);
     filter.ok_or_else(|| LoadError::Bytes("no link".into()))
+}
+
+/// A number of a field that is narrower than what a file can hold.
+fn within<T: TryFrom<u64>>(field: &str, number: u64) -> Result<T, LoadError> {
+    T::try_from(number).map_err(|_| format!("{field} {number} is out of range").into())
 }
 
 /// Loads layer number `index`; the bits of the older layers take `older_bytes`. None if the numbers
@@ -83,11 +89,11 @@ fn load_layer(
     let reader = &mut loader.reader;
     let capacity = reader.unsigned()?;
     let error = reader.number()?;
-    let hashes = reader.unsigned()? as u32;
+    let hashes = within("hashes", reader.unsigned()?)?;
     let bits_per_item = reader.number()?;
     let (bits, log2_bits) = match encver {
         0 => ((capacity as f64 * bits_per_item) as u64, 0),
-        _ => (reader.unsigned()?, reader.unsigned()? as u8),
+        _ => (reader.unsigned()?, within("log2_bits", reader.unsigned()?)?),
     };
     let bytes = bits / 8;
     let words = loader.words(Demand {

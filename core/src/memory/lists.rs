@@ -4,9 +4,14 @@ use crate::error::Error;
 
 /// Appends a value to a list. On failure the list is unchanged.
 pub(crate) fn try_push<T>(list: &mut Vec<T>, value: T) -> Result<(), Error> {
-    list.try_reserve(1).map_err(|_| Error::OutOfMemory(size_of_val(&**list) as u64))?;
+    list.try_reserve(1).map_err(|_| no_room_for_one_more(list))?;
     list.push(value);
     Ok(())
+}
+
+/// The list cannot grow by one value.
+pub(crate) fn no_room_for_one_more<T>(list: &[T]) -> Error {
+    Error::OutOfMemory(size_of::<T>() as u64 * (list.len() as u64 + 1))
 }
 
 /// Inserts a value at an index of a list without spare capacity. On failure the list is unchanged,
@@ -18,7 +23,7 @@ pub(crate) fn try_insert<T>(list: &mut Box<[T]>, index: usize, value: T) -> Resu
         values.insert(index, value);
     }
     *list = values.into_boxed_slice();
-    room.map_err(|_| Error::OutOfMemory(size_of_val(&**list) as u64))
+    room.map_err(|_| no_room_for_one_more(list))
 }
 
 /// A list of exactly `count` values.

@@ -124,6 +124,11 @@ fn foreign_values_that_contradict_themselves_are_refused() {
         ("an error rate of NaN", Value { error: f64::NAN, ..sound() }),
         ("NaN bits per item", Value { bits_per_item: f64::NAN, ..sound() }),
         ("infinite bits per item", Value { bits_per_item: f64::INFINITY, ..sound() }),
+        // Of these, 32 or 8 bits are those of the sound value.
+        ("a power of two of more than 8 bits", Value { log2_bits: 256, ..sound() }),
+        ("hashes of more than 32 bits", Value { hashes: (1 << 32) + 8, ..sound() }),
+        ("a growth of more than 32 bits", Value { growth: (1 << 32) + 2, ..sound() }),
+        ("options of more than 32 bits", Value { options: (1 << 32) + 5, ..sound() }),
         ("no hashes", Value { hashes: 0, ..sound() }),
         ("hashes that do not match the bits per item", Value { hashes: 9, ..sound() }),
         (
