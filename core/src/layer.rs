@@ -82,7 +82,7 @@ pub trait Probe: Sized {
 }
 
 pub(crate) mod sealed {
-    /// Only the two layouts have layers.
+    /// Only the layouts of this crate have layers.
     pub trait Sealed {}
 }
 
