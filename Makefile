@@ -25,7 +25,8 @@ export PORT SERVER DESTDIR PREFIX MODULEDIR DOCDIR DIST
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .PHONY: help build install deb wheel dist run lint
-.PHONY: test test-all test-rest test-audit test-clients test-calculator test-platforms test-python
+.PHONY: test test-again test-all test-rest test-audit test-clients test-calculator test-platforms
+.PHONY: test-python
 .PHONY: bench publish-bench bench-latency bench-python
 .PHONY: plan wasm calculator soak fuzz deep servers clean
 
@@ -60,6 +61,10 @@ run: build ## Start a server with the module: PORT=6379, SERVER=name, command or
 test: ## Run the quick tests, on three servers; lists what it did not run
 	@scripts/deps.sh build
 	@scripts/test.sh quick
+
+test-again: ## Run the server tests of `make test` again and again: N=10, LOAD=2 busy loops
+	@scripts/deps.sh build
+	@scripts/test.sh again $(or $(N),10) $(or $(LOAD),0)
 
 test-all: test test-rest ## Run all tests, on all servers and with all client libraries
 

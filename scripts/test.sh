@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
 # Runs the tests of one tier with bloomline.so, which `make build` makes; the quick tier calls it.
 #
-#   scripts/test.sh quick   the core, the module on three servers, the docs, one client library
-#   scripts/test.sh rest    all other tests in Rust: the other servers, installation, the calculator,
-#                           examples in the documentation of the code, one round of each bench
+#   scripts/test.sh quick         the core, the module on three servers, the docs, one client library
+#   scripts/test.sh again N LOAD  the server tests of the quick tier, N times, with a number of busy
+#                                 loops beside them; lists every test that ever failed
+#   scripts/test.sh rest          all other tests in Rust: the other servers, installation, the
+#                                 calculator, examples in the documentation of the code, one round
+#                                 of each bench
 #
 # The three servers are the oldest Redis, the newest Redis, with a debug allocator in the module, and
 # the newest Valkey: tests/harness/src/kinds.rs chooses them among those of .servers. Tests of
@@ -49,13 +52,13 @@ targets = [t for p in json.load(sys.stdin)["packages"] for t in p["targets"] if 
 print(*sorted({t["name"] for t in targets} - set(sys.argv[1:])))' "${quick_tests[@]}"
 }
 
-case $tier in
-quick)
-    start=$SECONDS
+# build_quick: installs the three servers and builds what the quick tier runs.
+build_quick() {
     # Most of the release build keeps one core busy only, so the tests are compiled beside it.
     make --no-print-directory build &
-    release=$!
-    trap 'kill "$release" 2>/dev/null || true' EXIT
+    local release=$!
+    # shellcheck disable=SC2064 # the process of now
+    trap "kill $release 2>/dev/null || true" EXIT
     # Its tests need an interpreter of WebAssembly, which takes long to compile.
     packages+=(--exclude bloomline-calculator)
     examples=(--example panicking)
@@ -69,9 +72,20 @@ quick)
     }
     wait "$release"
     trap - EXIT
+}
+
+# run_quick ARGUMENTS...: runs tests on the three servers.
+run_quick() {
     # The server tests wait for their servers for a third of the time.
     BLOOMLINE_TIER=quick BLOOMLINE_AUDITED=$audited BLOOMLINE_AUDIT_SO=$audited_module \
-        RUST_TEST_THREADS=$((2 * $(nproc))) run --lib "${quick_tests[@]/#/--test=}"
+        RUST_TEST_THREADS=$((2 * $(nproc))) run "$@"
+}
+
+case $tier in
+quick)
+    start=$SECONDS
+    build_quick
+    run_quick --lib "${quick_tests[@]/#/--test=}"
     scripts/venv.sh
     BLOOMLINE_TIER=quick .venv/bin/pytest -q tests/clients/test_redis_py.py \
         tests/clients/test_redis_py_cuckoo.py
@@ -81,6 +95,30 @@ quick)
 passed in $((SECONDS - start)) s on ${quick_servers[*]}, with redis-py and redis-rs.
 Not run: $others; clusters and faults on other servers than the newest Redis; other client libraries; installation; the calculator; one round of each bench (make test-all); other platforms (make test-platforms); sanitizer, valgrind (make deep).
 SUMMARY
+    ;;
+again)
+    runs=${2:?"the number of runs"} load=${3:-0}
+    build_quick
+    # One file for each run, until the next call.
+    logs=${CARGO_TARGET_DIR:-target}/again
+    rm -rf "$logs" && mkdir -p "$logs"
+    trap 'kill $(jobs -p) 2>/dev/null || true' EXIT
+    for ((i = 0; i < load; i++)); do
+        while :; do :; done &
+    done
+    echo "test: $runs runs on ${quick_servers[*]}, $load busy loops beside them"
+    for ((i = 1; i <= runs; i++)); do
+        start=$SECONDS
+        run_quick --no-fail-fast "${on_servers[@]/#/--test=}" >"$logs/$i" 2>&1 || true
+        passed=$(grep -c '^test .* \.\.\. ok$' "$logs/$i" || true)
+        failed=$(sed -n 's/^test \(.*\) \.\.\. FAILED$/\1/p' "$logs/$i" | paste -sd ' ')
+        # A target that ends without a result of its own: a signal, or a failed build.
+        [[ -n $failed ]] || grep -q '^error' "$logs/$i" && failed+=" $(grep -m 1 '^error' "$logs/$i" || true)"
+        printf 'test: run %d: %d s, %d passed; failed: %s\n' \
+            "$i" $((SECONDS - start)) "$passed" "${failed:-none}"
+        [[ -z $failed ]] || red+=" $logs/$i"
+    done
+    [[ -z ${red:-} ]] || { echo "test: see$red" >&2 && exit 1; }
     ;;
 rest)
     scripts/deps.sh test install
@@ -93,7 +131,7 @@ rest)
     run --bench core --bench server
     ;;
 *)
-    echo "test: unknown tier '$tier'; the tiers are quick and rest" >&2
+    echo "test: unknown tier '$tier'; the tiers are quick, again and rest" >&2
     exit 2
     ;;
 esac

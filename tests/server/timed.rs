@@ -21,7 +21,7 @@ pub const RESERVE: &str = "BF.RESERVE k 0.0000001 1000 WINDOW 8000 GENERATIONS 8
 
 /// A server with a clock, whose links survive moved clocks.
 pub fn setup(clock: &Clock) -> Setup {
-    equal::setup().line("repl-timeout 100000000").clock(clock)
+    equal::setup().clock(clock)
 }
 
 /// A server with its own clock.

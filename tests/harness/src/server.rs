@@ -176,8 +176,11 @@ impl Setup {
     }
 
     fn write_config(&self, kind: &Kind, folder: &Path, port: u16) {
+        // A link whose replica does not answer for a minute stays: machines may be busy, tests move
+        // clocks, and `Replica` answers nothing.
         let mut text = format!(
-            "dir {0}\nunixsocket {0}/socket\nport {port}\nbind 127.0.0.1\nsave \"\"\nrepl-diskless-sync-delay 0\n",
+            "dir {0}\nunixsocket {0}/socket\nport {port}\nbind 127.0.0.1\nsave \"\"\n\
+             repl-diskless-sync-delay 0\nrepl-timeout 100000000\n",
             folder.display(),
         );
         if self.is_debugged && !kind.is_before_7() {

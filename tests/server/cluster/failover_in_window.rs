@@ -14,10 +14,7 @@ fn failovers_in_mid_window_lose_no_acknowledged_item() {
         // One clock for all nodes. They must not consider each other dead when it moves.
         let clock = Clock::new();
         let mut cluster = Cluster::start(kind, |_, setup| {
-            setup
-                .line("cluster-node-timeout 100000000")
-                .line("repl-timeout 100000000")
-                .clock(&clock)
+            setup.line("cluster-node-timeout 100000000").clock(&clock)
         });
         let (owner, _) = cluster.owner("{k}");
         let pair = [owner, owner + PRIMARIES];

@@ -26,10 +26,7 @@ impl Timed {
     fn start(kind: &Kind, lines: &[&str]) -> Self {
         let clocks: Vec<Clock> = (0..2 * PRIMARIES).map(|_| Clock::new()).collect();
         let cluster = Cluster::start(kind, |node, setup| {
-            let setup = setup
-                .line("cluster-node-timeout 100000000")
-                .line("repl-timeout 100000000")
-                .clock(&clocks[node]);
+            let setup = setup.line("cluster-node-timeout 100000000").clock(&clocks[node]);
             lines.iter().fold(setup, |setup, line| setup.line(*line))
         });
         Self { cluster, clocks }

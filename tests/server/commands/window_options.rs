@@ -218,7 +218,7 @@ fn insert_refuses_another_window_than_the_filters() {
 fn refused_window_neither_rotates_nor_replicates() {
     for_each_server(|kind| {
         let clock = Clock::new();
-        let setup = Setup::new().debug().line("repl-timeout 100000000");
+        let setup = Setup::new().debug();
         let server = setup.clock(&clock).start(kind);
         let mut client = server.resp2();
         client.ok("BF.RESERVE k 0.01 64 WINDOW 8000");

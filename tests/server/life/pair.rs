@@ -39,8 +39,7 @@ impl Pair {
         let configured = |clock: &Clock| -> Setup {
             // A replica must not lose its primary when a clock moves, and only commands are
             // replicated.
-            let setup =
-                setup().line("repl-timeout 100000000").line("repl-ping-replica-period 3600");
+            let setup = setup().line("repl-ping-replica-period 3600");
             let setup = setup.module_args(&format!("bf-max-filter-bytes {limit}"));
             let setup = setup.module_args("cf-max-expansions 65536").clock(clock);
             lines.iter().fold(setup, |setup, line| setup.line(*line))

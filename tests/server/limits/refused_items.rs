@@ -1,5 +1,5 @@
 //! A call whose many items a limit refuses: every item gets a reply and is counted, and the log has
-//! the reason once.
+//! the reason in few lines.
 
 use bloomline_harness::{Setup, for_each_server, matches, numbered};
 use redis::Value;
@@ -41,7 +41,9 @@ fn every_refused_item_of_a_call_is_an_error_and_counted() {
             let log = server.log();
             let line = format!("<any>growth of filter 'k' refused: {reason}<any>");
             assert!(matches(&line, &log), "{log}");
-            assert_eq!(log.matches("growth of filter 'k' refused").count(), 1, "{log}");
+            // At most one line per second.
+            let lines = log.matches("growth of filter 'k' refused").count();
+            assert!(lines < ITEMS / 100, "{lines} lines for {ITEMS} items");
         }
     });
 }
