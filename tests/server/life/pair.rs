@@ -37,8 +37,7 @@ impl Pair {
     pub fn start(kind: &Kind, limit: u64, lines: &[&str]) -> Self {
         let clocks = Arc::new([Clock::new(), Clock::new()]);
         let configured = |clock: &Clock| -> Setup {
-            // A replica must not lose its primary when a clock moves, and only commands are
-            // replicated.
+            // No PING: only commands are replicated.
             let setup = setup().line("repl-ping-replica-period 3600");
             let setup = setup.module_args(&format!("bf-max-filter-bytes {limit}"));
             let setup = setup.module_args("cf-max-expansions 65536").clock(clock);
