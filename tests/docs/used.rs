@@ -6,7 +6,7 @@ use std::slice;
 
 use bloomline_core::host::{Growth, Spec};
 use bloomline_core::window::{Window, WindowSpec};
-use bloomline_harness::{Client, Kind, Setup, for_each_server, for_newest_servers, report_missing};
+use bloomline_harness::{Kind, Setup, for_each_server, for_newest_servers, report_missing};
 use bloomline_tools::deletable::DeletablePlan;
 use bloomline_tools::growing::Plan;
 use bloomline_tools::used::{KEY_BYTES, Rounding};
@@ -17,20 +17,11 @@ use crate::pages;
 /// Keys of the small filters. The dictionary of this number of keys is nearly full.
 const KEYS: u64 = 4_000;
 
-/// What `used_memory` rises by per key if each key gets these commands, in which `KEY` is its name.
+/// What `used_memory` falls by per key when the keys are deleted. Each key gets these commands, in
+/// which `KEY` is its name.
 fn used_per_key(kind: &Kind, keys: u64, commands: &[String]) -> u64 {
     let server = Setup::new().start(kind);
     let mut client = server.resp2();
-    // The first commands allocate buffers for the connection.
-    fill(&mut client, keys.min(50), commands);
-    client.ok("FLUSHALL SYNC");
-    client.wait_for_frees();
-    fill(&mut client, keys, commands) / keys
-}
-
-/// Runs the commands for each key, and returns by how much `used_memory` has risen.
-fn fill(client: &mut Client, keys: u64, commands: &[String]) -> u64 {
-    let before = client.info_number("used_memory");
     for key in 0..keys {
         let key = format!("seen:{key:07}");
         for command in commands {
@@ -38,7 +29,8 @@ fn fill(client: &mut Client, keys: u64, commands: &[String]) -> u64 {
             assert!(!reply.starts_with('-'), "{reply}");
         }
     }
-    client.info_number("used_memory").saturating_sub(before)
+    drop(client);
+    server.freed_by_flushall() / keys
 }
 
 /// How the server's jemalloc rounds; none for another allocator.
@@ -50,14 +42,14 @@ fn rounding(kind: &Kind) -> Option<Rounding> {
     })
 }
 
-/// Bytes per key by which a measurement may be off: buffers of the connection that the server frees
-/// meanwhile, and its dictionary of keys, two of which exist while it grows.
-const NOISE: u64 = 16;
+/// Bytes per key by which a measurement may be off: the server's dictionary of keys, two of which
+/// exist while it grows.
+const DICTIONARY: u64 = 16;
 
-/// Asserts that two numbers of bytes differ by at most a percentage and [`NOISE`].
+/// Asserts that two numbers of bytes differ by at most a percentage and [`DICTIONARY`].
 fn assert_close(percent: u64, measured: u64, expected: u64, case: &str) {
     println!("{case}: {measured}, expected {expected}");
-    let allowed = expected * percent / 100 + NOISE;
+    let allowed = expected * percent / 100 + DICTIONARY;
     assert!(measured.abs_diff(expected) <= allowed, "{case}: {measured}, expected {expected}");
 }
 

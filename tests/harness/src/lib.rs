@@ -52,7 +52,7 @@ pub use process::Process;
 pub use random::{Random, numbered};
 pub use replica::Replica;
 pub use reply::{bulk, int, show};
-pub use server::{Refusal, Server, Setup, Stop, module, module_for, redisbloom};
+pub use server::{NOISE, Refusal, Server, Setup, Stop, module, module_for, redisbloom};
 pub use shared::Shared;
 pub use table::{Row, check_rows, matches};
 pub use wait::{SetOnDrop, poll, until};

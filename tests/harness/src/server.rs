@@ -197,6 +197,9 @@ impl Setup {
     }
 }
 
+/// What the buffers of a connection take or give back between two readings of `used_memory`.
+pub const NOISE: u64 = 64 << 10;
+
 /// How a server is stopped.
 #[derive(Debug, Clone, Copy)]
 pub enum Stop {
@@ -232,6 +235,19 @@ impl Server {
     /// A connection speaking RESP2.
     pub fn resp2(&self) -> Client {
         Client::connect(&self.socket()).unwrap_or_else(|why| panic!("{}: {why}", self.kind.name))
+    }
+
+    /// Deletes all keys; returns the bytes that `used_memory` falls by, to within [`NOISE`].
+    ///
+    /// All other connections must be closed or end soon. Nothing happens between the two readings,
+    /// and the buffers of a new connection are small. While keys are created, the server's own
+    /// buffers change by more.
+    pub fn freed_by_flushall(&self) -> u64 {
+        let mut client = self.resp2();
+        client.wait_for("connected_clients", "1");
+        let before = client.info_number("used_memory");
+        client.ok("FLUSHALL SYNC");
+        before.saturating_sub(client.info_number("used_memory"))
     }
 
     /// A connection speaking RESP3.

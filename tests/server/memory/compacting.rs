@@ -1,8 +1,8 @@
 //! BF.COMPACT gives memory back to the server.
 
-use bloomline_harness::{Setup, numbered};
+use bloomline_harness::{NOISE, Setup, numbered};
 
-use super::{NOISE, freed_by_flushall, usage};
+use super::usage;
 use crate::filters::compact;
 use crate::inspect::info_field;
 
@@ -21,7 +21,7 @@ fn the_memory_is_given_back() {
                 let (reported, size) =
                     (usage(&mut client, "k"), info_field(&mut client, "k", "SIZE"));
                 drop(client);
-                let left = freed_by_flushall(&server);
+                let left = server.freed_by_flushall();
                 let case =
                     format!("{options} {items}: {freed} freed, {reported} reported, {left} left");
                 assert!(freed > 200_000, "{case}");

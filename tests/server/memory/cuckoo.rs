@@ -2,7 +2,7 @@
 
 use bloomline_harness::{Setup, Stop, int, numbered, until};
 
-use super::{freed_by_flushall, usage};
+use super::usage;
 use crate::filters::Family;
 
 #[test]
@@ -23,7 +23,7 @@ fn usage_agrees_with_used_memory() {
             assert!(client.ask("CF.DEBUG k").contains(&format!("filters:{tables} ")));
             let reported = usage(&mut client, "k") as f64;
             drop(client);
-            let freed = freed_by_flushall(&server) as f64;
+            let freed = server.freed_by_flushall() as f64;
             assert!(
                 (reported / freed - 1.0).abs() < 0.05,
                 "{options}: {freed} bytes freed, {reported} reported"

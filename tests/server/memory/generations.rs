@@ -2,7 +2,7 @@
 
 use bloomline_harness::{Setup, numbered, until};
 
-use super::{freed_by_flushall, usage};
+use super::usage;
 use crate::inspect::{info_field, number};
 use crate::windowed::{RATE, age};
 
@@ -29,7 +29,7 @@ fn usage_agrees_with_used_memory() {
             // The allocator gives up to a quarter more than requested.
             assert!(size <= reported && size * 5 / 4 > reported, "{size}, {reported} reported");
             drop(client);
-            let freed = freed_by_flushall(&server) as f64;
+            let freed = server.freed_by_flushall() as f64;
             assert!(
                 (reported as f64 / freed - 1.0).abs() < 0.1,
                 "{reported} reported, {freed} freed"

@@ -1,8 +1,8 @@
 //! MEMORY USAGE: the bytes that the allocator has given.
 
-use bloomline_harness::{Setup, numbered};
+use bloomline_harness::{NOISE, Setup, numbered};
 
-use super::{NOISE, freed_by_flushall, usage};
+use super::usage;
 use crate::inspect::info_field;
 
 #[test]
@@ -74,7 +74,7 @@ fn usage_of_large_filters_agrees_with_used_memory() {
             let reported = usage(&mut client, "k") as f64;
             let size = info_field(&mut client, "k", "SIZE") as f64;
             drop(client);
-            let freed = freed_by_flushall(&server) as f64;
+            let freed = server.freed_by_flushall() as f64;
             assert!(
                 (reported / freed - 1.0).abs() < 0.05,
                 "{reservation}: {freed} bytes freed, {reported} reported"
