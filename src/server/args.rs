@@ -126,6 +126,13 @@ impl<'a> Arg<'a> {
         number::integer(self.bytes())
     }
 
+    /// The argument as an iterator of a dump; none if it is not an integer in the one form in which
+    /// servers write them. LOADCHUNK is replicated verbatim, also to servers with RedisBloom, which
+    /// take no other form.
+    pub fn iterator(self) -> Option<i64> {
+        number::canonical(self.bytes())
+    }
+
     /// The argument as an unsigned 64-bit integer; none if it is not one.
     pub fn unsigned(self) -> Option<u64> {
         number::unsigned(self.bytes())

@@ -1,25 +1,34 @@
-//! Numbers as clients write them.
+//! Numbers as clients and other modules write them.
 //!
 //! The module reads them itself: the functions of the servers differ, and a number that one server
-//! accepts must not be an error of the server that replays its file. These are the numbers of
-//! C's `strtod` in the locale "C", as Redis reads them: the whole text, without blanks.
+//! accepts must not be an error of the server that replays its file. valkey-bloom replicates the
+//! text of its clients, so everything that its parser accepts is a number here, whoever sends it.
+//!
+//! * An integer is what Rust's `str::parse` accepts, as in valkey-bloom: digits, also with leading
+//!   zeros, after an optional sign. Redis accepts fewer of these.
+//! * Other numbers are those of C's `strtod` in the locale "C", as Redis reads them: the whole
+//!   text, without blanks. Rust accepts fewer of these.
 
 /// Bits of the significand of an `f64`, and the exponents of its smallest and largest bit.
 const SIGNIFICAND_BITS: i64 = f64::MANTISSA_DIGITS as i64;
 const LEAST_EXPONENT: i64 = (f64::MIN_EXP - f64::MANTISSA_DIGITS as i32) as i64;
 const MOST_EXPONENT: i64 = f64::MAX_EXP as i64;
 
-/// A 64-bit integer: digits without leading zeros, and `-` before a negative one.
+/// A 64-bit integer: digits after an optional sign.
 pub fn integer(text: &[u8]) -> Option<i64> {
-    let digits = text.strip_prefix(b"-").unwrap_or(text);
-    let is_canonical = text == b"0" || !digits.starts_with(b"0") && !text.starts_with(b"+");
-    str::from_utf8(text).ok()?.parse().ok().filter(|_| is_canonical)
+    str::from_utf8(text).ok()?.parse().ok()
 }
 
-/// An unsigned 64-bit integer in the same form.
+/// An unsigned 64-bit integer: digits after an optional `+`.
 pub fn unsigned(text: &[u8]) -> Option<u64> {
-    let is_canonical = text == b"0" || !text.starts_with(b"0") && !text.starts_with(b"+");
-    str::from_utf8(text).ok()?.parse().ok().filter(|_| is_canonical)
+    str::from_utf8(text).ok()?.parse().ok()
+}
+
+/// A 64-bit integer in the form in which servers write it: without `+` and without leading zeros.
+pub fn canonical(text: &[u8]) -> Option<i64> {
+    let digits = text.strip_prefix(b"-").unwrap_or(text);
+    let is_canonical = text == b"0" || !digits.starts_with(b"0") && !text.starts_with(b"+");
+    integer(text).filter(|_| is_canonical)
 }
 
 /// The nearest number to a decimal, such as `0.01` or `1e-2`, or to a hexadecimal, such as
@@ -114,7 +123,7 @@ mod tests {
     use std::ffi::{CStr, CString};
     use std::ptr;
 
-    use super::{integer, number, unsigned};
+    use super::{canonical, integer, number, unsigned};
 
     /// What Redis does with C's function, in the locale "C" of this process.
     fn by_c(text: &CStr) -> Option<f64> {
@@ -223,25 +232,45 @@ mod tests {
     }
 
     #[test]
-    fn integers_have_one_form() {
+    fn integers_are_those_of_valkey_bloom() {
         for (text, expected) in [
-            ("0", Some(0)),
-            ("10", Some(10)),
-            ("-10", Some(-10)),
-            ("9223372036854775807", Some(i64::MAX)),
-            ("-9223372036854775808", Some(i64::MIN)),
+            ("0", 0),
+            ("10", 10),
+            ("+10", 10),
+            ("007", 7),
+            ("+007", 7),
+            ("-10", -10),
+            ("-010", -10),
+            ("-0", 0),
+            ("0000000000000000000000000000000000000000000001", 1),
+            ("9223372036854775807", i64::MAX),
+            ("-9223372036854775808", i64::MIN),
         ] {
-            assert_eq!(integer(text.as_bytes()), expected, "{text}");
-            assert_eq!(unsigned(text.as_bytes()), expected.and_then(|n| n.try_into().ok()));
+            assert_eq!(integer(text.as_bytes()), Some(expected), "{text}");
+            let has_minus = text.starts_with('-');
+            let expected = expected.try_into().ok().filter(|_| !has_minus);
+            assert_eq!(unsigned(text.as_bytes()), expected, "{text}");
         }
-        for text in ["", "-", "+1", "-0", "00", "01", "-01", " 1", "1 ", "1.0", "1e2", "0x1", "1\0"]
+        for text in
+            ["", "-", "+", "+-1", "--1", " 1", "1 ", "1.0", "1e2", "0x1", "1\0", "1_0", "\u{661}"]
         {
             assert_eq!(integer(text.as_bytes()), None, "{text}");
             assert_eq!(unsigned(text.as_bytes()), None, "{text}");
         }
+        assert_eq!(integer(b"\xff1"), None);
         assert_eq!(integer(b"9223372036854775808"), None);
         assert_eq!(integer(b"-9223372036854775809"), None);
         assert_eq!(unsigned(b"18446744073709551615"), Some(u64::MAX));
         assert_eq!(unsigned(b"18446744073709551616"), None);
+    }
+
+    #[test]
+    fn canonical_integers_have_one_form() {
+        for text in ["0", "10", "-10", "9223372036854775807", "-9223372036854775808"] {
+            assert_eq!(canonical(text.as_bytes()), integer(text.as_bytes()), "{text}");
+        }
+        for text in ["", "+1", "-0", "00", "01", "-01", "+0", "1.0"] {
+            assert_eq!(canonical(text.as_bytes()), None, "{text}");
+        }
     }
 }

@@ -34,7 +34,19 @@ const CREATING: &[&str] = &["BF.RESERVE", "BF.INSERT"];
 const CUCKOO_CREATING: &[&str] = &["CF.RESERVE", "CF.INSERT", "CF.INSERTNX"];
 
 /// All of them. The first that explains a difference counts.
-pub const DIFFERENCES: [Difference; 21] = [
+pub const DIFFERENCES: [Difference; 22] = [
+    Difference {
+        what: "integers with a plus or leading zeros, which valkey-bloom's clients may send",
+        explains: |call| {
+            let is_other_form = |word: &Vec<u8>| {
+                let text = str::from_utf8(word).unwrap_or_default();
+                text.parse().is_ok_and(|number: i64| number.to_string() != text)
+            };
+            (call.is(CREATING) || call.is(CUCKOO_CREATING))
+                && call.words.iter().any(is_other_form)
+                && call.theirs("-")
+        },
+    },
     Difference {
         what: "Valkey 9.1: RedisBloom reads rates by the server, which knows no hexadecimal ones",
         explains: |call| {

@@ -40,7 +40,7 @@ impl Handler for Scandump {
     fn run(call: Call) -> Result<(), Failure> {
         let key = access::read(call);
         let filter: &AnyFilter = access::existing(&key)?;
-        let iterator = call.rest.get(0).and_then(|arg| arg.integer()).ok_or(DUMP_ITERATOR)?;
+        let iterator = call.rest.get(0).and_then(|arg| arg.iterator()).ok_or(DUMP_ITERATOR)?;
         if iterator == START {
             call.context.array(2);
             call.context.integer(HEADER);
@@ -74,7 +74,7 @@ impl Handler for Loadchunk {
         let (Some(iterator), Some(data)) = (call.rest.get(0), call.rest.get(1)) else {
             return Err(Failure::Arity);
         };
-        let iterator = iterator.integer().ok_or(LOAD_ITERATOR)?;
+        let iterator = iterator.iterator().ok_or(LOAD_ITERATOR)?;
         let data = data.bytes();
         let mut key = access::write(call);
         // A header that is replicated or loaded from a file replaces what the key holds, because

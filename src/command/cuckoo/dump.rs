@@ -30,7 +30,7 @@ impl Handler for Scandump {
     const ARGS: ArgCount = 3..=3;
 
     fn run(call: Call) -> Result<(), Failure> {
-        let iterator = call.rest.get(0).and_then(Arg::integer);
+        let iterator = call.rest.get(0).and_then(Arg::iterator);
         let iterator = iterator.and_then(|given| u64::try_from(given).ok()).ok_or(BAD_POSITION)?;
         let key = access::read(call);
         let filter: &AnyCuckoo = access::existing(&key)?;
@@ -62,7 +62,7 @@ impl Handler for Loadchunk {
         let (Some(iterator), Some(data)) = (call.rest.get(0), call.rest.get(1)) else {
             return Err(Failure::Arity);
         };
-        let iterator = iterator.integer().filter(|&n| n != 0).ok_or(BAD_POSITION)?;
+        let iterator = iterator.iterator().filter(|&n| n != 0).ok_or(BAD_POSITION)?;
         let mut key = access::write(call);
         let changed = if iterator == HEADER {
             // A header that is replicated or loaded from a file replaces what the key holds,

@@ -10,9 +10,7 @@ const MISPLACED: &str = "-ERR COUNT must come before the form or after the data:
 /// The arguments after the key, and the error.
 const ERRORS: &[(&str, &str)] = &[
     ("FIXED 0 data", "-ERR width must be a positive integer"),
-    ("FIXED 04 data", "-ERR width must be a positive integer"),
     ("FIXED -1 data", "-ERR width must be a positive integer"),
-    ("FIXED +4 data", "-ERR width must be a positive integer"),
     ("FIXED four data", "-ERR width must be a positive integer"),
     ("FIXED 4.0 data", "-ERR width must be a positive integer"),
     (r#"FIXED "" data"#, "-ERR width must be a positive integer"),

@@ -36,9 +36,47 @@ const RATES: [(&str, Option<&str>); 30] = [
     (r#""""#, None),
 ];
 
+/// Spellings of 10.
+const TENS: [&str; 5] = ["10", "+10", "010", "+010", "00000000000000000000000000000000010"];
+
 /// Spellings of what is no integer on any server.
 const NO_INTEGERS: [&str; 10] =
-    ["+10", "010", "00", "-0", "1e2", "10.0", "0x10", r#"" 10""#, r#""10 ""#, r#""10\x00""#];
+    ["1e2", "10.0", "0x10", r#"" 10""#, r#""10 ""#, r#""10\x00""#, "+", "-", "+-1", r#""""#];
+
+/// Calls that take an integer, before and after it.
+const WITH_INTEGER: [(&str, &str); 23] = [
+    ("BF.RESERVE k 0.01", ""),
+    ("BF.RESERVE k 0.01 100 EXPANSION", ""),
+    ("BF.RESERVE k 0.01 100 LAYOUT valkey-bloom EXPANSION", ""),
+    ("BF.RESERVE k 0.01 100 VALIDATESCALETO", ""),
+    ("BF.INSERT k CAPACITY", "ITEMS a"),
+    ("BF.INSERT k EXPANSION", "ITEMS a"),
+    ("BF.INSERT k LAYOUT valkey-bloom CAPACITY", "ITEMS a"),
+    ("BF.INSERT k LAYOUT valkey-bloom EXPANSION", ""),
+    ("BF.INSERT k VALIDATESCALETO", "ITEMS a"),
+    ("BF.RESERVE k 0.01 100 WINDOW", ""),
+    ("BF.RESERVE k 0.01 100 GENERATIONS", ""),
+    ("BF.RESERVE k 0.01 100 TTL", ""),
+    ("BF.RESERVE k 0.01 100 SEED", ""),
+    ("BF.BULKADD k FIXED", "aaaaaaaaaa"),
+    ("CF.RESERVE k", ""),
+    ("CF.RESERVE k 100 BUCKETSIZE", ""),
+    ("CF.RESERVE k 100 MAXITERATIONS", ""),
+    ("CF.RESERVE k 100 EXPANSION", ""),
+    ("CF.RESERVE k 100 TTL", ""),
+    ("CF.RESERVE k 100 SEED", ""),
+    ("CF.INSERT k CAPACITY", "ITEMS a"),
+    ("CF.INSERTNX k CAPACITY", "ITEMS a"),
+    ("CF.BULKADD k FIXED", "aaaaaaaaaa"),
+];
+
+/// Calls that take an iterator. LOADCHUNK is replicated verbatim, also to RedisBloom.
+const WITH_ITERATOR: [(&str, &str); 4] = [
+    ("BF.LOADCHUNK k", "a"),
+    ("BF.SCANDUMP filter", ""),
+    ("CF.LOADCHUNK k", "a"),
+    ("CF.SCANDUMP cuckoo", ""),
+];
 
 #[test]
 fn rates_are_the_same_numbers_on_every_server() {
@@ -77,27 +115,37 @@ fn rates_are_the_same_numbers_on_every_server() {
 }
 
 #[test]
-fn integers_have_one_form_on_every_server() {
+fn integers_are_the_same_on_every_server() {
     for_each_server(|kind| {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
-        for text in NO_INTEGERS {
-            for call in [
-                format!("BF.RESERVE k 0.01 {text}"),
-                format!("BF.RESERVE k 0.01 100 EXPANSION {text}"),
-                format!("BF.INSERT k CAPACITY {text} ITEMS a"),
-                format!("BF.INSERT k EXPANSION {text} ITEMS a"),
-                format!("BF.RESERVE k 0.01 100 WINDOW {text}"),
-                format!("BF.RESERVE k 0.01 100 GENERATIONS {text}"),
-                format!("BF.RESERVE k 0.01 100 TTL {text}"),
-                format!("BF.RESERVE k 0.01 100 SEED {text}"),
-                format!("BF.BULKADD k FIXED {text} aaaaaaaaaa"),
-                format!("BF.LOADCHUNK k {text} a"),
-                format!("CF.RESERVE k {text}"),
-                format!("CF.RESERVE k 100 BUCKETSIZE {text}"),
-                format!("CF.INSERT k CAPACITY {text} ITEMS a"),
-                format!("CF.LOADCHUNK k {text} a"),
-            ] {
+        for (before, after) in WITH_INTEGER {
+            for text in TENS {
+                let call = format!("{before} {text} {after}");
+                let reply = client.ask(&call);
+                assert!(!reply.contains("-"), "{call}: {reply}");
+                assert_eq!(client.ask("DEL k"), ":1", "{call}");
+            }
+            for text in NO_INTEGERS {
+                let call = format!("{before} {text} {after}");
+                let reply = client.ask(&call);
+                assert!(reply.starts_with('-'), "{call}: {reply}");
+            }
+        }
+        assert_eq!(client.ask("EXISTS k"), ":0");
+    });
+}
+
+#[test]
+fn iterators_have_one_form_on_every_server() {
+    for_each_server(|kind| {
+        let server = Setup::new().start(kind);
+        let mut client = server.resp2();
+        client.ok("BF.RESERVE filter 0.01 100");
+        client.ok("CF.RESERVE cuckoo 100");
+        for (before, after) in WITH_ITERATOR {
+            for text in TENS.iter().skip(1).chain(&NO_INTEGERS) {
+                let call = format!("{before} {text} {after}");
                 let reply = client.ask(&call);
                 assert!(reply.starts_with('-'), "{call}: {reply}");
             }

@@ -6,7 +6,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use bloomline_harness::{
-    Client, Kind, Setup, bulk, for_each_server, report_missing, repository, until,
+    Client, Kind, Server, Setup, append_only_file, arguments, bulk, for_each_server,
+    report_missing, repository, until,
 };
 use bloomline_reference::payload::{Field, fields_of_dump};
 use serde_json::Value as Json;
@@ -114,5 +115,54 @@ fn a_replica_loads_the_data_set_of_a_primary_with_valkey_bloom() {
         let mut client = server.resp2();
         until("the data set", || (client.ask("GET string") == "$5 value").then_some(()));
         assert_small(&mut client);
+    });
+}
+
+/// Runs a test on each server after it has followed a primary with these calls, and after it has
+/// loaded them from an append-only file.
+fn after(calls: &[Vec<Vec<u8>>], test: impl Fn(&mut Client, &Server) + Sync) {
+    let stream = append_only_file(&[calls, &[arguments("SET end reached")]].concat());
+    for_each_server(|kind| {
+        let server = Setup::new().append_file(stream.clone()).start(kind);
+        test(&mut server.resp2(), &server);
+        let port = serve(EMPTY, &stream);
+        let server = Setup::new().line(format!("replicaof 127.0.0.1 {port}")).start(kind);
+        let mut client = server.resp2();
+        until("the last call", || (client.ask("EXISTS end") == ":1").then_some(()));
+        test(&mut client, &server);
+    });
+}
+
+/// The creation that valkey-bloom replicates, with a seed of one letter.
+fn creation(key: &str, capacity: u64, rate: f64, seed: char, growth: &str) -> Vec<Vec<u8>> {
+    let seed = seed.to_string().repeat(32);
+    arguments(&format!(
+        "BF.INSERT {key} CAPACITY {capacity} ERROR {rate} TIGHTENING 0.5 SEED {seed} {growth}"
+    ))
+}
+
+/// valkey-bloom replicates additions as its client wrote them.
+#[test]
+fn numbers_in_options_are_those_of_its_parser() {
+    let options = [
+        ("CAPACITY", &["0100", "+100", "+0100", "100"][..]),
+        ("EXPANSION", &["+2", "02", "+002", "4294967295"]),
+        ("ERROR", &["+0.01", "00.01", ".01", "1e-2", "+1E-2", "1.e-2", "0.9", "1e-310", "5e-324"]),
+        ("TIGHTENING", &["+0.5", ".5", "5e-1", "00.5"]),
+        ("VALIDATESCALETO", &["+7", "007", "+007", "9223372036854775807"]),
+    ];
+    let texts =
+        options.iter().flat_map(|&(option, texts)| texts.iter().map(move |it| (option, it)));
+    let additions: Vec<String> = texts
+        .map(|(option, text)| format!("BF.INSERT k {option} {text} ITEMS {option}{text}"))
+        .collect();
+    let mut calls = vec![creation("k", 1000, 0.001, 's', "EXPANSION 2")];
+    calls.extend(additions.iter().map(|line| arguments(line)));
+    after(&calls, |client, _| {
+        assert_eq!(client.ask("BF.CARD k"), format!(":{}", additions.len()));
+        for line in &additions {
+            let item = line.rsplit(' ').next().expect("an item");
+            assert_eq!(client.ask(&format!("BF.EXISTS k {item}")), ":1", "{line}");
+        }
     });
 }
