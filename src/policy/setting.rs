@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::layout::{self, LayoutRow};
 use crate::server::args::Arg;
+use crate::server::log;
 use bloomline_core::Layout;
 use bloomline_core::host::MAX_ERROR_RATE;
 
@@ -267,6 +268,10 @@ impl Setting {
     /// Why the value is refused. The old value stays.
     pub fn set(&self, arg: Arg) -> Result<(), Problem> {
         let Parsed { value, text } = (self.parse)(arg)?;
+        if let Some(text) = text.filter(|text| !arg.is(text)) {
+            let name = self.name.to_string_lossy();
+            log::notice(&format!("{name} is capped at {text}, '{}' was given", arg.shown()));
+        }
         let given = || String::from_utf8_lossy(arg.bytes()).into_owned();
         let mut current = self.text.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         *current = Some(text.map_or_else(given, str::to_owned));

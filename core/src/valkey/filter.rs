@@ -23,8 +23,7 @@ impl ValkeyFilter {
     ///
     /// # Errors
     ///
-    /// [`ValkeyError`], [`Error::ErrorRateTooSmall`], [`Error::Refused`] by `permit`,
-    /// [`Error::OutOfMemory`].
+    /// [`ValkeyError`], [`Error::Refused`] by `permit`, [`Error::OutOfMemory`].
     pub fn new(capacity: u64, common: Common, permit: Permit) -> Result<Self, Error> {
         Self::with_shape(common, &first_shape(capacity, &common)?, permit)
     }
@@ -79,5 +78,5 @@ fn first_shape(capacity: u64, common: &Common) -> Result<Shape, Error> {
     if !(1..=MAX_CAPACITY).contains(&capacity) {
         return Err(ValkeyError::Capacity(capacity).into());
     }
-    Shape::new(capacity, common.error_rate)
+    Ok(Shape::new(capacity, common.error_rate)?)
 }

@@ -4,9 +4,7 @@ use arrayvec::ArrayVec;
 
 use super::hash::{Seed, pair, pairs};
 use super::indexes::{BelowPrime, PLAIN};
-use super::sizing::{
-    MAX_CAPACITY, MAX_LAYER_BYTES, MIN_LAYER_RATE, hashes, layer_bytes, layer_rate,
-};
+use super::sizing::{MAX_CAPACITY, MAX_LAYER_BYTES, hashes, layer_bytes, valid_rate};
 use crate::error::{Error, ValkeyError};
 use crate::estimate::{Fill, LayerEstimate};
 use crate::frozen;
@@ -43,19 +41,15 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// The shape of a new layer.
+    /// The shape of a new layer. `rate` is above 0 and below 1.
     ///
     /// # Errors
     ///
-    /// [`Error::ErrorRateTooSmall`], [`ValkeyError::Capacity`] if the bits cannot be counted.
-    pub fn new(capacity: u64, rate: f64) -> Result<Self, Error> {
-        let is_normal = rate > MIN_LAYER_RATE;
-        if !is_normal {
-            return Err(Error::ErrorRateTooSmall(rate));
-        }
+    /// [`ValkeyError::Capacity`] if the bits cannot be counted.
+    pub fn new(capacity: u64, rate: f64) -> Result<Self, ValkeyError> {
         let bytes = layer_bytes(capacity, rate);
         if capacity == 0 || bytes > MAX_LAYER_BYTES {
-            return Err(ValkeyError::Capacity(capacity).into());
+            return Err(ValkeyError::Capacity(capacity));
         }
         Ok(Self { capacity, bytes, hashes: hashes(bytes, capacity) })
     }
@@ -260,7 +254,7 @@ impl Layer for ValkeyLayer {
         if capacity.saturating_add(own) > MAX_CAPACITY {
             return Err(ValkeyError::Capacity(own).into());
         }
-        let rate = layer_rate(common.error_rate, common.tightening, index + 1);
+        let rate = valid_rate(common.error_rate, common.tightening, index + 1)?;
         Ok((*common, Shape::new(own, rate)?))
     }
 

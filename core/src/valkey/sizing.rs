@@ -5,12 +5,13 @@
 
 use std::f64::consts::LN_2;
 
+use crate::error::Error;
 use crate::redisbloom::ln::ln;
 
 /// The largest capacity of all layers together: 2^63 - 1.
 pub const MAX_CAPACITY: u64 = i64::MAX as u64;
 
-/// The rate of every layer is above this one, the smallest normal number.
+/// The rate of every layer but the first is above this one, the smallest normal number.
 pub const MIN_LAYER_RATE: f64 = f64::MIN_POSITIVE;
 
 /// The most bytes of a layer: their bits can be counted.
@@ -31,13 +32,25 @@ pub fn layer_rate(rate: f64, tightening: f64, index: u32) -> f64 {
     }
 }
 
+/// The target rate of a layer that a filter may have. valkey-bloom compares it with the smallest
+/// one when a filter grows, not when it is created.
+///
+/// # Errors
+///
+/// [`Error::ErrorRateTooSmall`].
+pub fn valid_rate(rate: f64, tightening: f64, index: u32) -> Result<f64, Error> {
+    let rate = layer_rate(rate, tightening, index);
+    let is_large_enough = index == 0 || rate > MIN_LAYER_RATE;
+    if is_large_enough { Ok(rate) } else { Err(Error::ErrorRateTooSmall(rate)) }
+}
+
 /// The bytes of a layer, at least 1. `capacity` is at least 1, and `rate` is above 0 and below 1.
 pub fn layer_bytes(capacity: u64, rate: f64) -> u64 {
     (capacity as f64 * ln(rate) / (-8.0 * (LN_2 * LN_2))).ceil() as u64
 }
 
-/// The bits that an item sets in a layer of `bytes` bytes: at most 1,026, for a layer of one item at
-/// the smallest rate.
+/// The bits that an item sets in a layer of `bytes` bytes: at most 1,076, for a layer of one item at
+/// the smallest rate; in later layers 1,026.
 pub fn hashes(bytes: u64, capacity: u64) -> u32 {
     let bits = bytes.saturating_mul(8) as f64;
     ((bits / capacity as f64 * LN_2).round() as u32).max(1)

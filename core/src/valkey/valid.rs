@@ -9,7 +9,7 @@
 
 use super::hash::{FIXED_SEED, Seed};
 use super::layer::{Common, Shape};
-use super::sizing::{MAX_CAPACITY, layer_rate};
+use super::sizing::{MAX_CAPACITY, valid_rate};
 use crate::error::{Error, ValkeyError};
 use crate::spec::MAX_LAYERS;
 
@@ -108,7 +108,7 @@ impl Layers {
         if all > MAX_CAPACITY {
             return Err(ValkeyError::Capacity(capacity).into());
         }
-        let rate = layer_rate(self.error_rate, self.tightening, layer);
+        let rate = valid_rate(self.error_rate, self.tightening, layer)?;
         let Shape { bytes, hashes, .. } = Shape::new(capacity, rate)?;
         if items > capacity || !self.is_last() && items < capacity {
             return Err(ValkeyError::Items { layer, items, capacity }.into());

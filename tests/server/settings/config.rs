@@ -44,6 +44,8 @@ fn settings_change_while_the_server_runs() {
         assert_eq!(get(&mut client, "bf-expansion-factor").1, "3");
         assert_eq!(set(&mut client, "bf-error-rate", "0.7"), "+OK");
         assert_eq!(get(&mut client, "bf-error-rate").1, "0.25");
+        let line = "bf-error-rate is capped at 0.25, '0.7' was given";
+        assert!(server.log().contains(line), "{}", server.log());
     });
 }
 

@@ -166,3 +166,31 @@ fn numbers_in_options_are_those_of_its_parser() {
         }
     });
 }
+
+#[test]
+fn every_rate_that_it_takes_makes_its_filter() {
+    let rates = [0.9999999999999999, 0.9, 0.26, 1e-15, 1e-300, f64::MIN_POSITIVE, 1e-310, 5e-324];
+    let mut calls = Vec::new();
+    for (number, rate) in rates.into_iter().enumerate() {
+        calls.push(creation(&format!("k{number}"), 5, rate, 's', "EXPANSION 2"));
+        calls.push(arguments(&format!("BF.MADD k{number} a b c")));
+    }
+    after(&calls, |client, _| {
+        client.call("REPLICAOF NO ONE");
+        for (number, rate) in rates.iter().enumerate() {
+            let key = format!("k{number}");
+            assert_eq!(client.ask(&format!("TYPE {key}")), "+bloomfltr", "{rate}");
+            let shown = format!("{rate:?}");
+            let expected = format!("*[${} {shown}]", shown.len());
+            assert_eq!(client.ask(&format!("BF.INFO {key} ERROR")), expected);
+            // Our client's filter has the same bytes, and they are loaded again.
+            client.run(&creation("own", 5, *rate, 's', "EXPANSION 2"));
+            client.call("BF.MADD own a b c");
+            let dump = client.dump(&key);
+            assert!(dump == client.dump("own"), "{rate}");
+            assert_eq!(client.restore("copy", &dump), "+OK", "{rate}");
+            assert_eq!(client.ask("BF.MEXISTS copy a b c"), "*[:1 :1 :1]", "{rate}");
+            client.call("DEL own copy");
+        }
+    });
+}

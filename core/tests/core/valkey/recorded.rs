@@ -1,7 +1,7 @@
 //! Filters recorded from valkey-bloom: equal bytes, replies and answers.
 
 use bloomline_core::Error;
-use bloomline_core::host::valkey::{Common, ValkeyFilter};
+use bloomline_core::host::valkey::{Common, FIXED_SEED, ValkeyFilter};
 use bloomline_core::host::{AnyFilter, Demand, Growth};
 use bloomline_reference::checks::check::assert_reloads;
 use bloomline_reference::payload::{Field, FieldReader, FieldWriter, fields_of_dump};
@@ -146,6 +146,34 @@ fn recorded_payloads_give_equal_bytes_and_answers() {
         let filter = AnyFilter::from(filter);
         filter.check().expect("valid");
         assert_reloads(&filter);
+    }
+}
+
+#[test]
+fn first_layers_have_any_rate() {
+    let common = Common {
+        expansion: 2,
+        error_rate: 0.0,
+        tightening: 0.5,
+        seed: FIXED_SEED,
+        is_random: false,
+    };
+    for error_rate in [5e-324, 1e-310, f64::MIN_POSITIVE, 0.9999999999999999] {
+        let common = Common { error_rate, ..common };
+        let mut filter = ValkeyFilter::new(100, common, &mut granted).expect("a filter");
+        for number in 0..100u64 {
+            filter.insert(&number.to_le_bytes(), &mut granted).expect("room");
+        }
+        let copy = decoded(&fields(&filter));
+        assert!(fields(&copy) == fields(&filter), "{error_rate}");
+        let payload = filter.encode_payload().expect("memory");
+        let copy = ValkeyFilter::decode_payload(&payload, &mut granted).expect("a filter");
+        assert!(fields(&copy) == fields(&filter), "{error_rate}");
+        assert_reloads(&AnyFilter::from(copy));
+        if error_rate < 0.5 {
+            let full = filter.insert(b"a further item", &mut granted);
+            assert!(matches!(full, Err(Error::ErrorRateTooSmall(_))), "{full:?}");
+        }
     }
 }
 
