@@ -38,6 +38,7 @@ pub use crate::insertion::Insertion;
 pub use crate::layer::Layer;
 #[cfg(feature = "audit")]
 pub use crate::memory::ledger;
+pub use crate::memory::sparse::SparseBytes;
 pub use crate::memory::words::{Mover, Words, copy_to_zeros};
 pub use crate::permit::{Demand, Permit};
 pub use crate::spec::{Growth, MAX_EXPANSION, MAX_LAYERS, Spec};

@@ -11,7 +11,7 @@ use super::family::{Family, Names};
 use super::totals::Totals;
 use crate::server::background;
 use bloomline_core::host::pages::LARGE;
-use bloomline_core::host::{AnyFilter, Generation, MAX_CHUNK_BYTES, Mover, Permit};
+use bloomline_core::host::{AnyFilter, Generation, MAX_CHUNK_BYTES, Mover, Permit, SparseBytes};
 use bloomline_core::{Error, Layout};
 
 impl Family for AnyFilter {
@@ -63,7 +63,7 @@ impl Family for AnyFilter {
         Self::layout(self)
     }
 
-    fn payload(&self) -> Option<Vec<u8>> {
+    fn payload(&self) -> Option<SparseBytes> {
         /// The largest filter that is sent as one argument: clients may send no longer one by
         /// default.
         const MOST: u64 = 512 << 20;

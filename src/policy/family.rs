@@ -4,7 +4,7 @@ use std::ffi::CStr;
 use std::fmt::Debug;
 use std::ptr::NonNull;
 
-use bloomline_core::host::{Mover, Permit};
+use bloomline_core::host::{Mover, Permit, SparseBytes};
 use bloomline_core::{Error, Layout};
 
 /// The names of a family.
@@ -67,7 +67,7 @@ pub trait Family: Debug + Send + Sized + 'static {
 
     /// The payload of the BF.LOAD that recreates the filter, in place of LOADCHUNK. None if there
     /// is no such payload, or no memory for it.
-    fn payload(&self) -> Option<Vec<u8>> {
+    fn payload(&self) -> Option<SparseBytes> {
         None
     }
 

@@ -24,6 +24,7 @@ pub mod ledger;
 pub(crate) mod lists;
 mod or;
 pub mod pages;
+pub mod sparse;
 pub mod words;
 
 /// Moves a value into an allocation, or returns [`Error::OutOfMemory`].

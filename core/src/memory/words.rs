@@ -128,14 +128,22 @@ impl Words {
     /// [`Error::OutOfMemory`].
     pub fn try_clone(&self) -> Result<Self, Error> {
         let mut copy = Self::for_bytes(self.bytes())?;
-        let (to, from) = (copy.as_mut_bytes(), self.as_bytes());
+        self.copy_touched(copy.as_mut_bytes());
+        Ok(copy)
+    }
+
+    /// Copies the bytes to `to`, which must be zero and of the same length.
+    ///
+    /// Pages of zeros are not written. Pages that were never touched are not read if the operating
+    /// system reports which those are.
+    pub fn copy_touched(&self, to: &mut [u8]) {
+        let from = self.as_bytes();
         self.visit_touched(0..from.len(), |range| {
             if let (Some(to), Some(from)) = (to.get_mut(range.clone()), from.get(range)) {
                 copy_to_zeros(to, from);
             }
             ControlFlow::Continue(())
         });
-        Ok(copy)
     }
 
     /// True if all bytes of the range are zero. Bytes past the end count as zero.

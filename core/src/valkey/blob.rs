@@ -14,6 +14,7 @@ use crate::error::{Error, ValkeyError};
 use crate::fields::Reader;
 use crate::layer::Layer;
 use crate::memory::lists::try_push;
+use crate::memory::sparse::SparseBytes;
 use crate::memory::words::copy_to_zeros;
 use crate::permit::Permit;
 use crate::scalable::request;
@@ -23,10 +24,19 @@ pub const HEADER_BYTES: usize = 45;
 
 const VERSION: u8 = 1;
 
-/// The bytes before the bits of a layer.
-pub(super) fn encode_header(shape: &Shape, seed: &Seed) -> impl Iterator<Item = u8> {
-    let numbers = shape.bytes.to_le_bytes().into_iter().chain(shape.hashes.to_le_bytes());
-    [VERSION].into_iter().chain(numbers).chain(*seed)
+/// The number of bytes of a layer.
+pub(super) fn blob_bytes(shape: &Shape) -> u64 {
+    shape.bytes.saturating_add(HEADER_BYTES as u64)
+}
+
+/// Adds the bytes of a layer.
+pub(super) fn encode(layer: &ValkeyLayer, seed: &Seed, to: &mut SparseBytes) {
+    let shape = layer.shape();
+    to.push(&[VERSION]);
+    to.push(&shape.bytes.to_le_bytes());
+    to.push(&shape.hashes.to_le_bytes());
+    to.push(seed);
+    to.push_words(&layer.words);
 }
 
 /// The numbers, the seed and the bits in the bytes of a layer.

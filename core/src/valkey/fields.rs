@@ -7,11 +7,12 @@
 //! ```
 
 use super::ValkeyFilter;
-use super::blob::{Assembly, HEADER_BYTES, encode_header};
+use super::blob::{Assembly, blob_bytes, encode};
 use super::hash::FIXED_SEED;
 use super::layer::Common;
 use super::valid::random_flag;
 use crate::error::{Error, ValkeyError};
+use crate::memory::sparse::SparseBytes;
 use crate::permit::Permit;
 
 /// A stream of fields, to be read.
@@ -58,16 +59,14 @@ pub trait WriteFields {
 impl ValkeyFilter {
     /// Writes all fields.
     ///
-    /// A layer is one string, so its bits are copied: as much memory as the largest layer takes.
+    /// A layer is one string, so its bits are copied, but for pages that were never touched: one
+    /// copy of a layer at a time.
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`]; nothing was written then.
+    /// [`Error::OutOfMemory`]; not all fields were written then.
     pub fn encode_fields(&self, to: &mut impl WriteFields) -> Result<(), Error> {
         let &Common { expansion, error_rate, tightening, seed, is_random } = self.common();
-        let largest = self.layers().map(|layer| layer.as_bytes().len()).max().unwrap_or(0);
-        let (mut blob, most) = (Vec::new(), HEADER_BYTES + largest);
-        blob.try_reserve_exact(most).map_err(|_| Error::OutOfMemory(most as u64))?;
         to.unsigned(self.layer_count().into());
         to.unsigned(expansion.into());
         to.number(error_rate);
@@ -79,9 +78,8 @@ impl ValkeyFilter {
             if number == last {
                 to.unsigned(self.newest_len());
             }
-            blob.clear();
-            blob.extend(encode_header(layer.shape(), &seed));
-            blob.extend_from_slice(layer.as_bytes());
+            let mut blob = SparseBytes::with_capacity(blob_bytes(layer.shape()))?;
+            encode(layer, &seed, &mut blob);
             to.string(&blob);
         }
         Ok(())

@@ -8,45 +8,42 @@
 //! ```
 
 use super::ValkeyFilter;
-use super::blob::{Assembly, HEADER_BYTES, encode_header};
+use super::blob::{Assembly, blob_bytes, encode};
 use super::hash::FIXED_SEED;
 use super::layer::Common;
 use super::valid::random_flag;
 use crate::error::{Error, ValkeyError};
 use crate::fields::Reader;
+use crate::memory::sparse::SparseBytes;
 use crate::permit::Permit;
 
 const VERSION: u8 = 1;
 const FIRST_BYTES: usize = 30;
 /// Bytes of a layer beside its string.
-const LAYER_BYTES: usize = 24;
+const LAYER_BYTES: u64 = 24;
 
 impl ValkeyFilter {
-    /// The payload.
+    /// The payload. Pages of the bits that were never touched take no memory in it either.
     ///
     /// # Errors
     ///
     /// [`Error::OutOfMemory`].
-    pub fn encode_payload(&self) -> Result<Vec<u8>, Error> {
+    pub fn encode_payload(&self) -> Result<SparseBytes, Error> {
         let &Common { expansion, error_rate, tightening, seed, is_random } = self.common();
-        let layer_bytes = HEADER_BYTES + LAYER_BYTES;
-        let bits = self.layers().map(|layer| layer.as_bytes().len());
-        let length = bits.fold(FIRST_BYTES, |sum, bits| sum.saturating_add(layer_bytes + bits));
-        let mut bytes = Vec::new();
-        bytes.try_reserve_exact(length).map_err(|_| Error::OutOfMemory(length as u64))?;
-        bytes.push(VERSION);
-        bytes.extend(expansion.to_le_bytes());
-        bytes.extend(error_rate.to_le_bytes());
-        bytes.extend(tightening.to_le_bytes());
-        bytes.push(is_random.into());
-        bytes.extend(u64::from(self.layer_count()).to_le_bytes());
+        let of_layers = self.layers().map(|layer| blob_bytes(layer.shape()) + LAYER_BYTES);
+        let length = of_layers.fold(FIRST_BYTES as u64, u64::saturating_add);
+        let mut bytes = SparseBytes::with_capacity(length)?;
+        bytes.push(&[VERSION]);
+        bytes.push(&expansion.to_le_bytes());
+        bytes.push(&error_rate.to_le_bytes());
+        bytes.push(&tightening.to_le_bytes());
+        bytes.push(&[is_random.into()]);
+        bytes.push(&u64::from(self.layer_count()).to_le_bytes());
         for (layer, len) in self.layers_with_len() {
-            let bits = layer.as_bytes();
-            bytes.extend(((HEADER_BYTES + bits.len()) as u64).to_le_bytes());
-            bytes.extend(encode_header(layer.shape(), &seed));
-            bytes.extend_from_slice(bits);
-            bytes.extend(len.to_le_bytes());
-            bytes.extend(layer.shape().capacity.to_le_bytes());
+            bytes.push(&blob_bytes(layer.shape()).to_le_bytes());
+            encode(layer, &seed, &mut bytes);
+            bytes.push(&len.to_le_bytes());
+            bytes.push(&layer.shape().capacity.to_le_bytes());
         }
         Ok(bytes)
     }

@@ -210,7 +210,7 @@ impl Oracle {
                 filter.encode_fields(&mut fields).expect("memory");
                 assert!(fields.0 == model.fields(), "the fields differ from the model");
                 let payload = filter.encode_payload().expect("memory");
-                assert!(payload == model.load_payload(), "the payload differs from the model");
+                assert!(*payload == *model.load_payload(), "the payload differs from the model");
             }
             (Self::Windowed(model), Filter::Bloom(AnyFilter::Windowed(filter))) => {
                 assert_eq!(
