@@ -1,6 +1,8 @@
 //! Opening a key, and the error replies if it does not hold the filter that a command needs.
 
-use super::error::{Failure, ITEM_EXISTS, NOT_FOUND, WRONG_TYPE};
+use std::ffi::CStr;
+
+use super::error::{Failure, NOT_FOUND, WRONG_TYPE};
 use super::handler::Call;
 use crate::data_type::handle::{Changed, DataType, FilterMut, Lookup, Outcome, filter, filter_mut};
 use crate::server::key::Key;
@@ -91,16 +93,18 @@ pub fn found_mut<F: DataType>(
     }
 }
 
-/// Checks that a key is missing, so that a filter can be created in it.
+/// Checks that a filter can be created in the key of a call: the key is missing. If the call is
+/// replicated or loaded from a file, it was missing at its origin, and the new filter replaces what
+/// it holds here.
 ///
 /// # Errors
 ///
-/// It holds a filter of the family, or another type.
-pub fn missing<F: DataType>(key: &Key) -> Result<(), Failure> {
-    match optional::<F>(key)? {
-        Some(_) => Err(ITEM_EXISTS.into()),
-        None => Ok(()),
+/// The key holds a filter of the family, which is `exists`, or another type.
+pub fn missing<F: DataType>(call: Call, key: &Key, exists: &'static CStr) -> Result<(), Failure> {
+    if call.source.is_replicated_or_loaded() || optional::<F>(key)?.is_none() {
+        return Ok(());
     }
+    Err(exists.into())
 }
 
 /// What a call wrote to a key.

@@ -32,7 +32,7 @@ const ADDED: &CStr = c"bloom.add";
 pub struct Add;
 /// BF.MADD key item [item ...]
 pub struct Madd;
-/// BF.INSERT key [option ...] ITEMS item [item ...]; in valkey-bloom's layout without items, too
+/// BF.INSERT key [option ...] ITEMS item [item ...]; in valkey-bloom's layout also without items
 pub struct Insert;
 
 impl Handler for Add {
@@ -58,8 +58,15 @@ impl Handler for Insert {
 
     fn run(call: Call) -> Result<(), Failure> {
         let insert = parse::insert(call.rest, Dialect::of_insert(call.source, call.rest))?;
-        let if_missing = insert.if_missing.map(|options| move || options);
-        let wanted = Wanted { if_missing, lifetime: insert.lifetime };
+        if let Some(options) = insert.creation()
+            && call.source.is_replicated_or_loaded()
+        {
+            create::reserve(call, options)?;
+            call.context.array(0);
+            return Ok(());
+        }
+        let if_missing = insert.may_create.then_some(|| insert.options);
+        let wanted = Wanted { if_missing, lifetime: insert.options.lifetime };
         add(call, insert.items, wanted, Replication::Items, Reply::Array)
     }
 }
@@ -199,7 +206,7 @@ fn insert_items(call: Call, filter: &mut AnyFilter, items: Args, reply: Reply) -
 /// Counts and logs an item that was not inserted. Returns the error reply; none for an item that is
 /// replicated or loaded from a file.
 #[cold]
-pub fn refused(call: Call, error: Error, limits: &Limits) -> Option<&'static CStr> {
-    count_refused(call, error, limits);
+pub fn refused(call: Call, layout: Layout, error: Error, limits: &Limits) -> Option<&'static CStr> {
+    count_refused(call, layout, error, limits);
     (!limits.source.is_replicated_or_loaded()).then(|| error::insertion(error))
 }

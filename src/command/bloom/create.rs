@@ -6,7 +6,7 @@ use super::options::{Dialect, FilterOptions};
 use super::{parse, valkey};
 use crate::command::access;
 use crate::command::creation::{expire, refused, seed};
-use crate::command::error::Failure;
+use crate::command::error::{Failure, ITEM_EXISTS};
 use crate::command::handler::{ArgCount, Call, Handler};
 use crate::data_type::handle::{Changed, store};
 use crate::policy::limits::Limits;
@@ -28,16 +28,26 @@ impl Handler for Reserve {
 
     fn run(call: Call) -> Result<(), Failure> {
         let options = parse::reserve(call.key, call.rest, Dialect::of(call.source))?;
-        let mut key = access::write(call);
-        access::missing::<AnyFilter>(&key)?;
-        let created = create(call, &mut key, options)?;
-        call.commit(key, created, |_| {}, [(true, RESERVED)]);
+        reserve(call, options)?;
         call.context.simple(c"OK");
         Ok(())
     }
 }
 
-/// Creates a filter in a key that holds none, and replicates its header.
+/// Creates a filter without items in the key of a call.
+///
+/// # Errors
+///
+/// The key exists, or the filter cannot be created; the key stays as it was.
+pub fn reserve(call: Call, options: FilterOptions) -> Result<(), Failure> {
+    let mut key = access::write(call);
+    access::missing::<AnyFilter>(call, &key, ITEM_EXISTS)?;
+    let created = create(call, &mut key, options)?;
+    call.commit(key, created, |_| {}, [(true, RESERVED)]);
+    Ok(())
+}
+
+/// Creates a filter in a key, whose value it replaces, and replicates its header.
 ///
 /// # Errors
 ///

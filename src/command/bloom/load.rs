@@ -5,7 +5,7 @@ use crate::command::access;
 use crate::command::creation;
 use crate::command::error::{BUSY_KEY, DECODING_FAILED, Failure, UNSUPPORTED_PAYLOAD};
 use crate::command::handler::{ArgCount, Call, Handler};
-use crate::data_type::handle::{Lookup, filter, store};
+use crate::data_type::handle::store;
 use crate::policy::limits::Limits;
 use crate::server::key::Key;
 use bloomline_core::Error;
@@ -21,15 +21,7 @@ impl Handler for Load {
     fn run(call: Call) -> Result<(), Failure> {
         let payload = call.rest.get(0).ok_or(Failure::Arity)?.bytes();
         let mut key = access::write(call);
-        // The key was missing where the call comes from, if that is not a client.
-        let may_store = match filter::<AnyFilter>(&key) {
-            Lookup::Missing => true,
-            Lookup::Found(_) => call.source.is_replicated_or_loaded(),
-            Lookup::WrongType => false,
-        };
-        if !may_store {
-            return Err(BUSY_KEY.into());
-        }
+        access::missing::<AnyFilter>(call, &key, BUSY_KEY)?;
         let limits = Limits::of(call.source);
         let loaded = ValkeyFilter::decode_payload(payload, &mut limits.permit());
         let loaded = loaded.map_err(|error| refused(call, error, &limits))?;

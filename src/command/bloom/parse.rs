@@ -4,7 +4,6 @@ use super::option::OPTIONS;
 use super::options::{Dialect, FilterOptions, Parser};
 use super::redisbloom_dialect::{self, Token};
 use crate::command::error::{Failure, unknown_argument};
-use crate::command::lifetime::Lifetime;
 use crate::command::option::{self, Command, CreateOption};
 use crate::server::args::{Arg, Args};
 use bloomline_core::Layout;
@@ -47,12 +46,22 @@ pub fn reserve(key: Arg, args: Args, dialect: Dialect) -> Result<FilterOptions, 
 
 /// The arguments of BF.INSERT.
 pub struct Insert<'a> {
-    /// The filter to create if the key is missing; none with NOCREATE.
-    pub if_missing: Option<FilterOptions>,
-    /// When the filter must forget, also if it exists.
-    pub lifetime: Lifetime,
+    /// The filter to create if the key is missing, and when it must forget, also if it exists.
+    pub options: FilterOptions,
+    /// False with NOCREATE.
+    pub may_create: bool,
     /// The items. There may be none in valkey-bloom's layout.
     pub items: Args<'a>,
+}
+
+impl Insert<'_> {
+    /// The filter that a replicated or loaded call creates in any case: it has all options that
+    /// valkey-bloom writes for a creation, and no items. With items it may also be a client's call
+    /// for an existing filter, which valkey-bloom replicates verbatim.
+    pub fn creation(&self) -> Option<FilterOptions> {
+        let is_creation = self.items.is_empty() && self.options.valkey.are_of_creation();
+        (is_creation && self.may_create).then_some(self.options)
+    }
 }
 
 /// Parses `[option ...] ITEMS item [item ...]`.
@@ -88,8 +97,7 @@ pub fn insert(args: Args<'_>, dialect: Dialect) -> Result<Insert<'_>, Failure> {
 impl Parser {
     fn insert(self, items: Args<'_>) -> Result<Insert<'_>, Failure> {
         let (options, may_create) = self.finish()?;
-        let if_missing = may_create.then_some(options);
-        Ok(Insert { if_missing, lifetime: options.lifetime, items })
+        Ok(Insert { options, may_create, items })
     }
 }
 

@@ -32,6 +32,11 @@ impl ValkeyOptions {
         self.tightening.is_some() || self.seed.is_some() || self.scale_to.is_some()
     }
 
+    /// True if those are given with which valkey-bloom replicates each creation.
+    pub fn are_of_creation(&self) -> bool {
+        self.tightening.is_some() && self.seed.is_some()
+    }
+
     /// TIGHTENING
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use std::ffi::CStr;
 use super::options::NewFilter;
 use crate::command::access;
 use crate::command::creation::{expire, refused, seed};
-use crate::command::error::Failure;
+use crate::command::error::{Failure, ITEM_EXISTS};
 use crate::command::handler::{ArgCount, Call, Handler};
 use crate::data_type::handle::{Changed, store};
 use crate::policy::limits::Limits;
@@ -31,7 +31,7 @@ impl Handler for Reserve {
         }
         let new = NewFilter::reserved(call)?;
         let mut key = access::write(call);
-        access::missing::<AnyCuckoo>(&key)?;
+        access::missing::<AnyCuckoo>(call, &key, ITEM_EXISTS)?;
         let created = create(call, &mut key, &new)?;
         call.commit(key, created, |_| {}, [(true, RESERVED)]);
         call.context.simple(c"OK");
@@ -39,7 +39,7 @@ impl Handler for Reserve {
     }
 }
 
-/// Creates a filter in a key that holds none, and replicates its header.
+/// Creates a filter in a key, whose value it replaces, and replicates its header.
 ///
 /// # Errors
 ///

@@ -5,7 +5,7 @@ use std::ffi::CStr;
 use super::error::{BAD_CHUNK, BAD_HEADER, BAD_NUMBERS, BAD_POSITION};
 use crate::command::access;
 use crate::command::creation::load_refused;
-use crate::command::error::Failure;
+use crate::command::error::{Failure, ITEM_EXISTS};
 use crate::command::handler::{ArgCount, Call, Handler};
 use crate::data_type::handle::store;
 use crate::policy::limits::Limits;
@@ -65,11 +65,7 @@ impl Handler for Loadchunk {
         let iterator = iterator.iterator().filter(|&n| n != 0).ok_or(BAD_POSITION)?;
         let mut key = access::write(call);
         let changed = if iterator == HEADER {
-            // A header that is replicated or loaded from a file replaces what the key holds,
-            // because the key was missing at its origin.
-            if !call.source.is_replicated_or_loaded() {
-                access::missing::<AnyCuckoo>(&key)?;
-            }
+            access::missing::<AnyCuckoo>(call, &key, ITEM_EXISTS)?;
             let limits = Limits::of(call.source);
             let created = AnyCuckoo::decode_header(data.bytes(), &mut limits.permit());
             store(&mut key, created.map_err(|error| bad_header(call, error, &limits))?)

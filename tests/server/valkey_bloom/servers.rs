@@ -194,3 +194,40 @@ fn every_rate_that_it_takes_makes_its_filter() {
         }
     });
 }
+
+/// A key was missing where its filter was created.
+#[test]
+fn creations_replace_what_the_key_holds() {
+    let old = |key: &str| creation(key, 10, 0.2, 'o', "EXPANSION 2");
+    let mut calls = Vec::new();
+    for key in ["growing", "fixed", "reserved", "kept"] {
+        calls.extend([old(key), arguments(&format!("BF.MADD {key} old older"))]);
+        calls.push(arguments(&format!("PEXPIREAT {key} 4000000000000")));
+    }
+    calls.push(arguments("SET string value"));
+    calls.push(arguments("RPUSH list value"));
+    calls.push(creation("growing", 100, 0.01, 'n', "EXPANSION 4"));
+    calls.push(creation("fixed", 100, 0.01, 'n', "NONSCALING"));
+    calls.push(creation("string", 100, 0.01, 'n', "EXPANSION 4"));
+    // RedisBloom's creations.
+    calls.push(arguments("BF.RESERVE reserved 0.01 100"));
+    calls.push(arguments("CF.RESERVE list 100"));
+    // With items, it may also be an addition to a filter that exists.
+    let mut addition = creation("kept", 100, 0.01, 'n', "EXPANSION 4");
+    addition.extend(arguments("ITEMS new"));
+    calls.push(addition);
+    after(&calls, |client, _| {
+        for (key, capacity, items) in
+            [("growing", 100, 0), ("fixed", 100, 0), ("string", 100, 0), ("reserved", 100, 0)]
+        {
+            assert_eq!(client.ask(&format!("BF.INFO {key} CAPACITY")), format!("*[:{capacity}]"));
+            assert_eq!(client.ask(&format!("BF.CARD {key}")), format!(":{items}"), "{key}");
+            assert_eq!(client.ask(&format!("PTTL {key}")), ":-1", "{key}");
+        }
+        assert_eq!(client.ask("TYPE list"), "+MBbloomCF");
+        assert_eq!(client.ask("BF.INFO fixed EXPANSION"), "*[_]");
+        let seed = "n".repeat(32);
+        assert_eq!(client.ask("BF.STATS growing seed"), format!("*[$4 seed $32 {seed}]"));
+        assert_eq!(client.ask("BF.CARD kept"), ":3");
+    });
+}
