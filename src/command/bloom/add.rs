@@ -54,10 +54,11 @@ impl Handler for Madd {
 }
 
 impl Handler for Insert {
-    const ARGS: ArgCount = 4..=usize::MAX;
+    const ARGS: ArgCount = 3..=usize::MAX;
 
     fn run(call: Call) -> Result<(), Failure> {
         let insert = parse::insert(call.rest, Dialect::of_insert(call.source, call.rest))?;
+        insert.options.check_reach(call.source)?;
         if let Some(options) = insert.creation()
             && call.source.is_replicated_or_loaded()
         {

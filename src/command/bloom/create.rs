@@ -28,6 +28,7 @@ impl Handler for Reserve {
 
     fn run(call: Call) -> Result<(), Failure> {
         let options = parse::reserve(call.key, call.rest, Dialect::of(call.source))?;
+        options.check_reach(call.source)?;
         reserve(call, options)?;
         call.context.simple(c"OK");
         Ok(())

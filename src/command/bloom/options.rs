@@ -86,6 +86,21 @@ impl FilterOptions {
         self.lifetime.check(self.spec.capacity, self.layout, has_growth)
     }
 
+    /// Checks VALIDATESCALETO, also if the filter exists. What is replicated or loaded has passed
+    /// the check at its origin.
+    ///
+    /// # Errors
+    ///
+    /// The error reply.
+    pub fn check_reach(&self, source: &Source) -> Result<(), Failure> {
+        match self.valkey.scale_to {
+            Some(items) if !source.is_replicated_or_loaded() => {
+                valkey::check_reach(self.spec, self.valkey, items)
+            }
+            _ => Ok(()),
+        }
+    }
+
     fn capacity(&self, given: i64, dialect: Dialect) -> Option<u64> {
         let max = match dialect {
             Dialect::Bloomline => LayoutRow::of(self.layout).max_capacity,
@@ -105,6 +120,8 @@ pub struct Parser {
     command: Command,
     dialect: Dialect,
     is_fixed: bool,
+    /// True if NONSCALING is given.
+    is_non_scaling: bool,
     /// True if NONSCALING or EXPANSION is given.
     has_growth: bool,
     may_create: bool,
@@ -121,6 +138,7 @@ impl Parser {
             command,
             dialect,
             is_fixed: options.is_fixed(),
+            is_non_scaling: false,
             has_growth: false,
             may_create: true,
             given_expansion: None,
@@ -208,7 +226,7 @@ impl Parser {
 
     /// NONSCALING
     pub fn non_scaling(&mut self, _: Value) -> Result<(), Failure> {
-        (self.is_fixed, self.has_growth) = (true, true);
+        (self.is_fixed, self.is_non_scaling, self.has_growth) = (true, true, true);
         Ok(())
     }
 
@@ -240,6 +258,10 @@ impl Parser {
     ///
     /// The error reply.
     pub fn finish(mut self) -> Result<(FilterOptions, bool), Failure> {
+        // In valkey-bloom EXPANSION counts against the setting.
+        if self.given_expansion.is_some() && self.options.layout == Layout::ValkeyBloom {
+            self.is_fixed = self.is_non_scaling;
+        }
         match self.given_expansion {
             Some(0) => (self.is_fixed, self.options.stored_expansion) = (true, 0),
             Some(_) if self.is_fixed => return Err(CANNOT_EXPAND.into()),

@@ -74,6 +74,11 @@ pub fn insert(args: Args<'_>, dialect: Dialect) -> Result<Insert<'_>, Failure> {
     if dialect == Dialect::Bloomline {
         parser.find_layout(args)?;
     }
+    // valkey-bloom creates a filter without items.
+    let may_lack_items = parser.options.layout == Layout::ValkeyBloom;
+    if args.len() < 2 && !may_lack_items {
+        return Err(Failure::Arity);
+    }
     let mut index = 0;
     while let Some(arg) = args.get(index) {
         match token(arg, dialect).ok_or_else(|| unknown_argument(arg))? {
@@ -87,11 +92,7 @@ pub fn insert(args: Args<'_>, dialect: Dialect) -> Result<Insert<'_>, Failure> {
             }
         }
     }
-    // valkey-bloom creates a filter without items.
-    if parser.options.layout != Layout::ValkeyBloom {
-        return Err(Failure::Arity);
-    }
-    parser.insert(args.from(index))
+    if may_lack_items { parser.insert(args.from(index)) } else { Err(Failure::Arity) }
 }
 
 impl Parser {

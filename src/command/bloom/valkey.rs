@@ -99,26 +99,33 @@ pub fn create(
     options: ValkeyOptions,
     permit: Permit,
 ) -> Result<Result<ValkeyFilter, Error>, Failure> {
-    let seed = new_seed(options.seed)?;
-    let common = Common {
+    let common = common(spec, options, new_seed(options.seed)?);
+    Ok(ValkeyFilter::new(spec.capacity, common, permit))
+}
+
+/// What the layers of a new filter have in common.
+fn common(spec: Spec, options: ValkeyOptions, seed: Seed) -> Common {
+    Common {
         expansion: spec.growth.expansion(),
         error_rate: spec.error_rate,
         tightening: options.tightening.unwrap_or_else(|| TIGHTENING_RATIO.number()),
         seed,
         is_random: seed != FIXED_SEED,
-    };
-    if let Some(items) = options.scale_to {
-        check_reach(spec.capacity, &common, items)?;
     }
-    Ok(ValkeyFilter::new(spec.capacity, common, permit))
 }
 
-/// Checks that a filter can grow to a number of items.
-fn check_reach(capacity: u64, common: &Common, items: u64) -> Result<(), Failure> {
+/// Checks that a new filter can grow to a number of items.
+///
+/// # Errors
+///
+/// The error reply.
+pub fn check_reach(spec: Spec, options: ValkeyOptions, items: u64) -> Result<(), Failure> {
+    // No size depends on the seed.
+    let common = common(spec, options, FIXED_SEED);
     if common.expansion == 0 {
         return Err(c"ERR cannot use NONSCALING and VALIDATESCALETO options together".into());
     }
-    let end = match ValkeyFilter::reach(capacity, common, max_filter_bytes()) {
+    let end = match ValkeyFilter::reach(spec.capacity, &common, max_filter_bytes()) {
         Ok(reach) if reach.capacity >= items => return Ok(()),
         Ok(reach) => reach.end,
         Err(error) => error,

@@ -16,7 +16,7 @@ const COMMANDS: [(&str, i64, &str, &str, &str, &str); 35] = [
     ("bf.add KEY a", 3, "write denyoom fast", "RW access insert", "@bloom @write @fast", ""),
     ("bf.madd KEY a b", -3, "write denyoom", "RW access insert", "@bloom @write", ""),
     ("bf.bulkadd KEY LINES a", -4, "write denyoom", "RW access insert", "@bloom @write", ""),
-    ("bf.insert KEY ITEMS a", -4, "write denyoom", "RW access insert", "@bloom @write", ""),
+    ("bf.insert KEY ITEMS a", -3, "write denyoom", "RW access insert", "@bloom @write", ""),
     ("bf.rotate KEY", -2, "write denyoom", "RW insert", "@bloom @write", ""),
     ("bf.compact KEY", 2, "write", "RW access update", "@bloom @write", ""),
     ("bf.exists KEY a", 3, "readonly fast", "RO access", "@bloom @read @fast", TIMED),

@@ -79,3 +79,50 @@ fn settings_of_this_layout_make_its_filters() {
         assert_eq!(client.ask("BF.STATS other seed"), client.ask("BF.STATS k seed"));
     });
 }
+
+#[test]
+fn options_are_read_as_by_valkey_bloom() {
+    let setup = Setup::new().module_args("bf-layout valkey-bloom bf-expansion-factor 0");
+    setup.on_each_server(|mut client, _| {
+        client.ok("SET string value");
+        for (call, reply) in [
+            // One option is enough without ITEMS.
+            ("BF.INSERT one NOCREATE", "-ERR not found"),
+            ("BF.INSERT one NONSCALING", "*[]"),
+            ("BF.INSERT one NOCREATE", "*[]"),
+            ("BF.INSERT bare", "-ERR wrong number of arguments<any>"),
+            ("BF.INSERT bare EXPANSION", "-ERR wrong number of arguments<any>"),
+            ("BF.INSERT bare x", "-Unknown argument received: 'x'"),
+            // EXPANSION counts against the setting.
+            ("BF.RESERVE fixed 0.01 100", "+OK"),
+            ("BF.INFO fixed EXPANSION", "*[_]"),
+            ("BF.RESERVE growing 0.01 100 EXPANSION 2", "+OK"),
+            ("BF.INFO growing EXPANSION", "*[:2]"),
+            ("BF.INSERT also EXPANSION 2 ITEMS a", "*[:1]"),
+            ("BF.INFO also EXPANSION", "*[:2]"),
+            ("BF.RESERVE k 0.01 100 NONSCALING EXPANSION 2", "-Nonscaling filters cannot expand"),
+            // VALIDATESCALETO is checked for filters that exist, too.
+            (
+                "BF.INSERT growing EXPANSION 2 VALIDATESCALETO 1000000000000000 ITEMS x",
+                "-ERR provided VALIDATESCALETO causes bloom object to exceed memory limit",
+            ),
+            (
+                "BF.INSERT growing VALIDATESCALETO 5 ITEMS x",
+                "-ERR cannot use NONSCALING and VALIDATESCALETO options together",
+            ),
+            ("BF.CARD growing", ":0"),
+            ("BF.INSERT growing EXPANSION 2 VALIDATESCALETO 1000 ITEMS x", "*[:1]"),
+            // Other types.
+            ("BF.LOAD string x", "-WRONGTYPE<any>"),
+            ("BF.INSERT string NONSCALING", "-WRONGTYPE<any>"),
+            // Any rate below 1.
+            ("BF.RESERVE tiny 5e-324 100 EXPANSION 2", "+OK"),
+            ("BF.ADD tiny a", ":1"),
+            ("BF.INFO tiny ERROR", "*[$6 5e-324]"),
+        ] {
+            let found = client.ask(call);
+            assert!(bloomline_harness::matches(reply, &found), "{call}: {found}");
+        }
+        assert_eq!(client.ask("EXISTS bare k"), ":0");
+    });
+}
