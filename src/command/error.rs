@@ -2,6 +2,7 @@
 //! RedisBloom has the case.
 
 use std::ffi::CStr;
+use std::fmt;
 use std::io;
 
 use crate::policy::limits::Limits;
@@ -18,6 +19,16 @@ pub enum Failure {
     Fixed(&'static CStr),
     /// A text with numbers or arguments in it.
     Formatted(String),
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Arity => to.write_str("wrong number of arguments"),
+            Self::Fixed(text) => to.write_str(&text.to_string_lossy()),
+            Self::Formatted(text) => to.write_str(text),
+        }
+    }
 }
 
 impl From<&'static CStr> for Failure {

@@ -94,6 +94,9 @@ pub unsafe extern "C" fn entry<H: Handler, const WRITES: bool>(
             }
             _ => Err(Failure::Arity),
         };
+        if let (Err(failure), true) = (&result, WRITES) {
+            log_refused_origin(&args, source, failure);
+        }
         match result {
             Ok(()) => {}
             Err(Failure::Arity) => context.wrong_arity(),
@@ -111,6 +114,20 @@ fn run<H: Handler, const WRITES: bool>(call: Call) -> Result<(), Failure> {
         return Err(refuse_script(call));
     }
     H::run(call)
+}
+
+/// Logs a call of a primary or a file that is refused: a client gets the error, these do not.
+#[cold]
+fn log_refused_origin(args: &Args, source: &Source, failure: &Failure) {
+    if !source.is_replicated_or_loaded() {
+        return;
+    }
+    let shown = |index| args.get(index).map(|arg: Arg| arg.shown().to_string()).unwrap_or_default();
+    let (name, key) = (shown(0), shown(1));
+    log::refusal(format_args!(
+        "filter '{key}': a call of {name} that a primary or a file made is refused here, {failure}: \
+         compare DEBUG DIGEST-VALUE"
+    ));
 }
 
 /// Refuses a call that writes in a script by text. Logs it where no client gets the error.

@@ -22,8 +22,8 @@ use crate::policy::limits::Limits;
 use crate::policy::replicate::{self, NewItems};
 use crate::server::args::Args;
 use crate::server::key::Key;
-use bloomline_core::Error;
 use bloomline_core::host::{AnyFilter, Insertion};
+use bloomline_core::{Error, Layout};
 
 /// The keyspace event of a call that inserted items.
 const ADDED: &CStr = c"bloom.add";
@@ -177,7 +177,7 @@ fn insert_items(call: Call, filter: &mut AnyFilter, items: Args, reply: Reply) -
         Reply::Array if may_end_early => context.array_of_unknown_len(),
         Reply::Array => context.array(items.len()),
     }
-    let limits = Limits::of(call.source);
+    let (limits, layout) = (Limits::of(call.source), filter.layout());
     let mut permit = limits.permit();
     let mut answer = |result: Result<Insertion, Error>| match result {
         Ok(insertion) => {
@@ -188,7 +188,7 @@ fn insert_items(call: Call, filter: &mut AnyFilter, items: Args, reply: Reply) -
             new.record_refused();
             // An error here would be an error in the replication stream, which some servers do not
             // survive.
-            match refused(call, error, &limits) {
+            match refused(call, layout, error, &limits) {
                 Some(text) => context.error(text),
                 None => context.boolean(false),
             }

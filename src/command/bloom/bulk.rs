@@ -51,7 +51,7 @@ fn insert_items(
     items: Packed,
     answers: &mut Answers,
 ) -> (NewItems, Option<&'static CStr>) {
-    let limits = Limits::of(call.source);
+    let (limits, layout) = (Limits::of(call.source), filter.layout());
     let mut new = NewItems::default();
     let (mut refusal, is_over) = (None, Cell::new(false));
     // The filter takes items in groups. The others of the group of a refused item are not written:
@@ -66,7 +66,7 @@ fn insert_items(
         }
         Err(error) => {
             new.record_refused();
-            refusal = add::refused(call, error, &limits);
+            refusal = add::refused(call, layout, error, &limits);
             is_over.set(true);
         }
     });

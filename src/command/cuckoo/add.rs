@@ -142,7 +142,7 @@ fn insert_items(
     wanted: Wanted,
     reply: Reply,
 ) -> NewItems {
-    let limits = Limits::of(call.source);
+    let (limits, layout) = (Limits::of(call.source), filter.layout());
     let mut stored = NewItems::default();
     if reply == Reply::Array {
         call.context.array(items.len());
@@ -151,7 +151,7 @@ fn insert_items(
         match result {
             Ok(is_stored) => stored.record(is_stored),
             Err(error) => {
-                count_refused(call, error, &limits);
+                count_refused(call, layout, error, &limits);
                 stored.record_refused();
             }
         }

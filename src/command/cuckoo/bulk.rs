@@ -48,14 +48,14 @@ fn insert_items(
     items: Packed,
     answers: &mut Answers,
 ) -> (NewItems, Option<&'static CStr>) {
-    let limits = Limits::of(call.source);
+    let (limits, layout) = (Limits::of(call.source), filter.layout());
     let (mut stored, mut refusal) = (NewItems::default(), None);
     filter.insert_batch(items.iter(), false, &mut limits.permit_within_expansions(), |result| {
         answers.push(result.is_ok());
         match result {
             Ok(is_stored) => stored.record(is_stored),
             Err(error) => {
-                count_refused(call, error, &limits);
+                count_refused(call, layout, error, &limits);
                 stored.record_refused();
                 refusal.get_or_insert(error::insertion(error, &limits));
             }

@@ -231,3 +231,34 @@ fn creations_replace_what_the_key_holds() {
         assert_eq!(client.ask("BF.CARD kept"), ":3");
     });
 }
+
+#[test]
+fn items_that_its_primary_refused_are_no_reason_to_worry() {
+    let calls = [
+        creation("full", 2, 0.01, 's', "NONSCALING"),
+        arguments("BF.MADD full a b c d"),
+        creation("ended", 1, 1e-300, 's', "EXPANSION 1"),
+        // Rates become too small.
+        [arguments("BF.MADD ended"), (0..100).map(|n| format!("{n}").into_bytes()).collect()]
+            .concat(),
+    ];
+    after(&calls, |client, server| {
+        assert_eq!(client.ask("BF.CARD full"), ":2");
+        let log = server.log();
+        assert!(!log.contains("compare DEBUG DIGEST-VALUE"), "{log}");
+    });
+}
+
+/// An option of a later release, say.
+#[test]
+fn a_call_that_cannot_be_carried_out_is_logged() {
+    let calls = [arguments("BF.INSERT k TIGHTENING 0.5 CAPACITY x ITEMS a")];
+    after(&calls, |client, server| {
+        assert_eq!(client.ask("EXISTS k"), ":0");
+        let log = server.log();
+        assert!(
+            log.contains("filter 'k': a call of BF.INSERT that a primary or a file made"),
+            "{log}"
+        );
+    });
+}
