@@ -27,6 +27,10 @@ const LARGE_LAYERS: u64 = 1 << 20;
 /// `cf-max-expansions`.
 const TABLES_OF_A_CALL: u64 = 512;
 
+/// Iterations of the searches that failed in a call, up to which it adds tables beyond
+/// `cf-max-expansions`: one search takes up to 65,535, and comes before each table.
+const ITERATIONS_OF_A_CALL: u64 = 1 << 20;
+
 /// Databases whose keys are counted, from the first on. A server may have more; the fraction that
 /// it may evict is estimated from these.
 const DATABASES: u32 = 1024;
@@ -183,12 +187,16 @@ impl<'a> Limits<'a> {
     /// In RedisBloom's layout [`Limits::allows_expansion`] is checked before the call, so that one
     /// call can make more tables, as in RedisBloom. There it can make thousands, and each of its
     /// items searches all of them.
-    pub fn permit_within_expansions(&self) -> impl FnMut(Demand) -> bool + '_ {
+    pub fn permit_within_expansions(&self, max_iterations: u16) -> impl FnMut(Demand) -> bool + '_ {
         let allowed = setting::CF_MAX_EXPANSIONS.integer();
+        let mut iterations = 0;
         move |demand| {
-            let most = match LayoutRow::of(demand.layout).is_redisbloom {
-                true => allowed.max(TABLES_OF_A_CALL),
-                false => allowed,
+            iterations += u64::from(max_iterations);
+            let is_cheap = iterations <= ITERATIONS_OF_A_CALL;
+            let most = if is_cheap && LayoutRow::of(demand.layout).is_redisbloom {
+                allowed.max(TABLES_OF_A_CALL)
+            } else {
+                allowed
             };
             self.allows_tables(demand.tables, most) && self.allows(demand)
         }

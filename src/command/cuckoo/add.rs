@@ -160,7 +160,9 @@ fn insert_items(
             Reply::Array => element(call, result, wanted),
         }
     };
-    let (only_new, permit) = (wanted == Wanted::OnlyNew, &mut limits.permit_within_expansions());
+    let max_iterations = filter.options().max_iterations;
+    let permit = &mut limits.permit_within_expansions(max_iterations);
+    let only_new = wanted == Wanted::OnlyNew;
     match reply {
         Reply::Single => {
             items.bytes().map(|item| filter.insert_one(item, only_new, permit)).for_each(answer)

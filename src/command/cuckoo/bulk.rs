@@ -50,7 +50,8 @@ fn insert_items(
 ) -> (NewItems, Option<&'static CStr>) {
     let (limits, layout) = (Limits::of(call.source), filter.layout());
     let (mut stored, mut refusal) = (NewItems::default(), None);
-    filter.insert_batch(items.iter(), false, &mut limits.permit_within_expansions(), |result| {
+    let permit = &mut limits.permit_within_expansions(filter.options().max_iterations);
+    filter.insert_batch(items.iter(), false, permit, |result| {
         answers.push(result.is_ok());
         match result {
             Ok(is_stored) => stored.record(is_stored),

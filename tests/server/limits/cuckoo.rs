@@ -105,16 +105,21 @@ fn out_of_memory_refuses_additions_and_allows_deletions() {
 #[test]
 fn one_call_of_copies_makes_few_tables() {
     Setup::new().on_each_server(|mut client, _| {
-        client.ok("CF.RESERVE k 4 LAYOUT REDISBLOOM");
-        // Each table has room for four copies of an item.
-        let refused = number(&mut client, "growths_refused");
-        let copies = "a ".repeat(3000);
-        let reply = client.ask(&format!("CF.INSERT k ITEMS {copies}"));
-        let (stored, left) = (reply.matches(":1").count(), reply.matches(":-1").count());
-        assert_eq!(stored + left, 3000);
-        assert!(client.ask("CF.DEBUG k").contains("filters:512 "), "{}", client.ask("CF.DEBUG k"));
-        assert_eq!(number(&mut client, "growths_refused") - refused, left as u64);
-        assert_eq!(client.ask("CF.ADD k b"), "-Maximum expansions reached");
+        // Each table has room for four copies of an item. A search comes before each, which takes
+        // all iterations in vain, and 2^20 of them are the most beyond cf-max-expansions.
+        for (iterations, tables) in [(20, 512), (2_048, 512), (65_535, 32)] {
+            client.ok(&format!("CF.RESERVE k 4 MAXITERATIONS {iterations} LAYOUT REDISBLOOM"));
+            let refused = number(&mut client, "growths_refused");
+            let copies = "a ".repeat(3000);
+            let reply = client.ask(&format!("CF.INSERT k ITEMS {copies}"));
+            let (stored, left) = (reply.matches(":1").count(), reply.matches(":-1").count());
+            assert_eq!(stored + left, 3000);
+            let debug = client.ask("CF.DEBUG k");
+            assert!(debug.contains(&format!("filters:{tables} ")), "{debug}");
+            assert_eq!(number(&mut client, "growths_refused") - refused, left as u64);
+            assert_eq!(client.ask("CF.ADD k b"), "-Maximum expansions reached");
+            client.call("DEL k");
+        }
     });
 }
 
