@@ -73,10 +73,7 @@ unsafe impl GlobalAlloc for ServerAlloc {
                 }
                 _ if layout.align() > GUARANTEED_ALIGN => ptr::null_mut(),
                 (Some(try_alloc), _) => try_alloc(layout.size()).cast(),
-                // A server without `TryAlloc` (6.2) ends if its allocator fails.
-                (None, Some(_)) if layout.size() >= LARGE && !system::can_map(layout.size()) => {
-                    ptr::null_mut()
-                }
+                (None, Some(_)) if !may_be_requested(layout.size()) => ptr::null_mut(),
                 (None, Some(alloc)) => alloc(layout.size()).cast(),
             }
         }
@@ -123,11 +120,21 @@ unsafe impl GlobalAlloc for ServerAlloc {
         unsafe {
             match (raw::RedisModule_TryRealloc, raw::RedisModule_Realloc) {
                 (Some(try_realloc), _) => try_realloc(block.cast(), size).cast(),
+                // A smaller block needs no memory that is not there.
+                (None, Some(_)) if size > layout.size() && !may_be_requested(size) => {
+                    ptr::null_mut()
+                }
                 (None, Some(realloc)) => realloc(block.cast(), size).cast(),
                 (None, None) => System.realloc(block, layout, size),
             }
         }
     }
+}
+
+/// True if a block of this many bytes may be requested from a server without `TryAlloc` (6.2), which
+/// ends if its allocator fails.
+fn may_be_requested(size: usize) -> bool {
+    size < LARGE || system::can_map(size)
 }
 
 /// True if the allocator can provide a block of this many bytes now. No page is touched.
