@@ -20,7 +20,7 @@ pub type ArgCount = RangeInclusive<usize>;
 
 /// A command.
 pub trait Handler {
-    /// How many arguments a call has, with the command's name: 1 only for a command without a key.
+    /// How many arguments a call has, with the command's name and the key.
     const ARGS: ArgCount;
 
     /// Executes a call, and replies to it.
@@ -31,6 +31,12 @@ pub trait Handler {
     fn run(call: Call) -> Result<(), Failure>;
 }
 
+/// A command without a key and without arguments.
+pub trait Keyless {
+    /// Executes a call, and replies to it.
+    fn run(context: Context);
+}
+
 /// A call of a command.
 #[derive(Clone, Copy)]
 pub struct Call<'a> {
@@ -38,7 +44,7 @@ pub struct Call<'a> {
     pub context: Context,
     /// Who sends the call.
     pub source: &'a Source,
-    /// The name of the key. In a command without a key, the command's own name.
+    /// The name of the key.
     pub key: Arg<'a>,
     /// The arguments behind the key.
     pub rest: Args<'a>,
@@ -88,7 +94,7 @@ pub unsafe extern "C" fn entry<H: Handler, const WRITES: bool>(
         audit::begin();
         let source = &Source::of_call(context);
         let is_arity_valid = H::ARGS.contains(&args.len());
-        let result = match args.get(usize::from(*H::ARGS.start() > 1)) {
+        let result = match args.get(1) {
             Some(key) if is_arity_valid => {
                 run::<H, WRITES>(Call { context, source, key, rest: args.from(2) })
             }
@@ -104,6 +110,25 @@ pub unsafe extern "C" fn entry<H: Handler, const WRITES: bool>(
             Err(Failure::Formatted(text)) => context.error_text(&text),
         }
         audit::end(args.get(0).map_or(&[], Arg::bytes));
+    }
+    Status::Ok as c_int
+}
+
+/// The function that the server calls for the command `H`.
+///
+/// # Safety
+///
+/// Only the server may call it, as a command handler.
+pub unsafe extern "C" fn entry_without_key<H: Keyless>(
+    ctx: *mut RedisModuleCtx,
+    _argv: *mut *mut RedisModuleString,
+    argc: c_int,
+) -> c_int {
+    // SAFETY: the server passes a valid context until the handler returns.
+    match (unsafe { Context::new(ctx) }, argc) {
+        (Some(context), 1) => H::run(context),
+        (Some(context), _) => context.wrong_arity(),
+        (None, _) => {}
     }
     Status::Ok as c_int
 }

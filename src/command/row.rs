@@ -5,8 +5,8 @@ use redis_module::raw::{
     REDISMODULE_CMD_KEY_RW, REDISMODULE_CMD_KEY_UPDATE,
 };
 
-use super::handler::{Handler, entry};
-use crate::server::command::{Access, Command, Keys};
+use super::handler::{Handler, Keyless, entry, entry_without_key};
+use crate::server::command::{Access, Command, Keys, Run};
 
 /// How commands use a key that they only read.
 pub const READ_KEY: u32 = REDISMODULE_CMD_KEY_RO | REDISMODULE_CMD_KEY_ACCESS;
@@ -25,9 +25,20 @@ pub const NO_KEY: Access =
 /// A command with the fields that most commands have in common.
 pub const fn command<H: Handler>(access: &'static Access) -> Command {
     let (least, most) = (*H::ARGS.start() as i32, *H::ARGS.end());
+    let arity = if least as usize == most { least } else { -least };
+    let run = if access.is_writing() { entry::<H, true> } else { entry::<H, false> };
+    of(access, arity, run)
+}
+
+/// A command without a key.
+pub const fn command_without_key<H: Keyless>(access: &'static Access) -> Command {
+    of(access, 1, entry_without_key::<H>)
+}
+
+const fn of(access: &'static Access, arity: i32, run: Run) -> Command {
     Command {
         name: c"",
-        arity: if least as usize == most { least } else { -least },
+        arity,
         summary: c"",
         hint: c"",
         complexity: c"",
@@ -35,6 +46,6 @@ pub const fn command<H: Handler>(access: &'static Access) -> Command {
         tips: c"",
         access,
         args: &[],
-        run: if access.is_writing() { entry::<H, true> } else { entry::<H, false> },
+        run,
     }
 }

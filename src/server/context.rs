@@ -1,6 +1,6 @@
 //! The context of a call: its reply, its replication, and what the server reports about it.
 
-use std::ffi::{CStr, CString, c_long, c_longlong};
+use std::ffi::{CStr, c_long, c_longlong};
 use std::ptr::{self, NonNull};
 use std::slice;
 
@@ -8,7 +8,7 @@ use redis_module::raw::{self, REDISMODULE_POSTPONED_LEN, RedisModuleCtx};
 
 use super::api::{api, optional_api};
 use super::args::{Arg, Args};
-use super::audit;
+use super::{audit, log};
 
 /// The context that the server passes to a command handler.
 ///
@@ -171,8 +171,7 @@ impl Context {
 
     /// Replies with an error. Control characters become blanks, because an error is one line.
     pub fn error_text(self, text: &str) {
-        let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-        self.error(&CString::new(line).unwrap_or_default());
+        self.error(&log::line(text));
     }
 
     /// Replies with the server's error for a wrong number of arguments.

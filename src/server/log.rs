@@ -57,9 +57,7 @@ fn is_first_of_second(last: &Mutex<Option<Instant>>) -> bool {
 }
 
 fn write(level: &std::ffi::CStr, message: &str) {
-    // A name from a client may contain a zero byte, and a line feed would forge a line.
-    let clean: String = message.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    let Ok(text) = CString::new(clean) else { return };
+    let text = line(message);
     // SAFETY: the format takes one C string; the server allows a null context, and writes "module"
     // in its place.
     unsafe {
@@ -69,8 +67,26 @@ fn write(level: &std::ffi::CStr, message: &str) {
     }
 }
 
+/// One line of text. A name from a client may contain a zero byte, and a line feed would forge a
+/// line: control characters become blanks.
+pub fn line(text: &str) -> CString {
+    let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    // It contains no zero byte any more.
+    CString::new(clean).unwrap_or_default()
+}
+
 /// Makes panics write their file and line to the server's log before the process ends: a daemon's
 /// standard error is lost.
 pub fn panics() {
     panic::set_hook(Box::new(|info| warning(&format!("bug in bloomline, please report: {info}"))));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::line;
+
+    #[test]
+    fn control_characters_become_blanks_in_a_line() {
+        assert_eq!(line("a\0b\r\nc\u{7f}\u{85}d"), c"a b  c  d".to_owned());
+    }
 }

@@ -1,6 +1,5 @@
 //! The stream of one value in an RDB file, a DUMP payload or a full synchronization.
 
-use std::ffi::CString;
 use std::fmt;
 use std::mem;
 use std::ptr::NonNull;
@@ -10,6 +9,7 @@ use redis_module::raw::{self, RedisModuleIO};
 
 use super::alloc;
 use super::api::api;
+use super::log;
 
 /// The longest string, in bytes, that a server may try to read as a number.
 const MAX_NUMBER_BYTES: usize = 11;
@@ -134,7 +134,7 @@ impl Reader {
 
     /// Writes a warning with the position in the stream to the server's log.
     pub fn warn(&self, text: &str) {
-        let text = CString::new(text).unwrap_or_default();
+        let text = log::line(text);
         // SAFETY: the stream is valid, as promised to `new`; the format takes one C string.
         unsafe {
             api!(RedisModule_LogIOError)(

@@ -7,12 +7,12 @@ use redis_module::raw::REDISMODULE_CMD_KEY_ACCESS;
 use super::bulk::BulkAdd;
 use super::{add, card, compact, create, dump, info, load, merge, rotate, stats, syntax};
 use crate::command::bulk::{Bulk, BulkExists};
-use crate::command::error::Failure;
-use crate::command::handler::{ArgCount, Call, Handler};
-use crate::command::row::{self, READ_KEY, SHRINK_KEY, WRITE_KEY, command};
+use crate::command::handler::Keyless;
+use crate::command::row::{self, READ_KEY, SHRINK_KEY, WRITE_KEY, command, command_without_key};
 use crate::command::syntax::{ADD, BULK, KEY_ONLY, LOADCHUNK, MADD, SCANDUMP};
 use crate::command::{help, read};
 use crate::server::command::{Access, Command, Keys};
+use crate::server::context::Context;
 use bloomline_core::host::AnyFilter;
 
 /// The ACL category of the commands of Bloom filters.
@@ -246,19 +246,16 @@ pub static COMMANDS: [Command; 19] = [
         hint: c"This text.",
         complexity: c"O(1)",
         since: c"0.1.0",
-        ..command::<Help>(&NO_KEY)
+        ..command_without_key::<Help>(&NO_KEY)
     },
 ];
 
 /// BF.HELP
 struct Help;
 
-impl Handler for Help {
-    const ARGS: ArgCount = 1..=1;
-
-    fn run(call: Call) -> Result<(), Failure> {
-        help::reply(call.context, "BF", &COMMANDS);
-        Ok(())
+impl Keyless for Help {
+    fn run(context: Context) {
+        help::reply(context, "BF", &COMMANDS);
     }
 }
 

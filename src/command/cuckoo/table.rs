@@ -8,12 +8,12 @@ use redis_module::raw::{
 
 use super::{add, bulk, compact, count, create, dump, info, options, remove};
 use crate::command::bulk::{Bulk, BulkExists};
-use crate::command::error::Failure;
-use crate::command::handler::{ArgCount, Call, Handler};
+use crate::command::handler::Keyless;
 use crate::command::help;
-use crate::command::row::{self, READ_KEY, SHRINK_KEY, WRITE_KEY, command};
+use crate::command::row::{self, READ_KEY, SHRINK_KEY, WRITE_KEY, command, command_without_key};
 use crate::command::{read, syntax};
 use crate::server::command::{Access, Command, Keys};
+use crate::server::context::Context;
 use bloomline_core::host::cuckoo::AnyCuckoo;
 
 /// The ACL category of the commands of cuckoo filters.
@@ -223,18 +223,15 @@ pub static COMMANDS: [Command; 19] = [
         hint: c"This text.",
         complexity: c"O(1)",
         since: c"0.1.0",
-        ..command::<Help>(&NO_KEY)
+        ..command_without_key::<Help>(&NO_KEY)
     },
 ];
 
 /// CF.HELP
 struct Help;
 
-impl Handler for Help {
-    const ARGS: ArgCount = 1..=1;
-
-    fn run(call: Call) -> Result<(), Failure> {
-        help::reply(call.context, "CF", &COMMANDS);
-        Ok(())
+impl Keyless for Help {
+    fn run(context: Context) {
+        help::reply(context, "CF", &COMMANDS);
     }
 }
