@@ -118,24 +118,30 @@ pub struct Written<T> {
     pub is_created: bool,
 }
 
-/// Calls `write` with the filter of a key. If the key is missing, `create` stores one first.
+/// Calls `write` with the filter of a key, and with what `prepare` returned for it. If the key is
+/// missing, `create` stores a filter first, for which nothing is to be prepared: what is created and
+/// replicated is always written to, signalled and reported as well.
 ///
 /// # Errors
 ///
-/// The key holds another type, and those of `create` and `write`.
+/// The key holds another type, and those of `create` and `prepare`.
 #[inline(always)]
-pub fn write_or_create<F: DataType, T: Outcome>(
+pub fn write_or_create<F: DataType, P, T: Outcome>(
     key: &mut Key,
     mut create: impl FnMut(&mut Key) -> Result<Changed, Failure>,
-    write: impl FnOnce(&mut F) -> Result<T, Failure>,
+    prepare: impl FnOnce(&mut F) -> Result<P, Failure>,
+    write: impl FnOnce(&mut F, Option<P>) -> T,
 ) -> Result<Written<T>, Failure> {
     let mut created = None;
     loop {
         match filter_mut::<F>(key) {
             Lookup::Found(mut filter) => {
-                let outcome = filter.write(write)?;
-                let changed = filter.close();
                 let is_created = created.is_some();
+                let outcome = filter.write(|filter| {
+                    let prepared = if is_created { None } else { Some(prepare(filter)?) };
+                    Ok::<_, Failure>(write(filter, prepared))
+                })?;
+                let changed = filter.close();
                 let changed = created.map_or(changed, |created| changed | created);
                 return Ok(Written { outcome, changed, is_created });
             }

@@ -136,13 +136,16 @@ pub fn write_to<T: Outcome>(
 ) -> Result<Written<Added<T>>, Failure> {
     let Wanted { mut if_missing, lifetime } = wanted;
     let create = |key: &mut Key| create::create(call, key, if_missing.take().ok_or(NOT_FOUND)?());
-    let write = |filter: &mut AnyFilter| {
+    let prepare = |filter: &mut AnyFilter| {
         lifetime.check_existing(filter)?;
-        let rotation = Rotation::begin(call, filter, items)?;
-        let items = write(filter);
-        Ok(Added { items, rotated: rotation.finish(call, filter) })
+        Rotation::begin(call, filter, items)
     };
-    access::write_or_create(key, create, write)
+    let write = |filter: &mut AnyFilter, rotation: Option<Rotation>| {
+        let rotation = rotation.unwrap_or_else(|| Rotation::of_new(filter, items));
+        let items = write(filter);
+        Added { items, rotated: rotation.finish(call, filter) }
+    };
+    access::write_or_create(key, create, prepare, write)
 }
 
 /// Inserts items into the filter of a key.

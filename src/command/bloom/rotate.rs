@@ -112,6 +112,19 @@ impl Rotation {
         }
     }
 
+    /// For a client's items in a filter that the call has created. The time of the call is that of
+    /// the creation: nothing is due.
+    #[inline]
+    pub fn of_new(filter: &AnyFilter, items: usize) -> Self {
+        let windowed = filter.windowed();
+        let by_count = windowed.filter(|filter| filter.may_rotate_by_count(items as u64));
+        Self {
+            number: windowed.map(WindowedFilter::number),
+            clock: by_count.map(|filter| (filter.clock(), filter.clock())),
+            is_advanced: false,
+        }
+    }
+
     fn begin_windowed(
         call: Call,
         filter: &mut WindowedFilter,

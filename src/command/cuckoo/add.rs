@@ -114,11 +114,9 @@ pub fn write_to<T: Outcome>(
         check_expansions(call, new.layout(call.source), 1)?;
         create::create(call, key, new)
     };
-    let write = |filter: &mut AnyCuckoo| {
-        check_expansions(call, filter.layout(), filter.table_count())?;
-        Ok(write(filter))
-    };
-    access::write_or_create(key, create, write)
+    let prepare =
+        |filter: &mut AnyCuckoo| check_expansions(call, filter.layout(), filter.table_count());
+    access::write_or_create(key, create, prepare, |filter, _| write(filter))
 }
 
 /// Ends a call that adds items: those that were stored, which may be none if the filter was only

@@ -33,8 +33,13 @@ impl Clock {
         let library = CModule::build("../harness/src/clock.c", &[]);
         let file = File::create(folder.path().join("ahead")).expect("the file of the clock");
         let clock = Self { library, folder, file };
-        clock.set_ahead(0);
+        clock.file.write_all_at(&[0; 16], 0).expect("the file of the clock");
         clock
+    }
+
+    /// Lets each reading of the clock move it on by so many milliseconds.
+    pub fn move_by_reading(&self, millis: i64) {
+        self.file.write_all_at(&millis.to_ne_bytes(), 8).expect("the file of the clock");
     }
 
     /// Moves the clock to so many seconds after the system's, or before it.
@@ -47,7 +52,7 @@ impl Clock {
     /// Seconds after the system's clock.
     pub fn ahead(&self) -> i64 {
         let bytes = fs::read(self.path()).expect("the file of the clock");
-        i64::from_ne_bytes(bytes.try_into().expect("eight bytes")) / 1000
+        i64::from_ne_bytes(*bytes.first_chunk().expect("eight bytes")) / 1000
     }
 
     /// Moves the clock on by so many seconds, or back.

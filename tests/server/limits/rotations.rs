@@ -1,9 +1,10 @@
 //! Limits of memory at creation, rotation and growth: an error, and nothing changes.
 
-use bloomline_harness::{Setup, for_each_server, matches, numbered, until};
+use bloomline_harness::{Clock, Setup, for_each_server, matches, numbered, until};
 
 use super::leave;
 use crate::inspect::{digest, info_field, number, totals};
+use crate::timed;
 use crate::windowed::{RATE, age, answers, info};
 
 const SLOT: u64 = 1_000_000_000;
@@ -55,6 +56,29 @@ fn rotation_beyond_the_limit_changes_nothing() {
         age(&mut client, "window", 10 * SLOT);
         assert_eq!(client.ask("BF.ADD window new"), ":1");
         assert_eq!(info(&mut client, "window", "FILTERS"), ":1");
+    });
+}
+
+/// The clock moves on by more than a slot between any two readings, so a second reading by the call
+/// that creates the filter would find a rotation due, which the limit refuses.
+#[test]
+fn a_call_that_creates_a_filter_is_refused_no_rotation() {
+    for_each_server(|kind| {
+        let clock = Clock::new();
+        let setup = timed::setup(&clock).module_args("bf-max-filter-bytes 100kb");
+        let server = setup.start(kind);
+        let mut client = server.resp2();
+        clock.move_by_reading(300);
+        // A generation takes more than half of the limit.
+        let insert = "BF.INSERT k CAPACITY 200000 WINDOW 1 GENERATIONS 4 ITEMS a b";
+        assert_eq!(client.ask(insert), "*[:1 :1]");
+        let last = "BF.INSERT l CAPACITY 64 ERROR 0.001 LAST GENERATIONS 64 ITEMS a b c d";
+        assert_eq!(client.ask(last), "*[:1 :1 :1 :1]");
+        clock.move_by_reading(0);
+        assert_eq!(number(&mut client, "growths_refused"), 0, "{}", server.log());
+        assert_eq!(info(&mut client, "k", "FILTERS"), ":1");
+        let size = info_field(&mut client, "k", "SIZE");
+        assert!(2 * size > 102_400, "a generation of {size} bytes");
     });
 }
 
