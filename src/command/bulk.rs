@@ -9,8 +9,9 @@ use std::marker::PhantomData;
 
 use super::access;
 use super::answers::Answers;
-use super::error::{Failure, NO_ANSWERS};
+use super::error::Failure;
 use super::handler::{ArgCount, Call, Handler};
+use super::items::no_memory;
 use super::packed::{self, Packed, Reply};
 use super::read::Contains;
 use crate::data_type::handle::DataType;
@@ -44,7 +45,7 @@ impl<C: BulkCommand> Handler for Bulk<C> {
 
     fn run(call: Call) -> Result<(), Failure> {
         let (items, reply) = packed::parse(call.rest)?;
-        let mut answers = Answers::to(items).ok_or(NO_ANSWERS)?;
+        let mut answers = Answers::to(items).ok_or_else(|| no_memory(call))?;
         let refusal = C::process(call, items, &mut answers)?;
         send(call, items, answers, reply, refusal, C::describe)
     }
@@ -65,12 +66,14 @@ impl<F: Contains> BulkCommand for BulkExists<F> {
 }
 
 /// Replicates the items of a call that changed the filter: verbatim if they are nearly all, or
-/// packed in the same form. In layouts of other modules, which know no packed items, plainly.
+/// packed in the same form into `list`, which has room for them. In layouts of other modules, which
+/// know no packed items, plainly.
 pub fn replicate_packed<F: DataType>(
     call: Call,
     key: &Key,
     changed: &NewItems,
     items: Packed,
+    mut list: Vec<u8>,
     by: &ItemCommands,
 ) {
     let selected = changed.select(items.iter());
@@ -83,8 +86,8 @@ pub fn replicate_packed<F: DataType>(
         _ if changed.is_empty() => {}
         _ => {
             let form = items.form();
-            let data = form.pack(selected);
-            replicate::packed(call.context, call.key, by, form.name(), form.width(), &data);
+            form.pack(selected, &mut list);
+            replicate::packed(call.context, call.key, by, form.name(), form.width(), &list);
         }
     }
 }

@@ -83,8 +83,8 @@ pub const SCRIPT_BY_TEXT: &CStr = c"ERR before Redis 7.0, scripts that write fil
 /// BF.SCANDUMP: the iterator is in a generation that was dropped.
 pub const DROPPED: &CStr =
     c"ERR the filter was compacted, or has dropped a generation, since the dump began: begin again with iterator 0";
-/// BF.BULKADD and BF.BULKEXISTS: there is no memory for the reply.
-pub const NO_ANSWERS: &CStr = c"ERR no memory for a bit per item";
+/// There is no memory for what a call needs beside the filter. Nothing has changed.
+pub const NO_MEMORY: &CStr = c"ERR no memory for the items of the call: send fewer per call";
 /// BF.BULKADD and BF.BULKEXISTS: COUNT stands between the form and the data, as if it were the
 /// data. The data is not shown: `redis-cli -x` puts a whole file behind this COUNT.
 pub const MISPLACED_COUNT: &CStr =

@@ -140,6 +140,11 @@ impl<'a> Packed<'a> {
         self.len + self.empty_lines
     }
 
+    /// The most bytes that [`Form::pack`] makes of some of the items: the last line may get an LF.
+    pub fn most_bytes(&self) -> usize {
+        self.data.len() + 1
+    }
+
     /// All lines if one of them is empty; otherwise none, since each item is an answer then.
     pub fn lines_with_empty(&self) -> Lines<'a> {
         Lines::of(if self.empty_lines > 0 { self.data } else { &[] })
@@ -182,11 +187,8 @@ impl Form {
         }
     }
 
-    /// Packs items of a call.
-    pub fn pack<'a>(self, items: impl Iterator<Item = &'a [u8]> + Clone) -> Vec<u8> {
-        /// More than any form adds to an item.
-        const ADDED: usize = 4;
-        let mut data = Vec::with_capacity(items.clone().map(|item| item.len() + ADDED).sum());
+    /// Packs items of a call into an empty buffer; see [`Packed::most_bytes`].
+    pub fn pack<'a>(self, items: impl Iterator<Item = &'a [u8]>, data: &mut Vec<u8>) {
         for item in items {
             if self == Self::Prefixed {
                 // An item of a call is shorter than 2^32 bytes: it came with such a length.
@@ -198,7 +200,6 @@ impl Form {
                 data.extend(if item.ends_with(b"\r") { &b"\r\n"[..] } else { b"\n" });
             }
         }
-        data
     }
 }
 
@@ -254,6 +255,12 @@ mod tests {
 
     const FOUR: Form = Form::Fixed(NonZeroUsize::new(4).unwrap());
 
+    fn packed(form: Form, items: &[&[u8]]) -> Vec<u8> {
+        let mut data = Vec::new();
+        form.pack(items.iter().copied(), &mut data);
+        data
+    }
+
     /// The items of a string; none if it is not a whole number of them.
     fn items(form: Form, data: &[u8]) -> Option<Vec<&[u8]>> {
         let packed = Packed::new(form, data).ok()?;
@@ -268,10 +275,10 @@ mod tests {
     fn each_form_gives_the_items_that_were_packed() {
         let all: [&[u8]; 4] = [b"user", b"a\r\nb", b"\0\0\0\0", b"1234"];
         for form in [FOUR, Form::Prefixed] {
-            assert_eq!(items(form, &form.pack(all.into_iter())).unwrap(), all);
+            assert_eq!(items(form, &packed(form, &all)).unwrap(), all);
         }
         let empty: [&[u8]; 2] = [b"", b""];
-        assert_eq!(items(Form::Prefixed, &Form::Prefixed.pack(empty.into_iter())).unwrap(), empty);
+        assert_eq!(items(Form::Prefixed, &packed(Form::Prefixed, &empty)).unwrap(), empty);
     }
 
     #[test]
@@ -283,7 +290,7 @@ mod tests {
         // Only one CR belongs to the end of a line.
         assert_eq!(items(Form::Lines, b"a\r\r\n").unwrap(), [b"a\r"]);
         let all: [&[u8]; 4] = [b"a\r", b"\r", b"a\rb", b"x y"];
-        let data = Form::Lines.pack(all.into_iter());
+        let data = packed(Form::Lines, &all);
         assert_eq!(data, b"a\r\r\n\r\r\na\rb\nx y\n");
         assert_eq!(items(Form::Lines, &data).unwrap(), all);
     }
@@ -299,6 +306,24 @@ mod tests {
     }
 
     #[test]
+    fn packing_takes_no_more_bytes_than_were_requested() {
+        for (form, data) in [
+            (FOUR, &b"12345678"[..]),
+            (Form::Prefixed, b"\x01\0\0\0a\0\0\0\0"),
+            (Form::Lines, b"a"),
+            (Form::Lines, b"a\nb\r\r"),
+            (Form::Lines, b"\n\na\r\r\nb\r"),
+        ] {
+            let items = Packed::new(form, data).unwrap();
+            let mut packed = Vec::with_capacity(items.most_bytes());
+            let room = packed.capacity();
+            form.pack(items.iter(), &mut packed);
+            assert!(packed.len() <= items.most_bytes(), "{form:?} {data:?}");
+            assert_eq!(packed.capacity(), room);
+        }
+    }
+
+    #[test]
     fn no_data_is_no_item() {
         for form in [FOUR, Form::Prefixed, Form::Lines] {
             assert!(items(form, b"").unwrap().is_empty());
@@ -307,7 +332,7 @@ mod tests {
 
     #[test]
     fn data_that_is_no_whole_number_of_items_is_refused() {
-        let prefixed = Form::Prefixed.pack([&b"user1"[..], b""].into_iter());
+        let prefixed = packed(Form::Prefixed, &[b"user1", b""]);
         for len in (1..prefixed.len()).filter(|&len| len != 9) {
             assert!(items(Form::Prefixed, &prefixed[..len]).is_none(), "{len} bytes");
         }

@@ -150,9 +150,11 @@ impl<'a> Arg<'a> {
 }
 
 impl<'a> ArgList<'a> {
-    /// An empty list with room for `capacity` arguments.
-    pub fn with_capacity(capacity: usize) -> Self {
-        Self { strings: Vec::with_capacity(capacity), life: PhantomData }
+    /// An empty list with room for `capacity` arguments; `None` if there is no memory for it.
+    pub fn with_room(capacity: usize) -> Option<Self> {
+        let mut strings = Vec::new();
+        strings.try_reserve_exact(capacity).ok()?;
+        Some(Self { strings, life: PhantomData })
     }
 
     /// The arguments of the list, in the order in which they were added.

@@ -37,8 +37,6 @@ pub enum Operands<'a> {
     Args(Args<'a>),
     /// A word and arguments of the call.
     WordAndArgs(&'a CStr, Args<'a>),
-    /// Other strings.
-    Strings(&'a [&'a [u8]]),
     /// Items in one string, and how they are packed.
     Packed {
         /// The name of the form.
@@ -226,15 +224,6 @@ impl Context {
                     let format = c"scv".as_ptr();
                     replicate(ctx, name, format, key, word, strings.as_ptr(), strings.len())
                 }
-                Operands::Strings(items) => {
-                    let create = api!(RedisModule_CreateString);
-                    let new = |item: &&[u8]| create(ctx, item.as_ptr().cast(), item.len());
-                    let strings: Vec<_> = items.iter().map(new).collect();
-                    replicate(ctx, name, c"sv".as_ptr(), key, strings.as_ptr(), strings.len());
-                    let free = api!(RedisModule_FreeString);
-                    strings.into_iter().for_each(|string| free(ctx, string));
-                    0
-                }
                 Operands::Packed { form, width: None, data } => replicate(
                     ctx,
                     name,
@@ -255,6 +244,33 @@ impl Context {
                     data.len(),
                 ),
             };
+        }
+    }
+
+    /// [`Context::replicate`] with the first `MOST` of some strings that are not arguments of the
+    /// call. The list of them is on the stack: what has changed is replicated without memory, too.
+    pub fn replicate_strings<'a, const MOST: usize>(
+        self,
+        command: &CStr,
+        key: Arg,
+        strings: impl IntoIterator<Item = &'a [u8]>,
+    ) {
+        audit::replicated();
+        let mut made = [ptr::null_mut(); MOST];
+        let mut len = 0;
+        // SAFETY: as in `replicate`; each string is created here, and freed once.
+        unsafe {
+            let create = api!(RedisModule_CreateString);
+            for (string, bytes) in made.iter_mut().zip(strings) {
+                *string = create(self.as_ptr(), bytes.as_ptr().cast(), bytes.len());
+                len += 1;
+            }
+            let made = made.get(..len).unwrap_or_default();
+            let (name, format) = (command.as_ptr(), c"sv".as_ptr());
+            let replicate = api!(RedisModule_Replicate);
+            replicate(self.as_ptr(), name, format, key.string(), made.as_ptr(), made.len());
+            let free = api!(RedisModule_FreeString);
+            made.iter().for_each(|&string| free(self.as_ptr(), string));
         }
     }
 

@@ -15,7 +15,7 @@ use super::rotate::{ROTATED, Rotated, Rotation};
 use crate::command::access::{self, Written};
 use crate::command::error::{self, Failure, NOT_FOUND};
 use crate::command::handler::{ArgCount, Call, Handler};
-use crate::command::items::{Reply, count_refused};
+use crate::command::items::{Reply, Room, count_refused};
 use crate::command::lifetime::Lifetime;
 use crate::data_type::handle::Outcome;
 use crate::policy::limits::Limits;
@@ -156,7 +156,8 @@ fn add(
     replication: Replication,
     reply: Reply,
 ) -> Result<(), Failure> {
-    let insert = |filter: &mut AnyFilter| insert_items(call, filter, items, reply);
+    let Room { new, list } = Room::to(call, items)?;
+    let insert = |filter: &mut AnyFilter| insert_items(call, filter, items, new, reply);
     let mut key = access::write(call);
     let written = write_to(call, &mut key, items.len(), wanted, insert)?;
     let new = &written.outcome.items;
@@ -164,16 +165,21 @@ fn add(
         if replication == Replication::Verbatim && new.are_nearly_all() {
             call.context.replicate_verbatim();
         } else {
-            new.replicate(call.context, call.key, items, &replicate::ADD);
+            new.replicate(call.context, call.key, items, list, &replicate::ADD);
         }
     });
     Ok(())
 }
 
 /// Inserts items, and replies for each.
-fn insert_items(call: Call, filter: &mut AnyFilter, items: Args, reply: Reply) -> NewItems {
+fn insert_items(
+    call: Call,
+    filter: &mut AnyFilter,
+    items: Args,
+    mut new: NewItems,
+    reply: Reply,
+) -> NewItems {
     let context = call.context;
-    let mut new = NewItems::default();
     let may_end_early = filter.may_become_full() && (filter.room() as usize) < items.len();
     match reply {
         Reply::Single => {}

@@ -9,6 +9,7 @@ use crate::command::access;
 use crate::command::answers::Answers;
 use crate::command::bulk::{self, BulkCommand, BulkResult, Done};
 use crate::command::handler::Call;
+use crate::command::items::Room;
 use crate::command::packed::Packed;
 use crate::policy::limits::Limits;
 use crate::policy::replicate::{ADD, NewItems};
@@ -23,13 +24,14 @@ impl BulkCommand for BulkAdd {
             return Ok(None);
         }
         let options = || FilterOptions::default_for(Dialect::of(call.source));
-        let insert = |filter: &mut AnyFilter| insert_items(call, filter, items, answers);
+        let Room { new, list } = Room::to_packed(call, items)?;
+        let insert = |filter: &mut AnyFilter| insert_items(call, filter, items, new, answers);
         let wanted = Wanted::any(options);
         let mut key = access::write(call);
         let written = add::write_to(call, &mut key, items.len(), wanted, insert)?;
         let (new, refusal) = &written.outcome.items;
         written.commit(call, key, |key| {
-            bulk::replicate_packed::<AnyFilter>(call, key, new, items, &ADD);
+            bulk::replicate_packed::<AnyFilter>(call, key, new, items, list, &ADD);
         });
         Ok(*refusal)
     }
@@ -49,10 +51,10 @@ fn insert_items(
     call: Call,
     filter: &mut AnyFilter,
     items: Packed,
+    mut new: NewItems,
     answers: &mut Answers,
 ) -> (NewItems, Option<&'static CStr>) {
     let (limits, layout) = (Limits::of(call.source), filter.layout());
-    let mut new = NewItems::default();
     let (mut refusal, is_over) = (None, Cell::new(false));
     // The filter takes items in groups. The others of the group of a refused item are not written:
     // the filter is full, and its growth is refused from then on, also if there is memory again.

@@ -11,10 +11,10 @@ use std::ffi::CStr;
 use crate::command::access;
 use crate::command::error::{self, Failure, no_source};
 use crate::command::handler::{ArgCount, Call, Handler};
+use crate::command::items::no_memory;
 use crate::data_type::handle::{Changed, store};
 use crate::policy::counters::MERGES;
 use crate::policy::limits::{Limits, MERGE};
-use crate::server::args::Arg;
 use crate::server::key::Key;
 use bloomline_core::Error;
 use bloomline_core::host::AnyFilter;
@@ -31,12 +31,20 @@ impl Handler for Merge {
     fn run(call: Call) -> Result<(), Failure> {
         // Merging the destination with itself changes nothing, and it must not be borrowed twice. A
         // source that is named again would cost another pass over its bits.
-        let mut seen = HashSet::from([call.key.bytes()]);
-        let names: Vec<Arg> = call.rest.iter().filter(|name| seen.insert(name.bytes())).collect();
-        let keys: Vec<Key> = names.iter().map(|name| Key::read(call.context, *name)).collect();
-        let mut sources = Vec::with_capacity(keys.len());
-        for (key, name) in keys.iter().zip(names) {
-            sources.push(access::optional(key)?.ok_or_else(|| no_source(name))?);
+        let (mut seen, mut keys, mut sources) = (HashSet::new(), Vec::new(), Vec::new());
+        let most = call.rest.len();
+        let has_room = seen.try_reserve(most + 1).is_ok()
+            && keys.try_reserve_exact(most).is_ok()
+            && sources.try_reserve_exact(most).is_ok();
+        if !has_room {
+            return Err(no_memory(call));
+        }
+        seen.insert(call.key.bytes());
+        for name in call.rest.iter().filter(|name| seen.insert(name.bytes())) {
+            keys.push((name, Key::read(call.context, name)));
+        }
+        for (name, key) in &keys {
+            sources.push(access::optional(key)?.ok_or_else(|| no_source(*name))?);
         }
         let mut key = access::write(call);
         let limits = Limits::of(call.source);

@@ -9,7 +9,6 @@ use crate::command::handler::Call;
 use crate::policy::limits::max_filter_bytes;
 use crate::policy::setting::{TIGHTENING_RATIO, USE_RANDOM_SEED};
 use crate::server::args::{Arg, Args};
-use crate::server::context::Operands;
 use bloomline_core::Error;
 use bloomline_core::host::valkey::{Common, FIXED_SEED, Seed, ValkeyFilter};
 use bloomline_core::host::{Permit, Spec};
@@ -174,5 +173,5 @@ pub fn replicate(call: Call, filter: &ValkeyFilter) {
     ];
     let used = words.len() - usize::from(common.expansion == 0);
     let words = words.get(..used).unwrap_or(&words);
-    call.context.replicate(c"BF.INSERT", call.key, Operands::Strings(words));
+    call.context.replicate_strings::<10>(c"BF.INSERT", call.key, words.iter().copied());
 }

@@ -8,7 +8,7 @@ use super::options::{Insert as InsertArgs, NewFilter};
 use crate::command::access::{self, Written};
 use crate::command::error::{Failure, NOT_FOUND};
 use crate::command::handler::{ArgCount, Call, Handler};
-use crate::command::items::{Reply, count_refused};
+use crate::command::items::{Reply, Room, count_refused};
 use crate::data_type::handle::Outcome;
 use crate::policy::layout::LayoutRow;
 use crate::policy::limits::{GROWTH, Limits};
@@ -86,7 +86,9 @@ impl Handler for InsertNx {
 /// Adds items to the filter of a key, which is created if there are options for it.
 fn add(call: Call, args: &InsertArgs, wanted: Wanted, reply: Reply) -> Result<(), Failure> {
     let if_missing = args.if_missing.as_ref();
-    let insert = |filter: &mut AnyCuckoo| insert_items(call, filter, args.items, wanted, reply);
+    let Room { new, list } = Room::to(call, args.items)?;
+    let insert =
+        |filter: &mut AnyCuckoo| insert_items(call, filter, args.items, new, wanted, reply);
     let mut key = access::write(call);
     let written = write_to(call, &mut key, if_missing, insert)?;
     let stored = &written.outcome;
@@ -94,7 +96,7 @@ fn add(call: Call, args: &InsertArgs, wanted: Wanted, reply: Reply) -> Result<()
         if args.is_plain && stored.are_nearly_all() {
             call.context.replicate_verbatim();
         } else {
-            stored.replicate(call.context, call.key, args.items, &STORED);
+            stored.replicate(call.context, call.key, args.items, list, &STORED);
         }
     });
     Ok(())
@@ -137,11 +139,11 @@ fn insert_items(
     call: Call,
     filter: &mut AnyCuckoo,
     items: Args,
+    mut stored: NewItems,
     wanted: Wanted,
     reply: Reply,
 ) -> NewItems {
     let (limits, layout) = (Limits::of(call.source), filter.layout());
-    let mut stored = NewItems::default();
     if reply == Reply::Array {
         call.context.array(items.len());
     }

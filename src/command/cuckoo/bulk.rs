@@ -9,7 +9,7 @@ use crate::command::access;
 use crate::command::answers::Answers;
 use crate::command::bulk::{self, BulkCommand, BulkResult, Done};
 use crate::command::handler::Call;
-use crate::command::items::count_refused;
+use crate::command::items::{Room, count_refused};
 use crate::command::packed::Packed;
 use crate::policy::limits::Limits;
 use crate::policy::replicate::NewItems;
@@ -23,13 +23,14 @@ impl BulkCommand for BulkAdd {
         if items.len() == 0 {
             return Ok(None);
         }
-        let insert = |filter: &mut AnyCuckoo| insert_items(call, filter, items, answers);
-        let new = NewFilter::by_default();
+        let Room { new, list } = Room::to_packed(call, items)?;
+        let insert = |filter: &mut AnyCuckoo| insert_items(call, filter, items, new, answers);
+        let if_missing = NewFilter::by_default();
         let mut key = access::write(call);
-        let written = add::write_to(call, &mut key, Some(&new), insert)?;
+        let written = add::write_to(call, &mut key, Some(&if_missing), insert)?;
         let (stored, refusal) = &written.outcome;
         add::commit(call, key, &written, |key| {
-            bulk::replicate_packed::<AnyCuckoo>(call, key, stored, items, &STORED);
+            bulk::replicate_packed::<AnyCuckoo>(call, key, stored, items, list, &STORED);
         });
         Ok(*refusal)
     }
@@ -46,10 +47,11 @@ fn insert_items(
     call: Call,
     filter: &mut AnyCuckoo,
     items: Packed,
+    mut stored: NewItems,
     answers: &mut Answers,
 ) -> (NewItems, Option<&'static CStr>) {
     let (limits, layout) = (Limits::of(call.source), filter.layout());
-    let (mut stored, mut refusal) = (NewItems::default(), None);
+    let mut refusal = None;
     let permit = &mut limits.permit_within_expansions(filter.options().max_iterations);
     filter.insert_batch(items.iter(), false, permit, |result| {
         answers.push(result.is_ok());

@@ -8,7 +8,7 @@ use crate::command::answers::Answers;
 use crate::command::bulk::{self, BulkCommand, BulkResult};
 use crate::command::error::Failure;
 use crate::command::handler::{ArgCount, Call, Handler};
-use crate::command::items::Reply;
+use crate::command::items::{Reply, Room};
 use crate::command::packed::Packed;
 use crate::data_type::handle::{Changed, FilterMut};
 use crate::policy::counters::{CF_DELETES, CF_DELETES_MISSED};
@@ -51,14 +51,14 @@ impl Handler for Mdel {
 
 /// Deletes the items of a call, and replies for each.
 fn delete(call: Call, reply: Reply) -> Result<(), Failure> {
+    let items = call.rest;
+    let Room { new: mut deleted, list } = Room::to(call, items)?;
     let mut key = access::write(call);
     let mut filter: FilterMut<AnyCuckoo> = access::found_mut(&mut key, NOTHING_TO_DELETE)?;
-    let items = call.rest;
     if reply == Reply::Array {
         call.context.array(items.len());
     }
     let deleted = filter.write(|filter| {
-        let mut deleted = NewItems::default();
         let answer = |is_deleted| {
             deleted.record(is_deleted);
             call.context.boolean(is_deleted);
@@ -78,7 +78,7 @@ fn delete(call: Call, reply: Reply) -> Result<(), Failure> {
                 replicate::plainly(call.context, call.key, filter, &DELETIONS, items);
             }
             _ if deleted.are_nearly_all() => call.context.replicate_verbatim(),
-            _ => deleted.replicate(call.context, call.key, items, &DELETIONS),
+            _ => deleted.replicate(call.context, call.key, items, list, &DELETIONS),
         }
     });
     Ok(())
@@ -104,10 +104,10 @@ pub struct BulkDel;
 
 impl BulkCommand for BulkDel {
     fn process(call: Call, items: Packed, answers: &mut Answers) -> BulkResult {
+        let Room { new: mut deleted, list } = Room::to_packed(call, items)?;
         let mut key = access::write(call);
         let mut filter: FilterMut<AnyCuckoo> = access::found_mut(&mut key, NOTHING_TO_DELETE)?;
         let deleted = filter.write(|filter| {
-            let mut deleted = NewItems::default();
             filter.remove_batch(items.iter(), |is_deleted| {
                 deleted.record(is_deleted);
                 answers.push(is_deleted);
@@ -116,7 +116,7 @@ impl BulkCommand for BulkDel {
         });
         let changed = filter.close();
         commit(call, key, changed, &deleted, |key| {
-            bulk::replicate_packed::<AnyCuckoo>(call, key, &deleted, items, &DELETIONS);
+            bulk::replicate_packed::<AnyCuckoo>(call, key, &deleted, items, list, &DELETIONS);
         });
         Ok(None)
     }

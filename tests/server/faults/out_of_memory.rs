@@ -108,6 +108,43 @@ fn refuses_without_memory_and_continues_with_memory() {
     });
 }
 
+/// A call that is queued by MULTI has its memory when the limit is set. Half of its items are new,
+/// so the other half is left out of what is replicated: a list of half its bytes.
+#[test]
+fn a_bulk_call_without_memory_for_its_list_changes_nothing() {
+    const WIDTH: usize = 64;
+    for_each_server_long(|kind| {
+        let item = |number: usize| (number / 2).to_le_bytes().repeat(WIDTH / 8);
+        let data: Vec<u8> = (0..1 << 20).flat_map(item).collect();
+        for (reserve, bulk) in [
+            ("BF.RESERVE k 0.01 1000000", "BF.BULKADD"),
+            ("CF.RESERVE k 2000000", "CF.BULKADD"),
+            ("CF.RESERVE k 2000000", "CF.BULKDEL"),
+        ] {
+            let server = Setup::new().debug().start(kind);
+            let mut client = server.resp2();
+            client.ok(reserve);
+            let before = digest(&mut client, "k");
+            client.ok("MULTI");
+            let width = WIDTH.to_string();
+            let call = [bulk.as_bytes(), b"k", b"FIXED", width.as_bytes(), &data, b"COUNT"];
+            assert_eq!(show(&client.run(&call)), "+QUEUED");
+            limit_memory(&server);
+            assert_eq!(
+                client.ask("EXEC"),
+                "*[-ERR no memory for the items of the call: send fewer per call]",
+                "{bulk}: {}",
+                server.log()
+            );
+            lift_limits(&server);
+            assert_eq!(digest(&mut client, "k"), before, "{bulk}");
+            let reply = show(&client.run(&call));
+            assert!(reply.starts_with("*[:1048576 :"), "{bulk}: {reply}");
+        }
+        report(kind, "no memory for the items of a call", 1, "refused, nothing changed");
+    });
+}
+
 #[test]
 fn a_start_without_memory_logs_it_and_works_with_memory() {
     for_each_server_long(|kind| {
