@@ -152,3 +152,34 @@ pub fn can_allocate(size: usize) -> bool {
         !block.is_null()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::c_void;
+
+    use super::*;
+
+    /// Redis 6.2's function, which is that of the system here, but ends the process if it fails.
+    unsafe extern "C" fn realloc(block: *mut c_void, size: usize) -> *mut c_void {
+        // SAFETY: the block is the system's: before the binding, all are.
+        let moved = unsafe { libc::realloc(block, size) };
+        if moved.is_null() { std::process::abort() } else { moved }
+    }
+
+    #[test]
+    fn a_block_that_cannot_grow_stays_where_the_server_would_end() {
+        const MOST: usize = isize::MAX as usize - 4096;
+        let layout = Layout::new::<[u8; 64]>();
+        // SAFETY: the pointer is one that fits the system's blocks, also those of other threads;
+        // the block is freed as it was allocated.
+        unsafe {
+            raw::RedisModule_Realloc = Some(realloc);
+            let block = ServerAlloc.alloc(layout);
+            block.write(7);
+            assert!(ServerAlloc.realloc(block, layout, MOST).is_null());
+            assert_eq!(block.read(), 7);
+            ServerAlloc.dealloc(block, layout);
+            raw::RedisModule_Realloc = None;
+        }
+    }
+}
