@@ -1,5 +1,5 @@
-//! redis-rs: the reply of every command as the Rust type that a program requests, in both protocols
-//! and layouts.
+//! redis-rs: the reply of every command as the Rust type that a program requests, in both
+//! protocols, in Bloomline's and RedisBloom's layout.
 
 use std::collections::HashMap;
 use std::time::Duration;

@@ -11,6 +11,7 @@
 )]
 
 mod commands;
+mod counts;
 mod format;
 mod pages;
 mod plan;

@@ -15,7 +15,7 @@ fn top() -> &'static Path {
 }
 
 /// The files below a folder, without those that git ignores.
-fn files(pattern: &str) -> Vec<PathBuf> {
+pub fn files(pattern: &str) -> Vec<PathBuf> {
     let git = Command::new("git")
         .args(["ls-files", "--cached", "--others", "--exclude-standard", "--", pattern])
         .current_dir(top())

@@ -20,6 +20,11 @@ fn on_the_page() -> BTreeMap<String, String> {
     rows.filter_map(pair).collect()
 }
 
+/// The names of all settings on the page.
+pub fn names() -> Vec<String> {
+    on_the_page().into_keys().collect()
+}
+
 /// Name and value of each directive of the example that is commented out and begins so.
 fn in_the_example(start: &str) -> BTreeMap<String, String> {
     let example = pages::read(Path::new("redis.conf.example"));

@@ -139,7 +139,7 @@ impl Allocation {
         // Adopted memory also becomes exact: from now on it is the global allocator's.
         let kind = if is_padded { self.kind } else { Kind::Exact };
         let layouts = self.kind.layout(self.content).zip(kind.layout(content));
-        // Both layouts exist, because the allocation does.
+        // The old and the new layout exist, because the allocation does.
         let Some((old, new)) = layouts else { return (self, skip) };
         #[cfg(feature = "audit")]
         super::ledger::check_kind(self.start.addr().get(), self.kind == Kind::Adopted);

@@ -62,7 +62,7 @@ fn assert_estimates<L: Compact>(
     differences.check(&format!("{case}, {count} items in {layers} layers"));
 }
 
-/// Both layouts, folded and not.
+/// Bloomline's layout and RedisBloom's, folded and not.
 fn assert_all(spec: Spec, count: u64, seeds: u64) {
     for is_compacted in [false, true] {
         let case = format!("{spec:?} {is_compacted}");

@@ -36,7 +36,7 @@ fn filled(mut filter: AnyFilter, first: u64, end: u64) -> AnyFilter {
     filter
 }
 
-/// Both layouts.
+/// Empty filters of the layouts that can be merged.
 fn both(spec: Spec) -> [AnyFilter; 2] {
     [new(spec, SEED).into(), classic(spec).into()]
 }

@@ -1,4 +1,5 @@
-//! Measured false-positive rates after compactions and growth, in both layouts: at most the target.
+//! Measured false-positive rates after compactions and growth, in the layouts that can be
+//! compacted: at most the target.
 
 use bloomline_core::compact::Compact;
 use bloomline_core::host::{AnyFilter, Growth, Spec};
