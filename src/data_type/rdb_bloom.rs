@@ -7,7 +7,7 @@
 use std::ffi::{CStr, c_int};
 
 use super::load::{LoadError, Loader};
-use super::rdb::Encoding;
+use super::rdb::{Encoding, SaveError};
 use super::{rdb_bloomline, rdb_redisbloom};
 use crate::server::rdb::Writer;
 use bloomline_core::host::AnyFilter;
@@ -24,7 +24,7 @@ impl Encoding for Bloom {
     const NAME: &'static CStr = c"MBbloom--";
     const VERSION: c_int = 4;
 
-    fn save(filter: &AnyFilter, writer: &Writer) {
+    fn save(filter: &AnyFilter, writer: &Writer) -> Result<(), SaveError> {
         match filter {
             AnyFilter::Bloomline(_) | AnyFilter::Windowed(_) => {
                 writer.unsigned(BLOOMLINE);
@@ -34,9 +34,9 @@ impl Encoding for Bloom {
                 writer.unsigned(saved_len(classic.len()));
                 rdb_redisbloom::save(writer, classic);
             }
-            // `rdb_valkey` saves it, under its own type.
-            AnyFilter::ValkeyBloom(_) => {}
+            AnyFilter::ValkeyBloom(_) => return Err(SaveError::WrongType),
         }
+        Ok(())
     }
 
     fn load(loader: &mut Loader, encver: c_int) -> Result<AnyFilter, LoadError> {

@@ -26,7 +26,7 @@
 use std::ffi::{CStr, c_int};
 
 use super::load::{BITS_STRING, LoadError, Loader};
-use super::rdb::Encoding;
+use super::rdb::{Encoding, SaveError};
 use crate::policy::setting::{CF_BUCKET_SIZE, CF_EXPANSION_FACTOR, CF_MAX_ITERATIONS};
 use crate::server::rdb::Writer;
 use bloomline_core::host::cuckoo::{AnyCuckoo, ClassicCuckoo, CuckooFilter, CuckooNumbers};
@@ -40,7 +40,7 @@ impl Encoding for Cuckoo {
     const NAME: &'static CStr = c"MBbloomCF";
     const VERSION: c_int = 4;
 
-    fn save(filter: &AnyCuckoo, writer: &Writer) {
+    fn save(filter: &AnyCuckoo, writer: &Writer) -> Result<(), SaveError> {
         match filter {
             AnyCuckoo::Bloomline(filter) => {
                 writer.unsigned(BLOOMLINE);
@@ -48,6 +48,7 @@ impl Encoding for Cuckoo {
             }
             AnyCuckoo::RedisBloom(filter) => save_redisbloom(writer, filter),
         }
+        Ok(())
     }
 
     fn load(loader: &mut Loader, encver: c_int) -> Result<AnyCuckoo, LoadError> {

@@ -4,8 +4,7 @@
 use std::ffi::{CStr, c_int};
 
 use super::load::{LoadError, Loader};
-use super::rdb::Encoding;
-use crate::server::log;
+use super::rdb::{Encoding, SaveError};
 use crate::server::rdb::{LoadedString, ReadError, Reader, Writer};
 use bloomline_core::Error;
 use bloomline_core::host::AnyFilter;
@@ -21,13 +20,9 @@ impl Encoding for ValkeyBloom {
     /// Version 0 has the same fields.
     const VERSION: c_int = 1;
 
-    /// Ends the process if there is no memory for a copy of the largest layer: the server ends,
-    /// too, if it has none to save a value.
-    fn save(filter: &AnyFilter, writer: &Writer) {
-        let saved = filter.valkey().map(|filter| filter.encode_fields(&mut Fields(writer)));
-        if let Some(Err(error)) = saved {
-            log::fatal(&format!("a filter of layout valkey-bloom cannot be saved: {error}"));
-        }
+    fn save(filter: &AnyFilter, writer: &Writer) -> Result<(), SaveError> {
+        let filter = filter.valkey().ok_or(SaveError::WrongType)?;
+        Ok(filter.encode_fields(&mut Fields(writer))?)
     }
 
     fn load(loader: &mut Loader, _encver: c_int) -> Result<AnyFilter, LoadError> {

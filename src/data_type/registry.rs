@@ -62,3 +62,39 @@ impl DataType for AnyCuckoo {
 pub fn register(loading: Loading) -> bool {
     BLOOM_TYPES.iter().chain(&CUCKOO_TYPES).all(|server_type| server_type.register(loading))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::ptr;
+
+    use super::super::rdb::{Encoding, SaveError};
+    use super::{BLOOM, Bloom, DataType, VALKEY_BLOOM, ValkeyBloom};
+    use crate::server::rdb::Writer;
+    use bloomline_core::Error;
+    use bloomline_core::host::valkey::{Common, FIXED_SEED, ValkeyFilter};
+    use bloomline_core::host::{AnyFilter, Filter, Growth, Spec};
+
+    #[test]
+    fn filters_are_saved_by_their_own_type_only() -> Result<(), Error> {
+        let spec = Spec { capacity: 9, error_rate: 0.01, growth: Growth::Fixed };
+        let common = Common {
+            expansion: 0,
+            error_rate: 0.01,
+            tightening: 0.5,
+            seed: FIXED_SEED,
+            is_random: false,
+        };
+        let own = AnyFilter::from(Filter::new(spec, 1, &mut |_| true)?);
+        let redisbloom = AnyFilter::redisbloom(spec, 2, &mut |_| true)?;
+        let valkey = AnyFilter::from(ValkeyFilter::new(9, common, &mut |_| true)?);
+        // SAFETY: nothing is written to the stream.
+        let writer = unsafe { Writer::new(ptr::null_mut()) };
+        for filter in [&own, &redisbloom] {
+            assert!(ptr::eq(filter.server_type(), &BLOOM));
+            assert_eq!(ValkeyBloom::save(filter, &writer), Err(SaveError::WrongType));
+        }
+        assert!(ptr::eq(valkey.server_type(), &VALKEY_BLOOM));
+        assert_eq!(Bloom::save(&valkey, &writer), Err(SaveError::WrongType));
+        Ok(())
+    }
+}
