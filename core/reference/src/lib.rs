@@ -9,6 +9,7 @@
 //! | [`redisbloom_cuckoo`] | the reference model of RedisBloom's cuckoo filters |
 //! | [`windowed`] | the reference model of windowed filters |
 //! | [`fixture`], [`valkey_fixture`], [`payload`], [`forged`] | recorded filters, and forged headers |
+//! | [`edges`] | forged filters at the edges of what is valid, in every encoding |
 //! | [`strict_loader`] | what a RedisBloom checks before it loads a filter |
 //! | [`items`] | items for benches |
 //! | [`random`] | random numbers with fixed seeds, and means with standard errors |
@@ -21,6 +22,7 @@ pub mod bloomline;
 pub mod bloomline_cuckoo;
 pub mod checks;
 pub mod cuckoo_header;
+pub mod edges;
 pub mod fixture;
 pub mod folding;
 pub mod forged;

@@ -1,4 +1,4 @@
-//! A parser of the fields in a DUMP payload.
+//! The fields in a DUMP payload, read and written.
 
 use bloomline_core::Error;
 use bloomline_core::host::valkey::{ReadFields, WriteFields};
@@ -148,6 +148,36 @@ pub fn fields_of_dump(dump: &[u8]) -> Vec<Field> {
             other => panic!("opcode {other}"),
         });
     }
+}
+
+/// A payload with the type and the RDB version of another one, which a server made, and with these
+/// fields. The checksum is missing.
+pub fn body_with_fields(dump: &[u8], fields: &[Field]) -> Vec<u8> {
+    /// Bytes before the fields: that of a module's value, and the type in nine bytes.
+    const HEAD: usize = 10;
+    /// Bytes after them: the RDB version and the checksum.
+    const FOOTER: usize = 10;
+    let (mut body, footer) = (dump[..HEAD].to_vec(), &dump[dump.len() - FOOTER..]);
+    for field in fields {
+        match field {
+            Field::Unsigned(number) => {
+                body.extend([2, 0x81]);
+                body.extend(number.to_be_bytes());
+            }
+            Field::Number(number) => {
+                body.push(4);
+                body.extend(number.to_le_bytes());
+            }
+            Field::String(bytes) => {
+                body.extend([5, 0x80]);
+                body.extend((bytes.len() as u32).to_be_bytes());
+                body.extend(bytes);
+            }
+        }
+    }
+    body.push(0);
+    body.extend(&footer[..2]);
+    body
 }
 
 /// The strings of the payload: the bits of each layer, oldest first.

@@ -77,6 +77,11 @@ fn power(mut base: f64, mut exponent: u32) -> f64 {
     }
 }
 
+/// The rate of the layer with this index.
+pub fn layer_rate(rate: f64, tightening: f64, index: u32) -> f64 {
+    rate * power(tightening, index)
+}
+
 /// The bytes of a layer for a number of items at a rate.
 pub fn bytes(capacity: u64, rate: f64) -> u64 {
     let ln_2 = std::f64::consts::LN_2;
@@ -165,7 +170,7 @@ impl Model {
             if self.expansion == 0 {
                 return Answer::Full;
             }
-            let rate = self.rate * power(self.tightening, self.layers.len() as u32);
+            let rate = layer_rate(self.rate, self.tightening, self.layers.len() as u32);
             let capacity = u128::from(newest.capacity) * u128::from(self.expansion);
             let all = self.layers.iter().map(|layer| u128::from(layer.capacity)).sum::<u128>();
             if rate <= LEAST_RATE || capacity + all >= 1 << 63 {

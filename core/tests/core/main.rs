@@ -22,6 +22,8 @@ mod bloomline {
     mod reference;
     mod sizing;
 }
+/// Forged filters at the edges of what is valid.
+mod edges;
 /// The texts of errors.
 mod errors;
 /// The findings of the fuzz targets.

@@ -1,16 +1,25 @@
 //! What must hold for every filter, wherever its bytes came from.
 
+use bloomline_core::Error;
 use bloomline_core::chunk::Bits;
 use bloomline_core::host::valkey::MAX_CAPACITY;
-use bloomline_core::host::{AnyFilter, Demand};
+use bloomline_core::host::{AnyFilter, Demand, Insertion};
 use bloomline_core::layer::Layer;
 use bloomline_core::window::{GenerationRef, Window, WindowSpec, WindowedFilter};
+
+use super::encodings::assert_carried;
 
 /// The most bytes of bits of a windowed filter, over its life.
 pub const MAX_OFFSET: u64 = 1 << 62;
 
 /// The largest filter in bytes, so that an input takes little time; still less under Miri.
 pub const LIMIT: u64 = if cfg!(miri) { 4 << 10 } else { 64 << 10 };
+
+/// The most items that are inserted until a filter grows.
+const MOST_INSERTED: u64 = if cfg!(miri) { 100 } else { 60_000 };
+
+/// Items of one call of many.
+const BATCH: usize = 500;
 
 /// A permit for filters up to [`LIMIT`].
 pub fn small(demand: Demand) -> bool {
@@ -81,6 +90,12 @@ pub fn assert_consistent(filter: &AnyFilter) {
     }
 }
 
+/// A time at which the newest generation answers.
+pub fn time_of(filter: &AnyFilter) -> u64 {
+    // The end of time is the only moment at which a generation that opened then does not answer.
+    filter.windowed().map_or(0, |filter| filter.newest().opened()).min(u64::MAX - 1)
+}
+
 /// When a generation stops answering, in milliseconds: a window after its slot. `u64::MAX` if the
 /// filter does not remember by time.
 pub fn expires(spec: &WindowSpec, generation: &GenerationRef) -> u64 {
@@ -123,8 +138,8 @@ fn assert_windowed_consistent(filter: &WindowedFilter) {
     assert!(filter.chunk(end).is_none());
 }
 
-/// Asserts that the filter can be loaded from what is saved of it, as by SCANDUMP and LOADCHUNK, a
-/// file and a replica; returns the filter that was loaded.
+/// Asserts that the filter can be loaded from what is saved of it, in each of its encodings; returns
+/// the filter that was loaded from header and chunks.
 ///
 /// It needs the memory of the filter and no more, all offsets of its bits are valid, and it is
 /// equal to the saved one: header, chunks and size.
@@ -150,8 +165,41 @@ pub fn assert_reloads(filter: &AnyFilter) -> AnyFilter {
     }
     assert_eq!(Some(offset), end, "the chunks are all bits");
     assert_equal(filter, &copy);
-    assert_equal(filter, &filter.try_clone(&mut |_| true).expect("memory"));
+    assert_carried(filter);
     copy
+}
+
+/// Inserts items until a layer is added, a generation is opened, or that is refused, and checks the
+/// filter. Forged bits and counts may contain all items, so that nothing is ever added.
+///
+/// A refusal is one of the permit or of a limit, and has changed nothing.
+pub fn assert_grows(filter: &mut AnyFilter) {
+    let parts = |filter: &AnyFilter| {
+        let number = filter.windowed().map(WindowedFilter::number);
+        (filter.layer_count(), filter.first_byte(), number)
+    };
+    let (before, room) = (parts(filter), filter.room());
+    let most = room.saturating_mul(2).saturating_add(1_000).min(MOST_INSERTED);
+    let mut items = (1u64 << 32..).map(u64::to_le_bytes);
+    for count in (0..most).step_by(BATCH).map(|start| BATCH.min((most - start) as usize)) {
+        let batch: Vec<_> = items.by_ref().take(count).collect();
+        let mut last = Ok(Insertion::New);
+        filter.insert_batch(batch.iter(), &mut small, |answer| last = answer);
+        if parts(filter) != before || last.is_err() {
+            break;
+        }
+    }
+    // Whichever of them an old layer contains by mistake.
+    for item in items.take(100) {
+        let unchanged = filter.try_clone(&mut |_| true).expect("memory");
+        if let Err(why) = filter.insert(&item, &mut small) {
+            assert!(!matches!(why, Error::OutOfMemory(_)), "{why}: {filter:?}");
+            assert_equal(filter, &unchanged);
+            break;
+        }
+    }
+    assert_consistent(filter);
+    assert_reloads(filter);
 }
 
 /// Panics unless both filters are equal.

@@ -5,7 +5,9 @@ use bloomline_core::Error;
 use bloomline_core::host::{AnyFilter, Demand, Insertion};
 use bloomline_core::window::{Window, WindowedFilter};
 
-use super::check::{LIMIT, assert_consistent, assert_equal, assert_reloads, small};
+use super::check::{
+    LIMIT, assert_consistent, assert_equal, assert_grows, assert_reloads, bits, small, time_of,
+};
 use super::{header, number};
 
 /// Decodes the first bytes as headers, and the rest as operations on the filters. True if a header
@@ -29,6 +31,7 @@ fn program(u: &mut Unstructured) -> Result<bool> {
     for _ in 0..u.int_in_range(0..=8u8)? {
         step(&mut filter, &filters, u)?;
     }
+    assert_grows(&mut filter);
     Ok(true)
 }
 
@@ -50,6 +53,7 @@ fn decode(header: &[u8]) -> Option<AnyFilter> {
     assert_eq!(filter.encode_header(), header);
     assert_consistent(&filter);
     assert_reloads(&filter);
+    assert_grows(&mut filter.try_clone(&mut small).expect("its own size is allowed"));
     Some(filter)
 }
 
@@ -72,7 +76,9 @@ fn operate(filter: &mut AnyFilter, others: &[AnyFilter], u: &mut Unstructured) -
             let offset = filter.first_byte().wrapping_add(offset).wrapping_sub(64);
             let length = u.int_in_range(0..=64usize)?;
             let chunk = vec![u.arbitrary()?; length];
-            let _ = filter.write_chunk(offset, &chunk);
+            let before = filter.try_clone(&mut small).expect("its own size is allowed");
+            let is_changed = filter.write_chunk(offset, &chunk).unwrap_or(false);
+            assert_eq!(is_changed, bits(filter) != bits(&before), "what a chunk has changed");
         }
         1 => {
             // All bits are set: every item is reported as present, and no lookup ends early.
@@ -179,12 +185,6 @@ fn join(filter: &mut AnyFilter, others: &[AnyFilter], u: &mut Unstructured) -> R
 fn time(u: &mut Unstructured, filter: &WindowedFilter) -> Result<u64> {
     let time = number::whole(u)?;
     Ok(if u.arbitrary()? { time } else { filter.newest().opened().saturating_add(time % 5_000) })
-}
-
-/// A time at which the newest generation answers.
-fn time_of(filter: &AnyFilter) -> u64 {
-    // The end of time is the only moment at which a generation that opened then does not answer.
-    filter.windowed().map_or(0, |filter| filter.newest().opened()).min(u64::MAX - 1)
 }
 
 /// Inserts items in one call. Items with an answer must be present, and new items must be counted.

@@ -3,6 +3,7 @@
 
 pub mod check;
 pub mod decode;
+pub mod encodings;
 pub mod header;
 pub mod number;
 pub mod valkey;

@@ -5,6 +5,7 @@ use bloomline_core::layer::Layer;
 use bloomline_core::redisbloom::geometry::Options;
 use bloomline_core::redisbloom::{ClassicFilter, Common};
 use bloomline_core::scalable::ScalableFilter;
+use bloomline_reference::checks::check::assert_reloads;
 
 mod bits;
 mod classic;
@@ -77,20 +78,11 @@ pub fn state(filter: &AnyFilter) -> (Vec<u8>, Vec<Vec<u8>>) {
     (filter.encode_header(), bits)
 }
 
-/// The filter of the header and the chunks of another one, which must be equal.
+/// The filter of the header and the chunks of another one, which must be equal, as that of each other
+/// encoding.
 fn copied(filter: &AnyFilter) -> AnyFilter {
-    let mut copy = AnyFilter::decode_header(&filter.encode_header(), &mut |_| true).unwrap();
-    let mut offset = filter.first_byte();
-    assert!(offset == copy.first_byte());
-    while let Some(chunk) = filter.chunk(offset) {
-        copy.write_chunk(offset, chunk).unwrap();
-        offset += chunk.len() as u64;
-    }
-    // Not `assert_eq`, which would print megabytes.
-    assert!(state(&copy) == state(filter), "the copy differs");
-    assert_eq!(copy.size_bytes(), filter.size_bytes());
     assert_eq!(filter.check(), Ok(()));
-    copy
+    assert_reloads(filter)
 }
 
 /// A clone as a filter of any kind.

@@ -1,0 +1,89 @@
+//! Forged filters at the edges of what is valid: all of their encodings are accepted, or none, and
+//! what is accepted is carried by each encoding and grows.
+
+use std::collections::BTreeMap;
+
+use bloomline_core::Error;
+use bloomline_core::host::cuckoo::AnyCuckoo;
+use bloomline_core::host::valkey::ValkeyFilter;
+use bloomline_core::host::{AnyFilter, Demand};
+use bloomline_reference::checks::check::{self, assert_grows, assert_reloads};
+use bloomline_reference::checks::encodings::assert_cuckoo_carried;
+use bloomline_reference::edges::{Forged, LIMIT, all};
+use bloomline_reference::payload::{FieldError, FieldReader};
+
+fn permit(demand: Demand) -> bool {
+    demand.filter_bytes <= LIMIT
+}
+
+/// The filter of each encoding that the core reads.
+fn decoded(forged: &Forged) -> Vec<Result<AnyFilter, Error>> {
+    let mut results = vec![AnyFilter::decode_header(&forged.header(), &mut permit)];
+    if let Some(payload) = forged.payload() {
+        results.push(ValkeyFilter::decode_payload(&payload, &mut permit).map(Into::into));
+        let fields = forged.fields();
+        results.push(match ValkeyFilter::decode_fields(&mut FieldReader(&fields), &mut permit) {
+            Ok(filter) => Ok(filter.into()),
+            Err(FieldError::Core(error)) => Err(error),
+            // What an encoding of bytes reports of its length.
+            Err(FieldError::Missing) => Err(Error::Refused(0)),
+        });
+    }
+    results
+}
+
+/// True if a Bloom filter is accepted, which must be valid.
+fn is_accepted(what: &str, forged: &Forged) -> bool {
+    let results = decoded(forged);
+    let Ok(first) = &results[0] else {
+        assert!(results.iter().all(Result::is_err), "{what}: {results:?}");
+        return false;
+    };
+    for result in &results {
+        assert!(result.as_ref().is_ok_and(|filter| filter == first), "{what}: {results:?}");
+    }
+    first.check().unwrap();
+    let mut filter = assert_reloads(first);
+    if filter.size_bytes() <= check::LIMIT {
+        assert_grows(&mut filter);
+    }
+    true
+}
+
+/// The same for a cuckoo filter.
+fn is_cuckoo_accepted(forged: &Forged) -> bool {
+    let Ok(mut filter) = AnyCuckoo::decode_header(&forged.header(), &mut permit) else {
+        return false;
+    };
+    filter.check().unwrap();
+    assert_cuckoo_carried(&filter);
+    for number in 0..500u32 {
+        let before = filter.try_clone(&mut |_| true).unwrap();
+        if filter.insert(&number.to_le_bytes(), &mut permit).is_err() {
+            assert!(filter == before, "a refusal has changed {filter:?}");
+            break;
+        }
+    }
+    filter.check().unwrap();
+    assert_cuckoo_carried(&filter);
+    true
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "takes hours")]
+fn all_encodings_of_a_forged_filter_are_accepted_or_none() {
+    let mut counts: BTreeMap<&str, [usize; 2]> = BTreeMap::new();
+    for (what, forged) in all() {
+        let is_accepted = match forged.is_cuckoo() {
+            false => is_accepted(what, &forged),
+            true => is_cuckoo_accepted(&forged),
+        };
+        println!("{}: {what}: {is_accepted}", forged.layout());
+        let [offered, accepted] = counts.entry(forged.layout()).or_default();
+        *offered += 1;
+        *accepted += usize::from(is_accepted);
+    }
+    println!("{counts:?}");
+    let are_both = |[offered, accepted]: &[usize; 2]| *accepted > 5 && offered - accepted > 5;
+    assert!(counts.len() == 5 && counts.values().all(are_both), "{counts:?}");
+}
