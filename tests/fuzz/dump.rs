@@ -29,7 +29,7 @@ fn real(live: &mut Live) -> Vec<Payload> {
         ("0.01 40 GENERATIONS 4 EXPANSION 1", 60),
         ("0.01 40 GENERATIONS 2 NONSCALING NOREFRESH", 20),
     ] {
-        for layout in ["BLOOMLINE", "REDISBLOOM"] {
+        for layout in ["BLOOMLINE", "REDISBLOOM", "VALKEY-BLOOM"] {
             let forgets = ["WINDOW", "LAST", "GENERATIONS"].iter().any(|it| reserve.contains(it));
             if forgets && layout != "BLOOMLINE" {
                 continue;
@@ -93,7 +93,8 @@ fn real(live: &mut Live) -> Vec<Payload> {
 #[test]
 fn damaged_payloads_are_refused_or_become_usable_filters() {
     for_newest_servers(|kind| {
-        let mut live = Live::start(kind, Setup::new().line("rdbcompression no"));
+        let setup = Setup::new().append_only().line("appendfsync no").line("rdbcompression no");
+        let mut live = Live::start(kind, setup);
         let real = real(&mut live);
         live.begin();
         let before = live.used_memory();
@@ -109,8 +110,10 @@ fn damaged_payloads_are_refused_or_become_usable_filters() {
             if is_accepted {
                 live.serves("k");
             }
-            if is_accepted && case.seed % 8 == 0 {
-                live.assert_survives(&["k"], |live| live.reload("RELOAD"));
+            match case.seed % 8 {
+                0 => live.assert_survives(&["k"], |live| live.reload("RELOAD")),
+                4 => live.assert_survives(&["k"], Live::reload_rewritten_file),
+                _ => {}
             }
             if case.seed % CASES_A_LOOK == 0 {
                 live.begin();

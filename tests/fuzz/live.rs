@@ -102,7 +102,7 @@ impl Live {
     /// The family of the filter under a key; none if there is no filter.
     pub fn family_of(&mut self, key: &[u8]) -> Option<Family> {
         match show(&self.run(&[b"TYPE", key])).as_str() {
-            "+MBbloom--" => Some(Family::Bloom),
+            "+MBbloom--" | "+bloomfltr" => Some(Family::Bloom),
             "+MBbloomCF" => Some(Family::Cuckoo),
             _ => None,
         }
@@ -335,6 +335,13 @@ impl Live {
         for (key, before) in keys.iter().zip(before) {
             assert_eq!(self.observe(key), before, "{key}");
         }
+    }
+
+    /// Rewrites the append-only file, and makes the server load it.
+    pub fn reload_rewritten_file(&mut self) {
+        self.sent.push(vec![b"BGREWRITEAOF".to_vec()]);
+        self.resp2.rewrite_append_only_file();
+        self.reload("LOADAOF");
     }
 
     /// Restarts the server from the RDB file that it saves.

@@ -6,8 +6,8 @@ mod commands;
 mod counts;
 mod cuckoo;
 mod damage;
+mod edges;
 mod generations;
-
 mod sizes;
 mod value;
 
