@@ -90,12 +90,6 @@ pub fn assert_consistent(filter: &AnyFilter) {
     }
 }
 
-/// A time at which the newest generation answers.
-pub fn time_of(filter: &AnyFilter) -> u64 {
-    // The end of time is the only moment at which a generation that opened then does not answer.
-    filter.windowed().map_or(0, |filter| filter.newest().opened()).min(u64::MAX - 1)
-}
-
 /// When a generation stops answering, in milliseconds: a window after its slot. `u64::MAX` if the
 /// filter does not remember by time.
 pub fn expires(spec: &WindowSpec, generation: &GenerationRef) -> u64 {

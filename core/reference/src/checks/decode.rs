@@ -6,8 +6,9 @@ use bloomline_core::host::{AnyFilter, Demand, Insertion};
 use bloomline_core::window::{Window, WindowedFilter};
 
 use super::check::{
-    LIMIT, assert_consistent, assert_equal, assert_grows, assert_reloads, bits, small, time_of,
+    LIMIT, assert_consistent, assert_equal, assert_grows, assert_reloads, bits, small,
 };
+use super::encodings::time_of;
 use super::{header, number};
 
 /// Decodes the first bytes as headers, and the rest as operations on the filters. True if a header

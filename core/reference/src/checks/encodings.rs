@@ -19,7 +19,6 @@ use bloomline_core::host::redisbloom::{ClassicFilter, ClassicLayer};
 use bloomline_core::host::valkey::ValkeyFilter;
 use bloomline_core::host::{AnyFilter, Demand, Layer, Permit, Words, copy_to_zeros};
 
-use super::check::time_of;
 use crate::payload::{FieldError, FieldReader, FieldWriter};
 
 /// Bytes of a string of bits in an RDB value. The module's are longer, so that they would be all of
@@ -89,6 +88,12 @@ fn assert_each<F: Debug>(ways: &[Way<F>], filter: &F, size: u64, is_equal: impl 
         let refused = carry(filter, &mut |demand: Demand| demand.filter_bytes < size);
         assert!(matches!(refused, Err(Error::Refused(_))), "{way}: {refused:?} is not refused");
     }
+}
+
+/// A time at which the newest generation answers.
+pub fn time_of(filter: &AnyFilter) -> u64 {
+    // The end of time is the only moment at which a generation that opened then does not answer.
+    filter.windowed().map_or(0, |filter| filter.newest().opened()).min(u64::MAX - 1)
 }
 
 /// Some items, of which a filter may contain any.
