@@ -207,6 +207,10 @@ fn failed_starts(kind: &Kind, files: &Files) -> Vec<(&'static str, String)> {
     starts.push(("cuckoo filter: not loaded: …", log_with_rdb(kind, Setup::new(), &cuckoo)));
     let bloom = rdb_with("MBbloom--");
     starts.push(("bloom filter: not loaded: …", log_with_rdb(kind, Setup::new(), &bloom)));
+    // Without the last bytes of the bits.
+    let cut = log_with_rdb(kind, Setup::new(), &file[..file.len() - 12]);
+    assert!(has(&cut, "bloom filter: not loaded: the data ends too early"), "{cut}");
+    starts.push(("Short read or OOM loading DB", cut));
     for (name, line) in [
         ("CMSk-TYPE", "can't load: no matching module type 'CMSk-TYPE'"),
         ("TopK-TYPE", "'TopK-TYPE'"),
