@@ -206,7 +206,9 @@ fn failed_starts(kind: &Kind, files: &Files) -> Vec<(&'static str, String)> {
     starts.push(("'MBbloomCF'", log_with_rdb(kind, Setup::new().bare(), &cuckoo)));
     starts.push(("cuckoo filter: not loaded: …", log_with_rdb(kind, Setup::new(), &cuckoo)));
     let bloom = rdb_with("MBbloom--");
-    starts.push(("bloom filter: not loaded: …", log_with_rdb(kind, Setup::new(), &bloom)));
+    let refused = log_with_rdb(kind, Setup::new(), &bloom);
+    assert!(!has(&refused, "Short read"), "{refused}");
+    starts.push(("bloom filter: not loaded: …", refused));
     // Without the last bytes of the bits.
     let cut = log_with_rdb(kind, Setup::new(), &file[..file.len() - 12]);
     assert!(has(&cut, "bloom filter: not loaded: the data ends too early"), "{cut}");
