@@ -13,6 +13,7 @@
 mod commands;
 mod counts;
 mod format;
+mod install;
 mod pages;
 mod plan;
 mod rates;

@@ -1,0 +1,104 @@
+//! What docs/how-to/install.md says of a server that runs without the module, and of an older
+//! release that gets a newer file. `tests/install/page.rs` runs the commands of the page.
+
+use std::fs;
+
+use bloomline_harness::{Kind, Setup, append_only_file, for_each_server, module_for, until};
+
+use crate::pages;
+
+/// Asserts that the page has this text as code.
+fn assert_shown(text: &str) {
+    let page = pages::read("docs/how-to/install.md".as_ref());
+    assert!(page.contains(&format!("`{text}`")), "{text} is not on the page");
+}
+
+/// A server without the module that takes MODULE LOAD.
+fn open(kind: &Kind) -> Setup {
+    let setup = Setup::new().bare();
+    if kind.is_before_7() { setup } else { setup.line("enable-module-command yes") }
+}
+
+#[test]
+fn a_running_server_loads_the_module_as_on_the_page() {
+    for_each_server(|kind| {
+        let load = format!("MODULE LOAD {} bf-error-rate 0.001", module_for(kind).display());
+        if !kind.is_before_7() {
+            let closed = Setup::new().bare().start(kind);
+            let refused = closed.resp2().ask(&load);
+            let text = "ERR MODULE command not allowed";
+            assert_shown(text);
+            assert!(refused.contains(text), "{refused}");
+            let set = closed.resp2().ask("CONFIG SET enable-module-command yes");
+            assert!(set.starts_with("-ERR"), "{set}");
+        }
+        let server = open(kind).start(kind);
+        let mut client = server.resp2();
+        client.ok(&load);
+        assert_eq!(client.ask("BF.ADD k a"), ":1");
+        client.ok("CONFIG REWRITE");
+        let config = fs::read_to_string(server.file("server.conf")).expect("the configuration");
+        let is_written = config.lines().any(|line| {
+            line.starts_with("loadmodule ") && line.ends_with("bloomline.so bf-error-rate 0.001")
+        });
+        assert_eq!(is_written, !kind.is_before_7(), "{config}");
+    });
+}
+
+#[test]
+fn loadex_with_an_unknown_name_does_what_the_page_says() {
+    for_each_server(|kind| {
+        if kind.is_before_7() {
+            return;
+        }
+        let loadex = format!("MODULE LOADEX {}", module_for(kind).display());
+        let mut server = open(kind).start(kind);
+        // A wrong value is refused, and nothing of the module is left.
+        for wrong in [
+            format!("CONFIG {} 5", kind.directive("bf-error-rate")),
+            "ARGS bf-error-rate 5".to_owned(),
+        ] {
+            let mut client = server.resp2();
+            let refused = client.ask(&format!("{loadex} {wrong}"));
+            assert!(refused.starts_with("-ERR"), "{refused}");
+            assert!(client.ask("BF.ADD k a").starts_with("-ERR unknown command"));
+        }
+        server.resp2().send(&[
+            "MODULE",
+            "LOADEX",
+            &module_for(kind).display().to_string(),
+            "CONFIG",
+            "bf-colour",
+            "1",
+        ]);
+        match kind.series() {
+            "redis-7.0" => {
+                until("the module", || (server.resp2().ask("BF.CARD k") == ":0").then_some(()));
+            }
+            series if series.starts_with("redis-8") => {
+                until("the end of the load", || {
+                    server.log().contains("Module bf unloaded").then_some(())
+                });
+                assert!(server.resp2().ask("BF.ADD k a").starts_with("-ERR unknown command"));
+            }
+            _ => assert!(!server.wait_for_end().success()),
+        }
+    });
+}
+
+#[test]
+fn commands_of_a_newer_release_are_skipped_with_a_line() {
+    for_each_server(|kind| {
+        let load = ["BF.LOADCHUNK", "k", "1", "the header of a newer release"];
+        let mut file = append_only_file(&[load]);
+        file.extend(append_only_file(&[["BF.ADD", "k", "a"]]));
+        let server = Setup::new().append_file(file).start(kind);
+        let log = server.log();
+        let lines = ["== CRITICAL ==", "received bad data"];
+        assert_shown("== CRITICAL == … received bad data");
+        let is_logged = |line: &str| lines.iter().all(|part| line.contains(part));
+        assert!(log.lines().any(is_logged), "{log}");
+        // Another filter, which the addition has created.
+        assert_eq!(server.resp2().ask("BF.CARD k"), ":1");
+    });
+}
