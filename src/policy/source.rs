@@ -99,12 +99,6 @@ impl Source {
         }
     }
 
-    /// True for a call that RedisBloom wrote: that of a primary or of a file, because Bloomline
-    /// replicates no call that creates a filter.
-    pub fn is_redisbloom(&self) -> bool {
-        self.is_replicated_or_loaded()
-    }
-
     /// True for a call of a script that is replicated by its text, or may be: a module does not see
     /// `redis.replicate_commands()`.
     pub fn is_script_by_text(&self) -> bool {

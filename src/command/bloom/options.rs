@@ -39,9 +39,10 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    /// The dialect of a sender.
+    /// The dialect of a sender. Bloomline replicates no call that creates a filter, so such a call
+    /// of a primary or of a file is RedisBloom's.
     pub fn of(source: &Source) -> Self {
-        if source.is_redisbloom() { Self::RedisBloom } else { Self::Bloomline }
+        if source.is_replicated_or_loaded() { Self::RedisBloom } else { Self::Bloomline }
     }
 
     /// The dialect of a BF.INSERT, which may also be valkey-bloom's.

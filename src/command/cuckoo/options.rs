@@ -135,7 +135,7 @@ impl NewFilter {
 
     /// The layout: that of the option, or of the setting.
     pub fn layout(&self, source: &Source) -> Layout {
-        self.layout.unwrap_or_else(|| match source.is_redisbloom() {
+        self.layout.unwrap_or_else(|| match source.is_replicated_or_loaded() {
             true => Layout::RedisBloom,
             false => CF_LAYOUT.layout(),
         })
@@ -165,7 +165,7 @@ impl NewFilter {
     ///
     /// The error reply.
     pub fn reserved(call: Call) -> Result<Self, Failure> {
-        let mut parser = Parser::new(call.source.is_redisbloom());
+        let mut parser = Parser::new(call.source.is_replicated_or_loaded());
         let given = call.rest.get(0).and_then(Arg::integer).ok_or(BAD_CAPACITY)?;
         for name in [c"MAXITERATIONS", c"BUCKETSIZE", c"EXPANSION"] {
             let Some(option) = OPTIONS.iter().find(|option| option.is_named(name)) else {
@@ -216,7 +216,7 @@ impl<'a> Insert<'a> {
     ///
     /// The error reply: that of the first argument that is wrong.
     pub fn parse(call: Call<'a>) -> Result<Self, Failure> {
-        let (mut parser, mut index) = (Parser::new(call.source.is_redisbloom()), 0);
+        let (mut parser, mut index) = (Parser::new(call.source.is_replicated_or_loaded()), 0);
         while let Some(name) = call.rest.get(index) {
             if has_first_letter(name, c"ITEMS") {
                 let items = call.rest.from(index + 1);

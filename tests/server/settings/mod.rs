@@ -17,15 +17,18 @@ fn for_each_server_with_settings(test: impl Fn(&Kind) + Sync) {
     });
 }
 
+fn text(value: &Value) -> String {
+    match value {
+        Value::BulkString(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+        other => panic!("expected a text, got {}", show(other)),
+    }
+}
+
 /// The full name of a setting in CONFIG, and its value.
 ///
 /// The name has the prefix `bf.` on servers that do not allow bare names.
 fn get(client: &mut Client, setting: &str) -> (String, String) {
     let reply = client.call(&format!("CONFIG GET *{setting}"));
-    let text = |value: &Value| match value {
-        Value::BulkString(bytes) => String::from_utf8_lossy(bytes).into_owned(),
-        other => panic!("expected a text, got {}", show(other)),
-    };
     match &reply {
         Value::Array(pair) if pair.len() == 2 => (text(&pair[0]), text(&pair[1])),
         other => panic!("CONFIG GET *{setting} returned {}", show(other)),

@@ -6,10 +6,10 @@
 
 use std::collections::BTreeMap;
 
-use bloomline_harness::{Client, Kind, Server, Setup, Stop, module_for, show};
+use bloomline_harness::{Client, Kind, Server, Setup, Stop, module_for};
 use redis::Value;
 
-use super::for_each_server_with_settings;
+use super::{for_each_server_with_settings, text};
 
 /// Names, without the prefix of the server, and values.
 type Settings = BTreeMap<String, String>;
@@ -24,13 +24,6 @@ fn read(client: &mut Client) -> Settings {
     let own = |name: &str| ["bf-", "cf-", "bloom-"].iter().any(|start| name.starts_with(start));
     let pairs = pairs.iter().map(|[name, value]| (bare(name), value.clone()));
     pairs.filter(|(name, _)| own(name)).collect()
-}
-
-fn text(value: &Value) -> String {
-    match value {
-        Value::BulkString(bytes) => String::from_utf8_lossy(bytes).into_owned(),
-        other => panic!("expected a text, got {}", show(other)),
-    }
 }
 
 /// Another valid value of a setting with this default.
