@@ -14,6 +14,7 @@ use bloomline_core::host::cuckoo::AnyCuckoo;
 pub struct Exists<F>(PhantomData<F>);
 /// BF.MEXISTS key item [item ...], and CF.MEXISTS
 pub struct Mexists<F>(PhantomData<F>);
+
 /// The time for which a filter answers, in milliseconds. The clock is read only for a filter that
 /// remembers by time.
 #[inline]

@@ -78,8 +78,8 @@ unsafe extern "C" fn free_effort<F: DataType>(
 /// zeros, so that untouched memory is not read. In chunks, because the server's hash takes a length
 /// of 32 bits.
 unsafe extern "C" fn digest<F: DataType>(digest: *mut RedisModuleDigest, value: *mut c_void) {
-    // SAFETY: the server passes a filter of this family, and reads the bytes before
-    // its function returns.
+    // SAFETY: the server passes a filter of this family, and reads the bytes before its function
+    // returns.
     unsafe {
         let add = |bytes: &[u8]| {
             api!(RedisModule_DigestAddStringBuffer)(digest, bytes.as_ptr().cast(), bytes.len())
