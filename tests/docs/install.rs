@@ -89,15 +89,20 @@ fn loadex_with_an_unknown_name_does_what_the_page_says() {
 #[test]
 fn commands_of_a_newer_release_are_skipped_with_a_line() {
     for_each_server(|kind| {
-        let load = ["BF.LOADCHUNK", "k", "1", "the header of a newer release"];
-        let mut file = append_only_file(&[load]);
+        let header = "the header of a newer release";
+        let load = |command| [command, "k", "1", header];
+        let mut file = append_only_file(&[load("BF.LOADCHUNK"), load("CF.LOADCHUNK")]);
         file.extend(append_only_file(&[["BF.ADD", "k", "a"]]));
         let server = Setup::new().append_file(file).start(kind);
         let log = server.log();
-        let lines = ["== CRITICAL ==", "received bad data"];
-        assert_shown("== CRITICAL == … received bad data");
-        let is_logged = |line: &str| lines.iter().all(|part| line.contains(part));
-        assert!(log.lines().any(is_logged), "{log}");
+        for (shown, text) in [
+            ("== CRITICAL == … received bad data", "received bad data"),
+            ("… Invalid header", "Invalid header"),
+        ] {
+            assert_shown(shown);
+            let is_logged = |line: &str| line.contains("== CRITICAL ==") && line.contains(text);
+            assert!(log.lines().any(is_logged), "{text}: {log}");
+        }
         // Another filter, which the addition has created.
         assert_eq!(server.resp2().ask("BF.CARD k"), ":1");
     });
