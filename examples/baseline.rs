@@ -1,9 +1,9 @@
-//! The baselines of the server bench: commands that do what any `BF.*` command must, and nothing of a
-//! Bloom filter.
+//! The baselines of the server bench: commands that do what any `BF.*` command must, and nothing of
+//! a Bloom filter.
 //!
 //! A module can't answer N items faster than it can read N arguments and send N replies, nor touch
-//! a key without opening it. What such a handler costs on a server is the baseline, and every time the
-//! bench reports is given as a multiple of it, so that machines and server versions cancel out.
+//! a key without opening it. What such a handler costs on a server is the baseline, and every time
+//! the bench reports is given as a multiple of it, so that machines and server versions cancel out.
 //!
 //! | command | does | is the baseline of |
 //! |---|---|---|
@@ -17,8 +17,9 @@
 //! Every answer is "true" in the form our commands use: `ReplyWithBool` where the server has it
 //! (`:1` for RESP2 clients, `#t` for RESP3 ones), an integer elsewhere.
 //!
-//! It is a module of its own, named `baseline`, and links nothing of ours. It is for benches only: its
-//! values are never saved to RDB or AOF. Build it with `cargo build --release --example baseline`.
+//! It is a module of its own, named `baseline`, and links nothing of ours. It is for benches only:
+//! its values are never saved to RDB or AOF. Build it with `cargo build --release --example
+//! baseline`.
 
 // `redis_module!` writes `RedisModule_OnLoad` without a doc comment.
 #![allow(missing_docs)]
@@ -159,8 +160,9 @@ const WRITES: u32 = raw::REDISMODULE_READ | raw::REDISMODULE_WRITE;
 /// replicated.
 const REPLICATES: bool = true;
 
-/// `BASELINE.KEY`, `BASELINE.KEYSEEN` and `BASELINE.KEYADD`: opens the key, takes the value's pointer and
-/// the item's, closes the key, answers "true"; or the error a missing or foreign key gets.
+/// `BASELINE.KEY`, `BASELINE.KEYSEEN` and `BASELINE.KEYADD`: opens the key, takes the value's
+/// pointer and the item's, closes the key, answers "true"; or the error a missing or foreign key
+/// gets.
 unsafe extern "C" fn look<const MODE: u32, const REPLICATED: bool>(
     ctx: *mut raw::RedisModuleCtx,
     argv: *mut *mut raw::RedisModuleString,

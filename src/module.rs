@@ -20,8 +20,8 @@ const NAME: &[u8; 3] = b"bf\0";
 
 /// The version that MODULE LIST shows: 8.0.1, above the RedisBloom 8.0.0 with these commands and
 /// settings. Tools that check for RedisBloom's version would take Bloomline's own version for an
-/// ancient one, and up to 8.0.0 some take the module for valkey-bloom. Bloomline's own version is in
-/// the section of INFO.
+/// ancient one, and up to 8.0.0 some take the module for valkey-bloom. Bloomline's own version is
+/// in the section of INFO.
 const VERSION: c_int = 80_001;
 
 /// The version of the module interface.

@@ -1,5 +1,5 @@
 //! The rules of the source trees that the compiler does not check: which part of `src` imports
-//! which, no cycle of imports between files, names of files.
+//! which, no cycle of imports between files, names of files, the width of comments.
 #![allow(
     clippy::expect_used,
     clippy::indexing_slicing,
@@ -252,6 +252,27 @@ fn files_have_a_name_with_a_meaning() {
             assert!(!EMPTY_NAMES.contains(&name), "{root}: {module}");
         }
     }
+}
+
+/// rustfmt wraps code, and no comments. Tables and code in comments have lines of any length.
+#[test]
+fn comments_are_at_most_100_columns_wide() {
+    let mut wide = Vec::new();
+    for root in ROOTS {
+        for (module, text) in Tree::read(root).0 {
+            let mut is_code = false;
+            for line in text.lines() {
+                let Some(comment) = line.trim_start().strip_prefix("//") else { continue };
+                let comment = comment.trim_start_matches(['/', '!', ' ']);
+                is_code ^= comment.starts_with("```");
+                let may_be_wide = is_code || comment.starts_with('|');
+                if line.chars().count() > 100 && !may_be_wide {
+                    wide.push(format!("{root}, {module}: {line}"));
+                }
+            }
+        }
+    }
+    assert!(wide.is_empty(), "{}", wide.join("\n"));
 }
 
 #[test]

@@ -66,8 +66,8 @@ pub fn load(key: &str, iterator: u64, data: &[u8]) -> Cmd {
     command
 }
 
-/// Reserves the key `filter` at 1 %, able to grow, and sets each bit with probability 2^-`thinning`;
-/// returns the bytes of its bits.
+/// Reserves the key `filter` at 1 %, able to grow, and sets each bit with probability
+/// 2^-`thinning`; returns the bytes of its bits.
 ///
 /// # Errors
 ///

@@ -7,8 +7,8 @@
 //!
 //! A filter is filled once from empty, in batches; its hits, misses and deletions are measured in
 //! the full filter. Items of eight bytes are created before the clock starts. The growing filters
-//! are also measured for the longest single insertion, their bits per item and their rate, and after
-//! 95 % of the items were deleted and the filter was compacted.
+//! are also measured for the longest single insertion, their bits per item and their rate, and
+//! after 95 % of the items were deleted and the filter was compacted.
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -26,8 +26,8 @@ const MEASURED: u64 = 2_000_000;
 
 /// A filter to be measured: its name, its capacity, its items, its layout and its expansion.
 ///
-/// In RedisBloom's layout the capacity is in slots, a power of two for the bucket sizes here, and the
-/// expansion is the buckets of a table divided by those of the table before it. 0 is one table.
+/// In RedisBloom's layout the capacity is in slots, a power of two for the bucket sizes here, and
+/// the expansion is the buckets of a table divided by those of the table before it. 0 is one table.
 type Case = (&'static str, u64, u64, Layout, u16);
 
 /// The layout of a filter, with its bucket size or its error rate.

@@ -1,7 +1,7 @@
 //! The number of items in a layer, estimated from its fill: the share of its bits that are set.
 //!
-//! After `n` random items, each of which sets `k` of `m` bits, a bit is unset with probability `(1 -
-//! k/m)^n`, however the bits of an item are correlated. So a fill `F` stands for
+//! After `n` random items, each of which sets `k` of `m` bits, a bit is unset with probability `(1
+//! - k/m)^n`, however the bits of an item are correlated. So a fill `F` stands for
 //!
 //! ```text
 //! n = ln(1 - F) / ln(1 - k/m)            standard error sqrt(m (e^a - 1 - a)) / k,   a = k n / m

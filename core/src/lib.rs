@@ -66,9 +66,9 @@
 //! [windowed filter](window) is a ring of generations, and keeps its promises inside a window of
 //! time or of items.
 //!
-//! **It is seeded.** Each filter hashes with its own seed, which the host chooses at random, so that
-//! nobody who does not know the seed can prepare items that collide. Filters that are to be merged
-//! need the same seed.
+//! **It is seeded.** Each filter hashes with its own seed, which the host chooses at random, so
+//! that nobody who does not know the seed can prepare items that collide. Filters that are to be
+//! merged need the same seed.
 //!
 //! **It reads RedisBloom's and valkey-bloom's filters.** The bits of a filter cannot be moved
 //! without its items. So filters from RedisBloom keep their [layout](redisbloom): bits anywhere in
@@ -77,9 +77,9 @@
 //!
 //! # Where to begin
 //!
-//! The module uses [`host`] and [`error`] only, which `tests/layering.rs` checks: filters whose host
-//! decides about memory and moves it. The tests, tools and benches of this project use the other
-//! modules too.
+//! The module uses [`host`] and [`error`] only, which `tests/layering.rs` checks: filters whose
+//! host decides about memory and moves it. The tests, tools and benches of this project use the
+//! other modules too.
 //!
 //! ```
 //! use bloomline_core::Error;

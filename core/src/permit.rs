@@ -10,7 +10,8 @@ pub struct Demand {
     pub new_bytes: u64,
     /// Bytes of the bits of the largest of them.
     pub largest_layer: u64,
-    /// [`ScalableFilter::size_bytes`](crate::scalable::ScalableFilter::size_bytes) with the new layers.
+    /// [`ScalableFilter::size_bytes`](crate::scalable::ScalableFilter::size_bytes) with the new
+    /// layers.
     pub filter_bytes: u64,
     /// The filter's layout.
     pub layout: Layout,
@@ -22,8 +23,8 @@ pub struct Demand {
 /// Decides whether new layers may be allocated. It is called before memory is allocated.
 pub type Permit<'a> = &'a mut dyn FnMut(Demand) -> bool;
 
-/// Asks `permit` for new layers or tables, whose bits take `new` bytes each. `size` maps the bytes of
-/// all of them to those of the whole filter.
+/// Asks `permit` for new layers or tables, whose bits take `new` bytes each. `size` maps the bytes
+/// of all of them to those of the whole filter.
 ///
 /// # Errors
 ///

@@ -236,8 +236,8 @@ impl<L: Layer> ScalableFilter<L> {
     /// The number of distinct items that were added; see
     /// [`AnyFilter::estimate`](crate::host::AnyFilter::estimate).
     ///
-    /// Items that an older layer contains by mistake are not written to a newer one. So the estimate
-    /// of a layer is divided by the share of items that were.
+    /// Items that an older layer contains by mistake are not written to a newer one. So the
+    /// estimate of a layer is divided by the share of items that were.
     pub fn estimate(&self) -> Estimate {
         let (mut sum, mut written) = (Estimate::default(), 1.0f64);
         for (layer, sample) in self.samples() {

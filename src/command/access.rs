@@ -119,8 +119,8 @@ pub struct Written<T> {
 }
 
 /// Calls `write` with the filter of a key, and with what `prepare` returned for it. If the key is
-/// missing, `create` stores a filter first, for which nothing is to be prepared: what is created and
-/// replicated is always written to, signalled and reported as well.
+/// missing, `create` stores a filter first, for which nothing is to be prepared: what is created
+/// and replicated is always written to, signalled and reported as well.
 ///
 /// # Errors
 ///

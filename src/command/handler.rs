@@ -51,8 +51,8 @@ pub struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// Ends the writing of the call's key. Nothing happens if the key has not changed. Otherwise the
-    /// change is replicated by `replicate`, which also writes it to the append-only file, and
+    /// Ends the writing of the call's key. Nothing happens if the key has not changed. Otherwise
+    /// the change is replicated by `replicate`, which also writes it to the append-only file, and
     /// reported to watchers and caching clients. Then those of the events that have happened are
     /// sent in their order.
     #[inline(always)]

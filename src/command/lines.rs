@@ -1,7 +1,7 @@
 //! The lines of a text.
 
-/// The lines of a text in turn, also those that are empty. A line ends with LF or CRLF, and the last
-/// one may end without LF.
+/// The lines of a text in turn, also those that are empty. A line ends with LF or CRLF, and the
+/// last one may end without LF.
 #[derive(Clone, Debug)]
 pub struct Lines<'a> {
     rest: &'a [u8],

@@ -43,8 +43,8 @@ pub fn filter<F: DataType>(key: &Key) -> Lookup<&F> {
     match content::<F>(key) {
         Content::Missing => Lookup::Missing,
         Content::Other => Lookup::WrongType,
-        // SAFETY: values of the family's types come from `into_raw` and live while the key holds them;
-        // commands run one at a time, and the key is borrowed.
+        // SAFETY: values of the family's types come from `into_raw` and live while the key holds
+        // them; commands run one at a time, and the key is borrowed.
         Content::Value(value) => Lookup::Found(unsafe { value.cast().as_ref() }),
     }
 }
@@ -74,8 +74,8 @@ pub fn store<F: DataType>(key: &mut Key, filter: F) -> Changed {
     Changed(true)
 }
 
-/// Whether a call has changed the value of its key. Only this file makes one, from what was written:
-/// commands cannot guess.
+/// Whether a call has changed the value of its key. Only this file makes one, from what was
+/// written: commands cannot guess.
 #[must_use = "what a call has changed is replicated and signalled"]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Changed(bool);
@@ -177,8 +177,8 @@ pub(super) unsafe fn from_raw<F: DataType>(value: NonNull<c_void>) -> Box<F> {
 ///
 /// # Safety
 ///
-/// `value` must come from [`into_raw`] of this family, and nothing may change it while the result is
-/// used. The server guarantees this to callbacks that read, until they return.
+/// `value` must come from [`into_raw`] of this family, and nothing may change it while the result
+/// is used. The server guarantees this to callbacks that read, until they return.
 pub(super) unsafe fn borrowed<'a, F: DataType>(value: *const c_void) -> &'a F {
     // SAFETY: promised by the caller.
     unsafe { &*value.cast() }

@@ -253,8 +253,8 @@ impl<'a> Limits<'a> {
     }
 
     /// New layers must fit the free part of `maxmemory`, or of the machine's memory if there is no
-    /// `maxmemory`. Keys that the server may evict make room as well, for new layers of at most half
-    /// of `maxmemory`.
+    /// `maxmemory`. Keys that the server may evict make room as well, for new layers of at most
+    /// half of `maxmemory`.
     ///
     /// The server checks its memory only before a command, so one BF.RESERVE could take any amount.
     fn beyond_memory(new: u64) -> Option<Refusal> {

@@ -12,8 +12,8 @@ use bloomline_core::Layout;
 /// Items per word of [`NewItems`].
 const WORD_BITS: usize = u64::BITS as usize;
 
-/// Which items of a call were written: one bit per item, in memory that is requested before anything
-/// is changed. A call of fewer than 64 items allocates nothing for it.
+/// Which items of a call were written: one bit per item, in memory that is requested before
+/// anything is changed. A call of fewer than 64 items allocates nothing for it.
 ///
 /// Not `bitvec::vec::BitVec`: with its `push`, BF.MADD of 100 new and 100 known items takes 8 %
 /// longer.
@@ -177,8 +177,9 @@ pub fn is_own<F: Family>(filter: &F) -> bool {
     filter.layout() == Layout::Bloomline
 }
 
-/// Replicates items by which a call has changed a filter in the layout of another module, in commands
-/// that servers with that module know; if that takes too much, as the content of the filter.
+/// Replicates items by which a call has changed a filter in the layout of another module, in
+/// commands that servers with that module know; if that takes too much, as the content of the
+/// filter.
 pub fn plainly<'a, F: Family>(
     context: Context,
     key: Arg,

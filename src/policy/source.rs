@@ -5,11 +5,11 @@
 //!
 //! # Scripts that are replicated by their text
 //!
-//! Redis before 7.0 replicates the text of a Lua script with `lua-replicate-commands no`, and writes
-//! it to its append-only file: every replica executes the script again. The server drops what a
-//! module replicates in such a script, including the seed of a new filter. And it replicates the
-//! text if the script has written anything, also if a call in it was refused: what was refused must
-//! be refused again. So no command writes filters in such a script, wherever it is executed.
+//! Redis before 7.0 replicates the text of a Lua script with `lua-replicate-commands no`, and
+//! writes it to its append-only file: every replica executes the script again. The server drops
+//! what a module replicates in such a script, including the seed of a new filter. And it replicates
+//! the text if the script has written anything, also if a call in it was refused: what was refused
+//! must be refused again. So no command writes filters in such a script, wherever it is executed.
 
 use std::cell::OnceCell;
 
@@ -42,8 +42,8 @@ impl Source {
         Self::new(Some(context))
     }
 
-    /// The sender of a value that the server passes outside of a call: by COPY or RESTORE, or from a
-    /// file.
+    /// The sender of a value that the server passes outside of a call: by COPY or RESTORE, or from
+    /// a file.
     pub fn outside_calls() -> Self {
         Self::new(None)
     }

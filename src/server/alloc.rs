@@ -131,8 +131,8 @@ unsafe impl GlobalAlloc for ServerAlloc {
     }
 }
 
-/// True if a block of this many bytes may be requested from a server without `TryAlloc` (6.2), which
-/// ends if its allocator fails.
+/// True if a block of this many bytes may be requested from a server without `TryAlloc` (6.2),
+/// which ends if its allocator fails.
 fn may_be_requested(size: usize) -> bool {
     size < LARGE || system::can_map(size)
 }

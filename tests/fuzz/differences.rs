@@ -10,8 +10,8 @@ use crate::words::Words;
 /// the replies are those of BF.DEBUG.
 pub struct Call<'c> {
     pub words: &'c Words,
-    /// True if the case has loaded a header or a chunk of a cuckoo filter, so that counts may differ
-    /// from what the tables hold.
+    /// True if the case has loaded a header or a chunk of a cuckoo filter, so that counts may
+    /// differ from what the tables hold.
     pub is_forged: bool,
     pub theirs: &'c [u8],
     pub ours: &'c [u8],

@@ -134,8 +134,8 @@ fn load(client: &mut Client, key: &str, header: &[u8]) -> bool {
     reply == "+OK"
 }
 
-/// Found by `resp`: the reply was shorter than its head, so that the client took replies of its next
-/// commands for elements, and a script made the server refuse all scripts.
+/// Found by `resp`: the reply was shorter than its head, so that the client took replies of its
+/// next commands for elements, and a script made the server refuse all scripts.
 #[test]
 fn a_reply_of_a_full_ring_is_as_long_as_its_head() {
     for_each_server(|kind| {

@@ -18,8 +18,8 @@ pub struct Known {
     copies: BTreeMap<Vec<u8>, u32>,
     /// True if items may be forgotten, so that none must be found.
     pub forgets: bool,
-    /// The expected reply of BF.CARD, or the number of items in that of CF.INFO; `None` if the filter was loaded with a count
-    /// of its own, or forgets.
+    /// The expected reply of BF.CARD, or the number of items in that of CF.INFO; `None` if the
+    /// filter was loaded with a count of its own, or forgets.
     pub card: Option<u64>,
 }
 
@@ -170,8 +170,8 @@ impl Keys {
         }
     }
 
-    /// Packed items that were added to a cuckoo filter or deleted from it, with an answer for each or
-    /// the number of those that were.
+    /// Packed items that were added to a cuckoo filter or deleted from it, with an answer for each
+    /// or the number of those that were.
     fn change_packed(&mut self, key: &[u8], arguments: &[Vec<u8>], reply: &Value, change: Change) {
         let Some((items, reply)) = Reply::read(arguments, reply) else {
             // Some items were added, and nobody knows which.

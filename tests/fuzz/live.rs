@@ -248,8 +248,8 @@ impl Live {
         self.run(&["DEL", "copied"]);
     }
 
-    /// Asserts that a filter is restored from its own dump to an equal one. Does nothing if there is
-    /// no filter. The restored one stays.
+    /// Asserts that a filter is restored from its own dump to an equal one. Does nothing if there
+    /// is no filter. The restored one stays.
     pub fn assert_reloads(&mut self, key: &str) {
         let Value::BulkString(dump) = self.run(&["DUMP", key]) else { return };
         if dump.first() != Some(&MODULE) {

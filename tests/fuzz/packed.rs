@@ -139,8 +139,8 @@ impl Reply {
     }
 }
 
-/// The numbers in the error of a refused item of a call with COUNT: that of the item, all items, new
-/// ones, and those before it.
+/// The numbers in the error of a refused item of a call with COUNT: that of the item, all items,
+/// new ones, and those before it.
 fn refused_count(error: &str) -> Option<[usize; 4]> {
     let (_, counts) = error.split_once(": ").filter(|_| error.ends_with(" before it were new"))?;
     let numbers: Vec<usize> = counts.split(' ').filter_map(|word| word.parse().ok()).collect();

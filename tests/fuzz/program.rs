@@ -1,5 +1,5 @@
-//! Command lines for this module alone: the calls of RedisBloom's commands, with further options, and
-//! calls of the other commands; some are damaged, with numbers at the limits.
+//! Command lines for this module alone: the calls of RedisBloom's commands, with further options,
+//! and calls of the other commands; some are damaged, with numbers at the limits.
 
 use arbitrary::{Result, Unstructured};
 use bloomline_reference::checks::number::{double, whole};

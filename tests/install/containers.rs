@@ -1,6 +1,6 @@
-//! packaging/compose.yaml and packaging/kubernetes.yaml: they name the same files, images and port as
-//! the Dockerfile, and a server starts with their configuration. `make lint` checks their schemas, and
-//! the Dockerfile.
+//! packaging/compose.yaml and packaging/kubernetes.yaml: they name the same files, images and port
+//! as the Dockerfile, and a server starts with their configuration. `make lint` checks their
+//! schemas, and the Dockerfile.
 
 use std::fs;
 

@@ -62,7 +62,8 @@ fn the_module_needs_no_newer_c_library_than_documented() {
 #[test]
 fn the_module_needs_only_libraries_of_every_system() {
     let needed = needed(&module());
-    // Before glibc 2.34 threads and dlsym were in libraries of their own, which newer ones still have.
+    // Before glibc 2.34 threads and dlsym were in libraries of their own, which newer ones still
+    // have.
     let mut known = vec![
         "libc.so.6",
         "libdl.so.2",

@@ -16,8 +16,8 @@ use crate::workloads::GENERATIONS;
 const LARGEST_FILLED: u64 = 4_000_000_000;
 
 /// The largest filter of the other rows that take long: in RedisBloom's layout, which holds at most
-/// 2^30 items, 1.5 GB at 1 %; of DUMP if it is filled, which takes five times the filter; of merges,
-/// compactions, rotations and cuckoo filters.
+/// 2^30 items, 1.5 GB at 1 %; of DUMP if it is filled, which takes five times the filter; of
+/// merges, compactions, rotations and cuckoo filters.
 const LARGEST_SLOW: u64 = 1_000_000_000;
 
 /// The largest payload that a server accepts, `proto-max-bulk-len`.

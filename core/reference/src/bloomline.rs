@@ -141,9 +141,9 @@ impl Model {
 
     /// Capacity and target rate of the next layer.
     ///
-    /// The rate is the error budget, divided by the number of layers plus two. After a compaction it
-    /// follows from the capacity, which is then at least that of the specification, and a quarter
-    /// of that of all layers.
+    /// The rate is the error budget, divided by the number of layers plus two. After a compaction
+    /// it follows from the capacity, which is then at least that of the specification, and a
+    /// quarter of that of all layers.
     fn next(&self, expansion: u64) -> (u64, f64) {
         let older_rates: f64 = self.layers.iter().fold(0.0, |sum, layer| sum + layer.fp_rate());
         let budget = self.spec.error_rate - older_rates;

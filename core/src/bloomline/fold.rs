@@ -1,8 +1,8 @@
 //! Folding: a layer with fewer items than it was sized for gets fewer pages.
 //!
 //! Pages are joined by OR, and lookups follow them to the joined page. So no inserted item is lost,
-//! and the false-positive rate is that of the fuller pages. An item keeps its block within the page,
-//! its stride and its patterns, which do not depend on the page.
+//! and the false-positive rate is that of the fuller pages. An item keeps its block within the
+//! page, its stride and its patterns, which do not depend on the page.
 //!
 //! All pages are halved some times: page `p` becomes page `p >> halvings`. Then the last pages are
 //! joined in pairs once more, and the others are not, so that a layer takes any number of pages and
@@ -75,14 +75,14 @@ impl Fold {
         self.hashed.div_ceil(1 << self.halvings)
     }
 
-    /// The first of the halved pages that are paired, which is also its stored page. The ones before
-    /// it are single.
+    /// The first of the halved pages that are paired, which is also its stored page. The ones
+    /// before it are single.
     pub fn first_paired(&self) -> u64 {
         2 * (self.stored - self.halved().div_ceil(2))
     }
 
-    /// Stored pages that begin at the place of the same halved page, whatever pages are joined to it
-    /// when this fold becomes the fold `to`.
+    /// Stored pages that begin at the place of the same halved page, whatever pages are joined to
+    /// it when this fold becomes the fold `to`.
     pub(crate) fn kept_by(&self, to: &Self) -> u64 {
         if self.halvings == to.halvings { to.first_paired() } else { 0 }
     }
@@ -93,8 +93,8 @@ impl Fold {
         if halved < first { halved } else { (halved + first) / 2 }
     }
 
-    /// The false-positive rate of a layer with `items` inserted items, in [0, 1]. `geometry` is that
-    /// of the hashed pages.
+    /// The false-positive rate of a layer with `items` inserted items, in [0, 1]. `geometry` is
+    /// that of the hashed pages.
     pub fn fp_rate(&self, geometry: &Geometry, items: u64) -> f64 {
         match items {
             0 => 0.0,
@@ -104,8 +104,8 @@ impl Fold {
         }
     }
 
-    /// The rate after the bits of `n` random items were set. A lookup has a page as often as an item
-    /// has.
+    /// The rate after the bits of `n` random items were set. A lookup has a page as often as an
+    /// item has.
     fn rate_after(&self, geometry: &Geometry, n: f64) -> f64 {
         if n == 0.0 {
             return 0.0;

@@ -205,8 +205,8 @@ impl Common {
         if error >= MIN_LAYER_ERROR && collisions <= error / 2.0 {
             return (capacity, error);
         }
-        // Equal hashes alone would take half of the rate, or no layer can have it: half of the budget,
-        // for as many items as leave an eighth of that for the bits.
+        // Equal hashes alone would take half of the rate, or no layer can have it: half of the
+        // budget, for as many items as leave an eighth of that for the bits.
         let most = (budget * (7.0 / 16.0) / COLLISION) as u64;
         (capacity.min(most.max(1)), budget / 2.0)
     }
@@ -229,8 +229,8 @@ impl Common {
     /// The rate that a layer of `capacity` items may have in a filter that was compacted, whose
     /// older layers have the capacity `older` together.
     ///
-    /// A layer that doubles the capacity gets an eighth of the budget, one of a quarter of the older
-    /// capacity a 26th, and none more than a half. So the rate per item falls with the number
+    /// A layer that doubles the capacity gets an eighth of the budget, one of a quarter of the
+    /// older capacity a 26th, and none more than a half. So the rate per item falls with the number
     /// of items, and hardly with the number of layers in which they are.
     pub(crate) fn error_by_size(&self, capacity: u64, older: u64) -> f64 {
         let (capacity, older) = (capacity as f64, older as f64);
@@ -245,10 +245,10 @@ impl Common {
     /// The rate that layer `index`, the newest, may have when the filter is compacted for the first
     /// time.
     ///
-    /// That of a scaling filter is four times its target rate, but at most half of the error budget.
-    /// A compaction usually follows the load: this makes a 1 % filter 5 % smaller on average.
-    /// The 15th layer leaves 11/15 of the budget instead of 14/15, so that further layers take half a
-    /// bit more per item.
+    /// That of a scaling filter is four times its target rate, but at most half of the error
+    /// budget. A compaction usually follows the load: this makes a 1 % filter 5 % smaller on
+    /// average. The 15th layer leaves 11/15 of the budget instead of 14/15, so that further layers
+    /// take half a bit more per item.
     pub(crate) fn compacted_error(&self, index: u32) -> f64 {
         let error = self.layer_error(index);
         match self.growth {
@@ -263,7 +263,8 @@ impl Common {
         older / LEAST_SHARE
     }
 
-    /// True if the newest layer may have this rate: the sum of all rates is at most the target rate.
+    /// True if the newest layer may have this rate: the sum of all rates is at most the target
+    /// rate.
     pub(crate) fn allows(&self, newest_rate: f64) -> bool {
         self.older_rates + newest_rate <= self.error_rate
     }
@@ -293,8 +294,8 @@ impl Common {
 
 /// The rate of a layer that holds as many items as its capacity.
 ///
-/// The result of a thread's last call is cached: when memory is short, a call computes the next layer
-/// of one filter for each of its items.
+/// The result of a thread's last call is cached: when memory is short, a call computes the next
+/// layer of one filter for each of its items.
 fn rate_when_full(layer: &Shape) -> f64 {
     thread_local! {
         static LAST: Cell<Option<(Shape, f64)>> = const { Cell::new(None) };
@@ -335,9 +336,9 @@ impl Spec {
         })
     }
 
-    /// The newest layer after `items` items, before and after [`compact`](crate::host::Filter::compact);
-    /// equal if compacting would save less than 1/16 of it. `None` for more items than the filter
-    /// can hold.
+    /// The newest layer after `items` items, before and after
+    /// [`compact`](crate::host::Filter::compact); equal if compacting would save less than 1/16 of
+    /// it. `None` for more items than the filter can hold.
     ///
     /// ```
     /// use bloomline_core::host::{Growth, Spec};

@@ -7,8 +7,8 @@
 //! After the first compaction, three rules keep any number of further ones from ending growth, and
 //! from leaving many layers:
 //!
-//! * The newest layer keeps room in proportion to the older ones, so the number of layers grows with
-//!   the logarithm of the number of items.
+//! * The newest layer keeps room in proportion to the older ones, so the number of layers grows
+//!   with the logarithm of the number of items.
 //! * In the Bloomline layout, a layer is sized by what the filter was created for and by what it
 //!   holds, and not by a small layer before it.
 //! * Nothing is folded if the filter could grow less far then than by additions alone.
@@ -40,8 +40,8 @@ pub trait Compact: Layer {
     /// True if the layer was folded.
     fn is_folded(&self) -> bool;
 
-    /// The first layer of the filter as it was created, and what the layers had in common. `None` if
-    /// that is not known: then growth is compared with that of the filter before the compaction.
+    /// The first layer of the filter as it was created, and what the layers had in common. `None`
+    /// if that is not known: then growth is compared with that of the filter before the compaction.
     fn created(common: &Self::Common) -> Option<(Self::Common, Self::Shape)>;
 
     /// What the newest layer, layer `index`, becomes by a compaction, and what the layers then have
@@ -61,12 +61,12 @@ impl<L: Compact> ScalableFilter<L> {
     /// Gives back the memory that the items do not need, and returns the number of bytes: 0 if, and
     /// only if, nothing has changed.
     ///
-    /// The newest layer becomes as small as its items allow. Its false-positive rate rises, and that
-    /// of the filter stays within the target rate. No item is lost. The layer is full then, or nearly
-    /// so, and the filter goes on growing. If an older layer was folded before, the newest one keeps
-    /// room for a part of what the older ones hold: a quarter, or as much in RedisBloom's layout.
-    /// Layers of one page cannot become smaller, and nothing is done if the filter could grow less
-    /// far then than by additions alone, up to 2^33 items.
+    /// The newest layer becomes as small as its items allow. Its false-positive rate rises, and
+    /// that of the filter stays within the target rate. No item is lost. The layer is full then, or
+    /// nearly so, and the filter goes on growing. If an older layer was folded before, the newest
+    /// one keeps room for a part of what the older ones hold: a quarter, or as much in RedisBloom's
+    /// layout. Layers of one page cannot become smaller, and nothing is done if the filter could
+    /// grow less far then than by additions alone, up to 2^33 items.
     ///
     /// Cost: one pass over the newest layer. It takes no memory, or an eighth of the old at most.
     pub fn compact(&mut self) -> u64 {
@@ -120,8 +120,8 @@ fn reach<L: Layer>(mut common: L::Common, mut shape: L::Shape, mut index: u32, o
     MOST_REACH
 }
 
-/// The number of items in a layer that counts `len` items: larger than `len` if the fill shows it by
-/// four standard errors, for example after a dump during writes.
+/// The number of items in a layer that counts `len` items: larger than `len` if the fill shows it
+/// by four standard errors, for example after a dump during writes.
 fn items_in<L: Layer>(layer: &L, len: u64) -> u64 {
     /// Standard errors by which an estimate must exceed the count.
     const SIGNIFICANT: f64 = 4.0;

@@ -32,8 +32,8 @@ pub(super) trait Slots: Sized {
     /// Counts the occupied slots after all bytes were written.
     fn count_loaded(&mut self) {}
 
-    /// Overwrites the bytes from `from` on. True if that changed a slot; `None` if there are no such
-    /// bytes.
+    /// Overwrites the bytes from `from` on. True if that changed a slot; `None` if there are no
+    /// such bytes.
     fn write(&mut self, from: usize, bytes: &[u8]) -> Option<bool> {
         let end = from.checked_add(bytes.len()).filter(|end| *end <= self.as_bytes().len())?;
         if self.words().equals(from, bytes) {
@@ -93,8 +93,8 @@ impl Effort {
     /// Steps from which on further items of a call are only stored in empty slots.
     pub(super) const MOST: u64 = 1 << 16;
 
-    /// Tables from which on the first refusal of a call ends it: to test this number of tables for an
-    /// empty slot takes as long as a search.
+    /// Tables from which on the first refusal of a call ends it: to test this number of tables for
+    /// an empty slot takes as long as a search.
     pub(super) const TABLES: usize = 128;
 }
 

@@ -6,8 +6,8 @@ use std::ops::Deref;
 use super::words::Words;
 use crate::error::Error;
 
-/// Bytes of a known number at most. What is zero in them, and was never touched where it comes from,
-/// is not touched here either.
+/// Bytes of a known number at most. What is zero in them, and was never touched where it comes
+/// from, is not touched here either.
 pub struct SparseBytes {
     words: Words,
     len: usize,

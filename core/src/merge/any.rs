@@ -14,15 +14,16 @@ impl AnyFilter {
     /// added. True if a bit changed; otherwise nothing has changed.
     ///
     /// The filters must have equal parameters and seeds, no window, and not valkey-bloom's layout.
-    /// The number of items of the result is estimated by its fill, because an item may be in several
-    /// filters. A source that has more layers adds copies of them, for which `permit` is asked.
+    /// The number of items of the result is estimated by its fill, because an item may be in
+    /// several filters. A source that has more layers adds copies of them, for which `permit` is
+    /// asked.
     ///
     /// Cost: one pass over the bits of all filters.
     ///
     /// # Errors
     ///
-    /// [`Error::Windowed`], [`Error::OfValkeyBloom`], [`Error::Differs`]; [`Error::RateExceeded`] or
-    /// [`Error::LayerFull`] if the result would not keep its target rate; [`Error::Refused`] by
+    /// [`Error::Windowed`], [`Error::OfValkeyBloom`], [`Error::Differs`]; [`Error::RateExceeded`]
+    /// or [`Error::LayerFull`] if the result would not keep its target rate; [`Error::Refused`] by
     /// `permit`; [`Error::OutOfMemory`]. Nothing has changed then.
     pub fn union(&mut self, others: &[&Self], permit: Permit) -> Result<bool, Error> {
         let target = self.error_rate();

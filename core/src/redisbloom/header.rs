@@ -74,7 +74,8 @@ impl ClassicFilter {
         bytes
     }
 
-    /// The filter of a header, with all bits zero; [`Bits::write_chunk`](crate::chunk::Bits::write_chunk) writes them.
+    /// The filter of a header, with all bits zero;
+    /// [`Bits::write_chunk`](crate::chunk::Bits::write_chunk) writes them.
     ///
     /// The bytes may come from anywhere. Nothing is allocated for bits before all numbers are
     /// valid.

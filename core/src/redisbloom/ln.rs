@@ -1,9 +1,9 @@
 //! The natural logarithm, rounded correctly.
 //!
 //! RedisBloom uses the logarithm of the C library, and the number of bits of a layer depends on its
-//! last bit. The common C libraries round correctly in all but one of ten thousand cases, `log` of the
-//! module `frozen` in 99 of a hundred. So this file computes the logarithm with twice the digits and
-//! rounds it once. The result is the same on every machine.
+//! last bit. The common C libraries round correctly in all but one of ten thousand cases, `log` of
+//! the module `frozen` in 99 of a hundred. So this file computes the logarithm with twice the
+//! digits and rounds it once. The result is the same on every machine.
 
 /// A number as the unevaluated sum of two doubles; `low` is at most half a unit in the last place
 /// of `high`.

@@ -49,8 +49,8 @@ pub fn layer_bytes(capacity: u64, rate: f64) -> u64 {
     (capacity as f64 * ln(rate) / (-8.0 * (LN_2 * LN_2))).ceil() as u64
 }
 
-/// The bits that an item sets in a layer of `bytes` bytes: at most 1,076, for a layer of one item at
-/// the smallest rate; in later layers 1,026.
+/// The bits that an item sets in a layer of `bytes` bytes: at most 1,076, for a layer of one item
+/// at the smallest rate; in later layers 1,026.
 pub fn hashes(bytes: u64, capacity: u64) -> u32 {
     let bits = bytes.saturating_mul(8) as f64;
     ((bits / capacity as f64 * LN_2).round() as u32).max(1)

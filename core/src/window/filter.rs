@@ -331,8 +331,8 @@ impl WindowedFilter {
     }
 
     /// Takes the generations that the last rotation dropped, so that a host can free their memory
-    /// elsewhere. What is not taken is freed by the next rotation. A small ring has none: the memory
-    /// of its generations is used again.
+    /// elsewhere. What is not taken is freed by the next rotation. A small ring has none: the
+    /// memory of its generations is used again.
     pub fn take_dropped(&mut self) -> Vec<Generation> {
         let Ring::Large(large) = &mut self.ring else { return Vec::new() };
         let dropped = std::mem::take(&mut large.dropped);

@@ -11,8 +11,8 @@
 //!         opened   len  live   overflow   reserved
 //! ```
 //!
-//! Zeros follow up to a multiple of 64 bytes. All numbers are little-endian. The geometry is derived
-//! from the header and not stored in it. `docs/format.md` describes the format.
+//! Zeros follow up to a multiple of 64 bytes. All numbers are little-endian. The geometry is
+//! derived from the header and not stored in it. `docs/format.md` describes the format.
 
 use arrayvec::ArrayVec;
 

@@ -40,9 +40,9 @@
 //! **The error budget.** At most `g + 1` generations exist, and each gets an equal part of the
 //! target rate, so the rates of all together are at most the target rate (union bound). A
 //! generation spends seven eighths of its part on its regular layer, for `capacity / g` items. The
-//! rest is a reserve for bursts: the layers of a [scalable filter](crate::scalable::ScalableFilter),
-//! whose rates add up to at most the reserve however many there are. `docs/explanation/math.md` has
-//! the proof.
+//! rest is a reserve for bursts: the layers of a [scalable
+//! filter](crate::scalable::ScalableFilter), whose rates add up to at most the reserve however many
+//! there are. `docs/explanation/math.md` has the proof.
 //!
 //! **Time is an argument.** This module reads no clock. Only [`WindowedFilter::advance`] and
 //! [`WindowedFilter::rotate`] change what exists, at a time that the host chooses; inserting items

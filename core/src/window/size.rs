@@ -20,8 +20,8 @@ pub(super) const RING_BYTES: u64 = 104;
 pub(super) const GENERATION_BYTES: u64 = 64;
 
 /// Bytes of a filter of a given number of generations, at least one, whose regular layers take
-/// `regular` bytes together, and whose overflow layers take `overflow` bytes. The regular layers are
-/// equal.
+/// `regular` bytes together, and whose overflow layers take `overflow` bytes. The regular layers
+/// are equal.
 pub fn size_bytes(regular: u64, generations: usize, overflow: u64) -> u64 {
     let is_small = overflow == 0 && regular <= SMALL_BYTES * generations as u64;
     size_with(is_small, regular, generations, overflow)

@@ -81,8 +81,8 @@ impl WindowSpec {
     }
 
     /// Older generations of such a filter if its creator specifies none: the most, from
-    /// [`MIN_GENERATIONS`] to [`DEFAULT_GENERATIONS`], with which the complete ring takes at most 1/16
-    /// more bytes than with the best of these numbers. Large filters get
+    /// [`MIN_GENERATIONS`] to [`DEFAULT_GENERATIONS`], with which the complete ring takes at most
+    /// 1/16 more bytes than with the best of these numbers. Large filters get
     /// [`DEFAULT_GENERATIONS`]; filters whose generations have few blocks each get fewer.
     ///
     /// Cost: that of seven geometries; the result of a thread's last call is cached.
@@ -121,8 +121,9 @@ impl WindowSpec {
     /// # Errors
     ///
     /// [`Error::Capacity`], [`Error::TooFewItems`], [`Error::ErrorRate`], [`Error::Expansion`],
-    /// [`Error::Window`] or [`Error::Generations`] for a number that is out of range; [`Error::ErrorRateTooSmall`] if a
-    /// generation that gets all items of a window would need a layer of such a rate.
+    /// [`Error::Window`] or [`Error::Generations`] for a number that is out of range;
+    /// [`Error::ErrorRateTooSmall`] if a generation that gets all items of a window would need a
+    /// layer of such a rate.
     pub fn check(&self) -> Result<(), Error> {
         let Self { capacity, error_rate, growth, window, generations, .. } = *self;
         if !(MIN_GENERATIONS..=MAX_GENERATIONS).contains(&generations) {

@@ -55,8 +55,8 @@ fn filters() -> Vec<AnyCuckoo> {
 /// Does everything that a client can do, and checks the filter after each step.
 ///
 /// Whatever the filter holds, the work is in proportion to the slots and to the 600 insertions: a
-/// search of 64 slots for each, and for each of the slots that one of them drains at most. The first
-/// searches are longer.
+/// search of 64 slots for each, and for each of the slots that one of them drains at most. The
+/// first searches are longer.
 fn exercise(filter: &mut AnyCuckoo, seed: u64) {
     const INSERTED: u64 = 600;
     let slots = filter.size_bytes() * 8 / 7;

@@ -209,8 +209,8 @@ fn deletions_of_live_items_lose_no_item() {
     }
 }
 
-/// Buckets of a table of 4 GiB and more share bytes, so nothing is moved in it, out of it or into it.
-/// The memory is hardly touched.
+/// Buckets of a table of 4 GiB and more share bytes, so nothing is moved in it, out of it or into
+/// it. The memory is hardly touched.
 #[test]
 #[cfg_attr(miri, ignore = "maps 10 GiB")]
 fn tables_of_4_gib_keep_their_items() {

@@ -92,8 +92,8 @@ fn long_lists_obey_the_permit() {
     filter.check().unwrap();
 }
 
-/// Equal slots are copies. A table of half the size has fewer slots for each prefix, so that its list
-/// may be longer than the slots that are saved.
+/// Equal slots are copies. A table of half the size has fewer slots for each prefix, so that its
+/// list may be longer than the slots that are saved.
 #[test]
 fn compaction_of_equal_slots_makes_no_filter_larger() {
     for error_rate in [0.9, 0.25, 0.1, 0.03, 0.01, 1e-3] {

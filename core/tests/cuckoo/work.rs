@@ -1,6 +1,6 @@
 //! How much work calls do, in steps instead of time: slots that searches visit, and tables that are
-//! tested. Chosen items and forged bytes cost at most ten times what honest content of the same size
-//! does.
+//! tested. Chosen items and forged bytes cost at most ten times what honest content of the same
+//! size does.
 
 use bloomline_core::Error;
 use bloomline_core::cuckoo::work;
@@ -113,7 +113,8 @@ fn forge(filter: &mut AnyCuckoo, random: Option<&mut Random>) {
     }
 }
 
-/// A filter that is being doubled, and one of several tables, both with slots that are all occupied.
+/// A filter that is being doubled, and one of several tables, both with slots that are all
+/// occupied.
 fn saturated(seed: u64) -> Vec<AnyCuckoo> {
     let mut filters = Vec::new();
     for (error_rate, items) in [(0.01, 4_100), (1e-4, 30_000)] {
@@ -150,8 +151,8 @@ fn saturated_tables_cost_few_steps_per_slot() {
             for mut filter in [filter, copy] {
                 let items: Vec<_> = (0..2_000).map(|number| item(1 << 40 | number)).collect();
                 let steps = steps_of(&mut filter, &items);
-                // A long search for each of the first 64 entries of a list; then short ones: for the
-                // item, and for those that are drained with it.
+                // A long search for each of the first 64 entries of a list; then short ones: for
+                // the item, and for those that are drained with it.
                 let most = 2 * 64 * 1_000 + 64 * (items.len() as u64 + before);
                 assert!(steps <= most, "{steps} steps for {} items", items.len());
                 filter.check().unwrap();

@@ -114,8 +114,8 @@ fn compaction_without_memory_changes_nothing() {
     }
 }
 
-/// Filters of each layout with several tables; those in the own layout have lists, and one of them is
-/// being doubled. Then one of one table with a long list.
+/// Filters of each layout with several tables; those in the own layout have lists, and one of them
+/// is being doubled. Then one of one table with a long list.
 fn grown() -> Vec<AnyCuckoo> {
     let mut filters = vec![AnyCuckoo::redisbloom(4, OPTIONS, &mut granted).expect("a filter")];
     for error_rate in [0.25, 0.01] {

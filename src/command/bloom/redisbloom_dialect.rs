@@ -9,8 +9,8 @@ use crate::command::error::Failure;
 use crate::command::option::CreateOption;
 use crate::server::args::{Arg, Args};
 
-/// Reads the options of BF.RESERVE. RedisBloom finds them anywhere, even in the key and the numbers,
-/// and ignores all other arguments.
+/// Reads the options of BF.RESERVE. RedisBloom finds them anywhere, even in the key and the
+/// numbers, and ignores all other arguments.
 ///
 /// # Errors
 ///

@@ -173,8 +173,8 @@ fn insert_items(
 }
 
 /// Checks the number of tables before a call adds items, as RedisBloom does: a filter of its layout
-/// that has as many as it may have takes no more items. What a primary or a file adds has passed the
-/// check there.
+/// that has as many as it may have takes no more items. What a primary or a file adds has passed
+/// the check there.
 fn check_expansions(call: Call, layout: Layout, tables: u32) -> Result<(), Failure> {
     let limits = Limits::of(call.source);
     if !LayoutRow::of(layout).is_redisbloom || limits.allows_expansion(tables) {

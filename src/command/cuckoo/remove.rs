@@ -84,8 +84,8 @@ fn delete(call: Call, reply: Reply) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Ends a call that deletes items: its deletions are added to the totals, replicated by `replicate`,
-/// and reported.
+/// Ends a call that deletes items: its deletions are added to the totals, replicated by
+/// `replicate`, and reported.
 fn commit(
     call: Call,
     key: Key,

@@ -260,8 +260,8 @@ pub fn find_servers() -> Result<Vec<Kind>, String> {
     Ok(kinds)
 }
 
-/// Permission to run one server. There are two per processor: a test waits for its server half of the
-/// time, and more servers at a time would only slow each other down.
+/// Permission to run one server. There are two per processor: a test waits for its server half of
+/// the time, and more servers at a time would only slow each other down.
 struct Turn;
 
 static FREE_TURNS: Mutex<Option<usize>> = Mutex::new(None);

@@ -19,7 +19,8 @@ const KEYS: [&str; 4] =
 /// Filters that exist before the synchronisation. Each is saved with a delay of 2 ms.
 const FILTERS: usize = 300;
 
-/// Creates, copies, replaces and deletes filters of each layout in `LAYOUTS`, one per kind and round.
+/// Creates, copies, replaces and deletes filters of each layout in `LAYOUTS`, one per kind and
+/// round.
 fn change_keys(client: &mut Client, round: usize) {
     for layout in LAYOUTS {
         client.ok(&format!("BF.RESERVE reserved:{layout}:{round} 0.001 50 LAYOUT {layout}"));

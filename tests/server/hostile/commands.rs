@@ -1,5 +1,6 @@
 //! Arguments that could break the protocol, and calls of many items. `commands::numbers` and
-//! `boundaries` have the numbers that are refused, `keyspace::changes` the calls that change nothing.
+//! `boundaries` have the numbers that are refused, `keyspace::changes` the calls that change
+//! nothing.
 
 use bloomline_harness::{Setup, bulk, numbered, show};
 use redis::Value;

@@ -83,7 +83,8 @@ impl Frames {
     }
 }
 
-/// Offers all forged filters by every way of a client. Returns the keys of those that were accepted.
+/// Offers all forged filters by every way of a client. Returns the keys of those that were
+/// accepted.
 fn offer_all(client: &mut Client, counts: &mut Counts) -> Vec<Group> {
     let frames = Frames::new(client);
     let mut groups = Vec::new();
@@ -208,8 +209,8 @@ fn survive(server: &mut Server, groups: &[Group]) {
     }
 }
 
-/// Offers forged filters by an append-only file of commands. Limits of memory do not apply there, so
-/// those above them are left out.
+/// Offers forged filters by an append-only file of commands. Limits of memory do not apply there,
+/// so those above them are left out.
 fn by_file(kind: &Kind, counts: &mut Counts) {
     let (mut file, mut expected) = (Vec::new(), Vec::new());
     for (number, (what, forged)) in all().into_iter().enumerate() {

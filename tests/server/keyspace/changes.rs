@@ -1,5 +1,6 @@
-//! A changed key as others see it: keyspace events, WATCH, client-side caching, replicas. Each change
-//! has all four effects. A call that changes nothing has none, and leaves the bytes as they are.
+//! A changed key as others see it: keyspace events, WATCH, client-side caching, replicas. Each
+//! change has all four effects. A call that changes nothing has none, and leaves the bytes as they
+//! are.
 
 use bloomline_harness::{Client, Replica, Server, Setup, bulk, show};
 use redis::Value;

@@ -21,8 +21,8 @@ const MOST_PARTS: u32 = 60;
 /// Bytes of a filter that takes too long to compare after each call.
 const LARGE: u64 = 4 << 20;
 
-/// Milliseconds by which the clock of a server may be late: Valkey reads that of the system once per
-/// millisecond.
+/// Milliseconds by which the clock of a server may be late: Valkey reads that of the system once
+/// per millisecond.
 const STALE: u64 = 3;
 
 /// The servers of a life that is alone on them, so that it can move their clocks, change their
@@ -74,8 +74,8 @@ pub struct Life {
 }
 
 impl Life {
-    /// Creates a filter. `None` if its kind has none with the numbers that follow from the seed, and
-    /// the server has refused it.
+    /// Creates a filter. `None` if its kind has none with the numbers that follow from the seed,
+    /// and the server has refused it.
     pub fn begin(
         mut client: Client,
         key: &str,
@@ -533,7 +533,8 @@ fn load(client: &mut Client, key: &str, filter: &Filter) {
     let prefix = if filter.bloom().is_some() { "BF" } else { "CF" };
     assert_eq!(client.loadchunk_of(prefix, key, 1, &dump.header), "+OK", "{key}: {filter:?}");
     for (position, chunk) in &dump.chunks {
-        // In this process the position of a chunk of a Bloom filter is the offset of its first byte.
+        // In this process the position of a chunk of a Bloom filter is the offset of its first
+        // byte.
         let behind = filter.bloom().map_or(0, |_| chunk.len() as u64 + 1);
         let reply = client.loadchunk_of(prefix, key, (position + behind) as i64, chunk);
         assert_eq!(reply, "+OK", "{key} at {position}");

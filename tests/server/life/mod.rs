@@ -1,7 +1,8 @@
 //! Random lives of filters in real servers: each operation of the table of
 //! `bloomline_reference::life` as a call of its commands, compared with the same filter in this
-//! process. Replies are equal, and so are the bytes of the filter on the primary, on its replica, and
-//! after both files were loaded; a call replicates something if and only if it has changed the filter.
+//! process. Replies are equal, and so are the bytes of the filter on the primary, on its replica,
+//! and after both files were loaded; a call replicates something if and only if it has changed the
+//! filter.
 //!
 //! `BLOOMLINE_LIVES` multiplies their number, and `BLOOMLINE_SEED` is where the seeds begin.
 

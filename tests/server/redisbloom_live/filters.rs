@@ -23,8 +23,8 @@ const FILTERS: [(&str, &str, usize); 11] = [
     ("large:rate", "0.25 1000", 2_500),
 ];
 
-/// The same of cuckoo filters, with arguments of CF.RESERVE and the number of items that are deleted
-/// again. Their keys begin with `cf:`.
+/// The same of cuckoo filters, with arguments of CF.RESERVE and the number of items that are
+/// deleted again. Their keys begin with `cf:`.
 const CUCKOO_FILTERS: [(&str, &str, usize, usize); 14] = [
     ("cf:empty", "1000", 0, 0),
     ("cf:emptied", "100", 30, 30),

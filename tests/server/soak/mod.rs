@@ -80,7 +80,8 @@ impl Worker {
         }
     }
 
-    /// Ends the life, and begins the next one. Some kinds have no filter with the numbers of a seed.
+    /// Ends the life, and begins the next one. Some kinds have no filter with the numbers of a
+    /// seed.
     fn begin(&mut self, mut client: Client) {
         let key = format!("life:{}", self.number);
         if let Some(life) = self.life.take() {

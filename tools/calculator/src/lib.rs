@@ -1,6 +1,7 @@
 //! The sizes and rates of filters for JavaScript: `make wasm` builds `dist/calculator.wasm`.
 //!
-//! The numbers are those of `make plan`, and so the module's own: [`bloomline_tools`] computes both.
+//! The numbers are those of `make plan`, and so the module's own: [`bloomline_tools`] computes
+//! both.
 //!
 //! All arguments and results are numbers of JavaScript, so a page needs no glue and no memory of
 //! this library. A page plans a filter, then asks for the values of that plan:

@@ -132,8 +132,8 @@ fn assert_windowed_consistent(filter: &WindowedFilter) {
     assert!(filter.chunk(end).is_none());
 }
 
-/// Asserts that the filter can be loaded from what is saved of it, in each of its encodings; returns
-/// the filter that was loaded from header and chunks.
+/// Asserts that the filter can be loaded from what is saved of it, in each of its encodings;
+/// returns the filter that was loaded from header and chunks.
 ///
 /// It needs the memory of the filter and no more, all offsets of its bits are valid, and it is
 /// equal to the saved one: header, chunks and size.

@@ -151,8 +151,8 @@ fn compact(filter: &mut AnyFilter) {
     assert!(present.iter().all(|item| filter.contains(&item[..], now)));
 }
 
-/// Joins a filter with others, or with a copy of itself that has more items. The result is not larger
-/// than was permitted, and a refused union changes nothing.
+/// Joins a filter with others, or with a copy of itself that has more items. The result is not
+/// larger than was permitted, and a refused union changes nothing.
 fn join(filter: &mut AnyFilter, others: &[AnyFilter], u: &mut Unstructured) -> Result<()> {
     let before = filter.try_clone(&mut |_| true).expect("memory");
     let mut copy = filter.try_clone(&mut |_| true).expect("memory");

@@ -23,10 +23,10 @@ pub fn assert_rounds(filter: &Filter, numbers: &Numbers, next: u64) {
     alone.compact().expect("a kind that is compacted");
     match (filter, &alone) {
         (Filter::Bloom(AnyFilter::Bloomline(one)), Filter::Bloom(AnyFilter::Bloomline(alone))) => {
-            // Sizes cannot all be 1.5 times that of one compaction at the end. That one has a single
-            // layer at half of the target rate, 7.6 bits per item by the logarithm of the rate at
-            // 1 %. Layers of a quarter of all older ones have a 26th of what is left of the rate,
-            // and the newest has room.
+            // Sizes cannot all be 1.5 times that of one compaction at the end. That one has a
+            // single layer at half of the target rate, 7.6 bits per item by the logarithm of the
+            // rate at 1 %. Layers of a quarter of all older ones have a 26th of what is left of the
+            // rate, and the newest has room.
             let size = if numbers.error_rate < 1e-3 { 1.75 } else { 2.35 };
             let bounds = Bounds { rate: 1.0 + 1e-9, step: 1.25, size };
             assert_cost(one, alone, numbers.error_rate, &bounds);

@@ -156,8 +156,8 @@ impl ClassicCuckoo {
         self.tables.iter_mut().rev().any(|table| table.replace(key, 0, key.fingerprint))
     }
 
-    /// Stores a fingerprint that has no empty slot: in the newest table by moving others, or else in
-    /// a new table.
+    /// Stores a fingerprint that has no empty slot: in the newest table by moving others, or else
+    /// in a new table.
     ///
     /// If the searches of a call that failed took [`Effort::MOST`] iterations, others of it are
     /// refused without a search. Only what is stored is replicated, and finds the same slot there.

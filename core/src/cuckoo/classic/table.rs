@@ -21,10 +21,10 @@ const ONES: u64 = u64::from_ne_bytes([1; WORD]);
 /// A power of two of buckets. A slot is one byte, 0 if it is empty.
 ///
 /// RedisBloom cuts the offset of a bucket to 32 bits. In a table of 4 GiB or more this makes
-/// buckets share bytes; the items of such a filter lie there, so this table does the same. What lies
-/// in a shared byte belongs to any of its buckets, so nothing is moved within such a table, out of
-/// it or into it: [`Table::kick`], [`Table::move_in`] and [`Table::each_fingerprint`] keep to that.
-/// An item without an empty slot makes the filter grow.
+/// buckets share bytes; the items of such a filter lie there, so this table does the same. What
+/// lies in a shared byte belongs to any of its buckets, so nothing is moved within such a table,
+/// out of it or into it: [`Table::kick`], [`Table::move_in`] and [`Table::each_fingerprint`] keep
+/// to that. An item without an empty slot makes the filter grow.
 #[derive(Debug)]
 pub(in crate::cuckoo) struct Table {
     words: Words,

@@ -28,8 +28,8 @@ const SWEEPS: u64 = 64;
 const VISITS_PER_SLOT: u64 = 8;
 const MORE_VISITS: u64 = 1 << 16;
 
-/// Sizes that are tried for a halved table, the smallest first. One that is rejected costs as much as
-/// one that is taken.
+/// Sizes that are tried for a halved table, the smallest first. One that is rejected costs as much
+/// as one that is taken.
 const HALVINGS_TRIED: usize = 4;
 
 impl CuckooFilter {

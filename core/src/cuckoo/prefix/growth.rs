@@ -69,9 +69,9 @@ impl CuckooFilter {
         (Placed::NoRoom, newest)
     }
 
-    /// Stores an item in the doubled table, which is at its limit. That happens only if entries came
-    /// into the filter otherwise than by insertions: by chunks of another filter, or of a dump during
-    /// which the filter was changed.
+    /// Stores an item in the doubled table, which is at its limit. That happens only if entries
+    /// came into the filter otherwise than by insertions: by chunks of another filter, or of a dump
+    /// during which the filter was changed.
     #[cold]
     fn place_above_limit(&mut self, hash: u64) -> (Placed, usize) {
         let newest = self.tables.len().saturating_sub(1);

@@ -29,8 +29,8 @@ pub(super) struct Entry {
 /// Consecutive entries of a list.
 #[derive(Debug)]
 struct Block {
-    /// No entry of this block has a smaller prefix, unless it is the first block. All entries of the
-    /// blocks before it have one.
+    /// No entry of this block has a smaller prefix, unless it is the first block. All entries of
+    /// the blocks before it have one.
     first: u64,
     entries: Vec<Entry>,
 }
@@ -266,7 +266,8 @@ impl List {
         true
     }
 
-    /// Drops a block of `len` entries if it has none, or joins it with a neighbour if both are small.
+    /// Drops a block of `len` entries if it has none, or joins it with a neighbour if both are
+    /// small.
     fn shrink(&mut self, index: usize, len: usize) {
         let mut is_joined = |left: usize| match self.blocks.get_mut(left..) {
             Some([left, right, ..]) => left.append(right),

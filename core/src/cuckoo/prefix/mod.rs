@@ -12,14 +12,14 @@
 //!
 //! * **Insertion.** An entry lies in one of four slots: two windows of two consecutive slots. If
 //!   none is empty, others move. Tables are full at a load of 92 %.
-//! * **Growth.** A table begins with slots that are four bits wider than needed. When it is full, it
-//!   is doubled four times, each time with slots of one bit less, which keeps the number of
+//! * **Growth.** A table begins with slots that are four bits wider than needed. When it is full,
+//!   it is doubled four times, each time with slots of one bit less, which keeps the number of
 //!   prefixes and so the rate. A doubling does not stop the world: each insertion moves the entries
 //!   of 16 slots. Then a table is added, with half of the error budget that is left.
 //! * **Deletion.** The number of prefixes of each older table divides that of each newer one, so
-//!   that the prefixes of a newer table are finer. An item is deleted from the newest table that has
-//!   its prefix. So the deletion of an inserted item never takes the entry of another one that is
-//!   not found elsewhere.
+//!   that the prefixes of a newer table are finer. An item is deleted from the newest table that
+//!   has its prefix. So the deletion of an inserted item never takes the entry of another one that
+//!   is not found elsewhere.
 //!
 //! | module | holds |
 //! |---|---|
@@ -236,8 +236,8 @@ impl CuckooFilter {
         self.tables.iter().map(Slots::as_bytes)
     }
 
-    /// The bytes of each table, oldest first, in parts of `most` bytes and a shorter last one. One that
-    /// is zero is empty; pages that were never touched are not read where the operating system
+    /// The bytes of each table, oldest first, in parts of `most` bytes and a shorter last one. One
+    /// that is zero is empty; pages that were never touched are not read where the operating system
     /// reports which those are.
     pub fn parts(&self, most: usize) -> impl Iterator<Item = &[u8]> {
         self.tables.iter().flat_map(move |table| {

@@ -13,9 +13,9 @@ use crate::cuckoo::work;
 /// The most slots that a search visits.
 const MAX_VISITED: usize = 1_000;
 
-/// The most slots that a search visits in a table with a long list. Of the different items that fill
-/// such a table to its limit, 0.11 % find no slot then (measured with 100,000), and take an entry of
-/// the list. With 32 visits they are 0.5 %, with 48 0.23 %.
+/// The most slots that a search visits in a table with a long list. Of the different items that
+/// fill such a table to its limit, 0.11 % find no slot then (measured with 100,000), and take an
+/// entry of the list. With 32 visits they are 0.5 %, with 48 0.23 %.
 const MAX_VISITED_SHORT: usize = 64;
 
 /// Entries of a list from which on it is long. Different items always find a slot, so only copies
@@ -31,8 +31,8 @@ pub(super) const MAX_OWN: u32 = 3;
 pub(super) enum Purpose<'a> {
     /// It is inserted, and the list must have memory for it.
     Insert {
-        /// Entries that will be moved into the table. With them and the new one it must not be above
-        /// its limit. `None` if the limit does not matter.
+        /// Entries that will be moved into the table. With them and the new one it must not be
+        /// above its limit. `None` if the limit does not matter.
         reserved: Option<u64>,
     },
     /// It is moved from the same table before it was doubled or halved. The limit already counts
@@ -258,8 +258,8 @@ impl Visited {
         self.visits.get(usize::from(index)).copied()
     }
 
-    /// True if a slot was visited just before or after the slot with an index: the slots of a window
-    /// are.
+    /// True if a slot was visited just before or after the slot with an index: the slots of a
+    /// window are.
     #[inline(always)]
     fn is_near(&self, index: u16, slot: u64) -> bool {
         let is_at = |index: u16| self.get(index).is_some_and(|visit| visit.slot == slot);

@@ -53,8 +53,8 @@ impl Spot {
         Self { windows: [window, second], fingerprint }
     }
 
-    /// The spot of the entry with a value that is not 0, in a slot. `None` if no item has this value
-    /// there, which only forged bytes do.
+    /// The spot of the entry with a value that is not 0, in a slot. `None` if no item has this
+    /// value there, which only forged bytes do.
     #[inline(always)]
     pub(super) fn of_entry(slot: u64, value: u64, shape: &Shape) -> Option<Self> {
         let [own, other] = windows_of_entry(slot, value, shape)?;
@@ -118,7 +118,8 @@ pub(super) fn moves(slot: u64, value: u64, shape: &Shape) -> Option<[(u64, Label
     Some([(other, first), (other + 1, second), (own + (label.offset() ^ 1), third)])
 }
 
-/// The distance from the first window of a fingerprint to the second, around the table: 1 to `m - 1`.
+/// The distance from the first window of a fingerprint to the second, around the table: 1 to `m -
+/// 1`.
 #[inline(always)]
 fn distance(fingerprint: u64, shape: &Shape) -> u64 {
     let mut mixed = (fingerprint + 1).wrapping_mul(FACTORS[0]);
@@ -140,7 +141,8 @@ impl Label {
         Self((value & 3) as u8)
     }
 
-    /// The labels to which an entry may move: the other window, then the other slot of the same window.
+    /// The labels to which an entry may move: the other window, then the other slot of the same
+    /// window.
     #[inline(always)]
     pub(super) fn others(self) -> [Self; 3] {
         let other = (self.0 & 2) ^ 2;

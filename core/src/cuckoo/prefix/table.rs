@@ -137,8 +137,8 @@ impl Table {
         slots.filter_map(entry).take(GROUP).collect()
     }
 
-    /// All slots but those of large ranges that are zero. Pages that were never touched are not read
-    /// where the operating system reports which those are.
+    /// All slots but those of large ranges that are zero. Pages that were never touched are not
+    /// read where the operating system reports which those are.
     pub(super) fn touched_slots(&self) -> impl Iterator<Item = u64> {
         const STEP: usize = LARGE;
         let (end, width) = (self.shape.slots(), self.shape.width as usize);

@@ -1,5 +1,5 @@
-//! Large filters compared with the reference model, backends with each other, and batches with single
-//! calls. `bloomline_reference::life` compares random programs.
+//! Large filters compared with the reference model, backends with each other, and batches with
+//! single calls. `bloomline_reference::life` compares random programs.
 
 use bloomline_core::batch::contains_spot;
 use bloomline_core::bloomline::BlockedLayer;

@@ -78,8 +78,8 @@ pub fn state(filter: &AnyFilter) -> (Vec<u8>, Vec<Vec<u8>>) {
     (filter.encode_header(), bits)
 }
 
-/// The filter of the header and the chunks of another one, which must be equal, as that of each other
-/// encoding.
+/// The filter of the header and the chunks of another one, which must be equal, as that of each
+/// other encoding.
 fn copied(filter: &AnyFilter) -> AnyFilter {
     assert_eq!(filter.check(), Ok(()));
     assert_reloads(filter)

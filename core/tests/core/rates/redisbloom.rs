@@ -3,10 +3,10 @@
 //!
 //! With independent bits, the rate would be `fill^k`. But the bits of an item are an arithmetic
 //! progression: bit `i` is `(a + i b mod 2^64) mod m`. If `b`, `2 b` or `3 b` is near a multiple of
-//! `m`, the progression returns to its first bit after as many steps, and an absent item passes with
-//! one to three bits set instead of `k`. So the rate of a layer of `m` bits with `k` bits per item is
-//! at least about `4 / (k m)`, whatever the target rate is. The same holds for RedisBloom, whose bits
-//! are the same.
+//! `m`, the progression returns to its first bit after as many steps, and an absent item passes
+//! with one to three bits set instead of `k`. So the rate of a layer of `m` bits with `k` bits per
+//! item is at least about `4 / (k m)`, whatever the target rate is. The same holds for RedisBloom,
+//! whose bits are the same.
 
 use bloomline_core::batch::contains_spot;
 use bloomline_core::layer::{Layer, Probe};

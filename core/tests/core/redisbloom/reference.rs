@@ -1,5 +1,5 @@
-//! Layers of any number of bits in RedisBloom's layout, with 32-bit and 64-bit hashes, compared with a
-//! reference model that computes with 128 bits.
+//! Layers of any number of bits in RedisBloom's layout, with 32-bit and 64-bit hashes, compared
+//! with a reference model that computes with 128 bits.
 
 use bloomline_core::Error;
 use bloomline_core::host::{AnyFilter, Demand, Insertion};
