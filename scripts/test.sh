@@ -112,7 +112,7 @@ again)
         run_quick --no-fail-fast "${on_servers[@]/#/--test=}" >"$logs/$i" 2>&1 || true
         passed=$(grep -c '^test .* \.\.\. ok$' "$logs/$i" || true)
         failed=$(sed -n 's/^test \(.*\) \.\.\. FAILED$/\1/p' "$logs/$i" | paste -sd ' ')
-        # A target that ends without a result of its own: a signal, or a failed build.
+        # A target may end without results: by a signal, or by a failed build.
         [[ -n $failed ]] || grep -q '^error' "$logs/$i" && failed+=" $(grep -m 1 '^error' "$logs/$i" || true)"
         printf 'test: run %d: %d s, %d passed; failed: %s\n' \
             "$i" $((SECONDS - start)) "$passed" "${failed:-none}"

@@ -11,6 +11,7 @@ from importlib import metadata
 import pytest
 import redis
 
+from bloomline import BloomlineError
 from bloomline.module import LocalServer, path
 
 
@@ -52,6 +53,12 @@ def test_interrupted_start_leaves_no_server(monkeypatch, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         LocalServer(tmp_path)
     assert started[0].poll() == -signal.SIGKILL
+
+
+def test_a_module_that_is_not_loaded_is_an_error_with_the_log(tmp_path, monkeypatch):
+    monkeypatch.setenv("BLOOMLINE_SO", __file__)
+    with pytest.raises(BloomlineError, match=r"did not start:\n(.|\n)*test_commands\.py"):
+        LocalServer(tmp_path)
 
 
 def test_serve_starts_a_server_with_the_module(tmp_path):

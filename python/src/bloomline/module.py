@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import shutil
+import socket
 import subprocess
 import time
 from importlib import metadata
@@ -93,12 +94,20 @@ class LocalServer:
 
     def _wait(self, seconds: float) -> None:
         end = time.monotonic() + seconds
-        # The socket is opened last, after the module is loaded.
-        while not self.socket.exists():
+        while not self._answers(end):
             if self._process.poll() is not None or time.monotonic() > end:
                 log = self.log.read_text(errors="replace")
                 raise BloomlineError(f"the server did not start:\n{log}")
             time.sleep(0.005)
+
+    def _answers(self, end: float) -> bool:
+        # Before Redis 7.2 the socket is opened before the module is loaded, which may fail.
+        with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as link:
+            link.settimeout(max(0.1, end - time.monotonic()))
+            link.connect(str(self.socket))
+            link.sendall(b"PING\r\n")
+            return bool(link.recv(1))
+        return False
 
     @property
     def url(self) -> str:

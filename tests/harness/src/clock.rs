@@ -37,7 +37,7 @@ impl Clock {
         clock
     }
 
-    /// Lets each reading of the clock move it on by so many milliseconds.
+    /// Lets each reading of the clock move it on by a number of milliseconds.
     pub fn move_by_reading(&self, millis: i64) {
         self.file.write_all_at(&millis.to_ne_bytes(), 8).expect("the file of the clock");
     }
