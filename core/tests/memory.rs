@@ -12,6 +12,7 @@ use bloomline_core::host::{AnyFilter, Filter, Growth, Spec};
 use bloomline_core::layer::Layer;
 use bloomline_core::memory::words::Words;
 use bloomline_core::window::{Generation, Window, WindowSpec, WindowedFilter};
+use bloomline_reference::calls::Calls;
 use bloomline_reference::forged::with_layers;
 
 /// Checks every allocation when it is freed.
@@ -257,7 +258,7 @@ fn grown_default_filter_is_smaller_than_redisbloom() {
 fn size_is_the_sum_of_header_table_and_bits() {
     let mut filter = new(spec(10, 0.01, DOUBLING));
     for item in 0..10_000u64 {
-        filter.insert(&item.to_le_bytes(), &mut |_| true).unwrap();
+        filter.insert_item(&item.to_le_bytes(), &mut |_| true).unwrap();
         let bits: u64 = filter.layers().map(|layer| layer.words().as_bytes().len() as u64).sum();
         assert_eq!(filter.size_bytes(), 96 + 32 * u64::from(filter.layer_count() - 1) + bits);
     }
@@ -306,9 +307,9 @@ fn four_gib_touch_no_page_and_an_item_touches_one() {
         |filter: &Filter| resident_pages(filter.layers().next().unwrap().words().as_bytes());
     // One page is read to check that the system has dropped the pages.
     assert!(pages(&filter) <= 1);
-    assert!((0..1_000u64).all(|item| !filter.contains(&item.to_le_bytes())));
+    assert!((0..1_000u64).all(|item| !filter.contains_item(&item.to_le_bytes(), 0)));
     for item in 1..=200u64 {
-        assert_eq!(filter.insert(&item.to_le_bytes(), &mut |_| true), Ok(true));
+        assert_eq!(filter.insert_item(&item.to_le_bytes(), &mut |_| true), Ok(true));
     }
     // A lookup maps the system's zero page, which counts as resident.
     assert!(pages(&filter) <= 1_200, "{} pages for 1,000 lookups and 200 items", pages(&filter));
@@ -358,19 +359,20 @@ fn with_two_gib_of_address_space() {
     let mut filter = new(spec(1 << 15, 1e-5, Growth::Scaling { expansion: 1 << 15 }));
     let mut item = 0u64;
     while filter.room() > 0 {
-        filter.insert(&item.to_le_bytes(), &mut |_| true).unwrap();
+        filter.insert_item(&item.to_le_bytes(), &mut |_| true).unwrap();
         item += 1;
     }
     let (header, bits) = (filter.encode_header(), filter.chunk(0).unwrap().to_vec());
     for _ in 0..2 {
-        let refused = filter.insert(b"new", &mut |_| true);
+        let refused = filter.insert_item(b"new", &mut |_| true);
         assert!(
             matches!(refused, Err(Error::OutOfMemory(bytes)) if bytes > 2 * GIB),
             "{refused:?}"
         );
     }
     assert_eq!((filter.encode_header(), filter.chunk(0)), (header, Some(&bits[..])));
-    assert!(!filter.contains(b"new") && (0..item).all(|item| filter.contains(&item.to_le_bytes())));
+    assert!(!filter.contains_item(b"new", 0));
+    assert!((0..item).all(|item| filter.contains_item(&item.to_le_bytes(), 0)));
 
     // Decoding fails because there is no memory for the second layer. It must free the first one.
     let mut header = filter.encode_header();

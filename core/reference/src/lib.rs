@@ -8,6 +8,7 @@
 //! | [`cuckoo_header`] | the header of a cuckoo filter as numbers |
 //! | [`redisbloom_cuckoo`] | the reference model of RedisBloom's cuckoo filters |
 //! | [`windowed`] | the reference model of windowed filters |
+//! | [`calls`] | the calls that test and insert items, compiled once |
 //! | [`fixture`], [`valkey_fixture`], [`payload`], [`forged`] | recorded filters, and forged headers |
 //! | [`edges`] | forged filters at the edges of what is valid, in every encoding |
 //! | [`strict_loader`] | what a RedisBloom checks before it loads a filter |
@@ -20,6 +21,7 @@
 
 pub mod bloomline;
 pub mod bloomline_cuckoo;
+pub mod calls;
 pub mod checks;
 pub mod cuckoo_header;
 pub mod edges;

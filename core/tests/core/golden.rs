@@ -2,6 +2,7 @@
 
 use bloomline_core::bloomline::hash::item_hash;
 use bloomline_core::host::{AnyFilter, Spec};
+use bloomline_reference::calls::Calls;
 use bloomline_reference::golden::file;
 
 use crate::joined::{SEED, fixed, new, scaling, state};
@@ -16,7 +17,7 @@ fn filled(spec: Spec, first: u64, count: u64) -> AnyFilter {
 
 fn insert(filter: &mut AnyFilter, first: u64, count: u64) {
     for item in first..first + count {
-        filter.insert(item.to_string().as_bytes(), &mut |_| true).unwrap();
+        filter.insert_item(item.to_string().as_bytes(), &mut |_| true).unwrap();
     }
 }
 
@@ -98,7 +99,7 @@ fn golden_files_are_written_and_read_unchanged() {
         assert_eq!(offset - first, bits.len() as u64, "{path}");
         assert!(state(&filter) == state(&fresh), "{path}");
         assert_eq!((filter.len(), filter.size_bytes()), (fresh.len(), fresh.size_bytes()));
-        let is_found = |number: u64| filter.contains(number.to_string().as_bytes(), 0);
+        let is_found = |number: u64| filter.contains_item(number.to_string().as_bytes(), 0);
         assert!((0..items).all(is_found), "{path}");
     }
 }
@@ -165,7 +166,7 @@ const HASHES: [[(u64, u64); 3]; 7] = [
 fn first_false_positives_are_unchanged() {
     for (error_rate, expected) in FALSE_POSITIVES {
         let filter = filled(scaling(100, error_rate, 2), 0, 1_000);
-        let is_found = |number: &u64| filter.contains(number.to_string().as_bytes(), 0);
+        let is_found = |number: &u64| filter.contains_item(number.to_string().as_bytes(), 0);
         let found: Vec<u64> = (1_000..).filter(is_found).take(10).collect();
         assert_eq!(found, expected, "error rate {error_rate}");
     }

@@ -7,6 +7,7 @@ use bloomline_core::Error;
 use bloomline_core::cuckoo::work;
 use bloomline_core::host::Demand;
 use bloomline_core::host::cuckoo::AnyCuckoo;
+use bloomline_reference::calls::CuckooCalls;
 use bloomline_reference::checks::encodings::assert_cuckoo_carried;
 use bloomline_reference::random::Random;
 
@@ -99,15 +100,22 @@ fn use_all(filter: &mut AnyCuckoo, seed: u64) {
         }
     }
     assert_sound(filter);
-    filter.insert_batch(items.iter(), seed.is_multiple_of(2), &mut small, |_| {});
+    filter.insert_each(
+        &mut items.iter().map(AsRef::as_ref),
+        seed.is_multiple_of(2),
+        &mut small,
+        &mut |_| {},
+    );
     let mut found = Vec::new();
-    filter.contains_batch(items.iter(), |is_in| found.push(is_in));
+    filter.contains_each(&mut items.iter().map(AsRef::as_ref), &mut |is_in| found.push(is_in));
     assert!(items.iter().map(|item| filter.contains(item)).eq(found));
     assert_sound(filter);
     let mut copy = filter.try_clone(&mut granted).unwrap();
     assert!(copy == *filter);
     let mut removed = Vec::new();
-    copy.remove_batch(items.iter(), |is_removed| removed.push(is_removed));
+    copy.remove_each(&mut items.iter().map(AsRef::as_ref), &mut |is_removed| {
+        removed.push(is_removed)
+    });
     assert_eq!(removed.len(), items.len());
     assert_sound(&copy);
     compact(filter);

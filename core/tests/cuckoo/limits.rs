@@ -5,6 +5,7 @@ use bloomline_core::cuckoo::classic::MAX_TABLES;
 use bloomline_core::error::{ChunkError, CuckooError, HeaderError};
 use bloomline_core::host::MAX_CHUNK_BYTES;
 use bloomline_core::host::cuckoo::{AnyCuckoo, Compaction, CuckooNumbers, CuckooSpec};
+use bloomline_reference::calls::CuckooCalls;
 
 use super::{Layout, classic, classic_mut, compact, created, granted, options, with_numbers};
 
@@ -145,8 +146,12 @@ fn large_tables_have_several_chunks() {
     for (layout, capacity) in [(classic, 48 << 20), (own, 40_000_000)] {
         let mut filter = layout.create(capacity);
         let items: Vec<[u8; 4]> = (0..10_000u32).map(u32::to_le_bytes).collect();
-        filter
-            .insert_batch(items.iter(), false, &mut granted, |answer| assert_eq!(answer, Ok(true)));
+        filter.insert_each(
+            &mut items.iter().map(AsRef::as_ref),
+            false,
+            &mut granted,
+            &mut |answer| assert_eq!(answer, Ok(true)),
+        );
         let mut copy = AnyCuckoo::decode_header(&filter.encode_header(), &mut granted).unwrap();
         let (mut iterator, mut lengths) = (1, Vec::new());
         while let Some((next, chunk)) = filter.scan_dump(iterator) {

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use bloomline_core::Error;
 use bloomline_core::host::cuckoo::AnyCuckoo;
+use bloomline_reference::calls::CuckooCalls;
 use bloomline_reference::payload::bits_of_dump;
 use serde_json::{Value, json};
 
@@ -81,9 +82,14 @@ fn single(result: Result<bool, Error>) -> Value {
 /// Inserts the items, and replies as CF.INSERT does.
 fn inserted(filter: &mut AnyCuckoo, items: &[Vec<u8>], only_new: bool) -> Value {
     let mut replies = Vec::new();
-    filter.insert_batch(items.iter(), only_new, &mut granted, |answer| {
-        replies.push(answer.map_or(-1, i32::from));
-    });
+    filter.insert_each(
+        &mut items.iter().map(AsRef::as_ref),
+        only_new,
+        &mut granted,
+        &mut |answer| {
+            replies.push(answer.map_or(-1, i32::from));
+        },
+    );
     json!(replies)
 }
 
@@ -111,7 +117,9 @@ fn reply(filter: &mut Option<AnyCuckoo>, arguments: &[Vec<u8>]) -> Value {
         b"CF.EXISTS" => json!(u8::from(filter.contains(&rest[0]))),
         b"CF.MEXISTS" => {
             let mut replies = Vec::new();
-            filter.contains_batch(rest.iter(), |is_in| replies.push(u8::from(is_in)));
+            filter.contains_each(&mut rest.iter().map(AsRef::as_ref), &mut |is_in| {
+                replies.push(u8::from(is_in))
+            });
             json!(replies)
         }
         b"CF.COUNT" => json!(filter.count(&rest[0])),

@@ -7,6 +7,7 @@ use bloomline_core::Error;
 use bloomline_core::host::Demand;
 use bloomline_core::host::cuckoo::AnyCuckoo;
 use bloomline_reference::bloomline_cuckoo::Model;
+use bloomline_reference::calls::CuckooCalls;
 use bloomline_reference::redisbloom_cuckoo::Refusal;
 
 use super::{Layout, compact, created, granted, options};
@@ -34,7 +35,7 @@ impl Pair {
 
     fn insert(&mut self, item: &[u8]) {
         let inserted = self.filter.insert(item, &mut granted).map(|()| true).map_err(refusal);
-        self.batch.insert_batch([item].into_iter(), false, &mut granted, |answer| {
+        self.batch.insert_each(&mut [item].into_iter(), false, &mut granted, &mut |answer| {
             assert_eq!(answer.map_err(refusal), inserted);
         });
         self.model.follow(&self.filter);
@@ -43,7 +44,8 @@ impl Pair {
 
     fn remove(&mut self, item: &[u8]) {
         let is_removed = self.filter.remove(item);
-        self.batch.remove_batch([item].into_iter(), |answer| assert_eq!(answer, is_removed));
+        self.batch
+            .remove_each(&mut [item].into_iter(), &mut |answer| assert_eq!(answer, is_removed));
         self.model.removed(item, is_removed);
     }
 
@@ -100,7 +102,12 @@ fn own_batches_continue_after_a_refusal() {
     let (left, mut answers) = (Cell::new(2), Vec::new());
     // Two growths are granted.
     let mut permit = |_: Demand| left.replace(left.get().max(1) - 1) > 0;
-    pair.filter.insert_batch(items.iter(), false, &mut permit, |result| answers.push(result));
+    pair.filter.insert_each(
+        &mut items.iter().map(AsRef::as_ref),
+        false,
+        &mut permit,
+        &mut |result| answers.push(result),
+    );
     for (item, answer) in items.iter().zip(answers) {
         match answer {
             Ok(is_stored) => {
@@ -126,7 +133,12 @@ fn batches_answer_as_single_calls_do() {
         let mut single = created(capacity, options(bucket_size, 20, 2));
         let mut answers = Vec::new();
         for call in items.chunks(1001) {
-            batch.insert_batch(call.iter(), true, &mut granted, |answer| answers.push(answer));
+            batch.insert_each(
+                &mut call.iter().map(AsRef::as_ref),
+                true,
+                &mut granted,
+                &mut |answer| answers.push(answer),
+            );
         }
         let expected: Vec<_> =
             items.iter().map(|item| single.insert_new(item, &mut granted)).collect();
@@ -136,7 +148,7 @@ fn batches_answer_as_single_calls_do() {
             batch.remove(item);
         }
         let mut found = Vec::new();
-        batch.contains_batch(items.iter(), |is_in| found.push(is_in));
+        batch.contains_each(&mut items.iter().map(AsRef::as_ref), &mut |is_in| found.push(is_in));
         assert!(items.iter().map(|item| batch.contains(item)).eq(found.iter().copied()));
         assert!(found.contains(&false) || bucket_size == 8);
     }

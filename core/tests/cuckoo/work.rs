@@ -5,6 +5,7 @@
 use bloomline_core::Error;
 use bloomline_core::cuckoo::work;
 use bloomline_core::host::cuckoo::AnyCuckoo;
+use bloomline_reference::calls::CuckooCalls;
 use bloomline_reference::cuckoo_header::{Header, Table};
 use bloomline_reference::random::Random;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -60,7 +61,7 @@ fn fixed(capacity: u64, error_rate: f64) -> (AnyCuckoo, Table) {
 /// The steps of inserting items, the same call as one batch.
 fn steps_of(filter: &mut AnyCuckoo, items: &[[u8; 8]]) -> u64 {
     work::take();
-    filter.insert_batch(items.iter(), false, &mut granted, |_| {});
+    filter.insert_each(&mut items.iter().map(AsRef::as_ref), false, &mut granted, &mut |_| {});
     work::take()
 }
 
@@ -221,16 +222,26 @@ fn after_many_failed_searches_only_empty_slots_are_filled() {
         let mut stored = Vec::new();
         for call in items.chunks(700) {
             let mut answers = Vec::new();
-            filter.insert_batch(call.iter(), false, &mut granted, |answer| answers.push(answer));
+            filter.insert_each(
+                &mut call.iter().map(AsRef::as_ref),
+                false,
+                &mut granted,
+                &mut |answer| answers.push(answer),
+            );
             let accepted = call.iter().zip(answers).filter(|(_, answer)| answer.is_ok());
             stored.extend(accepted.map(|(item, _)| *item));
         }
         assert!(stored.len() > 400 && stored.len() < items.len());
         for (index, call) in stored.chunks(37).enumerate() {
             if index % 2 == 0 {
-                other.insert_batch(call.iter(), false, &mut granted, |answer| {
-                    assert_eq!(answer, Ok(true));
-                });
+                other.insert_each(
+                    &mut call.iter().map(AsRef::as_ref),
+                    false,
+                    &mut granted,
+                    &mut |answer| {
+                        assert_eq!(answer, Ok(true));
+                    },
+                );
             } else {
                 call.iter().for_each(|item| other.insert(item, &mut granted).unwrap());
             }
@@ -294,9 +305,14 @@ fn first_refusal_ends_a_call_of_many_tables() {
             demands += 1;
             false
         };
-        filter.insert_batch([item(1); 1_000].iter(), false, &mut refuse, |answer| {
-            refused += u64::from(matches!(answer, Err(Error::Refused(_))));
-        });
+        filter.insert_each(
+            &mut [item(1); 1_000].iter().map(AsRef::as_ref),
+            false,
+            &mut refuse,
+            &mut |answer| {
+                refused += u64::from(matches!(answer, Err(Error::Refused(_))));
+            },
+        );
         assert!(refused >= 998, "{refused} refused");
         assert_eq!(demands, if is_ended { 1 } else { refused }, "{tables} tables");
     }

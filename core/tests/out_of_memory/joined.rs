@@ -1,12 +1,13 @@
 //! Unions and compaction, while one allocation fails.
 
 use bloomline_core::host::{AnyFilter, Filter, Growth, Spec};
+use bloomline_reference::calls::Calls;
 
 use super::{classic, failing_after, granted, item, live_allocations, retried, scaling, state};
 
 fn insert(filter: &mut AnyFilter, items: std::ops::Range<u64>) {
     for number in items {
-        filter.insert(&item(number), &mut granted).unwrap();
+        filter.insert_item(&item(number), &mut granted).unwrap();
     }
 }
 
@@ -36,7 +37,7 @@ fn failed_union_changes_nothing_and_leaks_nothing() {
         // The lists of sources and of numbers, the table, and the bits of each copy.
         assert!(failures > u64::from(source.layer_count()), "{failures}");
         assert!(state(&filter) == state(&source));
-        assert!((0..2_000).all(|number| filter.contains(&item(number), 0)));
+        assert!((0..2_000).all(|number| filter.contains_item(&item(number), 0)));
     }
 }
 
@@ -52,7 +53,7 @@ fn assert_compacts(filter: &AnyFilter, items: u64) {
         let (reply, has_failed) = failing_after(allocations, || compacted.compact());
         assert_eq!(reply, freed);
         assert!(state(&compacted) == state(&expected), "after {allocations} allocations");
-        assert!((0..items).all(|number| compacted.contains(&item(number), 0)));
+        assert!((0..items).all(|number| compacted.contains_item(&item(number), 0)));
         drop(compacted);
         assert_eq!(live_allocations(), live, "leak after {allocations} allocations");
         if !has_failed {

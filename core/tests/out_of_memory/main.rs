@@ -14,6 +14,7 @@ use bloomline_core::layer::Layer;
 use bloomline_core::redisbloom::geometry::Options;
 use bloomline_core::redisbloom::{ClassicFilter, Common};
 use bloomline_core::scalable::ScalableFilter;
+use bloomline_reference::calls::Calls;
 
 mod cuckoo;
 mod joined;
@@ -166,9 +167,10 @@ fn item(number: u64) -> [u8; 8] {
 
 /// Inserts items one by one, and lets each allocation fail once. Returns the number of failures.
 fn grow(filter: &mut AnyFilter, items: u64) -> u64 {
-    let insert = |number| retried(filter, state, |it| it.insert(&item(number), &mut granted)).1;
+    let insert =
+        |number| retried(filter, state, |it| it.insert_item(&item(number), &mut granted)).1;
     let failures = (0..items).map(insert).sum();
-    assert!((0..items).all(|number| filter.contains(&item(number), 0)));
+    assert!((0..items).all(|number| filter.contains_item(&item(number), 0)));
     failures
 }
 
@@ -198,15 +200,20 @@ fn failed_growth_loses_no_item_and_can_be_retried() {
 }
 
 /// Inserts items in calls of a hundred, and lets one allocation fail in each call.
-fn grow_in_batches<L: Layer>(filter: &mut ScalableFilter<L>) {
+fn grow_in_batches<L: Layer>(filter: &mut ScalableFilter<L>)
+where
+    ScalableFilter<L>: Calls<Inserted = bool>,
+{
     let (mut acknowledged, mut inserted) = (Vec::new(), 0);
     for call in 0..40 {
         let items: Vec<[u8; 8]> = (call * 100..call * 100 + 100).map(item).collect();
         let mut answers = Vec::with_capacity(items.len());
         failing_after(call % 5, || {
-            filter.insert_batch(items.iter().map(|item| &item[..]), &mut granted, |answer| {
-                answers.push(answer)
-            });
+            filter.insert_each(
+                &mut items.iter().map(|item| &item[..]),
+                &mut granted,
+                &mut |answer| answers.push(answer),
+            );
         });
         assert_eq!(answers.len(), items.len(), "each item has an answer");
         inserted += answers.iter().filter(|answer| **answer == Ok(true)).count() as u64;
@@ -215,7 +222,7 @@ fn grow_in_batches<L: Layer>(filter: &mut ScalableFilter<L>) {
         );
         assert_eq!(filter.len(), inserted);
         assert!(
-            acknowledged.iter().all(|item| filter.contains(item)),
+            acknowledged.iter().all(|item| filter.contains_item(item, 0)),
             "missing items after call {call}"
         );
     }
@@ -250,12 +257,15 @@ fn failed_decoding_leaks_nothing() {
 }
 
 /// Inserts items until the filter has a dozen layers or takes a megabyte.
-fn add_layers<L: Layer>(filter: &mut ScalableFilter<L>) {
+fn add_layers<L: Layer>(filter: &mut ScalableFilter<L>)
+where
+    ScalableFilter<L>: Calls<Inserted = bool>,
+{
     for number in 0.. {
         if filter.layer_count() >= 12 || filter.size_bytes() > 1 << 20 {
             return;
         }
-        filter.insert(&item(number), &mut granted).unwrap();
+        filter.insert_item(&item(number), &mut granted).unwrap();
     }
 }
 
@@ -263,11 +273,12 @@ fn add_layers<L: Layer>(filter: &mut ScalableFilter<L>) {
 fn failed_clone_leaves_the_original_unchanged() {
     let mut filter = Filter::new(scaling(4, 1e-6, 2), 7, &mut granted).unwrap();
     for number in 0..500 {
-        filter.insert(&item(number), &mut granted).unwrap();
+        filter.insert_item(&item(number), &mut granted).unwrap();
     }
     let (copy, failures) = until_success(|| filter.try_clone(&mut granted));
     assert!(failures >= filter.layer_count().into());
     let len = filter.len();
     assert_eq!(copy.len(), len);
-    assert!((0..500).all(|number| filter.contains(&item(number)) && copy.contains(&item(number))));
+    assert!((0..500).all(|number| filter.contains_item(&item(number), 0)));
+    assert!((0..500).all(|number| copy.contains_item(&item(number), 0)));
 }

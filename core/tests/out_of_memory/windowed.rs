@@ -8,6 +8,7 @@ use bloomline_core::chunk::Bits;
 use bloomline_core::host::{AnyFilter, Filter, Growth};
 use bloomline_core::memory::words::Mover;
 use bloomline_core::window::{Generation, Window, WindowSpec, WindowedFilter};
+use bloomline_reference::calls::Calls;
 
 use super::{failing_after, granted, item, live_allocations, retried, until_success};
 
@@ -97,14 +98,17 @@ fn batches_without_memory_keep_what_they_acknowledged() {
             let items: Vec<[u8; 8]> = (call * 10..call * 10 + 9).map(item).collect();
             let mut answers = Vec::with_capacity(items.len());
             failing_after(call % 4, || {
-                let items = items.iter().map(|item| &item[..]);
-                filter.insert_batch(items, &mut granted, |answer| answers.push(answer));
+                let mut items = items.iter().map(|item| &item[..]);
+                filter.insert_each(&mut items, &mut granted, &mut |answer| answers.push(answer));
             });
             assert_eq!(answers.len(), items.len(), "each item has an answer");
             // The last items of a call are in the newest generations, whatever was dropped.
             for (item, answer) in items.iter().zip(&answers) {
                 failed += u64::from(answer.is_err());
-                assert!(answer.is_err() || filter.contains(item, 0), "call {call}: {answer:?}");
+                assert!(
+                    answer.is_err() || filter.contains_item(item, 0),
+                    "call {call}: {answer:?}"
+                );
             }
             if spec.window == Window::Manual && call % 4 == 3 {
                 filter.windowed_mut().unwrap().rotate(0, &mut granted).unwrap();

@@ -1,5 +1,6 @@
 //! Headers from anywhere: each is refused, or gives a filter that passes all checks.
 
+use crate::calls::Calls;
 use arbitrary::{Result, Unstructured};
 use bloomline_core::Error;
 use bloomline_core::host::{AnyFilter, Demand, Insertion};
@@ -89,7 +90,7 @@ fn operate(filter: &mut AnyFilter, others: &[AnyFilter], u: &mut Unstructured) -
                 filter.write_chunk(offset, &vec![0xff; length as usize]).expect("a whole layer");
                 offset += length;
             }
-            assert!(filter.contains(b"anything", time_of(filter)));
+            assert!(filter.contains_item(b"anything", time_of(filter)));
         }
         2 => {
             let item = u.arbitrary::<u16>()?.to_le_bytes();
@@ -102,7 +103,7 @@ fn operate(filter: &mut AnyFilter, others: &[AnyFilter], u: &mut Unstructured) -
         }
         4 => {
             let now = number::whole(u)?;
-            let _ = filter.contains(u.bytes(u.len().min(20))?, now);
+            let _ = filter.contains_item(u.bytes(u.len().min(20))?, now);
         }
         5 => {
             let Some(filter) = filter.windowed_mut() else { return Ok(()) };
@@ -139,7 +140,8 @@ fn compact(filter: &mut AnyFilter) {
     let size = filter.size_bytes();
     let len = filter.len();
     let items: Vec<[u8; 4]> = (0..200u32).map(u32::to_le_bytes).collect();
-    let present: Vec<_> = items.iter().filter(|item| filter.contains(&item[..], now)).collect();
+    let present: Vec<_> =
+        items.iter().filter(|item| filter.contains_item(&item[..], now)).collect();
     let freed = match filter.compact() {
         Ok(freed) => freed,
         Err(error) => {
@@ -148,7 +150,7 @@ fn compact(filter: &mut AnyFilter) {
         }
     };
     assert_eq!((filter.size_bytes() + freed, filter.len()), (size, len));
-    assert!(present.iter().all(|item| filter.contains(&item[..], now)));
+    assert!(present.iter().all(|item| filter.contains_item(&item[..], now)));
 }
 
 /// Joins a filter with others, or with a copy of itself that has more items. The result is not
@@ -166,7 +168,7 @@ fn join(filter: &mut AnyFilter, others: &[AnyFilter], u: &mut Unstructured) -> R
     let now = others.iter().map(|other| time_of(other)).max().unwrap_or(0).max(time_of(filter));
     let present: Vec<_> = items
         .iter()
-        .filter(|item| others.iter().any(|other| other.contains(&item[..], now)))
+        .filter(|item| others.iter().any(|other| other.contains_item(&item[..], now)))
         .collect();
     let limit = (filter.size_bytes() + 64 * u.int_in_range(0..=200u64)?).min(LIMIT);
     let result = filter.union(&others, &mut |demand| demand.filter_bytes <= limit);
@@ -175,7 +177,7 @@ fn join(filter: &mut AnyFilter, others: &[AnyFilter], u: &mut Unstructured) -> R
         Ok(true) => {
             let size = filter.size_bytes();
             assert!(size <= limit, "{size} bytes, {limit} were permitted");
-            assert!(present.iter().all(|item| filter.contains(&item[..], now)));
+            assert!(present.iter().all(|item| filter.contains_item(&item[..], now)));
         }
         Ok(false) | Err(_) => assert_equal(filter, &before),
     }
@@ -192,7 +194,9 @@ fn time(u: &mut Unstructured, filter: &WindowedFilter) -> Result<u64> {
 fn insert<T: AsRef<[u8]>>(filter: &mut AnyFilter, items: &[T]) {
     let before = filter.len();
     let mut answers = Vec::new();
-    filter.insert_batch(items.iter().map(AsRef::as_ref), &mut small, |answer| answers.push(answer));
+    filter.insert_each(&mut items.iter().map(AsRef::as_ref), &mut small, &mut |answer| {
+        answers.push(answer)
+    });
     assert!(answers.len() == items.len() || matches!(answers.last(), Some(Err(Error::Full(_)))));
     let new = answers.iter().filter(|answer| **answer == Ok(Insertion::New)).count() as u64;
     let refreshed = answers.iter().filter(|it| **it == Ok(Insertion::Refreshed)).count() as u64;
@@ -213,7 +217,7 @@ fn insert<T: AsRef<[u8]>>(filter: &mut AnyFilter, items: &[T]) {
     };
     for (index, item) in items.iter().enumerate().take(answers.len()) {
         if is_checked(index) {
-            assert!(filter.contains(item.as_ref(), now));
+            assert!(filter.contains_item(item.as_ref(), now));
         }
     }
 }

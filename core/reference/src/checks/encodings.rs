@@ -19,6 +19,7 @@ use bloomline_core::host::redisbloom::{ClassicFilter, ClassicLayer};
 use bloomline_core::host::valkey::ValkeyFilter;
 use bloomline_core::host::{AnyFilter, Demand, Layer, Permit, Words, copy_to_zeros};
 
+use crate::calls::Calls;
 use crate::payload::{FieldError, FieldReader, FieldWriter};
 
 /// Bytes of a string of bits in an RDB value. The module's are longer, so that they would be all of
@@ -56,7 +57,8 @@ const CUCKOO_WAYS: [Way<AnyCuckoo>; 3] = [
 /// the filter and no more.
 pub fn assert_carried(filter: &AnyFilter) {
     let now = time_of(filter);
-    let answers = |filter: &AnyFilter| items().map(|item| filter.contains(&item, now)).to_vec();
+    let answers =
+        |filter: &AnyFilter| items().map(|item| filter.contains_item(&item, now)).to_vec();
     let expected = answers(filter);
     assert_each(&ways(filter), filter, filter.size_bytes(), |copy| {
         copy.check().expect("a valid filter");

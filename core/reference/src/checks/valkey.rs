@@ -9,6 +9,7 @@ use bloomline_core::host::{AnyFilter, Demand};
 
 use super::check::{assert_consistent, assert_grows, assert_reloads, small};
 use super::number;
+use crate::calls::Calls;
 use crate::payload::{Field, FieldError, FieldReader};
 use crate::valkey::{FIXED_SEED, Model};
 
@@ -153,7 +154,7 @@ fn operate(filter: &mut AnyFilter, u: &mut Unstructured) -> Result<()> {
                 filter.write_chunk(offset, &vec![byte; length as usize]).expect("a whole layer");
                 offset += length;
             }
-            assert!(byte != 0xff || filter.contains(b"anything", 0));
+            assert!(byte != 0xff || filter.contains_item(b"anything", 0));
         }
         1 => {
             let copy = filter.try_clone(&mut |_| true).expect("memory");
@@ -162,10 +163,12 @@ fn operate(filter: &mut AnyFilter, u: &mut Unstructured) -> Result<()> {
         }
         _ => {
             let (before, mut new, mut answers) = (filter.len(), 0, Vec::new());
-            filter.insert_batch(items.iter(), &mut small, |answer| answers.push(answer));
+            filter.insert_each(&mut items.iter().map(AsRef::as_ref), &mut small, &mut |answer| {
+                answers.push(answer)
+            });
             for (item, answer) in items.iter().zip(&answers) {
                 new += u64::from(answer.is_ok_and(|insertion| insertion.is_new()));
-                assert!(answer.is_err() || filter.contains(item, 0));
+                assert!(answer.is_err() || filter.contains_item(item, 0));
             }
             assert_eq!(filter.len(), before + new);
         }

@@ -11,6 +11,7 @@ use bloomline_core::simd::Scalar;
 use bloomline_core::valkey::ValkeyFilter;
 use bloomline_core::window::WindowedFilter;
 
+use crate::calls::{Calls, CuckooCalls};
 use crate::checks::check::expires;
 
 /// A filter of either family.
@@ -172,12 +173,17 @@ impl Filter {
         let mut outcomes = Vec::new();
         match self {
             Self::Bloom(filter) => {
-                let answer = |result| outcomes.push(Outcome::of(result));
-                filter.insert_batch(items.iter().map(Vec::as_slice), permit, answer);
+                let mut answer = |result| outcomes.push(Outcome::of(result));
+                filter.insert_each(&mut items.iter().map(Vec::as_slice), permit, &mut answer);
             }
             Self::Cuckoo(filter) => {
-                let answer = |result| outcomes.push(Outcome::of_cuckoo(result));
-                filter.insert_batch(items.iter(), only_new, permit, answer);
+                let mut answer = |result| outcomes.push(Outcome::of_cuckoo(result));
+                filter.insert_each(
+                    &mut items.iter().map(AsRef::as_ref),
+                    only_new,
+                    permit,
+                    &mut answer,
+                );
             }
         }
         outcomes
@@ -191,14 +197,14 @@ impl Filter {
         permit: &mut dyn FnMut(Demand) -> bool,
     ) -> Outcome {
         match self {
-            Self::Bloom(filter) => Outcome::of(filter.insert(item, permit)),
+            Self::Bloom(filter) => Outcome::of(filter.insert_item(item, permit)),
             Self::Cuckoo(filter) => Outcome::of_cuckoo(filter.insert_one(item, only_new, permit)),
         }
     }
 
     pub fn contains(&self, item: &[u8], now: u64) -> bool {
         match self {
-            Self::Bloom(filter) => filter.contains(item, now),
+            Self::Bloom(filter) => filter.contains_item(item, now),
             Self::Cuckoo(filter) => filter.contains(item),
         }
     }
@@ -206,12 +212,14 @@ impl Filter {
     /// The answers of one call.
     pub fn contains_all(&self, items: &[Vec<u8>], now: u64) -> Vec<bool> {
         let mut answers = Vec::new();
-        let answer = |found| answers.push(found);
+        let mut answer = |found| answers.push(found);
         match self {
             Self::Bloom(filter) => {
-                filter.contains_batch(items.iter().map(Vec::as_slice), now, answer);
+                filter.contains_each(&mut items.iter().map(Vec::as_slice), now, &mut answer);
             }
-            Self::Cuckoo(filter) => filter.contains_batch(items.iter(), answer),
+            Self::Cuckoo(filter) => {
+                filter.contains_each(&mut items.iter().map(AsRef::as_ref), &mut answer)
+            }
         }
         answers
     }
@@ -238,7 +246,7 @@ impl Filter {
     /// Copies of an item in a cuckoo filter; 1 for an item of a Bloom filter.
     pub fn count(&self, item: &[u8], now: u64) -> u64 {
         match self {
-            Self::Bloom(filter) => filter.contains(item, now).into(),
+            Self::Bloom(filter) => filter.contains_item(item, now).into(),
             Self::Cuckoo(filter) => filter.count(item),
         }
     }
@@ -249,7 +257,9 @@ impl Filter {
             Self::Bloom(_) => answers.resize(items.len(), false),
             Self::Cuckoo(filter) if items.len() == 1 => answers.push(filter.remove(&items[0])),
             Self::Cuckoo(filter) => {
-                filter.remove_batch(items.iter(), |is_removed| answers.push(is_removed));
+                filter.remove_each(&mut items.iter().map(AsRef::as_ref), &mut |is_removed| {
+                    answers.push(is_removed)
+                });
             }
         }
         answers

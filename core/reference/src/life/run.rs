@@ -16,6 +16,7 @@ use super::oracle::Oracle;
 use super::promises::Promises;
 use super::rounds;
 use super::steps::{ABSENT, Items, Order, Span, Step, breaks_promises, choose, item};
+use crate::calls::Calls;
 use crate::checks::check::LIMIT;
 
 /// The most steps of a life in bytes.
@@ -388,7 +389,7 @@ impl Life<'_> {
             },
         };
         let small = &mut |demand: Demand| demand.filter_bytes <= self.limit;
-        other.insert_batch(items.bytes().iter().map(Vec::as_slice), small, |_| {});
+        other.insert_each(&mut items.bytes().iter().map(Vec::as_slice), small, &mut |_| {});
         if is_compacted {
             let _ = other.compact();
         }
@@ -397,9 +398,9 @@ impl Life<'_> {
         assert!(refusal.is_none() || result.as_ref().err() == refusal.as_ref());
         let is_changed = *result.as_ref().unwrap_or(&false);
         if result.is_ok() {
-            let found = |number: &u64| other.contains(&item(*number), now);
+            let found = |number: &u64| other.contains_item(&item(*number), now);
             let merged: Vec<u64> = items.numbers().filter(found).collect();
-            assert!(merged.iter().all(|&number| filter.contains(&item(number), now)));
+            assert!(merged.iter().all(|&number| filter.contains_item(&item(number), now)));
             if is_changed {
                 self.oracle = None;
                 self.promises.merged(&self.filter, merged.into_iter(), now);

@@ -6,6 +6,7 @@
 //! seeds in this file are fixed, so every run has the same result.
 
 use bloomline_core::host::{AnyFilter, Filter, Growth, Spec};
+use bloomline_reference::calls::Calls;
 
 const CAPACITY: u64 = 1_000;
 const SPEC: Spec = Spec { capacity: CAPACITY, error_rate: 0.01, growth: Growth::Fixed };
@@ -62,7 +63,7 @@ fn saturating(attackers: impl Fn() -> AnyFilter) -> Vec<Vec<u8>> {
         for number in next.by_ref().take(TRIES) {
             let item = candidate(number);
             let mut one = attackers();
-            one.insert(&item, &mut granted).unwrap();
+            one.insert_item(&item, &mut granted).unwrap();
             let item_bits = bits(&one);
             let new = item_bits.iter().zip(&set).map(|(bits, set)| (bits & !set).count_ones());
             let count: u32 = new.sum();
@@ -85,12 +86,12 @@ fn saturating(attackers: impl Fn() -> AnyFilter) -> Vec<Vec<u8>> {
 fn rate_after(mut filter: AnyFilter, items: &[Vec<u8>]) -> f64 {
     for item in items {
         if filter.room() > 0 {
-            filter.insert(item, &mut granted).unwrap();
+            filter.insert_item(item, &mut granted).unwrap();
         }
     }
     const LOOKUPS: u64 = 100_000;
     let hits = (0..LOOKUPS)
-        .filter(|number| filter.contains(format!("absent:{number}").as_bytes(), 0))
+        .filter(|number| filter.contains_item(format!("absent:{number}").as_bytes(), 0))
         .count();
     hits as f64 / LOOKUPS as f64
 }
@@ -125,11 +126,11 @@ fn saturating_items_raise_the_rate_of_known_seeds_only() {
 /// Absent items that a filter of the attacker with the same content reports as present.
 fn forged(mut attackers: AnyFilter, content: &[Vec<u8>]) -> Vec<Vec<u8>> {
     content.iter().for_each(|item| {
-        attackers.insert(item, &mut granted).unwrap();
+        attackers.insert_item(item, &mut granted).unwrap();
     });
     (0..)
         .map(|number| format!("forged:{number}").into_bytes())
-        .filter(|item| attackers.contains(item, 0))
+        .filter(|item| attackers.contains_item(item, 0))
         .take(500)
         .collect()
 }
@@ -139,9 +140,10 @@ fn precomputed_false_positives_need_a_known_seed() {
     let content: Vec<Vec<u8>> = (0..CAPACITY).map(candidate).collect();
     let share = |mut filter: AnyFilter, forged: &[Vec<u8>]| {
         for item in &content {
-            filter.insert(item, &mut granted).unwrap();
+            filter.insert_item(item, &mut granted).unwrap();
         }
-        forged.iter().filter(|item| filter.contains(item, 0)).count() as f64 / forged.len() as f64
+        forged.iter().filter(|item| filter.contains_item(item, 0)).count() as f64
+            / forged.len() as f64
     };
     // Some items of the content are false positives themselves. So fewer items than the capacity
     // are inserted, and none is refused.

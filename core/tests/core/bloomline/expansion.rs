@@ -4,6 +4,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bloomline_core::Error;
 use bloomline_core::host::{AnyFilter, Demand, Filter, Growth, MAX_EXPANSION, Spec};
+use bloomline_reference::calls::Calls;
 
 const ERROR_RATE: f64 = 0.01;
 const SPEC: Spec = Spec {
@@ -44,7 +45,7 @@ fn item(number: usize) -> Vec<u8> {
 fn grow_to_third(filter: &mut AnyFilter) -> usize {
     let mut attempted = 0;
     while filter.layer_count() < 3 || filter.newest_len() < MORE as u64 {
-        filter.insert(&item(attempted), &mut |_| true).unwrap();
+        filter.insert_item(&item(attempted), &mut |_| true).unwrap();
         attempted += 1;
     }
     attempted
@@ -108,12 +109,12 @@ fn three_layers_hold_every_item_in_little_memory() {
         );
 
         assert!(
-            (0..attempted).all(|number| filter.contains(&item(number), 0)),
+            (0..attempted).all(|number| filter.contains_item(&item(number), 0)),
             "{layout:?}: an item is missing"
         );
         let absent: Vec<Vec<u8>> = (attempted..attempted + 200_000).map(item).collect();
         let mut found = 0.0;
-        filter.contains_batch(absent.iter().map(Vec::as_slice), 0, |is_found| {
+        filter.contains_each(&mut absent.iter().map(Vec::as_slice), 0, &mut |is_found| {
             found += f64::from(is_found)
         });
         // Five standard deviations above the mean of 200,000 lookups at the target rate.
@@ -132,8 +133,9 @@ fn header_and_chunks_restore_three_layers() {
         assert_eq!(copy.encode_header(), header);
         assert_eq!((copy.len(), copy.size_bytes()), (filter.len(), filter.size_bytes()));
         // The chunks contain the first two layers completely.
-        let in_first_two =
-            (0..attempted - 2 * MORE).filter(|&number| copy.contains(&item(number), 0)).count();
+        let in_first_two = (0..attempted - 2 * MORE)
+            .filter(|&number| copy.contains_item(&item(number), 0))
+            .count();
         assert_eq!(in_first_two, attempted - 2 * MORE, "{:?}", filter.layout());
     }
 }
@@ -152,10 +154,12 @@ fn refused_fourth_layer_changes_nothing() {
             demands.push(demand);
             demand.filter_bytes < 1 << 44
         };
-        let refused = full.insert(b"new", &mut permit).unwrap_err();
+        let refused = full.insert_item(b"new", &mut permit).unwrap_err();
         let mut batch = Vec::new();
         let items = [b"new".as_slice(), b"item:0", b"newer"];
-        full.insert_batch(items.into_iter(), &mut permit, |result| batch.push(result.is_ok()));
+        full.insert_each(&mut items.into_iter(), &mut permit, &mut |result| {
+            batch.push(result.is_ok())
+        });
         assert_eq!(batch, [false, true, false]);
         match full {
             AnyFilter::Windowed(_) | AnyFilter::ValkeyBloom(_) => unreachable!("not decoded"),
@@ -172,7 +176,7 @@ fn refused_fourth_layer_changes_nothing() {
             }
         }
         assert_eq!(full.encode_header(), header);
-        assert_eq!((full.layer_count(), full.contains(b"new", 0)), (3, false));
-        assert!((0..attempted - 2 * MORE).all(|number| full.contains(&item(number), 0)));
+        assert_eq!((full.layer_count(), full.contains_item(b"new", 0)), (3, false));
+        assert!((0..attempted - 2 * MORE).all(|number| full.contains_item(&item(number), 0)));
     }
 }

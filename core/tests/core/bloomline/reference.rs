@@ -14,6 +14,7 @@ use bloomline_core::simd::{Backend, Block, Scalar};
 use bloomline_core::simd::{avx2::Avx2, avx512::Avx512};
 use bloomline_core::{Error, Layout};
 use bloomline_reference::bloomline::{Answer, Model};
+use bloomline_reference::calls::Calls;
 
 fn scaling(capacity: u64, error_rate: f64, expansion: u32) -> Spec {
     Spec { capacity, error_rate, growth: Growth::Scaling { expansion } }
@@ -38,7 +39,7 @@ fn answer(result: Result<bool, Error>) -> Answer {
 
 fn insert_batch<T: AsRef<[u8]>>(filter: &mut Filter, items: &[T]) -> Vec<Answer> {
     let mut answers = Vec::new();
-    filter.insert_batch(items.iter().map(AsRef::as_ref), &mut |_| true, |result| {
+    filter.insert_each(&mut items.iter().map(AsRef::as_ref), &mut |_| true, &mut |result| {
         answers.push(answer(result))
     });
     answers
@@ -46,7 +47,9 @@ fn insert_batch<T: AsRef<[u8]>>(filter: &mut Filter, items: &[T]) -> Vec<Answer>
 
 fn contains_batch<T: AsRef<[u8]>>(filter: &Filter, items: &[T]) -> Vec<bool> {
     let mut answers = Vec::new();
-    filter.contains_batch(items.iter().map(AsRef::as_ref), |present| answers.push(present));
+    filter.contains_each(&mut items.iter().map(AsRef::as_ref), 0, &mut |present| {
+        answers.push(present)
+    });
     answers
 }
 
@@ -259,7 +262,7 @@ fn full_fixed_filter_ends_a_call_at_the_first_new_item() {
     assert_eq!(answers, [New, New, New, Seen, Full]);
     let before = state(&filter);
     assert_eq!(
-        filter.insert(b"f", &mut |_| unreachable!("no memory is needed")),
+        filter.insert_item(b"f", &mut |_| unreachable!("no memory is needed")),
         Err(Error::Full(3))
     );
     assert_eq!(
@@ -274,7 +277,7 @@ fn refused_growth_changes_nothing_and_can_be_granted_later() {
     let mut filter = new(scaling(50, 0.01, 2), 7);
     let mut item = 0u64;
     while filter.room() > 0 {
-        filter.insert(&item.to_le_bytes(), &mut |_| true).unwrap();
+        filter.insert_item(&item.to_le_bytes(), &mut |_| true).unwrap();
         item += 1;
     }
     let (before, size) = (state(&filter), filter.size_bytes());
@@ -284,16 +287,16 @@ fn refused_growth_changes_nothing_and_can_be_granted_later() {
         false
     };
     for _ in 0..3 {
-        let result = filter.insert(b"new", &mut refuse);
+        let result = filter.insert_item(b"new", &mut refuse);
         assert!(matches!(result, Err(Error::Refused(_))), "{result:?}");
-        assert_eq!(filter.insert(&0u64.to_le_bytes(), &mut refuse), Ok(false));
+        assert_eq!(filter.insert_item(&0u64.to_le_bytes(), &mut refuse), Ok(false));
     }
     assert!(state(&filter) == before);
-    assert_eq!((filter.size_bytes(), filter.contains(b"new")), (size, false));
+    assert_eq!((filter.size_bytes(), filter.contains_item(b"new", 0)), (size, false));
     assert_eq!(demands.len(), 3, "one demand per item that needs memory");
     assert!(demands.iter().all(|demand| *demand == demands[0]));
 
-    assert_eq!(filter.insert(b"new", &mut |demand| demand == demands[0]), Ok(true));
+    assert_eq!(filter.insert_item(b"new", &mut |demand| demand == demands[0]), Ok(true));
     let newest = filter.layers().next_back().unwrap().geometry().bytes();
     let filter_bytes = filter.size_bytes();
     let layout = Layout::Bloomline;
@@ -309,7 +312,9 @@ fn refused_growth_does_not_end_a_call() {
     let mut filter = new(scaling(2, 0.001, 2), 7);
     insert_batch(&mut filter, &["a", "b"]);
     let (mut answers, items) = (Vec::new(), ["c", "a", "d", "b"].map(str::as_bytes));
-    filter.insert_batch(items.into_iter(), &mut |_| false, |result| answers.push(answer(result)));
+    filter.insert_each(&mut items.into_iter(), &mut |_| false, &mut |result| {
+        answers.push(answer(result))
+    });
     use Answer::{CannotGrow, Seen};
     assert_eq!(answers, [CannotGrow, Seen, CannotGrow, Seen]);
 }
@@ -370,10 +375,10 @@ fn batches_equal_single_calls_in_large_layers() {
     for filter in &mut filters {
         let mut single = filter.try_clone(&mut |_| true).unwrap();
         let mut answers = Vec::new();
-        filter.insert_batch(items.iter().map(AsRef::as_ref), &mut |_| true, |result| {
+        filter.insert_each(&mut items.iter().map(AsRef::as_ref), &mut |_| true, &mut |result| {
             answers.push(result)
         });
-        assert!(items.iter().map(|item| single.insert(item, &mut |_| true)).eq(answers));
+        assert!(items.iter().map(|item| single.insert_item(item, &mut |_| true)).eq(answers));
         let bits = |filter: &AnyFilter| {
             let mut bits = Vec::new();
             filter.each_layer(|words| bits.push(words.as_bytes().to_vec()));
@@ -383,10 +388,12 @@ fn batches_equal_single_calls_in_large_layers() {
         assert!(filter.size_bytes() > 10 << 20);
         let tested: Vec<[u8; 8]> = (15_000..60_000u64).map(u64::to_le_bytes).collect();
         let mut answers = Vec::new();
-        filter.contains_batch(tested.iter().map(AsRef::as_ref), 0, |present| answers.push(present));
+        filter.contains_each(&mut tested.iter().map(AsRef::as_ref), 0, &mut |present| {
+            answers.push(present)
+        });
         assert_eq!(
             answers,
-            tested.iter().map(|item| filter.contains(item, 0)).collect::<Vec<bool>>()
+            tested.iter().map(|item| filter.contains_item(item, 0)).collect::<Vec<bool>>()
         );
         assert!(answers[..15_000].iter().all(|&present| present));
         assert!(answers[15_000..].iter().filter(|&&present| present).count() < 600);

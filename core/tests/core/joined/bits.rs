@@ -10,6 +10,7 @@ use bloomline_core::simd::{Backend, Scalar};
 #[cfg(target_arch = "x86_64")]
 use bloomline_core::simd::{avx2::Avx2, avx512::Avx512};
 use bloomline_reference::bloomline::{Answer, Model};
+use bloomline_reference::calls::Calls;
 
 use super::{bits, fixed, found, insert, new, scaling};
 
@@ -37,7 +38,7 @@ fn compact(filter: &mut Filter, model: &mut Model) -> f64 {
 /// Inserts items one by one into both.
 fn insert_both(filter: &mut Filter, model: &mut Model, items: std::ops::Range<u64>) {
     for item in items.map(u64::to_le_bytes) {
-        let is_new = filter.insert(&item, &mut |_| true).unwrap();
+        let is_new = filter.insert_item(&item, &mut |_| true).unwrap();
         assert_eq!(model.insert(&item), if is_new { Answer::New } else { Answer::Seen });
     }
 }
@@ -55,7 +56,7 @@ fn assert_backend_finds<P: Backend>(backend: P, filter: &Filter, items: u64, mod
 
 /// Tests items 0 to `items`, and absent ones, with all backends, one by one and in batches.
 fn assert_finds(filter: &Filter, items: u64, model: &Model) {
-    assert!((0..items).all(|item| filter.contains(&item.to_le_bytes())));
+    assert!((0..items).all(|item| filter.contains_item(&item.to_le_bytes(), 0)));
     assert!(found(filter, 0..items).into_iter().all(|found| found));
     let absent = items..items + 2_000;
     let expected = absent.clone().map(|item| model.contains(&item.to_le_bytes()));

@@ -4,6 +4,7 @@ use bloomline_core::Error;
 use bloomline_core::chunk::Bits;
 use bloomline_core::host::{Filter, MAX_LAYERS};
 use bloomline_core::layer::Layer;
+use bloomline_reference::calls::Calls;
 use bloomline_reference::random::Random;
 use bloomline_reference::rate_of_bits::rate_of_folded;
 
@@ -160,7 +161,7 @@ fn fixed_filters_are_full_at_their_new_capacity() {
     let room = filter.room();
     let mut refused = false;
     for item in 0..room * 2 + 100 {
-        let result = filter.insert(&(item + 9_000).to_le_bytes(), &mut |_| true);
+        let result = filter.insert_item(&(item + 9_000).to_le_bytes(), &mut |_| true);
         refused |= result == Err(Error::Full(filter.capacity()));
     }
     assert!(refused && filter.len() == filter.capacity() && filter.fp_rate() <= 0.01);

@@ -3,6 +3,7 @@
 use bloomline_core::compact::Compact;
 use bloomline_core::host::{AnyFilter, Spec};
 use bloomline_core::scalable::ScalableFilter;
+use bloomline_reference::calls::Calls;
 use bloomline_reference::random::Random;
 
 use super::{classic, fixed, insert, new, scaling};
@@ -47,6 +48,7 @@ fn assert_estimates<L: Compact>(
     is_compacted: bool,
 ) where
     AnyFilter: From<ScalableFilter<L>>,
+    ScalableFilter<L>: Calls<Inserted = bool>,
 {
     let mut differences = Differences::default();
     let mut layers = 0;

@@ -5,6 +5,7 @@ use bloomline_core::layer::Layer;
 use bloomline_core::redisbloom::geometry::Options;
 use bloomline_core::redisbloom::{ClassicFilter, Common};
 use bloomline_core::scalable::ScalableFilter;
+use bloomline_reference::calls::Calls;
 use bloomline_reference::checks::check::assert_reloads;
 
 mod bits;
@@ -46,23 +47,25 @@ pub fn classic(spec: Spec) -> ClassicFilter {
 }
 
 /// Inserts numbers as items. Returns how many were new.
-pub fn insert<L: Layer>(
-    filter: &mut ScalableFilter<L>,
+pub fn insert(
+    filter: &mut impl Calls<Inserted = bool>,
     items: impl IntoIterator<Item = u64>,
 ) -> u64 {
     let items: Vec<[u8; 8]> = items.into_iter().map(u64::to_le_bytes).collect();
     let mut new = 0;
-    filter.insert_batch(items.iter().map(|item| &item[..]), &mut |_| true, |answer| {
+    filter.insert_each(&mut items.iter().map(|item| &item[..]), &mut |_| true, &mut |answer| {
         new += u64::from(answer.unwrap());
     });
     new
 }
 
 /// Whether the filter contains each of some numbers.
-fn found<L: Layer>(filter: &ScalableFilter<L>, items: impl IntoIterator<Item = u64>) -> Vec<bool> {
+fn found(filter: &impl Calls, items: impl IntoIterator<Item = u64>) -> Vec<bool> {
     let items: Vec<[u8; 8]> = items.into_iter().map(u64::to_le_bytes).collect();
     let mut answers = Vec::new();
-    filter.contains_batch(items.iter().map(|item| &item[..]), |found| answers.push(found));
+    filter.contains_each(&mut items.iter().map(|item| &item[..]), 0, &mut |found| {
+        answers.push(found)
+    });
     answers
 }
 

@@ -11,6 +11,7 @@ use bloomline_core::host::{AnyFilter, Spec};
 use bloomline_core::layer::Layer;
 use bloomline_core::redisbloom::ClassicLayer;
 use bloomline_core::redisbloom::geometry::{Options, Shape};
+use bloomline_reference::calls::Calls;
 use bloomline_reference::golden::file;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -31,7 +32,7 @@ fn specs() -> Vec<Spec> {
 /// A filter of the numbers from `first` to below `end`, as far as it takes them.
 fn filled(mut filter: AnyFilter, first: u64, end: u64) -> AnyFilter {
     for item in first..end {
-        let _ = filter.insert(&item.to_le_bytes(), &mut |_| true);
+        let _ = filter.insert_item(&item.to_le_bytes(), &mut |_| true);
     }
     filter
 }

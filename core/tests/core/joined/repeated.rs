@@ -3,13 +3,14 @@
 
 use bloomline_core::Error;
 use bloomline_core::host::AnyFilter;
+use bloomline_reference::calls::Calls;
 use bloomline_reference::random::Random;
 
 use super::{SEED, classic, copied, fixed, new, scaling};
 
 fn insert(filter: &mut AnyFilter, items: impl IntoIterator<Item = u64>) {
     for item in items {
-        filter.insert(&item.to_le_bytes(), &mut |_| true).unwrap();
+        filter.insert_item(&item.to_le_bytes(), &mut |_| true).unwrap();
     }
 }
 
@@ -32,7 +33,7 @@ fn filled(empty: &AnyFilter, per: u64, first: u64, most: u64) -> (AnyFilter, u64
 /// The rate of random absent items, divided by the target rate.
 fn measured(filter: &AnyFilter, lookups: u64) -> f64 {
     let mut random = Random::new(3);
-    let is_hit = |_: &u64| filter.contains(&(random.next() | 1 << 63).to_le_bytes(), 1_000);
+    let is_hit = |_: &u64| filter.contains_item(&(random.next() | 1 << 63).to_le_bytes(), 1_000);
     let hits = (0..lookups).filter(is_hit).count();
     hits as f64 / lookups as f64 / filter.error_rate()
 }

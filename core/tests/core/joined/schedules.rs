@@ -4,11 +4,15 @@
 use bloomline_core::compact::Compact;
 use bloomline_core::host::Layer;
 use bloomline_core::scalable::ScalableFilter;
+use bloomline_reference::calls::Calls;
 
 use super::{classic, insert, new, scaling};
 
 /// Adds a batch and compacts, again and again. No item is refused.
-fn run<L: Compact>(mut filter: ScalableFilter<L>, batch: u64, rounds: u64) -> ScalableFilter<L> {
+fn run<L: Compact>(mut filter: ScalableFilter<L>, batch: u64, rounds: u64) -> ScalableFilter<L>
+where
+    ScalableFilter<L>: Calls<Inserted = bool>,
+{
     for round in 0..rounds {
         insert(&mut filter, round * batch..(round + 1) * batch);
         filter.compact();

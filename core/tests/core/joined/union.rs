@@ -1,6 +1,7 @@
 //! The union of filters is the filter that got all items.
 
 use bloomline_core::host::{AnyFilter, Spec};
+use bloomline_reference::calls::Calls;
 use bloomline_reference::random::Random;
 
 use super::{SEED, any, classic, copied, fixed, new, scaling, state};
@@ -20,7 +21,7 @@ fn clone(filter: &AnyFilter) -> AnyFilter {
 
 fn insert(filter: &mut AnyFilter, items: impl IntoIterator<Item = u64>) {
     for item in items {
-        filter.insert(&item.to_le_bytes(), &mut |_| true).unwrap();
+        filter.insert_item(&item.to_le_bytes(), &mut |_| true).unwrap();
     }
 }
 
@@ -79,7 +80,7 @@ fn union_of_random_splits_equals_the_filter_of_all_items() {
                 let (reversed, _) = joined(&parts);
                 let difference = reversed.len() as f64 - union.len() as f64;
                 assert!(bits(&reversed) == bits(&union) && difference.abs() < 5.0 * error);
-                assert!(items.clone().all(|item| union.contains(&item.to_le_bytes(), 0)));
+                assert!(items.clone().all(|item| union.contains_item(&item.to_le_bytes(), 0)));
             }
         }
     }
@@ -176,7 +177,9 @@ fn overfull_union_keeps_its_rate_and_is_full() {
         }
         assert!(state(&one) == state(&copy) && one.layer_count() > 1);
         assert_rate(&one, spec);
-        assert!((0..items + 3 * spec.capacity).all(|item| one.contains(&item.to_le_bytes(), 0)));
+        assert!(
+            (0..items + 3 * spec.capacity).all(|item| one.contains_item(&item.to_le_bytes(), 0))
+        );
     }
 }
 

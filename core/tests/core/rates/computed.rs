@@ -11,6 +11,7 @@ use bloomline_core::bloomline::rate::fp_rate;
 use bloomline_core::chunk::Bits;
 use bloomline_core::host::{Filter, Growth, Spec};
 use bloomline_core::layer::Layer;
+use bloomline_reference::calls::Calls;
 use bloomline_reference::rate_of_bits::rate_of_bits;
 
 const ERROR_RATES: [f64; 7] = [0.25, 0.1, 0.01, 1e-3, 1e-4, 1e-5, 1e-6];
@@ -40,7 +41,7 @@ fn mixed(seed: u64) -> u64 {
 /// Attempts to insert the items of a range. Items that seem to be present set no bits.
 fn insert(filter: &mut Filter, items: std::ops::Range<u64>) {
     let items: Vec<[u8; 8]> = items.map(u64::to_le_bytes).collect();
-    filter.insert_batch(items.iter().map(|item| &item[..]), &mut |_| true, |answer| {
+    filter.insert_each(&mut items.iter().map(|item| &item[..]), &mut |_| true, &mut |answer| {
         answer.unwrap();
     });
 }
@@ -56,8 +57,8 @@ fn fill(filter: &mut Filter) -> u64 {
         attempted = end;
     }
     if filter.spec().growth == Growth::Fixed {
-        let refusal =
-            (attempted..).find_map(|item| filter.insert(&item.to_le_bytes(), &mut |_| true).err());
+        let refusal = (attempted..)
+            .find_map(|item| filter.insert_item(&item.to_le_bytes(), &mut |_| true).err());
         assert_eq!(refusal, Some(Error::Full(filter.capacity())));
     }
     attempted
@@ -69,7 +70,7 @@ fn measured_by_lookups(filter: &Filter, lookups: u64) -> f64 {
     for call in (0..lookups).step_by(100_000) {
         let items = call..(call + 100_000).min(lookups);
         let items: Vec<[u8; 8]> = items.map(|item| (u64::MAX - item).to_le_bytes()).collect();
-        filter.contains_batch(items.iter().map(|item| &item[..]), |present| {
+        filter.contains_each(&mut items.iter().map(|item| &item[..]), 0, &mut |present| {
             hits += u64::from(present)
         });
     }

@@ -5,6 +5,7 @@ use bloomline_core::host::{AnyFilter, Filter};
 use bloomline_core::layer::Layer;
 use bloomline_core::scalable::ScalableFilter;
 use bloomline_core::window::{Window, WindowSpec, WindowedFilter};
+use bloomline_reference::calls::Calls;
 use bloomline_reference::random::Estimate;
 
 use crate::joined::{classic, fixed, insert, new};
@@ -94,12 +95,15 @@ fn check(case: &str, error_rate: f64, samples: &[Sample], expected: Expected) {
 }
 
 /// Fills filters with items that differ from seed to seed.
-fn fill<L: Layer>(filter: &mut ScalableFilter<L>, seed: u64, first: u64, count: u64) {
+fn fill(filter: &mut impl Calls<Inserted = bool>, seed: u64, first: u64, count: u64) {
     insert(filter, (first..first + count).map(|item| seed << 40 | item));
 }
 
 /// Fills a filter until it refuses items.
-fn fill_up<L: Layer>(filter: &mut ScalableFilter<L>, seed: u64, mut first: u64) {
+fn fill_up<L: Layer>(filter: &mut ScalableFilter<L>, seed: u64, mut first: u64)
+where
+    ScalableFilter<L>: Calls<Inserted = bool>,
+{
     while filter.room() > 0 {
         let count = filter.room();
         fill(filter, seed, first, count);
@@ -244,7 +248,7 @@ fn full_windows_have_the_stated_spread() {
                 let mut filter = AnyFilter::from(filter);
                 let mut item = seed << 40;
                 for generation in 1..=u64::from(generations) + 1 {
-                    while filter.insert(&item.to_le_bytes(), &mut |_| true).is_ok() {
+                    while filter.insert_item(&item.to_le_bytes(), &mut |_| true).is_ok() {
                         item += 1;
                     }
                     if generation <= u64::from(generations) {

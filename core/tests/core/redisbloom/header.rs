@@ -2,6 +2,7 @@
 
 use bloomline_core::Error;
 use bloomline_core::host::AnyFilter;
+use bloomline_reference::calls::Calls;
 use bloomline_reference::forged::overflowing_header;
 
 /// The fields of one layer in a header.
@@ -161,7 +162,7 @@ fn header_of_a_filter_with_too_many_items_is_decoded() {
     let full = header(u64::MAX, 1, 5, &[Forged { len: u64::MAX, ..VALID }]);
     let mut filter = AnyFilter::decode_header(&full, &mut |_| true).unwrap();
     for n in 0u64..150 {
-        filter.insert(&n.to_le_bytes(), &mut |_| true).unwrap();
+        filter.insert_item(&n.to_le_bytes(), &mut |_| true).unwrap();
     }
     assert_eq!((filter.layer_count(), filter.len()), (2, u64::MAX));
     let bytes = filter.encode_header();

@@ -4,6 +4,7 @@ use bloomline_core::Layout;
 use bloomline_core::host::{AnyFilter, Growth, Spec};
 use bloomline_core::redisbloom::hash::{Pair, pair_32, pair_64};
 
+use bloomline_reference::calls::Calls;
 use bloomline_reference::fixture::{Fixture, absent_items, fixtures};
 use bloomline_reference::payload::bits_of_dump;
 
@@ -41,7 +42,7 @@ fn rebuilt(fixture: &Fixture) -> (AnyFilter, String) {
     let mut filter = empty(fixture);
     let mut answers = String::new();
     for group in fixture.items().chunks(100) {
-        filter.insert_batch(group.iter().map(Vec::as_slice), &mut granted, |answer| {
+        filter.insert_each(&mut group.iter().map(Vec::as_slice), &mut granted, &mut |answer| {
             answers.push(if answer.unwrap().is_new() { '1' } else { '0' });
         });
     }
@@ -50,7 +51,7 @@ fn rebuilt(fixture: &Fixture) -> (AnyFilter, String) {
 
 fn answers(filter: &AnyFilter, items: &[Vec<u8>]) -> String {
     let mut answers = String::new();
-    filter.contains_batch(items.iter().map(Vec::as_slice), 0, |is| {
+    filter.contains_each(&mut items.iter().map(Vec::as_slice), 0, &mut |is| {
         answers.push(if is { '1' } else { '0' })
     });
     answers
@@ -117,7 +118,7 @@ fn loaded_filters_grow_like_rebuilt_ones() {
         let mut answers = [Vec::new(), Vec::new()];
         for (filter, answers) in [&mut built, &mut loaded].into_iter().zip(&mut answers) {
             for item in &more {
-                answers.push(filter.insert(item, &mut granted));
+                answers.push(filter.insert_item(item, &mut granted));
             }
         }
         assert!(answers[0] == answers[1], "{}", fixture.name);

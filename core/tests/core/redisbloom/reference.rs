@@ -4,6 +4,7 @@
 use bloomline_core::Error;
 use bloomline_core::host::{AnyFilter, Demand, Insertion};
 use bloomline_core::redisbloom::indexes::Modulus;
+use bloomline_reference::calls::Calls;
 use bloomline_reference::life::choices::Choices;
 use bloomline_reference::life::steps::item;
 use bloomline_reference::redisbloom::{Answer, Model, ModelLayer, Plan};
@@ -39,10 +40,11 @@ fn drive(filter: &mut AnyFilter, model: &mut Model, items: &[Vec<u8>], group: us
     for items in items.chunks(group) {
         let mut answers = Vec::new();
         if group == 1 {
-            answers.push(answer(filter.insert(&items[0], &mut granted)));
+            answers.push(answer(filter.insert_item(&items[0], &mut granted)));
         } else {
-            let items = items.iter().map(Vec::as_slice);
-            filter.insert_batch(items, &mut granted, |result| answers.push(answer(result)));
+            let mut items = items.iter().map(Vec::as_slice);
+            filter
+                .insert_each(&mut items, &mut granted, &mut |result| answers.push(answer(result)));
         }
         // A batch ends at the first item that a full filter refuses.
         let expected: Vec<Answer> =
@@ -54,7 +56,7 @@ fn drive(filter: &mut AnyFilter, model: &mut Model, items: &[Vec<u8>], group: us
     let tested: Vec<Vec<u8>> =
         items.iter().cloned().chain((0..200u32).map(|i| i.to_be_bytes().to_vec())).collect();
     let mut answers = Vec::new();
-    filter.contains_batch(tested.iter().map(Vec::as_slice), 0, |is| answers.push(is));
+    filter.contains_each(&mut tested.iter().map(Vec::as_slice), 0, &mut |is| answers.push(is));
     let expected: Vec<bool> = tested.iter().map(|item| model.contains(item)).collect();
     assert_eq!(answers, expected);
 }

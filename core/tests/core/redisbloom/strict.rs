@@ -5,6 +5,7 @@ use bloomline_core::Error;
 use bloomline_core::host::AnyFilter;
 use bloomline_core::redisbloom::geometry::Options;
 use bloomline_core::redisbloom::{ClassicFilter, Common};
+use bloomline_reference::calls::Calls;
 use bloomline_reference::random::Random;
 use bloomline_reference::strict_loader::assert_loads;
 
@@ -15,7 +16,7 @@ fn new(options: u32, capacity: u64, error: f64, expansion: u32) -> AnyFilter {
 
 fn insert(filter: &mut AnyFilter, items: std::ops::Range<u64>) {
     for item in items {
-        match filter.insert(&item.to_le_bytes(), &mut |demand| demand.new_bytes < 1 << 24) {
+        match filter.insert_item(&item.to_le_bytes(), &mut |demand| demand.new_bytes < 1 << 24) {
             Ok(_) => {}
             // Nothing is inserted from here on.
             Err(Error::Full(_) | Error::ErrorRate(_) | Error::Refused(_)) => break,

@@ -3,6 +3,7 @@
 
 use bloomline_core::Error;
 use bloomline_core::host::valkey::{ValkeyError, ValkeyFilter};
+use bloomline_reference::calls::Calls;
 use bloomline_reference::payload::{Field, FieldError, FieldReader};
 use bloomline_reference::valkey::{FIXED_SEED, Model};
 use bloomline_reference::valkey_fixture::file;
@@ -123,7 +124,8 @@ fn what_valkey_bloom_loads_and_uses_is_loaded() {
     assert!(fixed.common().is_random && fixed.common().expansion == 0);
     // The largest expansion: the next layer would be too large, but this one is not full.
     let mut large = loads(|fields| fields[1] = Field::Unsigned(u32::MAX.into()));
-    let grown = (0..100u32).map(|n| large.insert(&n.to_be_bytes(), &mut |it| it.new_bytes < 99));
+    let grown =
+        (0..100u32).map(|n| large.insert_item(&n.to_be_bytes(), &mut |it| it.new_bytes < 99));
     let results: Vec<_> = grown.collect();
     assert!(results.contains(&Ok(true)));
     assert!(matches!(results.last(), Some(Err(Error::Refused(_)) | Ok(false))), "{results:?}");

@@ -2,6 +2,7 @@
 //! gives.
 
 use bloomline_core::host::valkey::{Common, Seed, ValkeyFilter};
+use bloomline_reference::calls::Calls;
 use bloomline_reference::random::Random;
 
 /// The rate of a filter that has grown from 100 to a million items.
@@ -9,11 +10,15 @@ fn grown_rate(seed: Seed) -> f64 {
     const ASKED: u32 = 100_000;
     let common = Common { expansion: 2, error_rate: 0.01, tightening: 0.5, seed, is_random: true };
     let mut filter = ValkeyFilter::new(100, common, &mut |_| true).expect("a filter");
-    let added = (0..1_000_000u32).map(u32::to_le_bytes);
-    filter.insert_batch(added, &mut |_| true, |result| _ = result.expect("room"));
+    let added: Vec<_> = (0..1_000_000u32).map(u32::to_le_bytes).collect();
+    filter.insert_each(&mut added.iter().map(AsRef::as_ref), &mut |_| true, &mut |result| {
+        _ = result.expect("room")
+    });
     let mut found = 0;
-    let absent = (0..ASKED).map(|item| (item + 1_000_000).to_le_bytes());
-    filter.contains_batch(absent, |is_in| found += u32::from(is_in));
+    let absent: Vec<_> = (0..ASKED).map(|item| (item + 1_000_000).to_le_bytes()).collect();
+    filter.contains_each(&mut absent.iter().map(AsRef::as_ref), 0, &mut |is_in| {
+        found += u32::from(is_in)
+    });
     f64::from(found) / f64::from(ASKED)
 }
 

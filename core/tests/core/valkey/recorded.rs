@@ -3,6 +3,7 @@
 use bloomline_core::Error;
 use bloomline_core::host::valkey::{Common, FIXED_SEED, ValkeyFilter};
 use bloomline_core::host::{AnyFilter, Demand, Growth};
+use bloomline_reference::calls::Calls;
 use bloomline_reference::checks::check::assert_reloads;
 use bloomline_reference::payload::{Field, FieldReader, FieldWriter, fields_of_dump};
 use bloomline_reference::valkey::{Answer, Model, pair};
@@ -89,7 +90,7 @@ fn filters_are_filled_as_recorded() {
         let mut filter = empty(&recorded);
         let mut replies = String::new();
         for group in recorded.items().chunks(1_000) {
-            filter.insert_batch(group.iter().map(Vec::as_slice), &mut granted, |result| {
+            filter.insert_each(&mut group.iter().map(Vec::as_slice), &mut granted, &mut |result| {
                 replies.push(match result {
                     Ok(true) => '1',
                     Ok(false) => '0',
@@ -112,17 +113,23 @@ fn recorded_payloads_give_equal_bytes_and_answers() {
         let copy = ValkeyFilter::decode_payload(&payload, &mut granted).expect("a filter");
         assert!(fields(&copy) == recorded.fields, "{name}");
         for (item, answer) in recorded.absent() {
-            assert_eq!(filter.contains(&item), answer, "{name}");
+            assert_eq!(filter.contains_item(&item, 0), answer, "{name}");
         }
         let absent: Vec<_> = (0..3000).map(|n| format!("absent:{n}").into_bytes()).collect();
         let mut found = 0;
-        filter.contains_batch(absent.iter(), |is_in| found += u64::from(is_in));
+        filter.contains_each(&mut absent.iter().map(AsRef::as_ref), 0, &mut |is_in| {
+            found += u64::from(is_in)
+        });
         assert_eq!(found, recorded.false_positives(), "{name}");
         let added = recorded.items();
         let replies = recorded.replies();
-        filter.contains_batch(added.iter().take(replies.trim_end_matches('-').len()), |is_in| {
-            assert!(is_in, "{name}");
-        });
+        filter.contains_each(
+            &mut added.iter().take(replies.trim_end_matches('-').len()).map(AsRef::as_ref),
+            0,
+            &mut |is_in| {
+                assert!(is_in, "{name}");
+            },
+        );
         // The rate of layer 1,016.
         const LEAST: Error = Error::ErrorRateTooSmall(1.424047269444609e-308);
         let limit = 128 << 20;
@@ -162,7 +169,7 @@ fn first_layers_have_any_rate() {
         let common = Common { error_rate, ..common };
         let mut filter = ValkeyFilter::new(100, common, &mut granted).expect("a filter");
         for number in 0..100u64 {
-            filter.insert(&number.to_le_bytes(), &mut granted).expect("room");
+            filter.insert_item(&number.to_le_bytes(), &mut granted).expect("room");
         }
         let copy = decoded(&fields(&filter));
         assert!(fields(&copy) == fields(&filter), "{error_rate}");
@@ -171,7 +178,7 @@ fn first_layers_have_any_rate() {
         assert!(fields(&copy) == fields(&filter), "{error_rate}");
         assert_reloads(&AnyFilter::from(copy));
         if error_rate < 0.5 {
-            let full = filter.insert(b"a further item", &mut granted);
+            let full = filter.insert_item(b"a further item", &mut granted);
             assert!(matches!(full, Err(Error::ErrorRateTooSmall(_))), "{full:?}");
         }
     }
@@ -214,7 +221,7 @@ fn copies_of_untouched_filters_take_no_memory() {
         is_random: false,
     };
     let mut filter = ValkeyFilter::new(200_000_000, common, &mut granted).expect("a filter");
-    filter.insert(b"item", &mut granted).expect("room");
+    filter.insert_item(b"item", &mut granted).expect("room");
     let mut touched = Touched::default();
     filter.encode_fields(&mut touched).expect("memory");
     // Also with huge pages of 2 MB, eight of which the item and the ends can touch.
