@@ -41,8 +41,8 @@ pub trait Calls {
     fn contains_each(&self, items: Items, now: u64, answer: &mut dyn FnMut(bool));
 }
 
-/// Implements [`Calls`] for one type: what is generic would be compiled where it is called. The time
-/// is passed on where it is named twice.
+/// Implements [`Calls`] for one type: what is generic would be compiled where it is called. The
+/// time is passed on where it is named twice.
 macro_rules! calls {
     ($filter:ty, $inserted:ty, $time:ident $(=> $now:ident)?) => {
         impl Calls for $filter {

@@ -105,8 +105,8 @@ fn out_of_memory_refuses_additions_and_allows_deletions() {
 #[test]
 fn one_call_of_copies_makes_few_tables() {
     Setup::new().on_each_server(|mut client, _| {
-        // Each table has room for four copies of an item. A search comes before each: it fails after
-        // all iterations. Beyond cf-max-expansions a call has 2^20 of them.
+        // Each table has room for four copies of an item. A search comes before each: it fails
+        // after all iterations. Beyond cf-max-expansions a call has 2^20 of them.
         for (iterations, tables) in [(20, 512), (2_048, 512), (65_535, 32)] {
             client.ok(&format!("CF.RESERVE k 4 MAXITERATIONS {iterations} LAYOUT REDISBLOOM"));
             let refused = number(&mut client, "growths_refused");
