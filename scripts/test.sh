@@ -113,7 +113,7 @@ again)
         passed=$(grep -c '^test .* \.\.\. ok$' "$logs/$i" || true)
         failed=$(sed -n 's/^test \(.*\) \.\.\. FAILED$/\1/p' "$logs/$i" | paste -sd ' ')
         # A target may end without results: by a signal, or by a failed build.
-        [[ -n $failed ]] || grep -q '^error' "$logs/$i" && failed+=" $(grep -m 1 '^error' "$logs/$i" || true)"
+        [[ -n $failed ]] || failed=$(grep -m 1 '^error' "$logs/$i" || true)
         printf 'test: run %d: %d s, %d passed; failed: %s\n' \
             "$i" $((SECONDS - start)) "$passed" "${failed:-none}"
         [[ -z $failed ]] || red+=" $logs/$i"
