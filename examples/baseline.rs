@@ -17,7 +17,7 @@
 //! Every answer is "true" in the form our commands use: `ReplyWithBool` where the server has it
 //! (`:1` for RESP2 clients, `#t` for RESP3 ones), an integer elsewhere.
 //!
-//! It is a module of its own, named `baseline`, and links nothing of ours. It is for benches only:
+//! It is a separate module, `baseline`, which links nothing of ours. It is for benches only:
 //! its values are never saved to RDB or AOF. Build it with `cargo build --release --example
 //! baseline`.
 

@@ -1,7 +1,7 @@
 //! The costs of filters other than time: memory, disk, copied pages, replicated bytes.
 //! `docs/benchmarks.md` explains the figures of each experiment.
 //!
-//! Each experiment runs on a server of its own, for this module in each layout and for each peer.
+//! Each experiment runs on its own server, for this module in each layout and for each peer.
 //! Filters that are saved, freed or copied are filled with random bits instead of items. A full
 //! filter has such bits.
 
