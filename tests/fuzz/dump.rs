@@ -9,7 +9,8 @@ use bloomline_harness::{Setup, bulk, for_newest_servers, numbered, seal_dump, sh
 
 use crate::budget::Cases;
 use crate::live::{Live, Protocol};
-use crate::payload::{self, FOOTER, Payload};
+use crate::payload;
+use bloomline_reference::payload::{FOOTER, Payload};
 
 /// The number of cases between two readings of the server's memory.
 const CASES_A_LOOK: u64 = 50;

@@ -4,7 +4,7 @@ use bloomline_harness::{Client, Kind, Setup, bulk, for_each_server, numbered, se
 use bloomline_reference::forged;
 use redis::Value;
 
-use crate::payload::{Field, Payload};
+use bloomline_reference::payload::{Field, Payload};
 
 /// The fields of a payload of a filter in RedisBloom's layout.
 fn payload(client: &mut Client) -> Payload {

@@ -8,7 +8,7 @@ use redis::Value;
 
 use crate::budget::patience;
 use crate::family::Family;
-use crate::payload::MODULE;
+use bloomline_reference::payload::MODULE;
 
 /// The most bytes of a filter that clients may make (`bf-max-filter-bytes`).
 const LARGE: i64 = 4 << 20;

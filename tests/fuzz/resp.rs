@@ -10,10 +10,10 @@ use crate::cuckoo_calls::Numbers;
 use crate::family::Family;
 use crate::known::Keys;
 use crate::live::{Live, Protocol};
-use crate::payload::MODULE;
 use crate::program;
 use crate::words::Words;
 use bloomline_reference::checks::header;
+use bloomline_reference::payload::MODULE;
 
 /// The number of cases per server, so that the append-only file stays short.
 const CASES_A_SERVER: u64 = 50;

@@ -166,9 +166,10 @@ impl Forged {
 
     /// The fields of an RDB value.
     pub fn fields(&self) -> Vec<Field> {
-        use Field::{Number, String, Unsigned};
+        use Field::{String, Unsigned};
         let header = self.header();
-        let zeros = |bytes: u64| String(vec![0; bytes.min(MOST_BITS) as usize]);
+        let zero_bytes = |bytes: u64| vec![0; bytes.min(MOST_BITS) as usize];
+        let zeros = |bytes: u64| String(zero_bytes(bytes));
         let mut small = |demand: Demand| demand.filter_bytes <= MOST_BITS;
         match self {
             Self::Bloomline(_) => {
@@ -190,26 +191,7 @@ impl Forged {
                 fields
             }
             Self::RedisBloom(numbers) => {
-                let Classic { total, count, options, expansion, ref links } = *numbers;
-                let mut fields = vec![
-                    Unsigned(total),
-                    Unsigned(count.into()),
-                    Unsigned(options.into()),
-                    Unsigned(expansion.into()),
-                ];
-                for Link { shape, bytes } in links {
-                    fields.extend([
-                        Unsigned(shape.capacity),
-                        Number(shape.error),
-                        Unsigned(shape.hashes.into()),
-                        Number(shape.bits_per_item),
-                        Unsigned(shape.bits),
-                        Unsigned(shape.log2_bits.into()),
-                        zeros(*bytes),
-                        Unsigned(shape.len),
-                    ]);
-                }
-                fields
+                numbers.fields(numbers.links.iter().map(|link| zero_bytes(link.bytes)))
             }
             Self::ValkeyBloom(numbers) => numbers.fields(),
             Self::ClassicCuckoo(numbers) => {
@@ -249,9 +231,21 @@ pub fn all() -> Vec<Row> {
     [plain(), windowed(), redisbloom(), valkey_bloom(), cuckoo(), classic_cuckoo()].concat()
 }
 
+/// A change of the numbers of a filter, and what it is.
+type Change<T> = (&'static str, fn(&mut T));
+
+/// A row for each change of a filter.
+fn changed<T: Clone>(base: &T, changes: &[Change<T>], forge: impl Fn(T) -> Forged) -> Vec<Row> {
+    let row = |(name, change): &Change<T>| {
+        let mut numbers = base.clone();
+        change(&mut numbers);
+        (*name, forge(numbers))
+    };
+    changes.iter().map(row).collect()
+}
+
 /// Rows of filters without a window.
 fn plain() -> Vec<Row> {
-    type Change = fn(&mut Plain);
     let base = Plain {
         version: 1,
         revision: 1,
@@ -265,7 +259,7 @@ fn plain() -> Vec<Row> {
         first_byte: 0,
         records: Vec::new(),
     };
-    let changes: &[(&str, Change)] = &[
+    let changes: &[Change<Plain>] = &[
         ("full", |_| {}),
         ("expansion 0", |it| it.expansion = 0),
         ("expansion 1", |it| it.expansion = 1),
@@ -337,12 +331,7 @@ fn plain() -> Vec<Row> {
         ("100 kB", |it| it.capacity = 80_000),
         ("more than the limit", |it| it.capacity = 1_000_000),
     ];
-    let row = |(name, change): &(&'static str, Change)| {
-        let mut header = base.clone();
-        change(&mut header);
-        (*name, Forged::Bloomline(Header::Plain(header).encode()))
-    };
-    let mut rows: Vec<Row> = changes.iter().map(row).collect();
+    let mut rows = changed(&base, changes, |it| Forged::Bloomline(Header::Plain(it).encode()));
     let valid = Header::Plain(base.clone()).encode();
     for (name, length) in [("one byte less", 63), ("one byte more", 65), ("64 bytes more", 128)] {
         let mut header = valid.clone();
@@ -354,7 +343,6 @@ fn plain() -> Vec<Row> {
 
 /// Rows of windowed filters. Windows of time begin so late that no generation expires.
 fn windowed() -> Vec<Row> {
-    type Change = fn(&mut Windowed);
     let generation = Generation { opened: 1 << 50, len: 25, live: 25, overflow: 0 };
     let base = Windowed {
         version: 2,
@@ -374,7 +362,7 @@ fn windowed() -> Vec<Row> {
         clock: 1 << 50,
         ring: vec![generation; 2],
     };
-    let changes: &[(&str, Change)] = &[
+    let changes: &[Change<Windowed>] = &[
         ("rotated by hand", |_| {}),
         ("a window of time", |it| (it.window, it.millis) = (1, 10_000)),
         ("a window of items", |it| it.window = 2),
@@ -433,18 +421,12 @@ fn windowed() -> Vec<Row> {
         ("capacity 2^63", |it| it.capacity = 1 << 63),
         ("refreshing twice", |it| it.refreshes = 2),
     ];
-    let row = |(name, change): &(&'static str, Change)| {
-        let mut header = base.clone();
-        change(&mut header);
-        (*name, Forged::Bloomline(Header::Windowed(header).encode()))
-    };
-    changes.iter().map(row).collect()
+    changed(&base, changes, |it| Forged::Bloomline(Header::Windowed(it).encode()))
 }
 
 /// Rows of RedisBloom's layout. Unknown options and another sum of the items are not among them:
 /// they are repaired in RDB files and refused in headers.
 fn redisbloom() -> Vec<Row> {
-    type Change = fn(&mut Classic);
     let shape = Shape {
         capacity: 100,
         error: 0.005,
@@ -456,7 +438,7 @@ fn redisbloom() -> Vec<Row> {
     };
     let link = Link { shape, bytes: 144 };
     let base = Classic { total: 0, count: 0, options: 5, expansion: 2, links: vec![link] };
-    let changes: &[(&str, Change)] = &[
+    let changes: &[Change<Classic>] = &[
         ("full", |_| {}),
         ("expansion 0", |it| it.expansion = 0),
         ("expansion 1", |it| it.expansion = 1),
@@ -523,14 +505,12 @@ fn redisbloom() -> Vec<Row> {
             (*bytes, shape.bits) = (LIMIT - 88, (LIMIT - 88) * 8);
         }),
     ];
-    let row = |(name, change): &(&'static str, Change)| {
-        let mut numbers = base.clone();
-        change(&mut numbers);
-        numbers.count = numbers.links.len() as u32;
-        numbers.total = numbers.links.iter().map(|link| link.shape.len).sum();
-        (*name, Forged::RedisBloom(numbers))
+    let forge = |mut it: Classic| {
+        it.count = it.links.len() as u32;
+        it.total = it.links.iter().map(|link| link.shape.len).sum();
+        Forged::RedisBloom(it)
     };
-    let mut rows: Vec<Row> = changes.iter().map(row).collect();
+    let mut rows = changed(&base, changes, forge);
     let more = Classic { total: 100, count: 2, ..base };
     rows.push(("a link that is missing", Forged::RedisBloom(more)));
     rows
@@ -539,8 +519,7 @@ fn redisbloom() -> Vec<Row> {
 /// Rows of valkey-bloom's layout. Just below rate 1 a layer of one byte has any capacity.
 fn valkey_bloom() -> Vec<Row> {
     const NEARLY_ONE: f64 = 1.0 - f64::EPSILON / 2.0;
-    type Change = fn(&mut Valkey);
-    let changes: &[(&str, Change)] = &[
+    let changes: &[Change<Valkey>] = &[
         ("full", |_| {}),
         ("expansion 0", |it| it.expansion = 0),
         ("expansion 1", |it| it.expansion = 1),
@@ -590,12 +569,7 @@ fn valkey_bloom() -> Vec<Row> {
         ("above the limit", |it| *it = Valkey::of(&[875_000], 2, 0.01, 0.5)),
         ("far above the limit", |it| *it = Valkey::of(&[1 << 40], 2, 0.01, 0.5)),
     ];
-    let row = |(name, change): &(&'static str, Change)| {
-        let mut numbers = Valkey::of(&[100, 200], 2, 0.01, 0.5);
-        change(&mut numbers);
-        (*name, Forged::ValkeyBloom(numbers))
-    };
-    changes.iter().map(row).collect()
+    changed(&Valkey::of(&[100, 200], 2, 0.01, 0.5), changes, Forged::ValkeyBloom)
 }
 
 /// Gives a prefix of the oldest table a number of copies in its list.
@@ -605,8 +579,7 @@ fn insert_copies(header: &mut cuckoo_header::Header, prefix: u64, copies: u64) {
 
 /// Rows of cuckoo filters in this project's layout, with lists and a table that is being doubled.
 fn cuckoo() -> Vec<Row> {
-    type Change = fn(&mut cuckoo_header::Header);
-    let changes: &[(&str, Change)] = &[
+    let changes: &[Change<cuckoo_header::Header>] = &[
         ("grown", |_| {}),
         ("expansion 0", |it| it.expansion = 0),
         ("expansion 2", |it| it.expansion = 2),
@@ -648,17 +621,11 @@ fn cuckoo() -> Vec<Row> {
         }
     }
     let base = cuckoo_header::Header::of(&filter);
-    let row = |(name, change): &(&'static str, Change)| {
-        let mut header = base.clone();
-        change(&mut header);
-        (*name, Forged::Cuckoo(header.encode()))
-    };
-    changes.iter().map(row).collect()
+    changed(&base, changes, |it| Forged::Cuckoo(it.encode()))
 }
 
 /// Rows of cuckoo filters in RedisBloom's layout.
 fn classic_cuckoo() -> Vec<Row> {
-    type Change = fn(&mut CuckooNumbers);
     let base = CuckooNumbers {
         items: 3,
         buckets: 4,
@@ -668,7 +635,7 @@ fn classic_cuckoo() -> Vec<Row> {
         max_iterations: 20,
         expansion: 2,
     };
-    let changes: &[(&str, Change)] = &[
+    let changes: &[Change<CuckooNumbers>] = &[
         ("two tables", |_| {}),
         ("expansion 0", |it| it.expansion = 0),
         ("expansion 0 with one table", |it| (it.expansion, it.tables) = (0, 1)),
@@ -701,10 +668,5 @@ fn classic_cuckoo() -> Vec<Row> {
         ("half of the limit", |it| (it.buckets, it.tables) = (1 << 18, 1)),
         ("the limit and its table", |it| (it.buckets, it.tables) = (1 << 19, 1)),
     ];
-    let row = |(name, change): &(&'static str, Change)| {
-        let mut numbers = base;
-        change(&mut numbers);
-        (*name, Forged::ClassicCuckoo(numbers))
-    };
-    changes.iter().map(row).collect()
+    changed(&base, changes, Forged::ClassicCuckoo)
 }

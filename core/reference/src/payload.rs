@@ -133,51 +133,92 @@ impl WriteFields for FieldWriter {
     }
 }
 
-/// The fields of the payload.
-pub fn fields_of_dump(dump: &[u8]) -> Vec<Field> {
-    let mut bytes = Bytes(dump);
-    assert_eq!(bytes.take(1), [7], "a module's value");
-    bytes.length().unwrap();
-    let mut fields = Vec::new();
-    loop {
-        fields.push(match bytes.length().unwrap() {
-            0 => return fields,
-            2 => Field::Unsigned(bytes.length().unwrap()),
-            4 => Field::Number(f64::from_le_bytes(bytes.take(8).try_into().unwrap())),
-            5 => Field::String(bytes.string()),
-            other => panic!("opcode {other}"),
-        });
+/// The server's number for a value of a module.
+pub const MODULE: u8 = 7;
+/// Bytes after the value: RDB version and checksum.
+pub const FOOTER: usize = 10;
+
+/// A payload as a list of fields.
+///
+/// ```text
+/// 7, the type's id (10 bits of encoding version at its end), fields, 0       RDB version, checksum
+/// field   2 unsigned | 4 double | 5 string
+/// ```
+#[derive(Clone, Debug)]
+pub struct Payload {
+    pub id: u64,
+    pub fields: Vec<Field>,
+    /// The RDB version.
+    pub version: [u8; 2],
+}
+
+impl Payload {
+    /// Parses a payload that a server has made.
+    pub fn parse(dump: &[u8]) -> Self {
+        let (body, footer) = dump.split_at(dump.len() - FOOTER);
+        let mut bytes = Bytes(body);
+        assert_eq!(bytes.take(1), [MODULE], "a module's value");
+        let id = bytes.length().unwrap();
+        let mut fields = Vec::new();
+        loop {
+            fields.push(match bytes.length().unwrap() {
+                0 => break,
+                2 => Field::Unsigned(bytes.length().unwrap()),
+                4 => Field::Number(f64::from_le_bytes(bytes.take(8).try_into().unwrap())),
+                5 => Field::String(bytes.string()),
+                other => panic!("opcode {other}"),
+            });
+        }
+        assert!(bytes.0.is_empty());
+        Self { id, fields, version: [footer[0], footer[1]] }
+    }
+
+    /// True if the type is that of cuckoo filters. The last letter of its name, six bits of the id
+    /// before the encoding version, is `F`, not `-`.
+    pub fn is_cuckoo(&self) -> bool {
+        self.id >> 10 & 0x3f == 5
+    }
+
+    /// Encodes the fields and the version, without the checksum.
+    pub fn body(&self) -> Vec<u8> {
+        let mut bytes = vec![MODULE];
+        put_length(&mut bytes, self.id);
+        for field in &self.fields {
+            match field {
+                Field::Unsigned(number) => {
+                    bytes.push(2);
+                    put_length(&mut bytes, *number);
+                }
+                Field::Number(number) => {
+                    bytes.push(4);
+                    bytes.extend(number.to_le_bytes());
+                }
+                Field::String(string) => {
+                    bytes.push(5);
+                    put_length(&mut bytes, string.len() as u64);
+                    bytes.extend(string);
+                }
+            }
+        }
+        bytes.push(0);
+        bytes.extend(self.version);
+        bytes
     }
 }
 
-/// A payload with the type and the RDB version of another one, which a server made, and with these
-/// fields. The checksum is missing.
-pub fn body_with_fields(dump: &[u8], fields: &[Field]) -> Vec<u8> {
-    /// Bytes before the fields: that of a module's value, and the type in nine bytes.
-    const HEAD: usize = 10;
-    /// Bytes after them: the RDB version and the checksum.
-    const FOOTER: usize = 10;
-    let (mut body, footer) = (dump[..HEAD].to_vec(), &dump[dump.len() - FOOTER..]);
-    for field in fields {
-        match field {
-            Field::Unsigned(number) => {
-                body.extend([2, 0x81]);
-                body.extend(number.to_be_bytes());
-            }
-            Field::Number(number) => {
-                body.push(4);
-                body.extend(number.to_le_bytes());
-            }
-            Field::String(bytes) => {
-                body.extend([5, 0x80]);
-                body.extend((bytes.len() as u32).to_be_bytes());
-                body.extend(bytes);
-            }
+fn put_length(bytes: &mut Vec<u8>, length: u64) {
+    match length {
+        0..64 => bytes.push(length as u8),
+        64..16_384 => bytes.extend((length as u16 | 0x4000).to_be_bytes()),
+        16_384..=0xffff_ffff => {
+            bytes.push(0x80);
+            bytes.extend((length as u32).to_be_bytes());
+        }
+        _ => {
+            bytes.push(0x81);
+            bytes.extend(length.to_be_bytes());
         }
     }
-    body.push(0);
-    body.extend(&footer[..2]);
-    body
 }
 
 /// The strings of the payload: the bits of each layer, oldest first.
@@ -186,5 +227,5 @@ pub fn bits_of_dump(dump: &[u8]) -> Vec<Vec<u8>> {
         Field::String(bytes) => Some(bytes),
         Field::Unsigned(_) | Field::Number(_) => None,
     };
-    fields_of_dump(dump).into_iter().filter_map(string).collect()
+    Payload::parse(dump).fields.into_iter().filter_map(string).collect()
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::payload::{Field, fields_of_dump};
+use crate::payload::{Field, Payload};
 
 /// One recorded filter.
 pub struct Recorded {
@@ -40,7 +40,7 @@ pub fn file(name: &str) -> Vec<u8> {
 pub fn recorded() -> Vec<Recorded> {
     let read = |name: String| Recorded {
         json: serde_json::from_slice(&file(&format!("{name}.json"))).unwrap(),
-        fields: fields_of_dump(&file(&format!("{name}.dump"))),
+        fields: Payload::parse(&file(&format!("{name}.dump"))).fields,
         name,
     };
     let all: Vec<Recorded> = names(".json").into_iter().map(read).collect();

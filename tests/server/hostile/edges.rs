@@ -11,7 +11,7 @@ use bloomline_harness::{
     numbered, seal_dump, show,
 };
 use bloomline_reference::edges::{Forged, LIMIT, all};
-use bloomline_reference::payload::body_with_fields;
+use bloomline_reference::payload::Payload;
 
 use crate::cluster::equal::{OTHER_SETTINGS, catch_up, setup};
 use crate::filters::Family;
@@ -68,7 +68,7 @@ fn commands(forged: &Forged, name: &str) -> Vec<(&'static str, Vec<Vec<u8>>)> {
 }
 
 /// A payload of DUMP of each type, whose type the forged ones get.
-struct Frames([Vec<u8>; 3]);
+struct Frames([Payload; 3]);
 
 impl Frames {
     fn new(client: &mut Client) -> Self {
@@ -82,16 +82,18 @@ impl Frames {
             assert_eq!(client.ask("TYPE frame"), format!("+{name}"));
             let dump = client.dump("frame");
             client.call("DEL frame");
-            dump
+            Payload::parse(&dump)
         }))
     }
 
-    fn of(&self, forged: &Forged) -> &[u8] {
-        match forged {
+    /// The payload of a forged filter.
+    fn with(&self, forged: &Forged) -> Payload {
+        let frame = match forged {
             Forged::Bloomline(_) | Forged::RedisBloom(_) => &self.0[0],
             Forged::ValkeyBloom(_) => &self.0[1],
             Forged::Cuckoo(_) | Forged::ClassicCuckoo(_) => &self.0[2],
-        }
+        };
+        Payload { fields: forged.fields(), ..frame.clone() }
     }
 }
 
@@ -103,7 +105,7 @@ fn offer_all(kind: &Kind, client: &mut Client, counts: &mut Counts) -> Vec<Group
     for (number, (what, forged)) in forged(kind).into_iter().enumerate() {
         let (name, verdict) = (format!("edge:{number}"), verdict(&forged));
         let mut group = Vec::new();
-        let payload = seal_dump(&body_with_fields(frames.of(&forged), &forged.fields()));
+        let payload = seal_dump(&frames.with(&forged).body());
         let key = format!("{name}:restored").into_bytes();
         let restore = vec![b"RESTORE".to_vec(), key, b"0".to_vec(), payload];
         let commands = commands(&forged, &name).into_iter().chain([("RESTORE", restore)]);

@@ -2,7 +2,7 @@
 //! the same bytes, and filters that are made here become equal to them.
 
 use bloomline_harness::{Client, Setup, bulk, show};
-use bloomline_reference::payload::fields_of_dump;
+use bloomline_reference::payload::Payload;
 use bloomline_reference::valkey_fixture::{Recorded, file, load_payloads, recorded};
 
 use crate::redisbloom::seen::restore;
@@ -27,7 +27,7 @@ fn assert_recorded(client: &mut Client, key: &str, filter: &Recorded) {
     let found = show(&client.items("BF.MEXISTS", key, &items));
     assert_eq!(found, format!("*[{}]", expected.join(" ")), "{key}");
     let dump = client.call(&format!("DUMP {key}"));
-    assert_eq!(fields_of_dump(bulk(&dump)), filter.fields, "{key}");
+    assert_eq!(Payload::parse(bulk(&dump)).fields, filter.fields, "{key}");
 }
 
 /// Fills a filter with the recorded items; returns a digit or a minus sign for each reply.
@@ -105,7 +105,7 @@ fn filters_that_are_filled_here_become_the_recorded_ones() {
             let replies = fill(&mut client, &filter.name, filter);
             assert_eq!(replies, filter.replies(), "{}", filter.name);
             let dump = client.call(&format!("DUMP {}", filter.name));
-            assert_eq!(fields_of_dump(bulk(&dump)), filter.fields, "{}", filter.name);
+            assert_eq!(Payload::parse(bulk(&dump)).fields, filter.fields, "{}", filter.name);
         }
     });
 }

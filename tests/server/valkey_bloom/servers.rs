@@ -9,7 +9,7 @@ use bloomline_harness::{
     Client, Kind, Server, Setup, append_only_file, arguments, bulk, for_each_server,
     report_missing, repository, until,
 };
-use bloomline_reference::payload::{Field, fields_of_dump};
+use bloomline_reference::payload::{Field, Payload};
 use serde_json::Value as Json;
 
 use super::primary::{EMPTY, serve};
@@ -39,13 +39,13 @@ pub fn unhex(text: &str) -> Vec<u8> {
 fn dumps(keys: &Json) -> BTreeMap<String, Vec<Field>> {
     let keys = keys.as_object().expect("keys").iter();
     let dumped = keys.filter_map(|(key, facts)| Some((key, facts["dump"].as_str()?)));
-    dumped.map(|(key, dump)| (key.clone(), fields_of_dump(&unhex(dump)))).collect()
+    dumped.map(|(key, dump)| (key.clone(), Payload::parse(&unhex(dump)).fields)).collect()
 }
 
 fn assert_holds(client: &mut Client, key: &str, fields: &[Field]) {
     assert_eq!(client.ask(&format!("TYPE {key}")), "+bloomfltr", "{key}");
     let dump = client.call(&format!("DUMP {key}"));
-    assert_eq!(fields_of_dump(bulk(&dump)), fields, "{key}");
+    assert_eq!(Payload::parse(bulk(&dump)).fields, fields, "{key}");
 }
 
 /// The keys of the files, whose names begin with the number of their database.

@@ -5,7 +5,7 @@ use bloomline_core::host::valkey::{Common, FIXED_SEED, ValkeyFilter};
 use bloomline_core::host::{AnyFilter, Demand, Growth};
 use bloomline_reference::calls::Calls;
 use bloomline_reference::checks::check::assert_reloads;
-use bloomline_reference::payload::{Field, FieldReader, FieldWriter, fields_of_dump};
+use bloomline_reference::payload::{Field, FieldReader, FieldWriter, Payload};
 use bloomline_reference::valkey::{Answer, Model, pair};
 use bloomline_reference::valkey_fixture::{Recorded, file, load_payloads, recorded};
 
@@ -239,6 +239,6 @@ fn recorded_payloads_of_bf_load_give_equal_bytes() {
         assert!(*copy.encode_payload().expect("memory") == *payload, "{name}");
         AnyFilter::from(filter).check().expect("valid");
     }
-    let dumped = decoded(&fields_of_dump(&file("annotated.dump")));
+    let dumped = decoded(&Payload::parse(&file("annotated.dump")).fields);
     assert!(*dumped.encode_payload().expect("memory") == *file("annotated.load"));
 }

@@ -5,6 +5,7 @@ use bloomline_core::redisbloom::geometry::{MAX_HASHES, Options, Shape};
 
 use super::super::number::{double, whole};
 use super::{capacity, rate};
+use crate::payload::Field;
 
 /// A header of RedisBloom's layout.
 #[derive(Clone, Debug)]
@@ -74,6 +75,27 @@ impl Link {
 }
 
 impl Classic {
+    /// The fields of an RDB value, with the bits of the links.
+    pub fn fields(&self, bits: impl IntoIterator<Item = Vec<u8>>) -> Vec<Field> {
+        use Field::{Number, String, Unsigned};
+        let &Self { total, count, options, expansion, ref links } = self;
+        let mut fields: Vec<Field> =
+            [total, count.into(), options.into(), expansion.into()].map(Unsigned).into();
+        for (Link { shape, .. }, bits) in links.iter().zip(bits) {
+            fields.extend([
+                Unsigned(shape.capacity),
+                Number(shape.error),
+                Unsigned(shape.hashes.into()),
+                Number(shape.bits_per_item),
+                Unsigned(shape.bits),
+                Unsigned(shape.log2_bits.into()),
+                String(bits),
+                Unsigned(shape.len),
+            ]);
+        }
+        fields
+    }
+
     /// A filter of RedisBloom, of any of its releases, or one that was compacted or merged.
     pub fn valid(u: &mut Unstructured) -> Result<Self> {
         let options = if u.arbitrary()? { 5 } else { u.int_in_range(0..=15)? };
