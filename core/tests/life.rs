@@ -54,16 +54,16 @@ fn live(kinds: &[Kind], lives: u64, steps: u64) -> Tally {
 
 #[test]
 fn filters_of_all_kinds_keep_their_promises() {
-    let tally = live(&KINDS, 60, 60);
+    let tally = live(&KINDS, 40, 60);
     for (name, count) in &tally.steps {
         println!("{name}: {count:?}");
     }
     if !cfg!(miri) {
-        assert!(tally.total() > 50_000, "{} steps", tally.total());
+        assert!(tally.total() > 33_000, "{} steps", tally.total());
         for row in STEPS {
             let count = tally.steps.get(row.name).copied().unwrap_or_default();
-            let least = if row.name == "pass" { 0 } else { 30 };
-            assert!(count.done > 500 && count.effective >= least, "{}: {count:?}", row.name);
+            let least = if row.name == "pass" { 0 } else { 20 };
+            assert!(count.done > 330 && count.effective >= least, "{}: {count:?}", row.name);
         }
     }
 }
@@ -71,6 +71,6 @@ fn filters_of_all_kinds_keep_their_promises() {
 #[test]
 #[cfg_attr(miri, ignore = "takes hours")]
 fn rounds_of_compactions_do_not_end_growth() {
-    let tally = live(&LONG_KINDS, 8, 0);
+    let tally = live(&LONG_KINDS, 5, 0);
     assert!(tally.kinds.values().all(|kind| kind.steps > 200 && kind.most_parts > 2));
 }

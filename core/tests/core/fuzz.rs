@@ -65,7 +65,7 @@ fn random_headers_are_refused_or_give_working_filters() {
     if cfg!(miri) {
         run_on_random_bytes(60, 16..216, decode::run);
     } else {
-        run_on_random_bytes(20_000, 64..2112, decode::run);
+        run_on_random_bytes(6_000, 64..2112, decode::run);
     }
 }
 
@@ -74,7 +74,7 @@ fn random_filters_of_valkey_are_refused_or_work() {
     if cfg!(miri) {
         run_on_random_bytes(30, 64..400, valkey::run);
     } else {
-        run_on_random_bytes(10_000, 64..600, valkey::run);
+        run_on_random_bytes(3_000, 64..600, valkey::run);
     }
 }
 
@@ -83,6 +83,6 @@ fn bytes_are_lives_of_filters() {
     if cfg!(miri) {
         run_on_random_bytes(3, 16..40, run_bytes);
     } else {
-        run_on_random_bytes(300, 64..2112, run_bytes);
+        run_on_random_bytes(120, 64..2112, run_bytes);
     }
 }

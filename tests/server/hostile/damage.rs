@@ -90,11 +90,12 @@ impl Made {
     }
 }
 
-/// A byte damaged in several ways: lowest bit, highest bit, all bits, and values with a meaning in
-/// many formats.
-fn damaged(byte: u8) -> impl Iterator<Item = u8> {
+/// A byte damaged in three ways of seven, other ones for each place: lowest bit, highest bit, all
+/// bits, and values with a meaning in many formats.
+fn damaged(byte: u8, at: usize) -> impl Iterator<Item = u8> {
     let damages = [byte ^ 1, byte ^ 0x80, !byte, 0, 2, 0x7f, 0xff];
-    damages.into_iter().filter(move |damage| *damage != byte)
+    let some = damages.into_iter().cycle().skip(at * 3 % damages.len()).take(3);
+    some.filter(move |damage| *damage != byte)
 }
 
 #[test]
@@ -133,7 +134,7 @@ fn damaged_payloads_are_refused_or_make_usable_filters() {
                 for at in
                     (1..value).filter(|at| !is_windowed || *at < end_of_header || at % 64 == 0)
                 {
-                    for damage in damaged(dump[at]) {
+                    for damage in damaged(dump[at], at) {
                         let mut body = body_of_dump(dump).to_vec();
                         body[at] = damage;
                         let case = format!("byte {at} of {} turned to {damage:#04x}", dump.len());
@@ -143,7 +144,7 @@ fn damaged_payloads_are_refused_or_make_usable_filters() {
                 }
                 // Damaged bits are accepted. If no payload was accepted, the decoder was not
                 // reached.
-                assert!(accepted > if is_windowed { 50 } else { 0 }, "{accepted}");
+                assert!(accepted > if is_windowed { 20 } else { 0 }, "{accepted}");
                 assert!(made.restore(&mut client, dump, "the whole payload"));
             }
             assert_eq!(client.ask("DBSIZE"), ":0");

@@ -13,7 +13,7 @@ fn a_million_arguments_are_answered_or_refused() {
         let server = Setup::new().start(kind);
         let mut client = server.resp2();
         let items = numbered("item", 1_000_000);
-        client.ok("BF.RESERVE k 0.0000001 100");
+        client.ok("BF.RESERVE k 0.0000001 1000000");
         for command in ["BF.MADD", "BF.MEXISTS"] {
             let Value::Array(answers) = client.items(command, "k", &items) else {
                 panic!("an array")
@@ -23,12 +23,14 @@ fn a_million_arguments_are_answered_or_refused() {
             // The expected number of false positives is 0.1.
             assert!(ones >= items.len() - 3, "{command}: {ones}");
         }
-        let insert: Vec<&[u8]> = [b"BF.INSERT".as_slice(), b"other", b"ITEMS"]
+        let insert: Vec<&[u8]> = ["BF.INSERT", "other", "CAPACITY", "1000000", "ITEMS"]
             .into_iter()
+            .map(str::as_bytes)
             .chain(items.iter().map(Vec::as_slice))
             .collect();
         let Value::Array(answers) = client.run(&insert) else { panic!("an array") };
         assert_eq!(answers.len(), items.len());
+        let many = b"$1\r\na\r\n".repeat(1_000_000);
         for line in [
             "BF.ADD k",
             "BF.EXISTS k",
@@ -37,9 +39,10 @@ fn a_million_arguments_are_answered_or_refused() {
             "BF.RESERVE new 0.01 100",
             "BF.DEBUG k",
         ] {
-            let call: Vec<&[u8]> =
-                line.split(' ').map(str::as_bytes).chain(items.iter().map(Vec::as_slice)).collect();
-            let refused = show(&client.run(&call));
+            let words: Vec<_> = line.split(' ').collect();
+            client.send_raw(head(&words, 1_000_000).as_bytes());
+            client.send_raw(&many);
+            let refused = show(&client.receive(line));
             assert!(refused.starts_with('-') && refused.len() < 300, "{line}: {refused}");
         }
         let call: Vec<&[u8]> = ["BF.INSERT", "new"]
@@ -53,15 +56,20 @@ fn a_million_arguments_are_answered_or_refused() {
     });
 }
 
+/// The first arguments of a command, to which `more` must be sent.
+fn head(arguments: &[&str], more: usize) -> String {
+    let mut head = format!("*{}\r\n", arguments.len() + more);
+    for argument in arguments {
+        head += &format!("${}\r\n{argument}\r\n", argument.len());
+    }
+    head
+}
+
 /// Sends a command whose last argument has `length` bytes, without building it in memory; returns
 /// the reply.
 fn with_last_argument(client: &mut Client, arguments: &[&str], length: usize) -> Value {
     let block = vec![b'x'; 16 << 20];
-    let mut head = format!("*{}\r\n", arguments.len() + 1);
-    for argument in arguments {
-        head += &format!("${}\r\n{argument}\r\n", argument.len());
-    }
-    client.send_raw(format!("{head}${length}\r\n").as_bytes());
+    client.send_raw(format!("{}${length}\r\n", head(arguments, 1)).as_bytes());
     let mut left = length;
     while left > 0 {
         let part = left.min(block.len());

@@ -119,11 +119,11 @@ fn many_items_of_a_call_are_replicated_as_content() {
         let (mut client, mut other) = (primary.resp2(), replica.resp2());
         catch_up(&mut client, &mut other);
         let mut link = Replica::attach(&primary);
-        // The new items take 2 MB as arguments, and the filters 0.3 MB and 6 MB.
-        client.ok("BF.RESERVE k 0.001 180000");
-        client.ok("BF.RESERVE large 0.001 3000000");
-        client.ok("CF.RESERVE c 180000");
-        client.ok("CF.RESERVE c:large 6000000");
+        // The new items take 1.1 MB as arguments, and the filters 0.2 MB and 2 MB.
+        client.ok("BF.RESERVE k 0.001 120000");
+        client.ok("BF.RESERVE large 0.001 1200000");
+        client.ok("CF.RESERVE c 120000");
+        client.ok("CF.RESERVE c:large 2400000");
         assert_eq!(client.ask("PEXPIRE k 100000000"), ":1");
         let mut names = |client: &mut Client, range: std::ops::Range<u32>, call: &str| {
             received(&mut link, &primary);
@@ -138,20 +138,20 @@ fn many_items_of_a_call_are_replicated_as_content() {
         };
         let by_content = "DEL BF.LOADCHUNK PEXPIREAT";
         for (range, call, expected) in [
-            (0..180_000, "BF.BULKADD k", by_content),
-            (0..180_000, "BF.BULKADD large", "BF.MADD"),
-            (180_000..180_100, "BF.BULKADD k", "BF.MADD"),
-            (180_100..500_000, "BF.BULKADD k", by_content),
-            (0..180_000, "CF.BULKADD c", "DEL CF.LOADCHUNK"),
-            (0..180_000, "CF.BULKADD c:large", "CF.INSERT"),
-            (20_000..20_100, "CF.BULKDEL c", "CF.DEL"),
-            (30_000..160_000, "CF.BULKDEL c", "DEL CF.LOADCHUNK"),
+            (0..120_000, "BF.BULKADD k", by_content),
+            (0..120_000, "BF.BULKADD large", "BF.MADD"),
+            (120_000..120_100, "BF.BULKADD k", "BF.MADD"),
+            (120_100..240_000, "BF.BULKADD k", by_content),
+            (0..120_000, "CF.BULKADD c", "DEL CF.LOADCHUNK"),
+            (0..120_000, "CF.BULKADD c:large", "CF.INSERT"),
+            (2_000..2_100, "CF.BULKDEL c", "CF.DEL"),
+            (3_000..119_000, "CF.BULKDEL c", "DEL CF.LOADCHUNK"),
             (0..10_000, "CF.BULKDEL c:large", "CF.DEL"),
         ] {
             assert_eq!(names(&mut client, range, call), expected, "{call}");
         }
         // Plain deletions have a command for several items, too, which RedisBloom does not know.
-        let items: Vec<Vec<u8>> = (500..180_000).map(|n: u32| n.to_le_bytes().to_vec()).collect();
+        let items: Vec<Vec<u8>> = (500..120_000).map(|n: u32| n.to_le_bytes().to_vec()).collect();
         client.items("CF.MDEL", "c", &items);
         catch_up(&mut client, &mut other);
         assert!(received(&mut link, &primary).iter().all(|command| command[0] != b"CF.MDEL"));
