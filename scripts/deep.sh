@@ -68,7 +68,7 @@ fuzzing() {
 lives() {
     step "the lives of filters" \
         env BLOOMLINE_LIVES="${BLOOMLINE_LIVES:-20}" BLOOMLINE_SEED="${BLOOMLINE_SEED:-1000}" \
-        cargo test --locked -p bloomline-core --test life
+        cargo test --locked -p bloomline-core --test families -- life::
 }
 
 # The module with AddressSanitizer. The server must preload the sanitizer's runtime, which sees only
@@ -136,7 +136,7 @@ miri() {
     # so there are few inputs.
     step "the core under Miri" env MIRIFLAGS="-Zmiri-tree-borrows -Zmiri-permissive-provenance" \
         cargo +nightly miri test --locked -p bloomline-core --target-dir "$target_dir/miri" \
-        --test core --test life -- fuzz:: filters_of_all_kinds
+        --test families -- fuzz:: life::filters_of_all_kinds
 }
 
 # The rules of deny.toml. Licences and sources follow from Cargo.lock; advisories change daily, so

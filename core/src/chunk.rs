@@ -3,9 +3,7 @@
 use std::ops::Range;
 
 use crate::error::{ChunkError, Error};
-use crate::layer::Layer;
 use crate::memory::words::{WordsRef, overwrite};
-use crate::scalable::ScalableFilter;
 
 /// The largest number of bytes in a chunk that clients and other servers get: 16 MiB, as in
 /// RedisBloom.
@@ -117,19 +115,5 @@ pub trait Bits {
             at -= len;
         }
         Err(outside.into())
-    }
-}
-
-impl<L: Layer> Bits for ScalableFilter<L> {
-    fn first_byte(&self) -> u64 {
-        L::first_byte(&self.common)
-    }
-
-    fn each_bits(&self) -> impl Iterator<Item = WordsRef<'_>> {
-        self.layers().map(|layer| layer.words().view())
-    }
-
-    fn each_bits_mut(&mut self) -> impl Iterator<Item = &mut [u8]> {
-        self.layers_mut().map(|layer| layer.words_mut().as_mut_bytes())
     }
 }

@@ -7,18 +7,18 @@ use std::fmt;
 /// The filter is unchanged, unless the function that returned the error documents otherwise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Error {
-    /// The capacity is not 1 to [`MAX_CAPACITY`](crate::bloomline::sizing::MAX_CAPACITY) items.
+    /// The capacity is not 1 to [`MAX_CAPACITY`](crate::bloom::bloomline::sizing::MAX_CAPACITY) items.
     Capacity(u64),
     /// The target rate is not above 0 and at most
-    /// [`MAX_ERROR_RATE`](crate::bloomline::sizing::MAX_ERROR_RATE).
+    /// [`MAX_ERROR_RATE`](crate::bloom::bloomline::sizing::MAX_ERROR_RATE).
     ErrorRate(f64),
     /// The expansion is not 1 to [`MAX_EXPANSION`](crate::host::MAX_EXPANSION).
     Expansion(u32),
     /// The window is not 1 to
-    /// [`MAX_WINDOW_MILLIS`](crate::window::MAX_WINDOW_MILLIS) milliseconds.
+    /// [`MAX_WINDOW_MILLIS`](crate::bloom::window::MAX_WINDOW_MILLIS) milliseconds.
     Window(u64),
-    /// The number of generations is not [`MIN_GENERATIONS`](crate::window::MIN_GENERATIONS) to
-    /// [`MAX_GENERATIONS`](crate::window::MAX_GENERATIONS).
+    /// The number of generations is not [`MIN_GENERATIONS`](crate::bloom::window::MIN_GENERATIONS) to
+    /// [`MAX_GENERATIONS`](crate::bloom::window::MAX_GENERATIONS).
     Generations(u32),
     /// The capacity of a window is smaller than the number of its generations.
     TooFewItems {
@@ -28,7 +28,7 @@ pub enum Error {
         generations: u32,
     },
     /// A layer would need this target rate, which is below the minimum of its layout
-    /// ([`MIN_LAYER_ERROR`](crate::bloomline::sizing::MIN_LAYER_ERROR)) or cannot be reached with
+    /// ([`MIN_LAYER_ERROR`](crate::bloom::bloomline::sizing::MIN_LAYER_ERROR)) or cannot be reached with
     /// 64-bit hashes.
     ErrorRateTooSmall(f64),
     /// The filter has this many layers, the largest number.
@@ -46,7 +46,7 @@ pub enum Error {
     /// A cuckoo filter cannot have this number.
     Cuckoo(CuckooError),
     /// The target rate of a cuckoo filter is not
-    /// [`MIN_ERROR_RATE`](crate::cuckoo::prefix::MIN_ERROR_RATE) or above, and below 1.
+    /// [`MIN_ERROR_RATE`](crate::cuckoo::bloomline::MIN_ERROR_RATE) or above, and below 1.
     CuckooErrorRate(f64),
     /// The chunk does not fit the filter.
     Chunk(ChunkError),

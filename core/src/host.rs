@@ -29,23 +29,23 @@
 //! # }
 //! ```
 
-pub use crate::any::{AnyFilter, LayerNumbers};
-pub use crate::bloomline::Filter;
-pub use crate::bloomline::sizing::{MAX_CAPACITY, MAX_ERROR_RATE};
+pub use crate::bloom::any::{AnyFilter, LayerNumbers};
+pub use crate::bloom::bloomline::Filter;
+pub use crate::bloom::bloomline::sizing::{MAX_CAPACITY, MAX_ERROR_RATE};
+pub use crate::bloom::layer::Layer;
+pub use crate::bloom::window::{
+    Generation, MAX_GENERATIONS, MAX_WINDOW_MILLIS, MIN_GENERATIONS, Window, WindowSpec,
+    WindowedFilter,
+};
 pub use crate::chunk::{Chunk, MAX_CHUNK_BYTES};
-pub use crate::estimate::Estimate;
 pub use crate::insertion::Insertion;
-pub use crate::layer::Layer;
+pub use crate::math::estimate::Estimate;
 #[cfg(feature = "audit")]
 pub use crate::memory::ledger;
 pub use crate::memory::sparse::SparseBytes;
 pub use crate::memory::words::{Mover, Words, copy_to_zeros};
 pub use crate::permit::{Demand, Permit};
 pub use crate::spec::{Growth, MAX_EXPANSION, MAX_LAYERS, Spec};
-pub use crate::window::{
-    Generation, MAX_GENERATIONS, MAX_WINDOW_MILLIS, MIN_GENERATIONS, Window, WindowSpec,
-    WindowedFilter,
-};
 
 /// Pages of memory, for the allocator of a host.
 pub mod pages {
@@ -60,24 +60,24 @@ pub mod huge {
 
 /// RedisBloom's layout, for hosts that read and write RedisBloom's own formats.
 pub mod redisbloom {
-    pub use crate::redisbloom::geometry::{Options, Shape};
-    pub use crate::redisbloom::{ClassicFilter, ClassicLayer, Common};
+    pub use crate::bloom::redisbloom::geometry::{Options, Shape};
+    pub use crate::bloom::redisbloom::{ClassicFilter, ClassicLayer, Common};
 }
 
 /// valkey-bloom's layout, for hosts that read and write valkey-bloom's own formats.
 pub mod valkey {
+    pub use crate::bloom::valkey::fields::{ReadFields, WriteFields};
     pub use crate::error::ValkeyError;
-    pub use crate::valkey::fields::{ReadFields, WriteFields};
     /// Bytes before the bits of a layer in a file.
-    pub const LAYER_HEADER_BYTES: u64 = crate::valkey::blob::HEADER_BYTES as u64;
-    pub use crate::valkey::hash::{FIXED_SEED, Seed};
-    pub use crate::valkey::sizing::MAX_CAPACITY;
-    pub use crate::valkey::{Common, ValkeyFilter};
+    pub const LAYER_HEADER_BYTES: u64 = crate::bloom::valkey::blob::HEADER_BYTES as u64;
+    pub use crate::bloom::valkey::sizing::MAX_CAPACITY;
+    pub use crate::bloom::valkey::{Common, ValkeyFilter};
+    pub use crate::hash::siphash::{FIXED_SEED, Seed};
 }
 
 /// Cuckoo filters, from which items can be deleted.
 pub mod cuckoo {
-    pub use crate::cuckoo::classic::{ClassicCuckoo, CuckooNumbers, CuckooOptions};
-    pub use crate::cuckoo::prefix::{CuckooFilter, CuckooSpec};
+    pub use crate::cuckoo::bloomline::{CuckooFilter, CuckooSpec};
+    pub use crate::cuckoo::redisbloom::{ClassicCuckoo, CuckooNumbers, CuckooOptions};
     pub use crate::cuckoo::{AnyCuckoo, Compaction};
 }

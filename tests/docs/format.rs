@@ -3,11 +3,11 @@
 use std::fmt::Write;
 use std::fs;
 
+use bloomline_core::bloom::layer::Layer;
+use bloomline_core::bloom::window::{Window, WindowSpec, WindowedFilter};
 use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooOptions, CuckooSpec};
 use bloomline_core::host::valkey::{Common, FIXED_SEED, ValkeyFilter};
 use bloomline_core::host::{Filter, Growth, Spec};
-use bloomline_core::layer::Layer;
-use bloomline_core::window::{Window, WindowSpec, WindowedFilter};
 
 const OPENED: u64 = 1_700_000_000_000;
 const SLOT: u64 = 200_000;
@@ -187,7 +187,7 @@ fn the_payload_of_valkey_bloom_is_that_of_the_page() {
     let hex: String = payload.iter().map(|byte| format!("{byte:02x}")).collect();
     let page: String = page().split_whitespace().collect();
     assert!(page.contains(&hex), "{hex}");
-    let pair = bloomline_core::valkey::hash::pair(&FIXED_SEED, b"a");
+    let pair = bloomline_core::hash::siphash::pair(&FIXED_SEED, b"a");
     assert!(page.contains(&format!("{:016x}`and`{:016x}", pair.a, pair.b)), "{pair:x?}");
     let header = filter.encode_header();
     assert_eq!((&header[..8], header.len()), (&b"valkeybf"[..], 128));

@@ -1,8 +1,8 @@
 //! `make plan`: the plans in the documentation are what the program prints, and the numbers of a
 //! plan are those of a server's filter.
 
+use bloomline_core::bloom::window::{Window, WindowSpec};
 use bloomline_core::host::{Growth, Spec};
-use bloomline_core::window::{Window, WindowSpec};
 use bloomline_harness::{Setup, for_newest_servers};
 
 use bloomline_tools::deletable::DeletablePlan;

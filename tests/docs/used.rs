@@ -4,8 +4,8 @@
 use std::path::Path;
 use std::slice;
 
+use bloomline_core::bloom::window::{Window, WindowSpec};
 use bloomline_core::host::{Growth, Spec};
-use bloomline_core::window::{Window, WindowSpec};
 use bloomline_harness::{Kind, Setup, for_each_server, for_newest_servers, report_missing};
 use bloomline_tools::deletable::DeletablePlan;
 use bloomline_tools::growing::Plan;

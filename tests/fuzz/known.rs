@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use bloomline_core::bloomline::header::{EXTENDED_VERSION, MAGIC};
+use bloomline_core::bloom::bloomline::header::{EXTENDED_VERSION, MAGIC};
 use bloomline_harness::show;
 use redis::Value;
 

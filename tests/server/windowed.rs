@@ -6,7 +6,7 @@ use redis::Value;
 /// An error rate so small that no reply of these tests is a false positive.
 pub const RATE: &str = "0.000000001";
 
-/// Where fields stand in a header of version 2; see `core/src/window/header.rs`.
+/// Where fields stand in a header of version 2; see `core/src/bloom/window/header.rs`.
 pub const REFRESHES: usize = 14;
 pub const NUMBER: usize = 56;
 pub const DROPPED_BYTES: usize = 64;

@@ -1,10 +1,10 @@
 //! What others need for the same items: RedisBloom, a classic Bloom filter, and the theory.
 
 use bloomline_core::Error;
+use bloomline_core::bloom::layer::Layer;
+use bloomline_core::bloom::redisbloom::ClassicLayer;
+use bloomline_core::bloom::redisbloom::geometry::{Options, Shape};
 use bloomline_core::host::{Growth, Spec};
-use bloomline_core::layer::Layer;
-use bloomline_core::redisbloom::ClassicLayer;
-use bloomline_core::redisbloom::geometry::{Options, Shape};
 use bloomline_core::spec::MAX_LAYERS;
 
 /// The largest capacity that RedisBloom takes for a first layer.
@@ -83,7 +83,7 @@ pub fn bytes_of_bits(items: u64, bits_per_item: f64) -> f64 {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
-    use bloomline_core::redisbloom::{ClassicFilter, Common};
+    use bloomline_core::bloom::redisbloom::{ClassicFilter, Common};
 
     use super::*;
 

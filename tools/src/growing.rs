@@ -1,9 +1,9 @@
 //! A filter without a window, and the form of its numbers.
 
-use bloomline_core::bloomline::rate::fp_rate;
-use bloomline_core::bloomline::{BlockedLayer, Shape};
+use bloomline_core::bloom::bloomline::rate::fp_rate;
+use bloomline_core::bloom::bloomline::{BlockedLayer, Shape};
+use bloomline_core::bloom::layer::Layer;
 use bloomline_core::host::{Growth, Spec};
-use bloomline_core::layer::Layer;
 
 use crate::used::{self, Rounding};
 

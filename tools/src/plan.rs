@@ -3,9 +3,9 @@
 use std::error::Error;
 use std::fmt::Write;
 
-use bloomline_core::bloomline::rate::fp_rate;
+use bloomline_core::bloom::bloomline::rate::fp_rate;
+use bloomline_core::bloom::window::{DEFAULT_GENERATIONS, WindowSpec};
 use bloomline_core::host::{Growth, Spec};
-use bloomline_core::window::{DEFAULT_GENERATIONS, WindowSpec};
 use lexopt::prelude::*;
 
 use crate::deletable;

@@ -3,9 +3,9 @@
 //! Items and seeds are fixed, so every run prints the same.
 
 use bloomline_core::Error;
+use bloomline_core::bloom::layer::Layer;
 use bloomline_core::chunk::Bits;
 use bloomline_core::host::{Filter, Growth, Spec};
-use bloomline_core::layer::Layer;
 
 /// Seed of every filter.
 const SEED: u64 = 42;

@@ -3,7 +3,7 @@
 //! They are more than `BF.INFO key SIZE`: the server's allocator rounds each allocation up, layers
 //! from 32 KiB on get one page more, and the server keeps an object and an entry per key.
 
-use bloomline_core::bloomline::Shape;
+use bloomline_core::bloom::bloomline::Shape;
 
 /// Bytes of the server per key: the objects of the key and of the value, the name, and the entry in
 /// the dictionary of keys.

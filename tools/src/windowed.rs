@@ -3,11 +3,11 @@
 use std::fmt::Write;
 
 use bloomline_core::Error;
-use bloomline_core::bloomline::rate::fp_rate;
-use bloomline_core::bloomline::{BlockedLayer, Shape};
+use bloomline_core::bloom::bloomline::rate::fp_rate;
+use bloomline_core::bloom::bloomline::{BlockedLayer, Shape};
+use bloomline_core::bloom::layer::Layer;
+use bloomline_core::bloom::window::{MAX_OVERFLOW_LAYERS, Window, WindowSpec, size_bytes};
 use bloomline_core::host::Growth;
-use bloomline_core::layer::Layer;
-use bloomline_core::window::{MAX_OVERFLOW_LAYERS, Window, WindowSpec, size_bytes};
 
 use crate::growing::{human, in_layers, rate};
 use crate::used::{self, Rounding};

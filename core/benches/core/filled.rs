@@ -1,9 +1,9 @@
 //! Full filters, most bits of which are set at random.
 
 use bloomline_core::Error;
+use bloomline_core::bloom::window::{DEFAULT_GENERATIONS, Window, WindowSpec, WindowedFilter};
 use bloomline_core::host::valkey::{Common, ValkeyFilter};
 use bloomline_core::host::{AnyFilter, Filter, Growth, Spec};
-use bloomline_core::window::{DEFAULT_GENERATIONS, Window, WindowSpec, WindowedFilter};
 use bloomline_reference::items::{Item, mix};
 
 /// The largest number of items among which hits are chosen: their blocks do not fit the caches.

@@ -5,9 +5,9 @@
 //! hash, bit indexes, answers and growth.
 
 use bitvec::prelude::{BitVec, Lsb0, bitvec};
-use bloomline_core::bloomline::fold::Fold;
-use bloomline_core::bloomline::geometry::Geometry;
-use bloomline_core::bloomline::rate::fp_rate;
+use bloomline_core::bloom::bloomline::fold::Fold;
+use bloomline_core::bloom::bloomline::geometry::Geometry;
+use bloomline_core::bloom::bloomline::rate::fp_rate;
 use bloomline_core::host::{Growth, Spec};
 
 use crate::folding::stored_pages;

@@ -5,8 +5,8 @@
 //! block passes is the mean, over the starts, of the product of the fills of these sectors. Nothing
 //! is drawn at random, so a rate of 1e-15 costs no more than one of 0.25.
 
-use bloomline_core::bloomline::BlockedLayer;
-use bloomline_core::layer::Layer;
+use bloomline_core::bloom::bloomline::BlockedLayer;
+use bloomline_core::bloom::layer::Layer;
 
 use crate::folding::stored_pages;
 

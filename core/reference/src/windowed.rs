@@ -1,11 +1,11 @@
 //! The reference model of windowed filters: slow and simple, written from the documentation of
-//! `bloomline_core::window`.
+//! `bloomline_core::bloom::window`.
 //!
 //! A generation is one or two models of the layout without windows. Only the specification comes
 //! from the library.
 
+use bloomline_core::bloom::window::{Window, WindowSpec};
 use bloomline_core::host::{Growth, Spec};
-use bloomline_core::window::{Window, WindowSpec};
 
 use crate::bloomline::{self, ModelLayer};
 

@@ -3,8 +3,8 @@
 use arrayvec::ArrayVec;
 
 use super::tables::{Effort, Key, Slots, Tables};
-use crate::batch::Mask;
 use crate::error::Error;
+use crate::mask::Mask;
 use crate::permit::Permit;
 
 /// Newest tables whose slots are prefetched before items are inserted or deleted. Older ones are

@@ -3,18 +3,18 @@
 //! Each layout has a module and an arm of [`AnyCuckoo`]. What both do with one table after another
 //! is in `tables`, and calls with many items are in `group`.
 
-pub mod classic;
+pub mod bloomline;
 mod group;
-pub mod prefix;
+pub mod redisbloom;
 mod tables;
 pub mod work;
 
 use std::ptr::NonNull;
 
-pub use self::classic::header::HEADER_BYTES;
-use self::classic::{ClassicCuckoo, CuckooOptions};
-use self::prefix::header::MAGIC;
-use self::prefix::{CuckooFilter, CuckooSpec};
+use self::bloomline::header::MAGIC;
+use self::bloomline::{CuckooFilter, CuckooSpec};
+pub use self::redisbloom::header::HEADER_BYTES;
+use self::redisbloom::{ClassicCuckoo, CuckooOptions};
 use self::tables::{Effort, Tables};
 use crate::error::Error;
 use crate::memory::words::Mover;

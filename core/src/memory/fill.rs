@@ -1,7 +1,7 @@
 //! Counting the set bits of words, or of the OR of several.
 
 use super::pages::PAGE;
-use crate::estimate::Fill;
+use crate::math::estimate::Fill;
 
 /// Words of a page.
 const PAGE_WORDS: usize = PAGE / size_of::<u64>();

@@ -1,7 +1,7 @@
 //! What a filter may be, and what happens at its limits.
 
 use bloomline_core::Error;
-use bloomline_core::cuckoo::classic::MAX_TABLES;
+use bloomline_core::cuckoo::redisbloom::MAX_TABLES;
 use bloomline_core::error::{ChunkError, CuckooError, HeaderError};
 use bloomline_core::host::MAX_CHUNK_BYTES;
 use bloomline_core::host::cuckoo::{AnyCuckoo, Compaction, CuckooNumbers, CuckooSpec};

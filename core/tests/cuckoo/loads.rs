@@ -1,6 +1,6 @@
 //! A filter takes the items that it was created for, at every size and every width of its slots.
 
-use bloomline_core::cuckoo::prefix::MIN_ERROR_RATE;
+use bloomline_core::cuckoo::bloomline::MIN_ERROR_RATE;
 use bloomline_core::host::cuckoo::AnyCuckoo;
 use bloomline_reference::cuckoo_header::{Header, MAX_BITS, MIN_BITS, limit};
 

@@ -1,7 +1,7 @@
 //! Which numbers a filter in this project's layout may have: each of them out of range is refused.
 
 use bloomline_core::Error;
-use bloomline_core::cuckoo::prefix::MIN_ERROR_RATE;
+use bloomline_core::cuckoo::bloomline::MIN_ERROR_RATE;
 use bloomline_core::error::{CuckooError, HeaderError};
 use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooSpec};
 use bloomline_reference::cuckoo_header::{Header, MAX_BITS, Table};

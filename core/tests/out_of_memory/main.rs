@@ -9,11 +9,11 @@ use std::cell::Cell;
 use std::ptr;
 
 use bloomline_core::Error;
+use bloomline_core::bloom::layer::Layer;
+use bloomline_core::bloom::redisbloom::geometry::Options;
+use bloomline_core::bloom::redisbloom::{ClassicFilter, Common};
+use bloomline_core::bloom::scalable::ScalableFilter;
 use bloomline_core::host::{AnyFilter, Demand, Filter, Growth, Spec};
-use bloomline_core::layer::Layer;
-use bloomline_core::redisbloom::geometry::Options;
-use bloomline_core::redisbloom::{ClassicFilter, Common};
-use bloomline_core::scalable::ScalableFilter;
 use bloomline_reference::calls::Calls;
 
 mod cuckoo;

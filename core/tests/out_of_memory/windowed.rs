@@ -4,10 +4,10 @@ use std::alloc::{Layout, alloc, dealloc};
 use std::collections::HashMap;
 use std::ptr::{self, NonNull};
 
+use bloomline_core::bloom::window::{Generation, Window, WindowSpec, WindowedFilter};
 use bloomline_core::chunk::Bits;
 use bloomline_core::host::{AnyFilter, Filter, Growth};
 use bloomline_core::memory::words::Mover;
-use bloomline_core::window::{Generation, Window, WindowSpec, WindowedFilter};
 use bloomline_reference::calls::Calls;
 
 use super::{failing_after, granted, item, live_allocations, retried, until_success};
@@ -158,7 +158,7 @@ fn sizes(filter: &WindowedFilter) -> HashMap<NonNull<u8>, usize> {
             sizes.extend(bytes);
         }
         if layers > 1 {
-            sizes.push((layers - 1) * size_of::<bloomline_core::bloomline::BlockedLayer>());
+            sizes.push((layers - 1) * size_of::<bloomline_core::bloom::bloomline::BlockedLayer>());
         }
     }
     sizes.push((filter.generations().count() - 1) * size_of::<Generation>());

@@ -1,9 +1,9 @@
 //! A plan, and its values by number.
 
-use bloomline_core::bloomline::Shape;
-use bloomline_core::bloomline::rate::fp_rate;
+use bloomline_core::bloom::bloomline::Shape;
+use bloomline_core::bloom::bloomline::rate::fp_rate;
+use bloomline_core::bloom::window::{Window, WindowSpec};
 use bloomline_core::host::{Growth, Spec};
-use bloomline_core::window::{Window, WindowSpec};
 use bloomline_tools::compared::{
     RedisBloomPlan, bytes_of_bits, classic_bits_per_item, least_bits_per_item,
 };

@@ -2,11 +2,11 @@
 
 use crate::calls::Calls;
 use bloomline_core::Error;
+use bloomline_core::bloom::layer::Layer;
+use bloomline_core::bloom::window::{GenerationRef, Window, WindowSpec, WindowedFilter};
 use bloomline_core::chunk::Bits;
 use bloomline_core::host::valkey::MAX_CAPACITY;
 use bloomline_core::host::{AnyFilter, Demand, Insertion};
-use bloomline_core::layer::Layer;
-use bloomline_core::window::{GenerationRef, Window, WindowSpec, WindowedFilter};
 
 use super::encodings::assert_carried;
 

@@ -3,8 +3,8 @@
 use crate::calls::Calls;
 use arbitrary::{Result, Unstructured};
 use bloomline_core::Error;
+use bloomline_core::bloom::window::{Window, WindowedFilter};
 use bloomline_core::host::{AnyFilter, Demand, Insertion};
-use bloomline_core::window::{Window, WindowedFilter};
 
 use super::check::{
     LIMIT, assert_consistent, assert_equal, assert_grows, assert_reloads, bits, small,

@@ -6,7 +6,7 @@ mod plain;
 mod windowed;
 
 use arbitrary::{Result, Unstructured};
-use bloomline_core::bloomline::header::MAGIC;
+use bloomline_core::bloom::bloomline::header::MAGIC;
 use bloomline_core::host::AnyFilter;
 
 use super::check::{LIMIT, MAX_OFFSET};

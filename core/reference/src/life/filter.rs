@@ -1,15 +1,15 @@
 //! A filter of either family, with the operations that both have.
 
 use bloomline_core::Error;
-use bloomline_core::batch::contains_spot;
-use bloomline_core::bloomline::hash::item_hash;
+use bloomline_core::bloom::batch::contains_spot;
+use bloomline_core::bloom::layer::{Layer, Probe};
+use bloomline_core::bloom::redisbloom::ClassicFilter;
+use bloomline_core::bloom::valkey::ValkeyFilter;
+use bloomline_core::bloom::window::WindowedFilter;
+use bloomline_core::hash::xxh3::item_hash;
 use bloomline_core::host::cuckoo::AnyCuckoo;
 use bloomline_core::host::{self, AnyFilter, Demand, Insertion};
-use bloomline_core::layer::{Layer, Probe};
-use bloomline_core::redisbloom::ClassicFilter;
 use bloomline_core::simd::Scalar;
-use bloomline_core::valkey::ValkeyFilter;
-use bloomline_core::window::WindowedFilter;
 
 use crate::calls::{Calls, CuckooCalls};
 use crate::checks::check::expires;

@@ -1,11 +1,11 @@
 //! The kinds of filters: one table for both families and all layouts.
 
+use bloomline_core::bloom::redisbloom::geometry::Options;
+use bloomline_core::bloom::redisbloom::{ClassicFilter, Common};
+use bloomline_core::bloom::window::{Window, WindowSpec, WindowedFilter};
 use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooOptions, CuckooSpec};
 use bloomline_core::host::valkey::{Common as ValkeyCommon, ValkeyFilter};
 use bloomline_core::host::{Demand, Filter as OwnFilter, Growth, Spec};
-use bloomline_core::redisbloom::geometry::Options;
-use bloomline_core::redisbloom::{ClassicFilter, Common};
-use bloomline_core::window::{Window, WindowSpec, WindowedFilter};
 
 use super::choices::Choices;
 use super::filter::Filter;

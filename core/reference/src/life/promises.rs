@@ -6,7 +6,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use bloomline_core::window::{Window, WindowSpec, WindowedFilter};
+use bloomline_core::bloom::window::{Window, WindowSpec, WindowedFilter};
 
 use super::filter::{Filter, Outcome};
 use super::steps::item;

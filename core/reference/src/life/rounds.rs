@@ -1,8 +1,8 @@
 //! What a filter costs after many rounds of insertions and compactions, beside one that is
 //! compacted once, at the end.
 
+use bloomline_core::bloom::scalable::ScalableFilter;
 use bloomline_core::host::{AnyFilter, Layer};
-use bloomline_core::scalable::ScalableFilter;
 
 use super::filter::{Filter, Outcome};
 use super::kinds::Numbers;

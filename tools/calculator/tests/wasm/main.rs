@@ -11,8 +11,8 @@
 mod page;
 
 use bloomline_calculator::{Refusal, Value};
+use bloomline_core::bloom::window::{Window, WindowSpec};
 use bloomline_core::host::{Growth, Spec};
-use bloomline_core::window::{Window, WindowSpec};
 use bloomline_reference::random::Random;
 use bloomline_tools::compared::RedisBloomPlan;
 use bloomline_tools::growing::Plan;

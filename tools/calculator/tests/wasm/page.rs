@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use bloomline_calculator::{Column, Value};
-use bloomline_core::bloomline::Shape;
-use bloomline_core::bloomline::rate::fp_rate;
+use bloomline_core::bloom::bloomline::Shape;
+use bloomline_core::bloom::bloomline::rate::fp_rate;
 use wasmi::{Engine, Linker, Module, Store, TypedFunc, WasmParams, WasmResults};
 
 /// A page loads the file before it shows a number.

@@ -1,7 +1,7 @@
 //! A header of RedisBloom's layout.
 
 use arbitrary::{Result, Unstructured};
-use bloomline_core::redisbloom::geometry::{MAX_HASHES, Options, Shape};
+use bloomline_core::bloom::redisbloom::geometry::{MAX_HASHES, Options, Shape};
 
 use super::super::number::{double, whole};
 use super::{capacity, rate};

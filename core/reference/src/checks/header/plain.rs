@@ -1,8 +1,8 @@
 //! The header of a filter without a window.
 
 use arbitrary::{Result, Unstructured};
-use bloomline_core::bloomline::header::{EXTENDED_VERSION, VERSION};
-use bloomline_core::bloomline::sizing::REVISION;
+use bloomline_core::bloom::bloomline::header::{EXTENDED_VERSION, VERSION};
+use bloomline_core::bloom::bloomline::sizing::REVISION;
 
 use super::super::number::{double, whole};
 use super::{ORIGIN_UNIT, Record, capacity, change_record, end, growth, rate, start};

@@ -1,8 +1,8 @@
 //! The header of a windowed filter.
 
 use arbitrary::{Result, Unstructured};
-use bloomline_core::bloomline::header::EXTENDED_VERSION;
-use bloomline_core::bloomline::sizing::REVISION;
+use bloomline_core::bloom::bloomline::header::EXTENDED_VERSION;
+use bloomline_core::bloom::bloomline::sizing::REVISION;
 
 use super::super::check::MAX_OFFSET;
 use super::super::number::{double, whole};

@@ -1,0 +1,73 @@
+//! Testing and inserting items in a filter of any kind.
+
+use super::AnyFilter;
+use crate::bloom::batch::Items;
+use crate::error::Error;
+use crate::insertion::Insertion;
+use crate::permit::Permit;
+
+impl AnyFilter {
+    /// True if the item may have been inserted; see
+    /// [`Filter::contains`](crate::host::Filter::contains). Windowed filters answer for the time
+    /// `now`, in milliseconds; others ignore it.
+    #[inline]
+    pub fn contains(&self, item: &[u8], now: u64) -> bool {
+        match self {
+            Self::Bloomline(filter) => filter.test(item, now),
+            // Not generic, so it is compiled in this crate: 0.94 of the instructions with 8
+            // generations.
+            Self::Windowed(filter) => filter.contains(item, now),
+            Self::RedisBloom(filter) => filter.test(item, now),
+            Self::ValkeyBloom(filter) => filter.test(item, now),
+        }
+    }
+
+    /// Inserts an item; see [`Filter::insert`](crate::host::Filter::insert) and
+    /// [`WindowedFilter::insert`](crate::bloom::window::WindowedFilter::insert).
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Filter::insert`](crate::host::Filter::insert).
+    #[inline]
+    pub fn insert(&mut self, item: &[u8], permit: Permit) -> Result<Insertion, Error> {
+        match self {
+            Self::Bloomline(filter) => filter.add(item, permit),
+            // As in `contains`.
+            Self::Windowed(filter) => filter.insert(item, permit),
+            Self::RedisBloom(filter) => filter.add(item, permit),
+            Self::ValkeyBloom(filter) => filter.add(item, permit),
+        }
+    }
+
+    /// Answers for each item in turn as [`AnyFilter::contains`] does.
+    #[inline]
+    pub fn contains_batch(
+        &self,
+        items: impl Iterator<Item: AsRef<[u8]>>,
+        now: u64,
+        answer: impl FnMut(bool),
+    ) {
+        any!(self, filter => filter.test_batch(items, now, answer));
+    }
+
+    /// Inserts each item in turn, and answers as [`AnyFilter::insert`] does. The first
+    /// [`Error::Full`] is the last answer.
+    #[inline]
+    pub fn insert_batch(
+        &mut self,
+        items: impl Iterator<Item: AsRef<[u8]>>,
+        permit: Permit,
+        answer: impl FnMut(Result<Insertion, Error>),
+    ) {
+        any!(self, filter => filter.add_batch(items, permit, answer));
+    }
+
+    /// The items that a windowed filter contains at the time `now`, in milliseconds; of other
+    /// filters all items.
+    pub fn len_at(&self, now: u64) -> u64 {
+        match self {
+            Self::Windowed(filter) => filter.len_at(now),
+            _ => self.len(),
+        }
+    }
+}

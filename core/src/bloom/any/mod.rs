@@ -1,0 +1,366 @@
+//! A filter of any layout, or a windowed one.
+
+use std::ops::ControlFlow;
+use std::ptr::NonNull;
+
+use crate::bloom::bloomline::Filter;
+use crate::bloom::bloomline::length::is_length;
+use crate::bloom::layer::Layer;
+use crate::bloom::redisbloom::geometry::Options;
+use crate::bloom::redisbloom::{ClassicFilter, Common};
+use crate::bloom::scalable::Added;
+use crate::bloom::valkey::ValkeyFilter;
+use crate::bloom::window::WindowedFilter;
+use crate::chunk::{Bits, Chunk};
+use crate::error::{Error, HeaderError, Parameter};
+use crate::math::estimate::Estimate;
+use crate::memory::words::{Mover, WordsRef};
+use crate::permit::Permit;
+use crate::spec::{Growth, Layout, Spec};
+
+/// A filter of any layout, or a windowed one. The methods are those of [`Filter`].
+#[derive(Debug)]
+pub enum AnyFilter {
+    /// A filter in this project's layout.
+    Bloomline(Filter),
+    /// A windowed filter, in this project's layout.
+    Windowed(WindowedFilter),
+    /// A filter in RedisBloom's layout. It is boxed, so that the enum is as small as [`Filter`].
+    RedisBloom(Box<ClassicFilter>),
+    /// A filter in valkey-bloom's layout. It is boxed for the same reason.
+    ValkeyBloom(Box<ValkeyFilter>),
+}
+
+const _: () = assert!(size_of::<AnyFilter>() == size_of::<Filter>());
+
+/// Evaluates an expression with the filter of any kind.
+macro_rules! any {
+    ($any:expr, $filter:ident => $do:expr) => {
+        match $any {
+            AnyFilter::Bloomline($filter) => $do,
+            AnyFilter::Windowed($filter) => $do,
+            AnyFilter::RedisBloom($filter) => $do,
+            AnyFilter::ValkeyBloom($filter) => $do,
+        }
+    };
+}
+
+mod items;
+mod numbers;
+
+pub use numbers::LayerNumbers;
+
+/// Two filters are equal if they have equal headers and equal bits.
+impl PartialEq for AnyFilter {
+    fn eq(&self, other: &Self) -> bool {
+        let (mut own, mut others) = (Vec::new(), Vec::new());
+        self.each_layer(|bits| own.push(bits.as_bytes()));
+        other.each_layer(|bits| others.push(bits.as_bytes()));
+        own == others && self.encode_header() == other.encode_header()
+    }
+}
+
+impl From<ClassicFilter> for AnyFilter {
+    fn from(filter: ClassicFilter) -> Self {
+        Self::RedisBloom(Box::new(filter))
+    }
+}
+
+impl From<ValkeyFilter> for AnyFilter {
+    fn from(filter: ValkeyFilter) -> Self {
+        Self::ValkeyBloom(Box::new(filter))
+    }
+}
+
+impl From<WindowedFilter> for AnyFilter {
+    fn from(filter: WindowedFilter) -> Self {
+        Self::Windowed(filter)
+    }
+}
+
+impl From<Filter> for AnyFilter {
+    fn from(filter: Filter) -> Self {
+        Self::Bloomline(filter)
+    }
+}
+
+impl AnyFilter {
+    /// An empty filter in RedisBloom's layout, which stores an expansion even if the filter does
+    /// not grow.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ClassicFilter::new`].
+    pub fn redisbloom(spec: Spec, stored_expansion: u32, permit: Permit) -> Result<Self, Error> {
+        let options = Options::of_new_filter(spec.growth == Growth::Fixed);
+        let common = Common { options, expansion: stored_expansion };
+        ClassicFilter::new(spec.capacity, spec.error_rate, common, permit).map(Self::from)
+    }
+
+    /// The filter of a header of any layout, its bits all zero.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Filter::decode_header`], [`ClassicFilter::decode_header`] and
+    /// [`ValkeyFilter::decode_header`].
+    pub fn decode_header(bytes: &[u8], permit: Permit) -> Result<Self, Error> {
+        // The length decides: a header of RedisBloom's layout never has one of these, but its first
+        // bytes are a number and may be the magic.
+        if !is_length(bytes.len()) {
+            return ClassicFilter::decode_header(bytes, permit).map(Self::from);
+        }
+        if ValkeyFilter::has_header(bytes) {
+            ValkeyFilter::decode_header(bytes, permit).map(Self::from)
+        } else if WindowedFilter::has_header(bytes) {
+            WindowedFilter::decode_header(bytes, permit).map(Self::from)
+        } else {
+            Filter::decode_header(bytes, permit).map(Self::from)
+        }
+    }
+
+    /// The header, in the filter's own layout.
+    pub fn encode_header(&self) -> Vec<u8> {
+        any!(self, filter => filter.encode_header())
+    }
+
+    /// Checks that the filter is valid, which each method of this type keeps: its header is
+    /// accepted and describes it. So whatever was accepted, and changed by any methods, can be
+    /// saved and loaded again. A failure is a defect of this crate.
+    ///
+    /// Cost: that of writing and reading the header.
+    ///
+    /// # Errors
+    ///
+    /// Why the header would be refused, or [`HeaderError::Other`].
+    pub fn check(&self) -> Result<(), Error> {
+        let header = self.encode_header();
+        let is_described = match self {
+            Self::Bloomline(filter) => Filter::describe(&header)?.is_of(filter),
+            Self::Windowed(filter) => WindowedFilter::describe(&header)?.is_of(filter),
+            Self::RedisBloom(filter) => ClassicFilter::describe(&header)?.is_of(filter),
+            Self::ValkeyBloom(filter) => ValkeyFilter::describe(&header)?.is_of(filter),
+        };
+        if is_described { Ok(()) } else { Err(HeaderError::Other.into()) }
+    }
+
+    /// The filter's layout.
+    pub fn layout(&self) -> Layout {
+        match self {
+            Self::Bloomline(_) | Self::Windowed(_) => Layout::Bloomline,
+            Self::RedisBloom(_) => Layout::RedisBloom,
+            Self::ValkeyBloom(_) => Layout::ValkeyBloom,
+        }
+    }
+
+    /// What happens when the newest layer is full.
+    pub fn growth(&self) -> Growth {
+        any!(self, filter => filter.spec().growth)
+    }
+
+    /// True if an insertion may end with [`Error::Full`], after which a batch has no more answers.
+    #[inline]
+    pub fn may_become_full(&self) -> bool {
+        match self {
+            Self::Windowed(filter) => !filter.spec().may_overflow(),
+            _ => self.growth() == Growth::Fixed,
+        }
+    }
+
+    /// The seed of the hash, where it is a number of 64 bits. None in RedisBloom's layout, whose
+    /// seeds are constant, and in valkey-bloom's, whose seed has 32 bytes.
+    pub fn seed(&self) -> Option<u64> {
+        match self {
+            Self::Bloomline(filter) => Some(filter.seed()),
+            Self::Windowed(filter) => Some(filter.seed()),
+            Self::RedisBloom(_) | Self::ValkeyBloom(_) => None,
+        }
+    }
+
+    /// The target rate. In RedisBloom's layout it is twice that of the first layer if the filter
+    /// grows; in valkey-bloom's it is that of the first layer, so a filter that grows exceeds it.
+    pub fn error_rate(&self) -> f64 {
+        any!(self, filter => filter.spec().error_rate)
+    }
+
+    /// See [`Filter::try_clone`].
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Filter::try_clone`].
+    pub fn try_clone(&self, permit: Permit) -> Result<Self, Error> {
+        any!(self, filter => filter.try_clone(permit).map(Self::from))
+    }
+
+    /// The windowed filter, if it is one.
+    #[inline]
+    pub fn windowed(&self) -> Option<&WindowedFilter> {
+        if let Self::Windowed(filter) = self { Some(filter) } else { None }
+    }
+
+    /// The windowed filter, if it is one, to be changed.
+    #[inline]
+    pub fn windowed_mut(&mut self) -> Option<&mut WindowedFilter> {
+        if let Self::Windowed(filter) = self { Some(filter) } else { None }
+    }
+
+    /// The filter in valkey-bloom's layout, if it is one.
+    pub fn valkey(&self) -> Option<&ValkeyFilter> {
+        if let Self::ValkeyBloom(filter) = self { Some(filter) } else { None }
+    }
+
+    /// See [`Filter::len`].
+    pub fn len(&self) -> u64 {
+        any!(self, filter => filter.len())
+    }
+
+    /// See [`Filter::is_empty`].
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// See [`Filter::newest_len`]. Of a windowed filter, the items in its newest generation.
+    #[inline]
+    pub fn newest_len(&self) -> u64 {
+        any!(self, filter => filter.newest_len())
+    }
+
+    /// See [`Filter::capacity`].
+    pub fn capacity(&self) -> u64 {
+        any!(self, filter => filter.capacity())
+    }
+
+    /// See [`Filter::room`].
+    #[inline]
+    pub fn room(&self) -> u64 {
+        any!(self, filter => filter.room())
+    }
+
+    /// See [`Filter::layer_count`].
+    #[inline]
+    pub fn layer_count(&self) -> u32 {
+        any!(self, filter => filter.layer_count())
+    }
+
+    /// See [`Filter::size_bytes`].
+    pub fn size_bytes(&self) -> u64 {
+        any!(self, filter => filter.size_bytes())
+    }
+
+    /// See [`Filter::added_since`]. None for a windowed filter, which also loses items.
+    pub fn added_since(&self, layers: u32, newest_len: u64) -> Option<Added> {
+        match self {
+            Self::Bloomline(filter) => Some(filter.added_since(layers, newest_len)),
+            Self::Windowed(_) => None,
+            Self::RedisBloom(filter) => Some(filter.added_since(layers, newest_len)),
+            Self::ValkeyBloom(filter) => Some(filter.added_since(layers, newest_len)),
+        }
+    }
+
+    /// Gives back the memory that the items do not need, and returns the number of bytes: 0 if, and
+    /// only if, nothing has changed. See [`Filter::compact`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Windowed`], [`Error::OfValkeyBloom`].
+    pub fn compact(&mut self) -> Result<u64, Error> {
+        match self {
+            Self::Bloomline(filter) => Ok(filter.compact()),
+            Self::RedisBloom(filter) => Ok(filter.compact()),
+            Self::Windowed(_) | Self::ValkeyBloom(_) => Err(self.refusal()),
+        }
+    }
+
+    /// Why the filter cannot be merged with one of another kind, or cannot be compacted.
+    pub(crate) fn refusal(&self) -> Error {
+        match self {
+            Self::Windowed(_) => Error::Windowed,
+            Self::ValkeyBloom(_) => Error::OfValkeyBloom,
+            Self::Bloomline(_) | Self::RedisBloom(_) => Error::Differs(Parameter::Layout),
+        }
+    }
+
+    /// The number of distinct items that were added, estimated by the fill of the layers.
+    ///
+    /// An item that the filter contains by mistake when it is added is counted too, unlike in
+    /// [`AnyFilter::len`]. A windowed filter counts the items of all its generations.
+    pub fn estimate(&self) -> Estimate {
+        any!(self, filter => filter.estimate())
+    }
+
+    /// Where the bits begin; see [`Bits::first_byte`].
+    pub fn first_byte(&self) -> u64 {
+        any!(self, filter => filter.first_byte())
+    }
+
+    /// See [`Bits::chunk`].
+    pub fn chunk(&self, offset: u64) -> Option<&[u8]> {
+        any!(self, filter => filter.chunk(offset))
+    }
+
+    /// Calls `see` with each of [`Bits::chunks`], until it breaks.
+    pub fn each_chunk<'a>(
+        &'a self,
+        from: u64,
+        max_bytes: usize,
+        mut see: impl FnMut(Chunk<'a>) -> ControlFlow<()>,
+    ) {
+        let _ = any!(self, filter => filter.chunks(from, max_bytes).try_for_each(&mut see));
+    }
+
+    /// See [`Bits::write_chunk`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Chunk`].
+    pub fn write_chunk(&mut self, offset: u64, chunk: &[u8]) -> Result<bool, Error> {
+        any!(self, filter => filter.write_chunk(offset, chunk))
+    }
+
+    /// Calls `see` with the bits of each layer, oldest first.
+    pub fn each_layer<'a>(&'a self, see: impl FnMut(WordsRef<'a>)) {
+        any!(self, filter => filter.each_bits().for_each(see));
+    }
+
+    /// Calls `write` with the bits of each layer, oldest first, until it fails.
+    ///
+    /// # Errors
+    ///
+    /// Those of `write`.
+    pub fn try_each_layer_mut<E>(
+        &mut self,
+        write: impl FnMut(&mut [u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        any!(self, filter => filter.each_bits_mut().try_for_each(write))
+    }
+
+    /// The fill of each layer, oldest first, in [0, 1]; see [`Filter::samples`].
+    pub fn fills(&self) -> Vec<f64> {
+        any!(self, filter => filter.samples().map(|(layer, sample)| layer.words().fill(sample)).collect())
+    }
+
+    /// The false-positive rate of each layer, oldest first, computed from its fill; in [0, 1].
+    pub fn fp_rates(&self) -> Vec<f64> {
+        any!(self, filter => filter.samples().map(|(layer, sample)| layer.by_fill(sample).rate).collect())
+    }
+
+    /// Calls `see` with the start of each allocation that the filter owns. The allocation that
+    /// holds the `AnyFilter` itself belongs to the caller.
+    pub fn each_block(&self, mut see: impl FnMut(NonNull<u8>)) {
+        match self {
+            Self::Bloomline(_) | Self::Windowed(_) => {}
+            Self::RedisBloom(filter) => see(NonNull::from(&**filter).cast()),
+            Self::ValkeyBloom(filter) => see(NonNull::from(&**filter).cast()),
+        }
+        any!(self, filter => filter.allocations().for_each(see))
+    }
+
+    /// See [`Filter::relocate`].
+    pub fn relocate(
+        &mut self,
+        from: usize,
+        mover: &mut Mover,
+        should_stop: impl FnMut() -> bool,
+    ) -> Option<usize> {
+        any!(self, filter => filter.relocate(from, mover, should_stop))
+    }
+}

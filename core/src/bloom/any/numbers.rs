@@ -1,0 +1,110 @@
+//! The numbers of each layer of a filter, for people.
+
+use std::iter;
+
+use super::AnyFilter;
+use crate::bloom::bloomline::LayerRef;
+use crate::bloom::redisbloom::ClassicLayer;
+use crate::bloom::valkey::ValkeyLayer;
+
+/// The numbers of one layer.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LayerNumbers {
+    /// Bits in memory.
+    pub bits: u64,
+    /// Bits per item.
+    pub hashes: u32,
+    /// Bits of an item's hash.
+    pub hash_bits: u32,
+    /// Items that the layer is sized for.
+    pub capacity: u64,
+    /// Items in the layer.
+    pub len: u64,
+    /// The target rate.
+    pub error_rate: f64,
+    /// The number of the layer's generation, and when it was opened, in milliseconds.
+    pub generation: Option<(u64, u64)>,
+}
+
+impl LayerNumbers {
+    fn of_bloomline(layer: LayerRef, len: u64, error_rate: f64) -> Self {
+        Self {
+            bits: layer.shape().bytes() * 8,
+            hashes: layer.geometry().hashes(),
+            hash_bits: 128,
+            capacity: layer.capacity(),
+            len,
+            error_rate,
+            generation: None,
+        }
+    }
+
+    fn of_redisbloom(layer: &ClassicLayer, len: u64, hash_bits: u32) -> Self {
+        let shape = layer.shape();
+        Self {
+            bits: shape.bits,
+            hashes: shape.hashes,
+            hash_bits,
+            capacity: shape.capacity,
+            len,
+            error_rate: shape.error,
+            generation: None,
+        }
+    }
+
+    fn of_valkey(layer: &ValkeyLayer, len: u64, error_rate: f64) -> Self {
+        let shape = layer.shape();
+        Self {
+            bits: 8 * shape.bytes,
+            hashes: shape.hashes,
+            hash_bits: 128,
+            capacity: shape.capacity,
+            len,
+            error_rate,
+            generation: None,
+        }
+    }
+}
+
+impl AnyFilter {
+    /// The numbers of each layer, oldest first.
+    pub fn layer_numbers(&self) -> Vec<LayerNumbers> {
+        match self {
+            Self::Bloomline(filter) => {
+                let layers = filter.layers_with_len().zip(filter.layer_errors());
+                layers
+                    .map(|((layer, len), error)| {
+                        LayerNumbers::of_bloomline(layer.view(), len, error)
+                    })
+                    .collect()
+            }
+            Self::Windowed(filter) => {
+                let mut numbers = Vec::new();
+                for (number, generation) in filter.generations() {
+                    let errors = iter::once(filter.spec().regular().error_rate);
+                    let layers = generation.layers_with_len();
+                    let layers = layers.zip(errors.chain(generation.overflow_errors()));
+                    let generation = Some((number, generation.opened()));
+                    numbers.extend(layers.map(|((layer, len), error)| LayerNumbers {
+                        generation,
+                        ..LayerNumbers::of_bloomline(layer, len, error)
+                    }));
+                }
+                numbers
+            }
+            Self::RedisBloom(filter) => {
+                let hash_bits = if filter.common().options.is_64_bit() { 64 } else { 32 };
+                let layers = filter.layers_with_len();
+                layers
+                    .map(|(layer, len)| LayerNumbers::of_redisbloom(layer, len, hash_bits))
+                    .collect()
+            }
+            Self::ValkeyBloom(filter) => {
+                let layers = filter.layers_with_len().zip(filter.layer_errors());
+                layers
+                    .map(|((layer, len), error)| LayerNumbers::of_valkey(layer, len, error))
+                    .collect()
+            }
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! What single items and batches need of a filter of any kind.
+
+use super::group::Group;
+use crate::bloom::layer::{Layer, Located, Probe};
+use crate::error::Error;
+use crate::insertion::Insertion;
+use crate::mask::Mask;
+use crate::permit::Permit;
+use crate::simd::Backend;
+
+/// A filter as a ring of generations. Only the newest takes items. A filter without a window is one
+/// generation, and never rotates.
+pub(crate) trait Generations: Sized {
+    /// Hashes, locates and tests items.
+    type Layer: Layer;
+
+    /// What items are hashed with.
+    type Seed: Copy;
+
+    /// What items are hashed with.
+    fn seed(&self) -> Self::Seed;
+
+    /// Hashes an item.
+    fn hash(seed: &Self::Seed, item: &[u8]) -> HashOf<Self>;
+
+    /// Hashes items, at most 64, and calls `see` with each hash in turn.
+    #[inline(always)]
+    fn hash_all<T: AsRef<[u8]>>(
+        seed: &Self::Seed,
+        items: impl Iterator<Item = T>,
+        mut see: impl FnMut(HashOf<Self>),
+    ) {
+        for item in items {
+            see(Self::hash(seed, item.as_ref()));
+        }
+    }
+
+    /// Locates an item in the newest layer.
+    fn locate(&self, hash: &HashOf<Self>) -> SpotOf<Self>;
+
+    /// The layer, if it is the only one: items are located once.
+    #[inline(always)]
+    fn only_layer(&self) -> Option<&Self::Layer> {
+        None
+    }
+
+    /// True if a generation that answers at the time `now` contains the item.
+    fn contains_hash<B: Backend>(&self, backend: B, hash: &HashOf<Self>, now: u64) -> bool;
+
+    /// Which items of a group the generations contain that answer at the time `now`.
+    fn test_group<B: Backend>(&self, backend: B, group: &Group<Self::Layer, B>, now: u64) -> Mask;
+
+    /// Inserts an item of which nothing is known.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Full`], or why the next layer or generation could not be created. The item is not
+    /// inserted then.
+    fn insert_spot<B: Backend>(
+        &mut self,
+        backend: B,
+        spot: SpotOf<Self>,
+        permit: Permit,
+    ) -> Result<Insertion, Error>;
+
+    /// Inserts an item of a group that was located in the only layer.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Generations::insert_spot`].
+    #[inline(always)]
+    fn insert_located<B: Backend>(
+        &mut self,
+        backend: B,
+        located: &LocatedOf<Self>,
+        index: usize,
+        permit: Permit,
+    ) -> Result<Insertion, Error> {
+        let spot = self.locate(&located.hash(index));
+        self.insert_spot(backend, spot, permit)
+    }
+
+    /// Inserts the items of a group, and answers for each. False after [`Error::Full`], which is
+    /// the last answer.
+    fn insert_group<B: Backend>(
+        &mut self,
+        backend: B,
+        group: &Group<Self::Layer, B>,
+        permit: Permit,
+        answer: &mut impl FnMut(Result<Insertion, Error>),
+    ) -> bool;
+}
+
+/// The hash of an item in the layers of a filter.
+pub(crate) type HashOf<F> = <<F as Generations>::Layer as Probe>::Hash;
+/// Where an item lies in a layer of a filter.
+pub(crate) type SpotOf<F> = <<F as Generations>::Layer as Probe>::Spot;
+/// The items of a group in the only layer of a filter.
+pub(crate) type LocatedOf<F> = <<F as Generations>::Layer as Layer>::Located;
+
+/// Answers. False if this was the last answer.
+#[inline(always)]
+pub(super) fn goes_on_after(
+    result: Result<Insertion, Error>,
+    answer: &mut impl FnMut(Result<Insertion, Error>),
+) -> bool {
+    let is_full = matches!(result, Err(Error::Full(_)));
+    answer(result);
+    !is_full
+}

@@ -1,0 +1,202 @@
+//! The batches in a filter without a window, and in the layers of any filter.
+
+use std::borrow::Borrow;
+
+use super::generations::{Generations, goes_on_after};
+use super::group::Group;
+use crate::bloom::layer::{Layer, Located, Part, Probe};
+use crate::bloom::scalable::ScalableFilter;
+use crate::error::Error;
+use crate::insertion::Insertion;
+use crate::mask::Mask;
+use crate::permit::Permit;
+use crate::simd::Backend;
+
+/// True if a layer contains the item.
+#[inline(always)]
+pub fn contains_spot<L: Probe, B: Backend>(layer: &L, backend: B, spot: &L::Spot) -> bool {
+    layer.test_first(backend, spot, None) && layer.test_rest(backend, spot)
+}
+
+/// Which of some items of a group any of the layers contains. The first parts in the first layer
+/// are prefetched already.
+///
+/// Layer by layer: what is known of a layer stays in registers, and what is known of the items in
+/// the nearest cache. The first parts in a layer are prefetched while the layer before it is
+/// tested; the blocks of all layers would not fit that cache.
+#[inline(always)]
+pub(super) fn test_layers<L: Probe, P, B: Backend>(
+    backend: B,
+    group: &Group<L, B>,
+    mut layers: impl Iterator<Item: Borrow<P>>,
+    items: Mask,
+) -> Mask
+where
+    P: Probe<Hash = L::Hash, Prepared<B> = L::Prepared<B>>,
+{
+    let mut missing = items;
+    let mut next = layers.next();
+    while let Some(layer) = next {
+        next = layers.next();
+        if let Some(next) = &next {
+            group.prefetch(next.borrow(), missing, Part::First);
+        }
+        missing = missing.without(group.test(backend, layer.borrow(), missing));
+        if missing.is_empty() {
+            break;
+        }
+    }
+    items.without(missing)
+}
+
+impl<L: Layer> ScalableFilter<L> {
+    #[inline(always)]
+    fn older_contain<B: Backend>(&self, backend: B, hash: &L::Hash) -> bool {
+        for layer in self.older.iter().rev() {
+            if contains_spot(layer, backend, &layer.locate(hash)) {
+                return true;
+            }
+        }
+        false
+    }
+
+    /// Inserts an item that no layer contains, and that lies at `spot` of the newest.
+    #[inline(always)]
+    pub(super) fn push<B: Backend>(
+        &mut self,
+        backend: B,
+        mut spot: L::Spot,
+        permit: Permit,
+    ) -> Result<Insertion, Error> {
+        if self.room() == 0 {
+            self.grow(permit)?;
+            spot = self.newest.locate(&spot.into());
+        }
+        self.newest.set(backend, &spot);
+        self.newest_len += 1;
+        Ok(Insertion::New)
+    }
+}
+
+impl<L: Layer> Generations for ScalableFilter<L> {
+    type Layer = L;
+    type Seed = L::Common;
+
+    #[inline(always)]
+    fn seed(&self) -> L::Common {
+        self.common
+    }
+
+    #[inline(always)]
+    fn hash(seed: &L::Common, item: &[u8]) -> L::Hash {
+        L::hash(seed, item)
+    }
+
+    #[inline(always)]
+    fn hash_all<T: AsRef<[u8]>>(
+        seed: &L::Common,
+        items: impl Iterator<Item = T>,
+        see: impl FnMut(L::Hash),
+    ) {
+        L::hash_all(seed, items, see);
+    }
+
+    #[inline(always)]
+    fn locate(&self, hash: &L::Hash) -> L::Spot {
+        self.newest.locate(hash)
+    }
+
+    #[inline(always)]
+    fn only_layer(&self) -> Option<&L> {
+        self.older.is_empty().then_some(&self.newest)
+    }
+
+    /// The newest layer is tested first: it is the largest, and holds the most recent items.
+    #[inline(always)]
+    fn contains_hash<B: Backend>(&self, backend: B, hash: &L::Hash, _now: u64) -> bool {
+        let spot = self.newest.locate(hash);
+        contains_spot(&self.newest, backend, &spot) || self.older_contain(backend, hash)
+    }
+
+    #[inline(always)]
+    fn test_group<B: Backend>(&self, backend: B, group: &Group<L, B>, _now: u64) -> Mask {
+        group.prefetch(&self.newest, group.all(), Part::First);
+        test_layers::<L, L, B>(backend, group, self.layers().rev(), group.all())
+    }
+
+    #[inline(always)]
+    fn insert_spot<B: Backend>(
+        &mut self,
+        backend: B,
+        spot: L::Spot,
+        permit: Permit,
+    ) -> Result<Insertion, Error> {
+        self.newest.prefault(self.newest_len, &spot);
+        let is_found = contains_spot(&self.newest, backend, &spot)
+            || self.older_contain(backend, &spot.into());
+        if is_found { Ok(Insertion::Present) } else { self.push(backend, spot, permit) }
+    }
+
+    #[inline(always)]
+    fn insert_located<B: Backend>(
+        &mut self,
+        backend: B,
+        located: &L::Located,
+        index: usize,
+        permit: Permit,
+    ) -> Result<Insertion, Error> {
+        let spot = self.newest.locate(&located.hash(index));
+        // Another item of the group may have filled the layer in which the items are located.
+        if !self.older.is_empty() || self.room() == 0 {
+            return self.insert_spot(backend, spot, permit);
+        }
+        self.newest.prefault(self.newest_len, &spot);
+        if located.is_in(backend, &self.newest, index) {
+            return Ok(Insertion::Present);
+        }
+        located.set(backend, &mut self.newest, index);
+        self.newest_len += 1;
+        Ok(Insertion::New)
+    }
+
+    #[inline(always)]
+    fn insert_group<B: Backend>(
+        &mut self,
+        backend: B,
+        group: &Group<L, B>,
+        permit: Permit,
+        answer: &mut impl FnMut(Result<Insertion, Error>),
+    ) -> bool {
+        for hash in group.hashes() {
+            let spot = self.newest.locate(hash);
+            self.newest.prefault(self.newest_len, &spot);
+        }
+        group.prefetch(&self.newest, group.all(), Part::First);
+        group.prefetch(&self.newest, group.all(), Part::Rest);
+        // What is found stays found. An item that is not found may be inserted as another item of
+        // the group, into the newest layer.
+        let mut found = test_layers::<L, L, B>(backend, group, self.layers().rev(), group.all());
+        for (index, hash) in group.hashes().iter().enumerate() {
+            if found.contains(index) {
+                answer(Ok(Insertion::Present));
+                continue;
+            }
+            let layers = self.older.len();
+            let spot = self.newest.locate(hash);
+            let result = if contains_spot(&self.newest, backend, &spot) {
+                Ok(Insertion::Present)
+            } else {
+                self.push(backend, spot, permit)
+            };
+            if self.older.len() > layers
+                && let Some(full) = self.older.last()
+            {
+                found = found.or(group.test(backend, full, group.all()));
+            }
+            if !goes_on_after(result, answer) {
+                return false;
+            }
+        }
+        true
+    }
+}

@@ -1,0 +1,378 @@
+//! How a filter in this layout grows: the capacity and the target rate of each layer.
+
+use std::cell::Cell;
+use std::iter;
+
+use super::fold::Fold;
+use super::geometry::{BLOCK_BYTES, Geometry};
+use super::rate::fp_rate;
+use super::sizing::{MAX_CAPACITY, MAX_ERROR_RATE, MIN_LAYER_ERROR};
+use crate::error::Error;
+use crate::hash::xxh3::COLLISION;
+use crate::spec::{Growth, MAX_EXPANSION, MAX_LAYERS, Spec};
+
+/// What the layers of a filter in the Bloomline layout have in common.
+///
+/// [`Spec`] is flattened to keep a filter at 96 bytes, a size class of the servers' allocator.
+#[derive(Clone, Copy, Debug)]
+pub struct Common {
+    capacity: u64,
+    error_rate: f64,
+    /// The seed of the hash.
+    pub(crate) seed: u64,
+    /// The sum of the computed rates of the older layers: the used part of the target rate.
+    pub(crate) older_rates: f64,
+    growth: SmallGrowth,
+    /// Where the bits begin, in units of [`ORIGIN_UNIT`] bytes. Compacting a filter moves it behind
+    /// all earlier bits.
+    origin: u32,
+}
+
+/// [`Growth`] in four bytes, of which a filter of any kind uses spare values to distinguish kinds.
+#[derive(Clone, Copy, Debug)]
+enum SmallGrowth {
+    Fixed,
+    Scaling {
+        expansion: u16,
+        /// True if an older layer is folded.
+        is_compacted: bool,
+    },
+}
+
+const _: () = assert!(MAX_EXPANSION <= u16::MAX as u32);
+
+/// After a compaction, a layer has at least this part of the capacity of all older layers, so that
+/// the number of layers grows with the logarithm of the number of items.
+const LEAST_SHARE: u64 = 4;
+
+/// Bytes per unit of the origin of the bits.
+pub(crate) const ORIGIN_UNIT: u64 = 4 << 20;
+
+/// A layer in the Bloomline layout, before it is built.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shape {
+    /// Items that the layer is sized for.
+    pub(crate) capacity: u64,
+    /// Its blocks, and the bits per item in them.
+    pub(crate) geometry: Geometry,
+    /// Pages in memory.
+    pub(crate) stored: u32,
+}
+
+impl Shape {
+    /// Items that the layer is sized for.
+    pub fn capacity(&self) -> u64 {
+        self.capacity
+    }
+
+    /// Its blocks, and the bits per item in them. Of a folded layer, those of the hashed pages.
+    pub fn geometry(&self) -> &Geometry {
+        &self.geometry
+    }
+
+    /// Bytes of the layer's bits.
+    pub fn bytes(&self) -> u64 {
+        u64::from(self.stored) * self.geometry.blocks_per_page() * BLOCK_BYTES
+    }
+
+    /// How the hashed pages share the stored ones.
+    pub fn fold(&self) -> Fold {
+        Fold::new(self.geometry.pages(), self.stored.into())
+    }
+
+    /// The computed false-positive rate with `len` inserted items, in [0, 1].
+    pub fn fp_rate(&self, len: u64) -> f64 {
+        if self.geometry.is_folded() {
+            self.fold().fp_rate(&self.geometry, len)
+        } else {
+            fp_rate(&self.geometry, len)
+        }
+    }
+
+    /// The shape with fewer pages in memory, and another capacity.
+    pub(crate) fn folded(self, fold: Fold, capacity: u64) -> Self {
+        let geometry = self.geometry.with_folds(fold.folds());
+        Self { capacity, geometry, stored: fold.stored() as u32 }
+    }
+}
+
+impl Common {
+    /// The first layer of a filter.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Capacity`], [`Error::ErrorRate`], [`Error::Expansion`] or
+    /// [`Error::ErrorRateTooSmall`] for a number that is out of range.
+    pub(crate) fn first(spec: Spec, seed: u64) -> Result<(Self, Shape), Error> {
+        // The first layer gets half of the target rate, which may be in range although the target
+        // rate is not. The condition is written so that NaN fails.
+        if !(spec.error_rate > 0.0 && spec.error_rate <= MAX_ERROR_RATE) {
+            return Err(Error::ErrorRate(spec.error_rate));
+        }
+        let Spec { capacity, error_rate, growth } = spec;
+        let growth = match growth {
+            Growth::Fixed => SmallGrowth::Fixed,
+            Growth::Scaling { expansion } if !(1..=MAX_EXPANSION).contains(&expansion) => {
+                return Err(Error::Expansion(expansion));
+            }
+            Growth::Scaling { expansion } => {
+                SmallGrowth::Scaling { expansion: expansion as u16, is_compacted: false }
+            }
+        };
+        if capacity > MAX_CAPACITY {
+            return Err(Error::Capacity(capacity));
+        }
+        let common = Self { capacity, error_rate, seed, older_rates: 0.0, growth, origin: 0 };
+        common.with_shape(capacity, common.layer_error(0))
+    }
+
+    /// Capacity, target rate and growth of the filter.
+    pub(crate) fn spec(&self) -> Spec {
+        let growth = match self.growth {
+            SmallGrowth::Fixed => Growth::Fixed,
+            SmallGrowth::Scaling { expansion, .. } => {
+                Growth::Scaling { expansion: expansion.into() }
+            }
+        };
+        Spec { capacity: self.capacity, error_rate: self.error_rate, growth }
+    }
+
+    /// The layer that follows when `last`, layer `index` counted from 0, is full. All layers up to
+    /// it have the capacity `capacity` together.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Full`] if the filter is fixed; [`Error::TooManyLayers`]; [`Error::Capacity`] or
+    /// [`Error::ErrorRateTooSmall`] if the next layer would be out of range.
+    pub(crate) fn successor(
+        &self,
+        last: &Shape,
+        index: u32,
+        capacity: u64,
+    ) -> Result<(Self, Shape), Error> {
+        if matches!(self.growth, SmallGrowth::Fixed) {
+            return Err(Error::Full(last.capacity));
+        }
+        if index + 1 >= MAX_LAYERS {
+            return Err(Error::TooManyLayers(MAX_LAYERS));
+        }
+        let next = self.after(last);
+        let (capacity, error) = next.planned(last.capacity, index + 1, capacity);
+        next.with_shape(capacity, error)
+    }
+
+    /// What the layers have in common once `last` is an older layer.
+    pub(crate) fn after(&self, last: &Shape) -> Self {
+        let growth = match self.growth {
+            SmallGrowth::Scaling { expansion, is_compacted } => {
+                let is_compacted = is_compacted || last.geometry.is_folded();
+                SmallGrowth::Scaling { expansion, is_compacted }
+            }
+            SmallGrowth::Fixed => SmallGrowth::Fixed,
+        };
+        Self { older_rates: self.older_rates + rate_when_full(last), growth, ..*self }
+    }
+
+    /// What the layers had in common when the first one was the newest.
+    pub(crate) fn before_growth(&self) -> Self {
+        let growth = match self.growth {
+            SmallGrowth::Scaling { expansion, .. } => {
+                SmallGrowth::Scaling { expansion, is_compacted: false }
+            }
+            SmallGrowth::Fixed => SmallGrowth::Fixed,
+        };
+        Self { older_rates: 0.0, growth, ..*self }
+    }
+
+    /// Capacity and target rate of layer `index` after a layer of capacity `last`. All older layers
+    /// have the capacity `older` together.
+    ///
+    /// After a compaction, the small layers that it leaves must not make all further layers small.
+    /// So the next one has at least the capacity that the filter was created for, and a quarter of
+    /// `older`. It does not get a share of the error budget by its index, but by its size.
+    pub(crate) fn planned(&self, last: u64, index: u32, older: u64) -> (u64, f64) {
+        let capacity = match self.growth {
+            SmallGrowth::Fixed => last,
+            SmallGrowth::Scaling { expansion, .. } => last.saturating_mul(expansion.into()),
+        };
+        if !self.is_compacted() {
+            return (capacity, self.layer_error(index));
+        }
+        let capacity = capacity.max(self.capacity).max(older / LEAST_SHARE).min(MAX_CAPACITY);
+        let error = self.error_by_size(capacity, older);
+        let budget = self.budget();
+        let collisions = capacity as f64 * COLLISION;
+        if error >= MIN_LAYER_ERROR && collisions <= error / 2.0 {
+            return (capacity, error);
+        }
+        // Equal hashes alone would take half of the rate, or no layer can have it: half of the
+        // budget, for as many items as leave an eighth of that for the bits.
+        let most = (budget * (7.0 / 16.0) / COLLISION) as u64;
+        (capacity.min(most.max(1)), budget / 2.0)
+    }
+
+    fn with_shape(self, capacity: u64, error: f64) -> Result<(Self, Shape), Error> {
+        let geometry = Geometry::new(capacity, error)?;
+        Ok((self, Shape { capacity, geometry, stored: geometry.pages() as u32 }))
+    }
+
+    /// True if an older layer is folded, so that the next one follows a compaction.
+    pub(crate) fn is_compacted(&self) -> bool {
+        matches!(self.growth, SmallGrowth::Scaling { is_compacted: true, .. })
+    }
+
+    /// What the older layers leave of the target rate.
+    fn budget(&self) -> f64 {
+        self.error_rate - self.older_rates
+    }
+
+    /// The rate that a layer of `capacity` items may have in a filter that was compacted, whose
+    /// older layers have the capacity `older` together.
+    ///
+    /// A layer that doubles the capacity gets an eighth of the budget, one of a quarter of the
+    /// older capacity a 26th, and none more than a half. So the rate per item falls with the number
+    /// of items, and hardly with the number of layers in which they are.
+    pub(crate) fn error_by_size(&self, capacity: u64, older: u64) -> f64 {
+        let (capacity, older) = (capacity as f64, older as f64);
+        self.budget() * capacity / (2.0 * capacity + 6.0 * older)
+    }
+
+    /// The target rate of layer `index`, which is the newest, in a filter that was not compacted.
+    pub(crate) fn layer_error(&self, index: u32) -> f64 {
+        self.spec().layer_error(index, self.older_rates)
+    }
+
+    /// The rate that layer `index`, the newest, may have when the filter is compacted for the first
+    /// time.
+    ///
+    /// That of a scaling filter is four times its target rate, but at most half of the error
+    /// budget. A compaction usually follows the load: this makes a 1 % filter 5 % smaller on
+    /// average. The 15th layer leaves 11/15 of the budget instead of 14/15, so that further layers
+    /// take half a bit more per item.
+    pub(crate) fn compacted_error(&self, index: u32) -> f64 {
+        let error = self.layer_error(index);
+        match self.growth {
+            SmallGrowth::Fixed => error,
+            SmallGrowth::Scaling { .. } => (error * 4.0).min(self.budget() / 2.0),
+        }
+    }
+
+    /// The fewest items that a further compaction leaves room for, beside older layers of the
+    /// capacity `older`.
+    pub(crate) fn least_room(older: u64) -> u64 {
+        older / LEAST_SHARE
+    }
+
+    /// True if the newest layer may have this rate: the sum of all rates is at most the target
+    /// rate.
+    pub(crate) fn allows(&self, newest_rate: f64) -> bool {
+        self.older_rates + newest_rate <= self.error_rate
+    }
+
+    /// Where the bits begin: bytes that the filter had before it was compacted.
+    pub(crate) fn first_byte(&self) -> u64 {
+        u64::from(self.origin) * ORIGIN_UNIT
+    }
+
+    /// The same filter with bits that begin behind `bytes` bytes at the present origin; `None` if
+    /// there is no such origin.
+    pub(crate) fn moved(self, bytes: u64) -> Option<Self> {
+        self.with_first_byte(self.first_byte().checked_add(bytes)?.next_multiple_of(ORIGIN_UNIT))
+    }
+
+    /// The same filter with bits that begin at this byte, a multiple of [`ORIGIN_UNIT`].
+    pub(crate) fn with_first_byte(self, byte: u64) -> Option<Self> {
+        let origin = u32::try_from(byte / ORIGIN_UNIT).ok()?;
+        byte.is_multiple_of(ORIGIN_UNIT).then_some(Self { origin, ..self })
+    }
+
+    /// The same filter as `other` has grown to, with its own origin.
+    pub(crate) fn grown_as(self, other: &Self) -> Self {
+        Self { origin: self.origin, ..*other }
+    }
+}
+
+/// The rate of a layer that holds as many items as its capacity.
+///
+/// The result of a thread's last call is cached: when memory is short, a call computes the next
+/// layer of one filter for each of its items.
+fn rate_when_full(layer: &Shape) -> f64 {
+    thread_local! {
+        static LAST: Cell<Option<(Shape, f64)>> = const { Cell::new(None) };
+    }
+    if let Some((last, rate)) = LAST.get()
+        && last == *layer
+    {
+        return rate;
+    }
+    let rate = layer.fp_rate(layer.capacity);
+    LAST.set(Some((*layer, rate)));
+    rate
+}
+
+impl Spec {
+    /// The layers that a filter with this spec gets one after the other, not built. The last item
+    /// of the iterator is the error that ends the growth.
+    ///
+    /// ```
+    /// use bloomline_core::host::{Growth, Spec};
+    ///
+    /// let spec = Spec { capacity: 100, error_rate: 0.01, growth: Growth::Scaling { expansion: 2 } };
+    /// let layers: Vec<_> = spec.layers().flatten().take(3).map(|layer| layer.capacity()).collect();
+    /// assert_eq!(layers, [100, 200, 400]);
+    /// ```
+    pub fn layers(self) -> impl Iterator<Item = Result<Shape, Error>> {
+        // Sizes do not depend on the seed.
+        let mut next = Some(Common::first(self, 0));
+        let (mut index, mut capacity) = (0, 0u64);
+        iter::from_fn(move || {
+            let layer = next.take()?;
+            if let Ok((common, shape)) = &layer {
+                capacity = capacity.saturating_add(shape.capacity);
+                next = Some(common.successor(shape, index, capacity));
+                index += 1;
+            }
+            Some(layer.map(|(_, shape)| shape))
+        })
+    }
+
+    /// The newest layer after `items` items, before and after
+    /// [`compact`](crate::host::Filter::compact); equal if compacting would save less than 1/16 of
+    /// it. `None` for more items than the filter can hold.
+    ///
+    /// ```
+    /// use bloomline_core::host::{Growth, Spec};
+    ///
+    /// let growth = Growth::Scaling { expansion: 2 };
+    /// let spec = Spec { capacity: 1_000_000, error_rate: 0.01, growth };
+    /// let (before, after) = spec.compacted(100_000).unwrap();
+    /// assert!(after.bytes() < before.bytes() / 6);
+    /// ```
+    pub fn compacted(self, items: u64) -> Option<(Shape, Shape)> {
+        let (mut common, mut shape) = Common::first(self, 0).ok()?;
+        let (mut index, mut len) = (0, items);
+        while len > shape.capacity {
+            len -= shape.capacity;
+            // The filter was not compacted yet, so the capacity of the older layers has no effect.
+            (common, shape) = common.successor(&shape, index, 0).ok()?;
+            index += 1;
+        }
+        let after = shape.compacted(common.compacted_error(index), len, len, len);
+        Some((shape, after.unwrap_or(shape)))
+    }
+
+    /// The target rate of layer `index`, counted from 0. `older_rates` is the sum of the computed
+    /// rates of the layers before it.
+    ///
+    /// A scaling filter gives each layer `1 / (index + 2)` of its error budget: the target rate of
+    /// the filter less `older_rates`. If every layer reached its own target rate, that of layer `i`
+    /// would be `1 / ((i + 1) (i + 2))` of the whole. These shares add up to 1. Their ratio is not
+    /// constant, unlike in the tightening series of Almeida et al. (2007). Layers have a whole
+    /// number of blocks, so their computed rates are lower, and later layers get the difference.
+    pub(crate) fn layer_error(&self, index: u32, older_rates: f64) -> f64 {
+        match self.growth {
+            Growth::Scaling { .. } => (self.error_rate - older_rates) / f64::from(index + 2),
+            Growth::Fixed => self.error_rate,
+        }
+    }
+}

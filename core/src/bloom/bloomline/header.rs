@@ -1,0 +1,214 @@
+//! The header of a filter: everything but its bits.
+//!
+//! Version 1 has 64 bytes:
+//!
+//! ```text
+//! offset  0        8       10      12      13        16         20      24
+//!         magic    version sizing  growth  reserved  expansion  layers
+//!        24        32          40     48          56        64
+//!         capacity  error_rate  seed   newest_len  reserved
+//! ```
+//!
+//! Version 2 is that of filters that were compacted, or merged above their capacity, and of
+//! [windowed filters](crate::bloom::window::header):
+//!
+//! ```text
+//! offset  0        8       10      12      13        16         20      24
+//!         magic    version sizing  growth  zeros     expansion  layers
+//!        24        32          40     48     56          64          72        80
+//!         capacity  error_rate  seed   zeros  newest_len  first_byte  zeros     records...
+//! ```
+//!
+//! Records of [irregular] layers follow, then zeros. All numbers are
+//! little-endian. The geometry is derived from the header and not stored in it, so the header
+//! cannot contradict the geometry. `docs/format.md` describes the format.
+
+use super::growth::{Common, Shape};
+use super::irregular::{self, Records};
+pub use super::length::{EXTENDED_BYTES, HEADER_BYTES};
+use super::length::{is_length, pad_header};
+use super::sizing::REVISION;
+use super::{BlockedLayer, Filter};
+use crate::bloom::scalable::Description;
+use crate::error::{Error, HeaderError};
+use crate::fields::{Reader, Writer};
+use crate::permit::Permit;
+use crate::spec::{Growth, Spec};
+
+/// The first bytes of a header. In RedisBloom's header they would be a count of 8.0e18 items.
+pub const MAGIC: [u8; 8] = *b"bloomlin";
+
+/// The version of the format, for filters that follow from what they were created with.
+pub const VERSION: u16 = 1;
+
+/// The version of the format for all other filters.
+pub const EXTENDED_VERSION: u16 = 2;
+
+/// The byte for [`Growth::Fixed`], whose expansion is stored as 0.
+const FIXED: u8 = 0;
+/// The byte for [`Growth::Scaling`].
+const SCALING: u8 = 1;
+
+impl Filter {
+    /// The header: everything about the filter but its bits.
+    pub fn encode_header(&self) -> Vec<u8> {
+        let spec = self.spec();
+        let mut records = Vec::new();
+        let layers = self.layers().map(BlockedLayer::shape);
+        irregular::encode(&self.common, layers, &mut records);
+        let first_byte = self.common.first_byte();
+        let is_extended = !records.is_empty() || first_byte != 0;
+        let version = if is_extended { EXTENDED_VERSION } else { VERSION };
+        let newest_len = self.newest_len();
+        let fixed = Fixed {
+            spec,
+            window: [0; 3],
+            count: self.layer_count(),
+            seed: self.seed(),
+            numbers: if is_extended {
+                [0, newest_len, first_byte, 0]
+            } else {
+                [newest_len, 0, 0, 0]
+            },
+        };
+        let mut bytes = fixed.encode(version).to_vec();
+        if is_extended {
+            bytes.extend(records);
+            pad_header(&mut bytes);
+        } else {
+            bytes.truncate(HEADER_BYTES);
+        }
+        bytes
+    }
+
+    /// The filter of a header, with all bits zero;
+    /// [`Bits::write_chunk`](crate::chunk::Bits::write_chunk) writes them.
+    ///
+    /// The bytes may come from anywhere. Nothing is allocated for bits before all numbers are
+    /// valid.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Header`], and those of [`Filter::new`].
+    pub fn decode_header(bytes: &[u8], permit: Permit) -> Result<Self, Error> {
+        Self::describe(bytes)?.build(permit)
+    }
+
+    /// What a header describes. This is the definition of a valid filter of this layout: one that
+    /// is described by a header which this function accepts.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Header`], and the errors of [`Filter::new`] for a parameter out of range.
+    pub(crate) fn describe(bytes: &[u8]) -> Result<Description<BlockedLayer>, Error> {
+        let is_extended = bytes.len() >= EXTENDED_BYTES;
+        if !is_length(bytes.len()) {
+            return Err(HeaderError::Length(bytes.len()).into());
+        }
+        let (fixed, records) =
+            bytes.split_at(if is_extended { EXTENDED_BYTES } else { HEADER_BYTES });
+        let fixed = Fixed::decode(fixed, if is_extended { EXTENDED_VERSION } else { VERSION })?;
+        let Fixed { spec, window, count: layers, seed, numbers } = fixed;
+        let (newest_len, first_byte, zeros) = match numbers {
+            [zero, newest_len, first_byte, other] if is_extended => {
+                (newest_len, first_byte, [zero, other])
+            }
+            [newest_len, zero, ..] => (newest_len, 0, [zero, 0]),
+        };
+        if window != [0; 3] || zeros != [0; 2] {
+            return Err(HeaderError::Reserved.into());
+        }
+        let mut irregular = Records::new(records, bytes.len())?;
+        let mut shapes = Vec::new();
+        let (common, first) = Common::first(spec, seed)?;
+        let common = irregular::layers((common, first), layers, &mut irregular, &mut shapes)?;
+        let is_regular = !irregular.had_any() && first_byte == 0;
+        irregular.finish(bytes.len())?;
+        if is_extended && is_regular {
+            return Err(HeaderError::Version(EXTENDED_VERSION).into());
+        }
+        let common = common.with_first_byte(first_byte).ok_or(HeaderError::Offset(first_byte))?;
+        if newest_len > shapes.last().map_or(0, Shape::capacity) {
+            return Err(HeaderError::Len(newest_len).into());
+        }
+        Ok(Description { common, shapes, newest_len })
+    }
+}
+
+/// The fields of fixed length of a header, in their order.
+pub(crate) struct Fixed {
+    pub spec: Spec,
+    /// Kind, refreshes and generations of a window; zeros in a header of a filter without one.
+    pub window: [u8; 3],
+    /// Layers; of a windowed filter, generations.
+    pub count: u32,
+    pub seed: u64,
+    /// What follows. A header of version 1 has the first two.
+    pub numbers: [u64; 4],
+}
+
+impl Fixed {
+    /// The fields as bytes, of which a header of version 1 has the first [`HEADER_BYTES`].
+    pub(crate) fn encode(&self, version: u16) -> [u8; EXTENDED_BYTES] {
+        let Spec { capacity, error_rate, growth } = self.spec;
+        let (growth, expansion) = match growth {
+            Growth::Fixed => (FIXED, 0),
+            Growth::Scaling { expansion } => (SCALING, expansion),
+        };
+        let mut fields = Writer::new();
+        fields.put(MAGIC);
+        fields.put(version.to_le_bytes());
+        fields.put(REVISION.to_le_bytes());
+        fields.put([growth]);
+        fields.put(self.window);
+        fields.put(expansion.to_le_bytes());
+        fields.put(self.count.to_le_bytes());
+        fields.put(capacity.to_le_bytes());
+        fields.put(error_rate.to_le_bytes());
+        fields.put(self.seed.to_le_bytes());
+        for number in self.numbers {
+            fields.put(number.to_le_bytes());
+        }
+        fields.finish()
+    }
+
+    /// The fields of a header of this version. Its numbers may be out of range.
+    ///
+    /// # Errors
+    ///
+    /// [`HeaderError::Magic`], [`HeaderError::Version`], [`HeaderError::Sizing`] and
+    /// [`HeaderError::Growth`]; [`Error::Expansion`] for a fixed filter with one.
+    pub(crate) fn decode(bytes: &[u8], version: u16) -> Result<Self, Error> {
+        let mut fields = Reader::new(bytes);
+        if fields.take() != MAGIC {
+            return Err(HeaderError::Magic.into());
+        }
+        match u16::from_le_bytes(fields.take()) {
+            found if found == version => {}
+            other => return Err(HeaderError::Version(other).into()),
+        }
+        match u16::from_le_bytes(fields.take()) {
+            REVISION => {}
+            other => return Err(HeaderError::Sizing(other).into()),
+        }
+        let [kind] = fields.take();
+        let window = fields.take();
+        let expansion = u32::from_le_bytes(fields.take());
+        let count = u32::from_le_bytes(fields.take());
+        let capacity = u64::from_le_bytes(fields.take());
+        let error_rate = f64::from_le_bytes(fields.take());
+        let seed = u64::from_le_bytes(fields.take());
+        let mut numbers = [0; 4];
+        let present = if version == VERSION { 2 } else { numbers.len() };
+        for number in numbers.iter_mut().take(present) {
+            *number = u64::from_le_bytes(fields.take());
+        }
+        let growth = match (kind, expansion) {
+            (FIXED, 0) => Growth::Fixed,
+            (FIXED, _) => return Err(Error::Expansion(expansion)),
+            (SCALING, _) => Growth::Scaling { expansion },
+            (other, _) => return Err(HeaderError::Growth(other).into()),
+        };
+        Ok(Self { spec: Spec { capacity, error_rate, growth }, window, count, seed, numbers })
+    }
+}

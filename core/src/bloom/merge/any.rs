@@ -1,0 +1,81 @@
+//! Merging filters of any kind.
+
+use super::Merge;
+use crate::bloom::any::AnyFilter;
+use crate::bloom::bloomline::Filter;
+use crate::bloom::redisbloom::ClassicFilter;
+use crate::bloom::scalable::ScalableFilter;
+use crate::error::Error;
+use crate::memory::lists::try_push;
+use crate::permit::Permit;
+
+impl AnyFilter {
+    /// Merges this filter with others: it becomes the filter to which the items of all of them were
+    /// added. True if a bit changed; otherwise nothing has changed.
+    ///
+    /// The filters must have equal parameters and seeds, no window, and not valkey-bloom's layout.
+    /// The number of items of the result is estimated by its fill, because an item may be in
+    /// several filters. A source that has more layers adds copies of them, for which `permit` is
+    /// asked.
+    ///
+    /// Cost: one pass over the bits of all filters.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Windowed`], [`Error::OfValkeyBloom`], [`Error::Differs`]; [`Error::RateExceeded`]
+    /// or [`Error::LayerFull`] if the result would not keep its target rate; [`Error::Refused`] by
+    /// `permit`; [`Error::OutOfMemory`]. Nothing has changed then.
+    pub fn union(&mut self, others: &[&Self], permit: Permit) -> Result<bool, Error> {
+        let target = self.error_rate();
+        match self {
+            Self::Bloomline(filter) => {
+                let others = sources(filter, others, Self::bloomline)?;
+                filter.merge(&others, target, permit)
+            }
+            Self::RedisBloom(filter) => {
+                let others = sources(filter, others, Self::classic)?;
+                filter.merge(&others, target, permit)
+            }
+            Self::Windowed(_) | Self::ValkeyBloom(_) => Err(self.refusal()),
+        }
+    }
+
+    /// Checks that the kinds and parameters of filters allow a union. Cost: some nanoseconds per
+    /// filter.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Windowed`], [`Error::OfValkeyBloom`], [`Error::Differs`].
+    pub fn check_union(&self, others: &[&Self]) -> Result<(), Error> {
+        match self {
+            Self::Bloomline(filter) => sources(filter, others, Self::bloomline).map(drop),
+            Self::RedisBloom(filter) => sources(filter, others, Self::classic).map(drop),
+            Self::Windowed(_) | Self::ValkeyBloom(_) => Err(self.refusal()),
+        }
+    }
+
+    fn bloomline(&self) -> Result<&Filter, Error> {
+        if let Self::Bloomline(filter) = self { Ok(filter) } else { Err(self.refusal()) }
+    }
+
+    fn classic(&self) -> Result<&ClassicFilter, Error> {
+        if let Self::RedisBloom(filter) = self { Ok(filter) } else { Err(self.refusal()) }
+    }
+}
+
+/// The filters of the kind and the parameters of `filter`.
+fn sources<'a, L: Merge>(
+    filter: &ScalableFilter<L>,
+    others: &[&'a AnyFilter],
+    kind: impl Fn(&'a AnyFilter) -> Result<&'a ScalableFilter<L>, Error>,
+) -> Result<Vec<&'a ScalableFilter<L>>, Error> {
+    let mut found = Vec::new();
+    for other in others {
+        let other = kind(other)?;
+        if let Some(parameter) = L::parameter(filter, other) {
+            return Err(Error::Differs(parameter));
+        }
+        try_push(&mut found, other)?;
+    }
+    Ok(found)
+}

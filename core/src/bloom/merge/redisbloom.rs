@@ -1,0 +1,43 @@
+//! Which filters and links of RedisBloom's layout can be merged.
+
+use super::Merge;
+use crate::bloom::redisbloom::geometry::Shape;
+use crate::bloom::redisbloom::{ClassicFilter, ClassicLayer, Common};
+use crate::error::Parameter;
+
+impl Merge for ClassicLayer {
+    /// The capacity of the first link is that of its bits: a merge may have raised the field.
+    fn parameter(one: &ClassicFilter, other: &ClassicFilter) -> Option<Parameter> {
+        let (spec, others) = (one.spec(), other.spec());
+        let options = |filter: &ClassicFilter| filter.common().options.without_scaling();
+        let bits = |filter: &ClassicFilter| filter.layers().next().map(|link| link.shape().bits);
+        if options(one) != options(other) {
+            Some(Parameter::Options)
+        } else if spec.error_rate.to_bits() != others.error_rate.to_bits() {
+            Some(Parameter::ErrorRate)
+        } else if spec.growth != others.growth {
+            Some(Parameter::Expansion)
+        } else if bits(one) != bits(other) {
+            Some(Parameter::Capacity)
+        } else {
+            None
+        }
+    }
+
+    fn differs(&self, other: &Self, index: u32) -> Option<Parameter> {
+        let shape = |layer: &Self| {
+            let Shape { bits, log2_bits, hashes, .. } = layer.shape;
+            (bits, log2_bits, hashes)
+        };
+        (shape(self) != shape(other)).then_some(Parameter::Layer(index))
+    }
+
+    /// RedisBloom has no link of more items than its capacity, and refuses to load one.
+    fn fill_up(&mut self, len: u64) {
+        self.shape.capacity = self.shape.capacity.max(len);
+    }
+
+    fn grown_as(common: &Common, _other: &Common) -> Common {
+        *common
+    }
+}

@@ -1,0 +1,114 @@
+//! The fields of a filter in an RDB file, as valkey-bloom writes them.
+//!
+//! ```text
+//! unsigned layers, unsigned expansion, double error_rate, double tightening, unsigned is_random
+//! and for each layer, oldest first:
+//! unsigned capacity, unsigned items (only of the newest layer), string (see `blob`)
+//! ```
+
+use super::ValkeyFilter;
+use super::blob::{Assembly, blob_bytes, encode};
+use super::layer::Common;
+use super::valid::random_flag;
+use crate::error::{Error, ValkeyError};
+use crate::hash::siphash::FIXED_SEED;
+use crate::memory::sparse::SparseBytes;
+use crate::permit::Permit;
+
+/// A stream of fields, to be read.
+pub trait ReadFields {
+    /// A string of the stream.
+    type Text: AsRef<[u8]>;
+    /// Why nothing can be read, or the error of the filter.
+    type Error: From<Error>;
+
+    /// Reads an unsigned number.
+    ///
+    /// # Errors
+    ///
+    /// Those of the stream.
+    fn unsigned(&mut self) -> Result<u64, Self::Error>;
+
+    /// Reads a floating-point number.
+    ///
+    /// # Errors
+    ///
+    /// Those of the stream.
+    fn number(&mut self) -> Result<f64, Self::Error>;
+
+    /// Reads a string.
+    ///
+    /// # Errors
+    ///
+    /// Those of the stream.
+    fn string(&mut self) -> Result<Self::Text, Self::Error>;
+}
+
+/// A stream of fields, to be written.
+pub trait WriteFields {
+    /// Writes an unsigned number.
+    fn unsigned(&mut self, value: u64);
+
+    /// Writes a floating-point number.
+    fn number(&mut self, value: f64);
+
+    /// Writes a string.
+    fn string(&mut self, bytes: &[u8]);
+}
+
+impl ValkeyFilter {
+    /// Writes all fields.
+    ///
+    /// A layer is one string, so its bits are copied, but for pages that were never touched: one
+    /// copy of a layer at a time.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`]; not all fields were written then.
+    pub fn encode_fields(&self, to: &mut impl WriteFields) -> Result<(), Error> {
+        let &Common { expansion, error_rate, tightening, seed, is_random } = self.common();
+        to.unsigned(self.layer_count().into());
+        to.unsigned(expansion.into());
+        to.number(error_rate);
+        to.number(tightening);
+        to.unsigned(is_random.into());
+        let last = self.layer_count();
+        for (layer, number) in self.layers().zip(1..) {
+            to.unsigned(layer.shape().capacity);
+            if number == last {
+                to.unsigned(self.newest_len());
+            }
+            let mut blob = SparseBytes::with_capacity(blob_bytes(layer.shape()))?;
+            encode(layer, &seed, &mut blob);
+            to.string(&blob);
+        }
+        Ok(())
+    }
+
+    /// Reads all fields. They may come from anywhere: what is accepted can be saved and loaded
+    /// again, whatever is done with it.
+    ///
+    /// `permit` gets a demand for each layer, for bytes that were read: nothing is requested for a
+    /// size that the fields only claim.
+    ///
+    /// # Errors
+    ///
+    /// Those of the stream, [`ValkeyError`], [`Error::ErrorRateTooSmall`], [`Error::Refused`] by
+    /// `permit`, [`Error::OutOfMemory`].
+    pub fn decode_fields<R: ReadFields>(from: &mut R, permit: Permit) -> Result<Self, R::Error> {
+        let count = from.unsigned()?;
+        let expansion = from.unsigned()?;
+        let expansion =
+            u32::try_from(expansion).map_err(|_| Error::from(ValkeyError::Expansion(expansion)))?;
+        let (error_rate, tightening) = (from.number()?, from.number()?);
+        let is_random = random_flag(from.unsigned()?).map_err(Error::from)?;
+        let common = Common { expansion, error_rate, tightening, seed: FIXED_SEED, is_random };
+        let mut filter = Assembly::new(common, count, permit)?;
+        for _ in 0..filter.count() {
+            let capacity = from.unsigned()?;
+            let items = if filter.is_last() { from.unsigned()? } else { capacity };
+            filter.push(capacity, items, from.string()?.as_ref())?;
+        }
+        Ok(filter.finish()?)
+    }
+}

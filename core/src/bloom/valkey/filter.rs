@@ -1,0 +1,82 @@
+//! A filter in this layout: how it is created, its parameters, how far it can grow.
+
+use super::ValkeyFilter;
+use super::layer::{Common, Shape, ValkeyLayer};
+use super::sizing::{MAX_CAPACITY, layer_rate};
+use super::valid::check_common;
+use crate::bloom::layer::Layer;
+use crate::error::{Error, ValkeyError};
+use crate::permit::Permit;
+use crate::spec::{Growth, Spec};
+
+/// How far a filter can grow.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reach {
+    /// The capacity of all layers together.
+    pub capacity: u64,
+    /// Why there is no further layer: [`Error::Refused`] by the limit, or that of the layer.
+    pub end: Error,
+}
+
+impl ValkeyFilter {
+    /// An empty filter.
+    ///
+    /// # Errors
+    ///
+    /// [`ValkeyError`], [`Error::Refused`] by `permit`, [`Error::OutOfMemory`].
+    pub fn new(capacity: u64, common: Common, permit: Permit) -> Result<Self, Error> {
+        Self::with_shape(common, &first_shape(capacity, &common)?, permit)
+    }
+
+    /// The capacity and the target rate of the first layer, and the growth.
+    pub fn spec(&self) -> Spec {
+        let &Common { expansion, error_rate, .. } = self.common();
+        let capacity = self.layers().next().map_or(0, ValkeyLayer::capacity);
+        Spec { capacity, error_rate, growth: Growth::of(expansion) }
+    }
+
+    /// The target rate of each layer, oldest first.
+    pub fn layer_errors(&self) -> impl Iterator<Item = f64> {
+        let &Common { error_rate, tightening, .. } = self.common();
+        (0..self.layer_count()).map(move |index| layer_rate(error_rate, tightening, index))
+    }
+
+    /// How far a filter of this capacity can grow in `limit` bytes: valkey-bloom's "Max scaled
+    /// capacity", and what VALIDATESCALETO is compared with. Nothing is allocated.
+    ///
+    /// Cost: some ten nanoseconds per layer.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ValkeyFilter::new`], and [`Error::Refused`] if the first layer exceeds the limit.
+    pub fn reach(capacity: u64, common: &Common, limit: u64) -> Result<Reach, Error> {
+        let mut shape = first_shape(capacity, common)?;
+        let (mut bytes, mut capacity) = (0u64, 0u64);
+        for index in 0.. {
+            bytes = bytes.saturating_add(shape.bytes);
+            let size = ValkeyLayer::size_bytes(bytes, index + 1);
+            if size > limit && index == 0 {
+                return Err(Error::Refused(size));
+            }
+            if size > limit {
+                return Ok(Reach { capacity, end: Error::Refused(size) });
+            }
+            capacity = capacity.saturating_add(shape.capacity);
+            match ValkeyLayer::successor(common, &shape, index, capacity) {
+                Ok((_, next)) => shape = next,
+                Err(end) => return Ok(Reach { capacity, end }),
+            }
+        }
+        // A filter has fewer layers than numbers.
+        Err(ValkeyError::Capacity(capacity).into())
+    }
+}
+
+/// The first layer of a new filter.
+fn first_shape(capacity: u64, common: &Common) -> Result<Shape, Error> {
+    check_common(common)?;
+    if !(1..=MAX_CAPACITY).contains(&capacity) {
+        return Err(ValkeyError::Capacity(capacity).into());
+    }
+    Ok(Shape::new(capacity, common.error_rate)?)
+}

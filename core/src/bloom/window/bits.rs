@@ -1,0 +1,110 @@
+//! The bits of a windowed filter, as bytes and as allocations.
+
+use std::iter;
+use std::ptr::NonNull;
+
+use super::filter::WindowedFilter;
+use super::generation::Generation;
+use super::ring::Ring;
+use crate::bloom::bloomline::LayerRef;
+use crate::bloom::layer::{Layer, Probe};
+use crate::bloom::scalable::{relocate_layers, sample_of};
+use crate::chunk::Bits;
+use crate::math::estimate::Estimate;
+use crate::memory::words::{Mover, WordsRef, bytes_of, relocate_slice};
+
+/// Bytes are counted over the life of the filter: the first is where the bits of all dropped
+/// generations end.
+impl Bits for WindowedFilter {
+    fn first_byte(&self) -> u64 {
+        self.dropped_bytes
+    }
+
+    fn each_bits(&self) -> impl Iterator<Item = WordsRef<'_>> {
+        self.layers().map(|layer| layer.words())
+    }
+
+    fn each_bits_mut(&mut self) -> impl Iterator<Item = &mut [u8]> {
+        let (len, count) = (self.layer_words(), usize::from(self.present));
+        let (small, large) = match &mut self.ring {
+            Ring::Small(words) => (Some(words), None),
+            Ring::Large(large) => (None, Some(large)),
+        };
+        let small = small.into_iter().flat_map(move |words| words.chunks_mut(len).take(count));
+        let large = large.into_iter().flat_map(|large| large.all_mut());
+        let large = large.flat_map(Generation::layers_mut);
+        let large = large.map(|layer| layer.words_mut().as_mut_bytes());
+        small.map(bytes_of).chain(large)
+    }
+}
+
+impl WindowedFilter {
+    /// The layers, oldest first, and how many pages of each are counted; see
+    /// [`samples`](crate::host::Filter::samples).
+    pub fn samples(&self) -> impl Iterator<Item = (LayerRef<'_>, usize)> {
+        let all = self.bits_bytes();
+        self.layers().map(move |layer| (layer, sample_of(layer.bytes(), all)))
+    }
+
+    /// The number of distinct items in all generations; see
+    /// [`AnyFilter::estimate`](crate::host::AnyFilter::estimate).
+    pub fn estimate(&self) -> Estimate {
+        let all = self.bits_bytes();
+        let mut sum = Estimate::default();
+        for generation in self.all() {
+            let live = generation.live() as f64 / generation.len().max(1) as f64;
+            for layer in generation.layers() {
+                let estimate = layer.by_fill(sample_of(layer.bytes(), all));
+                sum = sum + estimate.attempted.scaled(live);
+            }
+        }
+        sum
+    }
+
+    /// Where the bits end, counted over the life of the filter.
+    pub(crate) fn end(&self) -> u64 {
+        self.dropped_bytes + self.bits_bytes()
+    }
+
+    /// The starts of the filter's allocations. Of a large ring the bits of each layer and the
+    /// overflow layers' structures, then the table of the older generations if there is one, and
+    /// the ring.
+    pub fn allocations(&self) -> impl Iterator<Item = NonNull<u8>> {
+        let (small, large) = match &self.ring {
+            Ring::Small(words) => (Some(NonNull::from(&**words).cast()), None),
+            Ring::Large(large) => (None, Some(large)),
+        };
+        let of_large = large.into_iter().flat_map(|large| {
+            let table = (!large.older.is_empty()).then_some(NonNull::from(&*large.older).cast());
+            let generations = large.older.iter().chain(iter::once(&large.newest));
+            let ring = iter::once(NonNull::from(&**large).cast());
+            generations.flat_map(Generation::allocations).chain(table).chain(ring)
+        });
+        small.into_iter().chain(of_large)
+    }
+
+    /// Lets `mover` move the filter's allocations but the structures of a large ring; see
+    /// [`relocate`](crate::host::Filter::relocate).
+    pub fn relocate(
+        &mut self,
+        from: usize,
+        mover: &mut Mover,
+        should_stop: impl FnMut() -> bool,
+    ) -> Option<usize> {
+        match &mut self.ring {
+            Ring::Small(words) => {
+                relocate_slice(words, mover);
+                None
+            }
+            Ring::Large(large) => {
+                let layers = large.all_mut().flat_map(Generation::layers_mut);
+                let next = relocate_layers(layers, from, mover, should_stop);
+                if next.is_none() {
+                    large.all_mut().for_each(|generation| generation.relocate_table(mover));
+                    relocate_slice(&mut large.older, mover);
+                }
+                next
+            }
+        }
+    }
+}

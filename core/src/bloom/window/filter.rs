@@ -1,0 +1,385 @@
+//! The ring of generations.
+
+use std::fmt;
+use std::iter;
+
+use super::generation::{Generation, GenerationRef};
+use super::ring::{Large, Ring, in_ring, is_small};
+use super::size::size_with;
+use super::spec::{MAX_GENERATIONS, Window, WindowSpec};
+use crate::bloom::bloomline::geometry::Geometry;
+use crate::bloom::bloomline::{Common, Filter, LayerRef, Shape};
+use crate::bloom::layer::Probe;
+use crate::error::Error;
+use crate::memory::lists::try_collect;
+use crate::memory::try_box;
+use crate::permit::{Demand, Permit, request};
+use crate::spec::{Growth, Layout, MAX_EXPANSION};
+
+/// The latest time at which a generation can be opened, in milliseconds, so that times can be added
+/// without overflow. A later time counts as this one.
+pub(crate) const MAX_TIME: u64 = 1 << 62;
+
+/// The most bytes of bits of all generations over the life of a filter, so that offsets can be
+/// added without overflow: 4 EiB.
+pub(super) const MAX_OFFSET: u64 = 1 << 62;
+
+/// The most overflow layers of one generation.
+pub const MAX_OVERFLOW_LAYERS: u32 = 64;
+
+/// A windowed filter: a ring of generations.
+///
+/// An item is hashed once for all layers of all generations.
+///
+/// [`WindowSpec`] is flattened, so that the filter fits into 96 bytes together with the kind of the
+/// filter.
+pub struct WindowedFilter {
+    /// Items that a regular layer is sized for.
+    pub(crate) regular_capacity: u64,
+    pub(crate) error_rate: f64,
+    /// Milliseconds of a window of time.
+    pub(crate) millis: u64,
+    /// Of all layers.
+    pub(crate) seed: u64,
+    /// The number of the newest generation. The first one has number 0.
+    pub(crate) number: u64,
+    /// Bytes of the bits of all generations that were dropped: where the bits of the oldest
+    /// generation begin, counted over the life of the filter.
+    pub(crate) dropped_bytes: u64,
+    /// The time that a rotation by count takes as its own: the host's last one.
+    pub(crate) clock: u64,
+    /// Of a regular layer.
+    pub(crate) geometry: Geometry,
+    pub(crate) ring: Ring,
+    /// 0 if the filter does not grow.
+    pub(crate) expansion: u16,
+    /// Older generations that were specified.
+    pub(crate) generations: u8,
+    /// Items by which the capacity is below that of `generations` regular layers.
+    pub(crate) short: u8,
+    pub(crate) kind: Kind,
+    pub(crate) refreshes: bool,
+    /// Generations that exist.
+    pub(crate) present: u8,
+}
+
+/// [`Window`] without its time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Time,
+    Last,
+    Manual,
+}
+
+const _: () = assert!(MAX_GENERATIONS < u8::MAX as u32 && MAX_EXPANSION <= u16::MAX as u32);
+
+impl fmt::Debug for WindowedFilter {
+    /// Writes the numbers of the filter, not its bits.
+    fn fmt(&self, to: &mut fmt::Formatter) -> fmt::Result {
+        to.debug_struct("WindowedFilter")
+            .field("spec", &self.spec())
+            .field("items", &self.len())
+            .field("newest", &self.number)
+            .field("generations", &self.generation_count())
+            .field("bytes", &self.size_bytes())
+            .finish_non_exhaustive()
+    }
+}
+
+impl WindowedFilter {
+    /// An empty filter whose items are hashed with `seed`. Its first generation is opened at `now`,
+    /// in milliseconds.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Capacity`], [`Error::ErrorRate`], [`Error::Expansion`], [`Error::Window`],
+    /// [`Error::Generations`] or [`Error::ErrorRateTooSmall`] for a number of `spec` that is out of
+    /// range; [`Error::Refused`] by `permit`; [`Error::OutOfMemory`].
+    pub fn new(spec: WindowSpec, seed: u64, now: u64, permit: Permit) -> Result<Self, Error> {
+        spec.check()?;
+        let (_, shape) = Common::first(spec.regular(), seed)?;
+        let size = |bytes| size_with(is_small(&shape), bytes, 1, 0);
+        request(permit, Layout::Bloomline, [shape.bytes()], size)?;
+        let now = now.min(MAX_TIME);
+        let ring = if is_small(&shape) {
+            Self::small_ring(&shape, iter::empty(), Some(now))?
+        } else {
+            let newest = Generation::new(&shape, now)?;
+            let (older, dropped) = (Box::default(), Vec::new());
+            Ring::Large(try_box(Large { newest, older, dropped })?)
+        };
+        Ok(Self { clock: now, ..Self::of(&spec, seed, &shape, ring, 1) })
+    }
+
+    /// A filter with this ring of `present` generations, of which none was dropped.
+    pub(super) fn of(
+        spec: &WindowSpec,
+        seed: u64,
+        shape: &Shape,
+        ring: Ring,
+        present: usize,
+    ) -> Self {
+        let (kind, millis) = match spec.window {
+            Window::Time { millis } => (Kind::Time, millis),
+            Window::Last => (Kind::Last, 0),
+            Window::Manual => (Kind::Manual, 0),
+        };
+        let expansion = spec.growth.expansion() as u16;
+        let all = shape.capacity().saturating_mul(spec.generations.into());
+        Self {
+            regular_capacity: shape.capacity(),
+            error_rate: spec.error_rate,
+            millis,
+            seed,
+            number: present as u64 - 1,
+            dropped_bytes: 0,
+            clock: 0,
+            geometry: *shape.geometry(),
+            ring,
+            expansion,
+            generations: spec.generations as u8,
+            short: all.saturating_sub(spec.capacity) as u8,
+            kind,
+            refreshes: spec.refreshes,
+            present: present as u8,
+        }
+    }
+
+    /// A filter equal to this one.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Refused`] by `permit`, [`Error::OutOfMemory`].
+    pub fn try_clone(&self, permit: Permit) -> Result<Self, Error> {
+        let bytes = self.layers().map(|layer| layer.bytes());
+        request(permit, Layout::Bloomline, bytes, |_| self.size_bytes())?;
+        let ring = match &self.ring {
+            Ring::Small(words) => Self::small_ring(&self.shape(), self.in_words(words), None)?,
+            Ring::Large(large) => {
+                let older = large.older.iter().map(Generation::try_clone);
+                let (older, dropped) = (try_collect(large.older.len(), older)?, Vec::new());
+                let newest = large.newest.try_clone()?;
+                Ring::Large(try_box(Large { newest, older, dropped })?)
+            }
+        };
+        Ok(Self { ring, ..*self })
+    }
+
+    /// What the filter was created with.
+    #[inline(never)]
+    pub fn spec(&self) -> WindowSpec {
+        let generations = u32::from(self.generations);
+        let all = self.regular_capacity.saturating_mul(generations.into());
+        WindowSpec {
+            capacity: all - u64::from(self.short),
+            error_rate: self.error_rate,
+            growth: Growth::of(self.expansion.into()),
+            window: match self.kind {
+                Kind::Time => Window::Time { millis: self.millis },
+                Kind::Last => Window::Last,
+                Kind::Manual => Window::Manual,
+            },
+            generations,
+            refreshes: self.refreshes,
+        }
+    }
+
+    /// A regular layer.
+    pub(crate) fn shape(&self) -> Shape {
+        let (capacity, geometry) = (self.regular_capacity, self.geometry);
+        Shape { capacity, geometry, stored: geometry.pages() as u32 }
+    }
+
+    /// The seed of the hash.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
+    /// The generations and their numbers, oldest first. At least one, and at most one more than
+    /// [`WindowSpec::generations`].
+    pub fn generations(&self) -> impl Iterator<Item = (u64, GenerationRef<'_>)> {
+        let oldest = self.number - (u64::from(self.present) - 1);
+        (oldest..).zip(self.all())
+    }
+
+    /// The generations, oldest first. Slower than [`in_ring`].
+    pub(crate) fn all(&self) -> impl DoubleEndedIterator<Item = GenerationRef<'_>> + Clone {
+        let (small, large) = match &self.ring {
+            Ring::Small(words) => (Some(self.in_words(words)), None),
+            Ring::Large(large) => (None, Some(large.all())),
+        };
+        small.into_iter().flatten().chain(large.into_iter().flatten())
+    }
+
+    /// The number of generations, 1 to [`WindowSpec::generations`] + 1.
+    pub fn generation_count(&self) -> usize {
+        self.present.into()
+    }
+
+    /// The newest generation.
+    #[inline]
+    pub fn newest(&self) -> GenerationRef<'_> {
+        match &self.ring {
+            Ring::Small(words) => self.newest_of(words),
+            Ring::Large(large) => large.newest.view(),
+        }
+    }
+
+    /// The number of the newest generation, counted from 0: rotations since the creation.
+    #[inline]
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// For how long a generation answers, in milliseconds since it was opened.
+    #[inline(always)]
+    pub(crate) fn lifetime(&self) -> u64 {
+        self.times().map_or(u64::MAX, |(window, slot)| slot + window)
+    }
+
+    /// Milliseconds of window and slot; see [`WindowSpec::times`].
+    #[inline(always)]
+    pub(crate) fn times(&self) -> Option<(u64, u64)> {
+        let slot = || self.millis.div_ceil(self.generations.max(1).into());
+        (self.kind == Kind::Time).then(|| (self.millis, slot()))
+    }
+
+    /// The layers, oldest first: generation by generation, the regular layer of each before its
+    /// overflow layers.
+    pub fn layers(&self) -> impl Iterator<Item = LayerRef<'_>> {
+        self.all().flat_map(|generation| generation.layers())
+    }
+
+    /// Distinct items in all generations: each counts in the newest one that contains it.
+    pub fn len(&self) -> u64 {
+        in_ring!(self, all => all.map(|one| one.live()).fold(0, u64::saturating_add))
+    }
+
+    /// True if no generation has an item.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Distinct items in the generations that answer at a time.
+    pub fn len_at(&self, now: u64) -> u64 {
+        let lifetime = self.lifetime();
+        let answering = self.all().rev().take_while(|one| one.answers(now, lifetime));
+        answering.map(|one| one.live()).fold(0, u64::saturating_add)
+    }
+
+    /// Distinct items inside one window that the filter is sized for: what was specified, and the
+    /// capacity of all overflow layers.
+    pub fn capacity(&self) -> u64 {
+        self.overflows().map(Filter::capacity).fold(self.spec().capacity, u64::saturating_add)
+    }
+
+    /// Items in the newest generation.
+    // Not inlined, so that the callers stay small for filters without a window.
+    #[inline(never)]
+    pub(crate) fn newest_len(&self) -> u64 {
+        self.newest().len()
+    }
+
+    /// Items that can be written before the newest layer is full.
+    #[inline(never)]
+    pub fn room(&self) -> u64 {
+        let newest = self.newest();
+        match newest.overflow {
+            Some(filter) => filter.room(),
+            None => self.regular_capacity.saturating_sub(newest.regular_len),
+        }
+    }
+
+    /// The number of layers of all generations.
+    #[inline(never)]
+    pub fn layer_count(&self) -> u32 {
+        self.overflows().map(Filter::layer_count).sum::<u32>() + self.generation_count() as u32
+    }
+
+    /// The computed false-positive rate of all generations: at most the target rate.
+    pub fn fp_rate(&self) -> f64 {
+        self.all().map(|one| one.fp_rate()).sum()
+    }
+
+    /// Bytes of the filter: its header, its tables and its bits. They follow from the geometry
+    /// alone, so they are equal on every server.
+    pub fn size_bytes(&self) -> u64 {
+        match &self.ring {
+            Ring::Small(_) => {
+                let count = u64::from(self.present);
+                size_with(true, self.geometry.bytes() * count, count as usize, 0)
+            }
+            Ring::Large(large) => {
+                let regular = large.all().map(|one| one.regular.bytes()).sum();
+                let overflow = large.all().map(|one| one.overflow_bytes()).sum();
+                let count = self.present.into();
+                size_with(self.can_be_small(large.all()), regular, count, overflow)
+            }
+        }
+    }
+
+    /// Bytes of the filter if its ring is a large one.
+    fn large_size_bytes(&self) -> u64 {
+        let regular = self.all().map(|one| one.regular.bytes()).sum();
+        let overflow = self.overflows().map(Filter::size_bytes).sum();
+        size_with(false, regular, self.generation_count(), overflow)
+    }
+
+    /// The overflow layers of the generations that have some, oldest first.
+    fn overflows(&self) -> impl Iterator<Item = &Filter> {
+        self.all().filter_map(|generation| generation.overflow)
+    }
+
+    /// Takes the generations that the last rotation dropped, so that a host can free their memory
+    /// elsewhere. What is not taken is freed by the next rotation. A small ring has none: the
+    /// memory of its generations is used again.
+    pub fn take_dropped(&mut self) -> Vec<Generation> {
+        let Ring::Large(large) = &mut self.ring else { return Vec::new() };
+        let dropped = std::mem::take(&mut large.dropped);
+        self.pack();
+        dropped
+    }
+
+    /// Adds an overflow layer to the newest generation.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Full`] if generations have no overflow layers, [`Error::TooManyLayers`], and those
+    /// of [`Filter::new`]. The filter is unchanged then.
+    #[cold]
+    pub(crate) fn grow_overflow(&mut self, permit: Permit) -> Result<(), Error> {
+        let spec = self.spec().overflow().ok_or(Error::Full(self.regular_capacity))?;
+        let others = self.large_size_bytes() - self.newest().overflow_bytes();
+        let mut permit = beside(others, self.end(), permit);
+        let seed = self.seed;
+        let overflow = match self.newest().overflow {
+            None => Some(try_box(Filter::new(spec, seed, &mut permit)?)?),
+            Some(filter) if filter.layer_count() >= MAX_OVERFLOW_LAYERS => {
+                return Err(Error::TooManyLayers(MAX_OVERFLOW_LAYERS));
+            }
+            Some(_) => None,
+        };
+        let newest = &mut self.unpack()?.newest;
+        match &mut newest.overflow {
+            Some(filter) => filter.grow(&mut permit),
+            none => {
+                *none = overflow;
+                Ok(())
+            }
+        }
+    }
+
+    /// True if the filter remembers by time.
+    pub fn has_time(&self) -> bool {
+        self.kind == Kind::Time
+    }
+}
+
+/// The permit for a part of a filter whose other parts take `others` bytes, and whose bits end at
+/// byte `end`. It refuses bits beyond [`MAX_OFFSET`], so that the header of a filter stays valid.
+pub(super) fn beside(others: u64, end: u64, permit: Permit) -> impl FnMut(Demand) -> bool {
+    move |part| {
+        let filter_bytes = part.filter_bytes.saturating_add(others);
+        end.saturating_add(part.new_bytes) <= MAX_OFFSET && permit(Demand { filter_bytes, ..part })
+    }
+}

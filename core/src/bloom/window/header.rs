@@ -1,0 +1,273 @@
+//! The header of a windowed filter: everything but its bits.
+//!
+//! ```text
+//! offset  0        8       10      12     13     14        15          16         20
+//!         magic    version sizing  growth window refreshes generations expansion  present
+//!        24        32          40     48      56      64             72     80
+//!         capacity  error_rate  seed   millis  number  dropped_bytes  clock  generations...
+//!
+//! generation, oldest first, 32 bytes each
+//! offset  0        8    16     24         28       32
+//!         opened   len  live   overflow   reserved
+//! ```
+//!
+//! Zeros follow up to a multiple of 64 bytes. All numbers are little-endian. The geometry is
+//! derived from the header and not stored in it. `docs/format.md` describes the format.
+
+use arrayvec::ArrayVec;
+
+use super::filter::{MAX_OFFSET, WindowedFilter};
+use super::generation::{Generation, GenerationRef};
+use super::layers::{Layers, Record};
+use super::ring::{Large, Ring};
+use super::size::SMALL_BYTES;
+use super::spec::{MAX_GENERATIONS, Window, WindowSpec};
+use crate::bloom::bloomline::geometry::BLOCK_BYTES;
+use crate::bloom::bloomline::header::{EXTENDED_BYTES, EXTENDED_VERSION, Fixed};
+use crate::bloom::bloomline::length::{pad_header, padded_len};
+use crate::bloom::bloomline::{Common, Filter, LayerRef, Shape};
+use crate::error::{Error, HeaderError};
+use crate::fields::{Reader, Writer};
+use crate::memory::lists::try_collect;
+use crate::memory::try_box;
+use crate::permit::{Permit, request};
+use crate::spec::{Layout, Spec};
+
+/// Bytes of a generation.
+const GENERATION_BYTES: usize = 32;
+
+const TIME: u8 = 1;
+const LAST: u8 = 2;
+const MANUAL: u8 = 3;
+
+/// The records of a header, oldest first. No memory is allocated for them.
+type Records = ArrayVec<Record, { MAX_GENERATIONS as usize + 1 }>;
+
+/// Where the kind of window stands: 0 in a header of a filter without a window.
+const WINDOW_OFFSET: usize = 13;
+
+impl WindowedFilter {
+    /// True if a header of version 2 is that of a windowed filter.
+    pub(crate) fn has_header(bytes: &[u8]) -> bool {
+        bytes.len() >= EXTENDED_BYTES && bytes.get(WINDOW_OFFSET).is_some_and(|&kind| kind != 0)
+    }
+
+    /// The header: everything about the filter but its bits.
+    pub fn encode_header(&self) -> Vec<u8> {
+        let spec = self.spec();
+        let (window, millis) = match spec.window {
+            Window::Time { millis } => (TIME, millis),
+            Window::Last => (LAST, 0),
+            Window::Manual => (MANUAL, 0),
+        };
+        let WindowSpec { capacity, error_rate, growth, generations, refreshes, .. } = spec;
+        let fixed = Fixed {
+            spec: Spec { capacity, error_rate, growth },
+            window: [window, refreshes.into(), generations as u8],
+            count: self.generation_count() as u32,
+            seed: self.seed(),
+            numbers: [millis, self.number, self.dropped_bytes, self.clock],
+        };
+        let mut bytes = fixed.encode(EXTENDED_VERSION).to_vec();
+        for (_, generation) in self.generations() {
+            bytes.extend(Record::of(&generation).encode());
+        }
+        pad_header(&mut bytes);
+        bytes
+    }
+
+    /// The filter of a header, with all bits zero;
+    /// [`Bits::write_chunk`](crate::chunk::Bits::write_chunk) writes them.
+    ///
+    /// The bytes may come from anywhere. Nothing is allocated for bits before all numbers are
+    /// valid.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Header`], and those of [`WindowedFilter::new`].
+    pub fn decode_header(bytes: &[u8], permit: Permit) -> Result<Self, Error> {
+        Self::describe(bytes)?.build(permit)
+    }
+
+    /// What a header describes. This is the definition of a valid windowed filter: one that is
+    /// described by a header which this function accepts.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Header`], and the errors of [`WindowedFilter::new`] for a parameter out of range.
+    pub(crate) fn describe(bytes: &[u8]) -> Result<Description, Error> {
+        let length = HeaderError::Length(bytes.len());
+        let (fixed, records) = bytes.split_at_checked(EXTENDED_BYTES).ok_or(length)?;
+        let Fixed { spec, window, count: present, seed, numbers } =
+            Fixed::decode(fixed, EXTENDED_VERSION)?;
+        let Spec { capacity, error_rate, growth } = spec;
+        let [window, refreshes, generations] = window;
+        let [millis, number, dropped_bytes, clock] = numbers;
+        let window = match (window, millis) {
+            (TIME, _) => Window::Time { millis },
+            (LAST, 0) => Window::Last,
+            (MANUAL, 0) => Window::Manual,
+            (LAST | MANUAL, _) => return Err(Error::Window(millis)),
+            (other, _) => return Err(HeaderError::Window(other).into()),
+        };
+        let refreshes = match refreshes {
+            0 => false,
+            1 => true,
+            _ => return Err(HeaderError::Reserved.into()),
+        };
+        let generations = generations.into();
+        let spec = WindowSpec { capacity, error_rate, growth, window, generations, refreshes };
+        spec.check()?;
+        let records = Record::decode_all(records, present, &spec)?;
+        let layers = Layers::of(&records, &spec, seed)?;
+        layers.check(&records, &spec)?;
+        check_offsets(number, dropped_bytes, &records, &layers)?;
+        Ok(Description { spec, seed, number, dropped_bytes, clock, records, layers })
+    }
+}
+
+/// Everything about a filter but its bits.
+pub(crate) struct Description {
+    spec: WindowSpec,
+    seed: u64,
+    number: u64,
+    dropped_bytes: u64,
+    clock: u64,
+    records: Records,
+    layers: Layers,
+}
+
+impl Description {
+    /// The filter, with all bits zero.
+    fn build(&self, permit: Permit) -> Result<WindowedFilter, Error> {
+        let Self { spec, seed, number, dropped_bytes, clock, ref records, ref layers } = *self;
+        let (_, shape) = Common::first(spec.regular(), seed)?;
+        let bytes = layers.each().map(Shape::bytes);
+        request(permit, Layout::Bloomline, bytes, |_| layers.size_bytes(&shape))?;
+        let ring =
+            if layers.are_small(&shape) { self.small_ring(&shape)? } else { self.large_ring()? };
+        let filter = WindowedFilter::of(&spec, seed, &shape, ring, records.len());
+        Ok(WindowedFilter { number, dropped_bytes, clock, ..filter })
+    }
+
+    /// The generations in one allocation.
+    fn small_ring(&self, shape: &Shape) -> Result<Ring, Error> {
+        let empty = [0; SMALL_BYTES as usize / size_of::<u64>()];
+        let bits = empty.get(..shape.bytes() as usize / size_of::<u64>()).unwrap_or_default();
+        let regular = LayerRef::new(bits, shape.capacity(), *shape.geometry());
+        let regular = regular.ok_or(HeaderError::Generations(0))?;
+        let generations = self.records.iter().map(|&Record { opened, len, live, .. }| {
+            GenerationRef { regular, regular_len: len, overflow: None, live, opened }
+        });
+        WindowedFilter::small_ring(shape, generations, None)
+    }
+
+    /// The generations with allocations of their own.
+    fn large_ring(&self) -> Result<Ring, Error> {
+        let Self { spec, seed, ref records, ref layers, .. } = *self;
+        let mut all = layers.generations();
+        let none = HeaderError::Generations(0);
+        let (newest, shapes) = records.last().zip(all.next_back()).ok_or(none)?;
+        let newest = newest.build(&spec, shapes, seed)?;
+        let older =
+            records.iter().zip(all).map(|(record, shapes)| record.build(&spec, shapes, seed));
+        let (older, dropped) = (try_collect(records.len() - 1, older)?, Vec::new());
+        Ok(Ring::Large(try_box(Large { newest, older, dropped })?))
+    }
+
+    /// True if this describes the filter.
+    pub(crate) fn is_of(&self, filter: &WindowedFilter) -> bool {
+        let Self { spec, seed, number, dropped_bytes, clock, ref records, ref layers } = *self;
+        let numbers = (filter.number, filter.dropped_bytes, filter.clock);
+        let is_of = |((generation, record), shapes): ((GenerationRef, &Record), &[Shape])| {
+            // A generation has overflow layers only if its regular layer is full.
+            let is_full = generation.regular_len == generation.regular.capacity();
+            Record::of(&generation) == *record
+                && (generation.overflow.is_none() || is_full)
+                && generation.layers().map(|layer| layer.shape()).eq(shapes.iter().copied())
+        };
+        (spec, seed) == (filter.spec(), filter.seed())
+            && numbers == (number, dropped_bytes, clock)
+            && records.len() == filter.generation_count()
+            && filter.all().zip(records).zip(layers.generations()).all(is_of)
+    }
+}
+
+impl Record {
+    fn of(generation: &GenerationRef) -> Self {
+        let overflow = generation.overflow;
+        Self {
+            opened: generation.opened,
+            len: overflow.map_or(generation.regular_len, Filter::newest_len),
+            live: generation.live,
+            overflow: overflow.map_or(0, Filter::layer_count),
+        }
+    }
+
+    fn encode(self) -> [u8; GENERATION_BYTES] {
+        let mut fields = Writer::new();
+        fields.put(self.opened.to_le_bytes());
+        fields.put(self.len.to_le_bytes());
+        fields.put(self.live.to_le_bytes());
+        fields.put(self.overflow.to_le_bytes());
+        fields.finish()
+    }
+
+    /// The records of a header of `present` generations, which zeros follow.
+    fn decode_all(bytes: &[u8], present: u32, spec: &WindowSpec) -> Result<Records, Error> {
+        if !(1..=spec.generations + 1).contains(&present) {
+            return Err(HeaderError::Generations(present).into());
+        }
+        let (len, used) = (EXTENDED_BYTES + bytes.len(), present as usize * GENERATION_BYTES);
+        let length = HeaderError::Length(len);
+        let (records, rest) = bytes.split_at_checked(used).ok_or(length)?;
+        if len != padded_len(EXTENDED_BYTES + used) {
+            return Err(length.into());
+        }
+        if rest.iter().any(|&byte| byte != 0) {
+            return Err(HeaderError::Reserved.into());
+        }
+        let decode = |bytes: &[u8; GENERATION_BYTES]| {
+            let mut fields = Reader::new(bytes);
+            let [opened, len, live] = [(); 3].map(|()| u64::from_le_bytes(fields.take()));
+            let overflow = u32::from_le_bytes(fields.take());
+            let record = Self { opened, len, live, overflow };
+            if fields.take() == [0; 4] { Ok(record) } else { Err(HeaderError::Reserved.into()) }
+        };
+        records.as_chunks().0.iter().map(decode).collect()
+    }
+
+    /// The generation of a record and the shapes of its layers, regular layer first.
+    fn build(&self, spec: &WindowSpec, shapes: &[Shape], seed: u64) -> Result<Generation, Error> {
+        let none = HeaderError::Generations(0);
+        let (regular, overflow) = shapes.split_first().ok_or(none)?;
+        let mut generation = Generation::new(regular, self.opened)?;
+        generation.live = self.live;
+        generation.regular_len = self.len;
+        if let (Some(spec), false) = (spec.overflow(), overflow.is_empty()) {
+            let filter = Filter::with_shapes_of(spec, seed, overflow, self.len, &mut |_| true)?;
+            generation.overflow = Some(try_box(filter)?);
+            generation.regular_len = regular.capacity();
+        }
+        Ok(generation)
+    }
+}
+
+/// Checks where the bits begin and end.
+///
+/// Each dropped generation had a block or more. So the number of the
+/// newest generation is bounded as the bytes are, and no rotation can overflow it.
+fn check_offsets(
+    number: u64,
+    dropped_bytes: u64,
+    records: &[Record],
+    layers: &Layers,
+) -> Result<(), Error> {
+    let generations = HeaderError::Generations(records.len() as u32);
+    let dropped = number.checked_sub(records.len() as u64 - 1).ok_or(generations)?;
+    let end = dropped_bytes.saturating_add(layers.bytes());
+    let is_possible = dropped_bytes.is_multiple_of(BLOCK_BYTES)
+        && dropped <= dropped_bytes / BLOCK_BYTES
+        && end <= MAX_OFFSET;
+    if is_possible { Ok(()) } else { Err(HeaderError::Offset(dropped_bytes).into()) }
+}

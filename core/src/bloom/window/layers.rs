@@ -1,0 +1,113 @@
+//! The layers of all generations that a header describes, before they are built.
+
+use arrayvec::ArrayVec;
+
+use super::filter::{MAX_OVERFLOW_LAYERS, MAX_TIME};
+use super::ring::is_small;
+use super::size::size_with;
+use super::spec::{MAX_GENERATIONS, Window, WindowSpec};
+use crate::bloom::bloomline::irregular::{self, Records};
+use crate::bloom::bloomline::{BlockedLayer, Common, Shape};
+use crate::bloom::layer::Layer;
+use crate::error::{Error, HeaderError};
+use crate::memory::lists::try_push;
+
+/// A generation in the header.
+#[derive(Clone, Copy, Default, PartialEq)]
+pub(super) struct Record {
+    pub opened: u64,
+    /// Items in the newest layer of the generation.
+    pub len: u64,
+    pub live: u64,
+    /// Overflow layers.
+    pub overflow: u32,
+}
+
+/// The layers of all generations, oldest generation first, the regular layer of each first.
+pub(super) struct Layers {
+    shapes: Vec<Shape>,
+    /// Where the layers of each generation end. No memory is allocated for it.
+    ends: ArrayVec<usize, { MAX_GENERATIONS as usize + 1 }>,
+}
+
+impl Layers {
+    /// The layers of generations with these records.
+    pub(super) fn of(records: &[Record], spec: &WindowSpec, seed: u64) -> Result<Self, Error> {
+        let mut layers = Self { shapes: Vec::new(), ends: ArrayVec::new() };
+        let (_, regular) = Common::first(spec.regular(), seed)?;
+        let overflow = spec.overflow().map(|spec| Common::first(spec, seed));
+        for record in records {
+            try_push(&mut layers.shapes, regular)?;
+            let too_many = HeaderError::Layers(record.overflow);
+            if record.overflow > MAX_OVERFLOW_LAYERS {
+                return Err(too_many.into());
+            }
+            if record.overflow > 0 {
+                let Some(Ok(first)) = overflow else { return Err(too_many.into()) };
+                let none = &mut Records::default();
+                irregular::layers(first, record.overflow, none, &mut layers.shapes)?;
+            }
+            // There is room: no more generations have records.
+            let _ = layers.ends.try_push(layers.shapes.len());
+        }
+        Ok(layers)
+    }
+
+    /// All layers.
+    pub(super) fn each(&self) -> impl Iterator<Item = &Shape> {
+        self.shapes.iter()
+    }
+
+    /// The layers of each generation.
+    pub(super) fn generations(&self) -> impl DoubleEndedIterator<Item = &[Shape]> {
+        (0..self.ends.len()).map(|index| {
+            let end = |index: usize| self.ends.get(index).copied();
+            let start = index.checked_sub(1).and_then(end).unwrap_or(0);
+            self.shapes.get(start..end(index).unwrap_or(start)).unwrap_or_default()
+        })
+    }
+
+    /// Bytes of the bits of all layers.
+    pub(super) fn bytes(&self) -> u64 {
+        self.each().map(Shape::bytes).fold(0, u64::saturating_add)
+    }
+
+    /// Bytes of the filter.
+    pub(super) fn size_bytes(&self, shape: &Shape) -> u64 {
+        let (mut regular, mut overflow) = (0u64, 0u64);
+        for shapes in self.generations() {
+            let mut bytes = shapes.iter().map(Shape::bytes);
+            regular = regular.saturating_add(bytes.next().unwrap_or(0));
+            if shapes.len() > 1 {
+                let bits = bytes.fold(0, u64::saturating_add);
+                let size = BlockedLayer::size_bytes(bits, shapes.len() as u32 - 1);
+                overflow = overflow.saturating_add(size);
+            }
+        }
+        size_with(self.are_small(shape), regular, self.ends.len(), overflow)
+    }
+
+    /// True if a ring of these generations can be small, whose regular layers have this shape.
+    pub(super) fn are_small(&self, shape: &Shape) -> bool {
+        is_small(shape) && self.shapes.len() == self.ends.len()
+    }
+
+    /// Checks that the numbers of each generation can be those of one filter.
+    pub(super) fn check(&self, records: &[Record], spec: &WindowSpec) -> Result<(), Error> {
+        let mut opened = 0;
+        for ((record, shapes), index) in records.iter().zip(self.generations()).zip(0..) {
+            let all = shapes.iter().map(Shape::capacity).fold(0, u64::saturating_add);
+            let newest = shapes.last().map_or(0, Shape::capacity);
+            let len = (all - newest).saturating_add(record.len);
+            let is_in_order = (opened..=MAX_TIME).contains(&record.opened);
+            // Where no item is written again, each is live until its generation is dropped.
+            let may_die = spec.refreshes || spec.window != Window::Last;
+            let is_live_possible = record.live == len || (may_die && record.live < len);
+            if record.len > newest || !is_live_possible || !is_in_order {
+                return Err(HeaderError::Generation(index).into());
+            }
+            opened = record.opened;
+        }
+        Ok(())
+    }
+}

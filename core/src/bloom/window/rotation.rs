@@ -1,0 +1,221 @@
+//! Rotation: when generations are opened and dropped.
+//!
+//! | window | opens a generation | drops the oldest |
+//! |---|---|---|
+//! | time | an addition after the slot of the newest | when its own slot and one window have passed |
+//! | last | an addition when the newest is full | when `capacity` distinct items are in newer ones |
+//! | manual | the host | when there are more than `generations` older ones |
+//!
+//! This is the only file that adds and removes generations. It knows no clock: time is an argument,
+//! and never runs backwards for a filter.
+
+use super::filter::{Kind, MAX_TIME, WindowedFilter, beside};
+use super::generation::Generation;
+use super::ring::{Large, Ring, in_ring, no_memory};
+use super::size::size_with;
+use crate::bloom::layer::Probe;
+use crate::error::Error;
+use crate::permit::{Demand, Permit, request};
+use crate::spec::Layout;
+
+impl WindowedFilter {
+    /// True if [`WindowedFilter::advance`] to `now` opens or drops a generation.
+    #[inline]
+    pub fn is_due(&self, now: u64) -> bool {
+        let now = self.not_before_newest(now);
+        self.slot_has_passed(now) || self.expired(now) > 0
+    }
+
+    /// True if inserting `items` items may open a generation.
+    #[inline]
+    pub fn may_rotate_by_count(&self, items: u64) -> bool {
+        self.kind == Kind::Last && self.newest().len() + items > self.regular_capacity
+    }
+
+    /// The time that a rotation by count takes as its own, in milliseconds.
+    pub fn clock(&self) -> u64 {
+        self.clock
+    }
+
+    /// Sets the time that a rotation by count takes as its own.
+    ///
+    /// It is part of the filter. A host that sets it, inserts items, and sees no rotation restores
+    /// it, so that it has nothing to replicate.
+    pub fn set_clock(&mut self, clock: u64) {
+        self.clock = clock;
+    }
+
+    /// Brings the filter to the time `now`, in milliseconds, before items are inserted.
+    ///
+    /// With a window of time, drops the generations whose window has passed, and opens a new one if
+    /// the slot of the newest has passed. However long the filter was idle, this is one step. With
+    /// a window of items, sets the clock. A time before that of the last rotation counts as that
+    /// time. True if the filter was changed.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Refused`] by `permit`, [`Error::OutOfMemory`]. The filter is unchanged then.
+    pub fn advance(&mut self, now: u64, permit: Permit) -> Result<bool, Error> {
+        match self.kind {
+            Kind::Time => {
+                let now = self.not_before_newest(now);
+                let expired = self.expired(now);
+                if self.slot_has_passed(now) {
+                    // Slots that have passed leave room for a generation. Generations that were
+                    // opened by hand, or by a forged header, may not.
+                    self.open(now, expired.max(self.is_complete().into()), permit)?;
+                    Ok(true)
+                } else {
+                    // The newest generation is not among them: its slot has not passed.
+                    self.drop_oldest(expired)?;
+                    Ok(expired > 0)
+                }
+            }
+            Kind::Last => {
+                let is_changed = now > self.clock;
+                self.clock = self.clock.max(now);
+                Ok(is_changed)
+            }
+            Kind::Manual => Ok(false),
+        }
+    }
+
+    /// Opens a generation at the time `now`, and drops the oldest if there are more than
+    /// [`WindowSpec::generations`](super::WindowSpec::generations) older ones.
+    ///
+    /// For filters with [`Window::Manual`](super::Window::Manual): with other windows this may
+    /// forget items too early.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Refused`] by `permit`, [`Error::OutOfMemory`]. The filter is unchanged then.
+    pub fn rotate(&mut self, now: u64, permit: Permit) -> Result<(), Error> {
+        let now = self.not_before_newest(now);
+        self.open(now, usize::from(self.is_complete()), permit)
+    }
+
+    /// Opens a generation if the filter remembers by count, the newest one is full, and the oldest
+    /// may be forgotten. True if it did.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`WindowedFilter::rotate`].
+    #[inline]
+    pub(crate) fn rotate_by_count(&mut self, permit: Permit) -> Result<bool, Error> {
+        if self.kind != Kind::Last || self.newest().regular_len < self.regular_capacity {
+            return Ok(false);
+        }
+        self.rotate_full(permit)
+    }
+
+    /// Rotates a filter that remembers by count, whose newest generation is full.
+    #[cold]
+    fn rotate_full(&mut self, permit: Permit) -> Result<bool, Error> {
+        let is_complete = self.is_complete();
+        if is_complete && !self.may_forget_oldest() {
+            return Ok(false);
+        }
+        self.open(self.not_before_newest(self.clock), usize::from(is_complete), permit)?;
+        Ok(true)
+    }
+
+    /// True if there are as many older generations as were specified.
+    fn is_complete(&self) -> bool {
+        self.present > self.generations
+    }
+
+    /// True if the newer generations hold as many distinct items as the window.
+    ///
+    /// An item that was refreshed is in several generations, but live in one of them only. So the
+    /// live items are the distinct ones, except that an item counts as refreshed too if an older
+    /// generation contains it by mistake. As many mistakes as are likely (the mean and three
+    /// standard deviations of a Poisson distribution) do not keep the oldest generation.
+    fn may_forget_oldest(&self) -> bool {
+        let newer = || self.all().skip(1);
+        let distinct: u64 = newer().map(|one| one.live()).sum();
+        let written: u64 = newer().map(|one| one.len()).sum();
+        let mistakes = written as f64 * self.error_rate;
+        let likely = mistakes + 3.0 * mistakes.sqrt();
+        let repeated = written.saturating_sub(distinct);
+        let window = self.spec().capacity;
+        distinct >= window || (written >= window && repeated as f64 <= likely)
+    }
+
+    fn not_before_newest(&self, now: u64) -> u64 {
+        now.min(MAX_TIME).max(self.newest().opened)
+    }
+
+    /// True if the newest generation has been open for a slot.
+    fn slot_has_passed(&self, now: u64) -> bool {
+        self.times().is_some_and(|(_, slot)| now - self.newest().opened >= slot)
+    }
+
+    /// The number of generations whose window has passed. They are the oldest ones.
+    fn expired(&self, now: u64) -> usize {
+        let lifetime = self.lifetime();
+        in_ring!(self, all => all.take_while(|one| one.opened.saturating_add(lifetime) <= now).count())
+    }
+
+    /// Opens a generation, and drops the `dropped` oldest ones. `permit` is asked if the filter
+    /// becomes larger.
+    fn open(&mut self, now: u64, dropped: usize, permit: Permit) -> Result<(), Error> {
+        let shape = self.shape();
+        let kept = || self.all().skip(dropped);
+        let is_small = self.can_be_small(kept());
+        let regular =
+            kept().map(|one| one.regular.bytes()).fold(shape.bytes(), u64::saturating_add);
+        let overflow = kept().map(|one| one.overflow_bytes()).fold(0, u64::saturating_add);
+        let filter_bytes = size_with(is_small, regular, kept().count() + 1, overflow);
+        // A filter at a limit goes on if its new generation takes no more than the dropped ones.
+        let is_larger = filter_bytes > self.size_bytes();
+        let mut granted = |demand: Demand| !is_larger || permit(demand);
+        let mut permit = beside(0, self.end(), &mut granted);
+        request(&mut permit, Layout::Bloomline, [shape.bytes()], |_| filter_bytes)?;
+        self.shift(dropped, Some(now))
+    }
+
+    /// Drops the oldest generations, which are not the newest one.
+    fn drop_oldest(&mut self, dropped: usize) -> Result<(), Error> {
+        if dropped == 0 { Ok(()) } else { self.shift(dropped, None) }
+    }
+
+    /// Opens a generation if there is a time for it, and drops the `dropped` oldest of the others.
+    /// Nothing changes after an error.
+    fn shift(&mut self, dropped: usize, opened: Option<u64>) -> Result<(), Error> {
+        let shape = self.shape();
+        let bytes = self.all().take(dropped).map(|one| one.bits_bytes()).sum::<u64>();
+        if let Ring::Small(words) = &self.ring {
+            let kept = self.in_words(words).skip(dropped);
+            self.ring = Self::small_ring(&shape, kept, opened)?;
+        } else if let Ring::Large(large) = &mut self.ring {
+            let newest = opened.map(|opened| Generation::new(&shape, opened)).transpose()?;
+            large.shift(dropped, newest)?;
+        }
+        self.dropped_bytes += bytes;
+        self.number += u64::from(opened.is_some());
+        self.present = self.present + u8::from(opened.is_some()) - dropped as u8;
+        Ok(())
+    }
+}
+
+impl Large {
+    /// Makes `newest` the newest generation if there is one, and drops the `dropped` oldest of the
+    /// others. Nothing changes after an error.
+    fn shift(&mut self, dropped: usize, newest: Option<Generation>) -> Result<(), Error> {
+        let left = (self.older.len() + usize::from(newest.is_some())).saturating_sub(dropped);
+        // The list has exactly this capacity, so that the table of it is not allocated again.
+        let mut kept = Vec::new();
+        kept.try_reserve_exact(left).map_err(no_memory(size_of::<Generation>() * left))?;
+        self.dropped.clear();
+        let reserved = self.dropped.try_reserve_exact(dropped);
+        reserved.map_err(no_memory(size_of::<Generation>() * dropped))?;
+
+        let older = std::mem::take(&mut self.older).into_vec();
+        let closed = newest.map(|newest| std::mem::replace(&mut self.newest, newest));
+        for (index, generation) in older.into_iter().chain(closed).enumerate() {
+            if index < dropped { &mut self.dropped } else { &mut kept }.push(generation);
+        }
+        self.older = kept.into_boxed_slice();
+        Ok(())
+    }
+}

@@ -1,0 +1,143 @@
+//! Compaction in RedisBloom's layout: a folded link is the link that would have been built smaller.
+
+use bloomline_core::bloom::layer::Layer;
+use bloomline_core::bloom::redisbloom::geometry::{Options, Shape};
+use bloomline_core::bloom::redisbloom::{ClassicFilter, Common};
+use bloomline_core::chunk::Bits;
+use bloomline_core::host::AnyFilter;
+use bloomline_reference::redisbloom::{ModelLayer, Plan};
+
+use super::{bits, classic, fixed, found, insert, scaling, state};
+
+/// A filter with these options, of which 1 is no rounding, 2 log2 sizes, 4 hashes of 64 bits.
+pub(super) fn with_options(options: u32, capacity: u64, error: f64) -> ClassicFilter {
+    let common = Common { options: Options::from_bits(options), expansion: 2 };
+    ClassicFilter::new(capacity, error, common, &mut |_| true).unwrap()
+}
+
+/// The bits of the link that the reference model builds with so many bits.
+fn native(options: u32, shape: &Shape, items: u64) -> Vec<u8> {
+    let Shape { capacity, error, hashes, bits, log2_bits, .. } = *shape;
+    let mut model = ModelLayer::new(Plan { capacity, error, hashes, bits, log2_bits });
+    for item in (0..items).map(u64::to_le_bytes) {
+        model.set(options, &item);
+    }
+    model.bits.as_raw_slice().to_vec()
+}
+
+#[test]
+fn folded_links_equal_those_built_with_fewer_bits() {
+    let mut folds = std::collections::BTreeSet::new();
+    for options in [5, 4, 0, 1, 13] {
+        for (capacity, error) in [(1_000, 0.01), (5_000, 1e-3), (12_345, 0.2), (4_096, 1e-6)] {
+            for load in [0, 1, 4, 9, 17, 30, 48, 60] {
+                let mut filter = with_options(options, capacity, error);
+                let items = filter.capacity() * load / 100;
+                // An item that seems to be present sets no bits, as in the model.
+                insert(&mut filter, 0..items);
+                let (len, before) = (filter.len(), filter.size_bytes());
+                let old = filter.layers().next().unwrap().shape().bits;
+                let freed = filter.compact();
+                let shape = *filter.layers().next().unwrap().shape();
+                assert_eq!((before - filter.size_bytes(), filter.len()), (freed, len));
+                assert!(old.is_multiple_of(shape.bits) && shape.is_sound(), "{shape:?}");
+                folds.insert(old / shape.bits);
+                assert!(bits(&filter)[0] == native(options, &shape, items), "{options} {shape:?}");
+                assert!(found(&filter, 0..items).into_iter().all(|found| found));
+                assert_eq!(filter.compact(), 0);
+                assert!(filter.room() + len <= shape.capacity.max(len), "{shape:?}");
+            }
+        }
+    }
+    assert!(folds.len() > 8 && folds.iter().any(|fold| !fold.is_power_of_two()), "{folds:?}");
+}
+
+#[test]
+fn links_fold_by_each_divisor_of_their_words() {
+    /// Below, no link of this target rate keeps it with those that follow.
+    const LEAST_BITS: u64 = 629;
+    /// From here on every link does.
+    const ENOUGH_BITS: u64 = 909;
+    let mut sizes = std::collections::BTreeSet::new();
+    // 720 words: as many divisors as a small number has.
+    let template = *classic(fixed(4_000, 0.01)).layers().next().unwrap().shape();
+    let shape = Shape {
+        bits: 720 * 64,
+        capacity: (720.0 * 64.0 / template.bits_per_item) as u64,
+        ..template
+    };
+    for divisor in (1..=720).filter(|divisor| 720u64.is_multiple_of(*divisor)) {
+        let bits_of_part = shape.bits / divisor;
+        // A little less than fits, since some of the target rate is for coinciding bits.
+        let items = (bits_of_part as f64 / shape.bits_per_item * 0.92) as u64;
+        let header = header_of(&shape, items);
+        let mut filter = ClassicFilter::decode_header(&header, &mut |_| true).unwrap();
+        let bytes = native(5, &shape, items);
+        filter.write_chunk(0, &bytes).unwrap();
+        filter.compact();
+        let folded = *filter.layers().next().unwrap().shape();
+        if bits_of_part >= ENOUGH_BITS {
+            assert!(folded.bits <= bits_of_part && folded.capacity >= items, "{divisor}");
+            assert!(folded.bits * 100 >= bits_of_part * 92, "{divisor}: {folded:?}");
+            sizes.insert(folded.bits);
+        }
+        assert!(folded.bits >= LEAST_BITS, "{divisor}: {folded:?}");
+        let small = Shape { bits: folded.bits, ..shape };
+        assert!(bits(&filter)[0] == native(5, &small, items), "{divisor}");
+        assert!(found(&filter, 0..items).into_iter().all(|found| found));
+    }
+    assert!(sizes.len() > 15, "{sizes:?}");
+}
+
+/// The header of a filter of one link, which holds so many items.
+fn header_of(shape: &Shape, items: u64) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    bytes.extend(items.to_le_bytes());
+    bytes.extend(1u32.to_le_bytes());
+    bytes.extend(5u32.to_le_bytes());
+    bytes.extend(2u32.to_le_bytes());
+    bytes.extend((shape.bits / 8).to_le_bytes());
+    bytes.extend(shape.bits.to_le_bytes());
+    bytes.extend(items.to_le_bytes());
+    bytes.extend(shape.error.to_le_bytes());
+    bytes.extend(shape.bits_per_item.to_le_bytes());
+    bytes.extend(shape.hashes.to_le_bytes());
+    bytes.extend(shape.capacity.to_le_bytes());
+    bytes.push(shape.log2_bits);
+    bytes
+}
+
+#[test]
+fn headers_of_compacted_filters_are_valid() {
+    for options in [5, 4, 0, 13] {
+        let mut filter = with_options(options, 3_000, 0.01);
+        insert(&mut filter, 0..100);
+        assert!(filter.compact() > 0);
+        let filter = AnyFilter::from(filter);
+        let mut copy = AnyFilter::decode_header(&filter.encode_header(), &mut |_| true).unwrap();
+        filter.each_chunk(0, 1 << 20, |chunk| {
+            copy.write_chunk(chunk.offset, chunk.bytes()).unwrap();
+            std::ops::ControlFlow::Continue(())
+        });
+        assert!(state(&copy) == state(&filter));
+        assert_eq!((filter.first_byte(), copy.size_bytes()), (0, filter.size_bytes()));
+    }
+}
+
+#[test]
+fn compacted_filters_go_on_growing_within_their_rates() {
+    for spec in [scaling(20_000, 0.01, 2), scaling(100_000, 1e-4, 2), scaling(10_000, 0.1, 4)] {
+        let (mut filter, mut freed, mut next) = (classic(spec), 0, 0);
+        for cycle in 1..12 {
+            insert(&mut filter, next..next + cycle * 173);
+            next += cycle * 173;
+            freed += filter.compact();
+            for layer in filter.layers() {
+                let rate = layer.fp_rate(layer.capacity());
+                // The number of hashes is rounded up.
+                assert!(rate <= layer.shape().error * 1.06, "{rate} {:?}", layer.shape());
+            }
+        }
+        assert!(freed > 0 && found(&filter, 0..next).into_iter().all(|found| found));
+    }
+}

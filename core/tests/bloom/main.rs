@@ -1,0 +1,51 @@
+//! Bloom filters compared with their reference models; their bytes, sizes and false-positive rates.
+#![allow(
+    clippy::approx_constant,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test panics when it fails"
+)]
+
+/// Checks every allocation when it is freed.
+#[cfg(feature = "audit")]
+#[global_allocator]
+static ALLOCATOR: bloomline_core::memory::ledger::Audited<std::alloc::System> =
+    bloomline_core::memory::ledger::Audited(std::alloc::System);
+
+/// The Bloomline layout.
+mod bloomline {
+    mod chosen_items;
+    mod codec;
+    mod expansion;
+    mod reference;
+    mod sizing;
+}
+/// The format of filters, byte for byte.
+mod golden;
+/// Merged and compacted filters, and estimates.
+mod joined;
+/// False-positive rates, computed and measured.
+mod rates {
+    mod computed;
+    mod redisbloom;
+    mod spread;
+}
+/// RedisBloom's layout.
+mod redisbloom {
+    mod header;
+    mod recorded;
+    mod reference;
+    mod sizing;
+    mod strict;
+}
+/// valkey-bloom's layout.
+mod valkey {
+    mod hostile;
+    mod rate;
+    mod recorded;
+    mod sizing;
+}
+/// Windowed filters.
+mod window;
