@@ -14,7 +14,7 @@
 //! let mut filter = AnyFilter::from(Filter::new(spec, 42, &mut permit)?);
 //! let mut number = 0u64;
 //! let refusal = loop {
-//!     match filter.insert(&number.to_le_bytes(), &mut permit) {
+//!     match filter.insert(&number.to_le_bytes(), 0, &mut permit) {
 //!         Ok(_) => number += 1,
 //!         Err(refusal) => break refusal,
 //!     }

@@ -17,16 +17,18 @@
 //! let mut permit = |demand: Demand| demand.filter_bytes <= 1 << 20; // the filter takes 1 MiB at most
 //! let spec = Spec { capacity: 100, error_rate: 0.01, growth: Growth::Scaling { expansion: 2 } };
 //! let mut filter = AnyFilter::from(Filter::new(spec, 42, &mut permit)?);
-//! assert!(filter.insert(b"user1", &mut permit)?.is_new());
-//! assert!(!filter.insert(b"user1", &mut permit)?.is_new());
-//! assert!(filter.contains(b"user1", 0));
-//! assert!(!filter.contains(b"user2", 0));
+//! // The time, which matters for a windowed filter only.
+//! let now = 0;
+//! assert!(filter.insert(b"user1", now, &mut permit)?.is_new());
+//! assert!(!filter.insert(b"user1", now, &mut permit)?.is_new());
+//! assert!(filter.contains(b"user1", now));
+//! assert!(!filter.contains(b"user2", now));
 //!
 //! // It grows.
 //! for number in 0..10_000u32 {
-//!     filter.insert(&number.to_le_bytes(), &mut permit)?;
+//!     filter.insert(&number.to_le_bytes(), now, &mut permit)?;
 //! }
-//! assert!((0..10_000u32).all(|number| filter.contains(&number.to_le_bytes(), 0)));
+//! assert!((0..10_000u32).all(|number| filter.contains(&number.to_le_bytes(), now)));
 //! assert_eq!(filter.layer_count(), 7);
 //!
 //! // To bytes and back: the header determines the sizes, and the bits follow.

@@ -25,10 +25,10 @@ fn example() -> WindowedFilter {
     };
     let mut filter =
         WindowedFilter::new(spec, 0x0123_4567_89ab_cdef, OPENED, &mut |_| true).expect("a filter");
-    filter.insert(b"user1", &mut |_| true).expect("an item");
+    filter.insert(b"user1", 0, &mut |_| true).expect("an item");
     filter.advance(OPENED + SLOT + 5, &mut |_| true).expect("a rotation");
     for item in [b"user2", b"user1"] {
-        filter.insert(item, &mut |_| true).expect("an item");
+        filter.insert(item, 0, &mut |_| true).expect("an item");
     }
     filter
 }

@@ -42,7 +42,7 @@ pub fn filled((_, tenths, new): Kind, bytes: u64) -> Result<(AnyFilter, u64), Er
             windowed.rotate(0, &mut |_| true)?;
         }
         for number in stored * part / parts..stored * (part + 1) / parts {
-            filter.insert(&Item::Stored(number).bytes(), &mut |_| true)?;
+            filter.insert(&Item::Stored(number).bytes(), 0, &mut |_| true)?;
         }
     }
     set_half(&mut filter)?;
@@ -55,7 +55,7 @@ pub fn grown((_, _, new): Kind, items: u64) -> Result<(AnyFilter, u64), Error> {
     let growth = Growth::Scaling { expansion: 2 };
     let mut filter = new(Spec { capacity: 100, error_rate: 0.01, growth })?;
     let items: Vec<[u8; 20]> = (0..items).map(|number| Item::Stored(number).bytes()).collect();
-    filter.insert_batch(items.iter(), &mut |_| true, |_| {});
+    filter.insert_batch(items.iter(), 0, &mut |_| true, |_| {});
     Ok((filter, items.len() as u64))
 }
 

@@ -77,7 +77,7 @@ fn contains(filter: &mut AnyFilter, items: &[[u8; 20]]) {
 fn insert(filter: &mut AnyFilter, items: &[[u8; 20]]) {
     for item in items {
         // The filter has room, and the permit grants everything.
-        let _ = black_box(filter.insert(item, &mut |_| true));
+        let _ = black_box(filter.insert(item, 0, &mut |_| true));
     }
 }
 
@@ -88,7 +88,7 @@ fn contains_batch(filter: &mut AnyFilter, items: &[[u8; 20]]) {
 }
 
 fn insert_batch(filter: &mut AnyFilter, items: &[[u8; 20]]) {
-    filter.insert_batch(items.iter().map(<[u8; 20]>::as_slice), &mut |_| true, |is_new| {
+    filter.insert_batch(items.iter().map(<[u8; 20]>::as_slice), 0, &mut |_| true, |is_new| {
         // As in `insert`.
         let _ = black_box(is_new);
     });

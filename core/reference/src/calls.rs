@@ -19,20 +19,26 @@ pub trait Calls {
     /// The answer to an insertion.
     type Inserted;
 
-    /// `insert` of the filter.
+    /// `insert` of the filter. Only a windowed one reads the time `now`.
     ///
     /// # Errors
     ///
     /// Those of [`AnyFilter::insert`].
-    fn insert_item(&mut self, item: &[u8], permit: Permit) -> Result<Self::Inserted, Error>;
+    fn insert_item(
+        &mut self,
+        item: &[u8],
+        now: u64,
+        permit: Permit,
+    ) -> Result<Self::Inserted, Error>;
 
-    /// `contains` of the filter. Only a windowed one reads the time `now`.
+    /// `contains` of the filter.
     fn contains_item(&self, item: &[u8], now: u64) -> bool;
 
     /// `insert_batch` of the filter.
     fn insert_each(
         &mut self,
         items: Items,
+        now: u64,
         permit: Permit,
         answer: &mut dyn FnMut(Result<Self::Inserted, Error>),
     );
@@ -48,8 +54,13 @@ macro_rules! calls {
         impl Calls for $filter {
             type Inserted = $inserted;
 
-            fn insert_item(&mut self, item: &[u8], permit: Permit) -> Result<$inserted, Error> {
-                self.insert(item, permit)
+            fn insert_item(
+                &mut self,
+                item: &[u8],
+                $time: u64,
+                permit: Permit,
+            ) -> Result<$inserted, Error> {
+                self.insert(item, $($now,)? permit)
             }
 
             fn contains_item(&self, item: &[u8], $time: u64) -> bool {
@@ -59,10 +70,11 @@ macro_rules! calls {
             fn insert_each(
                 &mut self,
                 items: Items,
+                $time: u64,
                 permit: Permit,
                 answer: &mut dyn FnMut(Result<$inserted, Error>),
             ) {
-                self.insert_batch(items, permit, answer);
+                self.insert_batch(items, $($now,)? permit, answer);
             }
 
             fn contains_each(&self, items: Items, $time: u64, answer: &mut dyn FnMut(bool)) {

@@ -17,7 +17,7 @@ fn filled(spec: Spec, first: u64, count: u64) -> AnyFilter {
 
 fn insert(filter: &mut AnyFilter, first: u64, count: u64) {
     for item in first..first + count {
-        filter.insert_item(item.to_string().as_bytes(), &mut |_| true).unwrap();
+        filter.insert_item(item.to_string().as_bytes(), 0, &mut |_| true).unwrap();
     }
 }
 

@@ -17,7 +17,7 @@ fn decode(header: &[u8]) -> Option<AnyFilter> {
 fn a_filter_of_2_64_items_loads_again() {
     let mut filter = decode(&forged::most_items()).expect("a valid header");
     for item in [b"a", b"b"] {
-        let _ = filter.insert_item(item, &mut |_| true);
+        let _ = filter.insert_item(item, 0, &mut |_| true);
         assert_consistent(&filter);
         assert_reloads(&filter);
     }

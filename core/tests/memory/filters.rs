@@ -86,7 +86,7 @@ fn windowed_filter_takes_24_bytes_per_generation_or_64_in_a_large_ring() {
             if window == Window::Manual && item % 60 == 0 {
                 filter.rotate(0, &mut permit).unwrap();
             }
-            filter.insert(&item.to_le_bytes(), &mut permit).unwrap();
+            filter.insert(&item.to_le_bytes(), 0, &mut permit).unwrap();
             let bits: u64 =
                 filter.layers().map(|layer| layer.words().as_bytes().len() as u64).sum();
             let generations = filter.generations().count() as u64;
@@ -251,7 +251,7 @@ fn grown_default_filter_is_smaller_than_redisbloom() {
 fn size_is_the_sum_of_header_table_and_bits() {
     let mut filter = new(spec(10, 0.01, DOUBLING));
     for item in 0..10_000u64 {
-        filter.insert_item(&item.to_le_bytes(), &mut |_| true).unwrap();
+        filter.insert_item(&item.to_le_bytes(), 0, &mut |_| true).unwrap();
         let bits: u64 = filter.layers().map(|layer| layer.words().as_bytes().len() as u64).sum();
         assert_eq!(filter.size_bytes(), 96 + 32 * u64::from(filter.layer_count() - 1) + bits);
     }
@@ -302,7 +302,7 @@ fn four_gib_touch_no_page_and_an_item_touches_one() {
     assert!(pages(&filter) <= 1);
     assert!((0..1_000u64).all(|item| !filter.contains_item(&item.to_le_bytes(), 0)));
     for item in 1..=200u64 {
-        assert_eq!(filter.insert_item(&item.to_le_bytes(), &mut |_| true), Ok(true));
+        assert_eq!(filter.insert_item(&item.to_le_bytes(), 0, &mut |_| true), Ok(true));
     }
     // A lookup maps the system's zero page, which counts as resident.
     assert!(pages(&filter) <= 1_200, "{} pages for 1,000 lookups and 200 items", pages(&filter));
@@ -352,12 +352,12 @@ fn with_two_gib_of_address_space() {
     let mut filter = new(spec(1 << 15, 1e-5, Growth::Scaling { expansion: 1 << 15 }));
     let mut item = 0u64;
     while filter.room() > 0 {
-        filter.insert_item(&item.to_le_bytes(), &mut |_| true).unwrap();
+        filter.insert_item(&item.to_le_bytes(), 0, &mut |_| true).unwrap();
         item += 1;
     }
     let (header, bits) = (filter.encode_header(), filter.chunk(0).unwrap().to_vec());
     for _ in 0..2 {
-        let refused = filter.insert_item(b"new", &mut |_| true);
+        let refused = filter.insert_item(b"new", 0, &mut |_| true);
         assert!(
             matches!(refused, Err(Error::OutOfMemory(bytes)) if bytes > 2 * GIB),
             "{refused:?}"

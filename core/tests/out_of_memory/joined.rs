@@ -7,7 +7,7 @@ use super::{classic, failing_after, granted, item, live_allocations, retried, sc
 
 fn insert(filter: &mut AnyFilter, items: std::ops::Range<u64>) {
     for number in items {
-        filter.insert_item(&item(number), &mut granted).unwrap();
+        filter.insert_item(&item(number), 0, &mut granted).unwrap();
     }
 }
 

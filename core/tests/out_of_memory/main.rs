@@ -168,7 +168,7 @@ fn item(number: u64) -> [u8; 8] {
 /// Inserts items one by one, and lets each allocation fail once. Returns the number of failures.
 fn grow(filter: &mut AnyFilter, items: u64) -> u64 {
     let insert =
-        |number| retried(filter, state, |it| it.insert_item(&item(number), &mut granted)).1;
+        |number| retried(filter, state, |it| it.insert_item(&item(number), 0, &mut granted)).1;
     let failures = (0..items).map(insert).sum();
     assert!((0..items).all(|number| filter.contains_item(&item(number), 0)));
     failures
@@ -211,6 +211,7 @@ where
         failing_after(call % 5, || {
             filter.insert_each(
                 &mut items.iter().map(|item| &item[..]),
+                0,
                 &mut granted,
                 &mut |answer| answers.push(answer),
             );
@@ -265,7 +266,7 @@ where
         if filter.layer_count() >= 12 || filter.size_bytes() > 1 << 20 {
             return;
         }
-        filter.insert_item(&item(number), &mut granted).unwrap();
+        filter.insert_item(&item(number), 0, &mut granted).unwrap();
     }
 }
 
@@ -273,7 +274,7 @@ where
 fn failed_clone_leaves_the_original_unchanged() {
     let mut filter = Filter::new(scaling(4, 1e-6, 2), 7, &mut granted).unwrap();
     for number in 0..500 {
-        filter.insert_item(&item(number), &mut granted).unwrap();
+        filter.insert_item(&item(number), 0, &mut granted).unwrap();
     }
     let (copy, failures) = until_success(|| filter.try_clone(&mut granted));
     assert!(failures >= filter.layer_count().into());

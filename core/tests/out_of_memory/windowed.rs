@@ -51,7 +51,8 @@ fn lived(spec: WindowSpec) -> (WindowedFilter, u64) {
             failures += retried(&mut filter, state, |filter| filter.rotate(now, &mut granted)).1;
         }
         for number in (step * 5).saturating_sub(9)..step * 5 + 10 {
-            let insert = |filter: &mut WindowedFilter| filter.insert(&item(number), &mut granted);
+            let insert =
+                |filter: &mut WindowedFilter| filter.insert(&item(number), 0, &mut granted);
             failures += retried(&mut filter, state, insert).1;
         }
     }
@@ -99,7 +100,7 @@ fn batches_without_memory_keep_what_they_acknowledged() {
             let mut answers = Vec::with_capacity(items.len());
             failing_after(call % 4, || {
                 let mut items = items.iter().map(|item| &item[..]);
-                filter.insert_each(&mut items, &mut granted, &mut |answer| answers.push(answer));
+                filter.insert_each(&mut items, 0, &mut granted, &mut |answer| answers.push(answer));
             });
             assert_eq!(answers.len(), items.len(), "each item has an answer");
             // The last items of a call are in the newest generations, whatever was dropped.
@@ -204,7 +205,7 @@ fn relocated_windowed_filter_equals_the_original() {
         let overflowing = filter.generations().filter(|(_, it)| it.layer_count() > 1).count();
         assert_eq!(moved + usize::from(!is_small), sizes.len() - overflowing);
         for number in 100..200 {
-            filter.insert(&item(number), &mut granted).unwrap();
+            filter.insert(&item(number), 0, &mut granted).unwrap();
             filter.rotate(number, &mut granted).unwrap();
         }
     }

@@ -123,26 +123,25 @@ impl<T: Outcome> Written<Added<T>> {
     }
 }
 
-/// Calls `write` with the filter of a key, to which it adds at most `items` items. A missing filter
-/// is created if there are options for it, and a windowed one rotates if that is due. The creation
-/// and the rotation are replicated before the items.
+/// Calls `write` with the filter of a key, to which it adds items, and with the time of the call. A
+/// missing filter is created if there are options for it, and a windowed one rotates if that is due.
+/// The creation and the rotation are replicated before the items.
 #[inline(always)]
 pub fn write_to<T: Outcome>(
     call: Call,
     key: &mut Key,
-    items: usize,
     wanted: Wanted<impl FnOnce() -> FilterOptions>,
-    write: impl FnOnce(&mut AnyFilter) -> T,
+    write: impl FnOnce(&mut AnyFilter, u64) -> T,
 ) -> Result<Written<Added<T>>, Failure> {
     let Wanted { mut if_missing, lifetime } = wanted;
     let create = |key: &mut Key| create::create(call, key, if_missing.take().ok_or(NOT_FOUND)?());
     let prepare = |filter: &mut AnyFilter| {
         lifetime.check_existing(filter)?;
-        Rotation::begin(call, filter, items)
+        Rotation::begin(call, filter)
     };
     let write = |filter: &mut AnyFilter, rotation: Option<Rotation>| {
-        let rotation = rotation.unwrap_or_else(|| Rotation::of_new(filter, items));
-        let items = write(filter);
+        let rotation = rotation.unwrap_or_else(|| Rotation::of_new(call, filter));
+        let items = write(filter, rotation.now);
         Added { items, rotated: rotation.finish(call, filter) }
     };
     access::write_or_create(key, create, prepare, write)
@@ -157,9 +156,9 @@ fn add(
     reply: Reply,
 ) -> Result<(), Failure> {
     let Room { new, list } = Room::to(call, items)?;
-    let insert = |filter: &mut AnyFilter| insert_items(call, filter, items, new, reply);
+    let insert = |filter: &mut AnyFilter, now| insert_items(call, filter, items, new, now, reply);
     let mut key = access::write(call);
-    let written = write_to(call, &mut key, items.len(), wanted, insert)?;
+    let written = write_to(call, &mut key, wanted, insert)?;
     let new = &written.outcome.items;
     written.commit(call, key, |_| {
         if replication == Replication::Verbatim && new.are_nearly_all() {
@@ -177,6 +176,7 @@ fn insert_items(
     filter: &mut AnyFilter,
     items: Args,
     mut new: NewItems,
+    now: u64,
     reply: Reply,
 ) -> NewItems {
     let context = call.context;
@@ -204,8 +204,10 @@ fn insert_items(
         }
     };
     match reply {
-        Reply::Single => items.bytes().for_each(|item| answer(filter.insert(item, &mut permit))),
-        Reply::Array => filter.insert_batch(items.bytes(), &mut permit, answer),
+        Reply::Single => {
+            items.bytes().for_each(|item| answer(filter.insert(item, now, &mut permit)))
+        }
+        Reply::Array => filter.insert_batch(items.bytes(), now, &mut permit, answer),
     }
     if may_end_early && reply == Reply::Array {
         context.array_len(new.recorded());

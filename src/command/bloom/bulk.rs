@@ -25,10 +25,11 @@ impl BulkCommand for BulkAdd {
         }
         let options = || FilterOptions::default_for(Dialect::of(call.source));
         let Room { new, list } = Room::to_packed(call, items)?;
-        let insert = |filter: &mut AnyFilter| insert_items(call, filter, items, new, answers);
+        let insert =
+            |filter: &mut AnyFilter, now| insert_items(call, filter, items, new, now, answers);
         let wanted = Wanted::any(options);
         let mut key = access::write(call);
-        let written = add::write_to(call, &mut key, items.len(), wanted, insert)?;
+        let written = add::write_to(call, &mut key, wanted, insert)?;
         let (new, refusal) = &written.outcome.items;
         written.commit(call, key, |key| {
             bulk::replicate_packed::<AnyFilter>(call, key, new, items, list, &ADD);
@@ -52,6 +53,7 @@ fn insert_items(
     filter: &mut AnyFilter,
     items: Packed,
     mut new: NewItems,
+    now: u64,
     answers: &mut Answers,
 ) -> (NewItems, Option<&'static CStr>) {
     let (limits, layout) = (Limits::of(call.source), filter.layout());
@@ -60,7 +62,7 @@ fn insert_items(
     // the filter is full, and its growth is refused from then on, also if there is memory again.
     let items = items.iter().until(&is_over);
     let mut permit = |demand| !is_over.get() && limits.allows(demand);
-    filter.insert_batch(items, &mut permit, |result| match result {
+    filter.insert_batch(items, now, &mut permit, |result| match result {
         _ if is_over.get() => {}
         Ok(insertion) => {
             new.record(insertion.is_written());

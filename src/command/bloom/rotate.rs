@@ -71,13 +71,14 @@ fn given_time(call: Call) -> Result<Option<u64>, Failure> {
     Ok(Some(at))
 }
 
-/// A rotation that an addition causes: by time before its items are inserted, or by count while
-/// they are.
+/// The rotations that a call causes which adds items: by time before its items are inserted, or by
+/// count while they are.
 pub struct Rotation {
-    /// The number of the newest generation before the call; none if the filter has no window.
-    number: Option<u64>,
-    /// The time of a rotation by count, and the filter's clock before the call.
-    clock: Option<(u64, u64)>,
+    /// The time of the call, in milliseconds; 0 if it is replicated or loaded from a file, or if the
+    /// filter has no window.
+    pub now: u64,
+    /// The number of the newest generation before the call.
+    number: u64,
     /// True if a rotation by time has changed the filter.
     is_advanced: bool,
 }
@@ -105,72 +106,53 @@ impl Rotation {
     ///
     /// The next generation cannot be created; the filter is unchanged.
     #[inline]
-    pub fn begin(call: Call, filter: &mut AnyFilter, items: usize) -> Result<Self, Failure> {
+    pub fn begin(call: Call, filter: &mut AnyFilter) -> Result<Self, Failure> {
         match filter.windowed_mut() {
-            None => Ok(Self { number: None, clock: None, is_advanced: false }),
-            Some(windowed) => Self::begin_windowed(call, windowed, items),
+            None => Ok(Self { now: 0, number: 0, is_advanced: false }),
+            Some(windowed) => Self::begin_windowed(call, windowed),
         }
     }
 
-    /// For a client's items in a filter that the call has created. The time of the call is that of
-    /// the creation: nothing is due.
+    /// For items in a filter that the call has created: nothing is due.
     #[inline]
-    pub fn of_new(filter: &AnyFilter, items: usize) -> Self {
-        let windowed = filter.windowed();
-        let by_count = windowed.filter(|filter| filter.may_rotate_by_count(items as u64));
-        Self {
-            number: windowed.map(WindowedFilter::number),
-            clock: by_count.map(|filter| (filter.clock(), filter.clock())),
-            is_advanced: false,
+    pub fn of_new(call: Call, filter: &AnyFilter) -> Self {
+        match filter.windowed() {
+            None => Self { now: 0, number: 0, is_advanced: false },
+            Some(windowed) => Self::of_windowed(call, windowed),
         }
     }
 
-    fn begin_windowed(
-        call: Call,
-        filter: &mut WindowedFilter,
-        items: usize,
-    ) -> Result<Self, Failure> {
-        let number = Some(filter.number());
-        let mut rotation = Self { number, clock: None, is_advanced: false };
-        let may_rotate_by_count = filter.may_rotate_by_count(items as u64);
-        if !may_rotate_by_count && !filter.has_time() {
-            return Ok(rotation);
-        }
-        let now = clock::now();
-        if !may_rotate_by_count && !filter.is_due(now) {
-            return Ok(rotation);
-        }
-        let limits = Limits::of(call.source);
-        if limits.source.is_replicated_or_loaded() {
-            return Ok(rotation);
-        }
-        let before = filter.clock();
-        let advanced = filter.advance(now, &mut limits.permit());
-        let is_changed = advanced.map_err(|error| failed(call, error, &limits))?;
-        if may_rotate_by_count {
-            rotation.clock = Some((now, before));
-        } else if is_changed {
-            replicate::rotation(call.context, call.key, now);
-            rotation.is_advanced = true;
+    /// At the time of a client's call.
+    fn of_windowed(call: Call, filter: &WindowedFilter) -> Self {
+        let is_client = !Limits::of(call.source).source.is_replicated_or_loaded();
+        let now = if is_client { clock::now() } else { 0 };
+        Self { now, number: filter.number(), is_advanced: false }
+    }
+
+    fn begin_windowed(call: Call, filter: &mut WindowedFilter) -> Result<Self, Failure> {
+        let mut rotation = Self::of_windowed(call, filter);
+        if rotation.now != 0 && filter.has_time() {
+            let limits = Limits::of(call.source);
+            let advanced = filter.advance(rotation.now, &mut limits.permit());
+            rotation.is_advanced = advanced.map_err(|error| failed(call, error, &limits))?;
         }
         Ok(rotation)
     }
 
-    /// Replicates a rotation by count, before the items that caused it.
+    /// Replicates the rotations, before the items that caused them.
     #[inline]
-    pub fn finish(self, call: Call, filter: &mut AnyFilter) -> Rotated {
-        let Some(filter) = filter.windowed_mut() else {
+    pub fn finish(self, call: Call, filter: &AnyFilter) -> Rotated {
+        let Some(filter) = filter.windowed() else {
             return Rotated { is_opened: false, is_changed: false };
         };
-        let is_opened = self.number != Some(filter.number());
-        if let Some((now, before)) = self.clock {
-            if is_opened {
-                replicate::rotation(call.context, call.key, now);
-            } else {
-                filter.set_clock(before);
-            }
+        let is_opened = self.number != filter.number();
+        let is_changed = is_opened || self.is_advanced;
+        // Items that are replicated cause the rotations by count of the primary, whose time was
+        // replicated before them.
+        if is_changed && self.now != 0 {
+            replicate::rotation(call.context, call.key, self.now);
         }
-        Rotated { is_opened, is_changed: is_opened || self.is_advanced }
+        Rotated { is_opened, is_changed }
     }
 }
 

@@ -189,36 +189,25 @@ impl Insertion<'_> {
     /// Inserts the items into the filter. Returns the reply.
     pub fn insert(&self, filter: &mut Filter, now: u64) -> String {
         let is_cuckoo = filter.bloom().is_none();
-        let count = self.items.len() as u64;
-        let mut clock = None;
-        if let Some(windowed) = filter.windowed_mut() {
-            let is_by_count = windowed.may_rotate_by_count(count);
-            if is_by_count || windowed.has_time() && windowed.is_due(now) {
-                let before = (windowed.clock(), windowed.number());
-                if windowed.advance(now, &mut permit(self.limit)).is_err() {
-                    return "-ERR <any> rotate filter: <any>".to_owned();
-                }
-                clock = is_by_count.then_some(before);
-            }
+        if let Some(windowed) = filter.windowed_mut()
+            && windowed.has_time()
+            && windowed.advance(now, &mut permit(self.limit)).is_err()
+        {
+            return "-ERR <any> rotate filter: <any>".to_owned();
         }
         // A call of packed items ends at the first one that a Bloom filter refuses.
         let mut items = self.items;
         if matches!(self.manner, Manner::Packed { .. }) && !is_cuckoo {
-            let outcomes = filter.copy().insert(items, false, &mut permit(self.limit));
+            let outcomes = filter.copy().insert(items, false, now, &mut permit(self.limit));
             let refused = outcomes.iter().position(|outcome| outcome.is_error());
             items = &items[..refused.map_or(items.len(), |at| at + 1)];
         }
         let outcomes = match self.manner {
             Manner::One => {
-                vec![filter.insert_one(&items[0], self.only_new, &mut permit(self.limit))]
+                vec![filter.insert_one(&items[0], self.only_new, now, &mut permit(self.limit))]
             }
-            _ => filter.insert(items, self.only_new, &mut permit(self.limit)),
+            _ => filter.insert(items, self.only_new, now, &mut permit(self.limit)),
         };
-        if let (Some((before, number)), Some(windowed)) = (clock, filter.windowed_mut())
-            && windowed.number() == number
-        {
-            windowed.set_clock(before);
-        }
         self.reply(is_cuckoo, &outcomes)
     }
 

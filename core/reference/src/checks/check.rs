@@ -179,7 +179,7 @@ pub fn assert_grows(filter: &mut AnyFilter) {
     for count in (0..most).step_by(BATCH).map(|start| BATCH.min((most - start) as usize)) {
         let batch: Vec<_> = items.by_ref().take(count).collect();
         let mut last = Ok(Insertion::New);
-        filter.insert_each(&mut batch.iter().map(AsRef::as_ref), &mut small, &mut |answer| {
+        filter.insert_each(&mut batch.iter().map(AsRef::as_ref), 0, &mut small, &mut |answer| {
             last = answer
         });
         if parts(filter) != before || last.is_err() {
@@ -189,7 +189,7 @@ pub fn assert_grows(filter: &mut AnyFilter) {
     // Whichever of them an old layer contains by mistake.
     for item in items.take(100) {
         let unchanged = filter.try_clone(&mut |_| true).expect("memory");
-        if let Err(why) = filter.insert_item(&item, &mut small) {
+        if let Err(why) = filter.insert_item(&item, 0, &mut small) {
             assert!(!matches!(why, Error::OutOfMemory(_)), "{why}: {filter:?}");
             assert_equal(filter, &unchanged);
             break;

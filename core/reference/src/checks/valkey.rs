@@ -163,9 +163,12 @@ fn operate(filter: &mut AnyFilter, u: &mut Unstructured) -> Result<()> {
         }
         _ => {
             let (before, mut new, mut answers) = (filter.len(), 0, Vec::new());
-            filter.insert_each(&mut items.iter().map(AsRef::as_ref), &mut small, &mut |answer| {
-                answers.push(answer)
-            });
+            filter.insert_each(
+                &mut items.iter().map(AsRef::as_ref),
+                0,
+                &mut small,
+                &mut |answer| answers.push(answer),
+            );
             for (item, answer) in items.iter().zip(&answers) {
                 new += u64::from(answer.is_ok_and(|insertion| insertion.is_new()));
                 assert!(answer.is_err() || filter.contains_item(item, 0));

@@ -163,18 +163,20 @@ impl Filter {
         }
     }
 
-    /// Inserts items in one call; `only_new` matters for cuckoo filters.
+    /// Inserts items in one call; `only_new` matters for cuckoo filters, and the time `now` for
+    /// windowed ones.
     pub fn insert(
         &mut self,
         items: &[Vec<u8>],
         only_new: bool,
+        now: u64,
         permit: &mut dyn FnMut(Demand) -> bool,
     ) -> Vec<Outcome> {
         let mut outcomes = Vec::new();
         match self {
             Self::Bloom(filter) => {
                 let mut answer = |result| outcomes.push(Outcome::of(result));
-                filter.insert_each(&mut items.iter().map(Vec::as_slice), permit, &mut answer);
+                filter.insert_each(&mut items.iter().map(Vec::as_slice), now, permit, &mut answer);
             }
             Self::Cuckoo(filter) => {
                 let mut answer = |result| outcomes.push(Outcome::of_cuckoo(result));
@@ -194,10 +196,11 @@ impl Filter {
         &mut self,
         item: &[u8],
         only_new: bool,
+        now: u64,
         permit: &mut dyn FnMut(Demand) -> bool,
     ) -> Outcome {
         match self {
-            Self::Bloom(filter) => Outcome::of(filter.insert_item(item, permit)),
+            Self::Bloom(filter) => Outcome::of(filter.insert_item(item, now, permit)),
             Self::Cuckoo(filter) => Outcome::of_cuckoo(filter.insert_one(item, only_new, permit)),
         }
     }

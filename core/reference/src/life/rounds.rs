@@ -14,7 +14,7 @@ use super::steps::Items;
 pub fn assert_rounds(filter: &Filter, numbers: &Numbers, next: u64) {
     let (mut alone, _) = numbers.create(0, u64::MAX).expect("it was created before");
     let items = Items { first: 1, count: next - 1, stride: 1 }.bytes();
-    let outcomes = alone.insert(&items, false, &mut |_| true);
+    let outcomes = alone.insert(&items, false, 0, &mut |_| true);
     let refused = outcomes.iter().position(|outcome| *outcome == Outcome::CannotGrow);
     let most = refused.unwrap_or(items.len()) as u64;
     // Some items seem to be present when they are inserted.

@@ -23,19 +23,20 @@ impl AnyFilter {
     }
 
     /// Inserts an item; see [`Filter::insert`](crate::host::Filter::insert) and
-    /// [`WindowedFilter::insert`](crate::bloom::window::WindowedFilter::insert).
+    /// [`WindowedFilter::insert`](crate::bloom::window::WindowedFilter::insert), which uses the time
+    /// `now`, in milliseconds.
     ///
     /// # Errors
     ///
     /// Those of [`Filter::insert`](crate::host::Filter::insert).
     #[inline]
-    pub fn insert(&mut self, item: &[u8], permit: Permit) -> Result<Insertion, Error> {
+    pub fn insert(&mut self, item: &[u8], now: u64, permit: Permit) -> Result<Insertion, Error> {
         match self {
-            Self::Bloomline(filter) => filter.add(item, permit),
+            Self::Bloomline(filter) => filter.add(item, now, permit),
             // As in `contains`.
-            Self::Windowed(filter) => filter.insert(item, permit),
-            Self::RedisBloom(filter) => filter.add(item, permit),
-            Self::ValkeyBloom(filter) => filter.add(item, permit),
+            Self::Windowed(filter) => filter.insert(item, now, permit),
+            Self::RedisBloom(filter) => filter.add(item, now, permit),
+            Self::ValkeyBloom(filter) => filter.add(item, now, permit),
         }
     }
 
@@ -56,10 +57,11 @@ impl AnyFilter {
     pub fn insert_batch(
         &mut self,
         items: impl Iterator<Item: AsRef<[u8]>>,
+        now: u64,
         permit: Permit,
         answer: impl FnMut(Result<Insertion, Error>),
     ) {
-        any!(self, filter => filter.add_batch(items, permit, answer));
+        any!(self, filter => filter.add_batch(items, now, permit, answer));
     }
 
     /// The items that a windowed filter contains at the time `now`, in milliseconds; of other

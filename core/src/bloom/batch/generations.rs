@@ -50,7 +50,8 @@ pub(crate) trait Generations: Sized {
     /// Which items of a group the generations contain that answer at the time `now`.
     fn test_group<B: Backend>(&self, backend: B, group: &Group<Self::Layer, B>, now: u64) -> Mask;
 
-    /// Inserts an item of which nothing is known.
+    /// Inserts an item of which nothing is known. A rotation that it causes happens at the time
+    /// `now`, in milliseconds, which filters without a window ignore.
     ///
     /// # Errors
     ///
@@ -60,6 +61,7 @@ pub(crate) trait Generations: Sized {
         &mut self,
         backend: B,
         spot: SpotOf<Self>,
+        now: u64,
         permit: Permit,
     ) -> Result<Insertion, Error>;
 
@@ -74,10 +76,11 @@ pub(crate) trait Generations: Sized {
         backend: B,
         located: &LocatedOf<Self>,
         index: usize,
+        now: u64,
         permit: Permit,
     ) -> Result<Insertion, Error> {
         let spot = self.locate(&located.hash(index));
-        self.insert_spot(backend, spot, permit)
+        self.insert_spot(backend, spot, now, permit)
     }
 
     /// Inserts the items of a group, and answers for each. False after [`Error::Full`], which is
@@ -86,6 +89,7 @@ pub(crate) trait Generations: Sized {
         &mut self,
         backend: B,
         group: &Group<Self::Layer, B>,
+        now: u64,
         permit: Permit,
         answer: &mut impl FnMut(Result<Insertion, Error>),
     ) -> bool;

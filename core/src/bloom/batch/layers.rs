@@ -129,6 +129,7 @@ impl<L: Layer> Generations for ScalableFilter<L> {
         &mut self,
         backend: B,
         spot: L::Spot,
+        _now: u64,
         permit: Permit,
     ) -> Result<Insertion, Error> {
         self.newest.prefault(self.newest_len, &spot);
@@ -143,12 +144,13 @@ impl<L: Layer> Generations for ScalableFilter<L> {
         backend: B,
         located: &L::Located,
         index: usize,
+        now: u64,
         permit: Permit,
     ) -> Result<Insertion, Error> {
         let spot = self.newest.locate(&located.hash(index));
         // Another item of the group may have filled the layer in which the items are located.
         if !self.older.is_empty() || self.room() == 0 {
-            return self.insert_spot(backend, spot, permit);
+            return self.insert_spot(backend, spot, now, permit);
         }
         self.newest.prefault(self.newest_len, &spot);
         if located.is_in(backend, &self.newest, index) {
@@ -164,6 +166,7 @@ impl<L: Layer> Generations for ScalableFilter<L> {
         &mut self,
         backend: B,
         group: &Group<L, B>,
+        _now: u64,
         permit: Permit,
         answer: &mut impl FnMut(Result<Insertion, Error>),
     ) -> bool {

@@ -40,9 +40,9 @@ pub(crate) trait Items: Generations {
         dispatch_single::<Self, _>(ContainsOne { filter: self, item, now })
     }
 
-    /// Inserts an item.
-    fn add(&mut self, item: &[u8], permit: Permit) -> Result<Insertion, Error> {
-        dispatch_single::<Self, _>(InsertOne { filter: self, item, permit })
+    /// Inserts an item. A rotation by count that it causes happens at the time `now`.
+    fn add(&mut self, item: &[u8], now: u64, permit: Permit) -> Result<Insertion, Error> {
+        dispatch_single::<Self, _>(InsertOne { filter: self, item, now, permit })
     }
 
     /// Answers for each item in turn as [`Items::test`] does.
@@ -60,10 +60,11 @@ pub(crate) trait Items: Generations {
     fn add_batch(
         &mut self,
         items: impl Iterator<Item: AsRef<[u8]>>,
+        now: u64,
         permit: Permit,
         answer: impl FnMut(Result<Insertion, Error>),
     ) {
-        dispatch::<Self, _>(Insert { filter: self, items, permit, answer });
+        dispatch::<Self, _>(Insert { filter: self, items, now, permit, answer });
     }
 }
 
@@ -83,7 +84,7 @@ impl<L: Layer> ScalableFilter<L> {
     ///
     /// [`Error::Full`], or why the next layer could not be created. The item is not inserted then.
     pub fn insert(&mut self, item: &[u8], permit: Permit) -> Result<bool, Error> {
-        self.add(item, permit).map(Insertion::is_new)
+        self.add(item, 0, permit).map(Insertion::is_new)
     }
 
     /// Answers for each item in turn whether it may have been inserted.
@@ -106,7 +107,7 @@ impl<L: Layer> ScalableFilter<L> {
         permit: Permit,
         mut answer: impl FnMut(Result<bool, Error>),
     ) {
-        self.add_batch(items, permit, |result| answer(result.map(Insertion::is_new)));
+        self.add_batch(items, 0, permit, |result| answer(result.map(Insertion::is_new)));
     }
 }
 
@@ -117,15 +118,17 @@ impl WindowedFilter {
         self.test(item, now)
     }
 
-    /// Inserts an item. Before, the filter must have been brought to the present time by
-    /// [`WindowedFilter::advance`].
+    /// Inserts an item. A filter that remembers by time must have been brought to the present time
+    /// by [`WindowedFilter::advance`] before. One that remembers by count rotates if its newest
+    /// generation is full, at the time `now` in milliseconds; a time before that of its last
+    /// rotation counts as that time.
     ///
     /// # Errors
     ///
     /// [`Error::Full`], or why the next layer or generation could not be created. The item is not
     /// inserted then.
-    pub fn insert(&mut self, item: &[u8], permit: Permit) -> Result<Insertion, Error> {
-        self.add(item, permit)
+    pub fn insert(&mut self, item: &[u8], now: u64, permit: Permit) -> Result<Insertion, Error> {
+        self.add(item, now, permit)
     }
 }
 
@@ -224,6 +227,7 @@ impl<F: Generations> Task for ContainsOne<'_, '_, F> {
 struct InsertOne<'f, 'a, 'p, F> {
     filter: &'f mut F,
     item: &'a [u8],
+    now: u64,
     permit: Permit<'p>,
 }
 
@@ -234,7 +238,7 @@ impl<F: Generations> Task for InsertOne<'_, '_, '_, F> {
     fn run<B: Backend>(self, backend: B) -> Result<Insertion, Error> {
         let hash = F::hash(&self.filter.seed(), self.item);
         let spot = self.filter.locate(&hash);
-        self.filter.insert_spot(backend, spot, self.permit)
+        self.filter.insert_spot(backend, spot, self.now, self.permit)
     }
 }
 
@@ -308,6 +312,7 @@ where
 struct Insert<'f, 'p, F, I, A> {
     filter: &'f mut F,
     items: I,
+    now: u64,
     permit: Permit<'p>,
     answer: A,
 }
@@ -335,7 +340,7 @@ where
                     if self.filter.only_layer().is_none() {
                         spot = self.filter.locate(&spot.into());
                     }
-                    let result = self.filter.insert_spot(backend, spot, self.permit);
+                    let result = self.filter.insert_spot(backend, spot, self.now, self.permit);
                     if !goes_on_after(result, &mut self.answer) {
                         return;
                     }
@@ -349,7 +354,8 @@ where
             }
             located.prefetch_all(layer);
             for index in 0..located.len() {
-                let result = self.filter.insert_located(backend, &located, index, self.permit);
+                let result =
+                    self.filter.insert_located(backend, &located, index, self.now, self.permit);
                 if !goes_on_after(result, &mut self.answer) {
                     return;
                 }
@@ -357,7 +363,7 @@ where
         }
         let mut group = Group::new();
         while hash_next::<F, B>(&mut group, backend, &seed, &mut self.items) {
-            if !self.filter.insert_group(backend, &group, self.permit, &mut self.answer) {
+            if !self.filter.insert_group(backend, &group, self.now, self.permit, &mut self.answer) {
                 return;
             }
         }

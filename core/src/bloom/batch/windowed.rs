@@ -77,6 +77,7 @@ impl Generations for WindowedFilter {
         &mut self,
         backend: B,
         spot: Spot,
+        now: u64,
         permit: Permit,
     ) -> Result<Insertion, Error> {
         // A small ring is backed by memory.
@@ -84,7 +85,7 @@ impl Generations for WindowedFilter {
             let newest = &mut large.newest;
             newest.regular.prefault(newest.regular_len, &spot);
         }
-        self.insert_unknown(backend, &spot, permit)
+        self.insert_unknown(backend, &spot, now, permit)
     }
 
     #[inline(always)]
@@ -92,6 +93,7 @@ impl Generations for WindowedFilter {
         &mut self,
         backend: B,
         group: &Group<BlockedLayer, B>,
+        now: u64,
         permit: Permit,
         answer: &mut impl FnMut(Result<Insertion, Error>),
     ) -> bool {
@@ -109,12 +111,12 @@ impl Generations for WindowedFilter {
         for (index, spot) in spots.iter().enumerate() {
             // What is known of a group is valid until the ring rotates.
             let result = if self.number != number {
-                self.insert_unknown(backend, spot, permit)
+                self.insert_unknown(backend, spot, now, permit)
             } else if known.in_newest.contains(index) || self.newest_contains(backend, spot) {
                 // Another item of the group may be the same.
                 Ok(Insertion::Present)
             } else {
-                self.insert_in_newest(backend, spot, known.origin(index), permit)
+                self.insert_in_newest(backend, spot, known.origin(index), now, permit)
             };
             if !goes_on_after(result, answer) {
                 return false;
@@ -131,12 +133,13 @@ impl WindowedFilter {
         &mut self,
         backend: B,
         spot: &Spot,
+        now: u64,
         permit: Permit,
     ) -> Result<Insertion, Error> {
         let newest = self.generation_count() - 1;
         match in_ring!(self, all => newest_with(all, newest, backend, &spot.hash)) {
             Some(index) if index == newest => Ok(Insertion::Present),
-            origin => self.insert_in_newest(backend, spot, origin, permit),
+            origin => self.insert_in_newest(backend, spot, origin, now, permit),
         }
     }
 
@@ -156,6 +159,7 @@ impl WindowedFilter {
         backend: B,
         spot: &Spot,
         mut origin: Option<usize>,
+        now: u64,
         permit: Permit,
     ) -> Result<Insertion, Error> {
         let insertion = if origin.is_some() { Insertion::Refreshed } else { Insertion::New };
@@ -163,7 +167,7 @@ impl WindowedFilter {
             return Ok(Insertion::Present);
         }
         let present = self.generation_count();
-        if self.rotate_by_count(permit)? {
+        if self.rotate_by_count(now, permit)? {
             // If the generations are as many as before, the first one was dropped.
             let dropped = present + 1 - self.generation_count();
             origin = origin.and_then(|index| index.checked_sub(dropped));

@@ -46,7 +46,7 @@ pub struct WindowedFilter {
     /// Bytes of the bits of all generations that were dropped: where the bits of the oldest
     /// generation begin, counted over the life of the filter.
     pub(crate) dropped_bytes: u64,
-    /// The time that a rotation by count takes as its own: the host's last one.
+    /// The earliest time of the next rotation by count.
     pub(crate) clock: u64,
     /// Of a regular layer.
     pub(crate) geometry: Geometry,

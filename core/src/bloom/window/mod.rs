@@ -41,13 +41,13 @@
 //! target rate, so the rates of all together are at most the target rate (union bound). A
 //! generation spends seven eighths of its part on its regular layer, for `capacity / g` items. The
 //! rest is a reserve for bursts: the layers of a [scalable
-//! filter](crate::bloom::scalable::ScalableFilter), whose rates add up to at most the reserve however many
-//! there are. `docs/explanation/math.md` has the proof.
+//! filter](crate::bloom::scalable::ScalableFilter), whose rates add up to at most the reserve
+//! however many there are. `docs/explanation/math.md` has the proof.
 //!
-//! **Time is an argument.** This module reads no clock. Only [`WindowedFilter::advance`] and
-//! [`WindowedFilter::rotate`] change what exists, at a time that the host chooses; inserting items
-//! depends on the filter alone. So two hosts that make the same calls have equal filters, whatever
-//! their clocks say. Lookups take the time too, to ignore generations that should be gone.
+//! **Time is an argument.** This module reads no clock. [`WindowedFilter::advance`] and
+//! [`WindowedFilter::rotate`] change what exists, and insertions by count, at a time that the host
+//! chooses. So two hosts that make the same calls have equal filters, whatever their clocks say.
+//! Lookups take the time too, to ignore generations that should be gone.
 //!
 //! # Literature
 //!

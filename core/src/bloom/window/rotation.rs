@@ -19,37 +19,12 @@ use crate::permit::{Demand, Permit, request};
 use crate::spec::Layout;
 
 impl WindowedFilter {
-    /// True if [`WindowedFilter::advance`] to `now` opens or drops a generation.
-    #[inline]
-    pub fn is_due(&self, now: u64) -> bool {
-        let now = self.not_before_newest(now);
-        self.slot_has_passed(now) || self.expired(now) > 0
-    }
-
-    /// True if inserting `items` items may open a generation.
-    #[inline]
-    pub fn may_rotate_by_count(&self, items: u64) -> bool {
-        self.kind == Kind::Last && self.newest().len() + items > self.regular_capacity
-    }
-
-    /// The time that a rotation by count takes as its own, in milliseconds.
-    pub fn clock(&self) -> u64 {
-        self.clock
-    }
-
-    /// Sets the time that a rotation by count takes as its own.
-    ///
-    /// It is part of the filter. A host that sets it, inserts items, and sees no rotation restores
-    /// it, so that it has nothing to replicate.
-    pub fn set_clock(&mut self, clock: u64) {
-        self.clock = clock;
-    }
-
     /// Brings the filter to the time `now`, in milliseconds, before items are inserted.
     ///
     /// With a window of time, drops the generations whose window has passed, and opens a new one if
     /// the slot of the newest has passed. However long the filter was idle, this is one step. With
-    /// a window of items, sets the clock. A time before that of the last rotation counts as that
+    /// a window of items, sets the clock: the time of the next rotation if insertions give no later
+    /// one, which those of a replica do not. A time before that of the last rotation counts as that
     /// time. True if the filter was changed.
     ///
     /// # Errors
@@ -94,28 +69,30 @@ impl WindowedFilter {
         self.open(now, usize::from(self.is_complete()), permit)
     }
 
-    /// Opens a generation if the filter remembers by count, the newest one is full, and the oldest
-    /// may be forgotten. True if it did.
+    /// Opens a generation at the time `now` if the filter remembers by count, the newest one is
+    /// full, and the oldest may be forgotten. True if it did.
     ///
     /// # Errors
     ///
     /// Those of [`WindowedFilter::rotate`].
     #[inline]
-    pub(crate) fn rotate_by_count(&mut self, permit: Permit) -> Result<bool, Error> {
+    pub(crate) fn rotate_by_count(&mut self, now: u64, permit: Permit) -> Result<bool, Error> {
         if self.kind != Kind::Last || self.newest().regular_len < self.regular_capacity {
             return Ok(false);
         }
-        self.rotate_full(permit)
+        self.rotate_full(now, permit)
     }
 
     /// Rotates a filter that remembers by count, whose newest generation is full.
     #[cold]
-    fn rotate_full(&mut self, permit: Permit) -> Result<bool, Error> {
+    fn rotate_full(&mut self, now: u64, permit: Permit) -> Result<bool, Error> {
         let is_complete = self.is_complete();
         if is_complete && !self.may_forget_oldest() {
             return Ok(false);
         }
-        self.open(self.not_before_newest(self.clock), usize::from(is_complete), permit)?;
+        let clock = self.clock.max(now);
+        self.open(self.not_before_newest(clock), usize::from(is_complete), permit)?;
+        self.clock = clock;
         Ok(true)
     }
 

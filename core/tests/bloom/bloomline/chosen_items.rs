@@ -63,7 +63,7 @@ fn saturating(attackers: impl Fn() -> AnyFilter) -> Vec<Vec<u8>> {
         for number in next.by_ref().take(TRIES) {
             let item = candidate(number);
             let mut one = attackers();
-            one.insert_item(&item, &mut granted).unwrap();
+            one.insert_item(&item, 0, &mut granted).unwrap();
             let item_bits = bits(&one);
             let new = item_bits.iter().zip(&set).map(|(bits, set)| (bits & !set).count_ones());
             let count: u32 = new.sum();
@@ -86,7 +86,7 @@ fn saturating(attackers: impl Fn() -> AnyFilter) -> Vec<Vec<u8>> {
 fn rate_after(mut filter: AnyFilter, items: &[Vec<u8>]) -> f64 {
     for item in items {
         if filter.room() > 0 {
-            filter.insert_item(item, &mut granted).unwrap();
+            filter.insert_item(item, 0, &mut granted).unwrap();
         }
     }
     const LOOKUPS: u64 = 100_000;
@@ -126,7 +126,7 @@ fn saturating_items_raise_the_rate_of_known_seeds_only() {
 /// Absent items that a filter of the attacker with the same content reports as present.
 fn forged(mut attackers: AnyFilter, content: &[Vec<u8>]) -> Vec<Vec<u8>> {
     content.iter().for_each(|item| {
-        attackers.insert_item(item, &mut granted).unwrap();
+        attackers.insert_item(item, 0, &mut granted).unwrap();
     });
     (0..)
         .map(|number| format!("forged:{number}").into_bytes())
@@ -140,7 +140,7 @@ fn precomputed_false_positives_need_a_known_seed() {
     let content: Vec<Vec<u8>> = (0..CAPACITY).map(candidate).collect();
     let share = |mut filter: AnyFilter, forged: &[Vec<u8>]| {
         for item in &content {
-            filter.insert_item(item, &mut granted).unwrap();
+            filter.insert_item(item, 0, &mut granted).unwrap();
         }
         forged.iter().filter(|item| filter.contains_item(item, 0)).count() as f64
             / forged.len() as f64

@@ -13,7 +13,7 @@ use bloomline_reference::calls::Calls;
 fn filled(spec: Spec, items: u64) -> Filter {
     let mut filter = Filter::new(spec, 0x0123_4567_89ab_cdef, &mut |_| true).unwrap();
     for item in 0..items {
-        filter.insert_item(&item.to_le_bytes(), &mut |_| true).unwrap();
+        filter.insert_item(&item.to_le_bytes(), 0, &mut |_| true).unwrap();
     }
     filter
 }
@@ -82,8 +82,8 @@ fn decoded_filters_are_equal_and_grow_equally() {
         assert_equal(&filter, &copy);
         for item in items..items + 2_000 {
             let item = item.to_le_bytes();
-            let answer = filter.insert_item(&item, &mut |_| true);
-            assert_eq!(copy.insert_item(&item, &mut |_| true), answer);
+            let answer = filter.insert_item(&item, 0, &mut |_| true);
+            assert_eq!(copy.insert_item(&item, 0, &mut |_| true), answer);
         }
         assert_equal(&filter, &copy);
     }
@@ -106,7 +106,7 @@ fn header_has_the_documented_bytes() {
         if filter.len() == 35 {
             break;
         }
-        filter.insert_item(&item.to_le_bytes(), &mut |_| true).unwrap();
+        filter.insert_item(&item.to_le_bytes(), 0, &mut |_| true).unwrap();
     }
     assert_eq!(filter.encode_header()[..], expected);
     let fixed = filled(fixed(10), 0).encode_header();
@@ -199,7 +199,7 @@ fn any_changed_byte_is_refused_or_gives_a_working_filter() {
             assert_eq!(filter.encode_header(), header, "{case}");
             assert!(filter.size_bytes() <= LIMIT, "{case}");
             assert!(!filter.contains_item(b"item", 0), "{case}");
-            match filter.insert_item(b"item", permit) {
+            match filter.insert_item(b"item", 0, permit) {
                 Ok(new) => assert!(new && filter.contains_item(b"item", 0), "{case}"),
                 Err(
                     Error::Full(_)
@@ -252,7 +252,7 @@ fn decodes_up_to_the_largest_number_of_layers() {
     assert_eq!((filter.layer_count(), filter.len(), filter.room()), (MAX_LAYERS, 4_096, 0));
     assert!(filter.fp_rate() <= 0.01);
     assert_eq!(
-        filter.insert_item(b"one more", &mut |_| true),
+        filter.insert_item(b"one more", 0, &mut |_| true),
         Err(Error::TooManyLayers(MAX_LAYERS))
     );
     assert_equal(&filter, &copied(&filter));
@@ -331,7 +331,7 @@ fn filters_work_while_chunks_are_still_missing() {
     partial.write_chunk(offset, &chunk).unwrap();
     // The incomplete filter can be saved and loaded, and takes the other chunks later.
     let mut partial = copied(&partial);
-    assert!(partial.insert_item(b"meanwhile", &mut |_| true).is_ok());
+    assert!(partial.insert_item(b"meanwhile", 0, &mut |_| true).is_ok());
     for (offset, chunk) in all {
         partial.write_chunk(offset, &chunk).unwrap();
     }

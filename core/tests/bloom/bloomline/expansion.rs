@@ -45,7 +45,7 @@ fn item(number: usize) -> Vec<u8> {
 fn grow_to_third(filter: &mut AnyFilter) -> usize {
     let mut attempted = 0;
     while filter.layer_count() < 3 || filter.newest_len() < MORE as u64 {
-        filter.insert_item(&item(attempted), &mut |_| true).unwrap();
+        filter.insert_item(&item(attempted), 0, &mut |_| true).unwrap();
         attempted += 1;
     }
     attempted
@@ -154,10 +154,10 @@ fn refused_fourth_layer_changes_nothing() {
             demands.push(demand);
             demand.filter_bytes < 1 << 44
         };
-        let refused = full.insert_item(b"new", &mut permit).unwrap_err();
+        let refused = full.insert_item(b"new", 0, &mut permit).unwrap_err();
         let mut batch = Vec::new();
         let items = [b"new".as_slice(), b"item:0", b"newer"];
-        full.insert_each(&mut items.into_iter(), &mut permit, &mut |result| {
+        full.insert_each(&mut items.into_iter(), 0, &mut permit, &mut |result| {
             batch.push(result.is_ok())
         });
         assert_eq!(batch, [false, true, false]);

@@ -39,7 +39,7 @@ fn answer(result: Result<bool, Error>) -> Answer {
 
 fn insert_batch<T: AsRef<[u8]>>(filter: &mut Filter, items: &[T]) -> Vec<Answer> {
     let mut answers = Vec::new();
-    filter.insert_each(&mut items.iter().map(AsRef::as_ref), &mut |_| true, &mut |result| {
+    filter.insert_each(&mut items.iter().map(AsRef::as_ref), 0, &mut |_| true, &mut |result| {
         answers.push(answer(result))
     });
     answers
@@ -262,7 +262,7 @@ fn full_fixed_filter_ends_a_call_at_the_first_new_item() {
     assert_eq!(answers, [New, New, New, Seen, Full]);
     let before = state(&filter);
     assert_eq!(
-        filter.insert_item(b"f", &mut |_| unreachable!("no memory is needed")),
+        filter.insert_item(b"f", 0, &mut |_| unreachable!("no memory is needed")),
         Err(Error::Full(3))
     );
     assert_eq!(
@@ -277,7 +277,7 @@ fn refused_growth_changes_nothing_and_can_be_granted_later() {
     let mut filter = new(scaling(50, 0.01, 2), 7);
     let mut item = 0u64;
     while filter.room() > 0 {
-        filter.insert_item(&item.to_le_bytes(), &mut |_| true).unwrap();
+        filter.insert_item(&item.to_le_bytes(), 0, &mut |_| true).unwrap();
         item += 1;
     }
     let (before, size) = (state(&filter), filter.size_bytes());
@@ -287,16 +287,16 @@ fn refused_growth_changes_nothing_and_can_be_granted_later() {
         false
     };
     for _ in 0..3 {
-        let result = filter.insert_item(b"new", &mut refuse);
+        let result = filter.insert_item(b"new", 0, &mut refuse);
         assert!(matches!(result, Err(Error::Refused(_))), "{result:?}");
-        assert_eq!(filter.insert_item(&0u64.to_le_bytes(), &mut refuse), Ok(false));
+        assert_eq!(filter.insert_item(&0u64.to_le_bytes(), 0, &mut refuse), Ok(false));
     }
     assert!(state(&filter) == before);
     assert_eq!((filter.size_bytes(), filter.contains_item(b"new", 0)), (size, false));
     assert_eq!(demands.len(), 3, "one demand per item that needs memory");
     assert!(demands.iter().all(|demand| *demand == demands[0]));
 
-    assert_eq!(filter.insert_item(b"new", &mut |demand| demand == demands[0]), Ok(true));
+    assert_eq!(filter.insert_item(b"new", 0, &mut |demand| demand == demands[0]), Ok(true));
     let newest = filter.layers().next_back().unwrap().geometry().bytes();
     let filter_bytes = filter.size_bytes();
     let layout = Layout::Bloomline;
@@ -312,7 +312,7 @@ fn refused_growth_does_not_end_a_call() {
     let mut filter = new(scaling(2, 0.001, 2), 7);
     insert_batch(&mut filter, &["a", "b"]);
     let (mut answers, items) = (Vec::new(), ["c", "a", "d", "b"].map(str::as_bytes));
-    filter.insert_each(&mut items.into_iter(), &mut |_| false, &mut |result| {
+    filter.insert_each(&mut items.into_iter(), 0, &mut |_| false, &mut |result| {
         answers.push(answer(result))
     });
     use Answer::{CannotGrow, Seen};
@@ -375,10 +375,10 @@ fn batches_equal_single_calls_in_large_layers() {
     for filter in &mut filters {
         let mut single = filter.try_clone(&mut |_| true).unwrap();
         let mut answers = Vec::new();
-        filter.insert_each(&mut items.iter().map(AsRef::as_ref), &mut |_| true, &mut |result| {
+        filter.insert_each(&mut items.iter().map(AsRef::as_ref), 0, &mut |_| true, &mut |result| {
             answers.push(result)
         });
-        assert!(items.iter().map(|item| single.insert_item(item, &mut |_| true)).eq(answers));
+        assert!(items.iter().map(|item| single.insert_item(item, 0, &mut |_| true)).eq(answers));
         let bits = |filter: &AnyFilter| {
             let mut bits = Vec::new();
             filter.each_layer(|words| bits.push(words.as_bytes().to_vec()));

@@ -38,7 +38,7 @@ fn compact(filter: &mut Filter, model: &mut Model) -> f64 {
 /// Inserts items one by one into both.
 fn insert_both(filter: &mut Filter, model: &mut Model, items: std::ops::Range<u64>) {
     for item in items.map(u64::to_le_bytes) {
-        let is_new = filter.insert_item(&item, &mut |_| true).unwrap();
+        let is_new = filter.insert_item(&item, 0, &mut |_| true).unwrap();
         assert_eq!(model.insert(&item), if is_new { Answer::New } else { Answer::Seen });
     }
 }

@@ -161,7 +161,7 @@ fn fixed_filters_are_full_at_their_new_capacity() {
     let room = filter.room();
     let mut refused = false;
     for item in 0..room * 2 + 100 {
-        let result = filter.insert_item(&(item + 9_000).to_le_bytes(), &mut |_| true);
+        let result = filter.insert_item(&(item + 9_000).to_le_bytes(), 0, &mut |_| true);
         refused |= result == Err(Error::Full(filter.capacity()));
     }
     assert!(refused && filter.len() == filter.capacity() && filter.fp_rate() <= 0.01);

@@ -53,7 +53,7 @@ pub fn insert(
 ) -> u64 {
     let items: Vec<[u8; 8]> = items.into_iter().map(u64::to_le_bytes).collect();
     let mut new = 0;
-    filter.insert_each(&mut items.iter().map(|item| &item[..]), &mut |_| true, &mut |answer| {
+    filter.insert_each(&mut items.iter().map(|item| &item[..]), 0, &mut |_| true, &mut |answer| {
         new += u64::from(answer.unwrap());
     });
     new

@@ -32,7 +32,7 @@ fn specs() -> Vec<Spec> {
 /// A filter of the numbers from `first` to below `end`, as far as it takes them.
 fn filled(mut filter: AnyFilter, first: u64, end: u64) -> AnyFilter {
     for item in first..end {
-        let _ = filter.insert_item(&item.to_le_bytes(), &mut |_| true);
+        let _ = filter.insert_item(&item.to_le_bytes(), 0, &mut |_| true);
     }
     filter
 }

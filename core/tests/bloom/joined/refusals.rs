@@ -159,7 +159,7 @@ fn refused_permit_leaves_the_filter_unchanged() {
     for kind in [any(&new(scaling(50, 0.01, 2), SEED)), classic(scaling(50, 0.01, 2)).into()] {
         let mut source = kind.try_clone(&mut |_| true).unwrap();
         for item in 0..500u64 {
-            source.insert_item(&item.to_le_bytes(), &mut |_| true).unwrap();
+            source.insert_item(&item.to_le_bytes(), 0, &mut |_| true).unwrap();
         }
         let (mut filter, before) = (kind.try_clone(&mut |_| true).unwrap(), state(&kind));
         let refused = filter.union(&[&source], &mut |_| false);

@@ -21,7 +21,7 @@ fn clone(filter: &AnyFilter) -> AnyFilter {
 
 fn insert(filter: &mut AnyFilter, items: impl IntoIterator<Item = u64>) {
     for item in items {
-        filter.insert_item(&item.to_le_bytes(), &mut |_| true).unwrap();
+        filter.insert_item(&item.to_le_bytes(), 0, &mut |_| true).unwrap();
     }
 }
 

@@ -41,7 +41,7 @@ fn mixed(seed: u64) -> u64 {
 /// Attempts to insert the items of a range. Items that seem to be present set no bits.
 fn insert(filter: &mut Filter, items: std::ops::Range<u64>) {
     let items: Vec<[u8; 8]> = items.map(u64::to_le_bytes).collect();
-    filter.insert_each(&mut items.iter().map(|item| &item[..]), &mut |_| true, &mut |answer| {
+    filter.insert_each(&mut items.iter().map(|item| &item[..]), 0, &mut |_| true, &mut |answer| {
         answer.unwrap();
     });
 }
@@ -58,7 +58,7 @@ fn fill(filter: &mut Filter) -> u64 {
     }
     if filter.spec().growth == Growth::Fixed {
         let refusal = (attempted..)
-            .find_map(|item| filter.insert_item(&item.to_le_bytes(), &mut |_| true).err());
+            .find_map(|item| filter.insert_item(&item.to_le_bytes(), 0, &mut |_| true).err());
         assert_eq!(refusal, Some(Error::Full(filter.capacity())));
     }
     attempted

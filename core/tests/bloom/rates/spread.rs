@@ -248,7 +248,7 @@ fn full_windows_have_the_stated_spread() {
                 let mut filter = AnyFilter::from(filter);
                 let mut item = seed << 40;
                 for generation in 1..=u64::from(generations) + 1 {
-                    while filter.insert_item(&item.to_le_bytes(), &mut |_| true).is_ok() {
+                    while filter.insert_item(&item.to_le_bytes(), 0, &mut |_| true).is_ok() {
                         item += 1;
                     }
                     if generation <= u64::from(generations) {

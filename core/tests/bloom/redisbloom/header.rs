@@ -162,7 +162,7 @@ fn header_of_a_filter_with_too_many_items_is_decoded() {
     let full = header(u64::MAX, 1, 5, &[Forged { len: u64::MAX, ..VALID }]);
     let mut filter = AnyFilter::decode_header(&full, &mut |_| true).unwrap();
     for n in 0u64..150 {
-        filter.insert_item(&n.to_le_bytes(), &mut |_| true).unwrap();
+        filter.insert_item(&n.to_le_bytes(), 0, &mut |_| true).unwrap();
     }
     assert_eq!((filter.layer_count(), filter.len()), (2, u64::MAX));
     let bytes = filter.encode_header();

@@ -1,7 +1,8 @@
 //! Filters recorded from RedisBloom: equal headers, bits and answers.
 
 use bloomline_core::Layout;
-use bloomline_core::hash::murmur2::{Pair, pair_32, pair_64};
+use bloomline_core::hash::Pair;
+use bloomline_core::hash::murmur2::{pair_32, pair_64};
 use bloomline_core::host::{AnyFilter, Growth, Spec};
 
 use bloomline_reference::calls::Calls;
@@ -42,7 +43,7 @@ fn rebuilt(fixture: &Fixture) -> (AnyFilter, String) {
     let mut filter = empty(fixture);
     let mut answers = String::new();
     for group in fixture.items().chunks(100) {
-        filter.insert_each(&mut group.iter().map(Vec::as_slice), &mut granted, &mut |answer| {
+        filter.insert_each(&mut group.iter().map(Vec::as_slice), 0, &mut granted, &mut |answer| {
             answers.push(if answer.unwrap().is_new() { '1' } else { '0' });
         });
     }
@@ -118,7 +119,7 @@ fn loaded_filters_grow_like_rebuilt_ones() {
         let mut answers = [Vec::new(), Vec::new()];
         for (filter, answers) in [&mut built, &mut loaded].into_iter().zip(&mut answers) {
             for item in &more {
-                answers.push(filter.insert_item(item, &mut granted));
+                answers.push(filter.insert_item(item, 0, &mut granted));
             }
         }
         assert!(answers[0] == answers[1], "{}", fixture.name);

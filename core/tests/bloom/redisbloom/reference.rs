@@ -40,11 +40,12 @@ fn drive(filter: &mut AnyFilter, model: &mut Model, items: &[Vec<u8>], group: us
     for items in items.chunks(group) {
         let mut answers = Vec::new();
         if group == 1 {
-            answers.push(answer(filter.insert_item(&items[0], &mut granted)));
+            answers.push(answer(filter.insert_item(&items[0], 0, &mut granted)));
         } else {
             let mut items = items.iter().map(Vec::as_slice);
-            filter
-                .insert_each(&mut items, &mut granted, &mut |result| answers.push(answer(result)));
+            filter.insert_each(&mut items, 0, &mut granted, &mut |result| {
+                answers.push(answer(result))
+            });
         }
         // A batch ends at the first item that a full filter refuses.
         let expected: Vec<Answer> =

@@ -16,7 +16,7 @@ fn new(options: u32, capacity: u64, error: f64, expansion: u32) -> AnyFilter {
 
 fn insert(filter: &mut AnyFilter, items: std::ops::Range<u64>) {
     for item in items {
-        match filter.insert_item(&item.to_le_bytes(), &mut |demand| demand.new_bytes < 1 << 24) {
+        match filter.insert_item(&item.to_le_bytes(), 0, &mut |demand| demand.new_bytes < 1 << 24) {
             Ok(_) => {}
             // Nothing is inserted from here on.
             Err(Error::Full(_) | Error::ErrorRate(_) | Error::Refused(_)) => break,

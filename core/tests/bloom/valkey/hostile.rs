@@ -125,7 +125,7 @@ fn what_valkey_bloom_loads_and_uses_is_loaded() {
     // The largest expansion: the next layer would be too large, but this one is not full.
     let mut large = loads(|fields| fields[1] = Field::Unsigned(u32::MAX.into()));
     let grown =
-        (0..100u32).map(|n| large.insert_item(&n.to_be_bytes(), &mut |it| it.new_bytes < 99));
+        (0..100u32).map(|n| large.insert_item(&n.to_be_bytes(), 0, &mut |it| it.new_bytes < 99));
     let results: Vec<_> = grown.collect();
     assert!(results.contains(&Ok(true)));
     assert!(matches!(results.last(), Some(Err(Error::Refused(_)) | Ok(false))), "{results:?}");

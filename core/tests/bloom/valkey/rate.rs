@@ -11,7 +11,7 @@ fn grown_rate(seed: Seed) -> f64 {
     let common = Common { expansion: 2, error_rate: 0.01, tightening: 0.5, seed, is_random: true };
     let mut filter = ValkeyFilter::new(100, common, &mut |_| true).expect("a filter");
     let added: Vec<_> = (0..1_000_000u32).map(u32::to_le_bytes).collect();
-    filter.insert_each(&mut added.iter().map(AsRef::as_ref), &mut |_| true, &mut |result| {
+    filter.insert_each(&mut added.iter().map(AsRef::as_ref), 0, &mut |_| true, &mut |result| {
         _ = result.expect("room")
     });
     let mut found = 0;

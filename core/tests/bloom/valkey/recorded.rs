@@ -90,13 +90,18 @@ fn filters_are_filled_as_recorded() {
         let mut filter = empty(&recorded);
         let mut replies = String::new();
         for group in recorded.items().chunks(1_000) {
-            filter.insert_each(&mut group.iter().map(Vec::as_slice), &mut granted, &mut |result| {
-                replies.push(match result {
-                    Ok(true) => '1',
-                    Ok(false) => '0',
-                    Err(_) => '-',
-                });
-            });
+            filter.insert_each(
+                &mut group.iter().map(Vec::as_slice),
+                0,
+                &mut granted,
+                &mut |result| {
+                    replies.push(match result {
+                        Ok(true) => '1',
+                        Ok(false) => '0',
+                        Err(_) => '-',
+                    });
+                },
+            );
         }
         assert_eq!(replies, recorded.replies(), "{}", recorded.name);
         assert!(fields(&filter) == recorded.fields, "{}", recorded.name);
@@ -169,7 +174,7 @@ fn first_layers_have_any_rate() {
         let common = Common { error_rate, ..common };
         let mut filter = ValkeyFilter::new(100, common, &mut granted).expect("a filter");
         for number in 0..100u64 {
-            filter.insert_item(&number.to_le_bytes(), &mut granted).expect("room");
+            filter.insert_item(&number.to_le_bytes(), 0, &mut granted).expect("room");
         }
         let copy = decoded(&fields(&filter));
         assert!(fields(&copy) == fields(&filter), "{error_rate}");
@@ -178,7 +183,7 @@ fn first_layers_have_any_rate() {
         assert!(fields(&copy) == fields(&filter), "{error_rate}");
         assert_reloads(&AnyFilter::from(copy));
         if error_rate < 0.5 {
-            let full = filter.insert_item(b"a further item", &mut granted);
+            let full = filter.insert_item(b"a further item", 0, &mut granted);
             assert!(matches!(full, Err(Error::ErrorRateTooSmall(_))), "{full:?}");
         }
     }
@@ -221,7 +226,7 @@ fn copies_of_untouched_filters_take_no_memory() {
         is_random: false,
     };
     let mut filter = ValkeyFilter::new(200_000_000, common, &mut granted).expect("a filter");
-    filter.insert_item(b"item", &mut granted).expect("room");
+    filter.insert_item(b"item", 0, &mut granted).expect("room");
     let mut touched = Touched::default();
     filter.encode_fields(&mut touched).expect("memory");
     // Also with huge pages of 2 MB, eight of which the item and the ends can touch.

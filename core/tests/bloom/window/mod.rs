@@ -64,7 +64,7 @@ pub fn lived(spec: WindowSpec) -> WindowedFilter {
         let again = if is_burst { next / 2 } else { next - next / 16 };
         let end = next + if is_burst { 2 * share } else { share * 3 / 4 };
         for item in (again..next).chain(next..end) {
-            let result = filter.insert(item.to_string().as_bytes(), &mut |_| true);
+            let result = filter.insert(item.to_string().as_bytes(), 0, &mut |_| true);
             assert!(matches!(result, Ok(_) | Err(Error::Full(_))), "{result:?}");
         }
         next = end;

@@ -137,7 +137,7 @@ fn refreshed_items_are_never_refused_for_their_number() {
     for round in 0..60 {
         for item in 0..600u64 {
             let item = if round < 30 { item } else { random.below(600) };
-            let result = filter.insert(&item.to_le_bytes(), &mut |_| true);
+            let result = filter.insert(&item.to_le_bytes(), 0, &mut |_| true);
             assert!(result.is_ok(), "{result:?} in round {round}");
         }
     }
