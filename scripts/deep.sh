@@ -56,11 +56,11 @@ fuzzing() {
         step "fuzz $target" scripts/fuzz.sh "$target" "$seconds"
     done
     if scripts/deps.sh fuzz; then
-        for target in decode model valkey; do
+        for target in decode model values valkey; do
             step "fuzz $target" scripts/fuzz.sh "$target" "$seconds"
         done
     else
-        not_run "fuzz decode, model, valkey" "cargo-fuzz is missing"
+        not_run "fuzz decode, model, values, valkey" "cargo-fuzz is missing"
     fi
 }
 

@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
 # Fuzzes one target for a number of seconds, with new random input on every run.
 #
-#   scripts/fuzz.sh decode|model|valkey|resp|dump|differential SECONDS
+#   scripts/fuzz.sh decode|model|values|valkey|resp|dump|differential SECONDS
 #
-# decode, model and valkey: libFuzzer with AddressSanitizer, by cargo-fuzz, from core/fuzz/seeds. Input with new
-# coverage is kept in core/fuzz/corpus, failing input in core/fuzz/artifacts.
+# decode, model, values and valkey: libFuzzer with AddressSanitizer, by cargo-fuzz, from
+# core/fuzz/seeds. Input with new coverage is kept in core/fuzz/corpus, failing input in
+# core/fuzz/artifacts.
 # The others: tests/fuzz on the newest Redis and Valkey; differential beside RedisBloom.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 target=$1 seconds=$2
 
 case $target in
-decode | model | valkey)
+decode | model | values | valkey)
     scripts/deps.sh build fuzz
     # The sanitizer needs unstable features: of a nightly compiler, or of a stable one with
     # RUSTC_BOOTSTRAP.
@@ -31,8 +32,8 @@ resp | dump | differential)
     FUZZ_SECONDS=$seconds cargo test --locked --features audit --test fuzz -- "$target"
     ;;
 *)
-    echo "fuzz: unknown target '$target'; the targets are decode, model, valkey, resp, dump and" \
-        "differential" >&2
+    echo "fuzz: unknown target '$target'; the targets are decode, model, values, valkey, resp," \
+        "dump and differential" >&2
     exit 2
     ;;
 esac

@@ -7,7 +7,8 @@ use std::fmt;
 /// The filter is unchanged, unless the function that returned the error documents otherwise.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Error {
-    /// The capacity is not 1 to [`MAX_CAPACITY`](crate::bloom::bloomline::sizing::MAX_CAPACITY) items.
+    /// The capacity is not 1 to [`MAX_CAPACITY`](crate::bloom::bloomline::sizing::MAX_CAPACITY)
+    /// items.
     Capacity(u64),
     /// The target rate is not above 0 and at most
     /// [`MAX_ERROR_RATE`](crate::bloom::bloomline::sizing::MAX_ERROR_RATE).
@@ -17,8 +18,8 @@ pub enum Error {
     /// The window is not 1 to
     /// [`MAX_WINDOW_MILLIS`](crate::bloom::window::MAX_WINDOW_MILLIS) milliseconds.
     Window(u64),
-    /// The number of generations is not [`MIN_GENERATIONS`](crate::bloom::window::MIN_GENERATIONS) to
-    /// [`MAX_GENERATIONS`](crate::bloom::window::MAX_GENERATIONS).
+    /// The number of generations is not [`MIN_GENERATIONS`](crate::bloom::window::MIN_GENERATIONS)
+    /// to [`MAX_GENERATIONS`](crate::bloom::window::MAX_GENERATIONS).
     Generations(u32),
     /// The capacity of a window is smaller than the number of its generations.
     TooFewItems {
@@ -28,8 +29,8 @@ pub enum Error {
         generations: u32,
     },
     /// A layer would need this target rate, which is below the minimum of its layout
-    /// ([`MIN_LAYER_ERROR`](crate::bloom::bloomline::sizing::MIN_LAYER_ERROR)) or cannot be reached with
-    /// 64-bit hashes.
+    /// ([`MIN_LAYER_ERROR`](crate::bloom::bloomline::sizing::MIN_LAYER_ERROR)) or cannot be reached
+    /// with 64-bit hashes.
     ErrorRateTooSmall(f64),
     /// The filter has this many layers, the largest number.
     TooManyLayers(u32),
@@ -122,6 +123,13 @@ pub enum HeaderError {
     Growth(u8),
     /// A reserved byte is not zero.
     Reserved,
+    /// The number of this field is above what it can be.
+    Range {
+        /// The field.
+        field: &'static str,
+        /// Its number.
+        number: u64,
+    },
     /// RedisBloom's layout does not define these option bits.
     Options(u32),
     /// This total number of items is not the sum of those in the layers (RedisBloom's layout).
@@ -165,7 +173,7 @@ pub enum ValkeyError {
     FixedSeed,
     /// The layer with this index has another seed than the first.
     Seed(u32),
-    /// Layers: not 1 to [`MAX_LAYERS`](crate::host::MAX_LAYERS).
+    /// Layers: not 1 to [`MAX_LAYERS`](crate::spec::MAX_LAYERS).
     Layers(u64),
     /// Items of a layer: above its capacity; or, unless it is the newest, below.
     Items {
@@ -218,10 +226,8 @@ pub enum CuckooError {
     Buckets(u64),
     /// Items: more than there are slots.
     Items(u64),
-    /// Bytes of a table: not one per slot.
-    TableBytes(u64),
     /// The numbers of the table with this index contradict each other or those of the table before
-    /// it (Bloomline's layout).
+    /// it.
     Table(u32),
     /// The list of the table with this index is not ascending, or has prefixes that the table
     /// cannot have, or none of their copies (Bloomline's layout).
@@ -239,6 +245,13 @@ pub enum ChunkError {
     TooLong(u64),
     /// The chunk has no bytes.
     Empty,
+    /// A string of bits has another length than its part of the layer or table.
+    Length {
+        /// Bytes of the string.
+        len: u64,
+        /// Bytes of the part.
+        expected: u64,
+    },
 }
 
 impl From<HeaderError> for Error {
@@ -334,6 +347,7 @@ impl fmt::Display for HeaderError {
             Self::Sizing(n) => write!(f, "sizing revision {n} is unknown"),
             Self::Growth(n) => write!(f, "growth kind {n} is unknown"),
             Self::Reserved => write!(f, "a reserved byte is not zero"),
+            Self::Range { field, number } => write!(f, "{field} {number} is out of range"),
             Self::Options(bits) => write!(f, "options {bits:#x} without a meaning"),
             Self::Total(n) => write!(f, "{n} items, which is not the sum of those in the links"),
             Self::Layer(n) => write!(f, "the numbers of link {n} contradict each other"),
@@ -406,7 +420,6 @@ impl fmt::Display for CuckooError {
             Self::Table(n) => write!(f, "the numbers of table {n} contradict each other"),
             Self::List(n) => write!(f, "the list of table {n} is not valid"),
             Self::Doubling(n) => write!(f, "no table can be doubled from slot {n} on"),
-            Self::TableBytes(n) => write!(f, "a table of {n} bytes, which is not one per slot"),
         }
     }
 }
@@ -417,6 +430,7 @@ impl fmt::Display for ChunkError {
             Self::Offset(n) => write!(f, "the filter has no bytes at offset or iterator {n}"),
             Self::TooLong(n) => write!(f, "{n} bytes are more than its layer has left"),
             Self::Empty => f.write_str("no bytes"),
+            Self::Length { len, expected } => write!(f, "{len} bytes instead of {expected}"),
         }
     }
 }

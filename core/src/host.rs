@@ -29,6 +29,7 @@
 //! # }
 //! ```
 
+pub use crate::bloom::any::fields::VERSION as FIELDS_VERSION;
 pub use crate::bloom::any::{AnyFilter, LayerNumbers};
 pub use crate::bloom::bloomline::Filter;
 pub use crate::bloom::bloomline::sizing::{MAX_CAPACITY, MAX_ERROR_RATE};
@@ -43,9 +44,9 @@ pub use crate::math::estimate::Estimate;
 #[cfg(feature = "audit")]
 pub use crate::memory::ledger;
 pub use crate::memory::sparse::SparseBytes;
-pub use crate::memory::words::{Mover, Words, copy_to_zeros};
+pub use crate::memory::words::{Mover, Words};
 pub use crate::permit::{Demand, Permit};
-pub use crate::spec::{Growth, MAX_EXPANSION, MAX_LAYERS, Spec};
+pub use crate::spec::{Growth, MAX_EXPANSION, Spec};
 
 /// Pages of memory, for the allocator of a host.
 pub mod pages {
@@ -58,15 +59,8 @@ pub mod huge {
     pub use crate::memory::huge::{Collapser, FROM};
 }
 
-/// RedisBloom's layout, for hosts that read and write RedisBloom's own formats.
-pub mod redisbloom {
-    pub use crate::bloom::redisbloom::geometry::{Options, Shape};
-    pub use crate::bloom::redisbloom::{ClassicFilter, ClassicLayer, Common};
-}
-
 /// valkey-bloom's layout, for hosts that read and write valkey-bloom's own formats.
 pub mod valkey {
-    pub use crate::bloom::valkey::fields::{ReadFields, WriteFields};
     pub use crate::error::ValkeyError;
     /// Bytes before the bits of a layer in a file.
     pub const LAYER_HEADER_BYTES: u64 = crate::bloom::valkey::blob::HEADER_BYTES as u64;
@@ -75,9 +69,15 @@ pub mod valkey {
     pub use crate::hash::siphash::{FIXED_SEED, Seed};
 }
 
+/// A value as numbers and strings, for hosts that store it so.
+pub mod stream {
+    pub use crate::stream::{ReadFields, Text, WriteFields};
+}
+
 /// Cuckoo filters, from which items can be deleted.
 pub mod cuckoo {
-    pub use crate::cuckoo::bloomline::{CuckooFilter, CuckooSpec};
-    pub use crate::cuckoo::redisbloom::{ClassicCuckoo, CuckooNumbers, CuckooOptions};
+    pub use crate::cuckoo::bloomline::CuckooSpec;
+    pub use crate::cuckoo::fields::VERSION as FIELDS_VERSION;
+    pub use crate::cuckoo::redisbloom::CuckooOptions;
     pub use crate::cuckoo::{AnyCuckoo, Compaction};
 }

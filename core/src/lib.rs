@@ -57,6 +57,7 @@
 //! | [`math`] | functions and estimates that are equal on every processor |
 //! | [`simd`] | blocks, and the backends that test and set their bits |
 //! | [`memory`] | bit arrays: zeroed lazily, aligned to pages, fallible |
+//! | [`stream`] | a value as the numbers and strings of an RDB file |
 //! | [`chunk`], [`fields`] | bits as bytes; fields of a header |
 //! | `mask` | some items of a group |
 //! | [`spec`], [`permit`] | what a filter is asked to be; the memory it asks for |
@@ -144,6 +145,7 @@ pub mod permit;
 #[allow(unsafe_code)]
 pub mod simd;
 pub mod spec;
+pub mod stream;
 
 pub use error::Error;
 pub use spec::Layout;

@@ -5,8 +5,8 @@
 pub(crate) struct Mask(u64);
 
 impl Mask {
-    /// The most items of a group: a bit for each, and as many as a processor can fetch blocks for at
-    /// once.
+    /// The most items of a group: a bit for each, and as many as a processor can fetch blocks for
+    /// at once.
     pub(crate) const ITEMS: usize = u64::BITS as usize;
     /// No items.
     pub(crate) const EMPTY: Self = Self(0);

@@ -10,8 +10,8 @@ pub struct Demand {
     pub new_bytes: u64,
     /// Bytes of the bits of the largest of them.
     pub largest_layer: u64,
-    /// [`ScalableFilter::size_bytes`](crate::bloom::scalable::ScalableFilter::size_bytes) with the new
-    /// layers.
+    /// [`ScalableFilter::size_bytes`](crate::bloom::scalable::ScalableFilter::size_bytes) with the
+    /// new layers.
     pub filter_bytes: u64,
     /// The filter's layout.
     pub layout: Layout,

@@ -7,8 +7,8 @@ use redis_module::raw::{
     REDISMODULE_TYPE_METHOD_VERSION, RedisModuleDigest, RedisModuleString, RedisModuleTypeMethods,
 };
 
+use super::encodings::Encoding;
 use super::handle::{self, DataType, borrowed};
-use super::rdb::Encoding;
 use super::{aof, copies, defrag, rdb};
 use crate::server::api::api;
 

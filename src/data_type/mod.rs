@@ -5,7 +5,7 @@
 //! | [`handle`] | commands: from an open key to its filter, and back |
 //! | [`registry`], [`server_type`] | all: the types of the server, and which of them a filter has |
 //! | `callbacks` | the server: the table of callbacks, and the short ones |
-//! | `rdb`, `rdb_bloom`, `rdb_bloomline`, `rdb_redisbloom`, `rdb_valkey`, `rdb_cuckoo`, `load` | RDB files, DUMP, full synchronization |
+//! | `rdb`, `encodings`, `stream` | RDB files, DUMP, full synchronization |
 //! | [`copies`] | COPY, and what replicas with RedisBloom get of it |
 //! | `aof` | filters as commands: AOF rewrite |
 //! | `defrag` | active defragmentation |
@@ -14,13 +14,9 @@ mod aof;
 mod callbacks;
 pub mod copies;
 mod defrag;
+mod encodings;
 pub mod handle;
-mod load;
 mod rdb;
-mod rdb_bloom;
-mod rdb_bloomline;
-mod rdb_cuckoo;
-mod rdb_redisbloom;
-mod rdb_valkey;
 pub mod registry;
 pub mod server_type;
+mod stream;

@@ -4,11 +4,8 @@
 //! and of a copy is that of [`DataType::server_type`].
 
 use super::callbacks::methods;
+use super::encodings::{Bloom, Cuckoo, Encoding, ValkeyBloom};
 use super::handle::DataType;
-use super::rdb::Encoding;
-use super::rdb_bloom::Bloom;
-use super::rdb_cuckoo::Cuckoo;
-use super::rdb_valkey::ValkeyBloom;
 use super::server_type::ServerType;
 use crate::server::loading::Loading;
 use bloomline_core::Layout;
@@ -67,9 +64,7 @@ pub fn register(loading: Loading) -> bool {
 mod tests {
     use std::ptr;
 
-    use super::super::rdb::{Encoding, SaveError};
-    use super::{BLOOM, Bloom, DataType, VALKEY_BLOOM, ValkeyBloom};
-    use crate::server::rdb::Writer;
+    use super::{BLOOM, Bloom, DataType, Encoding, VALKEY_BLOOM, ValkeyBloom};
     use bloomline_core::Error;
     use bloomline_core::host::valkey::{Common, FIXED_SEED, ValkeyFilter};
     use bloomline_core::host::{AnyFilter, Filter, Growth, Spec};
@@ -87,14 +82,12 @@ mod tests {
         let own = AnyFilter::from(Filter::new(spec, 1, &mut |_| true)?);
         let redisbloom = AnyFilter::redisbloom(spec, 2, &mut |_| true)?;
         let valkey = AnyFilter::from(ValkeyFilter::new(9, common, &mut |_| true)?);
-        // SAFETY: nothing is written to the stream.
-        let writer = unsafe { Writer::new(ptr::null_mut()) };
-        for filter in [&own, &redisbloom] {
-            assert!(ptr::eq(filter.server_type(), &BLOOM));
-            assert_eq!(ValkeyBloom::save(filter, &writer), Err(SaveError::WrongType));
+        for filter in [own, redisbloom, valkey] {
+            let is_valkey = ptr::eq(filter.server_type(), &VALKEY_BLOOM);
+            assert_eq!(is_valkey, !ptr::eq(filter.server_type(), &BLOOM));
+            assert_eq!(is_valkey, ValkeyBloom::LAYOUTS.contains(&filter.layout()));
+            assert_eq!(is_valkey, !Bloom::LAYOUTS.contains(&filter.layout()));
         }
-        assert!(ptr::eq(valkey.server_type(), &VALKEY_BLOOM));
-        assert_eq!(Bloom::save(&valkey, &writer), Err(SaveError::WrongType));
         Ok(())
     }
 }

@@ -4,9 +4,9 @@ use std::ptr::NonNull;
 
 use super::counters::{CF_BYTES, CF_FILTERS, CF_FILTERS_BLOOMLINE, CF_ITEMS, CF_TABLES, Counter};
 use super::family::{Family, Names};
-use super::setting::CF_MAX_EXPANSIONS;
+use super::setting::{CF_BUCKET_SIZE, CF_EXPANSION_FACTOR, CF_MAX_EXPANSIONS, CF_MAX_ITERATIONS};
 use super::totals::Totals;
-use bloomline_core::host::cuckoo::AnyCuckoo;
+use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooOptions};
 use bloomline_core::host::{Mover, Permit};
 use bloomline_core::{Error, Layout};
 
@@ -26,6 +26,20 @@ fn totals(filter: &AnyCuckoo) -> Totals<5> {
             filter.size_bytes(),
         ],
     )
+}
+
+/// The options of a filter that are not given: those of the settings.
+pub fn default_options() -> CuckooOptions {
+    CuckooOptions {
+        bucket_size: CF_BUCKET_SIZE.integer() as u8,
+        max_iterations: CF_MAX_ITERATIONS.integer() as u16,
+        expansion: rounded(CF_EXPANSION_FACTOR.integer() as u16),
+    }
+}
+
+/// An expansion as filters store it: 0, or a power of two.
+pub fn rounded(expansion: u16) -> u16 {
+    if expansion == 0 { 0 } else { expansion.next_power_of_two() }
 }
 
 impl Family for AnyCuckoo {

@@ -17,7 +17,7 @@
 mod bloom;
 pub mod config;
 pub mod counters;
-mod cuckoo;
+pub mod cuckoo;
 pub mod family;
 mod huge;
 pub mod layout;

@@ -5,8 +5,8 @@
 //! iterator has the size hint of the one behind it, so few items are few here too.
 
 use bloomline_core::Error;
+use bloomline_core::bloom::redisbloom::ClassicFilter;
 use bloomline_core::host::cuckoo::AnyCuckoo;
-use bloomline_core::host::redisbloom::ClassicFilter;
 use bloomline_core::host::valkey::ValkeyFilter;
 use bloomline_core::host::{AnyFilter, Filter, Permit};
 use bloomline_core::insertion::Insertion;

@@ -1,7 +1,8 @@
 //! Forged filters at the edges of what is valid, each as every encoding of its layout.
 
 use bloomline_core::bloom::redisbloom::geometry::Shape;
-use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooNumbers, CuckooOptions, CuckooSpec};
+use bloomline_core::cuckoo::redisbloom::CuckooNumbers;
+use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooOptions, CuckooSpec};
 use bloomline_core::host::{AnyFilter, Demand};
 
 use crate::checks::header::{Classic, Generation, Header, Link, Plain, Record, Windowed};

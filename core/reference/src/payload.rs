@@ -1,7 +1,10 @@
 //! The fields in a DUMP payload, read and written.
 
-use bloomline_core::Error;
-use bloomline_core::host::valkey::{ReadFields, WriteFields};
+use bloomline_core::host::cuckoo::{self, AnyCuckoo, CuckooOptions};
+use bloomline_core::host::stream::{ReadFields, WriteFields};
+use bloomline_core::host::valkey::ValkeyFilter;
+use bloomline_core::host::{AnyFilter, FIELDS_VERSION, Permit};
+use bloomline_core::{Error, Layout};
 
 /// A reader of the bytes of an RDB value.
 struct Bytes<'a>(&'a [u8]);
@@ -113,6 +116,37 @@ impl ReadFields for FieldReader<'_> {
             _ => Err(FieldError::Missing),
         }
     }
+}
+
+/// The options of cuckoo filters of encoding versions that do not store them: RedisBloom's
+/// defaults.
+pub const OLD_OPTIONS: CuckooOptions =
+    CuckooOptions { bucket_size: 2, max_iterations: 20, expansion: 1 };
+
+/// The Bloom filter of the fields of a value of its layout's type, none of which may be left.
+///
+/// # Errors
+///
+/// Those of the core; [`FieldError::Missing`] also if there are more fields.
+pub fn bloom_of(layout: Layout, fields: &[Field], permit: Permit) -> Result<AnyFilter, FieldError> {
+    let mut reader = FieldReader(fields);
+    let filter = match layout {
+        Layout::ValkeyBloom => ValkeyFilter::decode_fields(&mut reader, permit)?.into(),
+        _ => AnyFilter::decode_fields(&mut reader, FIELDS_VERSION, permit)?,
+    };
+    reader.0.is_empty().then_some(filter).ok_or(FieldError::Missing)
+}
+
+/// The cuckoo filter of the fields of a value, none of which may be left.
+///
+/// # Errors
+///
+/// Those of [`bloom_of`].
+pub fn cuckoo_of(fields: &[Field], permit: Permit) -> Result<AnyCuckoo, FieldError> {
+    let mut reader = FieldReader(fields);
+    let version = cuckoo::FIELDS_VERSION;
+    let filter = AnyCuckoo::decode_fields(&mut reader, version, OLD_OPTIONS, permit)?;
+    reader.0.is_empty().then_some(filter).ok_or(FieldError::Missing)
 }
 
 /// Writes fields to a list.

@@ -86,7 +86,8 @@ pub(crate) mod sealed {
     pub trait Sealed {}
 }
 
-/// One filter of fixed capacity: a layer of a [`ScalableFilter`](crate::bloom::scalable::ScalableFilter).
+/// One filter of fixed capacity: a layer of a
+/// [`ScalableFilter`](crate::bloom::scalable::ScalableFilter).
 pub trait Layer: Probe + sealed::Sealed {
     /// The layout of such layers.
     const LAYOUT: Layout;

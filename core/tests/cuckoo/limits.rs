@@ -1,13 +1,14 @@
 //! What a filter may be, and what happens at its limits.
 
 use bloomline_core::Error;
+use bloomline_core::cuckoo::redisbloom::CuckooNumbers;
 use bloomline_core::cuckoo::redisbloom::MAX_TABLES;
 use bloomline_core::error::{ChunkError, CuckooError, HeaderError};
 use bloomline_core::host::MAX_CHUNK_BYTES;
-use bloomline_core::host::cuckoo::{AnyCuckoo, Compaction, CuckooNumbers, CuckooSpec};
+use bloomline_core::host::cuckoo::{AnyCuckoo, Compaction, CuckooSpec};
 use bloomline_reference::calls::CuckooCalls;
 
-use super::{Layout, classic, classic_mut, compact, created, granted, options, with_numbers};
+use super::{Layout, classic, compact, created, granted, options, with_numbers};
 
 const NUMBERS: CuckooNumbers = CuckooNumbers {
     items: 0,
@@ -121,7 +122,8 @@ fn the_number_of_tables_is_limited() {
     };
     let mut filter = with_numbers(&numbers, &mut granted).unwrap();
     for index in 0..MAX_TABLES {
-        classic_mut(&mut filter).load_table(index, &[1]).unwrap();
+        // A position is that behind the chunk, plus one.
+        filter.load_chunk(u64::from(index) + 2, &[1]).unwrap();
     }
     assert_eq!(filter.insert(b"a", &mut granted), Err(Error::TooManyLayers(MAX_TABLES)));
     // 2^55 buckets cannot be doubled either.

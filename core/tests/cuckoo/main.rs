@@ -27,10 +27,9 @@ mod validity;
 mod work;
 
 use bloomline_core::Error;
+use bloomline_core::cuckoo::redisbloom::{ClassicCuckoo, CuckooNumbers};
 use bloomline_core::host::Demand;
-use bloomline_core::host::cuckoo::{
-    AnyCuckoo, ClassicCuckoo, Compaction, CuckooNumbers, CuckooOptions, CuckooSpec,
-};
+use bloomline_core::host::cuckoo::{AnyCuckoo, Compaction, CuckooOptions, CuckooSpec};
 
 fn granted(_: Demand) -> bool {
     true
@@ -53,13 +52,6 @@ fn with_numbers(
 }
 
 fn classic(filter: &AnyCuckoo) -> &ClassicCuckoo {
-    match filter {
-        AnyCuckoo::RedisBloom(filter) => filter,
-        AnyCuckoo::Bloomline(_) => panic!("Bloomline's layout"),
-    }
-}
-
-fn classic_mut(filter: &mut AnyCuckoo) -> &mut ClassicCuckoo {
     match filter {
         AnyCuckoo::RedisBloom(filter) => filter,
         AnyCuckoo::Bloomline(_) => panic!("Bloomline's layout"),

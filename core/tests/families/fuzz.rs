@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use bloomline_reference::checks::{decode, valkey};
+use bloomline_reference::checks::{decode, valkey, values};
 use bloomline_reference::life::run::run_bytes;
 use bloomline_reference::random::Random;
 
@@ -58,6 +58,7 @@ fn recorded_fuzz_inputs_pass() {
     run_on_seeds("decode", decode::run);
     run_on_seeds("model", run_bytes);
     run_on_seeds("valkey", valkey::run);
+    run_on_seeds("values", values::run);
 }
 
 #[test]
@@ -67,6 +68,11 @@ fn random_headers_are_refused_or_give_working_filters() {
     } else {
         run_on_random_bytes(6_000, 64..2112, decode::run);
     }
+}
+
+#[test]
+fn random_values_are_refused_or_give_working_filters() {
+    run_on_random_bytes(if cfg!(miri) { 30 } else { 3_000 }, 64..600, values::run);
 }
 
 #[test]

@@ -324,7 +324,7 @@ const LIMITED: &str = "BLOOMLINE_TEST_LIMITED";
 
 #[test]
 fn out_of_memory_is_an_error_and_changes_nothing() {
-    const NAME: &str = "out_of_memory_is_an_error_and_changes_nothing";
+    const NAME: &str = "filters::out_of_memory_is_an_error_and_changes_nothing";
     if std::env::var_os(LIMITED).is_some() {
         return with_two_gib_of_address_space();
     }

@@ -3,9 +3,8 @@
 use std::collections::HashSet;
 
 use bloomline_core::Error;
-use bloomline_core::host::cuckoo::{
-    AnyCuckoo, ClassicCuckoo, CuckooNumbers, CuckooOptions, CuckooSpec,
-};
+use bloomline_core::cuckoo::redisbloom::{ClassicCuckoo, CuckooNumbers};
+use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooOptions, CuckooSpec};
 
 use super::{granted, item, live_allocations, retried, until_success};
 

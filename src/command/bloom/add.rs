@@ -124,8 +124,8 @@ impl<T: Outcome> Written<Added<T>> {
 }
 
 /// Calls `write` with the filter of a key, to which it adds items, and with the time of the call. A
-/// missing filter is created if there are options for it, and a windowed one rotates if that is due.
-/// The creation and the rotation are replicated before the items.
+/// missing filter is created if there are options for it, and a windowed one rotates if that is
+/// due. The creation and the rotation are replicated before the items.
 #[inline(always)]
 pub fn write_to<T: Outcome>(
     call: Call,

@@ -74,8 +74,8 @@ fn given_time(call: Call) -> Result<Option<u64>, Failure> {
 /// The rotations that a call causes which adds items: by time before its items are inserted, or by
 /// count while they are.
 pub struct Rotation {
-    /// The time of the call, in milliseconds; 0 if it is replicated or loaded from a file, or if the
-    /// filter has no window.
+    /// The time of the call, in milliseconds; 0 if it is replicated or loaded from a file, or if
+    /// the filter has no window.
     pub now: u64,
     /// The number of the newest generation before the call.
     number: u64,

@@ -9,9 +9,9 @@ use crate::command::lifetime::Lifetime;
 use crate::command::option::Command::{Insert as OfInsert, Reserve};
 use crate::command::option::{self, CreateOption, Value, error_rate, layout, named, seed};
 use crate::command::syntax::{KEY, NAMED_ITEMS};
+use crate::policy::cuckoo::{default_options, rounded};
 use crate::policy::setting::{
-    CF_BUCKET_SIZE, CF_ERROR_RATE, CF_EXPANSION_FACTOR, CF_INITIAL_SIZE, CF_LAYOUT,
-    CF_MAX_ITERATIONS, MAX_CF_CAPACITY, max_bucket_size,
+    CF_BUCKET_SIZE, CF_ERROR_RATE, CF_INITIAL_SIZE, CF_LAYOUT, MAX_CF_CAPACITY, max_bucket_size,
 };
 use crate::policy::source::Source;
 use crate::server::args::{Arg, Args};
@@ -121,11 +121,7 @@ impl NewFilter {
     pub fn by_default() -> Self {
         Self {
             capacity: CF_INITIAL_SIZE.integer(),
-            options: CuckooOptions {
-                bucket_size: CF_BUCKET_SIZE.integer() as u8,
-                max_iterations: CF_MAX_ITERATIONS.integer() as u16,
-                expansion: rounded(CF_EXPANSION_FACTOR.integer() as u16),
-            },
+            options: default_options(),
             layout: None,
             error_rate: None,
             seed: None,
@@ -258,9 +254,4 @@ fn ranged(value: Value, name: &str, least: u64, most: u64) -> Result<u64, Failur
 fn capacity(given: i64, least: u64, is_redisbloom: bool) -> Option<u64> {
     let range = if is_redisbloom { 1..=u64::MAX } else { least..=MAX_CF_CAPACITY };
     u64::try_from(given).ok().filter(|n| range.contains(n))
-}
-
-/// An expansion as filters store it: 0, or a power of two.
-fn rounded(expansion: u16) -> u16 {
-    if expansion == 0 { 0 } else { expansion.next_power_of_two() }
 }

@@ -11,46 +11,30 @@
 //! the filter.
 
 use std::fmt::Debug;
-use std::ops::ControlFlow;
 
 use bloomline_core::Error;
-use bloomline_core::host::cuckoo::{AnyCuckoo, ClassicCuckoo, CuckooFilter};
-use bloomline_core::host::redisbloom::{ClassicFilter, ClassicLayer};
+use bloomline_core::host::cuckoo::AnyCuckoo;
 use bloomline_core::host::valkey::ValkeyFilter;
-use bloomline_core::host::{AnyFilter, Demand, Layer, Permit, Words, copy_to_zeros};
+use bloomline_core::host::{AnyFilter, Demand, Permit};
 
 use crate::calls::Calls;
-use crate::payload::{FieldError, FieldReader, FieldWriter};
-
-/// Bytes of a string of bits in an RDB value. The module's are longer, so that they would be all of
-/// a layer here.
-const STRING: usize = 1 << 10;
+use crate::payload::{FieldError, FieldWriter, bloom_of, cuckoo_of};
 
 /// An encoding, there and back. The permit is asked before memory is allocated.
 type Way<F> = (&'static str, fn(&F, Permit) -> Result<F, Error>);
 
 /// The encodings of a Bloom filter.
-fn ways(filter: &AnyFilter) -> Vec<Way<AnyFilter>> {
-    let mut ways: Vec<Way<AnyFilter>> = vec![("header and chunks", chunks), ("copy", copy)];
-    match filter {
-        AnyFilter::Bloomline(_) | AnyFilter::Windowed(_) => ways.push(("RDB value", strings)),
-        AnyFilter::RedisBloom(_) => ways.push(("RDB value", links)),
-        AnyFilter::ValkeyBloom(_) => ways.extend::<[Way<_>; 2]>([
-            ("RDB value", |filter, permit| fields(valkey(filter), permit)),
-            ("payload", |filter, permit| payload(valkey(filter), permit)),
-        ]),
-    }
-    ways
-}
+const WAYS: [Way<AnyFilter>; 3] = [
+    ("header and chunks", chunks),
+    ("copy", |filter, permit| filter.try_clone(permit)),
+    ("RDB value", value),
+];
 
 /// The encodings of a cuckoo filter.
 const CUCKOO_WAYS: [Way<AnyCuckoo>; 3] = [
     ("header and chunks", cuckoo_chunks),
     ("copy", |filter, permit| filter.try_clone(permit)),
-    ("RDB value", |filter, permit| match filter {
-        AnyCuckoo::Bloomline(filter) => cuckoo_strings(filter, permit).map(Into::into),
-        AnyCuckoo::RedisBloom(filter) => cuckoo_tables(filter, permit).map(Into::into),
-    }),
+    ("RDB value", cuckoo_value),
 ];
 
 /// Asserts that each encoding of the filter gives a filter that is equal, and needs the memory of
@@ -60,10 +44,14 @@ pub fn assert_carried(filter: &AnyFilter) {
     let answers =
         |filter: &AnyFilter| items().map(|item| filter.contains_item(&item, now)).to_vec();
     let expected = answers(filter);
-    assert_each(&ways(filter), filter, filter.size_bytes(), |copy| {
+    let is_equal = |copy: &AnyFilter| {
         copy.check().expect("a valid filter");
         copy == filter && answers(copy) == expected
-    });
+    };
+    assert_each(&WAYS, filter, filter.size_bytes(), is_equal);
+    if filter.valkey().is_some() {
+        assert_each(&[("payload", payload)], filter, filter.size_bytes(), is_equal);
+    }
 }
 
 /// [`assert_carried`] for a cuckoo filter.
@@ -113,80 +101,30 @@ fn chunks(filter: &AnyFilter, permit: Permit) -> Result<AnyFilter, Error> {
     Ok(copy)
 }
 
-fn copy(filter: &AnyFilter, permit: Permit) -> Result<AnyFilter, Error> {
-    filter.try_clone(permit)
-}
-
-/// The header, and the bits in strings, of which an empty one stands for zeros.
-fn strings(filter: &AnyFilter, permit: Permit) -> Result<AnyFilter, Error> {
-    let mut strings = Vec::new();
-    filter.each_chunk(0, STRING, |chunk| {
-        strings.push(chunk.set_bytes());
-        ControlFlow::Continue(())
-    });
-    let mut copy = AnyFilter::decode_header(&filter.encode_header(), permit)?;
-    let mut strings = strings.into_iter();
-    copy.try_each_layer_mut(|bits| write_strings(bits, &mut strings))?;
-    assert_eq!(strings.next(), None);
-    Ok(copy)
-}
-
-fn write_strings<'s>(
-    bits: &mut [u8],
-    strings: &mut impl Iterator<Item = &'s [u8]>,
-) -> Result<(), Error> {
-    for part in bits.chunks_mut(STRING) {
-        match strings.next().expect("a string for each part") {
-            [] => {}
-            string => copy_to_zeros(part, string),
-        }
-    }
-    Ok(())
-}
-
-/// Link by link, whose bits are checked when they were read.
-fn links(filter: &AnyFilter, permit: Permit) -> Result<AnyFilter, Error> {
-    let AnyFilter::RedisBloom(filter) = filter else { panic!("{filter:?}") };
-    let (mut links, mut bytes) = (Vec::new(), 0);
-    for ((layer, len), count) in filter.layers_with_len().zip(1..) {
-        let shape = layer.shape_with(len);
-        let new_bytes = shape.bits / 8;
-        bytes += new_bytes;
-        let demand = Demand {
-            new_bytes,
-            largest_layer: new_bytes,
-            filter_bytes: ClassicLayer::size_bytes(bytes, count),
-            layout: ClassicLayer::LAYOUT,
-            tables: 0,
-        };
-        if !permit(demand) {
-            return Err(Error::Refused(demand.filter_bytes));
-        }
-        assert!(shape.is_sound(), "{shape:?}");
-        let mut words = Words::zeroed(shape.bits / 64)?;
-        copy_to_zeros(words.as_mut_bytes(), layer.as_bytes());
-        links.push(ClassicLayer::with_words(shape, words).expect("the bits of its shape"));
-    }
-    Ok(ClassicFilter::from_links(*filter.common(), links).expect("a link").into())
-}
-
-/// The filter, which is in valkey-bloom's layout.
-fn valkey(filter: &AnyFilter) -> &ValkeyFilter {
-    filter.valkey().unwrap_or_else(|| panic!("{filter:?}"))
-}
-
-fn fields(filter: &ValkeyFilter, permit: Permit) -> Result<AnyFilter, Error> {
+fn value(filter: &AnyFilter, permit: Permit) -> Result<AnyFilter, Error> {
     let mut fields = FieldWriter::default();
     filter.encode_fields(&mut fields)?;
-    match ValkeyFilter::decode_fields(&mut FieldReader(&fields.0), permit) {
-        Ok(copy) => Ok(copy.into()),
-        Err(FieldError::Core(why)) => Err(why),
-        Err(FieldError::Missing) => panic!("fields are missing: {filter:?}"),
-    }
+    whole(bloom_of(filter.layout(), &fields.0, permit))
 }
 
-fn payload(filter: &ValkeyFilter, permit: Permit) -> Result<AnyFilter, Error> {
-    ValkeyFilter::decode_payload(&filter.encode_payload()?, permit).map(Into::into)
+/// The payload of BF.LOAD of a filter in valkey-bloom's layout.
+fn payload(filter: &AnyFilter, permit: Permit) -> Result<AnyFilter, Error> {
+    let payload = filter.valkey().expect("the layout").encode_payload()?;
+    ValkeyFilter::decode_payload(&payload, permit).map(Into::into)
+}
+
+fn cuckoo_value(filter: &AnyCuckoo, permit: Permit) -> Result<AnyCuckoo, Error> {
+    let mut fields = FieldWriter::default();
+    filter.encode_fields(&mut fields);
+    whole(cuckoo_of(&fields.0, permit))
+}
+
+/// The result of fields that are complete.
+fn whole<F>(result: Result<F, FieldError>) -> Result<F, Error> {
+    result.map_err(|error| match error {
+        FieldError::Core(why) => why,
+        FieldError::Missing => panic!("fields are missing"),
+    })
 }
 
 fn cuckoo_chunks(filter: &AnyCuckoo, permit: Permit) -> Result<AnyCuckoo, Error> {
@@ -195,24 +133,6 @@ fn cuckoo_chunks(filter: &AnyCuckoo, permit: Permit) -> Result<AnyCuckoo, Error>
     while let Some((next, chunk)) = filter.scan_dump(iterator) {
         copy.load_chunk(next, chunk)?;
         iterator = next;
-    }
-    Ok(copy)
-}
-
-/// The header, and the slots in strings, of which an empty one stands for zeros.
-fn cuckoo_strings(filter: &CuckooFilter, permit: Permit) -> Result<CuckooFilter, Error> {
-    let mut copy = CuckooFilter::decode_header(&filter.encode_header(), permit)?;
-    let mut strings = filter.parts(STRING);
-    copy.try_each_table_mut(|slots| write_strings(slots, &mut strings))?;
-    assert_eq!(strings.next(), None);
-    Ok(copy)
-}
-
-/// The numbers, and table by table.
-fn cuckoo_tables(filter: &ClassicCuckoo, permit: Permit) -> Result<ClassicCuckoo, Error> {
-    let mut copy = ClassicCuckoo::with_numbers(&filter.numbers(), permit)?;
-    for (slots, index) in filter.tables().zip(0..) {
-        copy.load_table(index, slots)?;
     }
     Ok(copy)
 }

@@ -1,5 +1,5 @@
-//! The bodies of the fuzz targets decode and valkey, without libFuzzer, and what must hold for
-//! every filter. That of the target model is [`crate::life::run::run_bytes`].
+//! The bodies of the fuzz targets decode, values and valkey, without libFuzzer, and what must hold
+//! for every filter. That of the target model is [`crate::life::run::run_bytes`].
 
 pub mod check;
 pub mod decode;
@@ -7,3 +7,4 @@ pub mod encodings;
 pub mod header;
 pub mod number;
 pub mod valkey;
+pub mod values;

@@ -8,7 +8,7 @@ use bloomline_core::host::valkey::ValkeyFilter;
 use bloomline_core::host::{AnyFilter, Demand};
 
 use super::check::{assert_consistent, assert_grows, assert_reloads, small};
-use super::number;
+use super::values::{damage, damage_bytes};
 use crate::calls::Calls;
 use crate::payload::{Field, FieldError, FieldReader};
 use crate::valkey::{FIXED_SEED, Model};
@@ -54,7 +54,7 @@ fn decoded(u: &mut Unstructured) -> Result<Option<AnyFilter>> {
         }
         _ => {
             let mut fields = model(u)?.fields();
-            damage_fields(&mut fields, u)?;
+            damage(&mut fields, u)?;
             match ValkeyFilter::decode_fields(&mut FieldReader(&fields), &mut permit) {
                 Ok(filter) => Ok(filter),
                 Err(FieldError::Core(error)) => Err(error),
@@ -91,46 +91,6 @@ fn model(u: &mut Unstructured) -> Result<Model> {
 
 fn of_fields(fields: &[Field]) -> ValkeyFilter {
     ValkeyFilter::decode_fields(&mut FieldReader(fields), &mut |_| true).expect("valid fields")
-}
-
-/// Changes no to three numbers of some bytes, or their length.
-fn damage_bytes(bytes: &mut Vec<u8>, u: &mut Unstructured) -> Result<()> {
-    for _ in 0..u.int_in_range(0..=3u8)? {
-        if u.ratio(1, 8)? {
-            let length = u.int_in_range(0..=bytes.len() + 10)?;
-            bytes.resize(length, 0);
-        }
-        if bytes.is_empty() {
-            return Ok(());
-        }
-        // The first bytes are the numbers.
-        let most = if u.arbitrary()? { bytes.len().min(128) } else { bytes.len() };
-        let at = u.int_in_range(0..=most - 1)?;
-        let number = match u.arbitrary()? {
-            true => number::whole(u)?.to_le_bytes(),
-            false => number::double(u)?.to_le_bytes(),
-        };
-        let width = (*u.choose(&[1, 4, 8, 8])?).min(bytes.len() - at);
-        bytes[at..at + width].copy_from_slice(&number[..width]);
-    }
-    Ok(())
-}
-
-/// Changes no to three fields.
-fn damage_fields(fields: &mut Vec<Field>, u: &mut Unstructured) -> Result<()> {
-    for _ in 0..u.int_in_range(0..=3u8)? {
-        let at = u.int_in_range(0..=fields.len() - 1)?;
-        if fields.len() > 1 && u.ratio(1, 16)? {
-            fields.remove(at);
-            continue;
-        }
-        match &mut fields[at] {
-            Field::Unsigned(value) => *value = number::whole(u)?,
-            Field::Number(value) => *value = number::double(u)?,
-            Field::String(bytes) => damage_bytes(bytes, u)?,
-        }
-    }
-    Ok(())
 }
 
 /// Checks that a filter is valid, and is the same after each way of saving and loading it.

@@ -23,8 +23,8 @@ impl AnyFilter {
     }
 
     /// Inserts an item; see [`Filter::insert`](crate::host::Filter::insert) and
-    /// [`WindowedFilter::insert`](crate::bloom::window::WindowedFilter::insert), which uses the time
-    /// `now`, in milliseconds.
+    /// [`WindowedFilter::insert`](crate::bloom::window::WindowedFilter::insert), which uses the
+    /// time `now`, in milliseconds.
     ///
     /// # Errors
     ///

@@ -45,6 +45,7 @@ macro_rules! any {
     };
 }
 
+pub mod fields;
 mod items;
 mod numbers;
 

@@ -125,11 +125,6 @@ impl ClassicFilter {
         let newest_len = shapes.last().map_or(0, |shape| shape.len);
         Ok(Description { common: Common { options, expansion }, shapes, newest_len })
     }
-
-    /// A filter of layers that were read one by one, oldest first; `None` for an empty list.
-    pub fn from_links(common: Common, layers: Vec<ClassicLayer>) -> Option<ClassicFilter> {
-        Self::from_members(common, layers)
-    }
 }
 
 /// The shape in the bytes of a layer; `None` if its numbers contradict each other.

@@ -59,7 +59,7 @@ pub struct Common {
 
 impl ClassicLayer {
     /// A layer of this shape with these bits; `None` if the shape has another number of bits.
-    pub fn with_words(shape: Shape, words: Words) -> Option<Self> {
+    pub(crate) fn with_words(shape: Shape, words: Words) -> Option<Self> {
         let modulus = Modulus::new(shape.modulus());
         (words.len().checked_mul(64) == Some(shape.bits)).then_some(Self { words, shape, modulus })
     }

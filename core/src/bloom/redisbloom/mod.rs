@@ -16,6 +16,7 @@
 //!
 //! The hash has no secret seed: whoever knows the layout can choose items that collide.
 
+mod fields;
 pub mod geometry;
 pub mod header;
 #[allow(unsafe_code)]

@@ -14,47 +14,7 @@ use crate::error::{Error, ValkeyError};
 use crate::hash::siphash::FIXED_SEED;
 use crate::memory::sparse::SparseBytes;
 use crate::permit::Permit;
-
-/// A stream of fields, to be read.
-pub trait ReadFields {
-    /// A string of the stream.
-    type Text: AsRef<[u8]>;
-    /// Why nothing can be read, or the error of the filter.
-    type Error: From<Error>;
-
-    /// Reads an unsigned number.
-    ///
-    /// # Errors
-    ///
-    /// Those of the stream.
-    fn unsigned(&mut self) -> Result<u64, Self::Error>;
-
-    /// Reads a floating-point number.
-    ///
-    /// # Errors
-    ///
-    /// Those of the stream.
-    fn number(&mut self) -> Result<f64, Self::Error>;
-
-    /// Reads a string.
-    ///
-    /// # Errors
-    ///
-    /// Those of the stream.
-    fn string(&mut self) -> Result<Self::Text, Self::Error>;
-}
-
-/// A stream of fields, to be written.
-pub trait WriteFields {
-    /// Writes an unsigned number.
-    fn unsigned(&mut self, value: u64);
-
-    /// Writes a floating-point number.
-    fn number(&mut self, value: f64);
-
-    /// Writes a string.
-    fn string(&mut self, bytes: &[u8]);
-}
+use crate::stream::{ReadFields, WriteFields};
 
 impl ValkeyFilter {
     /// Writes all fields.

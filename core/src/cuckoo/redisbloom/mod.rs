@@ -14,6 +14,7 @@
 //! | [`header`] | the filter as bytes |
 
 mod compact;
+mod fields;
 pub mod header;
 mod key;
 pub mod numbers;
@@ -22,12 +23,12 @@ mod table;
 use std::fmt;
 
 use self::key::Key;
+use self::numbers::Plan;
 pub use self::numbers::{CuckooNumbers, CuckooOptions, MAX_TABLES};
 use self::table::Table;
 use crate::cuckoo::tables::{Effort, Slots, Tables};
-use crate::error::{CuckooError, Error, HeaderError};
+use crate::error::{Error, HeaderError};
 use crate::memory::lists::{try_collect, try_insert};
-use crate::memory::words::overwrite;
 use crate::permit::Permit;
 use crate::spec::Layout;
 
@@ -90,8 +91,8 @@ impl ClassicCuckoo {
         )
     }
 
-    /// A filter with these numbers, whose slots are all empty; [`ClassicCuckoo::load_table`] and
-    /// `load_chunk` write them. The number of items is not counted anew then.
+    /// A filter with these numbers, whose slots are all empty; `load_chunk` writes them. The
+    /// number of items is not counted anew then.
     ///
     /// The numbers may come from anywhere. Nothing is allocated before all are valid and the permit
     /// was granted.
@@ -100,15 +101,23 @@ impl ClassicCuckoo {
     ///
     /// [`Error::Header`], [`Error::Refused`] by `permit`, [`Error::OutOfMemory`].
     pub fn with_numbers(numbers: &CuckooNumbers, permit: Permit) -> Result<Self, Error> {
+        let plan = Self::plan(numbers, permit)?;
+        let table = |log2| Table::zeroed(log2, plan.options.bucket_size);
+        let tables = try_collect(plan.tables as usize, plan.log2_buckets().map(table))?;
+        Ok(Self::of_tables(numbers, &plan, tables))
+    }
+
+    /// What numbers describe, for which the permit was granted.
+    fn plan(numbers: &CuckooNumbers, permit: Permit) -> Result<Plan, Error> {
         let plan = numbers.plan().map_err(HeaderError::from)?;
-        let bucket_size = plan.options.bucket_size;
-        let memory = |log2| Table::memory_of(Table::bytes_of(log2, bucket_size));
+        let memory = |log2| Table::memory_of(Table::bytes_of(log2, plan.options.bucket_size));
         Self::request(permit, plan.log2_buckets().map(memory), 0, plan.tables)?;
-        let tables = try_collect(
-            plan.tables as usize,
-            plan.log2_buckets().map(|log2| Table::zeroed(log2, bucket_size)),
-        )?;
-        Ok(Self { options: plan.options, items: numbers.items, deletes: numbers.deletes, tables })
+        Ok(plan)
+    }
+
+    /// The filter of a plan and its tables, oldest first.
+    fn of_tables(numbers: &CuckooNumbers, plan: &Plan, tables: Box<[Table]>) -> Self {
+        Self { options: plan.options, items: numbers.items, deletes: numbers.deletes, tables }
     }
 
     /// All numbers of the filter.
@@ -227,23 +236,6 @@ impl ClassicCuckoo {
     /// The slots of each table, oldest first: one byte per slot, and nothing else.
     pub fn tables(&self) -> impl ExactSizeIterator<Item = &[u8]> {
         self.tables.iter().map(Slots::as_bytes)
-    }
-
-    /// Overwrites the slots of a table.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::Header`] if there is no such table, or if it has not as many slots as there are
-    /// bytes. Nothing is written then.
-    pub fn load_table(&mut self, index: u32, bytes: &[u8]) -> Result<(), Error> {
-        let tables = CuckooError::Tables(u64::from(index) + 1);
-        let table = self.tables.get_mut(index as usize);
-        let slots = table.ok_or(HeaderError::Cuckoo(tables))?.as_mut_bytes();
-        if slots.len() != bytes.len() {
-            return Err(HeaderError::Cuckoo(CuckooError::TableBytes(bytes.len() as u64)).into());
-        }
-        overwrite(slots, bytes);
-        Ok(())
     }
 
     /// Slots of all tables. Cost: one step per table.

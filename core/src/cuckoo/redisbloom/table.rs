@@ -51,7 +51,12 @@ impl Table {
     /// [`Error::OutOfMemory`].
     pub(super) fn zeroed(log2_buckets: u8, bucket_size: u8) -> Result<Self, Error> {
         let bytes = Self::bytes_of(log2_buckets, bucket_size);
-        Ok(Self { words: Words::zeroed(bytes.div_ceil(8))?, log2_buckets, bucket_size })
+        Ok(Self::with_words(Words::zeroed(bytes.div_ceil(8))?, log2_buckets, bucket_size))
+    }
+
+    /// A table of these slots: as many as the other numbers say, rounded up to a whole word.
+    pub(super) fn with_words(words: Words, log2_buckets: u8, bucket_size: u8) -> Self {
+        Self { words, log2_buckets, bucket_size }
     }
 
     /// The number of slots, which is the number of bytes.

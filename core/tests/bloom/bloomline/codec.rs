@@ -5,8 +5,9 @@ use bloomline_core::bloom::layer::Layer;
 use bloomline_core::chunk::Bits;
 use bloomline_core::chunk::MAX_CHUNK_BYTES;
 use bloomline_core::error::{ChunkError, HeaderError};
-use bloomline_core::host::{Filter, Growth, MAX_LAYERS, Spec};
+use bloomline_core::host::{Filter, Growth, Spec};
 use bloomline_core::permit::Demand;
+use bloomline_core::spec::MAX_LAYERS;
 use bloomline_core::{Error, Layout};
 use bloomline_reference::calls::Calls;
 

@@ -3,7 +3,8 @@
 use bloomline_core::Error;
 use bloomline_core::bloom::layer::Layer;
 use bloomline_core::chunk::Bits;
-use bloomline_core::host::{Filter, MAX_LAYERS};
+use bloomline_core::host::Filter;
+use bloomline_core::spec::MAX_LAYERS;
 use bloomline_reference::calls::Calls;
 use bloomline_reference::random::Random;
 use bloomline_reference::rate_of_bits::rate_of_folded;

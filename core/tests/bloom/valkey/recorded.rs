@@ -192,8 +192,8 @@ fn first_layers_have_any_rate() {
 #[test]
 #[cfg(all(target_os = "linux", not(miri)))]
 fn copies_of_untouched_filters_take_no_memory() {
-    use bloomline_core::bloom::valkey::fields::WriteFields;
     use bloomline_core::memory::pages::visit_touched;
+    use bloomline_core::stream::WriteFields;
     use std::ops::ControlFlow;
 
     /// Bytes of the largest string, and how many of them may have been touched.

@@ -1,0 +1,102 @@
+//! A Bloom filter as the numbers and strings of a value.
+//!
+//! Bloomline's layout and RedisBloom's share RedisBloom's type and encoding version. The first
+//! number distinguishes them: 2^64 - 1 for Bloomline's layout, the number of items for
+//! RedisBloom's.
+//!
+//! ```text
+//! unsigned 2^64-1
+//! string            the header, 64 bytes; more for a windowed filter
+//! string...         the bits, oldest layer first: each layer in strings of 2 MiB and a shorter
+//!                   last one; an empty string stands for as many zeros
+//! ```
+//!
+//! ```text
+//! unsigned items
+//! ...               see `redisbloom::fields`
+//! ```
+//!
+//! valkey-bloom's layout has a type of its own: see `valkey::fields`.
+
+use std::ops::ControlFlow;
+
+use super::AnyFilter;
+use crate::bloom::redisbloom::ClassicFilter;
+use crate::error::{Error, HeaderError};
+use crate::permit::Permit;
+use crate::spec::Layout;
+use crate::stream::{BITS_STRING, ReadFields, WriteFields, read_bits};
+
+/// The first number of a filter in Bloomline's layout.
+const BLOOMLINE: u64 = u64::MAX;
+
+/// The version of the encoding that is written, which is the newest one that is read.
+pub const VERSION: u32 = 4;
+
+impl AnyFilter {
+    /// Writes the filter as a value of the type of its layout.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`], in valkey-bloom's layout only; not all was written then.
+    pub fn encode_fields(&self, to: &mut impl WriteFields) -> Result<(), Error> {
+        match self {
+            Self::Bloomline(_) | Self::Windowed(_) => {
+                to.unsigned(BLOOMLINE);
+                to.string(&self.encode_header());
+                self.each_chunk(0, BITS_STRING, |chunk| {
+                    to.string(chunk.set_bytes());
+                    ControlFlow::Continue(())
+                });
+            }
+            Self::RedisBloom(filter) => {
+                to.unsigned(stored_len(filter.len()));
+                filter.encode_fields(to);
+            }
+            Self::ValkeyBloom(filter) => filter.encode_fields(to)?,
+        }
+        Ok(())
+    }
+
+    /// Reads a value of RedisBloom's type, of an encoding version up to [`VERSION`].
+    ///
+    /// A wrong number of items is repaired. `permit` is asked before memory is allocated.
+    ///
+    /// # Errors
+    ///
+    /// Those of the stream, [`Error::Header`], [`Error::Chunk`], [`Error::Refused`] by `permit`,
+    /// [`Error::OutOfMemory`].
+    pub fn decode_fields<R: ReadFields>(
+        from: &mut R,
+        version: u32,
+        permit: Permit,
+    ) -> Result<Self, R::Error> {
+        match from.unsigned()? {
+            BLOOMLINE if version == VERSION => Self::decode_strings(from, permit),
+            items => {
+                let filter = ClassicFilter::decode_fields(from, version, permit)?;
+                let found = filter.len();
+                if stored_len(found) != items {
+                    from.repaired(format_args!("{found} items in the links, {items} in the sum"));
+                }
+                Ok(filter.into())
+            }
+        }
+    }
+
+    /// Reads the header and the bits in Bloomline's layout.
+    fn decode_strings<R: ReadFields>(from: &mut R, permit: Permit) -> Result<Self, R::Error> {
+        let header = from.string()?;
+        let mut filter = Self::decode_header(header.as_ref(), permit)?;
+        if filter.layout() != Layout::Bloomline {
+            return Err(Error::from(HeaderError::Magic).into());
+        }
+        filter.try_each_layer_mut(|bits| read_bits(from, bits))?;
+        Ok(filter)
+    }
+}
+
+/// The number of items as it is stored: at most 2^64 - 2. Only forged layers hold more.
+fn stored_len(items: u64) -> u64 {
+    items.min(BLOOMLINE - 1)
+}
