@@ -2,20 +2,26 @@
 
 import asyncio
 import contextlib
+import copy
 import hashlib
 import importlib
+import multiprocessing
+import pickle
 import threading
 import time
 import tracemalloc
+from collections import deque
 
 import numpy
 import pytest
-import redis.asyncio
-from conftest import client_class
+import redis
+from conftest import CLUSTERS, DEADLINE, client_class
 
 from bloomline import (
     AsyncCuckooFilter,
     AsyncFilter,
+    AsyncShardedFilter,
+    BloomlineError,
     BulkError,
     Create,
     CreateCuckoo,
@@ -23,7 +29,9 @@ from bloomline import (
     Filter,
     Fixed,
     Lines,
+    ShardedFilter,
 )
+from bloomline.answers import of_booleans
 
 SMALL = Create(capacity=200_000, error_rate=1e-9)
 
@@ -383,16 +391,113 @@ def test_parts_are_merged_and_compacted(client):
         whole.merge(other.key)
 
 
-def test_clients_of_asyncio_are_refused():
-    client = redis.asyncio.Redis()
-    for kind in (Filter, CuckooFilter):
-        with pytest.raises(TypeError, match=f"use Async{kind.__name__}"):
-            kind(client, "seen")
+def test_clients_of_the_other_kind_are_refused(library):
+    aio = importlib.import_module(f"{library.__name__}.asyncio")
+    waiting, other = client_class(library)(), client_class(aio)()
+    many = importlib.import_module(f"{library.__name__}.asyncio.cluster")
+    clusters = getattr(many, CLUSTERS[library.__name__])(host="127.0.0.1", port=1)
+    for kind, of_asyncio in [
+        (Filter, AsyncFilter),
+        (CuckooFilter, AsyncCuckooFilter),
+        (ShardedFilter, AsyncShardedFilter),
+    ]:
+        more = [2] if kind is ShardedFilter else []
+        for client in (other, clusters):
+            with pytest.raises(TypeError, match=f"use {of_asyncio.__name__} instead"):
+                kind(client, "seen", *more)
+            of_asyncio(client, "seen", *more)
+        with pytest.raises(TypeError, match=f"use {kind.__name__} instead"):
+            of_asyncio(waiting, "seen", *more)
+        for pipeline in (waiting.pipeline(), other.pipeline()):
+            for each in (kind, of_asyncio):
+                with pytest.raises(TypeError, match="this is a pipeline"):
+                    each(pipeline, "seen", *more)
 
 
-def test_pipelines_are_refused(library):
-    with pytest.raises(TypeError, match="this is a pipeline"):
-        Filter(client_class(library)().pipeline(), "seen")
+def raise_bulk_error(url):
+    with redis.Redis.from_url(url) as client:
+        Filter(client, "few", Create(10, 1e-9, expansion=0)).add_many(urls(0, 1000))
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_errors_and_answers_are_pickled(plain, bloomline_server, protocol):
+    with pytest.raises(BulkError) as caught:
+        raise_bulk_error(bloomline_server.url)
+    error = caught.value
+    error.user = "of the program"
+    for again in (pickle.loads(pickle.dumps(error, protocol)), copy.copy(error)):
+        assert type(again) is BulkError and str(again) == str(error) and "full" in str(again)
+        assert (again.answers, again.processed, again.new) == (error.answers, 10, 10)
+        assert again.user == "of the program"
+    again = pickle.loads(pickle.dumps(BloomlineError("why"), protocol))
+    assert (type(again), str(again)) == (BloomlineError, "why")
+
+
+def test_error_of_another_process_is_raised(plain, bloomline_server):
+    with multiprocessing.get_context("spawn").Pool(1) as pool:
+        result = pool.apply_async(raise_bulk_error, (bloomline_server.url,))
+        with pytest.raises(BulkError, match="full") as caught:
+            result.get(DEADLINE)
+    assert caught.value.processed == 10
+
+
+@pytest.mark.parametrize("items", [[], ["a"], ["a", "b", "c", "d"], iter(["a", "b"]), iter("abcd")])
+def test_select_refuses_another_number_of_items(items):
+    with pytest.raises(ValueError, match="the call, which has 3"):
+        of_booleans([True, False, True]).select(items)
+
+
+def test_select_refuses_the_generator_that_is_used_up(plain):
+    items = (url for url in urls(0, 100))
+    answers = Filter(plain, "k", SMALL).add_many(items)
+    with pytest.raises(ValueError, match="100"):
+        answers.select(items)
+    assert answers.select(url for url in urls(0, 100)) == urls(0, 100)
+
+
+def test_answers_equal_any_sequence_of_the_same_booleans():
+    answers = of_booleans([True, False])
+    for same in ([True, False], (True, False), of_booleans([1, 0]), deque([True, False])):
+        assert answers == same and same == answers
+    for other in ([True], (True, True), of_booleans([True]), "10", None, 2, {True, False}):
+        assert answers != other and other != answers
+
+
+def test_numbers_of_numpy_are_numbers(plain):
+    create = Create(numpy.int64(100), numpy.float64(0.01), ttl=numpy.int32(1000))
+    assert create == Create(1e2, numpy.float32(0.01).astype("f8").round(2), ttl=1000)
+    assert Filter(plain, "k", create).create() and Filter(plain, "k2", create).add("a")
+    cuckoo = CreateCuckoo(numpy.uint16(100), numpy.float64(0.01))
+    assert CuckooFilter(plain, "m", cuckoo).create()
+    assert Filter(plain, "k").add_many(Fixed(b"abcdef", numpy.int64(3))).ones == 2
+    for wrong in (1.5, "100", float("nan"), float("inf"), numpy.float64(0.5)):
+        with pytest.raises(ValueError, match="capacity must be a whole number"):
+            Create(wrong)
+        with pytest.raises(ValueError, match="capacity must be a whole number"):
+            CreateCuckoo(wrong)
+    with pytest.raises(ValueError, match="width must be a whole number"):
+        Fixed(b"abc", 1.5)
+
+
+def test_views_are_their_bytes_in_every_call(client):
+    rows = numpy.arange(6, dtype="u1").reshape(2, 3)
+    views = [
+        memoryview(b"hxix")[::2],
+        memoryview(rows),
+        memoryview(rows.T),
+        memoryview(b"ab")[::-1],
+    ]
+    words = [b"hi", bytes(range(6)), bytes([0, 3, 1, 4, 2, 5]), b"ba"]
+    seen, members = Filter(client, "k", SMALL), CuckooFilter(client, "members")
+    assert seen.add_many(views).ones == members.add_many([*views, "text"]).ones - 1 == 4
+    assert seen.contains_many(words).ones == seen.contains_many(views).ones == seen.card() == 4
+    for view, word in zip(views, words):
+        assert seen.contains(view) and seen.contains(word) and members.contains(word)
+
+
+def test_rows_of_no_bytes_are_refused(plain):
+    with pytest.raises(ValueError, match="no bytes"):
+        Filter(plain, "k").add_many(numpy.zeros((5, 0), "u1"))
 
 
 @pytest.mark.parametrize("item", [5, None, 1.5])

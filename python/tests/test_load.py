@@ -1,7 +1,9 @@
 """`bloomline load` adds every line, resumes after a kill, and ends with one line of explanation."""
 
+import bz2
 import fcntl
 import gzip
+import lzma
 import os
 import re
 import signal
@@ -17,7 +19,7 @@ from conftest import DEADLINE
 from bloomline import BloomlineError
 from bloomline.cli.load import Load, positions_key
 from bloomline.cli.sources import Source, count_empty
-from bloomline.drivers import run
+from bloomline.drivers import run, slot_of
 
 KEY = "urls"
 # So low that no answer of a test is a false positive.
@@ -39,7 +41,8 @@ def text(items, end=b"\n"):
 
 
 def start(server, *arguments, **options):
-    words = [sys.executable, "-m", "bloomline", *map(str, arguments)]
+    words = [each if isinstance(each, bytes) else str(each) for each in arguments]
+    words = [sys.executable, "-m", "bloomline", *words]
     piped = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     environment = {**os.environ, "REDIS_URL": server.url}
     return subprocess.Popen(words, env=environment, **{**piped, **options})
@@ -266,6 +269,15 @@ def test_check_counts_what_is_found(bloomline_server, plain, path):
         assert expected in out and b"skipped 1 empty lines" in out
 
 
+def test_check_skips_what_load_skips(bloomline_server, plain, path):
+    path.write_bytes(MARK + text([b"", *lines(0, 10), b""], b"\r\n"))
+    load(bloomline_server, KEY, path)
+    program = start(bloomline_server, "check", KEY, path)
+    out, errors = program.communicate(timeout=DEADLINE)
+    assert (program.returncode, errors) == (0, b"")
+    assert b"skipped the byte order mark" in out and b"10 of 10 items are found" in out
+
+
 def test_check_refuses_what_is_no_filter(bloomline_server, plain, path):
     path.write_bytes(b"a\n")
     plain.set("text", "x")
@@ -312,8 +324,83 @@ def test_killed_load_of_several_files_is_resumed(bloomline_server, plain, path):
     assert plain.execute_command("BF.CARD", KEY) == present(plain, items) == 100_000
 
 
-@pytest.mark.parametrize("key", ["urls", "{tag}:urls", "urls:{tag}"])
+BRACES = ["a{", "{}x", "a}b", "}{x", "{a", "a{}b{c}", "}", "", "{", "{}", "a{b}c}", "{{a}}", "ä}"]
+
+
+@pytest.mark.parametrize("key", ["urls", "{tag}:urls", "urls:{tag}", *BRACES])
 def test_positions_are_in_the_slot_of_their_filter(key):
     from redis.crc import key_slot  # noqa: PLC0415
 
-    assert key_slot(positions_key(key).encode()) == key_slot(key.encode())
+    assert key_slot(positions_key(key).encode()) == key_slot(key.encode()) == slot_of(key)
+
+
+TEXT = "".join(f"https://example.com/{number}\n" for number in range(1000))
+ZSTD = b"\x28\xb5\x2f\xfd\x04\x58\x41\x00\x00line\n"
+FOREIGN = {
+    "bz2": (bz2.compress(TEXT.encode()), "bzip2"),
+    "empty bz2": (bz2.compress(b""), "bzip2"),
+    "xz": (lzma.compress(TEXT.encode()), "xz"),
+    "lzma": (lzma.compress(TEXT.encode(), lzma.FORMAT_ALONE), "lzma"),
+    "zstd": (ZSTD, "zstd"),
+    "lz4": (b"\x04\x22\x4d\x18" + ZSTD, "lz4"),
+    "zip": (b"PK\x03\x04" + ZSTD, "zip"),
+    "7z": (b"7z\xbc\xaf\x27\x1c" + ZSTD, "7z"),
+    "utf-16": (TEXT.encode("utf-16"), "UTF-16"),
+    "utf-16-be": (b"\xfe\xff" + TEXT.encode("utf-16-be"), "UTF-16"),
+    "utf-32": (TEXT.encode("utf-32"), "UTF-32"),
+    "utf-32-be": (b"\x00\x00\xfe\xff" + TEXT.encode("utf-32-be"), "UTF-32"),
+}
+
+
+@pytest.mark.parametrize("way", ["file", "gzip", "pipe"])
+@pytest.mark.parametrize("name", FOREIGN)
+def test_other_compressions_and_encodings_are_refused(monkeypatch, path, name, way):
+    data, what = FOREIGN[name]
+    path.write_bytes(gzip.compress(data) if way == "gzip" else data)
+    if way == "pipe":
+        monkeypatch.setattr("sys.stdin", path.open())
+    with pytest.raises(BloomlineError, match=f"is .*{what}"):
+        Source("-" if way == "pipe" else str(path))
+
+
+@pytest.mark.parametrize("name", ["load", "check"])
+def test_a_refused_file_is_one_line(bloomline_server, plain, path, name):
+    plain.execute_command("BF.ADD", KEY, "a")
+    path.write_bytes(FOREIGN["bz2"][0])
+    assert "bzip2" in refused(bloomline_server, name, KEY, path)
+    data = gzip.compress(b"".join(b"line %d %d\n" % (n, n * n) for n in range(100_000)))
+    flipped = data[:5000] + bytes([data[5000] ^ 0xFF]) + data[5001:]
+    cut = [data[:-1000], data[: len(data) // 2], data[:2], data[:9], data[:-1]]
+    for damaged in [*cut, flipped, data[:-6] + b"\0\0" + data[-4:], data + b"rubbish"]:
+        path.write_bytes(damaged)
+        assert "damaged" in refused(bloomline_server, name, KEY, path)
+
+
+def test_bytes_of_a_slow_pipe_are_not_misread(bloomline_server, plain):
+    data = MARK + text(lines(0, 20))
+    for sent in (data, gzip.compress(data)):
+        words = ["load", "--error", RATE, "--capacity", 100, KEY, "-"]
+        program = start(bloomline_server, *words, stdin=subprocess.PIPE)
+        for at in range(len(sent)):
+            program.stdin.write(sent[at : at + 1])
+            program.stdin.flush()
+        _, errors = program.communicate(timeout=DEADLINE)
+        assert (program.returncode, errors) == (0, b"")
+        assert plain.execute_command("BF.CARD", KEY) == present(plain, lines(0, 20)) == 20
+
+
+def test_names_may_be_any_bytes(bloomline_server, plain, tmp_path):
+    name = os.fsencode(tmp_path) + b"/caf\xe9.txt"
+    with open(name, "wb") as file:
+        file.write(text(lines(0, 100)))
+    for words in (["load", b"k\xe9y", name], ["check", b"k\xe9y", name]):
+        program = subprocess.run(
+            [sys.executable, "-m", "bloomline", *words],
+            env={**os.environ, "REDIS_URL": bloomline_server.url},
+            capture_output=True,
+            check=False,
+        )
+        assert (program.returncode, program.stderr) == (0, b"")
+    assert plain.keys() == [b"k\xe9y"]
+    program = start(bloomline_server, "load", "missing", name + b"\xff")
+    assert b"No such file" in program.communicate(timeout=DEADLINE)[1]

@@ -30,6 +30,15 @@ def test_keys_never_change():
     assert shard_keys("seen", 4) == ["seen:{3}", "seen:{2}", "seen:{1}", "seen:{0}"]
 
 
+@pytest.mark.parametrize("key", ["{prod}:seen", "seen{", "{}seen", "{"])
+def test_keys_with_a_brace_are_refused(key):
+    # Its tag would be that of all shards, or end theirs too early.
+    with pytest.raises(ValueError, match="no brace"):
+        ShardedFilter(None, key, 4)
+    with pytest.raises(ValueError, match="no brace"):
+        AsyncShardedFilter(None, key, 4)
+
+
 @pytest.mark.parametrize("shards", [1, 5, 64])
 def test_answers_are_in_the_order_of_items(client, shards):
     seen = ShardedFilter(client, "seen", shards, SMALL)
@@ -133,3 +142,13 @@ def test_missing_shards_have_no_fields(client):
     assert seen.stats()["capacity"] in (one, 2 * one)
     assert seen.info()["Number of items inserted"] == 2
     assert 0 < seen.stats()["fp_rate"] < 0.001
+
+
+def test_missing_shards_are_left_out_of_a_compaction(client):
+    seen = ShardedFilter(client, "seen", 16, SMALL)
+    with pytest.raises(Exception, match="not found"):
+        seen.compact()
+    seen.add_many(urls(0, 3))
+    size = seen.info()["Size"]
+    assert seen.compact() == size - seen.info()["Size"] > 0
+    assert seen.contains_many(urls(0, 3)).ones == 3

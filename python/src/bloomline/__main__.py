@@ -74,7 +74,9 @@ def _run(arguments: list[str]) -> int:
         words = command("--port", str(options.port), *options.options)
         os.execv(words[0], words)
     _, _, run = _ON_SERVER[options.command]
-    return run(connect(options.url, is_cluster=options.cluster), options)
+    # Arguments and names of files that are no UTF-8 are sent as their bytes.
+    client = connect(options.url, is_cluster=options.cluster, encoding_errors="surrogateescape")
+    return run(client, options)
 
 
 def main() -> None:

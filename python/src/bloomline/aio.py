@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 from .answers import Answers
 from .creation import Create, CreateCuckoo
-from .drivers import run_async
+from .drivers import check_client, run_async
 from .packing import Item, Items
 from .programs import BF_ADD, BF_EXISTS, CF_ADD, CF_DELETE, CF_EXISTS, Program, Programs, word_of
 
@@ -15,6 +15,7 @@ T = TypeVar("T")
 
 class _Filter:
     def __init__(self, client: Any, key: str, create: Create | CreateCuckoo | None = None) -> None:
+        check_client(client, type(self), is_async=True)
         self.client = client
         self.key = key
         self._programs = Programs(key, create)

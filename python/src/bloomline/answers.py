@@ -49,12 +49,17 @@ class Answers(Sequence[bool]):
         return _BITS_OF[self._bits[at // 8]][at % 8]
 
     def __eq__(self, other: object) -> bool:
-        """Compares with any other sequence of booleans, such as a list."""
+        """Compares with any other sequence of booleans, such as a list or a tuple."""
         if isinstance(other, Answers):
             return (self._length, self._bits) == (other._length, other._bits)
-        return list(self) == other
+        if isinstance(other, Sequence):
+            return len(other) == self._length and list(self) == list(other)
+        return NotImplemented
 
     __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple[type[Answers], tuple[bytes, int]]:
+        return Answers, (self._bits, self._length)
 
     def __repr__(self) -> str:
         return f"<{self._length} answers, {self.ones} of them true>"
@@ -65,8 +70,18 @@ class Answers(Sequence[bool]):
         return sum(self._bits.translate(_ONES_OF))
 
     def select(self, items: Iterable[T]) -> list[T]:
-        """Returns those of the items, which are in the order of the call, whose answer is true."""
-        return list(itertools.compress(items, self))
+        """Returns those of the items, which are in the order of the call, whose answer is true.
+
+        Raises:
+            ValueError: there are not as many items as answers, for example because they are those
+                of a generator that the call has used up.
+        """
+        remaining, answers, end = iter(items), iter(self), object()
+        # A slice draws no item beyond its end.
+        chosen = list(itertools.compress(itertools.islice(remaining, self._length), answers))
+        if next(answers, end) is not end or next(remaining, end) is not end:
+            raise ValueError(f"the items are not those of the call, which has {self._length}")
+        return chosen
 
     def to_numpy(self) -> Any:
         """Returns the answers as an array of booleans. Needs numpy."""

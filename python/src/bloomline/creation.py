@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-from .packing import Word
+from .packing import Word, whole
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,9 @@ class Create:
     ttl: int | None = None
     layout: str | None = None
     seed: int | None = None
+
+    def __post_init__(self) -> None:
+        _make_plain(self)
 
     def reserve(self, key: str) -> tuple[Word, ...]:
         """Returns the command that creates the filter, and is refused if there is one."""
@@ -95,6 +99,9 @@ class CreateCuckoo:
     layout: str | None = None
     seed: int | None = None
 
+    def __post_init__(self) -> None:
+        _make_plain(self)
+
     def reserve(self, key: str) -> tuple[Word, ...]:
         """Returns the command that creates the filter, and is refused if there is one."""
         expansion = named(EXPANSION=self.expansion)
@@ -108,6 +115,23 @@ class CreateCuckoo:
             LAYOUT=self.layout,
             SEED=self.seed,
         )
+
+
+_WHOLE = ("capacity", "expansion", "window", "generations", "ttl", "seed")
+
+
+def _make_plain(create: Create | CreateCuckoo) -> None:
+    """Makes numbers of other types, such as those of numpy, plain ones, as clients take them.
+
+    Raises:
+        ValueError: a parameter that must be a whole number is none.
+    """
+    given = {name: value for name, value in vars(create).items() if value is not None}
+    plain: dict[str, Any] = {name: whole(name, given[name]) for name in _WHOLE if name in given}
+    if "error_rate" in given:
+        plain["error_rate"] = float(given["error_rate"])
+    for name, value in plain.items():
+        object.__setattr__(create, name, value)
 
 
 def named(**options: Word | None) -> list[Word]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import binascii
+import inspect
+from itertools import count
 from typing import Any, TypeVar
 
 from .errors import response_errors
@@ -10,6 +13,22 @@ from .programs import Call, Program
 from .replies import is_unknown
 
 T = TypeVar("T")
+
+# The slots of a cluster.
+SLOTS = 16_384
+
+
+def check_client(client: Any, kind: type, *, is_async: bool) -> None:
+    """Raises a TypeError if a class of filters cannot use the client, which names another one."""
+    name = kind.__name__
+    # What a pipeline returns, and a client of asyncio, is true whatever the reply is.
+    if hasattr(client, "execute"):
+        raise TypeError("this is a pipeline, whose replies come later: use its client")
+    if inspect.iscoroutinefunction(getattr(client, "execute_command", None)):
+        if not is_async:
+            raise TypeError(f"this is a client of asyncio: use Async{name} instead of {name}")
+    elif is_async and hasattr(client, "__enter__") and not hasattr(client, "__aenter__"):
+        raise TypeError(f"this is no client of asyncio: use {name[5:]} instead of {name}")
 
 
 def run(client: Any, program: Program[T]) -> T:
@@ -96,6 +115,30 @@ def has_filter(client: Any, key: str) -> bool:
     return call(client, "BF.CARD", key) != 0 or bool(call(client, "EXISTS", key))
 
 
+def slot_of(key: str) -> int:
+    """Returns the slot of a key in a cluster: CRC-16/XMODEM of its tag, or else of all of it."""
+    data = _bytes_of(key)
+    return binascii.crc_hqx(_tag_of(data) or data, 0) % SLOTS
+
+
+def _bytes_of(key: str) -> bytes:
+    return key.encode("utf-8", "surrogateescape")
+
+
+def _tag_of(data: bytes) -> bytes:
+    """The bytes between the first opening brace and the next closing one."""
+    _, _, rest = data.partition(b"{")
+    tag, end, _ = rest.partition(b"}")
+    return tag if end else b""
+
+
 def beside(key: str, name: str) -> str:
     """Returns the name of a further key in the slot of a key."""
-    return f"{key}:{name}" if "{" in key else f"{{{key}}}:{name}"
+    if _tag_of(_bytes_of(key)):
+        return f"{key}:{name}"
+    if key and "}" not in key:
+        return f"{{{key}}}:{name}"
+    # Its closing brace would end a tag too early, so another text of the same slot is the tag.
+    slot = slot_of(key)
+    tag = next(number for number in count() if slot_of(str(number)) == slot)
+    return f"{{{tag}}}:{key}:{name}"

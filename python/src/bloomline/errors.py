@@ -30,10 +30,14 @@ class BulkError(BloomlineError):
     """
 
     def __init__(self, message: str, answers: Answers, new: int) -> None:
-        super().__init__(message)
+        # All of them are in `args`, from which pickle and copy make an exception again.
+        super().__init__(message, answers, new)
         self.answers = answers
         self.processed = len(answers)
         self.new = new
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 def response_errors() -> tuple[type[Exception], ...]:

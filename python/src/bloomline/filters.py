@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any, TypeVar
 
 from .answers import Answers
 from .creation import Create, CreateCuckoo
-from .drivers import run
+from .drivers import check_client, run
 from .packing import Item, Items
 from .programs import BF_ADD, BF_EXISTS, CF_ADD, CF_DELETE, CF_EXISTS, Program, Programs, word_of
 
@@ -16,12 +15,7 @@ T = TypeVar("T")
 
 class _Filter:
     def __init__(self, client: Any, key: str, create: Create | CreateCuckoo | None = None) -> None:
-        # What such a client returns is true whatever the reply is.
-        if inspect.iscoroutinefunction(getattr(client, "execute_command", None)):
-            name = type(self).__name__
-            raise TypeError(f"this is a client of asyncio: use Async{name} instead of {name}")
-        if hasattr(client, "command_stack"):
-            raise TypeError("this is a pipeline, whose replies come later: use its client")
+        check_client(client, type(self), is_async=False)
         self.client = client
         self.key = key
         self._programs = Programs(key, create)

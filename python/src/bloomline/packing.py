@@ -25,6 +25,21 @@ _FIRST_ITEMS = 256
 _PREFIX = struct.Struct("<I")
 
 
+def whole(name: str, value: Any) -> int:
+    """Returns a number of any type, such as those of numpy, as an `int`.
+
+    Raises:
+        ValueError: it is no whole number.
+    """
+    try:
+        number = int(value)
+    except (OverflowError, TypeError, ValueError):
+        number = None
+    if number is None or number != value:
+        raise ValueError(f"{name} must be a whole number, not {value!r}")
+    return number
+
+
 @dataclass(frozen=True)
 class Fixed:
     """Items of equal width in one block of bytes, which is sent without a copy.
@@ -37,6 +52,7 @@ class Fixed:
 
     def __post_init__(self) -> None:
         size = memoryview(self.block).nbytes
+        object.__setattr__(self, "width", whole("width", self.width))
         if self.width < 1 or size % self.width:
             raise ValueError(f"{size} bytes are no whole number of items of {self.width} bytes")
 
@@ -97,6 +113,8 @@ def _of_array(view: memoryview) -> Iterator[Batch]:
     if count == 0:
         return iter(())
     width = view.nbytes // count
+    if width == 0:
+        raise ValueError("the rows of the array have no bytes")
     try:
         block = view.cast("B")
     except TypeError:
@@ -198,7 +216,8 @@ def pack(items: list[Item]) -> Batch:
         lines = "\n".join(items).encode()  # type: ignore[arg-type]
     except TypeError:
         items = [item.encode() if isinstance(item, str) else item for item in items]
-        check_types(items)
+        if check_types(items):
+            items = [bytes(item) for item in items]  # type: ignore[arg-type]
         lines = b"\n".join(items)  # type: ignore[arg-type]
     if _is_lines(lines, items):
         return Batch(("LINES",), lines, items)
@@ -211,14 +230,22 @@ def pack(items: list[Item]) -> Batch:
     return Batch(("PREFIXED",), data, items)
 
 
-def check_types(items: list[Item]) -> None:
-    """Raises a TypeError for an item that is not bytes."""
+def check_types(items: list[Item]) -> bool:
+    """Returns whether an item is a view, whose bytes may lie apart.
+
+    Raises:
+        TypeError: an item is not bytes.
+    """
+    has_view = False
     for item in items:
-        # The length of another view is not its number of bytes.
-        if isinstance(item, memoryview) and item.format != "B":
-            raise TypeError("an item that is a memoryview must have the format B")
-        if not isinstance(item, (bytes, bytearray, memoryview)):
+        if isinstance(item, memoryview):
+            has_view = True
+            # The bytes of another view are those of one machine.
+            if item.format != "B":
+                raise TypeError("an item that is a memoryview must have the format B")
+        elif not isinstance(item, (bytes, bytearray)):
             raise TypeError(f"an item must be str or bytes, not {type(item).__name__}")
+    return has_view
 
 
 def _is_lines(data: bytes, items: list[Item]) -> bool:

@@ -7,7 +7,6 @@ the whole is the mean of those of the shards, and no sum.
 
 from __future__ import annotations
 
-import binascii
 import math
 import zlib
 from collections import defaultdict
@@ -18,12 +17,11 @@ from typing import Any
 from .aio import AsyncFilter
 from .answers import Answers, Builder, of_booleans
 from .creation import Create
+from .drivers import SLOTS, slot_of
 from .filters import Filter
 from .packing import Item, Items, Word, batches, pack
 from .programs import Program, Programs, Verb, ended, gather
 from .replies import is_missing
-
-SLOTS = 16_384
 
 # Six standard deviations: in practice no shard has more items beyond the mean.
 _DEVIATIONS = 6
@@ -64,16 +62,17 @@ def shard_keys(key: str, shards: int) -> list[str]:
     number whose slot is there. So nodes with equal numbers of slots have equal numbers of shards.
 
     Raises:
-        ValueError: `shards` is not in 1..=4096.
+        ValueError: `shards` is not in 1..=4096, or the key has an opening brace, which would begin
+            the tag of all shards.
     """
+    if "{" in key:
+        raise ValueError(f"each shard has a tag of its own, so the key {key} must have no brace")
     if not 1 <= shards <= SLOTS // 4:
         raise ValueError(f"the number of shards must be 1 to {SLOTS // 4}, not {shards}")
     tags: dict[int, int] = {}
     tag = 0
     while len(tags) < shards:
-        # The hash of keys in a cluster: CRC-16/XMODEM.
-        slot = binascii.crc_hqx(b"%d" % tag, 0) % SLOTS
-        tags.setdefault(slot * shards // SLOTS, tag)
+        tags.setdefault(slot_of(str(tag)) * shards // SLOTS, tag)
         tag += 1
     return [f"{key}:{{{tags[shard]}}}" for shard in range(shards)]
 
@@ -150,8 +149,8 @@ class ShardedPrograms(Programs):
         Raises:
             ResponseError: all shards are missing.
         """
-        replies = yield from gather([_fields(shard, command) for shard in self.shards])
-        found = [reply for reply in replies if isinstance(reply, dict)]
+        replies = yield from gather([_unless_missing(each.fields(command)) for each in self.shards])
+        found = [reply for reply in replies if not isinstance(reply, Exception)]
         if not found:
             raise replies[0]
         joined = {name: _joined(name, [each[name] for each in found]) for name in found[0]}
@@ -164,18 +163,25 @@ class ShardedPrograms(Programs):
         raise TypeError(f"{command} is a call for single filters, and not for shards")
 
     def numbers(self, command: str) -> Program[list[int]]:
-        """A number of each shard."""
-        return gather([shard.number(command) for shard in self.shards])
+        """A number of each shard: 0 of one that is missing.
+
+        Raises:
+            ResponseError: all shards are missing.
+        """
+        replies = yield from gather([_unless_missing(each.number(command)) for each in self.shards])
+        if all(isinstance(reply, Exception) for reply in replies):
+            raise replies[0]
+        return [0 if isinstance(reply, Exception) else reply for reply in replies]
 
     def number(self, command: str, *_: object) -> Program[int]:
         """The sum of a number of each shard."""
         return sum((yield from self.numbers(command)))
 
 
-def _fields(shard: Programs, command: str) -> Program[Any]:
-    """The fields of a shard, or the error if it is missing."""
+def _unless_missing(program: Program[Any]) -> Program[Any]:
+    """The result of a program of a shard, or the error if the shard is missing."""
     try:
-        return (yield from shard.fields(command))
+        return (yield from program)
     except Exception as error:
         if not is_missing(error):
             raise

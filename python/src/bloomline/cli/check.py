@@ -9,7 +9,7 @@ from ..drivers import call, has_filter, node_of, run
 from ..errors import BloomlineError
 from ..programs import need_bloomline
 from .console import Progress, say
-from .sources import MIB, Source, count_empty, read_blocks
+from .sources import MIB, Source, count_empty, read_blocks, say_skipped
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,6 +26,7 @@ def main(client: Any, options: argparse.Namespace) -> int:
     if not has_filter(client, options.key):
         raise BloomlineError(f"there is no filter {options.key}")
     source = Source(options.file)
+    source.seek(source.start)
     lines = found = empty = 0
     with Progress(source.size, 0) as progress:
         for block in read_blocks(source, MIB):
@@ -35,7 +36,6 @@ def main(client: Any, options: argparse.Namespace) -> int:
             empty += count_empty(block)
             numbers = f"{lines:,} lines, {found:,} found"
             progress.show(source.done(), lines, numbers)
-    if empty:
-        say(f"skipped {empty:,} empty lines")
+    say_skipped(source, empty)
     say(f"{found:,} of {lines - empty:,} items are found")
     return 0 if found == lines - empty else 1

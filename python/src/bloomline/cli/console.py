@@ -18,6 +18,9 @@ def say(text: str, *, is_error: bool = False) -> None:
     file: TextIO | None = sys.stderr if is_error else sys.stdout
     if file is None:
         return
+    # A name of a file or a key may be no text.
+    encoding = file.encoding or "utf-8"
+    text = text.encode(encoding, "backslashreplace").decode(encoding)
     try:
         print(text, file=file, flush=True)
     except OSError:

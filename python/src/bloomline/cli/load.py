@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import islice
 from typing import Any, Callable
 
 from ..creation import Create
@@ -21,10 +20,7 @@ from ..errors import BloomlineError
 from ..packing import Word
 from ..programs import Call, Program, need_bloomline
 from .console import Progress, say
-from .sources import MIB, Source, count_empty, read_blocks, start_of_line
-
-# Some programs write it at the start of a file in UTF-8. It is no part of the first line.
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+from .sources import MIB, Source, count_empty, read_blocks, say_skipped, start_of_line
 
 # Blocks that are sent before a reply is read.
 IN_FLIGHT = 4
@@ -58,7 +54,6 @@ class Load:
         self.source = source
         self.block_bytes = block_bytes
         self.position = Position()
-        self.has_mark = False
 
     def resume(self) -> Program[None]:
         """Reads how far earlier runs came.
@@ -91,8 +86,9 @@ class Load:
             BloomlineError: a line was refused, or the filter was deleted. The position is that of
                 the refused line, and has all that is new in the filter.
         """
+        self.position.offset = max(self.position.offset, self.source.start)
         self.source.seek(self.position.offset)
-        blocks = self._without_mark(read_blocks(self.source, self.block_bytes))
+        blocks = read_blocks(self.source, self.block_bytes)
         while window := list(islice(blocks, IN_FLIGHT)):
             transaction: list[Call] = [("MULTI",), ("EXISTS", self.key)]
             end: list[Call] = [*self._store(), ("EXEC",)]
@@ -114,14 +110,6 @@ class Load:
             return []
         value = f"{self.source.identity} {self.position.text()}"
         return [("HSET", positions_key(self.key), self.source.name, value)]
-
-    def _without_mark(self, blocks: Iterator[bytes]) -> Iterator[bytes]:
-        first = next(blocks, b"")
-        if self.position.offset == 0 and first.startswith(BYTE_ORDER_MARK):
-            self.has_mark = True
-            self.position.offset = len(BYTE_ORDER_MARK)
-            first = first[self.position.offset :]
-        return chain([first] if first else [], blocks)
 
     def _count(self, window: list[bytes], executed: list[Any]) -> Program[None]:
         at = self.position
@@ -251,10 +239,7 @@ def _load(client: Any, load: Load) -> None:
 
         progress.begin_at(at.lines)
         run(client, load.run(report))
-    if load.has_mark:
-        say("skipped the byte order mark at the start")
     at = load.position
-    if at.empty:
-        say(f"skipped {at.empty:,} empty lines")
+    say_skipped(load.source, at.empty)
     say(f"{at.lines - at.empty:,} items, {at.new:,} new")
     say(progress.summary(at.lines))
