@@ -255,6 +255,20 @@ def test_closed_outputs_do_no_harm(bloomline_server, plain, path):
     assert present(plain, lines(0, 1000)) == 1000
 
 
+def test_window_of_an_existing_filter_is_compared(bloomline_server, plain, path):
+    path.write_bytes(text(lines(0, 10)))
+    words = ["load", "--window", 60, KEY, path]
+    plain.execute_command("BF.RESERVE", KEY, RATE, 1000)
+    assert "has no window, but Create has WINDOW 60" in refused(bloomline_server, *words)
+    plain.delete(KEY)
+    plain.execute_command("BF.RESERVE", KEY, RATE, 1000, "WINDOW", 90)
+    assert "has WINDOW 90, but Create has WINDOW 60" in refused(bloomline_server, *words)
+    assert plain.execute_command("BF.CARD", KEY) == 0
+    # A load that requests none takes the filter as it is.
+    assert load(bloomline_server, KEY, path)[0] == [(10, 10)]
+    assert load(bloomline_server, "--window", 90, KEY, path)[0] == [(10, 0)]
+
+
 def test_check_counts_what_is_found(bloomline_server, plain, path):
     path.write_bytes(text(lines(0, 1000)))
     load(bloomline_server, KEY, path)

@@ -187,9 +187,9 @@ def test_start_requests_are_tested_in_one_call(server, site, crawl):
     # BF.EXISTS is the call by which a crawl tests its server before it begins.
     assert calls == {
         "cmdstat_bf.exists": 1,
-        "cmdstat_bf.reserve": 1,
+        "cmdstat_bf.insert": 1,
         "cmdstat_bf.bulkadd": 1,
-        "cmdstat_bf.stats": 2,
+        "cmdstat_bf.stats": 3,
     }
 
 
@@ -331,6 +331,7 @@ def test_pages_are_fetched_again_after_the_window(server, site, crawl):
         (["WINDOW", 86400, "NOREFRESH"], 7, "WINDOW 86400 NOREFRESH, the settings"),
         (["WINDOW", 604800], 7, "WINDOW 604800, the settings"),
         (["LAST"], 7, "WINDOW LAST, the settings"),
+        (["WINDOW", 86400], 0, "has WINDOW 86400, the settings request no window"),
         (["WINDOW", 604800, "NOREFRESH"], 7, None),
         ([], 0, None),
     ],
@@ -347,19 +348,12 @@ def test_window_of_an_existing_filter_is_compared(server, dupefilter, created, d
     assert [pages.request_seen(request) for request in requests(9, 11)] == [True, False]
 
 
-def test_crawl_without_a_window_warns_of_one(server, dupefilter, caplog):
-    with server.client() as client:
-        client.execute_command("BF.RESERVE", "pages:bloomfilter", 1e-9, 1000, "WINDOW", 86400)
-    assert not dupefilter().request_seen(*requests(0, 1))
-    assert "has WINDOW 86400, the settings request no window" in caplog.text
-
-
 def test_window_that_changes_during_a_crawl_is_refused(server, dupefilter):
     pages = dupefilter(BLOOMFILTER_WINDOW_DAYS=7)
     pages.clear()
     with server.client() as client:
         client.execute_command("BF.ADD", "pages:bloomfilter", "a")
-    with pytest.raises(redis.exceptions.ResponseError, match="exists without a window"):
+    with pytest.raises(BloomlineError, match="has no window, but Create has WINDOW 604800"):
         pages.request_seen(*requests(0, 1))
 
 

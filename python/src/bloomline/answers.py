@@ -64,6 +64,12 @@ class Answers(Sequence[bool]):
     def __repr__(self) -> str:
         return f"<{self._length} answers, {self.ones} of them true>"
 
+    def with_true(self, at: int) -> Answers:
+        """Returns the same answers, but for one that is true."""
+        bits = bytearray(self._bits)
+        bits[at // 8] |= 128 >> at % 8
+        return Answers(bytes(bits), self._length)
+
     @property
     def ones(self) -> int:
         """The number of true answers."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,18 +48,26 @@ class Create:
         """Returns the command that creates the filter, and is refused if there is one."""
         return ("BF.RESERVE", key, self.error_rate, self.capacity, *self._options())
 
-    def insert(self, key: str, items: tuple[Word, ...]) -> tuple[Word, ...]:
+    def insert(self, key: str, items: Iterable[Word]) -> tuple[Word, ...]:
         """Returns the command that adds items, and creates the filter first if it is missing."""
-        size = ("CAPACITY", self.capacity, "ERROR", self.error_rate)
-        return ("BF.INSERT", key, *size, *self._options(), "ITEMS", *items)
+        size = named(CAPACITY=self.capacity, ERROR=self.error_rate)
+        return ("BF.INSERT", key, *size, *self._options(), b"ITEMS", *items)
+
+    def kept(self) -> int | str | None:
+        """Returns for how long items are kept, as the field `window` of BF.STATS has it."""
+        if self.window is not None:
+            return self.window
+        if self.last:
+            return "LAST"
+        return None if self.generations is None else "MANUAL"
 
     def own_options(self) -> list[Word]:
         """Returns the options that Bloomline alone has."""
         words: list[Word] = []
         if self.last:
-            words.append("LAST")
+            words.append(b"LAST")
         if not self.refresh:
-            words.append("NOREFRESH")
+            words.append(b"NOREFRESH")
         return words + named(
             WINDOW=self.window,
             GENERATIONS=self.generations,
@@ -70,9 +79,9 @@ class Create:
     def _options(self) -> list[Word]:
         words: list[Word] = []
         if self.expansion == 0:
-            words.append("NONSCALING")
+            words.append(b"NONSCALING")
         elif self.expansion is not None:
-            words += ["EXPANSION", self.expansion]
+            words += [b"EXPANSION", self.expansion]
         return words + self.own_options()
 
 
@@ -135,6 +144,20 @@ def _make_plain(create: Create | CreateCuckoo) -> None:
 
 
 def named(**options: Word | None) -> list[Word]:
-    """Returns the names and values of the options that are given."""
+    """Returns the names and values of the options that are given.
+
+    They are bytes: the encoding of a client, in which it sends text, is that of its keys.
+    """
     given = ((name, value) for name, value in options.items() if value is not None)
-    return [word for option in given for word in option]
+    words = (word for option in given for word in option)
+    return [word.encode() if isinstance(word, str) else word for word in words]
+
+
+def text_of(words: list[Word]) -> str:
+    """Returns options as they are shown in a message."""
+    return " ".join(each.decode() if isinstance(each, bytes) else str(each) for each in words)
+
+
+def window_text(kept: int | str | None) -> str:
+    """Returns the value of `Create.kept` as it is shown in a message."""
+    return "no window" if kept is None else f"WINDOW {kept}"

@@ -7,6 +7,7 @@ Only a single item makes a batch of more than 4 MiB; servers accept 512 MiB by d
 
 from __future__ import annotations
 
+import io
 import itertools
 import struct
 from collections.abc import Iterable, Iterator
@@ -128,7 +129,7 @@ def _of_block(block: memoryview, width: int) -> Iterator[Batch]:
     for start in range(0, block.nbytes, step):
         data = block[start : start + step]
         items = _Slices(data, width)
-        yield Batch(("FIXED", width), data, items)
+        yield Batch((b"FIXED", width), data, items)
 
 
 @dataclass(frozen=True)
@@ -153,7 +154,7 @@ def _of_lines(block: Any) -> Iterator[Batch]:
                 size *= 2
                 continue
             data = data[:end]
-        yield Batch(("LINES",), data, _SplitLines(data))
+        yield Batch((b"LINES",), data, _SplitLines(data))
         start, size = start + len(data), BATCH_BYTES
 
 
@@ -162,11 +163,8 @@ class _SplitLines:
     data: memoryview
 
     def __iter__(self) -> Iterator[bytes | None]:
-        lines = bytes(self.data).split(b"\n")
-        if not lines[-1]:
-            lines.pop()
-        for line in lines:
-            yield (line[:-1] if line.endswith(b"\r") else line) or None
+        for line in io.BytesIO(self.data):
+            yield line.removesuffix(b"\n").removesuffix(b"\r") or None
 
 
 def _of_iterable(items: Iterable[Item]) -> Iterator[Batch]:
@@ -220,14 +218,14 @@ def pack(items: list[Item]) -> Batch:
             items = [bytes(item) for item in items]  # type: ignore[arg-type]
         lines = b"\n".join(items)  # type: ignore[arg-type]
     if _is_lines(lines, items):
-        return Batch(("LINES",), lines, items)
+        return Batch((b"LINES",), lines, items)
     encoded = [item.encode() if isinstance(item, str) else item for item in items]
     widths = set(map(len, encoded))
     if len(widths) == 1 and (width := widths.pop()):
-        return Batch(("FIXED", width), b"".join(encoded), items)
+        return Batch((b"FIXED", width), b"".join(encoded), items)
     prefixes = map(_PREFIX.pack, map(len, encoded))
     data = b"".join(itertools.chain.from_iterable(zip(prefixes, encoded)))
-    return Batch(("PREFIXED",), data, items)
+    return Batch((b"PREFIXED",), data, items)
 
 
 def check_types(items: list[Item]) -> bool:

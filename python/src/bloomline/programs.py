@@ -8,19 +8,21 @@ all code but one loop.
 from __future__ import annotations
 
 from collections.abc import Generator, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, TypeVar
 
 from .answers import Answers, Builder, of_booleans
-from .creation import Create, CreateCuckoo
+from .creation import Create, CreateCuckoo, text_of, window_text
 from .errors import BloomlineError, BulkError
 from .packing import Batch, Item, Items, Word, batches, check_types
-from .replies import as_dict, is_exists, is_full, is_unknown
+from .replies import as_dict, is_exists, is_full, is_missing, is_unknown
 
 T = TypeVar("T")
 Call = tuple[Word, ...]
 Program = Generator[list[Call], list[Any], T]
+
+_NO_BLOOMLINE = "{} needs the module Bloomline, which the server does not have"
 
 # Items of one call to a server without packed calls.
 _PLAIN_ITEMS = 1000
@@ -60,6 +62,12 @@ class Reply:
     error: Exception | None = None
     ahead: int = 0
 
+    def with_new(self, at: int) -> Reply:
+        """The same, with the item `at` among those that are new."""
+        if at < len(self.answers):
+            return replace(self, answers=self.answers.with_true(at))
+        return replace(self, ahead=self.ahead + 1)
+
 
 class Programs:
     """The programs of one filter. `create` is used whenever the filter is missing."""
@@ -69,33 +77,41 @@ class Programs:
         self.make = create
         # Whether the server has packed calls: unknown before the first one.
         self.is_packed: bool | None = None
-        # RedisBloom ignores options of BF.RESERVE that it does not know.
-        self._is_unchecked = create is not None and bool(create.own_options())
+        # Whether the filter was compared with `create`, as far as the user may ask for its window.
+        self._is_checked = False
+        # Whether the server has accepted an item with the options of `create`.
+        self._is_accepted = False
 
     def create(self) -> Program[bool]:
         """Creates the filter. Returns whether there was none."""
         if self.make is None:
             raise ValueError("the filter has no parameters: give a Create")
-        yield from self._check_server()
+        yield from self.check()
+        is_new = yield from self._reserve()
+        if not is_new:
+            # It may have been created after it was found missing.
+            yield from self.check()
+        return is_new
+
+    def _reserve(self) -> Program[bool]:
+        """Creates the filter if there is none. Returns whether there was none."""
+        if self.make is None:
+            return False
         (reply,) = yield [self.make.reserve(self.key)]
-        if isinstance(reply, Exception):
-            if is_exists(reply):
-                return False
+        if isinstance(reply, Exception) and not is_exists(reply):
             raise reply
-        return True
+        return not isinstance(reply, Exception)
 
     def one(self, verb: Verb, item: Item) -> Program[bool]:
         """One call for one item, in one round trip."""
-        calls: list[Call] = [(verb.single, self.key, word_of(item))]
+        call: Call = (verb.single, self.key, word_of(item))
         if verb.adds:
-            yield from self._check_server()
-        if verb.adds and isinstance(self.make, Create):
-            calls = [self.make.insert(self.key, (word_of(item),))]
-        elif verb.adds and self.make is not None:
-            calls.insert(0, self.make.reserve(self.key))
-        replies = yield calls
-        _check_created(replies[:-1])
-        reply = replies[-1]
+            yield from self.check()
+            if isinstance(self.make, Create):
+                call = self.make.insert(self.key, (call[-1],))
+            else:
+                yield from self._reserve()
+        (reply,) = yield [call]
         if isinstance(reply, list):
             (reply,) = reply
         if isinstance(reply, Exception):
@@ -106,8 +122,13 @@ class Programs:
         """Packed calls for any number of items; memory for `in_flight` batches and the answers."""
         builder, ahead = Builder(), 0
         remaining = batches(items)
+        is_created = not (verb.adds and isinstance(self.make, CreateCuckoo))
         while window := list(islice(remaining, verb.in_flight)):
             try:
+                if not is_created:
+                    yield from self.check()
+                    yield from self._reserve()
+                    is_created = True
                 replies = yield from self.send(verb, window)
             except Exception as error:
                 raise ended(builder, 0, error) from error
@@ -148,49 +169,65 @@ class Programs:
 
         Returns a reply per batch, of which there are fewer if one of them has an error.
         """
-        if verb.adds:
-            yield from self._check_server()
-        if self.is_packed is not False:
-            creation = [self.make.reserve(self.key)] if verb.adds and self.make else []
-            calls: list[Call] = []
-            for batch in window:
-                calls += creation
-                calls.append((verb.packed, self.key, *batch.form, batch.data))
-            replies = yield calls
-            step = len(creation) + 1
-            packed = replies[step - 1 :: step]
-            if not is_unknown(packed[0]):
-                self.is_packed = True
-                sent = [_of_packed(reply) for reply in packed]
-                for number, created in enumerate(replies[::step] if creation else ()):
-                    if isinstance(created, Exception) and not is_exists(created):
-                        # A server may refuse BF.RESERVE alone, for example by its rights.
-                        sent[number] = Reply(Answers(), created, sent[number].answers.ones)
-                return sent
-            self.is_packed = False
-        sent = []
-        for batch in window:
+        creation, at = (
+            self._creation(window) if verb.adds and self.is_packed is not False else ([], 0)
+        )
+        is_new = False
+        if creation and not self._is_accepted:
+            # Nothing is sent before the server has compared the window once.
             try:
-                sent.append((yield from self._send_plain(verb, batch.items)))
+                yield from self.check()
+                is_new = _is_new((yield creation))
             except Exception as error:
-                sent.append(Reply(Answers(), error))
-            if sent[-1].error is not None:
-                break
+                return [Reply(Answers(), error)]
+            self._is_accepted, creation = True, []
+        sent: list[Reply] = []
+        if self.is_packed is not False:
+            calls: list[Call] = [(verb.packed, self.key, *each.form, each.data) for each in window]
+            replies = yield [*creation, *calls]
+            created, packed = replies[: len(creation)], replies[len(creation) :]
+            self.is_packed = not is_unknown(packed[0])
+            if self.is_packed:
+                sent = [_of_packed(reply) for reply in packed]
+                try:
+                    is_new = is_new or _is_new(created)
+                except Exception as error:
+                    # The filter has been replaced since, or the user has lost the right.
+                    sent[0] = Reply(Answers(), error, sent[0].answers.ones)
+        if not self.is_packed:
+            for batch in window:
+                try:
+                    sent.append((yield from self._send_plain(verb, batch.items)))
+                except Exception as error:
+                    sent.append(Reply(Answers(), error))
+                if sent[-1].error is not None:
+                    break
+        if is_new:
+            sent[0] = sent[0].with_new(at)
         return sent
+
+    def _creation(self, window: list[Batch]) -> tuple[list[Call], int]:
+        """The call that creates a Bloom filter with the first item of a window, and the item's
+        place. It is the one that adds a single item, so it needs no other right.
+        """
+        if isinstance(self.make, Create):
+            for at, item in enumerate(window[0].items):
+                if item is not None:
+                    return [self.make.insert(self.key, [word_of(item)])], at
+        return [], 0
 
     def _send_plain(self, verb: Verb, items: Iterable[Item | None]) -> Program[Reply]:
         """The calls that RedisBloom and valkey-bloom have, one pipeline for a batch."""
         words = [word_of(item) for item in items if item is not None]
         groups = [words[at : at + _PLAIN_ITEMS] for at in range(0, len(words), _PLAIN_ITEMS)]
-        calls: list[Call] = [self.make.reserve(self.key)] if verb.adds and self.make else []
-        created = len(calls)
         if verb.plain is None:
-            calls += [(verb.single, self.key, word) for word in words]
+            calls: list[Call] = [(verb.single, self.key, word) for word in words]
+        elif verb.adds and isinstance(self.make, Create):
+            calls = [self.make.insert(self.key, group) for group in groups]
         else:
-            calls += [(verb.plain, self.key, *group) for group in groups]
+            calls = [(verb.plain, self.key, *group) for group in groups]
         replies = yield calls
-        _check_created(replies[:created])
-        answers = _one_by_one(replies[created:])
+        answers = _one_by_one(replies)
         found: list[bool] = []
         failed: Exception | None = None
         for item in items:
@@ -205,19 +242,39 @@ class Programs:
         ahead = sum(answer == 1 for answer in answers)
         return Reply(of_booleans(found), failed, ahead if verb.adds else 0)
 
-    def _check_server(self) -> Program[None]:
-        """Refuses a server that does not have the options of the filter: one call, once."""
-        if self._is_unchecked and self.make is not None:
-            options = " ".join(map(str, self.make.own_options()))
-            yield from need_bloomline(self.key, options)
-            self._is_unchecked = False
+    def check(self) -> Program[None]:
+        """Compares server and filter with the parameters, until a filter was compared.
+
+        Raises:
+            BloomlineError: the server does not have the options, or the filter another window.
+        """
+        if self._is_checked or self.make is None:
+            return
+        options = self.make.own_options()
+        if isinstance(self.make, CreateCuckoo):
+            if options:
+                yield from need_bloomline(self.key, text_of(options))
+            self._is_checked = True
+            return
+        (reply,) = yield [("BF.STATS", self.key, b"window")]
+        if is_unknown(reply) and options:
+            raise BloomlineError(_NO_BLOOMLINE.format(text_of(options)))
+        if not isinstance(reply, Exception):
+            found, wanted = as_dict(reply)["window"], self.make.kept()
+            if found != wanted:
+                raise BloomlineError(
+                    f"the filter {self.key} has {window_text(found)}, but Create has "
+                    f"{window_text(wanted)}: use the window of the filter, or another key"
+                )
+        # Without the right to ask, the server alone compares a window that is requested.
+        self._is_checked = not (isinstance(reply, Exception) and is_missing(reply))
 
 
 def need_bloomline(key: str, what: str) -> Program[None]:
     """Raises a `BloomlineError` that names `what` if the server does not have Bloomline."""
     (reply,) = yield [("BF.STATS", key)]
     if is_unknown(reply):
-        raise BloomlineError(f"{what} needs the module Bloomline, which the server does not have")
+        raise BloomlineError(_NO_BLOOMLINE.format(what))
 
 
 def gather(programs: list[Program[T]]) -> Program[list[T]]:
@@ -253,15 +310,25 @@ def _one_by_one(replies: list[Any]) -> Iterator[Any]:
 
 
 def word_of(item: Item) -> Word:
-    """An item as the client libraries take it. They would also take numbers, as their digits.
+    """The bytes of an item. The client libraries would encode text by an option of the client, and
+    take numbers as their digits.
 
     Raises:
         TypeError: the item is neither text nor bytes.
     """
     if isinstance(item, str):
-        return item
+        return item.encode()
     check_types([item])
     return bytes(item)
+
+
+def _is_new(replies: list[Any]) -> bool:
+    """Whether the call that creates a filter has added its item. Its error is raised."""
+    for reply in replies:
+        if isinstance(reply, Exception):
+            raise reply
+    # An item that is refused is refused again.
+    return any(added == 1 for added in _one_by_one(replies))
 
 
 def _of_packed(reply: Any) -> Reply:
@@ -269,12 +336,6 @@ def _of_packed(reply: Any) -> Reply:
         return Reply(Answers(), reply)
     processed, bits, *refused = reply
     return Reply(Answers(bits, processed), refused[0] if refused else None)
-
-
-def _check_created(replies: list[Any]) -> None:
-    for reply in replies:
-        if isinstance(reply, Exception) and not is_exists(reply):
-            raise reply
 
 
 def ended(builder: Builder, ahead: int, error: Exception) -> BulkError:

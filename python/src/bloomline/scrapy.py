@@ -110,8 +110,8 @@ class DupeFilter(BaseDupeFilter):
         """Connects, and compares the window of the settings with that of the filter.
 
         Raises:
-            ValueError: a window is requested, and the filter has another one or none; or the key
-                holds another type. It is kept.
+            ValueError: the filter has another window than the settings request, or one of both has
+                none; or the key holds another type. It is kept.
             BloomlineError: a window is requested of a server without Bloomline.
         """
         settings = crawler.settings
@@ -162,12 +162,10 @@ class DupeFilter(BaseDupeFilter):
         requested = f"WINDOW {self.window} NOREFRESH" if self.window else "no window"
         if found == requested:
             return
-        differs = f"the filter {self.key} has {found}, the settings request {requested}"
-        if self.window:
-            raise ValueError(
-                f"{differs}: delete it, or set SCHEDULER_DUPEFILTER_KEY to another key"
-            )
-        logger.warning("%s: pages will be fetched again", differs)
+        raise ValueError(
+            f"the filter {self.key} has {found}, the settings request {requested}: delete it, or "
+            "set SCHEDULER_DUPEFILTER_KEY to another key"
+        )
 
     def request_seen(self, request: Any) -> bool:
         """Adds a request. Returns whether it was known."""

@@ -18,7 +18,7 @@ from ..creation import Create
 from ..drivers import beside, call, has_filter, node_of, run
 from ..errors import BloomlineError
 from ..packing import Word
-from ..programs import Call, Program, need_bloomline
+from ..programs import Call, Program, Programs, need_bloomline
 from .console import Progress, say
 from .sources import MIB, Source, count_empty, read_blocks, say_skipped, start_of_line
 
@@ -164,10 +164,16 @@ def _executed(replies: list[Any]) -> Any:
     return replies[-1]
 
 
-def reserve(client: Any, key: str, create: Callable[[], Create]) -> None:
-    """Creates the filter if there is none. `create` is called only then."""
+def reserve(client: Any, key: str, create: Callable[[], Create], window: int | None) -> None:
+    """Creates the filter if there is none. `create` is called only then.
+
+    Raises:
+        BloomlineError: the filter exists, and a window is given that it does not have.
+    """
     if not has_filter(client, key):
         call(client, *create().reserve(key))
+    elif window is not None:
+        run(client, Programs(key, Create(1, window=window)).check())
 
 
 def _count(text: str) -> int:
@@ -214,7 +220,7 @@ def main(client: Any, options: argparse.Namespace) -> int:
         _delete(client, options.key, sources)
     for load in loads:
         run(client, load.resume())
-    reserve(client, options.key, create)
+    reserve(client, options.key, create, options.window)
     for load in loads:
         _load(client, load)
     _delete(client, options.key, sources)
