@@ -57,14 +57,20 @@ def client(bloomline_server, library, protocol):
 
 
 @contextlib.contextmanager
-def start_node():
-    """Starts a cluster of one node with all slots. Returns its URL."""
+def start_node(announced=None):
+    """Starts a cluster of one node with all slots. Returns its URL.
+
+    `announced` is called with the node's port, and returns the one that clients are to use.
+    """
     with socket.socket() as probe, socket.socket() as bus_probe:
         probe.bind(("127.0.0.1", 0))
         bus_probe.bind(("127.0.0.1", 0))
         port, bus = probe.getsockname()[1], bus_probe.getsockname()[1]
     options = ["--cluster-enabled", "yes", "--bind", "127.0.0.1"]
     options += ["--port", str(port), "--cluster-port", str(bus)]
+    if announced is not None:
+        port = announced(port)
+        options += ["--cluster-announce-ip", "127.0.0.1", "--cluster-announce-port", str(port)]
     folder = tempfile.TemporaryDirectory(prefix="bloomline-")
     with folder as name, LocalServer(Path(name), *options) as server:
         with redis.Redis.from_url(server.url) as client:

@@ -1,15 +1,30 @@
 """What a program does to a call of many items: it interrupts, cancels, shares, or runs out."""
 
 import asyncio
+import contextlib
 import importlib
 import itertools
+import tempfile
 import threading
 import tracemalloc
+from pathlib import Path
 
 import pytest
-from conftest import client_class
+from conftest import CLUSTERS, LIBRARIES, client_class, start_node
+from proxy import Proxy
 
-from bloomline import AsyncFilter, BulkError, Create, Filter, Lines
+from bloomline import (
+    AsyncCuckooFilter,
+    AsyncFilter,
+    BulkError,
+    Create,
+    CreateCuckoo,
+    CuckooFilter,
+    Filter,
+    Lines,
+)
+from bloomline.errors import library_errors
+from bloomline.module import LocalServer
 
 SMALL = Create(capacity=400_000, error_rate=1e-9)
 
@@ -151,3 +166,95 @@ def test_blocks_of_long_lines_are_cut_at_line_ends(client, kind, size):
     answers = Filter(client, "k", SMALL).add_many(Lines(kind(b"\n".join(lines))))
     assert answers == [True, True, True, False, True]
     assert Filter(client, "k").contains_many([lines[0], b"b", lines[2][:-1], lines[4]]).ones == 4
+
+
+@pytest.fixture(scope="module")
+def proxied():
+    """Ways to a server and to a cluster: proxies, by the name of the class of the client."""
+    with (
+        tempfile.TemporaryDirectory(prefix="bloomline-") as folder,
+        contextlib.ExitStack() as stack,
+    ):
+        server = stack.enter_context(LocalServer(Path(folder)))
+        proxies = {"server": Proxy(server.socket)}
+
+        def announced(port):
+            proxies["cluster"] = Proxy(("127.0.0.1", port))
+            return proxies["cluster"].port
+
+        stack.enter_context(start_node(announced))
+        yield proxies
+        for proxy in proxies.values():
+            proxy.close()
+
+
+RETRIES = {"default": lambda _: {}, "none": lambda _: {"retry": None}, "ten": lambda retry: retry}
+# Calls, the command whose connection is lost, and the copies of the item afterwards.
+ONCE = {
+    "add": (lambda members: members.add("a"), b"CF.ADD", 3),
+    "add_many": (lambda members: members.add_many(["a"]), b"CF.BULKADD", 3),
+    "delete": (lambda members: members.delete("a"), b"CF.DEL", 1),
+    "delete_many": (lambda members: members.delete_many(["a"]), b"CF.BULKDEL", 1),
+}
+
+
+def options_of(library, retry):
+    module = importlib.import_module(f"{library.__name__}.retry")
+    name = library.__name__.partition(".")[0]
+    backoff = importlib.import_module(f"{name}.backoff").NoBackoff()
+    return RETRIES[retry]({"retry": module.Retry(backoff, 10)})
+
+
+@pytest.mark.parametrize("kind", ["server", "cluster"])
+@pytest.mark.parametrize("retry", RETRIES)
+@pytest.mark.parametrize("use", ONCE)
+def test_no_copy_is_added_or_deleted_twice(proxied, library, kind, retry, use):
+    names = LIBRARIES if kind == "server" else CLUSTERS
+    call, text, copies = ONCE[use]
+    proxy = proxied[kind]
+    options = options_of(library, retry)
+    for create in (None, CreateCuckoo(1000)):
+        name = names[library.__name__]
+        client = getattr(library, name)(host="127.0.0.1", port=proxy.port, **options)
+        client.flushall()
+        members = CuckooFilter(client, "k", create)
+        assert members.add("a") and members.add("a")
+        proxy.cut(text)
+        with pytest.raises((BulkError, OSError, *library_errors())):
+            call(members)
+        assert proxy.cuts == 0
+        # The client of a cluster may have to learn of its nodes again.
+        with getattr(library, name)(host="127.0.0.1", port=proxy.port) as other:
+            assert CuckooFilter(other, "k").count("a") == copies
+        if (kind, retry) == ("server", "ten"):
+            (connection,) = client.connection_pool._available_connections
+            # Other calls are repeated as before.
+            assert connection.retry._retries == 10
+        client.close()
+
+
+@pytest.mark.parametrize("kind", ["server", "cluster"])
+@pytest.mark.parametrize("retry", RETRIES)
+@pytest.mark.parametrize("use", ONCE)
+def test_no_copy_is_added_or_deleted_twice_by_asyncio(proxied, library, kind, retry, use):
+    aio = importlib.import_module(f"{library.__name__}.asyncio")
+    names = LIBRARIES if kind == "server" else CLUSTERS
+    call, text, copies = ONCE[use]
+    proxy = proxied[kind]
+    options = options_of(aio, retry)
+
+    async def run():
+        name = names[library.__name__]
+        client = getattr(aio, name)(host="127.0.0.1", port=proxy.port, **options)
+        await client.flushall()
+        members = AsyncCuckooFilter(client, "k", CreateCuckoo(1000))
+        assert await members.add("a") and await members.add("a")
+        proxy.cut(text)
+        with pytest.raises((BulkError, OSError, *library_errors())):
+            await call(members)
+        await client.aclose()
+        assert proxy.cuts == 0
+        with getattr(library, name)(host="127.0.0.1", port=proxy.port) as other:
+            assert CuckooFilter(other, "k").count("a") == copies
+
+    asyncio.run(run())

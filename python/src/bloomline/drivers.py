@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import binascii
+import importlib
 import inspect
+from collections.abc import Awaitable
 from itertools import count
 from typing import Any, TypeVar
 
@@ -13,6 +15,9 @@ from .programs import Call, Program
 from .replies import is_unknown
 
 T = TypeVar("T")
+
+# A repetition of these calls would add or delete a second copy.
+_ONCE = {"CF.ADD", "CF.BULKADD", "CF.DEL", "CF.BULKDEL"}
 
 # The slots of a cluster.
 SLOTS = 16_384
@@ -47,16 +52,73 @@ def run(client: Any, program: Program[T]) -> T:
         return result
 
 
-def _send(client: Any, calls: list[Call]) -> list[Any]:
+class _Once:
+    """A pool of connections that repeat no call, for the one connection of a pipeline.
+
+    A client repeats a call after a lost connection as often as its option `retry` says, which the
+    connection has.
+    """
+
+    def __init__(self, pool: Any) -> None:
+        self._pool = pool
+        self._retry: Any = None
+
+    def get_connection(self, *words: Any) -> Any:
+        found = self._pool.get_connection(*words)
+        return self._change_later(found) if inspect.isawaitable(found) else self._change(found)
+
+    async def _change_later(self, found: Awaitable[Any]) -> Any:
+        return self._change(await found)
+
+    def _change(self, connection: Any) -> Any:
+        self._retry = retry = connection.retry
+        library = type(connection).__module__.partition(".")[0]
+        no_backoff = importlib.import_module(f"{library}.backoff").NoBackoff()
+        connection.retry = type(retry)(no_backoff, 0)
+        return connection
+
+    def release(self, connection: Any) -> Any:
+        connection.retry = self._retry
+        return self._pool.release(connection)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._pool, name)
+
+
+def _fill(pipeline: Any, calls: list[Call]) -> None:
+    if _are_once(calls):
+        pipeline.connection_pool = _Once(pipeline.connection_pool)
     # Bits are no text, so replies are not decoded, whatever the client does otherwise.
-    if len(calls) == 1:
+    for call in calls:
+        pipeline.execute_command(*call, NEVER_DECODE=True)
+
+
+def _are_once(calls: list[Call]) -> bool:
+    return any(call[0] in _ONCE for call in calls)
+
+
+def _is_cluster(client: Any) -> bool:
+    return hasattr(client, "get_node_from_key")
+
+
+def _options(client: Any, call: Call) -> dict[str, Any]:
+    if call[0] in _ONCE and _is_cluster(client):
+        # The client of a cluster repeats no call to a node that it is given.
+        return {"target_nodes": client.get_node_from_key(call[1]), "NEVER_DECODE": True}
+    return {"NEVER_DECODE": True}
+
+
+def _send(client: Any, calls: list[Call]) -> list[Any]:
+    if _is_cluster(client) and len(calls) > 1 and _are_once(calls):
+        # A pipeline would be repeated.
+        return [reply for call in calls for reply in _send(client, [call])]
+    if len(calls) == 1 and (_is_cluster(client) or not _are_once(calls)):
         try:
-            return [client.execute_command(*calls[0], NEVER_DECODE=True)]
+            return [client.execute_command(*calls[0], **_options(client, calls[0]))]
         except response_errors() as error:
             return [error]
     with client.pipeline(transaction=False) as pipeline:
-        for call in calls:
-            pipeline.execute_command(*call, NEVER_DECODE=True)
+        _fill(pipeline, calls)
         replies: list[Any] = pipeline.execute(raise_on_error=False)
         return replies
 
@@ -83,14 +145,18 @@ async def run_async(client: Any, program: Program[T]) -> T:
 
 
 async def _send_async(client: Any, calls: list[Call]) -> list[Any]:
-    if len(calls) == 1:
+    if _is_cluster(client) and _are_once(calls):
+        # It knows its nodes from then on.
+        await client.initialize()
+        if len(calls) > 1:
+            return [reply for call in calls for reply in await _send_async(client, [call])]
+    if len(calls) == 1 and (_is_cluster(client) or not _are_once(calls)):
         try:
-            return [await client.execute_command(*calls[0], NEVER_DECODE=True)]
+            return [await client.execute_command(*calls[0], **_options(client, calls[0]))]
         except response_errors() as error:
             return [error]
     async with client.pipeline(transaction=False) as pipeline:
-        for call in calls:
-            pipeline.execute_command(*call, NEVER_DECODE=True)
+        _fill(pipeline, calls)
         replies: list[Any] = await pipeline.execute(raise_on_error=False)
         return replies
 
@@ -105,7 +171,7 @@ def call(client: Any, *words: Word) -> Any:
 
 def node_of(client: Any, key: str) -> Any:
     """Returns a client of the node that has the key: of a cluster, or the client itself."""
-    if not hasattr(client, "get_node_from_key"):
+    if not _is_cluster(client):
         return client
     return client.get_redis_connection(client.get_node_from_key(key))
 
