@@ -1,8 +1,18 @@
 """Filters survive a file bit for bit; damage is noticed before anything changes."""
 
+import argparse
+import io
+import itertools
+import os
+import subprocess
+import sys
+
 import pytest
 from conftest import DEADLINE
 from test_load import refused, start
+
+from bloomline import BloomlineError
+from bloomline.cli import copying, dump
 
 
 def call(server, *words):
@@ -86,3 +96,235 @@ def test_filters_in_the_layout_of_valkey_bloom_are_copied(bloomline_server, plai
     call(bloomline_server, "import", "copy", tmp_path / "file")
     assert plain.type("copy") == b"bloomfltr"
     assert bits(plain, "BF", "copy") == bits(plain, "BF", "k")
+
+
+def during_chunks(monkeypatch, change, times=1):
+    """Lets an export call `change` after its first chunk, and counts its attempts."""
+    real, attempts = dump.chunks_of, []
+
+    def chunks_of(client, head, key):
+        attempts.append(key)
+        for number, chunk in enumerate(real(client, head, key)):
+            yield chunk
+            if number == 0 and len(attempts) <= times:
+                change(client)
+
+    monkeypatch.setattr(dump, "chunks_of", chunks_of)
+    return attempts
+
+
+def export(client, file, key="k"):
+    return copying.export(client, argparse.Namespace(key=key, file=str(file)))
+
+
+numbers = itertools.count()
+
+
+def add(client, count):
+    lines = "\n".join(f"more:{next(numbers)}" for _ in range(count))
+    client.execute_command("BF.BULKADD", "k", "LINES", lines)
+
+
+def grow(client):
+    layers = client.bf().info("k").get("filterNum")
+    while client.bf().info("k").get("filterNum") == layers:
+        add(client, 1000)
+
+
+CHANGES = {
+    "a layer": (RESERVE["bloomline"], grow),
+    "a layer of redisbloom": (RESERVE["redisbloom"], grow),
+    "a rotation": (
+        ("BF.RESERVE", "k", 0.001, 5000, "GENERATIONS", 4),
+        lambda client: client.execute_command("BF.ROTATE", "k"),
+    ),
+    "a compaction": (
+        RESERVE["bloomline"],
+        lambda client: client.execute_command("BF.COMPACT", "k"),
+    ),
+    "an item": (RESERVE["cuckoo"], lambda client: client.execute_command("CF.ADD", "k", "more")),
+    "a deletion": (
+        RESERVE["cuckoo"],
+        lambda client: (
+            client.execute_command("CF.ADD", "k", "new")
+            and client.execute_command("CF.DEL", "k", "item:7")
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_export_of_a_filter_that_changes_begins_again(
+    bloomline_server, plain, tmp_path, monkeypatch, name
+):
+    reserve, change = CHANGES[name]
+    plain.execute_command(*reserve)
+    kind, file = reserve[0][:2], tmp_path / "k.dump"
+    lines = "\n".join(f"item:{number}" for number in range(5000))
+    plain.execute_command(f"{kind}.BULKADD", "k", "LINES", lines)
+    attempts = during_chunks(monkeypatch, change)
+    assert export(plain, file) == 0 and len(attempts) == 2
+    monkeypatch.undo()
+    call(bloomline_server, "import", "copy", file)
+    assert bits(plain, kind, "copy") == bits(plain, kind, "k")
+    if name == "a compaction":
+        # A second one has nothing to do.
+        return
+    file.unlink()
+    attempts = during_chunks(monkeypatch, change, 100)
+    with pytest.raises(BloomlineError, match="changed during each of 5 attempts"):
+        export(plain, file)
+    assert len(attempts) == 5 and list(tmp_path.iterdir()) == []
+
+
+def test_items_that_are_added_meanwhile_do_no_harm(bloomline_server, plain, tmp_path, monkeypatch):
+    plain.execute_command("BF.RESERVE", "k", 1e-9, 100_000)
+    plain.execute_command("BF.BULKADD", "k", "LINES", "\n".join(map(str, range(1000))))
+    attempts = during_chunks(monkeypatch, lambda client: add(client, 1000), 100)
+    assert export(plain, tmp_path / "file") == 0 and len(attempts) == 1
+    call(bloomline_server, "import", "copy", tmp_path / "file")
+    found = plain.execute_command(
+        "BF.BULKEXISTS", "copy", "LINES", "\n".join(map(str, range(1000))), "COUNT"
+    )
+    assert found == [1000, 1000]
+
+
+@pytest.mark.parametrize("name", ["bloomline", "redisbloom", "valkey-bloom", "cuckoo"])
+def test_export_of_a_filter_that_is_replaced_fails(plain, tmp_path, monkeypatch, name):
+    reserve = RESERVE[name]
+    plain.execute_command(*reserve)
+    kind = reserve[0][:2]
+    plain.execute_command(f"{kind}.BULKADD", "k", "LINES", "\n".join(map(str, range(500))))
+
+    def replace(client):
+        client.delete("k")
+        client.execute_command(*reserve)
+        count = 500 if name == "bloomline" else 400
+        client.execute_command(f"{kind}.BULKADD", "k", "LINES", "\n".join(map(str, range(count))))
+
+    attempts = during_chunks(monkeypatch, replace, 100)
+    if name == "cuckoo":
+        # What is read at the second attempt is the second filter, whole.
+        attempts.extend([None] * 99)
+        assert export(plain, tmp_path / "file") == 0
+        return
+    with pytest.raises(BloomlineError, match="was replaced by another filter"):
+        export(plain, tmp_path / "file")
+    assert list(tmp_path.iterdir()) == []
+    monkeypatch.undo()
+    during_chunks(monkeypatch, lambda client: client.delete("k"))
+    with pytest.raises(Exception, match=r"(?i)not found|no key"):
+        export(plain, tmp_path / "file")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_exports_to_one_file_do_not_meet(bloomline_server, plain, tmp_path):
+    file, foreign = tmp_path / "file", tmp_path / "file.partial"
+    foreign.write_bytes(b"of another program")
+    kinds = {}
+    for key in ("a", "b"):
+        plain.execute_command("BF.RESERVE", key, 1e-9, 100_000)
+        plain.execute_command("BF.BULKADD", key, "LINES", "\n".join(map(str, range(1000))))
+        export(plain, file, key)
+        kinds[file.read_bytes()] = key
+    for _ in range(3):
+        programs = [start(bloomline_server, "export", key, file) for key in "abab"]
+        for program in programs:
+            _, errors = program.communicate(timeout=DEADLINE)
+            assert (program.returncode, errors) == (0, b"")
+        assert file.read_bytes() in kinds
+    assert foreign.read_bytes() == b"of another program"
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["file", "file.partial"]
+
+
+def test_imports_of_one_key_do_not_meet(bloomline_server, plain, tmp_path):
+    wanted = []
+    for name in "ab":
+        plain.execute_command("BF.RESERVE", name, 1e-9, 1_000_000)
+        plain.execute_command("BF.BULKADD", name, "LINES", "\n".join(map(str, range(1000))))
+        call(bloomline_server, "export", name, tmp_path / name)
+        wanted.append(bits(plain, "BF", name))
+    plain.set("{k}:loading", "of another program")
+    for _ in range(2):
+        words = [("import", "--replace", "k", tmp_path / name) for name in "abab"]
+        for program in [start(bloomline_server, *each) for each in words]:
+            _, errors = program.communicate(timeout=DEADLINE)
+            assert (program.returncode, errors) == (0, b"")
+        assert bits(plain, "BF", "k") in wanted
+    assert sorted(plain.keys()) == [b"a", b"b", b"k", b"{k}:loading"]
+    plain.delete("k")
+    # Without --replace exactly one of them creates the key.
+    programs = [start(bloomline_server, "import", "k", tmp_path / name) for name in "abab"]
+    for program in programs:
+        program.communicate(timeout=DEADLINE)
+    assert sorted(program.returncode for program in programs) == [0, 1, 1, 1]
+    assert bits(plain, "BF", "k") in wanted and len(plain.keys()) == 4
+
+
+def dump_of(client, key="k"):
+    file = io.BytesIO()
+    head = dump.head_of(client, key)
+    dump.write(file, head, dump.chunks_of(client, head, key))
+    file.seek(0)
+    return file
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, BloomlineError, ConnectionError])
+def test_temporary_keys_expire_and_are_removed(plain, family, error):
+    head, chunks = dump.read(dump_of(plain))
+
+    def until_error():
+        for number, chunk in enumerate(chunks):
+            if number > 0:
+                (loading,) = plain.scan_iter("*loading*")
+                assert 0 < plain.pttl(loading) <= 10 * 60 * 1000
+            if number == 1:
+                raise error
+            yield chunk
+
+    with pytest.raises(error):
+        dump.load_chunks(plain, head, "copy", until_error(), replace=False)
+    assert plain.keys() == [b"k"]
+
+
+def test_import_compares_what_it_has_loaded(plain, family):
+    head, chunks = dump.read(dump_of(plain))
+
+    def changed():
+        yield from chunks
+        (loading,) = plain.scan_iter("*loading*")
+        plain.execute_command(f"{family}.ADD", loading, "more")
+
+    plain.set("copy", "kept")
+    with pytest.raises(BloomlineError, match="other bits"):
+        dump.load_chunks(plain, head, "copy", changed(), replace=True)
+    assert plain.get("copy") == b"kept" and len(plain.keys()) == 2
+
+
+def test_key_that_is_created_meanwhile_is_kept(plain, family):
+    head, chunks = dump.read(dump_of(plain))
+
+    def created():
+        yield from chunks
+        plain.set("copy", "kept", ex=1000)
+
+    with pytest.raises(BloomlineError, match="created meanwhile"):
+        dump.load_chunks(plain, head, "copy", created(), replace=False)
+    assert plain.get("copy") == b"kept" and plain.ttl("copy") > 900
+    assert len(plain.keys()) == 2
+
+
+def test_dash_is_output_and_input(bloomline_server, plain, family, tmp_path):
+    environment = {**os.environ, "REDIS_URL": bloomline_server.url}
+    words = [sys.executable, "-m", "bloomline"]
+    options = {"env": environment, "cwd": tmp_path}
+    done = subprocess.check_output([*words, "export", "k", "-"], **options)
+    subprocess.check_output([*words, "import", "copy", "-"], input=done, **options)
+    assert bits(plain, family, "copy") == bits(plain, family, "k")
+    assert list(tmp_path.iterdir()) == []
+    closed = f"{sys.executable} -m bloomline"
+    for command in (f"{closed} export k - >&-", f"{closed} import c - <&-"):
+        shell = subprocess.run(
+            ["sh", "-c", command], env=environment, capture_output=True, text=True, check=False
+        )
+        assert shell.returncode == 1 and "is closed" in shell.stderr

@@ -14,14 +14,17 @@ The file is a sequence of records, all integers little-endian:
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import secrets
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import IO, Any, Callable
 
-from ..drivers import beside, call
+from ..drivers import beside, call, run
 from ..errors import BloomlineError
+from ..programs import Call, Program
 
 MAGIC = b"BLMLDMP1"
 _RECORD = struct.Struct("<qQ")
@@ -29,6 +32,9 @@ _TTL = struct.Struct("<q")
 
 # SCANDUMP returns 16 MiB at most; a length beyond this is damage, and not allocated.
 _MOST = 64 << 20
+
+# How long a temporary key lives after its last chunk.
+_LOADING_MS = 10 * 60 * 1000
 
 _FAMILY_OF = {b"MBbloom--": b"BF", b"bloomfltr": b"BF", b"MBbloomCF": b"CF"}
 
@@ -73,26 +79,60 @@ def load_chunks(
 ) -> None:
     """Writes chunks under a temporary key, which becomes `key` when all of them are loaded.
 
+    The temporary key is of this call alone, and expires if the call is killed.
+
     Raises:
-        BloomlineError: the key exists, and `replace` is false.
+        BloomlineError: the key exists, and `replace` is false; or the server has other bits than
+            were loaded.
     """
-    # In a cluster both keys are in one slot.
-    loading = beside(key, "loading")
     if not replace and call(client, "EXISTS", key):
         raise BloomlineError(f"{key} exists: use --replace, or another key")
-    call(client, "DEL", loading)
+    # In a cluster both keys are in one slot.
+    loading = beside(key, f"loading:{secrets.token_hex(8)}")
+    expire: Call = ("PEXPIRE", loading, _LOADING_MS)
+    loaded = hashlib.sha256()
     try:
         for iterator, data in chunks:
-            call(client, head.family.decode() + ".LOADCHUNK", loading, iterator, data)
-        if head.ttl >= 0:
-            call(client, "PEXPIRE", loading, head.ttl)
-        if replace:
-            call(client, "RENAME", loading, key)
-        elif not call(client, "RENAMENX", loading, key):
+            add: Call = (head.family.decode() + ".LOADCHUNK", loading, iterator, data)
+            _execute(client, [add, expire])
+            _add_bits(loaded, iterator, data)
+        found = hashlib.sha256()
+        for iterator, data in chunks_of(client, head, loading):
+            _add_bits(found, iterator, data)
+            call(client, *expire)
+        if found.digest() != loaded.digest():
+            raise BloomlineError(f"{key} is not created: the server has other bits than the file")
+        ttl: Call = ("PEXPIRE", loading, head.ttl) if head.ttl >= 0 else ("PERSIST", loading)
+        rename: Call = ("RENAME" if replace else "RENAMENX", loading, key)
+        # The last call finds no key unless the name was taken.
+        _, is_named, _ = _execute(client, [ttl, rename, expire])
+        if not is_named:
             raise BloomlineError(f"{key} was created meanwhile: use --replace, or another key")
     except BaseException:
-        call(client, "DEL", loading)
+        # If the connection is lost, the key expires.
+        with contextlib.suppress(Exception):
+            call(client, "DEL", loading)
         raise
+
+
+def _execute(client: Any, calls: list[Call]) -> list[Any]:
+    """Runs calls in one transaction. An error reply is raised."""
+
+    def program() -> Program[list[Any]]:
+        replies = yield [("MULTI",), *calls, ("EXEC",)]
+        for reply in (*replies[:-1], *(replies[-1] if isinstance(replies[-1], list) else ())):
+            if isinstance(reply, Exception):
+                raise reply
+        executed: list[Any] = replies[-1]
+        return executed
+
+    return run(client, program())
+
+
+def _add_bits(digest: Any, iterator: int, data: bytes) -> None:
+    # Some servers leave out chunks of zeros.
+    if data.count(0) < len(data):
+        digest.update(_RECORD.pack(iterator, len(data)) + data)
 
 
 def write(file: IO[bytes], head: Head, chunks: Iterator[Chunk]) -> int:

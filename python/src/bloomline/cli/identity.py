@@ -1,0 +1,74 @@
+"""Which filter a key holds, so that no command goes on in another one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..drivers import call
+from ..errors import response_errors
+from ..programs import Call
+from ..replies import as_dict, is_unknown
+
+# Fields of BF.STATS that a filter keeps for life. The seed is random.
+_FIXED = ("seed", "layout", "error_rate", "expansion", "window", "norefresh")
+# Fields that change when it grows, is compacted or rotated.
+_SHAPE = ("layers", "size", "capacity", "rotations")
+
+
+@dataclass(frozen=True)
+class Identity:
+    """A filter at one time.
+
+    Attributes:
+        fixed: what it keeps for life.
+        shape: its layers and their sizes.
+        count: a number that never falls: the items that were new, or with a window the rotations.
+    """
+
+    fixed: str
+    shape: str
+    count: int
+
+    def may_become(self, later: Identity) -> bool:
+        """Whether `later` may be the same filter, seen later.
+
+        A filter with the same seed and parameters and at least as many items is taken for it.
+        """
+        return self.fixed == later.fixed and self.count <= later.count
+
+    def has_shape_of(self, later: Identity) -> bool:
+        """Whether no layer was added, dropped or resized until `later`."""
+        return self.shape == later.shape
+
+
+def identity_call(key: str) -> Call:
+    """The call whose reply `identity_in` takes, for a Bloom filter of Bloomline."""
+    return ("BF.STATS", key, *(name.encode() for name in (*_FIXED, *_SHAPE, "items")))
+
+
+def identity_in(reply: Any) -> Identity:
+    """The identity in a reply of `identity_call`."""
+    fields = as_dict(reply)
+    fixed = "/".join(str(fields[name]) for name in _FIXED)
+    shape = "/".join(str(fields[name]) for name in _SHAPE)
+    return Identity(fixed, shape, fields["items" if fields["window"] is None else "rotations"])
+
+
+def identity_of(client: Any, key: str, family: bytes = b"BF") -> Identity:
+    """Returns the identity of a filter of a family, `BF` or `CF`, on any server.
+
+    Raises:
+        ResponseError: the key is missing, or holds another type.
+    """
+    if family == b"BF":
+        try:
+            return identity_in(call(client, *identity_call(key)))
+        except response_errors() as error:
+            if not is_unknown(error):
+                raise
+    fields = as_dict(call(client, f"{family.decode()}.INFO", key))
+    # An addition to a cuckoo filter moves other items, so their number is part of its shape.
+    items = fields.pop("Number of items inserted") if family == b"BF" else 0
+    fixed = str(fields.pop("Expansion rate", None))
+    return Identity(fixed, str(sorted(fields.items())), items)
