@@ -1,5 +1,6 @@
 """`bloomline load` adds every line, resumes after a kill, and ends with one line of explanation."""
 
+import argparse
 import bz2
 import fcntl
 import gzip
@@ -17,6 +18,7 @@ import pytest
 from conftest import DEADLINE
 
 from bloomline import BloomlineError
+from bloomline.cli import check
 from bloomline.cli.load import Load, positions_key
 from bloomline.cli.sources import Source, count_empty
 from bloomline.drivers import run, slot_of
@@ -190,27 +192,135 @@ def test_changed_file_is_not_resumed(bloomline_server, plain, path):
     assert plain.keys() == [KEY.encode()]
 
 
-class Deleting(Source):
-    """A file during whose load the filter is deleted."""
+def create(client, key=KEY, count=0):
+    client.execute_command("BF.RESERVE", key, RATE, 1000)
+    client.execute_command("BF.BULKADD", key, "LINES", b"\n".join(b"%d" % n for n in range(count)))
 
-    def __init__(self, path, client):
+
+def expire(client):
+    client.pexpire(KEY, 1)
+    end = time.monotonic() + DEADLINE
+    while client.exists(KEY):
+        assert time.monotonic() < end
+
+
+def restore_backup(client):
+    """Replaces the filter by an older state of it, which `keep_backup` has kept."""
+    client.restore(KEY, 0, client.dump("backup"), replace=True)
+
+
+# What may become of a filter, beside a load or between two of its runs.
+REPLACEMENTS = {
+    "deleted": lambda client: client.delete(KEY),
+    "expired": expire,
+    "created again": lambda client: [client.delete(KEY), create(client)],
+    "created again with more items": lambda client: [client.delete(KEY), create(client, count=900)],
+    "renamed": lambda client: [create(client, "other", 900), client.rename("other", KEY)],
+    "an older state": restore_backup,
+}
+
+
+class Interfered(Source):
+    """A file during whose load something happens once: at a number of reads, or at its end."""
+
+    def __init__(self, path, happen, at=10):
         super().__init__(str(path))
-        self.client = client
-        self.reads = 0
+        self.happen = happen
+        self.left = at
 
     def read(self, size):
-        self.reads += 1
-        if self.reads == 10:
-            self.client.delete(KEY)
-        return super().read(size)
+        data = super().read(size)
+        self.left -= 1
+        if self.left == 0 or (self.left > 0 and not data):
+            self.left = 0
+            self.happen()
+        return data
 
 
-def test_filter_that_is_deleted_ends_the_load(plain, path):
+def run_load(client, source):
+    load = Load(KEY, source, 500)
+    run(client, load.resume())
+    run(client, load.run(lambda position: None))
+
+
+@pytest.mark.parametrize("name", REPLACEMENTS)
+@pytest.mark.parametrize("at", [6, 20, 10_000], ids=["early", "late", "end"])
+def test_filter_that_is_replaced_ends_the_load(bloomline_server, plain, path, name, at):
     path.write_bytes(text(lines(0, 1000)))
-    plain.execute_command("BF.RESERVE", KEY, RATE, 1000)
-    with pytest.raises(BloomlineError, match="was deleted"):
-        run(plain, Load(KEY, Deleting(path, plain), 500).run(lambda position: None))
+    create(plain)
+    plain.copy(KEY, "backup")
+
+    source = Interfered(path, lambda: REPLACEMENTS[name](plain), at)
+    with pytest.raises(BloomlineError, match=r"was deleted|holds another filter"):
+        run_load(plain, source)
     assert not plain.exists(positions_key(KEY))
+    plain.delete(KEY)
+    assert load(bloomline_server, KEY, path)[0] == [(1000, 1000)]
+
+
+class Stopped(Exception):
+    """The end of a run."""
+
+
+def stop():
+    raise Stopped
+
+
+@pytest.mark.parametrize("name", REPLACEMENTS)
+def test_load_is_not_resumed_in_another_filter(bloomline_server, plain, path, name):
+    path.write_bytes(text(lines(0, 1000)))
+    create(plain)
+    plain.copy(KEY, "backup")
+    with pytest.raises(Stopped):
+        run_load(plain, Interfered(path, stop, 20))
+    done = offset_of(plain, path)
+    assert done > 0
+    REPLACEMENTS[name](plain)
+    if name in ("deleted", "expired"):
+        assert load(bloomline_server, KEY, path)[0] == [(1000, 1000)]
+        assert present(plain, lines(0, 1000)) == 1000
+        return
+    message = refused(bloomline_server, "load", KEY, path)
+    assert "holds another filter" in message and "--restart" in message
+    assert offset_of(plain, path) == done
+    load(bloomline_server, "--restart", KEY, path)
+    assert present(plain, lines(0, 1000)) == 1000
+
+
+def test_load_is_resumed_in_the_same_filter(bloomline_server, plain, path):
+    path.write_bytes(text(lines(0, 1000)))
+    create(plain)
+    with pytest.raises(Stopped):
+        run_load(plain, Interfered(path, stop, 20))
+    # Others add items, it grows, is renamed, and is loaded from a file.
+    plain.execute_command("BF.BULKADD", KEY, "LINES", b"\n".join(lines(5000, 9000)))
+    plain.rename(KEY, "other")
+    plain.rename("other", KEY)
+    plain.restore(KEY, 0, plain.dump(KEY), replace=True)
+    numbers, out = load(bloomline_server, KEY, path)
+    assert numbers[0][0] == 1000 and "resumed after" in out
+    assert present(plain, lines(0, 1000)) == 1000
+
+
+def test_windowed_filter_may_forget_items_during_a_load(plain, path):
+    path.write_bytes(text(lines(0, 5000)))
+    plain.execute_command("BF.RESERVE", KEY, RATE, 50_000, "GENERATIONS", 2)
+
+    def rotate():
+        for _ in range(4):
+            plain.execute_command("BF.ROTATE", KEY)
+
+    run_load(plain, Interfered(path, rotate, 20))
+    assert 0 < plain.execute_command("BF.CARD", KEY) < 5000
+
+
+def test_check_notices_another_filter(plain, path, monkeypatch):
+    path.write_bytes(text(lines(0, 1000)))
+    create(plain)
+    source = Interfered(path, lambda: [plain.delete(KEY), create(plain)], 1)
+    monkeypatch.setattr(check, "Source", lambda path: source)
+    with pytest.raises(BloomlineError, match="holds another filter"):
+        check.main(plain, argparse.Namespace(key=KEY, file=str(path)))
 
 
 def test_progress_is_a_bar_on_a_terminal_only(bloomline_server, plain, path):

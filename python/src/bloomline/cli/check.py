@@ -9,6 +9,7 @@ from ..drivers import call, has_filter, node_of, run
 from ..errors import BloomlineError
 from ..programs import need_bloomline
 from .console import Progress, say
+from .identity import Watch, identity_call
 from .sources import MIB, Source, count_empty, read_blocks, say_skipped
 
 
@@ -25,7 +26,8 @@ def main(client: Any, options: argparse.Namespace) -> int:
     # BF.BULKEXISTS answers 0 to every line of a missing key, and of a key of another type.
     if not has_filter(client, options.key):
         raise BloomlineError(f"there is no filter {options.key}")
-    source = Source(options.file)
+    source, watch = Source(options.file), Watch(options.key)
+    watch.see(call(client, *identity_call(options.key)))
     source.seek(source.start)
     lines = found = empty = 0
     with Progress(source.size, 0) as progress:
@@ -36,6 +38,7 @@ def main(client: Any, options: argparse.Namespace) -> int:
             empty += count_empty(block)
             numbers = f"{lines:,} lines, {found:,} found"
             progress.show(source.done(), lines, numbers)
+    watch.see(call(client, *identity_call(options.key)))
     say_skipped(source, empty)
     say(f"{found:,} of {lines - empty:,} items are found")
     return 0 if found == lines - empty else 1

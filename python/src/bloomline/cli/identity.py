@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from typing import Any
 
 from ..drivers import call
-from ..errors import response_errors
+from ..errors import BloomlineError, response_errors
 from ..programs import Call
-from ..replies import as_dict, is_unknown
+from ..replies import as_dict, is_missing, is_unknown
 
 # Fields of BF.STATS that a filter keeps for life. The seed is random.
 _FIXED = ("seed", "layout", "error_rate", "expansion", "window", "norefresh")
@@ -50,7 +51,7 @@ def identity_call(key: str) -> Call:
 def identity_in(reply: Any) -> Identity:
     """The identity in a reply of `identity_call`."""
     fields = as_dict(reply)
-    fixed = "/".join(str(fields[name]) for name in _FIXED)
+    fixed = hashlib.sha256("/".join(str(fields[name]) for name in _FIXED).encode()).hexdigest()[:16]
     shape = "/".join(str(fields[name]) for name in _SHAPE)
     return Identity(fixed, shape, fields["items" if fields["window"] is None else "rotations"])
 
@@ -72,3 +73,38 @@ def identity_of(client: Any, key: str, family: bytes = b"BF") -> Identity:
     items = fields.pop("Number of items inserted") if family == b"BF" else 0
     fixed = str(fields.pop("Expansion rate", None))
     return Identity(fixed, str(sorted(fields.items())), items)
+
+
+class Watch:
+    """The filter that a command began with, and how it was seen last.
+
+    After each call `see` takes the reply of an `identity_call` of the same transaction, so a filter
+    that was replaced meanwhile is noticed, also by an older state of the same one.
+    """
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        self._seen: Identity | None = None
+
+    def text(self) -> str:
+        """The filter as it is stored beside a position."""
+        return f"{self._seen.fixed} {self._seen.count}" if self._seen is not None else ""
+
+    def remember(self, fixed: str, count: int) -> None:
+        """Sets the filter to that of a stored text."""
+        self._seen = Identity(fixed, "", count)
+
+    def see(self, reply: Any) -> None:
+        """Compares the filter with the one that was seen last, and remembers it.
+
+        Raises:
+            BloomlineError: the key holds another filter, an older state of it, or none.
+        """
+        if isinstance(reply, Exception):
+            if not is_missing(reply):
+                raise reply
+            raise BloomlineError(f"{self.key} was deleted, or has expired")
+        found = identity_in(reply)
+        if self._seen is not None and not self._seen.may_become(found):
+            raise BloomlineError(f"{self.key} holds another filter than before, or an older state")
+        self._seen = found

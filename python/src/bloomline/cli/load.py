@@ -4,6 +4,9 @@ Each block of lines is added together with a position up to which the server has
 transaction. So all lines before the position are in the filter: also after a crash of the server,
 on a replica, and if a block is refused. After a kill the blocks that were in flight are added
 again, which changes no bit, but counts their lines as known.
+
+Each transaction also reads which filter it is. A load stops, and its position is deleted, if that
+is another one than before: one that was created again, or is of a backup.
 """
 
 from __future__ import annotations
@@ -19,7 +22,9 @@ from ..drivers import beside, call, has_filter, node_of, run
 from ..errors import BloomlineError
 from ..packing import Word
 from ..programs import Call, Program, Programs, need_bloomline
+from ..replies import is_missing
 from .console import Progress, say
+from .identity import Watch, identity_call
 from .sources import MIB, Source, count_empty, read_blocks, say_skipped, start_of_line
 
 # Blocks that are sent before a reply is read.
@@ -49,8 +54,12 @@ class Load:
     resumes too. `delete_positions` ends it.
     """
 
-    def __init__(self, key: str, source: Source, block_bytes: int = MIB) -> None:
+    def __init__(
+        self, key: str, source: Source, block_bytes: int = MIB, watch: Watch | None = None
+    ) -> None:
+        """`watch` is that of all files that are loaded into the filter."""
         self.key = key
+        self.watch = watch or Watch(key)
         self.source = source
         self.block_bytes = block_bytes
         self.position = Position()
@@ -59,67 +68,89 @@ class Load:
         """Reads how far earlier runs came.
 
         Raises:
-            BloomlineError: the file has changed since.
+            BloomlineError: the file has changed since, or the key holds another filter.
         """
-        replies = yield [
+        stored, found = yield [
             ("HGET", positions_key(self.key), self.source.name),
-            ("EXISTS", self.key),
+            identity_call(self.key),
         ]
-        for reply in replies:
-            if isinstance(reply, Exception):
+        for reply in (stored, found):
+            if isinstance(reply, Exception) and not is_missing(reply):
                 raise reply
-        stored, exists = replies
-        # Without its filter a position means nothing.
-        if not stored or not exists or self.source.identity is None:
+        if not stored or self.source.identity is None:
+            return
+        if isinstance(found, Exception):
+            # Without its filter a position means nothing, and nothing of the next one.
+            yield [("HDEL", positions_key(self.key), self.source.name)]
             return
         identity, *numbers = stored.decode().split()
         if identity != self.source.identity:
             raise BloomlineError(
                 f"{self.source.name} has changed since its load began: use --restart"
             )
-        self.position = Position(*map(int, numbers))
+        *position, fixed, count = numbers
+        self.watch.remember(fixed, int(count))
+        try:
+            self.watch.see(found)
+        except BloomlineError as error:
+            raise BloomlineError(
+                f"{error}: to load {self.source.name} from its start, use --restart"
+            ) from error
+        self.position = Position(*map(int, position))
 
     def run(self, report: Callable[[Position], None]) -> Program[None]:
         """Adds the blocks of the source from the position on.
 
         Raises:
-            BloomlineError: a line was refused, or the filter was deleted. The position is that of
-                the refused line, and has all that is new in the filter.
+            BloomlineError: a line was refused, and the position is that of the line, and has all
+                that is new in the filter; or the key holds another filter or none, and there is no
+                position any more.
         """
+        (found,) = yield [identity_call(self.key)]
+        self.watch.see(found)
         self.position.offset = max(self.position.offset, self.source.start)
         self.source.seek(self.position.offset)
         blocks = read_blocks(self.source, self.block_bytes)
         while window := list(islice(blocks, IN_FLIGHT)):
-            transaction: list[Call] = [("MULTI",), ("EXISTS", self.key)]
-            end: list[Call] = [*self._store(), ("EXEC",)]
             calls: list[Call] = []
             for block in window:
-                add: Call = ("BF.BULKADD", self.key, "LINES", block, "COUNT")
-                calls += [*transaction, add, *end]
+                calls += self._transaction(("BF.BULKADD", self.key, b"LINES", block, b"COUNT"))
             replies = yield calls
             step = len(calls) // len(window)
             executed = [_executed(replies[at : at + step]) for at in range(0, len(calls), step)]
             yield from self._count(window, executed)
             report(self.position)
         # A file that is done is not read again if the load stops in a later one.
-        if store := self._store():
-            yield store
+        executed = _executed((yield self._transaction()))
+        if isinstance(executed, Exception):
+            raise executed
+        yield from self._count([], [executed])
+
+    def _transaction(self, *calls: Call) -> list[Call]:
+        return [("MULTI",), identity_call(self.key), *calls, *self._store(), ("EXEC",)]
 
     def _store(self) -> list[Call]:
         if self.source.identity is None:
             return []
-        value = f"{self.source.identity} {self.position.text()}"
+        value = f"{self.source.identity} {self.position.text()} {self.watch.text()}"
         return [("HSET", positions_key(self.key), self.source.name, value)]
 
     def _count(self, window: list[bytes], executed: list[Any]) -> Program[None]:
         at = self.position
         failed: Exception | None = None
-        for block, reply in zip(window, executed):
-            exists, added = (True, reply) if isinstance(reply, Exception) else reply[:2]
-            if not exists:
+        for reply in executed:
+            try:
+                if not isinstance(reply, Exception):
+                    self.watch.see(reply[0])
+            except BloomlineError as error:
                 # The transactions after this one have stored a position again.
                 yield [("HDEL", positions_key(self.key), self.source.name)]
-                raise BloomlineError(f"{self.key} was deleted during the load")
+                raise BloomlineError(
+                    f"{error}: the load stops. What it holds now may be a filter of the server's "
+                    "defaults, which the load has created: delete it, and begin again"
+                ) from error
+        for block, reply in zip(window, executed):
+            added = reply if isinstance(reply, Exception) else reply[1]
             if isinstance(added, Exception):
                 failed = failed or self._refused(block, added)
             elif failed is not None:
@@ -215,7 +246,8 @@ def main(client: Any, options: argparse.Namespace) -> int:
     # Transactions of a pipeline need the node itself.
     client = node_of(client, options.key)
     run(client, need_bloomline(options.key, "`bloomline load`"))
-    loads = [Load(options.key, source, options.block) for source in sources]
+    watch = Watch(options.key)
+    loads = [Load(options.key, source, options.block, watch) for source in sources]
     if options.restart:
         _delete(client, options.key, sources)
     for load in loads:
