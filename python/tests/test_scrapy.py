@@ -7,18 +7,21 @@ import sys
 import tempfile
 import threading
 import time
+from collections import Counter
 from types import SimpleNamespace
 
 import pytest
 import redis
 import valkey_bloom
 from conftest import ROOT
+from proxy import Proxy
 from scrapy import Request
 from scrapy.settings import Settings
 from scrapy.utils.request import RequestFingerprinter
+from scrapy_redis.connection import get_redis_from_settings
 
-from bloomline import BloomlineError, BulkError
-from bloomline.scrapy import DupeFilter, size_of
+from bloomline import BloomlineError
+from bloomline.scrapy import UNAVAILABLE, DupeFilter, key_of, server_of, size_of
 
 EXAMPLE = ROOT / "examples/scrapy"
 sys.path.insert(0, str(EXAMPLE))
@@ -135,7 +138,7 @@ def test_two_published_crawlers_fetch_no_page_twice(server, site, crawl):
 
 
 def test_example_crawlers_that_start_together_fetch_no_page_twice(server, site, crawl):
-    crawlers = [crawl("default", BLOOMFILTER_START_BATCH=7) for _ in range(3)]
+    crawlers = [crawl("default") for _ in range(3)]
     assert sum(crawler.filtered() for crawler in crawlers) == 230
     assert site.fetched == PAGES
     with server.client() as client:
@@ -174,23 +177,6 @@ def test_exactly_one_of_many_crawlers_sees_a_page_as_new(server):
     for thread in threads:
         thread.join()
     assert new == [1] * len(new)
-
-
-def test_start_requests_are_tested_in_one_call(server, site, crawl):
-    assert crawl("default").filtered() == 10
-    with server.client() as client:
-        calls = {
-            name.lower(): of["calls"]
-            for name, of in client.info("commandstats").items()
-            if "_bf." in name.lower()
-        }
-    # BF.EXISTS is the call by which a crawl tests its server before it begins.
-    assert calls == {
-        "cmdstat_bf.exists": 1,
-        "cmdstat_bf.insert": 1,
-        "cmdstat_bf.bulkadd": 1,
-        "cmdstat_bf.stats": 3,
-    }
 
 
 @pytest.fixture
@@ -239,25 +225,18 @@ def test_window_needs_bloomline(days):
         pages.close("tested")
 
 
-@pytest.mark.parametrize("count", [1, 7, 8, 9, 1000])
-def test_batch_is_answered_in_order(dupefilter, count):
-    pages = dupefilter()
-    seen = [not pages.request_seen(request) for request in requests(0, count)[::3]]
-    assert all(seen)
-    assert pages.add(requests(0, count)) == [number % 3 != 0 for number in range(count)]
-    # A request that is twice in a batch is new once.
-    assert pages.add(requests(count, count + 2) * 2) == [True, True, False, False]
-    assert all(map(pages.request_seen, requests(0, count + 2)))
+def seen(pages, some):
+    return [pages.request_seen(each) for each in some]
 
 
-def test_batch_creates_the_filter_of_the_settings(server, dupefilter):
+def test_filter_is_created_again_with_the_settings(server, dupefilter):
     pages = dupefilter(
         BLOOMFILTER_CAPACITY=5000,
         BLOOMFILTER_WINDOW_DAYS=2,
         REDIS_PARAMS={"decode_responses": True},
     )
     for _ in range(2):
-        assert pages.add(requests(0, 500)) == [True] * 500
+        assert seen(pages, requests(0, 50)) == [False] * 50
         with server.client(protocol=2) as client:
             assert client.execute_command("BF.INFO", "pages:bloomfilter", "CAPACITY") == [5000]
             assert client.execute_command("BF.INFO", "pages:bloomfilter", "WINDOW") == [
@@ -266,11 +245,144 @@ def test_batch_creates_the_filter_of_the_settings(server, dupefilter):
         pages.clear()
 
 
-def test_batch_for_a_full_filter_is_an_error(server, dupefilter):
+def test_key_is_the_same_during_a_crawl(server):
+    settings = {"REDIS_URL": server.url, "SCHEDULER_DUPEFILTER_KEY": "%(spider)s:%(timestamp)s"}
+    crawler = SimpleNamespace(
+        settings=Settings(settings), spider=SimpleNamespace(name="pages"), _bloomfilter_timestamp=7
+    )
+    assert key_of(crawler) == key_of(crawler) == "pages:7"
+    del crawler._bloomfilter_timestamp
+    first = key_of(crawler)
+    assert abs(int(first.removeprefix("pages:")) - time.time()) < DEADLINE
+    crawler._bloomfilter_timestamp -= 100
+    assert key_of(crawler) == f"pages:{crawler._bloomfilter_timestamp}" != first
+
+
+CONNECTIONS = [
+    {},
+    {"REDIS_URL": "redis://h:1/2"},
+    {"REDIS_HOST": "h"},
+    {"REDIS_PORT": "7000"},
+    {"REDIS_DB": 5},
+    {"REDIS_DB": 5, "REDIS_URL": "redis://h:1"},
+    {"REDIS_HOST": "h", "REDIS_PARAMS": {"db": 3}},
+    {"REDIS_PARAMS": {"host": "10.1.2.3", "port": 7000}},
+    {"REDIS_PARAMS": {"host": "10.1.2.3", "password": "p", "db": 2, "username": "u"}},
+    {"REDIS_PARAMS": {"url": "redis://h:1/2", "db": 3}},
+    {"REDIS_PARAMS": {"host": "a", "url": "redis://h:1/2"}, "REDIS_HOST": "b"},
+    {"REDIS_PARAMS": {"unix_socket_path": "/x/s", "db": 4}},
+    {"REDIS_PARAMS": {"decode_responses": True, "socket_timeout": 3}},
+    {"REDIS_ENCODING": "latin-1", "REDIS_DECODE_RESPONSES": True},
+    {"REDIS_PARAMS": {"redis_cls": "redis.StrictRedis", "retry_on_timeout": True}, "REDIS_DB": 1},
+]
+
+
+@pytest.mark.parametrize("settings", CONNECTIONS)
+def test_connection_is_that_of_scrapy_redis(settings):
+    theirs = get_redis_from_settings(Settings(settings))
+    ours = server_of(Settings(settings))
+    assert type(ours) is type(theirs)
+    assert ours.connection_pool.connection_class is theirs.connection_pool.connection_class
+    names = ("host", "port", "db", "path", "username", "password", "encoding")
+    more = ("decode_responses", "socket_timeout", "socket_connect_timeout")
+    for name in (*names, *more):
+        mine, other = (each.connection_pool.connection_kwargs.get(name) for each in (ours, theirs))
+        assert (mine or None) == (other or None) or (name, mine) == ("encoding", None), name
+
+
+def test_crawls_in_two_databases_share_nothing(server, dupefilter):
     with server.client() as client:
-        client.execute_command("BF.RESERVE", "pages:bloomfilter", 1e-9, 10, "NONSCALING")
-    with pytest.raises(BulkError, match="full"):
-        dupefilter().add(requests(0, 1000))
+        client.flushall()
+    for number in (1, 2):
+        pages = dupefilter(REDIS_URL=None, REDIS_DB=number, REDIS_PARAMS=socket_of(server))
+        assert seen(pages, requests(0, 3) * 2) == [False] * 3 + [True] * 3
+
+
+def socket_of(server):
+    return {"unix_socket_path": server.url.removeprefix("unix://")}
+
+
+def test_page_whose_connection_is_lost_is_fetched(server, dupefilter):
+    proxy = Proxy(server.url.removeprefix("unix://"))
+    pages = dupefilter(REDIS_URL=f"redis://127.0.0.1:{proxy.port}")
+    assert seen(pages, requests(0, 2)) == [False, False]
+    # It is added, and the reply is lost: it may have been new.
+    proxy.cut(b"BF.INSERT")
+    assert seen(pages, requests(2, 3)) == [False] and proxy.cuts == 0
+    assert seen(pages, requests(0, 4)) == [True] * 3 + [False]
+    proxy.close()
+
+
+class Closing:
+    """The engine of a crawl, and its statistics."""
+
+    def __init__(self):
+        self.reasons, self.counts = [], Counter()
+
+    def close_spider(self, spider, reason):
+        self.reasons.append(reason)
+
+    def inc_value(self, name):
+        self.counts[name] += 1
+
+
+def test_crawl_whose_server_refuses_is_closed(server, dupefilter):
+    pages = dupefilter()
+    pages.stats = pages._crawler.engine = closing = Closing()
+    assert seen(pages, requests(0, 2)) == [False] * 2 and not closing.reasons
+    with server.client() as client:
+        client.delete(pages.key)
+        client.set(pages.key, "of another program")
+    assert seen(pages, requests(0, 5)) == [False] * 5
+    assert closing.reasons == [UNAVAILABLE] and closing.counts["bloomfilter/errors"] == 5
+
+
+CHAIN = """
+import scrapy
+
+class Chain(scrapy.Spider):
+    name = "chain"
+
+    async def start(self):
+        yield scrapy.Request(self.site + "/0")
+
+    def parse(self, response):
+        yield scrapy.Request(self.site + "/" + str(int(response.url.rpartition("/")[2]) + 1))
+"""
+
+
+def test_crawl_whose_server_is_gone_has_a_reason_of_its_own(server, site, tmp_path):
+    (tmp_path / "chain.py").write_text(CHAIN)
+    words = ["runspider", "chain.py", "-a", f"site={site.url}", "-s", "JOBDIR=job"]
+    settings = ["DUPEFILTER_CLASS=bloomline.scrapy.DupeFilter", "TELNETCONSOLE_ENABLED=0"]
+
+    def crawl(url):
+        options = [word for each in (*settings, f"REDIS_URL={url}") for word in ("-s", each)]
+        command = [sys.executable, "-m", "scrapy", *words, *options]
+        return subprocess.Popen(command, cwd=tmp_path, stderr=subprocess.PIPE, text=True)
+
+    def wait(program, count):
+        end = time.monotonic() + DEADLINE
+        while len(site.fetched) < count:
+            assert time.monotonic() < end and program.poll() is None
+            time.sleep(0.01)
+
+    with server.client() as client:
+        client.flushall()
+    proxy = Proxy(server.url.removeprefix("unix://"))
+    with crawl(f"redis://127.0.0.1:{proxy.port}") as program:
+        wait(program, 5)
+        proxy.close()
+        _, log = program.communicate(timeout=DEADLINE)
+    assert f"'finish_reason': '{UNAVAILABLE}'" in log
+    assert int(re.search(r"'bloomfilter/errors': (\d+)", log)[1]) >= 1
+    assert "Traceback" not in log, log
+    # The request that could not be tested is in the queue of the next run.
+    fetched = len(site.fetched)
+    with crawl(server.url) as program:
+        wait(program, fetched + 3)
+        program.kill()
+    assert max(site.fetched.values()) == 1
 
 
 @pytest.mark.parametrize(
@@ -302,9 +414,9 @@ def test_settings_of_bloomfilter_package_crawl(server, site, crawl, scheduler):
         assert client.bf().info("pages:bloomfilter").get("capacity") == 100_000
 
 
-def test_filters_without_batches_and_with_scrapys_scheduler(server, site, crawl):
+def test_filters_with_scrapys_scheduler(server, site, crawl):
     scheduler = "scrapy.core.scheduler.Scheduler"
-    assert crawl("default", SCHEDULER=scheduler, SPIDER_MIDDLEWARES="{}").filtered() == 10
+    assert crawl("default", SCHEDULER=scheduler).filtered() == 10
     assert site.fetched == PAGES
     assert crawl("default", SCHEDULER=scheduler).filtered() == 110
     assert site.fetched == PAGES
@@ -344,7 +456,7 @@ def test_window_of_an_existing_filter_is_compared(server, dupefilter, created, d
             dupefilter(BLOOMFILTER_WINDOW_DAYS=days)
         return
     pages = dupefilter(BLOOMFILTER_WINDOW_DAYS=days)
-    assert pages.add(requests(0, 10)) == [True] * 10
+    assert seen(pages, requests(0, 10)) == [False] * 10
     assert [pages.request_seen(request) for request in requests(9, 11)] == [True, False]
 
 

@@ -1,4 +1,4 @@
-"""Queue of scrapy-redis, dupefilter of the package bloomline, start URLs in batches."""
+"""Queue of scrapy-redis, and the dupefilter of the package bloomline."""
 
 import os
 
@@ -10,7 +10,6 @@ SCHEDULER = "scrapy_redis.scheduler.Scheduler"
 # Keeps queue and filter at the end of a crawl, so that the next one fetches only new pages.
 SCHEDULER_PERSIST = True
 DUPEFILTER_CLASS = "bloomline.scrapy.DupeFilter"
-SPIDER_MIDDLEWARES = {"bloomline.scrapy.StartBatches": 100}
 
 # Parameters of a filter that has to be created: the fraction of new pages that may be taken for
 # visited ones, and the number of pages that its first layer is sized for. It grows beyond that, but
@@ -20,8 +19,6 @@ BLOOMFILTER_CAPACITY = 100_000
 # Days after which a page is fetched again; 0: never. With a window, the capacity is the number of
 # pages within it.
 BLOOMFILTER_WINDOW_DAYS = 0
-# Number of start requests per call.
-BLOOMFILTER_START_BATCH = 1000
 
 # Not needed for pages on this machine.
 TELNETCONSOLE_ENABLED = False

@@ -24,12 +24,16 @@ def library() -> Any:
     raise BloomlineError("there is no client library: pip install redis, or valkey")
 
 
+def client_class(*, is_cluster: bool = False) -> Any:
+    """Returns the class of the clients of a server, or of a cluster."""
+    module = library()
+    return getattr(module, _LIBRARIES[module.__name__][is_cluster])
+
+
 def connect(url: str, *, is_cluster: bool = False, **options: Any) -> Any:
     """Returns a client of a server, or of the cluster that it belongs to.
 
     `options` are those of the library. A reply may take 60 seconds unless they say otherwise, since
     a new layer of a large filter takes the server some time.
     """
-    module = library()
-    name = _LIBRARIES[module.__name__][is_cluster]
-    return getattr(module, name).from_url(url, **{"socket_timeout": 60, **options})
+    return client_class(is_cluster=is_cluster).from_url(url, **{"socket_timeout": 60, **options})

@@ -45,6 +45,11 @@ def response_errors() -> tuple[type[Exception], ...]:
     return _classes("ResponseError")
 
 
+def connection_errors() -> tuple[type[Exception], ...]:
+    """Returns the classes of lost connections, of the client libraries in use."""
+    return _classes("ConnectionError", "TimeoutError")
+
+
 def library_errors() -> tuple[type[Exception], ...]:
     """Returns the base classes of all errors of the client libraries in use."""
     return _classes("RedisError", "ValkeyError", "RedisClusterException", "ValkeyClusterException")

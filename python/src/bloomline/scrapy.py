@@ -2,7 +2,6 @@
 
 ```python
 DUPEFILTER_CLASS = "bloomline.scrapy.DupeFilter"
-SPIDER_MIDDLEWARES = {"bloomline.scrapy.StartBatches": 100}
 REDIS_URL = "redis://127.0.0.1:6379"
 ```
 
@@ -13,9 +12,9 @@ It works with Scrapy's own scheduler and with that of scrapy-redis.
 | `BLOOMFILTER_CAPACITY` | 100000 | requests of the first layer; with a window those within it |
 | `BLOOMFILTER_ERRORRATE` | 0.001 | fraction of new requests that may be taken for known ones |
 | `BLOOMFILTER_WINDOW_DAYS` | 0 | days after which a page is fetched again; 0: never |
-| `BLOOMFILTER_START_BATCH` | 1000 | start requests per call |
 | `SCHEDULER_DUPEFILTER_KEY` | `%(spider)s:bloomfilter` | the key |
-| `REDIS_URL`, `REDIS_HOST`, `REDIS_PORT`, `REDIS_PARAMS` | as in scrapy-redis | the server |
+| `REDIS_URL`, `REDIS_HOST`, `REDIS_PORT`, `REDIS_DB` | as in scrapy-redis | the server |
+| `REDIS_ENCODING`, `REDIS_PARAMS` | as in scrapy-redis | other options of the client |
 | `DUPEFILTER_DEBUG` | false | log each request that is filtered |
 | `BLOOMFILTER_BIT`, `BLOOMFILTER_HASH_NUMBER` | none | of scrapy-redis-bloomfilter: see `size_of` |
 """
@@ -27,15 +26,17 @@ import math
 import socket
 import sys
 import time
-from collections.abc import AsyncIterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from scrapy.dupefilters import BaseDupeFilter
+from scrapy.utils.defer import deferred_from_coro
+from scrapy.utils.misc import load_object
 
-from .connecting import connect
+from .connecting import client_class
 from .creation import Create
-from .errors import BloomlineError, library_errors, response_errors
+from .errors import BloomlineError, connection_errors, library_errors, response_errors
 from .filters import Filter
 from .replies import is_unknown
 
@@ -44,8 +45,8 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-#: Set in the meta of requests that were tested in a batch, so that they are not tested again.
-TESTED = "bloomfilter_tested"
+#: The reason for which a crawl is closed whose dupefilter cannot use its server.
+UNAVAILABLE = "bloomline_unavailable"
 
 _DAY = 24 * 60 * 60
 
@@ -53,19 +54,33 @@ _DAY = 24 * 60 * 60
 _TIMEOUT = 10
 
 
+# Settings of scrapy-redis, which take precedence over the same ones in REDIS_PARAMS.
+_PARAMETERS = {
+    "REDIS_URL": "url",
+    "REDIS_HOST": "host",
+    "REDIS_PORT": "port",
+    "REDIS_DB": "db",
+    "REDIS_ENCODING": "encoding",
+    "REDIS_DECODE_RESPONSES": "decode_responses",
+}
+
+
 def server_of(settings: Any) -> Any:
     """Returns a client of the server that the settings of scrapy-redis name.
 
-    scrapy-redis does not provide its own client, so this is a second connection.
+    scrapy-redis does not provide its own client, so this is a second connection. It repeats no
+    call, since a page that was added by the first one would be answered as known.
     """
-    parameters = settings.getdict("REDIS_PARAMS")
-    url = settings.get("REDIS_URL")
-    if not url:
-        host = settings.get("REDIS_HOST", "127.0.0.1")
-        url = f"redis://{host}:{settings.getint('REDIS_PORT', 6379)}"
-    # The class of the client is an option of scrapy-redis, and none of the client.
-    parameters.pop("redis_cls", None)
-    return connect(url, **parameters)
+    parameters: dict[str, Any] = {"socket_timeout": 30, "socket_connect_timeout": 30}
+    parameters.update(settings.getdict("REDIS_PARAMS"))
+    given = {parameter: settings.get(name) for name, parameter in _PARAMETERS.items()}
+    parameters.update({parameter: value for parameter, value in given.items() if value})
+    for option in ("retry", "retry_on_timeout", "retry_on_error"):
+        parameters.pop(option, None)
+    kind = load_object(parameters.pop("redis_cls", None) or client_class())
+    url = parameters.pop("url", None)
+    make = kind if url is None else partial(kind.from_url, url)
+    return make(retry=None, **parameters)
 
 
 def size_of(settings: Any) -> tuple[int, float]:
@@ -86,10 +101,11 @@ def size_of(settings: Any) -> tuple[int, float]:
     )
 
 
-def key_of(settings: Any, spider: str) -> str:
-    """Returns the key of a spider's filter."""
-    pattern = settings.get("SCHEDULER_DUPEFILTER_KEY", "%(spider)s:bloomfilter")
-    return str(pattern % {"spider": spider, "timestamp": int(time.time())})
+def key_of(crawler: Any) -> str:
+    """Returns the key of a spider's filter, the same one during a crawl."""
+    pattern = crawler.settings.get("SCHEDULER_DUPEFILTER_KEY", "%(spider)s:bloomfilter")
+    began = vars(crawler).setdefault("_bloomfilter_timestamp", int(time.time()))
+    return str(pattern % {"spider": crawler.spider.name, "timestamp": began})
 
 
 class DupeFilter(BaseDupeFilter):
@@ -118,7 +134,9 @@ class DupeFilter(BaseDupeFilter):
         self.stats = crawler.stats
         self.fingerprint = crawler.request_fingerprinter.fingerprint
         self.debug = settings.getbool("DUPEFILTER_DEBUG")
-        self.key = key_of(settings, crawler.spider.name)
+        self.key = key_of(crawler)
+        self._crawler = crawler
+        self._is_closing = False
         self.window = round(settings.getfloat("BLOOMFILTER_WINDOW_DAYS", 0) * _DAY) or None
         capacity, error_rate = size_of(settings)
         create = Create(capacity, error_rate, window=self.window, refresh=self.window is None)
@@ -168,18 +186,39 @@ class DupeFilter(BaseDupeFilter):
         )
 
     def request_seen(self, request: Any) -> bool:
-        """Adds a request. Returns whether it was known."""
-        if request.meta.pop(TESTED, False):
-            return False
-        return not self.filter.add(self.fingerprint(request))
+        """Adds a request. Returns whether it was known.
 
-    def add(self, requests: list[Any]) -> list[bool]:
-        """Adds requests by one packed call. Returns True for each that is new.
-
-        Raises:
-            BulkError: a filter that does not grow is full.
+        If the connection is lost during the call, the page may have been added by it, so it counts
+        as new. If the server cannot be used any more, all pages count as new, and the crawl is
+        closed with the reason `UNAVAILABLE`.
         """
-        return list(self.filter.add_many([self.fingerprint(request) for request in requests]))
+        if self._is_closing:
+            self.stats.inc_value("bloomfilter/errors")
+            return False
+        item = self.fingerprint(request)
+        try:
+            return not self._add(item)
+        except Exception as error:
+            engine = getattr(self._crawler, "engine", None)
+            if engine is None or not isinstance(error, _errors()):
+                raise
+            logger.error("%s cannot be used, the crawl is closed: %s", self.key, error)
+            self._is_closing = True
+            self.stats.inc_value("bloomfilter/errors")
+            if hasattr(engine, "close_spider_async"):
+                deferred_from_coro(engine.close_spider_async(reason=UNAVAILABLE))
+            else:
+                engine.close_spider(self._crawler.spider, UNAVAILABLE)
+            return False
+
+    def _add(self, item: bytes) -> bool:
+        try:
+            return self.filter.add(item)
+        except Exception as error:
+            if not isinstance(error, (OSError, *connection_errors())):
+                raise
+            self.filter.add(item)
+            return True
 
     def log(self, request: Any, spider: Any) -> None:
         """Counts a request that is filtered."""
@@ -196,51 +235,9 @@ class DupeFilter(BaseDupeFilter):
         self.server.close()
 
 
-class StartBatches:
-    """A spider middleware that tests start requests in batches, with one call per batch.
-
-    It is for spiders with many start URLs, where one round trip per URL would take too long. A
-    batch is added to the filter before it is queued: a crawler that is killed in between loses at
-    most this batch. It waits until a batch is full or the start requests end, so it does not suit
-    spiders that wait for new URLs in their start method.
-    """
-
-    def __init__(self, crawler: Any) -> None:
-        self.crawler = crawler
-        self.size = crawler.settings.getint("BLOOMFILTER_START_BATCH", 1000)
-
-    @classmethod
-    def from_crawler(cls, crawler: Any) -> Self:
-        """Called by Scrapy."""
-        return cls(crawler)
-
-    async def process_start(self, start: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        """Yields the start requests that are new."""
-        dupefilter = DupeFilter.from_crawler(self.crawler)
-        batch: list[Any] = []
-        async for request in start:
-            # Requests with `dont_filter`, and items, are not tested.
-            if getattr(request, "dont_filter", True):
-                yield request
-                continue
-            batch.append(request)
-            if len(batch) == self.size:
-                for new in self._unseen(dupefilter, batch):
-                    yield new
-                batch = []
-        for new in self._unseen(dupefilter, batch):
-            yield new
-        dupefilter.close("all start requests tested")
-
-    def _unseen(self, dupefilter: DupeFilter, batch: list[Any]) -> list[Any]:
-        unseen = []
-        for request, is_new in zip(batch, dupefilter.add(batch)):
-            if is_new:
-                request.meta[TESTED] = True
-                unseen.append(request)
-            else:
-                dupefilter.log(request, self.crawler.spider)
-        return unseen
+def _errors() -> tuple[type[Exception], ...]:
+    """The errors of a server that cannot be used."""
+    return (OSError, BloomlineError, *library_errors())
 
 
 def check_reachable(settings: Any, site: str) -> None:
@@ -256,7 +253,7 @@ def check_reachable(settings: Any, site: str) -> None:
         # For a key of another type the answer is 0: what to do with it is up to the dupefilter.
         Filter(server, "bloomline:reachable").contains("")
     except Exception as error:
-        if not isinstance(error, (ValueError, OSError, *library_errors())):
+        if not isinstance(error, (ValueError, *_errors())):
             raise
         sys.exit(f"crawl: REDIS_URL: {error}")
     finally:
