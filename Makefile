@@ -79,8 +79,7 @@ test-audit: servers ## Run the server tests with a debug allocator in the module
 test-clients: build servers ## Run the tests of client libraries and of the examples
 	@scripts/deps.sh clients
 	@scripts/venv.sh "" redis-5 redisbloom valkey crawlee
-# The examples use the package. Its plugin is loaded by pytest, and by `python -m pytest` not: that
-# takes the file bloomline.so of this folder for the package.
+# The examples use the package.
 	@.venv/bin/python -m pip install --quiet --disable-pip-version-check --no-deps ./python
 	@scripts/node.sh
 	@scripts/hiredis.sh

@@ -19,7 +19,6 @@ install() {
 }
 
 install "$DIST"/bloomline-*-linux_*.whl
-# All run in python/: in a folder with a bloomline.so, `python -m` takes it for the package.
 # Neither the module nor the program of this folder: those of the wheel.
 unset BLOOMLINE_SO
 export -n BLOOMLINE_PLAN

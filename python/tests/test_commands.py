@@ -11,7 +11,10 @@ from importlib import metadata
 import pytest
 import redis
 
+import bloomline
 from bloomline import BloomlineError
+from bloomline.cli import console
+from bloomline.cli.program import run
 from bloomline.module import LocalServer, path
 
 
@@ -98,6 +101,75 @@ def test_a_named_file_that_is_missing_is_reported(monkeypatch, tmp_path, name):
     done = subprocess.run(command("serve"), capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert done.stderr.startswith(f"bloomline: {name} names {tmp_path / 'missing'}, which is no ")
+
+
+INTERRUPTED = """
+import sys
+
+module = sys.argv.pop(1)
+
+class Interrupting:
+    def find_spec(name, *_):
+        if name == module:
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupting)
+from bloomline.__main__ import main
+main()
+"""
+
+
+@pytest.mark.parametrize("module", ["argparse", "redis", "bloomline.cli.load"])
+def test_interrupted_imports_are_one_line(tmp_path, module):
+    words = [sys.executable, "-c", INTERRUPTED, module, "check", "k", "file"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (130, "bloomline: stopped\n")
+
+
+def test_every_name_of_the_package_is_there():
+    for name in bloomline.__all__:
+        assert getattr(bloomline, name).__name__ == name
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = bloomline.nothing
+    # The names are imported when they are used.
+    code = "import sys, bloomline; print(sum(name.startswith('bloomline') for name in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "1\n"
+
+
+def test_library_needs_no_other_package():
+    assert all("extra ==" in each for each in metadata.requires("bloomline"))
+
+
+def test_progress_needs_no_bar(plain, bloomline_server, tmp_path, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    monkeypatch.setattr(console, "_PLAIN_SECONDS", 0.0)
+    (tmp_path / "lines").write_text("a\nb\n")
+    run(["load", "--url", bloomline_server.url, "k", str(tmp_path / "lines")])
+    output = capsys.readouterr()
+    assert "2 items, 2 new" in output.out and "100.0%, 2 lines, 2 new" in output.err
+
+
+def test_plan_and_load_have_the_same_defaults(monkeypatch, plain, bloomline_server, tmp_path):
+    monkeypatch.setenv("BLOOMLINE_PLAN", "/bin/echo")
+    assert output("plan", "--items", "1e6") == "--error 0.001 --items 1e6\n"
+    (tmp_path / "lines").write_text("a\n")
+    run(["load", "--url", bloomline_server.url, "k", str(tmp_path / "lines")])
+    assert bloomline.Filter(plain, "k").stats()["error_rate"] == "0.001"
+    assert bloomline.Create(1).error_rate == 0.001
+
+
+def test_wheel_has_the_text_of_the_licence():
+    (found,) = [each for each in metadata.files("bloomline") if each.name == "LICENSE"]
+    assert "Redistribution" in found.read_text()
+
+
+@pytest.mark.skipif("site-packages" not in bloomline.__file__, reason="this is no installed wheel")
+def test_a_module_in_the_folder_is_not_taken_for_the_package(tmp_path):
+    (tmp_path / "bloomline.so").write_bytes(b"the module of the server")
+    for words in (["-m", "bloomline", "--version"], ["-c", "import bloomline.cli.program"]):
+        subprocess.run([sys.executable, *words], cwd=tmp_path, check=True)
 
 
 def test_version_is_that_of_the_package():

@@ -324,6 +324,7 @@ def test_check_notices_another_filter(plain, path, monkeypatch):
 
 
 def test_progress_is_a_bar_on_a_terminal_only(bloomline_server, plain, path):
+    pytest.importorskip("tqdm")
     path.write_bytes(text(lines(0, 50_000)))
     ours, theirs = os.openpty()
     # 24 rows and 120 columns: a new terminal has none.

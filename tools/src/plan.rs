@@ -17,7 +17,8 @@ use crate::windowed::{Lifetime, WindowedPlan};
 pub const HELP: &str = "\
 make plan ARGS=\"--items 1e6 --error 0.001\", or: bloomline plan --items 1e6 --error 0.001
   --items N       items that will be added; 1e6 is a million
-  --error RATE    highest share of absent items reported as present (default: 0.01)
+  --error RATE    highest share of absent items reported as present (default: 0.01, of
+                  bloomline plan 0.001)
   --capacity N    items the first layer is sized for: shows every layer (default: compares several)
   --expansion N   how many times as large each further layer is; 0: NONSCALING (default: 2)
   --compact       also show what BF.COMPACT saves then; not for a windowed filter

@@ -2,96 +2,22 @@
 
 from __future__ import annotations
 
-import argparse
-import os
 import sys
-from importlib import metadata
-from typing import Any, Callable
-
-from .cli import check, copying, load, plan
-from .cli.console import say
-from .connecting import connect
-from .errors import BloomlineError, library_errors
-from .module import command, path
-
-Main = Callable[[Any, argparse.Namespace], int]
-
-# The commands that need a server: their arguments and what runs them.
-_ON_SERVER: dict[str, tuple[str, Callable[[argparse.ArgumentParser], None], Main]] = {
-    "load": ("add the lines of files", load.add_arguments, load.main),
-    "check": ("count the lines of a file that are found", check.add_arguments, check.main),
-    "export": ("write a filter to a file", copying.add_export_arguments, copying.export),
-    "import": ("create a filter from a file", copying.add_import_arguments, copying.import_),
-}
-
-_NO_MOVE = (
-    "there is no command move, because a copy in chunks can lack what was added meanwhile: use "
-    "MIGRATE for a filter, replication for a whole data set, `bloomline export` and `import` for a "
-    "filter that is not written to meanwhile"
-)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="bloomline", description="Filters on Redis and Valkey.")
-    version = metadata.version("bloomline")
-    parser.add_argument("--version", action="version", version=version)
-    commands = parser.add_subparsers(dest="command", required=True, metavar="command")
-    for name, (text, add_arguments, _) in _ON_SERVER.items():
-        each = commands.add_parser(name, help=text, description=text)
-        each.add_argument(
-            "--url",
-            default=os.environ.get("REDIS_URL", "redis://127.0.0.1:6379"),
-            help="of the server (default: REDIS_URL, or redis://127.0.0.1:6379)",
-        )
-        each.add_argument("--cluster", action="store_true", help="the server is of a cluster")
-        add_arguments(each)
-    # Its arguments are those of the program.
-    commands.add_parser("plan", help="the size of a filter", add_help=False)
-    text = "print the file for loadmodule"
-    commands.add_parser("path", help=text, description=text)
-    text = "start a server with the module"
-    serve = commands.add_parser(
-        "serve",
-        help=text,
-        description=f"{text}, in the foreground; its data are in dump.rdb of this folder",
-        usage="%(prog)s [--port PORT] [-- options ...]",
-    )
-    serve.add_argument("--port", type=int, default=6379, help="6379 by default")
-    serve.add_argument("options", nargs="*", help="of the server, such as --dir FOLDER")
-    return parser
-
-
-def _run(arguments: list[str]) -> int:
-    if arguments[:1] == ["plan"]:
-        return plan.main(arguments[1:])
-    if arguments[:1] == ["move"]:
-        raise BloomlineError(_NO_MOVE)
-    options = _parser().parse_args(arguments)
-    if options.command == "path":
-        say(str(path()))
-        return 0
-    if options.command == "serve":
-        words = command("--port", str(options.port), *options.options)
-        os.execv(words[0], words)
-    _, _, run = _ON_SERVER[options.command]
-    # Arguments and names of files that are no UTF-8 are sent as their bytes.
-    client = connect(options.url, is_cluster=options.cluster, encoding_errors="surrogateescape")
-    return run(client, options)
 
 
 def main() -> None:
     """Runs the command line. The status is 1 after an error, which is one line; 130 after ^C."""
     try:
-        sys.exit(_run(sys.argv[1:]))
+        # Imports take most of the time of a short command, and may be interrupted too.
+        from .cli.program import run  # noqa: PLC0415
+
+        sys.exit(run(sys.argv[1:]))
     except KeyboardInterrupt:
+        from .cli.console import say  # noqa: PLC0415
+
         how = "; run it again to resume" if sys.argv[1:2] == ["load"] else ""
         say(f"bloomline: stopped{how}", is_error=True)
         sys.exit(130)
-    except Exception as error:
-        if not isinstance(error, (BloomlineError, OSError, ValueError, *library_errors())):
-            raise
-        say(f"bloomline: {error}", is_error=True)
-        sys.exit(1)
 
 
 if __name__ == "__main__":

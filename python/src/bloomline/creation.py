@@ -8,6 +8,9 @@ from typing import Any
 
 from .packing import Word, whole
 
+#: Of a new Bloom filter, unless another one is given.
+ERROR_RATE = 0.001
+
 
 @dataclass(frozen=True)
 class Create:
@@ -31,7 +34,7 @@ class Create:
     """
 
     capacity: int
-    error_rate: float = 0.001
+    error_rate: float = ERROR_RATE
     expansion: int | None = None
     window: int | None = None
     last: bool = False

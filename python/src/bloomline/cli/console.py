@@ -1,13 +1,12 @@
-"""What the command prints: a progress bar on a terminal, plain lines elsewhere."""
+"""What the command prints: plain lines, and a progress bar on a terminal if tqdm is installed."""
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import sys
 import time
 from typing import Any, TextIO
-
-from tqdm import tqdm
 
 # Seconds between two plain lines.
 _PLAIN_SECONDS = 10.0
@@ -37,10 +36,11 @@ class Progress:
         self._first_lines = 0
         self._first_done = self._done = done
         self._began = self._shown = time.monotonic()
-        self._is_plain = not is_terminal and sys.stderr is not None
-        self._bar: Any = tqdm(
-            total=size, initial=done, unit="B", unit_scale=True, disable=not is_terminal
-        )
+        self._bar: Any = None
+        if is_terminal and importlib.util.find_spec("tqdm"):
+            tqdm = importlib.import_module("tqdm").tqdm
+            self._bar = tqdm(total=size, initial=done, unit="B", unit_scale=True)
+        self._is_plain = self._bar is None and sys.stderr is not None
 
     def begin_at(self, lines: int) -> None:
         """Sets the number of lines of earlier runs, which the rate does not include."""
@@ -49,8 +49,9 @@ class Progress:
     def show(self, done: int, lines: int, numbers: str) -> None:
         """Shows the bytes that were read, and a text with the other numbers."""
         rate = self._rate(lines)
-        self._bar.set_postfix_str(f"{numbers}, {rate / 1e6:.2f} M lines/s", refresh=False)
-        self._bar.update(done - self._done)
+        if self._bar is not None:
+            self._bar.set_postfix_str(f"{numbers}, {rate / 1e6:.2f} M lines/s", refresh=False)
+            self._bar.update(done - self._done)
         self._done = done
         if self._is_plain and time.monotonic() - self._shown >= _PLAIN_SECONDS:
             self._shown = time.monotonic()
@@ -81,4 +82,5 @@ class Progress:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._bar.close()
+        if self._bar is not None:
+            self._bar.close()

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Callable
 
-from ..creation import Create
+from ..creation import ERROR_RATE, Create
 from ..drivers import beside, call, has_filter, node_of, run
 from ..errors import BloomlineError
 from ..packing import Word
@@ -224,7 +224,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("key", help="the filter, which is created if there is none")
     parser.add_argument("files", nargs="+", metavar="file", help="plain or gzip; - for the input")
     parser.add_argument("--capacity", type=_count, help="of a new filter (default: estimated)")
-    parser.add_argument("--error", type=float, default=0.001, help="of a new filter (0.001)")
+    parser.add_argument(
+        "--error", type=float, default=ERROR_RATE, help=f"of a new filter ({ERROR_RATE})"
+    )
     parser.add_argument("--window", type=int, help="seconds that a new filter remembers lines for")
     parser.add_argument("--ttl", type=int, help="time to live of a new filter in seconds")
     parser.add_argument("--block", type=int, default=MIB, help="bytes per call (1 MiB)")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from ..creation import ERROR_RATE
 from ..errors import BloomlineError
 
 
@@ -24,6 +25,9 @@ def program() -> Path:
 
 
 def main(arguments: list[str]) -> int:
-    """Replaces this process by the program, whose arguments and output are its own."""
+    """Replaces this process by the program, whose arguments and output are its own.
+
+    Without --error it computes with that of `bloomline load`.
+    """
     found = program()
-    os.execv(found, [str(found), *arguments])
+    os.execv(found, [str(found), "--error", str(ERROR_RATE), *arguments])
