@@ -209,6 +209,7 @@ def options_of(library, retry):
 @pytest.mark.parametrize("retry", RETRIES)
 @pytest.mark.parametrize("use", ONCE)
 def test_no_copy_is_added_or_deleted_twice(proxied, library, kind, retry, use):
+    # redis-py, issue 261: a call whose reply is late or lost is sent, and runs, twice.
     names = LIBRARIES if kind == "server" else CLUSTERS
     call, text, copies = ONCE[use]
     proxy = proxied[kind]

@@ -279,6 +279,7 @@ CONNECTIONS = [
 
 @pytest.mark.parametrize("settings", CONNECTIONS)
 def test_connection_is_that_of_scrapy_redis(settings):
+    # scrapy-redis, pull request 166: crawls in several databases of one server.
     theirs = get_redis_from_settings(Settings(settings))
     ours = server_of(Settings(settings))
     assert type(ours) is type(theirs)
