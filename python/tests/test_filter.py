@@ -548,7 +548,7 @@ def test_errors_and_answers_are_pickled(plain, bloomline_server, protocol):
 
 
 def test_error_of_another_process_is_raised(plain, bloomline_server):
-    # CPython, issue 103061: a pool waits for ever for an error that cannot be made again.
+    # CPython, issue 103061: a pool never stops waiting for an error that cannot be made again.
     with multiprocessing.get_context("spawn").Pool(1) as pool:
         result = pool.apply_async(raise_bulk_error, (bloomline_server.url,))
         with pytest.raises(BulkError, match="full") as caught:

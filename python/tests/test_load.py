@@ -254,8 +254,30 @@ def test_filter_that_is_replaced_ends_the_load(bloomline_server, plain, path, na
     with pytest.raises(BloomlineError, match=r"was deleted|holds another filter"):
         run_load(plain, source)
     assert not plain.exists(positions_key(KEY))
+    # Nothing of the load is left where there was no filter any more.
+    assert plain.exists(KEY) == (name not in ("deleted", "expired"))
     plain.delete(KEY)
     assert load(bloomline_server, KEY, path)[0] == [(1000, 1000)]
+
+
+def test_filter_to_which_others_add_is_kept(plain, path):
+    path.write_bytes(text(lines(0, 1000)))
+    create(plain)
+
+    class Client:
+        """Another client adds an item to what the load has created, before that is deleted."""
+
+        def __getattr__(self, name):
+            return getattr(plain, name)
+
+        def execute_command(self, *words, **options):
+            if words[0] == "EVAL":
+                plain.execute_command("BF.ADD", KEY, "of another client")
+            return plain.execute_command(*words, **options)
+
+    with pytest.raises(BloomlineError, match="delete it, and begin again"):
+        run_load(Client(), Interfered(path, lambda: plain.delete(KEY), 20))
+    assert plain.execute_command("BF.EXISTS", KEY, "of another client") == 1
 
 
 class Stopped(Exception):

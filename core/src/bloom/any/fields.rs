@@ -16,7 +16,7 @@
 //! ...               see `redisbloom::fields`
 //! ```
 //!
-//! valkey-bloom's layout has a type of its own: see `valkey::fields`.
+//! valkey-bloom's layout has another type: see `valkey::fields`.
 
 use std::ops::ControlFlow;
 

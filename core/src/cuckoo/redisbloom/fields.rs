@@ -36,8 +36,8 @@ impl ClassicCuckoo {
     /// Reads all after the number of tables. `old` are the options of filters of versions that do
     /// not store them.
     ///
-    /// The slots keep the memory of their string if they can. `permit` is asked for all tables
-    /// before the first is read.
+    /// The slots keep the memory of their string if they can. `permit` gets one demand,
+    /// for all tables, before the first is read.
     ///
     /// # Errors
     ///

@@ -22,13 +22,20 @@ from ..drivers import beside, call, has_filter, node_of, run
 from ..errors import BloomlineError
 from ..packing import Word
 from ..programs import Call, Program, Programs, need_bloomline
-from ..replies import is_missing
+from ..replies import as_dict, is_missing
 from .console import Progress, say
 from .identity import Watch, identity_call
 from .sources import MIB, Source, count_empty, read_blocks, say_skipped, start_of_line
 
 # Blocks that are sent before a reply is read.
 IN_FLIGHT = 4
+
+# Deletes a filter with this seed and this number of items.
+_REMOVE = """
+local found = redis.call('BF.STATS', KEYS[1], 'seed', 'items')
+if found[2] ~= ARGV[1] or found[4] ~= tonumber(ARGV[2]) then return 0 end
+return redis.call('DEL', KEYS[1])
+"""
 
 _REFUSED = re.compile(r"(.*): line (\d+) of \d+ was refused, (\d+) of the \d+ before it were new")
 
@@ -114,7 +121,8 @@ class Load:
         while window := list(islice(blocks, IN_FLIGHT)):
             calls: list[Call] = []
             for block in window:
-                calls += self._transaction(("BF.BULKADD", self.key, b"LINES", block, b"COUNT"))
+                add: Call = ("BF.BULKADD", self.key, b"LINES", block, b"COUNT")
+                calls += self._transaction(add, identity_call(self.key))
             replies = yield calls
             step = len(calls) // len(window)
             executed = [_executed(replies[at : at + step]) for at in range(0, len(calls), step)]
@@ -138,16 +146,19 @@ class Load:
     def _count(self, window: list[bytes], executed: list[Any]) -> Program[None]:
         at = self.position
         failed: Exception | None = None
-        for reply in executed:
+        for number, reply in enumerate(executed):
             try:
                 if not isinstance(reply, Exception):
                     self.watch.see(reply[0])
             except BloomlineError as error:
                 # The transactions after this one have stored a position again.
                 yield [("HDEL", positions_key(self.key), self.source.name)]
+                is_removed = yield from self._remove_created(executed[number:])
                 raise BloomlineError(
-                    f"{error}: the load stops. What it holds now may be a filter of the server's "
-                    "defaults, which the load has created: delete it, and begin again"
+                    f"{error}: the load stops"
+                    if is_removed
+                    else f"{error}: the load stops. What it holds now may be a filter of the "
+                    "server's defaults, which the load has created: delete it, and begin again"
                 ) from error
         for block, reply in zip(window, executed):
             added = reply if isinstance(reply, Exception) else reply[1]
@@ -167,6 +178,22 @@ class Load:
                 yield store
             raise failed
 
+    def _remove_created(self, executed: list[Any]) -> Program[bool]:
+        """Deletes the filter that transactions have created where they found none.
+
+        It is kept if anybody else may have added to it. Returns whether there is none.
+        """
+        if not isinstance(executed[0][0], Exception):
+            return False
+        added = sum(reply[1][1] for reply in executed if _has_added(reply))
+        # The first one has created it.
+        created = executed[0][2] if _has_added(executed[0]) else None
+        seed = as_dict(created)["seed"] if created is not None else None
+        if seed is None:
+            return False
+        (removed,) = yield [("EVAL", _REMOVE, 1, self.key, seed, added)]
+        return not isinstance(removed, Exception) and bool(removed)
+
     def _refused(self, block: bytes, error: Exception) -> Exception:
         """Advances to the refused line, and returns the error that names it."""
         found = _REFUSED.match(str(error))
@@ -185,6 +212,13 @@ class Load:
 def positions_key(key: str) -> str:
     """The key of the positions: in a cluster in the slot of the filter."""
     return beside(key, "load")
+
+
+def _has_added(reply: Any) -> bool:
+    """Whether a transaction has added lines, and read the filter behind them."""
+    return not isinstance(reply, Exception) and not any(
+        isinstance(each, Exception) for each in reply[1:3]
+    )
 
 
 def _executed(replies: list[Any]) -> Any:
