@@ -86,7 +86,9 @@ fn a_full_disk_refuses_writes_until_there_is_room() {
             }));
             assert!(is_refused);
             ledger.assert_kept(&mut server.resp2());
-            // The acknowledged items are in the file, although one write to it was cut short.
+            // The acknowledged items are in the file, although one write to it was cut short. While
+            // an earlier write is synchronized, the server postpones the next for two seconds.
+            server.resp2().wait_for("aof_buffer_length", "0");
             server.kill();
             server.revive();
             ledger.assert_kept(&mut server.resp2());
