@@ -107,36 +107,28 @@ impl Rotation {
     /// The next generation cannot be created; the filter is unchanged.
     #[inline]
     pub fn begin(call: Call, filter: &mut AnyFilter) -> Result<Self, Failure> {
-        match filter.windowed_mut() {
-            None => Ok(Self { now: 0, number: 0, is_advanced: false }),
-            Some(windowed) => Self::begin_windowed(call, windowed),
+        let mut rotation = Self::of_new(call, filter);
+        if rotation.now != 0
+            && let Some(windowed) = filter.windowed_mut()
+            && windowed.has_time()
+        {
+            let limits = Limits::of(call.source);
+            let advanced = windowed.advance(rotation.now, &mut limits.permit());
+            rotation.is_advanced = advanced.map_err(|error| failed(call, error, &limits))?;
         }
+        Ok(rotation)
     }
 
     /// For items in a filter that the call has created: nothing is due.
     #[inline]
     pub fn of_new(call: Call, filter: &AnyFilter) -> Self {
-        match filter.windowed() {
-            None => Self { now: 0, number: 0, is_advanced: false },
-            Some(windowed) => Self::of_windowed(call, windowed),
+        let windowed = filter.windowed();
+        let is_timed = windowed.is_some() && !call.source.is_replicated_or_loaded();
+        Self {
+            now: if is_timed { clock::now() } else { 0 },
+            number: windowed.map_or(0, WindowedFilter::number),
+            is_advanced: false,
         }
-    }
-
-    /// At the time of a client's call.
-    fn of_windowed(call: Call, filter: &WindowedFilter) -> Self {
-        let is_client = !Limits::of(call.source).source.is_replicated_or_loaded();
-        let now = if is_client { clock::now() } else { 0 };
-        Self { now, number: filter.number(), is_advanced: false }
-    }
-
-    fn begin_windowed(call: Call, filter: &mut WindowedFilter) -> Result<Self, Failure> {
-        let mut rotation = Self::of_windowed(call, filter);
-        if rotation.now != 0 && filter.has_time() {
-            let limits = Limits::of(call.source);
-            let advanced = filter.advance(rotation.now, &mut limits.permit());
-            rotation.is_advanced = advanced.map_err(|error| failed(call, error, &limits))?;
-        }
-        Ok(rotation)
     }
 
     /// Replicates the rotations, before the items that caused them.

@@ -24,8 +24,8 @@ impl WindowedFilter {
     /// With a window of time, drops the generations whose window has passed, and opens a new one if
     /// the slot of the newest has passed. However long the filter was idle, this is one step. With
     /// a window of items, sets the clock: the time of the next rotation if insertions give no later
-    /// one, which those of a replica do not. A time before that of the last rotation counts as that
-    /// time. True if the filter was changed.
+    /// one, as on a replica. A time before the last rotation counts as the time of that rotation.
+    /// True if the filter was changed.
     ///
     /// # Errors
     ///
