@@ -29,7 +29,6 @@
 //! # }
 //! ```
 
-pub use crate::bloom::any::fields::VERSION as FIELDS_VERSION;
 pub use crate::bloom::any::{AnyFilter, LayerNumbers};
 pub use crate::bloom::bloomline::Filter;
 pub use crate::bloom::bloomline::sizing::{MAX_CAPACITY, MAX_ERROR_RATE};
@@ -71,13 +70,12 @@ pub mod valkey {
 
 /// A value as numbers and strings, for hosts that store it so.
 pub mod stream {
-    pub use crate::stream::{ReadFields, Text, WriteFields};
+    pub use crate::stream::{ReadFields, Text, VERSION, WriteFields};
 }
 
 /// Cuckoo filters, from which items can be deleted.
 pub mod cuckoo {
     pub use crate::cuckoo::bloomline::CuckooSpec;
-    pub use crate::cuckoo::fields::VERSION as FIELDS_VERSION;
     pub use crate::cuckoo::redisbloom::CuckooOptions;
     pub use crate::cuckoo::{AnyCuckoo, Compaction};
 }

@@ -10,6 +10,14 @@ use std::fmt;
 use crate::error::{ChunkError, Error, HeaderError};
 use crate::memory::words::{Words, copy_to_zeros};
 
+/// The version of RedisBloom's encodings that is written, which is the newest one that is read.
+/// Both types have the same.
+pub const VERSION: u32 = 4;
+
+/// The first number of a filter in Bloomline's layouts, which share RedisBloom's types. RedisBloom
+/// writes a number of items or tables there.
+pub(crate) const BLOOMLINE: u64 = u64::MAX;
+
 /// Bytes of a string of bits in Bloomline's layouts, except the last one of a layer or table. An
 /// empty string stands for as many zeros.
 ///

@@ -6,10 +6,10 @@ use std::ffi::{CStr, c_int};
 use super::handle::DataType;
 use super::stream::{LoadError, Loader, Saver};
 use crate::policy::cuckoo;
-use bloomline_core::host::cuckoo::{self as core_cuckoo, AnyCuckoo};
+use bloomline_core::Error;
+use bloomline_core::host::cuckoo::AnyCuckoo;
 use bloomline_core::host::valkey::ValkeyFilter;
-use bloomline_core::host::{AnyFilter, FIELDS_VERSION, Permit};
-use bloomline_core::{Error, Layout};
+use bloomline_core::host::{AnyFilter, Permit, stream};
 
 /// A type of the server.
 pub trait Encoding {
@@ -21,9 +21,6 @@ pub trait Encoding {
 
     /// The version of the encoding that is written, which is the newest one that is read.
     const VERSION: c_int;
-
-    /// The layouts of the values.
-    const LAYOUTS: &'static [Layout];
 
     /// Saves a filter, whose layout is one of the type's.
     ///
@@ -48,8 +45,7 @@ impl Encoding for Bloom {
     type Filter = AnyFilter;
 
     const NAME: &'static CStr = c"MBbloom--";
-    const VERSION: c_int = FIELDS_VERSION as c_int;
-    const LAYOUTS: &'static [Layout] = &[Layout::Bloomline, Layout::RedisBloom];
+    const VERSION: c_int = stream::VERSION as c_int;
 
     fn save(filter: &AnyFilter, to: &mut Saver) -> Result<(), Error> {
         filter.encode_fields(to)
@@ -69,7 +65,6 @@ impl Encoding for ValkeyBloom {
     const NAME: &'static CStr = c"bloomfltr";
     /// Version 0 has the same fields.
     const VERSION: c_int = 1;
-    const LAYOUTS: &'static [Layout] = &[Layout::ValkeyBloom];
 
     fn save(filter: &AnyFilter, to: &mut Saver) -> Result<(), Error> {
         filter.encode_fields(to)
@@ -87,8 +82,7 @@ impl Encoding for Cuckoo {
     type Filter = AnyCuckoo;
 
     const NAME: &'static CStr = c"MBbloomCF";
-    const VERSION: c_int = core_cuckoo::FIELDS_VERSION as c_int;
-    const LAYOUTS: &'static [Layout] = &[Layout::Bloomline, Layout::RedisBloom];
+    const VERSION: c_int = stream::VERSION as c_int;
 
     fn save(filter: &AnyCuckoo, to: &mut Saver) -> Result<(), Error> {
         filter.encode_fields(to);

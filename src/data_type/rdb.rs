@@ -8,7 +8,7 @@ use std::ptr;
 use redis_module::raw::RedisModuleIO;
 
 use super::encodings::Encoding;
-use super::handle::{borrowed, into_raw};
+use super::handle::{DataType, borrowed, into_raw};
 use super::stream::{LoadError, Loader, Saver};
 use crate::policy::counters::LOADS_REFUSED;
 use crate::policy::family::Family;
@@ -25,16 +25,20 @@ use crate::server::rdb::{Reader, Writer};
 pub unsafe extern "C" fn save<E: Encoding>(io: *mut RedisModuleIO, value: *mut c_void) {
     // SAFETY: the server passes a stream for writing and a filter of this type.
     let (writer, filter) = unsafe { (Writer::new(io), borrowed::<E::Filter>(value)) };
-    let (kind, name) = (E::Filter::NAMES.kind, E::NAME.to_string_lossy());
-    let layout = filter.layout();
-    if !E::LAYOUTS.contains(&layout) {
+    let kind = E::Filter::NAMES.kind;
+    if !is_of_type::<E>(filter) {
         // A defect of this module.
-        let layout = LayoutRow::of(layout).name();
+        let (layout, name) = (LayoutRow::of(filter.layout()).name(), E::NAME.to_string_lossy());
         log::fatal(&format!("a {kind} filter of layout {layout} is a value of type {name}"));
     }
     if let Err(why) = E::save(filter, &mut Saver(writer)) {
         log::fatal(&format!("a {kind} filter cannot be saved: {why}"));
     }
+}
+
+/// True if the type is that of the filter's layout.
+pub fn is_of_type<E: Encoding>(filter: &E::Filter) -> bool {
+    filter.server_type().name() == E::NAME
 }
 
 /// Loads a filter. Null, with a log line, if the bytes are not a filter or a limit forbids it.

@@ -64,7 +64,8 @@ pub fn register(loading: Loading) -> bool {
 mod tests {
     use std::ptr;
 
-    use super::{BLOOM, Bloom, DataType, Encoding, VALKEY_BLOOM, ValkeyBloom};
+    use super::super::rdb::is_of_type;
+    use super::{BLOOM, Bloom, DataType, VALKEY_BLOOM, ValkeyBloom};
     use bloomline_core::Error;
     use bloomline_core::host::valkey::{Common, FIXED_SEED, ValkeyFilter};
     use bloomline_core::host::{AnyFilter, Filter, Growth, Spec};
@@ -85,8 +86,8 @@ mod tests {
         for filter in [own, redisbloom, valkey] {
             let is_valkey = ptr::eq(filter.server_type(), &VALKEY_BLOOM);
             assert_eq!(is_valkey, !ptr::eq(filter.server_type(), &BLOOM));
-            assert_eq!(is_valkey, ValkeyBloom::LAYOUTS.contains(&filter.layout()));
-            assert_eq!(is_valkey, !Bloom::LAYOUTS.contains(&filter.layout()));
+            assert_eq!(is_valkey, is_of_type::<ValkeyBloom>(&filter));
+            assert_eq!(is_valkey, !is_of_type::<Bloom>(&filter));
         }
         Ok(())
     }

@@ -47,6 +47,11 @@ impl ServerType {
         !handle.is_null()
     }
 
+    /// The name, which files and payloads contain.
+    pub(super) fn name(&self) -> &'static CStr {
+        self.name
+    }
+
     /// The server's handle; null until the type is registered.
     #[inline]
     pub(super) fn handle(&self) -> *mut RedisModuleType {

@@ -1,9 +1,9 @@
 //! The fields in a DUMP payload, read and written.
 
-use bloomline_core::host::cuckoo::{self, AnyCuckoo, CuckooOptions};
-use bloomline_core::host::stream::{ReadFields, WriteFields};
+use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooOptions};
+use bloomline_core::host::stream::{ReadFields, VERSION, WriteFields};
 use bloomline_core::host::valkey::ValkeyFilter;
-use bloomline_core::host::{AnyFilter, FIELDS_VERSION, Permit};
+use bloomline_core::host::{AnyFilter, Permit};
 use bloomline_core::{Error, Layout};
 
 /// A reader of the bytes of an RDB value.
@@ -132,7 +132,7 @@ pub fn bloom_of(layout: Layout, fields: &[Field], permit: Permit) -> Result<AnyF
     let mut reader = FieldReader(fields);
     let filter = match layout {
         Layout::ValkeyBloom => ValkeyFilter::decode_fields(&mut reader, permit)?.into(),
-        _ => AnyFilter::decode_fields(&mut reader, FIELDS_VERSION, permit)?,
+        _ => AnyFilter::decode_fields(&mut reader, VERSION, permit)?,
     };
     reader.0.is_empty().then_some(filter).ok_or(FieldError::Missing)
 }
@@ -144,8 +144,7 @@ pub fn bloom_of(layout: Layout, fields: &[Field], permit: Permit) -> Result<AnyF
 /// Those of [`bloom_of`].
 pub fn cuckoo_of(fields: &[Field], permit: Permit) -> Result<AnyCuckoo, FieldError> {
     let mut reader = FieldReader(fields);
-    let version = cuckoo::FIELDS_VERSION;
-    let filter = AnyCuckoo::decode_fields(&mut reader, version, OLD_OPTIONS, permit)?;
+    let filter = AnyCuckoo::decode_fields(&mut reader, VERSION, OLD_OPTIONS, permit)?;
     reader.0.is_empty().then_some(filter).ok_or(FieldError::Missing)
 }
 

@@ -20,13 +20,7 @@ use super::bloomline::CuckooFilter;
 use super::redisbloom::{ClassicCuckoo, CuckooOptions};
 use super::tables::Tables;
 use crate::permit::Permit;
-use crate::stream::{BITS_STRING, ReadFields, WriteFields, read_bits};
-
-/// The first number of a filter in Bloomline's layout.
-const BLOOMLINE: u64 = u64::MAX;
-
-/// The version of the encoding that is written, which is the newest one that is read.
-pub const VERSION: u32 = 4;
+use crate::stream::{BITS_STRING, BLOOMLINE, ReadFields, VERSION, WriteFields, read_bits};
 
 impl AnyCuckoo {
     /// Writes the filter as a value of RedisBloom's type.

@@ -4,7 +4,7 @@
 //! is in `tables`, and calls with many items are in `group`.
 
 pub mod bloomline;
-pub mod fields;
+mod fields;
 mod group;
 pub mod redisbloom;
 mod tables;

@@ -2,7 +2,8 @@
 
 use arbitrary::{Result, Unstructured};
 use bloomline_core::host::AnyFilter;
-use bloomline_core::host::cuckoo::{self, AnyCuckoo, CuckooOptions, CuckooSpec};
+use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooOptions, CuckooSpec};
+use bloomline_core::host::stream::VERSION;
 
 use super::check::{assert_consistent, assert_grows, assert_reloads, small};
 use super::encodings::assert_cuckoo_carried;
@@ -31,7 +32,7 @@ fn bloom(u: &mut Unstructured) -> Result<bool> {
     let mut fields = FieldWriter::default();
     filter.encode_fields(&mut fields).expect("memory");
     damage(&mut fields.0, u)?;
-    let version = u.int_in_range(0..=cuckoo::FIELDS_VERSION)?;
+    let version = u.int_in_range(0..=VERSION)?;
     let mut reader = FieldReader(&fields.0);
     let Ok(mut filter) = AnyFilter::decode_fields(&mut reader, version, &mut small) else {
         return Ok(false);
@@ -47,7 +48,7 @@ fn cuckoo(u: &mut Unstructured) -> Result<bool> {
     let mut fields = FieldWriter::default();
     new_cuckoo(u)?.encode_fields(&mut fields);
     damage(&mut fields.0, u)?;
-    let version = u.int_in_range(0..=cuckoo::FIELDS_VERSION)?;
+    let version = u.int_in_range(0..=VERSION)?;
     let mut reader = FieldReader(&fields.0);
     let decoded = AnyCuckoo::decode_fields(&mut reader, version, OLD_OPTIONS, &mut small);
     let Ok(mut filter) = decoded else { return Ok(false) };

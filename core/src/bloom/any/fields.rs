@@ -25,13 +25,7 @@ use crate::bloom::redisbloom::ClassicFilter;
 use crate::error::{Error, HeaderError};
 use crate::permit::Permit;
 use crate::spec::Layout;
-use crate::stream::{BITS_STRING, ReadFields, WriteFields, read_bits};
-
-/// The first number of a filter in Bloomline's layout.
-const BLOOMLINE: u64 = u64::MAX;
-
-/// The version of the encoding that is written, which is the newest one that is read.
-pub const VERSION: u32 = 4;
+use crate::stream::{BITS_STRING, BLOOMLINE, ReadFields, VERSION, WriteFields, read_bits};
 
 impl AnyFilter {
     /// Writes the filter as a value of the type of its layout.

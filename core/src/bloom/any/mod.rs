@@ -45,7 +45,7 @@ macro_rules! any {
     };
 }
 
-pub mod fields;
+mod fields;
 mod items;
 mod numbers;
 
