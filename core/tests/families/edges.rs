@@ -4,11 +4,12 @@
 use std::collections::BTreeMap;
 
 use bloomline_core::Layout;
-use bloomline_core::host::cuckoo::AnyCuckoo;
+use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooOptions, CuckooSpec};
 use bloomline_core::host::valkey::ValkeyFilter;
-use bloomline_core::host::{AnyFilter, Demand};
+use bloomline_core::host::{AnyFilter, Demand, Filter, Growth, Spec};
+use bloomline_reference::calls::Calls;
 use bloomline_reference::checks::check::{self, assert_grows, assert_reloads};
-use bloomline_reference::checks::encodings::assert_cuckoo_carried;
+use bloomline_reference::checks::encodings::{assert_carried, assert_cuckoo_carried};
 use bloomline_reference::edges::{Forged, LIMIT, all};
 use bloomline_reference::payload::{FieldError, bloom_of, cuckoo_of};
 
@@ -89,4 +90,35 @@ fn all_encodings_of_a_forged_filter_are_accepted_or_none() {
     println!("{counts:?}");
     let are_both = |[offered, accepted]: &[usize; 2]| *accepted > 5 && offered - accepted > 5;
     assert!(counts.len() == 5 && counts.values().all(are_both), "{counts:?}");
+}
+
+/// Bits in Bloomline's layouts are stored in strings of 2 MiB, of which those of zeros are empty.
+#[test]
+#[cfg_attr(miri, ignore = "takes hours")]
+fn filters_of_several_strings_are_carried_by_all_encodings() {
+    let spec = Spec { capacity: 5_000_000, error_rate: 0.01, growth: Growth::Fixed };
+    let options = CuckooOptions { bucket_size: 2, max_iterations: 20, expansion: 1 };
+    let cuckoo = CuckooSpec { capacity: 5_000_000, error_rate: 0.01, options };
+    let mut bloom = [
+        AnyFilter::from(Filter::new(spec, 7, &mut |_| true).unwrap()),
+        AnyFilter::redisbloom(spec, 7, &mut |_| true).unwrap(),
+    ];
+    let mut cuckoo = [
+        AnyCuckoo::bloomline(cuckoo, 7, &mut |_| true).unwrap(),
+        AnyCuckoo::redisbloom(5_000_000, options, &mut |_| true).unwrap(),
+    ];
+    for count in [0, 1, 1_000u32] {
+        for item in (0..count).map(u32::to_le_bytes) {
+            for filter in &mut bloom {
+                filter.insert_item(&item, 0, &mut |_| true).unwrap();
+            }
+            for filter in &mut cuckoo {
+                filter.insert(&item, &mut |_| true).unwrap();
+            }
+        }
+        bloom.iter().for_each(assert_carried);
+        cuckoo.iter().for_each(assert_cuckoo_carried);
+    }
+    assert!(bloom.iter().all(|filter| filter.size_bytes() > 5 << 20));
+    assert!(cuckoo.iter().all(|filter| filter.size_bytes() > 4 << 20));
 }
