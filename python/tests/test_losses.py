@@ -22,7 +22,7 @@ EVENTS = 6
 
 
 def begin_again(client):
-    """What the errors of a load tell the user to do."""
+    """Does what the errors of a load advise."""
     client.delete(KEY, positions_key(KEY))
     create(client)
 

@@ -77,7 +77,7 @@ class Programs:
         self.make = create
         # Whether the server has packed calls: unknown before the first one.
         self.is_packed: bool | None = None
-        # Whether the filter was compared with `create`, as far as the user may ask for its window.
+        # Whether the filter was compared with `create`, as far as the user may read its window.
         self._is_checked = False
         # Whether the server has accepted an item with the options of `create`.
         self._is_accepted = False

@@ -37,6 +37,12 @@ def _text(value: Any) -> Any:
     return value.decode("utf-8", "replace") if isinstance(value, bytes) else value
 
 
+def executed_of(replies: list[Any]) -> Any:
+    """The replies of the calls of a transaction, or the error that prevented it."""
+    errors = (reply for reply in replies if isinstance(reply, Exception))
+    return next(errors, replies[-1])
+
+
 def is_unknown(reply: Any) -> bool:
     """Whether the server does not know the command: by its reply, or by a client of a cluster."""
     if not isinstance(reply, Exception):

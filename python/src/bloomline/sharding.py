@@ -66,7 +66,7 @@ def shard_keys(key: str, shards: int) -> list[str]:
             the tag of all shards.
     """
     if "{" in key:
-        raise ValueError(f"each shard has a tag of its own, so the key {key} must have no brace")
+        raise ValueError(f"each shard has another tag, so the key {key} must have no brace")
     if not 1 <= shards <= SLOTS // 4:
         raise ValueError(f"the number of shards must be 1 to {SLOTS // 4}, not {shards}")
     tags: dict[int, int] = {}

@@ -25,6 +25,7 @@ from typing import IO, Any, Callable
 from ..drivers import beside, call, run
 from ..errors import BloomlineError
 from ..programs import Call, Program
+from ..replies import executed_of
 
 MAGIC = b"BLMLDMP1"
 _RECORD = struct.Struct("<qQ")
@@ -119,12 +120,11 @@ def _execute(client: Any, calls: list[Call]) -> list[Any]:
     """Runs calls in one transaction. An error reply is raised."""
 
     def program() -> Program[list[Any]]:
-        replies = yield [("MULTI",), *calls, ("EXEC",)]
-        for reply in (*replies[:-1], *(replies[-1] if isinstance(replies[-1], list) else ())):
+        executed = executed_of((yield [("MULTI",), *calls, ("EXEC",)]))
+        for reply in executed if isinstance(executed, list) else [executed]:
             if isinstance(reply, Exception):
                 raise reply
-        executed: list[Any] = replies[-1]
-        return executed
+        return list(executed)
 
     return run(client, program())
 

@@ -22,7 +22,7 @@ from ..drivers import beside, call, has_filter, node_of, run
 from ..errors import BloomlineError
 from ..packing import Word
 from ..programs import Call, Program, Programs, need_bloomline
-from ..replies import as_dict, is_missing
+from ..replies import as_dict, executed_of, is_missing
 from .console import Progress, say
 from .identity import Watch, identity_call
 from .sources import MIB, Source, count_empty, read_blocks, say_skipped, start_of_line
@@ -125,11 +125,11 @@ class Load:
                 calls += self._transaction(add, identity_call(self.key))
             replies = yield calls
             step = len(calls) // len(window)
-            executed = [_executed(replies[at : at + step]) for at in range(0, len(calls), step)]
+            executed = [executed_of(replies[at : at + step]) for at in range(0, len(calls), step)]
             yield from self._count(window, executed)
             report(self.position)
         # A file that is done is not read again if the load stops in a later one.
-        executed = _executed((yield self._transaction()))
+        executed = executed_of((yield self._transaction()))
         if isinstance(executed, Exception):
             raise executed
         yield from self._count([], [executed])
@@ -183,14 +183,14 @@ class Load:
 
         It is kept if anybody else may have added to it. Returns whether there is none.
         """
-        if not isinstance(executed[0][0], Exception):
-            return False
-        added = sum(reply[1][1] for reply in executed if _has_added(reply))
         # The first one has created it.
-        created = executed[0][2] if _has_added(executed[0]) else None
-        seed = as_dict(created)["seed"] if created is not None else None
+        before, _, created, *_ = executed[0]
+        if not isinstance(before, Exception) or not _has_added(executed[0]):
+            return False
+        seed = as_dict(created)["seed"]
         if seed is None:
             return False
+        added = sum(reply[1][1] for reply in executed if _has_added(reply))
         (removed,) = yield [("EVAL", _REMOVE, 1, self.key, seed, added)]
         return not isinstance(removed, Exception) and bool(removed)
 
@@ -219,14 +219,6 @@ def _has_added(reply: Any) -> bool:
     return not isinstance(reply, Exception) and not any(
         isinstance(each, Exception) for each in reply[1:3]
     )
-
-
-def _executed(replies: list[Any]) -> Any:
-    """The replies of a transaction, or the error that prevented it."""
-    for reply in replies:
-        if isinstance(reply, Exception):
-            return reply
-    return replies[-1]
 
 
 def reserve(client: Any, key: str, create: Callable[[], Create], window: int | None) -> None:
