@@ -13,8 +13,10 @@ use bloomline_core::host::pages;
 
 use super::system;
 
-/// The strictest alignment that the servers' allocators guarantee, in bytes.
-const GUARANTEED_ALIGN: usize = 16;
+/// The strictest alignment that the servers' allocators guarantee, in bytes. A server that cannot
+/// ask the C library for the size of a block, as with musl, stores it in the 8 bytes before the
+/// block.
+const GUARANTEED_ALIGN: usize = 8;
 
 /// From this size on, a block is first mapped on trial if the server's allocator ends the process
 /// when memory is short. The trial takes some microseconds.
@@ -33,8 +35,8 @@ static UNBOUND: AtomicUsize = AtomicUsize::new(0);
 /// server nothing may be allocated before the binding, because the other allocator would free it:
 /// [`unbound_blocks`] counts such blocks.
 ///
-/// In a server, an alignment above 16 bytes is refused: no server guarantees one, and no type of
-/// this module needs it.
+/// Blocks with an alignment above 8 bytes are always the system's: no server guarantees one. Only
+/// hash tables need it here, and none outlives its call.
 pub struct ServerAlloc;
 
 /// The number of blocks that were allocated before the module interface was bound.
@@ -59,7 +61,8 @@ pub fn moved(_from: NonNull<u8>, _to: NonNull<u8>) {
 
 // SAFETY: a block is freed by the allocator that allocated it, provided that none is allocated
 // before the binding and freed after it; the server's functions are thread-safe, and return blocks
-// of at least the requested size, aligned to 16, or null where they may fail.
+// of at least the requested size, aligned to 8, or null where they may fail. A larger alignment
+// always means the system's allocator.
 unsafe impl GlobalAlloc for ServerAlloc {
     #[inline]
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
@@ -67,11 +70,11 @@ unsafe impl GlobalAlloc for ServerAlloc {
         // promises a size above zero.
         unsafe {
             match (raw::RedisModule_TryAlloc, raw::RedisModule_Alloc) {
+                _ if layout.align() > GUARANTEED_ALIGN => System.alloc(layout),
                 (None, None) => {
                     UNBOUND.fetch_add(1, Ordering::Relaxed);
                     System.alloc(layout)
                 }
-                _ if layout.align() > GUARANTEED_ALIGN => ptr::null_mut(),
                 (Some(try_alloc), _) => try_alloc(layout.size()).cast(),
                 (None, Some(_)) if !may_be_requested(layout.size()) => ptr::null_mut(),
                 (None, Some(alloc)) => alloc(layout.size()).cast(),
@@ -109,16 +112,17 @@ unsafe impl GlobalAlloc for ServerAlloc {
         // SAFETY: the caller promises a block of this allocator.
         unsafe {
             match raw::RedisModule_Free {
-                Some(free) => free(block.cast()),
-                None => System.dealloc(block, layout),
+                Some(free) if layout.align() <= GUARANTEED_ALIGN => free(block.cast()),
+                _ => System.dealloc(block, layout),
             }
         }
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // SAFETY: as in `dealloc`; the alignment was accepted when the block was allocated.
+        // SAFETY: as in `dealloc`.
         unsafe {
             match (raw::RedisModule_TryRealloc, raw::RedisModule_Realloc) {
+                _ if layout.align() > GUARANTEED_ALIGN => System.realloc(block, layout, size),
                 (Some(try_realloc), _) => try_realloc(block.cast(), size).cast(),
                 // A smaller block needs no memory that is not there.
                 (None, Some(_)) if size > layout.size() && !may_be_requested(size) => {

@@ -46,7 +46,7 @@ const LEN_SHIFT: u32 = UNUSED_SHIFT + UNUSED_MASK.count_ones();
 /// before these, which stay zero.
 ///
 /// A `Vec` does not suffice: `vec![0; n]` aborts if there is no memory, and no server's allocator
-/// guarantees an alignment above 16.
+/// guarantees the alignment of a page.
 pub struct Words {
     first: NonNull<u64>,
     /// From [`LEN_SHIFT`] on the number of words; below it the number of unused bytes and the kind
