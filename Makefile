@@ -168,7 +168,7 @@ calculator: wasm ## Write the core of the page docs/calculator from the sources
 		base64 -w 96 dist/calculator.wasm; echo '`;'; } >docs/calculator/core.js
 	@wc -c docs/calculator/core.js
 
-fuzz: build servers ## Fuzz for S=60 seconds: T=decode, model, values, resp, dump ...
+fuzz: ## Fuzz the core for S=60 seconds: T=decode, model, values, valkey
 	@scripts/fuzz.sh $(T) $(or $(S),60)
 
 deep: build servers ## Fuzz all for S=60 seconds, sanitizer, valgrind, Miri; lists skipped checks

@@ -4,7 +4,7 @@
 #
 #   scripts/deep.sh [SECONDS [PART]...]
 #
-# SECONDS is the time of fuzzing for each target. The parts are fuzzing, lives,
+# SECONDS is the time of fuzzing for each target; BLOOMLINE_LIVES multiplies the lives. The parts are fuzzing, lives,
 # address_sanitizer, valgrind_run, miri and dependencies; without a part all of them run. The script
 # fails if a check fails. A check that is skipped because a tool is missing is reported at once and
 # again at the end.
@@ -48,13 +48,10 @@ under() {
 on() {
     local home=$folder/$1
     shift
-    BLOOMLINE_REQUIRED_SERVERS='' BLOOMLINE_SERVERS=$home FUZZ_PATIENCE=50 "$@"
+    BLOOMLINE_REQUIRED_SERVERS='' BLOOMLINE_SERVERS=$home "$@"
 }
 
 fuzzing() {
-    for target in resp dump differential; do
-        step "fuzz $target" scripts/fuzz.sh "$target" "$seconds"
-    done
     if scripts/deps.sh fuzz; then
         for target in decode model values valkey; do
             step "fuzz $target" scripts/fuzz.sh "$target" "$seconds"
@@ -64,11 +61,15 @@ fuzzing() {
     fi
 }
 
-# Random lives of filters of all kinds, for some minutes.
+# Random lives of filters of all kinds, for some minutes: in the process, in servers, and random calls
+# to RedisBloom and Bloomline.
 lives() {
-    step "the lives of filters" \
-        env BLOOMLINE_LIVES="${BLOOMLINE_LIVES:-20}" BLOOMLINE_SEED="${BLOOMLINE_SEED:-1000}" \
+    export BLOOMLINE_SEED=${BLOOMLINE_SEED:-1000}
+    step "the lives of filters" env BLOOMLINE_LIVES="${BLOOMLINE_LIVES:-20}" \
         cargo test --locked -p bloomline-core --test families -- life::
+    step "the lives of filters in servers, and RedisBloom" \
+        env BLOOMLINE_LIVES="${BLOOMLINE_LIVES:-5}" BLOOMLINE_TIER=quick \
+        cargo test --locked --features audit --test server -- life:: redisbloom_live::random
 }
 
 # The module with AddressSanitizer. The server must preload the sanitizer's runtime, which sees only
@@ -91,9 +92,9 @@ address_sanitizer() {
     local options=detect_leaks=0:abort_on_error=1:allocator_may_return_null=1
     options+=:detect_odr_violation=0
     under asan redis-6.2 "env ASAN_OPTIONS=$options LD_PRELOAD=$runtime $(program redis-6.2)"
-    step "fuzz resp, dump with AddressSanitizer" \
-        on asan env BLOOMLINE_SO="$so" FUZZ_SECONDS="$seconds" \
-        cargo test --locked --features audit --test fuzz -- resp dump
+    step "the lives of filters with AddressSanitizer" \
+        on asan env BLOOMLINE_SO="$so" \
+        cargo test --locked --features audit --test server -- life::filters_in_servers
     # hostile::sizes sends arguments of half a gigabyte: eight minutes under the sanitizer, which
     # keeps freed memory, so that a test of resident memory says nothing.
     step "entry points with AddressSanitizer" \
@@ -120,10 +121,8 @@ valgrind_run() {
     under valgrind redis-7.0 \
         "valgrind --error-exitcode=99 --exit-on-first-error=yes --log-file=$log.%p" \
         "--soname-synonyms=somalloc=*jemalloc* --undef-value-errors=no $(program redis-7.0)"
-    step "fuzz dump under valgrind" on valgrind env FUZZ_CASES=50 \
-        cargo test --locked --features audit --test fuzz -- dump
-    step "fuzz resp under valgrind" on valgrind env FUZZ_CASES=12 \
-        cargo test --locked --features audit --test fuzz -- resp
+    step "the lives of filters under valgrind" on valgrind \
+        cargo test --locked --features audit --test server -- life::filters_in_servers
     if grep -h -A 12 -E 'Invalid (read|write|free)' "$log".* 2>/dev/null; then
         failed+=("valgrind: an invalid access")
     fi

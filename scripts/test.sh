@@ -19,9 +19,9 @@ tier=$1
 quick_servers=(redis-6.2 redis-8.2 valkey-9)
 # Some tests run on no other server than the newest Redis, so it has the debug allocator.
 audited=redis-8.2
-quick_tests=(families bloom cuckoo memory out_of_memory layering server fuzz docs clients)
+quick_tests=(families bloom cuckoo memory out_of_memory layering server docs clients)
 # Those that run on servers: the rest runs them again, on the other ones.
-on_servers=(server fuzz docs clients)
+on_servers=(server docs clients)
 
 # cargo_with COMMAND ARGUMENTS...: a command for the workspace. The features are always the same, so
 # that nothing is compiled twice.

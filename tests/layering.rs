@@ -40,7 +40,6 @@ const ROOTS: [&str; 18] = [
     "benches/server",
     "tests/clients",
     "tests/docs",
-    "tests/fuzz",
     "tests/harness/src",
     "tests/install",
     "tests/server",

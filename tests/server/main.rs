@@ -17,7 +17,7 @@
 //! | what a windowed filter finds and forgets | `windows` | |
 //! | bytes made to do harm | `hostile` | `hostile::generations` |
 //! | crashes, full disks, lack of memory | `faults` | |
-//! | all operations on all kinds, compared with filters in this process | `life` | |
+//! | all operations on all kinds, beside random calls | `life` | |
 //! | the same under load; latencies | `soak` | |
 //! | other modules in the same server | `modules` | |
 //! | settings and load arguments | `settings` | |
@@ -25,9 +25,9 @@
 //!
 //! Kinds of filters, of both families, are data: a test that must hold for every kind runs over
 //! [`filters::all`]. What only cuckoo filters have is in the file `cuckoo` of each folder. The
-//! other files are tools of several folders: [`inspect`] (queries), [`overlapping`] (filters to
-//! merge), [`packed`] (items in one string), [`timed`] (servers with moved clocks), [`windowed`]
-//! (fields of headers).
+//! other files are tools of several folders: [`calls`] (random ones), [`inspect`] (queries),
+//! [`overlapping`] (filters to merge), [`packed`] (items in one string), [`timed`] (servers with
+//! moved clocks), [`windowed`] (fields of headers).
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -37,6 +37,7 @@
 )]
 
 mod acl;
+mod calls;
 mod cluster;
 mod commands;
 mod entry_points;

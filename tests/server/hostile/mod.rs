@@ -7,6 +7,7 @@ mod counts;
 mod cuckoo;
 mod damage;
 mod edges;
+mod found;
 mod generations;
 mod sizes;
 mod value;

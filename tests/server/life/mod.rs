@@ -2,7 +2,7 @@
 //! `bloomline_reference::life` as a call of its commands, compared with the same filter in this
 //! process. Replies are equal, and so are the bytes of the filter on the primary, on its replica,
 //! and after both files were loaded; a call replicates something if and only if it has changed the
-//! filter.
+//! filter. Beside each life, strangers send random calls and damaged bytes.
 //!
 //! `BLOOMLINE_LIVES` multiplies their number, and `BLOOMLINE_SEED` is where the seeds begin.
 
@@ -10,6 +10,7 @@ mod calls;
 #[allow(clippy::module_inception, reason = "it is the life")]
 mod life;
 mod pair;
+mod strangers;
 
 use std::collections::BTreeMap;
 
@@ -22,6 +23,7 @@ use bloomline_reference::life::variable;
 use life::Alone;
 pub use life::{Count, Life};
 pub use pair::{EVENTS, Pair};
+use strangers::Strangers;
 
 /// Lives of each kind.
 const LIVES: u64 = 2;
@@ -57,11 +59,14 @@ fn run(server: &Kind) {
             else {
                 continue;
             };
+            let mut strangers = Strangers::of(pair.primary(), seed);
             for _ in 0..LENGTH {
                 if !life.is_over() {
                     *steps.entry(life.step()).or_default() += 1;
                 }
+                strangers.call("k");
             }
+            strangers.end(&mut pair.replica());
             life.assert_saved();
             total.add(life.count);
             lives += 1;

@@ -3,10 +3,12 @@
 //! Both modules run on the same server. Each test begins once with Bloomline and once with
 //! RedisBloom. Bloomline makes filters in RedisBloom's layout. `make servers` fetches RedisBloom.
 
+mod differences;
 mod files;
 mod filters;
 mod followed;
 mod payloads;
+mod random;
 mod replicas;
 mod stream;
 

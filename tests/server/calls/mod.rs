@@ -1,6 +1,20 @@
-//! The two families of filters, whose commands have the same names after different prefixes.
+//! Random calls, valid and not, generated from bytes.
+//!
+//! | module | generates |
+//! |---|---|
+//! | [`words`] | arguments |
+//! | [`redisbloom`], [`cuckoo`] | calls of the commands that RedisBloom has, for both modules |
+//! | [`own`] | these with further options, calls of the other commands, and damaged bytes |
+//!
+//! `life::strangers` sends them beside the lives of filters, `redisbloom_live::random` to
+//! RedisBloom and Bloomline at once.
 
-/// A family of filters.
+pub mod cuckoo;
+pub mod own;
+pub mod redisbloom;
+pub mod words;
+
+/// A family of filters, whose commands have the same names after different prefixes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Family {
     /// Bloom filters, commands BF.*

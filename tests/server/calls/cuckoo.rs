@@ -6,7 +6,7 @@
 
 use arbitrary::{Result, Unstructured};
 
-use crate::words::{Words, item, items, iterator, number, word};
+use super::words::{Words, item, items, iterator, number, word};
 
 /// The options of CF.RESERVE.
 const OPTIONS: [&str; 3] = ["BUCKETSIZE", "MAXITERATIONS", "EXPANSION"];
@@ -176,11 +176,5 @@ impl Numbers {
             header.extend((number as u16).to_le_bytes());
         }
         header
-    }
-
-    /// The buckets of each table, the oldest first: of the first eight, if there are more.
-    pub fn buckets(&self) -> impl Iterator<Item = u64> {
-        let tables = self.tables.min(8) as u32;
-        (0..tables).map(|index| self.buckets.saturating_mul(self.expansion.saturating_pow(index)))
     }
 }

@@ -2,9 +2,8 @@
 
 use arbitrary::{Result, Unstructured};
 
-use crate::cuckoo_calls;
-use crate::family::Family;
-use crate::words::{Words, item, items, iterator, number, word};
+use super::words::{Words, item, items, iterator, number, word};
+use super::{Family, cuckoo};
 
 /// The keys: three of filters, one of a string. They are few, so that calls meet.
 pub const KEYS: [&str; 4] = ["a", "b", "c", "text"];
@@ -55,10 +54,10 @@ pub fn call(u: &mut Unstructured, family: Family) -> Result<Words> {
     let mut call = match (u.int_in_range(0..=31u8)?, family) {
         (27.., _) => of_the_server(u, key)?,
         (_, Family::Bloom) => bloom(u, key)?,
-        (_, Family::Cuckoo) => cuckoo_calls::call(u, key)?,
+        (_, Family::Cuckoo) => cuckoo::call(u, key)?,
     };
     damage(u, &mut call)?;
-    cuckoo_calls::end_options(&mut call);
+    cuckoo::end_options(&mut call);
     Ok(call)
 }
 

@@ -4,7 +4,7 @@
 
 use std::str;
 
-use crate::words::Words;
+use crate::calls::words::Words;
 
 /// A call to which the two servers replied differently, or after which their filters differ. Then
 /// the replies are those of BF.DEBUG.

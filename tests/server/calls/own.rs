@@ -4,9 +4,10 @@
 use arbitrary::{Result, Unstructured};
 use bloomline_reference::checks::number::{double, whole};
 
-use crate::calls::{self, key};
-use crate::family::Family;
-use crate::words::{Words, item, items, word};
+use super::Family;
+use super::redisbloom::{self, key};
+use super::words::{Words, item, items, word};
+use crate::packed::{FORMS, Form};
 
 /// The options of every kind of filter. The windows are so long that no case of a test lasts as
 /// long.
@@ -55,7 +56,7 @@ fn number(u: &mut Unstructured) -> Result<Vec<u8>> {
         0 => word(whole(u)? as i64),
         1 => word(whole(u)?),
         2 => word(format!("{:e}", double(u)?)),
-        _ => crate::words::number(u, &["0", "1", "300"], &["inf"])?,
+        _ => super::words::number(u, &["0", "1", "300"], &["inf"])?,
     })
 }
 
@@ -101,10 +102,20 @@ fn with_options(u: &mut Unstructured, mut call: Words) -> Result<Words> {
     Ok(call)
 }
 
-/// A call with packed items, sometimes with none.
+/// The arguments of a call with packed items. A line with LF is several items, an empty one none.
 fn packed(u: &mut Unstructured) -> Result<Words> {
-    let items = if u.ratio(1, 16)? { Vec::new() } else { items(u)? };
-    crate::packed::arguments(u, &items)
+    let (form, mut items) = (*u.choose(&FORMS)?, items(u)?);
+    if form == Form::Fixed {
+        let width = items[0].len();
+        items.retain(|item| item.len() == width);
+    }
+    let mut words = form.args(&items);
+    match u.int_in_range(0..=3u8)? {
+        0 => words.insert(0, word("count")),
+        1 => words.push(word("COUNT")),
+        _ => {}
+    }
+    Ok(words)
 }
 
 /// A call of a command that only this module has.
@@ -144,7 +155,7 @@ fn own(u: &mut Unstructured) -> Result<Words> {
 /// A command whose arguments contain no bytes of a filter.
 pub fn command(u: &mut Unstructured) -> Result<Words> {
     let family = if u.ratio(1, 3)? { Family::Cuckoo } else { Family::Bloom };
-    let call = if u.ratio(2, 3)? { calls::call(u, family)? } else { own(u)? };
+    let call = if u.ratio(2, 3)? { redisbloom::call(u, family)? } else { own(u)? };
     let mut call = with_options(u, call)?;
     damage(u, &mut call)?;
     Ok(call)
@@ -178,7 +189,7 @@ pub fn damage(u: &mut Unstructured, command: &mut Words) -> Result<()> {
 /// LOADCHUNK of a dumped chunk, with its iterator and bytes unchanged or damaged.
 pub fn piece(
     u: &mut Unstructured,
-    family: Family,
+    family: &str,
     to: Vec<u8>,
     (iterator, data): (i64, &[u8]),
 ) -> Result<Words> {
@@ -192,5 +203,5 @@ pub fn piece(
             _ => data[at] = u.arbitrary()?,
         }
     }
-    Ok(vec![family.command("LOADCHUNK"), to, iterator, data])
+    Ok(vec![word(format!("{family}.LOADCHUNK")), to, iterator, data])
 }
