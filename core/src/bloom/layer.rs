@@ -32,8 +32,8 @@ pub trait Probe: Sized {
     /// True if the layout has code for vector instructions. Without, compilers would make slow
     /// gathers of its loops where they may use them.
     const IS_VECTORIZED: bool;
-    /// What all layers of a filter have in common.
-    type Common: Copy;
+    /// What items are hashed with, for all layers of a filter.
+    type Seed: Copy;
     /// The hash of an item, for all layers.
     type Hash: Copy;
     /// Where the item of a hash lies in one layer.
@@ -42,17 +42,17 @@ pub trait Probe: Sized {
     type Prepared<B: Backend>: Copy;
 
     /// Hashes an item.
-    fn hash(common: &Self::Common, item: &[u8]) -> Self::Hash;
+    fn hash(seed: &Self::Seed, item: &[u8]) -> Self::Hash;
 
     /// Hashes items, at most 64, and calls `see` with each hash in turn.
     #[inline(always)]
     fn hash_all<T: AsRef<[u8]>>(
-        common: &Self::Common,
+        seed: &Self::Seed,
         items: impl Iterator<Item = T>,
         mut see: impl FnMut(Self::Hash),
     ) {
         for item in items {
-            see(Self::hash(common, item.as_ref()));
+            see(Self::hash(seed, item.as_ref()));
         }
     }
 
@@ -91,10 +91,15 @@ pub(crate) mod sealed {
 pub trait Layer: Probe + sealed::Sealed {
     /// The layout of such layers.
     const LAYOUT: Layout;
+    /// What all layers of a filter have in common.
+    type Common: Copy;
     /// Items of a group in one layer.
     type Located: Located<Self>;
     /// A layer before it is built.
     type Shape: Copy + PartialEq;
+
+    /// What items are hashed with.
+    fn seed(common: &Self::Common) -> Self::Seed;
 
     /// Sets all bits of the item.
     fn set<B: Backend>(&mut self, backend: B, spot: &Self::Spot);

@@ -15,25 +15,7 @@ pub(crate) trait Generations: Sized {
     type Layer: Layer;
 
     /// What items are hashed with.
-    type Seed: Copy;
-
-    /// What items are hashed with.
-    fn seed(&self) -> Self::Seed;
-
-    /// Hashes an item.
-    fn hash(seed: &Self::Seed, item: &[u8]) -> HashOf<Self>;
-
-    /// Hashes items, at most 64, and calls `see` with each hash in turn.
-    #[inline(always)]
-    fn hash_all<T: AsRef<[u8]>>(
-        seed: &Self::Seed,
-        items: impl Iterator<Item = T>,
-        mut see: impl FnMut(HashOf<Self>),
-    ) {
-        for item in items {
-            see(Self::hash(seed, item.as_ref()));
-        }
-    }
+    fn seed(&self) -> SeedOf<Self>;
 
     /// Locates an item in the newest layer.
     fn locate(&self, hash: &HashOf<Self>) -> SpotOf<Self>;
@@ -95,6 +77,8 @@ pub(crate) trait Generations: Sized {
     ) -> bool;
 }
 
+/// What the items of a filter are hashed with.
+pub(crate) type SeedOf<F> = <<F as Generations>::Layer as Probe>::Seed;
 /// The hash of an item in the layers of a filter.
 pub(crate) type HashOf<F> = <<F as Generations>::Layer as Probe>::Hash;
 /// Where an item lies in a layer of a filter.

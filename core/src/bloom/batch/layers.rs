@@ -80,25 +80,10 @@ impl<L: Layer> ScalableFilter<L> {
 
 impl<L: Layer> Generations for ScalableFilter<L> {
     type Layer = L;
-    type Seed = L::Common;
 
     #[inline(always)]
-    fn seed(&self) -> L::Common {
-        self.common
-    }
-
-    #[inline(always)]
-    fn hash(seed: &L::Common, item: &[u8]) -> L::Hash {
-        L::hash(seed, item)
-    }
-
-    #[inline(always)]
-    fn hash_all<T: AsRef<[u8]>>(
-        seed: &L::Common,
-        items: impl Iterator<Item = T>,
-        see: impl FnMut(L::Hash),
-    ) {
-        L::hash_all(seed, items, see);
+    fn seed(&self) -> L::Seed {
+        L::seed(&self.common)
     }
 
     #[inline(always)]

@@ -20,7 +20,7 @@ mod windowed;
 
 use arrayvec::ArrayVec;
 
-use self::generations::{Generations, LocatedOf, SpotOf, goes_on_after};
+use self::generations::{Generations, LocatedOf, SeedOf, SpotOf, goes_on_after};
 use self::group::Group;
 pub use self::layers::contains_spot;
 use crate::bloom::layer::{Layer, Located, Part, Probe};
@@ -160,12 +160,12 @@ fn are_few(items: &impl Iterator) -> bool {
 #[inline(always)]
 fn locate_few<F: Generations>(
     spots: &mut Spots<F>,
-    seed: &F::Seed,
+    seed: &SeedOf<F>,
     layer: &F::Layer,
     items: &mut impl Iterator<Item: AsRef<[u8]>>,
 ) -> bool {
     spots.clear();
-    F::hash_all(seed, items.take(FEW), |hash| {
+    F::Layer::hash_all(seed, items.take(FEW), |hash| {
         // There is room: no more items are taken than that.
         let _ = spots.try_push(layer.locate(&hash));
     });
@@ -182,12 +182,12 @@ fn locate_few<F: Generations>(
 #[inline(always)]
 fn locate_next<F: Generations>(
     located: &mut LocatedOf<F>,
-    seed: &F::Seed,
+    seed: &SeedOf<F>,
     layer: &F::Layer,
     items: &mut impl Iterator<Item: AsRef<[u8]>>,
 ) -> bool {
     located.clear();
-    F::hash_all(seed, items.take(Mask::ITEMS), |hash| located.push(hash));
+    F::Layer::hash_all(seed, items.take(Mask::ITEMS), |hash| located.push(hash));
     located.locate(layer);
     !located.is_empty()
 }
@@ -197,11 +197,11 @@ fn locate_next<F: Generations>(
 fn hash_next<F: Generations, B: Backend>(
     group: &mut Group<F::Layer, B>,
     backend: B,
-    seed: &F::Seed,
+    seed: &SeedOf<F>,
     items: &mut impl Iterator<Item: AsRef<[u8]>>,
 ) -> bool {
     group.clear();
-    F::hash_all(seed, items.take(Mask::ITEMS), |hash| group.push(hash));
+    F::Layer::hash_all(seed, items.take(Mask::ITEMS), |hash| group.push(hash));
     group.prepare(backend);
     !group.hashes().is_empty()
 }
@@ -218,7 +218,7 @@ impl<F: Generations> Task for ContainsOne<'_, '_, F> {
 
     #[inline(always)]
     fn run<B: Backend>(self, backend: B) -> bool {
-        let hash = F::hash(&self.filter.seed(), self.item);
+        let hash = F::Layer::hash(&self.filter.seed(), self.item);
         self.filter.contains_hash(backend, &hash, self.now)
     }
 }
@@ -236,7 +236,7 @@ impl<F: Generations> Task for InsertOne<'_, '_, '_, F> {
 
     #[inline(always)]
     fn run<B: Backend>(self, backend: B) -> Result<Insertion, Error> {
-        let hash = F::hash(&self.filter.seed(), self.item);
+        let hash = F::Layer::hash(&self.filter.seed(), self.item);
         let spot = self.filter.locate(&hash);
         self.filter.insert_spot(backend, spot, self.now, self.permit)
     }

@@ -17,7 +17,7 @@ use crate::bloom::layer::{Layer, Part, Probe};
 use crate::bloom::window::ring::{Ring, in_ring};
 use crate::bloom::window::{GenerationRef, WindowedFilter};
 use crate::error::Error;
-use crate::hash::xxh3::{ItemHash, item_hash};
+use crate::hash::xxh3::ItemHash;
 use crate::insertion::Insertion;
 use crate::mask::Mask;
 use crate::permit::Permit;
@@ -25,16 +25,10 @@ use crate::simd::Backend;
 
 impl Generations for WindowedFilter {
     type Layer = BlockedLayer;
-    type Seed = u64;
 
     #[inline(always)]
     fn seed(&self) -> u64 {
         self.seed
-    }
-
-    #[inline(always)]
-    fn hash(seed: &u64, item: &[u8]) -> ItemHash {
-        item_hash(item, *seed)
     }
 
     /// Regular layers are never folded.

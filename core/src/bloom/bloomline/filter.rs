@@ -21,8 +21,14 @@ impl sealed::Sealed for BlockedLayer {}
 
 impl Layer for BlockedLayer {
     const LAYOUT: Layout = Layout::Bloomline;
+    type Common = Common;
     type Located = LocatedBlocks;
     type Shape = Shape;
+
+    #[inline(always)]
+    fn seed(common: &Common) -> u64 {
+        common.seed
+    }
 
     #[inline(always)]
     fn set<B: Backend>(&mut self, backend: B, spot: &Spot) {

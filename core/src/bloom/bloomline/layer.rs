@@ -4,7 +4,7 @@ use std::hint::assert_unchecked;
 use std::iter;
 
 use super::geometry::Geometry;
-use super::growth::{Common, Shape};
+use super::growth::Shape;
 use super::locate::{Spot, locate};
 use crate::bloom::layer::{Part, Probe};
 use crate::hash::xxh3::{ItemHash, item_hash};
@@ -177,7 +177,7 @@ unsafe impl Blocks for LayerRef<'_> {
 }
 
 impl<L: Blocks> Probe for L {
-    type Common = Common;
+    type Seed = u64;
     type Hash = ItemHash;
     type Spot = Spot;
     type Prepared<B: Backend> = B::Pattern;
@@ -187,8 +187,8 @@ impl<L: Blocks> Probe for L {
     const IS_VECTORIZED: bool = true;
 
     #[inline(always)]
-    fn hash(common: &Common, item: &[u8]) -> ItemHash {
-        item_hash(item, common.seed)
+    fn hash(seed: &u64, item: &[u8]) -> ItemHash {
+        item_hash(item, *seed)
     }
 
     #[inline(always)]

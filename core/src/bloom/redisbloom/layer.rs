@@ -95,7 +95,8 @@ impl ClassicLayer {
 }
 
 impl Probe for ClassicLayer {
-    type Common = Common;
+    /// True for hashes of 64 bits.
+    type Seed = bool;
     type Hash = Pair;
     type Spot = Pair;
     type Prepared<B: Backend> = ();
@@ -104,8 +105,8 @@ impl Probe for ClassicLayer {
     const IS_VECTORIZED: bool = false;
 
     #[inline(always)]
-    fn hash(common: &Common, item: &[u8]) -> Pair {
-        if common.options.is_64_bit() { pair_64(item) } else { pair_32(item) }
+    fn hash(&is_64_bit: &bool, item: &[u8]) -> Pair {
+        if is_64_bit { pair_64(item) } else { pair_32(item) }
     }
 
     #[inline(always)]
@@ -205,8 +206,14 @@ impl sealed::Sealed for ClassicLayer {}
 
 impl Layer for ClassicLayer {
     const LAYOUT: Layout = Layout::RedisBloom;
+    type Common = Common;
     type Located = LocatedPairs;
     type Shape = Shape;
+
+    #[inline(always)]
+    fn seed(common: &Common) -> bool {
+        common.options.is_64_bit()
+    }
 
     #[inline(always)]
     fn set<B: Backend>(&mut self, _: B, spot: &Pair) {

@@ -128,7 +128,7 @@ fn plain(spot: &Pair, modulus: Modulus) -> Indexes<Whole> {
 }
 
 impl Probe for ValkeyLayer {
-    type Common = Common;
+    type Seed = Seed;
     type Hash = Pair;
     type Spot = Pair;
     type Prepared<B: Backend> = ();
@@ -137,18 +137,18 @@ impl Probe for ValkeyLayer {
     const IS_VECTORIZED: bool = false;
 
     #[inline(always)]
-    fn hash(common: &Common, item: &[u8]) -> Pair {
-        pair(&common.seed, item)
+    fn hash(seed: &Seed, item: &[u8]) -> Pair {
+        pair(seed, item)
     }
 
     #[inline(always)]
     fn hash_all<T: AsRef<[u8]>>(
-        common: &Common,
+        seed: &Seed,
         items: impl Iterator<Item = T>,
         see: impl FnMut(Pair),
     ) {
         let items: ArrayVec<T, { Mask::ITEMS }> = items.take(Mask::ITEMS).collect();
-        pairs(&common.seed, &items, see);
+        pairs(seed, &items, see);
     }
 
     #[inline(always)]
@@ -196,8 +196,14 @@ impl sealed::Sealed for ValkeyLayer {}
 
 impl Layer for ValkeyLayer {
     const LAYOUT: Layout = Layout::ValkeyBloom;
+    type Common = Common;
     type Located = LocatedPairs;
     type Shape = Shape;
+
+    #[inline(always)]
+    fn seed(common: &Common) -> Seed {
+        common.seed
+    }
 
     #[inline(always)]
     fn set<B: Backend>(&mut self, _: B, spot: &Pair) {
