@@ -101,7 +101,7 @@ pub struct Done<'a> {
     /// Those that were processed.
     pub processed: usize,
     /// The ones among the answers.
-    pub ones: u64,
+    pub ones: usize,
 }
 
 /// Replies with the number of items and empty lines that were processed, their answers, and the
@@ -120,6 +120,7 @@ fn send(
     describe: impl FnOnce(&Done) -> String,
 ) -> Result<(), Failure> {
     answers.end_empty_lines();
+    let answers = answers.into_bits();
     let processed = answers.len();
     if let (Reply::Count, Some(text)) = (reply, refusal) {
         let (unit, all, ones) = (items.form().unit(), items.answers(), answers.ones());
@@ -130,7 +131,7 @@ fn send(
     call.context.count(processed as u64);
     match reply {
         Reply::Bitmap => call.context.bulk(&answers.into_bitmap()),
-        Reply::Count => call.context.count(answers.ones()),
+        Reply::Count => call.context.count(answers.ones() as u64),
     }
     if let Some(text) = refusal {
         call.context.error(text);

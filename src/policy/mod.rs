@@ -9,11 +9,12 @@
 //! | [`limits`], [`machine`] | how much memory a filter may take |
 //! | `huge` | when the thread for huge pages is started |
 //! | [`seed`] | the seed of a new filter |
-//! | [`replicate`] | what is replicated of a call |
+//! | [`replicate`], [`bits`] | what is replicated of a call; a bit per item of it |
 //! | [`counters`], `totals` | the numbers that INFO shows; what filters add to them |
 //!
 //! No `unsafe`: the server is reached through [`crate::server`] only.
 
+pub mod bits;
 mod bloom;
 pub mod config;
 pub mod counters;
