@@ -123,13 +123,47 @@ fn header_of_a_folded_filter_in_the_docs_is_written_and_read() {
 }
 
 #[test]
-fn bits_of_a_filter_in_the_docs_are_set() {
+fn example_in_the_docs_is_the_header_and_the_bits_of_a_filter() {
     let growth = Growth::Scaling { expansion: 2 };
     let spec = Spec { capacity: 100, error_rate: 0.01, growth };
     let mut filter = Filter::new(spec, 0x0123_4567_89ab_cdef, &mut |_| true).expect("a filter");
     filter.insert(b"user1", &mut |_| true).expect("an item");
-    let text = set_bytes(filter.layers().next().expect("a layer").words().as_bytes());
-    assert!(page().contains(&text), "docs/format.md does not show:\n{text}");
+    let layer = filter.layers().next().expect("a layer");
+    let (bits, geometry) = (set_bytes(layer.words().as_bytes()), layer.geometry());
+    let counts = format!(
+        "{} page of {} blocks, and an item {} blocks with {} bits in",
+        geometry.pages(),
+        geometry.blocks_per_page(),
+        geometry.blocks_per_item(),
+        geometry.bits_per_block(),
+    );
+    let page = page();
+    for text in [&hex(&filter.encode_header()), &bits, &counts] {
+        assert!(page.contains(text), "docs/format.md does not show:\n{text}");
+    }
+
+    // From the words that the page shows, its rules give the same bits.
+    let shown = |name: &str| {
+        let (_, rest) = page.split_once(&format!("\n{name:<12}")).expect(name);
+        u64::from_str_radix(&rest[..16], 16).expect(name)
+    };
+    let [block_hash, pattern, further] = ["block_hash", "pattern", "pattern 1"].map(shown);
+    let fold = |a: u64, b: u64| {
+        let product = u128::from(a) * u128::from(b);
+        product as u64 ^ (product >> 64) as u64
+    };
+    assert_eq!(pattern, fold(block_hash, 0x9e37_79b9_7f4a_7c15));
+    assert_eq!(further, fold(pattern, 0x6a09_e667_f3bc_c909));
+    let mut bytes = [0; 192];
+    for (pattern, block) in [(pattern, 1), (further, 2)] {
+        assert!(page.contains(&format!("{pattern:016x}     block {block}")), "block {block}");
+        for i in 0..4 {
+            let sector = ((pattern >> 48) + i) % 8;
+            let bit = (block * 512 + sector * 64 + (pattern >> (6 * i)) % 64) as usize;
+            bytes[bit / 8] |= 1u8 << (bit % 8);
+        }
+    }
+    assert_eq!(set_bytes(&bytes), bits);
 }
 
 #[test]
@@ -189,6 +223,11 @@ fn the_payload_of_valkey_bloom_is_that_of_the_page() {
     assert!(page.contains(&hex), "{hex}");
     let pair = bloomline_core::hash::siphash::pair(&FIXED_SEED, b"a");
     assert!(page.contains(&format!("{:016x}`and`{:016x}", pair.a, pair.b)), "{pair:x?}");
+    // The first layer has 24 bits.
+    let further = (2..8).map(|i| pair.b.wrapping_mul(i).wrapping_add(pair.a) % (u64::MAX - 58));
+    let bits = [pair.a, pair.b].into_iter().chain(further).map(|bit| (bit % 24).to_string());
+    let bits = bits.collect::<String>();
+    assert!(page.contains(&format!("firstlayer{bits}.")), "{bits}");
     let header = filter.encode_header();
     assert_eq!((&header[..8], header.len()), (&b"valkeybf"[..], 128));
     assert_eq!(header[40..72], FIXED_SEED);
