@@ -90,7 +90,7 @@ function showCompared(plan, asked) {
     + "as many.";
   const layers = plan.redisbloomLayers;
   element("compared-note").textContent = (asked.forgets !== "none"
-    ? "RedisBloom has no filter that forgets. "
+    ? "RedisBloom has no windowed filters. "
     : Number.isFinite(layers)
       ? `RedisBloom has ${grouped(layers)} layer${layers === 1 ? "" : "s"} for the same request. `
       : "RedisBloom refuses this request: its largest capacity is 1,073,741,824. ") + minimum;
@@ -147,9 +147,9 @@ function showHints(asked) {
   element("window-hint").textContent = known(asked.seconds, () =>
     `${grouped(asked.seconds)} s: found for ${duration(asked.seconds)}`
     + known(asked.generations, () =>
-      `, forgotten after ${duration(asked.seconds * (1 + 1 / asked.generations))} at most`));
+      `, expired after ${duration(asked.seconds * (1 + 1 / asked.generations))} at most`));
   element("generations-hint").textContent =
-    "More generations forget more exactly, and cost more layers and time.";
+    "With more generations items expire more exactly. They cost more layers and time.";
 }
 
 function showFields(texts) {
