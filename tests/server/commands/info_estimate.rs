@@ -1,8 +1,9 @@
-//! BF.INFO key ESTIMATE: its shape in both protocols, and how near it is to the truth.
+//! BF.INFO key ESTIMATE: its shape in both protocols. `core/tests/bloom/joined/estimates.rs` has
+//! how near it is to the truth.
 
 use bloomline_harness::{Client, Setup, rows};
 
-use crate::overlapping::{KINDS, add, make};
+use crate::overlapping::add;
 
 /// The estimated number of items and its standard error, in RESP2.
 fn estimate(client: &mut Client, key: &str) -> (i64, i64) {
@@ -32,25 +33,7 @@ fn an_estimate_is_a_pair_of_numbers() {
         "BF.INFO k ESTIMATE" => "*[*[:3 :<n>]]" | "%{+Estimated number of items *[:3 :<n>]}";
         "BF.INFO k estimate" => "*[*[:3 :<n>]]" | "%{+Estimated number of items *[:3 :<n>]}";
         "BF.INFO k ESTIMATES" => "-Invalid information value";
-        "BF.INFO missing ESTIMATE" => "-ERR not found";
-        "SET text value" => "+OK";
-        "BF.INFO text ESTIMATE" => "-WRONGTYPE Operation against a key holding the wrong kind of value";
     ]);
-}
-
-#[test]
-fn estimates_are_near_the_number_of_items() {
-    Setup::new().on_shared_servers(|mut client, _| {
-        for options in KINDS {
-            make(&mut client, options);
-            for (key, truth) in [("a", 200), ("b", 200), ("c", 150), ("whole", 400)] {
-                assert_near(&mut client, key, truth);
-            }
-            client.ok("BF.MERGE d a b c");
-            assert_near(&mut client, "d", 400);
-            assert_eq!(estimate(&mut client, "d"), estimate(&mut client, "whole"), "{options}");
-        }
-    });
 }
 
 #[test]

@@ -1,57 +1,46 @@
 //! What a merge makes: the filter to which the items of all sources were added.
+//!
+//! `life` compares merges into filters that exist with filters in this process.
 
-use bloomline_harness::{Client, Setup, bulk, for_each_server, int};
-use redis::Value;
+use bloomline_harness::{Client, Setup, for_each_server, int};
 
 use crate::inspect::{digest, info_field};
 use crate::overlapping::{
     ALL, KINDS, PARTS, add, assert_contains, assert_same_bits, digests, make,
 };
 
-fn card(client: &mut Client, key: &str) -> i64 {
-    int(&client.call(&format!("BF.CARD {key}")))
+/// Asserts that a filter has the items of all parts.
+fn assert_is_whole(client: &mut Client, key: &str, options: &str) {
+    assert_contains(client, key, 0..ALL);
+    assert_same_bits(client, key, "whole");
+    // The filters are lightly filled, so the estimate is close.
+    let items = int(&client.call(&format!("BF.CARD {key}")));
+    assert!((390..=410).contains(&items), "{options}: {items}");
+    for field in ["CAPACITY", "SIZE", "FILTERS"] {
+        let whole = info_field(client, "whole", field);
+        assert_eq!(info_field(client, key, field), whole, "{options}: {field}");
+    }
 }
 
 #[test]
-fn a_missing_destination_becomes_the_union() {
+fn the_destination_becomes_the_union() {
     Setup::new().debug().on_shared_servers(|mut client, _| {
         for options in KINDS {
             make(&mut client, options);
             let before = digests(&mut client, ["a", "b", "c"]);
             client.ok("BF.MERGE d a b c");
             assert_eq!(digests(&mut client, ["a", "b", "c"]), before, "{options}");
-            assert_contains(&mut client, "d", 0..ALL);
-            assert_same_bits(&mut client, "d", "whole");
-            // The filters are lightly filled, so the estimate is close.
-            let items = card(&mut client, "d");
-            assert!((390..=410).contains(&items), "{options}: {items}");
-            for field in ["CAPACITY", "SIZE", "FILTERS"] {
-                let whole = info_field(&mut client, "whole", field);
-                assert_eq!(info_field(&mut client, "d", field), whole, "{options}: {field}");
-            }
+            assert_is_whole(&mut client, "d", options);
             assert_eq!(client.ask("TTL d"), ":-1");
-        }
-    });
-}
-
-#[test]
-fn an_existing_destination_takes_part() {
-    Setup::new().debug().on_shared_servers(|mut client, _| {
-        for options in KINDS {
-            make(&mut client, options);
-            let before = digests(&mut client, ["b", "c"]);
             client.ok("BF.MERGE a b c");
-            assert_eq!(digests(&mut client, ["b", "c"]), before, "{options}");
-            assert_contains(&mut client, "a", 0..ALL);
-            assert_same_bits(&mut client, "a", "whole");
-            let items = card(&mut client, "a");
-            assert!((390..=410).contains(&items), "{options}: {items}");
+            assert_eq!(digests(&mut client, ["b", "c"]), before[1..], "{options}");
+            assert_is_whole(&mut client, "a", options);
         }
     });
 }
 
 #[test]
-fn merging_a_filter_with_itself_changes_nothing() {
+fn a_key_that_is_named_again_counts_once() {
     Setup::new().debug().on_shared_servers(|mut client, _| {
         for options in KINDS {
             make(&mut client, options);
@@ -62,21 +51,12 @@ fn merging_a_filter_with_itself_changes_nothing() {
             assert_eq!(digests(&mut client, ["a", "whole"]), before, "{options}");
             client.ok("BF.MERGE copy a");
             assert_eq!(digest(&mut client, "copy"), before[0], "{options}");
-        }
-    });
-}
-
-#[test]
-fn a_source_that_is_named_again_counts_once() {
-    Setup::new().debug().on_shared_servers(|mut client, _| {
-        for options in KINDS {
-            make(&mut client, options);
             client.ok("BF.MERGE once a b");
             client.ok("BF.MERGE often a b a b b a");
             client.ok("BF.MERGE often b often a a");
-            assert_eq!(digest(&mut client, "often"), digest(&mut client, "once"), "{options}");
-            assert_eq!(card(&mut client, "often"), card(&mut client, "once"), "{options}");
-            assert_eq!(client.ask("DEL once often"), ":2");
+            // The number of items is in the digest.
+            let [once, often] = digests(&mut client, ["once", "often"]);
+            assert_eq!(once, often, "{options}");
         }
     });
 }
@@ -90,16 +70,31 @@ fn filters_of_two_servers_are_merged_by_dump_and_restore() {
             here.ok("FLUSHALL");
             there.ok("FLUSHALL");
             here.ok(&format!("BF.RESERVE region 0.000001 1000 {options}"));
-            let copy = here.call("DUMP region");
-            let restored = there.run(&[&b"RESTORE"[..], b"region", b"0", bulk(&copy)]);
-            assert_eq!(restored, Value::Okay);
+            assert_eq!(there.restore("region", &here.dump("region")), "+OK");
             add(&mut here, "region", PARTS[0].1.clone());
             add(&mut there, "region", 100..ALL);
-            let dump = there.call("DUMP region");
-            let restored = here.run(&[&b"RESTORE"[..], b"from:there", b"0", bulk(&dump)]);
-            assert_eq!(restored, Value::Okay);
+            assert_eq!(here.restore("from:there", &there.dump("region")), "+OK");
             here.ok("BF.MERGE region from:there");
             assert_contains(&mut here, "region", 0..ALL);
+        }
+    });
+}
+
+#[test]
+fn a_fixed_filter_at_its_capacity_refuses_after_a_merge() {
+    Setup::new().on_shared_servers(|mut client, _| {
+        for options in ["SEED 7 NONSCALING", "LAYOUT REDISBLOOM NONSCALING"] {
+            client.ok("FLUSHALL");
+            for (key, items) in [("a", 0..1000), ("b", 300..700)] {
+                client.ok(&format!("BF.RESERVE {key} 0.001 1000 {options}"));
+                add(&mut client, key, items);
+            }
+            client.ok("BF.MERGE d b a");
+            assert_eq!(client.ask("BF.ADD d item:new"), "-ERR non scaling filter is full");
+            assert_contains(&mut client, "d", 0..1000);
+            // The items are those of one of the filters.
+            let most = info_field(&mut client, "a", "ITEMS");
+            assert_eq!(info_field(&mut client, "d", "ITEMS"), most);
         }
     });
 }

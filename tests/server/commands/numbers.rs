@@ -1,47 +1,33 @@
-//! Numbers in arguments: what is one, on every server.
+//! Numbers in arguments: every option takes those of the module's own parser, on every server.
 
-use bloomline_harness::{Setup, for_each_server, matches};
+use bloomline_harness::Setup;
 
 /// Spellings of rates, and the rate that a filter gets; none if it is not a number.
-const RATES: [(&str, Option<&str>); 30] = [
-    ("0.01", Some("0.01")),
-    ("+0.01", Some("0.01")),
+const RATES: [(&str, Option<&str>); 9] = [
     (".01", Some("0.01")),
-    ("1e-2", Some("0.01")),
-    ("1E-2", Some("0.01")),
-    ("10.e-3", Some("0.01")),
-    ("0.0100000000000000000000000000000000000000000000000000000000000000", Some("0.01")),
+    ("+1E-2", Some("0.01")),
     ("0x1p-7", Some("0.0078125")),
-    ("0X1P-7", Some("0.0078125")),
-    ("+0x1p-7", Some("0.0078125")),
-    ("0x.8p-3", Some("0.0625")),
-    ("0x0.01", Some("0.00390625")),
-    ("0xap-9", Some("0.01953125")),
-    ("0x1.47ae147ae147bp-7", Some("0.01")),
-    ("0x1.47ae147ae147b0000000000000001p-7", Some("0.01")),
-    (r#"" 0.01""#, None),
-    (r#""0.01 ""#, None),
-    (r#""0.01\x00""#, None),
-    ("0,01", None),
-    ("1e-400", None),
-    ("1e400", None),
-    ("0x1p-1080", None),
-    ("0x1p1024", None),
-    ("0x", None),
     ("0x1p", None),
-    ("0x.p1", None),
-    ("1e", None),
+    (r#"" 0.01""#, None),
+    (r#""0.01\x00""#, None),
+    ("1e-400", None),
     ("nan", None),
-    ("0b1", None),
     (r#""""#, None),
 ];
 
+/// Calls that take a rate, before and after it, and the error.
+const WITH_RATE: [(&str, &str, &str); 4] = [
+    ("BF.RESERVE k", "100", "-ERR bad error rate"),
+    ("BF.INSERT k ERROR", "ITEMS a", "-Bad error rate"),
+    ("CF.RESERVE k 100 ERROR", "", "-Bad error rate"),
+    ("CF.INSERT k ERROR", "ITEMS a", "-Bad error rate"),
+];
+
 /// Spellings of 10.
-const TENS: [&str; 5] = ["10", "+10", "010", "+010", "00000000000000000000000000000000010"];
+const TENS: [&str; 3] = ["10", "+010", "00000000000000000000000000000000010"];
 
 /// Spellings of what is no integer on any server.
-const NO_INTEGERS: [&str; 10] =
-    ["1e2", "10.0", "0x10", r#"" 10""#, r#""10 ""#, r#""10\x00""#, "+", "-", "+-1", r#""""#];
+const NO_INTEGERS: [&str; 6] = ["1e2", "10.0", "0x10", r#"" 10""#, r#""10\x00""#, r#""""#];
 
 /// Calls that take an integer, before and after it.
 const WITH_INTEGER: [(&str, &str); 23] = [
@@ -79,76 +65,46 @@ const WITH_ITERATOR: [(&str, &str); 4] = [
 ];
 
 #[test]
-fn rates_are_the_same_numbers_on_every_server() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
-        for (text, rate) in RATES {
-            for (create, refusal) in [
-                (format!("BF.RESERVE k {text} 100"), "-ERR bad error rate"),
-                (format!("BF.INSERT k ERROR {text} ITEMS a"), "-Bad error rate"),
-                (format!("CF.RESERVE k 100 ERROR {text}"), "-Bad error rate"),
-                (format!("CF.INSERT k ERROR {text} ITEMS a"), "-Bad error rate"),
-            ] {
-                let reply = client.ask(&create);
-                match rate {
-                    Some(rate) => {
-                        let info = format!("{}.INFO k ERROR", &create[..2]);
-                        let expected = format!("*[${} {rate}]", rate.len());
-                        assert_eq!(client.ask(&info), expected, "{create}: {reply}");
-                    }
-                    None => {
-                        assert!(matches(&format!("{refusal}<any>"), &reply), "{create}: {reply}")
-                    }
-                }
-                client.call("DEL k");
+fn all_options_take_the_same_rates() {
+    Setup::new().on_each_server(|mut client, _| {
+        for (before, after, error) in WITH_RATE {
+            for (text, rate) in RATES {
+                let call = format!("{before} {text} {after}");
+                let reply = client.ask(&call);
+                let Some(rate) = rate else {
+                    assert_eq!(reply, error, "{call}");
+                    continue;
+                };
+                let info = client.ask(&format!("{}.INFO k ERROR", &call[..2]));
+                assert_eq!(info, format!("*[${} {rate}]", rate.len()), "{call}: {reply}");
+                assert_eq!(client.ask("DEL k"), ":1");
             }
-        }
-        for text in ["inf", "-inf", "Infinity", "0x0", "0x1", "-0x1p-7", "-0", "0e-999"] {
-            let reply = client.ask(&format!("BF.RESERVE k {text} 100"));
-            assert_eq!(
-                reply, "-ERR error rate must be in the range (0.000000, 1.000000)",
-                "{text}"
-            );
         }
     });
 }
 
 #[test]
-fn integers_are_the_same_on_every_server() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
+fn all_options_take_the_same_integers() {
+    Setup::new().on_each_server(|mut client, _| {
         for (before, after) in WITH_INTEGER {
             for text in TENS {
                 let call = format!("{before} {text} {after}");
                 let reply = client.ask(&call);
-                assert!(!reply.contains("-"), "{call}: {reply}");
+                assert!(!reply.contains('-'), "{call}: {reply}");
                 assert_eq!(client.ask("DEL k"), ":1", "{call}");
             }
-            for text in NO_INTEGERS {
-                let call = format!("{before} {text} {after}");
-                let reply = client.ask(&call);
-                assert!(reply.starts_with('-'), "{call}: {reply}");
-            }
         }
-        assert_eq!(client.ask("EXISTS k"), ":0");
-    });
-}
-
-#[test]
-fn iterators_have_one_form_on_every_server() {
-    for_each_server(|kind| {
-        let server = Setup::new().start(kind);
-        let mut client = server.resp2();
         client.ok("BF.RESERVE filter 0.01 100");
         client.ok("CF.RESERVE cuckoo 100");
-        for (before, after) in WITH_ITERATOR {
-            for text in TENS.iter().skip(1).chain(&NO_INTEGERS) {
-                let call = format!("{before} {text} {after}");
-                let reply = client.ask(&call);
-                assert!(reply.starts_with('-'), "{call}: {reply}");
-            }
+        let calls = WITH_INTEGER.iter().flat_map(|call| NO_INTEGERS.map(|text| (call, text)));
+        // An iterator has one form only.
+        let forms = NO_INTEGERS.iter().chain(&TENS[1..]);
+        let iterators =
+            WITH_ITERATOR.iter().flat_map(|call| forms.clone().map(move |it| (call, *it)));
+        for ((before, after), text) in calls.chain(iterators) {
+            let call = format!("{before} {text} {after}");
+            let reply = client.ask(&call);
+            assert!(reply.starts_with('-'), "{call}: {reply}");
         }
         assert_eq!(client.ask("EXISTS k"), ":0");
     });

@@ -76,17 +76,6 @@ fn the_last_of_repeated_options_counts() {
 }
 
 #[test]
-fn option_names_after_items_are_items() {
-    Setup::new().on_shared_servers(|mut client, _| {
-        let line = "BF.INSERT k ITEMS WINDOW LAST GENERATIONS NOREFRESH TTL";
-        assert_eq!(client.ask(line), "*[:1 :1 :1 :1 :1]");
-        assert_eq!(info(&mut client, "k", "WINDOW"), "_");
-        assert_eq!(client.ask("BF.EXISTS k TTL"), ":1");
-        assert_eq!(client.ask("PTTL k"), ":-1");
-    });
-}
-
-#[test]
 fn each_window_has_its_defaults() {
     Setup::new().on_shared_servers(|mut client, _| {
         for (options, window, generations, expansion) in [
@@ -209,8 +198,6 @@ fn insert_refuses_another_window_than_the_filters() {
             assert_eq!(client.ask("TTL k"), ":-1");
             client.ok("FLUSHALL");
         }
-        client.ok("SET text value");
-        assert!(client.ask("BF.INSERT text WINDOW 60 ITEMS a").starts_with("-WRONGTYPE"));
     });
 }
 
@@ -229,20 +216,5 @@ fn refused_window_neither_rotates_nor_replicates() {
         assert!(client.ask("BF.INSERT k WINDOW 60 ITEMS a").starts_with("-ERR the filter exists"));
         assert_eq!(digest(&mut client, "k"), before);
         assert_eq!(replica.lines(&server), [""; 0]);
-    });
-}
-
-#[test]
-fn plain_filters_keep_version_1() {
-    Setup::new().on_shared_servers(|mut client, _| {
-        client.ok("BF.RESERVE plain 0.01 100");
-        client.ok("BF.RESERVE expiring 0.01 100 TTL 100");
-        client.ok("BF.RESERVE window 0.01 100 WINDOW 100");
-        for key in ["plain", "expiring"] {
-            let header = header(&mut client, key);
-            assert_eq!((header.len(), header[8], header[9]), (64, 1, 0), "{key}");
-        }
-        let header = header(&mut client, "window");
-        assert_eq!((header.len() % 64, header.len() >= 128, header[8]), (0, true, 2));
     });
 }

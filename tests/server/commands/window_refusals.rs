@@ -148,7 +148,6 @@ fn rotate_refuses_what_it_cannot_rotate() {
         client.ok("BF.RESERVE hand 0.01 100 GENERATIONS 3");
         client.ok("BF.RESERVE plain 0.01 100");
         client.ok("BF.RESERVE foreign 0.01 100 LAYOUT REDISBLOOM");
-        client.ok("SET text value");
         let keys = ["window", "last", "hand", "plain", "foreign"];
         let before = keys.map(|key| digest(&mut client, key));
         let by_itself =
@@ -156,11 +155,7 @@ fn rotate_refuses_what_it_cannot_rotate() {
         let none = "-ERR the filter has no generations: create it with GENERATIONS, WINDOW or LAST";
         let future = "-ERR AT must not be in the future";
         let bad_time = "-ERR AT needs a Unix time in milliseconds";
-        let wrong_type = "-WRONGTYPE Operation against a key holding the wrong kind of value";
         for (line, expected) in [
-            ("BF.ROTATE missing", "-ERR not found"),
-            ("BF.ROTATE missing AT 5", "-ERR not found"),
-            ("BF.ROTATE text", wrong_type),
             ("BF.ROTATE window", by_itself),
             ("BF.ROTATE last", by_itself),
             ("BF.ROTATE plain", none),
@@ -179,7 +174,7 @@ fn rotate_refuses_what_it_cannot_rotate() {
             assert_eq!(client.ask(line), expected, "{line}");
         }
         assert_eq!(keys.map(|key| digest(&mut client, key)), before);
-        assert_eq!(client.ask("DBSIZE"), ":6");
+        assert_eq!(client.ask("DBSIZE"), ":5");
         assert_eq!(info(&mut client, "hand", "FILTERS"), ":1");
     });
 }

@@ -1,8 +1,8 @@
 //! DEBUG DIGEST of layers above 4 GiB: every byte counts, and untouched pages are not read.
 
-use bloomline_harness::{Client, Setup, report_missing, show};
+use bloomline_harness::{Client, Setup, report_missing};
 
-use crate::inspect::digest;
+use crate::inspect::{digest, layer_bytes};
 use crate::redisbloom::forged;
 
 /// The offset of the bit that differs.
@@ -22,7 +22,7 @@ fn header(client: &mut Client, layout: &str) -> Vec<u8> {
         return forged::with_layer_of(small, COUNTED + 4096);
     }
     client.ok("BF.RESERVE probe 0.01 1000000000 NONSCALING");
-    let capacity = 1_000_000_000.0 * COUNTED as f64 / layer(client, "probe") as f64;
+    let capacity = 1_000_000_000.0 * COUNTED as f64 / layer_bytes(client, "probe")[0] as f64;
     assert_eq!(client.ask("DEL probe"), ":1");
     client.ok(&format!("BF.RESERVE probe 0.01 {} NONSCALING", (capacity * 1.003) as u64));
     let (_, header) = client.scandump("probe", 0);
@@ -30,28 +30,14 @@ fn header(client: &mut Client, layout: &str) -> Vec<u8> {
     header
 }
 
-/// Bytes of the only layer of a filter.
-fn layer(client: &mut Client, key: &str) -> u64 {
-    let debug = client.ask(&format!("BF.DEBUG {key}"));
-    let bytes = debug.split("bytes:").nth(1).and_then(|rest| rest.split(' ').next());
-    bytes.and_then(|bytes| bytes.parse().ok()).expect("bytes")
-}
-
 /// Makes a filter from the header, sets one bit if any, deletes the filter again, and returns its
 /// digest.
 fn digest_with(client: &mut Client, header: &[u8], bit: Option<u64>) -> String {
     assert_eq!(forged::load(client, "k", header), "+OK");
-    let bytes = layer(client, "k");
+    let bytes = layer_bytes(client, "k")[0];
     assert!(bytes > COUNTED && bytes % COUNTED < AT, "{bytes} bytes");
     if let Some(at) = bit {
-        let iterator = (at + 9).to_string();
-        let loaded = client.run(&[
-            b"BF.LOADCHUNK",
-            b"k".as_slice(),
-            iterator.as_bytes(),
-            &[1, 0, 0, 0, 0, 0, 0, 0],
-        ]);
-        assert_eq!(show(&loaded), "+OK");
+        assert_eq!(client.loadchunk("k", at as i64 + 9, &1_u64.to_le_bytes()), "+OK");
     }
     let digest = digest(client, "k");
     assert_eq!(client.ask("DEL k"), ":1");
