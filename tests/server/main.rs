@@ -8,7 +8,7 @@
 //! | replies, errors and arguments | `commands` | `commands::merge` |
 //! | access rules | `acl` | `acl` |
 //! | a changed key: events, WATCH, caching, TTL, MULTI, COPY | `keyspace` | `keyspace::changes` |
-//! | a limit of memory | `limits` | `limits::merging` |
+//! | a limit of memory | `limits` | `limits::changes` |
 //! | memory taken, reported, moved, freed | `memory` | `memory::defrag_kinds` |
 //! | what is replicated; scripts | `replication` | `replication::merging` |
 //! | files, full sync, DUMP, chunks, COPY, MIGRATE | `entry_points` | the kinds `merged` |

@@ -1,7 +1,7 @@
 //! Limits on creations: every call that would create a filter that is too large is refused, changes
 //! nothing, and is counted.
 
-use bloomline_harness::{Client, Setup, matches};
+use bloomline_harness::{Client, Setup, matches, show};
 
 use crate::inspect::{number, totals};
 
@@ -19,6 +19,18 @@ const CREATIONS: [&str; 11] = [
     "CF.INSERT new CAPACITY 20000000 ITEMS a b",
     "CF.INSERTNX new CAPACITY 20000000 ITEMS a b",
 ];
+
+/// Calls that create a filter which may exceed the machine's memory, and the least bytes of it.
+const GIANTS: [(&str, u64); 3] = [
+    ("BF.RESERVE new 0.0001 10000000000", 25_000_000_000),
+    ("BF.RESERVE new 0.01 1099511627776", 1_000_000_000_000),
+    ("BF.INSERT new CAPACITY 10000000000 ERROR 0.0001 ITEMS a", 25_000_000_000),
+];
+
+/// The first number in a refusal: the bytes that are needed.
+fn needed(refusal: &str) -> u64 {
+    refusal.split(' ').find_map(|word| word.parse().ok()).expect("a number of bytes")
+}
 
 /// A limit, calls that fit it, one call that fits no longer, and the reason of refusals.
 struct Limit {
@@ -93,18 +105,27 @@ fn limits_apply_to_every_creation() {
             let mut client = server.resp2();
             let max = (limit.maxmemory)(client.info_number("used_memory"));
             client.ok(&format!("CONFIG SET maxmemory {max}"));
+            client.ok("SET key:kept value");
             let before = (client.ask("DBSIZE"), totals(&mut client));
             let expected = format!("-ERR Insufficient memory to create filter: {}", limit.because);
             for line in CREATIONS {
                 let reply = client.ask(line);
                 assert!(matches(&expected, &reply), "{line}: {reply}");
             }
+            for (line, least) in GIANTS {
+                let reply = client.ask(line);
+                let is_refused = reply.starts_with("-ERR Insufficient memory to create filter: ");
+                assert!(is_refused && needed(&reply) >= least, "{line}: {reply}");
+            }
             for (family, header) in &headers {
                 let reply = client.loadchunk_of(family, "new", 1, header);
                 assert!(matches(&expected, &reply), "{family}: {reply}");
             }
+            // The server itself is not out of memory.
+            client.ok("SET key:kept other");
             assert_eq!((client.ask("DBSIZE"), totals(&mut client)), before);
-            let refused = (CREATIONS.len() + headers.len()) as u64;
+            assert_eq!(client.info("evicted_keys").trim(), "0");
+            let refused = (CREATIONS.len() + GIANTS.len() + headers.len()) as u64;
             assert_eq!(number(&mut client, "creations_refused"), refused);
             let line = format!("<any>creation of filter 'new' refused: {}<any>", limit.because);
             assert!(matches(&line, &server.log()), "{}", server.log());
@@ -137,5 +158,23 @@ fn limits_apply_to_filters_that_an_addition_creates() {
         assert_eq!(client.ask(r#"BF.BULKADD new COUNT LINES """#), "*[:0 :0]");
         assert_eq!(client.ask("DBSIZE"), ":0");
         assert_eq!(number(&mut client, "creations_refused"), lines.len() as u64);
+    });
+}
+
+#[test]
+fn many_refusals_are_counted_and_do_not_fill_the_log() {
+    const REFUSALS: usize = 1000;
+    Setup::new().module_args("bf-max-filter-bytes 1mb").on_each_server(|mut client, server| {
+        for _ in 0..REFUSALS {
+            client.send(&["BF.RESERVE", "k", "0.01", "1000000"]);
+        }
+        for _ in 0..REFUSALS {
+            let reply = show(&client.receive("BF.RESERVE"));
+            assert!(reply.starts_with("-ERR Insufficient memory to create filter: "), "{reply}");
+        }
+        assert_eq!(number(&mut client, "creations_refused"), REFUSALS as u64);
+        // There is at most one line per second.
+        let lines = server.log().matches("creation of filter 'k' refused").count();
+        assert!((1..REFUSALS / 10).contains(&lines), "{lines} lines");
     });
 }

@@ -1,14 +1,13 @@
 //! Limits of memory: what a client may create, grow, rotate, merge or copy; what a server loads in
 //! spite of them.
 
+mod available;
+mod changes;
 mod compacting;
-mod copies;
 mod creations;
 mod cuckoo;
-mod filters;
+mod full;
 mod growth_ends;
-mod merging;
-mod refused_items;
 mod replicated;
 mod rotations;
 

@@ -1,7 +1,7 @@
 //! Limits do not apply to filters that are replicated or loaded from a file.
 
 use bloomline_harness::{
-    Client, Setup, Stop, append_only_file, arguments, bulk, for_each_server, numbered, until,
+    Client, Setup, Stop, append_only_file, arguments, for_each_server, numbered, until,
 };
 
 use crate::inspect::{digest, number};
@@ -86,34 +86,6 @@ fn restarts_load_filters_beyond_the_limits() {
             let mut client = server.resp2();
             assert_eq!(digests(&mut client), before, "append {append}, rewrite {rewrite}");
             assert_nothing_refused(&mut client);
-        }
-    });
-}
-
-#[test]
-fn filters_beyond_a_new_limit_stay_usable() {
-    for_each_server(|kind| {
-        let mut server = Setup::new().debug().module_args("bf-max-filter-bytes 0").start(kind);
-        build(&mut server.resp2());
-        server.edit_config("bf-max-filter-bytes 0", "bf-max-filter-bytes 100kb");
-        server.restart(Stop::Save);
-        let mut client = server.resp2();
-        // The filter accepts items up to its capacity, and can be saved and dumped. COPY and
-        // RESTORE make a new filter, to which the current limits apply.
-        assert_eq!(client.ask("BF.MADD large a c"), "*[:0 :1]");
-        assert_eq!(client.ask("COPY large copied"), "-ERR module key failed to copy");
-        let dump = client.call("DUMP large");
-        let dump = bulk(&dump);
-        let mut restore = || client.restore("restored", dump);
-        assert_eq!(restore(), "-ERR Bad data format");
-        server.edit_config("bf-max-filter-bytes 100kb", "bf-max-filter-bytes 0");
-        server.restart(Stop::Save);
-        let mut client = server.resp2();
-        assert_eq!(client.ask("COPY large copied"), ":1");
-        assert_eq!(client.restore("restored", dump), "+OK");
-        let before = digest(&mut client, "large");
-        for key in ["copied", "restored"] {
-            assert_eq!(digest(&mut client, key), before, "{key}");
         }
     });
 }
