@@ -11,11 +11,11 @@ pub fn digest(client: &mut Client, key: &str) -> String {
     digest
 }
 
-/// The text in a reply to INFO, in either protocol.
+/// The text in a reply, in either protocol.
 pub fn text(reply: &Value) -> String {
     match reply {
         Value::BulkString(bytes) => String::from_utf8_lossy(bytes).into_owned(),
-        Value::VerbatimString { text, .. } => text.clone(),
+        Value::VerbatimString { text, .. } | Value::SimpleString(text) => text.clone(),
         other => panic!("expected a text, got {}", show(other)),
     }
 }

@@ -40,23 +40,12 @@ pub fn make(client: &mut Client, options: &str) {
     add(client, "whole", 0..ALL);
 }
 
-/// The chunks of a filter without its header, which holds its numbers of items.
-pub fn bits(client: &mut Client, key: &str) -> Vec<(i64, Vec<u8>)> {
-    let (mut chunks, mut iterator) = (Vec::new(), 1);
-    loop {
-        let (next, bytes) = client.scandump(key, iterator);
-        if next == 0 {
-            return chunks;
-        }
-        chunks.push((next, bytes));
-        iterator = next;
-    }
-}
-
 /// Asserts that a filter has the bits of another one.
 pub fn assert_same_bits(client: &mut Client, one: &str, other: &str) {
     // `assert_eq` would print kilobytes.
-    assert!(bits(client, one) == bits(client, other), "{one} and {other} have different bits");
+    // The first chunk is the header, which holds the numbers of items.
+    let [one_bits, other_bits] = [one, other].map(|key| client.chunks(key).split_off(1));
+    assert!(one_bits == other_bits, "{one} and {other} have different bits");
 }
 
 /// Asserts that a filter contains the items with these numbers.

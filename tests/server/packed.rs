@@ -73,18 +73,6 @@ pub fn add<A: AsRef<[u8]>>(client: &mut Client, key: &str, form: Form, items: &[
     answers
 }
 
-/// Tests packed items, and returns the answers.
-pub fn exists<A: AsRef<[u8]>>(
-    client: &mut Client,
-    key: &str,
-    form: Form,
-    items: &[A],
-) -> Vec<bool> {
-    let (answers, error) = answers(&send(client, "BF.BULKEXISTS", key, form, items, &[]));
-    assert_eq!((answers.len(), error), (items.len(), None));
-    answers
-}
-
 /// The answers of BF.MADD or BF.MEXISTS to the same items.
 pub fn plain<A: AsRef<[u8]>>(
     client: &mut Client,

@@ -8,11 +8,7 @@ use crate::inspect::text;
 /// The lines of the reply.
 fn lines(reply: &Value) -> Vec<String> {
     let Value::Array(lines) = reply else { panic!("expected an array, got {}", show(reply)) };
-    let line = |line: &Value| match line {
-        Value::SimpleString(text) => text.clone(),
-        other => panic!("expected a simple string, got {}", show(other)),
-    };
-    lines.iter().map(line).collect()
+    lines.iter().map(text).collect()
 }
 
 #[test]

@@ -3,6 +3,8 @@
 use bloomline_harness::{Client, Setup, for_each_server, show};
 use redis::Value;
 
+use crate::inspect::text;
+
 /// The arguments of packed items.
 const PACKED: &str = "key:key form:oneof(FIXED width:integer|PREFIXED prefixed:pure-token|LINES lines:pure-token) \
     data:string [COUNT count:pure-token]";
@@ -95,14 +97,6 @@ const COMMANDS: [(&str, &str, &str); 36] = [
     ("cf.scandump", "1.0.0", "key:key iterator:integer"),
     ("cf.loadchunk", "1.0.0", "key:key iterator:integer data:string"),
 ];
-
-fn text(value: &Value) -> String {
-    match value {
-        Value::BulkString(bytes) => String::from_utf8_lossy(bytes).into_owned(),
-        Value::SimpleString(text) => text.clone(),
-        other => panic!("expected a text, got {}", show(other)),
-    }
-}
 
 /// The value of a key in a map.
 fn field<'a>(map: &'a Value, name: &str) -> Option<&'a Value> {

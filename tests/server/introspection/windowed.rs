@@ -1,12 +1,12 @@
 //! BF.INFO, BF.DEBUG and BF.CARD of windowed filters, in both protocols.
 
-use bloomline_harness::{Row, Setup, check_rows, for_each_server, numbered, rows};
+use bloomline_harness::{Setup, numbered, rows};
 
-use crate::windowed::{RATE, age, answers, info};
+use crate::windowed::{RATE, age, info};
 
 #[test]
 fn fields_are_returned_by_name() {
-    const ROWS: &[Row] = rows![
+    Setup::new().check_rows(rows![
         "BF.RESERVE w 0.01 100 WINDOW 60 GENERATIONS 8" => "+OK";
         "BF.INFO w WINDOW" => "*[:60]" | "%{+Window :60}";
         "BF.INFO w window" => "*[:60]" | "%{+Window :60}";
@@ -32,13 +32,12 @@ fn fields_are_returned_by_name() {
         "BF.INFO w WINDOWS" => "-Invalid information value";
         "BF.INFO w AGE" => "-Invalid information value";
         "BF.INFO missing WINDOW" => "-ERR not found";
-    ];
-    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+    ]);
 }
 
 #[test]
 fn all_fields_are_those_of_other_filters() {
-    const ROWS: &[Row] = rows![
+    Setup::new().check_rows(rows![
         "BF.RESERVE k 0.0000001 80 GENERATIONS 4" => "+OK";
         "BF.MADD k a b" => "*[:1 :1]" | "*[#t #t]";
         "BF.ROTATE k" => "+OK";
@@ -49,8 +48,7 @@ fn all_fields_are_those_of_other_filters() {
         "BF.EXISTS k b" => ":1" | "#t";
         "BF.EXISTS k x" => ":0" | "#f";
         "BF.DEBUG k" => "*[$6 size:3 $<n> bytes:<n> bits:<n> hashes:<n> hashwidth:128 capacity:20 size:2 ratio:<any> generation:0 age:<n> $<n> bytes:<n> bits:<n> hashes:<n> hashwidth:128 capacity:20 size:2 ratio:<any> generation:1 age:<n>]";
-    ];
-    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
+    ]);
 }
 
 #[test]
@@ -83,58 +81,4 @@ fn debug_has_a_line_for_each_layer_of_each_generation() {
             lines[1..lines.len() - 1].iter().map(|line| number(line, "capacity:")).sum();
         assert_eq!(info(&mut client, "k", "CAPACITY"), format!(":{}", 40 + overflow));
     });
-}
-
-#[test]
-fn opening_times_are_those_of_the_clock() {
-    Setup::new().on_shared_servers(|mut client, _| {
-        let now = |client: &mut bloomline_harness::Client| -> u64 {
-            let reply = client.call("TIME");
-            let redis::Value::Array(parts) = reply else { panic!("TIME returned {reply:?}") };
-            let part = |at: usize| -> u64 {
-                String::from_utf8_lossy(bloomline_harness::bulk(&parts[at]))
-                    .parse()
-                    .expect("a number")
-            };
-            part(0) * 1000 + part(1) / 1000
-        };
-        let field = |client: &mut bloomline_harness::Client, key: &str, name: &str| {
-            crate::inspect::info_field(client, key, name)
-        };
-        let before = now(&mut client);
-        client.ok(&format!("BF.RESERVE k {RATE} 100 GENERATIONS 2"));
-        client.ok("BF.ROTATE k");
-        client.ok(&format!("BF.RESERVE last {RATE} 8 LAST GENERATIONS 8"));
-        assert_eq!(answers(&client.call("BF.MADD last a b c")), [true; 3]);
-        let after = now(&mut client);
-        for key in ["k", "last"] {
-            let (oldest, newest) =
-                (field(&mut client, key, "OLDEST"), field(&mut client, key, "NEWEST"));
-            let times = [before, oldest, newest, after];
-            assert!(times.is_sorted(), "{key}: {times:?}");
-        }
-    });
-}
-
-#[test]
-fn card_counts_distinct_items() {
-    const ROWS: &[Row] = rows![
-        "BF.CARD missing" => ":0";
-        "BF.RESERVE k 0.0000001 80 GENERATIONS 2" => "+OK";
-        "BF.CARD k" => ":0";
-        "BF.MADD k a a b" => "*[:1 :0 :1]" | "*[#t #f #t]";
-        "BF.CARD k" => ":2";
-        "BF.ROTATE k" => "+OK";
-        "BF.MADD k a a c" => "*[:0 :0 :1]" | "*[#f #f #t]";
-        "BF.CARD k" => ":3";
-        "BF.ROTATE k" => "+OK";
-        "BF.CARD k" => ":3";
-        "BF.ROTATE k" => "+OK";
-        "BF.CARD k" => ":2";
-        "BF.MEXISTS k a b c" => "*[:1 :0 :1]" | "*[#t #f #t]";
-        "BF.ROTATE k" => "+OK";
-        "BF.CARD k" => ":0";
-        "BF.INFO k FILTERS" => "*[:3]" | "%{+Number of filters :3}";
-    ];
-    for_each_server(|kind| check_rows(kind, Setup::new(), ROWS));
 }

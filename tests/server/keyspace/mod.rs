@@ -3,5 +3,4 @@
 pub mod changes;
 mod expiry;
 mod key_life;
-mod packed_items;
 mod transactions;

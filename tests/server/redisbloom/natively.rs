@@ -1,35 +1,11 @@
-//! New filters in RedisBloom's layout, by the setting or by an option of the call.
+//! New filters in RedisBloom's layout, by the setting or by an option of the call. `recorded` fills
+//! them as RedisBloom did.
 
-use bloomline_harness::{Row, Setup, check_rows, for_each_server, rows, show};
-
-use super::seen::{assert_recorded, digits};
-use bloomline_reference::fixture::fixtures;
-
-#[test]
-fn the_setting_makes_the_filters_of_redisbloom() {
-    Setup::new().module_args("bf-layout redisbloom").on_each_server(|mut client, _| {
-        for fixture in fixtures() {
-            if fixture.created_from_header().is_some() {
-                continue;
-            }
-            if let Some(mut words) = fixture.create() {
-                words[1] = "k".into();
-                assert_eq!(show(&client.run(&words)), "+OK", "{}", fixture.name);
-            }
-            let mut replies = String::new();
-            for group in fixture.items().chunks(100) {
-                replies += &digits(&client.items("BF.MADD", "k", group));
-            }
-            assert_eq!(replies, fixture.replies(), "{}", fixture.name);
-            assert_recorded(&mut client, "k", &fixture);
-            client.ok("FLUSHALL");
-        }
-    });
-}
+use bloomline_harness::{Setup, rows};
 
 #[test]
 fn with_the_setting_all_numbers_are_redisblooms() {
-    const ROWS: &[Row] = rows![
+    Setup::new().module_args("bf-layout redisbloom").check_rows(rows![
         "BF.RESERVE k 0.001 2000" => "+OK";
         "BF.INFO k SIZE" => "*[:4056]" | "%{+Size :4056}";
         "BF.ADD a x" => ":1" | "#t";
@@ -40,10 +16,7 @@ fn with_the_setting_all_numbers_are_redisblooms() {
         "BF.INSERT big CAPACITY 1073741825 ITEMS x" => "-Bad capacity";
         "BF.RESERVE own 0.01 100 LAYOUT bloomline" => "+OK";
         "BF.INFO own LAYOUT" => "*[$9 bloomline]" | "%{+Layout $9 bloomline}";
-    ];
-    for_each_server(|kind| {
-        check_rows(kind, Setup::new().module_args("bf-layout redisbloom"), ROWS)
-    });
+    ]);
 }
 
 #[test]

@@ -1,14 +1,13 @@
-//! What packed items replicate in RedisBloom's layout: replicas may be servers with RedisBloom,
-//! which know no packed items.
+//! What large calls of packed items replicate in RedisBloom's layout: replicas may be servers with
+//! RedisBloom, which know no packed items. `redisbloom_live` has such replicas.
 
 use bloomline_harness::{
-    Client, Kind, Replica, Server, Setup, Stop, for_each_server, for_newest_servers, int,
+    Client, Kind, Replica, Server, Setup, for_each_server, for_newest_servers, int,
 };
 use redis::Value;
 
 use crate::cluster::equal::{assert_equal, catch_up, setup};
-use crate::inspect::digest;
-use crate::packed::{FORMS, Form, add, answers, exists, plain, send};
+use crate::packed::{Form, add};
 
 const REDISBLOOM: &str = "bf-layout redisbloom cf-layout redisbloom";
 
@@ -21,11 +20,6 @@ fn start(kind: &Kind) -> (Server, Client, Replica) {
     (server, client, replica)
 }
 
-/// Items of eight bytes.
-fn items(range: std::ops::Range<usize>) -> Vec<Vec<u8>> {
-    range.map(|at| format!("item{at:04}").into_bytes()).collect()
-}
-
 /// The commands that a link has received, without the frame of transactions.
 fn received(replica: &mut Replica, server: &Server) -> Vec<Vec<Vec<u8>>> {
     let commands = replica.received(server).into_iter();
@@ -35,40 +29,6 @@ fn received(replica: &mut Replica, server: &Server) -> Vec<Vec<Vec<u8>>> {
 /// BF.MADD with these items, as a link receives it.
 fn madd(items: &[Vec<u8>]) -> Vec<Vec<u8>> {
     [&[b"BF.MADD".to_vec(), b"k".to_vec()], items].concat()
-}
-
-#[test]
-fn new_items_of_all_forms_are_replicated_as_madd() {
-    for_each_server(|kind| {
-        let (server, mut client, mut replica) = start(kind);
-        for form in FORMS {
-            client.ok("FLUSHALL");
-            client.ok("BF.RESERVE k 0.000001 1000");
-            received(&mut replica, &server);
-            add(&mut client, "k", form, &items(0..40));
-            assert_eq!(received(&mut replica, &server), [madd(&items(0..40))], "{form:?}");
-            // Some are new, one, none.
-            send(&mut client, "BF.BULKADD", "k", form, &items(30..90), &["COUNT"]);
-            assert_eq!(received(&mut replica, &server), [madd(&items(40..90))], "{form:?}");
-            add(&mut client, "k", form, &items(80..91));
-            assert_eq!(received(&mut replica, &server), [madd(&items(90..91))], "{form:?}");
-            add(&mut client, "k", form, &items(0..91));
-            assert_eq!(received(&mut replica, &server), [[b""; 0]; 0], "{form:?}");
-        }
-    });
-}
-
-#[test]
-fn a_new_filter_is_replicated_as_header_and_madd() {
-    for_each_server(|kind| {
-        let (server, mut client, mut replica) = start(kind);
-        client
-            .call("BF.BULKADD k PREFIXED \"\\x02\\x00\\x00\\x00\\r\\n\\x00\\x00\\x00\\x00\" COUNT");
-        let lines = replica.lines(&server);
-        let expected = ["MULTI", "BF.LOADCHUNK k 1 <data>", "BF.MADD k \\r\\n ", "EXEC"];
-        assert_eq!(lines, expected);
-        assert_eq!(client.ask("BF.INFO k LAYOUT"), "*[$10 redisbloom]");
-    });
 }
 
 #[test]
@@ -209,79 +169,5 @@ fn a_call_that_ends_the_growth_of_a_cuckoo_filter_is_not_split() {
             let commands = received(&mut replica, &server);
             assert_eq!(commands[0][0].escape_ascii().to_string(), expected, "{capacity}");
         }
-    });
-}
-
-#[test]
-fn refused_calls_are_replicated_up_to_their_end() {
-    for_each_server(|kind| {
-        let (server, mut client, mut replica) = start(kind);
-        for form in FORMS {
-            client.call("FLUSHALL");
-            client.ok("BF.RESERVE k 0.000001 70 NONSCALING");
-            received(&mut replica, &server);
-            let (bits, error) =
-                answers(&send(&mut client, "BF.BULKADD", "k", form, &items(0..200), &[]));
-            assert_eq!((bits.len(), error.is_some()), (70, true));
-            assert_eq!(received(&mut replica, &server), [madd(&items(0..70))], "{form:?}");
-        }
-    });
-}
-
-#[test]
-fn replicas_and_files_hold_equal_filters() {
-    for_each_server(|kind| {
-        let mut primary = setup().module_args(REDISBLOOM).append_only().start(kind);
-        let replica = setup().follows(&primary).start(kind);
-        let (mut client, mut other) = (primary.resp2(), replica.resp2());
-        client.ok("BF.RESERVE grows 0.001 100");
-        client.ok("BF.RESERVE full 0.001 300 NONSCALING");
-        let keys = ["grows", "full", "default"];
-        for (round, form) in FORMS.iter().cycle().take(12).enumerate() {
-            let items = items(40 * round..40 * round + 100);
-            for key in keys {
-                send(&mut client, "BF.BULKADD", key, *form, &items, &[]);
-            }
-        }
-        // Packed and plain items meet on both servers.
-        plain(&mut client, "BF.MADD", "grows", &items(500..600));
-        catch_up(&mut client, &mut other);
-        assert_equal(&mut client, &mut other);
-        for form in FORMS {
-            assert_eq!(exists(&mut other, "grows", form, &items(0..600)), [true; 600]);
-        }
-        let before = keys.map(|key| digest(&mut client, key));
-        primary.restart(Stop::NoSave);
-        let mut client = primary.resp2();
-        assert_eq!(keys.map(|key| digest(&mut client, key)), before);
-        let file = append_only(&primary);
-        assert!(file.contains("BF.MADD") && !file.contains("BULKADD"), "{file}");
-    });
-}
-
-/// All of a server's append-only files.
-fn append_only(server: &Server) -> String {
-    let folder = server.file("appendonlydir");
-    let mut paths = vec![server.file("appendonly.aof")];
-    paths.extend(std::fs::read_dir(folder).into_iter().flatten().flatten().map(|one| one.path()));
-    let texts = paths.iter().filter_map(|path| std::fs::read(path).ok());
-    texts.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).collect()
-}
-
-#[test]
-fn a_replica_that_knows_no_packed_items_accepts_all_calls() {
-    for_each_server(|kind| {
-        let (server, mut client, mut replica) = start(kind);
-        client.ok("MULTI");
-        client.call("BF.BULKADD k FIXED 1 ab");
-        client.call("BF.BULKADD k LINES \"a\\r\\nc\\n\"");
-        client.call("EXEC");
-        let script = "return redis.call('BF.BULKADD', KEYS[1], 'FIXED', 1, 'abcd')";
-        client.call(&format!("EVAL \"{script}\" 1 k"));
-        let names: Vec<_> = received(&mut replica, &server)
-            .iter()
-            .map(|command| String::from_utf8_lossy(&command[0]).into_owned())
-            .collect();
-        assert_eq!(names, ["BF.LOADCHUNK", "BF.MADD", "BF.MADD", "BF.MADD"]);
     });
 }

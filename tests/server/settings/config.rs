@@ -133,34 +133,6 @@ fn a_call_with_several_settings_takes_all_or_none() {
 }
 
 #[test]
-fn config_rewrite_keeps_the_settings() {
-    for_each_server_with_settings(|kind| {
-        for args in ["", "bf-error-rate 0.02 bf-initial-size 1000"] {
-            let mut server = Setup::new().module_args(args).start(kind);
-            let mut client = server.resp2();
-            for (setting, value) in SETTINGS {
-                assert_eq!(set(&mut client, setting, value), "+OK", "{setting}");
-            }
-            let before = values(&mut client);
-            client.ok("CONFIG REWRITE");
-            // Twice, because a second rewrite must keep what the first one wrote.
-            for _ in 0..2 {
-                server.restart(Stop::NoSave);
-                let mut client = server.resp2();
-                assert_eq!(values(&mut client), before, "{args}");
-                client.call("BF.ADD k a");
-                assert_eq!(client.ask("BF.INFO k CAPACITY"), "*[:7]");
-                assert_eq!(client.ask("BF.INFO k EXPANSION"), "*[:3]");
-                assert_eq!(client.ask("BF.INFO k ERROR"), "*[$5 0.004]");
-                let refused = client.ask("BF.RESERVE large 0.01 10000000");
-                assert!(refused.contains("bf-max-filter-bytes allows 5242880"), "{refused}");
-                client.ok("CONFIG REWRITE");
-            }
-        }
-    });
-}
-
-#[test]
 fn config_rewrite_keeps_load_arguments() {
     for_each_server(|kind| {
         let mut server =

@@ -8,6 +8,8 @@ mod ways;
 use bloomline_harness::{Client, Kind, for_each_server, show};
 use redis::Value;
 
+use crate::inspect::text;
+
 /// Runs the test on servers where modules can register settings: all but Redis 6.2.
 fn for_each_server_with_settings(test: impl Fn(&Kind) + Sync) {
     for_each_server(|kind| {
@@ -15,13 +17,6 @@ fn for_each_server_with_settings(test: impl Fn(&Kind) + Sync) {
             test(kind);
         }
     });
-}
-
-fn text(value: &Value) -> String {
-    match value {
-        Value::BulkString(bytes) => String::from_utf8_lossy(bytes).into_owned(),
-        other => panic!("expected a text, got {}", show(other)),
-    }
 }
 
 /// The full name of a setting in CONFIG, and its value.
@@ -43,13 +38,25 @@ fn set(client: &mut Client, setting: &str, value: &str) -> String {
 /// Capacity, expansion and error rate of the first layer of a filter.
 type Parameters = (String, String, String);
 
-/// The parameters of a filter that BF.ADD creates.
+/// The parameters of a filter that is created by an addition, which are the same by each command.
 fn created(client: &mut Client) -> Parameters {
-    client.call("DEL made");
-    client.call("BF.ADD made item");
-    let debug = client.ask("BF.DEBUG made");
-    let rate = debug.split("ratio:").nth(1).unwrap_or_default().trim_end_matches(']').to_owned();
-    (client.ask("BF.INFO made CAPACITY"), client.ask("BF.INFO made EXPANSION"), rate)
+    let calls = [
+        "BF.ADD made item",
+        "BF.MADD made item",
+        "BF.INSERT made ITEMS item",
+        "BF.BULKADD made LINES item",
+    ];
+    let made = calls.map(|call| {
+        client.call("DEL made");
+        client.call(call);
+        let debug = client.ask("BF.DEBUG made");
+        let rate = debug.split("ratio:").nth(1).unwrap_or_default().trim_end_matches(']');
+        let [capacity, expansion] =
+            ["CAPACITY", "EXPANSION"].map(|field| client.ask(&format!("BF.INFO made {field}")));
+        (capacity, expansion, rate.to_owned())
+    });
+    assert!(made.iter().all(|one| *one == made[0]), "{made:?}");
+    made[0].clone()
 }
 
 fn parameters(capacity: &str, expansion: &str, rate: &str) -> Parameters {

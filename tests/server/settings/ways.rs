@@ -9,7 +9,8 @@ use std::collections::BTreeMap;
 use bloomline_harness::{Client, Kind, Server, Setup, Stop, module_for};
 use redis::Value;
 
-use super::{for_each_server_with_settings, text};
+use super::for_each_server_with_settings;
+use crate::inspect::text;
 
 /// Names, without the prefix of the server, and values.
 type Settings = BTreeMap<String, String>;

@@ -1,6 +1,6 @@
 //! LAST: items are found until `capacity` further distinct items were added.
 
-use bloomline_harness::{Random, Setup, numbered};
+use bloomline_harness::{Setup, numbered};
 
 use crate::windowed::{RATE, answers, info};
 
@@ -8,7 +8,7 @@ const CAPACITY: usize = 200;
 
 #[test]
 fn items_are_forgotten_a_generation_after_the_window() {
-    Setup::new().on_each_build(|mut client, _| {
+    Setup::new().on_each_server(|mut client, _| {
         let items = numbered("item", 4 * CAPACITY);
         for generations in [2, 8, 50] {
             for batch in [1, 7, 64] {
@@ -39,28 +39,5 @@ fn items_are_forgotten_a_generation_after_the_window() {
                 client.ok("FLUSHALL");
             }
         }
-    });
-}
-
-#[test]
-fn refreshed_items_are_forgotten_in_the_end() {
-    Setup::new().on_each_build(|mut client, _| {
-        client.ok(&format!("BF.RESERVE k {RATE} {CAPACITY} LAST GENERATIONS 8"));
-        let repeated = numbered("repeated", CAPACITY);
-        let mut random = Random(5);
-        for _ in 0..40 {
-            let at = random.next() as usize % (CAPACITY - 20);
-            client.items("BF.MADD", "k", &repeated[at..at + 20]);
-        }
-        let mut bytes = 0;
-        for batch in numbered("other", 20 * CAPACITY).chunks(10) {
-            client.items("BF.MADD", "k", batch);
-            bytes = bytes.max(crate::inspect::info_field(&mut client, "k", "SIZE"));
-        }
-        let found = answers(&client.items("BF.MEXISTS", "k", &repeated));
-        assert!(found.iter().all(|&is_found| !is_found));
-        // Overflow layers have gone with their generations.
-        assert_eq!(info(&mut client, "k", "FILTERS"), ":9");
-        assert_eq!(info(&mut client, "k", "CAPACITY"), format!(":{CAPACITY}"));
     });
 }

@@ -1,79 +1,8 @@
-//! Windowed filters: packed calls rotate, refresh and forget as BF.MADD does.
+//! Windowed filters: packed calls that refresh items, and what they replicate.
 
-use bloomline_harness::{Client, Replica, Server};
+use bloomline_harness::{Replica, Server};
 
-use crate::inspect::number;
-use crate::keyspace::changes::Observers;
-use crate::packed::{FORMS, add, exists, plain};
 use crate::timed::{SLOT, Timed};
-use crate::windowed::{GENERATION_BYTES, GENERATIONS, present, set_number};
-
-/// Where the last time that the filter was given stands in a header.
-const CLOCK: usize = 72;
-
-/// Header and bits of a filter, without the times in it.
-fn content(client: &mut Client, key: &str) -> Vec<u8> {
-    let (mut next, mut content) = client.scandump(key, 0);
-    set_number(&mut content, CLOCK, 0);
-    for generation in 0..present(&content) {
-        set_number(&mut content, GENERATIONS + GENERATION_BYTES * generation, 0);
-    }
-    while next != 0 {
-        let (after, data) = client.scandump(key, next);
-        content.extend(next.to_le_bytes());
-        content.extend(data);
-        next = after;
-    }
-    content
-}
-
-#[test]
-fn a_call_may_rotate_many_times() {
-    Timed::on_each_server(&[], |_, Timed { server, clock: _clock }| {
-        let mut listener = Observers::start(&server, "Eg");
-        for form in FORMS {
-            for key in ["plain", "packed"] {
-                listener
-                    .client
-                    .ok(&format!("BF.RESERVE {key} 0.0000001 80 LAST GENERATIONS 8 SEED 7"));
-            }
-            listener.events();
-            let client = &mut listener.client;
-            let items: Vec<_> = (0..500).map(|at| format!("{at:04}")).collect();
-            let before = number(client, "rotations");
-            plain(client, "BF.MADD", "plain", &items);
-            let each = number(client, "rotations") - before;
-            assert!(each > 10, "{each} rotations");
-            assert_eq!(add(client, "packed", form, &items), [true; 500]);
-            assert_eq!(number(client, "rotations"), before + 2 * each);
-            assert!(content(client, "packed") == content(client, "plain"), "{form:?}");
-            let found = exists(client, "packed", form, &items);
-            assert!(found[420..].iter().all(|found| *found), "the last 80");
-            assert!(!found[..400].iter().any(|found| *found), "those before");
-            let expected = ["plain", "packed"]
-                .map(|key| [format!("bloom.rotate {key}"), format!("bloom.add {key}")]);
-            assert_eq!(listener.events(), expected.concat());
-            listener.client.ok("FLUSHALL");
-        }
-    });
-}
-
-#[test]
-fn a_full_slot_ends_the_call_until_it_has_passed() {
-    Timed::on_each_server(&[], |mut client, Timed { clock, .. }| {
-        let full = "-ERR non scaling filter is full";
-        client.ok("BF.RESERVE k 0.0000001 16 WINDOW 8000 GENERATIONS 8 NONSCALING");
-        assert_eq!(client.ask("BF.BULKADD k FIXED 1 abcd"), format!(r"*[:2 $1 \xc0 {full}]"));
-        assert_eq!(client.ask("BF.BULKADD k FIXED 1 bacd"), format!(r"*[:2 $1 \x00 {full}]"));
-        clock.advance(SLOT + 5);
-        // Refreshed items take room as well.
-        assert_eq!(client.ask("BF.BULKADD k FIXED 1 caa"), r"*[:3 $1 \x80]");
-        assert_eq!(
-            client.ask("BF.BULKADD k FIXED 1 cab COUNT"),
-            format!("{full}: item 3 of 3 was refused, 0 of the 2 before it were new")
-        );
-    });
-}
 
 /// The lines of a link, without the frame of transactions and the times of rotations.
 fn lines(replica: &mut Replica, server: &Server) -> Vec<String> {
