@@ -2,7 +2,7 @@
 
 use bloomline_core::Error;
 use bloomline_core::bloom::layer::Layer;
-use bloomline_core::bloom::redisbloom::ClassicLayer;
+use bloomline_core::bloom::redisbloom::RedisBloomLayer;
 use bloomline_core::bloom::redisbloom::geometry::{Options, Shape};
 use bloomline_core::host::{Growth, Spec};
 use bloomline_core::spec::MAX_LAYERS;
@@ -60,7 +60,7 @@ impl RedisBloomPlan {
 
     /// Bytes: `BF.INFO key SIZE` of a filter in RedisBloom's layout.
     pub fn size_bytes(&self) -> u64 {
-        ClassicLayer::size_bytes(self.bits_bytes, self.layers)
+        RedisBloomLayer::size_bytes(self.bits_bytes, self.layers)
     }
 }
 
@@ -83,7 +83,7 @@ pub fn bytes_of_bits(items: u64, bits_per_item: f64) -> f64 {
 mod tests {
     #![allow(clippy::unwrap_used, reason = "a failed test panics")]
 
-    use bloomline_core::bloom::redisbloom::{ClassicFilter, Common};
+    use bloomline_core::bloom::redisbloom::{Common, RedisBloomFilter};
 
     use super::*;
 
@@ -94,7 +94,7 @@ mod tests {
                 let Growth::Scaling { expansion } = growth else { continue };
                 let common = Common { options: Options::of_new_filter(false), expansion };
                 let mut filter =
-                    ClassicFilter::new(capacity, error_rate, common, &mut |_| true).unwrap();
+                    RedisBloomFilter::new(capacity, error_rate, common, &mut |_| true).unwrap();
                 for item in 0u64.. {
                     if filter.len() == items {
                         break;

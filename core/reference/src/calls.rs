@@ -5,7 +5,7 @@
 //! iterator has the size hint of the one behind it, so few items are few here too.
 
 use bloomline_core::Error;
-use bloomline_core::bloom::redisbloom::ClassicFilter;
+use bloomline_core::bloom::redisbloom::RedisBloomFilter;
 use bloomline_core::host::cuckoo::AnyCuckoo;
 use bloomline_core::host::valkey::ValkeyFilter;
 use bloomline_core::host::{AnyFilter, Filter, Permit};
@@ -86,7 +86,7 @@ macro_rules! calls {
 
 calls!(AnyFilter, Insertion, now => now);
 calls!(Filter, bool, _now);
-calls!(ClassicFilter, bool, _now);
+calls!(RedisBloomFilter, bool, _now);
 calls!(ValkeyFilter, bool, _now);
 
 /// Calls of a cuckoo filter for many items. Those for one item are compiled in the core.

@@ -32,7 +32,7 @@ pub enum Forged {
     /// A cuckoo filter in this project's layout: its header.
     Cuckoo(Vec<u8>),
     /// A cuckoo filter in RedisBloom's layout.
-    ClassicCuckoo(CuckooNumbers),
+    RedisBloomCuckoo(CuckooNumbers),
 }
 
 /// The numbers of a filter in valkey-bloom's layout.
@@ -140,13 +140,13 @@ impl Forged {
             Self::RedisBloom(_) => "bloom, redisbloom",
             Self::ValkeyBloom(_) => "bloom, valkey-bloom",
             Self::Cuckoo(_) => "cuckoo, bloomline",
-            Self::ClassicCuckoo(_) => "cuckoo, redisbloom",
+            Self::RedisBloomCuckoo(_) => "cuckoo, redisbloom",
         }
     }
 
     /// True for a cuckoo filter.
     pub fn is_cuckoo(&self) -> bool {
-        matches!(self, Self::Cuckoo(_) | Self::ClassicCuckoo(_))
+        matches!(self, Self::Cuckoo(_) | Self::RedisBloomCuckoo(_))
     }
 
     /// The header, for LOADCHUNK.
@@ -155,7 +155,7 @@ impl Forged {
             Self::Bloomline(header) | Self::Cuckoo(header) => header.clone(),
             Self::RedisBloom(numbers) => Header::Classic(numbers.clone()).encode(),
             Self::ValkeyBloom(numbers) => numbers.header(),
-            Self::ClassicCuckoo(numbers) => {
+            Self::RedisBloomCuckoo(numbers) => {
                 let CuckooNumbers { items, buckets, deletes, tables, .. } = numbers;
                 let longs = [items, buckets, deletes, tables].map(|number| number.to_le_bytes());
                 let shorts = [numbers.bucket_size, numbers.max_iterations, numbers.expansion];
@@ -195,7 +195,7 @@ impl Forged {
                 numbers.fields(numbers.links.iter().map(|link| zero_bytes(link.bytes)))
             }
             Self::ValkeyBloom(numbers) => numbers.fields(),
-            Self::ClassicCuckoo(numbers) => {
+            Self::RedisBloomCuckoo(numbers) => {
                 let CuckooNumbers { items, buckets, deletes, tables, .. } = *numbers;
                 let mut fields: Vec<Field> = [tables, buckets, items, deletes].map(Unsigned).into();
                 let shorts = [numbers.bucket_size, numbers.max_iterations, numbers.expansion];
@@ -669,5 +669,5 @@ fn classic_cuckoo() -> Vec<Row> {
         ("half of the limit", |it| (it.buckets, it.tables) = (1 << 18, 1)),
         ("the limit and its table", |it| (it.buckets, it.tables) = (1 << 19, 1)),
     ];
-    changed(&base, changes, Forged::ClassicCuckoo)
+    changed(&base, changes, Forged::RedisBloomCuckoo)
 }

@@ -16,8 +16,8 @@
 //! ```
 
 use super::AnyCuckoo;
-use super::bloomline::CuckooFilter;
-use super::redisbloom::{ClassicCuckoo, CuckooOptions};
+use super::bloomline::BloomlineCuckoo;
+use super::redisbloom::{CuckooOptions, RedisBloomCuckoo};
 use super::tables::Tables;
 use crate::permit::Permit;
 use crate::stream::{BITS_STRING, BLOOMLINE, ReadFields, VERSION, WriteFields, read_bits};
@@ -57,12 +57,12 @@ impl AnyCuckoo {
         match from.unsigned()? {
             BLOOMLINE if version == VERSION => {
                 let header = from.string()?;
-                let mut filter = CuckooFilter::decode_header(header.as_ref(), permit)?;
+                let mut filter = BloomlineCuckoo::decode_header(header.as_ref(), permit)?;
                 filter.try_each_table_mut(|table| read_bits(from, table))?;
                 Ok(filter.into())
             }
             tables => {
-                ClassicCuckoo::decode_fields(from, tables, version, old, permit).map(Self::from)
+                RedisBloomCuckoo::decode_fields(from, tables, version, old, permit).map(Self::from)
             }
         }
     }

@@ -13,9 +13,9 @@ pub mod work;
 use std::ptr::NonNull;
 
 use self::bloomline::header::MAGIC;
-use self::bloomline::{CuckooFilter, CuckooSpec};
+use self::bloomline::{BloomlineCuckoo, CuckooSpec};
 pub use self::redisbloom::header::HEADER_BYTES;
-use self::redisbloom::{ClassicCuckoo, CuckooOptions};
+use self::redisbloom::{CuckooOptions, RedisBloomCuckoo};
 use self::tables::{Effort, Tables};
 use crate::error::Error;
 use crate::memory::words::Mover;
@@ -26,9 +26,9 @@ use crate::spec::Layout;
 #[derive(Debug, PartialEq)]
 pub enum AnyCuckoo {
     /// A filter in Bloomline's layout.
-    Bloomline(CuckooFilter),
+    Bloomline(BloomlineCuckoo),
     /// A filter in RedisBloom's layout.
-    RedisBloom(ClassicCuckoo),
+    RedisBloom(RedisBloomCuckoo),
 }
 
 /// What a compaction did.
@@ -50,39 +50,39 @@ macro_rules! any {
     };
 }
 
-impl From<CuckooFilter> for AnyCuckoo {
-    fn from(filter: CuckooFilter) -> Self {
+impl From<BloomlineCuckoo> for AnyCuckoo {
+    fn from(filter: BloomlineCuckoo) -> Self {
         Self::Bloomline(filter)
     }
 }
 
-impl From<ClassicCuckoo> for AnyCuckoo {
-    fn from(filter: ClassicCuckoo) -> Self {
+impl From<RedisBloomCuckoo> for AnyCuckoo {
+    fn from(filter: RedisBloomCuckoo) -> Self {
         Self::RedisBloom(filter)
     }
 }
 
 impl AnyCuckoo {
-    /// An empty filter in Bloomline's layout; see [`CuckooFilter::new`].
+    /// An empty filter in Bloomline's layout; see [`BloomlineCuckoo::new`].
     ///
     /// # Errors
     ///
-    /// Those of [`CuckooFilter::new`].
+    /// Those of [`BloomlineCuckoo::new`].
     pub fn bloomline(spec: CuckooSpec, seed: u64, permit: Permit) -> Result<Self, Error> {
-        CuckooFilter::new(spec, seed, permit).map(Self::from)
+        BloomlineCuckoo::new(spec, seed, permit).map(Self::from)
     }
 
-    /// An empty filter in RedisBloom's layout; see [`ClassicCuckoo::new`].
+    /// An empty filter in RedisBloom's layout; see [`RedisBloomCuckoo::new`].
     ///
     /// # Errors
     ///
-    /// Those of [`ClassicCuckoo::new`].
+    /// Those of [`RedisBloomCuckoo::new`].
     pub fn redisbloom(
         capacity: u64,
         options: CuckooOptions,
         permit: Permit,
     ) -> Result<Self, Error> {
-        ClassicCuckoo::new(capacity, options, permit).map(Self::from)
+        RedisBloomCuckoo::new(capacity, options, permit).map(Self::from)
     }
 
     /// The filter of a header of any layout, with all slots empty; [`AnyCuckoo::load_chunk`] writes
@@ -90,11 +90,11 @@ impl AnyCuckoo {
     ///
     /// # Errors
     ///
-    /// Those of [`CuckooFilter::decode_header`] and [`ClassicCuckoo::decode_header`].
+    /// Those of [`BloomlineCuckoo::decode_header`] and [`RedisBloomCuckoo::decode_header`].
     pub fn decode_header(bytes: &[u8], permit: Permit) -> Result<Self, Error> {
         match bytes.starts_with(&MAGIC) && bytes.len() != HEADER_BYTES {
-            true => CuckooFilter::decode_header(bytes, permit).map(Self::from),
-            false => ClassicCuckoo::decode_header(bytes, permit).map(Self::from),
+            true => BloomlineCuckoo::decode_header(bytes, permit).map(Self::from),
+            false => RedisBloomCuckoo::decode_header(bytes, permit).map(Self::from),
         }
     }
 
@@ -288,7 +288,7 @@ impl AnyCuckoo {
     }
 
     /// An upper bound of today's false-positive rate; `None` in RedisBloom's layout. See
-    /// [`CuckooFilter::current_rate`].
+    /// [`BloomlineCuckoo::current_rate`].
     pub fn current_rate(&self) -> Option<f64> {
         match self {
             Self::Bloomline(filter) => Some(filter.current_rate()),

@@ -27,7 +27,7 @@ mod validity;
 mod work;
 
 use bloomline_core::Error;
-use bloomline_core::cuckoo::redisbloom::{ClassicCuckoo, CuckooNumbers};
+use bloomline_core::cuckoo::redisbloom::{CuckooNumbers, RedisBloomCuckoo};
 use bloomline_core::host::Demand;
 use bloomline_core::host::cuckoo::{AnyCuckoo, Compaction, CuckooOptions, CuckooSpec};
 
@@ -48,10 +48,10 @@ fn with_numbers(
     numbers: &CuckooNumbers,
     permit: &mut dyn FnMut(Demand) -> bool,
 ) -> Result<AnyCuckoo, Error> {
-    ClassicCuckoo::with_numbers(numbers, permit).map(AnyCuckoo::from)
+    RedisBloomCuckoo::with_numbers(numbers, permit).map(AnyCuckoo::from)
 }
 
-fn classic(filter: &AnyCuckoo) -> &ClassicCuckoo {
+fn classic(filter: &AnyCuckoo) -> &RedisBloomCuckoo {
     match filter {
         AnyCuckoo::RedisBloom(filter) => filter,
         AnyCuckoo::Bloomline(_) => panic!("Bloomline's layout"),

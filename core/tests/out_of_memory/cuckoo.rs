@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use bloomline_core::Error;
-use bloomline_core::cuckoo::redisbloom::{ClassicCuckoo, CuckooNumbers};
+use bloomline_core::cuckoo::redisbloom::{CuckooNumbers, RedisBloomCuckoo};
 use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooOptions, CuckooSpec};
 
 use super::{granted, item, live_allocations, retried, until_success};
@@ -12,12 +12,13 @@ const OPTIONS: CuckooOptions = CuckooOptions { bucket_size: 2, max_iterations: 3
 
 #[test]
 fn cuckoo_filters_are_created_decoded_and_copied() {
-    let create = || ClassicCuckoo::new(100_000, OPTIONS, &mut granted);
+    let create = || RedisBloomCuckoo::new(100_000, OPTIONS, &mut granted);
     // The table, and the list of tables.
     let (filter, failures) = until_success(create);
     assert_eq!(failures, 2);
     let numbers = CuckooNumbers { tables: 5, ..filter.numbers() };
-    let (grown, failures) = until_success(|| ClassicCuckoo::with_numbers(&numbers, &mut granted));
+    let (grown, failures) =
+        until_success(|| RedisBloomCuckoo::with_numbers(&numbers, &mut granted));
     assert_eq!(failures, 6);
     let (copy, failures) = until_success(|| grown.try_clone(&mut granted));
     assert_eq!(failures, 6);

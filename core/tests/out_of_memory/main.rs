@@ -11,7 +11,7 @@ use std::ptr;
 use bloomline_core::Error;
 use bloomline_core::bloom::layer::Layer;
 use bloomline_core::bloom::redisbloom::geometry::Options;
-use bloomline_core::bloom::redisbloom::{ClassicFilter, Common};
+use bloomline_core::bloom::redisbloom::{Common, RedisBloomFilter};
 use bloomline_core::bloom::scalable::ScalableFilter;
 use bloomline_core::host::{AnyFilter, Demand, Filter, Growth, Spec};
 use bloomline_reference::calls::Calls;
@@ -152,13 +152,18 @@ fn specs() -> Vec<Spec> {
     vec![scaling(4, 1e-6, 1), scaling(4, 1e-6, 2), scaling(50_000, 1e-6, 3), fixed]
 }
 
-fn classic(spec: Spec) -> Result<ClassicFilter, Error> {
+fn classic(spec: Spec) -> Result<RedisBloomFilter, Error> {
     let expansion = match spec.growth {
         Growth::Scaling { expansion } => expansion,
         Growth::Fixed => 2,
     };
     let options = Options::of_new_filter(spec.growth == Growth::Fixed);
-    ClassicFilter::new(spec.capacity, spec.error_rate, Common { options, expansion }, &mut granted)
+    RedisBloomFilter::new(
+        spec.capacity,
+        spec.error_rate,
+        Common { options, expansion },
+        &mut granted,
+    )
 }
 
 fn item(number: u64) -> [u8; 8] {
@@ -251,7 +256,7 @@ fn failed_decoding_leaks_nothing() {
         add_layers(&mut filter);
         let header = filter.encode_header();
         let (loaded, failures) =
-            until_success(|| ClassicFilter::decode_header(&header, &mut granted));
+            until_success(|| RedisBloomFilter::decode_header(&header, &mut granted));
         assert_eq!(loaded.len(), filter.len());
         assert!(failures >= filter.layer_count().into());
     }

@@ -91,7 +91,7 @@ impl Frames {
         let frame = match forged {
             Forged::Bloomline(_) | Forged::RedisBloom(_) => &self.0[0],
             Forged::ValkeyBloom(_) => &self.0[1],
-            Forged::Cuckoo(_) | Forged::ClassicCuckoo(_) => &self.0[2],
+            Forged::Cuckoo(_) | Forged::RedisBloomCuckoo(_) => &self.0[2],
         };
         Payload { fields: forged.fields(), ..frame.clone() }
     }

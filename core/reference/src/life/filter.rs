@@ -3,7 +3,7 @@
 use bloomline_core::Error;
 use bloomline_core::bloom::batch::contains_spot;
 use bloomline_core::bloom::layer::{Layer, Probe};
-use bloomline_core::bloom::redisbloom::ClassicFilter;
+use bloomline_core::bloom::redisbloom::RedisBloomFilter;
 use bloomline_core::bloom::valkey::ValkeyFilter;
 use bloomline_core::bloom::window::WindowedFilter;
 use bloomline_core::hash::xxh3::item_hash;
@@ -44,7 +44,7 @@ pub fn emptied(
         }
         AnyFilter::RedisBloom(filter) => {
             let shape = filter.layers().next().expect("a layer").shape_with(0);
-            ClassicFilter::with_shape(*filter.common(), &shape, permit).map(Into::into)
+            RedisBloomFilter::with_shape(*filter.common(), &shape, permit).map(Into::into)
         }
         AnyFilter::ValkeyBloom(filter) => {
             let shape = filter.layers().next().expect("a layer").shape_with(0);

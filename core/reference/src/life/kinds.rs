@@ -1,7 +1,7 @@
 //! The kinds of filters: one table for both families and all layouts.
 
 use bloomline_core::bloom::redisbloom::geometry::Options;
-use bloomline_core::bloom::redisbloom::{ClassicFilter, Common};
+use bloomline_core::bloom::redisbloom::{Common, RedisBloomFilter};
 use bloomline_core::bloom::window::{Window, WindowSpec, WindowedFilter};
 use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooOptions, CuckooSpec};
 use bloomline_core::host::valkey::{Common as ValkeyCommon, ValkeyFilter};
@@ -24,7 +24,7 @@ pub enum Shape {
     Last,
     Manual,
     Cuckoo,
-    ClassicCuckoo,
+    RedisBloomCuckoo,
 }
 
 /// The seed of a filter in valkey-bloom's layout.
@@ -94,8 +94,8 @@ pub const KINDS: [Kind; 26] = [
     row("fixed last", Shape::Last, (8, 600), RATES, &[0]),
     row("cuckoo", Shape::Cuckoo, (1, 600), CUCKOO_RATES, &[1]),
     row("fixed cuckoo", Shape::Cuckoo, (1, 3_000), CUCKOO_RATES, &[0]),
-    row("classic cuckoo", Shape::ClassicCuckoo, (1, 600), &[0.0], &[1, 1, 2, 4, 32_768]),
-    row("fixed classic cuckoo", Shape::ClassicCuckoo, (1, 600), &[0.0], &[0]),
+    row("classic cuckoo", Shape::RedisBloomCuckoo, (1, 600), &[0.0], &[1, 1, 2, 4, 32_768]),
+    row("fixed classic cuckoo", Shape::RedisBloomCuckoo, (1, 600), &[0.0], &[0]),
 ];
 
 const VALKEY: Shape = Shape::ValkeyBloom(&[0.5], ValkeySeed::Own);
@@ -145,7 +145,7 @@ impl Numbers {
     pub fn choose(kind: Kind, choices: &mut Choices) -> Self {
         let (least, most) = kind.capacities;
         let capacity = choices.within(least..=most);
-        let is_bloom = !matches!(kind.shape, Shape::Cuckoo | Shape::ClassicCuckoo);
+        let is_bloom = !matches!(kind.shape, Shape::Cuckoo | Shape::RedisBloomCuckoo);
         let scale =
             if is_bloom && !kind.has_rounds { choices.below(10) as f64 / 16.0 } else { 0.0 };
         let error_rate = choices.of(kind.rates) * (1.0 - scale);
@@ -174,7 +174,7 @@ impl Numbers {
             _ => 0.0,
         };
         let cuckoo = match kind.shape {
-            Shape::ClassicCuckoo => CuckooOptions {
+            Shape::RedisBloomCuckoo => CuckooOptions {
                 bucket_size: choices.of(&[1, 2, 2, 3, 4, 5, 8, 16, 17, 255]),
                 max_iterations: choices.of(&[1, 2, 3, 20, 20, 500]),
                 expansion: expansion as u16,
@@ -191,7 +191,7 @@ impl Numbers {
 
     /// True if items can be deleted.
     pub fn is_cuckoo(&self) -> bool {
-        matches!(self.kind.shape, Shape::Cuckoo | Shape::ClassicCuckoo)
+        matches!(self.kind.shape, Shape::Cuckoo | Shape::RedisBloomCuckoo)
     }
 
     /// True if the filter promises its rate. RedisBloom's cuckoo filters have none; in
@@ -220,7 +220,7 @@ impl Numbers {
                     Common { options: Options::from_bits(options), expansion: self.expansion };
                 let first = if options & 8 == 0 { error_rate * 0.5 } else { error_rate };
                 let plan = redisbloom::Plan::new(options, capacity, first);
-                let filter = ClassicFilter::new(capacity, error_rate, common, permit);
+                let filter = RedisBloomFilter::new(capacity, error_rate, common, permit);
                 assert!(plan.is_some() || filter.is_err());
                 let layers = vec![redisbloom::ModelLayer::new(plan?)];
                 let expansion = self.expansion.into();
@@ -250,12 +250,12 @@ impl Numbers {
                 let model = bloomline_cuckoo::Model::new(&filter, capacity);
                 Some((Filter::Cuckoo(filter), Oracle::Cuckoo(model)))
             }
-            Shape::ClassicCuckoo => {
+            Shape::RedisBloomCuckoo => {
                 let CuckooOptions { bucket_size, max_iterations, expansion } = cuckoo;
                 let filter = AnyCuckoo::redisbloom(capacity, cuckoo, permit).ok()?;
                 let model =
                     redisbloom_cuckoo::Model::new(capacity, bucket_size, max_iterations, expansion);
-                Some((Filter::Cuckoo(filter), Oracle::ClassicCuckoo(model)))
+                Some((Filter::Cuckoo(filter), Oracle::RedisBloomCuckoo(model)))
             }
         }
     }

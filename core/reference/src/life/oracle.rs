@@ -17,7 +17,7 @@ pub enum Oracle {
     ValkeyBloom(valkey::Model),
     Windowed(windowed::Model),
     Cuckoo(bloomline_cuckoo::Model),
-    ClassicCuckoo(redisbloom_cuckoo::Model),
+    RedisBloomCuckoo(redisbloom_cuckoo::Model),
 }
 
 fn of_refusal(result: Result<(), Refusal>) -> Outcome {
@@ -34,7 +34,7 @@ impl Oracle {
     pub fn of(filter: &Filter) -> Option<Self> {
         let Filter::Cuckoo(AnyCuckoo::RedisBloom(classic)) = filter else { return None };
         let numbers = classic.numbers();
-        Some(Self::ClassicCuckoo(redisbloom_cuckoo::Model {
+        Some(Self::RedisBloomCuckoo(redisbloom_cuckoo::Model {
             bucket_size: numbers.bucket_size as usize,
             max_iterations: numbers.max_iterations as usize,
             expansion: numbers.expansion,
@@ -55,7 +55,7 @@ impl Oracle {
             Self::ValkeyBloom(model) => exactly(model.contains(item).into()),
             Self::Windowed(model) => exactly(model.contains(item, now).into()),
             Self::Cuckoo(model) => model.counts(item),
-            Self::ClassicCuckoo(model) => exactly(model.count(item)),
+            Self::RedisBloomCuckoo(model) => exactly(model.count(item)),
         };
         assert!(expected.contains(&count), "{count}, not {expected:?}: {}", item.escape_ascii());
     }
@@ -63,7 +63,7 @@ impl Oracle {
     /// Before the items of a call are compared that were inserted into the filter.
     pub fn begin_call(&mut self, filter: &Filter) {
         match (self, filter) {
-            (Self::ClassicCuckoo(model), _) => (model.failed_iterations, model.end) = (0, None),
+            (Self::RedisBloomCuckoo(model), _) => (model.failed_iterations, model.end) = (0, None),
             (Self::Cuckoo(model), Filter::Cuckoo(filter)) => model.follow(filter),
             _ => {}
         }
@@ -83,8 +83,8 @@ impl Oracle {
                 model.inserted(item, only_new, result);
                 outcome
             }
-            Self::ClassicCuckoo(model) if only_new && model.contains(item) => Outcome::Present,
-            Self::ClassicCuckoo(model) => {
+            Self::RedisBloomCuckoo(model) if only_new && model.contains(item) => Outcome::Present,
+            Self::RedisBloomCuckoo(model) => {
                 // The size as this project counts it.
                 let memory = |bytes: u64| bytes.div_ceil(8).saturating_mul(8).saturating_add(24);
                 let present: u64 =
@@ -144,7 +144,7 @@ impl Oracle {
     pub fn assert_removes(&mut self, item: &[u8], is_removed: bool) {
         match self {
             Self::Cuckoo(model) => model.removed(item, is_removed),
-            Self::ClassicCuckoo(model) => assert_eq!(is_removed, model.remove(item)),
+            Self::RedisBloomCuckoo(model) => assert_eq!(is_removed, model.remove(item)),
             _ => assert!(!is_removed),
         }
     }
@@ -170,7 +170,7 @@ impl Oracle {
                 model.compacted(filter);
                 (None, true)
             }
-            Self::ClassicCuckoo(model) => {
+            Self::RedisBloomCuckoo(model) => {
                 let before = (model.header(), model.tables.clone());
                 model.compact(true);
                 (Some((model.header(), model.tables.clone()) != before), true)
@@ -228,7 +228,7 @@ impl Oracle {
             }
             (Self::Cuckoo(model), Filter::Cuckoo(filter)) => model.assert_equal(filter),
             (
-                Self::ClassicCuckoo(model),
+                Self::RedisBloomCuckoo(model),
                 Filter::Cuckoo(filter @ AnyCuckoo::RedisBloom(classic)),
             ) => {
                 let tables = classic.tables();

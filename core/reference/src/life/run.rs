@@ -283,7 +283,7 @@ impl Life<'_> {
         let permit = &mut |demand: Demand| demand.filter_bytes <= limit;
         let (bytes, before) = (items.bytes(), self.filter.dump());
         // One by one, for comparison; a call to a classic cuckoo filter counts its failed searches.
-        let has_single = self.numbers.kind.shape != Shape::ClassicCuckoo;
+        let has_single = self.numbers.kind.shape != Shape::RedisBloomCuckoo;
         if self.numbers.kind.shape == Shape::Cuckoo {
             // As much room in its lists as the other copy has.
             self.filter = self.filter.copy();

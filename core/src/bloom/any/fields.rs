@@ -21,7 +21,7 @@
 use std::ops::ControlFlow;
 
 use super::AnyFilter;
-use crate::bloom::redisbloom::ClassicFilter;
+use crate::bloom::redisbloom::RedisBloomFilter;
 use crate::error::{Error, HeaderError};
 use crate::permit::Permit;
 use crate::spec::Layout;
@@ -68,7 +68,7 @@ impl AnyFilter {
         match from.unsigned()? {
             BLOOMLINE if version == VERSION => Self::decode_strings(from, permit),
             items => {
-                let filter = ClassicFilter::decode_fields(from, version, permit)?;
+                let filter = RedisBloomFilter::decode_fields(from, version, permit)?;
                 let found = filter.len();
                 if stored_len(found) != items {
                     from.repaired(format_args!("{found} items in the links, {items} in the sum"));

@@ -7,7 +7,7 @@ use crate::bloom::bloomline::Filter;
 use crate::bloom::bloomline::length::is_length;
 use crate::bloom::layer::Layer;
 use crate::bloom::redisbloom::geometry::Options;
-use crate::bloom::redisbloom::{ClassicFilter, Common};
+use crate::bloom::redisbloom::{Common, RedisBloomFilter};
 use crate::bloom::scalable::Added;
 use crate::bloom::valkey::ValkeyFilter;
 use crate::bloom::window::WindowedFilter;
@@ -26,7 +26,7 @@ pub enum AnyFilter {
     /// A windowed filter, in this project's layout.
     Windowed(WindowedFilter),
     /// A filter in RedisBloom's layout. It is boxed, so that the enum is as small as [`Filter`].
-    RedisBloom(Box<ClassicFilter>),
+    RedisBloom(Box<RedisBloomFilter>),
     /// A filter in valkey-bloom's layout. It is boxed for the same reason.
     ValkeyBloom(Box<ValkeyFilter>),
 }
@@ -61,8 +61,8 @@ impl PartialEq for AnyFilter {
     }
 }
 
-impl From<ClassicFilter> for AnyFilter {
-    fn from(filter: ClassicFilter) -> Self {
+impl From<RedisBloomFilter> for AnyFilter {
+    fn from(filter: RedisBloomFilter) -> Self {
         Self::RedisBloom(Box::new(filter))
     }
 }
@@ -91,24 +91,24 @@ impl AnyFilter {
     ///
     /// # Errors
     ///
-    /// Those of [`ClassicFilter::new`].
+    /// Those of [`RedisBloomFilter::new`].
     pub fn redisbloom(spec: Spec, stored_expansion: u32, permit: Permit) -> Result<Self, Error> {
         let options = Options::of_new_filter(spec.growth == Growth::Fixed);
         let common = Common { options, expansion: stored_expansion };
-        ClassicFilter::new(spec.capacity, spec.error_rate, common, permit).map(Self::from)
+        RedisBloomFilter::new(spec.capacity, spec.error_rate, common, permit).map(Self::from)
     }
 
     /// The filter of a header of any layout, its bits all zero.
     ///
     /// # Errors
     ///
-    /// Those of [`Filter::decode_header`], [`ClassicFilter::decode_header`] and
+    /// Those of [`Filter::decode_header`], [`RedisBloomFilter::decode_header`] and
     /// [`ValkeyFilter::decode_header`].
     pub fn decode_header(bytes: &[u8], permit: Permit) -> Result<Self, Error> {
         // The length decides: a header of RedisBloom's layout never has one of these, but its first
         // bytes are a number and may be the magic.
         if !is_length(bytes.len()) {
-            return ClassicFilter::decode_header(bytes, permit).map(Self::from);
+            return RedisBloomFilter::decode_header(bytes, permit).map(Self::from);
         }
         if ValkeyFilter::has_header(bytes) {
             ValkeyFilter::decode_header(bytes, permit).map(Self::from)
@@ -138,7 +138,7 @@ impl AnyFilter {
         let is_described = match self {
             Self::Bloomline(filter) => Filter::describe(&header)?.is_of(filter),
             Self::Windowed(filter) => WindowedFilter::describe(&header)?.is_of(filter),
-            Self::RedisBloom(filter) => ClassicFilter::describe(&header)?.is_of(filter),
+            Self::RedisBloom(filter) => RedisBloomFilter::describe(&header)?.is_of(filter),
             Self::ValkeyBloom(filter) => ValkeyFilter::describe(&header)?.is_of(filter),
         };
         if is_described { Ok(()) } else { Err(HeaderError::Other.into()) }

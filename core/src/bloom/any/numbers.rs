@@ -4,7 +4,7 @@ use std::iter;
 
 use super::AnyFilter;
 use crate::bloom::bloomline::LayerRef;
-use crate::bloom::redisbloom::ClassicLayer;
+use crate::bloom::redisbloom::RedisBloomLayer;
 use crate::bloom::valkey::ValkeyLayer;
 
 /// The numbers of one layer.
@@ -39,7 +39,7 @@ impl LayerNumbers {
         }
     }
 
-    fn of_redisbloom(layer: &ClassicLayer, len: u64, hash_bits: u32) -> Self {
+    fn of_redisbloom(layer: &RedisBloomLayer, len: u64, hash_bits: u32) -> Self {
         let shape = layer.shape();
         Self {
             bits: shape.bits,

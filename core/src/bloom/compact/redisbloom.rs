@@ -45,7 +45,7 @@
 use super::{Compact, Newest};
 use crate::bloom::redisbloom::geometry::Shape;
 use crate::bloom::redisbloom::indexes::Modulus;
-use crate::bloom::redisbloom::{ClassicLayer, Common};
+use crate::bloom::redisbloom::{Common, RedisBloomLayer};
 use crate::math::frozen;
 
 /// A fold that saves less than this part of a link is not made, as in the Bloomline layout.
@@ -54,7 +54,7 @@ const LEAST_SAVING: u64 = 16;
 /// The part of the target rate of a link that its excess may take.
 const MOST_EXCESS: f64 = 1.0 / 4.0;
 
-impl Compact for ClassicLayer {
+impl Compact for RedisBloomLayer {
     fn is_folded(&self) -> bool {
         self.shape.capacity < unlike_built(&self.shape).saturating_add(1)
     }

@@ -3,7 +3,7 @@
 use super::Merge;
 use crate::bloom::any::AnyFilter;
 use crate::bloom::bloomline::Filter;
-use crate::bloom::redisbloom::ClassicFilter;
+use crate::bloom::redisbloom::RedisBloomFilter;
 use crate::bloom::scalable::ScalableFilter;
 use crate::error::Error;
 use crate::memory::lists::try_push;
@@ -58,7 +58,7 @@ impl AnyFilter {
         if let Self::Bloomline(filter) = self { Ok(filter) } else { Err(self.refusal()) }
     }
 
-    fn classic(&self) -> Result<&ClassicFilter, Error> {
+    fn classic(&self) -> Result<&RedisBloomFilter, Error> {
         if let Self::RedisBloom(filter) = self { Ok(filter) } else { Err(self.refusal()) }
     }
 }

@@ -2,15 +2,15 @@
 
 use super::Merge;
 use crate::bloom::redisbloom::geometry::Shape;
-use crate::bloom::redisbloom::{ClassicFilter, ClassicLayer, Common};
+use crate::bloom::redisbloom::{Common, RedisBloomFilter, RedisBloomLayer};
 use crate::error::Parameter;
 
-impl Merge for ClassicLayer {
+impl Merge for RedisBloomLayer {
     /// The capacity of the first link is that of its bits: a merge may have raised the field.
-    fn parameter(one: &ClassicFilter, other: &ClassicFilter) -> Option<Parameter> {
+    fn parameter(one: &RedisBloomFilter, other: &RedisBloomFilter) -> Option<Parameter> {
         let (spec, others) = (one.spec(), other.spec());
-        let options = |filter: &ClassicFilter| filter.common().options.without_scaling();
-        let bits = |filter: &ClassicFilter| filter.layers().next().map(|link| link.shape().bits);
+        let options = |filter: &RedisBloomFilter| filter.common().options.without_scaling();
+        let bits = |filter: &RedisBloomFilter| filter.layers().next().map(|link| link.shape().bits);
         if options(one) != options(other) {
             Some(Parameter::Options)
         } else if spec.error_rate.to_bits() != others.error_rate.to_bits() {

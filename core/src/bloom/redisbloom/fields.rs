@@ -11,9 +11,9 @@
 //! This is version 4. Versions 3 and 2 have no growth, version 1 also has no options, and version 0
 //! also has neither bits nor log2_bits. RedisBloom calls a layer a link.
 
-use super::ClassicFilter;
+use super::RedisBloomFilter;
 use super::geometry::{Options, Shape};
-use super::layer::{ClassicLayer, Common};
+use super::layer::{Common, RedisBloomLayer};
 use crate::bloom::scalable::request;
 use crate::error::{Error, HeaderError};
 use crate::memory::lists::try_push;
@@ -24,7 +24,7 @@ use crate::stream::{ReadFields, WriteFields, read_words, within};
 /// The growth of filters of versions that do not store it.
 const OLD_GROWTH: u32 = 2;
 
-impl ClassicFilter {
+impl RedisBloomFilter {
     /// Writes all after the number of items.
     pub(crate) fn encode_fields(&self, to: &mut impl WriteFields) {
         let common = self.common();
@@ -77,7 +77,7 @@ impl ClassicFilter {
             let layer = decode_layer(from, version, |new| {
                 let older = bytes;
                 bytes = older.saturating_add(new);
-                request::<ClassicLayer>(permit, [new], older, index + 1)
+                request::<RedisBloomLayer>(permit, [new], older, index + 1)
             })?;
             let layer = layer.ok_or(Error::from(HeaderError::Layer(index)))?;
             try_push(&mut layers, layer)?;
@@ -92,7 +92,7 @@ fn decode_layer<R: ReadFields>(
     from: &mut R,
     version: u32,
     grant: impl FnOnce(u64) -> Result<(), Error>,
-) -> Result<Option<ClassicLayer>, R::Error> {
+) -> Result<Option<RedisBloomLayer>, R::Error> {
     let capacity = from.unsigned()?;
     let error = from.number()?;
     let hashes = within("hashes", from.unsigned()?)?;
@@ -105,5 +105,7 @@ fn decode_layer<R: ReadFields>(
     let words = read_words(from, bits / 8)?;
     let len = from.unsigned()?;
     let shape = Shape { capacity, error, bits_per_item, hashes, bits, log2_bits, len };
-    Ok(words.filter(|_| shape.is_sound()).and_then(|words| ClassicLayer::with_words(shape, words)))
+    Ok(words
+        .filter(|_| shape.is_sound())
+        .and_then(|words| RedisBloomLayer::with_words(shape, words)))
 }

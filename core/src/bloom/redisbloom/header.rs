@@ -12,9 +12,9 @@
 //!
 //! All numbers are little-endian, without padding between the fields. `bytes` is `bits / 8`.
 
-use super::ClassicFilter;
+use super::RedisBloomFilter;
 use super::geometry::{Options, Shape};
-use super::layer::{ClassicLayer, Common};
+use super::layer::{Common, RedisBloomLayer};
 use crate::bloom::scalable::Description;
 use crate::error::{Error, HeaderError};
 use crate::fields::Reader;
@@ -25,7 +25,7 @@ use crate::spec::{Growth, MAX_LAYERS, Spec};
 const FIRST_BYTES: usize = 20;
 const LAYER_BYTES: usize = 53;
 
-impl ClassicFilter {
+impl RedisBloomFilter {
     /// An empty filter, as a command creates it.
     ///
     /// # Errors
@@ -44,7 +44,7 @@ impl ClassicFilter {
     /// The capacity and the target rate that the first layer stands for, and the growth.
     pub fn spec(&self) -> Spec {
         let &Common { options, expansion } = self.common();
-        let first = self.layers().next().map(ClassicLayer::shape);
+        let first = self.layers().next().map(RedisBloomLayer::shape);
         let (capacity, first_error) = first.map_or((0, 0.0), |it| (it.capacity, it.error));
         if options.is_fixed() {
             Spec { capacity, error_rate: first_error, growth: Growth::Fixed }
@@ -93,7 +93,7 @@ impl ClassicFilter {
     /// # Errors
     ///
     /// [`Error::Header`].
-    pub(crate) fn describe(bytes: &[u8]) -> Result<Description<ClassicLayer>, Error> {
+    pub(crate) fn describe(bytes: &[u8]) -> Result<Description<RedisBloomLayer>, Error> {
         let length = HeaderError::Length(bytes.len());
         let (first, layers) = bytes.split_at_checked(FIRST_BYTES).ok_or(length)?;
         let mut first = Reader::new(first);

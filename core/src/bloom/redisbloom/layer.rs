@@ -42,7 +42,7 @@ pub(crate) const FAR: u64 = 1 << 20;
 
 /// A bit array, and the shape that maps items to its bits.
 #[derive(Debug)]
-pub struct ClassicLayer {
+pub struct RedisBloomLayer {
     pub(crate) words: Words,
     pub(crate) shape: Shape,
     pub(crate) modulus: Modulus,
@@ -57,7 +57,7 @@ pub struct Common {
     pub expansion: u32,
 }
 
-impl ClassicLayer {
+impl RedisBloomLayer {
     /// A layer of this shape with these bits; `None` if the shape has another number of bits.
     pub(crate) fn with_words(shape: Shape, words: Words) -> Option<Self> {
         let modulus = Modulus::new(shape.modulus());
@@ -94,7 +94,7 @@ impl ClassicLayer {
     }
 }
 
-impl Probe for ClassicLayer {
+impl Probe for RedisBloomLayer {
     /// True for hashes of 64 bits.
     type Seed = bool;
     type Hash = Pair;
@@ -202,9 +202,9 @@ impl<L: Layer<Hash = Pair, Spot = Pair>> Located<L> for LocatedPairs {
     }
 }
 
-impl sealed::Sealed for ClassicLayer {}
+impl sealed::Sealed for RedisBloomLayer {}
 
-impl Layer for ClassicLayer {
+impl Layer for RedisBloomLayer {
     const LAYOUT: Layout = Layout::RedisBloom;
     type Common = Common;
     type Located = LocatedPairs;

@@ -23,7 +23,7 @@ pub mod header;
 pub mod indexes;
 pub mod layer;
 
-pub use layer::{ClassicLayer, Common};
+pub use layer::{Common, RedisBloomLayer};
 
 /// A filter in RedisBloom's layout.
-pub type ClassicFilter = crate::bloom::scalable::ScalableFilter<ClassicLayer>;
+pub type RedisBloomFilter = crate::bloom::scalable::ScalableFilter<RedisBloomLayer>;

@@ -6,7 +6,7 @@
 
 use arrayvec::ArrayVec;
 
-use super::CuckooFilter;
+use super::BloomlineCuckoo;
 use super::list::{ENTRY_BYTES, Entry};
 use super::place::{MAX_OWN, Placed, Purpose};
 use super::plan::{MAX_END, MAX_TABLES};
@@ -32,7 +32,7 @@ const MORE_VISITS: u64 = 1 << 16;
 /// as one that is taken.
 const HALVINGS_TRIED: usize = 4;
 
-impl CuckooFilter {
+impl BloomlineCuckoo {
     /// Finishes a doubling, moves entries to older tables, drops tables that become empty, and
     /// halves tables as long as their entries fit. The filter never gets larger.
     ///
@@ -259,7 +259,7 @@ impl Table {
     /// is larger than the new entries.
     fn move_last_copies(&mut self, older: &mut [Self]) {
         let left = self.used;
-        let bytes = self.memory_bytes() + CuckooFilter::TABLE_BYTES;
+        let bytes = self.memory_bytes() + BloomlineCuckoo::TABLE_BYTES;
         if left == 0 || !self.list.is_empty() || left * ENTRY_BYTES >= bytes {
             return;
         }

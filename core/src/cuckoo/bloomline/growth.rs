@@ -1,6 +1,6 @@
 //! Insertion with growth: doubling the newest table, a few slots at a time, or adding a table.
 
-use super::CuckooFilter;
+use super::BloomlineCuckoo;
 use super::list::List;
 use super::place::{Placed, Purpose};
 use super::plan::{MAX_END, MAX_TABLES};
@@ -22,7 +22,7 @@ const HURRIED_SLOTS: u64 = 4 * GROUP as u64;
 /// fifth of a millisecond.
 const RELEASED_BYTES: u64 = 4 << 20;
 
-impl CuckooFilter {
+impl BloomlineCuckoo {
     /// Inserts an item: into the newest table with room, else into older ones, else into a larger
     /// or further one.
     #[inline(always)]

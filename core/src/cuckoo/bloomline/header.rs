@@ -22,7 +22,7 @@
 
 use arrayvec::ArrayVec;
 
-use super::CuckooFilter;
+use super::BloomlineCuckoo;
 use super::list::ENTRY_BYTES;
 use super::plan::{MAX_TABLES, Plan, Record};
 use super::shape::Shape;
@@ -46,7 +46,7 @@ const FIXED_BYTES: usize = 64;
 /// Bytes of a table in a header.
 const RECORD_BYTES: usize = 40;
 
-impl CuckooFilter {
+impl BloomlineCuckoo {
     /// The header: everything about the filter but its slots. It has 64 bytes, 40 per table, and 16
     /// per entry of a list.
     pub fn encode_header(&self) -> Vec<u8> {

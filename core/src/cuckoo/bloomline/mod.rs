@@ -71,7 +71,7 @@ pub struct CuckooSpec {
 }
 
 /// A cuckoo filter in Bloomline's layout.
-pub struct CuckooFilter {
+pub struct BloomlineCuckoo {
     seed: u64,
     error_rate: f64,
     deletes: u64,
@@ -85,12 +85,12 @@ pub struct CuckooFilter {
     options: CuckooOptions,
 }
 
-impl fmt::Debug for CuckooFilter {
+impl fmt::Debug for BloomlineCuckoo {
     /// Writes the numbers of the filter, not its slots.
     fn fmt(&self, to: &mut fmt::Formatter) -> fmt::Result {
         let shapes: Vec<(Shape, u64)> =
             self.tables.iter().map(|table| (table.shape, table.load())).collect();
-        to.debug_struct("CuckooFilter")
+        to.debug_struct("BloomlineCuckoo")
             .field("error_rate", &self.error_rate)
             .field("deletes", &self.deletes)
             .field("drained", &self.drained)
@@ -100,13 +100,13 @@ impl fmt::Debug for CuckooFilter {
 }
 
 /// Two filters are equal if they have equal headers and equal slots.
-impl PartialEq for CuckooFilter {
+impl PartialEq for BloomlineCuckoo {
     fn eq(&self, other: &Self) -> bool {
         self.encode_header() == other.encode_header() && self.tables().eq(other.tables())
     }
 }
 
-impl CuckooFilter {
+impl BloomlineCuckoo {
     /// An empty filter of one table, which takes `capacity` items.
     ///
     /// It has the whole rate if it does not grow, and otherwise half of it. At a target rate of 1 %
@@ -269,7 +269,7 @@ impl CuckooFilter {
     }
 }
 
-impl Tables for CuckooFilter {
+impl Tables for BloomlineCuckoo {
     type Table = Table;
 
     const LAYOUT: Layout = Layout::Bloomline;
@@ -318,6 +318,6 @@ impl Tables for CuckooFilter {
 }
 
 #[cfg(target_pointer_width = "64")]
-const _: () = assert!(size_of::<CuckooFilter>() as u64 == CuckooFilter::FILTER_BYTES);
+const _: () = assert!(size_of::<BloomlineCuckoo>() as u64 == BloomlineCuckoo::FILTER_BYTES);
 #[cfg(target_pointer_width = "64")]
-const _: () = assert!(size_of::<Table>() as u64 == CuckooFilter::TABLE_BYTES);
+const _: () = assert!(size_of::<Table>() as u64 == BloomlineCuckoo::TABLE_BYTES);

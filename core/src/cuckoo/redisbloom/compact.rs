@@ -1,6 +1,6 @@
 //! Moving fingerprints from newer tables to older ones, so that the newest can be freed.
 
-use super::ClassicCuckoo;
+use super::RedisBloomCuckoo;
 use super::table::Table;
 use crate::cuckoo::tables::Tables;
 use crate::cuckoo::{Compaction, work};
@@ -24,7 +24,7 @@ const MORE_TESTS: u64 = 1 << 24;
 /// header may claim that there are few, and each deletion would be followed by a compaction.
 const COUNTED_FROM: u64 = 64;
 
-impl ClassicCuckoo {
+impl RedisBloomCuckoo {
     /// Moves fingerprints to older tables, and frees the newest tables that become empty.
     ///
     /// Cost: one step per slot of all tables but the first, and one per occupied slot and older

@@ -10,7 +10,7 @@
 //! This is version 4. Versions 0 to 3 have neither `deletes` and what follows it, nor the buckets
 //! of a table. RedisBloom calls a table a sub-filter.
 
-use super::ClassicCuckoo;
+use super::RedisBloomCuckoo;
 use super::numbers::{CuckooNumbers, CuckooOptions};
 use super::table::Table;
 use crate::cuckoo::tables::{Slots, Tables};
@@ -19,7 +19,7 @@ use crate::memory::lists::try_push;
 use crate::permit::Permit;
 use crate::stream::{ReadFields, WriteFields, read_words};
 
-impl ClassicCuckoo {
+impl RedisBloomCuckoo {
     /// Writes all after the number of tables.
     pub(crate) fn encode_fields(&self, to: &mut impl WriteFields) {
         let CuckooNumbers { items, buckets, deletes, .. } = self.numbers();

@@ -8,7 +8,7 @@
 //!
 //! All numbers are little-endian, without padding between the fields.
 
-use super::ClassicCuckoo;
+use super::RedisBloomCuckoo;
 use super::numbers::CuckooNumbers;
 use crate::error::{Error, HeaderError};
 use crate::fields::{Reader, Writer};
@@ -17,7 +17,7 @@ use crate::permit::Permit;
 /// Bytes of a header.
 pub const HEADER_BYTES: usize = 38;
 
-impl ClassicCuckoo {
+impl RedisBloomCuckoo {
     /// The header: everything about the filter but its tables. [`HEADER_BYTES`] long.
     pub fn encode_header(&self) -> Vec<u8> {
         let numbers = self.numbers();

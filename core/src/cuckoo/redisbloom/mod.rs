@@ -41,7 +41,7 @@ const REDISBLOOM_FILTER_BYTES: u64 = 40;
 const REDISBLOOM_TABLE_BYTES: u64 = 16;
 
 /// A cuckoo filter in RedisBloom's layout.
-pub struct ClassicCuckoo {
+pub struct RedisBloomCuckoo {
     options: CuckooOptions,
     items: u64,
     deletes: u64,
@@ -49,21 +49,21 @@ pub struct ClassicCuckoo {
     tables: Box<[Table]>,
 }
 
-impl fmt::Debug for ClassicCuckoo {
+impl fmt::Debug for RedisBloomCuckoo {
     /// Writes the numbers of the filter, not its slots.
     fn fmt(&self, to: &mut fmt::Formatter) -> fmt::Result {
-        to.debug_tuple("ClassicCuckoo").field(&self.numbers()).finish()
+        to.debug_tuple("RedisBloomCuckoo").field(&self.numbers()).finish()
     }
 }
 
 /// Two filters are equal if they have equal headers and equal tables.
-impl PartialEq for ClassicCuckoo {
+impl PartialEq for RedisBloomCuckoo {
     fn eq(&self, other: &Self) -> bool {
         self.numbers() == other.numbers() && self.tables().eq(other.tables())
     }
 }
 
-impl ClassicCuckoo {
+impl RedisBloomCuckoo {
     /// An empty filter of one table. It has as many buckets as the next power of two at or above
     /// `capacity / bucket_size`, at least one.
     ///
@@ -250,7 +250,7 @@ impl ClassicCuckoo {
     }
 }
 
-impl Tables for ClassicCuckoo {
+impl Tables for RedisBloomCuckoo {
     type Table = Table;
 
     const LAYOUT: Layout = Layout::RedisBloom;
@@ -311,6 +311,6 @@ impl Tables for ClassicCuckoo {
 }
 
 #[cfg(target_pointer_width = "64")]
-const _: () = assert!(size_of::<ClassicCuckoo>() as u64 == ClassicCuckoo::FILTER_BYTES);
+const _: () = assert!(size_of::<RedisBloomCuckoo>() as u64 == RedisBloomCuckoo::FILTER_BYTES);
 #[cfg(target_pointer_width = "64")]
-const _: () = assert!(size_of::<Table>() as u64 == ClassicCuckoo::TABLE_BYTES);
+const _: () = assert!(size_of::<Table>() as u64 == RedisBloomCuckoo::TABLE_BYTES);

@@ -2,7 +2,7 @@
 
 use bloomline_core::bloom::layer::Layer;
 use bloomline_core::bloom::redisbloom::geometry::{Options, Shape};
-use bloomline_core::bloom::redisbloom::{ClassicFilter, Common};
+use bloomline_core::bloom::redisbloom::{Common, RedisBloomFilter};
 use bloomline_core::chunk::Bits;
 use bloomline_core::host::AnyFilter;
 use bloomline_reference::redisbloom::{ModelLayer, Plan};
@@ -10,9 +10,9 @@ use bloomline_reference::redisbloom::{ModelLayer, Plan};
 use super::{bits, classic, fixed, found, insert, scaling, state};
 
 /// A filter with these options, of which 1 is no rounding, 2 log2 sizes, 4 hashes of 64 bits.
-pub(super) fn with_options(options: u32, capacity: u64, error: f64) -> ClassicFilter {
+pub(super) fn with_options(options: u32, capacity: u64, error: f64) -> RedisBloomFilter {
     let common = Common { options: Options::from_bits(options), expansion: 2 };
-    ClassicFilter::new(capacity, error, common, &mut |_| true).unwrap()
+    RedisBloomFilter::new(capacity, error, common, &mut |_| true).unwrap()
 }
 
 /// The bits of the link that the reference model builds with so many bits.
@@ -71,7 +71,7 @@ fn links_fold_by_each_divisor_of_their_words() {
         // A little less than fits, since some of the target rate is for coinciding bits.
         let items = (bits_of_part as f64 / shape.bits_per_item * 0.92) as u64;
         let header = header_of(&shape, items);
-        let mut filter = ClassicFilter::decode_header(&header, &mut |_| true).unwrap();
+        let mut filter = RedisBloomFilter::decode_header(&header, &mut |_| true).unwrap();
         let bytes = native(5, &shape, items);
         filter.write_chunk(0, &bytes).unwrap();
         filter.compact();

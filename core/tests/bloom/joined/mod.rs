@@ -2,7 +2,7 @@
 
 use bloomline_core::bloom::layer::Layer;
 use bloomline_core::bloom::redisbloom::geometry::Options;
-use bloomline_core::bloom::redisbloom::{ClassicFilter, Common};
+use bloomline_core::bloom::redisbloom::{Common, RedisBloomFilter};
 use bloomline_core::bloom::scalable::ScalableFilter;
 use bloomline_core::host::{AnyFilter, Filter, Growth, Spec};
 use bloomline_reference::calls::Calls;
@@ -36,14 +36,14 @@ pub fn new(spec: Spec, seed: u64) -> Filter {
 }
 
 /// A filter in RedisBloom's layout, with the options of a new one.
-pub fn classic(spec: Spec) -> ClassicFilter {
+pub fn classic(spec: Spec) -> RedisBloomFilter {
     let expansion = match spec.growth {
         Growth::Scaling { expansion } => expansion,
         Growth::Fixed => 2,
     };
     let options = Options::of_new_filter(spec.growth == Growth::Fixed);
     let common = Common { options, expansion };
-    ClassicFilter::new(spec.capacity, spec.error_rate, common, &mut |_| true).unwrap()
+    RedisBloomFilter::new(spec.capacity, spec.error_rate, common, &mut |_| true).unwrap()
 }
 
 /// Inserts numbers as items. Returns how many were new.

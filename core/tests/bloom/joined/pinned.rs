@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 
 use bloomline_core::bloom::layer::Layer;
-use bloomline_core::bloom::redisbloom::ClassicLayer;
+use bloomline_core::bloom::redisbloom::RedisBloomLayer;
 use bloomline_core::bloom::redisbloom::geometry::{Options, Shape};
 use bloomline_core::host::{AnyFilter, Spec};
 use bloomline_reference::calls::Calls;
@@ -131,7 +131,7 @@ fn rates_and_estimates_of_links_are_unchanged() {
             for capacity in [1, 2, 77, 1_000, 123_456] {
                 let options = Options::from_bits(options);
                 let shape = Shape::new(options, capacity, error).unwrap();
-                let mut layer = ClassicLayer::build(&shape).unwrap();
+                let mut layer = RedisBloomLayer::build(&shape).unwrap();
                 for len in 0..120 {
                     let len = shape.capacity * len * len * len / 100_000 + len;
                     rates.extend(layer.fp_rate(len).to_le_bytes());

@@ -10,16 +10,16 @@
 
 use bloomline_core::bloom::batch::contains_spot;
 use bloomline_core::bloom::layer::{Layer, Probe};
-use bloomline_core::bloom::redisbloom::ClassicLayer;
+use bloomline_core::bloom::redisbloom::RedisBloomLayer;
 use bloomline_core::bloom::redisbloom::geometry::{Options, Shape};
 use bloomline_core::hash::murmur2::pair_64;
 use bloomline_core::simd::Scalar;
 use bloomline_reference::random::{Estimate, Random};
 
 /// A full layer.
-fn filled(capacity: u64, error_rate: f64, seed: u64) -> ClassicLayer {
+fn filled(capacity: u64, error_rate: f64, seed: u64) -> RedisBloomLayer {
     let shape = Shape::new(Options::of_new_filter(true), capacity, error_rate).unwrap();
-    let mut layer = ClassicLayer::build(&shape).unwrap();
+    let mut layer = RedisBloomLayer::build(&shape).unwrap();
     for item in 0..capacity {
         let spot = layer.locate(&pair_64(&(seed << 32 | item).to_le_bytes()));
         layer.set(Scalar, &spot);
@@ -27,20 +27,20 @@ fn filled(capacity: u64, error_rate: f64, seed: u64) -> ClassicLayer {
     layer
 }
 
-fn rate_of_fill(layer: &ClassicLayer) -> f64 {
+fn rate_of_fill(layer: &RedisBloomLayer) -> f64 {
     let ones: u32 = layer.words().as_slice().iter().map(|word| word.count_ones()).sum();
     (f64::from(ones) / layer.shape().bits as f64).powi(layer.shape().hashes as i32)
 }
 
 /// The smallest rate that such a layer can have, by the estimate in the documentation of this
 /// module.
-fn minimum(layer: &ClassicLayer) -> f64 {
+fn minimum(layer: &RedisBloomLayer) -> f64 {
     4.0 / (f64::from(layer.shape().hashes) * layer.shape().modulus() as f64)
 }
 
 /// The share of random items that a layer reports as present. The probability that one of them was
 /// inserted is below 1e-10.
-fn direct(layer: &ClassicLayer, lookups: u64, random: &mut Random) -> f64 {
+fn direct(layer: &RedisBloomLayer, lookups: u64, random: &mut Random) -> f64 {
     let is_found = |_: &u64| {
         contains_spot(layer, Scalar, &layer.locate(&pair_64(&random.next().to_le_bytes())))
     };

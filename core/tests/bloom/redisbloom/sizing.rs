@@ -2,7 +2,7 @@
 
 use bloomline_core::bloom::layer::Layer;
 use bloomline_core::bloom::redisbloom::geometry::{Options, Shape};
-use bloomline_core::bloom::redisbloom::{ClassicFilter, ClassicLayer, Common};
+use bloomline_core::bloom::redisbloom::{Common, RedisBloomFilter, RedisBloomLayer};
 use bloomline_core::math::ln::ln;
 
 use bloomline_reference::redisbloom::Plan;
@@ -42,7 +42,7 @@ fn ten_thousand_filters_have_the_sizes_of_the_model() {
                     if here.bits > MOST_BITS {
                         break;
                     }
-                    let next = ClassicLayer::successor(&common, &here, index, 0);
+                    let next = RedisBloomLayer::successor(&common, &here, index, 0);
                     shape = next.ok().map(|(_, shape)| shape);
                     plan = Plan::new(
                         options,
@@ -67,6 +67,7 @@ fn layer_of_the_smallest_target_rate_is_decoded_again() {
     let shape = Shape::new(options, 100, 5e-324).unwrap();
     assert_eq!((shape.hashes, shape.is_sound()), (1_075, true));
     let filter =
-        ClassicFilter::new(100, 5e-324, Common { options, expansion: 2 }, &mut |_| true).unwrap();
-    assert!(ClassicFilter::decode_header(&filter.encode_header(), &mut |_| true).is_ok());
+        RedisBloomFilter::new(100, 5e-324, Common { options, expansion: 2 }, &mut |_| true)
+            .unwrap();
+    assert!(RedisBloomFilter::decode_header(&filter.encode_header(), &mut |_| true).is_ok());
 }

@@ -3,7 +3,7 @@
 
 use bloomline_core::Error;
 use bloomline_core::bloom::redisbloom::geometry::Options;
-use bloomline_core::bloom::redisbloom::{ClassicFilter, Common};
+use bloomline_core::bloom::redisbloom::{Common, RedisBloomFilter};
 use bloomline_core::host::AnyFilter;
 use bloomline_reference::calls::Calls;
 use bloomline_reference::random::Random;
@@ -11,7 +11,7 @@ use bloomline_reference::strict_loader::assert_loads;
 
 fn new(options: u32, capacity: u64, error: f64, expansion: u32) -> AnyFilter {
     let common = Common { options: Options::from_bits(options), expansion };
-    ClassicFilter::new(capacity, error, common, &mut |_| true).unwrap().into()
+    RedisBloomFilter::new(capacity, error, common, &mut |_| true).unwrap().into()
 }
 
 fn insert(filter: &mut AnyFilter, items: std::ops::Range<u64>) {
