@@ -2,7 +2,7 @@
 
 use arrayvec::ArrayVec;
 
-use super::tables::{Effort, Key, Slots, Tables};
+use super::tables::{Effort, HashOf, Slots, Tables};
 use crate::error::Error;
 use crate::mask::Mask;
 use crate::permit::Permit;
@@ -14,62 +14,62 @@ const PREFETCHED_TABLES: usize = 4;
 /// Bytes from which the slots of a table are prefetched. Smaller tables are in cache.
 const PREFETCH_FROM: u64 = 1 << 18;
 
-/// The keys of the items of a group.
-type Keys<F> = ArrayVec<Key<F>, { Mask::ITEMS }>;
+/// The hashes of the items of a group.
+type Hashes<F> = ArrayVec<HashOf<F>, { Mask::ITEMS }>;
 
 /// Hashes the next items, as many as there is room for. False at the end.
 #[inline(always)]
 fn fill<F: Tables>(
     filter: &F,
-    keys: &mut Keys<F>,
+    hashes: &mut Hashes<F>,
     items: &mut impl Iterator<Item: AsRef<[u8]>>,
 ) -> bool {
-    keys.clear();
+    hashes.clear();
     for item in items.take(Mask::ITEMS) {
         // There is room: no more items are taken than that.
-        let _ = keys.try_push(filter.key(item.as_ref()));
+        let _ = hashes.try_push(filter.hash(item.as_ref()));
     }
-    !keys.is_empty()
+    !hashes.is_empty()
 }
 
-/// Prefetches the slots of some keys of a group.
+/// Prefetches the slots of some hashes of a group.
 #[inline(always)]
-fn prefetch<T: Slots>(table: &T, keys: &[T::Key], items: Mask) {
+fn prefetch<T: Slots>(table: &T, hashes: &[T::Hash], items: Mask) {
     if table.words().bytes() < PREFETCH_FROM {
         return;
     }
-    for key in items.into_iter().filter_map(|index| keys.get(index)) {
-        table.prefetch(key);
+    for hash in items.into_iter().filter_map(|index| hashes.get(index)) {
+        table.prefetch(hash);
     }
 }
 
 /// Prefetches the slots of a group in the newest tables.
 #[inline(always)]
-fn prefetch_newest<F: Tables>(filter: &F, keys: &Keys<F>) {
+fn prefetch_newest<F: Tables>(filter: &F, hashes: &Hashes<F>) {
     for table in filter.list().iter().rev().take(PREFETCHED_TABLES) {
-        prefetch(table, keys, Mask::below(keys.len()));
+        prefetch(table, hashes, Mask::below(hashes.len()));
     }
 }
 
-/// Which keys of a group any table contains. The slots in a table are prefetched while the table
+/// Which hashes of a group any table contains. The slots in a table are prefetched while the table
 /// before it is tested.
 #[inline(always)]
-fn test_group<F: Tables>(filter: &F, keys: &Keys<F>) -> Mask {
-    let all = Mask::below(keys.len());
+fn test_group<F: Tables>(filter: &F, hashes: &Hashes<F>) -> Mask {
+    let all = Mask::below(hashes.len());
     let mut missing = all;
     let mut tables = filter.list().iter().rev();
     let mut next = tables.next();
     if let Some(table) = next {
-        prefetch(table, keys, all);
+        prefetch(table, hashes, all);
     }
     while let Some(table) = next {
         next = tables.next();
         if let Some(next) = next {
-            prefetch(next, keys, missing);
+            prefetch(next, hashes, missing);
         }
         let mut found = Mask::EMPTY;
         for index in missing {
-            found.insert_if(index, keys.get(index).is_some_and(|key| table.contains(key)));
+            found.insert_if(index, hashes.get(index).is_some_and(|hash| table.contains(hash)));
         }
         missing = missing.without(found);
         if missing.is_empty() {
@@ -85,10 +85,10 @@ pub(super) fn contains<F: Tables>(
     mut items: impl Iterator<Item: AsRef<[u8]>>,
     mut answer: impl FnMut(bool),
 ) {
-    let mut keys = Keys::<F>::new();
-    while fill(filter, &mut keys, &mut items) {
-        let found = test_group(filter, &keys);
-        (0..keys.len()).for_each(|index| answer(found.contains(index)));
+    let mut hashes = Hashes::<F>::new();
+    while fill(filter, &mut hashes, &mut items) {
+        let found = test_group(filter, &hashes);
+        (0..hashes.len()).for_each(|index| answer(found.contains(index)));
     }
 }
 
@@ -100,14 +100,14 @@ pub(super) fn insert<F: Tables>(
     permit: Permit,
     mut answer: impl FnMut(Result<bool, Error>),
 ) {
-    let (mut keys, mut effort) = (Keys::<F>::new(), Effort::default());
-    while fill(filter, &mut keys, &mut items) {
-        prefetch_newest(filter, &keys);
-        for key in &keys {
+    let (mut hashes, mut effort) = (Hashes::<F>::new(), Effort::default());
+    while fill(filter, &mut hashes, &mut items) {
+        prefetch_newest(filter, &hashes);
+        for hash in &hashes {
             answer(if only_new {
-                filter.insert_new_key(key, &mut effort, permit)
+                filter.insert_new_hash(hash, &mut effort, permit)
             } else {
-                filter.insert_key(key, &mut effort, permit).map(|()| true)
+                filter.insert_hash(hash, &mut effort, permit).map(|()| true)
             });
         }
     }
@@ -119,9 +119,9 @@ pub(super) fn remove<F: Tables>(
     mut items: impl Iterator<Item: AsRef<[u8]>>,
     mut answer: impl FnMut(bool),
 ) {
-    let mut keys = Keys::<F>::new();
-    while fill(filter, &mut keys, &mut items) {
-        prefetch_newest(filter, &keys);
-        keys.iter().for_each(|key| answer(filter.remove_key(key)));
+    let mut hashes = Hashes::<F>::new();
+    while fill(filter, &mut hashes, &mut items) {
+        prefetch_newest(filter, &hashes);
+        hashes.iter().for_each(|hash| answer(filter.remove_hash(hash)));
     }
 }

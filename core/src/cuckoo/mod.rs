@@ -133,7 +133,7 @@ impl AnyCuckoo {
 
     /// True if the item may have been inserted. Cost: two buckets or windows per table.
     pub fn contains(&self, item: &[u8]) -> bool {
-        any!(self, filter => filter.contains_key(&filter.key(item)))
+        any!(self, filter => filter.contains_hash(&filter.hash(item)))
     }
 
     /// Answers for each item in turn whether it may have been inserted.
@@ -162,7 +162,7 @@ impl AnyCuckoo {
     /// then.
     pub fn insert(&mut self, item: &[u8], permit: Permit) -> Result<(), Error> {
         any!(self, filter => {
-            filter.insert_key(&filter.key(item), &mut Effort::default(), permit)
+            filter.insert_hash(&filter.hash(item), &mut Effort::default(), permit)
         })
     }
 
@@ -173,7 +173,7 @@ impl AnyCuckoo {
     /// Those of [`AnyCuckoo::insert`].
     pub fn insert_new(&mut self, item: &[u8], permit: Permit) -> Result<bool, Error> {
         any!(self, filter => {
-            filter.insert_new_key(&filter.key(item), &mut Effort::default(), permit)
+            filter.insert_new_hash(&filter.hash(item), &mut Effort::default(), permit)
         })
     }
 
@@ -213,7 +213,7 @@ impl AnyCuckoo {
     /// Deleting an item that was not inserted may delete another one with the same prefix, or with
     /// the same fingerprint and bucket.
     pub fn remove(&mut self, item: &[u8]) -> bool {
-        any!(self, filter => filter.remove_key(&filter.key(item)))
+        any!(self, filter => filter.remove_hash(&filter.hash(item)))
     }
 
     /// Deletes each item in turn, and answers as [`AnyCuckoo::remove`] does.

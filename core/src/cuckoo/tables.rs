@@ -11,8 +11,8 @@ use crate::spec::Layout;
 
 /// One table of a filter.
 pub(super) trait Slots: Sized {
-    /// What the filter computes of an item once for all tables.
-    type Key: Copy;
+    /// The hash of an item, for all tables.
+    type Hash: Copy;
 
     /// The memory of the slots.
     fn words(&self) -> &Words;
@@ -50,14 +50,14 @@ pub(super) trait Slots: Sized {
     /// [`Error::OutOfMemory`].
     fn try_clone(&self) -> Result<Self, Error>;
 
-    /// Prefetches the slots of a key.
-    fn prefetch(&self, key: &Self::Key);
+    /// Prefetches the slots of a hash.
+    fn prefetch(&self, hash: &Self::Hash);
 
-    /// True if the table contains a key.
-    fn contains(&self, key: &Self::Key) -> bool;
+    /// True if the table contains a hash.
+    fn contains(&self, hash: &Self::Hash) -> bool;
 
-    /// Entries of a key.
-    fn count(&self, key: &Self::Key) -> u64;
+    /// Entries of a hash.
+    fn count(&self, hash: &Self::Hash) -> u64;
 
     /// Bytes of all allocations.
     fn memory_bytes(&self) -> u64 {
@@ -98,8 +98,8 @@ impl Effort {
     pub(super) const TABLES: usize = 128;
 }
 
-/// The key of the items of a filter.
-pub(super) type Key<F> = <<F as Tables>::Table as Slots>::Key;
+/// The hash of an item in the tables of a filter.
+pub(super) type HashOf<F> = <<F as Tables>::Table as Slots>::Hash;
 
 /// A filter in one of the layouts.
 pub(super) trait Tables: Sized {
@@ -118,8 +118,8 @@ pub(super) trait Tables: Sized {
     /// True if a table of at most 16 MiB is one chunk, whatever byte of it an iterator points to.
     const HAS_WHOLE_CHUNKS: bool;
 
-    /// The key of an item.
-    fn key(&self, item: &[u8]) -> Key<Self>;
+    /// The hash of an item.
+    fn hash(&self, item: &[u8]) -> HashOf<Self>;
 
     /// The tables, oldest first.
     fn list(&self) -> &[Self::Table];
@@ -131,40 +131,40 @@ pub(super) trait Tables: Sized {
     fn starts(&self) -> impl Iterator<Item = u64>;
 
     /// Inserts an item. `effort` is that of one call.
-    fn insert_key(
+    fn insert_hash(
         &mut self,
-        key: &Key<Self>,
+        hash: &HashOf<Self>,
         effort: &mut Effort,
         permit: Permit,
     ) -> Result<(), Error>;
 
     /// Deletes an item. False if it is not found.
-    fn remove_key(&mut self, key: &Key<Self>) -> bool;
+    fn remove_hash(&mut self, hash: &HashOf<Self>) -> bool;
 
-    /// True if any table contains the key.
+    /// True if any table contains the hash.
     #[inline(always)]
-    fn contains_key(&self, key: &Key<Self>) -> bool {
-        self.list().iter().rev().any(|table| table.contains(key))
+    fn contains_hash(&self, hash: &HashOf<Self>) -> bool {
+        self.list().iter().rev().any(|table| table.contains(hash))
     }
 
     /// Inserts an item unless the filter seems to contain it. False if it does.
     #[inline(always)]
-    fn insert_new_key(
+    fn insert_new_hash(
         &mut self,
-        key: &Key<Self>,
+        hash: &HashOf<Self>,
         effort: &mut Effort,
         permit: Permit,
     ) -> Result<bool, Error> {
-        if self.contains_key(key) {
+        if self.contains_hash(hash) {
             return Ok(false);
         }
-        self.insert_key(key, effort, permit).map(|()| true)
+        self.insert_hash(hash, effort, permit).map(|()| true)
     }
 
     /// Entries of an item in all tables.
     fn count(&self, item: &[u8]) -> u64 {
-        let key = self.key(item);
-        self.list().iter().fold(0, |sum, table| table.count(&key).saturating_add(sum))
+        let hash = self.hash(item);
+        self.list().iter().fold(0, |sum, table| table.count(&hash).saturating_add(sum))
     }
 
     /// The number of tables.

@@ -254,10 +254,10 @@ pub(super) fn test_blocks<B: Backend>(
     backend: B,
     blocks: &[Block],
     geometry: Geometry,
-    places: impl Iterator<Item = (usize, u64)>,
+    indexes: impl Iterator<Item = (usize, u64)>,
 ) -> bool {
     // No closures around the backend: they do not carry its target features.
-    for (index, pattern) in places {
+    for (index, pattern) in indexes {
         let Some(block) = blocks.get(index) else { return false };
         if !backend.test_once(block, pattern, geometry.bits_per_block()) {
             return false;
@@ -272,9 +272,9 @@ pub(super) fn set_blocks<B: Backend>(
     backend: B,
     blocks: &mut [Block],
     geometry: Geometry,
-    places: impl Iterator<Item = (usize, u64)>,
+    indexes: impl Iterator<Item = (usize, u64)>,
 ) {
-    for (index, pattern) in places {
+    for (index, pattern) in indexes {
         if let Some(block) = blocks.get_mut(index) {
             backend.set(block, pattern, geometry.bits_per_block());
         }

@@ -46,9 +46,9 @@ impl From<Spot> for ItemHash {
 #[inline(always)]
 pub fn locate(hash: &ItemHash, geometry: &Geometry, blocks: u64) -> Spot {
     let first = if geometry.is_folded() {
-        locate_folded(hash.place, geometry, blocks)
+        locate_folded(hash.block_hash, geometry, blocks)
     } else {
-        scale(hash.place, blocks)
+        scale(hash.block_hash, blocks)
     };
     Spot { first: first as usize, hash: *hash }
 }
@@ -59,11 +59,11 @@ pub fn locate(hash: &ItemHash, geometry: &Geometry, blocks: u64) -> Spot {
 /// Selects without a branch between paired and single pages, because which one an item has is
 /// unpredictable.
 #[inline(always)]
-fn locate_folded(place: u64, geometry: &Geometry, blocks: u64) -> u64 {
+fn locate_folded(block_hash: u64, geometry: &Geometry, blocks: u64) -> u64 {
     let (pages, page_blocks, halvings) =
         (geometry.pages(), geometry.blocks_per_page(), geometry.halvings());
-    let page = scale(place, pages);
-    let within = scale(place, geometry.blocks()) - page * page_blocks;
+    let page = scale(block_hash, pages);
+    let within = scale(block_hash, geometry.blocks()) - page * page_blocks;
     let halved = page >> halvings;
     // Half of the single blocks, which are the first ones: the stored blocks without those that
     // would be left if all pages were paired.
@@ -95,11 +95,12 @@ impl Spot {
     /// different, and in the page of the first.
     #[inline(always)]
     pub fn further(self, geometry: &Geometry) -> impl Iterator<Item = (usize, u64)> {
-        let ItemHash { place, pattern } = self.hash;
+        let ItemHash { block_hash, pattern } = self.hash;
         let stride = stride(pattern, geometry.strides());
-        let hashed_page = (scale(place, geometry.pages()) * geometry.blocks_per_page()) as usize;
+        let hashed_page =
+            (scale(block_hash, geometry.pages()) * geometry.blocks_per_page()) as usize;
         let within = if geometry.is_folded() {
-            scale(place, geometry.blocks()) as usize - hashed_page
+            scale(block_hash, geometry.blocks()) as usize - hashed_page
         } else {
             self.first - hashed_page
         };

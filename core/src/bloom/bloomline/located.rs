@@ -25,7 +25,7 @@ type Numbers = [u64; Mask::ITEMS];
 /// instruction. In one layer in cache, lookups of present items take 0.75 of the time.
 pub struct LocatedBlocks {
     len: usize,
-    places: Numbers,
+    block_hashes: Numbers,
     patterns: Numbers,
     /// The indexes of the first blocks, then those of the second, and so on.
     blocks: [Numbers; BLOCKS],
@@ -48,8 +48,8 @@ fn put(numbers: &mut Numbers, index: usize, number: u64) {
 impl Located<BlockedLayer> for LocatedBlocks {
     #[inline(always)]
     fn new() -> Self {
-        let [places, patterns] = [[0; Mask::ITEMS]; 2];
-        Self { len: 0, places, patterns, blocks: [[0; Mask::ITEMS]; BLOCKS] }
+        let [block_hashes, patterns] = [[0; Mask::ITEMS]; 2];
+        Self { len: 0, block_hashes, patterns, blocks: [[0; Mask::ITEMS]; BLOCKS] }
     }
 
     #[inline(always)]
@@ -59,7 +59,7 @@ impl Located<BlockedLayer> for LocatedBlocks {
 
     #[inline(always)]
     fn push(&mut self, hash: ItemHash) {
-        put(&mut self.places, self.len, hash.place);
+        put(&mut self.block_hashes, self.len, hash.block_hash);
         put(&mut self.patterns, self.len, hash.pattern);
         self.len += 1;
     }
@@ -76,7 +76,7 @@ impl Located<BlockedLayer> for LocatedBlocks {
 
     #[inline(always)]
     fn hash(&self, index: usize) -> ItemHash {
-        ItemHash { place: of(&self.places, index), pattern: of(&self.patterns, index) }
+        ItemHash { block_hash: of(&self.block_hashes, index), pattern: of(&self.patterns, index) }
     }
 
     #[inline(always)]
@@ -131,9 +131,10 @@ impl LocatedBlocks {
         for start in (0..self.len.min(Mask::ITEMS)).step_by(LANES) {
             let [mut page, mut within, mut step] = [[0; LANES]; 3];
             for lane in 0..LANES {
-                let (place, pattern) = (self.places[start + lane], self.patterns[start + lane]);
-                let first = ranges.scale(place);
-                page[lane] = pages.scale(place) * page_blocks;
+                let (block_hash, pattern) =
+                    (self.block_hashes[start + lane], self.patterns[start + lane]);
+                let first = ranges.scale(block_hash);
+                page[lane] = pages.scale(block_hash) * page_blocks;
                 within[lane] = first - page[lane];
                 step[lane] = stride(pattern, strides);
                 firsts[start + lane] = first;

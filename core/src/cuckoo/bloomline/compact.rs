@@ -7,10 +7,10 @@
 use arrayvec::ArrayVec;
 
 use super::BloomlineCuckoo;
+use super::candidates::Candidates;
+use super::insert::{MAX_OWN, Purpose, StoreResult};
 use super::list::{ENTRY_BYTES, Entry};
-use super::place::{MAX_OWN, Placed, Purpose};
 use super::plan::{MAX_END, MAX_TABLES};
-use super::spot::Spot;
 use super::table::Table;
 use crate::cuckoo::Compaction;
 use crate::cuckoo::tables::{Slots, Tables};
@@ -157,7 +157,7 @@ impl Table {
             for (slot, prefix) in group {
                 let is_taken = prefix.is_none_or(|prefix| {
                     let purpose = Purpose::Move { is_limited: false, visits: &mut *visits };
-                    self.place(prefix, purpose) == Placed::Stored
+                    self.store(prefix, purpose) == StoreResult::Stored
                 });
                 // What no item has there, is dropped.
                 if is_taken {
@@ -211,7 +211,7 @@ impl Table {
                 let is_moved = prefix.is_some_and(|prefix| {
                     older.iter_mut().any(|table| {
                         let purpose = Purpose::Move { is_limited: true, visits: &mut *visits };
-                        table.place(self.cut(prefix, table), purpose) == Placed::Stored
+                        table.store(self.cut(prefix, table), purpose) == StoreResult::Stored
                     })
                 });
                 if is_moved {
@@ -229,11 +229,11 @@ impl Table {
         for table in older {
             let cut = self.cut(entry.prefix, table);
             if !table.list.contains(cut) {
-                let mut place = || {
+                let mut store = || {
                     let purpose = Purpose::Move { is_limited: true, visits: &mut *visits };
-                    table.place(cut, purpose) == Placed::Stored
+                    table.store(cut, purpose) == StoreResult::Stored
                 };
-                while entry.copies != 0 && place() {
+                while entry.copies != 0 && store() {
                     entry.copies -= 1;
                 }
                 if entry.copies == 0 {
@@ -251,7 +251,7 @@ impl Table {
 
     /// True if copies of a prefix belong into the list, and it may have that many more.
     fn takes_copies(&self, prefix: u64, copies: u64) -> bool {
-        let is_own = || self.own(&Spot::of(prefix, &self.shape)).count() >= MAX_OWN;
+        let is_own = || self.own(&Candidates::of(prefix, &self.shape)).count() >= MAX_OWN;
         self.list.has_room_for(copies) && (self.list.contains(prefix) || is_own())
     }
 
@@ -315,7 +315,7 @@ impl Table {
             }
             self.prefetch_group(group.iter().filter_map(|&(_, prefix)| prefix));
             for prefix in group.into_iter().filter_map(|(_, prefix)| prefix) {
-                if self.place(prefix, Purpose::Take) != Placed::Stored {
+                if self.store(prefix, Purpose::Take) != StoreResult::Stored {
                     self.remove_first(larger, taken);
                     return false;
                 }
@@ -336,8 +336,8 @@ impl Table {
                 return;
             }
             count -= 1;
-            match self.own(&Spot::of(prefix, &self.shape)).first() {
-                Some(label) => self.clear(Spot::of(prefix, &self.shape).slot(label)),
+            match self.own(&Candidates::of(prefix, &self.shape)).first() {
+                Some(label) => self.clear(Candidates::of(prefix, &self.shape).slot(label)),
                 None => _ = self.list.remove(prefix),
             }
         });

@@ -1,10 +1,10 @@
 //! Insertion with growth: doubling the newest table, a few slots at a time, or adding a table.
 
 use super::BloomlineCuckoo;
+use super::candidates::prefix_of;
+use super::insert::{Purpose, StoreResult};
 use super::list::List;
-use super::place::{Placed, Purpose};
 use super::plan::{MAX_END, MAX_TABLES};
-use super::spot::prefix_of;
 use super::table::{GROUP, Table};
 use crate::cuckoo::tables::Tables;
 use crate::error::Error;
@@ -26,20 +26,20 @@ impl BloomlineCuckoo {
     /// Inserts an item: into the newest table with room, else into older ones, else into a larger
     /// or further one.
     #[inline(always)]
-    pub(super) fn insert_hash(&mut self, hash: u64, permit: Permit) -> Result<(), Error> {
+    pub(super) fn insert_or_grow(&mut self, hash: u64, permit: Permit) -> Result<(), Error> {
         let mut drained = DRAINED_SLOTS;
         // A new table has room, and a list has memory after it has grown.
         loop {
-            let (mut placed, mut index) = self.place(hash);
-            if placed == Placed::NoRoom && self.drained.is_some() {
-                (placed, index) = self.place_above_limit(hash);
+            let (mut stored, mut index) = self.store(hash);
+            if stored == StoreResult::NoRoom && self.drained.is_some() {
+                (stored, index) = self.store_above_limit(hash);
                 drained = HURRIED_SLOTS;
             }
-            match placed {
-                Placed::Stored => break,
-                Placed::NoRoom => self.grow(permit)?,
-                Placed::NoListMemory => self.grow_list(index, hash, permit)?,
-                Placed::ListFull => return Err(Error::Full(self.capacity())),
+            match stored {
+                StoreResult::Stored => break,
+                StoreResult::NoRoom => self.grow(permit)?,
+                StoreResult::NoListMemory => self.grow_list(index, hash, permit)?,
+                StoreResult::ListFull => return Err(Error::Full(self.capacity())),
             }
         }
         if self.drained.is_some() {
@@ -50,7 +50,7 @@ impl BloomlineCuckoo {
 
     /// Stores an item in one of the tables, whose index is returned.
     #[inline(always)]
-    fn place(&mut self, hash: u64) -> (Placed, usize) {
+    fn store(&mut self, hash: u64) -> (StoreResult, usize) {
         let source = self.source_index();
         let newest = self.tables.len().saturating_sub(1);
         let mut reserved =
@@ -60,25 +60,25 @@ impl BloomlineCuckoo {
                 continue;
             }
             let purpose = Purpose::Insert { reserved: Some(std::mem::take(&mut reserved)) };
-            match table.place(prefix_of(hash, &table.shape), purpose) {
-                Placed::NoRoom => {}
-                Placed::ListFull if index < newest => {}
-                placed => return (placed, index),
+            match table.store(prefix_of(hash, &table.shape), purpose) {
+                StoreResult::NoRoom => {}
+                StoreResult::ListFull if index < newest => {}
+                stored => return (stored, index),
             }
         }
-        (Placed::NoRoom, newest)
+        (StoreResult::NoRoom, newest)
     }
 
     /// Stores an item in the doubled table, which is at its limit. That happens only if entries
     /// came into the filter otherwise than by insertions: by chunks of another filter, or of a dump
     /// during which the filter was changed.
     #[cold]
-    fn place_above_limit(&mut self, hash: u64) -> (Placed, usize) {
+    fn store_above_limit(&mut self, hash: u64) -> (StoreResult, usize) {
         let newest = self.tables.len().saturating_sub(1);
-        let placed = self.tables.last_mut().map(|target| {
-            target.place(prefix_of(hash, &target.shape), Purpose::Insert { reserved: None })
+        let stored = self.tables.last_mut().map(|target| {
+            target.store(prefix_of(hash, &target.shape), Purpose::Insert { reserved: None })
         });
-        (placed.unwrap_or(Placed::NoRoom), newest)
+        (stored.unwrap_or(StoreResult::NoRoom), newest)
     }
 
     /// Makes room for an item in the list of a table.
@@ -169,13 +169,13 @@ impl Table {
         for first in (from..end).step_by(GROUP) {
             let after = end.min(first + GROUP as u64);
             // All entries are read before one is cleared: to read a word that overlaps one just
-            // written takes as long as to place an entry.
+            // written takes as long as to store one.
             let group = source.next_group(&mut (first..after));
             self.prefetch_group(group.iter().filter_map(|&(_, prefix)| prefix));
             for (taken, &(slot, prefix)) in (0..).zip(&group) {
                 // What no item has there, is dropped.
                 if let Some(prefix) = prefix
-                    && self.place(prefix, Purpose::Take) != Placed::Stored
+                    && self.store(prefix, Purpose::Take) != StoreResult::Stored
                 {
                     source.clear_range(first, slot, taken);
                     return slot;

@@ -24,23 +24,23 @@
 //! | module | holds |
 //! |---|---|
 //! | [`shape`] | the size of a table, its load limit and its rate |
-//! | `spot` | the four slots of an item |
+//! | `candidates` | the four candidate slots of an item |
 //! | `table`, `list` | one table; its entries without a slot |
-//! | `place` | finding a slot |
+//! | `insert` | storing an entry: finding a slot for it |
 //! | `growth`, `compact` | doubling a table, adding one; moving entries to older tables, halving |
 //! | [`header`], `plan` | the filter as bytes, and which filters are valid |
 //!
 //! The fingerprints and two choices are those of B. Fan, D. G. Andersen, M. Kaminsky, M. D.
 //! Mitzenmacher, *Cuckoo Filter: Practically Better Than Bloom*, 2014.
 
+mod candidates;
 mod compact;
 mod growth;
 pub mod header;
+mod insert;
 mod list;
-mod place;
 mod plan;
 pub mod shape;
-mod spot;
 mod table;
 
 use std::fmt;
@@ -279,8 +279,8 @@ impl Tables for BloomlineCuckoo {
 
     /// The hash of an item: its prefixes in all tables follow from it.
     #[inline(always)]
-    fn key(&self, item: &[u8]) -> u64 {
-        item_hash(item, self.seed).place
+    fn hash(&self, item: &[u8]) -> u64 {
+        item_hash(item, self.seed).block_hash
     }
 
     #[inline(always)]
@@ -304,13 +304,13 @@ impl Tables for BloomlineCuckoo {
     }
 
     #[inline(always)]
-    fn insert_key(&mut self, hash: &u64, _: &mut Effort, permit: Permit) -> Result<(), Error> {
-        self.insert_hash(*hash, permit)
+    fn insert_hash(&mut self, hash: &u64, _: &mut Effort, permit: Permit) -> Result<(), Error> {
+        self.insert_or_grow(*hash, permit)
     }
 
     /// Deletes one copy of an item, from the newest table that has its prefix.
     #[inline(always)]
-    fn remove_key(&mut self, hash: &u64) -> bool {
+    fn remove_hash(&mut self, hash: &u64) -> bool {
         let is_found = self.tables.iter_mut().rev().any(|table| table.remove(*hash));
         self.deletes = self.deletes.saturating_add(is_found.into());
         is_found

@@ -5,9 +5,9 @@ use std::ptr::NonNull;
 
 use arrayvec::ArrayVec;
 
+use super::candidates::{Candidates, Label, Labels, prefix_of};
 use super::list::{ENTRY_BYTES, List};
 use super::shape::{MIN_BITS, Shape};
-use super::spot::{Label, Labels, Spot, prefix_of};
 use crate::cuckoo::tables::Slots;
 use crate::error::Error;
 use crate::memory::pages::LARGE;
@@ -117,8 +117,8 @@ impl Table {
 
     /// Prefetches the slots of an item.
     #[inline(always)]
-    pub(super) fn prefetch_spot(&self, spot: &Spot) {
-        for window in spot.windows {
+    pub(super) fn prefetch_candidates(&self, candidates: &Candidates) {
+        for window in candidates.windows {
             self.prefetch_window(window);
         }
     }
@@ -131,7 +131,8 @@ impl Table {
     ) -> ArrayVec<Occupied, GROUP> {
         let entry = |slot| {
             let value = self.value(slot);
-            let prefix = || Spot::of_entry(slot, value, &self.shape)?.prefix(&self.shape).into();
+            let prefix =
+                || Candidates::of_entry(slot, value, &self.shape)?.prefix(&self.shape).into();
             (value != 0).then(|| (slot, prefix()))
         };
         slots.filter_map(entry).take(GROUP).collect()
@@ -155,7 +156,8 @@ impl Table {
     /// Prefetches the slots of some prefixes, if they are not in cache.
     pub(super) fn prefetch_group(&self, prefixes: impl Iterator<Item = u64>) {
         if self.words.bytes() >= PREFETCH_FROM {
-            prefixes.for_each(|prefix| self.prefetch_spot(&Spot::of(prefix, &self.shape)));
+            prefixes
+                .for_each(|prefix| self.prefetch_candidates(&Candidates::of(prefix, &self.shape)));
         }
     }
 
@@ -172,26 +174,26 @@ impl Table {
 
     /// The slots of an item that hold its own value. There is no branch per slot.
     #[inline(always)]
-    pub(super) fn own(&self, spot: &Spot) -> Labels {
-        let [value, ..] = Label::ALL.map(|label| spot.value(label));
+    pub(super) fn own(&self, candidates: &Candidates) -> Labels {
+        let [value, ..] = Label::ALL.map(|label| candidates.value(label));
         // An empty slot is not an entry of fingerprint 0.
         let is_usable = u8::from(value != 0);
-        let own = self.equal(spot, [value, value | 1, value | 2, value | 3]);
+        let own = self.equal(candidates, [value, value | 1, value | 2, value | 3]);
         Labels(own.0 & (0b1110 | is_usable))
     }
 
     /// The empty slots of an item in which it can be.
     #[inline(always)]
-    pub(super) fn empty(&self, spot: &Spot) -> Labels {
-        let is_usable = u8::from(spot.fingerprint != 0);
-        Labels(self.equal(spot, [0; 4]).0 & (0b1110 | is_usable))
+    pub(super) fn empty(&self, candidates: &Candidates) -> Labels {
+        let is_usable = u8::from(candidates.fingerprint != 0);
+        Labels(self.equal(candidates, [0; 4]).0 & (0b1110 | is_usable))
     }
 
     /// The slots of an item that hold these values. One load per window.
     #[inline(always)]
-    fn equal(&self, spot: &Spot, values: [u64; 4]) -> Labels {
+    fn equal(&self, candidates: &Candidates, values: [u64; 4]) -> Labels {
         let (width, mask) = (self.shape.width, self.mask());
-        let [first, second] = spot.windows.map(|window| self.word(window));
+        let [first, second] = candidates.windows.map(|window| self.word(window));
         let slots = [first, first >> width, second, second >> width];
         let mut equal = 0;
         for (label, (slot, value)) in slots.into_iter().zip(values).enumerate() {
@@ -202,8 +204,8 @@ impl Table {
 
     /// Puts a value into the slot of a label, which must be empty.
     #[inline(always)]
-    pub(super) fn fill(&mut self, spot: &Spot, label: Label) {
-        self.set(spot.slot(label), spot.value(label));
+    pub(super) fn fill(&mut self, candidates: &Candidates, label: Label) {
+        self.set(candidates.slot(label), candidates.value(label));
         self.used += 1;
     }
 
@@ -239,10 +241,10 @@ impl Table {
         if self.list.remove(prefix) {
             return true;
         }
-        let spot = Spot::of(prefix, &self.shape);
-        match self.own(&spot).first() {
+        let candidates = Candidates::of(prefix, &self.shape);
+        match self.own(&candidates).first() {
             Some(label) => {
-                self.clear(spot.slot(label));
+                self.clear(candidates.slot(label));
                 true
             }
             None => false,
@@ -322,7 +324,7 @@ impl Table {
 
 impl Slots for Table {
     /// The hash of an item.
-    type Key = u64;
+    type Hash = u64;
 
     #[inline(always)]
     fn words(&self) -> &Words {
@@ -375,18 +377,18 @@ impl Slots for Table {
 
     #[inline(always)]
     fn prefetch(&self, hash: &u64) {
-        self.prefetch_spot(&Spot::of(prefix_of(*hash, &self.shape), &self.shape));
+        self.prefetch_candidates(&Candidates::of(prefix_of(*hash, &self.shape), &self.shape));
     }
 
     #[inline(always)]
     fn contains(&self, hash: &u64) -> bool {
         let prefix = prefix_of(*hash, &self.shape);
-        !self.own(&Spot::of(prefix, &self.shape)).is_empty() || self.list.contains(prefix)
+        !self.own(&Candidates::of(prefix, &self.shape)).is_empty() || self.list.contains(prefix)
     }
 
     fn count(&self, hash: &u64) -> u64 {
         let prefix = prefix_of(*hash, &self.shape);
-        let slots = self.own(&Spot::of(prefix, &self.shape)).count();
+        let slots = self.own(&Candidates::of(prefix, &self.shape)).count();
         self.list.copies_of(prefix).saturating_add(slots.into())
     }
 

@@ -98,15 +98,15 @@ impl Table {
     /// still be made.
     fn move_to(&mut self, older: &mut [Self], tests: &mut u64) -> Emptied {
         let (mut left, mut is_changed) = (0u64, false);
-        self.each_fingerprint(|key, slot| {
+        self.each_fingerprint(|fingerprint, slot| {
             let mut tested = 0;
-            let mut move_in = |key| {
+            let mut move_in = |fingerprint| {
                 older.iter_mut().take(*tests as usize).any(|table| {
                     tested += 1;
-                    table.move_in(key)
+                    table.move_in(fingerprint)
                 })
             };
-            let is_moved = key.is_some_and(&mut move_in);
+            let is_moved = fingerprint.is_some_and(&mut move_in);
             work::count(tested);
             *tests -= tested;
             if is_moved {

@@ -8,21 +8,21 @@
 //! | module | holds |
 //! |---|---|
 //! | [`numbers`] | which filters are valid |
-//! | `key` | the fingerprint and the buckets of an item |
+//! | `fingerprint` | the fingerprint and the buckets of an item |
 //! | `table` | one table |
 //! | `compact` | moving fingerprints to older tables |
 //! | [`header`] | the filter as bytes |
 
 mod compact;
 mod fields;
+mod fingerprint;
 pub mod header;
-mod key;
 pub mod numbers;
 mod table;
 
 use std::fmt;
 
-use self::key::Key;
+use self::fingerprint::Fingerprint;
 use self::numbers::Plan;
 pub use self::numbers::{CuckooNumbers, CuckooOptions, MAX_TABLES};
 use self::table::Table;
@@ -161,8 +161,8 @@ impl RedisBloomCuckoo {
 
     /// Puts a fingerprint into an empty slot, the newest table first. False if there is none.
     #[inline(always)]
-    fn fill(&mut self, key: &Key) -> bool {
-        self.tables.iter_mut().rev().any(|table| table.replace(key, 0, key.fingerprint))
+    fn fill(&mut self, fingerprint: &Fingerprint) -> bool {
+        self.tables.iter_mut().rev().any(|table| table.replace(fingerprint, 0, fingerprint.value))
     }
 
     /// Stores a fingerprint that has no empty slot: in the newest table by moving others, or else
@@ -171,13 +171,18 @@ impl RedisBloomCuckoo {
     /// If the searches of a call that failed took [`Effort::MOST`] iterations, others of it are
     /// refused without a search. Only what is stored is replicated, and finds the same slot there.
     #[cold]
-    fn make_room(&mut self, key: &Key, effort: &mut Effort, permit: Permit) -> Result<(), Error> {
+    fn make_room(
+        &mut self,
+        fingerprint: &Fingerprint,
+        effort: &mut Effort,
+        permit: Permit,
+    ) -> Result<(), Error> {
         if let Some(refusal) = effort.refusal {
             return Err(refusal);
         }
         let max_iterations = self.options.max_iterations;
         if effort.steps < Effort::MOST
-            && self.tables.last_mut().is_some_and(|newest| newest.kick(key, max_iterations))
+            && self.tables.last_mut().is_some_and(|newest| newest.kick(fingerprint, max_iterations))
         {
             return Ok(());
         }
@@ -186,7 +191,7 @@ impl RedisBloomCuckoo {
             effort.steps += u64::from(max_iterations);
             effort.refusal = has_many_tables.then_some(*error);
         })?;
-        self.fill(key);
+        self.fill(fingerprint);
         Ok(())
     }
 
@@ -259,8 +264,8 @@ impl Tables for RedisBloomCuckoo {
     const HAS_WHOLE_CHUNKS: bool = true;
 
     #[inline(always)]
-    fn key(&self, item: &[u8]) -> Key {
-        Key::of(item)
+    fn hash(&self, item: &[u8]) -> Fingerprint {
+        Fingerprint::of(item)
     }
 
     #[inline(always)]
@@ -281,9 +286,14 @@ impl Tables for RedisBloomCuckoo {
     }
 
     #[inline(always)]
-    fn insert_key(&mut self, key: &Key, effort: &mut Effort, permit: Permit) -> Result<(), Error> {
-        if effort.refusal.is_some() || !self.fill(key) {
-            self.make_room(key, effort, permit)?;
+    fn insert_hash(
+        &mut self,
+        fingerprint: &Fingerprint,
+        effort: &mut Effort,
+        permit: Permit,
+    ) -> Result<(), Error> {
+        if effort.refusal.is_some() || !self.fill(fingerprint) {
+            self.make_room(fingerprint, effort, permit)?;
         }
         // Only a forged filter has more empty slots than it counts.
         self.items = self.items.saturating_add(1).min(self.slots());
@@ -295,9 +305,12 @@ impl Tables for RedisBloomCuckoo {
     /// If there are several tables, and more deletions since the last compaction than a tenth of
     /// the items, the filter is compacted until a table cannot be emptied.
     #[inline(always)]
-    fn remove_key(&mut self, key: &Key) -> bool {
-        let is_found =
-            self.tables.iter_mut().rev().any(|table| table.replace(key, key.fingerprint, 0));
+    fn remove_hash(&mut self, fingerprint: &Fingerprint) -> bool {
+        let is_found = self
+            .tables
+            .iter_mut()
+            .rev()
+            .any(|table| table.replace(fingerprint, fingerprint.value, 0));
         if is_found {
             // Only a forged filter counts less items than it holds.
             self.items = self.items.saturating_sub(1);

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use super::key::{Key, alternative};
+use super::fingerprint::{Fingerprint, alternative};
 use crate::cuckoo::tables::Slots;
 use crate::error::Error;
 use crate::memory::pages::LARGE;
@@ -96,7 +96,7 @@ impl Table {
 
     /// Calls `see` with each fingerprint and its slot, in order. In a table whose buckets share
     /// bytes, `see` gets a copy that it cannot move, if there is any.
-    pub(super) fn each_fingerprint(&mut self, mut see: impl FnMut(Option<&Key>, &mut u8)) {
+    pub(super) fn each_fingerprint(&mut self, mut see: impl FnMut(Option<&Fingerprint>, &mut u8)) {
         let len = self.len() as usize;
         if self.is_cut() {
             if !self.words.is_zero(0..len) {
@@ -112,14 +112,14 @@ impl Table {
             }
             let slots = self.words.as_mut_bytes().get_mut(start..end).unwrap_or_default();
             for (at, slot) in (start..).zip(slots).filter(|(_, slot)| **slot != 0) {
-                see(Some(&Key::at(*slot, (at / bucket_size) as u64)), slot);
+                see(Some(&Fingerprint::at(*slot, (at / bucket_size) as u64)), slot);
             }
         }
     }
 
     /// Puts a fingerprint of another table into an empty slot. False if there is none.
-    pub(super) fn move_in(&mut self, key: &Key) -> bool {
-        !self.is_cut() && self.replace(key, 0, key.fingerprint)
+    pub(super) fn move_in(&mut self, fingerprint: &Fingerprint) -> bool {
+        !self.is_cut() && self.replace(fingerprint, 0, fingerprint.value)
     }
 
     /// The offset of the bucket of a hash.
@@ -159,11 +159,11 @@ impl Table {
         differing.wrapping_sub(ONES) & !differing & (ONES << 7)
     }
 
-    /// Replaces the first slot that holds `from`, in the first bucket of the key or else in the
-    /// second. False if there is none.
+    /// Replaces the first slot that holds `from`, in the first bucket of the fingerprint or else in
+    /// the second. False if there is none.
     #[inline(always)]
-    pub(super) fn replace(&mut self, key: &Key, from: u8, to: u8) -> bool {
-        key.hashes.iter().any(|hash| self.replace_in(*hash, from, to))
+    pub(super) fn replace(&mut self, fingerprint: &Fingerprint, from: u8, to: u8) -> bool {
+        fingerprint.hashes.iter().any(|hash| self.replace_in(*hash, from, to))
     }
 
     /// Replaces the first slot that holds `from` in the bucket of a hash. False if there is none.
@@ -184,11 +184,11 @@ impl Table {
     /// Puts the fingerprint into a slot of its first bucket, the one that was there into its other
     /// bucket, and so on, at most `max_iterations` times, until one finds an empty slot. If none
     /// does, everything is undone, and the result is false.
-    pub(super) fn kick(&mut self, key: &Key, max_iterations: u16) -> bool {
+    pub(super) fn kick(&mut self, fingerprint: &Fingerprint, max_iterations: u16) -> bool {
         if self.is_cut() {
             return false;
         }
-        let (mut in_hand, mut hash) = (key.fingerprint, key.hashes[0]);
+        let (mut in_hand, mut hash) = (fingerprint.value, fingerprint.hashes[0]);
         for iteration in 0..max_iterations {
             self.swap(hash, self.victim(iteration), &mut in_hand);
             hash = alternative(in_hand, hash);
@@ -217,7 +217,7 @@ impl Table {
 }
 
 impl Slots for Table {
-    type Key = Key;
+    type Hash = Fingerprint;
 
     #[inline(always)]
     fn words(&self) -> &Words {
@@ -242,28 +242,33 @@ impl Slots for Table {
     }
 
     #[inline(always)]
-    fn prefetch(&self, key: &Key) {
+    fn prefetch(&self, fingerprint: &Fingerprint) {
         let start = self.words.as_bytes().as_ptr();
-        for hash in key.hashes {
+        for hash in fingerprint.hashes {
             prefetch(start.wrapping_add(self.offset(hash)));
         }
     }
 
     #[inline(always)]
-    fn contains(&self, key: &Key) -> bool {
+    fn contains(&self, fingerprint: &Fingerprint) -> bool {
         if usize::from(self.bucket_size) <= WORD {
-            let [first, second] =
-                key.hashes.map(|hash| self.equal_slots(self.offset(hash), key.fingerprint));
+            let [first, second] = fingerprint
+                .hashes
+                .map(|hash| self.equal_slots(self.offset(hash), fingerprint.value));
             return first | second != 0;
         }
-        key.hashes.iter().any(|hash| self.bucket(*hash).contains(&key.fingerprint))
+        fingerprint.hashes.iter().any(|hash| self.bucket(*hash).contains(&fingerprint.value))
     }
 
     /// Slots of the first bucket with the fingerprint, and slots of the second, even if they are
     /// the same.
-    fn count(&self, key: &Key) -> u64 {
-        let is_it = |slot: &&u8| **slot == key.fingerprint;
-        key.hashes.iter().map(|hash| self.bucket(*hash).iter().filter(is_it).count() as u64).sum()
+    fn count(&self, fingerprint: &Fingerprint) -> u64 {
+        let is_it = |slot: &&u8| **slot == fingerprint.value;
+        fingerprint
+            .hashes
+            .iter()
+            .map(|hash| self.bucket(*hash).iter().filter(is_it).count() as u64)
+            .sum()
     }
 }
 

@@ -1,4 +1,4 @@
-//! The four slots of an item in a table.
+//! The candidate slots of an item in a table: four of them.
 //!
 //! A prefix `P` of the item's hash is a window `i = P / F` and a fingerprint `f = P mod F`. Its
 //! second window lies at a distance that follows from the fingerprint. So an entry, which has the
@@ -34,16 +34,16 @@ pub(super) fn prefix_of(hash: u64, shape: &Shape) -> u64 {
     high(hash, shape.prefixes())
 }
 
-/// Where an item or an entry lies in a table.
+/// The candidate slots of an item or an entry in a table, and its fingerprint.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Spot {
+pub(super) struct Candidates {
     /// The first slot of the first and of the second window: different, and below the number of
     /// windows.
     pub(super) windows: [u64; 2],
     pub(super) fingerprint: u64,
 }
 
-impl Spot {
+impl Candidates {
     /// The slots of a prefix.
     #[inline(always)]
     pub(super) fn of(prefix: u64, shape: &Shape) -> Self {
@@ -53,8 +53,8 @@ impl Spot {
         Self { windows: [window, second], fingerprint }
     }
 
-    /// The spot of the entry with a value that is not 0, in a slot. `None` if no item has this
-    /// value there, which only forged bytes do.
+    /// The candidates of the entry with a value that is not 0, in a slot. `None` if no item has
+    /// this value there, which only forged bytes do.
     #[inline(always)]
     pub(super) fn of_entry(slot: u64, value: u64, shape: &Shape) -> Option<Self> {
         let [own, other] = windows_of_entry(slot, value, shape)?;

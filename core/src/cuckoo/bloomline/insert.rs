@@ -6,7 +6,7 @@
 
 use arrayvec::ArrayVec;
 
-use super::spot::{Label, Spot, moves};
+use super::candidates::{Candidates, Label, moves};
 use super::table::{PREFETCH_FROM, Table};
 use crate::cuckoo::work;
 
@@ -26,7 +26,7 @@ const LONG_LIST: u64 = 64;
 /// Own slots of an item from which on further copies are counted in the list.
 pub(super) const MAX_OWN: u32 = 3;
 
-/// Why an entry is placed.
+/// Why an entry is stored.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Purpose<'a> {
     /// It is inserted, and the list must have memory for it.
@@ -49,7 +49,7 @@ pub(super) enum Purpose<'a> {
 
 /// What became of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Placed {
+pub(super) enum StoreResult {
     /// It is stored.
     Stored,
     /// The table is at its limit, or no slot becomes empty for an entry that must have one.
@@ -84,11 +84,11 @@ impl Table {
     /// Cost: one load per window while the table is not nearly full; some searches visit up to
     /// 1,000 slots, or 64 if the list is long.
     #[inline(always)]
-    pub(super) fn place(&mut self, prefix: u64, purpose: Purpose) -> Placed {
+    pub(super) fn store(&mut self, prefix: u64, purpose: Purpose) -> StoreResult {
         if !self.list.is_empty()
-            && let Some(placed) = self.place_copy(prefix)
+            && let Some(stored) = self.store_copy(prefix)
         {
-            return placed;
+            return stored;
         }
         let reserved = match purpose {
             Purpose::Insert { reserved } => reserved,
@@ -96,62 +96,67 @@ impl Table {
             Purpose::Move { .. } | Purpose::Take => None,
         };
         if reserved.is_some_and(|more| self.load().saturating_add(more) >= self.limit()) {
-            return Placed::NoRoom;
+            return StoreResult::NoRoom;
         }
-        let spot = Spot::of(prefix, &self.shape);
-        if self.own(&spot).count() >= MAX_OWN {
-            return self.place_in_list(prefix, purpose);
+        let candidates = Candidates::of(prefix, &self.shape);
+        if self.own(&candidates).count() >= MAX_OWN {
+            return self.store_in_list(prefix, purpose);
         }
-        if let Some(label) = self.empty(&spot).first() {
-            self.fill(&spot, label);
-            return Placed::Stored;
+        if let Some(label) = self.empty(&candidates).first() {
+            self.fill(&candidates, label);
+            return StoreResult::Stored;
         }
-        self.place_by_moving(prefix, &spot, purpose)
+        self.store_by_moving(prefix, &candidates, purpose)
     }
 
     /// Counts a copy in the list. `None` if the list has no entry of the prefix.
-    fn place_copy(&mut self, prefix: u64) -> Option<Placed> {
+    fn store_copy(&mut self, prefix: u64) -> Option<StoreResult> {
         if !self.list.contains(prefix) {
             return None;
         }
         let is_added = self.list.has_room_for(1) && self.list.add_copies(prefix, 1);
-        Some(if is_added { Placed::Stored } else { Placed::ListFull })
+        Some(if is_added { StoreResult::Stored } else { StoreResult::ListFull })
     }
 
     /// Stores an entry whose slots are all occupied.
     #[cold]
-    fn place_by_moving(&mut self, prefix: u64, spot: &Spot, mut purpose: Purpose) -> Placed {
+    fn store_by_moving(
+        &mut self,
+        prefix: u64,
+        candidates: &Candidates,
+        mut purpose: Purpose,
+    ) -> StoreResult {
         if matches!(purpose, Purpose::Move { visits: &mut 0, .. }) {
-            return Placed::NoRoom;
+            return StoreResult::NoRoom;
         }
-        match self.move_others(spot) {
-            Ok(()) => Placed::Stored,
+        match self.move_others(candidates) {
+            Ok(()) => StoreResult::Stored,
             Err(visited) => {
                 if let Purpose::Move { visits, .. } = &mut purpose {
                     **visits = visits.saturating_sub(visited);
                 }
-                self.place_in_list(prefix, purpose)
+                self.store_in_list(prefix, purpose)
             }
         }
     }
 
     /// Stores an entry in the list.
     #[cold]
-    fn place_in_list(&mut self, prefix: u64, purpose: Purpose) -> Placed {
+    fn store_in_list(&mut self, prefix: u64, purpose: Purpose) -> StoreResult {
         match purpose {
-            Purpose::Move { .. } => return Placed::NoRoom,
-            _ if !self.list.has_room_for(1) => return Placed::ListFull,
+            Purpose::Move { .. } => return StoreResult::NoRoom,
+            _ if !self.list.has_room_for(1) => return StoreResult::ListFull,
             Purpose::Insert { .. } if !self.list.has_memory_for(prefix) => {
-                return Placed::NoListMemory;
+                return StoreResult::NoListMemory;
             }
             Purpose::Insert { .. } | Purpose::Take => {}
         }
         self.list.insert(prefix, 1);
-        Placed::Stored
+        StoreResult::Stored
     }
 
     /// The most slots that a search visits. It follows from the state of the table alone, so that
-    /// replicas place entries as their primary does.
+    /// replicas store entries as their primary does.
     fn max_visited(&self) -> usize {
         let is_long = self.list.len() >= LONG_LIST || !self.list.has_room_for(1);
         if is_long { MAX_VISITED_SHORT } else { MAX_VISITED }
@@ -159,11 +164,11 @@ impl Table {
 
     /// Moves entries so that one of the slots becomes empty, and fills it. If the search finds no
     /// empty slot, the number of slots that it visited.
-    fn move_others(&mut self, spot: &Spot) -> Result<(), u64> {
+    fn move_others(&mut self, candidates: &Candidates) -> Result<(), u64> {
         let mut visited = Visited::new(self.max_visited());
         for label in Label::ALL {
-            if spot.value(label) != 0 {
-                let slot = spot.slot(label);
+            if candidates.value(label) != 0 {
+                let slot = candidates.slot(label);
                 visited.visit(slot, self.value(slot), NO_PARENT, label);
             }
         }
@@ -183,7 +188,7 @@ impl Table {
                     for ((slot, label), there) in moves.into_iter().zip(values) {
                         if there == 0 && label.moved(value) != 0 {
                             let empty = Visit { slot, value: 0, parent: index, label };
-                            self.shift(&visited, spot, empty);
+                            self.shift(&visited, candidates, empty);
                             work::count(visited.len());
                             return Ok(());
                         }
@@ -212,13 +217,13 @@ impl Table {
     }
 
     /// Moves each entry on the way to an empty slot by one, and the new entry into the first slot.
-    fn shift(&mut self, visited: &Visited, spot: &Spot, empty: Visit) {
+    fn shift(&mut self, visited: &Visited, candidates: &Candidates, empty: Visit) {
         let mut to = empty;
         while let Some(from) = visited.get(to.parent) {
             self.set(to.slot, to.label.moved(from.value.into()));
             to = from;
         }
-        self.set(to.slot, spot.value(to.label));
+        self.set(to.slot, candidates.value(to.label));
         self.used += 1;
     }
 }
