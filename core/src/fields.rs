@@ -1,12 +1,12 @@
 //! Writing and reading fields of fixed length in a header.
 
 /// Writes consecutive fields into `N` bytes.
-pub(crate) struct Writer<const N: usize> {
+pub(crate) struct FieldWriter<const N: usize> {
     bytes: [u8; N],
     at: usize,
 }
 
-impl<const N: usize> Writer<N> {
+impl<const N: usize> FieldWriter<N> {
     /// A writer without fields.
     pub(crate) fn new() -> Self {
         Self { bytes: [0; N], at: 0 }
@@ -29,11 +29,11 @@ impl<const N: usize> Writer<N> {
 }
 
 /// Reads consecutive fields.
-pub(crate) struct Reader<'a> {
+pub(crate) struct FieldReader<'a> {
     bytes: &'a [u8],
 }
 
-impl<'a> Reader<'a> {
+impl<'a> FieldReader<'a> {
     /// A reader that starts at the first byte.
     pub(crate) fn new(bytes: &'a [u8]) -> Self {
         Self { bytes }

@@ -41,7 +41,7 @@ impl<L: Layer> fmt::Debug for ScalableFilter<L> {
 /// Items and capacity are modulo 2^64, so that a sum of changes is the change of the sum in forged
 /// filters too, whose numbers exceed 2^64 together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Added {
+pub struct Increase {
     /// Number of inserted items.
     pub items: u64,
     /// Number of new layers.
@@ -263,14 +263,14 @@ impl<L: Layer> ScalableFilter<L> {
     /// items. Of 0 layers it is everything.
     ///
     /// Cost: one step per new layer.
-    pub fn added_since(&self, layers: u32, newest_len: u64) -> Added {
+    pub fn added_since(&self, layers: u32, newest_len: u64) -> Increase {
         let before = layers as usize;
         let full = self.older.iter().skip(before.saturating_sub(1)).map(L::len_when_older);
         let items = full.fold(self.newest_len, u64::wrapping_add);
         let capacity = self.layers().skip(before).map(L::capacity).fold(0, u64::wrapping_add);
         let bits = self.layers().skip(before).map(|layer| layer.words().bytes()).sum();
         let bytes_before = if layers == 0 { 0 } else { L::size_bytes(0, layers) };
-        Added {
+        Increase {
             items: items.wrapping_sub(newest_len),
             layers: self.layer_count() - layers,
             capacity,

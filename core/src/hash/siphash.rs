@@ -134,7 +134,7 @@ fn hash_lanes<B: Backend>(
 ) {
     let mut items: [&[u8]; MOST_LANES] = [&[]; MOST_LANES];
     items.iter_mut().zip(chunk).for_each(|(item, of)| *item = of.as_ref());
-    let items = Items(items);
+    let items = LaneItems(items);
     let (mut least, mut most) = (u64::MAX, 0);
     for item in items.0.iter().take(B::Lanes::COUNT) {
         (least, most) = (least.min(words_of(item)), most.max(words_of(item)));
@@ -161,9 +161,9 @@ fn hash_lanes<B: Backend>(
 }
 
 /// The items of the lanes, and as many empty ones as there are fewer lanes.
-struct Items<'a>([&'a [u8]; MOST_LANES]);
+struct LaneItems<'a>([&'a [u8]; MOST_LANES]);
 
-impl Items<'_> {
+impl LaneItems<'_> {
     /// A number of each item.
     #[inline(always)]
     fn each<B: Backend>(&self, backend: B, number: impl Fn(&[u8]) -> u64) -> B::Lanes {

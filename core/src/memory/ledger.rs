@@ -12,26 +12,26 @@ use std::sync::{Mutex, PoisonError};
 
 /// A live allocation.
 #[derive(Clone, Copy)]
-struct Entry {
+struct Allocated {
     /// The address; 0 in a free slot.
     start: usize,
     size: usize,
     is_adopted: bool,
 }
 
-const FREE: Entry = Entry { start: 0, size: 0, is_adopted: false };
+const FREE: Allocated = Allocated { start: 0, size: 0, is_adopted: false };
 
 /// At least twice the number of live allocations of any test.
 const SLOTS: usize = 1 << 23;
 
 /// A hash table with linear probing. An entry is in its home slot or in one of the used slots after
 /// it.
-struct Table {
-    slots: [Entry; SLOTS],
+struct Allocations {
+    slots: [Allocated; SLOTS],
     used: usize,
 }
 
-static TABLE: Mutex<Table> = Mutex::new(Table { slots: [FREE; SLOTS], used: 0 });
+static TABLE: Mutex<Allocations> = Mutex::new(Allocations { slots: [FREE; SLOTS], used: 0 });
 
 /// The home slot of an address.
 fn home(start: usize) -> usize {
@@ -39,7 +39,7 @@ fn home(start: usize) -> usize {
 }
 
 #[expect(clippy::indexing_slicing, reason = "indexes are taken modulo the number of slots")]
-impl Table {
+impl Allocations {
     /// The slot of an address, or the free slot where it would be inserted.
     fn slot(&self, start: usize) -> usize {
         let mut slot = home(start);
@@ -49,11 +49,11 @@ impl Table {
         slot
     }
 
-    fn get(&self, start: usize) -> Entry {
+    fn get(&self, start: usize) -> Allocated {
         self.slots[self.slot(start)]
     }
 
-    fn insert(&mut self, entry: Entry) {
+    fn insert(&mut self, entry: Allocated) {
         self.used += 1;
         if self.used > SLOTS / 2 {
             end("more allocations than the ledger has slots for", entry.start, entry.size);
@@ -88,7 +88,7 @@ impl Table {
     }
 }
 
-fn with_table<T>(use_it: impl FnOnce(&mut Table) -> T) -> T {
+fn with_table<T>(use_it: impl FnOnce(&mut Allocations) -> T) -> T {
     use_it(&mut TABLE.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
@@ -134,13 +134,13 @@ unsafe impl<A: GlobalAlloc> GlobalAlloc for Audited<A> {
 /// Records a new allocation.
 pub fn handed_out(start: usize, size: usize) {
     if start != 0 {
-        with_table(|table| table.insert(Entry { start, size, is_adopted: false }));
+        with_table(|table| table.insert(Allocated { start, size, is_adopted: false }));
     }
 }
 
 /// Records memory of the host that was adopted.
 pub fn adopted(start: usize, size: usize) {
-    with_table(|table| table.insert(Entry { start, size, is_adopted: true }));
+    with_table(|table| table.insert(Allocated { start, size, is_adopted: true }));
 }
 
 /// Checks a free, and removes the entry.
@@ -189,7 +189,7 @@ pub fn moved(from: usize, to: usize) {
             end("moved, but not allocated", from, 0);
         }
         table.remove(from);
-        table.insert(Entry { start: to, ..entry });
+        table.insert(Allocated { start: to, ..entry });
     });
 }
 
@@ -205,7 +205,8 @@ fn end(what: &str, start: usize, size: usize) -> ! {
 mod tests {
     use super::*;
 
-    static TABLE_OF_TEST: Mutex<Table> = Mutex::new(Table { slots: [FREE; SLOTS], used: 0 });
+    static TABLE_OF_TEST: Mutex<Allocations> =
+        Mutex::new(Allocations { slots: [FREE; SLOTS], used: 0 });
 
     #[test]
     fn finds_every_entry_after_removals() {
@@ -214,7 +215,7 @@ mod tests {
         let starts: Vec<usize> = (1..20_000).map(|n| n * 16).collect();
         starts
             .iter()
-            .for_each(|&start| table.insert(Entry { start, size: start, is_adopted: false }));
+            .for_each(|&start| table.insert(Allocated { start, size: start, is_adopted: false }));
         starts.iter().step_by(3).for_each(|&start| table.remove(start));
         for (index, &start) in starts.iter().enumerate() {
             assert_eq!(table.get(start).size, if index % 3 == 0 { 0 } else { start });

@@ -1,7 +1,7 @@
 //! Testing and inserting items in a filter of any kind.
 
 use super::AnyFilter;
-use crate::bloom::batch::Items;
+use crate::bloom::batch::GenerationsExt;
 use crate::error::Error;
 use crate::insertion::Insertion;
 use crate::permit::Permit;

@@ -8,7 +8,7 @@ use crate::bloom::bloomline::length::is_length;
 use crate::bloom::layer::Layer;
 use crate::bloom::redisbloom::geometry::Options;
 use crate::bloom::redisbloom::{Common, RedisBloomFilter};
-use crate::bloom::scalable::Added;
+use crate::bloom::scalable::Increase;
 use crate::bloom::valkey::ValkeyFilter;
 use crate::bloom::window::WindowedFilter;
 use crate::chunk::{Bits, Chunk};
@@ -248,7 +248,7 @@ impl AnyFilter {
     }
 
     /// See [`Filter::added_since`]. None for a windowed filter, which also loses items.
-    pub fn added_since(&self, layers: u32, newest_len: u64) -> Option<Added> {
+    pub fn added_since(&self, layers: u32, newest_len: u64) -> Option<Increase> {
         match self {
             Self::Bloomline(filter) => Some(filter.added_since(layers, newest_len)),
             Self::Windowed(_) => None,

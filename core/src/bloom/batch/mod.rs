@@ -33,7 +33,7 @@ use crate::permit::Permit;
 use crate::simd::{self, Backend, Task};
 
 /// Testing and inserting items in a filter of any kind.
-pub(crate) trait Items: Generations {
+pub(crate) trait GenerationsExt: Generations {
     /// True if the item may have been inserted, as of the time `now` in milliseconds, which filters
     /// without a window ignore.
     fn test(&self, item: &[u8], now: u64) -> bool {
@@ -45,18 +45,18 @@ pub(crate) trait Items: Generations {
         dispatch_single::<Self, _>(InsertOne { filter: self, item, now, permit })
     }
 
-    /// Answers for each item in turn as [`Items::test`] does.
+    /// Answers for each item in turn as [`GenerationsExt::test`] does.
     fn test_batch(
         &self,
         items: impl Iterator<Item: AsRef<[u8]>>,
         now: u64,
         answer: impl FnMut(bool),
     ) {
-        dispatch::<Self, _>(Contains { filter: self, items, now, answer });
+        dispatch::<Self, _>(ContainsBatch { filter: self, items, now, answer });
     }
 
-    /// Inserts each item in turn and answers as [`Items::add`] does; the first [`Error::Full`] is
-    /// the last answer.
+    /// Inserts each item in turn and answers as [`GenerationsExt::add`] does; the first
+    /// [`Error::Full`] is the last answer.
     fn add_batch(
         &mut self,
         items: impl Iterator<Item: AsRef<[u8]>>,
@@ -64,11 +64,11 @@ pub(crate) trait Items: Generations {
         permit: Permit,
         answer: impl FnMut(Result<Insertion, Error>),
     ) {
-        dispatch::<Self, _>(Insert { filter: self, items, now, permit, answer });
+        dispatch::<Self, _>(InsertBatch { filter: self, items, now, permit, answer });
     }
 }
 
-impl<F: Generations> Items for F {}
+impl<F: Generations> GenerationsExt for F {}
 
 impl<L: Layer> ScalableFilter<L> {
     /// True if the item may have been inserted: always true for one that was.
@@ -206,7 +206,7 @@ fn hash_next<F: Generations, B: Backend>(
     !group.hashes().is_empty()
 }
 
-/// The work of [`Items::test`].
+/// The work of [`GenerationsExt::test`].
 struct ContainsOne<'f, 'a, F> {
     filter: &'f F,
     item: &'a [u8],
@@ -223,7 +223,7 @@ impl<F: Generations> Task for ContainsOne<'_, '_, F> {
     }
 }
 
-/// The work of [`Items::add`].
+/// The work of [`GenerationsExt::add`].
 struct InsertOne<'f, 'a, 'p, F> {
     filter: &'f mut F,
     item: &'a [u8],
@@ -242,15 +242,15 @@ impl<F: Generations> Task for InsertOne<'_, '_, '_, F> {
     }
 }
 
-/// The work of [`Items::test_batch`].
-struct Contains<'f, F, I, A> {
+/// The work of [`GenerationsExt::test_batch`].
+struct ContainsBatch<'f, F, I, A> {
     filter: &'f F,
     items: I,
     now: u64,
     answer: A,
 }
 
-impl<F, I, A> Task for Contains<'_, F, I, A>
+impl<F, I, A> Task for ContainsBatch<'_, F, I, A>
 where
     F: Generations,
     I: Iterator<Item: AsRef<[u8]>>,
@@ -308,8 +308,8 @@ where
     }
 }
 
-/// The work of [`Items::add_batch`].
-struct Insert<'f, 'p, F, I, A> {
+/// The work of [`GenerationsExt::add_batch`].
+struct InsertBatch<'f, 'p, F, I, A> {
     filter: &'f mut F,
     items: I,
     now: u64,
@@ -317,7 +317,7 @@ struct Insert<'f, 'p, F, I, A> {
     answer: A,
 }
 
-impl<F, I, A> Task for Insert<'_, '_, F, I, A>
+impl<F, I, A> Task for InsertBatch<'_, '_, F, I, A>
 where
     F: Generations,
     I: Iterator<Item: AsRef<[u8]>>,

@@ -38,7 +38,7 @@ pub struct Fold {
 
 /// Consecutive stored pages that equally many hashed pages share.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Part {
+pub(crate) struct SharedPages {
     /// Stored pages.
     pub pages: u64,
     /// Hashed pages per stored page.
@@ -111,8 +111,8 @@ impl Fold {
             return 0.0;
         }
         let hashed = self.hashed as f64;
-        let parts = self.parts().into_iter().filter(|part| part.pages > 0);
-        let rates = parts.map(|Part { pages, sharing }| {
+        let shared_pages = self.shared_pages().into_iter().filter(|shared| shared.pages > 0);
+        let rates = shared_pages.map(|SharedPages { pages, sharing }| {
             let share = (pages * sharing) as f64 / hashed;
             share * rate_on_pages(geometry, hashed / sharing as f64, n)
         });
@@ -121,7 +121,7 @@ impl Fold {
 
     /// The stored pages in the order of the memory: single ones, paired ones, and the last one if
     /// fewer hashed pages share it than share the others.
-    pub(crate) fn parts(&self) -> [Part; 3] {
+    pub(crate) fn shared_pages(&self) -> [SharedPages; 3] {
         let sharing = 1 << self.halvings;
         let last = self.hashed - self.hashed_page(self.stored - 1);
         let (mut singles, mut pairs, mut lasts) = (self.first_paired(), 0, 0);
@@ -133,20 +133,22 @@ impl Fold {
             all => pairs = all,
         }
         [
-            Part { pages: singles, sharing },
-            Part { pages: pairs, sharing: 2 * sharing },
-            Part { pages: lasts, sharing: last },
+            SharedPages { pages: singles, sharing },
+            SharedPages { pages: pairs, sharing: 2 * sharing },
+            SharedPages { pages: lasts, sharing: last },
         ]
     }
 
-    /// What the fills of the [parts](Self::parts) say about a layer.
+    /// The estimate for a layer by the fills of its [stored pages](Self::shared_pages).
     pub(crate) fn estimate(&self, geometry: &Geometry, fills: [Fill; 3]) -> LayerEstimate {
         let page_bits = geometry.blocks_per_page() * BLOCK_BYTES * 8;
         let (mut attempted, mut new_bits) = (Estimate::default(), 0.0);
-        for (fill, part) in fills.into_iter().zip(self.parts()).filter(|(_, it)| it.pages > 0) {
-            let bits = (part.pages * page_bits) as f64;
+        for (fill, shared) in
+            fills.into_iter().zip(self.shared_pages()).filter(|(_, it)| it.pages > 0)
+        {
+            let bits = (shared.pages * page_bits) as f64;
             attempted = attempted + fill.items(geometry.hashes(), bits);
-            let share = (part.pages * part.sharing) as f64 / self.hashed as f64;
+            let share = (shared.pages * shared.sharing) as f64 / self.hashed as f64;
             new_bits += share * f64::from(geometry.hashes()) * (1.0 - fill.set);
         }
         let rate = self.rate_after(geometry, attempted.items);

@@ -24,14 +24,14 @@
 //! cannot contradict the geometry. `docs/format.md` describes the format.
 
 use super::growth::{Common, Shape};
-use super::irregular::{self, Records};
+use super::irregular::{self, IrregularRecords};
 pub use super::length::{EXTENDED_BYTES, HEADER_BYTES};
 use super::length::{is_length, pad_header};
 use super::sizing::REVISION;
 use super::{BlockedLayer, Filter};
 use crate::bloom::scalable::Description;
 use crate::error::{Error, HeaderError};
-use crate::fields::{Reader, Writer};
+use crate::fields::{FieldReader, FieldWriter};
 use crate::permit::Permit;
 use crate::spec::{Growth, Spec};
 
@@ -118,7 +118,7 @@ impl Filter {
         if window != [0; 3] || zeros != [0; 2] {
             return Err(HeaderError::Reserved.into());
         }
-        let mut irregular = Records::new(records, bytes.len())?;
+        let mut irregular = IrregularRecords::new(records, bytes.len())?;
         let mut shapes = Vec::new();
         let (common, first) = Common::first(spec, seed)?;
         let common = irregular::layers((common, first), layers, &mut irregular, &mut shapes)?;
@@ -155,7 +155,7 @@ impl Fixed {
             Growth::Fixed => (FIXED, 0),
             Growth::Scaling { expansion } => (SCALING, expansion),
         };
-        let mut fields = Writer::new();
+        let mut fields = FieldWriter::new();
         fields.put(MAGIC);
         fields.put(version.to_le_bytes());
         fields.put(REVISION.to_le_bytes());
@@ -179,7 +179,7 @@ impl Fixed {
     /// [`HeaderError::Magic`], [`HeaderError::Version`], [`HeaderError::Sizing`] and
     /// [`HeaderError::Growth`]; [`Error::Expansion`] for a fixed filter with one.
     pub(crate) fn decode(bytes: &[u8], version: u16) -> Result<Self, Error> {
-        let mut fields = Reader::new(bytes);
+        let mut fields = FieldReader::new(bytes);
         if fields.take() != MAGIC {
             return Err(HeaderError::Magic.into());
         }

@@ -10,7 +10,7 @@ use super::fold::Fold;
 use super::growth::{Common, Shape};
 use super::length::{is_length, padded_len};
 use crate::error::{Error, HeaderError};
-use crate::fields::{Reader, Writer};
+use crate::fields::{FieldReader, FieldWriter};
 use crate::memory::lists::try_push;
 
 /// Bytes of a record.
@@ -36,7 +36,7 @@ impl Irregular {
 
     /// The bytes of a record.
     fn encode(self) -> [u8; RECORD_BYTES] {
-        let mut fields = Writer::new();
+        let mut fields = FieldWriter::new();
         fields.put(self.index.to_le_bytes());
         fields.put(self.pages.to_le_bytes());
         fields.put(self.capacity.to_le_bytes());
@@ -44,7 +44,7 @@ impl Irregular {
     }
 
     fn decode(bytes: &[u8; RECORD_BYTES]) -> Self {
-        let mut fields = Reader::new(bytes);
+        let mut fields = FieldReader::new(bytes);
         let [index, pages] = [(); 2].map(|()| u32::from_le_bytes(fields.take()));
         Self { index, pages, capacity: u64::from_le_bytes(fields.take()) }
     }
@@ -52,7 +52,7 @@ impl Irregular {
 
 /// The records at the end of a header, read in the order of the layers.
 #[derive(Default)]
-pub(crate) struct Records<'a> {
+pub(crate) struct IrregularRecords<'a> {
     /// The records that are left, and zeros.
     rest: &'a [[u8; RECORD_BYTES]],
     has_any: bool,
@@ -60,7 +60,7 @@ pub(crate) struct Records<'a> {
     index: u32,
 }
 
-impl<'a> Records<'a> {
+impl<'a> IrregularRecords<'a> {
     /// The records at the end of a header of `len` bytes, of which those after the last are zero.
     ///
     /// # Errors
@@ -133,7 +133,7 @@ impl<'a> Records<'a> {
 pub(crate) fn layers(
     (common, first): (Common, Shape),
     layers: u32,
-    records: &mut Records,
+    records: &mut IrregularRecords,
     shapes: &mut Vec<Shape>,
 ) -> Result<Common, Error> {
     let too_many = || Error::from(HeaderError::Layers(layers));

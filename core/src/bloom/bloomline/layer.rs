@@ -120,15 +120,15 @@ impl<'a> LayerRef<'a> {
         let fold = shape.fold();
         let page_words = shape.geometry.blocks_per_page() as usize * BLOCK_SECTORS;
         let mut start = 0;
-        let fills = fold.parts().map(|part| {
-            let len = part.pages as usize * page_words;
+        let fills = fold.shared_pages().map(|shared| {
+            let len = shared.pages as usize * page_words;
             let range = start..start + len;
             start += len;
             let words = layers
                 .clone()
                 .map(|layer| layer.words.as_slice().get(range.clone()).unwrap_or_default());
             // The sample is divided by size, and each part has at least one page.
-            fill_of_union(words, (sample as u64 * part.pages / fold.stored()) as usize)
+            fill_of_union(words, (sample as u64 * shared.pages / fold.stored()) as usize)
         });
         fold.estimate(&shape.geometry, fills)
     }

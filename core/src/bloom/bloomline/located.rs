@@ -17,7 +17,7 @@ const LANES: usize = 8;
 const BLOCKS: usize = 4;
 
 /// A number per item.
-type Numbers = [u64; Mask::ITEMS];
+type PerItem = [u64; Mask::ITEMS];
 
 /// Items of a group, and the indexes of their blocks in one layer.
 ///
@@ -25,23 +25,23 @@ type Numbers = [u64; Mask::ITEMS];
 /// instruction. In one layer in cache, lookups of present items take 0.75 of the time.
 pub struct LocatedBlocks {
     len: usize,
-    block_hashes: Numbers,
-    patterns: Numbers,
+    block_hashes: PerItem,
+    patterns: PerItem,
     /// The indexes of the first blocks, then those of the second, and so on.
-    blocks: [Numbers; BLOCKS],
+    blocks: [PerItem; BLOCKS],
 }
 
 /// The number of an item. The remainder spares a check of the index, as indexes are below
 /// [`Mask::ITEMS`].
 #[inline(always)]
 #[expect(clippy::indexing_slicing, reason = "the remainder is below the length")]
-fn of(numbers: &Numbers, index: usize) -> u64 {
+fn of(numbers: &PerItem, index: usize) -> u64 {
     numbers[index % Mask::ITEMS]
 }
 
 #[inline(always)]
 #[expect(clippy::indexing_slicing, reason = "the remainder is below the length")]
-fn put(numbers: &mut Numbers, index: usize, number: u64) {
+fn put(numbers: &mut PerItem, index: usize, number: u64) {
     numbers[index % Mask::ITEMS] = number;
 }
 

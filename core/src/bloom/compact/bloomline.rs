@@ -2,7 +2,7 @@
 
 use std::ops::{ControlFlow, Range};
 
-use super::{Compact, Newest};
+use super::{CompactLayer, Newest};
 use crate::bloom::bloomline::fold::Fold;
 use crate::bloom::bloomline::{BlockedLayer, Common, Shape};
 use crate::error::Error;
@@ -49,7 +49,7 @@ impl Shape {
     }
 }
 
-impl Compact for BlockedLayer {
+impl CompactLayer for BlockedLayer {
     fn is_folded(&self) -> bool {
         self.geometry.is_folded()
     }

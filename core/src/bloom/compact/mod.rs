@@ -36,7 +36,7 @@ pub struct Newest {
 }
 
 /// A layer that can become smaller.
-pub trait Compact: Layer {
+pub trait CompactLayer: Layer {
     /// True if the layer was folded.
     fn is_folded(&self) -> bool;
 
@@ -53,11 +53,11 @@ pub trait Compact: Layer {
         newest: &Newest,
     ) -> Option<(Self::Common, Self::Shape)>;
 
-    /// Folds the bits to a shape that [`Compact::folded`] has returned.
+    /// Folds the bits to a shape that [`CompactLayer::folded`] has returned.
     fn fold(&mut self, shape: &Self::Shape);
 }
 
-impl<L: Compact> ScalableFilter<L> {
+impl<L: CompactLayer> ScalableFilter<L> {
     /// Gives back the memory that the items do not need, and returns the number of bytes: 0 if, and
     /// only if, nothing has changed.
     ///

@@ -42,7 +42,7 @@
 //! | 1e-4 | 59,000 | 2,800 |
 //! | 1e-6 | 4,200,000 | 136,000 |
 
-use super::{Compact, Newest};
+use super::{CompactLayer, Newest};
 use crate::bloom::redisbloom::geometry::Shape;
 use crate::bloom::redisbloom::indexes::Modulus;
 use crate::bloom::redisbloom::{Common, RedisBloomLayer};
@@ -54,7 +54,7 @@ const LEAST_SAVING: u64 = 16;
 /// The part of the target rate of a link that its excess may take.
 const MOST_EXCESS: f64 = 1.0 / 4.0;
 
-impl Compact for RedisBloomLayer {
+impl CompactLayer for RedisBloomLayer {
     fn is_folded(&self) -> bool {
         self.shape.capacity < unlike_built(&self.shape).saturating_add(1)
     }

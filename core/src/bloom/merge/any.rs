@@ -1,6 +1,6 @@
 //! Merging filters of any kind.
 
-use super::Merge;
+use super::MergeLayer;
 use crate::bloom::any::AnyFilter;
 use crate::bloom::bloomline::Filter;
 use crate::bloom::redisbloom::RedisBloomFilter;
@@ -64,7 +64,7 @@ impl AnyFilter {
 }
 
 /// The filters of the kind and the parameters of `filter`.
-fn sources<'a, L: Merge>(
+fn sources<'a, L: MergeLayer>(
     filter: &ScalableFilter<L>,
     others: &[&'a AnyFilter],
     kind: impl Fn(&'a AnyFilter) -> Result<&'a ScalableFilter<L>, Error>,

@@ -1,10 +1,10 @@
 //! Which filters and layers in the Bloomline layout can be merged.
 
-use super::Merge;
+use super::MergeLayer;
 use crate::bloom::bloomline::{BlockedLayer, Common, Filter};
 use crate::error::Parameter;
 
-impl Merge for BlockedLayer {
+impl MergeLayer for BlockedLayer {
     fn parameter(one: &Filter, other: &Filter) -> Option<Parameter> {
         let (spec, others) = (one.spec(), other.spec());
         if one.seed() != other.seed() {

@@ -20,7 +20,7 @@ use crate::memory::pages::PAGE;
 use crate::permit::Permit;
 
 /// A layer that can be merged with others.
-pub trait Merge: Layer {
+pub trait MergeLayer: Layer {
     /// The first parameter in which two filters differ.
     fn parameter(one: &ScalableFilter<Self>, other: &ScalableFilter<Self>) -> Option<Parameter>;
 
@@ -34,7 +34,7 @@ pub trait Merge: Layer {
     fn grown_as(common: &Self::Common, other: &Self::Common) -> Self::Common;
 }
 
-impl<L: Merge> ScalableFilter<L> {
+impl<L: MergeLayer> ScalableFilter<L> {
     /// Merges this filter with others of equal parameters, whose `target` is the target rate. True
     /// if a bit changed; otherwise nothing has changed.
     ///

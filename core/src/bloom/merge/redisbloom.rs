@@ -1,11 +1,11 @@
 //! Which filters and links of RedisBloom's layout can be merged.
 
-use super::Merge;
+use super::MergeLayer;
 use crate::bloom::redisbloom::geometry::Shape;
 use crate::bloom::redisbloom::{Common, RedisBloomFilter, RedisBloomLayer};
 use crate::error::Parameter;
 
-impl Merge for RedisBloomLayer {
+impl MergeLayer for RedisBloomLayer {
     /// The capacity of the first link is that of its bits: a merge may have raised the field.
     fn parameter(one: &RedisBloomFilter, other: &RedisBloomFilter) -> Option<Parameter> {
         let (spec, others) = (one.spec(), other.spec());

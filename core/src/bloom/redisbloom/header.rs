@@ -17,7 +17,7 @@ use super::geometry::{Options, Shape};
 use super::layer::{Common, RedisBloomLayer};
 use crate::bloom::scalable::Description;
 use crate::error::{Error, HeaderError};
-use crate::fields::Reader;
+use crate::fields::FieldReader;
 use crate::memory::lists::try_push;
 use crate::permit::Permit;
 use crate::spec::{Growth, MAX_LAYERS, Spec};
@@ -96,7 +96,7 @@ impl RedisBloomFilter {
     pub(crate) fn describe(bytes: &[u8]) -> Result<Description<RedisBloomLayer>, Error> {
         let length = HeaderError::Length(bytes.len());
         let (first, layers) = bytes.split_at_checked(FIRST_BYTES).ok_or(length)?;
-        let mut first = Reader::new(first);
+        let mut first = FieldReader::new(first);
         let total = u64::from_le_bytes(first.take());
         let count = u32::from_le_bytes(first.take());
         let options = Options::from_bits(u32::from_le_bytes(first.take()));
@@ -129,7 +129,7 @@ impl RedisBloomFilter {
 
 /// The shape in the bytes of a layer; `None` if its numbers contradict each other.
 fn decode_layer(bytes: &[u8; LAYER_BYTES]) -> Option<Shape> {
-    let mut fields = Reader::new(bytes);
+    let mut fields = FieldReader::new(bytes);
     let byte_count = u64::from_le_bytes(fields.take());
     let bits = u64::from_le_bytes(fields.take());
     let shape = Shape {

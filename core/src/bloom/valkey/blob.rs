@@ -8,11 +8,11 @@
 
 use super::ValkeyFilter;
 use super::layer::{Common, Shape, ValkeyLayer};
-use super::valid::{Layers, check_seed};
+use super::valid::{LayerChecks, check_seed};
 use crate::bloom::layer::Layer;
 use crate::bloom::scalable::request;
 use crate::error::{Error, ValkeyError};
-use crate::fields::Reader;
+use crate::fields::FieldReader;
 use crate::hash::siphash::Seed;
 use crate::memory::lists::try_push;
 use crate::memory::sparse::SparseBytes;
@@ -47,7 +47,7 @@ pub(super) fn encode(layer: &ValkeyLayer, seed: &Seed, to: &mut SparseBytes) {
 fn decode(blob: &[u8], capacity: u64) -> Result<(Shape, Seed, &[u8]), ValkeyError> {
     let length = ValkeyError::Length(blob.len() as u64);
     let (header, bits) = blob.split_at_checked(HEADER_BYTES).ok_or(length)?;
-    let mut header = Reader::new(header);
+    let mut header = FieldReader::new(header);
     let [version] = header.take();
     if version != VERSION {
         return Err(ValkeyError::LayerVersion(version));
@@ -63,7 +63,7 @@ fn decode(blob: &[u8], capacity: u64) -> Result<(Shape, Seed, &[u8]), ValkeyErro
 /// A filter that is put together from the bytes of its layers, oldest first.
 pub(super) struct Assembly<'p> {
     common: Common,
-    valid: Layers,
+    valid: LayerChecks,
     layers: Vec<ValkeyLayer>,
     newest_len: u64,
     /// Bytes of the bits of all layers.
@@ -76,9 +76,9 @@ impl<'p> Assembly<'p> {
     ///
     /// # Errors
     ///
-    /// Those of [`Layers::new`].
+    /// Those of [`LayerChecks::new`].
     pub(super) fn new(common: Common, count: u64, permit: Permit<'p>) -> Result<Self, Error> {
-        let valid = Layers::new(count, common.error_rate, common.tightening)?;
+        let valid = LayerChecks::new(count, common.error_rate, common.tightening)?;
         Ok(Self { common, valid, layers: Vec::new(), newest_len: 0, bytes: 0, permit })
     }
 
@@ -96,7 +96,7 @@ impl<'p> Assembly<'p> {
     ///
     /// # Errors
     ///
-    /// Those of [`Layers::check_next`], [`ValkeyError`], [`Error::Refused`] by the permit,
+    /// Those of [`LayerChecks::check_next`], [`ValkeyError`], [`Error::Refused`] by the permit,
     /// [`Error::OutOfMemory`].
     pub(super) fn push(&mut self, capacity: u64, items: u64, blob: &[u8]) -> Result<(), Error> {
         let (shape, seed, bits) = decode(blob, capacity)?;

@@ -15,11 +15,11 @@
 
 use super::ValkeyFilter;
 use super::layer::{Common, Shape, ValkeyLayer};
-use super::valid::{Layers, check_common, random_flag};
+use super::valid::{LayerChecks, check_common, random_flag};
 use crate::bloom::bloomline::length::{pad_header, padded_len};
 use crate::bloom::scalable::Description;
 use crate::error::{Error, HeaderError};
-use crate::fields::Reader;
+use crate::fields::FieldReader;
 use crate::memory::lists::try_push;
 use crate::permit::Permit;
 
@@ -81,7 +81,7 @@ impl ValkeyFilter {
     pub(crate) fn describe(bytes: &[u8]) -> Result<Description<ValkeyLayer>, Error> {
         let length = HeaderError::Length(bytes.len());
         let (first, rest) = bytes.split_at_checked(FIRST_BYTES).ok_or(length)?;
-        let mut first = Reader::new(first);
+        let mut first = FieldReader::new(first);
         if first.take() != MAGIC {
             return Err(HeaderError::Magic.into());
         }
@@ -100,7 +100,7 @@ impl ValkeyFilter {
         let is_random = random_flag(is_random.into())?;
         let common = Common { expansion, error_rate, tightening, seed, is_random };
         check_common(&common)?;
-        let mut layers = Layers::new(count.into(), error_rate, tightening)?;
+        let mut layers = LayerChecks::new(count.into(), error_rate, tightening)?;
         let used = LAYER_BYTES * count as usize;
         let (records, padding) = rest.split_at_checked(used).ok_or(length)?;
         if bytes.len() != padded_len(FIRST_BYTES + used) {
@@ -109,7 +109,7 @@ impl ValkeyFilter {
         let mut is_reserved_zero = (reserved, also_reserved) == (0, [0; 4]);
         let mut shapes = Vec::new();
         for record in records.as_chunks::<LAYER_BYTES>().0 {
-            let mut record = Reader::new(record);
+            let mut record = FieldReader::new(record);
             let capacity = u64::from_le_bytes(record.take());
             let bytes = u64::from_le_bytes(record.take());
             let hashes = u32::from_le_bytes(record.take());

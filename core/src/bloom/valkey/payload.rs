@@ -12,7 +12,7 @@ use super::blob::{Assembly, blob_bytes, encode};
 use super::layer::Common;
 use super::valid::random_flag;
 use crate::error::{Error, ValkeyError};
-use crate::fields::Reader;
+use crate::fields::FieldReader;
 use crate::hash::siphash::FIXED_SEED;
 use crate::memory::sparse::SparseBytes;
 use crate::permit::Permit;
@@ -63,7 +63,7 @@ impl ValkeyFilter {
             None => return Err(length.into()),
         }
         let (first, mut rest) = bytes.split_at_checked(FIRST_BYTES).ok_or(length)?;
-        let mut first = Reader::new(first);
+        let mut first = FieldReader::new(first);
         let [_version] = first.take();
         let expansion = u32::from_le_bytes(first.take());
         let error_rate = f64::from_le_bytes(first.take());

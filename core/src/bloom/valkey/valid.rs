@@ -62,7 +62,7 @@ pub fn random_flag(flag: u64) -> Result<bool, ValkeyError> {
 }
 
 /// Checks the layers of a filter one by one, oldest first.
-pub struct Layers {
+pub struct LayerChecks {
     error_rate: f64,
     tightening: f64,
     count: u32,
@@ -72,7 +72,7 @@ pub struct Layers {
     capacity: u64,
 }
 
-impl Layers {
+impl LayerChecks {
     /// For a filter of `count` layers.
     ///
     /// # Errors

@@ -57,7 +57,7 @@ pub struct WindowedFilter {
     pub(crate) generations: u8,
     /// Items by which the capacity is below that of `generations` regular layers.
     pub(crate) short: u8,
-    pub(crate) kind: Kind,
+    pub(crate) kind: WindowKind,
     pub(crate) refreshes: bool,
     /// Generations that exist.
     pub(crate) present: u8,
@@ -65,7 +65,7 @@ pub struct WindowedFilter {
 
 /// [`Window`] without its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum WindowKind {
     Time,
     Last,
     Manual,
@@ -120,9 +120,9 @@ impl WindowedFilter {
         present: usize,
     ) -> Self {
         let (kind, millis) = match spec.window {
-            Window::Time { millis } => (Kind::Time, millis),
-            Window::Last => (Kind::Last, 0),
-            Window::Manual => (Kind::Manual, 0),
+            Window::Time { millis } => (WindowKind::Time, millis),
+            Window::Last => (WindowKind::Last, 0),
+            Window::Manual => (WindowKind::Manual, 0),
         };
         let expansion = spec.growth.expansion() as u16;
         let all = shape.capacity().saturating_mul(spec.generations.into());
@@ -175,9 +175,9 @@ impl WindowedFilter {
             error_rate: self.error_rate,
             growth: Growth::of(self.expansion.into()),
             window: match self.kind {
-                Kind::Time => Window::Time { millis: self.millis },
-                Kind::Last => Window::Last,
-                Kind::Manual => Window::Manual,
+                WindowKind::Time => Window::Time { millis: self.millis },
+                WindowKind::Last => Window::Last,
+                WindowKind::Manual => Window::Manual,
             },
             generations,
             refreshes: self.refreshes,
@@ -241,7 +241,7 @@ impl WindowedFilter {
     #[inline(always)]
     pub(crate) fn times(&self) -> Option<(u64, u64)> {
         let slot = || self.millis.div_ceil(self.generations.max(1).into());
-        (self.kind == Kind::Time).then(|| (self.millis, slot()))
+        (self.kind == WindowKind::Time).then(|| (self.millis, slot()))
     }
 
     /// The layers, oldest first: generation by generation, the regular layer of each before its
@@ -371,7 +371,7 @@ impl WindowedFilter {
 
     /// True if the filter remembers by time.
     pub fn has_time(&self) -> bool {
-        self.kind == Kind::Time
+        self.kind == WindowKind::Time
     }
 }
 

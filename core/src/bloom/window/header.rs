@@ -18,7 +18,7 @@ use arrayvec::ArrayVec;
 
 use super::filter::{MAX_OFFSET, WindowedFilter};
 use super::generation::{Generation, GenerationRef};
-use super::layers::{Layers, Record};
+use super::layers::{GenerationRecord, GenerationShapes};
 use super::ring::{Large, Ring};
 use super::size::SMALL_BYTES;
 use super::spec::{MAX_GENERATIONS, Window, WindowSpec};
@@ -27,7 +27,7 @@ use crate::bloom::bloomline::header::{EXTENDED_BYTES, EXTENDED_VERSION, Fixed};
 use crate::bloom::bloomline::length::{pad_header, padded_len};
 use crate::bloom::bloomline::{Common, Filter, LayerRef, Shape};
 use crate::error::{Error, HeaderError};
-use crate::fields::{Reader, Writer};
+use crate::fields::{FieldReader, FieldWriter};
 use crate::memory::lists::try_collect;
 use crate::memory::try_box;
 use crate::permit::{Permit, request};
@@ -41,7 +41,7 @@ const LAST: u8 = 2;
 const MANUAL: u8 = 3;
 
 /// The records of a header, oldest first. No memory is allocated for them.
-type Records = ArrayVec<Record, { MAX_GENERATIONS as usize + 1 }>;
+type GenerationRecords = ArrayVec<GenerationRecord, { MAX_GENERATIONS as usize + 1 }>;
 
 /// Where the kind of window stands: 0 in a header of a filter without a window.
 const WINDOW_OFFSET: usize = 13;
@@ -70,7 +70,7 @@ impl WindowedFilter {
         };
         let mut bytes = fixed.encode(EXTENDED_VERSION).to_vec();
         for (_, generation) in self.generations() {
-            bytes.extend(Record::of(&generation).encode());
+            bytes.extend(GenerationRecord::of(&generation).encode());
         }
         pad_header(&mut bytes);
         bytes
@@ -95,7 +95,7 @@ impl WindowedFilter {
     /// # Errors
     ///
     /// [`Error::Header`], and the errors of [`WindowedFilter::new`] for a parameter out of range.
-    pub(crate) fn describe(bytes: &[u8]) -> Result<Description, Error> {
+    pub(crate) fn describe(bytes: &[u8]) -> Result<WindowedDescription, Error> {
         let length = HeaderError::Length(bytes.len());
         let (fixed, records) = bytes.split_at_checked(EXTENDED_BYTES).ok_or(length)?;
         let Fixed { spec, window, count: present, seed, numbers } =
@@ -118,26 +118,26 @@ impl WindowedFilter {
         let generations = generations.into();
         let spec = WindowSpec { capacity, error_rate, growth, window, generations, refreshes };
         spec.check()?;
-        let records = Record::decode_all(records, present, &spec)?;
-        let layers = Layers::of(&records, &spec, seed)?;
+        let records = GenerationRecord::decode_all(records, present, &spec)?;
+        let layers = GenerationShapes::of(&records, &spec, seed)?;
         layers.check(&records, &spec)?;
         check_offsets(number, dropped_bytes, &records, &layers)?;
-        Ok(Description { spec, seed, number, dropped_bytes, clock, records, layers })
+        Ok(WindowedDescription { spec, seed, number, dropped_bytes, clock, records, layers })
     }
 }
 
 /// Everything about a filter but its bits.
-pub(crate) struct Description {
+pub(crate) struct WindowedDescription {
     spec: WindowSpec,
     seed: u64,
     number: u64,
     dropped_bytes: u64,
     clock: u64,
-    records: Records,
-    layers: Layers,
+    records: GenerationRecords,
+    layers: GenerationShapes,
 }
 
-impl Description {
+impl WindowedDescription {
     /// The filter, with all bits zero.
     fn build(&self, permit: Permit) -> Result<WindowedFilter, Error> {
         let Self { spec, seed, number, dropped_bytes, clock, ref records, ref layers } = *self;
@@ -156,9 +156,14 @@ impl Description {
         let bits = empty.get(..shape.bytes() as usize / size_of::<u64>()).unwrap_or_default();
         let regular = LayerRef::new(bits, shape.capacity(), *shape.geometry());
         let regular = regular.ok_or(HeaderError::Generations(0))?;
-        let generations = self.records.iter().map(|&Record { opened, len, live, .. }| {
-            GenerationRef { regular, regular_len: len, overflow: None, live, opened }
-        });
+        let generations =
+            self.records.iter().map(|&GenerationRecord { opened, len, live, .. }| GenerationRef {
+                regular,
+                regular_len: len,
+                overflow: None,
+                live,
+                opened,
+            });
         WindowedFilter::small_ring(shape, generations, None)
     }
 
@@ -179,13 +184,14 @@ impl Description {
     pub(crate) fn is_of(&self, filter: &WindowedFilter) -> bool {
         let Self { spec, seed, number, dropped_bytes, clock, ref records, ref layers } = *self;
         let numbers = (filter.number, filter.dropped_bytes, filter.clock);
-        let is_of = |((generation, record), shapes): ((GenerationRef, &Record), &[Shape])| {
-            // A generation has overflow layers only if its regular layer is full.
-            let is_full = generation.regular_len == generation.regular.capacity();
-            Record::of(&generation) == *record
-                && (generation.overflow.is_none() || is_full)
-                && generation.layers().map(|layer| layer.shape()).eq(shapes.iter().copied())
-        };
+        let is_of =
+            |((generation, record), shapes): ((GenerationRef, &GenerationRecord), &[Shape])| {
+                // A generation has overflow layers only if its regular layer is full.
+                let is_full = generation.regular_len == generation.regular.capacity();
+                GenerationRecord::of(&generation) == *record
+                    && (generation.overflow.is_none() || is_full)
+                    && generation.layers().map(|layer| layer.shape()).eq(shapes.iter().copied())
+            };
         (spec, seed) == (filter.spec(), filter.seed())
             && numbers == (number, dropped_bytes, clock)
             && records.len() == filter.generation_count()
@@ -193,7 +199,7 @@ impl Description {
     }
 }
 
-impl Record {
+impl GenerationRecord {
     fn of(generation: &GenerationRef) -> Self {
         let overflow = generation.overflow;
         Self {
@@ -205,7 +211,7 @@ impl Record {
     }
 
     fn encode(self) -> [u8; GENERATION_BYTES] {
-        let mut fields = Writer::new();
+        let mut fields = FieldWriter::new();
         fields.put(self.opened.to_le_bytes());
         fields.put(self.len.to_le_bytes());
         fields.put(self.live.to_le_bytes());
@@ -214,7 +220,11 @@ impl Record {
     }
 
     /// The records of a header of `present` generations, which zeros follow.
-    fn decode_all(bytes: &[u8], present: u32, spec: &WindowSpec) -> Result<Records, Error> {
+    fn decode_all(
+        bytes: &[u8],
+        present: u32,
+        spec: &WindowSpec,
+    ) -> Result<GenerationRecords, Error> {
         if !(1..=spec.generations + 1).contains(&present) {
             return Err(HeaderError::Generations(present).into());
         }
@@ -228,7 +238,7 @@ impl Record {
             return Err(HeaderError::Reserved.into());
         }
         let decode = |bytes: &[u8; GENERATION_BYTES]| {
-            let mut fields = Reader::new(bytes);
+            let mut fields = FieldReader::new(bytes);
             let [opened, len, live] = [(); 3].map(|()| u64::from_le_bytes(fields.take()));
             let overflow = u32::from_le_bytes(fields.take());
             let record = Self { opened, len, live, overflow };
@@ -260,8 +270,8 @@ impl Record {
 fn check_offsets(
     number: u64,
     dropped_bytes: u64,
-    records: &[Record],
-    layers: &Layers,
+    records: &[GenerationRecord],
+    layers: &GenerationShapes,
 ) -> Result<(), Error> {
     let generations = HeaderError::Generations(records.len() as u32);
     let dropped = number.checked_sub(records.len() as u64 - 1).ok_or(generations)?;

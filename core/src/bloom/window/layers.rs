@@ -6,7 +6,7 @@ use super::filter::{MAX_OVERFLOW_LAYERS, MAX_TIME};
 use super::ring::is_small;
 use super::size::size_with;
 use super::spec::{MAX_GENERATIONS, Window, WindowSpec};
-use crate::bloom::bloomline::irregular::{self, Records};
+use crate::bloom::bloomline::irregular::{self, IrregularRecords};
 use crate::bloom::bloomline::{BlockedLayer, Common, Shape};
 use crate::bloom::layer::Layer;
 use crate::error::{Error, HeaderError};
@@ -14,7 +14,7 @@ use crate::memory::lists::try_push;
 
 /// A generation in the header.
 #[derive(Clone, Copy, Default, PartialEq)]
-pub(super) struct Record {
+pub(super) struct GenerationRecord {
     pub opened: u64,
     /// Items in the newest layer of the generation.
     pub len: u64,
@@ -24,15 +24,19 @@ pub(super) struct Record {
 }
 
 /// The layers of all generations, oldest generation first, the regular layer of each first.
-pub(super) struct Layers {
+pub(super) struct GenerationShapes {
     shapes: Vec<Shape>,
     /// Where the layers of each generation end. No memory is allocated for it.
     ends: ArrayVec<usize, { MAX_GENERATIONS as usize + 1 }>,
 }
 
-impl Layers {
+impl GenerationShapes {
     /// The layers of generations with these records.
-    pub(super) fn of(records: &[Record], spec: &WindowSpec, seed: u64) -> Result<Self, Error> {
+    pub(super) fn of(
+        records: &[GenerationRecord],
+        spec: &WindowSpec,
+        seed: u64,
+    ) -> Result<Self, Error> {
         let mut layers = Self { shapes: Vec::new(), ends: ArrayVec::new() };
         let (_, regular) = Common::first(spec.regular(), seed)?;
         let overflow = spec.overflow().map(|spec| Common::first(spec, seed));
@@ -44,7 +48,7 @@ impl Layers {
             }
             if record.overflow > 0 {
                 let Some(Ok(first)) = overflow else { return Err(too_many.into()) };
-                let none = &mut Records::default();
+                let none = &mut IrregularRecords::default();
                 irregular::layers(first, record.overflow, none, &mut layers.shapes)?;
             }
             // There is room: no more generations have records.
@@ -93,7 +97,11 @@ impl Layers {
     }
 
     /// Checks that the numbers of each generation can be those of one filter.
-    pub(super) fn check(&self, records: &[Record], spec: &WindowSpec) -> Result<(), Error> {
+    pub(super) fn check(
+        &self,
+        records: &[GenerationRecord],
+        spec: &WindowSpec,
+    ) -> Result<(), Error> {
         let mut opened = 0;
         for ((record, shapes), index) in records.iter().zip(self.generations()).zip(0..) {
             let all = shapes.iter().map(Shape::capacity).fold(0, u64::saturating_add);

@@ -9,7 +9,7 @@
 //! This is the only file that adds and removes generations. It knows no clock: time is an argument,
 //! and never runs backwards for a filter.
 
-use super::filter::{Kind, MAX_TIME, WindowedFilter, beside};
+use super::filter::{MAX_TIME, WindowKind, WindowedFilter, beside};
 use super::generation::Generation;
 use super::ring::{Large, Ring, in_ring, no_memory};
 use super::size::size_with;
@@ -32,7 +32,7 @@ impl WindowedFilter {
     /// [`Error::Refused`] by `permit`, [`Error::OutOfMemory`]. The filter is unchanged then.
     pub fn advance(&mut self, now: u64, permit: Permit) -> Result<bool, Error> {
         match self.kind {
-            Kind::Time => {
+            WindowKind::Time => {
                 let now = self.not_before_newest(now);
                 let expired = self.expired(now);
                 if self.slot_has_passed(now) {
@@ -46,12 +46,12 @@ impl WindowedFilter {
                     Ok(expired > 0)
                 }
             }
-            Kind::Last => {
+            WindowKind::Last => {
                 let is_changed = now > self.clock;
                 self.clock = self.clock.max(now);
                 Ok(is_changed)
             }
-            Kind::Manual => Ok(false),
+            WindowKind::Manual => Ok(false),
         }
     }
 
@@ -77,7 +77,7 @@ impl WindowedFilter {
     /// Those of [`WindowedFilter::rotate`].
     #[inline]
     pub(crate) fn rotate_by_count(&mut self, now: u64, permit: Permit) -> Result<bool, Error> {
-        if self.kind != Kind::Last || self.newest().regular_len < self.regular_capacity {
+        if self.kind != WindowKind::Last || self.newest().regular_len < self.regular_capacity {
             return Ok(false);
         }
         self.rotate_full(now, permit)

@@ -28,7 +28,7 @@ const RECORD_WORDS: usize = RECORD_BYTES as usize / size_of::<u64>();
 
 /// What a small ring has for a generation besides its bits: when it was opened, its items, and
 /// those of them that are live.
-pub(crate) type Record = [u64; RECORD_WORDS];
+pub(crate) type GenerationWords = [u64; RECORD_WORDS];
 
 impl WindowedFilter {
     /// Words of the bits of a regular layer.
@@ -47,7 +47,8 @@ impl WindowedFilter {
         let (capacity, geometry) = (self.regular_capacity, self.geometry);
         (0..count).filter_map(move |index| {
             let bits = words.get(index * len..(index + 1) * len)?;
-            let record: &Record = words.get(count * len + index * RECORD_WORDS..)?.first_chunk()?;
+            let record: &GenerationWords =
+                words.get(count * len + index * RECORD_WORDS..)?.first_chunk()?;
             let regular = LayerRef::new(bits, capacity, geometry)?;
             let &[opened, regular_len, live] = record;
             Some(GenerationRef { regular, regular_len, overflow: None, live, opened })
@@ -62,7 +63,7 @@ impl WindowedFilter {
 
     /// The bits of the newest generation of a small ring, and its record.
     #[inline(always)]
-    pub(crate) fn newest_in_words(&mut self) -> Option<(&mut [u64], &mut Record)> {
+    pub(crate) fn newest_in_words(&mut self) -> Option<(&mut [u64], &mut GenerationWords)> {
         let (len, count) = (self.layer_words(), usize::from(self.present));
         let Ring::Small(words) = &mut self.ring else { return None };
         let (bits, records) = words.split_at_mut_checked(count * len)?;

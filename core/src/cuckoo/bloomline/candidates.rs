@@ -13,7 +13,7 @@
 //! (E. Porat, B. Shalem, *A Cuckoo Hashing Variant with Improved Memory Utilization and Insertion
 //! Time*, 2012: overlapping windows.)
 
-use super::shape::Shape;
+use super::shape::TableShape;
 
 /// The factors of the mix from which the distance of the second window follows. Without the second
 /// one, distances of near fingerprints are near, and tables are full at a load of 0.88.
@@ -30,7 +30,7 @@ fn high(a: u64, b: u64) -> u64 {
 
 /// The prefix of a hash: the hash scaled to the prefixes of a table.
 #[inline(always)]
-pub(super) fn prefix_of(hash: u64, shape: &Shape) -> u64 {
+pub(super) fn prefix_of(hash: u64, shape: &TableShape) -> u64 {
     high(hash, shape.prefixes())
 }
 
@@ -46,7 +46,7 @@ pub(super) struct Candidates {
 impl Candidates {
     /// The slots of a prefix.
     #[inline(always)]
-    pub(super) fn of(prefix: u64, shape: &Shape) -> Self {
+    pub(super) fn of(prefix: u64, shape: &TableShape) -> Self {
         let window = prefix >> shape.fingerprint_bits();
         let fingerprint = prefix & ((1 << shape.fingerprint_bits()) - 1);
         let second = around(window + distance(fingerprint, shape), shape);
@@ -56,7 +56,7 @@ impl Candidates {
     /// The candidates of the entry with a value that is not 0, in a slot. `None` if no item has
     /// this value there, which only forged bytes do.
     #[inline(always)]
-    pub(super) fn of_entry(slot: u64, value: u64, shape: &Shape) -> Option<Self> {
+    pub(super) fn of_entry(slot: u64, value: u64, shape: &TableShape) -> Option<Self> {
         let [own, other] = windows_of_entry(slot, value, shape)?;
         let choice = Label::of(value).choice();
         let windows = [select(choice, own, other), select(choice, other, own)];
@@ -65,7 +65,7 @@ impl Candidates {
 
     /// The prefix.
     #[inline(always)]
-    pub(super) fn prefix(&self, shape: &Shape) -> u64 {
+    pub(super) fn prefix(&self, shape: &TableShape) -> u64 {
         self.windows[0] << shape.fingerprint_bits() | self.fingerprint
     }
 
@@ -91,7 +91,7 @@ fn select(choice: u64, first: u64, second: u64) -> u64 {
 
 /// A window that may be past the end, counted around the table. Without a branch.
 #[inline(always)]
-fn around(window: u64, shape: &Shape) -> u64 {
+fn around(window: u64, shape: &TableShape) -> u64 {
     window.min(window.wrapping_sub(shape.windows))
 }
 
@@ -99,7 +99,7 @@ fn around(window: u64, shape: &Shape) -> u64 {
 ///
 /// There is no branch on the label, which would be mispredicted for every other entry.
 #[inline(always)]
-fn windows_of_entry(slot: u64, value: u64, shape: &Shape) -> Option<[u64; 2]> {
+fn windows_of_entry(slot: u64, value: u64, shape: &TableShape) -> Option<[u64; 2]> {
     let label = Label::of(value);
     let own = slot.checked_sub(label.offset()).filter(|window| *window < shape.windows)?;
     let distance = distance(value >> LABEL_BITS, shape);
@@ -111,7 +111,7 @@ fn windows_of_entry(slot: u64, value: u64, shape: &Shape) -> Option<[u64; 2]> {
 /// The slots to which an entry may move, with its labels there: the other window, then the other
 /// slot of the same window. `None` if no item has this value there.
 #[inline(always)]
-pub(super) fn moves(slot: u64, value: u64, shape: &Shape) -> Option<[(u64, Label); 3]> {
+pub(super) fn moves(slot: u64, value: u64, shape: &TableShape) -> Option<[(u64, Label); 3]> {
     let [own, other] = windows_of_entry(slot, value, shape)?;
     let label = Label::of(value);
     let [first, second, third] = label.others();
@@ -121,7 +121,7 @@ pub(super) fn moves(slot: u64, value: u64, shape: &Shape) -> Option<[(u64, Label
 /// The distance from the first window of a fingerprint to the second, around the table: 1 to `m -
 /// 1`.
 #[inline(always)]
-fn distance(fingerprint: u64, shape: &Shape) -> u64 {
+fn distance(fingerprint: u64, shape: &TableShape) -> u64 {
     let mut mixed = (fingerprint + 1).wrapping_mul(FACTORS[0]);
     mixed ^= mixed >> 29;
     1 + high(mixed.wrapping_mul(FACTORS[1]), shape.windows - 1)

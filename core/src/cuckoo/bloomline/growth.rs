@@ -87,7 +87,7 @@ impl BloomlineCuckoo {
         let present = self.size_bytes();
         let Some(table) = self.tables.get_mut(index) else { return Ok(()) };
         let prefix = prefix_of(hash, &table.shape);
-        // What was granted for other blocks of the list is not granted twice.
+        // What was granted for other segments of the list is not granted twice.
         let present = present.saturating_add(table.list.room_bytes());
         let size = |bytes| present.saturating_add(bytes);
         request(permit, Layout::Bloomline, [table.list.growth_bytes(prefix)], size)?;

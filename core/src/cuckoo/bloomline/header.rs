@@ -24,11 +24,11 @@ use arrayvec::ArrayVec;
 
 use super::BloomlineCuckoo;
 use super::list::ENTRY_BYTES;
-use super::plan::{MAX_TABLES, Plan, Record};
-use super::shape::Shape;
+use super::plan::{MAX_TABLES, Plan, TableRecord};
+use super::shape::TableShape;
 use crate::cuckoo::redisbloom::CuckooOptions;
 use crate::error::{CuckooError, Error, HeaderError};
-use crate::fields::{Reader, Writer};
+use crate::fields::{FieldReader, FieldWriter};
 use crate::permit::Permit;
 
 /// The first bytes of a header. In RedisBloom's layout they would be a count of 8.0e18 items.
@@ -50,7 +50,7 @@ impl BloomlineCuckoo {
     /// The header: everything about the filter but its slots. It has 64 bytes, 40 per table, and 16
     /// per entry of a list.
     pub fn encode_header(&self) -> Vec<u8> {
-        let mut fields = Writer::<FIXED_BYTES>::new();
+        let mut fields = FieldWriter::<FIXED_BYTES>::new();
         fields.put(MAGIC);
         fields.put(VERSION.to_le_bytes());
         fields.put(REVISION.to_le_bytes());
@@ -66,7 +66,7 @@ impl BloomlineCuckoo {
         fields.put(self.end.to_le_bytes());
         let mut bytes = fields.finish().to_vec();
         for table in &self.tables {
-            let mut fields = Writer::<RECORD_BYTES>::new();
+            let mut fields = FieldWriter::<RECORD_BYTES>::new();
             fields.put(table.shape.windows.to_le_bytes());
             fields.put(table.used.to_le_bytes());
             fields.put(table.start.to_le_bytes());
@@ -105,7 +105,7 @@ impl<'a> Plan<'a> {
     pub(super) fn decode(bytes: &'a [u8]) -> Result<Self, Error> {
         let length = HeaderError::Length(bytes.len());
         let (fixed, rest) = bytes.split_first_chunk::<FIXED_BYTES>().ok_or(length)?;
-        let mut fields = Reader::new(fixed);
+        let mut fields = FieldReader::new(fixed);
         if fields.take() != MAGIC {
             return Err(HeaderError::Magic.into());
         }
@@ -164,8 +164,8 @@ fn decode_record<'a>(
     record: &[u8; RECORD_BYTES],
     entries: &mut &'a [[u8; ENTRY_BYTES as usize]],
     length: HeaderError,
-) -> Result<Record<'a>, HeaderError> {
-    let mut fields = Reader::new(record);
+) -> Result<TableRecord<'a>, HeaderError> {
+    let mut fields = FieldReader::new(record);
     let windows = u64::from_le_bytes(fields.take());
     let used = u64::from_le_bytes(fields.take());
     let start = u64::from_le_bytes(fields.take());
@@ -177,5 +177,5 @@ fn decode_record<'a>(
     let split = usize::try_from(listed).ok().and_then(|listed| entries.split_at_checked(listed));
     let (list, rest) = split.ok_or(length)?;
     *entries = rest;
-    Ok(Record { shape: Shape { windows, width, spare }, used, start, list })
+    Ok(TableRecord { shape: TableShape { windows, width, spare }, used, start, list })
 }

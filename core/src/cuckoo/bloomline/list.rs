@@ -2,8 +2,8 @@
 //! which no slot became empty. Different items always find one below the limit of their table;
 //! copies do not, because all copies of an item have the same four slots.
 //!
-//! The entries are in ascending order, in blocks of up to 1,024. So an insertion moves at most 16
-//! KiB of entries, and the blocks behind a new one: 32 bytes per 512 to 1,024 entries.
+//! The entries are in ascending order, in segments of up to 1,024. So an insertion moves at most 16
+//! KiB of entries, and the segments behind a new one: 32 bytes per 512 to 1,024 entries.
 
 use std::alloc::{Layout, handle_alloc_error};
 use std::ptr::NonNull;
@@ -15,8 +15,8 @@ use crate::memory::words::{Mover, relocate_slice, relocate_vec};
 /// Bytes of an entry.
 pub(super) const ENTRY_BYTES: u64 = 16;
 
-/// The most entries of a block.
-const BLOCK: usize = 1_024;
+/// The most entries of a segment.
+const SEGMENT: usize = 1_024;
 
 /// Copies of a prefix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,9 +28,9 @@ pub(super) struct Entry {
 
 /// Consecutive entries of a list.
 #[derive(Debug)]
-struct Block {
-    /// No entry of this block has a smaller prefix, unless it is the first block. All entries of
-    /// the blocks before it have one.
+struct Segment {
+    /// No entry of this segment has a smaller prefix, unless it is the first segment. All entries
+    /// of the segments before it have one.
     first: u64,
     entries: Vec<Entry>,
 }
@@ -38,7 +38,7 @@ struct Block {
 /// Entries in ascending order of their prefixes, which are different.
 #[derive(Debug, Default)]
 pub(super) struct List {
-    blocks: Box<[Block]>,
+    segments: Box<[Segment]>,
     /// The number of entries.
     len: u64,
     /// The copies of all entries.
@@ -48,16 +48,16 @@ pub(super) struct List {
 /// The most copies in a list, so that no sum of them can overflow.
 pub(super) const MAX_COPIES: u64 = 1 << 58;
 
-impl Block {
-    /// A block without entries, with memory for `capacity` of them.
+impl Segment {
+    /// A segment without entries, with memory for `capacity` of them.
     ///
     /// # Errors
     ///
     /// [`Error::OutOfMemory`].
     fn with_capacity(first: u64, capacity: usize) -> Result<Self, Error> {
-        let mut block = Self { first, entries: Vec::new() };
-        block.reserve(capacity)?;
-        Ok(block)
+        let mut segment = Self { first, entries: Vec::new() };
+        segment.reserve(capacity)?;
+        Ok(segment)
     }
 
     /// Makes room for further entries.
@@ -68,14 +68,14 @@ impl Block {
 
     /// The entries that fit without more memory.
     fn room(&self) -> usize {
-        self.entries.capacity().min(BLOCK).saturating_sub(self.entries.len())
+        self.entries.capacity().min(SEGMENT).saturating_sub(self.entries.len())
     }
 
-    /// Takes over the entries of the next block if both together are at most half a block, and fit
-    /// without more memory. False if not.
+    /// Takes over the entries of the next segment if both together are at most half a segment, and
+    /// fit without more memory. False if not.
     fn append(&mut self, next: &mut Self) -> bool {
         let further = next.entries.len();
-        let is_small = self.entries.len() + further <= BLOCK / 2 && further <= self.room();
+        let is_small = self.entries.len() + further <= SEGMENT / 2 && further <= self.room();
         if is_small {
             self.entries.append(&mut next.entries);
         }
@@ -92,16 +92,16 @@ impl List {
     pub(super) fn of(count: u64, mut entries: impl Iterator<Item = Entry>) -> Result<Self, Error> {
         let out_of_memory = Error::OutOfMemory(count * ENTRY_BYTES);
         let mut left = usize::try_from(count).map_err(|_| out_of_memory)?;
-        let mut blocks: Vec<Block> = Vec::new();
-        blocks.try_reserve_exact(left.div_ceil(BLOCK)).map_err(|_| out_of_memory)?;
+        let mut segments: Vec<Segment> = Vec::new();
+        segments.try_reserve_exact(left.div_ceil(SEGMENT)).map_err(|_| out_of_memory)?;
         while left > 0 {
-            let mut block = Block::with_capacity(0, left.min(BLOCK))?;
-            block.entries.extend(entries.by_ref().take(left.min(BLOCK)));
-            left -= left.min(BLOCK);
-            block.first = block.entries.first().map_or(0, |entry| entry.prefix);
-            blocks.push(block);
+            let mut segment = Segment::with_capacity(0, left.min(SEGMENT))?;
+            segment.entries.extend(entries.by_ref().take(left.min(SEGMENT)));
+            left -= left.min(SEGMENT);
+            segment.first = segment.entries.first().map_or(0, |entry| entry.prefix);
+            segments.push(segment);
         }
-        let mut list = Self { blocks: blocks.into_boxed_slice(), ..Self::default() };
+        let mut list = Self { segments: segments.into_boxed_slice(), ..Self::default() };
         list.count();
         Ok(list)
     }
@@ -117,49 +117,49 @@ impl List {
 
     /// The entries.
     pub(super) fn entries(&self) -> impl Iterator<Item = Entry> {
-        self.blocks.iter().flat_map(|block| block.entries.iter().copied())
+        self.segments.iter().flat_map(|segment| segment.entries.iter().copied())
     }
 
     /// Calls `see` with the start of each allocation.
     pub(super) fn each_block(&self, mut see: impl FnMut(NonNull<u8>)) {
-        for block in &self.blocks {
-            see(NonNull::from(&*block.entries).cast());
+        for segment in &self.segments {
+            see(NonNull::from(&*segment.entries).cast());
         }
-        if !self.blocks.is_empty() {
-            see(NonNull::from(&*self.blocks).cast());
+        if !self.segments.is_empty() {
+            see(NonNull::from(&*self.segments).cast());
         }
     }
 
-    /// The number of allocations: the blocks, and the list of blocks.
+    /// The number of allocations: the segments, and the list of segments.
     pub(super) fn allocations(&self) -> usize {
-        self.blocks.len() + usize::from(!self.blocks.is_empty())
+        self.segments.len() + usize::from(!self.segments.is_empty())
     }
 
     /// Lets `mover` move the allocation with an index, in the order of [`List::each_block`].
     pub(super) fn relocate(&mut self, index: usize, mover: &mut Mover) {
-        match self.blocks.get_mut(index) {
-            Some(block) => relocate_vec(&mut block.entries, mover),
-            None => relocate_slice(&mut self.blocks, mover),
+        match self.segments.get_mut(index) {
+            Some(segment) => relocate_vec(&mut segment.entries, mover),
+            None => relocate_slice(&mut self.segments, mover),
         }
     }
 
     /// Calls `change` for each entry, and removes those that have no copies then.
     pub(super) fn change(&mut self, mut change: impl FnMut(&mut Entry)) {
-        let mut blocks = std::mem::take(&mut self.blocks).into_vec();
-        blocks.retain_mut(|block| {
-            block.entries.retain_mut(|entry| {
+        let mut segments = std::mem::take(&mut self.segments).into_vec();
+        segments.retain_mut(|segment| {
+            segment.entries.retain_mut(|entry| {
                 change(entry);
                 entry.copies != 0
             });
-            !block.entries.is_empty()
+            !segment.entries.is_empty()
         });
-        blocks.dedup_by(|block, before| before.append(block));
-        self.blocks = blocks.into_boxed_slice();
+        segments.dedup_by(|segment, before| before.append(segment));
+        self.segments = segments.into_boxed_slice();
         self.count();
     }
 
     fn count(&mut self) {
-        self.len = self.blocks.iter().map(|block| block.entries.len() as u64).sum();
+        self.len = self.segments.iter().map(|segment| segment.entries.len() as u64).sum();
         self.copies = self.entries().map(|entry| entry.copies).sum();
     }
 
@@ -201,9 +201,9 @@ impl List {
 
     /// [`List::add_copies`] for a list with entries.
     fn add_to_entry(&mut self, prefix: u64, copies: u64) -> bool {
-        let block = self.block_of(prefix);
-        let Some(block) = self.blocks.get_mut(block) else { return false };
-        let entry = position(block, prefix).ok().and_then(|at| block.entries.get_mut(at));
+        let segment = self.segment_of(prefix);
+        let Some(segment) = self.segments.get_mut(segment) else { return false };
+        let entry = position(segment, prefix).ok().and_then(|at| segment.entries.get_mut(at));
         let Some(entry) = entry else { return false };
         entry.copies += copies;
         self.copies += copies;
@@ -224,18 +224,18 @@ impl List {
 
     /// Adds a prefix that is not in the list, with this number of copies.
     ///
-    /// The process ends if the allocator has no memory for a further block, as it does where the
+    /// The process ends if the allocator has no memory for a further segment, as it does where the
     /// server itself needs so little: what an insertion needs, [`List::grow`] allocates before. An
     /// entry that found memory on one server only would make replicas differ.
     pub(super) fn insert(&mut self, prefix: u64, copies: u64) {
         if !self.has_memory_for(prefix) && self.grow(prefix).is_err() {
-            handle_alloc_error(Layout::new::<[Entry; BLOCK]>());
+            handle_alloc_error(Layout::new::<[Entry; SEGMENT]>());
         }
-        let block = self.block_of(prefix);
-        if let Some(block) = self.blocks.get_mut(block)
-            && let Err(at) = position(block, prefix)
+        let segment = self.segment_of(prefix);
+        if let Some(segment) = self.segments.get_mut(segment)
+            && let Err(at) = position(segment, prefix)
         {
-            block.entries.insert(at, Entry { prefix, copies });
+            segment.entries.insert(at, Entry { prefix, copies });
             self.len += 1;
             self.copies += copies;
         }
@@ -249,27 +249,27 @@ impl List {
 
     /// [`List::remove`] for a list with entries.
     fn remove_from_entry(&mut self, prefix: u64) -> bool {
-        let index = self.block_of(prefix);
-        let Some(block) = self.blocks.get_mut(index) else { return false };
-        let Ok(at) = position(block, prefix) else { return false };
-        let Some(entry) = block.entries.get_mut(at) else { return false };
+        let index = self.segment_of(prefix);
+        let Some(segment) = self.segments.get_mut(index) else { return false };
+        let Ok(at) = position(segment, prefix) else { return false };
+        let Some(entry) = segment.entries.get_mut(at) else { return false };
         entry.copies -= 1;
         self.copies -= 1;
         if entry.copies == 0 {
-            block.entries.remove(at);
+            segment.entries.remove(at);
             self.len -= 1;
-            let len = block.entries.len();
-            if len <= BLOCK / 2 {
+            let len = segment.entries.len();
+            if len <= SEGMENT / 2 {
                 self.shrink(index, len);
             }
         }
         true
     }
 
-    /// Drops a block of `len` entries if it has none, or joins it with a neighbour if both are
+    /// Drops a segment of `len` entries if it has none, or joins it with a neighbour if both are
     /// small.
     fn shrink(&mut self, index: usize, len: usize) {
-        let mut is_joined = |left: usize| match self.blocks.get_mut(left..) {
+        let mut is_joined = |left: usize| match self.segments.get_mut(left..) {
             Some([left, right, ..]) => left.append(right),
             _ => false,
         };
@@ -279,9 +279,9 @@ impl List {
             _ => is_joined(index).then_some(index + 1),
         };
         if let Some(index) = removed {
-            let mut blocks = std::mem::take(&mut self.blocks).into_vec();
-            blocks.remove(index);
-            self.blocks = blocks.into_boxed_slice();
+            let mut segments = std::mem::take(&mut self.segments).into_vec();
+            segments.remove(index);
+            self.segments = segments.into_boxed_slice();
         }
     }
 
@@ -293,12 +293,12 @@ impl List {
 
     /// True if an entry for the prefix needs no more memory.
     pub(super) fn has_memory_for(&self, prefix: u64) -> bool {
-        self.blocks.get(self.block_of(prefix)).is_some_and(|block| block.room() > 0)
+        self.segments.get(self.segment_of(prefix)).is_some_and(|segment| segment.room() > 0)
     }
 
-    /// Bytes of memory for further entries, in all blocks. Cost: one step per block.
+    /// Bytes of memory for further entries, in all segments. Cost: one step per segment.
     pub(super) fn room_bytes(&self) -> u64 {
-        self.blocks.iter().map(|block| block.room() as u64 * ENTRY_BYTES).sum()
+        self.segments.iter().map(|segment| segment.room() as u64 * ENTRY_BYTES).sum()
     }
 
     /// Bytes that [`List::grow`] adds for entries.
@@ -306,53 +306,54 @@ impl List {
         self.growth(prefix) as u64 * ENTRY_BYTES
     }
 
-    /// Makes room for an entry of the prefix: for as many as its block has, at least four, or else
-    /// in a further block.
+    /// Makes room for an entry of the prefix: for as many as its segment has, at least four, or
+    /// else in a further segment.
     ///
     /// # Errors
     ///
     /// [`Error::OutOfMemory`].
     pub(super) fn grow(&mut self, prefix: u64) -> Result<(), Error> {
-        let (index, growth) = (self.block_of(prefix), self.growth(prefix));
-        let is_last = index + 1 >= self.blocks.len();
-        match self.blocks.get_mut(index) {
-            Some(block) if block.entries.len() < BLOCK => block.reserve(growth),
-            Some(block) => {
-                // Entries often come in ascending order: then full blocks stay full.
-                let is_behind = is_last && position(block, prefix) == Err(BLOCK);
-                let kept = if is_behind { BLOCK } else { BLOCK / 2 };
-                let first = block.entries.get(kept).map_or(prefix, |entry| entry.prefix);
-                let further = Block::with_capacity(first, growth)?;
-                try_insert(&mut self.blocks, index + 1, further)?;
-                if let Some([block, further, ..]) = self.blocks.get_mut(index..) {
-                    further.entries.extend(block.entries.drain(kept..));
+        let (index, growth) = (self.segment_of(prefix), self.growth(prefix));
+        let is_last = index + 1 >= self.segments.len();
+        match self.segments.get_mut(index) {
+            Some(segment) if segment.entries.len() < SEGMENT => segment.reserve(growth),
+            Some(segment) => {
+                // Entries often come in ascending order: then full segments stay full.
+                let is_behind = is_last && position(segment, prefix) == Err(SEGMENT);
+                let kept = if is_behind { SEGMENT } else { SEGMENT / 2 };
+                let first = segment.entries.get(kept).map_or(prefix, |entry| entry.prefix);
+                let further = Segment::with_capacity(first, growth)?;
+                try_insert(&mut self.segments, index + 1, further)?;
+                if let Some([segment, further, ..]) = self.segments.get_mut(index..) {
+                    further.entries.extend(segment.entries.drain(kept..));
                 }
                 Ok(())
             }
-            None => try_insert(&mut self.blocks, 0, Block::with_capacity(prefix, growth)?),
+            None => try_insert(&mut self.segments, 0, Segment::with_capacity(prefix, growth)?),
         }
     }
 
     fn growth(&self, prefix: u64) -> usize {
-        match self.blocks.get(self.block_of(prefix)).map_or(0, |block| block.entries.len()) {
-            BLOCK.. => BLOCK,
-            len => len.max(4).min(BLOCK - len),
+        match self.segments.get(self.segment_of(prefix)).map_or(0, |segment| segment.entries.len())
+        {
+            SEGMENT.. => SEGMENT,
+            len => len.max(4).min(SEGMENT - len),
         }
     }
 
-    /// The index of the block that has the prefix, or would have it.
-    fn block_of(&self, prefix: u64) -> usize {
-        self.blocks.partition_point(|block| block.first <= prefix).saturating_sub(1)
+    /// The index of the segment that has the prefix, or would have it.
+    fn segment_of(&self, prefix: u64) -> usize {
+        self.segments.partition_point(|segment| segment.first <= prefix).saturating_sub(1)
     }
 
     /// The entry of a prefix.
     fn find(&self, prefix: u64) -> Option<&Entry> {
-        let block = self.blocks.get(self.block_of(prefix))?;
-        block.entries.get(position(block, prefix).ok()?)
+        let segment = self.segments.get(self.segment_of(prefix))?;
+        segment.entries.get(position(segment, prefix).ok()?)
     }
 }
 
-/// The index of a prefix in a block, or the one that it would have.
-fn position(block: &Block, prefix: u64) -> Result<usize, usize> {
-    block.entries.binary_search_by_key(&prefix, |entry| entry.prefix)
+/// The index of a prefix in a segment, or the one that it would have.
+fn position(segment: &Segment, prefix: u64) -> Result<usize, usize> {
+    segment.entries.binary_search_by_key(&prefix, |entry| entry.prefix)
 }

@@ -48,7 +48,7 @@ use std::fmt;
 use self::list::{ENTRY_BYTES, List};
 use self::plan::Plan;
 pub use self::shape::MIN_ERROR_RATE;
-use self::shape::Shape;
+use self::shape::TableShape;
 use self::table::Table;
 use super::redisbloom::CuckooOptions;
 use super::tables::{Effort, Slots, Tables};
@@ -88,7 +88,7 @@ pub struct BloomlineCuckoo {
 impl fmt::Debug for BloomlineCuckoo {
     /// Writes the numbers of the filter, not its slots.
     fn fmt(&self, to: &mut fmt::Formatter) -> fmt::Result {
-        let shapes: Vec<(Shape, u64)> =
+        let shapes: Vec<(TableShape, u64)> =
             self.tables.iter().map(|table| (table.shape, table.load())).collect();
         to.debug_struct("BloomlineCuckoo")
             .field("error_rate", &self.error_rate)
@@ -122,7 +122,7 @@ impl BloomlineCuckoo {
         options.check()?;
         plan::check_error_rate(error_rate)?;
         let share = if options.is_fixed() { error_rate } else { error_rate / 2.0 };
-        let shape = Shape::first(capacity, share)?;
+        let shape = TableShape::first(capacity, share)?;
         Self::request(permit, [shape.bytes()], 0, 1)?;
         let tables = try_collect(1, [Table::zeroed(shape, 0, List::default())])?;
         let end = shape.bytes();
@@ -161,7 +161,7 @@ impl BloomlineCuckoo {
     pub fn check(&self) -> Result<(), Error> {
         let header = self.encode_header();
         let plan = Plan::decode(&header)?;
-        let is_table = |(table, planned): (&Table, &plan::Record)| {
+        let is_table = |(table, planned): (&Table, &plan::TableRecord)| {
             table.shape == planned.shape
                 && table.words.len() == planned.shape.words()
                 && table.limit() == planned.shape.limit()

@@ -3,7 +3,7 @@
 use arrayvec::ArrayVec;
 
 use super::list::{ENTRY_BYTES, Entry, MAX_COPIES};
-use super::shape::{MIN_ERROR_RATE, Shape};
+use super::shape::{MIN_ERROR_RATE, TableShape};
 use crate::cuckoo::redisbloom::CuckooOptions;
 use crate::error::{CuckooError, Error, HeaderError};
 
@@ -24,19 +24,19 @@ pub(super) struct Plan<'a> {
     pub(super) deletes: u64,
     pub(super) drained: Option<u64>,
     pub(super) end: u64,
-    pub(super) tables: ArrayVec<Record<'a>, MAX_TABLES>,
+    pub(super) tables: ArrayVec<TableRecord<'a>, MAX_TABLES>,
 }
 
 /// The numbers of a table.
-pub(super) struct Record<'a> {
-    pub(super) shape: Shape,
+pub(super) struct TableRecord<'a> {
+    pub(super) shape: TableShape,
     pub(super) used: u64,
     pub(super) start: u64,
     /// The list, in the bytes of the header.
     pub(super) list: &'a [[u8; ENTRY_BYTES as usize]],
 }
 
-impl Record<'_> {
+impl TableRecord<'_> {
     /// The entries of the list.
     pub(super) fn entries(&self) -> impl ExactSizeIterator<Item = Entry> {
         self.list.iter().map(|bytes| {

@@ -39,7 +39,7 @@ pub const MIN_ERROR_RATE: f64 = 5e-7;
 
 /// The size of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Shape {
+pub(super) struct TableShape {
     /// Windows, `m`.
     pub(super) windows: u64,
     /// Bits of a slot, `w`.
@@ -48,7 +48,7 @@ pub(super) struct Shape {
     pub(super) spare: u8,
 }
 
-impl Shape {
+impl TableShape {
     /// True if a table can have this size. All other methods need that.
     pub(super) fn is_valid(&self) -> bool {
         self.windows >= MIN_WINDOWS

@@ -7,7 +7,7 @@ use arrayvec::ArrayVec;
 
 use super::candidates::{Candidates, Label, Labels, prefix_of};
 use super::list::{ENTRY_BYTES, List};
-use super::shape::{MIN_BITS, Shape};
+use super::shape::{MIN_BITS, TableShape};
 use crate::cuckoo::tables::Slots;
 use crate::error::Error;
 use crate::memory::pages::LARGE;
@@ -32,12 +32,12 @@ const WORD: usize = size_of::<u64>();
 pub(in crate::cuckoo) struct Table {
     pub(super) words: Words,
     pub(super) list: List,
-    pub(super) shape: Shape,
+    pub(super) shape: TableShape,
     /// Occupied slots. They are counted when bytes are loaded.
     pub(super) used: u64,
     /// Where the bytes begin in those of all tables that the filter ever had.
     pub(super) start: u64,
-    /// [`Shape::limit`] of the shape, which takes a square root.
+    /// [`TableShape::limit`] of the shape, which takes a square root.
     pub(super) limit: u64,
 }
 
@@ -47,13 +47,13 @@ impl Table {
     /// # Errors
     ///
     /// [`Error::OutOfMemory`].
-    pub(super) fn zeroed(shape: Shape, start: u64, list: List) -> Result<Self, Error> {
+    pub(super) fn zeroed(shape: TableShape, start: u64, list: List) -> Result<Self, Error> {
         let words = Words::zeroed(shape.words())?;
         Ok(Self { words, list, shape, used: 0, start, limit: shape.limit() })
     }
 
     /// Entries: occupied slots, and those of the list. An absent item is found by at most this many
-    /// of [`Shape::prefixes`] prefixes.
+    /// of [`TableShape::prefixes`] prefixes.
     #[inline(always)]
     pub(super) fn load(&self) -> u64 {
         self.used.saturating_add(self.list.len())

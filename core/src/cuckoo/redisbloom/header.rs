@@ -11,7 +11,7 @@
 use super::RedisBloomCuckoo;
 use super::numbers::CuckooNumbers;
 use crate::error::{Error, HeaderError};
-use crate::fields::{Reader, Writer};
+use crate::fields::{FieldReader, FieldWriter};
 use crate::permit::Permit;
 
 /// Bytes of a header.
@@ -21,7 +21,7 @@ impl RedisBloomCuckoo {
     /// The header: everything about the filter but its tables. [`HEADER_BYTES`] long.
     pub fn encode_header(&self) -> Vec<u8> {
         let numbers = self.numbers();
-        let mut fields = Writer::<HEADER_BYTES>::new();
+        let mut fields = FieldWriter::<HEADER_BYTES>::new();
         fields.put(numbers.items.to_le_bytes());
         fields.put(numbers.buckets.to_le_bytes());
         fields.put(numbers.deletes.to_le_bytes());
@@ -50,7 +50,7 @@ pub(super) fn describe(bytes: &[u8]) -> Result<CuckooNumbers, HeaderError> {
     if bytes.len() != HEADER_BYTES {
         return Err(HeaderError::Length(bytes.len()));
     }
-    let mut fields = Reader::new(bytes);
+    let mut fields = FieldReader::new(bytes);
     Ok(CuckooNumbers {
         items: u64::from_le_bytes(fields.take()),
         buckets: u64::from_le_bytes(fields.take()),

@@ -1,6 +1,6 @@
 //! Estimates compared with the number of items that were added.
 
-use bloomline_core::bloom::compact::Compact;
+use bloomline_core::bloom::compact::CompactLayer;
 use bloomline_core::bloom::scalable::ScalableFilter;
 use bloomline_core::host::{AnyFilter, Spec};
 use bloomline_reference::calls::Calls;
@@ -40,7 +40,7 @@ fn items(seed: u64, count: u64) -> impl Iterator<Item = u64> {
 }
 
 /// Adds items to `seeds` filters, and checks the estimates of all.
-fn assert_estimates<L: Compact>(
+fn assert_estimates<L: CompactLayer>(
     case: &str,
     make: impl Fn(u64) -> ScalableFilter<L>,
     count: u64,

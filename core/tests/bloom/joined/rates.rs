@@ -3,7 +3,7 @@
 
 use std::fmt::Debug;
 
-use bloomline_core::bloom::compact::Compact;
+use bloomline_core::bloom::compact::CompactLayer;
 use bloomline_core::bloom::scalable::ScalableFilter;
 use bloomline_core::host::{AnyFilter, Growth, Spec};
 use bloomline_reference::calls::Calls;
@@ -33,7 +33,7 @@ fn assert_rate(case: &str, filter: &(impl Calls + Debug), target: f64) {
 
 /// A filter of `first` items is compacted, and grows by `more` items in steps with a compaction
 /// after each.
-fn assert_compacted<L: Compact>(
+fn assert_compacted<L: CompactLayer>(
     mut filter: ScalableFilter<L>,
     spec: Spec,
     (first, more, steps): (u64, u64, u64),

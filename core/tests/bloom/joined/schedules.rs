@@ -1,7 +1,7 @@
 //! Schedules of additions and compactions: layers and sizes that docs state.
 //! The rounds of `bloomline_reference::life` check growth, rates, layers and sizes.
 
-use bloomline_core::bloom::compact::Compact;
+use bloomline_core::bloom::compact::CompactLayer;
 use bloomline_core::bloom::scalable::ScalableFilter;
 use bloomline_core::host::Layer;
 use bloomline_reference::calls::Calls;
@@ -9,7 +9,7 @@ use bloomline_reference::calls::Calls;
 use super::{classic, insert, new, scaling};
 
 /// Adds a batch and compacts, again and again. No item is refused.
-fn run<L: Compact>(mut filter: ScalableFilter<L>, batch: u64, rounds: u64) -> ScalableFilter<L>
+fn run<L: CompactLayer>(mut filter: ScalableFilter<L>, batch: u64, rounds: u64) -> ScalableFilter<L>
 where
     ScalableFilter<L>: Calls<Inserted = bool>,
 {
