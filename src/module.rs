@@ -59,15 +59,11 @@ pub unsafe extern "C" fn RedisModule_OnLoad(
         let bound =
             raw::Export_RedisModule_Init(ctx, NAME.as_ptr().cast::<c_char>(), VERSION, API_VERSION);
         if bound != Status::Ok as c_int {
-            log::warning(match IS_LOADED.load(Ordering::Relaxed) {
-                true => {
-                    "this file is loaded already: remove the second loadmodule line of it, in the \
-                     configuration, a file that it includes, or on the command line"
-                }
-                false => {
-                    "another module called bf is loaded already (MODULE LIST): load only one of \
-                     the two"
-                }
+            log::warning(if IS_LOADED.load(Ordering::Relaxed) {
+                "this file is loaded already: remove the second loadmodule line of it, in the \
+                 configuration, a file that it includes, or on the command line"
+            } else {
+                "another module called bf is loaded already (MODULE LIST): load only one of the two"
             });
             return bound;
         }

@@ -109,7 +109,7 @@ pub fn missing<F: DataType>(call: Call, key: &Key, exists: &'static CStr) -> Res
 
 /// What a call wrote to a key.
 #[must_use = "what has changed is replicated and signalled"]
-pub struct Written<T> {
+pub struct WriteOutcome<T> {
     /// The result of the writing.
     pub outcome: T,
     /// Whether the key has changed.
@@ -131,7 +131,7 @@ pub fn write_or_create<F: DataType, P, T: Outcome>(
     mut create: impl FnMut(&mut Key) -> Result<Changed, Failure>,
     prepare: impl FnOnce(&mut F) -> Result<P, Failure>,
     write: impl FnOnce(&mut F, Option<P>) -> T,
-) -> Result<Written<T>, Failure> {
+) -> Result<WriteOutcome<T>, Failure> {
     let mut created = None;
     loop {
         match filter_mut::<F>(key) {
@@ -143,7 +143,7 @@ pub fn write_or_create<F: DataType, P, T: Outcome>(
                 })?;
                 let changed = filter.close();
                 let changed = created.map_or(changed, |created| changed | created);
-                return Ok(Written { outcome, changed, is_created });
+                return Ok(WriteOutcome { outcome, changed, is_created });
             }
             Lookup::Missing => {}
             Lookup::WrongType => return Err(WRONG_TYPE.into()),

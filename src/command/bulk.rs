@@ -12,7 +12,7 @@ use super::answers::Answers;
 use super::error::Failure;
 use super::handler::{ArgCount, Call, Handler};
 use super::items::no_memory;
-use super::packed::{self, Packed, Reply};
+use super::packed::{self, BulkReply, Packed};
 use super::read::Contains;
 use crate::data_type::handle::DataType;
 use crate::policy::replicate::{self, ItemCommands, NewItems};
@@ -115,14 +115,14 @@ fn send(
     call: Call,
     items: Packed,
     mut answers: Answers,
-    reply: Reply,
+    reply: BulkReply,
     refusal: Option<&CStr>,
     describe: impl FnOnce(&Done) -> String,
 ) -> Result<(), Failure> {
     answers.end_empty_lines();
     let answers = answers.into_bits();
     let processed = answers.len();
-    if let (Reply::Count, Some(text)) = (reply, refusal) {
+    if let (BulkReply::Count, Some(text)) = (reply, refusal) {
         let (unit, all, ones) = (items.form().unit(), items.answers(), answers.ones());
         let described = describe(&Done { unit, all, processed, ones });
         return Err(Failure::Formatted(format!("{}: {described}", text.to_string_lossy())));
@@ -130,8 +130,8 @@ fn send(
     call.context.array(2 + usize::from(refusal.is_some()));
     call.context.count(processed as u64);
     match reply {
-        Reply::Bitmap => call.context.bulk(&answers.into_bitmap()),
-        Reply::Count => call.context.count(answers.ones() as u64),
+        BulkReply::Bitmap => call.context.bulk(&answers.into_bitmap()),
+        BulkReply::Count => call.context.count(answers.ones() as u64),
     }
     if let Some(text) = refusal {
         call.context.error(text);

@@ -23,9 +23,10 @@ pub fn format_g(value: f64) -> String {
 }
 
 fn without_trailing_zeros(decimal: &str) -> &str {
-    match decimal.contains('.') {
-        true => decimal.trim_end_matches('0').trim_end_matches('.'),
-        false => decimal,
+    if decimal.contains('.') {
+        decimal.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        decimal
     }
 }
 

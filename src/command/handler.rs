@@ -96,7 +96,7 @@ pub unsafe extern "C" fn entry<H: Handler, const WRITES: bool>(
         let is_arity_valid = H::ARGS.contains(&args.len());
         let result = match args.get(1) {
             Some(key) if is_arity_valid => {
-                run::<H, WRITES>(Call { context, source, key, rest: args.from(2) })
+                run::<H, WRITES>(Call { context, source, key, rest: args.skip(2) })
             }
             _ => Err(Failure::Arity),
         };

@@ -3,7 +3,7 @@
 use std::ffi::CString;
 
 use crate::server::command::Command;
-use crate::server::command_docs::{ArgSpec, Kind};
+use crate::server::command_docs::{ArgKind, ArgSpec};
 use crate::server::context::Context;
 
 /// Replies with the lines of a family of commands.
@@ -36,8 +36,8 @@ fn syntax(command: &Command) -> String {
 /// The syntax of an argument: `<key>`, `[EXPANSION <expansion>]`, `<item> [<item> ...]`.
 fn argument(arg: &ArgSpec) -> String {
     let value = match arg.kind {
-        Kind::Token => String::new(),
-        Kind::OneOf(choices) => choices.iter().map(argument).collect::<Vec<_>>().join("|"),
+        ArgKind::Token => String::new(),
+        ArgKind::OneOf(choices) => choices.iter().map(argument).collect::<Vec<_>>().join("|"),
         _ => format!("<{}>", arg.name.to_string_lossy()),
     };
     let repeated = if arg.multiple { format!(" [{value} ...]") } else { String::new() };

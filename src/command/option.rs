@@ -8,11 +8,11 @@ use super::error::{Failure, unknown_argument};
 use super::syntax::KEY;
 use crate::policy::layout::{CHOICES, CUCKOO_CHOICES, LayoutRow};
 use crate::server::args::{Arg, Args};
-use crate::server::command_docs::{ArgSpec, Kind};
+use crate::server::command_docs::{ArgKind, ArgSpec};
 
 /// A command that takes options.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Command {
+pub enum CreateCommand {
     /// BF.RESERVE, CF.RESERVE
     Reserve,
     /// BF.INSERT, CF.INSERT, CF.INSERTNX
@@ -31,7 +31,7 @@ pub struct CreateOption<P: 'static> {
     /// True if RedisBloom does not know it.
     pub is_own: bool,
     /// The command that takes it; none if both do.
-    only: Option<Command>,
+    only: Option<CreateCommand>,
     /// Sets the option. The argument is its value, or its name if it has none.
     pub set: fn(&mut P, Value) -> Result<(), Failure>,
 }
@@ -48,7 +48,7 @@ impl<P> CreateOption<P> {
     }
 
     /// The option of one command only.
-    pub const fn only_of(self, command: Command) -> Self {
+    pub const fn only_of(self, command: CreateCommand) -> Self {
         Self { only: Some(command), ..self }
     }
 
@@ -58,7 +58,7 @@ impl<P> CreateOption<P> {
     }
 
     /// True if the command takes the option.
-    pub const fn is_of(&self, command: Command) -> bool {
+    pub const fn is_of(&self, command: CreateCommand) -> bool {
         match self.only {
             None => true,
             Some(only) => only as u8 == command as u8,
@@ -72,7 +72,7 @@ impl<P> CreateOption<P> {
 
     /// The number of its arguments: its name, and its value if it has one.
     pub fn len(&self) -> usize {
-        1 + usize::from(!matches!(self.docs.kind, Kind::Token))
+        1 + usize::from(!matches!(self.docs.kind, ArgKind::Token))
     }
 
     /// Sets the option whose name is the argument at `index`, and moves `index` behind its value.
@@ -91,7 +91,7 @@ impl<P> CreateOption<P> {
 pub fn named<P>(
     table: &'static [CreateOption<P>],
     arg: Arg,
-    command: Command,
+    command: CreateCommand,
 ) -> Option<&'static CreateOption<P>> {
     table.iter().find(|option| option.docs.has_token(arg) && option.is_of(command))
 }
@@ -111,7 +111,7 @@ pub fn own<'a, P>(
 pub const fn syntax<P, const N: usize>(
     before: &[ArgSpec],
     table: &[CreateOption<P>],
-    command: Command,
+    command: CreateCommand,
     after: &[ArgSpec],
 ) -> [ArgSpec; N] {
     let (mut args, mut len, mut index) = ([KEY; N], 0, 0);
@@ -135,24 +135,24 @@ pub const fn syntax<P, const N: usize>(
 }
 
 /// CAPACITY n
-pub const CAPACITY: ArgSpec = ArgSpec::optional(c"capacity", c"CAPACITY", Kind::Integer);
+pub const CAPACITY: ArgSpec = ArgSpec::optional(c"capacity", c"CAPACITY", ArgKind::Integer);
 /// ERROR rate
-pub const ERROR: ArgSpec = ArgSpec::optional(c"error", c"ERROR", Kind::Number);
+pub const ERROR: ArgSpec = ArgSpec::optional(c"error", c"ERROR", ArgKind::Number);
 /// EXPANSION n
-pub const EXPANSION: ArgSpec = ArgSpec::optional(c"expansion", c"EXPANSION", Kind::Integer);
+pub const EXPANSION: ArgSpec = ArgSpec::optional(c"expansion", c"EXPANSION", ArgKind::Integer);
 /// NOCREATE
-pub const NOCREATE: ArgSpec = ArgSpec::optional(c"nocreate", c"NOCREATE", Kind::Token);
+pub const NOCREATE: ArgSpec = ArgSpec::optional(c"nocreate", c"NOCREATE", ArgKind::Token);
 /// SEED n
-pub const SEED: ArgSpec = ArgSpec::optional(c"seed", c"SEED", Kind::Integer);
+pub const SEED: ArgSpec = ArgSpec::optional(c"seed", c"SEED", ArgKind::Integer);
 /// TTL seconds
-pub const TTL: ArgSpec = ArgSpec::optional(c"ttl", c"TTL", Kind::Integer);
+pub const TTL: ArgSpec = ArgSpec::optional(c"ttl", c"TTL", ArgKind::Integer);
 /// LAYOUT name
 pub const LAYOUT: ArgSpec = layout_of(CHOICES);
 /// LAYOUT name, for cuckoo filters
 pub const CUCKOO_LAYOUT: ArgSpec = layout_of(CUCKOO_CHOICES);
 
 const fn layout_of(choices: &'static [ArgSpec]) -> ArgSpec {
-    ArgSpec::optional(c"layout", c"LAYOUT", Kind::OneOf(choices))
+    ArgSpec::optional(c"layout", c"LAYOUT", ArgKind::OneOf(choices))
 }
 
 /// The row of the layout of a name.

@@ -34,23 +34,23 @@ pub struct Packed<'a> {
 
 /// The items of a string in turn, without a copy of any. It ends before bytes that are no item.
 #[derive(Clone, Debug)]
-pub struct Items<'a> {
+pub struct PackedItems<'a> {
     form: Form,
     rest: &'a [u8],
 }
 
-/// [`Items`] up to the moment at which a flag is set.
+/// [`PackedItems`] up to the moment at which a flag is set.
 ///
 /// Not [`Iterator::take_while`], which is not inlined into the core's backends: an addition of
 /// lines takes 4 % longer with it.
 pub struct Until<'a, 'f> {
-    items: Items<'a>,
+    items: PackedItems<'a>,
     is_over: &'f Cell<bool>,
 }
 
 /// What a bulk call replies: all answers, or their number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Reply {
+pub enum BulkReply {
     /// A bit per item, and one per empty line.
     Bitmap,
     /// `COUNT`: the number of ones.
@@ -64,27 +64,27 @@ pub enum Reply {
 /// # Errors
 ///
 /// The error reply: another form, or data that is not a whole number of items.
-pub fn parse(args: Args<'_>) -> Result<(Packed<'_>, Reply), Failure> {
+pub fn parse(args: Args<'_>) -> Result<(Packed<'_>, BulkReply), Failure> {
     let (args, first) = match args.get(0) {
-        Some(word) if word.is("COUNT") => (args.from(1), Reply::Count),
-        _ => (args, Reply::Bitmap),
+        Some(word) if word.is("COUNT") => (args.skip(1), BulkReply::Count),
+        _ => (args, BulkReply::Bitmap),
     };
     let form = args.get(0).ok_or(Failure::Arity)?;
     let (form, rest) = if form.is("FIXED") {
         let width = args.get(1).ok_or(Failure::Arity)?.unsigned();
         let width = width.and_then(|width| usize::try_from(width).ok()).and_then(NonZeroUsize::new);
-        (Form::Fixed(width.ok_or(c"ERR width must be a positive integer")?), args.from(2))
+        (Form::Fixed(width.ok_or(c"ERR width must be a positive integer")?), args.skip(2))
     } else if form.is("PREFIXED") {
-        (Form::Prefixed, args.from(1))
+        (Form::Prefixed, args.skip(1))
     } else if form.is("LINES") {
-        (Form::Lines, args.from(1))
+        (Form::Lines, args.skip(1))
     } else {
         return Err(c"ERR items must be packed as FIXED width, PREFIXED or LINES".into());
     };
     let data = rest.get(0).ok_or(Failure::Arity)?;
     let reply = match (rest.get(1), rest.len()) {
         (None, _) => first,
-        (Some(word), 2) if word.is("COUNT") && first == Reply::Bitmap => Reply::Count,
+        (Some(word), 2) if word.is("COUNT") && first == BulkReply::Bitmap => BulkReply::Count,
         (Some(_), 2) if data.is("COUNT") => return Err(MISPLACED_COUNT.into()),
         (Some(word), 2) => return Err(unknown_argument(word)),
         _ => return Err(Failure::Arity),
@@ -111,7 +111,7 @@ impl<'a> Packed<'a> {
                 }
             }
             Form::Prefixed => {
-                let mut items = Items { form, rest: data };
+                let mut items = PackedItems { form, rest: data };
                 len = items.by_ref().count();
                 let (number, left) = (len + 1, items.rest.len());
                 if left > 0 {
@@ -156,8 +156,8 @@ impl<'a> Packed<'a> {
     }
 
     /// The items in turn.
-    pub fn iter(&self) -> Items<'a> {
-        Items { form: self.form, rest: self.data }
+    pub fn iter(&self) -> PackedItems<'a> {
+        PackedItems { form: self.form, rest: self.data }
     }
 }
 
@@ -203,7 +203,7 @@ impl Form {
     }
 }
 
-impl<'a> Iterator for Items<'a> {
+impl<'a> Iterator for PackedItems<'a> {
     type Item = &'a [u8];
 
     #[inline(always)]
@@ -231,7 +231,7 @@ impl<'a> Iterator for Items<'a> {
     }
 }
 
-impl<'a> Items<'a> {
+impl<'a> PackedItems<'a> {
     /// The items up to the moment at which `is_over` is set.
     pub fn until(self, is_over: &Cell<bool>) -> Until<'a, '_> {
         Until { items: self, is_over }

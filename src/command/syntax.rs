@@ -1,6 +1,6 @@
 //! The arguments of commands of both families, as COMMAND DOCS, BF.HELP and CF.HELP show them.
 
-use crate::server::command_docs::{ArgSpec, Kind};
+use crate::server::command_docs::{ArgKind, ArgSpec};
 
 /// Only a key.
 pub const KEY_ONLY: &[ArgSpec] = &[KEY];
@@ -13,24 +13,27 @@ pub const BULK: &[ArgSpec] = &[
     KEY,
     ArgSpec::required(
         c"form",
-        Kind::OneOf(&[
-            ArgSpec { token: Some(c"FIXED"), ..ArgSpec::required(c"width", Kind::Integer) },
+        ArgKind::OneOf(&[
+            ArgSpec { token: Some(c"FIXED"), ..ArgSpec::required(c"width", ArgKind::Integer) },
             ArgSpec::choice(c"prefixed", c"PREFIXED"),
             ArgSpec::choice(c"lines", c"LINES"),
         ]),
     ),
-    ArgSpec::required(c"data", Kind::Text),
-    ArgSpec::optional(c"count", c"COUNT", Kind::Token),
+    ArgSpec::required(c"data", ArgKind::Text),
+    ArgSpec::optional(c"count", c"COUNT", ArgKind::Token),
 ];
 /// BF.SCANDUMP.
-pub const SCANDUMP: &[ArgSpec] = &[KEY, ArgSpec::required(c"iterator", Kind::Integer)];
+pub const SCANDUMP: &[ArgSpec] = &[KEY, ArgSpec::required(c"iterator", ArgKind::Integer)];
 /// BF.LOADCHUNK.
-pub const LOADCHUNK: &[ArgSpec] =
-    &[KEY, ArgSpec::required(c"iterator", Kind::Integer), ArgSpec::required(c"data", Kind::Text)];
+pub const LOADCHUNK: &[ArgSpec] = &[
+    KEY,
+    ArgSpec::required(c"iterator", ArgKind::Integer),
+    ArgSpec::required(c"data", ArgKind::Text),
+];
 
 /// The key.
-pub const KEY: ArgSpec = ArgSpec::required(c"key", Kind::Key);
-const ITEM: ArgSpec = ArgSpec::required(c"item", Kind::Text);
+pub const KEY: ArgSpec = ArgSpec::required(c"key", ArgKind::Key);
+const ITEM: ArgSpec = ArgSpec::required(c"item", ArgKind::Text);
 /// One or more items.
 const ITEMS: ArgSpec = ArgSpec { multiple: true, ..ITEM };
 /// One or more items behind options.

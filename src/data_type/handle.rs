@@ -190,7 +190,7 @@ pub(super) unsafe fn borrowed<'a, F: DataType>(value: *const c_void) -> &'a F {
 /// process if the methods that wrote said something else.
 pub struct FilterMut<'a, F: Family> {
     filter: &'a mut F,
-    change: F::Change,
+    before: F::Before,
     is_changed: bool,
     #[cfg(feature = "audit")]
     hash_before: u64,
@@ -198,12 +198,12 @@ pub struct FilterMut<'a, F: Family> {
 
 impl<'a, F: Family> FilterMut<'a, F> {
     fn new(filter: &'a mut F) -> Self {
-        let change = filter.begin_change();
+        let before = filter.before_change();
         #[cfg(feature = "audit")]
         let hash_before = hash_of(filter);
         Self {
             filter,
-            change,
+            before,
             is_changed: false,
             #[cfg(feature = "audit")]
             hash_before,
@@ -255,7 +255,7 @@ fn hash_of<F: Family>(filter: &F) -> u64 {
 impl FilterMut<'_, AnyFilter> {
     /// [`FilterMut::write`] for a change in which the filter does not only grow.
     pub fn replace<T: Outcome>(&mut self, change: impl FnOnce(&mut AnyFilter) -> T) -> T {
-        self.change.may_be_any(self.filter);
+        self.before.widen(self.filter);
         self.write(change)
     }
 }
@@ -275,6 +275,6 @@ impl<F: Family> Drop for FilterMut<'_, F> {
         check(self.filter);
         #[cfg(feature = "audit")]
         self.compare();
-        self.filter.end_change(&self.change);
+        self.filter.after_change(&self.before);
     }
 }

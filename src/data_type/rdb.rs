@@ -28,7 +28,8 @@ pub unsafe extern "C" fn save<E: Encoding>(io: *mut RedisModuleIO, value: *mut c
     let kind = E::Filter::NAMES.kind;
     if !is_of_type::<E>(filter) {
         // A defect of this module.
-        let (layout, name) = (LayoutRow::of(filter.layout()).name(), E::NAME.to_string_lossy());
+        let layout = LayoutRow::of(filter.layout()).name();
+        let name = E::NAME.to_string_lossy();
         log::fatal(&format!("a {kind} filter of layout {layout} is a value of type {name}"));
     }
     if let Err(why) = E::save(filter, &mut Saver(writer)) {

@@ -67,13 +67,13 @@ mod tests {
     use super::super::rdb::is_of_type;
     use super::{BLOOM, Bloom, DataType, VALKEY_BLOOM, ValkeyBloom};
     use bloomline_core::Error;
-    use bloomline_core::host::valkey::{Common, FIXED_SEED, ValkeyFilter};
-    use bloomline_core::host::{AnyFilter, Filter, Growth, Spec};
+    use bloomline_core::host::valkey::{FIXED_SEED, ValkeyFilter};
+    use bloomline_core::host::{AnyFilter, Filter, Growth, Spec, valkey};
 
     #[test]
     fn filters_are_saved_by_their_own_type_only() -> Result<(), Error> {
         let spec = Spec { capacity: 9, error_rate: 0.01, growth: Growth::Fixed };
-        let common = Common {
+        let common = valkey::Common {
             expansion: 0,
             error_rate: 0.01,
             tightening: 0.5,
@@ -82,8 +82,8 @@ mod tests {
         };
         let own = AnyFilter::from(Filter::new(spec, 1, &mut |_| true)?);
         let redisbloom = AnyFilter::redisbloom(spec, 2, &mut |_| true)?;
-        let valkey = AnyFilter::from(ValkeyFilter::new(9, common, &mut |_| true)?);
-        for filter in [own, redisbloom, valkey] {
+        let of_valkey = AnyFilter::from(ValkeyFilter::new(9, common, &mut |_| true)?);
+        for filter in [own, redisbloom, of_valkey] {
             let is_valkey = ptr::eq(filter.server_type(), &VALKEY_BLOOM);
             assert_eq!(is_valkey, !ptr::eq(filter.server_type(), &BLOOM));
             assert_eq!(is_valkey, is_of_type::<ValkeyBloom>(&filter));

@@ -17,16 +17,16 @@ use bloomline_core::{Error, Layout};
 impl Family for AnyFilter {
     const NAMES: Names = Names { kind: "bloom", loadchunk: c"BF.LOADCHUNK" };
 
-    type Change = Change;
+    type Before = Before;
 
     #[inline]
-    fn begin_change(&self) -> Change {
-        Change::begin(self)
+    fn before_change(&self) -> Before {
+        Before::of(self)
     }
 
     #[inline]
-    fn end_change(&mut self, change: &Change) {
-        change.end(self);
+    fn after_change(&mut self, before: &Before) {
+        before.count_change(self);
     }
 
     fn add_to_totals(&self) {
@@ -121,8 +121,8 @@ fn totals(filter: &AnyFilter) -> Totals<8> {
     )
 }
 
-/// A change of a filter: what is known of the filter before it.
-pub enum Change {
+/// What is known of a filter before a change.
+pub enum Before {
     /// The filter only grows: its layers, and the items in the newest.
     Growth {
         /// The layers.
@@ -133,7 +133,7 @@ pub enum Change {
     /// Anything may change: its totals.
     Any(Totals<8>),
     /// The filter is a windowed one.
-    OfWindow {
+    Windowed {
         /// Its totals.
         before: Totals<8>,
         /// The number of its newest generation.
@@ -143,13 +143,13 @@ pub enum Change {
     },
 }
 
-impl Change {
-    /// A change of a filter begins.
+impl Before {
+    /// A filter is about to change.
     #[inline]
-    pub fn begin(filter: &AnyFilter) -> Self {
+    pub fn of(filter: &AnyFilter) -> Self {
         match filter.windowed() {
             None => Self::Growth { layers: filter.layer_count(), newest_len: filter.newest_len() },
-            Some(windowed) => Self::OfWindow {
+            Some(windowed) => Self::Windowed {
                 number: windowed.number(),
                 generations: windowed.generation_count() as u64,
                 before: totals(filter),
@@ -157,8 +157,8 @@ impl Change {
         }
     }
 
-    /// The filter, which is not changed yet, may do more than grow.
-    pub fn may_be_any(&mut self, filter: &AnyFilter) {
+    /// The filter, which is not changed yet, may do more than grow: its totals are needed.
+    pub fn widen(&mut self, filter: &AnyFilter) {
         if let Self::Growth { .. } = self {
             *self = Self::Any(totals(filter));
         }
@@ -166,11 +166,11 @@ impl Change {
 
     /// Counts the change, and frees elsewhere what a windowed filter has dropped.
     #[inline]
-    pub fn end(&self, filter: &mut AnyFilter) {
+    pub fn count_change(&self, filter: &mut AnyFilter) {
         match self {
             Self::Growth { layers, newest_len } => count_growth(filter, *layers, *newest_len),
             Self::Any(before) => totals(filter).replace(before),
-            Self::OfWindow { before, number, generations } => {
+            Self::Windowed { before, number, generations } => {
                 totals(filter).replace(before);
                 count_rotations(filter, *number, *generations);
             }

@@ -45,13 +45,13 @@ pub fn rounded(expansion: u16) -> u16 {
 impl Family for AnyCuckoo {
     const NAMES: Names = Names { kind: "cuckoo", loadchunk: c"CF.LOADCHUNK" };
 
-    type Change = Totals<5>;
+    type Before = Totals<5>;
 
-    fn begin_change(&self) -> Totals<5> {
+    fn before_change(&self) -> Totals<5> {
         totals(self)
     }
 
-    fn end_change(&mut self, before: &Totals<5>) {
+    fn after_change(&mut self, before: &Totals<5>) {
         totals(self).replace(before);
     }
 

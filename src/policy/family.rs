@@ -21,13 +21,13 @@ pub trait Family: Debug + Send + Sized + 'static {
     const NAMES: Names;
 
     /// What is known of a filter before a change.
-    type Change;
+    type Before;
 
-    /// A filter is about to change.
-    fn begin_change(&self) -> Self::Change;
+    /// What is known of the filter, which is about to change.
+    fn before_change(&self) -> Self::Before;
 
     /// Updates the totals after a change.
-    fn end_change(&mut self, change: &Self::Change);
+    fn after_change(&mut self, before: &Self::Before);
 
     /// Adds a filter to the totals.
     fn add_to_totals(&self);

@@ -94,8 +94,8 @@ impl Refusal {
     }
 }
 
-/// A change of a filter that may be refused.
-pub struct Change {
+/// An operation on a filter that may be refused.
+pub struct Operation {
     /// What is refused, in log lines.
     name: &'static str,
     /// What a primary or a file did to the filter, in log lines.
@@ -105,20 +105,26 @@ pub struct Change {
 }
 
 /// The filter is created.
-pub static CREATION: Change =
-    Change { name: "creation of", done_by_primary: "was created by", refused: &CREATIONS_REFUSED };
+pub static CREATION: Operation = Operation {
+    name: "creation of",
+    done_by_primary: "was created by",
+    refused: &CREATIONS_REFUSED,
+};
 /// The filter grows.
-pub static GROWTH: Change =
-    Change { name: "growth of", done_by_primary: "must grow for", refused: &GROWTHS_REFUSED };
+pub static GROWTH: Operation =
+    Operation { name: "growth of", done_by_primary: "must grow for", refused: &GROWTHS_REFUSED };
 /// The filter opens a generation.
-pub static ROTATION: Change =
-    Change { name: "rotation of", done_by_primary: "must rotate for", refused: &GROWTHS_REFUSED };
+pub static ROTATION: Operation = Operation {
+    name: "rotation of",
+    done_by_primary: "must rotate for",
+    refused: &GROWTHS_REFUSED,
+};
 /// Other filters are merged into the filter.
-pub static MERGE: Change =
-    Change { name: "merge into", done_by_primary: "was merged by", refused: &MERGES_REFUSED };
+pub static MERGE: Operation =
+    Operation { name: "merge into", done_by_primary: "was merged by", refused: &MERGES_REFUSED };
 
 /// The filter is compacted.
-pub static COMPACTION: Change = Change {
+pub static COMPACTION: Operation = Operation {
     name: "compaction of",
     done_by_primary: "was compacted by",
     refused: &COMPACTIONS_REFUSED,
@@ -154,18 +160,18 @@ impl<'a> Limits<'a> {
         self.refusal.get().map_or(Reason::Error(error), Reason::Refusal)
     }
 
-    /// Counts and logs a change of the filter `key` that failed.
+    /// Counts and logs an operation on the filter `key` that failed.
     ///
     /// Ends the process if the change is replicated or loaded from a file, and there is no memory
     /// for it: later calls depend on it, so a server without it would answer wrongly from then on.
     /// The server's own types end the process as well. A change that fails there for another reason
     /// has failed at its origin too, unless that runs another program.
     #[cold]
-    pub fn refuse(&self, change: &Change, key: Arg, error: Error) {
+    pub fn refuse(&self, operation: &Operation, key: Arg, error: Error) {
         let (key, why) = (key.shown(), self.reason(error));
-        let done = change.done_by_primary;
+        let done = operation.done_by_primary;
         if !self.source.is_replicated_or_loaded() {
-            log::refusal(format_args!("{} filter '{key}' refused: {why}", change.name));
+            log::refusal(format_args!("{} filter '{key}' refused: {why}", operation.name));
         } else if is_for_memory(error) {
             log::fatal(&format!("filter '{key}' {done} a primary or a file, but {why}"));
         } else {
@@ -173,7 +179,7 @@ impl<'a> Limits<'a> {
                 "filter '{key}' {done} a primary or a file, but {why}: compare DEBUG DIGEST-VALUE"
             ));
         }
-        change.refused.add(1);
+        operation.refused.add(1);
     }
 
     /// The function that the core calls before it allocates bits.

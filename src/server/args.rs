@@ -60,9 +60,9 @@ impl<'a> Args<'a> {
         self.strings.get(index).map(|&string| Arg::new(string))
     }
 
-    /// The arguments from an index on; none if the index is past the end.
-    pub fn from(&self, index: usize) -> Self {
-        Self { strings: self.strings.get(index..).unwrap_or_default() }
+    /// The arguments after the first `count`; none if there are no more.
+    pub fn skip(&self, count: usize) -> Self {
+        Self { strings: self.strings.get(count..).unwrap_or_default() }
     }
 
     /// The arguments in order.

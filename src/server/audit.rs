@@ -5,7 +5,7 @@
 
 /// What happened during a call.
 #[derive(Clone, Copy, Default)]
-struct Call {
+struct CallRecord {
     /// A value of a key was changed or stored.
     is_changed: bool,
     /// Something was replicated, and so written to the append-only file.
@@ -15,72 +15,73 @@ struct Call {
 }
 
 #[cfg(feature = "audit")]
-mod ledger {
+mod record {
     use std::cell::Cell;
 
-    use super::Call;
+    use super::CallRecord;
 
     thread_local! {
-        static CALL: Cell<Call> = const { Cell::new(NOTHING) };
+        static CALL: Cell<CallRecord> = const { Cell::new(NOTHING) };
     }
 
-    const NOTHING: Call = Call { is_changed: false, is_replicated: false, is_signalled: false };
+    const NOTHING: CallRecord =
+        CallRecord { is_changed: false, is_replicated: false, is_signalled: false };
 
     /// Enters something into the record of the call.
-    pub fn enter(change: impl FnOnce(&mut Call)) {
+    pub fn enter(change: impl FnOnce(&mut CallRecord)) {
         let mut call = CALL.get();
         change(&mut call);
         CALL.set(call);
     }
 
     /// The record of the call, which begins anew.
-    pub fn take() -> Call {
+    pub fn take() -> CallRecord {
         CALL.replace(NOTHING)
     }
 }
 
 #[cfg(not(feature = "audit"))]
-mod ledger {
-    use super::Call;
+mod record {
+    use super::CallRecord;
 
     #[inline(always)]
-    pub fn enter(_change: impl FnOnce(&mut Call)) {}
+    pub fn enter(_change: impl FnOnce(&mut CallRecord)) {}
 
     #[inline(always)]
-    pub fn take() -> Call {
-        Call::default()
+    pub fn take() -> CallRecord {
+        CallRecord::default()
     }
 }
 
 /// A call begins.
 #[inline(always)]
 pub fn begin() {
-    let _ = ledger::take();
+    let _ = record::take();
 }
 
 /// A value was changed or stored.
 #[inline(always)]
 pub fn changed() {
-    ledger::enter(|call| call.is_changed = true);
+    record::enter(|call| call.is_changed = true);
 }
 
 /// Something was replicated.
 #[inline(always)]
 pub fn replicated() {
-    ledger::enter(|call| call.is_replicated = true);
+    record::enter(|call| call.is_replicated = true);
 }
 
 /// Watchers and caching clients were informed.
 #[inline(always)]
 pub fn signalled() {
-    ledger::enter(|call| call.is_signalled = true);
+    record::enter(|call| call.is_signalled = true);
 }
 
 /// A call ends. Ends the process if it did not replicate and signal what it changed, or replicated
 /// or signalled something although nothing changed.
 #[inline(always)]
 pub fn end(command: &[u8]) {
-    let Call { is_changed, is_replicated, is_signalled } = ledger::take();
+    let CallRecord { is_changed, is_replicated, is_signalled } = record::take();
     if (is_replicated, is_signalled) != (is_changed, is_changed) {
         wrong(&format!(
             "{}: changed {is_changed}, replicated {is_replicated}, signalled {is_signalled}",

@@ -115,9 +115,9 @@ mod tests {
     use super::*;
 
     /// Reports the thread that drops it, after it has been allowed to.
-    struct Value(Sender<ThreadId>, Receiver<()>);
+    struct DropReporter(Sender<ThreadId>, Receiver<()>);
 
-    impl Drop for Value {
+    impl Drop for DropReporter {
         fn drop(&mut self) {
             self.1.recv().unwrap();
             self.0.send(thread::current().id()).unwrap();
@@ -130,7 +130,7 @@ mod tests {
         let (dropped, by) = channel();
         let drop_one = |bytes| {
             let (allow, is_allowed) = channel();
-            (allow, Value(dropped.clone(), is_allowed), bytes)
+            (allow, DropReporter(dropped.clone(), is_allowed), bytes)
         };
         // One value may have any size, and waits for its permission on its thread.
         let (allow_first, first, bytes) = drop_one(MOST_PENDING + 1);

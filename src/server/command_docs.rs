@@ -16,7 +16,7 @@ pub struct ArgSpec {
     /// Its name.
     pub name: &'static CStr,
     /// Its type.
-    pub kind: Kind,
+    pub kind: ArgKind,
     /// The word before it.
     pub token: Option<&'static CStr>,
     /// True if it may be left out.
@@ -27,7 +27,7 @@ pub struct ArgSpec {
 
 /// The type of an argument.
 #[derive(Clone, Copy)]
-pub enum Kind {
+pub enum ArgKind {
     /// A key, or several. The first such argument has the first key specification, and so on.
     Key,
     /// Any bytes.
@@ -44,18 +44,18 @@ pub enum Kind {
 
 impl ArgSpec {
     /// A required argument.
-    pub const fn required(name: &'static CStr, kind: Kind) -> Self {
+    pub const fn required(name: &'static CStr, kind: ArgKind) -> Self {
         Self { name, kind, token: None, optional: false, multiple: false }
     }
 
-    /// An optional token, with a value unless the kind is [`Kind::Token`].
-    pub const fn optional(name: &'static CStr, token: &'static CStr, kind: Kind) -> Self {
+    /// An optional token, with a value unless the kind is [`ArgKind::Token`].
+    pub const fn optional(name: &'static CStr, token: &'static CStr, kind: ArgKind) -> Self {
         Self { name, kind, token: Some(token), optional: true, multiple: false }
     }
 
     /// A token without a value, one of several.
     pub const fn choice(name: &'static CStr, token: &'static CStr) -> Self {
-        Self { name, kind: Kind::Token, token: Some(token), optional: false, multiple: false }
+        Self { name, kind: ArgKind::Token, token: Some(token), optional: false, multiple: false }
     }
 
     /// True if an argument of a call is the token.
@@ -80,20 +80,20 @@ impl ArgDocs {
             .iter()
             .map(|arg| {
                 let (kind, parts) = match arg.kind {
-                    Kind::Key => (raw::RedisModuleCommandArgType_REDISMODULE_ARG_TYPE_KEY, None),
-                    Kind::Text => {
+                    ArgKind::Key => (raw::RedisModuleCommandArgType_REDISMODULE_ARG_TYPE_KEY, None),
+                    ArgKind::Text => {
                         (raw::RedisModuleCommandArgType_REDISMODULE_ARG_TYPE_STRING, None)
                     }
-                    Kind::Integer => {
+                    ArgKind::Integer => {
                         (raw::RedisModuleCommandArgType_REDISMODULE_ARG_TYPE_INTEGER, None)
                     }
-                    Kind::Number => {
+                    ArgKind::Number => {
                         (raw::RedisModuleCommandArgType_REDISMODULE_ARG_TYPE_DOUBLE, None)
                     }
-                    Kind::Token => {
+                    ArgKind::Token => {
                         (raw::RedisModuleCommandArgType_REDISMODULE_ARG_TYPE_PURE_TOKEN, None)
                     }
-                    Kind::OneOf(parts) => {
+                    ArgKind::OneOf(parts) => {
                         (raw::RedisModuleCommandArgType_REDISMODULE_ARG_TYPE_ONEOF, Some(parts))
                     }
                 };
@@ -107,7 +107,8 @@ impl ArgDocs {
                 let mut spec = no_arg();
                 spec.name = arg.name.as_ptr();
                 spec.type_ = kind;
-                let key_spec = if matches!(arg.kind, Kind::Key) { key_specs.next() } else { None };
+                let key_spec =
+                    if matches!(arg.kind, ArgKind::Key) { key_specs.next() } else { None };
                 spec.key_spec_index = key_spec.unwrap_or(-1);
                 spec.token = arg.token.map_or(ptr::null(), CStr::as_ptr);
                 spec.flags = flags as c_int;

@@ -49,9 +49,10 @@ pub fn register<P: ConfigParameter>(loading: Loading, parameters: &[&'static P])
     };
     // Before Redis 8.0 and on Valkey, all settings of modules have a prefix. A server that does not
     // know the flag would log a warning.
-    let mut flags = match version::has_settings_without_prefix() {
-        true => REDISMODULE_CONFIG_UNPREFIXED,
-        false => REDISMODULE_CONFIG_DEFAULT,
+    let mut flags = if version::has_settings_without_prefix() {
+        REDISMODULE_CONFIG_UNPREFIXED
+    } else {
+        REDISMODULE_CONFIG_DEFAULT
     };
     for &parameter in parameters {
         let name = parameter.name();

@@ -22,20 +22,20 @@ pub struct Sections {
 impl Sections {
     /// Begins a section, unless it is not requested. `name` is the part of its name behind the
     /// module's.
-    pub fn begin(&self, name: &CStr) -> Option<Fields> {
+    pub fn begin(&self, name: &CStr) -> Option<SectionFields> {
         // SAFETY: `report` has a valid context. The server returns an error if the client did not
         // request this section.
         let status = unsafe { api!(RedisModule_InfoAddSection)(self.ctx, name.as_ptr()) };
-        (status == 0).then_some(Fields { ctx: self.ctx })
+        (status == 0).then_some(SectionFields { ctx: self.ctx })
     }
 }
 
 /// The fields of a section that is being written.
-pub struct Fields {
+pub struct SectionFields {
     ctx: *mut RedisModuleInfoCtx,
 }
 
-impl Fields {
+impl SectionFields {
     /// Writes a field with a text.
     pub fn text(&self, name: &CStr, value: &CStr) {
         // SAFETY: `report` has a valid context, and the server copies name and text.

@@ -92,9 +92,10 @@ impl AnyCuckoo {
     ///
     /// Those of [`BloomlineCuckoo::decode_header`] and [`RedisBloomCuckoo::decode_header`].
     pub fn decode_header(bytes: &[u8], permit: Permit) -> Result<Self, Error> {
-        match bytes.starts_with(&MAGIC) && bytes.len() != HEADER_BYTES {
-            true => BloomlineCuckoo::decode_header(bytes, permit).map(Self::from),
-            false => RedisBloomCuckoo::decode_header(bytes, permit).map(Self::from),
+        if bytes.starts_with(&MAGIC) && bytes.len() != HEADER_BYTES {
+            BloomlineCuckoo::decode_header(bytes, permit).map(Self::from)
+        } else {
+            RedisBloomCuckoo::decode_header(bytes, permit).map(Self::from)
         }
     }
 

@@ -11,8 +11,8 @@ use std::ffi::CStr;
 use super::create::{self, RESERVED};
 use super::options::{Dialect, FilterOptions};
 use super::parse;
-use super::rotate::{ROTATED, Rotated, Rotation};
-use crate::command::access::{self, Written};
+use super::rotate::{ROTATED, Rotation, RotationOutcome};
+use crate::command::access::{self, WriteOutcome};
 use crate::command::error::{self, Failure, NOT_FOUND};
 use crate::command::handler::{ArgCount, Call, Handler};
 use crate::command::items::{Reply, Room, count_refused};
@@ -40,7 +40,7 @@ impl Handler for Add {
 
     fn run(call: Call) -> Result<(), Failure> {
         let options = || FilterOptions::default_for(Dialect::of(call.source));
-        add(call, call.rest, Wanted::any(options), Replication::Verbatim, Reply::Single)
+        add(call, call.rest, AddTarget::any(options), Replication::Verbatim, Reply::Single)
     }
 }
 
@@ -49,7 +49,7 @@ impl Handler for Madd {
 
     fn run(call: Call) -> Result<(), Failure> {
         let options = || FilterOptions::default_for(Dialect::of(call.source));
-        add(call, call.rest, Wanted::any(options), Replication::Verbatim, Reply::Array)
+        add(call, call.rest, AddTarget::any(options), Replication::Verbatim, Reply::Array)
     }
 }
 
@@ -67,20 +67,20 @@ impl Handler for Insert {
             return Ok(());
         }
         let if_missing = insert.may_create.then_some(|| insert.options);
-        let wanted = Wanted { if_missing, lifetime: insert.options.lifetime };
-        add(call, insert.items, wanted, Replication::Items, Reply::Array)
+        let target = AddTarget { if_missing, lifetime: insert.options.lifetime };
+        add(call, insert.items, target, Replication::Items, Reply::Array)
     }
 }
 
 /// The filter that a call adds to.
-pub struct Wanted<F> {
+pub struct AddTarget<F> {
     /// The options with which a missing filter is created; if there are none, it is an error.
     pub if_missing: Option<F>,
     /// When an existing filter must forget.
     pub lifetime: Lifetime,
 }
 
-impl<F> Wanted<F> {
+impl<F> AddTarget<F> {
     /// Any filter, or the one of the options if there is none.
     pub fn any(if_missing: F) -> Self {
         Self { if_missing: Some(if_missing), lifetime: Lifetime::default() }
@@ -98,27 +98,27 @@ enum Replication {
 }
 
 /// What a call added to a filter.
-pub struct Added<T> {
+pub struct AddOutcome<T> {
     /// The items that were written.
     pub items: T,
-    rotated: Rotated,
+    rotation: RotationOutcome,
 }
 
-impl<T: Outcome> Outcome for Added<T> {
+impl<T: Outcome> Outcome for AddOutcome<T> {
     #[inline]
     fn has_changed(&self) -> bool {
-        self.items.has_changed() || self.rotated.has_changed()
+        self.items.has_changed() || self.rotation.has_changed()
     }
 }
 
-impl<T: Outcome> Written<Added<T>> {
+impl<T: Outcome> WriteOutcome<AddOutcome<T>> {
     /// Ends the call: its additions are replicated by `replicate`, and its events are sent. There
     /// may be no additions, if the filter was only created or has rotated.
     #[inline(always)]
     pub fn commit(&self, call: Call, key: Key, replicate: impl FnOnce(&Key)) {
-        let Self { outcome: Added { items, rotated }, changed, is_created } = self;
+        let Self { outcome: AddOutcome { items, rotation }, changed, is_created } = self;
         let has_new = items.has_changed();
-        let events = [(*is_created, RESERVED), (rotated.is_opened, ROTATED), (has_new, ADDED)];
+        let events = [(*is_created, RESERVED), (rotation.is_opened, ROTATED), (has_new, ADDED)];
         call.commit(key, *changed, replicate, events);
     }
 }
@@ -130,10 +130,10 @@ impl<T: Outcome> Written<Added<T>> {
 pub fn write_to<T: Outcome>(
     call: Call,
     key: &mut Key,
-    wanted: Wanted<impl FnOnce() -> FilterOptions>,
+    target: AddTarget<impl FnOnce() -> FilterOptions>,
     write: impl FnOnce(&mut AnyFilter, u64) -> T,
-) -> Result<Written<Added<T>>, Failure> {
-    let Wanted { mut if_missing, lifetime } = wanted;
+) -> Result<WriteOutcome<AddOutcome<T>>, Failure> {
+    let AddTarget { mut if_missing, lifetime } = target;
     let create = |key: &mut Key| create::create(call, key, if_missing.take().ok_or(NOT_FOUND)?());
     let prepare = |filter: &mut AnyFilter| {
         lifetime.check_existing(filter)?;
@@ -142,7 +142,7 @@ pub fn write_to<T: Outcome>(
     let write = |filter: &mut AnyFilter, rotation: Option<Rotation>| {
         let rotation = rotation.unwrap_or_else(|| Rotation::of_new(call, filter));
         let items = write(filter, rotation.now);
-        Added { items, rotated: rotation.finish(call, filter) }
+        AddOutcome { items, rotation: rotation.finish(call, filter) }
     };
     access::write_or_create(key, create, prepare, write)
 }
@@ -151,14 +151,14 @@ pub fn write_to<T: Outcome>(
 fn add(
     call: Call,
     items: Args,
-    wanted: Wanted<impl FnOnce() -> FilterOptions>,
+    target: AddTarget<impl FnOnce() -> FilterOptions>,
     replication: Replication,
     reply: Reply,
 ) -> Result<(), Failure> {
     let Room { new, list } = Room::to(call, items)?;
     let insert = |filter: &mut AnyFilter, now| insert_items(call, filter, items, new, now, reply);
     let mut key = access::write(call);
-    let written = write_to(call, &mut key, wanted, insert)?;
+    let written = write_to(call, &mut key, target, insert)?;
     let new = &written.outcome.items;
     written.commit(call, key, |_| {
         if replication == Replication::Verbatim && new.are_nearly_all() {

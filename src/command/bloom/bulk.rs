@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::ffi::CStr;
 
-use super::add::{self, Wanted};
+use super::add::{self, AddTarget};
 use super::options::{Dialect, FilterOptions};
 use crate::command::access;
 use crate::command::answers::Answers;
@@ -27,9 +27,9 @@ impl BulkCommand for BulkAdd {
         let Room { new, list } = Room::to_packed(call, items)?;
         let insert =
             |filter: &mut AnyFilter, now| insert_items(call, filter, items, new, now, answers);
-        let wanted = Wanted::any(options);
+        let target = AddTarget::any(options);
         let mut key = access::write(call);
-        let written = add::write_to(call, &mut key, wanted, insert)?;
+        let written = add::write_to(call, &mut key, target, insert)?;
         let (new, refusal) = &written.outcome.items;
         written.commit(call, key, |key| {
             bulk::replicate_packed::<AnyFilter>(call, key, new, items, list, &ADD);

@@ -10,7 +10,7 @@ use crate::command::syntax::KEY;
 use crate::policy::layout::LayoutRow;
 use crate::policy::limits::max_filter_bytes;
 use crate::server::clock;
-use crate::server::command_docs::{ArgSpec, Kind};
+use crate::server::command_docs::{ArgKind, ArgSpec};
 use crate::server::context::Context;
 use bloomline_core::host::valkey::ValkeyFilter;
 use bloomline_core::host::{AnyFilter, Growth, LayerNumbers, Window, WindowedFilter};
@@ -108,8 +108,10 @@ static FIELDS: Fields<AnyFilter> = Fields { all: &TABLE, default: default_fields
 static TOKENS: [ArgSpec; 16] = tokens(&TABLE);
 
 /// The arguments of the command.
-pub const ARGS: &[ArgSpec] =
-    &[KEY, ArgSpec { optional: true, ..ArgSpec::required(c"single_value", Kind::OneOf(&TOKENS)) }];
+pub const ARGS: &[ArgSpec] = &[
+    KEY,
+    ArgSpec { optional: true, ..ArgSpec::required(c"single_value", ArgKind::OneOf(&TOKENS)) },
+];
 
 /// Replies with the number of items that all layers together are sized for.
 pub fn capacity(to: Context, filter: &AnyFilter) {

@@ -31,7 +31,8 @@ impl Handler for Merge {
     fn run(call: Call) -> Result<(), Failure> {
         // Merging the destination with itself changes nothing, and it must not be borrowed twice. A
         // source that is named again would cost another pass over its bits.
-        let (mut seen, mut keys, mut sources) = (HashSet::new(), Vec::new(), Vec::new());
+        let mut seen = HashSet::new();
+        let (mut keys, mut sources) = (Vec::new(), Vec::new());
         let most = call.rest.len();
         let has_room = seen.try_reserve(most + 1).is_ok()
             && keys.try_reserve_exact(most).is_ok()

@@ -1,9 +1,9 @@
 //! The table of the options of BF.RESERVE and BF.INSERT.
 
 use super::options::Parser;
-use crate::command::option::Command::Insert;
+use crate::command::option::CreateCommand::Insert;
 use crate::command::option::{self, CreateOption};
-use crate::server::command_docs::{ArgSpec, Kind};
+use crate::server::command_docs::{ArgKind, ArgSpec};
 
 /// The options, in the order of COMMAND DOCS.
 pub static OPTIONS: [CreateOption<Parser>; 14] = [
@@ -12,7 +12,7 @@ pub static OPTIONS: [CreateOption<Parser>; 14] = [
     CreateOption::known(option::EXPANSION, Parser::expansion),
     CreateOption::known(option::NOCREATE, Parser::no_create).only_of(Insert),
     CreateOption::known(
-        ArgSpec::optional(c"nonscaling", c"NONSCALING", Kind::Token),
+        ArgSpec::optional(c"nonscaling", c"NONSCALING", ArgKind::Token),
         Parser::non_scaling,
     ),
     CreateOption::own(option::LAYOUT, Parser::layout),
@@ -26,11 +26,11 @@ pub static OPTIONS: [CreateOption<Parser>; 14] = [
     })
     .shown_as(None),
     CreateOption::own(
-        ArgSpec::optional(c"generations", c"GENERATIONS", Kind::Integer),
+        ArgSpec::optional(c"generations", c"GENERATIONS", ArgKind::Integer),
         |parser: &mut Parser, value| parser.options.lifetime.set_generations(value?),
     ),
     CreateOption::own(
-        ArgSpec::optional(c"norefresh", c"NOREFRESH", Kind::Token),
+        ArgSpec::optional(c"norefresh", c"NOREFRESH", ArgKind::Token),
         |parser: &mut Parser, _| {
             parser.options.lifetime.no_refresh = true;
             Ok(())
@@ -41,21 +41,24 @@ pub static OPTIONS: [CreateOption<Parser>; 14] = [
     }),
     CreateOption::own(option::SEED, Parser::seed),
     CreateOption::own(
-        ArgSpec::optional(c"tightening", c"TIGHTENING", Kind::Number),
+        ArgSpec::optional(c"tightening", c"TIGHTENING", ArgKind::Number),
         |parser: &mut Parser, value| parser.options.valkey.set_tightening(value?),
     ),
     CreateOption::own(
-        ArgSpec::optional(c"validatescaleto", c"VALIDATESCALETO", Kind::Integer),
+        ArgSpec::optional(c"validatescaleto", c"VALIDATESCALETO", ArgKind::Integer),
         |parser: &mut Parser, value| parser.options.valkey.set_scale_to(value?),
     ),
 ];
 
-const WINDOW: ArgSpec = ArgSpec::optional(c"seconds", c"WINDOW", Kind::Integer);
-const LAST: ArgSpec = ArgSpec::optional(c"last", c"LAST", Kind::Token);
+const WINDOW: ArgSpec = ArgSpec::optional(c"seconds", c"WINDOW", ArgKind::Integer);
+const LAST: ArgSpec = ArgSpec::optional(c"last", c"LAST", ArgKind::Token);
 const WINDOW_OR_LAST: ArgSpec = ArgSpec {
     optional: true,
     ..ArgSpec::required(
         c"window",
-        Kind::OneOf(&[ArgSpec { optional: false, ..WINDOW }, ArgSpec { optional: false, ..LAST }]),
+        ArgKind::OneOf(&[
+            ArgSpec { optional: false, ..WINDOW },
+            ArgSpec { optional: false, ..LAST },
+        ]),
     )
 };

@@ -3,7 +3,7 @@
 use super::valkey::{self, ValkeyOptions};
 use crate::command::error::{CANNOT_EXPAND, Failure};
 use crate::command::lifetime::Lifetime;
-use crate::command::option::{Command, Value, error_rate, layout, seed};
+use crate::command::option::{CreateCommand, Value, error_rate, layout, seed};
 use crate::policy::layout::LayoutRow;
 use crate::policy::setting::{ERROR_RATE, EXPANSION_FACTOR, INITIAL_SIZE, LAYOUT};
 use crate::policy::source::Source;
@@ -118,7 +118,7 @@ pub struct Parser {
     /// The filter.
     pub options: FilterOptions,
     /// The command, because the error replies of RedisBloom's differ.
-    command: Command,
+    command: CreateCommand,
     dialect: Dialect,
     is_fixed: bool,
     /// True if NONSCALING is given.
@@ -132,7 +132,7 @@ pub struct Parser {
 
 impl Parser {
     /// No option is set: the settings decide.
-    pub fn new(command: Command, dialect: Dialect) -> Self {
+    pub fn new(command: CreateCommand, dialect: Dialect) -> Self {
         let options = FilterOptions::default_for(dialect);
         Self {
             options,
@@ -206,7 +206,7 @@ impl Parser {
     /// EXPANSION
     pub fn expansion(&mut self, value: Value) -> Result<(), Failure> {
         self.has_growth = true;
-        if self.command == Command::Reserve {
+        if self.command == CreateCommand::Reserve {
             let value = value.map_err(|_| c"ERR no expansion")?;
             self.given_expansion = Some(value.integer().ok_or(c"ERR bad expansion")?);
         } else {

@@ -4,7 +4,7 @@ use super::option::OPTIONS;
 use super::options::{Dialect, FilterOptions, Parser};
 use super::redisbloom_dialect::{self, Token};
 use crate::command::error::{Failure, unknown_argument};
-use crate::command::option::{self, Command, CreateOption};
+use crate::command::option::{self, CreateCommand, CreateOption};
 use crate::server::args::{Arg, Args};
 use bloomline_core::Layout;
 
@@ -17,8 +17,8 @@ pub fn reserve(key: Arg, args: Args, dialect: Dialect) -> Result<FilterOptions, 
     let (Some(rate), Some(capacity)) = (args.get(0), args.get(1)) else {
         return Err(Failure::Arity);
     };
-    let rest = args.from(2);
-    let mut parser = Parser::new(Command::Reserve, dialect);
+    let rest = args.skip(2);
+    let mut parser = Parser::new(CreateCommand::Reserve, dialect);
     let mut own = 0;
     if dialect == Dialect::Bloomline {
         parser.find_layout(rest)?;
@@ -34,7 +34,7 @@ pub fn reserve(key: Arg, args: Args, dialect: Dialect) -> Result<FilterOptions, 
         Dialect::Bloomline => {
             let mut index = 0;
             while let Some(arg) = rest.get(index) {
-                let option = option::named(&OPTIONS, arg, Command::Reserve);
+                let option = option::named(&OPTIONS, arg, CreateCommand::Reserve);
                 let option = option.ok_or_else(|| unknown_argument(arg))?;
                 option.read(&mut parser, rest, &mut index)?;
             }
@@ -45,7 +45,7 @@ pub fn reserve(key: Arg, args: Args, dialect: Dialect) -> Result<FilterOptions, 
 }
 
 /// The arguments of BF.INSERT.
-pub struct Insert<'a> {
+pub struct InsertArgs<'a> {
     /// The filter to create if the key is missing, and when it must forget, also if it exists.
     pub options: FilterOptions,
     /// False with NOCREATE.
@@ -54,7 +54,7 @@ pub struct Insert<'a> {
     pub items: Args<'a>,
 }
 
-impl Insert<'_> {
+impl InsertArgs<'_> {
     /// The filter that a replicated or loaded call creates in any case: it has all options that
     /// valkey-bloom writes for a creation, and no items. With items it may also be a client's call
     /// for an existing filter, which valkey-bloom replicates verbatim.
@@ -69,8 +69,8 @@ impl Insert<'_> {
 /// # Errors
 ///
 /// The error reply.
-pub fn insert(args: Args<'_>, dialect: Dialect) -> Result<Insert<'_>, Failure> {
-    let mut parser = Parser::new(Command::Insert, dialect);
+pub fn insert(args: Args<'_>, dialect: Dialect) -> Result<InsertArgs<'_>, Failure> {
+    let mut parser = Parser::new(CreateCommand::Insert, dialect);
     if dialect == Dialect::Bloomline {
         parser.find_layout(args)?;
     }
@@ -84,7 +84,7 @@ pub fn insert(args: Args<'_>, dialect: Dialect) -> Result<Insert<'_>, Failure> {
         match token(arg, dialect).ok_or_else(|| unknown_argument(arg))? {
             Token::Option(option) => option.read(&mut parser, args, &mut index)?,
             Token::Items => {
-                let items = args.from(index + 1);
+                let items = args.skip(index + 1);
                 if items.is_empty() {
                     return Err(Failure::Arity);
                 }
@@ -92,13 +92,13 @@ pub fn insert(args: Args<'_>, dialect: Dialect) -> Result<Insert<'_>, Failure> {
             }
         }
     }
-    if may_lack_items { parser.insert(args.from(index)) } else { Err(Failure::Arity) }
+    if may_lack_items { parser.insert(args.skip(index)) } else { Err(Failure::Arity) }
 }
 
 impl Parser {
-    fn insert(self, items: Args<'_>) -> Result<Insert<'_>, Failure> {
+    fn insert(self, items: Args<'_>) -> Result<InsertArgs<'_>, Failure> {
         let (options, may_create) = self.finish()?;
-        Ok(Insert { options, may_create, items })
+        Ok(InsertArgs { options, may_create, items })
     }
 }
 
@@ -107,6 +107,8 @@ fn token(arg: Arg, dialect: Dialect) -> Option<Token> {
     match dialect {
         Dialect::RedisBloom => redisbloom_dialect::token(arg),
         Dialect::Bloomline if arg.is("ITEMS") => Some(Token::Items),
-        Dialect::Bloomline => option::named(&OPTIONS, arg, Command::Insert).map(Token::Option),
+        Dialect::Bloomline => {
+            option::named(&OPTIONS, arg, CreateCommand::Insert).map(Token::Option)
+        }
     }
 }

@@ -85,14 +85,14 @@ pub struct Rotation {
 
 /// What a rotation did.
 #[derive(Clone, Copy)]
-pub struct Rotated {
+pub struct RotationOutcome {
     /// True if it has opened a generation.
     pub is_opened: bool,
     /// True if it has changed the filter.
     is_changed: bool,
 }
 
-impl Outcome for Rotated {
+impl Outcome for RotationOutcome {
     fn has_changed(&self) -> bool {
         self.is_changed
     }
@@ -133,9 +133,9 @@ impl Rotation {
 
     /// Replicates the rotations, before the items that caused them.
     #[inline]
-    pub fn finish(self, call: Call, filter: &AnyFilter) -> Rotated {
+    pub fn finish(self, call: Call, filter: &AnyFilter) -> RotationOutcome {
         let Some(filter) = filter.windowed() else {
-            return Rotated { is_opened: false, is_changed: false };
+            return RotationOutcome { is_opened: false, is_changed: false };
         };
         let is_opened = self.number != filter.number();
         let is_changed = is_opened || self.is_advanced;
@@ -144,7 +144,7 @@ impl Rotation {
         if is_changed && self.now != 0 {
             replicate::rotation(call.context, call.key, self.now);
         }
-        Rotated { is_opened, is_changed }
+        RotationOutcome { is_opened, is_changed }
     }
 }
 

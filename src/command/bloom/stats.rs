@@ -18,7 +18,7 @@ use bloomline_core::host::{AnyFilter, Estimate, WindowedFilter};
 pub struct Stats;
 
 /// A field of the reply.
-struct Field {
+struct StatsField {
     /// The name, as argument and in the reply.
     name: &'static str,
     /// Replies with the value.
@@ -33,32 +33,32 @@ struct Subject<'a> {
 }
 
 /// All fields, in the order of the reply.
-static FIELDS: [Field; 19] = [
-    Field { name: "layout", reply: |to, of| info::layout(to, of.filter) },
-    Field { name: "seed", reply: |to, of| seed(to, of.filter) },
-    Field { name: "error_rate", reply: |to, of| info::error_rate(to, of.filter) },
-    Field { name: "capacity", reply: |to, of| info::capacity(to, of.filter) },
-    Field { name: "expansion", reply: |to, of| info::expansion(to, of.filter) },
-    Field { name: "items", reply: |to, of| info::items(to, of.filter) },
-    Field { name: "estimate", reply: |to, of| to.count(of.estimate().items.round() as u64) },
-    Field {
+static FIELDS: [StatsField; 19] = [
+    StatsField { name: "layout", reply: |to, of| info::layout(to, of.filter) },
+    StatsField { name: "seed", reply: |to, of| seed(to, of.filter) },
+    StatsField { name: "error_rate", reply: |to, of| info::error_rate(to, of.filter) },
+    StatsField { name: "capacity", reply: |to, of| info::capacity(to, of.filter) },
+    StatsField { name: "expansion", reply: |to, of| info::expansion(to, of.filter) },
+    StatsField { name: "items", reply: |to, of| info::items(to, of.filter) },
+    StatsField { name: "estimate", reply: |to, of| to.count(of.estimate().items.round() as u64) },
+    StatsField {
         name: "estimate_error",
         reply: |to, of| to.count(of.estimate().standard_error().ceil() as u64),
     },
-    Field { name: "layers", reply: |to, of| info::layers(to, of.filter) },
-    Field { name: "size", reply: |to, of| info::size(to, of.filter) },
-    Field { name: "fp_rate", reply: |to, of| to.bulk(format_g(of.fp_rate()).as_bytes()) },
-    Field { name: "window", reply: |to, of| info::window(to, of.filter) },
-    Field { name: "generations", reply: |to, of| info::generations(to, of.filter) },
-    Field {
+    StatsField { name: "layers", reply: |to, of| info::layers(to, of.filter) },
+    StatsField { name: "size", reply: |to, of| info::size(to, of.filter) },
+    StatsField { name: "fp_rate", reply: |to, of| to.bulk(format_g(of.fp_rate()).as_bytes()) },
+    StatsField { name: "window", reply: |to, of| info::window(to, of.filter) },
+    StatsField { name: "generations", reply: |to, of| info::generations(to, of.filter) },
+    StatsField {
         name: "norefresh",
         reply: |to, of| number(to, of.filter, |windowed| (!windowed.spec().refreshes).into()),
     },
-    Field { name: "rotations", reply: |to, of| number(to, of.filter, WindowedFilter::number) },
-    Field { name: "oldest", reply: |to, of| info::oldest(to, of.filter) },
-    Field { name: "newest", reply: |to, of| info::newest(to, of.filter) },
-    Field { name: "layer_fills", reply: |to, of| layer_numbers(to, &of.filter.fills()) },
-    Field { name: "layer_fp_rates", reply: |to, of| layer_numbers(to, of.fp_rates()) },
+    StatsField { name: "rotations", reply: |to, of| number(to, of.filter, WindowedFilter::number) },
+    StatsField { name: "oldest", reply: |to, of| info::oldest(to, of.filter) },
+    StatsField { name: "newest", reply: |to, of| info::newest(to, of.filter) },
+    StatsField { name: "layer_fills", reply: |to, of| layer_numbers(to, &of.filter.fills()) },
+    StatsField { name: "layer_fp_rates", reply: |to, of| layer_numbers(to, of.fp_rates()) },
 ];
 
 impl Subject<'_> {
@@ -100,8 +100,9 @@ impl Handler for Stats {
             return Err(unknown_argument(other));
         }
         // Each field once, however often it is named: some count bits.
-        let is_requested =
-            |field: &&Field| call.rest.is_empty() || call.rest.iter().any(|arg| arg.is(field.name));
+        let is_requested = |field: &&StatsField| {
+            call.rest.is_empty() || call.rest.iter().any(|arg| arg.is(field.name))
+        };
         let subject = Subject { filter, estimate: OnceCell::new(), fp_rates: OnceCell::new() };
         call.context.map(FIELDS.iter().filter(is_requested).count());
         for field in FIELDS.iter().filter(is_requested) {

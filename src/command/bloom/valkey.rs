@@ -10,8 +10,8 @@ use crate::policy::limits::max_filter_bytes;
 use crate::policy::setting::{TIGHTENING_RATIO, USE_RANDOM_SEED};
 use crate::server::args::{Arg, Args};
 use bloomline_core::Error;
-use bloomline_core::host::valkey::{Common, FIXED_SEED, Seed, ValkeyFilter};
-use bloomline_core::host::{Permit, Spec};
+use bloomline_core::host::valkey::{FIXED_SEED, Seed, ValkeyFilter};
+use bloomline_core::host::{Permit, Spec, valkey};
 
 /// The options of BF.RESERVE and BF.INSERT that valkey-bloom has and RedisBloom does not. A call
 /// with one of them creates a filter in valkey-bloom's layout.
@@ -103,8 +103,8 @@ pub fn create(
 }
 
 /// What the layers of a new filter have in common.
-fn common(spec: Spec, options: ValkeyOptions, seed: Seed) -> Common {
-    Common {
+fn common(spec: Spec, options: ValkeyOptions, seed: Seed) -> valkey::Common {
+    valkey::Common {
         expansion: spec.growth.expansion(),
         error_rate: spec.error_rate,
         tightening: options.tightening.unwrap_or_else(|| TIGHTENING_RATIO.number()),

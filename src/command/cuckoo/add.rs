@@ -4,8 +4,8 @@ use std::ffi::CStr;
 
 use super::create::{self, RESERVED};
 use super::error::{self, TOO_MANY_EXPANSIONS};
-use super::options::{Insert as InsertArgs, NewFilter};
-use crate::command::access::{self, Written};
+use super::options::{InsertArgs, NewFilter};
+use crate::command::access::{self, WriteOutcome};
 use crate::command::error::{Failure, NOT_FOUND};
 use crate::command::handler::{ArgCount, Call, Handler};
 use crate::command::items::{Reply, Room, count_refused};
@@ -44,7 +44,7 @@ pub struct InsertNx;
 
 /// Which items are added.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Wanted {
+enum ItemsToAdd {
     /// All.
     All,
     /// Those that are not found.
@@ -55,7 +55,7 @@ impl Handler for Add {
     const ARGS: ArgCount = 3..=3;
 
     fn run(call: Call) -> Result<(), Failure> {
-        add(call, &InsertArgs::of_items(call), Wanted::All, Reply::Single)
+        add(call, &InsertArgs::of_items(call), ItemsToAdd::All, Reply::Single)
     }
 }
 
@@ -63,7 +63,7 @@ impl Handler for AddNx {
     const ARGS: ArgCount = 3..=3;
 
     fn run(call: Call) -> Result<(), Failure> {
-        add(call, &InsertArgs::of_items(call), Wanted::OnlyNew, Reply::Single)
+        add(call, &InsertArgs::of_items(call), ItemsToAdd::OnlyNew, Reply::Single)
     }
 }
 
@@ -71,7 +71,7 @@ impl Handler for Insert {
     const ARGS: ArgCount = 4..=usize::MAX;
 
     fn run(call: Call) -> Result<(), Failure> {
-        add(call, &InsertArgs::parse(call)?, Wanted::All, Reply::Array)
+        add(call, &InsertArgs::parse(call)?, ItemsToAdd::All, Reply::Array)
     }
 }
 
@@ -79,16 +79,16 @@ impl Handler for InsertNx {
     const ARGS: ArgCount = 4..=usize::MAX;
 
     fn run(call: Call) -> Result<(), Failure> {
-        add(call, &InsertArgs::parse(call)?, Wanted::OnlyNew, Reply::Array)
+        add(call, &InsertArgs::parse(call)?, ItemsToAdd::OnlyNew, Reply::Array)
     }
 }
 
 /// Adds items to the filter of a key, which is created if there are options for it.
-fn add(call: Call, args: &InsertArgs, wanted: Wanted, reply: Reply) -> Result<(), Failure> {
+fn add(call: Call, args: &InsertArgs, to_add: ItemsToAdd, reply: Reply) -> Result<(), Failure> {
     let if_missing = args.if_missing.as_ref();
     let Room { new, list } = Room::to(call, args.items)?;
     let insert =
-        |filter: &mut AnyCuckoo| insert_items(call, filter, args.items, new, wanted, reply);
+        |filter: &mut AnyCuckoo| insert_items(call, filter, args.items, new, to_add, reply);
     let mut key = access::write(call);
     let written = write_to(call, &mut key, if_missing, insert)?;
     let stored = &written.outcome;
@@ -109,7 +109,7 @@ pub fn write_to<T: Outcome>(
     key: &mut Key,
     if_missing: Option<&NewFilter>,
     write: impl FnOnce(&mut AnyCuckoo) -> T,
-) -> Result<Written<T>, Failure> {
+) -> Result<WriteOutcome<T>, Failure> {
     let create = |key: &mut Key| {
         let new = if_missing.ok_or(NOT_FOUND)?;
         // RedisBloom creates the filter first, and does not replicate it.
@@ -127,7 +127,7 @@ pub fn write_to<T: Outcome>(
 pub fn commit<T: Outcome>(
     call: Call,
     key: Key,
-    written: &Written<T>,
+    written: &WriteOutcome<T>,
     replicate: impl FnOnce(&Key),
 ) {
     let events = [(written.is_created, RESERVED), (written.outcome.has_changed(), ADDED)];
@@ -140,7 +140,7 @@ fn insert_items(
     filter: &mut AnyCuckoo,
     items: Args,
     mut stored: NewItems,
-    wanted: Wanted,
+    to_add: ItemsToAdd,
     reply: Reply,
 ) -> NewItems {
     let (limits, layout) = (Limits::of(call.source), filter.layout());
@@ -157,12 +157,12 @@ fn insert_items(
         }
         match reply {
             Reply::Single => single(call, result, &limits),
-            Reply::Array => element(call, result, wanted),
+            Reply::Array => element(call, result, to_add),
         }
     };
     let max_iterations = filter.options().max_iterations;
     let permit = &mut limits.permit_within_expansions(max_iterations);
-    let only_new = wanted == Wanted::OnlyNew;
+    let only_new = to_add == ItemsToAdd::OnlyNew;
     match reply {
         Reply::Single => {
             items.bytes().map(|item| filter.insert_one(item, only_new, permit)).for_each(answer)
@@ -196,11 +196,11 @@ fn single(call: Call, result: Result<bool, Error>, limits: &Limits) {
 
 /// Replies for one of the items of a call. RedisBloom's answers for items that cannot be added
 /// differ: -1, but false for clients of RESP3 if all items were to be added.
-fn element(call: Call, result: Result<bool, Error>, wanted: Wanted) {
-    match (wanted, result) {
-        (Wanted::All, Err(_)) if call.context.has_booleans() => call.context.boolean(false),
+fn element(call: Call, result: Result<bool, Error>, to_add: ItemsToAdd) {
+    match (to_add, result) {
+        (ItemsToAdd::All, Err(_)) if call.context.has_booleans() => call.context.boolean(false),
         (_, Err(_)) => call.context.integer(-1),
-        (Wanted::All, Ok(is_stored)) => call.context.boolean(is_stored),
-        (Wanted::OnlyNew, Ok(is_stored)) => call.context.integer(is_stored.into()),
+        (ItemsToAdd::All, Ok(is_stored)) => call.context.boolean(is_stored),
+        (ItemsToAdd::OnlyNew, Ok(is_stored)) => call.context.integer(is_stored.into()),
     }
 }

@@ -7,7 +7,7 @@ use crate::command::float::format_g;
 use crate::command::handler::{ArgCount, Call, Handler};
 use crate::command::syntax::KEY;
 use crate::policy::layout::LayoutRow;
-use crate::server::command_docs::{ArgSpec, Kind};
+use crate::server::command_docs::{ArgKind, ArgSpec};
 use crate::server::context::Context;
 use bloomline_core::host::cuckoo::AnyCuckoo;
 
@@ -88,7 +88,7 @@ static TOKENS: [ArgSpec; 12] = tokens(&TABLE);
 
 /// The arguments of the command.
 pub const ARGS: &[ArgSpec] =
-    &[KEY, ArgSpec { optional: true, ..ArgSpec::required(c"field", Kind::OneOf(&TOKENS)) }];
+    &[KEY, ArgSpec { optional: true, ..ArgSpec::required(c"field", ArgKind::OneOf(&TOKENS)) }];
 
 /// Replies with the name of the layout.
 fn layout(to: Context, filter: &AnyCuckoo) {

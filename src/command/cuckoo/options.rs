@@ -6,7 +6,7 @@ use super::error::{BAD_CAPACITY, INSERTED_CAPACITY, RESERVED_CAPACITY, UNKNOWN_A
 use crate::command::error::{Failure, unknown_argument};
 use crate::command::handler::Call;
 use crate::command::lifetime::Lifetime;
-use crate::command::option::Command::{Insert as OfInsert, Reserve};
+use crate::command::option::CreateCommand::{Insert as OfInsert, Reserve};
 use crate::command::option::{self, CreateOption, Value, error_rate, layout, named, seed};
 use crate::command::syntax::{KEY, NAMED_ITEMS};
 use crate::policy::cuckoo::{default_options, rounded};
@@ -15,7 +15,7 @@ use crate::policy::setting::{
 };
 use crate::policy::source::Source;
 use crate::server::args::{Arg, Args};
-use crate::server::command_docs::{ArgSpec, Kind};
+use crate::server::command_docs::{ArgKind, ArgSpec};
 use bloomline_core::Layout;
 use bloomline_core::host::MAX_ERROR_RATE;
 use bloomline_core::host::cuckoo::CuckooOptions;
@@ -49,7 +49,7 @@ pub struct Parser {
 /// The options of CF.RESERVE and CF.INSERT, in the order of COMMAND DOCS.
 pub static OPTIONS: [CreateOption<Parser>; 9] = [
     CreateOption::known(
-        ArgSpec::optional(c"bucketsize", c"BUCKETSIZE", Kind::Integer),
+        ArgSpec::optional(c"bucketsize", c"BUCKETSIZE", ArgKind::Integer),
         |parser: &mut Parser, value| {
             let most = if parser.is_redisbloom { u8::MAX.into() } else { max_bucket_size() };
             parser.new.options.bucket_size = ranged(value, "BUCKETSIZE", 1, most)? as u8;
@@ -58,7 +58,7 @@ pub static OPTIONS: [CreateOption<Parser>; 9] = [
     )
     .only_of(Reserve),
     CreateOption::known(
-        ArgSpec::optional(c"maxiterations", c"MAXITERATIONS", Kind::Integer),
+        ArgSpec::optional(c"maxiterations", c"MAXITERATIONS", ArgKind::Integer),
         |parser: &mut Parser, value| {
             let given = ranged(value, "MAXITERATIONS", 1, u16::MAX.into())?;
             parser.new.options.max_iterations = given as u16;
@@ -105,8 +105,12 @@ pub static OPTIONS: [CreateOption<Parser>; 9] = [
 ];
 
 /// CF.RESERVE.
-pub static RESERVE: [ArgSpec; 9] =
-    option::syntax(&[KEY, ArgSpec::required(c"capacity", Kind::Integer)], &OPTIONS, Reserve, &[]);
+pub static RESERVE: [ArgSpec; 9] = option::syntax(
+    &[KEY, ArgSpec::required(c"capacity", ArgKind::Integer)],
+    &OPTIONS,
+    Reserve,
+    &[],
+);
 /// CF.INSERT and CF.INSERTNX.
 pub static INSERT: [ArgSpec; 8] = option::syntax(&[KEY], &OPTIONS, OfInsert, &[NAMED_ITEMS]);
 
@@ -131,10 +135,10 @@ impl NewFilter {
 
     /// The layout: that of the option, or of the setting.
     pub fn layout(&self, source: &Source) -> Layout {
-        self.layout.unwrap_or_else(|| match source.is_replicated_or_loaded() {
-            true => Layout::RedisBloom,
-            false => CF_LAYOUT.layout(),
-        })
+        let default = || {
+            if source.is_replicated_or_loaded() { Layout::RedisBloom } else { CF_LAYOUT.layout() }
+        };
+        self.layout.unwrap_or_else(default)
     }
 
     /// The target rate, in Bloomline's layout.
@@ -177,7 +181,8 @@ impl NewFilter {
         let capacity = capacity(given, least, parser.is_redisbloom).ok_or(RESERVED_CAPACITY)?;
         parser.new.capacity = capacity;
         if !parser.is_redisbloom {
-            let (rest, mut index) = (call.rest.from(1), 0);
+            let rest = call.rest.skip(1);
+            let mut index = 0;
             while let Some(arg) = rest.get(index) {
                 match named(&OPTIONS, arg, Reserve).filter(|option| option.is_own) {
                     Some(option) => option.read(&mut parser, rest, &mut index)?,
@@ -191,7 +196,7 @@ impl NewFilter {
 }
 
 /// The arguments of CF.INSERT and CF.INSERTNX.
-pub struct Insert<'a> {
+pub struct InsertArgs<'a> {
     /// The filter to create if the key is missing; none with NOCREATE.
     pub if_missing: Option<NewFilter>,
     /// The items, at least one.
@@ -200,7 +205,7 @@ pub struct Insert<'a> {
     pub is_plain: bool,
 }
 
-impl<'a> Insert<'a> {
+impl<'a> InsertArgs<'a> {
     /// The arguments of a call that has only items.
     pub fn of_items(call: Call<'a>) -> Self {
         Self { if_missing: Some(NewFilter::by_default()), items: call.rest, is_plain: true }
@@ -212,10 +217,11 @@ impl<'a> Insert<'a> {
     ///
     /// The error reply: that of the first argument that is wrong.
     pub fn parse(call: Call<'a>) -> Result<Self, Failure> {
-        let (mut parser, mut index) = (Parser::new(call.source.is_replicated_or_loaded()), 0);
+        let mut parser = Parser::new(call.source.is_replicated_or_loaded());
+        let mut index = 0;
         while let Some(name) = call.rest.get(index) {
             if has_first_letter(name, c"ITEMS") {
-                let items = call.rest.from(index + 1);
+                let items = call.rest.skip(index + 1);
                 if items.is_empty() {
                     return Err(Failure::Arity);
                 }

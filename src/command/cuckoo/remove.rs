@@ -74,7 +74,8 @@ fn delete(call: Call, reply: Reply) -> Result<(), Failure> {
         let filter = if reply == Reply::Array { access::found::<AnyCuckoo>(key) } else { None };
         match filter {
             Some(filter) if !replicate::is_own(filter) => {
-                let (filter, items) = ((filter, key.expires_at()), deleted.select(items.bytes()));
+                let filter = (filter, key.expires_at());
+                let items = deleted.select(items.bytes());
                 replicate::plainly(call.context, call.key, filter, &DELETIONS, items);
             }
             _ if deleted.are_nearly_all() => call.context.replicate_verbatim(),

@@ -7,7 +7,7 @@ use crate::bloom::bloomline::Filter;
 use crate::bloom::bloomline::length::is_length;
 use crate::bloom::layer::Layer;
 use crate::bloom::redisbloom::geometry::Options;
-use crate::bloom::redisbloom::{Common, RedisBloomFilter};
+use crate::bloom::redisbloom::{self, RedisBloomFilter};
 use crate::bloom::scalable::Increase;
 use crate::bloom::valkey::ValkeyFilter;
 use crate::bloom::window::WindowedFilter;
@@ -94,7 +94,7 @@ impl AnyFilter {
     /// Those of [`RedisBloomFilter::new`].
     pub fn redisbloom(spec: Spec, stored_expansion: u32, permit: Permit) -> Result<Self, Error> {
         let options = Options::of_new_filter(spec.growth == Growth::Fixed);
-        let common = Common { options, expansion: stored_expansion };
+        let common = redisbloom::Common { options, expansion: stored_expansion };
         RedisBloomFilter::new(spec.capacity, spec.error_rate, common, permit).map(Self::from)
     }
 

@@ -270,7 +270,8 @@ where
             }
             return;
         };
-        let (seed, is_staged) = (self.filter.seed(), layer.bytes() >= F::Layer::STAGED_FROM);
+        let seed = self.filter.seed();
+        let is_staged = layer.bytes() >= F::Layer::STAGED_FROM;
         if are_few(&self.items) {
             let mut spots = Spots::<F>::new();
             while locate_few::<F>(&mut spots, &seed, layer, &mut self.items) {

@@ -106,7 +106,8 @@ impl Located<BlockedLayer> for LocatedBlocks {
 
     #[inline(always)]
     fn set<B: Backend>(&self, backend: B, layer: &mut BlockedLayer, index: usize) {
-        let (geometry, blocks) = (layer.geometry, Block::of_mut(layer.words.as_mut_slice()));
+        let geometry = layer.geometry;
+        let blocks = Block::of_mut(layer.words.as_mut_slice());
         set_blocks(backend, blocks, geometry, iter::once(self.first(index)));
         set_blocks(backend, blocks, geometry, self.further(&geometry, index));
     }

@@ -157,7 +157,8 @@ impl WindowedFilter {
             Ring::Small(words) => Self::small_ring(&self.shape(), self.in_words(words), None)?,
             Ring::Large(large) => {
                 let older = large.older.iter().map(Generation::try_clone);
-                let (older, dropped) = (try_collect(large.older.len(), older)?, Vec::new());
+                let older = try_collect(large.older.len(), older)?;
+                let dropped = Vec::new();
                 let newest = large.newest.try_clone()?;
                 Ring::Large(try_box(Large { newest, older, dropped })?)
             }

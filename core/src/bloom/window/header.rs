@@ -176,8 +176,8 @@ impl WindowedDescription {
         let newest = newest.build(&spec, shapes, seed)?;
         let older =
             records.iter().zip(all).map(|(record, shapes)| record.build(&spec, shapes, seed));
-        let (older, dropped) = (try_collect(records.len() - 1, older)?, Vec::new());
-        Ok(Ring::Large(try_box(Large { newest, older, dropped })?))
+        let older = try_collect(records.len() - 1, older)?;
+        Ok(Ring::Large(try_box(Large { newest, older, dropped: Vec::new() })?))
     }
 
     /// True if this describes the filter.
@@ -228,7 +228,8 @@ impl GenerationRecord {
         if !(1..=spec.generations + 1).contains(&present) {
             return Err(HeaderError::Generations(present).into());
         }
-        let (len, used) = (EXTENDED_BYTES + bytes.len(), present as usize * GENERATION_BYTES);
+        let len = EXTENDED_BYTES + bytes.len();
+        let used = present as usize * GENERATION_BYTES;
         let length = HeaderError::Length(len);
         let (records, rest) = bytes.split_at_checked(used).ok_or(length)?;
         if len != padded_len(EXTENDED_BYTES + used) {

@@ -160,7 +160,8 @@ impl WindowSpec {
         let (Some(overflow), Growth::Scaling { expansion }) = (self.overflow(), self.growth) else {
             return Ok(());
         };
-        let (mut room, mut capacity) = (self.regular().capacity, overflow.capacity);
+        let mut room = self.regular().capacity;
+        let mut capacity = overflow.capacity;
         for index in 0.. {
             if room >= self.capacity || capacity > MAX_CAPACITY {
                 break;

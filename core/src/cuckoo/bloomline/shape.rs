@@ -155,7 +155,8 @@ fn limit(windows: u64) -> u64 {
 
 /// Windows of an empty table that takes `capacity` items.
 fn windows_of(capacity: u64) -> u64 {
-    let (mut below, mut windows) = (MIN_WINDOWS - 1, 2 * capacity + 16);
+    let mut below = MIN_WINDOWS - 1;
+    let mut windows = 2 * capacity + 16;
     while windows - below > 1 {
         let middle = below + (windows - below) / 2;
         if limit(middle) >= capacity {

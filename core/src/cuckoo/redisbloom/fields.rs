@@ -63,7 +63,8 @@ impl RedisBloomCuckoo {
             expansion: next(old.expansion.into())?,
         };
         let plan = Self::plan(&numbers, permit)?;
-        let (mut list, bucket_size) = (Vec::new(), plan.options.bucket_size);
+        let mut list = Vec::new();
+        let bucket_size = plan.options.bucket_size;
         for (log2, index) in plan.log2_buckets().zip(0..) {
             let is_this = !is_new || from.unsigned()? == 1 << log2;
             let words = read_words(from, Table::bytes_of(log2, bucket_size))?;

@@ -132,14 +132,16 @@ impl Table {
     /// The bucket of a hash.
     #[inline(always)]
     fn bucket(&self, hash: u64) -> &[u8] {
-        let (offset, len) = (self.offset(hash), self.bucket_size.into());
+        let offset = self.offset(hash);
+        let len = self.bucket_size.into();
         self.words.as_bytes().get(offset..).and_then(|from| from.get(..len)).unwrap_or_default()
     }
 
     /// The bucket of a hash, to be written.
     #[inline(always)]
     pub(super) fn bucket_mut(&mut self, hash: u64) -> &mut [u8] {
-        let (offset, len) = (self.offset(hash), self.bucket_size.into());
+        let offset = self.offset(hash);
+        let len = self.bucket_size.into();
         let from = self.words.as_mut_bytes().get_mut(offset..);
         from.and_then(|from| from.get_mut(..len)).unwrap_or_default()
     }
