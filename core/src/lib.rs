@@ -75,6 +75,7 @@
 //! | blocked filter | a filter with all bits of an item in few blocks |
 //! | block hash | the half of an item's hash that selects its page and first block |
 //! | bucket | consecutive slots of a table, any of which may hold a fingerprint |
+//! | candidate slots | the slots of a table in which an item may lie: two windows of two |
 //! | capacity, `n` | items that a layer is sized for |
 //! | chunk | at most 16 MiB of the bits of one layer |
 //! | classic filter | a filter with the bits of an item anywhere in its layer |
@@ -96,6 +97,7 @@
 //! | kick | an insertion that moves a fingerprint to its other bucket to take its slot |
 //! | layer | one filter of fixed capacity |
 //! | layout | how items are hashed, and where their bits or entries lie: Bloomline's own, or RedisBloom's, or valkey-bloom's |
+//! | locate, to | to compute where an item lies in one layer: its spot |
 //! | merge, to | to make a filter the union of itself and others |
 //! | overflow layer | a layer for more items than a generation was sized for |
 //! | packed items | the items of a batch in one string: of a fixed width, after their lengths, or as lines |

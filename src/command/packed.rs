@@ -41,8 +41,8 @@ pub struct PackedItems<'a> {
 
 /// [`PackedItems`] up to the moment at which a flag is set.
 ///
-/// Not [`Iterator::take_while`], which is not inlined into the core's backends: an addition of
-/// lines takes 4 % longer with it.
+/// Not [`Iterator::take_while`], which is not inlined into the core's backends; see
+/// docs/explanation/performance.md.
 pub struct Until<'a, 'f> {
     items: PackedItems<'a>,
     is_over: &'f Cell<bool>,

@@ -7,8 +7,7 @@ use bitvec::vec::BitVec;
 /// Bits that are appended one by one, in memory that is requested before: a call of fewer than 64
 /// items allocates nothing.
 ///
-/// Not a `BitVec` from the start: with its `push`, BF.MADD takes 8 % longer
-/// (`docs/explanation/performance.md`).
+/// Not a `BitVec` from the start, whose `push` takes longer; see docs/explanation/performance.md.
 pub struct Bits {
     /// Full words of 64 bits as bytes, in the order of the server's bitmaps: the first bit is the
     /// highest of the first byte.

@@ -55,8 +55,8 @@ impl NewItems {
     /// replicated verbatim.
     ///
     /// The other items are not new on replicas either, because the filters are equal. A list of
-    /// the new items costs time, even if there is nothing to replicate to; a verbatim call costs
-    /// nothing then.
+    /// the new items takes time even if there is nothing to replicate to; a verbatim call takes
+    /// none then. See docs/explanation/performance.md.
     pub fn are_nearly_all(&self) -> bool {
         let recorded = self.recorded();
         !self.has_refused && (recorded - self.len()) * 16 <= recorded

@@ -18,8 +18,8 @@ use super::system;
 /// The allocator jemalloc crashes if a new thread calls it and it cannot map anything.
 const ROOM: usize = 64 << 20;
 
-/// Starts a thread that lives as long as the process, and waits some 50 us until its first call of
-/// the allocator is done. `None` if there is not enough memory, or if no thread can be started.
+/// Starts a thread that lives as long as the process, and waits until its first call of the
+/// allocator is done. `None` if there is not enough memory, or if no thread can be started.
 fn start(name: &str, run: impl FnOnce() + Send + 'static) -> Option<Thread> {
     if !system::can_map(ROOM) {
         return None;

@@ -1,4 +1,4 @@
-//! Sections of the server's INFO. The server takes some 20 us for one.
+//! Sections of the server's INFO. The server takes tens of microseconds for one.
 
 use std::ffi::{CStr, c_int};
 use std::ptr::{self, NonNull};

@@ -81,14 +81,7 @@ pub fn pair(seed: &Seed, item: &[u8]) -> Pair {
 }
 
 /// Hashes items, and calls `see` with each hash in turn: as many items at once as the processor has
-/// lanes. In nanoseconds per item, with eight lanes, four, and one:
-///
-/// | bytes per item | 8 | 4 | 1 |
-/// |---|---|---|---|
-/// | 8 | 5.7 | 7.2 | 13 |
-/// | 20 | 6.8 | 8.7 | 16 |
-/// | 40 | 9.4 | 12 | 23 |
-/// | 8 to 67 | 10 | 13 | 21 |
+/// lanes; see docs/explanation/performance.md.
 #[inline(always)]
 pub fn pairs<T: AsRef<[u8]>>(seed: &Seed, items: &[T], see: impl FnMut(Pair)) {
     simd::dispatch(Pairs { seed, items, see });

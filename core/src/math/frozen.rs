@@ -327,7 +327,7 @@ mod tests {
         sizes.chain((0..=2_000).map(|step| f64::from(step) / 2_000.0))
     }
 
-    /// libm 0.2.16, with which the first filters were made, has the same results.
+    /// The results are those of libm 0.2.16, to which the sizes of filters are bound.
     #[test]
     fn results_never_change() {
         let fractions = || (0..200_000).map(|step| -f64::from(step) / 200_000.0);

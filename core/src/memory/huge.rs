@@ -7,7 +7,7 @@
 //! pages are in use: it takes no more memory than before.
 //!
 //! Allocations of [`FROM`] bytes or more are listed here. A [`Collapser`] visits them, on a thread
-//! of the host: a collapse takes about a millisecond, and several if the kernel has to find memory
+//! of the host: a collapse takes about a millisecond, and longer if the kernel has to find memory
 //! first. The ranges are not locked. A collapse changes no byte, and `/proc/self/pagemap` says what
 //! it may be applied to, so a range that was freed meanwhile, or belongs to something else by now,
 //! does no harm.
@@ -21,8 +21,8 @@ pub use collapser::{Collapser, MADV_COLLAPSE};
 /// Bytes of a huge page: on x86-64, and on arm64 with pages of 4 KiB.
 const HUGE: usize = 2 << 20;
 
-/// Bytes from which an allocation gets huge pages. In a filter of 116 MB, batches then take 0.6 to
-/// 0.75 of the time.
+/// Bytes from which an allocation gets huge pages: several times the memory whose addresses a
+/// processor caches; see docs/explanation/performance.md.
 pub const FROM: usize = 64 << 20;
 
 /// Bits of a [`Range`] that hold its length. The others suffice for addresses of 57 bits.
@@ -98,8 +98,8 @@ mod collapser {
     /// `libc` has it for glibc only.
     pub const MADV_COLLAPSE: libc::c_int = 25;
 
-    /// The time from which a collapse has copied something. A page that is huge already takes
-    /// 2 us. A wrong guess costs only time.
+    /// The time from which a collapse has copied something. A page that is huge already takes some
+    /// microseconds. A wrong guess costs only time.
     const COPIED: Duration = Duration::from_micros(50);
 
     /// Work without a pause. A collapse is not interrupted.
@@ -183,8 +183,9 @@ mod collapser {
         /// last.
         ///
         /// A collapse locks all mappings of the process while it copies. In a virtual machine,
-        /// where memory that is used for the first time may come from the host, it takes 5 ms
-        /// instead of 0.6 without this, and a command may have to wait for it.
+        /// where memory that is used for the first time may come from the host, it takes several
+        /// times as long without this, and a command may have to wait for it; see
+        /// docs/explanation/performance.md.
         fn find_memory(&mut self) {
             let Some(spare) = self.spare else { return };
             // SAFETY: the huge page belongs to the collapser, and its content is not used.

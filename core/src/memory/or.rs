@@ -8,8 +8,7 @@ use crate::simd::{Backend, Task, dispatch};
 
 /// Bytes that are tested at once, and then written if a bit changes.
 ///
-/// The processor fetches the next ones in the meantime. It does so too late with whole pages, which
-/// take a tenth longer.
+/// The processor fetches the next ones in the meantime. It does so too late with whole pages.
 const STEP: usize = 512;
 
 impl Words {
@@ -20,8 +19,8 @@ impl Words {
     /// even read. Pages of `other` that were never touched are not read if the operating system
     /// reports which those are.
     ///
-    /// For 1 GiB that was touched, it takes 1.2 times as long as a loop that only ORs the words:
-    /// 70 ms at 45 GB/s. Most of the difference is the report of touched pages.
+    /// Cost: one pass over the touched pages of both, and the report of touched pages; see
+    /// docs/explanation/performance.md.
     pub fn union(&mut self, other: &Self) -> u64 {
         debug_assert_eq!(self.len(), other.len());
         let (to, from) = (self.as_mut_bytes(), other.as_bytes());
@@ -36,8 +35,8 @@ impl Words {
     }
 }
 
-/// [`unite`], compiled for each backend. Counting the new bits adds 3 to 8 % to the time with AVX2,
-/// and two thirds without.
+/// [`unite`], compiled for each backend: with vector instructions, counting the new bits costs
+/// little.
 struct Unite<'a> {
     to: &'a mut [u8],
     from: &'a [u8],

@@ -1,10 +1,10 @@
 //! Pages of the operating system, which zeroes them, drops them, and reports which were never
 //! touched.
 //!
-//! Reading a page that was never touched costs a page fault of 0.1 to 0.3 us. For a mostly empty
-//! filter of many gigabytes this takes seconds. `/proc/self/pagemap` has eight bytes per page and
-//! can be read for 10 GB in some milliseconds. `mincore` does not suffice: it does not distinguish
-//! a page that was swapped out from one that was never touched.
+//! Reading a page that was never touched costs a page fault. For a mostly empty filter of many
+//! gigabytes this takes seconds. `/proc/self/pagemap` has eight bytes per page and can be read for
+//! as much memory in some milliseconds. `mincore` does not suffice: it does not distinguish a page
+//! that was swapped out from one that was never touched.
 
 use std::ops::{ControlFlow, Range};
 use std::ptr::NonNull;
@@ -14,8 +14,8 @@ pub const PAGE: usize = 4096;
 
 /// Bytes from which pages are zeroed and dropped by the operating system, and checked for use.
 ///
-/// A system call takes some microseconds. Writing zeros to this many bytes takes a quarter of a
-/// millisecond, page faults included.
+/// A system call takes some microseconds. Writing zeros to this many bytes takes a hundred times as
+/// long, page faults included.
 pub const LARGE: usize = 1 << 20;
 
 /// True if dropped pages of private memory are zero when they are used again.
@@ -23,7 +23,7 @@ pub const ARE_LAZY: bool = cfg!(all(target_os = "linux", not(miri)));
 
 /// True if all bytes are zero. Stops at the first 512 bytes that are not.
 pub fn is_zero(bytes: &[u8]) -> bool {
-    // There is no branch per byte, so that the compiler vectorises the loop: 40 ms per gigabyte.
+    // There is no branch per byte, so that the compiler vectorises the loop.
     bytes.chunks(512).all(|chunk| chunk.iter().fold(0, |all, byte| all | byte) == 0)
 }
 
@@ -32,7 +32,7 @@ pub fn is_zero(bytes: &[u8]) -> bool {
 /// microseconds.
 ///
 /// The `alloc_zeroed` of some servers' allocators writes zeros to recycled memory, and touches new
-/// pages too: up to 10 ms for 29 MB.
+/// pages too.
 ///
 /// # Safety
 ///
@@ -56,8 +56,7 @@ pub unsafe fn zero(start: NonNull<u8>, size: usize) -> bool {
 ///
 /// The memory must be `size` bytes long and exclusively the caller's. Its content is lost.
 pub unsafe fn discard(start: NonNull<u8>, size: usize) -> Range<usize> {
-    /// Bytes per system call. Other threads cannot map memory during one, which takes a fifth of a
-    /// millisecond.
+    /// Bytes per system call. Other threads cannot map memory during one.
     const STEP: usize = 4 << 20;
     // SAFETY: guaranteed by the caller.
     unsafe { drop_pages(start, size, STEP) }

@@ -122,9 +122,8 @@ pub fn dispatch<T: Task>(task: T) -> T::Output {
 
 /// Does the work for a single item: with AVX2 even where AVX-512 is available.
 ///
-/// The 512-bit units power down between isolated commands. Measured in a server on a Zen 4, in
-/// turns: BF.ADD of new items takes 0.89 of the time with AVX2, and no single command takes more
-/// than 1.03. Scalar code takes 0.93 out of cache, but 1.1 to 1.2 in 14 layers.
+/// The 512-bit units power down between isolated commands. Scalar code would take longer in filters
+/// of many layers. See docs/explanation/performance.md.
 #[inline(always)]
 pub fn dispatch_single<T: Task>(task: T) -> T::Output {
     match Selected::get() {

@@ -14,8 +14,8 @@ impl AnyFilter {
     pub fn contains(&self, item: &[u8], now: u64) -> bool {
         match self {
             Self::Bloomline(filter) => filter.test(item, now),
-            // Not generic, so it is compiled in this crate: 0.94 of the instructions with 8
-            // generations.
+            // Not generic, so it is compiled in this crate, to fewer instructions; see
+            // docs/explanation/performance.md.
             Self::Windowed(filter) => filter.contains(item, now),
             Self::RedisBloom(filter) => filter.test(item, now),
             Self::ValkeyBloom(filter) => filter.test(item, now),

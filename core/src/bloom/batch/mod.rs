@@ -6,12 +6,11 @@
 //!   Then they are tested item by item, the rest of the blocks only if the first part is set.
 //! * One layer and at most 16 items: located one by one, without a group.
 //! * Many layers, layer by layer: all first parts without a branch between them, then the rest of
-//!   the few items that passed. Item by item a branch is mispredicted once or twice per item: 1.2
-//!   to 1.4 times the time on 14 or 100 layers.
+//!   the few items that passed. Item by item a branch is mispredicted once or twice per item.
 //!
 //! All filters are taken as rings of generations; one without a window has one generation and never
-//! rotates. `layers` and `windowed` hold what differs. The insertion of a group differs too: a
-//! shared loop takes 1.04 to 1.19 times as long (`docs/explanation/performance.md`).
+//! rotates. `layers` and `windowed` hold what differs. The insertion of a group differs too,
+//! because a shared loop takes longer. `docs/explanation/performance.md` has the numbers.
 
 mod generations;
 mod group;

@@ -1,18 +1,18 @@
 //! Folding: a layer with fewer items than it was sized for gets fewer pages.
 //!
-//! Pages are joined by OR, and lookups follow them to the joined page. So no inserted item is lost,
+//! Pages are merged by OR, and lookups follow them to the merged page. So no inserted item is lost,
 //! and the false-positive rate is that of the fuller pages. An item keeps its block within the
 //! page, its stride and its patterns, which do not depend on the page.
 //!
 //! All pages are halved some times: page `p` becomes page `p >> halvings`. Then the last pages are
-//! joined in pairs once more, and the others are not, so that a layer takes any number of pages and
+//! merged in pairs once more, and the others are not, so that a layer takes any number of pages and
 //! not only a half or a quarter of them (as the buckets of linear hashing: Litwin, *Linear Hashing:
 //! A New Tool for File and Table Addressing*, VLDB 1980).
 //!
 //! ```text
 //! hashed    0 1  2 3  4 5  6 7  8 9 10      11 pages, 4 of them are left:
 //! halved     0    1    2    3    4   5       once, to ceil(11 / 2) = 6
-//! stored     0    1      2         3         the last two pairs are joined, 6 - 4 = 2
+//! stored     0    1      2         3         the last two pairs are merged, 6 - 4 = 2
 //! ```
 //!
 //! The first pair begins at an even page. If the number of halved pages is odd, the last one is a
@@ -81,7 +81,7 @@ impl Fold {
         2 * (self.stored - self.halved().div_ceil(2))
     }
 
-    /// Stored pages that begin at the place of the same halved page, whatever pages are joined to
+    /// Stored pages that begin at the place of the same halved page, whatever pages are merged into
     /// it when this fold becomes the fold `to`.
     pub(crate) fn kept_by(&self, to: &Self) -> u64 {
         if self.halvings == to.halvings { to.first_paired() } else { 0 }

@@ -18,7 +18,7 @@ pub struct Geometry {
     /// Blocks per item less 1 in the low bits, bits per block less 1 above: a geometry has 8 bytes,
     /// and a filter the size of a size class of the servers' allocator.
     item: u8,
-    /// Derived from the others. It is stored because a division costs 3 ns per item.
+    /// Derived from the others. It is stored to spare a division per item.
     strides: u8,
     /// 0 if every page is stored; otherwise 1 more than the number of halvings of all pages. See
     /// [`Fold`](super::fold::Fold).

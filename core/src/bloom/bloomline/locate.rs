@@ -9,7 +9,7 @@
 //! ```
 //!
 //! The bits of a block lie in different sectors, so vector instructions test or set all of them at
-//! once ([`crate::simd`]). This costs 0.3 to 1.5 % more bits than free places in the block
+//! once ([`crate::simd`]). This costs 0.3 to 1.5 % more bits than bits anywhere in the block
 //! ([`super::rate`]).
 
 use super::geometry::Geometry;

@@ -221,7 +221,7 @@ fn shared_placements(page: u64, blocks: u64, strides: u64) -> f64 {
 /// below 1e-6, all measured rates stay below 0.9 of the target rate. A larger layer has no slack
 /// and may exceed its target rate by the differences of the table: 10,000 items at 1e-12 have
 /// 1.019e-12 (standard error 0.004e-12). `core/tests/bloom/rates/computed.rs` compares it
-/// with lookups and with the bits of layers. Cost: about 0.2 to 2 us.
+/// with lookups and with the bits of layers. Cost: up to some microseconds.
 pub fn fp_rate(geometry: &Geometry, len: u64) -> f64 {
     match len {
         0 => 0.0,

@@ -63,9 +63,9 @@ impl Geometry {
     /// is not above 0 and at most [`MAX_ERROR_RATE`]; [`Error::ErrorRateTooSmall`] below
     /// [`MIN_LAYER_ERROR`], or if equal hashes alone reach this rate.
     ///
-    /// Cost: 20 ns from 16,384 blocks on; below, the same and one to three times [`fp_rate`]. The
-    /// result of a thread's last call is cached, because a server may have millions of small
-    /// filters with equal parameters.
+    /// Cost: below 16,384 blocks, one to three times [`fp_rate`]; from there on, a search in the
+    /// table. The result of a thread's last call is cached, because a server may have millions of
+    /// small filters with equal parameters.
     pub fn new(capacity: u64, error: f64) -> Result<Self, Error> {
         thread_local! {
             static LAST: Cell<Option<(u64, u64, Geometry)>> = const { Cell::new(None) };

@@ -82,7 +82,7 @@ impl CompactLayer for BlockedLayer {
         let page_words = self.geometry.blocks_per_page() as usize * BLOCK_SECTORS;
         if to.stored() > from.stored() / FEW_PAGES {
             fold_in_place(&mut self.words, page_words, from, to);
-        } else if let Ok(words) = joined_pages(&self.words, page_words, from, to) {
+        } else if let Ok(words) = merged_pages(&self.words, page_words, from, to) {
             self.words = words;
         } else {
             fold_in_place(&mut self.words, page_words, from, to);
@@ -92,17 +92,16 @@ impl CompactLayer for BlockedLayer {
 
 /// Folds words in their memory, and gives the rest of it back.
 ///
-/// Stored pages that are joined are neighbours, and a page never moves up. So going upwards no page
-/// is overwritten before it is read. The first pages are not even read if they stay as they are:
-/// compacting 1 GB by an eighth takes two thirds of the time of one pass over it, most of that to
-/// give memory back.
+/// Stored pages that are merged are neighbours, and a page never moves up. So going upwards no page
+/// is overwritten before it is read. The first pages are not even read if they stay as they are;
+/// see docs/explanation/performance.md.
 fn fold_in_place(words: &mut Words, page_words: usize, from: Fold, to: Fold) {
     let all = words.as_mut_slice();
-    let mut joined = None;
+    let mut merged = None;
     for page in from.kept_by(&to)..from.stored() {
         let target = to.stored_page(from.hashed_page(page));
         let (start, end) = (target as usize * page_words, page as usize * page_words);
-        let is_first = joined.replace(target) != Some(target);
+        let is_first = merged.replace(target) != Some(target);
         match all.split_at_mut_checked(end) {
             _ if target == page => {}
             Some((below, above)) => {
@@ -121,7 +120,7 @@ fn fold_in_place(words: &mut Words, page_words: usize, from: Fold, to: Fold) {
 }
 
 /// The folded words in new memory. Pages that were never touched are not read.
-fn joined_pages(words: &Words, page_words: usize, from: Fold, to: Fold) -> Result<Words, Error> {
+fn merged_pages(words: &Words, page_words: usize, from: Fold, to: Fold) -> Result<Words, Error> {
     const WORD: usize = size_of::<u64>();
     let mut result = Words::zeroed(to.stored() * page_words as u64)?;
     let (all, target) = (words.as_slice(), result.as_mut_slice());
@@ -130,8 +129,8 @@ fn joined_pages(words: &Words, page_words: usize, from: Fold, to: Fold) -> Resul
         while start < end {
             let (page, within) = (start / page_words, start % page_words);
             let next = end.min((page + 1) * page_words);
-            let joined = to.stored_page(from.hashed_page(page as u64)) as usize;
-            let target = target.get_mut(joined * page_words + within..).unwrap_or_default();
+            let merged = to.stored_page(from.hashed_page(page as u64)) as usize;
+            let target = target.get_mut(merged * page_words + within..).unwrap_or_default();
             let page = all.get(start..next).unwrap_or_default();
             target.iter_mut().zip(page).for_each(|(to, from)| *to |= from);
             start = next;

@@ -1,11 +1,11 @@
-//! Folding a link: `h mod m` determines `h mod (m / d)` where `d` divides `m`. So the OR of the `d`
-//! parts of a link is the link that RedisBloom would have built with `m / d` bits.
+//! Folding a layer: `h mod m` determines `h mod (m / d)` where `d` divides `m`. So the OR of the
+//! `d` parts of a layer is the layer that RedisBloom would have built with `m / d` bits.
 //!
-//! # How small a link may become
+//! # How small a layer may become
 //!
-//! The formula for the rate of a link, `(1 - e^(-k n / m))^k`, takes the `k` bits of an item as
-//! independent. They are an arithmetic progression, and in a link of few bits many coincide.
-//! Measured in full links by 4 million lookups or more, the rate exceeds the formula by `c / m`:
+//! The formula for the rate of a layer, `(1 - e^(-k n / m))^k`, takes the `k` bits of an item as
+//! independent. They are an arithmetic progression, and in a layer of few bits many coincide.
+//! Measured in full layers by 4 million lookups or more, the rate exceeds the formula by `c / m`:
 //!
 //! | e | k | c, m a power of two | c, m with an odd divisor above k | 7 / k |
 //! |---|---|---|---|---|
@@ -14,24 +14,25 @@
 //! | 5e-5 | 15 | 1.2 to 1.4 | 0.3 to 0.4 | 0.47 |
 //! | 5e-6 | 18 | 1.2 to 1.8 | 0.3 to 0.4 | 0.39 |
 //!
-//! With hashes of 32 bits it is 1.2 to 1.7 for every `m`. (From 1,000 bits on. A link of 64 bits at
-//! 5e-4 has 47 times its target rate.)
+//! With hashes of 32 bits it is 1.2 to 1.7 for every `m`. (From 1,000 bits on. A layer of 64 bits
+//! at 5e-4 has 47 times its target rate.)
 //!
-//! # The next link
+//! # The next layer
 //!
-//! RedisBloom adds a link when the newest one holds as many items as its capacity, and gives it
-//! that capacity times the expansion. Both follow from one field of the link, and the expansion is
-//! a field of the filter. So a small link cannot be followed by a large one: if it kept its old
+//! RedisBloom adds a layer when the newest one holds as many items as its capacity, and gives it
+//! that capacity times the expansion. Both follow from one field of the layer, and the expansion is
+//! a field of the filter. So a small layer cannot be followed by a large one: if it kept its old
 //! capacity, it would take as many items as before into fewer bits, here and in every RedisBloom
-//! that loads the filter. So the capacity falls with the bits, and the links that follow are
+//! that loads the filter. So the capacity falls with the bits, and the layers that follow are
 //! smaller too. Their excess, `4 / (k m)` each, is in the bound.
 //!
-//! If an older link was folded, the newest one keeps room for as many items as all older ones have,
-//! so that the number of links grows with the logarithm of the number of items: each further link
-//! halves the rate. A folded link is recognised by a capacity of at least 64 bits less than it has.
+//! If an older layer was folded, the newest one keeps room for as many items as all older ones
+//! have, so that the number of layers grows with the logarithm of the number of items: each further
+//! layer halves the rate. A folded layer is recognised by a capacity of at least 64 bits less than
+//! it has.
 //!
-//! A fold is made if this excess is at most a quarter of the target rate of the link, and the
-//! capacity falls so far that the rate of the link and the excess together stay within it. So the
+//! A fold is made if this excess is at most a quarter of the target rate of the layer, and the
+//! capacity falls so far that the rate of the layer and the excess together stay within it. So the
 //! sum of the target rates, which is that of the filter, holds after any number of compactions. For
 //! new filters that double the least size is
 //!
@@ -48,10 +49,10 @@ use crate::bloom::redisbloom::indexes::Modulus;
 use crate::bloom::redisbloom::{Common, RedisBloomLayer};
 use crate::math::frozen;
 
-/// A fold that saves less than this part of a link is not made, as in the Bloomline layout.
+/// A fold that saves less than this part of a layer is not made, as in the Bloomline layout.
 const LEAST_SAVING: u64 = 16;
 
-/// The part of the target rate of a link that its excess may take.
+/// The part of the target rate of a layer that its excess may take.
 const MOST_EXCESS: f64 = 1.0 / 4.0;
 
 impl CompactLayer for RedisBloomLayer {
@@ -59,7 +60,7 @@ impl CompactLayer for RedisBloomLayer {
         self.shape.capacity < unlike_built(&self.shape).saturating_add(1)
     }
 
-    /// The header has no field for the first capacity of a folded link.
+    /// The header has no field for the first capacity of a folded layer.
     fn created(_common: &Common) -> Option<(Common, Shape)> {
         None
     }
@@ -85,13 +86,13 @@ impl CompactLayer for RedisBloomLayer {
     }
 }
 
-/// The largest capacity of a link that shows that it was folded: a built one has fewer than 64 bits
-/// more than its items need.
+/// The largest capacity of a layer that shows that it was folded: a built one has fewer than 64
+/// bits more than its items need.
 fn unlike_built(shape: &Shape) -> u64 {
     (shape.bits.saturating_sub(64) as f64 / shape.bits_per_item) as u64
 }
 
-/// The smallest fold of a link whose capacity is at least `items`, with that capacity.
+/// The smallest fold of a layer whose capacity is at least `items`, with that capacity.
 fn smallest(shape: &Shape, common: &Common, items: u64) -> Option<Shape> {
     if shape.modulus() != shape.bits {
         return None;
@@ -108,7 +109,7 @@ fn smallest(shape: &Shape, common: &Common, items: u64) -> Option<Shape> {
     folds.min_by_key(|fold| fold.bits).filter(|fold| saved(fold) >= shape.bits)
 }
 
-/// A link of `bits` bits with the capacity that keeps it within the target rate of `shape`. `None`
+/// A layer of `bits` bits with the capacity that keeps it within the target rate of `shape`. `None`
 /// if it has too few bits for that.
 fn folded(shape: &Shape, common: &Common, bits: u64) -> Option<Shape> {
     let log2_bits = if shape.log2_bits == 0 { 0 } else { bits.trailing_zeros() as u8 };
@@ -125,13 +126,13 @@ fn folded(shape: &Shape, common: &Common, bits: u64) -> Option<Shape> {
     Some(Shape { capacity, ..fold })
 }
 
-/// By how much the rates of a link and of all that follow it exceed the formula, together.
+/// By how much the rates of a layer and of all that follow it exceed the formula, together.
 fn excess(shape: &Shape, common: &Common) -> f64 {
     /// Times the bits: if they are a power of two, or nearly, or hashes have 32 bits.
     const OF_ANY: f64 = 1.7;
-    /// Times the bits and k: in any other link that is folded.
+    /// Times the bits and k: in any other layer that is folded.
     const OF_ODD: f64 = 7.0;
-    /// Times the bits and k: in any other link that is built.
+    /// Times the bits and k: in any other layer that is built.
     const OF_NEXT: f64 = 4.0;
     let (bits, per_item) = (shape.modulus() as f64, f64::from(shape.hashes));
     let odd = shape.bits >> shape.bits.trailing_zeros();
@@ -142,7 +143,8 @@ fn excess(shape: &Shape, common: &Common) -> f64 {
     };
     let is_any = next > OF_NEXT || odd <= shape.hashes.into();
     let own = if is_any { OF_ANY * per_item } else { OF_ODD.min(OF_ANY * per_item) };
-    // The sum of what the further links are smaller by: (k / (k + i))^2 / expansion^i for i from 1.
+    // The sum of what the further layers are smaller by: (k / (k + i))^2 / expansion^i for i from
+    // 1.
     let further = match common.expansion {
         _ if common.options.is_fixed() => 0.0,
         0 | 1 => per_item,

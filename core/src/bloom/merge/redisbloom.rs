@@ -1,4 +1,4 @@
-//! Which filters and links of RedisBloom's layout can be merged.
+//! Which filters and layers of RedisBloom's layout can be merged.
 
 use super::MergeLayer;
 use crate::bloom::redisbloom::geometry::Shape;
@@ -6,11 +6,12 @@ use crate::bloom::redisbloom::{Common, RedisBloomFilter, RedisBloomLayer};
 use crate::error::Parameter;
 
 impl MergeLayer for RedisBloomLayer {
-    /// The capacity of the first link is that of its bits: a merge may have raised the field.
+    /// The capacity of the first layer is that of its bits: a merge may have raised the field.
     fn parameter(one: &RedisBloomFilter, other: &RedisBloomFilter) -> Option<Parameter> {
         let (spec, others) = (one.spec(), other.spec());
         let options = |filter: &RedisBloomFilter| filter.common().options.without_scaling();
-        let bits = |filter: &RedisBloomFilter| filter.layers().next().map(|link| link.shape().bits);
+        let bits =
+            |filter: &RedisBloomFilter| filter.layers().next().map(|layer| layer.shape().bits);
         if options(one) != options(other) {
             Some(Parameter::Options)
         } else if spec.error_rate.to_bits() != others.error_rate.to_bits() {
@@ -32,7 +33,7 @@ impl MergeLayer for RedisBloomLayer {
         (shape(self) != shape(other)).then_some(Parameter::Layer(index))
     }
 
-    /// RedisBloom has no link of more items than its capacity, and refuses to load one.
+    /// RedisBloom has no layer of more items than its capacity, and refuses to load one.
     fn fill_up(&mut self, len: u64) {
         self.shape.capacity = self.shape.capacity.max(len);
     }

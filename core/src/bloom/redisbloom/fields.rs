@@ -2,14 +2,14 @@
 //!
 //! ```text
 //! unsigned items                         written and read by `any::fields`
-//! unsigned links, options, growth
-//! and for each link, oldest first:
+//! unsigned layers, options, growth
+//! and for each layer, oldest first:
 //! unsigned capacity, double error, unsigned hashes, double bits_per_item,
 //! unsigned bits, unsigned log2_bits, string the bits, unsigned items
 //! ```
 //!
 //! This is version 4. Versions 3 and 2 have no growth, version 1 also has no options, and version 0
-//! also has neither bits nor log2_bits. RedisBloom calls a layer a link.
+//! also has neither bits nor log2_bits.
 
 use super::RedisBloomFilter;
 use super::geometry::{Options, Shape};

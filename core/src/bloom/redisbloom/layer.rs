@@ -21,17 +21,8 @@ const HEAD_BYTES: u64 = 32;
 /// Bytes that RedisBloom counts per layer.
 const LAYER_BYTES: u64 = 64;
 
-/// Bits per item that are tested together before the first branch.
-///
-/// Measured in nanoseconds per absent item, in filters of 1, 14 and 100 layers:
-///
-/// | bits tested together | 1 layer | 14 layers | 100 layers |
-/// |---|---|---|---|
-/// | 1 | 29 | 450 | 2200 |
-/// | 3 | 17 | 292 | 2008 |
-/// | 4 | 15 | 252 | 1353 |
-/// | 5 | 16 | 262 | 1128 |
-/// | 6 | 16 | 272 | 1080 |
+/// Bits per item that are tested together before the first branch. Fewer cost mispredicted branches
+/// in filters of many layers; see docs/explanation/performance.md.
 pub(crate) const FIRST: u32 = 5;
 /// The same for a layer of [`FAR`] bytes or more, where cache misses cost more than branches: in a
 /// full layer with 7 bits per item, 3.25 of them are fetched per absent item.

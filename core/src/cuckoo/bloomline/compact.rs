@@ -20,7 +20,7 @@ use crate::memory::words::Words;
 
 /// Sweeps over a table that is emptied: the first takes the slots 0, 64 and so on. In the order of
 /// the slots, and so of their prefixes, entries would fill a small older table from one end, and
-/// searches there would fail until its limit is reached: 1.9 s for ten million slots.
+/// searches there would fail until its limit is reached; see docs/explanation/performance.md.
 const SWEEPS: u64 = 64;
 
 /// Visits that failing searches may make: per slot, and besides. In a filter of different items no

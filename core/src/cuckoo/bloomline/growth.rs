@@ -18,8 +18,8 @@ const DRAINED_SLOTS: u64 = GROUP as u64;
 /// The same for an insertion into a doubled table at its limit, so that the doubling soon ends.
 const HURRIED_SLOTS: u64 = 4 * GROUP as u64;
 
-/// Bytes of a drained table that are returned to the operating system together: a system call of a
-/// fifth of a millisecond.
+/// Bytes of a drained table that are returned to the operating system together: few system calls,
+/// none of which takes a millisecond.
 const RELEASED_BYTES: u64 = 4 << 20;
 
 impl BloomlineCuckoo {
