@@ -23,7 +23,7 @@
 //! assert_eq!(filter.layer_count(), 2);
 //!
 //! let mut allocations = 0;
-//! filter.each_block(|_| allocations += 1);
+//! filter.each_allocation(|_| allocations += 1);
 //! assert_eq!(allocations, 3); // the bits of two layers, and the table of the older ones
 //! # Ok(())
 //! # }

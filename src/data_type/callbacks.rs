@@ -58,7 +58,7 @@ unsafe extern "C" fn mem_usage<F: DataType>(value: *const c_void) -> usize {
     unsafe {
         let size = api!(RedisModule_MallocSize);
         let mut bytes = size(value.cast_mut());
-        borrowed::<F>(value).each_block(|block| bytes += size(block.as_ptr().cast()));
+        borrowed::<F>(value).each_allocation(|block| bytes += size(block.as_ptr().cast()));
         bytes
     }
 }

@@ -71,8 +71,8 @@ impl Family for AnyFilter {
         small.and_then(|filter| filter.encode_payload().ok())
     }
 
-    fn each_block(&self, see: impl FnMut(NonNull<u8>)) {
-        Self::each_block(self, see);
+    fn each_allocation(&self, see: impl FnMut(NonNull<u8>)) {
+        Self::each_allocation(self, see);
     }
 
     fn relocate(

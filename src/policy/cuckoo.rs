@@ -88,8 +88,8 @@ impl Family for AnyCuckoo {
         u64::from(self.table_count()) >= CF_MAX_EXPANSIONS.integer()
     }
 
-    fn each_block(&self, see: impl FnMut(NonNull<u8>)) {
-        Self::each_block(self, see);
+    fn each_allocation(&self, see: impl FnMut(NonNull<u8>)) {
+        Self::each_allocation(self, see);
     }
 
     fn relocate(

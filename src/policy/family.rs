@@ -72,7 +72,7 @@ pub trait Family: Debug + Send + Sized + 'static {
     }
 
     /// Calls `see` with the start of each allocation that the filter owns.
-    fn each_block(&self, see: impl FnMut(NonNull<u8>));
+    fn each_allocation(&self, see: impl FnMut(NonNull<u8>));
 
     /// Moves allocations, from number `from` on, until `should_stop`. Returns the number of the
     /// next one; none after the last.

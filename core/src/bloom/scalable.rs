@@ -133,7 +133,7 @@ impl<L: Layer> ScalableFilter<L> {
     /// of the older layers if there is one.
     pub fn allocations(&self) -> impl Iterator<Item = NonNull<u8>> {
         let table = (!self.older.is_empty()).then_some(NonNull::from(&*self.older).cast());
-        self.layers().map(|layer| layer.words().block().start).chain(table)
+        self.layers().map(|layer| layer.words().allocation().start).chain(table)
     }
 
     /// Lets `mover` move the filter's allocations: the bits of the layers from index `from` on,

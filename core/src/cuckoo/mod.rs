@@ -347,8 +347,8 @@ impl AnyCuckoo {
 
     /// Calls `see` with the start of each allocation that the filter owns. The one that holds the
     /// filter itself belongs to the caller.
-    pub fn each_block(&self, see: impl FnMut(NonNull<u8>)) {
-        any!(self, filter => filter.each_block(see))
+    pub fn each_allocation(&self, see: impl FnMut(NonNull<u8>)) {
+        any!(self, filter => filter.each_allocation(see))
     }
 
     /// Lets `mover` move the filter's allocations from number `from` on: those of each table,

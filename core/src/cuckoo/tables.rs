@@ -65,8 +65,8 @@ pub(super) trait Slots: Sized {
     }
 
     /// Calls `see` with the start of each allocation.
-    fn each_block(&self, mut see: impl FnMut(NonNull<u8>)) {
-        see(self.words().block().start);
+    fn each_allocation(&self, mut see: impl FnMut(NonNull<u8>)) {
+        see(self.words().allocation().start);
     }
 
     /// The number of allocations that can be moved.
@@ -270,9 +270,9 @@ pub(super) trait Tables: Sized {
         }
     }
 
-    /// See [`AnyCuckoo::each_block`](super::AnyCuckoo::each_block).
-    fn each_block(&self, mut see: impl FnMut(NonNull<u8>)) {
-        self.list().iter().for_each(|table| table.each_block(&mut see));
+    /// See [`AnyCuckoo::each_allocation`](super::AnyCuckoo::each_allocation).
+    fn each_allocation(&self, mut see: impl FnMut(NonNull<u8>)) {
+        self.list().iter().for_each(|table| table.each_allocation(&mut see));
         see(NonNull::from(self.list()).cast());
     }
 

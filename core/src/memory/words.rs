@@ -189,7 +189,7 @@ impl Words {
     }
 
     /// The allocation that holds the words.
-    pub fn block(&self) -> Allocation {
+    pub fn allocation(&self) -> Allocation {
         // SAFETY: the allocation begins `skip` words before the first word.
         let start = unsafe { self.first.sub(self.skip()) }.cast();
         let kind = Kind::from_bits(self.shape >> SKIP_BITS);
@@ -203,13 +203,13 @@ impl Words {
 
     /// Lets `mover` move the allocation.
     pub fn relocate(&mut self, mover: &mut Mover) {
-        let block = self.block();
-        let Some(start) = (mover.move_block)(block.start) else { return };
-        block.moved_to(start);
+        let allocation = self.allocation();
+        let Some(start) = (mover.move_block)(allocation.start) else { return };
+        allocation.moved_to(start);
         // SAFETY: the new allocation has the size of the old one. The words keep their offset in
         // it. They may no longer start on a page, which affects only the speed.
         self.first = unsafe { start.cast().add(self.skip()) };
-        if block.kind == Kind::Lazy {
+        if allocation.kind == Kind::Lazy {
             // Nothing is known about the pages of the new allocation.
             let others = self.shape & !(Kind::Lazy.to_bits() << SKIP_BITS);
             self.shape = others | Kind::Padded.to_bits() << SKIP_BITS;
@@ -219,7 +219,7 @@ impl Words {
     /// Returns the memory of bytes that are zero to the operating system, in whole pages, if it
     /// zeroes pages at their first use. Bytes that are not zero are lost.
     pub fn release_zeros(&mut self, range: Range<usize>) {
-        if self.block().kind != Kind::Lazy {
+        if self.allocation().kind != Kind::Lazy {
             return;
         }
         let Some(bytes) = self.as_mut_bytes().get_mut(range) else { return };
@@ -243,7 +243,7 @@ impl Words {
         let (skip, content) = (self.skip() * WORD, len as usize * WORD);
         // SAFETY: the words own their allocation and begin after `skip` bytes; the content is less
         // than before, and not empty. The old start is overwritten here.
-        let (allocation, skip) = unsafe { self.block().shrink(skip, content) };
+        let (allocation, skip) = unsafe { self.allocation().shrink(skip, content) };
         (self.first, self.shape) = Self::parts(allocation, skip);
     }
 
@@ -385,7 +385,7 @@ impl fmt::Debug for Words {
 impl Drop for Words {
     fn drop(&mut self) {
         // SAFETY: the words own their allocation, and are not used any more.
-        unsafe { self.block().free() }
+        unsafe { self.allocation().free() }
     }
 }
 

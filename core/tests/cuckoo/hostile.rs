@@ -75,7 +75,7 @@ fn use_all(filter: &mut AnyCuckoo, seed: u64) {
         filter.check().unwrap();
         assert_cuckoo_carried(filter);
         let mut allocations = 0;
-        filter.each_block(|_| allocations += 1);
+        filter.each_allocation(|_| allocations += 1);
         assert!(allocations > 0);
         let _ = (filter.len(), filter.is_empty(), filter.deletes(), filter.options());
         let _ = (filter.size(), filter.size_bytes(), filter.layout());

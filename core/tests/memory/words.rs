@@ -83,7 +83,7 @@ fn check_truncated(words: &mut Words, bytes: u64) {
     let is_kept = |words: &Words| words.as_slice().iter().enumerate().all(|(i, w)| *w == word(i));
     assert!(is_kept(words), "{bytes} bytes");
     assert!(words.as_slice().as_ptr().is_aligned());
-    let kind = words.block().kind;
+    let kind = words.allocation().kind;
     assert!(kind == Kind::Exact || kind != Kind::Adopted && bytes >= ALIGNED, "{kind:?}, {bytes}");
 
     let copy = words.try_clone().unwrap();
@@ -92,7 +92,7 @@ fn check_truncated(words: &mut Words, bytes: u64) {
     assert!(is_kept(&copy) && !words.is_zero(0..len * 8) && words.fill(usize::MAX) == fill);
     let page = if kind == Kind::Exact { 0 } else { pages::PAGE };
     move_elsewhere(words, len * 8 + page);
-    assert!(is_kept(words) && words.block().kind != Kind::Lazy);
+    assert!(is_kept(words) && words.allocation().kind != Kind::Lazy);
     words.as_mut_slice().fill(0);
     assert!(words.is_zero(0..len * 8) && words.fill(usize::MAX) == 0.0);
     assert!(words.union(&copy) > 0 && is_kept(words));
@@ -128,7 +128,7 @@ fn truncated_words_of_all_kinds_keep_their_start() {
             }
             // Words that are truncated step by step, and after they were moved.
             let mut words = written(from);
-            let page = if words.block().kind == Kind::Exact { 0 } else { pages::PAGE };
+            let page = if words.allocation().kind == Kind::Exact { 0 } else { pages::PAGE };
             move_elsewhere(&mut words, from as usize + page);
             words.truncate(u64::midpoint(from, to) / 8);
             words.truncate(to / 8);
@@ -141,11 +141,11 @@ fn truncated_words_of_all_kinds_keep_their_start() {
 fn truncating_to_nothing_or_more_changes_nothing() {
     for bytes in [64, ALIGNED, LAZY] {
         let mut words = written(bytes);
-        let before = (words.block().start, words.block().kind);
+        let before = (words.allocation().start, words.allocation().kind);
         for len in [0, bytes / 8, bytes / 8 + 1, u64::MAX] {
             words.truncate(len);
             assert_eq!(
-                (words.block().start, words.block().kind, words.bytes()),
+                (words.allocation().start, words.allocation().kind, words.bytes()),
                 (before.0, before.1, bytes)
             );
         }
@@ -203,7 +203,7 @@ mod untouched {
     /// Lazy words without huge pages, of which one touched page would be 512.
     fn lazy(bytes: u64) -> Words {
         let words = zeroed(bytes);
-        assert_eq!(words.block().kind, Kind::Lazy);
+        assert_eq!(words.allocation().kind, Kind::Lazy);
         // SAFETY: the advice is about memory of the words. It fails if there are no huge pages,
         // which is fine.
         unsafe {
@@ -276,9 +276,9 @@ mod untouched {
         for (mib, kind) in [(32, Kind::Lazy), (1, Kind::Lazy)] {
             words.truncate((mib << 20) / 8);
             // An allocator that moves the memory touches it.
-            assert!(words.block().kind != kind || resident(&words) <= 1);
+            assert!(words.allocation().kind != kind || resident(&words) <= 1);
         }
         words.truncate(1);
-        assert_eq!((words.block().kind, words.as_slice()), (Kind::Exact, &[0][..]));
+        assert_eq!((words.allocation().kind, words.as_slice()), (Kind::Exact, &[0][..]));
     }
 }

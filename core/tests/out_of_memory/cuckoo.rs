@@ -143,7 +143,7 @@ fn cuckoo_filters_list_each_of_their_allocations_once() {
     for filter in grown() {
         let before = live_allocations();
         let mut blocks = HashSet::new();
-        filter.each_block(|block| assert!(blocks.insert(block), "a block is listed twice"));
+        filter.each_allocation(|block| assert!(blocks.insert(block), "a block is listed twice"));
         let count = blocks.len() as i64;
         drop(blocks);
         let with_blocks = live_allocations();
@@ -164,7 +164,7 @@ fn relocated_cuckoo_filters_equal_the_original() {
     for mut filter in grown() {
         let before = filter.try_clone(&mut granted).expect("a copy");
         let mut blocks = 0;
-        filter.each_block(|_| blocks += 1);
+        filter.each_allocation(|_| blocks += 1);
         let mut moved = 0;
         let mut move_block = |from: NonNull<u8>| {
             moved += 1;

@@ -128,7 +128,7 @@ fn each_block_lists_every_allocation_of_a_windowed_filter() {
         let filter = AnyFilter::from(filter);
         let live = live_allocations() - before;
         let mut blocks = Vec::with_capacity(100);
-        filter.each_block(|block| blocks.push(block));
+        filter.each_allocation(|block| blocks.push(block));
         assert_eq!(blocks.len() as i64, live, "{filter:?}");
         blocks.sort();
         blocks.dedup();

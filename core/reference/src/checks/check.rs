@@ -57,7 +57,7 @@ pub fn assert_consistent(filter: &AnyFilter) {
     let largest = if cfg!(miri) { 1.0 + 1e-12 } else { 1.0 };
     assert!(filter.fp_rates().iter().all(|rate| (0.0..=largest).contains(rate)));
     let mut allocations = 0;
-    filter.each_block(|_| allocations += 1);
+    filter.each_allocation(|_| allocations += 1);
     // A small ring of a windowed filter is one allocation.
     assert!(allocations >= layers || filter.windowed().is_some() && allocations == 1);
     let _ =

@@ -236,7 +236,7 @@ impl Oracle {
                 assert!(tables.eq(model.tables.iter()), "the tables differ");
                 assert_eq!((filter.size(), filter.len()), (model.size(), model.items));
                 let mut allocations = 0;
-                filter.each_block(|_| allocations += 1);
+                filter.each_allocation(|_| allocations += 1);
                 assert_eq!(allocations, model.tables.len() + 1);
             }
             _ => panic!("a model of another kind"),

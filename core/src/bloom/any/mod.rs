@@ -346,7 +346,7 @@ impl AnyFilter {
 
     /// Calls `see` with the start of each allocation that the filter owns. The allocation that
     /// holds the `AnyFilter` itself belongs to the caller.
-    pub fn each_block(&self, mut see: impl FnMut(NonNull<u8>)) {
+    pub fn each_allocation(&self, mut see: impl FnMut(NonNull<u8>)) {
         match self {
             Self::Bloomline(_) | Self::Windowed(_) => {}
             Self::RedisBloom(filter) => see(NonNull::from(&**filter).cast()),

@@ -155,7 +155,7 @@ impl Generation {
         let overflow = self.overflow.iter().flat_map(|filter| {
             iter::once(NonNull::from(&**filter).cast()).chain(filter.allocations())
         });
-        iter::once(self.regular.words().block().start).chain(overflow)
+        iter::once(self.regular.words().allocation().start).chain(overflow)
     }
 
     /// Lets `mover` move the table of the overflow layers.

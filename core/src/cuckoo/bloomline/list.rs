@@ -121,7 +121,7 @@ impl List {
     }
 
     /// Calls `see` with the start of each allocation.
-    pub(super) fn each_block(&self, mut see: impl FnMut(NonNull<u8>)) {
+    pub(super) fn each_allocation(&self, mut see: impl FnMut(NonNull<u8>)) {
         for segment in &self.segments {
             see(NonNull::from(&*segment.entries).cast());
         }
@@ -135,7 +135,7 @@ impl List {
         self.segments.len() + usize::from(!self.segments.is_empty())
     }
 
-    /// Lets `mover` move the allocation with an index, in the order of [`List::each_block`].
+    /// Lets `mover` move the allocation with an index, in the order of [`List::each_allocation`].
     pub(super) fn relocate(&mut self, index: usize, mover: &mut Mover) {
         match self.segments.get_mut(index) {
             Some(segment) => relocate_vec(&mut segment.entries, mover),

@@ -396,9 +396,9 @@ impl Slots for Table {
         self.words.bytes().saturating_add(self.list.len() * ENTRY_BYTES)
     }
 
-    fn each_block(&self, mut see: impl FnMut(NonNull<u8>)) {
-        see(self.words.block().start);
-        self.list.each_block(&mut see);
+    fn each_allocation(&self, mut see: impl FnMut(NonNull<u8>)) {
+        see(self.words.allocation().start);
+        self.list.each_allocation(&mut see);
     }
 
     fn allocations(&self) -> usize {
