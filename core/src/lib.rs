@@ -49,7 +49,7 @@
 //! | [`bloom`] | Bloom filters: a folder for each of three layouts, windows, merges |
 //! | [`cuckoo`] | cuckoo filters, from which items can be deleted: a folder for each of two layouts |
 //!
-//! Both families stand on the same ground, which knows neither:
+//! Both families use these modules, which use neither:
 //!
 //! | module | holds |
 //! |---|---|
@@ -60,7 +60,7 @@
 //! | [`stream`] | a value as the numbers and strings of an RDB file |
 //! | [`chunk`], [`fields`] | bits as bytes; fields of a header |
 //! | `mask` | some items of a group |
-//! | [`spec`], [`permit`] | what a filter is asked to be; the memory it asks for |
+//! | [`spec`], [`permit`] | what a filter is created with; the memory that it requests |
 //! | [`insertion`], [`error`] | what an insertion did; what can go wrong |
 //!
 //! # Glossary
@@ -117,9 +117,10 @@
 //! | spot | where an item lies in one layer |
 //! | stride | blocks from one of an item's blocks to the next, around the page |
 //! | table | one cuckoo filter of fixed capacity, of several that together are one filter |
-//! | target rate | the false-positive rate that a filter was asked for |
+//! | target rate | the false-positive rate that a filter is created with |
 //! | union | the filter to which the items of several were added: the OR of their bits |
 //! | window | the time, or the number of further items, for which an item is found |
+//! | window of slots | two consecutive slots of our cuckoo tables; windows overlap, buckets do not |
 //! | windowed filter | a filter that drops items after a window |
 //!
 //! The bytes are described in `docs/format.md`, the decisions in `docs/design.md`.

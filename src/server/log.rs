@@ -71,7 +71,7 @@ fn write(level: &std::ffi::CStr, message: &str) {
 /// line: control characters become blanks.
 pub fn line(text: &str) -> CString {
     let clean: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    // It contains no zero byte any more.
+    // Its zero bytes have been replaced.
     CString::new(clean).unwrap_or_default()
 }
 

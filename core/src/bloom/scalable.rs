@@ -245,7 +245,7 @@ impl<L: Layer> ScalableFilter<L> {
             let LayerEstimate { attempted, rate, .. } = layer.by_fill(sample);
             let share = written.max(0.5);
             let mut all = attempted.scaled(1.0 / share);
-            // How many of so many items are written varies.
+            // The number of items that are written varies.
             all.variance += all.items * (1.0 - share) / share;
             sum = sum + all;
             written *= 1.0 - rate;

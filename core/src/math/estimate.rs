@@ -34,7 +34,7 @@ pub struct Estimate {
     pub variance: f64,
 }
 
-/// What the fill of a layer says about it.
+/// Estimates by the fill of a layer.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LayerEstimate {
     /// The number of random items that give this fill: those that were added, whether the layer

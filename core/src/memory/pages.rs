@@ -96,8 +96,8 @@ unsafe fn drop_pages(start: NonNull<u8>, size: usize, step: usize) -> Range<usiz
 }
 
 /// Lets the operating system back whole pages with memory before all of them are written: one call
-/// for 64 pages takes half as long as 64 page faults. The content stays, and nothing else depends
-/// on whether the system does it (Linux 5.14).
+/// takes less time than a page fault per page (see docs/explanation/performance.md). The content
+/// stays, and nothing else depends on whether the system does it (Linux 5.14).
 pub fn populate(bytes: &mut [u8]) {
     #[cfg(all(target_os = "linux", not(miri)))]
     if let Some(page) = system_page() {

@@ -93,8 +93,8 @@ impl<L: Probe, B: Backend> Group<L, B> {
 
     /// Which of the `pending` items have their first part set.
     ///
-    /// If at least half of the group is pending, all items are tested and the result is masked: the
-    /// dense loop takes half the time per item.
+    /// If at least half of the group is pending, all items are tested and the result is masked: to
+    /// find the next pending item takes as long as to test it.
     #[inline(always)]
     fn test_first<P>(&self, backend: B, layer: &P, pending: Mask) -> Mask
     where

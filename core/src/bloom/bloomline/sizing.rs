@@ -55,7 +55,7 @@ impl Geometry {
     /// The geometry of a layer whose computed rate with `capacity` items is at most `error`.
     ///
     /// It is the smallest such geometry, with one exception: a small layer may need less than the
-    /// table says. Then, for `error` of 1e-6 or more, it has at most one block per page too many.
+    /// table gives. Then, for `error` of 1e-6 or more, it has at most one block per page too many.
     ///
     /// # Errors
     ///

@@ -143,8 +143,7 @@ fn excess(shape: &Shape, common: &Common) -> f64 {
     };
     let is_any = next > OF_NEXT || odd <= shape.hashes.into();
     let own = if is_any { OF_ANY * per_item } else { OF_ODD.min(OF_ANY * per_item) };
-    // The sum of what the further layers are smaller by: (k / (k + i))^2 / expansion^i for i from
-    // 1.
+    // The sum of what the further layers are smaller by: (k / (k + i))^2 / expansion^i, i from 1.
     let further = match common.expansion {
         _ if common.options.is_fixed() => 0.0,
         0 | 1 => per_item,

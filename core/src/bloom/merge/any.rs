@@ -29,11 +29,11 @@ impl AnyFilter {
         let target = self.error_rate();
         match self {
             Self::Bloomline(filter) => {
-                let others = sources(filter, others, Self::bloomline)?;
+                let others = sources(filter, others, Self::as_bloomline)?;
                 filter.merge(&others, target, permit)
             }
             Self::RedisBloom(filter) => {
-                let others = sources(filter, others, Self::classic)?;
+                let others = sources(filter, others, Self::as_redisbloom)?;
                 filter.merge(&others, target, permit)
             }
             Self::Windowed(_) | Self::ValkeyBloom(_) => Err(self.refusal()),
@@ -48,17 +48,17 @@ impl AnyFilter {
     /// [`Error::Windowed`], [`Error::OfValkeyBloom`], [`Error::Differs`].
     pub fn check_union(&self, others: &[&Self]) -> Result<(), Error> {
         match self {
-            Self::Bloomline(filter) => sources(filter, others, Self::bloomline).map(drop),
-            Self::RedisBloom(filter) => sources(filter, others, Self::classic).map(drop),
+            Self::Bloomline(filter) => sources(filter, others, Self::as_bloomline).map(drop),
+            Self::RedisBloom(filter) => sources(filter, others, Self::as_redisbloom).map(drop),
             Self::Windowed(_) | Self::ValkeyBloom(_) => Err(self.refusal()),
         }
     }
 
-    fn bloomline(&self) -> Result<&Filter, Error> {
+    fn as_bloomline(&self) -> Result<&Filter, Error> {
         if let Self::Bloomline(filter) = self { Ok(filter) } else { Err(self.refusal()) }
     }
 
-    fn classic(&self) -> Result<&RedisBloomFilter, Error> {
+    fn as_redisbloom(&self) -> Result<&RedisBloomFilter, Error> {
         if let Self::RedisBloom(filter) = self { Ok(filter) } else { Err(self.refusal()) }
     }
 }

@@ -97,7 +97,7 @@ impl<R: Reduction> Indexes<R> {
         for _ in 0..count {
             let (word, bit) = self.next_bit();
             // SAFETY: the index is below the modulus, and there are words for that many bits. A
-            // bounds check per bit would add a third to the time of a lookup in cache.
+            // bounds check per bit would cost time; see docs/explanation/performance.md.
             missing |= !unsafe { words.get_unchecked(word) } & bit;
         }
         missing == 0

@@ -295,7 +295,7 @@ impl Layer for RedisBloomLayer {
         let used = shape.modulus().div_ceil(64) as usize;
         let words = layers.map(|layer| layer.words.as_slice().get(..used).unwrap_or_default());
         let fill = fill_of_union(words, sample);
-        // The bits of an item need not be different, so they count as so many items of one bit.
+        // The bits of an item need not be different, so each counts as an item of one bit.
         let per_item = f64::from(shape.hashes);
         let bits = fill.items(1, shape.modulus() as f64);
         let attempted = bits.scaled(1.0 / per_item);

@@ -46,7 +46,7 @@
 //!
 //! **Time is an argument.** This module reads no clock. [`WindowedFilter::advance`] and
 //! [`WindowedFilter::rotate`] change what exists, and insertions by count, at a time that the host
-//! chooses. So two hosts that make the same calls have equal filters, whatever their clocks say.
+//! chooses. So two hosts that make the same calls have equal filters, whatever their clocks show.
 //! Lookups take the time too, to ignore generations that should be gone.
 //!
 //! # Literature
