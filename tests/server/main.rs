@@ -15,7 +15,7 @@
 //! | slots, failover, links of several servers | `cluster` | `cluster::merging` |
 //! | COMMAND, DEBUG DIGEST, INFO | `introspection` | `introspection::command_table` |
 //! | what a windowed filter finds and forgets | `windows` | |
-//! | bytes made to do harm | `hostile` | `hostile::generations` |
+//! | bytes made to do harm | `hostile` | `hostile::forged` |
 //! | crashes, full disks, lack of memory | `faults` | |
 //! | all operations on all kinds, beside random calls | `life` | |
 //! | the same under load; latencies | `soak` | |

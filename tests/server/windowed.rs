@@ -8,7 +8,6 @@ pub const RATE: &str = "0.000000001";
 
 /// Where fields stand in a header of version 2; see `core/src/bloom/window/header.rs`.
 pub const REFRESHES: usize = 14;
-pub const NUMBER: usize = 56;
 pub const DROPPED_BYTES: usize = 64;
 pub const GENERATIONS: usize = 80;
 pub const GENERATION_BYTES: usize = 32;
