@@ -1,13 +1,8 @@
-//! What a primary replicates, and what a server does with replicated commands.
+//! What a primary replicates, and what a server does with replicated commands. That replicas are
+//! equal, and that a call is replicated if and only if it has changed something, is in `life`.
 
 mod chains;
-mod compacting;
-mod cuckoo;
-mod effects;
-mod link;
 mod merging;
-mod min_replicas;
-mod packed_items;
 mod replicated;
-mod rotations;
 mod scripts;
+mod streams;
