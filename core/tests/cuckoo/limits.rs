@@ -8,7 +8,7 @@ use bloomline_core::host::MAX_CHUNK_BYTES;
 use bloomline_core::host::cuckoo::{AnyCuckoo, Compaction, CuckooSpec};
 use bloomline_reference::calls::CuckooCalls;
 
-use super::{Layout, classic, compact, created, granted, options, with_numbers};
+use super::{Layout, classic, granted, options, with_numbers};
 
 const NUMBERS: CuckooNumbers = CuckooNumbers {
     items: 0,
@@ -97,20 +97,6 @@ fn hostile_headers_make_one_demand() {
 }
 
 #[test]
-fn refuses_options_and_capacities_out_of_range() {
-    let create = |capacity, options| AnyCuckoo::redisbloom(capacity, options, &mut granted);
-    let error = |capacity, options| create(capacity, options).unwrap_err();
-    assert_eq!(error(8, options(0, 20, 1)), Error::Cuckoo(CuckooError::BucketSize(0)));
-    assert_eq!(error(8, options(2, 0, 1)), Error::Cuckoo(CuckooError::MaxIterations(0)));
-    assert_eq!(error(8, options(2, 20, 3)), Error::Cuckoo(CuckooError::Expansion(3)));
-    assert_eq!(error(0, options(2, 20, 1)), Error::Capacity(0));
-    assert_eq!(error(u64::MAX, options(2, 20, 1)), Error::Capacity(u64::MAX));
-    for (capacity, bucket_size, buckets) in [(100, 2, 64), (50, 3, 16), (1000, 255, 4), (1, 2, 1)] {
-        assert_eq!(created(capacity, options(bucket_size, 20, 1)).buckets(), buckets);
-    }
-}
-
-#[test]
 fn the_number_of_tables_is_limited() {
     let numbers = CuckooNumbers {
         tables: MAX_TABLES.into(),
@@ -190,30 +176,6 @@ fn refuses_chunks_that_do_not_fit() {
     assert_eq!(filter.scan_dump(3), Some((11, [0; 8].as_slice())));
     assert_eq!(filter.scan_dump(24).map(|(next, chunk)| (next, chunk.len())), Some((40, 16)));
     assert_eq!(filter.scan_dump(25), None);
-}
-
-/// In RedisBloom's layout, equal fingerprints are the same item: a deletion takes any of them. No
-/// item is lost as long as every deletion is of an item that is there.
-#[test]
-fn deletions_of_live_items_lose_no_item() {
-    for (bucket_size, expansion) in [(1, 1), (2, 1), (2, 2), (4, 2), (3, 4)] {
-        let mut filter = created(100, options(bucket_size, 20, expansion));
-        let item = |number: u32| number.to_le_bytes();
-        for number in 0..1_000 {
-            filter.insert(&item(number), &mut granted).unwrap();
-        }
-        let tables = filter.table_count();
-        for number in (0..1_000).filter(|number| number % 10 != 0) {
-            assert!(filter.remove(&item(number)), "{number}");
-        }
-        assert_eq!(filter.len(), 100);
-        let lost = (0..1_000).step_by(10).filter(|number| !filter.contains(&item(*number))).count();
-        // A later table tells items apart that an older one does not.
-        assert!(lost <= if expansion == 1 { 0 } else { 3 }, "{lost} lost");
-        compact(&mut filter);
-        assert!(filter.table_count() < tables);
-        assert_eq!((filter.len(), filter.deletes()), (100, 0));
-    }
 }
 
 /// Buckets of a table of 4 GiB and more share bytes, so nothing is moved in it, out of it or into

@@ -4,7 +4,7 @@ use bloomline_core::host::Demand;
 use bloomline_core::host::cuckoo::AnyCuckoo;
 use bloomline_reference::random::Random;
 
-use super::{Layout, compact, granted, item, reloaded, tables};
+use super::{Layout, compact, granted, item, reloaded};
 
 const ITEMS: u64 = 5_000;
 
@@ -90,23 +90,4 @@ fn long_lists_obey_the_permit() {
     let listed = (filter.size_bytes() + 16 * ITEMS * 3 / 4 - most) / 16;
     assert!(refused > 0 && listed > ITEMS / 4, "{refused} refused, {listed} listed");
     filter.check().unwrap();
-}
-
-/// Equal slots are copies. A table of half the size has fewer slots for each prefix, so that its
-/// list may be longer than the slots that are saved.
-#[test]
-fn compaction_of_equal_slots_makes_no_filter_larger() {
-    for error_rate in [0.9, 0.25, 0.1, 0.03, 0.01, 1e-3] {
-        for capacity in [20, 60, 150, 400, 600] {
-            let empty = Layout::Bloomline { error_rate, is_fixed: false }.create(capacity);
-            let bytes = tables(&empty)[0].len();
-            for part in 1..16 {
-                let mut filter = empty.try_clone(&mut granted).unwrap();
-                let chunk = vec![0xff; bytes * part / 16];
-                filter.load_chunk(1 + chunk.len() as u64, &chunk).expect("a part of the table");
-                compact(&mut filter);
-                reloaded(&filter);
-            }
-        }
-    }
 }

@@ -45,17 +45,12 @@ fn small_filters_take_their_capacity_at_every_width() {
 
 #[test]
 #[cfg_attr(miri, ignore = "takes hours")]
-fn larger_filters_take_their_capacity_at_every_width() {
+fn larger_filters_take_their_capacity() {
     for capacity in [200, 333, 512, 1_000, 2_345, 3_700, 3_800, 4_096, 10_007, 20_000] {
         for bits in MIN_BITS..=MAX_BITS {
             assert_fills(capacity, bits, 1);
         }
     }
-}
-
-#[test]
-#[cfg_attr(miri, ignore = "takes hours")]
-fn large_filters_take_their_capacity() {
     for (capacity, bits) in [(300_000, MIN_BITS), (500_000, 10), (1_000_000, MIN_BITS + 1)] {
         assert_fills(capacity, bits, 1);
     }

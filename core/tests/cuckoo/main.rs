@@ -103,14 +103,29 @@ impl Layout {
     }
 }
 
+/// Loads the chunks of another filter, as far as they fit.
+fn load_from(filter: &mut AnyCuckoo, other: &AnyCuckoo) {
+    let mut iterator = 1;
+    while let Some((next, chunk)) = other.scan_dump(iterator) {
+        let _ = filter.load_chunk(next, chunk);
+        iterator = next;
+    }
+}
+
+/// Writes other bytes to all slots.
+fn overwrite(filter: &mut AnyCuckoo, mut byte: impl FnMut() -> u8) {
+    let mut iterator = 1;
+    while let Some((next, chunk)) = filter.scan_dump(iterator) {
+        let forged: Vec<u8> = (0..chunk.len()).map(|_| byte()).collect();
+        filter.load_chunk(next, &forged).expect("a whole table");
+        iterator = next;
+    }
+}
+
 /// The filter of the header and the chunks of another one.
 fn reloaded(filter: &AnyCuckoo) -> AnyCuckoo {
     let mut copy = AnyCuckoo::decode_header(&filter.encode_header(), &mut granted).expect("valid");
-    let mut iterator = 1;
-    while let Some((next, chunk)) = filter.scan_dump(iterator) {
-        copy.load_chunk(next, chunk).expect("it fits");
-        iterator = next;
-    }
+    load_from(&mut copy, filter);
     assert!(copy == *filter, "{copy:?} is not {filter:?}");
     copy
 }

@@ -1,10 +1,7 @@
 //! Filters in this project's layout compared with their model: sizes one by one, and batches.
 //! `bloomline_reference::life` compares random programs.
 
-use std::cell::Cell;
-
 use bloomline_core::Error;
-use bloomline_core::host::Demand;
 use bloomline_core::host::cuckoo::AnyCuckoo;
 use bloomline_reference::bloomline_cuckoo::Model;
 use bloomline_reference::calls::CuckooCalls;
@@ -92,33 +89,6 @@ fn small_filters_agree_with_the_model_after_each_step() {
             }
         }
     }
-}
-
-/// In a batch, an item that is refused changes nothing for those after it.
-#[test]
-fn own_batches_continue_after_a_refusal() {
-    let mut pair = Pair::new(50, 0.01, false);
-    let items: Vec<_> = (0..300).map(item).collect();
-    let (left, mut answers) = (Cell::new(2), Vec::new());
-    // Two growths are granted.
-    let mut permit = |_: Demand| left.replace(left.get().max(1) - 1) > 0;
-    pair.filter.insert_each(
-        &mut items.iter().map(AsRef::as_ref),
-        false,
-        &mut permit,
-        &mut |result| answers.push(result),
-    );
-    for (item, answer) in items.iter().zip(answers) {
-        match answer {
-            Ok(is_stored) => {
-                pair.model.inserted(item, false, Ok(is_stored));
-                pair.batch.insert(item, &mut granted).unwrap();
-            }
-            Err(error) => assert!(matches!(error, Error::Refused(_)), "{error}"),
-        }
-    }
-    pair.assert_equal();
-    assert!(pair.model.len() < 300);
 }
 
 /// A table that is far larger than a cache line per item, several tables, and groups that are not

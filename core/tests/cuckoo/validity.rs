@@ -199,16 +199,6 @@ fn refuses_each_field_out_of_range() {
     assert_refused(&with(list + 8, &[255; 8]), "the most copies");
 }
 
-/// A position without a source.
-#[test]
-fn refuses_a_position_without_a_source() {
-    let mut header = empty().encode_header();
-    header[48] = 1;
-    assert_refused(&header, "a position");
-    let header = Header { drained: Some(0), ..Header::of(&empty()) };
-    assert_refused(&header.encode(), "the only table is drained");
-}
-
 #[test]
 fn refuses_to_create_what_is_out_of_range() {
     let create = |capacity, error_rate| {
@@ -231,13 +221,25 @@ fn refuses_to_create_what_is_out_of_range() {
     for capacity in [1 << 30, 1 << 40] {
         assert!(matches!(create(capacity, 0.01), Err(Error::Refused(_))));
     }
-    let with = |options| {
+    let classic = |capacity, options| AnyCuckoo::redisbloom(capacity, options, &mut granted);
+    for capacity in [0, u64::MAX] {
+        let error = classic(capacity, options(2, 20, 1)).unwrap_err();
+        assert_eq!(error, Error::Capacity(capacity));
+    }
+    for (options, error) in [
+        (options(0, 20, 1), CuckooError::BucketSize(0)),
+        (options(2, 0, 1), CuckooError::MaxIterations(0)),
+        (options(2, 20, 3), CuckooError::Expansion(3)),
+    ] {
         let spec = CuckooSpec { capacity: 10, error_rate: 0.01, options };
-        AnyCuckoo::bloomline(spec, 7, &mut granted).unwrap_err()
-    };
-    assert_eq!(with(options(0, 20, 1)), Error::Cuckoo(CuckooError::BucketSize(0)));
-    assert_eq!(with(options(2, 0, 1)), Error::Cuckoo(CuckooError::MaxIterations(0)));
-    assert_eq!(with(options(2, 20, 3)), Error::Cuckoo(CuckooError::Expansion(3)));
+        let own = AnyCuckoo::bloomline(spec, 7, &mut granted);
+        for result in [own, classic(8, options)] {
+            assert_eq!(result.unwrap_err(), Error::Cuckoo(error));
+        }
+    }
+    for (capacity, bucket_size, buckets) in [(100, 2, 64), (50, 3, 16), (1000, 255, 4), (1, 2, 1)] {
+        assert_eq!(classic(capacity, options(bucket_size, 20, 1)).unwrap().buckets(), buckets);
+    }
 }
 
 /// At the least rate, a filter that grows takes at least four more tables after the first.
@@ -260,14 +262,17 @@ fn the_least_rate_leaves_room_for_four_more_tables() {
     }
 }
 
-/// Bytes that are not a header of any layout.
 #[test]
-fn headers_of_other_kinds_are_refused() {
+fn refuses_a_position_without_a_source_and_other_headers() {
+    let mut header = empty().encode_header();
+    header[48] = 1;
+    assert_refused(&header, "a position");
+    let header = Header { drained: Some(0), ..Header::of(&empty()) };
+    assert_refused(&header.encode(), "the only table is drained");
     for bytes in [&b""[..], b"bloomcko", b"bloomlin", &[0; 64], &[255; 64], &[0; 104]] {
-        let result = AnyCuckoo::decode_header(bytes, &mut granted);
-        assert!(matches!(result, Err(Error::Header(_))), "{bytes:?}");
+        assert_refused(bytes, "another kind of header");
     }
-    let own = empty().encode_header();
-    let result = AnyCuckoo::decode_header(&own[..38], &mut granted);
+    // The length of a header of RedisBloom's layout.
+    let result = AnyCuckoo::decode_header(&empty().encode_header()[..38], &mut granted);
     assert!(matches!(result, Err(Error::Header(HeaderError::Cuckoo(_)))), "{result:?}");
 }

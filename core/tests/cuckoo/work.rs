@@ -10,7 +10,7 @@ use bloomline_reference::cuckoo_header::{Header, Table};
 use bloomline_reference::random::Random;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::{Layout, bytes, compact, created, granted, item, options};
+use super::{Layout, bytes, compact, created, granted, item, load_from, options, overwrite};
 
 /// The seed of [`Layout::create`].
 const SEED: u64 = 7;
@@ -103,17 +103,6 @@ fn chosen_items_cost_at_most_tenfold() {
     }
 }
 
-/// Fills the slots of all tables with random values, or with equal ones.
-fn forge(filter: &mut AnyCuckoo, random: Option<&mut Random>) {
-    let (mut iterator, mut random) = (1, random);
-    while let Some((next, chunk)) = filter.scan_dump(iterator) {
-        let mut byte = || random.as_mut().map_or(0x55, |random| random.next() as u8);
-        let forged: Vec<u8> = (0..chunk.len()).map(|_| byte()).collect();
-        filter.load_chunk(next, &forged).unwrap();
-        iterator = next;
-    }
-}
-
 /// A filter that is being doubled, and one of several tables, both with slots that are all
 /// occupied.
 fn saturated(seed: u64) -> Vec<AnyCuckoo> {
@@ -124,8 +113,8 @@ fn saturated(seed: u64) -> Vec<AnyCuckoo> {
             filter.insert(&item(number), &mut granted).unwrap();
         }
         let mut random = Random::new(seed);
-        let random = (seed > 0).then_some(&mut random);
-        forge(&mut filter, random);
+        // Random values, or equal ones.
+        overwrite(&mut filter, || if seed > 0 { random.next() as u8 } else { 0x55 });
         filters.push(filter);
     }
     filters
@@ -278,11 +267,7 @@ fn a_header_without_items_does_not_compact_for_each_deletion() {
     let mut header = filter.encode_header();
     header[..8].fill(0);
     let mut forged = AnyCuckoo::decode_header(&header, &mut granted).unwrap();
-    let mut iterator = 1;
-    while let Some((next, chunk)) = filter.scan_dump(iterator) {
-        forged.load_chunk(next, chunk).unwrap();
-        iterator = next;
-    }
+    load_from(&mut forged, &filter);
     let mut compactions = 0;
     for number in 0..800 {
         assert!(forged.remove(&item(number)));
