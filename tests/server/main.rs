@@ -9,10 +9,10 @@
 //! | access rules | `acl` | `acl` |
 //! | a changed key: events, WATCH, caching, TTL, MULTI, COPY | `keyspace` | `keyspace::changes` |
 //! | a limit of memory | `limits` | `limits::changes` |
-//! | memory taken, reported, moved, freed | `memory` | `memory::defrag_kinds` |
-//! | what is replicated; scripts | `replication` | `replication::merging` |
+//! | memory taken, reported, moved, freed | `memory` | `memory::defrag` |
+//! | what is replicated; scripts | `replication` | `replication::streams` |
 //! | files, full sync, DUMP, chunks, COPY, MIGRATE | `entry_points` | the kinds `merged` |
-//! | slots, failover, links of several servers | `cluster` | `cluster::merging` |
+//! | slots, failover, links of several servers | `cluster` | `cluster::slots` |
 //! | COMMAND, DEBUG DIGEST, INFO | `introspection` | `introspection::command_table` |
 //! | what a windowed filter finds and forgets | `windows` | |
 //! | bytes made to do harm | `hostile` | `hostile::forged` |

@@ -1,6 +1,6 @@
-//! Replicas that join, lose their link and return, while a client adds.
+//! Replicas that join and follow while a client adds. `faults::cut_links` cuts their links.
 
-use bloomline_harness::{Client, Server, for_each_server_long, numbered, report_missing, until};
+use bloomline_harness::{Client, Server, for_each_server_long, numbered, report_missing};
 
 use super::equal::{OTHER_SETTINGS, assert_equal, catch_up, many_small, setup};
 use super::traffic::{assert_has_rounds, while_adding};
@@ -52,33 +52,6 @@ fn a_full_resync_under_traffic_loses_nothing() {
 }
 
 #[test]
-fn a_partial_resync_under_traffic_loses_nothing() {
-    for_each_server_long(|kind| {
-        let primary = setup().line("repl-backlog-size 64mb").start(kind);
-        let mut client = primary.resp2();
-        make_keys(&mut client);
-        let replica = setup().module_args(OTHER_SETTINGS).follows(&primary).start(kind);
-        let mut follower = replica.resp2();
-        catch_up(&mut client, &mut follower);
-        let rounds = while_adding(&KEYS, runner(&primary), |rounds| {
-            for cuts in 1..=3 {
-                rounds.pass(2);
-                assert_eq!(client.ask("CLIENT KILL TYPE replica"), ":1");
-                let cuts = cuts.to_string();
-                until("the replica to continue", || {
-                    (client.info("sync_partial_ok") == cuts).then_some(())
-                });
-            }
-            rounds.pass(2);
-        });
-        catch_up(&mut client, &mut follower);
-        assert_eq!(client.info("sync_full"), "1");
-        assert_has_rounds(&mut follower, &KEYS, rounds);
-        assert_equal(&mut client, &mut follower);
-    });
-}
-
-#[test]
 fn chained_replicas_with_other_settings_are_equal() {
     for_each_server_long(|kind| {
         let primary = setup().start(kind);
@@ -103,53 +76,6 @@ fn chained_replicas_with_other_settings_are_equal() {
         catch_up(&mut client, &mut follower);
         assert_has_rounds(&mut follower, &KEYS, rounds);
         assert_equal(&mut client, &mut between);
-        assert_equal(&mut client, &mut follower);
-    });
-}
-
-#[test]
-fn a_diskless_load_serves_the_old_data_until_the_swap() {
-    for_each_server_long(|kind| {
-        let primary =
-            setup().line("repl-diskless-sync yes").line("repl-backlog-size 16kb").start(kind);
-        let mut client = primary.resp2();
-        make_keys(&mut client);
-        many_small(&mut client, 300);
-        client.ok("SET old 1");
-        client.call("BF.ADD reserved before");
-        let replica = setup()
-            .module_args(OTHER_SETTINGS)
-            .line("repl-diskless-load swapdb")
-            .follows(&primary)
-            .start(kind);
-        let mut follower = replica.resp2();
-        catch_up(&mut client, &mut follower);
-        assert_equal(&mut client, &mut follower);
-
-        // Each of the 300 filters is loaded with a delay of 2 ms. The server serves clients after
-        // every other filter.
-        follower.ok("CONFIG SET key-load-delay 2000");
-        let looks_up =
-            follower.ask("CONFIG SET loading-process-events-interval-bytes 1024") == "+OK";
-        // More than the backlog holds, written before the replica can request what it missed.
-        client.ok("MULTI");
-        client.call("CLIENT KILL TYPE replica");
-        for i in 0..400 {
-            client.items("BF.MADD", "growing", &numbered(&format!("missed:{i}"), 100));
-        }
-        client.call("DEL old");
-        client.call("EXEC");
-        if looks_up {
-            follower.wait_for("async_loading", "1");
-            assert_eq!(follower.ask("BF.MEXISTS reserved before"), "*[:1]");
-            assert_eq!(follower.ask("EXISTS old"), ":1", "the load ended too early");
-            follower.ok("CONFIG SET key-load-delay 0");
-        } else {
-            report_missing(kind, "answers while it loads a full sync");
-        }
-        until("the data sets to be swapped", || (follower.ask("EXISTS old") == ":0").then_some(()));
-        catch_up(&mut client, &mut follower);
-        assert_eq!(client.info("sync_full"), "2");
         assert_equal(&mut client, &mut follower);
     });
 }

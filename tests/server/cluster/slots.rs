@@ -1,4 +1,4 @@
-//! Slots: nodes redirect commands to the owner of the slot, and filters move with their slot.
+//! Slots: filters move with their slot, and the keys of a merge must be in one.
 
 use bloomline_harness::for_each_server_long;
 
@@ -6,47 +6,7 @@ use super::equal::{assert_equal, catch_up};
 use super::filled::fill;
 use super::nodes::{Cluster, PRIMARIES};
 use super::traffic::{assert_has_rounds, while_adding};
-
-#[test]
-fn nodes_without_the_slot_redirect_every_command() {
-    const COMMANDS: [&str; 11] = [
-        "BF.RESERVE k 0.01 100",
-        "BF.ADD k a",
-        "BF.MADD k a b",
-        "BF.INSERT k CAPACITY 10 ITEMS a b",
-        "BF.EXISTS k a",
-        "BF.MEXISTS k a b",
-        "BF.CARD k",
-        "BF.INFO k",
-        "BF.DEBUG k",
-        "BF.SCANDUMP k 0",
-        "BF.LOADCHUNK k 1 data",
-    ];
-    for_each_server_long(|kind| {
-        let cluster = Cluster::start(kind, |_, setup| setup);
-        let (owner, slot) = cluster.owner("k");
-        let moved = format!("-MOVED {slot} 127.0.0.1:{}", cluster.nodes[owner].port);
-        let mut elsewhere = cluster.nodes[(owner + 1) % PRIMARIES].resp2();
-        let mut replica = cluster.nodes[owner + PRIMARIES].resp2();
-        for command in COMMANDS {
-            assert_eq!(
-                elsewhere.ask(&format!("COMMAND GETKEYS {command}")),
-                "*[$1 k]",
-                "{command}"
-            );
-            assert_eq!(elsewhere.ask(command), moved, "{command}");
-            assert_eq!(replica.ask(command), moved, "{command}");
-        }
-        let mut home = cluster.nodes[owner].resp2();
-        assert_eq!(home.ask("BF.ADD k a"), ":1");
-        catch_up(&mut home, &mut replica);
-        // A replica answers reading commands for its primary after the client has sent READONLY.
-        replica.ok("READONLY");
-        assert_eq!(replica.ask("BF.EXISTS k a"), ":1");
-        assert_eq!(replica.ask("BF.CARD k"), ":1");
-        assert_eq!(replica.ask("BF.ADD k b"), moved);
-    });
-}
+use crate::overlapping::{ALL, PARTS, add, assert_contains};
 
 #[test]
 fn filters_of_1_kb_to_100_mb_move_with_their_slot() {
@@ -96,5 +56,35 @@ fn filters_of_1_kb_to_100_mb_move_with_their_slot() {
         let mut replica = cluster.nodes[to + PRIMARIES].resp2();
         catch_up(&mut target, &mut replica);
         assert_equal(&mut target, &mut replica);
+    });
+}
+
+#[test]
+fn keys_of_a_merge_must_be_in_one_slot() {
+    for_each_server_long(|kind| {
+        let cluster = Cluster::start(kind, |_, setup| setup);
+        let (owner, slot) = cluster.owner("{k}");
+        let mut home = cluster.nodes[owner].resp2();
+        let mut elsewhere = cluster.nodes[(owner + 1) % PRIMARIES].resp2();
+        for (key, range) in PARTS {
+            let key = format!("{{k}}{key}");
+            home.ok(&format!("BF.RESERVE {key} 0.000001 1000 SEED 7"));
+            add(&mut home, &key, range);
+        }
+        let crossing = "-CROSSSLOT Keys in request don't hash to the same slot";
+        for line in
+            ["BF.MERGE {k}a other", "BF.MERGE other {k}a", "BF.MERGE {k}a {k}b {k}c other {k}a"]
+        {
+            assert_eq!(home.ask(line), crossing, "{line}");
+            assert_eq!(elsewhere.ask(line), crossing, "{line}");
+        }
+        let moved = format!("-MOVED {slot} 127.0.0.1:{}", cluster.nodes[owner].port);
+        assert_eq!(elsewhere.ask("BF.MERGE {k}d {k}a {k}b"), moved);
+        home.ok("BF.MERGE {k}d {k}a {k}b");
+        home.ok("BF.MERGE {k}a {k}d {k}c");
+        assert_contains(&mut home, "{k}a", 0..ALL);
+        let mut replica = cluster.nodes[owner + PRIMARIES].resp2();
+        catch_up(&mut home, &mut replica);
+        assert_equal(&mut home, &mut replica);
     });
 }

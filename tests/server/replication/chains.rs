@@ -3,7 +3,7 @@
 use bloomline_harness::{Client, Clock, Kind, Server, for_each_server};
 
 use crate::cluster::equal::catch_up;
-use crate::timed::{RESERVE, SLOT, Timed, WINDOW, assert_equal, digest, info, setup};
+use crate::timed::{RESERVE, SLOT, Timed, WINDOW, assert_equal, digest, info, setup, time};
 
 /// Settings of the replicas, with which filters that they create differ.
 const SETTINGS: &str = "bf-error-rate 0.1 bf-initial-size 17";
@@ -112,5 +112,33 @@ fn a_promoted_replica_goes_on_by_its_own_clock() {
         assert_eq!(last.ask("BF.MADD k a b c d"), "*[:0 :0 :0 :1]");
         assert_eq!(info(last, "NEWEST"), newest);
         assert_eq!(last.ask("BF.MEXISTS k a b c d"), "*[:1 :1 :1 :1]");
+    });
+}
+
+#[test]
+fn a_primary_that_dies_after_a_rotation_loses_nothing() {
+    Timed::on_each_server(&[], |_, Timed { mut server, clock }| {
+        let (mut client, other) = (server.resp2(), Clock::new());
+        let replica = setup(&other).follows(&server).start(&server.kind);
+        let mut follower = replica.resp2();
+        catch_up(&mut client, &mut follower);
+        client.ok(RESERVE);
+        client.call("BF.MADD k a b");
+        clock.advance(SLOT + 10);
+        // The rotation arrives without the addition behind it.
+        let now = time(&mut client) * 1000;
+        client.ok(&format!("BF.ROTATE k AT {now}"));
+        catch_up(&mut client, &mut follower);
+        server.kill();
+        follower.ok("REPLICAOF NO ONE");
+        assert_eq!(info(&mut follower, "NEWEST"), now);
+        // The replica's clock is a slot behind that of the newest generation.
+        assert_eq!(follower.ask("BF.MEXISTS k a b"), "*[:1 :1]");
+        assert_eq!(follower.ask("BF.MADD k a c"), "*[:0 :1]");
+        assert_eq!(info(&mut follower, "NEWEST"), now);
+        other.advance(2 * SLOT + 100);
+        assert_eq!(follower.ask("BF.ADD k d"), ":1");
+        assert!(info(&mut follower, "NEWEST") > now);
+        assert_eq!(follower.ask("BF.MEXISTS k a b c d"), "*[:1 :1 :1 :1]");
     });
 }
