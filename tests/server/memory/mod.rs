@@ -1,17 +1,12 @@
 //! Memory of filters: when it is taken, how it is counted, moved and freed.
 
-mod compacting;
-mod cuckoo;
 mod defrag;
-mod defrag_kinds;
 mod freeing;
 mod generations;
 #[cfg(target_os = "linux")]
 mod huge;
 mod neighbours;
-mod neighbours_defrag;
 mod resident;
-mod strings;
 mod usage;
 
 use bloomline_harness::{Client, int};
