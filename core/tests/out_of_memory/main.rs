@@ -9,16 +9,11 @@ use std::cell::Cell;
 use std::ptr;
 
 use bloomline_core::Error;
-use bloomline_core::bloom::layer::Layer;
-use bloomline_core::bloom::redisbloom::geometry::Options;
-use bloomline_core::bloom::redisbloom::{Common, RedisBloomFilter};
-use bloomline_core::bloom::scalable::ScalableFilter;
-use bloomline_core::host::{AnyFilter, Demand, Filter, Growth, Spec};
-use bloomline_reference::calls::Calls;
+use bloomline_core::host::Demand;
 
-mod cuckoo;
-mod joined;
-mod windowed;
+mod compaction;
+mod kinds;
+mod relocation;
 
 thread_local! {
     /// Number of allocations until one fails; `None` if none is to fail.
@@ -96,6 +91,14 @@ fn failing_after<R>(allocations: u64, run: impl FnOnce() -> R) -> (R, bool) {
     (result, HAS_FAILED.with(Cell::get))
 }
 
+/// Runs a function in which no allocation fails.
+fn unfailing<R>(run: impl FnOnce() -> R) -> R {
+    let until = UNTIL_FAILURE.take();
+    let result = run();
+    UNTIL_FAILURE.set(until);
+    result
+}
+
 fn live_allocations() -> i64 {
     LIVE.with(Cell::get)
 }
@@ -132,159 +135,10 @@ fn until_success<T>(mut make: impl FnMut() -> Result<T, Error>) -> (T, u64) {
     retried(&mut (), |_| (), |_| make())
 }
 
-/// All that an operation might change: the header and the bits.
-fn state(filter: &AnyFilter) -> (Vec<u8>, Vec<Vec<u8>>) {
-    let mut bits = Vec::new();
-    filter.each_layer(|words| bits.push(words.as_bytes().to_vec()));
-    (filter.encode_header(), bits)
-}
-
 fn granted(_: Demand) -> bool {
     true
 }
 
-fn scaling(capacity: u64, error_rate: f64, expansion: u32) -> Spec {
-    Spec { capacity, error_rate, growth: Growth::Scaling { expansion } }
-}
-
-fn specs() -> Vec<Spec> {
-    let fixed = Spec { capacity: 100_000, error_rate: 0.001, growth: Growth::Fixed };
-    vec![scaling(4, 1e-6, 1), scaling(4, 1e-6, 2), scaling(50_000, 1e-6, 3), fixed]
-}
-
-fn classic(spec: Spec) -> Result<RedisBloomFilter, Error> {
-    let expansion = match spec.growth {
-        Growth::Scaling { expansion } => expansion,
-        Growth::Fixed => 2,
-    };
-    let options = Options::of_new_filter(spec.growth == Growth::Fixed);
-    RedisBloomFilter::new(
-        spec.capacity,
-        spec.error_rate,
-        Common { options, expansion },
-        &mut granted,
-    )
-}
-
-fn item(number: u64) -> [u8; 8] {
-    number.to_le_bytes()
-}
-
-/// Inserts items one by one, and lets each allocation fail once. Returns the number of failures.
-fn grow(filter: &mut AnyFilter, items: u64) -> u64 {
-    let insert =
-        |number| retried(filter, state, |it| it.insert_item(&item(number), 0, &mut granted)).1;
-    let failures = (0..items).map(insert).sum();
-    assert!((0..items).all(|number| filter.contains_item(&item(number), 0)));
-    failures
-}
-
-#[test]
-fn failed_creation_leaks_nothing() {
-    for spec in specs() {
-        let (filter, failures) = until_success(|| Filter::new(spec, 7, &mut granted));
-        assert!(filter.is_empty() && failures > 0);
-        let (filter, failures) = until_success(|| classic(spec));
-        assert!(filter.is_empty() && failures > 0);
-    }
-}
-
-#[test]
-fn failed_growth_loses_no_item_and_can_be_retried() {
-    for (expansion, items) in [(1, 120), (2, 1000)] {
-        let spec = scaling(4, 1e-9, expansion);
-        for mut filter in [
-            AnyFilter::from(Filter::new(spec, 7, &mut granted).unwrap()),
-            classic(spec).unwrap().into(),
-        ] {
-            let failures = grow(&mut filter, items);
-            // Two allocations per further layer: its bits and the table of the older layers.
-            assert!(failures >= 2 * u64::from(filter.layer_count() - 1), "{failures}");
-        }
-    }
-}
-
-/// Inserts items in calls of a hundred, and lets one allocation fail in each call.
-fn grow_in_batches<L: Layer>(filter: &mut ScalableFilter<L>)
-where
-    ScalableFilter<L>: Calls<Inserted = bool>,
-{
-    let (mut acknowledged, mut inserted) = (Vec::new(), 0);
-    for call in 0..40 {
-        let items: Vec<[u8; 8]> = (call * 100..call * 100 + 100).map(item).collect();
-        let mut answers = Vec::with_capacity(items.len());
-        failing_after(call % 5, || {
-            filter.insert_each(
-                &mut items.iter().map(|item| &item[..]),
-                0,
-                &mut granted,
-                &mut |answer| answers.push(answer),
-            );
-        });
-        assert_eq!(answers.len(), items.len(), "each item has an answer");
-        inserted += answers.iter().filter(|answer| **answer == Ok(true)).count() as u64;
-        acknowledged.extend(
-            items.iter().zip(answers).filter(|(_, answer)| answer.is_ok()).map(|(item, _)| *item),
-        );
-        assert_eq!(filter.len(), inserted);
-        assert!(
-            acknowledged.iter().all(|item| filter.contains_item(item, 0)),
-            "missing items after call {call}"
-        );
-    }
-    assert!(acknowledged.len() < 4000, "no allocation failed");
-}
-
-#[test]
-fn batches_without_memory_keep_acknowledged_items() {
-    let spec = scaling(10, 1e-9, 1);
-    grow_in_batches(&mut Filter::new(spec, 7, &mut granted).unwrap());
-    grow_in_batches(&mut classic(spec).unwrap());
-}
-
-#[test]
-fn failed_decoding_leaks_nothing() {
-    for spec in specs().into_iter().filter(|spec| spec.growth != Growth::Fixed) {
-        let mut filter = Filter::new(spec, 7, &mut granted).unwrap();
-        add_layers(&mut filter);
-        let header = filter.encode_header();
-        let (loaded, failures) = until_success(|| Filter::decode_header(&header, &mut granted));
-        assert_eq!(loaded.len(), filter.len());
-        assert!(failures >= filter.layer_count().into());
-
-        let mut filter = classic(spec).unwrap();
-        add_layers(&mut filter);
-        let header = filter.encode_header();
-        let (loaded, failures) =
-            until_success(|| RedisBloomFilter::decode_header(&header, &mut granted));
-        assert_eq!(loaded.len(), filter.len());
-        assert!(failures >= filter.layer_count().into());
-    }
-}
-
-/// Inserts items until the filter has a dozen layers or takes a megabyte.
-fn add_layers<L: Layer>(filter: &mut ScalableFilter<L>)
-where
-    ScalableFilter<L>: Calls<Inserted = bool>,
-{
-    for number in 0.. {
-        if filter.layer_count() >= 12 || filter.size_bytes() > 1 << 20 {
-            return;
-        }
-        filter.insert_item(&item(number), 0, &mut granted).unwrap();
-    }
-}
-
-#[test]
-fn failed_clone_leaves_the_original_unchanged() {
-    let mut filter = Filter::new(scaling(4, 1e-6, 2), 7, &mut granted).unwrap();
-    for number in 0..500 {
-        filter.insert_item(&item(number), 0, &mut granted).unwrap();
-    }
-    let (copy, failures) = until_success(|| filter.try_clone(&mut granted));
-    assert!(failures >= filter.layer_count().into());
-    let len = filter.len();
-    assert_eq!(copy.len(), len);
-    assert!((0..500).all(|number| filter.contains_item(&item(number), 0)));
-    assert!((0..500).all(|number| copy.contains_item(&item(number), 0)));
+fn item(number: u64) -> Vec<u8> {
+    number.to_le_bytes().to_vec()
 }

@@ -5,7 +5,6 @@ use bloomline_core::bloom::window::WindowedFilter;
 use bloomline_core::error::Parameter;
 use bloomline_core::host::valkey::{Common, FIXED_SEED, ValkeyFilter};
 use bloomline_core::host::{AnyFilter, Spec};
-use bloomline_reference::calls::Calls;
 
 use crate::window::kinds;
 
@@ -152,18 +151,4 @@ fn overfull_layer_is_not_followed_by_layers_of_others() {
     assert_eq!(error, Error::Differs(Parameter::Layer(0)));
     assert_eq!(refusal(&any(&grown), &[&overfull]), error);
     copied(&overfull);
-}
-
-#[test]
-fn refused_permit_leaves_the_filter_unchanged() {
-    for kind in [any(&new(scaling(50, 0.01, 2), SEED)), classic(scaling(50, 0.01, 2)).into()] {
-        let mut source = kind.try_clone(&mut |_| true).unwrap();
-        for item in 0..500u64 {
-            source.insert_item(&item.to_le_bytes(), 0, &mut |_| true).unwrap();
-        }
-        let (mut filter, before) = (kind.try_clone(&mut |_| true).unwrap(), state(&kind));
-        let refused = filter.union(&[&source], &mut |_| false);
-        assert_eq!(refused, Err(Error::Refused(source.size_bytes())));
-        assert!(state(&filter) == before);
-    }
 }

@@ -1,0 +1,285 @@
+//! One filter of each kind: created, filled, decoded, copied, and filled in batches.
+
+use std::collections::HashSet;
+
+use bloomline_core::Error;
+use bloomline_core::bloom::redisbloom::geometry::Options;
+use bloomline_core::bloom::redisbloom::{RedisBloomFilter, Common};
+use bloomline_core::bloom::valkey::ValkeyFilter;
+use bloomline_core::bloom::window::{Window, WindowSpec, WindowedFilter};
+use bloomline_core::chunk::Bits;
+use bloomline_core::host::cuckoo::{AnyCuckoo, CuckooOptions, CuckooSpec};
+use bloomline_core::host::valkey::Common as ValkeyCommon;
+use bloomline_core::host::{self, AnyFilter, Growth, Spec};
+use bloomline_reference::calls::{Calls, CuckooCalls};
+use bloomline_reference::life::filter::Filter;
+
+use super::{failing_after, granted, item, live_allocations, retried, unfailing, until_success};
+
+/// A kind of filter.
+pub struct Kind {
+    pub name: &'static str,
+    create: fn() -> Result<Filter, Error>,
+    /// Items that are added one by one.
+    pub items: u64,
+    /// Further copies of each, which the list of a cuckoo filter takes.
+    copies: u64,
+    /// The least failures for each layer, table or generation after the first.
+    least: u64,
+}
+
+const fn kind(name: &'static str, create: fn() -> Result<Filter, Error>, items: u64) -> Kind {
+    Kind { name, create, items, copies: 0, least: 2 }
+}
+
+/// A new layer or table takes its bits and a longer list. Small windowed filters are one block.
+pub const KINDS: [Kind; 19] = [
+    kind("equal layers", || own(4, 1e-9, scaling(1)), 120),
+    kind("growing layers", || own(4, 1e-9, scaling(2)), 1_000),
+    kind("a large layer", || own(50_000, 1e-6, scaling(3)), 9),
+    kind("fixed", || own(100_000, 0.001, Growth::Fixed), 9),
+    kind("classic, equal layers", || classic(4, 1e-9, scaling(1)), 120),
+    kind("classic, growing layers", || classic(4, 1e-9, scaling(2)), 1_000),
+    kind("classic, a large layer", || classic(50_000, 1e-6, scaling(3)), 9),
+    kind("classic, fixed", || classic(100_000, 0.001, Growth::Fixed), 9),
+    kind("valkey-bloom", || valkey(4), 500),
+    Kind { least: 1, ..kind("by time", || windowed(12, TIME, true), 80) },
+    Kind { least: 1, ..kind("by count", || windowed(12, Window::Last, true), 80) },
+    Kind { least: 1, ..kind("by hand", || windowed(12, Window::Manual, false), 80) },
+    // Its pages are zeroed lazily.
+    kind("by hand, large", || windowed(3_000_000, Window::Manual, true), 40),
+    kind("cuckoo", || cuckoo(10, 0.01), 200),
+    Kind { copies: 4, ..kind("cuckoo of one item", || cuckoo(1, 0.25), 200) },
+    Kind { copies: 4, ..kind("cuckoo at a low rate", || cuckoo(30, 1e-5), 200) },
+    kind("a large cuckoo table", || cuckoo(100_000, 0.01), 9),
+    kind("classic cuckoo", || classic_cuckoo(4), 200),
+    kind("a large classic cuckoo table", || classic_cuckoo(100_000), 9),
+];
+
+const TIME: Window = Window::Time { millis: 1_000 };
+
+const OPTIONS: CuckooOptions = CuckooOptions { bucket_size: 2, max_iterations: 3, expansion: 2 };
+
+pub fn scaling(expansion: u32) -> Growth {
+    Growth::Scaling { expansion }
+}
+
+pub fn own(capacity: u64, error_rate: f64, growth: Growth) -> Result<Filter, Error> {
+    host::Filter::new(Spec { capacity, error_rate, growth }, 7, &mut granted).map(Filter::from)
+}
+
+pub fn classic(capacity: u64, error_rate: f64, growth: Growth) -> Result<Filter, Error> {
+    let options = Options::of_new_filter(growth == Growth::Fixed);
+    let expansion = match growth {
+        Growth::Scaling { expansion } => expansion,
+        Growth::Fixed => 2,
+    };
+    let common = Common { options, expansion };
+    RedisBloomFilter::new(capacity, error_rate, common, &mut granted).map(boxed)
+}
+
+fn valkey(capacity: u64) -> Result<Filter, Error> {
+    let (error_rate, tightening, seed) = (1e-6, 0.5, [7; 32]);
+    let common = ValkeyCommon { expansion: 2, error_rate, tightening, seed, is_random: true };
+    ValkeyFilter::new(capacity, common, &mut granted).map(boxed)
+}
+
+fn windowed(capacity: u64, window: Window, refreshes: bool) -> Result<Filter, Error> {
+    let (error_rate, generations, growth) = (0.001, 3, scaling(1));
+    let spec = WindowSpec { capacity, error_rate, growth, window, generations, refreshes };
+    WindowedFilter::new(spec, 7, 0, &mut granted).map(Filter::from)
+}
+
+pub fn cuckoo(capacity: u64, error_rate: f64) -> Result<Filter, Error> {
+    let spec = CuckooSpec { capacity, error_rate, options: OPTIONS };
+    AnyCuckoo::bloomline(spec, 7, &mut granted).map(Filter::Cuckoo)
+}
+
+fn classic_cuckoo(capacity: u64) -> Result<Filter, Error> {
+    AnyCuckoo::redisbloom(capacity, OPTIONS, &mut granted).map(Filter::Cuckoo)
+}
+
+/// A filter in a box of a hundred bytes, which a host must have.
+fn boxed(filter: impl Into<AnyFilter>) -> Filter {
+    unfailing(|| Filter::from(filter))
+}
+
+/// The filter of a header, of the layout of another one.
+fn decoded(filter: &Filter, header: &[u8]) -> Result<Filter, Error> {
+    let permit = &mut granted;
+    match filter {
+        Filter::Bloom(AnyFilter::RedisBloom(_)) => {
+            RedisBloomFilter::decode_header(header, permit).map(boxed)
+        }
+        Filter::Bloom(AnyFilter::ValkeyBloom(_)) => {
+            ValkeyFilter::decode_header(header, permit).map(boxed)
+        }
+        _ => filter.decode(header, permit),
+    }
+}
+
+fn copied(filter: &Filter) -> Result<Filter, Error> {
+    let permit = &mut granted;
+    match filter {
+        Filter::Bloom(AnyFilter::RedisBloom(filter)) => filter.try_clone(permit).map(boxed),
+        Filter::Bloom(AnyFilter::ValkeyBloom(filter)) => filter.try_clone(permit).map(boxed),
+        Filter::Bloom(filter) => filter.try_clone(permit).map(Filter::Bloom),
+        Filter::Cuckoo(filter) => filter.try_clone(permit).map(Filter::Cuckoo),
+    }
+}
+
+pub fn insert(filter: &mut Filter, item: &[u8]) -> Result<(), Error> {
+    match filter {
+        Filter::Bloom(filter) => filter.insert_item(item, 0, &mut granted).map(drop),
+        Filter::Cuckoo(filter) => filter.insert(item, &mut granted),
+    }
+}
+
+impl Kind {
+    /// The filter with its items, after every allocation failed once, and the number of failures
+    /// after its creation. Every tenth item a windowed one rotates, if it does so between calls.
+    pub fn filled(&self) -> (Filter, u64) {
+        let mut filter = (self.create)().expect("memory");
+        let mut failures = 0;
+        for number in 0..self.items {
+            if let Some(window) = filter.windowed().map(|it| it.spec().window)
+                && number % 10 == 0
+            {
+                let rotate = |filter: &mut Filter| {
+                    let windowed = filter.windowed_mut().expect("a windowed filter");
+                    match window {
+                        Window::Manual => windowed.rotate(number, &mut granted),
+                        _ => windowed.advance(number * 50, &mut granted).map(drop),
+                    }
+                };
+                failures += retried(&mut filter, Filter::dump, rotate).1;
+            }
+            // Some items of windowed filters are refreshed.
+            let older = filter.windowed().map(|_| number / 2);
+            for number in (0..=self.copies).map(|_| number).chain(older) {
+                let item = item(number);
+                let insert = |filter: &mut Filter| insert(filter, &item);
+                failures += retried(&mut filter, Filter::dump, insert).1;
+            }
+        }
+        if let Some(windowed) = filter.windowed_mut() {
+            drop(windowed.take_dropped());
+        }
+        (filter, failures)
+    }
+}
+
+/// The number of allocations of a filter, as it lists them, each of them once.
+pub fn blocks(filter: &Filter) -> u64 {
+    let mut blocks = HashSet::new();
+    let mut insert = |block| assert!(blocks.insert(block), "a block is listed twice");
+    match filter {
+        Filter::Bloom(filter) => filter.each_allocation(&mut insert),
+        Filter::Cuckoo(filter) => filter.each_allocation(&mut insert),
+    }
+    blocks.len() as u64
+}
+
+/// Those that are not the box of the filter.
+fn failing_blocks(filter: &Filter) -> u64 {
+    let is_boxed =
+        matches!(filter, Filter::Bloom(AnyFilter::RedisBloom(_) | AnyFilter::ValkeyBloom(_)));
+    blocks(filter) - u64::from(is_boxed)
+}
+
+#[test]
+fn failures_change_nothing_and_leak_nothing() {
+    for kind in KINDS {
+        let (filter, failures) = until_success(kind.create);
+        assert!(filter.len() == 0 && failures >= failing_blocks(&filter), "{}", kind.name);
+        let (filter, failures) = kind.filled();
+        let parts = match filter.windowed() {
+            Some(windowed) => {
+                let spec = windowed.spec();
+                let has_overflow = filter.parts() > windowed.generations().count() as u32;
+                assert!(has_overflow || spec.window == Window::Last || spec.capacity > 100);
+                assert!(windowed.first_byte() > 0, "{}", kind.name);
+                windowed.number()
+            }
+            None => u64::from(filter.parts()) - 1,
+        };
+        assert!(parts > 0 || kind.items < 10, "{} has not grown", kind.name);
+        assert!(failures >= kind.least * parts, "{}: {failures} of {parts}", kind.name);
+        let is_windowed = filter.windowed().is_some();
+        let all = (0..kind.items).all(|number| filter.contains(&item(number), 0));
+        assert!(all || is_windowed, "{} lost an item", kind.name);
+    }
+}
+
+#[test]
+fn failed_decoding_and_copying_leak_nothing() {
+    for kind in KINDS {
+        let (filter, _) = kind.filled();
+        let (dump, least) = (filter.dump(), failing_blocks(&filter));
+        let (mut decoded, failures) = until_success(|| decoded(&filter, &dump.header));
+        assert!(failures >= least, "{}: {failures}", kind.name);
+        for (position, chunk) in &dump.chunks {
+            decoded.load(*position, chunk).expect("it fits");
+        }
+        assert!(decoded.dump() == dump, "{}", kind.name);
+        let (copy, failures) = until_success(|| copied(&filter));
+        assert!(failures >= least && copy.dump() == dump, "{}: {failures}", kind.name);
+        assert!(filter.dump() == dump, "{}", kind.name);
+    }
+}
+
+#[test]
+fn filters_list_each_of_their_allocations_once() {
+    for kind in KINDS {
+        let (filter, _) = kind.filled();
+        let (count, before) = (blocks(&filter), live_allocations());
+        drop(filter);
+        assert_eq!(before - live_allocations(), count as i64, "{}", kind.name);
+    }
+}
+
+/// One allocation fails in each call: each item has an answer, and those that were acknowledged are
+/// there.
+#[test]
+fn batches_without_memory_keep_what_they_acknowledged() {
+    for kind in KINDS {
+        let mut filter = (kind.create)().expect("memory");
+        let (mut acknowledged, mut refused) = (Vec::new(), 0);
+        for call in 0..60 {
+            let items: Vec<Vec<u8>> = (call * 9..call * 9 + 9).map(item).collect();
+            let mut outcomes = Vec::with_capacity(items.len());
+            failing_after(call % 5, || insert_each(&mut filter, &items, &mut outcomes));
+            assert_eq!(outcomes.len(), items.len(), "{}: each item has an answer", kind.name);
+            let (present, absent): (Vec<_>, Vec<_>) =
+                items.into_iter().zip(outcomes).partition(|(_, is_in)| *is_in);
+            refused += absent.len();
+            acknowledged.extend(present.into_iter().map(|(item, _)| item));
+            // Of a windowed filter the items of this call are in the newest generations.
+            let kept = if filter.windowed().is_some() { 4 } else { acknowledged.len() };
+            let kept = &acknowledged[acknowledged.len().saturating_sub(kept)..];
+            assert!(kept.iter().all(|item| filter.contains(item, 0)), "{}: {call}", kind.name);
+            if let Some(windowed) = filter.windowed_mut()
+                && windowed.spec().window == Window::Manual
+                && call % 4 == 3
+            {
+                windowed.rotate(0, &mut granted).expect("memory");
+            }
+        }
+        assert!(refused > 0 || kind.items < 50, "{}: no allocation failed", kind.name);
+    }
+}
+
+/// Inserts items in one call: true for each that is in the filter now.
+fn insert_each(filter: &mut Filter, items: &[Vec<u8>], outcomes: &mut Vec<bool>) {
+    let items = &mut items.iter().map(Vec::as_slice);
+    match filter {
+        Filter::Bloom(filter) => {
+            let answer = &mut |answer: Result<_, _>| outcomes.push(answer.is_ok());
+            filter.insert_each(items, 0, &mut granted, answer);
+        }
+        Filter::Cuckoo(filter) => {
+            let answer = &mut |answer: Result<_, _>| outcomes.push(answer.is_ok());
+            filter.insert_each(items, false, &mut granted, answer);
+        }
+    }
+}
