@@ -10,6 +10,7 @@ import tracemalloc
 from pathlib import Path
 
 import pytest
+import redis.backoff
 from conftest import CLUSTERS, LIBRARIES, client_class, start_node
 from proxy import Proxy
 
@@ -259,3 +260,58 @@ def test_no_copy_is_added_or_deleted_twice_by_asyncio(proxied, library, kind, re
             assert CuckooFilter(other, "k").count("a") == copies
 
     asyncio.run(run())
+
+
+# Options with which a client repeats no call, as the page has them.
+NO_REPETITION = {
+    ("redis", "server"): lambda _: {"retry": None},
+    ("valkey", "server"): lambda _: {"retry": None},
+    ("redis", "cluster"): lambda retry: {"retry": retry(redis.backoff.NoBackoff(), 0)},
+    ("valkey", "cluster"): lambda _: {"cluster_error_retry_attempts": 0},
+}
+# Calls, and the commands whose connection is lost after they have run.
+CALLS = {
+    "add": (lambda seen: seen.add("a"), "BF.INSERT"),
+    "add_many": (lambda seen: seen.add_many(urls(0, 50_000)), "BF.BULKADD"),
+}
+
+
+@pytest.mark.parametrize("kind", ["server", "cluster"])
+@pytest.mark.parametrize("is_async", [False, True], ids=["sync", "asyncio"])
+@pytest.mark.parametrize("use", CALLS)
+def test_lost_reply_is_an_error_where_calls_are_not_repeated(proxied, library, kind, is_async, use):
+    # redis-py, issues 977 and 3554: a repeated call makes new items known, without an error.
+    name = library.__name__
+    module = importlib.import_module(f"{name}.asyncio") if is_async else library
+    retry = importlib.import_module(f"{module.__name__}.retry").Retry
+    kinds = (LIBRARIES if kind == "server" else CLUSTERS)[name]
+    proxy, options = proxied[kind], NO_REPETITION[name, kind](retry)
+    call, text = CALLS[use]
+    client = getattr(module, kinds)(host="127.0.0.1", port=proxy.port, **options)
+    with contextlib.closing(getattr(library, kinds)(host="127.0.0.1", port=proxy.port)) as other:
+        other.flushall()
+
+    async def use_async():
+        seen = AsyncFilter(client, "k", SMALL)
+        await seen.add("before")
+        proxy.cut(text.encode())
+        try:
+            await call(seen)
+        finally:
+            await client.aclose()
+
+    with pytest.raises((BulkError, OSError, *library_errors())) as caught:
+        if is_async:
+            asyncio.run(use_async())
+        else:
+            seen = Filter(client, "k", SMALL)
+            seen.add("before")
+            proxy.cut(text.encode())
+            call(seen)
+    assert proxy.cuts == 0
+    if use == "add_many":
+        assert caught.value.answers == [] and caught.value.processed == 0
+    with contextlib.closing(getattr(library, kinds)(host="127.0.0.1", port=proxy.port)) as other:
+        # The call has run: whoever repeats it knows so by the error.
+        again = Filter(other, "k", SMALL)
+        assert not again.add("a" if use == "add" else urls(0, 1)[0])

@@ -26,12 +26,39 @@ from bloomline.scrapy import UNAVAILABLE, DupeFilter, key_of, server_of, size_of
 EXAMPLE = ROOT / "examples/scrapy"
 sys.path.insert(0, str(EXAMPLE))
 sys.path.insert(0, str(ROOT / "tests/clients"))
-from local_site import LocalSite  # noqa: E402
+from local_site import LocalSite, Page  # noqa: E402
 from older import make_older  # noqa: E402
 
 # A crawl takes a second or two, and longer on a busy machine.
 DEADLINE = 120.0
 PAGES = {f"/{number}": 1 for number in range(100)}
+
+
+class Sitemap(LocalSite):
+    """A site whose `/sitemap.xml` names the pages of `pages`."""
+
+    def __init__(self):
+        super().__init__()
+        self.pages = []
+        self.RequestHandlerClass = SitemapPage
+
+
+class SitemapPage(Page):
+    def do_GET(self):
+        if self.path != "/sitemap.xml":
+            super().do_GET()
+            return
+        with self.server.counting:
+            self.server.fetched[self.path] += 1
+        pages = "".join(
+            f"<url><loc>{self.server.url}{each}</loc></url>" for each in self.server.pages
+        )
+        body = f"<urlset>{pages}</urlset>".encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "text/xml")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
 
 
 class Crawl:
@@ -338,6 +365,55 @@ def test_crawl_whose_server_refuses_is_closed(server, dupefilter):
     assert closing.reasons == [UNAVAILABLE] and closing.counts["bloomfilter/errors"] == 5
 
 
+@pytest.mark.parametrize("is_debug, logged", [(False, 1), (True, 3)])
+def test_filtered_requests_are_counted_and_the_first_is_logged(
+    server, dupefilter, caplog, is_debug, logged
+):
+    # Scrapy, issue 105: a request that is filtered without a word is not found for hours.
+    pages = dupefilter(DUPEFILTER_DEBUG=is_debug)
+    pages.stats = closing = Closing()
+    with caplog.at_level("DEBUG", logger="bloomline.scrapy"):
+        for request in requests(0, 3):
+            pages.log(request, None)
+    assert [each.getMessage() for each in caplog.records if "http://site/0" in each.getMessage()]
+    assert len(caplog.records) == logged and closing.counts["bloomfilter/filtered"] == 3
+
+
+SITEMAPS = """
+from scrapy.spiders import SitemapSpider
+
+class Pages(SitemapSpider):
+    name = "sitemaps"
+
+    def __init__(self, site):
+        super().__init__()
+        self.sitemap_urls = [site + "/sitemap.xml"]
+
+{start}
+    def parse(self, response):
+        pass
+"""
+
+
+def test_sitemaps_are_read_again_as_the_page_says(server, tmp_path):
+    # Scrapy, issue 4479: the sitemap is a known page, so a resumed or later crawl finds nothing.
+    page = (ROOT / "docs/how-to/python.md").read_text()
+    start = re.search(r"class Pages\(SitemapSpider\):\n(.*?)```", page, re.S)[1]
+    (tmp_path / "sitemaps.py").write_text(SITEMAPS.format(start=start))
+    site, items = Sitemap(), [f"REDIS_URL={server.url}", "TELNETCONSOLE_ENABLED=0"]
+    items.append("DUPEFILTER_CLASS=bloomline.scrapy.DupeFilter")
+    options = [word for each in items for word in ("-s", each)]
+    words = ["runspider", "sitemaps.py", "-a", f"site={site.url}", *options]
+    with server.client() as client:
+        client.flushall()
+    for number in (1, 2):
+        site.pages.append(f"/{number}")
+        command = [sys.executable, "-m", "scrapy", *words]
+        subprocess.run(command, cwd=tmp_path, check=True, timeout=DEADLINE, capture_output=True)
+        assert site.fetched == {"/sitemap.xml": number, **dict.fromkeys(site.pages, 1)}
+    site.close()
+
+
 CHAIN = """
 import scrapy
 
@@ -353,6 +429,7 @@ class Chain(scrapy.Spider):
 
 
 def test_crawl_whose_server_is_gone_has_a_reason_of_its_own(server, site, tmp_path):
+    # scrapy-redis, issue 108: a server that breaks down ends the crawl by errors.
     (tmp_path / "chain.py").write_text(CHAIN)
     words = ["runspider", "chain.py", "-a", f"site={site.url}", "-s", "JOBDIR=job"]
     settings = ["DUPEFILTER_CLASS=bloomline.scrapy.DupeFilter", "TELNETCONSOLE_ENABLED=0"]

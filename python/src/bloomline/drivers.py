@@ -101,6 +101,21 @@ def _is_cluster(client: Any) -> bool:
     return hasattr(client, "get_node_from_key")
 
 
+def _repeats(client: Any) -> bool:
+    """Whether the client of a cluster repeats calls after a lost connection."""
+    # An attribute of valkey-py, and of redis-py before version 6.
+    attempts = getattr(client, "cluster_error_retry_attempts", None)
+    return bool(client.retry.get_retries() if attempts is None else attempts)
+
+
+def _needs_single_calls(client: Any, calls: list[Call]) -> bool:
+    """Whether a pipeline of a cluster would repeat calls that must not be repeated.
+
+    It sends each call of a lost connection again by itself, whatever the options of the client.
+    """
+    return _is_cluster(client) and len(calls) > 1 and (_are_once(calls) or not _repeats(client))
+
+
 def _options(client: Any, call: Call) -> dict[str, Any]:
     if call[0] in _ONCE and _is_cluster(client):
         # The client of a cluster repeats no call to a node that it is given.
@@ -109,8 +124,7 @@ def _options(client: Any, call: Call) -> dict[str, Any]:
 
 
 def _send(client: Any, calls: list[Call]) -> list[Any]:
-    if _is_cluster(client) and len(calls) > 1 and _are_once(calls):
-        # A pipeline would be repeated.
+    if _needs_single_calls(client, calls):
         return [reply for call in calls for reply in _send(client, [call])]
     if len(calls) == 1 and (_is_cluster(client) or not _are_once(calls)):
         try:
@@ -148,8 +162,8 @@ async def _send_async(client: Any, calls: list[Call]) -> list[Any]:
     if _is_cluster(client) and _are_once(calls):
         # It knows its nodes from then on.
         await client.initialize()
-        if len(calls) > 1:
-            return [reply for call in calls for reply in await _send_async(client, [call])]
+    if _needs_single_calls(client, calls):
+        return [reply for call in calls for reply in await _send_async(client, [call])]
     if len(calls) == 1 and (_is_cluster(client) or not _are_once(calls)):
         try:
             return [await client.execute_command(*calls[0], **_options(client, calls[0]))]

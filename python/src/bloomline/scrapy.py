@@ -15,7 +15,7 @@ It works with Scrapy's own scheduler and with that of scrapy-redis.
 | `SCHEDULER_DUPEFILTER_KEY` | `%(spider)s:bloomfilter` | the key |
 | `REDIS_URL`, `REDIS_HOST`, `REDIS_PORT`, `REDIS_DB` | as in scrapy-redis | the server |
 | `REDIS_ENCODING`, `REDIS_PARAMS` | as in scrapy-redis | other options of the client |
-| `DUPEFILTER_DEBUG` | false | log each request that is filtered |
+| `DUPEFILTER_DEBUG` | false | log each request that is filtered, not the first one only |
 | `BLOOMFILTER_BIT`, `BLOOMFILTER_HASH_NUMBER` | none | of scrapy-redis-bloomfilter: see `size_of` |
 """
 
@@ -136,7 +136,7 @@ class DupeFilter(BaseDupeFilter):
         self.debug = settings.getbool("DUPEFILTER_DEBUG")
         self.key = key_of(crawler)
         self._crawler = crawler
-        self._is_closing = False
+        self._is_closing = self._has_logged = False
         self.window = round(settings.getfloat("BLOOMFILTER_WINDOW_DAYS", 0) * _DAY) or None
         capacity, error_rate = size_of(settings)
         create = Create(capacity, error_rate, window=self.window, refresh=self.window is None)
@@ -221,10 +221,14 @@ class DupeFilter(BaseDupeFilter):
             return True
 
     def log(self, request: Any, spider: Any) -> None:
-        """Counts a request that is filtered."""
+        """Counts a request that is filtered, and logs the first one as Scrapy's own filter does."""
         self.stats.inc_value("bloomfilter/filtered")
-        if self.debug:
-            logger.debug("Filtered duplicate request: %s", request, extra={"spider": spider})
+        if not self.debug and self._has_logged:
+            return
+        self._has_logged = True
+        rest = "" if self.debug else ": no more are logged, see DUPEFILTER_DEBUG"
+        text = "Filtered duplicate request: %s%s"
+        logger.debug(text, request, rest, extra={"spider": spider})
 
     def clear(self) -> None:
         """Deletes the filter. scrapy-redis calls this at the end without SCHEDULER_PERSIST."""
